@@ -26,6 +26,7 @@ struct train_options run_options(const struct options *o, const struct settings 
 	t.init_file = option_text(o, OPTION_INIT);
 	t.save_file = option_text(o, OPTION_SAVE);
 	t.trace_file = option_text(o, OPTION_TRACE);
+	t.values = option_given(o, OPTION_VALUES);
 	t.stop = &launch_stop;
 	return t;
 }

@@ -138,6 +138,7 @@ static enum status set_playback(struct playback *p, const struct options *o)
 	theme_parse(option_text(o, OPTION_THEME), &p->theme);
 	step_size_parse(option_text(o, OPTION_STEP), &p->step_size);
 	p->text = o->value[OPTION_TEXT].real;
+	p->values = !option_given(o, OPTION_NO_VALUES);
 	p->presenter = option_given(o, OPTION_PRESENTER);
 	p->beside = option_given(o, OPTION_PREDICT);
 	enum status s = place(p, o);

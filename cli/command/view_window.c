@@ -103,7 +103,7 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,    OPTION_FOCUS,     OPTION_RANGE,
 	                                   OPTION_COMPARE, OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT,
 	                                   OPTION_PAGES,   OPTION_DELAY,   OPTION_SCALE,     OPTION_SIZE,
-	                                   OPTION_SELECT,  OPTION_SCROLL,  OPTION_PAST};
+	                                   OPTION_SELECT,  OPTION_SCROLL,  OPTION_PAST,      OPTION_NO_VALUES};
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
 	/* A strategy that was chosen in the window stands for the one that was asked for. */
@@ -156,6 +156,8 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 		                                                       : "all");
 	if (p->beside)
 		arguments_flag(&a, OPTION_PREDICT);
+	if (!p->values)
+		arguments_flag(&a, OPTION_NO_VALUES);
 	if (p->presenter)
 		arguments_flag(&a, OPTION_PRESENTER);
 	for (size_t i = 0; i < sizeof anew / sizeof anew[0]; i++)

@@ -108,6 +108,7 @@ enum command {
 	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), ".pdf: this step, or a page for each")             \
 	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), ".gif and .html: hundredths of a second for each step") \
 	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "full screen, larger, without controls")               \
+	X(NO_VALUES, "no-values", FLAG, "", 0, 0, "", IN(VIEW), "no numbers in the chunks of a collective")            \
 	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
@@ -126,6 +127,8 @@ enum command {
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
 	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
+	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN),                                                             \
+	  "with --trace: what collectives add up too, of each chunk the first element")                                \
 	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "list the rates at every size")        \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \

@@ -4,35 +4,35 @@
 #include <stddef.h>
 
 /* Where a figure stands: an int64_t of the role, or of the report. */
-#define ROLE(field) false, offsetof(struct report_role, field), 1
-#define REPORT(field) true, offsetof(struct report, field), 1
+#define ROLE(total, field) offsetof(struct report_role, field), 1, total, false
+#define REPORT(total, field) offsetof(struct report, field), 1, total, true
 /* The sum of the first categories between steps. */
-#define STEADY(count) false, offsetof(struct report_role, memory[SPACE_DEVICE].steady), count
+#define STEADY(total, count) offsetof(struct report_role, memory[SPACE_DEVICE].steady), count, total, false
 static_assert(CATEGORY_PARAMETERS == 0 && CATEGORY_GRADIENTS == 1 && CATEGORY_OPTIMIZER == 2,
               "model states come first");
 
 const struct figure figures[] = {
 #define X(constant, name)                                                                                              \
-	{GROUP_PEAK, name, "peak_" name "_bytes", false, ROLE(memory[SPACE_DEVICE].at_peak[CATEGORY_##constant])},
+	{GROUP_PEAK, name, "peak_" name "_bytes", ROLE(false, memory[SPACE_DEVICE].at_peak[CATEGORY_##constant])},
         CATEGORY_LIST(X)
 #undef X
-                {GROUP_PEAK, "total", "peak_bytes", true, ROLE(memory[SPACE_DEVICE].peak_bytes)},
-        {GROUP_PEAK, "as laid out", "arena_bytes", true, ROLE(memory[SPACE_DEVICE].arena_bytes)},
-        {GROUP_STEADY, "model states", "steady_model_states_bytes", false, STEADY(3)},
-        {GROUP_STEADY, "total", "steady_bytes", true, STEADY(CATEGORY_COUNT)},
-        {GROUP_AWAY, "host, at the peak", "host_peak_bytes", false, ROLE(memory[SPACE_HOST].peak_bytes)},
-        {GROUP_AWAY, "disk, at the peak", "disk_peak_bytes", false, ROLE(memory[SPACE_DISK].peak_bytes)},
-        {GROUP_AWAY, "to the host, a step", "device_to_host_bytes", false,
-         ROLE(transfer[TRANSFER_DEVICE_TO_HOST].bytes)},
-        {GROUP_AWAY, "from the host", "host_to_device_bytes", false, ROLE(transfer[TRANSFER_HOST_TO_DEVICE].bytes)},
-        {GROUP_TRAFFIC, "sends", "sent_bytes", false, ROLE(sent_bytes)},
-        {GROUP_TRAFFIC, "receives", "received_bytes", false, ROLE(received_bytes)},
-        {GROUP_TIME, "computing", "compute_ns", false, REPORT(time.compute)},
-        {GROUP_TIME, "exposed comm.", "exposed_ns", false, REPORT(time.exposed)},
-        {GROUP_TIME, "bubble", "bubble_ns", false, REPORT(time.bubble)},
-        {GROUP_TIME, "step", "step_ns", true, REPORT(time.step)},
-        {GROUP_TIGHTEST, "needed", "needed_bytes", false, REPORT(tightest.needed_bytes)},
-        {GROUP_TIGHTEST, "there", "capacity_bytes", false, REPORT(tightest.capacity_bytes)},
+                {GROUP_PEAK, "total", "peak_bytes", ROLE(true, memory[SPACE_DEVICE].peak_bytes)},
+        {GROUP_PEAK, "as laid out", "arena_bytes", ROLE(true, memory[SPACE_DEVICE].arena_bytes)},
+        {GROUP_STEADY, "model states", "steady_model_states_bytes", STEADY(false, 3)},
+        {GROUP_STEADY, "total", "steady_bytes", STEADY(true, CATEGORY_COUNT)},
+        {GROUP_AWAY, "host, at the peak", "host_peak_bytes", ROLE(false, memory[SPACE_HOST].peak_bytes)},
+        {GROUP_AWAY, "disk, at the peak", "disk_peak_bytes", ROLE(false, memory[SPACE_DISK].peak_bytes)},
+        {GROUP_AWAY, "to the host, a step", "device_to_host_bytes",
+         ROLE(false, transfer[TRANSFER_DEVICE_TO_HOST].bytes)},
+        {GROUP_AWAY, "from the host", "host_to_device_bytes", ROLE(false, transfer[TRANSFER_HOST_TO_DEVICE].bytes)},
+        {GROUP_TRAFFIC, "sends", "sent_bytes", ROLE(false, sent_bytes)},
+        {GROUP_TRAFFIC, "receives", "received_bytes", ROLE(false, received_bytes)},
+        {GROUP_TIME, "computing", "compute_ns", REPORT(false, time.compute)},
+        {GROUP_TIME, "exposed comm.", "exposed_ns", REPORT(false, time.exposed)},
+        {GROUP_TIME, "bubble", "bubble_ns", REPORT(false, time.bubble)},
+        {GROUP_TIME, "step", "step_ns", REPORT(true, time.step)},
+        {GROUP_TIGHTEST, "needed", "needed_bytes", REPORT(false, tightest.needed_bytes)},
+        {GROUP_TIGHTEST, "there", "capacity_bytes", REPORT(false, tightest.capacity_bytes)},
         {.name = NULL},
 };
 

@@ -29,10 +29,10 @@ struct figure {
 	enum figure_group group;
 	const char *name; /* in tables */
 	const char *key;  /* in CSV files, with the unit: bytes or nanoseconds */
-	bool total;       /* the sum of those before it */
-	bool whole_run;   /* a figure of all ranks together: the same for each role */
 	size_t offset;    /* in the report or in the role: see figure.c */
 	int count;        /* it is the sum of so many in a row */
+	bool total;       /* the sum of those before it */
+	bool whole_run;   /* a figure of all ranks together: the same for each role */
 };
 
 extern const struct figure figures[]; /* ends with a name of NULL */

@@ -26,9 +26,21 @@ void executor_base_release(struct executor *e)
 	for (int i = 0; i < e->group_count; i++)
 		communicator_close(e->groups[i].communicator);
 	trace_release(&e->trace);
+	values_close(e->values);
 	free(e->span);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
+}
+
+enum status executor_note_values(struct executor *e)
+{
+	return values_open(&e->values, e->memory);
+}
+
+const struct trace_value *executor_values(const struct executor *e, size_t *count)
+{
+	*count = 0;
+	return e->values ? values_all(e->values, count) : NULL;
 }
 
 void executor_begin(struct executor *e, const struct section *s)

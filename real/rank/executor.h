@@ -35,6 +35,11 @@ enum status executor_run(struct executor *e, const struct section *s);
 /* The first bytes of a state buffer, between sections. */
 enum status executor_read(struct executor *e, int buffer, void *out, int64_t bytes);
 
+/* From now on the executor notes the first element of every chunk of a collective that stands in this process's memory,
+ * before and after it. */
+enum status executor_note_values(struct executor *e);
+const struct trace_value *executor_values(const struct executor *e, size_t *count); /* none unless they are noted */
+
 /* Times in the last section that was run, in nanoseconds since it began; -1 for operations that take no time. */
 void executor_span(const struct executor *e, int op, int64_t *begin, int64_t *end);
 int64_t executor_started(const struct executor *e); /* CLOCK_MONOTONIC */

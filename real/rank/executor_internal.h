@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "real/rank/executor.h"
+#include "real/rank/values.h"
 #include "strategy/base/clock.h"
 
 struct executor_ops {
@@ -50,6 +51,7 @@ struct executor {
 	struct traffic_count traffic[TRAFFIC_COUNT];
 	int64_t started; /* of the section at hand */
 	struct trace trace;
+	struct value_log *values; /* NULL: none are noted */
 	int64_t replayed_ns; /* the step was a replay of the one that spans are of, and took so long; -1: it was that */
 
 	pthread_mutex_t lock;

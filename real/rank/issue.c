@@ -49,17 +49,45 @@ struct point_to_point executor_message(const struct executor *e, const struct op
 	                                        type_bytes(e->role->buffers[op_buffer(op)].type)};
 }
 
-enum status executor_communicate(struct executor *e, const struct op *op, void *const operand[3],
-                                 struct traffic *traffic)
+/* Before an operation, and after it. */
+static void note_values(struct executor *e, const struct op *op, void *const operand[3], const struct collective *c,
+                        bool after)
 {
+	int number = (int)(op - e->role->ops);
+	if (!e->values)
+		return;
+	if (c)
+		values_note(e->values, number, c, after);
+	else if (op->kind == OP_SUM)
+		values_note_sum(e->values, number, operand[SUM_X], after);
+	else
+		values_note_message(e->values, number, operand[SEND_X], after);
+}
+
+static enum status communicate(struct executor *e, const struct op *op, void *const operand[3],
+                               const struct collective *c, struct traffic *traffic)
+{
+	if (c) {
+		struct communicator *members = executor_members(e, op);
+		return members->ops->run(members, c, traffic);
+	}
 	if (op->kind == OP_SUM)
 		return executor_sum(e, op, operand[SUM_X], region_elements(e->memory->plan, &op->operand[SUM_X]),
 		                    traffic);
-	if (op_is_message(op->kind)) {
-		struct point_to_point m = executor_message(e, op, operand[SEND_X]);
-		return e->communicator->ops->message(e->communicator, &m, traffic);
-	}
-	struct collective c = executor_collective(e, op, operand);
-	struct communicator *members = executor_members(e, op);
-	return members->ops->run(members, &c, traffic);
+	struct point_to_point m = executor_message(e, op, operand[SEND_X]);
+	return e->communicator->ops->message(e->communicator, &m, traffic);
+}
+
+enum status executor_communicate(struct executor *e, const struct op *op, void *const operand[3],
+                                 struct traffic *traffic)
+{
+	bool whole = op->kind != OP_SUM && !op_is_message(op->kind);
+	struct collective c = {0};
+	if (whole)
+		c = executor_collective(e, op, operand);
+	note_values(e, op, operand, whole ? &c : NULL, false);
+	enum status s = communicate(e, op, operand, whole ? &c : NULL, traffic);
+	if (!s)
+		note_values(e, op, operand, whole ? &c : NULL, true);
+	return s;
 }

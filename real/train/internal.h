@@ -10,6 +10,7 @@
 
 /* When ranks came to the collectives of a step, told to all. */
 struct meeting {
+	bool opened;
 	int64_t clock;       /* added to this rank's clock, it is that of rank 0 */
 	int64_t most;        /* collectives and messages of the role that has most */
 	int64_t *mine, *all; /* [most], [ranks * most]: when a rank came to each, in order of issue */

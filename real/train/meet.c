@@ -62,7 +62,7 @@ static bool communicates(const struct role *r, int op)
 	return op_class(r->ops[op].kind) == OP_CLASS_C;
 }
 
-static enum status meeting_open(struct meeting *m, const struct plan *p)
+static void meeting_open(struct meeting *m, const struct plan *p)
 {
 	for (int i = 0; i < p->role_count; i++) {
 		const struct role *r = &p->roles[i];
@@ -71,10 +71,10 @@ static enum status meeting_open(struct meeting *m, const struct plan *p)
 			count += communicates(r, op);
 		m->most = count > m->most ? count : m->most;
 	}
-	m->mine = calloc((size_t)m->most + 1, sizeof *m->mine);
-	m->all = calloc((size_t)m->most * (size_t)p->ranks + 1, sizeof *m->all);
+	m->mine = array_make((size_t)m->most, sizeof *m->mine);
+	m->all = array_make((size_t)m->most * (size_t)p->ranks, sizeof *m->all);
 	trace_open(&m->trace, p, "", true);
-	return m->mine && m->all ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
+	m->opened = true;
 }
 
 void meeting_release(struct meeting *m)
@@ -127,16 +127,16 @@ static void read_all(struct meeting *m, const struct plan *p)
 enum status training_meet(struct training *t)
 {
 	struct meeting *m = &t->meeting;
-	enum status s = STATUS_OK;
 	if (t->ranks == 1)
 		return STATUS_OK;
-	if (!m->mine && (s = meeting_open(m, &t->plan)))
-		return s;
+	if (!m->opened)
+		meeting_open(m, &t->plan);
 	if (!m->most)
 		return STATUS_OK;
 	int64_t started = executor_started(t->device.executor) + m->clock;
 	write_down(t, started);
-	if ((s = tell_all(t)))
+	enum status s = tell_all(t);
+	if (s)
 		return s;
 	read_all(m, &t->plan);
 	for (size_t i = 0; i < m->trace.span_count; i++)

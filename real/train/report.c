@@ -215,7 +215,34 @@ static int own_spans(const struct training *t, struct span *spans)
 	return n;
 }
 
-static enum status save_trace(const struct training *t, const struct span *spans, int64_t count)
+/* What all ranks have, at rank 0 and in the order of ranks; to be freed. bytes: of one rank, then of all. */
+static void *gather(const struct training *t, const void *mine, int *bytes)
+{
+	int *counts = calloc((size_t)t->ranks + 1, sizeof *counts),
+	    *places = calloc((size_t)t->ranks + 1, sizeof *places);
+	void *all;
+	if (!counts || !places)
+		abort();
+	counts[0] = *bytes;
+	if (t->mpi)
+		MPI_Gather(bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	for (int i = 0; i < t->ranks; i++)
+		places[i + 1] = places[i] + counts[i];
+	all = malloc((size_t)places[t->ranks] + 1);
+	if (!all)
+		abort();
+	if (t->mpi)
+		MPI_Gatherv(mine, *bytes, MPI_BYTE, all, counts, places, MPI_BYTE, 0, MPI_COMM_WORLD);
+	else if (*bytes)
+		memcpy(all, mine, (size_t)*bytes);
+	*bytes = places[t->ranks];
+	free(counts);
+	free(places);
+	return all;
+}
+
+static enum status save_trace(const struct training *t, const struct span *spans, int64_t count,
+                              const struct trace_value *values, int64_t value_count)
 {
 	struct trace trace;
 	trace_open(&trace, &t->plan, cluster_of(t), true);
@@ -223,6 +250,8 @@ static enum status save_trace(const struct training *t, const struct span *spans
 		trace_add_span(&trace, spans[i].rank, spans[i].op, spans[i].begin, spans[i].end);
 		trace.spans[i].came = spans[i].came;
 	}
+	for (int64_t i = 0; i < value_count; i++)
+		trace_add_value(&trace, &values[i]);
 	enum status s = trace_save(&trace, t->options->trace_file);
 	trace_release(&trace);
 	return s;
@@ -231,32 +260,21 @@ static enum status save_trace(const struct training *t, const struct span *spans
 enum status training_trace(struct training *t)
 {
 	const struct section *step = &t->device.rank->role->step;
-	int most = step->end - step->begin, *counts = NULL, *places = NULL;
-	struct span *mine, *all = NULL;
+	size_t count;
+	const struct trace_value *values = executor_values(t->device.executor, &count);
 	enum status s = STATUS_OK;
 	if (!t->options->trace_file)
 		return STATUS_OK;
-	mine = calloc((size_t)most + 1, sizeof *mine);
-	counts = calloc((size_t)t->ranks + 1, sizeof *counts);
-	places = calloc((size_t)t->ranks + 1, sizeof *places);
-	if (!mine || !counts || !places)
+	struct span *mine = calloc((size_t)(step->end - step->begin) + 1, sizeof *mine);
+	if (!mine)
 		abort();
-	int bytes = own_spans(t, mine) * (int)sizeof *mine, total = bytes;
-	if (t->mpi) {
-		MPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
-		for (int i = 0; i < t->ranks; i++)
-			places[i + 1] = places[i] + counts[i];
-		total = places[t->ranks];
-		all = malloc((size_t)total + 1);
-		if (!all)
-			abort();
-		MPI_Gatherv(mine, bytes, MPI_BYTE, all, counts, places, MPI_BYTE, 0, MPI_COMM_WORLD);
-	}
+	int bytes = own_spans(t, mine) * (int)sizeof *mine, value_bytes = (int)(count * sizeof *values);
+	struct span *all = gather(t, mine, &bytes);
+	struct trace_value *all_values = gather(t, values, &value_bytes);
 	if (!t->rank)
-		s = save_trace(t, all ? all : mine, total / (int64_t)sizeof *mine);
+		s = save_trace(t, all, bytes / (int)sizeof *all, all_values, value_bytes / (int)sizeof *all_values);
 	free(mine);
 	free(all);
-	free(counts);
-	free(places);
+	free(all_values);
 	return s;
 }

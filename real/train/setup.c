@@ -60,6 +60,23 @@ static enum status check_runnable(const struct training *t)
 	return STATUS_OK;
 }
 
+/* Values are read where communicators run on memory of the process. */
+static enum status check_values(const struct training *t)
+{
+	const struct plan *p = &t->plan;
+	if (!t->options->values)
+		return STATUS_OK;
+	if (!t->options->trace_file)
+		return status_fail(STATUS_INPUT, "{values}: they are written to a trace; give {trace} FILE too");
+	if (strcmp(t->options->device, "cpu") != 0)
+		return status_fail(STATUS_INPUT, "{values}: they are read from memory of the host; use {device} cpu");
+	for (int r = 0; r < p->role_count; r++)
+		for (int i = p->roles[r].step.begin; i < p->roles[r].step.end; i++)
+			if (trace_values_of(p, &p->roles[r].ops[i]))
+				return STATUS_OK;
+	return status_fail(STATUS_INPUT, "{values}: the plan has no collective of 2 to %d ranks", TRACE_VALUE_RANKS);
+}
+
 struct device_choice training_device(const struct training *t)
 {
 	const struct train_options *o = t->options;
@@ -94,7 +111,7 @@ enum status training_prepare(struct training *t, const struct train_options *o)
 {
 	*t = (struct training){.options = o, .ranks = 1, .validation_loss = NAN, .validation_accuracy = NAN};
 	enum status s = make_plan(t);
-	if (s || (s = check_runnable(t)) || (s = open_data(t)) || (s = training_open_init(t)))
+	if (s || (s = check_runnable(t)) || (s = check_values(t)) || (s = open_data(t)) || (s = training_open_init(t)))
 		return s;
 	t->losses = calloc((size_t)o->steps, sizeof *t->losses);
 	t->times = calloc((size_t)o->steps, sizeof *t->times);

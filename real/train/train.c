@@ -52,7 +52,8 @@ static enum status open_rank(struct training *t)
 		if (s)
 			return s;
 	}
-	return device_start(&t->device, &choice, t->communicator);
+	s = device_start(&t->device, &choice, t->communicator);
+	return s || !t->options->values ? s : executor_note_values(t->device.executor);
 }
 
 /* All ranks stop together, or not at all. */

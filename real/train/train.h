@@ -44,6 +44,7 @@ struct train_options {
 	const char *offload_folder;        /* where what is offloaded to disk lives; NULL: none given */
 	const char *init_file, *save_file; /* .safetensors; NULL: none */
 	const char *trace_file;            /* of the last step; NULL: none */
+	bool values;                       /* in the trace, of collectives on the CPU */
 	void (*on_step)(void *context, const struct train_step *step); /* rank 0 only; NULL: none */
 	void *context;
 	volatile int *stop; /* set to 1 by a signal handler: all ranks end after the step at hand */

@@ -31,7 +31,7 @@ void arena_release(struct arena *a); /* accepts NULL and a zeroed arena */
 void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes);
 
 /* An array in ordinary memory, for free(): zeroed, and never NULL. */
-void *array_make(size_t count, size_t element_bytes);
+void *array_make(size_t count, size_t element_bytes) __attribute__((returns_nonnull));
 /* Grows an array that lives in ordinary memory so that `count + 1` elements fit; doubles. `capacity` is updated. */
 void *array_reserve(void *array, size_t count, size_t *capacity, size_t element_bytes);
 

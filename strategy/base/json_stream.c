@@ -136,9 +136,10 @@ bool stream_number(struct json_stream *j, struct stream_text *out)
 	if (!expect(j, '0', "a number"))
 		return false;
 	const char *p = j->at, *digit = p + (*p == '-');
-	if (digit == j->end || *digit < '0' || *digit > '9')
-		return stream_fail(j, digit == j->end ? "ends in the middle: truncated?"
-		                                      : "not JSON: a number needs a digit");
+	if (digit == j->end || *digit < '0' || *digit > '9') {
+		stream_fail(j, digit == j->end ? "ends in the middle: truncated?" : "not JSON: a number needs a digit");
+		return false;
+	}
 	while (p < j->end && in_number(*p))
 		p++;
 	*out = (struct stream_text){.text = j->at, .size = (size_t)(p - j->at)};

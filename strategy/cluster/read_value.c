@@ -110,7 +110,7 @@ enum status reader_rate(struct reader *r, const yaml_node_t *node, const char *w
 	static const char *const names[KEYS] = {"measured", "min", "max"};
 	static const struct reader_keys keys = {names, KEYS, NULL};
 	const yaml_node_t *value[KEYS];
-	int64_t number[KEYS];
+	int64_t number[KEYS] = {0};
 	enum status s;
 
 	if (node->type != YAML_MAPPING_NODE) {

@@ -104,22 +104,21 @@ struct report {
 	char grain[16]; /* of the simulation; "": it was measured */
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
 	enum type precision;
-	bool stochastic_rounding;
-	bool tf32; /* predicted with the cluster's rates of tf32 for products of fp32 */
-	struct report_role roles[PLAN_ROLES];
 	int role_count;
+	struct report_role roles[PLAN_ROLES];
 	struct report_rank *by_rank; /* [ranks], owned; NULL: of a prediction that nobody compares by rank */
 	struct report_checkpointing checkpointing;
 	char offload[OFFLOAD_TEXT]; /* "optimizer:to=disk,activations", "none" */
 	struct times time;          /* of the slowest rank */
 	struct bubble bubble;       /* in closed form */
-	bool rates_measured;        /* the cluster's rates were measured, not taken from a data sheet */
 	struct report_tightest tightest;
-	bool fits; /* the tightest has room, so that all have */
 	struct report_change change;
-	/* of a real run */
-	bool measured;
-	double *losses; /* owned */
+	bool stochastic_rounding;
+	bool tf32;           /* predicted with the cluster's rates of tf32 for products of fp32 */
+	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
+	bool fits;           /* the tightest has room, so that all have */
+	bool measured;       /* of a real run, as is all that follows */
+	double *losses;      /* owned */
 	int64_t loss_count;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	char weights_checksum[17];

@@ -19,6 +19,7 @@ void trace_release(struct trace *t)
 		return;
 	free(t->spans);
 	free(t->messages);
+	free(t->values);
 	*t = (struct trace){0};
 }
 
@@ -32,6 +33,12 @@ void trace_add_message(struct trace *t, const struct message *m)
 {
 	t->messages = array_reserve(t->messages, t->message_count, &t->message_capacity, sizeof *t->messages);
 	t->messages[t->message_count++] = *m;
+}
+
+void trace_add_value(struct trace *t, const struct trace_value *v)
+{
+	t->values = array_reserve(t->values, t->value_count, &t->value_capacity, sizeof *t->values);
+	t->values[t->value_count++] = *v;
 }
 
 /* ---- times ---- */
@@ -68,7 +75,7 @@ static size_t unite(struct interval *v, size_t count)
 static int64_t length(const struct interval *v, size_t count)
 {
 	int64_t sum = 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; v && i < count; i++)
 		sum += v[i].end - v[i].begin;
 	return sum;
 }
@@ -77,7 +84,7 @@ static int64_t length(const struct interval *v, size_t count)
 static int64_t common(const struct interval *a, size_t na, const struct interval *b, size_t nb)
 {
 	int64_t sum = 0;
-	for (size_t i = 0, j = 0; i < na && j < nb;) {
+	for (size_t i = 0, j = 0; a && b && i < na && j < nb;) {
 		int64_t begin = a[i].begin > b[j].begin ? a[i].begin : b[j].begin;
 		int64_t end = a[i].end < b[j].end ? a[i].end : b[j].end;
 		if (end > begin)

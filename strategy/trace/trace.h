@@ -37,6 +37,16 @@ struct message {
 	int64_t begin, end;
 };
 
+/* What a rank had as the first element of a chunk (strategy/collective/chunks.h) of a collective. NAN: nothing that is
+ * its to give or to keep, or not a finite number. */
+struct trace_value {
+	int64_t rank;
+	int op, chunk; /* op: of the rank's role */
+	double before, after;
+};
+/* Of groups of up to so many ranks. */
+enum { TRACE_VALUE_RANKS = 8 };
+
 struct trace {
 	const struct plan *plan;
 	char cluster[64];
@@ -45,6 +55,8 @@ struct trace {
 	size_t span_count, span_capacity;
 	struct message *messages;
 	size_t message_count, message_capacity;
+	struct trace_value *values; /* in the order of rank, op and chunk; none unless the run was asked for them */
+	size_t value_count, value_capacity;
 };
 
 /* Of one rank over one step, nanoseconds. communication: the communication queue moves data (from `came` on). exposed:
@@ -60,6 +72,12 @@ void trace_open(struct trace *t, const struct plan *p, const char *cluster, bool
 void trace_release(struct trace *t); /* accepts NULL and a zeroed struct */
 void trace_add_span(struct trace *t, int64_t rank, int op, int64_t begin, int64_t end);
 void trace_add_message(struct trace *t, const struct message *m);
+void trace_add_value(struct trace *t, const struct trace_value *v);
+
+/* Are values kept of this operation? */
+bool trace_values_of(const struct plan *p, const struct op *op);
+/* NULL: the trace has none there. */
+const struct trace_value *trace_value(const struct trace *t, int64_t rank, int op, int chunk);
 
 /* Sets `came` of all communication: the latest begin of its group among the ranks that the trace has, whose clocks
  * agree. The plan has been verified. */

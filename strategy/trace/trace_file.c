@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "strategy/trace/trace_foreign.h"
+#include "strategy/trace/trace_values.h"
 
 /* The members of "shardlab". */
 struct head {
@@ -14,6 +15,7 @@ struct head {
 	int64_t version, ranks;
 	bool measured;
 	struct stream_text plan, cluster;
+	struct raw_values values;
 };
 
 /* ---- our own ---- */
@@ -103,7 +105,7 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 			                   spans[i].rank, spans[i].op);
 	if (!has_waits(e))
 		trace_meet(&f->trace);
-	return STATUS_OK;
+	return trace_values_take(&f->trace, &head->values, name);
 }
 
 /* ---- the file ---- */
@@ -125,6 +127,8 @@ static void read_head(struct json_stream *j, struct head *h)
 			stream_string(j, &h->plan);
 		else if (stream_is(&key, "cluster"))
 			stream_string(j, &h->cluster);
+		else if (stream_is(&key, "values") && !h->values.found)
+			raw_values_read(&h->values, j);
 		else
 			stream_skip(j);
 	}
@@ -165,6 +169,7 @@ enum status trace_file_read(struct trace_file *f, const char *text, size_t size,
 	if (!s)
 		s = head.found ? take_ours(f, &events, &head, name) : trace_take_foreign(f, &events, name);
 	raw_events_release(&events);
+	raw_values_release(&head.values);
 	if (s)
 		trace_file_release(f);
 	return s;

@@ -13,6 +13,7 @@
 
 #include "strategy/base/file.h"
 #include "strategy/base/merge.h"
+#include "strategy/trace/trace_values.h"
 
 struct writer {
 	FILE *out;
@@ -224,6 +225,8 @@ enum status trace_write(const struct trace *t, FILE *out)
 	fprintf(out, ",\"measured\":%s,\"ranks\":%" PRId64 ",\"step_ns\":%" PRId64 ",\"plan\":",
 	        t->measured ? "true" : "false", t->plan->ranks, w.step);
 	write_plan(out, t->plan);
+	if (t->value_count)
+		trace_values_write(t, out);
 	fputs("}}\n", out);
 	free(order);
 	if (fflush(out) || ferror(out))

@@ -107,8 +107,12 @@ static void bench_scenes(struct playback *p, const struct fonts *fonts)
 {
 	static const struct {
 		const char *model, *strategy;
-		int64_t ranks;
-	} cases[] = {{"mlp", "ddp", 4}, {"gpt", "zero3", 16}, {"gpt", "zero3", 64}, {"gpt2-124m", "fsdp", 8}};
+		int64_t ranks, accumulate;
+	} cases[] = {{"mlp", "ddp", 4, 1},
+	             {"gpt", "zero3", 16, 1},
+	             {"gpt", "zero3", 64, 1},
+	             {"gpt2-124m", "fsdp", 8, 1},
+	             {"gpt2-124m", "pipeline", 4, 8}};
 	static const char *const others[] = {"single", "ddp", "zero1", "zero2", "zero3", "fsdp"};
 	enum { OTHERS = sizeof others / sizeof others[0] };
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, HEIGHT);
@@ -119,10 +123,10 @@ static void bench_scenes(struct playback *p, const struct fonts *fonts)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct subject b;
 		static struct subject other[OTHERS];
-		subject_open(&b, cases[i].model, cases[i].strategy, cases[i].ranks, 1);
+		subject_open(&b, cases[i].model, cases[i].strategy, cases[i].ranks, cases[i].accumulate);
 		playback_init(p, fonts);
 		playback_show(p, &b.shown);
-		printf("  %-9s %-5s %2d ranks ", cases[i].model, cases[i].strategy, (int)cases[i].ranks);
+		printf("  %-9s %-8s %2d ranks ", cases[i].model, cases[i].strategy, (int)cases[i].ranks);
 		for (int scene = 0; scene < SCENE_COUNT; scene++) {
 			p->scene = (enum scene)scene;
 			printf("  %s %.1f", scene_name(p->scene),

@@ -64,7 +64,6 @@ static void assert_same_plan(const struct plan *a, const struct plan *b)
 	}
 }
 
-#define OFFLOADED "gpt:layers=3,width=32,heads=2,context=16 zero3 ranks=2 accumulate=2 clip=1 offload="
 static const char *const requests[] = {
         "mlp:sizes=4-5-3 single accumulate=3",
         "mlp:sizes=4-5-3 dp ranks=3 accumulate=2",
@@ -87,11 +86,11 @@ static const char *const requests[] = {
         "mlp:sizes=4-5-3 hybrid:shard=2 ranks=6 precision=bf16 stochastic_rounding=yes",
         "gpt:layers=1,width=8,heads=2,context=6,vocabulary=2047 dp ranks=3",
         "gpt:layers=1,width=8,heads=2,context=6,vocabulary=4093 tensor ranks=2",
-        OFFLOADED "optimizer",
-        OFFLOADED "optimizer:delayed=yes",
-        OFFLOADED "optimizer:to=disk,parameters:to=disk",
-        OFFLOADED "optimizer,parameters,activations",
-        OFFLOADED "activations",
+        "gpt:layers=3,width=32,heads=2 zero3 ranks=2 accumulate=2 clip=1 offload=optimizer",
+        "gpt:layers=3,width=32,heads=2 zero3 ranks=2 accumulate=2 clip=1 offload=optimizer:delayed=yes",
+        "gpt:layers=3,width=32,heads=2 zero3 ranks=2 accumulate=2 clip=1 offload=optimizer:to=disk,parameters:to=disk",
+        "gpt:layers=3,width=32,heads=2 zero3 ranks=2 accumulate=2 clip=1 offload=optimizer,parameters,activations",
+        "gpt:layers=3,width=32,heads=2 zero3 ranks=2 accumulate=2 clip=1 offload=activations",
 };
 START_LOOP_TEST(text_comes_back, 0, COUNT(requests))
 {

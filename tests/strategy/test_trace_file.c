@@ -1,11 +1,13 @@
 /* Trace files: what is written is read back; what was damaged is refused in one line; other programs' traces open. */
 #include <check.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "strategy/collective/chunks.h"
 #include "strategy/trace/trace_file.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
@@ -125,6 +127,81 @@ START_TEST(damage_is_refused)
 	}
 	for (size_t cut = 0; cut < size - 1; cut += 1 + size / 211) /* truncated anywhere */
 		refused(text, cut, "truncated");
+	free(text);
+	viewed_release(&v);
+}
+END_TEST
+
+/* ---- values ---- */
+
+/* Of every chunk of the collectives of a plan. */
+static void add_values(struct trace *t)
+{
+	for (int64_t rank = 0; rank < t->plan->ranks; rank++) {
+		const struct role *r = plan_role_of(t->plan, rank);
+		for (int op = r->step.begin; op < r->step.end; op++) {
+			if (!trace_values_of(t->plan, &r->ops[op]))
+				continue;
+			struct schedule s = op_schedule(t->plan, &r->ops[op]);
+			int chunks;
+			free(schedule_cuts(&s, &chunks));
+			for (int i = 0; i < chunks; i++)
+				trace_add_value(t, &(struct trace_value){rank, op, i, (double)rank + 0.125 * i,
+				                                         i ? (double)NAN : -1e-20});
+		}
+	}
+}
+
+START_TEST(values_are_read_as_they_were_written)
+{
+	struct viewed v;
+	struct trace_file f;
+	size_t size;
+	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=3");
+	add_values(&v.trace);
+	ck_assert_uint_gt(v.trace.value_count, 8);
+	char *text = written(&v.trace, &size);
+	ck_assert_msg(!trace_file_read(&f, text, size, "x.json"), "%s", status_message());
+	ck_assert_uint_eq(f.trace.value_count, v.trace.value_count);
+	for (size_t i = 0; i < f.trace.value_count; i++) {
+		const struct trace_value *a = &v.trace.values[i], *b = trace_value(&f.trace, a->rank, a->op, a->chunk);
+		ck_assert(b && b->before == a->before);
+		ck_assert(isnan(a->after) ? isnan(b->after) : b->after == a->after);
+	}
+	ck_assert(!trace_value(&f.trace, 0, f.trace.values[0].op, 99));
+	trace_file_release(&f);
+	free(text);
+	viewed_release(&v);
+}
+END_TEST
+
+START_TEST(damaged_values_are_refused)
+{
+	static const struct {
+		const char *what, *by, *why;
+	} cases[] = {
+	        {"\"values\":{\"version\":1", "\"values\":{\"version\":2", "values of version 2"},
+	        {"\"chunks\":[\n[0,", "\"chunks\":[\n[7,", "a value of rank 7"},
+	        {"\"chunks\":[\n[0,", "\"chunks\":[\n[-1,", "a value of rank -1"},
+	        {"\"chunks\":[\n[0,", "\"chunks\":[\n[0,9", "which the plan does not have"},
+	        {"\"chunks\":[\n[0,", "\"chunks\":[\n[0", "x.json"},
+	        {",0,0,-1e-20]", ",0,0,-1e-20,5]", "[rank, op, chunk, before, after]"},
+	        {",0,0,-1e-20]", ",0,0]", "[rank, op, chunk, before, after]"},
+	        {",0,0,-1e-20]", ",0,0,1e999]", "too large"},
+	        {",0,0,-1e-20]", ",0,0,\"x\"]", "x.json"},
+	        {",1,0.125,null]", ",0,0.125,null]", "two values of chunk 0"},
+	        {",1,0.125,null]", ",-4,0.125,null]", "chunk -4"},
+	};
+	struct viewed v;
+	size_t size;
+	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=3");
+	add_values(&v.trace);
+	char *text = written(&v.trace, &size);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char *bad = text_replaced(text, cases[i].what, cases[i].by);
+		refused(bad, strlen(bad), cases[i].why);
+		free(bad);
+	}
 	free(text);
 	viewed_release(&v);
 }

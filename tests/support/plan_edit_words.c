@@ -80,7 +80,7 @@ static enum section_kind section_named(const char *name)
 
 static struct place place_of(const struct plan *p, const char *word)
 {
-	char text[100], *kind = text;
+	char text[100], *kind;
 	struct sought s = {.number = 0};
 	struct place at = {0};
 	snprintf(text, sizeof text, "%s", word);

@@ -52,10 +52,11 @@ void viewed_release(struct viewed *v)
 
 struct viewed *viewed_plan(const char *words)
 {
-	static struct viewed *kept[64];
+	enum { KEPT = 64 };
+	static struct viewed *kept[KEPT];
 	static int count;
 	struct viewed *v = calloc(1, sizeof *v);
-	if (!v || count == (int)(sizeof kept / sizeof *kept))
+	if (!v || count == KEPT)
 		abort();
 	viewed_open(v, "%s", words);
 	return kept[count++] = v;

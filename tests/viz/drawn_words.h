@@ -18,12 +18,19 @@
 
 static char drawn_words[1 << 16];
 static size_t drawn_length;
+static double drawn_least; /* size of the smallest text, in pixels */
 
 void cairo_show_text(cairo_t *cr, const char *text)
 {
 	void (*show)(cairo_t *, const char *);
 	void *symbol = dlsym(RTLD_NEXT, "cairo_show_text");
 	memcpy(&show, &symbol, sizeof show);
+	cairo_matrix_t font;
+	double across = 0, size;
+	cairo_get_font_matrix(cr, &font);
+	size = font.yy;
+	cairo_user_to_device_distance(cr, &across, &size);
+	drawn_least = size < drawn_least ? size : drawn_least;
 	if (drawn_length < sizeof drawn_words)
 		drawn_length +=
 		        (size_t)snprintf(drawn_words + drawn_length, sizeof drawn_words - drawn_length, "%s\n", text);
@@ -33,6 +40,7 @@ void cairo_show_text(cairo_t *cr, const char *text)
 static inline void words_begin(void)
 {
 	drawn_length = 1;
+	drawn_least = 1e9;
 	snprintf(drawn_words, sizeof drawn_words, "\n");
 }
 

@@ -119,7 +119,6 @@ END_TEST
 
 /* ---- every strategy ---- */
 
-#define SMALL_GPT "gpt:layers=2,width=8,heads=2,context=4,vocabulary=8"
 static const char *const strategies[] = {
         "mlp:sizes=6-5-4 single ranks=1",
         "mlp:sizes=6-5-4 dp ranks=2",
@@ -130,7 +129,7 @@ static const char *const strategies[] = {
         "mlp:sizes=6-5-4 hybrid:shard=2 ranks=4",
         "mlp:sizes=6-5-4 model ranks=2",
         "mlp:sizes=6-5-4 pipeline ranks=2 accumulate=2",
-        SMALL_GPT " tensor ranks=2",
+        "gpt:layers=2,width=8,heads=2,context=4,vocabulary=8 tensor ranks=2",
 };
 
 /* Of every strategy: the ways, and the pictures inside a GIF and a page. (ddp has tests of its own.) */

@@ -206,7 +206,7 @@ static int computing_in_heading(int heading)
 	playback_draw(&playback, cr, WIDTH, HEIGHT);
 	cairo_surface_flush(surface);
 	const struct view *v = playback_view(&playback);
-	lane_area_lay(&l, v, v->lanes, scene_box(&c, v));
+	lane_area_lay(&l, v, v->lanes, scene_box(&c, v), true);
 	double y = l.plot.y + l.row / 2;
 	for (int i = 0; i < heading; i++)
 		y += l.row * shown.lanes.lanes[i].depth;
@@ -339,7 +339,7 @@ START_TEST(clicks_select)
 	struct lane_area l;
 	struct box all = window_scene_box(w, &c);
 	const struct view *v = playback_view(&playback);
-	lane_area_lay(&l, v, v->lanes, frame_scene(v, all));
+	lane_area_lay(&l, v, v->lanes, frame_scene(v, all), true);
 	double y = l.plot.y;
 	for (int i = 0; i < 10; i++)
 		y += l.row * shown.lanes.lanes[i].depth;

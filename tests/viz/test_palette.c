@@ -96,6 +96,36 @@ START_TEST(ranks_stay_apart)
 }
 END_TEST
 
+/* What differs besides lightness. */
+static double difference_of_hue(colour a, colour b, int kind)
+{
+	double p[3], q[3];
+	lab_of(a, kind, p);
+	lab_of(b, kind, q);
+	return hypot(p[1] - q[1], p[2] - q[2]);
+}
+
+/* Passes and communication, and forward and backward by more than lightness, done or still to come. */
+START_TEST(passes_stay_apart)
+{
+	const colour of[] = {pass_colour(PASS_FORWARD), pass_colour(PASS_BACKWARD), pass_colour(PASS_RECOMPUTE),
+	                     pass_colour(PASS_UPDATE), communication_colour()};
+	for (int kind = 0; kind < 4; kind++) {
+		for (int a = 0; a < 5; a++)
+			for (int b = 0; b < a; b++)
+				ck_assert_msg(difference(of[a], of[b], kind) >= 15, "%d and %d are %.1f apart with %s",
+				              a, b, difference(of[a], of[b], kind), names[kind]);
+		for (int t = 0; t < THEME_COUNT; t++) {
+			colour panel = theme_of((enum theme_name)t)->panel;
+			ck_assert_double_ge(difference_of_hue(of[0], of[1], kind), 50);
+			ck_assert_double_ge(
+			        difference_of_hue(colour_mix(of[0], panel, 0.55), colour_mix(of[1], panel, 0.55), kind),
+			        20);
+		}
+	}
+}
+END_TEST
+
 /* Without colour there are the pattern and the letter, no two alike. */
 START_TEST(categories_differ_without_colour)
 {

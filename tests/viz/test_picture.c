@@ -208,7 +208,7 @@ START_TEST(messages_of_every_group)
 		scene_row(SCENE_TIMELINE)->draw(&c, view, b, false);
 		canvas_end(&c);
 		cairo_surface_flush(surface);
-		lane_area_lay(&l, view, view->lanes, b);
+		lane_area_lay(&l, view, view->lanes, b, true);
 		for (int64_t member = 0; member < one->schedule.ranks; member++)
 			ck_assert_msg(marks(surface, &l, s, k, one->rank[member]) > 0,
 			              "no message of rank %d in collective %d", (int)one->rank[member], k);

@@ -64,7 +64,7 @@ START_TEST(ledger_shows_the_closed_form)
 	ck_words("each rank, so far\n1,140 B\n"
 	         "closed form\n2 (n − 1)/n · S\n= 2 · 3/4 · 1.520 kB\n= 2,280 B\n"
 	         "the step, all ranks\n4,560\nof 9,120 B\n");
-	ck_words("round\nfrom\nto\nchunk\nbytes\n1\n0\n1\n3\n380\n");
+	ck_words("round\nfrom\nto\nchunk\nbytes\nexample values\n1\n0\n1\n3\n380\n8 + 6 = 14\n");
 	go_to_round(6);
 	ck_words("each rank, so far\n2,280 B\n");
 	ck_words("the step, all ranks\n9,120\nof 9,120 B\n");
@@ -344,6 +344,22 @@ START_TEST(what_overflows_is_hatched)
 	int overflows = pixels_of(&c, plain);
 	ck_assert_int_gt(overflows, fits * 45 / 100);
 	ck_assert_int_lt(overflows, fits * 95 / 100);
+}
+END_TEST
+
+/* ---- numbers of chunks ---- */
+
+/* Rank 1 begins chunk 3 with 8 and gets rank 0's 6: value_initially(). */
+START_TEST(chunks_carry_numbers_unless_they_are_put_away)
+{
+	open_player(DDP, SCENE_RING);
+	go_to_round(1);
+	ck_words("8 + 6 = 14\n");
+	ck_words("example values\n");
+	playback.values = false;
+	go_to_round(1);
+	ck_assert(!strstr(drawn_words, " = 14\n") && !strstr(drawn_words, "\nexample values\n"));
+	close_player();
 }
 END_TEST
 

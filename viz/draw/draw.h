@@ -92,6 +92,10 @@ void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour i
 /* The same on the current path, which lies within b and is kept; and with a colour below. */
 void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, colour ink);
 void draw_patterned_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink);
+/* Is a box smaller than the pitch of a pattern? Many such beside each other flicker. */
+bool pattern_is_too_dense(const struct canvas *c, struct box b);
+/* The pattern, or flat the colour that it has from afar. */
+void draw_tinted_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink, bool flat);
 /* A head at the end of a line that comes from (x0, y0). */
 void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y1, double size, colour fill);
 

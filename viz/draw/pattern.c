@@ -118,6 +118,24 @@ void draw_patterned_path(struct canvas *c, struct box b, colour fill, enum patte
 	draw_pattern_on_path(c, b, pattern, ink);
 }
 
+bool pattern_is_too_dense(const struct canvas *c, struct box b)
+{
+	return b.width < gap_of(c) || b.height < 1.5 * gap_of(c);
+}
+
+void draw_tinted_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink, bool flat)
+{
+	cairo_antialias_t before = cairo_get_antialias(c->cr);
+	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE); /* many boxes: between whole pixels they are quicker */
+	if (flat) {
+		draw_colour(c, colour_mix(fill, ink, 0.25));
+		cairo_fill(c->cr);
+	} else {
+		draw_patterned_path(c, b, fill, pattern, ink);
+	}
+	cairo_set_antialias(c->cr, before);
+}
+
 void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour ink)
 {
 	cairo_new_path(c->cr);

@@ -78,8 +78,13 @@ colour rank_colour(const struct theme *t, int64_t rank)
 colour op_colour(const struct theme *t, const struct op *op)
 {
 	if (op_class(op->kind) == OP_CLASS_C)
-		return op->traffic == TRAFFIC_CONTROL ? t->line : VERMILION;
+		return op->traffic == TRAFFIC_CONTROL ? t->line : communication_colour();
 	return pass_colour(op->pass);
+}
+
+colour communication_colour(void)
+{
+	return PURPLE;
 }
 
 colour pass_colour(enum pass pass)
@@ -88,15 +93,15 @@ colour pass_colour(enum pass pass)
 	case PASS_FORWARD:
 		return SKY;
 	case PASS_BACKWARD:
-		return BLUE;
+		return ORANGE;
 	case PASS_RECOMPUTE:
-		return PURPLE;
+		return BLUE;
 	case PASS_UPDATE:
 		return GREEN;
 	case PASS_NONE:
 		break;
 	}
-	return YELLOW;
+	return 0xA9A9A9;
 }
 
 /* ---- contrast ---- */

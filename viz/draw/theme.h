@@ -48,10 +48,11 @@ char category_letter(enum category c);
 enum pattern category_pattern(enum category c);
 /* The colour of a rank's contribution. Colours repeat after eight. */
 colour rank_colour(const struct theme *t, int64_t rank);
-/* The colour of a kind of operation in the timeline. */
+/* The colour of a kind of operation in the timeline: that of what it makes in memory. Forward passes make activations,
+ * backward passes gradients, the update the optimizer's state, and communication gathers. */
 colour op_colour(const struct theme *t, const struct op *op);
-
 colour pass_colour(enum pass pass);
+colour communication_colour(void);
 
 /* Black or white, whichever reads better on a ground. */
 colour ink_on(colour ground);

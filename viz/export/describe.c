@@ -7,6 +7,7 @@
 #include "viz/export/export.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/values.h"
 
 /* ---- memory ---- */
 
@@ -87,6 +88,45 @@ static void write_ledger(const struct state *st, FILE *out)
 	        number_format_count(whole, l.formula.bytes), bytes_word(bytes, l.sent), bytes_word(step, l.total));
 }
 
+/* "values   chunk 3: rank 1 receives 3, has 5: 8; …": of every message of the last step the first of its chunks. */
+static void write_values(const struct state *st, int collective, FILE *out)
+{
+	const struct timeline *s = st->timeline;
+	const struct collective *c = &s->collectives[collective];
+	char came[VALUE_WORD], had[VALUE_WORD], has[VALUE_WORD];
+	char begin[64] = "values   ", power[POWER_WORD];
+	bool any = false;
+	struct values v;
+	values_init(&v, s, c);
+	if (values_recorded(s))
+		snprintf(begin, sizeof begin, "values   of the run%s: ", power_word(power, v.power));
+	for (size_t i = c->first_event; i < c->end_event && i < st->latest_end; i++) {
+		const struct event *e = &s->events[i];
+		int last;
+		if (e->kind != EVENT_MESSAGE || e->collective != collective)
+			continue;
+		values_carry(&v, c, e);
+		if (i < st->latest)
+			continue;
+		const struct exchange *x = values_exchange(&v, c, e);
+		fprintf(out, "%schunk %d: rank %" PRId64 " receives %s", any ? "; " : begin,
+		        collective_chunks(c, e, &last), e->to, value_word(came, x->came));
+		if (x->adds)
+			fprintf(out, ", has %s: %s%s", value_word(had, x->had), x->maximum ? "the larger is " : "",
+			        value_word(has, x->has));
+		any = true;
+	}
+	fputs(any ? "\n" : "", out);
+	values_release(&v);
+}
+
+static void write_all_values(const struct state *st, FILE *out)
+{
+	for (int i = 0; st->collective >= 0 && i < st->group_count; i++)
+		if (values_shown(st->timeline, &st->timeline->collectives[st->groups[i].collective]))
+			write_values(st, st->groups[i].collective, out);
+}
+
 /* ---- a stop ---- */
 
 static void write_stop(struct playback *p, FILE *out)
@@ -104,6 +144,8 @@ static void write_stop(struct playback *p, FILE *out)
 	if (*highlight)
 		fprintf(out, "notable  %s\n", highlight);
 	write_ledger(st, out);
+	if (p->values)
+		write_all_values(st, out);
 	write_memory(st, out);
 	write_contenders(p, out);
 }

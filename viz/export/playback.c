@@ -41,6 +41,7 @@ void playback_init(struct playback *p, const struct fonts *fonts)
 	*p = (struct playback){.fonts = fonts,
 	                       .step_size = STEP_SIZE_ROUND,
 	                       .text = 1,
+	                       .values = true,
 	                       .first_lane = -1,
 	                       .selected_rank = -1,
 	                       .selected_op = -1,
@@ -116,6 +117,7 @@ const struct view *playback_view(struct playback *p)
 	                   .selected_op = p->selected_op,
 	                   .focus_rank = p->focus_rank,
 	                   .plan_scroll = p->plan_scroll,
+	                   .values = p->values,
 	                   .presenter = p->presenter,
 	                   .note = p->note,
 	                   .hint = p->hint};

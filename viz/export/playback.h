@@ -43,6 +43,7 @@ struct playback {
 	enum step_size step_size;
 	size_t position;
 	double text; /* factor on the size of text */
+	bool values; /* numbers in the chunks of a collective */
 	bool presenter;
 	int64_t focus_rank;
 	int64_t from, to; /* ns: range of the timeline; equal: all */

@@ -192,7 +192,7 @@ static void write_exposed(const struct lanes *l, FILE *out)
 	enum { LONGEST = 10 };
 	for (size_t i = 0; i < l->gpus.exposed_count && i < LONGEST; i++) {
 		const struct exposed_span *x = &l->gpus.exposed[i];
-		const struct lane_place *place = &l->places[x->span];
+		const struct span_place *place = &l->places[x->span];
 		char words[512];
 		foreign_span_words(l, place->lane, (int64_t)place->span, words, sizeof words);
 		fprintf(out, "exposed  %s, %s: %s\n", l->lanes[place->lane].process, l->lanes[place->lane].name, words);

@@ -7,26 +7,44 @@
 struct lane_area {
 	const struct lanes *lanes, *other; /* other: whose spans are marked beside */
 	struct box box, plot;
-	double names, row; /* width of the names; height of a row */
-	int64_t from, to;  /* ns in sight */
-	int first;         /* lane at the top */
-	bool scrolls;      /* there is no room for all lanes */
-	bool current;      /* it is the one that the cursor walks */
+	double names, row;  /* width of the names; height of a row */
+	double small, body; /* sizes of text */
+	bool legend;        /* below the lanes */
+	int64_t from, to;   /* ns in sight */
+	int first;          /* lane at the top */
+	bool scrolls;       /* there is no room for all lanes */
+	bool current;       /* it is the one that the cursor walks */
 };
 
-void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b);
+/* The lanes that there is room for in a height: one for all ranks that are equal, or all. */
+const struct lanes *lane_area_lanes(const struct lanes *lanes, double height);
+void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b, bool legend);
 /* All that a view shows in a box: one, or the simulated above the measured. Returns how many. small: a part of the
  * overview, which has one. */
 int lane_areas_lay(struct lane_area l[2], const struct view *v, struct box b, bool small);
 enum { LANE_AREAS_GAP = 34 };
+/* Does a lane stand for several ranks? */
+bool lane_area_is_folded(const struct lane_area *l, const struct lane *lane);
+/* Units a ns. */
+double lane_area_scale(const struct lane_area *l);
 double lane_area_x(const struct lane_area *l, int64_t time);
 int64_t lane_area_time(const struct lane_area *l, double x);
+/* The lane of a rank, or that which stands for it; -1: none is in sight. */
+int lane_area_of(const struct lane_area *l, int64_t rank, enum queue queue);
+/* Where a lane in sight begins. */
+double lane_area_top(const struct lane_area *l, int lane);
 /* The middle of a rank's lane; -1: not in sight. */
 double lane_area_y(const struct lane_area *l, int64_t rank, enum queue queue);
 /* The lane under a point and the depth in it; -1: none. */
 int lane_area_lane(const struct lane_area *l, double y, int *depth);
 /* The last lane that is drawn, of a plan's with all of its rank; -1: there are none. */
 int lane_area_last(const struct lane_area *l);
+/* "rank 3"; of several "ranks 0–63: the same" */
+enum { LANE_RANKS = 160 };
+const char *lane_area_ranks(char *out, const struct lane_area *l, const struct lane *lane);
+/* Colours and hatchings in words, of those that the lanes have (lane_legend.c). */
+void lane_legend_draw(struct canvas *c, const struct lane_area *l, double y);
+double lane_legend_height(const struct view *v);
 /* As struct scene_row has it. */
 void lane_area_hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h);
 /* The range that a view shows: [from, to) ns of its longest trace. */

@@ -1,6 +1,6 @@
 /* The timeline under the mouse. */
-#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_foreign.h"
@@ -12,16 +12,46 @@ static void hit_span(struct hit *h, const struct lane_area *l, const struct lane
 	op_explain(l->lanes->timeline, lane->rank, s->op, h->text, sizeof h->text);
 }
 
-static void hit_gap(struct hit *h, const struct lane *lane)
+/* "rank 3", "ranks 0–63"; returns whether it is several. */
+static bool who(char *out, const struct lane_area *l, const struct lane *lane)
+{
+	lane_area_ranks(out, l, lane);
+	char *rest = strstr(out, ": ");
+	if (rest)
+		*rest = 0;
+	return rest != NULL;
+}
+
+/* Of a fold, its first operation is selected. */
+static void hit_fold(struct hit *h, const struct lane_area *l, const struct lane *lane, const struct lane_fold *f)
+{
+	h->op = lane->spans[f->first].op;
+	char ranks[LANE_RANKS], text[192];
+	who(ranks, l, lane);
+	fold_explain(l->lanes->timeline, f, text, sizeof text);
+	snprintf(h->text, sizeof h->text, "%s, on %.56s", text, ranks);
+}
+
+/* A gap within a fold that is wide enough to be seen is drawn, and so it is hit. */
+static bool is_gap(const struct lane_area *l, const struct lane *lane, int64_t time)
+{
+	size_t i = lane_find_gap(lane, time);
+	return i < lane->gap_count && lane->gaps[i].begin <= time &&
+	       (double)(lane->gaps[i].end - lane->gaps[i].begin) * lane_area_scale(l) >= 1.5;
+}
+
+static void hit_gap(struct hit *h, const struct lane_area *l, const struct lane *lane)
 {
 	size_t i = lane_find_gap(lane, h->time);
 	const struct lane_gap *g = &lane->gaps[i];
-	char time[WORD], whom[64];
+	char time[WORD], whom[64], ranks[LANE_RANKS];
 	if (i == lane->gap_count || g->begin > h->time)
 		return;
-	snprintf(h->text, sizeof h->text, "rank %" PRId64 " does not compute for %s: %s%s", lane->rank,
+	bool several = who(ranks, l, lane);
+	snprintf(h->text, sizeof h->text, "%.100s %s not compute for %s: %s%s", ranks, several ? "do" : "does",
 	         time_word(time, g->end - g->begin), g->exposed ? "communication is exposed" : "a bubble",
-	         g->waits ? wait_words(whom, sizeof whom, ", it waits for", g->awaits) : "");
+	         g->waits ? wait_words(whom, sizeof whom, several ? ", they wait for" : ", it waits for", g->awaits)
+	                  : "");
 }
 
 static void hit_one(struct hit *h, const struct lane_area *l, double x, double y)
@@ -40,10 +70,14 @@ static void hit_one(struct hit *h, const struct lane_area *l, double x, double y
 	}
 	h->rank = lane->rank;
 	int64_t span = lane_span_at(lane, h->time, depth);
-	if (span >= 0)
+	struct lane_piece piece;
+	if (lane->pass_count && !is_gap(l, lane, h->time) && lane_piece_at(lane, lane_area_scale(l), h->time, &piece) &&
+	    piece.fold)
+		hit_fold(h, l, lane, piece.fold);
+	else if (span >= 0)
 		hit_span(h, l, lane, &lane->spans[span]);
 	else
-		hit_gap(h, lane);
+		hit_gap(h, l, lane);
 }
 
 void lane_area_hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h)

@@ -166,7 +166,7 @@ static double row_y(const struct lane_area *l, int lane, int depth)
 
 static void draw_flow(struct canvas *c, const struct lane_area *l, const struct foreign_flow *flow)
 {
-	const struct lane_place *from = &l->lanes->places[flow->from], *to = &l->lanes->places[flow->to];
+	const struct span_place *from = &l->lanes->places[flow->from], *to = &l->lanes->places[flow->to];
 	const struct lane_span *a = &l->lanes->lanes[from->lane].spans[from->span];
 	const struct lane_span *b = &l->lanes->lanes[to->lane].spans[to->span];
 	double x0 = lane_area_x(l, a->begin + (a->end - a->begin) / 2), x1 = lane_area_x(l, b->begin);

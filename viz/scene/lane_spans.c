@@ -26,6 +26,7 @@ static void draw_messages(struct canvas *c, const struct lane_area *l, const str
 	const struct timeline *timeline = l->lanes->timeline;
 	int number = timeline_collective_of(timeline, timeline_index_of(timeline, lane->rank), s->op);
 	double last = b.x;
+	bool one = !lane_area_is_folded(l, lane); /* equal ranks send to different ones */
 	if (number < 0 || !timeline->collectives[number].shown || b.width < 40)
 		return;
 	size_t from = timeline->instants[timeline_position_at(timeline, s->begin)
@@ -39,59 +40,13 @@ static void draw_messages(struct canvas *c, const struct lane_area *l, const str
 		double x = lane_area_x(l, e->time);
 		if (x > l->plot.x && last < l->plot.x + l->plot.width && x - last > 3) {
 			draw_line(c, x, b.y + b.height * 0.55, x, b.y + b.height, ink_on(fill), 0.8);
-			if (x - last > 22)
+			if (x - last > 2 * l->small && one)
 				draw_text(c, (fmax(last, l->plot.x) + fmin(x, l->plot.x + l->plot.width)) / 2,
-				          b.y + b.height - 4, 10, WEIGHT_PLAIN, ink_on(fill), ALIGN_CENTRE,
-				          x - last - 2, x - last > 64 ? "→ rank %" PRId64 : "→ %" PRId64, e->to);
+				          b.y + b.height - 4, l->small, WEIGHT_PLAIN, ink_on(fill), ALIGN_CENTRE,
+				          x - last - 2, x - last > 5.5 * l->small ? "→ rank %" PRId64 : "→ %" PRId64,
+				          e->to);
 		}
 		last = x;
-	}
-}
-
-static void add_bar(struct bar_row *row, struct bar bar)
-{
-	row->bars = array_reserve(row->bars, row->count, &row->capacity, sizeof *row->bars);
-	row->bars[row->count++] = bar;
-}
-
-static void find_bars(struct canvas *c, const struct view *v, const struct lane_area *l, const struct lane *lane,
-                      struct box place, int depth, struct bar_row *row)
-{
-	const struct theme *t = c->theme;
-	const struct timeline *timeline = l->lanes->timeline;
-	const struct state *st = l->current ? v->state : NULL;
-	double drawn = -1e9;
-	int index = timeline && lane->rank >= 0 ? timeline_index_of(timeline, lane->rank) : -1;
-	row->count = 0;
-	for (size_t i = lane_find(lane, depth, l->from); i < lane->row[depth + 1] && lane->spans[i].begin <= l->to;
-	     i++) {
-		const struct lane_span *s = &lane->spans[i];
-		double x0 = lane_area_x(l, s->begin), x1 = lane_area_x(l, s->end);
-		if (x1 <= drawn + c->pixel * 0.5) { /* nothing new to see before the next pixel */
-			size_t next = lane_find(lane, depth, lane_area_time(l, drawn + c->pixel * 0.5));
-			i = next > i + 1 ? next - 1 : i;
-			continue;
-		}
-		x0 = fmax(fmax(x0, l->plot.x), drawn);
-		x1 = fmin(fmax(x1, x0 + c->pixel), l->plot.x + l->plot.width);
-		if (x1 <= x0)
-			continue;
-		drawn = x1;
-		double came = fmin(lane_area_x(l, s->came), x1 - fmin(c->pixel, x1 - x0));
-		if (came - x0 >= c->pixel) {
-			add_bar(row,
-			        (struct bar){.b = {x0, place.y, came - x0, place.height}, .span = s, .waits = true});
-			x0 = came;
-		}
-		struct bar bar = {.b = {x0, place.y, x1 - x0, place.height}, .span = s};
-		if (s->op >= 0 && timeline)
-			bar.op = &timeline_role_of(timeline, index)->ops[s->op];
-		enum op_state state = st && bar.op ? state_of_op(st, index, s->op) : OP_DONE;
-		bar.fill = bar.op ? op_colour(t, bar.op) : foreign_colour(s);
-		bar.fill = state == OP_WAITS ? colour_mix(bar.fill, t->panel, 0.55) : bar.fill;
-		bar.live = state == OP_RUNS;
-		bar.framed = bar.b.width > 2.5 * c->pixel && place.height > (bar.live ? 4 : 6);
-		add_bar(row, bar);
 	}
 }
 
@@ -99,15 +54,18 @@ static void find_bars(struct canvas *c, const struct view *v, const struct lane_
 static void draw_waiting(struct canvas *c, const struct lane_area *l, struct bar_row *row, double y, double height)
 {
 	const struct theme *t = c->theme;
-	cairo_new_path(c->cr);
-	for (size_t i = 0; i < row->count; i++) {
-		struct bar *bar = &row->bars[i];
-		if (bar->waits)
-			cairo_rectangle(c->cr, bar->b.x, bar->b.y, bar->b.width, bar->b.height);
-		bar->filled |= bar->waits;
+	for (int flat = 0; flat < 2; flat++) {
+		cairo_new_path(c->cr);
+		for (size_t i = 0; i < row->count; i++) {
+			const struct bar *bar = &row->bars[i];
+			if (bar->waits && pattern_is_too_dense(c, bar->b) == flat)
+				cairo_rectangle(c->cr, bar->b.x, bar->b.y, bar->b.width, bar->b.height);
+		}
+		draw_tinted_path(c, (struct box){l->plot.x, y, l->plot.width, height}, LANE_WAITS(t), PATTERN_FALLING,
+		                 colour_mix(t->panel, t->soft, 0.6), flat);
 	}
-	draw_patterned_path(c, (struct box){l->plot.x, y, l->plot.width, height}, colour_mix(t->panel, t->line, 0.25),
-	                    PATTERN_FALLING, t->soft);
+	for (size_t i = 0; i < row->count; i++)
+		row->bars[i].filled |= row->bars[i].waits;
 	cairo_new_path(c->cr);
 }
 
@@ -167,17 +125,39 @@ static void draw_label(struct canvas *c, const struct lane_area *l, const struct
 	          ink_on(bar->fill), ALIGN_LEFT, b->width - 7, "%s", label);
 }
 
+/* In the middle, as long and as large as there is room for. */
+static void draw_fold_word(struct canvas *c, const struct lane_area *l, const struct bar *bar, double size)
+{
+	char word[FOLD_WORD];
+	const struct box *b = &bar->named_in;
+	double room = b->width - 4;
+	for (int shorter = 0; *fold_word(word, l->lanes->timeline, bar->fold, shorter); shorter++) {
+		double length = text_length(c, size, WEIGHT_BOLD, word), fits = length > room ? l->small : size;
+		if (length > room && text_length(c, fits, WEIGHT_BOLD, word) > room)
+			continue;
+		draw_text(c, b->x + b->width / 2, b->y + b->height / 2 + fits * 0.36, fits, WEIGHT_BOLD,
+		          ink_on(bar->fill), ALIGN_CENTRE, 0, "%s", word);
+		return;
+	}
+}
+
 /* "waits for rank 0" */
-static void draw_wait_word(struct canvas *c, const struct bar *bar)
+static void draw_wait_word(struct canvas *c, const struct lane_area *l, const struct bar *bar)
 {
 	char word[48];
 	const struct box *b = &bar->b;
-	wait_words(word, sizeof word, "waits for", bar->span->awaits);
-	double length = text_length(c, 11, WEIGHT_PLAIN, word), middle = b->y + b->height / 2;
-	if (b->height < 14 || length > b->width - 12)
+	if (b->width < 5 * l->small)
 		return;
-	draw_fill(c, (struct box){b->x + b->width / 2 - length / 2 - 4, middle - 7, length + 8, 14}, c->theme->panel);
-	draw_text(c, b->x + b->width / 2, middle + 4, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_CENTRE, 0, "%s", word);
+	wait_words(word, sizeof word, "waits for", bar->span->awaits);
+	double length = text_length(c, l->small, WEIGHT_PLAIN, word), middle = b->y + b->height / 2;
+	if (b->height < l->small + 3 || length > b->width - 12)
+		return;
+	draw_fill(c,
+	          (struct box){b->x + b->width / 2 - length / 2 - 4, middle - l->small * 0.64, length + 8,
+	                       l->small * 1.28},
+	          c->theme->panel);
+	draw_text(c, b->x + b->width / 2, middle + l->small * 0.36, l->small, WEIGHT_PLAIN, c->theme->soft,
+	          ALIGN_CENTRE, 0, "%s", word);
 }
 
 /* Room for a name and for messages under it. */
@@ -187,7 +167,7 @@ void lane_spans_draw(struct canvas *c, const struct view *v, const struct lane_a
                      double y, double height, int depth, struct bar_row *row)
 {
 	double inset = fmin(1.5, height * 0.12);
-	find_bars(c, v, l, lane, (struct box){0, y + inset, 0, height - 2 * inset}, depth, row);
+	lane_bars_find(c, v, l, lane, (struct box){0, y + inset, 0, height - 2 * inset}, depth, row);
 	if (height < 8) /* rows of few pixels: whole ones are as good, and several times as fast */
 		cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE);
 	draw_waiting(c, l, row, y, height);
@@ -196,12 +176,15 @@ void lane_spans_draw(struct canvas *c, const struct view *v, const struct lane_a
 	for (size_t i = 0; i < row->count; i++) {
 		const struct bar *bar = &row->bars[i];
 		if (bar->waits) {
-			draw_wait_word(c, bar);
+			draw_wait_word(c, l, bar);
 			continue;
 		}
 		bool messages = bar->op && op_class(bar->op->kind) == OP_CLASS_C && bar->b.height >= TWO_LINES;
-		if (bar->b.width > 30 && height >= 14)
-			draw_label(c, l, lane, bar, fmin(12, height * 0.62), messages);
+		double size = fmax(l->small, fmin(l->body, height * 0.62));
+		if (bar->fold && bar->named && bar->named_in.width > size && height >= l->small + 3)
+			draw_fold_word(c, l, bar, size);
+		else if (!bar->fold && bar->b.width > 16 && height >= l->small + 3)
+			draw_label(c, l, lane, bar, size, messages);
 		if (messages)
 			draw_messages(c, l, lane, bar->span, bar->b, bar->fill);
 	}

@@ -1,10 +1,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/number.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/values.h"
 
 /* ---- closed forms ---- */
 
@@ -162,6 +164,66 @@ static void chunks_of(const struct collective *c, const struct event *e, char *o
 		snprintf(out, size, first == last ? "%d" : "%d–%d", first, last);
 }
 
+/* Of the groups that carry out the collective, where numbers are shown. */
+struct numbers {
+	struct values *of; /* [group]; NULL: none are shown */
+};
+
+static void numbers_init(struct numbers *n, const struct view *v)
+{
+	const struct state *st = v->state;
+	*n = (struct numbers){0};
+	if (!v->values || !values_shown(st->timeline, &st->timeline->collectives[st->collective]))
+		return;
+	n->of = calloc((size_t)st->group_count + 1, sizeof *n->of);
+	if (!n->of)
+		abort();
+	for (int i = 0; i < st->group_count; i++)
+		values_init(&n->of[i], st->timeline, &st->timeline->collectives[st->groups[i].collective]);
+}
+
+static void numbers_release(struct numbers *n, const struct state *st)
+{
+	for (int i = 0; n->of && i < st->group_count; i++)
+		values_release(&n->of[i]);
+	free(n->of);
+}
+
+/* NULL: none is shown. */
+static const struct exchange *numbers_carry(struct numbers *n, const struct state *st, const struct event *e)
+{
+	const struct collective *c = &st->timeline->collectives[e->collective];
+	for (int i = 0; n->of && i < st->group_count; i++)
+		if (st->groups[i].collective == e->collective && values_shown(st->timeline, c)) {
+			values_carry(&n->of[i], c, e);
+			return values_exchange(&n->of[i], c, e);
+		}
+	return NULL;
+}
+
+/* The width of the largest number of bytes. */
+static double bytes_width(struct canvas *c, const struct timeline *s, int family)
+{
+	char word[WORD];
+	int64_t most = 0;
+	for (size_t i = s->collectives[family].first_event; i < s->collectives[family].end_event; i++) {
+		const struct event *e = &s->events[i];
+		if (e->kind == EVENT_MESSAGE && s->collectives[e->collective].family == family && e->bytes > most)
+			most = e->bytes;
+	}
+	return text_length(c, 13, WEIGHT_BOLD, number_format_count(word, most));
+}
+
+/* "5 + 3 = 8"; where that is too long, what it comes to. */
+static void draw_exchange(struct canvas *c, const struct exchange *x, double right, double y, double room,
+                          enum weight w, colour ink)
+{
+	char text[EXCHANGE_WORD];
+	if (text_length(c, 10, w, exchange_word(text, x)) > room)
+		value_word(text, x->has);
+	draw_fitting(c, right, y, 13, 8, w, ink, ALIGN_RIGHT, room, text);
+}
+
 /* The messages of the collective, in all groups, up to the cursor, as many of the last as there is room for. */
 static void draw_rows(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
@@ -172,15 +234,24 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	size_t number = 0, arrived = 0;
 	for (int i = 0; i < st->group_count; i++)
 		arrived += st->groups[i].arrived;
-	double column[] = {b.x + 44, b.x + 106, b.x + 150, b.x + 208, b.x + b.width};
-	static const char *const heads[] = {"round", "from", "to", "chunk", "bytes"};
-	for (int i = 0; i < 5; i++)
+	struct numbers numbers;
+	numbers_init(&numbers, v);
+	double near = numbers.of ? 0.72 : 1, width = b.width;
+	double column[] = {b.x + 44 * near,  b.x + 106 * near,
+	                   b.x + 150 * near, b.x + 208 * near,
+	                   b.x + width,      b.x + width - 16 - (numbers.of ? bytes_width(c, s, st->collective) : 0)};
+	char head[64], power[POWER_WORD];
+	snprintf(head, sizeof head, values_recorded(s) ? "value%s" : "example values",
+	         power_word(power, numbers.of ? numbers.of[0].power : 0));
+	const char *const heads[] = {"round", "from", "to", "chunk", "bytes", head};
+	for (int i = 0; i < (numbers.of ? 6 : 5); i++)
 		draw_text(c, column[i], b.y + 12, 11, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0, "%s", heads[i]);
 	draw_line(c, b.x, b.y + 17, b.x + b.width, b.y + 17, t->line, 1);
 	for (size_t i = 0; i < st->latest_end && rows > 0; i++) {
 		const struct event *e = &s->events[i];
 		if (e->kind != EVENT_MESSAGE || s->collectives[e->collective].family != st->collective)
 			continue;
+		const struct exchange *x = numbers_carry(&numbers, st, e);
 		if (number++ + (size_t)rows < arrived)
 			continue;
 		double y = b.y + ROW * (row + 2) - 3;
@@ -197,8 +268,11 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 		draw_text(c, column[2], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->to);
 		draw_text(c, column[3], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", chunk);
 		draw_text(c, column[4], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", number_format_count(bytes, e->bytes));
+		if (x)
+			draw_exchange(c, x, column[5], y, column[5] - column[3] - 8, w, ink);
 		row++;
 	}
+	numbers_release(&numbers, st);
 	if (!row)
 		draw_text(c, b.x, b.y + ROW * 2 - 3, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
 		          one->shown ? "nothing sent yet" : "too many ranks to list messages");

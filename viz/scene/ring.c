@@ -19,14 +19,11 @@
 
 /* ---- chunks ---- */
 
-/* Up to that many ranks a chunk's slots stand side by side, and there is room to say whose they are. */
-enum { SLOTS_ABREAST = 4 };
-
 static void draw_slots(const struct ring *r, struct box b, uint64_t held)
 {
 	const struct theme *t = r->c->theme;
 	int64_t n = r->n;
-	bool abreast = n <= SLOTS_ABREAST;
+	bool abreast = n <= RING_SLOTS_ABREAST;
 	double slot = (abreast ? b.width : b.height) / (double)n;
 	draw_fill(r->c, b, t->empty);
 	if (!collective_adds(r->collective)) { /* somebody's, whole */
@@ -117,9 +114,11 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	draw_fill(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark},
 	          rank_colour(t, r->collective->rank[rank]));
 	draw_frame(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark}, t->outline, 0.8);
-	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, roomy && !many ? 14 : 10, WEIGHT_BOLD, t->ink,
-	          ALIGN_LEFT, b.width - 2 * pad - 12, "rank %" PRId64 "%s", r->collective->rank[rank],
-	          is_root(r, rank) ? " (root)" : "");
+	double size = roomy && !many ? 14 : 10;
+	char name[48];
+	snprintf(name, sizeof name, "rank %" PRId64 "%s", r->collective->rank[rank], is_root(r, rank) ? " (root)" : "");
+	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT,
+	          b.width - 2 * pad - 12, "%s", name);
 	bool numbered = roomy && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78),
 	     labelled = numbered || (roomy && chunks == 1);
 	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
@@ -133,11 +132,15 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	                 : many    ? 13
 	                           : 18);
 	bool there = !collective_adds(r->collective) || state_ready(r->state, r->group->collective, rank);
-	int every = width + gap > 13 ? 1 : width + gap > 6.5 ? 2 : 4;
+	int every = width + gap > 13 ? 1 : width + gap > 6.5 ? 2 : 4, beside = -1;
 	for (int i = 0; i < chunks; i++) {
 		struct box chunk = {b.x + pad + (width + gap) * i, top, width, height};
 		uint64_t held = there ? r->group->held[rank * chunks + i] : 0;
-		draw_chunk(r, chunk, held, is_fresh(r, rank, i));
+		struct box number = r->values ? ring_value_box(r, &chunk) : chunk;
+		bool fresh = is_fresh(r, rank, i);
+		draw_chunk(r, chunk, held, fresh);
+		if (r->values && held && !ring_value(r, number, rank, i, fresh) && beside < 0)
+			beside = i;
 		if (labelled && held)
 			draw_holders(r, chunk, held,
 			             collective_adds(r->collective) ? held == r->collective->everyone : true,
@@ -146,6 +149,9 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 			draw_text(r->c, chunk.x + width / 2, top - (many ? 2 : 4), many ? 8 : 10, WEIGHT_PLAIN, t->soft,
 			          ALIGN_CENTRE, 0, "%d", i);
 	}
+	if (beside >= 0)
+		ring_value_beside(r, rank, beside, b.x + b.width - pad, b.y + title - 2,
+		                  b.width - 2 * pad - mark - 20 - text_length(r->c, size, WEIGHT_BOLD, name));
 }
 
 /* ---- messages ---- */
@@ -178,20 +184,24 @@ static bool comes_back(const struct state *st, const struct event *message)
 	return false;
 }
 
-static void chunk_name(const struct ring *r, const struct event *e, bool with_bytes, char *out, size_t size)
+/* number: of the first chunk; NAN: none is shown. */
+static void chunk_name(const struct ring *r, const struct event *e, double number, bool with_bytes, char *out,
+                       size_t size)
 {
 	int last, first = collective_chunks(r->collective, e, &last);
-	char bytes[WORD];
+	char bytes[WORD], carries[VALUE_WORD] = "", shown[VALUE_WORD + 4] = "";
 	bytes_word(bytes, e->bytes);
+	if (!isnan(number))
+		snprintf(shown, sizeof shown, ": %s", value_word(carries, number));
 	if (r->collective->chunk_count == 1)
-		snprintf(out, size, "%s", bytes);
+		snprintf(out, size, "%s%s%s", carries, *carries ? " · " : "", bytes);
 	else if (first == last)
-		snprintf(out, size, with_bytes ? "chunk %d · %s" : "%d", first, bytes);
+		snprintf(out, size, with_bytes ? "chunk %d%s · %s" : "%d%s", first, shown, bytes);
 	else
-		snprintf(out, size, with_bytes ? "chunks %d–%d · %s" : "%d–%d", first, last, bytes);
+		snprintf(out, size, with_bytes ? "chunks %d–%d%s · %s" : "%d–%d%s", first, last, shown, bytes);
 }
 
-static void draw_message(const struct ring *r, const struct event *e)
+static void draw_message(const struct ring *r, const struct event *e, double number)
 {
 	const struct theme *t = r->c->theme;
 	bool back = comes_back(r->v->state, e), moving = r->v->tween < 1;
@@ -201,14 +211,14 @@ static void draw_message(const struct ring *r, const struct event *e)
 	ring_link(r, e->member, e->to_member, back ? height / 2 + 3 : 0, &x0, &y0, &x1, &y1);
 	draw_line(r->c, x0, y0, x1, y1, t->accent, wide);
 	draw_arrow_head(r->c, x0, y0, x1, y1, r->n <= 8 ? 15 : 10, t->accent);
-	chunk_name(r, e, r->n <= 8, text, sizeof text);
+	chunk_name(r, e, number, r->n <= 8, text, sizeof text);
 	double room = hypot(x1 - x0, y1 - y0);
 	double length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
 	double aside = back ? fmax(0.08, fmin(0.3, (height + 3) / 2 / room)) : 0; /* from the middle */
 	double along = moving ? r->v->tween : 0.5 - aside;
 	bool level = fabs(x1 - x0) > fabs(y1 - y0);
 	if ((level || back) && length > room - 20) { /* no room on the link: the number alone */
-		chunk_name(r, e, false, text, sizeof text);
+		chunk_name(r, e, number, false, text, sizeof text);
 		length = text_length(r->c, size, WEIGHT_BOLD, text) + 12;
 	}
 	double x = x0 + (x1 - x0) * along, y = y0 + (y1 - y0) * along;
@@ -220,10 +230,20 @@ static void draw_message(const struct ring *r, const struct event *e)
 static void draw_messages(const struct ring *r)
 {
 	const struct state *st = r->v->state;
-	for (size_t i = st->latest; i < st->latest_end; i++)
-		if (st->timeline->events[i].kind == EVENT_MESSAGE &&
-		    st->timeline->events[i].collective == r->group->collective)
-			draw_message(r, &st->timeline->events[i]);
+	struct values v = {0};
+	if (r->values)
+		ring_values_before(&v, st, r->collective);
+	for (size_t i = st->latest; i < st->latest_end; i++) {
+		const struct event *e = &st->timeline->events[i];
+		int last;
+		if (e->kind != EVENT_MESSAGE || e->collective != r->group->collective)
+			continue;
+		draw_message(r, e,
+		             v.now ? v.now[e->member * v.chunks + collective_chunks(r->collective, e, &last)] : NAN);
+		if (v.now)
+			values_carry(&v, r->collective, e);
+	}
+	values_release(&v);
 }
 
 static void draw_group(struct canvas *c, const struct view *v, int group, struct box b, bool small)
@@ -235,6 +255,11 @@ static void draw_group(struct canvas *c, const struct view *v, int group, struct
 	const struct state_group *g = &state->groups[group];
 	const struct collective *one = &state->timeline->collectives[g->collective];
 	struct ring r = {.c = c, .v = v, .state = state, .group = g, .collective = one, .n = one->schedule.ranks};
+	struct values values = {0};
+	if (ring_values_shown(v, one)) {
+		values_make(&values, state, g);
+		r.values = &values;
+	}
 	ring_place(&r, b, small);
 	draw_links(&r);
 	ring_title(&r, b, r.title_inside ? b.width - 2 * r.card[0].width - 40 : b.width);
@@ -244,6 +269,7 @@ static void draw_group(struct canvas *c, const struct view *v, int group, struct
 	/* Plates lie over cards where there is little room. */
 	if (v->tween < 1)
 		draw_messages(&r);
+	values_release(&values);
 }
 
 static void draw_groups(struct canvas *c, const struct view *v, struct box b, bool small)

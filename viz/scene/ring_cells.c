@@ -29,18 +29,20 @@ void ring_divide(struct ring_cells *out, const struct state *st, struct box b)
 	out->strip = (struct box){b.x, b.y + b.height - strip, b.width, strip};
 	b.height -= strip + (lines ? GAP : 0);
 	int columns = out->count > 1 ? 2 : 1, rows = (out->count + columns - 1) / columns;
-	for (int i = 0; i < out->count; i++)
-		out->cell[i] = (struct box){b.x + (b.width + GAP) / columns * (i % columns),
-		                            b.y + (b.height + GAP) / rows * (i / columns),
-		                            (b.width + GAP) / columns - GAP, (b.height + GAP) / rows - GAP};
+	double width = (b.width + GAP) / columns, height = (b.height + GAP) / rows;
+	for (int i = 0; i < out->count; i++) {
+		int row = i / columns;
+		out->cell[i] = (struct box){b.x + width * (i % columns), b.y + height * row, width - GAP, height - GAP};
+	}
 }
 
 struct box ring_strip_card(const struct ring_cells *cells, int i)
 {
 	int columns = cells->other_count < STRIP_COLUMNS ? cells->other_count : STRIP_COLUMNS;
 	double width = fmin(260, (cells->strip.width + 6) / columns - 6);
-	return (struct box){cells->strip.x + (width + 6) * (i % columns), cells->strip.y + (STRIP + 4) * (i / columns),
-	                    width, STRIP};
+	int row = i / columns;
+	return (struct box){cells->strip.x + (width + 6) * (i % columns), cells->strip.y + (STRIP + 4) * row, width,
+	                    STRIP};
 }
 
 /* What a rank is about: what it computes, or else what it communicates. */

@@ -3,6 +3,7 @@
 #define SHARDLAB_VIZ_RING_PARTS_H
 
 #include "viz/scene/scene.h"
+#include "viz/timeline/values.h"
 
 /* How ranks stand: as the messages go. */
 enum ring_shape {
@@ -11,12 +12,16 @@ enum ring_shape {
 	RING_STAR,   /* the root in the middle */
 };
 
+/* Up to that many ranks a chunk's slots stand side by side, and there is room to say whose they are. */
+enum { RING_SLOTS_ABREAST = 4 };
+
 struct ring {
 	struct canvas *c;
 	const struct view *v;
 	const struct state *state;       /* whose chunks are drawn */
 	const struct state_group *group; /* of that state */
 	const struct collective *collective;
+	const struct values *values; /* of that state; NULL: none are shown */
 	int64_t n;
 	struct box area; /* of the cards and links */
 	enum ring_shape shape;
@@ -47,6 +52,18 @@ void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, dou
 /* The title: inside the circle, or above it on two lines of TITLE_HEIGHT. room: its width. */
 enum { TITLE_HEIGHT = 46 };
 void ring_title(const struct ring *r, struct box b, double room);
+
+/* ---- numbers of chunks (ring_values.c) ---- */
+
+bool ring_values_shown(const struct view *v, const struct collective *c);
+/* A chunk's number; of a fresh one "5 + 3 = 8", if there is room. False: there is none, so that it ought to stand
+ * beside the rank's name. */
+bool ring_value(const struct ring *r, struct box place, int64_t member, int number, bool fresh);
+/* Where a chunk's number stands: on it; above it, and the chunk is lower, where its slots lie on each other. */
+struct box ring_value_box(const struct ring *r, struct box *chunk);
+void ring_value_beside(const struct ring *r, int64_t member, int number, double right, double y, double room);
+/* As before the messages of the last step. */
+void ring_values_before(struct values *v, const struct state *st, const struct collective *c);
 
 /* More ranks than cards can be drawn of: a row for a rank, a column for a chunk. */
 void ring_matrix(struct canvas *c, const struct view *v, const struct collective *one, struct box b);

@@ -17,13 +17,23 @@ static void say_next(const struct state *st, const struct collective *c, char *o
 		snprintf(out, size, "next, after %s", op_words(words, s, timeline_role_of(s, index), cause));
 }
 
+/* The chunks' numbers are a run's; "" where they are examples. */
+static void say_values(const struct ring *r, char *out, size_t size)
+{
+	const struct timeline *s = r->v->state->timeline;
+	char power[POWER_WORD];
+	*out = 0;
+	if (r->values && values_recorded(s))
+		snprintf(out, size, "values of the run%s", power_word(power, r->values->power));
+}
+
 void ring_title(const struct ring *r, struct box b, double room)
 {
 	const struct theme *t = r->c->theme;
 	const struct collective *c = r->collective;
 	const struct state *st = r->v->state;
 	const struct state_group *g = r->group;
-	char what[COLLECTIVE_WORDS], bytes[WORD], amount[128], progress[160], groups[40] = "";
+	char what[COLLECTIVE_WORDS], bytes[WORD], amount[128], progress[160], groups[40] = "", values[64];
 	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
 	int round = g->round ? g->round : 1; /* the one that was last over, or that runs first */
 	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
@@ -39,10 +49,11 @@ void ring_title(const struct ring *r, struct box b, double room)
 		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");
 	else
 		snprintf(progress, sizeof progress, "%d of %d rounds%s", g->round, c->rounds, part);
+	say_values(r, values, sizeof values);
 	if (!r->title_inside) {
 		draw_text(r->c, b.x, b.y + 15, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
-		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s", amount,
-		          progress);
+		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s%s%s", amount,
+		          progress, *values ? " · " : "", values);
 		return;
 	}
 	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
@@ -50,7 +61,10 @@ void ring_title(const struct ring *r, struct box b, double room)
 	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
 	draw_fitting(r->c, x, y + 39, 13, 9, g->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
 	             st->begun ? t->ink : t->soft, ALIGN_CENTRE, room, progress);
-	if (r->n > 4 && collective_adds(c)) {
+	bool legend = r->n > 4 && collective_adds(c);
+	if (*values)
+		draw_text(r->c, x, y + (legend ? 98 : 58), 12, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s", values);
+	if (legend) {
 		draw_text(r->c, x, y + 64, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
 		          "a column is a chunk, a row of it a rank:");
 		draw_text(r->c, x, y + 79, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,

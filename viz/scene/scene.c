@@ -73,7 +73,7 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 	const struct timeline *s = v->state->timeline;
 	double count = s->instant_count ? (double)s->instant_count : 1, height = 12;
 	enum pass last = PASS_NONE;
-	double label_end = 0;
+	double label_end = 0, size = v->presenter ? 13 : 10, room = 5.6 * size; /* of a label */
 	for (size_t k = 0; k + 1 < s->stop_count[STEP_SIZE_PHASE]; k++) {
 		size_t from = s->stops[STEP_SIZE_PHASE][k], to = s->stops[STEP_SIZE_PHASE][k + 1];
 		enum pass pass = s->phases[k].pass;
@@ -83,10 +83,10 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 		draw_fill(c, part, colour_mix(fill, t->ground, v->state->position > from ? 0.25 : 0.72));
 		draw_line(c, part.x, part.y, part.x, part.y + height, t->line, 1);
 		if (pass != PASS_NONE && pass != last && part.x > label_end) {
-			bool edge = part.x + 56 > b.x + b.width;
-			draw_text(c, edge ? b.x + b.width : part.x + 2, b.y + 8, 10, WEIGHT_PLAIN, t->soft,
+			bool edge = part.x + room > b.x + b.width;
+			draw_text(c, edge ? b.x + b.width : part.x + 2, b.y + 8, size, WEIGHT_PLAIN, t->soft,
 			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(pass));
-			label_end = part.x + 56;
+			label_end = part.x + room;
 			last = pass;
 		}
 	}

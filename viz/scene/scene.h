@@ -39,6 +39,7 @@ struct view {
 	int selected_op;       /* of another program's: the span of the lane; -1: none */
 	int64_t focus_rank;    /* whose plan and buffers are shown */
 	int plan_scroll;       /* lines from where the cursor puts it */
+	bool values;           /* numbers in the chunks of a collective */
 	bool presenter;        /* larger, and less of it */
 	const char *note;      /* beside the caption: the answer to a key */
 	const char *hint;      /* below the caption of the beginning: which keys to press; NULL: none */

@@ -19,8 +19,8 @@ static void draw_axis(struct canvas *c, const struct lane_area *l)
 		time_word(word, (int64_t)at);
 		draw_line(c, x, l->plot.y - 4, x, l->plot.y + l->plot.height, t->line, 0.5);
 		short_word(word);
-		if (x + 3 + text_length(c, 11, WEIGHT_PLAIN, word) <= l->box.x + l->box.width - 4)
-			draw_text(c, x + 3, l->plot.y - 7, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "%s", word);
+		if (x + 3 + text_length(c, l->small, WEIGHT_PLAIN, word) <= l->box.x + l->box.width - 4)
+			draw_text(c, x + 3, l->plot.y - 7, l->small, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "%s", word);
 	}
 }
 
@@ -36,41 +36,52 @@ static bool gap_box(const struct canvas *c, const struct lane_area *l, const str
 }
 
 /* "bubble: waits for rank 0", or what of it there is room for. */
-static void draw_gap_word(struct canvas *c, const struct lane_gap *g, struct box b, colour ink)
+static void draw_gap_word(struct canvas *c, double size, const struct lane_gap *g, struct box b, colour ink)
 {
 	char whole[64] = "exposed", whom[48];
 	const char *word = g->exposed ? "exposed" : "bubble";
 	double room = b.width - 12, middle = b.y + b.height / 2, x = b.x + b.width / 2;
+	if (room < 3 * size) /* it is quicker than to measure what has no room anyway */
+		return;
 	if (g->waits)
 		snprintf(whole, sizeof whole, "bubble: %s", wait_words(whom, sizeof whom, "waits for", g->awaits));
-	if (g->waits && text_length(c, 11, WEIGHT_BOLD, whole) <= room)
+	if (g->waits && text_length(c, size, WEIGHT_BOLD, whole) <= room)
 		word = whole;
-	double length = text_length(c, 11, WEIGHT_BOLD, word);
+	double length = text_length(c, size, WEIGHT_BOLD, word);
 	if (length > room)
 		return;
-	draw_fill(c, (struct box){x - length / 2 - 4, middle - 7, length + 8, 14}, c->theme->panel);
-	draw_text(c, x, middle + 4, 11, WEIGHT_BOLD, ink, ALIGN_CENTRE, 0, "%s", word);
+	draw_fill(c, (struct box){x - length / 2 - 4, middle - size * 0.64, length + 8, size * 1.28}, c->theme->panel);
+	draw_text(c, x, middle + size * 0.36, size, WEIGHT_BOLD, ink, ALIGN_CENTRE, 0, "%s", word);
 }
 
-/* Bars of one kind are drawn as one path: there can be many. */
+/* Bars of one kind are drawn as one path: there can be many. Those too small for the hatching are flat. */
+static void draw_gaps_of(struct canvas *c, const struct lane_area *l, const struct lane *lane, struct box all,
+                         bool exposed, bool flat)
+{
+	colour ink = exposed ? c->theme->warning : c->theme->soft;
+	colour fill = exposed ? LANE_EXPOSED(c->theme) : LANE_WAITS(c->theme);
+	struct box b;
+	cairo_new_path(c->cr);
+	for (size_t i = lane_find_gap(lane, l->from); i < lane->gap_count && lane->gaps[i].begin < l->to; i++)
+		if (lane->gaps[i].exposed == exposed && gap_box(c, l, &lane->gaps[i], all.y, all.height, &b) &&
+		    pattern_is_too_dense(c, b) == flat)
+			cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
+	draw_tinted_path(c, all, fill, exposed ? PATTERN_RISING : PATTERN_FALLING,
+	                 exposed ? ink : colour_mix(c->theme->panel, ink, 0.6), flat);
+	cairo_new_path(c->cr);
+}
+
 static void draw_gaps(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y, double height)
 {
 	const struct theme *t = c->theme;
-	size_t first = lane_find_gap(lane, l->from);
 	struct box all = {l->plot.x, y, l->plot.width, height}, b;
-	for (int exposed = 0; exposed < 2; exposed++) {
-		colour ink = exposed ? t->warning : t->soft;
-		cairo_new_path(c->cr);
-		for (size_t i = first; i < lane->gap_count && lane->gaps[i].begin < l->to; i++)
-			if (lane->gaps[i].exposed == exposed && gap_box(c, l, &lane->gaps[i], y, height, &b))
-				cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
-		draw_patterned_path(c, all, colour_mix(t->panel, exposed ? t->warning : t->line, 0.25),
-		                    exposed ? PATTERN_RISING : PATTERN_LEVEL, ink);
-		cairo_new_path(c->cr);
-		for (size_t i = first; height >= 15 && i < lane->gap_count && lane->gaps[i].begin < l->to; i++)
-			if (lane->gaps[i].exposed == exposed && gap_box(c, l, &lane->gaps[i], y, height, &b))
-				draw_gap_word(c, &lane->gaps[i], b, ink);
-	}
+	for (int kind = 0; kind < 4; kind++)
+		draw_gaps_of(c, l, lane, all, kind & 1, kind & 2);
+	if (height < l->small + 4)
+		return;
+	for (size_t i = lane_find_gap(lane, l->from); i < lane->gap_count && lane->gaps[i].begin < l->to; i++)
+		if (gap_box(c, l, &lane->gaps[i], y, height, &b))
+			draw_gap_word(c, l->small, &lane->gaps[i], b, lane->gaps[i].exposed ? t->warning : t->soft);
 }
 
 /* Frames where the other trace has the same operations. */
@@ -80,7 +91,7 @@ static void draw_difference(struct canvas *c, const struct lane_area *l, const s
 	const struct theme *t = c->theme;
 	for (int k = 0; k < other->lane_count; k++) {
 		const struct lane *o = &other->lanes[k];
-		if (o->rank != lane->rank || o->queue != lane->queue)
+		if (!lane_has_rank(other, o, lane->rank) || o->queue != lane->queue)
 			continue;
 		cairo_save(c->cr);
 		cairo_set_dash(c->cr, (const double[]){3, 2}, 2, 0);
@@ -110,7 +121,14 @@ static void draw_waits(struct canvas *c, const struct view *v, const struct lane
 	double y1 = lane_area_y(l, v->selected_rank, op->queue), x1 = lane_area_x(l, begin[v->selected_op]);
 	if (y1 < 0)
 		return;
-	draw_frame(c, (struct box){x1, y1 - l->row / 2, lane_area_x(l, end[v->selected_op]) - x1, l->row}, t->ink, 2.6);
+	double x2 = lane_area_x(l, end[v->selected_op]);
+	const struct lane *lane = &l->lanes->lanes[lane_area_of(l, v->selected_rank, op->queue)];
+	struct lane_piece piece;
+	if (lane_piece_at(lane, lane_area_scale(l), begin[v->selected_op], &piece) && piece.fold) {
+		x1 = lane_area_x(l, piece.begin);
+		x2 = lane_area_x(l, piece.end);
+	}
+	draw_frame(c, (struct box){x1, y1 - l->row / 2, x2 - x1, l->row}, t->ink, 2.6);
 	for (int i = 0; i < op->after_count; i++) {
 		double y0 = lane_area_y(l, v->selected_rank, role->ops[op->after[i]].queue),
 		       x0 = lane_area_x(l, end[op->after[i]]);
@@ -126,9 +144,44 @@ static void draw_waits(struct canvas *c, const struct view *v, const struct lane
 	}
 }
 
-static void draw_lanes(struct canvas *c, const struct view *v, const struct lane_area *l)
+/* Ranks whose name is too long to stand beside the lane's: "ranks 0–1023:", and below it "the same". */
+static void draw_long_name(struct canvas *c, const struct lane_area *l, const char *ranks, double y, double size)
+{
+	const char *rest = strstr(ranks, ": ");
+	int first = rest ? (int)(rest + 1 - ranks) : (int)strlen(ranks);
+	char part[LANE_RANKS];
+	snprintf(part, sizeof part, "%.*s", first, ranks);
+	draw_fitting(c, l->box.x + 2, y - size * 0.25, size, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, l->names - 6,
+	             part);
+	draw_text(c, l->box.x + 2, y + size * 1.05, size, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, l->names * 0.44, "%s",
+	          rest ? rest + 2 : "");
+}
+
+/* The ranks at the first of their lanes, unless those above are too near; and what the lane is, if there is room. */
+static void draw_names(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y, bool head,
+                       double *named)
 {
 	const struct theme *t = c->theme;
+	char ranks[LANE_RANKS];
+	double size = fmax(l->small - 1, fmin(l->body, l->row * 0.62 + 2)), middle = y + l->row / 2;
+	lane_area_ranks(ranks, l, lane);
+	bool wide = head && l->lanes->timeline && text_length(c, size, WEIGHT_BOLD, ranks) > l->names * 0.44;
+	bool lines = wide && l->row >= 2.2 * size;
+	if (l->row >= size - 1 && (!wide || lines))
+		draw_text(c, l->plot.x - 8, middle + size * (lines ? 1.05 : 0.36), size, WEIGHT_PLAIN, t->soft,
+		          ALIGN_RIGHT, head ? l->names * 0.52 : l->names - 14, "%s", lane->name);
+	if (!head || y - *named < size)
+		return;
+	*named = y;
+	if (lines)
+		draw_long_name(c, l, ranks, middle, size);
+	else
+		draw_fitting(c, l->box.x + 2, middle + size * 0.36, size, 9, WEIGHT_BOLD, t->ink, ALIGN_LEFT,
+		             wide || l->row < size - 1 ? l->names - 6 : l->names * 0.44, ranks);
+}
+
+static void draw_lanes(struct canvas *c, const struct view *v, const struct lane_area *l)
+{
 	double y = l->plot.y, named = -100;
 	char last[96] = "";
 	struct bar_row row = {0};
@@ -144,17 +197,9 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct lane
 		}
 		bool head = !l->lanes->file && strcmp(last, lane->process) != 0;
 		snprintf(last, sizeof last, "%s", lane->process);
-		double size = fmin(12, l->row * 0.62 + 2);
 		if (head && i > l->first && l->row > 5)
-			draw_line(c, l->box.x, y, l->plot.x + l->plot.width, y, t->line, 1);
-		if (l->row >= 9)
-			draw_text(c, l->plot.x - 8, y + l->row / 2 + size * 0.36, size, WEIGHT_PLAIN, t->soft,
-			          ALIGN_RIGHT, head ? l->names * 0.52 : l->names - 18, "%s", lane->name);
-		if (head && y - named >= 12) {
-			named = y;
-			draw_text(c, l->box.x + 2, y + l->row / 2 + size * 0.36, fmax(size, 9), WEIGHT_BOLD, t->ink,
-			          ALIGN_LEFT, l->row >= 9 ? l->names * 0.44 : l->names - 6, "%s", lane->process);
-		}
+			draw_line(c, l->box.x, y, l->plot.x + l->plot.width, y, c->theme->line, 1);
+		draw_names(c, l, lane, y, head, &named);
 		draw_gaps(c, l, lane, y, l->row);
 		for (int d = 0; d < lane->depth; d++, y += l->row)
 			lane_spans_draw(c, v, l, lane, y, l->row, d, &row);
@@ -188,8 +233,8 @@ static void draw_extent(struct canvas *c, const struct lane_area *l)
 	if (last + 1 < all->lane_count)
 		snprintf(text + at, sizeof text - at, " · %s %" PRId64 "–%" PRId64 " below", what,
 		         number_of(all, last + 1), number_of(all, all->lane_count - 1));
-	draw_text(c, l->plot.x, l->plot.y + l->plot.height + 13, 11, WEIGHT_BOLD, c->theme->soft, ALIGN_LEFT,
-	          l->plot.width, "%s", text);
+	draw_text(c, l->plot.x, l->plot.y + l->plot.height + l->small + 2, l->small, WEIGHT_BOLD, c->theme->soft,
+	          ALIGN_LEFT, l->plot.width, "%s", text);
 }
 
 /* A pipeline's bubble in closed form, beside that of its ranks. */
@@ -197,19 +242,23 @@ static void draw_bubble(struct canvas *c, const struct lane_area *l)
 {
 	char text[192];
 	if (l->lanes->timeline && bubble_words(l->lanes->timeline, text, sizeof text))
-		draw_text(c, l->plot.x, l->plot.y + l->plot.height + (l->scrolls ? 27 : 13), 11, WEIGHT_BOLD,
-		          c->theme->soft, ALIGN_LEFT, l->plot.width, "%s", text);
+		draw_text(c, l->plot.x, l->plot.y + l->plot.height + (l->scrolls ? 2.4 : 1.2) * l->small, l->small,
+		          WEIGHT_BOLD, c->theme->soft, ALIGN_LEFT, l->plot.width, "%s", text);
 }
 
 static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l, const char *title)
 {
 	const struct theme *t = c->theme;
 	draw_card(c, l->box, t->panel, t->line, 1);
-	draw_text(c, l->box.x + 10, l->box.y + 17, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, l->names - 6, "%s", title);
+	draw_text(c, l->box.x + 10, l->box.y + 17, fmax(13, l->small), WEIGHT_BOLD, t->ink, ALIGN_LEFT, l->names - 6,
+	          "%s", title);
 	draw_axis(c, l);
 	draw_lanes(c, v, l);
 	draw_extent(c, l);
 	draw_bubble(c, l);
+	if (l->legend)
+		lane_legend_draw(c, l, l->box.y + l->box.height - 8);
+	lane_arrows_draw(c, l);
 	if (l->current && l->lanes->file)
 		foreign_draw_selected(c, v, l);
 	else if (l->current)

@@ -3,40 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/collective/chunks.h"
 #include "strategy/plan/rendezvous.h"
 #include "viz/timeline/timeline.h"
-
-static int by_offset(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
-/* A chunk is a run of elements that the schedule never divides. */
-static void cut_chunks(struct collective *c)
-{
-	size_t count = 0, capacity = 0, kept = 0;
-	int64_t *cuts = NULL, ends[] = {0, c->schedule.elements};
-	for (int i = 0; i < 2; i++) {
-		cuts = array_reserve(cuts, count, &capacity, sizeof *cuts);
-		cuts[count++] = ends[i];
-	}
-	for (int round = 0; round < c->rounds; round++)
-		for (int64_t rank = 0; rank < c->schedule.ranks; rank++) {
-			struct round r = schedule_round(&c->schedule, rank, round);
-			if (r.send_to < 0)
-				continue;
-			cuts = array_reserve(cuts, count + 1, &capacity, sizeof *cuts);
-			cuts[count++] = r.send_offset;
-			cuts[count++] = r.send_offset + r.send_count;
-		}
-	qsort(cuts, count, sizeof *cuts, by_offset);
-	for (size_t i = 0; i < count; i++)
-		if (!kept || cuts[i] != cuts[kept - 1])
-			cuts[kept++] = cuts[i];
-	c->cuts = cuts;
-	c->chunk_count = (int)kept - 1;
-}
 
 /* ---- one collective ---- */
 
@@ -161,5 +130,6 @@ void timeline_collect_collectives(struct timeline *s)
 	time_collectives(s);
 	for (int c = 0; c < s->collective_count; c++)
 		if (s->collectives[c].shown)
-			cut_chunks(&s->collectives[c]);
+			s->collectives[c].cuts =
+			        schedule_cuts(&s->collectives[c].schedule, &s->collectives[c].chunk_count);
 }

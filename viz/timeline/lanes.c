@@ -124,9 +124,12 @@ void lanes_of_timeline(struct lanes *l, const struct timeline *s)
 			compute = l->lanes[k].queue == QUEUE_COMPUTE ? k : compute;
 			communication = l->lanes[k].queue == QUEUE_COMMUNICATION ? k : communication;
 		}
-		if (compute >= 0)
-			find_gaps(&l->lanes[compute], communication < 0 ? NULL : &l->lanes[communication], s->step_ns);
+		if (compute < 0)
+			continue;
+		find_gaps(&l->lanes[compute], communication < 0 ? NULL : &l->lanes[communication], s->step_ns);
+		lane_find_folds(s, &l->lanes[compute]);
 	}
+	lanes_find_twins(l);
 }
 
 void lanes_release(struct lanes *l)
@@ -137,7 +140,12 @@ void lanes_release(struct lanes *l)
 		free(l->lanes[i].spans);
 		free(l->lanes[i].gaps);
 		free(l->lanes[i].row);
+		free(l->lanes[i].passes);
+		free(l->lanes[i].units);
 	}
+	if (l->folded)
+		free(l->folded->lanes);
+	free(l->folded);
 	free(l->lanes);
 	free(l->places);
 	gpu_use_release(&l->gpus);

@@ -26,6 +26,25 @@ enum lane_kind {
 	LANE_COUNTER, /* a curve */
 };
 
+/* Operations of a compute lane that follow each other and are drawn as one from afar: those of a unit in a pass, and
+ * all units of a pass over a micro-batch. A backward pass has the forward passes that it repeats in it. */
+struct lane_fold {
+	int64_t begin, end; /* ns */
+	int64_t busy;       /* of it, computing */
+	size_t first, last; /* its spans are [first, last) */
+	int part, part_end; /* of a pass, its units */
+	enum pass pass;
+	int micro, unit; /* -1: none; of a pass, unit is -1 */
+	double opens;    /* units of the picture a ns from which most of its parts have room for their names */
+};
+
+/* What is drawn of a lane: a fold, or one span. */
+struct lane_piece {
+	const struct lane_fold *fold; /* NULL: a span */
+	size_t span;                  /* the first */
+	int64_t begin, end;
+};
+
 struct lane {
 	char name[96];    /* "compute" */
 	char process[96]; /* "rank 0" */
@@ -46,6 +65,12 @@ struct lane {
 		int64_t awaits;      /* which; -1: one that is not shown */
 	} * gaps;
 	size_t gap_count, gap_capacity;
+	struct lane_fold *passes, *units; /* in order of time */
+	int pass_count, unit_count;
+	size_t pass_capacity, unit_capacity;
+	/* Lanes of other ranks can be equal to this one, operation by operation and to the ns. */
+	int twin;       /* the first of them, as an index into the lanes; itself: none before it */
+	uint64_t ranks; /* of the first: all of them, by their index among those shown */
 };
 
 struct lanes {
@@ -57,15 +82,42 @@ struct lanes {
 	/* another program's */
 	const struct trace_file *file; /* the lanes' names and counters are its own */
 	struct gpu_use gpus;
-	struct lane_place {
+	struct span_place {
 		int lane;
 		size_t span; /* of the lane */
 	} * places;          /* of each span of the file */
+	/* The same with one rank for all that are equal; NULL: none are. Spans, gaps and folds are those above. */
+	struct lanes *folded;
+	bool is_folded; /* it is that */
 };
 
 void lanes_of_timeline(struct lanes *l, const struct timeline *s);
 void lanes_of_file(struct lanes *l, const struct trace_file *f); /* another program's trace, which must outlive it */
+void lanes_find_twins(struct lanes *l);                          /* twins.c */
 void lanes_release(struct lanes *l);
+
+/* Is it the lane of a rank, or the first of those that are equal to it? */
+bool lane_has_rank(const struct lanes *l, const struct lane *lane, int64_t rank);
+
+/* ---- folds (folds.c) ---- */
+
+void lane_find_folds(const struct timeline *s, struct lane *lane);
+/* What of a lane is drawn from a time on, where a ns is so many units of the picture wide: parts instead of a fold
+ * where they are not narrower than their names. `at` is where to look: begin with lane_piece_first(). False: none is
+ * left. */
+struct lane_place {
+	int pass, unit;
+	size_t span, span_end;
+};
+struct lane_place lane_piece_first(const struct lane *lane, int64_t from);
+bool lane_piece_next(const struct lane *lane, double scale, struct lane_place *at, struct lane_piece *out);
+/* The piece under a time; false: none. */
+bool lane_piece_at(const struct lane *lane, double scale, int64_t time, struct lane_piece *out);
+/* Its name from long (0) to short: "block.5 forward", "block.5", "5"; "F2", "2". "" where there is no shorter one. */
+enum { FOLD_WORD = 96 };
+const char *fold_word(char *out, const struct timeline *s, const struct lane_fold *f, int shorter);
+/* "forward of micro-batch 2: 24 operations, 3.1 ms, from 1.2 s" */
+void fold_explain(const struct timeline *s, const struct lane_fold *f, char *out, size_t size);
 
 /* The first span of a row that ends after a time, or the end of the row: those in sight follow it. */
 size_t lane_find(const struct lane *l, int depth, int64_t time);

@@ -45,7 +45,7 @@ static void find_places(struct lanes *l)
 	l->places = array_make(l->file->span_count, sizeof *l->places);
 	for (int i = 0; i < l->lane_count; i++)
 		for (size_t k = 0; k < l->lanes[i].span_count; k++)
-			l->places[l->lanes[i].spans[k].number] = (struct lane_place){i, k};
+			l->places[l->lanes[i].spans[k].number] = (struct span_place){i, k};
 }
 
 void lanes_of_file(struct lanes *l, const struct trace_file *f)

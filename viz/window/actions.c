@@ -267,6 +267,9 @@ void window_do(struct window *w, enum action a)
 	case ACTION_PREDICT:
 		predict(w);
 		break;
+	case ACTION_VALUES:
+		p->values = !p->values;
+		break;
 	case ACTION_THEME:
 		p->theme = (enum theme_name)((p->theme + 1) % THEME_COUNT);
 		break;

@@ -138,7 +138,7 @@ void foreign_next_exposed(struct window *w)
 		window_select(w, -1, -1);
 		window_note(w, "This was the shortest of %zu exposed: N begins with the longest again.", count);
 	} else {
-		const struct lane_place *place = &l->places[l->gpus.exposed[next].span];
+		const struct span_place *place = &l->places[l->gpus.exposed[next].span];
 		select_span(w, place->lane, (int64_t)place->span);
 		foreign_to_selected(w);
 	}

@@ -38,6 +38,7 @@
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of the strategies side by side")                                            \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
+	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
 	X(SAVE, "S", "save", "this picture as a PNG file in the current folder")                                       \
 	X(COPY, "Ctrl C", "copy", "copy the command that restores this view")                                          \

@@ -187,8 +187,9 @@ void window_scroll(struct window *w, int lines)
 	if (!window_has_timeline(w))
 		return;
 	int at = p->first_lane;
-	for (int i = 0; at < 0 && i < p->shown->lanes.lane_count; i++)
-		if (p->shown->lanes.lanes[i].rank == p->focus_rank || p->shown->foreign)
+	const struct lanes *lanes = lane_area_lanes(&p->shown->lanes, 0); /* those that scroll */
+	for (int i = 0; at < 0 && i < lanes->lane_count; i++)
+		if (p->shown->foreign || lane_has_rank(lanes, &lanes->lanes[i], p->focus_rank))
 			at = i;
-	p->first_lane = (int)fmin(p->shown->lanes.lane_count - 1, fmax(0, at + lines));
+	p->first_lane = (int)fmin(lanes->lane_count - 1, fmax(0, at + lines));
 }

@@ -52,7 +52,7 @@ static bool is_on(const struct window *w, enum action a)
 {
 	const struct playback *p = w->playback;
 	return (a == ACTION_COMPARE && p->compare) || (a == ACTION_PREDICT && p->beside) ||
-	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
+	       (a == ACTION_VALUES && p->values) || (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
 }
 
 static bool is_enabled(const struct window *w, enum action a)
