@@ -35,36 +35,56 @@ static enum status capacity_of(struct chart *chart, const struct options *o, int
 	return STATUS_OK;
 }
 
-/* micro_batch: 0 if it differs. */
-static void describe(struct chart *chart, const struct report *r, int64_t micro_batch, const char *what)
+/* batch: of a step, the same for all; 0: it grows with the ranks. samples: of a rank at once; "" if that differs. */
+static void describe(struct chart *chart, const struct report *r, int64_t batch, const char *samples, const char *what)
 {
-	char parameters[32], samples[64] = "";
+	char parameters[32], text[40] = "the batch grows with the ranks";
 	snprintf(chart->title, sizeof chart->title, "%s", what);
-	if (micro_batch)
-		snprintf(samples, sizeof samples, " · %" PRId64 " samples a rank at once", micro_batch);
-	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s%s · simulated on %.60s%s",
-	         r->model, number_format_count(parameters, r->parameters), type_name(r->precision), samples, r->cluster,
-	         r->rates_measured ? "" : ", assumed rates");
+	if (batch)
+		snprintf(text, sizeof text, "batch %" PRId64, batch);
+	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s · %s%s · simulated on %.60s%s",
+	         r->model, number_format_count(parameters, r->parameters), type_name(r->precision), text, samples,
+	         r->cluster, r->rates_measured ? "" : ", assumed rates");
+}
+
+/* ", 4 samples a rank at once (single: 32)": those that divide the batch into larger parts are named. */
+static const char *samples_at_once(char *out, size_t size, const struct column *columns, int count)
+{
+	const struct report *first = columns[count - 1].report;
+	for (int i = count - 1; i >= 0; i--)
+		first = columns[i].report->micro_batch < first->micro_batch ? columns[i].report : first;
+	size_t at = (size_t)snprintf(out, size, ", %" PRId64 " samples a rank at once", first->micro_batch);
+	const char *before = " (";
+	for (int i = 0; i < count && at < size; i++) {
+		const struct report *r = columns[i].report;
+		if (r->micro_batch == first->micro_batch)
+			continue;
+		at += (size_t)snprintf(out + at, size - at, "%s%.20s: %" PRId64, before, columns[i].heading,
+		                       r->micro_batch);
+		before = ", ";
+	}
+	if (*before == ',' && at < size)
+		snprintf(out + at, size - at, ")");
+	return out;
 }
 
 static void add_bars(struct chart *chart, const struct column *columns, int count)
 {
-	char title[160];
+	char title[160], samples[96];
 	const struct report *last = columns[count - 1].report;
 	snprintf(title, sizeof title, "Memory of a rank at its peak, %" PRId64 " rank%s", last->ranks,
 	         last->ranks == 1 ? "" : "s");
-	int64_t micro_batch = last->micro_batch;
-	for (int i = 0; i < count; i++)
-		micro_batch = columns[i].report->micro_batch == micro_batch ? micro_batch : 0;
-	describe(chart, last, micro_batch, title);
-	for (int i = 0; i < count; i++)
-		for (int role = 0; role < columns[i].report->role_count && chart->bar_count < CHART_BARS; role++) {
+	describe(chart, last, last->batch, samples_at_once(samples, sizeof samples, columns, count), title);
+	for (int i = 0; i < count; i++) {
+		const struct report *report = columns[i].report;
+		for (int role = 0; role < report->role_count && chart->bar_count < CHART_BARS; role++) {
 			struct chart_bar *bar = &chart->bars[chart->bar_count++];
-			const struct report_role *r = &columns[i].report->roles[role];
+			const struct report_role *r = &report->roles[role];
 			snprintf(bar->label, sizeof bar->label, "%s", columns[i].heading);
-			snprintf(bar->role, sizeof bar->role, "%s%s", r->ranks > 1 ? "each " : "", r->role);
+			snprintf(bar->role, sizeof bar->role, "%s%.40s", r->ranks > 1 ? "each " : "", r->role);
 			memcpy(bar->bytes, r->memory[SPACE_DEVICE].at_peak, sizeof bar->bytes);
 		}
+	}
 }
 
 /* The same micro-batch on 1, 2, 4 … up to --ranks. Numbers of ranks that make no sense are left out. */
@@ -93,7 +113,10 @@ static enum status add_series(struct chart *chart, const struct options *o, cons
 			s->ranks[s->count] = ranks;
 			s->value[s->count++] = time ? r.time.step : show_fullest(&r)->memory[SPACE_DEVICE].peak_bytes;
 			micro_batch = micro_batch < 0 || micro_batch == r.micro_batch ? r.micro_batch : 0;
-			describe(chart, &r, micro_batch,
+			char samples[64] = "";
+			if (micro_batch)
+				snprintf(samples, sizeof samples, ", %" PRId64 " samples a rank at once", micro_batch);
+			describe(chart, &r, 0, samples,
 			         time ? "Time of a step, by the number of ranks"
 			              : "Memory of a rank at its peak, by the number of ranks");
 			report_release(&r);

@@ -84,6 +84,23 @@ static enum status place(struct playback *p, const struct options *o)
 	return STATUS_OK;
 }
 
+/* In another program's trace: a row of the timeline, and a span of it. */
+static enum status select_span(struct playback *p, const char *row, const char *number)
+{
+	const struct lanes *l = &p->shown->lanes;
+	int64_t lane = 0, span = 0;
+	enum status s = number_whole(row, "--select: row", 0, l->lane_count - 1, &lane);
+	if (!s && !l->lanes[lane].span_count)
+		s = status_fail(STATUS_INPUT, "--select: row %" PRId64 " of the timeline has no spans", lane);
+	if (!s)
+		s = number_whole(number, "--select: span", 0, (int64_t)l->lanes[lane].span_count - 1, &span);
+	if (s)
+		return s;
+	p->selected_rank = p->focus_rank = lane;
+	p->selected_op = (int)span;
+	return STATUS_OK;
+}
+
 /* What is selected and scrolled to. */
 static enum status look(struct playback *p, const struct options *o)
 {
@@ -94,11 +111,13 @@ static enum status look(struct playback *p, const struct options *o)
 		p->plan_scroll = (int)option_whole(o, OPTION_SCROLL);
 	else if (option_given(o, OPTION_SCROLL))
 		p->first_lane = option_whole(o, OPTION_SCROLL) > 0 ? (int)option_whole(o, OPTION_SCROLL) : 0;
-	if (!text || p->shown->foreign)
+	if (!text)
 		return STATUS_OK;
 	if (!colon || colon - text >= (ptrdiff_t)sizeof number)
 		return status_fail(STATUS_INPUT, "--select: '%.40s' is not RANK:OP, such as 0:17", text);
 	snprintf(number, sizeof number, "%.*s", (int)(colon - text), text);
+	if (p->shown->foreign)
+		return select_span(p, number, colon + 1);
 	enum status s = number_whole(number, "--select: rank", 0, INT64_MAX, &rank);
 	int index = s ? -1 : timeline_index_of(&p->shown->timeline, rank);
 	if (!s && index < 0)

@@ -136,7 +136,7 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 	                                              timeline_stop_of(&shown->timeline, p->step_size, p->position));
 	if (past)
 		arguments_set(&a, OPTION_PAST, "%zu", past);
-	if (!shown->foreign && p->selected_op >= 0)
+	if (p->selected_op >= 0)
 		arguments_set(&a, OPTION_SELECT, "%" PRId64 ":%d", p->selected_rank, p->selected_op);
 	if (p->scene == SCENE_PLAN && !shown->foreign && p->plan_scroll)
 		arguments_set(&a, OPTION_SCROLL, "%d", p->plan_scroll);

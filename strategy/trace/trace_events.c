@@ -7,8 +7,9 @@ enum { SPAN_LIMIT = 16 << 20 };
 struct event {
 	struct raw_span span;
 	int64_t duration, bytes;
-	struct stream_text phase, label;
-	bool timed, lasts;
+	int64_t sort;
+	struct stream_text phase, label, labels, id, binding;
+	bool timed, lasts, sorted;
 	bool odd, odd_bytes; /* an argument with one of our names is not a whole number of 64 bits */
 };
 
@@ -27,18 +28,27 @@ static void read_whole(struct json_stream *j, int64_t *out, bool *odd)
 		*odd |= !stream_text_whole(&number, out);
 }
 
+static void read_sort(struct json_stream *j, struct event *e)
+{
+	bool odd = false;
+	e->sorted = stream_peek(j) == '0';
+	read_whole(j, &e->sort, &odd);
+	e->sorted &= !odd;
+}
+
 /* The arguments of another program's events may hold anything; ours are whole numbers. Other values are skipped without
  * a message: to say where one stands would take a walk over the file for every such event. */
 static void read_args(struct json_stream *j, struct event *e)
 {
 	struct stream_text key;
 	e->span.op = e->span.to = e->span.waited = e->bytes = -1;
-	e->label = (struct stream_text){0};
-	e->odd = e->odd_bytes = false;
+	e->label = e->labels = e->span.args = (struct stream_text){0};
+	e->odd = e->odd_bytes = e->sorted = false;
 	if (stream_peek(j) != '{') {
 		stream_skip(j);
 		return;
 	}
+	const char *begin = j->at;
 	stream_enter(j, '{');
 	while (stream_key(j, &key)) {
 		if (stream_is(&key, "op"))
@@ -51,14 +61,20 @@ static void read_args(struct json_stream *j, struct event *e)
 			read_whole(j, &e->bytes, &e->odd_bytes);
 		else if (stream_is(&key, "name") && stream_peek(j) == '"')
 			stream_string(j, &e->label);
+		else if (stream_is(&key, "labels") && stream_peek(j) == '"')
+			stream_string(j, &e->labels);
+		else if (stream_is(&key, "sort_index"))
+			read_sort(j, e);
 		else
 			stream_skip(j);
 	}
+	if (!j->failed)
+		e->span.args = (struct stream_text){.text = begin, .size = (size_t)(j->at - begin)};
 }
 
 static bool read_event(struct json_stream *j, struct event *e)
 {
-	struct stream_text key, category = {0};
+	struct stream_text key;
 	*e = (struct event){.span = {.op = -1, .to = -1, .waited = -1}, .bytes = -1};
 	if (!stream_enter(j, '{'))
 		return false;
@@ -72,7 +88,11 @@ static bool read_event(struct json_stream *j, struct event *e)
 		} else if (stream_is(&key, "name")) {
 			read_scalar(j, &e->span.name);
 		} else if (stream_is(&key, "cat")) {
-			read_scalar(j, &category);
+			read_scalar(j, &e->span.category);
+		} else if (stream_is(&key, "id")) {
+			read_scalar(j, &e->id);
+		} else if (stream_is(&key, "bp")) {
+			read_scalar(j, &e->binding);
 		} else if (stream_is(&key, "ts") && stream_peek(j) == '0') {
 			e->timed = stream_thousandths(j, &e->span.begin);
 		} else if (stream_is(&key, "dur") && stream_peek(j) == '0') {
@@ -83,7 +103,7 @@ static bool read_event(struct json_stream *j, struct event *e)
 			stream_skip(j);
 		}
 	}
-	e->span.message = stream_is(&category, "message");
+	e->span.message = stream_is(&e->span.category, "message");
 	e->span.bytes = e->span.message ? e->bytes : -1;
 	if (e->odd || (e->span.message && e->odd_bytes))
 		e->span.op = e->span.to = e->span.bytes = -1;
@@ -127,6 +147,47 @@ static bool close_span(struct raw_events *e, struct json_stream *j, const struct
 	return add_span(e, j, &s);
 }
 
+static void add_name(struct raw_events *e, const struct event *v)
+{
+	static const struct {
+		const char *name;
+		enum raw_label label;
+	} kinds[] = {{"process_name", RAW_PROCESS_NAME},
+	             {"process_labels", RAW_PROCESS_LABELS},
+	             {"process_sort_index", RAW_PROCESS_SORT},
+	             {"thread_name", RAW_THREAD_NAME},
+	             {"thread_sort_index", RAW_THREAD_SORT}};
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+		bool sorts = kinds[i].label == RAW_PROCESS_SORT || kinds[i].label == RAW_THREAD_SORT;
+		const struct stream_text *text = kinds[i].label == RAW_PROCESS_LABELS ? &v->labels : &v->label;
+		if (!stream_is(&v->span.name, kinds[i].name) || !(sorts ? v->sorted : text->text != NULL))
+			continue;
+		e->names = array_reserve(e->names, e->name_count, &e->name_capacity, sizeof *e->names);
+		e->names[e->name_count++] = (struct raw_name){v->span.pid, v->span.tid, *text, v->sort, kinds[i].label};
+	}
+}
+
+static bool add_counter(struct raw_events *e, struct json_stream *j, const struct event *v)
+{
+	const struct raw_span *s = &v->span;
+	if (e->counter_count == SPAN_LIMIT)
+		return stream_fail(j, "more than %d values of counters", SPAN_LIMIT);
+	e->counters = array_reserve(e->counters, e->counter_count, &e->counter_capacity, sizeof *e->counters);
+	e->counters[e->counter_count++] = (struct raw_counter){s->pid, s->name, s->args, s->begin};
+	return true;
+}
+
+static bool add_flow(struct raw_events *e, struct json_stream *j, const struct event *v, char phase)
+{
+	const struct raw_span *s = &v->span;
+	if (e->flow_count == SPAN_LIMIT)
+		return stream_fail(j, "more than %d ends of flows", SPAN_LIMIT);
+	e->flows = array_reserve(e->flows, e->flow_count, &e->flow_capacity, sizeof *e->flows);
+	e->flows[e->flow_count++] = (struct raw_flow){
+	        s->pid, s->tid, s->category, v->id, s->begin, phase, phase == 's' || stream_is(&v->binding, "e")};
+	return true;
+}
+
 static bool keep_event(struct raw_events *e, struct json_stream *j, const struct event *v)
 {
 	struct raw_span s = v->span;
@@ -140,11 +201,12 @@ static bool keep_event(struct raw_events *e, struct json_stream *j, const struct
 		return open_span(e, j, &s);
 	if (phase == 'E' && v->timed)
 		return close_span(e, j, &s);
-	if (phase == 'M' && v->label.text &&
-	    (stream_is(&s.name, "process_name") || stream_is(&s.name, "thread_name"))) {
-		e->names = array_reserve(e->names, e->name_count, &e->name_capacity, sizeof *e->names);
-		e->names[e->name_count++] = (struct raw_name){s.pid, s.tid, v->label, s.name.text[0] == 'p'};
-	}
+	if (phase == 'C' && v->timed && s.begin >= 0)
+		return add_counter(e, j, v);
+	if ((phase == 's' || phase == 't' || phase == 'f') && v->timed && s.begin >= 0)
+		return add_flow(e, j, v, phase);
+	if (phase == 'M')
+		add_name(e, v);
 	return true;
 }
 
@@ -164,6 +226,8 @@ void raw_events_release(struct raw_events *e)
 	free(e->spans);
 	free(e->names);
 	free(e->open);
+	free(e->counters);
+	free(e->flows);
 	text_table_release(&e->threads);
 	*e = (struct raw_events){0};
 }

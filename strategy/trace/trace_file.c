@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "strategy/trace/trace_events.h"
+#include "strategy/trace/trace_foreign.h"
 #include "strategy/trace/trace_values.h"
 
 /* The members of "shardlab". */
@@ -108,85 +108,6 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 	return trace_values_take(&f->trace, &head->values, name);
 }
 
-/* ---- another program's ---- */
-
-static int lane_of(struct trace_file *f, struct text_table *lanes, const struct raw_span *s, size_t *capacity)
-{
-	struct text_entry *e = text_table_add(lanes, s->pid, s->tid);
-	if (e->number < 0) {
-		e->number = f->lane_count;
-		f->lanes = array_reserve(f->lanes, (size_t)f->lane_count, capacity, sizeof *f->lanes);
-		f->lanes[f->lane_count++] = (struct foreign_lane){stream_copy(&f->arena, &s->pid, true, NULL),
-		                                                  stream_copy(&f->arena, &s->tid, true, NULL)};
-	}
-	return (int)e->number;
-}
-
-/* The last name that an event gives to a process, or to a thread, counts. */
-static void name_lanes(struct trace_file *f, const struct text_table *lanes, const struct raw_events *e)
-{
-	struct text_table processes = {0};
-	const struct stream_text none = {0};
-	for (size_t i = 0; i < e->name_count; i++) {
-		const struct raw_name *n = &e->names[i];
-		struct text_entry *x =
-		        n->process ? text_table_add(&processes, n->pid, none) : text_table_find(lanes, n->pid, n->tid);
-		if (!x)
-			continue;
-		const char *name = stream_copy(&f->arena, &n->name, true, NULL);
-		if (n->process)
-			x->copy = name;
-		else
-			f->lanes[x->number].thread = name;
-	}
-	for (size_t i = 0; i < lanes->capacity; i++) {
-		const struct text_entry *x = &lanes->entries[i];
-		const struct text_entry *process = x->used ? text_table_find(&processes, x->a, none) : NULL;
-		if (process)
-			f->lanes[x->number].process = process->copy;
-	}
-	text_table_release(&processes);
-}
-
-static int by_lane_and_time(const void *a, const void *b)
-{
-	const struct foreign_span *x = a, *y = b;
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return (x->end < y->end) - (x->end > y->end);
-}
-
-static enum status take_foreign(struct trace_file *f, const struct raw_events *e, const char *name)
-{
-	struct text_table lanes = {0}, names = {0};
-	const struct stream_text none = {0};
-	size_t capacity = 0;
-	int64_t first = INT64_MAX;
-	f->foreign = true;
-	if (!e->span_count)
-		return status_fail(STATUS_INPUT, "%s: no event in it has a duration: nothing to show", name);
-	f->spans = array_make(e->span_count, sizeof *f->spans);
-	for (size_t i = 0; i < e->span_count; i++)
-		first = e->spans[i].begin < first ? e->spans[i].begin : first;
-	for (size_t i = 0; i < e->span_count; i++) {
-		const struct raw_span *s = &e->spans[i];
-		struct text_entry *n = text_table_add(&names, s->name, none);
-		if (!n->copy)
-			n->copy = stream_copy(&f->arena, &s->name, true, NULL);
-		f->spans[f->span_count++] = (struct foreign_span){.lane = lane_of(f, &lanes, s, &capacity),
-		                                                  .begin = s->begin - first,
-		                                                  .end = s->end - first,
-		                                                  .name = n->copy};
-	}
-	name_lanes(f, &lanes, e);
-	qsort(f->spans, f->span_count, sizeof *f->spans, by_lane_and_time);
-	text_table_release(&lanes);
-	text_table_release(&names);
-	return STATUS_OK;
-}
-
 /* ---- the file ---- */
 
 static void read_head(struct json_stream *j, struct head *h)
@@ -246,7 +167,7 @@ enum status trace_file_read(struct trace_file *f, const char *text, size_t size,
 	*f = (struct trace_file){0};
 	enum status s = read_all(&j, &events, &head);
 	if (!s)
-		s = head.found ? take_ours(f, &events, &head, name) : take_foreign(f, &events, name);
+		s = head.found ? take_ours(f, &events, &head, name) : trace_take_foreign(f, &events, name);
 	raw_events_release(&events);
 	raw_values_release(&head.values);
 	if (s)
@@ -293,6 +214,11 @@ void trace_file_release(struct trace_file *f)
 	plan_release(&f->plan);
 	model_release(&f->model);
 	arena_release(&f->arena);
+	for (int i = 0; i < f->counter_count; i++)
+		free(f->counters[i].points);
+	free(f->counters);
+	free(f->flows);
+	free(f->processes);
 	free(f->lanes);
 	free(f->spans);
 	*f = (struct trace_file){0};

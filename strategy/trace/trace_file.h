@@ -1,6 +1,8 @@
 /* Trace files. Those that `sim`, `train` and `validate` wrote hold their plan and are checked against it: every span is
  * an operation of a rank, every message one of a collective. A Chrome trace of another program (PyTorch's profiler, a
- * browser) is read for what it is: lanes (process and thread) with named spans, from X and from B/E events.
+ * browser) is read for what it is: processes with lanes (threads, streams of a GPU) of named spans, from X and from B/E
+ * events, the flows between spans, and counters. Processes and their lanes stand in the order of their sort index, then
+ * of their names.
  *
  *     struct trace_file f;
  *     enum status s = trace_file_open(&f, "run.json");       // plain or gzip
@@ -14,14 +16,39 @@
 
 #include "strategy/trace/trace.h"
 
+struct foreign_process {
+	const char *name; /* "python (GPU 0)", or its number */
+	int64_t sort;
+};
+
 struct foreign_lane {
 	const char *process, *thread; /* names, or their numbers */
+	int number;                   /* of its process */
+	int64_t sort;
 };
 
 struct foreign_span {
 	int lane;
 	int64_t begin, end; /* ns since the first began */
+	const char *name, *category;
+	const char *args; /* "stream 20, 4194304 B"; NULL: none that is worth showing */
+};
+
+/* From one span to another: a launch and its kernel. */
+struct foreign_flow {
+	size_t from, to; /* spans */
+};
+
+struct foreign_counter {
+	int process;
 	const char *name;
+	struct counter_point {
+		int64_t time; /* ns, ascending */
+		double value; /* from then on */
+		size_t order; /* in the file */
+	} * points;
+	size_t point_count, capacity;
+	double least, most;
 };
 
 struct trace_file {
@@ -35,6 +62,12 @@ struct trace_file {
 	int lane_count;
 	struct foreign_span *spans; /* by lane, then begin, longer ones first */
 	size_t span_count;
+	struct foreign_process *processes;
+	int process_count;
+	struct foreign_flow *flows; /* in the order of the file */
+	size_t flow_count;
+	struct foreign_counter *counters; /* by process, then name */
+	int counter_count;
 	struct arena arena;
 };
 

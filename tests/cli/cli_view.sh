@@ -129,6 +129,15 @@ view --describe --trace "$tmp/real.json" >"$tmp/real.txt"
 says "$tmp/real.txt" ', measured at '
 view --describe --trace "$tmp/f.json" >"$tmp/foreign.txt"
 says "$tmp/foreign.txt" '1 spans, busy for 1.000 us'
+says "$tmp/foreign.txt" 'no span runs on one'
+torch=tests/golden/torch_profiler.json
+view --describe --trace "$torch" >"$tmp/torch.txt"
+says "$tmp/torch.txt" 'gpu      python (GPU 0): compute 250.0 us (45.5 %), communication 300.0 us (54.5 %), exposed 200.0 us (36.4 %), idle 100.0 us (18.2 %) of 550.0 us'
+says "$tmp/torch.txt" 'exposed for 180.0 us; device 1, stream 20, allreduce of 1048576 elements of Float on 2 ranks'
+says "$tmp/torch.txt" 'counter  python (GPU 0), GPU memory (MiB): allocated: 4 values, 100 to 160'
+says "$tmp/torch.txt" 'flows    5'
+refuse 'has no spans' view --trace "$torch" --select 0:0 --export "$tmp/x.png"
+refuse "'9' is above 1" view --trace "$torch" --select 5:9 --export "$tmp/x.png"
 view --describe --model params=1e9 --strategy zero3 --ranks 1024 --at 3 >"$tmp/many.txt"
 says "$tmp/many.txt" 'Each of ranks 0–1023 '
 says "$tmp/many.txt" 'memory   ranks 0–1023; device '

@@ -93,6 +93,27 @@ START_TEST(line_shows_the_fullest_role)
 }
 END_TEST
 
+/* Bars of one batch, which `single` has at once; lines over the ranks have a batch that grows. */
+START_TEST(charts_say_their_batch)
+{
+	static struct chart chart;
+	static struct report reports[2];
+	struct column columns[] = {{"single", &reports[0]}, {"ddp", &reports[1]}};
+	struct options o;
+	for (int i = 0; i < 2; i++)
+		reports[i] = (struct report){.ranks = i ? 8 : 1, .batch = 32, .micro_batch = i ? 4 : 32};
+	memset(&chart, 0, sizeof chart);
+	parse(&o, (const char *[]){"--model", "mlp", "--ranks", "8", "--cluster", "laptop", NULL});
+	ck_assert_msg(!members_from_options(&members, &o), "%s", status_message());
+	ck_assert_msg(!chart_make(&chart, &o, &members, columns, 2), "%s", status_message());
+	ck_assert_msg(strstr(chart.subtitle, " · batch 32, 4 samples a rank at once (single: 32) · "), "%s",
+	              chart.subtitle);
+	make_chart(&chart, (const char *[]){"--model", "mlp", "--strategy", "ddp", "--ranks", "2", "--cluster",
+	                                    "laptop", "--chart", "time-by-ranks", NULL});
+	ck_assert_msg(strstr(chart.subtitle, " · the batch grows with the ranks, "), "%s", chart.subtitle);
+}
+END_TEST
+
 START_TEST(capacity_excludes_libraries)
 {
 	static struct chart chart;

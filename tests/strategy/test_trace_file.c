@@ -268,10 +268,10 @@ START_TEST(traces_of_other_programs_open)
 	ck_assert_str_eq(f.spans[2].name, "outer");
 	ck_assert_int_eq(f.spans[2].end - f.spans[2].begin, 4000);
 	lanes_of_file(&l, &f);
-	ck_assert_int_eq(l.lanes[0].depth, 2);
-	ck_assert_int_eq(lane_span_at(&l.lanes[0], 2000, 0), 0);
-	ck_assert_int_eq(lane_span_at(&l.lanes[0], 2000, 1), 1);
-	ck_assert_int_eq(lane_span_at(&l.lanes[0], 5000, 1), -1);
+	ck_assert_int_eq(l.lanes[1].depth, 2);
+	ck_assert_int_eq(lane_span_at(&l.lanes[1], 2000, 0), 0);
+	ck_assert_int_eq(lane_span_at(&l.lanes[1], 2000, 1), 1);
+	ck_assert_int_eq(lane_span_at(&l.lanes[1], 5000, 1), -1);
 	lanes_release(&l);
 	trace_file_release(&f);
 }

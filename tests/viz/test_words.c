@@ -268,6 +268,85 @@ START_TEST(lines_have_ranks_and_a_capacity)
 }
 END_TEST
 
+START_TEST(the_legend_has_what_is_there)
+{
+	static struct chart c = {.bars = {{.label = "a", .role = "rank", .bytes = {1000000, 0, 4000000}}},
+	                         .bar_count = 1};
+	draw_chart(&c);
+	ck_words("parameters\n");
+	ck_words("optimizer\n");
+	ck_assert_ptr_null(strstr(drawn_words, "buffers"));
+	ck_assert_ptr_null(strstr(drawn_words, "activations"));
+}
+END_TEST
+
+/* However narrow the bars are. */
+START_LOOP_TEST(roles_are_not_cut, 1, CHART_BARS)
+{
+	static struct chart c;
+	c.bar_count = _i;
+	for (int i = 0; i < _i; i++) {
+		snprintf(c.bars[i].label, sizeof c.bars[i].label, "dp");
+		snprintf(c.bars[i].role, sizeof c.bars[i].role, "%s", i % 2 ? "each worker" : "root");
+		c.bars[i].bytes[0] = 1000000;
+	}
+	draw_chart(&c);
+	ck_assert_ptr_null(strstr(drawn_words, "…"));
+	ck_assert_ptr_nonnull(strstr(drawn_words, "root"));
+	if (_i > 1)
+		ck_assert_ptr_nonnull(strstr(drawn_words, "worker"));
+}
+END_TEST
+
+/* The pixels of a colour in a chart of 1280 × 720. */
+static int pixels_of(struct chart *c, uint32_t wanted)
+{
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
+	cairo_t *cr = cairo_create(surface);
+	int count = 0;
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	c->theme = THEME_PAPER;
+	c->fonts = &fonts;
+	chart_draw(c, cr, 1280, 720);
+	cairo_surface_flush(surface);
+	const unsigned char *data = cairo_image_surface_get_data(surface);
+	for (int y = 0; y < 720; y++)
+		for (int x = 200; x < 1000; x++) { /* between the first points and the last */
+			uint32_t pixel;
+			memcpy(&pixel, data + y * cairo_image_surface_get_stride(surface) + 4 * x, sizeof pixel);
+			count += (pixel & 0xFFFFFF) == wanted;
+		}
+	cairo_destroy(cr);
+	cairo_surface_destroy(surface);
+	fonts_release(&fonts);
+	return count;
+}
+
+START_TEST(no_line_hides_another)
+{
+	static struct chart c = {.series = {{.label = "zero3", .ranks = {1, 8}, .value = {8000000, 3000000}, 2},
+	                                    {.label = "fsdp", .ranks = {1, 8}, .value = {8000000, 3000000}, 2},
+	                                    {.label = "other", .ranks = {1, 8}, .value = {8000000, 3000000}, 2}},
+	                         .series_count = 3};
+	ck_assert_int_gt(pixels_of(&c, 0x0072B2), 200);
+	ck_assert_int_gt(pixels_of(&c, 0xE69F00), 200);
+	ck_assert_int_gt(pixels_of(&c, 0x009E73), 200);
+}
+END_TEST
+
+START_TEST(what_overflows_is_hatched)
+{
+	static struct chart c = {.bars = {{.label = "a", .role = "rank", .bytes = {50000000}}}, .bar_count = 1};
+	uint32_t plain = theme_of(THEME_PAPER)->category[CATEGORY_PARAMETERS];
+	c.capacity = 51000000;
+	int fits = pixels_of(&c, plain);
+	c.capacity = 25000000; /* the upper half */
+	int overflows = pixels_of(&c, plain);
+	ck_assert_int_gt(overflows, fits * 45 / 100);
+	ck_assert_int_lt(overflows, fits * 95 / 100);
+}
+END_TEST
+
 /* ---- numbers of chunks ---- */
 
 /* Rank 1 begins chunk 3 with 8 and gets rank 0's 6: value_initially(). */

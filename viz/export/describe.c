@@ -5,6 +5,7 @@
 
 #include "strategy/base/number.h"
 #include "viz/export/export.h"
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/timeline/values.h"
 
@@ -155,28 +156,12 @@ static void write_stop(struct playback *p, FILE *out)
 	export_figures(p, out);
 }
 
-/* ---- another program's trace ---- */
-
-static void write_lanes(const struct lanes *l, FILE *out)
-{
-	char busy[WORD];
-	for (int i = 0; i < l->lane_count; i++) {
-		const struct lane *lane = &l->lanes[i];
-		int64_t time = 0;
-		for (size_t k = 0; k < lane->span_count; k++)
-			time += lane->spans[k].depth ? 0 : lane->spans[k].end - lane->spans[k].begin;
-		fprintf(out, "lane     %s%s%s: %zu spans, busy for %s\n", lane->process, *lane->process ? ", " : "",
-		        lane->name, lane->span_count, time_word(busy, time));
-	}
-	fprintf(out, "end      %s\n", time_word(busy, l->end));
-}
-
 void export_describe(struct playback *p, bool all, FILE *out)
 {
 	const struct trace_view *shown = p->shown;
 	fprintf(out, "%s\n", shown->heading);
 	if (shown->foreign) {
-		write_lanes(&shown->lanes, out);
+		foreign_describe(&shown->lanes, out);
 		return;
 	}
 	if (shown->timeline.limits.overflows) {

@@ -10,7 +10,7 @@
 #include "viz/scene/scene.h"
 
 struct chart_bar {
-	char label[64], role[32];
+	char label[64], role[64];
 	int64_t bytes[CATEGORY_COUNT];
 };
 
@@ -23,7 +23,7 @@ struct chart_series {
 };
 
 struct chart {
-	char title[160], subtitle[256];
+	char title[160], subtitle[320];
 	int64_t capacity; /* bytes; 0: none */
 	struct chart_bar bars[CHART_BARS];
 	int bar_count;

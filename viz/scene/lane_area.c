@@ -27,6 +27,16 @@ static int first_of_rank(const struct lanes *lanes, int64_t rank)
 	return 0;
 }
 
+/* So that a lane is in sight, and as much as there is room for above it. */
+static int first_showing(const struct lane_area *l, int64_t lane)
+{
+	double height = 0;
+	int first = (int)lane;
+	while (first > 0 && (height += l->row * l->lanes->lanes[first].depth) <= l->plot.height)
+		first--;
+	return height > l->plot.height && first < lane ? first + 1 : first;
+}
+
 static int rows_of(const struct lanes *lanes)
 {
 	int rows = 0;
@@ -51,7 +61,8 @@ static void find_first(struct lane_area *l, const struct view *v)
 	const struct lanes *lanes = l->lanes;
 	l->first = v->first_lane;
 	if (l->first < 0) /* nobody has scrolled: at the rank that one looks at */
-		l->first = lanes->timeline ? first_of_rank(lanes, v->focus_rank) : 0;
+		l->first = lanes->timeline ? first_of_rank(lanes, v->focus_rank)
+		                           : first_showing(l, v->selected_rank < 0 ? 0 : v->selected_rank);
 	l->first = l->first < lanes->lane_count ? l->first : lanes->lane_count - 1;
 	double below = 0;
 	for (int i = lanes->lane_count - 1; i >= 0; i--) {

@@ -3,16 +3,11 @@
 #include <string.h>
 
 #include "viz/scene/lane_area.h"
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
 
 static void hit_span(struct hit *h, const struct lane_area *l, const struct lane *lane, const struct lane_span *s)
 {
-	char begin[WORD], time[WORD];
-	if (s->name) {
-		snprintf(h->text, sizeof h->text, "%.140s: %s, from %s", s->name, time_word(time, s->end - s->begin),
-		         time_word(begin, s->begin));
-		return;
-	}
 	h->op = s->op;
 	op_explain(l->lanes->timeline, lane->rank, s->op, h->text, sizeof h->text);
 }
@@ -69,6 +64,10 @@ static void hit_one(struct hit *h, const struct lane_area *l, double x, double y
 	if (number < 0)
 		return;
 	const struct lane *lane = &l->lanes->lanes[number];
+	if (l->lanes->file) {
+		foreign_hit(l, number, depth, h);
+		return;
+	}
 	h->rank = lane->rank;
 	int64_t span = lane_span_at(lane, h->time, depth);
 	struct lane_piece piece;

@@ -1,16 +1,8 @@
 /* Which bars a lane has in sight: its spans, or from afar what they fold to. */
 #include <math.h>
 
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/lane_spans.h"
-
-static colour foreign_colour(const char *name)
-{
-	static const colour some[] = {0x56B4E9, 0xE69F00, 0x009E73, 0xCC79A7, 0xF0E442, 0x7FB3D5, 0xD55E00, 0xA9A9A9};
-	unsigned h = 0;
-	for (const char *p = name; *p; p++)
-		h = h * 31 + (unsigned char)*p;
-	return some[h % 8];
-}
 
 static struct bar *add_bar(struct bar_row *row, struct bar bar)
 {
@@ -70,7 +62,7 @@ static void add_span(struct finder *f, const struct lane_span *s)
 		x0 = came;
 	}
 	const struct op *op = s->op >= 0 && timeline ? &timeline_role_of(timeline, f->index)->ops[s->op] : NULL;
-	colour fill = op ? op_colour(f->c->theme, op) : foreign_colour(s->name ? s->name : "");
+	colour fill = op ? op_colour(f->c->theme, op) : foreign_colour(s);
 	add_part(f, s, x0, x1, state_of(f, s), fill)->op = op;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
 
 static void label_of(const struct lane_area *l, const struct lane *lane, const struct lane_span *s, char *out,

@@ -61,9 +61,16 @@ double legend_height(struct canvas *c, double width)
 
 double legend_categories(struct canvas *c, double x, double y, double width, const char *gathered)
 {
+	return legend_some(c, x, y, width, gathered, ~0U);
+}
+
+double legend_some(struct canvas *c, double x, double y, double width, const char *gathered, unsigned some)
+{
 	const struct theme *t = c->theme;
 	double at = x, line = y, unit = legend_unit(c);
 	for (int k = 0; k < CATEGORY_COUNT; k++) {
+		if (!(some >> k & 1))
+			continue;
 		if (at + unit > x + width + 8 && at > x) {
 			at = x;
 			line += 20;

@@ -1,4 +1,5 @@
 /* The frame around a scene: heading above, phases of the step and the caption below. */
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
 
 #include <inttypes.h>
@@ -144,10 +145,9 @@ static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 		draw_text(c, card.x + card.width - 12, card.y + 50, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, side,
 		          "%s at %s", s->trace->measured ? "measured" : "simulated", time_word(time, st->time));
 	} else {
-		snprintf(caption, sizeof caption, "%s",
-		         v->note && *v->note ? v->note
-		                             : "A trace of another program: its lanes and spans. Drag to select a "
-		                               "range, turn the wheel with Ctrl to zoom.");
+		foreign_caption(v->lanes, v->selected_rank, v->selected_op, caption, sizeof caption);
+		if (v->note && *v->note)
+			snprintf(caption, sizeof caption, "%s", v->note);
 		draw_text(c, card.x + card.width - 12, card.y + 27, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, side, "%s",
 		          time_word(time, v->cursor));
 	}

@@ -35,14 +35,14 @@ struct view {
 	int contender_count;
 	int64_t from, to;      /* ns: what the timeline shows; equal: all */
 	int first_lane;        /* the timeline is scrolled down to it; -1: to the focus rank's */
-	int64_t selected_rank; /* of the operation that is selected; -1: none */
-	int selected_op;
-	int64_t focus_rank; /* whose plan and buffers are shown */
-	int plan_scroll;    /* lines from where the cursor puts it */
-	bool values;        /* numbers in the chunks of a collective */
-	bool presenter;     /* larger, and less of it */
-	const char *note;   /* beside the caption: the answer to a key */
-	const char *hint;   /* below the caption of the beginning: which keys to press; NULL: none */
+	int64_t selected_rank; /* of the operation that is selected; -1: none. Of another program's span: its lane */
+	int selected_op;       /* of another program's: the span of the lane; -1: none */
+	int64_t focus_rank;    /* whose plan and buffers are shown */
+	int plan_scroll;       /* lines from where the cursor puts it */
+	bool values;           /* numbers in the chunks of a collective */
+	bool presenter;        /* larger, and less of it */
+	const char *note;      /* beside the caption: the answer to a key */
+	const char *hint;      /* below the caption of the beginning: which keys to press; NULL: none */
 };
 
 /* The whole picture: heading, scene, caption. Clears it first. */
@@ -63,6 +63,7 @@ struct hit {
 	int64_t rank;    /* -1: none */
 	int op;          /* -1: none */
 	int64_t time;    /* of the timeline; -1: elsewhere */
+	int first_lane;  /* at its top */
 	char text[256];
 };
 
@@ -143,5 +144,7 @@ double legend_height(struct canvas *c, double width);
  * parameters. */
 #define GATHERED_IS_PARAMETERS "whole parameters"
 double legend_categories(struct canvas *c, double x, double y, double width, const char *gathered);
+/* The same of those categories whose bits are set. */
+double legend_some(struct canvas *c, double x, double y, double width, const char *gathered, unsigned some);
 
 #endif

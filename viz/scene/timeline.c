@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/lane_spans.h"
 #include "viz/scene/scene_parts.h"
 
@@ -189,7 +190,12 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct lane
 	cairo_clip(c->cr);
 	for (int i = l->first, end = lane_area_last(l) + 1; i < end; i++) {
 		const struct lane *lane = &l->lanes->lanes[i];
-		bool head = strcmp(last, lane->process) != 0;
+		if (lane->kind != LANE_SPANS) {
+			foreign_lane_draw(c, l, lane, y);
+			y += l->row;
+			continue;
+		}
+		bool head = !l->lanes->file && strcmp(last, lane->process) != 0;
 		snprintf(last, sizeof last, "%s", lane->process);
 		if (head && i > l->first && l->row > 5)
 			draw_line(c, l->box.x, y, l->plot.x + l->plot.width, y, c->theme->line, 1);
@@ -217,7 +223,7 @@ static void draw_extent(struct canvas *c, const struct lane_area *l)
 	char text[160];
 	if (!l->scrolls)
 		return;
-	const char *what = all->timeline ? "ranks" : "lanes";
+	const char *what = all->timeline ? "ranks" : "rows";
 	snprintf(text, sizeof text, "%s %" PRId64 "–%" PRId64 " of %d are drawn", what, number_of(all, l->first),
 	         number_of(all, last), all->timeline ? all->timeline->rank_count : all->lane_count);
 	size_t at = strlen(text);
@@ -253,7 +259,9 @@ static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l
 	if (l->legend)
 		lane_legend_draw(c, l, l->box.y + l->box.height - 8);
 	lane_arrows_draw(c, l);
-	if (l->current)
+	if (l->current && l->lanes->file)
+		foreign_draw_selected(c, v, l);
+	else if (l->current)
 		draw_waits(c, v, l);
 	int64_t now = v->state ? v->state->time : v->cursor;
 	if (now >= l->from && now <= l->to) {

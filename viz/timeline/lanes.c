@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct lane *add_lane(struct lanes *l)
+struct lane *lanes_add(struct lanes *l)
 {
 	l->lanes = array_reserve(l->lanes, (size_t)l->lane_count, &l->lane_capacity, sizeof *l->lanes);
 	struct lane *lane = &l->lanes[l->lane_count++];
@@ -12,7 +12,7 @@ static struct lane *add_lane(struct lanes *l)
 	return lane;
 }
 
-static struct lane_span *add_span(struct lanes *l, struct lane *lane, int64_t begin, int64_t end)
+struct lane_span *lanes_add_span(struct lanes *l, struct lane *lane, int64_t begin, int64_t end)
 {
 	lane->spans = array_reserve(lane->spans, lane->span_count, &lane->capacity, sizeof *lane->spans);
 	struct lane_span *s = &lane->spans[lane->span_count++];
@@ -28,10 +28,12 @@ static int by_row(const void *a, const void *b)
 		return x->depth - y->depth;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
-	return (x->op > y->op) - (x->op < y->op);
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
 }
 
-static void make_rows(struct lane *lane)
+void lane_make_rows(struct lane *lane)
 {
 	size_t at = 0;
 	if (lane->span_count)
@@ -95,20 +97,20 @@ static void add_queue(struct lanes *l, const struct timeline *s, int index, enum
 		if (op->queue != queue || op_class(op->kind) == OP_CLASS_M || r->begin[k] < 0)
 			continue;
 		if (!lane) {
-			lane = add_lane(l);
+			lane = lanes_add(l);
 			lane->rank = r->rank;
 			lane->queue = queue;
 			snprintf(lane->name, sizeof lane->name, "%s", queue_name(queue));
 			snprintf(lane->process, sizeof lane->process, "rank %" PRId64, r->rank);
 		}
 		struct wait wait = timeline_wait(s, index, role->step.begin + k);
-		struct lane_span *span = add_span(l, lane, wait.begin, r->end[k]);
+		struct lane_span *span = lanes_add_span(l, lane, wait.begin, r->end[k]);
 		span->op = role->step.begin + k;
 		span->came = wait.end;
 		span->awaits = wait.rank;
 	}
 	if (lane)
-		make_rows(lane);
+		lane_make_rows(lane);
 }
 
 void lanes_of_timeline(struct lanes *l, const struct timeline *s)
@@ -130,39 +132,6 @@ void lanes_of_timeline(struct lanes *l, const struct timeline *s)
 	lanes_find_twins(l);
 }
 
-/* ---- of another program's ---- */
-
-enum { DEEPEST = 24 };
-
-void lanes_of_file(struct lanes *l, const struct trace_file *f)
-{
-	*l = (struct lanes){0};
-	for (int i = 0; i < f->lane_count; i++) {
-		struct lane *lane = add_lane(l);
-		snprintf(lane->process, sizeof lane->process, "%s", f->lanes[i].process);
-		snprintf(lane->name, sizeof lane->name, "%s", f->lanes[i].thread);
-		lane->queue = QUEUE_COUNT;
-	}
-	int64_t open[DEEPEST];
-	int depth = 0, now = -1;
-	for (size_t i = 0; i < f->span_count; i++) {
-		const struct foreign_span *s = &f->spans[i];
-		depth = s->lane == now ? depth : 0;
-		now = s->lane;
-		while (depth && open[depth - 1] <= s->begin)
-			depth--;
-		struct lane *lane = &l->lanes[now];
-		struct lane_span *span = add_span(l, lane, s->begin, s->end);
-		span->name = s->name;
-		span->depth = depth;
-		lane->depth = depth + 1 > lane->depth ? depth + 1 : lane->depth;
-		if (depth < DEEPEST - 1)
-			open[depth++] = s->end;
-	}
-	for (int i = 0; i < l->lane_count; i++)
-		make_rows(&l->lanes[i]);
-}
-
 void lanes_release(struct lanes *l)
 {
 	if (!l)
@@ -178,6 +147,8 @@ void lanes_release(struct lanes *l)
 		free(l->folded->lanes);
 	free(l->folded);
 	free(l->lanes);
+	free(l->places);
+	gpu_use_release(&l->gpus);
 	*l = (struct lanes){0};
 }
 
@@ -213,4 +184,40 @@ int64_t lane_span_at(const struct lane *l, int64_t time, int depth)
 {
 	size_t i = lane_find(l, depth, time);
 	return i < l->row[depth + 1] && l->spans[i].begin <= time ? (int64_t)i : -1;
+}
+
+/* Rows are in order of their beginnings. Returns the first that begins at a time or later; after: later. */
+static size_t first_from(const struct lane *l, int depth, int64_t begin, bool after)
+{
+	size_t low = l->row[depth], high = l->row[depth + 1];
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (l->spans[middle].begin < begin || (after && l->spans[middle].begin == begin))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int64_t lane_next_span(const struct lane *l, int64_t begin, int depth)
+{
+	int64_t best = -1;
+	for (int d = 0; d < l->depth; d++) {
+		size_t i = first_from(l, d, begin, d <= depth);
+		if (i < l->row[d + 1] && (best < 0 || l->spans[i].begin < l->spans[best].begin))
+			best = (int64_t)i;
+	}
+	return best;
+}
+
+int64_t lane_previous_span(const struct lane *l, int64_t begin, int depth)
+{
+	int64_t best = -1;
+	for (int d = 0; d < l->depth; d++) {
+		size_t i = first_from(l, d, begin, d < depth);
+		if (i > l->row[d] && (best < 0 || l->spans[i - 1].begin >= l->spans[best].begin))
+			best = (int64_t)i - 1;
+	}
+	return best;
 }

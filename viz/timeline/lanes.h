@@ -1,10 +1,12 @@
-/* Lanes of a timeline: one a queue of a rank, or a thread of a process of another program's trace. Where calls nest, a
- * lane has a row for each depth. Spans of a row are in order of time, so that what is in sight is found by halving.
+/* Lanes of a timeline: one a queue of a rank, or a thread of a process of another program's trace, whose processes have
+ * a heading above their lanes and their counters below. Where calls nest, a lane has a row for each depth. Spans of a
+ * row are in order of time, so that what is in sight is found by halving.
  */
 #ifndef SHARDLAB_VIZ_LANES_H
 #define SHARDLAB_VIZ_LANES_H
 
 #include "strategy/trace/trace_file.h"
+#include "viz/timeline/gpu_use.h"
 #include "viz/timeline/timeline.h"
 
 struct lane_span {
@@ -14,6 +16,14 @@ struct lane_span {
 	int op;             /* of the rank's role; or the index of a message's event; -1: another program's */
 	int depth;          /* in a lane of another program: of how many others it is part */
 	const char *name;   /* another program's; else NULL */
+	size_t number;      /* another program's: of the file's spans */
+	enum gpu_kind kind; /* another program's */
+};
+
+enum lane_kind {
+	LANE_SPANS,
+	LANE_PROCESS, /* the heading of a process: what its GPU does, if it is one */
+	LANE_COUNTER, /* a curve */
 };
 
 /* Operations of a compute lane that follow each other and are drawn as one from afar: those of a unit in a pass, and
@@ -36,8 +46,11 @@ struct lane_piece {
 };
 
 struct lane {
-	char name[96];           /* "compute" */
-	char process[96];        /* "rank 0" */
+	char name[96];    /* "compute" */
+	char process[96]; /* "rank 0" */
+	enum lane_kind kind;
+	int process_number; /* another program's: of the file's processes */
+	const struct foreign_counter *counter;
 	int64_t rank;            /* -1: another program's */
 	enum queue queue;        /* QUEUE_COUNT: the messages that it sends */
 	struct lane_span *spans; /* by depth, then time */
@@ -66,13 +79,20 @@ struct lanes {
 	size_t lane_capacity;
 	int64_t end;                     /* of the last span, ns */
 	const struct timeline *timeline; /* NULL: another program's */
+	/* another program's */
+	const struct trace_file *file; /* the lanes' names and counters are its own */
+	struct gpu_use gpus;
+	struct span_place {
+		int lane;
+		size_t span; /* of the lane */
+	} * places;          /* of each span of the file */
 	/* The same with one rank for all that are equal; NULL: none are. Spans, gaps and folds are those above. */
 	struct lanes *folded;
 	bool is_folded; /* it is that */
 };
 
 void lanes_of_timeline(struct lanes *l, const struct timeline *s);
-void lanes_of_file(struct lanes *l, const struct trace_file *f); /* another program's trace; names stay the file's */
+void lanes_of_file(struct lanes *l, const struct trace_file *f); /* another program's trace, which must outlive it */
 void lanes_find_twins(struct lanes *l);                          /* twins.c */
 void lanes_release(struct lanes *l);
 
@@ -105,5 +125,14 @@ size_t lane_find(const struct lane *l, int depth, int64_t time);
 size_t lane_find_gap(const struct lane *l, int64_t time);
 /* The span under a time and depth; -1: none. */
 int64_t lane_span_at(const struct lane *l, int64_t time, int depth);
+/* The span of any depth that begins next, or began last, from a time and depth on, which are not part of it; -1: none.
+ */
+int64_t lane_next_span(const struct lane *l, int64_t begin, int depth);
+int64_t lane_previous_span(const struct lane *l, int64_t begin, int depth);
+
+/* For the files that make lanes. */
+struct lane *lanes_add(struct lanes *l);
+struct lane_span *lanes_add_span(struct lanes *l, struct lane *lane, int64_t begin, int64_t end);
+void lane_make_rows(struct lane *lane);
 
 #endif

@@ -11,8 +11,10 @@ enum { TEXT_SIZES = sizeof text_sizes / sizeof text_sizes[0] };
 static void move_by(struct window *w, enum step_size step_size, bool forward)
 {
 	struct playback *p = w->playback;
-	if (p->shown->foreign)
+	if (p->shown->foreign) {
+		foreign_step(w, forward, step_size == STEP_SIZE_PHASE);
 		return;
+	}
 	bool moving = p->tween < 1;
 	w->playing = false;
 	if (forward && moving) { /* the step has been taken: it ends now */
@@ -170,7 +172,11 @@ void window_open_strategy(struct window *w, int number)
 static void to_highlight(struct window *w)
 {
 	struct playback *p = w->playback;
-	const struct highlight *n = p->shown->foreign ? NULL : timeline_highlight(&p->shown->timeline, p->position);
+	if (p->shown->foreign) {
+		foreign_next_exposed(w);
+		return;
+	}
+	const struct highlight *n = timeline_highlight(&p->shown->timeline, p->position);
 	w->playing = false;
 	if (n)
 		window_move(w, n->position, false);
@@ -207,7 +213,10 @@ void window_do(struct window *w, enum action a)
 	case ACTION_FIRST:
 	case ACTION_LAST:
 		w->playing = false;
-		window_move(w, a == ACTION_FIRST || !s ? 0 : s->instant_count, false);
+		if (s)
+			window_move(w, a == ACTION_FIRST ? 0 : s->instant_count, false);
+		else
+			foreign_to_edge(w, a == ACTION_LAST);
 		break;
 	case ACTION_NEXT:
 	case ACTION_BACK:

@@ -155,10 +155,12 @@ static void select_at(struct window *w, const struct hit *h, bool twice)
 {
 	struct playback *p = w->playback;
 	window_select(w, h->rank, h->op);
-	if (h->op >= 0 && *h->text)
+	if (h->op >= 0 && *h->text && !p->shown->foreign)
 		window_note(w, "%s", h->text);
-	if (p->shown->foreign && h->time >= 0)
+	if (p->shown->foreign && h->time >= 0) {
 		p->cursor = h->time;
+		p->first_lane = h->first_lane; /* nothing moves under the mouse */
+	}
 	if (twice && h->op >= 0)
 		window_to_selected(w);
 }

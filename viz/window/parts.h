@@ -145,8 +145,19 @@ void window_scroll(struct window *w, int lines);
 /* zoom: about a time, which stays where it is; -1: about the selection or the cursor. pan: by a part of the range. */
 void window_zoom(struct window *w, int64_t at, double factor);
 void window_pan(struct window *w, double part);
+/* A stretch of time is in sight from now on. */
+void window_show(struct window *w, int64_t begin, int64_t end);
 /* Is there a timeline on the screen? */
 bool window_has_timeline(const struct window *w);
+
+/* foreign.c: the same in another program's trace. step: to where a span begins, or a span that is part of no other in
+ * the lane that one looks at. */
+void foreign_step(struct window *w, bool forward, bool own_lane);
+void foreign_to_edge(struct window *w, bool end);
+void foreign_select_by(struct window *w, int by);
+void foreign_next_lane(struct window *w);
+void foreign_to_selected(struct window *w);
+void foreign_next_exposed(struct window *w);
 
 /* window_input.c */
 void window_key(struct window *w, const SDL_KeyboardEvent *k);

@@ -17,15 +17,15 @@ void window_select(struct window *w, int64_t rank, int op)
 {
 	struct playback *p = w->playback;
 	if (rank >= 0)
-		p->focus_rank = p->shown->foreign ? 0 : rank;
+		p->focus_rank = rank;
 	p->selected_rank = op >= 0 ? rank : -1;
 	p->selected_op = op;
 	w->focus = -1; /* Enter is about the selection now */
 	w->dirty = true;
 }
 
-/* The range moves so that a span is in sight. */
-static void show_span(struct window *w, int64_t begin, int64_t end)
+/* The range moves there. */
+void window_show(struct window *w, int64_t begin, int64_t end)
 {
 	struct playback *p = w->playback;
 	int64_t width = p->to - p->from;
@@ -42,7 +42,11 @@ void window_select_by(struct window *w, int by)
 {
 	struct playback *p = w->playback;
 	const struct timeline *s = &p->shown->timeline;
-	int index = p->shown->foreign ? -1 : timeline_index_of(s, p->focus_rank);
+	if (p->shown->foreign) {
+		foreign_select_by(w, by);
+		return;
+	}
+	int index = timeline_index_of(s, p->focus_rank);
 	if (index < 0)
 		return;
 	const struct role *role = timeline_role_of(s, index);
@@ -65,7 +69,7 @@ void window_select_by(struct window *w, int by)
 	char text[256];
 	int k = op - role->step.begin;
 	if (r->begin[k] >= 0)
-		show_span(w, r->begin[k], r->end[k]);
+		window_show(w, r->begin[k], r->end[k]);
 	op_explain(s, p->focus_rank, op, text, sizeof text);
 	window_note(w, "%s", text);
 }
@@ -75,7 +79,11 @@ void window_next_rank(struct window *w)
 	struct playback *p = w->playback;
 	const struct timeline *s = &p->shown->timeline;
 	char text[256];
-	if (p->shown->foreign || !s->rank_count)
+	if (p->shown->foreign) {
+		foreign_next_lane(w);
+		return;
+	}
+	if (!s->rank_count)
 		return;
 	int index = timeline_index_of(s, p->focus_rank);
 	p->focus_rank = s->ranks[(index + 1) % s->rank_count].rank;
@@ -90,7 +98,11 @@ void window_to_selected(struct window *w)
 {
 	struct playback *p = w->playback;
 	const struct timeline *s = &p->shown->timeline;
-	int index = p->shown->foreign ? -1 : timeline_index_of(s, p->selected_rank);
+	if (p->shown->foreign) {
+		foreign_to_selected(w);
+		return;
+	}
+	int index = timeline_index_of(s, p->selected_rank);
 	if (index < 0 || p->selected_op < 0) {
 		window_note(w, "No operation is selected: press ↓ or ↑, or click one.");
 		return;

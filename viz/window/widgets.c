@@ -66,6 +66,16 @@ static bool is_enabled(const struct window *w, enum action a)
 	case ACTION_ZOOM_IN:
 	case ACTION_ZOOM_OUT:
 		return window_has_timeline(w);
+	case ACTION_FIRST:
+	case ACTION_BACK:
+	case ACTION_NEXT:
+	case ACTION_LAST:
+	case ACTION_BACK_PHASE:
+	case ACTION_NEXT_PHASE:
+	case ACTION_BACK_EVENT:
+	case ACTION_NEXT_EVENT:
+	case ACTION_HIGHLIGHT:
+	case ACTION_RANK:
 	case ACTION_THEME:
 	case ACTION_SAVE:
 	case ACTION_COPY:

@@ -1,0 +1,224 @@
+/* Another program's trace in words. */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+#include "viz/scene/lane_foreign.h"
+#include "viz/scene/scene_parts.h"
+
+/* Behind what is there, as far as there is room. */
+static void append(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void append(char *out, size_t size, const char *format, ...)
+{
+	size_t at = strlen(out);
+	va_list args;
+	va_start(args, format);
+	status_format(out + at, size - at, format, args);
+	va_end(args);
+}
+
+const char *counter_word(char *out, double value)
+{
+	if (fabs(value) >= 1000 && fabs(value) < 1e15)
+		number_format_count(out, llround(value));
+	else
+		snprintf(out, COUNTER_WORD, "%g", value);
+	return out;
+}
+
+static double share(const struct gpu_use *u, int64_t ns)
+{
+	return 100 * (double)ns / (double)(u->end > u->begin ? u->end - u->begin : 1);
+}
+
+void gpu_words(const struct lanes *l, const struct gpu_process *g, char *out, size_t size)
+{
+	const struct gpu_use *u = &l->gpus;
+	char compute[WORD], communication[WORD], exposed[WORD], idle[WORD];
+	snprintf(out, size,
+	         "%.80s: compute %s (%.1f %%), communication %s (%.1f %%), exposed %s (%.1f %%), idle %s (%.1f %%)",
+	         l->file->processes[g->process].name, time_word(compute, g->compute), share(u, g->compute),
+	         time_word(communication, g->communication), share(u, g->communication), time_word(exposed, g->exposed),
+	         share(u, g->exposed), time_word(idle, g->idle), share(u, g->idle));
+}
+
+/* ---- a span ---- */
+
+/* "; from cudaLaunchKernel", and how many others. */
+static void append_flows(const struct trace_file *f, size_t number, bool from, char *out, size_t size)
+{
+	const char *name = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < f->flow_count; i++) {
+		const struct foreign_flow *flow = &f->flows[i];
+		if ((from ? flow->to : flow->from) != number)
+			continue;
+		name = name ? name : f->spans[from ? flow->from : flow->to].name;
+		count++;
+	}
+	if (count)
+		append(out, size, "; %s %.60s", from ? "launched by" : "leads to", name);
+	if (count > 1)
+		append(out, size, " and %zu others", count - 1);
+}
+
+static void append_exposed(const struct lanes *l, const struct lane *lane, const struct lane_span *s, char *out,
+                           size_t size)
+{
+	const struct gpu_process *g = gpu_of_process(&l->gpus, lane->process_number);
+	char word[WORD];
+	if (!g || s->kind != GPU_COMMUNICATION)
+		return;
+	int64_t exposed = gpu_exposed(g, s->begin, s->end);
+	append(out, size, exposed ? "; exposed for %s" : "; hidden behind computing", time_word(word, exposed));
+}
+
+void foreign_span_words(const struct lanes *l, int64_t lane, int64_t span, char *out, size_t size)
+{
+	const struct lane *in = &l->lanes[lane];
+	const struct lane_span *s = &in->spans[span];
+	const struct foreign_span *f = &l->file->spans[s->number];
+	const char *what;
+	char time[WORD], begin[WORD];
+	gpu_kind_of(f->category, in->name, f->name, &what);
+	snprintf(out, size, "%.120s%s%s%s: %s, from %s", s->name, *what ? " (" : "", what, *what ? ")" : "",
+	         time_word(time, s->end - s->begin), time_word(begin, s->begin));
+	append_exposed(l, in, s, out, size);
+	if (f->args)
+		append(out, size, "; %s", f->args);
+	append_flows(l->file, s->number, true, out, size);
+	append_flows(l->file, s->number, false, out, size);
+}
+
+/* ---- the caption ---- */
+
+/* As many GPUs as there is room for; the one with the most exposed communication is among them. */
+static void say_gpus(const struct lanes *l, char *out, size_t size)
+{
+	enum { SAID = 3 };
+	const struct gpu_use *u = &l->gpus;
+	int worst = 0;
+	out[0] = 0;
+	for (int i = 1; i < u->count; i++)
+		worst = u->gpus[i].exposed > u->gpus[worst].exposed ? i : worst;
+	for (int i = 0, said = 0; i < u->count && said < SAID; i++) {
+		char words[320];
+		if (u->count > SAID && said == SAID - 1 && i < worst)
+			i = worst;
+		gpu_words(l, &u->gpus[i], words, sizeof words);
+		append(out, size, "%s%s.", said++ ? " " : "", words);
+	}
+	if (u->count > SAID)
+		append(out, size, " %d more GPUs: rest the mouse on their names.", u->count - SAID);
+}
+
+void foreign_caption(const struct lanes *l, int64_t lane, int64_t span, char *out, size_t size)
+{
+	if (lane >= 0 && span >= 0)
+		foreign_span_words(l, lane, span, out, size);
+	else if (l->gpus.count)
+		say_gpus(l, out, size);
+	else
+		snprintf(out, size,
+		         "A trace of another program. No span in it runs on a GPU, so that it has no communication to "
+		         "look for. ↓ and ↑ select spans, → and ← move the cursor.");
+}
+
+/* ---- the mouse ---- */
+
+static double value_at(const struct foreign_counter *counter, int64_t time)
+{
+	size_t low = 0, high = counter->point_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (counter->points[middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return counter->points[low ? low - 1 : 0].value;
+}
+
+static void hit_process(const struct lane_area *l, const struct lane *lane, struct hit *h)
+{
+	static const char *const states[GPU_STATES] = {"idle", "computes", "communication is exposed",
+	                                               "computes and communicates"};
+	const struct gpu_process *g = gpu_of_process(&l->lanes->gpus, lane->process_number);
+	size_t i = g ? gpu_stretch_at(g, h->time) : 0;
+	char words[320], time[WORD];
+	if (!g)
+		return;
+	gpu_words(l->lanes, g, words, sizeof words);
+	snprintf(h->text, sizeof h->text, "%.200s", words);
+	if (i < g->stretch_count && g->stretches[i].begin <= h->time)
+		append(h->text, sizeof h->text, "; here: %s, for %s", states[g->stretches[i].state],
+		       time_word(time, g->stretches[i].end - g->stretches[i].begin));
+}
+
+void foreign_hit(const struct lane_area *l, int number, int depth, struct hit *h)
+{
+	const struct lane *lane = &l->lanes->lanes[number];
+	char begin[WORD], value[COUNTER_WORD];
+	h->first_lane = l->first;
+	h->rank = number;
+	if (lane->kind == LANE_PROCESS) {
+		hit_process(l, lane, h);
+	} else if (lane->kind == LANE_COUNTER) {
+		snprintf(h->text, sizeof h->text, "%.160s: %s at %s", lane->name,
+		         counter_word(value, value_at(lane->counter, h->time)), time_word(begin, h->time));
+	} else {
+		int64_t span = lane_span_at(lane, h->time, depth);
+		h->op = (int)span;
+		if (span >= 0)
+			foreign_span_words(l->lanes, number, span, h->text, sizeof h->text);
+	}
+}
+
+/* ---- --describe ---- */
+
+static void write_lane(const struct lane *lane, FILE *out)
+{
+	char busy[WORD];
+	int64_t time = 0;
+	for (size_t k = 0; k < lane->span_count; k++)
+		time += lane->spans[k].depth ? 0 : lane->spans[k].end - lane->spans[k].begin;
+	fprintf(out, "lane     %s%s%s: %zu spans, busy for %s\n", lane->process, *lane->process ? ", " : "", lane->name,
+	        lane->span_count, time_word(busy, time));
+}
+
+static void write_exposed(const struct lanes *l, FILE *out)
+{
+	enum { LONGEST = 10 };
+	for (size_t i = 0; i < l->gpus.exposed_count && i < LONGEST; i++) {
+		const struct exposed_span *x = &l->gpus.exposed[i];
+		const struct span_place *place = &l->places[x->span];
+		char words[512];
+		foreign_span_words(l, place->lane, (int64_t)place->span, words, sizeof words);
+		fprintf(out, "exposed  %s, %s: %s\n", l->lanes[place->lane].process, l->lanes[place->lane].name, words);
+	}
+}
+
+void foreign_describe(const struct lanes *l, FILE *out)
+{
+	char word[WORD], words[320], least[COUNTER_WORD], most[COUNTER_WORD];
+	for (int i = 0; i < l->gpus.count; i++) {
+		gpu_words(l, &l->gpus.gpus[i], words, sizeof words);
+		fprintf(out, "gpu      %s of %s\n", words, time_word(word, l->gpus.end - l->gpus.begin));
+	}
+	if (!l->gpus.count)
+		fputs("gpu      no span runs on one\n", out);
+	write_exposed(l, out);
+	for (int i = 0; i < l->lane_count; i++) {
+		const struct lane *lane = &l->lanes[i];
+		if (lane->kind == LANE_SPANS)
+			write_lane(lane, out);
+		else if (lane->kind == LANE_COUNTER)
+			fprintf(out, "counter  %s, %s: %zu values, %s to %s\n", lane->process, lane->name,
+			        lane->counter->point_count, counter_word(least, lane->counter->least),
+			        counter_word(most, lane->counter->most));
+	}
+	if (l->file->flow_count)
+		fprintf(out, "flows    %zu\n", l->file->flow_count);
+	fprintf(out, "end      %s\n", time_word(word, l->end));
+}
