@@ -76,7 +76,7 @@ static void draw_use(struct canvas *c, const struct lane_area *l, const struct g
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		add_columns(c, l, g, b, parts[i].state, parts[i].upper, parts[i].lower);
 		draw_colour(c, parts[i].fill);
-		cairo_fill(c->cr);
+		draw_fill_path(c);
 	}
 	add_columns(c, l, g, b, GPU_EXPOSED, 0, 1);
 	hatch(c, b);
@@ -130,7 +130,7 @@ static void draw_curve(struct canvas *c, const struct lane_area *l, const struct
 		cairo_line_to(c->cr, right, at);
 	draw_colour(c, c->theme->ink);
 	cairo_set_line_width(c->cr, 1.2 * c->theme->stroke);
-	cairo_stroke(c->cr);
+	draw_stroke_path(c);
 }
 
 static void draw_counter(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y)
@@ -176,7 +176,7 @@ static void draw_flow(struct canvas *c, const struct lane_area *l, const struct 
 	cairo_set_line_width(c->cr, 1.6 * c->theme->stroke);
 	cairo_move_to(c->cr, x0, y0);
 	cairo_curve_to(c->cr, x0 + bend, y0, x1 - bend, y1, x1 - 2, y1);
-	cairo_stroke(c->cr);
+	draw_stroke_path(c);
 	draw_arrow_head(c, x1 - 12, y1, x1, y1, 9, c->theme->ink);
 }
 
