@@ -53,7 +53,8 @@ static const char *samples_at_once(char *out, size_t size, const struct column *
 	const struct report *first = columns[count - 1].report;
 	for (int i = count - 1; i >= 0; i--)
 		first = columns[i].report->micro_batch < first->micro_batch ? columns[i].report : first;
-	size_t at = (size_t)snprintf(out, size, ", %" PRId64 " samples a rank at once", first->micro_batch);
+	size_t at = (size_t)snprintf(out, size, ", %" PRId64 " sample%s a rank at once", first->micro_batch,
+	                             first->micro_batch == 1 ? "" : "s");
 	const char *before = " (";
 	for (int i = 0; i < count && at < size; i++) {
 		const struct report *r = columns[i].report;
@@ -115,7 +116,8 @@ static enum status add_series(struct chart *chart, const struct options *o, cons
 			micro_batch = micro_batch < 0 || micro_batch == r.micro_batch ? r.micro_batch : 0;
 			char samples[64] = "";
 			if (micro_batch)
-				snprintf(samples, sizeof samples, ", %" PRId64 " samples a rank at once", micro_batch);
+				snprintf(samples, sizeof samples, ", %" PRId64 " sample%s a rank at once", micro_batch,
+				         micro_batch == 1 ? "" : "s");
 			describe(chart, &r, 0, samples,
 			         time ? "Time of a step, by the number of ranks"
 			              : "Memory of a rank at its peak, by the number of ranks");

@@ -228,7 +228,7 @@ static void *gather(const struct training *t, const void *mine, int *bytes)
 		MPI_Gather(bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	for (int i = 0; i < t->ranks; i++)
 		places[i + 1] = places[i] + counts[i];
-	all = malloc((size_t)places[t->ranks] + 1);
+	all = calloc((size_t)places[t->ranks] + 1, 1);
 	if (!all)
 		abort();
 	if (t->mpi)

@@ -138,7 +138,7 @@ static struct foreign_counter *curve_of(struct foreign_reader *r, struct curves 
 	struct trace_file *f = r->f;
 	int process = (int)text_table_find(&r->processes, raw->pid, (struct stream_text){0})->number;
 	size_t size = raw->name.size + 1 + member->size;
-	while (c->capacity < size)
+	while (!c->key || c->capacity < size)
 		c->key = array_reserve(c->key, c->capacity, &c->capacity, 1);
 	if (raw->name.size)
 		memcpy(c->key, raw->name.text, raw->name.size);
