@@ -1,14 +1,14 @@
-/* Operations in plain words: a row for every operation of the plan's table (strategy/plan/ops.def), and a program that
- * lacks one does not compile.
+/* Operations in plain words: what their rows of the plan's table (strategy/plan/ops.def) say, with names put in.
  *
  * `does` follows a subject: "~" stands for the verb's ending, so that "clear~ <b>" is "clears the loss" of one rank and
- * "clear the loss" of two. `names` stands for the operation where another waits for it. In braces:
+ * "clear the loss" of two. `names` stands for the operation where another waits for it. In angles:
  *
  *     <k> the kernel       "block.3.qkv"                        <b> what it works on    "the output of block.3.qkv"
  *     <g> the group        "bucket.0", "the model"              <way> between memories  "to host memory"
  *     <pass>               "forward", "forward once more"       <part> of an update     "its own slice of bucket.0"
  *     <which> pass         "forward", "repeated forward"        <samples>               "4 samples of its own"
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,77 +18,17 @@ struct row {
 	const char *does, *names;
 };
 
-/* clang-format off */
-#define PASS_NAMES "the <which> pass of <k>"
-#define GRADIENT_ROW {"compute~ the gradients of <k>", PASS_NAMES}
-
-#define WORDS_ALLOC {"make~ room for <b>", "room for <b>"}
-#define WORDS_FREE {"free~ <b>", "freeing <b>"}
-#define WORDS_INITIALIZE {"draw~ the first weights of <g>", "drawing the first weights of <g>"}
-#define WORDS_ZERO {"clear~ <b>", "clearing <b>"}
-#define WORDS_COPY {"copy~ <b><way>", "copying <b><way>"}
-#define WORDS_ADD {"add~ the gradients of <g> to their sum", "adding up the gradients of <g>"}
-#define WORDS_LOAD {"take~ <samples>", "taking the samples"}
-#define WORDS_EMBEDDING_FORWARD {"look~ up the vectors of the tokens in <k>, <pass>", PASS_NAMES}
-#define WORDS_EMBEDDING_FINISH {"add~ the vectors of the positions to <k>, <pass>", "adding the positions to <k>"}
-#define WORDS_EMBEDDING_BACKWARD GRADIENT_ROW
-#define WORDS_NORM_FORWARD {"normalize~ the activations by <k>, <pass>", PASS_NAMES}
-#define WORDS_NORM_BACKWARD GRADIENT_ROW
-#define WORDS_LINEAR_FORWARD {"multiply~ by the weights of <k>, <pass>", PASS_NAMES}
-#define WORDS_LINEAR_FINISH {"complete~ the sum of <k>, <pass>", "completing the sum of <k>"}
-#define WORDS_LINEAR_BACKWARD GRADIENT_ROW
-#define WORDS_ATTENTION_FORWARD {"let~ tokens attend to those before them in <k>, <pass>", PASS_NAMES}
-#define WORDS_ATTENTION_BACKWARD GRADIENT_ROW
-#define WORDS_SCORES_FORWARD {"compare~ queries with keys in <k>, <pass>", PASS_NAMES}
-#define WORDS_SCORES_BACKWARD GRADIENT_ROW
-#define WORDS_SOFTMAX_FORWARD {"turn~ scores into weights by <k>, <pass>", PASS_NAMES}
-#define WORDS_SOFTMAX_BACKWARD GRADIENT_ROW
-#define WORDS_CONTEXT_FORWARD {"take~ the weighted sum of the values in <k>, <pass>", PASS_NAMES}
-#define WORDS_CONTEXT_BACKWARD GRADIENT_ROW
-#define WORDS_DROPOUT_FORWARD {"drop~ activations at random in <k>, <pass>", PASS_NAMES}
-#define WORDS_DROPOUT_BACKWARD GRADIENT_ROW
-#define WORDS_CLASSIFIER {"compute~ the loss and its gradient", "computing the loss"}
-#define WORDS_EVALUATE {"count~ the right answers", "counting the right answers"}
-#define WORDS_BATCH_NORM_STATISTICS {"take~ mean and variance over its own samples for <k>", "taking the statistics of <k>"}
-#define WORDS_BATCH_NORM_MERGE {"keep~ the statistics of <k>", "keeping the statistics of <k>"}
-#define WORDS_BATCH_NORM_RUNNING {"read~ the statistics of <k>", "reading the statistics of <k>"}
-#define WORDS_BATCH_NORM_FORWARD {"normalize~ the activations by <k>, <pass>", PASS_NAMES}
-#define WORDS_BATCH_NORM_SUMS {"sum~ up the gradients over its own samples for <k>", "summing up for <k>"}
-#define WORDS_BATCH_NORM_BACKWARD GRADIENT_ROW
-#define WORDS_CLASSIFIER_MAXIMA {"find~ the largest of its own logits in each row", "finding the largest logits"}
-#define WORDS_CLASSIFIER_SUMS {"sum~ up the exponentials of its own logits", "summing up the exponentials"}
-#define WORDS_CLASSIFIER_GRADIENT {"compute~ the loss and its gradient", "computing the loss"}
-#define WORDS_EVALUATE_SUMS {"sum~ up the exponentials of its own logits", "summing up the exponentials"}
-#define WORDS_EVALUATE_COUNT {"count~ the right answers", "counting the right answers"}
-#define WORDS_ABSTRACT_FORWARD {"run~ <k>, <pass>", PASS_NAMES}
-#define WORDS_ABSTRACT_BACKWARD GRADIENT_ROW
-#define WORDS_ADAMW {"update~ <part> with AdamW", "the update of <g>"}
-#define WORDS_SGD {"update~ <part> with SGD", "the update of <g>"}
-#define WORDS_SQUARES {"sum~ up the squares of the gradients of <g>", "squaring the gradients of <g>"}
-#define WORDS_OVERFLOW {"look~ for infinities in the gradients of <g>", "the search for infinities in <g>"}
-#define WORDS_SCALER_BEGIN {"set~ the first loss scale", "setting the first loss scale"}
-#define WORDS_SCALER_UPDATE {"adjust~ the loss scale", "adjusting the loss scale"}
-#define WORDS_ADVANCE {"count~ the step", "counting the step"}
-#define WORDS_WEIGHTS {"show~ the weights of <g>", "showing the weights of <g>"}
-#define WORDS_INITIALIZE_BUFFERS {"set~ the first statistics", "setting the first statistics"}
-#define WORDS_SHOW_BUFFERS {"show~ the statistics", "showing the statistics"}
-#define WORDS_ALL_REDUCE {"begin~ the all-reduce of <g>", "the all-reduce of <g>"}
-#define WORDS_ALL_REDUCE_MAXIMUM {"begin~ the all-reduce (maximum) of <g>", "the all-reduce (maximum) of <g>"}
-#define WORDS_REDUCE_SCATTER {"begin~ the reduce-scatter of <g>", "the reduce-scatter of <g>"}
-#define WORDS_ALL_GATHER {"begin~ the all-gather of <g>", "the all-gather of <g>"}
-#define WORDS_BROADCAST {"begin~ the broadcast of <g>", "the broadcast of <g>"}
-#define WORDS_REDUCE {"begin~ the reduce of <g>", "the reduce of <g>"}
-#define WORDS_SCATTER {"begin~ the scatter of <g>", "the scatter of <g>"}
-#define WORDS_GATHER {"begin~ the gather of <g>", "the gather of <g>"}
-#define WORDS_SUM {"begin~ to sum up <b> over the ranks", "the sum of <b> over the ranks"}
-#define WORDS_SEND {"begin~ to send <b>", "sending <b>"}
-#define WORDS_RECEIVE {"begin~ to receive <b>", "receiving <b>"}
-
 static const struct row rows[OP_KIND_COUNT] = {
-#define OP(constant, ...) [OP_##constant] = WORDS_##constant,
+#define WORDS(constant, does, names) [OP_##constant] = {does, names},
 #include "strategy/plan/ops.def"
 };
-/* clang-format on */
+
+enum {
+	ROWS = 0
+#define WORDS(...) +1
+#include "strategy/plan/ops.def"
+};
+static_assert((int)ROWS == (int)OP_KIND_COUNT, "an operation has no words");
 
 /* ---- what buffers hold ---- */
 
