@@ -37,6 +37,11 @@ mends() {
 		complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
 }
 
+# A sanitizer makes plans of this size slow, and sees all of the code in one of them.
+if [ -n "${SAN-}" ]; then
+	mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
+	exit $((errors > 0))
+fi
 mends '--strategy' --model gpt2-774m --strategy ddp --ranks 4 --batch 4 --cluster v100-16gb
 mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
 mends '--strategy fsdp --activation-checkpointing full' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb
