@@ -31,7 +31,7 @@ mends() {
 		complain "sim $* $change: another step than $step s"
 	run text sim "$@"
 	grep -qF -- "would fit with: $change, in " "$TMPDIR/text.out" || complain "sim $*: another change in text"
-	run view view "$@" --describe
+	run view view "$@" --describe --at 0
 	sed -n 2p "$TMPDIR/view.out" | grep -qF -- "Would fit with $change, in " || complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
 	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB, and its device has [0-9.]* GB: [0-9.]* GB are missing' ||
 		complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
@@ -66,8 +66,8 @@ done
 # What fits says nothing of it; a job that nothing mends says so in the window.
 run fits sim --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb
 ! grep -q 'would fit' "$TMPDIR/fits.out" || complain 'a plan that fits would fit'
-run fits view --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb --describe
+run fits view --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb --describe --at 0
 ! grep -q '^Does not fit' "$TMPDIR/fits.out" || complain 'a plan that fits has a banner'
-run never view --model gpt3-175b --strategy zero3 --ranks 64 --cluster v100-16gb --describe
+run never view --model gpt3-175b --strategy zero3 --ranks 64 --cluster v100-16gb --describe --at 0
 sed -n 2p "$TMPDIR/never.out" | grep -q 'No change of one or a few settings' || complain "$(sed -n 2p "$TMPDIR/never.out")"
 exit $((errors > 0))
