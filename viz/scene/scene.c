@@ -104,9 +104,9 @@ void draw_phases(struct canvas *c, const struct view *v, struct box b)
 /* The largest size in which a text stands on two lines; 0: three are needed. */
 static double size_for_two(struct canvas *c, double size, double width, const char *text)
 {
-	for (; size >= 15; size--)
-		if (text_length(c, size, WEIGHT_PLAIN, text) <= 1.85 * width)
-			return size;
+	for (int less = 0; size - less >= 15; less++)
+		if (text_length(c, size - less, WEIGHT_PLAIN, text) <= 1.85 * width)
+			return size - less;
 	return 0;
 }
 

@@ -55,7 +55,10 @@ void foreign_step(struct window *w, bool forward, bool own_lane)
 static void select_span(struct window *w, int64_t lane, int64_t span)
 {
 	struct playback *p = w->playback;
-	const struct lane_span *s = &lanes_of(w)->lanes[lane].spans[span];
+	const struct lane_span *spans = lanes_of(w)->lanes[lane].spans;
+	if (!spans)
+		return;
+	const struct lane_span *s = &spans[span];
 	window_select(w, lane, (int)span);
 	p->first_lane = -1;
 	window_show(w, s->begin, s->end > s->begin ? s->end : s->begin + 1);
