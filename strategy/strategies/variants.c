@@ -11,7 +11,7 @@ enum family { FAMILY_NONE, FAMILY_MICRO, FAMILY_RANKS, FAMILY_FIRST_OWN };
 struct list {
 	const struct settings *given;
 	struct variant *out;
-	int count, families;
+	int count;
 };
 
 /* The batch is kept where micro-batches can make it up. */
@@ -64,15 +64,35 @@ static bool shards_more(const char *than, const char *strategy)
 	return place[0] >= 0 && place[0] < 4 && place[1] > place[0];
 }
 
+/* The same batch in more micro-batches; as it is where they do not make it up, which resolve() refuses. */
+static struct settings with_micro_batch(struct settings s, int64_t micro)
+{
+	s.accumulate = s.accumulate * s.micro_batch / micro;
+	s.micro_batch = micro;
+	return s;
+}
+
+static int print_micro_batch(char *out, size_t size, const struct settings *s)
+{
+	return snprintf(out, size, "{micro_batch} %" PRId64 " {accumulate} %" PRId64, s->micro_batch, s->accumulate);
+}
+
+/* With what is offloaded already. */
+static void print_offload(char *out, size_t size, const struct settings *s)
+{
+	char offload[OFFLOAD_TEXT];
+	offload_print(&s->offload, offload, sizeof offload);
+	snprintf(out, size, "{offload} %.60s", offload);
+}
+
 static void add_singles(struct list *l)
 {
 	static const char *const strategies[] = {"zero1", "zero2", "zero3", "fsdp"};
 	const struct settings *given = l->given;
-	char change[96];
+	char change[160];
 	for (int64_t micro = given->micro_batch / 2; micro >= 1; micro /= 2) {
-		struct settings s = *given;
-		s.micro_batch = micro;
-		snprintf(change, sizeof change, "{micro_batch} %" PRId64, micro);
+		struct settings s = with_micro_batch(*given, micro);
+		print_micro_batch(change, sizeof change, &s);
 		add(l, s, VARIANT_ONE, FAMILY_MICRO, change);
 	}
 	if (!strcmp(given->checkpointing, "none")) {
@@ -89,8 +109,9 @@ static void add_singles(struct list *l)
 	}
 	struct settings s = *given;
 	s.offload.optimizer = true;
+	print_offload(change, sizeof change, &s);
 	if (!given->offload.optimizer)
-		add(l, s, VARIANT_ONE, 0, "{offload} optimizer");
+		add(l, s, VARIANT_ONE, 0, change);
 }
 
 /* Everything sharded and made again, then in micro-batches of one sample, then out of the device's memory as well. */
@@ -99,7 +120,7 @@ static void add_combinations(struct list *l)
 	const struct settings *given = l->given;
 	bool shard = given->ranks > 1 && shards_more(given->strategy, "fsdp");
 	struct settings s = with_checkpointing(shard ? with_strategy(*given, "fsdp") : *given);
-	char change[96];
+	char change[160];
 	int n = snprintf(change, sizeof change, "%s%s", shard ? "{strategy} fsdp " : "",
 	                 is_full(given) ? "" : "{activation_checkpointing} full ");
 	if (n)
@@ -108,13 +129,15 @@ static void add_combinations(struct list *l)
 	if (n)
 		change[n - 1] = ' ';
 	s.offload.optimizer = true;
-	snprintf(change + n, sizeof change - (size_t)n, "{offload} optimizer");
+	print_offload(change + n, sizeof change - (size_t)n, &s);
 	add(l, s, VARIANT_MANY, 0, change);
-	s.micro_batch = 1;
-	snprintf(change + n, sizeof change - (size_t)n, "{micro_batch} 1 {offload} optimizer");
+	s = with_micro_batch(s, 1);
+	n += print_micro_batch(change + n, sizeof change - (size_t)n, &s);
+	change[n++] = ' ';
+	print_offload(change + n, sizeof change - (size_t)n, &s);
 	add(l, s, VARIANT_MANY, 0, change);
 	s.offload.parameters = true;
-	snprintf(change + n, sizeof change - (size_t)n, "{micro_batch} 1 {offload} optimizer,parameters");
+	print_offload(change + n, sizeof change - (size_t)n, &s);
 	add(l, s, VARIANT_MANY, 0, change);
 }
 
@@ -124,7 +147,7 @@ static void add_ranks(struct list *l)
 	for (int64_t times = 2; times <= 64 && l->given->ranks > 1 && l->given->ranks < 1 << 20; times *= 2) {
 		struct settings s = *l->given;
 		s.ranks *= times;
-		snprintf(change, sizeof change, "{ranks} %" PRId64, s.ranks);
+		snprintf(change, sizeof change, "{ranks} %" PRId64 " {batch} %" PRId64, s.ranks, s.batch * times);
 		add(l, s, VARIANT_RANKS, FAMILY_RANKS, change);
 	}
 }

@@ -15,13 +15,14 @@ enum variant_effort {
 
 struct variant {
 	struct settings settings; /* resolved */
-	char change[128];         /* "{activation_checkpointing} full": see status_words() */
+	char change[160]; /* "{activation_checkpointing} full": see status_words(). Said again, it is exactly `settings`
+	                   */
 	enum variant_effort effort;
 	int family; /* of a family (micro-batches of 4, 2, 1; twice and four times the ranks) the first that fits is
 	               enough */
 };
 
-enum { VARIANTS = 40 };
+enum { VARIANTS = 80 };
 
 /* Fills `out` with the variants of resolved settings, by effort; returns how many there are. The global batch stays as
  * it is, except with more ranks, which take micro-batches of the same size. */

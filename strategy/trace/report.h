@@ -95,7 +95,7 @@ struct report_tightest {
 /* What would make a plan fit that does not: the options to add, and what a step takes then. "": nothing that was tried.
  */
 struct report_change {
-	char words[128];
+	char words[160];
 	int64_t step; /* ns */
 };
 

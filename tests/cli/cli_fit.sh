@@ -46,6 +46,9 @@ mends '--strategy' --model gpt2-774m --strategy ddp --ranks 4 --batch 4 --cluste
 mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
 mends '--strategy fsdp --activation-checkpointing full' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb
 mends '--offload' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --cluster v100-16gb
+# What is proposed says all that it stands for: the batch that small micro-batches make up, and what is offloaded already.
+mends '--micro-batch 8 --accumulate 2' --model gpt2-124m --strategy ddp --ranks 2 --micro-batch 16 --cluster v100-16gb
+mends '--offload optimizer,activations' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --offload activations --cluster v100-16gb
 
 # By hand: of the single settings that fit, the fastest is proposed.
 job='--model gpt2-124m --strategy ddp --ranks 2 --cluster v100-16gb'
