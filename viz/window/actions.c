@@ -240,8 +240,9 @@ void window_do(struct window *w, enum action a)
 		to_highlight(w);
 		break;
 	case ACTION_GO:
-		w->asking = s != NULL;
 		w->asked[0] = 0;
+		if (s)
+			window_enter(w, &mode_go);
 		break;
 	case ACTION_STEP_SIZE:
 		p->step_size = (enum step_size)((p->step_size + 1) % STEP_SIZE_COUNT);
@@ -335,7 +336,10 @@ void window_activate(struct window *w, const struct widget *one)
 	if (!one->enabled)
 		return;
 	w->dirty = true;
-	if (one->kind == WIDGET_ACTION) {
+	if (one->kind == WIDGET_MODE) {
+		if (w->mode && w->mode->press)
+			w->mode->press(w, one->number);
+	} else if (one->kind == WIDGET_ACTION) {
 		window_do(w, (enum action)one->number);
 	} else if (one->kind == WIDGET_STRATEGY) {
 		window_open_strategy(w, one->number);

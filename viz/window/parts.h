@@ -4,6 +4,7 @@
 
 #include <SDL.h>
 
+#include "viz/window/mode.h"
 #include "viz/window/window.h"
 
 /* constant, the keys as help names them (" or " between them: keys.c reads them from here), the button ("": it
@@ -68,11 +69,11 @@ enum action {
 	        ACTION_COUNT
 };
 
-enum widget_kind { WIDGET_ACTION, WIDGET_SCENE, WIDGET_STRATEGY };
+enum widget_kind { WIDGET_ACTION, WIDGET_SCENE, WIDGET_STRATEGY, WIDGET_MODE };
 
 struct widget {
 	enum widget_kind kind;
-	int number; /* action, scene or strategy */
+	int number; /* action, scene, strategy, or as the mode that is on numbers its own */
 	struct box box;
 	const char *label;
 	bool on, enabled;
@@ -81,7 +82,7 @@ struct widget {
 
 enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
-enum { WIDGETS = 80 };
+enum { WIDGETS = 192 };
 
 struct window {
 	struct playback *playback;
@@ -92,7 +93,8 @@ struct window {
 	cairo_surface_t *surface;
 	int width, height; /* pixels */
 	SDL_Rect windowed; /* screen units: the window before it took the whole screen */
-	bool motion, playing, dirty, help, blank, full, left, asking;
+	bool motion, playing, dirty, help, blank, full, left;
+	const struct mode *mode; /* NULL: none is on */
 	double speed;
 	Uint64 stepped, tweened; /* ms: when the last step, or the tween, began */
 	Uint64 note_until;       /* ms; 0: no note */
@@ -112,11 +114,13 @@ struct window {
 };
 
 /* window_widgets.c */
+/* A button; where there is no room for more, the next takes its place. */
+struct widget *widget_add(struct window *w, enum widget_kind kind, int number, struct box box, const char *label);
 void widgets_lay(struct window *w, struct canvas *c);
 void widgets_draw(struct window *w, struct canvas *c);
 int widget_at(const struct window *w, double x, double y); /* -1: none */
 void help_draw(struct canvas *c);
-/* The box of the scene, between the bars. */
+/* The box of the scene, between the bars and beside the panel of a mode. */
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);
