@@ -185,6 +185,10 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		                : status_fail(STATUS_INPUT, "help takes one word: a command, models, strategies, "
 		                                            "clusters, checkpointing or config");
 	}
+	if (c == COMMAND_LESSON && argc && argv[0][0] != '-') {
+		o->topic = *argv++;
+		argc--;
+	}
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			o->help = true;
