@@ -318,6 +318,12 @@ cppcheck: ## cppcheck, less what tools/cppcheck.txt lists
 	@for type in fp32 bf16; do $(cppcheck_call) -DSIMD_LEVEL=1 -DSIMD_TYPE_$$type \
 		--cppcheck-build-dir=build/cppcheck/$$type $(simd_sources) || exit 1; done
 
+# ---- Lessons ----
+
+.PHONY: lessons-update
+lessons-update: $(BUILD)/shardlab ## write the outputs and pictures of all lessons anew
+	@$(BUILD)/shardlab lesson --update
+
 # ---- Installing and the rest ----
 
 .PHONY: install uninstall clean fresh-root help
