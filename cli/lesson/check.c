@@ -57,6 +57,13 @@ static void differs(struct checking *k, int line, const char *what, const char *
 	k->differences++;
 }
 
+/* The line with which the program refuses, in a pipe too; NULL: there is none. */
+static const char *refusal(const char *printed)
+{
+	const char *line = strncmp(printed, "fatal: ", 7) ? strstr(printed, "\nfatal: ") : printed;
+	return line && *line == '\n' ? line + 1 : line;
+}
+
 static enum status run_command(struct checking *k, struct piece *p, struct lesson_command *c)
 {
 	char *printed, why[600];
@@ -64,7 +71,10 @@ static enum status run_command(struct checking *k, struct piece *p, struct lesso
 	enum status s = p->check == LESSON_EXACT ? check_machine(&k->l, c) : STATUS_OK;
 	if (s || (s = place_run(&k->place, c->text, &printed, &exit_status)))
 		return s;
-	if (!lesson_same(p->check, p->tolerance, c->output, printed, why, sizeof why)) {
+	if ((refusal(printed) != NULL) != p->fails)
+		s = lesson_fail(&k->l, c->line, "%s: %.300s", c->text,
+		                p->fails ? "it is not refused" : refusal(printed));
+	else if (!lesson_same(p->check, p->tolerance, c->output, printed, why, sizeof why)) {
 		if (k->update) {
 			c->output = arena_copy(&k->l.arena, printed);
 			k->changed = true;
@@ -73,7 +83,7 @@ static enum status run_command(struct checking *k, struct piece *p, struct lesso
 		}
 	}
 	free(printed);
-	return STATUS_OK;
+	return s;
 }
 
 /* ---- pictures ---- */

@@ -4,7 +4,7 @@
  *     # 3. Ring all-reduce
  *     <!-- lesson: minutes=20 after=2 -->
  *
- *     <!-- run: exact -->
+ *     <!-- run: exact -->                             or: run: exact fails, where the program refuses
  *     ```console
  *     $ shardlab plan --strategy ddp --ranks 4
  *     …                                               what it prints
@@ -67,6 +67,7 @@ struct piece {
 	/* run */
 	enum lesson_check check;
 	double tolerance; /* per cent, of `ratio` and of a number that is asked for */
+	bool fails;       /* what the program refuses is what the block shows */
 	struct lesson_command *commands;
 	int command_count;
 	/* view: the options of `view`, and the picture beside the lesson */

@@ -124,7 +124,11 @@ static void take(struct reader *r, struct piece *p)
 
 static enum status read_check(struct reader *r, struct piece *p)
 {
-	const char *word = directive_word(&r->d, 0);
+	const char *word = directive_word(&r->d, 0), *more = directive_word(&r->d, 1);
+	p->fails = !strcmp(more, "fails");
+	if (*more && !p->fails)
+		return lesson_fail(r->l, p->line, "run: unknown word '%.40s'; `fails` says that the program refuses",
+		                   more);
 	for (size_t i = 0; i < sizeof check_names / sizeof check_names[0]; i++)
 		if (!strcmp(word, check_names[i])) {
 			p->check = (enum lesson_check)i;

@@ -72,6 +72,7 @@ START_TEST(mistakes)
 	        {"# 1. A\n<!-- lesson: minute=5 -->\n", "x.md:2: lesson: unknown key 'minute'"},
 	        {HEAD "```console\n$ true\n```\n", "x.md:3: nothing says how this console block is checked"},
 	        {HEAD "<!-- run: maybe -->\n```console\n$ true\n```\n", "x.md:3: run: 'maybe' is no way to check"},
+	        {HEAD "<!-- run: exact maybe -->\n```console\n$ a\n```\n", "x.md:3: run: unknown word 'maybe'"},
 	        {HEAD "<!-- run: exact -->\nText.\n", "x.md:3: run: a block ```console must follow"},
 	        {HEAD "<!-- run: exact -->\n```console\nprinted\n```\n", "x.md:5: a console block begins with '$ '"},
 	        {HEAD "<!-- run: exact -->\n```console\n```\n", "x.md:3: the console block is empty"},
