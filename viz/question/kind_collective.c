@@ -78,7 +78,7 @@ static bool make_left(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_LEFT = {
-        .make = make_left, .scene = SCENE_RING, .look = "what a chunk does where it arrives", .most = 1};
+        .make = make_left, .scene = SCENE_RING, .look = "what a chunk does where it arrives"};
 
 /* ---- bytes ---- */
 
@@ -153,7 +153,7 @@ static bool make_sent(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_SENT = {
-        .make = make_sent, .scene = SCENE_RING, .look = "the ledger's total", .most = 1, .late = true};
+        .make = make_sent, .scene = SCENE_RING, .look = "the ledger's total", .late = true};
 
 /* ---- exposed or hidden ---- */
 
@@ -175,10 +175,17 @@ static void say_exposed(struct question *q, int64_t busy, int64_t lasts)
 {
 	char time[BYTES], part[BYTES], rest[BYTES];
 	time_of(time, lasts);
+	if (!busy) {
+		ask(q->reason,
+		    "It moves data for %s, and rank %" PRId64
+		    " computes nothing in that time: the step is longer by it.",
+		    time, q->rank);
+		return;
+	}
 	ask(q->reason, "It moves data for %s. Rank %" PRId64 " computes for %s of that (%.0f %%)", time, q->rank,
 	    time_of(part, busy), 100 * (double)busy / (double)lasts);
 	if (busy < lasts)
-		ask(q->reason, ": %s of the step are waiting.", time_of(rest, lasts - busy));
+		ask(q->reason, ": for %s it stands still.", time_of(rest, lasts - busy));
 	else
 		ask(q->reason, ": it costs the step no time.");
 }
@@ -210,4 +217,4 @@ static bool make_exposed(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_EXPOSED = {
-        .make = make_exposed, .scene = SCENE_TIMELINE, .look = "the compute lane above it", .most = 2};
+        .make = make_exposed, .scene = SCENE_TIMELINE, .look = "the compute lane above it"};

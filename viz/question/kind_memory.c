@@ -48,6 +48,13 @@ static void say_largest(struct question *q, const int64_t *live)
 	}
 }
 
+/* Is it part of a unit's pass, or of the update? */
+static bool has_pass(const struct op *op)
+{
+	return op_class(op->kind) != OP_CLASS_M &&
+	       (op->pass == PASS_UPDATE || (op->pass != PASS_NONE && op->unit >= 0));
+}
+
 /* Passes of the step: those beside the right one first, then others at some distance. */
 static void offer_passes(struct question *q, const struct timeline *s, const struct role *r, int right)
 {
@@ -56,11 +63,11 @@ static void offer_passes(struct question *q, const struct timeline *s, const str
 	char words[OP_WORDS];
 	offer(q, "%s", pass_of(words, s, &r->ops[right]));
 	for (int i = right + 1; i < r->step.end && q->choice_count < 2; i++)
-		if (r->ops[i].pass != PASS_NONE && op_class(r->ops[i].kind) != OP_CLASS_M)
+		if (has_pass(&r->ops[i]))
 			offer(q, "%s", pass_of(words, s, &r->ops[i]));
 	for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++)
 		for (int i = r->step.begin + (int)(parts[p] * length); i < r->step.end; i++)
-			if (r->ops[i].pass != PASS_NONE && op_class(r->ops[i].kind) != OP_CLASS_M) {
+			if (has_pass(&r->ops[i])) {
 				offer(q, "%s", pass_of(words, s, &r->ops[i]));
 				break;
 			}
@@ -74,7 +81,7 @@ static bool make_peak(const struct spot *at, struct question *q)
 	int issued = r->peak_at[SPACE_DEVICE];
 	const struct op *op = issued ? needed_for(r->role, r->role->step.begin + issued - 1) : NULL;
 	char bytes[BYTES], words[OP_WORDS];
-	if (at->k || !op || op->pass == PASS_NONE)
+	if (at->k || !op || !has_pass(op))
 		return false;
 	q->rank = s->ranks[index].rank;
 	q->shown = stop_issued(s, index, issued);
@@ -87,8 +94,7 @@ static bool make_peak(const struct spot *at, struct question *q)
 	return shuffle(q, at->seed);
 }
 
-const struct question_row question_PEAK = {
-        .make = make_peak, .scene = SCENE_MEMORY, .look = "memory over the step", .most = 1};
+const struct question_row question_PEAK = {.make = make_peak, .scene = SCENE_MEMORY, .look = "memory over the step"};
 
 /* ---- what is freed ---- */
 
@@ -97,13 +103,12 @@ static const char *why_freed(const struct plan *p, enum held held)
 	const struct strategy *g = strategy_find(p->strategy);
 	switch (held) {
 	case HELD_WHOLE_PARAMETERS:
-		return g && g->parameters == PLACE_SHARD ? "each rank keeps its own shard alone"
-		                                         : "the root keeps them";
+		return g && g->parameters == PLACE_SHARD ? "each rank keeps only its own shard" : "the root keeps them";
 	case HELD_WHOLE_GRADIENTS:
-		return g && g->gradients == PLACE_SHARD ? "each rank keeps the sum of its own slice alone"
+		return g && g->gradients == PLACE_SHARD ? "each rank keeps only the sum of its own slice"
 		                                        : "the root has their sum";
 	default:
-		return "the backward pass has used it";
+		return "nothing behind this backward pass needs it";
 	}
 }
 
@@ -118,17 +123,26 @@ static bool frees_whole(const struct timeline *s, int role)
 	return false;
 }
 
+/* The operation before it in the order of issue; NULL: none. */
+static const struct op *issued_before(const struct timeline *s, const struct event *e)
+{
+	const struct role *r = timeline_role_of(s, e->index);
+	for (int i = e->op - 1; i >= r->step.begin; i--)
+		if (op_class(r->ops[i].kind) != OP_CLASS_M)
+			return &r->ops[i];
+	return NULL;
+}
+
 static bool worth_asking(const struct timeline *s, const struct event *e)
 {
-	const struct op *op = op_at(s, e->index, e->op);
-	int buffer = op_buffer(op), role = s->ranks[e->index].role;
+	int buffer = op_buffer(op_at(s, e->index, e->op)), role = s->ranks[e->index].role;
 	enum held held = held_of(s, e->index, buffer);
 	bool whole = frees_whole(s, role);
 	if (buffer_bytes(&s->plan->roles[role].buffers[buffer]) < s->roles[role].peak[SPACE_DEVICE] / 500 ||
 	    s->plan->roles[role].buffers[buffer].space != SPACE_DEVICE)
 		return false;
 	if (held == HELD_ACTIVATIONS)
-		return !whole && op->pass == PASS_BACKWARD;
+		return !whole && issued_before(s, e) && issued_before(s, e)->pass == PASS_BACKWARD;
 	return held == HELD_WHOLE_PARAMETERS || held == HELD_WHOLE_GRADIENTS;
 }
 
@@ -173,7 +187,6 @@ static void offer_kept(const struct spot *at, struct question *q, int index, enu
 			offer(q, "%s: %s", buffer_words(words, at->s, r, i), why);
 }
 
-/* The operation that comes behind it in the order of issue. */
 static bool make_freed(const struct spot *at, struct question *q)
 {
 	const struct timeline *s = at->s;
@@ -181,37 +194,30 @@ static bool make_freed(const struct spot *at, struct question *q)
 	if (!e)
 		return false;
 	const struct role *r = timeline_role_of(s, e->index);
-	const struct op *before = NULL;
-	for (int i = e->op - 1; i >= r->step.begin && !before; i--)
-		if (op_class(r->ops[i].kind) != OP_CLASS_M)
-			before = &r->ops[i];
+	const struct op *before = issued_before(s, e);
 	int buffer = op_buffer(&r->ops[e->op]);
 	enum held held = held_of(s, e->index, buffer);
 	const char *why = why_freed(s->plan, held);
-	char words[OP_WORDS], bytes[BYTES], pass[OP_WORDS];
+	char words[OP_WORDS], bytes[BYTES];
 	if (!before)
 		return false;
 	q->rank = e->rank;
-	ask(q->text,
-	    "On rank %" PRId64
-	    ", %s is issued, and memory is freed behind it. What is the largest part of it, and why?",
-	    e->rank, op_words(words, s, r, before));
+	ask(q->text, "Rank %" PRId64 " has come past %s, and frees memory. What most of all, and why?", e->rank,
+	    op_words(words, s, r, before));
 	offer(q, "%s: %s", buffer_words(words, s, r, buffer), why);
 	offer_kept(at, q, e->index, held, why);
 	if (held != HELD_ACTIVATIONS)
-		offer_kept(at, q, e->index, HELD_ACTIVATIONS, "nothing needs it any more");
-	offer_kept(at, q, e->index, HELD_OPTIMIZER, "it is needed in the update alone");
-	offer_kept(at, q, e->index, HELD_GRADIENTS, "the ranks have added them up");
+		offer_kept(at, q, e->index, HELD_ACTIVATIONS, "nothing needs it any longer");
+	offer_kept(at, q, e->index, HELD_OPTIMIZER, "needed only in the update");
+	offer_kept(at, q, e->index, HELD_GRADIENTS, "added up over the ranks");
 	offer(q, "nothing: everything is kept until the update");
-	ask(q->reason, "%s (%s) %s freed: ", buffer_words(words, s, r, buffer),
-	    bytes_of(bytes, buffer_bytes(&r->buffers[buffer])), held == HELD_ACTIVATIONS ? "is" : "are");
-	ask(q->reason, "%s. It was needed until %s.", why, pass_of(pass, s, before));
-	q->reason[0] = (char)(q->reason[0] >= 'a' && q->reason[0] <= 'z' ? q->reason[0] - 'a' + 'A' : q->reason[0]);
+	ask(q->reason, "%s are free again: %s, since %s.", bytes_of(bytes, buffer_bytes(&r->buffers[buffer])),
+	    buffer_words(words, s, r, buffer), why);
 	return shuffle(q, at->seed);
 }
 
 const struct question_row question_FREED = {
-        .make = make_freed, .scene = SCENE_MEMORY, .look = "the rank's bar, and the list of its buffers", .most = 2};
+        .make = make_freed, .scene = SCENE_MEMORY, .look = "the rank's bar, and the list of its buffers"};
 
 /* ---- what grows ---- */
 
@@ -254,7 +260,8 @@ static bool make_grows(const struct spot *at, struct question *q)
 	for (int h = 0; from && to && h < HELD_COUNT; h++)
 		if (h != most && (second < 0 || to[h] - from[h] > to[second] - from[second]))
 			second = h;
-	if (!from || !to || to[most] <= from[most] || 2 * (to[second] - from[second]) > to[most] - from[most])
+	if (!from || !to || to[most] <= from[most] || 2 * (to[second] - from[second]) > to[most] - from[most] ||
+	    50 * (to[most] - from[most]) < s->roles[s->ranks[0].role].peak[SPACE_DEVICE])
 		return false;
 	char words[OP_WORDS], grown[BYTES], now[BYTES];
 	const struct op like = {.pass = p->pass, .unit = p->unit, .micro = p->micro};
@@ -274,7 +281,7 @@ static bool make_grows(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_GROWS = {
-        .make = make_grows, .scene = SCENE_MEMORY, .look = "the parts of the rank's bar", .most = 2};
+        .make = make_grows, .scene = SCENE_MEMORY, .look = "the parts of the rank's bar"};
 
 /* ---- what there is before the step ---- */
 
@@ -319,5 +326,4 @@ static bool make_memory(const struct spot *at, struct question *q)
 	return true;
 }
 
-const struct question_row question_MEMORY = {
-        .make = make_memory, .scene = SCENE_MEMORY, .look = "the rank's bar", .most = 1};
+const struct question_row question_MEMORY = {.make = make_memory, .scene = SCENE_MEMORY, .look = "the rank's bar"};

@@ -99,7 +99,7 @@ static bool make_chunk(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_CHUNK = {
-        .make = make_chunk, .scene = SCENE_RING, .look = "the chunks on their way between the ranks", .most = 1};
+        .make = make_chunk, .scene = SCENE_RING, .look = "the chunks on their way between the ranks"};
 
 /* ---- to whom ---- */
 
@@ -128,7 +128,7 @@ static bool make_receiver(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_RECEIVER = {
-        .make = make_receiver, .scene = SCENE_RING, .look = "the arrows between the ranks", .most = 1};
+        .make = make_receiver, .scene = SCENE_RING, .look = "the arrows between the ranks"};
 
 /* ---- whose contributions ---- */
 
@@ -186,7 +186,7 @@ static bool make_holds(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_HOLDS = {
-        .make = make_holds, .scene = SCENE_RING, .look = "the segments of that chunk", .most = 1};
+        .make = make_holds, .scene = SCENE_RING, .look = "the segments of that chunk"};
 
 /* ---- 3 + 5 ---- */
 
@@ -250,4 +250,4 @@ static bool make_value(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_VALUE = {
-        .make = make_value, .scene = SCENE_RING, .look = "the number in that chunk", .most = 2};
+        .make = make_value, .scene = SCENE_RING, .look = "the number in that chunk"};

@@ -101,7 +101,7 @@ static bool make_pass(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_PASS = {
-        .make = make_pass, .scene = SCENE_TIMELINE, .look = "the rank's compute lane", .most = 2};
+        .make = make_pass, .scene = SCENE_TIMELINE, .look = "the rank's compute lane"};
 
 /* ---- what comes next on the communication queue ---- */
 
@@ -143,8 +143,7 @@ static bool make_next(const struct spot *at, struct question *q)
 	return shuffle(q, at->seed);
 }
 
-const struct question_row question_NEXT = {
-        .make = make_next, .scene = SCENE_RING, .look = "which collective begins", .most = 1};
+const struct question_row question_NEXT = {.make = make_next, .scene = SCENE_RING, .look = "which collective begins"};
 
 /* ---- what must be done first ---- */
 
@@ -209,7 +208,7 @@ static bool make_needs(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_NEEDS = {
-        .make = make_needs, .scene = SCENE_PLAN, .look = "what the operation waits for, below the plan", .most = 1};
+        .make = make_needs, .scene = SCENE_PLAN, .look = "what the operation waits for, below the plan"};
 
 /* ---- who is waited for ---- */
 
@@ -245,4 +244,4 @@ static bool make_waits(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_WAITS = {
-        .make = make_waits, .scene = SCENE_TIMELINE, .look = "the bubble in the rank's compute lane", .most = 1};
+        .make = make_waits, .scene = SCENE_TIMELINE, .look = "the bubble in the rank's compute lane"};

@@ -14,11 +14,16 @@ static bool is_update(const struct op *op)
 	return op->kind == OP_ADAMW || op->kind == OP_SGD;
 }
 
-/* The axes along which ranks update other parts of a group's parameters. */
-static unsigned part_axes(const struct plan *p, const struct op *op)
+/* The axes along which ranks update other parts of a group's parameters: those of its slice, and of the shard that was
+ * drawn at first. */
+static unsigned part_axes(const struct plan *p, const struct role *role, const struct op *op)
 {
 	const struct region *r = op_region(op, PART_PARAMETERS);
-	return (r ? r->slice : 0) | op_shard_axes(p, op);
+	unsigned axes = r ? r->slice : 0;
+	for (int i = role->prologue.begin; i < role->prologue.end; i++)
+		if (role->ops[i].kind == OP_INITIALIZE && role->ops[i].group == op->group)
+			axes |= op_shard_axes(p, &role->ops[i]);
+	return axes;
 }
 
 /* Do two ranks of a role update the same part of every group? */
@@ -28,7 +33,7 @@ static bool same_part(const struct plan *p, const struct role *r, int64_t a, int
 		const struct op *op = &r->ops[i];
 		if (!is_update(op))
 			continue;
-		unsigned axes = part_axes(p, op);
+		unsigned axes = part_axes(p, r, op);
 		if (axes && plan_place(p, axes, a) != plan_place(p, axes, b))
 			return false;
 		if (op->group >= 0 && group_is_sliced(p, op->group) && plan_slice_of(p, a) != plan_slice_of(p, b))
@@ -56,7 +61,7 @@ static void offer_others(struct question *q, uint64_t same, uint64_t others)
 		offer(q, "%s", ranks_of(ranks, same, 0));
 }
 
-/* One of the ranks that make an update; -1: none is shown. */
+/* One of the ranks that make an update, of which there are some. */
 static int rank_with_update(const struct timeline *s, unsigned seed)
 {
 	for (int i = 0; i < s->rank_count; i++) {
@@ -64,28 +69,16 @@ static int rank_with_update(const struct timeline *s, unsigned seed)
 		if (first_update(timeline_role_of(s, index)))
 			return index;
 	}
-	return -1;
-}
-
-static size_t stop_of_update(const struct timeline *s, int index)
-{
-	const struct role *r = timeline_role_of(s, index);
-	size_t event = s->ranks[index].event[first_update(r) - r->ops - r->step.begin];
-	if (event == SIZE_MAX)
-		return s->instant_count;
-	size_t position = timeline_position_at(s, s->events[event].time);
-	return timeline_stop(s, STEP_SIZE_ROUND, timeline_stop_of(s, STEP_SIZE_ROUND, position));
+	return 0;
 }
 
 static bool make_shard(const struct spot *at, struct question *q)
 {
 	const struct timeline *s = at->s;
 	const struct plan *p = s->plan;
-	if (at->k || p->ranks < 2 || p->ranks > 32)
+	if (p->ranks < 2 || p->ranks > 32 || !at->begin || !is_update(op_at(s, at->begin->index, at->begin->op)))
 		return false;
 	int index = rank_with_update(s, at->seed);
-	if (index < 0)
-		return false;
 	const struct role *r = timeline_role_of(s, index);
 	uint64_t same = 0, others = 0;
 	int64_t own = q->rank = s->ranks[index].rank;
@@ -96,8 +89,8 @@ static bool make_shard(const struct spot *at, struct question *q)
 		if (plan_role_of(p, one) == r && same_part(p, r, own, one))
 			same |= UINT64_C(1) << one;
 	}
-	q->shown = stop_of_update(s, index);
-	ask(q->text, "Which other ranks keep the same part of the optimizer state as rank %" PRId64 "?", own);
+	ask(q->text,
+	    "The update begins. Which other ranks keep the same part of the optimizer state as rank %" PRId64 "?", own);
 	offer_others(q, same, others);
 	offer_others(q, 0, others);
 	offer_others(q, others, others);
@@ -116,7 +109,7 @@ static bool make_shard(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_SHARD = {
-        .make = make_shard, .scene = SCENE_MEMORY, .look = "the optimizer state in the bars of all ranks", .most = 1};
+        .make = make_shard, .scene = SCENE_MEMORY, .look = "the optimizer state in the bars of all ranks"};
 
 /* ---- an overflow ---- */
 
@@ -171,7 +164,7 @@ static bool make_skipped(const struct spot *at, struct question *q)
 }
 
 const struct question_row question_SKIPPED = {
-        .make = make_skipped, .scene = SCENE_PLAN, .look = "the flag for infinities, and what waits for it", .most = 1};
+        .make = make_skipped, .scene = SCENE_PLAN, .look = "the flag for infinities, and what waits for it"};
 
 /* ---- a pipeline's bubble ---- */
 
@@ -196,7 +189,5 @@ static bool make_bubble(const struct spot *at, struct question *q)
 	return true;
 }
 
-const struct question_row question_BUBBLE = {.make = make_bubble,
-                                             .scene = SCENE_TIMELINE,
-                                             .look = "the bubbles, and their closed form below the lanes",
-                                             .most = 1};
+const struct question_row question_BUBBLE = {
+        .make = make_bubble, .scene = SCENE_TIMELINE, .look = "the bubbles, and their closed form below the lanes"};

@@ -90,6 +90,14 @@ static size_t first_place(const struct question_set *set, const struct timeline 
 	return first;
 }
 
+/* What matters most is asked first: there are more kinds than a step has questions. Some are worth a second one. */
+static const enum question_kind in_order[] = {
+        QUESTION_BUBBLE, QUESTION_PASS,  QUESTION_SKIPPED, QUESTION_PEAK,  QUESTION_MEMORY,   QUESTION_FREED,
+        QUESTION_CHUNK,  QUESTION_HOLDS, QUESTION_VALUE,   QUESTION_LEFT,  QUESTION_SENT,     QUESTION_EXPOSED,
+        QUESTION_WAITS,  QUESTION_SHARD, QUESTION_EXPOSED, QUESTION_GROWS, QUESTION_NEEDS,    QUESTION_PASS,
+        QUESTION_VALUE,  QUESTION_FREED, QUESTION_NEXT,    QUESTION_GROWS, QUESTION_RECEIVER,
+};
+
 static void add(struct question_set *set, const struct timeline *s, enum question_kind kind)
 {
 	size_t n = places(s), first = first_place(set, s, kind);
@@ -114,9 +122,7 @@ static int by_place(const void *a, const void *b)
 void questions_make(struct question_set *set, const struct timeline *s)
 {
 	*set = (struct question_set){0};
-	for (int times = 1; times <= 2; times++)
-		for (int kind = 0; kind < QUESTION_KINDS && set->count < QUESTIONS; kind++)
-			if (times <= rows[kind]->most)
-				add(set, s, (enum question_kind)kind);
+	for (size_t i = 0; i < sizeof in_order / sizeof in_order[0] && set->count < QUESTIONS; i++)
+		add(set, s, in_order[i]);
 	qsort(set->list, (size_t)set->count, sizeof set->list[0], by_place);
 }

@@ -22,7 +22,7 @@
 #include "viz/scene/list.h"
 #include "viz/timeline/state.h"
 
-/* Constant, name. The more it matters, the earlier: there are more kinds than a step has questions. */
+/* Constant, name. */
 #define QUESTION_LIST(X)                                                                                               \
 	X(PASS, "pass")         /* whose pass comes next: F2, B0 */                                                    \
 	X(BUBBLE, "bubble")     /* the part of the step in which stages of a pipeline stand still */                   \
@@ -62,7 +62,7 @@ struct question {
 	size_t position; /* asked there */
 	size_t shown;    /* there the answer is seen; a later position, or the same */
 	enum scene scene;
-	bool hides; /* a picture of `position` would give the answer away; else only what comes after it would */
+	bool hides; /* any picture would give the answer away; else only what comes after the position would */
 	int64_t rank;
 	char text[QUESTION_TEXT];
 	char choice[QUESTION_CHOICES][QUESTION_CHOICE];

@@ -21,7 +21,6 @@ struct question_row {
 	bool (*make)(const struct spot *at, struct question *q);
 	enum scene scene;
 	const char *look;
-	int most;  /* of a step */
 	bool late; /* the last place is asked first */
 };
 
