@@ -92,6 +92,8 @@ enum command {
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
 	X(DESCRIBE, "describe", FLAG, "", 0, 0, "", IN(VIEW),                                                          \
 	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")            \
+	X(ASK, "ask", FLAG, "", 0, 0, "", IN(VIEW),                                                                    \
+	  "before a step is shown, ask what comes next; with --describe: print all questions and answers")             \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
 	  "colours: projector has strong contrast, paper is for print")                                                \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")             \
