@@ -199,6 +199,30 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 	return STATUS_OK;
 }
 
+/* Strategies beside the one that was asked for. */
+static enum status set_others(struct viewer *v)
+{
+	static const enum option beside[] = {OPTION_COMPARE, OPTION_PAIR};
+	const struct options *o = v->options;
+	for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
+		if (option_given(o, beside[i]) && viewer_alone(v))
+			return status_fail(STATUS_INPUT, "--%s makes a plan of each strategy: leave out --%s",
+			                   option_name(beside[i]),
+			                   option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
+	if (option_given(o, OPTION_PAIR)) {
+		if (option_given(o, OPTION_COMPARE))
+			return status_fail(STATUS_INPUT, "--pair shows two strategies in every scene, --compare the "
+			                                 "memory of several: leave out one of them");
+		return viewer_pair(v, option_text(o, OPTION_PAIR));
+	}
+	if (!option_given(o, OPTION_COMPARE))
+		return STATUS_OK;
+	if (option_given(o, OPTION_SCENE) && v->playback.scene != SCENE_MEMORY)
+		return status_fail(STATUS_INPUT, "--compare shows the memory of each strategy: leave out --scene %s",
+		                   scene_name(v->playback.scene));
+	return viewer_compare(v, option_text(o, OPTION_COMPARE));
+}
+
 enum status command_view(const struct options *o)
 {
 	struct viewer *v = calloc(1, sizeof *v);
@@ -216,17 +240,8 @@ enum status command_view(const struct options *o)
 		playback_show(&v->playback, &v->loaded[0].shown);
 		s = set_playback(&v->playback, o);
 	}
-	if (!s && option_given(o, OPTION_COMPARE)) {
-		if (option_given(o, OPTION_SCENE) && v->playback.scene != SCENE_MEMORY)
-			s = status_fail(STATUS_INPUT,
-			                "--compare shows the memory of each strategy: leave out --scene %s",
-			                scene_name(v->playback.scene));
-		else if (viewer_alone(v))
-			s = status_fail(STATUS_INPUT, "--compare makes a plan of each strategy: leave out --%s",
-			                option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
-		else
-			s = viewer_compare(v, option_text(o, OPTION_COMPARE));
-	}
+	if (!s)
+		s = set_others(v);
 	if (!s && option_given(o, OPTION_DESCRIBE))
 		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
 	else if (!s && option_given(o, OPTION_EXPORT))
