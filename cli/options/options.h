@@ -68,7 +68,7 @@ enum command {
 #define OPTION_LIST(X)                                                                                                 \
 	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
 	  "not supported; help config lists the options that stand for their keys")                                    \
-	X(CLUSTER, "cluster", TEXT, "NAME|FILE", 0, 0, "local", IN_MODELS,                                             \
+	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS,                                             \
 	  "the hardware to predict for; see: help clusters")                                                           \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
