@@ -17,6 +17,7 @@ struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, dou
 	struct hit h = {.rank = -1, .op = -1, .time = -1};
 	struct box b = frame_scene(v, all), phases = frame_phases(v, all);
 	struct fit fit = scene_fit(v, b);
+	c->least = frame_least(v, all) / fit.scale;
 	if (v->state && box_has(phases, x, y)) {
 		hit_phases(v->state->timeline, phases, x, &h);
 		return h;
