@@ -89,4 +89,46 @@ START_TEST(every_free_is_said)
 }
 END_TEST
 
+/* ---- the loss scale ---- */
+
+static const char *scale_words;
+
+static void look_for_scale(const struct state *st, const char *caption)
+{
+	(void)st;
+	said += strstr(caption, scale_words) != NULL;
+}
+
+/* A plan knows the one that it begins with; the trace of a run the one of its step. */
+START_TEST(the_loss_scale_is_that_of_the_step)
+{
+	static const struct {
+		struct trace_scale scale;
+		const char *loss, *update;
+	} cases[] = {
+	        {{0}, "the loss scale, at first 65,536,", "It begins at 65,536: an infinity halves it"},
+	        {{16384, 8192, true},
+	         "the loss scale, in this step 16,384,",
+	         "An infinity was met, so this step is skipped: from 16,384 it goes down to 8,192."},
+	        {{16384, 32768, false},
+	         "the loss scale, in this step 16,384,",
+	         "No infinity was met: from 16,384 it goes up to 32,768."},
+	        {{16384, 16384, false},
+	         "the loss scale, in this step 16,384,",
+	         "No infinity was met: it stays at 16,384."},
+	};
+	struct viewed v;
+	viewed_open(&v, "%s", MLP " ddp ranks=2 precision=fp16");
+	for (int i = 0; i < COUNT(cases); i++)
+		for (int k = 0; k < 2; k++) {
+			v.trace.scale = cases[i].scale;
+			scale_words = k ? cases[i].update : cases[i].loss;
+			said = 0;
+			each_caption(&v.shown.timeline, STEP_SIZE_ROUND, look_for_scale);
+			ck_assert_msg(said > 0, "no '%s'", scale_words);
+		}
+	viewed_release(&v);
+}
+END_TEST
+
 SUITE("holds", 60)
