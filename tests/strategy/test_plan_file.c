@@ -6,8 +6,6 @@
  * without any kernel, load or update it is another. */
 #define _GNU_SOURCE /* memmem */
 
-#include <check.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +181,6 @@ START_LOOP_TEST(without_any_operation, 0, COUNT(one_rank))
 	       p->roles[0].op_count, tally.unread, tally.refused, tally.changed);
 	free(text);
 }
-END_TEST
 
 /* ---- the same plan, without the verifier ---- */
 
@@ -230,7 +227,6 @@ START_LOOP_TEST(nothing_but_the_plan, 0, COUNT(one_rank))
 	}
 	free(text);
 }
-END_TEST
 
 /* ---- on several ranks ---- */
 
@@ -280,7 +276,6 @@ START_LOOP_TEST(on_several_ranks, 0, COUNT(strategies))
 		virtual_run_release(&whole);
 	}
 }
-END_TEST
 
 /* ---- files that are no plan for this run ---- */
 
@@ -313,10 +308,5 @@ START_TEST(no_plan_for_this_run)
 	assert_refused("ring", "use comm mpi");
 	free(text);
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(setup, teardown);
-	return suite_run("plan file", 120);
-}
+SUITE_WITH("plan file", 120, setup, teardown)

@@ -1,6 +1,5 @@
 /* A plan's text: what is written reads back as the same plan and prints the same bytes; and whatever else is read is
  * refused with one line that says where and what, and never a crash. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +101,6 @@ START_LOOP_TEST(text_comes_back, 0, COUNT(requests))
 	free(text);
 	made_release(&again);
 }
-END_TEST
 
 /* ---- what a person may write ---- */
 
@@ -131,7 +129,6 @@ START_TEST(comments_labels_and_spaces_are_free)
 	made_release(&plain);
 	free(text);
 }
-END_TEST
 
 /* Labels are names: operations may stand in any order of numbers, and waits follow. */
 START_TEST(waits_go_by_label)
@@ -154,7 +151,6 @@ START_TEST(waits_go_by_label)
 	free(half);
 	free(text);
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -269,7 +265,6 @@ START_LOOP_TEST(wrong_texts_are_refused, 0, COUNT(wrong))
 {
 	assert_refused(small, wrong[_i].what, wrong[_i].by, wrong[_i].message);
 }
-END_TEST
 
 START_TEST(one_role_is_no_plan)
 {
@@ -282,7 +277,6 @@ START_TEST(one_role_is_no_plan)
 		free(text);
 	}
 }
-END_TEST
 
 /* ---- any bytes ---- */
 
@@ -310,7 +304,6 @@ START_TEST(cut_texts_do_no_harm)
 		read_bytes(text, n);
 	free(text);
 }
-END_TEST
 
 /* A few bytes changed, a line taken out, a word put elsewhere. */
 START_LOOP_TEST(corrupted_texts_do_no_harm, 0, 2)
@@ -331,7 +324,6 @@ START_LOOP_TEST(corrupted_texts_do_no_harm, 0, 2)
 	free(spoiled);
 	free(text);
 }
-END_TEST
 
 /* Sizes that each fit in 63 bits and together do not. */
 START_TEST(huge_sizes_do_no_harm)
@@ -357,7 +349,6 @@ START_TEST(huge_sizes_do_no_harm)
 	free(big);
 	free(text);
 }
-END_TEST
 
 /* What compiles reads back, up to the largest sizes; and one more is refused by both, with the same line. */
 static const struct {
@@ -385,14 +376,12 @@ START_LOOP_TEST(what_compiles_is_read, 0, COUNT(limits))
 	snprintf(to, sizeof to, "set %s %s\n", setting, limits[_i].more);
 	assert_refused(request, set, to, line);
 }
-END_TEST
 
 /* At the longest context the FLOPs of one sample are more than 64 bits hold. */
 START_TEST(flops_are_counted)
 {
 	must_not_open("FLOPs on a rank", "gpt3-175b:context=16777216 single");
 }
-END_TEST
 
 /* Axes, and who meets along them; the loss scale, which is fp16's. */
 #define STAGES "mlp:sizes=4-4-4-3 pipeline ranks=3"
@@ -426,6 +415,5 @@ START_LOOP_TEST(other_wrong_texts_are_refused, 0, COUNT(wrong_others))
 {
 	assert_refused(wrong_others[_i].words, wrong_others[_i].what, wrong_others[_i].by, wrong_others[_i].wanted);
 }
-END_TEST
 
 SUITE("plan text", 600)

@@ -1,6 +1,4 @@
 /* Trace files: what is written is read back; what was damaged is refused in one line; other programs' traces open. */
-#include <check.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +54,6 @@ START_TEST(what_is_written_is_read)
 		viewed_release(&v);
 	}
 }
-END_TEST
 
 /* Files that were written before had no waits: they follow from when ranks came. */
 START_TEST(a_file_without_waits_has_them_all_the_same)
@@ -82,7 +79,6 @@ START_TEST(a_file_without_waits_has_them_all_the_same)
 	free(text);
 	viewed_release(&v);
 }
-END_TEST
 
 static void refused(const char *text, size_t size, const char *why)
 {
@@ -130,7 +126,6 @@ START_TEST(damage_is_refused)
 	free(text);
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- values ---- */
 
@@ -173,7 +168,6 @@ START_TEST(values_are_read_as_they_were_written)
 	free(text);
 	viewed_release(&v);
 }
-END_TEST
 
 START_TEST(damaged_values_are_refused)
 {
@@ -205,7 +199,6 @@ START_TEST(damaged_values_are_refused)
 	free(text);
 	viewed_release(&v);
 }
-END_TEST
 
 START_TEST(not_a_trace)
 {
@@ -231,7 +224,6 @@ START_TEST(not_a_trace)
 	memcpy(deep, "{\"a\":", 5);
 	refused(deep, sizeof deep, "deep");
 }
-END_TEST
 
 /* As PyTorch's profiler writes: names for processes and threads, threads that are texts, nested and B/E events. */
 START_TEST(traces_of_other_programs_open)
@@ -275,7 +267,6 @@ START_TEST(traces_of_other_programs_open)
 	lanes_release(&l);
 	trace_file_release(&f);
 }
-END_TEST
 
 /* A hundred thousand events take no longer each than a few: those with arguments that are not ours, those of threads
  * that are open at once, and the names of as many threads. Where time grows with the square, they take minutes.
@@ -314,7 +305,6 @@ START_TEST(large_files_read_in_linear_time)
 	trace_file_release(&f);
 	free(text);
 }
-END_TEST
 
 /* Gaps of the compute lane, and what they are, sum up to what the trace says of its times. */
 START_TEST(exposed_and_bubbles)
@@ -336,7 +326,6 @@ START_TEST(exposed_and_bubbles)
 	}
 	viewed_release(&v);
 }
-END_TEST
 
 START_TEST(files)
 {
@@ -355,6 +344,5 @@ START_TEST(files)
 	ck_assert(strstr(status_message(), "cannot open"));
 	ck_assert_int_eq(trace_file_open(&f, folder), STATUS_INPUT);
 }
-END_TEST
 
 SUITE("trace file", 20)

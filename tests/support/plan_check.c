@@ -1,29 +1,10 @@
 #include "tests/support/plan_check.h"
 
-#include <check.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/plan_edit.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
-
-static void must(enum status s, const struct request *r)
-{
-	ck_assert_msg(!s, "%s, %s, %d ranks: %s", r->model, r->strategy, (int)r->ranks, status_message());
-}
-
-void must_open(struct made *m, const struct request *r)
-{
-	must(made_open(m, r), r);
-}
-
-void must_open_verified(struct made *m, const struct request *r)
-{
-	must_open(m, r);
-	must(plan_verify(&m->plan, NULL), r);
-}
 
 /* ---- plans that stay ---- */
 
@@ -33,34 +14,40 @@ struct kept {
 };
 static struct kept *kept;
 
-static struct plan *keep_plan(const char *words, bool verify)
+static struct plan *keep_plan(enum status made, struct kept *k, const char *words, bool verify)
 {
-	struct kept *k = calloc(1, sizeof *k);
-	ck_assert_ptr_nonnull(k);
-	ck_assert_msg(!made_open_words(&k->made, words), "%s: %s", words, status_message());
+	ck_assert_msg(!made, "%s: %s", words, status_message());
 	k->next = kept;
 	kept = k;
 	ck_assert_msg(!verify || !plan_verify(&k->made.plan, NULL), "%s: %s", words, status_message());
 	return &k->made.plan;
 }
 
-#define FORMATTED(words, text)                                                                                         \
-	char text[1024];                                                                                               \
-	va_list args;                                                                                                  \
-	va_start(args, words);                                                                                         \
-	ck_assert_int_lt(vsnprintf(text, sizeof text, words, args), (int)sizeof text);                                 \
-	va_end(args)
+static struct kept *new_kept(void)
+{
+	struct kept *k = calloc(1, sizeof *k);
+	ck_assert_ptr_nonnull(k);
+	return k;
+}
 
 struct plan *right_plan(const char *words, ...)
 {
-	FORMATTED(words, text);
-	return keep_plan(text, true);
+	WORDS(words, text);
+	struct kept *k = new_kept();
+	return keep_plan(made_open_words(&k->made, text), k, text, true);
 }
 
 struct plan *made_plan(const char *words, ...)
 {
-	FORMATTED(words, text);
-	return keep_plan(text, false);
+	WORDS(words, text);
+	struct kept *k = new_kept();
+	return keep_plan(made_open_words(&k->made, text), k, text, false);
+}
+
+struct plan *right_plan_of(const struct settings *s)
+{
+	struct kept *k = new_kept();
+	return keep_plan(made_open(&k->made, s), k, s->strategy, true);
 }
 
 void plans_forget(void)
@@ -76,7 +63,7 @@ void plans_forget(void)
 void must_not_open(const char *says, const char *words, ...)
 {
 	struct made m;
-	FORMATTED(words, text);
+	WORDS(words, text);
 	ck_assert_msg(made_open_words(&m, text) == STATUS_INPUT, "%s: makes a plan", text);
 	ck_assert_msg(strstr(status_message(), says) != NULL, "%s: '%s' is not in: %s", text, says, status_message());
 }

@@ -12,13 +12,11 @@
  * until plans_forget where a test makes more of them than memory should hold. */
 struct plan *right_plan(const char *words, ...) __attribute__((format(printf, 1, 2)));
 struct plan *made_plan(const char *words, ...) __attribute__((format(printf, 1, 2))); /* not verified */
+struct plan *right_plan_of(const struct settings *s);
 void plans_forget(void);
 
 /* There is no such plan, and the line says why. */
 void must_not_open(const char *says, const char *words, ...) __attribute__((format(printf, 2, 3)));
-
-void must_open(struct made *m, const struct request *r);
-void must_open_verified(struct made *m, const struct request *r); /* … and the verifier lets it through */
 
 /* To be freed. role: as plan_write's. */
 char *plan_to_text(const struct plan *p, const char *role);
