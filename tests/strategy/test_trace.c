@@ -294,9 +294,7 @@ START_LOOP_TEST(test_chrome, 0, 2)
 	ck_assert_int_eq(whole_of(own, "ranks"), 3);
 
 	/* the plan's text, to the letter */
-	char *text = plan_to_text(p, NULL);
-	ck_assert_str_eq(text_of(own, "plan"), text);
-	free(text);
+	ck_assert_str_eq(text_of(own, "plan"), plan_to_text(p, NULL));
 	json_decref(o);
 	trace_release(&t);
 }

@@ -90,11 +90,21 @@ static void refused(const char *text, size_t size, const char *why)
 	ck_assert_msg(strstr(status_message(), "x.json") != NULL, "'%s' names no file", status_message());
 }
 
+struct damage {
+	const char *what, *by, *why;
+};
+
+static void refused_damaged(const char *text, const struct damage *cases, int count)
+{
+	for (int i = 0; i < count; i++) {
+		const char *bad = text_replaced(text, cases[i].what, cases[i].by);
+		refused(bad, strlen(bad), cases[i].why);
+	}
+}
+
 START_TEST(damage_is_refused)
 {
-	static const struct {
-		const char *what, *by, *why;
-	} cases[] = {
+	static const struct damage cases[] = {
 	        {"\"version\":1", "\"version\":2", "version 2"},
 	        {"\"ranks\":4", "\"ranks\":1000000", "1000000 ranks"},
 	        {"\"ranks\":4", "\"ranks\":5", "plan for 4"},
@@ -116,11 +126,7 @@ START_TEST(damage_is_refused)
 	size_t size;
 	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=4");
 	char *text = written(&v.trace, &size);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		char *bad = text_replaced(text, cases[i].what, cases[i].by);
-		refused(bad, strlen(bad), cases[i].why);
-		free(bad);
-	}
+	refused_damaged(text, cases, COUNT(cases));
 	for (size_t cut = 0; cut < size - 1; cut += 1 + size / 211) /* truncated anywhere */
 		refused(text, cut, "truncated");
 	free(text);
@@ -171,9 +177,7 @@ START_TEST(values_are_read_as_they_were_written)
 
 START_TEST(damaged_values_are_refused)
 {
-	static const struct {
-		const char *what, *by, *why;
-	} cases[] = {
+	static const struct damage cases[] = {
 	        {"\"values\":{\"version\":1", "\"values\":{\"version\":2", "values of version 2"},
 	        {"\"chunks\":[\n[0,", "\"chunks\":[\n[7,", "a value of rank 7"},
 	        {"\"chunks\":[\n[0,", "\"chunks\":[\n[-1,", "a value of rank -1"},
@@ -191,11 +195,7 @@ START_TEST(damaged_values_are_refused)
 	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=3");
 	add_values(&v.trace);
 	char *text = written(&v.trace, &size);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		char *bad = text_replaced(text, cases[i].what, cases[i].by);
-		refused(bad, strlen(bad), cases[i].why);
-		free(bad);
-	}
+	refused_damaged(text, cases, COUNT(cases));
 	free(text);
 	viewed_release(&v);
 }
