@@ -1,8 +1,9 @@
 #include "cli/command/job.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "strategy/cluster/cluster.h"
+#include "strategy/cluster/links.h"
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 
@@ -118,9 +119,13 @@ static enum status lay_out_without(const struct job *j, struct report *out)
 
 const char *job_cluster(const struct options *o)
 {
+	static char text[512];
 	const char *name = option_text(o, OPTION_CLUSTER);
 	bool gpus = option_of(OPTION_DEVICE, o->command) && !strcmp(option_text(o, OPTION_DEVICE), "cuda");
-	return gpus && !strcmp(name, CLUSTER_LOCAL) ? CLUSTER_LOCAL_CUDA : name;
+	if (!gpus || !links_named(name, CLUSTER_LOCAL))
+		return name;
+	snprintf(text, sizeof text, "%s%s", CLUSTER_LOCAL_CUDA, links_find(name));
+	return text;
 }
 
 enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,

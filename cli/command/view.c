@@ -229,6 +229,16 @@ static enum status set_others(struct viewer *v)
 	return viewer_compare(v, option_text(o, OPTION_COMPARE));
 }
 
+/* Questions are about one plan. */
+static enum status check_ask(struct viewer *v)
+{
+	if (v->playback.shown->foreign)
+		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
+	if (option_given(v->options, OPTION_COMPARE))
+		return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --compare");
+	return STATUS_OK;
+}
+
 enum status command_view(const struct options *o)
 {
 	struct viewer *v = calloc(1, sizeof *v);
@@ -248,7 +258,11 @@ enum status command_view(const struct options *o)
 	}
 	if (!s)
 		s = set_others(v);
-	if (!s && option_given(o, OPTION_DESCRIBE))
+	if (!s && option_given(o, OPTION_ASK))
+		s = check_ask(v);
+	if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
+		export_questions(&v->playback, stdout);
+	else if (!s && option_given(o, OPTION_DESCRIBE))
 		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
 	else if (!s && option_given(o, OPTION_EXPORT))
 		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);

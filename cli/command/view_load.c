@@ -7,6 +7,7 @@
 #include "cli/show/show.h"
 #include "sim/fit.h"
 #include "strategy/base/number.h"
+#include "strategy/cluster/links.h"
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 
@@ -162,9 +163,7 @@ static enum status check_trace_alone(const struct options *o)
 static enum status load_place(struct loaded *l, const struct options *o, struct limits *limits, bool *simulated)
 {
 	const struct trace *t = &l->file.trace;
-	bool asked = option_given(o, OPTION_CLUSTER), known = !strcmp(t->cluster, CLUSTER_LOCAL) ||
-	                                                      !strcmp(t->cluster, CLUSTER_LOCAL_CUDA) ||
-	                                                      cluster_catalogue(t->cluster);
+	bool asked = option_given(o, OPTION_CLUSTER), known = links_known(t->cluster);
 	const char *name = asked || !known ? option_text(o, OPTION_CLUSTER) : t->cluster;
 	struct cluster c;
 	enum status s = STATUS_OK;

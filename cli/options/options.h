@@ -71,7 +71,7 @@ enum command {
 #define OPTION_LIST(X)                                                                                                 \
 	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
 	  "not supported; help config lists the options that stand for their keys")                                    \
-	X(CLUSTER, "cluster", TEXT, "NAME|FILE", 0, 0, "local", IN_MODELS | IN(COLLECTIVE),                            \
+	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(COLLECTIVE),                   \
 	  "the hardware to predict for; see: help clusters")                                                           \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
@@ -96,6 +96,8 @@ enum command {
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
 	X(DESCRIBE, "describe", FLAG, "", 0, 0, "", IN(VIEW),                                                          \
 	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")            \
+	X(ASK, "ask", FLAG, "", 0, 0, "", IN(VIEW),                                                                    \
+	  "before a step is shown, ask what comes next; with --describe: print all questions and answers")             \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
 	  "colours: projector has strong contrast, paper is for print")                                                \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")             \
