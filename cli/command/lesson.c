@@ -14,9 +14,9 @@
 
 /* ---- the list ---- */
 
-static void list_row(struct table *t, const struct lesson *l, const struct progress *p)
+static void list_row(struct table *t, const struct lesson *l, const struct learner *p)
 {
-	struct lesson_progress done = progress_of(p, l->number);
+	struct lesson_progress done = learner_progress(p, l->number);
 	char state[48] = "";
 	if (done.done)
 		snprintf(state, sizeof state, "done");
@@ -25,7 +25,7 @@ static void list_row(struct table *t, const struct lesson *l, const struct progr
 	table_row(t, STYLE_PLAIN, "%s\t%d min\t%s\t%s", l->title, l->minutes, *l->after ? l->after : "-", state);
 }
 
-static enum status list(const struct lesson_folder *f, const struct progress *p)
+static enum status list(const struct lesson_folder *f, const struct learner *p)
 {
 	struct table t;
 	enum status s = STATUS_OK;
@@ -49,7 +49,7 @@ static enum status list(const struct lesson_folder *f, const struct progress *p)
 
 /* ---- one lesson ---- */
 
-static enum status teach_one(const struct options *o, const struct lesson *l, struct progress *p)
+static enum status teach_one(const struct options *o, const struct lesson *l, struct learner *p)
 {
 	bool interactive = isatty(0) && isatty(1) && !option_given(o, OPTION_NO_INPUT);
 	struct teaching t = {.lesson = l,
@@ -59,7 +59,7 @@ static enum status teach_one(const struct options *o, const struct lesson *l, st
 	                     .display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"),
 	                     .columns = text_columns(stdout, 80),
 	                     .bold = isatty(1) && !getenv("NO_COLOR"),
-	                     .from = progress_of(p, l->number).piece};
+	                     .from = learner_progress(p, l->number).piece};
 	if (option_given(o, OPTION_FROM))
 		t.from = (int)option_whole(o, OPTION_FROM) - 1;
 	else if (!interactive)
@@ -85,7 +85,7 @@ static void put_on_path(void)
 }
 
 /* In the folder where the learner is. */
-static enum status check_one(const struct lesson *l, const char *name, struct progress *p)
+static enum status check_one(const struct lesson *l, const char *name, struct learner *p)
 {
 	for (int i = 0; i < l->piece_count; i++) {
 		const struct piece *one = &l->pieces[i];
@@ -95,7 +95,7 @@ static enum status check_one(const struct lesson *l, const char *name, struct pr
 		if (system(one->checks)) // NOLINT(cert-env33-c): the lesson's own command
 			return status_fail(STATUS_CHECK, "not yet: `%s` does not succeed here", one->checks);
 		puts("Solved.");
-		return progress_solve(p, l->number, name);
+		return learner_solve(p, l->number, name);
 	}
 	return status_fail(STATUS_INPUT, "{check}: lesson %d has no exercise '%.40s'", l->number, name);
 }
@@ -118,7 +118,7 @@ static enum status verify(const struct options *o, const struct lesson_folder *f
 	return s ? s : first;
 }
 
-static enum status run(const struct options *o, const struct lesson_folder *f, struct progress *p)
+static enum status run(const struct options *o, const struct lesson_folder *f, struct learner *p)
 {
 	const char *path;
 	struct lesson l;
@@ -137,13 +137,13 @@ static enum status run(const struct options *o, const struct lesson_folder *f, s
 enum status command_lesson(const struct options *o)
 {
 	struct lesson_folder f;
-	struct progress p;
+	struct learner p;
 	enum status s = lesson_folder_open(&f, option_text(o, OPTION_LANGUAGE));
 	if (!s)
-		s = progress_open(&p);
+		s = learner_open(&p);
 	if (!s) {
 		s = run(o, &f, &p);
-		progress_release(&p);
+		learner_release(&p);
 	}
 	lesson_folder_release(&f);
 	return s;

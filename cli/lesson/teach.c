@@ -74,7 +74,7 @@ static enum status show_view(struct teaching *t, const struct place *place, cons
 /* False: the learner leaves. */
 static bool ask(struct teaching *t, const struct piece *p, struct lesson_progress *progress)
 {
-	char typed[256], hint[160];
+	char typed[256], why[ANSWER_WORDS];
 	print(t, p->question);
 	for (int i = 0; i < p->choice_count; i++)
 		fprintf(t->out, "  %d. %s\n", i + 1, p->choices[i]);
@@ -86,9 +86,9 @@ static bool ask(struct teaching *t, const struct piece *p, struct lesson_progres
 			return false;
 		if (!*typed)
 			break;
-		enum answer a = teach_judge(p, typed, hint, sizeof hint);
-		if (a == ANSWER_UNREADABLE) {
-			fprintf(t->out, "%s\n", hint);
+		enum answer a = teach_judge(p, typed, why);
+		if (a == ANSWER_UNCLEAR) {
+			fprintf(t->out, "%s\n", why);
 			continue;
 		}
 		progress->asked++;
@@ -134,10 +134,10 @@ static const char *folder_of(const struct lesson *l, char *out, size_t size)
 	return out;
 }
 
-enum status teach(struct teaching *t, struct progress *progress)
+enum status teach(struct teaching *t, struct learner *progress)
 {
 	const struct lesson *l = t->lesson;
-	struct lesson_progress now = progress_of(progress, l->number);
+	struct lesson_progress now = learner_progress(progress, l->number);
 	struct place place;
 	char folder[512];
 	bool leaves = false;
@@ -151,7 +151,7 @@ enum status teach(struct teaching *t, struct progress *progress)
 		if (!s && !leaves && i + 1 < l->piece_count)
 			leaves = !wait_for_enter(t);
 		if (!s && t->interactive)
-			s = progress_set(progress, l->number, &now);
+			s = learner_set(progress, l->number, &now);
 	}
 	if (!s && !leaves) {
 		now.done = true;
@@ -159,7 +159,7 @@ enum status teach(struct teaching *t, struct progress *progress)
 		if (now.asked)
 			fprintf(t->out, "%d of %d questions right. ", now.right, now.asked);
 		fputs("That was the lesson.\n", t->out);
-		s = t->interactive ? progress_set(progress, l->number, &now) : STATUS_OK;
+		s = t->interactive ? learner_set(progress, l->number, &now) : STATUS_OK;
 	} else if (leaves) {
 		fprintf(t->out, "\nTo go on here: shardlab lesson %d --from %d\n", l->number, now.piece + 1);
 	}

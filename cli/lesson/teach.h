@@ -8,8 +8,9 @@
 
 #include <stdio.h>
 
+#include "cli/lesson/learner.h"
 #include "cli/lesson/lesson.h"
-#include "cli/lesson/progress.h"
+#include "viz/question/question.h"
 
 struct teaching {
 	const struct lesson *lesson;
@@ -21,11 +22,10 @@ struct teaching {
 	int from; /* the piece to begin with */
 };
 
-enum status teach(struct teaching *t, struct progress *progress);
+enum status teach(struct teaching *t, struct learner *progress);
 
 /* Is what was typed the right answer? A choice by its number or its text; a number with a unit, within the tolerance.
- * False and a line in `hint` where it cannot be read: the question is asked again. */
-enum answer { ANSWER_RIGHT, ANSWER_WRONG, ANSWER_UNREADABLE };
-enum answer teach_judge(const struct piece *p, const char *typed, char *hint, size_t size);
+ * Unclear: `why` says what is asked for, and the question is asked again. */
+enum answer teach_judge(const struct piece *p, const char *typed, char why[ANSWER_WORDS]);
 
 #endif

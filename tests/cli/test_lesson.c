@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cli/lesson/check.h"
+#include "cli/lesson/learner.h"
 #include "cli/lesson/lesson.h"
-#include "cli/lesson/progress.h"
 #include "cli/lesson/same.h"
 #include "cli/lesson/teach.h"
 #include "strategy/base/file.h"
@@ -160,33 +160,32 @@ START_TEST(answers)
 	        {&choice, "Two", ANSWER_RIGHT},
 	        {&choice, "1", ANSWER_WRONG},
 	        {&choice, "three", ANSWER_WRONG},
-	        {&choice, "4", ANSWER_UNREADABLE},
-	        {&choice, "0", ANSWER_UNREADABLE},
-	        {&choice, "x", ANSWER_UNREADABLE},
+	        {&choice, "4", ANSWER_UNCLEAR},
+	        {&choice, "0", ANSWER_UNCLEAR},
+	        {&choice, "x", ANSWER_UNCLEAR},
 	        {&bytes, "1.5 GB", ANSWER_RIGHT},
 	        {&bytes, "1500 MB", ANSWER_RIGHT},
 	        {&bytes, "1,500MB", ANSWER_RIGHT},
 	        {&bytes, "1.4 GiB", ANSWER_RIGHT},
-	        {&bytes, "1.5", ANSWER_RIGHT},
+	        {&bytes, "1.5", ANSWER_UNCLEAR},
 	        {&bytes, "1.5gb", ANSWER_RIGHT},
 	        {&bytes, "1.54 GB", ANSWER_WRONG},
 	        {&bytes, "1.5 MB", ANSWER_WRONG},
-	        {&bytes, "1.5 ms", ANSWER_UNREADABLE},
-	        {&bytes, "much", ANSWER_UNREADABLE},
-	        {&bytes, "1.5 GB or so", ANSWER_UNREADABLE},
+	        {&bytes, "1.5 ms", ANSWER_UNCLEAR},
+	        {&bytes, "much", ANSWER_UNCLEAR},
+	        {&bytes, "1.5 GB or so", ANSWER_UNCLEAR},
 	        {&part, "25", ANSWER_RIGHT},
 	        {&part, "25%", ANSWER_RIGHT},
 	        {&part, "0.25", ANSWER_WRONG},
 	        {&plain, "16", ANSWER_RIGHT},
 	        {&plain, "17", ANSWER_WRONG},
-	        {&plain, "16 GB", ANSWER_UNREADABLE},
-	        {&plain, "", ANSWER_UNREADABLE},
-	        {&plain, "1e999", ANSWER_UNREADABLE},
+	        {&plain, "16 GB", ANSWER_UNCLEAR},
+	        {&plain, "", ANSWER_UNCLEAR},
+	        {&plain, "1e999", ANSWER_UNCLEAR},
 	};
-	char hint[160];
+	char why[ANSWER_WORDS];
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-		ck_assert_msg(teach_judge(rows[i].p, rows[i].typed, hint, sizeof hint) == rows[i].judged, "%s",
-		              rows[i].typed);
+		ck_assert_msg(teach_judge(rows[i].p, rows[i].typed, why) == rows[i].judged, "%s", rows[i].typed);
 }
 END_TEST
 
@@ -211,11 +210,11 @@ static void end_state(const char *folder)
 static char *taught(const char *text, const char *typed, struct lesson_progress *after)
 {
 	struct lesson l;
-	struct progress p;
+	struct learner p;
 	char *printed = NULL, *input = strdup(typed);
 	size_t size;
 	ck_assert_int_eq(read_text(&l, text), STATUS_OK);
-	ck_assert_int_eq(progress_open(&p), STATUS_OK);
+	ck_assert_int_eq(learner_open(&p), STATUS_OK);
 	struct teaching t = {.lesson = &l,
 	                     .in = fmemopen(input, strlen(input), "r"),
 	                     .out = open_memstream(&printed, &size),
@@ -224,10 +223,10 @@ static char *taught(const char *text, const char *typed, struct lesson_progress 
 	ck_assert_int_eq(teach(&t, &p), STATUS_OK);
 	fclose(t.in);
 	fclose(t.out);
-	progress_release(&p);
-	ck_assert_int_eq(progress_open(&p), STATUS_OK);
-	*after = progress_of(&p, l.number);
-	progress_release(&p);
+	learner_release(&p);
+	ck_assert_int_eq(learner_open(&p), STATUS_OK);
+	*after = learner_progress(&p, l.number);
+	learner_release(&p);
 	lesson_release(&l);
 	free(input);
 	return printed;
@@ -277,24 +276,24 @@ END_TEST
 START_TEST(progress_is_kept)
 {
 	char folder[64];
-	struct progress p;
+	struct learner p;
 	begin_state(folder);
-	ck_assert_int_eq(progress_open(&p), STATUS_OK);
-	ck_assert(!progress_solved(&p, 3, "own-order"));
-	ck_assert_int_eq(progress_solve(&p, 3, "own-order"), STATUS_OK);
-	ck_assert_int_eq(progress_set(&p, 3, &(struct lesson_progress){.piece = 4, .right = 1, .asked = 2}), STATUS_OK);
-	progress_release(&p);
-	ck_assert_int_eq(progress_open(&p), STATUS_OK);
-	ck_assert(progress_solved(&p, 3, "own-order"));
-	ck_assert_int_eq(progress_of(&p, 3).piece, 4);
-	ck_assert_int_eq(progress_of(&p, 4).piece, 0);
+	ck_assert_int_eq(learner_open(&p), STATUS_OK);
+	ck_assert(!learner_solved(&p, 3, "own-order"));
+	ck_assert_int_eq(learner_solve(&p, 3, "own-order"), STATUS_OK);
+	ck_assert_int_eq(learner_set(&p, 3, &(struct lesson_progress){.piece = 4, .right = 1, .asked = 2}), STATUS_OK);
+	learner_release(&p);
+	ck_assert_int_eq(learner_open(&p), STATUS_OK);
+	ck_assert(learner_solved(&p, 3, "own-order"));
+	ck_assert_int_eq(learner_progress(&p, 3).piece, 4);
+	ck_assert_int_eq(learner_progress(&p, 4).piece, 0);
 	/* What is no progress is not written over. */
 	FILE *f = fopen(p.path, "w");
 	ck_assert_ptr_nonnull(f);
 	fputs("{\"3\": ", f);
 	fclose(f);
-	progress_release(&p);
-	ck_assert_int_eq(progress_open(&p), STATUS_INPUT);
+	learner_release(&p);
+	ck_assert_int_eq(learner_open(&p), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "lessons.json:1: this is no progress of lessons"));
 	end_state(folder);
 }

@@ -1,4 +1,4 @@
-#include "cli/lesson/progress.h"
+#include "cli/lesson/learner.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -21,10 +21,10 @@ static bool make_folders(const char *path)
 	return true;
 }
 
-enum status progress_open(struct progress *p)
+enum status learner_open(struct learner *p)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	*p = (struct progress){0};
+	*p = (struct learner){0};
 	if (state && *state == '/')
 		snprintf(p->path, sizeof p->path, "%.400s/shardlab/lessons.json", state);
 	else if (home && *home == '/')
@@ -35,14 +35,14 @@ enum status progress_open(struct progress *p)
 		return status_fail(STATUS_INPUT, "%s:%d: this is no progress of lessons: %s; move it away", p->path,
 		                   error.line, error.text);
 	if (p->all && !json_is_object(p->all)) {
-		progress_release(p);
+		learner_release(p);
 		return status_fail(STATUS_INPUT, "%s: this is no progress of lessons; move it away", p->path);
 	}
 	p->all = p->all ? p->all : json_object();
 	return STATUS_OK;
 }
 
-static json_t *entry(const struct progress *p, int lesson)
+static json_t *entry(const struct learner *p, int lesson)
 {
 	char key[16];
 	snprintf(key, sizeof key, "%d", lesson);
@@ -59,7 +59,7 @@ static int whole(const json_t *o, const char *key)
 	return (int)json_integer_value(json_object_get(o, key));
 }
 
-struct lesson_progress progress_of(const struct progress *p, int lesson)
+struct lesson_progress learner_progress(const struct learner *p, int lesson)
 {
 	const json_t *o = entry(p, lesson);
 	return (struct lesson_progress){.piece = whole(o, "piece"),
@@ -75,7 +75,7 @@ static enum status print_all(void *context, FILE *out)
 	return STATUS_OK;
 }
 
-static enum status save(struct progress *p)
+static enum status save(struct learner *p)
 {
 	if (!*p->path)
 		return STATUS_OK;
@@ -84,7 +84,7 @@ static enum status save(struct progress *p)
 	return file_write(p->path, "lesson", print_all, p->all);
 }
 
-enum status progress_set(struct progress *p, int lesson, const struct lesson_progress *l)
+enum status learner_set(struct learner *p, int lesson, const struct lesson_progress *l)
 {
 	json_t *o = entry(p, lesson);
 	json_object_set_new(o, "piece", json_integer(l->piece));
@@ -94,7 +94,7 @@ enum status progress_set(struct progress *p, int lesson, const struct lesson_pro
 	return save(p);
 }
 
-bool progress_solved(const struct progress *p, int lesson, const char *exercise)
+bool learner_solved(const struct learner *p, int lesson, const char *exercise)
 {
 	size_t i;
 	json_t *one;
@@ -106,10 +106,10 @@ bool progress_solved(const struct progress *p, int lesson, const char *exercise)
 	return false;
 }
 
-enum status progress_solve(struct progress *p, int lesson, const char *exercise)
+enum status learner_solve(struct learner *p, int lesson, const char *exercise)
 {
 	json_t *o = entry(p, lesson), *list = json_object_get(o, "solved");
-	if (progress_solved(p, lesson, exercise))
+	if (learner_solved(p, lesson, exercise))
 		return STATUS_OK;
 	if (!json_is_array(list)) {
 		list = json_array();
@@ -119,9 +119,9 @@ enum status progress_solve(struct progress *p, int lesson, const char *exercise)
 	return save(p);
 }
 
-void progress_release(struct progress *p)
+void learner_release(struct learner *p)
 {
 	if (p->all)
 		json_decref(p->all);
-	*p = (struct progress){0};
+	*p = (struct learner){0};
 }

@@ -3,8 +3,8 @@
  *
  *     {"3": {"piece": 12, "done": true, "right": 5, "asked": 6, "solved": ["own-order"]}}
  */
-#ifndef SHARDLAB_LESSON_PROGRESS_H
-#define SHARDLAB_LESSON_PROGRESS_H
+#ifndef SHARDLAB_LESSON_LEARNER_H
+#define SHARDLAB_LESSON_LEARNER_H
 
 #include <stdbool.h>
 
@@ -12,7 +12,7 @@
 
 struct json_t;
 
-struct progress {
+struct learner {
 	struct json_t *all;
 	char path[512]; /* "": there is nowhere to keep it */
 };
@@ -24,11 +24,11 @@ struct lesson_progress {
 };
 
 /* A file that cannot be read counts as none; one that is no progress is set aside, not overwritten. */
-enum status progress_open(struct progress *p);
-struct lesson_progress progress_of(const struct progress *p, int lesson);
-enum status progress_set(struct progress *p, int lesson, const struct lesson_progress *l);
-bool progress_solved(const struct progress *p, int lesson, const char *exercise);
-enum status progress_solve(struct progress *p, int lesson, const char *exercise);
-void progress_release(struct progress *p);
+enum status learner_open(struct learner *p);
+struct lesson_progress learner_progress(const struct learner *p, int lesson);
+enum status learner_set(struct learner *p, int lesson, const struct lesson_progress *l);
+bool learner_solved(const struct learner *p, int lesson, const char *exercise);
+enum status learner_solve(struct learner *p, int lesson, const char *exercise);
+void learner_release(struct learner *p);
 
 #endif
