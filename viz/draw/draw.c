@@ -178,6 +178,35 @@ void draw_fitting(struct canvas *c, double x, double y, double size, double leas
 	draw_text(c, x, y, size, w, ink, a, room, "%s", text);
 }
 
+/* Of a text, the bytes that stand on its first line, word by word. */
+static size_t first_line(struct canvas *c, double width, double size, const char *text)
+{
+	char cut[TEXT_BYTES];
+	size_t fits = 0;
+	while (text[fits]) {
+		size_t word = fits + strspn(text + fits, " ");
+		word += strcspn(text + word, " ");
+		snprintf(cut, sizeof cut, "%.*s", (int)word, text);
+		if (fits && advance(c, size, WEIGHT_PLAIN, cut) > width)
+			break;
+		fits = word;
+	}
+	return fits;
+}
+
+int paragraph_lines(struct canvas *c, double width, double size, const char *text)
+{
+	int lines = 0;
+	char whole[TEXT_BYTES];
+	snprintf(whole, sizeof whole, "%s", text);
+	text_mend(whole);
+	for (const char *rest = whole; *rest; lines++) {
+		rest += first_line(c, width, size, rest);
+		rest += strspn(rest, " ");
+	}
+	return lines;
+}
+
 int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
                    const char *text)
 {
@@ -187,16 +216,7 @@ int draw_paragraph(struct canvas *c, double x, double y, double width, double si
 	text_mend(whole);
 	const char *rest = whole;
 	while (*rest && line < lines) {
-		char cut[TEXT_BYTES];
-		size_t fits = 0, end;
-		for (end = 0; rest[end];) { /* word by word */
-			size_t word = end + strspn(rest + end, " ");
-			word += strcspn(rest + word, " ");
-			snprintf(cut, sizeof cut, "%.*s", (int)word, rest);
-			if (fits && advance(c, size, WEIGHT_PLAIN, cut) > width)
-				break;
-			fits = end = word;
-		}
+		size_t fits = first_line(c, width, size, rest);
 		bool last = line == lines - 1;
 		draw_text(c, x, y + 1.35 * size * line, size, WEIGHT_PLAIN, ink, ALIGN_LEFT, width, "%.*s",
 		          last ? (int)strlen(rest) : (int)fits, rest);

@@ -82,6 +82,8 @@ void draw_fitting(struct canvas *c, double x, double y, double size, double leas
 /* Broken at spaces into lines of at most `width`, at most so many. Returns how many lines there are. */
 int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
                    const char *text);
+/* How many lines it would need. */
+int paragraph_lines(struct canvas *c, double width, double size, const char *text);
 
 void draw_colour(struct canvas *c, colour colour);
 /* cairo_fill() and cairo_stroke() of the current path. Scenes call these, so that what they draw can be recorded. */

@@ -10,7 +10,7 @@ enum { BANNER = 46 };
 
 double banner_height(const struct view *v)
 {
-	return v->state && !v->second && v->state->timeline->limits.overflows ? BANNER : 0;
+	return v->state && !v->second && !is_veiled(v) && v->state->timeline->limits.overflows ? BANNER : 0;
 }
 
 static int64_t live_bytes(const struct timeline_role *r, int issued)
