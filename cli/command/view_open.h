@@ -11,6 +11,7 @@ struct viewer {
 	struct picture size;
 	struct loaded loaded[2 * CONTENDERS]; /* the first is the one that was asked for */
 	int loaded_count;
+	struct asking asking; /* with --ask */
 };
 
 /* Is it a file's, which has no other strategies? */

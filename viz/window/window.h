@@ -34,6 +34,8 @@ struct window;
 /* size: in screen units. motion: messages travel. STATUS_INPUT: there is no display. */
 enum status window_open(struct window **out, struct playback *p, const struct picture *size,
                         const struct window_host *host, bool motion);
+/* Asks questions from where the playback stands, or says why there are none; once more: no longer. */
+void window_ask(struct window *w);
 /* Until the user leaves. */
 enum status window_run(struct window *w);
 void window_close(struct window *w); /* accepts NULL */
