@@ -18,6 +18,11 @@ bool viewer_alone(const struct viewer *v);
 /* Loads the strategies of a list and sets the playback to compare them. */
 enum status viewer_compare(struct viewer *v, const char *list);
 
+/* Loads a strategy and shows it beside the shown one (playback_pair). */
+enum status viewer_pair(struct viewer *v, const char *strategy);
+/* The place of a strategy among those loaded, which it keeps. */
+enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **out);
+
 enum status viewer_window(struct viewer *v);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/scene/caption_parts.h"
 
@@ -67,6 +68,22 @@ static const char *idea_of_kernel(enum op_kind kind)
 	default:
 		return NULL;
 	}
+}
+
+/* Of a collective alone (strategy/strategies/alone.h), which serves no step: what it comes to. */
+const char *idea_of_alone(enum operation o)
+{
+	static const char *const ideas[OPERATION_COUNT] = {
+	        [OPERATION_ALL_REDUCE] = "In the end every rank has the sum of all",
+	        [OPERATION_REDUCE_SCATTER] = "In the end every rank has the sum of one chunk",
+	        [OPERATION_ALL_GATHER] = "In the end every rank has the chunks of all",
+	        [OPERATION_BROADCAST] = "In the end every rank has what rank 0 has",
+	        [OPERATION_REDUCE] = "In the end rank 0 has the sum of all",
+	        [OPERATION_SCATTER] = "In the end every rank has its chunk of what rank 0 has",
+	        [OPERATION_GATHER] = "In the end rank 0 has the chunks of all",
+	        [OPERATION_SUM] = "In the end every rank has the sum of all",
+	};
+	return ideas[o];
 }
 
 static bool is_statistic(enum traffic_kind t)
@@ -196,6 +213,11 @@ void say_idea(struct text *t, const struct timeline *s, const struct role *r, co
 	}
 	if (scales && op_makes_loss(op->kind)) {
 		say_scaled_loss(t, s);
+		return;
+	}
+	if (op_class(op->kind) == OP_CLASS_C && plan_is_alone(s->plan)) {
+		const struct algorithm *a = schedule_row(op->algorithm);
+		say(t, " %s: %s.", idea_of_alone(a->operation), a->description);
 		return;
 	}
 	const char *idea = op_class(op->kind) == OP_CLASS_C ? idea_of_communication(s, r, op) : idea_of_work(s, r, op);

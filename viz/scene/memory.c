@@ -67,7 +67,8 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 	const struct state *st = v->state;
 	const struct timeline *s = st->timeline;
 	int64_t peak = memory_highest(s, space);
-	struct memory_scale scale = memory_scale_for(peak, space == SPACE_DEVICE ? memory_capacity(s) : 0);
+	struct memory_scale scale = memory_scale_for(space == SPACE_DEVICE && v->peak > peak ? v->peak : peak,
+	                                             space == SPACE_DEVICE ? memory_capacity(s) : 0);
 	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 62};
 	struct stack stacks[STACKS];
 	int n = stacks_of(v, stacks);

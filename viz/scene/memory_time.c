@@ -146,7 +146,7 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	const struct theme *t = c->theme;
 	const struct timeline *s = v->state->timeline;
 	int64_t peak = s->roles[s->ranks[index].role].peak[SPACE_DEVICE];
-	struct memory_scale scale = memory_scale_for(peak, memory_capacity(s));
+	struct memory_scale scale = memory_scale_for(v->peak > peak ? v->peak : peak, memory_capacity(s));
 	struct box plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)};
 	int *issued = issued_at(s, index);
 	char title[96], ranks[64];

@@ -1,4 +1,6 @@
 /* The frame around a scene: heading above, phases of the step and the caption below. */
+#include "viz/scene/lane_foreign.h"
+#include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 
 #include <inttypes.h>
@@ -135,6 +137,10 @@ void fit_point(const struct fit *f, double *x, double *y)
 
 void draw_fitted(struct canvas *c, const struct view *v, struct box b)
 {
+	if (v->second) {
+		draw_pair(c, v, b);
+		return;
+	}
 	struct fit fit = scene_fit(v, b);
 	if (fit.scale < 1) {
 		cairo_save(c->cr);

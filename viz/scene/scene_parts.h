@@ -7,6 +7,8 @@
 #define X(constant, name, row) extern const struct scene_row row;
 SCENE_LIST(X)
 #undef X
+/* The overview where there is little room: the collective above the memory. */
+extern const struct scene_row scene_upright;
 
 /* The ledger: messages, and running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);

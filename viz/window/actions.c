@@ -113,21 +113,6 @@ static void copy(struct window *w)
 		window_note(w, "Copied: %s", command);
 }
 
-static void compare(struct window *w)
-{
-	struct playback *p = w->playback;
-	if (p->compare) {
-		p->compare = false;
-	} else if (p->shown->foreign) {
-		window_note(w, "A trace of another program has no strategies to compare.");
-	} else if (p->contender_count) {
-		p->compare = true;
-	} else if (w->host.compare && w->host.compare(w->host.context)) {
-		window_note(w, "%s", status_message());
-	}
-	w->dirty = true;
-}
-
 static void predict(struct window *w)
 {
 	struct playback *p = w->playback;
@@ -137,35 +122,8 @@ static void predict(struct window *w)
 	}
 	p->beside = !p->beside;
 	p->compare = false;
+	playback_pair(p, NULL);
 	p->scene = p->beside ? SCENE_TIMELINE : p->scene;
-	w->dirty = true;
-}
-
-void window_open_strategy(struct window *w, int number)
-{
-	struct playback *p = w->playback;
-	if (number >= w->host.strategies || !w->host.open)
-		return;
-	const struct timeline *old = p->shown->foreign ? NULL : &p->shown->timeline;
-	size_t position = p->position;
-	int64_t focus = p->focus_rank;
-	if (w->host.open(w->host.context, number)) {
-		window_note(w, "%s", status_message());
-		return;
-	}
-	w->strategy = number;
-	w->playing = false;
-	p->tween = 1;
-	/* At the same place of the step, as far as the other has it. */
-	if (old && !p->shown->foreign) {
-		size_t there = playback_corresponding(old, position, &p->shown->timeline);
-		window_move(w,
-		            timeline_stop(&p->shown->timeline, p->step_size,
-		                          timeline_stop_of(&p->shown->timeline, p->step_size, there)),
-		            false);
-		if (timeline_index_of(&p->shown->timeline, focus) >= 0)
-			p->focus_rank = focus;
-	}
 	w->dirty = true;
 }
 
@@ -263,7 +221,7 @@ void window_do(struct window *w, enum action a)
 		p->compare = false;
 		break;
 	case ACTION_COMPARE:
-		compare(w);
+		window_compare(w);
 		break;
 	case ACTION_PREDICT:
 		predict(w);

@@ -37,7 +37,7 @@
 	X(PAN_LEFT, "Ctrl ←", "", "an earlier range of the timeline")                                                  \
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
-	X(COMPARE, "C", "compare", "memory of the strategies side by side")                                            \
+	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
 	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
@@ -99,10 +99,13 @@ struct window {
 	Uint64 stepped, tweened; /* ms: when the last step, or the tween, began */
 	Uint64 note_until;       /* ms; 0: no note */
 	struct widget widgets[WIDGETS];
-	int widget_count, focus; /* focus -1: none */
-	double top, bottom;      /* units: how high the two bars of buttons are */
-	int strategy;            /* -1: none of the list */
-	char asked[16];          /* what is typed behind "go to" */
+	int widget_count, focus;         /* focus -1: none */
+	double top, bottom;              /* units: how high the two bars of buttons are */
+	int strategy;                    /* -1: none of the list */
+	int before;                      /* the strategy that was shown before it; -1 */
+	int second;                      /* the strategy beside it, … */
+	const struct trace_view *paired; /* … if the playback's second is this one */
+	char asked[16];                  /* what is typed behind "go to" */
 	char tip[256];
 	double tip_x, tip_y;     /* units: below and right of there */
 	double mouse_x, mouse_y; /* units */
@@ -128,13 +131,16 @@ const char *action_what(enum action a);
 /* window_actions.c */
 void window_do(struct window *w, enum action a);
 void window_activate(struct window *w, const struct widget *one);
-void window_open_strategy(struct window *w, int number);
 void window_move(struct window *w, size_t position, bool tween);
 void window_note(struct window *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void window_finish_tween(struct window *w);
 void window_set_full(struct window *w, bool full);
 /* True: the screen was black, and is no longer. */
 bool window_lift_blank(struct window *w);
+
+/* strategies.c: the strategy of a number is shown, or where two are, stands beside it. */
+void window_open_strategy(struct window *w, int number);
+void window_compare(struct window *w); /* all; two; one */
 
 /* window_keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);

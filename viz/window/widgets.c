@@ -44,7 +44,7 @@ static const char *label_of(const struct window *w, enum action a)
 static bool is_on(const struct window *w, enum action a)
 {
 	const struct playback *p = w->playback;
-	return (a == ACTION_COMPARE && p->compare) || (a == ACTION_PREDICT && p->beside) ||
+	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
 	       (a == ACTION_VALUES && p->values) || (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
 }
 
@@ -134,7 +134,8 @@ static void lay_top(struct window *w, struct canvas *c)
 	for (int i = 0; i < w->host.strategies; i++) {
 		const char *name = w->host.strategy(w->host.context, i);
 		struct widget *one = widget_add(w, WIDGET_STRATEGY, i, (struct box){0, 0, 0, 28}, name);
-		one->on = i == w->strategy;
+		one->on =
+		        i == w->strategy || (w->playback->second && w->playback->second == w->paired && i == w->second);
 		one->box.width = text_length(c, 13, WEIGHT_BOLD, name) + (has_number(one) ? 26 : 16);
 	}
 	int rows = first ? rows_of(w, 0, room) : 1;

@@ -23,6 +23,7 @@ struct window_host {
 	const char *(*strategy)(void *context, int i); /* its name */
 	enum status (*open)(void *context, int i);     /* gives the playback another trace to show */
 	enum status (*compare)(void *context);         /* gives the playback contenders */
+	enum status (*pair)(void *context, int i);     /* … a second strategy beside the shown one */
 	/* A line that restores what the playback shows; in a window of that size, in screen units (0: not said). */
 	const char *(*command)(void *context, int width, int height);
 	bool asked_size; /* the user wants this size; otherwise it is at most what the display has room for */
