@@ -232,6 +232,8 @@ enum status command_view(const struct options *o)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	v->options = o;
 	enum status s = check_options(v, &exporting);
+	if (!s)
+		s = viewer_build_check(o);
 	if (!s && !option_given(o, OPTION_DESCRIBE))
 		s = fonts_open(&fonts);
 	playback_init(&v->playback, &fonts);
@@ -242,7 +244,9 @@ enum status command_view(const struct options *o)
 	}
 	if (!s)
 		s = set_others(v);
-	if (!s && option_given(o, OPTION_DESCRIBE))
+	if (!s && option_given(o, OPTION_BUILD) && (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
+		s = viewer_build(v);
+	else if (!s && option_given(o, OPTION_DESCRIBE))
 		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
 	else if (!s && option_given(o, OPTION_EXPORT))
 		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);
@@ -251,6 +255,7 @@ enum status command_view(const struct options *o)
 	playback_release(&v->playback);
 	for (int i = 0; i < v->loaded_count; i++)
 		load_release(&v->loaded[i]);
+	job_release(&v->built);
 	fonts_release(&fonts);
 	free(v);
 	return s;

@@ -92,6 +92,10 @@ enum command {
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
 	X(DESCRIBE, "describe", FLAG, "", 0, 0, "", IN(VIEW),                                                          \
 	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")            \
+	X(BUILD, "build", FLAG, "", 0, 0, "", IN(VIEW),                                                                \
+	  "an empty step to put together by hand; what breaks a rule is refused, with the reason")                     \
+	X(MOVES, "moves", TEXT, "FILE|LIST", 0, 0, "", IN(VIEW),                                                       \
+	  "with --build: what is placed, such as \"load samples, gather root, …\"; … is the rest")                     \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
 	  "colours: projector has strong contrast, paper is for print")                                                \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")             \
