@@ -82,22 +82,24 @@ struct build_host viewer_build_host(struct viewer *v)
 
 enum { MOST_BYTES = 1 << 20 };
 
-static enum status read_moves(const char *text, char **out)
+enum status viewer_moves(const struct options *o, char **out)
 {
+	const char *text = option_text(o, OPTION_MOVES);
 	size_t size = 0;
 	*out = NULL;
-	if (strpbrk(text, " ,") || !strcmp(text, "...") || !strcmp(text, "…") || !*text) {
-		*out = strdup(text);
-		return *out ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
-	}
-	return file_read(text, "{moves}", MOST_BYTES, out, &size);
+	if (!option_given(o, OPTION_MOVES))
+		return STATUS_OK;
+	if (!strpbrk(text, " ,") && *text && strcmp(text, "...") != 0 && strcmp(text, "…") != 0)
+		return file_read(text, "{moves}", MOST_BYTES, out, &size);
+	*out = strdup(text);
+	return *out ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
 }
 
-static enum status play(struct board *b, const char *moves)
+static enum status play(struct board *b, const struct options *o)
 {
-	char *list = NULL;
-	enum status s = read_moves(moves, &list);
-	if (!s)
+	char *list;
+	enum status s = viewer_moves(o, &list);
+	if (!s && list)
 		s = exercise_play(&b->exercise, list);
 	if (!s && b->exercise.said.accepted && b->exercise.placed_count)
 		exercise_done(&b->exercise);
@@ -180,7 +182,7 @@ enum status viewer_build(struct viewer *v)
 		return s;
 	picture.board = b;
 	b->chosen = -1;
-	s = option_given(o, OPTION_MOVES) ? play(b, option_text(o, OPTION_MOVES)) : STATUS_OK;
+	s = play(b, o);
 	if (!s && option_given(o, OPTION_DESCRIBE))
 		describe(b, stdout);
 	else if (!s && export_parse(option_text(o, OPTION_EXPORT), &picture.format))

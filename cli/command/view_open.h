@@ -30,6 +30,8 @@ enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **
 enum status viewer_build_check(const struct options *o);
 enum status viewer_build(struct viewer *v);
 struct build_host viewer_build_host(struct viewer *v);
+/* The list of --moves, from a file or the command line, to be freed; NULL: none was given. */
+enum status viewer_moves(const struct options *o, char **out);
 
 enum status viewer_window(struct viewer *v);
 

@@ -22,7 +22,7 @@ struct places {
 	struct box drawer, buttons, lanes, memory, message;
 };
 
-static struct places places_of(struct box b)
+static struct places places_of(struct box b, bool done)
 {
 	struct places p;
 	double left = fmin(330, fmax(236, 0.27 * b.width)), top = b.y + HEAD, height = b.height - HEAD - 6;
@@ -30,8 +30,9 @@ static struct places places_of(struct box b)
 	double message = fmin(150, fmax(118, 0.22 * height)), rest = height - message - 2 * GAP;
 	p.drawer = (struct box){b.x + MARGIN, top, left, height - BUTTONS - GAP};
 	p.buttons = (struct box){b.x + MARGIN, top + height - BUTTONS, left, BUTTONS};
-	p.lanes = (struct box){x, top, width, 0.54 * rest};
-	p.memory = (struct box){x, top + 0.54 * rest + GAP, width, 0.46 * rest};
+	double lanes = done ? 0.54 * rest : fmin(136, 0.4 * rest);
+	p.lanes = (struct box){x, top, width, lanes};
+	p.memory = (struct box){x, top + lanes + GAP, width, rest - lanes};
 	p.message = (struct box){x, top + height - message, width, message};
 	return p;
 }
@@ -65,8 +66,8 @@ static double lay_chips(struct canvas *c, const struct exercise *e, struct box i
 
 struct box board_lay(struct canvas *c, struct board *b, struct box box)
 {
-	struct places p = places_of(box);
-	double size = 13;
+	struct places p = places_of(box, b->exercise.done);
+	double size = 16;
 	while (size > 7 && lay_chips(c, &b->exercise, p.drawer, size, NULL) > p.drawer.height)
 		size -= 0.5;
 	b->chip_text = size;
@@ -228,13 +229,16 @@ static void draw_said(struct canvas *c, const struct board *b, struct box in)
 		draw_text(c, in.x + 12, y, size, WEIGHT_BOLD, t->warning, ALIGN_LEFT, in.width - 24, "%s", head);
 		y += 1.5 * size;
 	}
-	draw_paragraph(c, in.x + 12, y, in.width - 24, size, *head ? 4 : 5, t->ink, text);
+	int lines = draw_paragraph(c, in.x + 12, y, in.width - 24, size, *head ? 3 : 5, t->ink, text);
+	if (v->rule)
+		draw_paragraph(c, in.x + 12, y + 1.35 * size * lines + 0.3 * size, in.width - 24, 0.87 * size, 2,
+		               t->soft, exercise_rule(v->rule));
 }
 
 static void draw_outcome(struct canvas *c, const struct board *b, struct box in)
 {
 	const struct theme *t = c->theme;
-	double size = fmin(13, in.height / 10), y = in.y + 1.5 * size, row = 1.4 * size;
+	double size = fmin(14, in.height / 10.6), y = in.y + 1.5 * size, row = 1.4 * size;
 	double name = in.x + 12, yours = in.x + fmin(380, 0.5 * in.width), own = yours + fmin(170, 0.24 * in.width);
 	char words[512], a[WORD], o[WORD];
 	draw_card(c, in, t->panel, t->accent, 2);
@@ -251,6 +255,8 @@ static void draw_outcome(struct canvas *c, const struct board *b, struct box in)
 		draw_text(c, own, y, size, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s",
 		          bytes ? bytes_word(o, z) : time_word(o, z));
 	}
+	if (in.x + in.width - own > 330)
+		legend_categories(c, own + 30, in.y + 0.6 * size, in.x + in.width - own - 40, GATHERED_IS_PARAMETERS);
 	outcome_words(&b->own.outcome, &b->mine.outcome, words, sizeof words);
 	draw_paragraph(c, name, y + 1.5 * size, in.width - 24, size, 2, t->ink, words);
 }
@@ -259,7 +265,7 @@ void board_draw(struct canvas *c, struct board *b, struct box box)
 {
 	const struct theme *t = c->theme;
 	const struct exercise *e = &b->exercise;
-	struct places p = places_of(box);
+	struct places p = places_of(box, b->exercise.done);
 	draw_fill(c, box, t->ground);
 	draw_text(c, box.x + MARGIN, box.y + 23, 18, WEIGHT_BOLD, t->ink, ALIGN_LEFT, box.width - 190,
 	          "Build it yourself: %s on %lld rank%s", e->plan->strategy, (long long)e->plan->ranks,

@@ -65,6 +65,17 @@ static void draw_stack(struct canvas *c, const struct curve *v)
 	}
 }
 
+/* The categories that are more than a line on this scale, as bits. */
+static unsigned seen(const struct curve *v, int64_t most)
+{
+	unsigned some = 0;
+	for (int i = 0; v->role->live[SPACE_DEVICE] && i <= v->count; i++)
+		for (int k = 0; k < HELD_COUNT; k++)
+			if (v->role->live[SPACE_DEVICE][(ptrdiff_t)i * HELD_COUNT + k] > most / 50)
+				some |= 1U << held_category((enum held)k);
+	return some;
+}
+
 static void draw_line_of_own(struct canvas *c, const struct curve *v, int64_t bytes)
 {
 	const struct theme *t = c->theme;
@@ -83,14 +94,17 @@ void board_draw_memory(struct canvas *c, const struct plan *p, struct box b, con
 	const struct theme *t = c->theme;
 	struct timeline counted = {.plan = p};
 	struct memory_scale scale = memory_scale_for(most, 0);
+	double above = b.width > 600 && b.height > 150 ? 52 : 28; /* the title, and a legend */
 	struct curve v = {.role = &counted.roles[0],
-	                  .plot = {b.x + 66, b.y + 28, b.width - 78, fmax(1, b.height - 40)},
+	                  .plot = {b.x + 66, b.y + above, b.width - 78, fmax(1, b.height - above - 12)},
 	                  .count = p->roles[0].step.end - p->roles[0].step.begin};
 	timeline_count_memory(&counted.roles[0], &p->roles[0]);
 	v.x_unit = v.plot.width / fmax(1, fmax(ops, v.count));
 	v.y_unit = v.plot.height / scale.bytes;
 	draw_card(c, b, t->panel, t->line, 1);
 	draw_text(c, b.x + 10, b.y + 17, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 20, "%s", title);
+	if (above > 28)
+		legend_some(c, b.x + 66, b.y + 25, b.width - 78, GATHERED_IS_PARAMETERS, seen(&v, most));
 	memory_axis(c, v.plot, &scale);
 	if (v.role->live[SPACE_DEVICE])
 		draw_stack(c, &v);

@@ -33,12 +33,18 @@ struct mode {
 	/* One of its widgets was pressed, by its number; what it does, for the tip. */
 	void (*press)(struct window *w, int number);
 	const char *(*tip)(struct window *w, int number);
+	/* What S saves, where it is not the scene: drawn on all of the canvas. */
+	void (*picture)(struct window *w, struct canvas *c);
+	/* Another strategy is shown. */
+	void (*follow)(struct window *w);
 	/* Esc, or another mode. What it keeps for the next time stays. */
 	void (*leave)(struct window *w);
 };
 
 /* Types a step and goes there. */
 extern const struct mode mode_go;
+/* Build it yourself: an empty step (viz/build/). */
+extern const struct mode mode_build;
 
 void window_enter(struct window *w, const struct mode *mode); /* a mode that is on is left */
 void window_leave(struct window *w);
