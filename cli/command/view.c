@@ -267,6 +267,8 @@ enum status command_view(const struct options *o)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	v->options = o;
 	enum status s = check_options(v, &exporting);
+	if (!s)
+		s = viewer_build_check(o);
 	if (!s && !option_given(o, OPTION_DESCRIBE))
 		s = fonts_open(&fonts);
 	playback_init(&v->playback, &fonts);
@@ -284,6 +286,9 @@ enum status command_view(const struct options *o)
 		s = ask_from_here(v);
 	if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
 		export_questions(&v->playback, stdout);
+	else if (!s && option_given(o, OPTION_BUILD) &&
+	         (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
+		s = viewer_build(v);
 	else if (!s && option_given(o, OPTION_DESCRIBE))
 		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
 	else if (!s && option_given(o, OPTION_EXPORT))
@@ -293,6 +298,7 @@ enum status command_view(const struct options *o)
 	playback_release(&v->playback);
 	for (int i = 0; i < v->loaded_count; i++)
 		load_release(&v->loaded[i]);
+	job_release(&v->built);
 	fonts_release(&fonts);
 	free(v);
 	return s;

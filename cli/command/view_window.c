@@ -195,13 +195,21 @@ enum status viewer_window(struct viewer *v)
 	                           .compare = viewer_alone(v) ? NULL : compare_all,
 	                           .pair = viewer_alone(v) ? NULL : pair_with,
 	                           .command = restore,
+	                           .build = viewer_alone(v) ? (struct build_host){0} : viewer_build_host(v),
 	                           .asked_size = option_given(v->options, OPTION_SIZE)};
-	enum status s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
-	if (s)
-		return s;
-	if (option_given(v->options, OPTION_ASK))
-		window_ask(w);
-	s = window_run(w);
-	window_close(w);
+	char *moves = NULL;
+	enum status s = viewer_moves(v->options, &moves);
+	if (!s)
+		s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
+	if (!s) {
+		if (option_given(v->options, OPTION_ASK))
+			window_ask(w);
+		if (option_given(v->options, OPTION_BUILD))
+			s = window_begin_building(w, moves);
+		if (!s)
+			s = window_run(w);
+		window_close(w);
+	}
+	free(moves);
 	return s;
 }

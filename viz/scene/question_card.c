@@ -204,7 +204,7 @@ static void draw_verdict(struct canvas *c, const struct asking *a, const struct 
 	static const char *const words[] = {"", "Right.", "Not so.", "Skipped."};
 	const struct theme *t = c->theme;
 	const struct question *q = asking_now(a);
-	enum outcome outcome = a->outcome[a->now];
+	enum question_end outcome = a->outcome[a->now];
 	double x = p->x, y = p->verdict;
 	if (outcome == OUTCOME_RIGHT)
 		draw_check(c, x + 9, y - 7 * p->part, 18 * p->part, t->ink);

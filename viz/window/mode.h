@@ -35,6 +35,10 @@ struct mode {
 	/* One of its widgets was pressed, by its number; what it does, for the tip. */
 	void (*press)(struct window *w, int number);
 	const char *(*tip)(struct window *w, int number);
+	/* What S saves, where it is not the scene: drawn on all of the canvas. */
+	void (*picture)(struct window *w, struct canvas *c);
+	/* Another strategy is shown. */
+	void (*follow)(struct window *w);
 	/* Esc, or another mode. What it keeps for the next time stays. */
 	void (*leave)(struct window *w);
 };
@@ -43,6 +47,8 @@ struct mode {
 extern const struct mode mode_go;
 /* Asks what comes next; window_ask() enters it. */
 extern const struct mode mode_ask;
+/* Build it yourself: an empty step (viz/build/). */
+extern const struct mode mode_build;
 
 void window_enter(struct window *w, const struct mode *mode); /* a mode that is on is left */
 void window_leave(struct window *w);
