@@ -8,15 +8,17 @@
 #include "cli/lesson/teach.h"
 
 /* The unit that the lesson's own answer has. */
-static enum question_unit unit_of(const char *answer)
+static enum answer_unit unit_of(const char *answer)
 {
 	size_t length = strlen(answer);
-	return strchr(answer, '%') ? UNIT_PERCENT : length && answer[length - 1] == 'B' ? UNIT_BYTES : UNIT_NUMBER;
+	return strchr(answer, '%')                   ? ANSWER_PERCENT
+	       : length && answer[length - 1] == 'B' ? ANSWER_BYTES
+	                                             : ANSWER_NUMBER;
 }
 
 static enum answer judge_number(const struct piece *p, const char *typed, char why[ANSWER_WORDS])
 {
-	enum question_unit unit = unit_of(p->answer);
+	enum answer_unit unit = unit_of(p->answer);
 	double value, right;
 	if (!answer_number(p->answer, unit, &right, why) || !answer_number(typed, unit, &value, why))
 		return ANSWER_UNCLEAR;
