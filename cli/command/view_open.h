@@ -4,6 +4,7 @@
 
 #include "cli/command/view_load.h"
 #include "viz/export/export.h"
+#include "viz/race/race.h"
 
 struct viewer {
 	const struct options *options;
@@ -11,6 +12,7 @@ struct viewer {
 	struct picture size;
 	struct loaded loaded[2 * CONTENDERS]; /* the first is the one that was asked for */
 	int loaded_count;
+	struct race race; /* --race */
 };
 
 /* Is it a file's, which has no other strategies? */
@@ -22,6 +24,12 @@ enum status viewer_compare(struct viewer *v, const char *list);
 enum status viewer_pair(struct viewer *v, const char *strategy);
 /* The place of a strategy among those loaded, which it keeps. */
 enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **out);
+
+/* --race: runs it, draws it where the fastest is done (viewer: a struct viewer), prints it. */
+enum status viewer_race(struct viewer *v);
+void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height);
+/* The cluster of what is shown, with whatever links it has. */
+const char *viewer_cluster(const struct viewer *v);
 
 enum status viewer_window(struct viewer *v);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command/view_open.h"
+#include "cli/command/view_race.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/window/window.h"
 
@@ -57,6 +58,11 @@ static enum status pair_with(void *context, int i)
 static enum status compare_all(void *context)
 {
 	return viewer_compare(context, "all");
+}
+
+static void race(void *context, struct race *r)
+{
+	race_run(r, viewer_cluster(context));
 }
 
 /* ---- the command that restores a view ---- */
@@ -191,12 +197,15 @@ enum status viewer_window(struct viewer *v)
 	                           .strategy = strategy_name_at,
 	                           .open = open_strategy,
 	                           .compare = viewer_alone(v) ? NULL : compare_all,
+	                           .race = race,
 	                           .pair = viewer_alone(v) ? NULL : pair_with,
 	                           .command = restore,
 	                           .asked_size = option_given(v->options, OPTION_SIZE)};
 	enum status s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
 	if (s)
 		return s;
+	if (option_given(v->options, OPTION_RACE))
+		window_race(w, &v->race);
 	s = window_run(w);
 	window_close(w);
 	return s;

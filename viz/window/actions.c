@@ -167,6 +167,8 @@ void window_do(struct window *w, enum action a)
 		return;
 	w->note_until = 0;
 	p->note[0] = 0;
+	if (w->mode && w->mode->action && w->mode->action(w, (int)a))
+		return;
 	switch (a) {
 	case ACTION_FIRST:
 	case ACTION_LAST:
@@ -222,6 +224,9 @@ void window_do(struct window *w, enum action a)
 		break;
 	case ACTION_COMPARE:
 		window_compare(w);
+		break;
+	case ACTION_RACE:
+		window_race(w, NULL);
 		break;
 	case ACTION_PREDICT:
 		predict(w);
@@ -294,6 +299,8 @@ void window_activate(struct window *w, const struct widget *one)
 	if (!one->enabled)
 		return;
 	w->dirty = true;
+	if (w->mode && w->mode->covers && (one->kind == WIDGET_SCENE || one->kind == WIDGET_STRATEGY))
+		window_leave(w);
 	if (one->kind == WIDGET_MODE) {
 		if (w->mode && w->mode->press)
 			w->mode->press(w, one->number);

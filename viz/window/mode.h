@@ -33,12 +33,19 @@ struct mode {
 	/* One of its widgets was pressed, by its number; what it does, for the tip. */
 	void (*press)(struct window *w, int number);
 	const char *(*tip)(struct window *w, int number);
+	/* An action (enum action) by a key or a button of the window, before the window does it. True: the mode has. */
+	bool (*action)(struct window *w, int action);
+	/* Moves what moves by itself. Returns for how many milliseconds nothing will change; -1: until something
+	 * happens. */
+	int (*tick)(struct window *w, Uint64 now);
 	/* Esc, or another mode. What it keeps for the next time stays. */
 	void (*leave)(struct window *w);
 };
 
 /* Types a step and goes there. */
 extern const struct mode mode_go;
+/* A race of algorithms; window_race() enters it. */
+extern const struct mode mode_race;
 
 void window_enter(struct window *w, const struct mode *mode); /* a mode that is on is left */
 void window_leave(struct window *w);
