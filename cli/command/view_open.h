@@ -3,6 +3,7 @@
 #define SHARDLAB_VIEW_OPEN_H
 
 #include "cli/command/view_load.h"
+#include "viz/build/board.h"
 #include "viz/export/export.h"
 #include "viz/race/race.h"
 
@@ -12,7 +13,9 @@ struct viewer {
 	struct picture size;
 	struct loaded loaded[2 * CONTENDERS]; /* the first is the one that was asked for */
 	int loaded_count;
-	struct race race; /* --race */
+	struct race race;     /* --race */
+	struct asking asking; /* with --ask */
+	struct job built;     /* whose step one puts together */
 };
 
 /* Is it a file's, which has no other strategies? */
@@ -30,6 +33,13 @@ enum status viewer_race(struct viewer *v);
 void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height);
 /* The cluster of what is shown, with whatever links it has. */
 const char *viewer_cluster(const struct viewer *v);
+/* Build it yourself (view_build.c): what the options say that makes no sense; without a window; and what the window
+ * asks for. */
+enum status viewer_build_check(const struct options *o);
+enum status viewer_build(struct viewer *v);
+struct build_host viewer_build_host(struct viewer *v);
+/* The list of --moves, from a file or the command line, to be freed; NULL: none was given. */
+enum status viewer_moves(const struct options *o, char **out);
 
 enum status viewer_window(struct viewer *v);
 

@@ -98,6 +98,10 @@ enum command {
 	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")            \
 	X(ASK, "ask", FLAG, "", 0, 0, "", IN(VIEW),                                                                    \
 	  "before a step is shown, ask what comes next; with --describe: print all questions and answers")             \
+	X(BUILD, "build", FLAG, "", 0, 0, "", IN(VIEW),                                                                \
+	  "an empty step to put together by hand; what breaks a rule is refused, with the reason")                     \
+	X(MOVES, "moves", TEXT, "FILE|LIST", 0, 0, "", IN(VIEW),                                                       \
+	  "with --build: what is placed, such as \"load samples, gather root, …\"; … is the rest")                     \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
 	  "colours: projector has strong contrast, paper is for print")                                                \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")             \

@@ -143,8 +143,8 @@ says "$tmp/many.txt" 'Each of ranks 0–1023 '
 says "$tmp/many.txt" 'memory   ranks 0–1023; device '
 view --describe --model mlp:sizes=12-8-4 --compare ddp,zero3 --at 4 >"$tmp/beside.txt"
 says "$tmp/beside.txt" 'beside   zero3: rank 0 holds '
-view --race all-reduce --ranks 8 --bytes 1MB --cluster a100-80gb --describe >"$tmp/race.txt"
-says "$tmp/race.txt" 'race     all-reduce of 1.000 MB on 8 ranks of a100-80gb, by message'
+view --race all-reduce --ranks 8 --bytes 1MB --describe >"$tmp/race.txt"
+says "$tmp/race.txt" 'race     all-reduce of 1.000 MB on 8 ranks of laptop, by message'
 says "$tmp/race.txt" '2 (n − 1) · hop(S/n); each rank sends 2 (n − 1)/n · S; the busiest rank: 1.750 MB out, 1.750 MB in'
 says "$tmp/race.txt" 'halving-doubling'
 for format in png svg pdf; do

@@ -189,28 +189,9 @@ static bool text(struct window *w, const char *text)
 
 /* ---- actions ---- */
 
-static void draw_picture(void *context, cairo_t *cr, double width, double height)
+static void picture(struct window *w, struct canvas *c)
 {
-	struct window *w = context;
-	struct canvas c;
-	canvas_begin(&c, cr, width, height, w->playback->text, theme_of(w->playback->theme), w->playback->fonts);
-	race_draw(&c, race_of(w), (int64_t)w->racing.now, (struct box){20, 8, c.width - 40, c.height - 16});
-	canvas_end(&c);
-}
-
-static void save(struct window *w)
-{
-	struct racing *g = &w->racing;
-	char path[96];
-	struct picture size = {.width = w->width, .height = w->height, .scale = 1};
-	snprintf(path, sizeof path, "shardlab-race-%s-%lld-ranks-%lld-bytes.png", operation_name(g->race.operation),
-	         (long long)g->race.ranks, (long long)g->race.bytes);
-	FILE *f = fopen(path, "wb");
-	enum status s = f ? export_drawing(draw_picture, w, EXPORT_PNG, &size, f) : STATUS_RUN;
-	if (f && fclose(f))
-		s = STATUS_RUN;
-	snprintf(g->note, sizeof g->note, s ? "Cannot write %s here" : "Saved as %s", path);
-	w->dirty = true;
+	race_draw(c, race_of(w), (int64_t)w->racing.now, (struct box){20, 8, c->width - 40, c->height - 16});
 }
 
 /* What steps and plays is the race's; what looks at the trace leaves the race first. */
@@ -248,9 +229,6 @@ static bool action(struct window *w, int a)
 	case ACTION_SCROLL_DOWN:
 		change_ranks(w, a == ACTION_SCROLL_UP ? 1 : -1);
 		return true;
-	case ACTION_SAVE:
-		save(w);
-		return true;
 	case ACTION_SLOWER:
 	case ACTION_FASTER:
 	case ACTION_NORMAL:
@@ -264,6 +242,7 @@ static bool action(struct window *w, int a)
 	case ACTION_HELP:
 	case ACTION_RACE:
 	case ACTION_COPY:
+	case ACTION_SAVE:
 	case ACTION_QUIT:
 		return false;
 	default:
@@ -385,9 +364,10 @@ static void draw(struct window *w, struct canvas *c, struct box panel)
 		struct slider s = slider_at(w, panel, i);
 		draw_slider(c, &s);
 	}
-	if (*g->note)
+	const char *note = *g->note ? g->note : w->playback->note;
+	if (*note)
 		draw_text(c, panel.x + 20, panel.y + panel.height - CONTROLS + 2, 13, WEIGHT_BOLD, c->theme->warning,
-		          ALIGN_LEFT, panel.width - 40, "%s", g->note);
+		          ALIGN_LEFT, panel.width - 40, "%s", note);
 }
 
 static void leave(struct window *w)
@@ -408,6 +388,7 @@ const struct mode mode_race = {
         .tip = tip,
         .action = action,
         .tick = tick,
+        .picture = picture,
         .leave = leave,
 };
 

@@ -102,6 +102,7 @@ void window_close(struct window *w)
 	if (!w)
 		return;
 	race_release(&w->racing.race);
+	window_build_release(w);
 	if (w->surface)
 		cairo_surface_destroy(w->surface);
 	if (w->texture)
