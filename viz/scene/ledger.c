@@ -258,8 +258,6 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	char head[64], power[POWER_WORD];
 	snprintf(head, sizeof head, values_recorded(s) ? "value%s" : "example values",
 	         power_word(power, numbers.of ? numbers.of[0].power : 0));
-	if (numbers.of && text_length(c, 11, WEIGHT_PLAIN, head) > column[5] - column[3] - 6)
-		snprintf(head, sizeof head, "value");
 	const char *const heads[] = {"round", "from", "to", "chunk", "bytes", head};
 	double column[6];
 	bool counts = lay_columns(c, b, heads, numbers.of != NULL, bytes_width(c, s, st->collective), column);
