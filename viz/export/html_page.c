@@ -37,7 +37,7 @@ const char page_style[] =
         "#choices .right{border:2px solid var(--ink);font-weight:bold}#choices .wrong{border:2px solid var(--warning)}\n"
         "#choices button:disabled{opacity:1;color:var(--soft)}#choices .right:disabled,#choices .wrong:disabled{color:var(--ink)}\n"
         "#typed{font:inherit;width:10em;padding:.3em;margin-right:.4em}#why{color:var(--warning)}#verdict{font-weight:bold}\n"
-        "@media (max-width:900px){#picture{flex-direction:column}#ask{flex:none;margin:.4em 0 0}}\n"
+        "@media (max-width:900px){.asking nav,.asking #said{display:none}#picture{flex-direction:column}#ask{flex:none;margin:.4em 0 0}}\n"
         "#said{margin:0 .8em;padding:.3em .8em;background:var(--panel);border-left:4px solid "
         "var(--accent);min-height:4.4em}\n"
         "#said p{margin:0}\n"
@@ -192,6 +192,7 @@ const char *const page_script[] = {
         "}\n",
         "function say(){\n",
         " let [caption,when]=steps[at];\n",
+        " document.body.classList.toggle('asking',asked());\n",
         " if(asked())caption='Before the next step is shown: what comes?';\n",
         " $('caption').textContent=caption;$('when').textContent=when;$('canvas').setAttribute('aria-label',caption);\n",
         " $('bar').value=at;$('place').textContent=data.word+' '+at+' of '+last;\n",
