@@ -287,8 +287,7 @@ enum status command_view(const struct options *o)
 		s = set_others(v);
 	if (!s && option_given(o, OPTION_ASK))
 		s = check_ask(v, &exporting);
-	bool page = option_given(o, OPTION_EXPORT) && exporting.format == EXPORT_HTML;
-	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE) && !page)
+	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE))
 		s = ask_from_here(v);
 	if (!s && option_given(o, OPTION_RACE))
 		s = viewer_race(v);
