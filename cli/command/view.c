@@ -135,6 +135,8 @@ static enum status look(struct playback *p, const struct options *o)
 static enum status set_playback(struct playback *p, const struct options *o)
 {
 	scene_parse(option_text(o, OPTION_SCENE), &p->scene);
+	if (option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_SCENE))
+		p->scene = SCENE_RING;
 	theme_parse(option_text(o, OPTION_THEME), &p->theme);
 	step_size_parse(option_text(o, OPTION_STEP), &p->step_size);
 	p->text = o->value[OPTION_TEXT].real;
@@ -179,6 +181,8 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 	v->size.delay = (int)option_whole(o, OPTION_DELAY);
 	if (s)
 		return s;
+	if (option_given(o, OPTION_VALUES) && option_given(o, OPTION_NO_VALUES))
+		return status_fail(STATUS_INPUT, "--values and --no-values: leave one of them out");
 	if (path && option_given(o, OPTION_DESCRIBE))
 		return status_fail(STATUS_INPUT, "--describe prints text: leave out --%s", option_name(OPTION_EXPORT));
 	if (!path) {
@@ -208,7 +212,9 @@ static enum status set_others(struct viewer *v)
 		if (option_given(o, beside[i]) && viewer_alone(v))
 			return status_fail(STATUS_INPUT, "--%s makes a plan of each strategy: leave out --%s",
 			                   option_name(beside[i]),
-			                   option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
+			                   option_name(v->loaded[0].read                    ? OPTION_TRACE
+			                               : option_given(o, OPTION_COLLECTIVE) ? OPTION_COLLECTIVE
+			                                                                    : OPTION_PLAN_FILE));
 	if (option_given(o, OPTION_PAIR)) {
 		if (option_given(o, OPTION_COMPARE))
 			return status_fail(STATUS_INPUT, "--pair shows two strategies in every scene, --compare the "
@@ -221,6 +227,35 @@ static enum status set_others(struct viewer *v)
 		return status_fail(STATUS_INPUT, "--compare shows the memory of each strategy: leave out --scene %s",
 		                   scene_name(v->playback.scene));
 	return viewer_compare(v, option_text(o, OPTION_COMPARE));
+}
+
+/* Questions are about one plan. */
+static enum status check_ask(const struct viewer *v, const struct exporting *e)
+{
+	const struct options *o = v->options;
+	bool pages = !strcmp(option_text(o, OPTION_PAGES), "all");
+	if (v->playback.shown->foreign)
+		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
+	if (option_given(o, OPTION_COMPARE))
+		return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --compare");
+	if (option_given(o, OPTION_EXPORT) && (e->format == EXPORT_GIF || pages))
+		return status_fail(STATUS_INPUT,
+		                   "--ask draws one question, the next from --at on: give a .png, .svg or .pdf; "
+		                   ".html has all of them");
+	return STATUS_OK;
+}
+
+/* The first question from where the playback stands. */
+static enum status ask_from_here(struct viewer *v)
+{
+	struct playback *p = &v->playback;
+	enum scene scene = p->scene;
+	if (!asking_begin(&v->asking, &p->shown->timeline, p->position))
+		return status_fail(STATUS_INPUT, "--ask: there is nothing to ask about this step");
+	playback_ask(p, &v->asking);
+	if (option_given(v->options, OPTION_SCENE))
+		p->scene = scene;
+	return STATUS_OK;
 }
 
 enum status command_view(const struct options *o)
@@ -244,7 +279,15 @@ enum status command_view(const struct options *o)
 	}
 	if (!s)
 		s = set_others(v);
-	if (!s && option_given(o, OPTION_BUILD) && (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
+	if (!s && option_given(o, OPTION_ASK))
+		s = check_ask(v, &exporting);
+	bool page = option_given(o, OPTION_EXPORT) && exporting.format == EXPORT_HTML;
+	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE) && !page)
+		s = ask_from_here(v);
+	if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
+		export_questions(&v->playback, stdout);
+	else if (!s && option_given(o, OPTION_BUILD) &&
+	         (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
 		s = viewer_build(v);
 	else if (!s && option_given(o, OPTION_DESCRIBE))
 		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);

@@ -12,6 +12,7 @@ struct viewer {
 	struct picture size;
 	struct loaded loaded[2 * CONTENDERS]; /* the first is the one that was asked for */
 	int loaded_count;
+	struct asking asking; /* with --ask */
 	struct job built; /* whose step one puts together */
 };
 

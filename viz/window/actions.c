@@ -176,6 +176,8 @@ void window_do(struct window *w, enum action a)
 	w->dirty = true;
 	if (a != ACTION_BLANK && window_lift_blank(w))
 		return;
+	if (w->mode && w->mode->action && w->mode->action(w, (int)a))
+		return;
 	w->note_until = 0;
 	p->note[0] = 0;
 	switch (a) {
@@ -242,6 +244,9 @@ void window_do(struct window *w, enum action a)
 		break;
 	case ACTION_VALUES:
 		p->values = !p->values;
+		break;
+	case ACTION_ASK:
+		window_ask(w);
 		break;
 	case ACTION_THEME:
 		p->theme = (enum theme_name)((p->theme + 1) % THEME_COUNT);

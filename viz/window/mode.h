@@ -28,6 +28,8 @@ struct mode {
 	/* True: the mode has used it, and the window does not. */
 	bool (*key)(struct window *w, SDL_Keycode key, bool control, bool shift);
 	bool (*text)(struct window *w, const char *text);
+	/* What a key or a button does in the window (enum action of parts.h), before it does it. */
+	bool (*action)(struct window *w, int action);
 	/* Beside its widgets, at window.mouse_x and mouse_y: down, up, or a move. */
 	bool (*mouse)(struct window *w, struct canvas *c, struct box box, Uint32 event);
 	/* One of its widgets was pressed, by its number; what it does, for the tip. */
@@ -43,6 +45,8 @@ struct mode {
 
 /* Types a step and goes there. */
 extern const struct mode mode_go;
+/* Asks what comes next; window_ask() enters it. */
+extern const struct mode mode_ask;
 /* Build it yourself: an empty step (viz/build/). */
 extern const struct mode mode_build;
 

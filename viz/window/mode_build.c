@@ -206,7 +206,7 @@ static void lay(struct window *w, struct canvas *c, struct box box)
 	struct board *b = w->board;
 	struct box room = board_lay(c, b, box);
 	for (int i = 0; i < b->exercise.move_count; i++)
-		widget_add(w, WIDGET_MODE, i, b->chips[i], b->exercise.moves[i].object)->drawn = true;
+		widget_add(w, WIDGET_MODE, i, b->chips[i], b->exercise.moves[i].object)->bare = true;
 	lay_buttons(w, c, room);
 }
 

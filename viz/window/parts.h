@@ -41,6 +41,7 @@
 	X(BUILD, "E", "build", "an empty step: put it together yourself")                                              \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
 	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
+	X(ASK, "Q", "ask", "questions: what comes next? asked before it is shown")                                     \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
 	X(SAVE, "S", "save", "this picture as a PNG file in the current folder")                                       \
 	X(COPY, "Ctrl C", "copy", "copy the command that restores this view")                                          \
@@ -78,7 +79,7 @@ struct widget {
 	struct box box;
 	const char *label;
 	bool on, enabled;
-	bool drawn;    /* by its mode, in its own way */
+	bool bare;     /* the mode draws it: only the ring of Tab is added */
 	double before; /* units: room left of it, where a group of buttons begins */
 };
 
@@ -120,6 +121,7 @@ struct window {
 	int64_t drag_time;
 	char title[256];
 	size_t tween_position;
+	struct asking asking; /* the questions of a step, while they are asked */
 };
 
 /* window_widgets.c */

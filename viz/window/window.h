@@ -36,6 +36,8 @@ struct window;
 /* size: in screen units. motion: messages travel. STATUS_INPUT: there is no display. */
 enum status window_open(struct window **out, struct playback *p, const struct picture *size,
                         const struct window_host *host, bool motion);
+/* Asks questions from where the playback stands, or says why there are none; once more: no longer. */
+void window_ask(struct window *w);
 /* Begins with "build it yourself", these moves placed (exercise_play); NULL: none. */
 enum status window_begin_building(struct window *w, const char *moves);
 /* Until the user leaves. */
