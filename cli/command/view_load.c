@@ -83,24 +83,31 @@ static enum status grain_of(const struct plan *plan, const struct options *o, en
 }
 
 /* At the grain of `sim`, so that both say the same times. Where it is operations, the schedules give the messages. */
-static enum status simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
-                            struct limits *limits)
+static enum status simulate_on(const struct plan *plan, const struct options *o, const char *cluster,
+                               struct trace *trace, struct limits *limits, struct report *out)
 {
 	struct cluster c;
-	struct report r = {0};
 	enum grain grain;
 	enum status s = grain_of(plan, o, &grain);
 	if (s || (s = cluster_open(&c, cluster, plan->ranks)))
 		return s;
-	s = sim_run(plan, &c, grain, trace, &r);
+	s = sim_run(plan, &c, grain, trace, out);
 	limits_of(limits, &c, plan->ranks);
-	limits->measured_rates = r.rates_measured;
-	limits->overflows = !s && !r.fits;
-	limits->tightest = r.tightest;
+	limits->measured_rates = out->rates_measured;
+	limits->overflows = !s && !out->fits;
+	limits->tightest = out->tightest;
+	cluster_release(&c);
+	return s;
+}
+
+static enum status simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
+                            struct limits *limits)
+{
+	struct report r = {0};
+	enum status s = simulate_on(plan, o, cluster, trace, limits, &r);
 	if (limits->overflows)
 		fit_find_change(plan, cluster, &limits->change);
 	report_release(&r);
-	cluster_release(&c);
 	return s;
 }
 
@@ -109,6 +116,12 @@ static const char *cluster_of(const struct options *o)
 {
 	bool example = !option_given(o, OPTION_MODEL) && !option_given(o, OPTION_PLAN_FILE);
 	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
+}
+
+enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
+                          struct report *out)
+{
+	return simulate_on(plan, o, cluster_of(o), trace, limits, out);
 }
 
 enum status load_job(struct loaded *l, const struct options *o, struct job *job)

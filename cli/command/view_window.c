@@ -98,9 +98,9 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 	const struct playback *p = &v->playback;
 	const struct trace_view *shown = p->shown;
 	static const enum option anew[] = {
-	        OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,  OPTION_RANGE, OPTION_COMPARE,  OPTION_PAIR,
-	        OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT, OPTION_PAGES, OPTION_DELAY,    OPTION_SCALE,
-	        OPTION_SIZE,    OPTION_SELECT,    OPTION_SCROLL, OPTION_PAST,  OPTION_NO_VALUES};
+	        OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,  OPTION_RANGE,  OPTION_COMPARE, OPTION_PAIR,
+	        OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT, OPTION_PAGES,  OPTION_DELAY,   OPTION_SCALE,
+	        OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,    OPTION_SCROLL, OPTION_PAST,    OPTION_NO_VALUES};
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
 	/* A strategy that was chosen in the window stands for the one that was asked for. */
@@ -157,6 +157,8 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 		arguments_flag(&a, OPTION_PREDICT);
 	if (!p->values)
 		arguments_flag(&a, OPTION_NO_VALUES);
+	if (p->asking)
+		arguments_flag(&a, OPTION_ASK);
 	if (p->presenter)
 		arguments_flag(&a, OPTION_PRESENTER);
 	for (size_t i = 0; i < sizeof anew / sizeof anew[0]; i++)
@@ -193,11 +195,21 @@ enum status viewer_window(struct viewer *v)
 	                           .compare = viewer_alone(v) ? NULL : compare_all,
 	                           .pair = viewer_alone(v) ? NULL : pair_with,
 	                           .command = restore,
+	                           .build = viewer_alone(v) ? (struct build_host){0} : viewer_build_host(v),
 	                           .asked_size = option_given(v->options, OPTION_SIZE)};
-	enum status s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
-	if (s)
-		return s;
-	s = window_run(w);
-	window_close(w);
+	char *moves = NULL;
+	enum status s = viewer_moves(v->options, &moves);
+	if (!s)
+		s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
+	if (!s) {
+		if (option_given(v->options, OPTION_ASK))
+			window_ask(w);
+		if (option_given(v->options, OPTION_BUILD))
+			s = window_begin_building(w, moves);
+		if (!s)
+			s = window_run(w);
+		window_close(w);
+	}
+	free(moves);
 	return s;
 }

@@ -38,8 +38,10 @@
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
+	X(BUILD, "E", "build", "an empty step: put it together yourself")                                              \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
 	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
+	X(ASK, "Q", "ask", "questions: what comes next? asked before it is shown")                                     \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
 	X(SAVE, "S", "save", "this picture as a PNG file in the current folder")                                       \
 	X(COPY, "Ctrl C", "copy", "copy the command that restores this view")                                          \
@@ -77,12 +79,15 @@ struct widget {
 	struct box box;
 	const char *label;
 	bool on, enabled;
+	bool bare;     /* the mode draws it: only the ring of Tab is added */
 	double before; /* units: room left of it, where a group of buttons begins */
 };
 
 enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
 enum { WIDGETS = 192 };
+
+struct board;
 
 struct window {
 	struct playback *playback;
@@ -106,6 +111,8 @@ struct window {
 	int second;                      /* the strategy beside it, … */
 	const struct trace_view *paired; /* … if the playback's second is this one */
 	char asked[16];                  /* what is typed behind "go to" */
+	struct board *board;             /* of mode_build; NULL: none yet */
+	char board_of[64];               /* … and the strategy */
 	char tip[256];
 	double tip_x, tip_y;     /* units: below and right of there */
 	double mouse_x, mouse_y; /* units */
@@ -114,6 +121,7 @@ struct window {
 	int64_t drag_time;
 	char title[256];
 	size_t tween_position;
+	struct asking asking; /* the questions of a step, while they are asked */
 };
 
 /* window_widgets.c */
@@ -141,6 +149,10 @@ bool window_lift_blank(struct window *w);
 /* strategies.c: the strategy of a number is shown, or where two are, stands beside it. */
 void window_open_strategy(struct window *w, int number);
 void window_compare(struct window *w); /* all; two; one */
+
+/* mode_build.c: enters or leaves it; frees what it keeps. */
+void window_build(struct window *w);
+void window_build_release(struct window *w);
 
 /* window_keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);
