@@ -222,9 +222,8 @@ $(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/cuda/%.o $(BUILD)/tests/gpu/t
 $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
-# The GPU's kernels for the host, in tests and in the count of what they ask of memory.
+# The GPU's kernels for the host.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
-$(BUILD)/tests/bench/bench_cuda_accesses: $(emulated_objects)
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
 # Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but
@@ -278,7 +277,7 @@ fuzz: ## look for crashing inputs, FUZZ_SECONDS (60) for each parser; needs clan
 $(BUILD)/bench-kernels: $(BUILD)/kernels/bench.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/plans.o $(layer_libraries)
-	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) $(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
 # One after another, when nothing compiles any more. A program that speaks MPI itself runs on two ranks (which mpirun
 # allows root only with the two OMPI settings). A forced BLAS kernel would change the rates.
