@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/show/show.h"
-#include "sim/fit.h"
 #include "strategy/base/number.h"
 #include "strategy/cluster/links.h"
 #include "strategy/strategies/strategy.h"
@@ -58,43 +57,44 @@ static void make_heading(struct trace_view *p, const struct plan *plan, const ch
 }
 
 /* At the grain of `sim`, so that both say the same times. Where it is operations, the schedules give the messages. */
-static enum status simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
+static enum status simulate(struct loaded *l, const struct plan *plan, const struct options *o, const char *cluster,
                             struct limits *limits)
 {
 	struct cluster c;
-	struct report r = {0};
 	enum grain grain;
 	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
 	if (s || (s = cluster_open(&c, cluster, plan->ranks)))
 		return s;
-	s = sim_run(plan, &c, grain, trace, &r);
+	s = sim_run(plan, &c, grain, &l->trace, &l->report);
 	limits_of(limits, &c, plan->ranks);
-	limits->measured_rates = r.rates_measured;
-	limits->overflows = !s && !r.fits;
-	limits->tightest = r.tightest;
-	if (limits->overflows)
-		fit_find_change(plan, cluster, &limits->change);
-	report_release(&r);
+	limits->measured_rates = l->report.rates_measured;
+	limits->overflows = !s && !l->report.fits;
+	limits->tightest = l->report.tightest;
+	snprintf(l->cluster, sizeof l->cluster, "%s", cluster);
+	l->link = c.link.bandwidth.value;
+	l->network = c.network.bandwidth.value;
 	cluster_release(&c);
 	return s;
 }
 
 /* The example that opens when nothing is asked for is the same everywhere. */
-static const char *cluster_of(const struct options *o)
+const char *load_cluster(const struct options *o)
 {
 	bool example = !option_given(o, OPTION_MODEL) && !option_given(o, OPTION_PLAN_FILE);
 	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
 }
 
-enum status load_job(struct loaded *l, const struct options *o, struct job *job)
+enum status load_job(struct loaded *l, const struct options *o, const char *cluster, struct job *job)
 {
 	struct limits limits = {0};
-	char where[128];
+	char where[192];
 	*l = (struct loaded){.job = *job};
 	*job = (struct job){0};
 	/* The plan points into the job, which has moved here. */
 	l->job.plan.model = &l->job.model;
-	enum status s = simulate(&l->job.plan, o, cluster_of(o), &l->trace, &limits);
+	enum status s = simulate(l, &l->job.plan, o, cluster, &limits);
+	if (!s && limits.overflows)
+		limits.searching = (l->search = fit_begin(&l->job.plan, cluster)) != NULL;
 	if (!s)
 		s = trace_view_open(&l->shown, &l->trace, &limits, NULL);
 	if (s) {
@@ -107,15 +107,24 @@ enum status load_job(struct loaded *l, const struct options *o, struct job *job)
 	return STATUS_OK;
 }
 
-enum status load_strategy(struct loaded *l, const struct options *o, const struct job *beside, const char *strategy)
+enum status load_settings(struct loaded *l, const struct options *o, const struct settings *settings,
+                          const char *cluster)
 {
-	struct settings settings;
 	struct job job;
 	*l = (struct loaded){0};
-	enum status s = settings_beside(&settings, &beside->settings, strategy);
-	if (s || (s = job_open(&job, &settings)))
-		return s;
-	return load_job(l, o, &job);
+	enum status s = job_open(&job, settings);
+	return s ? s : load_job(l, o, cluster, &job);
+}
+
+bool load_search(struct loaded *l)
+{
+	struct limits *limits = &l->shown.timeline.limits;
+	if (!l->search || fit_next(l->search, &limits->change))
+		return l->search != NULL;
+	fit_end(l->search);
+	l->search = NULL;
+	limits->searching = false;
+	return false;
 }
 
 /* ---- a trace ---- */
@@ -144,8 +153,10 @@ static enum status load_place(struct loaded *l, const struct options *o, struct 
 		return status_fail(STATUS_INPUT, "--grain: '%.100s' was simulated already; leave one of them out",
 		                   option_text(o, OPTION_TRACE));
 	if (t->measured) {
-		s = simulate(t->plan, o, name, &l->trace, limits);
+		s = simulate(l, t->plan, o, name, limits);
 		*simulated = !s;
+		if (limits->overflows)
+			fit_find_change(t->plan, name, &limits->change);
 	} else if ((asked || known) && !(s = cluster_open(&c, name, t->plan->ranks))) {
 		limits_of(limits, &c, t->plan->ranks);
 		cluster_release(&c);
@@ -199,7 +210,7 @@ enum status load_from_options(struct loaded *l, const struct options *o)
 	if (option_given(o, OPTION_TRACE))
 		return load_trace(l, o);
 	enum status s = job_from_options(&job, o);
-	return s ? s : load_job(l, o, &job);
+	return s ? s : load_job(l, o, load_cluster(o), &job);
 }
 
 void load_release(struct loaded *l)
@@ -207,6 +218,8 @@ void load_release(struct loaded *l)
 	if (!l)
 		return;
 	trace_view_release(&l->shown);
+	fit_end(l->search);
+	report_release(&l->report);
 	trace_release(&l->trace);
 	trace_file_release(&l->file);
 	job_release(&l->job);

@@ -39,6 +39,8 @@ struct mode {
 
 /* Types a step and goes there. */
 extern const struct mode mode_go;
+/* Settings that are changed, and what becomes of the step. */
+extern const struct mode mode_whatif;
 
 void window_enter(struct window *w, const struct mode *mode); /* a mode that is on is left */
 void window_leave(struct window *w);

@@ -45,7 +45,8 @@ static bool is_on(const struct window *w, enum action a)
 {
 	const struct playback *p = w->playback;
 	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
-	       (a == ACTION_VALUES && p->values) || (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
+	       (a == ACTION_WHAT_IF && w->mode == &mode_whatif) || (a == ACTION_VALUES && p->values) ||
+	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
 }
 
 static bool is_enabled(const struct window *w, enum action a)

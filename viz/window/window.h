@@ -26,6 +26,11 @@ struct window_host {
 	enum status (*pair)(void *context, int i);     /* … a second strategy beside the shown one */
 	/* A line that restores what the playback shows; in a window of that size, in screen units (0: not said). */
 	const char *(*command)(void *context, int width, int height);
+	/* What if: changes settings, and gives the playback what they lead to, in playback.whatif too. Failed: all is
+	 * as it was. NULL: nothing can be changed. */
+	enum status (*change)(void *context, const struct whatif_change *change);
+	/* Work that can wait until the picture is drawn, a little of it. False: there is none. */
+	bool (*later)(void *context);
 	bool asked_size; /* the user wants this size; otherwise it is at most what the display has room for */
 };
 
