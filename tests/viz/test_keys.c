@@ -70,7 +70,8 @@ START_TEST(letters)
 		ck_assert_msg(strstr(actions[a].key, sign), "%c does %s, whose keys are '%s'", c, actions[a].constant,
 		              actions[a].key);
 		if (c >= 'A' && c <= 'Z')
-			ck_assert_msg(*actions[a].button || a == ACTION_SCENE || a == ACTION_BLANK || a == ACTION_UNDO,
+			ck_assert_msg(*actions[a].button || a == ACTION_SCENE || a == ACTION_BLANK ||
+			                      a == ACTION_UNDO || a == ACTION_REDO,
 			              "%c has no button", c);
 		found++;
 	}
