@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/cluster/links.h"
+#include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 
 /* ---- one job ---- */
@@ -75,6 +76,24 @@ enum status job_from_options(struct job *j, const struct options *o)
 	if ((s = settings_resolve(&settings, strategy_data_ranks(&settings))))
 		return s;
 	return job_open(j, &settings);
+}
+
+enum status job_alone(struct job *j, const struct options *o, const char *where, const char *name)
+{
+	struct alone what;
+	int64_t ranks = option_whole(o, (enum option)SETTING_RANKS), bytes = option_whole(o, OPTION_BYTES);
+	*j = (struct job){0};
+	enum status s = alone_find(where, name, &what);
+	if (!option_given(o, OPTION_BYTES))
+		bytes = what.operation == OPERATION_SUM ? 4 : 8 * ranks;
+	for (int i = 0; !s && i < SETTING_COUNT; i++)
+		if (i != SETTING_RANKS && option_given(o, (enum option)i))
+			s = status_fail(STATUS_INPUT, "%s %s is one collective alone: leave out --%s", where, name,
+			                option_name((enum option)i));
+	if (!s)
+		s = alone_open(&j->plan, &j->model, &what, ranks, bytes);
+	j->settings = j->plan.settings;
+	return s;
 }
 
 /* contiguous_memory_optimization: how large the arena of role 0 is without it. A plan's text does not say everything

@@ -135,6 +135,8 @@ static enum status look(struct playback *p, const struct options *o)
 static enum status set_playback(struct playback *p, const struct options *o)
 {
 	scene_parse(option_text(o, OPTION_SCENE), &p->scene);
+	if (option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_SCENE))
+		p->scene = SCENE_RING;
 	theme_parse(option_text(o, OPTION_THEME), &p->theme);
 	step_size_parse(option_text(o, OPTION_STEP), &p->step_size);
 	p->text = o->value[OPTION_TEXT].real;
@@ -179,6 +181,8 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 	v->size.delay = (int)option_whole(o, OPTION_DELAY);
 	if (s)
 		return s;
+	if (option_given(o, OPTION_VALUES) && option_given(o, OPTION_NO_VALUES))
+		return status_fail(STATUS_INPUT, "--values and --no-values: leave one of them out");
 	if (path && option_given(o, OPTION_DESCRIBE))
 		return status_fail(STATUS_INPUT, "--describe prints text: leave out --%s", option_name(OPTION_EXPORT));
 	if (!path) {
@@ -219,7 +223,9 @@ static enum status set_others(struct viewer *v)
 		if (option_given(o, beside[i]) && viewer_alone(v))
 			return status_fail(STATUS_INPUT, "--%s makes a plan of each strategy: leave out --%s",
 			                   option_name(beside[i]),
-			                   option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
+			                   option_name(v->loaded[0].read                    ? OPTION_TRACE
+			                               : option_given(o, OPTION_COLLECTIVE) ? OPTION_COLLECTIVE
+			                                                                    : OPTION_PLAN_FILE));
 	if (option_given(o, OPTION_PAIR)) {
 		if (option_given(o, OPTION_COMPARE))
 			return status_fail(STATUS_INPUT, "--pair shows two strategies in every scene, --compare the "
@@ -249,8 +255,18 @@ static enum status what_if(struct viewer *v)
 		return STATUS_OK;
 	if (viewer_alone(v))
 		return status_fail(STATUS_INPUT, "--what-if makes a plan of other settings: leave out --%s",
-		                   option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
+		                   option_name(viewer_source(v)));
 	return viewer_what_if(v, option_text(o, OPTION_WHAT_IF));
+}
+
+/* Questions are about one plan. */
+static enum status check_ask(struct viewer *v)
+{
+	if (v->playback.shown->foreign)
+		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
+	if (option_given(v->options, OPTION_COMPARE))
+		return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --compare");
+	return STATUS_OK;
 }
 
 enum status command_view(const struct options *o)
@@ -273,7 +289,11 @@ enum status command_view(const struct options *o)
 		s = set_others(v);
 	if (!s && (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
 		find_changes(v);
-	if (!s && option_given(o, OPTION_DESCRIBE))
+	if (!s && option_given(o, OPTION_ASK))
+		s = check_ask(v);
+	if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
+		export_questions(&v->playback, stdout);
+	else if (!s && option_given(o, OPTION_DESCRIBE))
 		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
 	else if (!s && option_given(o, OPTION_EXPORT))
 		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);

@@ -30,6 +30,8 @@ struct viewer {
 
 /* Is it a file's, which has no other strategies? */
 bool viewer_alone(const struct viewer *v);
+/* … the option that says so. */
+enum option viewer_source(const struct viewer *v);
 /* Loads the strategies of a list and sets the playback to compare them. */
 enum status viewer_compare(struct viewer *v, const char *list);
 

@@ -7,7 +7,15 @@
 
 bool viewer_alone(const struct viewer *v)
 {
-	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE);
+	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE) ||
+	       option_given(v->options, OPTION_COLLECTIVE);
+}
+
+enum option viewer_source(const struct viewer *v)
+{
+	return v->loaded[0].read                            ? OPTION_TRACE
+	       : option_given(v->options, OPTION_PLAN_FILE) ? OPTION_PLAN_FILE
+	                                                    : OPTION_COLLECTIVE;
 }
 
 /* ---- the steps that are kept ---- */

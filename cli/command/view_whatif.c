@@ -102,9 +102,8 @@ static enum status go(struct viewer *v, int by)
 
 static enum status refuse_file(const struct viewer *v)
 {
-	return status_fail(STATUS_INPUT,
-	                   "What a file says cannot be changed: open a model and a strategy without {%s}.",
-	                   v->loaded[0].read ? "trace" : "plan");
+	return status_fail(STATUS_INPUT, "What --%s says cannot be changed: open a model and a strategy without it.",
+	                   option_name(viewer_source(v)));
 }
 
 static enum status step(struct viewer *v, const struct whatif_change *c)

@@ -21,7 +21,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/kernels.h"
 #include "real/train/rehearsal.h"

@@ -10,7 +10,6 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "kernels/kernels.h"

@@ -31,7 +31,6 @@ START_LEVEL_TEST(optimizers)
 		assert_close("sgd parameters", n, q, rq, 2e-6);
 	}
 }
-END_TEST
 
 START_LEVEL_TEST(vectors_beyond_fp32)
 {
@@ -41,7 +40,6 @@ START_LEVEL_TEST(vectors_beyond_fp32)
 	vector_scale(ELEMENT_FP32, 2, -0.5f, y);
 	ck_assert(y[0] == -0.5f && y[1] == 1.0f && y[2] == 1e30f);
 }
-END_TEST
 
 START_TEST(names)
 {
@@ -57,10 +55,5 @@ START_TEST(names)
 	ck_assert_int_gt((int)strlen(kernels_blas_core()), 0);
 	ck_assert_int_eq(kernels_threads(), 1);
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(buffers_init, buffers_release);
-	return suite_run("kernels of the update", 120);
-}
+SUITE_WITH("kernels of the update", 120, buffers_init, buffers_release)

@@ -1,5 +1,4 @@
 /* Clusters: the catalogue, files and their errors, rates by size, and where `local` is kept. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +64,6 @@ START_TEST(test_read)
 	ck_assert_int_eq(cluster_node_of(&c, 4), 1);
 	cluster_release(&c);
 }
-END_TEST
 
 /* The most specific key counts: the operation, its family, default. Where it is asked for, tf32 counts before any rate
  * of fp32. */
@@ -96,7 +94,6 @@ START_TEST(test_compute_keys)
 	ck_assert_int_eq(compute_key_parse("all_reduce"), -1);
 	ck_assert_int_eq(compute_key_parse("alloc"), -1);
 }
-END_TEST
 
 /* 2^10 … 2^20: half way in the logarithm is 2^15. */
 START_TEST(test_curve)
@@ -127,7 +124,6 @@ START_TEST(test_curve)
 	ck_assert(!curve_add(&twice, 5, rate_assumed(1)));
 	ck_assert_int_eq(curve_add(&twice, 5, rate_assumed(1)), STATUS_INPUT);
 }
-END_TEST
 
 /* ---- errors: the first line that is wrong, its place, and what is wrong with it ---- */
 
@@ -188,7 +184,6 @@ START_LOOP_TEST(test_wrong, 0, (int)(sizeof wrong / sizeof *wrong))
 	              status_message(), wrong[_i].message);
 	cluster_release(&c);
 }
-END_TEST
 
 START_TEST(test_wrong_whole)
 {
@@ -207,7 +202,6 @@ START_TEST(test_wrong_whole)
 	cluster_release(&c);
 	cluster_release(NULL);
 }
-END_TEST
 
 /* ---- the catalogue ---- */
 
@@ -255,7 +249,6 @@ START_TEST(test_catalogue)
 	ck_assert_ptr_nonnull(cluster_catalogue("a100-80gb"));
 	ck_assert_ptr_null(cluster_catalogue("nothing"));
 }
-END_TEST
 
 /* A file with this text; to be unlinked. */
 static const char *temporary(const char *text)
@@ -279,7 +272,6 @@ START_TEST(test_ranks)
 	ck_assert_ptr_nonnull(strstr(status_message(), "no rank 3"));
 	unlink(path);
 }
-END_TEST
 
 /* Behind a name stand other links; nothing else changes, and the name says so. */
 START_TEST(test_links)
@@ -371,7 +363,6 @@ START_TEST(test_write)
 	ck_assert_int_eq(system(list), 0);
 	cluster_release(&c);
 }
-END_TEST
 
 static void assert_local(enum device_kind kind, const char *want)
 {
@@ -408,7 +399,6 @@ START_TEST(test_local)
 	ck_assert(!cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1000).measured);
 	cluster_release(&c);
 }
-END_TEST
 
 /* The GPUs of this machine: never calibrated, an H100's; and shared where there are more ranks. */
 START_TEST(test_local_cuda)
@@ -458,7 +448,6 @@ START_TEST(test_local_cuda)
 	unlink(file);
 	rmdir(path);
 }
-END_TEST
 
 /* Of an operation that was measured, traffic is in the rate; of its family, or beyond what was measured, it is not. */
 START_TEST(test_measured_whole)
@@ -480,7 +469,6 @@ START_TEST(test_measured_whole)
 	ck_assert(!curve_add(&c.compute[compute_key_parse("classifier")][TYPE_FP32], 1, rate_measured(5, 4, 6)));
 	ck_assert(cluster_measured_whole(&c, OP_CLASSIFIER, TYPE_FP32, 1));
 }
-END_TEST
 
 /* A calibration that is there and broken is an error, not a reason to assume. */
 START_TEST(test_local_broken)
@@ -492,6 +480,5 @@ START_TEST(test_local_broken)
 	ck_assert_ptr_nonnull(strstr(status_message(), "'kind' is missing"));
 	unlink(path);
 }
-END_TEST
 
 SUITE("cluster", 60)

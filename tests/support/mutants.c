@@ -1,8 +1,6 @@
 #include "tests/support/mutants.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/mix64.h"
 #include "tests/support/plan_edit.h"

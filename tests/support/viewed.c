@@ -1,9 +1,6 @@
 #include "tests/support/viewed.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "sim/sim.h"
 
@@ -19,11 +16,7 @@ void viewed_open(struct viewed *v, const char *words, ...)
 {
 	struct cluster c;
 	struct report report = {0};
-	char text[512];
-	va_list args;
-	va_start(args, words);
-	vsnprintf(text, sizeof text, words, args);
-	va_end(args);
+	WORDS(words, text);
 	*v = (struct viewed){0};
 	must(made_open_words(&v->made, text));
 	const char *strategy = v->made.plan.settings.strategy;

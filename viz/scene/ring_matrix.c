@@ -1,6 +1,7 @@
 /* A collective of many ranks: a row for a rank, a column for a chunk, bluer the more it holds. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "viz/scene/ring_parts.h"
 
@@ -61,8 +62,10 @@ void ring_matrix(struct canvas *c, const struct view *v, const struct collective
 	for (int64_t rank = 0; rank<n; rank += n> 32 ? 8 : 4)
 		draw_text(c, b.x + left - 6, b.y + top + cell_h * ((double)rank + 0.5) + 4, 11, WEIGHT_PLAIN, t->soft,
 		          ALIGN_RIGHT, 0, "rank %" PRId64, one->rank[rank]);
-	draw_text(c, b.x + left, b.y + top - 6, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0,
-	          collective_adds(one) ? "chunks 0 … %d: the bluer, the more ranks are in the sum; ■ has just arrived"
-	                               : "chunks 0 … %d: blue is there; the rest is yet to come",
-	          chunks - 1);
+	char legend[96];
+	snprintf(legend, sizeof legend,
+	         collective_adds(one) ? "chunks 0 … %d: the bluer, the more ranks are in the sum; ■ has just arrived"
+	                              : "chunks 0 … %d: blue is there; the rest is yet to come",
+	         chunks - 1);
+	draw_fitting(c, b.x + left, b.y + top - 6, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - left, legend);
 }

@@ -66,10 +66,18 @@ void draw_fitted(struct canvas *c, const struct view *v, struct box b);
 /* The step as a bar of its phases, by position, with ticks at highlights and the cursor. */
 void draw_phases(struct canvas *c, const struct view *v, struct box b);
 
-/* The banner of a plan that does not fit (banner.c): its height, 0 where there is none; its two sentences. */
-double banner_height(const struct view *v);
+/* The banner of a plan that does not fit (banner.c): whether there is one, its height in this width, 0 without; its two
+ * sentences. */
+bool banner_shows(const struct view *v);
+double banner_height(const struct view *v, double width, double least);
 void banner_words(const struct timeline *s, char *what, char *change, size_t size);
 void draw_banner(struct canvas *c, const struct view *v, struct box b);
+
+/* The caption's card (frame_caption.c). */
+double caption_height(const struct view *v, struct box all);
+void draw_caption(struct canvas *c, const struct view *v, struct box b);
+/* The least size of any text: 2 % of the height in the presenter, where a caption has 3 %; else 0. */
+double frame_least(const struct view *v, struct box all);
 
 /* Boxes of the whole picture. */
 struct box frame_scene(const struct view *v, struct box all);
