@@ -150,8 +150,12 @@ static enum status add_contender(struct viewer *v, const char *strategy)
 static enum status add_all(struct viewer *v)
 {
 	enum status s = STATUS_OK;
-	for (int i = 0; strategy_at(i) && (!s || s == STATUS_INPUT); i++)
+	for (int i = 0; strategy_at(i) && (!s || s == STATUS_INPUT); i++) {
+		bool full = v->playback.contender_count == CONTENDERS;
 		s = add_contender(v, strategy_at(i)->name);
+		if (full)
+			return s;
+	}
 	return s == STATUS_INPUT ? STATUS_OK : s;
 }
 
