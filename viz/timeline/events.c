@@ -196,17 +196,25 @@ static bool before(const void *timeline, size_t a, size_t b)
 	return x->op != y->op ? x->op < y->op : x->rank < y->rank;
 }
 
+/* order[i] is the event that comes i-th. Where they stand, along the cycles of that permutation: a second list of all
+ * events would take as long to get as all the rest. */
 static void sort_events(struct timeline *s)
 {
 	size_t *order = merge_order(s->event_count, before, s);
-	struct event *sorted = malloc((s->event_count + 1) * sizeof *sorted);
-	if (!sorted)
-		abort();
-	for (size_t i = 0; i < s->event_count; i++)
-		sorted[i] = s->events[order[i]];
+	for (size_t i = 0; i < s->event_count; i++) {
+		struct event first = s->events[i];
+		size_t to = i, from = order[i];
+		if (from == i)
+			continue;
+		for (; from != i; from = order[to]) {
+			s->events[to] = s->events[from];
+			order[to] = to;
+			to = from;
+		}
+		s->events[to] = first;
+		order[to] = to;
+	}
 	free(order);
-	free(s->events);
-	s->events = sorted;
 }
 
 /* Notes which events belong to which operations and collectives. */
