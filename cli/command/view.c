@@ -260,12 +260,31 @@ static enum status what_if(struct viewer *v)
 }
 
 /* Questions are about one plan. */
-static enum status check_ask(struct viewer *v)
+static enum status check_ask(const struct viewer *v, const struct exporting *e)
 {
+	const struct options *o = v->options;
+	bool pages = !strcmp(option_text(o, OPTION_PAGES), "all");
 	if (v->playback.shown->foreign)
 		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
-	if (option_given(v->options, OPTION_COMPARE))
+	if (option_given(o, OPTION_COMPARE))
 		return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --compare");
+	if (option_given(o, OPTION_EXPORT) && (e->format == EXPORT_GIF || pages))
+		return status_fail(STATUS_INPUT,
+		                   "--ask draws one question, the next from --at on: give a .png, .svg or .pdf; "
+		                   ".html has all of them");
+	return STATUS_OK;
+}
+
+/* The first question from where the playback stands. */
+static enum status ask_from_here(struct viewer *v)
+{
+	struct playback *p = &v->playback;
+	enum scene scene = p->scene;
+	if (!asking_begin(&v->asking, &p->shown->timeline, p->position))
+		return status_fail(STATUS_INPUT, "--ask: there is nothing to ask about this step");
+	playback_ask(p, &v->asking);
+	if (option_given(v->options, OPTION_SCENE))
+		p->scene = scene;
 	return STATUS_OK;
 }
 
@@ -278,6 +297,8 @@ enum status command_view(const struct options *o)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	v->options = o;
 	enum status s = check_options(v, &exporting);
+	if (!s)
+		s = viewer_build_check(o);
 	if (!s && !option_given(o, OPTION_DESCRIBE))
 		s = fonts_open(&fonts);
 	playback_init(&v->playback, &fonts);
@@ -290,9 +311,15 @@ enum status command_view(const struct options *o)
 	if (!s && (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
 		find_changes(v);
 	if (!s && option_given(o, OPTION_ASK))
-		s = check_ask(v);
+		s = check_ask(v, &exporting);
+	bool page = option_given(o, OPTION_EXPORT) && exporting.format == EXPORT_HTML;
+	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE) && !page)
+		s = ask_from_here(v);
 	if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
 		export_questions(&v->playback, stdout);
+	else if (!s && option_given(o, OPTION_BUILD) &&
+	         (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
+		s = viewer_build(v);
 	else if (!s && option_given(o, OPTION_DESCRIBE))
 		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
 	else if (!s && option_given(o, OPTION_EXPORT))
@@ -300,6 +327,7 @@ enum status command_view(const struct options *o)
 	else if (!s)
 		s = viewer_window(v);
 	viewer_release(v);
+	job_release(&v->built);
 	fonts_release(&fonts);
 	free(v);
 	return s;

@@ -82,24 +82,29 @@ static enum status grain_of(const struct plan *plan, const struct options *o, en
 }
 
 /* At the grain of `sim`, so that both say the same times. Where it is operations, the schedules give the messages. */
-static enum status simulate(struct loaded *l, const struct plan *plan, const struct options *o, const char *cluster,
-                            struct limits *limits)
+static enum status simulate_on(const struct plan *plan, const struct options *o, const char *cluster,
+                               struct trace *trace, struct limits *limits, struct report *out, struct links *links)
 {
 	struct cluster c;
 	enum grain grain;
 	enum status s = grain_of(plan, o, &grain);
 	if (s || (s = cluster_open(&c, cluster, plan->ranks)))
 		return s;
-	s = sim_run(plan, &c, grain, &l->trace, &l->report);
+	s = sim_run(plan, &c, grain, trace, out);
 	limits_of(limits, &c, plan->ranks);
-	limits->measured_rates = l->report.rates_measured;
-	limits->overflows = !s && !l->report.fits;
-	limits->tightest = l->report.tightest;
-	snprintf(l->cluster, sizeof l->cluster, "%s", cluster);
-	l->link = c.link.bandwidth.value;
-	l->network = c.network.bandwidth.value;
+	limits->measured_rates = out->rates_measured;
+	limits->overflows = !s && !out->fits;
+	limits->tightest = out->tightest;
+	*links = (struct links){c.link.bandwidth.value, c.network.bandwidth.value};
 	cluster_release(&c);
 	return s;
+}
+
+static enum status simulate(struct loaded *l, const struct plan *plan, const struct options *o, const char *cluster,
+                            struct limits *limits)
+{
+	snprintf(l->cluster, sizeof l->cluster, "%s", cluster);
+	return simulate_on(plan, o, cluster, &l->trace, limits, &l->report, &l->links);
 }
 
 /* The example that opens when nothing is asked for is the same everywhere. */
@@ -107,6 +112,13 @@ const char *load_cluster(const struct options *o)
 {
 	bool example = !option_given(o, OPTION_MODEL) && !option_given(o, OPTION_PLAN_FILE);
 	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
+}
+
+enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
+                          struct report *out)
+{
+	struct links links;
+	return simulate_on(plan, o, load_cluster(o), trace, limits, out, &links);
 }
 
 enum status load_job(struct loaded *l, const struct options *o, const char *cluster, struct job *job)

@@ -9,14 +9,19 @@
 #include "sim/fit.h"
 #include "viz/export/playback.h"
 
+/* Bytes a second; 0: the cluster has none. */
+struct links {
+	int64_t link, network;
+};
+
 /* One strategy, with all that its picture refers to. Must not be moved. */
 struct loaded {
 	struct job job;
 	struct trace_file file;
-	struct trace trace;    /* of the simulation */
-	struct report report;  /* of the simulation */
-	char cluster[512];     /* its name or file, and other links */
-	int64_t link, network; /* bytes a second; 0: it has none */
+	struct trace trace;   /* of the simulation */
+	struct report report; /* of the simulation */
+	char cluster[512];    /* its name or file, and other links */
+	struct links links;
 	struct trace_view shown;
 	struct fit_search *search; /* for what would fit, where this does not; NULL: it is over */
 	bool read;                 /* from a trace file */
@@ -33,6 +38,9 @@ enum status load_job(struct loaded *l, const struct options *o, const char *clus
 const char *load_cluster(const struct options *o);
 /* Looks on for the cheapest change that makes it fit, for one simulation. False: there is nothing to look for. */
 bool load_search(struct loaded *l);
+/* Simulates a step where and how the options say, and what one rank may use there. */
+enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
+                          struct report *out);
 void load_release(struct loaded *l); /* accepts NULL and a zeroed struct */
 
 #endif

@@ -3,6 +3,7 @@
 #define SHARDLAB_VIEW_OPEN_H
 
 #include "cli/command/view_whatif.h"
+#include "viz/build/board.h"
 #include "viz/export/export.h"
 #include "viz/window/window.h"
 
@@ -23,6 +24,8 @@ struct viewer {
 	const struct loaded *before; /* the shown step without changes; NULL: it makes no sense */
 	bool together;               /* it stands beside the changed one */
 	struct whatif whatif;
+	struct asking asking; /* with --ask */
+	struct job built;     /* whose step one puts together */
 };
 
 /* --pair: the step without the changes of --what-if. */
@@ -63,6 +66,14 @@ void viewer_fill(struct viewer *v);
 
 /* What the window asks of the program. */
 struct window_host viewer_host(struct viewer *v);
+/* Build it yourself (view_build.c): what the options say that makes no sense; without a window; and what the window
+ * asks for. */
+enum status viewer_build_check(const struct options *o);
+enum status viewer_build(struct viewer *v);
+struct build_host viewer_build_host(struct viewer *v);
+/* The list of --moves, from a file or the command line, to be freed; NULL: none was given. */
+enum status viewer_moves(const struct options *o, char **out);
+
 enum status viewer_window(struct viewer *v);
 
 #endif

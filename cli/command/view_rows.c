@@ -65,7 +65,7 @@ static void print_bytes(char *out, int64_t value, bool binary)
 
 static int64_t rate_of(const struct loaded *l, int setting)
 {
-	return setting == ROW_LINK ? l->link : l->network;
+	return setting == ROW_LINK ? l->links.link : l->links.network;
 }
 
 int64_t row_number(int row, const struct loaded *l)

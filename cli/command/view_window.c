@@ -105,10 +105,11 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 {
 	const struct playback *p = &v->playback;
 	const struct trace_view *shown = p->shown;
-	static const enum option anew[] = {
-	        OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,  OPTION_RANGE, OPTION_COMPARE,   OPTION_PAIR,
-	        OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT, OPTION_PAGES, OPTION_DELAY,     OPTION_SCALE,
-	        OPTION_SIZE,    OPTION_SELECT,    OPTION_SCROLL, OPTION_PAST,  OPTION_NO_VALUES, OPTION_WHAT_IF};
+	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,   OPTION_RANGE,
+	                                   OPTION_COMPARE, OPTION_PAIR,      OPTION_PREDICT, OPTION_PRESENTER,
+	                                   OPTION_EXPORT,  OPTION_PAGES,     OPTION_DELAY,   OPTION_SCALE,
+	                                   OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,     OPTION_SCROLL,
+	                                   OPTION_PAST,    OPTION_NO_VALUES, OPTION_WHAT_IF};
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
 	viewer_say_settings(v, &a);
@@ -154,6 +155,8 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 		arguments_flag(&a, OPTION_PREDICT);
 	if (!p->values)
 		arguments_flag(&a, OPTION_NO_VALUES);
+	if (p->asking)
+		arguments_flag(&a, OPTION_ASK);
 	if (p->presenter)
 		arguments_flag(&a, OPTION_PRESENTER);
 	for (size_t i = 0; i < sizeof anew / sizeof anew[0]; i++)
@@ -191,6 +194,7 @@ struct window_host viewer_host(struct viewer *v)
 	                            .command = restore,
 	                            .change = viewer_change,
 	                            .later = viewer_alone(v) ? NULL : search_on,
+	                            .build = viewer_alone(v) ? (struct build_host){0} : viewer_build_host(v),
 	                            .asked_size = option_given(v->options, OPTION_SIZE)};
 }
 
@@ -198,10 +202,19 @@ enum status viewer_window(struct viewer *v)
 {
 	struct window_host host = viewer_host(v);
 	struct window *w;
-	enum status s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
-	if (s)
-		return s;
-	s = window_run(w);
-	window_close(w);
+	char *moves = NULL;
+	enum status s = viewer_moves(v->options, &moves);
+	if (!s)
+		s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
+	if (!s) {
+		if (option_given(v->options, OPTION_ASK))
+			window_ask(w);
+		if (option_given(v->options, OPTION_BUILD))
+			s = window_begin_building(w, moves);
+		if (!s)
+			s = window_run(w);
+		window_close(w);
+	}
+	free(moves);
 	return s;
 }

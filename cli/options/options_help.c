@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "cli/options/options_table.h"
 #include "cli/show/text.h"

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "real/rank/kernel_threads.h"

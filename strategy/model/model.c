@@ -1,7 +1,6 @@
 #include "strategy/model/model.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/list.h"

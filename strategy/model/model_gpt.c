@@ -22,7 +22,6 @@
  */
 #include <math.h>
 
-#include "strategy/base/number.h"
 #include "strategy/model/family.h"
 
 #define INIT_DEVIATION 0.02

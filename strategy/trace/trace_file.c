@@ -1,4 +1,5 @@
 #include "strategy/trace/trace_file.h"
+#include "strategy/base/compare.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -54,9 +55,7 @@ static enum status take_span(struct trace_file *f, const struct raw_span *s, siz
 static int by_rank_and_op(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->op > y->op) - (x->op < y->op);
+	return x->rank != y->rank ? compare(x->rank, y->rank) : compare(x->op, y->op);
 }
 
 /* Files of before have no waits in them. */

@@ -103,6 +103,24 @@ static size_t place_of_second(const struct playback *p, size_t position)
 	return timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there));
 }
 
+void playback_ask(struct playback *p, const struct asking *a)
+{
+	const struct question *q = a ? asking_now(a) : NULL;
+	p->asking = a;
+	if (!q)
+		return;
+	if (timeline_index_of(&p->shown->timeline, q->rank) >= 0)
+		p->focus_rank = q->rank;
+	p->scene = q->scene;
+	p->compare = false;
+	playback_pair(p, NULL);
+	p->from = p->to = 0;
+	p->first_lane = -1;
+	p->selected_rank = p->selected_op = -1;
+	p->tween = 1;
+	playback_go(p, a->stage == ASKED ? q->position : q->shown);
+}
+
 void playback_make_before(struct playback *p)
 {
 	const struct timeline *s = &p->shown->timeline;
@@ -190,6 +208,7 @@ const struct view *playback_view(struct playback *p)
 	                   .values = p->values,
 	                   .presenter = p->presenter,
 	                   .note = p->note,
+	                   .asking = p->asking,
 	                   .hint = p->hint};
 	for (int i = 0; p->compare && !shown->foreign && i < p->contender_count; i++) {
 		const struct trace_view *other = p->contender[i];

@@ -53,11 +53,12 @@ struct playback {
 	int first_lane, plan_scroll;
 	int64_t selected_rank;
 	int selected_op;
-	int64_t cursor;        /* ns: in another program's trace */
-	double tween;          /* 1: settled */
-	char note[256];        /* shown in place of the caption; "" */
-	const char *hint;      /* at the beginning: which keys to press; NULL where there are none */
-	struct whatif *whatif; /* shown beside the scene; NULL: it is not */
+	int64_t cursor;              /* ns: in another program's trace */
+	double tween;                /* 1: settled */
+	char note[256];              /* shown in place of the caption; "" */
+	const struct asking *asking; /* a question, beside the picture; NULL: none */
+	const char *hint;            /* at the beginning: which keys to press; NULL where there are none */
+	struct whatif *whatif;       /* shown beside the scene; NULL: it is not */
 	/* what follows from all that */
 	struct state state, before, contenders[CONTENDERS];
 	struct state second_state, second_before;
@@ -73,6 +74,9 @@ void playback_go(struct playback *p, size_t position);
 /* Shows a second trace beside the shown one in every scene, with figures between them; it stands at the corresponding
  * place of its step. NULL: none. It must outlive its use. A trace of another program has no second. */
 void playback_pair(struct playback *p, const struct trace_view *second);
+/* Stands beside the picture from now on; as it is now, the cursor goes to where the question is asked, or where its
+ * answer is seen. NULL: none. It must outlive its use. */
+void playback_ask(struct playback *p, const struct asking *a);
 /* Makes the state that the last step began with, for a tween. */
 void playback_make_before(struct playback *p);
 /* The position in another trace of the same model that corresponds to ours: as far in the same phase. */

@@ -70,12 +70,12 @@ static bool read_unit(const char *unit, double *out, char why[ANSWER_WORDS])
 	return unclear(why, "That unit is not known here. Write 1.5 GB, 1500 MB or 1.4 GiB.");
 }
 
-static bool not_a_number(const char *text, enum question_unit unit, char why[ANSWER_WORDS])
+static bool not_a_number(const char *text, enum answer_unit unit, char why[ANSWER_WORDS])
 {
 	static const char *const asked[] = {
-	        [UNIT_NUMBER] = "A number is asked for, such as 8.",
-	        [UNIT_BYTES] = "A number with its unit is asked for: 1.5 GB, 1500 MB or 1.4 GiB.",
-	        [UNIT_PERCENT] = "A number is asked for, such as 42.9 %.",
+	        [ANSWER_NUMBER] = "A number is asked for, such as 8.",
+	        [ANSWER_BYTES] = "A number with its unit is asked for: 1.5 GB, 1500 MB or 1.4 GiB.",
+	        [ANSWER_PERCENT] = "A number is asked for, such as 42.9 %.",
 	};
 	if (strchr(text, ',') && isdigit((unsigned char)*text))
 		return unclear(why, "A comma parts thousands, as in 1,500. Write a fraction with a point: 1.5.");
@@ -91,7 +91,7 @@ static const char *read_sign(const char *text, double *sign)
 	return text + (written ? sizeof minus - 1 : *text == '-' || *text == '+');
 }
 
-bool answer_number(const char *text, enum question_unit unit, double *out, char why[ANSWER_WORDS])
+bool answer_number(const char *text, enum answer_unit unit, double *out, char why[ANSWER_WORDS])
 {
 	char word[16];
 	size_t n = 0;
@@ -107,12 +107,12 @@ bool answer_number(const char *text, enum question_unit unit, double *out, char 
 	word[n] = 0;
 	if (end[strspn(end, " ")])
 		return unclear(why, "One number with its unit is asked for.");
-	if (unit == UNIT_BYTES)
+	if (unit == ANSWER_BYTES)
 		return read_unit(word, out, why);
-	if (!*word || (unit == UNIT_PERCENT && !strcmp(word, "%")))
+	if (!*word || (unit == ANSWER_PERCENT && !strcmp(word, "%")))
 		return true;
-	return unclear(why, unit == UNIT_PERCENT ? "Per cent are asked for, such as 42.9 %."
-	                                         : "A plain number is asked for, without a unit.");
+	return unclear(why, unit == ANSWER_PERCENT ? "Per cent are asked for, such as 42.9 %."
+	                                           : "A plain number is asked for, without a unit.");
 }
 
 /* ---- choices ---- */
@@ -161,9 +161,9 @@ const char *question_answer(const struct question *q, char out[QUESTION_CHOICE])
 	char bytes[BYTES];
 	if (q->choice_count)
 		snprintf(out, QUESTION_CHOICE, "%s", q->choice[q->right]);
-	else if (q->unit == UNIT_NUMBER)
+	else if (q->unit == ANSWER_NUMBER)
 		snprintf(out, QUESTION_CHOICE, "%.3g", q->number);
-	else if (q->unit == UNIT_BYTES)
+	else if (q->unit == ANSWER_BYTES)
 		snprintf(out, QUESTION_CHOICE, "%s", bytes_of(bytes, (int64_t)q->number));
 	else
 		snprintf(out, QUESTION_CHOICE, "%.1f %%", q->number);

@@ -26,7 +26,7 @@ const struct question *asking_now(const struct asking *a)
 	return a->now < a->set.count ? &a->set.list[a->now] : NULL;
 }
 
-static void note(struct asking *a, enum outcome outcome)
+static void note(struct asking *a, enum question_end outcome)
 {
 	a->outcome[a->now] = outcome;
 	a->tally.right += outcome == OUTCOME_RIGHT;

@@ -137,7 +137,7 @@ static bool make_sent(const struct spot *at, struct question *q)
 	if (!own || sent_at(s, index, q->shown) != before + own)
 		return false;
 	q->number = (double)(before + own);
-	q->unit = UNIT_BYTES;
+	q->unit = ANSWER_BYTES;
 	ask(q->text, "Rank %" PRId64 " has sent %s in this step so far. Next is %s, ", q->rank,
 	    before ? bytes_of(bytes, before) : "nothing", collective_of(words, s, c));
 	ask(q->text, "%s by %s", bytes_of(whole, c->schedule.elements * c->element_bytes),

@@ -207,7 +207,7 @@ static bool make_freed(const struct spot *at, struct question *q)
 	offer(q, "%s: %s", buffer_words(words, s, r, buffer), why);
 	offer_kept(at, q, e->index, held, why);
 	if (held != HELD_ACTIVATIONS)
-		offer_kept(at, q, e->index, HELD_ACTIVATIONS, "nothing needs it any longer");
+		offer_kept(at, q, e->index, HELD_ACTIVATIONS, "no longer needed");
 	offer_kept(at, q, e->index, HELD_OPTIMIZER, "needed only in the update");
 	offer_kept(at, q, e->index, HELD_GRADIENTS, "added up over the ranks");
 	offer(q, "nothing: everything is kept until the update");
@@ -313,7 +313,7 @@ static bool make_memory(const struct spot *at, struct question *q)
 	q->shown = at->position;
 	q->hides = true;
 	q->number = (double)sum;
-	q->unit = UNIT_BYTES;
+	q->unit = ANSWER_BYTES;
 	say_settings(q, s);
 	ask(q->text,
 	    " How much memory do parameters, gradients and optimizer state take on the device of rank %" PRId64 "?",

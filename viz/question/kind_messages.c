@@ -244,7 +244,7 @@ static bool make_value(const struct spot *at, struct question *q)
 	    collective_chunks(c, e, &last), e->to, had, e->rank, came, power_word(units, power));
 	q->rank = e->to;
 	q->number = x.has;
-	q->unit = UNIT_NUMBER;
+	q->unit = ANSWER_NUMBER;
 	say_exchange(q, &x);
 	return true;
 }

@@ -178,7 +178,7 @@ static bool make_bubble(const struct spot *at, struct question *q)
 	q->shown = at->position;
 	q->hides = true;
 	q->number = 100 * bubble_share(b);
-	q->unit = UNIT_PERCENT;
+	q->unit = ANSWER_PERCENT;
 	ask(q->text,
 	    "%" PRId64 " stages work on %" PRId64
 	    " micro-batch%s. If stages are equal and messages take no time, for how much "

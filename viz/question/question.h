@@ -55,7 +55,7 @@ bool question_parse(const char *name, enum question_kind *out);
 
 enum { QUESTION_CHOICES = 5, QUESTION_CHOICE = 160, QUESTION_TEXT = 480 };
 
-enum question_unit { UNIT_NUMBER, UNIT_BYTES, UNIT_PERCENT };
+enum answer_unit { ANSWER_NUMBER, ANSWER_BYTES, ANSWER_PERCENT };
 
 struct question {
 	enum question_kind kind;
@@ -69,7 +69,7 @@ struct question {
 	int choice_count; /* 0: the answer is a number */
 	int right;        /* of the choices, from 0 */
 	double number;    /* of that unit; an answer may be off by QUESTION_TOLERANCE of it */
-	enum question_unit unit;
+	enum answer_unit unit;
 	char reason[QUESTION_TEXT];
 	const char *look; /* where the answer is seen, in words */
 };
@@ -104,7 +104,7 @@ enum { ANSWER_WORDS = 160 };
  * GiB", "42.9 %". why: of an unclear answer, what is asked for; else "". */
 enum answer question_check(const struct question *q, const char *text, char why[ANSWER_WORDS]);
 /* "1.5 GB" in bytes, "1,059,840 B" as pictures have it; "42.9 %" or "42.9" in per cent; "8" as a plain number. */
-bool answer_number(const char *text, enum question_unit unit, double *out, char why[ANSWER_WORDS]);
+bool answer_number(const char *text, enum answer_unit unit, double *out, char why[ANSWER_WORDS]);
 /* The right answer in words: the choice, or "50.53 MB". */
 const char *question_answer(const struct question *q, char out[QUESTION_CHOICE]);
 

@@ -9,7 +9,7 @@
 
 bool banner_shows(const struct view *v)
 {
-	return v->state && !v->second && v->state->timeline->limits.overflows;
+	return v->state && !v->second && !is_veiled(v) && v->state->timeline->limits.overflows;
 }
 
 static int64_t live_bytes(const struct timeline_role *r, int issued)

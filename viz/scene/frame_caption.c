@@ -89,7 +89,7 @@ void draw_caption(struct canvas *c, const struct view *v, struct box b)
 	const struct theme *t = c->theme;
 	char caption[CAPTION_SIZE];
 	struct box card = {b.x, b.y, b.width, b.height - 8};
-	bool hint = v->hint && v->state && !v->state->position && !v->presenter;
+	bool hint = v->hint && v->state && !v->state->position && !v->presenter && !is_veiled(v);
 	draw_card(c, card, t->panel, t->line, 1);
 	draw_fill(c, (struct box){card.x + 1, card.y + 6, 4, card.height - 12}, t->accent);
 	if (v->state)
@@ -98,6 +98,8 @@ void draw_caption(struct canvas *c, const struct view *v, struct box b)
 		foreign_caption(v->lanes, v->selected_rank, v->selected_op, caption, sizeof caption);
 	if (v->note && *v->note)
 		snprintf(caption, sizeof caption, "%s", v->note);
+	else if (is_veiled(v))
+		snprintf(caption, sizeof caption, "Before the next step is shown: what comes?");
 	write_place(c, v, card.x + card.width - 12, card.y);
 	write_caption(c, v, card, caption, hint ? 18 : 0);
 	if (hint)

@@ -324,6 +324,13 @@ void draw_ledger(struct canvas *c, const struct view *v, struct box b)
 	draw_line(c, x, y, x + width, y, t->line, 1);
 	draw_text(c, x, y + 20, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "%s, so far", l.who);
 	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s", ledger_range(&l, word));
+	if (is_veiled(v)) {
+		draw_veil(c, (struct box){x, y + 32, width, 66});
+		draw_text(c, x, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "the step, all ranks");
+		draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s B",
+		          number_format_count(word, l.sent));
+		return;
+	}
 	draw_bar(c, x, y + 28, width, l.least, l.formula.bytes);
 	draw_text(c, x, y + 54, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "closed form");
 	draw_text(c, x + width, y + 54, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width - 90, "%s", l.formula.symbols);

@@ -7,24 +7,25 @@
 
 static colour cell_colour(const struct theme *t, const struct collective *one, uint64_t held)
 {
-	double part = 0;
+	double count = 0;
 	for (uint64_t m = held; m; m &= m - 1)
-		part += 1 / (double)one->schedule.ranks;
+		count++;
 	if (!held)
 		return t->empty;
 	return colour_mix(colour_mix(t->empty, rank_colour(t, 0), 0.25), t->category[CATEGORY_PARAMETERS],
-	                  collective_adds(one) ? part : 1);
+	                  collective_adds(one) ? count / (double)one->schedule.ranks : 1);
 }
 
-/* Neighbours that are alike are one box. */
+/* Neighbours that look alike are one box. */
 static void draw_row(struct canvas *c, const struct collective *one, const uint64_t *held, struct box row)
 {
 	const double width = row.width / one->chunk_count;
 	for (int i = 0, end; i < one->chunk_count; i = end) {
-		for (end = i + 1; end < one->chunk_count && held[end] == held[i];)
+		colour fill = cell_colour(c->theme, one, held[i]);
+		for (end = i + 1; end < one->chunk_count && (held[end] == held[i] ||
+		                                             cell_colour(c->theme, one, held[end]) == fill);)
 			end++;
-		draw_fill(c, (struct box){row.x + width * i, row.y, width * (end - i), row.height},
-		          cell_colour(c->theme, one, held[i]));
+		draw_fill(c, (struct box){row.x + width * i, row.y, width * (end - i), row.height}, fill);
 	}
 }
 

@@ -44,7 +44,9 @@ void ring_title(const struct ring *r, struct box b, double room)
 	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
 	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_row(c->schedule.algorithm)->name,
 	         groups);
-	if (!st->begun)
+	if (!st->begun && is_veiled(r->v))
+		snprintf(progress, sizeof progress, "next");
+	else if (!st->begun)
 		say_next(st, c, progress, sizeof progress);
 	else if (g->done)
 		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");

@@ -81,6 +81,8 @@ void draw_phases(struct canvas *c, const struct view *v, struct box b)
 	for (size_t k = 0; k + 1 < s->stop_count[STEP_SIZE_PHASE]; k++) {
 		size_t from = s->stops[STEP_SIZE_PHASE][k], to = s->stops[STEP_SIZE_PHASE][k + 1];
 		enum pass pass = s->phases[k].pass;
+		if (is_veiled(v) && from >= v->state->position)
+			break;
 		struct box part = {b.x + b.width * (double)from / count, top, b.width * (double)(to - from) / count,
 		                   height};
 		colour fill = pass == PASS_NONE ? t->empty : pass_colour(pass);
@@ -98,6 +100,8 @@ void draw_phases(struct canvas *c, const struct view *v, struct box b)
 	for (int i = 0; i < s->highlight_count; i++) {
 		double x = b.x + b.width * (double)s->highlights[i].position / count;
 		bool bad = s->highlights[i].kind == HIGHLIGHT_OVERFLOW;
+		if (is_veiled(v) && s->highlights[i].position > v->state->position)
+			break;
 		draw_line(c, x, top + 13, x, top + 16, bad ? t->warning : t->soft, 1.5);
 	}
 	double x = b.x + b.width * (double)v->state->position / count;
@@ -168,7 +172,10 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 		draw_heading(c, v, all);
 	double banner = banner_height(v, b.width, c->least);
 	draw_banner(c, v, (struct box){b.x, b.y - banner, b.width, banner});
-	draw_fitted(c, v, b);
+	if (asking_hides(v->asking))
+		draw_veil(c, b);
+	else
+		draw_fitted(c, v, b);
 	struct box phases = frame_phases(v, all);
 	if (v->state)
 		draw_phases(c, v, phases);
@@ -177,5 +184,8 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 
 void scene_draw(struct canvas *c, const struct view *v)
 {
-	scene_draw_in(c, v, (struct box){0, 0, c->width, c->height});
+	double side = v->asking ? question_width(c->width) : 0;
+	scene_draw_in(c, v, (struct box){0, 0, c->width - side, c->height});
+	if (v->asking)
+		draw_question(c, v->asking, (struct box){c->width - side, 0, side, c->height});
 }

@@ -5,6 +5,7 @@
 #define SHARDLAB_VIZ_SCENE_H
 
 #include "viz/draw/draw.h"
+#include "viz/question/asking.h"
 #include "viz/scene/list.h"
 #include "viz/timeline/lanes.h"
 #include "viz/timeline/state.h"
@@ -48,7 +49,10 @@ struct view {
 	bool values;           /* numbers in the chunks of a collective */
 	bool presenter;        /* larger, and less of it */
 	const char *note;      /* beside the caption: the answer to a key */
-	const char *hint;      /* below the caption of the beginning: which keys to press; NULL: none */
+	/* A question that is asked beside the picture (viz/question/asking.h); NULL: none. As long as it is open, what
+	 * lies behind the cursor is veiled. */
+	const struct asking *asking;
+	const char *hint; /* below the caption of the beginning: which keys to press; NULL: none */
 };
 
 /* The whole picture: heading, scene, caption. Clears it first. */

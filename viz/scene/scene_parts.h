@@ -78,6 +78,21 @@ double caption_height(const struct view *v, struct box all);
 void draw_caption(struct canvas *c, const struct view *v, struct box b);
 /* The least size of any text: 2 % of the height in the presenter, where a caption has 3 %; else 0. */
 double frame_least(const struct view *v, struct box all);
+/* ---- questions (question_card.c) ---- */
+
+/* Is a question open, so that nothing may be seen of what comes next? */
+static inline bool is_veiled(const struct view *v)
+{
+	return asking_is_open(v->asking);
+}
+/* In place of what may not be seen. */
+void draw_veil(struct canvas *c, struct box b);
+/* The question with its choices, or the answer with its reason, or the count at the end. */
+void draw_question(struct canvas *c, const struct asking *a, struct box b);
+/* Where a choice stands in it. */
+struct box question_choice_box(struct canvas *c, const struct asking *a, struct box b, int choice);
+/* How wide the question is beside a picture of this width. */
+double question_width(double width);
 
 /* Boxes of the whole picture. */
 struct box frame_scene(const struct view *v, struct box all);

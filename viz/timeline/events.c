@@ -101,12 +101,14 @@ static void add_messages(struct timeline *s, int number, const struct recorded *
 	size_t first = s->event_count;
 	if (!c->shown)
 		return;
-	for (int round = 0; round < c->rounds; round++)
+	for (int round = 0; round < c->rounds; round++) {
+		struct round of[TIMELINE_ROUND_RANKS];
+		for (int64_t member = 0; member < c->schedule.ranks; member++)
+			of[member] = schedule_round(&c->schedule, member, round);
 		for (int64_t member = 0; member < c->schedule.ranks; member++) {
-			struct round r = schedule_round(&c->schedule, member, round);
+			struct round r = of[member];
 			if (r.send_to < 0)
 				continue;
-			struct round there = schedule_round(&c->schedule, r.send_to, round);
 			struct event *e = add_event(s);
 			int64_t time = c->end - c->came, rounds = c->rounds; /* its share, without overflow */
 			e->time = c->came + time / rounds * (round + 1) + time % rounds * (round + 1) / rounds;
@@ -122,9 +124,10 @@ static void add_messages(struct timeline *s, int number, const struct recorded *
 			e->offset = r.send_offset;
 			e->count = r.send_count;
 			e->bytes = r.send_count * c->element_bytes;
-			e->add = there.add;
+			e->add = of[r.send_to].add;
 			e->queue = QUEUE_COMMUNICATION;
 		}
+	}
 	if (s->trace->message_count && s->plan->ranks <= TIMELINE_MESSAGE_RANKS)
 		use_recorded(s, number, first, recorded);
 }

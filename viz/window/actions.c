@@ -67,13 +67,24 @@ void window_set_full(struct window *w, bool full)
 	w->dirty = true;
 }
 
+static void draw_mode(void *context, cairo_t *cr, double width, double height)
+{
+	struct window *w = context;
+	const struct playback *p = w->playback;
+	struct canvas c;
+	canvas_begin(&c, cr, width, height, p->text, theme_of(p->theme), p->fonts);
+	w->mode->picture(w, &c);
+	canvas_end(&c);
+}
+
 static enum status write_picture(struct window *w, const char *path)
 {
 	FILE *f = fopen(path, "wb");
 	struct picture size = {.width = w->width, .height = w->height, .scale = 1};
 	if (!f)
 		return status_fail(STATUS_RUN, "cannot write %s here", path);
-	enum status s = export_write(w->playback, EXPORT_PNG, &size, false, f);
+	enum status s = w->mode && w->mode->picture ? export_drawing(draw_mode, w, EXPORT_PNG, &size, f)
+	                                            : export_write(w->playback, EXPORT_PNG, &size, false, f);
 	if (fclose(f) && !s)
 		s = status_fail(STATUS_RUN, "cannot write %s", path);
 	return s;
@@ -166,6 +177,8 @@ void window_do(struct window *w, enum action a)
 	w->dirty = true;
 	if (a != ACTION_BLANK && window_lift_blank(w))
 		return;
+	if (w->mode && w->mode->action && w->mode->action(w, (int)a))
+		return;
 	w->note_until = 0;
 	p->note[0] = 0;
 	switch (a) {
@@ -224,6 +237,9 @@ void window_do(struct window *w, enum action a)
 	case ACTION_COMPARE:
 		window_compare(w);
 		break;
+	case ACTION_BUILD:
+		window_build(w);
+		break;
 	case ACTION_PREDICT:
 		predict(w);
 		break;
@@ -236,6 +252,9 @@ void window_do(struct window *w, enum action a)
 		break;
 	case ACTION_VALUES:
 		p->values = !p->values;
+		break;
+	case ACTION_ASK:
+		window_ask(w);
 		break;
 	case ACTION_THEME:
 		p->theme = (enum theme_name)((p->theme + 1) % THEME_COUNT);
@@ -310,6 +329,8 @@ void window_activate(struct window *w, const struct widget *one)
 	} else if (one->kind == WIDGET_STRATEGY) {
 		window_open_strategy(w, one->number);
 	} else {
+		if (w->mode && w->mode->covers)
+			window_leave(w);
 		w->playback->scene = (enum scene)one->number;
 		w->playback->compare = false;
 	}

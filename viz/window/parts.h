@@ -38,11 +38,13 @@
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
+	X(BUILD, "E", "build", "an empty step: put it together yourself")                                              \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
 	X(WHAT_IF, "W", "what if", "settings to change, and what becomes of the step")                                 \
 	X(UNDO, "U or Ctrl Z", "", "what if: undoes a change")                                                         \
 	X(REDO, "Shift U or Ctrl Y", "", "what if: makes it again")                                                    \
 	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
+	X(ASK, "Q", "ask", "questions: what comes next? asked before it is shown")                                     \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
 	X(SAVE, "S", "save", "this picture as a PNG file in the current folder")                                       \
 	X(COPY, "Ctrl C", "copy", "copy the command that restores this view")                                          \
@@ -80,12 +82,15 @@ struct widget {
 	struct box box;
 	const char *label;
 	bool on, enabled;
+	bool bare;     /* the mode draws it: only the ring of Tab is added */
 	double before; /* units: room left of it, where a group of buttons begins */
 };
 
 enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
 enum { WIDGETS = 192 };
+
+struct board;
 
 struct window {
 	struct playback *playback;
@@ -109,6 +114,8 @@ struct window {
 	int second;                      /* the strategy beside it, … */
 	const struct trace_view *paired; /* … if the playback's second is this one */
 	char asked[16];                  /* what is typed behind "go to" */
+	struct board *board;             /* of mode_build; NULL: none yet */
+	char board_of[64];               /* … and the strategy */
 	char tip[256];
 	double tip_x, tip_y;     /* units: below and right of there */
 	double mouse_x, mouse_y; /* units */
@@ -117,8 +124,9 @@ struct window {
 	int64_t drag_time;
 	char title[640];
 	size_t tween_position;
-	int slider;    /* what if: the row whose slider the mouse holds; -1 */
-	bool searches; /* the program has work that can wait */
+	int slider;           /* what if: the row whose slider the mouse holds; -1 */
+	bool searches;        /* the program has work that can wait */
+	struct asking asking; /* the questions of a step, while they are asked */
 };
 
 /* window_widgets.c */
@@ -170,6 +178,9 @@ void whatif_undo(struct window *w, bool again);
 
 /* window.c: the picture as it is now, in the middle of something that takes long. */
 void window_draw_now(struct window *w);
+/* mode_build.c: enters or leaves it; frees what it keeps. */
+void window_build(struct window *w);
+void window_build_release(struct window *w);
 
 /* window_keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);

@@ -72,6 +72,8 @@ void window_open_strategy(struct window *w, int number)
 		change_pair(w, number);
 	else
 		show(w, number);
+	if (w->mode && w->mode->follow)
+		w->mode->follow(w);
 }
 
 /* ---- all ---- */

@@ -46,7 +46,8 @@ static bool is_on(const struct window *w, enum action a)
 	const struct playback *p = w->playback;
 	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
 	       (a == ACTION_WHAT_IF && w->mode == &mode_whatif) || (a == ACTION_VALUES && p->values) ||
-	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
+	       (a == ACTION_HELP && w->help) || (a == ACTION_ASK && w->mode == &mode_ask) ||
+	       (a == ACTION_BUILD && w->mode == &mode_build) || (a == ACTION_FULL && w->full);
 }
 
 static bool is_enabled(const struct window *w, enum action a)
@@ -267,6 +268,11 @@ static void draw_widget(const struct window *w, struct canvas *c, int i)
 	const struct theme *t = c->theme;
 	const struct widget *one = &w->widgets[i];
 	colour fill = one->on ? t->ink : t->panel, ink = one->on ? t->panel : one->enabled ? t->ink : t->line;
+	if (one->bare) {
+		if (i == w->focus)
+			draw_frame(c, one->box, t->accent, 4);
+		return;
+	}
 	draw_card(c, one->box, fill, i == w->focus ? t->accent : t->line, i == w->focus ? 3 : 1);
 	double x = one->box.x + one->box.width / 2, y = one->box.y + one->box.height / 2;
 	if (one->kind == WIDGET_ACTION || one->kind == WIDGET_MODE) {

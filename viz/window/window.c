@@ -103,6 +103,7 @@ void window_close(struct window *w)
 {
 	if (!w)
 		return;
+	window_build_release(w);
 	if (w->surface)
 		cairo_surface_destroy(w->surface);
 	if (w->texture)

@@ -12,6 +12,7 @@
 #ifndef SHARDLAB_VIZ_WINDOW_H
 #define SHARDLAB_VIZ_WINDOW_H
 
+#include "viz/build/board.h"
 #include "viz/export/export.h"
 
 union SDL_Event;
@@ -31,7 +32,8 @@ struct window_host {
 	enum status (*change)(void *context, const struct whatif_change *change);
 	/* Work that can wait until the picture is drawn, a little of it. False: there is none. */
 	bool (*later)(void *context);
-	bool asked_size; /* the user wants this size; otherwise it is at most what the display has room for */
+	struct build_host build; /* for "build it yourself"; plan NULL: there is none */
+	bool asked_size;         /* the user wants this size; otherwise it is at most what the display has room for */
 };
 
 struct window;
@@ -39,6 +41,10 @@ struct window;
 /* size: in screen units. motion: messages travel. STATUS_INPUT: there is no display. */
 enum status window_open(struct window **out, struct playback *p, const struct picture *size,
                         const struct window_host *host, bool motion);
+/* Asks questions from where the playback stands, or says why there are none; once more: no longer. */
+void window_ask(struct window *w);
+/* Begins with "build it yourself", these moves placed (exercise_play); NULL: none. */
+enum status window_begin_building(struct window *w, const char *moves);
 /* Until the user leaves. */
 enum status window_run(struct window *w);
 void window_close(struct window *w); /* accepts NULL */

@@ -2,7 +2,6 @@
 #include "strategy/plan/verify/verify.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 static const char *const rule_names[] = {"",
 #define X(number, name, what) name,
