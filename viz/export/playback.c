@@ -1,6 +1,7 @@
 #include "viz/export/playback.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum status trace_view_open(struct trace_view *p, const struct trace *trace, const struct limits *limits,
                             const struct trace *other)
@@ -14,6 +15,8 @@ enum status trace_view_open(struct trace_view *p, const struct trace *trace, con
 	}
 	p->has_other = other != NULL;
 	lanes_of_timeline(&p->lanes, &p->timeline);
+	p->notables = notables_make(&p->lanes, &p->notable_count);
+	p->exposed_count = exposed_longest(&p->lanes, p->exposed, EXPOSED_LISTED);
 	if (other)
 		lanes_of_timeline(&p->other_lanes, &p->other);
 	return STATUS_OK;
@@ -23,12 +26,14 @@ void trace_view_open_foreign(struct trace_view *p, const struct trace_file *f)
 {
 	p->foreign = true;
 	lanes_of_file(&p->lanes, f);
+	p->exposed_count = exposed_longest(&p->lanes, p->exposed, EXPOSED_LISTED);
 }
 
 void trace_view_release(struct trace_view *p)
 {
 	if (!p)
 		return;
+	free(p->notables);
 	lanes_release(&p->lanes);
 	lanes_release(&p->other_lanes);
 	timeline_release(&p->timeline);
@@ -61,6 +66,7 @@ void playback_show(struct playback *p, const struct trace_view *shown)
 {
 	p->shown = shown;
 	p->from = p->to = p->cursor = 0;
+	p->measured_from = p->measured_to = 0;
 	p->plan_scroll = 0;
 	p->first_lane = -1;
 	p->selected_rank = p->selected_op = -1;
@@ -117,7 +123,11 @@ const struct view *playback_view(struct playback *p)
 	                   .selected_op = p->selected_op,
 	                   .focus_rank = p->focus_rank,
 	                   .plan_scroll = p->plan_scroll,
+	                   .search = p->search,
+	                   .measured_from = p->measured_from,
+	                   .measured_to = p->measured_to,
 	                   .values = p->values,
+	                   .over_steps = p->over_steps,
 	                   .presenter = p->presenter,
 	                   .note = p->note,
 	                   .hint = p->hint};

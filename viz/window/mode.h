@@ -39,6 +39,10 @@ struct mode {
 
 /* Types a step and goes there. */
 extern const struct mode mode_go;
+/* The longest exposed communication. */
+extern const struct mode mode_exposed;
+/* Searches by a part of a name. */
+extern const struct mode mode_search;
 
 void window_enter(struct window *w, const struct mode *mode); /* a mode that is on is left */
 void window_leave(struct window *w);
