@@ -67,6 +67,7 @@ void playback_show(struct playback *p, const struct trace_view *shown)
 	p->shown = shown;
 	p->from = p->to = p->cursor = 0;
 	p->measured_from = p->measured_to = 0;
+	p->search = NULL; /* it was of another */
 	p->plan_scroll = 0;
 	p->first_lane = -1;
 	p->selected_rank = p->selected_op = -1;

@@ -96,13 +96,12 @@ static void draw_cell(struct canvas *c, const struct lane_area *l, const struct 
 }
 
 /* What the percentages are of; where cells have one line, what its figures are. */
-static void draw_head(struct canvas *c, const struct lane_area *l, struct box b, bool brief)
+static void draw_head(struct canvas *c, const struct lane_area *l, struct box b, int64_t length, bool brief)
 {
 	char time[WORD];
 	bool whole = l->from <= 0 && l->to >= l->lanes->end;
-	int64_t to = l->to < l->lanes->end ? l->to : l->lanes->end;
 	draw_text(c, b.x + b.width, l->box.y + (brief ? 12 : 17), l->small, WEIGHT_BOLD, c->theme->ink, ALIGN_RIGHT,
-	          b.width, whole ? "of %s" : "of %s in sight", time_word(time, to > l->from ? to - l->from : 0));
+	          b.width, whole ? "of %s" : "of %s in sight", time_word(time, length));
 	if (brief)
 		draw_text(c, b.x + b.width, l->box.y + 24, l->small - 1, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT,
 		          b.width, "compute · exposed · %s", name_of(l, SPENT_IDLE));
@@ -112,6 +111,7 @@ void lane_sums_draw(struct canvas *c, const struct lane_area *l)
 {
 	double y = l->plot.y, line = l->small + 3, lowest = 1e9, bottom = l->plot.y + l->plot.height;
 	struct box b = {l->plot.x + l->plot.width + 10, 0, l->sums - 12, 0};
+	int64_t length = 0;
 	for (int i = l->first, n, last = lane_area_last(l); i <= last; i += n) {
 		int head = i;
 		while (!measure_begins(l->lanes, head))
@@ -128,7 +128,8 @@ void lane_sums_draw(struct canvas *c, const struct lane_area *l)
 		lowest = fmin(lowest, b.height);
 		struct measured m = measure_times(l->lanes, head, l->from, l->to);
 		draw_cell(c, l, &m, b);
+		length = m.length;
 	}
 	if (lowest < 1e9)
-		draw_head(c, l, b, lowest < 3 * line);
+		draw_head(c, l, b, length, lowest < 3 * line);
 }

@@ -38,11 +38,12 @@ static const struct lane *lane_of(const struct lanes *l, int first, enum queue q
 
 /* ---- parts of spans ---- */
 
-/* The range as far as something was recorded. */
+/* The range as far as something was recorded: of GPUs, from the first operation on any of them to the last. */
 static void clip(const struct lanes *l, int64_t *from, int64_t *to)
 {
-	*from = *from > 0 ? *from : 0;
-	*to = *to < l->end ? *to : l->end;
+	int64_t first = l->timeline ? 0 : l->gpus.begin, last = l->timeline ? l->end : l->gpus.end;
+	*from = *from > first ? *from : first;
+	*to = *to < last ? *to : last;
 	*to = *to > *from ? *to : *from;
 }
 

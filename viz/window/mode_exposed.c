@@ -74,6 +74,8 @@ static void draw_row(struct canvas *c, const struct window *w, int number, struc
 	char time[WORD], name[256], rate[WORD], bytes[WORD], more[3 * WORD] = "", where[128];
 	struct speed s = {0};
 	exposed_name(&shown->lanes, e, name, sizeof name);
+	if (shown->foreign) /* without what it is called with */
+		name[strcspn(name, "(")] = 0;
 	if (shown->foreign)
 		snprintf(where, sizeof where, "%s", shown->lanes.lanes[e->rank].process);
 	else
@@ -117,7 +119,7 @@ static void draw(struct window *w, struct canvas *c, struct box b)
 		return;
 	}
 	draw_text(c, b.x + 14, b.y + 48, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - 40,
-	          "%zu in all; of the %s; bytes, bandwidth and its share of the link", shown->exposed_count,
+	          "%zu in all · %% of the %s · bytes, GB/s, %% of the link", shown->exposed_count,
 	          shown->foreign ? "GPUs' time" : "step");
 	for (int i = first; i < count && i < first + rows; i++)
 		draw_row(c, w, i, (struct box){b.x + 6, b.y + HEAD + ROW * (i - first), b.width - 26, ROW});

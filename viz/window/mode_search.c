@@ -49,8 +49,6 @@ static bool key(struct window *w, SDL_Keycode key, bool control, bool shift)
 {
 	char text[SEARCH_TEXT];
 	memcpy(text, w->search.text, sizeof text);
-	if (w->searched != w->playback->shown)
-		search(w, text);
 	if (key == SDLK_RETURN || key == SDLK_KP_ENTER) {
 		step(w, shift);
 	} else if (key == SDLK_BACKSPACE) {
@@ -87,6 +85,18 @@ static void result_words(const struct window *w, char *out, size_t size)
 		snprintf(out, size, "%zu of %zu", w->found + 1, s->count);
 }
 
+/* Another trace is shown: what is typed is searched there. */
+static void lay(struct window *w, struct canvas *c, struct box all)
+{
+	char text[SEARCH_TEXT];
+	(void)c;
+	(void)all;
+	if (w->playback->search && w->searched == w->playback->shown)
+		return;
+	memcpy(text, w->search.text, sizeof text);
+	search(w, text);
+}
+
 static void draw(struct window *w, struct canvas *c, struct box all)
 {
 	const struct theme *t = c->theme;
@@ -110,4 +120,4 @@ static void leave(struct window *w)
 	w->visited = false;
 }
 
-const struct mode mode_search = {.name = "search", .key = key, .text = text, .draw = draw, .leave = leave};
+const struct mode mode_search = {.name = "search", .lay = lay, .key = key, .text = text, .draw = draw, .leave = leave};
