@@ -277,7 +277,7 @@ fuzz: ## look for crashing inputs, FUZZ_SECONDS (60) for each parser; needs clan
 # The kernels' program is no test and lies beside shardlab.
 $(BUILD)/bench-kernels: $(BUILD)/kernels/bench.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
-$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(layer_libraries)
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/plans.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) $(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
 
 # One after another, when nothing compiles any more. A program that speaks MPI itself runs on two ranks (which mpirun

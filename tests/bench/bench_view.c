@@ -7,12 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim/sim.h"
-#include "strategy/model/model.h"
-#include "strategy/strategies/strategy.h"
 #include "tests/bench/bench.h"
+#include "tests/support/plans.h"
 #include "viz/window/window.h"
 
 enum { WIDTH = 1920, HEIGHT = 1080, REPEATS = 30, ROUNDS = 5, SPANS = 200000 };
@@ -23,28 +21,23 @@ static double now_ms(void)
 }
 
 struct subject {
-	struct model model;
-	struct plan plan;
+	struct made made;
 	struct trace trace;
 	struct trace_view shown;
 };
 
 static void subject_open(struct subject *b, const char *model, const char *strategy, int64_t ranks, int64_t accumulate)
 {
-	struct settings s = settings_default();
+	struct settings s = settings_of("%s %s ranks=%d batch=%d accumulate=%d", model, strategy, (int)ranks,
+	                                (int)(4 * ranks * accumulate), (int)accumulate);
 	struct cluster c;
 	struct report r = {0};
 	struct limits limits = {0};
-	snprintf(s.model, sizeof s.model, "%s", model);
-	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
-	s.ranks = ranks;
-	s.accumulate = accumulate;
 	*b = (struct subject){0};
-	must(settings_resolve(&s, strategy_data_ranks(&s)));
-	must(model_open(&b->model, s.model, 0));
-	must(plan_compile(&b->plan, &b->model, &s));
+	must(made_open(&b->made, &s));
 	must(cluster_open(&c, "a100-80gb", ranks));
-	must(sim_run(&b->plan, &c, ranks <= TIMELINE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION, &b->trace, &r));
+	must(sim_run(&b->made.plan, &c, ranks <= TIMELINE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION, &b->trace,
+	             &r));
 	limits.device_bytes = c.device_memory;
 	must(trace_view_open(&b->shown, &b->trace, &limits, NULL));
 	snprintf(b->shown.heading, sizeof b->shown.heading, "%s on %d ranks · %s", strategy, (int)ranks, model);
@@ -57,8 +50,7 @@ static void subject_close(struct subject *b)
 {
 	trace_view_release(&b->shown);
 	trace_release(&b->trace);
-	plan_release(&b->plan);
-	model_release(&b->model);
+	made_release(&b->made);
 }
 
 /* The time to step to another state and draw it: the median of several, and the lowest of such medians, since other

@@ -1,6 +1,5 @@
 /* Text, tables and CSV of a report whose figures are made up, all different, against what they must say: units, sums,
  * shares and whose figure it is, worked out by hand. Lines are compared without the spaces between columns. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,7 +149,6 @@ START_TEST(a_report_says_its_figures)
 	             "communicating, hidden or not 1.600 ms 40.0 %\n");
 	assert_lines("* rests on assumed rates\n");
 }
-END_TEST
 
 static void assert_heading(const struct report *r, const char *says)
 {
@@ -173,7 +171,6 @@ START_TEST(a_heading_has_the_data_ranks)
 	r.batch = 3;
 	assert_heading(&r, "batch 3, the same on all ranks");
 }
-END_TEST
 
 START_TEST(a_fitting_device_says_so)
 {
@@ -183,7 +180,6 @@ START_TEST(a_fitting_device_says_so)
 	SHOWN(show_report(&r, out));
 	assert_lines("fits: yes, with libraries a rank takes 1.500 MB of its device's 2.000 MB\n");
 }
-END_TEST
 
 START_TEST(a_run_says_its_figures)
 {
@@ -206,7 +202,6 @@ START_TEST(a_run_says_its_figures)
 	SHOWN(show_run(&r, out));
 	assert_lines("samples a second 54321\n");
 }
-END_TEST
 
 /* ---- side by side ---- */
 
@@ -257,7 +252,6 @@ START_TEST(columns_share_a_unit)
 	             "there 4.000 5.000\n"
 	             "fits no yes\n");
 }
-END_TEST
 
 /* The largest unit in which the largest number is at least 2. */
 START_TEST(a_unit_is_chosen)
@@ -274,7 +268,6 @@ START_TEST(a_unit_is_chosen)
 	ck_assert_str_eq(scale_of_time(1999999999).name, "ms");
 	ck_assert_str_eq(scale_of_time(2000000000).name, "s");
 }
-END_TEST
 
 START_TEST(csv_has_every_figure)
 {
@@ -298,7 +291,6 @@ START_TEST(csv_has_every_figure)
 	SHOWN(show_csv(&(struct column){"dp", &r}, 1, out));
 	assert_lines("\ndp,root,1,gpt,bf16,none,optimizer,18,3,2,16,here,measured,yes,110000,");
 }
-END_TEST
 
 /* A line a strategy: of the fullest role, and of the busiest rank. */
 START_TEST(a_grid_shows_the_fullest_role)
@@ -316,6 +308,5 @@ START_TEST(a_grid_shows_the_fullest_role)
 	             "\n"
 	             "zero1 fp32 buffers, 17 % 675.0 735.0 yes 112 % 5.000 4.000 20.0 % 30.0 %\n");
 }
-END_TEST
 
 SUITE("show", 0)

@@ -1,8 +1,5 @@
 /* The memory requests of memory-bound kernels at GPT-2's sizes, and those of attention to shared memory, stay within
  * the limits listed here. `make bench` prints the numbers. */
-#include <check.h>
-#include <stdio.h>
-
 #include "tests/bench/cuda_accesses.h"
 #include "tests/support/suite.h"
 
@@ -50,7 +47,6 @@ START_LOOP_TEST(memory, 0, JOBS)
 	ck_assert_msg(share(least, sectors) >= 0.95, "%s: %lld sectors for what %lld hold", jobs[_i].name,
 	              (long long)sectors, (long long)least);
 }
-END_TEST
 
 static const int64_t HEADS[] = {32, 64, 96, 128};
 static const enum element TYPES[] = {ELEMENT_BF16, ELEMENT_FP32};
@@ -74,7 +70,6 @@ START_LOOP_TEST(attention, 0, 2 * ATTENTION_VERSIONS)
 		}
 	}
 }
-END_TEST
 
 int main(void)
 {

@@ -53,7 +53,6 @@ START_LOOP_TEST(norms, 0, 2)
 			buffers_release();
 		}
 }
-END_TEST
 
 /* ---- classifier ---- */
 
@@ -165,7 +164,6 @@ START_LOOP_TEST(classifiers, 0, 2)
 	classifier_check(ELEMENT_BF16, 1030, 5, true); /* more rows than the block that adds up has threads */
 	buffers_release();
 }
-END_TEST
 
 /* ---- embedding ---- */
 
@@ -245,7 +243,6 @@ START_LOOP_TEST(embeddings, 0, 2)
 	embedding_check(ELEMENT_FP32, 3, 1500, 4, 300, true);
 	buffers_release();
 }
-END_TEST
 
 int main(void)
 {

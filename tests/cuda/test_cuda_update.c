@@ -110,7 +110,6 @@ START_LOOP_TEST(updates, 0, 4)
 			buffers_release();
 		}
 }
-END_TEST
 
 /* After an overflow, and before the first update: nothing changes, but for parameters made from the master. */
 START_LOOP_TEST(kept, 0, 2)
@@ -129,7 +128,6 @@ START_LOOP_TEST(kept, 0, 2)
 		buffers_release();
 	}
 }
-END_TEST
 
 /* The GPU's rounding gives the CPU's bits, which depend on where an element stands in the whole model and not on how it
  * is cut. What is kept after an overflow is rounded as the update before rounded it. */
@@ -184,7 +182,6 @@ START_TEST(stochastic)
 		buffers_release();
 	}
 }
-END_TEST
 
 /* ---- vectors ---- */
 
@@ -222,7 +219,6 @@ START_LOOP_TEST(vectors, 0, 2)
 			buffers_release();
 		}
 }
-END_TEST
 
 static int finish_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
                       struct array *a)
@@ -251,7 +247,6 @@ START_LOOP_TEST(finishes, 0, 2)
 			buffers_release();
 		}
 }
-END_TEST
 
 /* ---- batch normalization ---- */
 
@@ -312,7 +307,6 @@ START_LOOP_TEST(batch_norms, 0, 2)
 		buffers_release();
 	}
 }
-END_TEST
 
 /* ---- what steps carry ---- */
 
@@ -348,7 +342,6 @@ START_LOOP_TEST(loss_scales, 0, 2)
 	target_close(c);
 	target_release(n);
 }
-END_TEST
 
 int main(void)
 {

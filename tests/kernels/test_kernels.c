@@ -21,7 +21,6 @@ START_TEST(linear_without_dx)
 	linear_backward(&s, dy, x, weight, NULL, NULL, without, false, NULL, false);
 	ck_assert_mem_eq(with, without, 24 * sizeof *with);
 }
-END_TEST
 
 /* A 1 × 1 weight of 1 shows GELU itself: everywhere in its range, and where its exponential overflows. */
 START_LEVEL_TEST(gelu_range)
@@ -56,7 +55,6 @@ START_LEVEL_TEST(gelu_range)
 	linear_forward(&s, x, &one, NULL, NULL, y, pre);
 	ck_assert(isnan(y[0]) && !isnan(y[1])); /* a diverged run must not look healthy */
 }
-END_TEST
 
 /* ---- layer norm ---- */
 
@@ -122,7 +120,6 @@ START_LEVEL_TEST(norm)
 			buffers_release();
 		}
 }
-END_TEST
 
 /* ---- attention ---- */
 
@@ -146,7 +143,6 @@ START_LEVEL_TEST(attention_saturated)
 	attention_forward(&s, qkv, y, log_sum_exp);
 	ck_assert(isnan(y[10 * 16]) && isfinite(y[9 * 16]) && isfinite(y[11 * 16]));
 }
-END_TEST
 
 /* ---- classifier ---- */
 
@@ -201,7 +197,6 @@ START_LEVEL_TEST(classifier_loss)
 			buffers_release();
 		}
 }
-END_TEST
 
 START_LEVEL_TEST(classifier_saturated)
 {
@@ -229,10 +224,5 @@ START_LEVEL_TEST(classifier_saturated)
 	classifier(ELEMENT_FP32, 3, 35, 35, logits, targets, 1.0, 1.0, &loss, false);
 	ck_assert(isnan(loss));
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(buffers_init, buffers_release);
-	return suite_run("kernels", 120);
-}
+SUITE_WITH("kernels", 120, buffers_init, buffers_release)

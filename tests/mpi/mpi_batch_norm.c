@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "real/data/data.h"
@@ -21,26 +20,19 @@ enum { STEPS = 12, MICRO_BATCH = 3 };
 /* Sums in another order: 1e-7 of a value, which twelve steps of SGD carry on and do not blow up. */
 static const double LIMIT = 1e-5;
 
-static struct request request_of(const char *model, const char *strategy, int64_t accumulate)
+#define MLP "mlp:sizes=48-33-17-10"
+
+static struct settings asked(const char *model, const char *strategy, int accumulate)
 {
-	return (struct request){.model = model,
-	                        .strategy = strategy,
-	                        .ranks = ranks_count,
-	                        .micro_batch = MICRO_BATCH,
-	                        .accumulate = accumulate,
-	                        .optimizer = OPTIMIZER_SGD,
-	                        .learning_rate = 0.05,
-	                        .bucket = 4096};
+	return settings_of("%s %s ranks=%d micro_batch=%d accumulate=%d optimizer=sgd learning_rate=0.05 bucket=4096",
+	                   model, strategy, ranks_count, MICRO_BATCH, accumulate);
 }
 
 /* On one rank, with the same global batch. */
-static void train_single(const struct request *q, double *losses)
+static void train_single(const struct settings *q, double *losses)
 {
-	struct request one = *q;
-	one.strategy = "single";
-	one.micro_batch = MICRO_BATCH * ranks_count;
-	one.ranks = 1;
-	runs_single(&one, STEPS, true, losses);
+	struct settings one = settings_with(q, "strategy=single ranks=1 micro_batch=%d", MICRO_BATCH * ranks_count);
+	runs_single(&one, STEPS, true, losses, NULL);
 }
 
 /* PyTorch's BatchNorm1d over the whole batch in one process, which SyncBatchNorm over ranks is defined to be: losses of
@@ -49,17 +41,13 @@ static void compare_with_pytorch(const char *strategy)
 {
 	enum { BATCH = 16 };
 	struct report r = {0};
-	struct request q = {.model = "mlp:sizes=784-32-10,norm=sync-batch",
-	                    .strategy = strategy,
-	                    .ranks = ranks_count,
-	                    .micro_batch = BATCH / ranks_count,
-	                    .optimizer = OPTIMIZER_SGD,
-	                    .learning_rate = 0.1,
-	                    .bucket = 4096};
+	struct settings q = settings_of("mlp:sizes=784-32-10,norm=sync-batch %s ranks=%d micro_batch=%d optimizer=sgd "
+	                                "learning_rate=0.1 bucket=4096",
+	                                strategy, ranks_count, BATCH / ranks_count);
 	struct train_options o = train_options_default();
 	json_t *golden = json_load_file("tests/golden/mlp_norm_tiny.json", 0, NULL), *losses = NULL;
 	losses = json_object_get(golden, "losses");
-	o.settings = request_settings(&q);
+	o.settings = settings_resolved(&q);
 	o.steps = (int64_t)json_array_size(losses);
 	enum status s = train_run(&o, &r);
 	ranks_check(s == STATUS_OK && o.steps == 20, "%s, %lld steps: %s", strategy, (long long)o.steps,
@@ -79,14 +67,13 @@ static bool images_there(void)
 	return !access(DATASET_IMAGES_DEFAULT, R_OK);
 }
 
-static void try_run(const struct request *q, const double *single)
+static void try_run(const struct settings *q, const double *single)
 {
-	char what[128];
 	struct report r = {0}, again = {0};
-	snprintf(what, sizeof what, "%s, %s, accumulate %d", q->model, q->strategy, (int)q->accumulate);
+	const char *what = runs_name(q);
 	if (runs_train(q, &(struct runs_how){.steps = STEPS, .guard = true}, &r) &&
 	    runs_train(q, &(struct runs_how){.steps = STEPS}, &again)) {
-		compare_with_plan(what, q, &again, COUNTED_ALL);
+		compare_with_plan(q, &again, COUNTED_ALL);
 		runs_same_weights(what, &r, &again);
 		/* Running statistics stand for a batch's: a trained network does better than chance with them. */
 		if (!rank_number)
@@ -104,26 +91,24 @@ int main(int argc, char **argv)
 	static const char *const strategies[] = {"dp", "ddp", "zero1", "zero2", "zero3", "fsdp:sync=last"};
 	double single[STEPS] = {0};
 	runs_begin(&argc, &argv, 200, 40);
-	for (int64_t accumulate = 1; accumulate <= 2; accumulate++)
+	for (int accumulate = 1; accumulate <= 2; accumulate++)
 		for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
-			struct request q =
-			        request_of("mlp:sizes=48-33-17-10,norm=sync-batch", strategies[i], accumulate);
+			struct settings q = asked(MLP ",norm=sync-batch", strategies[i], accumulate);
 			if (!i)
 				train_single(&q, single);
 			try_run(&q, single);
-			q.model = "mlp:sizes=48-33-17-10,norm=batch";
+			q = asked(MLP ",norm=batch", strategies[i], accumulate);
 			try_run(&q, ranks_count == 1 ? single : NULL);
 		}
 	/* Stages serve the same samples, and each has its own norms' statistics: those of one rank with the batch. */
 	for (int i = 0; i < 3 && ranks_count <= 3; i++) {
 		static const char *const stages[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
 		for (int synchronised = 0; synchronised < 2; synchronised++) {
-			struct request q = request_of(synchronised ? "mlp:sizes=48-33-17-10,norm=sync-batch"
-			                                           : "mlp:sizes=48-33-17-10,norm=batch",
-			                              stages[i], 2);
+			struct settings q =
+			        asked(synchronised ? MLP ",norm=sync-batch" : MLP ",norm=batch", stages[i], 2);
 			q.micro_batch = MICRO_BATCH * ranks_count;
 			try_run(&q, single);
-			q.offload = "optimizer,activations";
+			q = settings_with(&q, "offload=optimizer,activations");
 			try_run(&q, single);
 		}
 	}
@@ -131,9 +116,9 @@ int main(int argc, char **argv)
 	for (int64_t shard = 2; shard <= ranks_count && ranks_count % 2 == 0; shard *= 2) {
 		char hybrid[32];
 		snprintf(hybrid, sizeof hybrid, "hybrid:shard=%d", (int)shard);
-		struct request q = request_of("mlp:sizes=48-33-17-10,norm=sync-batch", hybrid, 2);
+		struct settings q = asked(MLP ",norm=sync-batch", hybrid, 2);
 		try_run(&q, single);
-		q.model = "mlp:sizes=48-33-17-10,norm=batch";
+		q = asked(MLP ",norm=batch", hybrid, 2);
 		try_run(&q, NULL);
 	}
 	for (size_t i = 1; i < sizeof strategies / sizeof *strategies && 16 % ranks_count == 0 && images_there(); i++)

@@ -4,11 +4,8 @@
 #include "real/rank/random.h"
 #include "tests/support/suite.h"
 
-#include <check.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +30,6 @@ START_TEST(block_known_answers)
 	}
 	ck_assert_uint_eq(random_u64(0, 0, 0), UINT64_C(0xe169c58d6627e8d5));
 }
-END_TEST
 
 START_TEST(ranges_agree_with_the_whole)
 {
@@ -53,7 +49,6 @@ START_TEST(ranges_agree_with_the_whole)
 		}
 	}
 }
-END_TEST
 
 START_TEST(streams_differ)
 {
@@ -66,7 +61,6 @@ START_TEST(streams_differ)
 	weights_fill(1, 0, INT64_C(1) << 40, 8, WEIGHTS_NORMAL, 1.0, b);
 	ck_assert(memcmp(a, b, sizeof a) != 0);
 }
-END_TEST
 
 /* Bounds are five standard errors: a right generator with another seed would fail once in a million. */
 START_TEST(moments)
@@ -101,7 +95,6 @@ START_TEST(moments)
 	ck_assert(fabs(squares / n - 1 / 12.0) < 5 * sqrt(1 / 180.0 / n));
 	free(x);
 }
-END_TEST
 
 static uint64_t hex_member(const json_t *object, const char *key)
 {
@@ -157,7 +150,6 @@ START_LOOP_TEST(weights_agree_with_numpy, 0, 4)
 	ck_assert_uint_eq(model_sum, hex_member(golden, "initial_checksum"));
 	json_decref(golden);
 }
-END_TEST
 
 START_TEST(checksums_differ)
 {
@@ -184,6 +176,5 @@ START_TEST(checksums_differ)
 	ck_assert_uint_ne(weights_checksum(0, 1, &zero), 0);
 	ck_assert_uint_ne(weights_checksum(0, 1, &zero), weights_checksum(1, 1, &zero));
 }
-END_TEST
 
 SUITE("random", 60)

@@ -3,7 +3,6 @@
 #include "real/data/safetensors.h"
 #include "tests/support/suite.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <math.h>
 #include <stdint.h>
@@ -116,7 +115,6 @@ START_TEST(round_trip_by_ranges)
 	safetensors_release(&f);
 	safetensors_release(&f);
 }
-END_TEST
 
 START_TEST(two_writers_make_one_file)
 {
@@ -143,7 +141,6 @@ START_TEST(two_writers_make_one_file)
 	ck_assert_mem_eq(whole, seven, sizeof whole);
 	safetensors_release(&f);
 }
-END_TEST
 
 START_TEST(unfinished_leaves_the_old_file)
 {
@@ -163,7 +160,6 @@ START_TEST(unfinished_leaves_the_old_file)
 	ck_assert_int_eq(stat(file, &info), 0);
 	ck_assert_int_eq(info.st_size, 3);
 }
-END_TEST
 
 START_TEST(writer_refuses)
 {
@@ -187,7 +183,6 @@ START_TEST(writer_refuses)
 	                 STATUS_INPUT);
 	safetensors_writer_release(&w);
 }
-END_TEST
 
 START_TEST(half_types_convert)
 {
@@ -219,7 +214,6 @@ START_TEST(half_types_convert)
 	ck_assert(x[0] == 1.0F && x[1] == -3.0F);
 	safetensors_release(&f);
 }
-END_TEST
 
 START_TEST(other_types_open_but_are_not_weights)
 {
@@ -233,7 +227,6 @@ START_TEST(other_types_open_but_are_not_weights)
 	ck_assert_ptr_nonnull(strstr(status_message(), "mask"));
 	safetensors_release(&f);
 }
-END_TEST
 
 #define T(dtype, shape, offsets) "{\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
@@ -277,7 +270,6 @@ START_LOOP_TEST(wrong_header, 0, (int)(sizeof wrong / sizeof wrong[0]))
 	put_file(wrong[_i].header, wrong[_i].data_bytes);
 	assert_refused(wrong[_i].word);
 }
-END_TEST
 
 START_TEST(wrong_file)
 {
@@ -294,7 +286,6 @@ START_TEST(wrong_file)
 	put_bytes("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10);
 	assert_refused("not a safetensors file");
 }
-END_TEST
 
 START_TEST(truncated_anywhere)
 {
@@ -312,7 +303,6 @@ START_TEST(truncated_anywhere)
 	ck_assert_int_eq(safetensors_open(&f, file), STATUS_OK);
 	safetensors_release(&f);
 }
-END_TEST
 
 /* Made by the format's own library. */
 START_TEST(reads_what_pytorch_wrote)
@@ -326,10 +316,5 @@ START_TEST(reads_what_pytorch_wrote)
 	ck_assert(t->rank == 2 && t->shape[0] == 32 && t->shape[1] == 128);
 	safetensors_release(&f);
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(setup, teardown);
-	return suite_run("safetensors", 0);
-}
+SUITE_WITH("safetensors", 0, setup, teardown)

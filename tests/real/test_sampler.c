@@ -2,7 +2,6 @@
 #include "real/data/sampler.h"
 #include "tests/support/suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -29,7 +28,6 @@ START_TEST(permutes)
 	assert_permutation(2, 1, 65536);
 	assert_permutation(2, 1, 65537);
 }
-END_TEST
 
 START_TEST(epochs_and_seeds_differ)
 {
@@ -47,7 +45,6 @@ START_TEST(epochs_and_seeds_differ)
 	ck_assert_int_le(same_seed, 10);
 	ck_assert_int_le(in_order, 10);
 }
-END_TEST
 
 /* Element i goes to every place equally often over many epochs. Rows and columns of the counts sum to the same, so the
  * chi-square of n × n cells, times (n-1)/n, has (n-1)² degrees of freedom; its mean is that and its variance twice
@@ -69,7 +66,6 @@ START_LOOP_TEST(places_are_even, 0, 6)
 	chi *= (n - 1.0) / n;
 	ck_assert_msg(chi < freedom + 6 * sqrt(2 * freedom), "n %d: chi-square %g for %g degrees", n, chi, freedom);
 }
-END_TEST
 
 /* Every element follows every other equally often: an order that keeps neighbours together would show here and not
  * above. */
@@ -87,7 +83,6 @@ START_TEST(neighbours_are_even)
 			chi += a == b ? 0 : (count[a][b] - expected) * (count[a][b] - expected) / expected;
 	ck_assert_msg(chi < cells + 6 * sqrt(2 * cells), "chi-square %g for %g cells", chi, cells);
 }
-END_TEST
 
 START_TEST(starts_cover_the_text)
 {
@@ -104,6 +99,5 @@ START_TEST(starts_cover_the_text)
 	ck_assert_msg(chi < STARTS - 1 + 6 * sqrt(2.0 * (STARTS - 1)), "chi-square %g", chi);
 	ck_assert_int_eq(sampler_start(4, 1, 12345), 0);
 }
-END_TEST
 
 SUITE("sampler", 60)

@@ -1,12 +1,11 @@
 /* Clusters: the catalogue, files and their errors, rates by size, and where `local` is kept. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "strategy/cluster/cluster.h"
+#include "strategy/cluster/links.h"
 #include "tests/support/cluster_text.h"
 #include "tests/support/suite.h"
 
@@ -65,7 +64,6 @@ START_TEST(test_read)
 	ck_assert_int_eq(cluster_node_of(&c, 4), 1);
 	cluster_release(&c);
 }
-END_TEST
 
 /* The most specific key counts: the operation, its family, default. Where it is asked for, tf32 counts before any rate
  * of fp32. */
@@ -96,7 +94,6 @@ START_TEST(test_compute_keys)
 	ck_assert_int_eq(compute_key_parse("all_reduce"), -1);
 	ck_assert_int_eq(compute_key_parse("alloc"), -1);
 }
-END_TEST
 
 /* 2^10 … 2^20: half way in the logarithm is 2^15. */
 START_TEST(test_curve)
@@ -127,7 +124,6 @@ START_TEST(test_curve)
 	ck_assert(!curve_add(&twice, 5, rate_assumed(1)));
 	ck_assert_int_eq(curve_add(&twice, 5, rate_assumed(1)), STATUS_INPUT);
 }
-END_TEST
 
 /* ---- errors: the first line that is wrong, its place, and what is wrong with it ---- */
 
@@ -188,7 +184,6 @@ START_LOOP_TEST(test_wrong, 0, (int)(sizeof wrong / sizeof *wrong))
 	              status_message(), wrong[_i].message);
 	cluster_release(&c);
 }
-END_TEST
 
 START_TEST(test_wrong_whole)
 {
@@ -207,7 +202,6 @@ START_TEST(test_wrong_whole)
 	cluster_release(&c);
 	cluster_release(NULL);
 }
-END_TEST
 
 /* ---- the catalogue ---- */
 
@@ -255,7 +249,6 @@ START_TEST(test_catalogue)
 	ck_assert_ptr_nonnull(cluster_catalogue("a100-80gb"));
 	ck_assert_ptr_null(cluster_catalogue("nothing"));
 }
-END_TEST
 
 /* A file with this text; to be unlinked. */
 static const char *temporary(const char *text)
@@ -278,6 +271,48 @@ START_TEST(test_ranks)
 	ck_assert_int_eq(cluster_open(&c, path, 3), STATUS_INPUT); /* a slow rank 3 that is not there */
 	ck_assert_ptr_nonnull(strstr(status_message(), "no rank 3"));
 	unlink(path);
+}
+
+/* Behind a name stand other links; nothing else changes, and the name says so. */
+START_TEST(test_links)
+{
+	struct cluster c, plain;
+	ck_assert(!cluster_open(&plain, "v100-16gb", 8));
+	ck_assert_msg(!cluster_open(&c, "v100-16gb:link=50GB:network=1e9", 8), "%s", status_message());
+	ck_assert_str_eq(c.name, "v100-16gb:link=50GB:network=1e9");
+	ck_assert_int_eq(c.link.bandwidth.value, INT64_C(50000000000));
+	ck_assert_int_eq(c.network.bandwidth.value, INT64_C(1000000000));
+	ck_assert(!c.link.bandwidth.measured);
+	c.link.bandwidth = plain.link.bandwidth;
+	c.network.bandwidth = plain.network.bandwidth;
+	memcpy(c.name, plain.name, sizeof c.name);
+	ck_assert_mem_eq(&c, &plain, sizeof c);
+	ck_assert(links_named("local:link=1e9", CLUSTER_LOCAL) && !links_named("local-cuda", CLUSTER_LOCAL));
+	ck_assert(links_known("h100:network=5GB") && links_known("local") && !links_known("mine:link=5GB"));
+	cluster_release(&c);
+	cluster_release(&plain);
+}
+END_TEST
+
+static const struct {
+	const char *cluster, *says;
+} wrong_links[] = {
+        {"laptop:network=1e9", "laptop has no 'network' that could be changed"},
+        {"laptop:link=0", "laptop: link: '0' is below 1000"},
+        {"laptop:link=fast", "laptop: link: 'fast' is not"},
+        {"laptop:link=1e30", "laptop: link: '1e30' is"},
+        {"laptop:link=1e9:speed=2", "speed"},
+        {"laptop:link=1e9:link=2e9", "link"},
+        {"laptop:link=", "link"},
+        {"lap:link=1e9", "unknown cluster 'lap'"},
+};
+
+START_LOOP_TEST(test_wrong_links, 0, COUNT(wrong_links))
+{
+	struct cluster c;
+	ck_assert_int_eq(cluster_open(&c, wrong_links[_i].cluster, 2), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), wrong_links[_i].says), "%s: %s", wrong_links[_i].cluster,
+	              status_message());
 }
 END_TEST
 
@@ -328,7 +363,6 @@ START_TEST(test_write)
 	ck_assert_int_eq(system(list), 0);
 	cluster_release(&c);
 }
-END_TEST
 
 static void assert_local(enum device_kind kind, const char *want)
 {
@@ -365,7 +399,6 @@ START_TEST(test_local)
 	ck_assert(!cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1000).measured);
 	cluster_release(&c);
 }
-END_TEST
 
 /* The GPUs of this machine: never calibrated, an H100's; and shared where there are more ranks. */
 START_TEST(test_local_cuda)
@@ -415,7 +448,6 @@ START_TEST(test_local_cuda)
 	unlink(file);
 	rmdir(path);
 }
-END_TEST
 
 /* Of an operation that was measured, traffic is in the rate; of its family, or beyond what was measured, it is not. */
 START_TEST(test_measured_whole)
@@ -437,7 +469,6 @@ START_TEST(test_measured_whole)
 	ck_assert(!curve_add(&c.compute[compute_key_parse("classifier")][TYPE_FP32], 1, rate_measured(5, 4, 6)));
 	ck_assert(cluster_measured_whole(&c, OP_CLASSIFIER, TYPE_FP32, 1));
 }
-END_TEST
 
 /* A calibration that is there and broken is an error, not a reason to assume. */
 START_TEST(test_local_broken)
@@ -449,6 +480,5 @@ START_TEST(test_local_broken)
 	ck_assert_ptr_nonnull(strstr(status_message(), "'kind' is missing"));
 	unlink(path);
 }
-END_TEST
 
 SUITE("cluster", 60)

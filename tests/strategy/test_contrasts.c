@@ -1,9 +1,6 @@
 /* What data parallelism is compared with: layers over ranks (model, pipeline) and hybrid sharding. They train as one
  * rank does, and both grains of the simulator give them the same time. (test_stages.c and test_hybrid.c: what they keep
  * and send; test_contrasts_broken.c: their plans broken on purpose.) */
-#include <check.h>
-#include <string.h>
-
 #include "tests/strategy/contrasts_check.h"
 #include "tests/support/suite.h"
 
@@ -41,7 +38,6 @@ START_LOOP_TEST(contrasts_train_as_single, 0, COUNT(contrasts))
 	train_as_single(GPT, contrasts[_i], 2, "clip=0.1");
 	train_as_single(MLP, contrasts[_i], 3, "");
 }
-END_TEST
 
 /* Whole operations and messages over links come to the same where nothing competes for a link. */
 START_TEST(both_grains_agree)
@@ -64,6 +60,5 @@ START_TEST(both_grains_agree)
 		report_release(&messages);
 	}
 }
-END_TEST
 
 SUITE("contrasts", 300)

@@ -1,5 +1,4 @@
 /* Hybrid sharding: what each rank keeps and sends, inside a group and across, and that plans do not grow. */
-#include <check.h>
 #include <stdio.h>
 
 #include "tests/strategy/contrasts_check.h"
@@ -26,7 +25,6 @@ START_TEST(hybrid_shards_inside_and_replicates_across)
 		ck_assert_int_eq(plan_moved(p, n - 1, TRAFFIC_ALL_REDUCE).sent, 2 * (psi / k) / (n / k) * (n / k - 1));
 	}
 }
-END_TEST
 
 /* 16,384 ranks have the plan that 16 have. */
 START_TEST(hybrid_plans_do_not_grow)
@@ -41,6 +39,5 @@ START_TEST(hybrid_plans_do_not_grow)
 	ck_assert_int_gt(r.time.communication, 0);
 	report_release(&r);
 }
-END_TEST
 
 SUITE("hybrid", 0)

@@ -1,6 +1,5 @@
 /* Offload's memory and files: stray writes are found in every arena, files are gone as soon as they are made, and a
  * disk that fails ends the run with a line. */
-#include <check.h>
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +34,6 @@ START_LOOP_TEST(guard_zones_in_every_arena, 0, 2)
 	ck_assert_ptr_nonnull(strstr(status_message(), names[_i]));
 	trainer_release(&t);
 }
-END_TEST
 
 static int entries(const char *folder)
 {
@@ -71,7 +69,6 @@ START_TEST(files_have_no_name)
 	ck_assert_int_eq(disk_open(&disk, folder, 1), STATUS_INPUT);
 	ck_assert_int_eq(disk_open(&disk, NULL, 1), STATUS_INPUT);
 }
-END_TEST
 
 /* The file that this process has open in the folder, though it has no name any more. */
 static int nameless_file(const char *folder)
@@ -111,6 +108,5 @@ START_LOOP_TEST(disk_that_fails_ends_the_section, 0, 2)
 	setrlimit(RLIMIT_FSIZE, &limit);
 	trainer_release(&t);
 }
-END_TEST
 
 SUITE("offload disk", 120)

@@ -1,6 +1,5 @@
 /* Offload: a delayed update is one that is applied a step late, and nothing else; the verifier holds plans to the lag
  * and the places that they declare. (tests/strategy/test_mutation.c breaks plans with offload as all others.) */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +85,6 @@ START_LOOP_TEST(delayed_update_is_one_step_late, 0, 2)
 	free(reference.second);
 	free(reference.late);
 }
-END_TEST
 
 /* ---- the order of the update ---- */
 
@@ -120,7 +118,6 @@ START_LOOP_TEST(groups_are_updated_as_they_arrive, 0, 4)
 		ck_assert_mem_eq(done, arrived, (size_t)count * sizeof *done);
 	}
 }
-END_TEST
 
 /* ---- what the verifier holds plans to ---- */
 
@@ -147,6 +144,5 @@ START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 {
 	must_be_refused(&broken[_i]);
 }
-END_TEST
 
 SUITE("offload update", 120)

@@ -40,9 +40,8 @@ static void find_ops(void)
 
 static void open_by_hand(void)
 {
-	static const struct request ddp = {.model = "mlp:sizes=8-8-8-8", .strategy = "ddp", .ranks = 2};
 	static const struct limits limits = {.link = 50000000000, .network = 1000000000};
-	ck_assert(!made_open(&m, &ddp));
+	ck_assert(!made_open_words(&m, "mlp:sizes=8-8-8-8 ddp ranks=2"));
 	find_ops();
 	trace_open(&trace, &m.plan, "here", true);
 	trace_add_span(&trace, 0, computes[0], 0, 30);

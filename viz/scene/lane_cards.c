@@ -32,7 +32,7 @@ static int selected_of(const struct view *v, int *index)
 struct box lane_cards_box(const struct view *v, struct box b, bool small)
 {
 	int index, count = has_range(v) + (selected_of(v, &index) >= 0);
-	double height = !count ? 0 : small ? LINE_CARD * count : fmin(CARD, b.height / 2);
+	double height = !count || is_veiled(v) ? 0 : small ? LINE_CARD * count : fmin(CARD, b.height / 2);
 	return (struct box){b.x, b.y + b.height - height, b.width, height};
 }
 

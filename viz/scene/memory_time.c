@@ -46,20 +46,21 @@ struct curve {
 	struct box plot;
 	struct memory_scale scale;
 	bool over_steps;
+	double ns; /* at the right edge, over time */
 	double pixel;
 };
 
 static void curve_init(struct curve *v, const struct canvas *c, const struct view *view, int index, struct box b)
 {
 	const struct timeline *s = view->state->timeline;
-	*v = (struct curve){
-	        .timeline = s,
-	        .index = index,
-	        .issued = issued_at(s, index),
-	        .plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)},
-	        .scale = memory_scale_for(s->roles[s->ranks[index].role].peak[SPACE_DEVICE], memory_capacity(s)),
-	        .over_steps = view->over_steps,
-	        .pixel = c->pixel};
+	int64_t peak = s->roles[s->ranks[index].role].peak[SPACE_DEVICE];
+	*v = (struct curve){.timeline = s,
+	                    .index = index,
+	                    .issued = issued_at(s, index),
+	                    .plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)},
+	                    .scale = memory_scale_for(view->peak > peak ? view->peak : peak, memory_capacity(s)),
+	                    .over_steps = view->over_steps,
+	                    .pixel = c->pixel};
 }
 
 /* Where a position stands, and which stands there. */
@@ -67,7 +68,7 @@ static double x_of(const struct curve *v, size_t position)
 {
 	const struct timeline *s = v->timeline;
 	double part = v->over_steps ? (double)position / (double)(s->instant_count ? s->instant_count : 1)
-	                            : (double)timeline_time(s, position) / (double)(s->step_ns ? s->step_ns : 1);
+	                            : (double)timeline_time(s, position) / v->ns;
 	return v->plot.x + v->plot.width * part;
 }
 
@@ -75,7 +76,7 @@ static size_t position_at(const struct curve *v, double x)
 {
 	double part = fmin(1, fmax(0, (x - v->plot.x) / v->plot.width));
 	return v->over_steps ? (size_t)(part * (double)v->timeline->instant_count)
-	                     : timeline_position_at(v->timeline, (int64_t)(part * (double)v->timeline->step_ns));
+	                     : timeline_position_at(v->timeline, (int64_t)(part * v->ns));
 }
 
 static double y_of(const struct curve *v, double bytes)
@@ -113,8 +114,8 @@ static void make_path(struct canvas *c, const struct curve *v, int k)
 		}
 		last = y;
 	}
-	cairo_line_to(c->cr, b->x + b->width, last);
-	cairo_line_to(c->cr, b->x + b->width, b->y + b->height);
+	cairo_line_to(c->cr, x_of(v, count), last);
+	cairo_line_to(c->cr, x_of(v, count), b->y + b->height);
 	cairo_close_path(c->cr);
 }
 
@@ -231,7 +232,7 @@ static void draw_peak(struct canvas *c, const struct curve *v)
 
 static void draw_time_axis(struct canvas *c, const struct curve *v)
 {
-	double step = (double)v->timeline->step_ns, tick = tick_of(step > 0 ? step : 1, fmax(2, v->plot.width / 90));
+	double step = v->ns, tick = tick_of(step, fmax(2, v->plot.width / 90));
 	double y = v->plot.y + v->plot.height;
 	char word[WORD];
 	for (int i = 0; (double)i * tick <= step; i++) {
@@ -264,10 +265,13 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	draw_categories(c, &curve);
 	if (curve.scale.line && (double)peak > curve.scale.capacity)
 		draw_overflow(c, &curve, curve.scale.capacity);
-	draw_future(c, &curve, x);
+	if (is_veiled(v))
+		draw_veil(c, (struct box){x, plot.y, plot.x + plot.width - x + 1, plot.height});
+	else
+		draw_future(c, &curve, x);
 	memory_capacity_line(c, plot, &curve.scale, peak, text_length(c, 14, WEIGHT_BOLD, title) - 50);
 	draw_line(c, x, plot.y - 4, x, plot.y + plot.height + 4, t->ink, 2);
-	if (peak > 0)
+	if (peak > 0 && !is_veiled(v))
 		draw_peak(c, &curve);
 	if (v->over_steps)
 		draw_text(c, plot.x, plot.y + plot.height + 16, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, plot.width,
@@ -302,9 +306,10 @@ void over_time_hit(struct canvas *c, const struct view *v, int index, struct box
 {
 	struct curve curve;
 	curve_init(&curve, c, v, index, b);
-	if (box_has(curve.plot, x, y)) {
+	size_t position = position_at(&curve, x);
+	if (box_has(curve.plot, x, y) && !(is_veiled(v) && position > v->state->position)) {
 		h->moves = true;
-		h->position = position_at(&curve, x);
+		h->position = position;
 		explain(&curve, v->state, h->position, h->text, sizeof h->text);
 	}
 	free(curve.issued);

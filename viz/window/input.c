@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "viz/scene/lane_area.h"
+#include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
 
@@ -278,11 +279,15 @@ void window_wheel(struct window *w, struct canvas *c, double turns)
 	const struct view *v = playback_view(p);
 	struct box b = frame_scene(v, window_scene_box(w, c));
 	SDL_Keymod mod = SDL_GetModState();
-	bool overview = p->scene == SCENE_OVERVIEW && !p->shown->foreign;
+	struct pair pair;
 	w->dirty = true;
 	if (w->mode && w->mode->covers)
 		return;
-	if (!window_has_timeline(w)) {
+	v = pair_at(&pair, v, &b, w->mouse_x, w->mouse_y);
+	if (!v)
+		return;
+	bool overview = p->scene == SCENE_OVERVIEW && !p->shown->foreign;
+	if (!window_has_timeline(w) || v->upright) {
 		window_scroll(w, -(int)lround(3 * turns));
 		return;
 	}

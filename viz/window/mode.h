@@ -28,11 +28,17 @@ struct mode {
 	/* True: the mode has used it, and the window does not. */
 	bool (*key)(struct window *w, SDL_Keycode key, bool control, bool shift);
 	bool (*text)(struct window *w, const char *text);
+	/* What a key or a button does in the window (enum action of parts.h), before it does it. */
+	bool (*action)(struct window *w, int action);
 	/* Beside its widgets, at window.mouse_x and mouse_y: down, up, or a move. */
 	bool (*mouse)(struct window *w, struct canvas *c, struct box box, Uint32 event);
 	/* One of its widgets was pressed, by its number; what it does, for the tip. */
 	void (*press)(struct window *w, int number);
 	const char *(*tip)(struct window *w, int number);
+	/* What S saves, where it is not the scene: drawn on all of the canvas. */
+	void (*picture)(struct window *w, struct canvas *c);
+	/* Another strategy is shown. */
+	void (*follow)(struct window *w);
 	/* Esc, or another mode. What it keeps for the next time stays. */
 	void (*leave)(struct window *w);
 };
@@ -43,6 +49,10 @@ extern const struct mode mode_go;
 extern const struct mode mode_exposed;
 /* Searches by a part of a name. */
 extern const struct mode mode_search;
+/* Asks what comes next; window_ask() enters it. */
+extern const struct mode mode_ask;
+/* Build it yourself: an empty step (viz/build/). */
+extern const struct mode mode_build;
 
 void window_enter(struct window *w, const struct mode *mode); /* a mode that is on is left */
 void window_leave(struct window *w);

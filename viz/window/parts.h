@@ -43,9 +43,11 @@
 	X(SEARCH, "/", "search", "search operations, buffers and spans by a part of their names")                      \
 	X(OVER_TIME, "O", "over", "memory over time, or over the steps of the cursor")                                 \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
-	X(COMPARE, "C", "compare", "memory of the strategies side by side")                                            \
+	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
+	X(BUILD, "E", "build", "an empty step: put it together yourself")                                              \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
 	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
+	X(ASK, "Q", "ask", "questions: what comes next? asked before it is shown")                                     \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
 	X(SAVE, "S", "save", "this picture as a PNG file in the current folder")                                       \
 	X(COPY, "Ctrl C", "copy", "copy the command that restores this view")                                          \
@@ -83,12 +85,15 @@ struct widget {
 	struct box box;
 	const char *label;
 	bool on, enabled;
+	bool bare;     /* the mode draws it: only the ring of Tab is added */
 	double before; /* units: room left of it, where a group of buttons begins */
 };
 
 enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
 enum { WIDGETS = 192 };
+
+struct board;
 
 struct window {
 	struct playback *playback;
@@ -105,10 +110,15 @@ struct window {
 	Uint64 stepped, tweened; /* ms: when the last step, or the tween, began */
 	Uint64 note_until;       /* ms; 0: no note */
 	struct widget widgets[WIDGETS];
-	int widget_count, focus; /* focus -1: none */
-	double top, bottom;      /* units: how high the two bars of buttons are */
-	int strategy;            /* -1: none of the list */
-	char asked[16];          /* what is typed behind "go to" */
+	int widget_count, focus;         /* focus -1: none */
+	double top, bottom;              /* units: how high the two bars of buttons are */
+	int strategy;                    /* -1: none of the list */
+	int before;                      /* the strategy that was shown before it; -1 */
+	int second;                      /* the strategy beside it, … */
+	const struct trace_view *paired; /* … if the playback's second is this one */
+	char asked[16];                  /* what is typed behind "go to" */
+	struct board *board;             /* of mode_build; NULL: none yet */
+	char board_of[64];               /* … and the strategy */
 	char tip[384];
 	double tip_x, tip_y;                 /* units: below and right of there */
 	double mouse_x, mouse_y;             /* units */
@@ -125,6 +135,7 @@ struct window {
 	int64_t drag_time;
 	char title[256];
 	size_t tween_position;
+	struct asking asking; /* the questions of a step, while they are asked */
 };
 
 /* window_widgets.c */
@@ -142,13 +153,20 @@ const char *action_what(enum action a);
 /* window_actions.c */
 void window_do(struct window *w, enum action a);
 void window_activate(struct window *w, const struct widget *one);
-void window_open_strategy(struct window *w, int number);
 void window_move(struct window *w, size_t position, bool tween);
 void window_note(struct window *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void window_finish_tween(struct window *w);
 void window_set_full(struct window *w, bool full);
 /* True: the screen was black, and is no longer. */
 bool window_lift_blank(struct window *w);
+
+/* strategies.c: the strategy of a number is shown, or where two are, stands beside it. */
+void window_open_strategy(struct window *w, int number);
+void window_compare(struct window *w); /* all; two; one */
+
+/* mode_build.c: enters or leaves it; frees what it keeps. */
+void window_build(struct window *w);
+void window_build_release(struct window *w);
 
 /* window_keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);

@@ -46,9 +46,10 @@ static const char *label_of(const struct window *w, enum action a)
 static bool is_on(const struct window *w, enum action a)
 {
 	const struct playback *p = w->playback;
-	return (a == ACTION_COMPARE && p->compare) || (a == ACTION_PREDICT && p->beside) ||
+	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
 	       (a == ACTION_VALUES && p->values) || (a == ACTION_MEASURE && p->measured_from < p->measured_to) ||
 	       (a == ACTION_EXPOSED && w->mode == &mode_exposed) || (a == ACTION_SEARCH && w->mode == &mode_search) ||
+	       (a == ACTION_ASK && w->mode == &mode_ask) || (a == ACTION_BUILD && w->mode == &mode_build) ||
 	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
 }
 
@@ -143,7 +144,8 @@ static void lay_top(struct window *w, struct canvas *c)
 	for (int i = 0; i < w->host.strategies; i++) {
 		const char *name = w->host.strategy(w->host.context, i);
 		struct widget *one = widget_add(w, WIDGET_STRATEGY, i, (struct box){0, 0, 0, 28}, name);
-		one->on = i == w->strategy;
+		one->on =
+		        i == w->strategy || (w->playback->second && w->playback->second == w->paired && i == w->second);
 		one->box.width = text_length(c, 13, WEIGHT_BOLD, name) + (has_number(one) ? 26 : 16);
 	}
 	int rows = first ? rows_of(w, 0, room) : 1;
@@ -274,6 +276,11 @@ static void draw_widget(const struct window *w, struct canvas *c, int i)
 	const struct theme *t = c->theme;
 	const struct widget *one = &w->widgets[i];
 	colour fill = one->on ? t->ink : t->panel, ink = one->on ? t->panel : one->enabled ? t->ink : t->line;
+	if (one->bare) {
+		if (i == w->focus)
+			draw_frame(c, one->box, t->accent, 4);
+		return;
+	}
 	draw_card(c, one->box, fill, i == w->focus ? t->accent : t->line, i == w->focus ? 3 : 1);
 	double x = one->box.x + one->box.width / 2, y = one->box.y + one->box.height / 2;
 	if (one->kind == WIDGET_ACTION || one->kind == WIDGET_MODE) {

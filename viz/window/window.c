@@ -77,6 +77,8 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 	                     .focus = -1,
 	                     .strategy = -1,
 	                     .notable = -1,
+	                     .before = -1,
+	                     .second = -1,
 	                     .dirty = true};
 	p->hint = host->strategies
 	                  ? "Space plays · → goes one step on · 1 – 9 choose a strategy · V turns to the next "
@@ -101,6 +103,7 @@ void window_close(struct window *w)
 	if (!w)
 		return;
 	search_release(&w->search);
+	window_build_release(w);
 	if (w->surface)
 		cairo_surface_destroy(w->surface);
 	if (w->texture)
@@ -203,7 +206,8 @@ const char *window_title(struct window *w)
 	char speed[24] = "";
 	if (w->speed < 0.999 || w->speed > 1.001)
 		snprintf(speed, sizeof speed, " · speed %g", w->speed);
-	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s%s%s%s", p->shown->label,
+	snprintf(w->title, sizeof w->title, "shardlab · %s%s%s · %s · %s %zu of %zu%s%s%s%s%s%s%s", p->shown->label,
+	         p->second ? " beside " : "", p->second ? p->second->label : "",
 	         p->compare ? "compare" : scene_name(p->scene),
 	         p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size),
 	         timeline_stop_of(s, p->step_size, p->position), s->stop_count[p->step_size] - 1, speed,
