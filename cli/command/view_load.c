@@ -128,10 +128,8 @@ enum status load_job(struct loaded *l, const struct options *o, struct job *job)
 {
 	struct limits limits = {0};
 	char where[128];
-	*l = (struct loaded){.job = *job};
-	*job = (struct job){0};
-	/* The plan points into the job, which has moved here. */
-	l->job.plan.model = &l->job.model;
+	*l = (struct loaded){0};
+	job_move(&l->job, job);
 	enum status s = simulate(&l->job.plan, o, cluster_of(o), &l->trace, &limits);
 	if (!s)
 		s = trace_view_open(&l->shown, &l->trace, &limits, NULL);
