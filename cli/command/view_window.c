@@ -106,7 +106,7 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 	/* A strategy that was chosen in the window stands for the one that was asked for. */
 	if (shown != &v->loaded[0].shown) {
 		const struct settings *s = &shown->timeline.plan->settings;
-		arguments_set(&a, OPTION_STRATEGY, "%s", shown->label);
+		arguments_set(&a, OPTION_STRATEGY, "%s", s->strategy);
 		/* One rank, or those that serve the same samples, with the whole batch. */
 		if (s->ranks == 1 || option_given(v->options, OPTION_MICRO_BATCH)) {
 			arguments_set(&a, OPTION_RANKS, "%" PRId64, s->ranks);

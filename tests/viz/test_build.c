@@ -459,9 +459,24 @@ START_TEST(other_strategies)
 	window_text(w, "o");
 	window_turn(w);
 	ck_assert(w->board->exercise.done);
+	/* Both are stepped through, and E comes back to the board. */
+	window_text(w, "v");
+	window_turn(w);
+	ck_assert(!w->mode && p.shown == &w->board->mine.shown && p.second == &w->board->own.shown);
+	push(w, SDLK_RIGHT);
+	window_turn(w);
+	window_text(w, "e");
+	window_turn(w);
+	ck_assert(w->mode == &mode_build && w->board->exercise.done);
+	ck_assert(p.shown == &shown->shown && !p.second);
+	window_text(w, "v");
+	push(w, SDLK_END);
 	window_text(w, "2");
 	window_turn(w);
-	ck_assert(w->mode == &mode_build && !w->board->exercise.placed_count);
+	ck_assert(!w->mode && p.shown == &shown->shown);
+	window_text(w, "e");
+	window_turn(w);
+	ck_assert(!p.second && w->mode == &mode_build && !w->board->exercise.placed_count);
 	ck_assert_str_eq(w->board->exercise.plan->strategy, "ddp");
 	window_text(w, "1");
 	ck_assert(!w->mode);

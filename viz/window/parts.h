@@ -104,15 +104,16 @@ struct window {
 	Uint64 stepped, tweened; /* ms: when the last step, or the tween, began */
 	Uint64 note_until;       /* ms; 0: no note */
 	struct widget widgets[WIDGETS];
-	int widget_count, focus;         /* focus -1: none */
-	double top, bottom;              /* units: how high the two bars of buttons are */
-	int strategy;                    /* -1: none of the list */
-	int before;                      /* the strategy that was shown before it; -1 */
-	int second;                      /* the strategy beside it, … */
-	const struct trace_view *paired; /* … if the playback's second is this one */
-	char asked[16];                  /* what is typed behind "go to" */
-	struct board *board;             /* of mode_build; NULL: none yet */
-	char board_of[64];               /* … and the strategy */
+	int widget_count, focus;          /* focus -1: none */
+	double top, bottom;               /* units: how high the two bars of buttons are */
+	int strategy;                     /* -1: none of the list */
+	int before;                       /* the strategy that was shown before it; -1 */
+	int second;                       /* the strategy beside it, … */
+	const struct trace_view *paired;  /* … if the playback's second is this one */
+	char asked[16];                   /* what is typed behind "go to" */
+	struct board *board;              /* of mode_build; NULL: none yet */
+	char board_of[64];                /* … and the strategy */
+	const struct trace_view *unbuilt; /* what was shown before a step of one's own was */
 	char tip[256];
 	double tip_x, tip_y;     /* units: below and right of there */
 	double mouse_x, mouse_y; /* units */
