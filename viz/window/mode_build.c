@@ -91,9 +91,23 @@ enum status window_begin_building(struct window *w, const char *moves)
 	if (s)
 		return s;
 	window_enter(w, &mode_build);
-	if (moves && !(s = exercise_play(&w->board->exercise, moves)))
-		board_refresh(w->board);
-	return s;
+	struct exercise *e = &w->board->exercise;
+	if (!moves || (s = exercise_play(e, moves)))
+		return s;
+	if (e->said.accepted && e->placed_count >= e->move_count)
+		exercise_done(e);
+	board_refresh(w->board);
+	return STATUS_OK;
+}
+
+const char *window_build_command(struct window *w, int width, int height)
+{
+	char moves[4096];
+	if (!w->board || !w->host.build_command ||
+	    (w->mode != &mode_build && w->playback->shown != &w->board->mine.shown))
+		return NULL;
+	exercise_list(&w->board->exercise, moves, sizeof moves);
+	return w->host.build_command(w->host.context, width, height, moves);
 }
 
 void window_build(struct window *w)
@@ -230,7 +244,8 @@ static void lay_buttons(struct window *w, struct box in)
 	enum { ACROSS = 3 };
 	double width = (in.width - 6 * (ACROSS - 1)) / ACROSS;
 	for (int i = 0; i < BUTTONS; i++) {
-		struct box b = {in.x + i % ACROSS * (width + 6), in.y + i / ACROSS * 34.0, width, 30};
+		int row = i / ACROSS, column = i % ACROSS;
+		struct box b = {in.x + column * (width + 6), in.y + row * 34.0, width, 30};
 		widget_add(w, WIDGET_MODE, FIRST_BUTTON + i, b, buttons[i].label);
 	}
 }

@@ -154,6 +154,8 @@ void window_compare(struct window *w); /* all; two; one */
 /* mode_build.c: enters or leaves it; frees what it keeps. */
 void window_build(struct window *w);
 void window_build_release(struct window *w);
+/* The command that restores what is built or stepped through; NULL: neither is on. */
+const char *window_build_command(struct window *w, int width, int height);
 
 /* window_keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);

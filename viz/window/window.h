@@ -27,6 +27,8 @@ struct window_host {
 	enum status (*pair)(void *context, int i);     /* … a second strategy beside the shown one */
 	/* A line that restores what the playback shows; in a window of that size, in screen units (0: not said). */
 	const char *(*command)(void *context, int width, int height);
+	/* The same of a step that is put together. */
+	const char *(*build_command)(void *context, int width, int height, const char *moves);
 	struct build_host build; /* for "build it yourself"; plan NULL: there is none */
 	bool asked_size;         /* the user wants this size; otherwise it is at most what the display has room for */
 };
