@@ -4,13 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Okabe and Ito: orange, sky blue, bluish green, yellow, blue, vermilion, reddish purple. */
+/* Okabe and Ito: orange, sky blue, bluish green, yellow, blue, reddish purple. */
 #define ORANGE 0xE69F00
 #define SKY 0x56B4E9
 #define GREEN 0x009E73
 #define YELLOW 0xF0E442
 #define BLUE 0x0072B2
-#define VERMILION 0xD55E00
 #define PURPLE 0xCC79A7
 /* of our own, a darker forward */
 #define NAVY 0x1B2A6B
