@@ -36,8 +36,7 @@ static enum status compile(struct viewer *v, const struct settings *settings)
 	if (s)
 		return s;
 	job_release(&v->built);
-	v->built = job;
-	v->built.plan.model = &v->built.model;
+	job_move(&v->built, &job);
 	return STATUS_OK;
 }
 
