@@ -23,8 +23,8 @@ static void draw_row(struct canvas *c, const struct collective *one, const uint6
 	const double width = row.width / one->chunk_count;
 	for (int i = 0, end; i < one->chunk_count; i = end) {
 		colour fill = cell_colour(c->theme, one, held[i]);
-		for (end = i + 1; end < one->chunk_count && (held[end] == held[i] ||
-		                                             cell_colour(c->theme, one, held[end]) == fill);)
+		for (end = i + 1;
+		     end < one->chunk_count && (held[end] == held[i] || cell_colour(c->theme, one, held[end]) == fill);)
 			end++;
 		draw_fill(c, (struct box){row.x + width * i, row.y, width * (end - i), row.height}, fill);
 	}

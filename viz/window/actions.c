@@ -135,21 +135,6 @@ static void predict(struct window *w)
 	w->dirty = true;
 }
 
-static void to_highlight(struct window *w)
-{
-	struct playback *p = w->playback;
-	if (p->shown->foreign) {
-		foreign_next_exposed(w);
-		return;
-	}
-	const struct highlight *n = timeline_highlight(&p->shown->timeline, p->position);
-	w->playing = false;
-	if (n)
-		window_move(w, n->position, false);
-	else
-		window_note(w, "No highlight comes after this.");
-}
-
 static void change_range(struct window *w, enum action a)
 {
 	if (!window_has_timeline(w))
@@ -205,7 +190,20 @@ void window_do(struct window *w, enum action a)
 		w->stepped = SDL_GetTicks64() - 100000; /* the first step at once */
 		break;
 	case ACTION_HIGHLIGHT:
-		to_highlight(w);
+	case ACTION_HIGHLIGHT_BACK:
+		window_next_notable(w, a == ACTION_HIGHLIGHT ? 1 : -1);
+		break;
+	case ACTION_EXPOSED:
+		window_enter(w, &mode_exposed);
+		break;
+	case ACTION_SEARCH:
+		window_enter(w, &mode_search);
+		break;
+	case ACTION_MEASURE:
+		window_measure(w);
+		break;
+	case ACTION_OVER_TIME:
+		p->over_steps = !p->over_steps;
 		break;
 	case ACTION_GO:
 		w->asked[0] = 0;
@@ -272,8 +270,7 @@ void window_do(struct window *w, enum action a)
 		change_text(w, 0);
 		break;
 	case ACTION_FIT:
-		p->from = p->to = 0;
-		p->first_lane = -1;
+		window_fit(w);
 		break;
 	case ACTION_ZOOM_IN:
 	case ACTION_ZOOM_OUT:
