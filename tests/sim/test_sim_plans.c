@@ -305,7 +305,7 @@ START_TEST(test_refusals)
 	wait_for(add_kernel(1000), 1);
 	wait_for(add_collective(SCHEDULE_RING_ALL_REDUCE, 4000), 0);
 	ck_assert_int_eq(sim_run(&fixture.plan, &cluster, GRAIN_OPERATION, NULL, &report), STATUS_REFUSED);
-	ck_assert_ptr_nonnull(strstr(status_message(), "stands still: rank 0 waits at zero"));
+	ck_assert_ptr_nonnull(strstr(status_message(), "deadlocks: rank 0 waits at zero"));
 
 	enum grain g;
 	ck_assert(!grain_parse("message", &g));
