@@ -189,7 +189,7 @@ enum status training_report(struct training *t, struct report *out)
 
 /* ---- the trace ---- */
 
-/* Of this rank's step, since the first rank began. */
+/* The time of this rank's step since the first rank began. */
 static int64_t beginning(const struct training *t)
 {
 	int64_t started = executor_started(t->device.executor) + t->meeting.clock, earliest = started;
@@ -216,7 +216,8 @@ static int own_spans(const struct training *t, struct span *spans)
 	return n;
 }
 
-/* What all ranks have, at rank 0 and in the order of ranks; to be freed. bytes: of one rank, then of all. */
+/* Gathers the bytes of all ranks at rank 0, in the order of ranks; the caller frees them. bytes: of one rank, then of
+ * all. */
 static void *gather(const struct training *t, const void *mine, int *bytes)
 {
 	int *counts = calloc((size_t)t->ranks + 1, sizeof *counts),
