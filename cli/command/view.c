@@ -29,27 +29,39 @@ static enum status read_size(const char *text, struct picture *out)
 	return s;
 }
 
-static enum status read_range(const char *text, struct playback *p)
+/* "FROM:TO" of an option, in nanoseconds; text NULL: it was not given. */
+static enum status read_range(const char *option, const char *text, const struct trace_view *shown, int64_t *from,
+                              int64_t *to)
 {
 	const char *colon = text ? strchr(text, ':') : NULL;
-	char from[32];
+	char first[32], name[48];
 	if (!text)
 		return STATUS_OK;
-	if (!colon || colon - text >= (ptrdiff_t)sizeof from)
-		return status_fail(STATUS_INPUT, "--range: '%.40s' is not FROM:TO in nanoseconds, such as 0:1000000",
-		                   text);
-	snprintf(from, sizeof from, "%.*s", (int)(colon - text), text);
-	enum status s = number_whole(from, "--range: from", 0, INT64_MAX, &p->from);
+	if (!colon || colon - text >= (ptrdiff_t)sizeof first)
+		return status_fail(STATUS_INPUT, "--%s: '%.40s' is not FROM:TO in nanoseconds, such as 0:1000000",
+		                   option, text);
+	snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
+	snprintf(name, sizeof name, "--%s: from", option);
+	enum status s = number_whole(first, name, 0, INT64_MAX, from);
+	snprintf(name, sizeof name, "--%s: to", option);
 	if (!s)
-		s = number_whole(colon + 1, "--range: to", 1, INT64_MAX, &p->to);
-	if (!s && p->to <= p->from)
-		s = status_fail(STATUS_INPUT, "--range: '%.40s' ends before it begins", text);
-	int64_t end = p->shown->lanes.end;
-	if (p->shown->has_other && p->shown->other_lanes.end > end)
-		end = p->shown->other_lanes.end;
-	if (!s && p->from >= end)
-		s = status_fail(STATUS_INPUT, "--range: '%.40s' is behind the end, at %" PRId64 " ns", text, end);
+		s = number_whole(colon + 1, name, 1, INT64_MAX, to);
+	if (!s && *to <= *from)
+		s = status_fail(STATUS_INPUT, "--%s: '%.40s' ends before it begins", option, text);
+	int64_t end = shown->lanes.end;
+	if (shown->has_other && shown->other_lanes.end > end)
+		end = shown->other_lanes.end;
+	if (!s && *from >= end)
+		s = status_fail(STATUS_INPUT, "--%s: '%.40s' is behind the end, at %" PRId64 " ns", option, text, end);
 	return s;
+}
+
+/* What the timeline shows, and what of it is measured. */
+static enum status read_ranges(struct playback *p, const struct options *o)
+{
+	enum status s = read_range("range", option_text(o, OPTION_RANGE), p->shown, &p->from, &p->to);
+	return s ? s
+	         : read_range("measure", option_text(o, OPTION_MEASURE), p->shown, &p->measured_from, &p->measured_to);
 }
 
 static enum status place(struct playback *p, const struct options *o)
@@ -135,14 +147,17 @@ static enum status look(struct playback *p, const struct options *o)
 static enum status set_playback(struct playback *p, const struct options *o)
 {
 	scene_parse(option_text(o, OPTION_SCENE), &p->scene);
+	if (option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_SCENE))
+		p->scene = SCENE_RING;
 	theme_parse(option_text(o, OPTION_THEME), &p->theme);
 	step_size_parse(option_text(o, OPTION_STEP), &p->step_size);
 	p->text = o->value[OPTION_TEXT].real;
+	p->over_steps = !strcmp(option_text(o, OPTION_OVER), "steps");
 	p->values = !option_given(o, OPTION_NO_VALUES);
 	p->presenter = option_given(o, OPTION_PRESENTER);
 	p->beside = option_given(o, OPTION_PREDICT);
 	enum status s = place(p, o);
-	if (s || (s = read_range(option_text(o, OPTION_RANGE), p)))
+	if (s || (s = read_ranges(p, o)))
 		return s;
 	if (p->shown->foreign && option_given(o, OPTION_SCENE) && p->scene != SCENE_TIMELINE)
 		return status_fail(STATUS_INPUT, "--scene %s: a trace of another program has only a timeline",
@@ -166,6 +181,8 @@ static enum status write_export(void *context, FILE *out)
 {
 	struct exporting *e = context;
 	const struct options *o = e->viewer->options;
+	if (option_given(o, OPTION_RACE))
+		return export_drawing(viewer_race_draw, e->viewer, e->format, &e->viewer->size, out);
 	return export_write(&e->viewer->playback, e->format, &e->viewer->size,
 	                    !strcmp(option_text(o, OPTION_PAGES), "all"), out);
 }
@@ -179,6 +196,8 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 	v->size.delay = (int)option_whole(o, OPTION_DELAY);
 	if (s)
 		return s;
+	if (option_given(o, OPTION_VALUES) && option_given(o, OPTION_NO_VALUES))
+		return status_fail(STATUS_INPUT, "--values and --no-values: leave one of them out");
 	if (path && option_given(o, OPTION_DESCRIBE))
 		return status_fail(STATUS_INPUT, "--describe prints text: leave out --%s", option_name(OPTION_EXPORT));
 	if (!path) {
@@ -194,8 +213,97 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 		                   path);
 	if (v->size.width * v->size.scale > 32767 || v->size.height * v->size.scale > 32767)
 		return status_fail(STATUS_INPUT, "--size times --scale: more than 32767 pixels");
+	if (option_given(o, OPTION_RACE) && (e->format == EXPORT_GIF || e->format == EXPORT_HTML))
+		return status_fail(STATUS_INPUT, "--export %.60s: a race is written as .png, .svg or .pdf", path);
 	if (option_given(o, OPTION_PAGES) && e->format != EXPORT_PDF)
 		return status_fail(STATUS_INPUT, "--pages is for .pdf files; .gif and .html have all steps");
+	return STATUS_OK;
+}
+
+static enum status pair(struct viewer *v, const char *with)
+{
+	if (strcmp(with, PAIR_BEFORE) != 0)
+		return viewer_pair(v, with);
+	if (!v->playback.whatif)
+		return status_fail(STATUS_INPUT, "--pair " PAIR_BEFORE " is for --what-if: give it too");
+	v->together = true;
+	viewer_fill(v);
+	return STATUS_OK;
+}
+
+/* Strategies beside the one that was asked for. */
+static enum status set_others(struct viewer *v)
+{
+	static const enum option beside[] = {OPTION_COMPARE, OPTION_PAIR};
+	const struct options *o = v->options;
+	for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
+		if (option_given(o, beside[i]) && viewer_alone(v))
+			return status_fail(STATUS_INPUT, "--%s makes a plan of each strategy: leave out --%s",
+			                   option_name(beside[i]),
+			                   option_name(v->loaded[0].read                    ? OPTION_TRACE
+			                               : option_given(o, OPTION_COLLECTIVE) ? OPTION_COLLECTIVE
+			                                                                    : OPTION_PLAN_FILE));
+	if (option_given(o, OPTION_PAIR)) {
+		if (option_given(o, OPTION_COMPARE))
+			return status_fail(STATUS_INPUT, "--pair shows two strategies in every scene, --compare the "
+			                                 "memory of several: leave out one of them");
+		return pair(v, option_text(o, OPTION_PAIR));
+	}
+	if (!option_given(o, OPTION_COMPARE))
+		return STATUS_OK;
+	if (option_given(o, OPTION_SCENE) && v->playback.scene != SCENE_MEMORY)
+		return status_fail(STATUS_INPUT, "--compare shows the memory of each strategy: leave out --scene %s",
+		                   scene_name(v->playback.scene));
+	return viewer_compare(v, option_text(o, OPTION_COMPARE));
+}
+
+/* What would fit is looked for first, where there is no window that could be shown meanwhile. */
+static void find_changes(struct viewer *v)
+{
+	for (int i = 0; i < VIEWS; i++)
+		while (load_search(&v->loaded[i]))
+			;
+}
+
+static enum status what_if(struct viewer *v)
+{
+	const struct options *o = v->options;
+	if (!option_given(o, OPTION_WHAT_IF))
+		return STATUS_OK;
+	if (viewer_alone(v))
+		return status_fail(STATUS_INPUT, "--what-if makes a plan of other settings: leave out --%s",
+		                   option_name(viewer_source(v)));
+	return viewer_what_if(v, option_text(o, OPTION_WHAT_IF));
+}
+
+/* Questions are about one plan. */
+static enum status check_ask(const struct viewer *v, const struct exporting *e)
+{
+	const struct options *o = v->options;
+	bool pages = !strcmp(option_text(o, OPTION_PAGES), "all");
+	if (option_given(o, OPTION_RACE))
+		return status_fail(STATUS_INPUT, "--ask is about a plan: leave out --race");
+	if (v->playback.shown->foreign)
+		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
+	if (option_given(o, OPTION_COMPARE))
+		return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --compare");
+	if (option_given(o, OPTION_EXPORT) && (e->format == EXPORT_GIF || pages))
+		return status_fail(STATUS_INPUT,
+		                   "--ask draws one question, the next from --at on: give a .png, .svg or .pdf; "
+		                   ".html has all of them");
+	return STATUS_OK;
+}
+
+/* The first question from where the playback stands. */
+static enum status ask_from_here(struct viewer *v)
+{
+	struct playback *p = &v->playback;
+	enum scene scene = p->scene;
+	if (!asking_begin(&v->asking, &p->shown->timeline, p->position))
+		return status_fail(STATUS_INPUT, "--ask: there is nothing to ask about this step");
+	playback_ask(p, &v->asking);
+	if (option_given(v->options, OPTION_SCENE))
+		p->scene = scene;
 	return STATUS_OK;
 }
 
@@ -208,34 +316,41 @@ enum status command_view(const struct options *o)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	v->options = o;
 	enum status s = check_options(v, &exporting);
+	if (!s)
+		s = viewer_build_check(o);
 	if (!s && !option_given(o, OPTION_DESCRIBE))
 		s = fonts_open(&fonts);
 	playback_init(&v->playback, &fonts);
-	if (!s && !(s = load_from_options(&v->loaded[0], o))) {
-		v->loaded_count = 1;
-		playback_show(&v->playback, &v->loaded[0].shown);
+	if (!s && !(s = viewer_begin(v, o)))
+		s = what_if(v);
+	if (!s)
 		s = set_playback(&v->playback, o);
-	}
-	if (!s && option_given(o, OPTION_COMPARE)) {
-		if (option_given(o, OPTION_SCENE) && v->playback.scene != SCENE_MEMORY)
-			s = status_fail(STATUS_INPUT,
-			                "--compare shows the memory of each strategy: leave out --scene %s",
-			                scene_name(v->playback.scene));
-		else if (viewer_alone(v))
-			s = status_fail(STATUS_INPUT, "--compare makes a plan of each strategy: leave out --%s",
-			                option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
-		else
-			s = viewer_compare(v, option_text(o, OPTION_COMPARE));
-	}
-	if (!s && option_given(o, OPTION_DESCRIBE))
+	if (!s)
+		s = set_others(v);
+	if (!s && (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
+		find_changes(v);
+	if (!s && option_given(o, OPTION_ASK))
+		s = check_ask(v, &exporting);
+	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE))
+		s = ask_from_here(v);
+	if (!s && option_given(o, OPTION_RACE))
+		s = viewer_race(v);
+	if (!s && option_given(o, OPTION_RACE) && option_given(o, OPTION_DESCRIBE))
+		race_describe(&v->race, stdout);
+	else if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
+		export_questions(&v->playback, stdout);
+	else if (!s && option_given(o, OPTION_BUILD) &&
+	         (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
+		s = viewer_build(v);
+	else if (!s && option_given(o, OPTION_DESCRIBE))
 		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
 	else if (!s && option_given(o, OPTION_EXPORT))
 		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);
 	else if (!s)
 		s = viewer_window(v);
-	playback_release(&v->playback);
-	for (int i = 0; i < v->loaded_count; i++)
-		load_release(&v->loaded[i]);
+	race_release(&v->race);
+	viewer_release(v);
+	job_release(&v->built);
 	fonts_release(&fonts);
 	free(v);
 	return s;

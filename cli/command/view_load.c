@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/command/view_race.h"
 #include "cli/show/show.h"
-#include "sim/fit.h"
 #include "strategy/base/number.h"
+#include "strategy/cluster/links.h"
+#include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 
 /* What one rank may use: of a GPU its own memory, on CPUs its share of the node's. */
@@ -15,6 +17,13 @@ static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks
 	int64_t there = c->devices && c->devices < ranks ? c->devices : ranks;
 	out->device_bytes = c->kind == DEVICE_GPU ? c->device_memory : c->node_memory / (there ? there : 1);
 	out->overhead_bytes = c->overhead.value;
+	out->link = c->link.bandwidth.value;
+	if (__builtin_mul_overflow(c->network.bandwidth.value, c->rails ? c->rails : 1, &out->network))
+		out->network = INT64_MAX;
+	out->host_link = c->host_link.bandwidth.value;
+	out->disk_read = c->disk.read.value;
+	out->disk_write = c->disk.write.value;
+	out->node_ranks = c->devices;
 }
 
 /* The settings that change the picture of a step, where they are not the defaults. */
@@ -38,10 +47,25 @@ static void print_techniques(char *out, size_t size, const struct settings *s)
 		*c = *c == '_' ? '-' : *c;
 }
 
+/* "ring-all-reduce on 5 ranks · 40 B, 10 elements of fp32 · simulated on …" */
+static void make_heading_alone(struct trace_view *p, const struct plan *plan, const char *where)
+{
+	char bytes[32], elements[32];
+	number_format_bytes(bytes, sizeof bytes, 4 * plan->model->parameters);
+	snprintf(p->label, sizeof p->label, "%.63s", plan->strategy);
+	snprintf(p->heading, sizeof p->heading, "%.60s on %" PRId64 " ranks · %s, %s element%s of fp32 · %s",
+	         plan->strategy, plan->ranks, bytes, number_format_count(elements, plan->model->parameters),
+	         plan->model->parameters == 1 ? "" : "s", where);
+}
+
 static void make_heading(struct trace_view *p, const struct plan *plan, const char *where)
 {
 	const struct settings *s = &plan->settings;
 	char parameters[32], batch[32], accumulate[64] = "", sequence[48] = "", techniques[200];
+	if (plan_is_alone(plan)) {
+		make_heading_alone(p, plan, where);
+		return;
+	}
 	if (s->accumulate > 1)
 		snprintf(accumulate, sizeof accumulate, " in %" PRId64 " micro-batches", s->accumulate);
 	if (plan->model->tokens > 1)
@@ -56,65 +80,97 @@ static void make_heading(struct trace_view *p, const struct plan *plan, const ch
 	         sequence, techniques, where);
 }
 
+/* Of a collective alone, every message, as far as they are shown. */
+static enum status grain_of(const struct plan *plan, const struct options *o, enum grain *out)
+{
+	enum status s = grain_parse(option_text(o, OPTION_GRAIN), out);
+	if (!option_given(o, OPTION_GRAIN) && plan_is_alone(plan) && plan->ranks <= TIMELINE_ROUND_RANKS)
+		*out = GRAIN_MESSAGE;
+	return s;
+}
+
 /* At the grain of `sim`, so that both say the same times. Where it is operations, the schedules give the messages. */
-static enum status simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
-                            struct limits *limits)
+static enum status simulate_on(const struct plan *plan, const struct options *o, const char *cluster,
+                               struct trace *trace, struct limits *limits, struct report *out, struct links *links)
 {
 	struct cluster c;
-	struct report r = {0};
 	enum grain grain;
-	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
+	enum status s = grain_of(plan, o, &grain);
 	if (s || (s = cluster_open(&c, cluster, plan->ranks)))
 		return s;
-	s = sim_run(plan, &c, grain, trace, &r);
+	s = sim_run(plan, &c, grain, trace, out);
 	limits_of(limits, &c, plan->ranks);
-	limits->measured_rates = r.rates_measured;
-	limits->overflows = !s && !r.fits;
-	limits->tightest = r.tightest;
-	if (limits->overflows)
-		fit_find_change(plan, cluster, &limits->change);
-	report_release(&r);
+	limits->measured_rates = out->rates_measured;
+	limits->overflows = !s && !out->fits;
+	limits->tightest = out->tightest;
+	*links = (struct links){c.link.bandwidth.value, c.network.bandwidth.value};
 	cluster_release(&c);
 	return s;
 }
 
+static enum status simulate(struct loaded *l, const struct plan *plan, const struct options *o, const char *cluster,
+                            struct limits *limits)
+{
+	snprintf(l->cluster, sizeof l->cluster, "%s", cluster);
+	return simulate_on(plan, o, cluster, &l->trace, limits, &l->report, &l->links);
+}
+
 /* The example that opens when nothing is asked for is the same everywhere. */
-static const char *cluster_of(const struct options *o)
+const char *load_cluster(const struct options *o)
 {
 	bool example = !option_given(o, OPTION_MODEL) && !option_given(o, OPTION_PLAN_FILE);
 	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
 }
 
-enum status load_job(struct loaded *l, const struct options *o, struct job *job)
+enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
+                          struct report *out)
+{
+	struct links links;
+	return simulate_on(plan, o, load_cluster(o), trace, limits, out, &links);
+}
+
+enum status load_job(struct loaded *l, const struct options *o, const char *cluster, struct job *job)
 {
 	struct limits limits = {0};
-	char where[128];
+	char where[192];
 	*l = (struct loaded){.job = *job};
 	*job = (struct job){0};
 	/* The plan points into the job, which has moved here. */
 	l->job.plan.model = &l->job.model;
-	enum status s = simulate(&l->job.plan, o, cluster_of(o), &l->trace, &limits);
+	enum status s = simulate(l, &l->job.plan, o, cluster, &limits);
+	if (!s && limits.overflows)
+		limits.searching = (l->search = fit_begin(&l->job.plan, cluster)) != NULL;
+	enum grain grain;
 	if (!s)
 		s = trace_view_open(&l->shown, &l->trace, &limits, NULL);
-	if (s) {
+	if (s || (s = grain_of(&l->job.plan, o, &grain))) {
 		load_release(l);
 		return s;
 	}
-	snprintf(where, sizeof where, "simulated on %s, grain %s%s", l->trace.cluster, option_text(o, OPTION_GRAIN),
+	snprintf(where, sizeof where, "simulated on %s, grain %s%s", l->trace.cluster, grain_name(grain),
 	         limits.measured_rates ? "" : ", assumed rates");
 	make_heading(&l->shown, &l->job.plan, where);
 	return STATUS_OK;
 }
 
-enum status load_strategy(struct loaded *l, const struct options *o, const struct job *beside, const char *strategy)
+enum status load_settings(struct loaded *l, const struct options *o, const struct settings *settings,
+                          const char *cluster)
 {
-	struct settings settings;
 	struct job job;
 	*l = (struct loaded){0};
-	enum status s = settings_beside(&settings, &beside->settings, strategy);
-	if (s || (s = job_open(&job, &settings)))
-		return s;
-	return load_job(l, o, &job);
+	enum status s = job_open(&job, settings);
+	return s ? s : load_job(l, o, cluster, &job);
+}
+
+bool load_search(struct loaded *l)
+{
+	struct limits *limits = &l->shown.timeline.limits;
+	if (!l->search || fit_next(l->search, &limits->change))
+		return l->search != NULL;
+	fit_end(l->search);
+	l->search = NULL;
+	limits->searching = false;
+	return false;
 }
 
 /* ---- a trace ---- */
@@ -134,9 +190,7 @@ static enum status check_trace_alone(const struct options *o)
 static enum status load_place(struct loaded *l, const struct options *o, struct limits *limits, bool *simulated)
 {
 	const struct trace *t = &l->file.trace;
-	bool asked = option_given(o, OPTION_CLUSTER), known = !strcmp(t->cluster, CLUSTER_LOCAL) ||
-	                                                      !strcmp(t->cluster, CLUSTER_LOCAL_CUDA) ||
-	                                                      cluster_catalogue(t->cluster);
+	bool asked = option_given(o, OPTION_CLUSTER), known = links_known(t->cluster);
 	const char *name = asked || !known ? option_text(o, OPTION_CLUSTER) : t->cluster;
 	struct cluster c;
 	enum status s = STATUS_OK;
@@ -145,8 +199,10 @@ static enum status load_place(struct loaded *l, const struct options *o, struct 
 		return status_fail(STATUS_INPUT, "--grain: '%.100s' was simulated already; leave one of them out",
 		                   option_text(o, OPTION_TRACE));
 	if (t->measured) {
-		s = simulate(t->plan, o, name, &l->trace, limits);
+		s = simulate(l, t->plan, o, name, limits);
 		*simulated = !s;
+		if (limits->overflows)
+			fit_find_change(t->plan, name, &limits->change);
 	} else if ((asked || known) && !(s = cluster_open(&c, name, t->plan->ranks))) {
 		limits_of(limits, &c, t->plan->ranks);
 		cluster_release(&c);
@@ -193,14 +249,37 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 	return STATUS_OK;
 }
 
+/* Behind a race stands the first of its collectives, alone. */
+static enum status load_race(struct loaded *l, const struct options *o)
+{
+	static const enum option apart[] = {OPTION_TRACE, OPTION_PLAN_FILE, OPTION_COLLECTIVE, OPTION_COMPARE,
+	                                    OPTION_PAIR,  OPTION_SCENE,     OPTION_PAGES,      OPTION_AT};
+	struct job job;
+	for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++)
+		if (option_given(o, apart[i]))
+			return status_fail(STATUS_INPUT, "--race shows a race alone: leave out --%s",
+			                   option_name(apart[i]));
+	enum status s = job_alone(&job, o, "--race", race_first(race_operation(option_text(o, OPTION_RACE))));
+	return s ? s : load_job(l, o, load_cluster(o), &job);
+}
+
 enum status load_from_options(struct loaded *l, const struct options *o)
 {
 	struct job job;
 	*l = (struct loaded){0};
+	if (option_given(o, OPTION_BYTES) && !option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_RACE))
+		return status_fail(STATUS_INPUT, "--bytes is of one collective: give --collective NAME or --race too");
+	if (option_given(o, OPTION_RACE))
+		return load_race(l, o);
+	if (option_given(o, OPTION_COLLECTIVE) && (option_given(o, OPTION_TRACE) || option_given(o, OPTION_PLAN_FILE)))
+		return status_fail(STATUS_INPUT, "--collective is one collective alone: leave out --%s",
+		                   option_name(option_given(o, OPTION_TRACE) ? OPTION_TRACE : OPTION_PLAN_FILE));
 	if (option_given(o, OPTION_TRACE))
 		return load_trace(l, o);
-	enum status s = job_from_options(&job, o);
-	return s ? s : load_job(l, o, &job);
+	enum status s = option_given(o, OPTION_COLLECTIVE)
+	                        ? job_alone(&job, o, "--collective", option_text(o, OPTION_COLLECTIVE))
+	                        : job_from_options(&job, o);
+	return s ? s : load_job(l, o, load_cluster(o), &job);
 }
 
 void load_release(struct loaded *l)
@@ -208,6 +287,8 @@ void load_release(struct loaded *l)
 	if (!l)
 		return;
 	trace_view_release(&l->shown);
+	fit_end(l->search);
+	report_release(&l->report);
 	trace_release(&l->trace);
 	trace_file_release(&l->file);
 	job_release(&l->job);

@@ -248,6 +248,7 @@ static enum status save_trace(const struct training *t, const struct span *spans
 {
 	struct trace trace;
 	trace_open(&trace, &t->plan, cluster_of(t), true);
+	trace.scale = t->scale;
 	for (int64_t i = 0; i < count; i++) {
 		trace_add_span(&trace, spans[i].rank, spans[i].op, spans[i].begin, spans[i].end);
 		trace.spans[i].came = spans[i].came;

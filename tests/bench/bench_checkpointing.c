@@ -9,9 +9,7 @@
 #include <stdio.h>
 
 #include "kernels/kernels.h"
-#include "real/train/rehearsal.h"
-#include "strategy/strategies/strategy.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/bench_steps.h"
 
 enum { SAMPLES = 16, ROUNDS_MOST = 1000 };
 
@@ -21,17 +19,6 @@ static const struct {
 } cases[] = {{"none", 0}, {"full", 1.4}, {"every=2", 0}, {"selective", 0}};
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-static void open_case(struct rehearsal *r, const char *mode)
-{
-	struct settings s = settings_default();
-	snprintf(s.model, sizeof s.model, "gpt");
-	snprintf(s.strategy, sizeof s.strategy, "single");
-	snprintf(s.checkpointing, sizeof s.checkpointing, "%s", mode);
-	s.micro_batch = SAMPLES;
-	must(settings_resolve(&s, strategy_data_ranks(&s)));
-	must(rehearsal_open_settings(r, &s, &(struct device_choice){.name = "cpu"}, NULL));
-}
-
 int main(int argc, char **argv)
 {
 	static double steps[CASES][ROUNDS_MOST];
@@ -40,7 +27,8 @@ int main(int argc, char **argv)
 	int rounds = bench_rounds(argc, argv, 9, ROUNDS_MOST);
 	kernels_set_threads(1);
 	for (int c = 0; c < CASES; c++)
-		open_case(&r[c], cases[c].mode);
+		bench_open(&r[c], NULL, "gpt single micro_batch=%d activation_checkpointing=%s", SAMPLES,
+		           cases[c].mode);
 	for (int i = -1; i < rounds; i++) /* the first warms up */
 		for (int c = 0; c < CASES; c++) {
 			must(executor_run(r[c].executor, r[c].step));

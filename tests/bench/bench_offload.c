@@ -8,13 +8,8 @@
  * of all cases take turns, so that what else the machine does falls on all alike. The disk's files are in $TMPDIR, or
  * /tmp; what is written there goes to the system's cache first.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "kernels/kernels.h"
-#include "real/train/rehearsal.h"
-#include "strategy/strategies/strategy.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/bench_steps.h"
 
 enum { SAMPLES = 2, ROUNDS_MOST = 1000 };
 
@@ -34,18 +29,6 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 struct sample {
 	int64_t step, sum, queue[QUEUE_COUNT];
 };
-
-static struct settings settings_of(int i)
-{
-	struct settings s = settings_default();
-	snprintf(s.model, sizeof s.model, "gpt");
-	snprintf(s.strategy, sizeof s.strategy, "zero3");
-	s.micro_batch = SAMPLES;
-	s.clip = cases[i].clip;
-	must(offload_parse(cases[i].offload, &s.offload));
-	must(settings_resolve(&s, strategy_data_ranks(&s)));
-	return s;
-}
 
 static struct sample run(struct rehearsal *r)
 {
@@ -80,12 +63,10 @@ int main(int argc, char **argv)
 	static struct sample samples[CASES][ROUNDS_MOST];
 	static struct rehearsal rehearsals[CASES];
 	int rounds = bench_rounds(argc, argv, 7, ROUNDS_MOST), middle = rounds / 2;
-	const char *folder = getenv("TMPDIR");
 	kernels_set_threads(1);
 	for (int i = 0; i < CASES; i++) {
-		struct settings s = settings_of(i);
-		const struct device_choice cpu = {.name = "cpu", .folder = folder && *folder ? folder : "/tmp"};
-		must(rehearsal_open_settings(&rehearsals[i], &s, &cpu, NULL));
+		bench_open(&rehearsals[i], NULL, "gpt zero3 micro_batch=%d clip=%g offload=%s", SAMPLES, cases[i].clip,
+		           cases[i].offload);
 		(void)run(&rehearsals[i]);
 	}
 	for (int round = 0; round < rounds; round++)

@@ -21,13 +21,10 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/kernels.h"
-#include "real/train/rehearsal.h"
 #include "sim/engine.h"
-#include "strategy/strategies/strategy.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/bench_steps.h"
 
 enum { RANKS_MOST = 16, MICRO = 64 };
 
@@ -160,16 +157,11 @@ static double replay(const struct plan *p, const struct step_times *t, bool mess
 
 static void open_case(struct rehearsal *r, struct communicator *c, const char *strategy, int64_t micros)
 {
-	struct settings settings = settings_default();
-	int n = snprintf(settings.model, sizeof settings.model, "mlp:sizes=512");
+	char model[512];
+	int n = snprintf(model, sizeof model, "mlp:sizes=512");
 	for (int i = 0; i < 3 * ranks; i++)
-		n += snprintf(settings.model + n, sizeof settings.model - (size_t)n, "-512");
-	snprintf(settings.strategy, sizeof settings.strategy, "%s", strategy);
-	settings.ranks = ranks;
-	settings.micro_batch = MICRO;
-	settings.accumulate = micros;
-	must(settings_resolve(&settings, strategy_data_ranks(&settings)));
-	must(rehearsal_open_settings(r, &settings, &(struct device_choice){.name = "cpu"}, c));
+		n += snprintf(model + n, sizeof model - (size_t)n, "-512");
+	bench_open(r, c, "%s %s ranks=%d micro_batch=%d accumulate=%d", model, strategy, ranks, MICRO, (int)micros);
 }
 
 static void measure(struct bubbles *out, struct communicator *c, const char *strategy, int64_t micros, int rounds)

@@ -9,14 +9,10 @@
  */
 #define _GNU_SOURCE
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "kernels/kernels.h"
-#include "real/train/rehearsal.h"
-#include "strategy/strategies/strategy.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/bench_steps.h"
 
 enum { STEPS = 3, ROUNDS_MOST = 1000 };
 static const double TARGET = 0.9; /* of the number of ranks */
@@ -42,14 +38,12 @@ static double steps(struct rehearsal *r)
 
 static void compare(int64_t samples, int rounds, struct communicator *communicator)
 {
-	const struct rehearsal_case one = {"gpt", "single", samples, TYPE_FP32},
-	                            all = {"gpt", "ddp", samples, TYPE_FP32};
 	static double alone[ROUNDS_MOST], together[ROUNDS_MOST];
 	struct rehearsal r, joint;
 	int rank = communicator->rank, ranks = communicator->ranks;
-	must(rehearsal_open(&joint, &all, communicator));
+	bench_open(&joint, communicator, "gpt ddp ranks=%d micro_batch=%d", ranks, (int)samples);
 	if (!rank)
-		must(rehearsal_open(&r, &one, NULL));
+		bench_open(&r, NULL, "gpt single micro_batch=%d", (int)samples);
 	for (int i = -1; i < rounds; i++) { /* the first round warms up */
 		double s = rank ? 0 : steps(&r);
 		if (i >= 0)
@@ -76,16 +70,9 @@ static void compare(int64_t samples, int rounds, struct communicator *communicat
  * last can be sent while others are computed. */
 static void show_overlap(int rounds, struct communicator *communicator)
 {
-	struct settings settings = settings_default();
 	struct rehearsal r;
 	static double exposed[ROUNDS_MOST], communication[ROUNDS_MOST];
-	snprintf(settings.model, sizeof settings.model, "mlp");
-	snprintf(settings.strategy, sizeof settings.strategy, "ddp");
-	settings.ranks = communicator->ranks;
-	settings.micro_batch = 64;
-	settings.bucket = 1 << 16;
-	must(settings_resolve(&settings, strategy_data_ranks(&settings)));
-	must(rehearsal_open_settings(&r, &settings, &(struct device_choice){.name = "cpu"}, communicator));
+	bench_open(&r, communicator, "mlp ddp ranks=%d micro_batch=64 bucket=65536", communicator->ranks);
 	for (int i = -1; i < rounds; i++) {
 		MPI_Barrier(MPI_COMM_WORLD);
 		must(executor_run(r.executor, r.step));

@@ -11,20 +11,18 @@
 #include <unistd.h>
 
 #include "sim/sim.h"
-#include "strategy/strategies/strategy.h"
 #include "tests/bench/bench.h"
+#include "tests/support/plans.h"
 
 enum { REPEATS_MOST = 99 };
 
 static const struct simulation {
-	const char *model, *strategy, *cluster;
-	enum type precision;
-	int64_t ranks;
+	const char *words;
 	enum grain grain;
 	double target_ms, target_mb; /* 0: none */
 } simulations[] = {
-        {"gpt3-175b", "zero3", "a100-80gb", TYPE_BF16, 16384, GRAIN_OPERATION, 50, 100},
-        {"gpt", "ddp", "a100-80gb", TYPE_FP32, 64, GRAIN_MESSAGE, 1000, 0},
+        {"gpt3-175b zero3 ranks=16384 micro_batch=4 precision=bf16", GRAIN_OPERATION, 50, 100},
+        {"gpt ddp ranks=64 micro_batch=4", GRAIN_MESSAGE, 1000, 0},
 };
 
 struct figures {
@@ -33,35 +31,24 @@ struct figures {
 
 static enum status simulate(const struct simulation *s, struct figures *f)
 {
-	struct settings settings = settings_default();
-	struct model m = {0};
-	struct plan p = {0};
+	struct made m = {0};
 	struct cluster c = {0};
 	struct report r = {0};
-	snprintf(settings.model, sizeof settings.model, "%s", s->model);
-	snprintf(settings.strategy, sizeof settings.strategy, "%s", s->strategy);
-	settings.ranks = s->ranks;
-	settings.precision = s->precision;
 	double begin = bench_seconds();
-	enum status e = settings_resolve(&settings, strategy_data_ranks(&settings));
-	if (!e)
-		e = model_open(&m, settings.model, 0);
-	if (!e)
-		e = plan_compile(&p, &m, &settings);
+	enum status e = made_open_words(&m, s->words);
 	double compiled = bench_seconds();
 	if (!e)
-		e = plan_verify(&p, NULL);
+		e = plan_verify(&m.plan, NULL);
 	double verified = bench_seconds();
 	if (!e)
-		e = cluster_open(&c, s->cluster, s->ranks);
+		e = cluster_open(&c, "a100-80gb", m.plan.ranks);
 	if (!e)
-		e = sim_run(&p, &c, s->grain, NULL, &r);
+		e = sim_run(&m.plan, &c, s->grain, NULL, &r);
 	*f = (struct figures){compiled - begin, verified - compiled, bench_seconds() - verified,
 	                      (double)r.time.step / 1e9};
 	report_release(&r);
 	cluster_release(&c);
-	plan_release(&p);
-	model_release(&m);
+	made_release(&m);
 	return e;
 }
 
@@ -79,8 +66,7 @@ static int measure(const struct simulation *s, struct figures *f, double *mb)
 	if (!child) {
 		enum status e = simulate(s, f);
 		if (e)
-			fprintf(stderr, "fatal: bench_simulation: %s, %s: %s\n", s->model, s->strategy,
-			        status_message());
+			fprintf(stderr, "fatal: bench_simulation: %s: %s\n", s->words, status_message());
 		_exit(e || write(ends[1], f, sizeof *f) != (ssize_t)sizeof *f);
 	}
 	close(ends[1]);
@@ -115,12 +101,10 @@ static int bench(const struct simulation *s, int repeats)
 	char limit[64] = "";
 	if (s->target_mb)
 		snprintf(limit, sizeof limit, ", %.0f MB", s->target_mb);
-	printf("(d) %-9s %-5s %6lld ranks, by %-9s %7.1f ms, %5.1f MB   (compile %.1f, verify %.1f, simulate %.1f ms)  "
-	       " "
+	printf("(d) %-56s by %-9s %7.1f ms, %5.1f MB   (compile %.1f, verify %.1f, simulate %.1f ms)   "
 	       "target ≤ %.0f ms%s   %s\n",
-	       s->model, s->strategy, (long long)s->ranks, s->grain == GRAIN_MESSAGE ? "message" : "operation", ms,
-	       most_mb, 1e3 * f->compile_s, 1e3 * f->verify_s, 1e3 * f->simulate_s, s->target_ms, limit,
-	       verdict(reached));
+	       s->words, s->grain == GRAIN_MESSAGE ? "message" : "operation", ms, most_mb, 1e3 * f->compile_s,
+	       1e3 * f->verify_s, 1e3 * f->simulate_s, s->target_ms, limit, verdict(reached));
 	return 0;
 }
 

@@ -9,13 +9,10 @@
  */
 #define _GNU_SOURCE
 #include <cblas.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "real/train/rehearsal.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/bench_steps.h"
 
 enum { SAMPLES = 16, TOKENS = 128, WIDTH = 256, LAYERS = 6, SQUARE = 1024, ROUNDS_MOST = 1000, PRODUCTS = 8 };
 static const double TARGET = 0.80, BF16_TARGET = 1.4;
@@ -66,10 +63,7 @@ static void print_kinds(const struct rehearsal *r)
 
 int main(int argc, char **argv)
 {
-	static const struct rehearsal_case cases[] = {{"gpt", "single", SAMPLES, TYPE_FP32},
-	                                              {"gpt", "single", SAMPLES, TYPE_BF16},
-	                                              {"gpt", "single", SAMPLES, TYPE_FP16}};
-	enum { CASES = sizeof cases / sizeof *cases };
+	enum { CASES = 3 }; /* fp32, bf16, fp16 */
 	static double steps[CASES][ROUNDS_MOST], products[ROUNDS_MOST * PRODUCTS];
 	const char *forced = getenv("OPENBLAS_CORETYPE");
 	int rounds = bench_rounds(argc, argv, 9, ROUNDS_MOST);
@@ -79,7 +73,7 @@ int main(int argc, char **argv)
 	kernels_set_threads(1);
 	float *a = matrix(), *b = matrix(), *c = matrix();
 	for (int k = 0; k < CASES; k++) {
-		must(rehearsal_open(&r[k], &cases[k], NULL));
+		bench_open(&r[k], NULL, "gpt single micro_batch=%d precision=%s", SAMPLES, type_name((enum type)k));
 		step(&r[k]);
 	}
 	multiply(a, b, c);
@@ -100,10 +94,10 @@ int main(int argc, char **argv)
 	       verdict(model_rate / sgemm_rate >= TARGET));
 	for (int k = 1; k < CASES; k++) {
 		double ratio = step_s / median(steps[k], rounds);
-		bool has_target = cases[k].precision == TYPE_BF16 && strstr(kernels_instruction_set(), "BF16");
-		printf("%s\n", type_name(cases[k].precision));
+		bool has_target = k == TYPE_BF16 && strstr(kernels_instruction_set(), "BF16");
+		printf("%s\n", type_name((enum type)k));
 		print_kinds(&r[k]);
-		printf("(%c) %s ÷ fp32, steps a second    %6.2f   ", 'a' + k, type_name(cases[k].precision), ratio);
+		printf("(%c) %s ÷ fp32, steps a second    %6.2f   ", 'a' + k, type_name((enum type)k), ratio);
 		if (has_target)
 			printf("target ≥ %.2f   %s\n", BF16_TARGET, verdict(ratio >= BF16_TARGET));
 		else

@@ -1,10 +1,8 @@
 /* What `validate` compares: one figure that is off by one fails its own check and no other. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command/check.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 static struct report predicted, measured;
@@ -12,22 +10,16 @@ static struct report predicted, measured;
 /* One report twice: of a root and two workers, or of two ranks with all spaces and copies in use. */
 static void open_reports(int which)
 {
-	static const struct request requests[] = {
-	        {.model = "mlp:sizes=20-30-10", .strategy = "dp", .ranks = 3, .micro_batch = 2, .clip = 1},
-	        {.model = "mlp:sizes=20-30-10",
-	         .strategy = "zero3",
-	         .ranks = 2,
-	         .micro_batch = 2,
-	         .offload = "optimizer:to=disk,parameters,activations"}};
-	struct made m;
-	ck_assert_msg(made_open(&m, &requests[which]) == STATUS_OK, "%s", status_message());
+	const struct plan *p =
+	        made_plan("mlp:sizes=20-30-10 micro_batch=2 %s",
+	                  which ? "strategy=zero3 ranks=2 offload=optimizer:to=disk,parameters,activations"
+	                        : "strategy=dp ranks=3 clip=1");
 	struct report *both[] = {&predicted, &measured};
 	for (int i = 0; i < 2; i++) {
-		report_from_plan(both[i], &m.plan);
-		report_add_ranks(both[i], &m.plan);
+		report_from_plan(both[i], p);
+		report_add_ranks(both[i], p);
 		both[i]->time = (struct times){1000, 600, 300, 200, 100, 0, 0, 0, 0};
 	}
-	made_release(&m);
 }
 
 static void close_reports(void)
@@ -124,7 +116,6 @@ START_LOOP_TEST(a_figure_off_by_one_fails_its_check, 0, 2)
 	ck_assert_int_gt(tried, 200);
 	close_reports();
 }
-END_TEST
 
 /* What a library sends is not compared; how often it was called is. */
 START_TEST(what_cannot_be_counted_has_no_check)
@@ -143,7 +134,6 @@ START_TEST(what_cannot_be_counted_has_no_check)
 	assert_one_fails(measured.roles[1].role, "communication.broadcast.payload_bytes", t->payload_bytes, -1);
 	close_reports();
 }
-END_TEST
 
 static void assert_step(int64_t step, double limit, bool holds)
 {
@@ -173,7 +163,6 @@ START_TEST(a_step_has_a_limit_on_both_sides)
 	assert_step(100000, CHECK_TIME_LIMIT, true);
 	close_reports();
 }
-END_TEST
 
 START_TEST(an_error_is_relative_to_what_was_measured)
 {
@@ -189,7 +178,6 @@ START_TEST(an_error_is_relative_to_what_was_measured)
 	ck_assert(check_run_is_faster(&fast, &slow) && !check_run_is_faster(&slow, &fast));
 	ck_assert(!check_run_is_faster(&fast, &fast));
 }
-END_TEST
 
 START_TEST(a_demo_must_learn)
 {
@@ -201,7 +189,6 @@ START_TEST(a_demo_must_learn)
 	ck_assert_int_eq(check_accuracy("zero1", &(struct report){.validation_accuracy = 0.5}), STATUS_CHECK);
 	ck_assert_str_eq(status_message(), "zero1: a test accuracy of 50.00 %; it should be 88 % or more");
 }
-END_TEST
 
 START_TEST(json_has_the_checks)
 {
@@ -230,6 +217,5 @@ START_TEST(json_has_the_checks)
 	checks_release(&c);
 	close_reports();
 }
-END_TEST
 
 SUITE("check", 0)

@@ -1,5 +1,4 @@
 /* What commands make of predictions: the threads that were asked for, the figures of charts. */
-#include <check.h>
 #include <string.h>
 
 #include "cli/command/chart.h"
@@ -38,7 +37,6 @@ START_TEST(threads_share_the_cores)
 	ck_assert_int_gt(two, one * 19 / 10);
 	ck_assert_int_lt(two, one * 21 / 10);
 }
-END_TEST
 
 /* ---- charts ---- */
 
@@ -91,7 +89,6 @@ START_TEST(line_shows_the_fullest_role)
 	ck_assert_int_gt(others, 0);
 	ck_assert_int_eq(chart.capacity, 0); /* of a node with CPUs, each rank has a part */
 }
-END_TEST
 
 /* Bars of one batch, which `single` has at once; lines over the ranks have a batch that grows. */
 START_TEST(charts_say_their_batch)
@@ -112,7 +109,6 @@ START_TEST(charts_say_their_batch)
 	                                    "laptop", "--chart", "time-by-ranks", NULL});
 	ck_assert_msg(strstr(chart.subtitle, " · the batch grows with the ranks, "), "%s", chart.subtitle);
 }
-END_TEST
 
 START_TEST(capacity_excludes_libraries)
 {
@@ -127,6 +123,5 @@ START_TEST(capacity_excludes_libraries)
 	ck_assert_int_gt(chart.series[0].value[1], 0);
 	cluster_release(&c);
 }
-END_TEST
 
 SUITE("predict", 0)

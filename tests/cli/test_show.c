@@ -1,6 +1,5 @@
 /* Text, tables and CSV of a report whose figures are made up, all different, against what they must say: units, sums,
  * shares and whose figure it is, worked out by hand. Lines are compared without the spaces between columns. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,7 +149,6 @@ START_TEST(a_report_says_its_figures)
 	             "communicating, hidden or not 1.600 ms 40.0 %\n");
 	assert_lines("* rests on assumed rates\n");
 }
-END_TEST
 
 static void assert_heading(const struct report *r, const char *says)
 {
@@ -173,7 +171,6 @@ START_TEST(a_heading_has_the_data_ranks)
 	r.batch = 3;
 	assert_heading(&r, "batch 3, the same on all ranks");
 }
-END_TEST
 
 START_TEST(a_fitting_device_says_so)
 {
@@ -183,7 +180,6 @@ START_TEST(a_fitting_device_says_so)
 	SHOWN(show_report(&r, out));
 	assert_lines("fits: yes, with libraries a rank takes 1.500 MB of its device's 2.000 MB\n");
 }
-END_TEST
 
 START_TEST(a_run_says_its_figures)
 {
@@ -206,7 +202,6 @@ START_TEST(a_run_says_its_figures)
 	SHOWN(show_run(&r, out));
 	assert_lines("samples a second 54321\n");
 }
-END_TEST
 
 /* ---- side by side ---- */
 
@@ -257,7 +252,6 @@ START_TEST(columns_share_a_unit)
 	             "there 4.000 5.000\n"
 	             "fits no yes\n");
 }
-END_TEST
 
 /* The largest unit in which the largest number is at least 2. */
 START_TEST(a_unit_is_chosen)
@@ -274,7 +268,6 @@ START_TEST(a_unit_is_chosen)
 	ck_assert_str_eq(scale_of_time(1999999999).name, "ms");
 	ck_assert_str_eq(scale_of_time(2000000000).name, "s");
 }
-END_TEST
 
 START_TEST(csv_has_every_figure)
 {
@@ -287,18 +280,21 @@ START_TEST(csv_has_every_figure)
 	        "peak_activations_bytes,peak_gathered_bytes,peak_buffers_bytes,peak_bytes,arena_bytes,"
 	        "steady_model_states_bytes,steady_bytes,host_peak_bytes,disk_peak_bytes,device_to_host_bytes,"
 	        "host_to_device_bytes,sent_bytes,received_bytes,compute_ns,exposed_ns,bubble_ns,step_ns,"
-	        "needed_bytes,capacity_bytes\n"
+	        "needed_bytes,capacity_bytes,bubble_closed_form,grain\n"
 	        "\"dp:a,b\",root,1,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,110000,111000,112000,113000,"
 	        "114000,115000,675000,682000,33300,67500,735000,795000,1000000,1100000,5000000,6000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000\n"
+	        "800000,1200000,4000000,4500000000,4000000000,,\n"
 	        "\"dp:a,b\",worker,2,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,210000,211000,212000,213000,"
 	        "214000,215000,1275000,1282000,63300,127500,1335000,1395000,2000000,2100000,,7000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000\n");
+	        "800000,1200000,4000000,4500000000,4000000000,,\n");
+	r.bubble = (struct bubble){4, 1};
+	snprintf(r.grain, sizeof r.grain, "message");
+	SHOWN(show_csv(&(struct column){"pipeline", &r}, 1, out));
+	assert_lines(",4500000000,4000000000,0.750000,message\n");
 	r.rates_measured = r.fits = true;
 	SHOWN(show_csv(&(struct column){"dp", &r}, 1, out));
 	assert_lines("\ndp,root,1,gpt,bf16,none,optimizer,18,3,2,16,here,measured,yes,110000,");
 }
-END_TEST
 
 /* A line a strategy: of the fullest role, and of the busiest rank. */
 START_TEST(a_grid_shows_the_fullest_role)
@@ -316,6 +312,20 @@ START_TEST(a_grid_shows_the_fullest_role)
 	             "\n"
 	             "zero1 fp32 buffers, 17 % 675.0 735.0 yes 112 % 5.000 4.000 20.0 % 30.0 %\n");
 }
-END_TEST
+
+/* The closed form once a strategy and number of stages, beside what its lines have. */
+START_TEST(a_grid_has_the_bubble_in_closed_form)
+{
+	struct report a = report_of("pipeline"), b = report_of("pipeline"), c = report_of("ddp");
+	a.bubble = b.bubble = (struct bubble){4, 8};
+	b.precision = TYPE_FP32;
+	b.time.bubble = 2 * a.time.bubble;
+	SHOWN(show_grid(&a, (struct column[]){{"pipeline", &a}, {"pipeline", &b}, {"ddp", &c}}, 3, out));
+	assert_lines("\npipeline: bubble (p−1)/(m+p−1) = 3/11 = 27.3 %; here 30.0 to 60.0 %\n\n");
+	b.bubble.micro_batches = 1;
+	SHOWN(show_grid(&a, (struct column[]){{"pipeline", &a}, {"pipeline", &b}, {"ddp", &c}}, 3, out));
+	assert_lines("\npipeline: bubble (p−1)/(m+p−1) = 3/11 = 27.3 %; here 30.0 %\n"
+	             "pipeline: bubble (p−1)/(m+p−1) = 3/4 = 75.0 %; here 60.0 %\n\n");
+}
 
 SUITE("show", 0)

@@ -3,7 +3,6 @@
  *
  * How far a result may be off follows from how it is made. It is a sum of terms: of P·V, for instance. Tensor cores
  * take P and dS rounded to the type, which costs each term at most a unit of its size; then the result is rounded. */
-#include <check.h>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -11,10 +10,7 @@
 #include "kernels/cuda/context.h"
 #include "tests/kernels/kernels_reference.h"
 #include "tests/support/elements.hpp"
-
-extern "C" {
 #include "tests/support/suite.h"
-}
 
 namespace
 {
@@ -134,7 +130,6 @@ START_LOOP_TEST(versions, 0, 3 * SUITE_CASES(SHAPE_COUNT, SHAPE_COUNT - 2))
 	ck_assert(a.y.same(first.y) && a.log_sum_exp.same(first.log_sum_exp) && a.dqkv.same(first.dqkv));
 	target_close(c);
 }
-END_TEST
 
 /* The ladder's step for compute capability 9.0: alone, and its log_sum_exp with the backward pass. Heads of whole rows
  * and of less, one tile of keys, two whole ones, and several of which the last is not whole. */
@@ -174,7 +169,6 @@ START_LOOP_TEST(hopper, 0, SUITE_CASES(12, 6))
 	target_close(c);
 	target_close(other);
 }
-END_TEST
 
 /* Large scores, which need the maximum taken off; addresses that tensor cores do not take; a workspace that holds one
  * sample's rows at a time, and one that does not hold even that. */
@@ -216,7 +210,6 @@ START_LOOP_TEST(awkward, 0, 3)
 	target_close(tight);
 	target_close(none);
 }
-END_TEST
 
 } // namespace
 

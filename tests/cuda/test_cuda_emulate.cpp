@@ -1,15 +1,11 @@
 /* The emulator itself: barriers, a warp's operations, tensor cores, copies; and that it stops what a GPU would not
  * forgive. */
-#include <check.h>
 #include <csignal>
 #include <cstdio>
 #include <vector>
 
 #include "kernels/cuda/wgmma.cuh"
-
-extern "C" {
 #include "tests/support/suite.h"
-}
 
 /* ---- barriers ---- */
 
@@ -34,7 +30,6 @@ START_LOOP_TEST(barriers, 0, 2)
 	ck_assert_int_ne(launch(reversed, 3, 1025, 0, nullptr, x.data(), y.data()), 0);
 	ck_assert_int_ne(launch(reversed, 0, 256, 0, nullptr, x.data(), y.data()), 0);
 }
-END_TEST
 
 /* Without the barrier the threads see what others have not written yet, in one order or the other. That it is a race,
  * tests/cuda/test_cuda_races.cpp sees. */
@@ -56,7 +51,6 @@ START_TEST(missing_barrier)
 	emulated_order(false);
 	ck_assert(y != z);
 }
-END_TEST
 
 /* ---- a warp ---- */
 
@@ -84,7 +78,6 @@ START_TEST(warps)
 		ck_assert_uint_eq(ballots[i], 0xaaaaaaaaU);
 	}
 }
-END_TEST
 
 /* ---- what is stopped ---- */
 
@@ -141,7 +134,6 @@ START_SIGNAL_TEST(stopped, SIGABRT, 0, 6)
 	                             products_without_a_wait, products_beside_memory};
 	launch(kernels[_i], 1, 128, _i < 3 ? 0 : 4096, nullptr);
 }
-END_TEST
 
 /* ---- tensor cores: fragments loaded by ldmatrix from tiles that were copied, against plain sums ---- */
 
@@ -205,7 +197,6 @@ START_LOOP_TEST(tensor_cores, 0, 2)
 	product_check<__nv_bfloat16>(_i);
 	product_check<__half>(_i);
 }
-END_TEST
 
 /* ---- a warpgroup's products: s = a · bᵀ, then o = s · b, from rows of 64 as attention.cuh's piece<64>() places them
  * ---- */
@@ -284,6 +275,5 @@ START_TEST(warpgroups)
 			ck_assert_float_eq(o[64 * i + j], sum);
 		}
 }
-END_TEST
 
 SUITE("cuda_emulate", 0)

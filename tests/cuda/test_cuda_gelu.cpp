@@ -1,7 +1,6 @@
 /* A linear layer's backward pass that goes through the GELU before it: the gradient of x is made that of GELU's
  * argument by the product's epilogue, or by a pass of its own where cuBLASLt has none for the shape, which is counted.
  * On the host, against the two steps one after another in double. */
-#include <check.h>
 #include <cmath>
 #include <vector>
 
@@ -10,10 +9,7 @@
 #include "tests/emulate/emulate.h"
 #include "tests/kernels/kernels_reference.h"
 #include "tests/support/elements.hpp"
-
-extern "C" {
 #include "tests/support/suite.h"
-}
 
 namespace
 {
@@ -90,7 +86,6 @@ START_LOOP_TEST(through_gelu, 0, CASES)
 	c->products = nullptr;
 	emulated_close(c);
 }
-END_TEST
 
 /* cuBLASLt reads what GELU had in rows of a multiple of 8 elements from a multiple of 16 bytes on. */
 START_TEST(fits)
@@ -110,7 +105,6 @@ START_TEST(fits)
 	p.type = ELEMENT_FP32;
 	ck_assert(!product_epilogue_fits(&p));
 }
-END_TEST
 
 } // namespace
 

@@ -1,6 +1,5 @@
 /* The library for GPUs as it is built, where there is none: it loads, its table is whole, cuBLASLt takes every
  * description of a product, and without a driver each call says so. What a device alone can tell is in tests/gpu. */
-#include <check.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -8,10 +7,7 @@
 #include <unistd.h>
 
 #include "kernels/cuda/product.h"
-
-extern "C" {
 #include "tests/support/suite.h"
-}
 
 enum { BLAS_NOT_SUPPORTED = 10015, ENTRY = sizeof(void (*)()) };
 
@@ -41,7 +37,6 @@ START_TEST(the_table_is_whole)
 	for (size_t at = offsetof(struct cuda_api, error_text); at < sizeof *api; at += ENTRY)
 		ck_assert_msg(is_there(api, at), "entry %zu", at);
 }
-END_TEST
 
 START_TEST(errors_have_text)
 {
@@ -52,7 +47,6 @@ START_TEST(errors_have_text)
 	ck_assert_ptr_nonnull(strstr(api->error_text(CUDA_ERROR_WORKSPACE), "workspace"));
 	ck_assert_ptr_nonnull(strstr(api->error_text(CUDA_ERROR_SHAPE), "shape"));
 }
-END_TEST
 
 /* An attribute of another size than cuBLASLt's would leave every product to the slowest of kernels. */
 START_TEST(products_can_be_described)
@@ -74,7 +68,6 @@ START_TEST(products_can_be_described)
 				ck_assert_int_eq(product_can_be_told(&p, bits & 8), 0);
 			}
 }
-END_TEST
 
 bool has_driver()
 {
@@ -100,7 +93,6 @@ START_LOOP_TEST(calls_fail_without_a_driver, 0, !has_driver())
 	ck_assert_int_ne(api->allocate_host(nullptr, 0, &memory), 0);
 	ck_assert_ptr_null(memory);
 }
-END_TEST
 
 } // namespace
 

@@ -1,7 +1,6 @@
 /* The GPU's linear layers: how products are put to cuBLASLt, which epilogues are asked for, and that layers
  * are right with cuBLASLt (what its manual says, in tests/emulate/product_emulated.cu) and without it: against double
  * arithmetic. */
-#include <check.h>
 #include <cmath>
 #include <vector>
 
@@ -9,10 +8,7 @@
 #include "kernels/cuda/product.h"
 #include "tests/kernels/kernels_reference.h"
 #include "tests/support/elements.hpp"
-
-extern "C" {
 #include "tests/support/suite.h"
-}
 
 namespace
 {
@@ -29,7 +25,6 @@ START_TEST(alignment)
 	ck_assert_uint_eq(product_alignment(p + 1), 1);
 	ck_assert_uint_eq(product_alignment(nullptr), 256);
 }
-END_TEST
 
 /* Memory of A[m,k] row by row is Aᵀ[k,m] column by column, so leading dimensions are the stored rows' lengths. */
 START_TEST(leading_dimensions)
@@ -70,7 +65,6 @@ START_TEST(leading_dimensions)
 	ck_assert_int_eq(product_bias_sums(&nn_linear), PRODUCT_SUMS_A);
 	ck_assert_int_eq(product_bias_sums(&conv1d), PRODUCT_SUMS_B);
 }
-END_TEST
 
 START_TEST(epilogues)
 {
@@ -102,7 +96,6 @@ START_TEST(epilogues)
 	p.epilogue = PRODUCT_PLAIN;
 	ck_assert(product_epilogue_fits(&p));
 }
-END_TEST
 
 /* ---- layers ---- */
 
@@ -271,7 +264,6 @@ START_LOOP_TEST(layers, 0, CASES)
 	}
 	target_close(c);
 }
-END_TEST
 
 /* Results would be right without cuBLASLt too, and slow: what it surely has must be its own. */
 START_LOOP_TEST(ordinary_shapes_use_cublas, 0, 2)
@@ -289,7 +281,6 @@ START_LOOP_TEST(ordinary_shapes_use_cublas, 0, 2)
 		target_close(c);
 	}
 }
-END_TEST
 
 /* A workspace that holds one row of partial sums; and one that does not. */
 START_TEST(workspace)
@@ -307,7 +298,6 @@ START_TEST(workspace)
 	target_close(c);
 	target_close(none);
 }
-END_TEST
 
 } // namespace
 

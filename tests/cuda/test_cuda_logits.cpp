@@ -2,17 +2,16 @@
  * and the layer's backward pass, whole and as one of two slices, on the CPU and by the GPU's kernels on the host, with
  * cuBLASLt (emulated) and without. Whatever the pads hold, NaN or numbers, no bit of a result is another; and results
  * are those of rows without pads. */
-#include <check.h>
 #include <cmath>
 #include <vector>
 
 #include "kernels/cuda/context.h"
 #include "tests/emulate/emulate.h"
 #include "tests/support/elements.hpp"
+#include "tests/support/suite.h"
 
 extern "C" {
 #include "strategy/model/model.h"
-#include "tests/support/suite.h"
 }
 
 namespace
@@ -139,7 +138,6 @@ START_LOOP_TEST(pads, 0, 6 * WAYS)
 	assert_close("dx", type, nan.dx.numbers(), dense.dx.numbers());
 	assert_close("dweight", type, nan.dweight.numbers(), dense.dweight.numbers());
 }
-END_TEST
 
 /* Large and unaligned vocabularies alone are padded, by at most 1 in 100. */
 START_TEST(strides)
@@ -156,7 +154,6 @@ START_TEST(strides)
 		ck_assert(classes < 6300 || stride % 64 == 0);
 	}
 }
-END_TEST
 
 } // namespace
 

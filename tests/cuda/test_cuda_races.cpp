@@ -1,6 +1,5 @@
 /* The race check of the emulated GPU (tests/emulate/races.cpp): of each kind a planted race, which it must name,
  * and beside it the same kernel as it should be, of which it must say nothing. */
-#include <check.h>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -9,10 +8,7 @@
 
 #include "kernels/cuda/wgmma.cuh"
 #include "tests/emulate/emulate.h"
-
-extern "C" {
 #include "tests/support/suite.h"
-}
 
 enum { THREADS = 128 };
 
@@ -278,7 +274,6 @@ START_LOOP_TEST(found, 0, COUNT)
 		ck_assert_msg(text.empty(), "the right one: %s", text.c_str());
 	}
 }
-END_TEST
 
 START_TEST(both_lines_and_the_kernel)
 {
@@ -288,7 +283,6 @@ START_TEST(both_lines_and_the_kernel)
 	                      has(text, "race in void read_after_write<false>(int*)") && has(text, "block (0, 0, 0)"),
 	              "%s", text.c_str());
 }
-END_TEST
 
 int main()
 {

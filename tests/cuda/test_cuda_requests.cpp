@@ -1,16 +1,12 @@
 /* The count of requests of memory (tests/emulate/accesses.cpp) on kernels whose numbers follow from how a GPU
  * moves memory: sectors of 32 bytes, 32 banks of 4. */
-#include <check.h>
 #include <cstdio>
 #include <cstring>
 
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/mma.cuh"
 #include "tests/emulate/emulate.h"
-
-extern "C" {
 #include "tests/support/suite.h"
-}
 
 /* ---- kernels of one warp: x[WARP · 8 + 8], at a multiple of 32 bytes ---- */
 
@@ -108,7 +104,6 @@ START_LOOP_TEST(requests, 0, COUNT)
 	              static_cast<int>(got->wavefronts), static_cast<int>(got->least_wavefronts));
 	free(x);
 }
-END_TEST
 
 int main()
 {

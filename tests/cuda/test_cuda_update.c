@@ -40,10 +40,8 @@ static int update_on_cpu(const struct update_case *k, struct array *a)
 	return 0;
 }
 
-static int update_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                      struct array *a)
+CASE_RUN(update_run, struct update_case, k)
 {
-	const struct update_case *k = context;
 	if (kernels == &cpu_kernels)
 		return update_on_cpu(k, a);
 	if (k->sgd)
@@ -107,10 +105,8 @@ START_LOOP_TEST(updates, 0, 4)
 				k.u.decay = kind == 5 ? 6 : 20;
 			}
 			update_check(&k);
-			buffers_release();
 		}
 }
-END_TEST
 
 /* After an overflow, and before the first update: nothing changes, but for parameters made from the master. */
 START_LOOP_TEST(kept, 0, 2)
@@ -126,10 +122,8 @@ START_LOOP_TEST(kept, 0, 2)
 		update_check(&k);
 		k.sgd = true;
 		update_check(&k);
-		buffers_release();
 	}
 }
-END_TEST
 
 /* The GPU's rounding gives the CPU's bits, which depend on where an element stands in the whole model and not on how it
  * is cut. What is kept after an overflow is rounded as the update before rounded it. */
@@ -181,10 +175,8 @@ START_TEST(stochastic)
 			ck_assert_mem_eq(got, want, N * sizeof *want);
 		}
 		target_close(c);
-		buffers_release();
 	}
 }
-END_TEST
 
 /* ---- vectors ---- */
 
@@ -194,10 +186,8 @@ struct vector_case {
 	bool accumulate, bias, residual, gelu;
 };
 
-static int vectors_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                       struct array *a)
+CASE_RUN(vectors_run, struct vector_case, k)
 {
-	const struct vector_case *k = context;
 	int error = kernels->vector_add(c, NULL, k->type, k->n, a[0].now, a[1].now);
 	error |= kernels->vector_squares(c, NULL, k->type, k->n, a[0].now, a[2].now, k->accumulate);
 	error |= kernels->vector_overflow(c, NULL, k->type, k->n, a[0].now, a[3].now, k->accumulate);
@@ -219,15 +209,11 @@ START_LOOP_TEST(vectors, 0, 2)
 			if (infinite) /* the last element, which stands outside of whole packs */
 				set(type, (void *)(uintptr_t)a[0].before, k.n - 1, infinite == 1 ? INFINITY : NAN);
 			cuda_check(vectors_run, &k, a, COUNT(a), 1e-6);
-			buffers_release();
 		}
 }
-END_TEST
 
-static int finish_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                      struct array *a)
+CASE_RUN(finish_run, struct vector_case, k)
 {
-	const struct vector_case *k = context;
 	return kernels->linear_finish(c, NULL, k->type, k->n, k->width, k->bias ? a[0].now : NULL,
 	                              k->residual ? a[1].now : NULL, a[2].now, k->gelu ? a[3].now : NULL);
 }
@@ -248,10 +234,8 @@ START_LOOP_TEST(finishes, 0, 2)
 			                    changed("finished sum", type, 5 * width, 5),
 			                    changed("gelu", type, 5 * width, 1)};
 			cuda_check(finish_run, &k, a, COUNT(a), 2e-6);
-			buffers_release();
 		}
 }
-END_TEST
 
 /* ---- batch normalization ---- */
 
@@ -260,9 +244,8 @@ struct batch_case {
 	bool accumulate;
 };
 
-static int batch_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+CASE_RUN(batch_run, struct batch_case, k)
 {
-	const struct batch_case *k = context;
 	const struct batch_norm_shape *s = &k->shape;
 	bool add = k->accumulate;
 	int error = kernels->batch_norm_statistics(c, NULL, s, a[0].now, a[1].now);
@@ -309,10 +292,8 @@ START_LOOP_TEST(batch_norms, 0, 2)
 	for (int i = 0; i < COUNT(shapes); i++) {
 		begin(_i);
 		batch_check(type, shapes[i][0], shapes[i][1], i % 2, i / 2);
-		buffers_release();
 	}
 }
-END_TEST
 
 /* ---- what steps carry ---- */
 
@@ -348,9 +329,5 @@ START_LOOP_TEST(loss_scales, 0, 2)
 	target_close(c);
 	target_release(n);
 }
-END_TEST
 
-int main(void)
-{
-	return target_run("cuda_update", 0);
-}
+CUDA_SUITE("cuda_update", 0)

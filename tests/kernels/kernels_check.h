@@ -3,7 +3,6 @@
 #ifndef SHARDLAB_TESTS_KERNELS_CHECK_H
 #define SHARDLAB_TESTS_KERNELS_CHECK_H
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -92,7 +92,6 @@ START_LEVEL_TEST(kernels)
 				buffers_release();
 			}
 }
-END_TEST
 
 START_TEST(running_statistics_replace_a_batchs)
 {
@@ -107,7 +106,6 @@ START_TEST(running_statistics_replace_a_batchs)
 		ck_assert_double_eq_tol((double)statistics[WIDTH + i], inverse, 1e-6 * inverse);
 	}
 }
-END_TEST
 
 /* The same bits with one thread and with three. */
 START_TEST(threads_change_no_bit)
@@ -132,10 +130,5 @@ START_TEST(threads_change_no_bit)
 	}
 	kernels_set_threads(1);
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(buffers_init, buffers_release);
-	return suite_run("batch norm kernels", 120);
-}
+SUITE_WITH("batch norm kernels", 120, buffers_init, buffers_release)

@@ -37,7 +37,6 @@ START_LEVEL_TEST(every_pattern)
 		}
 	}
 }
-END_TEST
 
 /* Between every two neighbours: what is nearer to one of them, and the middle, which goes to the even one. */
 START_LEVEL_TEST(rounding_is_to_nearest_even)
@@ -69,7 +68,6 @@ START_LEVEL_TEST(rounding_is_to_nearest_even)
 			              (unsigned)got[i], (unsigned)want[i]);
 	}
 }
-END_TEST
 
 START_LEVEL_TEST(lengths_and_types)
 {
@@ -93,7 +91,6 @@ START_LEVEL_TEST(lengths_and_types)
 			buffers_release();
 		}
 }
-END_TEST
 
 /* ---- vectors ---- */
 
@@ -125,7 +122,6 @@ START_LEVEL_TEST(vectors)
 		buffers_release();
 	}
 }
-END_TEST
 
 /* ---- optimizers ---- */
 
@@ -170,7 +166,6 @@ START_LEVEL_TEST(optimizers)
 		buffers_release();
 	}
 }
-END_TEST
 
 /* One element that is not finite, anywhere, and none; fp32 too. */
 START_LEVEL_TEST(not_finite)
@@ -195,7 +190,6 @@ START_LEVEL_TEST(not_finite)
 		kernels_set_threads(1);
 	}
 }
-END_TEST
 
 /* ---- the same bits again, and threads ---- */
 
@@ -337,10 +331,5 @@ START_LEVEL_TEST(repeatable)
 		buffers_release();
 	}
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(buffers_init, buffers_release);
-	return suite_run("elements", 120);
-}
+SUITE_WITH("elements", 120, buffers_init, buffers_release)

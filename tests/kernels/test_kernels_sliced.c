@@ -93,7 +93,6 @@ START_LEVEL_TEST(slices_of_a_classifier)
 			check_classifier(type, classes[k], ranks, true);
 		}
 }
-END_TEST
 
 /* ---- the token table ---- */
 
@@ -153,7 +152,6 @@ START_LEVEL_TEST(slices_of_a_token_table)
 {
 	EACH_ELEMENT(type) check_token_table(type);
 }
-END_TEST
 
 /* ---- a linear layer ---- */
 
@@ -209,7 +207,6 @@ START_LEVEL_TEST(halves_of_a_linear_layer)
 		check_linear(type, true);
 	}
 }
-END_TEST
 
 /* Bias and residual may each be absent; what is there is added, and rounded once. */
 START_LEVEL_TEST(bias_and_residual_may_be_absent)
@@ -231,10 +228,5 @@ START_LEVEL_TEST(bias_and_residual_may_be_absent)
 		buffers_release();
 	}
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(buffers_init, buffers_release);
-	return suite_run("sliced kernels", 120);
-}
+SUITE_WITH("sliced kernels", 120, buffers_init, buffers_release)

@@ -117,7 +117,6 @@ START_LEVEL_TEST(linear)
 			buffers_release();
 		}
 }
-END_TEST
 
 /* ---- norm ---- */
 
@@ -158,7 +157,6 @@ START_LEVEL_TEST(norm)
 			buffers_release();
 		}
 }
-END_TEST
 
 /* ---- attention ---- */
 
@@ -209,7 +207,6 @@ START_LEVEL_TEST(attention)
 		buffers_release();
 	}
 }
-END_TEST
 
 /* ---- embedding ---- */
 
@@ -261,7 +258,6 @@ START_LEVEL_TEST(embedding)
 		for (int accumulate = 0; accumulate < 4; accumulate++)
 			embedding_check(type, shapes[c], accumulate & 1, accumulate & 2);
 }
-END_TEST
 
 /* ---- classifier ---- */
 
@@ -295,10 +291,5 @@ START_LEVEL_TEST(classifier_loss)
 			buffers_release();
 		}
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(buffers_init, buffers_release);
-	return suite_run("kernels in every type", 120);
-}
+SUITE_WITH("kernels in every type", 120, buffers_init, buffers_release)

@@ -6,7 +6,6 @@
  * in the wrong place or left from the test before shows. Each rank counts what is wrong, and the counts are added at
  * the end: a rank that stopped at its first failure would hang the others.
  */
-#include <assert.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
  * Staged through pinned memory by `ring` and by `mpi`, every strategy gives the bits that the CPU device gives, and
  * what was measured is what the plan says, byte by byte. Ranks go on in orders of their own. */
 #include <mpi.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "real/calibrate/cuda.h"
@@ -30,17 +29,17 @@ static void compare(const char *what, const struct report *cpu, const struct rep
 	            cuda->validation_loss, cpu->validation_loss);
 }
 
-static void try_request(const struct request *q)
+static void try_settings(const struct settings *q)
 {
 	static const char *const communicators[] = {"ring", "mpi"};
 	for (int i = 0; i < 2; i++) {
 		struct cuda_runs r;
 		if (!cuda_runs_train(&r, q, communicators[i], STEPS))
 			return;
-		compare(r.what, &r.cpu, &r.cuda);
+		compare(runs_name(q), &r.cpu, &r.cuda);
 		/* One rank's steps are replayed; what is staged by the host is not. */
-		ranks_check((fake_cuda_counts()->launches > 0) == (ranks_count == 1 && !q->offload),
-		            "%s: %lld replayed", r.what, (long long)fake_cuda_counts()->launches);
+		ranks_check((fake_cuda_counts()->launches > 0) == (ranks_count == 1 && !q->offload.optimizer),
+		            "%s: %lld replayed", runs_name(q), (long long)fake_cuda_counts()->launches);
 		cuda_runs_release(&r);
 	}
 }
@@ -92,7 +91,7 @@ static void try_links(const char *name)
 int main(int argc, char **argv)
 {
 	runs_begin(&argc, &argv, 60, 20);
-	cuda_runs_each(try_request);
+	cuda_runs_each(try_settings);
 	if (ranks_count > 1 && ranks_count <= MOST_RANKS) {
 		try_links("ring");
 		try_links("mpi");

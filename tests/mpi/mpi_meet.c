@@ -74,7 +74,7 @@ static struct op_span *make_spans(const struct role *r, int never)
 
 static void try_plan(const char *strategy, const char *communicator)
 {
-	struct request q = {.model = "mlp:sizes=8-12-8-4", .strategy = strategy, .ranks = ranks_count};
+	struct settings q = settings_of("mlp:sizes=8-12-8-4 %s ranks=%d", strategy, ranks_count);
 	struct made m;
 	struct training t = {.rank = rank_number, .ranks = ranks_count, .mpi = true};
 	MPI_Comm world = MPI_COMM_WORLD;

@@ -4,8 +4,6 @@
  *
  * Every strategy gives the losses that the CPU device gives, whose sums are made in another order; calls and payload
  * are the plan's, and steps are replayed. */
-#include <stdio.h>
-
 #include "real/cuda/library.h"
 #include "tests/support/cuda_runs.h"
 #include "tests/support/fake_cuda.h"
@@ -15,18 +13,18 @@
 
 enum { STEPS = 6 };
 
-static void try_request(const struct request *q)
+static void try_settings(const struct settings *q)
 {
 	struct cuda_runs r;
 	int64_t calls = fake_nccl_calls();
 	if (!cuda_runs_train(&r, q, "nccl", STEPS))
 		return;
 	if (!rank_number)
-		runs_compare_losses(r.what, &r.cuda, r.cpu.losses, q->precision == TYPE_FP32 ? 1e-6 : 1e-3);
+		runs_compare_losses(runs_name(q), &r.cuda, r.cpu.losses, q->precision == TYPE_FP32 ? 1e-6 : 1e-3);
 	/* where all of a step is the GPU's */
-	ranks_check(fake_cuda_counts()->launches == (q->offload ? 0 : STEPS - 2), "%s: %lld replayed", r.what,
-	            (long long)fake_cuda_counts()->launches);
-	ranks_check((fake_nccl_calls() > calls) == (ranks_count > 1), "%s: NCCL was called %lld times", r.what,
+	ranks_check(fake_cuda_counts()->launches == (q->offload.optimizer ? 0 : STEPS - 2), "%s: %lld replayed",
+	            runs_name(q), (long long)fake_cuda_counts()->launches);
+	ranks_check((fake_nccl_calls() > calls) == (ranks_count > 1), "%s: NCCL was called %lld times", runs_name(q),
 	            (long long)(fake_nccl_calls() - calls));
 	cuda_runs_release(&r);
 }
@@ -38,7 +36,7 @@ int main(int argc, char **argv)
 		return ranks_skip("this build is without NCCL (no nccl.h)");
 	}
 	runs_begin(&argc, &argv, 60, 20);
-	cuda_runs_each(try_request);
+	cuda_runs_each(try_settings);
 	cuda_library_use(NULL);
 	return runs_finish("mpi_nccl");
 }

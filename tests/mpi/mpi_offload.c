@@ -21,30 +21,29 @@ static const char *const models[] = {"mlp:sizes=48-33-17-10", "gpt:layers=2,widt
                                      "gpt:layers=5,width=32,heads=2,context=16"};
 
 /* delayed: the weights are others, and tests/strategy/test_offload_update.c says which; here the same twice. */
-static void try_offload(const struct request *plain, const char *offload, const char *expected)
+static void try_offload(const struct settings *plain, const char *offload, const char *expected)
 {
-	char what[256];
-	struct request q = *plain;
+	struct settings q = settings_with(plain, "offload=%s", offload);
+	const char *what = runs_name(&q);
 	struct report with, guarded;
-	q.offload = offload;
-	snprintf(what, sizeof what, "%.3s, %s, %s, accumulate %d, clip %g, %s, offload %s", q.model, q.strategy,
-	         type_name(q.precision), (int)q.accumulate, q.clip,
-	         q.checkpointing ? q.checkpointing : "no checkpointing", offload);
 	if (!runs_train(&q, &(struct runs_how){.steps = STEPS}, &with))
 		return;
 	if (runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &guarded)) {
-		compare_with_plan(what, &q, &guarded, COUNTED_ALL);
+		compare_with_plan(&q, &guarded, COUNTED_ALL);
 		runs_same_weights(what, &with, &guarded);
 		report_release(&guarded);
 	}
-	compare_with_plan(what, &q, &with, COUNTED_ALL);
+	compare_with_plan(&q, &with, COUNTED_ALL);
 	for (int64_t i = 0; i < with.loss_count && !rank_number; i++)
 		ranks_check(isfinite(with.losses[i]), "%s: step %d: loss %g", what, (int)i + 1, with.losses[i]);
-	bool delayed = strstr(offload, "delayed") != NULL;
-	ranks_check(rank_number || delayed != !strcmp(with.weights_checksum, expected),
+	ranks_check(rank_number || q.offload.delayed != !strcmp(with.weights_checksum, expected),
 	            "%s: checksum %s, without offload %s", what, with.weights_checksum, expected);
 	report_release(&with);
 }
+
+static const char *const variants[] = {"accumulate=1", "accumulate=2 clip=0.1",
+                                       "accumulate=2 optimizer=sgd activation_checkpointing=full",
+                                       "accumulate=4 clip=0.1"};
 
 static void try_strategy(int model, const char *strategy, bool shards, int variant, enum type precision)
 {
@@ -52,24 +51,13 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 	                                    "optimizer,activations"};
 	static const char *const sharded[] = {"optimizer,parameters", "optimizer:to=disk,parameters:to=disk",
 	                                      "optimizer,parameters:to=disk,activations"};
-	struct request q = {.model = models[model],
-	                    .strategy = strategy,
-	                    .ranks = ranks_count,
-	                    .precision = precision,
-	                    .loss_scaler = precision == TYPE_FP16 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_NONE,
-	                    .loss_scale = precision == TYPE_FP16 ? FIRST_SCALE : 0, /* overflows, and is halved */
-	                    .micro_batch = 2,
-	                    .accumulate = variant == 3 ? 4
-	                                  : variant    ? 2
-	                                               : 1,
-	                    .clip = variant % 2 ? 0.1 : 0,
-	                    .optimizer = variant == 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW,
-	                    .checkpointing = variant == 2 ? "full" : NULL,
-	                    .bucket = 4096};
-	struct request offloaded = q;
+	struct settings q = settings_of("%s %s ranks=%d micro_batch=2 bucket=4096 precision=%s %s", models[model],
+	                                strategy, ranks_count, type_name(precision), variants[variant]);
 	struct runs_how how = {.steps = STEPS};
 	struct report without;
-	offloaded.offload = "optimizer";
+	if (precision == TYPE_FP16) /* overflows, and is halved */
+		q = settings_with(&q, "loss_scaler=pytorch loss_scale=%d", FIRST_SCALE);
+	struct settings offloaded = settings_with(&q, "offload=optimizer");
 	if (q.clip > 0)
 		how.plan = runs_write_plan_as(&q, &offloaded);
 	if (!runs_train(&q, &how, &without))
@@ -89,14 +77,10 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 }
 
 /* Activations need nothing of the strategy. */
-static void try_activations(int model, const char *strategy, int64_t accumulate, const char *checkpointing)
+static void try_activations(int model, const char *strategy, int accumulate, const char *checkpointing)
 {
-	struct request q = {.model = models[model],
-	                    .strategy = strategy,
-	                    .ranks = ranks_count,
-	                    .micro_batch = 2,
-	                    .accumulate = accumulate,
-	                    .checkpointing = checkpointing};
+	struct settings q = settings_of("%s %s ranks=%d micro_batch=2 accumulate=%d activation_checkpointing=%s",
+	                                models[model], strategy, ranks_count, accumulate, checkpointing);
 	struct report without;
 	if (!runs_train(&q, &(struct runs_how){.steps = STEPS}, &without))
 		return;
@@ -115,7 +99,7 @@ static void try_stages(void)
 		try_strategy(2, strategies[i], false, ranks_count == 2 ? 2 : 3, precision);
 		if (ranks_count < 4)
 			try_strategy(0, strategies[i], false, i, TYPE_FP32);
-		try_activations(2, strategies[i], 4, i ? NULL : "every=2");
+		try_activations(2, strategies[i], 4, i ? "none" : "every=2");
 	}
 }
 

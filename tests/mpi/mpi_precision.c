@@ -30,31 +30,24 @@ static double limit_of(enum type t)
 	return t == TYPE_BF16 ? 1e-2 : 2e-3;
 }
 
-static struct request request_of(int model, const char *strategy, enum type precision, int accumulate)
+static struct settings asked(int model, const char *strategy, enum type precision, int accumulate)
 {
-	return (struct request){.model = models[model],
-	                        .strategy = strategy,
-	                        .ranks = ranks_count,
-	                        .micro_batch = MICRO_BATCH,
-	                        .accumulate = accumulate,
-	                        .precision = precision,
-	                        .bucket = 2048};
+	return settings_of("%s %s ranks=%d micro_batch=%d accumulate=%d precision=%s bucket=2048", models[model],
+	                   strategy, ranks_count, MICRO_BATCH, accumulate, type_name(precision));
 }
 
-static struct train_options options_of(const struct request *q, const char *communicator, int64_t steps)
+static struct train_options options_of(const struct settings *q, const char *communicator, int64_t steps)
 {
 	return runs_options(q, &(struct runs_how){.steps = steps, .communicator = communicator, .no_evaluation = true});
 }
 
 /* ---- the same losses, the same bits, the planned bytes ---- */
 
-static void train_single(const struct request *like, double losses[STEPS])
+static void train_single(const struct settings *like, double losses[STEPS])
 {
-	struct request q = *like;
-	q.strategy = "single";
+	struct settings q = settings_with(like, "strategy=single ranks=1 accumulate=1");
 	q.micro_batch = MICRO_BATCH * ranks_count * like->accumulate;
-	q.ranks = q.accumulate = 1;
-	runs_single(&q, STEPS, false, losses);
+	runs_single(&q, STEPS, false, losses, NULL);
 }
 
 static void compare_losses(const char *what, enum type precision, const struct report *r, const double *single)
@@ -63,14 +56,12 @@ static void compare_losses(const char *what, enum type precision, const struct r
 	*most = fmax(*most, runs_compare_losses(what, r, single, limit_of(precision)));
 }
 
-static void try_strategy(const struct request *q)
+static void try_strategy(const struct settings *q)
 {
-	char what[128];
 	double single[STEPS] = {0};
+	const char *what = runs_name(q);
 	struct report ring, twice, mpi;
 	struct train_options o = options_of(q, "ring", STEPS);
-	snprintf(what, sizeof what, "%.3s, %s in %s, accumulate %d, clip %g", q->model, q->strategy,
-	         type_name(q->precision), (int)q->accumulate, q->clip);
 	train_single(q, single);
 	if (!runs_run(q, &o, &ring))
 		return;
@@ -78,8 +69,8 @@ static void try_strategy(const struct request *q)
 	if (!runs_run(q, &o, &twice))
 		return;
 	compare_losses(what, q->precision, &ring, single);
-	compare_with_plan(what, q, &ring, COUNTED_ALL);
-	compare_with_plan(what, q, &twice, COUNTED_ALL);
+	compare_with_plan(q, &ring, COUNTED_ALL);
+	compare_with_plan(q, &twice, COUNTED_ALL);
 	runs_same_weights(what, &ring, &twice);
 	ranks_check(rank_number || (ring.loss_scale > 0) == (q->precision == TYPE_FP16), "%s: loss scale %g", what,
 	            ring.loss_scale);
@@ -89,7 +80,7 @@ static void try_strategy(const struct request *q)
 	if (!runs_run(q, &o, &mpi))
 		return;
 	compare_losses(what, q->precision, &mpi, single);
-	compare_with_plan(what, q, &mpi, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
+	compare_with_plan(q, &mpi, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
 	report_release(&mpi);
 }
 
@@ -108,7 +99,7 @@ static void see(void *context, const struct train_step *s)
 	all->scale[all->count++] = s->next_loss_scale;
 }
 
-static void check_rule(const char *what, const struct request *q, const struct seen *seen)
+static void check_rule(const char *what, const struct settings *q, const struct seen *seen)
 {
 	struct loss_scale s = loss_scale_begin(q->loss_scaler, q->loss_scale);
 	for (int i = 0; i < seen->count; i++) {
@@ -132,16 +123,12 @@ static int first_good(const struct seen *seen)
 static void try_overflow(int model, const char *strategy, const char *offload, enum loss_scaler rule,
                          const char *initial)
 {
-	char what[128];
 	struct seen seen = {0};
 	struct report r;
-	struct request q = request_of(model, strategy, TYPE_FP16, 2);
-	q.loss_scaler = rule;
-	q.loss_scale = ldexp(1, 30);
-	q.loss_scale_window = 1000;
-	q.offload = offload;
-	snprintf(what, sizeof what, "%.3s, %s, offload %s, %s", q.model, strategy, offload ? offload : "none",
-	         loss_scaler_name(rule));
+	struct settings q = asked(model, strategy, TYPE_FP16, 2);
+	q = settings_with(&q, "offload=%s loss_scaler=%s loss_scale=%d loss_scale_window=1000", offload,
+	                  loss_scaler_name(rule), 1 << 30);
+	const char *what = runs_name(&q);
 	struct train_options o = options_of(&q, "ring", SEARCH);
 	o.on_step = see;
 	o.context = &seen;
@@ -151,7 +138,7 @@ static void try_overflow(int model, const char *strategy, const char *offload, e
 	if (!rank_number) {
 		check_rule(what, &q, &seen);
 		ranks_check(good > 2 && good < SEARCH && r.skipped_steps >= good, "%s: %d steps skipped", what, good);
-		compare_with_plan(what, &q, &r, COUNTED_ALL);
+		compare_with_plan(&q, &r, COUNTED_ALL);
 	}
 	report_release(&r);
 	MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -171,7 +158,7 @@ static void try_overflow(int model, const char *strategy, const char *offload, e
 static void initial_checksum(int model, char out[17])
 {
 	struct report r;
-	struct request q = request_of(model, "ddp", TYPE_FP32, 1);
+	struct settings q = asked(model, "ddp", TYPE_FP32, 1);
 	struct train_options o = options_of(&q, "ring", 1);
 	o.settings.learning_rate = 0;
 	*out = 0;
@@ -188,7 +175,7 @@ static void try_overflows(void)
 	for (int model = 0; model < 2; model++) {
 		initial_checksum(model, initial);
 		for (int i = ranks_count > 1; strategy_at(i); i++)
-			try_overflow(model, strategy_at(i)->name, NULL,
+			try_overflow(model, strategy_at(i)->name, "none",
 			             (i + model) % 2 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED, initial);
 		/* The host makes the device's parameters anew, those of a skipped step too. */
 		try_overflow(model, "ddp", "optimizer", LOSS_SCALER_PYTORCH, initial);
@@ -196,7 +183,7 @@ static void try_overflows(void)
 		try_overflow(model, "zero3", "optimizer,parameters", LOSS_SCALER_PYTORCH, initial);
 		/* Each stage, or slice of the model, hears of the others. */
 		for (int i = 0; i < 3 + model && ranks_count == 2; i++) /* rows of 33 are no two slices */
-			try_overflow(model, contrasts[i], NULL, LOSS_SCALER_PYTORCH, initial);
+			try_overflow(model, contrasts[i], "none", LOSS_SCALER_PYTORCH, initial);
 	}
 }
 
@@ -206,18 +193,13 @@ static void try_overflows(void)
 static bool train_rounded(int model, enum type precision, const char *strategy, const char *offload, bool stochastic,
                           struct report *out)
 {
-	struct request q = request_of(model, strategy, precision, 1);
-	q.offload = offload;
-	q.stochastic_rounding = stochastic;
-	if (precision == TYPE_FP16) {
-		q.loss_scaler = LOSS_SCALER_PYTORCH;
-		q.loss_scale = 65536;
-		q.loss_scale_window = 1;
-	}
+	struct settings q = asked(model, strategy, precision, 1);
+	q = settings_with(&q, "offload=%s%s%s", offload, stochastic ? " stochastic_rounding=yes" : "",
+	                  precision == TYPE_FP16 ? " loss_scaler=pytorch loss_scale=65536 loss_scale_window=1" : "");
 	struct train_options o = options_of(&q, "ring", STEPS);
 	if (!runs_run(&q, &o, out))
 		return false;
-	compare_with_plan(strategy, &q, out, COUNTED_ALL);
+	compare_with_plan(&q, out, COUNTED_ALL);
 	ranks_check(rank_number || precision != TYPE_FP16 || (out->skipped_steps > 0 && out->skipped_steps < STEPS - 2),
 	            "%s: %d of %d steps were skipped", strategy, (int)out->skipped_steps, STEPS);
 	return true;
@@ -227,13 +209,13 @@ static void try_rounding(int model, enum type precision)
 {
 	static const struct {
 		const char *strategy, *offload;
-	} ways[] = {{"zero1", NULL},          {"zero2", NULL},
-	            {"zero3", NULL},          {"fsdp", NULL},
-	            {"hybrid:shard=2", NULL}, {"ddp", "optimizer"},
-	            {"zero2", "optimizer"},   {"zero3", "optimizer,parameters"}};
+	} ways[] = {{"zero1", "none"},          {"zero2", "none"},
+	            {"zero3", "none"},          {"fsdp", "none"},
+	            {"hybrid:shard=2", "none"}, {"ddp", "optimizer"},
+	            {"zero2", "optimizer"},     {"zero3", "optimizer,parameters"}};
 	struct report want, other;
-	if (!train_rounded(model, precision, "ddp", NULL, true, &want) ||
-	    !train_rounded(model, precision, "ddp", NULL, false, &other))
+	if (!train_rounded(model, precision, "ddp", "none", true, &want) ||
+	    !train_rounded(model, precision, "ddp", "none", false, &other))
 		return;
 	ranks_check(rank_number || strcmp(want.weights_checksum, other.weights_checksum) != 0,
 	            "%s: rounded to the nearest the weights are the same", type_name(precision));
@@ -243,7 +225,7 @@ static void try_rounding(int model, enum type precision)
 			return;
 		ranks_check(rank_number || !strcmp(want.weights_checksum, other.weights_checksum),
 		            "%s in %s, offload %s: checksum %s, ddp's %s", ways[i].strategy, type_name(precision),
-		            ways[i].offload ? ways[i].offload : "none", other.weights_checksum, want.weights_checksum);
+		            ways[i].offload, other.weights_checksum, want.weights_checksum);
 		report_release(&other);
 	}
 	report_release(&want);
@@ -254,12 +236,10 @@ int main(int argc, char **argv)
 	runs_begin(&argc, &argv, 500, 40);
 	for (int t = TYPE_BF16; t <= TYPE_FP16; t++)
 		for (int i = ranks_count > 1; strategy_at(i); i++) {
-			struct request q = request_of(i % 2, strategy_at(i)->name, (enum type)t, 1 + i % 3 / 2);
+			struct settings q = asked(i % 2, strategy_at(i)->name, (enum type)t, 1 + i % 3 / 2);
 			try_strategy(&q);
-			q = request_of(1 - i % 2, strategy_at(i)->name, (enum type)t, 2);
-			q.clip = 0.1;
-			q.optimizer = i % 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW;
-			q.learning_rate = i % 2 ? 0.1 : 0;
+			q = asked(1 - i % 2, strategy_at(i)->name, (enum type)t, 2);
+			q = settings_with(&q, "clip=0.1%s", i % 2 ? " optimizer=sgd learning_rate=0.1" : "");
 			try_strategy(&q);
 		}
 	try_overflows();

@@ -10,7 +10,6 @@
  * Widths and heads divide by every number of ranks; the vocabulary, rows and some widths do not. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "tests/support/measured.h"
 #include "tests/support/ranks.h"
@@ -31,67 +30,53 @@ static const struct {
               /* Rows of logits have pads, whole and as one of two, three or four slices. */
               {"gpt:layers=1,width=24,heads=24,context=4,vocabulary=8187", "tensor"}};
 enum { MODELS = sizeof models / sizeof models[0] };
-static const struct runs_how all = {.steps = STEPS}, few = {.steps = FEW}, few_guarded = {.steps = FEW, .guard = true};
+static const struct runs_how all = {.steps = STEPS}, few_guarded = {.steps = FEW, .guard = true};
 
-static struct request request_of(int model, int64_t accumulate)
+static struct settings asked(int model, int accumulate)
 {
-	return (struct request){.model = models[model].model,
-	                        .strategy = models[model].strategy,
-	                        .ranks = ranks_count,
-	                        .micro_batch = BATCH / accumulate,
-	                        .accumulate = accumulate};
+	return settings_of("%s %s ranks=%d micro_batch=%d accumulate=%d", models[model].model, models[model].strategy,
+	                   ranks_count, BATCH / accumulate, accumulate);
 }
 
-/* The same request on one rank, which has the model whole, without MPI. */
-static void train_single(const struct request *q, double losses[STEPS])
+/* The same on one rank, which has the model whole, without MPI. */
+static void train_single(const struct settings *q, double losses[STEPS])
 {
-	struct request one = *q;
-	one.strategy = "single";
-	one.ranks = 1;
-	runs_single(&one, STEPS, false, losses);
+	struct settings one = settings_with(q, "strategy=single ranks=1");
+	runs_single(&one, STEPS, false, losses, NULL);
 }
 
-static void try_model(int model, int64_t accumulate)
+static void try_model(int model, int accumulate)
 {
-	char what[128];
-	struct request q = request_of(model, accumulate);
-	struct runs_how library = {.steps = FEW, .communicator = "mpi"}, text = few;
-	struct runs r;
+	struct settings q = asked(model, accumulate);
 	double single[STEPS] = {0};
-	snprintf(what, sizeof what, "%.12s, %s, accumulate %d", q.model, q.strategy, (int)accumulate);
 	train_single(&q, single);
-	text.plan = runs_write_plan(&q);
-	if (runs_train(&q, &all, &r.all) && runs_train(&q, &few, &r.few) && runs_train(&q, &library, &r.library) &&
-	    runs_train(&q, &few_guarded, &r.guarded) && runs_train(&q, &text, &r.text))
-		worst = fmax(worst, runs_compare(what, &q, &r, single, LIMIT));
+	worst = fmax(worst, runs_five_ways(&q, STEPS, FEW, single, NULL, LIMIT));
 }
 
-/* Clipping by the norm of all slices, each counted once: a norm that counts some twice gives other losses. */
-static void try_clipping(int model, enum optimizer optimizer)
+/* Clipping by the norm of all slices, each counted once: a norm that counts some twice gives other losses. Adam's steps
+ * hardly depend on the norm, and SGD's do. */
+static void try_clipping(int model, const char *optimizer)
 {
-	struct request q = request_of(model, 2);
+	struct settings plain = asked(model, 2), q = settings_with(&plain, "clip=0.1 %s", optimizer);
 	struct report r;
 	double single[STEPS] = {0};
-	q.clip = 0.1;
-	q.optimizer = optimizer;
-	q.learning_rate = optimizer == OPTIMIZER_SGD ? 0.5 : 0; /* Adam's steps hardly depend on the norm */
 	train_single(&q, single);
 	if (!runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &r))
 		return;
-	worst = fmax(worst, runs_compare_losses("clipped", &r, single, LIMIT));
-	compare_with_plan("clipped", &q, &r, COUNTED_ALL);
+	worst = fmax(worst, runs_compare_losses(runs_name(&q), &r, single, LIMIT));
+	compare_with_plan(&q, &r, COUNTED_ALL);
 	report_release(&r);
 }
 
-/* The same request without `q`'s checkpointing or offload, from its plan or from a file, has the same bits. */
-static void try_same(const char *what, const struct request *q, const struct request *plain, const char *plan)
+/* The same without `q`'s checkpointing or offload, from its plan or from a file, has the same bits. */
+static void try_same(const struct settings *q, const struct settings *plain, const char *plan)
 {
 	struct report without, with;
 	if (!runs_train(plain, &(struct runs_how){.steps = FEW, .plan = plan}, &without) ||
 	    !runs_train(q, &few_guarded, &with))
 		return;
-	compare_with_plan(what, q, &with, COUNTED_ALL);
-	runs_same_weights(what, &with, &without);
+	compare_with_plan(q, &with, COUNTED_ALL);
+	runs_same_weights(runs_name(q), &with, &without);
 	report_release(&without);
 	report_release(&with);
 }
@@ -99,36 +84,35 @@ static void try_same(const char *what, const struct request *q, const struct req
 /* Sums over the group are taken again where a kernel is carried out again, and no bit of the result changes. */
 static void try_checkpointing(int model, const char *checkpointing)
 {
-	struct request plain = request_of(model, 2), q = plain;
-	q.checkpointing = checkpointing;
-	try_same(checkpointing, &q, &plain, NULL);
+	struct settings plain = asked(model, 2),
+	                q = settings_with(&plain, "activation_checkpointing=%s", checkpointing);
+	try_same(&q, &plain, NULL);
 }
 
 /* A rank's slices go to the host as they are: there is nobody to reduce them with. */
 static void try_offload(int model, const char *offload)
 {
-	struct request plain = request_of(model, 2), q = plain;
-	plain.clip = q.clip = 0.5;
-	q.offload = offload;
-	try_same(offload, &q, &plain, runs_write_plan_as(&plain, &q));
+	struct settings plain = asked(model, 2);
+	plain.clip = 0.5;
+	struct settings q = settings_with(&plain, "offload=%s", offload);
+	try_same(&q, &plain, runs_write_plan_as(&plain, &q));
 }
 
 /* In 16 bits: the plan holds to the byte, the same run gives the same bits, and losses are one rank's within what 16
  * bits can tell apart: sums are rounded at another place. */
-static void try_precision(int model, enum type precision)
+static void try_precision(int model, const char *precision)
 {
-	struct request q = request_of(model, 2);
+	struct settings plain = asked(model, 2), q = settings_with(&plain, "precision=%s clip=0.5", precision);
+	const char *what = runs_name(&q);
 	struct report r, twice;
 	double single[STEPS] = {0};
-	q.precision = precision;
-	q.clip = 0.5;
 	train_single(&q, single);
 	if (!runs_train(&q, &all, &r) || !runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &twice))
 		return;
-	compare_with_plan(type_name(precision), &q, &r, COUNTED_ALL);
-	compare_with_plan(type_name(precision), &q, &twice, COUNTED_ALL);
-	runs_same_weights(type_name(precision), &r, &twice);
-	runs_compare_losses(type_name(precision), &r, single, 0.02);
+	compare_with_plan(&q, &r, COUNTED_ALL);
+	compare_with_plan(&q, &twice, COUNTED_ALL);
+	runs_same_weights(what, &r, &twice);
+	runs_compare_losses(what, &r, single, 0.02);
 	report_release(&r);
 	report_release(&twice);
 }
@@ -139,12 +123,12 @@ int main(int argc, char **argv)
 	for (int model = 0; model < MODELS; model++) {
 		try_model(model, 1);
 		try_model(model, 2);
-		try_clipping(model, OPTIMIZER_SGD);
-		try_clipping(model, OPTIMIZER_ADAMW);
+		try_clipping(model, "optimizer=sgd learning_rate=0.5");
+		try_clipping(model, "optimizer=adamw");
 		try_checkpointing(model, "full");
 		try_offload(model, "optimizer");
-		try_precision(model, TYPE_BF16);
-		try_precision(model, TYPE_FP16);
+		try_precision(model, "bf16");
+		try_precision(model, "fp16");
 	}
 	try_offload(2, "optimizer,activations");
 	try_checkpointing(2, "selective");

@@ -9,7 +9,6 @@
  * The models are small, with sizes that nothing divides; the images are made here. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "tests/support/measured.h"
 #include "tests/support/plans.h"
@@ -27,16 +26,12 @@ static const char *const models[] = {"mlp:sizes=48-33-17-10", "gpt:layers=2,widt
 static const struct runs_how few = {.steps = FEW}, few_guarded = {.steps = FEW, .guard = true};
 
 /* The same global batch for all: those that serve the same samples on all ranks take larger micro-batches. */
-static struct request request_of(int model, const char *strategy, int accumulate)
+static struct settings asked(int model, const char *strategy, int accumulate)
 {
-	struct settings s = {.ranks = ranks_count};
-	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
-	return (struct request){.model = models[model],
-	                        .strategy = strategy,
-	                        .ranks = ranks_count,
-	                        .micro_batch = MICRO_BATCH * ranks_count / strategy_data_ranks(&s),
-	                        .accumulate = accumulate,
-	                        .bucket = 4096}; /* several buckets */
+	struct settings s = settings_of("%s %s ranks=%d accumulate=%d bucket=4096", models[model], strategy,
+	                                ranks_count, accumulate); /* several buckets */
+	s.micro_batch = MICRO_BATCH * ranks_count / strategy_data_ranks(&s);
+	return s;
 }
 
 /* ---- the same losses ---- */
@@ -45,56 +40,35 @@ static struct validation single_validation;
 
 static void train_single(int model, int accumulate, double losses[STEPS])
 {
-	struct request q = request_of(model, "single", 1);
-	q.micro_batch = MICRO_BATCH * ranks_count * accumulate;
+	struct settings q = asked(model, "single", 1);
+	double first[FEW];
+	q.micro_batch = (int64_t)MICRO_BATCH * ranks_count * accumulate;
 	q.ranks = 1;
-	runs_single(&q, STEPS, false, losses);
-	single_validation = runs_single_validation(&q, FEW);
-}
-
-/* All of the validation data counts once, however many ranks share it and whatever is left over. */
-static void compare_validation(const char *what, const struct report *r)
-{
-	const struct validation *v = &single_validation;
-	ranks_check(rank_number || (fabs(r->validation_loss - v->loss) <= LIMIT * v->loss &&
-	                            fabs(r->validation_accuracy - v->accuracy) < 1e-9),
-	            "%s: validation loss %.9g and accuracy %.9g, single has %.9g and %.9g", what, r->validation_loss,
-	            r->validation_accuracy, v->loss, v->accuracy);
+	runs_single(&q, STEPS, false, losses, NULL);
+	runs_single(&q, FEW, false, first, &single_validation);
 }
 
 /* ---- what is run ---- */
 
 static void try_strategy(int model, const char *strategy, int accumulate, const double *single)
 {
-	char what[128];
-	struct request q = request_of(model, strategy, accumulate);
-	struct runs_how library = {.steps = FEW, .communicator = "mpi"}, text = few;
-	struct runs r;
-	snprintf(what, sizeof what, "%.3s, %s, accumulate %d", models[model], strategy, accumulate);
-	text.plan = runs_write_plan(&q);
-	if (runs_train(&q, &(struct runs_how){.steps = STEPS, .no_evaluation = true}, &r.all) &&
-	    runs_train(&q, &few, &r.few) && runs_train(&q, &library, &r.library) &&
-	    runs_train(&q, &few_guarded, &r.guarded) && runs_train(&q, &text, &r.text)) {
-		compare_validation(what, &r.few);
-		worst = fmax(worst, runs_compare(what, &q, &r, single, LIMIT));
-	}
+	struct settings q = asked(model, strategy, accumulate);
+	worst = fmax(worst, runs_five_ways(&q, STEPS, FEW, single, &single_validation, LIMIT));
 }
 
 /* A few steps of what else can be asked for. */
-static void try_variant(const char *strategy, double clip, enum optimizer optimizer)
+static void try_variant(const char *strategy, const char *others)
 {
-	struct request q = request_of(1, strategy, 2), one = request_of(1, "single", 1);
+	struct settings plain = asked(1, strategy, 2), q = settings_with(&plain, "%s", others);
+	struct settings one = settings_with(&q, "strategy=single ranks=1 accumulate=1");
 	struct report r;
 	double single[FEW] = {0};
-	q.clip = one.clip = clip;
-	q.optimizer = one.optimizer = optimizer;
 	one.micro_batch = 2 * MICRO_BATCH * ranks_count;
-	one.ranks = 1;
-	runs_single(&one, FEW, true, single);
+	runs_single(&one, FEW, true, single, NULL);
 	if (!runs_train(&q, &few_guarded, &r))
 		return;
-	compare_with_plan(strategy, &q, &r, COUNTED_ALL);
-	runs_compare_losses(strategy, &r, single, LIMIT);
+	compare_with_plan(&q, &r, COUNTED_ALL);
+	runs_compare_losses(runs_name(&q), &r, single, LIMIT);
 	report_release(&r);
 }
 
@@ -112,37 +86,34 @@ static void try_variants(void)
 	                                         "fsdp:sync=last",
 	                                         "fsdp:reshard=no:sync=last:prefetch=0"};
 	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
-		try_variant(strategies[i], 0.5, OPTIMIZER_ADAMW);
+		try_variant(strategies[i], "clip=0.5");
 		if (i % 3 == 0)
-			try_variant(strategies[i], 0, OPTIMIZER_SGD);
+			try_variant(strategies[i], "optimizer=sgd");
 	}
 }
 
-/* Checkpointing changes what is kept, and no bit of the result. */
-static void try_checkpointing_in(enum type precision, int model, const char *strategy, const char *checkpointing)
+/* The bits of another plan, with guarded memory and without. */
+static void try_same(const struct settings *q, const struct settings *other)
 {
-	char what[256];
-	struct request plain = request_of(model, strategy, 2), q;
 	struct report without, with, guarded;
-	plain.precision = precision;
-	q = plain;
-	q.checkpointing = checkpointing;
-	snprintf(what, sizeof what, "%.3s, %s, checkpointing %s", models[model], strategy, checkpointing);
-	if (!runs_train(&plain, &few, &without) || !runs_train(&q, &few, &with) ||
-	    !runs_train(&q, &few_guarded, &guarded))
+	if (!runs_train(other, &few, &without) || !runs_train(q, &few, &with) || !runs_train(q, &few_guarded, &guarded))
 		return;
-	compare_with_plan(what, &q, &with, COUNTED_ALL);
-	compare_with_plan(what, &q, &guarded, COUNTED_ALL);
-	runs_same_weights(what, &with, &without);
-	runs_same_weights(what, &guarded, &without);
+	compare_with_plan(q, &with, COUNTED_ALL);
+	compare_with_plan(q, &guarded, COUNTED_ALL);
+	runs_same_weights(runs_name(q), &with, &without);
+	runs_same_weights(runs_name(q), &guarded, &without);
 	report_release(&without);
 	report_release(&with);
 	report_release(&guarded);
 }
 
+/* Checkpointing changes what is kept, and no bit of the result. checkpointing: "full", or "full precision=bf16". */
 static void try_checkpointing(int model, const char *strategy, const char *checkpointing)
 {
-	try_checkpointing_in(TYPE_FP32, model, strategy, checkpointing);
+	struct settings plain = asked(model, strategy, 2);
+	struct settings q = settings_with(&plain, "activation_checkpointing=%s", checkpointing);
+	plain.precision = q.precision;
+	try_same(&q, &plain);
 }
 
 static void try_checkpointings(void)
@@ -164,8 +135,8 @@ static void try_checkpointings(void)
 		try_checkpointing(2, "pipeline", "full:cpu_checkpointing=yes");
 		try_checkpointing(2, "pipeline:schedule=gpipe", "full:cpu_checkpointing=yes");
 	}
-	try_checkpointing_in(TYPE_BF16, 1, "zero3", "full");
-	try_checkpointing_in(TYPE_FP16, 1, "fsdp", "selective");
+	try_checkpointing(1, "zero3", "full precision=bf16");
+	try_checkpointing(1, "fsdp", "selective precision=fp16");
 	try_checkpointing(1, "zero3:reuse=1000000", "every=2");
 	try_checkpointing(1, "fsdp:reshard=no", "every=2");
 }
@@ -188,12 +159,54 @@ static void try_contrasts(void)
 				try_strategy(model, contrasts[i].strategy, accumulate, single);
 	}
 	if (ranks_count > 1 && ranks_count < 4) {
-		try_variant("model", 0.5, OPTIMIZER_ADAMW);
-		try_variant("pipeline", 0.5, OPTIMIZER_SGD);
-		try_variant("pipeline:schedule=gpipe", 0.5, OPTIMIZER_ADAMW);
+		try_variant("model", "clip=0.5");
+		try_variant("pipeline", "clip=0.5 optimizer=sgd");
+		try_variant("pipeline:schedule=gpipe", "clip=0.5");
 	}
 	if (ranks_count % 2 == 0)
-		try_variant("hybrid:shard=2", 0.5, OPTIMIZER_ADAMW);
+		try_variant("hybrid:shard=2", "clip=0.5");
+}
+
+/* Batch normalization: synchronised over the ranks, the losses and the running statistics of one rank with the same
+ * global batch; local, those of one rank where stages share samples, and the same bits again where they do not. */
+static void try_norms(void)
+{
+	enum { MICRO = 3, NORM_STEPS = 12 };
+	/* sums in another order: 1e-7 of a value, which twelve steps of SGD carry on and do not blow up */
+	static const double limit = 1e-5;
+	static const char *const strategies[] = {"dp",
+	                                         "ddp",
+	                                         "zero1",
+	                                         "zero2",
+	                                         "zero3",
+	                                         "fsdp:sync=last",
+	                                         "model",
+	                                         "pipeline",
+	                                         "pipeline:schedule=gpipe",
+	                                         "hybrid:shard=2"};
+	for (int i = 0; i < 4 * COUNT(strategies); i++) {
+		const char *strategy = strategies[i / 4];
+		bool stages = i / 4 >= 6 && i / 4 < 9, hybrid = i / 4 == 9, local = i % 2;
+		if ((stages && ranks_count > 3) || (hybrid && ranks_count % 2))
+			continue;
+		struct settings q =
+		        settings_of("mlp:sizes=48-33-17-10,norm=%s %s ranks=%d micro_batch=%d accumulate=%d "
+		                    "optimizer=sgd learning_rate=0.05 bucket=4096",
+		                    local ? "batch" : "sync-batch", strategy, ranks_count,
+		                    stages ? MICRO * ranks_count : MICRO, 1 + i / 2 % 2);
+		struct settings one = settings_with(&q, "strategy=single ranks=1 micro_batch=%d", MICRO * ranks_count);
+		struct settings offloaded = settings_with(&q, "offload=optimizer,activations");
+		double single[NORM_STEPS] = {0}, first[FEW] = {0};
+		struct validation validation = {0};
+		runs_single(&one, NORM_STEPS, true, single, NULL);
+		runs_single(&one, FEW, true, first, &validation);
+		if (!local || stages || ranks_count == 1)
+			runs_five_ways(&q, NORM_STEPS, FEW, single, &validation, limit);
+		else
+			try_same(&q, &q);
+		if (stages)
+			runs_five_ways(&offloaded, NORM_STEPS, FEW, single, &validation, limit);
+	}
 }
 
 int main(int argc, char **argv)
@@ -209,6 +222,7 @@ int main(int argc, char **argv)
 	try_variants();
 	try_checkpointings();
 	try_contrasts();
+	try_norms();
 	if (!rank_number)
 		printf("mpi_train: %d ranks: losses within %.1e of one rank's\n", ranks_count, worst);
 	return runs_finish("mpi_train");

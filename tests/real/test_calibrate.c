@@ -3,10 +3,8 @@
  *
  * cores: all
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "real/calibrate/internal.h"
 #include "sim/sim.h"
@@ -35,7 +33,6 @@ START_TEST(a_link_that_follows_the_formula_is_recovered)
 	ck_assert_double_eq_tol((double)link.bandwidth.value, 4e9, 4e7);
 	ck_assert(link.latency.measured && link.bandwidth.measured);
 }
-END_TEST
 
 START_TEST(a_links_bandwidth_is_the_median_of_large_messages)
 {
@@ -48,7 +45,6 @@ START_TEST(a_links_bandwidth_is_the_median_of_large_messages)
 	ck_assert_double_eq_tol((double)link.bandwidth.low, 2e9, 4e7);
 	ck_assert_double_eq_tol((double)link.bandwidth.high, 8e9, 8e7);
 }
-END_TEST
 
 /* A message that took no longer than the smallest one: no division by nothing. */
 START_TEST(a_link_survives_impossible_samples)
@@ -59,7 +55,6 @@ START_TEST(a_link_survives_impossible_samples)
 	ck_assert_int_eq(link.latency.value, 5000);
 	ck_assert_int_gt(link.bandwidth.value, 0);
 }
-END_TEST
 
 /* ---- figures and points ---- */
 
@@ -78,7 +73,6 @@ START_TEST(a_rate_is_the_median_with_its_spread)
 	int64_t nothing[] = {0};
 	ck_assert_int_gt(calibrate_rate(INT64_MAX / 2, nothing, 1).value, 0);
 }
-END_TEST
 
 START_TEST(curves_ascend_and_have_bounded_length)
 {
@@ -96,7 +90,6 @@ START_TEST(curves_ascend_and_have_bounded_length)
 	ck_assert_int_eq(curve_rate(&c.compute[OP_ADAMW][TYPE_FP32], 100).value, 7);
 	curve_points_release(&points);
 }
-END_TEST
 
 START_TEST(a_point_near_another_is_dropped_and_an_equal_one_averaged)
 {
@@ -115,7 +108,6 @@ START_TEST(a_point_near_another_is_dropped_and_an_equal_one_averaged)
 	ck_assert_int_eq(points.points[0].rate.high, 266);
 	curve_points_release(&points);
 }
-END_TEST
 
 START_TEST(a_launch_is_the_way_there_and_back)
 {
@@ -125,26 +117,22 @@ START_TEST(a_launch_is_the_way_there_and_back)
 	ck_assert_int_eq(r.high, 690);
 	ck_assert(r.measured);
 }
-END_TEST
 
 /* A bandwidth is of use only where it counts bytes as the simulator does. */
 START_TEST(a_copy_has_the_bytes_of_a_plans_copy)
 {
-	struct made m;
 	int copies = 0;
-	must_open(&m, &(struct request){"mlp:sizes=784-16-10", "zero2", .ranks = 2, .offload = "optimizer"});
-	const struct role *r = &m.plan.roles[0];
+	const struct plan *p = made_plan("mlp:sizes=784-16-10 zero2 ranks=2 offload=optimizer");
+	const struct role *r = &p->roles[0];
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		if (r->ops[i].kind != OP_COPY)
 			continue;
-		int64_t elements = region_elements(&m.plan, &r->ops[i].operand[COPY_X]);
-		ck_assert_int_eq(op_bytes(&m.plan, r, &r->ops[i]), calibrate_copy_bytes(elements));
+		int64_t elements = region_elements(p, &r->ops[i].operand[COPY_X]);
+		ck_assert_int_eq(op_bytes(p, r, &r->ops[i]), calibrate_copy_bytes(elements));
 		copies++;
 	}
 	ck_assert_int_gt(copies, 1);
-	made_release(&m);
 }
-END_TEST
 
 /* ---- the whole, on one rank ---- */
 
@@ -161,14 +149,12 @@ static void watch(void *context, double done, const char *what)
 
 static void check_prediction(const struct cluster *c, const char *model)
 {
-	struct made m;
 	struct report r = {0};
-	must_open(&m, &(struct request){.model = model, .strategy = "single", .micro_batch = 4});
-	ck_assert_msg(!sim_run(&m.plan, c, GRAIN_OPERATION, NULL, &r), "%s", status_message());
+	ck_assert_msg(!sim_run(made_plan("%s single micro_batch=4", model), c, GRAIN_OPERATION, NULL, &r), "%s",
+	              status_message());
 	ck_assert_msg(r.rates_measured, "%s: something in the step has an assumed rate", model);
 	ck_assert_int_gt(r.time.step, 0);
 	report_release(&r);
-	made_release(&m);
 }
 
 START_TEST(one_rank_is_calibrated_completely)
@@ -195,7 +181,6 @@ START_TEST(one_rank_is_calibrated_completely)
 	cluster_release(&c);
 	cluster_release(&again);
 }
-END_TEST
 
 START_TEST(a_forced_core_is_reported)
 {
@@ -206,6 +191,5 @@ START_TEST(a_forced_core_is_reported)
 	unsetenv("OPENBLAS_CORETYPE");
 	ck_assert_ptr_null(calibrate_forced_core());
 }
-END_TEST
 
 SUITE("calibrate", 300)

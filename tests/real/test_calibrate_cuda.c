@@ -1,8 +1,6 @@
 /* The GPU's calibration on a GPU of functions (tests/support/fake_cuda.h): everything is measured, comes back from a
  * file, and is what the simulator then goes by. Its memory is small, so that the models that fit are small too. */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "real/calibrate/cuda.h"
@@ -42,7 +40,6 @@ START_TEST(the_excess_makes_spans_add_up_to_the_step)
 	/* a step that is shorter than can be */
 	ck_assert_int_eq(sum_less(ns, times, N, 2000, calibrate_excess(ns, times, N, 2000, 1)), 16 * 2000);
 }
-END_TEST
 
 START_TEST(a_collective_is_its_launch_and_its_rounds)
 {
@@ -50,7 +47,6 @@ START_TEST(a_collective_is_its_launch_and_its_rounds)
 	ck_assert_int_eq(calibrate_collective_launch(10000, 25000), 0);
 	ck_assert_int_eq(calibrate_collective_launch(10000, 10000), 5000); /* no more than half of it */
 }
-END_TEST
 
 /* ---- the whole ---- */
 
@@ -133,13 +129,9 @@ static void check_figures(const struct calibrate_figures *f)
 
 static void predict(const struct cluster *c, enum type precision, struct report *out)
 {
-	struct made m;
-	must_open(&m, &(struct request){.model = "gpt:layers=2,width=64,heads=4",
-	                                .strategy = "single",
-	                                .micro_batch = 2,
-	                                .precision = precision});
-	ck_assert_msg(!sim_run(&m.plan, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
-	made_release(&m);
+	const struct plan *p =
+	        made_plan("gpt:layers=2,width=64,heads=4 single micro_batch=2 precision=%s", type_name(precision));
+	ck_assert_msg(!sim_run(p, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
 }
 
 /* The simulator rests on nothing that is assumed, and follows what was measured. */
@@ -189,7 +181,6 @@ START_TEST(one_gpu_is_calibrated_completely)
 	cluster_release(&c);
 	cluster_release(&again);
 }
-END_TEST
 
 /* The step of a case, as it is replayed, or issued. */
 static int64_t step_of(enum type precision, bool eager)
@@ -239,7 +230,6 @@ START_LOOP_TEST(predictions_match_measured_steps, SUITE_CASES(0, 1), 2)
 	calibrate_figures_release(&figures);
 	cluster_release(&c);
 }
-END_TEST
 
 /* ---- errors ---- */
 
@@ -260,11 +250,8 @@ START_LOOP_TEST(missing_parts_are_reported_first, 0, (int)(sizeof refused / size
 	struct calibrate_options o = options();
 	o.communicator = refused[_i].communicator;
 	cuda_library_use(fake_cuda(&refused[_i].gpu));
-	ck_assert_int_eq(calibrate_check(&o, refused[_i].ranks), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), refused[_i].said) && !strchr(status_message(), '\n'), "%s",
-	              status_message());
+	must_fail(calibrate_check(&o, refused[_i].ranks), STATUS_INPUT, refused[_i].said);
 }
-END_TEST
 
 START_TEST(failures_end_with_one_line)
 {
@@ -272,8 +259,7 @@ START_TEST(failures_end_with_one_line)
 	struct cluster c;
 	struct calibrate_figures figures;
 	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 86 * MIB}));
-	ck_assert_int_eq(calibrate_run(&o, &c, &figures), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), "too little free memory") != NULL, "%s", status_message());
+	must_fail(calibrate_run(&o, &c, &figures), STATUS_INPUT, "too little free memory");
 	calibrate_figures_release(&figures);
 	o = options();
 	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 140 * MIB, .fail_after = 1000}));
@@ -282,15 +268,10 @@ START_TEST(failures_end_with_one_line)
 	ck_assert_int_eq(fake_cuda_counts()->live, 0);
 	calibrate_figures_release(&figures);
 }
-END_TEST
 
 static void forget(void)
 {
 	cuda_library_use(NULL);
 }
 
-int main(void)
-{
-	suite_fixture(NULL, forget);
-	return suite_run("calibrate cuda", 300);
-}
+SUITE_WITH("calibrate cuda", 300, NULL, forget)

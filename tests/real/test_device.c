@@ -1,6 +1,5 @@
 /* The CPU device notices in test runs: a kernel that writes outside its buffer, memory that is read before it is
  * written, and a kernel that uses less than the plan says. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +11,7 @@
 
 static const char text_file[] = "tests/golden/text.txt";
 
-static void open_plan(struct made *m, int64_t accumulate)
-{
-	static const struct request tiny = {
-	        .model = "gpt:layers=1,width=16,heads=2,context=8", .strategy = "single", .micro_batch = 3, .clip = 1};
-	struct request r = tiny;
-	r.accumulate = accumulate;
-	must_open(m, &r);
-}
+#define TINY "gpt:layers=1,width=16,heads=2,context=8 single micro_batch=3 clip=1"
 
 /* One step after the prologue, under guard. */
 static enum status run(const struct plan *p, double *loss)
@@ -35,11 +27,10 @@ static enum status run(const struct plan *p, double *loss)
 /* Every buffer, made one element too small in turn: the kernel that fills it runs into the zone behind it. */
 START_TEST(writing_past_a_buffer_is_noticed)
 {
-	struct made m;
 	double loss;
-	open_plan(&m, 1);
-	ck_assert_msg(run(&m.plan, &loss) == STATUS_OK && isfinite(loss), "%s", status_message());
-	struct role *r = &m.plan.roles[0];
+	struct plan *p = made_plan(TINY);
+	ck_assert_msg(run(p, &loss) == STATUS_OK && isfinite(loss), "%s", status_message());
+	struct role *r = &p->roles[0];
 	int tried = 0;
 	for (int i = 0; i < r->buffer_count; i++) {
 		char want[128];
@@ -47,7 +38,7 @@ START_TEST(writing_past_a_buffer_is_noticed)
 			continue; /* of a section that is not run here */
 		snprintf(want, sizeof want, "outside buffer '%s'", r->buffers[i].name);
 		r->buffers[i].elements--;
-		enum status s = run(&m.plan, &loss);
+		enum status s = run(p, &loss);
 		ck_assert_msg(s == STATUS_RUN && strstr(status_message(), want),
 		              "'%s' one element too small: %s, \"%s\"", r->buffers[i].name, status_name(s),
 		              status_message());
@@ -55,33 +46,24 @@ START_TEST(writing_past_a_buffer_is_noticed)
 		tried++;
 	}
 	ck_assert_int_gt(tried, 30);
-	made_release(&m);
 }
-END_TEST
 
 START_TEST(writing_before_a_buffer_is_noticed)
 {
-	struct made m;
 	struct trainer t;
-	open_plan(&m, 1);
-	ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, true), STATUS_OK);
+	ck_assert_int_eq(trainer_open(&t, made_plan(TINY), text_file, true), STATUS_OK);
 	ck_assert_int_eq(rank_memory_check(&t.device), STATUS_OK);
 	char *at = rank_memory_buffer(&t.device, role_buffer(t.device.role, "gradients"));
 	at[-RANK_MEMORY_GUARD] ^= 1;
-	ck_assert_int_eq(rank_memory_check(&t.device), STATUS_RUN);
-	ck_assert_msg(strstr(status_message(), "'gradients'") != NULL, "%s", status_message());
+	must_fail(rank_memory_check(&t.device), STATUS_RUN, "'gradients'");
 	trainer_release(&t);
-	made_release(&m);
 }
-END_TEST
 
 /* From alloc to the first write, and after free, memory is NaN. */
 START_TEST(memory_is_poisoned)
 {
-	struct made m;
 	struct trainer t;
-	open_plan(&m, 1);
-	ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, true), STATUS_OK);
+	ck_assert_int_eq(trainer_open(&t, made_plan(TINY), text_file, true), STATUS_OK);
 	const struct role *r = t.device.role;
 	int number = r->step.begin;
 	while (r->ops[number].kind != OP_ALLOC ||
@@ -98,9 +80,7 @@ START_TEST(memory_is_poisoned)
 		ck_assert(isnan(x[0]) && isnan(x[last]));
 	}
 	trainer_release(&t);
-	made_release(&m);
 }
-END_TEST
 
 static bool alive_at(const struct role *r, int buffer, int at)
 {
@@ -114,22 +94,21 @@ static bool alive_at(const struct role *r, int buffer, int at)
 /* A buffer that is declared larger than what its kernel uses: the plan says more, and what is measured stays. */
 START_TEST(measured_memory_is_not_copied_from_the_plan)
 {
-	struct made m;
 	struct trainer t;
 	struct memory_use planned, measured, larger;
 	double loss;
-	open_plan(&m, 2);
-	struct role *r = &m.plan.roles[0];
-	plan_memory(&m.plan, r, SPACE_DEVICE, &planned);
+	struct plan *p = made_plan(TINY " accumulate=2");
+	struct role *r = &p->roles[0];
+	plan_memory(p, r, SPACE_DEVICE, &planned);
 	int tried = 0;
 	for (int i = -1; i < r->buffer_count; i++) {
 		if (i >= 0 && (!alive_at(r, i, planned.peak_op) || r->buffers[i].type == TYPE_I64))
 			continue;
 		if (i >= 0)
 			r->buffers[i].elements += 16;
-		plan_memory(&m.plan, r, SPACE_DEVICE, &larger);
+		plan_memory(p, r, SPACE_DEVICE, &larger);
 		ck_assert_int_eq(larger.peak_bytes, planned.peak_bytes + (i >= 0 ? 64 : 0));
-		ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, false), STATUS_OK);
+		ck_assert_int_eq(trainer_open(&t, p, text_file, false), STATUS_OK);
 		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
 		rank_memory_used(&t.device, SPACE_DEVICE, &measured);
 		ck_assert_msg(measured.peak_bytes == planned.peak_bytes, "%s: %lld bytes instead of %lld",
@@ -145,9 +124,7 @@ START_TEST(measured_memory_is_not_copied_from_the_plan)
 		tried++;
 	}
 	ck_assert_int_gt(tried, 15);
-	made_release(&m);
 }
-END_TEST
 
 static int find_op(const struct role *r, enum op_kind kind)
 {
@@ -169,34 +146,24 @@ START_LOOP_TEST(types_without_a_kernel_are_refused, 0, 8)
 	              {OP_COPY, COPY_Y, TYPE_BF16},       {OP_SQUARES, SQUARES_NORM, TYPE_I32},
 	              {OP_SUM, SUM_X, TYPE_BF16},         {OP_LINEAR_FORWARD, LINEAR_FORWARD_WEIGHT, TYPE_FP16},
 	              {OP_ADAMW, ADAMW_FIRST, TYPE_BF16}, {OP_CLASSIFIER, CLASSIFIER_LOSS, TYPE_I64}};
-	struct made m;
 	struct rank_memory d;
-	const struct request r = {
-	        .model = "mlp:sizes=784-16-10", .strategy = "zero2", .ranks = 2, .clip = 1, .offload = "optimizer"};
-	must_open(&m, &r);
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_OK);
+	struct plan *p = made_plan("mlp:sizes=784-16-10 zero2 ranks=2 clip=1 offload=optimizer");
+	ck_assert_int_eq(rank_memory_open(&d, p, 0, NULL, false, NULL, NULL), STATUS_OK);
 	rank_memory_release(&d);
-	struct role *role = &m.plan.roles[0];
+	struct role *role = &p->roles[0];
 	const struct op *op = &role->ops[find_op(role, spoilt[_i].kind)];
 	role->buffers[op->operand[spoilt[_i].operand].buffer].type = spoilt[_i].type;
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), "there is no kernel for") != NULL, "%s", status_message());
+	must_fail(rank_memory_open(&d, p, 0, NULL, false, NULL, NULL), STATUS_INPUT, "there is no kernel for");
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
-	made_release(&m);
 }
-END_TEST
 
 /* A host that has no memory left is an answer, not a crash. */
 START_TEST(an_arena_that_does_not_fit_is_refused)
 {
-	struct made m;
 	struct rank_memory d;
-	must_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 2048});
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_RUN);
-	ck_assert_msg(strstr(status_message(), "no memory for an arena") != NULL, "%s", status_message());
+	const struct plan *p = made_plan("gpt3-175b single micro_batch=2048");
+	must_fail(rank_memory_open(&d, p, 0, NULL, false, NULL, NULL), STATUS_RUN, "no memory for an arena");
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
-	made_release(&m);
 }
-END_TEST
 
 SUITE("device", 120)

@@ -1,6 +1,4 @@
 /* The stand-in for a GPU refuses what CUDA refuses, with CUDA's numbers of errors: else no test on it would notice. */
-#include <stdlib.h>
-
 #include "tests/support/fake_cuda.h"
 #include "tests/support/suite.h"
 
@@ -85,7 +83,6 @@ START_LOOP_TEST(calls_invalidate_a_capture, 0, CALLS)
 	ck_assert_ptr_null(graph);
 	must(api->stream_synchronize(gpu, stream)); /* and then all is well again */
 }
-END_TEST
 
 START_TEST(captures_are_closed)
 {
@@ -99,7 +96,6 @@ START_TEST(captures_are_closed)
 	ck_assert_int_eq(api->capture_end(gpu, stream, &graph), UNJOINED);
 	must(api->stream_synchronize(gpu, other));
 }
-END_TEST
 
 START_TEST(events_of_a_capture_stay_in_it)
 {
@@ -120,7 +116,6 @@ START_TEST(events_of_a_capture_stay_in_it)
 	must(api->stream_synchronize(gpu, other));
 	api->graph_destroy(gpu, graph);
 }
-END_TEST
 
 static void call_back(void *error)
 {
@@ -134,7 +129,6 @@ START_TEST(host_calls_may_not_call)
 	must(api->stream_synchronize(gpu, stream));
 	ck_assert_int_eq(error, NOT_PERMITTED);
 }
-END_TEST
 
 START_TEST(the_workspace_is_one_streams)
 {
@@ -145,10 +139,5 @@ START_TEST(the_workspace_is_one_streams)
 	must(api->stream_synchronize(gpu, stream));
 	must(api->stream_synchronize(gpu, other));
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(begin, end);
-	return suite_run("fake cuda", 0);
-}
+SUITE_WITH("fake cuda", 0, begin, end)

@@ -9,14 +9,13 @@
  * disguise, whose losses are known to 1e-5.
  *
  * The loss scale is a power of two that overflows decide: its course must be the same at every step. */
-#include <check.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -54,20 +53,19 @@ static bool is_text(const json_t *run)
 	return !strncmp(text(run, "specification"), "gpt", 3);
 }
 
-static struct request request_of(const json_t *run, const char *strategy)
+static struct settings asked(const json_t *run, const char *strategy)
 {
-	struct request r = {.model = text(run, "specification"),
-	                    .strategy = strategy,
-	                    .micro_batch = (int64_t)number(run, "batch"),
-	                    .learning_rate = number(run, "lr"),
-	                    .clip = number(run, "clip")};
-	ck_assert_msg(read_precision(text(run, "precision"), &r.precision), "%s", status_message());
-	if (r.precision == TYPE_FP16) {
-		r.loss_scaler = LOSS_SCALER_PYTORCH;
-		r.loss_scale = number(run, "initial_scale");
-		r.loss_scale_window = (int64_t)number(run, "growth_interval");
+	struct settings s =
+	        settings_of("%s %s precision=%s", text(run, "specification"), strategy, text(run, "precision"));
+	s.micro_batch = (int64_t)number(run, "batch");
+	s.learning_rate = number(run, "lr");
+	s.clip = number(run, "clip");
+	if (s.precision == TYPE_FP16) {
+		s.loss_scaler = LOSS_SCALER_PYTORCH;
+		s.loss_scale = number(run, "initial_scale");
+		s.loss_scale_window = (int64_t)number(run, "growth_interval");
 	}
-	return r;
+	return s;
 }
 
 static void describe(char *out, size_t size, const json_t *run)
@@ -95,15 +93,14 @@ static const json_t *plain_of(int run)
 
 static void compare(const json_t *run, const json_t *plain, const char *strategy)
 {
-	struct request r = request_of(run, strategy);
-	struct made m;
+	struct settings r = asked(run, strategy);
 	struct trainer t;
 	double loss, worst = 0, from_plain = 0;
 	char what[128];
 	int steps = (int)json_array_size(get(run, "losses")), skipped = 0;
 	describe(what, sizeof what, run);
-	ck_assert_msg(made_open(&m, &r) == STATUS_OK, "%s: %s", what, status_message());
-	ck_assert_msg(trainer_open(&t, &m.plan, is_text(run) ? "tests/golden/text.txt" : NULL, false) == STATUS_OK,
+	ck_assert_msg(trainer_open(&t, right_plan_of(&r), is_text(run) ? "tests/golden/text.txt" : NULL, false) ==
+	                      STATUS_OK,
 	              "%s: %s", what, status_message());
 	for (int step = 0; step < steps; step++) {
 		struct loss_scale before = {0};
@@ -128,7 +125,6 @@ static void compare(const json_t *run, const json_t *plain, const char *strategy
 	if (r.precision != TYPE_FP32)
 		ck_assert_double_gt(from_plain, LIMITS[TYPE_FP32]);
 	trainer_release(&t);
-	made_release(&m);
 }
 
 static const json_t *run_at(int i)
@@ -159,7 +155,6 @@ START_LOOP_TEST(losses_and_scales, 0, RUNS)
 	if (is_text(run) || images_are_there())
 		compare(run, plain_of(_i), "single");
 }
-END_TEST
 
 /* The comparison can fail: what another precision, or no overflow, gives is further away than the bound. */
 START_TEST(bounds_can_be_exceeded)
@@ -168,12 +163,11 @@ START_TEST(bounds_can_be_exceeded)
 	ck_assert_uint_eq(json_array_size(get(file, "runs")), RUNS);
 	for (int i = 0; i < RUNS; i++) {
 		const json_t *run = run_at(i), *plain = plain_of(i);
-		enum type precision;
+		enum type precision = asked(run, "single").precision;
 		double worst = 0;
 		ck_assert_str_eq(text(plain, "precision"), "fp32");
 		ck_assert_str_eq(text(plain, "model"), text(run, "model"));
 		ck_assert_double_eq(number(plain, "clip"), number(run, "clip"));
-		ck_assert(read_precision(text(run, "precision"), &precision));
 		for (int step = 0; step < (int)json_array_size(get(run, "losses")); step++)
 			worst = fmax(worst, fabs(at(run, "losses", step) / at(plain, "losses", step) - 1));
 		if (precision == TYPE_FP16) { /* steps that were skipped leave it behind */
@@ -185,10 +179,5 @@ START_TEST(bounds_can_be_exceeded)
 	}
 	ck_assert_int_gt(found, 0);
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(open_file, close_file);
-	return suite_run("golden precision", 120);
-}
+SUITE_WITH("golden precision", 120, open_file, close_file)

@@ -2,7 +2,6 @@
  * device and the executor. tests/oracle/golden_training.py made the files in tests/golden/ and says what is in them.
  *
  * Losses are within 1e-5 of PyTorch's, the first step's gradients within 1e-4 of their tensor's norm. */
-#include <check.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "kernels/update.h"
 #include "real/data/safetensors.h"
 #include "real/rank/checksum.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -81,26 +80,25 @@ static void golden_open(struct golden *g, const char *name)
 		         json_string_value(get(model, "norm")));
 }
 
-static struct request golden_request(const struct golden *g, const char *strategy, int64_t accumulate)
+static struct settings golden_settings(const struct golden *g, const char *strategy, int64_t accumulate)
 {
 	const json_t *optimizer = get(g->json, "optimizer");
-	bool adamw = !strcmp(json_string_value(get(optimizer, "name")), "adamw");
+	struct settings s = settings_of("%s %s optimizer=%s", g->specification, strategy,
+	                                json_string_value(get(optimizer, "name")));
 	ck_assert_int_eq(whole(g->json, "batch") % accumulate, 0);
-	ck_assert_int_eq(whole(g->json, "seed"), settings_default().seed);
-	if (adamw)
-		ck_assert_double_eq(number(optimizer, "weight_decay"), settings_default().weight_decay);
-	return (struct request){.model = g->specification,
-	                        .strategy = strategy,
-	                        .micro_batch = whole(g->json, "batch") / accumulate,
-	                        .accumulate = accumulate,
-	                        .optimizer = adamw ? OPTIMIZER_ADAMW : OPTIMIZER_SGD,
-	                        .learning_rate = number(optimizer, "lr")};
+	ck_assert_int_eq(whole(g->json, "seed"), s.seed);
+	if (s.optimizer == OPTIMIZER_ADAMW)
+		ck_assert_double_eq(number(optimizer, "weight_decay"), s.weight_decay);
+	s.micro_batch = whole(g->json, "batch") / accumulate;
+	s.accumulate = accumulate;
+	s.learning_rate = number(optimizer, "lr");
+	return s;
 }
 
-static void open_training(struct made *m, struct trainer *t, const struct golden *g, const struct request *r)
+static void open_training(struct trainer *t, const struct golden *g, const struct settings *s)
 {
-	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s: %s", g->name, status_message());
-	ck_assert_msg(trainer_open(t, &m->plan, g->is_text ? "tests/golden/text.txt" : NULL, false) == STATUS_OK,
+	ck_assert_msg(trainer_open(t, right_plan_of(s), g->is_text ? "tests/golden/text.txt" : NULL, false) ==
+	                      STATUS_OK,
 	              "%s: %s", g->name, status_message());
 }
 
@@ -225,13 +223,12 @@ static void check_buffers(const struct golden *g, struct trainer *t)
 
 /* ---- the runs ---- */
 
-static void run_and_compare(struct golden *g, const struct request *r, bool gradients)
+static void run_and_compare(struct golden *g, const struct settings *s, bool gradients)
 {
 	const json_t *losses = get(g->json, "losses");
-	struct made m;
 	struct trainer t;
 	double loss;
-	open_training(&m, &t, g, r);
+	open_training(&t, g, s);
 	if (gradients)
 		check_initial(g, &t);
 	for (int step = 0; step < (int)json_array_size(losses); step++) {
@@ -245,19 +242,17 @@ static void run_and_compare(struct golden *g, const struct request *r, bool grad
 	}
 	check_buffers(g, &t);
 	trainer_release(&t);
-	made_release(&m);
 }
 
 static void run_clipped(struct golden *g)
 {
 	const json_t *clipped = get(g->json, "clipped"), *losses = get(clipped, "losses"),
 	             *norms = get(clipped, "norms");
-	struct request r = golden_request(g, "single", 1);
-	struct made m;
+	struct settings s = golden_settings(g, "single", 1);
 	struct trainer t;
 	double loss;
-	r.clip = number(clipped, "max_norm");
-	open_training(&m, &t, g, &r);
+	s.clip = number(clipped, "max_norm");
+	open_training(&t, g, &s);
 	const float *squares = rank_memory_buffer(&t.device, role_buffer(t.device.role, "norm"));
 	int clips = 0;
 	for (int step = 0; step < (int)json_array_size(losses); step++) {
@@ -266,11 +261,10 @@ static void run_clipped(struct golden *g)
 		double norm = sqrt((double)*squares), want = at(norms, step);
 		ck_assert_msg(fabs(norm - want) <= LIMIT * want, "%s, step %d: norm %g instead of %g", g->name,
 		              step + 1, norm, want);
-		clips += want > r.clip;
+		clips += want > s.clip;
 	}
 	ck_assert_int_gt(clips, 0);
 	trainer_release(&t);
-	made_release(&m);
 }
 
 static void finish(struct golden *g)
@@ -287,11 +281,10 @@ START_LOOP_TEST(losses_and_gradients, 0, SUITE_CASES(2, 1))
 {
 	struct golden g;
 	golden_open(&g, names[_i]);
-	struct request r = golden_request(&g, "single", 1);
-	run_and_compare(&g, &r, true);
+	struct settings s = golden_settings(&g, "single", 1);
+	run_and_compare(&g, &s, true);
 	finish(&g);
 }
-END_TEST
 
 /* Accumulation adds the same gradients in pieces. */
 START_LOOP_TEST(accumulation, 0, 1)
@@ -299,12 +292,11 @@ START_LOOP_TEST(accumulation, 0, 1)
 	struct golden g;
 	golden_open(&g, names[_i]);
 	for (int64_t accumulate = 2; accumulate <= 4; accumulate *= 2) {
-		struct request r = golden_request(&g, "single", accumulate);
-		run_and_compare(&g, &r, true);
+		struct settings s = golden_settings(&g, "single", accumulate);
+		run_and_compare(&g, &s, true);
 	}
 	finish(&g);
 }
-END_TEST
 
 /* On one rank every strategy is the same computation. */
 START_LOOP_TEST(strategies_on_one_rank, 0, 1)
@@ -313,12 +305,11 @@ START_LOOP_TEST(strategies_on_one_rank, 0, 1)
 	golden_open(&g, names[_i]);
 	for (int i = 0; strategy_at(i); i++) {
 		/* A batch in two pieces is normalized in two pieces. */
-		struct request r = golden_request(&g, strategy_at(i)->name, _i == NORM ? 1 : 2);
-		run_and_compare(&g, &r, false);
+		struct settings s = golden_settings(&g, strategy_at(i)->name, _i == NORM ? 1 : 2);
+		run_and_compare(&g, &s, false);
 	}
 	finish(&g);
 }
-END_TEST
 
 START_LOOP_TEST(clipping, 0, SUITE_CASES(2, 1))
 {
@@ -327,7 +318,6 @@ START_LOOP_TEST(clipping, 0, SUITE_CASES(2, 1))
 	run_clipped(&g);
 	finish(&g);
 }
-END_TEST
 
 /* Linear warm-up to the rate, then linear decay to a tenth, worked out by hand. */
 START_TEST(the_learning_rate_of_each_step)
@@ -345,7 +335,6 @@ START_TEST(the_learning_rate_of_each_step)
 			ck_assert_double_eq_tol(update_rate(&u, step), 0.02 * cases[i].rates[step - 1], 1e-15);
 	}
 }
-END_TEST
 
 int main(void)
 {

@@ -1,6 +1,5 @@
 /* A report of a run says what was measured, and not what the plan says: a communicator that counts otherwise, or
  * figures of ranks that are made up, show in it. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,16 +72,10 @@ static const struct communicator_ops stand_in_ops = {
 
 /* ---- rank 0 of two ---- */
 
-static const struct request zero3 = {.model = "gpt:layers=1,width=16,heads=2,context=8",
-                                     .strategy = "zero3",
-                                     .ranks = 2,
-                                     .micro_batch = 3,
-                                     .accumulate = 2,
-                                     .clip = 1,
-                                     .offload = "optimizer"};
+#define ZERO3                                                                                                          \
+	"gpt:layers=1,width=16,heads=2,context=8 zero3 ranks=2 micro_batch=3 accumulate=2 clip=1 offload=optimizer"
 
 struct run {
-	struct made made;
 	struct trainer trainer;
 	struct stand_in communicator;
 	struct train_options options;
@@ -97,29 +90,27 @@ static void run_open(struct run *r, const struct stand_in *counts)
 	double loss;
 	*r = (struct run){.communicator = *counts, .options = train_options_default()};
 	r->communicator.public = (struct communicator){&stand_in_ops, 0, 2};
-	ck_assert_msg(made_open(&r->made, &zero3) == STATUS_OK, "%s", status_message());
-	ck_assert_int_eq(trainer_open_among(&r->trainer, &r->made.plan, text_file, false, &r->communicator.public),
-	                 STATUS_OK);
+	const struct plan *p = made_plan(ZERO3);
+	ck_assert_int_eq(trainer_open_among(&r->trainer, p, text_file, false, &r->communicator.public), STATUS_OK);
 	ck_assert_int_eq(trainer_step(&r->trainer, &loss), STATUS_OK);
 	ck_assert(isfinite(loss));
 	for (int i = 0; i < 5; i++)
 		r->times[i] = (struct times){.step = steps[i], .compute = steps[i] / 10, .exposed = steps[i] / 100};
 	r->training = (struct training){.options = &r->options,
 	                                .ranks = 2,
-	                                .model = r->made.model,
-	                                .plan = r->made.plan,
+	                                .model = *p->model,
+	                                .plan = *p,
 	                                .device = {.rank = &r->trainer.device, .executor = r->trainer.executor},
 	                                .steps_done = 5,
 	                                .times = r->times};
-	report_from_plan(&r->planned, &r->made.plan);
-	report_add_ranks(&r->planned, &r->made.plan);
+	report_from_plan(&r->planned, p);
+	report_add_ranks(&r->planned, p);
 }
 
 static void run_close(struct run *r)
 {
 	report_release(&r->planned);
 	trainer_release(&r->trainer);
-	made_release(&r->made);
 }
 
 /* The report of two ranks that both did what rank 0 did. */
@@ -178,7 +169,6 @@ START_TEST(a_communicators_counts_are_reported)
 		run_close(&r);
 	}
 }
-END_TEST
 
 /* ---- figures that no plan has ---- */
 
@@ -264,7 +254,6 @@ START_TEST(figures_of_ranks_are_merged)
 	assert_made_up(&r, 1);
 	run_close(&r);
 }
-END_TEST
 
 START_TEST(a_library_without_counts_is_reported_as_such)
 {
@@ -281,7 +270,6 @@ START_TEST(a_library_without_counts_is_reported_as_such)
 	report_release(&out);
 	run_close(&r);
 }
-END_TEST
 
 /* The time of a rank is that of its median step, all parts of it. */
 START_TEST(the_median_step_is_reported)
@@ -295,21 +283,17 @@ START_TEST(the_median_step_is_reported)
 	ck_assert_int_eq(f.time.exposed, 5);
 	run_close(&r);
 }
-END_TEST
 
 /* To wait until the other end of a message comes is no communication: it is the pipeline's bubble. */
 START_TEST(waiting_for_a_message_is_bubble)
 {
-	static const struct request pipeline = {
-	        .model = "mlp:sizes=16-12-10", .strategy = "pipeline", .ranks = 2, .micro_batch = 1};
 	char images[256];
 	struct communicator late = {&stand_in_ops, 0, 2};
-	struct made m;
 	struct trainer t;
 	double loss;
-	must_open(&m, &pipeline);
 	ck_assert(images_make(images, sizeof images, 4, 4, 20, 10));
-	ck_assert_int_eq(trainer_open_among(&t, &m.plan, images, false, &late), STATUS_OK);
+	ck_assert_int_eq(trainer_open_among(&t, made_plan("mlp:sizes=16-12-10 pipeline ranks=2"), images, false, &late),
+	                 STATUS_OK);
 	ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
 	struct times times = executor_times(t.executor);
 	ck_assert_int_ge(times.step, 2 * (int64_t)LATE_NS);
@@ -317,9 +301,7 @@ START_TEST(waiting_for_a_message_is_bubble)
 	ck_assert_int_gt(times.bubble, LATE_NS);
 	trainer_release(&t);
 	images_remove(images);
-	made_release(&m);
 }
-END_TEST
 
 /* ---- resident memory ---- */
 
@@ -348,7 +330,6 @@ START_TEST(resident_memory_matches_the_kernels_figure)
 	ck_assert_int_le(f.resident_bytes, kernel_says());
 	run_close(&r);
 }
-END_TEST
 
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* whose shadow is resident too */
 /* Whatever started the program may have had more. */
@@ -366,7 +347,6 @@ START_TEST(resident_memory_is_not_the_parents)
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
 }
-END_TEST
 #endif
 
 static int resident_is_small(void)

@@ -5,11 +5,9 @@
  * MPI, whose own allocations are not ours to avoid. */
 #define _GNU_SOURCE /* syscall */
 
-#include <check.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -173,106 +171,82 @@ static void remove_images(void)
 	images_remove(images);
 }
 
-static void assert_quiet(const struct request *r, int threads)
+/* That it allocates nothing, beyond the first time. */
+static void assert_none(enum status s, bool first, const char *words, int threads, const char *what)
 {
-	struct communicator alone = {.ops = &no_ops, .ranks = (int)r->ranks};
-	struct made m;
+	watching = false;
+	ck_assert_int_eq(s, STATUS_OK);
+	ck_assert_msg(first || !seen, "%s, %d threads, %s: %ld allocations, the first by %s", words, threads, what,
+	              (long)seen, (const char *)first_seen);
+}
+
+static void assert_quiet(int threads, const char *words)
+{
+	const struct plan *p = made_plan("%s", words);
+	struct communicator alone = {.ops = &no_ops, .ranks = (int)p->ranks};
 	struct trainer t;
 	double loss;
-	must_open(&m, r);
 	int64_t bytes;
 	kernels_set_threads(threads);
 	ck_assert(kernels_prepare(&bytes));
-	const char *data = m.model.is_text ? "tests/golden/text.txt" : images;
-	ck_assert_msg(trainer_open_among(&t, &m.plan, data, false, r->ranks > 1 ? &alone : NULL) == STATUS_OK, "%s",
+	const char *data = p->model->is_text ? "tests/golden/text.txt" : images;
+	ck_assert_msg(trainer_open_among(&t, p, data, false, p->ranks > 1 ? &alone : NULL) == STATUS_OK, "%s",
 	              status_message());
 	for (int step = 0; step < 4; step++) {
 		if (step)
 			watch();
-		enum status s = trainer_step(&t, &loss);
-		watching = false;
-		ck_assert_int_eq(s, STATUS_OK);
-		ck_assert_msg(!step || !seen,
-		              "%s, %s, %s, %d ranks, %d threads, step %d: %ld allocations, the first by %s", r->model,
-		              r->strategy, type_name(r->precision), (int)r->ranks, threads, step + 1, (long)seen,
-		              (const char *)first_seen);
+		assert_none(trainer_step(&t, &loss), !step, words, threads, "a step");
 	}
 	for (int pass = 0; pass < 2; pass++) {
 		if (pass)
 			watch();
-		enum status s = trainer_evaluate(&t, &loss);
-		watching = false;
-		ck_assert_int_eq(s, STATUS_OK);
-		ck_assert_msg(!pass || !seen, "%s, %s, %d ranks: %ld allocations in evaluation, the first by %s",
-		              r->model, r->strategy, (int)r->ranks, (long)seen, (const char *)first_seen);
+		assert_none(trainer_evaluate(&t, &loss), !pass, words, threads, "evaluation");
 	}
 	trainer_release(&t);
-	made_release(&m);
 }
 
 /* Sizes at which kernels would ask for memory, if they did. */
 static const char *const models[] = {"mlp", SUITE_CASES("gpt:layers=2", "gpt:layers=2,width=32,heads=2,context=16")};
 
+/* On one rank, and as rank 0 of four. */
+static void assert_quiet_alone_and_among(int threads, int model, const char *strategy, const char *others)
+{
+	for (int ranks = 1; ranks <= (strcmp(strategy, "single") ? 4 : 1); ranks += 3) {
+		char words[300];
+		snprintf(words, sizeof words, "%s %s ranks=%d micro_batch=2 accumulate=2 clip=1 %s", models[model],
+		         strategy, ranks, others);
+		assert_quiet(threads, words);
+	}
+}
+
 START_LOOP_TEST(training_allocates_nothing, 0, 7)
 {
 	for (int model = 0; model < 2; model++)
-		for (int64_t ranks = 1; ranks <= 4; ranks += 3) {
-			struct request r = {.model = models[model],
-			                    .strategy = strategy_at(_i)->name,
-			                    .ranks = ranks,
-			                    .micro_batch = 2,
-			                    .accumulate = 2,
-			                    .clip = 1,
-			                    .bucket = 1 << 20};
-			if (_i == 0 && ranks > 1)
-				continue;
-			assert_quiet(&r, 1);
-		}
+		assert_quiet_alone_and_among(1, model, strategy_at(_i)->name, "bucket=1048576");
 }
-END_TEST
 
 /* Every queue has a thread of its own, and none of them asks for memory. */
 START_TEST(offload_allocates_nothing)
 {
-	static const char *const offloads[] = {"optimizer,activations", "optimizer:to=disk", "optimizer:delayed=yes",
-	                                       "optimizer:to=disk,parameters:to=disk,activations"};
-	for (int64_t ranks = 1; ranks <= 4; ranks += 3)
-		for (int i = 0; i < 4; i++) {
-			struct request r = {.model = models[1],
-			                    .strategy = i < 3 ? "zero2" : "zero3",
-			                    .ranks = ranks,
-			                    .micro_batch = 2,
-			                    .accumulate = 2,
-			                    .clip = 1,
-			                    .bucket = 1 << 20,
-			                    .offload = offloads[i]};
-			assert_quiet(&r, 1);
-		}
+	assert_quiet_alone_and_among(1, 1, "zero2", "bucket=1048576 offload=optimizer,activations");
+	assert_quiet_alone_and_among(1, 1, "zero2", "bucket=1048576 offload=optimizer:to=disk");
+	assert_quiet_alone_and_among(1, 1, "zero2", "bucket=1048576 offload=optimizer:delayed=yes");
+	assert_quiet_alone_and_among(1, 1, "zero3",
+	                             "bucket=1048576 offload=optimizer:to=disk,parameters:to=disk,activations");
 }
-END_TEST
 
 START_TEST(threads_allocate_nothing)
 {
-	for (int model = 0; model < 2; model++)
-		assert_quiet(&(struct request){.model = models[model], .strategy = "ddp", .ranks = 1, .micro_batch = 8},
-		             2);
+	assert_quiet(2, "mlp ddp micro_batch=8");
+	assert_quiet(2, SUITE_CASES("gpt:layers=2 ddp micro_batch=8",
+	                            "gpt:layers=2,width=32,heads=2,context=16 ddp micro_batch=8"));
 }
-END_TEST
 
 START_LOOP_TEST(sixteen_bits_allocate_nothing, 0, 2)
 {
 	for (int model = 0; model < 2; model++)
-		for (int64_t ranks = 1; ranks <= 4; ranks += 3)
-			assert_quiet(&(struct request){.model = models[model],
-			                               .strategy = "zero3",
-			                               .ranks = ranks,
-			                               .micro_batch = 2,
-			                               .accumulate = 2,
-			                               .clip = 1,
-			                               .precision = _i ? TYPE_FP16 : TYPE_BF16},
-			             _i + 1);
+		assert_quiet_alone_and_among(_i + 1, model, "zero3", _i ? "precision=fp16" : "precision=bf16");
 }
-END_TEST
 
 /* The counter itself. Check allocates as well, so nothing is asserted before the end. */
 START_TEST(allocations_are_seen)
@@ -301,7 +275,6 @@ START_TEST(allocations_are_seen)
 	ck_assert_int_eq(counts[4], 1);
 	ck_assert_str_eq((const char *)first_seen, "mmap");
 }
-END_TEST
 
 int main(void)
 {

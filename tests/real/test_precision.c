@@ -1,6 +1,5 @@
 /* Training in 16 bits on one rank: it learns as fp32 does; a step that overflowed leaves all state as it was, on all
  * but the data's order; Adam does not count it; gradients are clipped to the norm that was asked for. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,27 +36,28 @@ static const char *data_of(int model)
 	return models[model].data ? models[model].data : images;
 }
 
-static struct request request_of(int model, enum type precision)
+static struct settings asked(int model, enum type precision)
 {
-	return (struct request){.model = models[model].model,
-	                        .strategy = "single",
-	                        .micro_batch = 8,
-	                        .precision = precision,
-	                        .learning_rate = models[model].learning_rate};
+	return settings_of("%s single micro_batch=8 precision=%s learning_rate=%g", models[model].model,
+	                   type_name(precision), models[model].learning_rate);
+}
+
+static struct train_options options_of(int model, const struct settings *s, int steps)
+{
+	struct train_options o = train_options_default();
+	o.settings = settings_resolved(s);
+	o.steps = steps;
+	o.data = data_of(model);
+	return o;
+}
+
+static void must_train(const struct train_options *o, struct report *out)
+{
+	ck_assert_msg(train_run(o, out) == STATUS_OK, "%s in %s: %s", o->settings.model,
+	              type_name(o->settings.precision), status_message());
 }
 
 /* ---- as fp32 ---- */
-
-static void train(int model, const struct request *q, int steps, struct report *out)
-{
-	struct train_options o = train_options_default();
-	o.settings = request_settings(q);
-	o.steps = steps;
-	o.data = data_of(model);
-	o.guard = steps < 10;
-	ck_assert_msg(train_run(&o, out) == STATUS_OK, "%s in %s: %s", q->model, type_name(q->precision),
-	              status_message());
-}
 
 static double mean(const double *x, int64_t n)
 {
@@ -71,102 +71,84 @@ static double mean(const double *x, int64_t n)
 START_LOOP_TEST(follows_fp32, 0, 2 * COUNT(models))
 {
 	int model = _i / 2;
-	struct request q = request_of(model, TYPE_FP32);
+	enum type precision = _i % 2 ? TYPE_FP16 : TYPE_BF16;
+	struct settings q = asked(model, precision), wide = asked(model, TYPE_FP32);
+	struct train_options o = options_of(model, &q, 100), o_wide = options_of(model, &wide, 100);
 	struct report fp32, other;
-	train(model, &q, 100, &fp32);
-	q.precision = _i % 2 ? TYPE_FP16 : TYPE_BF16;
-	train(model, &q, 100, &other);
+	must_train(&o_wide, &fp32);
+	must_train(&o, &other);
 	ck_assert_int_eq(other.loss_count, 100);
 	double a = mean(fp32.losses + 90, 10), b = mean(other.losses + 90, 10), first = fp32.losses[0], worst = 0;
 	for (int i = 0; i < 100; i++)
 		worst = fmax(worst, fabs(other.losses[i] - fp32.losses[i]) / fp32.losses[i]);
 	printf("%s, %s: loss %.4f → %.4f, fp32 %.4f; most of a step's difference %.2f %%\n", q.model,
-	       type_name(q.precision), first, b, a, 100 * worst);
+	       type_name(precision), first, b, a, 100 * worst);
 	ck_assert_msg(a < 0.95 * first, "fp32 learnt nothing: %g → %g", first, a);
 	ck_assert_msg(fabs(a - b) <= 0.02 * a, "mean loss of the last ten steps: %g, fp32 has %g", b, a);
 	ck_assert_msg(fabs(other.losses[99] - fp32.losses[99]) <= 0.02 * fp32.losses[99], "last loss: %g, fp32 has %g",
 	              other.losses[99], fp32.losses[99]);
 	ck_assert_msg(other.losses[0] != fp32.losses[0], "nothing was in 16 bits");
-	if (q.precision == TYPE_FP16)
+	if (precision == TYPE_FP16)
 		ck_assert(other.loss_scale > 0 && other.skipped_steps < 10);
 	else
 		ck_assert(other.loss_scale == 0 && other.skipped_steps == 0);
 	report_release(&fp32);
 	report_release(&other);
 }
-END_TEST
 
 /* Nothing is updated at a learning rate of 0: the weights are those of fp32, since it is the master that is shown. */
 START_LOOP_TEST(begins_with_the_same_weights, 0, COUNT(models))
 {
 	char checksum[3][17];
 	for (int t = 0; t < 3; t++) {
-		struct request q = request_of(_i, (enum type)(TYPE_FP32 + t));
+		struct settings q = asked(_i, (enum type)(TYPE_FP32 + t));
 		struct report r;
-		struct train_options o = train_options_default();
-		o.settings = request_settings(&q);
-		o.settings.learning_rate = 0;
-		o.steps = 1;
-		o.data = data_of(_i);
-		ck_assert_msg(train_run(&o, &r) == STATUS_OK, "%s", status_message());
+		q.learning_rate = 0;
+		struct train_options o = options_of(_i, &q, 1);
+		must_train(&o, &r);
 		memcpy(checksum[t], r.weights_checksum, sizeof checksum[t]);
 		report_release(&r);
 	}
 	ck_assert_str_eq(checksum[0], checksum[1]);
 	ck_assert_str_eq(checksum[0], checksum[2]);
 }
-END_TEST
 
 /* ---- one step at a time ---- */
 
-struct run {
-	struct made m;
-	struct trainer t;
-};
-
-static void run_open(struct run *r, int model, const struct request *q)
+static void run_open(struct trainer *t, int model, const struct settings *q)
 {
-	must_open(&r->m, q);
-	ck_assert_msg(trainer_open(&r->t, &r->m.plan, data_of(model), true) == STATUS_OK, "%s", status_message());
+	ck_assert_msg(trainer_open(t, right_plan_of(q), data_of(model), true) == STATUS_OK, "%s", status_message());
 }
 
-static void run_release(struct run *r)
+static const struct buffer *state_buffer(const struct trainer *t, const char *name)
 {
-	trainer_release(&r->t);
-	made_release(&r->m);
-}
-
-static int64_t state_elements(const struct run *r, const char *name)
-{
-	return r->t.device.role->buffers[role_buffer(r->t.device.role, name)].elements;
-}
-
-static void *state(const struct run *r, const char *name)
-{
-	int b = role_buffer(r->t.device.role, name);
+	int b = role_buffer(t->device.role, name);
 	ck_assert_int_ge(b, 0);
-	return rank_memory_buffer(&r->t.device, b);
+	return &t->device.role->buffers[b];
 }
 
-static void *copy_of(const struct run *r, const char *name)
+static void *state(const struct trainer *t, const char *name)
 {
-	const struct buffer *b = &r->t.device.role->buffers[role_buffer(r->t.device.role, name)];
-	void *copy = malloc((size_t)buffer_bytes(b));
+	return rank_memory_buffer(&t->device, (int)(state_buffer(t, name) - t->device.role->buffers));
+}
+
+static void *copy_of(const struct trainer *t, const char *name)
+{
+	size_t bytes = (size_t)buffer_bytes(state_buffer(t, name));
+	void *copy = malloc(bytes);
 	ck_assert_ptr_nonnull(copy);
-	memcpy(copy, state(r, name), (size_t)buffer_bytes(b));
-	return copy;
+	return memcpy(copy, state(t, name), bytes);
 }
 
-static bool same_state(const struct run *a, const void *copy, const char *name)
+static bool same_state(const struct trainer *t, const void *copy, const char *name)
 {
-	const struct buffer *b = &a->t.device.role->buffers[role_buffer(a->t.device.role, name)];
-	return !memcmp(state(a, name), copy, (size_t)buffer_bytes(b));
+	return !memcmp(state(t, name), copy, (size_t)buffer_bytes(state_buffer(t, name)));
 }
 
-static double step(struct run *r)
+static double step(struct trainer *t)
 {
 	double loss = 0;
-	ck_assert_msg(trainer_step(&r->t, &loss) == STATUS_OK, "%s", status_message());
+	ck_assert_msg(trainer_step(t, &loss) == STATUS_OK, "%s", status_message());
 	return loss;
 }
 
@@ -174,9 +156,9 @@ static const char *const kept[] = {"parameters", "master", "first_moment", "seco
 /* A scale with which every step overflows. */
 START_LOOP_TEST(skipped_steps_change_nothing, 0, COUNT(models))
 {
-	struct run r;
+	struct trainer r;
 	void *before[COUNT(kept)];
-	struct request q = request_of(_i, TYPE_FP16);
+	struct settings q = asked(_i, TYPE_FP16);
 	q.clip = 1;
 	run_open(&r, _i, &q);
 	step(&r);
@@ -201,15 +183,14 @@ START_LOOP_TEST(skipped_steps_change_nothing, 0, COUNT(models))
 		ck_assert_msg(!same_state(&r, before[k], kept[k]), "%s did not change in a good step", kept[k]);
 		free(before[k]);
 	}
-	run_release(&r);
+	trainer_release(&r);
 }
-END_TEST
 
 /* After two skipped steps the update is Adam's first, on the third batch. */
 START_LOOP_TEST(adam_does_not_count_skipped_steps, 0, COUNT(models))
 {
-	struct run a, b;
-	struct request q = request_of(_i, TYPE_FP16);
+	struct trainer a, b;
+	struct settings q = asked(_i, TYPE_FP16);
 	q.loss_scale = ldexp(1, 60);
 	run_open(&a, _i, &q);
 	step(&a);
@@ -226,23 +207,22 @@ START_LOOP_TEST(adam_does_not_count_skipped_steps, 0, COUNT(models))
 	/* At Adam's first step every weight moves by the learning rate, whatever the gradient; at its third by less. */
 	*(int64_t *)state(&b, "step") = 2;
 	free(master);
-	run_release(&a);
-	run_release(&b);
+	trainer_release(&a);
+	trainer_release(&b);
 	run_open(&a, _i, &q);
 	*(int64_t *)state(&a, "step") = 2;
 	float *x = state(&a, "master"), before = x[0];
 	step(&a);
 	double moved = fabs((double)x[0] - (double)before);
 	ck_assert_msg(fabs(moved - q.learning_rate) > 0.1 * q.learning_rate, "counted or not makes no difference");
-	run_release(&a);
+	trainer_release(&a);
 }
-END_TEST
 
 /* The scale is taken out again, exactly: it is a power of two. What differs is what 16 bits lose. */
 START_LOOP_TEST(the_loss_scale_cancels, 0, COUNT(models))
 {
-	struct run a, b;
-	struct request q = request_of(_i, TYPE_FP16);
+	struct trainer a, b;
+	struct settings q = asked(_i, TYPE_FP16);
 	double most = 0, apart = 0;
 	q.optimizer = OPTIMIZER_SGD;
 	q.learning_rate = 1;
@@ -253,16 +233,15 @@ START_LOOP_TEST(the_loss_scale_cancels, 0, COUNT(models))
 	float *before = copy_of(&a, "master"), *x = state(&a, "master"), *y = state(&b, "master");
 	ck_assert(step(&a) == step(&b));
 	ck_assert(*(float *)state(&a, "overflow") == 0 && *(float *)state(&b, "overflow") == 0);
-	for (int64_t i = 0; i < state_elements(&a, "master"); i++) {
+	for (int64_t i = 0; i < state_buffer(&a, "master")->elements; i++) {
 		most = fmax(most, fabs((double)x[i] - (double)before[i]));
 		apart = fmax(apart, fabs((double)x[i] - (double)y[i]));
 	}
 	ck_assert_msg(most > 0 && apart <= 1e-3 * most, "updates of %g are %g apart", most, apart);
 	free(before);
-	run_release(&a);
-	run_release(&b);
+	trainer_release(&a);
+	trainer_release(&b);
 }
-END_TEST
 
 /* SGD at a rate of 1: what the weights moved by is the clipped gradient. */
 START_LOOP_TEST(gradients_are_clipped, 0, 3 * COUNT(models))
@@ -270,8 +249,8 @@ START_LOOP_TEST(gradients_are_clipped, 0, 3 * COUNT(models))
 	static const enum type types[] = {TYPE_FP32, TYPE_BF16, TYPE_FP16};
 	enum type type = types[_i % 3];
 	int model = _i / 3;
-	struct run r;
-	struct request q = request_of(model, type);
+	struct trainer r;
+	struct settings q = asked(model, type);
 	q.optimizer = OPTIMIZER_SGD;
 	q.learning_rate = 1;
 	q.clip = 0.01;
@@ -280,27 +259,26 @@ START_LOOP_TEST(gradients_are_clipped, 0, 3 * COUNT(models))
 	float *before = copy_of(&r, name), *x = state(&r, name);
 	double squares = 0;
 	step(&r);
-	for (int64_t i = 0; i < state_elements(&r, name); i++)
+	for (int64_t i = 0; i < state_buffer(&r, name)->elements; i++)
 		squares += ((double)x[i] - (double)before[i]) * ((double)x[i] - (double)before[i]);
 	ck_assert_msg(fabs(sqrt(squares) - q.clip) < 1e-4 * q.clip, "in %s they moved by %g", type_name(type),
 	              sqrt(squares));
 	free(before);
-	run_release(&r);
+	trainer_release(&r);
 }
-END_TEST
 
 /* 16-bit parameters are the rounded master, whole, after the beginning and after every step. */
 START_LOOP_TEST(parameters_are_the_rounded_master, 0, 2 * COUNT(models))
 {
 	enum type type = _i % 2 ? TYPE_FP16 : TYPE_BF16;
-	struct run r;
-	struct request q = request_of(_i / 2, type);
+	struct trainer r;
+	struct settings q = asked(_i / 2, type);
 	run_open(&r, _i / 2, &q);
 	for (int i = 0; i < 3; i++) {
 		const float *master = state(&r, "master");
 		const void *parameters = state(&r, "parameters");
 		uint16_t want[1];
-		for (int64_t k = 0; k < state_elements(&r, "master"); k++) {
+		for (int64_t k = 0; k < state_buffer(&r, "master")->elements; k++) {
 			element_set(type, want, 0, master[k]);
 			if (((const uint16_t *)parameters)[k] != want[0])
 				ck_abort_msg("after %d steps element %d is %g, the master %g", i, (int)k,
@@ -308,9 +286,8 @@ START_LOOP_TEST(parameters_are_the_rounded_master, 0, 2 * COUNT(models))
 		}
 		step(&r);
 	}
-	run_release(&r);
+	trainer_release(&r);
 }
-END_TEST
 
 /* ---- as the command runs it ---- */
 
@@ -333,19 +310,16 @@ static void see(void *context, const struct train_step *s)
 START_LOOP_TEST(run_finds_its_scale, 0, 2 * COUNT(models))
 {
 	enum loss_scaler rule = _i % 2 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED;
-	struct request q = request_of(_i / 2, TYPE_FP16);
-	struct train_options o = train_options_default();
+	struct settings q = asked(_i / 2, TYPE_FP16);
 	struct seen seen = {0};
 	struct report r;
 	q.loss_scaler = rule;
 	q.loss_scale = ldexp(1, 24);
 	q.loss_scale_window = 5;
-	o.settings = request_settings(&q);
-	o.steps = 40;
-	o.data = data_of(_i / 2);
+	struct train_options o = options_of(_i / 2, &q, 40);
 	o.on_step = see;
 	o.context = &seen;
-	ck_assert_msg(train_run(&o, &r) == STATUS_OK, "%s", status_message());
+	must_train(&o, &r);
 	struct loss_scale s = loss_scale_begin(rule, q.loss_scale);
 	bool grew = false;
 	for (int i = 0; i < 40; i++) {
@@ -360,43 +334,31 @@ START_LOOP_TEST(run_finds_its_scale, 0, 2 * COUNT(models))
 	ck_assert(r.loss_scale == seen.scale[40] && isfinite(r.losses[39]));
 	report_release(&r);
 }
-END_TEST
 
-static void assert_fails(const struct request *q, int model, double learning_rate, int steps, const char *word)
+static void assert_fails(const struct settings *q, int model, double learning_rate, int steps, const char *word)
 {
-	struct train_options o = train_options_default();
+	struct train_options o = options_of(model, q, steps);
 	struct report r;
-	o.settings = request_settings(q);
 	o.settings.learning_rate = learning_rate;
-	o.steps = steps;
 	o.evaluate = false;
-	o.data = data_of(model);
-	enum status s = train_run(&o, &r);
-	ck_assert_msg(s == STATUS_RUN && strstr(status_message(), word) && !strchr(status_message(), '\n'),
-	              "%s: \"%s\" without \"%s\"", status_name(s), status_message(), word);
+	must_fail(train_run(&o, &r), STATUS_RUN, word);
 	report_release(&r);
 }
 
 /* Weights that leave the range of fp16 at once: no scale helps. */
 START_LOOP_TEST(nothing_left_to_scale, 0, COUNT(models))
 {
-	struct request q = request_of(_i, TYPE_FP16);
+	struct settings q = asked(_i, TYPE_FP16);
 	q.loss_scale = 8;
 	assert_fails(&q, _i, 1e6, 60, "smallest loss scale");
 }
-END_TEST
 
 START_LOOP_TEST(bf16_that_diverges_ends, 0, COUNT(models))
 {
-	struct request q = request_of(_i, TYPE_BF16);
+	struct settings q = asked(_i, TYPE_BF16);
 	assert_fails(&q, _i, 1e30, 60, "not finite in bf16");
 	/* Its loss was fine, its update not. */
 	assert_fails(&q, _i, 1e300, 1, "not finite in the end");
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(setup, teardown);
-	return suite_run("precision", 120);
-}
+SUITE_WITH("precision", 120, setup, teardown)

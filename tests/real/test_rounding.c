@@ -1,5 +1,4 @@
 /* Stochastic rounding: what numbers become, how often, and which number an element has under each strategy. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +57,6 @@ START_TEST(mean)
 		              "%g in type %d: the mean is %.9g", exact, (int)type, sum);
 	}
 }
-END_TEST
 
 /* Numbers that 16 bits hold stay, every one of them; a NaN stays one, and what is too large is infinite. */
 START_TEST(exact)
@@ -81,7 +79,6 @@ START_TEST(exact)
 	ck_assert(number_of(ELEMENT_FP16, to[0]) == 65504 && number_of(ELEMENT_FP16, to[1]) == -65504);
 	ck_assert(isinf(number_of(ELEMENT_FP16, to[2])) && isinf(number_of(ELEMENT_FP16, to[3])));
 }
-END_TEST
 
 /* Other steps, seeds and elements have other bits; the number of threads and where a run is cut change none. */
 START_TEST(counted)
@@ -107,7 +104,6 @@ START_TEST(counted)
 	vector_round(ELEMENT_BF16, &other, 5, N, x, z);
 	ck_assert_mem_ne(y, z, N * sizeof *y);
 }
-END_TEST
 
 /* ---- which number an element has ---- */
 
@@ -149,40 +145,31 @@ START_TEST(slices)
 		model_release(&whole);
 	}
 }
-END_TEST
 
 /* Every rank's update, its padding left out, has the number of each element that it owns; together they have all. */
 START_TEST(strategies)
 {
-	static const struct {
-		const char *strategy, *offload;
-		int64_t ranks;
-	} cases[] = {{"single", NULL, 1},
-	             {"ddp", NULL, 3},
-	             {"zero1", NULL, 3},
-	             {"zero2", "optimizer", 4},
-	             {"zero3", NULL, 3},
-	             {"zero3", "optimizer,parameters:to=disk", 2},
-	             {"fsdp", NULL, 2},
-	             {"hybrid:shard=2", NULL, 4},
-	             {"hybrid:shard=2", "optimizer", 4},
-	             {"pipeline", NULL, 2},
-	             {"tensor", NULL, 2},
-	             {"dp", NULL, 2}};
-	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-		struct made m;
-		const struct request q = {.model = "gpt:layers=2,width=24,heads=6,context=5,vocabulary=35",
-		                          .strategy = cases[c].strategy,
-		                          .offload = cases[c].offload,
-		                          .ranks = cases[c].ranks,
-		                          .precision = TYPE_BF16,
-		                          .bucket = 4096,
-		                          .stochastic_rounding = true};
-		must_open_verified(&m, &q);
-		unsigned char *seen = calloc((size_t)m.model.parameters, 1);
-		for (int64_t rank = 0; rank < m.plan.ranks; rank++) {
-			const struct role *r = plan_role_of(&m.plan, rank);
-			const struct rank_memory d = {.plan = &m.plan, .role = r, .rank = rank};
+	static const char *const cases[] = {"single",
+	                                    "ddp ranks=3",
+	                                    "zero1 ranks=3",
+	                                    "zero2 ranks=4 offload=optimizer",
+	                                    "zero3 ranks=3",
+	                                    "zero3 ranks=2 offload=optimizer,parameters:to=disk",
+	                                    "fsdp ranks=2",
+	                                    "hybrid:shard=2 ranks=4",
+	                                    "hybrid:shard=2 ranks=4 offload=optimizer",
+	                                    "pipeline ranks=2",
+	                                    "tensor ranks=2",
+	                                    "dp ranks=2"};
+	for (int c = 0; c < COUNT(cases); c++) {
+		const struct plan *p =
+		        right_plan("gpt:layers=2,width=24,heads=6,context=5,vocabulary=35 %s precision=bf16 "
+		                   "bucket=4096 stochastic_rounding=yes",
+		                   cases[c]);
+		unsigned char *seen = calloc((size_t)p->model->parameters, 1);
+		for (int64_t rank = 0; rank < p->ranks; rank++) {
+			const struct role *r = plan_role_of(p, rank);
+			const struct rank_memory d = {.plan = p, .role = r, .rank = rank};
 			for (int i = r->step.begin; i < r->step.end; i++) {
 				struct rounding_run run;
 				if (!r->ops[i].stochastic)
@@ -190,19 +177,16 @@ START_TEST(strategies)
 				for (int t = 0; rounding_next(&d, &r->ops[i], &t, &run);)
 					for (int64_t k = 0; k < run.count; k++) {
 						int64_t n = element_number(&run.rounding.numbers, k);
-						if (n < m.model.parameters)
+						if (n < p->model->parameters)
 							seen[n] = 1;
 					}
 			}
 		}
-		for (int64_t n = 0; n < m.model.parameters; n++)
-			ck_assert_msg(seen[n], "%s, %d ranks: nobody rounds element %d", q.strategy, (int)q.ranks,
-			              (int)n);
+		for (int64_t n = 0; n < p->model->parameters; n++)
+			ck_assert_msg(seen[n], "%s: nobody rounds element %d", cases[c], (int)n);
 		free(seen);
-		made_release(&m);
 	}
 }
-END_TEST
 
 /* fp32 rounds nothing; and an update says what the plan's settings say. */
 START_TEST(refused)
@@ -211,19 +195,8 @@ START_TEST(refused)
 	s.stochastic_rounding = true;
 	ck_assert_int_eq(settings_resolve(&s, strategy_data_ranks(&s)), STATUS_INPUT);
 	ck_assert(strstr(status_message(), "stochastic_rounding") && strstr(status_message(), "fp32"));
-	struct made m;
-	const struct request q = {.strategy = "zero1", .model = "mlp", .ranks = 2, .precision = TYPE_BF16};
-	must_open_verified(&m, &q);
-	struct role *r = &m.plan.roles[0];
-	for (int i = 0; i < r->op_count; i++)
-		if (r->ops[i].kind == OP_ADAMW) {
-			r->ops[i].stochastic = true;
-			break;
-		}
-	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
-	ck_assert(strstr(status_message(), "rounds stochastically"));
-	made_release(&m);
+	must_be_refused(&(struct broken){"rule", "mlp zero1 ranks=2 precision=bf16", "set adamw stochastic 1",
+	                                 "rounds stochastically", NULL});
 }
-END_TEST
 
 SUITE("rounding", 120)

@@ -72,7 +72,6 @@ START_LOOP_TEST(test_closed_forms, 0, SCHEDULE_COUNT)
 	ck_assert_int_eq(collective_time(a, 1, 0, 1000, GRAIN_OPERATION), 0);
 	ck_assert_int_eq(collective_time(a, 1, 0, 1000, GRAIN_MESSAGE), 0);
 }
-END_TEST
 
 /* Over several nodes, whole and by messages. */
 START_LOOP_TEST(test_nodes_agree, 0, SCHEDULE_COUNT)
@@ -87,7 +86,6 @@ START_LOOP_TEST(test_nodes_agree, 0, SCHEDULE_COUNT)
 		agreed_time(a, shapes[i].ranks, 0, 10000 * shapes[i].ranks);
 	}
 }
-END_TEST
 
 /* Where a node is not full, and the root is in it; and where more messages leave a node than reach any. */
 START_TEST(test_uneven_nodes)
@@ -107,7 +105,6 @@ START_TEST(test_uneven_nodes)
 	int64_t expected = 1000 + bytes / 10 + 5000 + bytes / 4 + 5000 + bytes * 3 / 4 + 1;
 	ck_assert_int_eq(agreed_time(SCHEDULE_TREE_BROADCAST, 8, 0, bytes / 4), expected);
 }
-END_TEST
 
 /* A ring over two nodes goes at the pace of the hop between them: 5 us and 2 rails of 2 bytes/ns. Each rail more is
  * worth its bandwidth, up to that of the device's own link. */
@@ -122,7 +119,6 @@ START_TEST(test_ring_between_nodes)
 		                 2 * (n - 1) * (5000 + slice / bandwidths[i]));
 	}
 }
-END_TEST
 
 /* Halving-doubling sends its largest halves between nodes, four at a time over the same rails. */
 START_TEST(test_rails_are_shared)
@@ -132,7 +128,6 @@ START_TEST(test_rails_are_shared)
 	int64_t expected = 2 * (5000 + S / 2 * 4 / 4 + 1000 + S / 4 / 10 + 1000 + S / 8 / 10);
 	ck_assert_int_eq(agreed_time(SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 8, 0, S / 4), expected);
 }
-END_TEST
 
 /* Two rings over the same links take twice the time of one. */
 START_TEST(test_two_rings)
@@ -147,7 +142,6 @@ START_TEST(test_two_rings)
 	add_collective(SCHEDULE_RING_ALL_REDUCE, elements)->queue = QUEUE_DEVICE_TO_HOST; /* beside the first */
 	ck_assert_int_eq(run(GRAIN_MESSAGE).time.step, 2 * one);
 }
-END_TEST
 
 START_TEST(test_collective_launch)
 {
@@ -156,7 +150,6 @@ START_TEST(test_collective_launch)
 		ck_assert_int_eq(collective_time(SCHEDULE_RING_ALL_GATHER, 2, 0, 20000, (enum grain)g),
 		                 7000 + 1000 + 4000);
 }
-END_TEST
 
 /* Control values go up a tree and down again. */
 START_TEST(test_sum)
@@ -169,7 +162,6 @@ START_TEST(test_sum)
 	ck_assert_int_eq(run(GRAIN_OPERATION).time.step, 2 * 3 * 1008);
 	ck_assert_int_eq(run(GRAIN_MESSAGE).time.step, 2 * 3 * 1008);
 }
-END_TEST
 
 /* ---- overlap: a result of the waits ---- */
 
@@ -206,7 +198,6 @@ START_LOOP_TEST(test_overlap, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 	ck_assert_int_eq(t.exposed, 500000);
 	ck_assert_int_eq(t.bubble, 0);
 }
-END_TEST
 
 /* compute ─ waits for ─► ring ─ waits for ─► compute: the second kernel begins when the ring is done. */
 START_TEST(test_chain_of_waits)
@@ -223,7 +214,6 @@ START_TEST(test_chain_of_waits)
 	ck_assert_int_eq(r.time.exposed, 5000);
 	ck_assert_int_eq(r.time.bubble, 3800);
 }
-END_TEST
 
 /* ---- kernels: the slower of FLOPs and bytes, and the launch ---- */
 
@@ -245,7 +235,6 @@ START_TEST(test_kernel)
 	add->queue = QUEUE_HOST_TO_DEVICE;
 	ck_assert_int_eq(run(GRAIN_OPERATION).time.step, 10000 + 4000);
 }
-END_TEST
 
 /* A copy is one core's work, however many threads a rank's kernels have: two ranks' copies fill two cores. */
 START_TEST(test_copies_take_one_core)
@@ -259,7 +248,6 @@ START_TEST(test_copies_take_one_core)
 	copy->queue = QUEUE_COMPUTE;                            /* as a kernel it takes both */
 	ck_assert_int_eq(run(GRAIN_OPERATION).time.step, 16000);
 }
-END_TEST
 
 /* ---- slow devices, and cores that are shared ---- */
 
@@ -289,7 +277,6 @@ START_LOOP_TEST(test_slow, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 		}
 	trace_release(&t);
 }
-END_TEST
 
 static int64_t kernel_on_cpus(int64_t ranks, const char *devices, const char *cores, const char *bandwidth,
                               enum grain grain)
@@ -314,7 +301,6 @@ START_LOOP_TEST(test_cores, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 	/* cores enough, but memory for two ranks only */
 	ck_assert_int_eq(kernel_on_cpus(4, "", "8", "2e9", g), 2000000);
 }
-END_TEST
 
 /* Two ranks on one core: a collective of 0.5 cores a rank, alone, fits; beside kernels all get their fair part. */
 START_TEST(test_collective_takes_cores)
@@ -330,6 +316,5 @@ START_TEST(test_collective_takes_cores)
 	check_near(whole, 4002000, 1, "ring beside kernels", 2);
 	check_near(run(GRAIN_MESSAGE).time.step, whole, 2, "ring beside kernels, by messages", 2);
 }
-END_TEST
 
 SUITE("sim", 120)

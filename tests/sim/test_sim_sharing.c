@@ -1,8 +1,4 @@
 /* What the simulator stands on: the event queue, and the sharing of resources. */
-#include <check.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "sim/fluid.h"
 #include "sim/heap.h"
 #include "tests/support/suite.h"
@@ -31,7 +27,6 @@ START_TEST(test_heap_order)
 	ck_assert_int_eq(heap_pop(&h, &time), -1);
 	heap_release(&h);
 }
-END_TEST
 
 static uint64_t random_state = 1;
 static int random_below(int n)
@@ -83,7 +78,6 @@ START_TEST(test_heap_random)
 	}
 	heap_release(&h);
 }
-END_TEST
 
 /* ---- sharing ---- */
 
@@ -115,7 +109,6 @@ START_TEST(test_fluid_link)
 	ck_assert_int_eq(fluid_next(&f, &now), -1);
 	fluid_release(&f);
 }
-END_TEST
 
 /* Max-min: flow 3 crosses both links and gets half of the narrow one; flow 2 gets the rest of the wide one.
  *     narrow 4: flows 1, 3     wide 10: flows 2, 3      rates 2, 8, 2 */
@@ -131,7 +124,6 @@ START_TEST(test_fluid_max_min)
 	expect_end(&f, 1, 600); /* 1600 left at 4 */
 	fluid_release(&f);
 }
-END_TEST
 
 /* A flow with a limit of its own leaves the rest to the others. */
 START_TEST(test_fluid_limit)
@@ -144,7 +136,6 @@ START_TEST(test_fluid_limit)
 	expect_end(&f, 2, 100);
 	fluid_release(&f);
 }
-END_TEST
 
 START_TEST(test_fluid_oversubscribed)
 {
@@ -158,7 +149,6 @@ START_TEST(test_fluid_oversubscribed)
 	expect_end(&f, 7, 3000);
 	fluid_release(&f);
 }
-END_TEST
 
 /* What is held without end slows the others down until it is let go. */
 START_TEST(test_fluid_hold)
@@ -174,6 +164,5 @@ START_TEST(test_fluid_hold)
 	expect_end(&f, 1, 325); /* 75 of 300 in the first 100 */
 	fluid_release(&f);
 }
-END_TEST
 
 SUITE("sim sharing", 120)

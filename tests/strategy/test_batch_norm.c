@@ -2,8 +2,7 @@
  * ranks against one rank with the whole batch.
  *
  * tests/kernels/test_kernels_batch_norm.c tests the arithmetic, tests/real/test_golden_training.c compares it with
- * PyTorch, tests/strategy/test_mutation.c breaks its plans, tests/mpi/mpi_batch_norm.c trains with it for real. */
-#include <check.h>
+ * PyTorch, tests/strategy/test_mutation.c breaks its plans, tests/mpi/mpi_train.c trains with it for real. */
 #include <stdio.h>
 
 #include "tests/support/plan_check.h"
@@ -46,7 +45,6 @@ START_LOOP_TEST(synchronised_traffic, 0, COUNT(data_parallel))
 		}
 	}
 }
-END_TEST
 
 /* Local statistics are nobody else's business; their running ones come from rank 0 once a step, whatever is
  * accumulated, and under dp with each replica. */
@@ -61,7 +59,6 @@ START_LOOP_TEST(local_traffic, 0, COUNT(data_parallel))
 		ck_assert_int_eq(buffers.payload, buffers.calls * 2 * (7 + 5) * 4);
 	}
 }
-END_TEST
 
 /* ---- what must not be taken for something else ---- */
 
@@ -116,7 +113,6 @@ START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 {
 	must_be_refused(&broken[_i]);
 }
-END_TEST
 
 /* With everything that a norm may meet: other precisions, checkpoints, offload, shards of replicas. */
 START_TEST(combinations)
@@ -131,7 +127,6 @@ START_TEST(combinations)
 			           precisions[k / 2 % 3], checkpointing[k / 6 % 3],
 			           i < 5 && k / 18 ? "optimizer" : "none");
 }
-END_TEST
 
 /* One value has no variance, however many micro-batches or stages there are; slices of features have no place. */
 START_TEST(impossible)
@@ -143,7 +138,6 @@ START_TEST(impossible)
 	must_not_open("none, batch, sync-batch", "%s", words_of("instance", "ddp", 2, 4, 1));
 	must_not_open("'norm'", "gpt:norm=batch ddp ranks=2 micro_batch=4");
 }
-END_TEST
 
 /* ---- training ---- */
 
@@ -162,7 +156,6 @@ START_TEST(synchronised_training_matches_one_rank)
 				        one, 5, 1e-5);
 		}
 }
-END_TEST
 
 /* Each stage keeps the statistics of its own norms, and all of them together the model's. */
 START_LOOP_TEST(stages_have_their_own, 0, 6)
@@ -180,7 +173,6 @@ START_LOOP_TEST(stages_have_their_own, 0, 6)
 		ck_assert_int_eq(kept, p->model->buffer_elements);
 	}
 }
-END_TEST
 
 /* The comparison can fail: statistics of each rank alone give something else. */
 START_TEST(local_statistics_differ_from_one_rank)
@@ -194,6 +186,5 @@ START_TEST(local_statistics_differ_from_one_rank)
 	virtual_run_release(&got);
 	virtual_run_release(&want);
 }
-END_TEST
 
 SUITE("batch norm", 120)

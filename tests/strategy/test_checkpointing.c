@@ -1,6 +1,5 @@
 /* Activation checkpointing: what plans keep, to the byte, and how many checkpoints. (test_recompute.c: what they make
  * again; test_checkpointing_switches.c: DeepSpeed's further settings.) */
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +31,6 @@ START_TEST(a_block_keeps_what_the_formula_says)
 				                 want);
 		}
 }
-END_TEST
 
 /* ---- attention by way of matrices, and dropout ---- */
 
@@ -77,7 +75,6 @@ START_TEST(activations_match_korthikanti)
 	ck_assert_int_eq(read, 24);
 	ck_assert_int_eq(rows, 24);
 }
-END_TEST
 
 /* sbh(34 + 5as/h) in its parts (section 4.1): attention 11sbh + 5as²b, MLP 19sbh, norms 4sbh. */
 START_TEST(dropout_masks_are_counted)
@@ -102,7 +99,6 @@ START_TEST(dropout_masks_are_counted)
 		              want[i].keys, want[i].mode, (long long)stored);
 	}
 }
-END_TEST
 
 /* Any one operation taken out is refused; and what drops must drop as much as the model says. */
 START_LOOP_TEST(standard_attention_is_verified, 0, 3)
@@ -123,7 +119,6 @@ START_LOOP_TEST(standard_attention_is_verified, 0, 3)
 		r->ops[i].scale = scale;
 	}
 }
-END_TEST
 
 /* ---- how many ---- */
 
@@ -153,7 +148,6 @@ START_TEST(number_of_checkpoints_kept)
 		              (long long)kept);
 	}
 }
-END_TEST
 
 static void assert_reported(const struct plan *p, int checkpoints)
 {
@@ -183,6 +177,5 @@ START_TEST(number_of_checkpoints_reported)
 	p->strategy = "pipeline";
 	assert_reported(p, 2);
 }
-END_TEST
 
 SUITE("checkpointing", 0)

@@ -1,6 +1,5 @@
 /* DeepSpeed's settings of activation checkpointing, each by what it does to the plan: contiguous_memory_optimization,
  * synchronize_checkpoint_boundary, number_checkpoints, cpu_checkpointing, partition_activations. */
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +43,6 @@ START_TEST(checkpoints_in_one_block)
 	ck_assert_int_eq(parts, LAYERS);
 	ck_assert_int_gt(freed, alloc);
 }
-END_TEST
 
 /* Segments that begin to be made again when all collectives before them are done, and when not. */
 static void count_meetings(const char *mode, int *met, int *not_met)
@@ -81,7 +79,6 @@ START_TEST(queues_meet_at_boundaries)
 	count_meetings("full", &met, &not_met);
 	ck_assert_int_ge(not_met, LAYERS - 1);
 }
-END_TEST
 
 static int64_t peak_of(const struct plan *p)
 {
@@ -122,7 +119,6 @@ START_LOOP_TEST(auto_finds_the_least_peak, 0, 5)
 		ck_assert_int_eq(found->settings.checkpointing_tried, 9);
 	}
 }
-END_TEST
 
 /* Every checkpoint goes to the host when its block is done, and comes back; nothing else does. */
 START_LOOP_TEST(checkpoints_on_the_host, 0, plans_strategies())
@@ -148,7 +144,6 @@ START_LOOP_TEST(checkpoints_on_the_host, 0, plans_strategies())
 	ck_assert_int_eq(host.peak_bytes, 4 * n * LAYERS);
 	ck_assert_int_eq(host.at_peak[CATEGORY_ACTIVATIONS], host.peak_bytes);
 }
-END_TEST
 
 /* Each rank of a tensor group keeps a slice of every block's input, and has it whole while the block is at work. */
 START_TEST(checkpoints_in_parts)
@@ -169,6 +164,5 @@ START_TEST(checkpoints_in_parts)
 	ck_assert_int_eq(alive_after(w, end_of_forward(w, LAYERS)) - alive_after(r, end_of_forward(r, LAYERS)),
 	                 LAYERS * (n - n / RANKS) * 4);
 }
-END_TEST
 
 SUITE("checkpointing switches", 0)

@@ -1,13 +1,13 @@
 /* Clusters: the catalogue, files and their errors, rates by size, and where `local` is kept. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "strategy/cluster/cluster.h"
+#include "strategy/cluster/links.h"
 #include "tests/support/cluster_text.h"
+#include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
 static const char lab[] = "name: lab\n"
@@ -65,7 +65,6 @@ START_TEST(test_read)
 	ck_assert_int_eq(cluster_node_of(&c, 4), 1);
 	cluster_release(&c);
 }
-END_TEST
 
 /* The most specific key counts: the operation, its family, default. Where it is asked for, tf32 counts before any rate
  * of fp32. */
@@ -96,7 +95,6 @@ START_TEST(test_compute_keys)
 	ck_assert_int_eq(compute_key_parse("all_reduce"), -1);
 	ck_assert_int_eq(compute_key_parse("alloc"), -1);
 }
-END_TEST
 
 /* 2^10 … 2^20: half way in the logarithm is 2^15. */
 START_TEST(test_curve)
@@ -127,7 +125,6 @@ START_TEST(test_curve)
 	ck_assert(!curve_add(&twice, 5, rate_assumed(1)));
 	ck_assert_int_eq(curve_add(&twice, 5, rate_assumed(1)), STATUS_INPUT);
 }
-END_TEST
 
 /* ---- errors: the first line that is wrong, its place, and what is wrong with it ---- */
 
@@ -188,26 +185,22 @@ START_LOOP_TEST(test_wrong, 0, (int)(sizeof wrong / sizeof *wrong))
 	              status_message(), wrong[_i].message);
 	cluster_release(&c);
 }
-END_TEST
 
 START_TEST(test_wrong_whole)
 {
 	struct cluster c;
 	ck_assert_int_eq(cluster_read(&c, "", 0, "x.yaml"), STATUS_INPUT);
-	ck_assert_int_eq(cluster_read(&c, "- a\n", 4, "x.yaml"), STATUS_INPUT);
-	ck_assert_ptr_nonnull(strstr(status_message(), "x.yaml:1:1: a cluster file must be"));
+	must_fail(cluster_read(&c, "- a\n", 4, "x.yaml"), STATUS_INPUT, "x.yaml:1:1: a cluster file must be");
 	ck_assert_int_eq(cluster_read(&c, "\xff\xfe\xfd", 3, "x.yaml"), STATUS_INPUT);
 	char *large = calloc(1, (1 << 20) + 1);
 	ck_assert_int_eq(cluster_read(&c, large, (1 << 20) + 1, "x.yaml"), STATUS_INPUT);
 	free(large);
 	ck_assert_int_eq(cluster_open(&c, "/nonexistent/x.yaml", 1), STATUS_INPUT);
-	ck_assert_int_eq(cluster_open(&c, "no-such-cluster", 1), STATUS_INPUT);
-	ck_assert_ptr_nonnull(strstr(status_message(), "a100-80gb"));
+	must_fail(cluster_open(&c, "no-such-cluster", 1), STATUS_INPUT, "a100-80gb");
 	cluster_release(&c);
 	cluster_release(&c);
 	cluster_release(NULL);
 }
-END_TEST
 
 /* ---- the catalogue ---- */
 
@@ -255,7 +248,6 @@ START_TEST(test_catalogue)
 	ck_assert_ptr_nonnull(cluster_catalogue("a100-80gb"));
 	ck_assert_ptr_null(cluster_catalogue("nothing"));
 }
-END_TEST
 
 /* A file with this text; to be unlinked. */
 static const char *temporary(const char *text)
@@ -273,11 +265,52 @@ START_TEST(test_ranks)
 	struct cluster c;
 	ck_assert_msg(!cluster_open(&c, path, 8), "%s", status_message());
 	cluster_release(&c);
-	ck_assert_int_eq(cluster_open(&c, path, 9), STATUS_INPUT);
-	ck_assert_ptr_nonnull(strstr(status_message(), "9 ranks on 2 nodes of 4"));
+	must_fail(cluster_open(&c, path, 9), STATUS_INPUT, "9 ranks on 2 nodes of 4");
 	ck_assert_int_eq(cluster_open(&c, path, 3), STATUS_INPUT); /* a slow rank 3 that is not there */
 	ck_assert_ptr_nonnull(strstr(status_message(), "no rank 3"));
 	unlink(path);
+}
+
+/* Behind a name stand other links; nothing else changes, and the name says so. */
+START_TEST(test_links)
+{
+	struct cluster c, plain;
+	ck_assert(!cluster_open(&plain, "v100-16gb", 8));
+	ck_assert_msg(!cluster_open(&c, "v100-16gb:link=50GB:network=1e9", 8), "%s", status_message());
+	ck_assert_str_eq(c.name, "v100-16gb:link=50GB:network=1e9");
+	ck_assert_int_eq(c.link.bandwidth.value, INT64_C(50000000000));
+	ck_assert_int_eq(c.network.bandwidth.value, INT64_C(1000000000));
+	ck_assert(!c.link.bandwidth.measured);
+	c.link.bandwidth = plain.link.bandwidth;
+	c.network.bandwidth = plain.network.bandwidth;
+	memcpy(c.name, plain.name, sizeof c.name);
+	ck_assert_mem_eq(&c, &plain, sizeof c);
+	ck_assert(links_named("local:link=1e9", CLUSTER_LOCAL) && !links_named("local-cuda", CLUSTER_LOCAL));
+	ck_assert(links_known("h100:network=5GB") && links_known("local") && !links_known("mine:link=5GB"));
+	cluster_release(&c);
+	cluster_release(&plain);
+}
+END_TEST
+
+static const struct {
+	const char *cluster, *says;
+} wrong_links[] = {
+        {"laptop:network=1e9", "laptop has no 'network' that could be changed"},
+        {"laptop:link=0", "laptop: link: '0' is below 1000"},
+        {"laptop:link=fast", "laptop: link: 'fast' is not"},
+        {"laptop:link=1e30", "laptop: link: '1e30' is"},
+        {"laptop:link=1e9:speed=2", "speed"},
+        {"laptop:link=1e9:link=2e9", "link"},
+        {"laptop:link=", "link"},
+        {"lap:link=1e9", "unknown cluster 'lap'"},
+};
+
+START_LOOP_TEST(test_wrong_links, 0, COUNT(wrong_links))
+{
+	struct cluster c;
+	ck_assert_int_eq(cluster_open(&c, wrong_links[_i].cluster, 2), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), wrong_links[_i].says), "%s: %s", wrong_links[_i].cluster,
+	              status_message());
 }
 END_TEST
 
@@ -328,7 +361,6 @@ START_TEST(test_write)
 	ck_assert_int_eq(system(list), 0);
 	cluster_release(&c);
 }
-END_TEST
 
 static void assert_local(enum device_kind kind, const char *want)
 {
@@ -365,7 +397,6 @@ START_TEST(test_local)
 	ck_assert(!cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1000).measured);
 	cluster_release(&c);
 }
-END_TEST
 
 /* The GPUs of this machine: never calibrated, an H100's; and shared where there are more ranks. */
 START_TEST(test_local_cuda)
@@ -410,12 +441,10 @@ START_TEST(test_local_cuda)
 	ck_assert_ptr_nonnull(f);
 	fputs(cluster_catalogue("laptop"), f);
 	fclose(f);
-	ck_assert_int_eq(cluster_open(&c, "local-cuda", 1), STATUS_INPUT);
-	ck_assert_ptr_nonnull(strstr(status_message(), "calibrate device cuda"));
+	must_fail(cluster_open(&c, "local-cuda", 1), STATUS_INPUT, "calibrate device cuda");
 	unlink(file);
 	rmdir(path);
 }
-END_TEST
 
 /* Of an operation that was measured, traffic is in the rate; of its family, or beyond what was measured, it is not. */
 START_TEST(test_measured_whole)
@@ -437,7 +466,6 @@ START_TEST(test_measured_whole)
 	ck_assert(!curve_add(&c.compute[compute_key_parse("classifier")][TYPE_FP32], 1, rate_measured(5, 4, 6)));
 	ck_assert(cluster_measured_whole(&c, OP_CLASSIFIER, TYPE_FP32, 1));
 }
-END_TEST
 
 /* A calibration that is there and broken is an error, not a reason to assume. */
 START_TEST(test_local_broken)
@@ -445,10 +473,8 @@ START_TEST(test_local_broken)
 	const char *path = temporary("name: local\n");
 	struct cluster c;
 	setenv("SHARDLAB_CONFIG", path, 1);
-	ck_assert_int_eq(cluster_open(&c, "local", 1), STATUS_INPUT);
-	ck_assert_ptr_nonnull(strstr(status_message(), "'kind' is missing"));
+	must_fail(cluster_open(&c, "local", 1), STATUS_INPUT, "'kind' is missing");
 	unlink(path);
 }
-END_TEST
 
 SUITE("cluster", 60)

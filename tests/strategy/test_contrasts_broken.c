@@ -1,7 +1,5 @@
 /* Plans of model, pipeline and hybrid broken on purpose: messages and groups that are not as they should be are refused
  * by the rule that they break. */
-#include <check.h>
-
 #include "tests/strategy/contrasts_check.h"
 #include "tests/support/plan_edit.h"
 #include "tests/support/suite.h"
@@ -110,6 +108,5 @@ START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 {
 	must_be_refused(&broken[_i]);
 }
-END_TEST
 
 SUITE("broken contrasts", 0)

@@ -1,10 +1,7 @@
 /* What PyTorch's DDP and FSDP and DeepSpeed's ZeRO send and hold, beside what our plans say: the table that
  * tests/oracle/frameworks.py measured, with our side made again here. Where the two differ, the table says why; where
  * it gives a reason, they do differ; and what the two must have in common is checked in numbers. */
-#include <check.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/plan_check.h"
@@ -100,7 +97,6 @@ START_TEST(our_figures_match_the_table)
 		              (long long)r->ranks, r->quantity, (long long)r->theirs, (long long)r->ours, r->why);
 	}
 }
-END_TEST
 
 /* ---- what the frameworks are known to do, in numbers ---- */
 
@@ -136,6 +132,5 @@ START_TEST(frameworks_send_what_is_known)
 		ck_assert_int_eq(theirs("deepspeed-3", n, "held.parameters") * n, all);
 	}
 }
-END_TEST
 
 SUITE("frameworks", 60)

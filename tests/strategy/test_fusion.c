@@ -1,8 +1,6 @@
 /* Which operations of a plan the GPU carries out together: GELU's backward pass in the product before it, where nothing
  * comes between the two. */
-#include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "real/rank/fusion.h"
 #include "tests/support/plan_check.h"
@@ -59,6 +57,5 @@ START_TEST(pairs)
 		ck_assert_msg(count == cases[i].pairs, "%s: %d pairs, not %d", cases[i].words, count, cases[i].pairs);
 	}
 }
-END_TEST
 
 SUITE("fusion", 0)

@@ -2,7 +2,6 @@
  * waits, places are aligned, guard zones are kept, and the arena is hardly larger than the peak.
  *
  * What is done before what is worked out here a second time, as sets of operations, without strategy/plan/order.c. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +183,6 @@ START_LOOP_TEST(nothing_overlaps, 0, VARIANTS)
 				check_layout(p, 256);
 			}
 }
-END_TEST
 
 /* In the plans of our strategies waits already order whatever comes to share bytes. Without its waits a communication
  * queue runs ahead, and the layout has to keep apart what it could then overwrite. */
@@ -207,7 +205,6 @@ START_LOOP_TEST(layout_follows_the_waits, FIRST_SHARDED, VARIANTS)
 		layout_release(&after);
 	}
 }
-END_TEST
 
 /* The layout of large plans goes another way than that of small ones (strategy/plan/layout.c). */
 START_LOOP_TEST(large_plans_do_not_overlap, 0, 2)
@@ -216,7 +213,6 @@ START_LOOP_TEST(large_plans_do_not_overlap, 0, 2)
 	ck_assert_int_gt(p->roles[0].buffer_count, 2000);
 	check_layout(p, 0);
 }
-END_TEST
 
 START_TEST(arena_is_close_to_the_peak)
 {
@@ -239,7 +235,6 @@ START_TEST(arena_is_close_to_the_peak)
 			}
 		}
 }
-END_TEST
 
 static const char *peak_buffer(const struct role *r, const struct memory_use *use)
 {
@@ -271,7 +266,6 @@ START_TEST(peak_of_one_layer)
 	ck_assert_int_eq(use.peak_bytes, 80 + 80 + 160 + 12 + 72);
 	ck_assert_str_eq(peak_buffer(&p->roles[0], &use), "logits.m0");
 }
-END_TEST
 
 /* A peak belongs to the operation that was allocated for: the first behind it that is no alloc or free of its own. */
 START_TEST(peaks_in_words)
@@ -292,6 +286,5 @@ START_TEST(peaks_in_words)
 	plan_peak_describe(p, r, last - 1, text, sizeof text);
 	ck_assert_str_eq(text, "the end of the step");
 }
-END_TEST
 
 SUITE("layout", 0)

@@ -1,6 +1,5 @@
 /* The loss scale as a state machine: what DeepSpeed's and PyTorch's own scalers did (tests/golden/loss_scale.json, made
  * by tests/oracle/loss_scale.py), step by step; and what their documentation promises. */
-#include <check.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -60,7 +59,6 @@ START_TEST(as_the_frameworks)
 	ck_assert_int_gt(raised, 3);
 	json_decref(runs);
 }
-END_TEST
 
 /* Steps as letters: '.' good, 'o' overflowed. The scale after them; 0: the rule has given up. */
 static double after(enum loss_scaler rule, double initial, int64_t window, const char *steps)
@@ -99,7 +97,6 @@ START_TEST(deepspeed_by_hand)
 	assert_after(d, 1, 3, "o", 1);
 	assert_after(d, 1, 3, "oo", 0);
 }
-END_TEST
 
 START_TEST(pytorch_by_hand)
 {
@@ -115,7 +112,6 @@ START_TEST(pytorch_by_hand)
 	assert_after(p, ldexp(1, 127), 1, "...", ldexp(1, 127)); /* the largest power of two in fp32 */
 	assert_after(p, ldexp(1, -149), 1, "o", 0);              /* nothing is left */
 }
-END_TEST
 
 START_TEST(defaults)
 {
@@ -124,7 +120,6 @@ START_TEST(defaults)
 	ck_assert(d->initial == 65536 && d->window == 1000 && d->minimum == 1 && d->hysteresis == 2);
 	ck_assert(p->initial == 65536 && p->window == 2000 && p->minimum == 0 && p->hysteresis == 1);
 }
-END_TEST
 
 /* Counts stay exact in fp32 however long it runs. */
 START_TEST(counts_stay_exact)
@@ -136,6 +131,5 @@ START_TEST(counts_stay_exact)
 	ck_assert(goes_on && s.scale == 4 && s.good == (float)LOSS_SCALE_MOST_WINDOW);
 	ck_assert(loss_scale_update(LOSS_SCALER_DEEPSPEED, LOSS_SCALE_MOST_WINDOW, false, &s) && s.scale == 8);
 }
-END_TEST
 
 SUITE("loss scale", 60)

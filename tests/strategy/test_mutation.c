@@ -4,7 +4,6 @@
  *
  * Only where a mutant may add up in another order (another algorithm, neighbours swapped) is the comparison within
  * rounding. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,7 +150,6 @@ START_LOOP_TEST(every_order_gives_the_same, 0, COUNT(requests))
 	}
 	virtual_run_release(&first);
 }
-END_TEST
 
 /* The comparison can fail: plans that the verifier refuses, and what they do when they are run all the same. */
 
@@ -189,7 +187,6 @@ START_LOOP_TEST(virtual_ranks_notice, 0, COUNT(losses))
 	virtual_run_release(&right);
 	plan_release(&broken);
 }
-END_TEST
 
 /* Of what the verifier lets through, nothing changes the result. */
 static bool is_harmless(const struct plan *mutant, const struct virtual_run *right, double tolerance)
@@ -240,13 +237,11 @@ START_LOOP_TEST(mutants_are_refused_or_harmless, 0, COUNT(requests))
 	printf("\n");
 	virtual_run_release(&right);
 }
-END_TEST
 
 /* Any one operation taken out of a plan: refused. */
 START_LOOP_TEST(every_operation_is_needed, 0, COUNT(requests))
 {
 	must_need_every_op(plan_number(_i));
 }
-END_TEST
 
 SUITE("mutation", 600)

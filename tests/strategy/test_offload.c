@@ -1,8 +1,6 @@
 /* Offload: what stays on the device and what is copied is what ZeRO-Offload's section 3 says. (test_offload_update.c:
- * the delayed update and the verifier; test_offload_disk.c: memory and files; tests/mpi/mpi_offload.c: on several
- * ranks.)
+ * the delayed update, the verifier, memory and files; tests/mpi/mpi_offload.c: on several ranks.)
  */
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,7 +68,6 @@ START_LOOP_TEST(device_keeps_two_bytes_a_parameter, 0, STRATEGIES)
 		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, 4 * own);
 	}
 }
-END_TEST
 
 /* Whole gradients are on the device a bucket at a time. */
 START_LOOP_TEST(gradients_leave_as_they_are_ready, 0, STRATEGIES - 2)
@@ -84,7 +81,6 @@ START_LOOP_TEST(gradients_leave_as_they_are_ready, 0, STRATEGIES - 2)
 	ck_assert_int_le(plan_most_live(&p->roles[0], "gathered.gradients.", NULL), 3 * largest);
 	ck_assert_int_lt(3 * largest, p->group_elements);
 }
-END_TEST
 
 /* Shards of 1/K, and the gradient's of a step cross to the other groups before they leave. */
 START_LOOP_TEST(hybrid_leaves_a_shard_of_its_group, 0, 4)
@@ -105,7 +101,6 @@ START_LOOP_TEST(hybrid_leaves_a_shard_of_its_group, 0, 4)
 	for (int t = 0; t < TRAFFIC_COUNT; t++)
 		ck_assert_int_eq(role.by_kind[t].sent_bytes, without.by_kind[t].sent_bytes);
 }
-END_TEST
 
 /* A stage's host has what the stage has, of the tied table both; each stage's own goes each way once a step. */
 START_LOOP_TEST(stages_leave_their_own, 0, 3)
@@ -130,7 +125,6 @@ START_LOOP_TEST(stages_leave_their_own, 0, 3)
 	ck_assert_int_eq(all, p->group_elements + tied);
 	report_release(&report);
 }
-END_TEST
 
 START_LOOP_TEST(parameters_leave_nothing_on_the_device, 0, 2)
 {
@@ -160,7 +154,6 @@ START_LOOP_TEST(parameters_leave_nothing_on_the_device, 0, 2)
 		                 rows[i].disk ? rows[i].disk * own : 64);
 	}
 }
-END_TEST
 
 /* What leaves comes back, and the device keeps the activations of one unit, of each micro-batch under way, however many
  * units there are. */
@@ -184,7 +177,6 @@ START_LOOP_TEST(activations_go_and_come_back, 0, 3)
 	                 many.memory[SPACE_DEVICE].at_peak[CATEGORY_ACTIVATIONS]);
 	ck_assert_int_gt(many.memory[SPACE_HOST].peak_bytes, 19 * few.memory[SPACE_HOST].peak_bytes / 10);
 }
-END_TEST
 
 static bool begins_with(const struct role *r, const struct region *x, const char *prefix)
 {
@@ -212,7 +204,6 @@ START_TEST(what_the_first_backward_run_reads_stays)
 	ck_assert_int_eq(stayed, 1);
 	ck_assert_int_eq(back, 1);
 }
-END_TEST
 
 static int find_backward(const struct role *r, int unit, bool last)
 {
@@ -244,7 +235,6 @@ START_TEST(activations_come_back_a_block_ahead)
 	ck_assert_int_eq(seen, 2); /* its input and its output */
 	order_release(&o);
 }
-END_TEST
 
 /* With accumulation gradients arrive in staging and are added. There are two stagings: a copy waits until the one of
  * the group before last has been added, and not for the group before. */
@@ -273,7 +263,6 @@ START_TEST(gradients_arrive_in_two_stagings)
 	}
 	order_release(&o);
 }
-END_TEST
 
 /* ---- the option ---- */
 
@@ -302,6 +291,5 @@ START_TEST(settings_are_read_and_printed)
 	offload_print(&all, text, sizeof text);
 	ck_assert_str_eq(text, "optimizer:to=disk:delayed=yes,parameters:to=disk,activations");
 }
-END_TEST
 
 SUITE("offload", 120)

@@ -1,6 +1,5 @@
 /* A plan's text: what is written reads back as the same plan and prints the same bytes; and whatever else is read is
  * refused with one line that says where and what, and never a crash. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +13,14 @@ static char *print_request(const char *words)
 	return plan_to_text(made_plan("%s", words), NULL);
 }
 
-static enum status read_text(struct made *m, const char *text)
+/* By a line that says this; nothing is left behind. */
+static void must_not_be_read(const char *text, const char *message)
 {
-	return plan_read(&m->plan, &m->model, text, strlen(text), "my.plan");
+	struct made m;
+	ck_assert_msg(plan_read(&m.plan, &m.model, text, strlen(text), "my.plan") == STATUS_INPUT, "read: %s", message);
+	ck_assert_msg(strstr(status_message(), message) != NULL, "'%s' is not in: %s", message, status_message());
+	ck_assert_ptr_null(m.plan.groups);
+	ck_assert_ptr_null(m.model.kernels);
 }
 
 /* ---- there and back ---- */
@@ -95,14 +99,8 @@ static const char *const requests[] = {
 START_LOOP_TEST(text_comes_back, 0, COUNT(requests))
 {
 	const struct plan *p = made_plan("%s", requests[_i]);
-	struct made again;
-	char *text = must_come_back(p);
-	ck_assert_int_eq(read_text(&again, text), STATUS_OK);
-	assert_same_plan(p, &again.plan);
-	free(text);
-	made_release(&again);
+	assert_same_plan(p, must_come_back(p));
 }
-END_TEST
 
 /* ---- what a person may write ---- */
 
@@ -116,45 +114,22 @@ START_TEST(comments_labels_and_spaces_are_free)
 	        {"prologue\n", "  prologue   \n"},
 	};
 	char *text = print_request(small);
-	struct made m, plain;
-	ck_assert_int_eq(read_text(&plain, text), STATUS_OK);
-	for (int i = 0; i < COUNT(changes); i++) {
-		char *changed = text_replaced(text, changes[i][0], changes[i][1]);
-		ck_assert_msg(read_text(&m, changed) == STATUS_OK, "%s", status_message());
-		assert_same_plan(&plain.plan, &m.plan);
-		made_release(&m);
-		free(changed);
-	}
+	const struct plan *plain = read_plan(text);
+	for (int i = 0; i < COUNT(changes); i++)
+		assert_same_plan(plain, read_plan(text_replaced(text, changes[i][0], changes[i][1])));
 	text[strlen(text) - 1] = 0; /* no newline at the end */
-	ck_assert_int_eq(read_text(&m, text), STATUS_OK);
-	made_release(&m);
-	made_release(&plain);
-	free(text);
+	read_plan(text);
 }
-END_TEST
 
 /* Labels are names: operations may stand in any order of numbers, and waits follow. */
 START_TEST(waits_go_by_label)
 {
-	char *text = print_request(small);
-	struct made m;
 	/* The all-reduce is 31; call it 77, and what waits for it follows. */
-	char *sum = strstr(text, " after 31");
-	ck_assert_msg(sum != NULL && strstr(text, "\n31: all_reduce") != NULL, "%s", text);
-	char *half = text_replaced(text, "\n31: all_reduce", "\n77: all_reduce");
-	ck_assert_int_eq(read_text(&m, half), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), "has no operation 31 to wait for") != NULL, "%s", status_message());
-	char *whole = text_replaced(half, " after 31", " after 77");
-	ck_assert_msg(read_text(&m, whole) == STATUS_OK, "%s", status_message());
-	char *again = plan_to_text(&m.plan, NULL);
-	ck_assert_str_eq(again, text);
-	made_release(&m);
-	free(again);
-	free(whole);
-	free(half);
-	free(text);
+	char *text = print_request(small), *half = text_replaced(text, "\n31: all_reduce", "\n77: all_reduce");
+	must_not_be_read(half, "has no operation 31 to wait for");
+	const struct plan *p = read_plan(text_replaced(half, " after 31", " after 77"));
+	ck_assert_str_eq(plan_to_text(p, NULL), text);
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -252,37 +227,23 @@ static const struct {
 /* By a line with the place in the file. */
 static void assert_refused(const char *words, const char *what, const char *by, const char *message)
 {
-	struct made m;
 	int line = 0, column = 0;
-	char *text = print_request(words), *changed = text_replaced(text, what, by);
-	ck_assert_msg(read_text(&m, changed) == STATUS_INPUT, "'%s' was read", by);
-	ck_assert_msg(strstr(status_message(), message) != NULL, "'%s' is not in: %s", message, status_message());
+	must_not_be_read(text_replaced(print_request(words), what, by), message);
 	ck_assert_msg(sscanf(status_message(), "my.plan:%d:%d: ", &line, &column) == 2 && line >= 1 && column >= 1,
 	              "%s", status_message());
-	ck_assert_ptr_null(m.plan.groups); /* nothing is left behind */
-	ck_assert_ptr_null(m.model.kernels);
-	free(changed);
-	free(text);
 }
 
 START_LOOP_TEST(wrong_texts_are_refused, 0, COUNT(wrong))
 {
 	assert_refused(small, wrong[_i].what, wrong[_i].by, wrong[_i].message);
 }
-END_TEST
 
 START_TEST(one_role_is_no_plan)
 {
 	static const char *const roles[][2] = {{"worker", "my.plan:"}, {"root", "print it without role"}};
-	for (int i = 0; i < COUNT(roles); i++) {
-		struct made again;
-		char *text = plan_to_text(made_plan("%s", requests[1]), roles[i][0]);
-		ck_assert_int_eq(read_text(&again, text), STATUS_INPUT);
-		ck_assert_msg(strstr(status_message(), roles[i][1]) != NULL, "%s", status_message());
-		free(text);
-	}
+	for (int i = 0; i < COUNT(roles); i++)
+		must_not_be_read(plan_to_text(made_plan("%s", requests[1]), roles[i][0]), roles[i][1]);
 }
-END_TEST
 
 /* ---- any bytes ---- */
 
@@ -308,9 +269,7 @@ START_TEST(cut_texts_do_no_harm)
 	size_t size = strlen(text);
 	for (size_t n = 0; n <= size; n += 1 + n / 97)
 		read_bytes(text, n);
-	free(text);
 }
-END_TEST
 
 /* A few bytes changed, a line taken out, a word put elsewhere. */
 START_LOOP_TEST(corrupted_texts_do_no_harm, 0, 2)
@@ -329,15 +288,13 @@ START_LOOP_TEST(corrupted_texts_do_no_harm, 0, 2)
 		read_bytes(spoiled, size);
 	}
 	free(spoiled);
-	free(text);
 }
-END_TEST
 
 /* Sizes that each fit in 63 bits and together do not. */
 START_TEST(huge_sizes_do_no_harm)
 {
 	enum { HUGE = 200 };
-	char *text = print_request(small), *big, *wide;
+	char *text = print_request(small);
 	char declared[HUGE * 80] = "", used[HUGE * 80] = "";
 	for (int i = 0; i < HUGE; i++) {
 		char *d = declared + strlen(declared), *u = used + strlen(used);
@@ -346,18 +303,9 @@ START_TEST(huge_sizes_do_no_harm)
 	}
 	strncat(declared, "prologue\n", sizeof declared - strlen(declared) - 1);
 	strncat(used, "0: ", sizeof used - strlen(used) - 1);
-	big = text_replaced(text, "prologue\n", declared);
-	wide = text_replaced(big, "0: ", used);
-	struct made m;
-	ck_assert_msg(read_text(&m, wide) == STATUS_OK, "%s", status_message());
-	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
-	ck_assert_msg(strstr(status_message(), "2^62 bytes in all") != NULL, "%s", status_message());
-	made_release(&m);
-	free(wide);
-	free(big);
-	free(text);
+	const struct plan *p = read_plan(text_replaced(text_replaced(text, "prologue\n", declared), "0: ", used));
+	must_fail(plan_verify(p, NULL), STATUS_REFUSED, "2^62 bytes in all");
 }
-END_TEST
 
 /* What compiles reads back, up to the largest sizes; and one more is refused by both, with the same line. */
 static const struct {
@@ -371,28 +319,22 @@ static const struct {
 
 START_LOOP_TEST(what_compiles_is_read, 0, COUNT(limits))
 {
-	struct made m;
 	char request[200], set[64], to[64], line[600];
 	const char *words = limits[_i].words, *setting = limits[_i].setting;
 	snprintf(request, sizeof request, "%s %s=%s", words, setting, limits[_i].at_limit);
-	char *text = print_request(request);
-	ck_assert_msg(read_text(&m, text) == STATUS_OK, "%s", status_message());
-	made_release(&m);
-	free(text);
+	read_plan(print_request(request));
 	must_not_open(limits[_i].message, "%s %s=%s", words, setting, limits[_i].more);
 	snprintf(line, sizeof line, "%s", status_message());
 	snprintf(set, sizeof set, "set %s %s\n", setting, limits[_i].at_limit);
 	snprintf(to, sizeof to, "set %s %s\n", setting, limits[_i].more);
 	assert_refused(request, set, to, line);
 }
-END_TEST
 
 /* At the longest context the FLOPs of one sample are more than 64 bits hold. */
 START_TEST(flops_are_counted)
 {
 	must_not_open("FLOPs on a rank", "gpt3-175b:context=16777216 single");
 }
-END_TEST
 
 /* Axes, and who meets along them; the loss scale, which is fp16's. */
 #define STAGES "mlp:sizes=4-4-4-3 pipeline ranks=3"
@@ -426,6 +368,5 @@ START_LOOP_TEST(other_wrong_texts_are_refused, 0, COUNT(wrong_others))
 {
 	assert_refused(wrong_others[_i].words, wrong_others[_i].what, wrong_others[_i].by, wrong_others[_i].wanted);
 }
-END_TEST
 
 SUITE("plan text", 600)

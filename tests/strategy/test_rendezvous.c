@@ -1,6 +1,5 @@
 /* Who meets whom: instances of collectives and messages, their groups and members, against what is worked out by hand.
  */
-#include <check.h>
 #include <string.h>
 
 #include "strategy/plan/rendezvous.h"
@@ -107,7 +106,6 @@ START_TEST(groups_follow_from_axes)
 	check_groups(&v, rendezvous_instance(&v, &r[0], world), 1, 6, (const int64_t[]){0, 1, 2, 3, 4, 5});
 	rendezvous_release(&v);
 }
-END_TEST
 
 /* Messages both ways between two roles are two channels, and so are those to the role before and behind. */
 START_TEST(messages_meet_by_direction_and_order)
@@ -133,7 +131,6 @@ START_TEST(messages_meet_by_direction_and_order)
 	check_participants(rendezvous_instance(&v, &m.plan.roles[1], on), 2, (const int[][2]){{1, 3}, {2, 0}});
 	rendezvous_release(&v);
 }
-END_TEST
 
 START_TEST(roles_that_do_not_come_are_missing)
 {
@@ -152,7 +149,6 @@ START_TEST(roles_that_do_not_come_are_missing)
 	ck_assert_int_eq(rendezvous_instance(&v, &m.plan.roles[2], behind)->missing, 1);
 	rendezvous_release(&v);
 }
-END_TEST
 
 /* ---- plans of strategies ---- */
 
@@ -201,7 +197,6 @@ START_LOOP_TEST(ranks_find_their_group, 0, COUNT(plans))
 	ck_assert_int_gt(met, 0);
 	ck_assert_int_eq(met, places);
 }
-END_TEST
 
 static int count_instances(int ranks)
 {
@@ -217,6 +212,5 @@ START_TEST(instances_do_not_grow_with_ranks)
 	ck_assert_int_gt(count_instances(8), 0);
 	ck_assert_int_eq(count_instances(16384), count_instances(8));
 }
-END_TEST
 
 SUITE("rendezvous", 0)

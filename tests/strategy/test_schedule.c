@@ -4,8 +4,6 @@
  * what was in a buffer that nobody may read. So a contribution that is lost, doubled or taken from a spoiled place
  * shows.
  */
-#include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,7 +177,6 @@ START_LOOP_TEST(test_results, 0, SCHEDULE_COUNT)
 					check_schedule(&s);
 				}
 }
-END_TEST
 
 START_LOOP_TEST(test_one_rank_has_no_rounds, 0, SCHEDULE_COUNT)
 {
@@ -188,7 +185,6 @@ START_LOOP_TEST(test_one_rank_has_no_rounds, 0, SCHEDULE_COUNT)
 	ck_assert_int_eq(schedule_sent(&s, 0), 0);
 	ck_assert_int_eq(schedule_received(&s, 0), 0);
 }
-END_TEST
 
 /* What the literature says, written out here and not taken from the code. */
 START_TEST(test_closed_forms)
@@ -230,7 +226,6 @@ START_TEST(test_closed_forms)
 			}
 	}
 }
-END_TEST
 
 static bool take(const char **c, const char *what)
 {
@@ -295,7 +290,6 @@ START_LOOP_TEST(test_rows, 0, SCHEDULE_COUNT)
 	struct schedule alone = {(enum schedule_algorithm)_i, 1, 0, 12, 0};
 	ck_assert_int_eq(schedule_amount(&alone).times, 0);
 }
-END_TEST
 
 /* Buffers of a size where a product of two counts would not fit in 64 bits, on many ranks. */
 START_LOOP_TEST(test_large, 0, SCHEDULE_COUNT)
@@ -320,7 +314,6 @@ START_LOOP_TEST(test_large, 0, SCHEDULE_COUNT)
 		ck_assert_int_eq(received, schedule_received(&s, ranks[i]));
 	}
 }
-END_TEST
 
 START_TEST(test_names)
 {
@@ -339,6 +332,5 @@ START_TEST(test_names)
 	ck_assert(!schedule_find(OPERATION_SCATTER, "ring", &none) && none == SCHEDULE_COUNT);
 	ck_assert_int_eq(schedule_first(OPERATION_ALL_REDUCE), SCHEDULE_RING_ALL_REDUCE);
 }
-END_TEST
 
 SUITE("schedule", 120)

@@ -1,6 +1,5 @@
 /* Layers over ranks (model, pipeline): how a model is divided, what its stages keep and send, and how long they wait.
  */
-#include <check.h>
 #include <string.h>
 
 #include "strategy/step/stage.h"
@@ -30,7 +29,6 @@ START_TEST(stages_keep_what_is_in_flight)
 		ck_assert_int_eq(in_flight(p, RANKS - 1, "ln_f.y", x), want[i].last);
 	}
 }
-END_TEST
 
 /* Every boundary carries one activation forward and one gradient back a micro-batch; the two ends of the pipeline add
  * up the gradient of the token table that both have. */
@@ -55,7 +53,6 @@ START_TEST(stages_send_activations_and_the_tied_gradient)
 		}
 	}
 }
-END_TEST
 
 /* Every parameter is on one stage, but for the token table, which is on the first and the last. */
 START_TEST(stages_divide_the_model)
@@ -66,7 +63,6 @@ START_TEST(stages_divide_the_model)
 		states += plan_model_states(p, rank);
 	ck_assert_int_eq(states, 16 * (p->model->parameters + 9 * 8));
 }
-END_TEST
 
 static int64_t cost_of(const struct model *m, int begin, int end)
 {
@@ -114,7 +110,6 @@ START_TEST(stages_are_balanced)
 			model_release(&m);
 		}
 }
-END_TEST
 
 /* The first stage computes longest however the other layers are divided: then they are divided evenly. */
 START_TEST(ties_are_divided_evenly)
@@ -128,7 +123,6 @@ START_TEST(ties_are_divided_evenly)
 	ck_assert_int_eq(end[2], m.kernel_count);
 	model_release(&m);
 }
-END_TEST
 
 /* A root unit is two segments, the embedding and the head: a GPT of one block can be three stages, and no more. */
 START_LOOP_TEST(at_most_one_stage_per_segment, 0, 3)
@@ -149,7 +143,6 @@ START_LOOP_TEST(at_most_one_stage_per_segment, 0, 3)
 	}
 	must_not_open("has 3 segments to divide", "gpt:layers=1 %s ranks=4 accumulate=4", strategies[_i]);
 }
-END_TEST
 
 /* The micro-batches of the first stage's backward passes, one after another. */
 START_LOOP_TEST(backward_passes_run_in_order, 0, 3)
@@ -171,7 +164,6 @@ START_LOOP_TEST(backward_passes_run_in_order, 0, 3)
 	}
 	ck_assert_int_eq(seen, 4);
 }
-END_TEST
 
 /* A thousand layers on as many stages as there can be: a second or so. Where every stage finds out about all layers
  * anew, a minute. */
@@ -182,7 +174,6 @@ START_TEST(many_stages_of_many_layers)
 	ck_assert_int_eq(p->role_count, PLAN_ROLES);
 	ck_assert_int_eq(p->group_count, PLAN_ROLES + 1);
 }
-END_TEST
 
 /* ---- how long they wait ---- */
 
@@ -264,6 +255,5 @@ START_TEST(bubble_matches_the_formula)
 		cluster_release(&c);
 	}
 }
-END_TEST
 
 SUITE("stages", 20)

@@ -1,9 +1,7 @@
 /* Models and strategies by their numbers, every one worked out by hand or taken from a paper: how many parameters, what
  * is kept, what is sent, what is gathered when. Ψ of `gpt` in fp32 is 4 · 4,837,376 = 19,349,504 bytes; its units are
  * six blocks of 789,760 elements and a root of 98,816; all divide by 8, so nothing is padded unless a test says so. */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/plan/order.h"
@@ -53,7 +51,6 @@ START_LOOP_TEST(models_have_their_parameters, 0, (int)(sizeof models / sizeof *m
 	ck_assert_int_eq(units, m.parameters);
 	model_release(&m);
 }
-END_TEST
 
 START_TEST(tied_head_is_used_twice)
 {
@@ -66,7 +63,6 @@ START_TEST(tied_head_is_used_twice)
 	ck_assert_int_eq(m.units[6].elements, BLOCK);
 	model_release(&m);
 }
-END_TEST
 
 /* ---- memory: the table of the ZeRO paper ---- */
 
@@ -103,7 +99,6 @@ START_TEST(zero_paper_table_1)
 	fclose(f);
 	ck_assert_int_eq(rows, 54);
 }
-END_TEST
 
 START_TEST(model_states_on_64_ranks_are_exact)
 {
@@ -123,7 +118,6 @@ START_TEST(model_states_on_64_ranks_are_exact)
 			ck_assert_int_eq(plan_model_states(p, 63), want[i].bytes);
 		}
 }
-END_TEST
 
 /* fp32: no master weights; SGD: no moments. Bytes a parameter of `gpt` on 4 ranks. */
 START_TEST(model_states_by_precision_and_optimizer)
@@ -146,7 +140,6 @@ START_TEST(model_states_by_precision_and_optimizer)
 			ck_assert_int_eq(plan_model_states(p, 0), (int64_t)(bytes * 4837376));
 		}
 }
-END_TEST
 
 START_TEST(root_of_dp_has_it_all)
 {
@@ -159,7 +152,6 @@ START_TEST(root_of_dp_has_it_all)
 	ck_assert_int_eq(plan_most_live(&p->roles[1], "replica", "replica.g"), 4837376);
 	ck_assert_int_eq(plan_most_live(&p->roles[1], "replica.gradients", NULL), 4837376);
 }
-END_TEST
 
 /* With buckets that are small beside the model: ZeRO-2 holds whole ones for a while. */
 START_TEST(peaks_fall_from_stage_to_stage)
@@ -180,7 +172,6 @@ START_TEST(peaks_fall_from_stage_to_stage)
 			}
 		}
 }
-END_TEST
 
 /* ---- buckets ---- */
 
@@ -202,7 +193,6 @@ START_TEST(buckets_of_gpt2_are_pytorchs)
 			ck_assert_int_eq(p->groups[g].tensors[t], next--);
 	ck_assert_int_eq(next, -1);
 }
-END_TEST
 
 START_TEST(buckets_close_at_their_limit)
 {
@@ -228,7 +218,6 @@ START_TEST(buckets_close_at_their_limit)
 			ck_assert_int_eq(p->groups[g].elements, want[i].elements[g]);
 	}
 }
-END_TEST
 
 /* The first bucket is 1 MiB, 262,144 elements, and not a million bytes, 250,000. */
 START_TEST(the_first_bucket_is_a_mebibyte)
@@ -245,7 +234,6 @@ START_TEST(the_first_bucket_is_a_mebibyte)
 		ck_assert_int_eq(p->groups[0].elements, want[i].first);
 	}
 }
-END_TEST
 
 /* ---- what is gathered, and when ---- */
 
@@ -299,7 +287,6 @@ START_TEST(gathers_obey_their_settings)
 		              want[i].strategy, (long long)live);
 	}
 }
-END_TEST
 
 START_TEST(next_unit_is_fetched_meanwhile)
 {
@@ -319,7 +306,6 @@ START_TEST(next_unit_is_fetched_meanwhile)
 	}
 	order_release(&o);
 }
-END_TEST
 
 START_LOOP_TEST(buckets_leave_during_backward, 0, 3)
 {
@@ -341,6 +327,5 @@ START_LOOP_TEST(buckets_leave_during_backward, 0, 3)
 			ck_assert(order_before(&o, first, i));
 	order_release(&o);
 }
-END_TEST
 
 SUITE("strategies", 0)

@@ -1,5 +1,4 @@
 /* Traces and reports: times by hand, Chrome JSON against the plan, reports to JSON and back. */
-#include <check.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +53,6 @@ START_TEST(test_merge_order)
 		free(order);
 	}
 }
-END_TEST
 
 /* ---- times ---- */
 
@@ -92,7 +90,6 @@ START_TEST(test_times)
 	trace_release(&t);
 	trace_release(NULL);
 }
-END_TEST
 
 /*             0    10   20   30   40   50
  *  rank 0  k  ███████████████                compute 0-30
@@ -129,7 +126,6 @@ START_TEST(test_waiting_is_no_communication)
 	ck_assert_int_eq(trace_slowest(&t).rank, 1); /* it ends last */
 	trace_release(&t);
 }
-END_TEST
 
 /* Groups wait for their own members: of 4 ranks 0 and 1 share shards, and so do 2 and 3. A clock that is off by more
  * than a span lasts must not make its communication negative. */
@@ -155,7 +151,6 @@ START_TEST(test_groups_wait_for_their_own)
 	ck_assert_int_eq(trace_times(&t, 3, 0).communication, 0);
 	trace_release(&t);
 }
-END_TEST
 
 /* Of those that end last the one that computes most, and of equals the first. */
 START_TEST(test_slowest)
@@ -176,7 +171,6 @@ START_TEST(test_slowest)
 	ck_assert_int_eq(times.bubble, 5);
 	trace_release(&t);
 }
-END_TEST
 
 /* ---- the pipeline's bubble ---- */
 
@@ -198,7 +192,6 @@ START_TEST(test_bubble_in_closed_form)
 	ck_bubble("pipeline ranks=1 accumulate=8", NULL);
 	ck_bubble("ddp ranks=4 accumulate=8", NULL);
 }
-END_TEST
 
 /* ---- Chrome JSON ---- */
 
@@ -301,13 +294,10 @@ START_LOOP_TEST(test_chrome, 0, 2)
 	ck_assert_int_eq(whole_of(own, "ranks"), 3);
 
 	/* the plan's text, to the letter */
-	char *text = plan_to_text(p, NULL);
-	ck_assert_str_eq(text_of(own, "plan"), text);
-	free(text);
+	ck_assert_str_eq(text_of(own, "plan"), plan_to_text(p, NULL));
 	json_decref(o);
 	trace_release(&t);
 }
-END_TEST
 
 /* A trace that was cut off still ends with what lives between steps. */
 START_TEST(test_cut_off)
@@ -333,7 +323,6 @@ START_TEST(test_cut_off)
 	json_decref(o);
 	trace_release(&t);
 }
-END_TEST
 
 START_TEST(test_disk_full)
 {
@@ -346,7 +335,6 @@ START_TEST(test_disk_full)
 	fclose(full);
 	trace_release(&t);
 }
-END_TEST
 
 /* ---- reports ---- */
 
@@ -380,7 +368,6 @@ START_TEST(test_from_plan)
 	report_release(&r);
 	report_release(NULL);
 }
-END_TEST
 
 /* DP over a tree: rank 1 … pass parameters on, the last does not; the report shows the busiest. */
 START_TEST(test_busiest)
@@ -407,7 +394,6 @@ START_TEST(test_busiest)
 		report_release(&r);
 	}
 }
-END_TEST
 
 static void fill_report(struct report *r, const struct plan *p, bool measured)
 {
@@ -514,7 +500,6 @@ START_TEST(test_json)
 		report_release(&again);
 	}
 }
-END_TEST
 
 /* Takes out, and then replaces by a list, the n-th member anywhere in the object; false when there is no n-th. */
 static bool spoil(json_t *o, int *n, bool take)
@@ -566,6 +551,5 @@ START_TEST(test_json_spoiled)
 	report_release(&r);
 	ck_assert_int_eq(report_from_json(&again, NULL), STATUS_RUN);
 }
-END_TEST
 
 SUITE("trace", 60)

@@ -1,9 +1,6 @@
 /* What every strategy sends, to the byte, for `gpt`: Ψ = 4 · 4,837,376 = 19,349,504 bytes in fp32. On 2, 4 and 8 ranks
  * nothing is padded. A micro-batch of 4 samples of 128 tokens is 4·128·4 = 2,048 bytes of inputs, and of outputs (256
  * logits a token) 4·128·256·4 = 524,288. */
-#include <check.h>
-#include <string.h>
-
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
@@ -66,7 +63,6 @@ START_LOOP_TEST(shares_of_psi, 0, (int)(sizeof shares / sizeof *shares))
 			}
 		}
 }
-END_TEST
 
 START_TEST(load_of_the_root)
 {
@@ -94,7 +90,6 @@ START_TEST(load_of_the_root)
 				             a * (PSI + INPUTS + OUTPUTS));
 		}
 }
-END_TEST
 
 /* A tree's root sends ⌈log2 N⌉ times, a chain's once; everything that is sent arrives. */
 START_TEST(routes_of_the_root)
@@ -124,7 +119,6 @@ START_TEST(routes_of_the_root)
 		}
 	}
 }
-END_TEST
 
 /* 4·4 + 4 = 20 elements, padded to 21 on 3 ranks and on 7; 5·4 + 4 = 24, padded to 28 on 7. */
 START_TEST(padding_is_sent_and_is_no_payload)
@@ -147,7 +141,6 @@ START_TEST(padding_is_sent_and_is_no_payload)
 		ck_assert_int_eq(plan_model_states(zero3, 0), 16 * want[i].padded / n);
 	}
 }
-END_TEST
 
 /* Halving and doubling sends as much as the ring where N is a power of two. */
 START_TEST(halving_doubling)
@@ -156,7 +149,6 @@ START_TEST(halving_doubling)
 	for (int rank = 0; rank < 8; rank++)
 		ck_assert_int_eq(plan_moved_all(p, rank).sent, 2 * PSI / 8 * 7);
 }
-END_TEST
 
 START_TEST(control_is_apart)
 {
@@ -177,7 +169,6 @@ START_TEST(control_is_apart)
 		assert_moved(plan_moved(p, 3, TRAFFIC_CONTROL), "rank 3", calls, 8 * calls, 8 * calls, 8 * calls);
 	}
 }
-END_TEST
 
 START_TEST(one_rank_sends_nothing)
 {
@@ -187,7 +178,6 @@ START_TEST(one_rank_sends_nothing)
 			assert_moved(plan_moved(p, 0, (enum traffic_kind)k), strategy_at(i)->name, 0, 0, 0, 0);
 	}
 }
-END_TEST
 
 /* DDP's broadcast of the parameters belongs to the prologue, once. */
 START_TEST(ddp_broadcasts_once)
@@ -201,6 +191,5 @@ START_TEST(ddp_broadcasts_once)
 	ck_assert_int_eq(elements, 4837376);
 	ck_assert_int_eq(plan_moved(p, 0, TRAFFIC_BROADCAST).calls, 0);
 }
-END_TEST
 
 SUITE("traffic", 0)

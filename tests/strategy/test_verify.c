@@ -1,6 +1,5 @@
 /* The verifier lets every strategy pass, in every size and with every setting. What it refuses: test_verify_rules.c,
  * and at random test_mutation.c. */
-#include <check.h>
 #include <string.h>
 
 #include "tests/support/plan_check.h"
@@ -53,7 +52,6 @@ START_LOOP_TEST(strategies_pass, 0, COUNT(strategies))
 					plans_forget();
 				}
 }
-END_TEST
 
 START_LOOP_TEST(large_plans_pass, 0, 4)
 {
@@ -62,6 +60,5 @@ START_LOOP_TEST(large_plans_pass, 0, 4)
 	                                    "gpt2-124m zero2 ranks=64 accumulate=8", "gpt ddp ranks=3 accumulate=300"};
 	right_plan("%s", large[_i]);
 }
-END_TEST
 
 SUITE("verify", 600)

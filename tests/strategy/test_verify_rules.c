@@ -1,6 +1,5 @@
 /* Of each rule there are plans broken on purpose: refused by number, in one line with the operation, the buffer and the
  * rank. */
-#include <check.h>
 #include <string.h>
 
 #include "tests/support/plan_check.h"
@@ -107,7 +106,6 @@ START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 	must_be_refused(&broken[_i]);
 	assert_place(broken[_i].rule);
 }
-END_TEST
 
 /* ---- rule 8: the plan is right, and its layout is not ---- */
 
@@ -163,7 +161,6 @@ START_LOOP_TEST(broken_layouts_are_refused, 0, COUNT(layouts))
 	assert_place("rule 8 (layout)");
 	layout_release(&l);
 }
-END_TEST
 
 /* Each all-gather of the step in turn waits for something else. Of the plans that the verifier lets through when they
  * are laid out anew: how many does it refuse, in these words, with the layout of the plan as it was? */
@@ -202,7 +199,6 @@ START_TEST(layout_needs_the_waits_of_its_plan)
 {
 	ck_assert_int_gt(refused_with_other_waits(made_plan(MLP_ZERO3), nothing, ""), 0);
 }
-END_TEST
 
 static bool share(const struct op *a, const struct op *b)
 {
@@ -228,6 +224,5 @@ START_TEST(every_use_must_be_over)
 {
 	ck_assert_int_gt(refused_with_other_waits(made_plan(GPT_ZERO3), an_earlier_use, "may still use"), 0);
 }
-END_TEST
 
 SUITE("verify rules", 600)

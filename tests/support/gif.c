@@ -1,6 +1,5 @@
 #include "tests/support/gif.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Makes the folder in TMPDIR, and writes its name to `path`. The label, of ten, can be learnt from the pixels. */
 bool images_make(char *path, size_t size, int rows, int columns, int training, int validation);

@@ -5,6 +5,7 @@
 
 #include "real/rank/memory.h"
 #include "tests/support/ranks.h"
+#include "tests/support/runs.h"
 
 static void same(const char *what, const char *role, const char *quantity, int64_t measured, int64_t planned)
 {
@@ -77,29 +78,34 @@ static void compare_ranks(const char *what, const struct report *measured, struc
 	}
 }
 
-void compare_with_plan(const char *what, const struct request *q, const struct report *measured, enum counted counted)
+void compare_role(const char *what, const struct report_role *measured, const struct report_role *planned)
 {
+	for (int space = 0; space < SPACE_COUNT; space++)
+		compare_memory(what, measured, planned, (enum space)space);
+	for (int k = 0; k < TRANSFER_COUNT; k++) {
+		const struct report_transfer *a = &measured->transfer[k], *b = &planned->transfer[k];
+		same(what, planned->role, transfer_name((enum transfer_kind)k), a->calls, b->calls);
+		same(what, planned->role, transfer_name((enum transfer_kind)k), a->bytes, b->bytes);
+	}
+}
+
+void compare_with_plan(const struct settings *q, const struct report *measured, enum counted counted)
+{
+	const char *what = runs_name(q);
 	struct made m;
 	struct report planned;
-	struct request r = *q;
+	struct settings s = *q;
 	if (rank_number)
 		return;
-	r.library_collectives = counted != COUNTED_ALL;
-	if (made_open(&m, &r)) {
+	s.library_collectives = counted != COUNTED_ALL;
+	if (made_open(&m, &s)) {
 		ranks_check(false, "%s", status_message());
 		return;
 	}
 	report_from_plan(&planned, &m.plan);
 	same(what, "plan", "roles", measured->role_count, planned.role_count);
 	for (int i = 0; i < planned.role_count; i++) {
-		for (int space = 0; space < SPACE_COUNT; space++)
-			compare_memory(what, &measured->roles[i], &planned.roles[i], (enum space)space);
-		for (int k = 0; k < TRANSFER_COUNT; k++) {
-			const struct report_transfer *a = &measured->roles[i].transfer[k];
-			const struct report_transfer *b = &planned.roles[i].transfer[k];
-			same(what, planned.roles[i].role, transfer_name((enum transfer_kind)k), a->calls, b->calls);
-			same(what, planned.roles[i].role, transfer_name((enum transfer_kind)k), a->bytes, b->bytes);
-		}
+		compare_role(what, &measured->roles[i], &planned.roles[i]);
 		compare_traffic(what, &measured->roles[i], &planned.roles[i], counted);
 	}
 	compare_ranks(what, measured, &planned, &m.plan);

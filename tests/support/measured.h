@@ -11,6 +11,9 @@
 enum counted { COUNTED_MESSAGES, COUNTED_CONTROL, COUNTED_ALL };
 
 /* Counts what differs as failed checks (tests/support/ranks.h). Called on every rank; rank 0 has the report. */
-void compare_with_plan(const char *what, const struct request *q, const struct report *measured, enum counted counted);
+void compare_with_plan(const struct settings *q, const struct report *measured, enum counted counted);
+
+/* The same of one role's memory, but for its arenas, and of what was copied. */
+void compare_role(const char *what, const struct report_role *measured, const struct report_role *planned);
 
 #endif

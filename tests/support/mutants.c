@@ -1,8 +1,6 @@
 #include "tests/support/mutants.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/mix64.h"
 #include "tests/support/plan_edit.h"
@@ -197,19 +195,33 @@ static bool rewait(struct chance *c)
 	return op->after[w] != old;
 }
 
-static bool set_root(struct chance *c)
-{
-	int old = op_of(c)->root;
-	op_of(c)->root = pick(c, c->p->ranks + 1);
-	return op_class(op_of(c)->kind) == OP_CLASS_C && old != op_of(c)->root;
-}
+/* ---- fields of the operation ---- */
 
-static bool set_algorithm(struct chance *c)
-{
-	enum schedule_algorithm old = op_of(c)->algorithm;
-	op_of(c)->algorithm = (enum schedule_algorithm)pick(c, SCHEDULE_COUNT);
-	return op_class(op_of(c)->kind) == OP_CLASS_C && old != op_of(c)->algorithm;
-}
+/* A change of one field: what it becomes, and of which operations that means anything. */
+#define FIELD_CHANGE(name, field, value, means)                                                                        \
+	static bool set_##name(struct chance *c)                                                                       \
+	{                                                                                                              \
+		struct op *op = op_of(c), old = *op;                                                                   \
+		bool meant = means;                                                                                    \
+		op->field = value;                                                                                     \
+		return meant && old.field != op->field;                                                                \
+	}
+#define COMMUNICATES (op_class(op->kind) == OP_CLASS_C)
+#define RUNS (op_class(op->kind) != OP_CLASS_M)
+#define IS_KERNEL (op_class(op->kind) == OP_CLASS_K)
+
+FIELD_CHANGE(root, root, pick(c, c->p->ranks + 1), COMMUNICATES)
+FIELD_CHANGE(algorithm, algorithm, (enum schedule_algorithm)pick(c, SCHEDULE_COUNT), COMMUNICATES)
+FIELD_CHANGE(micro, micro, pick(c, c->p->settings.accumulate + 1) - 1, RUNS)
+FIELD_CHANGE(group, group, pick(c, c->p->group_count + 1) - 1, RUNS)
+FIELD_CHANGE(add, accumulate, op->accumulate ^ 1u << pick(c, op_operand_count(op->kind)), true)
+FIELD_CHANGE(wide, all_ranks, !op->all_ranks, IS_KERNEL || op->kind == OP_LOAD)
+FIELD_CHANGE(payload, payload, op->payload + (pick(c, 2) ? 1 : -1), COMMUNICATES)
+FIELD_CHANGE(traffic, traffic, (enum traffic_kind)pick(c, TRAFFIC_COUNT), COMMUNICATES)
+FIELD_CHANGE(ends, ends_only, !op->ends_only, COMMUNICATES)
+FIELD_CHANGE(shift, neighbour, pick(c, 2) ? op->neighbour + 1 : -op->neighbour - !op->neighbour, COMMUNICATES)
+FIELD_CHANGE(pass, pass, (enum pass)pick(c, 4), RUNS)
+FIELD_CHANGE(kind, kind, (enum op_kind)pick(c, OP_KIND_COUNT), true)
 
 static bool set_scale(struct chance *c)
 {
@@ -217,20 +229,6 @@ static bool set_scale(struct chance *c)
 	double old = op_of(c)->scale;
 	op_of(c)->scale *= factors[pick(c, 7)];
 	return op_makes_loss(op_of(c)->kind) && old != op_of(c)->scale;
-}
-
-static bool set_micro(struct chance *c)
-{
-	int old = op_of(c)->micro;
-	op_of(c)->micro = pick(c, c->p->settings.accumulate + 1) - 1;
-	return old != op_of(c)->micro && op_class(op_of(c)->kind) != OP_CLASS_M;
-}
-
-static bool set_group(struct chance *c)
-{
-	int old = op_of(c)->group;
-	op_of(c)->group = pick(c, c->p->group_count + 1) - 1;
-	return old != op_of(c)->group && op_class(op_of(c)->kind) != OP_CLASS_M;
 }
 
 static bool set_kernel(struct chance *c)
@@ -242,62 +240,11 @@ static bool set_kernel(struct chance *c)
 	return old != op_of(c)->kernel && op_class(op_of(c)->kind) == OP_CLASS_K;
 }
 
-static bool set_accumulate(struct chance *c)
-{
-	op_of(c)->accumulate ^= 1u << pick(c, op_operand_count(op_of(c)->kind));
-	return true;
-}
-
-static bool set_wide(struct chance *c)
-{
-	op_of(c)->all_ranks = !op_of(c)->all_ranks;
-	return op_class(op_of(c)->kind) == OP_CLASS_K || op_of(c)->kind == OP_LOAD;
-}
-
-static bool set_payload(struct chance *c)
-{
-	op_of(c)->payload += pick(c, 2) ? 1 : -1;
-	return op_class(op_of(c)->kind) == OP_CLASS_C;
-}
-
-static bool set_traffic(struct chance *c)
-{
-	enum traffic_kind old = op_of(c)->traffic;
-	op_of(c)->traffic = (enum traffic_kind)pick(c, TRAFFIC_COUNT);
-	return op_class(op_of(c)->kind) == OP_CLASS_C && old != op_of(c)->traffic;
-}
-
 static bool set_axes(struct chance *c)
 {
 	unsigned old = op_axes(c->p, op_of(c));
 	op_of(c)->axes = (unsigned)pick(c, (int)plan_all_axes(c->p) + 2);
 	return op_class(op_of(c)->kind) != OP_CLASS_M && old != op_axes(c->p, op_of(c));
-}
-
-static bool set_ends(struct chance *c)
-{
-	op_of(c)->ends_only = !op_of(c)->ends_only;
-	return op_class(op_of(c)->kind) == OP_CLASS_C;
-}
-
-static bool set_shift(struct chance *c)
-{
-	op_of(c)->neighbour += pick(c, 2) ? 1 : -2 * op_of(c)->neighbour - !op_of(c)->neighbour;
-	return op_class(op_of(c)->kind) == OP_CLASS_C;
-}
-
-static bool set_pass(struct chance *c)
-{
-	enum pass old = op_of(c)->pass;
-	op_of(c)->pass = (enum pass)pick(c, 4);
-	return old != op_of(c)->pass && op_class(op_of(c)->kind) != OP_CLASS_M;
-}
-
-static bool set_kind(struct chance *c)
-{
-	enum op_kind old = op_of(c)->kind;
-	op_of(c)->kind = (enum op_kind)pick(c, OP_KIND_COUNT);
-	return old != op_of(c)->kind;
 }
 
 static bool set_buffer(struct chance *c)
@@ -334,14 +281,14 @@ static const struct {
 	const char *name;
 	bool (*change)(struct chance *c);
 } mutations[] = {
-        {"drop", drop},          {"double", twice},    {"swap", swap},           {"move", move},
-        {"requeue", requeue},    {"resize", resize},   {"shift", shift},         {"slice", slice},
-        {"rebuffer", rebuffer},  {"borrow", borrow},   {"exchange", exchange},   {"absent", absent},
-        {"unwait", unwait},      {"rewait", rewait},   {"root", set_root},       {"algorithm", set_algorithm},
-        {"scale", set_scale},    {"micro", set_micro}, {"group", set_group},     {"kernel", set_kernel},
-        {"add", set_accumulate}, {"wide", set_wide},   {"payload", set_payload}, {"traffic", set_traffic},
-        {"pass", set_pass},      {"kind", set_kind},   {"buffer", set_buffer},   {"section", set_section},
-        {"axes", set_axes},      {"ends", set_ends},   {"shift", set_shift},
+        {"drop", drop},         {"double", twice},    {"swap", swap},           {"move", move},
+        {"requeue", requeue},   {"resize", resize},   {"shift", shift},         {"slice", slice},
+        {"rebuffer", rebuffer}, {"borrow", borrow},   {"exchange", exchange},   {"absent", absent},
+        {"unwait", unwait},     {"rewait", rewait},   {"root", set_root},       {"algorithm", set_algorithm},
+        {"scale", set_scale},   {"micro", set_micro}, {"group", set_group},     {"kernel", set_kernel},
+        {"add", set_add},       {"wide", set_wide},   {"payload", set_payload}, {"traffic", set_traffic},
+        {"pass", set_pass},     {"kind", set_kind},   {"buffer", set_buffer},   {"section", set_section},
+        {"axes", set_axes},     {"ends", set_ends},   {"shift", set_shift},
 };
 enum { MUTATIONS = sizeof mutations / sizeof mutations[0] };
 

@@ -1,66 +1,59 @@
 #include "tests/support/plan_check.h"
 
-#include <check.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/plan_edit.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
-static void must(enum status s, const struct request *r)
-{
-	ck_assert_msg(!s, "%s, %s, %d ranks: %s", r->model, r->strategy, (int)r->ranks, status_message());
-}
-
-void must_open(struct made *m, const struct request *r)
-{
-	must(made_open(m, r), r);
-}
-
-void must_open_verified(struct made *m, const struct request *r)
-{
-	must_open(m, r);
-	must(plan_verify(&m->plan, NULL), r);
-}
-
-/* ---- plans that stay ---- */
+/* ---- plans and texts that stay ---- */
 
 struct kept {
 	struct made made;
+	char *text;
 	struct kept *next;
 };
 static struct kept *kept;
 
-static struct plan *keep_plan(const char *words, bool verify)
+static struct kept *keep(void)
 {
 	struct kept *k = calloc(1, sizeof *k);
 	ck_assert_ptr_nonnull(k);
-	ck_assert_msg(!made_open_words(&k->made, words), "%s: %s", words, status_message());
 	k->next = kept;
-	kept = k;
+	return kept = k;
+}
+
+static struct plan *keep_plan(enum status made, struct kept *k, const char *words, bool verify)
+{
+	ck_assert_msg(!made, "%s: %s", words, status_message());
 	ck_assert_msg(!verify || !plan_verify(&k->made.plan, NULL), "%s: %s", words, status_message());
 	return &k->made.plan;
 }
 
-#define FORMATTED(words, text)                                                                                         \
-	char text[1024];                                                                                               \
-	va_list args;                                                                                                  \
-	va_start(args, words);                                                                                         \
-	ck_assert_int_lt(vsnprintf(text, sizeof text, words, args), (int)sizeof text);                                 \
-	va_end(args)
-
 struct plan *right_plan(const char *words, ...)
 {
-	FORMATTED(words, text);
-	return keep_plan(text, true);
+	WORDS(words, text);
+	struct kept *k = keep();
+	return keep_plan(made_open_words(&k->made, text), k, text, true);
 }
 
 struct plan *made_plan(const char *words, ...)
 {
-	FORMATTED(words, text);
-	return keep_plan(text, false);
+	WORDS(words, text);
+	struct kept *k = keep();
+	return keep_plan(made_open_words(&k->made, text), k, text, false);
+}
+
+struct plan *right_plan_of(const struct settings *s)
+{
+	struct kept *k = keep();
+	return keep_plan(made_open(&k->made, s), k, s->strategy, true);
+}
+
+struct plan *read_plan(const char *text)
+{
+	struct kept *k = keep();
+	return keep_plan(plan_read(&k->made.plan, &k->made.model, text, strlen(text), "text"), k, "text", false);
 }
 
 void plans_forget(void)
@@ -68,6 +61,7 @@ void plans_forget(void)
 	while (kept) {
 		struct kept *next = kept->next;
 		made_release(&kept->made);
+		free(kept->text);
 		free(kept);
 		kept = next;
 	}
@@ -76,44 +70,38 @@ void plans_forget(void)
 void must_not_open(const char *says, const char *words, ...)
 {
 	struct made m;
-	FORMATTED(words, text);
-	ck_assert_msg(made_open_words(&m, text) == STATUS_INPUT, "%s: makes a plan", text);
-	ck_assert_msg(strstr(status_message(), says) != NULL, "%s: '%s' is not in: %s", text, says, status_message());
+	WORDS(words, text);
+	must_fail(made_open_words(&m, text), STATUS_INPUT, says);
 }
 
 char *plan_to_text(const struct plan *p, const char *role)
 {
-	char *text = NULL;
+	struct kept *k = keep();
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = open_memstream(&k->text, &size);
 	ck_assert_ptr_nonnull(out);
 	plan_write(p, role, out);
 	fclose(out);
-	return text;
+	return k->text;
 }
 
 char *text_replaced(const char *text, const char *what, const char *by)
 {
 	const char *at = strstr(text, what);
 	ck_assert_msg(at != NULL, "'%s' is not in the text", what);
-	char *out = malloc(strlen(text) + strlen(by) + 1);
+	char *out = keep()->text = malloc(strlen(text) + strlen(by) + 1);
 	ck_assert_ptr_nonnull(out);
 	sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(what));
 	return out;
 }
 
-char *must_come_back(const struct plan *p)
+const struct plan *must_come_back(const struct plan *p)
 {
-	struct made again;
 	char *text = plan_to_text(p, NULL);
-	ck_assert_msg(plan_read(&again.plan, &again.model, text, strlen(text), "text") == STATUS_OK, "%s",
-	              status_message());
-	ck_assert_msg(plan_verify(&again.plan, NULL) == STATUS_OK, "%s", status_message());
-	char *second = plan_to_text(&again.plan, NULL);
-	ck_assert_str_eq(text, second);
-	free(second);
-	made_release(&again);
-	return text;
+	const struct plan *again = read_plan(text);
+	ck_assert_msg(plan_verify(again, NULL) == STATUS_OK, "%s", status_message());
+	ck_assert_str_eq(text, plan_to_text(again, NULL));
+	return again;
 }
 
 void must_need_every_op(const struct plan *p)

@@ -7,27 +7,27 @@
 #define SHARDLAB_TESTS_PLAN_CHECK_H
 
 #include "tests/support/plans.h"
+#include "tests/support/refusal.h"
 
 /* A plan that the verifier lets through; the words are those of made_open_words. It stays until the program ends, or
  * until plans_forget where a test makes more of them than memory should hold. */
 struct plan *right_plan(const char *words, ...) __attribute__((format(printf, 1, 2)));
 struct plan *made_plan(const char *words, ...) __attribute__((format(printf, 1, 2))); /* not verified */
+struct plan *right_plan_of(const struct settings *s);
+struct plan *read_plan(const char *text); /* not verified either */
 void plans_forget(void);
 
 /* There is no such plan, and the line says why. */
 void must_not_open(const char *says, const char *words, ...) __attribute__((format(printf, 2, 3)));
 
-void must_open(struct made *m, const struct request *r);
-void must_open_verified(struct made *m, const struct request *r); /* … and the verifier lets it through */
-
-/* To be freed. role: as plan_write's. */
+/* It stays as plans do. role: as plan_write's. */
 char *plan_to_text(const struct plan *p, const char *role);
 
-/* A text with `by` in place of the first `what`, which must be there. To be freed. */
+/* A text with `by` in place of the first `what`, which must be there; it stays too. */
 char *text_replaced(const char *text, const char *what, const char *by);
 
-/* The plan's text reads back as a plan that the verifier lets through, and that has the same text. To be freed. */
-char *must_come_back(const struct plan *p);
+/* The plan's text reads back as a plan that the verifier lets through, and that has the same text. */
+const struct plan *must_come_back(const struct plan *p);
 
 /* The verifier refuses the plan without any one of its operations. */
 void must_need_every_op(const struct plan *p);

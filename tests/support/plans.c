@@ -1,8 +1,5 @@
 #include "tests/support/plans.h"
-#include "strategy/strategies/strategy.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *support_folder(void)
@@ -11,88 +8,88 @@ const char *support_folder(void)
 	return folder && *folder ? folder : "/tmp";
 }
 
-struct settings request_settings(const struct request *r)
+static void must(enum status s)
+{
+	if (!s)
+		return;
+	fprintf(stderr, "%s\n", status_message());
+	abort();
+}
+
+/* number: of the word; the first two may be model and strategy. */
+static enum status read_word(const char *word, int number, struct settings *s)
+{
+	size_t length = strcspn(word, "=");
+	for (int i = 0; i < SETTING_COUNT; i++)
+		if (word[length] && strlen(setting_rows[i].name) == length &&
+		    !strncmp(word, setting_rows[i].name, length))
+			return setting_read((enum setting)i, setting_rows[i].name, word + length + 1, s);
+	if (number < 2) /* without a name */
+		return setting_read(number ? SETTING_STRATEGY : SETTING_MODEL, "word", word, s);
+	fprintf(stderr, "no setting: %s\n", word);
+	abort();
+}
+
+static enum status read_words(struct settings *s, const char *words, int number)
+{
+	char text[1024], *save;
+	enum status status = STATUS_OK;
+	snprintf(text, sizeof text, "%s", words);
+	for (char *word = strtok_r(text, " ", &save); word && !status; word = strtok_r(NULL, " ", &save))
+		status = read_word(word, number++, s);
+	return status;
+}
+
+struct settings settings_of(const char *words, ...)
 {
 	struct settings s = settings_default();
-	snprintf(s.model, sizeof s.model, "%s", r->model);
-	snprintf(s.strategy, sizeof s.strategy, "%s", r->strategy);
-	if (r->checkpointing)
-		snprintf(s.checkpointing, sizeof s.checkpointing, "%s", r->checkpointing);
-	s.ranks = r->ranks ? r->ranks : 1;
-	s.micro_batch = r->micro_batch ? r->micro_batch : 1;
-	s.accumulate = r->accumulate;
-	s.sequence = r->sequence;
-	s.bucket = r->bucket;
-	s.precision = r->precision;
-	s.optimizer = r->optimizer;
-	s.clip = r->clip;
-	s.learning_rate = r->learning_rate > 0 ? r->learning_rate : s.learning_rate;
-	s.library_collectives = r->library_collectives;
-	s.stochastic_rounding = r->stochastic_rounding;
-	s.loss_scaler = r->loss_scaler;
-	s.loss_scale = r->loss_scale;
-	s.loss_scale_window = r->loss_scale_window;
-	if (offload_parse(r->offload ? r->offload : "none", &s.offload)) {
-		fprintf(stderr, "%s\n", status_message());
-		abort();
-	}
-	if (settings_resolve(&s, strategy_data_ranks(&s))) {
-		fprintf(stderr, "%s\n", status_message());
-		abort();
-	}
+	WORDS(words, text);
+	must(read_words(&s, text, 0));
 	return s;
 }
 
-static enum status open_settings(struct made *m, const struct settings *s)
+struct settings settings_with(const struct settings *s, const char *words, ...)
 {
+	struct settings other = *s;
+	WORDS(words, text);
+	must(read_words(&other, text, 2));
+	return other;
+}
+
+static enum status resolve(struct settings *s)
+{
+	if (!s->batch && !s->micro_batch)
+		s->micro_batch = 1;
+	return settings_resolve(s, strategy_data_ranks(s));
+}
+
+struct settings settings_resolved(const struct settings *s)
+{
+	struct settings resolved = *s;
+	must(resolve(&resolved));
+	return resolved;
+}
+
+enum status made_open(struct made *m, const struct settings *s)
+{
+	struct settings resolved = *s;
 	*m = (struct made){0};
-	enum status status = model_open(&m->model, s->model, s->sequence);
+	enum status status = resolve(&resolved);
 	if (!status)
-		status = plan_compile(&m->plan, &m->model, s);
+		status = model_open(&m->model, resolved.model, resolved.sequence);
+	if (!status)
+		status = plan_compile(&m->plan, &m->model, &resolved);
 	if (status)
 		made_release(m);
 	return status;
 }
 
-enum status made_open(struct made *m, const struct request *r)
-{
-	struct settings s = request_settings(r);
-	return open_settings(m, &s);
-}
-
-static enum status read_word(const char *word, int number, struct settings *s)
-{
-	size_t length = strcspn(word, "=");
-	if (number < 2)
-		return setting_read(number ? SETTING_STRATEGY : SETTING_MODEL, "word", word, s);
-	for (int i = 0; i < SETTING_COUNT; i++)
-		if (word[length] && strlen(setting_rows[i].name) == length &&
-		    !strncmp(word, setting_rows[i].name, length))
-			return setting_read((enum setting)i, setting_rows[i].name, word + length + 1, s);
-	fprintf(stderr, "no setting: %s\n", word);
-	abort();
-}
-
 enum status made_open_words(struct made *m, const char *words)
 {
 	struct settings s = settings_default();
-	char text[1024], *rest = text;
-	enum status status = STATUS_OK;
-	snprintf(text, sizeof text, "%s", words);
-	for (int i = 0; *rest && !status; i++) {
-		char *word = rest;
-		rest += strcspn(rest, " ");
-		if (*rest)
-			*rest++ = 0;
-		if (*word)
-			status = read_word(word, i, &s);
-	}
 	*m = (struct made){0};
-	if (!s.batch && !s.micro_batch)
-		s.micro_batch = 1;
-	if (!status)
-		status = settings_resolve(&s, strategy_data_ranks(&s));
-	return status ? status : open_settings(m, &s);
+	enum status status = read_words(&s, words, 0);
+	return status ? status : made_open(m, &s);
 }
 
 void made_release(struct made *m)
@@ -164,12 +161,4 @@ int plans_strategies(void)
 	while (strategy_at(n))
 		n++;
 	return n;
-}
-
-bool read_precision(const char *text, enum type *out)
-{
-	struct settings s = settings_default();
-	enum status status = setting_read(SETTING_PRECISION, "precision", text, &s);
-	*out = s.precision;
-	return !status;
 }

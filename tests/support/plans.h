@@ -1,48 +1,51 @@
 /* Plans for tests: from what a user would ask for to a plan, in one call, and what a test asks of it.
  *
+ *     struct settings q = settings_of("gpt zero2 ranks=4 clip=0.5");   model, strategy, and settings by their names
+ *     q.accumulate = 2;
  *     struct made m;
- *     made_open(&m, &(struct request){.model = "gpt", .strategy = "zero2", .ranks = 4});
+ *     made_open(&m, &q);
  *     … m.plan, m.model …
  *     made_release(&m);
  *
- * Fields left 0 are the defaults of the settings; micro_batch is 1.
+ * What is not said is the settings' default; micro_batch is 1, where no batch is given.
  */
 #ifndef SHARDLAB_TESTS_PLANS_H
 #define SHARDLAB_TESTS_PLANS_H
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "strategy/plan/plan.h"
 #include "strategy/strategies/strategy.h"
-
-struct request {
-	const char *model, *strategy;
-	int64_t ranks, micro_batch, accumulate, sequence, bucket;
-	int64_t loss_scale_window;
-	enum type precision;
-	enum optimizer optimizer;
-	enum loss_scaler loss_scaler;
-	bool library_collectives, stochastic_rounding;
-	double clip, learning_rate, loss_scale;
-	const char *checkpointing; /* NULL: none */
-	const char *offload;       /* NULL: none */
-};
 
 struct made {
 	struct model model;
 	struct plan plan;
 };
 
-/* As the command does: settings, model, plan. Not verified. On failure nothing needs to be released. */
-enum status made_open(struct made *m, const struct request *r);
-/* The same from words, "gpt zero2 ranks=4 clip=0.5": model, strategy, and settings by their names. */
+/* As the command does: settings, which need not be resolved, model, plan. Not verified. On failure nothing needs to be
+ * released. */
+enum status made_open(struct made *m, const struct settings *s);
 enum status made_open_words(struct made *m, const char *words);
 void made_release(struct made *m);
 
+/* From words, not resolved; and the same with others, "strategy=single ranks=1". They abort where a word is wrong. */
+struct settings settings_of(const char *words, ...) __attribute__((format(printf, 1, 2)));
+struct settings settings_with(const struct settings *s, const char *words, ...) __attribute__((format(printf, 2, 3)));
+struct settings settings_resolved(const struct settings *s); /* or aborts */
+
+/* The words of a function that takes them as printf does. */
+#define WORDS(format, text)                                                                                            \
+	char text[1024];                                                                                               \
+	va_list args;                                                                                                  \
+	va_start(args, format);                                                                                        \
+	if (vsnprintf(text, sizeof text, format, args) >= (int)sizeof text)                                            \
+		abort();                                                                                               \
+	va_end(args)
+
 /* Where tests keep what is offloaded to disk: $TMPDIR, or /tmp. */
 const char *support_folder(void);
-
-/* The settings of a request, resolved. Aborts when they do not resolve. */
-struct settings request_settings(const struct request *r);
-bool read_precision(const char *text, enum type *out); /* "bf16" */
 
 /* What one rank moves in a step under one kind. */
 struct moved {

@@ -14,6 +14,7 @@ extern int rank_number, ranks_count;
 
 void ranks_init(int *argc, char ***argv);
 void ranks_check(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
+long ranks_failures(void);          /* of this rank so far */
 int ranks_finish(const char *name); /* the exit status, the same on all ranks; ends MPI */
 /* For a test that lacks something it needs: prints "skipped: …", ends MPI and returns the exit status. */
 int ranks_skip(const char *why);

@@ -39,13 +39,22 @@ const char *runs_data(const char *model)
 	return strncmp(model, "gpt", 3) ? images : "tests/golden/text.txt";
 }
 
-struct train_options runs_options(const struct request *q, const struct runs_how *how)
+const char *runs_name(const struct settings *q)
+{
+	static char name[1024];
+	char offload[OFFLOAD_TEXT];
+	offload_print(&q->offload, offload, sizeof offload);
+	snprintf(name, sizeof name, "%.12s, %s in %s, accumulate %d, clip %g, checkpointing %s, offload %s", q->model,
+	         q->strategy, type_name(q->precision), (int)q->accumulate, q->clip, q->checkpointing, offload);
+	return name;
+}
+
+struct train_options runs_options(const struct settings *q, const struct runs_how *how)
 {
 	struct train_options o = train_options_default();
-	struct request r = *q;
+	o.settings = settings_resolved(q);
 	o.communicator = how->communicator ? how->communicator : "ring";
-	r.library_collectives |= !strcmp(o.communicator, "mpi");
-	o.settings = request_settings(&r);
+	o.settings.library_collectives |= !strcmp(o.communicator, "mpi");
 	o.steps = how->steps;
 	o.data = runs_data(q->model);
 	o.guard = how->guard;
@@ -55,15 +64,14 @@ struct train_options runs_options(const struct request *q, const struct runs_how
 	return o;
 }
 
-bool runs_run(const struct request *q, const struct train_options *o, struct report *out)
+bool runs_run(const struct settings *q, const struct train_options *o, struct report *out)
 {
 	enum status s = train_run(o, out);
-	ranks_check(s == STATUS_OK, "%s, %s in %s, offload %s, --comm %s: %s", q->model, q->strategy,
-	            type_name(q->precision), q->offload ? q->offload : "none", o->communicator, status_message());
+	ranks_check(s == STATUS_OK, "%s: %s", runs_name(q), status_message());
 	return s == STATUS_OK;
 }
 
-bool runs_train(const struct request *q, const struct runs_how *how, struct report *out)
+bool runs_train(const struct settings *q, const struct runs_how *how, struct report *out)
 {
 	struct train_options o = runs_options(q, how);
 	return runs_run(q, &o, out);
@@ -85,7 +93,7 @@ static void write_plan(const struct plan *p)
 	ranks_check(!fclose(f), "%s cannot be written", plan_path);
 }
 
-const char *runs_write_plan(const struct request *q)
+const char *runs_write_plan(const struct settings *q)
 {
 	if (!rank_number) {
 		struct made m = {0};
@@ -136,7 +144,7 @@ static void order_squares(struct role *r, const struct role *like)
 	ranks_check(k == count, "%d squares instead of %d", k, count);
 }
 
-const char *runs_write_plan_as(const struct request *q, const struct request *offloaded)
+const char *runs_write_plan_as(const struct settings *q, const struct settings *offloaded)
 {
 	if (!rank_number) {
 		struct made m = {0}, like = {0};
@@ -154,22 +162,6 @@ const char *runs_write_plan_as(const struct request *q, const struct request *of
 	return plan_path;
 }
 
-void runs_single(const struct request *q, int steps, bool guard, double *losses)
-{
-	struct made m = {0};
-	struct trainer t = {0};
-	if (rank_number)
-		return;
-	enum status s = made_open(&m, q);
-	if (!s)
-		s = trainer_open(&t, &m.plan, runs_data(q->model), guard);
-	for (int step = 0; step < steps && !s; step++)
-		s = trainer_step(&t, &losses[step]);
-	ranks_check(!s, "single: %s", status_message());
-	trainer_release(&t);
-	made_release(&m);
-}
-
 static enum status validate_all(struct trainer *t, struct validation *out)
 {
 	struct rank_memory *d = &t->device;
@@ -184,25 +176,22 @@ static enum status validate_all(struct trainer *t, struct validation *out)
 	return s;
 }
 
-struct validation runs_single_validation(const struct request *q, int steps)
+void runs_single(const struct settings *q, int steps, bool guard, double *losses, struct validation *validation)
 {
-	struct validation v = {0, 0};
 	struct made m = {0};
 	struct trainer t = {0};
-	double loss;
 	if (rank_number)
-		return v;
+		return;
 	enum status s = made_open(&m, q);
 	if (!s)
-		s = trainer_open(&t, &m.plan, runs_data(q->model), false);
+		s = trainer_open(&t, &m.plan, runs_data(q->model), guard);
 	for (int step = 0; step < steps && !s; step++)
-		s = trainer_step(&t, &loss);
-	if (!s)
-		s = validate_all(&t, &v);
+		s = trainer_step(&t, &losses[step]);
+	if (validation && !s)
+		s = validate_all(&t, validation);
 	ranks_check(!s, "single: %s", status_message());
 	trainer_release(&t);
 	made_release(&m);
-	return v;
 }
 
 double runs_compare_losses(const char *what, const struct report *r, const double *single, double limit)
@@ -220,33 +209,52 @@ double runs_compare_losses(const char *what, const struct report *r, const doubl
 	return worst;
 }
 
-static void compare_bits(const char *what, const struct runs *r)
+enum way { ALL, FEW, GUARDED, TEXT, LIBRARY, WAYS };
+
+static void compare_bits(const char *what, const struct report *r)
 {
-	runs_same_weights(what, &r->few, &r->guarded);
-	runs_same_weights(what, &r->few, &r->text);
-	ranks_check(r->few.loss_count > 0 && r->few.loss_count == r->guarded.loss_count, "%s: no losses", what);
-	for (int64_t i = 0; i < r->few.loss_count; i++)
-		ranks_check(r->few.losses[i] == r->all.losses[i] && r->guarded.losses[i] == r->all.losses[i],
+	runs_same_weights(what, &r[FEW], &r[GUARDED]);
+	runs_same_weights(what, &r[FEW], &r[TEXT]);
+	ranks_check(r[FEW].loss_count > 0 && r[FEW].loss_count == r[GUARDED].loss_count, "%s: no losses", what);
+	for (int64_t i = 0; i < r[FEW].loss_count; i++)
+		ranks_check(r[FEW].losses[i] == r[ALL].losses[i] && r[GUARDED].losses[i] == r[ALL].losses[i],
 		            "%s: step %d: not the same loss twice", what, (int)i + 1);
 }
 
-double runs_compare(const char *what, const struct request *q, struct runs *r, const double *single, double limit)
+/* All of the validation data counts once, however many ranks share it and whatever is left over. */
+static void compare_validation(const char *what, const struct report *r, const struct validation *v, double limit)
 {
-	double worst = fmax(runs_compare_losses(what, &r->all, single, limit),
-	                    runs_compare_losses(what, &r->library, single, limit));
-	compare_with_plan(what, q, &r->all, COUNTED_ALL);
-	compare_with_plan(what, q, &r->library, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
-	compare_with_plan(what, q, &r->guarded, COUNTED_ALL);
+	ranks_check(fabs(r[FEW].validation_loss - r[LIBRARY].validation_loss) <= limit * r[FEW].validation_loss,
+	            "%s: validation losses %g and %g", what, r[FEW].validation_loss, r[LIBRARY].validation_loss);
+	ranks_check(!v || (fabs(r[FEW].validation_loss - v->loss) <= limit * v->loss &&
+	                   fabs(r[FEW].validation_accuracy - v->accuracy) < 1e-9),
+	            "%s: validation loss %.9g and accuracy %.9g, one rank has %.9g and %.9g", what,
+	            r[FEW].validation_loss, r[FEW].validation_accuracy, v ? v->loss : 0, v ? v->accuracy : 0);
+}
+
+double runs_five_ways(const struct settings *q, int steps, int few, const double *single,
+                      const struct validation *validation, double limit)
+{
+	const struct runs_how ways[WAYS] = {[ALL] = {.steps = steps, .no_evaluation = true},
+	                                    [FEW] = {.steps = few},
+	                                    [GUARDED] = {.steps = few, .guard = true},
+	                                    [TEXT] = {.steps = few, .plan = runs_write_plan(q)},
+	                                    [LIBRARY] = {.steps = few, .communicator = "mpi"}};
+	struct report r[WAYS];
+	const char *what = runs_name(q);
+	for (int i = 0; i < WAYS; i++)
+		if (!runs_train(q, &ways[i], &r[i]))
+			return 0;
+	double worst = fmax(runs_compare_losses(what, &r[ALL], single, limit),
+	                    runs_compare_losses(what, &r[LIBRARY], single, limit));
+	compare_with_plan(q, &r[ALL], COUNTED_ALL);
+	compare_with_plan(q, &r[LIBRARY], ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
+	compare_with_plan(q, &r[GUARDED], COUNTED_ALL);
 	if (!rank_number) {
 		compare_bits(what, r);
-		ranks_check(fabs(r->few.validation_loss - r->library.validation_loss) <= limit * r->few.validation_loss,
-		            "%s: validation losses %g and %g", what, r->few.validation_loss,
-		            r->library.validation_loss);
+		compare_validation(what, r, validation, limit);
 	}
-	report_release(&r->all);
-	report_release(&r->few);
-	report_release(&r->library);
-	report_release(&r->guarded);
-	report_release(&r->text);
+	for (int i = 0; i < WAYS; i++)
+		report_release(&r[i]);
 	return worst;
 }

@@ -3,8 +3,8 @@
  * reports.
  *
  *     runs_begin(&argc, &argv, 200, 20);
- *     runs_single(&single, STEPS, false, losses);
- *     if (runs_train(&request, &(struct runs_how){.steps = STEPS}, &report))
+ *     runs_single(&single, STEPS, false, losses, NULL);
+ *     if (runs_train(&settings, &(struct runs_how){.steps = STEPS}, &report))
  *             runs_compare_losses("zero2", &report, losses, 1e-4);
  *     return runs_finish("mpi_train");
  */
@@ -22,47 +22,46 @@ int runs_finish(const char *name); /* as ranks_finish, and the folder is gone */
 const char *runs_data(const char *model);
 
 /* Rank 0 writes the plan's text where all can read it; the path. */
-const char *runs_write_plan(const struct request *q);
+const char *runs_write_plan(const struct settings *q);
 
-/* The same, of a plan whose squares for the global norm stand in the order of a second request, with offload: the norm
- * is a sum in fp32, and the host adds up groups as they arrive. */
-const char *runs_write_plan_as(const struct request *q, const struct request *offloaded);
+/* The same, of a plan whose squares for the global norm stand in the order of a second one, with offload: the norm is a
+ * sum in fp32, and the host adds up groups as they arrive. */
+const char *runs_write_plan_as(const struct settings *q, const struct settings *offloaded);
 
-/* How all ranks train a request. */
+/* What is trained, for messages, until the next call. */
+const char *runs_name(const struct settings *q);
+
+/* How all ranks train. */
 struct runs_how {
 	int64_t steps;
 	const char *communicator; /* NULL: ring; mpi: by the library's collectives */
-	const char *plan;         /* a file; NULL: the request's */
+	const char *plan;         /* a file; NULL: the settings' */
 	bool guard, no_evaluation;
 };
-struct train_options runs_options(const struct request *q, const struct runs_how *how);
+struct train_options runs_options(const struct settings *q, const struct runs_how *how);
 /* False and a failed check where it does not end well. */
-bool runs_run(const struct request *q, const struct train_options *o, struct report *out);
-bool runs_train(const struct request *q, const struct runs_how *how, struct report *out);
+bool runs_run(const struct settings *q, const struct train_options *o, struct report *out);
+bool runs_train(const struct settings *q, const struct runs_how *how, struct report *out);
 
 /* Two runs gave the same bits. */
 void runs_same_weights(const char *what, const struct report *a, const struct report *b);
 
-/* The losses of a request for one rank, trained by rank 0 without MPI; the other ranks get none. */
-void runs_single(const struct request *q, int steps, bool guard, double *losses);
-
-/* All of the validation data, after so many steps on one rank; rank 0 gets it. */
+/* All of the validation data, each sample once. */
 struct validation {
 	double loss, accuracy;
 };
-struct validation runs_single_validation(const struct request *q, int steps);
+
+/* The losses on one rank, and after the last step the validation (NULL: none), by rank 0 without MPI; the other ranks
+ * get nothing. */
+void runs_single(const struct settings *q, int steps, bool guard, double *losses, struct validation *validation);
 
 /* Against those of one rank, within `limit` of each; the largest error, relative. */
 double runs_compare_losses(const char *what, const struct report *r, const double *single, double limit);
 
-/* One request, carried out in five ways: all steps, and the first few of them again, through the library's collectives,
- * with guarded memory, and from the plan's text. */
-struct runs {
-	struct report all, few, library, guarded, text;
-};
-
-/* The same losses as one rank's, the planned bytes, the same bits. Releases the reports; returns as
- * runs_compare_losses. */
-double runs_compare(const char *what, const struct request *q, struct runs *r, const double *single, double limit);
+/* Carried out in five ways: all steps, and the first few of them again, through the library's collectives, with guarded
+ * memory, and from the plan's text. All have the losses of one rank within `limit`, and its validation after the few
+ * (NULL: not known), the planned bytes, the same bits. Returns as runs_compare_losses. */
+double runs_five_ways(const struct settings *q, int steps, int few, const double *single,
+                      const struct validation *validation, double limit);
 
 #endif

@@ -1,13 +1,17 @@
 /* A program of tests. A test belongs to it once it is written; main is a line at the end:
  *
- *     START_TEST(peaks_in_words) { … } END_TEST
- *     START_LOOP_TEST(nothing_overlaps, 0, COUNT(variants)) { … variants[_i] … } END_TEST
+ *     START_TEST(peaks_in_words) { … }
+ *     START_LOOP_TEST(nothing_overlaps, 0, COUNT(variants)) { … variants[_i] … }
  *     SUITE("layout", 60)
  */
 #ifndef SHARDLAB_TESTS_SUITE_H
 #define SHARDLAB_TESTS_SUITE_H
 
 #include <check.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Check notes each assertion that holds in a file: of one for every element that takes longer than the kernels. */
 #undef ck_assert_msg
@@ -27,12 +31,15 @@
 #undef START_TEST
 #define START_TEST(name) START_LOOP_TEST(name, 0, 1)
 
-/* name: of the suite. seconds: that a test may take; 0: as many as Check's default. */
-#define SUITE(name, seconds)                                                                                           \
+/* name: of the suite. seconds: that a test may take; 0: as many as Check's default. setup and teardown: before and
+ * after each test; NULL: nothing. */
+#define SUITE_WITH(name, seconds, setup, teardown)                                                                     \
 	int main(void)                                                                                                 \
 	{                                                                                                              \
+		suite_fixture(setup, teardown);                                                                        \
 		return suite_run(name, seconds);                                                                       \
 	}
+#define SUITE(name, seconds) SUITE_WITH(name, seconds, NULL, NULL)
 
 void suite_add(const TTest *test, int signal, int from, int to);
 /* Before and after each test. */
@@ -53,4 +60,7 @@ int suite_skip(const char *why);
 #define SUITE_CASES(all, few) (all)
 #endif
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,9 +1,6 @@
 #include "tests/support/viewed.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "sim/sim.h"
 
@@ -19,17 +16,17 @@ void viewed_open(struct viewed *v, const char *words, ...)
 {
 	struct cluster c;
 	struct report report = {0};
-	char text[512];
-	va_list args;
-	va_start(args, words);
-	vsnprintf(text, sizeof text, words, args);
-	va_end(args);
+	WORDS(words, text);
 	*v = (struct viewed){0};
 	must(made_open_words(&v->made, text));
 	const char *strategy = v->made.plan.settings.strategy;
 	must(cluster_open(&c, "laptop", v->made.plan.ranks));
 	must(sim_run(&v->made.plan, &c, v->made.plan.ranks <= TIMELINE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION,
 	             &v->trace, &report));
+	v->step_ns = report.time.step;
+	for (int i = 0; i < report.role_count; i++)
+		if (report.roles[i].memory[SPACE_DEVICE].peak_bytes > v->peak_bytes)
+			v->peak_bytes = report.roles[i].memory[SPACE_DEVICE].peak_bytes;
 	for (int i = 0; i < report.role_count; i++)
 		if (report.roles[i].sent_bytes > v->sent_bytes)
 			v->sent_bytes = report.roles[i].sent_bytes;

@@ -30,8 +30,7 @@ static int op_on(enum queue q)
 
 static void open_by_hand(void)
 {
-	static const struct request ddp = {.model = "mlp:sizes=8-8-8-8", .strategy = "ddp", .ranks = 2};
-	ck_assert(!made_open(&m, &ddp));
+	ck_assert(!made_open_words(&m, "mlp:sizes=8-8-8-8 ddp ranks=2"));
 	trace_open(&trace, &m.plan, "here", true);
 	trace_add_span(&trace, 0, op_on(QUEUE_COMPUTE), 0, 30);
 	trace_add_span(&trace, 0, op_on(QUEUE_COMMUNICATION), 30, 40);
@@ -137,9 +136,7 @@ END_TEST
 /* Two stages, two micro-batches; stage 0 computes for 60 of 90, stage 1, which ends last, for 50. */
 START_TEST(the_picture_of_a_pipeline_has_the_closed_form)
 {
-	static const struct request two = {
-	        .model = "mlp:sizes=8-8-8-8", .strategy = "pipeline", .ranks = 2, .micro_batch = 2, .accumulate = 2};
-	ck_assert(!made_open(&m, &two));
+	ck_assert(!made_open_words(&m, "mlp:sizes=8-8-8-8 pipeline ranks=2 micro_batch=2 accumulate=2"));
 	trace_open(&trace, &m.plan, "here", false);
 	trace_add_span(&trace, 0, op_on(QUEUE_COMPUTE), 0, 60);
 	const struct role *last = &m.plan.roles[1];

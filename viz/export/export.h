@@ -43,6 +43,8 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 /* The captions, the ledger and the figures of all stops as text, or of the one where the playback stands; of another
  * program's trace its lanes. */
 void export_describe(struct playback *p, bool all, FILE *out);
+/* The questions of the step, with choices, right answers and reasons (viz/question/question.h). */
+void export_questions(const struct playback *p, FILE *out);
 /* Of those, the lines below the caption, where the playback stands. */
 void export_figures(struct playback *p, FILE *out);
 
@@ -51,7 +53,7 @@ enum status export_gif(struct playback *p, const struct picture *size, FILE *out
 enum status export_html(struct playback *p, const struct picture *size, FILE *out);
 /* The page around the data: up to the title, to the heading, to the data; and its lines to the end, the last NULL. */
 extern const char page_head[], page_style[], page_body[];
-extern const char *const page_script[];
+extern const char *const page_script[], *const page_questions[], *const page_end[];
 /* A picture of the playback as it stands, to be destroyed by the caller; on failure there is none. */
 enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out);
 /* How many stops there are, and going to one. */

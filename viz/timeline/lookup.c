@@ -9,6 +9,8 @@ const struct role *timeline_role_of(const struct timeline *s, int index)
 int timeline_index_of(const struct timeline *s, int64_t rank)
 {
 	int low = 0, high = s->rank_count - 1;
+	if (rank >= 0 && rank <= high && s->ranks[rank].rank == rank) /* all are shown */
+		return (int)rank;
 	while (low <= high) {
 		int middle = low + (high - low) / 2;
 		if (s->ranks[middle].rank == rank)
@@ -25,6 +27,27 @@ int timeline_collective_of(const struct timeline *s, int index, int op)
 {
 	const struct section *step = &timeline_role_of(s, index)->step;
 	return op < step->begin || op >= step->end ? -1 : s->ranks[index].collective[op - step->begin];
+}
+
+size_t timeline_position_of(const struct timeline *s, size_t event)
+{
+	size_t low = 0, high = s->instant_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (s->instants[middle].end <= event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low + 1;
+}
+
+int role_needed_by(const struct role *r, int allocation)
+{
+	for (int i = allocation < r->step.begin ? r->step.begin : allocation; i < r->step.end; i++)
+		if (op_class(r->ops[i].kind) != OP_CLASS_M)
+			return i;
+	return -1;
 }
 
 int collective_chunks(const struct collective *c, const struct event *message, int *last)

@@ -67,13 +67,24 @@ void window_set_full(struct window *w, bool full)
 	w->dirty = true;
 }
 
+static void draw_mode(void *context, cairo_t *cr, double width, double height)
+{
+	struct window *w = context;
+	const struct playback *p = w->playback;
+	struct canvas c;
+	canvas_begin(&c, cr, width, height, p->text, theme_of(p->theme), p->fonts);
+	w->mode->picture(w, &c);
+	canvas_end(&c);
+}
+
 static enum status write_picture(struct window *w, const char *path)
 {
 	FILE *f = fopen(path, "wb");
 	struct picture size = {.width = w->width, .height = w->height, .scale = 1};
 	if (!f)
 		return status_fail(STATUS_RUN, "cannot write %s here", path);
-	enum status s = export_write(w->playback, EXPORT_PNG, &size, false, f);
+	enum status s = w->mode && w->mode->picture ? export_drawing(draw_mode, w, EXPORT_PNG, &size, f)
+	                                            : export_write(w->playback, EXPORT_PNG, &size, false, f);
 	if (fclose(f) && !s)
 		s = status_fail(STATUS_RUN, "cannot write %s", path);
 	return s;
@@ -85,10 +96,11 @@ static void save(struct window *w)
 	char path[256], note[sizeof p->note];
 	const char *hint = p->hint;
 	window_finish_tween(w);
-	snprintf(path, sizeof path, "shardlab-%.40s-%s-%zu.png", p->shown->label, scene_name(p->scene),
+	snprintf(path, sizeof path, "shardlab-%.40s%s%.100s-%s-%zu.png", p->shown->label, *p->shown->changed ? "-" : "",
+	         p->shown->changed, scene_name(p->scene),
 	         p->shown->foreign ? 0 : timeline_stop_of(&p->shown->timeline, p->step_size, p->position));
 	for (char *c = path; *c; c++)
-		if (*c == '/' || *c == ':' || *c == ' ')
+		if (strchr("/: ,", *c))
 			*c = '_';
 	memcpy(note, p->note, sizeof note); /* a picture has neither notes nor keys to press */
 	p->note[0] = 0;
@@ -113,21 +125,6 @@ static void copy(struct window *w)
 		window_note(w, "Copied: %s", command);
 }
 
-static void compare(struct window *w)
-{
-	struct playback *p = w->playback;
-	if (p->compare) {
-		p->compare = false;
-	} else if (p->shown->foreign) {
-		window_note(w, "A trace of another program has no strategies to compare.");
-	} else if (p->contender_count) {
-		p->compare = true;
-	} else if (w->host.compare && w->host.compare(w->host.context)) {
-		window_note(w, "%s", status_message());
-	}
-	w->dirty = true;
-}
-
 static void predict(struct window *w)
 {
 	struct playback *p = w->playback;
@@ -137,51 +134,9 @@ static void predict(struct window *w)
 	}
 	p->beside = !p->beside;
 	p->compare = false;
+	playback_pair(p, NULL);
 	p->scene = p->beside ? SCENE_TIMELINE : p->scene;
 	w->dirty = true;
-}
-
-void window_open_strategy(struct window *w, int number)
-{
-	struct playback *p = w->playback;
-	if (number >= w->host.strategies || !w->host.open)
-		return;
-	const struct timeline *old = p->shown->foreign ? NULL : &p->shown->timeline;
-	size_t position = p->position;
-	int64_t focus = p->focus_rank;
-	if (w->host.open(w->host.context, number)) {
-		window_note(w, "%s", status_message());
-		return;
-	}
-	w->strategy = number;
-	w->playing = false;
-	p->tween = 1;
-	/* At the same place of the step, as far as the other has it. */
-	if (old && !p->shown->foreign) {
-		size_t there = playback_corresponding(old, position, &p->shown->timeline);
-		window_move(w,
-		            timeline_stop(&p->shown->timeline, p->step_size,
-		                          timeline_stop_of(&p->shown->timeline, p->step_size, there)),
-		            false);
-		if (timeline_index_of(&p->shown->timeline, focus) >= 0)
-			p->focus_rank = focus;
-	}
-	w->dirty = true;
-}
-
-static void to_highlight(struct window *w)
-{
-	struct playback *p = w->playback;
-	if (p->shown->foreign) {
-		foreign_next_exposed(w);
-		return;
-	}
-	const struct highlight *n = timeline_highlight(&p->shown->timeline, p->position);
-	w->playing = false;
-	if (n)
-		window_move(w, n->position, false);
-	else
-		window_note(w, "No highlight comes after this.");
 }
 
 static void change_range(struct window *w, enum action a)
@@ -206,6 +161,8 @@ void window_do(struct window *w, enum action a)
 	const struct timeline *s = p->shown->foreign ? NULL : &p->shown->timeline;
 	w->dirty = true;
 	if (a != ACTION_BLANK && window_lift_blank(w))
+		return;
+	if (w->mode && w->mode->action && w->mode->action(w, (int)a))
 		return;
 	w->note_until = 0;
 	p->note[0] = 0;
@@ -237,11 +194,25 @@ void window_do(struct window *w, enum action a)
 		w->stepped = SDL_GetTicks64() - 100000; /* the first step at once */
 		break;
 	case ACTION_HIGHLIGHT:
-		to_highlight(w);
+	case ACTION_HIGHLIGHT_BACK:
+		window_next_notable(w, a == ACTION_HIGHLIGHT ? 1 : -1);
+		break;
+	case ACTION_EXPOSED:
+		window_enter(w, &mode_exposed);
+		break;
+	case ACTION_SEARCH:
+		window_enter(w, &mode_search);
+		break;
+	case ACTION_MEASURE:
+		window_measure(w);
+		break;
+	case ACTION_OVER_TIME:
+		p->over_steps = !p->over_steps;
 		break;
 	case ACTION_GO:
-		w->asking = s != NULL;
 		w->asked[0] = 0;
+		if (s)
+			window_enter(w, &mode_go);
 		break;
 	case ACTION_STEP_SIZE:
 		p->step_size = (enum step_size)((p->step_size + 1) % STEP_SIZE_COUNT);
@@ -262,13 +233,29 @@ void window_do(struct window *w, enum action a)
 		p->compare = false;
 		break;
 	case ACTION_COMPARE:
-		compare(w);
+		window_compare(w);
+		break;
+	case ACTION_RACE:
+		window_race(w, NULL);
+		break;
+	case ACTION_BUILD:
+		window_build(w);
 		break;
 	case ACTION_PREDICT:
 		predict(w);
 		break;
+	case ACTION_WHAT_IF:
+		whatif_enter(w);
+		break;
+	case ACTION_UNDO:
+	case ACTION_REDO:
+		whatif_undo(w, a == ACTION_REDO);
+		break;
 	case ACTION_VALUES:
 		p->values = !p->values;
+		break;
+	case ACTION_ASK:
+		window_ask(w);
 		break;
 	case ACTION_THEME:
 		p->theme = (enum theme_name)((p->theme + 1) % THEME_COUNT);
@@ -287,8 +274,7 @@ void window_do(struct window *w, enum action a)
 		change_text(w, 0);
 		break;
 	case ACTION_FIT:
-		p->from = p->to = 0;
-		p->first_lane = -1;
+		window_fit(w);
 		break;
 	case ACTION_ZOOM_IN:
 	case ACTION_ZOOM_OUT:
@@ -335,11 +321,19 @@ void window_activate(struct window *w, const struct widget *one)
 	if (!one->enabled)
 		return;
 	w->dirty = true;
-	if (one->kind == WIDGET_ACTION) {
+	if (w->mode && w->mode->covers &&
+	    (one->kind == WIDGET_SCENE || (one->kind == WIDGET_STRATEGY && !w->mode->follow)))
+		window_leave(w);
+	if (one->kind == WIDGET_MODE) {
+		if (w->mode && w->mode->press)
+			w->mode->press(w, one->number);
+	} else if (one->kind == WIDGET_ACTION) {
 		window_do(w, (enum action)one->number);
 	} else if (one->kind == WIDGET_STRATEGY) {
 		window_open_strategy(w, one->number);
 	} else {
+		if (w->mode && w->mode->covers)
+			window_leave(w);
 		w->playback->scene = (enum scene)one->number;
 		w->playback->compare = false;
 	}

@@ -86,19 +86,22 @@ bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action
 	return false;
 }
 
+/* A capital is another key where an action asks for Shift, and the same letter elsewhere. */
 bool window_action_of_text(char c, enum action *out)
 {
-	c = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-	for (int a = 0; a < ACTION_COUNT; a++) {
-		const char *names = action_key((enum action)a);
-		while (names) {
-			struct stroke s;
-			names = read_stroke(names, &s);
-			if (!s.key && s.text && s.text == c) {
-				*out = (enum action)a;
-				return true;
+	bool capital = c >= 'A' && c <= 'Z';
+	c = capital ? (char)(c - 'A' + 'a') : c;
+	for (int exact = 1; exact >= 0; exact--)
+		for (int a = 0; a < ACTION_COUNT; a++) {
+			const char *names = action_key((enum action)a);
+			while (names) {
+				struct stroke s;
+				names = read_stroke(names, &s);
+				if (!s.key && s.text && s.text == c && (exact ? s.shift == capital : !s.shift)) {
+					*out = (enum action)a;
+					return true;
+				}
 			}
 		}
-	}
 	return false;
 }

@@ -70,8 +70,16 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 	*out = NULL;
 	if (!w)
 		return status_fail(STATUS_MEMORY, "out of memory");
-	*w = (struct window){
-	        .playback = p, .host = *host, .motion = motion, .speed = 1, .focus = -1, .strategy = -1, .dirty = true};
+	*w = (struct window){.playback = p,
+	                     .host = *host,
+	                     .motion = motion,
+	                     .speed = 1,
+	                     .focus = -1,
+	                     .strategy = -1,
+	                     .notable = -1,
+	                     .before = -1,
+	                     .second = -1,
+	                     .dirty = true};
 	p->hint = host->strategies
 	                  ? "Space plays · → goes one step on · 1 – 9 choose a strategy · V turns to the next "
 	                    "picture · ? shows all keys"
@@ -79,6 +87,8 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 	for (int i = 0; i < host->strategies; i++)
 		if (!strcmp(host->strategy(host->context, i), p->shown->label))
 			w->strategy = i;
+	w->mode = p->whatif ? &mode_whatif : NULL;
+	w->slider = -1;
 	enum status s = open_video(w, size);
 	if (s) {
 		window_close(w);
@@ -94,6 +104,9 @@ void window_close(struct window *w)
 {
 	if (!w)
 		return;
+	race_release(&w->racing.race);
+	search_release(&w->search);
+	window_build_release(w);
 	if (w->surface)
 		cairo_surface_destroy(w->surface);
 	if (w->texture)
@@ -134,26 +147,30 @@ static void begin(struct window *w, struct canvas *c, cairo_t *cr)
 	             theme_of(w->playback->theme), w->playback->fonts);
 }
 
+/* How many lines a text takes, by drawing it where nothing is seen. */
+static int lines_of(struct canvas *c, double width, int most, const char *text)
+{
+	cairo_save(c->cr);
+	cairo_rectangle(c->cr, 0, 0, 0, 0);
+	cairo_clip(c->cr);
+	int lines = draw_paragraph(c, 0, 0, width, 13, most, c->theme->ink, text);
+	cairo_restore(c->cr);
+	return lines;
+}
+
 static void draw_tip(struct window *w, struct canvas *c)
 {
+	enum { WIDEST = 620, LINE = 18, LINES = 4 };
 	const struct theme *t = c->theme;
-	double length = text_length(c, 13, WEIGHT_PLAIN, w->tip) + 20;
-	struct box b = {w->tip_x + 14, w->tip_y + 18, fmin(length, c->width - 8), 26};
+	double length = text_length(c, 13, WEIGHT_PLAIN, w->tip), width = fmin(fmin(length, WIDEST), c->width - 28);
+	int lines = lines_of(c, width + 4, LINES, w->tip);
+	struct box b = {w->tip_x + 14, w->tip_y + 18, width + 20, 8 + LINE * fmax(lines, 1)};
 	if (b.x + b.width > c->width - 4)
 		b.x = fmax(4, c->width - 4 - b.width);
 	if (b.y + b.height > c->height - 4)
-		b.y = w->tip_y - 34;
+		b.y = w->tip_y - b.height - 8;
 	draw_card(c, b, t->panel, t->ink, 1.2);
-	draw_text(c, b.x + 10, b.y + 18, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width - 16, "%s", w->tip);
-}
-
-static void draw_question(struct window *w, struct canvas *c)
-{
-	const struct theme *t = c->theme;
-	struct box b = {c->width / 2 - 150, c->height / 2 - 34, 300, 68};
-	draw_card(c, b, t->panel, t->accent, 2);
-	draw_text(c, b.x + 16, b.y + 28, 15, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Go to step: %s_", w->asked);
-	draw_text(c, b.x + 16, b.y + 52, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "Enter goes, Esc leaves");
+	draw_paragraph(c, b.x + 10, b.y + 18, width + 4, 13, lines, t->ink, w->tip);
 }
 
 static void draw_all(struct window *w, struct canvas *c)
@@ -165,9 +182,11 @@ static void draw_all(struct window *w, struct canvas *c)
 		draw_fill(c, (struct box){0, 0, c->width, c->height}, 0x000000);
 		return;
 	}
-	scene_draw_in(c, v, scene);
-	if (!w->playback->presenter)
-		widgets_draw(w, c);
+	if (!w->mode || !w->mode->covers)
+		scene_draw_in(c, v, scene);
+	if (w->mode && w->mode->draw)
+		w->mode->draw(w, c, mode_box(w, c));
+	widgets_draw(w, c);
 	if (w->drag == DRAG_RANGE)
 		draw_frame(c,
 		           (struct box){fmin(w->drag_from, w->mouse_x), scene.y + 40, fabs(w->mouse_x - w->drag_from),
@@ -175,8 +194,6 @@ static void draw_all(struct window *w, struct canvas *c)
 		           c->theme->accent, 2);
 	if (*w->tip && w->drag == DRAG_NONE)
 		draw_tip(w, c);
-	if (w->asking)
-		draw_question(w, c);
 	if (w->help)
 		help_draw(c);
 }
@@ -189,15 +206,20 @@ const char *window_title(struct window *w)
 		return w->title;
 	}
 	const struct timeline *s = &p->shown->timeline;
-	char speed[24] = "";
+	char speed[24] = "", second[96] = "";
+	if (p->second)
+		snprintf(second, sizeof second, " beside %s",
+		         strcmp(p->second->label, p->shown->label) ? p->second->label : "before");
 	if (w->speed < 0.999 || w->speed > 1.001)
 		snprintf(speed, sizeof speed, " · speed %g", w->speed);
-	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s%s", p->shown->label,
+	snprintf(w->title, sizeof w->title, "shardlab · %s%s%s%s · %s · %s %zu of %zu%s%s%s%s%s%s%s", p->shown->label,
+	         *p->shown->changed ? ", " : "", p->shown->changed, second,
 	         p->compare ? "compare" : scene_name(p->scene),
 	         p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size),
 	         timeline_stop_of(s, p->step_size, p->position), s->stop_count[p->step_size] - 1, speed,
 	         w->playing ? " · playing" : "", w->help ? " · help" : "", p->presenter ? " · presenter" : "",
-	         w->blank ? " · blank" : "");
+	         w->blank ? " · blank" : "", w->mode && w->mode->name ? " · " : "",
+	         w->mode && w->mode->name ? w->mode->name : "");
 	return w->title;
 }
 
@@ -223,6 +245,24 @@ static void redraw(struct window *w)
 		SDL_SetWindowTitle(w->window, w->title);
 }
 
+void window_draw_now(struct window *w)
+{
+	SDL_PumpEvents();
+	redraw(w);
+}
+
+/* Work that can wait, a little of it: while nothing else is to be done. */
+static bool work_on(struct window *w)
+{
+	SDL_PumpEvents();
+	if (!w->host.later || SDL_HasEvents(SDL_FIRSTEVENT, SDL_LASTEVENT))
+		return false;
+	bool was = w->searches;
+	w->searches = w->host.later(w->host.context);
+	w->dirty |= was && !w->searches;
+	return w->searches || w->dirty;
+}
+
 /* ---- time ---- */
 
 /* Moves what moves. Returns for how many milliseconds nothing will change; -1: until something happens. */
@@ -244,6 +284,9 @@ static int advance(struct window *w)
 		w->dirty = true;
 		wait = NOTE_FRAME_MS;
 	}
+	int moves = w->mode && w->mode->tick ? w->mode->tick(w, now) : -1;
+	if (moves >= 0)
+		wait = wait < 0 || moves < wait ? moves : wait;
 	if (w->playing) {
 		Uint64 every = (Uint64)fmax(40, STEP_MS / w->speed);
 		if (now - w->stepped >= every) {
@@ -337,6 +380,7 @@ bool window_turn(struct window *w)
 	advance(w);
 	if (w->dirty)
 		redraw(w);
+	work_on(w);
 	return !w->left;
 }
 
@@ -347,6 +391,8 @@ enum status window_run(struct window *w)
 		int wait = advance(w);
 		if (w->dirty)
 			redraw(w);
+		if (work_on(w))
+			wait = 0;
 		if (wait < 0 ? SDL_WaitEvent(&e) : SDL_WaitEventTimeout(&e, wait)) {
 			do {
 				window_handle(w, &e);
