@@ -4,12 +4,6 @@
 
 #include "viz/scene/scene.h"
 
-static const char *const rules[] = {"",
-#define X(number, name, what) what,
-                                    RULE_LIST(X)
-#undef X
-};
-
 void build_describe_drawer(const struct exercise *e, FILE *out)
 {
 	fprintf(out, "The drawer: %d moves of %s.\n", e->move_count, e->plan->strategy);
@@ -49,7 +43,7 @@ void build_describe(const struct exercise *e, const struct outcome *own, const s
 			fputs("Refused: the step is not complete\n", out);
 		fprintf(out, "%s\n", e->said.text);
 		if (e->said.rule)
-			fprintf(out, "Rule %d says: %s.\n", e->said.rule, rules[e->said.rule]);
+			fprintf(out, "%s\n", exercise_rule(e->said.rule));
 		return;
 	}
 	fprintf(out, "%s\n", e->said.text);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "strategy/plan/reorder.h"
+#include "viz/scene/scene.h"
 
 /* ---- opening ---- */
 
@@ -129,6 +130,30 @@ int exercise_times(const struct exercise *e, int move)
 	return times;
 }
 
+/* Bytes that it allocates on the device, less those that it frees. */
+static int64_t bytes_of(const struct exercise *e, const struct move *m)
+{
+	const struct role *r = &e->plan->roles[0];
+	int64_t bytes = 0;
+	for (int i = 0; i < m->op_count; i++) {
+		const struct op *op = &r->ops[m->ops[i]];
+		int64_t size = op_class(op->kind) == OP_CLASS_M ? buffer_bytes(&r->buffers[op_buffer(op)]) : 0;
+		bytes += op->kind == OP_ALLOC ? size : -size;
+	}
+	return bytes;
+}
+
+static void say_placed(struct exercise *e, const struct move *m)
+{
+	char by[WORD], memory[WORD + 40] = "";
+	int64_t bytes = bytes_of(e, m);
+	if (bytes)
+		snprintf(memory, sizeof memory, " Memory: %s%s.", bytes > 0 ? "+" : "−",
+		         bytes_word(by, bytes > 0 ? bytes : -bytes));
+	snprintf(e->said.text, sizeof e->said.text, "%d of %d: %s. It %s.%s", e->placed_count, e->move_count, m->name,
+	         move_what(m->kind), memory);
+}
+
 bool exercise_place(struct exercise *e, int move)
 {
 	if (move < 0 || move >= e->move_count || e->placed_count == EXERCISE_PLACED) {
@@ -140,8 +165,7 @@ bool exercise_place(struct exercise *e, int move)
 		return false;
 	e->placed[e->placed_count++] = move;
 	e->done = false;
-	snprintf(e->said.text, sizeof e->said.text, "%d of %d: %s.", e->placed_count, e->move_count,
-	         e->moves[move].name);
+	say_placed(e, &e->moves[move]);
 	return true;
 }
 

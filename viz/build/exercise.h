@@ -22,9 +22,9 @@
 
 /* In the order of the drawer: constant, what one does, the heading, what it is for. */
 #define MOVE_LIST(X)                                                                                                   \
-	X(LOAD, "load", "Load", "each rank takes samples of its own")                                                  \
+	X(LOAD, "load", "Load", "gives each rank samples of its own")                                                  \
 	X(GATHER, "gather", "Gather",                                                                                  \
-	  "an all-gather: every rank gets the shards of all the others, and has the parameters whole")                 \
+	  "is an all-gather: every rank gets the others' shards, and has the parameters whole")                        \
 	X(FORWARD, "forward", "Forward", "computes the outputs, and keeps what the backward pass will need")           \
 	X(FREE, "free", "Free parameters", "gives the memory of whole parameters back; the rank's shard stays")        \
 	X(BACKWARD, "backward", "Backward", "computes the gradients, from the loss back to the samples")               \
@@ -34,7 +34,7 @@
 	X(FREE_GRADIENTS, "free gradients of", "Free gradients",                                                       \
 	  "gives the memory of whole gradients back; the rank's shard of the sum stays")                               \
 	X(COUNT, "count", "Count", "counts the step, as the optimizer needs it, and sums the loss up to be shown")     \
-	X(UPDATE, "update", "Update", "the optimizer changes the parameters by the gradients")
+	X(UPDATE, "update", "Update", "lets the optimizer change the parameters by the gradients")
 
 enum move_kind {
 #define X(constant, verb, heading, what) MOVE_##constant,
@@ -101,6 +101,9 @@ void exercise_solve(struct exercise *e);
 
 /* The plan of what is placed: whole only when it is done. */
 void exercise_plan(const struct exercise *e, struct plan *out);
+
+/* "Rule 3 says: a buffer is used only while alive, …." */
+const char *exercise_rule(int rule);
 
 /* ---- lists of moves ---- */
 

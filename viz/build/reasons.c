@@ -23,6 +23,16 @@ static const char *const rule_names[] = {"",
 #undef X
 };
 
+const char *exercise_rule(int rule)
+{
+	static const char *const texts[] = {"",
+#define X(number, name, what) "Rule " #number " says: " what ".",
+	                                    RULE_LIST(X)
+#undef X
+	};
+	return texts[rule];
+}
+
 __attribute__((format(printf, 2, 3))) static void say(struct reason *r, const char *format, ...)
 {
 	char *out = r->e->said.text;
