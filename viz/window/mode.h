@@ -50,6 +50,8 @@ struct mode {
 extern const struct mode mode_go;
 /* A race of algorithms; window_race() enters it. */
 extern const struct mode mode_race;
+/* Settings that are changed, and what becomes of the step. */
+extern const struct mode mode_whatif;
 /* Asks what comes next; window_ask() enters it. */
 extern const struct mode mode_ask;
 /* Build it yourself: an empty step (viz/build/). */
