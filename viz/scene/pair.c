@@ -93,6 +93,7 @@ void pair_lay(struct pair *out, const struct view *v, struct box b)
 	out->strip = (struct box){b.x, b.y, b.width, STRIP - 8};
 	b = (struct box){b.x, b.y + STRIP, b.width, fmax(1, b.height - STRIP)};
 	one.second = NULL;
+	one.upright = v->scene == SCENE_RING; /* the strip has the bytes */
 	bool beside = stands_beside(&one, b);
 	if (v->scene == SCENE_OVERVIEW && 100 * scale_in(&one, below_name(part_box(b, beside, 0))) < READABLE) {
 		one.upright = true;
@@ -141,6 +142,21 @@ static void draw_row(struct canvas *c, struct box b, double names, const char *n
 		          words[f]);
 }
 
+/* Where they are too long to be read whole, the share alone: "−38 %" of "−253.4 MB (−38 %)". */
+static void shorten(struct canvas *c, char words[][DIFFERENCE], double column)
+{
+	double size = fmax(9.5, c->least), longest = 0;
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		longest = fmax(longest, text_length(c, size, WEIGHT_BOLD, words[f]));
+	for (int f = 0; f < FIGURE_COUNT && longest > column - 8; f++) {
+		char *share = strchr(words[f], '(');
+		if (!share)
+			continue;
+		memmove(words[f], share + 1, strlen(share));
+		words[f][strcspn(words[f], ")")] = 0;
+	}
+}
+
 static void draw_strip(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
@@ -163,6 +179,7 @@ static void draw_strip(struct canvas *c, const struct view *v, struct box b)
 	for (int f = 0; f < FIGURE_COUNT; f++)
 		figure_difference(words[f], (enum figure)f, figures[0].of[f], figures[1].of[f]);
 	b.y += 17.5;
+	shorten(c, words, (b.width - names) / FIGURE_COUNT);
 	draw_row(c, b, names, "difference", words, WEIGHT_BOLD, t->ink);
 }
 

@@ -4,9 +4,9 @@
 
 #include <SDL.h>
 
-#include "viz/race/race.h"
 #include "viz/scene/search.h"
 #include "viz/window/mode.h"
+#include "viz/window/racing.h"
 #include "viz/window/window.h"
 
 /* constant, the keys as help names them (" or " between them: keys.c reads them from here), the button ("": it
@@ -98,16 +98,6 @@ enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
 enum { WIDGETS = 192 };
 
-/* The race of algorithms, which keeps what it was asked (mode_race.c). */
-struct racing {
-	struct race race;
-	bool stale; /* what was asked has changed */
-	double now; /* ns: its clock */
-	bool playing;
-	Uint64 turned;     /* ms: when the clock was moved last */
-	int field, slider; /* what is typed, and what the mouse moves */
-	char typed[24], labels[3][64], note[256];
-};
 struct board;
 
 struct window {
