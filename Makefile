@@ -49,7 +49,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 
 # The libraries' flags are asked for once and kept in a file, which also defines LIBRARY_CFLAGS and LIBRARIES.
 # Make builds the file first and then starts over. Targets that compile nothing do without.
-modules := ompi-c openblas jansson yaml-0.1 zlib check cairo cairo-ft fontconfig freetype2 sdl2
+modules := ompi-c openblas jansson yaml-0.1 zlib libcmark check cairo cairo-ft fontconfig freetype2 sdl2
 compiles_nothing := setup clean help format uninstall fresh-root check-format
 ifneq ($(or $(filter-out $(compiles_nothing),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
 include $(BUILD)/libraries.mk
@@ -316,6 +316,12 @@ cppcheck: ## cppcheck, less what tools/cppcheck.txt lists
 	@$(cppcheck_call) --cppcheck-build-dir=build/cppcheck $(filter-out $(simd_sources),$(checked_sources))
 	@for type in fp32 bf16; do $(cppcheck_call) -DSIMD_LEVEL=1 -DSIMD_TYPE_$$type \
 		--cppcheck-build-dir=build/cppcheck/$$type $(simd_sources) || exit 1; done
+
+# ---- Lessons ----
+
+.PHONY: lessons-update
+lessons-update: $(BUILD)/shardlab ## write the outputs and pictures of all lessons anew
+	@$(BUILD)/shardlab lesson --update
 
 # ---- Installing and the rest ----
 

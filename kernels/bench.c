@@ -184,7 +184,6 @@ static void limits_init(void)
 	X(vector_copy, 0, 8.0 * COPY, vector_copy(ELEMENT_FP32, COPY, copy_from, copy_to))                             \
 	X(vector_add, 0, 12.0 * COPY, vector_add(ELEMENT_FP32, COPY, copy_from, copy_to))                              \
 	X(vector_zero, 0, 4.0 * COPY, vector_zero(ELEMENT_FP32, COPY, copy_to))                                        \
-	X(vector_scale, 0, 8.0 * COPY, vector_scale(ELEMENT_FP32, COPY, 0.5f, copy_to))                                \
 	X(vector_sum_of_squares, 0, 4.0 * COPY, sink = vector_sum_of_squares(ELEMENT_FP32, COPY, copy_from))           \
 	X(adamw_update, 0, 28.0 * PARAMETERS,                                                                          \
 	  adamw_update(ELEMENT_FP32, &adamw, 1, PARAMETERS, o->parameters, o->gradients, 1, o->first_moment,           \

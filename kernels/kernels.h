@@ -128,10 +128,9 @@ void adamw_update(enum element type, const struct adamw *a, int64_t step, int64_
 void sgd_update(enum element type, float learning_rate, int64_t n, void *parameters, const void *gradients,
                 float gradient_factor, float *master);
 
-/* y = x; y = 0; y *= factor; sum of squares in double, fixed order. Regions do not overlap. */
+/* y = x; y = 0; sum of squares in double, fixed order. Regions do not overlap. */
 void vector_copy(enum element type, int64_t n, const void *x, void *y);
 void vector_zero(enum element type, int64_t n, void *y);
-void vector_scale(enum element type, int64_t n, float factor, void *y);
 double vector_sum_of_squares(enum element type, int64_t n, const void *x);
 
 /* sum = x + y on the calling thread alone, for those who add what comes in from other ranks while a kernel has the

@@ -1,7 +1,6 @@
 #include "sim/fluid.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "strategy/base/arena.h"
 

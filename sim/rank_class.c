@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/base/compare.h"
 
 static int64_t per_node_of(const struct cluster *c, int64_t ranks)
 {
@@ -40,12 +41,6 @@ void rank_classes_each(struct rank_classes *p, const struct plan *plan, const st
 
 /* ---- classes ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
 /* Returns the special nodes, ascending, each once. The caller frees them. */
 static int64_t *special_nodes(const struct rank_classes *p, const struct plan *plan, const struct cluster *c,
                               int *count)
@@ -62,7 +57,7 @@ static int64_t *special_nodes(const struct rank_classes *p, const struct plan *p
 			node[n++] = plan->roles[i].first_rank / p->per_node;
 	if (plan->ranks % p->per_node)
 		node[n++] = plan->ranks / p->per_node;
-	qsort(node, (size_t)n, sizeof *node, by_value);
+	qsort(node, (size_t)n, sizeof *node, compare_elements);
 	for (int i = 0; i < n; i++)
 		if (!i || node[i] != node[i - 1])
 			node[kept++] = node[i];
@@ -72,7 +67,7 @@ static int64_t *special_nodes(const struct rank_classes *p, const struct plan *p
 
 static bool contains(const int64_t *node, int count, int64_t wanted)
 {
-	return bsearch(&wanted, node, (size_t)count, sizeof *node, by_value) != NULL;
+	return bsearch(&wanted, node, (size_t)count, sizeof *node, compare_elements) != NULL;
 }
 
 /* Ranks [begin, end) of one role on one kind of node: every slow rank is a class, and the others are one together. */
@@ -127,7 +122,7 @@ static void add_plain(struct rank_classes *p, const struct plan *plan, int role,
 
 static int by_rank(const void *a, const void *b)
 {
-	return by_value(&((const struct rank_class *)a)->rank, &((const struct rank_class *)b)->rank);
+	return compare_elements(&((const struct rank_class *)a)->rank, &((const struct rank_class *)b)->rank);
 }
 
 void rank_classes_make(struct rank_classes *p, const struct plan *plan, const struct cluster *c)

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/command/command.h"
 #include "cli/command/job.h"
@@ -26,14 +25,6 @@ struct description {
 	struct calibrate_figures *figures;
 };
 
-static void add_figure(struct calibrate_figures *f, const char *name, struct rate rate, enum calibrate_unit unit)
-{
-	struct calibrate_figure one = {.unit = unit, .rate = rate};
-	snprintf(one.name, sizeof one.name, "%s", name);
-	f->list = array_reserve(f->list, f->count, &f->capacity, sizeof *f->list);
-	f->list[f->count++] = one;
-}
-
 /* "#= 1 2100 2000 2300 start of a kernel, issued" */
 static void take_figure(struct calibrate_figures *f, const char *line)
 {
@@ -41,7 +32,7 @@ static void take_figure(struct calibrate_figures *f, const char *line)
 	struct rate r = {.measured = true};
 	if (sscanf(line, "#= %d %" SCNd64 " %" SCNd64 " %" SCNd64 " %n", &unit, &r.value, &r.low, &r.high, &at) == 4 &&
 	    at)
-		add_figure(f, line + at, r, (enum calibrate_unit)unit);
+		calibrate_figures_add(f, line + at, (enum calibrate_unit)unit, r);
 }
 
 /* Comments carry the progress, "# 0.25 all_reduce", and figures that are not fields of a cluster. */
@@ -206,7 +197,7 @@ static json_t *rate_to_json(const struct calibrate_figure *f)
 static void add_rate(struct calibrate_figures *f, const char *name, struct rate rate, enum calibrate_unit unit)
 {
 	if (rate.value || rate.measured)
-		add_figure(f, name, rate, unit);
+		calibrate_figures_add(f, name, unit, rate);
 }
 
 /* The rate of the largest work that was measured stands for the curve, unless all are asked for. */

@@ -87,11 +87,14 @@ static const char lab[] = "name: workstation\n"
 
 static void help_clusters(void)
 {
-	puts("--cluster NAME|FILE\n");
+	puts("--cluster NAME|FILE[:link=BYTES][:network=BYTES]\n");
 	help_list(cluster_list);
 	paragraph("Ranks fill nodes: 4 on a100-40gb are half a node, 16 two. A file is YAML, with a '/' in its path or "
 	          "ending in .yaml. calibrate writes one of this machine (--output mine.yaml), with --device cuda of "
-	          "its GPUs, which is what local means for train and validate with --device cuda. One of your own, for "
+	          "its GPUs, which is what local means for train and validate with --device cuda. Behind either stand "
+	          "other "
+	          "links, in bytes a second, inside a node and between nodes: a100-80gb:link=50GB:network=10GB. One of "
+	          "your own, for "
 	          "a card of 24 GB; rates are bytes and FLOP a second:");
 	putchar('\n');
 	fputs(lab, stdout);

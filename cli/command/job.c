@@ -1,8 +1,10 @@
 #include "cli/command/job.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "strategy/cluster/cluster.h"
+#include "strategy/cluster/links.h"
+#include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 
 /* ---- one job ---- */
@@ -76,6 +78,24 @@ enum status job_from_options(struct job *j, const struct options *o)
 	return job_open(j, &settings);
 }
 
+enum status job_alone(struct job *j, const struct options *o, const char *where, const char *name)
+{
+	struct alone what;
+	int64_t ranks = option_whole(o, (enum option)SETTING_RANKS), bytes = option_whole(o, OPTION_BYTES);
+	*j = (struct job){0};
+	enum status s = alone_find(where, name, &what);
+	if (!option_given(o, OPTION_BYTES))
+		bytes = what.operation == OPERATION_SUM ? 4 : 8 * ranks;
+	for (int i = 0; !s && i < SETTING_COUNT; i++)
+		if (i != SETTING_RANKS && option_given(o, (enum option)i))
+			s = status_fail(STATUS_INPUT, "%s %s is one collective alone: leave out --%s", where, name,
+			                option_name((enum option)i));
+	if (!s)
+		s = alone_open(&j->plan, &j->model, &what, ranks, bytes);
+	j->settings = j->plan.settings;
+	return s;
+}
+
 /* contiguous_memory_optimization: how large the arena of role 0 is without it. A plan's text does not say everything
  * that another plan would be made of. */
 static enum status lay_out_without(const struct job *j, struct report *out)
@@ -99,9 +119,13 @@ static enum status lay_out_without(const struct job *j, struct report *out)
 
 const char *job_cluster(const struct options *o)
 {
+	static char text[512];
 	const char *name = option_text(o, OPTION_CLUSTER);
 	bool gpus = option_of(OPTION_DEVICE, o->command) && !strcmp(option_text(o, OPTION_DEVICE), "cuda");
-	return gpus && !strcmp(name, CLUSTER_LOCAL) ? CLUSTER_LOCAL_CUDA : name;
+	if (!gpus || !links_named(name, CLUSTER_LOCAL))
+		return name;
+	snprintf(text, sizeof text, "%s%s", CLUSTER_LOCAL_CUDA, links_find(name));
+	return text;
 }
 
 enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,

@@ -38,6 +38,10 @@ enum status check_file_alone(const struct options *o, enum option file);
 /* For commands that take one strategy: reads --plan if it was given, else compiles the settings. */
 enum status job_from_options(struct job *j, const struct options *o);
 
+/* The collective of that name alone, in place of a strategy (strategy/strategies/alone.h), by --ranks and --bytes:
+ * without --bytes two elements a rank. where: what the name was given to. */
+enum status job_alone(struct job *j, const struct options *o, const char *where, const char *name);
+
 /* --cluster; where ranks compute on GPUs, `local` is this machine's: `local-cuda`. */
 const char *job_cluster(const struct options *o);
 

@@ -2,9 +2,7 @@
 #include "real/train/train.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/command/command.h"

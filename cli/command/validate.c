@@ -9,6 +9,7 @@
 #include "cli/show/table.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
+#include "strategy/cluster/links.h"
 
 /* Rates drift with the machine's load: those of ten minutes ago may be off by a third. */
 enum { RATES_LAST_S = 60 };
@@ -189,7 +190,7 @@ enum status command_validate(const struct options *o)
 	if (!s)
 		s = check_trace(v);
 	if (!s &&
-	    !strcmp(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
+	    links_named(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
 		s = calibrate_if_older(DEVICE_GPU, CALIBRATE_ONCE);
 	else if (!s && !option_given(o, OPTION_CLUSTER))
 		s = calibrate_if_older(DEVICE_CPU, RATES_LAST_S);

@@ -135,6 +135,8 @@ static enum status look(struct playback *p, const struct options *o)
 static enum status set_playback(struct playback *p, const struct options *o)
 {
 	scene_parse(option_text(o, OPTION_SCENE), &p->scene);
+	if (option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_SCENE))
+		p->scene = SCENE_RING;
 	theme_parse(option_text(o, OPTION_THEME), &p->theme);
 	step_size_parse(option_text(o, OPTION_STEP), &p->step_size);
 	p->text = o->value[OPTION_TEXT].real;
@@ -179,6 +181,8 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 	v->size.delay = (int)option_whole(o, OPTION_DELAY);
 	if (s)
 		return s;
+	if (option_given(o, OPTION_VALUES) && option_given(o, OPTION_NO_VALUES))
+		return status_fail(STATUS_INPUT, "--values and --no-values: leave one of them out");
 	if (path && option_given(o, OPTION_DESCRIBE))
 		return status_fail(STATUS_INPUT, "--describe prints text: leave out --%s", option_name(OPTION_EXPORT));
 	if (!path) {
@@ -199,6 +203,61 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 	return STATUS_OK;
 }
 
+/* Strategies beside the one that was asked for. */
+static enum status set_others(struct viewer *v)
+{
+	static const enum option beside[] = {OPTION_COMPARE, OPTION_PAIR};
+	const struct options *o = v->options;
+	for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
+		if (option_given(o, beside[i]) && viewer_alone(v))
+			return status_fail(STATUS_INPUT, "--%s makes a plan of each strategy: leave out --%s",
+			                   option_name(beside[i]),
+			                   option_name(v->loaded[0].read                    ? OPTION_TRACE
+			                               : option_given(o, OPTION_COLLECTIVE) ? OPTION_COLLECTIVE
+			                                                                    : OPTION_PLAN_FILE));
+	if (option_given(o, OPTION_PAIR)) {
+		if (option_given(o, OPTION_COMPARE))
+			return status_fail(STATUS_INPUT, "--pair shows two strategies in every scene, --compare the "
+			                                 "memory of several: leave out one of them");
+		return viewer_pair(v, option_text(o, OPTION_PAIR));
+	}
+	if (!option_given(o, OPTION_COMPARE))
+		return STATUS_OK;
+	if (option_given(o, OPTION_SCENE) && v->playback.scene != SCENE_MEMORY)
+		return status_fail(STATUS_INPUT, "--compare shows the memory of each strategy: leave out --scene %s",
+		                   scene_name(v->playback.scene));
+	return viewer_compare(v, option_text(o, OPTION_COMPARE));
+}
+
+/* Questions are about one plan. */
+static enum status check_ask(const struct viewer *v, const struct exporting *e)
+{
+	const struct options *o = v->options;
+	bool pages = !strcmp(option_text(o, OPTION_PAGES), "all");
+	if (v->playback.shown->foreign)
+		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
+	if (option_given(o, OPTION_COMPARE))
+		return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --compare");
+	if (option_given(o, OPTION_EXPORT) && (e->format == EXPORT_GIF || pages))
+		return status_fail(STATUS_INPUT,
+		                   "--ask draws one question, the next from --at on: give a .png, .svg or .pdf; "
+		                   ".html has all of them");
+	return STATUS_OK;
+}
+
+/* The first question from where the playback stands. */
+static enum status ask_from_here(struct viewer *v)
+{
+	struct playback *p = &v->playback;
+	enum scene scene = p->scene;
+	if (!asking_begin(&v->asking, &p->shown->timeline, p->position))
+		return status_fail(STATUS_INPUT, "--ask: there is nothing to ask about this step");
+	playback_ask(p, &v->asking);
+	if (option_given(v->options, OPTION_SCENE))
+		p->scene = scene;
+	return STATUS_OK;
+}
+
 enum status command_view(const struct options *o)
 {
 	struct viewer *v = calloc(1, sizeof *v);
@@ -208,6 +267,8 @@ enum status command_view(const struct options *o)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	v->options = o;
 	enum status s = check_options(v, &exporting);
+	if (!s)
+		s = viewer_build_check(o);
 	if (!s && !option_given(o, OPTION_DESCRIBE))
 		s = fonts_open(&fonts);
 	playback_init(&v->playback, &fonts);
@@ -216,18 +277,19 @@ enum status command_view(const struct options *o)
 		playback_show(&v->playback, &v->loaded[0].shown);
 		s = set_playback(&v->playback, o);
 	}
-	if (!s && option_given(o, OPTION_COMPARE)) {
-		if (option_given(o, OPTION_SCENE) && v->playback.scene != SCENE_MEMORY)
-			s = status_fail(STATUS_INPUT,
-			                "--compare shows the memory of each strategy: leave out --scene %s",
-			                scene_name(v->playback.scene));
-		else if (viewer_alone(v))
-			s = status_fail(STATUS_INPUT, "--compare makes a plan of each strategy: leave out --%s",
-			                option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
-		else
-			s = viewer_compare(v, option_text(o, OPTION_COMPARE));
-	}
-	if (!s && option_given(o, OPTION_DESCRIBE))
+	if (!s)
+		s = set_others(v);
+	if (!s && option_given(o, OPTION_ASK))
+		s = check_ask(v, &exporting);
+	bool page = option_given(o, OPTION_EXPORT) && exporting.format == EXPORT_HTML;
+	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE) && !page)
+		s = ask_from_here(v);
+	if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
+		export_questions(&v->playback, stdout);
+	else if (!s && option_given(o, OPTION_BUILD) &&
+	         (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
+		s = viewer_build(v);
+	else if (!s && option_given(o, OPTION_DESCRIBE))
 		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
 	else if (!s && option_given(o, OPTION_EXPORT))
 		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);
@@ -236,6 +298,7 @@ enum status command_view(const struct options *o)
 	playback_release(&v->playback);
 	for (int i = 0; i < v->loaded_count; i++)
 		load_release(&v->loaded[i]);
+	job_release(&v->built);
 	fonts_release(&fonts);
 	free(v);
 	return s;

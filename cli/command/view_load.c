@@ -7,6 +7,8 @@
 #include "cli/show/show.h"
 #include "sim/fit.h"
 #include "strategy/base/number.h"
+#include "strategy/cluster/links.h"
+#include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 
 /* What one rank may use: of a GPU its own memory, on CPUs its share of the node's. */
@@ -38,10 +40,25 @@ static void print_techniques(char *out, size_t size, const struct settings *s)
 		*c = *c == '_' ? '-' : *c;
 }
 
+/* "ring-all-reduce on 5 ranks · 40 B, 10 elements of fp32 · simulated on …" */
+static void make_heading_alone(struct trace_view *p, const struct plan *plan, const char *where)
+{
+	char bytes[32], elements[32];
+	number_format_bytes(bytes, sizeof bytes, 4 * plan->model->parameters);
+	snprintf(p->label, sizeof p->label, "%.63s", plan->strategy);
+	snprintf(p->heading, sizeof p->heading, "%.60s on %" PRId64 " ranks · %s, %s element%s of fp32 · %s",
+	         plan->strategy, plan->ranks, bytes, number_format_count(elements, plan->model->parameters),
+	         plan->model->parameters == 1 ? "" : "s", where);
+}
+
 static void make_heading(struct trace_view *p, const struct plan *plan, const char *where)
 {
 	const struct settings *s = &plan->settings;
 	char parameters[32], batch[32], accumulate[64] = "", sequence[48] = "", techniques[200];
+	if (plan_is_alone(plan)) {
+		make_heading_alone(p, plan, where);
+		return;
+	}
 	if (s->accumulate > 1)
 		snprintf(accumulate, sizeof accumulate, " in %" PRId64 " micro-batches", s->accumulate);
 	if (plan->model->tokens > 1)
@@ -56,25 +73,41 @@ static void make_heading(struct trace_view *p, const struct plan *plan, const ch
 	         sequence, techniques, where);
 }
 
+/* Of a collective alone, every message, as far as they are shown. */
+static enum status grain_of(const struct plan *plan, const struct options *o, enum grain *out)
+{
+	enum status s = grain_parse(option_text(o, OPTION_GRAIN), out);
+	if (!option_given(o, OPTION_GRAIN) && plan_is_alone(plan) && plan->ranks <= TIMELINE_ROUND_RANKS)
+		*out = GRAIN_MESSAGE;
+	return s;
+}
+
 /* At the grain of `sim`, so that both say the same times. Where it is operations, the schedules give the messages. */
+static enum status simulate_on(const struct plan *plan, const struct options *o, const char *cluster,
+                               struct trace *trace, struct limits *limits, struct report *out)
+{
+	struct cluster c;
+	enum grain grain;
+	enum status s = grain_of(plan, o, &grain);
+	if (s || (s = cluster_open(&c, cluster, plan->ranks)))
+		return s;
+	s = sim_run(plan, &c, grain, trace, out);
+	limits_of(limits, &c, plan->ranks);
+	limits->measured_rates = out->rates_measured;
+	limits->overflows = !s && !out->fits;
+	limits->tightest = out->tightest;
+	cluster_release(&c);
+	return s;
+}
+
 static enum status simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
                             struct limits *limits)
 {
-	struct cluster c;
 	struct report r = {0};
-	enum grain grain;
-	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
-	if (s || (s = cluster_open(&c, cluster, plan->ranks)))
-		return s;
-	s = sim_run(plan, &c, grain, trace, &r);
-	limits_of(limits, &c, plan->ranks);
-	limits->measured_rates = r.rates_measured;
-	limits->overflows = !s && !r.fits;
-	limits->tightest = r.tightest;
+	enum status s = simulate_on(plan, o, cluster, trace, limits, &r);
 	if (limits->overflows)
 		fit_find_change(plan, cluster, &limits->change);
 	report_release(&r);
-	cluster_release(&c);
 	return s;
 }
 
@@ -83,6 +116,12 @@ static const char *cluster_of(const struct options *o)
 {
 	bool example = !option_given(o, OPTION_MODEL) && !option_given(o, OPTION_PLAN_FILE);
 	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
+}
+
+enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
+                          struct report *out)
+{
+	return simulate_on(plan, o, cluster_of(o), trace, limits, out);
 }
 
 enum status load_job(struct loaded *l, const struct options *o, struct job *job)
@@ -100,7 +139,10 @@ enum status load_job(struct loaded *l, const struct options *o, struct job *job)
 		load_release(l);
 		return s;
 	}
-	snprintf(where, sizeof where, "simulated on %s, grain %s%s", l->trace.cluster, option_text(o, OPTION_GRAIN),
+	enum grain grain;
+	if ((s = grain_of(&l->job.plan, o, &grain)))
+		return s;
+	snprintf(where, sizeof where, "simulated on %s, grain %s%s", l->trace.cluster, grain_name(grain),
 	         limits.measured_rates ? "" : ", assumed rates");
 	make_heading(&l->shown, &l->job.plan, where);
 	return STATUS_OK;
@@ -134,9 +176,7 @@ static enum status check_trace_alone(const struct options *o)
 static enum status load_place(struct loaded *l, const struct options *o, struct limits *limits, bool *simulated)
 {
 	const struct trace *t = &l->file.trace;
-	bool asked = option_given(o, OPTION_CLUSTER), known = !strcmp(t->cluster, CLUSTER_LOCAL) ||
-	                                                      !strcmp(t->cluster, CLUSTER_LOCAL_CUDA) ||
-	                                                      cluster_catalogue(t->cluster);
+	bool asked = option_given(o, OPTION_CLUSTER), known = links_known(t->cluster);
 	const char *name = asked || !known ? option_text(o, OPTION_CLUSTER) : t->cluster;
 	struct cluster c;
 	enum status s = STATUS_OK;
@@ -197,9 +237,16 @@ enum status load_from_options(struct loaded *l, const struct options *o)
 {
 	struct job job;
 	*l = (struct loaded){0};
+	if (option_given(o, OPTION_BYTES) && !option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_RACE))
+		return status_fail(STATUS_INPUT, "--bytes is of one collective: give --collective NAME or --race too");
+	if (option_given(o, OPTION_COLLECTIVE) && (option_given(o, OPTION_TRACE) || option_given(o, OPTION_PLAN_FILE)))
+		return status_fail(STATUS_INPUT, "--collective is one collective alone: leave out --%s",
+		                   option_name(option_given(o, OPTION_TRACE) ? OPTION_TRACE : OPTION_PLAN_FILE));
 	if (option_given(o, OPTION_TRACE))
 		return load_trace(l, o);
-	enum status s = job_from_options(&job, o);
+	enum status s = option_given(o, OPTION_COLLECTIVE)
+	                        ? job_alone(&job, o, "--collective", option_text(o, OPTION_COLLECTIVE))
+	                        : job_from_options(&job, o);
 	return s ? s : load_job(l, o, &job);
 }
 

@@ -23,6 +23,9 @@ enum status load_from_options(struct loaded *l, const struct options *o);
 enum status load_strategy(struct loaded *l, const struct options *o, const struct job *beside, const char *strategy);
 /* A job whose plan is made already; `job` is taken over, also on failure. */
 enum status load_job(struct loaded *l, const struct options *o, struct job *job);
+/* Simulates a step where and how the options say, and what one rank may use there. */
+enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
+                          struct report *out);
 void load_release(struct loaded *l); /* accepts NULL and a zeroed struct */
 
 #endif

@@ -7,7 +7,34 @@
 
 bool viewer_alone(const struct viewer *v)
 {
-	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE);
+	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE) ||
+	       option_given(v->options, OPTION_COLLECTIVE);
+}
+
+enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **out)
+{
+	for (int k = 0; k < v->loaded_count; k++)
+		if (!strcmp(v->loaded[k].shown.label, strategy)) {
+			*out = &v->loaded[k];
+			return STATUS_OK;
+		}
+	if (v->loaded_count == (int)(sizeof v->loaded / sizeof v->loaded[0]))
+		return status_fail(STATUS_INPUT, "no more strategies can be opened");
+	*out = &v->loaded[v->loaded_count];
+	enum status s = load_strategy(*out, v->options, &v->loaded[0].job, strategy);
+	v->loaded_count += !s;
+	return s;
+}
+
+enum status viewer_pair(struct viewer *v, const char *strategy)
+{
+	struct loaded *l;
+	enum status s = viewer_load(v, strategy, &l);
+	if (!s && &l->shown == v->playback.shown)
+		s = status_fail(STATUS_INPUT, "--pair %.60s: it is shown already; name another", strategy);
+	if (!s)
+		playback_pair(&v->playback, &l->shown);
+	return s;
 }
 
 enum status viewer_compare(struct viewer *v, const char *list)

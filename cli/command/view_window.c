@@ -42,19 +42,16 @@ static const char *strategy_name_at(void *context, int i)
 static enum status open_strategy(void *context, int i)
 {
 	struct viewer *v = context;
-	const char *name = choice_at(i)->name;
-	for (int k = 0; k < v->loaded_count; k++)
-		if (!strcmp(v->loaded[k].shown.label, name)) {
-			playback_show(&v->playback, &v->loaded[k].shown);
-			return STATUS_OK;
-		}
-	if (v->loaded_count == (int)(sizeof v->loaded / sizeof v->loaded[0]))
-		return status_fail(STATUS_INPUT, "no more strategies can be opened");
-	enum status s = load_strategy(&v->loaded[v->loaded_count], v->options, &v->loaded[0].job, name);
-	if (s)
-		return s;
-	playback_show(&v->playback, &v->loaded[v->loaded_count++].shown);
-	return STATUS_OK;
+	struct loaded *l;
+	enum status s = viewer_load(v, choice_at(i)->name, &l);
+	if (!s)
+		playback_show(&v->playback, &l->shown);
+	return s;
+}
+
+static enum status pair_with(void *context, int i)
+{
+	return viewer_pair(context, choice_at(i)->name);
 }
 
 static enum status compare_all(void *context)
@@ -100,10 +97,10 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 {
 	const struct playback *p = &v->playback;
 	const struct trace_view *shown = p->shown;
-	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,    OPTION_FOCUS,     OPTION_RANGE,
-	                                   OPTION_COMPARE, OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT,
-	                                   OPTION_PAGES,   OPTION_DELAY,   OPTION_SCALE,     OPTION_SIZE,
-	                                   OPTION_SELECT,  OPTION_SCROLL,  OPTION_PAST,      OPTION_NO_VALUES};
+	static const enum option anew[] = {
+	        OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,  OPTION_RANGE,  OPTION_COMPARE, OPTION_PAIR,
+	        OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT, OPTION_PAGES,  OPTION_DELAY,   OPTION_SCALE,
+	        OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,    OPTION_SCROLL, OPTION_PAST,    OPTION_NO_VALUES};
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
 	/* A strategy that was chosen in the window stands for the one that was asked for. */
@@ -154,10 +151,14 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 		arguments_set(&a, OPTION_COMPARE, "%s",
 		              option_given(v->options, OPTION_COMPARE) ? option_text(v->options, OPTION_COMPARE)
 		                                                       : "all");
+	if (p->second)
+		arguments_set(&a, OPTION_PAIR, "%s", p->second->label);
 	if (p->beside)
 		arguments_flag(&a, OPTION_PREDICT);
 	if (!p->values)
 		arguments_flag(&a, OPTION_NO_VALUES);
+	if (p->asking)
+		arguments_flag(&a, OPTION_ASK);
 	if (p->presenter)
 		arguments_flag(&a, OPTION_PRESENTER);
 	for (size_t i = 0; i < sizeof anew / sizeof anew[0]; i++)
@@ -192,12 +193,23 @@ enum status viewer_window(struct viewer *v)
 	                           .strategy = strategy_name_at,
 	                           .open = open_strategy,
 	                           .compare = viewer_alone(v) ? NULL : compare_all,
+	                           .pair = viewer_alone(v) ? NULL : pair_with,
 	                           .command = restore,
+	                           .build = viewer_alone(v) ? (struct build_host){0} : viewer_build_host(v),
 	                           .asked_size = option_given(v->options, OPTION_SIZE)};
-	enum status s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
-	if (s)
-		return s;
-	s = window_run(w);
-	window_close(w);
+	char *moves = NULL;
+	enum status s = viewer_moves(v->options, &moves);
+	if (!s)
+		s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
+	if (!s) {
+		if (option_given(v->options, OPTION_ASK))
+			window_ask(w);
+		if (option_given(v->options, OPTION_BUILD))
+			s = window_begin_building(w, moves);
+		if (!s)
+			s = window_run(w);
+		window_close(w);
+	}
+	free(moves);
 	return s;
 }

@@ -190,7 +190,10 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			o->help = true;
 			return STATUS_OK;
 		}
-	for (int at = 0; at < argc;)
+	int at = 0;
+	if ((c == COMMAND_COLLECTIVE || c == COMMAND_LESSON) && argc && argv[0][0] != '-')
+		o->topic = argv[at++];
+	while (at < argc)
 		if ((s = parse_one(o, argc, argv, &at)))
 			return s;
 	if (option_given(o, OPTION_CONFIG))

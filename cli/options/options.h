@@ -45,8 +45,14 @@
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
 	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
 	  "FILE writes pictures without a window, --describe text.")                                                   \
+	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
+	  "shardlab collective NAME prints what every rank holds after each round, up to 8 ranks with numbers that "   \
+	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "Trains an MLP on Fashion-MNIST, in less than two minutes on two cores.")                                    \
+	X(LESSON, lesson, "a course: lessons that run",                                                                \
+	  "Without a number it lists them. A lesson goes piece by piece: text, commands that run, the window, "        \
+	  "questions; Enter goes on.")                                                                                 \
 	X(HELP, help, "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, config",  \
 	  "")
 
@@ -68,7 +74,7 @@ enum command {
 #define OPTION_LIST(X)                                                                                                 \
 	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
 	  "not supported; help config lists the options that stand for their keys")                                    \
-	X(CLUSTER, "cluster", TEXT, "NAME|FILE", 0, 0, "local", IN_MODELS,                                             \
+	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(COLLECTIVE),                   \
 	  "the hardware to predict for; see: help clusters")                                                           \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
@@ -78,7 +84,8 @@ enum command {
 	  "read the plan's text from a file instead of compiling one")                                                 \
 	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "print only this role's program")                               \
 	X(FORMAT, "format", CHOICE, "text|json|dot", 0, 0, "text", IN(PLAN), "dot is for Graphviz")                    \
-	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE) | IN(VIEW),            \
+	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation",                                              \
+	  IN(SIM) | IN(COMPARE) | IN(VIEW) | IN(COLLECTIVE),                                                           \
 	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
 	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
@@ -92,12 +99,20 @@ enum command {
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
 	X(DESCRIBE, "describe", FLAG, "", 0, 0, "", IN(VIEW),                                                          \
 	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")            \
+	X(ASK, "ask", FLAG, "", 0, 0, "", IN(VIEW),                                                                    \
+	  "before a step is shown, ask what comes next; with --describe: print all questions and answers")             \
+	X(BUILD, "build", FLAG, "", 0, 0, "", IN(VIEW),                                                                \
+	  "an empty step to put together by hand; what breaks a rule is refused, with the reason")                     \
+	X(MOVES, "moves", TEXT, "FILE|LIST", 0, 0, "", IN(VIEW),                                                       \
+	  "with --build: what is placed, such as \"load samples, gather root, …\"; … is the rest")                     \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
 	  "colours: projector has strong contrast, paper is for print")                                                \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")             \
 	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels in the file for each pixel of --size")            \
 	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
 	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")      \
+	X(PAIR, "pair", TEXT, "STRATEGY", 0, 0, "", IN(VIEW),                                                          \
+	  "a second strategy beside the first in every scene, at the same place of the step")                          \
 	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: show its simulation above it")   \
 	X(FOCUS, "focus", WHOLE, "N", 0, SETTING_LARGE, "", IN(VIEW), "the rank whose buffers and plan are shown")     \
 	X(SELECT, "select", TEXT, "RANK:OP", 0, 0, "", IN(VIEW),                                                       \
@@ -108,8 +123,20 @@ enum command {
 	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), ".pdf: this step, or a page for each")             \
 	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), ".gif and .html: hundredths of a second for each step") \
 	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "full screen, larger, without controls")               \
-	X(NO_VALUES, "no-values", FLAG, "", 0, 0, "", IN(VIEW), "no numbers in the chunks of a collective")            \
+	X(COLLECTIVE, "collective", TEXT, "NAME", 0, 0, "", IN(VIEW), "one collective alone, such as ring-all-reduce") \
+	X(RACE, "race", CHOICE, "all-reduce|broadcast|reduce", 0, 0, "", IN(VIEW),                                     \
+	  "its algorithms against each other, in true proportion of time")                                             \
+	X(BYTES, "bytes", SIZE, "SIZE", 0, 9e15, "", IN(VIEW) | IN(COLLECTIVE), "how large its buffer is")             \
+	X(NO_VALUES, "no-values", FLAG, "", 0, 0, "", IN(VIEW) | IN(COLLECTIVE),                                       \
+	  "no numbers in the chunks of a collective")                                                                  \
 	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
+	X(FROM, "from", WHOLE, "N", 1, 10000, "", IN(LESSON), "begin with this piece of the lesson")                   \
+	X(NO_INPUT, "no-input", FLAG, "", 0, 0, "", IN(LESSON), "do not wait for Enter or answers")                    \
+	X(CHECK, "check", TEXT, "EXERCISE", 0, 0, "", IN(LESSON), "is this exercise of the lesson solved here?")       \
+	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
+	  "run every command, draw every picture: is the lesson what the program does?")                               \
+	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "en", IN(LESSON), "the language of the lessons")                \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
 	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package by default")                  \
@@ -127,7 +154,7 @@ enum command {
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
 	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
-	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN),                                                             \
+	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN) | IN(VIEW) | IN(COLLECTIVE),                                 \
 	  "with --trace: what collectives add up too, of each chunk the first element")                                \
 	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "list the rates at every size")        \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
@@ -155,7 +182,7 @@ struct option_value {
 struct options {
 	enum command command;
 	bool help;         /* --help was among them: the rest has not been read */
-	const char *topic; /* of help, whose argument is a word; NULL: none */
+	const char *topic; /* of help, collective and lesson, whose argument is a word; NULL: none */
 	struct option_value value[OPTION_COUNT];
 };
 

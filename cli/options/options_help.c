@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "cli/options/options_table.h"
 #include "cli/show/text.h"
@@ -24,6 +23,8 @@ static const struct {
         {COMMAND_CALIBRATE, "shardlab calibrate --quick --output mine.yaml"},
         {COMMAND_VIEW, "shardlab view --model gpt --strategy pipeline --accumulate 4 --scene timeline"},
         {COMMAND_VIEW, "shardlab view --scene collective --export ring.gif"},
+        {COMMAND_VIEW, "shardlab view --collective ring-all-reduce --ranks 5 --bytes 40"},
+        {COMMAND_COLLECTIVE, "shardlab collective ring-all-reduce --ranks 5 --bytes 40"},
         {COMMAND_DEMO, "shardlab demo --ranks 2"},
 };
 

@@ -17,7 +17,7 @@ static_assert(SETTING_COUNT + sizeof own_rows / sizeof own_rows[0] == OPTION_COU
 static unsigned commands_with(enum setting i)
 {
 	return i == SETTING_COLLECTIVES ? 0 /* --comm says it */
-	       : i == SETTING_RANKS     ? IN_MODELS | IN(CALIBRATE) | IN(DEMO)
+	       : i == SETTING_RANKS     ? IN_MODELS | IN(CALIBRATE) | IN(COLLECTIVE) | IN(DEMO)
 	                                : IN_MODELS;
 }
 
@@ -76,6 +76,13 @@ static const struct special {
         {COMMAND_VIEW, OPTION_MODEL, "gpt:layers=6,width=512,heads=8,vocabulary=32768", NULL},
         {COMMAND_VIEW, OPTION_EXPORT, NULL, "write .png .svg .pdf .gif .html instead of opening a window"},
         {COMMAND_VIEW, OPTION_TRACE, NULL, "open this recorded run, or another program's Chrome trace"},
+        {COMMAND_VIEW, OPTION_VALUES, NULL, "numbers in the chunks of a collective, as there are by default"},
+        {COMMAND_COLLECTIVE, OPTION_RANKS, "4", NULL},
+        {COMMAND_COLLECTIVE, OPTION_GRAIN, NULL,
+         "collectives by formula, or message by message, as up to 64 ranks unless this is given"},
+        {COMMAND_COLLECTIVE, OPTION_CLUSTER, "v100-16gb", NULL},
+        {COMMAND_COLLECTIVE, OPTION_NO_VALUES, NULL, "bytes alone, no numbers"},
+        {COMMAND_COLLECTIVE, OPTION_VALUES, NULL, "numbers, as there are by default up to 8 ranks"},
         {COMMAND_DEMO, OPTION_RANKS, "4", NULL},
         {COMMAND_DEMO, OPTION_STEPS, "320", NULL},
 };

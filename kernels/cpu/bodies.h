@@ -41,7 +41,6 @@
 	X(classifier_gradient, __VA_ARGS__)      /* rows */                                                            \
 	X(adamw, __VA_ARGS__)                    /* elements */                                                        \
 	X(sgd, __VA_ARGS__)                      /* elements */                                                        \
-	X(vector_scale, __VA_ARGS__)             /* elements */                                                        \
 	X(sum_of_squares, __VA_ARGS__)           /* parts of the elements */                                           \
 	X(is_finite, __VA_ARGS__)                /* parts of the elements */                                           \
 	X(elements_add, __VA_ARGS__)             /* elements */                                                        \
@@ -241,12 +240,6 @@ struct sgd_task {
 	const void *gradients;
 	float *master;
 	void *parameters;
-};
-
-/* y *= factor */
-struct scale_task {
-	float factor;
-	void *y;
 };
 
 struct is_finite_task {

@@ -1,4 +1,4 @@
-/* Whole vectors: addition, copies, scaling, norms, infinities, conversion. */
+/* Whole vectors: addition, copies, norms, infinities, conversion. */
 #include <string.h>
 
 #include "kernels/cpu/bodies.h"
@@ -42,12 +42,6 @@ void vector_zero(enum element type, int64_t n, void *y)
 {
 	struct elementwise_task t = {NULL, y};
 	parallel_for(zero_range, &t, n * element_bytes(type), 4 * GRAIN);
-}
-
-void vector_scale(enum element type, int64_t n, float factor, void *y)
-{
-	struct scale_task t = {factor, y};
-	parallel_for(kernel_bodies(type)->vector_scale, &t, n, GRAIN);
 }
 
 double vector_sum_of_squares(enum element type, int64_t n, const void *x)

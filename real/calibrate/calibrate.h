@@ -78,6 +78,7 @@ struct calibrate_figures {
 	struct calibrate_figure *list; /* owned */
 	size_t count, capacity;
 };
+void calibrate_figures_add(struct calibrate_figures *f, const char *name, enum calibrate_unit unit, struct rate rate);
 void calibrate_figures_release(struct calibrate_figures *f);
 
 /* Checks the GPUs and the libraries before any rank starts. STATUS_INPUT. */

@@ -10,7 +10,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "real/calibrate/cuda.h"
 #include "real/cuda/executor.h"

@@ -4,6 +4,7 @@
 
 #include "real/calibrate/internal.h"
 #include "strategy/base/arena.h"
+#include "strategy/base/compare.h"
 
 /* Nearer than this factor, two points say the same. */
 static const double POINT_DISTANCE = 1.15;
@@ -40,11 +41,9 @@ void curve_points_add(struct curve_points *p, int kind, enum type type, int64_t 
 static int by_kind_type_and_work(const void *a, const void *b)
 {
 	const struct curve_point *x = a, *y = b;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1;
-	return (x->work > y->work) - (x->work < y->work);
+	return x->kind != y->kind   ? compare(x->kind, y->kind)
+	       : x->type != y->type ? compare(x->type, y->type)
+	                            : compare(x->work, y->work);
 }
 
 void curve_points_fill(const struct curve_points *p, struct cluster *c)

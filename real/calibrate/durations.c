@@ -3,6 +3,7 @@
 
 #include "real/calibrate/internal.h"
 #include "strategy/base/arena.h"
+#include "strategy/base/compare.h"
 
 void durations_add_step(struct durations *all, int64_t ns)
 {
@@ -24,13 +25,10 @@ void durations_add(struct durations *all, const struct rehearsal *r, int number)
 static int by_all(const void *a, const void *b)
 {
 	const struct duration *x = a, *y = b;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1;
-	if (x->work != y->work)
-		return x->work < y->work ? -1 : 1;
-	return (x->ns > y->ns) - (x->ns < y->ns);
+	return x->kind != y->kind   ? compare(x->kind, y->kind)
+	       : x->type != y->type ? compare(x->type, y->type)
+	       : x->work != y->work ? compare(x->work, y->work)
+	                            : compare(x->ns, y->ns);
 }
 
 void durations_sort(struct durations *all)

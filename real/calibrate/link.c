@@ -1,7 +1,6 @@
 /* Between ranks: what a collective takes alone, what it takes of the cores, and what the way to its thread takes. */
 #define _GNU_SOURCE /* CLOCK_THREAD_CPUTIME_ID */
 #include <mpi.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>

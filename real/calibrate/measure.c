@@ -7,6 +7,7 @@
 #include "real/calibrate/internal.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/clock.h"
+#include "strategy/base/compare.h"
 
 void calibrate_progress(struct calibration *k, const char *what)
 {
@@ -18,9 +19,12 @@ void calibrate_progress(struct calibration *k, const char *what)
 
 void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate)
 {
-	struct calibrate_figures *f = k->figures;
-	if (k->rank)
-		return;
+	if (!k->rank)
+		calibrate_figures_add(k->figures, name, unit, rate);
+}
+
+void calibrate_figures_add(struct calibrate_figures *f, const char *name, enum calibrate_unit unit, struct rate rate)
+{
 	f->list = array_reserve(f->list, f->count, &f->capacity, sizeof *f->list);
 	struct calibrate_figure *one = &f->list[f->count++];
 	*one = (struct calibrate_figure){.unit = unit, .rate = rate};
@@ -74,12 +78,6 @@ enum status calibrate_steps(struct rehearsal *r, const struct calibration *k, do
 
 /* ---- figures ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
 static int64_t a_second(int64_t amount, int64_t ns)
 {
 	double rate = (double)amount * 1e9 / (double)(ns > 0 ? ns : 1);
@@ -88,7 +86,7 @@ static int64_t a_second(int64_t amount, int64_t ns)
 
 struct rate calibrate_rate(int64_t amount, int64_t *ns, int n)
 {
-	qsort(ns, (size_t)n, sizeof *ns, by_value);
+	qsort(ns, (size_t)n, sizeof *ns, compare_elements);
 	int64_t fastest = ns[0], median = ns[n / 2], slowest = ns[n - 1];
 	if (!amount)
 		return rate_measured(median, fastest, slowest);

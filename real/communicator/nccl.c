@@ -13,34 +13,19 @@ enum status nccl_check(void)
 	                   "mpi");
 }
 
-enum status nccl_open(struct nccl **out, struct communicator *members)
-{
-	*out = NULL;
-	return nccl_check();
-}
+#define ABSENT(name, ...)                                                                                              \
+	enum status name(__VA_ARGS__)                                                                                  \
+	{                                                                                                              \
+		return nccl_check();                                                                                   \
+	}
+ABSENT(nccl_open, struct nccl **out, struct communicator *members)
+ABSENT(nccl_run, struct nccl *n, const struct collective *what, kernel_stream stream)
+ABSENT(nccl_sum, struct nccl *n, float *values, int64_t count, kernel_stream stream)
+ABSENT(nccl_message, struct nccl *n, const struct point_to_point *what, kernel_stream stream)
+ABSENT(nccl_watch, struct nccl *n)
 
 void nccl_close(struct nccl *n, bool abort)
 {
-}
-
-enum status nccl_run(struct nccl *n, const struct collective *what, kernel_stream stream)
-{
-	return nccl_check();
-}
-
-enum status nccl_sum(struct nccl *n, float *values, int64_t count, kernel_stream stream)
-{
-	return nccl_check();
-}
-
-enum status nccl_message(struct nccl *n, const struct point_to_point *what, kernel_stream stream)
-{
-	return nccl_check();
-}
-
-enum status nccl_watch(struct nccl *n)
-{
-	return nccl_check();
 }
 
 #else

@@ -1,5 +1,4 @@
 /* Communication on a GPU's stream: staged through pinned memory, or NCCL's. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "real/cuda/executor_internal.h"

@@ -1,6 +1,5 @@
 #include "real/cuda/executor.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "strategy/strategies/strategy.h"
 #include "strategy/strategies/variants.h"

@@ -34,6 +34,7 @@ struct training {
 
 	int64_t steps_done;
 	double *losses;      /* by step */
+	struct trace_scale scale; /* of the last step */
 	struct times *times; /* by step */
 	struct meeting meeting;
 	double validation_loss, validation_accuracy; /* NaN: none */

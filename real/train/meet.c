@@ -7,7 +7,6 @@
 
 #include "real/rank/executor.h"
 #include "real/train/internal.h"
-#include "strategy/base/clock.h"
 
 /* ---- one clock ---- */
 

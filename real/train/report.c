@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "real/train/internal.h"
+#include "strategy/base/compare.h"
 #include "strategy/cluster/cluster.h"
 
 static void raise_to(int64_t *most, int64_t value)
@@ -18,7 +19,7 @@ static void raise_to(int64_t *most, int64_t value)
 static int by_step_time(const void *a, const void *b)
 {
 	const struct times *x = a, *y = b;
-	return (x->step > y->step) - (x->step < y->step);
+	return compare(x->step, y->step);
 }
 
 /* The most that this process had in memory. getrusage would say what the process had before it became this program. */
@@ -246,6 +247,7 @@ static enum status save_trace(const struct training *t, const struct span *spans
 {
 	struct trace trace;
 	trace_open(&trace, &t->plan, cluster_of(t), true);
+	trace.scale = t->scale;
 	for (int64_t i = 0; i < count; i++) {
 		trace_add_span(&trace, spans[i].rank, spans[i].op, spans[i].begin, spans[i].end);
 		trace.spans[i].came = spans[i].came;

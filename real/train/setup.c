@@ -1,7 +1,6 @@
 /* Setting a run up: model, plan, data. All that can be wrong with the input is found here, before any rank starts. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "real/rank/kernel_threads.h"
@@ -118,6 +117,8 @@ static enum status run_steps(struct training *t, bool *stopped)
 		if ((s = training_meet(t)))
 			return status_prefix(s, "after step %" PRId64, t->steps_done + 1);
 		struct loss_scale next = read_scaler(t);
+		t->scale =
+		        (struct trace_scale){(double)scaler.scale, (double)next.scale, next.skipped > scaler.skipped};
 		t->losses[t->steps_done] = read_loss(t);
 		t->times[t->steps_done] = executor_times(t->device.executor);
 		t->steps_done++;
@@ -130,9 +131,9 @@ static enum status run_steps(struct training *t, bool *stopped)
 			                                .loss = t->losses[t->steps_done - 1],
 			                                .units_per_s = units * 1e9 / (double)(after - before),
 			                                .is_text = t->model.is_text,
-			                                .skipped = next.skipped > scaler.skipped,
-			                                .loss_scale = (double)scaler.scale,
-			                                .next_loss_scale = (double)next.scale});
+			                                .skipped = t->scale.skipped,
+			                                .loss_scale = t->scale.now,
+			                                .next_loss_scale = t->scale.next});
 		before = after;
 		s = should_stop(t, stopped);
 		if (s)

@@ -2,8 +2,6 @@
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "real/train/internal.h"
 

@@ -277,39 +277,24 @@ bool stream_same(const struct stream_text *a, const struct stream_text *b)
 
 static unsigned hex4(const char *p, const char *end)
 {
+	static const char digits[] = "0123456789abcdefABCDEF";
 	unsigned v = 0;
-	if (end - p < 4)
-		return 0xFFFD;
 	for (int i = 0; i < 4; i++) {
-		char c = p[i];
-		unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-		                 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-		                 : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
-		                                        : 16;
-		if (digit > 15)
+		const char *digit = end - p > i && p[i] ? strchr(digits, p[i]) : NULL;
+		if (!digit)
 			return 0xFFFD;
-		v = v << 4 | digit;
+		v = v << 4 | (unsigned)(digit - digits < 16 ? digit - digits : digit - digits - 6);
 	}
 	return v;
 }
 
 static char *put_utf8(char *out, unsigned v)
 {
-	if (v < 0x80) {
-		*out++ = (char)v;
-	} else if (v < 0x800) {
-		*out++ = (char)(0xC0 | v >> 6);
-		*out++ = (char)(0x80 | (v & 63));
-	} else if (v < 0x10000) {
-		*out++ = (char)(0xE0 | v >> 12);
-		*out++ = (char)(0x80 | (v >> 6 & 63));
-		*out++ = (char)(0x80 | (v & 63));
-	} else {
-		*out++ = (char)(0xF0 | v >> 18);
-		*out++ = (char)(0x80 | (v >> 12 & 63));
-		*out++ = (char)(0x80 | (v >> 6 & 63));
-		*out++ = (char)(0x80 | (v & 63));
-	}
+	int more = v < 0x80 ? 0 : v < 0x800 ? 1 : v < 0x10000 ? 2 : 3; /* bytes, of 6 bits each, after the first */
+	static const unsigned char lead[] = {0, 0xC0, 0xE0, 0xF0};
+	*out++ = (char)(lead[more] | v >> 6 * more);
+	while (more-- > 0)
+		*out++ = (char)(0x80 | (v >> 6 * more & 63));
 	return out;
 }
 

@@ -1,13 +1,13 @@
 #include "strategy/cluster/cluster.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "strategy/base/file.h"
 #include "strategy/base/near.h"
+#include "strategy/cluster/links.h"
 
 __extension__ typedef __int128 wide;
 
@@ -263,27 +263,36 @@ static enum status open_local_cuda(struct cluster *c, int64_t ranks)
 	return s ? s : share_devices(c, ranks);
 }
 
-enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks)
+static enum status unknown(const char *name)
+{
+	struct near near = {.typed = name};
+	cluster_list(near_line, &near);
+	return status_fail(STATUS_INPUT, "{cluster}: unknown cluster '%.60s'%s; known: %s, or a file (./NAME.yaml)",
+	                   name, near_words(&near), near.known);
+}
+
+static enum status open_named(struct cluster *c, const char *name_or_path, int64_t ranks)
 {
 	const char *text = cluster_catalogue(name_or_path);
-	enum status s;
-	*c = (struct cluster){0};
 	if (is_path(name_or_path))
-		s = read_file(c, name_or_path);
-	else if (!strcmp(name_or_path, CLUSTER_LOCAL))
-		s = open_local(c, DEVICE_CPU);
-	else if (!strcmp(name_or_path, CLUSTER_LOCAL_CUDA))
-		s = open_local_cuda(c, ranks);
-	else if (text)
-		s = cluster_read(c, text, strlen(text), name_or_path);
-	else {
-		struct near near = {.typed = name_or_path};
-		cluster_list(near_line, &near);
-		s = status_fail(STATUS_INPUT,
-		                "{cluster}: unknown cluster '%.60s'%s; known: %s, or a file (./NAME.yaml)",
-		                name_or_path, near_words(&near), near.known);
-	}
-	if (!s && (s = fits_ranks(c, ranks)))
+		return read_file(c, name_or_path);
+	if (!strcmp(name_or_path, CLUSTER_LOCAL))
+		return open_local(c, DEVICE_CPU);
+	if (!strcmp(name_or_path, CLUSTER_LOCAL_CUDA))
+		return open_local_cuda(c, ranks);
+	return text ? cluster_read(c, text, strlen(text), name_or_path) : unknown(name_or_path);
+}
+
+enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks)
+{
+	const char *pairs = links_find(name_or_path);
+	char name[4096];
+	*c = (struct cluster){0};
+	if ((size_t)(pairs - name_or_path) >= sizeof name)
+		return status_fail(STATUS_INPUT, "{cluster}: the name has more than %zu characters", sizeof name - 1);
+	snprintf(name, sizeof name, "%.*s", (int)(pairs - name_or_path), name_or_path);
+	enum status s = open_named(c, name, ranks);
+	if (!s && ((s = links_change(c, pairs)) || (s = fits_ranks(c, ranks))))
 		cluster_release(c);
 	return s;
 }

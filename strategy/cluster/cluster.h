@@ -130,7 +130,8 @@ struct cluster {
  * as calibrated if cluster_local_path() exists, else with assumed rates for the cores that the system shows.
  * `local-cuda` is its GPUs: as calibrated, else with those of an H100 assumed. Ranks that are more than its GPUs share
  * them: each has a part of the memory, and computes as many times as long.
- * More ranks than devices of any other: STATUS_INPUT. */
+ * More ranks than devices of any other: STATUS_INPUT. Behind it may stand other links (strategy/cluster/links.h):
+ * "a100-80gb:link=50GB". */
 enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks);
 void cluster_release(struct cluster *c); /* accepts NULL and a zeroed struct */
 

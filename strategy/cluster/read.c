@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/compare.h"
 #include "strategy/base/number.h"
 
 #define FILE_MOST ((size_t)1 << 20)
@@ -118,7 +119,7 @@ static enum status read_compute(struct reader *r, const yaml_node_t *node)
 static int slow_order(const void *a, const void *b)
 {
 	int64_t x = ((const struct slow *)a)->rank, y = ((const struct slow *)b)->rank;
-	return (x > y) - (x < y);
+	return compare(x, y);
 }
 
 static enum status read_slow(struct reader *r, const yaml_node_t *node)

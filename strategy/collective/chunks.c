@@ -4,12 +4,7 @@
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
-
-static int by_offset(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
+#include "strategy/base/compare.h"
 
 /* Every begin and end of a message, and of the whole. */
 static int64_t *all_cuts(const struct schedule *s, size_t *count)
@@ -37,7 +32,7 @@ int64_t *schedule_cuts(const struct schedule *s, int *chunks)
 {
 	size_t count, kept = 0;
 	int64_t *cuts = all_cuts(s, &count);
-	qsort(cuts, count, sizeof *cuts, by_offset);
+	qsort(cuts, count, sizeof *cuts, compare_elements);
 	for (size_t i = 0; i < count; i++)
 		if (!kept || cuts[i] != cuts[kept - 1])
 			cuts[kept++] = cuts[i];

@@ -173,29 +173,4 @@ int64_t value_elements(const struct value *v, int64_t samples);
 
 const char *kernel_kind_name(enum kernel_kind kind);
 
-/* For the files that build models: the model starts zeroed; indices are those of the arrays. */
-int model_add_unit(struct model *m, const char *name);
-int model_add_tensor(struct model *m, int unit, const char *name, int64_t rows, int64_t columns, enum weight_init init,
-                     double scale);
-int model_add_value(struct model *m, const char *name, int64_t elements, enum value_type type);
-int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial);
-struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
-
-/* The hidden layers of an MLP may have batch normalization, over each rank's own samples or over those of all ranks. */
-enum mlp_norm { MLP_NORM_NONE, MLP_NORM_BATCH, MLP_NORM_SYNC_BATCH };
-
-struct mlp_sizes {
-	int64_t sizes[66];
-	int count;
-	enum mlp_norm norm;
-};
-void model_build_mlp(struct model *m, const struct mlp_sizes *sizes);
-struct gpt_sizes {
-	int64_t layers, width, heads, context, vocabulary;
-	bool standard;  /* attention stores the tokens × tokens matrices; the shipped kernel stores none */
-	double dropout; /* the probability of every dropout; 0: there is none */
-};
-void model_build_gpt(struct model *m, const struct gpt_sizes *sizes, int64_t tokens);
-void model_build_abstract(struct model *m, int64_t parameters, int64_t units);
-
 #endif

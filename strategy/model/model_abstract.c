@@ -1,8 +1,8 @@
 /* An abstract model: `parameters` numbers in `units` equal parts, model states only. Its kernels carry one number a
  * sample from unit to unit, so that it compiles to a plan like any other; it cannot be trained. */
-#include "strategy/model/model.h"
+#include "strategy/model/family.h"
 
-void model_build_abstract(struct model *m, int64_t parameters, int64_t units)
+static void build(struct model *m, int64_t parameters, int64_t units)
 {
 	struct arena *a = &m->arena;
 	m->is_abstract = true;
@@ -25,3 +25,31 @@ void model_build_abstract(struct model *m, int64_t parameters, int64_t units)
 	loss->x = m->logits = x;
 	loss->in = loss->out = 1;
 }
+
+/* params=7e9[:units=32]: all of it is pairs. */
+static enum status open_abstract(struct model *m, const struct model_request *q, int name)
+{
+	(void)name;
+	enum { MOST_UNITS = 100000 };
+	static const struct key list[] = {{"params", "N", "", ""}, {"units", "N", "1", ""}};
+	const struct keys keys = {"{model}", "params", list, 2, ":,", 1, MOST_PARAMETERS};
+	struct key_value value[2];
+	enum status s = keys_read(&keys, q->specification, value);
+	if (s)
+		return s;
+	int64_t parameters = key_whole(&value[0], 0), units = key_whole(&value[1], 1);
+	if (q->sequence > 1)
+		return status_fail(STATUS_INPUT, "{sequence}: %s has model states only; leave it out",
+		                   q->specification);
+	if (units > parameters || units > MOST_UNITS)
+		return status_fail(STATUS_INPUT, "{model} %s: more units than %s", q->specification,
+		                   units > MOST_UNITS ? "100,000" : "parameters");
+	m->name = arena_print(&m->arena, "params=%lld", (long long)parameters);
+	m->specification = arena_print(&m->arena, "params=%lld:units=%lld", (long long)parameters, (long long)units);
+	build(m, parameters, units);
+	return STATUS_OK;
+}
+
+static const struct model_name names[] = {
+        {"params=7.5e9", NULL, "model states only: an abstract model of that many parameters"}};
+const struct family family_abstract = {names, 1, open_abstract};

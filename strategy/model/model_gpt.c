@@ -22,9 +22,15 @@
  */
 #include <math.h>
 
-#include "strategy/model/model.h"
+#include "strategy/model/family.h"
 
 #define INIT_DEVIATION 0.02
+
+struct gpt_sizes {
+	int64_t layers, width, heads, context, vocabulary;
+	bool standard;  /* attention stores the tokens × tokens matrices; the shipped kernel stores none */
+	double dropout; /* the probability of every dropout; 0: there is none */
+};
 
 /* The unit that is being built. */
 struct builder {
@@ -166,7 +172,7 @@ static int add_block(struct builder *b, int64_t heads, int x)
 	return add_projection(b, "out", "mlp.c_proj", fc, 4 * width, mid);
 }
 
-void model_build_gpt(struct model *m, const struct gpt_sizes *g, int64_t tokens)
+static void build(struct model *m, const struct gpt_sizes *g, int64_t tokens)
 {
 	m->context = g->context;
 	m->tokens = tokens;
@@ -218,3 +224,70 @@ void model_build_gpt(struct model *m, const struct gpt_sizes *g, int64_t tokens)
 	k->in = k->out = g->vocabulary;
 	k->x = m->logits;
 }
+
+static const struct model_name names[] = {
+        {"gpt", NULL, "GPT-2's architecture, small: 4,837,376 parameters, byte vocabulary"},
+        {"gpt2-124m", "gpt2", "GPT-2 (gpt2): 124,439,808 parameters"},
+        {"gpt2-355m", "gpt2-medium", "GPT-2 medium (gpt2-medium): 354,823,168 parameters"},
+        {"gpt2-774m", "gpt2-large", "GPT-2 large (gpt2-large): 774,030,080 parameters"},
+        {"gpt2-1558m", "gpt2-xl", "GPT-2 XL (gpt2-xl): 1,557,611,200 parameters"},
+        {"gpt3-175b", NULL, "GPT-3: 175 billion parameters, for simulation"},
+};
+
+/* Of each name: layers, width, heads, context, vocabulary. */
+static const struct gpt_sizes presets[] = {
+        {6, 256, 8, 128, 256, false, 0},       {12, 768, 12, 1024, 50257, false, 0},
+        {24, 1024, 16, 1024, 50257, false, 0}, {36, 1280, 20, 1024, 50257, false, 0},
+        {48, 1600, 25, 1024, 50257, false, 0}, {96, 12288, 96, 2048, 50257, false, 0},
+};
+
+/* 12·L·C² is the bulk; refuse what would not fit the exact integers of JSON. */
+static bool too_large(const struct gpt_sizes *g)
+{
+	double parameters = 12.0 * (double)g->layers * (double)g->width * (double)g->width +
+	                    (double)(g->vocabulary + g->context) * (double)g->width;
+	return parameters > (double)MOST_PARAMETERS || g->layers > 100000;
+}
+
+static enum status open_gpt(struct model *m, const struct model_request *q, int place)
+{
+	enum { LAYERS, WIDTH, HEADS, CONTEXT, VOCABULARY, ATTENTION, DROPOUT, KEYS };
+	static const struct key list[KEYS] = {{"layers", "N", "", ""},     {"width", "N", "", ""},
+	                                      {"heads", "N", "", ""},      {"context", "N", "", ""},
+	                                      {"vocabulary", "N", "", ""}, {"attention", "flash|standard", "flash", ""},
+	                                      {"dropout", "P", "0", ""}};
+	const char *name = names[place].name;
+	const struct gpt_sizes *preset = &presets[place];
+	const struct keys keys = {"{model}", name, list, KEYS, ",", 1, LARGEST_SIZE};
+	struct key_value value[KEYS];
+	enum status s = keys_read(&keys, q->pairs, value);
+	if (s)
+		return s;
+	const struct gpt_sizes g = {.layers = key_whole(&value[LAYERS], preset->layers),
+	                            .width = key_whole(&value[WIDTH], preset->width),
+	                            .heads = key_whole(&value[HEADS], preset->heads),
+	                            .context = key_whole(&value[CONTEXT], preset->context),
+	                            .vocabulary = key_whole(&value[VOCABULARY], preset->vocabulary),
+	                            .standard = key_is(&value[ATTENTION], "standard"),
+	                            .dropout = key_real(&value[DROPOUT])};
+	if (g.width % g.heads)
+		return status_fail(STATUS_INPUT, "{model} %s: width %lld is not divisible by %lld heads",
+		                   q->specification, (long long)g.width, (long long)g.heads);
+	if (too_large(&g))
+		return status_fail(STATUS_INPUT, "{model} %s: too large: at most 100,000 layers and 2^53 parameters",
+		                   q->specification);
+	if (q->sequence > g.context)
+		return status_fail(STATUS_INPUT, "{sequence}: %lld is longer than the context of %s, %lld",
+		                   (long long)q->sequence, name, (long long)g.context);
+	m->name = name;
+	m->specification =
+	        arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld%s", name,
+	                    (long long)g.layers, (long long)g.width, (long long)g.heads, (long long)g.context,
+	                    (long long)g.vocabulary, g.standard ? ",attention=standard" : "");
+	if (g.dropout > 0)
+		m->specification = arena_print(&m->arena, "%s,dropout=%.17g", m->specification, g.dropout);
+	build(m, &g, q->sequence ? q->sequence : g.context);
+	return STATUS_OK;
+}
+
+const struct family family_gpt = {names, sizeof names / sizeof names[0], open_gpt};

@@ -6,8 +6,20 @@
  * into steps of full size. norm=sync-batch is torch.nn.SyncBatchNorm in its place.
  */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "strategy/model/model.h"
+#include "strategy/base/number.h"
+#include "strategy/model/family.h"
+
+/* The hidden layers may have batch normalization, over each rank's own samples or over those of all ranks. */
+enum mlp_norm { MLP_NORM_NONE, MLP_NORM_BATCH, MLP_NORM_SYNC_BATCH };
+
+struct mlp_sizes {
+	int64_t sizes[66];
+	int count;
+	enum mlp_norm norm;
+};
 
 /* The norm of a layer, with GELU: it reads the linear layer's output and makes `out`. */
 static int add_norm(struct model *m, int layer, int x, int64_t width, bool synchronised)
@@ -29,7 +41,7 @@ static int add_norm(struct model *m, int layer, int x, int64_t width, bool synch
 	return k->y;
 }
 
-void model_build_mlp(struct model *m, const struct mlp_sizes *sizes)
+static void build(struct model *m, const struct mlp_sizes *sizes)
 {
 	struct arena *a = &m->arena;
 	int layers = sizes->count - 1;
@@ -68,3 +80,56 @@ void model_build_mlp(struct model *m, const struct mlp_sizes *sizes)
 	loss->x = m->logits = x;
 	loss->in = loss->out = m->classes;
 }
+
+/* "784-1024-10" */
+static enum status read_layers(const struct key_value *v, struct mlp_sizes *out)
+{
+	enum { MOST = sizeof out->sizes / sizeof out->sizes[0] - 1 };
+	char what[48], text[64];
+	const char *p = v->text, *end = v->text + v->length;
+	snprintf(what, sizeof what, "%s mlp: sizes", status_words("{model}"));
+	for (out->count = 0; p <= end; out->count++) {
+		const char *dash = memchr(p, '-', (size_t)(end - p));
+		snprintf(text, sizeof text, "%.*s", (int)((dash ? dash : end) - p), p);
+		if (out->count == MOST)
+			return status_fail(STATUS_INPUT, "%s: more than %d", what, MOST);
+		enum status s = number_whole(text, what, 1, LARGEST_SIZE, &out->sizes[out->count]);
+		if (s)
+			return s;
+		p = (dash ? dash : end) + 1;
+	}
+	if (out->count < 2)
+		return status_fail(STATUS_INPUT, "%s: at least an input and an output are needed, as in 784-10", what);
+	return STATUS_OK;
+}
+
+static enum status open_mlp(struct model *m, const struct model_request *q, int name)
+{
+	(void)name;
+	static const struct key list[] = {{"sizes", "", "784-1024-1024-10", ""},
+	                                  {"norm", "none|batch|sync-batch", "none", ""}};
+	const struct keys keys = {"{model}", "mlp", list, 2, ",", 0, 0};
+	struct key_value value[2];
+	struct mlp_sizes z = {0};
+	enum status s = keys_read(&keys, q->pairs, value);
+	if (s || (s = read_layers(&value[0], &z)))
+		return s;
+	if (q->sequence > 1)
+		return status_fail(STATUS_INPUT, "{sequence}: the MLP has no sequence; leave it out");
+	z.norm = key_is(&value[1], "batch")        ? MLP_NORM_BATCH
+	         : key_is(&value[1], "sync-batch") ? MLP_NORM_SYNC_BATCH
+	                                           : MLP_NORM_NONE;
+	m->name = "mlp";
+	m->specification = arena_print(&m->arena, "mlp:sizes=%lld", (long long)z.sizes[0]);
+	for (int i = 1; i < z.count; i++)
+		m->specification = arena_print(&m->arena, "%s-%lld", m->specification, (long long)z.sizes[i]);
+	if (z.norm != MLP_NORM_NONE)
+		m->specification =
+		        arena_print(&m->arena, "%s,norm=%.*s", m->specification, (int)value[1].length, value[1].text);
+	build(m, &z);
+	return STATUS_OK;
+}
+
+static const struct model_name names[] = {
+        {"mlp", NULL, "784-1024-1024-10 with GELU, or sizes=A-B-C: 1,863,690 parameters; norm=batch|sync-batch"}};
+const struct family family_mlp = {names, 1, open_mlp};

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/compare.h"
 #include "strategy/base/number.h"
 #include "strategy/plan/order.h"
 #include "strategy/plan/walk.h"
@@ -188,9 +189,7 @@ struct sized {
 static int larger_first(const void *a, const void *b)
 {
 	const struct sized *x = a, *y = b;
-	if (x->size != y->size)
-		return x->size < y->size ? 1 : -1;
-	return (x->buffer > y->buffer) - (x->buffer < y->buffer);
+	return x->size != y->size ? compare(y->size, x->size) : compare(x->buffer, y->buffer);
 }
 
 static bool may_share(const struct placer *p, int a, int b)

@@ -1,6 +1,5 @@
 #include "strategy/plan/operation.h"
 
-#include "strategy/plan/layout.h"
 #include "strategy/plan/mesh.h"
 #include "strategy/plan/plan.h"
 

@@ -116,4 +116,11 @@ enum status plan_read_file(struct plan *p, struct model *model, const char *path
  * NULL to have them made. */
 enum status plan_verify(const struct plan *p, const struct layout *layouts);
 
+/* What the line says, for those who say it in words of their own. */
+struct refusal {
+	int rule;
+	int role, op, buffer; /* of the plan, the role, the role; -1: not named */
+};
+enum status plan_verify_why(const struct plan *p, const struct layout *layouts, struct refusal *out);
+
 #endif

@@ -1,7 +1,6 @@
 #include "strategy/settings/loss_scale.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "strategy/base/list.h"
 

@@ -1,7 +1,6 @@
 #include "strategy/settings/settings.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "strategy/base/number.h"
 

@@ -55,7 +55,7 @@ static struct region gather_parts(struct step *s, int index, struct region local
 	const struct kernel *k = &s->model->kernels[index];
 	int64_t elements = s->ranks * part_elements(k);
 	int buffer = build_alloc(s->b, step_name(s, "%s.gathered", k->name), CATEGORY_BUFFERS, TYPE_FP32, elements);
-	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_GATHER_STATISTICS, -1);
+	struct op *op = step_collective(s, OP_ALL_GATHER, TRAFFIC_GATHER_STATISTICS, -1);
 	op->operand[ALL_GATHER_X] = local;
 	op->operand[ALL_GATHER_Y] = region_of(buffer, 0, elements);
 	norm_collective(s, op, index, PASS_FORWARD, elements);
@@ -108,7 +108,7 @@ struct region batch_norm_sums_of(struct step *s, int index)
 	step_tensor_gradient(s, op, PART_DWEIGHT, k->weight);
 	step_tensor_gradient(s, op, PART_DBIAS, k->bias);
 	if (kernel_synchronises(s->plan, k)) {
-		op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS, -1);
+		op = step_collective(s, OP_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS, -1);
 		op->operand[ALL_REDUCE_X] = region_of(buffer, 0, padded);
 		norm_collective(s, op, index, PASS_BACKWARD, n);
 	}
@@ -133,7 +133,7 @@ static int64_t running_elements(const struct step *s)
 
 static void broadcast(struct step *s, int buffer)
 {
-	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST_BUFFERS, -1);
+	struct op *op = step_collective(s, OP_BROADCAST, TRAFFIC_BROADCAST_BUFFERS, -1);
 	op->operand[BROADCAST_X] = region_of(buffer, 0, running_elements(s));
 	op->payload = s->model->buffer_elements;
 	s->running.sent = build_number(s->b, op);

@@ -15,9 +15,9 @@ enum { SYNC_EVERY, SYNC_LAST };
 enum { PIPELINE_1F1B, PIPELINE_GPIPE };
 
 struct choices {
-	/* The algorithm of an operation; by default the first that it has. */
-	enum schedule_algorithm all_reduce;        /* of gradients */
-	enum schedule_algorithm broadcast, reduce; /* of parameters and gradients, at dp's root */
+	/* Of collectives on a group of tensors; by default the first that the operation has. `algorithm=NAME` chooses
+	 * it for every operation that has one of that name, `broadcast=NAME` for that operation. */
+	enum schedule_algorithm algorithm[OPERATION_COUNT];
 	/* Numbers. */
 	int64_t prefetch; /* elements gathered ahead; CHOICE_WORD, the default: one unit */
 	int64_t live;     /* gathered elements that stop the prefetch; CHOICE_WORD, the default: no limit */

@@ -67,7 +67,7 @@ void gather_close(struct step *s, int group)
 
 static int all_gather(struct step *s, int unit, enum pass pass, struct region shard, int buffer)
 {
-	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
+	struct op *op = step_collective(s, OP_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
 	op->unit = unit;
 	op->pass = pass;
 	op->axes = step_axes(s, s->shard_axes);
@@ -178,8 +178,7 @@ void gather_updated(struct step *s, int group, enum queue changed_by)
 	if (s->strategy->parameters != PLACE_WHOLE || s->strategy->optimizer != PLACE_SLICE || s->shards == 1)
 		return;
 	int parameters = s->state.home[STATE_PARAMETERS].buffer;
-	struct op *op = step_collective_after(s, changed_by, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER,
-	                                      TRAFFIC_ALL_GATHER, group);
+	struct op *op = step_collective_after(s, changed_by, OP_ALL_GATHER, TRAFFIC_ALL_GATHER, group);
 	op->pass = PASS_UPDATE;
 	op->operand[ALL_GATHER_X] = step_place(s, parameters, PLACE_SLICE, group);
 	op->operand[ALL_GATHER_Y] = step_place(s, parameters, PLACE_WHOLE, group);

@@ -38,9 +38,9 @@ void pack_slices(struct plan *p);  /* slices by unit, and what every rank has wh
 
 /* ---- operations ---- */
 
-/* A collective on a whole group (-1: on none). It begins when everything computed so far is done. */
-struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t,
-                           int group);
+/* A collective on a whole group, by the algorithm that is chosen for it, or on none (-1), by the first that it has. It
+ * begins when everything computed so far is done. */
+struct op *step_collective(struct step *s, enum op_kind kind, enum traffic_kind t, int group);
 /* For the prologue: of ranks that keep the same parameters, the first broadcasts its own. */
 void broadcast_parameters(struct step *s);
 

@@ -131,12 +131,12 @@ struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pas
 	return op;
 }
 
-struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kind kind, enum schedule_algorithm a,
-                                 enum traffic_kind t, int group)
+struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kind kind, enum traffic_kind t, int group)
 {
+	enum operation operation = op_operation(kind);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, made_by);
 	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
-	op->algorithm = a;
+	op->algorithm = group >= 0 ? s->choices.algorithm[operation] : schedule_first(operation);
 	op->traffic = t;
 	op->group = group;
 	op->micro = s->micro;
@@ -147,9 +147,9 @@ struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kin
 	return op;
 }
 
-struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t, int group)
+struct op *step_collective(struct step *s, enum op_kind kind, enum traffic_kind t, int group)
 {
-	return step_collective_after(s, QUEUE_COMPUTE, kind, a, t, group);
+	return step_collective_after(s, QUEUE_COMPUTE, kind, t, group);
 }
 
 int step_copy(struct step *s, int group, enum pass pass, struct region from, struct region to)

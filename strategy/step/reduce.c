@@ -103,8 +103,7 @@ void reduce_done(struct step *s, int group, const struct op *op)
 
 static struct op *all_reduce(struct step *s, int group, unsigned axes, enum queue made_by, struct region gradients)
 {
-	struct op *op =
-	        step_collective_after(s, made_by, OP_ALL_REDUCE, s->choices.all_reduce, TRAFFIC_ALL_REDUCE, group);
+	struct op *op = step_collective_after(s, made_by, OP_ALL_REDUCE, TRAFFIC_ALL_REDUCE, group);
 	op->axes = step_axes(s, axes);
 	op->pass = PASS_BACKWARD;
 	op->operand[ALL_REDUCE_X] = gradients;
@@ -113,8 +112,7 @@ static struct op *all_reduce(struct step *s, int group, unsigned axes, enum queu
 
 static struct op *reduce_scatter(struct step *s, int group, struct region whole, struct region to)
 {
-	struct op *op =
-	        step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
+	struct op *op = step_collective(s, OP_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
 	op->pass = PASS_BACKWARD;
 	op->axes = step_axes(s, s->shard_axes);
 	op->operand[REDUCE_SCATTER_X] = whole;

@@ -15,7 +15,7 @@
 
 void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct region value)
 {
-	struct op *op = step_collective(s, kind, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, -1);
+	struct op *op = step_collective(s, kind, TRAFFIC_ALL_REDUCE, -1);
 	op->pass = pass;
 	op->payload = value.count;
 	build_operand(op, PART_WHOLE, region_of(value.buffer, value.offset, round_up(value.count, s->model->slices)),
@@ -35,7 +35,6 @@ static struct region all_rows_of(struct step *s, int value, const char *what, en
 void sliced_exchange(struct step *s, bool back, enum pass pass, struct region from, struct region to)
 {
 	struct op *op = step_collective(s, back ? OP_REDUCE_SCATTER : OP_ALL_GATHER,
-	                                back ? SCHEDULE_RING_REDUCE_SCATTER : SCHEDULE_RING_ALL_GATHER,
 	                                back ? TRAFFIC_REDUCE_SCATTER : TRAFFIC_ALL_GATHER, -1);
 	op->pass = pass;
 	op->payload = back ? from.count : to.count;

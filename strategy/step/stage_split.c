@@ -2,7 +2,6 @@
  * (of the root unit of a GPT, both are). Segments go to stages in order. */
 #include <stdlib.h>
 
-#include "strategy/base/number.h"
 #include "strategy/step/stage.h"
 #include "strategy/step/step.h"
 

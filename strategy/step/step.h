@@ -196,8 +196,7 @@ void step_zero(struct step *s, struct region region);
 /* Zeros elements [begin, end) of a buffer, if there are any: padding is sent with the rest, so it must be defined. */
 void step_zero_padding(struct step *s, int buffer, int64_t begin, int64_t end);
 /* step_collective for data that another queue has made. */
-struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kind kind, enum schedule_algorithm a,
-                                 enum traffic_kind t, int group);
+struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kind kind, enum traffic_kind t, int group);
 /* A copy of a group's parameters, gradients or state. Returns its number. */
 int step_copy(struct step *s, int group, enum pass pass, struct region from, struct region to);
 /* Adds a group's gradients in staging to the sum of earlier micro-batches, and frees the staging. Returns the number.

@@ -1,5 +1,4 @@
 /* From model and settings to a plan: checks the sizes, packs the tensors, compiles each role's program. */
-#include "strategy/base/number.h"
 #include "strategy/step/stage.h"
 #include "strategy/step/step.h"
 #include "strategy/strategies/strategy.h"

@@ -16,8 +16,7 @@
 static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, struct region from, struct region to)
 {
 	struct step_view v = step_view(s);
-	struct op *op =
-	        step_collective(s, kind, kind == OP_SCATTER ? SCHEDULE_STAR_SCATTER : SCHEDULE_STAR_GATHER, t, -1);
+	struct op *op = step_collective(s, kind, t, -1);
 	build_operand(op, PART_WHOLE, kind == OP_SCATTER ? from : to, false);
 	build_operand(op, PART_SHARE, kind == OP_SCATTER ? to : from, false);
 	const struct region *part = kind == OP_SCATTER ? &to : &from;
@@ -66,7 +65,7 @@ static void send_parameters(struct step *s)
 	if (v.ranks == 1)
 		return;
 	struct region all = v.root ? gather_home(s, 0) : region_whole(v.b, gather_open(s, 0, "replica"));
-	struct op *op = step_collective(s, OP_BROADCAST, v.choices->broadcast, TRAFFIC_BROADCAST, 0);
+	struct op *op = step_collective(s, OP_BROADCAST, TRAFFIC_BROADCAST, 0);
 	op->operand[BROADCAST_X] = all;
 	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
 }
@@ -137,7 +136,7 @@ static void reduce_to_root(struct step *s)
 {
 	struct step_view v = step_view(s);
 	free_replica(s);
-	struct op *op = step_collective(s, OP_REDUCE, v.choices->reduce, TRAFFIC_REDUCE, 0);
+	struct op *op = step_collective(s, OP_REDUCE, TRAFFIC_REDUCE, 0);
 	op->pass = PASS_BACKWARD;
 	op->operand[REDUCE_X] = reduce_written(s, 0);
 	reduce_done(s, 0, op);

@@ -49,19 +49,17 @@ static struct settings with_strategy(struct settings s, const char *strategy)
 	return s;
 }
 
-/* A strategy replicates less than another if it comes later in the list: ddp, zero1, zero2, zero3. */
-static bool shards_more(const char *than, const char *strategy)
+/* Of parameters, gradients and optimizer state, how many data-parallel ranks divide among them. */
+static int divided(const struct strategy *g)
 {
-	static const char *const order[] = {"dp", "ddp", "zero1", "zero2", "zero3", "fsdp"};
-	size_t length = strcspn(than, ":");
-	int place[2] = {-1, -1};
-	for (int i = 0; i < (int)(sizeof order / sizeof order[0]); i++) {
-		if (strlen(order[i]) == length && !strncmp(order[i], than, length))
-			place[0] = i;
-		if (!strcmp(order[i], strategy))
-			place[1] = i;
-	}
-	return place[0] >= 0 && place[0] < 4 && place[1] > place[0];
+	return (g->parameters != PLACE_WHOLE) + (g->gradients != PLACE_WHOLE) + (g->optimizer != PLACE_WHOLE);
+}
+
+static bool divides_more(const struct settings *than, const struct strategy *g)
+{
+	const struct strategy *given;
+	return than->ranks > 1 && strategy_parse(than->strategy, &given) == STATUS_OK && !given->mesh &&
+	       divided(g) > divided(given);
 }
 
 /* The same batch in more micro-batches; as it is where they do not make it up, which resolve() refuses. */
@@ -87,7 +85,6 @@ static void print_offload(char *out, size_t size, const struct settings *s)
 
 static void add_singles(struct list *l)
 {
-	static const char *const strategies[] = {"zero1", "zero2", "zero3", "fsdp"};
 	const struct settings *given = l->given;
 	char change[160];
 	for (int64_t micro = given->micro_batch / 2; micro >= 1; micro /= 2) {
@@ -102,10 +99,10 @@ static void add_singles(struct list *l)
 	}
 	if (!is_full(given))
 		add(l, with_checkpointing(*given), VARIANT_ONE, 0, "{activation_checkpointing} full");
-	for (size_t i = 0; i < sizeof strategies / sizeof strategies[0]; i++) {
-		snprintf(change, sizeof change, "{strategy} %s", strategies[i]);
-		if (given->ranks > 1 && shards_more(given->strategy, strategies[i]))
-			add(l, with_strategy(*given, strategies[i]), VARIANT_ONE, 0, change);
+	for (int i = 0; strategy_at(i); i++) {
+		snprintf(change, sizeof change, "{strategy} %s", strategy_at(i)->name);
+		if (divides_more(given, strategy_at(i)))
+			add(l, with_strategy(*given, strategy_at(i)->name), VARIANT_ONE, 0, change);
 	}
 	struct settings s = *given;
 	s.offload.optimizer = true;
@@ -118,7 +115,7 @@ static void add_singles(struct list *l)
 static void add_combinations(struct list *l)
 {
 	const struct settings *given = l->given;
-	bool shard = given->ranks > 1 && shards_more(given->strategy, "fsdp");
+	bool shard = divides_more(given, &strategy_fsdp);
 	struct settings s = with_checkpointing(shard ? with_strategy(*given, "fsdp") : *given);
 	char change[160];
 	int n = snprintf(change, sizeof change, "%s%s", shard ? "{strategy} fsdp " : "",

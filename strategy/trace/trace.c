@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/base/compare.h"
 #include "strategy/plan/rendezvous.h"
 
 void trace_open(struct trace *t, const struct plan *p, const char *cluster, bool measured)
@@ -50,9 +51,7 @@ struct interval {
 static int by_begin(const void *a, const void *b)
 {
 	const struct interval *x = a, *y = b;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return (x->end > y->end) - (x->end < y->end);
+	return x->begin != y->begin ? compare(x->begin, y->begin) : compare(x->end, y->end);
 }
 
 /* Sorts intervals and joins those that touch, so that they are apart and ascending. Returns how many are left. */
@@ -193,7 +192,7 @@ struct member {
 static int by_group(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
-	return (x->group > y->group) - (x->group < y->group);
+	return compare(x->group, y->group);
 }
 
 /* The communication of the trace, each with the number of its group among all groups of all instances. */

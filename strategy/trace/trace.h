@@ -47,6 +47,12 @@ struct trace_value {
 /* Of groups of up to so many ranks. */
 enum { TRACE_VALUE_RANKS = 8 };
 
+/* The loss scale of an fp16 run in the step that was recorded, and in the one after. */
+struct trace_scale {
+	double now, next; /* 0: not known */
+	bool skipped;     /* the step: an infinity was met */
+};
+
 struct trace {
 	const struct plan *plan;
 	char cluster[64];
@@ -57,6 +63,7 @@ struct trace {
 	size_t message_count, message_capacity;
 	struct trace_value *values; /* in the order of rank, op and chunk; none unless the run was asked for them */
 	size_t value_count, value_capacity;
+	struct trace_scale scale;
 };
 
 /* Of one rank over one step, nanoseconds. communication: the communication queue moves data (from `came` on). exposed:

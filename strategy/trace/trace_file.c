@@ -1,4 +1,5 @@
 #include "strategy/trace/trace_file.h"
+#include "strategy/base/compare.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +17,8 @@ struct head {
 	bool measured;
 	struct stream_text plan, cluster;
 	struct raw_values values;
+	int64_t scale, next_scale; /* thousandths */
+	bool skipped;
 };
 
 /* ---- our own ---- */
@@ -52,9 +55,7 @@ static enum status take_span(struct trace_file *f, const struct raw_span *s, siz
 static int by_rank_and_op(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->op > y->op) - (x->op < y->op);
+	return x->rank != y->rank ? compare(x->rank, y->rank) : compare(x->op, y->op);
 }
 
 /* Files of before have no waits in them. */
@@ -91,6 +92,9 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 		                   head->ranks, f->plan.ranks);
 	trace_open(&f->trace, &f->plan, head->cluster.text ? stream_copy(&f->arena, &head->cluster, true, NULL) : "?",
 	           head->measured);
+	if (head->scale > 0 && head->next_scale > 0)
+		f->trace.scale = (struct trace_scale){(double)head->scale / 1000, (double)head->next_scale / 1000,
+		                                      head->skipped};
 	for (size_t i = 0; i < e->span_count; i++)
 		if ((s = take_span(f, &e->spans[i], i + 1, name)))
 			return s;
@@ -127,6 +131,12 @@ static void read_head(struct json_stream *j, struct head *h)
 			stream_string(j, &h->plan);
 		else if (stream_is(&key, "cluster"))
 			stream_string(j, &h->cluster);
+		else if (stream_is(&key, "loss_scale"))
+			stream_thousandths(j, &h->scale);
+		else if (stream_is(&key, "next_loss_scale"))
+			stream_thousandths(j, &h->next_scale);
+		else if (stream_is(&key, "skipped"))
+			stream_boolean(j, &h->skipped);
 		else if (stream_is(&key, "values") && !h->values.found)
 			raw_values_read(&h->values, j);
 		else

@@ -45,7 +45,7 @@ struct foreign_counter {
 	struct counter_point {
 		int64_t time; /* ns, ascending */
 		double value; /* from then on */
-		size_t order; /* in the file */
+		int64_t order; /* in the file */
 	} * points;
 	size_t point_count, capacity;
 	double least, most;

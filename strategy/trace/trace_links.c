@@ -2,13 +2,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "strategy/base/compare.h"
 #include "strategy/trace/trace_foreign.h"
 
 /* ---- flows ---- */
 
 struct flow_end {
 	int lane;
-	size_t order, span; /* in the file; SIZE_MAX: it lies in none */
+	int64_t order; /* in the file */
+	size_t span;   /* SIZE_MAX: it lies in none */
 	const struct raw_flow *raw;
 	int64_t time;
 };
@@ -16,17 +18,15 @@ struct flow_end {
 static int by_place(const void *a, const void *b)
 {
 	const struct flow_end *x = a, *y = b;
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
+	return x->lane != y->lane   ? compare(x->lane, y->lane)
+	       : x->time != y->time ? compare(x->time, y->time)
+	                            : compare(x->order, y->order);
 }
 
 static int by_order(const void *a, const void *b)
 {
 	const struct flow_end *x = a, *y = b;
-	return (x->order > y->order) - (x->order < y->order);
+	return compare(x->order, y->order);
 }
 
 /* The ends whose thread has spans. */
@@ -38,7 +38,7 @@ static struct flow_end *collect_ends(const struct foreign_reader *r, size_t *cou
 		const struct raw_flow *raw = &r->e->flows[i];
 		const struct text_entry *lane = text_table_find(&r->lanes, raw->pid, raw->tid);
 		if (lane)
-			ends[(*count)++] = (struct flow_end){(int)lane->number, i, SIZE_MAX, raw, raw->time - r->first};
+			ends[(*count)++] = (struct flow_end){(int)lane->number, (int64_t)i, SIZE_MAX, raw, raw->time - r->first};
 	}
 	return ends;
 }
@@ -172,7 +172,7 @@ static void add_point(struct foreign_counter *c, int64_t time, double value)
 	if (!isfinite(value))
 		return;
 	c->points = array_reserve(c->points, c->point_count, &c->capacity, sizeof *c->points);
-	c->points[c->point_count] = (struct counter_point){time < 0 ? 0 : time, value, c->point_count};
+	c->points[c->point_count] = (struct counter_point){time < 0 ? 0 : time, value, (int64_t)c->point_count};
 	c->point_count++;
 	c->least = fmin(c->least, value);
 	c->most = fmax(c->most, value);
@@ -196,9 +196,7 @@ static void read_counter(struct foreign_reader *r, struct curves *c, const struc
 static int by_time(const void *a, const void *b)
 {
 	const struct counter_point *x = a, *y = b;
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
+	return x->time != y->time ? compare(x->time, y->time) : compare(x->order, y->order);
 }
 
 static int by_process(const void *a, const void *b)

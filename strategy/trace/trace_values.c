@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/base/compare.h"
 #include "strategy/collective/chunks.h"
 
 enum { VERSION = 1 };
@@ -19,18 +20,12 @@ bool trace_values_of(const struct plan *p, const struct op *op)
 	return ranks > 1 && ranks <= TRACE_VALUE_RANKS;
 }
 
-static int compare(const struct trace_value *a, const struct trace_value *b)
-{
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	if (a->op != b->op)
-		return a->op < b->op ? -1 : 1;
-	return (a->chunk > b->chunk) - (a->chunk < b->chunk);
-}
-
 static int by_place(const void *a, const void *b)
 {
-	return compare(a, b);
+	const struct trace_value *x = a, *y = b;
+	return x->rank != y->rank ? compare(x->rank, y->rank)
+	       : x->op != y->op   ? compare(x->op, y->op)
+	                          : compare(x->chunk, y->chunk);
 }
 
 const struct trace_value *trace_value(const struct trace *t, int64_t rank, int op, int chunk)
@@ -166,7 +161,7 @@ enum status trace_values_take(struct trace *t, const struct raw_values *r, const
 	if (!s && t->value_count)
 		qsort(t->values, t->value_count, sizeof *t->values, by_place);
 	for (size_t i = 1; i < t->value_count && !s; i++)
-		if (!compare(&t->values[i - 1], &t->values[i]))
+		if (!by_place(&t->values[i - 1], &t->values[i]))
 			s = status_fail(STATUS_INPUT, "%s: rank %" PRId64 ", operation %d has two values of chunk %d",
 			                name, t->values[i].rank, t->values[i].op, t->values[i].chunk);
 	return s;

@@ -227,6 +227,9 @@ enum status trace_write(const struct trace *t, FILE *out)
 	write_plan(out, t->plan);
 	if (t->value_count)
 		trace_values_write(t, out);
+	if (t->scale.now > 0)
+		fprintf(out, ",\"loss_scale\":%.3f,\"next_loss_scale\":%.3f,\"skipped\":%s", t->scale.now,
+		        t->scale.next, t->scale.skipped ? "true" : "false");
 	fputs("}}\n", out);
 	free(order);
 	if (fflush(out) || ferror(out))

@@ -21,6 +21,17 @@ for command in train validate calibrate; do
 done
 refuse 'unknown option --gradient_accumulation_steps; shardlab calls it --accumulate N' sim --gradient_accumulation_steps 4
 refuse 'unknown option --nproc; shardlab calls it --ranks N' calibrate --nproc 4
+refuse 'collective needs a name' collective --ranks 4
+refuse 'did you mean ring-all-reduce?' collective ring-all-redue
+refuse 'at least 2 ranks' collective ring-all-reduce --ranks 1
+refuse 'not empty' collective ring-all-reduce --bytes 0
+refuse 'a multiple of 4 bytes' collective ring-all-reduce --bytes 42
+refuse 'up to 4 numbers' collective tree-sum --bytes 1MB
+refuse "unexpected argument 'ring'" collective ring-all-reduce ring
+refuse 'did you mean tree-broadcast?' view --collective tree-brodcast
+refuse 'leave out --model' view --collective ring-all-reduce --model mlp
+refuse 'leave out --collective' view --collective ring-all-reduce --pair zero3 --describe
+refuse '--bytes is of one collective' view --bytes 40
 refuse 'unknown option --bf16; see: shardlab help demo' demo --bf16
 refuse 'these commands have it: train, validate, demo' sim --steps 3
 refuse '--ranks needs a value' sim --ranks

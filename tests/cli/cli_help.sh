@@ -11,10 +11,10 @@ has() {
 top=$("$SHARDLAB" help)
 [ "$top" = "$("$SHARDLAB" --help)" ] || fail 'help and --help differ'
 commands=$(sed -n 's/^  shardlab \([a-z]*\)  *[a-z].*/\1/p' <<<"$top" | sort -u)
-for command in plan sim compare train validate calibrate view demo help; do
+for command in plan sim compare train validate calibrate view collective demo lesson help; do
 	grep -qx "$command" <<<"$commands" || fail "help does not list $command"
 done
-for command in lesson advise; do
+for command in generate advise; do
 	! grep -qw "shardlab $command" <<<"$top" || fail "help lists $command, which there is not"
 done
 
@@ -57,7 +57,7 @@ for cluster in local local-cuda laptop v100-16gb a100-80gb h100 h200; do
 done
 
 # The examples are right: those of the quick commands are carried out, the others' options are known.
-for command in plan sim compare view; do
+for command in plan sim compare view collective; do
 	"$SHARDLAB" help "$command" | sed -n 's/^  shardlab //p' >"$TMPDIR/examples"
 	[ -s "$TMPDIR/examples" ] || fail "help $command has no example"
 	while read -r -a words; do

@@ -143,6 +143,10 @@ says "$tmp/many.txt" 'Each of ranks 0–1023 '
 says "$tmp/many.txt" 'memory   ranks 0–1023; device '
 view --describe --model mlp:sizes=12-8-4 --compare ddp,zero3 --at 4 >"$tmp/beside.txt"
 says "$tmp/beside.txt" 'beside   zero3: rank 0 holds '
+view --describe --model mlp:sizes=12-8-4 --pair zero3 --at 4 >"$tmp/pair.txt"
+says "$tmp/pair.txt" 'ddp on 4 ranks beside zero3 on 4 ranks · mlp'
+says "$tmp/pair.txt" 'pair     zero3 on 4 ranks: memory now '
+says "$tmp/pair.txt" 'pair     difference: memory now '
 refuse 'leave out --export' view --describe --export "$tmp/x.png"
 
 # ---- charts ----
@@ -174,11 +178,15 @@ refuse 'is above' view --cluster laptop --select 0:9999 --export "$tmp/x.png"
 refuse 'the step ends before that' view --cluster laptop --past 99999 --export "$tmp/x.png"
 refuse 'more than 16 strategies' view --cluster laptop --compare all,all,all --export "$tmp/x.png"
 refuse 'leave out --scene plan' view --cluster laptop --compare all --scene plan --export "$tmp/x.png"
+refuse "unknown strategy 'nothing'" view --cluster laptop --pair nothing --export "$tmp/x.png"
+refuse 'it is shown already' view --cluster laptop --strategy zero2 --pair zero2 --export "$tmp/x.png"
+refuse 'leave out one of them' view --cluster laptop --pair zero2 --compare all --export "$tmp/x.png"
 refuse 'measured run' view --cluster laptop --predict --export "$tmp/x.png"
 refuse 'only a timeline' view --cluster laptop --trace "$tmp/f.json" --scene collective --export "$tmp/x.png"
 refuse 'before it begins' view --cluster laptop --range 5:3 --export "$tmp/x.png"
 "$SHARDLAB" plan --model mlp:sizes=12-8-4 --ranks 2 >"$tmp/p.txt"
 refuse 'leave out --plan' view --cluster laptop --plan "$tmp/p.txt" --compare all --export "$tmp/x.png"
+refuse 'leave out --plan' view --cluster laptop --plan "$tmp/p.txt" --pair zero2 --export "$tmp/x.png"
 refuse 'leave out --trace' view --cluster laptop --trace "$tmp/t.json" --compare all --export "$tmp/x.png"
 for given in activation-checkpointing=full offload=optimizer comm=mpi loss-scaler=pytorch loss-scale=2 loss-scale-window=5 plan="$tmp/p.txt"; do
 	refuse "says --${given%%=*} already" view --trace "$tmp/t.json" --$given --export "$tmp/x.png"

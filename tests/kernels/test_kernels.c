@@ -259,8 +259,6 @@ START_LEVEL_TEST(vectors_beyond_fp32)
 	float *y = blank(3);
 	y[0] = 1, y[1] = -2, y[2] = 1e30f;
 	ck_assert(vector_sum_of_squares(ELEMENT_FP32, 2, y) == 5.0 && vector_sum_of_squares(ELEMENT_FP32, 3, y) > 9e59);
-	vector_scale(ELEMENT_FP32, 2, -0.5f, y);
-	ck_assert(y[0] == -0.5f && y[1] == 1.0f && y[2] == 1e30f);
 }
 
 START_TEST(names)

@@ -102,12 +102,11 @@ START_LEVEL_TEST(vectors)
 		int64_t n = sizes[s];
 		size_t bytes = (size_t)(n * element_bytes(type));
 		void *x = some(type, n, 2), *y = some(type, n, 1), *sum = none(type, n), *copy = none(type, n);
-		void *sums = none(type, n), *scaled = none(type, n);
+		void *sums = none(type, n);
 		double squares = 0;
 		for (int64_t i = 0; i < n; i++) {
 			float one = get(type, x, i);
 			set(type, sums, i, one + get(type, y, i));
-			set(type, scaled, i, one * 0.3f);
 			squares += (double)one * (double)one;
 		}
 		vector_copy(type, n, y, copy);
@@ -116,8 +115,6 @@ START_LEVEL_TEST(vectors)
 		vector_add(type, n, x, y);
 		ck_assert(n == 0 || (memcmp(sum, sums, bytes) == 0 && memcmp(y, sums, bytes) == 0));
 		ck_assert(fabs(vector_sum_of_squares(type, n, x) - squares) <= 1e-12 * squares);
-		vector_scale(type, n, 0.3f, x);
-		ck_assert(n == 0 || memcmp(x, scaled, bytes) == 0);
 		ck_assert(vector_is_finite(type, n, x));
 		vector_zero(type, n, x);
 		for (int64_t i = 0; i < n; i++)
@@ -151,7 +148,8 @@ START_LEVEL_TEST(optimizers)
 		for (int64_t step = 1; step <= 5; step++) {
 			uint16_t *g = some(type, n, 1);
 			float *fg = floats_of(type, n, g);
-			vector_scale(type, n, 128, g); /* exact */
+			for (int64_t i = 0; i < n; i++)
+				set(type, g, i, get(type, g, i) * 128); /* exact */
 			adamw_update(type, &a, step, n, parameters, g, 1 / 128.0f, m, v, master);
 			adamw_update(ELEMENT_FP32, &a, step, n, p, fg, 1, pm, pv, NULL);
 			sgd_update(type, 0.1f, n, sgd_parameters, g, 1 / 128.0f, sgd_master);

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "strategy/cluster/cluster.h"
+#include "strategy/cluster/links.h"
 #include "tests/support/cluster_text.h"
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
@@ -269,6 +269,47 @@ START_TEST(test_ranks)
 	ck_assert_int_eq(cluster_open(&c, path, 3), STATUS_INPUT); /* a slow rank 3 that is not there */
 	ck_assert_ptr_nonnull(strstr(status_message(), "no rank 3"));
 	unlink(path);
+}
+
+/* Behind a name stand other links; nothing else changes, and the name says so. */
+START_TEST(test_links)
+{
+	struct cluster c, plain;
+	ck_assert(!cluster_open(&plain, "v100-16gb", 8));
+	ck_assert_msg(!cluster_open(&c, "v100-16gb:link=50GB:network=1e9", 8), "%s", status_message());
+	ck_assert_str_eq(c.name, "v100-16gb:link=50GB:network=1e9");
+	ck_assert_int_eq(c.link.bandwidth.value, INT64_C(50000000000));
+	ck_assert_int_eq(c.network.bandwidth.value, INT64_C(1000000000));
+	ck_assert(!c.link.bandwidth.measured);
+	c.link.bandwidth = plain.link.bandwidth;
+	c.network.bandwidth = plain.network.bandwidth;
+	memcpy(c.name, plain.name, sizeof c.name);
+	ck_assert_mem_eq(&c, &plain, sizeof c);
+	ck_assert(links_named("local:link=1e9", CLUSTER_LOCAL) && !links_named("local-cuda", CLUSTER_LOCAL));
+	ck_assert(links_known("h100:network=5GB") && links_known("local") && !links_known("mine:link=5GB"));
+	cluster_release(&c);
+	cluster_release(&plain);
+}
+
+static const struct {
+	const char *cluster, *says;
+} wrong_links[] = {
+        {"laptop:network=1e9", "laptop has no 'network' that could be changed"},
+        {"laptop:link=0", "laptop: link: '0' is below 1000"},
+        {"laptop:link=fast", "laptop: link: 'fast' is not"},
+        {"laptop:link=1e30", "laptop: link: '1e30' is"},
+        {"laptop:link=1e9:speed=2", "speed"},
+        {"laptop:link=1e9:link=2e9", "link"},
+        {"laptop:link=", "link"},
+        {"lap:link=1e9", "unknown cluster 'lap'"},
+};
+
+START_LOOP_TEST(test_wrong_links, 0, COUNT(wrong_links))
+{
+	struct cluster c;
+	ck_assert_int_eq(cluster_open(&c, wrong_links[_i].cluster, 2), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), wrong_links[_i].says), "%s: %s", wrong_links[_i].cluster,
+	              status_message());
 }
 
 /* ---- writing, and `local` ---- */

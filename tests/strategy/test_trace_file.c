@@ -28,8 +28,11 @@ START_TEST(what_is_written_is_read)
 		struct trace_file f;
 		size_t size;
 		viewed_open(&v, "mlp:sizes=12-16-8-4 %s ranks=3", strategies[i]);
+		v.trace.scale = i ? (struct trace_scale){65536, 0.5 * i, i == 2} : (struct trace_scale){0};
 		char *text = written(&v.trace, &size);
 		ck_assert_msg(!trace_file_read(&f, text, size, "x.json"), "%s", status_message());
+		ck_assert(f.trace.scale.now == v.trace.scale.now && f.trace.scale.next == v.trace.scale.next &&
+		          f.trace.scale.skipped == v.trace.scale.skipped);
 		ck_assert(!f.foreign && !f.trace.measured);
 		ck_assert_str_eq(f.trace.cluster, "laptop");
 		ck_assert_uint_eq(f.trace.span_count, v.trace.span_count);

@@ -2,32 +2,6 @@
 
 #include <string.h>
 
-void plan_copy(struct plan *out, const struct plan *p)
-{
-	*out = *p;
-	out->arena = (struct arena){0};
-	for (int i = 0; i < p->role_count; i++) {
-		const struct role *from = &p->roles[i];
-		struct role *to = &out->roles[i];
-		to->ops = arena_alloc(&out->arena, ((size_t)from->op_count + 2) * sizeof *to->ops);
-		memcpy(to->ops, from->ops, (size_t)from->op_count * sizeof *to->ops);
-		to->buffers = arena_alloc(&out->arena, ((size_t)from->buffer_count + 1) * sizeof *to->buffers);
-		memcpy(to->buffers, from->buffers, (size_t)from->buffer_count * sizeof *to->buffers);
-		for (int k = 0; k < to->op_count; k++)
-			plan_set_waits(out, i, k, from->ops[k].after, from->ops[k].after_count);
-	}
-}
-
-void plan_set_waits(struct plan *p, int role, int op, const int *after, int count)
-{
-	struct op *o = &p->roles[role].ops[op];
-	int *copy = arena_alloc(&p->arena, ((size_t)count + 1) * sizeof *copy);
-	for (int i = 0; i < count; i++)
-		copy[i] = after[i];
-	o->after = copy;
-	o->after_count = count;
-}
-
 /* Waits follow: to[old number] is the new one, or -1. */
 static void renumber(struct role *r, const int *to)
 {

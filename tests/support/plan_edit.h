@@ -9,15 +9,12 @@
 #ifndef SHARDLAB_TESTS_PLAN_EDIT_H
 #define SHARDLAB_TESTS_PLAN_EDIT_H
 
-#include "strategy/plan/plan.h"
+#include "strategy/plan/reorder.h"
 
-/* A copy that shares the model and what nobody changes. */
-void plan_copy(struct plan *out, const struct plan *p);
 void plan_drop_op(struct plan *p, int role, int op);
 void plan_double_op(struct plan *p, int role, int op);
 void plan_insert_op(struct plan *p, int role, int at, const struct op *op); /* before `at`; one a copy */
 void plan_move_op(struct plan *p, int role, int from, int to);              /* within a section */
-void plan_set_waits(struct plan *p, int role, int op, const int *after, int count);
 
 /* The same in words, several with commas between them:
  *

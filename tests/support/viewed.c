@@ -23,6 +23,10 @@ void viewed_open(struct viewed *v, const char *words, ...)
 	must(cluster_open(&c, "laptop", v->made.plan.ranks));
 	must(sim_run(&v->made.plan, &c, v->made.plan.ranks <= TIMELINE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION,
 	             &v->trace, &report));
+	v->step_ns = report.time.step;
+	for (int i = 0; i < report.role_count; i++)
+		if (report.roles[i].memory[SPACE_DEVICE].peak_bytes > v->peak_bytes)
+			v->peak_bytes = report.roles[i].memory[SPACE_DEVICE].peak_bytes;
 	for (int i = 0; i < report.role_count; i++)
 		if (report.roles[i].sent_bytes > v->sent_bytes)
 			v->sent_bytes = report.roles[i].sent_bytes;

@@ -11,7 +11,8 @@ struct viewed {
 	struct trace trace;
 	struct trace_view shown;
 	struct limits limits;
-	int64_t sent_bytes; /* of the busiest rank, as the simulator reports it */
+	/* as the simulator reports them: of the busiest rank, of the fullest, of all */
+	int64_t sent_bytes, peak_bytes, step_ns;
 };
 
 /* The words are those of made_open_words. Simulated on the cluster `laptop`, message by message. Aborts the test when

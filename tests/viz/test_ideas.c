@@ -1,5 +1,5 @@
 /* Captions of the whole catalogue: every strategy, with every technique. They say what is done by a verb that a
- * newcomer understands, they name nothing by a name that the source alone knows, and they fit on two lines.
+ * newcomer understands, and name nothing by a name that the source alone knows.
  */
 #include <check.h>
 #include <ctype.h>
@@ -10,53 +10,9 @@
 
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
+#include "tests/viz/catalogue.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
-
-#define GPT "gpt:layers=2,width=8,heads=4,context=8,vocabulary=24"
-#define MLP "mlp:sizes=12-16-8-4"
-
-static const char *const catalogue[] = {
-        GPT " single ranks=1",
-        GPT " dp ranks=4",
-        GPT " ddp ranks=4 bucket=512",
-        MLP " ddp:algorithm=halving-doubling ranks=4 optimizer=sgd",
-        GPT " zero1 ranks=4 clip=1",
-        GPT " zero2 ranks=4 bucket=512",
-        GPT " zero3 ranks=4",
-        GPT " fsdp ranks=4",
-        GPT " hybrid:shard=2 ranks=4",
-        GPT " model ranks=4",
-        GPT " pipeline ranks=4 accumulate=4",
-        GPT " tensor ranks=4",
-        GPT ",dropout=0.1 tensor:sequence=yes ranks=2 precision=bf16",
-        GPT " zero3 ranks=4 accumulate=2 activation_checkpointing=full",
-        GPT ",dropout=0.1,attention=standard ddp ranks=2 activation_checkpointing=selective",
-        GPT " zero2 ranks=4 accumulate=2 precision=fp16 clip=1",
-        GPT " ddp ranks=2 precision=fp16 loss_scaler=pytorch",
-        GPT " tensor ranks=2 precision=fp16",
-        GPT " zero1 ranks=2 offload=optimizer",
-        GPT " zero3 ranks=4 offload=optimizer:to=disk,parameters",
-        GPT " ddp ranks=2 offload=activations",
-        MLP ",norm=batch ddp ranks=2 micro_batch=2",
-        MLP ",norm=sync-batch ddp ranks=4 micro_batch=2",
-        "params=1000 zero3 ranks=4",
-};
-enum { REQUESTS = COUNT(catalogue) };
-
-/* Gives each caption of a step to `look`, with the event that it begins with. */
-static void each_caption(const struct timeline *s, enum step_size step_size,
-                         void (*look)(const struct state *st, const char *caption))
-{
-	struct state st = {0};
-	for (size_t k = 0; k < s->stop_count[step_size]; k++) {
-		char caption[CAPTION_SIZE];
-		state_make(&st, s, step_size, timeline_stop(s, step_size, k));
-		caption_make(&st, caption, sizeof caption);
-		look(&st, caption);
-	}
-	state_release(&st);
-}
 
 /* ---- names ---- */
 
@@ -221,38 +177,6 @@ START_TEST(every_operation_has_its_verb)
 	for (int k = 0; k < OP_KIND_COUNT; k++)
 		ck_assert_msg(seen[k] || !(op_sections((enum op_kind)k) >> SECTION_STEP & 1),
 		              "the catalogue has no caption of %s", op_name((enum op_kind)k));
-}
-END_TEST
-
-/* ---- room ---- */
-
-static struct fonts fonts;
-
-/* Two lines in the size that draw_caption() takes for them, in a picture of 1280 × 720. */
-static void measure(const struct state *st, const char *caption)
-{
-	static const double width = 1280 - 2 * 20 - 178 - 50;
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
-	cairo_t *cr = cairo_create(surface);
-	struct canvas c;
-	(void)st;
-	canvas_begin(&c, cr, 1280, 720, 1, theme_of(THEME_LIGHT), &fonts);
-	double length = text_length(&c, 16, WEIGHT_PLAIN, caption);
-	canvas_end(&c);
-	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
-	ck_assert_msg(length <= 1.85 * width, "%.0f of %.0f: '%s'", length, 1.85 * width, caption);
-}
-
-START_LOOP_TEST(captions_fit_two_lines, 0, REQUESTS)
-{
-	struct viewed v;
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	viewed_open(&v, "%s", catalogue[_i]);
-	each_caption(&v.shown.timeline, STEP_SIZE_ROUND, measure);
-	each_caption(&v.shown.timeline, STEP_SIZE_PHASE, measure);
-	viewed_release(&v);
-	fonts_release(&fonts);
 }
 END_TEST
 

@@ -75,6 +75,12 @@ void text_mend(char *text)
 	*to = 0;
 }
 
+/* In the presenter no text is smaller than the last row can read. */
+static double legible(const struct canvas *c, double size)
+{
+	return fmax(size, c->least);
+}
+
 void draw_font(struct canvas *c, double size, enum weight w)
 {
 	const struct fonts *f = c->fonts;
@@ -118,7 +124,7 @@ double text_length(struct canvas *c, double size, enum weight w, const char *tex
 	char whole[TEXT_BYTES];
 	snprintf(whole, sizeof whole, "%s", text);
 	text_mend(whole);
-	return advance(c, size, w, whole);
+	return advance(c, legible(c, size), w, whole);
 }
 
 /* Leaves out what would not fit, at the end, with "…" for it; characters stay whole. There is room for it: cut has one
@@ -156,6 +162,7 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
+	size = legible(c, size);
 	text_mend(text);
 	shorten(c, size, w, text, room);
 	double length = a == ALIGN_LEFT && !c->record ? 0 : advance(c, size, w, text);
@@ -173,37 +180,64 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 void draw_fitting(struct canvas *c, double x, double y, double size, double least, enum weight w, colour ink,
                   enum align a, double room, const char *text)
 {
+	size = legible(c, size);
+	least = legible(c, least);
 	for (double length; (length = text_length(c, size, w, text)) > room && size > least;)
 		size = fmax(least, fmin(size - 0.25, size * room / length));
 	draw_text(c, x, y, size, w, ink, a, room, "%s", text);
 }
 
-int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
-                   const char *text)
+/* How many bytes of a text stand on its first line: whole words. */
+static size_t first_line(struct canvas *c, double width, double size, enum weight w, const char *text)
+{
+	char cut[TEXT_BYTES];
+	size_t fits = 0;
+	for (size_t end = 0; text[end];) {
+		size_t word = end + strspn(text + end, " ");
+		word += strcspn(text + word, " ");
+		snprintf(cut, sizeof cut, "%.*s", (int)word, text);
+		if (fits && advance(c, size, w, cut) > width)
+			break;
+		fits = end = word;
+	}
+	return fits;
+}
+
+/* Draws at most so many lines, if `draws`. */
+static int paragraph(struct canvas *c, double x, double y, double width, double size, enum weight w, int lines,
+                     colour ink, const char *text, bool draws)
 {
 	int line = 0;
 	char whole[TEXT_BYTES];
 	snprintf(whole, sizeof whole, "%s", text);
 	text_mend(whole);
-	const char *rest = whole;
-	while (*rest && line < lines) {
-		char cut[TEXT_BYTES];
-		size_t fits = 0, end;
-		for (end = 0; rest[end];) { /* word by word */
-			size_t word = end + strspn(rest + end, " ");
-			word += strcspn(rest + word, " ");
-			snprintf(cut, sizeof cut, "%.*s", (int)word, rest);
-			if (fits && advance(c, size, WEIGHT_PLAIN, cut) > width)
-				break;
-			fits = end = word;
-		}
+	size = legible(c, size);
+	for (const char *rest = whole; *rest && line < lines; line++) {
+		size_t fits = first_line(c, width, size, w, rest);
 		bool last = line == lines - 1;
-		draw_text(c, x, y + 1.35 * size * line, size, WEIGHT_PLAIN, ink, ALIGN_LEFT, width, "%.*s",
-		          last ? (int)strlen(rest) : (int)fits, rest);
+		if (draws)
+			draw_text(c, x, y + 1.35 * size * line, size, w, ink, ALIGN_LEFT, width, "%.*s",
+			          last ? (int)strlen(rest) : (int)fits, rest);
 		rest += fits + strspn(rest + fits, " ");
-		line++;
 	}
 	return line;
+}
+
+int paragraph_lines(struct canvas *c, double width, double size, enum weight w, const char *text)
+{
+	return paragraph(c, 0, 0, width, size, w, TEXT_BYTES, 0, text, false);
+}
+
+int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
+                   const char *text)
+{
+	return paragraph(c, x, y, width, size, WEIGHT_PLAIN, lines, ink, text, true);
+}
+
+int draw_bold_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
+                        const char *text)
+{
+	return paragraph(c, x, y, width, size, WEIGHT_BOLD, lines, ink, text, true);
 }
 
 double tick_of(double top, double count)

@@ -37,6 +37,7 @@ struct canvas {
 	const struct fonts *fonts;
 	double width, height;  /* units */
 	double pixel;          /* of the device, in units: nothing smaller can be seen */
+	double least;          /* units: no text is smaller; 0: as small as it is asked for */
 	bool raster;           /* pixels, not lines: patterns are tiles */
 	struct record *record; /* drawing is written down there instead (viz/draw/record.h); NULL: it is drawn */
 	struct tile {          /* that were made for this picture */
@@ -82,6 +83,10 @@ void draw_fitting(struct canvas *c, double x, double y, double size, double leas
 /* Broken at spaces into lines of at most `width`, at most so many. Returns how many lines there are. */
 int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
                    const char *text);
+int draw_bold_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
+                        const char *text);
+/* How many lines it takes. */
+int paragraph_lines(struct canvas *c, double width, double size, enum weight w, const char *text);
 
 void draw_colour(struct canvas *c, colour colour);
 /* cairo_fill() and cairo_stroke() of the current path. Scenes call these, so that what they draw can be recorded. */

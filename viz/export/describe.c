@@ -6,6 +6,7 @@
 #include "strategy/base/number.h"
 #include "viz/export/export.h"
 #include "viz/scene/lane_foreign.h"
+#include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/timeline/values.h"
 
@@ -71,6 +72,29 @@ static void write_contenders(struct playback *p, FILE *out)
 		fprintf(out, "beside   %s: rank %" PRId64 " holds %s, at most in the step %s\n", v->contender[i].label,
 		        st->timeline->ranks[fullest].rank, bytes_word(live, st->ranks[fullest].live[SPACE_DEVICE]),
 		        bytes_word(peak, st->timeline->roles[st->timeline->ranks[fullest].role].peak[SPACE_DEVICE]));
+	}
+}
+
+/* Two traces: the figures of both, and what the second has more. */
+static void write_pair(struct playback *p, FILE *out)
+{
+	const struct view *v = playback_view(p);
+	struct figures figures[2];
+	char word[DIFFERENCE];
+	if (!v->second)
+		return;
+	figures_make(v->state, &figures[0]);
+	figures_make(v->second->state, &figures[1]);
+	for (int row = 0; row < 3; row++) {
+		fprintf(out, "pair     %s: ", row == 0 ? v->name : row == 1 ? v->second->name : "difference");
+		for (int f = 0; f < FIGURE_COUNT; f++) {
+			if (row < 2)
+				figure_word(word, (enum figure)f, figures[row].of[f]);
+			else
+				figure_difference(word, (enum figure)f, figures[0].of[f], figures[1].of[f]);
+			fprintf(out, "%s%s %s", f ? ", " : "", figure_name((enum figure)f), word);
+		}
+		fputc('\n', out);
 	}
 }
 
@@ -140,6 +164,7 @@ void export_figures(struct playback *p, FILE *out)
 		write_all_values(&p->state, out);
 	write_memory(&p->state, out);
 	write_contenders(p, out);
+	write_pair(p, out);
 }
 
 static void write_stop(struct playback *p, FILE *out)
@@ -159,7 +184,7 @@ static void write_stop(struct playback *p, FILE *out)
 void export_describe(struct playback *p, bool all, FILE *out)
 {
 	const struct trace_view *shown = p->shown;
-	fprintf(out, "%s\n", shown->heading);
+	fprintf(out, "%s\n", playback_view(p)->heading);
 	if (shown->foreign) {
 		foreign_describe(&shown->lanes, out);
 		return;

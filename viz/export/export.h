@@ -43,6 +43,8 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 /* The captions, the ledger and the figures of all stops as text, or of the one where the playback stands; of another
  * program's trace its lanes. */
 void export_describe(struct playback *p, bool all, FILE *out);
+/* The questions of the step, with choices, right answers and reasons (viz/question/question.h). */
+void export_questions(const struct playback *p, FILE *out);
 /* Of those, the lines below the caption, where the playback stands. */
 void export_figures(struct playback *p, FILE *out);
 

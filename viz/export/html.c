@@ -203,7 +203,7 @@ static void put_banner(struct playback *p, FILE *out)
 	const struct view *v = playback_view(p);
 	char what[400], change[400];
 	fputs("\"banner\":[", out);
-	if (v->state && banner_height(v) > 0) {
+	if (banner_shows(v)) {
 		banner_words(v->state->timeline, what, change, sizeof what);
 		put_text(out, what);
 		fputc(',', out);

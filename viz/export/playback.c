@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "viz/scene/pair.h"
+
 enum status trace_view_open(struct trace_view *p, const struct trace *trace, const struct limits *limits,
                             const struct trace *other)
 {
@@ -52,6 +54,8 @@ void playback_release(struct playback *p)
 {
 	state_release(&p->state);
 	state_release(&p->before);
+	state_release(&p->second_state);
+	state_release(&p->second_before);
 	for (int i = 0; i < CONTENDERS; i++)
 		state_release(&p->contenders[i]);
 	*p = (struct playback){0};
@@ -90,11 +94,89 @@ void playback_go(struct playback *p, size_t position)
 		state_make(&p->state, &p->shown->timeline, p->step_size, position);
 }
 
+/* Where the second stands: at the last of its own stops up to the corresponding place. */
+static size_t place_of_second(const struct playback *p, size_t position)
+{
+	const struct timeline *s = &p->second->timeline;
+	size_t there = playback_corresponding(&p->shown->timeline, position, s);
+	return timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there));
+}
+
+void playback_ask(struct playback *p, const struct asking *a)
+{
+	const struct question *q = a ? asking_now(a) : NULL;
+	p->asking = a;
+	if (!q)
+		return;
+	if (timeline_index_of(&p->shown->timeline, q->rank) >= 0)
+		p->focus_rank = q->rank;
+	p->scene = q->scene;
+	p->compare = false;
+	playback_pair(p, NULL);
+	p->from = p->to = 0;
+	p->first_lane = -1;
+	p->selected_rank = p->selected_op = -1;
+	p->tween = 1;
+	playback_go(p, a->stage == ASKED ? q->position : q->shown);
+}
+
 void playback_make_before(struct playback *p)
 {
 	const struct timeline *s = &p->shown->timeline;
-	if (!p->shown->foreign)
-		state_make(&p->before, s, p->step_size, timeline_previous(s, p->step_size, p->position));
+	if (p->shown->foreign)
+		return;
+	size_t before = timeline_previous(s, p->step_size, p->position);
+	state_make(&p->before, s, p->step_size, before);
+	if (p->second)
+		state_make(&p->second_before, &p->second->timeline, p->step_size, place_of_second(p, before));
+}
+
+void playback_pair(struct playback *p, const struct trace_view *second)
+{
+	bool can = second && !second->foreign && !p->shown->foreign;
+	p->second = can ? second : NULL;
+	p->compare = p->compare && !p->second;
+	/* Another one may stand where one that was freed stood. */
+	state_release(&p->second_state);
+	state_release(&p->second_before);
+}
+
+/* ---- the view ---- */
+
+/* "ddp on 4 ranks beside zero3 on 4 ranks · …" */
+static void make_pair_heading(struct playback *p)
+{
+	const char *a = p->shown->heading, *b = p->second->heading;
+	char(*names)[sizeof p->pair_names[0]] = p->pair_names, common[sizeof p->shown->heading];
+	pair_name(a, b, p->shown->label, names[0], sizeof names[0]);
+	pair_name(b, a, p->second->label, names[1], sizeof names[1]);
+	pair_common(a, b, common, sizeof common);
+	snprintf(p->pair_heading, sizeof p->pair_heading, "%.180s beside %.180s%s%s", names[0], names[1],
+	         *common ? " · " : "", common);
+}
+
+static void view_second(struct playback *p)
+{
+	const struct trace_view *second = p->second;
+	const struct timeline *s = &second->timeline;
+	struct view *v = &p->second_view;
+	size_t there = place_of_second(p, p->position);
+	if (p->second_state.timeline != s || p->second_state.position != there ||
+	    p->second_state.step_size != p->step_size)
+		state_make(&p->second_state, s, p->step_size, there);
+	*v = p->view;
+	v->state = &p->second_state;
+	v->before = p->tween < 1 && p->second_before.timeline == s ? &p->second_before : NULL;
+	v->label = second->label;
+	v->lanes = &second->lanes;
+	v->selected_rank = v->selected_op = -1;
+	v->focus_rank = timeline_index_of(s, p->focus_rank) < 0 && s->rank_count ? s->ranks[0].rank : p->focus_rank;
+	make_pair_heading(p);
+	p->view.heading = p->pair_heading;
+	p->view.name = p->pair_names[0];
+	v->name = p->pair_names[1];
+	p->view.second = v;
+	p->view.other = v->other = NULL;
 }
 
 const struct view *playback_view(struct playback *p)
@@ -104,6 +186,7 @@ const struct view *playback_view(struct playback *p)
 	*v = (struct view){.scene = p->scene,
 	                   .theme = theme_of(p->theme),
 	                   .heading = shown->heading,
+	                   .label = shown->label,
 	                   .state = shown->foreign ? NULL : &p->state,
 	                   .before = p->tween < 1 && p->before.timeline == &shown->timeline ? &p->before : NULL,
 	                   .tween = p->tween,
@@ -120,6 +203,7 @@ const struct view *playback_view(struct playback *p)
 	                   .values = p->values,
 	                   .presenter = p->presenter,
 	                   .note = p->note,
+	                   .asking = p->asking,
 	                   .hint = p->hint};
 	for (int i = 0; p->compare && !shown->foreign && i < p->contender_count; i++) {
 		const struct trace_view *other = p->contender[i];
@@ -131,6 +215,8 @@ const struct view *playback_view(struct playback *p)
 		c->state = &p->contenders[i];
 		v->contender_count++;
 	}
+	if (p->second && !shown->foreign && !v->contender_count)
+		view_second(p);
 	return v;
 }
 

@@ -36,8 +36,9 @@ struct playback {
 	const struct trace_view *shown;
 	const struct trace_view *contender[CONTENDERS]; /* side by side with it */
 	int contender_count;
-	bool compare; /* show them */
-	bool beside;  /* show what was measured below what was simulated, in the timeline */
+	bool compare;                    /* show them */
+	const struct trace_view *second; /* beside it in every scene; NULL: none (playback_pair) */
+	bool beside;                     /* show what was measured below what was simulated, in the timeline */
 	enum scene scene;
 	enum theme_name theme;
 	enum step_size step_size;
@@ -50,13 +51,16 @@ struct playback {
 	int first_lane, plan_scroll;
 	int64_t selected_rank;
 	int selected_op;
-	int64_t cursor;   /* ns: in another program's trace */
-	double tween;     /* 1: settled */
-	char note[256];   /* shown in place of the caption; "" */
-	const char *hint; /* at the beginning: which keys to press; NULL where there are none */
+	int64_t cursor;              /* ns: in another program's trace */
+	double tween;                /* 1: settled */
+	char note[256];              /* shown in place of the caption; "" */
+	const struct asking *asking; /* a question, beside the picture; NULL: none */
+	const char *hint;            /* at the beginning: which keys to press; NULL where there are none */
 	/* what follows from all that */
 	struct state state, before, contenders[CONTENDERS];
-	struct view view;
+	struct state second_state, second_before;
+	char pair_heading[768], pair_names[2][384];
+	struct view view, second_view;
 };
 
 void playback_init(struct playback *p, const struct fonts *fonts);
@@ -64,6 +68,12 @@ void playback_release(struct playback *p);
 /* Goes to its beginning. It must outlive its use. */
 void playback_show(struct playback *p, const struct trace_view *shown);
 void playback_go(struct playback *p, size_t position);
+/* Shows a second trace beside the shown one in every scene, with figures between them; it stands at the corresponding
+ * place of its step. NULL: none. It must outlive its use. A trace of another program has no second. */
+void playback_pair(struct playback *p, const struct trace_view *second);
+/* Stands beside the picture from now on; as it is now, the cursor goes to where the question is asked, or where its
+ * answer is seen. NULL: none. It must outlive its use. */
+void playback_ask(struct playback *p, const struct asking *a);
 /* Makes the state that the last step began with, for a tween. */
 void playback_make_before(struct playback *p);
 /* The position in another trace of the same model that corresponds to ours: as far in the same phase. */

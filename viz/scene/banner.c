@@ -3,14 +3,13 @@
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { BANNER = 46 };
-
-double banner_height(const struct view *v)
+bool banner_shows(const struct view *v)
 {
-	return v->state && v->state->timeline->limits.overflows ? BANNER : 0;
+	return v->state && !v->second && !is_veiled(v) && v->state->timeline->limits.overflows;
 }
 
 static int64_t live_bytes(const struct timeline_role *r, int issued)
@@ -78,15 +77,65 @@ void banner_words(const struct timeline *s, char *what, char *change, size_t siz
 		snprintf(change, size, "No change of one or a few settings makes it fit, nor 64 times the ranks.");
 }
 
+/* ---- its place ---- */
+
+enum { SENTENCE = 400 };
+
+/* How many lines a sentence takes, by the width of a letter, which is never too small. */
+static int lines_of(const char *text, double size, double width)
+{
+	double letters = 0;
+	for (; *text; text++)
+		letters += (*text & 0xC0) != 0x80;
+	return (int)ceil(0.68 * size * letters / fmax(width, 40));
+}
+
+/* The size of its text, and the lines of both sentences. */
+struct banner {
+	double size;
+	int what, change;
+};
+
+static struct banner lay(const struct view *v, double width, double least, char *what, char *change)
+{
+	struct banner b = {.size = fmax(13, least)};
+	banner_words(v->state->timeline, what, change, SENTENCE);
+	b.what = lines_of(what, fmax(11, least), width - 28); /* on one line it may be a little smaller */
+	b.change = lines_of(change, fmax(11, least), width - 28);
+	return b;
+}
+
+double banner_height(const struct view *v, double width, double least)
+{
+	char what[SENTENCE], change[SENTENCE];
+	if (!banner_shows(v))
+		return 0;
+	struct banner b = lay(v, width, least, what, change);
+	return 1.35 * b.size * (b.what + b.change) + 11;
+}
+
+static void draw_sentence(struct canvas *c, struct box b, double y, double size, int lines, bool bold, colour ink,
+                          const char *text)
+{
+	enum weight w = bold ? WEIGHT_BOLD : WEIGHT_PLAIN;
+	if (lines < 2)
+		draw_fitting(c, b.x + 16, y, size, 8, w, ink, ALIGN_LEFT, b.width - 28, text);
+	else if (bold)
+		draw_bold_paragraph(c, b.x + 16, y, b.width - 28, size, lines, ink, text);
+	else
+		draw_paragraph(c, b.x + 16, y, b.width - 28, size, lines, ink, text);
+}
+
 void draw_banner(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
-	char what[400], change[400];
-	if (!banner_height(v))
+	char what[SENTENCE], change[SENTENCE];
+	if (!banner_shows(v))
 		return;
-	banner_words(v->state->timeline, what, change, sizeof what);
-	draw_card(c, (struct box){b.x, b.y, b.width, BANNER - 6}, t->panel, t->warning, 2);
-	draw_fill(c, (struct box){b.x + 1, b.y + 1, 6, BANNER - 8}, t->warning);
-	draw_fitting(c, b.x + 16, b.y + 17, 14, 8, WEIGHT_BOLD, t->warning, ALIGN_LEFT, b.width - 28, what);
-	draw_fitting(c, b.x + 16, b.y + 34, 13, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width - 28, change);
+	struct banner text = lay(v, b.width, c->least, what, change);
+	double y = b.y + 4 + text.size, height = b.height - 6;
+	draw_card(c, (struct box){b.x, b.y, b.width, height}, t->panel, t->warning, 2);
+	draw_fill(c, (struct box){b.x + 1, b.y + 1, 6, height - 2}, t->warning);
+	draw_sentence(c, b, y, text.size, text.what, true, t->warning, what);
+	draw_sentence(c, b, y + 1.35 * text.size * text.what, text.size, text.change, false, t->ink, change);
 }

@@ -60,12 +60,15 @@ static void say_message_begins(struct text *t, const struct timeline *s, const s
 	say(t, " (%s)", bytes_word(bytes, op_payload_bytes(role, op)));
 }
 
-static void say_collective_begins(struct text *t, const struct state *st, int index, const struct op *op,
+/* What was freed for it says more than why it is done, which every one of its kind says. */
+static void say_collective_begins(struct text *t, const struct state *st, const struct event *e, const struct op *op,
                                   const struct who *w, int c)
 {
 	const struct timeline *s = st->timeline;
+	int index = e->index;
 	const struct role *role = timeline_role_of(s, index);
-	char words[OP_WORDS], bytes[WORD];
+	char words[OP_WORDS], bytes[WORD], freed[CAPTION_SIZE] = "";
+	struct text after = {freed, sizeof freed, 0};
 	if (op_is_message(op->kind))
 		say_message_begins(t, s, role, op, w, &s->collectives[c]);
 	else
@@ -73,7 +76,10 @@ static void say_collective_begins(struct text *t, const struct state *st, int in
 		    bytes_word(bytes, op_payload_bytes(role, op)), schedule_row(op->algorithm)->name);
 	say_reason(t, s, role, index, op);
 	say(t, ".");
-	say_idea(t, s, role, op);
+	if (say_freed(&after, st, e))
+		say(t, "%s", freed);
+	else
+		say_idea(t, s, role, op);
 }
 
 static void say_operation(struct text *t, const struct state *st, const struct event *e)
@@ -86,7 +92,7 @@ static void say_operation(struct text *t, const struct state *st, const struct e
 	int c = timeline_collective_of(s, index, e->op);
 	char words[OP_WORDS], time[WORD];
 	if (c >= 0) {
-		say_collective_begins(t, st, index, op, &w, c);
+		say_collective_begins(t, st, e, op, &w, c);
 		return;
 	}
 	int64_t k = e->op - role->step.begin;

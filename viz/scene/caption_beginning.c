@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/scene/caption_parts.h"
 
@@ -15,6 +16,11 @@ enum { ROOM = 235 };
 static void say_strategy(struct text *t, const struct plan *p)
 {
 	const struct strategy *g = strategy_find(p->strategy);
+	struct alone alone;
+	if (!g && plan_is_alone(p) && !alone_find("", p->strategy, &alone)) {
+		say(t, "%s alone. %s. ", p->strategy, idea_of_alone(alone.operation));
+		return;
+	}
 	const char *from = g ? strstr(g->what, " ({") : NULL, *to = from ? strchr(from, ')') : NULL;
 	if (!g)
 		return;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/scene/caption_parts.h"
 
@@ -69,6 +70,22 @@ static const char *idea_of_kernel(enum op_kind kind)
 	}
 }
 
+/* Of a collective alone (strategy/strategies/alone.h), which serves no step: what it comes to. */
+const char *idea_of_alone(enum operation o)
+{
+	static const char *const ideas[OPERATION_COUNT] = {
+	        [OPERATION_ALL_REDUCE] = "In the end every rank has the sum of all",
+	        [OPERATION_REDUCE_SCATTER] = "In the end every rank has the sum of one chunk",
+	        [OPERATION_ALL_GATHER] = "In the end every rank has the chunks of all",
+	        [OPERATION_BROADCAST] = "In the end every rank has what rank 0 has",
+	        [OPERATION_REDUCE] = "In the end rank 0 has the sum of all",
+	        [OPERATION_SCATTER] = "In the end every rank has its chunk of what rank 0 has",
+	        [OPERATION_GATHER] = "In the end rank 0 has the chunks of all",
+	        [OPERATION_SUM] = "In the end every rank has the sum of all",
+	};
+	return ideas[o];
+}
+
 static bool is_statistic(enum traffic_kind t)
 {
 	return t == TRAFFIC_GATHER_STATISTICS || t == TRAFFIC_REDUCE_STATISTICS;
@@ -107,9 +124,12 @@ static bool clips(const struct op *op)
 	return norm && norm->buffer >= 0;
 }
 
-static const char *idea_of_update(const struct plan *p, const struct op *op)
+static const char *idea_of_update(const struct timeline *s, const struct op *op)
 {
+	const struct plan *p = s->plan;
 	const struct region *gradients = op_region(op, PART_GRADIENTS);
+	if (p->settings.precision == TYPE_FP16 && s->trace->scale.skipped)
+		return "A gradient was infinite: it leaves everything as it is, and the step is skipped.";
 	if (p->settings.precision == TYPE_FP16)
 		return "If a gradient was infinite, it leaves everything as it is: the step is skipped.";
 	if (op->queue == QUEUE_HOST_COMPUTE)
@@ -123,19 +143,40 @@ static const char *idea_of_update(const struct plan *p, const struct op *op)
 	               : NULL;
 }
 
-static void say_loss_scale(struct text *t, const struct plan *p)
+/* What became of it in the step of a run. */
+static void say_recorded_scale(struct text *t, const struct trace_scale *scale)
+{
+	char now[WORD], next[WORD];
+	number_format_count(now, (int64_t)scale->now);
+	number_format_count(next, (int64_t)scale->next);
+	say(t, scale->skipped ? " An infinity was met, so this step is skipped: " : " No infinity was met: ");
+	if (strcmp(now, next) != 0)
+		say(t, "from %s it goes %s to %s.", now, scale->next < scale->now ? "down" : "up", next);
+	else
+		say(t, "it stays at %s.", now);
+}
+
+/* A plan alone knows with which it begins. */
+static void say_loss_scale(struct text *t, const struct timeline *s)
 {
 	char scale[WORD], window[WORD];
+	const struct plan *p = s->plan;
+	if (s->trace->scale.now > 0) {
+		say_recorded_scale(t, &s->trace->scale);
+		return;
+	}
 	number_format_count(scale, (int64_t)p->settings.loss_scale);
 	say(t, " It begins at %s: an infinity halves it and the step is skipped, %s good steps double it.", scale,
 	    number_format_count(window, p->settings.loss_scale_window));
 }
 
-static void say_scaled_loss(struct text *t, const struct plan *p)
+static void say_scaled_loss(struct text *t, const struct timeline *s)
 {
 	char scale[WORD];
-	number_format_count(scale, (int64_t)p->settings.loss_scale);
-	say(t, " Multiplied by the loss scale, at first %s, small gradients do not vanish in fp16.", scale);
+	bool known = s->trace->scale.now > 0;
+	number_format_count(scale, (int64_t)(known ? s->trace->scale.now : s->plan->settings.loss_scale));
+	say(t, " Multiplied by the loss scale, %s %s, small gradients do not vanish in fp16.",
+	    known ? "in this step" : "at first", scale);
 }
 
 static const char *idea_of_work(const struct timeline *s, const struct role *r, const struct op *op)
@@ -145,7 +186,7 @@ static const char *idea_of_work(const struct timeline *s, const struct role *r, 
 	switch (op->kind) {
 	case OP_ADAMW:
 	case OP_SGD:
-		return idea_of_update(s->plan, op);
+		return idea_of_update(s, op);
 	case OP_COPY:
 		return idea_of_copy(s, r, op);
 	case OP_SQUARES:
@@ -167,11 +208,16 @@ void say_idea(struct text *t, const struct timeline *s, const struct role *r, co
 {
 	bool scales = op_region(op, PART_SCALER) && op_region(op, PART_SCALER)->buffer >= 0;
 	if (op->kind == OP_SCALER_UPDATE) {
-		say_loss_scale(t, s->plan);
+		say_loss_scale(t, s);
 		return;
 	}
 	if (scales && op_makes_loss(op->kind)) {
-		say_scaled_loss(t, s->plan);
+		say_scaled_loss(t, s);
+		return;
+	}
+	if (op_class(op->kind) == OP_CLASS_C && plan_is_alone(s->plan)) {
+		const struct algorithm *a = schedule_row(op->algorithm);
+		say(t, " %s: %s.", idea_of_alone(a->operation), a->description);
 		return;
 	}
 	const char *idea = op_class(op->kind) == OP_CLASS_C ? idea_of_communication(s, r, op) : idea_of_work(s, r, op);

@@ -46,4 +46,7 @@ void say_phase(struct text *t, const struct state *st);
 /* Says what ranks hold before the step. */
 void say_beginning(struct text *t, const struct state *st);
 
+/* "In the end every rank has the sum of all", of an operation. */
+const char *idea_of_alone(enum operation o);
+
 #endif

@@ -1,6 +1,7 @@
 /* Says in words what lies under the mouse. */
 #include <stdio.h>
 
+#include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 
 static void hit_phases(const struct timeline *s, struct box phases, double x, struct hit *h)
@@ -16,14 +17,22 @@ struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, dou
 {
 	struct hit h = {.rank = -1, .op = -1, .time = -1};
 	struct box b = frame_scene(v, all), phases = frame_phases(v, all);
-	struct fit fit = scene_fit(v, b);
 	if (v->state && box_has(phases, x, y)) {
 		hit_phases(v->state->timeline, phases, x, &h);
 		return h;
 	}
 	if (v->state && (v->contender_count || !box_has(b, x, y)))
 		return h;
+	struct pair pair;
+	const struct view *there = pair_at(&pair, v, &b, x, y);
+	if (!there)
+		return h;
+	struct fit fit = scene_fit(there, b);
+	c->least = frame_least(v, all) / fit.scale;
 	fit_point(&fit, &x, &y);
-	scene_of(v)->hit(c, v, fit.inner, false, x, y, &h);
+	scene_of(there)->hit(c, there, fit.inner, false, x, y, &h);
+	/* The second of two is looked at: what is selected belongs to the first. */
+	if (v->second && there->state == v->second->state)
+		h.rank = h.op = -1;
 	return h;
 }

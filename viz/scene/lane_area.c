@@ -9,6 +9,7 @@ void lane_area_range(const struct view *v, int64_t *from, int64_t *to)
 	int64_t end = v->lanes ? v->lanes->end : 1;
 	if (v->other && v->other->end > end)
 		end = v->other->end;
+	end = v->end > end ? v->end : end;
 	*from = v->from;
 	*to = v->to;
 	if (*from >= *to) {

@@ -214,6 +214,25 @@ static double bytes_width(struct canvas *c, const struct timeline *s, int family
 	return text_length(c, 13, WEIGHT_BOLD, number_format_count(word, most));
 }
 
+/* The right edges of the columns under their heads. False: where numbers are shown, there is no room for bytes, which
+ * the sums below have. */
+static bool lay_columns(struct canvas *c, struct box b, const char *const *heads, bool numbers, double bytes,
+                        double *column)
+{
+	static const double pitch[] = {44, 62, 44, 58};
+	double right = b.x, near = numbers ? 0.72 : 1;
+	for (int i = 0; i < 4; i++) {
+		double head = text_length(c, 11, WEIGHT_PLAIN, heads[i]) + (i ? 7 : 0);
+		column[i] = right += fmax(pitch[i] * near, head);
+	}
+	column[4] = b.x + b.width;
+	column[5] = column[4] - 16 - fmax(bytes, text_length(c, 11, WEIGHT_PLAIN, heads[4]));
+	bool room = !numbers || column[5] - right > text_length(c, 13, WEIGHT_BOLD, "18 + 24 = 42");
+	if (!room)
+		column[5] = column[4];
+	return room;
+}
+
 /* "5 + 3 = 8"; where that is too long, what it comes to. */
 static void draw_exchange(struct canvas *c, const struct exchange *x, double right, double y, double room,
                           enum weight w, colour ink)
@@ -236,16 +255,16 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 		arrived += st->groups[i].arrived;
 	struct numbers numbers;
 	numbers_init(&numbers, v);
-	double near = numbers.of ? 0.72 : 1, width = b.width;
-	double column[] = {b.x + 44 * near,  b.x + 106 * near,
-	                   b.x + 150 * near, b.x + 208 * near,
-	                   b.x + width,      b.x + width - 16 - (numbers.of ? bytes_width(c, s, st->collective) : 0)};
 	char head[64], power[POWER_WORD];
 	snprintf(head, sizeof head, values_recorded(s) ? "value%s" : "example values",
 	         power_word(power, numbers.of ? numbers.of[0].power : 0));
 	const char *const heads[] = {"round", "from", "to", "chunk", "bytes", head};
+	double column[6];
+	bool counts = lay_columns(c, b, heads, numbers.of != NULL, bytes_width(c, s, st->collective), column);
 	for (int i = 0; i < (numbers.of ? 6 : 5); i++)
-		draw_text(c, column[i], b.y + 12, 11, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0, "%s", heads[i]);
+		if (i != 4 || counts)
+			draw_fitting(c, column[i], b.y + 12, 11, 9, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
+			             i == 5 ? column[5] - column[3] - 8 : 100, heads[i]);
 	draw_line(c, b.x, b.y + 17, b.x + b.width, b.y + 17, t->line, 1);
 	for (size_t i = 0; i < st->latest_end && rows > 0; i++) {
 		const struct event *e = &s->events[i];
@@ -267,7 +286,9 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 		draw_text(c, column[1], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->rank);
 		draw_text(c, column[2], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->to);
 		draw_text(c, column[3], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", chunk);
-		draw_text(c, column[4], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", number_format_count(bytes, e->bytes));
+		if (counts)
+			draw_text(c, column[4], y, 13, w, ink, ALIGN_RIGHT, 0, "%s",
+			          number_format_count(bytes, e->bytes));
 		if (x)
 			draw_exchange(c, x, column[5], y, column[5] - column[3] - 8, w, ink);
 		row++;
@@ -303,6 +324,13 @@ void draw_ledger(struct canvas *c, const struct view *v, struct box b)
 	draw_line(c, x, y, x + width, y, t->line, 1);
 	draw_text(c, x, y + 20, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "%s, so far", l.who);
 	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s", ledger_range(&l, word));
+	if (is_veiled(v)) {
+		draw_veil(c, (struct box){x, y + 32, width, 66});
+		draw_text(c, x, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "the step, all ranks");
+		draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s B",
+		          number_format_count(word, l.sent));
+		return;
+	}
 	draw_bar(c, x, y + 28, width, l.least, l.formula.bytes);
 	draw_text(c, x, y + 54, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "closed form");
 	draw_text(c, x + width, y + 54, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width - 90, "%s", l.formula.symbols);

@@ -36,5 +36,7 @@ bool scene_parse(const char *name, enum scene *out)
 /* A trace of another program has only lanes. */
 const struct scene_row *scene_of(const struct view *v)
 {
+	if (v->upright)
+		return &scene_upright;
 	return scene_row(v->state ? v->scene : SCENE_TIMELINE);
 }

@@ -7,34 +7,83 @@
 #include "viz/scene/memory_parts.h"
 #include "viz/scene/scene_parts.h"
 
+/* A bar: the ranks [first, end) that are shown. */
+struct stack {
+	int first, end;
+};
+enum { STACKS = TIMELINE_ROUND_RANKS, EACH = 8 };
+
+/* The first of those that do the same at the same times. */
+static int64_t first_of_twins(const struct view *v, int64_t rank)
+{
+	const struct lanes *l = v->lanes;
+	for (int i = 0; i < l->lane_count; i++)
+		if (l->lanes[i].rank == rank)
+			return l->lanes[l->lanes[i].twin].rank;
+	return rank;
+}
+
+/* Up to EACH ranks have a bar each. Of more, neighbours that do the same share one. */
+static int stacks_of(const struct view *v, struct stack *out)
+{
+	const struct timeline *s = v->state->timeline;
+	int n = 0;
+	int64_t last = -1;
+	for (int i = 0; i < s->rank_count; i++) {
+		int64_t twin = s->rank_count > EACH ? first_of_twins(v, s->ranks[i].rank) : i;
+		if (n && (twin == last || n == STACKS))
+			out[n - 1].end = i + 1;
+		else
+			out[n++] = (struct stack){i, i + 1};
+		last = twin;
+	}
+	return n;
+}
+
+/* Below a bar: its ranks, and what each of them holds. */
+static void draw_names(struct canvas *c, const struct view *v, enum space space, const struct stack *one, int n,
+                       double x, double y, double step)
+{
+	const struct theme *t = c->theme;
+	const struct timeline *s = v->state->timeline;
+	int focus = timeline_index_of(s, v->focus_rank);
+	bool here = focus >= one->first && focus < one->end;
+	enum weight w = here ? WEIGHT_BOLD : WEIGHT_PLAIN;
+	char ranks[64], word[WORD];
+	double size = n <= 8 ? 12 : 10, line = fmax(15, c->least);
+	ranks_word(ranks, s, one->first, one->end);
+	const char *name =
+	        n <= 4 && text_length(c, size, w, ranks) <= step - 4 ? ranks : ranks + strcspn(ranks, " ") + 1;
+	if (text_length(c, size, w, name) <= step * (n <= 16 ? 1 : n > 32 ? 8 : 4) - 2)
+		draw_text(c, x, y + line, size, w, here ? t->ink : t->soft, ALIGN_CENTRE, 0, "%s", name);
+	if (step > 58)
+		draw_fitting(c, x, y + line + 16, 11, 9, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, step - 4,
+		             bytes_word(word, v->state->ranks[one->first].live[space]));
+}
+
 static void draw_bars(struct canvas *c, const struct view *v, enum space space, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
 	const struct timeline *s = st->timeline;
 	int64_t peak = memory_highest(s, space);
-	struct memory_scale scale = memory_scale_for(peak, space == SPACE_DEVICE ? memory_capacity(s) : 0);
+	struct memory_scale scale = memory_scale_for(space == SPACE_DEVICE && v->peak > peak ? v->peak : peak,
+	                                             space == SPACE_DEVICE ? memory_capacity(s) : 0);
 	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 62};
-	int n = s->rank_count;
+	struct stack stacks[STACKS];
+	int n = stacks_of(v, stacks);
 	double step = plot.width / n, width = fmin(70, step * (n <= 16 ? 0.72 : 0.86));
-	char word[WORD], ranks[64], title[64];
+	char word[WORD], title[64];
 	snprintf(title, sizeof title, "Memory now, %s", space_name(space));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
 	memory_axis(c, plot, &scale);
 	for (int i = 0; i < n; i++) {
 		double x = plot.x + step * (i + 0.5);
-		const int64_t *live = timeline_live(s, i, space, st->ranks[i].issued);
-		memory_bar(c, &scale, (struct box){x - width / 2, plot.y, width, plot.height}, live,
-		           st->ranks[i].peak[space], n <= 16);
-		bool focus = s->ranks[i].rank == v->focus_rank;
-		ranks_word(ranks, s, i, i + 1);
+		const struct state_rank *rank = &st->ranks[stacks[i].first];
+		memory_bar(c, &scale, (struct box){x - width / 2, plot.y, width, plot.height},
+		           timeline_live(s, stacks[i].first, space, rank->issued), rank->peak[space], n <= 16);
 		if (n <= 16 || i % (n > 32 ? 8 : 4) == 0)
-			draw_text(c, x, plot.y + plot.height + 15, n <= 8 ? 12 : 10, focus ? WEIGHT_BOLD : WEIGHT_PLAIN,
-			          focus ? t->ink : t->soft, ALIGN_CENTRE, 0, "%s",
-			          n <= 4 ? ranks : ranks + strcspn(ranks, " ") + 1);
-		if (step > 58)
-			draw_text(c, x, plot.y + plot.height + 31, 11, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, step - 4,
-			          "%s", bytes_word(word, st->ranks[i].live[space]));
+			draw_names(c, v, space, &stacks[i], n, x, plot.y + plot.height, step);
 	}
 	if (step <= 58)
 		draw_text(c, plot.x + plot.width / 2, plot.y + plot.height + 31, 11, WEIGHT_PLAIN, t->soft,
@@ -126,10 +175,12 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, boo
 	double left = small ? b.width : floor(b.width * 0.47),
 	       width = (left - 12 * (spaces - 1)) / (spaces ? spaces : 1);
 	struct box plot = {b.x + 62, b.y + 24, width - 66, b.height - fmax(46, legend_height(c, left)) - 62};
-	int i = (int)floor((x - plot.x) / plot.width * s->rank_count);
-	if (y < plot.y || y > plot.y + plot.height + 36 || x < plot.x || i < 0 || i >= s->rank_count)
+	struct stack stacks[STACKS];
+	int n = stacks_of(v, stacks), i = (int)floor((x - plot.x) / plot.width * n);
+	if (y < plot.y || y > plot.y + plot.height + 36 || x < plot.x || i < 0 || i >= n)
 		return -1;
-	return s->ranks[i].rank;
+	int focus = timeline_index_of(s, v->focus_rank); /* of those that share the bar */
+	return s->ranks[focus >= stacks[i].first && focus < stacks[i].end ? focus : stacks[i].first].rank;
 }
 
 static void hit_memory(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,

@@ -146,7 +146,7 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	const struct theme *t = c->theme;
 	const struct timeline *s = v->state->timeline;
 	int64_t peak = s->roles[s->ranks[index].role].peak[SPACE_DEVICE];
-	struct memory_scale scale = memory_scale_for(peak, memory_capacity(s));
+	struct memory_scale scale = memory_scale_for(v->peak > peak ? v->peak : peak, memory_capacity(s));
 	struct box plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)};
 	int *issued = issued_at(s, index);
 	char title[96], ranks[64];
@@ -165,7 +165,10 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	draw_categories(c, &curve);
 	if (scale.line && (double)peak > scale.capacity)
 		draw_overflow(c, &curve, scale.capacity);
-	draw_future(c, &curve, x);
+	if (is_veiled(v))
+		draw_veil(c, (struct box){x, plot.y, plot.x + plot.width - x + 1, plot.height});
+	else
+		draw_future(c, &curve, x);
 	memory_capacity_line(c, plot, &scale, peak, text_length(c, 14, WEIGHT_BOLD, title) - 50);
 	draw_line(c, x, plot.y - 4, x, plot.y + plot.height + 4, t->ink, 2);
 	draw_text(c, plot.x, plot.y + plot.height + 16, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, plot.width,

@@ -32,6 +32,44 @@ static void hit(struct canvas *c, const struct view *v, struct box b, bool small
 		scene_timeline.hit(c, v, o.timeline, true, x, y, h);
 }
 
+/* ---- with little room ---- */
+
+static struct overview upright_boxes(struct box b)
+{
+	double upper = floor(b.height * 0.5), gap = 10;
+	return (struct overview){.ring = {b.x, b.y, b.width, upper},
+	                         .memory = {b.x, b.y + upper + gap, b.width, b.height - upper - gap}};
+}
+
+static void draw_upright(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	struct overview o = upright_boxes(b);
+	(void)small;
+	scene_ring.draw(c, v, o.ring, true);
+	scene_memory.draw(c, v, o.memory, true);
+}
+
+static void hit_upright(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+                        struct hit *h)
+{
+	struct overview o = upright_boxes(b);
+	(void)small;
+	if (box_has(o.ring, x, y))
+		scene_ring.hit(c, v, o.ring, true, x, y, h);
+	if (box_has(o.memory, x, y))
+		scene_memory.hit(c, v, o.memory, true, x, y, h);
+}
+
+const struct scene_row scene_upright = {
+        .title = "Overview",
+        .what = "the collective and the memory",
+        .width = 510,
+        .height = 478,
+        .draw = draw_upright,
+        .hit = hit_upright,
+        .messages = true,
+};
+
 const struct scene_row scene_overview = {
         .title = "Overview",
         .what = "all on one cursor",

@@ -90,10 +90,16 @@ static void draw_operations(struct canvas *c, const struct view *v, int index, s
 	draw_text(c, b.x + 14, b.y + 20, 14, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, b.width - 28,
 	          "The step of role %s (as rank %" PRId64 " carries it out): operations %d to %d", role->name,
 	          v->focus_rank, role->step.begin, role->step.end - 1);
-	for (int i = 0; i < rows && first + i < role->step.end; i++)
+	for (int i = 0; i < rows && first + i < role->step.end; i++) {
+		if (is_veiled(v) && first + i > now) {
+			double y = b.y + 32 + LINE * i;
+			draw_veil(c, (struct box){b.x + 6, y, b.width - 12, b.y + b.height - y - 6});
+			break;
+		}
 		draw_operation(c, st, index, first + i, first + i == now,
 		               v->selected_rank == v->focus_rank && v->selected_op == first + i, b.x + 1,
 		               b.y + 46 + LINE * i, b.width - 2);
+	}
 }
 
 static const char *state_words(enum op_state s)
@@ -115,6 +121,10 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 	char words[160];
 	double middle = b.x + b.width / 2 + 8;
 	draw_card(c, b, t->panel, t->line, 1);
+	if (is_veiled(v)) {
+		draw_veil(c, (struct box){b.x + 6, b.y + 6, b.width - 12, b.height - 12});
+		return;
+	}
 	op_describe(st->timeline->plan, op, words, sizeof words);
 	draw_text(c, b.x + 14, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "%d: %s waits for", now,
 	          words);

@@ -69,11 +69,11 @@ static void draw_holders(const struct ring *r, struct box b, uint64_t held, bool
 	if (length > room)
 		size = fmax(least, size * room / length);
 	if (adds && text_length(r->c, size, w, text) > room)
-		snprintf(text, sizeof text, "Σ%d", count);
-	if (!adds && text_length(r->c, size, w, text) > room)
+		snprintf(text, sizeof text, complete ? "Σ" : "Σ%d", count);
+	if (text_length(r->c, size, w, text) > room + 1)
 		return;
-	draw_text(r->c, b.x + b.width / 2, b.y + b.height + (size < 10 ? 9 : 12), size, w, r->c->theme->ink,
-	          ALIGN_CENTRE, 0, "%s", text);
+	draw_text(r->c, b.x + b.width / 2, b.y + b.height + fmax(size < 10 ? 9 : 12, 0.9 * r->c->least), size, w,
+	          r->c->theme->ink, ALIGN_CENTRE, 0, "%s", text);
 }
 
 static void draw_chunk(const struct ring *r, struct box b, uint64_t held, bool fresh)
@@ -109,30 +109,32 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	struct box b = r->card[rank];
 	int chunks = r->collective->chunk_count;
 	bool roomy = b.height > 56, many = r->n > 8;
-	double pad = roomy && !many ? 10 : 6, title = roomy && !many ? 22 : 15, mark = roomy && !many ? 10 : 7;
+	double pad = roomy && !many ? 10 : 6, mark = roomy && !many ? 10 : 7;
+	double size = fmax(roomy && !many ? 14 : 10, r->c->least), title = size + (roomy && !many ? 8 : 5);
 	draw_card(r->c, b, t->panel, t->outline, 1.2);
 	draw_fill(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark},
 	          rank_colour(t, r->collective->rank[rank]));
 	draw_frame(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark}, t->outline, 0.8);
-	double size = roomy && !many ? 14 : 10;
 	char name[48];
 	snprintf(name, sizeof name, "rank %" PRId64 "%s", r->collective->rank[rank], is_root(r, rank) ? " (root)" : "");
 	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT,
 	          b.width - 2 * pad - 12, "%s", name);
-	bool numbered = roomy && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78),
-	     labelled = numbered || (roomy && chunks == 1);
+	/* Above the chunks their numbers, below them what they hold: as far as there is room. */
+	double word = fmax(many ? 8 : 10, r->c->least), above = word + (many ? 2 : 5), below = word + (many ? 5 : 8),
+	       high = b.height - title - word - 8;
+	bool numbered = roomy && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78) && high >= above + below,
+	     labelled = (numbered || (roomy && chunks == 1)) && high >= below;
 	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
 	double width = (b.width - 2 * pad - gap * (chunks - 1)) / chunks;
 	double top = b.y + title +
-	             (numbered ? many ? 10 : 15
+	             (numbered ? above
 	              : roomy  ? 6
 	                       : 3),
-	       height = b.y + b.height - top -
-	                (!labelled ? pad
-	                 : many    ? 13
-	                           : 18);
+	       height = b.y + b.height - top - (labelled ? below : pad);
 	bool there = !collective_adds(r->collective) || state_ready(r->state, r->group->collective, rank);
-	int every = width + gap > 13 ? 1 : width + gap > 6.5 ? 2 : 4, beside = -1;
+	int every = 1, beside = -1;
+	while ((width + gap) * every < text_length(r->c, many ? 8 : 10, WEIGHT_PLAIN, chunks > 10 ? "18" : "8") + 2)
+		every *= 2;
 	for (int i = 0; i < chunks; i++) {
 		struct box chunk = {b.x + pad + (width + gap) * i, top, width, height};
 		uint64_t held = there ? r->group->held[rank * chunks + i] : 0;
@@ -216,8 +218,8 @@ static void draw_message(const struct ring *r, const struct event *e, double num
 	double length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
 	double aside = back ? fmax(0.08, fmin(0.3, (height + 3) / 2 / room)) : 0; /* from the middle */
 	double along = moving ? r->v->tween : 0.5 - aside;
-	bool level = fabs(x1 - x0) > fabs(y1 - y0);
-	if ((level || back) && length > room - 20) { /* no room on the link: the number alone */
+	bool level = fabs(x1 - x0) > fabs(y1 - y0) || r->state->group_count > 1; /* groups have little room */
+	if ((level || back || r->c->least > size) && length > room - 20) { /* no room on the link: the number alone */
 		chunk_name(r, e, number, false, text, sizeof text);
 		length = text_length(r->c, size, WEIGHT_BOLD, text) + 12;
 	}

@@ -1,29 +1,31 @@
 /* A collective of many ranks: a row for a rank, a column for a chunk, bluer the more it holds. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "viz/scene/ring_parts.h"
 
 static colour cell_colour(const struct theme *t, const struct collective *one, uint64_t held)
 {
-	double part = 0;
+	double count = 0;
 	for (uint64_t m = held; m; m &= m - 1)
-		part += 1 / (double)one->schedule.ranks;
+		count++;
 	if (!held)
 		return t->empty;
 	return colour_mix(colour_mix(t->empty, rank_colour(t, 0), 0.25), t->category[CATEGORY_PARAMETERS],
-	                  collective_adds(one) ? part : 1);
+	                  collective_adds(one) ? count / (double)one->schedule.ranks : 1);
 }
 
-/* Neighbours that are alike are one box. */
+/* Neighbours that look alike are one box. */
 static void draw_row(struct canvas *c, const struct collective *one, const uint64_t *held, struct box row)
 {
 	const double width = row.width / one->chunk_count;
 	for (int i = 0, end; i < one->chunk_count; i = end) {
-		for (end = i + 1; end < one->chunk_count && held[end] == held[i];)
+		colour fill = cell_colour(c->theme, one, held[i]);
+		for (end = i + 1; end < one->chunk_count && (held[end] == held[i] ||
+		                                             cell_colour(c->theme, one, held[end]) == fill);)
 			end++;
-		draw_fill(c, (struct box){row.x + width * i, row.y, width * (end - i), row.height},
-		          cell_colour(c->theme, one, held[i]));
+		draw_fill(c, (struct box){row.x + width * i, row.y, width * (end - i), row.height}, fill);
 	}
 }
 
@@ -61,8 +63,10 @@ void ring_matrix(struct canvas *c, const struct view *v, const struct collective
 	for (int64_t rank = 0; rank<n; rank += n> 32 ? 8 : 4)
 		draw_text(c, b.x + left - 6, b.y + top + cell_h * ((double)rank + 0.5) + 4, 11, WEIGHT_PLAIN, t->soft,
 		          ALIGN_RIGHT, 0, "rank %" PRId64, one->rank[rank]);
-	draw_text(c, b.x + left, b.y + top - 6, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0,
-	          collective_adds(one) ? "chunks 0 … %d: the bluer, the more ranks are in the sum; ■ has just arrived"
-	                               : "chunks 0 … %d: blue is there; the rest is yet to come",
-	          chunks - 1);
+	char legend[96];
+	snprintf(legend, sizeof legend,
+	         collective_adds(one) ? "chunks 0 … %d: the bluer, the more ranks are in the sum; ■ has just arrived"
+	                              : "chunks 0 … %d: blue is there; the rest is yet to come",
+	         chunks - 1);
+	draw_fitting(c, b.x + left, b.y + top - 6, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - left, legend);
 }

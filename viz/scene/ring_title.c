@@ -1,4 +1,5 @@
 /* What a collective is about: its name, its size and algorithm, and how far it is. */
+#include <math.h>
 #include <stdio.h>
 
 #include "viz/scene/op_words.h"
@@ -43,7 +44,9 @@ void ring_title(const struct ring *r, struct box b, double room)
 	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
 	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_row(c->schedule.algorithm)->name,
 	         groups);
-	if (!st->begun)
+	if (!st->begun && is_veiled(r->v))
+		snprintf(progress, sizeof progress, "next");
+	else if (!st->begun)
 		say_next(st, c, progress, sizeof progress);
 	else if (g->done)
 		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");
@@ -56,20 +59,22 @@ void ring_title(const struct ring *r, struct box b, double room)
 		          progress, *values ? " · " : "", values);
 		return;
 	}
-	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
+	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24, line = fmax(15, 1.25 * r->c->least);
 	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
 	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
 	draw_fitting(r->c, x, y + 39, 13, 9, g->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
 	             st->begun ? t->ink : t->soft, ALIGN_CENTRE, room, progress);
-	bool legend = r->n > 4 && collective_adds(c);
+	static const char *const legends[] = {
+	        "a column is a chunk, a row of it a rank:", "filled where its sum holds that rank's part",
+	        "filled where its sum holds that rank's part; below, how many it holds"};
+	const char *second = legends[r->n > 8 && r->card[0].height > 56 ? 2 : 1];
+	bool legend = r->n > 4 && collective_adds(c) && text_length(r->c, 11, WEIGHT_PLAIN, second) <= room &&
+	              text_length(r->c, 11, WEIGHT_PLAIN, legends[0]) <= room;
 	if (*values)
-		draw_text(r->c, x, y + (legend ? 98 : 58), 12, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s", values);
+		draw_text(r->c, x, y + (legend ? 68 + 2 * line : 58), 12, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s",
+		          values);
 	if (legend) {
-		draw_text(r->c, x, y + 64, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
-		          "a column is a chunk, a row of it a rank:");
-		draw_text(r->c, x, y + 79, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
-		          r->n > 8 && r->card[0].height > 56
-		                  ? "filled where its sum holds that rank's part; below, how many it holds"
-		                  : "filled where its sum holds that rank's part");
+		draw_text(r->c, x, y + 49 + line, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", legends[0]);
+		draw_text(r->c, x, y + 49 + 2 * line, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", second);
 	}
 }

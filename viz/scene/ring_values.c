@@ -19,7 +19,9 @@ bool ring_values_shown(const struct view *v, const struct collective *c)
 /* The largest size in which a text fits, in half units, so that glyphs are made for few sizes; 0: none. */
 static double size_in(const struct ring *r, const char *text, double least_size, double width, double height)
 {
-	double size = fmin(most, height - 4), length = text_length(r->c, most, WEIGHT_BOLD, text) / most;
+	double top = fmax(most, r->c->least), size = fmin(top, height - 4),
+	       length = text_length(r->c, top, WEIGHT_BOLD, text) / top;
+	least_size = fmax(least_size, r->c->least);
 	size = fmin(size, (width - 4) / length);
 	size = floor(2 * size) / 2;
 	return size >= least_size ? size : 0;

@@ -5,6 +5,7 @@
 #define SHARDLAB_VIZ_SCENE_H
 
 #include "viz/draw/draw.h"
+#include "viz/question/asking.h"
 #include "viz/scene/list.h"
 #include "viz/timeline/lanes.h"
 #include "viz/timeline/state.h"
@@ -33,6 +34,12 @@ struct view {
 	int64_t cursor; /* ns, of lanes without a state */
 	struct contender contender[CONTENDERS]; /* memory, side by side; 0: one strategy */
 	int contender_count;
+	/* Another trace at the corresponding place of its step, beside this one (viz/scene/pair.h), which has none
+	 * itself; NULL: none. */
+	const struct view *second;
+	const char *label, *name; /* of the two, this one's: "zero2", "zero2 on 4 ranks" */
+	int64_t peak, end;     /* bytes and ns that the scales of memory and time hold at least: both have the same */
+	bool upright;          /* the overview is the collective above the memory */
 	int64_t from, to;      /* ns: what the timeline shows; equal: all */
 	int first_lane;        /* the timeline is scrolled down to it; -1: to the focus rank's */
 	int64_t selected_rank; /* of the operation that is selected; -1: none. Of another program's span: its lane */
@@ -42,7 +49,10 @@ struct view {
 	bool values;           /* numbers in the chunks of a collective */
 	bool presenter;        /* larger, and less of it */
 	const char *note;      /* beside the caption: the answer to a key */
-	const char *hint;      /* below the caption of the beginning: which keys to press; NULL: none */
+	/* A question that is asked beside the picture (viz/question/asking.h); NULL: none. As long as it is open, what
+	 * lies behind the cursor is veiled. */
+	const struct asking *asking;
+	const char *hint; /* below the caption of the beginning: which keys to press; NULL: none */
 };
 
 /* The whole picture: heading, scene, caption. Clears it first. */

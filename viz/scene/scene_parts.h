@@ -7,6 +7,8 @@
 #define X(constant, name, row) extern const struct scene_row row;
 SCENE_LIST(X)
 #undef X
+/* The overview where there is little room: the collective above the memory. */
+extern const struct scene_row scene_upright;
 
 /* The ledger: messages, and running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);
@@ -64,10 +66,33 @@ void draw_fitted(struct canvas *c, const struct view *v, struct box b);
 /* The step as a bar of its phases, by position, with ticks at highlights and the cursor. */
 void draw_phases(struct canvas *c, const struct view *v, struct box b);
 
-/* The banner of a plan that does not fit (banner.c): its height, 0 where there is none; its two sentences. */
-double banner_height(const struct view *v);
+/* The banner of a plan that does not fit (banner.c): whether there is one, its height in this width, 0 without; its two
+ * sentences. */
+bool banner_shows(const struct view *v);
+double banner_height(const struct view *v, double width, double least);
 void banner_words(const struct timeline *s, char *what, char *change, size_t size);
 void draw_banner(struct canvas *c, const struct view *v, struct box b);
+
+/* The caption's card (frame_caption.c). */
+double caption_height(const struct view *v, struct box all);
+void draw_caption(struct canvas *c, const struct view *v, struct box b);
+/* The least size of any text: 2 % of the height in the presenter, where a caption has 3 %; else 0. */
+double frame_least(const struct view *v, struct box all);
+/* ---- questions (question_card.c) ---- */
+
+/* Is a question open, so that nothing may be seen of what comes next? */
+static inline bool is_veiled(const struct view *v)
+{
+	return asking_is_open(v->asking);
+}
+/* In place of what may not be seen. */
+void draw_veil(struct canvas *c, struct box b);
+/* The question with its choices, or the answer with its reason, or the count at the end. */
+void draw_question(struct canvas *c, const struct asking *a, struct box b);
+/* Where a choice stands in it. */
+struct box question_choice_box(struct canvas *c, const struct asking *a, struct box b, int choice);
+/* How wide the question is beside a picture of this width. */
+double question_width(double width);
 
 /* Boxes of the whole picture. */
 struct box frame_scene(const struct view *v, struct box all);

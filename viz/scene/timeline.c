@@ -238,10 +238,10 @@ static void draw_extent(struct canvas *c, const struct lane_area *l)
 }
 
 /* A pipeline's bubble in closed form, beside that of its ranks. */
-static void draw_bubble(struct canvas *c, const struct lane_area *l)
+static void draw_bubble(struct canvas *c, const struct view *v, const struct lane_area *l)
 {
 	char text[192];
-	if (l->lanes->timeline && bubble_words(l->lanes->timeline, text, sizeof text))
+	if (!is_veiled(v) && l->lanes->timeline && bubble_words(l->lanes->timeline, text, sizeof text))
 		draw_text(c, l->plot.x, l->plot.y + l->plot.height + (l->scrolls ? 2.4 : 1.2) * l->small, l->small,
 		          WEIGHT_BOLD, c->theme->soft, ALIGN_LEFT, l->plot.width, "%s", text);
 }
@@ -255,7 +255,7 @@ static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l
 	draw_axis(c, l);
 	draw_lanes(c, v, l);
 	draw_extent(c, l);
-	draw_bubble(c, l);
+	draw_bubble(c, v, l);
 	if (l->legend)
 		lane_legend_draw(c, l, l->box.y + l->box.height - 8);
 	lane_arrows_draw(c, l);
@@ -264,6 +264,10 @@ static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l
 	else if (l->current)
 		draw_waits(c, v, l);
 	int64_t now = v->state ? v->state->time : v->cursor;
+	if (is_veiled(v) && now < l->to) {
+		double x = fmax(lane_area_x(l, now), l->plot.x);
+		draw_veil(c, (struct box){x, l->plot.y, l->plot.x + l->plot.width - x + 1, l->plot.height});
+	}
 	if (now >= l->from && now <= l->to) {
 		double x = lane_area_x(l, now);
 		draw_line(c, x, l->plot.y - 6, x, l->plot.y + l->plot.height, t->ink, 2);

@@ -81,6 +81,30 @@ static void collect_ranks(struct timeline *s)
 	free(seen);
 }
 
+/* What stands before an operation in the order of issue has been issued when that operation begins and all that was to
+ * compute before is done. So what a collective receives is there while it arrives, and nothing that a kernel uses is
+ * gone before. */
+static void find_issued(struct timeline *s, int index)
+{
+	struct timeline_rank *r = &s->ranks[index];
+	const struct role *role = timeline_role_of(s, index);
+	int ops = role->step.end - role->step.begin;
+	int64_t computed = 0, latest = s->step_ns;
+	for (int k = 0; k < ops; k++) {
+		const struct op *op = &role->ops[role->step.begin + k];
+		bool computes = op->queue == QUEUE_COMPUTE;
+		r->issued[k] = r->begin[k] < 0                      ? INT64_MAX
+		               : computes || r->begin[k] > computed ? r->begin[k]
+		                                                    : computed;
+		if (computes && r->end[k] > computed)
+			computed = r->end[k];
+	}
+	for (int k = ops - 1; k >= 0; k--) {
+		latest = r->issued[k] < latest ? r->issued[k] : latest;
+		r->issued[k] = latest;
+	}
+}
+
 static void collect_spans(struct timeline *s)
 {
 	for (int i = 0; i < s->rank_count; i++) {
@@ -105,18 +129,8 @@ static void collect_spans(struct timeline *s)
 		s->ranks[index].came[span->op - step->begin] = span->came;
 		s->step_ns = span->end > s->step_ns ? span->end : s->step_ns;
 	}
-	/* Everything issued before an operation of the compute queue has been issued when that begins. */
-	for (int i = 0; i < s->rank_count; i++) {
-		struct timeline_rank *r = &s->ranks[i];
-		const struct section *step = &s->plan->roles[r->role].step;
-		int64_t latest = s->step_ns;
-		for (int k = step->end - step->begin - 1; k >= 0; k--) {
-			if (timeline_role_of(s, i)->ops[step->begin + k].queue == QUEUE_COMPUTE && r->begin[k] >= 0 &&
-			    r->begin[k] < latest)
-				latest = r->begin[k];
-			r->issued[k] = latest;
-		}
-	}
+	for (int i = 0; i < s->rank_count; i++)
+		find_issued(s, i);
 }
 
 /* ---- the whole ---- */

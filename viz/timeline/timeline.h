@@ -13,8 +13,8 @@
  *     … struct state of position p: viz/timeline/state.h …
  *     timeline_release(&s);
  *
- * Memory follows the order of issue, as the plan accounts for it: an allocation has happened when an operation of the
- * compute queue behind it has begun (as in the trace's counters). Messages are those of the schedules; a trace that
+ * Memory follows the order of issue, as the plan accounts for it: an allocation has happened when an operation behind
+ * it has begun, and what was to compute before that is done. Messages are those of the schedules; a trace that
  * recorded messages says when they arrived, otherwise the rounds of a collective share its time equally.
  */
 #ifndef SHARDLAB_VIZ_TIMELINE_H

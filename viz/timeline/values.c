@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/strategies/alone.h"
+
 bool values_recorded(const struct timeline *s)
 {
 	return s && s->trace->value_count;
@@ -17,10 +19,24 @@ static double example(const struct collective *c, int64_t member, int chunk)
 	return (double)(1 + (2 + 2 * c->rank[member] + 4 * (int64_t)chunk) % 9);
 }
 
+/* An all-reduce alone that is a reduce and then a broadcast: this is the broadcast, which passes on the sum. */
+static bool passes_on_sum(const struct timeline *s, const struct collective *c)
+{
+	return s && c != s->collectives && c->kind == OP_BROADCAST && plan_is_alone(s->plan);
+}
+
+static double sum_of_examples(const struct collective *c, int chunk)
+{
+	double sum = 0;
+	for (int64_t member = 0; member < c->schedule.ranks; member++)
+		sum += example(c, member, chunk);
+	return sum;
+}
+
 double value_initially(const struct timeline *s, const struct collective *c, int64_t member, int chunk)
 {
 	if (!values_recorded(s))
-		return example(c, member, chunk);
+		return passes_on_sum(s, c) ? sum_of_examples(c, chunk) : example(c, member, chunk);
 	const struct trace_value *v = trace_value(s->trace, c->rank[member], c->ops[member], chunk);
 	return v ? v->before : NAN;
 }

@@ -67,13 +67,24 @@ void window_set_full(struct window *w, bool full)
 	w->dirty = true;
 }
 
+static void draw_mode(void *context, cairo_t *cr, double width, double height)
+{
+	struct window *w = context;
+	const struct playback *p = w->playback;
+	struct canvas c;
+	canvas_begin(&c, cr, width, height, p->text, theme_of(p->theme), p->fonts);
+	w->mode->picture(w, &c);
+	canvas_end(&c);
+}
+
 static enum status write_picture(struct window *w, const char *path)
 {
 	FILE *f = fopen(path, "wb");
 	struct picture size = {.width = w->width, .height = w->height, .scale = 1};
 	if (!f)
 		return status_fail(STATUS_RUN, "cannot write %s here", path);
-	enum status s = export_write(w->playback, EXPORT_PNG, &size, false, f);
+	enum status s = w->mode && w->mode->picture ? export_drawing(draw_mode, w, EXPORT_PNG, &size, f)
+	                                            : export_write(w->playback, EXPORT_PNG, &size, false, f);
 	if (fclose(f) && !s)
 		s = status_fail(STATUS_RUN, "cannot write %s", path);
 	return s;
@@ -113,21 +124,6 @@ static void copy(struct window *w)
 		window_note(w, "Copied: %s", command);
 }
 
-static void compare(struct window *w)
-{
-	struct playback *p = w->playback;
-	if (p->compare) {
-		p->compare = false;
-	} else if (p->shown->foreign) {
-		window_note(w, "A trace of another program has no strategies to compare.");
-	} else if (p->contender_count) {
-		p->compare = true;
-	} else if (w->host.compare && w->host.compare(w->host.context)) {
-		window_note(w, "%s", status_message());
-	}
-	w->dirty = true;
-}
-
 static void predict(struct window *w)
 {
 	struct playback *p = w->playback;
@@ -137,35 +133,8 @@ static void predict(struct window *w)
 	}
 	p->beside = !p->beside;
 	p->compare = false;
+	playback_pair(p, NULL);
 	p->scene = p->beside ? SCENE_TIMELINE : p->scene;
-	w->dirty = true;
-}
-
-void window_open_strategy(struct window *w, int number)
-{
-	struct playback *p = w->playback;
-	if (number >= w->host.strategies || !w->host.open)
-		return;
-	const struct timeline *old = p->shown->foreign ? NULL : &p->shown->timeline;
-	size_t position = p->position;
-	int64_t focus = p->focus_rank;
-	if (w->host.open(w->host.context, number)) {
-		window_note(w, "%s", status_message());
-		return;
-	}
-	w->strategy = number;
-	w->playing = false;
-	p->tween = 1;
-	/* At the same place of the step, as far as the other has it. */
-	if (old && !p->shown->foreign) {
-		size_t there = playback_corresponding(old, position, &p->shown->timeline);
-		window_move(w,
-		            timeline_stop(&p->shown->timeline, p->step_size,
-		                          timeline_stop_of(&p->shown->timeline, p->step_size, there)),
-		            false);
-		if (timeline_index_of(&p->shown->timeline, focus) >= 0)
-			p->focus_rank = focus;
-	}
 	w->dirty = true;
 }
 
@@ -207,6 +176,8 @@ void window_do(struct window *w, enum action a)
 	w->dirty = true;
 	if (a != ACTION_BLANK && window_lift_blank(w))
 		return;
+	if (w->mode && w->mode->action && w->mode->action(w, (int)a))
+		return;
 	w->note_until = 0;
 	p->note[0] = 0;
 	switch (a) {
@@ -240,8 +211,9 @@ void window_do(struct window *w, enum action a)
 		to_highlight(w);
 		break;
 	case ACTION_GO:
-		w->asking = s != NULL;
 		w->asked[0] = 0;
+		if (s)
+			window_enter(w, &mode_go);
 		break;
 	case ACTION_STEP_SIZE:
 		p->step_size = (enum step_size)((p->step_size + 1) % STEP_SIZE_COUNT);
@@ -262,13 +234,19 @@ void window_do(struct window *w, enum action a)
 		p->compare = false;
 		break;
 	case ACTION_COMPARE:
-		compare(w);
+		window_compare(w);
+		break;
+	case ACTION_BUILD:
+		window_build(w);
 		break;
 	case ACTION_PREDICT:
 		predict(w);
 		break;
 	case ACTION_VALUES:
 		p->values = !p->values;
+		break;
+	case ACTION_ASK:
+		window_ask(w);
 		break;
 	case ACTION_THEME:
 		p->theme = (enum theme_name)((p->theme + 1) % THEME_COUNT);
@@ -335,11 +313,16 @@ void window_activate(struct window *w, const struct widget *one)
 	if (!one->enabled)
 		return;
 	w->dirty = true;
-	if (one->kind == WIDGET_ACTION) {
+	if (one->kind == WIDGET_MODE) {
+		if (w->mode && w->mode->press)
+			w->mode->press(w, one->number);
+	} else if (one->kind == WIDGET_ACTION) {
 		window_do(w, (enum action)one->number);
 	} else if (one->kind == WIDGET_STRATEGY) {
 		window_open_strategy(w, one->number);
 	} else {
+		if (w->mode && w->mode->covers)
+			window_leave(w);
 		w->playback->scene = (enum scene)one->number;
 		w->playback->compare = false;
 	}

@@ -5,25 +5,9 @@
 #include <string.h>
 
 #include "viz/scene/lane_area.h"
+#include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
-
-static void answer(struct window *w, SDL_Keycode key)
-{
-	size_t n = strlen(w->asked);
-	const struct timeline *s = &w->playback->shown->timeline;
-	w->dirty = true;
-	if (key == SDLK_ESCAPE) {
-		w->asking = false;
-	} else if (key == SDLK_BACKSPACE && n) {
-		w->asked[n - 1] = 0;
-	} else if (key == SDLK_RETURN || key == SDLK_KP_ENTER) {
-		w->asking = false;
-		w->playing = false;
-		if (n)
-			window_move(w, timeline_stop(s, w->playback->step_size, strtoul(w->asked, NULL, 10)), false);
-	}
-}
 
 /* The mouse may be over something else now. */
 void window_forget_tip(struct window *w)
@@ -40,6 +24,8 @@ static void escape(struct window *w)
 		return;
 	if (w->help)
 		w->help = false;
+	else if (w->mode)
+		window_leave(w);
 	else if (w->playback->presenter)
 		window_do(w, ACTION_PRESENT);
 	else if (w->full)
@@ -49,9 +35,11 @@ static void escape(struct window *w)
 }
 
 /* Says what a button does when the mouse or Tab is on it. */
-static void explain_widget(const struct widget *one, char *out, size_t size)
+static void explain_widget(struct window *w, const struct widget *one, char *out, size_t size)
 {
-	if (one->kind == WIDGET_ACTION)
+	if (one->kind == WIDGET_MODE)
+		snprintf(out, size, "%s", w->mode && w->mode->tip ? w->mode->tip(w, one->number) : "");
+	else if (one->kind == WIDGET_ACTION)
 		snprintf(out, size, "%s (%s)", action_what((enum action)one->number),
 		         action_key((enum action)one->number));
 	else if (one->kind == WIDGET_SCENE)
@@ -64,7 +52,7 @@ static void explain_widget(const struct widget *one, char *out, size_t size)
 
 static void move_focus(struct window *w, int by)
 {
-	if (!w->widget_count || w->playback->presenter)
+	if (!w->widget_count)
 		return;
 	for (int tries = 0; tries < w->widget_count; tries++) {
 		w->focus = w->focus < 0 ? (by > 0 ? 0 : w->widget_count - 1)
@@ -73,7 +61,7 @@ static void move_focus(struct window *w, int by)
 			break;
 	}
 	const struct widget *one = &w->widgets[w->focus];
-	explain_widget(one, w->tip, sizeof w->tip);
+	explain_widget(w, one, w->tip, sizeof w->tip);
 	w->tip_x = one->box.x;
 	w->tip_y = one->box.y + one->box.height - 10;
 	w->dirty = true;
@@ -83,15 +71,14 @@ void window_key(struct window *w, const SDL_KeyboardEvent *k)
 {
 	SDL_Keycode key = k->keysym.sym;
 	bool control = k->keysym.mod & KMOD_CTRL, shift = k->keysym.mod & KMOD_SHIFT;
-	if (w->asking) {
-		answer(w, key);
+	bool on_button = (key == SDLK_RETURN || key == SDLK_KP_ENTER) && w->focus >= 0 && w->focus < w->widget_count;
+	if (w->mode && w->mode->key && !on_button && !w->help && w->mode->key(w, key, control, shift))
 		return;
-	}
 	if (key == SDLK_ESCAPE) {
 		escape(w);
 	} else if (key == SDLK_TAB) {
 		move_focus(w, shift ? -1 : 1);
-	} else if ((key == SDLK_RETURN || key == SDLK_KP_ENTER) && w->focus >= 0 && w->focus < w->widget_count) {
+	} else if (on_button) {
 		struct widget one = w->widgets[w->focus];
 		window_activate(w, &one);
 	} else {
@@ -108,15 +95,8 @@ void window_text(struct window *w, const char *text)
 	char c = text[0];
 	if (text[0] == 0 || text[1] != 0)
 		return;
-	if (w->asking) {
-		size_t n = strlen(w->asked);
-		if (c >= '0' && c <= '9' && n + 1 < sizeof w->asked - 4) {
-			w->asked[n] = c;
-			w->asked[n + 1] = 0;
-			w->dirty = true;
-		}
+	if (w->mode && w->mode->text && !w->help && w->mode->text(w, text))
 		return;
-	}
 	enum action a;
 	if (SDL_GetModState() & KMOD_CTRL)
 		return;
@@ -165,9 +145,17 @@ static void select_at(struct window *w, const struct hit *h, bool twice)
 		window_to_selected(w);
 }
 
+/* Beside its buttons, a mode may use the mouse: to draw its own things, to move them. In place of the scene it takes
+ * all. */
+static bool mode_takes_mouse(struct window *w, struct canvas *c, Uint32 event)
+{
+	const struct mode *m = w->mode;
+	return m && ((m->mouse && m->mouse(w, c, mode_box(w, c), event)) || m->covers);
+}
+
 static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b)
 {
-	int number = w->playback->presenter ? -1 : widget_at(w, w->mouse_x, w->mouse_y);
+	int number = widget_at(w, w->mouse_x, w->mouse_y);
 	w->focus = -1; /* the ring of Tab is for keys */
 	if (window_lift_blank(w))
 		return;
@@ -187,6 +175,8 @@ static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent
 		window_activate(w, &one);
 		return;
 	}
+	if (mode_takes_mouse(w, c, SDL_MOUSEBUTTONDOWN))
+		return;
 	struct hit h = look(w, c);
 	if (h.phases) {
 		w->drag = DRAG_SCRUB;
@@ -226,7 +216,7 @@ void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButt
 {
 	if (b->type == SDL_MOUSEBUTTONDOWN)
 		press(w, c, b);
-	else if (b->button == SDL_BUTTON_LEFT)
+	else if (b->button == SDL_BUTTON_LEFT && (w->drag != DRAG_NONE || !mode_takes_mouse(w, c, SDL_MOUSEBUTTONUP)))
 		let_go(w, c, b->clicks > 1);
 }
 
@@ -243,10 +233,10 @@ void window_mouse_motion(struct window *w, struct canvas *c, double x, double y)
 		w->dirty = true;
 		return;
 	}
-	int number = w->playback->presenter ? -1 : widget_at(w, x, y);
+	int number = widget_at(w, x, y);
 	if (number >= 0) {
-		explain_widget(&w->widgets[number], tip, sizeof tip);
-	} else {
+		explain_widget(w, &w->widgets[number], tip, sizeof tip);
+	} else if (!mode_takes_mouse(w, c, SDL_MOUSEMOTION)) {
 		struct hit h = look(w, c);
 		memcpy(tip, h.text, sizeof tip);
 	}
@@ -265,9 +255,15 @@ void window_wheel(struct window *w, struct canvas *c, double turns)
 	const struct view *v = playback_view(p);
 	struct box b = frame_scene(v, window_scene_box(w, c));
 	SDL_Keymod mod = SDL_GetModState();
-	bool overview = p->scene == SCENE_OVERVIEW && !p->shown->foreign;
+	struct pair pair;
 	w->dirty = true;
-	if (!window_has_timeline(w)) {
+	if (w->mode && w->mode->covers)
+		return;
+	v = pair_at(&pair, v, &b, w->mouse_x, w->mouse_y);
+	if (!v)
+		return;
+	bool overview = p->scene == SCENE_OVERVIEW && !p->shown->foreign;
+	if (!window_has_timeline(w) || v->upright) {
 		window_scroll(w, -(int)lround(3 * turns));
 		return;
 	}

@@ -4,6 +4,7 @@
 
 #include <SDL.h>
 
+#include "viz/window/mode.h"
 #include "viz/window/window.h"
 
 /* constant, the keys as help names them (" or " between them: keys.c reads them from here), the button ("": it
@@ -36,9 +37,11 @@
 	X(PAN_LEFT, "Ctrl ←", "", "an earlier range of the timeline")                                                  \
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
-	X(COMPARE, "C", "compare", "memory of the strategies side by side")                                            \
+	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
+	X(BUILD, "E", "build", "an empty step: put it together yourself")                                              \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
 	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
+	X(ASK, "Q", "ask", "questions: what comes next? asked before it is shown")                                     \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
 	X(SAVE, "S", "save", "this picture as a PNG file in the current folder")                                       \
 	X(COPY, "Ctrl C", "copy", "copy the command that restores this view")                                          \
@@ -68,20 +71,23 @@ enum action {
 	        ACTION_COUNT
 };
 
-enum widget_kind { WIDGET_ACTION, WIDGET_SCENE, WIDGET_STRATEGY };
+enum widget_kind { WIDGET_ACTION, WIDGET_SCENE, WIDGET_STRATEGY, WIDGET_MODE };
 
 struct widget {
 	enum widget_kind kind;
-	int number; /* action, scene or strategy */
+	int number; /* action, scene, strategy, or as the mode that is on numbers its own */
 	struct box box;
 	const char *label;
 	bool on, enabled;
+	bool bare;     /* the mode draws it: only the ring of Tab is added */
 	double before; /* units: room left of it, where a group of buttons begins */
 };
 
 enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
-enum { WIDGETS = 80 };
+enum { WIDGETS = 192 };
+
+struct board;
 
 struct window {
 	struct playback *playback;
@@ -92,15 +98,21 @@ struct window {
 	cairo_surface_t *surface;
 	int width, height; /* pixels */
 	SDL_Rect windowed; /* screen units: the window before it took the whole screen */
-	bool motion, playing, dirty, help, blank, full, left, asking;
+	bool motion, playing, dirty, help, blank, full, left;
+	const struct mode *mode; /* NULL: none is on */
 	double speed;
 	Uint64 stepped, tweened; /* ms: when the last step, or the tween, began */
 	Uint64 note_until;       /* ms; 0: no note */
 	struct widget widgets[WIDGETS];
-	int widget_count, focus; /* focus -1: none */
-	double top, bottom;      /* units: how high the two bars of buttons are */
-	int strategy;            /* -1: none of the list */
-	char asked[16];          /* what is typed behind "go to" */
+	int widget_count, focus;         /* focus -1: none */
+	double top, bottom;              /* units: how high the two bars of buttons are */
+	int strategy;                    /* -1: none of the list */
+	int before;                      /* the strategy that was shown before it; -1 */
+	int second;                      /* the strategy beside it, … */
+	const struct trace_view *paired; /* … if the playback's second is this one */
+	char asked[16];                  /* what is typed behind "go to" */
+	struct board *board;             /* of mode_build; NULL: none yet */
+	char board_of[64];               /* … and the strategy */
 	char tip[256];
 	double tip_x, tip_y;     /* units: below and right of there */
 	double mouse_x, mouse_y; /* units */
@@ -109,14 +121,17 @@ struct window {
 	int64_t drag_time;
 	char title[256];
 	size_t tween_position;
+	struct asking asking; /* the questions of a step, while they are asked */
 };
 
 /* window_widgets.c */
+/* A button; where there is no room for more, the next takes its place. */
+struct widget *widget_add(struct window *w, enum widget_kind kind, int number, struct box box, const char *label);
 void widgets_lay(struct window *w, struct canvas *c);
 void widgets_draw(struct window *w, struct canvas *c);
 int widget_at(const struct window *w, double x, double y); /* -1: none */
 void help_draw(struct canvas *c);
-/* The box of the scene, between the bars. */
+/* The box of the scene, between the bars and beside the panel of a mode. */
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);
@@ -124,13 +139,20 @@ const char *action_what(enum action a);
 /* window_actions.c */
 void window_do(struct window *w, enum action a);
 void window_activate(struct window *w, const struct widget *one);
-void window_open_strategy(struct window *w, int number);
 void window_move(struct window *w, size_t position, bool tween);
 void window_note(struct window *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void window_finish_tween(struct window *w);
 void window_set_full(struct window *w, bool full);
 /* True: the screen was black, and is no longer. */
 bool window_lift_blank(struct window *w);
+
+/* strategies.c: the strategy of a number is shown, or where two are, stands beside it. */
+void window_open_strategy(struct window *w, int number);
+void window_compare(struct window *w); /* all; two; one */
+
+/* mode_build.c: enters or leaves it; frees what it keeps. */
+void window_build(struct window *w);
+void window_build_release(struct window *w);
 
 /* window_keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);

@@ -23,14 +23,7 @@ const char *action_what(enum action a)
 	return actions[a].what;
 }
 
-struct box window_scene_box(const struct window *w, const struct canvas *c)
-{
-	if (w->playback->presenter)
-		return (struct box){0, 0, c->width, c->height};
-	return (struct box){0, w->top, c->width, fmax(1, c->height - w->top - w->bottom)};
-}
-
-static struct widget *add(struct window *w, enum widget_kind kind, int number, struct box box, const char *label)
+struct widget *widget_add(struct window *w, enum widget_kind kind, int number, struct box box, const char *label)
 {
 	struct widget *one = &w->widgets[w->widget_count];
 	if (w->widget_count + 1 < WIDGETS)
@@ -51,8 +44,10 @@ static const char *label_of(const struct window *w, enum action a)
 static bool is_on(const struct window *w, enum action a)
 {
 	const struct playback *p = w->playback;
-	return (a == ACTION_COMPARE && p->compare) || (a == ACTION_PREDICT && p->beside) ||
-	       (a == ACTION_VALUES && p->values) || (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
+	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
+	       (a == ACTION_VALUES && p->values) || (a == ACTION_HELP && w->help) ||
+	       (a == ACTION_ASK && w->mode == &mode_ask) || (a == ACTION_BUILD && w->mode == &mode_build) ||
+	       (a == ACTION_FULL && w->full);
 }
 
 static bool is_enabled(const struct window *w, enum action a)
@@ -133,15 +128,16 @@ static void lay_top(struct window *w, struct canvas *c)
 	double room = c->width - 40, scenes = 0;
 	for (int i = 0; i < SCENE_COUNT && !w->playback->shown->foreign; i++) {
 		double length = text_length(c, 14, WEIGHT_BOLD, scene_row((enum scene)i)->title) + 22;
-		add(w, WIDGET_SCENE, i, (struct box){0, 0, length, 28}, scene_row((enum scene)i)->title)->on =
+		widget_add(w, WIDGET_SCENE, i, (struct box){0, 0, length, 28}, scene_row((enum scene)i)->title)->on =
 		        w->playback->scene == (enum scene)i && !w->playback->compare;
 		scenes += length + GAP;
 	}
 	int first = w->widget_count;
 	for (int i = 0; i < w->host.strategies; i++) {
 		const char *name = w->host.strategy(w->host.context, i);
-		struct widget *one = add(w, WIDGET_STRATEGY, i, (struct box){0, 0, 0, 28}, name);
-		one->on = i == w->strategy;
+		struct widget *one = widget_add(w, WIDGET_STRATEGY, i, (struct box){0, 0, 0, 28}, name);
+		one->on =
+		        i == w->strategy || (w->playback->second && w->playback->second == w->paired && i == w->second);
 		one->box.width = text_length(c, 13, WEIGHT_BOLD, name) + (has_number(one) ? 26 : 16);
 	}
 	int rows = first ? rows_of(w, 0, room) : 1;
@@ -163,7 +159,7 @@ static void lay_bottom(struct window *w, struct canvas *c)
 		if (!*label)
 			continue;
 		double length = a == ACTION_PLAY ? 46 : fmax(30, text_length(c, 12, WEIGHT_PLAIN, label) + 14);
-		struct widget *one = add(w, WIDGET_ACTION, a, (struct box){0, 0, length, 32}, label);
+		struct widget *one = widget_add(w, WIDGET_ACTION, a, (struct box){0, 0, length, 32}, label);
 		for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
 			one->before += groups[g] == a ? 8 : 0;
 		one->on = is_on(w, (enum action)a);
@@ -182,8 +178,12 @@ static void lay_bottom(struct window *w, struct canvas *c)
 void widgets_lay(struct window *w, struct canvas *c)
 {
 	w->widget_count = 0;
-	lay_top(w, c);
-	lay_bottom(w, c);
+	if (!w->playback->presenter) {
+		lay_top(w, c);
+		lay_bottom(w, c);
+	}
+	if (w->mode && w->mode->lay)
+		w->mode->lay(w, c, mode_box(w, c));
 	if (w->focus >= w->widget_count)
 		w->focus = -1;
 }
@@ -268,13 +268,18 @@ static void draw_widget(const struct window *w, struct canvas *c, int i)
 	const struct theme *t = c->theme;
 	const struct widget *one = &w->widgets[i];
 	colour fill = one->on ? t->ink : t->panel, ink = one->on ? t->panel : one->enabled ? t->ink : t->line;
+	if (one->bare) {
+		if (i == w->focus)
+			draw_frame(c, one->box, t->accent, 4);
+		return;
+	}
 	draw_card(c, one->box, fill, i == w->focus ? t->accent : t->line, i == w->focus ? 3 : 1);
 	double x = one->box.x + one->box.width / 2, y = one->box.y + one->box.height / 2;
-	if (one->kind == WIDGET_ACTION) {
+	if (one->kind == WIDGET_ACTION || one->kind == WIDGET_MODE) {
 		double size = 12, length = text_length(c, size, WEIGHT_PLAIN, one->label);
 		if (length > one->box.width - 6)
 			size *= (one->box.width - 6) / length;
-		if (!draw_icon(w, c, one, ink))
+		if (one->kind == WIDGET_MODE || !draw_icon(w, c, one, ink))
 			draw_text(c, x, y + size * 0.36, size, WEIGHT_PLAIN, ink, ALIGN_CENTRE, 0, "%s", one->label);
 	} else if (one->kind == WIDGET_SCENE) {
 		draw_text(c, x, y + 5, 14, WEIGHT_BOLD, ink, ALIGN_CENTRE, one->box.width - 8, "%s", one->label);

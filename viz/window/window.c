@@ -70,8 +70,15 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 	*out = NULL;
 	if (!w)
 		return status_fail(STATUS_MEMORY, "out of memory");
-	*w = (struct window){
-	        .playback = p, .host = *host, .motion = motion, .speed = 1, .focus = -1, .strategy = -1, .dirty = true};
+	*w = (struct window){.playback = p,
+	                     .host = *host,
+	                     .motion = motion,
+	                     .speed = 1,
+	                     .focus = -1,
+	                     .strategy = -1,
+	                     .before = -1,
+	                     .second = -1,
+	                     .dirty = true};
 	p->hint = host->strategies
 	                  ? "Space plays · → goes one step on · 1 – 9 choose a strategy · V turns to the next "
 	                    "picture · ? shows all keys"
@@ -94,6 +101,7 @@ void window_close(struct window *w)
 {
 	if (!w)
 		return;
+	window_build_release(w);
 	if (w->surface)
 		cairo_surface_destroy(w->surface);
 	if (w->texture)
@@ -147,15 +155,6 @@ static void draw_tip(struct window *w, struct canvas *c)
 	draw_text(c, b.x + 10, b.y + 18, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width - 16, "%s", w->tip);
 }
 
-static void draw_question(struct window *w, struct canvas *c)
-{
-	const struct theme *t = c->theme;
-	struct box b = {c->width / 2 - 150, c->height / 2 - 34, 300, 68};
-	draw_card(c, b, t->panel, t->accent, 2);
-	draw_text(c, b.x + 16, b.y + 28, 15, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Go to step: %s_", w->asked);
-	draw_text(c, b.x + 16, b.y + 52, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "Enter goes, Esc leaves");
-}
-
 static void draw_all(struct window *w, struct canvas *c)
 {
 	const struct view *v = playback_view(w->playback);
@@ -165,9 +164,11 @@ static void draw_all(struct window *w, struct canvas *c)
 		draw_fill(c, (struct box){0, 0, c->width, c->height}, 0x000000);
 		return;
 	}
-	scene_draw_in(c, v, scene);
-	if (!w->playback->presenter)
-		widgets_draw(w, c);
+	if (!w->mode || !w->mode->covers)
+		scene_draw_in(c, v, scene);
+	if (w->mode && w->mode->draw)
+		w->mode->draw(w, c, mode_box(w, c));
+	widgets_draw(w, c);
 	if (w->drag == DRAG_RANGE)
 		draw_frame(c,
 		           (struct box){fmin(w->drag_from, w->mouse_x), scene.y + 40, fabs(w->mouse_x - w->drag_from),
@@ -175,8 +176,6 @@ static void draw_all(struct window *w, struct canvas *c)
 		           c->theme->accent, 2);
 	if (*w->tip && w->drag == DRAG_NONE)
 		draw_tip(w, c);
-	if (w->asking)
-		draw_question(w, c);
 	if (w->help)
 		help_draw(c);
 }
@@ -192,12 +191,14 @@ const char *window_title(struct window *w)
 	char speed[24] = "";
 	if (w->speed < 0.999 || w->speed > 1.001)
 		snprintf(speed, sizeof speed, " · speed %g", w->speed);
-	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s%s", p->shown->label,
+	snprintf(w->title, sizeof w->title, "shardlab · %s%s%s · %s · %s %zu of %zu%s%s%s%s%s%s%s", p->shown->label,
+	         p->second ? " beside " : "", p->second ? p->second->label : "",
 	         p->compare ? "compare" : scene_name(p->scene),
 	         p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size),
 	         timeline_stop_of(s, p->step_size, p->position), s->stop_count[p->step_size] - 1, speed,
 	         w->playing ? " · playing" : "", w->help ? " · help" : "", p->presenter ? " · presenter" : "",
-	         w->blank ? " · blank" : "");
+	         w->blank ? " · blank" : "", w->mode && w->mode->name ? " · " : "",
+	         w->mode && w->mode->name ? w->mode->name : "");
 	return w->title;
 }
 

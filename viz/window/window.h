@@ -12,6 +12,7 @@
 #ifndef SHARDLAB_VIZ_WINDOW_H
 #define SHARDLAB_VIZ_WINDOW_H
 
+#include "viz/build/board.h"
 #include "viz/export/export.h"
 
 union SDL_Event;
@@ -23,9 +24,11 @@ struct window_host {
 	const char *(*strategy)(void *context, int i); /* its name */
 	enum status (*open)(void *context, int i);     /* gives the playback another trace to show */
 	enum status (*compare)(void *context);         /* gives the playback contenders */
+	enum status (*pair)(void *context, int i);     /* … a second strategy beside the shown one */
 	/* A line that restores what the playback shows; in a window of that size, in screen units (0: not said). */
 	const char *(*command)(void *context, int width, int height);
-	bool asked_size; /* the user wants this size; otherwise it is at most what the display has room for */
+	struct build_host build; /* for "build it yourself"; plan NULL: there is none */
+	bool asked_size;         /* the user wants this size; otherwise it is at most what the display has room for */
 };
 
 struct window;
@@ -33,6 +36,10 @@ struct window;
 /* size: in screen units. motion: messages travel. STATUS_INPUT: there is no display. */
 enum status window_open(struct window **out, struct playback *p, const struct picture *size,
                         const struct window_host *host, bool motion);
+/* Asks questions from where the playback stands, or says why there are none; once more: no longer. */
+void window_ask(struct window *w);
+/* Begins with "build it yourself", these moves placed (exercise_play); NULL: none. */
+enum status window_begin_building(struct window *w, const char *moves);
 /* Until the user leaves. */
 enum status window_run(struct window *w);
 void window_close(struct window *w); /* accepts NULL */

@@ -14,18 +14,6 @@ void SIMD_BODY(elements_add)(const void *task, int64_t begin, int64_t end)
 		                   end - i);
 }
 
-void SIMD_BODY(vector_scale)(const void *task, int64_t begin, int64_t end)
-{
-	const struct scale_task *t = task;
-	element *y = t->y;
-	float factor = t->factor;
-	int64_t i = begin;
-	for (; i + LANES <= end; i += LANES)
-		element_store(y + i, element_load(y + i) * factor);
-	if (i < end)
-		element_store_part(y + i, element_load_part(y + i, end - i) * factor, end - i);
-}
-
 void SIMD_BODY(narrow)(const void *task, int64_t begin, int64_t end)
 {
 	const struct narrow_task *t = task;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "strategy/base/file.h"
-#include "strategy/base/number.h"
 
 /* ---- groups ---- */
 

@@ -1,7 +1,5 @@
 /* Rules 5 and 6 for collectives: what they make of what the ranks hold. All roles that take part do so at once; within
  * a role every rank holds the same, up to whose slice and whose samples it is. */
-#include <stdio.h>
-
 #include "strategy/plan/verify/meaning.h"
 
 static unsigned axes_of(const struct at *all)

@@ -10,8 +10,6 @@
  *
  * Beyond that a rank issues its operations in order, so it may only wait for what it has issued.
  */
-#include <string.h>
-
 #include "strategy/plan/verify/verify.h"
 #include "strategy/plan/walk.h"
 

@@ -7,8 +7,6 @@
  *     mid ──► ln_2 ──► fc ──► out ──(+ mid)──► y        d.y complete  =  d.mid, as far as `out` contributes
  *      └────────────────────────┘                       ln_2's backward adds the rest
  */
-#include <stdio.h>
-
 #include "strategy/model/slice.h"
 #include "strategy/plan/verify/meaning.h"
 

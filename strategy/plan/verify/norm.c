@@ -6,8 +6,6 @@
  *                                                    RUNNING, version v ─┴──► RUNNING, version v + 1
  *     dy ─► SUMS, own ─► all_reduce ─► SUMS, all_ranks ─► dx
  */
-#include <stdio.h>
-
 #include "strategy/plan/verify/meaning.h"
 
 /* ---- what a micro-batch measured ---- */

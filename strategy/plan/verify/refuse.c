@@ -2,7 +2,6 @@
 #include "strategy/plan/verify/verify.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 static const char *const rule_names[] = {"",
 #define X(number, name, what) name,
@@ -30,6 +29,7 @@ enum status refuse(const struct verify *v, int rule, const struct role *r, int o
 	char line[1000];
 	struct text t = {line, sizeof line, 0};
 	va_list args;
+	*v->why = (struct refusal){rule, r ? (int)(r - v->p->roles) : -1, op, buffer};
 	text_add(&t, "rule %d (%s): ", rule, rule_names[rule]);
 	if (op >= 0) {
 		char what[160];

@@ -1,9 +1,7 @@
 /* What everything else relies on: indices and regions in range, sections in a row, roles that cover the ranks, groups
  * that hold the model's tensors. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "strategy/base/number.h"
 #include "strategy/plan/verify/verify.h"
 
 /* All buffers of a role side by side must stay within 63 bits: no sum of offsets can overflow then. */

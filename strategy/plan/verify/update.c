@@ -1,6 +1,4 @@
 /* Rules 5 and 6 for vector operations: initial state, the optimizer, and what is shown at the end. */
-#include <stdio.h>
-
 #include "strategy/plan/verify/meaning.h"
 
 /* A step counter; zeros are one that was never advanced. */

@@ -16,9 +16,10 @@ static enum status verify_ordered(struct verify *v, const struct layout *layouts
 	return s;
 }
 
-enum status plan_verify(const struct plan *p, const struct layout *layouts)
+enum status plan_verify_why(const struct plan *p, const struct layout *layouts, struct refusal *out)
 {
-	struct verify v = {.p = p};
+	struct verify v = {.p = p, .why = out};
+	*out = (struct refusal){.role = -1, .op = -1, .buffer = -1};
 	enum status s = verify_structure(&v);
 	if (s)
 		return s;
@@ -29,4 +30,10 @@ enum status plan_verify(const struct plan *p, const struct layout *layouts)
 	for (int k = 0; k < SECTION_KINDS; k++)
 		rendezvous_release(&v.rendezvous[k]);
 	return s;
+}
+
+enum status plan_verify(const struct plan *p, const struct layout *layouts)
+{
+	struct refusal why;
+	return plan_verify_why(p, layouts, &why);
 }

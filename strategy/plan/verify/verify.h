@@ -40,6 +40,7 @@ struct verify {
 	const struct plan *p;
 	struct rendezvous rendezvous[SECTION_KINDS]; /* from verify_graph on */
 	struct order order[ROLES][SECTION_KINDS];    /* from verify_lifetime on */
+	struct refusal *why;                         /* is filled in by a refusal */
 };
 
 /* STATUS_REFUSED with "rule 4 (race): operation 12, reduce bucket.0, of role rank (ranks 0 to 3), buffer 'x': …".

@@ -1,0 +1,192 @@
+/* Build it yourself, in `view`: plans that are small enough to put together by hand, and lists of moves without a
+ * window. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/view_open.h"
+#include "strategy/base/file.h"
+#include "viz/build/board.h"
+#include "viz/build/describe.h"
+
+/* Two blocks, whose parameters are most of the memory. A bucket is the last block's gradients and the final norm's. */
+#define SMALL_MODEL "gpt:layers=2,width=1024,heads=16"
+enum { SMALL_BUCKET = 12598272 }; /* elements */
+
+/* What the user has chosen stays, but for what makes more moves. */
+static enum status small_settings(struct settings *out, const struct settings *asked, const char *strategy)
+{
+	struct settings base = *asked, fresh = settings_default();
+	snprintf(base.model, sizeof base.model, "%s", SMALL_MODEL);
+	snprintf(base.checkpointing, sizeof base.checkpointing, "%s", fresh.checkpointing);
+	base.offload = fresh.offload;
+	base.sequence = 0;
+	base.bucket = SMALL_BUCKET * (int64_t)type_bytes(base.precision);
+	base.ranks = base.ranks < 2 ? 4 : base.ranks;
+	base.batch = 4 * base.ranks;
+	base.micro_batch = 4;
+	base.accumulate = 1;
+	return settings_beside(out, &base, strategy);
+}
+
+static enum status compile(struct viewer *v, const struct settings *settings)
+{
+	struct job job;
+	enum status s = job_open(&job, settings);
+	if (s)
+		return s;
+	job_release(&v->built);
+	v->built = job;
+	v->built.plan.model = &v->built.model;
+	return STATUS_OK;
+}
+
+/* The model that was asked for, if its step has few moves. */
+static bool few_moves(struct viewer *v)
+{
+	struct exercise e;
+	bool few = !exercise_open(&e, &v->built.plan);
+	if (few)
+		exercise_release(&e);
+	return few;
+}
+
+static enum status plan_to_build(void *context, const char *strategy, const struct plan **out)
+{
+	struct viewer *v = context;
+	const struct settings *asked = &v->loaded[0].job.settings;
+	struct settings s;
+	enum status status;
+	bool own = option_given(v->options, OPTION_MODEL) && !v->loaded[0].read;
+	*out = &v->built.plan;
+	if (own && !(status = settings_beside(&s, asked, strategy)) && !(status = compile(v, &s)) &&
+	    (few_moves(v) || option_given(v->options, OPTION_BUILD)))
+		return STATUS_OK;
+	status = small_settings(&s, asked, strategy);
+	return status ? status : compile(v, &s);
+}
+
+static enum status simulate_built(void *context, const struct plan *plan, struct trace *trace, struct limits *limits,
+                                  struct report *report)
+{
+	struct viewer *v = context;
+	return load_simulate(plan, v->options, trace, limits, report);
+}
+
+struct build_host viewer_build_host(struct viewer *v)
+{
+	return (struct build_host){v, plan_to_build, simulate_built};
+}
+
+/* ---- without a window ---- */
+
+enum { MOST_BYTES = 1 << 20 };
+
+enum status viewer_moves(const struct options *o, char **out)
+{
+	const char *text = option_text(o, OPTION_MOVES);
+	size_t size = 0;
+	*out = NULL;
+	if (!option_given(o, OPTION_MOVES))
+		return STATUS_OK;
+	if (!strpbrk(text, " ,") && *text && strcmp(text, "...") != 0 && strcmp(text, "…") != 0)
+		return file_read(text, "{moves}", MOST_BYTES, out, &size);
+	*out = strdup(text);
+	return *out ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
+}
+
+static enum status play(struct board *b, const struct options *o)
+{
+	char *list;
+	enum status s = viewer_moves(o, &list);
+	if (!s && list)
+		s = exercise_play(&b->exercise, list);
+	if (!s && b->exercise.said.accepted && b->exercise.placed_count)
+		exercise_done(&b->exercise);
+	if (!s)
+		board_refresh(b);
+	free(list);
+	return s;
+}
+
+static void describe(const struct board *b, FILE *out)
+{
+	const struct exercise *e = &b->exercise;
+	bool both = e->done && b->mine.there;
+	if (!e->placed_count && !*e->said.text)
+		build_describe_drawer(e, out);
+	else
+		build_describe(e, both ? &b->own.outcome : NULL, both ? &b->mine.outcome : NULL, out);
+}
+
+struct picture_of {
+	struct viewer *viewer;
+	struct board *board;
+	enum export_format format;
+};
+
+static void draw(void *context, cairo_t *cr, double width, double height)
+{
+	const struct picture_of *p = context;
+	const struct playback *at = &p->viewer->playback;
+	struct canvas c;
+	canvas_begin(&c, cr, width, height, at->text, theme_of(at->theme), at->fonts);
+	struct box all = {0, 0, c.width, c.height};
+	board_lay(&c, p->board, all);
+	board_draw(&c, p->board, all);
+	canvas_end(&c);
+}
+
+static enum status write_picture(void *context, FILE *out)
+{
+	struct picture_of *p = context;
+	return export_drawing(draw, p, p->format, &p->viewer->size, out);
+}
+
+static enum status check(const struct options *o)
+{
+	static const enum option others[] = {OPTION_SCENE,     OPTION_AT,     OPTION_PAST,    OPTION_STEP,
+	                                     OPTION_COMPARE,   OPTION_PAIR,   OPTION_PREDICT, OPTION_FOCUS,
+	                                     OPTION_RANGE,     OPTION_SELECT, OPTION_PAGES,   OPTION_SCROLL,
+	                                     OPTION_PLAN_FILE, OPTION_TRACE};
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		if (option_given(o, others[i]))
+			return status_fail(STATUS_INPUT, "--%s is for a step that is there: leave it out, or --%s",
+			                   option_name(others[i]), option_name(OPTION_BUILD));
+	if (option_given(o, OPTION_EXPORT)) {
+		enum export_format format;
+		if (export_parse(option_text(o, OPTION_EXPORT), &format) &&
+		    (format == EXPORT_GIF || format == EXPORT_HTML))
+			return status_fail(STATUS_INPUT, "--%s: what one builds is written as .png, .svg or .pdf",
+			                   option_name(OPTION_EXPORT));
+	}
+	return STATUS_OK;
+}
+
+enum status viewer_build_check(const struct options *o)
+{
+	if (option_given(o, OPTION_MOVES) && !option_given(o, OPTION_BUILD))
+		return status_fail(STATUS_INPUT, "--%s is a list of what one builds: give --%s too",
+		                   option_name(OPTION_MOVES), option_name(OPTION_BUILD));
+	return option_given(o, OPTION_BUILD) ? check(o) : STATUS_OK;
+}
+
+enum status viewer_build(struct viewer *v)
+{
+	const struct options *o = v->options;
+	struct build_host host = viewer_build_host(v);
+	struct board *b;
+	struct picture_of picture = {.viewer = v};
+	enum status s = board_open(&b, &host, v->playback.shown->label, v->playback.fonts);
+	if (s)
+		return s;
+	picture.board = b;
+	b->chosen = -1;
+	s = play(b, o);
+	if (!s && option_given(o, OPTION_DESCRIBE))
+		describe(b, stdout);
+	else if (!s && export_parse(option_text(o, OPTION_EXPORT), &picture.format))
+		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_picture, &picture);
+	board_close(b);
+	return s;
+}

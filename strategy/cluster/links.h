@@ -1,0 +1,24 @@
+/* Behind a cluster's name or file its links may be given anew, to see what faster or slower ones would do:
+ *
+ *     a100-80gb:link=50GB              inside a node, of a device and in each direction: bytes a second
+ *     ./mine.yaml:link=5e9:network=1e9 … and between nodes, of one NIC
+ *
+ * Such a rate is assumed.
+ */
+#ifndef SHARDLAB_LINKS_H
+#define SHARDLAB_LINKS_H
+
+#include "strategy/cluster/cluster.h"
+
+#define LINK_LEAST INT64_C(1000)
+#define LINK_MOST INT64_C(1000000000000000)
+
+/* Where ":link=…" begins; at the end, if it is not there. */
+const char *links_find(const char *cluster);
+/* Is it this one, with whatever links; and is it this machine or in the catalogue? */
+bool links_named(const char *cluster, const char *name);
+bool links_known(const char *cluster);
+/* pairs: from there on. The cluster's name gets them too. STATUS_INPUT: a cluster without such links, or no rate. */
+enum status links_change(struct cluster *c, const char *pairs);
+
+#endif

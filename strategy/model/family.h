@@ -1,0 +1,47 @@
+/* A family of models: the names it goes by, and how its file turns NAME[:key=value,…] into units, kernels, values and
+ * tensors. Each is a file of this folder and a name in FAMILY_LIST.
+ */
+#ifndef SHARDLAB_FAMILY_H
+#define SHARDLAB_FAMILY_H
+
+#include "strategy/base/keys.h"
+#include "strategy/model/model.h"
+
+/* Sizes up to this keep every product of two, times 16 bytes, within 63 bits. */
+#define LARGEST_SIZE ((int64_t)1 << 26)
+#define MOST_PARAMETERS ((int64_t)1 << 53)
+
+struct model_name {
+	const char *name;         /* "gpt2-124m"; "params=7.5e9": every specification that begins with "params=" */
+	const char *alias, *what; /* alias: Hugging Face's name of it, or NULL; what: a line of help */
+};
+
+/* A model as a user specifies it. */
+struct model_request {
+	const char *specification, *pairs; /* pairs: NULL for none */
+	int64_t sequence;                  /* 0: not given */
+};
+
+struct family {
+	const struct model_name *names;
+	int count;
+	/* The model starts zeroed, but for what model_open sets. `name` is the place among the names. */
+	enum status (*open)(struct model *m, const struct model_request *q, int name);
+};
+
+/* In the order of help. */
+#define FAMILY_LIST(X) X(mlp) X(gpt) X(abstract)
+
+#define X(name) extern const struct family family_##name;
+FAMILY_LIST(X)
+#undef X
+
+/* The model starts zeroed; indices are those of the arrays. */
+int model_add_unit(struct model *m, const char *name);
+int model_add_tensor(struct model *m, int unit, const char *name, int64_t rows, int64_t columns, enum weight_init init,
+                     double scale);
+int model_add_value(struct model *m, const char *name, int64_t elements, enum value_type type);
+int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial);
+struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
+
+#endif

@@ -1,0 +1,56 @@
+#include "viz/build/describe.h"
+
+#include <inttypes.h>
+
+#include "viz/scene/scene.h"
+
+void build_describe_drawer(const struct exercise *e, FILE *out)
+{
+	fprintf(out, "The drawer: %d moves of %s.\n", e->move_count, e->plan->strategy);
+	for (int kind = 0; kind < MOVE_KINDS; kind++) {
+		bool any = false;
+		for (int i = 0; i < e->move_count; i++)
+			if (e->moves[i].kind == (enum move_kind)kind) {
+				if (!any)
+					fprintf(out, "\n%s (%s)\n", move_heading((enum move_kind)kind),
+					        move_what((enum move_kind)kind));
+				fprintf(out, "  %s\n", e->moves[i].name);
+				any = true;
+			}
+	}
+}
+
+static void describe_row(const struct outcome *own, const struct outcome *mine, int row, FILE *out)
+{
+	char a[WORD], b[WORD];
+	int64_t x = outcome_value(mine, row), y = outcome_value(own, row);
+	const char *unit = outcome_is_bytes(row) ? "B" : "ns";
+	const char *yours = outcome_is_bytes(row) ? bytes_word(a, x) : time_word(a, x);
+	const char *theirs = outcome_is_bytes(row) ? bytes_word(b, y) : time_word(b, y);
+	fprintf(out, "%s: yours %s (%" PRId64 " %s), the strategy's own %s (%" PRId64 " %s)\n", outcome_name(row),
+	        yours, x, unit, theirs, y, unit);
+}
+
+void build_describe(const struct exercise *e, const struct outcome *own, const struct outcome *mine, FILE *out)
+{
+	char words[512];
+	for (int i = 0; i < e->placed_count; i++)
+		fprintf(out, "%3d  %s\n", i + 1, e->moves[e->placed[i]].name);
+	if (!e->said.accepted) {
+		if (e->said.move >= 0)
+			fprintf(out, "Refused: %s\n", e->moves[e->said.move].name);
+		else
+			fputs("Refused: the step is not complete\n", out);
+		fprintf(out, "%s\n", e->said.text);
+		if (e->said.rule)
+			fprintf(out, "%s\n", exercise_rule(e->said.rule));
+		return;
+	}
+	fprintf(out, "%s\n", e->said.text);
+	for (int row = 0; own && mine && row < OUTCOME_ROWS; row++)
+		describe_row(own, mine, row, out);
+	if (!own || !mine)
+		return;
+	outcome_words(own, mine, words, sizeof words);
+	fprintf(out, "%s\n", words);
+}

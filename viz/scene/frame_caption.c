@@ -1,0 +1,108 @@
+/* The caption below a scene: what the last step did, in lines that are never cut off, and where the cursor is. */
+#include <math.h>
+#include <stdio.h>
+
+#include "viz/scene/lane_foreign.h"
+#include "viz/scene/scene_parts.h"
+
+/* LONGEST: the longest caption of any plan, in the size of its text.
+ * LINE: from line to line, in that size. */
+enum { LEFT = 18, PADDING = 32 };
+static const double LONGEST = 112, LINE = 1.35;
+
+/* Seen from the last row. */
+double frame_least(const struct view *v, struct box all)
+{
+	return v->presenter ? 0.0202 * all.height : 0;
+}
+
+/* The least size of a caption. */
+static double least_size(const struct view *v, double height)
+{
+	return v->presenter ? 0.0303 * height : 14;
+}
+
+/* The number of the step and its time stand at the right. */
+static double side_room(const struct view *v, double height)
+{
+	return fmax(178, 13.2 * frame_least(v, (struct box){.height = height}));
+}
+
+static double caption_room(const struct view *v, double width, double height)
+{
+	return fmax(width - side_room(v, height) - 50, 40);
+}
+
+double caption_height(const struct view *v, struct box all)
+{
+	double size = least_size(v, all.height),
+	       lines = ceil(LONGEST * size / caption_room(v, all.width - 40, all.height));
+	return fmin(fmax(78, lines * LINE * size + PADDING), 0.4 * all.height + 20);
+}
+
+/* Does it stand on so many lines, in this size? */
+static bool fits(struct canvas *c, double size, double width, double height, const char *text)
+{
+	int lines = paragraph_lines(c, width, size, WEIGHT_PLAIN, text);
+	return (lines - 1) * LINE * size + size <= height;
+}
+
+/* One line in large, several smaller, as it fits; in the middle, or above a hint. */
+static void write_caption(struct canvas *c, const struct view *v, struct box card, const char *caption, double hint)
+{
+	double least = fmax(c->least * 1.5, hint > 0 ? 11 : 14), most = v->presenter ? 1.25 * least : 18,
+	       width = caption_room(v, card.width, c->height), height = card.height - 14 - hint, size = most;
+	while (size > most - 2 && size > least && text_length(c, size, WEIGHT_PLAIN, caption) > width)
+		size = fmax(size - 1, least);
+	while (size > least && !fits(c, size, width, height, caption))
+		size = fmax(size - 1, least);
+	int lines = paragraph_lines(c, width, size, WEIGHT_PLAIN, caption);
+	double text = (lines - 1) * LINE * size, middle = card.y + (card.height - hint) / 2;
+	draw_paragraph(c, card.x + LEFT, middle - text / 2 + size * 0.36, width, size, lines, c->theme->ink, caption);
+}
+
+static void write_place(struct canvas *c, const struct view *v, double right, double y)
+{
+	const struct theme *t = c->theme;
+	char time[WORD];
+	double room = side_room(v, c->height);
+	if (!v->state) {
+		draw_text(c, right, y + 27, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, room, "%s",
+		          time_word(time, v->cursor));
+		return;
+	}
+	const struct state *st = v->state;
+	const struct timeline *s = st->timeline;
+	char place[64], when[96];
+	double size = fmax(16, c->least);
+	snprintf(place, sizeof place, "%s %zu of %zu",
+	         st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size),
+	         timeline_stop_of(s, st->step_size, st->position), s->stop_count[st->step_size] - 1);
+	snprintf(when, sizeof when, "%s at %s", s->trace->measured ? "measured" : "simulated",
+	         time_word(time, st->time));
+	draw_fitting(c, right, y + 11 + size, size, 11, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, room, place);
+	draw_fitting(c, right, y + 18 + 2 * size, 13, 9, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, room, when);
+}
+
+void draw_caption(struct canvas *c, const struct view *v, struct box b)
+{
+	const struct theme *t = c->theme;
+	char caption[CAPTION_SIZE];
+	struct box card = {b.x, b.y, b.width, b.height - 8};
+	bool hint = v->hint && v->state && !v->state->position && !v->presenter && !is_veiled(v);
+	draw_card(c, card, t->panel, t->line, 1);
+	draw_fill(c, (struct box){card.x + 1, card.y + 6, 4, card.height - 12}, t->accent);
+	if (v->state)
+		caption_make(v->state, caption, sizeof caption);
+	else
+		foreign_caption(v->lanes, v->selected_rank, v->selected_op, caption, sizeof caption);
+	if (v->note && *v->note)
+		snprintf(caption, sizeof caption, "%s", v->note);
+	else if (is_veiled(v))
+		snprintf(caption, sizeof caption, "Before the next step is shown: what comes?");
+	write_place(c, v, card.x + card.width - 12, card.y);
+	write_caption(c, v, card, caption, hint ? 18 : 0);
+	if (hint)
+		draw_fitting(c, card.x + LEFT, card.y + card.height - 9, 13, 8, WEIGHT_BOLD, t->soft, ALIGN_LEFT,
+		             card.width - 36, v->hint);
+}

@@ -1,0 +1,198 @@
+#include "viz/scene/pair.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "viz/scene/memory_parts.h"
+#include "viz/scene/scene_parts.h"
+
+/* ---- names ---- */
+
+/* The next part of a heading, and where those behind it begin; NULL after the last. */
+static const char *next_part(const char *at, const char **end)
+{
+	static const char between[] = " · ";
+	if (!*at)
+		return NULL;
+	*end = strstr(at, between);
+	if (*end)
+		return *end + sizeof between - 1;
+	*end = at + strlen(at);
+	return *end;
+}
+
+static bool has_part(const char *heading, const char *part, size_t length)
+{
+	const char *end, *next;
+	for (const char *at = heading; (next = next_part(at, &end)) != NULL; at = next)
+		if ((size_t)(end - at) == length && !strncmp(at, part, length))
+			return true;
+	return false;
+}
+
+/* The parts that the other heading has, too, or those that it has not. */
+static void put_parts(const char *heading, const char *other, bool common, char *out, size_t size)
+{
+	const char *end, *next;
+	size_t used = 0;
+	*out = 0;
+	for (const char *at = heading; (next = next_part(at, &end)) != NULL; at = next)
+		if (has_part(other, at, (size_t)(end - at)) == common && used < size)
+			used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? " · " : "", (int)(end - at),
+			                         at);
+}
+
+void pair_name(const char *heading, const char *other, const char *label, char *out, size_t size)
+{
+	put_parts(heading, other, false, out, size);
+	if (!*out)
+		snprintf(out, size, "%s", label);
+}
+
+void pair_common(const char *heading, const char *other, char *out, size_t size)
+{
+	put_parts(heading, other, true, out, size);
+}
+
+/* ---- places ---- */
+
+enum { STRIP = 82, NAME = 22, GAP = 18 };
+
+/* How large the scene is drawn in a box, where 1 is its size. */
+static double scale_in(const struct view *v, struct box b)
+{
+	return scene_fit(v, b).scale;
+}
+
+static struct box part_box(struct box b, bool beside, int i)
+{
+	double width = beside ? (b.width - GAP) / 2 : b.width, height = beside ? b.height : (b.height - 8) / 2;
+	return (struct box){b.x + (beside ? (width + GAP) * i : 0), b.y + (beside ? 0 : (height + 8) * i), width,
+	                    fmax(1, height)};
+}
+
+static struct box below_name(struct box b)
+{
+	return (struct box){b.x, b.y + NAME, b.width, fmax(1, b.height - NAME)};
+}
+
+/* Timelines stand one above the other, on one axis. */
+static bool stands_beside(const struct view *v, struct box b)
+{
+	if (v->scene == SCENE_TIMELINE)
+		return false;
+	return scale_in(v, below_name(part_box(b, true, 0))) >= scale_in(v, below_name(part_box(b, false, 0)));
+}
+
+void pair_lay(struct pair *out, const struct view *v, struct box b)
+{
+	enum { READABLE = 90 }; /* per cent */
+	const struct view *views[2] = {v, v->second};
+	struct view one = *v;
+	out->strip = (struct box){b.x, b.y, b.width, STRIP - 8};
+	b = (struct box){b.x, b.y + STRIP, b.width, fmax(1, b.height - STRIP)};
+	one.second = NULL;
+	bool beside = stands_beside(&one, b);
+	if (v->scene == SCENE_OVERVIEW && 100 * scale_in(&one, below_name(part_box(b, beside, 0))) < READABLE) {
+		one.upright = true;
+		beside = stands_beside(&one, b);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct pair_part *part = &out->part[i];
+		struct box all = part_box(b, beside, i);
+		part->view = *views[i];
+		part->view.second = NULL;
+		part->view.upright = one.upright;
+		part->view.peak = (int64_t)fmax((double)memory_highest(views[0]->state->timeline, SPACE_DEVICE),
+		                                (double)memory_highest(views[1]->state->timeline, SPACE_DEVICE));
+		part->view.end = views[1 - i]->lanes->end;
+		part->name = (struct box){all.x, all.y, all.width, NAME};
+		part->box = below_name(all);
+	}
+}
+
+const struct view *pair_at(struct pair *store, const struct view *v, struct box *b, double x, double y)
+{
+	if (!v->second)
+		return v;
+	pair_lay(store, v, *b);
+	for (int i = 0; i < 2; i++)
+		if (box_has(store->part[i].box, x, y)) {
+			*b = store->part[i].box;
+			return &store->part[i].view;
+		}
+	return NULL;
+}
+
+/* ---- drawing ---- */
+
+/* All words of a row in one size, which fits the longest. */
+static void draw_row(struct canvas *c, struct box b, double names, const char *name, char words[][DIFFERENCE],
+                     enum weight w, colour ink)
+{
+	double column = (b.width - names) / FIGURE_COUNT, longest = 1, size;
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		longest = fmax(longest, text_length(c, 13, w, words[f]));
+	size = fmax(8, fmin(13, 13 * (column - 12) / longest));
+	draw_fitting(c, b.x + 10, b.y, 13, 9, WEIGHT_BOLD, ink, ALIGN_LEFT, names - 16, name);
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		draw_text(c, b.x + names + column * (f + 1) - 10, b.y, size, w, ink, ALIGN_RIGHT, column - 8, "%s",
+		          words[f]);
+}
+
+static void draw_strip(struct canvas *c, const struct view *v, struct box b)
+{
+	const struct theme *t = c->theme;
+	struct figures figures[2];
+	char words[FIGURE_COUNT][DIFFERENCE];
+	double names = fmin(170, b.width * 0.13);
+	figures_make(v->state, &figures[0]);
+	figures_make(v->second->state, &figures[1]);
+	draw_card(c, b, t->panel, t->line, 1);
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		snprintf(words[f], sizeof words[f], "%s", figure_name((enum figure)f));
+	b.y += 17;
+	draw_row(c, b, names, "", words, WEIGHT_PLAIN, t->soft);
+	for (int i = 0; i < 2; i++) {
+		for (int f = 0; f < FIGURE_COUNT; f++)
+			figure_word(words[f], (enum figure)f, figures[i].of[f]);
+		b.y += 17.5;
+		draw_row(c, b, names, (i ? v->second : v)->label, words, WEIGHT_PLAIN, t->ink);
+	}
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		figure_difference(words[f], (enum figure)f, figures[0].of[f], figures[1].of[f]);
+	b.y += 17.5;
+	draw_row(c, b, names, "difference", words, WEIGHT_BOLD, t->ink);
+}
+
+/* Its name, and if it does not fit, that. */
+static void draw_name(struct canvas *c, const struct view *v, struct box b)
+{
+	const struct theme *t = c->theme;
+	const struct limits *l = &v->state->timeline->limits;
+	char what[160], needed[WORD], there[WORD];
+	double right = 0;
+	if (l->overflows) {
+		snprintf(what, sizeof what, "does not fit: needs %s, has %s",
+		         bytes_word(needed, l->tightest.needed_bytes), bytes_word(there, l->tightest.capacity_bytes));
+		right = fmin(b.width * 0.6, text_length(c, 12, WEIGHT_BOLD, what) + 8);
+		draw_fitting(c, b.x + b.width, b.y + 14, 12, 9, WEIGHT_BOLD, t->warning, ALIGN_RIGHT, right, what);
+	}
+	draw_fitting(c, b.x, b.y + 14, 15, 10, WEIGHT_BOLD, t->accent, ALIGN_LEFT, b.width - right - 8, v->name);
+}
+
+void draw_pair(struct canvas *c, const struct view *v, struct box b)
+{
+	struct pair pair;
+	pair_lay(&pair, v, b);
+	draw_strip(c, v, pair.strip);
+	for (int i = 0; i < 2; i++) {
+		const struct pair_part *part = &pair.part[i];
+		draw_name(c, &part->view, part->name);
+		draw_fitted(c, &part->view, part->box);
+	}
+	struct box line = pair.part[1].name;
+	if (line.x > b.x)
+		draw_line(c, line.x - GAP / 2.0, line.y, line.x - GAP / 2.0, b.y + b.height, c->theme->line, 1);
+}

@@ -1,0 +1,278 @@
+/* A question beside the picture: its text, the choices or what is typed, and behind the answer the reason.
+ *
+ *     Question 3 of 12   ✓ ✗ □ ·          one sign for each question: right, wrong, this one, to come
+ *     Which of the 4 chunks does …?
+ *     ┌ 1  chunk 0 ───────────┐          ✓ before the right one and ✗ before a wrong answer, once it is answered
+ *     └────────────────────────┘
+ *     Right. What arrives is added …
+ *     1 – 5 answer · → skips · Esc ends
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "viz/scene/scene_parts.h"
+
+enum { PAD = 18, KEY = 24 };
+
+double question_width(double width)
+{
+	return fmin(440, width * 0.36);
+}
+
+void draw_veil(struct canvas *c, struct box b)
+{
+	const struct theme *t = c->theme;
+	double size = fmin(40, b.height * 0.5);
+	if (b.width < 1 || b.height < 1)
+		return;
+	draw_fill(c, b, t->empty);
+	draw_pattern(c, b, PATTERN_FALLING, colour_mix(t->empty, t->line, 0.5));
+	draw_frame(c, b, t->line, 1);
+	if (b.width > size && size > 8)
+		draw_text(c, b.x + b.width / 2, b.y + b.height / 2 + size * 0.36, size, WEIGHT_BOLD, t->soft,
+		          ALIGN_CENTRE, 0, "?");
+}
+
+/* ---- places ---- */
+
+static struct box card_of(struct box b)
+{
+	return (struct box){b.x + 2, b.y + 8, b.width - 10, b.height - 16};
+}
+
+/* Where everything stands, at sizes of text that are so many times the normal ones. */
+struct places {
+	double part; /* of normal size */
+	double text, choice, small;
+	double x, width;
+	double question, input, verdict, end; /* y */
+	struct box choices[QUESTION_CHOICES];
+};
+
+static double height_of(struct canvas *c, double width, double size, const char *text)
+{
+	return 1.35 * size * paragraph_lines(c, width, size, WEIGHT_PLAIN, text);
+}
+
+static struct places places_at(struct canvas *c, const struct asking *a, struct box b, double part)
+{
+	const struct question *q = asking_now(a);
+	struct places p = {.part = part, .text = 19 * part, .choice = 16.5 * part, .small = 14.5 * part};
+	p.x = b.x + PAD;
+	p.width = b.width - 2 * PAD;
+	p.question = b.y + 78 * part;
+	double y = p.question + height_of(c, p.width, p.text, q->text) + 4 * part;
+	for (int i = 0; i < q->choice_count; i++) {
+		double room = p.width - 2 * KEY - 14, height = height_of(c, room, p.choice, q->choice[i]) + 14 * part;
+		p.choices[i] = (struct box){p.x, y, p.width, height};
+		y += height + 7 * part;
+	}
+	p.input = y;
+	y += q->choice_count ? 0 : 50 * part;
+	if (*a->why)
+		y += height_of(c, p.width, p.small, a->why) + 8 * part;
+	p.verdict = y + 28 * part;
+	/* With the reason, before it is shown too, so that nothing moves then. */
+	p.end = p.verdict + (34 + 30) * part + height_of(c, p.width, p.choice, q->reason);
+	return p;
+}
+
+/* As large as there is room for. */
+static struct places places_of(struct canvas *c, const struct asking *a, struct box b)
+{
+	static const double parts[] = {1.15, 1.05, 1, 0.94, 0.88, 0.82, 0.76, 0.7, 0.64};
+	struct places p = {0};
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		p = places_at(c, a, b, parts[i]);
+		if (p.end < b.y + b.height - 44)
+			break;
+	}
+	return p;
+}
+
+struct box question_choice_box(struct canvas *c, const struct asking *a, struct box b, int choice)
+{
+	return places_of(c, a, card_of(b)).choices[choice];
+}
+
+/* ---- signs ---- */
+
+static void draw_check(struct canvas *c, double x, double y, double size, colour ink)
+{
+	draw_colour(c, ink);
+	cairo_set_line_width(c->cr, size * 0.2);
+	cairo_move_to(c->cr, x - size * 0.42, y);
+	cairo_line_to(c->cr, x - size * 0.1, y + size * 0.34);
+	cairo_line_to(c->cr, x + size * 0.46, y - size * 0.4);
+	draw_stroke_path(c);
+}
+
+static void draw_cross(struct canvas *c, double x, double y, double size, colour ink)
+{
+	draw_line(c, x - size * 0.36, y - size * 0.36, x + size * 0.36, y + size * 0.36, ink, size * 0.2);
+	draw_line(c, x - size * 0.36, y + size * 0.36, x + size * 0.36, y - size * 0.36, ink, size * 0.2);
+}
+
+static void draw_outcome(struct canvas *c, const struct asking *a, int i, double x, double y)
+{
+	const struct theme *t = c->theme;
+	switch (a->outcome[i]) {
+	case OUTCOME_RIGHT:
+		draw_check(c, x, y, 13, t->ink);
+		break;
+	case OUTCOME_WRONG:
+		draw_cross(c, x, y, 13, t->warning);
+		break;
+	case OUTCOME_SKIPPED:
+		draw_line(c, x - 5, y, x + 5, y, t->soft, 2);
+		break;
+	default:
+		draw_fill(c, (struct box){x - 2, y - 2, 4, 4}, t->soft);
+	}
+	if (i == a->now)
+		draw_frame(c, (struct box){x - 9, y - 9, 18, 18}, t->accent, 2);
+}
+
+static void draw_progress(struct canvas *c, const struct asking *a, double x, double y, double width)
+{
+	double step = fmin(24, width / a->set.count);
+	for (int i = 0; i < a->set.count; i++)
+		draw_outcome(c, a, i, x + 9 + step * i, y);
+}
+
+/* ---- parts ---- */
+
+static void draw_choice(struct canvas *c, const struct asking *a, const struct places *p, int i)
+{
+	const struct theme *t = c->theme;
+	const struct question *q = asking_now(a);
+	struct box b = p->choices[i];
+	bool open = a->stage == ASKED, right = !open && i == q->right, wrong = !open && i == a->chosen && !right;
+	double middle = b.y + b.height / 2, size = 14 * p->part;
+	draw_card(c, b, right ? colour_mix(t->panel, t->ink, 0.07) : t->panel,
+	          right   ? t->ink
+	          : wrong ? t->warning
+	                  : t->line,
+	          right || wrong ? 2.6 : 1.2);
+	if (right)
+		draw_check(c, b.x + b.width - KEY / 2.0 - 4, middle, 16 * p->part, t->ink);
+	if (wrong)
+		draw_cross(c, b.x + b.width - KEY / 2.0 - 4, middle, 16 * p->part, t->warning);
+	draw_card(c, (struct box){b.x + 7, middle - 12 * p->part, KEY * p->part, 24 * p->part},
+	          open ? t->ink : t->panel, t->ink, 1);
+	draw_text(c, b.x + 7 + KEY * p->part / 2, middle + size * 0.36, size, WEIGHT_BOLD, open ? t->panel : t->ink,
+	          ALIGN_CENTRE, 0, "%d", i + 1);
+	draw_paragraph(c, b.x + KEY + 16, b.y + 7 * p->part + p->choice, b.width - 2 * KEY - 14, p->choice, 6,
+	               open || right || wrong ? t->ink : t->soft, q->choice[i]);
+}
+
+static const char *unit_hint(enum answer_unit u)
+{
+	static const char *const hints[] = {
+	        [ANSWER_NUMBER] = "a number, then Enter",
+	        [ANSWER_BYTES] = "such as 1.5 GB, 1500 MB or 1.4 GiB; then Enter",
+	        [ANSWER_PERCENT] = "per cent, then Enter",
+	};
+	return hints[u];
+}
+
+static void draw_input(struct canvas *c, const struct asking *a, const struct places *p)
+{
+	const struct theme *t = c->theme;
+	struct box b = {p->x, p->input, p->width, 40 * p->part};
+	double y = b.y + 26 * p->part;
+	char answer[QUESTION_CHOICE];
+	if (a->stage == ASKED) {
+		draw_card(c, b, t->panel, t->accent, 2);
+		draw_text(c, b.x + 12, y, p->text, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 24, "%s_", a->typed);
+		if (!*a->typed)
+			draw_fitting(c, b.x + b.width - 12, y, p->small, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
+			             b.width - 50, unit_hint(asking_now(a)->unit));
+		return;
+	}
+	draw_card(c, b, colour_mix(t->panel, t->ink, 0.07), t->ink, 2.6);
+	draw_text(c, b.x + 12, y, p->text, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2, "%s",
+	          question_answer(asking_now(a), answer));
+	if (*a->typed)
+		draw_text(c, b.x + b.width - 12, y, p->small, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, b.width / 2 - 24,
+		          "yours: %s", a->typed);
+}
+
+static void draw_verdict(struct canvas *c, const struct asking *a, const struct places *p)
+{
+	static const char *const words[] = {"", "Right.", "Not so.", "Skipped."};
+	const struct theme *t = c->theme;
+	const struct question *q = asking_now(a);
+	enum question_end outcome = a->outcome[a->now];
+	double x = p->x, y = p->verdict;
+	if (outcome == OUTCOME_RIGHT)
+		draw_check(c, x + 9, y - 7 * p->part, 18 * p->part, t->ink);
+	if (outcome == OUTCOME_WRONG)
+		draw_cross(c, x + 9, y - 7 * p->part, 18 * p->part, t->warning);
+	draw_text(c, x + (outcome == OUTCOME_SKIPPED ? 0 : 26), y, p->text, WEIGHT_BOLD,
+	          outcome == OUTCOME_WRONG ? t->warning : t->ink, ALIGN_LEFT, 0, "%s", words[outcome]);
+	y += 28 * p->part;
+	y += 1.35 * p->choice * draw_paragraph(c, x, y, p->width, p->choice, 12, t->ink, q->reason);
+	char look[160];
+	snprintf(look, sizeof look, "See %s: %s.", scene_row(q->scene)->title, q->look);
+	draw_fitting(c, x, y + 6 * p->part, p->small, 9, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, p->width, look);
+}
+
+static void draw_keys(struct canvas *c, const struct asking *a, struct box b)
+{
+	const struct question *q = asking_now(a);
+	char keys[96];
+	if (a->stage == ANSWERED)
+		snprintf(keys, sizeof keys, "→ %s · Esc ends",
+		         a->now + 1 < a->set.count ? "the next question" : "the count");
+	else if (a->stage == ASKING_OVER)
+		snprintf(keys, sizeof keys, "Esc: back to the step · Enter: once more");
+	else if (q->choice_count)
+		snprintf(keys, sizeof keys, "1 – %d answer · → skips · Esc ends", q->choice_count);
+	else
+		snprintf(keys, sizeof keys, "Enter answers · → skips · Esc ends");
+	draw_fitting(c, b.x + PAD, b.y + b.height - 18, 14.5, 9, WEIGHT_BOLD, c->theme->soft, ALIGN_LEFT,
+	             b.width - 2 * PAD, keys);
+}
+
+static void draw_over(struct canvas *c, const struct asking *a, struct box b)
+{
+	char words[TALLY_WORDS];
+	const struct theme *t = c->theme;
+	draw_fitting(c, b.x + PAD, b.y + 110, 28, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 2 * PAD,
+	             tally_words(&a->tally, words));
+	draw_paragraph(c, b.x + PAD, b.y + 146, b.width - 2 * PAD, 16.5, 3, t->soft,
+	               "These were the questions of this step.");
+}
+
+void draw_question(struct canvas *c, const struct asking *a, struct box b)
+{
+	const struct theme *t = c->theme;
+	struct box card = card_of(b);
+	const struct question *q = asking_now(a);
+	draw_card(c, card, t->panel, t->line, 1.5);
+	draw_fill(c, (struct box){card.x + 1, card.y + 6, 4, card.height - 12}, t->accent);
+	if (q)
+		draw_text(c, card.x + PAD, card.y + 24, 15, WEIGHT_BOLD, t->soft, ALIGN_LEFT, 0, "Question %d of %d",
+		          a->now + 1, a->set.count);
+	else
+		draw_text(c, card.x + PAD, card.y + 24, 15, WEIGHT_BOLD, t->soft, ALIGN_LEFT, 0, "%d questions",
+		          a->set.count);
+	draw_progress(c, a, card.x + PAD, card.y + 42, card.width - 2 * PAD);
+	draw_keys(c, a, card);
+	if (!q) {
+		draw_over(c, a, card);
+		return;
+	}
+	struct places p = places_of(c, a, card);
+	draw_paragraph(c, p.x, p.question + 4 * p.part, p.width, p.text, 14, t->ink, q->text);
+	for (int i = 0; i < q->choice_count; i++)
+		draw_choice(c, a, &p, i);
+	if (!q->choice_count)
+		draw_input(c, a, &p);
+	if (*a->why)
+		draw_paragraph(c, p.x, p.verdict - 24 * p.part, p.width, p.small, 3, t->warning, a->why);
+	if (a->stage == ANSWERED)
+		draw_verdict(c, a, &p);
+}

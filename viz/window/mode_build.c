@@ -1,0 +1,266 @@
+/* Build it yourself, in the window: the board (viz/build/board.h) in place of the scene. Arrows choose in the drawer,
+ * Enter places; chips are widgets, so that the mouse places them too, and each says what it is for. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viz/build/board.h"
+#include "viz/window/parts.h"
+
+/* What the buttons and letters do: letter, label, what. */
+#define BUTTON_LIST(X)                                                                                                 \
+	X(HINT, 'h', "hint", "the next move of the strategy's own plan, and why (H)")                                  \
+	X(BACK, 'k', "take back", "takes the last one back (Backspace)")                                               \
+	X(DONE, 'd', "done", "the step is complete: let it be judged, and run beside the strategy's own (D)")          \
+	X(SOLVE, 'o', "solution", "places all that is left, as the strategy does (O)")                                 \
+	X(RESTART, 'r', "restart", "an empty step again (R)")
+
+enum button {
+#define X(constant, letter, label, what) BUTTON_##constant,
+	BUTTON_LIST(X)
+#undef X
+	        BUTTONS
+};
+
+static const struct {
+	char letter;
+	const char *label, *what;
+} buttons[BUTTONS] = {
+#define X(constant, letter, label, what) {letter, label, what},
+        BUTTON_LIST(X)
+#undef X
+};
+
+/* Numbers of widgets: moves, then buttons. */
+enum { FIRST_BUTTON = EXERCISE_MOVES };
+
+/* ---- opening ---- */
+
+/* The exercise about what the window shows; another strategy begins anew. */
+static enum status open_board(struct window *w)
+{
+	const struct playback *p = w->playback;
+	if (w->board && !strcmp(w->board_of, p->shown->label))
+		return STATUS_OK;
+	window_build_release(w);
+	if (p->shown->foreign || !w->host.build.plan)
+		return status_fail(STATUS_INPUT, "What a file holds is not built anew: open a strategy.");
+	enum status s = board_open(&w->board, &w->host.build, p->shown->label, p->fonts);
+	if (!s)
+		snprintf(w->board_of, sizeof w->board_of, "%s", p->shown->label);
+	return s;
+}
+
+enum status window_begin_building(struct window *w, const char *moves)
+{
+	enum status s = open_board(w);
+	if (s)
+		return s;
+	window_enter(w, &mode_build);
+	if (moves && !(s = exercise_play(&w->board->exercise, moves)))
+		board_refresh(w->board);
+	return s;
+}
+
+void window_build(struct window *w)
+{
+	w->playing = false;
+	if (w->mode == &mode_build)
+		window_leave(w);
+	else if (window_begin_building(w, NULL))
+		window_note(w, "%s", status_message());
+}
+
+void window_build_release(struct window *w)
+{
+	board_close(w->board);
+	w->board = NULL;
+}
+
+/* ---- what a learner does ---- */
+
+static void place(struct window *w, int move)
+{
+	struct board *b = w->board;
+	b->chosen = move;
+	if (!exercise_place(&b->exercise, move))
+		return;
+	board_refresh(b);
+	if (exercise_times(&b->exercise, move) != 1)
+		return;
+	/* On to what is not placed yet: of this kind, or of the next. */
+	for (int i = 0; i < b->exercise.move_count && exercise_times(&b->exercise, b->chosen); i++)
+		board_choose(b, 1);
+}
+
+static void advise(struct board *b)
+{
+	int next = exercise_hint(&b->exercise);
+	if (next >= 0)
+		b->chosen = next;
+}
+
+static void push(struct window *w, enum button which)
+{
+	struct board *b = w->board;
+	struct exercise *e = &b->exercise;
+	switch (which) {
+	case BUTTON_HINT:
+		advise(b);
+		return;
+	case BUTTON_BACK:
+		exercise_undo(e);
+		break;
+	case BUTTON_DONE:
+		exercise_done(e);
+		return;
+	case BUTTON_SOLVE:
+		exercise_solve(e);
+		exercise_done(e);
+		break;
+	default:
+		exercise_restart(e);
+		break;
+	}
+	board_refresh(b);
+}
+
+static void press(struct window *w, int number)
+{
+	if (number >= FIRST_BUTTON)
+		push(w, (enum button)(number - FIRST_BUTTON));
+	else
+		place(w, number);
+	w->dirty = true;
+}
+
+/* ---- keys ---- */
+
+static bool key(struct window *w, SDL_Keycode key, bool control, bool shift)
+{
+	struct board *b = w->board;
+	(void)shift;
+	if (control)
+		return false;
+	switch (key) {
+	case SDLK_LEFT:
+	case SDLK_RIGHT:
+		board_choose(b, key == SDLK_RIGHT ? 1 : -1);
+		break;
+	case SDLK_UP:
+	case SDLK_DOWN:
+		board_choose_row(b, key == SDLK_DOWN ? 1 : -1);
+		break;
+	case SDLK_RETURN:
+	case SDLK_KP_ENTER:
+		place(w, b->chosen);
+		break;
+	case SDLK_BACKSPACE:
+		push(w, BUTTON_BACK);
+		break;
+	case SDLK_HOME:
+	case SDLK_END:
+	case SDLK_PAGEUP:
+	case SDLK_PAGEDOWN:
+		break; /* of the scene, which is not in sight */
+	default:
+		return false;
+	}
+	window_forget_tip(w);
+	w->focus = -1;
+	w->dirty = true;
+	return true;
+}
+
+/* Letters of the window that make sense here go on to it. */
+static bool text(struct window *w, const char *text)
+{
+	char letter = text[0];
+	for (int i = 0; i < BUTTONS; i++)
+		if ((letter | ' ') == buttons[i].letter && i != BUTTON_BACK) {
+			push(w, (enum button)i);
+			w->dirty = true;
+			return true;
+		}
+	return letter == ' ' || strchr(".,[]+-gGnNpPvVxXzZcC", letter);
+}
+
+/* ---- the panel ---- */
+
+static void lay_buttons(struct window *w, struct canvas *c, struct box in)
+{
+	double x = in.x, y = in.y;
+	for (int i = 0; i < BUTTONS; i++) {
+		double length = text_length(c, 12, WEIGHT_PLAIN, buttons[i].label) + 22;
+		if (x + length > in.x + in.width) {
+			x = in.x;
+			y += 34;
+		}
+		widget_add(w, WIDGET_MODE, FIRST_BUTTON + i, (struct box){x, y, length, 30}, buttons[i].label);
+		x += length + 6;
+	}
+}
+
+static void lay(struct window *w, struct canvas *c, struct box box)
+{
+	struct board *b = w->board;
+	struct box room = board_lay(c, b, box);
+	for (int i = 0; i < b->exercise.move_count; i++)
+		widget_add(w, WIDGET_MODE, i, b->chips[i], b->exercise.moves[i].object)->bare = true;
+	lay_buttons(w, c, room);
+}
+
+static void draw(struct window *w, struct canvas *c, struct box box)
+{
+	struct board *b = w->board;
+	int chosen = b->chosen;
+	if (w->focus >= 0 && w->focus < w->widget_count && w->widgets[w->focus].kind == WIDGET_MODE &&
+	    w->widgets[w->focus].number < FIRST_BUTTON)
+		b->chosen = w->widgets[w->focus].number;
+	else if (w->focus >= 0)
+		b->chosen = -1;
+	board_draw(c, b, box);
+	b->chosen = chosen;
+	if (*w->playback->note)
+		draw_text(c, box.x + box.width / 2, box.y + 23, 13, WEIGHT_BOLD, c->theme->ink, ALIGN_CENTRE,
+		          0.3 * box.width, "%s", w->playback->note);
+}
+
+static const char *tip(struct window *w, int number)
+{
+	static char words[256];
+	if (number >= FIRST_BUTTON)
+		return buttons[number - FIRST_BUTTON].what;
+	const struct move *m = &w->board->exercise.moves[number];
+	snprintf(words, sizeof words, "%s: %s", m->name, move_what(m->kind));
+	return words;
+}
+
+/* Another strategy was chosen. */
+static void follow(struct window *w)
+{
+	if (open_board(w)) {
+		window_leave(w);
+		window_note(w, "%s", status_message());
+	}
+}
+
+static void picture(struct window *w, struct canvas *c)
+{
+	struct box all = {0, 0, c->width, c->height};
+	board_lay(c, w->board, all);
+	board_draw(c, w->board, all);
+}
+
+const struct mode mode_build = {
+        .name = "build",
+        .covers = true,
+        .lay = lay,
+        .draw = draw,
+        .key = key,
+        .text = text,
+        .press = press,
+        .tip = tip,
+        .follow = follow,
+        .picture = picture,
+};
