@@ -108,7 +108,7 @@ static void assert_refused(const struct dataset_spec *spec, const char *name, co
 START_TEST(images_match_their_files)
 {
 	struct dataset d;
-	ck_assert_msg(dataset_open(&d, &tiny_spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &tiny_spec));
 	ck_assert_int_eq(d.training_samples, 3);
 	ck_assert_int_eq(d.validation_samples, 2);
 	ck_assert_int_eq(d.inputs_per_sample, 6);
@@ -157,7 +157,7 @@ START_TEST(packed_images_are_the_same)
 	put_named(0, "not this one", 12);
 	path_of(path, names[0], ".gz");
 	put(path, packed, pack(packed, sizeof packed, images_3, sizeof images_3));
-	ck_assert_msg(dataset_open(&d, &tiny_spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &tiny_spec));
 	ck_assert_mem_eq(d.training.pixels, images_3 + 16, 18);
 	dataset_release(&d);
 }
@@ -238,7 +238,7 @@ START_TEST(text_is_shifted_by_one)
 	put(text_path, bytes, sizeof bytes);
 	struct dataset d;
 	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16};
-	ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &spec));
 	ck_assert_int_eq(d.training_bytes, 900);
 	ck_assert_int_eq(d.training_samples, 884);
 	ck_assert_int_eq(d.validation_samples, 6); /* 99 / 16 */
@@ -274,7 +274,7 @@ START_TEST(short_texts)
 	int32_t inputs[16], targets[16];
 	for (size_t n = 18; n < 64; n++) {
 		put(text_path, bytes, n);
-		ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+		must(dataset_open(&d, &spec));
 		ck_assert_int_eq(d.validation_samples, 0);
 		ck_assert_int_eq(d.training_samples, (int64_t)n - 16);
 		for (int64_t i = 0; i < 100; i++)
@@ -310,7 +310,7 @@ START_TEST(gzip_members_and_limits)
 			must_fail(s, STATUS_INPUT, "members.gz: unpacks to more than");
 			ck_assert_ptr_null(f.bytes);
 		} else {
-			ck_assert_msg(s == STATUS_OK, "%s", status_message());
+			must(s);
 			ck_assert_int_eq(f.size, SIZE);
 			ck_assert_mem_eq(f.bytes, plain, SIZE);
 		}
@@ -333,7 +333,7 @@ static void assert_first_batch(const char *golden_path, const struct dataset_spe
 	ck_assert_ptr_nonnull(expected);
 
 	struct dataset d;
-	ck_assert_msg(dataset_open(&d, spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, spec));
 	for (int64_t i = 0; i < batch; i++)
 		ck_assert_int_eq(
 		        d.kind == DATASET_IMAGES ? sampler_image(seed, d.training_samples, i)
@@ -367,7 +367,7 @@ START_TEST(default_data_is_there)
 {
 	struct dataset d;
 	struct dataset_spec spec = {.kind = DATASET_IMAGES, .pixels = 784, .classes = 10};
-	ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &spec));
 	ck_assert_int_eq(d.training_samples, 60000);
 	ck_assert_int_eq(d.validation_samples, 10000);
 	int count[10] = {0};
@@ -378,7 +378,7 @@ START_TEST(default_data_is_there)
 	dataset_release(&d);
 
 	spec = (struct dataset_spec){.kind = DATASET_TEXT, .tokens = 128};
-	ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &spec));
 	ck_assert_int_ge(d.text_bytes, 1000000);
 	dataset_release(&d);
 }

@@ -171,7 +171,7 @@ static void check_whole_gradients(const struct golden *g, struct trainer *t)
 	char path[128];
 	struct safetensors file;
 	snprintf(path, sizeof path, "tests/golden/%s_gradients.safetensors", g->name);
-	ck_assert_msg(safetensors_open(&file, path) == STATUS_OK, "%s", status_message());
+	must(safetensors_open(&file, path));
 	ck_assert_int_eq(file.count, t->plan->model->tensor_count);
 	for (int i = 0; i < file.count; i++) {
 		const struct tensor *tensor = &t->plan->model->tensors[i];

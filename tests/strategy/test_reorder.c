@@ -75,7 +75,7 @@ START_TEST(what_reads_later_waits)
 	struct plan mine;
 	move(order, count, reduce - first, advance - first - 1);
 	plan_reorder(&mine, p, 0, order, count);
-	ck_assert_msg(!plan_verify(&mine, NULL), "%s", status_message());
+	must(plan_verify(&mine, NULL));
 	ck_assert_int_eq(mine.roles[0].ops[advance - 1].kind, OP_ALL_REDUCE);
 	free(order);
 	plan_release(&mine);
@@ -95,7 +95,7 @@ START_TEST(computing_waits_for_what_is_freed)
 	struct plan mine;
 	move(order, count, freed - first, scatter + 1 - first);
 	plan_reorder(&mine, p, 0, order, count);
-	ck_assert_msg(!plan_verify(&mine, NULL), "%s", status_message());
+	must(plan_verify(&mine, NULL));
 	int next = scatter + 2;
 	while (mine.roles[0].ops[next].queue != QUEUE_COMPUTE || op_class(mine.roles[0].ops[next].kind) == OP_CLASS_M)
 		next++;

@@ -216,7 +216,7 @@ static json_t *trace_json(const struct trace *t)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	ck_assert_msg(!trace_write(t, out), "%s", status_message());
+	must(trace_write(t, out));
 	fclose(out);
 	json_error_t error;
 	json_t *o = json_loadb(text, size, 0, &error);
@@ -490,7 +490,7 @@ START_TEST(test_json)
 		ck_assert_int_eq(whole_of(json_object_get(o, "tightest"), "needed_bytes"), 88);
 		ck_assert_str_eq(text_of(o, "precision"), "fp32");
 
-		ck_assert_msg(!report_from_json(&again, o), "%s", status_message());
+		must(report_from_json(&again, o));
 		json_t *second = report_to_json(&again);
 		ck_assert(json_equal(o, second));
 		assert_same_report(&again, &r);
