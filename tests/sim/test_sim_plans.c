@@ -117,7 +117,7 @@ static const struct {
 START_LOOP_TEST(grains_agree, 0, COUNT(simulated_twice))
 {
 	const char *words = simulated_twice[_i].words, *name = simulated_twice[_i].cluster;
-	const struct plan *p = made_plan("gpt:layers=6,width=128,heads=4 micro_batch=4 %s", words);
+	const struct plan *p = made_plan("gpt:layers=6,width=128,heads=4 %s micro_batch=4", words);
 	if (name)
 		must(cluster_open(&cluster, name, p->ranks));
 	else
