@@ -4,11 +4,11 @@
 #include "real/data/file.h"
 #include "real/data/sampler.h"
 #include "real/rank/checksum.h"
+#include "tests/support/json.h"
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,21 +324,17 @@ START_TEST(gzip_members_and_limits)
 
 static void assert_first_batch(const char *golden_path, const struct dataset_spec *spec)
 {
-	json_error_t error;
-	json_t *golden = json_load_file(golden_path, 0, &error);
-	ck_assert_msg(golden != NULL, "%s: %s (tests run in the top folder)", golden_path, error.text);
-	uint64_t seed = (uint64_t)json_integer_value(json_object_get(golden, "seed"));
-	int64_t batch = json_integer_value(json_object_get(golden, "batch"));
-	const char *expected = json_string_value(json_object_get(golden, "first_inputs_checksum"));
-	ck_assert_ptr_nonnull(expected);
+	json_t *golden = json_open(golden_path);
+	uint64_t seed = (uint64_t)whole_of(golden, "seed");
+	int64_t batch = whole_of(golden, "batch");
+	const char *expected = text_of(golden, "first_inputs_checksum");
 
 	struct dataset d;
 	must(dataset_open(&d, spec));
 	for (int64_t i = 0; i < batch; i++)
-		ck_assert_int_eq(
-		        d.kind == DATASET_IMAGES ? sampler_image(seed, d.training_samples, i)
-		                                 : sampler_start(seed, d.training_samples, i),
-		        json_integer_value(json_array_get(json_object_get(golden, "sample_places"), (size_t)i)));
+		ck_assert_int_eq(d.kind == DATASET_IMAGES ? sampler_image(seed, d.training_samples, i)
+		                                          : sampler_start(seed, d.training_samples, i),
+		                 (int64_t)number_at(member_of(golden, "sample_places"), (int)i));
 	int64_t elements = batch * d.inputs_per_sample;
 	float *inputs = malloc((size_t)elements * sizeof *inputs);
 	int32_t *targets = malloc((size_t)(batch * d.targets_per_sample) * sizeof *targets);

@@ -1,5 +1,4 @@
 /* Traces and reports: times by hand, Chrome JSON against the plan, reports to JSON and back. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include "strategy/base/merge.h"
 #include "strategy/trace/report.h"
 #include "strategy/trace/trace.h"
+#include "tests/support/json.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
@@ -225,19 +225,6 @@ static json_t *trace_json(const struct trace *t)
 	return o;
 }
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-	return text ? text : "";
-}
-
-static int64_t whole_of(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-	ck_assert_msg(json_is_integer(v), "%s is not a whole number", key);
-	return json_integer_value(v);
-}
-
 START_LOOP_TEST(test_chrome, 0, 2)
 {
 	static const char *const strategies[] = {"dp", "zero3"};
@@ -269,7 +256,7 @@ START_LOOP_TEST(test_chrome, 0, 2)
 		} else if (!strcmp(phase, "X") && !strcmp(text_of(event, "cat"), "message")) {
 			messages++;
 			ck_assert_int_eq(llround(ts * 1000), 7);
-			ck_assert_int_eq(llround(json_number_value(json_object_get(event, "dur")) * 1000), 1000000);
+			ck_assert_int_eq(llround(number_of(event, "dur") * 1000), 1000000);
 			ck_assert_int_eq(whole_of(args, "bytes"), 4096);
 		} else if (!strcmp(phase, "X")) {
 			const struct op *op = &plan_role_of(p, rank)->ops[whole_of(args, "op")];
@@ -319,7 +306,7 @@ START_TEST(test_cut_off)
 	for (int c = 0; c < CATEGORY_COUNT; c++)
 		ck_assert_int_eq(whole_of(json_object_get(last, "args"), category_name((enum category)c)),
 		                 use.steady[c]);
-	ck_assert_int_eq(llround(json_number_value(json_object_get(last, "ts")) * 1000), 300);
+	ck_assert_int_eq(llround(number_of(last, "ts") * 1000), 300);
 	json_decref(o);
 	trace_release(&t);
 }
