@@ -49,7 +49,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 
 # The libraries' flags are asked for once and kept in a file, which also defines LIBRARY_CFLAGS and LIBRARIES.
 # Make builds the file first and then starts over. Targets that compile nothing do without.
-modules := ompi-c openblas jansson yaml-0.1 zlib check cairo cairo-ft fontconfig freetype2 sdl2
+modules := ompi-c openblas jansson yaml-0.1 zlib libcmark check cairo cairo-ft fontconfig freetype2 sdl2
 compiles_nothing := setup clean help format uninstall fresh-root check-format
 ifneq ($(or $(filter-out $(compiles_nothing),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
 include $(BUILD)/libraries.mk
@@ -222,9 +222,8 @@ $(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/cuda/%.o $(BUILD)/tests/gpu/t
 $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
-# The GPU's kernels for the host, in tests and in the count of what they ask of memory.
+# The GPU's kernels for the host.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
-$(BUILD)/tests/bench/bench_cuda_accesses: $(emulated_objects)
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
 # Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but
@@ -278,7 +277,7 @@ fuzz: ## look for crashing inputs, FUZZ_SECONDS (60) for each parser; needs clan
 $(BUILD)/bench-kernels: $(BUILD)/kernels/bench.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/plans.o $(layer_libraries)
-	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) $(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
 # One after another, when nothing compiles any more. A program that speaks MPI itself runs on two ranks (which mpirun
 # allows root only with the two OMPI settings). A forced BLAS kernel would change the rates.
@@ -317,6 +316,12 @@ cppcheck: ## cppcheck, less what tools/cppcheck.txt lists
 	@$(cppcheck_call) --cppcheck-build-dir=build/cppcheck $(filter-out $(simd_sources),$(checked_sources))
 	@for type in fp32 bf16; do $(cppcheck_call) -DSIMD_LEVEL=1 -DSIMD_TYPE_$$type \
 		--cppcheck-build-dir=build/cppcheck/$$type $(simd_sources) || exit 1; done
+
+# ---- Lessons ----
+
+.PHONY: lessons-update
+lessons-update: $(BUILD)/shardlab ## write the outputs and pictures of all lessons anew
+	@$(BUILD)/shardlab lesson --update
 
 # ---- Installing and the rest ----
 

@@ -17,6 +17,7 @@ packages=(
 	libopenblas-pthread-dev                # matrix products
 	libjansson-dev libyaml-dev zlib1g-dev  # configurations, traces, compressed data sets
 	dataset-fashion-mnist "$text_package"  # what is trained on
+	libcmark-dev                           # lessons, which are Markdown
 	libcairo2-dev libsdl2-dev              # pictures and the window
 	fonts-dejavu-core                      # their font
 	check                                  # the unit tests

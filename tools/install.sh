@@ -1,6 +1,6 @@
 #!/bin/bash
-# Puts what was built where others find it, or takes it away again: the program, the strategy layer and the simulator as
-# libraries with their headers, and what pkg-config tells of them (`pkg-config --cflags --libs shardlab`).
+# Puts what was built where others find it, or takes it away again: the program, the lessons, the strategy layer and the
+# simulator as libraries with their headers, and what pkg-config tells of them (`pkg-config --cflags --libs shardlab`).
 #
 #     tools/install.sh install BUILD PREFIX        tools/install.sh uninstall BUILD PREFIX
 #
@@ -12,7 +12,7 @@ what=$1 build=$2 prefix=$3 at=${DESTDIR-}$3
 
 if [ "$what" = uninstall ]; then
 	rm -f "$at"/bin/shardlab "$at"/lib/libshardlab-{cuda.so,strategy.a,sim.a} "$at"/lib/pkgconfig/shardlab.pc
-	rm -rf "$at"/include/shardlab
+	rm -rf "$at"/include/shardlab "$at"/share/shardlab/lessons
 	exit
 fi
 
@@ -20,6 +20,9 @@ install -D -m 755 "$build/shardlab" "$at/bin/shardlab"
 if [ -e "$build/libshardlab-cuda.so" ]; then
 	install -D -m 755 "$build/libshardlab-cuda.so" "$at/lib/libshardlab-cuda.so"
 fi
+find lessons -type f | while IFS= read -r file; do
+	install -D -m 644 "$file" "$at/share/shardlab/$file"
+done
 for layer in strategy sim; do
 	install -D -m 644 "$build/libshardlab-$layer.a" "$at/lib/libshardlab-$layer.a"
 	find "$layer" -name '*.h' -o -name '*.def' | while IFS= read -r header; do

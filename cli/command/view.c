@@ -181,6 +181,8 @@ static enum status write_export(void *context, FILE *out)
 {
 	struct exporting *e = context;
 	const struct options *o = e->viewer->options;
+	if (option_given(o, OPTION_RACE))
+		return export_drawing(viewer_race_draw, e->viewer, e->format, &e->viewer->size, out);
 	return export_write(&e->viewer->playback, e->format, &e->viewer->size,
 	                    !strcmp(option_text(o, OPTION_PAGES), "all"), out);
 }
@@ -211,6 +213,8 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 		                   path);
 	if (v->size.width * v->size.scale > 32767 || v->size.height * v->size.scale > 32767)
 		return status_fail(STATUS_INPUT, "--size times --scale: more than 32767 pixels");
+	if (option_given(o, OPTION_RACE) && (e->format == EXPORT_GIF || e->format == EXPORT_HTML))
+		return status_fail(STATUS_INPUT, "--export %.60s: a race is written as .png, .svg or .pdf", path);
 	if (option_given(o, OPTION_PAGES) && e->format != EXPORT_PDF)
 		return status_fail(STATUS_INPUT, "--pages is for .pdf files; .gif and .html have all steps");
 	return STATUS_OK;
@@ -247,6 +251,8 @@ static enum status check_ask(const struct viewer *v, const struct exporting *e)
 {
 	const struct options *o = v->options;
 	bool pages = !strcmp(option_text(o, OPTION_PAGES), "all");
+	if (option_given(o, OPTION_RACE))
+		return status_fail(STATUS_INPUT, "--ask is about a plan: leave out --race");
 	if (v->playback.shown->foreign)
 		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
 	if (option_given(o, OPTION_COMPARE))
@@ -294,10 +300,13 @@ enum status command_view(const struct options *o)
 		s = set_others(v);
 	if (!s && option_given(o, OPTION_ASK))
 		s = check_ask(v, &exporting);
-	bool page = option_given(o, OPTION_EXPORT) && exporting.format == EXPORT_HTML;
-	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE) && !page)
+	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE))
 		s = ask_from_here(v);
-	if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
+	if (!s && option_given(o, OPTION_RACE))
+		s = viewer_race(v);
+	if (!s && option_given(o, OPTION_RACE) && option_given(o, OPTION_DESCRIBE))
+		race_describe(&v->race, stdout);
+	else if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
 		export_questions(&v->playback, stdout);
 	else if (!s && option_given(o, OPTION_BUILD) &&
 	         (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
@@ -308,6 +317,7 @@ enum status command_view(const struct options *o)
 		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);
 	else if (!s)
 		s = viewer_window(v);
+	race_release(&v->race);
 	playback_release(&v->playback);
 	for (int i = 0; i < v->loaded_count; i++)
 		load_release(&v->loaded[i]);

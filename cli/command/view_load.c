@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/command/view_race.h"
 #include "cli/show/show.h"
 #include "sim/fit.h"
 #include "strategy/base/number.h"
@@ -119,7 +120,7 @@ static enum status simulate(const struct plan *plan, const struct options *o, co
 }
 
 /* The example that opens when nothing is asked for is the same everywhere. */
-static const char *cluster_of(const struct options *o)
+const char *load_cluster(const struct options *o)
 {
 	bool example = !option_given(o, OPTION_MODEL) && !option_given(o, OPTION_PLAN_FILE);
 	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
@@ -128,7 +129,7 @@ static const char *cluster_of(const struct options *o)
 enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
                           struct report *out)
 {
-	return simulate_on(plan, o, cluster_of(o), trace, limits, out);
+	return simulate_on(plan, o, load_cluster(o), trace, limits, out);
 }
 
 enum status load_job(struct loaded *l, const struct options *o, struct job *job)
@@ -139,7 +140,7 @@ enum status load_job(struct loaded *l, const struct options *o, struct job *job)
 	*job = (struct job){0};
 	/* The plan points into the job, which has moved here. */
 	l->job.plan.model = &l->job.model;
-	enum status s = simulate(&l->job.plan, o, cluster_of(o), &l->trace, &limits);
+	enum status s = simulate(&l->job.plan, o, load_cluster(o), &l->trace, &limits);
 	if (!s)
 		s = trace_view_open(&l->shown, &l->trace, &limits, NULL);
 	if (s) {
@@ -240,12 +241,28 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 	return STATUS_OK;
 }
 
+/* Behind a race stands the first of its collectives, alone. */
+static enum status load_race(struct loaded *l, const struct options *o)
+{
+	static const enum option apart[] = {OPTION_TRACE, OPTION_PLAN_FILE, OPTION_COLLECTIVE, OPTION_COMPARE,
+	                                    OPTION_PAIR,  OPTION_SCENE,     OPTION_PAGES,      OPTION_AT};
+	struct job job;
+	for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++)
+		if (option_given(o, apart[i]))
+			return status_fail(STATUS_INPUT, "--race shows a race alone: leave out --%s",
+			                   option_name(apart[i]));
+	enum status s = job_alone(&job, o, "--race", race_first(race_operation(option_text(o, OPTION_RACE))));
+	return s ? s : load_job(l, o, &job);
+}
+
 enum status load_from_options(struct loaded *l, const struct options *o)
 {
 	struct job job;
 	*l = (struct loaded){0};
 	if (option_given(o, OPTION_BYTES) && !option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_RACE))
 		return status_fail(STATUS_INPUT, "--bytes is of one collective: give --collective NAME or --race too");
+	if (option_given(o, OPTION_RACE))
+		return load_race(l, o);
 	if (option_given(o, OPTION_COLLECTIVE) && (option_given(o, OPTION_TRACE) || option_given(o, OPTION_PLAN_FILE)))
 		return status_fail(STATUS_INPUT, "--collective is one collective alone: leave out --%s",
 		                   option_name(option_given(o, OPTION_TRACE) ? OPTION_TRACE : OPTION_PLAN_FILE));

@@ -19,6 +19,8 @@ struct loaded {
 
 /* As the options say: --trace, --plan, or the settings. */
 enum status load_from_options(struct loaded *l, const struct options *o);
+/* The cluster that pictures are of, unless a trace says another. */
+const char *load_cluster(const struct options *o);
 /* Another strategy beside a loaded job, on the same global batch. `single` takes one rank. */
 enum status load_strategy(struct loaded *l, const struct options *o, const struct job *beside, const char *strategy);
 /* A job whose plan is made already; `job` is taken over, also on failure. */

@@ -8,7 +8,7 @@
 bool viewer_alone(const struct viewer *v)
 {
 	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE) ||
-	       option_given(v->options, OPTION_COLLECTIVE);
+	       option_given(v->options, OPTION_COLLECTIVE) || option_given(v->options, OPTION_RACE);
 }
 
 enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **out)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command/view_open.h"
+#include "cli/command/view_race.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/window/window.h"
 
@@ -57,6 +58,11 @@ static enum status pair_with(void *context, int i)
 static enum status compare_all(void *context)
 {
 	return viewer_compare(context, "all");
+}
+
+static void race(void *context, struct race *r)
+{
+	race_run(r, viewer_cluster(context));
 }
 
 /* ---- the command that restores a view ---- */
@@ -198,6 +204,7 @@ enum status viewer_window(struct viewer *v)
 	                           .strategy = strategy_name_at,
 	                           .open = open_strategy,
 	                           .compare = viewer_alone(v) ? NULL : compare_all,
+	                           .race = race,
 	                           .pair = viewer_alone(v) ? NULL : pair_with,
 	                           .command = restore,
 	                           .build = viewer_alone(v) ? (struct build_host){0} : viewer_build_host(v),
@@ -209,6 +216,8 @@ enum status viewer_window(struct viewer *v)
 	if (!s) {
 		if (option_given(v->options, OPTION_ASK))
 			window_ask(w);
+		if (option_given(v->options, OPTION_RACE))
+			window_race(w, &v->race);
 		if (option_given(v->options, OPTION_BUILD))
 			s = window_begin_building(w, moves);
 		if (!s)

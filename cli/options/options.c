@@ -191,7 +191,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return STATUS_OK;
 		}
 	int at = 0;
-	if (c == COMMAND_COLLECTIVE && argc && argv[0][0] != '-')
+	if ((c == COMMAND_COLLECTIVE || c == COMMAND_LESSON) && argc && argv[0][0] != '-')
 		o->topic = argv[at++];
 	while (at < argc)
 		if ((s = parse_one(o, argc, argv, &at)))

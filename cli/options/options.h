@@ -50,6 +50,9 @@
 	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "Trains an MLP on Fashion-MNIST, in less than two minutes on two cores.")                                    \
+	X(LESSON, lesson, "a course: lessons that run",                                                                \
+	  "Without a number it lists them. A lesson goes piece by piece: text, commands that run, the window, "        \
+	  "questions; Enter goes on.")                                                                                 \
 	X(HELP, help, "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, config",  \
 	  "")
 
@@ -130,6 +133,13 @@ enum command {
 	X(NO_VALUES, "no-values", FLAG, "", 0, 0, "", IN(VIEW) | IN(COLLECTIVE),                                       \
 	  "no numbers in the chunks of a collective")                                                                  \
 	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
+	X(FROM, "from", WHOLE, "N", 1, 10000, "", IN(LESSON), "begin with this piece of the lesson")                   \
+	X(NO_INPUT, "no-input", FLAG, "", 0, 0, "", IN(LESSON), "do not wait for Enter or answers")                    \
+	X(CHECK, "check", TEXT, "EXERCISE", 0, 0, "", IN(LESSON), "is this exercise of the lesson solved here?")       \
+	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
+	  "run every command, draw every picture: is the lesson what the program does?")                               \
+	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "en", IN(LESSON), "the language of the lessons")                \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
 	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package by default")                  \
@@ -175,7 +185,7 @@ struct option_value {
 struct options {
 	enum command command;
 	bool help;         /* --help was among them: the rest has not been read */
-	const char *topic; /* of help and collective, whose argument is a word; NULL: none */
+	const char *topic; /* of help, collective and lesson, whose argument is a word; NULL: none */
 	struct option_value value[OPTION_COUNT];
 };
 

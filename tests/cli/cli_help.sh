@@ -11,10 +11,10 @@ has() {
 top=$("$SHARDLAB" help)
 [ "$top" = "$("$SHARDLAB" --help)" ] || fail 'help and --help differ'
 commands=$(sed -n 's/^  shardlab \([a-z]*\)  *[a-z].*/\1/p' <<<"$top" | sort -u)
-for command in plan sim compare train validate calibrate view collective demo help; do
+for command in plan sim compare train validate calibrate view collective demo lesson help; do
 	grep -qx "$command" <<<"$commands" || fail "help does not list $command"
 done
-for command in lesson advise; do
+for command in generate advise; do
 	! grep -qw "shardlab $command" <<<"$top" || fail "help lists $command, which there is not"
 done
 

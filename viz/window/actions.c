@@ -234,6 +234,9 @@ void window_do(struct window *w, enum action a)
 	case ACTION_COMPARE:
 		window_compare(w);
 		break;
+	case ACTION_RACE:
+		window_race(w, NULL);
+		break;
 	case ACTION_BUILD:
 		window_build(w);
 		break;
@@ -310,6 +313,9 @@ void window_activate(struct window *w, const struct widget *one)
 	if (!one->enabled)
 		return;
 	w->dirty = true;
+	if (w->mode && w->mode->covers &&
+	    (one->kind == WIDGET_SCENE || (one->kind == WIDGET_STRATEGY && !w->mode->follow)))
+		window_leave(w);
 	if (one->kind == WIDGET_MODE) {
 		if (w->mode && w->mode->press)
 			w->mode->press(w, one->number);

@@ -4,6 +4,7 @@
 
 #include <SDL.h>
 
+#include "viz/race/race.h"
 #include "viz/scene/search.h"
 #include "viz/window/mode.h"
 #include "viz/window/window.h"
@@ -39,11 +40,12 @@
 	X(MEASURE, "M", "sum", "sums of the selected operation's time, or of what is in sight")                        \
 	X(PAN_LEFT, "Ctrl ←", "", "an earlier range of the timeline")                                                  \
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
-	X(EXPOSED, "L", "longest", "the longest exposed communication")                                                \
-	X(SEARCH, "/", "search", "search operations, buffers and spans by a part of their names")                      \
+	X(EXPOSED, "L", "long", "the longest exposed communication")                                                   \
+	X(SEARCH, "/", "find", "search operations, buffers and spans by a part of their names")                        \
 	X(OVER_TIME, "O", "over", "memory over time, or over the steps of the cursor")                                 \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
+	X(RACE, "A", "race", "a race of the algorithms of a collective; Esc leaves it")                                \
 	X(BUILD, "E", "build", "an empty step: put it together yourself")                                              \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
 	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
@@ -93,6 +95,16 @@ enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
 enum { WIDGETS = 192 };
 
+/* The race of algorithms, which keeps what it was asked (mode_race.c). */
+struct racing {
+	struct race race;
+	bool stale; /* what was asked has changed */
+	double now; /* ns: its clock */
+	bool playing;
+	Uint64 turned;     /* ms: when the clock was moved last */
+	int field, slider; /* what is typed, and what the mouse moves */
+	char typed[24], labels[3][64], note[256];
+};
 struct board;
 
 struct window {
@@ -135,6 +147,7 @@ struct window {
 	int64_t drag_time;
 	char title[256];
 	size_t tween_position;
+	struct racing racing;
 	struct asking asking; /* the questions of a step, while they are asked */
 };
 

@@ -39,7 +39,7 @@ static const char *label_of(const struct window *w, enum action a)
 		       : w->playback->step_size == STEP_SIZE_PHASE ? "step: phase"
 		                                                   : "step: message";
 	if (a == ACTION_OVER_TIME)
-		return w->playback->over_steps ? "over: steps" : "over: time";
+		return w->playback->over_steps ? "steps" : "time";
 	return actions[a].button;
 }
 
@@ -49,8 +49,9 @@ static bool is_on(const struct window *w, enum action a)
 	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
 	       (a == ACTION_VALUES && p->values) || (a == ACTION_MEASURE && p->measured_from < p->measured_to) ||
 	       (a == ACTION_EXPOSED && w->mode == &mode_exposed) || (a == ACTION_SEARCH && w->mode == &mode_search) ||
-	       (a == ACTION_ASK && w->mode == &mode_ask) || (a == ACTION_BUILD && w->mode == &mode_build) ||
-	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
+	       (a == ACTION_RACE && w->mode == &mode_race) || (a == ACTION_ASK && w->mode == &mode_ask) ||
+	       (a == ACTION_BUILD && w->mode == &mode_build) || (a == ACTION_HELP && w->help) ||
+	       (a == ACTION_FULL && w->full);
 }
 
 static bool is_enabled(const struct window *w, enum action a)

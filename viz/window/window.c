@@ -103,6 +103,7 @@ void window_close(struct window *w)
 	if (!w)
 		return;
 	search_release(&w->search);
+	race_release(&w->racing.race);
 	window_build_release(w);
 	if (w->surface)
 		cairo_surface_destroy(w->surface);
@@ -260,6 +261,9 @@ static int advance(struct window *w)
 		w->dirty = true;
 		wait = NOTE_FRAME_MS;
 	}
+	int moves = w->mode && w->mode->tick ? w->mode->tick(w, now) : -1;
+	if (moves >= 0)
+		wait = wait < 0 || moves < wait ? moves : wait;
 	if (w->playing) {
 		Uint64 every = (Uint64)fmax(40, STEP_MS / w->speed);
 		if (now - w->stepped >= every) {

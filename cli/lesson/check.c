@@ -1,0 +1,266 @@
+#include "cli/lesson/check.h"
+
+#include <cairo.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lesson/same.h"
+#include "cli/lesson/shell.h"
+#include "strategy/base/file.h"
+
+struct checking {
+	struct lesson l;
+	struct place place;
+	char folder[256];
+	bool update, changed;
+	FILE *out;
+	int differences;
+};
+
+/* ---- what depends on the machine ---- */
+
+/* Which option makes a command say the same everywhere; NULL: none does. */
+static const struct {
+	const char *command, *option;
+} predicted[] = {
+        {"plan", ""}, {"help", ""}, {"collective", ""}, {"sim", " --cluster "}, {"compare", " --cluster "},
+        {"view", ""},
+};
+
+static enum status check_machine(const struct lesson *l, const struct lesson_command *c)
+{
+	const char *at = c->text;
+	while ((at = strstr(at, "shardlab "))) {
+		at += strlen("shardlab ");
+		size_t length = strcspn(at, " ");
+		bool known = false;
+		for (size_t i = 0; i < sizeof predicted / sizeof predicted[0]; i++)
+			if (strlen(predicted[i].command) == length && !strncmp(predicted[i].command, at, length)) {
+				known = true;
+				if (!strstr(c->text, predicted[i].option) || strstr(c->text, "--cluster local"))
+					return lesson_fail(l, c->line,
+					                   "'exact', but its times are this machine's: give --cluster");
+			}
+		if (!known)
+			return lesson_fail(l, c->line, "'exact', but `shardlab %.*s` differs from machine to machine",
+			                   (int)length, at);
+	}
+	return STATUS_OK;
+}
+
+/* ---- commands ---- */
+
+static void differs(struct checking *k, int line, const char *what, const char *why)
+{
+	fprintf(k->out, "%s:%d: %s: %s\n", k->l.path, line, what, why);
+	k->differences++;
+}
+
+/* The line with which the program refuses, in a pipe too; NULL: there is none. */
+static const char *refusal(const char *printed)
+{
+	const char *line = strncmp(printed, "fatal: ", 7) ? strstr(printed, "\nfatal: ") : printed;
+	return line && *line == '\n' ? line + 1 : line;
+}
+
+static enum status run_command(struct checking *k, struct piece *p, struct lesson_command *c)
+{
+	char *printed, why[600];
+	int exit_status;
+	enum status s = p->check == LESSON_EXACT ? check_machine(&k->l, c) : STATUS_OK;
+	if (s || (s = place_run(&k->place, c->text, &printed, &exit_status)))
+		return s;
+	if ((refusal(printed) != NULL) != p->fails)
+		s = lesson_fail(&k->l, c->line, "%s: %.300s", c->text,
+		                p->fails ? "it is not refused" : refusal(printed));
+	else if (!lesson_same(p->check, p->tolerance, c->output, printed, why, sizeof why)) {
+		if (k->update) {
+			c->output = arena_copy(&k->l.arena, printed);
+			k->changed = true;
+		} else {
+			differs(k, c->line, c->text, why);
+		}
+	}
+	free(printed);
+	return s;
+}
+
+/* ---- pictures ---- */
+
+/* Fonts are drawn a little differently from release to release: few pixels, by little. */
+static bool same_picture(const char *a, const char *b)
+{
+	cairo_surface_t *one = cairo_image_surface_create_from_png(a), *other = cairo_image_surface_create_from_png(b);
+	int width = cairo_image_surface_get_width(one), height = cairo_image_surface_get_height(one);
+	bool same = !cairo_surface_status(one) && !cairo_surface_status(other) &&
+	            width == cairo_image_surface_get_width(other) && height == cairo_image_surface_get_height(other);
+	long far = 0;
+	for (int y = 0; same && y < height; y++) {
+		const unsigned char *p = cairo_image_surface_get_data(one) + y * cairo_image_surface_get_stride(one);
+		const unsigned char *q =
+		        cairo_image_surface_get_data(other) + y * cairo_image_surface_get_stride(other);
+		for (int x = 0; x < 4 * width; x++)
+			far += abs(p[x] - q[x]) > 24;
+	}
+	cairo_surface_destroy(one);
+	cairo_surface_destroy(other);
+	return same && far <= (long)width * height / 2000;
+}
+
+static enum status copy_file(const char *from, const char *to)
+{
+	char *bytes;
+	size_t size;
+	enum status s = file_read(from, "picture", 64 << 20, &bytes, &size);
+	if (s)
+		return s;
+	FILE *f = fopen(to, "wb");
+	bool written = f && fwrite(bytes, 1, size, f) == size;
+	free(bytes);
+	if (f && fclose(f))
+		written = false;
+	return written ? STATUS_OK : status_fail(STATUS_RUN, "cannot write %.200s", to);
+}
+
+static enum status draw_picture(struct checking *k, const struct piece *p)
+{
+	char *printed, drawn[512], kept[768];
+	int exit_status;
+	snprintf(drawn, sizeof drawn, "%s/picture.png", k->place.folder);
+	snprintf(kept, sizeof kept, "%s/%.400s", k->folder, p->picture);
+	char *command = arena_print(&k->l.arena, "shardlab view %s --export picture.png", p->options);
+	enum status s = place_run(&k->place, command, &printed, &exit_status);
+	if (s)
+		return s;
+	if (exit_status)
+		s = lesson_fail(&k->l, p->line, "%s: %.300s", command, printed);
+	else if (!same_picture(drawn, kept) && k->update)
+		s = copy_file(drawn, kept);
+	else if (!same_picture(drawn, kept))
+		differs(k, p->line, p->picture, "the picture is not what `view` draws");
+	free(printed);
+	return s;
+}
+
+/* ---- exercises: a check that succeeds before anything is done finds nothing ---- */
+
+static enum status try_exercise(struct checking *k, const struct piece *p)
+{
+	char *printed;
+	int exit_status;
+	enum status s = place_run(&k->place, p->checks, &printed, &exit_status);
+	if (!s && !exit_status)
+		differs(k, p->line, p->name, "its check succeeds before anything is done");
+	free(printed);
+	return s;
+}
+
+static enum status check_piece(struct checking *k, struct piece *p)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; !s && i < p->command_count; i++)
+		s = run_command(k, p, &p->commands[i]);
+	if (p->kind == PIECE_VIEW)
+		s = draw_picture(k, p);
+	if (p->kind == PIECE_EXERCISE)
+		s = try_exercise(k, p);
+	return s;
+}
+
+/* ---- writing it anew ---- */
+
+static void print_console(const struct lesson *l, const struct piece *p, FILE *out)
+{
+	fprintf(out, "%s\n", l->lines[p->first - 1]);
+	for (int i = 0; i < p->command_count; i++) {
+		const struct lesson_command *c = &p->commands[i];
+		int line = c->line;
+		do
+			fprintf(out, "%s\n", l->lines[line - 1]);
+		while (l->lines[line - 1][0] && l->lines[line - 1][strlen(l->lines[line - 1]) - 1] == '\\' &&
+		       line++ < p->end);
+		fputs(c->output, out);
+		if (*c->output && c->output[strlen(c->output) - 1] != '\n')
+			fputc('\n', out);
+	}
+	fprintf(out, "%s\n", l->lines[p->end - 2]);
+}
+
+static enum status print_lesson(void *context, FILE *out)
+{
+	const struct lesson *l = context;
+	int line = 1;
+	for (int i = 0; i < l->piece_count; i++) {
+		const struct piece *p = &l->pieces[i];
+		if (p->kind != PIECE_RUN)
+			continue;
+		for (; line < p->first; line++)
+			fprintf(out, "%s\n", l->lines[line - 1]);
+		print_console(l, p, out);
+		line = p->end;
+	}
+	for (; line <= l->line_count; line++)
+		fprintf(out, "%s\n", l->lines[line - 1]);
+	return STATUS_OK;
+}
+
+enum status lesson_check_all(const char *path, bool update, FILE *out)
+{
+	struct checking k = {.update = update, .out = out};
+	char copy[256];
+	snprintf(copy, sizeof copy, "%.250s", path);
+	snprintf(k.folder, sizeof k.folder, "%s", dirname(copy));
+	enum status s = lesson_open(&k.l, path);
+	if (s)
+		return s;
+	s = place_open(&k.place, k.folder);
+	for (int i = 0; !s && i < k.l.piece_count; i++)
+		s = check_piece(&k, &k.l.pieces[i]);
+	place_close(&k.place);
+	if (!s && k.changed)
+		s = file_write(path, "lesson", print_lesson, &k.l);
+	lesson_release(&k.l);
+	if (!s && k.differences)
+		s = status_fail(STATUS_CHECK,
+		                "%s: %d of its outputs and pictures are not what the program makes; to write "
+		                "them anew: make lessons-update",
+		                path, k.differences);
+	return s;
+}
+
+/* ---- translations ---- */
+
+static bool same_commands(const struct piece *a, const struct piece *b)
+{
+	if (a->kind != b->kind || a->check != b->check || a->command_count != b->command_count ||
+	    a->right != b->right || a->choice_count != b->choice_count)
+		return false;
+	for (int i = 0; i < a->command_count; i++)
+		if (strcmp(a->commands[i].text, b->commands[i].text) ||
+		    strcmp(a->commands[i].output, b->commands[i].output))
+			return false;
+	return a->kind != PIECE_VIEW || !strcmp(a->options, b->options);
+}
+
+static const struct piece *next_checked(const struct lesson *l, int *at)
+{
+	while (*at < l->piece_count && l->pieces[*at].kind == PIECE_TEXT)
+		(*at)++;
+	return *at < l->piece_count ? &l->pieces[(*at)++] : NULL;
+}
+
+enum status lesson_check_translation(const struct lesson *l, const struct lesson *translated)
+{
+	for (int at = 0, there = 0;;) {
+		const struct piece *a = next_checked(l, &at), *b = next_checked(translated, &there);
+		if (!a && !b)
+			return STATUS_OK;
+		if (!a || !b || !same_commands(a, b))
+			return lesson_fail(
+			        translated, b ? b->line : translated->line_count,
+			        "this block is not that of %.120s:%d: the same commands, outputs and questions belong "
+			        "in both",
+			        l->path, a ? a->line : l->line_count);
+	}
+}

@@ -1,0 +1,168 @@
+#include "cli/lesson/teach.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lesson/markdown.h"
+#include "cli/lesson/shell.h"
+
+/* ---- the learner ---- */
+
+enum reply { REPLY_LINE, REPLY_END };
+
+/* A line without its newline; REPLY_END: there are no more. */
+static enum reply read_line(struct teaching *t, char *out, size_t size)
+{
+	fflush(t->out);
+	if (!fgets(out, (int)size, t->in))
+		return REPLY_END;
+	size_t length = strcspn(out, "\n");
+	if (!out[length]) { /* longer than anything that is asked for: the rest is dropped */
+		int c;
+		do
+			c = fgetc(t->in);
+		while (c != EOF && c != '\n');
+	}
+	out[length] = 0;
+	return REPLY_LINE;
+}
+
+/* False: the learner leaves. */
+static bool wait_for_enter(struct teaching *t)
+{
+	char line[64];
+	if (!t->interactive)
+		return true;
+	fputs("[Enter goes on, q leaves] ", t->out);
+	return read_line(t, line, sizeof line) == REPLY_LINE && strcmp(line, "q") != 0;
+}
+
+/* ---- pieces ---- */
+
+static void print(struct teaching *t, const char *markdown)
+{
+	markdown_print(markdown, t->out, t->columns, t->bold);
+}
+
+static enum status show_run(struct teaching *t, const struct place *place, const struct piece *p)
+{
+	enum status s = STATUS_OK;
+	int exit_status;
+	for (int i = 0; !s && i < p->command_count; i++) {
+		fprintf(t->out, "$ %s\n", p->commands[i].text);
+		s = place_show(place, p->commands[i].text, &exit_status);
+	}
+	fputc('\n', t->out);
+	return s;
+}
+
+/* In the window, which the learner closes; without a display as text. */
+static enum status show_view(struct teaching *t, const struct place *place, const struct piece *p)
+{
+	char command[1024];
+	int exit_status = 0;
+	bool window = t->display && t->interactive;
+	snprintf(command, sizeof command, "shardlab view %s%s", p->options, window ? "" : " --describe");
+	fprintf(t->out, "$ %s\n", command);
+	if (window)
+		fputs("The window is open; close it (Ctrl Q) to go on.\n", t->out);
+	enum status s = place_show(place, command, &exit_status);
+	fputc('\n', t->out);
+	return s;
+}
+
+/* False: the learner leaves. */
+static bool ask(struct teaching *t, const struct piece *p, struct lesson_progress *progress)
+{
+	char typed[256], why[ANSWER_WORDS];
+	print(t, p->question);
+	for (int i = 0; i < p->choice_count; i++)
+		fprintf(t->out, "  %d. %s\n", i + 1, p->choices[i]);
+	if (p->choice_count)
+		fputc('\n', t->out);
+	while (t->interactive) {
+		fputs("Your answer (Enter skips): ", t->out);
+		if (read_line(t, typed, sizeof typed) == REPLY_END || !strcmp(typed, "q"))
+			return false;
+		if (!*typed)
+			break;
+		enum answer a = teach_judge(p, typed, why);
+		if (a == ANSWER_UNCLEAR) {
+			fprintf(t->out, "%s\n", why);
+			continue;
+		}
+		progress->asked++;
+		progress->right += a == ANSWER_RIGHT;
+		fputs(a == ANSWER_RIGHT ? "Right.\n\n" : "Not quite.\n\n", t->out);
+		break;
+	}
+	print(t, p->reason);
+	return true;
+}
+
+static void show_exercise(struct teaching *t, const struct piece *p)
+{
+	print(t, p->question);
+	fprintf(t->out, "When it is done: shardlab lesson %d --check %s\n\n", t->lesson->number, p->name);
+}
+
+static enum status show_piece(struct teaching *t, const struct place *place, const struct piece *p,
+                              struct lesson_progress *progress, bool *leaves)
+{
+	switch (p->kind) {
+	case PIECE_TEXT:
+		print(t, p->markdown);
+		return STATUS_OK;
+	case PIECE_RUN:
+		return show_run(t, place, p);
+	case PIECE_VIEW:
+		return show_view(t, place, p);
+	case PIECE_ASK:
+		*leaves = !ask(t, p, progress);
+		return STATUS_OK;
+	case PIECE_EXERCISE:
+		show_exercise(t, p);
+		return STATUS_OK;
+	}
+	return STATUS_OK;
+}
+
+static const char *folder_of(const struct lesson *l, char *out, size_t size)
+{
+	const char *slash = strrchr(l->path, '/');
+	snprintf(out, size, "%.*s", slash ? (int)(slash - l->path) : 1, slash ? l->path : ".");
+	return out;
+}
+
+enum status teach(struct teaching *t, struct learner *progress)
+{
+	const struct lesson *l = t->lesson;
+	struct lesson_progress now = learner_progress(progress, l->number);
+	struct place place;
+	char folder[512];
+	bool leaves = false;
+	enum status s = place_open(&place, folder_of(l, folder, sizeof folder));
+	if (s)
+		return s;
+	now = (struct lesson_progress){.done = now.done};
+	for (int i = t->from; !s && !leaves && i < l->piece_count; i++) {
+		now.piece = i;
+		s = show_piece(t, &place, &l->pieces[i], &now, &leaves);
+		if (!s && !leaves && i + 1 < l->piece_count)
+			leaves = !wait_for_enter(t);
+		if (!s && t->interactive)
+			s = learner_set(progress, l->number, &now);
+	}
+	if (!s && !leaves) {
+		now.done = true;
+		now.piece = 0;
+		if (now.asked)
+			fprintf(t->out, "%d of %d questions right. ", now.right, now.asked);
+		fputs("That was the lesson.\n", t->out);
+		s = t->interactive ? learner_set(progress, l->number, &now) : STATUS_OK;
+	} else if (leaves) {
+		fprintf(t->out, "\nTo go on here: shardlab lesson %d --from %d\n", l->number, now.piece + 1);
+	}
+	place_close(&place);
+	return s;
+}
