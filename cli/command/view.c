@@ -220,6 +220,17 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 	return STATUS_OK;
 }
 
+static enum status pair(struct viewer *v, const char *with)
+{
+	if (strcmp(with, PAIR_BEFORE) != 0)
+		return viewer_pair(v, with);
+	if (!v->playback.whatif)
+		return status_fail(STATUS_INPUT, "--pair " PAIR_BEFORE " is for --what-if: give it too");
+	v->together = true;
+	viewer_fill(v);
+	return STATUS_OK;
+}
+
 /* Strategies beside the one that was asked for. */
 static enum status set_others(struct viewer *v)
 {
@@ -236,7 +247,7 @@ static enum status set_others(struct viewer *v)
 		if (option_given(o, OPTION_COMPARE))
 			return status_fail(STATUS_INPUT, "--pair shows two strategies in every scene, --compare the "
 			                                 "memory of several: leave out one of them");
-		return viewer_pair(v, option_text(o, OPTION_PAIR));
+		return pair(v, option_text(o, OPTION_PAIR));
 	}
 	if (!option_given(o, OPTION_COMPARE))
 		return STATUS_OK;
@@ -244,6 +255,25 @@ static enum status set_others(struct viewer *v)
 		return status_fail(STATUS_INPUT, "--compare shows the memory of each strategy: leave out --scene %s",
 		                   scene_name(v->playback.scene));
 	return viewer_compare(v, option_text(o, OPTION_COMPARE));
+}
+
+/* What would fit is looked for first, where there is no window that could be shown meanwhile. */
+static void find_changes(struct viewer *v)
+{
+	for (int i = 0; i < VIEWS; i++)
+		while (load_search(&v->loaded[i]))
+			;
+}
+
+static enum status what_if(struct viewer *v)
+{
+	const struct options *o = v->options;
+	if (!option_given(o, OPTION_WHAT_IF))
+		return STATUS_OK;
+	if (viewer_alone(v))
+		return status_fail(STATUS_INPUT, "--what-if makes a plan of other settings: leave out --%s",
+		                   option_name(viewer_source(v)));
+	return viewer_what_if(v, option_text(o, OPTION_WHAT_IF));
 }
 
 /* Questions are about one plan. */
@@ -291,13 +321,14 @@ enum status command_view(const struct options *o)
 	if (!s && !option_given(o, OPTION_DESCRIBE))
 		s = fonts_open(&fonts);
 	playback_init(&v->playback, &fonts);
-	if (!s && !(s = load_from_options(&v->loaded[0], o))) {
-		v->loaded_count = 1;
-		playback_show(&v->playback, &v->loaded[0].shown);
+	if (!s && !(s = viewer_begin(v, o)))
+		s = what_if(v);
+	if (!s)
 		s = set_playback(&v->playback, o);
-	}
 	if (!s)
 		s = set_others(v);
+	if (!s && (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
+		find_changes(v);
 	if (!s && option_given(o, OPTION_ASK))
 		s = check_ask(v, &exporting);
 	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE))
@@ -318,9 +349,7 @@ enum status command_view(const struct options *o)
 	else if (!s)
 		s = viewer_window(v);
 	race_release(&v->race);
-	playback_release(&v->playback);
-	for (int i = 0; i < v->loaded_count; i++)
-		load_release(&v->loaded[i]);
+	viewer_release(v);
 	job_release(&v->built);
 	fonts_release(&fonts);
 	free(v);

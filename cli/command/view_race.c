@@ -217,10 +217,12 @@ void race_run(struct race *r, const char *cluster)
 
 /* ---- in `view` ---- */
 
-const char *viewer_cluster(const struct viewer *v)
+const char *viewer_cluster(struct viewer *v)
 {
 	const struct trace_view *shown = v->playback.shown;
 	const char *name = shown->foreign ? "" : shown->timeline.trace->cluster;
+	if (*v->loaded[0].cluster)
+		return viewer_shown(v)->cluster;
 	return links_known(name) ? name : option_text(v->options, OPTION_CLUSTER);
 }
 

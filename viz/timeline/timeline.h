@@ -193,6 +193,7 @@ struct limits {
 	int64_t node_ranks; /* ranks of a node; 0: all are in one */
 	bool measured_rates;
 	bool overflows; /* it does not fit: then what is tightest, and what would fit */
+	bool searching; /* … which is still being looked for */
 	struct report_tightest tightest;
 	struct report_change change;
 };

@@ -48,12 +48,14 @@ struct mode {
 
 /* Types a step and goes there. */
 extern const struct mode mode_go;
+/* A race of algorithms; window_race() enters it. */
+extern const struct mode mode_race;
+/* Settings that are changed, and what becomes of the step. */
+extern const struct mode mode_whatif;
 /* The longest exposed communication. */
 extern const struct mode mode_exposed;
 /* Searches by a part of a name. */
 extern const struct mode mode_search;
-/* A race of algorithms; window_race() enters it. */
-extern const struct mode mode_race;
 /* Asks what comes next; window_ask() enters it. */
 extern const struct mode mode_ask;
 /* Build it yourself: an empty step (viz/build/). */

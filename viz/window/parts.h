@@ -48,6 +48,9 @@
 	X(RACE, "A", "race", "a race of the algorithms of a collective; Esc leaves it")                                \
 	X(BUILD, "E", "build", "an empty step: put it together yourself")                                              \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
+	X(WHAT_IF, "W", "what if", "settings to change, and what becomes of the step")                                 \
+	X(UNDO, "U or Ctrl Z", "", "what if: undoes a change")                                                         \
+	X(REDO, "Shift U or Ctrl Y", "", "what if: makes it again")                                                    \
 	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
 	X(ASK, "Q", "ask", "questions: what comes next? asked before it is shown")                                     \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
@@ -145,9 +148,11 @@ struct window {
 	enum drag drag;
 	double drag_from; /* unit x where a range begins */
 	int64_t drag_time;
-	char title[256];
+	char title[640];
 	size_t tween_position;
 	struct racing racing;
+	int slider;           /* what if: the row whose slider the mouse holds; -1 */
+	bool searches;        /* the program has work that can wait */
 	struct asking asking; /* the questions of a step, while they are asked */
 };
 
@@ -162,6 +167,8 @@ void help_draw(struct canvas *c);
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);
+/* The mode that an action enters; NULL: none. */
+const struct mode *mode_of(enum action a);
 
 /* window_actions.c */
 void window_do(struct window *w, enum action a);
@@ -177,6 +184,29 @@ bool window_lift_blank(struct window *w);
 void window_open_strategy(struct window *w, int number);
 void window_compare(struct window *w); /* all; two; one */
 
+/* place.c: where one stands in a step, to return there in another of the same model. */
+struct same_op {
+	enum op_kind kind;
+	enum pass pass;
+	int unit, kernel, micro, group;
+	int nth; /* of those that are like it; 0: none */
+};
+struct place {
+	const struct timeline *timeline; /* NULL: of another program's trace */
+	size_t position;
+	int64_t focus, from, to, step, selected;
+	struct same_op op;
+};
+bool is_same_op(const struct op *op, const struct same_op *s);
+void place_remember(struct place *out, const struct window *w);
+void place_return(const struct place *place, struct window *w); /* the playback shows the other */
+
+/* mode_whatif.c: opens the panel, or closes it; undoes a change, or makes it again. */
+void whatif_enter(struct window *w);
+void whatif_undo(struct window *w, bool again);
+
+/* window.c: the picture as it is now, in the middle of something that takes long. */
+void window_draw_now(struct window *w);
 /* mode_build.c: enters or leaves it; frees what it keeps. */
 void window_build(struct window *w);
 void window_build_release(struct window *w);

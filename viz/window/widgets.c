@@ -48,10 +48,7 @@ static bool is_on(const struct window *w, enum action a)
 	const struct playback *p = w->playback;
 	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
 	       (a == ACTION_VALUES && p->values) || (a == ACTION_MEASURE && p->measured_from < p->measured_to) ||
-	       (a == ACTION_EXPOSED && w->mode == &mode_exposed) || (a == ACTION_SEARCH && w->mode == &mode_search) ||
-	       (a == ACTION_RACE && w->mode == &mode_race) || (a == ACTION_ASK && w->mode == &mode_ask) ||
-	       (a == ACTION_BUILD && w->mode == &mode_build) || (a == ACTION_HELP && w->help) ||
-	       (a == ACTION_FULL && w->full);
+	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full) || (w->mode && w->mode == mode_of(a));
 }
 
 static bool is_enabled(const struct window *w, enum action a)
