@@ -133,10 +133,8 @@ enum status load_job(struct loaded *l, const struct options *o, const char *clus
 {
 	struct limits limits = {0};
 	char where[192];
-	*l = (struct loaded){.job = *job};
-	*job = (struct job){0};
-	/* The plan points into the job, which has moved here. */
-	l->job.plan.model = &l->job.model;
+	*l = (struct loaded){0};
+	job_move(&l->job, job);
 	enum status s = simulate(l, &l->job.plan, o, cluster, &limits);
 	if (!s && limits.overflows)
 		limits.searching = (l->search = fit_begin(&l->job.plan, cluster)) != NULL;
