@@ -40,8 +40,8 @@
 	X(MEASURE, "M", "sum", "sums of the selected operation's time, or of what is in sight")                        \
 	X(PAN_LEFT, "Ctrl ←", "", "an earlier range of the timeline")                                                  \
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
-	X(EXPOSED, "L", "longest", "the longest exposed communication")                                                \
-	X(SEARCH, "/", "search", "search operations, buffers and spans by a part of their names")                      \
+	X(EXPOSED, "L", "long", "the longest exposed communication")                                                   \
+	X(SEARCH, "/", "find", "search operations, buffers and spans by a part of their names")                        \
 	X(OVER_TIME, "O", "over", "memory over time, or over the steps of the cursor")                                 \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
