@@ -154,7 +154,7 @@ enum status viewer_change(void *viewer, const struct whatif_change *c)
 	struct viewer *v = viewer;
 	if (viewer_alone(v))
 		return refuse_file(v);
-	v->busy = (struct busy){c->busy, c->window};
+	v->busy = (struct busy){.say = c->busy, .context = c->window};
 	enum status s = change(v, c);
 	if (!s)
 		viewer_fill(v);

@@ -497,7 +497,7 @@ START_TEST(long_work_is_said)
 	char cluster[CLUSTER_TEXT];
 	struct changes none = {0};
 	int said = 0;
-	struct busy busy = {count, &said, 1};
+	struct busy busy = {.say = count, .context = &said, .patience = 1};
 	parse(&options, COMMAND_VIEW, (const char *[]){"--model", "gpt2-124m", "--cluster", "a100-40gb", NULL});
 	ck_assert_msg(!changes_settings(&none, &options, "zero3", &settings, cluster), "%s", status_message());
 	ck_assert(!work_load(&direct, &options, &settings, cluster, &(struct busy){0}));
