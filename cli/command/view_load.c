@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/command/view_race.h"
 #include "cli/show/show.h"
 #include "strategy/base/number.h"
 #include "strategy/cluster/links.h"
@@ -16,6 +17,13 @@ static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks
 	int64_t there = c->devices && c->devices < ranks ? c->devices : ranks;
 	out->device_bytes = c->kind == DEVICE_GPU ? c->device_memory : c->node_memory / (there ? there : 1);
 	out->overhead_bytes = c->overhead.value;
+	out->link = c->link.bandwidth.value;
+	if (__builtin_mul_overflow(c->network.bandwidth.value, c->rails ? c->rails : 1, &out->network))
+		out->network = INT64_MAX;
+	out->host_link = c->host_link.bandwidth.value;
+	out->disk_read = c->disk.read.value;
+	out->disk_write = c->disk.write.value;
+	out->node_ranks = c->devices;
 }
 
 /* The settings that change the picture of a step, where they are not the defaults. */
@@ -125,22 +133,18 @@ enum status load_job(struct loaded *l, const struct options *o, const char *clus
 {
 	struct limits limits = {0};
 	char where[192];
-	*l = (struct loaded){.job = *job};
-	*job = (struct job){0};
-	/* The plan points into the job, which has moved here. */
-	l->job.plan.model = &l->job.model;
+	*l = (struct loaded){0};
+	job_move(&l->job, job);
 	enum status s = simulate(l, &l->job.plan, o, cluster, &limits);
 	if (!s && limits.overflows)
 		limits.searching = (l->search = fit_begin(&l->job.plan, cluster)) != NULL;
+	enum grain grain;
 	if (!s)
 		s = trace_view_open(&l->shown, &l->trace, &limits, NULL);
-	if (s) {
+	if (s || (s = grain_of(&l->job.plan, o, &grain))) {
 		load_release(l);
 		return s;
 	}
-	enum grain grain;
-	if ((s = grain_of(&l->job.plan, o, &grain)))
-		return s;
 	snprintf(where, sizeof where, "simulated on %s, grain %s%s", l->trace.cluster, grain_name(grain),
 	         limits.measured_rates ? "" : ", assumed rates");
 	make_heading(&l->shown, &l->job.plan, where);
@@ -263,12 +267,28 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 	return STATUS_OK;
 }
 
+/* Behind a race stands the first of its collectives, alone. */
+static enum status load_race(struct loaded *l, const struct options *o)
+{
+	static const enum option apart[] = {OPTION_TRACE, OPTION_PLAN_FILE, OPTION_COLLECTIVE, OPTION_COMPARE,
+	                                    OPTION_PAIR,  OPTION_SCENE,     OPTION_PAGES,      OPTION_AT};
+	struct job job;
+	for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++)
+		if (option_given(o, apart[i]))
+			return status_fail(STATUS_INPUT, "--race shows a race alone: leave out --%s",
+			                   option_name(apart[i]));
+	enum status s = job_alone(&job, o, "--race", race_first(race_operation(option_text(o, OPTION_RACE))));
+	return s ? s : load_job(l, o, load_cluster(o), &job);
+}
+
 enum status load_from_options(struct loaded *l, const struct options *o)
 {
 	struct job job;
 	*l = (struct loaded){0};
 	if (option_given(o, OPTION_BYTES) && !option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_RACE))
 		return status_fail(STATUS_INPUT, "--bytes is of one collective: give --collective NAME or --race too");
+	if (option_given(o, OPTION_RACE))
+		return load_race(l, o);
 	if (option_given(o, OPTION_COLLECTIVE) && (option_given(o, OPTION_TRACE) || option_given(o, OPTION_PLAN_FILE)))
 		return status_fail(STATUS_INPUT, "--collective is one collective alone: leave out --%s",
 		                   option_name(option_given(o, OPTION_TRACE) ? OPTION_TRACE : OPTION_PLAN_FILE));

@@ -6,6 +6,7 @@
 #include "cli/command/view_work.h"
 #include "viz/build/board.h"
 #include "viz/export/export.h"
+#include "viz/race/race.h"
 #include "viz/window/window.h"
 
 enum { VIEWS = 2 * CONTENDERS, HISTORY = 64 };
@@ -26,6 +27,7 @@ struct viewer {
 	bool together;               /* it stands beside the changed one */
 	struct whatif whatif;
 	struct busy busy;     /* the window, while it waits for a change */
+	struct race race;     /* --race */
 	struct asking asking; /* with --ask */
 	struct job built;     /* whose step one puts together */
 };
@@ -51,6 +53,11 @@ enum status viewer_begin(struct viewer *v, const struct options *o);
 struct loaded *viewer_shown(struct viewer *v);
 void viewer_release(struct viewer *v);
 
+/* --race: runs it, draws it where the fastest is done (viewer: a struct viewer), prints it. */
+enum status viewer_race(struct viewer *v);
+void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height);
+/* The cluster of what is shown, with whatever links it has. */
+const char *viewer_cluster(struct viewer *v);
 /* ---- what if (view_whatif.c) ---- */
 
 static inline const struct changes *viewer_changes(const struct viewer *v)

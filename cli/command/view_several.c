@@ -8,7 +8,7 @@
 bool viewer_alone(const struct viewer *v)
 {
 	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE) ||
-	       option_given(v->options, OPTION_COLLECTIVE);
+	       option_given(v->options, OPTION_COLLECTIVE) || option_given(v->options, OPTION_RACE);
 }
 
 enum option viewer_source(const struct viewer *v)

@@ -64,10 +64,9 @@ struct reorder {
 	struct role *role;
 	int number;                /* of the role */
 	int *now;                  /* by operation of the original step: where it stands now; -1: not yet */
-	int (*clock)[QUEUE_COUNT]; /* by operation of the new step: the last of each queue that is done when it begins
-	                            */
+	int (*clock)[QUEUE_COUNT]; /* by operation of the new step: the last of each queue that is done before it */
 	int last[QUEUE_COUNT];     /* issued on each queue; -1 */
-	int freed[QUEUE_COUNT];    /* for which the compute queue has still to wait, where memory was freed; -1 */
+	int freed;                 /* communication for which computing has still to wait, where memory was freed; -1 */
 	int after[QUEUE_COUNT];    /* the operation at hand waits for these; -1 */
 };
 
@@ -115,40 +114,60 @@ static void wait_for_data(struct reorder *r, int op, const int *clock)
 static void note_free(struct reorder *r, int op)
 {
 	const struct op *ops = r->role->ops;
-	for (int i = op - 1; i >= r->role->step.begin; i--)
-		if (op_class(ops[i].kind) != OP_CLASS_M && ops[i].queue != QUEUE_COMPUTE &&
-		    op_uses(&ops[i], op_buffer(&ops[op])) && i > r->freed[ops[i].queue])
-			r->freed[ops[i].queue] = i;
+	int i = r->last[QUEUE_COMMUNICATION];
+	while (i >= r->role->step.begin &&
+	       (ops[i].queue != QUEUE_COMMUNICATION || op_class(ops[i].kind) == OP_CLASS_M ||
+	        !op_uses(&ops[i], op_buffer(&ops[op]))))
+		i--;
+	if (i >= r->role->step.begin && i > r->freed)
+		r->freed = i;
 }
 
-/* Waits that the original has are kept even where others cover them: nothing changes that need not. */
-static void set_waits(struct reorder *r, int op, const struct op *from, int first)
+enum { WAITS = 64 }; /* kept of an operation, at most; others are found anew */
+
+struct waits {
+	int list[WAITS + QUEUE_COUNT], count, clock[QUEUE_COUNT];
+};
+
+/* Those of the original are kept even where others cover them: nothing changes that need not. */
+static void keep_waits(struct reorder *r, int op, const struct op *from, int first, struct waits *out)
 {
-	int list[OP_OPERANDS * QUEUE_COUNT + 64], count = 0, clock[QUEUE_COUNT];
-	memset(clock, -1, sizeof clock);
-	memset(r->after, -1, sizeof r->after);
-	if (r->last[from->queue] >= 0)
-		merge_clock(r, clock, r->last[from->queue]);
-	for (int i = 0; i < from->after_count && count < 64; i++) {
+	for (int i = 0; i < from->after_count && out->count < WAITS; i++) {
 		int on = r->now[from->after[i] - first];
 		if (on < 0 || on == op)
 			continue;
-		list[count++] = on;
-		merge_clock(r, clock, on);
+		out->list[out->count++] = on;
+		merge_clock(r, out->clock, on);
 	}
-	wait_for_data(r, op, clock);
-	for (int q = 0; q < QUEUE_COUNT && from->queue == QUEUE_COMPUTE; q++) {
-		if (r->freed[q] > clock[q])
-			wait_for(r, r->freed[q]);
-		r->freed[q] = -1;
+}
+
+static void add_waits(struct reorder *r, int op, const struct op *from, struct waits *out)
+{
+	wait_for_data(r, op, out->clock);
+	if (op_class(from->kind) == OP_CLASS_C && r->last[QUEUE_COMPUTE] >= 0)
+		wait_for(r, r->last[QUEUE_COMPUTE]);
+	if (from->queue == QUEUE_COMPUTE && r->freed >= 0) {
+		wait_for(r, r->freed);
+		r->freed = -1;
 	}
 	for (int q = 0; q < QUEUE_COUNT; q++)
-		if (r->after[q] > clock[q]) {
-			list[count++] = r->after[q];
-			merge_clock(r, clock, r->after[q]);
+		if (r->after[q] > out->clock[q]) {
+			out->list[out->count++] = r->after[q];
+			merge_clock(r, out->clock, r->after[q]);
 		}
-	plan_set_waits(r->plan, r->number, op, list, count);
-	memcpy(r->clock[op - r->role->step.begin], clock, sizeof clock);
+}
+
+static void set_waits(struct reorder *r, int op, const struct op *from, int first)
+{
+	struct waits w = {.count = 0};
+	memset(w.clock, -1, sizeof w.clock);
+	memset(r->after, -1, sizeof r->after);
+	if (r->last[from->queue] >= 0)
+		merge_clock(r, w.clock, r->last[from->queue]);
+	keep_waits(r, op, from, first, &w);
+	add_waits(r, op, from, &w);
+	plan_set_waits(r->plan, r->number, op, w.list, w.count);
+	memcpy(r->clock[op - r->role->step.begin], w.clock, sizeof w.clock);
 	r->last[from->queue] = op;
 }
 
@@ -174,7 +193,7 @@ void plan_reorder(struct plan *out, const struct plan *p, int role, const int *o
 	r.clock = array_make((size_t)count, sizeof *r.clock);
 	memset(r.now, -1, (size_t)steps * sizeof *r.now);
 	memset(r.last, -1, sizeof r.last);
-	memset(r.freed, -1, sizeof r.freed);
+	r.freed = -1;
 	for (int i = 0; i < count; i++)
 		place(&r, first + i, &from->ops[order[i]], first, order[i]);
 	for (int i = 0; i < first; i++)

@@ -8,12 +8,18 @@
  *
  * An operation may be left out, or stand there twice; whether the step still makes sense is for the verifier to say.
  *
- * Waits follow. A wait for what now comes later, or not at all, is dropped. A new one stands where operations on
- * different queues touch the same elements, one writes, and nothing orders them: the later waits for the earlier. And
- * where a buffer is freed, the next operation of the compute queue waits until the other queues are done with it, since
- * only then is its memory there for others:
+ * Waits follow. A wait for what now comes later, or not at all, is dropped. A new one stands
  *
- *     compute        backward 1 │ free gradients 1 │ backward 0 …       begins when the reduce-scatter is done
+ *     where operations on different queues touch the same elements, one writes, and nothing orders them: the later one
+ *     waits for the earlier;
+ *
+ *     where communication is issued: it begins when the compute queue has done what was issued before, so that it is
+ *     under way from its place in the order on, and not sooner;
+ *
+ *     where a buffer is freed: the next operation of the compute queue waits until communication is done with it, since
+ *     only then is its memory there for others.
+ *
+ *     compute        backward 1 │ backward 0 │ free gradients 1 │ …        begins when the reduce-scatter is done
  *     communication             └ reduce-scatter 1 ┘
  *
  * A plan of ours keeps to that already: in its own order nothing changes.

@@ -143,6 +143,14 @@ says "$tmp/many.txt" 'Each of ranks 0–1023 '
 says "$tmp/many.txt" 'memory   ranks 0–1023; device '
 view --describe --model mlp:sizes=12-8-4 --compare ddp,zero3 --at 4 >"$tmp/beside.txt"
 says "$tmp/beside.txt" 'beside   zero3: rank 0 holds '
+view --race all-reduce --ranks 8 --bytes 1MB --describe >"$tmp/race.txt"
+says "$tmp/race.txt" 'race     all-reduce of 1.000 MB on 8 ranks of laptop, by message'
+says "$tmp/race.txt" '2 (n − 1) · hop(S/n); each rank sends 2 (n − 1)/n · S; the busiest rank: 1.750 MB out, 1.750 MB in'
+says "$tmp/race.txt" 'halving-doubling'
+for format in png svg pdf; do
+	view --race broadcast --ranks 5 --export "$tmp/race.$format" || complain "no race as $format"
+	[ -s "$tmp/race.$format" ] || complain "the race as $format is empty"
+done
 view --describe --model mlp:sizes=12-8-4 --pair zero3 --at 4 >"$tmp/pair.txt"
 says "$tmp/pair.txt" 'ddp on 4 ranks beside zero3 on 4 ranks · mlp'
 says "$tmp/pair.txt" 'pair     zero3 on 4 ranks: memory now '
@@ -165,6 +173,20 @@ refuse '--export' view --cluster laptop
 printf '<?xml version="1.0"?><fontconfig/>' >"$tmp/fonts.conf"
 FONTCONFIG_FILE=$tmp/fonts.conf refuse 'fonts-dejavu-core' view --export "$tmp/x.png"
 refuse 'must end in' view --export "$tmp/x.bmp"
+refuse 'there is no display' view
+for format in png svg pdf gif html; do # a disk that is full, and nothing half written is left
+	(
+		trap '' XFSZ
+		ulimit -f 4
+		"$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --export "$tmp/full.$format" 2>"$tmp/err"
+	) && complain "$format: a full disk is no failure"
+	[ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'cannot be written' "$tmp/err" || complain "$format, full disk: $(cat "$tmp/err")"
+done
+[ -z "$(find "$tmp" -name 'full.*')" ] || complain 'half a picture is left where the disk is full'
+! "$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --describe >/dev/full 2>"$tmp/err" || complain '--describe to a full disk is no failure'
+grep -q 'cannot write to standard output' "$tmp/err" || complain "--describe, full disk: $(cat "$tmp/err")"
+printf '{"traceEvents":[]}' >"$tmp/empty.json" # a trace that has nothing for any scene
+refuse 'nothing to show' view --trace "$tmp/empty.json" --export "$tmp/x.png"
 refuse 'the last round of this step' view --cluster laptop --at 100000 --export "$tmp/x.png"
 refuse 'WIDTHxHEIGHT' view --size 100 --export "$tmp/x.png"
 refuse 'below 64' view --size 10x10 --export "$tmp/x.png"
@@ -179,6 +201,14 @@ refuse 'the step ends before that' view --cluster laptop --past 99999 --export "
 refuse 'more than 16 strategies' view --cluster laptop --compare all,all,all --export "$tmp/x.png"
 refuse 'leave out --scene plan' view --cluster laptop --compare all --scene plan --export "$tmp/x.png"
 refuse "unknown strategy 'nothing'" view --cluster laptop --pair nothing --export "$tmp/x.png"
+refuse 'a race is written as .png, .svg or .pdf' view --race reduce --export "$tmp/x.gif"
+refuse 'at least 2 ranks' view --race all-reduce --ranks 1 --export "$tmp/x.png"
+refuse 'not empty' view --race all-reduce --bytes 0 --export "$tmp/x.png"
+refuse 'a multiple of 4' view --race all-reduce --bytes 6 --describe
+refuse 'at most 1024' view --race all-reduce --ranks 1025 --describe
+refuse 'leave out --model' view --race all-reduce --model mlp --describe
+refuse 'leave out --scene' view --race all-reduce --scene plan --export "$tmp/x.png"
+refuse "all-reduce" view --race all-gather --export "$tmp/x.png"
 refuse 'it is shown already' view --cluster laptop --strategy zero2 --pair zero2 --export "$tmp/x.png"
 refuse 'leave out one of them' view --cluster laptop --pair zero2 --compare all --export "$tmp/x.png"
 refuse 'measured run' view --cluster laptop --predict --export "$tmp/x.png"

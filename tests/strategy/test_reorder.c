@@ -34,6 +34,10 @@ static const char *const kept[] = {
         GPT " hybrid:shard=2 ranks=4",
         GPT " tensor ranks=2",
         "mlp:sizes=12-16-16-10 zero3 ranks=2",
+        "mlp:sizes=12-16-8-4,norm=sync-batch ddp ranks=2",
+        GPT " zero3 ranks=2 offload=optimizer,parameters",
+        GPT " ddp:algorithm=halving-doubling ranks=4 accumulate=3",
+        GPT " single offload=activations",
 };
 
 START_LOOP_TEST(own_order_changes_nothing, 0, COUNT(kept))
@@ -43,7 +47,7 @@ START_LOOP_TEST(own_order_changes_nothing, 0, COUNT(kept))
 	struct plan again;
 	plan_reorder(&again, p, 0, order, count);
 	char *was = plan_to_text(p, NULL), *is = plan_to_text(&again, NULL);
-	ck_assert_str_eq(is, was);
+	ck_assert_msg(!strcmp(is, was), "%s", kept[_i]); /* too long to print */
 	free(was);
 	free(is);
 	free(order);

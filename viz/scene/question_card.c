@@ -55,10 +55,18 @@ static double height_of(struct canvas *c, double width, double size, const char 
 	return 1.35 * size * paragraph_lines(c, width, size, WEIGHT_PLAIN, text);
 }
 
+enum { LOOK = 160 };
+static const char *look_words(const struct question *q, char out[LOOK])
+{
+	snprintf(out, LOOK, "See %s: %s.", scene_row(q->scene)->title, q->look);
+	return out;
+}
+
 static struct places places_at(struct canvas *c, const struct asking *a, struct box b, double part)
 {
 	const struct question *q = asking_now(a);
 	struct places p = {.part = part, .text = 19 * part, .choice = 16.5 * part, .small = 14.5 * part};
+	char look[LOOK];
 	p.x = b.x + PAD;
 	p.width = b.width - 2 * PAD;
 	p.question = b.y + 78 * part;
@@ -74,8 +82,22 @@ static struct places places_at(struct canvas *c, const struct asking *a, struct 
 		y += height_of(c, p.width, p.small, a->why) + 8 * part;
 	p.verdict = y + 28 * part;
 	/* With the reason, before it is shown too, so that nothing moves then. */
-	p.end = p.verdict + (34 + 30) * part + height_of(c, p.width, p.choice, q->reason);
+	p.end = p.verdict + (34 + 10) * part + height_of(c, p.width, p.choice, q->reason) +
+	        height_of(c, p.width, p.small, look_words(q, look));
 	return p;
+}
+
+/* None is longer than a line. */
+static bool words_fit(struct canvas *c, double width, double size, const char *text)
+{
+	char word[96];
+	for (size_t n; *text; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), text);
+		if (text_length(c, size, WEIGHT_PLAIN, word) > width)
+			return false;
+	}
+	return true;
 }
 
 /* As large as there is room for. */
@@ -85,7 +107,7 @@ static struct places places_of(struct canvas *c, const struct asking *a, struct 
 	struct places p = {0};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		p = places_at(c, a, b, parts[i]);
-		if (p.end < b.y + b.height - 44)
+		if (p.end < b.y + b.height - 44 && words_fit(c, p.width, p.text, asking_now(a)->text))
 			break;
 	}
 	return p;
@@ -114,17 +136,17 @@ static void draw_cross(struct canvas *c, double x, double y, double size, colour
 	draw_line(c, x - size * 0.36, y + size * 0.36, x + size * 0.36, y - size * 0.36, ink, size * 0.2);
 }
 
-static void draw_outcome(struct canvas *c, const struct asking *a, int i, double x, double y)
+static void draw_sign(struct canvas *c, const struct asking *a, int i, double x, double y)
 {
 	const struct theme *t = c->theme;
-	switch (a->outcome[i]) {
-	case OUTCOME_RIGHT:
+	switch (a->result[i]) {
+	case ASKING_RIGHT:
 		draw_check(c, x, y, 13, t->ink);
 		break;
-	case OUTCOME_WRONG:
+	case ASKING_WRONG:
 		draw_cross(c, x, y, 13, t->warning);
 		break;
-	case OUTCOME_SKIPPED:
+	case ASKING_SKIPPED:
 		draw_line(c, x - 5, y, x + 5, y, t->soft, 2);
 		break;
 	default:
@@ -138,7 +160,7 @@ static void draw_progress(struct canvas *c, const struct asking *a, double x, do
 {
 	double step = fmin(24, width / a->set.count);
 	for (int i = 0; i < a->set.count; i++)
-		draw_outcome(c, a, i, x + 9 + step * i, y);
+		draw_sign(c, a, i, x + 9 + step * i, y);
 }
 
 /* ---- parts ---- */
@@ -171,7 +193,7 @@ static const char *unit_hint(enum answer_unit u)
 {
 	static const char *const hints[] = {
 	        [ANSWER_NUMBER] = "a number, then Enter",
-	        [ANSWER_BYTES] = "such as 1.5 GB, 1500 MB or 1.4 GiB; then Enter",
+	        [ANSWER_BYTES] = "such as 1.5 GB, then Enter",
 	        [ANSWER_PERCENT] = "per cent, then Enter",
 	};
 	return hints[u];
@@ -204,19 +226,18 @@ static void draw_verdict(struct canvas *c, const struct asking *a, const struct 
 	static const char *const words[] = {"", "Right.", "Not so.", "Skipped."};
 	const struct theme *t = c->theme;
 	const struct question *q = asking_now(a);
-	enum question_end outcome = a->outcome[a->now];
+	enum asking_result result = a->result[a->now];
 	double x = p->x, y = p->verdict;
-	if (outcome == OUTCOME_RIGHT)
+	if (result == ASKING_RIGHT)
 		draw_check(c, x + 9, y - 7 * p->part, 18 * p->part, t->ink);
-	if (outcome == OUTCOME_WRONG)
+	if (result == ASKING_WRONG)
 		draw_cross(c, x + 9, y - 7 * p->part, 18 * p->part, t->warning);
-	draw_text(c, x + (outcome == OUTCOME_SKIPPED ? 0 : 26), y, p->text, WEIGHT_BOLD,
-	          outcome == OUTCOME_WRONG ? t->warning : t->ink, ALIGN_LEFT, 0, "%s", words[outcome]);
+	draw_text(c, x + (result == ASKING_SKIPPED ? 0 : 26), y, p->text, WEIGHT_BOLD,
+	          result == ASKING_WRONG ? t->warning : t->ink, ALIGN_LEFT, 0, "%s", words[result]);
 	y += 28 * p->part;
 	y += 1.35 * p->choice * draw_paragraph(c, x, y, p->width, p->choice, 12, t->ink, q->reason);
-	char look[160];
-	snprintf(look, sizeof look, "See %s: %s.", scene_row(q->scene)->title, q->look);
-	draw_fitting(c, x, y + 6 * p->part, p->small, 9, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, p->width, look);
+	char look[LOOK];
+	draw_paragraph(c, x, y + 6 * p->part, p->width, p->small, 3, t->soft, look_words(q, look));
 }
 
 static void draw_keys(struct canvas *c, const struct asking *a, struct box b)

@@ -1,0 +1,509 @@
+/* Build it yourself: what is legal, what is refused and in which words, what a worse order costs; and the window's
+ * keys, by which a whole step is built. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
+#include "tests/support/viewed.h"
+#include "viz/build/board.h"
+#include "viz/build/describe.h"
+#include "viz/window/parts.h"
+
+#define GPT "gpt:layers=2,width=64,heads=2,context=16,vocabulary=64"
+#define BUCKETS " ranks=4 bucket=200448"
+
+/* Large enough that communication takes its time. */
+#define WIDE "gpt:layers=2,width=1024,heads=16"
+
+static const char *const strategies[] = {
+        GPT " single",        GPT " ddp" BUCKETS,   GPT " zero1" BUCKETS,
+        GPT " zero2" BUCKETS, GPT " zero3 ranks=4", GPT " fsdp ranks=4",
+};
+
+static struct exercise open_words(const char *words)
+{
+	struct exercise e;
+	ck_assert_msg(!exercise_open(&e, right_plan("%s", words)), "%s: %s", words, status_message());
+	return e;
+}
+
+static void play(struct exercise *e, const char *moves)
+{
+	ck_assert_msg(!exercise_play(e, moves), "%s: %s", moves, status_message());
+}
+
+static void simulate(const struct plan *p, struct trace *trace, struct report *out)
+{
+	struct cluster c;
+	ck_assert(!cluster_open(&c, "v100-16gb", p->ranks));
+	ck_assert_msg(!sim_run(p, &c, GRAIN_OPERATION, trace, out), "%s", status_message());
+	cluster_release(&c);
+}
+
+static struct outcome outcome_of(const struct plan *p)
+{
+	struct report r = {0};
+	struct outcome o;
+	simulate(p, NULL, &r);
+	outcome_make(&o, p, &r);
+	report_release(&r);
+	return o;
+}
+
+/* ---- the strategy's own order ---- */
+
+/* It is accepted move by move, and what comes of it is the strategy's plan, to the last wait. */
+START_LOOP_TEST(own_order, 0, COUNT(strategies))
+{
+	struct exercise e = open_words(strategies[_i]);
+	struct plan mine;
+	for (int i = 0; i < e.move_count; i++) {
+		ck_assert_int_eq(exercise_hint(&e), i);
+		ck_assert_int_eq(exercise_find(&e, e.moves[i].name), i);
+		ck_assert_msg(exercise_place(&e, i), "%s: %s", strategies[_i], e.said.text);
+	}
+	ck_assert_msg(exercise_done(&e), "%s", e.said.text);
+	exercise_plan(&e, &mine);
+	char *own = plan_to_text(e.plan, NULL), *built = plan_to_text(&mine, NULL);
+	ck_assert_str_eq(built, own);
+	struct report r = {0};
+	struct outcome o = outcome_of(&mine);
+	simulate(e.plan, NULL, &r);
+	ck_assert_int_eq(o.peak_bytes, r.roles[0].memory[SPACE_DEVICE].peak_bytes);
+	ck_assert_int_eq(o.step_ns, r.time.step);
+	ck_assert_int_eq(o.exposed_ns, r.time.exposed);
+	ck_assert_int_eq(o.sent_bytes, r.roles[0].sent_bytes);
+	report_release(&r);
+	free(own);
+	free(built);
+	plan_release(&mine);
+	exercise_release(&e);
+}
+END_TEST
+
+/* Every operation of the step is of one move, and no two moves have one name. */
+START_LOOP_TEST(moves_are_the_step, 0, COUNT(strategies))
+{
+	struct exercise e = open_words(strategies[_i]);
+	int next = e.plan->roles[0].step.begin;
+	for (int i = 0; i < e.move_count; i++) {
+		for (int k = 0; k < e.moves[i].op_count; k++)
+			ck_assert_int_eq(e.moves[i].ops[k], next++);
+		for (int k = 0; k < i; k++)
+			ck_assert_str_ne(e.moves[i].name, e.moves[k].name);
+	}
+	ck_assert_int_eq(next, e.plan->roles[0].step.end);
+	exercise_release(&e);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+#define FORWARD "load samples, forward embedding, forward block.0, forward block.1, forward head, "
+#define ZERO3_FORWARD                                                                                                  \
+	"load samples, gather root, gather block.0, forward embedding, gather block.1, forward block.0, free "         \
+	"block.0, "                                                                                                    \
+	"forward block.1, free block.1, forward head, free root, "
+#define ZERO3_BACKWARD "gather root, gather block.1, backward head, gather block.0, backward block.1, "
+
+enum { SINGLE, DDP, ZERO1, ZERO2, ZERO3, FSDP };
+
+static const struct {
+	int strategy, rule;
+	const char *moves; /* the last is refused; "done" stands for saying so */
+	const char *words;
+} illegal[] = {
+        {SINGLE, 3, "forward embedding", "needs the samples, which nothing has made yet. First: load samples"},
+        {SINGLE, 3, "load samples, forward block.0", "First: forward embedding"},
+        {SINGLE, 3, "load samples, load samples", "has been done"},
+        {SINGLE, 3, FORWARD "backward block.1", "First: backward head"},
+        {SINGLE, 5, FORWARD "update block.0", "First: backward block.0"},
+        {SINGLE, 3, FORWARD "done", "the samples would be left in memory. Still to place: backward embedding"},
+        {DDP, 5, FORWARD "backward head, all-reduce bucket.0", "backward block.1 still adds to them"},
+        {DDP, 5, FORWARD "backward head, backward block.1, all-reduce bucket.0, all-reduce bucket.0",
+         "every rank's gradients once more"},
+        {DDP, 5, FORWARD "backward head, backward block.1, count the step, update bucket.0",
+         "the samples of this rank alone, and ranks would drift apart. First: all-reduce bucket.0"},
+        {DDP, 6, FORWARD "backward head, backward block.1, all-reduce bucket.0, update bucket.0",
+         "First: count the step"},
+        {DDP, 6,
+         FORWARD
+         "backward head, backward block.1, all-reduce bucket.0, count the step, update bucket.0, update bucket.0",
+         "would take the step twice"},
+        {DDP, 5, "load samples, count the step", "First: forward head"},
+        {DDP, 6, "..., count the step", "a second time"},
+        {DDP, 6,
+         FORWARD "backward head, backward block.1, all-reduce bucket.0, backward block.0, backward embedding, "
+                 "all-reduce bucket.2, all-reduce bucket.1, count the step, update bucket.0, update bucket.1, done",
+         "the step is not complete. Missing: update bucket.2"},
+        {DDP, 3, FORWARD "backward head, backward block.1, backward block.1", "is no longer in memory"},
+        {ZERO1, 6, "gather bucket.0", "not updated yet. First: update bucket.0"},
+        {ZERO2, 3, "reduce-scatter bucket.0", "needs the whole gradients of bucket.0"},
+        {ZERO2, 3, "..., free gradients of bucket.0", "given back already"},
+        {ZERO3, 3, "load samples, forward embedding", "needs the whole parameters of root, which nothing has made yet"},
+        {ZERO3, 3, "load samples, gather root, free root",
+         "forward embedding still needs the whole parameters of root"},
+        {ZERO3, 3, "free block.0", "nothing to free yet: gather block.0 comes first"},
+        {ZERO3, 3, ZERO3_FORWARD "backward head", "First: gather root again"},
+        {ZERO3, 3, ZERO3_FORWARD ZERO3_BACKWARD "free gradients of block.1", "reduce-scatter block.1 still needs"},
+        {FSDP, 3, "load samples, gather root, gather root, gather root", "has been done"},
+        {FSDP, 3, ZERO3_FORWARD ZERO3_BACKWARD "free block.1, done", "would be left in memory. Still to place: "},
+};
+
+/* No word that the source alone knows. */
+static void ck_plain(const char *text)
+{
+	static const char *const inner[] = {"operand", "buffer '", "alloc", "adamw", "advance", "role ", "operation "};
+	for (int k = 0; k < OP_KIND_COUNT; k++) {
+		const char *name = op_name((enum op_kind)k);
+		if (strpbrk(name, "._"))
+			ck_assert_msg(!strstr(text, name), "'%s' has %s", text, name);
+	}
+	for (int i = 0; i < COUNT(inner); i++)
+		ck_assert_msg(!strstr(text, inner[i]), "'%s' has %s", text, inner[i]);
+}
+
+START_LOOP_TEST(refusals, 0, COUNT(illegal))
+{
+	struct exercise e = open_words(strategies[illegal[_i].strategy]);
+	char moves[600], begins[16];
+	snprintf(moves, sizeof moves, "%s", illegal[_i].moves);
+	char *done = strstr(moves, "done");
+	int wanted = 0;
+	if (done)
+		*done = 0;
+	for (const char *c = moves; *c; c++)
+		wanted += *c == ',' && !strstr(moves, "...");
+	play(&e, moves);
+	if (done) {
+		ck_assert_msg(e.said.accepted, "%s", e.said.text);
+		exercise_done(&e);
+	} else if (!strstr(moves, "...")) {
+		ck_assert_int_eq(e.placed_count, wanted); /* all but the last */
+	}
+	ck_assert_msg(!e.said.accepted && !e.done, "%s is accepted", illegal[_i].moves);
+	snprintf(begins, sizeof begins, "Rule %d (", illegal[_i].rule);
+	ck_assert_msg(!strncmp(e.said.text, begins, strlen(begins)), "%s: %s", illegal[_i].moves, e.said.text);
+	ck_assert_msg(strstr(e.said.text, illegal[_i].words), "%s: %s", illegal[_i].moves, e.said.text);
+	ck_plain(e.said.text);
+	exercise_release(&e);
+}
+END_TEST
+
+/* ---- what is worse ---- */
+
+/* By how much: -1 less, 0 as much, 1 more. */
+static const struct {
+	int strategy, peak, exposed, sent;
+	const char *moves;
+	const char *words;
+} worse[] = {
+        {ZERO3, 1, 1, 0,
+         "load samples, gather root, gather block.0, gather block.1, gather root, gather block.1, gather block.0, "
+         "forward embedding, forward block.0, forward block.1, forward head, backward head, backward block.1, "
+         "backward block.0, backward embedding, ...",
+         "more whole parameters: gather them later, or free them sooner"},
+        {ZERO3, -1, 1, 0,
+         "load samples, gather root, forward embedding, gather block.0, forward block.0, free block.0, gather block.1, "
+         "forward block.1, free block.1, forward head, free root, gather root, backward head, gather block.1, "
+         "backward block.1, ...",
+         "more communication is exposed: begin it while something is left to compute"},
+        {DDP, 0, 1, 0,
+         FORWARD "backward head, backward block.1, backward block.0, backward embedding, all-reduce bucket.0, ...",
+         "begin it while something is left to compute"},
+        {ZERO2, -1, 1, 0,
+         FORWARD "backward head, backward block.1, reduce-scatter bucket.0, free gradients of bucket.0, ...",
+         "lower than in the strategy's own plan. The step is"},
+        {ZERO1, 0, 1, 1, "..., gather bucket.0", "something travels twice"},
+};
+
+static int sign(int64_t x)
+{
+	return x > 0 ? 1 : x < 0 ? -1 : 0;
+}
+
+START_LOOP_TEST(worse_orders, 0, COUNT(worse))
+{
+	static const char *const wide[] = {
+	        [DDP] = WIDE " ddp ranks=4 bucket=50393088",
+	        [ZERO1] = WIDE " zero1 ranks=4 bucket=50393088",
+	        [ZERO2] = WIDE " zero2 ranks=4 bucket=50393088",
+	        [ZERO3] = WIDE " zero3 ranks=4",
+	};
+	struct exercise e = open_words(wide[worse[_i].strategy]);
+	struct plan mine;
+	char text[512];
+	play(&e, worse[_i].moves);
+	ck_assert_msg(e.said.accepted && exercise_done(&e), "%s: %s", worse[_i].moves, e.said.text);
+	exercise_plan(&e, &mine);
+	struct outcome own = outcome_of(e.plan), built = outcome_of(&mine);
+	outcome_words(&own, &built, text, sizeof text);
+	ck_assert_msg(sign(built.peak_bytes - own.peak_bytes) == worse[_i].peak, "%d: %s", _i, text);
+	ck_assert_msg(sign(built.exposed_ns - own.exposed_ns) == worse[_i].exposed, "%d: %s", _i, text);
+	ck_assert_msg(sign(built.sent_bytes - own.sent_bytes) == worse[_i].sent, "%d: %s", _i, text);
+	ck_assert_msg(strstr(text, worse[_i].words), "%d: %s", _i, text);
+	plan_release(&mine);
+	exercise_release(&e);
+}
+END_TEST
+
+/* ---- undo, names, lists ---- */
+
+START_TEST(taking_back)
+{
+	struct exercise e = open_words(strategies[ZERO3]);
+	play(&e, "Load  samples\ngather root # the first\n\n, gather block.0,");
+	ck_assert_int_eq(e.placed_count, 3);
+	ck_assert(!exercise_place(&e, exercise_find(&e, "forward block.0")));
+	ck_assert_int_eq(e.placed_count, 3);
+	ck_assert(exercise_undo(&e) && exercise_undo(&e));
+	ck_assert_int_eq(e.placed_count, 1);
+	ck_assert(exercise_place(&e, exercise_find(&e, "gather root")));
+	ck_assert_str_eq(e.moves[exercise_find(&e, "gather root")].name, "gather root again");
+	exercise_restart(&e);
+	ck_assert(!exercise_undo(&e));
+	ck_assert_int_eq(exercise_find(&e, "gather rot"), -1);
+	ck_assert_int_eq(exercise_find(&e, ""), -1);
+	ck_assert_int_eq(exercise_play(&e, "load samples, gather rot"), STATUS_INPUT);
+	ck_assert(strstr(status_message(), "no move 'gather rot' under zero3"));
+	exercise_release(&e);
+}
+END_TEST
+
+/* Of what there is no exercise. */
+START_TEST(no_exercise)
+{
+	static const struct {
+		const char *words, *says;
+	} cases[] = {
+	        {GPT " dp ranks=4", "under dp ranks have programs of their own"},
+	        {GPT " pipeline ranks=2", "under pipeline ranks have programs of their own"},
+	        {GPT " zero3 ranks=4 accumulate=2", "more than 40 moves"},
+	        {GPT " zero2 ranks=4 offload=optimizer", "leave out offload"},
+	};
+	struct exercise e;
+	for (int i = 0; i < COUNT(cases); i++) {
+		ck_assert_int_eq(exercise_open(&e, right_plan("%s", cases[i].words)), STATUS_INPUT);
+		ck_assert_msg(strstr(status_message(), cases[i].says), "%s", status_message());
+	}
+}
+END_TEST
+
+/* ---- chance ---- */
+
+/* Whatever is tried: the same plan is verified, and every legal beginning can be finished. */
+START_LOOP_TEST(random_moves, 0, COUNT(strategies))
+{
+	enum { LONGEST = 14 };
+	uint64_t chance = 88172645463325252U + (uint64_t)_i;
+	struct exercise e = open_words(strategies[_i]);
+	int finished = 0;
+	for (int n = 0; n < SUITE_CASES(340, 30); n++) {
+		exercise_restart(&e);
+		chance ^= chance << 13;
+		chance ^= chance >> 7;
+		chance ^= chance << 17;
+		int length = (int)(chance % LONGEST);
+		for (int k = 0; k < length; k++) {
+			chance ^= chance << 13;
+			chance ^= chance >> 7;
+			chance ^= chance << 17;
+			int move = (int)(chance >> 20) % (e.move_count + 4);
+			if (move >= e.move_count && !(chance & 1))
+				exercise_undo(&e);
+			else if (move >= e.move_count) /* else hardly any gets on */
+				exercise_place(&e, exercise_hint(&e));
+			else if (move >= 0)
+				exercise_place(&e, move);
+			if (!e.said.accepted)
+				ck_plain(e.said.text);
+		}
+		if (n % 4)
+			continue;
+		exercise_solve(&e);
+		ck_assert_msg(exercise_done(&e), "%s", e.said.text);
+		struct plan mine;
+		exercise_plan(&e, &mine);
+		ck_assert_msg(!plan_verify(&mine, NULL), "%s", status_message());
+		plan_release(&mine);
+		finished++;
+	}
+	ck_assert_int_gt(finished, 0);
+	exercise_release(&e);
+}
+END_TEST
+
+/* ---- in the window ---- */
+
+static const struct viewed *shown; /* of the strategy that is open */
+
+static const char *name_of(void *context, int i)
+{
+	static const char *const names[] = {"dp", "ddp", "zero3"};
+	(void)context;
+	return names[i];
+}
+
+static enum status show(void *context, int i)
+{
+	static const char *const words[] = {GPT " dp ranks=4", GPT " ddp" BUCKETS, GPT " zero3 ranks=4"};
+	shown = viewed_plan(words[i]);
+	playback_show(context, &shown->shown);
+	return STATUS_OK;
+}
+
+static enum status plan_of(void *context, const char *strategy, const struct plan **out)
+{
+	(void)context;
+	(void)strategy;
+	*out = &shown->made.plan;
+	return STATUS_OK;
+}
+
+static enum status simulate_plan(void *context, const struct plan *p, struct trace *trace, struct limits *limits,
+                                 struct report *report)
+{
+	(void)context;
+	(void)limits;
+	simulate(p, trace, report);
+	return STATUS_OK;
+}
+
+static struct window *open_window(struct playback *p, struct fonts *fonts)
+{
+	static const struct picture size = {.width = 1024, .height = 768, .scale = 1};
+	struct window_host host = {.context = p,
+	                           .strategies = 3,
+	                           .strategy = name_of,
+	                           .open = show,
+	                           .build = {NULL, plan_of, simulate_plan},
+	                           .asked_size = true};
+	struct window *w;
+	setenv("SDL_VIDEODRIVER", "dummy", 1);
+	ck_assert_msg(!fonts_open(fonts), "%s", status_message());
+	playback_init(p, fonts);
+	show(p, 2);
+	ck_assert_msg(!window_open(&w, p, &size, &host, false), "%s", status_message());
+	window_turn(w);
+	return w;
+}
+
+static void close_window(struct window *w, struct playback *p, struct fonts *fonts)
+{
+	window_close(w);
+	playback_release(p);
+	fonts_release(fonts);
+}
+
+static void push(struct window *w, SDL_Keycode key)
+{
+	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key}}};
+	window_handle(w, &e);
+}
+
+/* With the arrows to a move, and there Enter. */
+static void place_by_keys(struct window *w, int move)
+{
+	for (int i = 0; w->board->chosen != move; i++) {
+		ck_assert_int_lt(i, EXERCISE_MOVES);
+		push(w, SDLK_RIGHT);
+	}
+	push(w, SDLK_RETURN);
+}
+
+START_TEST(a_step_by_keys)
+{
+	struct playback p;
+	struct fonts fonts = {0};
+	struct window *w = open_window(&p, &fonts);
+	window_text(w, "e");
+	window_turn(w);
+	ck_assert(w->mode == &mode_build && strstr(window_title(w), "build"));
+	const struct exercise *e = &w->board->exercise;
+	place_by_keys(w, exercise_find(e, "forward head"));
+	ck_assert(!e->said.accepted && !e->placed_count);
+	for (int i = 0; i < e->move_count; i++) {
+		place_by_keys(w, i);
+		window_turn(w);
+		ck_assert_msg(e->said.accepted && e->placed_count == i + 1, "%s", e->said.text);
+	}
+	push(w, SDLK_BACKSPACE);
+	ck_assert_int_eq(e->placed_count, e->move_count - 1);
+	window_text(w, "d");
+	ck_assert(!e->done);
+	window_text(w, "h");
+	push(w, SDLK_RETURN);
+	window_text(w, "d");
+	window_turn(w);
+	ck_assert_msg(e->done && w->board->mine.there, "%s", e->said.text);
+	ck_assert_int_eq(w->board->mine.outcome.step_ns, w->board->own.outcome.step_ns);
+	window_text(w, "r");
+	ck_assert_int_eq(e->placed_count, 0);
+	push(w, SDLK_ESCAPE);
+	ck_assert(!w->mode);
+	close_window(w, &p, &fonts);
+}
+END_TEST
+
+/* Another strategy begins its own exercise; one of which there is none is shown again, with the reason. */
+START_TEST(other_strategies)
+{
+	struct playback p;
+	struct fonts fonts = {0};
+	struct window *w = open_window(&p, &fonts);
+	window_text(w, "e");
+	window_text(w, "o");
+	window_turn(w);
+	ck_assert(w->board->exercise.done);
+	/* Both are stepped through, and E comes back to the board. */
+	window_text(w, "v");
+	window_turn(w);
+	ck_assert(!w->mode && p.shown == &w->board->mine.shown && p.second == &w->board->own.shown);
+	push(w, SDLK_RIGHT);
+	window_turn(w);
+	window_text(w, "e");
+	window_turn(w);
+	ck_assert(w->mode == &mode_build && w->board->exercise.done);
+	ck_assert(p.shown == &shown->shown && !p.second);
+	window_text(w, "v");
+	push(w, SDLK_END);
+	window_text(w, "2");
+	window_turn(w);
+	ck_assert(!w->mode && p.shown == &shown->shown);
+	window_text(w, "e");
+	window_turn(w);
+	ck_assert(!p.second && w->mode == &mode_build && !w->board->exercise.placed_count);
+	ck_assert_str_eq(w->board->exercise.plan->strategy, "ddp");
+	window_text(w, "1");
+	ck_assert(!w->mode);
+	ck_assert_msg(strstr(p.note, "under dp ranks have programs of their own"), "%s", p.note);
+	close_window(w, &p, &fonts);
+}
+END_TEST
+
+/* A click on a chip places its move. */
+START_TEST(by_mouse)
+{
+	struct playback p;
+	struct fonts fonts = {0};
+	struct window *w = open_window(&p, &fonts);
+	window_text(w, "e");
+	window_turn(w);
+	const struct box *chip = &w->board->chips[0];
+	double pixels = canvas_scale(1024, 768);
+	SDL_Event down = {.button = {.type = SDL_MOUSEBUTTONDOWN,
+	                             .button = SDL_BUTTON_LEFT,
+	                             .clicks = 1,
+	                             .x = (int)((chip->x + chip->width / 2) * pixels),
+	                             .y = (int)((chip->y + chip->height / 2) * pixels)}};
+	window_handle(w, &down);
+	ck_assert_int_eq(w->board->exercise.placed_count, 1);
+	close_window(w, &p, &fonts);
+}
+END_TEST
+
+SUITE("build", 120)
