@@ -79,7 +79,7 @@ enum status viewer_find(struct viewer *v, const struct changes *c, const char *s
 	int place = s ? -1 : place_for(v);
 	if (!s && place < 0)
 		s = status_fail(STATUS_INPUT, "no more strategies can be opened");
-	if (s || (s = load_settings(&v->loaded[place], v->options, &settings, cluster)))
+	if (s || (s = work_load(&v->loaded[place], v->options, &settings, cluster, &v->busy)))
 		return s;
 	*out = &v->loaded[place];
 	v->changes[place] = *c;

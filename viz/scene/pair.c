@@ -85,10 +85,17 @@ static bool stands_beside(const struct view *v, struct box b)
 	return scale_in(v, below_name(part_box(b, true, 0))) >= scale_in(v, below_name(part_box(b, false, 0)));
 }
 
+void pair_order(const struct view *v, const struct view *out[2])
+{
+	out[v->second_first] = v;
+	out[!v->second_first] = v->second;
+}
+
 void pair_lay(struct pair *out, const struct view *v, struct box b)
 {
 	enum { READABLE = 90 }; /* per cent */
-	const struct view *views[2] = {v, v->second};
+	const struct view *views[2];
+	pair_order(v, views);
 	struct view one = *v;
 	out->strip = (struct box){b.x, b.y, b.width, STRIP - 8};
 	b = (struct box){b.x, b.y + STRIP, b.width, fmax(1, b.height - STRIP)};
@@ -163,8 +170,10 @@ static void draw_strip(struct canvas *c, const struct view *v, struct box b)
 	struct figures figures[2];
 	char words[FIGURE_COUNT][DIFFERENCE];
 	double names = fmin(170, b.width * 0.13);
-	figures_make(v->state, &figures[0]);
-	figures_make(v->second->state, &figures[1]);
+	const struct view *views[2];
+	pair_order(v, views);
+	figures_make(views[0]->state, &figures[0]);
+	figures_make(views[1]->state, &figures[1]);
 	draw_card(c, b, t->panel, t->line, 1);
 	for (int f = 0; f < FIGURE_COUNT; f++)
 		snprintf(words[f], sizeof words[f], "%s", figure_name((enum figure)f));
@@ -174,7 +183,7 @@ static void draw_strip(struct canvas *c, const struct view *v, struct box b)
 		for (int f = 0; f < FIGURE_COUNT; f++)
 			figure_word(words[f], (enum figure)f, figures[i].of[f]);
 		b.y += 17.5;
-		draw_row(c, b, names, (i ? v->second : v)->label, words, WEIGHT_PLAIN, t->ink);
+		draw_row(c, b, names, views[i]->label, words, WEIGHT_PLAIN, t->ink);
 	}
 	for (int f = 0; f < FIGURE_COUNT; f++)
 		figure_difference(words[f], (enum figure)f, figures[0].of[f], figures[1].of[f]);

@@ -39,6 +39,7 @@ struct view {
 	/* Another trace at the corresponding place of its step, beside this one (viz/scene/pair.h), which has none
 	 * itself; NULL: none. */
 	const struct view *second;
+	bool second_first;        /* it stands at the left: what was before */
 	const char *label, *name; /* of the two, this one's: "zero2", "zero2 on 4 ranks" */
 	int64_t peak, end; /* bytes and ns that the scales of memory and time hold at least: both have the same */
 	bool upright; /* little room: the overview is the collective above the memory, the collective has no ledger */
