@@ -187,19 +187,24 @@ START_LOOP_TEST(pictures_can_be_read, 0, COUNT(operations))
 	for (int i = 0; i < COUNT(ranks); i++) {
 		struct race r;
 		run(&r, operations[_i], ranks[i], 4000000, "v100-16gb");
-		for (int k = 0; k < COUNT(sizes); k++) {
+		for (int k = 0; k < COUNT(sizes) + 2; k++) {
+			bool presenter = k >= COUNT(sizes);
+			int width = sizes[presenter ? k - COUNT(sizes) : k][0],
+			    height = sizes[presenter ? k - COUNT(sizes) : k][1];
 			cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
 			cairo_t *cr = cairo_create(surface);
 			struct canvas c;
 			words_begin();
-			canvas_begin(&c, cr, sizes[k][0], sizes[k][1], 1, theme_of(THEME_LIGHT), &fonts);
+			canvas_begin(&c, cr, width, height, 1, theme_of(THEME_LIGHT), &fonts);
+			c.least = presenter ? 0.0202 * c.height : 0;
 			race_draw(&c, &r, r.longest / 3, (struct box){20, 8, c.width - 40, c.height - 16});
 			canvas_end(&c);
 			cairo_destroy(cr);
 			cairo_surface_destroy(surface);
-			const char *bad = words_collide(sizes[k][0], sizes[k][1]);
+			const char *bad = words_collide(width, height);
 			ck_assert_msg(!bad, "%s, %d ranks, %d × %d: %s", operation_name(r.operation), (int)ranks[i],
-			              sizes[k][0], sizes[k][1], bad);
+			              width, height, bad);
+			ck_assert(!presenter || drawn_least >= 0.02 * height);
 			ck_assert_ptr_nonnull(strstr(drawn_words, "1st  "));
 		}
 		race_release(&r);
