@@ -17,6 +17,13 @@ static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks
 	int64_t there = c->devices && c->devices < ranks ? c->devices : ranks;
 	out->device_bytes = c->kind == DEVICE_GPU ? c->device_memory : c->node_memory / (there ? there : 1);
 	out->overhead_bytes = c->overhead.value;
+	out->link = c->link.bandwidth.value;
+	if (__builtin_mul_overflow(c->network.bandwidth.value, c->rails ? c->rails : 1, &out->network))
+		out->network = INT64_MAX;
+	out->host_link = c->host_link.bandwidth.value;
+	out->disk_read = c->disk.read.value;
+	out->disk_write = c->disk.write.value;
+	out->node_ranks = c->devices;
 }
 
 /* The settings that change the picture of a step, where they are not the defaults. */
@@ -126,10 +133,8 @@ enum status load_job(struct loaded *l, const struct options *o, const char *clus
 {
 	struct limits limits = {0};
 	char where[192];
-	*l = (struct loaded){.job = *job};
-	*job = (struct job){0};
-	/* The plan points into the job, which has moved here. */
-	l->job.plan.model = &l->job.model;
+	*l = (struct loaded){0};
+	job_move(&l->job, job);
 	enum status s = simulate(l, &l->job.plan, o, cluster, &limits);
 	if (!s && limits.overflows)
 		limits.searching = (l->search = fit_begin(&l->job.plan, cluster)) != NULL;
