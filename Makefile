@@ -85,8 +85,7 @@ test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard $(test_folders:%=%/test_*.
 # Builds a whole Debian in a folder: run by hand, as `make fresh-root`.
 test_scripts := $(filter-out tests/cli/fresh_root.sh,$(wildcard $(test_folders:%=%/*.sh)))
 fuzz_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
-bench_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c)) \
-		  $(patsubst kernels/bench.c,$(BUILD)/bench-kernels,$(wildcard kernels/bench.c))
+bench_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 bench_scripts := $(wildcard tests/bench/bench_*.sh)
 # The GPU's kernels for the host, all but the files that need CUDA's own headers and libraries.
 emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu tests/emulate/*.cu)) $(wildcard tests/emulate/*.cpp)
@@ -181,7 +180,7 @@ $(BUILD)/libraries.mk: Makefile
 
 # Which headers each object was made from, written by the compiler.
 -include $(patsubst %.o,%.d,$(library_objects) $(test_support)) \
-	 $(patsubst %,%.d,$(BUILD)/cli/main $(BUILD)/kernels/bench $(BUILD)/tests/fuzz/replay $(test_programs) $(fuzz_programs) $(bench_programs)) \
+	 $(patsubst %,%.d,$(BUILD)/cli/main $(BUILD)/tests/fuzz/replay $(test_programs) $(fuzz_programs) $(bench_programs)) \
 	 $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/gpu/*.c))
 
 # ---- Set-up and the two commands of the README ----
@@ -222,9 +221,8 @@ $(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/cuda/%.o $(BUILD)/tests/gpu/t
 $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
-# The GPU's kernels for the host, in tests and in the count of what they ask of memory.
+# The GPU's kernels for the host.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
-$(BUILD)/tests/bench/bench_cuda_accesses: $(emulated_objects)
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
 # Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but
@@ -274,9 +272,6 @@ fuzz: ## look for crashing inputs, FUZZ_SECONDS (60) for each parser; needs clan
 	@$(MAKE) --no-print-directory CC=clang WARNINGS= SAN=fuzzer-no-link,address BUILD=build/fuzz fuzz-programs
 	@tools/run-fuzzers.sh $(FUZZ_SECONDS) $(patsubst $(BUILD)/%,build/fuzz/%,$(fuzz_programs))
 
-# The kernels' program is no test and lies beside shardlab.
-$(BUILD)/bench-kernels: $(BUILD)/kernels/bench.o $(layer_libraries)
-	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/plans.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) $(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
 

@@ -1,6 +1,8 @@
 #include "sim/fit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "sim/sim.h"
 #include "strategy/strategies/strategy.h"
@@ -24,21 +26,56 @@ static int64_t step_of(const struct settings *s, const char *cluster)
 	return step;
 }
 
+struct fit_search {
+	struct variant list[VARIANTS];
+	int count, at, had; /* had: the family of the last that fits */
+	struct report_change best;
+	char cluster[];
+};
+
+struct fit_search *fit_begin(const struct plan *p, const char *cluster)
+{
+	size_t n = strlen(cluster) + 1;
+	struct fit_search *f = calloc(1, sizeof *f + n);
+	if (!f)
+		return NULL;
+	memcpy(f->cluster, cluster, n);
+	f->count = variants_of(&p->settings, f->list);
+	f->had = -1;
+	return f;
+}
+
+static void try(struct fit_search *f, const struct variant *v)
+{
+	int64_t step = v->family == f->had ? -1 : step_of(&v->settings, f->cluster);
+	if (step < 0)
+		return;
+	f->had = v->family;
+	if (*f->best.words && step >= f->best.step)
+		return;
+	snprintf(f->best.words, sizeof f->best.words, "%s", status_words(v->change));
+	f->best.step = step;
+}
+
+bool fit_next(struct fit_search *f, struct report_change *out)
+{
+	bool over = f->at == f->count || (*f->best.words && f->at && f->list[f->at].effort > f->list[f->at - 1].effort);
+	if (!over)
+		try(f, &f->list[f->at++]);
+	*out = f->best;
+	return !over;
+}
+
+void fit_end(struct fit_search *f)
+{
+	free(f);
+}
+
 void fit_find_change(const struct plan *p, const char *cluster, struct report_change *out)
 {
-	struct variant list[VARIANTS];
-	int count = variants_of(&p->settings, list), had = -1;
+	struct fit_search *f = fit_begin(p, cluster);
 	*out = (struct report_change){0};
-	for (int i = 0; i < count; i++) {
-		if (*out->words && list[i].effort > list[i - 1].effort)
-			return;
-		int64_t step = list[i].family == had ? -1 : step_of(&list[i].settings, cluster);
-		if (step < 0)
-			continue;
-		had = list[i].family;
-		if (*out->words && step >= out->step)
-			continue;
-		snprintf(out->words, sizeof out->words, "%s", status_words(list[i].change));
-		out->step = step;
-	}
+	while (f && fit_next(f, out))
+		;
+	fit_end(f);
 }

@@ -42,9 +42,9 @@ static void describe(struct chart *chart, const struct report *r, int64_t batch,
 	snprintf(chart->title, sizeof chart->title, "%s", what);
 	if (batch)
 		snprintf(text, sizeof text, "batch %" PRId64, batch);
-	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s · %s%s · simulated on %.60s%s",
+	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s · %s%s · simulated on %.60s%s%s%s",
 	         r->model, number_format_count(parameters, r->parameters), type_name(r->precision), text, samples,
-	         r->cluster, r->rates_measured ? "" : ", assumed rates");
+	         r->cluster, *r->grain ? ", grain " : "", r->grain, r->rates_measured ? "" : ", assumed rates");
 }
 
 /* ", 4 samples a rank at once (single: 32)": those that divide the batch into larger parts are named. */
@@ -88,6 +88,17 @@ static void add_bars(struct chart *chart, const struct column *columns, int coun
 	}
 }
 
+/* A pipeline's bubble in closed form, beside what it has, on the most ranks of the chart. */
+static void note_bubble(struct chart *chart, const struct report *r)
+{
+	char text[BUBBLE_TEXT];
+	size_t at = strlen(chart->note);
+	if (r->bubble.stages > 1)
+		snprintf(chart->note + at, sizeof chart->note - at, "%s%.40s on %" PRId64 " ranks: %s, here %.1f %%",
+		         at ? " · " : "", r->strategy, r->ranks, bubble_text(text, &r->bubble),
+		         100 * (double)r->time.bubble / (double)(r->time.step ? r->time.step : 1));
+}
+
 /* The same micro-batch on 1, 2, 4 … up to --ranks. Numbers of ranks that make no sense are left out. */
 static enum status add_series(struct chart *chart, const struct options *o, const struct members *members, bool time)
 {
@@ -121,6 +132,8 @@ static enum status add_series(struct chart *chart, const struct options *o, cons
 			describe(chart, &r, 0, samples,
 			         time ? "Time of a step, by the number of ranks"
 			              : "Memory of a rank at its peak, by the number of ranks");
+			if (time && 2 * ranks > option_whole(o, OPTION_RANKS))
+				note_bubble(chart, &r);
 			report_release(&r);
 		}
 		chart->series_count += s->count > 0;

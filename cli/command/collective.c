@@ -215,7 +215,7 @@ enum status command_collective(const struct options *o)
 	enum status s = job_alone(&job, o, "collective", o->topic);
 	if (s)
 		return s;
-	if (!(s = load_job(&l, o, &job)))
+	if (!(s = load_job(&l, o, load_cluster(o), &job)))
 		print_all(&l, !option_given(o, OPTION_NO_VALUES));
 	load_release(&l);
 	return s;

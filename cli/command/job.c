@@ -92,12 +92,13 @@ enum status job_alone(struct job *j, const struct options *o, const char *where,
 	int64_t ranks = option_whole(o, (enum option)SETTING_RANKS), bytes = option_whole(o, OPTION_BYTES);
 	*j = (struct job){0};
 	enum status s = alone_find(where, name, &what);
+	bool races = option_of(OPTION_RACE, o->command) && option_given(o, OPTION_RACE);
 	if (!option_given(o, OPTION_BYTES))
-		bytes = what.operation == OPERATION_SUM ? 4 : 8 * ranks;
+		bytes = what.operation == OPERATION_SUM ? 4 : races ? 4000000 : 8 * ranks;
 	for (int i = 0; !s && i < SETTING_COUNT; i++)
 		if (i != SETTING_RANKS && option_given(o, (enum option)i))
-			s = status_fail(STATUS_INPUT, "%s %s is one collective alone: leave out --%s", where, name,
-			                option_name((enum option)i));
+			s = status_fail(STATUS_INPUT, "%s %s is one collective alone: leave out --%s", where,
+			                races ? option_text(o, OPTION_RACE) : name, option_name((enum option)i));
 	if (!s)
 		s = alone_open(&j->plan, &j->model, &what, ranks, bytes);
 	j->settings = j->plan.settings;

@@ -35,7 +35,7 @@ enum status command_sim(const struct options *o)
 		return s;
 	j.tf32 = option_given(o, OPTION_TF32);
 	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
-	if (!s && !r.fits && !j.from_file)
+	if (!s && !r.fits)
 		fit_find_change(&j.plan, option_text(o, OPTION_CLUSTER), &r.change);
 	if (!s && j.tf32)
 		s = check_tf32(&r);

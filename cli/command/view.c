@@ -168,6 +168,8 @@ static enum status write_export(void *context, FILE *out)
 {
 	struct exporting *e = context;
 	const struct options *o = e->viewer->options;
+	if (option_given(o, OPTION_RACE))
+		return export_drawing(viewer_race_draw, e->viewer, e->format, &e->viewer->size, out);
 	return export_write(&e->viewer->playback, e->format, &e->viewer->size,
 	                    !strcmp(option_text(o, OPTION_PAGES), "all"), out);
 }
@@ -198,8 +200,21 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 		                   path);
 	if (v->size.width * v->size.scale > 32767 || v->size.height * v->size.scale > 32767)
 		return status_fail(STATUS_INPUT, "--size times --scale: more than 32767 pixels");
+	if (option_given(o, OPTION_RACE) && (e->format == EXPORT_GIF || e->format == EXPORT_HTML))
+		return status_fail(STATUS_INPUT, "--export %.60s: a race is written as .png, .svg or .pdf", path);
 	if (option_given(o, OPTION_PAGES) && e->format != EXPORT_PDF)
 		return status_fail(STATUS_INPUT, "--pages is for .pdf files; .gif and .html have all steps");
+	return STATUS_OK;
+}
+
+static enum status pair(struct viewer *v, const char *with)
+{
+	if (strcmp(with, PAIR_BEFORE) != 0)
+		return viewer_pair(v, with);
+	if (!v->playback.whatif)
+		return status_fail(STATUS_INPUT, "--pair " PAIR_BEFORE " is for --what-if: give it too");
+	v->together = true;
+	viewer_fill(v);
 	return STATUS_OK;
 }
 
@@ -219,7 +234,7 @@ static enum status set_others(struct viewer *v)
 		if (option_given(o, OPTION_COMPARE))
 			return status_fail(STATUS_INPUT, "--pair shows two strategies in every scene, --compare the "
 			                                 "memory of several: leave out one of them");
-		return viewer_pair(v, option_text(o, OPTION_PAIR));
+		return pair(v, option_text(o, OPTION_PAIR));
 	}
 	if (!option_given(o, OPTION_COMPARE))
 		return STATUS_OK;
@@ -229,11 +244,32 @@ static enum status set_others(struct viewer *v)
 	return viewer_compare(v, option_text(o, OPTION_COMPARE));
 }
 
+/* What would fit is looked for first, where there is no window that could be shown meanwhile. */
+static void find_changes(struct viewer *v)
+{
+	for (int i = 0; i < VIEWS; i++)
+		while (load_search(&v->loaded[i]))
+			;
+}
+
+static enum status what_if(struct viewer *v)
+{
+	const struct options *o = v->options;
+	if (!option_given(o, OPTION_WHAT_IF))
+		return STATUS_OK;
+	if (viewer_alone(v))
+		return status_fail(STATUS_INPUT, "--what-if makes a plan of other settings: leave out --%s",
+		                   option_name(viewer_source(v)));
+	return viewer_what_if(v, option_text(o, OPTION_WHAT_IF));
+}
+
 /* Questions are about one plan. */
 static enum status check_ask(const struct viewer *v, const struct exporting *e)
 {
 	const struct options *o = v->options;
 	bool pages = !strcmp(option_text(o, OPTION_PAGES), "all");
+	if (option_given(o, OPTION_RACE))
+		return status_fail(STATUS_INPUT, "--ask is about a plan: leave out --race");
 	if (v->playback.shown->foreign)
 		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
 	if (option_given(o, OPTION_COMPARE))
@@ -272,19 +308,23 @@ enum status command_view(const struct options *o)
 	if (!s && !option_given(o, OPTION_DESCRIBE))
 		s = fonts_open(&fonts);
 	playback_init(&v->playback, &fonts);
-	if (!s && !(s = load_from_options(&v->loaded[0], o))) {
-		v->loaded_count = 1;
-		playback_show(&v->playback, &v->loaded[0].shown);
+	if (!s && !(s = viewer_begin(v, o)))
+		s = what_if(v);
+	if (!s)
 		s = set_playback(&v->playback, o);
-	}
 	if (!s)
 		s = set_others(v);
+	if (!s && (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
+		find_changes(v);
 	if (!s && option_given(o, OPTION_ASK))
 		s = check_ask(v, &exporting);
-	bool page = option_given(o, OPTION_EXPORT) && exporting.format == EXPORT_HTML;
-	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE) && !page)
+	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE))
 		s = ask_from_here(v);
-	if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
+	if (!s && option_given(o, OPTION_RACE))
+		s = viewer_race(v);
+	if (!s && option_given(o, OPTION_RACE) && option_given(o, OPTION_DESCRIBE))
+		race_describe(&v->race, stdout);
+	else if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
 		export_questions(&v->playback, stdout);
 	else if (!s && option_given(o, OPTION_BUILD) &&
 	         (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
@@ -295,9 +335,8 @@ enum status command_view(const struct options *o)
 		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);
 	else if (!s)
 		s = viewer_window(v);
-	playback_release(&v->playback);
-	for (int i = 0; i < v->loaded_count; i++)
-		load_release(&v->loaded[i]);
+	race_release(&v->race);
+	viewer_release(v);
 	job_release(&v->built);
 	fonts_release(&fonts);
 	free(v);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/command/view_race.h"
 #include "cli/show/show.h"
-#include "sim/fit.h"
 #include "strategy/base/number.h"
 #include "strategy/cluster/links.h"
 #include "strategy/strategies/alone.h"
@@ -84,7 +84,7 @@ static enum status grain_of(const struct plan *plan, const struct options *o, en
 
 /* At the grain of `sim`, so that both say the same times. Where it is operations, the schedules give the messages. */
 static enum status simulate_on(const struct plan *plan, const struct options *o, const char *cluster,
-                               struct trace *trace, struct limits *limits, struct report *out)
+                               struct trace *trace, struct limits *limits, struct report *out, struct links *links)
 {
 	struct cluster c;
 	enum grain grain;
@@ -96,65 +96,72 @@ static enum status simulate_on(const struct plan *plan, const struct options *o,
 	limits->measured_rates = out->rates_measured;
 	limits->overflows = !s && !out->fits;
 	limits->tightest = out->tightest;
+	*links = (struct links){c.link.bandwidth.value, c.network.bandwidth.value};
 	cluster_release(&c);
 	return s;
 }
 
-static enum status simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
+static enum status simulate(struct loaded *l, const struct plan *plan, const struct options *o, const char *cluster,
                             struct limits *limits)
 {
-	struct report r = {0};
-	enum status s = simulate_on(plan, o, cluster, trace, limits, &r);
-	if (limits->overflows)
-		fit_find_change(plan, cluster, &limits->change);
-	report_release(&r);
-	return s;
+	snprintf(l->cluster, sizeof l->cluster, "%s", cluster);
+	return simulate_on(plan, o, cluster, &l->trace, limits, &l->report, &l->links);
 }
 
 /* The example that opens when nothing is asked for is the same everywhere. */
-static const char *cluster_of(const struct options *o)
+const char *load_cluster(const struct options *o)
 {
 	bool example = !option_given(o, OPTION_MODEL) && !option_given(o, OPTION_PLAN_FILE);
 	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
 }
 
-enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
-                          struct report *out)
+enum status load_simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
+                          struct limits *limits, struct report *out)
 {
-	return simulate_on(plan, o, cluster_of(o), trace, limits, out);
+	struct links links;
+	return simulate_on(plan, o, cluster, trace, limits, out, &links);
 }
 
-enum status load_job(struct loaded *l, const struct options *o, struct job *job)
+enum status load_job(struct loaded *l, const struct options *o, const char *cluster, struct job *job)
 {
 	struct limits limits = {0};
-	char where[128];
+	char where[192];
 	*l = (struct loaded){0};
 	job_move(&l->job, job);
-	enum status s = simulate(&l->job.plan, o, cluster_of(o), &l->trace, &limits);
+	enum status s = simulate(l, &l->job.plan, o, cluster, &limits);
+	if (!s && limits.overflows)
+		limits.searching = (l->search = fit_begin(&l->job.plan, cluster)) != NULL;
+	enum grain grain;
 	if (!s)
 		s = trace_view_open(&l->shown, &l->trace, &limits, NULL);
-	if (s) {
+	if (s || (s = grain_of(&l->job.plan, o, &grain))) {
 		load_release(l);
 		return s;
 	}
-	enum grain grain;
-	if ((s = grain_of(&l->job.plan, o, &grain)))
-		return s;
 	snprintf(where, sizeof where, "simulated on %s, grain %s%s", l->trace.cluster, grain_name(grain),
 	         limits.measured_rates ? "" : ", assumed rates");
 	make_heading(&l->shown, &l->job.plan, where);
 	return STATUS_OK;
 }
 
-enum status load_strategy(struct loaded *l, const struct options *o, const struct job *beside, const char *strategy)
+enum status load_settings(struct loaded *l, const struct options *o, const struct settings *settings,
+                          const char *cluster)
 {
-	struct settings settings;
 	struct job job;
 	*l = (struct loaded){0};
-	enum status s = settings_beside(&settings, &beside->settings, strategy);
-	if (s || (s = job_open(&job, &settings)))
-		return s;
-	return load_job(l, o, &job);
+	enum status s = job_open(&job, settings);
+	return s ? s : load_job(l, o, cluster, &job);
+}
+
+bool load_search(struct loaded *l)
+{
+	struct limits *limits = &l->shown.timeline.limits;
+	if (!l->search || fit_next(l->search, &limits->change))
+		return l->search != NULL;
+	fit_end(l->search);
+	l->search = NULL;
+	limits->searching = false;
+	return false;
 }
 
 /* ---- a trace ---- */
@@ -183,8 +190,10 @@ static enum status load_place(struct loaded *l, const struct options *o, struct 
 		return status_fail(STATUS_INPUT, "--grain: '%.100s' was simulated already; leave one of them out",
 		                   option_text(o, OPTION_TRACE));
 	if (t->measured) {
-		s = simulate(t->plan, o, name, &l->trace, limits);
+		s = simulate(l, t->plan, o, name, limits);
 		*simulated = !s;
+		if (limits->overflows)
+			fit_find_change(t->plan, name, &limits->change);
 	} else if ((asked || known) && !(s = cluster_open(&c, name, t->plan->ranks))) {
 		limits_of(limits, &c, t->plan->ranks);
 		cluster_release(&c);
@@ -231,12 +240,28 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 	return STATUS_OK;
 }
 
+/* Behind a race stands the first of its collectives, alone. */
+static enum status load_race(struct loaded *l, const struct options *o)
+{
+	static const enum option apart[] = {OPTION_TRACE, OPTION_PLAN_FILE, OPTION_COLLECTIVE, OPTION_COMPARE,
+	                                    OPTION_PAIR,  OPTION_SCENE,     OPTION_PAGES,      OPTION_AT};
+	struct job job;
+	for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++)
+		if (option_given(o, apart[i]))
+			return status_fail(STATUS_INPUT, "--race shows a race alone: leave out --%s",
+			                   option_name(apart[i]));
+	enum status s = job_alone(&job, o, "--race", race_first(race_operation(option_text(o, OPTION_RACE))));
+	return s ? s : load_job(l, o, load_cluster(o), &job);
+}
+
 enum status load_from_options(struct loaded *l, const struct options *o)
 {
 	struct job job;
 	*l = (struct loaded){0};
 	if (option_given(o, OPTION_BYTES) && !option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_RACE))
 		return status_fail(STATUS_INPUT, "--bytes is of one collective: give --collective NAME or --race too");
+	if (option_given(o, OPTION_RACE))
+		return load_race(l, o);
 	if (option_given(o, OPTION_COLLECTIVE) && (option_given(o, OPTION_TRACE) || option_given(o, OPTION_PLAN_FILE)))
 		return status_fail(STATUS_INPUT, "--collective is one collective alone: leave out --%s",
 		                   option_name(option_given(o, OPTION_TRACE) ? OPTION_TRACE : OPTION_PLAN_FILE));
@@ -245,7 +270,7 @@ enum status load_from_options(struct loaded *l, const struct options *o)
 	enum status s = option_given(o, OPTION_COLLECTIVE)
 	                        ? job_alone(&job, o, "--collective", option_text(o, OPTION_COLLECTIVE))
 	                        : job_from_options(&job, o);
-	return s ? s : load_job(l, o, &job);
+	return s ? s : load_job(l, o, load_cluster(o), &job);
 }
 
 void load_release(struct loaded *l)
@@ -253,6 +278,8 @@ void load_release(struct loaded *l)
 	if (!l)
 		return;
 	trace_view_release(&l->shown);
+	fit_end(l->search);
+	report_release(&l->report);
 	trace_release(&l->trace);
 	trace_file_release(&l->file);
 	job_release(&l->job);

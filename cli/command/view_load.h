@@ -6,26 +6,41 @@
 
 #include "cli/command/job.h"
 #include "cli/options/options.h"
+#include "sim/fit.h"
 #include "viz/export/playback.h"
+
+/* Bytes a second; 0: the cluster has none. */
+struct links {
+	int64_t link, network;
+};
 
 /* One strategy, with all that its picture refers to. Must not be moved. */
 struct loaded {
 	struct job job;
 	struct trace_file file;
-	struct trace trace; /* of the simulation */
+	struct trace trace;   /* of the simulation */
+	struct report report; /* of the simulation */
+	char cluster[512];    /* its name or file, and other links */
+	struct links links;
 	struct trace_view shown;
-	bool read; /* from a trace file */
+	struct fit_search *search; /* for what would fit, where this does not; NULL: it is over */
+	bool read;                 /* from a trace file */
 };
 
 /* As the options say: --trace, --plan, or the settings. */
 enum status load_from_options(struct loaded *l, const struct options *o);
-/* Another strategy beside a loaded job, on the same global batch. `single` takes one rank. */
-enum status load_strategy(struct loaded *l, const struct options *o, const struct job *beside, const char *strategy);
+/* Settings that are resolved. */
+enum status load_settings(struct loaded *l, const struct options *o, const struct settings *settings,
+                          const char *cluster);
 /* A job whose plan is made already; `job` is taken over, also on failure. */
-enum status load_job(struct loaded *l, const struct options *o, struct job *job);
-/* Simulates a step where and how the options say, and what one rank may use there. */
-enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
-                          struct report *out);
+enum status load_job(struct loaded *l, const struct options *o, const char *cluster, struct job *job);
+/* The cluster that the options name. */
+const char *load_cluster(const struct options *o);
+/* Looks on for the cheapest change that makes it fit, for one simulation. False: there is nothing to look for. */
+bool load_search(struct loaded *l);
+/* Simulates a step as the options say, and finds what one rank may use there. */
+enum status load_simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
+                          struct limits *limits, struct report *out);
 void load_release(struct loaded *l); /* accepts NULL and a zeroed struct */
 
 #endif

@@ -2,30 +2,78 @@
 #ifndef SHARDLAB_VIEW_OPEN_H
 #define SHARDLAB_VIEW_OPEN_H
 
-#include "cli/command/view_load.h"
+#include "cli/command/view_whatif.h"
 #include "viz/build/board.h"
 #include "viz/export/export.h"
+#include "viz/race/race.h"
+#include "viz/window/window.h"
+
+enum { VIEWS = 2 * CONTENDERS, HISTORY = 64 };
 
 struct viewer {
 	const struct options *options;
 	struct playback playback;
 	struct picture size;
-	struct loaded loaded[2 * CONTENDERS]; /* the first is the one that was asked for */
-	int loaded_count;
-	struct asking asking; /* with --ask */
-	struct job built; /* whose step one puts together */
+	/* Steps that were made, the first of them the one that was asked for: with which changes, and when each was
+	 * used last; 0: the place is empty. */
+	struct loaded loaded[VIEWS];
+	struct changes changes[VIEWS];
+	unsigned long used[VIEWS], uses;
+	/* what if */
+	struct changes past[HISTORY]; /* past[at] is what is made now; later ones were undone */
+	int past_count, at, drag_from;
+	const struct loaded *before; /* the shown step without changes; NULL: it makes no sense */
+	bool together;               /* it stands beside the changed one */
+	struct whatif whatif;
+	struct race race;                /* --race */
+	struct asking asking;            /* with --ask */
+	struct job built;                /* whose step one puts together */
+	const struct loaded *built_from; /* what was shown then */
 };
+
+/* --pair: the step without the changes of --what-if. */
+#define PAIR_BEFORE "before"
 
 /* Is it a file's, which has no other strategies? */
 bool viewer_alone(const struct viewer *v);
+/* … the option that says so. */
+enum option viewer_source(const struct viewer *v);
 /* Loads the strategies of a list and sets the playback to compare them. */
 enum status viewer_compare(struct viewer *v, const char *list);
 
 /* Loads a strategy and shows it beside the shown one (playback_pair). */
 enum status viewer_pair(struct viewer *v, const char *strategy);
-/* The place of a strategy among those loaded, which it keeps. */
+/* A strategy with the changes of now; with any. It is made unless it is there; it stays while it is shown. */
 enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **out);
+enum status viewer_find(struct viewer *v, const struct changes *c, const char *strategy, struct loaded **out);
+/* Shows the step that the options ask for; the playback is ready for it. */
+enum status viewer_begin(struct viewer *v, const struct options *o);
+/* The step that is shown. */
+struct loaded *viewer_shown(struct viewer *v);
+void viewer_release(struct viewer *v);
 
+/* --race: runs it, draws it where the fastest is done (viewer: a struct viewer), prints it. */
+enum status viewer_race(struct viewer *v);
+void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height);
+/* The cluster of what is shown, with whatever links it has. */
+const char *viewer_cluster(struct viewer *v);
+/* ---- what if (view_whatif.c) ---- */
+
+static inline const struct changes *viewer_changes(const struct viewer *v)
+{
+	return &v->past[v->at];
+}
+/* As --what-if says; shows the panel. */
+enum status viewer_what_if(struct viewer *v, const char *text);
+/* For the window: struct window_host. */
+enum status viewer_change(void *viewer, const struct whatif_change *c);
+/* The options that make the shown step anew: the settings, and --what-if where the panel is open. */
+void viewer_say_settings(const struct viewer *v, struct arguments *a);
+/* Brings the panel up to date with what is shown. */
+void viewer_fill(struct viewer *v);
+
+/* What the window asks of the program. */
+struct window_host viewer_host(struct viewer *v);
 /* Build it yourself (view_build.c): what the options say that makes no sense; without a window; and what the window
  * asks for. */
 enum status viewer_build_check(const struct options *o);

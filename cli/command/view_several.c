@@ -8,23 +8,122 @@
 bool viewer_alone(const struct viewer *v)
 {
 	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE) ||
-	       option_given(v->options, OPTION_COLLECTIVE);
+	       option_given(v->options, OPTION_COLLECTIVE) || option_given(v->options, OPTION_RACE);
+}
+
+enum option viewer_source(const struct viewer *v)
+{
+	return v->loaded[0].read                            ? OPTION_TRACE
+	       : option_given(v->options, OPTION_PLAN_FILE) ? OPTION_PLAN_FILE
+	                                                    : OPTION_COLLECTIVE;
+}
+
+/* ---- the steps that are kept ---- */
+
+static bool is_shown(const struct viewer *v, int i)
+{
+	const struct playback *p = &v->playback;
+	const struct trace_view *one = &v->loaded[i].shown;
+	bool shown = i == 0 || one == p->shown || one == p->second || &v->loaded[i] == v->before ||
+	             &v->loaded[i] == v->built_from;
+	for (int k = 0; k < p->contender_count; k++)
+		shown |= p->contender[k] == one;
+	return shown;
+}
+
+static void forget(struct viewer *v, int i)
+{
+	struct playback *p = &v->playback;
+	const struct timeline *gone = &v->loaded[i].shown.timeline;
+	if (p->before.timeline == gone)
+		state_release(&p->before);
+	for (int k = 0; k < CONTENDERS; k++)
+		if (p->contenders[k].timeline == gone)
+			state_release(&p->contenders[k]);
+	load_release(&v->loaded[i]);
+	v->used[i] = 0;
+}
+
+/* An empty place. Of steps that were changed and are not shown, few are kept. */
+static int place_for(struct viewer *v)
+{
+	enum { KEPT = 8 };
+	int empty = -1, oldest = -1, any = -1, kept = 0;
+	for (int i = 0; i < VIEWS; i++) {
+		bool free_to_go = v->used[i] && !is_shown(v, i), changed = changes_any(&v->changes[i]);
+		kept += free_to_go && changed;
+		if (!v->used[i])
+			empty = i;
+		if (free_to_go && changed && (oldest < 0 || v->used[i] < v->used[oldest]))
+			oldest = i;
+		if (free_to_go && (any < 0 || v->used[i] < v->used[any]))
+			any = i;
+	}
+	int out = kept >= KEPT ? oldest : empty >= 0 ? empty : oldest >= 0 ? oldest : any;
+	if (out >= 0 && v->used[out])
+		forget(v, out);
+	return out;
+}
+
+enum status viewer_find(struct viewer *v, const struct changes *c, const char *strategy, struct loaded **out)
+{
+	struct settings settings;
+	char cluster[CLUSTER_TEXT];
+	for (int i = 0; i < VIEWS; i++)
+		if (v->used[i] && !strcmp(v->loaded[i].job.settings.strategy, strategy) &&
+		    changes_equal(&v->changes[i], c)) {
+			v->used[i] = ++v->uses;
+			*out = &v->loaded[i];
+			return STATUS_OK;
+		}
+	enum status s = changes_settings(c, v->options, strategy, &settings, cluster);
+	int place = s ? -1 : place_for(v);
+	if (!s && place < 0)
+		s = status_fail(STATUS_INPUT, "no more strategies can be opened");
+	if (s || (s = load_settings(&v->loaded[place], v->options, &settings, cluster)))
+		return s;
+	*out = &v->loaded[place];
+	v->changes[place] = *c;
+	v->used[place] = ++v->uses;
+	changes_print(c, (*out)->shown.changed, sizeof(*out)->shown.changed);
+	return STATUS_OK;
 }
 
 enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **out)
 {
-	for (int k = 0; k < v->loaded_count; k++)
-		if (!strcmp(v->loaded[k].shown.label, strategy)) {
-			*out = &v->loaded[k];
-			return STATUS_OK;
-		}
-	if (v->loaded_count == (int)(sizeof v->loaded / sizeof v->loaded[0]))
-		return status_fail(STATUS_INPUT, "no more strategies can be opened");
-	*out = &v->loaded[v->loaded_count];
-	enum status s = load_strategy(*out, v->options, &v->loaded[0].job, strategy);
-	v->loaded_count += !s;
-	return s;
+	return viewer_find(v, viewer_changes(v), strategy, out);
 }
+
+enum status viewer_begin(struct viewer *v, const struct options *o)
+{
+	v->options = o;
+	enum status s = load_from_options(&v->loaded[0], o);
+	if (s)
+		return s;
+	v->used[0] = ++v->uses;
+	v->past_count = 1;
+	v->whatif.row = -1;
+	playback_show(&v->playback, &v->loaded[0].shown);
+	return STATUS_OK;
+}
+
+struct loaded *viewer_shown(struct viewer *v)
+{
+	for (int i = 0; i < VIEWS; i++)
+		if (&v->loaded[i].shown == v->playback.shown)
+			return &v->loaded[i];
+	/* A step that somebody has built: what that is about. */
+	return v->built_from ? &v->loaded[v->built_from - v->loaded] : &v->loaded[0];
+}
+
+void viewer_release(struct viewer *v)
+{
+	playback_release(&v->playback);
+	for (int i = 0; i < VIEWS; i++)
+		load_release(&v->loaded[i]);
+}
+
+/* ---- several ---- */
 
 enum status viewer_pair(struct viewer *v, const char *strategy)
 {
@@ -37,30 +136,52 @@ enum status viewer_pair(struct viewer *v, const char *strategy)
 	return s;
 }
 
-enum status viewer_compare(struct viewer *v, const char *list)
+static enum status add_contender(struct viewer *v, const char *strategy)
 {
-	for (const char *at = list;; at++) {
+	struct playback *p = &v->playback;
+	struct loaded *l;
+	if (p->contender_count == CONTENDERS)
+		return status_fail(STATUS_INPUT, "--compare: more than %d strategies", CONTENDERS);
+	enum status s = viewer_load(v, strategy, &l);
+	if (!s)
+		p->contender[p->contender_count++] = &l->shown;
+	return s;
+}
+
+/* Those of `all` that make no sense with the other settings are left out. */
+static enum status add_all(struct viewer *v)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; strategy_at(i) && (!s || s == STATUS_INPUT); i++) {
+		bool full = v->playback.contender_count == CONTENDERS;
+		s = add_contender(v, strategy_at(i)->name);
+		if (full)
+			return s;
+	}
+	return s == STATUS_INPUT ? STATUS_OK : s;
+}
+
+static enum status add_contenders(struct viewer *v, const char *list)
+{
+	enum status s = STATUS_OK;
+	for (const char *at = list; !s; at++) {
 		size_t length = strcspn(at, ",");
 		char name[256];
-		bool all = length == 3 && !strncmp(at, "all", 3);
-		for (int i = 0; all ? strategy_at(i) != NULL : i < 1; i++) {
-			if (v->loaded_count == CONTENDERS)
-				return status_fail(STATUS_INPUT, "--compare: more than %d strategies", CONTENDERS);
-			snprintf(name, sizeof name, "%.*s", all ? 250 : (int)(length < 250 ? length : 250),
-			         all ? strategy_at(i)->name : at);
-			struct loaded *l = &v->loaded[v->loaded_count];
-			enum status s = load_strategy(l, v->options, &v->loaded[0].job, name);
-			if (s && all && s == STATUS_INPUT) /* makes no sense with the other settings */
-				continue;
-			if (s)
-				return s;
-			v->playback.contender[v->playback.contender_count++] = &l->shown;
-			v->loaded_count++;
-		}
+		snprintf(name, sizeof name, "%.*s", (int)(length < 250 ? length : 250), at);
+		s = strcmp(name, "all") ? add_contender(v, name) : add_all(v);
 		at += length;
 		if (!*at)
 			break;
 	}
-	v->playback.compare = true;
-	return STATUS_OK;
+	return s;
+}
+
+enum status viewer_compare(struct viewer *v, const char *list)
+{
+	v->playback.contender_count = 0;
+	enum status s = add_contenders(v, list);
+	v->playback.compare = !s;
+	if (s)
+		v->playback.contender_count = 0;
+	return s;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/command/view_open.h"
+#include "cli/command/view_race.h"
 #include "strategy/strategies/strategy.h"
-#include "viz/window/window.h"
 
 /* In the order of the keys 1 … 9: all of `all`, then contrasts, of which the last have buttons alone. */
 static const struct strategy *choice_at(int i)
@@ -44,9 +44,18 @@ static enum status open_strategy(void *context, int i)
 	struct viewer *v = context;
 	struct loaded *l;
 	enum status s = viewer_load(v, choice_at(i)->name, &l);
-	if (!s)
-		playback_show(&v->playback, &l->shown);
-	return s;
+	if (s)
+		return s;
+	playback_show(&v->playback, &l->shown);
+	if (v->playback.whatif)
+		viewer_fill(v);
+	return STATUS_OK;
+}
+
+/* What would make the shown step fit, where it does not. */
+static bool search_on(void *context)
+{
+	return load_search(viewer_shown(context));
 }
 
 static enum status pair_with(void *context, int i)
@@ -57,6 +66,11 @@ static enum status pair_with(void *context, int i)
 static enum status compare_all(void *context)
 {
 	return viewer_compare(context, "all");
+}
+
+static void race(void *context, struct race *r)
+{
+	race_run(r, viewer_cluster(context));
 }
 
 /* ---- the command that restores a view ---- */
@@ -97,24 +111,14 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 {
 	const struct playback *p = &v->playback;
 	const struct trace_view *shown = p->shown;
-	static const enum option anew[] = {
-	        OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,  OPTION_RANGE,  OPTION_COMPARE, OPTION_PAIR,
-	        OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT, OPTION_PAGES,  OPTION_DELAY,   OPTION_SCALE,
-	        OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,    OPTION_SCROLL, OPTION_PAST,    OPTION_NO_VALUES};
+	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,   OPTION_RANGE,
+	                                   OPTION_COMPARE, OPTION_PAIR,      OPTION_PREDICT, OPTION_PRESENTER,
+	                                   OPTION_EXPORT,  OPTION_PAGES,     OPTION_DELAY,   OPTION_SCALE,
+	                                   OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,     OPTION_SCROLL,
+	                                   OPTION_PAST,    OPTION_NO_VALUES, OPTION_WHAT_IF};
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
-	/* A strategy that was chosen in the window stands for the one that was asked for. */
-	if (shown != &v->loaded[0].shown) {
-		const struct settings *s = &shown->timeline.plan->settings;
-		arguments_set(&a, OPTION_STRATEGY, "%s", s->strategy);
-		/* One rank, or those that serve the same samples, with the whole batch. */
-		if (s->ranks == 1 || option_given(v->options, OPTION_MICRO_BATCH)) {
-			arguments_set(&a, OPTION_RANKS, "%" PRId64, s->ranks);
-			arguments_set(&a, OPTION_BATCH, "%" PRId64, s->batch);
-			arguments_set(&a, OPTION_ACCUMULATE, "%" PRId64, s->accumulate);
-			arguments_drop(&a, OPTION_MICRO_BATCH);
-		}
-	}
+	viewer_say_settings(v, &a);
 	arguments_set(&a, OPTION_SCENE, "%s",
 	              scene_name(shown->foreign ? SCENE_TIMELINE
 	                         : p->compare   ? SCENE_MEMORY
@@ -152,7 +156,7 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 		              option_given(v->options, OPTION_COMPARE) ? option_text(v->options, OPTION_COMPARE)
 		                                                       : "all");
 	if (p->second)
-		arguments_set(&a, OPTION_PAIR, "%s", p->second->label);
+		arguments_set(&a, OPTION_PAIR, "%s", v->whatif.together ? PAIR_BEFORE : p->second->label);
 	if (p->beside)
 		arguments_flag(&a, OPTION_PREDICT);
 	if (!p->values)
@@ -185,9 +189,10 @@ static const char *restore(void *context, int width, int height)
 static const char *restore_building(void *context, int width, int height, const char *moves)
 {
 	static char text[8192];
-	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,   OPTION_FOCUS,  OPTION_RANGE, OPTION_COMPARE,
-	                                   OPTION_PAIR,    OPTION_PAST,   OPTION_SELECT, OPTION_SCENE, OPTION_SCROLL,
-	                                   OPTION_PREDICT, OPTION_EXPORT, OPTION_PAGES,  OPTION_DELAY, OPTION_ASK};
+	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,   OPTION_FOCUS,   OPTION_RANGE,
+	                                   OPTION_COMPARE, OPTION_PAIR,   OPTION_PAST,    OPTION_SELECT,
+	                                   OPTION_SCENE,   OPTION_SCROLL, OPTION_PREDICT, OPTION_EXPORT,
+	                                   OPTION_PAGES,   OPTION_DELAY,  OPTION_ASK,     OPTION_WHAT_IF};
 	const struct viewer *v = context;
 	struct line l = {.text = text, .size = sizeof text};
 	struct arguments a = {0};
@@ -196,8 +201,7 @@ static const char *restore_building(void *context, int width, int height, const 
 	arguments_begin(&a, "view");
 	arguments_flag(&a, OPTION_BUILD);
 	arguments_set(&a, OPTION_STRATEGY, "%s", v->built.settings.strategy);
-	if (!strcmp(v->built.plan.strategy, "single"))
-		arguments_set(&a, OPTION_RANKS, "1");
+	arguments_set(&a, OPTION_RANKS, "%" PRId64, v->built.plan.ranks);
 	if (*moves)
 		arguments_set(&a, OPTION_MOVES, "%s", moves);
 	else
@@ -216,23 +220,31 @@ static const char *restore_building(void *context, int width, int height, const 
 	return text;
 }
 
-enum status viewer_window(struct viewer *v)
+struct window_host viewer_host(struct viewer *v)
 {
 	int strategies = 0;
-	struct window *w;
 	while (choice_at(strategies))
 		strategies++;
 	/* What a file holds has no other strategies. */
-	struct window_host host = {.context = v,
-	                           .strategies = viewer_alone(v) ? 0 : strategies,
-	                           .strategy = strategy_name_at,
-	                           .open = open_strategy,
-	                           .compare = viewer_alone(v) ? NULL : compare_all,
-	                           .pair = viewer_alone(v) ? NULL : pair_with,
-	                           .command = restore,
-	                           .build_command = restore_building,
-	                           .build = viewer_alone(v) ? (struct build_host){0} : viewer_build_host(v),
-	                           .asked_size = option_given(v->options, OPTION_SIZE)};
+	return (struct window_host){.context = v,
+	                            .strategies = viewer_alone(v) ? 0 : strategies,
+	                            .strategy = strategy_name_at,
+	                            .open = open_strategy,
+	                            .compare = viewer_alone(v) ? NULL : compare_all,
+	                            .race = race,
+	                            .pair = viewer_alone(v) ? NULL : pair_with,
+	                            .command = restore,
+	                            .build_command = restore_building,
+	                            .change = viewer_change,
+	                            .later = viewer_alone(v) ? NULL : search_on,
+	                            .build = viewer_alone(v) ? (struct build_host){0} : viewer_build_host(v),
+	                            .asked_size = option_given(v->options, OPTION_SIZE)};
+}
+
+enum status viewer_window(struct viewer *v)
+{
+	struct window_host host = viewer_host(v);
+	struct window *w;
 	char *moves = NULL;
 	enum status s = viewer_moves(v->options, &moves);
 	if (!s)
@@ -240,6 +252,8 @@ enum status viewer_window(struct viewer *v)
 	if (!s) {
 		if (option_given(v->options, OPTION_ASK))
 			window_ask(w);
+		if (option_given(v->options, OPTION_RACE))
+			window_race(w, &v->race);
 		if (option_given(v->options, OPTION_BUILD))
 			s = window_begin_building(w, moves);
 		if (!s)

@@ -136,7 +136,7 @@ void show_csv(const struct column *columns, int count, FILE *out)
 	      out);
 	for (const struct figure *f = figures; f->name; f++)
 		fprintf(out, ",%s", f->key);
-	fputc('\n', out);
+	fputs(",bubble_closed_form,grain\n", out);
 	for (int c = 0; c < count; c++) {
 		const struct report *r = columns[c].report;
 		for (int role = 0; role < r->role_count; role++) {
@@ -158,7 +158,10 @@ void show_csv(const struct column *columns, int count, FILE *out)
 				else
 					fprintf(out, ",%" PRId64, v);
 			}
-			fputc('\n', out);
+			if (r->bubble.stages)
+				fprintf(out, ",%.6f,%s\n", bubble_share(&r->bubble), r->grain);
+			else
+				fprintf(out, ",,%s\n", r->grain);
 		}
 	}
 }

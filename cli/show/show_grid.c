@@ -109,6 +109,33 @@ static void grid_row(struct table *t, const struct column *column, const struct 
 	table_scaled(t, STEP, r->time.step, s->time);
 }
 
+/* Of a strategy's lines that have the same stages: the closed form once, and what they have, from least to most. */
+static void grid_bubbles(const struct column *columns, int count, FILE *out)
+{
+	char text[BUBBLE_TEXT];
+	for (int i = 0; i < count; i++) {
+		const struct bubble *b = &columns[i].report->bubble;
+		double least = 100, most = 0;
+		bool first = b->stages > 0;
+		for (int k = 0; k < count; k++) {
+			const struct report *r = columns[k].report;
+			if (strcmp(columns[k].heading, columns[i].heading) != 0 || r->bubble.stages != b->stages ||
+			    r->bubble.micro_batches != b->micro_batches)
+				continue;
+			double here = percent((double)r->time.bubble, (double)r->time.step);
+			least = here < least ? here : least;
+			most = here > most ? here : most;
+			first &= k >= i;
+		}
+		if (!first)
+			continue;
+		fprintf(out, "%s: %s; here %.1f", columns[i].heading, bubble_text(text, b), least);
+		if (most - least >= 0.05)
+			fprintf(out, " to %.1f", most);
+		fputs(" %\n", out);
+	}
+}
+
 void show_grid(const struct report *heading, const struct column *columns, int count, FILE *out)
 {
 	struct table t;
@@ -135,6 +162,7 @@ void show_grid(const struct report *heading, const struct column *columns, int c
 		grid_row(&t, &columns[i], &s);
 	}
 	table_end(&t, 0);
+	grid_bubbles(columns, count, out);
 	fputc('\n', out);
 	text_wrapped(
 	        out,

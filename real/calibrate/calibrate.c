@@ -28,8 +28,8 @@ void calibrate_figures_release(struct calibrate_figures *f)
 	*f = (struct calibrate_figures){0};
 }
 
-/* Nothing was measured for models without kernels, or for operations that no plan here has: the largest rate of
- * what is most like them, assumed. The families of what was measured are not asked for. */
+/* Models without kernels, and operations that no plan here has, were not measured. They get the largest rate of the
+ * operation most like them, marked as assumed. The families of measured operations are never looked up. */
 static void assume_the_rest(struct cluster *c)
 {
 	static const struct {
@@ -124,7 +124,7 @@ static enum status join(struct calibration *k, bool *ours)
 	MPI_Comm_rank(node, &k->local_rank);
 	MPI_Comm_size(node, &k->local_ranks);
 	MPI_Comm_free(&node);
-	/* NCCL's ranks meet by way of MPI. */
+	/* NCCL's ranks find each other through MPI. */
 	const char *name = strcmp(k->options->communicator, "nccl") ? k->options->communicator : "mpi";
 	return k->ranks > 1 ? communicator_open(&k->communicator, name, &world) : STATUS_OK;
 }

@@ -1,9 +1,8 @@
 /* Calibration: measures what this machine can do, in the terms in which the simulator counts.
  *
  * Rates are measured where they are used: the operations of real plans are carried out by the CPU executor, and the
- * spans that it records become FLOP/s by kind of operation and work. A rate measured so holds all that the operation
- * costs, its memory traffic included. What the ranks of one machine take from each other is measured with all of them
- * at work.
+ * spans that it records become FLOP/s by kind of operation and work. Such a rate includes all that the operation costs,
+ * its memory traffic too. Contention between the ranks of one machine is measured with all of them at work.
  *
  *     what                  how
  *     compute               steps of small models on one rank, the others asleep, and on all ranks side by side: each
@@ -62,7 +61,7 @@ struct calibrate_options {
 
 struct calibrate_options calibrate_options_default(void);
 
-/* Figures for people: measured, but no field of a cluster. */
+/* Measured figures that are shown to people and are no field of a cluster. */
 enum calibrate_unit {
 	CALIBRATE_FLOPS, /* a second */
 	CALIBRATE_BYTES, /* a second */
@@ -88,7 +87,7 @@ enum status calibrate_check(const struct calibrate_options *o, int64_t ranks);
 enum status calibrate_run(const struct calibrate_options *o, struct cluster *out, struct calibrate_figures *figures);
 
 /* The core that OPENBLAS_CORETYPE forces on OpenBLAS; NULL if the library chooses. Rates measured under a forced core
- * are that core's: whoever shows them must say so. */
+ * belong to that core, and must be shown with a note that says so. */
 const char *calibrate_forced_core(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Compute: how fast each kind of operation is, by its work; and what ranks that compute side by side leave each other.
+/* Compute: the rate of each kind of operation by its work, and the rates that ranks reach side by side.
  *
  *     steps of a plan ──► spans by (kind, type, work) ──► median of each ──► points, best case first ──► curves
  */
@@ -12,8 +12,8 @@
 #include "strategy/base/arena.h"
 #include "strategy/base/clock.h"
 
-/* The rate of a kernel follows from its shape, of which the work is only the most important part. So the cases that
- * people run come first, with the default of 4 samples a rank; later ones fill the gaps. */
+/* The rate of a kernel follows from its shape, and the work is only the most important part of that. The cases that
+ * people run therefore come first, with the default of 4 samples a rank; later ones fill the gaps. */
 static const struct {
 	struct rehearsal_case what;
 	bool quick;
@@ -52,13 +52,13 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Bytes from which on an operation says something about memory. */
+/* Operations that move at least so many bytes tell something about memory. */
 enum { LARGE = 1 << 20 };
 
 static const struct rehearsal_case tiny = {"mlp:sizes=16-16-16-10", "single", 1, TYPE_FP32};
 
-/* Steps of their own on all ranks at once. Ranks share caches, which no curve shows; so what is measured side by side
- * is averaged with what one rank does alone. */
+/* All ranks carry out these cases at once, each on its own plan. Ranks share caches, which no curve shows, so rates
+ * measured side by side are averaged with those of one rank alone. */
 static const struct rehearsal_case beside[] = {
         {"mlp", "ddp", 4, TYPE_FP32}, {"gpt", "ddp", 4, TYPE_FP32}, {"mlp", "single", 32, TYPE_FP32}};
 enum { BESIDE = sizeof beside / sizeof *beside };
@@ -90,7 +90,7 @@ static void collect(void *context, const struct rehearsal *r)
 	}
 }
 
-/* Memory is as fast as the fastest of the operations that move much. */
+/* The fastest of the operations that move much sets the bandwidth of memory. */
 static void raise_bandwidth(struct rate *bandwidth, int64_t bytes, int64_t *ns, int n)
 {
 	struct rate seen = calibrate_rate(bytes, ns, n);
@@ -100,8 +100,8 @@ static void raise_bandwidth(struct rate *bandwidth, int64_t bytes, int64_t *ns, 
 
 static const double STRETCH_MOST = 1.3;
 
-/* Whatever slows a step down hits a few of its operations, now these, now those: so a median step takes longer than the
- * medians of its operations together. Every operation gets its share of that. */
+/* A disturbance slows down a few operations of a step, different ones each time. A median step therefore takes longer
+ * than its operations' medians together, and every operation gets its share of the difference. */
 static double stretch(const struct durations *all, int64_t medians)
 {
 	int64_t *steps = all->steps;
@@ -133,7 +133,8 @@ static void add_medians(struct durations *all, struct curve_points *points, stru
 	free(ns);
 }
 
-/* together: all ranks do so, each on its own plan. Raises *bandwidth to what this rank was seen to move. */
+/* together: all ranks do so at once, each on its own plan. Raises *bandwidth to the rate at which this rank moved
+ * bytes. */
 static enum status measure_case(const struct calibration *k, const struct rehearsal_case *what, bool together,
                                 struct curve_points *points, struct rate *bandwidth)
 {
@@ -188,7 +189,7 @@ static enum status measure_launch(const struct calibration *k)
 	return s;
 }
 
-/* ---- vectors: what the default plans have none of ---- */
+/* ---- vectors, which the default plans do not have ---- */
 
 enum { VECTOR_REPEATS = 15 };
 
@@ -196,7 +197,7 @@ struct vectors {
 	enum element type;
 	float *x, *y; /* large enough for elements of any type */
 	float *master;
-	volatile double sum; /* that the sum is not left out */
+	volatile double sum; /* keeps the sum from being optimized away */
 };
 
 static void vectors_release(struct vectors *v)
@@ -325,7 +326,7 @@ enum status calibrate_together(struct calibration *k)
 {
 	struct curve_points unused = {0};
 	struct rate moved = {0};
-	/* Ranks that take turns on a core would show its scheduling, which the simulator reckons with already. */
+	/* Ranks that take turns on a core would measure its scheduling, which the simulator models already. */
 	bool cores_for_all = k->ranks > 1 && k->ranks * k->cluster->threads <= k->cluster->cores;
 	enum status s = STATUS_OK;
 	for (int i = 0; i < BESIDE && !s; i++) {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* This machine: its GPUs, and what is theirs alone to say. */
+/* Fills in this machine's GPUs and their properties. */
 static enum status describe_machine(const struct calibration *k)
 {
 	struct cluster *c = k->cluster;

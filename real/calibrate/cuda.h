@@ -43,8 +43,8 @@ enum status calibrate_cuda_rates(struct calibration *k);
 int calibrate_cuda_compute_tasks(const struct calibration *k);
 enum status calibrate_cuda_compute(struct calibration *k);
 
-/* The time in a span of an eager step that a replayed step does not have: x, such that the sum of times[i] · max(ns[i]
- * − x, least) over all n is `step`. Negative: a replayed step has gaps of its own. */
+/* The excess of a span in an eager step over a replayed one: the x with which the sum of times[i] · max(ns[i] − x,
+ * least) over all n is `step`. A negative x means that the replayed step has gaps of its own. */
 int64_t calibrate_excess(const int64_t *ns, const int64_t *times, size_t n, int64_t least, int64_t step);
 
 /* ---- cuda_link.c: all ranks; at least two ---- */

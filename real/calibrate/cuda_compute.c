@@ -1,12 +1,12 @@
 /* The rate of each kind of operation on a GPU, by its work.
  *
- *     eager steps ──► spans by (kind, type, work) ──► medians ─┬─► less what a replayed step saves ──► points ──►
- * curves replayed steps ──► median ───────────────────────────────┘
+ *     eager steps ──► spans by (kind, type, work) ──► medians ─┬─► less the excess ──► points ──► curves
+ *     replayed steps ──► median ───────────────────────────────┘
  *
- * Steps run as graphs, in which no operation can be timed; issued one by one, each takes longer by the events around it
- * and by what the host is behind, as much for a short one as for a long one. So the medians of the spans are lowered by
- * the same time each, until they add up to the step as it is replayed: what is predicted of a case that was measured is
- * what was measured.
+ * Steps run as graphs, in which no operation can be timed. Issued one by one, an operation takes longer: by the events
+ * around it and by the time that the host lags behind, whether it is short or long. The medians of the spans are
+ * therefore all lowered by the same excess, until they add up to the replayed step. The prediction for a case that was
+ * measured then equals the measurement.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 #define LARGE_GPT "gpt:layers=2,width=2048,heads=16,context=1024,vocabulary=50257"
 
-/* Those that people run come first; later ones fill the gaps. What does not fit is left out. */
+/* The cases that people run come first; later ones fill the gaps. A case that does not fit is left out. */
 static const struct gpu_case {
 	struct rehearsal_case what;
 	bool quick;
@@ -74,7 +74,7 @@ int calibrate_cuda_compute_tasks(const struct calibration *k)
 
 /* ---- what steps show ---- */
 
-/* Operations of the compute queue; of the host's queue with offload, the update. */
+/* Operations of the compute queue and, with offload, the update on the host's queue. */
 struct spans {
 	struct durations device, host;
 };
@@ -110,7 +110,7 @@ static double sum_without(const int64_t *ns, const int64_t *times, size_t n, int
 	return sum;
 }
 
-/* The sum falls as x grows: halving. */
+/* The sum falls as x grows, so bisection finds x. */
 int64_t calibrate_excess(const int64_t *ns, const int64_t *times, size_t n, int64_t least, int64_t step)
 {
 	int64_t low = -step, high = 0;
@@ -128,7 +128,7 @@ int64_t calibrate_excess(const int64_t *ns, const int64_t *times, size_t n, int6
 
 /* ---- points ---- */
 
-/* Less the excess, and less the launch, which the simulator adds again. */
+/* Subtracts the excess, and the launch, which the simulator adds again. */
 static void add_point(struct calibration *k, const struct duration *d, int64_t *ns, size_t n, int64_t excess)
 {
 	int64_t launch = k->gpu->launch_ns, least = launch / 4 + 1;
@@ -199,7 +199,7 @@ static enum status settings_of(const struct gpu_case *what, struct settings *out
 	return settings_resolve(out, strategy_data_ranks(out));
 }
 
-/* A sixteenth is left to what libraries take. */
+/* A sixteenth of the memory is left for libraries. */
 static enum status does_fit(const struct calibration *k, const struct settings *settings, bool *fits)
 {
 	struct model m = {0};
@@ -233,7 +233,7 @@ static enum status measure_steps(struct calibration *k, struct rehearsal *r)
 	cuda_executor_replay(r->executor, !k->options->no_graph);
 	if (!s)
 		s = calibrate_steps(r, k, case_seconds(k), false, collect_step, &replayed);
-	/* With offload, what runs on the GPU waits for what does not: no step to add up to. */
+	/* With offload the GPU waits for the host, so its spans do not add up to the step. */
 	if (!s && !all.host.count)
 		add_points(k, &all.device, &replayed);
 	if (!s)
@@ -271,7 +271,7 @@ enum status calibrate_cuda_compute(struct calibration *k)
 {
 	struct device_choice all = k->gpu->choice;
 	enum status s = STATUS_OK;
-	/* The others are asleep: the GPU is this rank's alone. */
+	/* The other ranks sleep, so this rank has the GPU to itself. */
 	k->gpu->choice.local_ranks = 1;
 	for (int i = 0; i < CASES && !s; i++)
 		if (is_taken(k, i))

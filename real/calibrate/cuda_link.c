@@ -1,4 +1,4 @@
-/* Between GPUs: NCCL's collectives, or those of CPU ranks with the way through pinned memory, as the executor takes it.
+/* Collectives between GPUs: NCCL's, or those of CPU ranks through pinned memory, as the executor runs them.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static void give_back(struct links *l)
 	l->gpu.api->release_host(l->gpu.cuda, l->pinned);
 }
 
-/* The difference is what NCCL takes of the device, with what it takes at its first collectives. */
+/* The difference between two calls is the device memory that NCCL took, at its first collectives too. */
 static int64_t bytes_in_use(struct links *l)
 {
 	int64_t available, total;
@@ -132,7 +132,7 @@ static int issue(struct gpu *g, const void *what)
 	return 0;
 }
 
-/* Begun by all together; it takes as long as on the slowest of them. */
+/* All ranks begin together, and the slowest one's time counts. */
 static enum status run_repeats(struct links *l, enum schedule_algorithm algorithm, int64_t elements, int64_t *ns)
 {
 	const struct calibration *k = l->k;
@@ -143,7 +143,7 @@ static enum status run_repeats(struct links *l, enum schedule_algorithm algorith
 	for (int i = -1; i < REPEATS; i++) {
 		int64_t *one = &ns[i < 0 ? 0 : i];
 		calibrate_meet(k);
-		/* Once without counting, in which late ones catch up, and once with. */
+		/* gpu_time runs it once untimed, in which late ranks catch up, and once timed. */
 		enum status s = gpu_time(&l->gpu, issue, &l, 1, false, 1, one);
 		if (!s && l->status)
 			s = status_fail(l->status, "%s", l->message);
@@ -189,7 +189,7 @@ static enum status measure_sizes(struct links *l, struct cluster *out)
 	out->collective_launch =
 	        rate_measured(launch, calibrate_collective_launch(smallest[GATHER].low, smallest[REDUCE].high),
 	                      calibrate_collective_launch(smallest[GATHER].high, smallest[REDUCE].low));
-	/* On a busy machine the small ones may say more of it than the others take. */
+	/* On a busy machine the launch that small collectives show may exceed the time of others. */
 	for (int i = 0; i < count; i++)
 		samples[i].ns = samples[i].ns - launch > samples[i].rounds ? samples[i].ns - launch : samples[i].rounds;
 	link_fit(samples, count, &out->link);
@@ -217,7 +217,7 @@ enum status calibrate_cuda_links(struct calibration *k)
 		s = measure_sizes(&l, k->cluster);
 	if (!s && l.nccl)
 		k->gpu->overhead_bytes += bytes_in_use(&l) - before;
-	/* A collective on the host takes nothing of the GPU; what NCCL takes is assumed. */
+	/* A collective on the host takes no share of the GPU. NCCL's share stays assumed. */
 	if (!s && !l.nccl)
 		k->cluster->collective_share = rate_measured(0, 0, 0);
 	give_back(&l);

@@ -36,7 +36,8 @@ static int issue_product(struct gpu *g, const void *what)
 	return g->api->kernels.linear_forward(g->cuda, g->stream, &p->shape, p->x, p->weight, NULL, NULL, p->y, NULL);
 }
 
-/* Values of all signs and sizes: on zeros, a GPU takes less power, and runs faster than it ever will in training. */
+/* The values have all signs and sizes: on zeros a GPU draws less power and runs faster than it ever will in training.
+ */
 static int fill_operand(struct gpu *g, enum element type, void *to, int64_t elements)
 {
 	float *values = malloc((size_t)TILE * sizeof *values);
@@ -68,7 +69,7 @@ static enum status measure_product(struct calibration *k, struct gpu *g, struct 
 	int64_t ns[REPEATS], flops = 2 * n * n * n;
 	char name[64];
 	p->shape = (struct linear_shape){.rows = n, .in = n, .out = n, .type = p->shape.type};
-	/* Once for the choice of an algorithm, and once for how many go into two milliseconds. */
+	/* The first run chooses an algorithm. The second tells how many runs fit into two milliseconds. */
 	enum status s = gpu_time(g, issue_product, p, 1, false, 1, ns);
 	int64_t begin = clock_ns();
 	if (!s)
@@ -128,7 +129,7 @@ static int64_t a_quarter(const struct gpu *g, int64_t most)
 	return g->available_bytes / 4 < most ? g->available_bytes / 4 : most;
 }
 
-/* Each byte is read once and written once; more than the caches hold. */
+/* Each byte is read once and written once. The copy is larger than the caches. */
 static enum status measure_memory(struct calibration *k, struct gpu *g)
 {
 	int64_t ns[REPEATS], bytes = a_quarter(g, 512 * MIB);
@@ -154,7 +155,7 @@ static struct rate slower(struct rate a, struct rate b)
 	return r;
 }
 
-/* Both ways; the simulator has one rate for both, which is the slower one's. */
+/* Measures both directions. The simulator has one rate for both, the slower one. */
 static enum status measure_copies(struct calibration *k, struct gpu *g, void *device, void *pinned, void *pageable,
                                   int64_t bytes)
 {
@@ -264,6 +265,6 @@ enum status calibrate_cuda_rates(struct calibration *k)
 	}
 	gpu_close(&g);
 	calibrate_progress(k, "the host's memory");
-	/* By which offload's update on the host is bounded. */
+	/* This rate bounds offload's update on the host. */
 	return s ? s : calibrate_copy(16 * MIB, &k->cluster->node_bandwidth);
 }

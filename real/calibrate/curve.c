@@ -1,4 +1,4 @@
-/* From what was measured to the curves of a cluster: few points, each for itself. */
+/* Turns measurements into the curves of a cluster, which have few points. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,10 +6,10 @@
 #include "strategy/base/arena.h"
 #include "strategy/base/compare.h"
 
-/* Nearer than this factor, two points say the same. */
+/* Two points closer than this factor say the same. */
 static const double POINT_DISTANCE = 1.15;
 
-/* The same work again, in another plan: buffers lie elsewhere, and all plans count alike. Times are averaged. */
+/* Averages the times of the same work in several plans, which keep buffers elsewhere. All plans count alike. */
 static struct rate middle(struct rate a, int64_t weight, struct rate b)
 {
 	int64_t x[] = {a.value, a.low, a.high}, y[] = {b.value, b.low, b.high};
@@ -50,7 +50,7 @@ void curve_points_fill(const struct curve_points *p, struct cluster *c)
 {
 	qsort(p->points, p->count, sizeof *p->points, by_kind_type_and_work);
 	for (size_t i = 0; i < p->count; i++) {
-		/* by its name in a file: `classifier` is an operation and a family, and means the family */
+		/* by its name in a file, where `classifier`, an operation and a family, means the family */
 		int key = compute_key_parse(compute_key_name(p->points[i].kind));
 		struct curve *curve = &c->compute[key][p->points[i].type];
 		if (!i || p->points[i].kind != p->points[i - 1].kind || p->points[i].type != p->points[i - 1].type)

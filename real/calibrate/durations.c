@@ -1,4 +1,4 @@
-/* The times of operations, as the executor's spans give them. Both calibrations make rates of them. */
+/* The times of operations, as the executor's spans give them. Both calibrations turn them into rates. */
 #include <stdlib.h>
 
 #include "real/calibrate/internal.h"

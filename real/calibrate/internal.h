@@ -8,8 +8,8 @@
 
 /* ---- curve.c ---- */
 
-/* Points of all curves, best first: one with the same work as a point that is there already is averaged with it, one
- * that is only near it is dropped. */
+/* Points of all curves, best first. A point with the same work as an earlier one is averaged with it; one that is only
+ * near it is dropped. */
 struct curve_point {
 	int kind; /* of the operation */
 	enum type type;
@@ -67,7 +67,8 @@ void calibrate_progress(struct calibration *k, const char *what);
 /* Adds a figure for people; ranks other than 0 drop it. */
 void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate);
 
-/* Waits until all ranks are here: asleep, so that those still at work have the cores; or awake, to begin together. */
+/* Both wait until all ranks are here: the first asleep, so that ranks still at work have the cores, the second awake,
+ * so that all begin together. */
 void calibrate_wait(const struct calibration *k);
 void calibrate_meet(const struct calibration *k);
 
@@ -99,11 +100,11 @@ struct link_sample {
 	int64_t rounds, bytes; /* of each round's message */
 	int64_t ns;            /* of the whole */
 };
-/* Latency from the smallest messages; bandwidth from those of at least a quarter of the largest: the median of what
- * each of them says once the latency is taken off. */
+/* Fits the latency to the smallest messages, and the bandwidth to those of at least a quarter of the largest: their
+ * median rate once the latency is subtracted. */
 void link_fit(const struct link_sample *samples, int count, struct link *out);
 
-/* The cost of a collective to its rank: the way to the communication thread, and the way back. */
+/* The cost of a collective to its rank: handing it to the communication thread, and the way back. */
 struct rate calibrate_there_and_back(struct rate there, struct rate back);
 
 int calibrate_links_tasks(const struct calibration *k);

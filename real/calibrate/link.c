@@ -1,4 +1,4 @@
-/* Between ranks: what a collective takes alone, what it takes of the cores, and what the way to its thread takes. */
+/* Collectives between ranks: their time alone, their share of the cores, and the time to hand them to their thread. */
 #define _GNU_SOURCE /* CLOCK_THREAD_CPUTIME_ID */
 #include <mpi.h>
 #include <string.h>
@@ -13,16 +13,16 @@ enum { REPEATS_MOST = 31, SAMPLES_MOST = 32 };
 static const int64_t sizes[] = {4096, 65536, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20}; /* bytes of the whole */
 enum { SIZES = sizeof sizes / sizeof *sizes, BUSY_SIZE = 4 };
 
-/* Up to here the shortest of the repeats counts, not the middle one: what takes a small message a thousand times as
- * long is another program that has the core for its turn, not the way between the ranks. */
+/* Up to this size the shortest of the repeats counts, not the median: when a small message takes a thousand times as
+ * long, another program has had the core for its time slice. */
 enum { SMALL = 65536 };
 
 static const enum schedule_algorithm kinds[] = {SCHEDULE_RING_ALL_REDUCE, SCHEDULE_RING_REDUCE_SCATTER,
                                                 SCHEDULE_RING_ALL_GATHER};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* In a step, a collective finds its data where the kernels left them: mostly not in the cache. So each repeat takes the
- * next place in memory that is larger than caches are, on large pages as the device's arena is. */
+/* In a step, a collective finds most of its data outside the cache. Each repeat therefore takes the next place in
+ * memory that is larger than the caches, on large pages as the device's arena is. */
 #define PLACES_BYTES ((int64_t)96 << 20)
 #define LARGE_PAGE ((int64_t)2 << 20)
 
@@ -47,7 +47,8 @@ void link_fit(const struct link_sample *samples, int count, struct link *out)
 	out->latency = calibrate_rate(0, values, n);
 	n = 0;
 	for (int i = 0; i < count && n < SAMPLES_MOST; i++) {
-		/* On a busy machine a small message may take as long as a large one: of a large one, half is moving. */
+		/* On a busy machine a small message may take as long as a large one. At least half of a large one is
+		 * moving. */
 		int64_t round = samples[i].ns / samples[i].rounds, moving = round - out->latency.value;
 		moving = moving > round / 2 ? moving : round / 2;
 		if (samples[i].bytes >= most / 4)
@@ -94,7 +95,7 @@ static enum status run_one(struct collectives *c, enum schedule_algorithm algori
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
 	*processor_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
 	m->ops->hurry(m, false);
-	if (!s) /* it takes as long as its slowest rank */
+	if (!s) /* the slowest rank counts */
 		MPI_Allreduce(MPI_IN_PLACE, ns, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
 	return s;
 }
@@ -113,7 +114,7 @@ static enum status run_repeats(struct collectives *c, enum schedule_algorithm al
 	return STATUS_OK;
 }
 
-/* The share of a core that a collective takes while others compute: it sleeps between its polls then. */
+/* Measures the share of a core that a collective takes while others compute. It sleeps between its polls then. */
 static enum status measure_cores(struct collectives *c, int64_t elements, int repeats, struct cluster *out)
 {
 	struct rate alone, busy, spun, processor;
@@ -168,7 +169,8 @@ static int64_t end_of(const struct rehearsal *r, int op)
 	return end;
 }
 
-/* A collective that waited for a computation, or the other way round, and for nothing on its own queue. */
+/* Takes collectives that waited for a computation, and computations that waited for a collective, if they did not wait
+ * for their own queue. */
 static void collect_hand_over(void *context, const struct rehearsal *r)
 {
 	struct hand_over *h = context;
@@ -219,7 +221,7 @@ enum status calibrate_links(struct calibration *k)
 	if (mapped == MAP_FAILED)
 		return status_fail(STATUS_MEMORY, "no memory for %lld bytes to send between ranks", (long long)bytes);
 	struct collectives c = {k, (unsigned char *)mapped + (-(uintptr_t)mapped & (uintptr_t)(LARGE_PAGE - 1)), 0};
-	(void)madvise(c.memory, bytes - (size_t)LARGE_PAGE, MADV_HUGEPAGE); /* where there are none, ordinary ones do */
+	(void)madvise(c.memory, bytes - (size_t)LARGE_PAGE, MADV_HUGEPAGE); /* without large pages, ordinary ones do */
 	memset(c.memory, 0, bytes - (size_t)LARGE_PAGE);
 	enum status s = measure_sizes(&c, k->cluster);
 	munmap(mapped, bytes);

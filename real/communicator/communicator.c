@@ -1,4 +1,4 @@
-/* The parts of the table of functions that are the same in both communicators. */
+/* Functions that both communicators share. */
 #include <stdlib.h>
 
 #include "real/communicator/internal.h"

@@ -6,10 +6,10 @@
  * done. Bytes are counted where they are sent. Inside a library's collective they cannot be counted: `counted` is
  * false.
  *
- * A rank that dies: mpirun ends the others within seconds; nothing here looks for it. A wait in which nothing moves
- * ends with STATUS_RUN after SHARDLAB_COMM_TIMEOUT_S seconds, 120 if that is not set; until the other end of a message
- * has come, after 30 times as long, as ranks that send messages need not compute at the same time. Whoever computes
- * longer than that must set it higher. After such an end the communicator cannot be used again.
+ * When a rank dies, mpirun ends the others within seconds; nothing here looks for it. A wait in which nothing moves
+ * ends with STATUS_RUN after SHARDLAB_COMM_TIMEOUT_S seconds (120 by default). A wait for the other end of a message
+ * lasts 30 times as long, because the two ranks need not compute at the same time. A program that computes for longer
+ * must set a larger value. After a timeout the communicator cannot be used again.
  */
 #ifndef SHARDLAB_COMMUNICATOR_H
 #define SHARDLAB_COMMUNICATOR_H
@@ -23,8 +23,9 @@
 
 struct communicator;
 
-/* One collective. Elements of any type are moved as they are; fp32, bf16 and fp16 can be added, 16-bit ones in fp32 and
- * rounded, to the nearest, after each addition: so a sum over n ranks is rounded n-1 times, as in NCCL's ring. */
+/* One collective. Elements of any type are moved unchanged. fp32, bf16 and fp16 can be added: 16-bit elements are added
+ * in fp32 and rounded to the nearest after each addition, so a sum over n ranks is rounded n-1 times, as in NCCL's
+ * ring. */
 struct collective {
 	enum schedule_algorithm algorithm; /* which schedule; `mpi` takes the operation from it and ignores the rest */
 	int64_t root;

@@ -15,7 +15,7 @@ struct communicator_base {
 	struct communicator public; /* first: a pointer to the one is a pointer to the other */
 	MPI_Comm comm;
 	atomic_bool hurry;
-	bool broken; /* a call failed: messages may be on their way that nobody takes, so every later call fails too */
+	bool broken; /* a call failed: nobody may take the messages on their way, so every later call fails too */
 	int64_t timeout_ns; /* of a wait in which nothing moves */
 };
 
@@ -28,18 +28,18 @@ static inline struct communicator_base *base_of(struct communicator *c)
 struct communicator_base *communicator_ring_new(void);
 struct communicator_base *communicator_mpi_new(void);
 
-/* The parts of the table of functions that are the same in both. */
+/* Functions that both communicators share. */
 enum status communicator_sum(struct communicator *c, double *values, int n, struct traffic *traffic);
 enum status communicator_message(struct communicator *c, const struct point_to_point *m, struct traffic *traffic);
 void communicator_hurry(struct communicator *c, bool hurry);
 void communicator_release(struct communicator *c);
 
-/* The time that a wait has been fruitless, and its limit; begin anew whenever something has moved. */
+/* How long a wait has been fruitless, and its limit. Start again whenever something has moved. */
 struct patience {
 	int polls;
 	int64_t since_ns; /* 0 until the first sleep */
 	int64_t limit_ns;
-	bool computing; /* whoever is awaited may be */
+	bool computing; /* the awaited rank may be */
 };
 
 /* Between two fruitless polls: yields or sleeps. False when the time is up. */
@@ -47,8 +47,8 @@ bool patience_pause(struct communicator_base *b, struct patience *p);
 
 /* Polls one request until it is done. `peer` is -1 if many take part. */
 enum status communicator_wait(struct communicator_base *b, MPI_Request *request, const char *what, int peer);
-/* The same until the other end of a message comes. It may compute until then, as the next stage of a pipeline does:
- * that takes long without being a sign of anything. */
+/* The same until the other end of a message comes. That rank may still compute, as the next stage of a pipeline does,
+ * so a long wait is no sign of failure. */
 enum status communicator_wait_to_meet(struct communicator_base *b, MPI_Request *request, const char *what, int peer);
 
 /* These mark the communicator as broken and return STATUS_RUN. */

@@ -6,7 +6,7 @@
  *
  * The header carries nothing. Its synchronous send ends when the receiver has come, so nothing of the message waits in
  * a library's buffer for a rank that is elsewhere: communication is rendezvous, as rule 1 of the verifier takes it to
- * be. And both ends know when they met: the wait until then is nobody's transfer.
+ * be. Both ends also know when they met, so that the wait until then does not count as transfer.
  */
 #include "real/communicator/internal.h"
 #include "strategy/base/clock.h"

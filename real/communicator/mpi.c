@@ -1,5 +1,5 @@
-/* The communicator that leaves collectives to the MPI library, for comparison. Which algorithm runs is the library's
- * choice, and so are its scratch memory and the bytes it sends: none of them can be seen from here.
+/* The communicator that leaves collectives to the MPI library, for comparison. The library chooses the algorithm, its
+ * scratch memory and the bytes it sends, and none of them can be seen from here.
  *
  * The non-blocking forms are polled, so that a wait leaves the core to the compute thread as the ring's does, and ends
  * when a peer is dead. With nothing to compute meanwhile, Open MPI 4.1's blocking all-reduce of 64 MiB takes half the
@@ -15,7 +15,7 @@
 
 struct library {
 	struct communicator_base base; /* first */
-	/* MPI adds neither bf16 nor fp16. Both travel as 16-bit integers, and which they are is in the operation. */
+	/* MPI adds neither bf16 nor fp16. Both travel as 16-bit integers, and the operation tells them apart. */
 	MPI_Op add_bf16, add_fp16;
 };
 
@@ -76,7 +76,8 @@ static int start_whole(struct communicator_base *b, enum operation o, const stru
 	}
 }
 
-/* Those between a whole buffer and slices of n elements. `in_place`: the part is the rank's slice of the whole. */
+/* The operations between a whole buffer and slices of n elements. `in_place`: the part is the rank's slice of the
+ * whole. */
 static int start_slices(struct communicator_base *b, enum operation o, const struct elements *e, void *whole,
                         void *part, bool in_place, int n, int root, MPI_Request *request)
 {

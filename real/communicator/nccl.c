@@ -82,7 +82,7 @@ static enum status failed(const struct nccl *n, ncclResult_t r, const char *what
 	                   library.GetErrorString(r));
 }
 
-/* By way of MPI: the first rank's id reaches all. A broadcast moves a multiple of ranks. */
+/* Sends the first rank's id to all, through MPI. A broadcast moves a multiple of ranks. */
 static enum status share_id(struct communicator *members, ncclUniqueId *id)
 {
 	struct traffic traffic;

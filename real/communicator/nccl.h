@@ -1,8 +1,8 @@
 /* NCCL's collectives, put on a CUDA stream. The library is opened when it is asked for (libnccl.so.2); where the
  * program was compiled without its header, every call is an error that says so.
  *
- * One communicator a group of ranks. Its ranks meet by way of a communicator over MPI, over which the first sends
- * NCCL's id. Bytes sent inside the library cannot be counted.
+ * One communicator a group of ranks. Its ranks find each other through a communicator over MPI, on which the first
+ * sends NCCL's id. Bytes sent inside the library cannot be counted.
  *
  *     status = nccl_open(&n, members);                  collective over the members
  *     status = nccl_run(n, &collective, stream);        returns at once

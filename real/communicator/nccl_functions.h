@@ -1,5 +1,4 @@
-/* NCCL's functions that are used, where its header is there to say what they are. nccl.c finds them in the
- * library; a test gives some of its own:
+/* The functions of NCCL that are used, if its header is there. nccl.c finds them in the library; a test gives its own:
  *
  *     #ifdef HAS_NCCL
  *     nccl_use(&functions);

@@ -7,10 +7,10 @@
  *                         │                  │
  *     sends      …    round 1: a b c d   round 2: e f g h       a piece goes on as soon as it is summed
  *
- * What a lane must wait for is what the rounds mean. A send reads what the receives of earlier rounds left, and a
- * receive writes what the sends up to its own round have read; so a piece is posted when no piece of the other lane
- * that comes before it, posted or not, touches the same elements. That never locks up: of all ranks' unfinished pieces,
- * those of the lowest round wait for nothing but their partner's.
+ * The meaning of the rounds decides what a lane waits for. A send reads what the receives of earlier rounds left, and a
+ * receive overwrites what the sends up to its own round have read. A piece is therefore posted once no earlier piece of
+ * the other lane, posted or not, touches the same elements. That cannot deadlock: of all ranks' unfinished pieces,
+ * those of the lowest round wait only for their partner's.
  *
  * Both ends cut a message alike, and messages between two ranks arrive in the order in which they were posted.
  */
@@ -20,8 +20,8 @@
 #include "kernels/kernels.h"
 #include "real/communicator/internal.h"
 
-/* Sizes in bytes. What is added goes through staging, which should stay in the cache until it is added; what is
- * copied goes straight to its place, so larger pieces only save calls. */
+/* Sizes in bytes. A piece that is added goes through staging, which should stay in the cache until then. A copied piece
+ * goes straight to its place, so larger ones only save calls. */
 enum {
 	SLOTS = 2, /* of staging */
 	ADD_PIECE = SCHEDULE_STAGING_BYTES / SLOTS,

@@ -32,7 +32,7 @@ enum {
 
 static void sleep_ns(int64_t ns)
 {
-	/* Linux adds up to 50 µs to a thread's sleeps by default, more than the sleep itself. */
+	/* By default Linux adds up to 50 µs to a thread's sleeps, more than the sleep itself. */
 	static _Thread_local bool exact;
 	struct timespec t = {0, (long)ns};
 	if (!exact) {

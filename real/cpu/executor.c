@@ -21,10 +21,10 @@ struct cpu_executor {
 	struct executor base;              /* first: a pointer to the one is a pointer to the other */
 	struct worker worker[QUEUE_COUNT]; /* of queues that the program uses */
 	pthread_cond_t changed;            /* a section was given or is done */
-	pthread_cond_t op_done;            /* what a queue awaits is done */
+	pthread_cond_t op_done;            /* an operation that a queue awaits is done */
 	/* under the lock */
 	bool *done;                           /* by operation */
-	const struct op *awaits[QUEUE_COUNT]; /* that a queue stands before; NULL: it does not stand */
+	const struct op *awaits[QUEUE_COUNT]; /* the operation that a queue waits for; NULL: it does not wait */
 	bool quit;
 };
 
@@ -45,7 +45,7 @@ static enum status communicate(struct executor *e, int number)
 		operand[i] = rank_memory_region(e->memory, &op->operand[i], &n);
 	enum status s = executor_communicate(e, op, operand, &traffic);
 	executor_count(e, op, &traffic);
-	/* Until both ends of a message have come, nothing is communicated. */
+	/* A message begins once both ends have come. */
 	if (traffic.began_ns > e->started)
 		e->span[number].begin = traffic.began_ns - e->started;
 	return s;
@@ -79,8 +79,8 @@ static void wait_for(struct cpu_executor *e, const struct op *op)
 		executor_hurry(&e->base, false);
 }
 
-/* Called with the lock, when an operation is done: does another queue go on? Waking one that must go on waiting costs
- * ten microseconds, more than small operations take. */
+/* Called with the lock when an operation is done. Returns whether another queue goes on. Waking a queue that must go on
+ * waiting would cost ten microseconds, more than small operations take. */
 static bool wake(struct cpu_executor *e)
 {
 	bool woken = false;
@@ -95,7 +95,7 @@ static enum status await(struct executor *base, int number)
 {
 	struct cpu_executor *e = own(base);
 	pthread_mutex_lock(&base->lock);
-	if (!base->memory->guard) /* which has everything in issue order */
+	if (!base->memory->guard) /* with guard, all operations run in issue order */
 		wait_for(e, &base->role->ops[number]);
 	enum status status = base->status;
 	pthread_mutex_unlock(&base->lock);
@@ -113,7 +113,8 @@ static enum status done(struct executor *base, int number, enum status status)
 	executor_failed(base, status);
 	bool woken = wake(e);
 	pthread_mutex_unlock(&base->lock);
-	/* On this core it may stand behind the next kernels, and with it the rank that it sends to. */
+	/* The queue may share this core, where it would wait behind the next kernels, and so would the rank that it
+	 * sends to. */
 	if (woken && base->role->ops[number].queue == QUEUE_COMPUTE)
 		sched_yield();
 	return status;

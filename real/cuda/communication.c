@@ -33,7 +33,8 @@ bool cuda_communication_is_staged(const struct cuda_executor *e, const struct op
 	return !is_alone(e, op) && (!e->is_nccl || is_on_host(e, op));
 }
 
-/* Where an operand stands in the other, if it does: in-place collectives have a part inside the whole. */
+/* The offset of an operand inside the other one; -1: it is elsewhere. In-place collectives have the part inside the
+ * whole. */
 static int64_t place_within(const struct cuda_executor *e, const struct region *in, const struct region *whole)
 {
 	const struct rank_memory *m = e->base.memory;
@@ -45,7 +46,7 @@ static int64_t place_within(const struct cuda_executor *e, const struct region *
 	return at >= begin && at + n <= begin + count ? at - begin : -1;
 }
 
-/* Gives every operand its place in the pinned memory, -1 to absent ones; the bytes that takes. */
+/* Gives every operand its place in the pinned memory, or -1 if it is absent. Returns the bytes that this takes. */
 static int64_t place_operands(const struct cuda_executor *e, const struct op *op, int64_t at[3])
 {
 	int64_t used = 0;
@@ -76,7 +77,7 @@ static bool is_staging(const struct op *op, int operand)
 	return !strcmp(op_operand_name(op->kind, operand), "staging");
 }
 
-/* A driver's thread counts what it has carried out, while more is issued, and counted, here. */
+/* A thread of the driver counts what it has carried out, while this thread issues and counts more. */
 static void count(struct executor *b, const struct op *op, const struct traffic *traffic)
 {
 	pthread_mutex_lock(&b->lock);
@@ -84,7 +85,7 @@ static void count(struct executor *b, const struct op *op, const struct traffic 
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* NCCL or a copy is handed what the operation names; a control value counts as the double that it is
+/* NCCL and copies are handed the elements that the operation names. A control value counts as a double, which it is
  * elsewhere. */
 static int64_t handed_bytes(const struct executor *b, const struct op *op)
 {
@@ -107,8 +108,8 @@ static void communicate(void *context)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Copies operands out before the collective, and back in after it. Nobody reads what reduce-scatter leaves of its
- * input. */
+/* Copies operands out before the collective, and back in after it. Nothing reads the input that reduce-scatter has
+ * spoiled. */
 static int copy_operands(struct cuda_executor *e, const struct host_job *job, bool out, kernel_stream s)
 {
 	struct cuda_device *c = e->device;
@@ -137,7 +138,7 @@ static int issue_staged(struct cuda_executor *e, struct host_job *job, kernel_st
 
 /* ---- one rank ---- */
 
-/* Its part is the whole, which may be the same memory. */
+/* The part is the whole, and may be the same memory. */
 static int issue_alone(struct cuda_executor *e, const struct op *op, kernel_stream s)
 {
 	struct cuda_device *c = e->device;
@@ -170,7 +171,7 @@ static enum status issue_nccl(struct cuda_executor *e, const struct op *op, kern
 		operand[i] = rank_memory_region(b->memory, &op->operand[i], &n[i]);
 	if (op_is_message(op->kind)) {
 		struct point_to_point m = executor_message(b, op, operand[SEND_X]);
-		traffic.counted = true; /* a message is what it is, also in a library */
+		traffic.counted = true; /* a message has the same bytes in any library */
 		*(m.sends ? &traffic.sent_bytes : &traffic.received_bytes) = m.bytes;
 		count(b, op, &traffic);
 		return nccl_message(e->nccl, &m, s);
@@ -211,7 +212,7 @@ enum status cuda_communication_issue(struct executor *base, int number)
 	return cuda_device_error(e->device, error, op_name(op->kind));
 }
 
-/* Two passes over the program: how much pinned memory it takes, and where operands stand in it. */
+/* The first pass over the program finds how much pinned memory it takes, the second places the operands in it. */
 static enum status open_staging(struct cuda_executor *e)
 {
 	const struct role *r = e->base.role;

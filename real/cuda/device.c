@@ -115,7 +115,7 @@ static enum status take(void *context, enum space space, int64_t bytes, void **a
 		return cuda_fit_failed(c->rank.plan, gpu, bytes, available);
 	int error = c->api->allocate(c->context, (size_t)(bytes ? bytes : 1), &c->device_arena);
 	*at = c->device_arena;
-	/* Other ranks and programs may have taken it in between. */
+	/* Other ranks and programs may have taken the memory meanwhile. */
 	if (error && !c->api->memory(c->context, &available, &total) && bytes > available)
 		return cuda_fit_failed(c->rank.plan, gpu, bytes, available);
 	return cuda_device_error(c, error, "allocating the arena");
@@ -136,7 +136,7 @@ static enum status copy(void *context, void *to, const void *from, int64_t bytes
 
 /* ---- life ---- */
 
-/* Pinned memory for everything that is small, and the tile. */
+/* Takes pinned memory for the tile and for everything small. */
 static enum status take_pinned(struct cuda_device *c)
 {
 	enum { SMALL = 4096 };
@@ -189,7 +189,7 @@ enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int
 	struct cuda_device *c = *out = calloc(1, sizeof *c);
 	if (!c)
 		return status_fail(STATUS_MEMORY, "out of memory");
-	c->rank.plan = p; /* for what is said when it does not fit */
+	c->rank.plan = p; /* for the message when it does not fit */
 	enum status s = open_gpu(c, choice);
 	if (!s)
 		s = rank_memory_open(&c->rank, p, rank, input, false, choice->folder, &c->remote);

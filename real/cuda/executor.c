@@ -99,7 +99,7 @@ static void pause_shortly(void)
 	nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
-/* Until all that was put on the streams is done; NCCL is watched meanwhile, so that a dead peer is no wait for ever. */
+/* Waits until all work on the streams is done. NCCL is watched meanwhile, since a dead peer would never finish. */
 static enum status wait_for_all(struct cuda_executor *e)
 {
 	enum { POLLS = 1000 }; /* between two looks at NCCL */
@@ -119,7 +119,7 @@ static enum status wait_for_all(struct cuda_executor *e)
 	}
 }
 
-/* Turns what events measured into spans. */
+/* Turns the times of events into spans. */
 static enum status take_spans(struct cuda_executor *e, const struct section *s)
 {
 	struct cuda_device *c = e->device;
@@ -137,7 +137,7 @@ static enum status take_spans(struct cuda_executor *e, const struct section *s)
 	return STATUS_OK;
 }
 
-/* The loss scale at its end is said on the host. */
+/* The host reports a loss scale that cannot shrink any more. */
 static enum status check_loss_scale(struct cuda_executor *e, const struct section *s)
 {
 	const struct role *r = e->base.role;
@@ -177,7 +177,7 @@ static bool is_step(const struct cuda_executor *e, const struct section *s)
 	return s->begin == e->base.role->step.begin && s->end == e->base.role->step.end && s->begin < s->end;
 }
 
-/* The next step's samples, while the GPU is at work. */
+/* Fills in the next step's samples while the GPU is at work. */
 static void fill_ahead(struct cuda_executor *e, const struct section *s)
 {
 	if (is_step(e, s) && e->device->step_known)
@@ -203,7 +203,7 @@ static enum status run_eagerly(struct cuda_executor *e, const struct section *s)
 		                           "ended");
 	if (!status && !c->rank.evaluating)
 		fill_ahead(e, s);
-	/* Also after a failure: what is on the streams writes to memory that is about to go. */
+	/* This waits after a failure too: work on the streams writes to memory that is about to be freed. */
 	enum status waited = wait_for_all(e);
 	executor_hurry(&e->base, false);
 	status = status ? status : waited;
@@ -221,7 +221,7 @@ static enum status run_eagerly(struct cuda_executor *e, const struct section *s)
 	return STATUS_OK;
 }
 
-/* Puts a step on the streams once more, for the graph; what it counts was counted in the eager step before. */
+/* Puts a step on the streams once more to capture it. Its traffic was counted in the eager step before. */
 static enum status capture(struct cuda_executor *e, const struct section *s, cuda_graph *out)
 {
 	struct cuda_device *c = e->device;
@@ -277,7 +277,7 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	return cuda_device_error(c, error, "reading times");
 }
 
-/* Everything in a step is the GPU's own, or NCCL's. */
+/* A step can be captured if the GPU or NCCL carries out all of it. */
 static bool can_capture(const struct cuda_executor *e)
 {
 	const struct role *r = e->base.role;
@@ -295,7 +295,7 @@ static bool can_capture(const struct cuda_executor *e)
 static enum status cuda_run(struct executor *base, const struct section *s)
 {
 	struct cuda_executor *e = own(base);
-	/* Which graph a step needs, its loads say: a rank without any replays whichever. */
+	/* The loads tell which graph a step needs. A rank without loads may replay either. */
 	bool knows = e->device->step_known || !cuda_slots_are_in(e->device, s);
 	bool replays = is_step(e, s) && e->captures && e->eager_steps >= EAGER_STEPS && knows;
 	bool first = !e->eager_steps; /* until a step is done */

@@ -8,13 +8,13 @@
  *
  * The compute stream forks into the others when a section begins, and they join it when the section ends.
  *
- * Steps of which every operation is the GPU's (one rank, or NCCL; nothing that the host computes) are captured after
- * two eager ones, once for even and once for odd steps (samples lie in two places), and replayed from then on. Spans
- * are of the last eager step: events around every operation. Of a replayed step the time is measured; what its compute
- * and communication took is that of the last eager step.
+ * A step that runs on the GPU alone (one rank, or NCCL; nothing that the host computes) is captured after two eager
+ * steps, once for even and once for odd steps, whose samples lie in two places, and replayed from then on. Spans come
+ * from events around every operation of the last eager step. Of a replayed step only the total time is measured; its
+ * compute and communication times are those of the last eager step.
  *
- * `ring` and `mpi` move device memory by way of pinned memory of the host: out, the collective on the host's copy, and
- * in. `nccl` moves it itself. Collectives of one rank are no calls.
+ * `ring` and `mpi` move device memory through pinned memory: copy out, run the collective on the host's copy, copy in.
+ * `nccl` moves it directly. A collective of one rank is no call.
  */
 #ifndef SHARDLAB_CUDA_EXECUTOR_H
 #define SHARDLAB_CUDA_EXECUTOR_H
@@ -26,10 +26,10 @@
 enum status cuda_executor_open(struct executor **out, struct cuda_device *device, struct communicator *communicator,
                                const struct device_choice *choice);
 
-/* Captures steps that can be captured, or not, from the next on; at first as `choice` says. */
+/* Turns capturing on or off from the next step on. `choice` says how it begins. */
 void cuda_executor_replay(struct executor *e, bool yes);
 
-/* Steps that were replayed so far. */
+/* The number of steps replayed so far. */
 int64_t cuda_executor_replayed(const struct executor *e);
 
 #endif

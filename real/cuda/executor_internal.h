@@ -55,9 +55,9 @@ void cuda_executor_close(struct executor *base);
 enum status cuda_communication_open(struct cuda_executor *e);
 void cuda_communication_close(struct cuda_executor *e);
 enum status cuda_communication_issue(struct executor *base, int number);
-/* Does this process carry it out, in pinned memory or the host's? */
+/* True if this process carries it out, in pinned memory or the host's. */
 bool cuda_communication_is_staged(const struct cuda_executor *e, const struct op *op);
-/* Has an operation under way failed? */
+/* STATUS_RUN if an operation under way has failed. */
 enum status cuda_communication_watch(struct cuda_executor *e);
 
 #endif

@@ -9,7 +9,8 @@ void cuda_executor_close(struct executor *base)
 	struct cuda_executor *e = (struct cuda_executor *)base;
 	const struct cuda_api *api = e->device->api;
 	struct kernel_context *context = e->device->context;
-	/* Before NCCL's communicators: they wait for the graphs that captured them, also to be aborted. */
+	/* Graphs go before NCCL's communicators, which wait for the graphs that captured them even when they are
+	 * aborted. */
 	for (int g = 0; g < GRAPHS; g++)
 		if (e->graph[g])
 			api->graph_destroy(context, e->graph[g]);

@@ -1,4 +1,4 @@
-/* The message when a plan needs more memory than a GPU has: how much is missing, and what would make it fit. */
+/* The message when a plan needs more memory than a GPU has. It says how much is missing and what would make it fit. */
 #ifndef SHARDLAB_CUDA_FIT_H
 #define SHARDLAB_CUDA_FIT_H
 

@@ -14,7 +14,7 @@ void cuda_library_use(const struct cuda_api *api)
 	in_use = api;
 }
 
-/* CUDA's own numbers of errors, which its headers need not be there for. */
+/* CUDA's error numbers, so that its headers are not needed. */
 enum { ERROR_OLD_DRIVER = 35, ERROR_NO_DEVICE = 100 };
 
 static const char file_name[] = "libshardlab-cuda.so";
@@ -68,7 +68,8 @@ enum status cuda_library_open(const struct cuda_api **out)
 		return status_fail(STATUS_INPUT, "{device} cuda: cannot load %.500s: %.500s", path, dlerror());
 	const struct cuda_api *(*table)(void);
 	void *symbol = dlsym(library, CUDA_API_SYMBOL);
-	memcpy(&table, &symbol, sizeof table); /* ISO C converts no object pointer to a function's */
+	memcpy(&table, &symbol,
+	       sizeof table); /* ISO C has no conversion from an object pointer to a function pointer */
 	const struct cuda_api *api = symbol ? table() : NULL;
 	if (!api || api->version != CUDA_API_VERSION) {
 		dlclose(library);

@@ -1,4 +1,4 @@
-/* The library with the GPU's part of the program: found, opened, and asked what there is to run on.
+/* Finds and opens the library with the GPU's part of the program, and asks it for the GPUs of this machine.
  *
  *     const struct cuda_api *api;
  *     status = cuda_library_open(&api);                  one line if there is none
@@ -6,8 +6,7 @@
  *     status = cuda_library_describe(api, 0, &properties);
  *
  * libshardlab-cuda.so lies beside the executable, or in PREFIX/lib of the executable's PREFIX/bin.
- * SHARDLAB_CUDA_LIBRARY names another file. All failures are STATUS_INPUT, "missing hardware", but for errors in
- * mid-run.
+ * SHARDLAB_CUDA_LIBRARY names another file. Failures are STATUS_INPUT ("missing hardware"), except errors during a run.
  */
 #ifndef SHARDLAB_CUDA_LIBRARY_H
 #define SHARDLAB_CUDA_LIBRARY_H

@@ -87,7 +87,7 @@ enum status cuda_slots_begin(struct cuda_device *c, const struct section *s)
 	return STATUS_OK;
 }
 
-/* Samples of validation are taken anew each time: which they are is not the step's. */
+/* Validation samples do not depend on the step and are taken anew each time. */
 static void fill_slot(struct cuda_device *c, struct cuda_slots *slots, int64_t step)
 {
 	int i = (int)(step & 1);

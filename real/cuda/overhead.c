@@ -1,4 +1,4 @@
-/* The memory of a GPU beside the arena, by the stage that took it: free memory is asked for before and after. */
+/* GPU memory beside the arena, by the stage that took it, from the free memory before and after each stage. */
 #include "real/cuda/device.h"
 
 static int64_t at_least_0(int64_t bytes)
@@ -6,7 +6,7 @@ static int64_t at_least_0(int64_t bytes)
 	return bytes > 0 ? bytes : 0;
 }
 
-/* A rank's part of what is not free; -1 if the device does not answer. */
+/* A rank's share of the memory that is not free; -1 if the device does not answer. */
 static int64_t used(struct cuda_device *c)
 {
 	int64_t available, total;
@@ -38,14 +38,14 @@ void cuda_overhead_end(struct cuda_device *c, enum overhead_part part)
 		c->overhead.part[part] += at_least_0(after - c->used_before);
 }
 
-/* Ranks that share a GPU open it at the same time: what a difference is due to, none of them can tell. */
+/* Ranks that share a GPU open it at the same time, so none of them can tell which of them took the memory. */
 int64_t cuda_overhead(const struct device *d, struct report_overhead *out)
 {
 	struct cuda_device *c = d->own;
 	int64_t now = used(c), bytes = at_least_0(now - c->rank.layout.arena_bytes[SPACE_DEVICE]), left = bytes;
 	*out = (struct report_overhead){.measured = now >= 0, .in_use_bytes = c->overhead.in_use_bytes};
 	for (int i = 0; i < OVERHEAD_OTHER && c->sharing == 1; i++) {
-		/* Memory that another program has given back in the meantime is in no part. */
+		/* Memory that another program gave back meanwhile belongs to no part. */
 		out->part[i] = c->overhead.part[i] < left ? c->overhead.part[i] : left;
 		left -= out->part[i];
 	}

@@ -45,7 +45,7 @@ static void fill_text(const struct dataset *d, int64_t start, int32_t *input, in
 		target[t] = text[t + 1];
 }
 
-/* The i-th of those that are filled: an image of a set, or what begins at a place in the text. */
+/* Fills the i-th sample: an image of a set, or the text that begins at a place. */
 static void fill_one(const struct dataset *d, const struct dataset_images *set, int64_t which, int64_t i, void *inputs,
                      int32_t *targets)
 {

@@ -23,11 +23,11 @@
  *
  * 0.2860 and 0.3530 are mean and standard deviation of Fashion-MNIST's training pixels.
  *
- * A text needs tokens + 2 bytes at least. One whose tenth is too short for a sample (tokens + 1 bytes), or that would
- * leave too little to train on, is all for training, and validation_samples is 0.
+ * A text needs at least tokens + 2 bytes. If its last tenth is too short for a sample (tokens + 1 bytes), or the rest
+ * would be too short to train on, all of it is for training and validation_samples is 0.
  *
- * Everything in a file is checked before it is believed. What is wrong is STATUS_INPUT, with a line that names the
- * file, what is wrong, and what to do.
+ * Everything in a file is checked before it is used. A fault is STATUS_INPUT, with a line that names the file, what is
+ * wrong, and what to do.
  */
 #ifndef SHARDLAB_DATA_H
 #define SHARDLAB_DATA_H

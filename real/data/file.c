@@ -32,7 +32,7 @@ static enum status read_open_file(struct data_file *f, int fd, const char *path,
 		return status_fail(STATUS_INPUT, "%s: %s", path, strerror(errno));
 	if (S_ISDIR(info.st_mode))
 		return status_fail(STATUS_INPUT, "%s: is a folder; name a file", path);
-	/* Several ranks read it, each from its beginning: a pipe would give each a part. */
+	/* Several ranks read the file, each from its beginning. A pipe would give each of them a part. */
 	if (!S_ISREG(info.st_mode))
 		return status_fail(STATUS_INPUT, "%s: not a regular file; write the data to a file first", path);
 	if (info.st_size > limit)
@@ -90,7 +90,7 @@ static int64_t first_capacity(const struct data_file *packed, int64_t limit)
 	return guess < limit ? guess : limit;
 }
 
-/* One byte more than the capacity is always there: a stream that wants to use it past `limit` is too long. */
+/* There is always one byte more than the capacity. A stream that needs it beyond `limit` is too long. */
 static enum status grow(struct data_file *out, int64_t *capacity, int64_t limit, const char *name)
 {
 	if (out->size <= *capacity && out->bytes)

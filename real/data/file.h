@@ -2,7 +2,7 @@
  *
  *     data_file_read ──► data_file_unpack (gzip, when it is) ──► images: idx_parse    text: dataset_take_text
  *
- * Each part after the first works on memory alone, so that fuzz targets reach it without a file.
+ * Each part after the first works on memory alone, so that fuzz targets need no file.
  */
 #ifndef SHARDLAB_DATA_FILE_H
 #define SHARDLAB_DATA_FILE_H
@@ -25,7 +25,7 @@ struct data_file {
 enum status data_file_read(struct data_file *f, const char *path, int64_t limit, const char *advice);
 
 /* If the bytes are gzip (RFC 1952; one member or several, as dictzip writes them too), replaces them by what is in
- * them. Other bytes stay as they are. On failure f is released. `name` is for messages. */
+ * them. Other bytes are left alone. On failure f is released. `name` is for messages. */
 enum status data_file_unpack(struct data_file *f, const char *name, int64_t limit);
 
 void data_file_release(struct data_file *f); /* accepts NULL and a zeroed one */
@@ -44,7 +44,7 @@ enum idx_rank { IDX_LABELS = 1, IDX_IMAGES = 3 };
 /* Checks that the file is all there and nothing is behind it. Points into `bytes`. */
 enum status idx_parse(struct idx *x, const char *name, const unsigned char *bytes, int64_t size, enum idx_rank rank);
 
-/* The two kinds of dataset; dataset_open chooses. Both leave releasing d after a failure to it. */
+/* The two kinds of dataset, from which dataset_open chooses. It also releases d after a failure. */
 enum status dataset_open_images(struct dataset *d, const struct dataset_spec *spec);
 enum status dataset_open_text(struct dataset *d, const struct dataset_spec *spec);
 

@@ -1,4 +1,4 @@
-/* Weights in files that PyTorch and Hugging Face read and write: the safetensors format, with nothing to execute in it.
+/* Weights in the safetensors format, which PyTorch and Hugging Face read and write and which holds nothing to execute.
  *
  *     8 bytes      n, the length of the header, lowest byte first
  *     n bytes      JSON: {"name": {"dtype": "F32", "shape": [256, 64], "data_offsets": [begin, end]}, …,
@@ -14,8 +14,8 @@
  *     s = safetensors_read(&file, t, shard_first, shard_count, shard);
  *     safetensors_release(&file);
  *
- * Writing: declare every tensor, begin, write ranges in any order, finish. Until finish the file has another name
- * beside the final one; release removes it, so what stands at the final name is always whole.
+ * Writing: declare every tensor, begin, write ranges in any order, finish. Until finish the file has a temporary name
+ * beside the final one, and release removes it. A file under the final name is therefore always whole.
  *
  *     struct safetensors_writer w;
  *     s = safetensors_create(&w, "model.safetensors");
@@ -29,8 +29,8 @@
  * safetensors_join with that name instead of create, declare the same tensors, begin, write, and release. They may join
  * once rank 0 has begun. When all have written, rank 0 finishes with the sum of their elements_written.
  *
- * Errors: STATUS_INPUT for a file that is not as it should be and for a place that cannot be written to, each with the
- * names of file and tensor; STATUS_RUN when writing fails later; STATUS_MEMORY.
+ * Errors: STATUS_INPUT for a malformed file and for a place that cannot be written to, with the names of file and
+ * tensor; STATUS_RUN when writing fails later; STATUS_MEMORY.
  */
 #ifndef SHARDLAB_SAFETENSORS_H
 #define SHARDLAB_SAFETENSORS_H
@@ -89,7 +89,7 @@ struct safetensors {
 enum status safetensors_open(struct safetensors *f, const char *path); /* on failure f is released */
 void safetensors_release(struct safetensors *f);                       /* accepts NULL and a zeroed one */
 
-/* NULL when there is none of that name: the caller knows what to say. */
+/* NULL if there is none of that name; the caller writes the message. */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *f, const char *name);
 
 /* Elements [first, first + count) in row-major order, as fp32: F32 as it is, F16 and BF16 converted without loss; the
@@ -109,9 +109,9 @@ struct safetensors_writer {
 	struct safetensors_tensor *tensors;
 };
 
-/* Makes the temporary file, so that a folder that cannot be written to is found out before training. */
+/* Makes the temporary file, so that a folder that cannot be written to is found before training. */
 enum status safetensors_create(struct safetensors_writer *w, const char *path);
-/* A writer that will join the temporary file that another made. */
+/* A writer for the temporary file that another one made. */
 enum status safetensors_join(struct safetensors_writer *w, const char *temporary);
 /* Tensors are numbered from 0 in the order of these calls. Names are UTF-8, and each comes once. */
 enum status safetensors_declare(struct safetensors_writer *w, const char *name, int rank, const int64_t *shape);

@@ -25,7 +25,7 @@ static enum status write_bytes(const struct safetensors_writer *w, int64_t at, i
 	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(error)) : STATUS_OK;
 }
 
-/* A name that nobody else has: two runs that save to one path must not write into one another's file. */
+/* Makes a name that is in no use, so that two runs that save to one path do not write into the same file. */
 static enum status open_temporary(struct safetensors_writer *w)
 {
 	size_t bytes = strlen(w->path) + 48;
@@ -157,7 +157,7 @@ enum status safetensors_begin(struct safetensors_writer *w)
 	if (s)
 		return s;
 	if (w->owns_temporary) {
-		/* A full disk is told now, not in the middle of the file. */
+		/* A full disk is found now, not in the middle of the file. */
 		int error = disk_reserve(w->descriptor, bytes + w->data_bytes);
 		if (error)
 			s = status_fail(STATUS_RUN, "%s: no room for its %lld bytes: %s", w->path,
@@ -193,7 +193,7 @@ enum status safetensors_finish(struct safetensors_writer *w, int64_t elements_wr
 	if (elements_written != declared)
 		return status_fail(STATUS_RUN, "%s: %lld elements were written, but its tensors have %lld", w->path,
 		                   (long long)elements_written, (long long)declared);
-	/* The data reaches the disk before the name does: after a power failure the old file is there, or the new. */
+	/* The data reaches the disk before the name does, so a power failure leaves the old file or the new one. */
 	if (fsync(w->descriptor) != 0)
 		return status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(errno));
 	w->is_open = false;

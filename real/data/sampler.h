@@ -1,8 +1,8 @@
-/* Which sample comes when.
+/* The order of samples.
  *
  * Sample number i of a training run, i = step · global batch + position in the batch, is a function of (seed, i). It
- * does not depend on how many ranks there are or on who asks, so every strategy at every N sees the same data in the
- * same order, and a rank that joins late or restarts needs nothing but the step.
+ * does not depend on the ranks, so every strategy at every N sees the same data in the same order, and a rank that
+ * joins late or restarts needs only the step.
  *
  * Images: every epoch goes through all n of them in a fresh random order. The order is never stored: a Feistel network
  * is a permutation of 2^b numbers for any round function; the numbers ≥ n are walked over.

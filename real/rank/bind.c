@@ -38,9 +38,9 @@ BOUND(copy)
 /* Where the kernels read this process's memory. A device that does not has its own way of loading. */
 BOUND(load)
 {
-	void *inputs = use(m, op, LOAD_INPUTS);
-	int32_t *targets = use(m, op, LOAD_TARGETS);
-	const int64_t *step = use(m, op, LOAD_STEP);
+	void *inputs = USE(LOAD_INPUTS);
+	int32_t *targets = USE(LOAD_TARGETS);
+	const int64_t *step = USE(LOAD_STEP);
 	(void)b;
 	rank_load_samples(m, op, *step, inputs, targets);
 	return 0;

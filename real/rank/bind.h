@@ -63,9 +63,13 @@ struct binding_row {
 #define BIND(constant, name, entry, other)                                                                             \
 	[OP_##constant] = {bind_##name, offsetof(struct kernel_table, entry), offsetof(struct kernel_table, other)}
 
-/* The function of an operation, BOUND(norm_forward) { … }, and its call of a kernel, where it runs. */
+/* The function of an operation, BOUND(norm_forward) { … }, its call of a kernel, where it runs, and what it gives that
+ * kernel: an operand (operand.h), one that is written or added to and which of the two, and an operand's type. */
 #define BOUND(name) static int bind_##name(const struct binding *b, struct rank_memory *m, const struct op *op)
 #define RUN(kernel, ...) b->kernels->kernel(b->context, b->stream, __VA_ARGS__)
+#define USE(operand) use(m, op, operand)
+#define ADD_TO(operand) use(m, op, operand), adds(op, operand)
+#define ELEMENT(operand) element_of(m, op, operand)
 extern const struct binding_row bind_model[OP_KIND_COUNT], bind_update[OP_KIND_COUNT];
 
 #endif

@@ -8,13 +8,13 @@ BOUND(embedding_forward)
 	const struct model *model = m->plan->model;
 	if (op->operand[EMBEDDING_FORWARD_POSITION_TABLE].buffer < 0) {
 		struct class_slice slice = token_slice_of(m, model->tensors[k->weight].rows);
-		return RUN(embedding_sliced_forward, element_of(m, op, EMBEDDING_FORWARD_Y), samples_of(m, op),
-		           k->tokens, k->out, &slice, use(m, op, EMBEDDING_FORWARD_IDS),
-		           use(m, op, EMBEDDING_FORWARD_TOKEN_TABLE), use(m, op, EMBEDDING_FORWARD_Y));
+		return RUN(embedding_sliced_forward, ELEMENT(EMBEDDING_FORWARD_Y), samples_of(m, op), k->tokens, k->out,
+		           &slice, USE(EMBEDDING_FORWARD_IDS), USE(EMBEDDING_FORWARD_TOKEN_TABLE),
+		           USE(EMBEDDING_FORWARD_Y));
 	}
-	return RUN(embedding_forward, element_of(m, op, EMBEDDING_FORWARD_Y), samples_of(m, op), k->tokens, k->out,
-	           use(m, op, EMBEDDING_FORWARD_IDS), use(m, op, EMBEDDING_FORWARD_TOKEN_TABLE),
-	           use(m, op, EMBEDDING_FORWARD_POSITION_TABLE), use(m, op, EMBEDDING_FORWARD_Y));
+	return RUN(embedding_forward, ELEMENT(EMBEDDING_FORWARD_Y), samples_of(m, op), k->tokens, k->out,
+	           USE(EMBEDDING_FORWARD_IDS), USE(EMBEDDING_FORWARD_TOKEN_TABLE),
+	           USE(EMBEDDING_FORWARD_POSITION_TABLE), USE(EMBEDDING_FORWARD_Y));
 }
 
 BOUND(embedding_finish)
@@ -22,8 +22,8 @@ BOUND(embedding_finish)
 	struct embedding_rows e = embedding_rows_of(m, op);
 	int error = 0;
 	while (!error && embedding_rows_next(&e))
-		error = RUN(embedding_finish, element_of(m, op, EMBEDDING_FINISH_Y), e.samples, e.tokens,
-		            kernel_of(m, op)->out, e.positions, e.y);
+		error = RUN(embedding_finish, ELEMENT(EMBEDDING_FINISH_Y), e.samples, e.tokens, kernel_of(m, op)->out,
+		            e.positions, e.y);
 	return error;
 }
 
@@ -34,33 +34,28 @@ BOUND(embedding_backward)
 	const struct tensor *tokens = &model->tensors[k->weight], *positions = &model->tensors[k->bias];
 	if (tokens->partition != PARTITION_NONE) {
 		struct class_slice slice = token_slice_of(m, tokens->rows);
-		return RUN(embedding_sliced_backward, element_of(m, op, EMBEDDING_BACKWARD_DY), samples_of(m, op),
-		           k->tokens, k->out, &slice, positions->rows, use(m, op, EMBEDDING_BACKWARD_IDS),
-		           use(m, op, EMBEDDING_BACKWARD_DY), use(m, op, EMBEDDING_BACKWARD_DTOKEN_TABLE),
-		           adds(op, EMBEDDING_BACKWARD_DTOKEN_TABLE), use(m, op, EMBEDDING_BACKWARD_DPOSITION_TABLE),
-		           adds(op, EMBEDDING_BACKWARD_DPOSITION_TABLE));
+		return RUN(embedding_sliced_backward, ELEMENT(EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens,
+		           k->out, &slice, positions->rows, USE(EMBEDDING_BACKWARD_IDS), USE(EMBEDDING_BACKWARD_DY),
+		           ADD_TO(EMBEDDING_BACKWARD_DTOKEN_TABLE), ADD_TO(EMBEDDING_BACKWARD_DPOSITION_TABLE));
 	}
-	return RUN(embedding_backward, element_of(m, op, EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens, k->out,
-	           tokens->rows, positions->rows, use(m, op, EMBEDDING_BACKWARD_IDS), use(m, op, EMBEDDING_BACKWARD_DY),
-	           use(m, op, EMBEDDING_BACKWARD_DTOKEN_TABLE), adds(op, EMBEDDING_BACKWARD_DTOKEN_TABLE),
-	           use(m, op, EMBEDDING_BACKWARD_DPOSITION_TABLE), adds(op, EMBEDDING_BACKWARD_DPOSITION_TABLE));
+	return RUN(embedding_backward, ELEMENT(EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens, k->out,
+	           tokens->rows, positions->rows, USE(EMBEDDING_BACKWARD_IDS), USE(EMBEDDING_BACKWARD_DY),
+	           ADD_TO(EMBEDDING_BACKWARD_DTOKEN_TABLE), ADD_TO(EMBEDDING_BACKWARD_DPOSITION_TABLE));
 }
 
 BOUND(norm_forward)
 {
 	int64_t rows = rows_of(m, op), width = kernel_of(m, op)->out;
-	return RUN(norm_forward, element_of(m, op, NORM_FORWARD_X), rows, width, use(m, op, NORM_FORWARD_X),
-	           use(m, op, NORM_FORWARD_WEIGHT), use(m, op, NORM_FORWARD_BIAS), use(m, op, NORM_FORWARD_Y),
-	           use(m, op, NORM_FORWARD_STATISTICS));
+	return RUN(norm_forward, ELEMENT(NORM_FORWARD_X), rows, width, USE(NORM_FORWARD_X), USE(NORM_FORWARD_WEIGHT),
+	           USE(NORM_FORWARD_BIAS), USE(NORM_FORWARD_Y), USE(NORM_FORWARD_STATISTICS));
 }
 
 BOUND(norm_backward)
 {
 	int64_t rows = rows_of(m, op), width = kernel_of(m, op)->out;
-	return RUN(norm_backward, element_of(m, op, NORM_BACKWARD_DY), rows, width, use(m, op, NORM_BACKWARD_DY),
-	           use(m, op, NORM_BACKWARD_X), use(m, op, NORM_BACKWARD_STATISTICS), use(m, op, NORM_BACKWARD_WEIGHT),
-	           use(m, op, NORM_BACKWARD_DX), adds(op, NORM_BACKWARD_DX), use(m, op, NORM_BACKWARD_DWEIGHT),
-	           adds(op, NORM_BACKWARD_DWEIGHT), use(m, op, NORM_BACKWARD_DBIAS), adds(op, NORM_BACKWARD_DBIAS));
+	return RUN(norm_backward, ELEMENT(NORM_BACKWARD_DY), rows, width, USE(NORM_BACKWARD_DY), USE(NORM_BACKWARD_X),
+	           USE(NORM_BACKWARD_STATISTICS), USE(NORM_BACKWARD_WEIGHT), ADD_TO(NORM_BACKWARD_DX),
+	           ADD_TO(NORM_BACKWARD_DWEIGHT), ADD_TO(NORM_BACKWARD_DBIAS));
 }
 
 BOUND(linear_forward)
@@ -68,96 +63,89 @@ BOUND(linear_forward)
 	struct linear_shape s = linear_shape_of(m, op);
 	s.gelu &=
 	        op->operand[LINEAR_FORWARD_PRE].buffer >= 0; /* else it is a part of a sum, and GELU comes after that */
-	return RUN(linear_forward, &s, use(m, op, LINEAR_FORWARD_X), use(m, op, LINEAR_FORWARD_WEIGHT),
-	           use(m, op, LINEAR_FORWARD_BIAS), use(m, op, LINEAR_FORWARD_RESIDUAL), use(m, op, LINEAR_FORWARD_Y),
-	           use(m, op, LINEAR_FORWARD_PRE));
+	return RUN(linear_forward, &s, USE(LINEAR_FORWARD_X), USE(LINEAR_FORWARD_WEIGHT), USE(LINEAR_FORWARD_BIAS),
+	           USE(LINEAR_FORWARD_RESIDUAL), USE(LINEAR_FORWARD_Y), USE(LINEAR_FORWARD_PRE));
 }
 
 BOUND(linear_finish)
 {
 	int64_t rows = made_rows(m, op), width = kernel_of(m, op)->out;
 	/* The sum's type: bias and residual may be absent. */
-	return RUN(linear_finish, element_of(m, op, LINEAR_FINISH_SUM), rows, width, use(m, op, LINEAR_FINISH_BIAS),
-	           use(m, op, LINEAR_FINISH_RESIDUAL), use(m, op, LINEAR_FINISH_SUM), use(m, op, LINEAR_FINISH_Y));
+	return RUN(linear_finish, ELEMENT(LINEAR_FINISH_SUM), rows, width, USE(LINEAR_FINISH_BIAS),
+	           USE(LINEAR_FINISH_RESIDUAL), USE(LINEAR_FINISH_SUM), USE(LINEAR_FINISH_Y));
 }
 
 BOUND(linear_backward)
 {
 	struct linear_shape s = linear_shape_of(m, op);
 	const struct fusion *f = b->fusion ? &b->fusion[op - m->role->ops] : NULL;
-	const void *pre = use(m, op, LINEAR_BACKWARD_PRE), *x_pre = NULL;
+	const void *pre = USE(LINEAR_BACKWARD_PRE), *x_pre = NULL;
 	if (f && f->next >= 0) /* what that operation would do to its dy */
 		x_pre = use(m, &m->role->ops[f->next], LINEAR_BACKWARD_PRE);
 	if (f && f->done) {
 		s.gelu = false;
 		pre = NULL;
 	}
-	return RUN(linear_backward, &s, use(m, op, LINEAR_BACKWARD_DY), use(m, op, LINEAR_BACKWARD_X),
-	           use(m, op, LINEAR_BACKWARD_WEIGHT), pre, x_pre, use(m, op, LINEAR_BACKWARD_DX),
-	           use(m, op, LINEAR_BACKWARD_DWEIGHT), adds(op, LINEAR_BACKWARD_DWEIGHT),
-	           use(m, op, LINEAR_BACKWARD_DBIAS), adds(op, LINEAR_BACKWARD_DBIAS));
+	return RUN(linear_backward, &s, USE(LINEAR_BACKWARD_DY), USE(LINEAR_BACKWARD_X), USE(LINEAR_BACKWARD_WEIGHT),
+	           pre, x_pre, USE(LINEAR_BACKWARD_DX), ADD_TO(LINEAR_BACKWARD_DWEIGHT), ADD_TO(LINEAR_BACKWARD_DBIAS));
 }
 
 BOUND(attention_forward)
 {
 	struct attention_shape s = attention_shape_of(m, op);
-	return RUN(attention_forward, &s, use(m, op, ATTENTION_FORWARD_QKV), use(m, op, ATTENTION_FORWARD_Y),
-	           use(m, op, ATTENTION_FORWARD_LOG_SUM_EXP));
+	return RUN(attention_forward, &s, USE(ATTENTION_FORWARD_QKV), USE(ATTENTION_FORWARD_Y),
+	           USE(ATTENTION_FORWARD_LOG_SUM_EXP));
 }
 
 BOUND(attention_backward)
 {
 	struct attention_shape s = attention_shape_of(m, op);
-	return RUN(attention_backward, &s, use(m, op, ATTENTION_BACKWARD_DY), use(m, op, ATTENTION_BACKWARD_QKV),
-	           use(m, op, ATTENTION_BACKWARD_Y), use(m, op, ATTENTION_BACKWARD_LOG_SUM_EXP),
-	           use(m, op, ATTENTION_BACKWARD_DQKV));
+	return RUN(attention_backward, &s, USE(ATTENTION_BACKWARD_DY), USE(ATTENTION_BACKWARD_QKV),
+	           USE(ATTENTION_BACKWARD_Y), USE(ATTENTION_BACKWARD_LOG_SUM_EXP), USE(ATTENTION_BACKWARD_DQKV));
 }
 
 BOUND(classifier)
 {
 	int64_t rows = rows_of(m, op), stride = m->plan->model->logits_stride, n;
 	const float *scaler = use_all(m, op, CLASSIFIER_SCALER, &n);
-	return RUN(classifier, element_of(m, op, CLASSIFIER_LOGITS), rows, kernel_of(m, op)->out, stride,
-	           use(m, op, CLASSIFIER_LOGITS), use(m, op, CLASSIFIER_TARGETS), op->scale, scaler,
-	           use(m, op, CLASSIFIER_LOSS), adds(op, CLASSIFIER_LOSS));
+	return RUN(classifier, ELEMENT(CLASSIFIER_LOGITS), rows, kernel_of(m, op)->out, stride, USE(CLASSIFIER_LOGITS),
+	           USE(CLASSIFIER_TARGETS), op->scale, scaler, ADD_TO(CLASSIFIER_LOSS));
 }
 
 BOUND(evaluate)
 {
 	int64_t stride = m->plan->model->logits_stride;
-	const void *logits = use(m, op, EVALUATE_LOGITS);
-	const int32_t *targets = use(m, op, EVALUATE_TARGETS);
+	const void *logits = USE(EVALUATE_LOGITS);
+	const int32_t *targets = USE(EVALUATE_TARGETS);
 	m->evaluate_total += m->evaluate_rows;
 	if (!m->evaluate_rows)
 		return 0;
-	return RUN(classifier_evaluate, element_of(m, op, EVALUATE_LOGITS), m->evaluate_rows, kernel_of(m, op)->out,
-	           stride, logits, targets, b->loss, b->correct);
+	return RUN(classifier_evaluate, ELEMENT(EVALUATE_LOGITS), m->evaluate_rows, kernel_of(m, op)->out, stride,
+	           logits, targets, b->loss, b->correct);
 }
 
 BOUND(classifier_maxima)
 {
 	int64_t rows = rows_of(m, op);
 	struct class_slice slice = class_slice_of(m, op);
-	return RUN(classifier_maxima, element_of(m, op, CLASSIFIER_MAXIMA_LOGITS), rows, &slice,
-	           use(m, op, CLASSIFIER_MAXIMA_LOGITS), use(m, op, CLASSIFIER_MAXIMA_MAXIMA));
+	return RUN(classifier_maxima, ELEMENT(CLASSIFIER_MAXIMA_LOGITS), rows, &slice, USE(CLASSIFIER_MAXIMA_LOGITS),
+	           USE(CLASSIFIER_MAXIMA_MAXIMA));
 }
 
 BOUND(classifier_sums)
 {
 	int64_t rows = rows_of(m, op);
 	struct class_slice slice = class_slice_of(m, op);
-	return RUN(classifier_sums, element_of(m, op, CLASSIFIER_SUMS_LOGITS), rows, &slice,
-	           use(m, op, CLASSIFIER_SUMS_LOGITS), use(m, op, CLASSIFIER_SUMS_TARGETS),
-	           use(m, op, CLASSIFIER_SUMS_MAXIMA), use(m, op, CLASSIFIER_SUMS_SUMS));
+	return RUN(classifier_sums, ELEMENT(CLASSIFIER_SUMS_LOGITS), rows, &slice, USE(CLASSIFIER_SUMS_LOGITS),
+	           USE(CLASSIFIER_SUMS_TARGETS), USE(CLASSIFIER_SUMS_MAXIMA), USE(CLASSIFIER_SUMS_SUMS));
 }
 
 BOUND(evaluate_sums)
 {
 	int64_t rows = rows_of(m, op);
 	struct class_slice slice = class_slice_of(m, op);
-	return RUN(evaluate_sums, element_of(m, op, EVALUATE_SUMS_LOGITS), rows, &slice,
-	           use(m, op, EVALUATE_SUMS_LOGITS), use(m, op, EVALUATE_SUMS_TARGETS),
-	           use(m, op, EVALUATE_SUMS_MAXIMA), use(m, op, EVALUATE_SUMS_SUMS));
+	return RUN(evaluate_sums, ELEMENT(EVALUATE_SUMS_LOGITS), rows, &slice, USE(EVALUATE_SUMS_LOGITS),
+	           USE(EVALUATE_SUMS_TARGETS), USE(EVALUATE_SUMS_MAXIMA), USE(EVALUATE_SUMS_SUMS));
 }
 
 BOUND(classifier_gradient)
@@ -165,16 +153,15 @@ BOUND(classifier_gradient)
 	int64_t rows = rows_of(m, op), n;
 	struct class_slice slice = class_slice_of(m, op);
 	const float *scaler = use_all(m, op, CLASSIFIER_GRADIENT_SCALER, &n);
-	return RUN(classifier_gradient, element_of(m, op, CLASSIFIER_GRADIENT_LOGITS), rows, &slice,
-	           use(m, op, CLASSIFIER_GRADIENT_LOGITS), use(m, op, CLASSIFIER_GRADIENT_TARGETS),
-	           use(m, op, CLASSIFIER_GRADIENT_MAXIMA), use(m, op, CLASSIFIER_GRADIENT_SUMS), op->scale, scaler,
-	           use(m, op, CLASSIFIER_GRADIENT_LOSS), adds(op, CLASSIFIER_GRADIENT_LOSS));
+	return RUN(classifier_gradient, ELEMENT(CLASSIFIER_GRADIENT_LOGITS), rows, &slice,
+	           USE(CLASSIFIER_GRADIENT_LOGITS), USE(CLASSIFIER_GRADIENT_TARGETS), USE(CLASSIFIER_GRADIENT_MAXIMA),
+	           USE(CLASSIFIER_GRADIENT_SUMS), op->scale, scaler, ADD_TO(CLASSIFIER_GRADIENT_LOSS));
 }
 
 BOUND(evaluate_count)
 {
-	const float *maxima = use(m, op, EVALUATE_COUNT_MAXIMA);
-	const float *sums = use(m, op, EVALUATE_COUNT_SUMS);
+	const float *maxima = USE(EVALUATE_COUNT_MAXIMA);
+	const float *sums = USE(EVALUATE_COUNT_SUMS);
 	m->evaluate_total += m->evaluate_rows;
 	return m->evaluate_rows ? RUN(evaluate_count, m->evaluate_rows, maxima, sums, b->loss, b->correct) : 0;
 }
@@ -182,49 +169,44 @@ BOUND(evaluate_count)
 BOUND(batch_norm_statistics)
 {
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
-	return RUN(batch_norm_statistics, &s, use(m, op, BATCH_NORM_STATISTICS_X),
-	           use(m, op, BATCH_NORM_STATISTICS_LOCAL));
+	return RUN(batch_norm_statistics, &s, USE(BATCH_NORM_STATISTICS_X), USE(BATCH_NORM_STATISTICS_LOCAL));
 }
 
 BOUND(batch_norm_merge)
 {
 	int64_t n, width = kernel_of(m, op)->out;
 	const float *parts = use_all(m, op, BATCH_NORM_MERGE_PARTS, &n);
-	return RUN(batch_norm_merge, n / (2 * width + 1), width, parts, use(m, op, BATCH_NORM_MERGE_RUNNING),
-	           use(m, op, BATCH_NORM_MERGE_STATISTICS));
+	return RUN(batch_norm_merge, n / (2 * width + 1), width, parts, USE(BATCH_NORM_MERGE_RUNNING),
+	           USE(BATCH_NORM_MERGE_STATISTICS));
 }
 
 BOUND(batch_norm_running)
 {
 	int64_t width = kernel_of(m, op)->out;
-	return RUN(batch_norm_running, width, use(m, op, BATCH_NORM_RUNNING_RUNNING),
-	           use(m, op, BATCH_NORM_RUNNING_STATISTICS));
+	return RUN(batch_norm_running, width, USE(BATCH_NORM_RUNNING_RUNNING), USE(BATCH_NORM_RUNNING_STATISTICS));
 }
 
 BOUND(batch_norm_forward)
 {
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
-	return RUN(batch_norm_forward, &s, use(m, op, BATCH_NORM_FORWARD_X), use(m, op, BATCH_NORM_FORWARD_STATISTICS),
-	           use(m, op, BATCH_NORM_FORWARD_WEIGHT), use(m, op, BATCH_NORM_FORWARD_BIAS),
-	           use(m, op, BATCH_NORM_FORWARD_Y));
+	return RUN(batch_norm_forward, &s, USE(BATCH_NORM_FORWARD_X), USE(BATCH_NORM_FORWARD_STATISTICS),
+	           USE(BATCH_NORM_FORWARD_WEIGHT), USE(BATCH_NORM_FORWARD_BIAS), USE(BATCH_NORM_FORWARD_Y));
 }
 
 BOUND(batch_norm_sums)
 {
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
-	return RUN(batch_norm_sums, &s, use(m, op, BATCH_NORM_SUMS_DY), use(m, op, BATCH_NORM_SUMS_X),
-	           use(m, op, BATCH_NORM_SUMS_STATISTICS), use(m, op, BATCH_NORM_SUMS_WEIGHT),
-	           use(m, op, BATCH_NORM_SUMS_BIAS), use(m, op, BATCH_NORM_SUMS_SUMS),
-	           use(m, op, BATCH_NORM_SUMS_DWEIGHT), adds(op, BATCH_NORM_SUMS_DWEIGHT),
-	           use(m, op, BATCH_NORM_SUMS_DBIAS), adds(op, BATCH_NORM_SUMS_DBIAS));
+	return RUN(batch_norm_sums, &s, USE(BATCH_NORM_SUMS_DY), USE(BATCH_NORM_SUMS_X),
+	           USE(BATCH_NORM_SUMS_STATISTICS), USE(BATCH_NORM_SUMS_WEIGHT), USE(BATCH_NORM_SUMS_BIAS),
+	           USE(BATCH_NORM_SUMS_SUMS), ADD_TO(BATCH_NORM_SUMS_DWEIGHT), ADD_TO(BATCH_NORM_SUMS_DBIAS));
 }
 
 BOUND(batch_norm_backward)
 {
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
-	return RUN(batch_norm_backward, &s, use(m, op, BATCH_NORM_BACKWARD_DY), use(m, op, BATCH_NORM_BACKWARD_X),
-	           use(m, op, BATCH_NORM_BACKWARD_STATISTICS), use(m, op, BATCH_NORM_BACKWARD_SUMS),
-	           use(m, op, BATCH_NORM_BACKWARD_WEIGHT), use(m, op, BATCH_NORM_BACKWARD_DX));
+	return RUN(batch_norm_backward, &s, USE(BATCH_NORM_BACKWARD_DY), USE(BATCH_NORM_BACKWARD_X),
+	           USE(BATCH_NORM_BACKWARD_STATISTICS), USE(BATCH_NORM_BACKWARD_SUMS), USE(BATCH_NORM_BACKWARD_WEIGHT),
+	           USE(BATCH_NORM_BACKWARD_DX));
 }
 
 const struct binding_row bind_model[OP_KIND_COUNT] = {

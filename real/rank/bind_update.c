@@ -11,20 +11,19 @@ BOUND(add)
 {
 	int64_t n;
 	void *x = use_all(m, op, ADD_X, &n), *y = use_all(m, op, ADD_Y, &n);
-	return RUN(vector_add, element_of(m, op, ADD_X), n, x, y);
+	return RUN(vector_add, ELEMENT(ADD_X), n, x, y);
 }
 
 BOUND(squares)
 {
 	int64_t n;
 	const void *x = use_all(m, op, SQUARES_X, &n);
-	return RUN(vector_squares, element_of(m, op, SQUARES_X), n, x, use(m, op, SQUARES_NORM),
-	           adds(op, SQUARES_NORM));
+	return RUN(vector_squares, ELEMENT(SQUARES_X), n, x, ADD_TO(SQUARES_NORM));
 }
 
 BOUND(advance)
 {
-	return RUN(advance, use(m, op, ADVANCE_STEP));
+	return RUN(advance, USE(ADVANCE_STEP));
 }
 
 /* ---- the loss scale ---- */
@@ -41,7 +40,7 @@ BOUND(overflow)
 	int64_t n, one;
 	const void *x = use_all(m, op, OVERFLOW_X, &n);
 	float *overflow = use_all(m, op, OVERFLOW_OVERFLOW, &one);
-	return RUN(vector_overflow, element_of(m, op, OVERFLOW_X), n, x, overflow, adds(op, OVERFLOW_OVERFLOW));
+	return RUN(vector_overflow, ELEMENT(OVERFLOW_X), n, x, overflow, adds(op, OVERFLOW_OVERFLOW));
 }
 
 BOUND(scaler_begin)
@@ -142,23 +141,21 @@ static int update_all(const struct binding *b, const struct op *op, struct updat
 BOUND(adamw)
 {
 	int64_t n;
-	struct vectors v = {.type = element_of(m, op, ADAMW_PARAMETERS),
-	                    .adamw = true,
-	                    .parameters = use_all(m, op, ADAMW_PARAMETERS, &n)};
+	struct vectors v = {
+	        .type = ELEMENT(ADAMW_PARAMETERS), .adamw = true, .parameters = use_all(m, op, ADAMW_PARAMETERS, &n)};
 	v.gradients = use_all(m, op, ADAMW_GRADIENTS, &n);
 	v.first = use_all(m, op, ADAMW_FIRST, &n);
 	v.second = use_all(m, op, ADAMW_SECOND, &n);
-	v.master = use(m, op, ADAMW_MASTER);
+	v.master = USE(ADAMW_MASTER);
 	return update_all(b, op, update_of(m, op), &v, n);
 }
 
 BOUND(sgd)
 {
 	int64_t n;
-	struct vectors v = {.type = element_of(m, op, SGD_PARAMETERS),
-	                    .parameters = use_all(m, op, SGD_PARAMETERS, &n)};
+	struct vectors v = {.type = ELEMENT(SGD_PARAMETERS), .parameters = use_all(m, op, SGD_PARAMETERS, &n)};
 	v.gradients = use_all(m, op, SGD_GRADIENTS, &n);
-	v.master = use(m, op, SGD_MASTER);
+	v.master = USE(SGD_MASTER);
 	return update_all(b, op, update_of(m, op), &v, n);
 }
 

@@ -1,41 +1,48 @@
 #include "strategy/collective/chunks.h"
 
 #include <stddef.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "strategy/base/arena.h"
-#include "strategy/base/compare.h"
 
-/* Every begin and end of a message, and of the whole. */
-static int64_t *all_cuts(const struct schedule *s, size_t *count)
+struct cuts {
+	int64_t *list;
+	size_t count, capacity;
+};
+
+/* The same few come again and again: they are kept in order, each once. */
+static void add_cut(struct cuts *c, int64_t cut)
 {
-	size_t capacity = 0;
-	int64_t *cuts = NULL, ends[] = {0, s->elements}, rounds = schedule_rounds(s);
-	*count = 0;
-	for (int i = 0; i < 2; i++) {
-		cuts = array_reserve(cuts, *count, &capacity, sizeof *cuts);
-		cuts[(*count)++] = ends[i];
+	size_t low = 0, high = c->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (c->list[middle] < cut)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	if (low < c->count && c->list[low] == cut)
+		return;
+	c->list = array_reserve(c->list, c->count, &c->capacity, sizeof *c->list);
+	memmove(c->list + low + 1, c->list + low, (c->count - low) * sizeof *c->list);
+	c->list[low] = cut;
+	c->count++;
+}
+
+int64_t *schedule_cuts(const struct schedule *s, int *chunks)
+{
+	struct cuts c = {0};
+	int64_t rounds = schedule_rounds(s);
+	add_cut(&c, 0);
+	add_cut(&c, s->elements);
 	for (int64_t round = 0; round < rounds; round++)
 		for (int64_t rank = 0; rank < s->ranks; rank++) {
 			struct round r = schedule_round(s, rank, round);
 			if (r.send_to < 0)
 				continue;
-			cuts = array_reserve(cuts, *count + 1, &capacity, sizeof *cuts);
-			cuts[(*count)++] = r.send_offset;
-			cuts[(*count)++] = r.send_offset + r.send_count;
+			add_cut(&c, r.send_offset);
+			add_cut(&c, r.send_offset + r.send_count);
 		}
-	return cuts;
-}
-
-int64_t *schedule_cuts(const struct schedule *s, int *chunks)
-{
-	size_t count, kept = 0;
-	int64_t *cuts = all_cuts(s, &count);
-	qsort(cuts, count, sizeof *cuts, compare_elements);
-	for (size_t i = 0; i < count; i++)
-		if (!kept || cuts[i] != cuts[kept - 1])
-			cuts[kept++] = cuts[i];
-	*chunks = (int)kept - 1;
-	return cuts;
+	*chunks = (int)c.count - 1;
+	return c.list;
 }

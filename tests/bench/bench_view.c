@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command/view_open.h"
 #include "sim/sim.h"
 #include "tests/bench/bench.h"
 #include "tests/support/plans.h"
@@ -198,6 +199,79 @@ static void bench_key(struct playback *p, const struct fonts *fonts)
 	subject_close(&b);
 }
 
+/* ---- what if ---- */
+
+static double key_ms(struct window *w, SDL_Keycode key)
+{
+	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key}}};
+	double begin = now_ms();
+	SDL_PushEvent(&e);
+	window_turn(w);
+	return now_ms() - begin;
+}
+
+static void type(struct window *w, const char *text)
+{
+	for (; *text; text++) {
+		SDL_Event e = {.text = {.type = SDL_TEXTINPUT, .text = {*text}}};
+		window_handle(w, &e);
+	}
+}
+
+static void choose(struct viewer *v, struct window *w, const char *row)
+{
+	do
+		key_ms(w, SDLK_DOWN);
+	while (strcmp(v->whatif.rows[v->whatif.row].name, row) != 0);
+}
+
+/* Another size of the bucket each time, so that no step is there already: from Enter to the picture. */
+static void bench_what_if(const struct fonts *fonts, const char *model, const char *strategy, const char *ranks)
+{
+	enum { CHANGES = 9 };
+	const char *const arguments[] = {"--model", model, "--strategy", strategy,
+	                                 "--ranks", ranks, "--cluster",  "v100-16gb"};
+	struct picture size = {.width = WIDTH, .height = HEIGHT, .scale = 1};
+	struct viewer *v = calloc(1, sizeof *v);
+	struct options o;
+	struct window *w;
+	double took[CHANGES], keys[CHANGES];
+	if (!v)
+		bench_fail("out of memory");
+	must(options_parse(&o, COMMAND_VIEW, sizeof arguments / sizeof arguments[0], (char **)(uintptr_t)arguments));
+	playback_init(&v->playback, fonts);
+	must(viewer_begin(v, &o));
+	struct window_host host = viewer_host(v);
+	must(window_open(&w, &v->playback, &size, &host, false));
+	type(w, "w");
+	choose(v, w, "bucket");
+	for (int i = 0; i < CHANGES; i++) {
+		char bytes[24];
+		snprintf(bytes, sizeof bytes, "%dkB", 4000 + i);
+		key_ms(w, SDLK_RETURN);
+		type(w, bytes);
+		took[i] = key_ms(w, SDLK_RETURN);
+	}
+	for (int i = 0; i < CHANGES; i++)
+		keys[i] = key_ms(w, i % 2 ? SDLK_PAGEUP : SDLK_PAGEDOWN);
+	if (*v->whatif.refused)
+		bench_fail(v->whatif.refused);
+	printf("  %-10.10s %-6s %3s ranks: %.0f", model, strategy, ranks, median(took, CHANGES));
+	printf(", slowest %.0f; a key then %.1f\n", took[CHANGES - 1], median(keys, CHANGES));
+	window_close(w);
+	viewer_release(v);
+	free(v);
+}
+
+static void bench_changes(const struct fonts *fonts)
+{
+	static const char *const models[] = {"gpt:layers=6,width=512,heads=8,vocabulary=32768", "gpt2-124m"};
+	static const char *const strategies[] = {"ddp", "zero3"}, *const ranks[] = {"4", "64"};
+	printf("what if: from a changed setting to the picture, ms (target 100; a key 33):\n");
+	for (int i = 0; i < 8; i++)
+		bench_what_if(fonts, models[i / 4], strategies[i / 2 % 2], ranks[i % 2]);
+}
+
 /* Opened, drawn whole, and a tenth of it moving on. */
 static void bench_lanes(struct playback *p, const struct fonts *fonts, struct trace_view *shown)
 {
@@ -300,6 +374,7 @@ int main(int argc, char **argv)
 		bench_scenes(p, &fonts);
 	bench_page(p, &fonts);
 	bench_key(p, &fonts);
+	bench_changes(&fonts);
 	if (!key) {
 		bench_trace(p, &fonts);
 		bench_file(p, &fonts);

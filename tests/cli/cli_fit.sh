@@ -50,6 +50,16 @@ mends '--offload' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --clu
 mends '--micro-batch 8 --accumulate 2' --model gpt2-124m --strategy ddp --ranks 2 --micro-batch 16 --cluster v100-16gb
 mends '--offload optimizer,activations' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --offload activations --cluster v100-16gb
 
+# Of the same plan as a file, sim and the window say the same as of its settings.
+"$SHARDLAB" plan --model gpt2-124m --strategy ddp --ranks 2 --batch 64 >"$TMPDIR/big.plan"
+run settings sim --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
+run file sim --plan "$TMPDIR/big.plan" --cluster v100-16gb
+run seen view --plan "$TMPDIR/big.plan" --cluster v100-16gb --describe --at 0
+change=$(sed -n 's/.*would fit with: //p' "$TMPDIR/settings.out")
+[ -n "$change" ] && [ "$(sed -n 's/.*would fit with: //p' "$TMPDIR/file.out")" = "$change" ] ||
+	complain "sim of a plan's file would fit with '$(sed -n 's/.*would fit with: //p' "$TMPDIR/file.out")', of its settings with '$change'"
+grep -qF "Would fit with $change" "$TMPDIR/seen.out" || complain "view of a plan's file does not say 'Would fit with $change'"
+
 # By hand: of the single settings that fit, the fastest is proposed.
 job='--model gpt2-124m --strategy ddp --ranks 2 --cluster v100-16gb'
 run proposed sim $job --batch 64 --json

@@ -143,6 +143,14 @@ says "$tmp/many.txt" 'Each of ranks 0–1023 '
 says "$tmp/many.txt" 'memory   ranks 0–1023; device '
 view --describe --model mlp:sizes=12-8-4 --compare ddp,zero3 --at 4 >"$tmp/beside.txt"
 says "$tmp/beside.txt" 'beside   zero3: rank 0 holds '
+view --race all-reduce --ranks 8 --bytes 1MB --describe >"$tmp/race.txt"
+says "$tmp/race.txt" 'race     all-reduce of 1.000 MB on 8 ranks of laptop, by message'
+says "$tmp/race.txt" '2 (n − 1) · hop(S/n); each rank sends 2 (n − 1)/n · S; the busiest rank: 1.750 MB out, 1.750 MB in'
+says "$tmp/race.txt" 'halving-doubling'
+for format in png svg pdf; do
+	view --race broadcast --ranks 5 --export "$tmp/race.$format" || complain "no race as $format"
+	[ -s "$tmp/race.$format" ] || complain "the race as $format is empty"
+done
 view --describe --model mlp:sizes=12-8-4 --pair zero3 --at 4 >"$tmp/pair.txt"
 says "$tmp/pair.txt" 'ddp on 4 ranks beside zero3 on 4 ranks · mlp'
 says "$tmp/pair.txt" 'pair     zero3 on 4 ranks: memory now '
@@ -179,6 +187,14 @@ refuse 'the step ends before that' view --cluster laptop --past 99999 --export "
 refuse 'more than 16 strategies' view --cluster laptop --compare all,all,all --export "$tmp/x.png"
 refuse 'leave out --scene plan' view --cluster laptop --compare all --scene plan --export "$tmp/x.png"
 refuse "unknown strategy 'nothing'" view --cluster laptop --pair nothing --export "$tmp/x.png"
+refuse 'a race is written as .png, .svg or .pdf' view --race reduce --export "$tmp/x.gif"
+refuse 'at least 2 ranks' view --race all-reduce --ranks 1 --export "$tmp/x.png"
+refuse 'not empty' view --race all-reduce --bytes 0 --export "$tmp/x.png"
+refuse 'a multiple of 4' view --race all-reduce --bytes 6 --describe
+refuse 'at most 1024' view --race all-reduce --ranks 1025 --describe
+refuse 'leave out --model' view --race all-reduce --model mlp --describe
+refuse 'leave out --scene' view --race all-reduce --scene plan --export "$tmp/x.png"
+refuse "all-reduce" view --race all-gather --export "$tmp/x.png"
 refuse 'it is shown already' view --cluster laptop --strategy zero2 --pair zero2 --export "$tmp/x.png"
 refuse 'leave out one of them' view --cluster laptop --pair zero2 --compare all --export "$tmp/x.png"
 refuse 'measured run' view --cluster laptop --predict --export "$tmp/x.png"

@@ -280,13 +280,17 @@ START_TEST(csv_has_every_figure)
 	        "peak_activations_bytes,peak_gathered_bytes,peak_buffers_bytes,peak_bytes,arena_bytes,"
 	        "steady_model_states_bytes,steady_bytes,host_peak_bytes,disk_peak_bytes,device_to_host_bytes,"
 	        "host_to_device_bytes,sent_bytes,received_bytes,compute_ns,exposed_ns,bubble_ns,step_ns,"
-	        "needed_bytes,capacity_bytes\n"
+	        "needed_bytes,capacity_bytes,bubble_closed_form,grain\n"
 	        "\"dp:a,b\",root,1,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,110000,111000,112000,113000,"
 	        "114000,115000,675000,682000,33300,67500,735000,795000,1000000,1100000,5000000,6000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000\n"
+	        "800000,1200000,4000000,4500000000,4000000000,,\n"
 	        "\"dp:a,b\",worker,2,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,210000,211000,212000,213000,"
 	        "214000,215000,1275000,1282000,63300,127500,1335000,1395000,2000000,2100000,,7000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000\n");
+	        "800000,1200000,4000000,4500000000,4000000000,,\n");
+	r.bubble = (struct bubble){4, 1};
+	snprintf(r.grain, sizeof r.grain, "message");
+	SHOWN(show_csv(&(struct column){"pipeline", &r}, 1, out));
+	assert_lines(",4500000000,4000000000,0.750000,message\n");
 	r.rates_measured = r.fits = true;
 	SHOWN(show_csv(&(struct column){"dp", &r}, 1, out));
 	assert_lines("\ndp,root,1,gpt,bf16,none,optimizer,18,3,2,16,here,measured,yes,110000,");
@@ -307,6 +311,21 @@ START_TEST(a_grid_shows_the_fullest_role)
 	             "dp bf16 gathered, 20 % 1275.0 1335.0 no 112 % 6.000 4.000 20.0 % 30.0 %\n"
 	             "\n"
 	             "zero1 fp32 buffers, 17 % 675.0 735.0 yes 112 % 5.000 4.000 20.0 % 30.0 %\n");
+}
+
+/* The closed form once a strategy and number of stages, beside what its lines have. */
+START_TEST(a_grid_has_the_bubble_in_closed_form)
+{
+	struct report a = report_of("pipeline"), b = report_of("pipeline"), c = report_of("ddp");
+	a.bubble = b.bubble = (struct bubble){4, 8};
+	b.precision = TYPE_FP32;
+	b.time.bubble = 2 * a.time.bubble;
+	SHOWN(show_grid(&a, (struct column[]){{"pipeline", &a}, {"pipeline", &b}, {"ddp", &c}}, 3, out));
+	assert_lines("\npipeline: bubble (p−1)/(m+p−1) = 3/11 = 27.3 %; here 30.0 to 60.0 %\n\n");
+	b.bubble.micro_batches = 1;
+	SHOWN(show_grid(&a, (struct column[]){{"pipeline", &a}, {"pipeline", &b}, {"ddp", &c}}, 3, out));
+	assert_lines("\npipeline: bubble (p−1)/(m+p−1) = 3/11 = 27.3 %; here 30.0 %\n"
+	             "pipeline: bubble (p−1)/(m+p−1) = 3/4 = 75.0 %; here 60.0 %\n\n");
 }
 
 SUITE("show", 0)

@@ -27,13 +27,24 @@ enum { MOST_ARRAYS = 12, SHIFT_MOST = 16, WORKSPACE = 4 << 20 };
 /* 0, or a kernel's error. What it reads of the results, it waits for. */
 typedef int case_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
                      struct array *a);
+/* One whose context is a structure: CASE_RUN(sum_run, struct sum_case, k) { return kernels->sum(c, NULL, k->n, …); } */
+#define CASE_RUN(name, type, k)                                                                                        \
+	static int name##_of(const struct kernel_table *kernels, struct kernel_context *c, const type *k,              \
+	                     struct array *a);                                                                         \
+	static int name(const struct kernel_table *kernels, struct kernel_context *c, const void *k, struct array *a)  \
+	{                                                                                                              \
+		return name##_of(kernels, c, (const type *)k, a);                                                      \
+	}                                                                                                              \
+	static int name##_of(const struct kernel_table *kernels, struct kernel_context *c, const type *k,              \
+	                     struct array *a)
 
 /* Elements that the arrays begin beside a multiple of 16 bytes. */
 static int array_shift;
 
-/* Each test runs at aligned addresses, then beside them. */
+/* A case. Each test runs at aligned addresses, then beside them. */
 static inline void begin(int shift)
 {
+	buffers_release();
 	buffers_init();
 	array_shift = shift;
 }
@@ -123,5 +134,13 @@ static inline void cuda_check(case_run *run, const void *context, const struct a
 		              "%s: other bits in another order", a->name);
 	}
 }
+
+/* The last line of a program of tests. */
+#define CUDA_SUITE(name, seconds)                                                                                      \
+	int main(void)                                                                                                 \
+	{                                                                                                              \
+		suite_fixture(NULL, buffers_release);                                                                  \
+		return target_run(name, seconds);                                                                      \
+	}
 
 #endif

@@ -1,7 +1,110 @@
-/* The memory requests of memory-bound kernels at GPT-2's sizes, and those of attention to shared memory, stay within
- * the limits listed here. `make bench` prints the numbers. */
-#include "tests/bench/cuda_accesses.h"
+/* The memory requests of memory-bound kernels and of attention, counted on the host (tests/emulate/emulate.h), stay
+ * within the limits listed here: of one multiprocessor's share of GPT-2's micro-batch of 16 × 1024 tokens, so that a
+ * block has as many rows as on a GPU of 132. The numbers are printed: bytes of global memory beside those that must be
+ * moved, the share of the sectors of 32 bytes that is made use of, and the share of shared memory's turns that no
+ * conflict of banks takes. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/kernels.h"
+#include "tests/bench/cuda_jobs.h"
+#include "tests/emulate/emulate.h"
 #include "tests/support/suite.h"
+
+enum { PROCESSORS = 132 };
+
+static void jobs_of_one_processor(struct job jobs[JOBS])
+{
+	samples = 2;
+	tokens = 16 * 1024 / PROCESSORS / samples;
+	parameters = PARAMETERS / PROCESSORS;
+	jobs_make(jobs);
+}
+
+/* At the beginning of a page, as on a GPU of some hundred bytes. */
+static void *zeros(int64_t bytes)
+{
+	void *p = NULL;
+	if (posix_memalign(&p, 4096, (size_t)bytes))
+		abort();
+	return memset(p, 0, (size_t)bytes);
+}
+
+static int64_t buffer_bytes(const struct buffer *b)
+{
+	return b->n * (b->ids ? (int64_t)sizeof(int32_t) : (int64_t)element_bytes(b->type));
+}
+
+/* Returns how many kernels the job launched. Zeros will do for what is read, but token ids: every id a few times. */
+static int job_accesses(struct job *j, const struct emulated_accesses **kernels)
+{
+	struct kernel_context *c = emulated_open(1, 64 << 20);
+	for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++) {
+		j->b[i].p = zeros(buffer_bytes(&j->b[i]));
+		for (int64_t k = 0; j->b[i].ids && !j->b[i].step && k < j->b[i].n; k++)
+			((int32_t *)j->b[i].p)[k] = (int32_t)(k * k % 37 * 1009);
+		if (j->b[i].step)
+			*(int64_t *)j->b[i].p = 1;
+	}
+	emulated_accesses_begin();
+	int error = j->run(&(struct on){&emulated_api()->kernels, c, NULL}, j->b), n = emulated_accesses_end(kernels);
+	if (error)
+		abort();
+	for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
+		free(j->b[i].p);
+	emulated_close(c);
+	return n;
+}
+
+enum attention_version { ATTENTION_FORWARD, ATTENTION_HOPPER, ATTENTION_BACKWARD, ATTENTION_VERSIONS };
+
+static int attention_accesses(const struct attention_shape *s, enum attention_version version,
+                              const struct emulated_accesses **kernels)
+{
+	const struct cuda_api *api = emulated_api();
+	struct kernel_context *c = emulated_open(1, 1 << 20);
+	int64_t rows = s->samples * s->tokens, n = rows * s->heads * s->head_size * element_bytes(s->type);
+	void *qkv = zeros(3 * n), *y = zeros(n), *dy = zeros(n), *dqkv = zeros(3 * n);
+	float *sums = zeros(rows * s->heads * (int64_t)sizeof *sums);
+	emulated_accesses_begin();
+	int error = version == ATTENTION_FORWARD  ? api->kernels.attention_forward(c, NULL, s, qkv, y, sums)
+	            : version == ATTENTION_HOPPER ? api->attention_forward_hopper(c, NULL, s, qkv, y, sums)
+	                                          : api->kernels.attention_backward(c, NULL, s, dy, qkv, y, sums, dqkv);
+	int count = emulated_accesses_end(kernels);
+	if (error)
+		abort();
+	void *const all[] = {qkv, y, dy, dqkv, sums};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		free(all[i]);
+	emulated_close(c);
+	return count;
+}
+
+/* The bytes that its kernels must move: the embedding's table is set to 0 by a fill before them. */
+static double job_bytes(const struct job *j)
+{
+	return j->bytes - (j->run == run_embedding_backward ? 2.0 * VOCABULARY * WIDTH : 0);
+}
+
+static double job_times(const struct job *j, int n, const struct emulated_accesses *kernels)
+{
+	int64_t asked = 0;
+	for (int i = 0; i < n; i++)
+		asked += kernels[i].read_bytes + kernels[i].written_bytes;
+	return (double)asked / job_bytes(j);
+}
+
+static double share(int64_t least, int64_t all)
+{
+	return all ? (double)least / (double)all : 1;
+}
+
+static void print(const struct emulated_accesses *k)
+{
+	printf("    %8.3f MB read %8.3f written  sectors %5.1f%%  shared %5.1f%%  %s\n", 1e-6 * (double)k->read_bytes,
+	       1e-6 * (double)k->written_bytes, 100 * share(k->least_sectors, k->sectors),
+	       100 * share(k->least_wavefronts, k->wavefronts), k->kernel);
+}
 
 /* Bytes asked for ÷ bytes that must be moved, at most; what is more comes out of a cache. */
 static const struct {
@@ -32,10 +135,12 @@ START_LOOP_TEST(memory, 0, JOBS)
 		return;
 	int n = job_accesses(&jobs[_i], &kernels);
 	double times = job_times(&jobs[_i], n, kernels);
+	printf("%s: %.2f times the %.3f MB that it must move\n", jobs[_i].name, times, 1e-6 * job_bytes(&jobs[_i]));
 	int64_t sectors = 0, least = 0;
 	ck_assert_msg(times > 0.9 && times <= LIMITS[_i].times, "%s: %.3f times what it must move", jobs[_i].name,
 	              times);
 	for (int k = 0; k < n; k++) {
+		print(&kernels[k]);
 		/* where a key goes is the sort's to say */
 		bool scatters = strstr(kernels[k].kernel, "sort_scatter") != NULL;
 		sectors += kernels[k].sectors;
@@ -61,6 +166,7 @@ START_LOOP_TEST(attention, 0, 2 * ATTENTION_VERSIONS)
 			continue; /* which it does not take */
 		int n = attention_accesses(&shape, version, &kernels);
 		for (int k = 0; k < n; k++) {
+			print(&kernels[k]);
 			ck_assert_msg(kernels[k].wavefronts == kernels[k].least_wavefronts,
 			              "%s: %lld wavefronts in place of %lld", kernels[k].kernel,
 			              (long long)kernels[k].wavefronts, (long long)kernels[k].least_wavefronts);

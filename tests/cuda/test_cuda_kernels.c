@@ -12,18 +12,14 @@ struct norm_case {
 	bool accumulate;
 };
 
-static int norm_forward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                            struct array *a)
+CASE_RUN(norm_forward_run, struct norm_case, n)
 {
-	const struct norm_case *n = context;
 	return kernels->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now,
 	                             a[4].now);
 }
 
-static int norm_backward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                             struct array *a)
+CASE_RUN(norm_backward_run, struct norm_case, n)
 {
-	const struct norm_case *n = context;
 	bool add = n->accumulate;
 	return kernels->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now,
 	                              a[4].now, add, a[5].now, add, a[6].now, add);
@@ -50,7 +46,6 @@ START_LOOP_TEST(norms, 0, 2)
 		for (int j = 0; j < COUNT(row_counts); j++) {
 			begin(_i);
 			norm_check(type, row_counts[j], widths[i], (i + j) % 2);
-			buffers_release();
 		}
 }
 
@@ -80,19 +75,15 @@ static struct numbers *numbers_new(void)
 	return n;
 }
 
-static int classifier_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                          struct array *a)
+CASE_RUN(classifier_run, struct classifier_case, k)
 {
-	const struct classifier_case *k = context;
 	return kernels->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets,
 	                           SCALE, numbers_new()->scaler, a[1].now, k->accumulate);
 }
 
 /* Twice: loss and how many are right come on top of what was there. */
-static int evaluate_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                        struct array *a)
+CASE_RUN(evaluate_run, struct classifier_case, k)
 {
-	const struct classifier_case *k = context;
 	struct numbers *n = numbers_new();
 	float *out = a[1].now;
 	int error = 0;
@@ -105,9 +96,8 @@ static int evaluate_run(const struct kernel_table *kernels, struct kernel_contex
 	return error;
 }
 
-static int slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+CASE_RUN(slice_run, struct classifier_case, k)
 {
-	const struct classifier_case *k = context;
 	const struct class_slice *s = &k->slice;
 	struct numbers *n = numbers_new();
 	float *evaluated = a[5].now;
@@ -158,11 +148,9 @@ START_LOOP_TEST(classifiers, 0, 2)
 	for (int i = 0; i < CASES(classes); i++) {
 		begin(_i);
 		classifier_check(type, 1 + 4 * (i % 2), classes[i], i % 2);
-		buffers_release();
 	}
 	begin(_i);
 	classifier_check(ELEMENT_BF16, 1030, 5, true); /* more rows than the block that adds up has threads */
-	buffers_release();
 }
 
 /* ---- embedding ---- */
@@ -175,10 +163,8 @@ struct embedding_case {
 	bool accumulate;
 };
 
-static int embedding_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                         struct array *a)
+CASE_RUN(embedding_run, struct embedding_case, k)
 {
-	const struct embedding_case *k = context;
 	bool add = k->accumulate;
 	int error = kernels->embedding_forward(c, NULL, k->type, k->samples, k->tokens, k->width, k->ids, a[0].now,
 	                                       a[1].now, a[2].now);
@@ -187,10 +173,8 @@ static int embedding_run(const struct kernel_table *kernels, struct kernel_conte
 	return error;
 }
 
-static int embedding_slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                               struct array *a)
+CASE_RUN(embedding_slice_run, struct embedding_case, k)
 {
-	const struct embedding_case *k = context;
 	bool add = k->accumulate;
 	int error = kernels->embedding_sliced_forward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice,
 	                                              k->ids, a[0].now, a[2].now);
@@ -235,16 +219,11 @@ START_LOOP_TEST(embeddings, 0, 2)
 		for (int i = 0; i < CASES(shapes); i++) {
 			begin(_i);
 			embedding_check(type, shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], i % 2);
-			buffers_release();
 		}
 	}
 	/* several blocks of the sort, and runs over many chunks */
 	begin(_i);
 	embedding_check(ELEMENT_FP32, 3, 1500, 4, 300, true);
-	buffers_release();
 }
 
-int main(void)
-{
-	return target_run("cuda_kernels", 0);
-}
+CUDA_SUITE("cuda_kernels", 0)

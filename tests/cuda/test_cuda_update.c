@@ -40,10 +40,8 @@ static int update_on_cpu(const struct update_case *k, struct array *a)
 	return 0;
 }
 
-static int update_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                      struct array *a)
+CASE_RUN(update_run, struct update_case, k)
 {
-	const struct update_case *k = context;
 	if (kernels == &cpu_kernels)
 		return update_on_cpu(k, a);
 	if (k->sgd)
@@ -107,7 +105,6 @@ START_LOOP_TEST(updates, 0, 4)
 				k.u.decay = kind == 5 ? 6 : 20;
 			}
 			update_check(&k);
-			buffers_release();
 		}
 }
 
@@ -125,7 +122,6 @@ START_LOOP_TEST(kept, 0, 2)
 		update_check(&k);
 		k.sgd = true;
 		update_check(&k);
-		buffers_release();
 	}
 }
 
@@ -179,7 +175,6 @@ START_TEST(stochastic)
 			ck_assert_mem_eq(got, want, N * sizeof *want);
 		}
 		target_close(c);
-		buffers_release();
 	}
 }
 
@@ -191,10 +186,8 @@ struct vector_case {
 	bool accumulate, bias, residual, gelu;
 };
 
-static int vectors_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                       struct array *a)
+CASE_RUN(vectors_run, struct vector_case, k)
 {
-	const struct vector_case *k = context;
 	int error = kernels->vector_add(c, NULL, k->type, k->n, a[0].now, a[1].now);
 	error |= kernels->vector_squares(c, NULL, k->type, k->n, a[0].now, a[2].now, k->accumulate);
 	error |= kernels->vector_overflow(c, NULL, k->type, k->n, a[0].now, a[3].now, k->accumulate);
@@ -216,14 +209,11 @@ START_LOOP_TEST(vectors, 0, 2)
 			if (infinite) /* the last element, which stands outside of whole packs */
 				set(type, (void *)(uintptr_t)a[0].before, k.n - 1, infinite == 1 ? INFINITY : NAN);
 			cuda_check(vectors_run, &k, a, COUNT(a), 1e-6);
-			buffers_release();
 		}
 }
 
-static int finish_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                      struct array *a)
+CASE_RUN(finish_run, struct vector_case, k)
 {
-	const struct vector_case *k = context;
 	return kernels->linear_finish(c, NULL, k->type, k->n, k->width, k->bias ? a[0].now : NULL,
 	                              k->residual ? a[1].now : NULL, a[2].now, k->gelu ? a[3].now : NULL);
 }
@@ -244,7 +234,6 @@ START_LOOP_TEST(finishes, 0, 2)
 			                    changed("finished sum", type, 5 * width, 5),
 			                    changed("gelu", type, 5 * width, 1)};
 			cuda_check(finish_run, &k, a, COUNT(a), 2e-6);
-			buffers_release();
 		}
 }
 
@@ -255,9 +244,8 @@ struct batch_case {
 	bool accumulate;
 };
 
-static int batch_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+CASE_RUN(batch_run, struct batch_case, k)
 {
-	const struct batch_case *k = context;
 	const struct batch_norm_shape *s = &k->shape;
 	bool add = k->accumulate;
 	int error = kernels->batch_norm_statistics(c, NULL, s, a[0].now, a[1].now);
@@ -304,7 +292,6 @@ START_LOOP_TEST(batch_norms, 0, 2)
 	for (int i = 0; i < COUNT(shapes); i++) {
 		begin(_i);
 		batch_check(type, shapes[i][0], shapes[i][1], i % 2, i / 2);
-		buffers_release();
 	}
 }
 
@@ -343,7 +330,4 @@ START_LOOP_TEST(loss_scales, 0, 2)
 	target_release(n);
 }
 
-int main(void)
-{
-	return target_run("cuda_update", 0);
-}
+CUDA_SUITE("cuda_update", 0)

@@ -30,7 +30,7 @@ static const struct {
               /* Rows of logits have pads, whole and as one of two, three or four slices. */
               {"gpt:layers=1,width=24,heads=24,context=4,vocabulary=8187", "tensor"}};
 enum { MODELS = sizeof models / sizeof models[0] };
-static const struct runs_how all = {.steps = STEPS}, few = {.steps = FEW}, few_guarded = {.steps = FEW, .guard = true};
+static const struct runs_how all = {.steps = STEPS}, few_guarded = {.steps = FEW, .guard = true};
 
 static struct settings asked(int model, int accumulate)
 {
@@ -48,14 +48,9 @@ static void train_single(const struct settings *q, double losses[STEPS])
 static void try_model(int model, int accumulate)
 {
 	struct settings q = asked(model, accumulate);
-	struct runs_how library = {.steps = FEW, .communicator = "mpi"}, text = few;
-	struct runs r;
 	double single[STEPS] = {0};
 	train_single(&q, single);
-	text.plan = runs_write_plan(&q);
-	if (runs_train(&q, &all, &r.all) && runs_train(&q, &few, &r.few) && runs_train(&q, &library, &r.library) &&
-	    runs_train(&q, &few_guarded, &r.guarded) && runs_train(&q, &text, &r.text))
-		worst = fmax(worst, runs_compare(&q, &r, single, LIMIT));
+	worst = fmax(worst, runs_five_ways(&q, STEPS, FEW, single, NULL, LIMIT));
 }
 
 /* Clipping by the norm of all slices, each counted once: a norm that counts some twice gives other losses. Adam's steps

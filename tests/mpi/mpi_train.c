@@ -48,30 +48,12 @@ static void train_single(int model, int accumulate, double losses[STEPS])
 	runs_single(&q, FEW, false, first, &single_validation);
 }
 
-/* All of the validation data counts once, however many ranks share it and whatever is left over. */
-static void compare_validation(const char *what, const struct report *r)
-{
-	const struct validation *v = &single_validation;
-	ranks_check(rank_number || (fabs(r->validation_loss - v->loss) <= LIMIT * v->loss &&
-	                            fabs(r->validation_accuracy - v->accuracy) < 1e-9),
-	            "%s: validation loss %.9g and accuracy %.9g, single has %.9g and %.9g", what, r->validation_loss,
-	            r->validation_accuracy, v->loss, v->accuracy);
-}
-
 /* ---- what is run ---- */
 
 static void try_strategy(int model, const char *strategy, int accumulate, const double *single)
 {
 	struct settings q = asked(model, strategy, accumulate);
-	struct runs_how library = {.steps = FEW, .communicator = "mpi"}, text = few;
-	struct runs r;
-	text.plan = runs_write_plan(&q);
-	if (runs_train(&q, &(struct runs_how){.steps = STEPS, .no_evaluation = true}, &r.all) &&
-	    runs_train(&q, &few, &r.few) && runs_train(&q, &library, &r.library) &&
-	    runs_train(&q, &few_guarded, &r.guarded) && runs_train(&q, &text, &r.text)) {
-		compare_validation(runs_name(&q), &r.few);
-		worst = fmax(worst, runs_compare(&q, &r, single, LIMIT));
-	}
+	worst = fmax(worst, runs_five_ways(&q, STEPS, FEW, single, &single_validation, LIMIT));
 }
 
 /* A few steps of what else can be asked for. */
@@ -110,23 +92,28 @@ static void try_variants(void)
 	}
 }
 
+/* The bits of another plan, with guarded memory and without. */
+static void try_same(const struct settings *q, const struct settings *other)
+{
+	struct report without, with, guarded;
+	if (!runs_train(other, &few, &without) || !runs_train(q, &few, &with) || !runs_train(q, &few_guarded, &guarded))
+		return;
+	compare_with_plan(q, &with, COUNTED_ALL);
+	compare_with_plan(q, &guarded, COUNTED_ALL);
+	runs_same_weights(runs_name(q), &with, &without);
+	runs_same_weights(runs_name(q), &guarded, &without);
+	report_release(&without);
+	report_release(&with);
+	report_release(&guarded);
+}
+
 /* Checkpointing changes what is kept, and no bit of the result. checkpointing: "full", or "full precision=bf16". */
 static void try_checkpointing(int model, const char *strategy, const char *checkpointing)
 {
 	struct settings plain = asked(model, strategy, 2);
 	struct settings q = settings_with(&plain, "activation_checkpointing=%s", checkpointing);
-	struct report without, with, guarded;
 	plain.precision = q.precision;
-	if (!runs_train(&plain, &few, &without) || !runs_train(&q, &few, &with) ||
-	    !runs_train(&q, &few_guarded, &guarded))
-		return;
-	compare_with_plan(&q, &with, COUNTED_ALL);
-	compare_with_plan(&q, &guarded, COUNTED_ALL);
-	runs_same_weights(runs_name(&q), &with, &without);
-	runs_same_weights(runs_name(&q), &guarded, &without);
-	report_release(&without);
-	report_release(&with);
-	report_release(&guarded);
+	try_same(&q, &plain);
 }
 
 static void try_checkpointings(void)
@@ -180,6 +167,48 @@ static void try_contrasts(void)
 		try_variant("hybrid:shard=2", "clip=0.5");
 }
 
+/* Batch normalization: synchronised over the ranks, the losses and the running statistics of one rank with the same
+ * global batch; local, those of one rank where stages share samples, and the same bits again where they do not. */
+static void try_norms(void)
+{
+	enum { MICRO = 3, NORM_STEPS = 12 };
+	/* sums in another order: 1e-7 of a value, which twelve steps of SGD carry on and do not blow up */
+	static const double limit = 1e-5;
+	static const char *const strategies[] = {"dp",
+	                                         "ddp",
+	                                         "zero1",
+	                                         "zero2",
+	                                         "zero3",
+	                                         "fsdp:sync=last",
+	                                         "model",
+	                                         "pipeline",
+	                                         "pipeline:schedule=gpipe",
+	                                         "hybrid:shard=2"};
+	for (int i = 0; i < 4 * COUNT(strategies); i++) {
+		const char *strategy = strategies[i / 4];
+		bool stages = i / 4 >= 6 && i / 4 < 9, hybrid = i / 4 == 9, local = i % 2;
+		if ((stages && ranks_count > 3) || (hybrid && ranks_count % 2))
+			continue;
+		struct settings q =
+		        settings_of("mlp:sizes=48-33-17-10,norm=%s %s ranks=%d micro_batch=%d accumulate=%d "
+		                    "optimizer=sgd learning_rate=0.05 bucket=4096",
+		                    local ? "batch" : "sync-batch", strategy, ranks_count,
+		                    stages ? MICRO * ranks_count : MICRO, 1 + i / 2 % 2);
+		struct settings one = settings_with(&q, "strategy=single ranks=1 micro_batch=%d", MICRO * ranks_count);
+		struct settings offloaded = settings_with(&q, "offload=optimizer,activations");
+		double single[NORM_STEPS] = {0}, first[FEW] = {0};
+		struct validation validation = {0};
+		runs_single(&one, NORM_STEPS, true, single, NULL);
+		runs_single(&one, FEW, true, first, &validation);
+		if (!local || stages || ranks_count == 1)
+			runs_five_ways(&q, NORM_STEPS, FEW, single, &validation, limit);
+		else
+			try_same(&q, &q);
+		if (stages)
+			runs_five_ways(&offloaded, NORM_STEPS, FEW, single, &validation, limit);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	double single[STEPS] = {0};
@@ -193,6 +222,7 @@ int main(int argc, char **argv)
 	try_variants();
 	try_checkpointings();
 	try_contrasts();
+	try_norms();
 	if (!rank_number)
 		printf("mpi_train: %d ranks: losses within %.1e of one rank's\n", ranks_count, worst);
 	return runs_finish("mpi_train");

@@ -250,9 +250,7 @@ START_LOOP_TEST(missing_parts_are_reported_first, 0, (int)(sizeof refused / size
 	struct calibrate_options o = options();
 	o.communicator = refused[_i].communicator;
 	cuda_library_use(fake_cuda(&refused[_i].gpu));
-	ck_assert_int_eq(calibrate_check(&o, refused[_i].ranks), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), refused[_i].said) && !strchr(status_message(), '\n'), "%s",
-	              status_message());
+	must_fail(calibrate_check(&o, refused[_i].ranks), STATUS_INPUT, refused[_i].said);
 }
 
 START_TEST(failures_end_with_one_line)
@@ -261,8 +259,7 @@ START_TEST(failures_end_with_one_line)
 	struct cluster c;
 	struct calibrate_figures figures;
 	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 86 * MIB}));
-	ck_assert_int_eq(calibrate_run(&o, &c, &figures), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), "too little free memory") != NULL, "%s", status_message());
+	must_fail(calibrate_run(&o, &c, &figures), STATUS_INPUT, "too little free memory");
 	calibrate_figures_release(&figures);
 	o = options();
 	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 140 * MIB, .fail_after = 1000}));

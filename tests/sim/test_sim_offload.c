@@ -130,8 +130,7 @@ START_TEST(a_cluster_without_a_disk_says_so)
 	struct report r;
 	open_gpus("8", "0", "0", "");
 	const struct plan *p = made_plan(SMALL "zero2 ranks=2 offload=optimizer:to=disk");
-	ck_assert_int_eq(sim_run(p, &cluster, GRAIN_OPERATION, NULL, &r), STATUS_INPUT);
-	ck_assert_ptr_nonnull(strstr(status_message(), "it has no 'disk'"));
+	must_fail(sim_run(p, &cluster, GRAIN_OPERATION, NULL, &r), STATUS_INPUT, "it has no 'disk'");
 }
 
 /* Both grains agree where nothing is contended. */

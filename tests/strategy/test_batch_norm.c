@@ -2,7 +2,7 @@
  * ranks against one rank with the whole batch.
  *
  * tests/kernels/test_kernels_batch_norm.c tests the arithmetic, tests/real/test_golden_training.c compares it with
- * PyTorch, tests/strategy/test_mutation.c breaks its plans, tests/mpi/mpi_batch_norm.c trains with it for real. */
+ * PyTorch, tests/strategy/test_mutation.c breaks its plans, tests/mpi/mpi_train.c trains with it for real. */
 #include <stdio.h>
 
 #include "tests/support/plan_check.h"

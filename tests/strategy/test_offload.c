@@ -1,6 +1,5 @@
 /* Offload: what stays on the device and what is copied is what ZeRO-Offload's section 3 says. (test_offload_update.c:
- * the delayed update and the verifier; test_offload_disk.c: memory and files; tests/mpi/mpi_offload.c: on several
- * ranks.)
+ * the delayed update, the verifier, memory and files; tests/mpi/mpi_offload.c: on several ranks.)
  */
 #include <stdio.h>
 #include <string.h>

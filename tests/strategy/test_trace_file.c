@@ -343,8 +343,7 @@ START_TEST(files)
 	ck_assert_uint_eq(f.span_count, 1);
 	trace_file_release(&f);
 	remove(path);
-	ck_assert_int_eq(trace_file_open(&f, path), STATUS_INPUT);
-	ck_assert(strstr(status_message(), "cannot open"));
+	must_fail(trace_file_open(&f, path), STATUS_INPUT, "cannot open");
 	ck_assert_int_eq(trace_file_open(&f, folder), STATUS_INPUT);
 }
 

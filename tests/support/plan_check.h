@@ -7,6 +7,7 @@
 #define SHARDLAB_TESTS_PLAN_CHECK_H
 
 #include "tests/support/plans.h"
+#include "tests/support/refusal.h"
 
 /* A plan that the verifier lets through; the words are those of made_open_words. It stays until the program ends, or
  * until plans_forget where a test makes more of them than memory should hold. */

@@ -209,34 +209,52 @@ double runs_compare_losses(const char *what, const struct report *r, const doubl
 	return worst;
 }
 
-static void compare_bits(const char *what, const struct runs *r)
+enum way { ALL, FEW, GUARDED, TEXT, LIBRARY, WAYS };
+
+static void compare_bits(const char *what, const struct report *r)
 {
-	runs_same_weights(what, &r->few, &r->guarded);
-	runs_same_weights(what, &r->few, &r->text);
-	ranks_check(r->few.loss_count > 0 && r->few.loss_count == r->guarded.loss_count, "%s: no losses", what);
-	for (int64_t i = 0; i < r->few.loss_count; i++)
-		ranks_check(r->few.losses[i] == r->all.losses[i] && r->guarded.losses[i] == r->all.losses[i],
+	runs_same_weights(what, &r[FEW], &r[GUARDED]);
+	runs_same_weights(what, &r[FEW], &r[TEXT]);
+	ranks_check(r[FEW].loss_count > 0 && r[FEW].loss_count == r[GUARDED].loss_count, "%s: no losses", what);
+	for (int64_t i = 0; i < r[FEW].loss_count; i++)
+		ranks_check(r[FEW].losses[i] == r[ALL].losses[i] && r[GUARDED].losses[i] == r[ALL].losses[i],
 		            "%s: step %d: not the same loss twice", what, (int)i + 1);
 }
 
-double runs_compare(const struct settings *q, struct runs *r, const double *single, double limit)
+/* All of the validation data counts once, however many ranks share it and whatever is left over. */
+static void compare_validation(const char *what, const struct report *r, const struct validation *v, double limit)
 {
+	ranks_check(fabs(r[FEW].validation_loss - r[LIBRARY].validation_loss) <= limit * r[FEW].validation_loss,
+	            "%s: validation losses %g and %g", what, r[FEW].validation_loss, r[LIBRARY].validation_loss);
+	ranks_check(!v || (fabs(r[FEW].validation_loss - v->loss) <= limit * v->loss &&
+	                   fabs(r[FEW].validation_accuracy - v->accuracy) < 1e-9),
+	            "%s: validation loss %.9g and accuracy %.9g, one rank has %.9g and %.9g", what,
+	            r[FEW].validation_loss, r[FEW].validation_accuracy, v ? v->loss : 0, v ? v->accuracy : 0);
+}
+
+double runs_five_ways(const struct settings *q, int steps, int few, const double *single,
+                      const struct validation *validation, double limit)
+{
+	const struct runs_how ways[WAYS] = {[ALL] = {.steps = steps, .no_evaluation = true},
+	                                    [FEW] = {.steps = few},
+	                                    [GUARDED] = {.steps = few, .guard = true},
+	                                    [TEXT] = {.steps = few, .plan = runs_write_plan(q)},
+	                                    [LIBRARY] = {.steps = few, .communicator = "mpi"}};
+	struct report r[WAYS];
 	const char *what = runs_name(q);
-	double worst = fmax(runs_compare_losses(what, &r->all, single, limit),
-	                    runs_compare_losses(what, &r->library, single, limit));
-	compare_with_plan(q, &r->all, COUNTED_ALL);
-	compare_with_plan(q, &r->library, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
-	compare_with_plan(q, &r->guarded, COUNTED_ALL);
+	for (int i = 0; i < WAYS; i++)
+		if (!runs_train(q, &ways[i], &r[i]))
+			return 0;
+	double worst = fmax(runs_compare_losses(what, &r[ALL], single, limit),
+	                    runs_compare_losses(what, &r[LIBRARY], single, limit));
+	compare_with_plan(q, &r[ALL], COUNTED_ALL);
+	compare_with_plan(q, &r[LIBRARY], ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
+	compare_with_plan(q, &r[GUARDED], COUNTED_ALL);
 	if (!rank_number) {
 		compare_bits(what, r);
-		ranks_check(fabs(r->few.validation_loss - r->library.validation_loss) <= limit * r->few.validation_loss,
-		            "%s: validation losses %g and %g", what, r->few.validation_loss,
-		            r->library.validation_loss);
+		compare_validation(what, r, validation, limit);
 	}
-	report_release(&r->all);
-	report_release(&r->few);
-	report_release(&r->library);
-	report_release(&r->guarded);
-	report_release(&r->text);
+	for (int i = 0; i < WAYS; i++)
+		report_release(&r[i]);
 	return worst;
 }

@@ -58,14 +58,10 @@ void runs_single(const struct settings *q, int steps, bool guard, double *losses
 /* Against those of one rank, within `limit` of each; the largest error, relative. */
 double runs_compare_losses(const char *what, const struct report *r, const double *single, double limit);
 
-/* One plan, carried out in five ways: all steps, and the first few of them again, through the library's collectives,
- * with guarded memory, and from the plan's text. */
-struct runs {
-	struct report all, few, library, guarded, text;
-};
-
-/* The same losses as one rank's, the planned bytes, the same bits. Releases the reports; returns as
- * runs_compare_losses. */
-double runs_compare(const struct settings *q, struct runs *r, const double *single, double limit);
+/* Carried out in five ways: all steps, and the first few of them again, through the library's collectives, with guarded
+ * memory, and from the plan's text. All have the losses of one rank within `limit`, and its validation after the few
+ * (NULL: not known), the planned bytes, the same bits. Returns as runs_compare_losses. */
+double runs_five_ways(const struct settings *q, int steps, int few, const double *single,
+                      const struct validation *validation, double limit);
 
 #endif

@@ -44,9 +44,11 @@ DISPLAY=:$(cat "$tmp/display")
 export DISPLAY
 unset SDL_VIDEODRIVER WAYLAND_DISPLAY
 
-# open_window ARGUMENTS…: starts it and finds it. MOTION= (empty): messages travel. SIZE=WIDTHxHEIGHT: another size.
+# open_window ARGUMENTS…: starts it and finds it. MOTION= (empty): messages travel. SIZE=WIDTHxHEIGHT: another size;
+# SIZE= (empty): its own.
 open_window() {
-	(cd "$tmp" && exec "$SHARDLAB" view ${MOTION---no-motion} --size "${SIZE-1280x720}" "$@") >"$tmp/log" 2>&1 &
+	local size=${SIZE-1280x720}
+	(cd "$tmp" && exec "$SHARDLAB" view ${MOTION---no-motion} ${size:+--size "$size"} "$@") >"$tmp/log" 2>&1 &
 	window=$!
 	id=
 	for _ in $(seq 200); do
@@ -344,6 +346,14 @@ expect 'presenter'
 wide 1280
 key Escape
 wide 800
+leave
+
+# ---- on a display that its own size is too large for, with a title bar: nothing of it is outside ----
+
+SIZE='' open_window --cluster laptop --model mlp:sizes=784-256-10
+eval "$(xdotool getwindowgeometry --shell "$id" | grep -E '^(X|Y|WIDTH|HEIGHT)=[0-9-]+$')"
+[ "$X" -ge 0 ] && [ "$Y" -ge 0 ] && [ $((X + WIDTH)) -le 1280 ] && [ $((Y + HEIGHT)) -le 720 ] && [ "$HEIGHT" -lt 720 ] ||
+	fail "the window is $WIDTH x $HEIGHT at $X, $Y on a display of 1280 x 720"
 leave
 
 # ---- a measured run, with its simulation above it ----

@@ -185,6 +185,8 @@ void export_describe(struct playback *p, bool all, FILE *out)
 {
 	const struct trace_view *shown = p->shown;
 	fprintf(out, "%s\n", playback_view(p)->heading);
+	if (p->whatif)
+		whatif_describe(p->whatif, out);
 	if (shown->foreign) {
 		foreign_describe(&shown->lanes, out);
 		return;

@@ -53,7 +53,7 @@ enum status export_gif(struct playback *p, const struct picture *size, FILE *out
 enum status export_html(struct playback *p, const struct picture *size, FILE *out);
 /* The page around the data: up to the title, to the heading, to the data; and its lines to the end, the last NULL. */
 extern const char page_head[], page_style[], page_body[];
-extern const char *const page_script[];
+extern const char *const page_script[], *const page_questions[], *const page_end[];
 /* A picture of the playback as it stands, to be destroyed by the caller; on failure there is none. */
 enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out);
 /* How many stops there are, and going to one. */

@@ -18,7 +18,7 @@ struct page {
 	int run_count;
 	struct record record;
 	enum scene tabs[SCENE_COUNT + 1]; /* SCENE_COUNT: the strategies side by side */
-	struct record_series series[SHAPES][SCENE_COUNT + 1], figures;
+	struct record_series series[SHAPES][SCENE_COUNT + 1], figures, asked[SHAPES];
 	int tab_count, start;
 	size_t known, known_texts;
 	double width, height; /* of a picture for a screen, in units at normal size of text */
@@ -59,6 +59,8 @@ static void forget_pictures(struct page *page)
 		for (int i = 0; i < page->tab_count; i++)
 			record_series_release(&page->series[shape][i]);
 	record_series_release(&page->figures);
+	for (int shape = 0; shape < SHAPES; shape++)
+		record_series_release(&page->asked[shape]);
 }
 
 /* ---- one step ---- */
@@ -162,6 +164,87 @@ static enum status put_step(struct page *page, size_t step, FILE *out)
 
 /* ---- the page ---- */
 
+/* ---- questions ---- */
+
+static int tab_of(const struct page *page, enum scene scene)
+{
+	for (int i = 0; i < page->tab_count; i++)
+		if (page->tabs[i] == scene)
+			return i;
+	return 0;
+}
+
+/* The first of the page's steps at which a position has been reached. */
+static size_t step_that_shows(const struct playback *p, size_t position)
+{
+	const struct timeline *s = &p->shown->timeline;
+	size_t k = timeline_stop_of(s, p->step_size, position);
+	return timeline_stop(s, p->step_size, k) < position ? k + 1 : k;
+}
+
+static void put_member(const char *name, const char *text, FILE *out)
+{
+	char copy[QUESTION_TEXT];
+	snprintf(copy, sizeof copy, "%s", text);
+	fprintf(out, ",\"%s\":", name);
+	put_text(out, copy);
+}
+
+static void put_answer(const struct question *q, FILE *out)
+{
+	static const char *const units[] = {
+	        [ANSWER_NUMBER] = "number", [ANSWER_BYTES] = "bytes", [ANSWER_PERCENT] = "percent"};
+	char answer[QUESTION_CHOICE];
+	put_member("text", q->text, out);
+	put_member("answer", question_answer(q, answer), out);
+	put_member("reason", q->reason, out);
+	put_member("look", q->look, out);
+	if (!q->choice_count) {
+		fprintf(out, ",\"number\":%.17g,\"unit\":\"%s\"", q->number, units[q->unit]);
+		return;
+	}
+	fprintf(out, ",\"right\":%d,\"choices\":[", q->right);
+	for (int i = 0; i < q->choice_count; i++) {
+		fputs(i ? "," : "", out);
+		record_put_text(q->choice[i], strlen(q->choice[i]), out);
+	}
+	fputc(']', out);
+}
+
+/* A question with its picture, in which what comes next is veiled. */
+static void put_question(struct page *page, const struct asking *a, FILE *out)
+{
+	struct playback *p = page->p;
+	const struct question *q = asking_now(a);
+	int tab = tab_of(page, q->scene);
+	fprintf(out, "{\"step\":%zu,\"shown\":%zu,\"tab\":%d",
+	        timeline_stop_of(&p->shown->timeline, p->step_size, q->position), step_that_shows(p, q->shown), tab);
+	put_answer(q, out);
+	playback_ask(p, a);
+	fputs(",\"pictures\":[", out);
+	for (int shape = 0; shape < SHAPES; shape++) {
+		record_scene(page, shape, tab);
+		fputs(shape ? "," : "", out);
+		record_write(&page->record, &page->asked[shape], &page->known, out);
+	}
+	fputs("],\"texts\":", out);
+	record_write_texts(&page->record, &page->known_texts, out);
+	fputc('}', out);
+	playback_ask(p, NULL);
+}
+
+static void put_questions(struct page *page, FILE *out)
+{
+	struct asking a;
+	fputs("\n],\"questions\":[", out);
+	if (page->p->shown->foreign || !asking_begin(&a, &page->p->shown->timeline, 0))
+		return;
+	for (a.now = 0; a.now < a.set.count; a.now++) {
+		fputs(a.now ? ",\n" : "\n", out);
+		put_question(page, &a, out);
+	}
+}
+
 /* Where each step stands in the first run, for going over from one to another. */
 static void put_places(const struct page *page, FILE *out)
 {
@@ -212,12 +295,12 @@ static void put_banner(struct playback *p, FILE *out)
 	fputs("],\n", out);
 }
 
-static void put_settings(const struct page *page, const struct picture *size, FILE *out)
+static void put_settings(const struct page *page, const struct picture *size, bool ask, FILE *out)
 {
 	struct playback *p = page->p;
 	const struct theme *t = theme_of(p->theme);
-	fprintf(out, "{\"delay\":%d,\"start\":%d,\"figures\":%s,\n", 10 * size->delay, page->start,
-	        p->shown->foreign ? "false" : "true");
+	fprintf(out, "{\"delay\":%d,\"start\":%d,\"figures\":%s,\"ask\":%s,\n", 10 * size->delay, page->start,
+	        p->shown->foreign ? "false" : "true", ask ? "true" : "false");
 	fprintf(out, "\"word\":\"%s\",\"theme\":[\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\"],\n",
 	        p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size), t->ground, t->panel, t->ink,
 	        t->soft, t->accent, t->warning);
@@ -263,14 +346,17 @@ static enum status put_run(struct page *page, int run, FILE *out)
 	fputs("\"steps\":[\n", out);
 	for (size_t k = 0; !s && k < export_steps(p); k++)
 		s = put_step(page, k, out);
-	fputs("\n]}", out);
+	put_questions(page, out);
+	fputs("]}", out);
 	forget_pictures(page);
 	return s;
 }
 
 enum status export_html(struct playback *p, const struct picture *size, FILE *out)
 {
+	static const char *const *const scripts[] = {page_script, page_questions, page_end};
 	struct page page;
+	const struct asking *asking = p->asking; /* then the page begins with them */
 	char heading[sizeof p->shown->heading];
 	enum status s = STATUS_OK;
 	enum scene scene = p->scene;
@@ -284,15 +370,18 @@ enum status export_html(struct playback *p, const struct picture *size, FILE *ou
 	fputs(page_style, out);
 	put_escaped(out, heading);
 	fputs(page_body, out);
-	put_settings(&page, size, out);
+	p->asking = NULL;
+	put_settings(&page, size, asking != NULL, out);
 	for (int run = 0; !s && run < page.run_count; run++)
 		s = put_run(&page, run, out);
 	put_colours(&page.record, out);
-	for (const char *const *line = page_script; *line; line++)
-		fputs(*line, out);
+	for (size_t part = 0; part < sizeof scripts / sizeof scripts[0]; part++)
+		for (const char *const *line = scripts[part]; *line; line++)
+			fputs(*line, out);
 	record_release(&page.record);
 	p->scene = scene;
 	p->compare = compare;
+	p->asking = asking;
 	if (page.run_count > 1)
 		playback_show(p, page.runs[0]);
 	if (!s && ferror(out))

@@ -30,6 +30,14 @@ const char page_style[] =
         "button:focus-visible,input:focus-visible,summary:focus-visible{outline:3px solid var(--accent)}\n"
         "#picture{padding:.3em .5em;display:flex;justify-content:center;touch-action:pan-y pinch-zoom}\n"
         "canvas{display:block}\n"
+        "#ask{flex:0 0 25em;margin-left:.8em;padding:.5em .8em;background:var(--panel);border-left:4px solid var(--accent);"
+        "overflow-wrap:anywhere}\n"
+        "#ask p{margin:.4em 0}#count{color:var(--soft)}#asked{font-size:1.1em}#choices button{display:block;width:100%;"
+        "margin:.35em 0;text-align:left}\n"
+        "#choices .right{border:2px solid var(--ink);font-weight:bold}#choices .wrong{border:2px solid var(--warning)}\n"
+        "#choices button:disabled{opacity:1;color:var(--soft)}#choices .right:disabled,#choices .wrong:disabled{color:var(--ink)}\n"
+        "#typed{font:inherit;width:10em;padding:.3em;margin-right:.4em}#why{color:var(--warning)}#verdict{font-weight:bold}\n"
+        "@media (max-width:900px){.asking nav,.asking #said{display:none}#picture{flex-direction:column}#ask{flex:none;margin:.4em 0 0}}\n"
         "#said{margin:0 .8em;padding:.3em .8em;background:var(--panel);border-left:4px solid "
         "var(--accent);min-height:4.4em}\n"
         "#said p{margin:0}\n"
@@ -58,9 +66,15 @@ const char page_style[] =
 
 const char page_body[] =
         "</h1><div id=\"runs\" class=\"tabs\" role=\"tablist\" aria-label=\"strategies\"></div>\n"
-        "<div id=\"tabs\" class=\"tabs\" role=\"tablist\" aria-label=\"scenes\"></div></header>\n"
+        "<div id=\"tabs\" class=\"tabs\" role=\"tablist\" aria-label=\"scenes\"></div>\n"
+        "<div class=\"tabs\"><button id=\"quiz\" title=\"what comes next? (Q)\" aria-selected=\"false\">Questions</button></div></header>\n"
         "<p id=\"banner\" role=\"alert\" hidden></p>\n"
-        "<main id=\"picture\"><canvas id=\"canvas\" role=\"img\"></canvas></main>\n"
+        "<main id=\"picture\"><canvas id=\"canvas\" role=\"img\"></canvas>\n"
+        "<aside id=\"ask\" aria-live=\"polite\" hidden><p id=\"count\"></p><p id=\"asked\"></p><div id=\"choices\"></div>\n"
+        "<p id=\"amount\"><input id=\"typed\" type=\"text\" autocomplete=\"off\" aria-label=\"your answer\"><button "
+        "id=\"answer\">answer</button></p>\n"
+        "<p id=\"why\" role=\"alert\"></p><p id=\"verdict\"></p><p id=\"reason\"></p>\n"
+        "<p><button id=\"on\">skip</button> <button id=\"over\">end</button></p></aside></main>\n"
         "<section id=\"said\"><p id=\"caption\" role=\"status\" aria-live=\"polite\"></p><p "
         "id=\"when\"></p></section>\n"
         "<nav><button id=\"first\" title=\"to the beginning (Home)\" aria-label=\"to the "
@@ -84,6 +98,7 @@ const char page_body[] =
         "<dt>V</dt><dd>the next scene</dd>\n"
         "<dt>1 &ndash; 9</dt><dd>another strategy, at the same place of the step, where several are "
         "compared</dd>\n"
+        "<dt>Q</dt><dd>questions: what comes next? 1 &ndash; 5 or a number answers, &rarr; or S skips, Esc ends</dd>\n"
         "<dt>F</dt><dd>full screen</dd></dl></details></div>\n"
         "<script type=\"application/json\" id=\"data\">\n";
 
@@ -99,20 +114,26 @@ const char *const page_script[] = {
         " document.documentElement.style.setProperty('--'+name,data.theme[i]));\n",
         "\n",
         "// A command that is new gets the next number; at the end of a step are the texts that are new.\n",
-        "for(const {steps} of data.runs)for(const step of steps){\n",
-        " for(const text of step.pop())texts.push(text);\n",
-        " for(const list of step.slice(2))for(let i=0;i<list.length;i++)if(list[i].length>2)list[i]=commands.push(list[i])-1;\n",
+        "function load(lists,some){\n",
+        " for(const text of some)texts.push(text);\n",
+        " for(const list of lists)for(let i=0;i<list.length;i++)if(list[i].length>2)list[i]=commands.push(list[i])-1;\n",
+        "}\n",
+        "function decode(entries,was){\n",
+        " const now=[];let i=0;\n",
+        " const copy=(from,count)=>{for(i=from;i<from+count;i++)now.push(was[i])};\n",
+        " for(const e of entries)\n",
+        "  if(e.length)copy(e[0],e[1]);else if(e<0)copy(i,-e);else{now.push(e);i++}\n",
+        " return now;\n",
+        "}\n",
+        "for(const {steps,questions} of data.runs){\n",
+        " for(const step of steps){const some=step.pop();load(step.slice(2),some)}\n",
+        " let was=[];\n",
+        " for(const q of questions){load(q.pictures,q.texts);was=q.pictures=q.pictures.map((list,i)=>decode(list,was[i]||[]))}\n",
         "}\n",
         "// The commands of picture k of a series, a tab in a shape or the figures: as numbers say, or as they were in the picture before.\n",
         "function picture(of,k){\n",
         " const series=run*(2*tabs+1)+of,all=pictures[series]=pictures[series]||[];\n",
-        " for(let j=all.length;j<=k;j++){\n",
-        "  const was=all[j-1]||[],now=[];let i=0;\n",
-        "  const copy=(from,count)=>{for(i=from;i<from+count;i++)now.push(was[i])};\n",
-        "  for(const e of steps[j][2+of])\n",
-        "   if(e.length)copy(e[0],e[1]);else if(e<0)copy(i,-e);else{now.push(e);i++}\n",
-        "  all.push(now);\n",
-        " }\n",
+        " for(let j=all.length;j<=k;j++)all.push(decode(steps[j][2+of],all[j-1]||[]));\n",
         " return all[k];\n",
         "}\n",
         "\n",
@@ -149,10 +170,10 @@ const char *const page_script[] = {
         " if(c[0]==1&&c[3]){g.fillStyle=tile(g,c[3],c[4],scale);g.fill(path)}\n",
         "}\n",
         "const size=()=>data.tabs[tab][2+shape];\n",
-        "const lines=()=>data.figures?picture(2*tabs,at).map(n=>texts[commands[n][1]]):[];\n",
+        "const lines=()=>data.figures&&!asked()?picture(2*tabs,at).map(n=>texts[commands[n][1]]):[];\n",
         "// The shape that is more legible, as large as there is room for: upright, all the width there is.\n",
         "function fit(){\n",
-        " const c=$('canvas'),across=$('picture').clientWidth-16;\n",
+        " const c=$('canvas'),beside=quiz&&innerWidth>900,across=$('picture').clientWidth-16-(beside?$('ask').offsetWidth+12:0);\n",
         " shape=across<640&&innerHeight>innerWidth?1:0;\n",
         " const [w,h]=size();\n",
         " const down=innerHeight-document.querySelector('header').offsetHeight-$('banner').offsetHeight-$('said').offsetHeight-\n",
@@ -166,11 +187,13 @@ const char *const page_script[] = {
         "function draw(){\n",
         " const c=$('canvas'),g=c.getContext('2d'),[w,h]=size(),scale=c.width/w/10;\n",
         " g.setTransform(scale,0,0,scale,0,0);g.fillStyle=data.theme[0];g.fillRect(0,0,10*w,10*h);\n",
-        " g.save();for(const n of picture(shape*tabs+tab,at))carry(g,commands[n],scale);g.restore();\n",
+        " g.save();for(const n of asked()?quiz.q.pictures[shape]:picture(shape*tabs+tab,at))carry(g,commands[n],scale);g.restore();\n",
         " drawn++;\n",
         "}\n",
         "function say(){\n",
-        " const [caption,when]=steps[at];\n",
+        " let [caption,when]=steps[at];\n",
+        " document.body.classList.toggle('asking',asked());\n",
+        " if(asked())caption='Before the next step is shown: what comes?';\n",
         " $('caption').textContent=caption;$('when').textContent=when;$('canvas').setAttribute('aria-label',caption);\n",
         " $('bar').value=at;$('place').textContent=data.word+' '+at+' of '+last;\n",
         " $('lines').replaceChildren();\n",
@@ -189,6 +212,7 @@ const char *const page_script[] = {
         " try{history.replaceState(null,'','#'+data.tabs[tab][0]+'/'+at+label)}catch(e){}\n",
         "}\n",
         "function choose(r){\n",
+        " quiz_end();\n",
         " run=r;steps=data.runs[r].steps;last=steps.length-1;\n",
         " const {heading,banner}=data.runs[r];\n",
         " document.title=$('heading').textContent=heading;\n",
@@ -209,9 +233,9 @@ const char *const page_script[] = {
         " clearInterval(timer);$('play').textContent='pause';\n",
         " timer=setInterval(()=>{if(at==last)stop();else show(at+1)},delay);\n",
         "}\n",
-        "function play(){if(timer)return stop();if(at==last)show(0);start()}\n",
+        "function play(){if(asked())return;if(timer)return stop();if(at==last)show(0);start()}\n",
         "function pace(factor){delay=Math.max(20,Math.min(10000,delay*factor));if(timer)start()}\n",
-        "function go(k){stop();show(k)}\n",
+        "function go(k){stop();if(!asked())show(k)}\n",
         "function notable(){\n",
         " for(let k=at+1;data.figures&&k<=last;k++)\n",
         "  if(picture(2*tabs,k).some(n=>texts[commands[n][1]].startsWith('notable')))return go(k);\n",
@@ -229,13 +253,14 @@ const char *const page_script[] = {
         "$('runs').hidden=data.runs.length<2;\n",
         "$('tabs').hidden=tabs<2;$('figures').hidden=!data.figures;\n",
         "$('first').onclick=()=>go(0);$('last').onclick=()=>go(last);\n",
-        "$('next').onclick=()=>go(at+1);$('back').onclick=()=>go(at-1);$('play').onclick=play;\n",
+        "$('next').onclick=()=>quiz?quiz_on():go(at+1);$('back').onclick=()=>go(at-1);$('play').onclick=play;\n",
         "$('bar').oninput=e=>go(+e.target.value);\n",
-        "const keys={ArrowRight:e=>e.shiftKey?phase(true):go(at+1),ArrowLeft:e=>e.shiftKey?phase(false):go(at-1),\n",
-        " PageDown:()=>go(at+1),PageUp:()=>go(at-1),Home:()=>go(0),End:()=>go(last),' ':play,\n",
-        " '[':()=>pace(1.5),']':()=>pace(1/1.5),n:notable,v:()=>show(at,(tab+1)%tabs),\n",
+        "const keys={ArrowRight:e=>quiz?quiz_on():e.shiftKey?phase(true):go(at+1),ArrowLeft:e=>e.shiftKey?phase(false):go(at-1),\n",
+        " PageDown:()=>quiz?quiz_on():go(at+1),q:()=>quiz?quiz_end(true):quiz_begin(),PageUp:()=>go(at-1),Home:()=>go(0),End:()=>go(last),' ':play,\n",
+        " '[':()=>pace(1.5),']':()=>pace(1/1.5),n:()=>asked()||notable(),v:()=>asked()||show(at,(tab+1)%tabs),\n",
         " f:()=>document.fullscreenElement?document.exitFullscreen():document.documentElement.requestFullscreen()};\n",
         "document.addEventListener('keydown',e=>{\n",
+        " if(quiz&&quiz_key(e))return;\n",
         " const key=data.runs[e.key-1]?()=>change(e.key-1):keys[e.key.length==1?e.key.toLowerCase():e.key];\n",
         " if(e.ctrlKey||e.altKey||e.metaKey||!key)return;\n",
         " if(e.key==' '&&['BUTTON','SUMMARY'].includes(e.target.tagName)&&e.target.id!='play')return;\n",
@@ -247,12 +272,16 @@ const char *const page_script[] = {
         "m.addEventListener('touchend',e=>{\n",
         " const dx=e.changedTouches[0].clientX-x0,dy=(e.changedTouches[0].clientY||0)-(y0||0);\n",
         " swiped=Math.abs(dx)>40&&Math.abs(dx)>2*Math.abs(dy);\n",
-        " if(swiped)go(at+(dx<0?1:-1));\n",
+        " if(swiped&&!asked())go(at+(dx<0?1:-1));\n",
         "});\n",
-        "m.addEventListener('click',e=>{if(!swiped)go(at+(e.clientX<innerWidth/3?-1:1));swiped=false});\n",
+        "m.addEventListener('click',e=>{if(!swiped&&!e.target.closest('#ask'))go(at+(e.clientX<innerWidth/3?-1:1));swiped=false});\n",
         "addEventListener('hashchange',read);\n",
         "addEventListener('resize',()=>{fit();draw()});\n",
+        NULL};
+
+const char *const page_end[] = {
         "read();\n",
+        "if(data.ask)quiz_begin();\n",
         "</script>\n",
         "</body>\n",
         "</html>\n",

@@ -1,6 +1,7 @@
 #include "viz/export/playback.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "viz/scene/pair.h"
 
@@ -176,6 +177,10 @@ static void view_second(struct playback *p)
 	p->view.name = p->pair_names[0];
 	v->name = p->pair_names[1];
 	p->view.second = v;
+	if (!strcmp(p->view.label, v->label)) { /* what if: one strategy with other settings */
+		p->view.label = "now";
+		v->label = "before";
+	}
 	p->view.other = v->other = NULL;
 }
 
@@ -225,6 +230,9 @@ void playback_draw(struct playback *p, cairo_t *cr, double width, double height)
 	struct canvas c;
 	const struct view *v = playback_view(p);
 	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), v->theme, p->fonts);
-	scene_draw(&c, v);
+	double side = p->whatif ? whatif_side(c.width) : 0;
+	scene_draw_in(&c, v, (struct box){0, 0, c.width - side, c.height});
+	if (p->whatif)
+		whatif_draw(&c, p->whatif, (struct box){c.width - side, 0, side, c.height}, false);
 	canvas_end(&c);
 }

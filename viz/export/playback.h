@@ -12,11 +12,13 @@
 #define SHARDLAB_VIZ_PLAYBACK_H
 
 #include "viz/scene/scene.h"
+#include "viz/scene/whatif.h"
 
 /* One plan and a trace of it, or a trace of another program, which has only lanes. */
 struct trace_view {
-	char label[64];    /* "zero2" */
-	char heading[384]; /* "zero2 on 4 ranks · …" */
+	char label[64];             /* "zero2" */
+	char heading[384];          /* "zero2 on 4 ranks · …" */
+	char changed[WHATIF_WORDS]; /* what if: "ranks=8,bucket=1MB"; "" */
 	bool foreign;
 	struct timeline timeline;
 	struct lanes lanes;
@@ -56,6 +58,7 @@ struct playback {
 	char note[256];              /* shown in place of the caption; "" */
 	const struct asking *asking; /* a question, beside the picture; NULL: none */
 	const char *hint;            /* at the beginning: which keys to press; NULL where there are none */
+	struct whatif *whatif;       /* shown beside the scene; NULL: it is not */
 	/* what follows from all that */
 	struct state state, before, contenders[CONTENDERS];
 	struct state second_state, second_before;

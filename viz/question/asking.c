@@ -26,12 +26,12 @@ const struct question *asking_now(const struct asking *a)
 	return a->now < a->set.count ? &a->set.list[a->now] : NULL;
 }
 
-static void note(struct asking *a, enum question_end outcome)
+static void note(struct asking *a, enum asking_result result)
 {
-	a->outcome[a->now] = outcome;
-	a->tally.right += outcome == OUTCOME_RIGHT;
-	a->tally.wrong += outcome == OUTCOME_WRONG;
-	a->tally.skipped += outcome == OUTCOME_SKIPPED;
+	a->result[a->now] = result;
+	a->tally.right += result == ASKING_RIGHT;
+	a->tally.wrong += result == ASKING_WRONG;
+	a->tally.skipped += result == ASKING_SKIPPED;
 	a->stage = ANSWERED;
 }
 
@@ -55,7 +55,7 @@ enum answer asking_answer(struct asking *a, const char *text)
 	if (answer == ANSWER_UNCLEAR)
 		return answer;
 	a->chosen = choice_meant(q, text);
-	note(a, answer == ANSWER_RIGHT ? OUTCOME_RIGHT : OUTCOME_WRONG);
+	note(a, answer == ANSWER_RIGHT ? ASKING_RIGHT : ASKING_WRONG);
 	return answer;
 }
 
@@ -63,7 +63,7 @@ void asking_skip(struct asking *a)
 {
 	a->typed[0] = a->why[0] = 0;
 	if (a->stage == ASKED)
-		note(a, OUTCOME_SKIPPED);
+		note(a, ASKING_SKIPPED);
 }
 
 void asking_next(struct asking *a)

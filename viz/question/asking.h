@@ -15,7 +15,7 @@
 #include "viz/question/question.h"
 
 enum asking_stage { ASKED, ANSWERED, ASKING_OVER };
-enum question_end { OUTCOME_NONE, OUTCOME_RIGHT, OUTCOME_WRONG, OUTCOME_SKIPPED };
+enum asking_result { ASKING_NONE, ASKING_RIGHT, ASKING_WRONG, ASKING_SKIPPED };
 
 enum { TYPED = 24 };
 
@@ -24,10 +24,10 @@ struct asking {
 	struct question_set set;
 	int now; /* of the set */
 	enum asking_stage stage;
-	enum question_end outcome[QUESTIONS]; /* of each question */
-	int chosen;                           /* of the question's choices; -1: none */
-	char typed[TYPED];                    /* a number that is being typed, or was */
-	char why[ANSWER_WORDS];               /* an answer that was not understood; "" */
+	enum asking_result result[QUESTIONS]; /* of each question */
+	int chosen;                      /* of the question's choices; -1: none */
+	char typed[TYPED];               /* a number that is being typed, or was */
+	char why[ANSWER_WORDS];          /* an answer that was not understood; "" */
 	struct tally tally;
 };
 

@@ -98,6 +98,15 @@ const struct question_row question_PEAK = {.make = make_peak, .scene = SCENE_MEM
 
 /* ---- what is freed ---- */
 
+/* The most that a rank holds besides buffers, which of small models are most of it: what is small beside that is not
+ * worth a question. */
+static int64_t most_live(const struct timeline *s, int index)
+{
+	const struct timeline_role *r = &s->roles[s->ranks[index].role];
+	const int64_t *live = timeline_live(s, index, SPACE_DEVICE, r->peak_at[SPACE_DEVICE]);
+	return live ? r->peak[SPACE_DEVICE] - live[HELD_BUFFERS] : 0;
+}
+
 static const char *why_freed(const struct plan *p, enum held held)
 {
 	const struct strategy *g = strategy_find(p->strategy);
@@ -138,7 +147,7 @@ static bool worth_asking(const struct timeline *s, const struct event *e)
 	int buffer = op_buffer(op_at(s, e->index, e->op)), role = s->ranks[e->index].role;
 	enum held held = held_of(s, e->index, buffer);
 	bool whole = frees_whole(s, role);
-	if (buffer_bytes(&s->plan->roles[role].buffers[buffer]) < s->roles[role].peak[SPACE_DEVICE] / 500 ||
+	if (buffer_bytes(&s->plan->roles[role].buffers[buffer]) < most_live(s, e->index) / 500 ||
 	    s->plan->roles[role].buffers[buffer].space != SPACE_DEVICE)
 		return false;
 	if (held == HELD_ACTIVATIONS)
@@ -261,7 +270,7 @@ static bool make_grows(const struct spot *at, struct question *q)
 		if (h != most && (second < 0 || to[h] - from[h] > to[second] - from[second]))
 			second = h;
 	if (!from || !to || to[most] <= from[most] || 2 * (to[second] - from[second]) > to[most] - from[most] ||
-	    50 * (to[most] - from[most]) < s->roles[s->ranks[0].role].peak[SPACE_DEVICE])
+	    50 * (to[most] - from[most]) < most_live(s, 0))
 		return false;
 	char words[OP_WORDS], grown[BYTES], now[BYTES];
 	const struct op like = {.pass = p->pass, .unit = p->unit, .micro = p->micro};
@@ -290,10 +299,9 @@ static void say_settings(struct question *q, const struct timeline *s)
 	const struct plan *p = s->plan;
 	char count[32];
 	char offload[64];
-	setting_print(SETTING_OPTIMIZER, &p->settings, offload, sizeof offload);
 	ask(q->text, "%s has %s parameters. The plan is %s on %" PRId64 " rank%s, in %s, with %s", p->model->name,
 	    number_format_count(count, p->model->parameters), p->settings.strategy, p->ranks, p->ranks == 1 ? "" : "s",
-	    type_name(p->settings.precision), offload);
+	    type_name(p->settings.precision), p->settings.optimizer == OPTIMIZER_SGD ? "SGD" : "AdamW");
 	if (setting_differs(SETTING_OFFLOAD, &p->settings)) {
 		setting_print(SETTING_OFFLOAD, &p->settings, offload, sizeof offload);
 		ask(q->text, " and offload of %s", offload);

@@ -122,12 +122,11 @@ static bool make_next(const struct spot *at, struct question *q)
 	char words[OP_WORDS];
 	for (int i = e->op - 1; i >= r->step.begin && before < 0; i--)
 		before = communicates(s, e->index, i) ? i : -1;
+	if (before < 0)
+		return false;
 	q->rank = e->rank;
-	if (before >= 0)
-		ask(q->text, "The communication of rank %" PRId64 " goes on, after %s. With what?", e->rank,
-		    op_words(words, s, r, &r->ops[before]));
-	else
-		ask(q->text, "Rank %" PRId64 " begins to communicate. With what?", e->rank);
+	ask(q->text, "The communication of rank %" PRId64 " goes on, after %s. With what?", e->rank,
+	    op_words(words, s, r, &r->ops[before]));
 	offer(q, "%s", op_words(words, s, r, &r->ops[e->op]));
 	for (int by = 1; by < r->step.end - r->step.begin; by++)
 		for (int sign = -1; sign <= 1; sign += 2) {

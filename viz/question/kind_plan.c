@@ -156,9 +156,9 @@ static bool make_skipped(const struct spot *at, struct question *q)
 	ask(q->reason, "%sAn infinity must not reach the weights. ",
 	    s->plan->ranks > 1 ? "Ranks tell each other of it, so that all have the same parameters. " : "");
 	if (halves)
-		ask(q->reason, "An overflow halves the loss scale, from %s to %s, for the next step.", now, half);
+		ask(q->reason, "It halves the loss scale, from %s to %s, for the next step.", now, half);
 	else
-		ask(q->reason, "DeepSpeed's rule leaves %s at the first overflow, and halves it at every later one.",
+		ask(q->reason, "DeepSpeed's rule leaves %s at the first infinity, and halves it at every later one.",
 		    now);
 	return shuffle(q, at->seed);
 }

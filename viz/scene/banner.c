@@ -73,6 +73,8 @@ void banner_words(const struct timeline *s, char *what, char *change, size_t siz
 	if (*l->change.words)
 		snprintf(change, size, "Would fit with %s, in %s a step.", l->change.words,
 		         time_word(step, l->change.step));
+	else if (l->searching)
+		snprintf(change, size, "What would fit is being looked for.");
 	else
 		snprintf(change, size, "No change of one or a few settings makes it fit, nor 64 times the ranks.");
 }

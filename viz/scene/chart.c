@@ -258,7 +258,9 @@ void chart_draw(void *context, cairo_t *cr, double width, double height)
 	canvas_begin(&c, cr, width, height, 1, theme_of(chart->theme), chart->fonts);
 	draw_text(&c, 36, 44, 22, WEIGHT_BOLD, c.theme->ink, ALIGN_LEFT, c.width - 72, "%s", chart->title);
 	draw_text(&c, 36, 70, 14, WEIGHT_PLAIN, c.theme->soft, ALIGN_LEFT, c.width - 72, "%s", chart->subtitle);
-	struct box plot = {120, 110, c.width - 160, c.height - 210};
+	draw_fitting(&c, 36, 91, 14, 9, WEIGHT_PLAIN, c.theme->soft, ALIGN_LEFT, c.width - 72, chart->note);
+	double top = *chart->note ? 124 : 110;
+	struct box plot = {120, top, c.width - 160, c.height - top - 100};
 	if (chart->series_count) {
 		double longest = 0;
 		for (int i = 0; i < chart->series_count; i++)

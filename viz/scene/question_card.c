@@ -114,17 +114,17 @@ static void draw_cross(struct canvas *c, double x, double y, double size, colour
 	draw_line(c, x - size * 0.36, y + size * 0.36, x + size * 0.36, y - size * 0.36, ink, size * 0.2);
 }
 
-static void draw_outcome(struct canvas *c, const struct asking *a, int i, double x, double y)
+static void draw_sign(struct canvas *c, const struct asking *a, int i, double x, double y)
 {
 	const struct theme *t = c->theme;
-	switch (a->outcome[i]) {
-	case OUTCOME_RIGHT:
+	switch (a->result[i]) {
+	case ASKING_RIGHT:
 		draw_check(c, x, y, 13, t->ink);
 		break;
-	case OUTCOME_WRONG:
+	case ASKING_WRONG:
 		draw_cross(c, x, y, 13, t->warning);
 		break;
-	case OUTCOME_SKIPPED:
+	case ASKING_SKIPPED:
 		draw_line(c, x - 5, y, x + 5, y, t->soft, 2);
 		break;
 	default:
@@ -138,7 +138,7 @@ static void draw_progress(struct canvas *c, const struct asking *a, double x, do
 {
 	double step = fmin(24, width / a->set.count);
 	for (int i = 0; i < a->set.count; i++)
-		draw_outcome(c, a, i, x + 9 + step * i, y);
+		draw_sign(c, a, i, x + 9 + step * i, y);
 }
 
 /* ---- parts ---- */
@@ -204,14 +204,14 @@ static void draw_verdict(struct canvas *c, const struct asking *a, const struct 
 	static const char *const words[] = {"", "Right.", "Not so.", "Skipped."};
 	const struct theme *t = c->theme;
 	const struct question *q = asking_now(a);
-	enum question_end outcome = a->outcome[a->now];
+	enum asking_result result = a->result[a->now];
 	double x = p->x, y = p->verdict;
-	if (outcome == OUTCOME_RIGHT)
+	if (result == ASKING_RIGHT)
 		draw_check(c, x + 9, y - 7 * p->part, 18 * p->part, t->ink);
-	if (outcome == OUTCOME_WRONG)
+	if (result == ASKING_WRONG)
 		draw_cross(c, x + 9, y - 7 * p->part, 18 * p->part, t->warning);
-	draw_text(c, x + (outcome == OUTCOME_SKIPPED ? 0 : 26), y, p->text, WEIGHT_BOLD,
-	          outcome == OUTCOME_WRONG ? t->warning : t->ink, ALIGN_LEFT, 0, "%s", words[outcome]);
+	draw_text(c, x + (result == ASKING_SKIPPED ? 0 : 26), y, p->text, WEIGHT_BOLD,
+	          result == ASKING_WRONG ? t->warning : t->ink, ALIGN_LEFT, 0, "%s", words[result]);
 	y += 28 * p->part;
 	y += 1.35 * p->choice * draw_paragraph(c, x, y, p->width, p->choice, 12, t->ink, q->reason);
 	char look[160];

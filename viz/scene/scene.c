@@ -141,6 +141,10 @@ void fit_point(const struct fit *f, double *x, double *y)
 
 void draw_fitted(struct canvas *c, const struct view *v, struct box b)
 {
+	if (asking_hides(v->asking)) {
+		draw_veil(c, b);
+		return;
+	}
 	if (v->second) {
 		draw_pair(c, v, b);
 		return;
@@ -172,10 +176,7 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 		draw_heading(c, v, all);
 	double banner = banner_height(v, b.width, c->least);
 	draw_banner(c, v, (struct box){b.x, b.y - banner, b.width, banner});
-	if (asking_hides(v->asking))
-		draw_veil(c, b);
-	else
-		draw_fitted(c, v, b);
+	draw_fitted(c, v, b);
 	struct box phases = frame_phases(v, all);
 	if (v->state)
 		draw_phases(c, v, phases);

@@ -101,12 +101,14 @@ static void add_messages(struct timeline *s, int number, const struct recorded *
 	size_t first = s->event_count;
 	if (!c->shown)
 		return;
-	for (int round = 0; round < c->rounds; round++)
+	for (int round = 0; round < c->rounds; round++) {
+		struct round of[TIMELINE_ROUND_RANKS];
+		for (int64_t member = 0; member < c->schedule.ranks; member++)
+			of[member] = schedule_round(&c->schedule, member, round);
 		for (int64_t member = 0; member < c->schedule.ranks; member++) {
-			struct round r = schedule_round(&c->schedule, member, round);
+			struct round r = of[member];
 			if (r.send_to < 0)
 				continue;
-			struct round there = schedule_round(&c->schedule, r.send_to, round);
 			struct event *e = add_event(s);
 			int64_t time = c->end - c->came, rounds = c->rounds; /* its share, without overflow */
 			e->time = c->came + time / rounds * (round + 1) + time % rounds * (round + 1) / rounds;
@@ -122,9 +124,10 @@ static void add_messages(struct timeline *s, int number, const struct recorded *
 			e->offset = r.send_offset;
 			e->count = r.send_count;
 			e->bytes = r.send_count * c->element_bytes;
-			e->add = there.add;
+			e->add = of[r.send_to].add;
 			e->queue = QUEUE_COMMUNICATION;
 		}
+	}
 	if (s->trace->message_count && s->plan->ranks <= TIMELINE_MESSAGE_RANKS)
 		use_recorded(s, number, first, recorded);
 }
@@ -196,17 +199,25 @@ static bool before(const void *timeline, size_t a, size_t b)
 	return x->op != y->op ? x->op < y->op : x->rank < y->rank;
 }
 
+/* order[i] is the event that comes i-th. Where they stand, along the cycles of that permutation: a second list of all
+ * events would take as long to get as all the rest. */
 static void sort_events(struct timeline *s)
 {
 	size_t *order = merge_order(s->event_count, before, s);
-	struct event *sorted = malloc((s->event_count + 1) * sizeof *sorted);
-	if (!sorted)
-		abort();
-	for (size_t i = 0; i < s->event_count; i++)
-		sorted[i] = s->events[order[i]];
+	for (size_t i = 0; i < s->event_count; i++) {
+		struct event first = s->events[i];
+		size_t to = i, from = order[i];
+		if (from == i)
+			continue;
+		for (; from != i; from = order[to]) {
+			s->events[to] = s->events[from];
+			order[to] = to;
+			to = from;
+		}
+		s->events[to] = first;
+		order[to] = to;
+	}
 	free(order);
-	free(s->events);
-	s->events = sorted;
 }
 
 /* Notes which events belong to which operations and collectives. */

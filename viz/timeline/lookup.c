@@ -9,6 +9,8 @@ const struct role *timeline_role_of(const struct timeline *s, int index)
 int timeline_index_of(const struct timeline *s, int64_t rank)
 {
 	int low = 0, high = s->rank_count - 1;
+	if (rank >= 0 && rank <= high && s->ranks[rank].rank == rank) /* all are shown */
+		return (int)rank;
 	while (low <= high) {
 		int middle = low + (high - low) / 2;
 		if (s->ranks[middle].rank == rank)

@@ -189,6 +189,7 @@ struct limits {
 	int64_t overhead_bytes; /* what libraries take of it */
 	bool measured_rates;
 	bool overflows; /* it does not fit: then what is tightest, and what would fit */
+	bool searching; /* … which is still being looked for */
 	struct report_tightest tightest;
 	struct report_change change;
 };

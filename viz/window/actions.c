@@ -96,10 +96,11 @@ static void save(struct window *w)
 	char path[256], note[sizeof p->note];
 	const char *hint = p->hint;
 	window_finish_tween(w);
-	snprintf(path, sizeof path, "shardlab-%.40s-%s-%zu.png", p->shown->label, scene_name(p->scene),
+	snprintf(path, sizeof path, "shardlab-%.40s%s%.100s-%s-%zu.png", p->shown->label, *p->shown->changed ? "-" : "",
+	         p->shown->changed, scene_name(p->scene),
 	         p->shown->foreign ? 0 : timeline_stop_of(&p->shown->timeline, p->step_size, p->position));
 	for (char *c = path; *c; c++)
-		if (*c == '/' || *c == ':' || *c == ' ')
+		if (strchr("/: ,", *c))
 			*c = '_';
 	memcpy(note, p->note, sizeof note); /* a picture has neither notes nor keys to press */
 	p->note[0] = 0;
@@ -238,11 +239,21 @@ void window_do(struct window *w, enum action a)
 	case ACTION_COMPARE:
 		window_compare(w);
 		break;
+	case ACTION_RACE:
+		window_race(w, NULL);
+		break;
 	case ACTION_BUILD:
 		window_build(w);
 		break;
 	case ACTION_PREDICT:
 		predict(w);
+		break;
+	case ACTION_WHAT_IF:
+		whatif_enter(w);
+		break;
+	case ACTION_UNDO:
+	case ACTION_REDO:
+		whatif_undo(w, a == ACTION_REDO);
 		break;
 	case ACTION_VALUES:
 		p->values = !p->values;
@@ -315,6 +326,9 @@ void window_activate(struct window *w, const struct widget *one)
 	if (!one->enabled)
 		return;
 	w->dirty = true;
+	if (w->mode && w->mode->covers &&
+	    (one->kind == WIDGET_SCENE || (one->kind == WIDGET_STRATEGY && !w->mode->follow)))
+		window_leave(w);
 	if (one->kind == WIDGET_MODE) {
 		if (w->mode && w->mode->press)
 			w->mode->press(w, one->number);

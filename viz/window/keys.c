@@ -86,19 +86,26 @@ bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action
 	return false;
 }
 
-bool window_action_of_text(char c, enum action *out)
+static bool find_text(char c, bool shift, enum action *out)
 {
-	c = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 	for (int a = 0; a < ACTION_COUNT; a++) {
 		const char *names = action_key((enum action)a);
 		while (names) {
 			struct stroke s;
 			names = read_stroke(names, &s);
-			if (!s.key && s.text && s.text == c) {
+			if (!s.key && s.text && s.text == c && s.shift == shift) {
 				*out = (enum action)a;
 				return true;
 			}
 		}
 	}
 	return false;
+}
+
+/* A letter does the same in either case, unless an action asks for Shift. */
+bool window_action_of_text(char c, enum action *out)
+{
+	bool upper = c >= 'A' && c <= 'Z';
+	c = upper ? (char)(c - 'A' + 'a') : c;
+	return (upper && find_text(c, true, out)) || find_text(c, false, out);
 }

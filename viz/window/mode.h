@@ -35,6 +35,9 @@ struct mode {
 	/* One of its widgets was pressed, by its number; what it does, for the tip. */
 	void (*press)(struct window *w, int number);
 	const char *(*tip)(struct window *w, int number);
+	/* Moves what moves by itself. Returns for how many milliseconds nothing will change; -1: until something
+	 * happens. */
+	int (*tick)(struct window *w, Uint64 now);
 	/* What S saves, where it is not the scene: drawn on all of the canvas. */
 	void (*picture)(struct window *w, struct canvas *c);
 	/* Another strategy is shown. */
@@ -45,6 +48,10 @@ struct mode {
 
 /* Types a step and goes there. */
 extern const struct mode mode_go;
+/* A race of algorithms; window_race() enters it. */
+extern const struct mode mode_race;
+/* Settings that are changed, and what becomes of the step. */
+extern const struct mode mode_whatif;
 /* Asks what comes next; window_ask() enters it. */
 extern const struct mode mode_ask;
 /* Build it yourself: an empty step (viz/build/). */

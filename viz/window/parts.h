@@ -4,6 +4,7 @@
 
 #include <SDL.h>
 
+#include "viz/race/race.h"
 #include "viz/window/mode.h"
 #include "viz/window/window.h"
 
@@ -38,8 +39,12 @@
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
+	X(RACE, "A", "race", "a race of the algorithms of a collective; Esc leaves it")                                \
 	X(BUILD, "E", "build", "an empty step: put it together yourself")                                              \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
+	X(WHAT_IF, "W", "what if", "settings to change, and what becomes of the step")                                 \
+	X(UNDO, "U or Ctrl Z", "", "what if: undoes a change")                                                         \
+	X(REDO, "Shift U or Ctrl Y", "", "what if: makes it again")                                                    \
 	X(VALUES, "X", "values", "numbers in the chunks of a collective, or none")                                     \
 	X(ASK, "Q", "ask", "questions: what comes next? asked before it is shown")                                     \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
@@ -87,6 +92,16 @@ enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
 enum { WIDGETS = 192 };
 
+/* The race of algorithms, which keeps what it was asked (mode_race.c). */
+struct racing {
+	struct race race;
+	bool stale; /* what was asked has changed */
+	double now; /* ns: its clock */
+	bool playing;
+	Uint64 turned;     /* ms: when the clock was moved last */
+	int field, slider; /* what is typed, and what the mouse moves */
+	char typed[24], labels[3][64], note[256];
+};
 struct board;
 
 struct window {
@@ -112,7 +127,7 @@ struct window {
 	const struct trace_view *paired;  /* … if the playback's second is this one */
 	char asked[16];                   /* what is typed behind "go to" */
 	struct board *board;              /* of mode_build; NULL: none yet */
-	char board_of[64];                /* … and the strategy */
+	char board_of[384];               /* … and the heading of what it is about */
 	const struct trace_view *unbuilt; /* what was shown before a step of one's own was */
 	char tip[256];
 	double tip_x, tip_y;     /* units: below and right of there */
@@ -120,8 +135,11 @@ struct window {
 	enum drag drag;
 	double drag_from; /* unit x where a range begins */
 	int64_t drag_time;
-	char title[256];
+	char title[640];
 	size_t tween_position;
+	struct racing racing;
+	int slider;           /* what if: the row whose slider the mouse holds; -1 */
+	bool searches;        /* the program has work that can wait */
 	struct asking asking; /* the questions of a step, while they are asked */
 };
 
@@ -151,6 +169,29 @@ bool window_lift_blank(struct window *w);
 void window_open_strategy(struct window *w, int number);
 void window_compare(struct window *w); /* all; two; one */
 
+/* place.c: where one stands in a step, to return there in another of the same model. */
+struct same_op {
+	enum op_kind kind;
+	enum pass pass;
+	int unit, kernel, micro, group;
+	int nth; /* of those that are like it; 0: none */
+};
+struct place {
+	const struct timeline *timeline; /* NULL: of another program's trace */
+	size_t position;
+	int64_t focus, from, to, step, selected;
+	struct same_op op;
+};
+bool is_same_op(const struct op *op, const struct same_op *s);
+void place_remember(struct place *out, const struct window *w);
+void place_return(const struct place *place, struct window *w); /* the playback shows the other */
+
+/* mode_whatif.c: opens the panel, or closes it; undoes a change, or makes it again. */
+void whatif_enter(struct window *w);
+void whatif_undo(struct window *w, bool again);
+
+/* window.c: the picture as it is now, in the middle of something that takes long. */
+void window_draw_now(struct window *w);
 /* mode_build.c: enters or leaves it; frees what it keeps. */
 void window_build(struct window *w);
 void window_build_release(struct window *w);

@@ -5,11 +5,9 @@
 
 static bool show(struct window *w, int number)
 {
-	struct playback *p = w->playback;
-	const struct timeline *old = p->shown->foreign ? NULL : &p->shown->timeline;
-	size_t position = p->position;
-	int64_t focus = p->focus_rank;
+	struct place place;
 	w->dirty = true;
+	place_remember(&place, w);
 	if (w->host.open(w->host.context, number)) {
 		window_note(w, "%s", status_message());
 		return false;
@@ -17,18 +15,7 @@ static bool show(struct window *w, int number)
 	if (number != w->strategy)
 		w->before = w->strategy;
 	w->strategy = number;
-	w->playing = false;
-	p->tween = 1;
-	/* At the same place of the step, as far as the other has it. */
-	if (old && !p->shown->foreign) {
-		size_t there = playback_corresponding(old, position, &p->shown->timeline);
-		window_move(w,
-		            timeline_stop(&p->shown->timeline, p->step_size,
-		                          timeline_stop_of(&p->shown->timeline, p->step_size, there)),
-		            false);
-		if (timeline_index_of(&p->shown->timeline, focus) >= 0)
-			p->focus_rank = focus;
-	}
+	place_return(&place, w);
 	return true;
 }
 

@@ -46,7 +46,8 @@ static bool is_on(const struct window *w, enum action a)
 	const struct playback *p = w->playback;
 	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
 	       (a == ACTION_VALUES && p->values) || (a == ACTION_HELP && w->help) ||
-	       (a == ACTION_ASK && w->mode == &mode_ask) || (a == ACTION_BUILD && w->mode == &mode_build) ||
+	       (a == ACTION_RACE && w->mode == &mode_race) || (a == ACTION_ASK && w->mode == &mode_ask) ||
+	       (a == ACTION_WHAT_IF && w->mode == &mode_whatif) || (a == ACTION_BUILD && w->mode == &mode_build) ||
 	       (a == ACTION_FULL && w->full);
 }
 

@@ -86,6 +86,8 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 	for (int i = 0; i < host->strategies; i++)
 		if (!strcmp(host->strategy(host->context, i), p->shown->label))
 			w->strategy = i;
+	w->mode = p->whatif ? &mode_whatif : NULL;
+	w->slider = -1;
 	enum status s = open_video(w, size);
 	if (s) {
 		window_close(w);
@@ -101,6 +103,7 @@ void window_close(struct window *w)
 {
 	if (!w)
 		return;
+	race_release(&w->racing.race);
 	window_build_release(w);
 	if (w->surface)
 		cairo_surface_destroy(w->surface);
@@ -188,11 +191,14 @@ const char *window_title(struct window *w)
 		return w->title;
 	}
 	const struct timeline *s = &p->shown->timeline;
-	char speed[24] = "";
+	char speed[24] = "", second[96] = "";
+	if (p->second)
+		snprintf(second, sizeof second, " beside %s",
+		         strcmp(p->second->label, p->shown->label) ? p->second->label : "before");
 	if (w->speed < 0.999 || w->speed > 1.001)
 		snprintf(speed, sizeof speed, " · speed %g", w->speed);
-	snprintf(w->title, sizeof w->title, "shardlab · %s%s%s · %s · %s %zu of %zu%s%s%s%s%s%s%s", p->shown->label,
-	         p->second ? " beside " : "", p->second ? p->second->label : "",
+	snprintf(w->title, sizeof w->title, "shardlab · %s%s%s%s · %s · %s %zu of %zu%s%s%s%s%s%s%s", p->shown->label,
+	         *p->shown->changed ? ", " : "", p->shown->changed, second,
 	         p->compare ? "compare" : scene_name(p->scene),
 	         p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size),
 	         timeline_stop_of(s, p->step_size, p->position), s->stop_count[p->step_size] - 1, speed,
@@ -224,6 +230,24 @@ static void redraw(struct window *w)
 		SDL_SetWindowTitle(w->window, w->title);
 }
 
+void window_draw_now(struct window *w)
+{
+	SDL_PumpEvents();
+	redraw(w);
+}
+
+/* Work that can wait, a little of it: while nothing else is to be done. */
+static bool work_on(struct window *w)
+{
+	SDL_PumpEvents();
+	if (!w->host.later || SDL_HasEvents(SDL_FIRSTEVENT, SDL_LASTEVENT))
+		return false;
+	bool was = w->searches;
+	w->searches = w->host.later(w->host.context);
+	w->dirty |= was && !w->searches;
+	return w->searches || w->dirty;
+}
+
 /* ---- time ---- */
 
 /* Moves what moves. Returns for how many milliseconds nothing will change; -1: until something happens. */
@@ -245,6 +269,9 @@ static int advance(struct window *w)
 		w->dirty = true;
 		wait = NOTE_FRAME_MS;
 	}
+	int moves = w->mode && w->mode->tick ? w->mode->tick(w, now) : -1;
+	if (moves >= 0)
+		wait = wait < 0 || moves < wait ? moves : wait;
 	if (w->playing) {
 		Uint64 every = (Uint64)fmax(40, STEP_MS / w->speed);
 		if (now - w->stepped >= every) {
@@ -338,6 +365,7 @@ bool window_turn(struct window *w)
 	advance(w);
 	if (w->dirty)
 		redraw(w);
+	work_on(w);
 	return !w->left;
 }
 
@@ -348,6 +376,8 @@ enum status window_run(struct window *w)
 		int wait = advance(w);
 		if (w->dirty)
 			redraw(w);
+		if (work_on(w))
+			wait = 0;
 		if (wait < 0 ? SDL_WaitEvent(&e) : SDL_WaitEventTimeout(&e, wait)) {
 			do {
 				window_handle(w, &e);

@@ -14,6 +14,7 @@
 
 #include "viz/build/board.h"
 #include "viz/export/export.h"
+#include "viz/race/race.h"
 
 union SDL_Event;
 
@@ -25,10 +26,17 @@ struct window_host {
 	enum status (*open)(void *context, int i);     /* gives the playback another trace to show */
 	enum status (*compare)(void *context);         /* gives the playback contenders */
 	enum status (*pair)(void *context, int i);     /* … a second strategy beside the shown one */
+	/* Fills in a race (viz/race/race.h) on the cluster of what is shown, or why there is none. */
+	void (*race)(void *context, struct race *r);
 	/* A line that restores what the playback shows; in a window of that size, in screen units (0: not said). */
 	const char *(*command)(void *context, int width, int height);
 	/* The same of a step that is put together. */
 	const char *(*build_command)(void *context, int width, int height, const char *moves);
+	/* What if: changes settings, and gives the playback what they lead to, in playback.whatif too. Failed: all is
+	 * as it was. NULL: nothing can be changed. */
+	enum status (*change)(void *context, const struct whatif_change *change);
+	/* Work that can wait until the picture is drawn, a little of it. False: there is none. */
+	bool (*later)(void *context);
 	struct build_host build; /* for "build it yourself"; plan NULL: there is none */
 	bool asked_size;         /* the user wants this size; otherwise it is at most what the display has room for */
 };
@@ -38,6 +46,8 @@ struct window;
 /* size: in screen units. motion: messages travel. STATUS_INPUT: there is no display. */
 enum status window_open(struct window **out, struct playback *p, const struct picture *size,
                         const struct window_host *host, bool motion);
+/* Enters a race, of what is shown or of these; a race that is on is left. */
+void window_race(struct window *w, const struct race *what);
 /* Asks questions from where the playback stands, or says why there are none; once more: no longer. */
 void window_ask(struct window *w);
 /* Begins with "build it yourself", these moves placed (exercise_play); NULL: none. */

@@ -2,7 +2,7 @@
  * (n = 1024), or GB/s against copying memory; of 16-bit kernels GFLOP/s too, against the same SGEMM, which they may
  * exceed. A whole training step is tests/bench/bench_step.c.
  *
- *     bench-kernels [--repeats N] [--level 0|1|2 (plain C, AVX2, AVX-512)] [--threads N]
+ *     bench_kernels [--repeats N] [--level 0|1|2 (plain C, AVX2, AVX-512)] [--threads N]
  *
  * The GPT: 6 layers of width 256, 8 heads, context 128, vocabulary 256, tied head; 16 × 128 tokens. Operands are random
  * numbers; what one kernel leaves for another (statistics, log-sum-exp) the first has left before the other is timed.
@@ -314,14 +314,14 @@ int main(int argc, char **argv)
 			threads = atoi(argv[++i]);
 		else {
 			fprintf(stderr,
-			        "fatal: bench-kernels: %s: not an option, or not with this value; known are "
+			        "fatal: bench_kernels: %s: not an option, or not with this value; known are "
 			        "--repeats N, --level 0|1|2, --threads N\n",
 			        argv[i]);
 			return 2;
 		}
 	}
 	if (getenv("OPENBLAS_CORETYPE")) {
-		fprintf(stderr, "fatal: bench-kernels: OPENBLAS_CORETYPE is set: unset it: a forced core halves the "
+		fprintf(stderr, "fatal: bench_kernels: OPENBLAS_CORETYPE is set: unset it: a forced core halves the "
 		                "denominator\n");
 		return 2;
 	}

@@ -1,0 +1,179 @@
+/* The panel of what if: each setting before and now, and the figures of both. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/view_rows.h"
+#include "cli/command/view_whatif.h"
+#include "strategy/base/number.h"
+#include "viz/scene/scene.h"
+
+/* ---- figures ---- */
+
+static int64_t step_of(const struct report *r)
+{
+	return r->time.step;
+}
+
+static int64_t samples_of(const struct report *r)
+{
+	return r->batch;
+}
+
+static int64_t sample_of(const struct report *r)
+{
+	return r->batch ? r->time.step / r->batch : 0;
+}
+
+static int64_t peak_of(const struct report *r)
+{
+	int64_t most = 0;
+	for (int i = 0; i < r->role_count; i++)
+		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > most)
+			most = r->roles[i].memory[SPACE_DEVICE].peak_bytes;
+	return most;
+}
+
+static int64_t needed_of(const struct report *r)
+{
+	return r->tightest.needed_bytes;
+}
+
+static int64_t capacity_of(const struct report *r)
+{
+	return r->tightest.capacity_bytes;
+}
+
+static int64_t sent_of(const struct report *r)
+{
+	int64_t most = 0;
+	for (int i = 0; i < r->role_count; i++)
+		if (r->roles[i].sent_bytes > most)
+			most = r->roles[i].sent_bytes;
+	return most;
+}
+
+static int64_t exposed_of(const struct report *r)
+{
+	return r->time.exposed;
+}
+
+static int64_t bubble_of_step(const struct report *r)
+{
+	return r->time.bubble;
+}
+
+static int64_t fits_of(const struct report *r)
+{
+	return r->fits;
+}
+
+enum measure { UNIT_TIME, UNIT_BYTES, UNIT_COUNT, UNIT_YES };
+
+/* better: whether less (−1) or more (1) of it is better; 0: neither. */
+static const struct {
+	const char *name;
+	int64_t (*of)(const struct report *r);
+	enum measure unit;
+	int better;
+} figures[] = {
+        {"step time", step_of, UNIT_TIME, -1},
+        {"samples a step", samples_of, UNIT_COUNT, 0},
+        {"time a sample", sample_of, UNIT_TIME, -1},
+        {"peak memory", peak_of, UNIT_BYTES, -1},
+        {"with libraries", needed_of, UNIT_BYTES, -1},
+        {"there is", capacity_of, UNIT_BYTES, 1},
+        {"fits", fits_of, UNIT_YES, 1},
+        {"a rank sends", sent_of, UNIT_BYTES, -1},
+        {"exposed", exposed_of, UNIT_TIME, -1},
+        {"bubble", bubble_of_step, UNIT_TIME, -1},
+};
+enum { FIGURES = sizeof figures / sizeof figures[0] };
+_Static_assert((int)FIGURES <= (int)WHATIF_FIGURES, "a panel has room for all");
+
+static void print_value(char *out, enum measure unit, int64_t value)
+{
+	switch (unit) {
+	case UNIT_TIME:
+		time_word(out, value);
+		break;
+	case UNIT_BYTES:
+		bytes_word(out, value);
+		break;
+	case UNIT_COUNT:
+		number_format_count(out, value);
+		break;
+	case UNIT_YES:
+		snprintf(out, WORD, "%s", value ? "yes" : "no");
+		break;
+	}
+}
+
+/* "−12 %", "× 3.5" */
+static void print_change(char *out, size_t size, int64_t before, int64_t now)
+{
+	double part = before ? (double)now / (double)before : 0;
+	*out = 0;
+	if (before <= 0 || now == before)
+		return;
+	if (part >= 3)
+		snprintf(out, size, "× %.3g", part);
+	else
+		snprintf(out, size, "%s%.*f %%", part < 1 ? "−" : "+", part > 0.9 && part < 1.1,
+		         100 * (part < 1 ? 1 - part : part - 1));
+}
+
+static void print_exact(char *out, size_t size, enum measure unit, int64_t before, int64_t now)
+{
+	char a[32], b[32];
+	*out = 0;
+	if (unit == UNIT_TIME || unit == UNIT_BYTES)
+		snprintf(out, size, "%s → %s %s", number_format_count(a, before), number_format_count(b, now),
+		         unit == UNIT_TIME ? "ns" : "B");
+}
+
+static void fill_figure(struct whatif_figure *f, int i, const struct loaded *before, const struct loaded *now)
+{
+	int64_t is = figures[i].of(&now->report);
+	*f = (struct whatif_figure){.name = figures[i].name};
+	print_value(f->now, figures[i].unit, is);
+	if (!before) {
+		snprintf(f->before, sizeof f->before, "—");
+		return;
+	}
+	int64_t was = figures[i].of(&before->report);
+	print_value(f->before, figures[i].unit, was);
+	print_exact(f->exact, sizeof f->exact, figures[i].unit, was, is);
+	if (figures[i].unit != UNIT_YES)
+		print_change(f->change, sizeof f->change, was, is);
+	f->better = is == was ? 0 : is > was ? figures[i].better : -figures[i].better;
+}
+
+/* ---- rows ---- */
+
+static void fill_row(struct whatif_row *r, int i, const struct changes *c, const struct loaded *base,
+                     const struct loaded *now)
+{
+	struct ladder l;
+	ladder_make(&l, i, base);
+	*r = (struct whatif_row){.label = rows[i].label,
+	                         .name = row_name(i),
+	                         .what = row_what(i),
+	                         .places = l.count,
+	                         .place = ladder_place(&l, i, base, now)};
+	row_print(i, base, r->before);
+	row_print(i, now, r->now);
+	r->changed = *c->value[i] || strcmp(r->before, r->now) != 0;
+}
+
+void panel_fill(struct whatif *w, const struct changes *c, const struct loaded *base, const struct loaded *before,
+                const struct loaded *now)
+{
+	w->row_count = row_count;
+	w->figure_count = FIGURES;
+	for (int i = 0; i < row_count; i++)
+		fill_row(&w->rows[i], i, c, base, now);
+	for (int i = 0; i < FIGURES; i++)
+		fill_figure(&w->figures[i], i, before, now);
+	changes_print(c, w->words, sizeof w->words);
+}

@@ -1,0 +1,251 @@
+#include "cli/command/view_race.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/view_open.h"
+#include "sim/sim.h"
+#include "strategy/cluster/links.h"
+#include "strategy/strategies/alone.h"
+#include "viz/timeline/timeline.h"
+
+static const struct {
+	enum operation operation;
+	const char *first;
+	const char *racers[RACERS + 1];
+} races[] = {
+        {OPERATION_ALL_REDUCE,
+         "ring-all-reduce",
+         {"star-all-reduce", "ring-all-reduce", "tree-all-reduce", "halving-doubling-all-reduce"}},
+        {OPERATION_BROADCAST, "tree-broadcast", {"star-broadcast", "tree-broadcast", "chain-broadcast"}},
+        {OPERATION_REDUCE, "tree-reduce", {"star-reduce", "tree-reduce", "chain-reduce"}},
+};
+enum { RACES = sizeof races / sizeof races[0] };
+
+static int race_of(enum operation o)
+{
+	int i = 0;
+	while (i + 1 < RACES && races[i].operation != o)
+		i++;
+	return i;
+}
+
+const char *race_first(enum operation o)
+{
+	return races[race_of(o)].first;
+}
+
+enum operation race_operation(const char *name)
+{
+	int i = 0;
+	while (i + 1 < RACES && strcmp(operation_name(races[i].operation), name) != 0)
+		i++;
+	return races[i].operation;
+}
+
+/* ---- one ---- */
+
+/* By formula, the rounds of a part share its time. */
+static void share_rounds(struct racer *out, int first, int64_t rounds, int64_t begin, int64_t end)
+{
+	for (int64_t k = 0; k < rounds; k++)
+		out->ends[first + k] = begin + (int64_t)((double)(end - begin) * (double)(k + 1) / (double)rounds);
+}
+
+static void take_rounds(struct racer *out, const struct timeline *s)
+{
+	for (size_t i = 0; i < s->event_count; i++) {
+		const struct event *e = &s->events[i];
+		if (e->kind != EVENT_MESSAGE)
+			continue;
+		int64_t before = e->collective ? schedule_rounds(&out->part[0]) : 0;
+		int64_t *end = &out->ends[before + e->round];
+		*end = e->time > *end ? e->time : *end;
+	}
+	for (int k = 1; k < out->rounds; k++) /* a round that nobody needs is over with the one before */
+		out->ends[k] = out->ends[k] > out->ends[k - 1] ? out->ends[k] : out->ends[k - 1];
+	if (out->rounds)
+		out->ends[out->rounds - 1] = out->ns;
+}
+
+static void take_bytes(struct racer *out, const struct plan *p)
+{
+	const struct role *r = &p->roles[0];
+	for (int64_t rank = 0; rank < p->ranks; rank++) {
+		int64_t sent = 0, received = 0;
+		for (int k = r->step.begin; k < r->step.end; k++) {
+			sent += op_sent_bytes(p, r, &r->ops[k], rank);
+			received += op_received_bytes(p, r, &r->ops[k], rank);
+		}
+		if (sent + received > out->out + out->in) {
+			out->out = sent;
+			out->in = received;
+		}
+	}
+}
+
+static enum status take(struct racer *out, const struct plan *p, const struct trace *trace, bool by_message)
+{
+	static const struct limits none = {0};
+	const struct role *r = &p->roles[0];
+	struct timeline s;
+	out->parts = r->step.end - r->step.begin;
+	for (int i = 0; i < out->parts; i++) {
+		out->part[i] = op_schedule(p, &r->ops[r->step.begin + i]);
+		out->rounds += (int)schedule_rounds(&out->part[i]);
+	}
+	out->ends = calloc((size_t)out->rounds + 1, sizeof *out->ends);
+	if (!out->ends)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	take_bytes(out, p);
+	enum status status = timeline_open(&s, trace, &none);
+	if (status)
+		return status;
+	if (by_message) {
+		take_rounds(out, &s);
+	} else {
+		int first = 0;
+		for (int i = 0; i < s.collective_count; i++) {
+			int64_t rounds = schedule_rounds(&out->part[i]);
+			share_rounds(out, first, rounds, s.collectives[i].begin, s.collectives[i].end);
+			first += (int)rounds;
+		}
+	}
+	timeline_release(&s);
+	return STATUS_OK;
+}
+
+/* out: NULL, or where all of it goes; else the time alone. */
+static enum status run_one(const char *name, int64_t ranks, int64_t bytes, const struct cluster *c, bool by_message,
+                           int64_t *ns, struct racer *out)
+{
+	struct alone what;
+	struct plan plan;
+	struct model model;
+	struct trace trace = {0};
+	struct report report = {0};
+	enum status s = alone_find("--race", name, &what);
+	if (s || (s = alone_open(&plan, &model, &what, ranks, bytes)))
+		return s;
+	s = sim_run(&plan, c, by_message ? GRAIN_MESSAGE : GRAIN_OPERATION, out ? &trace : NULL, &report);
+	*ns = report.time.step;
+	if (!s && out) {
+		size_t length = strlen(name) - strlen(operation_name(what.operation)) - 1;
+		*out = (struct racer){.ns = *ns};
+		snprintf(out->name, sizeof out->name, "%.*s", (int)length, name);
+		s = take(out, &plan, &trace, by_message);
+	}
+	trace_release(&trace);
+	report_release(&report);
+	plan_release(&plan);
+	model_release(&model);
+	return s;
+}
+
+/* ---- all ---- */
+
+/* From 1 kB to 1 GB, with fewer sizes where each takes longer. */
+static enum status run_curve(struct race *r, const struct cluster *c)
+{
+	struct race_curve *v = &r->curve;
+	const char *const *names = races[race_of(r->operation)].racers;
+	bool few = r->by_message && r->ranks > RACE_GRID;
+	*v = (struct race_curve){.operation = r->operation, .ranks = r->ranks, .points = few ? 7 : RACE_SIZES};
+	int64_t size = 1000;
+	for (int k = 0; k < v->points; k++) {
+		v->bytes[k] = !few && k % 2 ? size * 316 / 100 / 4 * 4 : size;
+		for (int i = 0; names[i]; i++) {
+			enum status s = run_one(names[i], r->ranks, v->bytes[k], c, r->by_message, &v->ns[i][k], NULL);
+			if (s)
+				return s;
+		}
+		size *= few || k % 2 ? 10 : 1;
+	}
+	return STATUS_OK;
+}
+
+static void find_places(struct race *r)
+{
+	for (int i = 0; i < r->count; i++) {
+		r->racer[i].place = 1;
+		for (int k = 0; k < r->count; k++)
+			r->racer[i].place +=
+			        r->racer[k].ns < r->racer[i].ns || (k < i && r->racer[k].ns == r->racer[i].ns);
+		r->longest = r->racer[i].ns > r->longest ? r->racer[i].ns : r->longest;
+	}
+}
+
+static enum status run(struct race *r, const struct cluster *c)
+{
+	const char *const *names = races[race_of(r->operation)].racers;
+	int64_t ns;
+	for (int i = 0; names[i]; i++) {
+		enum status s = run_one(names[i], r->ranks, r->bytes, c, r->by_message, &ns, &r->racer[i]);
+		r->count = i + 1; /* what it holds is released in any case */
+		if (s)
+			return s;
+	}
+	find_places(r);
+	if (r->curve.points && r->curve.operation == r->operation && r->curve.ranks == r->ranks)
+		return STATUS_OK;
+	return run_curve(r, c);
+}
+
+void race_run(struct race *r, const char *cluster)
+{
+	struct race before = *r;
+	struct cluster c;
+	*r = (struct race){.operation = before.operation,
+	                   .ranks = before.ranks,
+	                   .bytes = before.bytes,
+	                   .curve = before.curve,
+	                   .by_message = before.ranks <= RACE_BY_MESSAGE};
+	race_release(&before);
+	snprintf(r->cluster, sizeof r->cluster, "%.79s", cluster);
+	enum status s = alone_check(r->ranks, r->bytes);
+	if (!s && r->ranks > RACE_MOST_RANKS)
+		s = status_fail(STATUS_INPUT, "{ranks} %lld: a race is of at most %d", (long long)r->ranks,
+		                RACE_MOST_RANKS);
+	if (!s && !(s = cluster_open(&c, cluster, r->ranks))) {
+		s = run(r, &c);
+		cluster_release(&c);
+	}
+	if (s)
+		snprintf(r->refused, sizeof r->refused, "%.255s", status_message());
+}
+
+/* ---- in `view` ---- */
+
+const char *viewer_cluster(struct viewer *v)
+{
+	const struct trace_view *shown = v->playback.shown;
+	const char *name = shown->foreign ? "" : shown->timeline.trace->cluster;
+	if (*v->loaded[0].cluster)
+		return viewer_shown(v)->cluster;
+	return links_known(name) ? name : option_text(v->options, OPTION_CLUSTER);
+}
+
+enum status viewer_race(struct viewer *v)
+{
+	const struct plan *p = v->playback.shown->timeline.plan;
+	v->race = (struct race){.operation = race_operation(option_text(v->options, OPTION_RACE)),
+	                        .ranks = p->ranks,
+	                        .bytes = 4 * p->model->parameters};
+	race_run(&v->race, viewer_cluster(v));
+	return *v->race.refused ? status_fail(STATUS_INPUT, "%s", v->race.refused) : STATUS_OK;
+}
+
+/* Where the fastest is done. */
+void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height)
+{
+	struct viewer *v = viewer;
+	struct playback *p = &v->playback;
+	struct canvas c;
+	int64_t now = v->race.longest;
+	for (int i = 0; i < v->race.count; i++)
+		now = v->race.racer[i].ns < now ? v->race.racer[i].ns : now;
+	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), theme_of(p->theme), p->fonts);
+	race_draw(&c, &v->race, now, (struct box){20, 8, c.width - 40, c.height - 16});
+	canvas_end(&c);
+}

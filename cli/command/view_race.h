@@ -1,0 +1,18 @@
+/* What a race of algorithms (viz/race/race.h) is made of: each is a plan of its collective alone, simulated. */
+#ifndef SHARDLAB_VIEW_RACE_H
+#define SHARDLAB_VIEW_RACE_H
+
+#include "viz/race/race.h"
+
+/* Above so many ranks collectives are by formula. */
+enum { RACE_BY_MESSAGE = 64 };
+
+/* Fills in all that follows from operation, ranks and bytes; what it held is released. What cannot run is no failure:
+ * it is said in r->refused. cluster: name or file. */
+void race_run(struct race *r, const char *cluster);
+/* The collective alone that comes first in a race of an operation: "ring-all-reduce". */
+const char *race_first(enum operation o);
+/* "all-reduce", as an option's choice has it. */
+enum operation race_operation(const char *name);
+
+#endif

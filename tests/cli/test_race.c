@@ -1,0 +1,315 @@
+/* A race of algorithms: its times are the simulator's for each collective alone, its crossings are where the order
+ * changes, its rounds end with what was promised, and keys do what they say.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/view_race.h"
+#include "sim/sim.h"
+#include "strategy/strategies/alone.h"
+#include "tests/support/suite.h"
+#include "tests/support/viewed.h"
+#include "viz/window/parts.h"
+
+static void run(struct race *r, enum operation o, int64_t ranks, int64_t bytes, const char *cluster)
+{
+	*r = (struct race){.operation = o, .ranks = ranks, .bytes = bytes};
+	race_run(r, cluster);
+}
+
+/* Of a collective alone, by the simulator. */
+static int64_t simulated(const char *algorithm, enum operation o, int64_t ranks, int64_t bytes, const char *cluster,
+                         enum grain grain)
+{
+	char name[64];
+	struct alone what;
+	struct plan p;
+	struct model m;
+	struct cluster c;
+	struct report report = {0};
+	snprintf(name, sizeof name, "%s-%s", algorithm, operation_name(o));
+	ck_assert_msg(!alone_find("test", name, &what), "%s", status_message());
+	ck_assert(!alone_open(&p, &m, &what, ranks, bytes) && !cluster_open(&c, cluster, ranks));
+	ck_assert_msg(!sim_run(&p, &c, grain, NULL, &report), "%s", status_message());
+	int64_t ns = report.time.step;
+	report_release(&report);
+	plan_release(&p);
+	model_release(&m);
+	cluster_release(&c);
+	return ns;
+}
+
+static void check_racer(const struct race *r, const struct racer *one)
+{
+	int64_t before = 0, rounds = 0;
+	ck_assert_int_gt(one->ns, 0);
+	for (int i = 0; i < one->parts; i++)
+		rounds += schedule_rounds(&one->part[i]);
+	ck_assert_int_eq(one->rounds, rounds);
+	for (int k = 0; k < one->rounds; k++) {
+		ck_assert_int_ge(one->ends[k], before);
+		before = one->ends[k];
+	}
+	ck_assert_int_eq(before, one->ns);
+	ck_assert_int_eq(race_rounds_over(one, one->ns), one->rounds);
+	ck_assert_int_lt(race_rounds_over(one, one->ns - 1), one->rounds);
+	ck_assert_int_le(one->ns, r->longest);
+}
+
+static const enum operation operations[] = {OPERATION_ALL_REDUCE, OPERATION_BROADCAST, OPERATION_REDUCE};
+
+START_LOOP_TEST(times_are_the_simulators, 0, COUNT(operations))
+{
+	static const int64_t sizes[] = {4, 1000000}, ranks[] = {2, 3, 8, 17, 65};
+	for (int i = 0; i < COUNT(ranks); i++)
+		for (int k = 0; k < COUNT(sizes); k++) {
+			struct race r;
+			int places = 0;
+			run(&r, operations[_i], ranks[i], sizes[k], "v100-16gb");
+			ck_assert_msg(!*r.refused, "%s", r.refused);
+			ck_assert_int_ge(r.count, 3);
+			for (int n = 0; n < r.count; n++) {
+				ck_assert_int_eq(
+				        r.racer[n].ns,
+				        simulated(r.racer[n].name, r.operation, r.ranks, r.bytes, "v100-16gb",
+				                  ranks[i] <= RACE_BY_MESSAGE ? GRAIN_MESSAGE : GRAIN_OPERATION));
+				check_racer(&r, &r.racer[n]);
+				places |= 1 << r.racer[n].place;
+			}
+			ck_assert_int_eq(places, (2 << r.count) - 2);
+			race_release(&r);
+		}
+}
+END_TEST
+
+static const struct racer *named(const struct race *r, const char *name)
+{
+	int i = 0;
+	while (i < r->count && strcmp(r->racer[i].name, name) != 0)
+		i++;
+	ck_assert_msg(i < r->count, "no %s races", name);
+	return &r->racer[i];
+}
+
+/* The bytes of the busiest rank are those of the closed forms. */
+START_TEST(bytes_are_the_closed_forms)
+{
+	struct race r;
+	run(&r, OPERATION_ALL_REDUCE, 8, 8000, "laptop");
+	ck_assert_int_eq(named(&r, "ring")->out, 2 * 7 * 1000);
+	ck_assert_int_eq(named(&r, "ring")->in, 2 * 7 * 1000);
+	ck_assert_int_eq(named(&r, "halving-doubling")->out, 2 * 7 * 1000);
+	ck_assert_int_eq(named(&r, "star")->out, 7 * 8000);
+	ck_assert_int_eq(named(&r, "star")->in, 7 * 8000);
+	ck_assert_int_eq(named(&r, "tree")->out, 3 * 8000);
+	race_release(&r);
+}
+END_TEST
+
+/* On both sides of a crossing the race itself has the order that the chart says. */
+START_TEST(the_order_changes_where_lines_cross)
+{
+	struct race r, side;
+	struct race_crossing all[RACE_SIZES];
+	run(&r, OPERATION_ALL_REDUCE, 16, 4000000, "v100-16gb");
+	int n = race_crossings(&r, all);
+	ck_assert_int_ge(n, 1);
+	for (int i = 0; i < n; i++)
+		for (int after = 0; after < 2; after++) {
+			int64_t bytes = (after ? all[i].bytes * 5 / 4 : all[i].bytes * 4 / 5) / 4 * 4;
+			run(&side, OPERATION_ALL_REDUCE, 16, bytes, "v100-16gb");
+			int64_t first = side.racer[all[i].before].ns, second = side.racer[all[i].after].ns;
+			ck_assert_msg(after ? second < first : first < second, "at %lld B", (long long)bytes);
+			race_release(&side);
+		}
+	race_release(&r);
+}
+END_TEST
+
+/* After the last round everything is where it belongs, and before it something is missing. */
+START_LOOP_TEST(rounds_end_with_the_result, 0, COUNT(operations))
+{
+	for (int64_t ranks = 2; ranks <= RACE_GRID; ranks += 3) {
+		struct race r;
+		run(&r, operations[_i], ranks, 4096 * ranks, "laptop");
+		for (int n = 0; n < r.count; n++)
+			for (int late = 0; late < 2; late++) {
+				struct race_held held;
+				const struct racer *one = &r.racer[n];
+				bool complete = true;
+				race_held_make(&held, &r, one, one->rounds - 1 + late);
+				for (int64_t rank = 0; rank < ranks; rank++)
+					for (int k = 0; k < held.chunks; k++)
+						complete &= held.part[rank * held.chunks + k] > 0.999 ||
+						            (operations[_i] == OPERATION_REDUCE && rank > 0);
+				ck_assert_msg(complete == (late == 1), "%s, %d ranks", one->name, (int)ranks);
+				free(held.part);
+			}
+		race_release(&r);
+	}
+}
+END_TEST
+
+START_TEST(what_cannot_run_says_why)
+{
+	static const struct {
+		int64_t ranks, bytes;
+		const char *why;
+	} bad[] = {{1, 4000, "at least 2 ranks"},
+	           {4, 0, "not empty"},
+	           {4, 6, "a multiple of 4"},
+	           {2000, 4000, "at most 1024"}};
+	for (int i = 0; i < COUNT(bad); i++) {
+		struct race r;
+		run(&r, OPERATION_ALL_REDUCE, bad[i].ranks, bad[i].bytes, "laptop");
+		ck_assert_msg(strstr(r.refused, bad[i].why), "%s, wanted %s", r.refused, bad[i].why);
+		ck_assert_int_eq(race_next(&r, 0), 0);
+		race_release(&r);
+	}
+	struct race r;
+	run(&r, OPERATION_ALL_REDUCE, 4, 4000, "nowhere");
+	ck_assert_str_ne(r.refused, "");
+	race_release(&r);
+}
+END_TEST
+
+/* ---- the window ---- */
+
+static void run_here(void *context, struct race *r)
+{
+	(void)context;
+	race_run(r, "laptop");
+}
+
+static void press(struct window *w, SDL_Keycode key, Uint16 with)
+{
+	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key, .mod = with}}};
+	window_handle(w, &e);
+	window_turn(w);
+}
+
+static void type(struct window *w, const char *text)
+{
+	for (; *text; text++) {
+		char one[2] = {*text, 0};
+		window_text(w, one);
+	}
+	press(w, SDLK_RETURN, 0);
+}
+
+static struct window *open_here(struct playback *p, struct fonts *fonts, bool race)
+{
+	static const struct picture size = {.width = 1024, .height = 600, .scale = 1};
+	struct window_host host = {.race = race ? run_here : NULL};
+	struct window *w;
+	setenv("SDL_VIDEODRIVER", "dummy", 1);
+	ck_assert_msg(!fonts_open(fonts), "%s", status_message());
+	playback_init(p, fonts);
+	playback_show(p, &viewed_plan("mlp:sizes=12-16-8-4 ddp ranks=4")->shown);
+	ck_assert_msg(!window_open(&w, p, &size, &host, false), "%s", status_message());
+	window_turn(w);
+	window_text(w, "a");
+	window_turn(w);
+	return w;
+}
+
+START_TEST(keys_move_the_clock_and_change_the_race)
+{
+	struct playback p;
+	struct fonts fonts = {0};
+	struct window *w = open_here(&p, &fonts, true);
+	const struct race *r = &w->racing.race;
+	ck_assert_ptr_nonnull(strstr(window_title(w), "race"));
+	ck_assert_int_eq(r->ranks, 4);
+	int64_t bytes = r->bytes;
+	press(w, SDLK_RIGHT, 0);
+	ck_assert_int_eq((int64_t)w->racing.now, race_next(r, 0));
+	press(w, SDLK_LEFT, 0);
+	ck_assert_int_eq((int64_t)w->racing.now, 0);
+	press(w, SDLK_END, 0);
+	ck_assert_int_eq((int64_t)w->racing.now, r->longest);
+	press(w, SDLK_UP, 0);
+	ck_assert_int_eq(r->bytes, 2 * bytes);
+	press(w, SDLK_UP, KMOD_LSHIFT);
+	ck_assert_int_eq(r->ranks, 5);
+	type(w, "12MB");
+	ck_assert_int_eq(r->bytes, 12000000);
+	ck_assert_int_eq(r->racer[0].ns,
+	                 simulated(r->racer[0].name, r->operation, 5, 12000000, "laptop", GRAIN_MESSAGE));
+	type(w, "r7");
+	ck_assert_int_eq(r->ranks, 7);
+	type(w, "r1");
+	ck_assert_int_eq(r->ranks, 7);
+	ck_assert_ptr_nonnull(strstr(w->racing.note, "below 2"));
+	type(w, "0");
+	ck_assert_ptr_nonnull(strstr(w->racing.note, "below 4"));
+	type(w, "10");
+	ck_assert_ptr_nonnull(strstr(w->racing.note, "a multiple of 4"));
+	window_text(w, "o");
+	window_turn(w);
+	ck_assert_int_eq(r->operation, OPERATION_BROADCAST);
+	press(w, SDLK_SPACE, 0);
+	ck_assert(w->racing.playing);
+	SDL_Delay(30);
+	window_turn(w);
+	ck_assert(w->racing.now > 0);
+	press(w, SDLK_ESCAPE, 0);
+	ck_assert(!w->mode && !w->racing.playing);
+	window_text(w, "a"); /* as it was left; a scene closes it */
+	window_turn(w);
+	ck_assert_int_eq(r->ranks, 7);
+	window_text(w, "v");
+	ck_assert_ptr_null(w->mode);
+	window_close(w);
+	playback_release(&p);
+	fonts_release(&fonts);
+}
+END_TEST
+
+START_TEST(the_mouse_moves_sliders)
+{
+	struct playback p;
+	struct fonts fonts = {0};
+	struct window *w = open_here(&p, &fonts, true);
+	int64_t bytes = w->racing.race.bytes, ranks = w->racing.race.ranks;
+	for (int y = 0; y < 600; y += 4)
+		for (int x = 0; x < 1024; x += 16) {
+			SDL_Event down = {.button = {.type = SDL_MOUSEBUTTONDOWN,
+			                             .button = SDL_BUTTON_LEFT,
+			                             .x = x,
+			                             .y = y}},
+			          up = down;
+			if (y > 520 || y < 60) /* the window's buttons */
+				continue;
+			up.type = SDL_MOUSEBUTTONUP;
+			window_handle(w, &down);
+			window_handle(w, &up);
+			w->racing.field = 0;
+		}
+	window_turn(w);
+	ck_assert_int_ne(w->racing.race.bytes, bytes);
+	ck_assert_int_ne(w->racing.race.ranks, ranks);
+	ck_assert(w->mode == &mode_race);
+	ck_assert_str_eq(w->racing.race.refused, "");
+	window_close(w);
+	playback_release(&p);
+	fonts_release(&fonts);
+}
+END_TEST
+
+START_TEST(without_a_simulator_there_is_a_note)
+{
+	struct playback p;
+	struct fonts fonts = {0};
+	struct window *w = open_here(&p, &fonts, false);
+	ck_assert_ptr_null(w->mode);
+	ck_assert_ptr_nonnull(strstr(p.note, "race"));
+	window_close(w);
+	playback_release(&p);
+	fonts_release(&fonts);
+}
+END_TEST
+
+SUITE("race", 60)

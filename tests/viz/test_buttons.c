@@ -1,0 +1,167 @@
+/* The window's buttons at every size of text and of the window: none lies on another, none is too small for its label
+ * or leaves the window, and they leave room for the picture. And what keys do that the buttons are not there for. */
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/suite.h"
+#include "tests/support/viewed.h"
+#include "tests/viz/drawn_words.h"
+#include "viz/scene/scene_parts.h"
+#include "viz/window/parts.h"
+
+static struct fonts fonts;
+static struct viewed v;
+static struct playback playback;
+static struct window w;
+
+static const char *const names[] = {"single", "dp",       "ddp",   "zero1",  "zero2", "zero3",
+                                    "fsdp",   "pipeline", "model", "tensor", "hybrid"};
+
+static const char *name_of(void *context, int i)
+{
+	(void)context;
+	return names[i];
+}
+
+static void open_window(void)
+{
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=4");
+	playback_init(&playback, &fonts);
+	playback_show(&playback, &v.shown);
+	w = (struct window){.playback = &playback,
+	                    .host = {.strategies = COUNT(names), .strategy = name_of},
+	                    .speed = 1,
+	                    .focus = -1,
+	                    .strategy = 2};
+}
+
+static void close_window(void)
+{
+	playback_release(&playback);
+	viewed_release(&v);
+	fonts_release(&fonts);
+}
+
+static bool overlap(const struct box *a, const struct box *b)
+{
+	return fmin(a->x + a->width, b->x + b->width) - fmax(a->x, b->x) > 0.5 &&
+	       fmin(a->y + a->height, b->y + b->height) - fmax(a->y, b->y) > 0.5;
+}
+
+static void check_boxes(const struct canvas *c, const char *where)
+{
+	for (int i = 0; i < w.widget_count; i++) {
+		const struct box *a = &w.widgets[i].box;
+		ck_assert_msg(a->x >= 0 && a->y >= 0 && a->x + a->width <= c->width && a->y + a->height <= c->height,
+		              "%s: '%s' leaves the window", where, w.widgets[i].label);
+		for (int k = 0; k < i; k++)
+			ck_assert_msg(!overlap(a, &w.widgets[k].box), "%s: '%s' lies on '%s'", where,
+			              w.widgets[i].label, w.widgets[k].label);
+	}
+}
+
+/* Every label lies within a button. */
+static void check_labels(double pixel, const char *where)
+{
+	for (int i = 0; i < drawn_count; i++) {
+		const struct drawn *d = &drawn[i];
+		bool inside = false;
+		for (int k = 0; k < w.widget_count && !inside; k++) {
+			const struct box *b = &w.widgets[k].box;
+			inside = d->x >= b->x * pixel - 1 && d->x + d->width <= (b->x + b->width) * pixel + 1 &&
+			         d->y >= b->y * pixel && d->y + d->height <= (b->y + b->height) * pixel;
+		}
+		ck_assert_msg(inside, "%s: '%s' leaves its button", where, d->text);
+	}
+}
+
+static void look(int width, int height, double text)
+{
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
+	cairo_t *cr = cairo_create(surface);
+	struct canvas c;
+	char where[64];
+	snprintf(where, sizeof where, "%d × %d, text %g", width, height, text);
+	playback.text = text;
+	canvas_begin(&c, cr, width, height, text, theme_of(THEME_LIGHT), &fonts);
+	widgets_lay(&w, &c);
+	check_boxes(&c, where);
+	words_begin();
+	widgets_draw(&w, &c);
+	const char *bad = words_collide(width, height);
+	ck_assert_msg(!bad, "%s: %s", where, bad);
+	check_labels(1 / c.pixel, where);
+	ck_assert_msg(!strstr(drawn_words, "…"), "%s: a label is cut off: %s", where, drawn_words);
+	ck_assert_msg(drawn_least * c.pixel >= 7, "%s: a label of %.1f units", where, drawn_least * c.pixel);
+	struct box scene = window_scene_box(&w, &c);
+	ck_assert_msg(scene.height >= 0.5 * c.height, "%s: %.0f of %.0f are left for the picture", where, scene.height,
+	              c.height);
+	canvas_end(&c);
+	cairo_destroy(cr);
+	cairo_surface_destroy(surface);
+}
+
+START_TEST(buttons_have_room)
+{
+	static const int sizes[][2] = {{1024, 768},  {1280, 720},  {1366, 768}, {1920, 1080},
+	                               {1920, 1200}, {2560, 1440}, {3840, 2160}};
+	static const double texts[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 1.8, 2};
+	for (int k = 0; k < COUNT(sizes); k++)
+		for (int i = 0; i < COUNT(texts); i++)
+			look(sizes[k][0], sizes[k][1], texts[i]);
+}
+END_TEST
+
+/* Up to the largest text, the whole picture is drawn without one text on another. */
+START_TEST(larger_text_is_clear)
+{
+	static const double texts[] = {0.5, 0.8, 1.25, 1.6, 2};
+	for (int scene = 0; scene < SCENE_COUNT; scene++)
+		for (int i = 0; i < COUNT(texts); i++) {
+			playback.scene = (enum scene)scene;
+			playback.text = texts[i];
+			cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
+			cairo_t *cr = cairo_create(surface);
+			words_begin();
+			playback_go(&playback, 12);
+			playback_draw(&playback, cr, 1024, 768);
+			const char *bad = words_collide(1024, 768);
+			ck_assert_msg(!bad, "%s, text %g: %s", scene_name(playback.scene), texts[i], bad);
+			cairo_destroy(cr);
+			cairo_surface_destroy(surface);
+		}
+}
+END_TEST
+
+/* Nothing changes unseen: a key on the black screen of the presenter shows the picture, and does no more. */
+START_TEST(the_black_screen_hides_no_step)
+{
+	static const enum action steps[] = {ACTION_NEXT, ACTION_BACK,      ACTION_NEXT_PHASE,
+	                                    ACTION_LAST, ACTION_HIGHLIGHT, ACTION_SCENE};
+	playback.presenter = true;
+	window_move(&w, 9, false);
+	for (int i = 0; i < COUNT(steps); i++) {
+		size_t position = playback.position;
+		enum scene scene = playback.scene;
+		window_do(&w, ACTION_BLANK);
+		ck_assert(w.blank);
+		window_do(&w, steps[i]);
+		ck_assert(!w.blank && playback.presenter);
+		ck_assert_uint_eq(playback.position, position);
+		ck_assert_int_eq((int)playback.scene, (int)scene);
+	}
+	window_do(&w, ACTION_NEXT);
+	ck_assert_uint_gt(playback.position, 9);
+	playback.presenter = false;
+}
+END_TEST
+
+int main(void)
+{
+	suite_fixture(open_window, close_window);
+	return suite_run("buttons", 60);
+}

@@ -1,0 +1,554 @@
+/* What if: what the panel says is what the simulator says of the same settings, undo brings back the very trace, and a
+ * refused change loses nothing. Keys and mouse come as the window gets them.
+ */
+#include <SDL.h>
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/view_open.h"
+#include "tests/support/suite.h"
+#include "viz/window/parts.h"
+
+#define GPT "gpt:layers=2,width=64,heads=2,context=32,vocabulary=512"
+
+static struct viewer *v;
+static struct window *w;
+static struct options options;
+
+static void parse(struct options *o, enum command c, const char *const *arguments)
+{
+	int count = 0;
+	while (arguments[count])
+		count++;
+	ck_assert_msg(!options_parse(o, c, count, (char **)(uintptr_t)arguments), "%s", status_message());
+}
+
+static void open_view(const char *const *arguments)
+{
+	static const struct picture size = {.width = 1280, .height = 720, .scale = 1};
+	static struct fonts fonts;
+	if (!fonts.plain)
+		ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	v = calloc(1, sizeof *v);
+	ck_assert_ptr_nonnull(v);
+	setenv("SDL_VIDEODRIVER", "dummy", 1);
+	parse(&options, COMMAND_VIEW, arguments);
+	playback_init(&v->playback, &fonts);
+	ck_assert_msg(!viewer_begin(v, &options), "%s", status_message());
+	struct window_host host = viewer_host(v);
+	host.asked_size = true;
+	ck_assert_msg(!window_open(&w, &v->playback, &size, &host, false), "%s", status_message());
+	window_turn(w);
+}
+
+static void open_gpt(void)
+{
+	open_view((const char *[]){"--model", GPT, "--cluster", "a100-40gb", NULL});
+}
+
+static void close_view(void)
+{
+	window_close(w);
+	viewer_release(v);
+	free(v);
+}
+
+/* ---- hands ---- */
+
+static void press_with(SDL_Keycode key, Uint16 mod)
+{
+	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key, .mod = mod}}};
+	window_handle(w, &e);
+	window_turn(w);
+}
+
+static void press(SDL_Keycode key)
+{
+	press_with(key, 0);
+}
+
+static void type(const char *text)
+{
+	for (; *text; text++) {
+		SDL_Event e = {.text = {.type = SDL_TEXTINPUT, .text = {*text}}};
+		window_handle(w, &e);
+	}
+	window_turn(w);
+}
+
+static void mouse(Uint32 event, double x, double y)
+{
+	SDL_Event e = {.type = event};
+	if (event == SDL_MOUSEMOTION) {
+		e.motion.x = (int)x;
+		e.motion.y = (int)y;
+	} else {
+		e.button = (SDL_MouseButtonEvent){
+		        .type = event, .button = SDL_BUTTON_LEFT, .clicks = 1, .x = (int)x, .y = (int)y};
+	}
+	window_handle(w, &e);
+	window_turn(w);
+}
+
+static int row_named(const char *name)
+{
+	const struct whatif *f = &v->whatif;
+	for (int i = 0; i < f->row_count; i++)
+		if (!strcmp(f->rows[i].name, name))
+			return i;
+	ck_abort_msg("there is no row %s", name);
+}
+
+static void choose(const char *name)
+{
+	int row = row_named(name);
+	for (int i = 0; i < WHATIF_ROWS && v->whatif.row != row; i++)
+		press(SDLK_DOWN);
+	ck_assert_int_eq(v->whatif.row, row);
+}
+
+static void set(const char *name, const char *value)
+{
+	choose(name);
+	press(SDLK_RETURN);
+	type(value);
+	press(SDLK_RETURN);
+}
+
+static struct box panel(void)
+{
+	struct canvas c = {.width = 1280, .height = 720};
+	return mode_box(w, &c);
+}
+
+/* ---- what is checked ---- */
+
+static const struct whatif_figure *figure_named(const char *name)
+{
+	for (int i = 0; i < v->whatif.figure_count; i++)
+		if (!strcmp(v->whatif.figures[i].name, name))
+			return &v->whatif.figures[i];
+	ck_abort_msg("there is no figure %s", name);
+}
+
+/* What `sim --json` prints for the same words. */
+static json_t *simulated(const char *const *arguments)
+{
+	struct options o;
+	struct job j;
+	struct report r = {0};
+	parse(&o, COMMAND_SIM, arguments);
+	ck_assert_msg(!job_from_options(&j, &o), "%s", status_message());
+	ck_assert_msg(!job_predict(&j, option_text(&o, OPTION_CLUSTER), GRAIN_OPERATION, 0, NULL, &r), "%s",
+	              status_message());
+	json_t *object = report_to_json(&r);
+	report_release(&r);
+	job_release(&j);
+	return object;
+}
+
+static void ck_time(const char *figure, const json_t *object, const char *key)
+{
+	double s = json_real_value(json_object_get(json_object_get(object, "time"), key));
+	char word[WORD];
+	time_word(word, (int64_t)(s * 1e9 + 0.5));
+	ck_assert_str_eq(figure_named(figure)->now, word);
+}
+
+static void ck_bytes(const char *figure, json_int_t bytes)
+{
+	char word[WORD];
+	bytes_word(word, bytes);
+	ck_assert_str_eq(figure_named(figure)->now, word);
+}
+
+static void ck_figures(const char *const *arguments)
+{
+	json_t *o = simulated(arguments), *role = json_array_get(json_object_get(o, "roles"), 0);
+	const json_t *device = json_object_get(json_object_get(role, "memory"), "device");
+	ck_time("step time", o, "step_s");
+	ck_time("exposed", o, "exposed_s");
+	ck_time("bubble", o, "bubble_s");
+	ck_bytes("peak memory", json_integer_value(json_object_get(device, "peak_bytes")));
+	ck_bytes("a rank sends",
+	         json_integer_value(json_object_get(json_object_get(role, "communication"), "sent_bytes")));
+	ck_bytes("with libraries", json_integer_value(json_object_get(device, "arena_bytes")) +
+	                                   json_integer_value(json_object_get(device, "overhead_bytes")));
+	ck_assert_str_eq(figure_named("fits")->now, json_is_true(json_object_get(o, "fits")) ? "yes" : "no");
+	json_decref(o);
+}
+
+static char *trace_text(const struct trace *t)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	ck_assert(out && !trace_write(t, out) && !fclose(out));
+	return text;
+}
+
+static char *trace_now(void)
+{
+	return trace_text(&viewer_shown(v)->trace);
+}
+
+/* Takes the second. */
+static void ck_same(const char *a, char *b, bool same)
+{
+	ck_assert_msg(!strcmp(a, b) == same, "the trace of %s is %s", v->whatif.words,
+	              same ? "another one" : "the same");
+	free(b);
+}
+
+/* ---- tests ---- */
+
+START_TEST(figures_are_the_simulators)
+{
+	open_gpt();
+	type("w");
+	ck_assert_ptr_eq(v->playback.whatif, &v->whatif);
+	ck_figures((const char *[]){"--model", GPT, "--cluster", "a100-40gb", "--ranks", "4", NULL});
+	set("ranks", "8");
+	set("bucket", "64kB");
+	set("link-bandwidth", "5GB");
+	set("precision", "bf16");
+	ck_assert_str_eq(v->whatif.words, "ranks=8,link-bandwidth=5GB,bucket=64kB,precision=bf16");
+	ck_figures((const char *[]){"--model", GPT, "--cluster", "a100-40gb:link=5GB", "--ranks", "8", "--bucket",
+	                            "64kB", "--precision", "bf16", NULL});
+	type("5"); /* another strategy keeps them */
+	ck_assert_str_eq(v->playback.shown->label, "zero2");
+	ck_figures((const char *[]){"--model", GPT, "--cluster", "a100-40gb:link=5GB", "--ranks", "8", "--bucket",
+	                            "64kB", "--precision", "bf16", "--strategy", "zero2", NULL});
+	ck_assert_ptr_nonnull(strstr(window_title(w), "zero2, ranks=8,link-bandwidth=5GB"));
+	ck_assert_ptr_nonnull(strstr(v->playback.shown->heading, "zero2 on 8 ranks"));
+	close_view();
+}
+END_TEST
+
+START_TEST(undo_restores_the_trace)
+{
+	open_gpt();
+	char *first = trace_now(), *second;
+	type("w");
+	set("accumulate", "2");
+	second = trace_now();
+	ck_assert(strcmp(first, second) != 0);
+	for (int i = 2; i < 20; i++) { /* more than are kept */
+		char ranks[8];
+		snprintf(ranks, sizeof ranks, "%d", i);
+		set("ranks", ranks);
+		ck_assert_int_eq(v->playback.shown->timeline.rank_count, i);
+	}
+	for (int i = 2; i < 20; i++)
+		type("u");
+	ck_same(second, trace_now(), true);
+	press_with(SDLK_z, KMOD_LCTRL);
+	ck_same(first, trace_now(), true);
+	ck_assert(!v->whatif.undo && v->whatif.redo);
+	type("u");
+	ck_assert_ptr_nonnull(strstr(v->whatif.refused, "Nothing is left to undo"));
+	type("U");
+	ck_same(second, trace_now(), true);
+	press_with(SDLK_y, KMOD_LCTRL);
+	ck_assert_str_eq(v->whatif.words, "ranks=2,accumulate=2");
+	press(SDLK_ESCAPE); /* closed: the changes stay, and can be undone */
+	ck_assert_ptr_null(v->playback.whatif);
+	ck_assert_str_eq(v->playback.shown->changed, "ranks=2,accumulate=2");
+	type("u");
+	ck_same(second, trace_now(), true);
+	free(first);
+	free(second);
+	close_view();
+}
+END_TEST
+
+/* More changes than the past has room for: the oldest are forgotten. */
+START_TEST(the_past_is_bounded)
+{
+	open_gpt();
+	type("w");
+	for (int i = 0; i < HISTORY + 10; i++)
+		ck_assert(!viewer_change(v, &(struct whatif_change){.move = WHATIF_TYPE,
+		                                                    .row = row_named("batch"),
+		                                                    .text = i % 2 ? "8" : "12"}));
+	for (int i = 1; i < HISTORY; i++)
+		ck_assert(!viewer_change(v, &(struct whatif_change){.move = WHATIF_UNDO}));
+	ck_assert(!v->whatif.undo);
+	ck_assert_str_ne(v->whatif.words, "");
+	close_view();
+}
+END_TEST
+
+START_TEST(the_place_stays)
+{
+	open_gpt();
+	struct playback *p = &v->playback;
+	for (int i = 0; i < 30; i++)
+		press(SDLK_RIGHT);
+	press(SDLK_DOWN); /* an operation is selected */
+	ck_assert_int_ge(p->selected_op, 0);
+	const struct timeline *before = &p->shown->timeline;
+	size_t position = p->position;
+	const struct op was = timeline_role_of(before, 0)->ops[p->selected_op];
+	p->focus_rank = 2;
+	type("w");
+	set("ranks", "8");
+	const struct timeline *now = &p->shown->timeline;
+	ck_assert_ptr_ne(now, before);
+	size_t there = playback_corresponding(before, position, now);
+	ck_assert_uint_gt(there, 0);
+	ck_assert_uint_eq(timeline_stop_of(now, p->step_size, p->position), timeline_stop_of(now, p->step_size, there));
+	ck_assert_int_eq(p->focus_rank, 2);
+	const struct op *is = &timeline_role_of(now, 0)->ops[p->selected_op];
+	ck_assert(is->kind == was.kind && is->unit == was.unit && is->kernel == was.kernel && is->micro == was.micro);
+	set("ranks", "2"); /* there is no rank 2 any more */
+	ck_assert_int_eq(p->focus_rank, 0);
+	close_view();
+}
+END_TEST
+
+static const struct {
+	const char *row, *value, *says;
+} wrong[] = {
+        {"ranks", "0", "ranks: '0' is below 1"},
+        {"ranks", "99999999999", "is above 16777216"},
+        {"ranks", "64000", "a100-40gb"},
+        {"model", "nope", "nope"},
+        {"model", "gpt:layers=0", "layers"},
+        {"cluster", "nope", "unknown cluster 'nope'"},
+        {"cluster", "laptop:link=5", "is below 1000"},
+        {"link-bandwidth", "fast", "fast"},
+        {"network-bandwidth", "0", "is below"},
+        {"batch", "7", "not divisible"},
+        {"micro-batch", "x", "micro-batch: 'x'"},
+        {"accumulate", "5000", "5000"},
+        {"sequence", "1000", "1000"},
+        {"bucket", "-1", "bucket: '-1'"},
+        {"activation-checkpointing", "every=0", "every"},
+        {"offload", "gradients", "gradients"},
+        {"precision", "fp8", "fp8"},
+};
+
+START_TEST(nonsense_is_refused)
+{
+	open_gpt();
+	type("w");
+	set("accumulate", "2");
+	char *was = trace_now();
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		set(wrong[i].row, wrong[i].value);
+		if (!strcmp(wrong[i].value, "64000")) /* many are simulated by classes */
+			type(*v->whatif.refused ? "" : "u");
+		else
+			ck_assert_msg(strstr(v->whatif.refused, wrong[i].says), "%s=%s: '%s'", wrong[i].row,
+			              wrong[i].value, v->whatif.refused);
+		ck_same(was, trace_now(), true);
+		ck_assert_str_eq(v->whatif.words, "accumulate=2");
+	}
+	free(was);
+	close_view();
+}
+END_TEST
+
+/* A strategy that refuses a change stays as it is. */
+START_TEST(strategies_refuse)
+{
+	open_view((const char *[]){"--model", GPT, "--strategy", "pipeline", "--ranks", "2", NULL});
+	type("w");
+	set("ranks", "64");
+	ck_assert_ptr_nonnull(strstr(v->whatif.refused, "64 ranks are 64 stages"));
+	ck_assert_int_eq(v->playback.shown->timeline.rank_count, 2);
+	close_view();
+	open_view((const char *[]){"--model", GPT, "--strategy", "ddp", NULL});
+	type("w");
+	set("offload", "parameters");
+	ck_assert(*v->whatif.refused != 0);
+	ck_assert_str_eq(v->whatif.words, "");
+	close_view();
+}
+END_TEST
+
+START_TEST(keys_step_through_values)
+{
+	open_gpt();
+	type("w");
+	choose("ranks");
+	press(SDLK_RIGHT);
+	ck_assert_str_eq(v->whatif.words, "ranks=6");
+	press(SDLK_LEFT);
+	ck_assert_str_eq(v->whatif.words, ""); /* as it was */
+	press(SDLK_LEFT);
+	press(SDLK_LEFT);
+	press(SDLK_LEFT);
+	ck_assert_str_eq(v->whatif.words, "ranks=1");
+	press(SDLK_LEFT);
+	ck_assert_ptr_nonnull(strstr(v->whatif.refused, "nothing before this"));
+	choose("precision");
+	press(SDLK_RIGHT);
+	ck_assert_str_eq(v->whatif.words, "ranks=1,precision=bf16");
+	choose("cluster");
+	press(SDLK_RIGHT);
+	ck_assert_ptr_nonnull(strstr(v->whatif.words, "cluster=a100-80gb"));
+	choose("model");
+	press(SDLK_RIGHT);
+	ck_assert_ptr_nonnull(strstr(v->whatif.words, "model=mlp"));
+	press(SDLK_LEFT);
+	ck_assert_ptr_null(strstr(v->whatif.words, "model="));
+	choose("link-bandwidth");
+	press(SDLK_LEFT);
+	ck_assert_ptr_nonnull(strstr(v->whatif.words, "link-bandwidth=120GB"));
+	choose("offload");
+	press(SDLK_RETURN);
+	type("optimiz");
+	press(SDLK_BACKSPACE);
+	ck_assert_str_eq(v->whatif.typed, "optimi");
+	press(SDLK_ESCAPE);
+	ck_assert(!v->whatif.typing && v->playback.whatif);
+	close_view();
+}
+END_TEST
+
+START_TEST(the_mouse_moves_sliders)
+{
+	open_gpt();
+	type("w");
+	int row = row_named("micro-batch");
+	struct box cell = whatif_cell(&v->whatif, panel(), row);
+	double y = cell.y + cell.height / 2;
+	mouse(SDL_MOUSEBUTTONDOWN, cell.x + 2, y);
+	ck_assert_str_eq(v->whatif.rows[row].now, "1");
+	mouse(SDL_MOUSEMOTION, cell.x + cell.width / 2, y);
+	mouse(SDL_MOUSEMOTION, cell.x + cell.width - 3, y + 200);
+	mouse(SDL_MOUSEBUTTONUP, cell.x + cell.width - 3, y + 200);
+	ck_assert_str_eq(v->whatif.rows[row].now, "128");
+	mouse(SDL_MOUSEMOTION, cell.x + 2, y);
+	ck_assert_str_eq(v->whatif.rows[row].now, "128");
+	type("u"); /* all of the drag is one change */
+	ck_assert_str_eq(v->whatif.words, "");
+	type("U");
+	/* The buttons at the foot: the third takes all back. */
+	for (int i = 0; i < w->widget_count; i++)
+		if (w->widgets[i].kind == WIDGET_MODE && !strcmp(w->widgets[i].label, "original")) {
+			struct box b = w->widgets[i].box;
+			mouse(SDL_MOUSEBUTTONDOWN, b.x + 4, b.y + 4);
+			break;
+		}
+	ck_assert_str_eq(v->whatif.words, "");
+	ck_assert(v->whatif.undo);
+	close_view();
+}
+END_TEST
+
+START_TEST(before_stands_beside)
+{
+	open_gpt();
+	type("w");
+	set("ranks", "2");
+	type("b");
+	ck_assert_ptr_eq(v->playback.second, &v->loaded[0].shown);
+	type("6"); /* zero3, before and now */
+	ck_assert_str_eq(v->playback.shown->label, "zero3");
+	ck_assert_str_eq(v->playback.second->label, "zero3");
+	ck_assert_int_eq(v->playback.second->timeline.rank_count, 4);
+	set("ranks", "8");
+	ck_assert_int_eq(v->playback.second->timeline.rank_count, 4);
+	ck_assert_int_eq(v->playback.shown->timeline.rank_count, 8);
+	press(SDLK_ESCAPE);
+	ck_assert_ptr_null(v->playback.second);
+	type("c"); /* compared with the same changes */
+	ck_assert_int_gt(v->playback.contender_count, 4);
+	ck_assert_int_eq(v->playback.contender[2]->timeline.rank_count, 8);
+	type("w");
+	set("ranks", "3");
+	ck_assert(v->playback.compare);
+	ck_assert_int_eq(v->playback.contender[2]->timeline.rank_count, 3);
+	close_view();
+}
+END_TEST
+
+/* What would fit is looked for while nothing else is to be done, and is then what `sim` says. */
+START_TEST(what_would_fit_comes_later)
+{
+	open_view((const char *[]){"--model", "gpt2-124m", "--cluster", "v100-16gb", NULL});
+	type("w");
+	set("micro-batch", "64");
+	ck_assert_str_eq(figure_named("fits")->now, "no");
+	struct loaded *l = viewer_shown(v);
+	for (int i = 0; i < 200 && l->search; i++)
+		window_turn(w);
+	ck_assert_ptr_null(l->search);
+	ck_assert_ptr_nonnull(strstr(l->shown.timeline.limits.change.words, "micro_batch 8"));
+	close_view();
+}
+END_TEST
+
+START_TEST(files_cannot_be_changed)
+{
+	open_view((const char *[]){"--trace", "tests/fuzz/corpus/trace/part.json", NULL});
+	type("w");
+	ck_assert_ptr_null(v->playback.whatif);
+	ck_assert_ptr_nonnull(strstr(v->playback.note, "What --trace says cannot be changed"));
+	close_view();
+}
+END_TEST
+
+/* The line that Ctrl+C copies makes the same again: the trace, the panel and what stands beside it. */
+static void ck_restored(void)
+{
+	char line[4096];
+	const char *arguments[64];
+	int count = 0;
+	snprintf(line, sizeof line, "%s", w->host.command(w->host.context, 1280, 720));
+	for (char *word = strtok(line, " "); word && count < 63; word = strtok(NULL, " "))
+		arguments[count++] = word;
+	arguments[count] = NULL;
+	struct options o;
+	struct viewer *again = calloc(1, sizeof *again);
+	ck_assert_ptr_nonnull(again);
+	parse(&o, COMMAND_VIEW, arguments + 2);
+	playback_init(&again->playback, v->playback.fonts);
+	ck_assert_msg(!viewer_begin(again, &o), "%s", status_message());
+	if (option_given(&o, OPTION_WHAT_IF))
+		ck_assert_msg(!viewer_what_if(again, option_text(&o, OPTION_WHAT_IF)), "%s", status_message());
+	ck_assert_int_eq(again->playback.whatif != NULL, v->playback.whatif != NULL);
+	char *now = trace_now();
+	ck_same(now, trace_text(&viewer_shown(again)->trace), true);
+	for (int i = 0; v->playback.whatif && i < v->whatif.figure_count; i++) {
+		ck_assert_str_eq(v->whatif.figures[i].before, again->whatif.figures[i].before);
+		ck_assert_str_eq(v->whatif.figures[i].now, again->whatif.figures[i].now);
+	}
+	free(now);
+	viewer_release(again);
+	free(again);
+}
+
+START_TEST(the_command_restores_it)
+{
+	open_view((const char *[]){"--model", GPT, "--cluster", "a100-40gb:network=20GB", "--batch", "8",
+	                           "--micro-batch", "2", NULL});
+	type("w");
+	ck_restored();
+	set("accumulate", "3");
+	ck_restored();
+	set("link-bandwidth", "7GB");
+	set("activation-checkpointing", "full");
+	ck_restored();
+	press(SDLK_ESCAPE);
+	ck_restored();
+	type("1"); /* single, with the whole batch */
+	ck_restored();
+	type("w");
+	ck_restored();
+	type("9");
+	ck_restored();
+	set("model", "gpt:layers=4,width=64,heads=2,context=32,vocabulary=512");
+	ck_restored();
+	press(SDLK_ESCAPE);
+	ck_restored();
+	close_view();
+}
+END_TEST
+
+SUITE("whatif", 60)

@@ -1,0 +1,200 @@
+#include "viz/race/race.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/collective/chunks.h"
+#include "viz/scene/scene.h"
+
+void race_release(struct race *r)
+{
+	for (int i = 0; i < r->count; i++)
+		free(r->racer[i].ends);
+	*r = (struct race){.ranks = 0};
+}
+
+/* ---- time ---- */
+
+int race_rounds_over(const struct racer *one, int64_t now)
+{
+	int k = 0;
+	while (k < one->rounds && one->ends[k] <= now)
+		k++;
+	return k;
+}
+
+int64_t race_next(const struct race *r, int64_t now)
+{
+	int64_t next = r->longest;
+	for (int i = 0; i < r->count; i++) {
+		int k = race_rounds_over(&r->racer[i], now);
+		if (k < r->racer[i].rounds && r->racer[i].ends[k] < next)
+			next = r->racer[i].ends[k];
+	}
+	return next > now ? next : now;
+}
+
+int64_t race_previous(const struct race *r, int64_t now)
+{
+	int64_t before = 0;
+	for (int i = 0; i < r->count; i++) {
+		int k = race_rounds_over(&r->racer[i], now - 1);
+		if (k && r->racer[i].ends[k - 1] > before)
+			before = r->racer[i].ends[k - 1];
+	}
+	return before;
+}
+
+/* ---- who is the fastest, by size ---- */
+
+static int fastest_at(const struct race *r, int point)
+{
+	int best = 0;
+	for (int i = 1; i < r->count; i++)
+		if (r->curve.ns[i][point] < r->curve.ns[best][point])
+			best = i;
+	return best;
+}
+
+/* Between two points both times are taken as straight lines over the bytes, as latency and bandwidth make them. */
+static int64_t crossing_between(const struct race_curve *v, int a, int b, int point)
+{
+	double gap0 = (double)(v->ns[b][point] - v->ns[a][point]),
+	       gap1 = (double)(v->ns[b][point + 1] - v->ns[a][point + 1]), width;
+	width = (double)(v->bytes[point + 1] - v->bytes[point]);
+	double part = gap0 - gap1 > 0 ? gap0 / (gap0 - gap1) : 0;
+	return v->bytes[point] + (int64_t)(width * part);
+}
+
+int race_crossings(const struct race *r, struct race_crossing out[RACE_SIZES])
+{
+	int count = 0;
+	for (int i = 0; r->count && i + 1 < r->curve.points; i++) {
+		int before = fastest_at(r, i), after = fastest_at(r, i + 1);
+		if (before != after)
+			out[count++] =
+			        (struct race_crossing){crossing_between(&r->curve, before, after, i), before, after};
+	}
+	return count;
+}
+
+const char *race_words(char *out, const struct race *r)
+{
+	struct race_crossing all[RACE_SIZES];
+	int n = race_crossings(r, all);
+	size_t at = 0;
+	char bytes[WORD];
+	out[0] = 0;
+	if (!r->count || !r->curve.points)
+		return out;
+	if (!n)
+		snprintf(out, RACE_WORDS, "On %lld ranks %s is the fastest at every size.", (long long)r->ranks,
+		         r->racer[fastest_at(r, 0)].name);
+	for (int i = 0; i < n && at < RACE_WORDS; i++)
+		at += (size_t)snprintf(out + at, RACE_WORDS - at, i ? ", from there to %s %s" : "Fastest up to %s: %s",
+		                       bytes_word(bytes, all[i].bytes), r->racer[all[i].before].name);
+	if (n && at < RACE_WORDS)
+		snprintf(out + at, RACE_WORDS - at, "; above, %s.", r->racer[all[n - 1].after].name);
+	return out;
+}
+
+/* ---- what ranks hold ---- */
+
+static bool adds(enum operation o)
+{
+	return o == OPERATION_ALL_REDUCE || o == OPERATION_REDUCE;
+}
+
+static void carry_round(const struct schedule *s, int64_t round, const int64_t *cuts, int chunks, uint32_t *held,
+                        uint32_t *old)
+{
+	memcpy(old, held, (size_t)(s->ranks * chunks) * sizeof *old);
+	for (int64_t rank = 0; rank < s->ranks; rank++) {
+		struct round r = schedule_round(s, rank, round);
+		for (int k = 0; r.receive_from >= 0 && k < chunks; k++) {
+			uint32_t came = old[r.receive_from * chunks + k], *has = &held[rank * chunks + k];
+			if (cuts[k] >= r.receive_offset && cuts[k + 1] <= r.receive_offset + r.receive_count)
+				*has = r.add ? *has | came : came;
+		}
+	}
+}
+
+static int ones(uint32_t bits)
+{
+	int n = 0;
+	for (; bits; bits &= bits - 1)
+		n++;
+	return n;
+}
+
+static void carry(const struct race *r, const struct racer *one, int rounds, const int64_t *cuts, int chunks,
+                  uint32_t *held, uint32_t *old)
+{
+	bool sums = adds(r->operation);
+	for (int64_t rank = 0; rank < r->ranks; rank++)
+		for (int k = 0; k < chunks; k++)
+			held[rank * chunks + k] = sums || rank == 0 ? 1U << rank : 0;
+	for (int p = 0; p < one->parts; p++)
+		for (int64_t k = 0; k < schedule_rounds(&one->part[p]) && rounds > 0; k++, rounds--)
+			carry_round(&one->part[p], k, cuts, chunks, held, old);
+}
+
+void race_held_make(struct race_held *out, const struct race *r, const struct racer *one, int rounds)
+{
+	*out = (struct race_held){0};
+	if (r->ranks > RACE_GRID)
+		return;
+	int chunks;
+	int64_t *cuts = schedule_cuts(&one->part[0], &chunks);
+	size_t cells = (size_t)r->ranks * (size_t)chunks;
+	uint32_t *held = calloc(2 * cells, sizeof *held);
+	out->part = calloc(cells, sizeof *out->part);
+	if (!held || !out->part)
+		abort();
+	out->chunks = chunks;
+	carry(r, one, rounds, cuts, chunks, held, held + cells);
+	for (size_t i = 0; i < cells; i++)
+		out->part[i] = ones(held[i]) / (double)(adds(r->operation) ? r->ranks : 1);
+	free(held);
+	free(cuts);
+}
+
+/* ---- in symbols ---- */
+
+/* hop(x) is a message of x bytes: latency + x / bandwidth. As sim/cost.h has them, inside one node. */
+static const char *form_of(enum schedule_algorithm a)
+{
+	switch (a) {
+	case SCHEDULE_RING_ALL_REDUCE:
+		return "2 (n − 1) · hop(S/n)";
+	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE:
+		return "2 (hop(S/2) + hop(S/4) + … + hop(S/p))";
+	case SCHEDULE_TREE_BROADCAST:
+	case SCHEDULE_TREE_REDUCE:
+		return "⌈log₂ n⌉ · hop(S)";
+	case SCHEDULE_STAR_BROADCAST:
+	case SCHEDULE_STAR_REDUCE:
+		return "(n − 1) · hop(S)";
+	case SCHEDULE_CHAIN_BROADCAST:
+	case SCHEDULE_CHAIN_REDUCE:
+		return "2 (n − 1) · hop(S/n)";
+	default:
+		return "";
+	}
+}
+
+const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
+{
+	bool folds = one->part[0].algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && (ranks & (ranks - 1));
+	snprintf(out, RACE_FORM, "%s%s%s", one->parts == 2 ? "2 · " : "", form_of(one->part[0].algorithm),
+	         folds ? " + 2 hop(S)" : "");
+	return out;
+}
+
+const char *race_bytes_form(char *out, const struct racer *one)
+{
+	const struct algorithm *a = schedule_row(one->part[0].algorithm);
+	snprintf(out, RACE_FORM, "%s %s%s", a->symmetric ? "each rank sends" : "all ranks send",
+	         one->parts == 2 ? "2 · " : "", a->formula);
+	return out;
+}

@@ -1,0 +1,87 @@
+/* A race of the algorithms of one operation: all with the same bytes on the same ranks and links, in true proportion of
+ * time. Whoever knows the simulator fills it in (struct window_host); here it is read and drawn.
+ *
+ *     struct race r = {.operation = OPERATION_ALL_REDUCE, .ranks = 8, .bytes = 4000000};
+ *     host.race(host.context, &r);
+ *     race_draw(&canvas, &r, now, box);       // now: nanoseconds since the start
+ *     race_release(&r);
+ */
+#ifndef SHARDLAB_VIZ_RACE_H
+#define SHARDLAB_VIZ_RACE_H
+
+#include <stdio.h>
+
+#include "strategy/collective/schedule.h"
+#include "viz/draw/draw.h"
+
+enum { RACERS = 6, RACE_PARTS = 2, RACE_SIZES = 13, RACE_GRID = 16, RACE_MOST_RANKS = 1024 };
+
+/* An algorithm: one schedule, or a reduce and then a broadcast. */
+struct racer {
+	char name[24]; /* "ring" */
+	struct schedule part[RACE_PARTS];
+	int parts;
+	int64_t ns;      /* the whole */
+	int rounds;      /* of all parts */
+	int64_t *ends;   /* [rounds] ns, ascending: when each is over on all ranks; owned */
+	int64_t out, in; /* bytes that leave and reach the rank that moves most */
+	int place;       /* 1: nobody is faster */
+};
+
+/* Times over the size of the message, at the same number of ranks. */
+struct race_curve {
+	enum operation operation;
+	int64_t ranks;
+	int points;
+	int64_t bytes[RACE_SIZES], ns[RACERS][RACE_SIZES];
+};
+
+struct race {
+	enum operation operation;
+	int64_t ranks, bytes;
+	char cluster[80];
+	bool by_message; /* every message was simulated; else collectives by formula, whose rounds share the time */
+	struct racer racer[RACERS];
+	int count;
+	int64_t longest;   /* ns */
+	char refused[256]; /* why nothing can run; "": it can */
+	struct race_curve curve;
+};
+
+void race_release(struct race *r); /* accepts a zeroed struct */
+
+/* Rounds that are over at a time, and the next time after it (the last before it) at which one is. */
+int race_rounds_over(const struct racer *one, int64_t now);
+int64_t race_next(const struct race *r, int64_t now);
+int64_t race_previous(const struct race *r, int64_t now);
+
+/* Where the fastest changes: from so many bytes on it is `after`. Ascending; returns how many there are. */
+struct race_crossing {
+	int64_t bytes;
+	int before, after; /* racers */
+};
+int race_crossings(const struct race *r, struct race_crossing out[RACE_SIZES]);
+/* "halving-doubling is the fastest up to 61 kB, from there on ring" */
+enum { RACE_WORDS = 256 };
+const char *race_words(char *out, const struct race *r);
+
+/* What ranks hold after so many rounds: of each chunk the part of the contributions that it is to have, 0 … 1. Up to
+ * RACE_GRID ranks; above, chunks is 0. The parts are the caller's to free. */
+struct race_held {
+	int chunks;
+	double *part; /* [rank * chunks + chunk] */
+};
+void race_held_make(struct race_held *out, const struct race *r, const struct racer *one, int rounds);
+
+/* Time and bytes in symbols: "2 (n − 1) · hop(S/n)", "each rank sends 2 (n − 1)/n · S". In buffers of the caller. */
+enum { RACE_FORM = 96 };
+const char *race_time_form(char *out, const struct racer *one, int64_t ranks);
+const char *race_bytes_form(char *out, const struct racer *one);
+
+void race_draw(struct canvas *c, const struct race *r, int64_t now, struct box b);
+void race_draw_chart(struct canvas *c, const struct race *r, struct box b);
+/* Of an algorithm, the same in every race. */
+colour race_colour(const struct racer *one);
+void race_describe(const struct race *r, FILE *out);
+
+#endif

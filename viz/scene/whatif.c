@@ -1,0 +1,175 @@
+#include "viz/scene/whatif.h"
+
+#include <math.h>
+
+/* Units, where there is room for all; a lower panel has everything lower alike. */
+enum { HEAD = 44, LINE = 27, GAP = 12, FIGURE = 20, SAID = 46, FOOT = 40, MARGIN = 10, LABEL = 100, ARROW = 26 };
+
+/* ---- places ---- */
+
+static double part_of(const struct whatif *w, struct box b)
+{
+	double whole = HEAD + LINE * w->row_count + GAP + FIGURE * (w->figure_count + 1) + SAID + FOOT;
+	return fmin(1.2, b.height / whole);
+}
+
+double whatif_side(double width)
+{
+	return fmin(WHATIF_SIDE, width / 2);
+}
+
+struct box whatif_line(const struct whatif *w, struct box b, int row)
+{
+	double part = part_of(w, b);
+	return (struct box){b.x + 6, b.y + (HEAD + LINE * row) * part, b.width - 12, LINE * part - 2};
+}
+
+struct box whatif_cell(const struct whatif *w, struct box b, int row)
+{
+	struct box line = whatif_line(w, b, row);
+	return (struct box){b.x + MARGIN + LABEL + ARROW, line.y + 1, b.width - 2 * MARGIN - LABEL - 2 * ARROW,
+	                    line.height - 2};
+}
+
+struct box whatif_foot(const struct whatif *w, struct box b)
+{
+	double height = FOOT * part_of(w, b);
+	return (struct box){b.x + MARGIN, b.y + b.height - height, b.width - 2 * MARGIN, height - 8};
+}
+
+int whatif_place(const struct whatif *w, struct box b, int row, double x)
+{
+	struct box cell = whatif_cell(w, b, row);
+	int places = w->rows[row].places;
+	int place = (int)floor((x - cell.x) / cell.width * places);
+	return place < 0 ? 0 : place >= places ? places - 1 : place;
+}
+
+/* ---- rows ---- */
+
+/* "4 → 8": what it was, smaller, and what it is. */
+static void draw_values(struct canvas *c, const struct whatif_row *r, struct box cell, double size, double y)
+{
+	const struct theme *t = c->theme;
+	double room = cell.width - 12, arrow = text_length(c, size, WEIGHT_PLAIN, " → "),
+	       now = fmin(text_length(c, size, WEIGHT_BOLD, r->now) + 1, r->changed ? room * 0.6 : room),
+	       before = r->changed ? fmin(text_length(c, size, WEIGHT_PLAIN, r->before) + 1, room - now - arrow) : 0;
+	double x = cell.x + 6 + (room - now - before - (r->changed ? arrow : 0)) / 2;
+	if (r->changed) {
+		draw_fitting(c, x, y, size, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, before, r->before);
+		draw_text(c, x + before, y, size, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, " → ");
+		x += before + arrow;
+	}
+	draw_fitting(c, x, y, size, 7, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, t->ink, ALIGN_LEFT, now, r->now);
+}
+
+/* A line at the foot of the value, so that nothing runs through the text. */
+static void draw_slider(struct canvas *c, const struct whatif_row *r, struct box cell)
+{
+	const struct theme *t = c->theme;
+	draw_card(c, cell, t->ground, r->changed ? t->accent : t->line, r->changed ? 2 : 1);
+	if (!r->places || r->place < 0)
+		return;
+	double room = cell.width - 12, x = cell.x + 6 + room * (r->place + 0.5) / r->places,
+	       y = cell.y + cell.height - 3.5;
+	draw_line(c, cell.x + 6, y, cell.x + 6 + room, y, t->line, 2);
+	draw_line(c, cell.x + 6, y, x, y, t->accent, 2.5);
+	draw_fill(c, (struct box){x - 3, y - 3, 6, 6}, t->accent);
+}
+
+static void draw_row(struct canvas *c, const struct whatif *w, struct box b, int row, bool buttons)
+{
+	const struct theme *t = c->theme;
+	const struct whatif_row *r = &w->rows[row];
+	struct box line = whatif_line(w, b, row), cell = whatif_cell(w, b, row);
+	double size = fmin(13, line.height * 0.52), y = line.y + line.height / 2 + size * 0.28;
+	if (row == w->row && buttons)
+		draw_card(c, line, t->panel, t->accent, 2);
+	draw_fitting(c, b.x + MARGIN + 2, y, size, 8, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, t->ink, ALIGN_LEFT,
+	             LABEL - 6, r->label);
+	draw_slider(c, r, cell);
+	if (row == w->row && w->typing && buttons)
+		draw_text(c, cell.x + 6, y, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, cell.width - 10, "%s_", w->typed);
+	else
+		draw_values(c, r, cell, size, y);
+}
+
+/* ---- figures ---- */
+
+/* Right ends of the columns, as parts of the width. */
+#define COLUMN_BEFORE 0.54
+#define COLUMN_NOW 0.8
+
+static void draw_figure(struct canvas *c, const struct whatif *w, const struct whatif_figure *f, struct box b, double y,
+                        double size)
+{
+	const struct theme *t = c->theme;
+	colour ink = f->better < 0 ? t->warning : t->ink;
+	double room = b.width - 2 * MARGIN - 4, left = b.x + MARGIN + 2;
+	draw_fitting(c, left, y, size, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, room * 0.31, f->name);
+	if (*w->words)
+		draw_fitting(c, left + room * COLUMN_BEFORE, y, size, 7, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, room * 0.22,
+		             f->before);
+	draw_fitting(c, left + room * COLUMN_NOW, y, size, 7, WEIGHT_BOLD, ink, ALIGN_RIGHT, room * 0.24, f->now);
+	if (*w->words)
+		draw_fitting(c, left + room, y, size, 7, WEIGHT_PLAIN, ink, ALIGN_RIGHT, room * 0.18, f->change);
+}
+
+static void draw_figures(struct canvas *c, const struct whatif *w, struct box b)
+{
+	const struct theme *t = c->theme;
+	double part = part_of(w, b), size = fmin(12.5, FIGURE * part * 0.64), room = b.width - 2 * MARGIN - 4,
+	       y = b.y + (HEAD + LINE * w->row_count + GAP) * part, left = b.x + MARGIN + 2,
+	       head = y + FIGURE * part * 0.7;
+	draw_line(c, b.x + MARGIN, y - 4 * part, b.x + b.width - MARGIN, y - 4 * part, t->line, 1);
+	if (*w->words)
+		draw_text(c, left + room * COLUMN_BEFORE, head, size, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0, "before");
+	draw_text(c, left + room * COLUMN_NOW, head, size, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "now");
+	for (int i = 0; i < w->figure_count; i++)
+		draw_figure(c, w, &w->figures[i], b, y + FIGURE * part * (i + 1.7), size);
+}
+
+/* ---- the whole ---- */
+
+static void draw_said(struct canvas *c, const struct whatif *w, struct box b)
+{
+	double part = part_of(w, b), y = b.y + b.height - (FOOT + SAID) * part;
+	if (*w->refused)
+		draw_paragraph(c, b.x + MARGIN + 2, y + 12 * part, b.width - 2 * MARGIN - 4, 12 * fmin(1, part), 3,
+		               c->theme->warning, w->refused);
+	else if (w->row >= 0)
+		draw_paragraph(c, b.x + MARGIN + 2, y + 12 * part, b.width - 2 * MARGIN - 4, 11.5 * fmin(1, part), 3,
+		               c->theme->soft, w->rows[w->row].what);
+}
+
+void whatif_draw(struct canvas *c, const struct whatif *w, struct box b, bool buttons)
+{
+	const struct theme *t = c->theme;
+	double part = part_of(w, b);
+	draw_fill(c, b, t->panel);
+	draw_line(c, b.x, b.y, b.x, b.y + b.height, t->line, 1.5);
+	draw_text(c, b.x + MARGIN + 2, b.y + 19 * part, 16 * fmin(1, part), WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0,
+	          "What if");
+	if (buttons)
+		draw_fitting(c, b.x + MARGIN + 2, b.y + 36 * part, 12 * fmin(1, part), 7, WEIGHT_PLAIN, t->soft,
+		             ALIGN_LEFT, b.width - 2 * MARGIN,
+		             w->typing ? "Enter takes it, Esc leaves it"
+		                       : "↑ ↓ choose · ← → change · Enter types · Esc closes");
+	for (int i = 0; i < w->row_count; i++)
+		draw_row(c, w, b, i, buttons);
+	draw_figures(c, w, b);
+	if (buttons)
+		draw_said(c, w, b);
+}
+
+void whatif_describe(const struct whatif *w, FILE *out)
+{
+	for (int i = 0; i < w->row_count; i++)
+		if (w->rows[i].changed)
+			fprintf(out, "what if  %s: %s → %s\n", w->rows[i].name, w->rows[i].before, w->rows[i].now);
+	for (int i = 0; i < w->figure_count && *w->words; i++) {
+		const struct whatif_figure *f = &w->figures[i];
+		fprintf(out, "figure   %s: %s → %s%s%s%s%s\n", f->name, f->before, f->now, *f->change ? ", " : "",
+		        f->change, *f->exact ? "; " : "", f->exact);
+	}
+}

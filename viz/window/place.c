@@ -1,0 +1,64 @@
+/* Where one stands, taken along to another trace of the same model: the place of the step, the rank, the selected
+ * operation, the range of the timeline. */
+#include "viz/window/parts.h"
+
+void place_remember(struct place *out, const struct window *w)
+{
+	const struct playback *p = w->playback;
+	*out = (struct place){.focus = p->focus_rank, .from = p->from, .to = p->to, .position = p->position};
+	if (p->shown->foreign)
+		return;
+	const struct timeline *s = out->timeline = &p->shown->timeline;
+	int index = timeline_index_of(s, p->selected_rank);
+	out->step = s->step_ns;
+	if (index < 0 || p->selected_op < 0)
+		return;
+	const struct role *role = timeline_role_of(s, index);
+	const struct op *op = &role->ops[p->selected_op];
+	out->selected = p->selected_rank;
+	out->op = (struct same_op){op->kind, op->pass, op->unit, op->kernel, op->micro, op->group, 1};
+	for (int k = role->step.begin; k < p->selected_op; k++)
+		out->op.nth += is_same_op(&role->ops[k], &out->op);
+}
+
+bool is_same_op(const struct op *op, const struct same_op *s)
+{
+	return op->kind == s->kind && op->pass == s->pass && op->unit == s->unit && op->kernel == s->kernel &&
+	       op->micro == s->micro && op->group == s->group;
+}
+
+/* The same operation of the same rank, if the other plan has it. */
+static void select_again(struct playback *p, const struct place *place)
+{
+	const struct timeline *s = &p->shown->timeline;
+	int index = timeline_index_of(s, place->selected), nth = 0;
+	if (!place->op.nth || index < 0)
+		return;
+	const struct role *role = timeline_role_of(s, index);
+	for (int k = role->step.begin; k < role->step.end; k++)
+		if (is_same_op(&role->ops[k], &place->op) && ++nth == place->op.nth) {
+			p->selected_rank = place->selected;
+			p->selected_op = k;
+		}
+}
+
+void place_return(const struct place *place, struct window *w)
+{
+	struct playback *p = w->playback;
+	w->playing = false;
+	w->dirty = true;
+	p->tween = 1;
+	if (!place->timeline || p->shown->foreign)
+		return;
+	const struct timeline *s = &p->shown->timeline;
+	size_t there = playback_corresponding(place->timeline, place->position, s);
+	window_move(w, timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there)), false);
+	if (timeline_index_of(s, place->focus) >= 0)
+		p->focus_rank = place->focus;
+	select_again(p, place);
+	if (place->from < place->to && place->step > 0) { /* the same part of the step */
+		double longer = (double)s->step_ns / (double)place->step;
+		p->from = (int64_t)((double)place->from * longer);
+		p->to = (int64_t)((double)place->to * longer);
+	}
+}
