@@ -29,27 +29,39 @@ static enum status read_size(const char *text, struct picture *out)
 	return s;
 }
 
-static enum status read_range(const char *text, struct playback *p)
+/* "FROM:TO" of an option, in nanoseconds; text NULL: it was not given. */
+static enum status read_range(const char *option, const char *text, const struct trace_view *shown, int64_t *from,
+                              int64_t *to)
 {
 	const char *colon = text ? strchr(text, ':') : NULL;
-	char from[32];
+	char first[32], name[48];
 	if (!text)
 		return STATUS_OK;
-	if (!colon || colon - text >= (ptrdiff_t)sizeof from)
-		return status_fail(STATUS_INPUT, "--range: '%.40s' is not FROM:TO in nanoseconds, such as 0:1000000",
-		                   text);
-	snprintf(from, sizeof from, "%.*s", (int)(colon - text), text);
-	enum status s = number_whole(from, "--range: from", 0, INT64_MAX, &p->from);
+	if (!colon || colon - text >= (ptrdiff_t)sizeof first)
+		return status_fail(STATUS_INPUT, "--%s: '%.40s' is not FROM:TO in nanoseconds, such as 0:1000000",
+		                   option, text);
+	snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
+	snprintf(name, sizeof name, "--%s: from", option);
+	enum status s = number_whole(first, name, 0, INT64_MAX, from);
+	snprintf(name, sizeof name, "--%s: to", option);
 	if (!s)
-		s = number_whole(colon + 1, "--range: to", 1, INT64_MAX, &p->to);
-	if (!s && p->to <= p->from)
-		s = status_fail(STATUS_INPUT, "--range: '%.40s' ends before it begins", text);
-	int64_t end = p->shown->lanes.end;
-	if (p->shown->has_other && p->shown->other_lanes.end > end)
-		end = p->shown->other_lanes.end;
-	if (!s && p->from >= end)
-		s = status_fail(STATUS_INPUT, "--range: '%.40s' is behind the end, at %" PRId64 " ns", text, end);
+		s = number_whole(colon + 1, name, 1, INT64_MAX, to);
+	if (!s && *to <= *from)
+		s = status_fail(STATUS_INPUT, "--%s: '%.40s' ends before it begins", option, text);
+	int64_t end = shown->lanes.end;
+	if (shown->has_other && shown->other_lanes.end > end)
+		end = shown->other_lanes.end;
+	if (!s && *from >= end)
+		s = status_fail(STATUS_INPUT, "--%s: '%.40s' is behind the end, at %" PRId64 " ns", option, text, end);
 	return s;
+}
+
+/* What the timeline shows, and what of it is measured. */
+static enum status read_ranges(struct playback *p, const struct options *o)
+{
+	enum status s = read_range("range", option_text(o, OPTION_RANGE), p->shown, &p->from, &p->to);
+	return s ? s
+	         : read_range("measure", option_text(o, OPTION_MEASURE), p->shown, &p->measured_from, &p->measured_to);
 }
 
 static enum status place(struct playback *p, const struct options *o)
@@ -140,11 +152,12 @@ static enum status set_playback(struct playback *p, const struct options *o)
 	theme_parse(option_text(o, OPTION_THEME), &p->theme);
 	step_size_parse(option_text(o, OPTION_STEP), &p->step_size);
 	p->text = o->value[OPTION_TEXT].real;
+	p->over_steps = !strcmp(option_text(o, OPTION_OVER), "steps");
 	p->values = !option_given(o, OPTION_NO_VALUES);
 	p->presenter = option_given(o, OPTION_PRESENTER);
 	p->beside = option_given(o, OPTION_PREDICT);
 	enum status s = place(p, o);
-	if (s || (s = read_range(option_text(o, OPTION_RANGE), p)))
+	if (s || (s = read_ranges(p, o)))
 		return s;
 	if (p->shown->foreign && option_given(o, OPTION_SCENE) && p->scene != SCENE_TIMELINE)
 		return status_fail(STATUS_INPUT, "--scene %s: a trace of another program has only a timeline",
@@ -272,8 +285,14 @@ static enum status check_ask(const struct viewer *v, const struct exporting *e)
 		return status_fail(STATUS_INPUT, "--ask is about a plan: leave out --race");
 	if (v->playback.shown->foreign)
 		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
-	if (option_given(o, OPTION_COMPARE))
-		return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --compare");
+	static const enum option of_several[] = {OPTION_COMPARE, OPTION_PAIR};
+	for (size_t i = 0; i < sizeof of_several / sizeof of_several[0]; i++)
+		if (option_given(o, of_several[i]))
+			return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --%s",
+			                   option_name(of_several[i]));
+	if (option_given(o, OPTION_EXPORT) && option_given(o, OPTION_WHAT_IF))
+		return status_fail(STATUS_INPUT,
+		                   "--ask and --what-if have one place beside the picture: leave out one");
 	if (option_given(o, OPTION_EXPORT) && (e->format == EXPORT_GIF || pages))
 		return status_fail(STATUS_INPUT,
 		                   "--ask draws one question, the next from --at on: give a .png, .svg or .pdf; "

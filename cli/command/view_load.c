@@ -17,6 +17,13 @@ static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks
 	int64_t there = c->devices && c->devices < ranks ? c->devices : ranks;
 	out->device_bytes = c->kind == DEVICE_GPU ? c->device_memory : c->node_memory / (there ? there : 1);
 	out->overhead_bytes = c->overhead.value;
+	out->link = c->link.bandwidth.value;
+	if (__builtin_mul_overflow(c->network.bandwidth.value, c->rails ? c->rails : 1, &out->network))
+		out->network = INT64_MAX;
+	out->host_link = c->host_link.bandwidth.value;
+	out->disk_read = c->disk.read.value;
+	out->disk_write = c->disk.write.value;
+	out->node_ranks = c->devices;
 }
 
 /* The settings that change the picture of a step, where they are not the defaults. */

@@ -111,11 +111,11 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 {
 	const struct playback *p = &v->playback;
 	const struct trace_view *shown = p->shown;
-	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,   OPTION_RANGE,
-	                                   OPTION_COMPARE, OPTION_PAIR,      OPTION_PREDICT, OPTION_PRESENTER,
-	                                   OPTION_EXPORT,  OPTION_PAGES,     OPTION_DELAY,   OPTION_SCALE,
-	                                   OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,     OPTION_SCROLL,
-	                                   OPTION_PAST,    OPTION_NO_VALUES, OPTION_WHAT_IF};
+	static const enum option anew[] = {
+	        OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,  OPTION_RANGE,  OPTION_COMPARE, OPTION_PAIR,
+	        OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT, OPTION_PAGES,  OPTION_DELAY,   OPTION_SCALE,
+	        OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,    OPTION_SCROLL, OPTION_PAST,    OPTION_NO_VALUES,
+	        OPTION_WHAT_IF, OPTION_MEASURE,   OPTION_OVER};
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
 	viewer_say_settings(v, &a);
@@ -149,6 +149,10 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 		arguments_set(&a, OPTION_FOCUS, "%" PRId64, p->focus_rank);
 	if (p->from < p->to)
 		arguments_set(&a, OPTION_RANGE, "%" PRId64 ":%" PRId64, p->from, p->to);
+	if (p->over_steps)
+		arguments_set(&a, OPTION_OVER, "steps");
+	if (p->measured_from < p->measured_to)
+		arguments_set(&a, OPTION_MEASURE, "%" PRId64 ":%" PRId64, p->measured_from, p->measured_to);
 	if (p->text < 0.999 || p->text > 1.001)
 		arguments_set(&a, OPTION_TEXT, "%g", p->text);
 	if (p->compare)

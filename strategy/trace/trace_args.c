@@ -4,17 +4,58 @@
 
 #include "strategy/trace/trace_foreign.h"
 
-/* As Kineto and PyTorch write them (libkineto/src/output_json.cpp; ParamCommsUtils.hpp for collectives). */
+/* As Kineto and PyTorch write them (libkineto/src/output_json.cpp; ParamCommsUtils.hpp for collectives): constant, key,
+ * before and after its value. */
+#define ARGUMENT_LIST(X)                                                                                               \
+	X(DEVICE, "device", ", device ", "")                                                                           \
+	X(STREAM, "stream", ", stream ", "")                                                                           \
+	X(COLLECTIVE, "Collective name", ", ", "")                                                                     \
+	X(IN, "In msg nelems", " of ", " elements")                                                                    \
+	X(TYPE, "dtype", " of ", "")                                                                                   \
+	X(RANKS, "Group size", " on ", " ranks")                                                                       \
+	X(BYTES, "bytes", ", ", " B")                                                                                  \
+	X(RATE, "memory bandwidth (GB/s)", " at ", " GB/s")                                                            \
+	X(DIMENSIONS, "Input Dims", ", input ", "")                                                                    \
+	X(OUT, "Out msg nelems", NULL, NULL) /* not shown */
+
+enum argument {
+#define X(constant, key, before, after) ARGUMENT_##constant,
+	ARGUMENT_LIST(X)
+#undef X
+	        ARGUMENTS
+};
+
 static const struct {
 	const char *key, *before, *after;
 } shown[] = {
-        {"device", ", device ", ""},    {"stream", ", stream ", ""},
-        {"Collective name", ", ", ""},  {"In msg nelems", " of ", " elements"},
-        {"dtype", " of ", ""},          {"Group size", " on ", " ranks"},
-        {"bytes", ", ", " B"},          {"memory bandwidth (GB/s)", " at ", " GB/s"},
-        {"Input Dims", ", input ", ""},
+#define X(constant, key, before, after) {key, before, after},
+        ARGUMENT_LIST(X)
+#undef X
 };
-enum { SHOWN = sizeof shown / sizeof shown[0], ARGS_SIZE = 160, VALUE = 60 };
+enum { ARGS_SIZE = 160, VALUE = 60 };
+
+/* Types as PyTorch names them, and the bytes of an element. */
+static const struct {
+	const char *name;
+	int64_t bytes;
+} types[] = {{"Double", 8},   {"Long", 8},  {"Float", 4}, {"Int", 4},  {"Half", 2},
+             {"BFloat16", 2}, {"Short", 2}, {"Byte", 1},  {"Char", 1}, {"Bool", 1}};
+
+static int64_t whole(const struct stream_text *value)
+{
+	int64_t n = 0;
+	return value->size && stream_text_whole(value, &n) && n > 0 ? n : 0;
+}
+
+/* Of a collective the larger of what goes in and what comes out, as nccl-tests count its size. */
+static int64_t bytes_of(const struct stream_text *value)
+{
+	int64_t in = whole(&value[ARGUMENT_IN]), out = whole(&value[ARGUMENT_OUT]), most = in > out ? in : out;
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+		if (most && most < INT64_MAX / 8 && stream_is(&value[ARGUMENT_TYPE], types[i].name))
+			return most * types[i].bytes;
+	return whole(&value[ARGUMENT_BYTES]);
+}
 
 /* A text without its quotes, anything else as it stands. */
 static struct stream_text read_value(struct json_stream *j)
@@ -30,25 +71,27 @@ static struct stream_text read_value(struct json_stream *j)
 	return value;
 }
 
-const char *foreign_args(struct arena *a, const struct stream_text *args)
+const char *foreign_args(struct arena *a, const struct stream_text *args, struct foreign_span *span)
 {
 	struct json_stream j = {.at = args->text, .begin = args->text, .end = args->text + args->size, .name = "args"};
-	struct stream_text key, value[SHOWN] = {{0}};
+	struct stream_text key, value[ARGUMENTS] = {{0}};
 	char out[ARGS_SIZE] = "";
 	size_t at = 0;
 	if (!args->size || !stream_enter(&j, '{'))
 		return NULL;
 	while (stream_key(&j, &key)) {
 		size_t i = 0;
-		while (i < SHOWN && !stream_is(&key, shown[i].key))
+		while (i < ARGUMENTS && !stream_is(&key, shown[i].key))
 			i++;
-		if (i < SHOWN)
+		if (i < ARGUMENTS)
 			value[i] = read_value(&j);
 		else
 			stream_skip(&j);
 	}
-	for (int i = 0; i < SHOWN; i++)
-		if (value[i].size && at < sizeof out)
+	span->bytes = bytes_of(value);
+	span->ranks = whole(&value[ARGUMENT_RANKS]);
+	for (int i = 0; i < ARGUMENTS; i++)
+		if (value[i].size && shown[i].before && at < sizeof out)
 			at += (size_t)snprintf(out + at, sizeof out - at, "%s%.*s%s%s",
 			                       shown[i].before + (at ? 0 : strspn(shown[i].before, ", ")),
 			                       (int)(value[i].size < VALUE ? value[i].size : VALUE), value[i].text,

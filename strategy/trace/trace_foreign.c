@@ -137,7 +137,7 @@ static int compare_names(const char *a, const char *b)
 	return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* Of a process, or of a lane behind that of its process. */
+/* The sort key of a process, or of a lane, which follows its process. */
 struct rank_key {
 	int process, number;
 	int64_t sort;
@@ -247,12 +247,13 @@ static void read_spans(struct foreign_reader *r)
 	f->spans = array_make(e->span_count, sizeof *f->spans);
 	for (size_t i = 0; i < e->span_count; i++) {
 		const struct raw_span *s = &e->spans[i];
-		f->spans[f->span_count++] = (struct foreign_span){.lane = lane_of(r, s),
-		                                                  .begin = s->begin - r->first,
-		                                                  .end = s->end - r->first,
-		                                                  .name = kept(f, &names, &s->name),
-		                                                  .category = kept(f, &names, &s->category),
-		                                                  .args = foreign_args(&f->arena, &s->args)};
+		struct foreign_span *out = &f->spans[f->span_count++];
+		*out = (struct foreign_span){.lane = lane_of(r, s),
+		                             .begin = s->begin - r->first,
+		                             .end = s->end - r->first,
+		                             .name = kept(f, &names, &s->name),
+		                             .category = kept(f, &names, &s->category)};
+		out->args = foreign_args(&f->arena, &s->args, out);
 	}
 	text_table_release(&names);
 }

@@ -173,6 +173,20 @@ refuse '--export' view --cluster laptop
 printf '<?xml version="1.0"?><fontconfig/>' >"$tmp/fonts.conf"
 FONTCONFIG_FILE=$tmp/fonts.conf refuse 'fonts-dejavu-core' view --export "$tmp/x.png"
 refuse 'must end in' view --export "$tmp/x.bmp"
+refuse 'there is no display' view
+for format in png svg pdf gif html; do # a disk that is full, and nothing half written is left
+	(
+		trap '' XFSZ
+		ulimit -f 4
+		"$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --export "$tmp/full.$format" 2>"$tmp/err"
+	) && complain "$format: a full disk is no failure"
+	[ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'cannot be written' "$tmp/err" || complain "$format, full disk: $(cat "$tmp/err")"
+done
+[ -z "$(find "$tmp" -name 'full.*')" ] || complain 'half a picture is left where the disk is full'
+! "$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --describe >/dev/full 2>"$tmp/err" || complain '--describe to a full disk is no failure'
+grep -q 'cannot write to standard output' "$tmp/err" || complain "--describe, full disk: $(cat "$tmp/err")"
+printf '{"traceEvents":[]}' >"$tmp/empty.json" # a trace that has nothing for any scene
+refuse 'nothing to show' view --trace "$tmp/empty.json" --export "$tmp/x.png"
 refuse 'the last round of this step' view --cluster laptop --at 100000 --export "$tmp/x.png"
 refuse 'WIDTHxHEIGHT' view --size 100 --export "$tmp/x.png"
 refuse 'below 64' view --size 10x10 --export "$tmp/x.png"

@@ -5,6 +5,7 @@
 
 #include "strategy/base/number.h"
 #include "viz/export/export.h"
+#include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
@@ -181,6 +182,57 @@ static void write_stop(struct playback *p, FILE *out)
 	export_figures(p, out);
 }
 
+/* ---- the whole step, or a range of it ---- */
+
+/* Equal ranks once. */
+static void write_ranks(const struct lanes *all, const char *name, int64_t from, int64_t to, FILE *out)
+{
+	const struct lanes *l = all->folded ? all->folded : all;
+	char words[512];
+	for (int i = 0; i < l->lane_count; i++) {
+		if (!measure_has(l, i))
+			continue;
+		struct measured m = measure_range(l, i, from, to);
+		measured_words(l, i, &m, words, sizeof words);
+		fprintf(out, "%s%s\n", name, words);
+	}
+}
+
+static void write_range(const struct playback *p, FILE *out)
+{
+	const struct lanes *l = &p->shown->lanes;
+	bool measured = p->measured_from < p->measured_to, shown = p->from < p->to;
+	int64_t from = measured ? p->measured_from : p->from, to = measured ? p->measured_to : p->to;
+	char length[WORD], first[WORD], last[WORD];
+	if (!measured && !shown)
+		return;
+	to = to < l->end ? to : l->end;
+	fprintf(out, "range    %s, from %s to %s\n", time_word(length, to - from), time_word(first, from),
+	        time_word(last, to));
+	write_ranks(l, "in it    ", from, to, out);
+}
+
+static void write_longest(const struct trace_view *shown, FILE *out)
+{
+	char words[640];
+	for (size_t i = 0; i < shown->exposed_count && i < EXPOSED_LISTED; i++) {
+		exposed_words(&shown->lanes, &shown->exposed[i], words, sizeof words);
+		fprintf(out, "exposed  %zu: %s\n", i + 1, words);
+	}
+	if (!shown->exposed_count)
+		fputs("exposed  nothing\n", out);
+}
+
+static void write_notables(const struct trace_view *shown, FILE *out)
+{
+	char words[320];
+	for (size_t i = 0; i < shown->notable_count; i++) {
+		notable_words(&shown->timeline, &shown->notables[i], words, sizeof words);
+		fprintf(out, "matters  %zu of %zu, step %zu: %s\n", i + 1, shown->notable_count,
+		        timeline_stop_of(&shown->timeline, STEP_SIZE_ROUND, shown->notables[i].position), words);
+	}
+}
+
 void export_describe(struct playback *p, bool all, FILE *out)
 {
 	const struct trace_view *shown = p->shown;
@@ -189,6 +241,8 @@ void export_describe(struct playback *p, bool all, FILE *out)
 		whatif_describe(p->whatif, out);
 	if (shown->foreign) {
 		foreign_describe(&shown->lanes, out);
+		write_range(p, out);
+		write_longest(shown, out);
 		return;
 	}
 	if (shown->timeline.limits.overflows) {
@@ -196,6 +250,10 @@ void export_describe(struct playback *p, bool all, FILE *out)
 		banner_words(&shown->timeline, what, change, sizeof what);
 		fprintf(out, "%s %s\n", what, change);
 	}
+	write_ranks(&shown->lanes, "spent    ", 0, shown->timeline.step_ns, out);
+	write_range(p, out);
+	write_longest(shown, out);
+	write_notables(shown, out);
 	for (size_t step = 0; all && step < export_steps(p); step++) {
 		export_go(p, step);
 		write_stop(p, out);

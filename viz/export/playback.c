@@ -1,6 +1,7 @@
 #include "viz/export/playback.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "viz/scene/pair.h"
@@ -17,6 +18,8 @@ enum status trace_view_open(struct trace_view *p, const struct trace *trace, con
 	}
 	p->has_other = other != NULL;
 	lanes_of_timeline(&p->lanes, &p->timeline);
+	p->notables = notables_make(&p->lanes, &p->notable_count);
+	p->exposed_count = exposed_longest(&p->lanes, p->exposed, EXPOSED_LISTED);
 	if (other)
 		lanes_of_timeline(&p->other_lanes, &p->other);
 	return STATUS_OK;
@@ -26,12 +29,14 @@ void trace_view_open_foreign(struct trace_view *p, const struct trace_file *f)
 {
 	p->foreign = true;
 	lanes_of_file(&p->lanes, f);
+	p->exposed_count = exposed_longest(&p->lanes, p->exposed, EXPOSED_LISTED);
 }
 
 void trace_view_release(struct trace_view *p)
 {
 	if (!p)
 		return;
+	free(p->notables);
 	lanes_release(&p->lanes);
 	lanes_release(&p->other_lanes);
 	timeline_release(&p->timeline);
@@ -66,6 +71,8 @@ void playback_show(struct playback *p, const struct trace_view *shown)
 {
 	p->shown = shown;
 	p->from = p->to = p->cursor = 0;
+	p->measured_from = p->measured_to = 0;
+	p->search = NULL; /* it was of another */
 	p->plan_scroll = 0;
 	p->first_lane = -1;
 	p->selected_rank = p->selected_op = -1;
@@ -171,6 +178,7 @@ static void view_second(struct playback *p)
 	v->label = second->label;
 	v->lanes = &second->lanes;
 	v->selected_rank = v->selected_op = -1;
+	v->search = NULL; /* it is of the other */
 	v->focus_rank = timeline_index_of(s, p->focus_rank) < 0 && s->rank_count ? s->ranks[0].rank : p->focus_rank;
 	make_pair_heading(p);
 	p->view.heading = p->pair_heading;
@@ -205,7 +213,11 @@ const struct view *playback_view(struct playback *p)
 	                   .selected_op = p->selected_op,
 	                   .focus_rank = p->focus_rank,
 	                   .plan_scroll = p->plan_scroll,
+	                   .search = p->search,
+	                   .measured_from = p->measured_from,
+	                   .measured_to = p->measured_to,
 	                   .values = p->values,
+	                   .over_steps = p->over_steps,
 	                   .presenter = p->presenter,
 	                   .note = p->note,
 	                   .asking = p->asking,
@@ -231,7 +243,7 @@ void playback_draw(struct playback *p, cairo_t *cr, double width, double height)
 	const struct view *v = playback_view(p);
 	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), v->theme, p->fonts);
 	double side = p->whatif ? whatif_side(c.width) : 0;
-	scene_draw_in(&c, v, (struct box){0, 0, c.width - side, c.height});
+	scene_draw_asking(&c, v, (struct box){0, 0, c.width - side, c.height});
 	if (p->whatif)
 		whatif_draw(&c, p->whatif, (struct box){c.width - side, 0, side, c.height}, false);
 	canvas_end(&c);

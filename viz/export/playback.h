@@ -13,6 +13,7 @@
 
 #include "viz/scene/scene.h"
 #include "viz/scene/whatif.h"
+#include "viz/timeline/notable.h"
 
 /* One plan and a trace of it, or a trace of another program, which has only lanes. */
 struct trace_view {
@@ -25,6 +26,10 @@ struct trace_view {
 	bool has_other; /* another trace of the same plan: its simulation, where the first was measured */
 	struct timeline other;
 	struct lanes other_lanes;
+	struct notable *notables; /* what N goes to, in this order; another program's trace has none */
+	size_t notable_count;
+	struct exposed exposed[EXPOSED_LISTED]; /* the longest, of exposed_count */
+	size_t exposed_count;
 };
 
 /* trace: of a plan, which the cursor walks. other: NULL, or a simulation of the same plan beside what was measured. */
@@ -45,11 +50,14 @@ struct playback {
 	enum theme_name theme;
 	enum step_size step_size;
 	size_t position;
-	double text; /* factor on the size of text */
-	bool values; /* numbers in the chunks of a collective */
+	double text;     /* factor on the size of text */
+	bool values;     /* numbers in the chunks of a collective */
+	bool over_steps; /* memory over the steps of the cursor instead of over time */
 	bool presenter;
 	int64_t focus_rank;
-	int64_t from, to; /* ns: range of the timeline; equal: all */
+	int64_t from, to;                   /* ns: range of the timeline; equal: all */
+	const struct search *search;        /* what is found is lit; NULL: nothing is searched */
+	int64_t measured_from, measured_to; /* ns: a range whose sums are shown; equal: none */
 	int first_lane, plan_scroll;
 	int64_t selected_rank;
 	int selected_op;

@@ -101,20 +101,12 @@ bool say_freed(struct text *t, const struct state *st, const struct event *begin
 
 /* ---- an allocation or a free alone ---- */
 
-/* The operation that comes next in the order of issue, for which the memory is: as the report names the peak's. */
-static const struct op *needed_by(const struct role *r, int op)
-{
-	for (int i = op; i < r->step.end; i++)
-		if (op_class(r->ops[i].kind) != OP_CLASS_M)
-			return &r->ops[i];
-	return NULL;
-}
-
 void say_memory(struct text *t, const struct state *st, const struct event *e)
 {
 	const struct timeline *s = st->timeline;
 	const struct role *role = timeline_role_of(s, e->index);
-	const struct op *op = &role->ops[e->op], *next = needed_by(role, e->op);
+	int needed_by = role_needed_by(role, e->op);
+	const struct op *op = &role->ops[e->op], *next = needed_by < 0 ? NULL : &role->ops[needed_by];
 	const struct buffer *b = buffer_of(role, e);
 	struct who w = who_of(st, EVENT_MEMORY, e->op, role);
 	char words[OP_WORDS], bytes[WORD], live[WORD];

@@ -1,7 +1,9 @@
 /* An operation and a rank in words, for the mouse and the keys. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "viz/scene/lane_cards.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
@@ -23,7 +25,8 @@ static void say_time(const struct timeline *s, int index, int op, char *out, siz
 
 void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_t size)
 {
-	char words[OP_WORDS], begin[WORD], time[160], more[96] = "";
+	char words[OP_WORDS], begin[WORD], time[160], more[SPEED_WORDS + 96] = "", rate[SPEED_WORDS];
+	struct speed speed;
 	const struct role *role = plan_role_of(s->plan, rank);
 	const struct op *one = &role->ops[op];
 	int index = timeline_index_of(s, rank), k = op - role->step.begin;
@@ -37,6 +40,10 @@ void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_
 		return;
 	}
 	say_time(s, index, op, time, sizeof time);
+	if (speed_of_op(s, index, op, &speed)) {
+		size_t at = strlen(more);
+		snprintf(more + at, sizeof more - at, "; %s", speed_words_brief(rate, &speed));
+	}
 	snprintf(out, size, "%d: %.120s on rank %" PRId64 ": %s, from %s%s", op, words, rank, time,
 	         time_word(begin, timeline_wait(s, index, op).begin), more);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
 
@@ -80,13 +81,16 @@ void foreign_span_words(const struct lanes *l, int64_t lane, int64_t span, char 
 	const struct lane_span *s = &in->spans[span];
 	const struct foreign_span *f = &l->file->spans[s->number];
 	const char *what;
-	char time[WORD], begin[WORD];
+	char time[WORD], begin[WORD], rate[SPEED_WORDS];
+	struct speed speed;
 	gpu_kind_of(f->category, in->name, f->name, &what);
 	snprintf(out, size, "%.120s%s%s%s: %s, from %s", s->name, *what ? " (" : "", what, *what ? ")" : "",
 	         time_word(time, s->end - s->begin), time_word(begin, s->begin));
 	append_exposed(l, in, s, out, size);
 	if (f->args)
 		append(out, size, "; %s", f->args);
+	if (speed_of_span(l->file, s->number, &speed))
+		append(out, size, "; %s", speed_words_brief(rate, &speed));
 	append_flows(l->file, s->number, true, out, size);
 	append_flows(l->file, s->number, false, out, size);
 }
@@ -187,18 +191,6 @@ static void write_lane(const struct lane *lane, FILE *out)
 	        lane->span_count, time_word(busy, time));
 }
 
-static void write_exposed(const struct lanes *l, FILE *out)
-{
-	enum { LONGEST = 10 };
-	for (size_t i = 0; i < l->gpus.exposed_count && i < LONGEST; i++) {
-		const struct exposed_span *x = &l->gpus.exposed[i];
-		const struct span_place *place = &l->places[x->span];
-		char words[512];
-		foreign_span_words(l, place->lane, (int64_t)place->span, words, sizeof words);
-		fprintf(out, "exposed  %s, %s: %s\n", l->lanes[place->lane].process, l->lanes[place->lane].name, words);
-	}
-}
-
 void foreign_describe(const struct lanes *l, FILE *out)
 {
 	char word[WORD], words[320], least[COUNTER_WORD], most[COUNTER_WORD];
@@ -208,7 +200,6 @@ void foreign_describe(const struct lanes *l, FILE *out)
 	}
 	if (!l->gpus.count)
 		fputs("gpu      no span runs on one\n", out);
-	write_exposed(l, out);
 	for (int i = 0; i < l->lane_count; i++) {
 		const struct lane *lane = &l->lanes[i];
 		if (lane->kind == LANE_SPANS)

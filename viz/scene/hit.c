@@ -32,7 +32,9 @@ struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, dou
 	fit_point(&fit, &x, &y);
 	scene_of(there)->hit(c, there, fit.inner, false, x, y, &h);
 	/* The second of two is looked at: what is selected belongs to the first. */
-	if (v->second && there->state == v->second->state)
+	if (v->second && there->state == v->second->state) {
 		h.rank = h.op = -1;
+		h.moves = false;
+	}
 	return h;
 }

@@ -78,7 +78,16 @@ static void find_first(struct lane_area *l, const struct view *v)
 		l->first++;
 }
 
-void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b, bool legend)
+/* The sums are for a picture with room for their figures beside the lanes. */
+static double sums_width(const struct view *v, const struct lanes *lanes, double width)
+{
+	enum { LEAST_WIDTH = 760 };
+	bool any = lanes->timeline ? lanes->timeline->rank_count > 0 : lanes->gpus.count > 0;
+	return any && width >= LEAST_WIDTH ? (v->presenter ? 222 : 192) : 0;
+}
+
+static void lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b, bool legend,
+                bool sums)
 {
 	double line = v->presenter ? 16 : 14;
 	*l = (struct lane_area){.box = b, .current = true, .legend = legend && lanes->timeline};
@@ -86,7 +95,8 @@ void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes
 	l->body = v->presenter ? 14.5 : 12;
 	lane_area_range(v, &l->from, &l->to);
 	l->names = lanes->timeline ? (v->presenter ? 180 : 158) : fmin(300, b.width * 0.26);
-	l->plot = (struct box){b.x + l->names, b.y + 28, b.width - l->names - 10, b.height - 36};
+	l->sums = sums ? sums_width(v, lanes, b.width) : 0;
+	l->plot = (struct box){b.x + l->names, b.y + 28, b.width - l->names - l->sums - 10, b.height - 36};
 	l->plot.height -= l->legend ? lane_legend_height(v) : 0;
 	if (lanes->timeline && lanes->timeline->bubble.stages)
 		l->plot.height -= line; /* below it stands how large the bubble is */
@@ -104,10 +114,16 @@ void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes
 	find_first(l, v);
 }
 
+void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b, bool legend)
+{
+	lay(l, v, lanes, b, legend, true);
+}
+
 int lane_areas_lay(struct lane_area l[2], const struct view *v, struct box b, bool small)
 {
+	b.height = fmax(1, b.height - lane_cards_box(v, b, small).height);
 	if (!v->other || small) {
-		lane_area_lay(&l[0], v, v->lanes, b, true);
+		lay(&l[0], v, v->lanes, b, true, !small);
 		return 1;
 	}
 	double height = fmax(1, (b.height - LANE_AREAS_GAP) / 2);

@@ -8,6 +8,7 @@ struct lane_area {
 	const struct lanes *lanes, *other; /* other: whose spans are marked beside */
 	struct box box, plot;
 	double names, row;  /* width of the names; height of a row */
+	double sums;        /* width of the sums at the right; 0: there are none */
 	double small, body; /* sizes of text */
 	bool legend;        /* below the lanes */
 	int64_t from, to;   /* ns in sight */
@@ -23,6 +24,25 @@ void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes
  * overview, which has one. */
 int lane_areas_lay(struct lane_area l[2], const struct view *v, struct box b, bool small);
 enum { LANE_AREAS_GAP = 34 };
+
+/* ---- beside and below the lanes ---- */
+
+/* The time that each rank computes, has communication exposed, and stands still otherwise, in what is in sight
+ * (lane_sums.c). */
+void lane_sums_draw(struct canvas *c, const struct lane_area *l);
+
+/* The cards below the lanes (lane_cards.c): a measured range, and the selected operation with what it waits for and
+ * what waits for it. Their box within that of the timeline, whose lanes get the rest; its height is 0 where there are
+ * none. */
+struct box lane_cards_box(const struct view *v, struct box b, bool small);
+void lane_cards_draw(struct canvas *c, const struct view *v, const struct lane_area *l, struct box b, bool small);
+/* A measured range, marked on the lanes. */
+void lane_range_draw(struct canvas *c, const struct view *v, const struct lane_area *l);
+/* The selected operation's frame, and lines from what it waits for and to what waits for it (lane_waits.c). */
+void lane_waits_draw(struct canvas *c, const struct view *v, const struct lane_area *l);
+
+/* ---- places ---- */
+
 /* Does a lane stand for several ranks? */
 bool lane_area_is_folded(const struct lane_area *l, const struct lane *lane);
 /* Units a ns. */

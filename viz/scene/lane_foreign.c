@@ -5,7 +5,7 @@
 
 #include "viz/scene/scene_parts.h"
 
-enum { COMPUTES = 0x56B4E9, COMMUNICATES = 0xD55E00 };
+enum { COMPUTES = 0x56B4E9, COMMUNICATES = 0xCC79A7 };
 
 /* What a GPU does has the colours of the plans' timelines; calls of the host have others, by their names. */
 colour foreign_colour(const struct lane_span *s)

@@ -81,14 +81,14 @@ static double step_of(struct canvas *c, double size, enum key key, bool brief)
 void lane_legend_draw(struct canvas *c, const struct lane_area *l, double y)
 {
 	bool has[KEY_COUNT] = {false};
-	double size = l->small, whole = 0, x = l->plot.x;
+	double size = l->small, whole = 0, x = l->plot.x, width = l->plot.width + l->sums;
 	find_keys(l->lanes, has);
 	for (int k = 0; k < KEY_COUNT; k++)
 		whole += has[k] ? step_of(c, size, (enum key)k, false) : 0;
-	bool brief = whole > l->plot.width;
+	bool brief = whole > width;
 	for (int k = 0; k < KEY_COUNT; k++) {
 		double step = has[k] ? step_of(c, size, (enum key)k, brief) : 0;
-		if (!has[k] || x + step - 16 > l->plot.x + l->plot.width)
+		if (!has[k] || x + step - 16 > l->plot.x + width)
 			continue;
 		draw_swatch(c, (enum key)k, (struct box){x, y - size * 0.85, 2 * size, size});
 		draw_text(c, x + 2 * size + 5, y, size, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, 0, "%s",
@@ -96,6 +96,6 @@ void lane_legend_draw(struct canvas *c, const struct lane_area *l, double y)
 		x += step;
 	}
 	const char *pale = "pale: still to come";
-	if (l->current && x + text_length(c, size, WEIGHT_PLAIN, pale) <= l->plot.x + l->plot.width)
+	if (l->current && x + text_length(c, size, WEIGHT_PLAIN, pale) <= l->plot.x + width)
 		draw_text(c, x, y, size, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, 0, "%s", pale);
 }

@@ -30,6 +30,10 @@ void lane_bars_find(struct canvas *c, const struct view *v, const struct lane_ar
 void lane_spans_draw(struct canvas *c, const struct view *v, const struct lane_area *l, const struct lane *lane,
                      double y, double height, int depth, struct bar_row *row);
 
+/* Frames around those of a depth of the lane that are found by a search. */
+void lane_found_draw(struct canvas *c, const struct search *search, const struct lane_area *l, const struct lane *lane,
+                     double y, double height, int depth);
+
 /* Messages from rank to rank, from compute lane to compute lane (lane_arrows.c): at most one for each collective of the
  * timeline. Returns how many. */
 struct lane_arrow {

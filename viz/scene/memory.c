@@ -144,13 +144,25 @@ static bool uses(const struct timeline *s, enum space space)
 	return false;
 }
 
+/* Beside the bars. */
+static double left_width(struct box b)
+{
+	return floor(b.width * 0.47);
+}
+
+static struct box over_time_box(struct box b)
+{
+	double left = left_width(b);
+	return (struct box){b.x + left + 24, b.y, b.width - left - 24, floor(b.height * 0.56)};
+}
+
 static void draw_memory(struct canvas *c, const struct view *v, struct box b, bool small)
 {
 	const struct timeline *s = v->state->timeline;
 	int spaces = 0, at = 0, index = timeline_index_of(s, v->focus_rank);
 	for (int k = 0; k < SPACE_COUNT; k++)
 		spaces += uses(s, (enum space)k);
-	double left = small ? b.width : floor(b.width * 0.47), legend = fmax(46, legend_height(c, left)),
+	double left = small ? b.width : left_width(b), legend = fmax(46, legend_height(c, left)),
 	       bars = b.height - legend;
 	for (int k = 0; k < SPACE_COUNT; k++)
 		if (uses(s, (enum space)k)) {
@@ -160,7 +172,7 @@ static void draw_memory(struct canvas *c, const struct view *v, struct box b, bo
 	legend_categories(c, b.x, b.y + b.height - legend + 4, left, GATHERED_IS_PARAMETERS);
 	if (small)
 		return;
-	struct box right = {b.x + left + 24, b.y, b.width - left - 24, floor(b.height * 0.56)};
+	struct box right = over_time_box(b);
 	draw_over_time(c, v, index, right);
 	draw_alive(c, v, (struct box){right.x, b.y + right.height + 14, right.width, b.height - right.height - 14});
 }
@@ -172,8 +184,7 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, boo
 	int spaces = 0;
 	for (int k = 0; k < SPACE_COUNT; k++)
 		spaces += uses(s, (enum space)k);
-	double left = small ? b.width : floor(b.width * 0.47),
-	       width = (left - 12 * (spaces - 1)) / (spaces ? spaces : 1);
+	double left = small ? b.width : left_width(b), width = (left - 12 * (spaces - 1)) / (spaces ? spaces : 1);
 	struct box plot = {b.x + 62, b.y + 24, width - 66, b.height - fmax(46, legend_height(c, left)) - 62};
 	struct stack stacks[STACKS];
 	int n = stacks_of(v, stacks), i = (int)floor((x - plot.x) / plot.width * n);
@@ -187,6 +198,8 @@ static void hit_memory(struct canvas *c, const struct view *v, struct box b, boo
                        struct hit *h)
 {
 	rank_hit(v->state, rank_at(c, v, b, small, x, y), h);
+	if (!small && h->rank < 0)
+		over_time_hit(c, v, timeline_index_of(v->state->timeline, v->focus_rank), over_time_box(b), x, y, h);
 }
 
 const struct scene_row scene_memory = {

@@ -1,10 +1,12 @@
-/* The bytes of a rank over the step, by category, with the cursor. */
+/* The bytes of a rank over the step, by category, with the cursor and the peak: over time, or over the positions of the
+ * cursor, which are the steps in order. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "viz/scene/memory_parts.h"
+#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
 /* How many operations a rank has issued at each position. */
@@ -26,24 +28,6 @@ static int *issued_at(const struct timeline *s, int index)
 	return issued;
 }
 
-/* The most that the first categories up to k come to, over the positions of one column. */
-static double highest_until(const struct timeline *s, int index, const int *issued, size_t from, size_t count, int k,
-                            double column, size_t *next)
-{
-	double most = 0;
-	*next = from + (size_t)fmax(1, column);
-	for (size_t p = from; p < *next && p <= count; p++) {
-		const int64_t *live = timeline_live(s, index, SPACE_DEVICE, issued[p]);
-		double sum = 0;
-		if (p > from && issued[p] == issued[p - 1])
-			continue;
-		for (int j = 0; live && j <= k; j++)
-			sum += (double)live[j];
-		most = fmax(most, sum);
-	}
-	return most;
-}
-
 static bool ever(const struct timeline *s, int index, enum held k)
 {
 	const struct section *step = &timeline_role_of(s, index)->step;
@@ -57,12 +41,57 @@ static bool ever(const struct timeline *s, int index, enum held k)
 
 struct curve {
 	const struct timeline *timeline;
-	int index;         /* of the rank */
-	const int *issued; /* at each position */
+	int index;   /* of the rank */
+	int *issued; /* at each position; owned */
 	struct box plot;
-	double x_unit, y_unit; /* of a position, of a byte */
-	double column;         /* positions of a pixel */
+	struct memory_scale scale;
+	bool over_steps;
+	double ns; /* at the right edge, over time */
+	double pixel;
 };
+
+static void curve_init(struct curve *v, const struct canvas *c, const struct view *view, int index, struct box b)
+{
+	const struct timeline *s = view->state->timeline;
+	int64_t peak = s->roles[s->ranks[index].role].peak[SPACE_DEVICE];
+	*v = (struct curve){.timeline = s,
+	                    .index = index,
+	                    .issued = issued_at(s, index),
+	                    .plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)},
+	                    .scale = memory_scale_for(view->peak > peak ? view->peak : peak, memory_capacity(s)),
+	                    .over_steps = view->over_steps,
+	                    .pixel = c->pixel};
+}
+
+/* Where a position stands, and which stands there. */
+static double x_of(const struct curve *v, size_t position)
+{
+	const struct timeline *s = v->timeline;
+	double part = v->over_steps ? (double)position / (double)(s->instant_count ? s->instant_count : 1)
+	                            : (double)timeline_time(s, position) / v->ns;
+	return v->plot.x + v->plot.width * part;
+}
+
+static size_t position_at(const struct curve *v, double x)
+{
+	double part = fmin(1, fmax(0, (x - v->plot.x) / v->plot.width));
+	return v->over_steps ? (size_t)(part * (double)v->timeline->instant_count)
+	                     : timeline_position_at(v->timeline, (int64_t)(part * v->ns));
+}
+
+static double y_of(const struct curve *v, double bytes)
+{
+	return v->plot.y + v->plot.height * (1 - bytes / v->scale.bytes);
+}
+
+static double sum_until(const struct curve *v, size_t position, int k)
+{
+	const int64_t *live = timeline_live(v->timeline, v->index, SPACE_DEVICE, v->issued[position]);
+	double sum = 0;
+	for (int j = 0; live && j <= k; j++)
+		sum += (double)live[j];
+	return sum;
+}
 
 /* The sum of the first categories up to k, as a path: a pixel at a time, its highest. */
 static void make_path(struct canvas *c, const struct curve *v, int k)
@@ -73,17 +102,20 @@ static void make_path(struct canvas *c, const struct curve *v, int k)
 	cairo_new_path(c->cr);
 	cairo_move_to(c->cr, b->x, b->y + b->height);
 	for (size_t p = 0, next; p <= count; p = next) {
-		double sum = highest_until(v->timeline, v->index, v->issued, p, count, k, v->column, &next);
-		double y = b->y + b->height - v->y_unit * sum;
+		double x = x_of(v, p), most = sum_until(v, p, k);
+		for (next = p + 1; next <= count && x_of(v, next) < x + v->pixel; next++)
+			if (v->issued[next] != v->issued[next - 1])
+				most = fmax(most, sum_until(v, next, k));
+		double y = y_of(v, most);
 		if (fabs(y - last) > 1e-9) {
 			if (last >= 0)
-				cairo_line_to(c->cr, b->x + v->x_unit * (double)p, last);
-			cairo_line_to(c->cr, b->x + v->x_unit * (double)p, y);
+				cairo_line_to(c->cr, x, last);
+			cairo_line_to(c->cr, x, y);
 		}
 		last = y;
 	}
-	cairo_line_to(c->cr, b->x + b->width, last);
-	cairo_line_to(c->cr, b->x + b->width, b->y + b->height);
+	cairo_line_to(c->cr, x_of(v, count), last);
+	cairo_line_to(c->cr, x_of(v, count), b->y + b->height);
 	cairo_close_path(c->cr);
 }
 
@@ -107,7 +139,7 @@ static void draw_categories(struct canvas *c, const struct curve *v)
 /* Bytes above the capacity are hatched, as in the bars. */
 static void draw_overflow(struct canvas *c, const struct curve *v, double capacity)
 {
-	double y = v->plot.y + v->plot.height - v->y_unit * capacity;
+	double y = y_of(v, capacity);
 	if (y <= v->plot.y)
 		return;
 	cairo_save(c->cr);
@@ -141,37 +173,144 @@ static void draw_future(struct canvas *c, const struct curve *v, double x)
 	cairo_restore(c->cr);
 }
 
+/* ---- the peak ---- */
+
+/* The first position at which so many operations are issued. */
+static size_t first_issued(const struct curve *v, int issued)
+{
+	size_t p = 0;
+	while (p < v->timeline->instant_count && v->issued[p] < issued)
+		p++;
+	return p;
+}
+
+/* "for the backward pass of root.head, which needs the gradient of …, 12 MB" */
+static void peak_cause(const struct timeline *s, int index, char *out, size_t size)
+{
+	const struct timeline_role *r = &s->roles[s->ranks[index].role];
+	int alloc = r->role->step.begin + r->peak_at[SPACE_DEVICE] - 1, op = role_needed_by(r->role, alloc);
+	char words[OP_WORDS], buffer[OP_WORDS], bytes[WORD];
+	out[0] = 0;
+	if (!r->peak_at[SPACE_DEVICE])
+		snprintf(out, size, "as the step begins");
+	else if (op >= 0 && r->role->ops[alloc].kind == OP_ALLOC)
+		snprintf(out, size, "for %s: %s, %s", op_words(words, s, r->role, &r->role->ops[op]),
+		         buffer_words(buffer, s, r->role, op_buffer(&r->role->ops[alloc])),
+		         bytes_word(bytes, buffer_bytes(&r->role->buffers[op_buffer(&r->role->ops[alloc])])));
+	else if (op >= 0)
+		snprintf(out, size, "for %s", op_words(words, s, r->role, &r->role->ops[op]));
+}
+
+static void draw_peak(struct canvas *c, const struct curve *v)
+{
+	const struct theme *t = c->theme;
+	const struct timeline *s = v->timeline;
+	const struct timeline_role *r = &s->roles[s->ranks[v->index].role];
+	char cause[2 * OP_WORDS + 64], bytes[WORD], head[WORD + 8];
+	double x = x_of(v, first_issued(v, r->peak_at[SPACE_DEVICE])), y = y_of(v, (double)r->peak[SPACE_DEVICE]);
+	peak_cause(s, v->index, cause, sizeof cause);
+	snprintf(head, sizeof head, "peak %s", bytes_word(bytes, r->peak[SPACE_DEVICE]));
+	double room = v->plot.width - 24;
+	double length =
+	        fmin(room, fmax(text_length(c, 12, WEIGHT_BOLD, head), text_length(c, 11, WEIGHT_PLAIN, cause)));
+	struct box plate = {x - length / 2 - 4, v->plot.y + v->plot.height - 42, length + 8, 34};
+	plate.x = fmax(v->plot.x + 4, fmin(plate.x, v->plot.x + v->plot.width - plate.width - 4));
+	cairo_move_to(c->cr, x, y);
+	cairo_line_to(c->cr, x - 6, y - 9);
+	cairo_line_to(c->cr, x + 6, y - 9);
+	cairo_close_path(c->cr);
+	draw_colour(c, t->warning);
+	draw_fill_path(c);
+	if (plate.y > y)
+		draw_line(c, x, y, x, plate.y, t->warning, 1.4);
+	draw_card(c, plate, t->panel, t->warning, 1.2);
+	draw_text(c, plate.x + 4, plate.y + 14, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, length, "%s", head);
+	draw_fitting(c, plate.x + 4, plate.y + 28, 11, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, length, cause);
+}
+
+/* ---- the axis ---- */
+
+static void draw_time_axis(struct canvas *c, const struct curve *v)
+{
+	double step = v->ns, tick = tick_of(step, fmax(2, v->plot.width / 90));
+	double y = v->plot.y + v->plot.height;
+	char word[WORD];
+	for (int i = 0; (double)i * tick <= step; i++) {
+		double x = v->plot.x + v->plot.width * (double)i * tick / fmax(step, 1);
+		time_word(word, (int64_t)((double)i * tick));
+		short_word(word);
+		draw_line(c, x, y, x, y + 4, c->theme->soft, 1);
+		if (x + text_length(c, 11, WEIGHT_PLAIN, word) <= v->plot.x + v->plot.width + 4)
+			draw_text(c, x, y + 16, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, 0, "%s%s", word,
+			          i ? "" : ": time →");
+	}
+}
+
+/* ---- the whole ---- */
+
 void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct timeline *s = v->state->timeline;
 	int64_t peak = s->roles[s->ranks[index].role].peak[SPACE_DEVICE];
-	struct memory_scale scale = memory_scale_for(v->peak > peak ? v->peak : peak, memory_capacity(s));
-	struct box plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)};
-	int *issued = issued_at(s, index);
 	char title[96], ranks[64];
-	double x_unit = plot.width / (double)(s->instant_count ? s->instant_count : 1);
-	struct curve curve = {.timeline = s,
-	                      .index = index,
-	                      .issued = issued,
-	                      .plot = plot,
-	                      .x_unit = x_unit,
-	                      .y_unit = plot.height / scale.bytes,
-	                      .column = x_unit < c->pixel ? c->pixel / x_unit : 1};
-	double x = plot.x + x_unit * (double)v->state->position;
-	snprintf(title, sizeof title, "Memory over the step, %s", ranks_word(ranks, s, index, index + 1));
+	struct curve curve;
+	curve_init(&curve, c, v, index, b);
+	const struct box plot = curve.plot;
+	double x = x_of(&curve, v->state->position);
+	snprintf(title, sizeof title, "Memory over %s, %s", v->over_steps ? "the steps" : "time",
+	         ranks_word(ranks, s, index, index + 1));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
-	memory_axis(c, plot, &scale);
+	memory_axis(c, plot, &curve.scale);
 	draw_categories(c, &curve);
-	if (scale.line && (double)peak > scale.capacity)
-		draw_overflow(c, &curve, scale.capacity);
+	if (curve.scale.line && (double)peak > curve.scale.capacity)
+		draw_overflow(c, &curve, curve.scale.capacity);
 	if (is_veiled(v))
 		draw_veil(c, (struct box){x, plot.y, plot.x + plot.width - x + 1, plot.height});
 	else
 		draw_future(c, &curve, x);
-	memory_capacity_line(c, plot, &scale, peak, text_length(c, 14, WEIGHT_BOLD, title) - 50);
+	memory_capacity_line(c, plot, &curve.scale, peak, text_length(c, 14, WEIGHT_BOLD, title) - 50);
 	draw_line(c, x, plot.y - 4, x, plot.y + plot.height + 4, t->ink, 2);
-	draw_text(c, plot.x, plot.y + plot.height + 16, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, plot.width,
-	          "steps of the cursor, in order →");
-	free(issued);
+	if (peak > 0 && !is_veiled(v))
+		draw_peak(c, &curve);
+	if (v->over_steps)
+		draw_text(c, plot.x, plot.y + plot.height + 16, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, plot.width,
+		          "steps of the cursor, in order →");
+	else
+		draw_time_axis(c, &curve);
+	free(curve.issued);
+}
+
+/* "rank 0 at 3.1 ms, step 71, forward: 12 GB: parameters 4 GB, …; after the forward pass of block.3" */
+static void explain(const struct curve *v, const struct state *st, size_t position, char *out, size_t size)
+{
+	const struct timeline *s = v->timeline;
+	const struct role *role = timeline_role_of(s, v->index);
+	const int64_t *live = timeline_live(s, v->index, SPACE_DEVICE, v->issued[position]);
+	char ranks[64], time[WORD], word[WORD], words[OP_WORDS];
+	int op = v->issued[position] ? role->step.begin + v->issued[position] - 1 : -1;
+	size_t at = (size_t)snprintf(out, size, "%s at %s, %s %zu: %s", ranks_word(ranks, s, v->index, v->index + 1),
+	                             time_word(time, timeline_time(s, position)),
+	                             st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size),
+	                             timeline_stop_of(s, st->step_size, position),
+	                             bytes_word(word, (int64_t)sum_until(v, position, HELD_COUNT - 1)));
+	for (int k = 0; live && k < HELD_COUNT; k++)
+		if (live[k] && at < size)
+			at += (size_t)snprintf(out + at, size - at, ", %s %s", held_name((enum held)k),
+			                       bytes_word(word, live[k]));
+	if (op >= 0 && at < size)
+		snprintf(out + at, size - at, "; %s", op_words(words, s, role, &role->ops[op]));
+}
+
+void over_time_hit(struct canvas *c, const struct view *v, int index, struct box b, double x, double y, struct hit *h)
+{
+	struct curve curve;
+	curve_init(&curve, c, v, index, b);
+	size_t position = position_at(&curve, x);
+	if (box_has(curve.plot, x, y) && !(is_veiled(v) && position > v->state->position)) {
+		h->moves = true;
+		h->position = position;
+		explain(&curve, v->state, h->position, h->text, sizeof h->text);
+	}
+	free(curve.issued);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "viz/scene/scene_parts.h"
+#include "viz/scene/search.h"
 
 enum { LINE = 19, DETAIL = 118 };
 
@@ -33,7 +34,7 @@ static int current_op(const struct state *st, int index)
 }
 
 static void draw_operation(struct canvas *c, const struct state *st, int index, int op, bool current, bool selected,
-                           double x, double y, double width)
+                           bool found, double x, double y, double width)
 {
 	const struct theme *t = c->theme;
 	const struct role *role = timeline_role_of(st->timeline, index);
@@ -44,6 +45,8 @@ static void draw_operation(struct canvas *c, const struct state *st, int index, 
 	bool lit = state == OP_RUNS || (current && st->position);
 	if (lit)
 		draw_fill(c, row, colour_mix(t->panel, t->accent, 0.2));
+	if (found)
+		draw_fill(c, (struct box){x + 1, y - 14, 5, LINE}, t->accent);
 	if (selected)
 		draw_frame(c, (struct box){row.x + 2, row.y, row.width - 4, row.height}, t->ink, 1.6);
 	if (!memory)
@@ -97,8 +100,9 @@ static void draw_operations(struct canvas *c, const struct view *v, int index, s
 			break;
 		}
 		draw_operation(c, st, index, first + i, first + i == now,
-		               v->selected_rank == v->focus_rank && v->selected_op == first + i, b.x + 1,
-		               b.y + 46 + LINE * i, b.width - 2);
+		               v->selected_rank == v->focus_rank && v->selected_op == first + i,
+		               v->search && search_has_op(v->search, st->timeline->ranks[index].role, first + i),
+		               b.x + 1, b.y + 46 + LINE * i, b.width - 2);
 	}
 }
 

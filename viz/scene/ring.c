@@ -6,7 +6,7 @@
  *              └──────────────┘          slots lie on each other). Complete chunks have a thick outline.
  *       ┌ rank 3 ──┐    ┌ rank 1 ──┐
  *            …               …           Above TIMELINE_MESSAGE_RANKS: a row for a rank, a column for a
- *              ┌ rank 2 ──────┐          chunk, bluer the more it holds.
+ *              ┌ rank 2 ──────┐          chunk, stronger the more it holds.
  */
 #include <inttypes.h>
 #include <math.h>

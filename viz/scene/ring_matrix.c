@@ -1,4 +1,5 @@
-/* A collective of many ranks: a row for a rank, a column for a chunk, bluer the more it holds. */
+/* A collective of many ranks: a row for a rank, a column for a chunk, stronger the more it holds: in grey, since colours are single
+ * ranks'. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +13,8 @@ static colour cell_colour(const struct theme *t, const struct collective *one, u
 		count++;
 	if (!held)
 		return t->empty;
-	return colour_mix(colour_mix(t->empty, rank_colour(t, 0), 0.25), t->category[CATEGORY_PARAMETERS],
-	                  collective_adds(one) ? count / (double)one->schedule.ranks : 1);
+	double part = collective_adds(one) ? count / (double)one->schedule.ranks : 1;
+	return colour_mix(t->empty, t->soft, 0.15 + 0.85 * part);
 }
 
 /* Neighbours that look alike are one box. */
@@ -22,8 +23,8 @@ static void draw_row(struct canvas *c, const struct collective *one, const uint6
 	const double width = row.width / one->chunk_count;
 	for (int i = 0, end; i < one->chunk_count; i = end) {
 		colour fill = cell_colour(c->theme, one, held[i]);
-		for (end = i + 1; end < one->chunk_count && (held[end] == held[i] ||
-		                                             cell_colour(c->theme, one, held[end]) == fill);)
+		for (end = i + 1;
+		     end < one->chunk_count && (held[end] == held[i] || cell_colour(c->theme, one, held[end]) == fill);)
 			end++;
 		draw_fill(c, (struct box){row.x + width * i, row.y, width * (end - i), row.height}, fill);
 	}
@@ -65,8 +66,8 @@ void ring_matrix(struct canvas *c, const struct view *v, const struct collective
 		          ALIGN_RIGHT, 0, "rank %" PRId64, one->rank[rank]);
 	char legend[96];
 	snprintf(legend, sizeof legend,
-	         collective_adds(one) ? "chunks 0 … %d: the bluer, the more ranks are in the sum; ■ has just arrived"
-	                              : "chunks 0 … %d: blue is there; the rest is yet to come",
+	         collective_adds(one) ? "chunks 0 … %d: the stronger, the more ranks are in the sum; ■ has just arrived"
+	                              : "chunks 0 … %d: grey is there; the rest is yet to come",
 	         chunks - 1);
 	draw_fitting(c, b.x + left, b.y + top - 6, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - left, legend);
 }

@@ -21,6 +21,8 @@ struct contender {
 
 enum { CONTENDERS = 16 };
 
+struct search;
+
 struct view {
 	enum scene scene;
 	const struct theme *theme;
@@ -46,9 +48,12 @@ struct view {
 	int selected_op;       /* of another program's: the span of the lane; -1: none */
 	int64_t focus_rank;    /* whose plan and buffers are shown */
 	int plan_scroll;       /* lines from where the cursor puts it */
-	bool values;           /* numbers in the chunks of a collective */
-	bool presenter;        /* larger, and less of it */
-	const char *note;      /* beside the caption: the answer to a key */
+	const struct search *search;        /* what is found is lit; NULL: nothing is searched */
+	int64_t measured_from, measured_to; /* ns: a range whose sums are shown; equal: none */
+	bool values;                        /* numbers in the chunks of a collective */
+	bool over_steps;                    /* memory over the steps of the cursor instead of over time */
+	bool presenter;                     /* larger, and less of it */
+	const char *note;                   /* beside the caption: the answer to a key */
 	/* A question that is asked beside the picture (viz/question/asking.h); NULL: none. As long as it is open, what
 	 * lies behind the cursor is veiled. */
 	const struct asking *asking;
@@ -57,6 +62,8 @@ struct view {
 
 /* The whole picture: heading, scene, caption. Clears it first. */
 void scene_draw(struct canvas *c, const struct view *v);
+/* The same beside something else: the scene, and the question that is asked about it. */
+void scene_draw_asking(struct canvas *c, const struct view *v, struct box all);
 /* The scene and the bar of phases alone: heading, caption and ledger are beside the picture. In a narrow
  * picture, for a phone, the parts of the overview are one below the other. */
 void scene_draw_alone(struct canvas *c, const struct view *v);
@@ -69,12 +76,13 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all);
 
 struct hit {
 	bool phases;     /* the bar of phases: `position` */
+	bool moves;      /* a click takes the cursor to `position` */
 	size_t position; /* of the cursor */
 	int64_t rank;    /* -1: none */
 	int op;          /* -1: none */
 	int64_t time;    /* of the timeline; -1: elsewhere */
 	int first_lane;  /* at its top */
-	char text[256];
+	char text[384];
 };
 
 /* Answers for the scene that scene_draw_in() draws in `all`. text: what it is, in words; "" where nothing is. */

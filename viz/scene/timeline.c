@@ -19,7 +19,7 @@ static void draw_axis(struct canvas *c, const struct lane_area *l)
 		time_word(word, (int64_t)at);
 		draw_line(c, x, l->plot.y - 4, x, l->plot.y + l->plot.height, t->line, 0.5);
 		short_word(word);
-		if (x + 3 + text_length(c, l->small, WEIGHT_PLAIN, word) <= l->box.x + l->box.width - 4)
+		if (x + 3 + text_length(c, l->small, WEIGHT_PLAIN, word) <= l->plot.x + l->plot.width + 6)
 			draw_text(c, x + 3, l->plot.y - 7, l->small, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "%s", word);
 	}
 }
@@ -105,45 +105,6 @@ static void draw_difference(struct canvas *c, const struct lane_area *l, const s
 	}
 }
 
-/* From the end of every operation that the selected one waits for to its beginning. */
-static void draw_waits(struct canvas *c, const struct view *v, const struct lane_area *l)
-{
-	const struct theme *t = c->theme;
-	const struct timeline *s = l->lanes->timeline;
-	int index = s ? timeline_index_of(s, v->selected_rank) : -1;
-	if (index < 0 || v->selected_op < 0)
-		return;
-	const struct role *role = timeline_role_of(s, index);
-	if (v->selected_op < role->step.begin || v->selected_op >= role->step.end)
-		return;
-	const struct op *op = &role->ops[v->selected_op];
-	const int64_t *begin = s->ranks[index].begin - role->step.begin, *end = s->ranks[index].end - role->step.begin;
-	double y1 = lane_area_y(l, v->selected_rank, op->queue), x1 = lane_area_x(l, begin[v->selected_op]);
-	if (y1 < 0)
-		return;
-	double x2 = lane_area_x(l, end[v->selected_op]);
-	const struct lane *lane = &l->lanes->lanes[lane_area_of(l, v->selected_rank, op->queue)];
-	struct lane_piece piece;
-	if (lane_piece_at(lane, lane_area_scale(l), begin[v->selected_op], &piece) && piece.fold) {
-		x1 = lane_area_x(l, piece.begin);
-		x2 = lane_area_x(l, piece.end);
-	}
-	draw_frame(c, (struct box){x1, y1 - l->row / 2, x2 - x1, l->row}, t->ink, 2.6);
-	for (int i = 0; i < op->after_count; i++) {
-		double y0 = lane_area_y(l, v->selected_rank, role->ops[op->after[i]].queue),
-		       x0 = lane_area_x(l, end[op->after[i]]);
-		if (y0 < 0)
-			continue;
-		double bend = fmax(24, fabs(x1 - x0) * 0.4);
-		draw_colour(c, t->ink);
-		cairo_set_line_width(c->cr, 2 * t->stroke);
-		cairo_move_to(c->cr, x0, y0);
-		cairo_curve_to(c->cr, x0 + bend, y0, x1 - bend, y1, x1 - 2, y1);
-		draw_stroke_path(c);
-		draw_arrow_head(c, x1 - 12, y1, x1, y1, 10, t->ink);
-	}
-}
-
 /* Ranks whose name is too long to stand beside the lane's: "ranks 0–1023:", and below it "the same". */
 static void draw_long_name(struct canvas *c, const struct lane_area *l, const char *ranks, double y, double size)
 {
@@ -201,8 +162,11 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct lane
 			draw_line(c, l->box.x, y, l->plot.x + l->plot.width, y, c->theme->line, 1);
 		draw_names(c, l, lane, y, head, &named);
 		draw_gaps(c, l, lane, y, l->row);
-		for (int d = 0; d < lane->depth; d++, y += l->row)
+		for (int d = 0; d < lane->depth; d++, y += l->row) {
 			lane_spans_draw(c, v, l, lane, y, l->row, d, &row);
+			if (v->search && l->current)
+				lane_found_draw(c, v->search, l, lane, y, l->row, d);
+		}
 		if (l->other)
 			draw_difference(c, l, lane, l->other, y - l->row, l->row);
 	}
@@ -254,6 +218,9 @@ static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l
 	          "%s", title);
 	draw_axis(c, l);
 	draw_lanes(c, v, l);
+	if (l->sums > 0 && !is_veiled(v))
+		lane_sums_draw(c, l);
+	lane_range_draw(c, v, l);
 	draw_extent(c, l);
 	draw_bubble(c, v, l);
 	if (l->legend)
@@ -262,7 +229,7 @@ static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l
 	if (l->current && l->lanes->file)
 		foreign_draw_selected(c, v, l);
 	else if (l->current)
-		draw_waits(c, v, l);
+		lane_waits_draw(c, v, l);
 	int64_t now = v->state ? v->state->time : v->cursor;
 	if (is_veiled(v) && now < l->to) {
 		double x = fmax(lane_area_x(l, now), l->plot.x);
@@ -283,7 +250,11 @@ static void draw_timeline(struct canvas *c, const struct view *v, struct box b, 
 		          "Nothing was recorded.");
 		return;
 	}
-	if (lane_areas_lay(l, v, b, small) == 1) {
+	int areas = lane_areas_lay(l, v, b, small);
+	struct box cards = lane_cards_box(v, b, small);
+	if (cards.height > 0)
+		lane_cards_draw(c, v, &l[areas == 2 && l[1].current], cards, small);
+	if (areas == 1) {
 		draw_one(c, v, &l[0],
 		         v->state && v->state->timeline->trace->measured ? "measured"
 		         : v->state                                      ? "simulated"

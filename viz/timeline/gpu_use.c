@@ -50,6 +50,15 @@ static struct edge *collect_edges(struct gpu_use *u, const struct trace_file *f,
 
 /* ---- stretches ---- */
 
+/* All before the last, and the last itself. */
+static void add_before(struct gpu_stretch *all, size_t i)
+{
+	for (int state = 0; i && state < GPU_STATES; state++)
+		all[i].before[state] = all[i - 1].before[state];
+	if (i)
+		all[i].before[all[i - 1].state] += all[i - 1].end - all[i - 1].begin;
+}
+
 static void add_stretch(struct gpu_process *g, int64_t begin, int64_t end, enum gpu_state state)
 {
 	struct gpu_stretch *last = g->stretch_count ? &g->stretches[g->stretch_count - 1] : NULL;
@@ -62,7 +71,8 @@ static void add_stretch(struct gpu_process *g, int64_t begin, int64_t end, enum 
 		last->end = end;
 	} else {
 		g->stretches = array_reserve(g->stretches, g->stretch_count, &g->capacity, sizeof *g->stretches);
-		g->stretches[g->stretch_count++] = (struct gpu_stretch){begin, end, state, g->exposed};
+		g->stretches[g->stretch_count] = (struct gpu_stretch){.begin = begin, .end = end, .state = state};
+		add_before(g->stretches, g->stretch_count++);
 	}
 	g->exposed += state == GPU_EXPOSED ? end - begin : 0;
 }
@@ -103,18 +113,24 @@ size_t gpu_stretch_at(const struct gpu_process *g, int64_t time)
 	return low;
 }
 
-static int64_t exposed_until(const struct gpu_process *g, int64_t time)
+static int64_t time_until(const struct gpu_process *g, enum gpu_state state, int64_t time)
 {
 	size_t i = gpu_stretch_at(g, time);
-	if (i == g->stretch_count)
-		return g->exposed;
-	const struct gpu_stretch *s = &g->stretches[i];
-	return s->exposed + (s->state == GPU_EXPOSED && time > s->begin ? time - s->begin : 0);
+	if (!g->stretch_count)
+		return 0;
+	const struct gpu_stretch *s = &g->stretches[i < g->stretch_count ? i : i - 1];
+	int64_t in = time < s->end ? time - s->begin : s->end - s->begin;
+	return s->before[state] + (s->state == state && in > 0 ? in : 0);
+}
+
+int64_t gpu_time_in(const struct gpu_process *g, enum gpu_state state, int64_t begin, int64_t end)
+{
+	return time_until(g, state, end) - time_until(g, state, begin);
 }
 
 int64_t gpu_exposed(const struct gpu_process *g, int64_t begin, int64_t end)
 {
-	return exposed_until(g, end) - exposed_until(g, begin);
+	return gpu_time_in(g, GPU_EXPOSED, begin, end);
 }
 
 const struct gpu_process *gpu_of_process(const struct gpu_use *u, int process)

@@ -17,7 +17,7 @@ struct gpu_process {
 	struct gpu_stretch {
 		int64_t begin, end;
 		enum gpu_state state;
-		int64_t exposed; /* ns, before it */
+		int64_t before[GPU_STATES]; /* ns of each state before it */
 	} * stretches;
 	size_t stretch_count, capacity;
 };
@@ -44,6 +44,7 @@ void gpu_use_release(struct gpu_use *u);
 const struct gpu_process *gpu_of_process(const struct gpu_use *u, int process);
 /* How much of a stretch of time is exposed communication; and the state at a time, as the number of its stretch. */
 int64_t gpu_exposed(const struct gpu_process *g, int64_t begin, int64_t end);
+int64_t gpu_time_in(const struct gpu_process *g, enum gpu_state state, int64_t begin, int64_t end);
 size_t gpu_stretch_at(const struct gpu_process *g, int64_t time);
 
 #endif

@@ -85,6 +85,11 @@ static void find_gaps(struct lane *compute, const struct lane *communication, in
 	}
 	if (step > at)
 		add_gaps(compute, communication, at, step);
+	for (size_t i = 1; i < compute->gap_count; i++) {
+		struct lane_gap *g = &compute->gaps[i], *last = g - 1;
+		g->before = last->before + (last->end - last->begin);
+		g->exposed_before = last->exposed_before + (last->exposed ? last->end - last->begin : 0);
+	}
 }
 
 static void add_queue(struct lanes *l, const struct timeline *s, int index, enum queue queue)

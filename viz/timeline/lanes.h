@@ -61,8 +61,9 @@ struct lane {
 	 */
 	struct lane_gap {
 		int64_t begin, end;
-		bool exposed, waits; /* waits: communication of this rank waits for another meanwhile */
-		int64_t awaits;      /* which; -1: one that is not shown */
+		bool exposed, waits;            /* waits: communication of this rank waits for another meanwhile */
+		int64_t awaits;                 /* which; -1: one that is not shown */
+		int64_t before, exposed_before; /* ns of gaps before it, and of those that are exposed */
 	} * gaps;
 	size_t gap_count, gap_capacity;
 	struct lane_fold *passes, *units; /* in order of time */

@@ -29,6 +29,27 @@ int timeline_collective_of(const struct timeline *s, int index, int op)
 	return op < step->begin || op >= step->end ? -1 : s->ranks[index].collective[op - step->begin];
 }
 
+size_t timeline_position_of(const struct timeline *s, size_t event)
+{
+	size_t low = 0, high = s->instant_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (s->instants[middle].end <= event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low + 1;
+}
+
+int role_needed_by(const struct role *r, int allocation)
+{
+	for (int i = allocation < r->step.begin ? r->step.begin : allocation; i < r->step.end; i++)
+		if (op_class(r->ops[i].kind) != OP_CLASS_M)
+			return i;
+	return -1;
+}
+
 int collective_chunks(const struct collective *c, const struct event *message, int *last)
 {
 	int first = 0;

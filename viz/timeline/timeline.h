@@ -187,6 +187,10 @@ struct mark {
 struct limits {
 	int64_t device_bytes;   /* of one rank */
 	int64_t overhead_bytes; /* what libraries take of it */
+	/* Of the links, bytes/s in a direction: of a rank inside a node, of a node's network, between a device and its
+	 * host, of a node's disk. */
+	int64_t link, network, host_link, disk_read, disk_write;
+	int64_t node_ranks; /* ranks of a node; 0: all are in one */
 	bool measured_rates;
 	bool overflows; /* it does not fit: then what is tightest, and what would fit */
 	bool searching; /* … which is still being looked for */
@@ -257,6 +261,10 @@ struct wait {
 	int64_t rank; /* that comes last; -1: none that is shown */
 };
 struct wait timeline_wait(const struct timeline *s, int index, int op);
+/* The position right after an event. */
+size_t timeline_position_of(const struct timeline *s, size_t event);
+/* The operation that comes next in the order of issue, for which an allocation is; -1: none does. */
+int role_needed_by(const struct role *r, int allocation);
 /* The chunks that a message carries: returns the first, *last is the last. */
 int collective_chunks(const struct collective *c, const struct event *message, int *last);
 /* Does the rank's order of issue go on with this event? */

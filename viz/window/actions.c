@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/file.h"
 #include "viz/window/parts.h"
 
 static const double text_sizes[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 1.8, 2};
@@ -77,17 +78,12 @@ static void draw_mode(void *context, cairo_t *cr, double width, double height)
 	canvas_end(&c);
 }
 
-static enum status write_picture(struct window *w, const char *path)
+static enum status write_picture(void *window, FILE *out)
 {
-	FILE *f = fopen(path, "wb");
+	struct window *w = window;
 	struct picture size = {.width = w->width, .height = w->height, .scale = 1};
-	if (!f)
-		return status_fail(STATUS_RUN, "cannot write %s here", path);
-	enum status s = w->mode && w->mode->picture ? export_drawing(draw_mode, w, EXPORT_PNG, &size, f)
-	                                            : export_write(w->playback, EXPORT_PNG, &size, false, f);
-	if (fclose(f) && !s)
-		s = status_fail(STATUS_RUN, "cannot write %s", path);
-	return s;
+	return w->mode && w->mode->picture ? export_drawing(draw_mode, w, EXPORT_PNG, &size, out)
+	                                   : export_write(w->playback, EXPORT_PNG, &size, false, out);
 }
 
 static void save(struct window *w)
@@ -105,7 +101,7 @@ static void save(struct window *w)
 	memcpy(note, p->note, sizeof note); /* a picture has neither notes nor keys to press */
 	p->note[0] = 0;
 	p->hint = NULL;
-	bool failed = write_picture(w, path);
+	bool failed = file_write(path, "Not saved", write_picture, w);
 	p->hint = hint;
 	if (failed)
 		window_note(w, "%s", status_message());
@@ -139,21 +135,6 @@ static void predict(struct window *w)
 	playback_pair(p, NULL);
 	p->scene = p->beside ? SCENE_TIMELINE : p->scene;
 	w->dirty = true;
-}
-
-static void to_highlight(struct window *w)
-{
-	struct playback *p = w->playback;
-	if (p->shown->foreign) {
-		foreign_next_exposed(w);
-		return;
-	}
-	const struct highlight *n = timeline_highlight(&p->shown->timeline, p->position);
-	w->playing = false;
-	if (n)
-		window_move(w, n->position, false);
-	else
-		window_note(w, "No highlight comes after this.");
 }
 
 static void change_range(struct window *w, enum action a)
@@ -211,7 +192,20 @@ void window_do(struct window *w, enum action a)
 		w->stepped = SDL_GetTicks64() - 100000; /* the first step at once */
 		break;
 	case ACTION_HIGHLIGHT:
-		to_highlight(w);
+	case ACTION_HIGHLIGHT_BACK:
+		window_next_notable(w, a == ACTION_HIGHLIGHT ? 1 : -1);
+		break;
+	case ACTION_EXPOSED:
+		window_enter(w, &mode_exposed);
+		break;
+	case ACTION_SEARCH:
+		window_enter(w, &mode_search);
+		break;
+	case ACTION_MEASURE:
+		window_measure(w);
+		break;
+	case ACTION_OVER_TIME:
+		p->over_steps = !p->over_steps;
 		break;
 	case ACTION_GO:
 		w->asked[0] = 0;
@@ -278,8 +272,7 @@ void window_do(struct window *w, enum action a)
 		change_text(w, 0);
 		break;
 	case ACTION_FIT:
-		p->from = p->to = 0;
-		p->first_lane = -1;
+		window_fit(w);
 		break;
 	case ACTION_ZOOM_IN:
 	case ACTION_ZOOM_OUT:

@@ -113,6 +113,13 @@ void foreign_to_selected(struct window *w)
 		move_cursor(w, lanes_of(w)->lanes[p->selected_rank].spans[p->selected_op].begin);
 }
 
+void foreign_go_to(struct window *w, int64_t lane, int64_t span, bool cursor)
+{
+	select_span(w, lane, span);
+	if (cursor)
+		foreign_to_selected(w);
+}
+
 /* ---- exposed communication ---- */
 
 /* The place of the selected span among the exposed ones; their number: it is none of them. */
@@ -129,20 +136,22 @@ static size_t exposed_place(const struct window *w)
 	return i;
 }
 
-void foreign_next_exposed(struct window *w)
+void foreign_next_exposed(struct window *w, int by)
 {
 	const struct lanes *l = lanes_of(w);
-	size_t count = l->gpus.exposed_count, now = exposed_place(w), next = now == count ? 0 : now + 1;
+	size_t count = l->gpus.exposed_count, now = exposed_place(w);
+	size_t next = now < count ? now + (size_t)by : by > 0 ? 0 : count; /* before the first is a large number */
 	if (!l->gpus.count) {
 		window_note(w, "No span of this trace runs on a GPU, so that it has no communication to look for.");
 	} else if (!count) {
 		window_note(w, "All communication of this trace is hidden behind computing.");
-	} else if (next == count) {
+	} else if (next >= count && by < 0) {
+		window_note(w, "No communication is exposed for longer than this.");
+	} else if (next >= count) {
 		window_select(w, -1, -1);
 		window_note(w, "This was the shortest of %zu exposed: N begins with the longest again.", count);
 	} else {
 		const struct span_place *place = &l->places[l->gpus.exposed[next].span];
-		select_span(w, place->lane, (int64_t)place->span);
-		foreign_to_selected(w);
+		foreign_go_to(w, place->lane, (int64_t)place->span, true);
 	}
 }

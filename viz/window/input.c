@@ -26,6 +26,8 @@ static void escape(struct window *w)
 		w->help = false;
 	else if (w->mode)
 		window_leave(w);
+	else if (w->playback->measured_from < w->playback->measured_to)
+		window_put_away(w);
 	else if (w->playback->presenter)
 		window_do(w, ACTION_PRESENT);
 	else if (w->full)
@@ -134,6 +136,11 @@ static void scrub(struct window *w, struct canvas *c)
 static void select_at(struct window *w, const struct hit *h, bool twice)
 {
 	struct playback *p = w->playback;
+	if (h->moves) {
+		w->playing = false;
+		window_move(w, h->position, false);
+		return;
+	}
 	window_select(w, h->rank, h->op);
 	if (h->op >= 0 && *h->text && !p->shown->foreign)
 		window_note(w, "%s", h->text);
@@ -143,6 +150,21 @@ static void select_at(struct window *w, const struct hit *h, bool twice)
 	}
 	if (twice && h->op >= 0)
 		window_to_selected(w);
+}
+
+/* On a measured range, twice: it is what is in sight from now on, and measured again. */
+static void click(struct window *w, const struct hit *h, bool twice)
+{
+	struct playback *p = w->playback;
+	bool there = h->time >= w->put_away_from && h->time < w->put_away_to;
+	if (twice && there) {
+		p->measured_from = p->from = w->put_away_from;
+		p->measured_to = p->to = w->put_away_to;
+		return;
+	}
+	if (!twice)
+		window_put_away(w);
+	select_at(w, h, twice);
 }
 
 /* Beside its buttons, a mode may use the mouse: to draw its own things, to move them. In place of the scene it takes
@@ -165,7 +187,9 @@ static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent
 		return;
 	}
 	if (b->button == SDL_BUTTON_RIGHT) {
-		window_do(w, ACTION_FIT);
+		w->playback->from = w->playback->to = 0;
+		w->playback->first_lane = -1;
+		w->dirty = true;
 		return;
 	}
 	if (b->button != SDL_BUTTON_LEFT)
@@ -186,7 +210,7 @@ static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent
 		w->drag_from = w->mouse_x;
 		w->drag_time = h.time;
 	} else {
-		select_at(w, &h, b->clicks > 1);
+		click(w, &h, b->clicks > 1);
 	}
 }
 
@@ -199,7 +223,7 @@ static void let_go(struct window *w, struct canvas *c, bool twice)
 	if (drag != DRAG_RANGE)
 		return;
 	if (fabs(w->mouse_x - w->drag_from) < 5) { /* a click */
-		select_at(w, &h, twice);
+		click(w, &h, twice);
 		return;
 	}
 	int64_t from = w->drag_time, to = h.time;
@@ -208,8 +232,8 @@ static void let_go(struct window *w, struct canvas *c, bool twice)
 		lane_area_range(playback_view(w->playback), &first, &last);
 		to = w->mouse_x > w->drag_from ? last : first;
 	}
-	w->playback->from = from < to ? from : to;
-	w->playback->to = from < to ? to : from;
+	w->playback->measured_from = from < to ? from : to;
+	w->playback->measured_to = from < to ? to : from;
 }
 
 void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b)

@@ -86,26 +86,22 @@ bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action
 	return false;
 }
 
-static bool find_text(char c, bool shift, enum action *out)
-{
-	for (int a = 0; a < ACTION_COUNT; a++) {
-		const char *names = action_key((enum action)a);
-		while (names) {
-			struct stroke s;
-			names = read_stroke(names, &s);
-			if (!s.key && s.text && s.text == c && s.shift == shift) {
-				*out = (enum action)a;
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
-/* A letter does the same in either case, unless an action asks for Shift. */
+/* A capital is another key where an action asks for Shift, and the same letter elsewhere. */
 bool window_action_of_text(char c, enum action *out)
 {
-	bool upper = c >= 'A' && c <= 'Z';
-	c = upper ? (char)(c - 'A' + 'a') : c;
-	return (upper && find_text(c, true, out)) || find_text(c, false, out);
+	bool capital = c >= 'A' && c <= 'Z';
+	c = capital ? (char)(c - 'A' + 'a') : c;
+	for (int exact = 1; exact >= 0; exact--)
+		for (int a = 0; a < ACTION_COUNT; a++) {
+			const char *names = action_key((enum action)a);
+			while (names) {
+				struct stroke s;
+				names = read_stroke(names, &s);
+				if (!s.key && s.text && s.text == c && (exact ? s.shift == capital : !s.shift)) {
+					*out = (enum action)a;
+					return true;
+				}
+			}
+		}
+	return false;
 }

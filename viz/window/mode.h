@@ -52,6 +52,10 @@ extern const struct mode mode_go;
 extern const struct mode mode_race;
 /* Settings that are changed, and what becomes of the step. */
 extern const struct mode mode_whatif;
+/* The longest exposed communication. */
+extern const struct mode mode_exposed;
+/* Searches by a part of a name. */
+extern const struct mode mode_search;
 /* Asks what comes next; window_ask() enters it. */
 extern const struct mode mode_ask;
 /* Build it yourself: an empty step (viz/build/). */

@@ -5,6 +5,7 @@
 #include <SDL.h>
 
 #include "viz/race/race.h"
+#include "viz/scene/search.h"
 #include "viz/window/mode.h"
 #include "viz/window/window.h"
 
@@ -20,7 +21,8 @@
 	X(NEXT_PHASE, "Shift →", ">>", "one phase forward")                                                            \
 	X(BACK_EVENT, ",", ",", "one message or allocation back")                                                      \
 	X(NEXT_EVENT, ".", ".", "one message or allocation forward")                                                   \
-	X(HIGHLIGHT, "N", "event", "to the next highlight: peak, overflow, stall, overlap, end of a collective")       \
+	X(HIGHLIGHT, "N", "event", "to what matters most, then next: overflow, peak, exposed, bubble, overlap, ends")  \
+	X(HIGHLIGHT_BACK, "Shift N", "", "to what matters more than this")                                             \
 	X(GO, "G", "go to", "type a step and Enter")                                                                   \
 	X(STEP_SIZE, "D", "step", "what a step is: a message, a round, a phase")                                       \
 	X(SLOWER, "[", "-", "slower")                                                                                  \
@@ -34,9 +36,13 @@
 	X(SCROLL_UP, "Shift ↑", "", "scroll up")                                                                       \
 	X(ZOOM_IN, "+", "in", "a shorter range of the timeline")                                                       \
 	X(ZOOM_OUT, "-", "out", "a longer range of the timeline")                                                      \
-	X(FIT, "Z", "fit", "the whole timeline")                                                                       \
+	X(FIT, "Z", "fit", "the measured range, then the whole timeline")                                              \
+	X(MEASURE, "M", "sum", "sums of the selected operation's time, or of what is in sight")                        \
 	X(PAN_LEFT, "Ctrl ←", "", "an earlier range of the timeline")                                                  \
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
+	X(EXPOSED, "L", "longest", "the longest exposed communication")                                                \
+	X(SEARCH, "/", "search", "search operations, buffers and spans by a part of their names")                      \
+	X(OVER_TIME, "O", "over", "memory over time, or over the steps of the cursor")                                 \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
 	X(RACE, "A", "race", "a race of the algorithms of a collective; Esc leaves it")                                \
@@ -63,10 +69,10 @@
 #define HELP_LIST(X)                                                                                                   \
 	X("1 – 9", "another strategy (click a name for the others)")                                                   \
 	X("Tab, Enter", "to the next button, which says what it does; press it")                                       \
-	X("Esc", "leaves help, presenter, full screen, a selection")                                                   \
-	X("click", "selects; twice: to the operation's beginning")                                                     \
+	X("Esc", "leaves help, a list, a measured range, presenter, full screen, a selection")                         \
+	X("click", "selects; twice: to the operation's beginning, or to the range just measured")                      \
 	X("hover", "explains what lies under the mouse")                                                               \
-	X("drag", "the bar of phases; a range of the timeline")                                                        \
+	X("drag", "the bar of phases; over the timeline it measures a range")                                          \
 	X("wheel", "scrolls; with Ctrl zooms, with Shift pans; right click fits")
 
 enum action {
@@ -129,9 +135,17 @@ struct window {
 	struct board *board;              /* of mode_build; NULL: none yet */
 	char board_of[384];               /* … and the heading of what it is about */
 	const struct trace_view *unbuilt; /* what was shown before a step of one's own was */
-	char tip[256];
-	double tip_x, tip_y;     /* units: below and right of there */
-	double mouse_x, mouse_y; /* units */
+	char tip[384];
+	double tip_x, tip_y;                 /* units: below and right of there */
+	double mouse_x, mouse_y;             /* units */
+	int notable;                         /* of what N goes to, that it went to last; -1: none yet */
+	const struct trace_view *notable_of; /* … of this trace */
+	struct search search;                /* of mode_search */
+	const struct trace_view *searched;   /* in which it was */
+	size_t found;                        /* the hit that it is at */
+	bool visited;                        /* the cursor has been there */
+	int chosen;                          /* row of mode_exposed */
+	int64_t put_away_from, put_away_to;  /* ns: a measured range that a click has put away */
 	enum drag drag;
 	double drag_from; /* unit x where a range begins */
 	int64_t drag_time;
@@ -154,6 +168,8 @@ void help_draw(struct canvas *c);
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);
+/* The mode that an action enters; NULL: none. */
+const struct mode *mode_of(enum action a);
 
 /* window_actions.c */
 void window_do(struct window *w, enum action a);
@@ -213,6 +229,16 @@ void window_zoom(struct window *w, int64_t at, double factor);
 void window_pan(struct window *w, double part);
 /* A stretch of time is in sight from now on. */
 void window_show(struct window *w, int64_t begin, int64_t end);
+/* The measured range becomes what is in sight; if it is, or there is none, everything does. */
+void window_fit(struct window *w);
+/* Measures the selected operation's time, or what is in sight; or no longer. */
+void window_measure(struct window *w);
+void window_put_away(struct window *w);
+/* The next thing in the order of importance, or the one before. */
+void window_next_notable(struct window *w, int by);
+/* Goes to an operation, or in another program's trace to a span of a lane: selects it, brings it into sight, and with
+ * `cursor` moves the cursor there. */
+void window_go_to(struct window *w, int64_t rank, int op, bool cursor);
 /* Is there a timeline on the screen? */
 bool window_has_timeline(const struct window *w);
 
@@ -223,7 +249,8 @@ void foreign_to_edge(struct window *w, bool end);
 void foreign_select_by(struct window *w, int by);
 void foreign_next_lane(struct window *w);
 void foreign_to_selected(struct window *w);
-void foreign_next_exposed(struct window *w);
+void foreign_next_exposed(struct window *w, int by);
+void foreign_go_to(struct window *w, int64_t lane, int64_t span, bool cursor);
 
 /* window_input.c */
 void window_key(struct window *w, const SDL_KeyboardEvent *k);

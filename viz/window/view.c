@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "viz/scene/lane_area.h"
+#include "viz/scene/lane_cards.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
 
@@ -108,20 +109,116 @@ void window_to_selected(struct window *w)
 		return;
 	}
 	int k = p->selected_op - timeline_role_of(s, index)->step.begin;
-	size_t event = s->ranks[index].event[k], low = 0, high = s->instant_count;
+	size_t event = s->ranks[index].event[k];
 	if (event == SIZE_MAX) {
 		window_note(w, "Nothing was recorded of this operation.");
 		return;
 	}
-	while (low < high) { /* the instant that it is part of */
-		size_t middle = low + (high - low) / 2;
-		if (s->instants[middle].end <= event)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	w->playing = false;
-	window_move(w, low + 1, false);
+	window_move(w, timeline_position_of(s, event), false);
+}
+
+/* ---- what is worth looking at ---- */
+
+void window_go_to(struct window *w, int64_t rank, int op, bool cursor)
+{
+	struct playback *p = w->playback;
+	const struct timeline *s = &p->shown->timeline;
+	if (p->shown->foreign) {
+		foreign_go_to(w, rank, op, cursor);
+		return;
+	}
+	int index = timeline_index_of(s, rank), k = op - timeline_role_of(s, index)->step.begin;
+	window_select(w, rank, op);
+	p->first_lane = -1;
+	if (s->ranks[index].begin[k] >= 0)
+		window_show(w, s->ranks[index].begin[k], s->ranks[index].end[k] + 1);
+	if (cursor)
+		window_to_selected(w);
+}
+
+void window_next_notable(struct window *w, int by)
+{
+	struct playback *p = w->playback;
+	const struct trace_view *shown = p->shown;
+	int count = (int)shown->notable_count;
+	char words[216];
+	if (shown->foreign) {
+		foreign_next_exposed(w, by);
+		return;
+	}
+	w->notable = w->notable_of == shown ? w->notable : -1;
+	w->notable_of = shown;
+	w->playing = false;
+	if (w->notable + by < 0 || w->notable + by >= count) {
+		window_note(w,
+		            count ? by > 0 ? "Nothing matters less than this: N begins with the most important again."
+		                           : "Nothing matters more than this."
+		                  : "Nothing stands out in this step.");
+		w->notable = by > 0 ? -1 : w->notable;
+		return;
+	}
+	const struct notable *n = &shown->notables[w->notable += by];
+	window_move(w, n->position, false);
+	window_select(w, n->rank, n->op);
+	p->first_lane = -1;
+	window_show(w, timeline_time(&shown->timeline, n->position), timeline_time(&shown->timeline, n->position) + 1);
+	notable_words(&shown->timeline, n, words, sizeof words);
+	window_note(w, "%d of %d: %s.", w->notable + 1, count, words);
+}
+
+/* ---- the measured range ---- */
+
+void window_put_away(struct window *w)
+{
+	struct playback *p = w->playback;
+	w->put_away_from = p->measured_from;
+	w->put_away_to = p->measured_to;
+	w->dirty |= p->measured_from < p->measured_to;
+	p->measured_from = p->measured_to = 0;
+}
+
+void window_fit(struct window *w)
+{
+	struct playback *p = w->playback;
+	bool there = p->from == p->measured_from && p->to == p->measured_to;
+	p->from = there ? 0 : p->measured_from;
+	p->to = there ? 0 : p->measured_to;
+	p->first_lane = -1;
+	w->dirty = true;
+}
+
+/* When the selected operation's rank had come to it, and when it ended. False: nothing is selected that has a time. */
+static bool time_of_selected(const struct playback *p, int64_t *from, int64_t *to)
+{
+	const struct timeline *s = &p->shown->timeline;
+	if (p->selected_op < 0)
+		return false;
+	if (p->shown->foreign) {
+		const struct lane_span *span = &p->shown->lanes.lanes[p->selected_rank].spans[p->selected_op];
+		*from = span->begin;
+		*to = span->end;
+		return *to > *from;
+	}
+	int index = timeline_index_of(s, p->selected_rank);
+	const struct section *step = index < 0 ? NULL : &timeline_role_of(s, index)->step;
+	if (!step || p->selected_op < step->begin || p->selected_op >= step->end)
+		return false;
+	*from = timeline_wait(s, index, p->selected_op).begin;
+	*to = s->ranks[index].end[p->selected_op - step->begin];
+	return *from >= 0 && *to > *from;
+}
+
+void window_measure(struct window *w)
+{
+	struct playback *p = w->playback;
+	if (p->measured_from < p->measured_to)
+		window_put_away(w);
+	else if (!window_has_timeline(w))
+		window_note(w, "The timeline is not shown: press V, or click its name.");
+	else if (!time_of_selected(p, &p->measured_from, &p->measured_to))
+		lane_area_range(playback_view(p), &p->measured_from, &p->measured_to);
+	w->dirty = true;
 }
 
 /* ---- the range ---- */

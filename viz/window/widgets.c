@@ -38,6 +38,8 @@ static const char *label_of(const struct window *w, enum action a)
 		return w->playback->step_size == STEP_SIZE_ROUND   ? "step: round"
 		       : w->playback->step_size == STEP_SIZE_PHASE ? "step: phase"
 		                                                   : "step: message";
+	if (a == ACTION_OVER_TIME)
+		return w->playback->over_steps ? "over: steps" : "over: time";
 	return actions[a].button;
 }
 
@@ -45,10 +47,8 @@ static bool is_on(const struct window *w, enum action a)
 {
 	const struct playback *p = w->playback;
 	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
-	       (a == ACTION_VALUES && p->values) || (a == ACTION_HELP && w->help) ||
-	       (a == ACTION_RACE && w->mode == &mode_race) || (a == ACTION_ASK && w->mode == &mode_ask) ||
-	       (a == ACTION_WHAT_IF && w->mode == &mode_whatif) || (a == ACTION_BUILD && w->mode == &mode_build) ||
-	       (a == ACTION_FULL && w->full);
+	       (a == ACTION_VALUES && p->values) || (a == ACTION_MEASURE && p->measured_from < p->measured_to) ||
+	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full) || (w->mode && w->mode == mode_of(a));
 }
 
 static bool is_enabled(const struct window *w, enum action a)
@@ -58,10 +58,13 @@ static bool is_enabled(const struct window *w, enum action a)
 	case ACTION_PREDICT:
 		return p->shown->has_other;
 	case ACTION_FIT:
-		return p->from < p->to;
+		return p->from < p->to || p->measured_from < p->measured_to;
 	case ACTION_ZOOM_IN:
 	case ACTION_ZOOM_OUT:
+	case ACTION_MEASURE:
 		return window_has_timeline(w);
+	case ACTION_OVER_TIME:
+		return !p->shown->foreign && p->scene == SCENE_MEMORY && !p->compare;
 	case ACTION_FIRST:
 	case ACTION_BACK:
 	case ACTION_NEXT:
@@ -71,6 +74,8 @@ static bool is_enabled(const struct window *w, enum action a)
 	case ACTION_BACK_EVENT:
 	case ACTION_NEXT_EVENT:
 	case ACTION_HIGHLIGHT:
+	case ACTION_EXPOSED:
+	case ACTION_SEARCH:
 	case ACTION_RANK:
 	case ACTION_THEME:
 	case ACTION_SAVE:

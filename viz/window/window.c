@@ -76,6 +76,7 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 	                     .speed = 1,
 	                     .focus = -1,
 	                     .strategy = -1,
+	                     .notable = -1,
 	                     .before = -1,
 	                     .second = -1,
 	                     .dirty = true};
@@ -104,6 +105,7 @@ void window_close(struct window *w)
 	if (!w)
 		return;
 	race_release(&w->racing.race);
+	search_release(&w->search);
 	window_build_release(w);
 	if (w->surface)
 		cairo_surface_destroy(w->surface);
@@ -145,17 +147,30 @@ static void begin(struct window *w, struct canvas *c, cairo_t *cr)
 	             theme_of(w->playback->theme), w->playback->fonts);
 }
 
+/* How many lines a text takes, by drawing it where nothing is seen. */
+static int lines_of(struct canvas *c, double width, int most, const char *text)
+{
+	cairo_save(c->cr);
+	cairo_rectangle(c->cr, 0, 0, 0, 0);
+	cairo_clip(c->cr);
+	int lines = draw_paragraph(c, 0, 0, width, 13, most, c->theme->ink, text);
+	cairo_restore(c->cr);
+	return lines;
+}
+
 static void draw_tip(struct window *w, struct canvas *c)
 {
+	enum { WIDEST = 620, LINE = 18, LINES = 4 };
 	const struct theme *t = c->theme;
-	double length = text_length(c, 13, WEIGHT_PLAIN, w->tip) + 20;
-	struct box b = {w->tip_x + 14, w->tip_y + 18, fmin(length, c->width - 8), 26};
+	double length = text_length(c, 13, WEIGHT_PLAIN, w->tip), width = fmin(fmin(length, WIDEST), c->width - 28);
+	int lines = lines_of(c, width + 4, LINES, w->tip);
+	struct box b = {w->tip_x + 14, w->tip_y + 18, width + 20, 8 + LINE * fmax(lines, 1)};
 	if (b.x + b.width > c->width - 4)
 		b.x = fmax(4, c->width - 4 - b.width);
 	if (b.y + b.height > c->height - 4)
-		b.y = w->tip_y - 34;
+		b.y = w->tip_y - b.height - 8;
 	draw_card(c, b, t->panel, t->ink, 1.2);
-	draw_text(c, b.x + 10, b.y + 18, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width - 16, "%s", w->tip);
+	draw_paragraph(c, b.x + 10, b.y + 18, width + 4, 13, lines, t->ink, w->tip);
 }
 
 static void draw_all(struct window *w, struct canvas *c)

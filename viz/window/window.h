@@ -30,13 +30,13 @@ struct window_host {
 	void (*race)(void *context, struct race *r);
 	/* A line that restores what the playback shows; in a window of that size, in screen units (0: not said). */
 	const char *(*command)(void *context, int width, int height);
-	/* The same of a step that is put together. */
-	const char *(*build_command)(void *context, int width, int height, const char *moves);
 	/* What if: changes settings, and gives the playback what they lead to, in playback.whatif too. Failed: all is
 	 * as it was. NULL: nothing can be changed. */
 	enum status (*change)(void *context, const struct whatif_change *change);
 	/* Work that can wait until the picture is drawn, a little of it. False: there is none. */
 	bool (*later)(void *context);
+	/* The same of a step that is put together. */
+	const char *(*build_command)(void *context, int width, int height, const char *moves);
 	struct build_host build; /* for "build it yourself"; plan NULL: there is none */
 	bool asked_size;         /* the user wants this size; otherwise it is at most what the display has room for */
 };

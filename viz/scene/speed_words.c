@@ -1,0 +1,110 @@
+/* Rates, measured ranges and exposed communication in words. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "viz/scene/lane_area.h"
+#include "viz/scene/lane_cards.h"
+#include "viz/scene/op_words.h"
+#include "viz/scene/scene_parts.h"
+
+const char *rate_word(char *out, double rate)
+{
+	static const char *const units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+	size_t unit = 0;
+	while (rate >= 1000 && unit + 1 < sizeof units / sizeof units[0]) {
+		rate /= 1000;
+		unit++;
+	}
+	snprintf(out, WORD, rate >= 100 ? "%.0f %s" : rate >= 10 ? "%.1f %s" : "%.2f %s", rate, units[unit]);
+	return out;
+}
+
+static void say_link(const struct speed *s, char *out, size_t size)
+{
+	char rate[WORD];
+	out[0] = 0;
+	if (s->link > 0 && s->bus > 0)
+		snprintf(out, size, ", %.0f %% of the %s's %s", 100 * s->bus / s->link, s->link_name,
+		         rate_word(rate, s->link));
+}
+
+const char *speed_words(char *out, const struct speed *s)
+{
+	char payload[WORD], wire[WORD], time[WORD], algorithm[WORD], bus[WORD], link[80], more[64] = "",
+	                                                                                  on_bus[64] = "";
+	if (s->wire_bytes >= 0 && s->ranks != 1)
+		snprintf(more, sizeof more, " (%s on the wire)", bytes_word(wire, s->wire_bytes));
+	if (s->bus > 0 && s->ranks != 1)
+		snprintf(on_bus, sizeof on_bus, ", on the bus %s", rate_word(bus, s->bus));
+	say_link(s, link, sizeof link);
+	snprintf(out, SPEED_WORDS, "%s%s in %s: %s%s%s", bytes_word(payload, s->payload_bytes), more,
+	         time_word(time, s->moves), rate_word(algorithm, s->algorithm), on_bus, link);
+	return out;
+}
+
+const char *speed_words_brief(char *out, const struct speed *s)
+{
+	char rate[WORD], share[48] = "";
+	bool bus = s->bus > 0 && s->ranks != 1;
+	if (s->link > 0 && s->bus > 0)
+		snprintf(share, sizeof share, ", %.0f %% of its %s's", 100 * s->bus / s->link, s->link_name);
+	snprintf(out, SPEED_WORDS, "%s%s%s", bus ? "bus " : "", rate_word(rate, s->bus > 0 ? s->bus : s->algorithm),
+	         share);
+	return out;
+}
+
+/* ---- ranges ---- */
+
+void measured_who(const struct lanes *l, int lane, char *out, size_t size)
+{
+	const struct lane *first = &l->lanes[lane];
+	struct lane_area area = {.lanes = l};
+	char ranks[LANE_RANKS];
+	lane_area_ranks(ranks, &area, first);
+	snprintf(out, size, "%s", ranks);
+}
+
+void measured_words(const struct lanes *l, int lane, const struct measured *m, char *out, size_t size)
+{
+	char who[LANE_RANKS], compute[WORD], communication[WORD], exposed[WORD], bubble[WORD], sent[WORD];
+	double part = 100.0 / (double)(m->length ? m->length : 1);
+	measured_who(l, lane, who, sizeof who);
+	snprintf(out, size,
+	         "%s: compute %s (%.1f %%), communication %s (%.1f %%), exposed %s (%.1f %%), %s %s (%.1f %%), %s %s, "
+	         "%" PRId64 " operation%s",
+	         who, time_word(compute, m->compute), part * (double)m->compute,
+	         time_word(communication, m->communication), part * (double)m->communication,
+	         time_word(exposed, m->exposed), part * (double)m->exposed, l->timeline ? "bubble" : "idle",
+	         time_word(bubble, m->bubble), part * (double)m->bubble, l->timeline ? "sends" : "carries",
+	         bytes_word(sent, m->sent_bytes), m->operations, m->operations == 1 ? "" : "s");
+}
+
+/* ---- exposed communication ---- */
+
+void exposed_name(const struct lanes *l, const struct exposed *e, char *out, size_t size)
+{
+	char words[OP_WORDS];
+	if (!l->timeline) {
+		snprintf(out, size, "%s", l->lanes[e->rank].spans[e->op].name);
+		return;
+	}
+	const struct role *role = plan_role_of(l->timeline->plan, e->rank);
+	snprintf(out, size, "%s", op_words(words, l->timeline, role, &role->ops[e->op]));
+}
+
+void exposed_words(const struct lanes *l, const struct exposed *e, char *out, size_t size)
+{
+	char name[256], time[WORD], bytes[WORD], speed[SPEED_WORDS], more[SPEED_WORDS + 80] = "", where[208];
+	struct speed s;
+	exposed_name(l, e, name, sizeof name);
+	if (exposed_speed(l, e, &s))
+		snprintf(more, sizeof more, ", %s", speed_words(speed, &s));
+	else if (e->bytes)
+		snprintf(more, sizeof more, ", %s", bytes_word(bytes, e->bytes));
+	if (l->timeline)
+		snprintf(where, sizeof where, "rank %" PRId64, e->rank);
+	else
+		snprintf(where, sizeof where, "%s, %s", l->lanes[e->rank].process, l->lanes[e->rank].name);
+	snprintf(out, size, "%s (%.1f %% of the %s) on %s: %s%s", time_word(time, e->time),
+	         100 * (double)e->time / (double)exposed_whole(l), l->timeline ? "step" : "time", where, name, more);
+}

@@ -1,0 +1,129 @@
+#include "viz/timeline/speed.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* ---- of bytes over time ---- */
+
+double speed_bus_factor(enum operation o, int64_t ranks)
+{
+	double others = ranks > 0 ? (double)(ranks - 1) / (double)ranks : 0;
+	switch (o) {
+	case OPERATION_ALL_REDUCE:
+	case OPERATION_SUM:
+		return 2 * others;
+	case OPERATION_REDUCE_SCATTER:
+	case OPERATION_ALL_GATHER:
+	case OPERATION_GATHER:
+	case OPERATION_SCATTER:
+		return others;
+	default:
+		return 1;
+	}
+}
+
+static bool divide(struct speed *s, double factor)
+{
+	if (s->payload_bytes <= 0 || s->moves <= 0)
+		return false;
+	s->algorithm = (double)s->payload_bytes / ((double)s->moves * 1e-9);
+	s->bus = s->algorithm * factor;
+	return true;
+}
+
+/* ---- of a plan ---- */
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Ranks of different nodes meet over the network, and the last step to a rank is the link inside its node. */
+static void find_link(const struct timeline *s, const struct collective *c, struct speed *out)
+{
+	const struct limits *l = &s->limits;
+	int64_t node = l->node_ranks, n = c->schedule.ranks;
+	bool crosses = node && (c->rank ? false : n > node);
+	for (int64_t i = 1; node && c->rank && i < n; i++)
+		crosses |= c->rank[i] / node != c->rank[0] / node;
+	out->link = (double)(crosses ? smaller(l->network, l->link) : l->link);
+	out->link_name = crosses && l->network <= l->link ? "network" : "link";
+}
+
+static bool speed_of_copy(const struct timeline *s, const struct role *role, const struct op *op, struct speed *out)
+{
+	static const char *const names[TRANSFER_COUNT] = {"host link", "host link", "disk", "disk"};
+	const struct limits *l = &s->limits;
+	enum transfer_kind kind = op_transfer(role, op);
+	if (kind == TRANSFER_COUNT)
+		return false;
+	const int64_t rates[TRANSFER_COUNT] = {l->host_link, l->host_link, l->disk_read, l->disk_write};
+	out->payload_bytes = out->wire_bytes = op_transfer_bytes(s->plan, role, op);
+	out->ranks = 1;
+	out->link = (double)rates[kind];
+	out->link_name = names[kind];
+	return divide(out, 1);
+}
+
+bool speed_of_op(const struct timeline *s, int index, int op, struct speed *out)
+{
+	const struct role *role = timeline_role_of(s, index);
+	const struct op *one = &role->ops[op];
+	*out = (struct speed){.wire_bytes = -1};
+	if (op < role->step.begin || op >= role->step.end || s->ranks[index].begin[op - role->step.begin] < 0)
+		return false;
+	struct wait w = timeline_wait(s, index, op);
+	out->waits = w.end - w.begin;
+	out->moves = s->ranks[index].end[op - role->step.begin] - w.end;
+	if (op_class(one->kind) != OP_CLASS_C)
+		return speed_of_copy(s, role, one, out);
+	int number = timeline_collective_of(s, index, op);
+	if (number < 0)
+		return false;
+	const struct collective *c = &s->collectives[number];
+	out->payload_bytes = op_payload_bytes(role, one);
+	out->wire_bytes = op_sent_bytes(s->plan, role, one, s->ranks[index].rank);
+	out->ranks = c->schedule.ranks;
+	find_link(s, c, out);
+	enum operation o = op_operation(one->kind);
+	return out->ranks > 1 && divide(out, o == OPERATION_COUNT ? 1 : speed_bus_factor(o, out->ranks));
+}
+
+/* ---- of another program ---- */
+
+/* The collective that a kernel's name, or its range's, tells of: "ncclDevKernel_AllReduce_…", "nccl:all_reduce". */
+static enum operation operation_of(const char *name)
+{
+	static const struct {
+		const char *part;
+		enum operation operation;
+	} rows[] = {{"allreduce", OPERATION_ALL_REDUCE},
+	            {"all_reduce", OPERATION_ALL_REDUCE},
+	            {"reducescatter", OPERATION_REDUCE_SCATTER},
+	            {"reduce_scatter", OPERATION_REDUCE_SCATTER},
+	            {"allgather", OPERATION_ALL_GATHER},
+	            {"all_gather", OPERATION_ALL_GATHER},
+	            {"alltoall", OPERATION_ALL_GATHER}, /* (n − 1)/n as well */
+	            {"all_to_all", OPERATION_ALL_GATHER},
+	            {"gather", OPERATION_GATHER},
+	            {"scatter", OPERATION_SCATTER}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		for (const char *at = name; *at; at++)
+			if (!strncasecmp(at, rows[i].part, strlen(rows[i].part)))
+				return rows[i].operation;
+	return OPERATION_COUNT;
+}
+
+bool speed_of_span(const struct trace_file *f, size_t span, struct speed *out)
+{
+	const struct foreign_span *s = &f->spans[span];
+	const char *what;
+	bool moves = gpu_kind_of(s->category, f->lanes[s->lane].thread, s->name, &what) == GPU_COMMUNICATION;
+	enum operation o = operation_of(s->name);
+	*out = (struct speed){
+	        .payload_bytes = s->bytes, .wire_bytes = -1, .moves = s->end - s->begin, .ranks = s->ranks};
+	if (o == OPERATION_COUNT && !s->ranks) /* a copy */
+		out->ranks = 1;
+	double factor = o == OPERATION_COUNT ? 1 : s->ranks ? speed_bus_factor(o, s->ranks) : 0;
+	return moves && divide(out, factor);
+}
