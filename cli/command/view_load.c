@@ -122,11 +122,11 @@ const char *load_cluster(const struct options *o)
 	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
 }
 
-enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
-                          struct report *out)
+enum status load_simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
+                          struct limits *limits, struct report *out)
 {
 	struct links links;
-	return simulate_on(plan, o, load_cluster(o), trace, limits, out, &links);
+	return simulate_on(plan, o, cluster, trace, limits, out, &links);
 }
 
 enum status load_job(struct loaded *l, const struct options *o, const char *cluster, struct job *job)

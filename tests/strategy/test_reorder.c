@@ -88,6 +88,25 @@ START_TEST(what_reads_later_waits)
 	plan_release(&mine);
 }
 
+/* Where the later of two was waited for, and is the earlier now, the other is waited for too. */
+START_TEST(what_was_covered_waits)
+{
+	const struct plan *p =
+	        right_plan("gpt:layers=2,width=64,heads=2,context=16,vocabulary=64 ddp ranks=4 bucket=200448");
+	int count, *order = own_order(p, &count), first = p->roles[0].step.begin;
+	int last = p->roles[0].step.end - 1;
+	while (p->roles[0].ops[last].kind != OP_ALL_REDUCE)
+		last--;
+	ck_assert_int_eq(p->roles[0].ops[last - 1].kind, OP_ALL_REDUCE);
+	struct plan mine;
+	move(order, count, last - first, last - 1 - first);
+	plan_reorder(&mine, p, 0, order, count);
+	ck_assert_msg(!plan_verify(&mine, NULL), "%s", status_message());
+	free(order);
+	plan_release(&mine);
+}
+END_TEST
+
 /* Memory is there again when the other queue is done with it: the next kernel waits. */
 START_TEST(computing_waits_for_what_is_freed)
 {

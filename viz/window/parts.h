@@ -123,7 +123,7 @@ struct window {
 	const struct trace_view *paired;  /* … if the playback's second is this one */
 	char asked[16];                   /* what is typed behind "go to" */
 	struct board *board;              /* of mode_build; NULL: none yet */
-	char board_of[64];                /* … and the strategy */
+	char board_of[384];               /* … and the heading of what it is about */
 	const struct trace_view *unbuilt; /* what was shown before a step of one's own was */
 	char tip[384];
 	double tip_x, tip_y;                 /* units: below and right of there */
