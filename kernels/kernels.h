@@ -1,16 +1,16 @@
 /* The arithmetic of training, as plain functions over caller-owned memory.
  *
  * Every kernel reads and writes only what it is given, and works on its threads' stacks besides, with at most
- * KERNELS_STACK_BYTES of each. None allocates, or keeps state between calls: the plan accounts for every byte, and a
- * test intercepts allocation to prove it. Same input, same number of threads: the same bits.
+ * KERNELS_STACK_BYTES of each. None allocates or keeps state between calls: the plan accounts for every byte, and a
+ * test intercepts allocation to prove it. The same input gives the same bits at the same number of threads.
  *
  * Shapes are row-major. `rows` is samples × tokens. Vectorized bodies are built for AVX-512, AVX2 and plain C from one
  * source and chosen at run time.
  *
  * A `void *` holds elements of the type that the shape or the first argument names; `float *` is fp32 whatever the
- * type: statistics, log-sum-exp, loss, master weights and moments. 16-bit elements are 16 bits in memory only. What is
- * made of them is computed in fp32 (sums, norms, softmax, GELU), or multiplied as 16-bit and summed in fp32, and is
- * rounded once, to the nearest, ties to even, when it is stored. fp32 matrix products go to OpenBLAS, 16-bit ones to
+ * type: statistics, log-sum-exp, loss, master weights and moments. 16-bit elements have 16 bits in memory only. Results
+ * are computed in fp32 (sums, norms, softmax, GELU), or multiplied in 16 bits and summed in fp32, and are rounded once,
+ * to the nearest, ties to even, when they are stored. fp32 matrix products go to OpenBLAS, 16-bit ones to
  * kernels/cpu/simd/product.c, which uses the processor's bf16 products where there are any.
  *
  * "accumulate" means += instead of =, for gradients that collect contributions of several micro-batches or uses.
@@ -36,13 +36,14 @@ static inline int64_t element_bytes(enum element type)
 void kernels_set_threads(int threads);
 int kernels_threads(void);
 
-/* Takes the library's own memory now, for the threads that are set: its working buffers, which it would else take at
- * the first product. False if this process may not have that much; *bytes says how much it is at most. */
+/* Takes OpenBLAS's working buffers now, for the threads that are set; it would else take them at its first product.
+ * False if this process may not have that much memory; *bytes is the most that it takes. */
 #define KERNELS_BLAS_BYTES ((int64_t)160 << 20) /* a thread; OpenBLAS 0.3.21 takes 128 MiB and a little */
 bool kernels_prepare(int64_t *bytes);
 
-/* Have the threads that are set stacks of that size? *bytes is the smallest. Threads beside the caller have what
- * OMP_STACKSIZE says, else, like the caller, what `ulimit -s` says; products of 16 bits take the most, 0.7 MiB. */
+/* True if the threads that are set have stacks of that size; *bytes is the smallest. OMP_STACKSIZE sets the stacks of
+ * threads other than the caller; without it, and for the caller, `ulimit -s` does. Products of 16 bits take the most,
+ * 0.7 MiB. */
 #define KERNELS_STACK_BYTES ((int64_t)1 << 20)
 bool kernels_have_stack(int64_t *bytes);
 
@@ -137,7 +138,7 @@ double vector_sum_of_squares(enum element type, int64_t n, const void *x);
  * threads. sum may be x or y. */
 void elements_add(enum element type, int64_t n, const void *x, const void *y, void *sum);
 
-/* Neither infinite nor NaN, all of them? */
+/* True if no element is infinite or NaN. */
 bool vector_is_finite(enum element type, int64_t n, const void *x);
 
 #ifdef __cplusplus

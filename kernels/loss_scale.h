@@ -41,7 +41,7 @@ ON_ANY_DEVICE bool scaler_overflow_deepspeed(const struct scale_rule *rule, floa
 	return true;
 }
 
-/* False: the rule gives up, since the scale cannot become any smaller and gradients still overflow. */
+/* False if the rule gives up: the scale cannot become smaller and gradients still overflow. */
 ON_ANY_DEVICE bool scaler_end_step(const struct scale_rule *rule, bool overflow, float *scaler)
 {
 	float window = (float)rule->window;

@@ -2,9 +2,8 @@
  * the 16-bit one below it, so that the mean of many roundings is the number itself, and updates that are small beside a
  * parameter are not lost every time (Gupta et al. 2015, arXiv 1502.02551, section 3).
  *
- * Random bits are not drawn but counted: they follow from the seed, the step and the element's number in the whole
- * model, by mix64(). Whoever updates an element, on whatever device,
- * rounds it alike. Everything is in integers, for the CPU and the GPU from this one source.
+ * mix64() makes the random bits from the seed, the step and the element's number in the whole model, so every rank and
+ * device rounds an element alike. The arithmetic is in integers, and CPU and GPU share this source.
  */
 #ifndef SHARDLAB_ROUNDING_H
 #define SHARDLAB_ROUNDING_H
@@ -18,7 +17,7 @@
 extern "C" {
 #endif
 
-/* The numbers of a run of elements of a tensor, or of a slice of one. With j = begin + i, element i has number
+/* The numbers of consecutive elements of a tensor, or of a slice of one. With j = begin + i, element i has number
  *
  *     first + j / row · row_step + j % row / piece · piece_step + j % row % piece
  *

@@ -1,12 +1,12 @@
-/* A device's kernels as one table of functions, whatever the device is. Who carries out a plan calls kernels through it
- * and knows no more: kernels/cpu/table.c fills it for the CPU, kernels/cuda/ for a GPU.
+/* A device's kernels as one table of functions, whatever the device. Executors call kernels through it alone:
+ * kernels/cpu/table.c fills it for the CPU, kernels/cuda/ for a GPU.
  *
  *     const struct kernel_table *kernels = &cpu_kernels;
  *     int error = kernels->norm_forward(context, stream, ELEMENT_BF16, rows, width, x, weight, bias, y, statistics);
  *
  * A function returns 0, or an error that the device puts into words. It puts work on a stream and may return before the
- * work is done: what pointers point to must stay as it is until then. Kernels are deterministic and allocate nothing.
- * The CPU has no streams and no context, which are NULL for it: what is called is done on return.
+ * work is done; until then the memory that it was given must not change. Kernels are deterministic and allocate
+ * nothing. The CPU has no streams and no context, which are NULL for it, and its calls are done on return.
  *
  * table.def lists the kernels.
  */
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* An opened device, as the kernels need it: who fills the table defines it. */
+/* An opened device as the kernels need it; the device's own files define it. */
 struct kernel_context;
 /* A queue of the device's work. The type is CUDA's own, for kernels that are handed it on. */
 typedef struct CUstream_st *kernel_stream;

@@ -1,5 +1,5 @@
-/* An optimizer's update apart from the arithmetic on its vectors: which step it is, whether it is skipped, how
- * gradients are unscaled and clipped, and at what rate. For the CPU and the GPU from this one source.
+/* An optimizer's update apart from the arithmetic on its vectors: the step, whether it is skipped, how gradients are
+ * unscaled and clipped, and the learning rate. CPU and GPU share this source.
  *
  *     struct update u = {.learning_rate = 1e-3, .step = &step};
  *     kernels->adamw_update(context, stream, type, &u, n, parameters, gradients, first, second, master);
@@ -50,8 +50,8 @@ ON_ANY_DEVICE double update_rate(const struct update *u, int64_t step)
 	return rate * (1 - 0.9 * (done < 1 ? done : 1));
 }
 
-/* Gradients leave the loss scale, and are clipped by the global norm as torch.nn.utils.clip_grad_norm_ does:
- * clip / (norm + 1e-6), at most 1. */
+/* The factor that takes the loss scale out of gradients and clips them by the global norm as
+ * torch.nn.utils.clip_grad_norm_ does: clip / (norm + 1e-6), at most 1. */
 ON_ANY_DEVICE float update_gradient_factor(const struct update *u)
 {
 	double unscale = u->scaler ? 1 / (double)u->scaler[SCALER_SCALE] : 1;
@@ -62,7 +62,7 @@ ON_ANY_DEVICE float update_gradient_factor(const struct update *u)
 ON_ANY_DEVICE struct update_now update_now_of(const struct update *u)
 {
 	struct update_now now;
-	/* Where a plan that was not verified began no scaler, there may be anything. */
+	/* A plan that was not verified may have left the scaler uninitialized. */
 	float skipped = u->scaler ? u->scaler[SCALER_SKIPPED] : 0;
 	now.step = *u->step - (skipped > 0 && skipped < 1e15F ? (int64_t)skipped : 0);
 	now.kept = (u->overflow && *u->overflow > 0) || now.step < 1;

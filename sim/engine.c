@@ -242,7 +242,7 @@ static enum status check_end(const struct engine *e)
 		if (first == p->walk.end)
 			continue;
 		op_describe(e->plan, &p->role->ops[first], what, sizeof what);
-		return status_fail(STATUS_REFUSED, "the plan stands still: rank %" PRId64 " waits at %s", p->who->rank,
+		return status_fail(STATUS_REFUSED, "the plan deadlocks: rank %" PRId64 " waits at %s", p->who->rank,
 		                   what);
 	}
 	return STATUS_OK;

@@ -62,7 +62,7 @@ enum status grain_parse(const char *text, enum grain *out);
  * cluster, and rates_measured (every rate that entered the times was measured).
  *
  * STATUS_INPUT: the cluster has no rate for something in the plan, the clock passes 73 years, or the grain of messages
- * comes to more than 2^28 messages. STATUS_REFUSED: the plan stands still; the verifier finds that first. */
+ * comes to more than 2^28 messages. STATUS_REFUSED: the plan deadlocks; the verifier finds that first. */
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,
                     struct report *out);
 

@@ -119,7 +119,7 @@ static void show_memory_beside(const struct trials *v)
 	show_overhead(columns, count, stdout);
 }
 
-/* Of pipelines, below the closed form of each. */
+/* Shows the bubbles of pipelines, each below its closed form. */
 static void show_bubbles_beside(const struct trials *v)
 {
 	for (int i = 0; i < v->members.count; i++) {

@@ -50,18 +50,25 @@ static bool few_moves(struct viewer *v)
 	return few;
 }
 
+/* The model that the user named under another strategy, if that is few moves; or in any case where it is all that was
+ * asked for: then the reason is said. */
+static bool compile_asked(struct viewer *v, const char *strategy)
+{
+	struct settings s;
+	if (!option_given(v->options, OPTION_MODEL) || settings_beside(&s, &v->loaded[0].job.settings, strategy) ||
+	    compile(v, &s))
+		return false;
+	return few_moves(v) || option_given(v->options, OPTION_BUILD);
+}
+
 static enum status plan_to_build(void *context, const char *strategy, const struct plan **out)
 {
 	struct viewer *v = context;
-	const struct settings *asked = &v->loaded[0].job.settings;
 	struct settings s;
-	enum status status;
-	bool own = option_given(v->options, OPTION_MODEL) && !v->loaded[0].read;
 	*out = &v->built.plan;
-	if (own && !(status = settings_beside(&s, asked, strategy)) && !(status = compile(v, &s)) &&
-	    (few_moves(v) || option_given(v->options, OPTION_BUILD)))
+	if (compile_asked(v, strategy))
 		return STATUS_OK;
-	status = small_settings(&s, asked, strategy);
+	enum status status = small_settings(&s, &v->loaded[0].job.settings, strategy);
 	return status ? status : compile(v, &s);
 }
 

@@ -51,7 +51,7 @@ void show_overhead(const struct column *columns, int count, FILE *out);
 
 /* The role whose ranks take most of the device's memory. */
 const struct report_role *show_fullest(const struct report *r);
-/* Whether a role is shown: of many roles (the stages of a long pipeline) the first, the fullest and the last are. */
+/* True if a role is shown. Of many roles (the stages of a long pipeline), the first, the fullest and the last are. */
 bool show_has_role(const struct report *r, int role);
 
 /* The owner of the fullest memory: a "device", a "node" (on CPUs devices are in it), a "disk". */

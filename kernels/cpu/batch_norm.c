@@ -1,5 +1,5 @@
-/* Batch normalization: merging parts is work on each feature alone, and is done here, in double: it decides what all
- * ranks agree on. The passes over rows are bodies (simd/batch_norm.c). */
+/* Batch normalization: the parts of each feature are merged here, in double, because all ranks must agree on the
+ * result. The passes over rows are bodies (simd/batch_norm.c). */
 #include <math.h>
 
 #include "kernels/kernels.h"

@@ -1,9 +1,9 @@
 /* The vectorized bodies behind kernels.h, and the tables through which they are called.
  *
  * Every body has one signature: the task (its arguments, below) and a range of independent items: rows, columns, heads,
- * elements. So one helper, parallel_for, can hand ranges to threads, and one list names all bodies. Each source in
- * simd/ is compiled once per element type and instruction level, and both become part of the symbol's name:
- * norm_forward_bf16_level2. What is of the element type is a `void *` here; a `float *` is fp32 in all of them.
+ * elements. One helper, parallel_for, can therefore hand ranges to threads, and one list names all bodies. Each source
+ * in simd/ is compiled once per element type and instruction level, which become part of the symbol's name:
+ * norm_forward_bf16_level2. A `void *` here holds elements of that type; a `float *` is fp32 in all bodies.
  */
 #ifndef SHARDLAB_KERNELS_CPU_BODIES_H
 #define SHARDLAB_KERNELS_CPU_BODIES_H
@@ -14,7 +14,7 @@
 
 #include "kernels/kernels.h"
 
-/* X(name, …) with what is given besides. */
+/* X(name, …) with the arguments of the list. */
 #define KERNEL_BODIES(X, ...)                                                                                          \
 	X(gelu_forward, __VA_ARGS__)             /* elements */                                                        \
 	X(gelu_backward, __VA_ARGS__)            /* columns */                                                         \
@@ -49,7 +49,8 @@
 
 typedef void kernel_body(const void *task, int64_t begin, int64_t end);
 
-/* Those of fp32 alone, beside OpenBLAS's products; and the products of 16-bit types, which do the same work within. */
+/* Bodies of fp32 alone, which work beside OpenBLAS's products, and the products of 16-bit types, which do that work
+ * themselves. */
 #define KERNEL_BODIES_32(X, ...) X(linear_prefill, __VA_ARGS__) /* rows of y */
 #define KERNEL_BODIES_16(X, ...) X(product, __VA_ARGS__)        /* rows of the result */
 
@@ -95,8 +96,8 @@ static inline const void *element_at_const(enum element type, const void *p, int
  * `grain`. With one thread it is a plain call. */
 void parallel_for(kernel_body *body, const void *task, int64_t count, int64_t grain);
 
-/* Sums over all rows or elements are made of this many partial sums, whatever the number of threads, and then added in
- * order: so the bits do not depend on the threads. */
+/* Sums over all rows or elements are split into this many partial sums, which are then added in order, so that the bits
+ * do not depend on the number of threads. */
 #define SUM_PARTS 64
 
 /* The range of part `part` of `count` items. */
@@ -105,7 +106,7 @@ static inline int64_t part_begin(int64_t count, int64_t part)
 	return count / SUM_PARTS * part + (count % SUM_PARTS) * part / SUM_PARTS;
 }
 
-/* Rows are taken in blocks of this many where a second pass wants to find them in cache. */
+/* Rows are taken in blocks of this size where a second pass should find them in cache. */
 #define ROW_BLOCK 64
 
 /* The task of a body that is a kernel: the kernel's parameters. */
@@ -155,7 +156,7 @@ struct widen_task {
 	float *y;
 };
 
-/* Columns whose sums stand on the stack, where the memory that they are for has 16 bits. */
+/* The most columns whose fp32 sums stand on the stack before they are rounded to 16 bits. */
 #define SUM_COLUMNS 1024
 
 /* dy = dy · gelu'(pre); sum[column − sum_begin] (+)= sum of dy's rows, unless NULL. */

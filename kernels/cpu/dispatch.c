@@ -1,4 +1,4 @@
-/* Which bodies run: the best instruction level that the processor has, chosen once at start. */
+/* Chooses the bodies once at start: those of the best instruction level that the processor has. */
 #include "kernels/cpu/bodies.h"
 
 #if KERNEL_LEVELS > 1
@@ -20,7 +20,7 @@
 #define LEVELS(BODIES, type, last) BODIES(type, 0)
 #endif
 
-/* With BF16, the other types are at level 2. */
+/* At the level with BF16, the other types use level 2. */
 static const struct kernel_bodies bodies[ELEMENT_TYPES][KERNEL_LEVELS] = {
         [ELEMENT_FP32] = {LEVELS(BODIES_32, fp32, 2)},
         [ELEMENT_BF16] = {LEVELS(BODIES_16, bf16, 3)},

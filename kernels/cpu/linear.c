@@ -1,4 +1,4 @@
-/* Linear layers: OpenBLAS for the products in fp32, simd/product.c for those in 16 bits, and what lies around them done
+/* Linear layers: OpenBLAS makes the products in fp32, simd/product.c those in 16 bits, and the work around them is done
  * while rows are in cache.
  *
  * Forward: y is filled with bias and residual first, and the product added to it (beta = 1). OpenBLAS adds onto y in

@@ -15,8 +15,8 @@ static void input_rows(const void *task, int64_t begin, int64_t end)
 	b->bodies->norm_backward_input(&b->task, begin, end);
 }
 
-/* Rows in blocks, for a range of columns: the same sums in the same order whoever else works. With `input`, dx of a
- * block's rows goes before: it does not depend on the order, and dy and x are unchanged by it. */
+/* Takes rows in blocks, for a range of columns, so that sums have the same order at any number of threads. With
+ * `input`, dx of a block's rows is made first, which leaves dy and x unchanged. */
 static void blocks(const struct backward *b, bool input, int64_t begin, int64_t end)
 {
 	struct norm_backward_task block = b->task;

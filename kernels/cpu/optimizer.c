@@ -1,4 +1,4 @@
-/* AdamW and SGD. What depends on the step alone is worked out once, in double. */
+/* AdamW and SGD. Values that depend on the step alone are worked out once, in double. */
 #include "kernels/cpu/bodies.h"
 #include "kernels/update.h"
 

@@ -1,4 +1,4 @@
-/* The CPU's kernels as a device's table. What is called is done on return, so there is no context and no stream. */
+/* The CPU's kernels as a device's table. Calls are done on return, so there is no context and no stream. */
 #include "kernels/table.h"
 
 #include <string.h>
@@ -67,8 +67,8 @@ FUNCTION(classifier_gradient)
 	return 0;
 }
 
-/* Parameters that nothing updates are made anew from the master weights as after the update before; what there was
- * before the first is rounded to the nearest. */
+/* Parameters without an update are made again from the master weights, rounded as the update before rounded them;
+ * initial ones are rounded to the nearest. */
 static int keep_parameters(enum element type, const struct update *u, int64_t step, int64_t n, const float *master,
                            void *parameters)
 {

@@ -1,5 +1,5 @@
 /* Threads: static ranges handed to OpenMP's threads. OpenBLAS itself always runs on one thread, and its callers split
- * the matrices by rows: so one pool of threads works on everything, and no second pool spins on the same cores. */
+ * the matrices by rows, so that one pool of threads does all work and no second pool spins on the same cores. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include <cblas.h>
 #include <omp.h>
@@ -22,19 +22,19 @@ void kernels_set_threads(int threads)
 	openblas_set_num_threads(1);
 }
 
-/* Not in cblas.h, and exported by every build of OpenBLAS so far: how a product gets its buffer, and gives it back to a
- * pool. */
+/* How a product takes its buffer from a pool and gives it back. These are not in cblas.h, but every build of OpenBLAS
+ * so far exports them. */
 extern void *blas_memory_alloc(int position) __attribute__((weak));
 extern void blas_memory_free(void *buffer) __attribute__((weak));
 
-/* A thread that looks for a buffer while another gives one back may pass it by and take the next. */
+/* A thread that looks for a buffer while another gives one back may miss that one and take the next. */
 static int pool_size(int threads)
 {
 	return threads > 1 ? 2 * threads : 1;
 }
 
-/* A pool of buffers for all products that run at the same time. Where the pool cannot be asked for, products
- * make it grow; those of two threads may not have met by then, and one buffer more is taken later. */
+/* Makes a pool of buffers for all products that run at the same time. Where these functions are missing, products make
+ * the pool grow; if two threads' products have not overlapped by then, one more buffer is taken later. */
 static void take_blas_buffers(int threads)
 {
 	enum { MOST = 64, N = 128 }; /* cores with AVX-512 multiply up to 100³ without a buffer */
@@ -51,8 +51,8 @@ static void take_blas_buffers(int threads)
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1, a, N, a, N, 0, c, N);
 }
 
-/* OpenBLAS takes a buffer a thread at its first product, and tries for ever when there is no memory for it. So it is
- * tried here whether there is, and then it is made to take them. */
+/* OpenBLAS takes a buffer for each thread at its first product, and tries for ever if there is no memory for it. This
+ * checks that there is memory, and then makes OpenBLAS take it. */
 bool kernels_prepare(int64_t *bytes)
 {
 	*bytes = pool_size(threads_in_use) * KERNELS_BLAS_BYTES;

@@ -1,4 +1,4 @@
-/* Whole vectors: addition, copies, norms, infinities, conversion. */
+/* Operations on whole vectors: addition, copies, norms, infinities, conversion. */
 #include <string.h>
 
 #include "kernels/cpu/bodies.h"

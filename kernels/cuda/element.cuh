@@ -200,7 +200,8 @@ static inline int64_t passing_blocks(const struct kernel_context *c)
 	return static_cast<int64_t>(c->multiprocessors) * 64;
 }
 
-/* Are rows of `width` elements whole packs of `lanes`, at addresses of 16 bytes? NULL is. */
+/* True if rows of `width` elements are whole packs of `lanes`, at addresses of 16 bytes. NULL counts as such an
+ * address. */
 static inline bool in_packs(int64_t width, int lanes, std::initializer_list<const void *> rows)
 {
 	bool packs = width % lanes == 0;

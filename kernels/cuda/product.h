@@ -105,8 +105,8 @@ static inline uint32_t product_alignment(const void *p)
 	return (uint32_t)(address & (~address + 1));
 }
 
-/* Does cuBLASLt have this epilogue for such a product? It stores `pre` with rows of a multiple of 8 elements, 16 bytes
- * apart; and where it has none for fp32, or where asking for it costs the fast algorithms, it is not asked. */
+/* True if cuBLASLt has this epilogue for such a product. It stores `pre` only with rows of a multiple of 8 elements, 16
+ * bytes apart. False too where it has none for fp32, or where the epilogue would rule out the fast algorithms. */
 static inline bool product_epilogue_fits(const struct product *p)
 {
 	bool vectors = p->n % 8 == 0 && product_alignment(p->pre) >= 16 && product_alignment(p->c) >= 16;
@@ -173,12 +173,13 @@ void product_allow_tf32(struct kernel_context *c, bool allow);
  * from then on. */
 int product_run(struct kernel_context *c, kernel_stream s, const struct product *p);
 
-/* Can cuBLASLt be told of such a product? Its status, CUBLAS_STATUS_SUCCESS (0) if so. Needs no device: for checks. */
+/* Checks, without a device, that such a product can be described to cuBLASLt. Returns its status, CUBLAS_STATUS_SUCCESS
+ * (0) if so. */
 int product_check(const struct product *p, bool tf32);
 
 /* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */
 
-/* Of any shape, with a bias and a residual; without GELU and sums, whatever the epilogue. */
+/* A product of any shape, with bias and residual, but without GELU and sums whatever the epilogue. */
 int product_plain(kernel_stream s, const struct product *p);
 
 #ifdef __cplusplus

@@ -55,7 +55,7 @@ enum status communicator_open(struct communicator **out, const char *name, void 
 	if (s)
 		return s;
 	if (strcmp(name, "ring") != 0 && strcmp(name, "mpi") != 0)
-		return status_fail(STATUS_INPUT, "no communicator is called `%s` here: take ring or mpi", name);
+		return status_fail(STATUS_INPUT, "no communicator is called `%s`; use ring or mpi", name);
 	MPI_Initialized(&initialized);
 	if (initialized)
 		MPI_Query_thread(&level);

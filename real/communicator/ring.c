@@ -189,7 +189,7 @@ static bool meets(const struct piece *p, int64_t offset, int64_t count)
 	return count > 0 && p->offset < offset + count && offset < p->offset + p->count;
 }
 
-/* Has the lane anything left to do, in rounds below `limit`, with the elements of the piece? */
+/* True if the lane has work left, in rounds below `limit`, on the elements of the piece. */
 static bool lane_holds_up(const struct ring *r, const struct lane *lane, int64_t limit, const struct piece *p)
 {
 	for (int i = 0; i < lane->count; i++) {

@@ -119,10 +119,11 @@ enum status communicator_timed_out(struct communicator_base *b, int64_t limit_ns
 	b->broken = true;
 	if (peer >= 0)
 		snprintf(whom, sizeof whom, "rank %d", peer);
-	return status_fail(STATUS_RUN,
-	                   "rank %d: %s: waited %g s for %s and nothing moved: stopped, waiting itself, or still at "
-	                   "work on what comes before (SHARDLAB_COMM_TIMEOUT_S sets how long is waited)",
-	                   b->public.rank, what, seconds, whom);
+	return status_fail(
+	        STATUS_RUN,
+	        "rank %d: %s: waited %g s for %s and nothing moved; that rank may have stopped, wait itself, "
+	        "or still be at work (SHARDLAB_COMM_TIMEOUT_S sets the limit)",
+	        b->public.rank, what, seconds, whom);
 }
 
 enum status communicator_is_broken(const struct communicator_base *b)

@@ -144,7 +144,7 @@ static enum status take_pinned(struct cuda_device *c)
 	if (!error)
 		error = c->api->allocate(c->context, sizeof *c->sums, (void **)&c->sums);
 	if (error)
-		return cuda_device_error(c, error, "allocating what copies go through");
+		return cuda_device_error(c, error, "allocating memory for copies");
 	memset(c->pinned, 0, SMALL);
 	c->shown = c->pinned;
 	c->scaler_begin = (struct loss_scale *)((char *)c->pinned + 1024);

@@ -117,8 +117,8 @@ enum status cuda_library_describe(const struct cuda_api *api, int gpu, struct cu
 	*out = (struct cuda_properties){.major = 0};
 	int error = api->describe(gpu, out);
 	if (error)
-		return cuda_library_failed(api, STATUS_INPUT, error, "{device} cuda: GPU %d cannot be asked what it is",
-		                           gpu);
+		return cuda_library_failed(api, STATUS_INPUT, error,
+		                           "{device} cuda: GPU %d does not tell its properties", gpu);
 	if (!out->runs_kernels)
 		return status_fail(
 		        STATUS_INPUT,

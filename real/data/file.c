@@ -137,18 +137,19 @@ static enum status inflate_all(z_stream *z, const struct data_file *packed, stru
 			if (used == packed->size)
 				continue; /* grow() says that it is too long */
 			if (!is_gzip(packed->bytes + used, packed->size - used))
-				return status_fail(STATUS_INPUT,
-				                   "%s: %lld bytes of trailing data behind the gzip data; get it anew",
-				                   name, (long long)(packed->size - used));
+				return status_fail(
+				        STATUS_INPUT,
+				        "%s: %lld bytes of trailing data behind the gzip data; download it again", name,
+				        (long long)(packed->size - used));
 			inflateReset(z);
 		} else if (r != Z_OK && r != Z_BUF_ERROR) {
-			return status_fail(STATUS_INPUT, "%s: corrupt gzip data near byte %lld (%s); get it anew", name,
-			                   (long long)used, z->msg ? z->msg : "needs a dictionary");
+			return status_fail(STATUS_INPUT, "%s: corrupt gzip data near byte %lld (%s); download it again",
+			                   name, (long long)used, z->msg ? z->msg : "needs a dictionary");
 		} else if (used == packed->size && z->avail_out > 0) {
 			return status_fail(
 			        STATUS_INPUT,
-			        "%s: truncated, the gzip data ends in the middle (after %lld bytes); get it anew", name,
-			        (long long)packed->size);
+			        "%s: truncated, the gzip data ends in the middle (after %lld bytes); download it again",
+			        name, (long long)packed->size);
 		}
 	}
 }

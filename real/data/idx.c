@@ -24,8 +24,9 @@ enum status idx_parse(struct idx *x, const char *name, const unsigned char *byte
 		return status_fail(STATUS_INPUT, "%s: not an IDX file of %s: it must begin with the bytes %08x (hex)",
 		                   name, what, (unsigned)magic);
 	if (size < header)
-		return status_fail(STATUS_INPUT, "%s: truncated, %lld bytes where the header has %lld; get it anew",
-		                   name, (long long)size, (long long)header);
+		return status_fail(STATUS_INPUT,
+		                   "%s: truncated, %lld bytes where the header has %lld; download it again", name,
+		                   (long long)size, (long long)header);
 
 	int64_t count = big_endian(bytes + 4), item = 1, total = 0;
 	bool too_large = false;
@@ -36,11 +37,11 @@ enum status idx_parse(struct idx *x, const char *name, const unsigned char *byte
 	too_large |= __builtin_mul_overflow(count, item, &total) || total > INT64_MAX - header;
 	if (too_large || size < header + total)
 		return status_fail(STATUS_INPUT,
-		                   "%s: truncated, %lld bytes do not hold the %lld %s of its header; get it anew", name,
-		                   (long long)size, (long long)count, what);
+		                   "%s: truncated, %lld bytes do not hold the %lld %s of its header; download it again",
+		                   name, (long long)size, (long long)count, what);
 	if (size > header + total)
-		return status_fail(STATUS_INPUT, "%s: %lld bytes of trailing data behind %lld %s; get it anew", name,
-		                   (long long)(size - header - total), (long long)count, what);
+		return status_fail(STATUS_INPUT, "%s: %lld bytes of trailing data behind %lld %s; download it again",
+		                   name, (long long)(size - header - total), (long long)count, what);
 	*x = (struct idx){.count = count, .item_bytes = item, .items = bytes + header};
 	return STATUS_OK;
 }

@@ -113,7 +113,7 @@ static enum status parse_tensor(struct safetensors_tensor *t, const char *path, 
 	if (t->end > data_bytes)
 		return status_fail(STATUS_INPUT,
 		                   "%s: tensor %s: ends at byte %lld of the data, but the file has only %lld: "
-		                   "truncated, get it anew",
+		                   "truncated, download it again",
 		                   path, name, (long long)t->end, (long long)data_bytes);
 	int64_t bytes = 0;
 	if (__builtin_mul_overflow(t->elements, (int64_t)dtypes[d].bytes, &bytes) || bytes != t->end - t->begin)
@@ -196,7 +196,7 @@ static enum status read_header(struct safetensors *f)
 		return status_fail(STATUS_INPUT, "%s: not a safetensors file (a header of %llu bytes)", f->path,
 		                   (unsigned long long)length);
 	if ((int64_t)length > info.st_size - LENGTH_BYTES)
-		return status_fail(STATUS_INPUT, "%s: truncated inside its header; get it anew", f->path);
+		return status_fail(STATUS_INPUT, "%s: truncated inside its header; download it again", f->path);
 
 	f->data_at = LENGTH_BYTES + (int64_t)length;
 	unsigned char *text = malloc(length + 1);

@@ -1,4 +1,4 @@
-/* A rank's device, chosen by name: its memory and its executor. What runs on it needs to know no more.
+/* A rank's device, chosen by name: its memory and its executor.
  *
  *     struct device d;
  *     status = device_open(&d, &plan, rank, &input, &(struct device_choice){.name = "cuda"});
@@ -15,13 +15,13 @@
 
 #include "real/rank/device.h"
 
-/* STATUS_INPUT, and the known ones, if there is none of this name. */
+/* STATUS_INPUT, with the known names, if there is none of this name. */
 enum status device_find(const char *name, const struct device_table **out);
 
-/* Checks libraries, drivers, GPUs and their number, and whether the plan fits, before any rank starts. */
+/* Checks libraries, drivers, the GPUs and that the plan fits, before any rank starts. */
 enum status device_check(const struct device_choice *c, const struct plan *p);
 
-/* Takes all memory. After a failure too, release. */
+/* Takes all memory. Release it after a failure too. */
 enum status device_open(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,
                         const struct device_choice *c);
 /* communicator: NULL for one rank. It outlives the device. */
@@ -31,7 +31,7 @@ void device_release(struct device *d); /* accepts a zeroed struct */
 /* Bytes of the device's memory that libraries took; 0 where that is not measured. */
 int64_t device_overhead(const struct device *d, struct report_overhead *out);
 
-/* Times that GELU's backward pass was a kernel of its own; replayed steps are not counted again. */
+/* How often GELU's backward pass was a kernel of its own; replayed steps are not counted again. */
 int64_t device_gelu_passes(const struct device *d);
 
 #endif

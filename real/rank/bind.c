@@ -21,7 +21,7 @@ BOUND(zero)
 	return RUN(fill, x, 0, (size_t)(n * type_bytes(type_of(m, op, ZERO_X))));
 }
 
-/* Between floating-point types it converts; others are only moved, also from one space to another. */
+/* Converts between floating-point types; elements of other types are only moved, within a space or between two. */
 BOUND(copy)
 {
 	enum transfer_kind kind = op_transfer(m->role, op);
@@ -35,7 +35,7 @@ BOUND(copy)
 	return RUN(copy, y, x, (size_t)(n * type_bytes(from)));
 }
 
-/* Where the kernels read this process's memory. A device that does not has its own way of loading. */
+/* For kernels that read this process's memory. A device with other memory has its own way of loading. */
 BOUND(load)
 {
 	void *inputs = USE(LOAD_INPUTS);
@@ -120,7 +120,7 @@ static bool is_on_disk(const struct rank_memory *memory, const struct op *op)
 	return kind == TRANSFER_DISK_READ || kind == TRANSFER_DISK_WRITE;
 }
 
-/* The scale that gradients overflowed at. */
+/* `scale`: at which gradients overflowed. */
 static enum status end_loss_scale(const struct rank_memory *memory, const struct op *op, float scale)
 {
 	int64_t n;

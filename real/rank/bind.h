@@ -1,11 +1,10 @@
-/* Operations bound to a device's kernels, whatever the device: one function an operation, and its row behind
- * them.
+/* Binds operations to a device's kernels, whatever the device: a function for each operation, and a table of them.
  *
  *     bind.c            what runs on the CPU, copies and samples
  *     bind_model.c      the model's kernels
  *     bind_update.c     the optimizer, the loss scale, and vectors
  *
- * Each finds its memory, says what it touches of it (operand.h), and calls the kernel.
+ * Each function finds the operands' memory, records what is touched of it (operand.h), and calls the kernel.
  *
  *     struct binding b = {.memory = &memory, .kernels = &api->kernels, .context = context, .stream = stream, …};
  *     int error = bind_issue(&b, op);
@@ -35,12 +34,12 @@ struct binding {
 
 /* Puts an operation of class K or V on the stream: the device's error, or 0. */
 int bind_issue(const struct binding *b, const struct op *op);
-/* Does this process carry it out itself, wherever its operands are (rank_execute)? */
+/* True if this process carries it out itself, wherever its operands are (rank_execute). */
 bool bind_is_of_process(const struct op *op);
-/* STATUS_INPUT, and which it is, if an operation of the role in device memory has no kernel in the table. */
+/* STATUS_INPUT, with its name, if an operation of the role in device memory has no kernel in the table. */
 enum status bind_check(const struct rank_memory *memory, const struct kernel_table *kernels, const char *device);
 
-/* Is it the host's, on whatever device the others are? */
+/* True if the host carries it out, whatever the device. */
 static inline bool op_is_of_host(const struct op *op)
 {
 	return op->queue == QUEUE_HOST_COMPUTE || op->queue == QUEUE_DISK;

@@ -119,8 +119,8 @@ static int update_part(const struct binding *b, const struct update *u, const st
 	return RUN(sgd_update, v->type, u, n, v->parameters + bytes, v->gradients + bytes, from(v->master, at));
 }
 
-/* Stochastic rounding goes tensor by tensor, since elements are numbered through the whole model; what lies between
- * tensors and behind them is padding, zeros that need none. */
+/* Stochastic rounding goes tensor by tensor, since elements are numbered through the whole model. Between and behind
+ * tensors there is padding, zeros that need no rounding. */
 static int update_all(const struct binding *b, const struct op *op, struct update u, const struct vectors *v, int64_t n)
 {
 	struct rounding_run r;

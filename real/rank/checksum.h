@@ -6,7 +6,7 @@
  *
  * Addition does not care about order, so every rank sums over the elements that it holds and the ranks' sums are added
  * (an all-reduce of uint64, which wraps as it should). The place is inside the hash, so weights that changed places
- * change the sum. It tells mistakes apart, not forgeries.
+ * change the sum. It reveals mistakes, not forgeries.
  *
  *     uint64_t mine = weights_checksum(shard_first, shard_count, shard);
  *     snprintf(text, sizeof text, "%016" PRIx64, sum_over_ranks(mine));
@@ -16,8 +16,8 @@
 
 #include <stdint.h>
 
-/* The part that elements [first, first + count) of the model contribute: places count through all tensors in model
- * order. `values` points at element `first`. -0.0 and 0.0 differ, and so do NaNs: it is the bits that are compared. */
+/* The contribution of elements [first, first + count) of the model. Places count through all tensors in model order,
+ * and `values` points at element `first`. Bits are compared, so -0.0 differs from 0.0, and NaNs differ. */
 uint64_t weights_checksum(int64_t first, int64_t count, const float *values);
 
 #endif

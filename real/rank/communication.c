@@ -1,4 +1,4 @@
-/* Communication as executors see it: which ranks an operation runs over, and what it moves. */
+/* Communication for executors: the ranks that an operation runs over, and the bytes that it moves. */
 #include <string.h>
 
 #include "real/rank/executor_internal.h"
@@ -23,7 +23,7 @@ static bool is_of_all(const struct plan *p, const struct op *op)
 	       (!op->ends_only && op_axes(p, op) == plan_all_axes(p));
 }
 
-/* Every rank opens those of all roles, in the order in which the plan names them: splitting is collective. */
+/* Every rank opens the groups of all roles, in the plan's order, because splitting is collective. */
 enum status executor_open_groups(struct executor *e)
 {
 	const struct plan *p = e->memory->plan;
@@ -70,7 +70,7 @@ struct collective executor_collective(const struct executor *e, const struct op 
 	                           .staging = memory_of(op, operand, PART_STAGING)};
 }
 
-/* Scalars travel as doubles and come back as what they were. */
+/* Scalars travel as doubles and come back in their own type. */
 enum status executor_sum(struct executor *e, const struct op *op, float *x, int64_t n, struct traffic *traffic)
 {
 	double values[4];
@@ -86,7 +86,7 @@ enum status executor_sum(struct executor *e, const struct op *op, float *x, int6
 	return s;
 }
 
-/* The elements of an operand that a call used. Staging is lent whole, however little of it a communicator needs. */
+/* The elements of an operand that a call used. Staging is lent whole, even if a communicator needs little of it. */
 static int64_t elements_used(const struct executor *e, const struct op *op, int operand, int64_t handed)
 {
 	const struct plan *p = e->memory->plan;
@@ -99,7 +99,7 @@ static int64_t elements_used(const struct executor *e, const struct op *op, int 
 	return (operand == 0 && x_is_part) || (operand == 1 && y_is_part) ? handed / op_members(p, op) : handed;
 }
 
-/* Payload is what the communicator says it worked on, without the plan's padding. */
+/* The payload is what the communicator worked on, less the plan's padding. */
 void executor_count(struct executor *e, const struct op *op, const struct traffic *traffic)
 {
 	struct traffic_count *t = &e->traffic[op->traffic];

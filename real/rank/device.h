@@ -1,5 +1,5 @@
-/* A device is a table of how a rank's memory is opened on it, and what carries operations out there.
- * real/cpu/device.c and real/cuda/device.c have one each; real/device/device.c lists them by name. */
+/* A device is a table of functions: how a rank's memory is opened on it, and how operations are carried out.
+ * real/cpu/device.c and real/cuda/table.c have one each; real/device/device.c lists them by name. */
 #ifndef SHARDLAB_RANK_DEVICE_H
 #define SHARDLAB_RANK_DEVICE_H
 
@@ -29,17 +29,17 @@ struct device {
 struct device_table {
 	const char *name;
 	enum device_kind kind; /* of the clusters that it measures */
-	/* Checks what can be checked before any rank starts; plan NULL: the machine alone. */
+	/* Checks all that can be checked before any rank starts; with plan NULL, the machine alone. */
 	enum status (*check)(const struct device_choice *c, const struct plan *p);
-	/* Takes all memory; sets `own` and `rank`, also in failure if there is anything to release. */
+	/* Takes all memory. Sets `own` and `rank`, after a failure too if there is anything to release. */
 	enum status (*open)(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,
 	                    const struct device_choice *c);
-	/* Sets `executor`, also in failure. communicator: NULL for one rank. */
+	/* Sets `executor`, after a failure too. communicator: NULL for one rank. */
 	enum status (*start)(struct device *d, const struct device_choice *c, struct communicator *communicator);
 	void (*release)(struct device *d); /* the executor is closed already */
 	/* Bytes of the device's memory that libraries took. NULL: not measured, and 0. */
 	int64_t (*overhead)(const struct device *d, struct report_overhead *out);
-	/* Times that GELU's backward pass was a kernel of its own; replayed steps are not counted again. NULL: 0. */
+	/* How often GELU's backward pass was a kernel of its own; replayed steps are not counted again. NULL: 0. */
 	int64_t (*gelu_passes)(const struct device *d);
 };
 

@@ -1,4 +1,4 @@
-/* The disk space of a rank: one file in a folder; the plan's layout says what stands where in it.
+/* The disk space of a rank: one file in a folder, laid out by the plan.
  *
  *     struct disk *disk;
  *     status = disk_open(&disk, "/scratch", bytes);
@@ -6,8 +6,8 @@
  *     status = disk_read(disk, offset, to, count);
  *     disk_close(disk);
  *
- * The file loses its name as soon as it is made: whatever ends the run, Ctrl+C and SIGKILL among it, nothing is left.
- * Its bytes are reserved at once, so a disk that is too full says so before the first step.
+ * The file loses its name as soon as it is made, so nothing is left whatever ends the run, Ctrl+C and SIGKILL included.
+ * Its bytes are reserved at once, so a disk that is too full fails before the first step.
  */
 #ifndef SHARDLAB_DISK_H
 #define SHARDLAB_DISK_H
@@ -23,10 +23,10 @@ struct disk;
 enum status disk_open(struct disk **out, const char *folder, int64_t bytes);
 void disk_close(struct disk *d); /* accepts NULL */
 
-/* posix_fallocate, which signals interrupt, until it has an answer: 0 or an errno. */
+/* Repeats posix_fallocate until no signal interrupts it: 0 or an errno. */
 int disk_reserve(int file, int64_t bytes);
 
-/* All of them between a place in a file and memory (which is not changed when it writes): 0, an errno, or FILE_ENDED.
+/* Moves all bytes between a place in a file and memory, which writing does not change: 0, an errno, or FILE_ENDED.
  */
 enum { FILE_ENDED = -1 };
 int file_move(int file, bool writes, int64_t place, void *memory, int64_t bytes);

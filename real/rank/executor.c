@@ -112,7 +112,7 @@ int64_t executor_came(const struct executor *e, int op)
 	return e->span[op].came < 0 ? e->span[op].begin : e->span[op].came;
 }
 
-/* The times of the last eager step, as far as a replayed one can have taken them. */
+/* The times of the last eager step, none of them above the replayed step's. */
 static struct times replayed_times(struct times t, int64_t step)
 {
 	t.step = step;

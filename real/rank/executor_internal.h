@@ -1,5 +1,5 @@
-/* Shared by executors: who takes part in a collective, what was counted, the spans and times of the last section, and
- * the first error, and the loop over operations. Devices' executors include this, and nobody else.
+/* Shared by the devices' executors, which alone include it: the members of collectives, what was counted, the spans and
+ * times of the last section, the first error, and the loop over operations.
  */
 #ifndef SHARDLAB_EXECUTOR_INTERNAL_H
 #define SHARDLAB_EXECUTOR_INTERNAL_H
@@ -16,12 +16,13 @@ struct executor_ops {
 	void (*close)(struct executor *e); /* releases what is its own, and then calls executor_base_release */
 
 	/* ---- one operation, as executor_issue goes through them ---- */
-	/* Until what it waits for is done, or is known to be when its queue comes to it. An error ends the loop. */
+	/* Waits until all that the operation waits for is done, or will be when its queue comes to it. An error ends
+	 * the loop. */
 	enum status (*await)(struct executor *e, int number);
 	enum status (*communicate)(struct executor *e, int number); /* class C */
 	enum status (*call_host)(struct executor *e, int number);   /* of a host's queue */
 	enum status (*launch)(struct executor *e, int number);      /* of the device's */
-	/* It is carried out, or put where it will be, with this status. Returns what the loop goes on with. */
+	/* The operation has been carried out, or issued, with this status. Returns the status for the loop. */
 	enum status (*done)(struct executor *e, int number, enum status status);
 };
 
@@ -52,7 +53,7 @@ struct executor {
 	int64_t started; /* of the section at hand */
 	struct trace trace;
 	struct value_log *values; /* NULL: none are noted */
-	int64_t replayed_ns; /* the step was a replay of the one that spans are of, and took so long; -1: it was that */
+	int64_t replayed_ns; /* the time of a replay of the step that the spans are of; -1: it was that step itself */
 
 	pthread_mutex_t lock;
 	/* under the lock */
@@ -65,21 +66,21 @@ enum status executor_base_open(struct executor *e, const struct executor_ops *op
                                struct communicator *communicator);
 void executor_base_release(struct executor *e);
 
-/* A section begins: nothing is counted, no operation has a span. */
+/* Begins a section: nothing is counted, and no operation has a span. */
 void executor_begin(struct executor *e, const struct section *s);
-/* It is done: spans become the trace. Allocates nothing after the first time. */
+/* Ends it: spans become the trace. Allocates nothing after the first time. */
 void executor_end(struct executor *e, const struct section *s);
-/* With the lock: `status` and the calling thread's line are kept if they are the first that are wrong. */
+/* Call with the lock. Keeps `status` and the calling thread's message if they are the first failure. */
 void executor_failed(struct executor *e, enum status status);
 
-/* Has an operation failed? Nothing more is to begin then. */
+/* True once an operation has failed; nothing more begins then. */
 bool executor_stops(struct executor *e);
 
 /* ---- the loop (issue.c) ---- */
 
-/* Does anybody carry it out? Alloc and free mark guarded memory, and are nothing else. */
+/* True if it is carried out. Alloc and free only mark guarded memory. */
 bool executor_has_work(const struct executor *e, const struct op *op);
-/* Has the section work for this queue? */
+/* True if the section has work for this queue. */
 bool executor_uses(const struct executor *e, const struct section *s, int queue);
 
 /* The loop over operations in real time: those of a section that are on one of the queues (1 << enum queue), in issue

@@ -25,7 +25,7 @@ static bool writes(const struct op *op, int buffer)
 	return false;
 }
 
-/* Whoever made `pre` last did so on the compute queue, so that it is there before all that follows on it. */
+/* The compute queue made `pre` last, so it is there before all that follows on that queue. */
 static bool made_before(const struct role *r, int number, int buffer)
 {
 	for (int i = number - 1; i >= r->step.begin; i--)

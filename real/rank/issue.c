@@ -1,4 +1,4 @@
-/* The loop over operations in real time, and who carries one out. */
+/* The loop over operations in real time. */
 #include "real/rank/bind.h"
 #include "real/rank/executor_internal.h"
 

@@ -9,7 +9,7 @@ enum status kernel_threads_start(int threads)
 	if (!kernels_have_stack(&bytes))
 		return status_fail(STATUS_INPUT,
 		                   "a thread has a stack of %lld bytes, and kernels need %lld: raise OMP_STACKSIZE and "
-		                   "ulimit -s, or leave them as they come",
+		                   "ulimit -s, or leave them unset",
 		                   (long long)bytes, (long long)KERNELS_STACK_BYTES);
 	if (!kernels_prepare(&bytes))
 		return status_fail(

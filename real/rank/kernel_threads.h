@@ -1,4 +1,4 @@
-/* The threads of kernels: how many, and that they have what they need before the first of them runs. */
+/* The threads of kernels, which get their memory before the first kernel runs. */
 #ifndef SHARDLAB_KERNEL_THREADS_H
 #define SHARDLAB_KERNEL_THREADS_H
 

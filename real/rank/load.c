@@ -1,4 +1,4 @@
-/* Samples: which of them a rank loads, in training and in validation. */
+/* The samples that a rank loads, in training and in validation. */
 #include <string.h>
 
 #include "real/rank/load.h"
@@ -17,7 +17,7 @@ static enum type input_type(const struct rank_memory *memory, const struct op *o
 
 typedef void take_samples(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets);
 
-/* 16-bit inputs come sample by sample, by way of one in fp32. */
+/* 16-bit inputs are converted sample by sample from fp32. */
 static void load_samples(struct rank_memory *memory, const struct op *op, take_samples *take, int64_t first,
                          int64_t count, void *inputs, int32_t *targets)
 {

@@ -1,10 +1,10 @@
-/* Samples: which of them a rank loads. */
+/* The samples that a rank loads. */
 #ifndef SHARDLAB_RANK_LOAD_H
 #define SHARDLAB_RANK_LOAD_H
 
 #include "real/rank/memory.h"
 
-/* A load's samples, of the step or of the pass at hand, to this process's memory; either may be NULL. */
+/* Loads the samples of the step, or of the pass at hand, into this process's memory. Either may be NULL. */
 void rank_load_samples(struct rank_memory *memory, const struct op *op, int64_t step, void *inputs, int32_t *targets);
 
 #endif

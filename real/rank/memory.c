@@ -11,8 +11,8 @@
 #define GUARD_BYTE 0xa5
 #define POISON_BYTE 0xff /* 0xffffffff is a NaN, and no token */
 
-/* Pages come when they are first touched, so a rank under a memory limit takes what it uses. Large pages make the
- * kernel's copies between ranks several times as cheap, and have to be asked for. */
+/* Pages come when they are first touched, so a rank under a memory limit takes only what it uses. Large pages make the
+ * kernel's copies between ranks several times cheaper, and must be asked for. */
 static enum status map_arena(struct rank_memory *memory, enum space space)
 {
 	int64_t bytes = memory->layout.arena_bytes[space];
@@ -35,13 +35,13 @@ static enum status map_arena(struct rank_memory *memory, enum space space)
 	memory->mapped[space].at = at;
 	memory->mapped[space].bytes = size;
 	memory->arena[space] = (unsigned char *)round_up((int64_t)(intptr_t)at, LARGE_PAGE);
-	(void)madvise(memory->arena[space], (size_t)bytes, MADV_HUGEPAGE); /* where there are none, ordinary ones do */
+	(void)madvise(memory->arena[space], (size_t)bytes, MADV_HUGEPAGE); /* without large pages, ordinary ones do */
 	if (memory->guard)
 		memset(memory->arena[space], GUARD_BYTE, (size_t)bytes);
 	return STATUS_OK;
 }
 
-/* Takes the tables that are kept beside the arenas. */
+/* Allocates the tables beside the arenas. */
 static enum status take_tables(struct rank_memory *memory)
 {
 	const struct plan *p = memory->plan;

@@ -1,12 +1,12 @@
 /* A rank's memory, wherever it is, and the ledger of what was used of it.
  *
- * Each space is one arena, taken once. On the CPU, "device" and "host" are two blocks of this machine's memory, with
- * real copies between them, and "disk" is a file; a GPU's rank has its device arena in the GPU's memory and its host
- * arena in pinned memory (struct remote_memory). Buffers stand where the plan's layout puts them. Nothing is allocated
- * while a step runs. Measuring happens here: `touched` records which elements of each buffer kernels and collectives
- * were really given: by the kernels' own shapes and by what communicators say they worked on, not by the plan's
- * regions. Two uses have no size of their own and count as far as their region goes: vector operations, and the staging
- * that is lent to a collective (struct traffic tells how much of it was written to).
+ * Each space is one arena, allocated once. On the CPU, "device" and "host" are two blocks of this machine's memory,
+ * with real copies between them, and "disk" is a file; a GPU's rank has its device arena in the GPU's memory and its
+ * host arena in pinned memory (struct remote_memory). Buffers stand where the plan's layout puts them. Nothing is
+ * allocated while a step runs. Measuring happens here: `touched` records which elements of each buffer kernels and
+ * collectives really used, by the kernels' own shapes and the communicators' counts, not by the plan's regions. Two
+ * uses have no size of their own and count with their whole region: vector operations, and the staging that is lent to
+ * a collective (struct traffic tells how much of it was written).
  *
  *     struct rank_memory memory;
  *     status = rank_memory_open(&memory, &plan, rank, &input, false, NULL, NULL);
@@ -27,8 +27,8 @@
 
 #include "strategy/plan/plan.h"
 
-/* Where samples come from. inputs are float or int32 as the model takes them; the device rounds floats where the plan
- * has 16-bit inputs. */
+/* The source of samples. inputs are float or int32 as the model takes them; the device rounds floats where the plan has
+ * 16-bit inputs. */
 struct input_source {
 	void *context;
 	/* training samples [first, first + count) of the run */
@@ -38,8 +38,8 @@ struct input_source {
 	int64_t validation_samples;
 };
 
-/* The other side of initialize and weights, element by element of the model. The model's buffers are numbered after its
- * tensors: buffer b is number tensor_count + b. */
+/* The source of initialize and the destination of weights, element by element of the model. The model's buffers are
+ * numbered after its tensors: buffer b is number tensor_count + b. */
 struct weight_source {
 	void *context;
 	/* elements [first, first + count) of a tensor; NULL: the model's own initial weights */
@@ -53,12 +53,11 @@ struct transfer_count {
 	int64_t calls, bytes;
 };
 
-/* Memory that is not this process's own: a GPU's, and pinned memory beside it. Which rank has what, where it stands and
- * what was touched of it is the same as on a CPU, and only its
- * arenas come from here: device pointers are handed on and never followed. */
+/* Memory that this process does not own: a GPU's, and pinned memory beside it. Only the arenas come from here; layout
+ * and ledger are the same as on a CPU. Device pointers are passed on and never followed. */
 struct remote_memory {
 	void *context;
-	/* An arena of this many bytes, which whoever gave it takes back. */
+	/* Gives an arena of this many bytes; its giver frees it. */
 	enum status (*take)(void *context, enum space space, int64_t bytes, void **at);
 	/* Copies between device memory and this process's, done on return. */
 	enum status (*copy)(void *context, void *to, const void *from, int64_t bytes);
@@ -81,10 +80,9 @@ struct rank_memory {
 		void *at; /* what an arena lies in, aligned to large pages */
 		size_t bytes;
 	} mapped[SPACE_COUNT];
-	const struct remote_memory *remote; /* NULL: all memory is this process's own */
-	struct disk *disk;                  /* NULL: nothing stands there */
-	struct transfer_count
-	        transfer[TRANSFER_COUNT]; /* since the executor began the section; a queue writes its own */
+	const struct remote_memory *remote;             /* NULL: all memory is this process's own */
+	struct disk *disk;                              /* NULL: nothing stands there */
+	struct transfer_count transfer[TRANSFER_COUNT]; /* since the section began; each queue writes its own */
 	struct input_source input;
 	float *sample; /* 16-bit inputs pass through: one sample; NULL: there are none */
 	struct weight_source weights;
@@ -105,17 +103,17 @@ struct rank_memory {
 enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, int64_t rank,
                              const struct input_source *input, bool guard, const char *folder,
                              const struct remote_memory *remote);
-/* STATUS_INPUT, and a line, if an operation of the role has operands for whose types there is no kernel; part of
- * opening. Once it has passed, the first operand that is not absent stands for all that types.c lists as alike. */
+/* STATUS_INPUT, with a message, if no kernel takes the types of an operation's operands; part of opening. After that
+ * the first operand that is there stands for all that types.c lists as alike. */
 enum status rank_types_check(const struct rank_memory *memory);
 void rank_memory_release(struct rank_memory *memory); /* accepts NULL and a zeroed struct */
 
-/* The region's memory on this rank, and how many elements. NULL for an absent operand, and for what is on disk. */
+/* The region's memory on this rank, and its number of elements. NULL for an absent operand and for one on disk. */
 void *rank_memory_region(const struct rank_memory *memory, const struct region *r, int64_t *count);
 void *rank_memory_buffer(const struct rank_memory *memory, int buffer);
 
-/* Records that `count` elements of an operand, from its first on, are really used. Called for what kernels are
- * given, and by executors for what they hand to the communicator. */
+/* Records that the first `count` elements of an operand are really used. Called for the operands of kernels, and by
+ * executors for those of the communicator. */
 void rank_memory_touch(struct rank_memory *memory, const struct op *op, int operand, int64_t count);
 
 /* A copy to or from the disk. */
@@ -129,10 +127,10 @@ enum status rank_memory_fill(struct rank_memory *memory, int buffer, int byte, i
 /* An alloc or a free. */
 enum status rank_memory_mark(struct rank_memory *memory, const struct op *op);
 
-/* With guard: STATUS_RUN if a zone around a live buffer was written to. */
+/* With guard, STATUS_RUN if a zone around a live buffer was overwritten. */
 enum status rank_memory_check(const struct rank_memory *memory);
 
-/* As plan_memory, but from what was touched: the plan's allocs and frees give the order, the touches the sizes. */
+/* Like plan_memory, but measured: the plan's allocs and frees give the order, the touched elements the sizes. */
 void rank_memory_used(const struct rank_memory *memory, enum space space, struct memory_use *out);
 
 #endif

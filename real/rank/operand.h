@@ -1,5 +1,5 @@
-/* Binding an operation to a kernel: find an operand's memory, say how much of it is used, and take the kernel's
- * shape from the model and the plan. */
+/* For binding an operation to a kernel: finds an operand's memory, records how much of it is used, and takes the
+ * kernel's shape from the model and the plan. */
 #ifndef SHARDLAB_RANK_OPERAND_H
 #define SHARDLAB_RANK_OPERAND_H
 
@@ -7,15 +7,14 @@
 #include "real/rank/memory.h"
 #include "strategy/model/slice.h"
 
-/* Which kernel an operation is bound to follows from the types of its operands' buffers (types.c). The type of one
- * operand's elements: */
+/* The type of an operand's elements. The types of the operands' buffers select the kernel (types.c). */
 enum element element_of(const struct rank_memory *memory, const struct op *op, int operand);
 
-/* Where in its group the first element of operand 0 stands: it is this rank's slice of what the buffer has of the
- * group, which is this rank's shard of it. Of initialize, weights, and updates that round stochastically. */
+/* The place in its group of operand 0's first element: the rank's slice of its shard of the group. For initialize,
+ * weights, and updates that round stochastically. */
 int64_t place_in_group(const struct rank_memory *memory, const struct op *op);
 
-/* An operand's memory, of which as many elements are used as the table of operations says. */
+/* An operand's memory. The table of operations says how many of its elements are used. */
 static inline void *use(struct rank_memory *memory, const struct op *op, int operand)
 {
 	struct op_sizes sizes = op_sizes_of(memory->plan, op);
@@ -24,7 +23,7 @@ static inline void *use(struct rank_memory *memory, const struct op *op, int ope
 	return rank_memory_region(memory, &op->operand[operand], &n);
 }
 
-/* An operand used as far as its region goes: vector operations have no shape of their own. */
+/* An operand whose whole region is used, since vector operations have no shape of their own. */
 static inline void *use_all(struct rank_memory *memory, const struct op *op, int operand, int64_t *count)
 {
 	void *p = rank_memory_region(memory, &op->operand[operand], count);
@@ -69,7 +68,7 @@ static inline struct class_slice class_slice_of(const struct rank_memory *memory
 	return slice;
 }
 
-/* Rows of what the kernel makes on this rank: with sequence parallelism its own part of them. */
+/* The rows that the kernel makes on this rank: its own part with sequence parallelism. */
 static inline int64_t made_rows(const struct rank_memory *memory, const struct op *op)
 {
 	return op_sizes_of(memory->plan, op).own_rows;
@@ -103,8 +102,8 @@ static inline struct batch_norm_shape batch_norm_shape_of(const struct rank_memo
 
 /* ---- rows that begin and end within a sample ---- */
 
-/* The rows that embedding_finish makes on this rank, in calls that each go through the position table once: the rest of
- * a sample, whole samples at once, the beginning of another. */
+/* Splits the rows that embedding_finish makes on this rank into calls that each go through the position table once: the
+ * rest of a sample, whole samples, the beginning of another. */
 struct embedding_rows {
 	int64_t samples, tokens; /* of the call at hand */
 	const unsigned char *positions;

@@ -1,5 +1,6 @@
-/* Which elements of the whole model an update's operand holds on this rank, tensor by tensor, for stochastic rounding
- * (kernels/rounding.h): an element has the same number whatever the strategy, the ranks, and the slices of the model.
+/* Finds, tensor by tensor, the elements of the whole model that an update's operand holds on this rank, for stochastic
+ * rounding (kernels/rounding.h). An element has the same number whatever the strategy, the ranks and the slices of the
+ * model.
  *
  *     for (int i = 0; rounding_next(memory, op, &i, &run);)
  *             … run.count elements from run.at on, of run.rounding …
@@ -15,7 +16,7 @@ struct rounding_run {
 	struct rounding rounding;
 };
 
-/* Elements between and behind the runs are padding: zeros, which nothing rounds. */
+/* Elements between and behind the runs are padding, zeros that are not rounded. */
 bool rounding_next(const struct rank_memory *memory, const struct op *op, int *next, struct rounding_run *out);
 
 /* The numbers of a tensor's elements, or of those of a rank's slice of it, from its first on. */

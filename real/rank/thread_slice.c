@@ -13,5 +13,5 @@ void thread_slice_shortest(void)
 	if (syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) || a.sched_policy != SCHEDULED_AS_OTHERS)
 		return;
 	a.sched_runtime = SLICE_LEAST_NS;
-	(void)syscall(SYS_sched_setattr, 0, &a, 0); /* a wish: that it is not granted costs time, nothing else */
+	(void)syscall(SYS_sched_setattr, 0, &a, 0); /* if it is refused, that only costs time */
 }

@@ -1,4 +1,4 @@
-/* Makes Linux let a thread in soon that wakes up for microseconds of work while others compute.
+/* Makes Linux schedule a thread soon after it wakes up for microseconds of work while others compute.
  *
  * Since 6.12 the scheduler (EEVDF) takes the thread whose time slice would end first. A thread that moves messages has
  * the same slice as one that computes, 3 ms, unless it asks for less: on a machine with a core a rank it would often
@@ -7,8 +7,8 @@
 #ifndef SHARDLAB_THREAD_SLICE_H
 #define SHARDLAB_THREAD_SLICE_H
 
-/* The calling thread asks for the shortest slice there is. Older kernels let a thread that slept in at once: they
- * ignore it. */
+/* Gives the calling thread the shortest slice there is. Older kernels ignore it, and schedule a thread that slept at
+ * once. */
 void thread_slice_shortest(void);
 
 #endif

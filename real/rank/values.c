@@ -96,7 +96,7 @@ static bool is_part(enum operation o, bool after)
 	             : o == OPERATION_ALL_GATHER || o == OPERATION_GATHER;
 }
 
-/* Has nobody but the root the whole then? */
+/* True if only the root has the whole then. */
 static bool is_root_s(enum operation o, bool after)
 {
 	return after ? o == OPERATION_REDUCE || o == OPERATION_GATHER

@@ -23,7 +23,7 @@ void values_note(struct value_log *v, int op, const struct collective *c, bool a
 void values_note_message(struct value_log *v, int op, const void *at, bool after);
 void values_note_sum(struct value_log *v, int op, const float *x, bool after);
 
-/* Of the last step that was run, in the order of operations and chunks. */
+/* The values of the last step, in the order of operations and chunks. */
 const struct trace_value *values_all(const struct value_log *v, size_t *count);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a group, and the buffer of the model's buffers, hold: given to them at the start, shown in the end, element by
- * element of the model. */
+/* Fills groups, and the buffer of the model's buffers, at the start, and shows them at the end, element by element of
+ * the model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 struct group_walk {
 	struct rank_memory *memory;
 	enum status (*visit)(struct rank_memory *memory, int tensor, int64_t first, int64_t count, float *at);
-	bool fills; /* what is visited is written; and what is past the last tensor becomes zero */
+	bool fills; /* visited elements are written, and those past the last tensor become zero */
 };
 
 /* Elements of this rank's slice of a tensor are visited by their places in the whole one; padding is zeros. */

@@ -1,5 +1,5 @@
-/* Values that parameters and the model's buffers begin with, and those that are shown in the end: values that this
- * process makes or looks at, wherever they stand. */
+/* The initial values of parameters and of the model's buffers, and the values that are shown at the end, wherever they
+ * are stored. */
 #ifndef SHARDLAB_RANK_WEIGHTS_H
 #define SHARDLAB_RANK_WEIGHTS_H
 

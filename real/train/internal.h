@@ -8,7 +8,7 @@
 #include "real/device/device.h"
 #include "real/train/train.h"
 
-/* When ranks came to the collectives of a step, told to all. */
+/* When each rank came to the collectives of a step, known to all ranks. */
 struct meeting {
 	bool opened;
 	int64_t clock;       /* added to this rank's clock, it is that of rank 0 */
@@ -41,7 +41,7 @@ struct training {
 	uint64_t checksum;
 };
 
-/* setup.c: everything that needs no other rank. */
+/* setup.c: all that needs no other rank. */
 struct device_choice training_device(const struct training *t);
 enum status training_prepare(struct training *t, const struct train_options *o);
 void training_release(struct training *t);
@@ -69,14 +69,14 @@ struct rank_figures {
 	struct times time; /* of the step with the median time: whole numbers, all of them */
 };
 
-/* report.c: this rank's figures; all ranks' in one report, of each role the largest; and the two, collectively: rank 0
- * gets the report. */
+/* report.c: this rank's figures; one report of all ranks' figures, the largest of each role; and both together,
+ * collectively: rank 0 gets the report. */
 void training_figures(const struct training *t, struct rank_figures *f);
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out);
 enum status training_report(struct training *t, struct report *out);
 enum status training_trace(struct training *t);
 
-/* meet.c: after a step, collectively: the executor learns when the last member of every collective had come. */
+/* meet.c: called collectively after a step. The executor learns when the last member of every collective had come. */
 enum status training_meet(struct training *t);
 void meeting_release(struct meeting *m);
 /* Nanoseconds that, added to this rank's clock, give rank 0's. Collective over a communicator of MPI. */

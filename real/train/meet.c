@@ -1,6 +1,6 @@
-/* When did the last member of a collective come? Until then the others waited, and nothing was communicated. No rank
- * can tell from its own spans, so after every step all tell each other when they came, on one clock, and each takes
- * what trace_meet() makes of that. It is a few bytes for each operation, between steps, where nothing is measured.
+/* Finds out when the last member of each collective came. Until then the others waited, and nothing was communicated.
+ * No rank can tell from its own spans, so after every step all ranks tell each other when they came, on one clock, and
+ * trace_meet() works out the rest. That costs a few bytes for each operation, between steps, where nothing is measured.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { PINGS = 16 };
 
-/* Rank 0 read its clock at some time of the round trip, so of the shortest its middle is off by half of it at most. */
+/* Rank 0 read its clock during the round trip, so the middle of the shortest one is off by at most half of it. */
 static int64_t ask_for_time(MPI_Comm all, int64_t (*now)(void))
 {
 	int64_t shortest = INT64_MAX, offset = 0;
@@ -109,7 +109,7 @@ static enum status tell_all(struct training *t)
 	return t->communicator->ops->run(t->communicator, &c, &traffic);
 }
 
-/* Nobody knows when others ended, and it does not matter. */
+/* When others ended is not known, and does not matter. */
 static void read_all(struct meeting *m, const struct plan *p)
 {
 	m->trace.span_count = 0;

@@ -4,7 +4,7 @@
 
 #include "strategy/strategies/strategy.h"
 
-/* Different from sample to sample, so that tables are read all over and no value is special. */
+/* Samples differ, so that tables are read all over and no value is special. */
 static void made_up_samples(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets)
 {
 	const struct model *m = context;

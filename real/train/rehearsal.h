@@ -1,4 +1,4 @@
-/* A rehearsal: a plan that is carried out for its times, on samples made up on the spot. No data files are needed.
+/* A rehearsal carries out a plan to measure its times, on made-up samples, so that no data files are needed.
  * Calibration and benchmarks run the same plans, executor and kernels as training does, and read the executor's spans.
  *
  *     struct rehearsal_case what = {"gpt", "single", 4};

@@ -22,7 +22,7 @@ static int by_step_time(const void *a, const void *b)
 	return compare(x->step, y->step);
 }
 
-/* The most that this process had in memory. getrusage would say what the process had before it became this program. */
+/* The most memory that this process had. getrusage would include what it had before it became this program. */
 static int64_t resident_bytes(void)
 {
 	char line[256];
@@ -61,13 +61,13 @@ void training_figures(const struct training *t, struct rank_figures *f)
 	f->gelu_passes = device_gelu_passes(&t->device);
 	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
 	own_traffic(t, f);
-	/* Sorting spoils the order of the steps, which nobody needs any more. */
+	/* Sorting loses the order of the steps, which is no longer needed. */
 	qsort(t->times, (size_t)t->steps_done, sizeof *t->times, by_step_time);
 	f->time = t->times[t->steps_done / 2];
 }
 
-/* Sends and receives most, of the bytes that count; the lowest of equals: the rank of which reports speak. Where bytes
- * cannot be counted, all did the same. */
+/* The rank that reports speak of: the one that sends and receives most, and the lowest of equals. Where bytes cannot be
+ * counted, all ranks count alike. */
 static const struct rank_figures *busiest(const struct rank_figures *all, const struct role *role)
 {
 	const struct rank_figures *most = &all[role->first_rank];
@@ -189,7 +189,7 @@ enum status training_report(struct training *t, struct report *out)
 
 /* ---- the trace ---- */
 
-/* Of this rank's step, since the first rank began. */
+/* The time of this rank's step since the first rank began. */
 static int64_t beginning(const struct training *t)
 {
 	int64_t started = executor_started(t->device.executor) + t->meeting.clock, earliest = started;
@@ -216,7 +216,8 @@ static int own_spans(const struct training *t, struct span *spans)
 	return n;
 }
 
-/* What all ranks have, at rank 0 and in the order of ranks; to be freed. bytes: of one rank, then of all. */
+/* Gathers the bytes of all ranks at rank 0, in the order of ranks; the caller frees them. bytes: of one rank, then of
+ * all. */
 static void *gather(const struct training *t, const void *mine, int *bytes)
 {
 	int *counts = calloc((size_t)t->ranks + 1, sizeof *counts),

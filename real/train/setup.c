@@ -1,4 +1,4 @@
-/* Setting a run up: model, plan, data. All that can be wrong with the input is found here, before any rank starts. */
+/* Sets a run up: model, plan, data. Every fault of the input is found here, before any rank starts. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static enum status check_runnable(const struct training *t)
 	return STATUS_OK;
 }
 
-/* Values are read where communicators run on memory of the process. */
+/* Values can be read only if communicators run on this process's memory. */
 static enum status check_values(const struct training *t)
 {
 	const struct plan *p = &t->plan;

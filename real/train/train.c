@@ -45,7 +45,7 @@ static enum status open_rank(struct training *t)
 		weights->show = training_show_weights;
 	if (t->mpi) {
 		MPI_Comm world = MPI_COMM_WORLD;
-		/* NCCL's ranks meet, and send what is control, by way of MPI. */
+		/* NCCL's ranks find each other and send control values through MPI. */
 		const char *name = strcmp(t->options->communicator, "nccl") ? t->options->communicator : "mpi";
 		s = communicator_open(&t->communicator, name, &world);
 		if (s)
@@ -67,7 +67,7 @@ static enum status should_stop(struct training *t, bool *stop)
 	return s;
 }
 
-/* State that the plan carries from step to step. False on ranks that hold none; rank 0 always does. */
+/* Reads state that the plan carries from step to step. False on ranks that hold none; rank 0 always does. */
 static bool read_state(const struct training *t, const char *name, void *out, int64_t bytes)
 {
 	const struct role *r = t->device.rank->role;
@@ -89,8 +89,8 @@ static struct loss_scale read_scaler(const struct training *t)
 	return read_state(t, "scaler", &scaler, sizeof scaler) ? scaler : (struct loss_scale){.scale = 0};
 }
 
-/* In fp32 a run that diverges shows it. In bf16, with eight digits fewer, it ends: what it would go on with is worth
- * nothing. In fp16 such a step is skipped. */
+/* In fp32 the losses show that a run diverges. In bf16, with eight digits fewer, such a run ends, since its weights are
+ * worth nothing. In fp16 the step is skipped. */
 static enum status check_loss(const struct training *t, double loss)
 {
 	float any;

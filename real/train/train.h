@@ -9,7 +9,7 @@
  *     enum status s = train_run(&o, &r);
  *
  * train_check does everything that can be checked without the other ranks (model, strategy, plan text, data files,
- * sizes): the command calls it before it starts mpirun, so that wrong input is said once, in one line.
+ * sizes): the command calls it before it starts mpirun, so that wrong input gets one line, once.
  */
 #ifndef SHARDLAB_TRAIN_H
 #define SHARDLAB_TRAIN_H

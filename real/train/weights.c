@@ -1,4 +1,4 @@
-/* Weights from and to .safetensors files: each rank reads what it keeps and writes what it shows. */
+/* Reads and writes .safetensors files: each rank reads the weights that it keeps and writes those that it shows. */
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -85,8 +85,8 @@ static enum status declare_all(struct training *t)
 	return s ? s : safetensors_begin(&t->save);
 }
 
-/* All ranks go on, or all give up with the line of the one that fared worst. Whoever returns a failure may end the
- * others at once, so the unfinished file is taken away before anybody does. */
+/* All ranks go on, or all give up with the message of the worst failure. A rank that returns a failure may end the
+ * others at once, so the unfinished file is removed first. */
 static enum status agree(struct training *t, enum status s)
 {
 	struct {

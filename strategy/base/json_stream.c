@@ -265,7 +265,7 @@ bool stream_finished(struct json_stream *j)
 	if (j->failed)
 		return false;
 	skip_space(j);
-	return j->at == j->end || stream_fail(j, "something stands behind the end");
+	return j->at == j->end || stream_fail(j, "there is more behind the end");
 }
 
 bool stream_same(const struct stream_text *a, const struct stream_text *b)

@@ -46,8 +46,8 @@
 #include "strategy/base/status.h"
 #include "strategy/plan/plan.h"
 
-/* Whole numbers, so that what is computed from them is the same on every machine: FLOP/s, bytes/s, nanoseconds, bytes,
- * or millionths (of shares and factors). 0: the cluster has none. */
+/* Rates are whole numbers, so that results are the same on every machine: FLOP/s, bytes/s, nanoseconds, bytes, or
+ * millionths (of shares and factors). 0: the cluster has none. */
 struct rate {
 	int64_t value;
 	int64_t low, high; /* the spread: minimum and maximum of the measurements; assumed: equal to value */

@@ -1,4 +1,4 @@
-/* What a cluster file may say, as one table: the reader checks against it, the writer prints by it. */
+/* The fields of a cluster file as one table, by which the reader checks and the writer prints. */
 #ifndef SHARDLAB_CLUSTER_FIELDS_H
 #define SHARDLAB_CLUSTER_FIELDS_H
 

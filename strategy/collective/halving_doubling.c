@@ -32,7 +32,7 @@ static int steps_of(int64_t n) /* log2 of p */
 	return steps;
 }
 
-/* What `rank` still works on after `cuts` of `steps` halvings. */
+/* The stretch that `rank` still works on after `cuts` of `steps` halvings. */
 static struct stretch halved(const struct schedule *s, int64_t rank, int steps, int cuts)
 {
 	struct stretch all = {0, s->elements};

@@ -53,7 +53,7 @@ enum operation {
 const char *operation_name(enum operation o); /* "all-reduce" */
 bool operation_has_root(enum operation o);
 
-/* Who talks to whom: from it follow how a collective is drawn and what it costs. */
+/* The pattern of communication, from which a collective's drawing and its cost follow. */
 enum schedule_shape {
 	SHAPE_RING,  /* every rank sends to the next, all at once */
 	SHAPE_CHAIN, /* a ring without the link that closes it, in pieces */
@@ -119,8 +119,8 @@ struct algorithm {
 	void (*round)(const struct schedule *s, int64_t rank, int64_t round, struct round *r);
 	int64_t (*sent)(const struct schedule *s, int64_t rank);
 	int64_t (*received)(const struct schedule *s, int64_t rank);
-	/* What each rank sends, of a symmetric algorithm, else what all send together. As text: a sum of products of n
-	 * ranks, S, and p, the largest power of two up to n. */
+	/* The amount that each rank sends in a symmetric algorithm, else the amount that all send together. The text is
+	 * a sum of products of n ranks, S, and p, the largest power of two up to n. */
 	struct amount (*amount)(const struct schedule *s);
 	const char *formula;
 	/* Only so many ranks, counted from the root on, can send in this round; NULL: any can. */

@@ -33,7 +33,7 @@ static int64_t levels(const struct schedule *s)
 	return bits(s->ranks - 1);
 }
 
-/* Whether the round goes towards the root, and how far the messages of the round reach. */
+/* Tells whether the round goes towards the root, and how far its messages reach. */
 static bool goes_up(const struct schedule *s, int64_t round, int64_t *reach)
 {
 	bool sum = s->algorithm == SCHEDULE_TREE_SUM;

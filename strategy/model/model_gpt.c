@@ -234,7 +234,7 @@ static const struct model_name names[] = {
         {"gpt3-175b", NULL, "GPT-3: 175 billion parameters, for simulation"},
 };
 
-/* Of each name: layers, width, heads, context, vocabulary. */
+/* The sizes of each name: layers, width, heads, context, vocabulary. */
 static const struct gpt_sizes presets[] = {
         {6, 256, 8, 128, 256, false, 0},       {12, 768, 12, 1024, 50257, false, 0},
         {24, 1024, 16, 1024, 50257, false, 0}, {36, 1280, 20, 1024, 50257, false, 0},

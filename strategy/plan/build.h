@@ -50,7 +50,7 @@ int build_number(const struct build *b, const struct op *op);
 /* The next operation of `queue` begins only when operation `number` is done. Nothing is recorded when the queue has
  * waited for it, or for a later one of the same queue, already. number -1: nothing. */
 void build_wait(struct build *b, enum queue queue, int number);
-/* … only when everything issued so far on `on` is done. */
+/* The same for everything issued so far on `on`. */
 void build_wait_all(struct build *b, enum queue queue, enum queue on);
 
 static inline struct region region_none(void)

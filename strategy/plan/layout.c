@@ -142,7 +142,7 @@ static void release(struct placer *p, int buffer)
 		}
 }
 
-/* Does it use a buffer of this arena for the first time on its queue? */
+/* True if the operation uses a buffer of this arena for the first time on its queue. */
 static bool is_first_use(const struct placer *p, int number)
 {
 	const struct op *op = &p->role->ops[number];

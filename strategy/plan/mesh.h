@@ -44,8 +44,8 @@ int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank);
 /* initialize, weights, stochastic updates: along which axes operand 0's region is this rank's shard of the group,
  * before it is sliced. */
 unsigned op_shard_axes(const struct plan *p, const struct op *op);
-/* Of the model's buffers, which element stands first in the operand of initialize_buffers and show_buffers: the first
- * of all, and of a stage the first of its own norms. */
+/* The first of the model's buffer elements in the operand of initialize_buffers and show_buffers: element 0, or the
+ * first of a stage's own norms. */
 int64_t role_first_buffer(const struct plan *p, const struct role *r);
 
 /* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */

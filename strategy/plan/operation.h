@@ -14,7 +14,7 @@ const struct region *op_region(const struct op *op, enum part part);
 /* The buffer of its first operand that is there; -1. */
 int op_buffer(const struct op *op);
 bool op_uses(const struct op *op, int buffer);
-/* What the table's expressions (strategy/plan/ops.h) are made of. */
+/* The sizes of which the table's expressions are made (strategy/plan/ops.h). */
 struct op_sizes op_sizes_of(const struct plan *p, const struct op *op);
 /* The type that an operand must have; its own, where any will do. */
 enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand);
@@ -23,15 +23,14 @@ bool kernel_synchronises(const struct plan *p, const struct kernel *k);
 
 /* ---- what it moves and computes ---- */
 
-/* What a collective does, and its schedule. OPERATION_COUNT: of messages and other classes. */
+/* A collective's operation, and its schedule. Messages and other classes have OPERATION_COUNT. */
 enum operation op_operation(enum op_kind k);
-/* What its bytes may be counted under, of communication. */
+/* True if communication of this kind may be counted as that traffic. */
 bool op_may_count_as(enum op_kind k, enum traffic_kind t);
 /* Elements of the whole of which each rank has a share; a rank that has only its share knows the whole from it. */
 int64_t op_whole_elements(const struct plan *p, const struct op *op);
 struct schedule op_schedule(const struct plan *p, const struct op *op);
-/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
- * and for one rank. */
+/* Elements that leave and reach `rank`, with padding. 0 for operations of other classes and for one rank. */
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_payload_bytes(const struct role *r, const struct op *op);
@@ -43,7 +42,7 @@ enum queue op_queue_for(const struct role *r, const struct op *op);
 enum transfer_kind op_transfer(const struct role *r, const struct op *op);
 int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op);
 
-/* What an operation computes: FLOPs, and bytes read and written by its operands. */
+/* The FLOPs of an operation, and the bytes that its operands read and write. */
 int64_t op_flops(const struct plan *p, const struct op *op);
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op);
 /* The type whose rates an operation takes: a kernel of the model, that of the plan; other work, that of its first

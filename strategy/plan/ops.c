@@ -260,7 +260,7 @@ int64_t operand_elements(enum op_kind k, int operand, const struct op_sizes *s)
 
 /* ---- work ---- */
 
-/* Of a model at the limits of its sizes the FLOPs of one sample do not fit in 64 bits. */
+/* For a model at the limits of its sizes, the FLOPs of one sample do not fit in 64 bits. */
 __extension__ typedef __int128 flops_sum;
 #define X(name) __attribute__((unused)) const flops_sum name = s->name;
 

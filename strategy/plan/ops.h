@@ -35,7 +35,7 @@ enum { PASS_COUNT = PASS_UPDATE + 1 };
 
 enum section_kind { SECTION_PROLOGUE, SECTION_STEP, SECTION_EVALUATE, SECTION_EPILOGUE, SECTION_KINDS };
 
-/* What an operand stands for. */
+/* The part of the model, the update or the collective that an operand is. */
 enum part {
 	PART_NONE,
 	/* the kernel's values and tensors (struct kernel), and their gradients */
@@ -116,13 +116,13 @@ enum access_rule op_access_rule(enum op_kind k, int operand, int *other);
 
 /* The operation that carries out a pass of such a kernel; OP_KIND_COUNT: there is none. */
 enum op_kind op_of_kernel(enum kernel_kind kernel, enum pass pass);
-/* Does the backward pass of a kernel read its input? Its output? (It always reads `second` and `saved`.) */
+/* True if the backward pass of a kernel reads its input, or its output. It always reads `second` and `saved`. */
 bool kernel_backward_reads_x(const struct kernel *k);
 bool kernel_backward_reads_y(const struct kernel *k);
 
 /* ---- sizes ---- */
 
-/* What the table's expressions are made of.
+/* The sizes of which the table's expressions are made.
  *
  *     rows                  samples × tokens; own_rows: those of a sliced kernel's sum that this rank gets
  *     in … positions        as of the kernel; stride: from a row of what it makes to the next; table and positions: the
@@ -167,9 +167,9 @@ struct op_sizes {
 #undef X
 };
 
-/* Of a kernel over so many samples, as far as the model says. */
+/* The sizes of a kernel over so many samples, as far as the model knows them. */
 struct op_sizes kernel_sizes(const struct model *m, const struct kernel *k, int64_t samples);
-/* Is the operation one of such a kernel's? */
+/* True if the operation belongs to such a kernel. */
 bool op_carries_out(enum op_kind k, const struct kernel *kernel, const struct op_sizes *s);
 enum presence { PRESENT_NOT, PRESENT_ALWAYS, PRESENT_MAYBE };
 enum presence operand_presence(enum op_kind k, int operand, const struct op_sizes *s);

@@ -1,4 +1,4 @@
-/* What is done before what, on one rank: queue order and waits, closed transitively.
+/* The order of operations on one rank: queue order and waits, closed transitively.
  *
  * For every operation of a section, and every queue: the last operation of that queue that is certainly done when it
  * begins (a vector clock). Two operations that are not ordered may run at the same time.

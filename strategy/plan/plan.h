@@ -66,13 +66,13 @@ const struct section *section_of(const struct role *r, enum section_kind k);
 /* "forward block.3.qkv, micro-batch 0", for messages; into a buffer of the caller. */
 void op_describe(const struct plan *p, const struct op *op, char *out, int size);
 
-/* Are the counts, bytes and FLOPs of a step such that 64 bits hold their sums, and does every rank get an element? If
- * not: STATUS_INPUT, with a line that names the option. `settings` need ranks, micro-batch and accumulate. */
+/* Checks that 64 bits hold the sums of a step's counts, bytes and FLOPs, and that every rank gets an element. If not,
+ * STATUS_INPUT with a line that names the option. `settings` need ranks, micro-batch and accumulate. */
 enum status plan_check_sizes(const struct model *m, const struct settings *settings, int64_t data_ranks);
 
 /* The plan computes this model: whole, or a slice of it on each rank if there is an axis "tensor" (model/slice.h). */
 enum status plan_take_model(struct plan *p, const struct model *model);
-/* … which slice a rank has. */
+/* The slice that a rank has. */
 int64_t plan_slice_of(const struct plan *p, int64_t rank);
 /* A group holds slices, other ones on every rank of the tensor group, or tensors that all have whole. */
 bool group_is_sliced(const struct plan *p, int group);

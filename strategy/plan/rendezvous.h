@@ -1,5 +1,5 @@
-/* Who meets whom: the collectives and messages of a section, matched once among the operations of all roles. The
- * verifier, the simulator, the window and the tests' virtual ranks all read them here.
+/* Matches the collectives and messages of a section once, among the operations of all roles. The verifier, the
+ * simulator, the window and the tests' virtual ranks all read them here.
  *
  *     role stage.0   send ─ all_reduce ─ sum      instance 0   the send of stage.0 and the receive of stage.1
  *     role stage.1   receive ─ sum                instance 1   the all_reduce of stage.0 and stage.2, the axis's ends
@@ -60,7 +60,7 @@ static inline const struct instance *rendezvous_instance(const struct rendezvous
 
 /* ---- by role ---- */
 
-/* Has a group of what `issues` issues as `op` members of `other`? */
+/* True if a group of the operation `op` of role `issues` has members of `other`. */
 bool role_takes_part(const struct plan *p, const struct op *op, const struct role *issues, const struct role *other);
 /* The role at the other end of a message of this one; NULL if there is none. */
 const struct role *role_across(const struct plan *p, const struct op *op, const struct role *r);

@@ -1,4 +1,4 @@
-/* What a plan is made of. Its terms are explained in strategy/plan/plan.h. */
+/* The types of which a plan is made. strategy/plan/plan.h explains the terms. */
 #ifndef SHARDLAB_PLAN_TYPES_H
 #define SHARDLAB_PLAN_TYPES_H
 
@@ -12,7 +12,7 @@
 #include "strategy/plan/ops.h"
 #include "strategy/settings/settings.h"
 
-/* Of a buffer: see the design's accounting. constant, name */
+/* The category of a buffer, by the design's accounting: constant, name */
 #define CATEGORY_LIST(X)                                                                                               \
 	X(PARAMETERS, "parameters")                                                                                    \
 	X(GRADIENTS, "gradients")                                                                                      \
@@ -55,7 +55,7 @@ enum queue {
 	        QUEUE_COUNT
 };
 
-/* What a collective's bytes are counted under: `by_kind` of the reports. */
+/* The kinds under which a collective's bytes are counted: `by_kind` of the reports. */
 #define TRAFFIC_LIST(X)                                                                                                \
 	X(ALL_REDUCE, "all_reduce")                                                                                    \
 	X(REDUCE_SCATTER, "reduce_scatter")                                                                            \
@@ -79,7 +79,7 @@ enum traffic_kind {
 	        TRAFFIC_COUNT
 };
 
-/* What a copy between spaces is counted under: `transfers` of the reports. */
+/* The kinds under which copies between spaces are counted: `transfers` of the reports. */
 #define TRANSFER_LIST(X)                                                                                               \
 	X(DEVICE_TO_HOST, "device_to_host")                                                                            \
 	X(HOST_TO_DEVICE, "host_to_device")                                                                            \

@@ -15,8 +15,9 @@ enum { SYNC_EVERY, SYNC_LAST };
 enum { PIPELINE_1F1B, PIPELINE_GPIPE };
 
 struct choices {
-	/* Of collectives on a group of tensors; by default the first that the operation has. `algorithm=NAME` chooses
-	 * it for every operation that has one of that name, `broadcast=NAME` for that operation. */
+	/* The algorithms of collectives on groups of tensors; by default the first that an operation has.
+	 * `algorithm=NAME` chooses it for every operation that has one of that name, `broadcast=NAME` for that
+	 * operation. */
 	enum schedule_algorithm algorithm[OPERATION_COUNT];
 	/* Numbers. */
 	int64_t prefetch; /* elements gathered ahead; CHOICE_WORD, the default: one unit */

@@ -1,5 +1,5 @@
-/* What a strategy states: where parameters, gradients and optimizer state stand (the three columns of the ZeRO paper),
- * and its hooks in the shared training step.
+/* A strategy states where parameters, gradients and optimizer state stand (the three columns of the ZeRO paper), and
+ * its hooks in the shared training step.
  *
  * A placement decides which hooks of the shared step act where a strategy has none of its own:
  *

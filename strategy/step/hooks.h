@@ -1,5 +1,5 @@
-/* What the hooks of a strategy may use of the shared training step. The step itself is opaque to them; strategy/step/
- * step.h is for the files of strategy/step alone.
+/* The part of the shared training step that a strategy's hooks may use. The step itself is opaque to them;
+ * strategy/step/ step.h is for the files of strategy/step alone.
  *
  * A strategy without hooks gets those that its placements ask for: gather_* for parameters that are shards, reduce_*
  * for gradients. Most strategies add a prologue at most.

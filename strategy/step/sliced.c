@@ -1,5 +1,5 @@
-/* What a step does beside its kernels when the model is sliced over a tensor group (strategy/model/slice.h): the sums
- * over the group. They stand here once, for whatever strategy slices the model.
+/* The sums over a tensor group that a step makes beside its kernels when the model is sliced (strategy/model/slice.h),
+ * for every strategy that slices it.
  *
  *     forward     linear ─► partial sums ─ all-reduce ─► linear.finish (bias, residual, GELU)      "g" of the paper
  *     backward    linear ─► partial gradient of x ─ all-reduce ─► the kernel that made x            "f"

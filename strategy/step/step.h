@@ -64,7 +64,7 @@ struct group_state {
 	int parameters16; /* staging of the 16-bit parameters that the host made */
 };
 
-/* What a rank keeps from step to step. */
+/* The state that a rank keeps from step to step. */
 enum state_kind {
 	STATE_PARAMETERS,
 	STATE_GRADIENTS,
@@ -234,8 +234,8 @@ void step_forward_loss(
 
 /* ---- sliced.c: sums over the tensor group, where the model is sliced (strategy/model/slice.h) ---- */
 
-/* What a kernel reads and makes of values and gradients: these themselves, or with sequence parallelism all ranks' rows
- * of them, gathered before it and scattered after it. */
+/* The values and gradients that a kernel reads and makes: these themselves, or with sequence parallelism the rows of
+ * all ranks, gathered before it and scattered after it. */
 struct sliced_operands {
 	struct region x, y, dy, dx;
 };

@@ -61,7 +61,7 @@ static void sum_over_ranks(struct step *s, int buffer, unsigned axes, enum queue
 		build_wait(s->b, queue, build_number(s->b, sum));
 }
 
-/* Does this rank update a part of the group, and every rank another? */
+/* True if this rank updates a part of the group, and every rank another. */
 static bool is_part(const struct step *s, int group)
 {
 	return (s->shards > 1 && s->strategy->optimizer != PLACE_WHOLE) || s->stages > 1 ||

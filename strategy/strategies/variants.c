@@ -49,7 +49,7 @@ static struct settings with_strategy(struct settings s, const char *strategy)
 	return s;
 }
 
-/* Of parameters, gradients and optimizer state, how many data-parallel ranks divide among them. */
+/* How many of parameters, gradients and optimizer state data-parallel ranks divide among them. */
 static int divided(const struct strategy *g)
 {
 	return (g->parameters != PLACE_WHOLE) + (g->gradients != PLACE_WHOLE) + (g->optimizer != PLACE_WHOLE);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Does the first stage go on with another micro-batch before the first comes back? */
+/* True if the first stage goes on with another micro-batch before the first comes back. */
 static bool fills(const struct role *r)
 {
 	for (int i = r->step.begin; i < r->step.end; i++) {

@@ -85,14 +85,14 @@ struct report_checkpointing {
 	int64_t arena_bytes_without; /* contiguous_memory_optimization: as laid out without it; 0: not asked for */
 };
 
-/* Of all memories that a step needs, the one that is fullest for its size. */
+/* The memory that is fullest for its size, of all that a step needs. */
 struct report_tightest {
 	enum space space;       /* the device's; the node's, for all its ranks (on CPUs devices are in it); its disk */
 	int64_t needed_bytes;   /* as laid out, with libraries */
 	int64_t capacity_bytes; /* 0: not known, as of a real run */
 };
 
-/* What would make a plan fit that does not: the options to add, and what a step takes then. "": nothing that was tried.
+/* A change that makes a plan fit: the options to add, and the time of a step then. "": nothing that was tried does.
  */
 struct report_change {
 	char words[160];

@@ -107,7 +107,7 @@ static void add_busy(struct busy *b, int64_t begin, int64_t end)
 	b->list[b->count++] = (struct interval){begin, end};
 }
 
-/* Of a rank, whose spans are among these. */
+/* The times of a rank whose spans are among these. */
 static struct times times_of(const struct plan *p, const struct span *spans, size_t count, int64_t rank, int64_t step)
 {
 	int64_t by_pass[PASS_UPDATE + 1] = {0};

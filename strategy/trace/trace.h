@@ -37,14 +37,14 @@ struct message {
 	int64_t begin, end;
 };
 
-/* What a rank had as the first element of a chunk (strategy/collective/chunks.h) of a collective. NAN: nothing that is
- * its to give or to keep, or not a finite number. */
+/* The first element of a collective's chunk (strategy/collective/chunks.h) on a rank. NAN: nothing that is its to give
+ * or to keep, or not a finite number. */
 struct trace_value {
 	int64_t rank;
 	int op, chunk; /* op: of the rank's role */
 	double before, after;
 };
-/* Of groups of up to so many ranks. */
+/* Values are kept for groups of up to so many ranks. */
 enum { TRACE_VALUE_RANKS = 8 };
 
 /* The loss scale of an fp16 run in the step that was recorded, and in the one after. */
@@ -66,9 +66,9 @@ struct trace {
 	struct trace_scale scale;
 };
 
-/* Of one rank over one step, nanoseconds. communication: the communication queue moves data (from `came` on). exposed:
- * the compute queue idles meanwhile; bubble: it idles for any other reason, as while it waits for a member that has not
- * come. compute + exposed + bubble = step. */
+/* Times of one rank over one step, in nanoseconds. communication: the communication queue moves data (from `came` on).
+ * exposed: the compute queue idles meanwhile; bubble: it idles for any other reason, as while it waits for a member
+ * that has not come. compute + exposed + bubble = step. */
 struct times {
 	int64_t step, compute, communication, exposed, bubble;
 	int64_t forward, recompute, backward; /* of compute: the model's kernels, by pass */
@@ -81,7 +81,7 @@ void trace_add_span(struct trace *t, int64_t rank, int op, int64_t begin, int64_
 void trace_add_message(struct trace *t, const struct message *m);
 void trace_add_value(struct trace *t, const struct trace_value *v);
 
-/* Are values kept of this operation? */
+/* True if values of this operation are kept. */
 bool trace_values_of(const struct plan *p, const struct op *op);
 /* NULL: the trace has none there. */
 const struct trace_value *trace_value(const struct trace *t, int64_t rank, int op, int chunk);
@@ -92,7 +92,7 @@ void trace_meet(struct trace *t);
 
 /* step: the end of the last span of any rank, or `step` if that is larger. */
 struct times trace_times(const struct trace *t, int64_t rank, int64_t step);
-/* Do they end later than others; or at the same time, and compute more, so that the others wait for them? */
+/* True if `a` ends later than `b`, or at the same time after computing more, so that others wait for it. */
 bool times_are_slower(const struct times *a, const struct times *b);
 /* Where the spans of a rank follow one another: those of the rank whose spans begin at *at, which moves on behind them.
  */

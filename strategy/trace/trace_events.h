@@ -13,7 +13,7 @@ struct raw_span {
 	bool message;          /* category "message" */
 };
 
-/* What metadata says of a process or a thread: its name, and where it stands among the others. */
+/* The metadata of a process or a thread: its name, and its place among the others. */
 enum raw_label { RAW_PROCESS_NAME, RAW_PROCESS_LABELS, RAW_PROCESS_SORT, RAW_THREAD_NAME, RAW_THREAD_SORT };
 
 struct raw_name {

@@ -25,7 +25,7 @@ struct head {
 
 static enum status disagrees(const char *name, const char *what, size_t event)
 {
-	return status_fail(STATUS_INPUT, "%s: event %zu: %s; the file was changed, record it anew", name, event, what);
+	return status_fail(STATUS_INPUT, "%s: event %zu: %s; the file was changed, record it again", name, event, what);
 }
 
 static enum status take_span(struct trace_file *f, const struct raw_span *s, size_t number, const char *name)
@@ -74,13 +74,13 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 	if (head->version != 1)
 		return status_fail(STATUS_INPUT,
 		                   "%s: a trace of version %" PRId64
-		                   ", and this program reads version 1; record it anew",
+		                   ", and this program reads version 1; record it again",
 		                   name, head->version);
 	if (head->ranks < 1 || head->ranks > TRACE_RANKS_LIMIT)
 		return status_fail(STATUS_INPUT, "%s: a trace of %" PRId64 " ranks; 1 to %d can be shown", name,
 		                   head->ranks, TRACE_RANKS_LIMIT);
 	if (!head->plan.text)
-		return status_fail(STATUS_INPUT, "%s: the trace has no plan in it; record it anew", name);
+		return status_fail(STATUS_INPUT, "%s: the trace has no plan in it; record it again", name);
 	char *text = stream_copy(&f->arena, &head->plan, false, &size);
 	enum status s = plan_read(&f->plan, &f->model, text, size, name);
 	if (!s)

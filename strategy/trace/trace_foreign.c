@@ -137,7 +137,7 @@ static int compare_names(const char *a, const char *b)
 	return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* Of a process, or of a lane behind that of its process. */
+/* The sort key of a process, or of a lane, which follows its process. */
 struct rank_key {
 	int process, number;
 	int64_t sort;

@@ -140,7 +140,7 @@ static enum status check_value(const struct plan *p, const struct raw_value *v, 
 		return STATUS_OK;
 	return status_fail(STATUS_INPUT,
 	                   "%s: a value of rank %" PRId64 ", operation %" PRId64 ", chunk %" PRId64
-	                   ", which the plan does not have; the file was changed, record it anew",
+	                   ", which the plan does not have; the file was changed, record it again",
 	                   name, v->rank, v->op, v->chunk);
 }
 
@@ -150,7 +150,7 @@ enum status trace_values_take(struct trace *t, const struct raw_values *r, const
 	if (r->found && r->version != VERSION)
 		return status_fail(STATUS_INPUT,
 		                   "%s: values of version %" PRId64
-		                   ", and this program reads version %d; record it anew",
+		                   ", and this program reads version %d; record it again",
 		                   name, r->version, VERSION);
 	for (size_t i = 0; i < r->count && !s; i++) {
 		const struct raw_value *v = &r->list[i];

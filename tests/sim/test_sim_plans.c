@@ -294,7 +294,7 @@ START_TEST(test_refusals)
 	wait_for(add_kernel(1000), 1);
 	wait_for(add_collective(SCHEDULE_RING_ALL_REDUCE, 4000), 0);
 	must_fail(sim_run(&fixture.plan, &cluster, GRAIN_OPERATION, NULL, &report), STATUS_REFUSED,
-	          "stands still: rank 0 waits at zero");
+	          "deadlocks: rank 0 waits at zero");
 
 	enum grain g;
 	ck_assert(!grain_parse("message", &g));

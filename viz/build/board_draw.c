@@ -14,7 +14,7 @@
 
 #include "viz/build/board.h"
 
-enum { MARGIN = 16, HEAD = 34, BUTTONS = 70, GAP = 8 };
+enum { MARGIN = 16, HEAD = 34, BUTTONS = 70, GAP = 8, LANES = 96 };
 
 /* ---- places ---- */
 
@@ -197,8 +197,12 @@ static void draw_both(struct canvas *c, struct board *b, const struct places *p)
 	left.width = right.width = (p->memory.width - GAP) / 2;
 	right.x += left.width + GAP;
 	snprintf(title, sizeof title, "%s's own plan", b->exercise.plan->strategy);
-	draw_titled_lanes(c, b, &b->mine, upper, "Your step");
-	draw_titled_lanes(c, b, &b->own, lower, title);
+	if (upper.height < LANES) { /* there is room for one */
+		draw_titled_lanes(c, b, &b->mine, p->lanes, "Your step");
+	} else {
+		draw_titled_lanes(c, b, &b->mine, upper, "Your step");
+		draw_titled_lanes(c, b, &b->own, lower, title);
+	}
 	board_draw_memory(c, &b->mine.plan, left, "Your step's memory", ops, most, own->peak_bytes);
 	board_draw_memory(c, b->exercise.plan, right, title, ops, most, own->peak_bytes);
 }
@@ -242,7 +246,8 @@ static void draw_outcome(struct canvas *c, const struct board *b, struct box in)
 	double name = in.x + 12, yours = in.x + fmin(380, 0.5 * in.width), own = yours + fmin(170, 0.24 * in.width);
 	char words[512], a[WORD], o[WORD];
 	draw_card(c, in, t->panel, t->accent, 2);
-	draw_text(c, name, y, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, yours - name - 90, "Accepted: every rule holds");
+	draw_fitting(c, name, y, size, 8, WEIGHT_BOLD, t->ink, ALIGN_LEFT, yours - name - 60,
+	             "Accepted: every rule holds");
 	draw_text(c, yours, y, size, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "yours");
 	draw_text(c, own, y, size, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s's own", b->exercise.plan->strategy);
 	for (int i = 0; i < OUTCOME_ROWS; i++) {

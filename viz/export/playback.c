@@ -243,7 +243,7 @@ void playback_draw(struct playback *p, cairo_t *cr, double width, double height)
 	const struct view *v = playback_view(p);
 	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), v->theme, p->fonts);
 	double side = p->whatif ? whatif_side(c.width) : 0;
-	scene_draw_in(&c, v, (struct box){0, 0, c.width - side, c.height});
+	scene_draw_asking(&c, v, (struct box){0, 0, c.width - side, c.height});
 	if (p->whatif)
 		whatif_draw(&c, p->whatif, (struct box){c.width - side, 0, side, c.height}, false);
 	canvas_end(&c);

@@ -55,10 +55,18 @@ static double height_of(struct canvas *c, double width, double size, const char 
 	return 1.35 * size * paragraph_lines(c, width, size, WEIGHT_PLAIN, text);
 }
 
+enum { LOOK = 160 };
+static const char *look_words(const struct question *q, char out[LOOK])
+{
+	snprintf(out, LOOK, "See %s: %s.", scene_row(q->scene)->title, q->look);
+	return out;
+}
+
 static struct places places_at(struct canvas *c, const struct asking *a, struct box b, double part)
 {
 	const struct question *q = asking_now(a);
 	struct places p = {.part = part, .text = 19 * part, .choice = 16.5 * part, .small = 14.5 * part};
+	char look[LOOK];
 	p.x = b.x + PAD;
 	p.width = b.width - 2 * PAD;
 	p.question = b.y + 78 * part;
@@ -74,8 +82,22 @@ static struct places places_at(struct canvas *c, const struct asking *a, struct 
 		y += height_of(c, p.width, p.small, a->why) + 8 * part;
 	p.verdict = y + 28 * part;
 	/* With the reason, before it is shown too, so that nothing moves then. */
-	p.end = p.verdict + (34 + 30) * part + height_of(c, p.width, p.choice, q->reason);
+	p.end = p.verdict + (34 + 10) * part + height_of(c, p.width, p.choice, q->reason) +
+	        height_of(c, p.width, p.small, look_words(q, look));
 	return p;
+}
+
+/* None is longer than a line. */
+static bool words_fit(struct canvas *c, double width, double size, const char *text)
+{
+	char word[96];
+	for (size_t n; *text; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), text);
+		if (text_length(c, size, WEIGHT_PLAIN, word) > width)
+			return false;
+	}
+	return true;
 }
 
 /* As large as there is room for. */
@@ -85,7 +107,7 @@ static struct places places_of(struct canvas *c, const struct asking *a, struct 
 	struct places p = {0};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		p = places_at(c, a, b, parts[i]);
-		if (p.end < b.y + b.height - 44)
+		if (p.end < b.y + b.height - 44 && words_fit(c, p.width, p.text, asking_now(a)->text))
 			break;
 	}
 	return p;
@@ -171,7 +193,7 @@ static const char *unit_hint(enum answer_unit u)
 {
 	static const char *const hints[] = {
 	        [ANSWER_NUMBER] = "a number, then Enter",
-	        [ANSWER_BYTES] = "such as 1.5 GB, 1500 MB or 1.4 GiB; then Enter",
+	        [ANSWER_BYTES] = "such as 1.5 GB, then Enter",
 	        [ANSWER_PERCENT] = "per cent, then Enter",
 	};
 	return hints[u];
@@ -214,9 +236,8 @@ static void draw_verdict(struct canvas *c, const struct asking *a, const struct 
 	          result == ASKING_WRONG ? t->warning : t->ink, ALIGN_LEFT, 0, "%s", words[result]);
 	y += 28 * p->part;
 	y += 1.35 * p->choice * draw_paragraph(c, x, y, p->width, p->choice, 12, t->ink, q->reason);
-	char look[160];
-	snprintf(look, sizeof look, "See %s: %s.", scene_row(q->scene)->title, q->look);
-	draw_fitting(c, x, y + 6 * p->part, p->small, 9, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, p->width, look);
+	char look[LOOK];
+	draw_paragraph(c, x, y + 6 * p->part, p->width, p->small, 3, t->soft, look_words(q, look));
 }
 
 static void draw_keys(struct canvas *c, const struct asking *a, struct box b)

@@ -114,7 +114,9 @@ static void copy(struct window *w)
 	int width = 0, height = 0;
 	if (!w->full) /* else it is the screen's */
 		SDL_GetWindowSize(w->window, &width, &height);
-	const char *command = w->host.command ? w->host.command(w->host.context, width, height) : "";
+	const char *command = window_build_command(w, width, height);
+	if (!command)
+		command = w->host.command ? w->host.command(w->host.context, width, height) : "";
 	if (!*command || SDL_SetClipboardText(command))
 		window_note(w, "Could not copy: %s", SDL_GetError());
 	else

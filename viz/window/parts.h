@@ -125,15 +125,16 @@ struct window {
 	Uint64 stepped, tweened; /* ms: when the last step, or the tween, began */
 	Uint64 note_until;       /* ms; 0: no note */
 	struct widget widgets[WIDGETS];
-	int widget_count, focus;         /* focus -1: none */
-	double top, bottom;              /* units: how high the two bars of buttons are */
-	int strategy;                    /* -1: none of the list */
-	int before;                      /* the strategy that was shown before it; -1 */
-	int second;                      /* the strategy beside it, … */
-	const struct trace_view *paired; /* … if the playback's second is this one */
-	char asked[16];                  /* what is typed behind "go to" */
-	struct board *board;             /* of mode_build; NULL: none yet */
-	char board_of[64];               /* … and the strategy */
+	int widget_count, focus;          /* focus -1: none */
+	double top, bottom;               /* units: how high the two bars of buttons are */
+	int strategy;                     /* -1: none of the list */
+	int before;                       /* the strategy that was shown before it; -1 */
+	int second;                       /* the strategy beside it, … */
+	const struct trace_view *paired;  /* … if the playback's second is this one */
+	char asked[16];                   /* what is typed behind "go to" */
+	struct board *board;              /* of mode_build; NULL: none yet */
+	char board_of[64];                /* … and the strategy */
+	const struct trace_view *unbuilt; /* what was shown before a step of one's own was */
 	char tip[384];
 	double tip_x, tip_y;                 /* units: below and right of there */
 	double mouse_x, mouse_y;             /* units */
@@ -210,6 +211,8 @@ void window_draw_now(struct window *w);
 /* mode_build.c: enters or leaves it; frees what it keeps. */
 void window_build(struct window *w);
 void window_build_release(struct window *w);
+/* The command that restores what is built or stepped through; NULL: neither is on. */
+const char *window_build_command(struct window *w, int width, int height);
 
 /* window_keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);

@@ -1,5 +1,5 @@
-/* Attention for all types of elements: where a head's rows are, and the softmax of a row. Where the tiles
- * stand and how they are multiplied differs: attention_*.c for fp32, attention16_*.c for 16 bits. */
+/* Attention for all types of elements: the places of a head's rows, and the softmax of a row. Tiles and their products
+ * differ: attention_*.c for fp32, attention16_*.c for 16 bits. */
 #ifndef SHARDLAB_SIMD_ATTENTION_H
 #define SHARDLAB_SIMD_ATTENTION_H
 
@@ -79,7 +79,7 @@ typedef float probability;
 #define probability_store vector_store
 #endif
 
-/* p = exp(s · scale − maximum) of n scores, and their sum; p may be s. In its last vector, what is not of the n is 0.
+/* p = exp(s · scale − maximum) of n scores, and their sum; p may be s. In its last vector, lanes beyond n are 0.
  */
 ALWAYS_INLINE float row_exponentials(const float *s, probability *p, int64_t n, float scale, float maximum)
 {
@@ -126,7 +126,7 @@ ALWAYS_INLINE void probabilities(float *p, float *ds, const int n, float scale, 
 	EACH(n) vector_store(ds + j * LANES, e[j] * (vector_load(ds + j * LANES) - delta) * scale);
 }
 
-/* n scores and dP of a row become P and dS; what is not of the n in the last vector becomes 0. */
+/* n scores and dP of a row become P and dS; lanes beyond n become 0. */
 ALWAYS_INLINE void row_gradients(float *p, float *ds, int64_t n, float scale, float log_sum_exp, float delta)
 {
 	int64_t i = 0;

@@ -71,7 +71,7 @@ static void pack_keys(const struct head *h, const struct tile *t, int64_t d, int
 	}
 }
 
-/* S and dP for the part that is visible. */
+/* Makes S and dP for the visible part. */
 static void tile_scores(const struct head *h, const struct tile *t, struct workspace *w)
 {
 	for (int64_t d = 0; d < h->size; d += DEPTH) {

@@ -1,6 +1,6 @@
-/* Causal attention of 16-bit elements, forward: the tiles and the order of attention_forward.c, from which it differs
- * in where things stand. Q, K and V are packed as units (pack.h); scores, maximum, sum and y are fp32, y in a tile that
- * is rounded when its last keys were seen. P is multiplied as bf16 where there are pairs, as fp32 elsewhere.
+/* Causal attention of 16-bit elements, forward: the tiles and the order of attention_forward.c with other operands. Q,
+ * K and V are packed as units (pack.h); scores, maximum, sum and y are fp32, y in a tile that is rounded when its last
+ * keys were seen. P is multiplied as bf16 where there are pairs, as fp32 elsewhere.
  *
  * Heads wider than DEPTH make their scores in chunks, and y in groups of columns, the scores anew for each.
  */
@@ -60,7 +60,8 @@ static void tile_scores(const struct head *h, const struct tile *t, struct works
 	}
 }
 
-/* One row of S becomes P; the running maximum, sum and y follow. What the row does not see in its last vector is 0. */
+/* One row of S becomes P; the running maximum, sum and y follow. Lanes of the last vector that the row does not see are
+ * 0. */
 static void row_softmax(const struct head *h, const struct tile *t, int64_t r, struct workspace *w)
 {
 	float *s = w->scores + r * KEYS;

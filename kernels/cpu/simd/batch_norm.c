@@ -95,7 +95,7 @@ void SIMD_BODY(batch_norm_forward)(const void *task, int64_t begin, int64_t end)
 
 /* ---- backward ---- */
 
-/* The values that one vector of columns has in common down the rows. */
+/* The values that all rows of one vector of columns share. */
 struct column {
 	vector mean, inverse, weight, bias;
 	int64_t n; /* lanes in use */

@@ -52,8 +52,8 @@ ALWAYS_INLINE double row_exponentials(int64_t classes, const element *x, float m
 	return sum;
 }
 
-/* Logits become scale × the probability of each class. In fp32 the exponentials were left in their place; in 16 bits
- * they would have been rounded twice, and are taken again. */
+/* Logits become scale × the probability of each class. In fp32 the exponentials are in place already; in 16 bits they
+ * would have been rounded twice, so they are computed again. */
 static void row_gradient(int64_t classes, element *x, float maximum, double sum, double scale)
 {
 	float factor = (float)(scale / sum);
@@ -73,7 +73,8 @@ static void row_gradient(int64_t classes, element *x, float maximum, double sum,
 	}
 }
 
-/* Less 1 at the target. In 16 bits once more from fp32: a probability near 1 has lost its distance from it. */
+/* Subtracts 1 at the target. In 16 bits this starts from fp32 again, because a rounded probability near 1 has lost its
+ * distance from 1. */
 static void target_gradient(element *x, float chosen, float maximum, double sum, double scale)
 {
 	float p = ELEMENT_16BIT ? vector_exp(vector_all(chosen - maximum))[0] * (float)(scale / sum) : element_get(x);

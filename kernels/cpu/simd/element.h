@@ -1,6 +1,6 @@
 /* Elements as they stand in memory, fp32, bf16 or fp16, and as vectors of fp32: widening is exact, narrowing rounds to
- * the nearest, ties to even. The bits are the same at every level: tests/kernels/test_kernels16.c goes through all of
- * them.
+ * the nearest, ties to even. The bits are the same at every level, which tests/kernels/test_kernels_elements.c checks
+ * for all of them.
  *
  *     fp32   s eeeeeeee mmmmmmmmmmmmmmmmmmmmmmm
  *     bf16   s eeeeeeee mmmmmmm                     the upper half of the fp32
@@ -95,7 +95,7 @@ ALWAYS_INLINE halves halves_narrow(vector v)
 
 #else
 
-/* The exponent and digits, put where fp32 has them, are a number 2¹¹² times too small, be they normal or not. */
+/* The exponent and digits, shifted to their places in fp32, give a number 2¹¹² times too small, normal or not. */
 ALWAYS_INLINE vector halves_widen(halves h)
 {
 	words bits = __builtin_convertvector(h, words), sign = (bits & 0x8000) << 16, rest = (bits & 0x7fff) << 13;

@@ -45,7 +45,7 @@ void SIMD_BODY(embedding_position_rows)(const void *task, int64_t begin, int64_t
 	}
 }
 
-/* Threads take columns of the table: each id's row collects its tokens in their order, whoever else works. */
+/* Threads take columns of the table, so each id's row collects its tokens in their order at any number of threads. */
 #if !ELEMENT_16BIT
 
 void SIMD_BODY(embedding_token_rows)(const void *task, int64_t begin, int64_t end)
@@ -62,8 +62,8 @@ void SIMD_BODY(embedding_token_rows)(const void *task, int64_t begin, int64_t en
 
 #else
 
-/* A sum of many tokens would lose most of them if each were rounded into the table. So tokens are taken in blocks, in
- * which those with the same id are chained, and a chain is summed in registers. */
+/* A sum of many tokens would lose most of them if each were rounded into the table. Tokens are therefore taken in
+ * blocks, those with the same id are chained, and a chain is summed in registers. */
 #define BLOCK 1024
 #define SLOTS 2048
 

@@ -5,8 +5,8 @@
 #include "kernels/cpu/simd/simd.h"
 
 /* These are long chains of dependent operations. The processor looks ahead only a hundred or so operations, less than
- * three vectors' worth; so the functions take several vectors and every line works on all of them: there is always
- * something ready to run. */
+ * three vectors' worth. The functions therefore take several vectors and every line works on all of them, so that some
+ * operation is always ready to run. */
 /* clang-format off: one step a line */
 #define TOGETHER 4
 #define EACH(n) _Pragma("GCC unroll 4") for (int j = 0; j < (n); j++)

@@ -1,6 +1,6 @@
-/* Packing of 16-bit elements for the products of tile.h. What is multiplied in one step is a *unit* along the depth: a
- * pair of bf16 with TILE_PAIRS, (2k, 2k + 1), else one element widened to fp32. Units are 32 bits and travel as floats.
- * A depth that is odd ends with half a pair, the other half 0.
+/* Packing of 16-bit elements for the products of tile.h. One step multiplies a *unit* along the depth: a pair of bf16,
+ * (2k, 2k + 1), with TILE_PAIRS, else one element widened to fp32. Units are 32 bits and travel as floats. A depth that
+ * is odd ends with half a pair, the other half 0.
  */
 #ifndef SHARDLAB_KERNELS_CPU_SIMD_PACK_H
 #define SHARDLAB_KERNELS_CPU_SIMD_PACK_H

@@ -8,9 +8,9 @@
  *    32 ► │ a     │ │ sums   │               their sums in registers (tile.h), and the sums go to a tile in fp32,
  *     ▼   └───────┘ └────────┘               which is rounded once it is complete.
  *
- * Packing turns elements into what the processor multiplies: pairs of bf16 where it has products of them, else fp32. So
- * there is one product for all types, levels and layouts, in which each element of the result is a sum in the order of
- * k: its bits do not depend on how rows are given to threads.
+ * Packing turns elements into pairs of bf16 where the processor multiplies these, else into fp32. One product therefore
+ * serves all types, levels and layouts. Each element of the result is a sum in the order of k, so its bits do not
+ * depend on how rows are given to threads.
  *
  * Depths beyond 1024 are taken in parts, the sums of 128 rows staying in fp32 meanwhile. The workspace, 0.7 MiB, is on
  * the stack of the thread and touched as far as the product is large: kernels_have_stack asks for it.
@@ -57,7 +57,7 @@ static void pack_b(const struct product_task *t, int64_t k, int64_t depth, int64
 	}
 }
 
-/* ROWS rows of a, those that do not exist 0: as they are, or with a transposed, units[depth, ROWS]. */
+/* Packs ROWS rows of a, 0 for rows beyond the last: as they are, or units[depth, ROWS] if a is transposed. */
 static void pack_a(const struct product_task *t, int64_t k, int64_t depth, int64_t row, int64_t rows, float *out)
 {
 	const element *a = t->a;

@@ -22,7 +22,7 @@ static uint64_t every_use(const struct plan *p, int group)
 	return (UINT64_C(1) << uses) - 1;
 }
 
-/* What every role holds of the whole, added up. */
+/* Adds up what every role holds of the whole. */
 static enum status add_up(const struct at *all, struct meaning *out)
 {
 	struct addend addends[ROLES] = {{0}};
@@ -262,7 +262,7 @@ static enum status sum(const struct at *all)
 		scaled = zero ? scaled : x->scaled;
 		addends[i].sum = zero ? 0 : x->sum;
 	}
-	/* Of norm and overflow, every slice is a rank's own along its axes; of the loss, every sample. */
+	/* Every slice of norm and overflow is a rank's own along its axes; every sample of the loss is. */
 	unsigned distinct = axes_of(all) & (kind == MEANING_LOSS ? plan_data_axes(p) : plan_all_axes(p));
 	for (int i = 0; i < n; i++) {
 		addends[i].members = members_in(p, all[i].op, all[i].r);

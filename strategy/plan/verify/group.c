@@ -1,5 +1,5 @@
-/* Whom communication runs over: that its axes, ends and neighbours make sense (rule 2), and how many members of a group
- * each role has.
+/* Checks that the axes, ends and neighbours of communication make sense (rule 2), and counts the members of a group in
+ * each role.
  *
  * Roles divide the first axis, the slowest, or are the whole mesh. So a group over axes without the first lies within
  * one role, and one over axes with it reaches every role:

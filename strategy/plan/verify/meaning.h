@@ -44,8 +44,8 @@ static inline bool is_value(const struct meaning *x)
  * or is not the whole group or the slice of it: `shard` then has the axes of the slice. Zeros are let pass as padding;
  * zeros alone are MEANING_ZERO, of group -1. */
 enum status read_group(const struct at *a, int operand, int rule, struct meaning *out);
-/* What fills a collective up to whole slices, behind the first `used` elements, is sent too: refuses under `rule`
- * unless it is zeros. */
+/* The padding of a collective, behind the first `used` elements, is sent too. Refuses under `rule` unless it is zeros.
+ */
 enum status read_padding(const struct at *a, int operand, int rule, int64_t used);
 /* Refuses under `rule` unless the operand, or a region of it, stands for exactly this. */
 enum status read_exactly(const struct at *a, int operand, int rule, struct meaning want);
@@ -66,9 +66,9 @@ enum status write_sum(const struct at *a, int operand, struct meaning now, const
 /* ---- collectives, on all roles that take part ---- */
 
 const struct at *at_root(const struct at *all);
-/* What a rank brings: of a collective in place, the elements before its padding. */
+/* The meaning of what a rank brings: for a collective in place, of the elements before its padding. */
 struct region without_padding(const struct at *a);
-/* What every role brings, by `read`: the same on all of them but for its place, or it is refused. */
+/* The meaning of what every role brings, by `read`. Refuses unless it is the same on all of them but for its place. */
 enum status read_all(const struct at *all, int rule, int operand,
                      enum status (*read)(const struct at *a, struct meaning *out), struct meaning *out);
 /* Makes what the collective leaves (y; or x, before its padding) stand for `what` on every role. */

@@ -1,4 +1,4 @@
-/* What buffers stand for, without numbers: the memory of rules 5, 6 and 7.
+/* The memory of rules 5, 6 and 7: what buffers stand for, without numbers.
  *
  * A buffer is a row of blocks; a block stands for one thing (a *meaning*), or for one thing on the rank's own slice of
  * a frame and for another on the slices of the others:
@@ -39,13 +39,13 @@ enum meaning_kind {
 	MEANING_KINDS
 };
 
-/* Is it one thing of many elements, of which each has its place (`origin`)? */
+/* True if it is one thing of many elements, each with its place (`origin`). */
 static inline bool meaning_has_places(enum meaning_kind k)
 {
 	return k >= MEANING_WEIGHTS && k <= MEANING_INNER_GRADIENT;
 }
 
-/* Is it state that every step brings to its next version? */
+/* True if it is state that every step brings to its next version. */
 static inline bool meaning_is_versioned(enum meaning_kind k)
 {
 	return k >= MEANING_COUNTER && k <= MEANING_SCALER;
@@ -147,7 +147,7 @@ struct snapshot {
 };
 void snapshot_take(struct snapshot *s, const struct memory *m);
 void snapshot_release(struct snapshot *s, const struct memory *m);
-/* Is state the same now, up to versions that are `later` higher? If not: where. */
+/* True if state is the same now, except that versions are `later` higher. If not, tells where. */
 bool snapshot_same(const struct snapshot *s, struct memory *m, int later, int *role, int *buffer);
 
 #endif

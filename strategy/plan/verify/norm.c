@@ -113,7 +113,8 @@ enum status mean_buffers(const struct at *a)
 
 /* ---- collectives ---- */
 
-/* What this rank's samples of a micro-batch give: statistics that are gathered, or sums that are added up. */
+/* The meaning of what this rank's samples of a micro-batch give: statistics that are gathered, or sums that are added
+ * up. */
 static enum status read_own(const struct at *a, struct meaning *out)
 {
 	bool gathers = a->op->traffic == TRAFFIC_GATHER_STATISTICS;

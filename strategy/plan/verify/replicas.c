@@ -56,8 +56,8 @@ static unsigned same_along(const struct replica *x)
 	return many;
 }
 
-/* Does an operation of this kind in [begin, end) work on all of the region, at `operand`, over at least these axes, and
- * with a member of role `with`? */
+/* True if an operation of this kind in [begin, end) works on all of the region, at `operand`, over at least these axes,
+ * and with a member of role `with`. */
 static bool covered(const struct replica *x, const struct region *region, int begin, int end, enum op_kind kind,
                     int operand, unsigned axes, const struct role *with)
 {
@@ -92,7 +92,7 @@ static bool made_equal(const struct replica *x, unsigned axes, const struct role
 	       broadcast(x, &x->home, r->prologue.end, axes, with);
 }
 
-/* Does another role keep parameters of this group as well? */
+/* True if another role keeps parameters of this group as well. */
 static const struct role *also_kept_by(const struct replica *x)
 {
 	for (int i = 0; i < x->p->role_count; i++) {

@@ -14,7 +14,7 @@ static bool may_be_slice(enum part part)
 	       part == PART_FIRST_MOMENT || part == PART_SECOND_MOMENT;
 }
 
-/* What the loss is multiplied by, and whether an update happens, belong to the rules of gradients and of versions. */
+/* The factor of the loss belongs to the rule of gradients, and whether an update happens to that of versions. */
 static int rule_of(const struct op *op, enum part part)
 {
 	bool update = op_class(op->kind) == OP_CLASS_V;
@@ -89,7 +89,7 @@ static enum status check_optimizer(const struct at *a)
 	return a->op->stochastic ? check_group_operand(a) : must_have_group(a);
 }
 
-/* Does one of the model's buffers end with this element? */
+/* True if one of the model's buffers ends with this element. */
 static bool ends_a_buffer(const struct model *m, int64_t end)
 {
 	bool ends = false;

@@ -1,5 +1,5 @@
-/* What is carried from step to step: a plan is right for every step if it is right for the first two, and the second
- * leaves what the first left, one version later. */
+/* State that is carried from step to step. A plan is right for every step if it is right for the first two and the
+ * second leaves what the first left, one version later. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What everything else relies on: indices and regions in range, sections in a row, roles that cover the ranks, groups
- * that hold the model's tensors. */
+/* Checks what all other rules rely on: indices and regions in range, sections in a row, roles that cover the ranks,
+ * groups that hold the model's tensors. */
 #include <string.h>
 
 #include "strategy/plan/verify/verify.h"

@@ -1,5 +1,5 @@
-/* Whose contributions a sum holds: of a gradient (by micro-batch and use of the tensor), of the loss (by micro-batch),
- * of the norm (by group). A sum is a number; equal sums have equal numbers; 0 is the empty sum.
+/* The contributions that a sum holds: to a gradient (by micro-batch and use of the tensor), to the loss (by
+ * micro-batch), to the norm (by group). A sum is a number; equal sums have equal numbers; 0 is the empty sum.
  *
  *     runs of one sum:   [0, 3) every use, all ranks   [3, 4) uses 0 and 2, this rank's own samples
  *
@@ -47,7 +47,7 @@ int sum_add(struct sums *s, int sum, int at, int use, int uses, unsigned axes);
 /* a + b; SUM_TWICE if they share a contribution, SUM_PARTIAL if they would have to be mixed within one micro-batch. */
 int sum_merge(struct sums *s, int a, int b);
 
-/* What a role brings to a sum over ranks. */
+/* The part that a role brings to a sum over ranks. */
 struct addend {
 	int sum;
 	int64_t members; /* ranks of the group that are of the role … */

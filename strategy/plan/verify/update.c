@@ -96,7 +96,7 @@ static enum status copy(const struct at *a)
 	return s ? s : write_group(a, COPY_Y, &x, false);
 }
 
-/* What is found in a group's gradients joins what is found in other groups. */
+/* Adds what is found in a group's gradients to what was found in other groups. */
 static enum status squares(const struct at *a)
 {
 	struct meaning x;
@@ -158,7 +158,8 @@ static int operand_of(const struct at *a, enum part part)
 	return operand >= 0 && a->op->operand[operand].buffer >= 0 ? operand : -1;
 }
 
-/* What the update multiplies gradients by, and whether it happens. A loss scale comes out again here, and nowhere else.
+/* Checks the factor of an update's gradients, and whether the update happens. A loss scale is taken out again here, and
+ * nowhere else.
  */
 static enum status read_range(const struct at *a, int scaled)
 {
@@ -177,7 +178,7 @@ static enum status read_range(const struct at *a, int scaled)
 	return flag >= 0 ? read_over_groups(a, flag, MEANING_OVERFLOW, 0) : STATUS_OK;
 }
 
-/* What an update keeps beside the parameters. */
+/* Checks the state that an update keeps beside the parameters. */
 static const struct {
 	enum part part;
 	enum meaning_kind kind;
