@@ -60,6 +60,7 @@ static void curve_init(struct curve *v, const struct canvas *c, const struct vie
 	                    .plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)},
 	                    .scale = memory_scale_for(view->peak > peak ? view->peak : peak, memory_capacity(s)),
 	                    .over_steps = view->over_steps,
+	                    .ns = fmax(1, (double)(view->end > s->step_ns ? view->end : s->step_ns)),
 	                    .pixel = c->pixel};
 }
 
