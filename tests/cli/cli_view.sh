@@ -31,6 +31,35 @@ done
 view --size 320x180 --scale 2 --export "$tmp/x.png"
 [ "$(od -An -tu1 -j18 -N2 "$tmp/x.png" | tr -d ' \n')" = 2128 ] || complain '--scale 2 of 320 is not 640 pixels wide'
 
+# ---- what if ----
+
+# The figures after a change are those of `sim` with the same settings; the command line may say them in any order.
+small="--model gpt:layers=2,width=64,heads=2,context=32,vocabulary=512"
+"$SHARDLAB" view $small --cluster a100-40gb --what-if bucket=64kB,ranks=8,link-bandwidth=5GB --at 3 --describe >"$tmp/out"
+"$SHARDLAB" sim $small --cluster a100-40gb:link=5GB --ranks 8 --bucket 64kB --json >"$tmp/sim"
+for pair in 'step time:"step_s":1e9' 'exposed:"exposed_s":1e9' 'peak memory:"peak_bytes":1' 'a rank sends:"sent_bytes":1'; do
+	IFS=: read -r name key factor <<<"$pair"
+	now=$(sed -n "s/^figure   $name: .* → \\([0-9,]*\\) \\(ns\\|B\\)\$/\\1/p" "$tmp/out" | tr -d ,)
+	wanted=$(awk -v key="$key:" -v by="$factor" '$1 == key { printf "%.0f", $2 * by; exit }' "$tmp/sim")
+	[ -n "$now" ] && [ "$now" = "$wanted" ] || complain "what if: $name is '$now', sim says '$wanted'"
+done
+grep -q '^what if  ranks: 4 → 8$' "$tmp/out" || complain 'what if does not say what was changed'
+view $small --what-if ranks=2 --pair before --at 3 --size 640x360 --export "$tmp/x.png" || complain 'no picture of before and after'
+while IFS='|' read -r change says; do
+	status=0
+	"$SHARDLAB" view $small --what-if "$change" --describe >"$tmp/out" 2>"$tmp/err" || status=$?
+	[ $status = 2 ] && grep -q "$says" "$tmp/err" && [ "$(wc -l <"$tmp/err")" = 1 ] && [ ! -s "$tmp/out" ] ||
+		complain "--what-if $change: status $status, $(cat "$tmp/err")"
+done <<'END'
+ranks=0|below 1
+ranks=8,ranks=4|comes twice
+speed=3|is not NAME=VALUE
+bucket=|no characters
+link-bandwidth=fast|is not a number of bytes
+cluster=laptop,network-bandwidth=1GB|has no 'network'
+batch=7|not divisible
+END
+
 # ---- traces ----
 
 "$SHARDLAB" sim --model mlp:sizes=12-8-4 --strategy zero2 --ranks 3 --cluster laptop --grain message --trace "$tmp/t.json" >"$tmp/out"
