@@ -114,7 +114,7 @@ static void print_change(char *out, size_t size, int64_t before, int64_t now)
 {
 	double part = before ? (double)now / (double)before : 0;
 	*out = 0;
-	if (before <= 0 || now == before)
+	if (before <= 0 || (part > 0.9995 && part < 1.0005)) /* it would be 0.0 % */
 		return;
 	if (part >= 3)
 		snprintf(out, size, "× %.3g", part);
@@ -146,7 +146,7 @@ static void fill_figure(struct whatif_figure *f, int i, const struct loaded *bef
 	print_exact(f->exact, sizeof f->exact, figures[i].unit, was, is);
 	if (figures[i].unit != UNIT_YES)
 		print_change(f->change, sizeof f->change, was, is);
-	f->better = is == was ? 0 : is > was ? figures[i].better : -figures[i].better;
+	f->better = !strcmp(f->before, f->now) ? 0 : is > was ? figures[i].better : -figures[i].better;
 }
 
 /* ---- rows ---- */
