@@ -44,6 +44,14 @@ void job_release(struct job *j)
 	*j = (struct job){0};
 }
 
+void job_move(struct job *to, struct job *from)
+{
+	bool sliced = from->plan.model == &from->plan.slice; /* what each rank has of it (plan_take_model) */
+	*to = *from;
+	to->plan.model = sliced ? &to->plan.slice : &to->model;
+	*from = (struct job){0};
+}
+
 enum status check_file_alone(const struct options *o, enum option file)
 {
 	for (int i = 0; i < SETTING_COUNT; i++)

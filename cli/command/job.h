@@ -31,6 +31,8 @@ struct job {
 /* Opens the model, compiles the plan and verifies it. On failure `j` is released. */
 enum status job_open(struct job *j, const struct settings *settings);
 void job_release(struct job *j); /* accepts NULL and a zeroed struct */
+/* To another place: the plan refers to the model, which moves with it. `from` is zeroed. */
+void job_move(struct job *to, struct job *from);
 
 /* Refuses options that repeat what a file says. file: the option that names the file. */
 enum status check_file_alone(const struct options *o, enum option file);

@@ -285,8 +285,14 @@ static enum status check_ask(const struct viewer *v, const struct exporting *e)
 		return status_fail(STATUS_INPUT, "--ask is about a plan: leave out --race");
 	if (v->playback.shown->foreign)
 		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
-	if (option_given(o, OPTION_COMPARE))
-		return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --compare");
+	static const enum option of_several[] = {OPTION_COMPARE, OPTION_PAIR};
+	for (size_t i = 0; i < sizeof of_several / sizeof of_several[0]; i++)
+		if (option_given(o, of_several[i]))
+			return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --%s",
+			                   option_name(of_several[i]));
+	if (option_given(o, OPTION_EXPORT) && option_given(o, OPTION_WHAT_IF))
+		return status_fail(STATUS_INPUT,
+		                   "--ask and --what-if have one place beside the picture: leave out one");
 	if (option_given(o, OPTION_EXPORT) && (e->format == EXPORT_GIF || pages))
 		return status_fail(STATUS_INPUT,
 		                   "--ask draws one question, the next from --at on: give a .png, .svg or .pdf; "

@@ -36,8 +36,7 @@ static enum status compile(struct viewer *v, const struct settings *settings)
 	if (s)
 		return s;
 	job_release(&v->built);
-	v->built = job;
-	v->built.plan.model = &v->built.model;
+	job_move(&v->built, &job);
 	return STATUS_OK;
 }
 
@@ -51,26 +50,34 @@ static bool few_moves(struct viewer *v)
 	return few;
 }
 
+/* The model that the user named under another strategy, if that is few moves; or in any case where it is all that was
+ * asked for: then the reason is said. */
+static bool compile_asked(struct viewer *v, const char *strategy)
+{
+	struct settings s;
+	bool asked = option_given(v->options, OPTION_MODEL) || changes_any(viewer_changes(v));
+	if (!asked || settings_beside(&s, &v->built_from->job.settings, strategy) || compile(v, &s))
+		return false;
+	return few_moves(v) || option_given(v->options, OPTION_BUILD);
+}
+
 static enum status plan_to_build(void *context, const char *strategy, const struct plan **out)
 {
 	struct viewer *v = context;
-	const struct settings *asked = &v->loaded[0].job.settings;
 	struct settings s;
-	enum status status;
-	bool own = option_given(v->options, OPTION_MODEL) && !v->loaded[0].read;
+	v->built_from = viewer_shown(v);
 	*out = &v->built.plan;
-	if (own && !(status = settings_beside(&s, asked, strategy)) && !(status = compile(v, &s)) &&
-	    (few_moves(v) || option_given(v->options, OPTION_BUILD)))
+	if (compile_asked(v, strategy))
 		return STATUS_OK;
-	status = small_settings(&s, asked, strategy);
+	enum status status = small_settings(&s, &v->built_from->job.settings, strategy);
 	return status ? status : compile(v, &s);
 }
 
 static enum status simulate_built(void *context, const struct plan *plan, struct trace *trace, struct limits *limits,
                                   struct report *report)
 {
-	struct viewer *v = context;
-	return load_simulate(plan, v->options, trace, limits, report);
+	const struct viewer *v = context;
+	return load_simulate(plan, v->options, v->built_from->cluster, trace, limits, report);
 }
 
 struct build_host viewer_build_host(struct viewer *v)

@@ -189,6 +189,41 @@ static const char *restore(void *context, int width, int height)
 	return text;
 }
 
+/* Of a step that one builds: what makes the exercise, and what is placed. */
+static const char *restore_building(void *context, int width, int height, const char *moves)
+{
+	static char text[8192];
+	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,   OPTION_FOCUS,   OPTION_RANGE,
+	                                   OPTION_COMPARE, OPTION_PAIR,   OPTION_PAST,    OPTION_SELECT,
+	                                   OPTION_SCENE,   OPTION_SCROLL, OPTION_PREDICT, OPTION_EXPORT,
+	                                   OPTION_PAGES,   OPTION_DELAY,  OPTION_ASK,     OPTION_WHAT_IF};
+	const struct viewer *v = context;
+	struct line l = {.text = text, .size = sizeof text};
+	struct arguments a = {0};
+	text[0] = 0;
+	append(&l, "shardlab");
+	arguments_begin(&a, "view");
+	arguments_flag(&a, OPTION_BUILD);
+	arguments_set(&a, OPTION_STRATEGY, "%s", v->built.settings.strategy);
+	arguments_set(&a, OPTION_RANKS, "%" PRId64, v->built.plan.ranks);
+	if (*moves)
+		arguments_set(&a, OPTION_MOVES, "%s", moves);
+	else
+		arguments_drop(&a, OPTION_MOVES);
+	arguments_set(&a, OPTION_THEME, "%s", theme_of(v->playback.theme)->name);
+	if (width && height)
+		arguments_set(&a, OPTION_SIZE, "%dx%d", width, height);
+	if (v->playback.text < 0.999 || v->playback.text > 1.001)
+		arguments_set(&a, OPTION_TEXT, "%g", v->playback.text);
+	for (size_t i = 0; i < sizeof anew / sizeof anew[0]; i++)
+		arguments_drop(&a, anew[i]);
+	arguments_pass(&a, COMMAND_VIEW, v->options);
+	for (int i = 0; i < a.count; i++)
+		append_word(&l, a.list[i]);
+	arguments_release(&a);
+	return text;
+}
+
 struct window_host viewer_host(struct viewer *v)
 {
 	int strategies = 0;
@@ -203,6 +238,7 @@ struct window_host viewer_host(struct viewer *v)
 	                            .race = race,
 	                            .pair = viewer_alone(v) ? NULL : pair_with,
 	                            .command = restore,
+	                            .build_command = restore_building,
 	                            .change = viewer_change,
 	                            .later = viewer_alone(v) ? NULL : search_on,
 	                            .build = viewer_alone(v) ? (struct build_host){0} : viewer_build_host(v),

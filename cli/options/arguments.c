@@ -10,7 +10,7 @@ void arguments_begin(struct arguments *a, const char *command)
 
 void arguments_set(struct arguments *a, enum option i, const char *format, ...)
 {
-	char value[1024];
+	char value[8192];
 	va_list args;
 	va_start(args, format);
 	vsnprintf(value, sizeof value, format, args);

@@ -32,6 +32,12 @@ refuse 'did you mean tree-broadcast?' view --collective tree-brodcast
 refuse 'leave out --model' view --collective ring-all-reduce --model mlp
 refuse 'leave out --collective' view --collective ring-all-reduce --pair zero3 --describe
 refuse '--bytes is of one collective' view --bytes 40
+refuse 'leave out --compare' view --ask --compare ddp,zero3 --describe
+refuse 'leave out --pair' view --ask --pair zero3 --describe
+refuse 'a trace of another program has none' view --ask --trace tests/golden/torch_profiler.json --describe
+refuse 'draws one question' view --ask --export "$TMPDIR/x.gif"
+refuse 'leave out one' view --ask --what-if ranks=2 --export "$TMPDIR/x.png"
+refuse 'draws one question' view --ask --pages all --export "$TMPDIR/x.pdf"
 refuse 'unknown option --bf16; see: shardlab help demo' demo --bf16
 refuse 'these commands have it: train, validate, demo' sim --steps 3
 refuse '--ranks needs a value' sim --ranks

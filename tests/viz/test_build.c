@@ -113,46 +113,45 @@ END_TEST
 enum { SINGLE, DDP, ZERO1, ZERO2, ZERO3, FSDP };
 
 static const struct {
-	int strategy;
+	int strategy, rule;
 	const char *moves; /* the last is refused; "done" stands for saying so */
-	int rule;
 	const char *words;
 } illegal[] = {
-        {SINGLE, "forward embedding", 3, "needs the samples, which nothing has made yet. First: load samples"},
-        {SINGLE, "load samples, forward block.0", 3, "First: forward embedding"},
-        {SINGLE, "load samples, load samples", 3, "has been done"},
-        {SINGLE, FORWARD "backward block.1", 3, "First: backward head"},
-        {SINGLE, FORWARD "update block.0", 5, "First: backward block.0"},
-        {SINGLE, FORWARD "done", 3, "the samples would be left in memory. Still to place: backward embedding"},
-        {DDP, FORWARD "backward head, all-reduce bucket.0", 5, "backward block.1 still adds to them"},
-        {DDP, FORWARD "backward head, backward block.1, all-reduce bucket.0, all-reduce bucket.0", 5,
+        {SINGLE, 3, "forward embedding", "needs the samples, which nothing has made yet. First: load samples"},
+        {SINGLE, 3, "load samples, forward block.0", "First: forward embedding"},
+        {SINGLE, 3, "load samples, load samples", "has been done"},
+        {SINGLE, 3, FORWARD "backward block.1", "First: backward head"},
+        {SINGLE, 5, FORWARD "update block.0", "First: backward block.0"},
+        {SINGLE, 3, FORWARD "done", "the samples would be left in memory. Still to place: backward embedding"},
+        {DDP, 5, FORWARD "backward head, all-reduce bucket.0", "backward block.1 still adds to them"},
+        {DDP, 5, FORWARD "backward head, backward block.1, all-reduce bucket.0, all-reduce bucket.0",
          "every rank's gradients once more"},
-        {DDP, FORWARD "backward head, backward block.1, count the step, update bucket.0", 5,
+        {DDP, 5, FORWARD "backward head, backward block.1, count the step, update bucket.0",
          "the samples of this rank alone, and ranks would drift apart. First: all-reduce bucket.0"},
-        {DDP, FORWARD "backward head, backward block.1, all-reduce bucket.0, update bucket.0", 6,
+        {DDP, 6, FORWARD "backward head, backward block.1, all-reduce bucket.0, update bucket.0",
          "First: count the step"},
-        {DDP,
+        {DDP, 6,
          FORWARD
          "backward head, backward block.1, all-reduce bucket.0, count the step, update bucket.0, update bucket.0",
-         6, "would take the step twice"},
-        {DDP, "load samples, count the step", 5, "First: forward head"},
-        {DDP, "..., count the step", 6, "a second time"},
-        {DDP,
+         "would take the step twice"},
+        {DDP, 5, "load samples, count the step", "First: forward head"},
+        {DDP, 6, "..., count the step", "a second time"},
+        {DDP, 6,
          FORWARD "backward head, backward block.1, all-reduce bucket.0, backward block.0, backward embedding, "
                  "all-reduce bucket.2, all-reduce bucket.1, count the step, update bucket.0, update bucket.1, done",
-         6, "the step is not complete. Missing: update bucket.2"},
-        {DDP, FORWARD "backward head, backward block.1, backward block.1", 3, "is no longer in memory"},
-        {ZERO1, "gather bucket.0", 6, "not updated yet. First: update bucket.0"},
-        {ZERO2, "reduce-scatter bucket.0", 3, "needs the whole gradients of bucket.0"},
-        {ZERO2, "..., free gradients of bucket.0", 3, "given back already"},
-        {ZERO3, "load samples, forward embedding", 3, "needs the whole parameters of root, which nothing has made yet"},
-        {ZERO3, "load samples, gather root, free root", 3,
+         "the step is not complete. Missing: update bucket.2"},
+        {DDP, 3, FORWARD "backward head, backward block.1, backward block.1", "is no longer in memory"},
+        {ZERO1, 6, "gather bucket.0", "not updated yet. First: update bucket.0"},
+        {ZERO2, 3, "reduce-scatter bucket.0", "needs the whole gradients of bucket.0"},
+        {ZERO2, 3, "..., free gradients of bucket.0", "given back already"},
+        {ZERO3, 3, "load samples, forward embedding", "needs the whole parameters of root, which nothing has made yet"},
+        {ZERO3, 3, "load samples, gather root, free root",
          "forward embedding still needs the whole parameters of root"},
-        {ZERO3, "free block.0", 3, "nothing to free yet: gather block.0 comes first"},
-        {ZERO3, ZERO3_FORWARD "backward head", 3, "First: gather root again"},
-        {ZERO3, ZERO3_FORWARD ZERO3_BACKWARD "free gradients of block.1", 3, "reduce-scatter block.1 still needs"},
-        {FSDP, "load samples, gather root, gather root, gather root", 3, "has been done"},
-        {FSDP, ZERO3_FORWARD ZERO3_BACKWARD "free block.1, done", 3, "would be left in memory. Still to place: "},
+        {ZERO3, 3, "free block.0", "nothing to free yet: gather block.0 comes first"},
+        {ZERO3, 3, ZERO3_FORWARD "backward head", "First: gather root again"},
+        {ZERO3, 3, ZERO3_FORWARD ZERO3_BACKWARD "free gradients of block.1", "reduce-scatter block.1 still needs"},
+        {FSDP, 3, "load samples, gather root, gather root, gather root", "has been done"},
+        {FSDP, 3, ZERO3_FORWARD ZERO3_BACKWARD "free block.1, done", "would be left in memory. Still to place: "},
 };
 
 /* No word that the source alone knows. */
@@ -199,26 +198,27 @@ END_TEST
 
 /* By how much: -1 less, 0 as much, 1 more. */
 static const struct {
-	int strategy;
+	int strategy, peak, exposed, sent;
 	const char *moves;
-	int peak, exposed, sent;
 	const char *words;
 } worse[] = {
-        {ZERO3,
+        {ZERO3, 1, 1, 0,
          "load samples, gather root, gather block.0, gather block.1, gather root, gather block.1, gather block.0, "
          "forward embedding, forward block.0, forward block.1, forward head, backward head, backward block.1, "
          "backward block.0, backward embedding, ...",
-         1, 1, 0, "more whole parameters: gather them later, or free them sooner"},
-        {ZERO3,
+         "more whole parameters: gather them later, or free them sooner"},
+        {ZERO3, -1, 1, 0,
          "load samples, gather root, forward embedding, gather block.0, forward block.0, free block.0, gather block.1, "
          "forward block.1, free block.1, forward head, free root, gather root, backward head, gather block.1, "
          "backward block.1, ...",
-         -1, 1, 0, "more communication is exposed: begin it while something is left to compute"},
-        {DDP, FORWARD "backward head, backward block.1, backward block.0, backward embedding, all-reduce bucket.0, ...",
-         0, 1, 0, "begin it while something is left to compute"},
-        {ZERO2, FORWARD "backward head, backward block.1, reduce-scatter bucket.0, free gradients of bucket.0, ...", -1,
-         1, 0, "lower than in the strategy's own plan. The step is"},
-        {ZERO1, "..., gather bucket.0", 0, 1, 1, "something travels twice"},
+         "more communication is exposed: begin it while something is left to compute"},
+        {DDP, 0, 1, 0,
+         FORWARD "backward head, backward block.1, backward block.0, backward embedding, all-reduce bucket.0, ...",
+         "begin it while something is left to compute"},
+        {ZERO2, -1, 1, 0,
+         FORWARD "backward head, backward block.1, reduce-scatter bucket.0, free gradients of bucket.0, ...",
+         "lower than in the strategy's own plan. The step is"},
+        {ZERO1, 0, 1, 1, "..., gather bucket.0", "something travels twice"},
 };
 
 static int sign(int64_t x)
@@ -459,9 +459,24 @@ START_TEST(other_strategies)
 	window_text(w, "o");
 	window_turn(w);
 	ck_assert(w->board->exercise.done);
+	/* Both are stepped through, and E comes back to the board. */
+	window_text(w, "v");
+	window_turn(w);
+	ck_assert(!w->mode && p.shown == &w->board->mine.shown && p.second == &w->board->own.shown);
+	push(w, SDLK_RIGHT);
+	window_turn(w);
+	window_text(w, "e");
+	window_turn(w);
+	ck_assert(w->mode == &mode_build && w->board->exercise.done);
+	ck_assert(p.shown == &shown->shown && !p.second);
+	window_text(w, "v");
+	push(w, SDLK_END);
 	window_text(w, "2");
 	window_turn(w);
-	ck_assert(w->mode == &mode_build && !w->board->exercise.placed_count);
+	ck_assert(!w->mode && p.shown == &shown->shown);
+	window_text(w, "e");
+	window_turn(w);
+	ck_assert(!p.second && w->mode == &mode_build && !w->board->exercise.placed_count);
 	ck_assert_str_eq(w->board->exercise.plan->strategy, "ddp");
 	window_text(w, "1");
 	ck_assert(!w->mode);

@@ -2,9 +2,13 @@
  * or leaves the window, and they leave room for the picture. And what keys do that the buttons are not there for. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
@@ -157,6 +161,41 @@ START_TEST(the_black_screen_hides_no_step)
 	window_do(&w, ACTION_NEXT);
 	ck_assert_uint_gt(playback.position, 9);
 	playback.presenter = false;
+}
+END_TEST
+
+/* ---- a picture that cannot be saved ---- */
+
+static void save(void)
+{
+	w.width = 640;
+	w.height = 360;
+	playback.note[0] = 0;
+	window_do(&w, ACTION_SAVE);
+}
+
+/* A note says why, and nothing is lost or left behind. */
+START_TEST(what_cannot_be_saved_is_said)
+{
+	char folder[] = "/tmp/shardlab-save-XXXXXX", where[4096];
+	struct rlimit limit, small;
+	ck_assert(getcwd(where, sizeof where) && mkdtemp(folder));
+	ck_assert(!chdir("/proc/self")); /* where nobody may write */
+	save();
+	ck_assert_msg(!strncmp(playback.note, "Not saved: cannot write ", 24), "%s", playback.note);
+	ck_assert(!chdir(folder));
+	/* a disk that is full */
+	ck_assert(!getrlimit(RLIMIT_FSIZE, &limit));
+	small = limit;
+	small.rlim_cur = 512;
+	ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR && !setrlimit(RLIMIT_FSIZE, &small));
+	save();
+	ck_assert(!setrlimit(RLIMIT_FSIZE, &limit));
+	ck_assert_msg(strstr(playback.note, "cannot be written"), "%s", playback.note);
+	ck_assert(!rmdir(folder) && !mkdir(folder, 0700) && !chdir(folder)); /* it was empty */
+	save();
+	ck_assert_str_eq(playback.note, "Saved as shardlab-ddp-overview-0.png");
+	ck_assert(!unlink("shardlab-ddp-overview-0.png") && !chdir(where) && !rmdir(folder));
 }
 END_TEST
 

@@ -79,7 +79,8 @@ static void check_page(void)
 		ck_assert_msg(!strncmp(at, begin, strlen(begin)), "step %zu is '%.40s'", k, at);
 		at = strchr(at, '\n') + 1;
 	}
-	ck_assert_msg(!strncmp(at, "]}\n],\"colours\":[", 15), "behind the last step comes '%.40s'", at);
+	static const char behind[] = "],\"questions\":[\n{\"step\":";
+	ck_assert_msg(!strncmp(at, behind, sizeof behind - 1), "behind the last step comes '%.40s'", at);
 	for (const char *p = page; (p = strstr(p, "http")) != NULL; p++)
 		ck_assert_msg(!strncmp(p, "http-equiv", 10), "the page names an address: %.60s", p);
 	ck_assert(!strstr(page, " src="));

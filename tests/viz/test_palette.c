@@ -90,9 +90,29 @@ START_TEST(ranks_stay_apart)
 				for (int b = 0; b < a; b++) {
 					const struct theme *theme = theme_of((enum theme_name)t);
 					double d = difference(rank_colour(theme, a), rank_colour(theme, b), kind);
-					ck_assert_msg(d >= 10, "ranks %d and %d are %.1f apart with %s", a, b, d,
+					ck_assert_msg(d >= 20, "ranks %d and %d are %.1f apart with %s", a, b, d,
 					              names[kind]);
 				}
+}
+END_TEST
+
+/* One colour means one thing: a rank's contribution looks like nothing that is held or done. A pass has the colour of
+ * what it makes, which is meant. */
+START_TEST(ranks_are_no_categories)
+{
+	const colour passes[] = {pass_colour(PASS_FORWARD), pass_colour(PASS_BACKWARD), pass_colour(PASS_RECOMPUTE),
+	                         pass_colour(PASS_UPDATE), communication_colour()};
+	for (int k = 0; k < CATEGORY_COUNT; k++) /* what is repeated makes activations, and nothing that lasts */
+		ck_assert_double_ge(
+		        difference(pass_colour(PASS_RECOMPUTE), theme_of(THEME_LIGHT)->category[k], 3), 25);
+	for (int t = 0; t < THEME_COUNT; t++)
+		for (int rank = 0; rank < 8; rank++) {
+			const struct theme *theme = theme_of((enum theme_name)t);
+			for (int k = 0; k < CATEGORY_COUNT; k++)
+				ck_assert_double_ge(difference(rank_colour(theme, rank), theme->category[k], 3), 25);
+			for (int k = 0; k < COUNT(passes); k++)
+				ck_assert_double_ge(difference(rank_colour(theme, rank), passes[k], 3), 25);
+		}
 }
 END_TEST
 

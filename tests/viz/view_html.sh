@@ -41,6 +41,40 @@ key('ArrowLeft',true);seen.push('phase '+(data.runs[run].phases.includes(at)&&at
 key('Home');key('n');seen.push('highlight '+$('lines').textContent.startsWith('notable'));
 if(data.runs.length>1){const label=()=>data.runs[run].label+' '+$('heading').textContent.split(' ')[0];go(last);seen.push('end of '+label());
  key('2');note('other '+label());show(5,1);key('1');key('2');$('runs').children[0].click();seen.push('back to '+label());key('2')}
+if(questions().length){
+go(0);key('q');
+const card=()=>$('count').textContent+(asked()?' open':'')+' at '+at+', of '+quiz.q.step+' to '+quiz.q.shown;
+const told=card(),was=tab;key('End');key('n');key('v');$('bar').value=last;$('bar').dispatchEvent(new Event('input'));$('last').click();
+seen.push('an open question stays '+(card()==told&&tab==was&&asked()));
+seen.push('of '+questions().length+' questions');
+seen.push('nothing is told '+($('lines').children.length==0&&!$('caption').textContent.startsWith(steps[at][0].slice(0,12))));
+let answered=0;
+for(const q of questions()){
+ if(q!==quiz.q)seen.push('another question');
+ if(shades()<3)seen.push('nothing is drawn');
+ if(answered%3==2)key('s');
+ else if(q.choices){key('9');key(String(1+(q.right+(answered%3))%q.choices.length))}
+ else{
+  $('typed').value='1,5 GB';$('answer').click();
+  if(!asked()||!$('why').textContent.includes('point'))seen.push('1,5 is taken');
+  $('typed').value=answered%3?(q.unit=='bytes'?'12345 TB':'-777'):q.answer;
+  $('typed').dispatchEvent(new KeyboardEvent('keydown',{key:'Enter',bubbles:true}));
+ }
+ if(asked()||at!=q.shown||answered%3<2&&!$('reason').textContent.includes(q.reason))seen.push('not answered: '+q.text);
+ if(q.choices&&$('choices').querySelectorAll('.right').length!=1)seen.push('which is right? '+q.text);
+ answered++;key('ArrowRight');
+}
+const n=questions().length,third=k=>Math.floor((n+2-k)/3);
+seen.push('tally '+(quiz_tally()==third(0)+' of '+(third(0)+third(1))+' right, '+third(2)+' skipped'&&$('asked').textContent==quiz_tally()));
+seen.push('amounts '+[['1.5 GB','bytes'],['1500MB','bytes'],['1,059,840 B','bytes'],['1.4 gib','bytes'],['42.9 %','percent'],['-3','number']]
+ .map(a=>amount(...a)).join(' '));
+seen.push('no amounts '+[['1,5 GB','bytes'],['abc','bytes'],['12','bytes'],['12 lb','bytes'],['','number'],['8 x','number']]
+ .every(a=>typeof amount(...a)=='string'));
+key('Escape');seen.push('ended '+(quiz===null&&$('ask').hidden&&$('when').textContent.includes('right')));
+$('quiz').click();seen.push('the button asks '+asked());
+const wide=[...document.querySelectorAll('#ask *')].filter(e=>e.getClientRects().length&&e.getBoundingClientRect().right>innerWidth+.5);
+seen.push('the card is within '+!wide.length);$('over').click();
+}else seen.push('no questions '+$('quiz').parentNode.hidden);
 location.hash='#plan/3'+(run?'/'+data.runs[run].label:'');
 const late=()=>{
  note('address');
@@ -91,6 +125,7 @@ check() {
 	fi
 }
 
+questions=$("$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --ask --describe | grep -c '^asked')
 for size in '1280 720 0' '420 800 1'; do
 	read -r width height shape <<<"$size"
 	probed player "$width" "$height"
@@ -111,6 +146,15 @@ swipe $(at 5 memory)
 scene $(at 5 timeline)
 phase true
 highlight true
+an open question stays true
+of $questions questions
+nothing is told true
+tally true
+amounts 1500000000 1500000000 1059840 1503238553.6 42.9 -3
+no amounts true
+ended true
+the button asks true
+the card is within true
 address $(at 3 plan)
 tabs $(at "${last:-0}" plan)
 within true 
@@ -130,6 +174,7 @@ done
 grep -q '^error\|^nothing is drawn' <<<"$got" && { echo "$got"; errors=1; }
 
 probed hurt 420 800
+grep -q '^no questions true$' <<<"$got" || { echo "questions without a plan: $got"; errors=1; }
 grep -q '^hurt undefined$' <<<"$got" || { echo "a name broke out of the script: $got"; errors=1; }
 grep -q '^error' <<<"$got" && { echo "$got"; errors=1; }
 exit $errors

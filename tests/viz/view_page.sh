@@ -31,10 +31,20 @@ page = open(sys.argv[1], encoding="utf-8").read()
 assert page.count("<script") == 2 and page.count("</script") == 2, "another script"
 data = json.loads(re.search(r'id="data">\n(.*?)</script>', page, re.S).group(1))
 commands, texts = 0, 0
-for step in [step for run in data["runs"] for step in run["steps"]]:
-    texts += len(step.pop())
-    assert len(step) == 2 + 2 * len(data["tabs"]) + data["figures"], "lists are missing"
-    for entries in step[2:]:
+pictures = []
+for run in data["runs"]:
+    for step in run["steps"]:
+        new = step.pop()
+        assert len(step) == 2 + 2 * len(data["tabs"]) + data["figures"], "lists are missing"
+        pictures.append((new, step[2:]))
+    assert bool(run["questions"]) == data["figures"], "a plan has questions"
+    for q in run["questions"]:
+        assert 0 <= q["step"] <= q["shown"] < len(run["steps"]) and q["reason"] and q["answer"], q
+        assert q["choices"][q["right"]] == q["answer"] if "choices" in q else q["unit"] and q["number"], q
+        pictures.append((q["texts"], q["pictures"]))
+for new, lists in pictures:
+    texts += len(new)
+    for entries in lists:
         for e in entries:
             if isinstance(e, list) and len(e) > 2:
                 commands += 1

@@ -15,6 +15,15 @@ static void step_release(struct built_step *s)
 	*s = (struct built_step){0};
 }
 
+/* As the scenes name it. */
+static void name_step(struct trace_view *v, const struct plan *p, bool own)
+{
+	const char *ranks = p->ranks == 1 ? "rank" : "ranks";
+	snprintf(v->label, sizeof v->label, own ? "%.50s's own" : "yours", p->strategy);
+	snprintf(v->heading, sizeof v->heading, "%s%.50s%s on %lld %s · %.100s", own ? "" : "your ", p->strategy,
+	         own ? "'s own" : "", (long long)p->ranks, ranks, p->model->name);
+}
+
 static enum status step_simulate(struct built_step *s, const struct board *b, const struct plan *p,
                                  const struct fonts *fonts)
 {
@@ -25,6 +34,7 @@ static enum status step_simulate(struct built_step *s, const struct board *b, co
 		status = trace_view_open(&s->shown, &s->trace, &limits, NULL);
 	if (!status) {
 		outcome_make(&s->outcome, p, &report);
+		name_step(&s->shown, p, s == &b->own);
 		playback_init(&s->playback, fonts);
 		playback_show(&s->playback, &s->shown);
 		playback_go(&s->playback, s->shown.timeline.instant_count);

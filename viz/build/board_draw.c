@@ -14,7 +14,7 @@
 
 #include "viz/build/board.h"
 
-enum { MARGIN = 16, HEAD = 34, BUTTONS = 70, GAP = 8 };
+enum { MARGIN = 16, HEAD = 34, BUTTONS = 70, GAP = 8, LANES = 96 };
 
 /* ---- places ---- */
 
@@ -27,7 +27,8 @@ static struct places places_of(struct box b, bool done)
 	struct places p;
 	double left = fmin(330, fmax(236, 0.27 * b.width)), top = b.y + HEAD, height = b.height - HEAD - 6;
 	double x = b.x + MARGIN + left + GAP, width = b.width - 2 * MARGIN - left - GAP;
-	double message = fmin(150, fmax(118, 0.22 * height)), rest = height - message - 2 * GAP;
+	double message = done ? fmin(190, fmax(118, 0.27 * height)) : fmin(150, fmax(118, 0.22 * height)),
+	       rest = height - message - 2 * GAP;
 	p.drawer = (struct box){b.x + MARGIN, top, left, height - BUTTONS - GAP};
 	p.buttons = (struct box){b.x + MARGIN, top + height - BUTTONS, left, BUTTONS};
 	double lanes = done ? 0.54 * rest : fmin(136, 0.4 * rest);
@@ -197,8 +198,12 @@ static void draw_both(struct canvas *c, struct board *b, const struct places *p)
 	left.width = right.width = (p->memory.width - GAP) / 2;
 	right.x += left.width + GAP;
 	snprintf(title, sizeof title, "%s's own plan", b->exercise.plan->strategy);
-	draw_titled_lanes(c, b, &b->mine, upper, "Your step");
-	draw_titled_lanes(c, b, &b->own, lower, title);
+	if (upper.height < LANES) { /* there is room for one */
+		draw_titled_lanes(c, b, &b->mine, p->lanes, "Your step");
+	} else {
+		draw_titled_lanes(c, b, &b->mine, upper, "Your step");
+		draw_titled_lanes(c, b, &b->own, lower, title);
+	}
 	board_draw_memory(c, &b->mine.plan, left, "Your step's memory", ops, most, own->peak_bytes);
 	board_draw_memory(c, b->exercise.plan, right, title, ops, most, own->peak_bytes);
 }
@@ -238,11 +243,12 @@ static void draw_said(struct canvas *c, const struct board *b, struct box in)
 static void draw_outcome(struct canvas *c, const struct board *b, struct box in)
 {
 	const struct theme *t = c->theme;
-	double size = fmin(14, in.height / 10.6), y = in.y + 1.5 * size, row = 1.4 * size;
+	double size = fmin(14, in.height / 11.9), y = in.y + 1.5 * size, row = 1.4 * size;
 	double name = in.x + 12, yours = in.x + fmin(380, 0.5 * in.width), own = yours + fmin(170, 0.24 * in.width);
 	char words[512], a[WORD], o[WORD];
 	draw_card(c, in, t->panel, t->accent, 2);
-	draw_text(c, name, y, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, yours - name - 90, "Accepted: every rule holds");
+	draw_fitting(c, name, y, size, 8, WEIGHT_BOLD, t->ink, ALIGN_LEFT, yours - name - 60,
+	             "Accepted: every rule holds");
 	draw_text(c, yours, y, size, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "yours");
 	draw_text(c, own, y, size, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s's own", b->exercise.plan->strategy);
 	for (int i = 0; i < OUTCOME_ROWS; i++) {
@@ -258,7 +264,7 @@ static void draw_outcome(struct canvas *c, const struct board *b, struct box in)
 	if (in.x + in.width - own > 330)
 		legend_categories(c, own + 30, in.y + 0.6 * size, in.x + in.width - own - 40, GATHERED_IS_PARAMETERS);
 	outcome_words(&b->own.outcome, &b->mine.outcome, words, sizeof words);
-	draw_paragraph(c, name, y + 1.5 * size, in.width - 24, size, 2, t->ink, words);
+	draw_paragraph(c, name, y + 1.5 * size, in.width - 24, size, 3, t->ink, words);
 }
 
 void board_draw(struct canvas *c, struct board *b, struct box box)

@@ -252,7 +252,7 @@ static bool is_short_for(const char *name, const char *whole)
 
 int exercise_find(const struct exercise *e, const char *name)
 {
-	char one[80], whole[80];
+	char one[80] = "", whole[80] = "";
 	int last = -1;
 	tidy(one, sizeof one, name, strlen(name));
 	for (int i = 0; *one && i < e->move_count; i++) {
@@ -282,7 +282,7 @@ static const char *next_word(const char *at, char *out, size_t size)
 
 enum status exercise_play(struct exercise *e, const char *list)
 {
-	char word[80];
+	char word[80] = "";
 	for (const char *at = list; (at = next_word(at, word, sizeof word));) {
 		if (!strcmp(word, "…") || !strcmp(word, "...")) {
 			exercise_solve(e);
@@ -296,4 +296,12 @@ enum status exercise_play(struct exercise *e, const char *list)
 			return STATUS_OK;
 	}
 	return STATUS_OK;
+}
+
+void exercise_list(const struct exercise *e, char *out, size_t size)
+{
+	size_t at = 0;
+	*out = 0;
+	for (int i = 0; i < e->placed_count && at < size; i++)
+		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? ", " : "", e->moves[e->placed[i]].name);
 }

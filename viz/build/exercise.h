@@ -111,6 +111,9 @@ const char *exercise_rule(int rule);
  * `said`. "…" stands for the rest in the strategy's own order, and # begins a remark. STATUS_INPUT: no such move. */
 enum status exercise_play(struct exercise *e, const char *list);
 
+/* What is placed, as such a list; cut where it is longer. */
+void exercise_list(const struct exercise *e, char *out, size_t size);
+
 /* ---- for its own files ---- */
 
 /* moves.c: splits the step. */

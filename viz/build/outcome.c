@@ -62,19 +62,26 @@ static const char *remedy(enum held h)
 	}
 }
 
+/* Of what it holds more at its peak than the other. */
+static int most_more(const struct outcome *own, const struct outcome *mine)
+{
+	int most = 0;
+	for (int h = 1; h < HELD_COUNT; h++)
+		if (mine->at_peak[h] - own->at_peak[h] > mine->at_peak[most] - own->at_peak[most])
+			most = h;
+	return most;
+}
+
 static size_t add_memory(const struct outcome *own, const struct outcome *mine, char *out, size_t size)
 {
 	char by[WORD], more[WORD];
 	int64_t difference = mine->peak_bytes - own->peak_bytes;
-	int most = 0;
-	for (int h = 0; h < HELD_COUNT; h++)
-		if ((mine->at_peak[h] - own->at_peak[h] > mine->at_peak[most] - own->at_peak[most]) == (difference > 0))
-			most = mine->at_peak[h] != own->at_peak[h] ? h : most;
-	bytes_word(more, mine->at_peak[most] - own->at_peak[most]);
+	int most = most_more(own, mine);
 	if (difference > 0)
 		return (size_t)snprintf(out, size, "Memory peaks %s higher, where your step holds %s more %s%s.",
-		                        bytes_word(by, difference), more, held_name((enum held)most),
-		                        remedy((enum held)most));
+		                        bytes_word(by, difference),
+		                        bytes_word(more, mine->at_peak[most] - own->at_peak[most]),
+		                        held_name((enum held)most), remedy((enum held)most));
 	if (difference < 0)
 		return (size_t)snprintf(out, size, "Memory peaks %s lower than in the strategy's own plan.",
 		                        bytes_word(by, -difference));

@@ -4,14 +4,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Okabe and Ito: orange, sky blue, bluish green, yellow, blue, vermilion, reddish purple. */
+/* Okabe and Ito: orange, sky blue, bluish green, yellow, blue, reddish purple. */
 #define ORANGE 0xE69F00
 #define SKY 0x56B4E9
 #define GREEN 0x009E73
 #define YELLOW 0xF0E442
 #define BLUE 0x0072B2
-#define VERMILION 0xD55E00
 #define PURPLE 0xCC79A7
+/* of our own, a darker forward */
+#define NAVY 0x1B2A6B
 
 static const struct {
 	colour colour;
@@ -69,9 +70,10 @@ enum pattern category_pattern(enum category c)
 
 colour rank_colour(const struct theme *t, int64_t rank)
 {
-	static const colour of_rank[] = {SKY, ORANGE, GREEN, PURPLE, YELLOW, VERMILION, BLUE};
-	if (rank % 8 == 7) /* the eighth is the palette's black, where that can be seen */
-		return colour_luminance(t->ground) < 0.2 ? 0xF4F4F4 : 0x404040;
+	/* violet, lime, brown, teal, lavender, rust, sand, petrol: found by trying thousands of sets for the one whose
+	 * least difference is largest, for any eye, and far from what passes and categories have */
+	static const colour of_rank[] = {0x6F4DB3, 0x99E052, 0x805E4D, 0x4DB2B3, 0xB288DD, 0xB86614, 0xD1D194, 0x177082};
+	(void)t;
 	return of_rank[rank % 8];
 }
 
@@ -95,7 +97,7 @@ colour pass_colour(enum pass pass)
 	case PASS_BACKWARD:
 		return ORANGE;
 	case PASS_RECOMPUTE:
-		return BLUE;
+		return NAVY;
 	case PASS_UPDATE:
 		return GREEN;
 	case PASS_NONE:

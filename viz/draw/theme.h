@@ -46,7 +46,7 @@ bool theme_parse(const char *name, enum theme_name *out);
 
 char category_letter(enum category c);
 enum pattern category_pattern(enum category c);
-/* The colour of a rank's contribution. Colours repeat after eight. */
+/* The colour of a rank's contribution, which no category and no pass has. Colours repeat after eight. */
 colour rank_colour(const struct theme *t, int64_t rank);
 /* The colour of a kind of operation in the timeline: that of what it makes in memory. Forward passes make activations,
  * backward passes gradients, the update the optimizer's state, and communication gathers. */

@@ -7,6 +7,7 @@
 
 #include "viz/draw/record.h"
 #include "viz/export/export.h"
+#include "viz/export/html_steps.h"
 #include "viz/scene/scene_parts.h"
 
 /* A picture for a screen, and one for a phone that is held upright. */
@@ -20,6 +21,7 @@ struct page {
 	enum scene tabs[SCENE_COUNT + 1]; /* SCENE_COUNT: the strategies side by side */
 	struct record_series series[SHAPES][SCENE_COUNT + 1], figures, asked[SHAPES];
 	int tab_count, start;
+	struct page_steps steps; /* of the run that is written */
 	size_t known, known_texts;
 	double width, height; /* of a picture for a screen, in units at normal size of text */
 };
@@ -143,7 +145,7 @@ static void put_words(const struct page *page, FILE *out)
 static enum status put_step(struct page *page, size_t step, FILE *out)
 {
 	enum status s = STATUS_OK;
-	export_go(page->p, step);
+	export_go(page->p, page->steps.stop[step]);
 	fputs(step ? ",\n[" : "[", out);
 	put_words(page, out);
 	for (int i = 0; i < SHAPES * page->tab_count; i++) {
@@ -218,7 +220,8 @@ static void put_question(struct page *page, const struct asking *a, FILE *out)
 	const struct question *q = asking_now(a);
 	int tab = tab_of(page, q->scene);
 	fprintf(out, "{\"step\":%zu,\"shown\":%zu,\"tab\":%d",
-	        timeline_stop_of(&p->shown->timeline, p->step_size, q->position), step_that_shows(p, q->shown), tab);
+	        page_step_before(&page->steps, timeline_stop_of(&p->shown->timeline, p->step_size, q->position)),
+	        page_step_behind(&page->steps, step_that_shows(p, q->shown)), tab);
 	put_answer(q, out);
 	playback_ask(p, a);
 	fputs(",\"pictures\":[", out);
@@ -251,19 +254,27 @@ static void put_places(const struct page *page, FILE *out)
 	const struct playback *p = page->p;
 	const struct timeline *s = &p->shown->timeline;
 	fputs("\"places\":[0", out);
-	for (size_t k = 1; page->run_count > 1 && k < s->stop_count[p->step_size]; k++)
+	for (size_t k = 1; page->run_count > 1 && k < page->steps.count; k++)
 		fprintf(out, ",%zu",
-		        playback_corresponding(s, timeline_stop(s, p->step_size, k), &page->runs[0]->timeline));
+		        playback_corresponding(s, timeline_stop(s, p->step_size, page->steps.stop[k]),
+		                               &page->runs[0]->timeline));
+	fputs("],\n", out);
+	fputs("\"numbers\":[", out); /* of its steps in the window, where the page has not all */
+	for (size_t k = 0; !page->steps.all && k < page->steps.count; k++)
+		fprintf(out, k ? ",%zu" : "%zu", page->steps.stop[k]);
 	fputs("],\n", out);
 }
 
 /* The steps that begin a phase, for Shift with the arrows. */
-static void put_phases(const struct playback *p, FILE *out)
+static void put_phases(const struct page *page, FILE *out)
 {
+	const struct playback *p = page->p;
 	const struct timeline *s = &p->shown->timeline;
 	fputs("\"phases\":[0", out);
 	for (size_t k = 1; !p->shown->foreign && k < s->stop_count[STEP_SIZE_PHASE]; k++)
-		fprintf(out, ",%zu", timeline_stop_of(s, p->step_size, s->stops[STEP_SIZE_PHASE][k]));
+		fprintf(out, ",%zu",
+		        page_step_before(&page->steps,
+		                         timeline_stop_of(s, p->step_size, s->stops[STEP_SIZE_PHASE][k])));
 	fputs("],\n", out);
 }
 
@@ -333,6 +344,8 @@ static enum status put_run(struct page *page, int run, FILE *out)
 	char heading[sizeof p->shown->heading], label[sizeof p->shown->label];
 	if (run)
 		playback_show(p, page->runs[run]);
+	if ((s = page_steps_init(&page->steps, p)))
+		return s;
 	memcpy(heading, p->shown->heading, sizeof heading);
 	memcpy(label, p->shown->label, sizeof label);
 	fputs(run ? ",\n{\"label\":" : "{\"label\":", out);
@@ -341,14 +354,15 @@ static enum status put_run(struct page *page, int run, FILE *out)
 	put_text(out, heading);
 	fputs(",\n", out);
 	put_places(page, out);
-	put_phases(p, out);
+	put_phases(page, out);
 	put_banner(p, out);
 	fputs("\"steps\":[\n", out);
-	for (size_t k = 0; !s && k < export_steps(p); k++)
+	for (size_t k = 0; !s && k < page->steps.count; k++)
 		s = put_step(page, k, out);
 	put_questions(page, out);
 	fputs("]}", out);
 	forget_pictures(page);
+	page_steps_release(&page->steps);
 	return s;
 }
 

@@ -196,7 +196,7 @@ static bool make_exposed(const struct spot *at, struct question *q)
 	const struct collective *c = begins_next(at);
 	char words[OP_WORDS];
 	int64_t lasts = c && c->kind != OP_SEND ? c->end - c->came : 0;
-	if (lasts <= 0)
+	if (lasts <= 0 || !s->shown[at->begin->index].compute)
 		return false;
 	int64_t busy = computes_within(s, at->begin->index, c->came, c->end);
 	double part = (double)busy / (double)lasts;

@@ -309,11 +309,23 @@ static void say_settings(struct question *q, const struct timeline *s)
 	ask(q->text, ".");
 }
 
+/* A collective alone has no parameters that anybody keeps. */
+static bool plan_updates(const struct plan *p)
+{
+	for (int k = 0; k < p->role_count; k++)
+		for (int i = p->roles[k].step.begin; i < p->roles[k].step.end; i++)
+			if (p->roles[k].ops[i].kind == OP_ADAMW || p->roles[k].ops[i].kind == OP_SGD)
+				return true;
+	return false;
+}
+
 static bool make_memory(const struct spot *at, struct question *q)
 {
 	const struct timeline *s = at->s;
 	const int64_t *live = at->k || !s->rank_count ? NULL : timeline_live(s, 0, SPACE_DEVICE, 0);
-	int64_t sum = live ? live[HELD_PARAMETERS] + live[HELD_GRADIENTS] + live[HELD_OPTIMIZER] : 0;
+	if (!live || !plan_updates(s->plan))
+		return false;
+	int64_t sum = live[HELD_PARAMETERS] + live[HELD_GRADIENTS] + live[HELD_OPTIMIZER];
 	char parameters[BYTES], gradients[BYTES], optimizer[BYTES], all[BYTES];
 	if (!sum)
 		return false;

@@ -58,11 +58,11 @@ bool question_find(const struct timeline *s, size_t position, enum question_kind
 
 /* ---- the questions of a step ---- */
 
-/* Is there a question here already? At the beginning there may be several: they are about the whole step. */
-static bool is_taken(const struct question_set *set, size_t position)
+/* Is the same stretch asked about already? At the beginning there may be several: they are about the whole step. */
+static bool is_taken(const struct question_set *set, const struct question *q)
 {
-	for (int i = 0; position && i < set->count; i++)
-		if (set->list[i].position == position)
+	for (int i = 0; q->position && i < set->count; i++)
+		if (set->list[i].position == q->position && set->list[i].shown == q->shown)
 			return true;
 	return false;
 }
@@ -104,7 +104,7 @@ static void add(struct question_set *set, const struct timeline *s, enum questio
 	struct question *q = &set->list[set->count];
 	for (size_t i = first; i < n; i++) {
 		size_t k = rows[kind]->late ? n - 1 - i : i;
-		if (!is_taken(set, timeline_stop(s, STEP_SIZE_ROUND, k)) && make_at(s, k, kind, q) && is_new(set, q)) {
+		if (make_at(s, k, kind, q) && !is_taken(set, q) && is_new(set, q)) {
 			set->count++;
 			return;
 		}

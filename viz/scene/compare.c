@@ -64,7 +64,7 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, double
 	snprintf(text, sizeof text, "peak %s, a step %s%s", bytes_word(most, worst), time_word(step, s->step_ns),
 	         roles < s->plan->role_count ? "; first, fullest, last" : "");
 	draw_fitting(c, x, card.y + card.height - 26, 12, 9.5, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, text);
-	snprintf(text, sizeof text, "sends up to %s a rank", bytes_word(word, sent));
+	snprintf(text, sizeof text, sent ? "sends up to %s a rank" : "sends nothing", bytes_word(word, sent));
 	draw_fitting(c, x, card.y + card.height - 10, 12, 9.5, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, text);
 }
 

@@ -19,6 +19,17 @@ static void label_of(const struct lane_area *l, const struct lane *lane, const s
 		            out, (int)size);
 }
 
+/* "all-reduce bucket.0" as people write it; where that is too long, "all-reduce". */
+static const char *label_of_collective(struct canvas *c, double size, double room, char *text)
+{
+	size_t first = strcspn(text, " ");
+	for (size_t i = 0; i < first; i++)
+		text[i] = text[i] == '_' ? '-' : text[i];
+	if (text_length(c, size, WEIGHT_PLAIN, text) > room)
+		text[first] = 0;
+	return text;
+}
+
 /* Rounds of a collective inside its span: where the messages that this rank sends arrive. */
 static void draw_messages(struct canvas *c, const struct lane_area *l, const struct lane *lane,
                           const struct lane_span *s, struct box b, colour fill)
@@ -118,7 +129,11 @@ static void draw_label(struct canvas *c, const struct lane_area *l, const struct
 	const struct box *b = &bar->b;
 	char text[160];
 	label_of(l, lane, bar->span, text, sizeof text);
-	const char *label = bar->op && bar->op->kernel >= 0 ? shorter_label(c, size, b->width - 7, text) : text;
+	const char *label = text;
+	if (bar->op && bar->op->kernel >= 0)
+		label = shorter_label(c, size, b->width - 7, text);
+	else if (bar->op && op_class(bar->op->kind) == OP_CLASS_C)
+		label = label_of_collective(c, size, b->width - 7, text);
 	if (text_length(c, size, WEIGHT_PLAIN, label) > b->width - 7 && b->width < 48)
 		return;
 	draw_text(c, b->x + 4, b->y + (messages ? b->height * 0.36 : b->height / 2) + size * 0.36, size, WEIGHT_PLAIN,

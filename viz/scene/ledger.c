@@ -261,6 +261,8 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	const char *const heads[] = {"round", "from", "to", "chunk", "bytes", head};
 	double column[6];
 	bool counts = lay_columns(c, b, heads, numbers.of != NULL, bytes_width(c, s, st->collective), column);
+	if (text_length(c, 9, WEIGHT_PLAIN, head) > column[5] - column[3] - 8)
+		snprintf(head, sizeof head, "values");
 	for (int i = 0; i < (numbers.of ? 6 : 5); i++)
 		if (i != 4 || counts)
 			draw_fitting(c, column[i], b.y + 12, 11, 9, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,

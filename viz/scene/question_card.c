@@ -13,7 +13,8 @@
 
 #include "viz/scene/scene_parts.h"
 
-enum { PAD = 18, KEY = 24 };
+/* No text is smaller than this part of the height, so that it is read from the last row. */
+enum { PAD = 18, KEY = 24, LEAST = 52 };
 
 double question_width(double width)
 {
@@ -55,10 +56,22 @@ static double height_of(struct canvas *c, double width, double size, const char 
 	return 1.35 * size * paragraph_lines(c, width, size, WEIGHT_PLAIN, text);
 }
 
+enum { LOOK = 160 };
+static const char *look_words(const struct question *q, char out[LOOK])
+{
+	snprintf(out, LOOK, "See %s: %s.", scene_row(q->scene)->title, q->look);
+	return out;
+}
+
 static struct places places_at(struct canvas *c, const struct asking *a, struct box b, double part)
 {
 	const struct question *q = asking_now(a);
-	struct places p = {.part = part, .text = 19 * part, .choice = 16.5 * part, .small = 14.5 * part};
+	double least = b.height / LEAST;
+	struct places p = {.part = part,
+	                   .text = fmax(19 * part, least),
+	                   .choice = fmax(16.5 * part, least),
+	                   .small = fmax(14.5 * part, least)};
+	char look[LOOK];
 	p.x = b.x + PAD;
 	p.width = b.width - 2 * PAD;
 	p.question = b.y + 78 * part;
@@ -73,19 +86,34 @@ static struct places places_at(struct canvas *c, const struct asking *a, struct 
 	if (*a->why)
 		y += height_of(c, p.width, p.small, a->why) + 8 * part;
 	p.verdict = y + 28 * part;
-	/* With the reason, before it is shown too, so that nothing moves then. */
-	p.end = p.verdict + (34 + 30) * part + height_of(c, p.width, p.choice, q->reason);
+	p.end = p.verdict;
+	if (a->stage == ANSWERED)
+		p.end += (34 + 10) * part + height_of(c, p.width, p.choice, q->reason) +
+		         height_of(c, p.width, p.small, look_words(q, look));
 	return p;
+}
+
+/* None is longer than a line. */
+static bool words_fit(struct canvas *c, double width, double size, const char *text)
+{
+	char word[96];
+	for (size_t n; *text; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), text);
+		if (text_length(c, size, WEIGHT_PLAIN, word) > width)
+			return false;
+	}
+	return true;
 }
 
 /* As large as there is room for. */
 static struct places places_of(struct canvas *c, const struct asking *a, struct box b)
 {
-	static const double parts[] = {1.15, 1.05, 1, 0.94, 0.88, 0.82, 0.76, 0.7, 0.64};
+	static const double parts[] = {1.3, 1.2, 1.1, 1, 0.94, 0.88, 0.82, 0.76, 0.7, 0.64};
 	struct places p = {0};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		p = places_at(c, a, b, parts[i]);
-		if (p.end < b.y + b.height - 44)
+		if (p.end < b.y + b.height - 44 && words_fit(c, p.width, p.text, asking_now(a)->text))
 			break;
 	}
 	return p;
@@ -93,7 +121,11 @@ static struct places places_of(struct canvas *c, const struct asking *a, struct 
 
 struct box question_choice_box(struct canvas *c, const struct asking *a, struct box b, int choice)
 {
-	return places_of(c, a, card_of(b)).choices[choice];
+	double least = c->least;
+	c->least = 0; /* as the scene's text is not drawn yet */
+	struct box out = places_of(c, a, card_of(b)).choices[choice];
+	c->least = least;
+	return out;
 }
 
 /* ---- signs ---- */
@@ -171,7 +203,7 @@ static const char *unit_hint(enum answer_unit u)
 {
 	static const char *const hints[] = {
 	        [ANSWER_NUMBER] = "a number, then Enter",
-	        [ANSWER_BYTES] = "such as 1.5 GB, 1500 MB or 1.4 GiB; then Enter",
+	        [ANSWER_BYTES] = "such as 1.5 GB, then Enter",
 	        [ANSWER_PERCENT] = "per cent, then Enter",
 	};
 	return hints[u];
@@ -214,9 +246,8 @@ static void draw_verdict(struct canvas *c, const struct asking *a, const struct 
 	          result == ASKING_WRONG ? t->warning : t->ink, ALIGN_LEFT, 0, "%s", words[result]);
 	y += 28 * p->part;
 	y += 1.35 * p->choice * draw_paragraph(c, x, y, p->width, p->choice, 12, t->ink, q->reason);
-	char look[160];
-	snprintf(look, sizeof look, "See %s: %s.", scene_row(q->scene)->title, q->look);
-	draw_fitting(c, x, y + 6 * p->part, p->small, 9, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, p->width, look);
+	char look[LOOK];
+	draw_paragraph(c, x, y + 6 * p->part, p->width, p->small, 3, t->soft, look_words(q, look));
 }
 
 static void draw_keys(struct canvas *c, const struct asking *a, struct box b)
@@ -246,7 +277,7 @@ static void draw_over(struct canvas *c, const struct asking *a, struct box b)
 	               "These were the questions of this step.");
 }
 
-void draw_question(struct canvas *c, const struct asking *a, struct box b)
+static void draw_card_of(struct canvas *c, const struct asking *a, struct box b)
 {
 	const struct theme *t = c->theme;
 	struct box card = card_of(b);
@@ -275,4 +306,12 @@ void draw_question(struct canvas *c, const struct asking *a, struct box b)
 		draw_paragraph(c, p.x, p.verdict - 24 * p.part, p.width, p.small, 3, t->warning, a->why);
 	if (a->stage == ANSWERED)
 		draw_verdict(c, a, &p);
+}
+
+void draw_question(struct canvas *c, const struct asking *a, struct box b)
+{
+	double least = c->least;
+	c->least = 0;
+	draw_card_of(c, a, b);
+	c->least = least;
 }

@@ -57,7 +57,7 @@ bool ring_value(const struct ring *r, struct box b, int64_t member, int chunk, b
 		draw_number(r, b, size, true, sum);
 		return true;
 	}
-	double over = b.height > NUMBER ? 0 : fresh ? 3 : 6; /* into the gaps, where no chunk is behind it */
+	double over = b.height > NUMBER ? 0 : fresh ? 3 : 4; /* into the gaps, where no chunk is behind it */
 	size = size_in(r, value_word(number, v->now[k]), least, b.width + over, b.height + over);
 	if (size > 0 && !hides)
 		draw_number(r, b, size, fresh, number);

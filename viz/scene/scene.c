@@ -183,10 +183,15 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 	draw_caption(c, v, (struct box){b.x, phases.y + phases.height + 2, b.width, caption_height(v, all)});
 }
 
+void scene_draw_asking(struct canvas *c, const struct view *v, struct box all)
+{
+	double side = v->asking ? question_width(all.width) : 0;
+	scene_draw_in(c, v, (struct box){all.x, all.y, all.width - side, all.height});
+	if (v->asking)
+		draw_question(c, v->asking, (struct box){all.x + all.width - side, all.y, side, all.height});
+}
+
 void scene_draw(struct canvas *c, const struct view *v)
 {
-	double side = v->asking ? question_width(c->width) : 0;
-	scene_draw_in(c, v, (struct box){0, 0, c->width - side, c->height});
-	if (v->asking)
-		draw_question(c, v->asking, (struct box){c->width - side, 0, side, c->height});
+	scene_draw_asking(c, v, (struct box){0, 0, c->width, c->height});
 }

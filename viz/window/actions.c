@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/file.h"
 #include "viz/window/parts.h"
 
 static const double text_sizes[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 1.8, 2};
@@ -77,17 +78,12 @@ static void draw_mode(void *context, cairo_t *cr, double width, double height)
 	canvas_end(&c);
 }
 
-static enum status write_picture(struct window *w, const char *path)
+static enum status write_picture(void *window, FILE *out)
 {
-	FILE *f = fopen(path, "wb");
+	struct window *w = window;
 	struct picture size = {.width = w->width, .height = w->height, .scale = 1};
-	if (!f)
-		return status_fail(STATUS_RUN, "cannot write %s here", path);
-	enum status s = w->mode && w->mode->picture ? export_drawing(draw_mode, w, EXPORT_PNG, &size, f)
-	                                            : export_write(w->playback, EXPORT_PNG, &size, false, f);
-	if (fclose(f) && !s)
-		s = status_fail(STATUS_RUN, "cannot write %s", path);
-	return s;
+	return w->mode && w->mode->picture ? export_drawing(draw_mode, w, EXPORT_PNG, &size, out)
+	                                   : export_write(w->playback, EXPORT_PNG, &size, false, out);
 }
 
 static void save(struct window *w)
@@ -105,7 +101,7 @@ static void save(struct window *w)
 	memcpy(note, p->note, sizeof note); /* a picture has neither notes nor keys to press */
 	p->note[0] = 0;
 	p->hint = NULL;
-	bool failed = write_picture(w, path);
+	bool failed = file_write(path, "Not saved", write_picture, w);
 	p->hint = hint;
 	if (failed)
 		window_note(w, "%s", status_message());
@@ -118,7 +114,9 @@ static void copy(struct window *w)
 	int width = 0, height = 0;
 	if (!w->full) /* else it is the screen's */
 		SDL_GetWindowSize(w->window, &width, &height);
-	const char *command = w->host.command ? w->host.command(w->host.context, width, height) : "";
+	const char *command = window_build_command(w, width, height);
+	if (!command)
+		command = w->host.command ? w->host.command(w->host.context, width, height) : "";
 	if (!*command || SDL_SetClipboardText(command))
 		window_note(w, "Could not copy: %s", SDL_GetError());
 	else

@@ -174,10 +174,6 @@ static bool action(struct window *w, int a)
 			return ask_for_answer(w);
 		/* fallthrough */
 	case ACTION_NEXT:
-	case ACTION_NEXT_PHASE:
-	case ACTION_NEXT_EVENT:
-		if (!open && a != ACTION_NEXT && a != ACTION_PLAY)
-			return false;
 		if (w->asking.stage != ASKING_OVER)
 			go_on(w);
 		return true;

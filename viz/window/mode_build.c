@@ -12,6 +12,7 @@
 	X(HINT, 'h', "hint", "the next move of the strategy's own plan, and why (H)")                                  \
 	X(BACK, 'k', "take back", "takes the last one back (Backspace)")                                               \
 	X(DONE, 'd', "done", "the step is complete: let it be judged, and run beside the strategy's own (D)")          \
+	X(WATCH, 'v', "step through", "your step beside the strategy's own, in every scene (V); E comes back")         \
 	X(SOLVE, 'o', "solution", "places all that is left, as the strategy does (O)")                                 \
 	X(RESTART, 'r', "restart", "an empty step again (R)")
 
@@ -40,26 +41,73 @@ enum { FIRST_BUTTON = EXERCISE_MOVES };
 static enum status open_board(struct window *w)
 {
 	const struct playback *p = w->playback;
-	if (w->board && !strcmp(w->board_of, p->shown->label))
+	if (w->board && !strcmp(w->board_of, p->shown->heading))
 		return STATUS_OK;
 	window_build_release(w);
 	if (p->shown->foreign || !w->host.build.plan)
 		return status_fail(STATUS_INPUT, "What a file holds is not built anew: open a strategy.");
 	enum status s = board_open(&w->board, &w->host.build, p->shown->label, p->fonts);
 	if (!s)
-		snprintf(w->board_of, sizeof w->board_of, "%s", p->shown->label);
+		snprintf(w->board_of, sizeof w->board_of, "%s", p->shown->heading);
 	return s;
+}
+
+/* What is shown is about to change: the scenes go back to what they showed. */
+static void stop_watching(struct window *w)
+{
+	struct playback *p = w->playback;
+	if (!w->board)
+		return;
+	if (p->second == &w->board->own.shown)
+		playback_pair(p, NULL);
+	if (p->shown == &w->board->mine.shown)
+		playback_show(p, w->unbuilt);
+}
+
+/* Steps through both in all scenes. */
+static void watch(struct window *w)
+{
+	struct playback *p = w->playback;
+	struct board *b = w->board;
+	if (!b->exercise.done) {
+		b->exercise.said = (struct verdict){.accepted = true, .move = -1};
+		snprintf(b->exercise.said.text, sizeof b->exercise.said.text,
+		         "A step that is done can be stepped through beside the strategy's own. D says that it is "
+		         "done.");
+		return;
+	}
+	window_leave(w);
+	w->unbuilt = p->shown;
+	playback_show(p, &b->mine.shown);
+	playback_pair(p, &b->own.shown);
+	p->compare = p->beside = false;
+	p->tween = 1;
 }
 
 enum status window_begin_building(struct window *w, const char *moves)
 {
+	stop_watching(w);
 	enum status s = open_board(w);
 	if (s)
 		return s;
 	window_enter(w, &mode_build);
-	if (moves && !(s = exercise_play(&w->board->exercise, moves)))
-		board_refresh(w->board);
-	return s;
+	struct exercise *e = &w->board->exercise;
+	if (!moves || (s = exercise_play(e, moves)))
+		return s;
+	if (e->said.accepted && e->placed_count >= e->move_count)
+		exercise_done(e);
+	board_refresh(w->board);
+	return STATUS_OK;
+}
+
+const char *window_build_command(struct window *w, int width, int height)
+{
+	char moves[4096];
+	if (!w->board || !w->host.build_command ||
+	    (w->mode != &mode_build && w->playback->shown != &w->board->mine.shown))
+		return NULL;
+	exercise_list(&w->board->exercise, moves, sizeof moves);
+	return w->host.build_command(w->host.context, width, height, moves);
 }
 
 void window_build(struct window *w)
@@ -73,6 +121,7 @@ void window_build(struct window *w)
 
 void window_build_release(struct window *w)
 {
+	stop_watching(w);
 	board_close(w->board);
 	w->board = NULL;
 }
@@ -113,6 +162,9 @@ static void push(struct window *w, enum button which)
 		break;
 	case BUTTON_DONE:
 		exercise_done(e);
+		return;
+	case BUTTON_WATCH:
+		watch(w);
 		return;
 	case BUTTON_SOLVE:
 		exercise_solve(e);
@@ -182,22 +234,19 @@ static bool text(struct window *w, const char *text)
 			w->dirty = true;
 			return true;
 		}
-	return letter == ' ' || strchr(".,[]+-gGnNpPvVxXzZcC", letter);
+	return letter == ' ' || strchr(".,[]+-gGnNpPxXzZcC", letter);
 }
 
 /* ---- the panel ---- */
 
-static void lay_buttons(struct window *w, struct canvas *c, struct box in)
+static void lay_buttons(struct window *w, struct box in)
 {
-	double x = in.x, y = in.y;
+	enum { ACROSS = 3 };
+	double width = (in.width - 6 * (ACROSS - 1)) / ACROSS;
 	for (int i = 0; i < BUTTONS; i++) {
-		double length = text_length(c, 12, WEIGHT_PLAIN, buttons[i].label) + 22;
-		if (x + length > in.x + in.width) {
-			x = in.x;
-			y += 34;
-		}
-		widget_add(w, WIDGET_MODE, FIRST_BUTTON + i, (struct box){x, y, length, 30}, buttons[i].label);
-		x += length + 6;
+		int row = i / ACROSS, column = i % ACROSS;
+		struct box b = {in.x + column * (width + 6), in.y + row * 34.0, width, 30};
+		widget_add(w, WIDGET_MODE, FIRST_BUTTON + i, b, buttons[i].label);
 	}
 }
 
@@ -207,7 +256,7 @@ static void lay(struct window *w, struct canvas *c, struct box box)
 	struct box room = board_lay(c, b, box);
 	for (int i = 0; i < b->exercise.move_count; i++)
 		widget_add(w, WIDGET_MODE, i, b->chips[i], b->exercise.moves[i].object)->bare = true;
-	lay_buttons(w, c, room);
+	lay_buttons(w, room);
 }
 
 static void draw(struct window *w, struct canvas *c, struct box box)

@@ -35,6 +35,8 @@ struct window_host {
 	enum status (*change)(void *context, const struct whatif_change *change);
 	/* Work that can wait until the picture is drawn, a little of it. False: there is none. */
 	bool (*later)(void *context);
+	/* The same of a step that is put together. */
+	const char *(*build_command)(void *context, int width, int height, const char *moves);
 	struct build_host build; /* for "build it yourself"; plan NULL: there is none */
 	bool asked_size;         /* the user wants this size; otherwise it is at most what the display has room for */
 };

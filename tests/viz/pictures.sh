@@ -1,0 +1,67 @@
+#!/bin/bash
+# What a teacher, an engineer and a newcomer see first, as `view --export` draws it: a row a picture, compared with
+# tests/golden/pictures/NAME.png (a few levels a channel may differ in a few pixels, as in window.sh). No display is needed.
+#
+#     UPDATE=1 SHARDLAB=$PWD/build/shardlab tests/viz/pictures.sh      draws them anew
+#
+# A new feature gets its row at the end of the list. Sizes and the presenter take turns, so that each is seen with few
+# pictures.
+set -euo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+
+command -v compare >/dev/null || { echo "ImageMagick's compare is missing: tools/install-dependencies.sh --ci brings it"; exit 77; }
+golden=$PWD/tests/golden/pictures
+list=()
+
+# NAME SIZE OPTIONS
+pictures='
+first-screen    1366x768
+first-presenter 1024x768   --presenter --theme projector
+ring            1024x768   --scene collective --at 56
+ring-presenter  1920x1080  --scene collective --at 56 --presenter --theme projector
+pipeline        1920x1080  --strategy pipeline --accumulate 4 --scene timeline --at 150
+ranks-64        1024x768   --strategy zero3 --ranks 64 --at 30
+ranks-1024      1366x768   --strategy zero3 --ranks 1024 --cluster a100-80gb --at 30
+does-not-fit    1366x768   --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb --at 40
+compare         1366x768   --compare all --at 40
+other-program   1920x1080  --trace tests/golden/torch_profiler.json
+'
+# What comes with other features, such as --what-if, --ask, a range that is measured, two strategies together, a race of
+# algorithms and a step that is built by hand, has its rows here:
+pictures+='
+'
+
+# differs NAME: in how many pixels it differs from its reference
+differs() {
+	local off
+	off=$(compare -metric AE -fuzz 4% "$TMPDIR/$1.png" "$golden/$1.png" null: 2>&1 || true)
+	echo "${off%%[ .]*}"
+}
+
+# look NAME SIZE OPTIONS...
+look() {
+	local name=$1 size=$2 off
+	shift 2
+	list+=("$name.png")
+	run drawn view --size "$size" "$@" --export "$TMPDIR/$name.png"
+	if [ -n "${UPDATE-}" ]; then
+		mkdir -p "$golden"
+		cp "$TMPDIR/$name.png" "$golden/$name.png"
+		return
+	fi
+	[ -e "$golden/$name.png" ] || { complain "there is no reference for $name: UPDATE=1 draws it"; return; }
+	off=$(differs "$name")
+	[ "$off" -le 400 ] 2>/dev/null || complain "$name differs from its reference in '$off' pixels"
+}
+
+while read -r name size options; do
+	# shellcheck disable=SC2086
+	[ -z "$name" ] || look "$name" "$size" $options
+done <<<"$pictures"
+
+# The comparison can fail, and nothing is kept that no row draws.
+cp "$TMPDIR/compare.png" "$TMPDIR/first-screen.png"
+[ "$(differs first-screen)" -gt 400 ] || complain 'another picture passes for the first screen'
+[ "$(cd "$golden" && LC_ALL=C ls)" = "$(printf '%s\n' "${list[@]}" | LC_ALL=C sort)" ] || complain "tests/golden/pictures holds other files than the list"
+[ "$(du -cb "$golden"/*.png | tail -n 1 | cut -f 1)" -le 2000000 ] || complain 'the references take more than 2 MB'
+exit $((errors > 0))
