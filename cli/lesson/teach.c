@@ -1,6 +1,5 @@
 #include "cli/lesson/teach.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/lesson/markdown.h"
