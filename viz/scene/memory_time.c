@@ -236,8 +236,10 @@ static void draw_time_axis(struct canvas *c, const struct curve *v)
 	double step = v->ns, tick = tick_of(step, fmax(2, v->plot.width / 90));
 	double y = v->plot.y + v->plot.height;
 	char word[WORD];
+	if (!(tick > 0)) /* a step of no time */
+		return;
 	for (int i = 0; (double)i * tick <= step; i++) {
-		double x = v->plot.x + v->plot.width * (double)i * tick / fmax(step, 1);
+		double x = v->plot.x + v->plot.width * (double)i * tick / step;
 		time_word(word, (int64_t)((double)i * tick));
 		short_word(word);
 		draw_line(c, x, y, x, y + 4, c->theme->soft, 1);

@@ -13,7 +13,8 @@
 
 #include "viz/scene/scene_parts.h"
 
-enum { PAD = 18, KEY = 24 };
+/* No text is smaller than this part of the height, so that it is read from the last row. */
+enum { PAD = 18, KEY = 24, LEAST = 52 };
 
 double question_width(double width)
 {
@@ -65,7 +66,11 @@ static const char *look_words(const struct question *q, char out[LOOK])
 static struct places places_at(struct canvas *c, const struct asking *a, struct box b, double part)
 {
 	const struct question *q = asking_now(a);
-	struct places p = {.part = part, .text = 19 * part, .choice = 16.5 * part, .small = 14.5 * part};
+	double least = b.height / LEAST;
+	struct places p = {.part = part,
+	                   .text = fmax(19 * part, least),
+	                   .choice = fmax(16.5 * part, least),
+	                   .small = fmax(14.5 * part, least)};
 	char look[LOOK];
 	p.x = b.x + PAD;
 	p.width = b.width - 2 * PAD;
@@ -81,9 +86,10 @@ static struct places places_at(struct canvas *c, const struct asking *a, struct 
 	if (*a->why)
 		y += height_of(c, p.width, p.small, a->why) + 8 * part;
 	p.verdict = y + 28 * part;
-	/* With the reason, before it is shown too, so that nothing moves then. */
-	p.end = p.verdict + (34 + 10) * part + height_of(c, p.width, p.choice, q->reason) +
-	        height_of(c, p.width, p.small, look_words(q, look));
+	p.end = p.verdict;
+	if (a->stage == ANSWERED)
+		p.end += (34 + 10) * part + height_of(c, p.width, p.choice, q->reason) +
+		         height_of(c, p.width, p.small, look_words(q, look));
 	return p;
 }
 
@@ -103,7 +109,7 @@ static bool words_fit(struct canvas *c, double width, double size, const char *t
 /* As large as there is room for. */
 static struct places places_of(struct canvas *c, const struct asking *a, struct box b)
 {
-	static const double parts[] = {1.15, 1.05, 1, 0.94, 0.88, 0.82, 0.76, 0.7, 0.64};
+	static const double parts[] = {1.3, 1.2, 1.1, 1, 0.94, 0.88, 0.82, 0.76, 0.7, 0.64};
 	struct places p = {0};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		p = places_at(c, a, b, parts[i]);
@@ -115,7 +121,11 @@ static struct places places_of(struct canvas *c, const struct asking *a, struct 
 
 struct box question_choice_box(struct canvas *c, const struct asking *a, struct box b, int choice)
 {
-	return places_of(c, a, card_of(b)).choices[choice];
+	double least = c->least;
+	c->least = 0; /* as the scene's text is not drawn yet */
+	struct box out = places_of(c, a, card_of(b)).choices[choice];
+	c->least = least;
+	return out;
 }
 
 /* ---- signs ---- */
@@ -267,7 +277,7 @@ static void draw_over(struct canvas *c, const struct asking *a, struct box b)
 	               "These were the questions of this step.");
 }
 
-void draw_question(struct canvas *c, const struct asking *a, struct box b)
+static void draw_card_of(struct canvas *c, const struct asking *a, struct box b)
 {
 	const struct theme *t = c->theme;
 	struct box card = card_of(b);
@@ -296,4 +306,12 @@ void draw_question(struct canvas *c, const struct asking *a, struct box b)
 		draw_paragraph(c, p.x, p.verdict - 24 * p.part, p.width, p.small, 3, t->warning, a->why);
 	if (a->stage == ANSWERED)
 		draw_verdict(c, a, &p);
+}
+
+void draw_question(struct canvas *c, const struct asking *a, struct box b)
+{
+	double least = c->least;
+	c->least = 0;
+	draw_card_of(c, a, b);
+	c->least = least;
 }
