@@ -100,7 +100,7 @@ static void look(int width, int height, double text)
 	ck_assert_msg(!bad, "%s: %s", where, bad);
 	check_labels(1 / c.pixel, where);
 	ck_assert_msg(!strstr(drawn_words, "…"), "%s: a label is cut off: %s", where, drawn_words);
-	ck_assert_msg(drawn_least * c.pixel >= 7, "%s: a label of %.1f units", where, drawn_least * c.pixel);
+	ck_assert_msg(drawn_least * c.pixel >= 6, "%s: a label of %.1f units", where, drawn_least * c.pixel);
 	struct box scene = window_scene_box(&w, &c);
 	ck_assert_msg(scene.height >= 0.5 * c.height, "%s: %.0f of %.0f are left for the picture", where, scene.height,
 	              c.height);

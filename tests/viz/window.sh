@@ -34,7 +34,7 @@ finish() {
 trap finish EXIT
 
 # The server chooses a number that is free and says which.
-Xvfb -displayfd 3 -screen 0 1280x720x24 -nolisten tcp 3>"$tmp/display" >/dev/null 2>&1 &
+Xvfb -displayfd 3 -screen 0 1280x720x24 -noreset -nolisten tcp 3>"$tmp/display" >/dev/null 2>&1 &
 xvfb=$!
 for _ in $(seq 100); do
 	[ ! -s "$tmp/display" ] || break
@@ -178,9 +178,9 @@ to 'step 4 of 22' Home n
 
 to 'zero3 · collective · step 24 of 44' 6
 to 'ddp · collective · step 4 of 22' 3
-xdotool mousemove 640 546 click 1 # the bar of phases, in the middle
+xdotool mousemove 640 547 click 1 # the bar of phases, in the middle
 expect 'step 10 of 22'
-xdotool mousemove 640 546 mousedown 1 mousemove 900 582 mousemove 1258 582 mouseup 1 mousemove 640 719
+xdotool mousemove 640 547 mousedown 1 mousemove 900 547 mousemove 1258 547 mouseup 1 mousemove 640 719
 expect 'step 22 of 22'
 to 'step 11 of 22' g 1 1 Return
 xdotool mousemove 363 21 click 1 mousemove 640 719 # the tab of the timeline

@@ -57,25 +57,33 @@ static void draw_bar(struct canvas *c, const struct measured *m, struct box b)
 		draw_frame(c, b, c->theme->outline, 0.6);
 }
 
-/* "compute   3.1 ms   62.1 %" */
+static double text_size(const struct canvas *c, const struct lane_area *l)
+{
+	return fmax(l->small, c->least);
+}
+
+/* "compute   3.1 ms   62.1 %"; without the time where there is no room. */
 static void draw_line_of(struct canvas *c, const struct lane_area *l, const struct measured *m, enum spent part,
                          double x, double y, double width)
 {
 	const struct theme *t = c->theme;
-	double size = l->small;
-	char time[WORD];
+	double size = text_size(c, l), right = x + width - text_length(c, size, WEIGHT_BOLD, "100.0 %") - 5;
+	char time[WORD] = "0";
+	if (time_of(m, part))
+		time_word(time, time_of(m, part));
+	double left = x + 13 + text_length(c, size, WEIGHT_PLAIN, name_of(l, part)) + 4;
 	colour ink = part == SPENT_EXPOSED && share_of(m, part) >= 0.005 ? t->warning : t->ink;
 	draw_part(c, (struct box){x, y - size * 0.8, 9, size * 0.8}, part);
 	draw_text(c, x + 13, y, size, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "%s", name_of(l, part));
-	draw_text(c, x + width - 4.2 * size, y, size, WEIGHT_PLAIN, ink, ALIGN_RIGHT, 0, "%s",
-	          time_of(m, part) ? time_word(time, time_of(m, part)) : "0");
+	if (right - left >= text_length(c, size, WEIGHT_PLAIN, time))
+		draw_text(c, right, y, size, WEIGHT_PLAIN, ink, ALIGN_RIGHT, 0, "%s", time);
 	draw_text(c, x + width, y, size, WEIGHT_BOLD, ink, ALIGN_RIGHT, 0, "%.1f %%", 100 * share_of(m, part));
 }
 
 /* Three lines below a bar, or without it; one line beside it; or the bar alone. */
 static void draw_cell(struct canvas *c, const struct lane_area *l, const struct measured *m, struct box b)
 {
-	double line = l->small + 3, bar = fmin(9, b.height - 3 * line - 4), y = b.y + 2;
+	double line = text_size(c, l) + 3, bar = fmin(9, b.height - 3 * line - 4), y = b.y + 2;
 	if (b.height < line) {
 		draw_bar(c, m, (struct box){b.x, b.y + 0.5, b.width, fmax(b.height - 1, 1)});
 		return;
@@ -109,7 +117,7 @@ static void draw_head(struct canvas *c, const struct lane_area *l, struct box b,
 
 void lane_sums_draw(struct canvas *c, const struct lane_area *l)
 {
-	double y = l->plot.y, line = l->small + 3, lowest = 1e9, bottom = l->plot.y + l->plot.height;
+	double y = l->plot.y, line = text_size(c, l) + 3, lowest = 1e9, bottom = l->plot.y + l->plot.height;
 	struct box b = {l->plot.x + l->plot.width + 10, 0, l->sums - 12, 0};
 	int64_t length = 0;
 	for (int i = l->first, n, last = lane_area_last(l); i <= last; i += n) {
