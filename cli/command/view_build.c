@@ -55,8 +55,8 @@ static bool few_moves(struct viewer *v)
 static bool compile_asked(struct viewer *v, const char *strategy)
 {
 	struct settings s;
-	if (!option_given(v->options, OPTION_MODEL) || settings_beside(&s, &v->loaded[0].job.settings, strategy) ||
-	    compile(v, &s))
+	bool asked = option_given(v->options, OPTION_MODEL) || changes_any(viewer_changes(v));
+	if (!asked || settings_beside(&s, &v->built_from->job.settings, strategy) || compile(v, &s))
 		return false;
 	return few_moves(v) || option_given(v->options, OPTION_BUILD);
 }
@@ -65,18 +65,19 @@ static enum status plan_to_build(void *context, const char *strategy, const stru
 {
 	struct viewer *v = context;
 	struct settings s;
+	v->built_from = viewer_shown(v);
 	*out = &v->built.plan;
 	if (compile_asked(v, strategy))
 		return STATUS_OK;
-	enum status status = small_settings(&s, &v->loaded[0].job.settings, strategy);
+	enum status status = small_settings(&s, &v->built_from->job.settings, strategy);
 	return status ? status : compile(v, &s);
 }
 
 static enum status simulate_built(void *context, const struct plan *plan, struct trace *trace, struct limits *limits,
                                   struct report *report)
 {
-	struct viewer *v = context;
-	return load_simulate(plan, v->options, trace, limits, report);
+	const struct viewer *v = context;
+	return load_simulate(plan, v->options, v->built_from->cluster, trace, limits, report);
 }
 
 struct build_host viewer_build_host(struct viewer *v)

@@ -122,11 +122,11 @@ const char *load_cluster(const struct options *o)
 	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
 }
 
-enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
-                          struct report *out)
+enum status load_simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
+                          struct limits *limits, struct report *out)
 {
 	struct links links;
-	return simulate_on(plan, o, load_cluster(o), trace, limits, out, &links);
+	return simulate_on(plan, o, cluster, trace, limits, out, &links);
 }
 
 enum status load_job(struct loaded *l, const struct options *o, const char *cluster, struct job *job)
@@ -151,12 +151,32 @@ enum status load_job(struct loaded *l, const struct options *o, const char *clus
 	return STATUS_OK;
 }
 
+enum { MOST_OPERATIONS = 1 << 21 };
+
+/* What no picture could show is refused before it is simulated. */
+static enum status check_size(const struct plan *p)
+{
+	int64_t ranks = p->ranks < SIM_TRACE_RANKS ? p->ranks : SIM_TRACE_RANKS, ops = 0;
+	for (int i = 0; i < p->role_count; i++)
+		ops = p->roles[i].step.end - p->roles[i].step.begin > ops
+		              ? p->roles[i].step.end - p->roles[i].step.begin
+		              : ops;
+	if (ops * ranks <= MOST_OPERATIONS)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "a step of %" PRId64 " operations on %" PRId64
+	                   " ranks is too large to be shown: take fewer micro-batches, ranks or layers",
+	                   ops, p->ranks);
+}
+
 enum status load_settings(struct loaded *l, const struct options *o, const struct settings *settings,
                           const char *cluster)
 {
 	struct job job;
 	*l = (struct loaded){0};
 	enum status s = job_open(&job, settings);
+	if (!s && (s = check_size(&job.plan)))
+		job_release(&job);
 	return s ? s : load_job(l, o, cluster, &job);
 }
 

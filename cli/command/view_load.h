@@ -38,9 +38,9 @@ enum status load_job(struct loaded *l, const struct options *o, const char *clus
 const char *load_cluster(const struct options *o);
 /* Looks on for the cheapest change that makes it fit, for one simulation. False: there is nothing to look for. */
 bool load_search(struct loaded *l);
-/* Simulates a step where and how the options say, and what one rank may use there. */
-enum status load_simulate(const struct plan *plan, const struct options *o, struct trace *trace, struct limits *limits,
-                          struct report *out);
+/* Simulates a step as the options say, and finds what one rank may use there. */
+enum status load_simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
+                          struct limits *limits, struct report *out);
 void load_release(struct loaded *l); /* accepts NULL and a zeroed struct */
 
 #endif

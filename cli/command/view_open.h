@@ -3,6 +3,7 @@
 #define SHARDLAB_VIEW_OPEN_H
 
 #include "cli/command/view_whatif.h"
+#include "cli/command/view_work.h"
 #include "viz/build/board.h"
 #include "viz/export/export.h"
 #include "viz/race/race.h"
@@ -25,9 +26,11 @@ struct viewer {
 	const struct loaded *before; /* the shown step without changes; NULL: it makes no sense */
 	bool together;               /* it stands beside the changed one */
 	struct whatif whatif;
-	struct race race;     /* --race */
-	struct asking asking; /* with --ask */
-	struct job built;     /* whose step one puts together */
+	struct busy busy;                /* the window, while it waits for a change */
+	struct race race;                /* --race */
+	struct asking asking;            /* with --ask */
+	struct job built;                /* whose step one puts together */
+	const struct loaded *built_from; /* what was shown then */
 };
 
 /* --pair: the step without the changes of --what-if. */

@@ -82,7 +82,7 @@ static const struct {
         {"time a sample", sample_of, UNIT_TIME, -1},
         {"peak memory", peak_of, UNIT_BYTES, -1},
         {"with libraries", needed_of, UNIT_BYTES, -1},
-        {"there is", capacity_of, UNIT_BYTES, 1},
+        {"capacity", capacity_of, UNIT_BYTES, 1},
         {"fits", fits_of, UNIT_YES, 1},
         {"a rank sends", sent_of, UNIT_BYTES, -1},
         {"exposed", exposed_of, UNIT_TIME, -1},

@@ -24,7 +24,8 @@ static bool is_shown(const struct viewer *v, int i)
 {
 	const struct playback *p = &v->playback;
 	const struct trace_view *one = &v->loaded[i].shown;
-	bool shown = i == 0 || one == p->shown || one == p->second || &v->loaded[i] == v->before;
+	bool shown = i == 0 || one == p->shown || one == p->second || &v->loaded[i] == v->before ||
+	             &v->loaded[i] == v->built_from;
 	for (int k = 0; k < p->contender_count; k++)
 		shown |= p->contender[k] == one;
 	return shown;
@@ -79,7 +80,7 @@ enum status viewer_find(struct viewer *v, const struct changes *c, const char *s
 	int place = s ? -1 : place_for(v);
 	if (!s && place < 0)
 		s = status_fail(STATUS_INPUT, "no more strategies can be opened");
-	if (s || (s = load_settings(&v->loaded[place], v->options, &settings, cluster)))
+	if (s || (s = work_load(&v->loaded[place], v->options, &settings, cluster, &v->busy)))
 		return s;
 	*out = &v->loaded[place];
 	v->changes[place] = *c;
@@ -108,10 +109,11 @@ enum status viewer_begin(struct viewer *v, const struct options *o)
 
 struct loaded *viewer_shown(struct viewer *v)
 {
-	int i = 0;
-	while (i < VIEWS - 1 && &v->loaded[i].shown != v->playback.shown)
-		i++;
-	return &v->loaded[i];
+	for (int i = 0; i < VIEWS; i++)
+		if (&v->loaded[i].shown == v->playback.shown)
+			return &v->loaded[i];
+	/* A step that somebody has built: what that is about. */
+	return v->built_from ? &v->loaded[v->built_from - v->loaded] : &v->loaded[0];
 }
 
 void viewer_release(struct viewer *v)

@@ -154,9 +154,11 @@ enum status viewer_change(void *viewer, const struct whatif_change *c)
 	struct viewer *v = viewer;
 	if (viewer_alone(v))
 		return refuse_file(v);
+	v->busy = (struct busy){.say = c->busy, .context = c->window};
 	enum status s = change(v, c);
 	if (!s)
 		viewer_fill(v);
+	v->busy = (struct busy){0};
 	return s;
 }
 

@@ -193,9 +193,10 @@ static const char *restore(void *context, int width, int height)
 static const char *restore_building(void *context, int width, int height, const char *moves)
 {
 	static char text[8192];
-	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,   OPTION_FOCUS,  OPTION_RANGE, OPTION_COMPARE,
-	                                   OPTION_PAIR,    OPTION_PAST,   OPTION_SELECT, OPTION_SCENE, OPTION_SCROLL,
-	                                   OPTION_PREDICT, OPTION_EXPORT, OPTION_PAGES,  OPTION_DELAY, OPTION_ASK};
+	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,   OPTION_FOCUS,   OPTION_RANGE,
+	                                   OPTION_COMPARE, OPTION_PAIR,   OPTION_PAST,    OPTION_SELECT,
+	                                   OPTION_SCENE,   OPTION_SCROLL, OPTION_PREDICT, OPTION_EXPORT,
+	                                   OPTION_PAGES,   OPTION_DELAY,  OPTION_ASK,     OPTION_WHAT_IF};
 	const struct viewer *v = context;
 	struct line l = {.text = text, .size = sizeof text};
 	struct arguments a = {0};
@@ -204,8 +205,7 @@ static const char *restore_building(void *context, int width, int height, const 
 	arguments_begin(&a, "view");
 	arguments_flag(&a, OPTION_BUILD);
 	arguments_set(&a, OPTION_STRATEGY, "%s", v->built.settings.strategy);
-	if (!strcmp(v->built.plan.strategy, "single"))
-		arguments_set(&a, OPTION_RANKS, "1");
+	arguments_set(&a, OPTION_RANKS, "%" PRId64, v->built.plan.ranks);
 	if (*moves)
 		arguments_set(&a, OPTION_MOVES, "%s", moves);
 	else

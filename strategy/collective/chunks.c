@@ -8,12 +8,18 @@
 struct cuts {
 	int64_t *list;
 	size_t count, capacity;
+	size_t last; /* that was added: the next is often the same, or the one behind */
 };
 
 /* The same few come again and again: they are kept in order, each once. */
 static void add_cut(struct cuts *c, int64_t cut)
 {
 	size_t low = 0, high = c->count;
+	for (size_t i = c->last; i < high && i < c->last + 2; i++)
+		if (c->list[i] == cut) {
+			c->last = i;
+			return;
+		}
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (c->list[middle] < cut)
@@ -21,6 +27,7 @@ static void add_cut(struct cuts *c, int64_t cut)
 		else
 			high = middle;
 	}
+	c->last = low;
 	if (low < c->count && c->list[low] == cut)
 		return;
 	c->list = array_reserve(c->list, c->count, &c->capacity, sizeof *c->list);

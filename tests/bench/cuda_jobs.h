@@ -45,78 +45,35 @@ static inline int64_t rows(void)
 	return samples * tokens;
 }
 
-static inline int run_copy(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->copy(o->gpu, o->stream, b[1].p, b[0].p, (size_t)b[0].n * 2);
-}
+/* run_NAME calls that kernel with these arguments. */
+#define RUN(name, kernel, ...)                                                                                         \
+	static inline int run_##name(const struct on *o, const struct buffer *b)                                       \
+	{                                                                                                              \
+		return o->kernels->kernel(o->gpu, o->stream, __VA_ARGS__);                                             \
+	}
 
-static inline int run_norm_forward(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->norm_forward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
-	                                b[4].p);
-}
-
-static inline int run_norm_backward(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->norm_backward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
-	                                 b[4].p, true, b[5].p, true, b[6].p, true);
-}
-
-static inline int run_classifier(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->classifier(o->gpu, o->stream, ELEMENT_BF16, rows(), VOCABULARY, STRIDE, b[0].p, b[1].p,
-	                              1.0 / (double)rows(), NULL, b[2].p, false);
-}
-
-static inline int run_embedding_forward(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->embedding_forward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, b[0].p, b[1].p,
-	                                     b[2].p, b[3].p);
-}
-
-static inline int run_embedding_backward(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->embedding_backward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, VOCABULARY,
-	                                      tokens, b[0].p, b[1].p, b[2].p, false, b[3].p, false);
-}
-
-static inline int run_adamw(const struct on *o, const struct buffer *b)
-{
-	struct update u = {.learning_rate = 1e-4,
-	                   .beta1 = 0.9F,
-	                   .beta2 = 0.999F,
-	                   .epsilon = 1e-8F,
-	                   .weight_decay = 0.1F,
-	                   .step = b[5].p};
-	return o->kernels->adamw_update(o->gpu, o->stream, ELEMENT_BF16, &u, parameters, b[0].p, b[1].p, b[2].p, b[3].p,
-	                                b[4].p);
-}
-
-static inline int run_add(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->vector_add(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p);
-}
-
-static inline int run_squares(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->vector_squares(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
-}
-
-static inline int run_overflow(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->vector_overflow(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
-}
-
-static inline int run_convert(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->vector_convert(o->gpu, o->stream, parameters, ELEMENT_FP32, b[0].p, ELEMENT_BF16, b[1].p);
-}
-
-static inline int run_finish(const struct on *o, const struct buffer *b)
-{
-	return o->kernels->linear_finish(o->gpu, o->stream, ELEMENT_BF16, rows(), b[0].n, b[0].p, b[1].p, b[2].p,
-	                                 b[3].p);
-}
+RUN(copy, copy, b[1].p, b[0].p, (size_t)b[0].n * 2)
+RUN(norm_forward, norm_forward, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p)
+RUN(norm_backward, norm_backward, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p, true, b[5].p,
+    true, b[6].p, true)
+RUN(classifier, classifier, ELEMENT_BF16, rows(), VOCABULARY, STRIDE, b[0].p, b[1].p, 1.0 / (double)rows(), NULL,
+    b[2].p, false)
+RUN(embedding_forward, embedding_forward, ELEMENT_BF16, samples, tokens, WIDTH, b[0].p, b[1].p, b[2].p, b[3].p)
+RUN(embedding_backward, embedding_backward, ELEMENT_BF16, samples, tokens, WIDTH, VOCABULARY, tokens, b[0].p, b[1].p,
+    b[2].p, false, b[3].p, false)
+#define UPDATE                                                                                                         \
+	(&(struct update){.learning_rate = 1e-4,                                                                       \
+	                  .beta1 = 0.9F,                                                                               \
+	                  .beta2 = 0.999F,                                                                             \
+	                  .epsilon = 1e-8F,                                                                            \
+	                  .weight_decay = 0.1F,                                                                        \
+	                  .step = b[5].p})
+RUN(adamw, adamw_update, ELEMENT_BF16, UPDATE, parameters, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p)
+RUN(add, vector_add, ELEMENT_BF16, parameters, b[0].p, b[1].p)
+RUN(squares, vector_squares, ELEMENT_BF16, parameters, b[0].p, b[1].p, false)
+RUN(overflow, vector_overflow, ELEMENT_BF16, parameters, b[0].p, b[1].p, false)
+RUN(convert, vector_convert, parameters, ELEMENT_FP32, b[0].p, ELEMENT_BF16, b[1].p)
+RUN(finish, linear_finish, ELEMENT_BF16, rows(), b[0].n, b[0].p, b[1].p, b[2].p, b[3].p)
 
 #define BF16(count)                                                                                                    \
 	{                                                                                                              \

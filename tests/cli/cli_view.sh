@@ -124,6 +124,15 @@ view --describe --model mlp:sizes=12-8-4 >"$tmp/ddp.txt"
 says "$tmp/ddp.txt" "each rank, so far $sent B; closed form"
 says "$tmp/ddp.txt" "= $sent B; the step"
 
+# The time of the slowest rank: as sim --json says it.
+# us WORD FILE: the time behind a word of the line `spent`
+us() { sed -n "s/^spent .* $1 \([0-9.]* [a-z]*\) .*/\1/p" "$2" | awk '{ print $1 * ($2 == "us" ? 1 : $2 == "ms" ? 1e3 : 1e6) }' | head -n 1; }
+for word in compute communication exposed bubble; do
+	wanted=$(sed -n "s/.*\"${word}_s\": *\([-0-9.e]*\).*/\1/p" "$tmp/sim.json" | head -n 1)
+	awk -v got="$(us "$word" "$tmp/ddp.txt")" -v wanted="$wanted" 'BEGIN { off = got / 1e6 - wanted; exit !(got != "" && off * off <= 1e-6 * wanted * wanted) }' ||
+		complain "--describe: $word is $(us "$word" "$tmp/ddp.txt") us, sim says $wanted s"
+done
+
 # Of what was recorded; of other programs' traces; of ranks that are not shown; of several strategies.
 view --describe --trace "$tmp/real.json" >"$tmp/real.txt"
 says "$tmp/real.txt" ', measured at '
@@ -133,7 +142,16 @@ says "$tmp/foreign.txt" 'no span runs on one'
 torch=tests/golden/torch_profiler.json
 view --describe --trace "$torch" >"$tmp/torch.txt"
 says "$tmp/torch.txt" 'gpu      python (GPU 0): compute 250.0 us (45.5 %), communication 300.0 us (54.5 %), exposed 200.0 us (36.4 %), idle 100.0 us (18.2 %) of 550.0 us'
-says "$tmp/torch.txt" 'exposed for 180.0 us; device 1, stream 20, allreduce of 1048576 elements of Float on 2 ranks'
+says "$tmp/torch.txt" 'exposed  1: 180.0 us (32.7 % of the time) on python (GPU 1), stream 20: ncclDevKernel_AllReduce_Sum_f32_RING_LL'
+says "$tmp/torch.txt" '4.194 MB in 200.0 us: 21.0 GB/s, on the bus 21.0 GB/s'
+view --describe --trace "$torch" --measure 200000:400000 >"$tmp/range.txt"
+says "$tmp/range.txt" 'range    200.0 us, from 200.0 us to 400.0 us'
+says "$tmp/range.txt" 'in it    python (GPU 0): compute 100.0 us (50.0 %), communication 150.0 us (75.0 %), exposed 100.0 us (50.0 %), idle 0.000 us (0.0 %), carries 2.517 MB, 2 operations'
+view --describe --trace "$torch" --range 200000:400000 >"$tmp/same.txt" # without another, what is in sight
+cmp -s "$tmp/range.txt" "$tmp/same.txt" || complain '--describe --range: not the range of --measure'
+refuse 'ends before it begins' view --trace "$torch" --measure 5:5 --describe
+refuse 'is behind the end' view --trace "$torch" --measure 900000:950000 --describe
+refuse 'is not FROM:TO' view --trace "$torch" --measure here --describe
 says "$tmp/torch.txt" 'counter  python (GPU 0), GPU memory (MiB): allocated: 4 values, 100 to 160'
 says "$tmp/torch.txt" 'flows    5'
 refuse 'has no spans' view --trace "$torch" --select 0:0 --export "$tmp/x.png"

@@ -59,7 +59,6 @@ START_TEST(pieces)
 	ck_assert_str_eq(l.pieces[6].checks, "test -e done");
 	lesson_release(&l);
 }
-END_TEST
 
 START_TEST(mistakes)
 {
@@ -101,7 +100,6 @@ START_TEST(mistakes)
 		              status_message(), rows[i].message);
 	}
 }
-END_TEST
 
 START_TEST(comments_that_are_no_directives_do_not_count)
 {
@@ -110,7 +108,6 @@ START_TEST(comments_that_are_no_directives_do_not_count)
 	ck_assert_int_eq(l.piece_count, 1);
 	lesson_release(&l);
 }
-END_TEST
 
 START_TEST(same_output)
 {
@@ -140,7 +137,6 @@ START_TEST(same_output)
 		                      rows[i].same,
 		              "%s %s", rows[i].written, rows[i].printed);
 }
-END_TEST
 
 START_TEST(answers)
 {
@@ -187,7 +183,6 @@ START_TEST(answers)
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		ck_assert_msg(teach_judge(rows[i].p, rows[i].typed, why) == rows[i].judged, "%s", rows[i].typed);
 }
-END_TEST
 
 /* ---- in the terminal ---- */
 
@@ -254,7 +249,6 @@ START_TEST(a_lesson_is_taught)
 	free(printed);
 	end_state(folder);
 }
-END_TEST
 
 START_TEST(one_who_leaves_goes_on_there)
 {
@@ -271,7 +265,6 @@ START_TEST(one_who_leaves_goes_on_there)
 	free(printed);
 	end_state(folder);
 }
-END_TEST
 
 START_TEST(progress_is_kept)
 {
@@ -297,7 +290,6 @@ START_TEST(progress_is_kept)
 	ck_assert_ptr_nonnull(strstr(status_message(), "lessons.json:1: this is no progress of lessons"));
 	end_state(folder);
 }
-END_TEST
 
 /* ---- translations ---- */
 
@@ -321,6 +313,5 @@ START_TEST(a_translation_has_the_same_commands)
 	lesson_release(&t);
 	lesson_release(&l);
 }
-END_TEST
 
 SUITE("lesson", 0)

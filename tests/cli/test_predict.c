@@ -3,6 +3,7 @@
 
 #include "cli/command/chart.h"
 #include "cli/command/job.h"
+#include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
 static void parse(struct options *o, const char *const *arguments)
@@ -10,7 +11,7 @@ static void parse(struct options *o, const char *const *arguments)
 	int count = 0;
 	while (arguments[count])
 		count++;
-	ck_assert_msg(!options_parse(o, COMMAND_COMPARE, count, (char **)(uintptr_t)arguments), "%s", status_message());
+	must(options_parse(o, COMMAND_COMPARE, count, (char **)(uintptr_t)arguments));
 }
 
 static int64_t step_with(int64_t threads)
@@ -20,9 +21,9 @@ static int64_t step_with(int64_t threads)
 	struct job j;
 	struct report r = {0};
 	parse(&o, (const char *[]){"--model", "gpt", "--strategy", "ddp", "--ranks", "2", NULL});
-	ck_assert_msg(!members_from_options(&members, &o), "%s", status_message());
-	ck_assert_msg(!job_open(&j, &members.member[0]), "%s", status_message());
-	ck_assert_msg(!job_predict(&j, "laptop", GRAIN_OPERATION, threads, NULL, &r), "%s", status_message());
+	must(members_from_options(&members, &o));
+	must(job_open(&j, &members.member[0]));
+	must(job_predict(&j, "laptop", GRAIN_OPERATION, threads, NULL, &r));
 	int64_t step = r.time.compute;
 	report_release(&r);
 	job_release(&j);
@@ -47,8 +48,8 @@ static void make_chart(struct chart *chart, const char *const *arguments)
 	struct options o;
 	memset(chart, 0, sizeof *chart);
 	parse(&o, arguments);
-	ck_assert_msg(!members_from_options(&members, &o), "%s", status_message());
-	ck_assert_msg(!chart_make(chart, &o, &members, NULL, 0), "%s", status_message());
+	must(members_from_options(&members, &o));
+	must(chart_make(chart, &o, &members, NULL, 0));
 }
 
 /* The largest of the roles' peaks, of the same plan; first: the first role's. */
@@ -60,7 +61,7 @@ static int64_t peak_on(int64_t ranks, int64_t *first)
 	settings.ranks = ranks;
 	settings.batch = 0;
 	ck_assert_int_eq(settings_resolve(&settings, 1), STATUS_OK);
-	ck_assert_msg(!job_open(&j, &settings), "%s", status_message());
+	must(job_open(&j, &settings));
 	for (int i = 0; i < j.plan.role_count; i++) {
 		struct memory_use use;
 		plan_memory(&j.plan, &j.plan.roles[i], SPACE_DEVICE, &use);
@@ -101,8 +102,8 @@ START_TEST(charts_say_their_batch)
 		reports[i] = (struct report){.ranks = i ? 8 : 1, .batch = 32, .micro_batch = i ? 4 : 32};
 	memset(&chart, 0, sizeof chart);
 	parse(&o, (const char *[]){"--model", "mlp", "--ranks", "8", "--cluster", "laptop", NULL});
-	ck_assert_msg(!members_from_options(&members, &o), "%s", status_message());
-	ck_assert_msg(!chart_make(&chart, &o, &members, columns, 2), "%s", status_message());
+	must(members_from_options(&members, &o));
+	must(chart_make(&chart, &o, &members, columns, 2));
 	ck_assert_msg(strstr(chart.subtitle, " · batch 32, 4 samples a rank at once (single: 32) · "), "%s",
 	              chart.subtitle);
 	make_chart(&chart, (const char *[]){"--model", "mlp", "--strategy", "ddp", "--ranks", "2", "--cluster",
@@ -116,7 +117,7 @@ START_TEST(capacity_excludes_libraries)
 	struct cluster c;
 	make_chart(&chart, (const char *[]){"--model", "mlp", "--strategy", "ddp", "--ranks", "2", "--cluster",
 	                                    "a100-80gb", "--chart", "time-by-ranks", NULL});
-	ck_assert_msg(!cluster_open(&c, "a100-80gb", 2), "%s", status_message());
+	must(cluster_open(&c, "a100-80gb", 2));
 	ck_assert_int_gt(c.overhead.value, 0);
 	ck_assert_int_eq(chart.capacity, c.device_memory - c.overhead.value);
 	ck_assert(chart.time);

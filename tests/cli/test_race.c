@@ -1,6 +1,7 @@
 /* A race of algorithms: its times are the simulator's for each collective alone, its crossings are where the order
  * changes, its rounds end with what was promised, and keys do what they say.
  */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "strategy/strategies/alone.h"
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
+#include "tests/viz/drawn_words.h"
 #include "viz/window/parts.h"
 
 static void run(struct race *r, enum operation o, int64_t ranks, int64_t bytes, const char *cluster)
@@ -172,6 +174,42 @@ START_TEST(what_cannot_run_says_why)
 	run(&r, OPERATION_ALL_REDUCE, 4, 4000, "nowhere");
 	ck_assert_str_ne(r.refused, "");
 	race_release(&r);
+}
+END_TEST
+
+/* No text stands on another, in whatever size. */
+START_LOOP_TEST(pictures_can_be_read, 0, COUNT(operations))
+{
+	static const int sizes[][2] = {{1920, 1080}, {1366, 700}, {1024, 640}, {800, 480}};
+	static const int64_t ranks[] = {2, 7, 16, 64, 1000};
+	struct fonts fonts = {0};
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	for (int i = 0; i < COUNT(ranks); i++) {
+		struct race r;
+		run(&r, operations[_i], ranks[i], 4000000, "v100-16gb");
+		for (int k = 0; k < COUNT(sizes) + 2; k++) {
+			bool presenter = k >= COUNT(sizes);
+			int width = sizes[presenter ? k - COUNT(sizes) : k][0],
+			    height = sizes[presenter ? k - COUNT(sizes) : k][1];
+			cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
+			cairo_t *cr = cairo_create(surface);
+			struct canvas c;
+			words_begin();
+			canvas_begin(&c, cr, width, height, 1, theme_of(THEME_LIGHT), &fonts);
+			c.least = presenter ? 0.0202 * c.height : 0;
+			race_draw(&c, &r, r.longest / 3, (struct box){20, 8, c.width - 40, c.height - 16});
+			canvas_end(&c);
+			cairo_destroy(cr);
+			cairo_surface_destroy(surface);
+			const char *bad = words_collide(width, height);
+			ck_assert_msg(!bad, "%s, %d ranks, %d × %d: %s", operation_name(r.operation), (int)ranks[i],
+			              width, height, bad);
+			ck_assert(!presenter || drawn_least >= 0.02 * height);
+			ck_assert_ptr_nonnull(strstr(drawn_words, "1st  "));
+		}
+		race_release(&r);
+	}
+	fonts_release(&fonts);
 }
 END_TEST
 

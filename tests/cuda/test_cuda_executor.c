@@ -195,8 +195,7 @@ START_TEST(overhead_has_its_parts)
 	struct device d;
 	use_gpu(&shared);
 	const struct device_choice choice = {.name = "cuda", .collectives = "ring", .local_ranks = 2};
-	ck_assert_msg(!device_open(&d, right_plan(GPT " single micro_batch=2"), 0, NULL, &choice), "%s",
-	              status_message());
+	must(device_open(&d, right_plan(GPT " single micro_batch=2"), 0, NULL, &choice));
 	int64_t bytes = device_overhead(&d, &v);
 	ck_assert_int_gt(bytes, 0);
 	ck_assert_int_eq(v.part[OVERHEAD_OTHER], bytes);
@@ -354,7 +353,7 @@ START_TEST(a_small_gpu_gets_a_hint_that_fits)
 	for (int i = 0; i < COUNT(hints); i++)
 		must_fail(train_check(&o), STATUS_INPUT, hints[i]);
 	use_gpu(&(struct fake_cuda_settings){.memory_bytes = (64 << 20) + use.arena_bytes});
-	ck_assert_msg(train_check(&o) == STATUS_OK, "%s", status_message());
+	must(train_check(&o));
 }
 
 static void must_end(const struct train_options *o, enum status want, const char *said)

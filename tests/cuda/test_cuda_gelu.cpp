@@ -87,25 +87,6 @@ START_LOOP_TEST(through_gelu, 0, CASES)
 	emulated_close(c);
 }
 
-/* cuBLASLt reads what GELU had in rows of a multiple of 8 elements from a multiple of 16 bytes on. */
-START_TEST(fits)
-{
-	char *at = reinterpret_cast<char *>(4096);
-	const struct linear_shape s = {64, 3072, 768, true, false, ELEMENT_BF16, 0};
-	struct product p = product_input(&s, at, at);
-	p.epilogue = PRODUCT_GELU_SLOPE;
-	p.c = p.pre = at;
-	ck_assert(product_epilogue_fits(&p));
-	p.pre = at + 8;
-	ck_assert(!product_epilogue_fits(&p));
-	p.pre = at;
-	p.n = 3076;
-	ck_assert(!product_epilogue_fits(&p));
-	p.n = 3072;
-	p.type = ELEMENT_FP32;
-	ck_assert(!product_epilogue_fits(&p));
-}
-
 } // namespace
 
 SUITE("cuda_gelu", 60)

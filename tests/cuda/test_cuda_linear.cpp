@@ -29,72 +29,67 @@ START_TEST(alignment)
 /* Memory of A[m,k] row by row is Aᵀ[k,m] column by column, so leading dimensions are the stored rows' lengths. */
 START_TEST(leading_dimensions)
 {
-	const struct linear_shape nn_linear = {5, 3, 7, false, false, ELEMENT_BF16, 0};
+	const struct linear_shape linear = {5, 3, 7, false, false, ELEMENT_BF16, 0};
 	const struct linear_shape conv1d = {5, 3, 7, true, false, ELEMENT_BF16, 0};
-	struct product p = product_forward(&nn_linear, nullptr, nullptr);
-	struct product_arguments a = product_arguments_of(&p);
-	ck_assert(a.a_transposed && !a.b_transposed);
-	ck_assert_uint_eq(a.a_rows, 3); /* weight[7,3] */
-	ck_assert_uint_eq(a.a_columns, 7);
-	ck_assert_uint_eq(a.b_rows, 3); /* x[5,3] */
-	ck_assert_uint_eq(a.b_columns, 5);
-	ck_assert_uint_eq(a.c_rows, 7); /* y[5,7] */
-	ck_assert_uint_eq(a.c_columns, 5);
-	p = product_forward(&conv1d, nullptr, nullptr);
-	a = product_arguments_of(&p);
-	ck_assert(!a.a_transposed && !a.b_transposed);
-	ck_assert_uint_eq(a.a_rows, 7); /* weight[3,7] */
-	p = product_input(&nn_linear, nullptr, nullptr);
-	a = product_arguments_of(&p);
-	ck_assert(!a.a_transposed && !a.b_transposed);
-	ck_assert_uint_eq(a.a_rows, 3);
-	ck_assert_uint_eq(a.b_rows, 7);
-	ck_assert_uint_eq(a.c_rows, 3); /* dx[5,3] */
-	p = product_weight(&nn_linear, nullptr, nullptr);
-	a = product_arguments_of(&p);
-	ck_assert(!a.a_transposed && a.b_transposed);
-	ck_assert_uint_eq(a.a_rows, 3); /* x[5,3] */
-	ck_assert_uint_eq(a.b_rows, 7); /* dy[5,7] */
-	ck_assert_uint_eq(a.c_rows, 3); /* dweight[7,3] */
-	ck_assert_uint_eq(a.c_columns, 7);
-	p = product_weight(&conv1d, nullptr, nullptr);
-	a = product_arguments_of(&p);
-	ck_assert_uint_eq(a.a_rows, 7);
-	ck_assert_uint_eq(a.b_rows, 3);
-	ck_assert_uint_eq(a.c_rows, 7); /* dweight[3,7] */
-	ck_assert_int_eq(product_bias_sums(&nn_linear), PRODUCT_SUMS_A);
+	const struct {
+		struct product p;
+		bool a_transposed, b_transposed;
+		unsigned a_rows, b_rows, c_rows, c_columns;
+	} rows[] = {
+	        {product_forward(&linear, nullptr, nullptr), true, false, 3, 3, 7, 5}, /* weight[7,3], x[5,3], y[5,7] */
+	        {product_forward(&conv1d, nullptr, nullptr), false, false, 7, 3, 7, 5}, /* weight[3,7] */
+	        {product_input(&linear, nullptr, nullptr), false, false, 3, 7, 3, 5},   /* dy[5,7], dx[5,3] */
+	        {product_weight(&linear, nullptr, nullptr), false, true, 3, 7, 3, 7},   /* dweight[7,3] */
+	        {product_weight(&conv1d, nullptr, nullptr), false, true, 7, 3, 7, 3},   /* dweight[3,7] */
+	};
+	for (const auto &r : rows) {
+		struct product_arguments a = product_arguments_of(&r.p);
+		ck_assert(a.a_transposed == r.a_transposed && a.b_transposed == r.b_transposed);
+		ck_assert(a.a_rows == r.a_rows && a.b_rows == r.b_rows);
+		ck_assert(a.c_rows == r.c_rows && a.c_columns == r.c_columns);
+	}
+	struct product_arguments a = product_arguments_of(&rows[0].p);
+	ck_assert(a.a_columns == 7 && a.b_columns == 5);
+	ck_assert_int_eq(product_bias_sums(&linear), PRODUCT_SUMS_A);
 	ck_assert_int_eq(product_bias_sums(&conv1d), PRODUCT_SUMS_B);
 }
 
-START_TEST(epilogues)
+/* Where a row's length or address does not fit an epilogue, and of which type and with what it is none. */
+const struct {
+	enum product_epilogue epilogue;
+	enum element type;
+	int64_t n;
+	int pre; /* bytes from a multiple of 256 */
+	bool residual, fits;
+} EPILOGUES[] = {
+        {PRODUCT_GELU_BIAS, ELEMENT_BF16, 64, 0, false, true},
+        {PRODUCT_GELU_BIAS, ELEMENT_BF16, 50257, 0, false, false},
+        {PRODUCT_GELU_BIAS, ELEMENT_BF16, 64, 2, false, false},
+        {PRODUCT_GELU_BIAS, ELEMENT_BF16, 64, 0, true, false},
+        {PRODUCT_GELU_BIAS, ELEMENT_FP32, 64, 0, false, false},
+        {PRODUCT_BIAS, ELEMENT_BF16, 50257, 0, false, true},
+        {PRODUCT_SUMS_A, ELEMENT_BF16, 50257, 0, false, false},
+        {PRODUCT_SUMS_A, ELEMENT_BF16, 64, 0, false, true},
+        {PRODUCT_PLAIN, ELEMENT_FP32, 64, 0, false, true},
+        {PRODUCT_GELU_SLOPE, ELEMENT_BF16, 3072, 0, false, true},
+        {PRODUCT_GELU_SLOPE, ELEMENT_BF16, 3072, 8, false, false},
+        {PRODUCT_GELU_SLOPE, ELEMENT_BF16, 3076, 0, false, false},
+        {PRODUCT_GELU_SLOPE, ELEMENT_FP32, 3072, 0, false, false},
+};
+
+START_LOOP_TEST(epilogues, 0, sizeof EPILOGUES / sizeof *EPILOGUES)
 {
-	char *p16 = reinterpret_cast<char *>(4096);
+	const auto &e = EPILOGUES[_i];
+	char *at = reinterpret_cast<char *>(4096);
 	struct product p = {};
-	p.type = ELEMENT_BF16;
+	p.type = e.type;
 	p.m = 64;
-	p.n = 64;
-	p.c = p.pre = p.sums = p16;
-	p.epilogue = PRODUCT_GELU_BIAS;
-	ck_assert(product_epilogue_fits(&p));
-	p.n = 50257;
-	ck_assert(!product_epilogue_fits(&p));
-	p.epilogue = PRODUCT_BIAS;
-	ck_assert(product_epilogue_fits(&p));
-	p.epilogue = PRODUCT_SUMS_A;
-	ck_assert(!product_epilogue_fits(&p));
-	p.n = 64;
-	ck_assert(product_epilogue_fits(&p));
-	p.epilogue = PRODUCT_GELU_BIAS;
-	p.pre = p16 + 2;
-	ck_assert(!product_epilogue_fits(&p));
-	p.pre = p16;
-	p.residual = p16;
-	ck_assert(!product_epilogue_fits(&p));
-	p.residual = nullptr;
-	p.type = ELEMENT_FP32;
-	ck_assert(!product_epilogue_fits(&p));
-	p.epilogue = PRODUCT_PLAIN;
-	ck_assert(product_epilogue_fits(&p));
+	p.n = e.n;
+	p.c = p.sums = at;
+	p.pre = at + e.pre;
+	p.residual = e.residual ? at : nullptr;
+	p.epilogue = e.epilogue;
+	ck_assert(product_epilogue_fits(&p) == e.fits);
 }
 
 /* ---- layers ---- */

@@ -150,8 +150,7 @@ static void watch(void *context, double done, const char *what)
 static void check_prediction(const struct cluster *c, const char *model)
 {
 	struct report r = {0};
-	ck_assert_msg(!sim_run(made_plan("%s single micro_batch=4", model), c, GRAIN_OPERATION, NULL, &r), "%s",
-	              status_message());
+	must(sim_run(made_plan("%s single micro_batch=4", model), c, GRAIN_OPERATION, NULL, &r));
 	ck_assert_msg(r.rates_measured, "%s: something in the step has an assumed rate", model);
 	ck_assert_int_gt(r.time.step, 0);
 	report_release(&r);
@@ -165,7 +164,7 @@ START_TEST(one_rank_is_calibrated_completely)
 	o.quick = true;
 	o.progress = watch;
 	o.context = &lines;
-	ck_assert_msg(!calibrate_run(&o, &c, &figures), "%s", status_message());
+	must(calibrate_run(&o, &c, &figures));
 	ck_assert_uint_eq(figures.count, 0);
 	ck_assert_str_eq(c.name, "local");
 	ck_assert_int_eq(c.kind, DEVICE_CPU);

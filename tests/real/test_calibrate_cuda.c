@@ -131,7 +131,7 @@ static void predict(const struct cluster *c, enum type precision, struct report 
 {
 	const struct plan *p =
 	        made_plan("gpt:layers=2,width=64,heads=4 single micro_batch=2 precision=%s", type_name(precision));
-	ck_assert_msg(!sim_run(p, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
+	must(sim_run(p, c, GRAIN_OPERATION, NULL, out));
 }
 
 /* The simulator rests on nothing that is assumed, and follows what was measured. */
@@ -163,7 +163,7 @@ START_TEST(one_gpu_is_calibrated_completely)
 	struct cluster c, again;
 	struct calibrate_figures figures;
 	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.seed = 1, .memory_bytes = 140 * MIB, .devices = 2}));
-	ck_assert_msg(!calibrate_run(&o, &c, &figures), "%s", status_message());
+	must(calibrate_run(&o, &c, &figures));
 	ck_assert_int_eq(fake_cuda_counts()->live, 0);
 	ck_assert_str_eq(c.name, "local-cuda");
 	ck_assert_int_eq(c.kind, DEVICE_GPU);
@@ -191,7 +191,7 @@ static int64_t step_of(enum type precision, bool eager)
 	struct rehearsal rehearsal;
 	int64_t step = 0;
 	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
-	ck_assert_msg(!rehearsal_open_settings(&rehearsal, &settings, &choice, NULL), "%s", status_message());
+	must(rehearsal_open_settings(&rehearsal, &settings, &choice, NULL));
 	for (int i = 0; i < 4; i++) {
 		ck_assert_int_eq(executor_run(rehearsal.executor, rehearsal.step), STATUS_OK);
 		step = executor_times(rehearsal.executor).step;
@@ -208,7 +208,7 @@ START_LOOP_TEST(predictions_match_measured_steps, SUITE_CASES(0, 1), 2)
 	struct calibrate_figures figures;
 	o.no_graph = _i == 1;
 	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 140 * MIB, .kernel_ns = 2000}));
-	ck_assert_msg(!calibrate_run(&o, &c, &figures), "%s", status_message());
+	must(calibrate_run(&o, &c, &figures));
 	ck_assert_int_eq(strstr(c.about, "no_graph") != NULL, o.no_graph);
 	ck_assert_int_eq(
 	        c.launch.value,

@@ -4,11 +4,11 @@
 #include "real/data/file.h"
 #include "real/data/sampler.h"
 #include "real/rank/checksum.h"
+#include "tests/support/json.h"
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static void assert_refused(const struct dataset_spec *spec, const char *name, co
 START_TEST(images_match_their_files)
 {
 	struct dataset d;
-	ck_assert_msg(dataset_open(&d, &tiny_spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &tiny_spec));
 	ck_assert_int_eq(d.training_samples, 3);
 	ck_assert_int_eq(d.validation_samples, 2);
 	ck_assert_int_eq(d.inputs_per_sample, 6);
@@ -157,7 +157,7 @@ START_TEST(packed_images_are_the_same)
 	put_named(0, "not this one", 12);
 	path_of(path, names[0], ".gz");
 	put(path, packed, pack(packed, sizeof packed, images_3, sizeof images_3));
-	ck_assert_msg(dataset_open(&d, &tiny_spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &tiny_spec));
 	ck_assert_mem_eq(d.training.pixels, images_3 + 16, 18);
 	dataset_release(&d);
 }
@@ -238,7 +238,7 @@ START_TEST(text_is_shifted_by_one)
 	put(text_path, bytes, sizeof bytes);
 	struct dataset d;
 	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16};
-	ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &spec));
 	ck_assert_int_eq(d.training_bytes, 900);
 	ck_assert_int_eq(d.training_samples, 884);
 	ck_assert_int_eq(d.validation_samples, 6); /* 99 / 16 */
@@ -274,7 +274,7 @@ START_TEST(short_texts)
 	int32_t inputs[16], targets[16];
 	for (size_t n = 18; n < 64; n++) {
 		put(text_path, bytes, n);
-		ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+		must(dataset_open(&d, &spec));
 		ck_assert_int_eq(d.validation_samples, 0);
 		ck_assert_int_eq(d.training_samples, (int64_t)n - 16);
 		for (int64_t i = 0; i < 100; i++)
@@ -310,7 +310,7 @@ START_TEST(gzip_members_and_limits)
 			must_fail(s, STATUS_INPUT, "members.gz: unpacks to more than");
 			ck_assert_ptr_null(f.bytes);
 		} else {
-			ck_assert_msg(s == STATUS_OK, "%s", status_message());
+			must(s);
 			ck_assert_int_eq(f.size, SIZE);
 			ck_assert_mem_eq(f.bytes, plain, SIZE);
 		}
@@ -324,21 +324,17 @@ START_TEST(gzip_members_and_limits)
 
 static void assert_first_batch(const char *golden_path, const struct dataset_spec *spec)
 {
-	json_error_t error;
-	json_t *golden = json_load_file(golden_path, 0, &error);
-	ck_assert_msg(golden != NULL, "%s: %s (tests run in the top folder)", golden_path, error.text);
-	uint64_t seed = (uint64_t)json_integer_value(json_object_get(golden, "seed"));
-	int64_t batch = json_integer_value(json_object_get(golden, "batch"));
-	const char *expected = json_string_value(json_object_get(golden, "first_inputs_checksum"));
-	ck_assert_ptr_nonnull(expected);
+	json_t *golden = json_open(golden_path);
+	uint64_t seed = (uint64_t)whole_of(golden, "seed");
+	int64_t batch = whole_of(golden, "batch");
+	const char *expected = text_of(golden, "first_inputs_checksum");
 
 	struct dataset d;
-	ck_assert_msg(dataset_open(&d, spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, spec));
 	for (int64_t i = 0; i < batch; i++)
-		ck_assert_int_eq(
-		        d.kind == DATASET_IMAGES ? sampler_image(seed, d.training_samples, i)
-		                                 : sampler_start(seed, d.training_samples, i),
-		        json_integer_value(json_array_get(json_object_get(golden, "sample_places"), (size_t)i)));
+		ck_assert_int_eq(d.kind == DATASET_IMAGES ? sampler_image(seed, d.training_samples, i)
+		                                          : sampler_start(seed, d.training_samples, i),
+		                 (int64_t)number_at(member_of(golden, "sample_places"), (int)i));
 	int64_t elements = batch * d.inputs_per_sample;
 	float *inputs = malloc((size_t)elements * sizeof *inputs);
 	int32_t *targets = malloc((size_t)(batch * d.targets_per_sample) * sizeof *targets);
@@ -367,7 +363,7 @@ START_TEST(default_data_is_there)
 {
 	struct dataset d;
 	struct dataset_spec spec = {.kind = DATASET_IMAGES, .pixels = 784, .classes = 10};
-	ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &spec));
 	ck_assert_int_eq(d.training_samples, 60000);
 	ck_assert_int_eq(d.validation_samples, 10000);
 	int count[10] = {0};
@@ -378,7 +374,7 @@ START_TEST(default_data_is_there)
 	dataset_release(&d);
 
 	spec = (struct dataset_spec){.kind = DATASET_TEXT, .tokens = 128};
-	ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+	must(dataset_open(&d, &spec));
 	ck_assert_int_ge(d.text_bytes, 1000000);
 	dataset_release(&d);
 }

@@ -9,12 +9,12 @@
  * disguise, whose losses are known to 1e-5.
  *
  * The loss scale is a power of two that overflows decide: its course must be the same at every step. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/json.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
@@ -26,52 +26,35 @@ enum { RUNS = 20 };
 
 static json_t *file;
 
-static json_t *get(const json_t *object, const char *key)
-{
-	json_t *value = json_object_get(object, key);
-	ck_assert_msg(value != NULL, "the golden file has no '%s'", key);
-	return value;
-}
-
-static const char *text(const json_t *run, const char *key)
-{
-	return json_string_value(get(run, key));
-}
-
-static double number(const json_t *run, const char *key)
-{
-	return json_number_value(get(run, key));
-}
-
 static double at(const json_t *run, const char *key, int i)
 {
-	return json_number_value(json_array_get(get(run, key), (size_t)i));
+	return number_at(member_of(run, key), i);
 }
 
 static bool is_text(const json_t *run)
 {
-	return !strncmp(text(run, "specification"), "gpt", 3);
+	return !strncmp(text_of(run, "specification"), "gpt", 3);
 }
 
 static struct settings asked(const json_t *run, const char *strategy)
 {
 	struct settings s =
-	        settings_of("%s %s precision=%s", text(run, "specification"), strategy, text(run, "precision"));
-	s.micro_batch = (int64_t)number(run, "batch");
-	s.learning_rate = number(run, "lr");
-	s.clip = number(run, "clip");
+	        settings_of("%s %s precision=%s", text_of(run, "specification"), strategy, text_of(run, "precision"));
+	s.micro_batch = (int64_t)number_of(run, "batch");
+	s.learning_rate = number_of(run, "lr");
+	s.clip = number_of(run, "clip");
 	if (s.precision == TYPE_FP16) {
 		s.loss_scaler = LOSS_SCALER_PYTORCH;
-		s.loss_scale = number(run, "initial_scale");
-		s.loss_scale_window = (int64_t)number(run, "growth_interval");
+		s.loss_scale = number_of(run, "initial_scale");
+		s.loss_scale_window = (int64_t)number_of(run, "growth_interval");
 	}
 	return s;
 }
 
 static void describe(char *out, size_t size, const json_t *run)
 {
-	snprintf(out, size, "%s, %s beside PyTorch's %s, clip %g", text(run, "model"), text(run, "precision"),
-	         text(run, "how"), number(run, "clip"));
+	snprintf(out, size, "%s, %s beside PyTorch's %s, clip %g", text_of(run, "model"), text_of(run, "precision"),
+	         text_of(run, "how"), number_of(run, "clip"));
 }
 
 /* The scale before a step, and whether the step was skipped. */
@@ -88,7 +71,7 @@ static void check_scale(const json_t *run, const struct trainer *t, int step, co
 /* The fp32 run with the same clipping. */
 static const json_t *plain_of(int run)
 {
-	return json_array_get(get(file, "runs"), (size_t)(run / 10 * 10 + run % 2));
+	return json_array_get(member_of(file, "runs"), (size_t)(run / 10 * 10 + run % 2));
 }
 
 static void compare(const json_t *run, const json_t *plain, const char *strategy)
@@ -97,7 +80,7 @@ static void compare(const json_t *run, const json_t *plain, const char *strategy
 	struct trainer t;
 	double loss, worst = 0, from_plain = 0;
 	char what[128];
-	int steps = (int)json_array_size(get(run, "losses")), skipped = 0;
+	int steps = (int)json_array_size(member_of(run, "losses")), skipped = 0;
 	describe(what, sizeof what, run);
 	ck_assert_msg(trainer_open(&t, right_plan_of(&r), is_text(run) ? "tests/golden/text.txt" : NULL, false) ==
 	                      STATUS_OK,
@@ -129,7 +112,7 @@ static void compare(const json_t *run, const json_t *plain, const char *strategy
 
 static const json_t *run_at(int i)
 {
-	return json_array_get(get(file, "runs"), (size_t)i);
+	return json_array_get(member_of(file, "runs"), (size_t)i);
 }
 
 static bool images_are_there(void)
@@ -139,9 +122,7 @@ static bool images_are_there(void)
 
 static void open_file(void)
 {
-	json_error_t error;
-	file = json_load_file("tests/golden/precision.json", 0, &error);
-	ck_assert_msg(file != NULL, "%s", error.text);
+	file = json_open("tests/golden/precision.json");
 }
 
 static void close_file(void)
@@ -160,15 +141,15 @@ START_LOOP_TEST(losses_and_scales, 0, RUNS)
 START_TEST(bounds_can_be_exceeded)
 {
 	int found = 0;
-	ck_assert_uint_eq(json_array_size(get(file, "runs")), RUNS);
+	ck_assert_uint_eq(json_array_size(member_of(file, "runs")), RUNS);
 	for (int i = 0; i < RUNS; i++) {
 		const json_t *run = run_at(i), *plain = plain_of(i);
 		enum type precision = asked(run, "single").precision;
 		double worst = 0;
-		ck_assert_str_eq(text(plain, "precision"), "fp32");
-		ck_assert_str_eq(text(plain, "model"), text(run, "model"));
-		ck_assert_double_eq(number(plain, "clip"), number(run, "clip"));
-		for (int step = 0; step < (int)json_array_size(get(run, "losses")); step++)
+		ck_assert_str_eq(text_of(plain, "precision"), "fp32");
+		ck_assert_str_eq(text_of(plain, "model"), text_of(run, "model"));
+		ck_assert_double_eq(number_of(plain, "clip"), number_of(run, "clip"));
+		for (int step = 0; step < (int)json_array_size(member_of(run, "losses")); step++)
 			worst = fmax(worst, fabs(at(run, "losses", step) / at(plain, "losses", step) - 1));
 		if (precision == TYPE_FP16) { /* steps that were skipped leave it behind */
 			ck_assert_double_gt(worst, 10 * LIMITS[TYPE_FP16]);

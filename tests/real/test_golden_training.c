@@ -3,7 +3,6 @@
  *
  * Losses are within 1e-5 of PyTorch's, the first step's gradients within 1e-4 of their tensor's norm. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "kernels/update.h"
 #include "real/data/safetensors.h"
 #include "real/rank/checksum.h"
+#include "tests/support/json.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
@@ -30,68 +30,43 @@ struct golden {
 	double worst; /* relative error of a loss so far */
 };
 
-static json_t *get(const json_t *object, const char *key)
-{
-	json_t *value = json_object_get(object, key);
-	ck_assert_msg(value != NULL, "the golden file has no '%s'", key);
-	return value;
-}
-
-static int64_t whole(const json_t *object, const char *key)
-{
-	return json_integer_value(get(object, key));
-}
-
-static double number(const json_t *object, const char *key)
-{
-	return json_number_value(get(object, key));
-}
-
-static double at(const json_t *list, int i)
-{
-	return json_number_value(json_array_get(list, (size_t)i));
-}
-
 static void golden_open(struct golden *g, const char *name)
 {
 	char path[128];
-	json_error_t error;
 	*g = (struct golden){0};
 	snprintf(g->name, sizeof g->name, "%s", name);
 	snprintf(path, sizeof path, "tests/golden/%s.json", name);
-	g->json = json_load_file(path, 0, &error);
-	ck_assert_msg(g->json != NULL, "%s: %s", path, error.text);
-	const json_t *model = get(g->json, "model");
-	g->is_text = !strcmp(json_string_value(get(model, "kind")), "gpt");
+	g->json = json_open(path);
+	const json_t *model = member_of(g->json, "model");
+	g->is_text = !strcmp(text_of(model, "kind"), "gpt");
 	if (g->is_text) {
 		snprintf(g->specification, sizeof g->specification,
 		         "gpt:layers=%" PRId64 ",width=%" PRId64 ",heads=%" PRId64 ",context=%" PRId64
 		         ",vocabulary=%" PRId64,
-		         whole(model, "layers"), whole(model, "width"), whole(model, "heads"), whole(model, "context"),
-		         whole(model, "vocabulary"));
+		         whole_of(model, "layers"), whole_of(model, "width"), whole_of(model, "heads"),
+		         whole_of(model, "context"), whole_of(model, "vocabulary"));
 		return;
 	}
 	int length = snprintf(g->specification, sizeof g->specification, "mlp:sizes");
-	for (size_t i = 0; i < json_array_size(get(model, "sizes")); i++)
+	for (size_t i = 0; i < json_array_size(member_of(model, "sizes")); i++)
 		length += snprintf(g->specification + length, sizeof g->specification - (size_t)length, "%c%d",
-		                   i ? '-' : '=', (int)at(get(model, "sizes"), (int)i));
+		                   i ? '-' : '=', (int)number_at(member_of(model, "sizes"), (int)i));
 	if (json_object_get(model, "norm"))
 		snprintf(g->specification + length, sizeof g->specification - (size_t)length, ",norm=%s",
-		         json_string_value(get(model, "norm")));
+		         text_of(model, "norm"));
 }
 
 static struct settings golden_settings(const struct golden *g, const char *strategy, int64_t accumulate)
 {
-	const json_t *optimizer = get(g->json, "optimizer");
-	struct settings s = settings_of("%s %s optimizer=%s", g->specification, strategy,
-	                                json_string_value(get(optimizer, "name")));
-	ck_assert_int_eq(whole(g->json, "batch") % accumulate, 0);
-	ck_assert_int_eq(whole(g->json, "seed"), s.seed);
+	const json_t *optimizer = member_of(g->json, "optimizer");
+	struct settings s = settings_of("%s %s optimizer=%s", g->specification, strategy, text_of(optimizer, "name"));
+	ck_assert_int_eq(whole_of(g->json, "batch") % accumulate, 0);
+	ck_assert_int_eq(whole_of(g->json, "seed"), s.seed);
 	if (s.optimizer == OPTIMIZER_ADAMW)
-		ck_assert_double_eq(number(optimizer, "weight_decay"), s.weight_decay);
-	s.micro_batch = whole(g->json, "batch") / accumulate;
+		ck_assert_double_eq(number_of(optimizer, "weight_decay"), s.weight_decay);
+	s.micro_batch = whole_of(g->json, "batch") / accumulate;
 	s.accumulate = accumulate;
-	s.learning_rate = number(optimizer, "lr");
+	s.learning_rate = number_of(optimizer, "lr");
 	return s;
 }
 
@@ -108,8 +83,8 @@ static void assert_checksum(const json_t *object, const char *key, uint64_t sum,
 {
 	char text[17];
 	snprintf(text, sizeof text, "%016" PRIx64, sum);
-	ck_assert_msg(!strcmp(text, json_string_value(get(object, key))), "%s: %s is %s instead of %s", what, key, text,
-	              json_string_value(get(object, key)));
+	ck_assert_msg(!strcmp(text, text_of(object, key)), "%s: %s is %s instead of %s", what, key, text,
+	              text_of(object, key));
 }
 
 static void check_initial(const struct golden *g, struct trainer *t)
@@ -117,14 +92,14 @@ static void check_initial(const struct golden *g, struct trainer *t)
 	const struct model *m = t->plan->model;
 	uint64_t all = 0;
 	int64_t place = 0;
-	ck_assert_uint_eq(json_array_size(get(g->json, "tensors")), (size_t)m->tensor_count);
+	ck_assert_uint_eq(json_array_size(member_of(g->json, "tensors")), (size_t)m->tensor_count);
 	for (int i = 0; i < m->tensor_count; i++) {
 		const struct tensor *tensor = &m->tensors[i];
-		const json_t *want = json_array_get(get(g->json, "tensors"), (size_t)i);
+		const json_t *want = json_array_get(member_of(g->json, "tensors"), (size_t)i);
 		const float *values = trainer_tensor(t, "parameters", i);
-		ck_assert_str_eq(tensor->name, json_string_value(get(want, "name")));
-		ck_assert_int_eq(tensor->rows, (int64_t)at(get(want, "shape"), 0));
-		ck_assert_int_eq(tensor->columns, (int64_t)at(get(want, "shape"), 1));
+		ck_assert_str_eq(tensor->name, text_of(want, "name"));
+		ck_assert_int_eq(tensor->rows, (int64_t)number_at(member_of(want, "shape"), 0));
+		ck_assert_int_eq(tensor->columns, (int64_t)number_at(member_of(want, "shape"), 1));
 		assert_checksum(want, "initial_checksum", weights_checksum(0, tensor->elements, values), tensor->name);
 		all += weights_checksum(place, tensor->elements, values);
 		place += tensor->elements;
@@ -145,25 +120,25 @@ static double norm_of(int64_t n, const float *x, const float *minus)
 /* A tensor's norm and eight of its elements. */
 static void check_summary(const json_t *want, const struct tensor *tensor, const float *values)
 {
-	double norm = number(want, "norm");
+	double norm = number_of(want, "norm");
 	ck_assert_msg(fabs(norm_of(tensor->elements, values, NULL) - norm) <= LIMIT * norm, "%s: norm %g instead of %g",
 	              tensor->name, norm_of(tensor->elements, values, NULL), norm);
 	size_t i;
 	json_t *sample;
-	json_array_foreach(get(want, "samples"), i, sample)
+	json_array_foreach(member_of(want, "samples"), i, sample)
 	{
-		int64_t place = (int64_t)at(sample, 0);
-		ck_assert_msg(fabs((double)values[place] - at(sample, 1)) <= LIMIT * norm,
+		int64_t place = (int64_t)number_at(sample, 0);
+		ck_assert_msg(fabs((double)values[place] - number_at(sample, 1)) <= LIMIT * norm,
 		              "%s[%" PRId64 "]: %g instead of %g", tensor->name, place, (double)values[place],
-		              at(sample, 1));
+		              number_at(sample, 1));
 	}
 }
 
 static void check_summaries(const struct golden *g, struct trainer *t, const char *state, const char *key)
 {
 	for (int i = 0; i < t->plan->model->tensor_count; i++)
-		check_summary(get(json_array_get(get(g->json, "tensors"), (size_t)i), key), &t->plan->model->tensors[i],
-		              trainer_tensor(t, state, i));
+		check_summary(member_of(json_array_get(member_of(g->json, "tensors"), (size_t)i), key),
+		              &t->plan->model->tensors[i], trainer_tensor(t, state, i));
 }
 
 static void check_whole_gradients(const struct golden *g, struct trainer *t)
@@ -171,7 +146,7 @@ static void check_whole_gradients(const struct golden *g, struct trainer *t)
 	char path[128];
 	struct safetensors file;
 	snprintf(path, sizeof path, "tests/golden/%s_gradients.safetensors", g->name);
-	ck_assert_msg(safetensors_open(&file, path) == STATUS_OK, "%s", status_message());
+	must(safetensors_open(&file, path));
 	ck_assert_int_eq(file.count, t->plan->model->tensor_count);
 	for (int i = 0; i < file.count; i++) {
 		const struct tensor *tensor = &t->plan->model->tensors[i];
@@ -191,7 +166,7 @@ static void check_whole_gradients(const struct golden *g, struct trainer *t)
 
 static void check_loss(struct golden *g, const json_t *losses, int step, double loss)
 {
-	double want = at(losses, step), error = fabs(loss - want) / want;
+	double want = number_at(losses, step), error = fabs(loss - want) / want;
 	ck_assert_msg(error <= LOSS_LIMIT, "%s, step %d: loss %.9g instead of %.9g", g->name, step + 1, loss, want);
 	g->worst = fmax(g->worst, error);
 }
@@ -206,17 +181,17 @@ static void check_buffers(const struct golden *g, struct trainer *t)
 		return;
 	const float *all = rank_memory_buffer(&t->device, role_buffer(t->device.role, "running"));
 	for (int i = 0; i < m->buffer_count; i++) {
-		const json_t *want = json_array_get(buffers, (size_t)i), *values = get(want, "values");
-		ck_assert_str_eq(m->buffers[i].name, json_string_value(get(want, "name")));
+		const json_t *want = json_array_get(buffers, (size_t)i), *values = member_of(want, "values");
+		ck_assert_str_eq(m->buffers[i].name, text_of(want, "name"));
 		ck_assert_uint_eq(json_array_size(values), (size_t)m->buffers[i].elements);
 		for (int c = 0; c < (int)m->buffers[i].elements; c++) {
 			double got = (double)all[m->buffers[i].offset + c];
-			ck_assert_msg(fabs(got - at(values, c)) <= LOSS_LIMIT * (1 + fabs(at(values, c))),
-			              "%s[%d]: %.9g instead of %.9g", m->buffers[i].name, c, got, at(values, c));
+			ck_assert_msg(fabs(got - number_at(values, c)) <= LOSS_LIMIT * (1 + fabs(number_at(values, c))),
+			              "%s[%d]: %.9g instead of %.9g", m->buffers[i].name, c, got, number_at(values, c));
 		}
 	}
-	double loss, want = number(get(g->json, "evaluation"), "loss");
-	ck_assert_int_eq(whole(get(g->json, "evaluation"), "samples"), t->plan->settings.micro_batch);
+	double loss, want = number_of(member_of(g->json, "evaluation"), "loss");
+	ck_assert_int_eq(whole_of(member_of(g->json, "evaluation"), "samples"), t->plan->settings.micro_batch);
 	ck_assert_int_eq(trainer_evaluate(t, &loss), STATUS_OK);
 	ck_assert_msg(fabs(loss - want) <= LOSS_LIMIT * want, "validation loss %.9g instead of %.9g", loss, want);
 }
@@ -225,7 +200,7 @@ static void check_buffers(const struct golden *g, struct trainer *t)
 
 static void run_and_compare(struct golden *g, const struct settings *s, bool gradients)
 {
-	const json_t *losses = get(g->json, "losses");
+	const json_t *losses = member_of(g->json, "losses");
 	struct trainer t;
 	double loss;
 	open_training(&t, g, s);
@@ -246,19 +221,19 @@ static void run_and_compare(struct golden *g, const struct settings *s, bool gra
 
 static void run_clipped(struct golden *g)
 {
-	const json_t *clipped = get(g->json, "clipped"), *losses = get(clipped, "losses"),
-	             *norms = get(clipped, "norms");
+	const json_t *clipped = member_of(g->json, "clipped"), *losses = member_of(clipped, "losses"),
+	             *norms = member_of(clipped, "norms");
 	struct settings s = golden_settings(g, "single", 1);
 	struct trainer t;
 	double loss;
-	s.clip = number(clipped, "max_norm");
+	s.clip = number_of(clipped, "max_norm");
 	open_training(&t, g, &s);
 	const float *squares = rank_memory_buffer(&t.device, role_buffer(t.device.role, "norm"));
 	int clips = 0;
 	for (int step = 0; step < (int)json_array_size(losses); step++) {
 		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
 		check_loss(g, losses, step, loss);
-		double norm = sqrt((double)*squares), want = at(norms, step);
+		double norm = sqrt((double)*squares), want = number_at(norms, step);
 		ck_assert_msg(fabs(norm - want) <= LIMIT * want, "%s, step %d: norm %g instead of %g", g->name,
 		              step + 1, norm, want);
 		clips += want > s.clip;

@@ -190,8 +190,7 @@ static void assert_quiet(int threads, const char *words)
 	kernels_set_threads(threads);
 	ck_assert(kernels_prepare(&bytes));
 	const char *data = p->model->is_text ? "tests/golden/text.txt" : images;
-	ck_assert_msg(trainer_open_among(&t, p, data, false, p->ranks > 1 ? &alone : NULL) == STATUS_OK, "%s",
-	              status_message());
+	must(trainer_open_among(&t, p, data, false, p->ranks > 1 ? &alone : NULL));
 	for (int step = 0; step < 4; step++) {
 		if (step)
 			watch();

@@ -117,7 +117,7 @@ START_LOOP_TEST(begins_with_the_same_weights, 0, COUNT(models))
 
 static void run_open(struct trainer *t, int model, const struct settings *q)
 {
-	ck_assert_msg(trainer_open(t, right_plan_of(q), data_of(model), true) == STATUS_OK, "%s", status_message());
+	must(trainer_open(t, right_plan_of(q), data_of(model), true));
 }
 
 static const struct buffer *state_buffer(const struct trainer *t, const char *name)
@@ -148,7 +148,7 @@ static bool same_state(const struct trainer *t, const void *copy, const char *na
 static double step(struct trainer *t)
 {
 	double loss = 0;
-	ck_assert_msg(trainer_step(t, &loss) == STATUS_OK, "%s", status_message());
+	must(trainer_step(t, &loss));
 	return loss;
 }
 

@@ -1,7 +1,6 @@
 /* Counter-based numbers and the weights' checksum: against the generator's published answers, against themselves cut
  * into ranges, against statistics, and against numpy (tests/oracle/counter_random.py, through tests/golden/). And the
  * order of samples: every epoch a permutation, epochs and seeds different from one another, no place preferred. */
-#include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "real/data/sampler.h"
 #include "real/rank/checksum.h"
 #include "real/rank/random.h"
+#include "tests/support/json.h"
 #include "tests/support/suite.h"
 
 /* Random123's kat_vectors, lines "philox4x32 10": counter 0 and key 0; all bits set; the digits of pi. */
@@ -99,13 +99,6 @@ START_TEST(moments)
 	free(x);
 }
 
-static uint64_t hex_member(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	ck_assert_ptr_nonnull(text);
-	return strtoull(text, NULL, 16);
-}
-
 static enum weights_init init_named(const char *name)
 {
 	static const char *const names[] = {"zeros", "ones", "normal", "uniform"};
@@ -120,37 +113,33 @@ START_LOOP_TEST(weights_agree_with_numpy, 0, 4)
 {
 	static const char *const files[] = {"tests/golden/mlp.json", "tests/golden/mlp_tiny.json",
 	                                    "tests/golden/gpt.json", "tests/golden/gpt_tiny.json"};
-	json_error_t error;
-	json_t *golden = json_load_file(files[_i], 0, &error);
-	ck_assert_msg(golden != NULL, "%s: %s (tests run in the top folder)", files[_i], error.text);
-	uint64_t seed = (uint64_t)json_integer_value(json_object_get(golden, "seed")), model_sum = 0;
+	json_t *golden = json_open(files[_i]);
+	uint64_t seed = (uint64_t)whole_of(golden, "seed"), model_sum = 0;
 	int64_t model_first = 0;
 	size_t index;
 	json_t *tensor, *size;
-	ck_assert_uint_ge(json_array_size(json_object_get(golden, "tensors")), 4);
-	json_array_foreach(json_object_get(golden, "tensors"), index, tensor)
+	ck_assert_uint_ge(json_array_size(member_of(golden, "tensors")), 4);
+	json_array_foreach(member_of(golden, "tensors"), index, tensor)
 	{
 		int64_t elements = 1;
 		size_t dimension;
-		json_array_foreach(json_object_get(tensor, "shape"), dimension, size) elements *=
-		        json_integer_value(size);
+		json_array_foreach(member_of(tensor, "shape"), dimension, size) elements *= json_integer_value(size);
 		float *values = malloc((size_t)elements * sizeof *values);
 		ck_assert_ptr_nonnull(values);
 		uint64_t tensor_sum = 0;
 		for (int64_t rank = 0; rank < 3; rank++) {
 			int64_t first = elements * rank / 3, count = elements * (rank + 1) / 3 - first;
-			weights_fill(seed, index, first, count,
-			             init_named(json_string_value(json_object_get(tensor, "init"))),
-			             json_real_value(json_object_get(tensor, "scale")), values);
+			weights_fill(seed, index, first, count, init_named(text_of(tensor, "init")),
+			             number_of(tensor, "scale"), values);
 			tensor_sum += weights_checksum(first, count, values);
 			model_sum += weights_checksum(model_first + first, count, values);
 		}
-		ck_assert_msg(tensor_sum == hex_member(tensor, "initial_checksum"), "%s: %s differs", files[_i],
-		              json_string_value(json_object_get(tensor, "name")));
+		ck_assert_msg(tensor_sum == strtoull(text_of(tensor, "initial_checksum"), NULL, 16), "%s: %s differs",
+		              files[_i], text_of(tensor, "name"));
 		model_first += elements;
 		free(values);
 	}
-	ck_assert_uint_eq(model_sum, hex_member(golden, "initial_checksum"));
+	ck_assert_uint_eq(model_sum, strtoull(text_of(golden, "initial_checksum"), NULL, 16));
 	json_decref(golden);
 }
 

@@ -304,8 +304,7 @@ START_TEST(truncated_anywhere)
 START_TEST(reads_what_pytorch_wrote)
 {
 	struct safetensors f;
-	ck_assert_msg(safetensors_open(&f, "tests/golden/gpt_tiny_gradients.safetensors") == STATUS_OK, "%s",
-	              status_message());
+	must(safetensors_open(&f, "tests/golden/gpt_tiny_gradients.safetensors"));
 	ck_assert_int_eq(f.count, 28);
 	const struct safetensors_tensor *t = safetensors_find(&f, "h.1.mlp.c_fc.weight");
 	ck_assert_ptr_nonnull(t);

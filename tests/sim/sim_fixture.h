@@ -14,13 +14,14 @@
 #include <string.h>
 
 #include "sim/sim.h"
+#include "tests/support/refusal.h"
 
 static struct cluster cluster;
 
 static inline void read_cluster(const char *text)
 {
 	cluster_release(&cluster);
-	ck_assert_msg(!cluster_read(&cluster, text, strlen(text), "fixture"), "%s", status_message());
+	must(cluster_read(&cluster, text, strlen(text), "fixture"));
 }
 
 /* 1000 bytes/ns of memory, links of 10 bytes/ns with 1 us, a network of 2 rails of 2 bytes/ns with 5 us. */
@@ -39,6 +40,18 @@ static inline void open_gpus(const char *devices, const char *share, const char 
 	         "slow: {%s}\n",
 	         devices, launch, share, slow);
 	read_cluster(text);
+}
+
+enum { DISK_LATENCY = 100000 };
+
+/* Eight of them, with a disk that reads 2 bytes/ns and writes 1. */
+static inline void open_gpus_with_disk(void)
+{
+	open_gpus("8", "0", "0", "");
+	cluster.disk.latency = rate_assumed(DISK_LATENCY);
+	cluster.disk.read = rate_assumed(2000000000);
+	cluster.disk.write = rate_assumed(1000000000);
+	cluster.disk.capacity = INT64_C(1000000000000);
 }
 
 /* 1 byte/ns a rank and 2 bytes/ns a node: bytes are nanoseconds. */
@@ -122,7 +135,7 @@ static inline void wait_for(struct op *op, int number)
 static inline struct report simulate(const struct plan *p, enum grain grain, struct trace *t)
 {
 	struct report r;
-	ck_assert_msg(!sim_run(p, &cluster, grain, t, &r), "%s", status_message());
+	must(sim_run(p, &cluster, grain, t, &r));
 	return r;
 }
 

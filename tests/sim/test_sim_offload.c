@@ -4,17 +4,7 @@
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
-enum { LATENCY = 10000, DISK_LATENCY = 100000 };
-
-/* As open_gpus, with a disk that reads 2 bytes/ns and writes 1. */
-static void open_with_disk(void)
-{
-	open_gpus("8", "0", "0", "");
-	cluster.disk.latency = rate_assumed(DISK_LATENCY);
-	cluster.disk.read = rate_assumed(2000000000);
-	cluster.disk.write = rate_assumed(1000000000);
-	cluster.disk.capacity = INT64_C(1000000000000);
-}
+enum { LATENCY = 10000 };
 
 #define SMALL "gpt:layers=2,width=64,heads=2 "
 
@@ -67,7 +57,7 @@ static int64_t first_span(const struct plan *p, const struct trace *t, enum op_k
 /* The first read of a step is everyone's: n ranks of a node take n times as long. */
 START_TEST(ranks_share_the_disk)
 {
-	open_with_disk();
+	open_gpus_with_disk();
 	for (int64_t ranks = 1; ranks <= 4; ranks *= 2) {
 		struct trace t = {0};
 		const struct op *op;
@@ -107,7 +97,7 @@ static bool fits(const struct plan *p)
 
 START_TEST(host_and_disk_must_hold_it)
 {
-	open_with_disk();
+	open_gpus_with_disk();
 	const struct plan *p = made_plan(SMALL "zero3 ranks=4 offload=optimizer:to=disk,parameters");
 	struct report r = simulate(p, GRAIN_OPERATION, NULL);
 	ck_assert(r.fits);
@@ -131,18 +121,6 @@ START_TEST(a_cluster_without_a_disk_says_so)
 	open_gpus("8", "0", "0", "");
 	const struct plan *p = made_plan(SMALL "zero2 ranks=2 offload=optimizer:to=disk");
 	must_fail(sim_run(p, &cluster, GRAIN_OPERATION, NULL, &r), STATUS_INPUT, "it has no 'disk'");
-}
-
-/* Both grains agree where nothing is contended. */
-START_LOOP_TEST(grains_agree, 0, 3)
-{
-	static const char *const offloads[] = {"optimizer", "optimizer,parameters,activations",
-	                                       "optimizer:to=disk,parameters:to=disk"};
-	open_with_disk();
-	const struct plan *p = made_plan(SMALL "fsdp ranks=4 offload=%s", offloads[_i]);
-	struct report whole = simulate(p, GRAIN_OPERATION, NULL), parts = simulate(p, GRAIN_MESSAGE, NULL);
-	double error = (double)(whole.time.step - parts.time.step) / (double)whole.time.step;
-	ck_assert_msg(error < 0.01 && error > -0.01, "%s: %g apart", offloads[_i], error);
 }
 
 SUITE("sim offload", 0)

@@ -13,8 +13,8 @@
 static inline void simulate(const struct plan *p, const char *cluster, enum grain grain, struct report *out)
 {
 	struct cluster c;
-	ck_assert_msg(!cluster_open(&c, cluster, p->ranks), "%s", status_message());
-	ck_assert_msg(!sim_run(p, &c, grain, NULL, out), "%s", status_message());
+	must(cluster_open(&c, cluster, p->ranks));
+	must(sim_run(p, &c, grain, NULL, out));
 	cluster_release(&c);
 }
 

@@ -35,7 +35,7 @@ static const char lab[] = "name: lab\n"
 static void read_lab(struct cluster *c)
 {
 	enum status s = cluster_read(c, lab, strlen(lab), "lab.yaml");
-	ck_assert_msg(!s, "%s", status_message());
+	must(s);
 }
 
 START_TEST(test_read)
@@ -218,7 +218,7 @@ static void check_entry(void *context, const char *name, const char *what)
 			ck_assert_int_eq(cluster_open(&c, name, ranks[i]), STATUS_INPUT);
 			continue;
 		}
-		ck_assert_msg(!cluster_open(&c, name, ranks[i]), "%s", status_message());
+		must(cluster_open(&c, name, ranks[i]));
 		ck_assert_str_eq(c.name, name);
 		ck_assert_int_gt(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1000).value, 0);
 		ck_assert_int_gt(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP16, 1000).value, 0);
@@ -226,7 +226,7 @@ static void check_entry(void *context, const char *name, const char *what)
 		ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_BF16, 1000).value == 0, no_bf16);
 		/* what is written is what is read */
 		char *text = cluster_text(&c);
-		ck_assert_msg(!cluster_read(&again, text, strlen(text), name), "%s", status_message());
+		must(cluster_read(&again, text, strlen(text), name));
 		char *text_again = cluster_text(&again);
 		ck_assert_str_eq(text, text_again);
 		ck_assert_int_eq(again.device_bandwidth.value, c.device_bandwidth.value);
@@ -263,7 +263,7 @@ START_TEST(test_ranks)
 {
 	const char *path = temporary(lab);
 	struct cluster c;
-	ck_assert_msg(!cluster_open(&c, path, 8), "%s", status_message());
+	must(cluster_open(&c, path, 8));
 	cluster_release(&c);
 	must_fail(cluster_open(&c, path, 9), STATUS_INPUT, "9 ranks on 2 nodes of 4");
 	ck_assert_int_eq(cluster_open(&c, path, 3), STATUS_INPUT); /* a slow rank 3 that is not there */
@@ -276,7 +276,7 @@ START_TEST(test_links)
 {
 	struct cluster c, plain;
 	ck_assert(!cluster_open(&plain, "v100-16gb", 8));
-	ck_assert_msg(!cluster_open(&c, "v100-16gb:link=50GB:network=1e9", 8), "%s", status_message());
+	must(cluster_open(&c, "v100-16gb:link=50GB:network=1e9", 8));
 	ck_assert_str_eq(c.name, "v100-16gb:link=50GB:network=1e9");
 	ck_assert_int_eq(c.link.bandwidth.value, INT64_C(50000000000));
 	ck_assert_int_eq(c.network.bandwidth.value, INT64_C(1000000000));
@@ -290,7 +290,6 @@ START_TEST(test_links)
 	cluster_release(&c);
 	cluster_release(&plain);
 }
-END_TEST
 
 static const struct {
 	const char *cluster, *says;
@@ -312,7 +311,6 @@ START_LOOP_TEST(test_wrong_links, 0, COUNT(wrong_links))
 	ck_assert_msg(strstr(status_message(), wrong_links[_i].says), "%s: %s", wrong_links[_i].cluster,
 	              status_message());
 }
-END_TEST
 
 /* ---- writing, and `local` ---- */
 
@@ -325,12 +323,12 @@ START_TEST(test_write)
 	snprintf(path, sizeof path, "%s/a/b/local.yaml", directory);
 	read_lab(&c);
 	snprintf(c.about, sizeof c.about, "it's measured: yes");
-	ck_assert_msg(!cluster_write(&c, path), "%s", status_message());
-	ck_assert_msg(!cluster_write(&c, path), "%s", status_message()); /* over the old one */
+	must(cluster_write(&c, path));
+	must(cluster_write(&c, path)); /* over the old one */
 
 	/* `local` is found there, with its spread */
 	setenv("SHARDLAB_CONFIG", path, 1);
-	ck_assert_msg(!cluster_open(&again, "local", 8), "%s", status_message());
+	must(cluster_open(&again, "local", 8));
 	ck_assert_str_eq(again.about, c.about);
 	ck_assert(again.overhead.measured);
 	ck_assert_int_eq(again.overhead.low, INT64_C(1) << 30);
@@ -345,7 +343,7 @@ START_TEST(test_write)
 	snprintf(planted, sizeof planted, "%s.%d.tmp", path, (int)getpid());
 	snprintf(victim, sizeof victim, "%s/victim", directory);
 	ck_assert_int_eq(symlink(victim, planted), 0);
-	ck_assert_msg(!cluster_write(&c, path), "%s", status_message());
+	must(cluster_write(&c, path));
 	ck_assert_int_ne(access(victim, F_OK), 0);
 
 	/* nothing is left beside it */
@@ -414,7 +412,7 @@ START_TEST(test_local_cuda)
 	ck_assert(directory);
 	snprintf(file, sizeof file, "%s/l.yaml", path);
 	setenv("SHARDLAB_CONFIG", file, 1);
-	ck_assert_msg(!cluster_open(&c, "local-cuda", 8), "%s", status_message());
+	must(cluster_open(&c, "local-cuda", 8));
 	ck_assert_int_eq(c.kind, DEVICE_GPU);
 	ck_assert_str_eq(c.name, "local-cuda");
 	ck_assert_ptr_nonnull(strstr(c.about, "assumed"));
@@ -425,11 +423,11 @@ START_TEST(test_local_cuda)
 	snprintf(file, sizeof file, "%s/l-cuda.yaml", path);
 	ck_assert(!cluster_write(&c, file));
 	cluster_release(&c);
-	ck_assert_msg(!cluster_open(&c, "local-cuda", 2), "%s", status_message());
+	must(cluster_open(&c, "local-cuda", 2));
 	ck_assert_int_eq(c.device_memory, 90000000000);
 	ck_assert_int_eq(cluster_slow_factor(&c, 1), MILLION);
 	cluster_release(&c);
-	ck_assert_msg(!cluster_open(&c, "local-cuda", 5), "%s", status_message());
+	must(cluster_open(&c, "local-cuda", 5));
 	ck_assert_int_eq(c.device_memory, 30000000000);
 	for (int rank = 0; rank < 5; rank++)
 		ck_assert_int_eq(cluster_slow_factor(&c, rank), (rank % 2 ? 2 : 3) * MILLION);

@@ -1,5 +1,5 @@
 /* What data parallelism is compared with: layers over ranks (model, pipeline) and hybrid sharding. They train as one
- * rank does, and both grains of the simulator give them the same time; and what hybrid sharding keeps and sends.
+ * rank does; and what hybrid sharding keeps and sends.
  * (test_stages.c: what layers over ranks keep and send; test_contrasts_broken.c: their plans broken on purpose.) */
 #include <stdio.h>
 
@@ -39,28 +39,6 @@ START_LOOP_TEST(contrasts_train_as_single, 0, COUNT(contrasts))
 	}
 	train_as_single(GPT, contrasts[_i], 2, "clip=0.1");
 	train_as_single(MLP, contrasts[_i], 3, "");
-}
-
-/* Whole operations and messages over links come to the same where nothing competes for a link. */
-START_TEST(both_grains_agree)
-{
-	static const char *const cases[] = {"model ranks=4 accumulate=2",
-	                                    "pipeline ranks=4 accumulate=6",
-	                                    "pipeline:schedule=gpipe ranks=6 accumulate=3",
-	                                    "hybrid:shard=8 ranks=8",
-	                                    "hybrid:shard=8 ranks=32 accumulate=2",
-	                                    "hybrid:shard=4 ranks=16"};
-	for (int i = 0; i < COUNT(cases); i++) {
-		struct report whole = {0}, messages = {0};
-		const struct plan *p = right_plan("gpt:layers=6 %s micro_batch=4", cases[i]);
-		simulate(p, "a100-80gb", GRAIN_OPERATION, &whole);
-		simulate(p, "a100-80gb", GRAIN_MESSAGE, &messages);
-		double a = (double)whole.time.step, b = (double)messages.time.step;
-		ck_assert_msg(a > 0.99 * b && a < 1.01 * b, "%s: %.0f ns by operation, %.0f by message", cases[i], a,
-		              b);
-		report_release(&whole);
-		report_release(&messages);
-	}
 }
 
 /* ---- what hybrid sharding keeps and sends ---- */

@@ -1,31 +1,26 @@
 /* The loss scale as a state machine: what DeepSpeed's and PyTorch's own scalers did (tests/golden/loss_scale.json, made
  * by tests/oracle/loss_scale.py), step by step; and what their documentation promises. */
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "strategy/settings/settings.h"
+#include "tests/support/json.h"
 #include "tests/support/loss_scale.h"
 #include "tests/support/suite.h"
-
-static const char *text_of(const json_t *run, const char *key)
-{
-	return json_string_value(json_object_get(run, key));
-}
 
 /* Replays the steps; the scales come as [scale, how many steps] pairs. */
 static void replay(const json_t *run, int number)
 {
 	struct settings settings = settings_default();
 	const char *steps = text_of(run, "steps");
-	int64_t window = json_integer_value(json_object_get(run, "window"));
-	const json_t *pairs = json_object_get(run, "scales");
+	int64_t window = whole_of(run, "window");
+	const json_t *pairs = member_of(run, "scales");
 	size_t pair = 0, count = strlen(steps), skipped = 0;
 	int64_t left = 0;
 	double want = 0;
 	ck_assert_int_eq(setting_read(SETTING_LOSS_SCALER, "rule", text_of(run, "rule"), &settings), STATUS_OK);
 	enum loss_scaler rule = settings.loss_scaler;
-	struct loss_scale s = loss_scale_begin(rule, json_number_value(json_object_get(run, "initial")));
+	struct loss_scale s = loss_scale_begin(rule, number_of(run, "initial"));
 	for (size_t i = 0; i < count; i++) {
 		bool overflow = steps[i] == 'o', last = i + 1 == count;
 		bool goes_on = loss_scale_update(rule, window, overflow, &s);
@@ -36,8 +31,8 @@ static void replay(const json_t *run, int number)
 			return;
 		}
 		if (!left) {
-			want = json_number_value(json_array_get(json_array_get(pairs, pair), 0));
-			left = json_integer_value(json_array_get(json_array_get(pairs, pair), 1));
+			want = number_at(json_array_get(pairs, pair), 0);
+			left = (int64_t)number_at(json_array_get(pairs, pair), 1);
 			pair++;
 		}
 		left--;
@@ -49,7 +44,7 @@ static void replay(const json_t *run, int number)
 
 START_TEST(as_the_frameworks)
 {
-	json_t *runs = json_load_file("tests/golden/loss_scale.json", 0, NULL);
+	json_t *runs = json_open("tests/golden/loss_scale.json");
 	int raised = 0;
 	ck_assert_msg(json_array_size(runs) > 70, "no golden file");
 	for (size_t i = 0; i < json_array_size(runs); i++) {

@@ -278,7 +278,7 @@ START_TEST(settings_are_read_and_printed)
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct offload o, again;
 		char text[OFFLOAD_TEXT];
-		ck_assert_msg(!offload_parse(rows[i][0], &o), "%s", status_message());
+		must(offload_parse(rows[i][0], &o));
 		offload_print(&o, text, sizeof text);
 		ck_assert_str_eq(text, rows[i][1]);
 		ck_assert(!offload_parse(text, &again));

@@ -41,7 +41,7 @@ static float *make(int64_t n)
 static void run_reference(const struct plan *p, double losses[STEPS], struct reference *out)
 {
 	struct trainer t;
-	ck_assert_msg(!trainer_open(&t, p, "tests/golden/text.txt", false), "%s", status_message());
+	must(trainer_open(&t, p, "tests/golden/text.txt", false));
 	int64_t n = p->group_elements;
 	*out = (struct reference){make(n), make(n), make(n), make(n), n};
 	float *weights = rank_memory_buffer(&t.device, role_buffer(t.device.role, "parameters"));
@@ -73,7 +73,7 @@ START_LOOP_TEST(delayed_update_is_one_step_late, 0, 2)
 	const struct plan *plain = right_plan("%s", request),
 	                  *late = right_plan("%s offload=optimizer:delayed=yes", request);
 	run_reference(plain, expected, &reference);
-	ck_assert_msg(!trainer_open(&t, late, "tests/golden/text.txt", false), "%s", status_message());
+	must(trainer_open(&t, late, "tests/golden/text.txt", false));
 	ck_assert(!trainer_open(&u, plain, "tests/golden/text.txt", false));
 	for (int step = 1; step <= STEPS; step++) {
 		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
@@ -162,7 +162,7 @@ START_LOOP_TEST(guard_zones_in_every_arena, 0, 2)
 	static const char *const names[] = {"gradients", "first_moment"};
 	struct trainer t;
 	const unsigned char byte = 1;
-	ck_assert_msg(!trainer_open(&t, right_plan(ON_DISK), "tests/golden/text.txt", true), "%s", status_message());
+	must(trainer_open(&t, right_plan(ON_DISK), "tests/golden/text.txt", true));
 	ck_assert_int_eq(rank_memory_check(&t.device), STATUS_OK);
 	int buffer = role_buffer(t.device.role, names[_i]);
 	const struct buffer *b = &t.device.role->buffers[buffer];
@@ -231,8 +231,8 @@ START_LOOP_TEST(disk_that_fails_ends_the_section, 0, 2)
 	struct rlimit limit;
 	double loss;
 	signal(SIGXFSZ, SIG_IGN);
-	ck_assert_msg(!trainer_open(&t, right_plan(ON_DISK), "tests/golden/text.txt", false), "%s", status_message());
-	ck_assert_msg(!trainer_step(&t, &loss), "%s", status_message());
+	must(trainer_open(&t, right_plan(ON_DISK), "tests/golden/text.txt", false));
+	must(trainer_step(&t, &loss));
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	if (!_i)
 		ck_assert_int_eq(ftruncate(nameless_file(support_folder()), 0), 0);

@@ -90,7 +90,7 @@ START_LOOP_TEST(a_file_is_carried_out, 0, COUNT(one_rank))
 	struct result whole, again;
 	write_plan(p);
 	for (int i = 0; i < 2; i++)
-		ck_assert_msg(run_file(p->model->is_text, i ? &again : &whole) == STATUS_OK, "%s", status_message());
+		must(run_file(p->model->is_text, i ? &again : &whole));
 	ck_assert(equal(&whole, &again));
 	must_need_every_op(p);
 	plan_copy(&less, p);

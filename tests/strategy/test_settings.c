@@ -325,7 +325,7 @@ START_LOOP_TEST(a_setting_is_read_and_printed, 0, COUNT(others))
 	enum setting i = others[_i].setting;
 	ck_assert_int_eq(sizeof others / sizeof *others, SETTING_COUNT);
 	ck_assert(!setting_differs(i, &s));
-	ck_assert_msg(setting_read(i, "it", others[_i].text, &s) == STATUS_OK, "%s", status_message());
+	must(setting_read(i, "it", others[_i].text, &s));
 	setting_print(i, &s, text, sizeof text);
 	ck_assert_str_eq(text, others[_i].printed);
 	for (int k = 0; k < SETTING_COUNT; k++)

@@ -4,6 +4,7 @@
 
 #include "strategy/step/stage.h"
 #include "tests/strategy/contrasts_check.h"
+#include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
 /* ---- what they keep and send ---- */
@@ -230,8 +231,8 @@ START_TEST(bubble_matches_the_formula)
 		const struct plan *p = right_plan("mlp:sizes=1024-1024-1024-1024-1024-1024-1024-1024-1024 %s ranks=%d "
 		                                  "micro_batch=64 accumulate=%d",
 		                                  cases[i].strategy, P, (int)n);
-		ck_assert_msg(!cluster_read(&c, ideal, strlen(ideal), "ideal"), "%s", status_message());
-		ck_assert_msg(!sim_run(p, &c, GRAIN_OPERATION, &t, &report), "%s", status_message());
+		must(cluster_read(&c, ideal, strlen(ideal), "ideal"));
+		must(sim_run(p, &c, GRAIN_OPERATION, &t, &report));
 		for (int64_t rank = 0; rank < P; rank++) {
 			struct busy b = busy_of(&t, p, rank);
 			begin = b.begin < begin ? b.begin : begin;

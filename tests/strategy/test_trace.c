@@ -1,5 +1,4 @@
 /* Traces and reports: times by hand, Chrome JSON against the plan, reports to JSON and back. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include "strategy/base/merge.h"
 #include "strategy/trace/report.h"
 #include "strategy/trace/trace.h"
+#include "tests/support/json.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
@@ -216,26 +216,13 @@ static json_t *trace_json(const struct trace *t)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	ck_assert_msg(!trace_write(t, out), "%s", status_message());
+	must(trace_write(t, out));
 	fclose(out);
 	json_error_t error;
 	json_t *o = json_loadb(text, size, 0, &error);
 	ck_assert_msg(o != NULL, "%s at %d", error.text, error.position);
 	free(text);
 	return o;
-}
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-	return text ? text : "";
-}
-
-static int64_t whole_of(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-	ck_assert_msg(json_is_integer(v), "%s is not a whole number", key);
-	return json_integer_value(v);
 }
 
 START_LOOP_TEST(test_chrome, 0, 2)
@@ -269,7 +256,7 @@ START_LOOP_TEST(test_chrome, 0, 2)
 		} else if (!strcmp(phase, "X") && !strcmp(text_of(event, "cat"), "message")) {
 			messages++;
 			ck_assert_int_eq(llround(ts * 1000), 7);
-			ck_assert_int_eq(llround(json_number_value(json_object_get(event, "dur")) * 1000), 1000000);
+			ck_assert_int_eq(llround(number_of(event, "dur") * 1000), 1000000);
 			ck_assert_int_eq(whole_of(args, "bytes"), 4096);
 		} else if (!strcmp(phase, "X")) {
 			const struct op *op = &plan_role_of(p, rank)->ops[whole_of(args, "op")];
@@ -319,7 +306,7 @@ START_TEST(test_cut_off)
 	for (int c = 0; c < CATEGORY_COUNT; c++)
 		ck_assert_int_eq(whole_of(json_object_get(last, "args"), category_name((enum category)c)),
 		                 use.steady[c]);
-	ck_assert_int_eq(llround(json_number_value(json_object_get(last, "ts")) * 1000), 300);
+	ck_assert_int_eq(llround(number_of(last, "ts") * 1000), 300);
 	json_decref(o);
 	trace_release(&t);
 }
@@ -490,7 +477,7 @@ START_TEST(test_json)
 		ck_assert_int_eq(whole_of(json_object_get(o, "tightest"), "needed_bytes"), 88);
 		ck_assert_str_eq(text_of(o, "precision"), "fp32");
 
-		ck_assert_msg(!report_from_json(&again, o), "%s", status_message());
+		must(report_from_json(&again, o));
 		json_t *second = report_to_json(&again);
 		ck_assert(json_equal(o, second));
 		assert_same_report(&again, &r);

@@ -30,7 +30,7 @@ START_TEST(what_is_written_is_read)
 		viewed_open(&v, "mlp:sizes=12-16-8-4 %s ranks=3", strategies[i]);
 		v.trace.scale = i ? (struct trace_scale){65536, 0.5 * i, i == 2} : (struct trace_scale){0};
 		char *text = written(&v.trace, &size);
-		ck_assert_msg(!trace_file_read(&f, text, size, "x.json"), "%s", status_message());
+		must(trace_file_read(&f, text, size, "x.json"));
 		ck_assert(f.trace.scale.now == v.trace.scale.now && f.trace.scale.next == v.trace.scale.next &&
 		          f.trace.scale.skipped == v.trace.scale.skipped);
 		ck_assert(!f.foreign && !f.trace.measured);
@@ -165,7 +165,7 @@ START_TEST(values_are_read_as_they_were_written)
 	add_values(&v.trace);
 	ck_assert_uint_gt(v.trace.value_count, 8);
 	char *text = written(&v.trace, &size);
-	ck_assert_msg(!trace_file_read(&f, text, size, "x.json"), "%s", status_message());
+	must(trace_file_read(&f, text, size, "x.json"));
 	ck_assert_uint_eq(f.trace.value_count, v.trace.value_count);
 	for (size_t i = 0; i < f.trace.value_count; i++) {
 		const struct trace_value *a = &v.trace.values[i], *b = trace_value(&f.trace, a->rank, a->op, a->chunk);
@@ -248,7 +248,7 @@ START_TEST(traces_of_other_programs_open)
 	        "], \"traceName\": \"x\"}";
 	struct trace_file f;
 	struct lanes l;
-	ck_assert_msg(!trace_file_read(&f, text, sizeof text - 1, "x.json"), "%s", status_message());
+	must(trace_file_read(&f, text, sizeof text - 1, "x.json"));
 	ck_assert(f.foreign);
 	ck_assert_int_eq(f.lane_count, 2);
 	ck_assert_uint_eq(f.span_count, 4);
@@ -294,7 +294,7 @@ START_TEST(large_files_read_in_linear_time)
 		fprintf(out, ",\n{\"ph\":\"E\",\"pid\":7,\"tid\":%d,\"ts\":%d}", i + 1, EVENTS + i);
 	fprintf(out, "]");
 	ck_assert(!fclose(out));
-	ck_assert_msg(!trace_file_read(&f, text, size, "x.json"), "%s", status_message());
+	must(trace_file_read(&f, text, size, "x.json"));
 	ck_assert(f.foreign);
 	ck_assert_uint_eq(f.span_count, 2 * EVENTS);
 	ck_assert_int_eq(f.lane_count, EVENTS + 1);
@@ -339,7 +339,7 @@ START_TEST(files)
 	snprintf(path, sizeof path, "%s/shardlab-test-trace.json.gz", folder);
 	gzFile out = gzopen(path, "wb");
 	ck_assert(out && gzwrite(out, text, sizeof text - 1) == (int)sizeof text - 1 && !gzclose(out));
-	ck_assert_msg(!trace_file_open(&f, path), "%s", status_message());
+	must(trace_file_open(&f, path));
 	ck_assert_uint_eq(f.span_count, 1);
 	trace_file_release(&f);
 	remove(path);

@@ -1,4 +1,5 @@
 #include "tests/support/cluster_text.h"
+#include "tests/support/refusal.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ char *cluster_text(const struct cluster *c)
 void must_read_back(const struct cluster *c, struct cluster *again)
 {
 	char *text = cluster_text(c);
-	ck_assert_msg(!cluster_read(again, text, strlen(text), "print"), "%s", status_message());
+	must(cluster_read(again, text, strlen(text), "print"));
 	char *second = cluster_text(again);
 	ck_assert_msg(!strcmp(text, second), "'%s' was read back as '%s'", text, second);
 	free(text);

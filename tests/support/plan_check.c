@@ -99,7 +99,7 @@ const struct plan *must_come_back(const struct plan *p)
 {
 	char *text = plan_to_text(p, NULL);
 	const struct plan *again = read_plan(text);
-	ck_assert_msg(plan_verify(again, NULL) == STATUS_OK, "%s", status_message());
+	must(plan_verify(again, NULL));
 	ck_assert_str_eq(text, plan_to_text(again, NULL));
 	return again;
 }

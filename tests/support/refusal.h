@@ -1,5 +1,6 @@
-/* What is refused, in tests with Check: by this status, in one line that says this.
+/* What has to work and what is refused, in tests with Check: by this status, in one line that says this.
  *
+ *     must(cluster_open(&c, "laptop", 1));
  *     must_fail(cluster_open(&c, "local", 1), STATUS_INPUT, "'kind' is missing");
  */
 #ifndef SHARDLAB_TESTS_REFUSAL_H
@@ -9,6 +10,11 @@
 #include <string.h>
 
 #include "strategy/base/status.h"
+
+static inline void must(enum status s)
+{
+	ck_assert_msg(!s, "%s: %s", status_name(s), status_message());
+}
 
 static inline void must_fail(enum status got, enum status want, const char *says)
 {

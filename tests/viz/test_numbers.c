@@ -233,6 +233,17 @@ START_TEST(a_profilers_range_by_hand)
 }
 END_TEST
 
+START_TEST(a_counter_says_its_peak)
+{
+	char words[192];
+	open_torch();
+	ck_assert_int_eq(counter_peak(&file.counters[0]), 100000);
+	counter_peak_words(&torch.lanes, &file.counters[0], words, sizeof words);
+	ck_assert_str_eq(words, "at most 160 at 100.0 us, as this begins: ampere_sgemm_128x64_tn");
+	close_all();
+}
+END_TEST
+
 /* ---- the selected operation ---- */
 
 START_TEST(a_selection_stays_with_its_waits)

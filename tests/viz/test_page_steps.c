@@ -44,11 +44,13 @@ START_TEST(few_ranks_have_all)
 END_TEST
 
 /* The round, from 1, that ends at a stop; 0: none does. */
-static int round_at(const struct timeline *s, size_t stop)
+static int round_at(const struct timeline *s, size_t stop, int *rounds)
 {
 	size_t position = timeline_stop(s, STEP_SIZE_ROUND, stop);
 	const struct event *e = position ? &s->events[s->instants[position - 1].end - 1] : NULL;
-	return e && e->kind == EVENT_MESSAGE ? e->round + 1 : 0;
+	bool ends = e && e->kind == EVENT_MESSAGE;
+	*rounds = ends ? s->collectives[e->collective].rounds : 0;
+	return ends ? e->round + 1 : 0;
 }
 
 START_TEST(many_ranks_have_few_rounds)
@@ -59,11 +61,11 @@ START_TEST(many_ranks_have_few_rounds)
 	ck_assert(!steps.all);
 	for (size_t stop = 0, at = 0; stop < s->stop_count[STEP_SIZE_ROUND]; stop++) {
 		bool here = at < steps.count && steps.stop[at] == stop;
-		int round = round_at(s, stop);
+		int rounds, round = round_at(s, stop, &rounds);
 		ck_assert_int_le(round, 38);
 		if (!round || stop + 1 == s->stop_count[STEP_SIZE_ROUND])
 			ck_assert(here);
-		kept[round] += here;
+		kept[round] += here && rounds == 38;
 		ck_assert_uint_eq(page_step_before(&steps, stop), here ? at : at - 1);
 		ck_assert_uint_eq(page_step_behind(&steps, stop), at);
 		at += here;

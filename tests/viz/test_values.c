@@ -86,8 +86,8 @@ static void carry_round(struct values *v, int64_t number)
 		if (r.send_to < 0)
 			continue;
 		carry(v, &(struct event){.kind = EVENT_MESSAGE,
-		                         .member = (int)rank,
-		                         .to_member = (int)r.send_to,
+		                         .member = (short)rank,
+		                         .to_member = (short)r.send_to,
 		                         .offset = r.send_offset,
 		                         .count = r.send_count,
 		                         .add = schedule_round(&c.schedule, r.send_to, number).add});

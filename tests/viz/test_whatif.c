@@ -484,6 +484,35 @@ START_TEST(what_would_fit_comes_later)
 }
 END_TEST
 
+static void count(void *context)
+{
+	++*(int *)context;
+}
+
+/* What takes longer than one has patience for is said, and made all the same; what fails, too. */
+START_TEST(long_work_is_said)
+{
+	struct loaded direct = {0}, beside = {0};
+	struct settings settings;
+	char cluster[CLUSTER_TEXT];
+	struct changes none = {0};
+	int said = 0;
+	struct busy busy = {.say = count, .context = &said, .patience = 1};
+	parse(&options, COMMAND_VIEW, (const char *[]){"--model", "gpt2-124m", "--cluster", "a100-40gb", NULL});
+	ck_assert_msg(!changes_settings(&none, &options, "zero3", &settings, cluster), "%s", status_message());
+	ck_assert(!work_load(&direct, &options, &settings, cluster, &(struct busy){0}));
+	ck_assert_msg(!work_load(&beside, &options, &settings, cluster, &busy), "%s", status_message());
+	ck_assert_int_gt(said, 0);
+	char *text = trace_text(&direct.trace);
+	ck_same(text, trace_text(&beside.trace), true);
+	free(text);
+	load_release(&direct);
+	load_release(&beside);
+	ck_assert_int_eq(work_load(&beside, &options, &settings, "nowhere", &busy), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "unknown cluster 'nowhere'"));
+}
+END_TEST
+
 START_TEST(files_cannot_be_changed)
 {
 	open_view((const char *[]){"--trace", "tests/fuzz/corpus/trace/part.json", NULL});

@@ -253,7 +253,12 @@ copied
 xdotool click 3 # the right button: the whole
 lacks '--range'
 xdotool mousemove 400 200 mousedown 1 mousemove 500 200 mousemove 600 210 mouseup 1
+says '--measure=[1-9]' # a card below the lanes, and no zoom
+lacks '--range'
+key z # the range
 says '--range=[1-9]'
+key Escape
+lacks '--measure'
 key minus minus minus minus minus minus
 lacks '--range'
 key Escape # nothing is selected

@@ -27,7 +27,8 @@ static struct places places_of(struct box b, bool done)
 	struct places p;
 	double left = fmin(330, fmax(236, 0.27 * b.width)), top = b.y + HEAD, height = b.height - HEAD - 6;
 	double x = b.x + MARGIN + left + GAP, width = b.width - 2 * MARGIN - left - GAP;
-	double message = fmin(150, fmax(118, 0.22 * height)), rest = height - message - 2 * GAP;
+	double message = done ? fmin(190, fmax(118, 0.27 * height)) : fmin(150, fmax(118, 0.22 * height)),
+	       rest = height - message - 2 * GAP;
 	p.drawer = (struct box){b.x + MARGIN, top, left, height - BUTTONS - GAP};
 	p.buttons = (struct box){b.x + MARGIN, top + height - BUTTONS, left, BUTTONS};
 	double lanes = done ? 0.54 * rest : fmin(136, 0.4 * rest);
@@ -242,7 +243,7 @@ static void draw_said(struct canvas *c, const struct board *b, struct box in)
 static void draw_outcome(struct canvas *c, const struct board *b, struct box in)
 {
 	const struct theme *t = c->theme;
-	double size = fmin(14, in.height / 10.6), y = in.y + 1.5 * size, row = 1.4 * size;
+	double size = fmin(14, in.height / 11.9), y = in.y + 1.5 * size, row = 1.4 * size;
 	double name = in.x + 12, yours = in.x + fmin(380, 0.5 * in.width), own = yours + fmin(170, 0.24 * in.width);
 	char words[512], a[WORD], o[WORD];
 	draw_card(c, in, t->panel, t->accent, 2);
@@ -263,7 +264,7 @@ static void draw_outcome(struct canvas *c, const struct board *b, struct box in)
 	if (in.x + in.width - own > 330)
 		legend_categories(c, own + 30, in.y + 0.6 * size, in.x + in.width - own - 40, GATHERED_IS_PARAMETERS);
 	outcome_words(&b->own.outcome, &b->mine.outcome, words, sizeof words);
-	draw_paragraph(c, name, y + 1.5 * size, in.width - 24, size, 2, t->ink, words);
+	draw_paragraph(c, name, y + 1.5 * size, in.width - 24, size, 3, t->ink, words);
 }
 
 void board_draw(struct canvas *c, struct board *b, struct box box)

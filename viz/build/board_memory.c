@@ -76,16 +76,20 @@ static unsigned seen(const struct curve *v, int64_t most)
 	return some;
 }
 
-static void draw_line_of_own(struct canvas *c, const struct curve *v, int64_t bytes)
+/* Its value stands beside the title. */
+static void draw_line_of_own(struct canvas *c, const struct curve *v, struct box b, double title, int64_t bytes)
 {
 	const struct theme *t = c->theme;
 	char words[WORD], text[WORD + 40];
-	double y = v->plot.y + v->plot.height - v->y_unit * (double)bytes;
+	double y = v->plot.y + v->plot.height - v->y_unit * (double)bytes, right = b.x + b.width - 12;
 	snprintf(text, sizeof text, "the strategy's own peak: %s", bytes_word(words, bytes));
-	double length = text_length(c, 11, WEIGHT_BOLD, text), right = v->plot.x + v->plot.width;
-	draw_line(c, v->plot.x, y, right, y, t->accent, 1.5);
-	draw_fill(c, (struct box){right - length - 8, y - 15, length + 8, 14}, t->panel);
-	draw_text(c, right - 4, y - 4, 11, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s", text);
+	if (text_length(c, 12, WEIGHT_BOLD, text) + title + 60 > b.width)
+		snprintf(text, sizeof text, "own: %s", words);
+	double length = text_length(c, 12, WEIGHT_BOLD, text);
+	draw_line(c, v->plot.x, y, v->plot.x + v->plot.width, y, t->accent, 1.8);
+	if (length + title + 60 < b.width)
+		draw_line(c, right - length - 26, b.y + 13, right - length - 6, b.y + 13, t->accent, 1.8);
+	draw_text(c, right, b.y + 17, 12, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s", text);
 }
 
 void board_draw_memory(struct canvas *c, const struct plan *p, struct box b, const char *title, int ops, int64_t most,
@@ -109,6 +113,6 @@ void board_draw_memory(struct canvas *c, const struct plan *p, struct box b, con
 	if (v.role->live[SPACE_DEVICE])
 		draw_stack(c, &v);
 	if (line)
-		draw_line_of_own(c, &v, line);
+		draw_line_of_own(c, &v, b, text_length(c, 13, WEIGHT_BOLD, title), line);
 	timeline_release(&counted);
 }

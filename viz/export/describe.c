@@ -84,10 +84,12 @@ static void write_pair(struct playback *p, FILE *out)
 	char word[DIFFERENCE];
 	if (!v->second)
 		return;
-	figures_make(v->state, &figures[0]);
-	figures_make(v->second->state, &figures[1]);
+	const struct view *views[2];
+	pair_order(v, views);
+	figures_make(views[0]->state, &figures[0]);
+	figures_make(views[1]->state, &figures[1]);
 	for (int row = 0; row < 3; row++) {
-		fprintf(out, "pair     %s: ", row == 0 ? v->name : row == 1 ? v->second->name : "difference");
+		fprintf(out, "pair     %s: ", row < 2 ? views[row]->name : "difference");
 		for (int f = 0; f < FIGURE_COUNT; f++) {
 			if (row < 2)
 				figure_word(word, (enum figure)f, figures[row].of[f]);

@@ -159,7 +159,8 @@ static void make_pair_heading(struct playback *p)
 	pair_name(a, b, p->shown->label, names[0], sizeof names[0]);
 	pair_name(b, a, p->second->label, names[1], sizeof names[1]);
 	pair_common(a, b, common, sizeof common);
-	snprintf(p->pair_heading, sizeof p->pair_heading, "%.180s beside %.180s%s%s", names[0], names[1],
+	bool first = !strcmp(p->shown->label, p->second->label); /* what was before stands first */
+	snprintf(p->pair_heading, sizeof p->pair_heading, "%.180s beside %.180s%s%s", names[first], names[!first],
 	         *common ? " · " : "", common);
 }
 
@@ -188,6 +189,7 @@ static void view_second(struct playback *p)
 	if (!strcmp(p->view.label, v->label)) { /* what if: one strategy with other settings */
 		p->view.label = "now";
 		v->label = "before";
+		p->view.second_first = true;
 	}
 	p->view.other = v->other = NULL;
 }

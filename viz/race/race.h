@@ -78,6 +78,7 @@ enum { RACE_FORM = 96 };
 const char *race_time_form(char *out, const struct racer *one, int64_t ranks);
 const char *race_bytes_form(char *out, const struct racer *one);
 
+/* The canvas' least size of text holds, which is 2 % of the height where the window presents. */
 void race_draw(struct canvas *c, const struct race *r, int64_t now, struct box b);
 void race_draw_chart(struct canvas *c, const struct race *r, struct box b);
 /* Of an algorithm, the same in every race. */

@@ -46,7 +46,8 @@ static void draw_rounds(struct canvas *c, const struct racer *one, const struct 
 			draw_line(c, x1, b.y, x1, b.y + b.height, th->outline, 0.6);
 		if (b.width > 20)
 			draw_text(c, x0 + b.width / 2, b.y + b.height / 2 + 4, 11, WEIGHT_BOLD,
-			          now >= one->ends[k] ? ink_on(shade) : th->soft, ALIGN_CENTRE, b.width, "%d", k + 1);
+			          x0 + b.width / 2 < done ? ink_on(shade) : th->soft, ALIGN_CENTRE, b.width, "%d",
+			          k + 1);
 		begin = one->ends[k];
 	}
 	struct box all = {t->box.x, t->box.y, t->unit * (double)one->ns, t->box.height};

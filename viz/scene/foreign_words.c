@@ -95,6 +95,41 @@ void foreign_span_words(const struct lanes *l, int64_t lane, int64_t span, char 
 	append_flows(l->file, s->number, false, out, size);
 }
 
+/* ---- a counter's peak ---- */
+
+int64_t counter_peak(const struct foreign_counter *counter)
+{
+	for (size_t i = 0; i < counter->point_count; i++)
+		if (counter->points[i].value >= counter->most)
+			return counter->points[i].time;
+	return 0;
+}
+
+/* The span that began last up to a time, in any lane; NULL: none has. */
+static const struct lane_span *last_to_begin(const struct lanes *l, int64_t time)
+{
+	const struct lane_span *best = NULL;
+	for (int i = 0; i < l->lane_count; i++) {
+		const struct lane *lane = &l->lanes[i];
+		int64_t span = lane->kind == LANE_SPANS ? lane_previous_span(lane, time + 1, 0) : -1;
+		if (span >= 0 && (!best || lane->spans[span].begin > best->begin ||
+		                  (lane->spans[span].begin == best->begin && lane->spans[span].kind != GPU_NONE)))
+			best = &lane->spans[span];
+	}
+	return best;
+}
+
+void counter_peak_words(const struct lanes *l, const struct foreign_counter *counter, char *out, size_t size)
+{
+	char value[COUNTER_WORD], time[WORD];
+	int64_t peak = counter_peak(counter);
+	const struct lane_span *span = last_to_begin(l, peak);
+	snprintf(out, size, "at most %s at %s", counter_word(value, counter->most), time_word(time, peak));
+	if (span)
+		append(out, size, ", %s %.80s", span->begin == peak ? "as this begins:" : "after the beginning of",
+		       span->name);
+}
+
 /* ---- the caption ---- */
 
 /* As many GPUs as there is room for; the one with the most exposed communication is among them. */
@@ -169,8 +204,10 @@ void foreign_hit(const struct lane_area *l, int number, int depth, struct hit *h
 	if (lane->kind == LANE_PROCESS) {
 		hit_process(l, lane, h);
 	} else if (lane->kind == LANE_COUNTER) {
-		snprintf(h->text, sizeof h->text, "%.160s: %s at %s", lane->name,
-		         counter_word(value, value_at(lane->counter, h->time)), time_word(begin, h->time));
+		char peak[192];
+		counter_peak_words(l->lanes, lane->counter, peak, sizeof peak);
+		snprintf(h->text, sizeof h->text, "%.100s: %s at %s; %s", lane->name,
+		         counter_word(value, value_at(lane->counter, h->time)), time_word(begin, h->time), peak);
 	} else {
 		int64_t span = lane_span_at(lane, h->time, depth);
 		h->op = (int)span;
@@ -202,12 +239,14 @@ void foreign_describe(const struct lanes *l, FILE *out)
 		fputs("gpu      no span runs on one\n", out);
 	for (int i = 0; i < l->lane_count; i++) {
 		const struct lane *lane = &l->lanes[i];
-		if (lane->kind == LANE_SPANS)
+		if (lane->kind == LANE_SPANS) {
 			write_lane(lane, out);
-		else if (lane->kind == LANE_COUNTER)
-			fprintf(out, "counter  %s, %s: %zu values, %s to %s\n", lane->process, lane->name,
+		} else if (lane->kind == LANE_COUNTER) {
+			counter_peak_words(l, lane->counter, words, sizeof words);
+			fprintf(out, "counter  %s, %s: %zu values, %s to %s; %s\n", lane->process, lane->name,
 			        lane->counter->point_count, counter_word(least, lane->counter->least),
-			        counter_word(most, lane->counter->most));
+			        counter_word(most, lane->counter->most), words);
+		}
 	}
 	if (l->file->flow_count)
 		fprintf(out, "flows    %zu\n", l->file->flow_count);

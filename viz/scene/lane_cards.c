@@ -267,13 +267,9 @@ static void draw_selected_card(struct canvas *c, const struct view *v, const str
 
 static void draw_selected_line(struct canvas *c, const struct view *v, const struct selected *x, struct box b)
 {
-	char words[256], speed[SPEED_WORDS];
-	struct speed s;
-	bool moves = speed_of_op(x->s, x->index, x->op, &s);
+	char words[256], line[sizeof words + 16];
 	op_explain(x->s, v->selected_rank, x->op, words, sizeof words);
-	words[strcspn(words, ";")] = 0;
-	char line[sizeof words + sizeof speed + 16];
-	snprintf(line, sizeof line, "Selected %s%s%s", words, moves ? "; " : "", moves ? speed_words(speed, &s) : "");
+	snprintf(line, sizeof line, "Selected %s", words);
 	draw_fitting(c, b.x + 6, b.y + 14, 12, 9, WEIGHT_PLAIN, c->theme->ink, ALIGN_LEFT, b.width - 12, line);
 }
 

@@ -133,6 +133,22 @@ static void draw_curve(struct canvas *c, const struct lane_area *l, const struct
 	draw_stroke_path(c);
 }
 
+/* A triangle above the curve, where it is at its most. */
+static void draw_peak(struct canvas *c, const struct lane_area *l, const struct foreign_counter *counter, double y,
+                      double height)
+{
+	int64_t time = counter_peak(counter);
+	double x = lane_area_x(l, time), top = counter_y(counter, counter->most, y, height);
+	if (time < l->from || time > l->to || counter->most <= counter->least || height < 8)
+		return;
+	cairo_move_to(c->cr, x, top + 1);
+	cairo_line_to(c->cr, x - 4, top - 5);
+	cairo_line_to(c->cr, x + 4, top - 5);
+	cairo_close_path(c->cr);
+	draw_colour(c, c->theme->warning);
+	draw_fill_path(c);
+}
+
 static void draw_counter(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y)
 {
 	const struct theme *t = c->theme;
@@ -141,6 +157,7 @@ static void draw_counter(struct canvas *c, const struct lane_area *l, const stru
 	draw_text(c, l->plot.x - 8, y + l->row / 2 + size * 0.36, size, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
 	          l->names - 18, "%s, up to %s", lane->name, counter_word(most, lane->counter->most));
 	draw_curve(c, l, lane->counter, y + inset, l->row - 2 * inset);
+	draw_peak(c, l, lane->counter, y + inset, l->row - 2 * inset);
 }
 
 void foreign_lane_draw(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y)

@@ -25,6 +25,9 @@ const char *counter_word(char *out, double value);
 void gpu_words(const struct lanes *l, const struct gpu_process *g, char *out, size_t size);
 /* Name, time, arguments, exposed time and flows of a span of a lane. */
 void foreign_span_words(const struct lanes *l, int64_t lane, int64_t span, char *out, size_t size);
+/* Where a counter is at its most, and what began last before: "at most 160 at 100.0 us, as ampere_sgemm begins". */
+int64_t counter_peak(const struct foreign_counter *counter); /* ns */
+void counter_peak_words(const struct lanes *l, const struct foreign_counter *counter, char *out, size_t size);
 /* The selected span, or what the GPUs did. */
 void foreign_caption(const struct lanes *l, int64_t lane, int64_t span, char *out, size_t size);
 /* What lies at a time and depth of a lane. */

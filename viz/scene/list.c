@@ -37,6 +37,6 @@ bool scene_parse(const char *name, enum scene *out)
 const struct scene_row *scene_of(const struct view *v)
 {
 	if (v->upright)
-		return &scene_upright;
+		return v->scene == SCENE_RING ? &scene_ring_alone : &scene_upright;
 	return scene_row(v->state ? v->scene : SCENE_TIMELINE);
 }

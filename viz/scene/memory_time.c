@@ -60,6 +60,7 @@ static void curve_init(struct curve *v, const struct canvas *c, const struct vie
 	                    .plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)},
 	                    .scale = memory_scale_for(view->peak > peak ? view->peak : peak, memory_capacity(s)),
 	                    .over_steps = view->over_steps,
+	                    .ns = fmax(1, (double)(view->end > s->step_ns ? view->end : s->step_ns)),
 	                    .pixel = c->pixel};
 }
 
@@ -235,8 +236,10 @@ static void draw_time_axis(struct canvas *c, const struct curve *v)
 	double step = v->ns, tick = tick_of(step, fmax(2, v->plot.width / 90));
 	double y = v->plot.y + v->plot.height;
 	char word[WORD];
+	if (!(tick > 0)) /* a step of no time */
+		return;
 	for (int i = 0; (double)i * tick <= step; i++) {
-		double x = v->plot.x + v->plot.width * (double)i * tick / fmax(step, 1);
+		double x = v->plot.x + v->plot.width * (double)i * tick / step;
 		time_word(word, (int64_t)((double)i * tick));
 		short_word(word);
 		draw_line(c, x, y, x, y + 4, c->theme->soft, 1);

@@ -60,6 +60,29 @@ static void hit_upright(struct canvas *c, const struct view *v, struct box b, bo
 		scene_memory.hit(c, v, o.memory, true, x, y, h);
 }
 
+static void draw_collective(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	(void)small;
+	scene_ring.draw(c, v, b, true);
+}
+
+static void hit_collective(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+                           struct hit *h)
+{
+	(void)small;
+	scene_ring.hit(c, v, b, true, x, y, h);
+}
+
+const struct scene_row scene_ring_alone = {
+        .title = "Collective",
+        .what = "ranks, links, and what every chunk holds",
+        .width = 540,
+        .height = 300,
+        .draw = draw_collective,
+        .hit = hit_collective,
+        .messages = true,
+};
+
 const struct scene_row scene_upright = {
         .title = "Overview",
         .what = "the collective and the memory",

@@ -85,14 +85,22 @@ static bool stands_beside(const struct view *v, struct box b)
 	return scale_in(v, below_name(part_box(b, true, 0))) >= scale_in(v, below_name(part_box(b, false, 0)));
 }
 
+void pair_order(const struct view *v, const struct view *out[2])
+{
+	out[v->second_first] = v;
+	out[!v->second_first] = v->second;
+}
+
 void pair_lay(struct pair *out, const struct view *v, struct box b)
 {
 	enum { READABLE = 90 }; /* per cent */
-	const struct view *views[2] = {v, v->second};
+	const struct view *views[2];
+	pair_order(v, views);
 	struct view one = *v;
 	out->strip = (struct box){b.x, b.y, b.width, STRIP - 8};
 	b = (struct box){b.x, b.y + STRIP, b.width, fmax(1, b.height - STRIP)};
 	one.second = NULL;
+	one.upright = v->scene == SCENE_RING; /* the strip has the bytes */
 	bool beside = stands_beside(&one, b);
 	if (v->scene == SCENE_OVERVIEW && 100 * scale_in(&one, below_name(part_box(b, beside, 0))) < READABLE) {
 		one.upright = true;
@@ -141,14 +149,31 @@ static void draw_row(struct canvas *c, struct box b, double names, const char *n
 		          words[f]);
 }
 
+/* Where they are too long to be read whole, the share alone: "−38 %" of "−253.4 MB (−38 %)". */
+static void shorten(struct canvas *c, char words[][DIFFERENCE], double column)
+{
+	double size = fmax(9.5, c->least), longest = 0;
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		longest = fmax(longest, text_length(c, size, WEIGHT_BOLD, words[f]));
+	for (int f = 0; f < FIGURE_COUNT && longest > column - 8; f++) {
+		char *share = strchr(words[f], '(');
+		if (!share)
+			continue;
+		memmove(words[f], share + 1, strlen(share));
+		words[f][strcspn(words[f], ")")] = 0;
+	}
+}
+
 static void draw_strip(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
 	struct figures figures[2];
 	char words[FIGURE_COUNT][DIFFERENCE];
 	double names = fmin(170, b.width * 0.13);
-	figures_make(v->state, &figures[0]);
-	figures_make(v->second->state, &figures[1]);
+	const struct view *views[2];
+	pair_order(v, views);
+	figures_make(views[0]->state, &figures[0]);
+	figures_make(views[1]->state, &figures[1]);
 	draw_card(c, b, t->panel, t->line, 1);
 	for (int f = 0; f < FIGURE_COUNT; f++)
 		snprintf(words[f], sizeof words[f], "%s", figure_name((enum figure)f));
@@ -158,11 +183,12 @@ static void draw_strip(struct canvas *c, const struct view *v, struct box b)
 		for (int f = 0; f < FIGURE_COUNT; f++)
 			figure_word(words[f], (enum figure)f, figures[i].of[f]);
 		b.y += 17.5;
-		draw_row(c, b, names, (i ? v->second : v)->label, words, WEIGHT_PLAIN, t->ink);
+		draw_row(c, b, names, views[i]->label, words, WEIGHT_PLAIN, t->ink);
 	}
 	for (int f = 0; f < FIGURE_COUNT; f++)
 		figure_difference(words[f], (enum figure)f, figures[0].of[f], figures[1].of[f]);
 	b.y += 17.5;
+	shorten(c, words, (b.width - names) / FIGURE_COUNT);
 	draw_row(c, b, names, "difference", words, WEIGHT_BOLD, t->ink);
 }
 

@@ -45,6 +45,8 @@ struct pair {
 	} part[2];
 };
 
+/* The two views from left to right. */
+void pair_order(const struct view *v, const struct view *out[2]);
 void pair_lay(struct pair *out, const struct view *v, struct box b);
 void draw_pair(struct canvas *c, const struct view *v, struct box b);
 /* The view at a point of a picture, and its box: of a pair, that of the one there, which `store` keeps; otherwise v, b

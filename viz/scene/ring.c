@@ -329,10 +329,13 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, boo
 	const struct state *st = v->state;
 	double ledger = ledger_width(b, small);
 	struct ring_cells cells;
+	struct box left = {b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height};
+	if (st->collective >= 0 && ring_is_schematic(&st->timeline->collectives[st->collective]))
+		return ring_schematic_rank(c, v, &st->timeline->collectives[st->collective], left, small, x, y);
 	if (st->collective < 0 || !st->held ||
 	    st->timeline->collectives[st->collective].schedule.ranks > TIMELINE_MESSAGE_RANKS)
 		return -1;
-	ring_divide(&cells, st, (struct box){b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height});
+	ring_divide(&cells, st, left);
 	for (int i = 0; i < cells.count; i++) {
 		int64_t rank = rank_in_group(c, v, i, cells.cell[i], small || cells.count > 1, x, y);
 		if (rank >= 0)
@@ -355,7 +358,9 @@ static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool
 		return;
 	}
 	const struct collective *one = &st->timeline->collectives[st->collective];
-	if (!st->held)
+	if (ring_is_schematic(one))
+		ring_schematic(c, v, one, left, small);
+	else if (!st->held)
 		draw_summary(c, v, one, left);
 	else if (one->schedule.ranks <= TIMELINE_MESSAGE_RANKS)
 		draw_groups(c, v, left, small);

@@ -1,5 +1,5 @@
-/* A collective of many ranks: a row for a rank, a column for a chunk, stronger the more it holds: in grey, since colours are single
- * ranks'. */
+/* A collective of many ranks: a row for a rank, a column for a chunk, stronger the more it holds: in grey, since
+ * colours are single ranks'. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -32,14 +32,25 @@ static void draw_row(struct canvas *c, const struct collective *one, const uint6
 
 void ring_matrix(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
+	struct ring r = {.c = c,
+	                 .v = v,
+	                 .state = v->state,
+	                 .group = v->state->groups,
+	                 .collective = one,
+	                 .n = one->schedule.ranks,
+	                 .area = b};
+	ring_title(&r, b, b.width);
+	ring_matrix_alone(c, v, one, (struct box){b.x, b.y + TITLE_HEIGHT, b.width, b.height - TITLE_HEIGHT});
+}
+
+void ring_matrix_alone(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
+{
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
 	int64_t n = one->schedule.ranks;
 	int chunks = one->chunk_count;
-	struct ring r = {.c = c, .v = v, .state = st, .group = st->groups, .collective = one, .n = n, .area = b};
 	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE); /* thousands of cells, side by side without seams */
-	double left = 64, top = 66, cell_w = (b.width - left - 10) / chunks, cell_h = (b.height - top - 22) / (double)n;
-	ring_title(&r, b, b.width);
+	double left = 64, top = 20, cell_w = (b.width - left - 10) / chunks, cell_h = (b.height - top - 22) / (double)n;
 	for (int64_t rank = 0; rank < n; rank++)
 		if (collective_adds(one) && !state_ready(st, st->collective, rank)) /* its part is not made yet */
 			draw_fill(c,

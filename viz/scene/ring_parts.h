@@ -67,5 +67,15 @@ void ring_values_before(struct values *v, const struct state *st, const struct c
 
 /* More ranks than cards can be drawn of: a row for a rank, a column for a chunk. */
 void ring_matrix(struct canvas *c, const struct view *v, const struct collective *one, struct box b);
+/* The same without the title. */
+void ring_matrix_alone(struct canvas *c, const struct view *v, const struct collective *one, struct box b);
+
+/* More ranks of a ring than TIMELINE_MESSAGE_RANKS: the first and the last, those between as one
+ * (ring_schematic.c); below it the matrix, where there is room. */
+bool ring_is_schematic(const struct collective *one);
+void ring_schematic(struct canvas *c, const struct view *v, const struct collective *one, struct box b, bool small);
+/* The rank whose card is there; -1: none. */
+int64_t ring_schematic_rank(struct canvas *c, const struct view *v, const struct collective *one, struct box b,
+                            bool small, double x, double y);
 
 #endif

@@ -36,7 +36,8 @@ void ring_title(const struct ring *r, struct box b, double room)
 	const struct state_group *g = r->group;
 	char what[COLLECTIVE_WORDS], bytes[WORD], amount[128], progress[160], groups[40] = "", values[64];
 	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
-	int round = g->round ? g->round : 1; /* the one that was last over, or that runs first */
+	bool done = g->done || (!st->held && st->done); /* whose rounds are no events */
+	int round = g->round ? g->round : 1;            /* the one that was last over, or that runs first */
 	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
 	collective_words(st->timeline, c, what, sizeof what);
 	if (st->group_count > RING_GROUPS)
@@ -48,7 +49,7 @@ void ring_title(const struct ring *r, struct box b, double room)
 		snprintf(progress, sizeof progress, "next");
 	else if (!st->begun)
 		say_next(st, c, progress, sizeof progress);
-	else if (g->done)
+	else if (done)
 		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");
 	else
 		snprintf(progress, sizeof progress, "%d of %d rounds%s", g->round, c->rounds, part);
@@ -62,7 +63,7 @@ void ring_title(const struct ring *r, struct box b, double room)
 	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24, line = fmax(15, 1.25 * r->c->least);
 	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
 	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
-	draw_fitting(r->c, x, y + 39, 13, 9, g->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
+	draw_fitting(r->c, x, y + 39, 13, 9, done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
 	             st->begun ? t->ink : t->soft, ALIGN_CENTRE, room, progress);
 	static const char *const legends[] = {
 	        "a column is a chunk, a row of it a rank:", "filled where its sum holds that rank's part",

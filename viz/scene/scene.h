@@ -39,9 +39,10 @@ struct view {
 	/* Another trace at the corresponding place of its step, beside this one (viz/scene/pair.h), which has none
 	 * itself; NULL: none. */
 	const struct view *second;
+	bool second_first;        /* it stands at the left: what was before */
 	const char *label, *name; /* of the two, this one's: "zero2", "zero2 on 4 ranks" */
-	int64_t peak, end;     /* bytes and ns that the scales of memory and time hold at least: both have the same */
-	bool upright;          /* the overview is the collective above the memory */
+	int64_t peak, end; /* bytes and ns that the scales of memory and time hold at least: both have the same */
+	bool upright; /* little room: the overview is the collective above the memory, the collective has no ledger */
 	int64_t from, to;      /* ns: what the timeline shows; equal: all */
 	int first_lane;        /* the timeline is scrolled down to it; -1: to the focus rank's */
 	int64_t selected_rank; /* of the operation that is selected; -1: none. Of another program's span: its lane */

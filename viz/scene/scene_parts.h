@@ -9,6 +9,8 @@ SCENE_LIST(X)
 #undef X
 /* The overview where there is little room: the collective above the memory. */
 extern const struct scene_row scene_upright;
+/* The collective without the ledger. */
+extern const struct scene_row scene_ring_alone;
 
 /* The ledger: messages, and running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);

@@ -32,7 +32,7 @@ const char *speed_words(char *out, const struct speed *s)
 {
 	char payload[WORD], wire[WORD], time[WORD], algorithm[WORD], bus[WORD], link[80], more[64] = "",
 	                                                                                  on_bus[64] = "";
-	if (s->wire_bytes >= 0 && s->ranks != 1)
+	if (s->wire_bytes >= 0 && s->wire_bytes != s->payload_bytes)
 		snprintf(more, sizeof more, " (%s on the wire)", bytes_word(wire, s->wire_bytes));
 	if (s->bus > 0 && s->ranks != 1)
 		snprintf(on_bus, sizeof on_bus, ", on the bus %s", rate_word(bus, s->bus));

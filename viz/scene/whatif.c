@@ -71,7 +71,7 @@ static void draw_slider(struct canvas *c, const struct whatif_row *r, struct box
 	if (!r->places || r->place < 0)
 		return;
 	double room = cell.width - 12, x = cell.x + 6 + room * (r->place + 0.5) / r->places,
-	       y = cell.y + cell.height - 3.5;
+	       y = cell.y + cell.height - 3;
 	draw_line(c, cell.x + 6, y, cell.x + 6 + room, y, t->line, 2);
 	draw_line(c, cell.x + 6, y, x, y, t->accent, 2.5);
 	draw_fill(c, (struct box){x - 3, y - 3, 6, 6}, t->accent);
@@ -82,7 +82,7 @@ static void draw_row(struct canvas *c, const struct whatif *w, struct box b, int
 	const struct theme *t = c->theme;
 	const struct whatif_row *r = &w->rows[row];
 	struct box line = whatif_line(w, b, row), cell = whatif_cell(w, b, row);
-	double size = fmin(13, line.height * 0.52), y = line.y + line.height / 2 + size * 0.28;
+	double size = fmin(13, line.height * 0.52), y = line.y + line.height / 2 + size * 0.18;
 	if (row == w->row && buttons)
 		draw_card(c, line, t->panel, t->accent, 2);
 	draw_fitting(c, b.x + MARGIN + 2, y, size, 8, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, t->ink, ALIGN_LEFT,

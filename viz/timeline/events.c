@@ -115,8 +115,8 @@ static void add_messages(struct timeline *s, int number, const struct recorded *
 			e->kind = EVENT_MESSAGE;
 			e->rank = c->rank[member];
 			e->index = timeline_index_of(s, e->rank);
-			e->member = (int)member;
-			e->to_member = (int)r.send_to;
+			e->member = (short)member;
+			e->to_member = (short)r.send_to;
 			e->op = c->ops[member];
 			e->collective = number;
 			e->round = round;

@@ -55,6 +55,13 @@ static void add_all(const struct lanes *l, struct exposed *best)
 	}
 }
 
+static int64_t bytes_of(const struct plan *p, int64_t rank, int op)
+{
+	const struct role *role = plan_role_of(p, rank);
+	int64_t sent = op_sent_bytes(p, role, &role->ops[op], rank);
+	return sent ? sent : op_received_bytes(p, role, &role->ops[op], rank);
+}
+
 static size_t longest_of_plan(const struct lanes *l, struct exposed *out, size_t most)
 {
 	const struct timeline *s = l->timeline;
@@ -68,8 +75,7 @@ static size_t longest_of_plan(const struct lanes *l, struct exposed *out, size_t
 		qsort(best, count, sizeof *best, longest_first);
 	for (size_t i = 0; i < count && i < most; i++) {
 		out[i] = best[i];
-		out[i].bytes = op_sent_bytes(s->plan, plan_role_of(s->plan, best[i].rank),
-		                             &plan_role_of(s->plan, best[i].rank)->ops[best[i].op], best[i].rank);
+		out[i].bytes = bytes_of(s->plan, best[i].rank, best[i].op);
 	}
 	free(best);
 	return count;

@@ -82,7 +82,8 @@ bool speed_of_op(const struct timeline *s, int index, int op, struct speed *out)
 		return false;
 	const struct collective *c = &s->collectives[number];
 	out->payload_bytes = op_payload_bytes(role, one);
-	out->wire_bytes = op_sent_bytes(s->plan, role, one, s->ranks[index].rank);
+	out->wire_bytes = one->kind == OP_RECEIVE ? op_received_bytes(s->plan, role, one, s->ranks[index].rank)
+	                                          : op_sent_bytes(s->plan, role, one, s->ranks[index].rank);
 	out->ranks = c->schedule.ranks;
 	find_link(s, c, out);
 	enum operation o = op_operation(one->kind);

@@ -17,7 +17,8 @@
 
 struct speed {
 	int64_t payload_bytes; /* S, without padding */
-	int64_t wire_bytes;    /* that leave the rank, padding with them; of a copy its bytes; -1: not known */
+	int64_t wire_bytes; /* that leave the rank, padding with them; of a receive that reach it, of a copy its bytes;
+	                       -1: not known */
 	int64_t waits, moves;  /* ns; another program's waiting is part of what it moves */
 	int64_t ranks;         /* of a copy 1; 0: not known */
 	double algorithm, bus; /* bytes/s; bus 0: not known */

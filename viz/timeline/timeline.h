@@ -35,20 +35,19 @@ enum event_kind {
 };
 
 struct event {
-	int64_t time; /* ns */
-	enum event_kind kind;
-	int op;                /* of the role of `rank` */
-	int64_t rank;          /* message: the sender */
-	int index;             /* of the rank among those that are shown */
-	int collective;        /* message: which; else -1 */
-	int member, to_member; /* message: the places of its ends in the group */
-	int round;             /* message: of the collective */
-	int64_t to;            /* message: the receiver */
-	int64_t offset;        /* message: elements of the collective's buffer */
-	int64_t count;         /* message: elements */
-	int64_t bytes;         /* message */
-	bool add;              /* message: the receiver adds it to what it has */
-	enum queue queue;
+	int64_t time;                 /* ns */
+	int64_t rank;                 /* message: the sender */
+	int64_t to;                   /* message: the receiver */
+	int64_t offset, count, bytes; /* message: elements of the collective's buffer, how many, and their bytes */
+	int op;                       /* of the role of `rank` */
+	int index;                    /* of the rank among those that are shown */
+	int collective;               /* message: which; else -1 */
+	int round;                    /* message: of the collective */
+	short member, to_member;      /* message: the places of its ends in the group */
+	/* Many ranks have many events: the least room. */
+	enum event_kind kind : 8;
+	enum queue queue : 8;
+	bool add; /* message: the receiver adds it to what it has */
 };
 
 /* A unit's pass over a micro-batch, or the update. A phase ends when the gradients that it makes are reduced: what a

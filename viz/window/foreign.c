@@ -151,7 +151,11 @@ void foreign_next_exposed(struct window *w, int by)
 		window_select(w, -1, -1);
 		window_note(w, "This was the shortest of %zu exposed: N begins with the longest again.", count);
 	} else {
-		const struct span_place *place = &l->places[l->gpus.exposed[next].span];
+		const struct exposed_span *x = &l->gpus.exposed[next];
+		const struct span_place *place = &l->places[x->span];
+		char words[216], time[WORD];
 		foreign_go_to(w, place->lane, (int64_t)place->span, true);
+		foreign_span_words(l, place->lane, (int64_t)place->span, words, sizeof words);
+		window_note(w, "%zu of %zu, exposed for %s: %s", next + 1, count, time_word(time, x->exposed), words);
 	}
 }

@@ -41,14 +41,14 @@ enum { FIRST_BUTTON = EXERCISE_MOVES };
 static enum status open_board(struct window *w)
 {
 	const struct playback *p = w->playback;
-	if (w->board && !strcmp(w->board_of, p->shown->label))
+	if (w->board && !strcmp(w->board_of, p->shown->heading))
 		return STATUS_OK;
 	window_build_release(w);
 	if (p->shown->foreign || !w->host.build.plan)
 		return status_fail(STATUS_INPUT, "What a file holds is not built anew: open a strategy.");
 	enum status s = board_open(&w->board, &w->host.build, p->shown->label, p->fonts);
 	if (!s)
-		snprintf(w->board_of, sizeof w->board_of, "%s", p->shown->label);
+		snprintf(w->board_of, sizeof w->board_of, "%s", p->shown->heading);
 	return s;
 }
 

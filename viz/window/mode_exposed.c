@@ -95,9 +95,11 @@ static void draw_row(struct canvas *c, const struct window *w, int number, struc
 	          time_word(time, e->time));
 	draw_text(c, left + 150, row.y + 14, 12, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%.1f %%",
 	          100 * (double)e->time / (double)exposed_whole(&shown->lanes));
-	draw_text(c, left + 160, row.y + 14, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0.34 * row.width, "%s", where);
-	draw_fitting(c, left + 24, row.y + 28, 11.5, 9, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, row.width * 0.42, name);
-	draw_fitting(c, right, row.y + 28, 11, 9, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, row.width * 0.48, more);
+	draw_fitting(c, shown->foreign ? right : left + 160, row.y + (shown->foreign ? 28 : 14), 11.5, 9, WEIGHT_PLAIN,
+	             t->ink, shown->foreign ? ALIGN_RIGHT : ALIGN_LEFT, shown->foreign ? 124 : 60, where);
+	draw_fitting(c, right, row.y + 14, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 164, more);
+	draw_fitting(c, left + 24, row.y + 28, 11.5, 9, WEIGHT_PLAIN, t->ink, ALIGN_LEFT,
+	             row.width - (shown->foreign ? 176 : 40), name);
 }
 
 static void draw(struct window *w, struct canvas *c, struct box b)

@@ -4,9 +4,9 @@
 
 #include <SDL.h>
 
-#include "viz/race/race.h"
 #include "viz/scene/search.h"
 #include "viz/window/mode.h"
+#include "viz/window/racing.h"
 #include "viz/window/window.h"
 
 /* constant, the keys as help names them (" or " between them: keys.c reads them from here), the button ("": it
@@ -40,8 +40,8 @@
 	X(MEASURE, "M", "sum", "sums of the selected operation's time, or of what is in sight")                        \
 	X(PAN_LEFT, "Ctrl ←", "", "an earlier range of the timeline")                                                  \
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
-	X(EXPOSED, "L", "longest", "the longest exposed communication")                                                \
-	X(SEARCH, "/", "search", "search operations, buffers and spans by a part of their names")                      \
+	X(EXPOSED, "L", "long", "the longest exposed communication")                                                   \
+	X(SEARCH, "/", "find", "search operations, buffers and spans by a part of their names")                        \
 	X(OVER_TIME, "O", "over", "memory over time, or over the steps of the cursor")                                 \
 	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of all strategies; again: two of them in every scene; again: one")          \
@@ -98,16 +98,6 @@ enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
 enum { WIDGETS = 192 };
 
-/* The race of algorithms, which keeps what it was asked (mode_race.c). */
-struct racing {
-	struct race race;
-	bool stale; /* what was asked has changed */
-	double now; /* ns: its clock */
-	bool playing;
-	Uint64 turned;     /* ms: when the clock was moved last */
-	int field, slider; /* what is typed, and what the mouse moves */
-	char typed[24], labels[3][64], note[256];
-};
 struct board;
 
 struct window {
@@ -133,7 +123,7 @@ struct window {
 	const struct trace_view *paired;  /* … if the playback's second is this one */
 	char asked[16];                   /* what is typed behind "go to" */
 	struct board *board;              /* of mode_build; NULL: none yet */
-	char board_of[64];                /* … and the strategy */
+	char board_of[384];               /* … and the heading of what it is about */
 	const struct trace_view *unbuilt; /* what was shown before a step of one's own was */
 	char tip[384];
 	double tip_x, tip_y;                 /* units: below and right of there */

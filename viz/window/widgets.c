@@ -39,7 +39,7 @@ static const char *label_of(const struct window *w, enum action a)
 		       : w->playback->step_size == STEP_SIZE_PHASE ? "step: phase"
 		                                                   : "step: message";
 	if (a == ACTION_OVER_TIME)
-		return w->playback->over_steps ? "over: steps" : "over: time";
+		return w->playback->over_steps ? "steps" : "time";
 	return actions[a].button;
 }
 
@@ -99,7 +99,7 @@ static bool has_number(const struct widget *one)
 
 /* ---- rows: where one is too narrow, there are two; where two are, everything is made smaller alike ---- */
 
-enum { TOP_ROW = 33, BOTTOM_ROW = 36, GAP = 4, FIRST_BELOW = ACTION_RANK };
+enum { TOP_ROW = 33, BOTTOM_ROW = 36, GAP = 4 };
 
 /* How many rows the widgets from `first` on need in `room`. */
 static int rows_of(const struct window *w, int first, double room)
@@ -126,6 +126,29 @@ static void lay_row(struct window *w, int first, int end, double left, double y,
 		x += (b->width + GAP) * part;
 		b->width *= part;
 	}
+}
+
+static double length_of(const struct window *w, int first, int end)
+{
+	double length = 0;
+	for (int i = first; i < end; i++)
+		length += w->widgets[i].before + w->widgets[i].box.width + GAP;
+	return length;
+}
+
+/* The group of buttons that begins the second of two rows, so that the longer is as short as can be. */
+static int break_of(const struct window *w, int first)
+{
+	int best = first;
+	double shortest = length_of(w, first, w->widget_count);
+	for (int i = first + 1; i < w->widget_count; i++) {
+		double longer = fmax(length_of(w, first, i), length_of(w, i, w->widget_count));
+		if (w->widgets[i].before <= 0 || longer >= shortest)
+			continue;
+		shortest = longer;
+		best = i;
+	}
+	return best;
 }
 
 /* Scenes at the left; strategies at the right, or below. */
@@ -174,8 +197,7 @@ static void lay_bottom(struct window *w, struct canvas *c)
 	double room = c->width - 40;
 	int rows = rows_of(w, first, room);
 	w->bottom = 10 + BOTTOM_ROW * rows;
-	for (middle = first; rows == 2 && w->widgets[middle].number != FIRST_BELOW;)
-		middle++;
+	middle = rows == 2 ? break_of(w, first) : first;
 	if (rows == 2)
 		lay_row(w, first, middle, 20, c->height - w->bottom + 6, room, false);
 	lay_row(w, middle, w->widget_count, 20, c->height - BOTTOM_ROW - 4, room, false);
