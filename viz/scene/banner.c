@@ -15,8 +15,8 @@ bool banner_shows(const struct view *v)
 static int64_t live_bytes(const struct timeline_role *r, int issued)
 {
 	int64_t total = 0;
-	for (int c = 0; r->live[SPACE_DEVICE] && c < CATEGORY_COUNT; c++)
-		total += r->live[SPACE_DEVICE][(size_t)issued * CATEGORY_COUNT + (size_t)c];
+	for (int c = 0; r->live[SPACE_DEVICE] && c < HELD_COUNT; c++)
+		total += r->live[SPACE_DEVICE][(size_t)issued * HELD_COUNT + (size_t)c];
 	return total;
 }
 

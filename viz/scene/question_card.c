@@ -77,7 +77,8 @@ static struct places places_at(struct canvas *c, const struct asking *a, struct 
 	p.question = b.y + 78 * part;
 	double y = p.question + height_of(c, p.width, p.text, q->text) + 4 * part;
 	for (int i = 0; i < q->choice_count; i++) {
-		double room = p.width - 2 * KEY - 14, height = height_of(c, room, p.choice, q->choice[i]) + 14 * part;
+		double room = p.width - KEY * part - KEY - 20,
+		       height = height_of(c, room, p.choice, q->choice[i]) + 14 * part;
 		p.choices[i] = (struct box){p.x, y, p.width, height};
 		y += height + 7 * part;
 	}
@@ -181,7 +182,7 @@ static void draw_choice(struct canvas *c, const struct asking *a, const struct p
 	const struct question *q = asking_now(a);
 	struct box b = p->choices[i];
 	bool open = a->stage == ASKED, right = !open && i == q->right, wrong = !open && i == a->chosen && !right;
-	double middle = b.y + b.height / 2, size = 14 * p->part;
+	double middle = b.y + b.height / 2, size = 14 * p->part, key = KEY * p->part;
 	draw_card(c, b, right ? colour_mix(t->panel, t->ink, 0.07) : t->panel,
 	          right   ? t->ink
 	          : wrong ? t->warning
@@ -191,11 +192,10 @@ static void draw_choice(struct canvas *c, const struct asking *a, const struct p
 		draw_check(c, b.x + b.width - KEY / 2.0 - 4, middle, 16 * p->part, t->ink);
 	if (wrong)
 		draw_cross(c, b.x + b.width - KEY / 2.0 - 4, middle, 16 * p->part, t->warning);
-	draw_card(c, (struct box){b.x + 7, middle - 12 * p->part, KEY * p->part, 24 * p->part},
-	          open ? t->ink : t->panel, t->ink, 1);
-	draw_text(c, b.x + 7 + KEY * p->part / 2, middle + size * 0.36, size, WEIGHT_BOLD, open ? t->panel : t->ink,
-	          ALIGN_CENTRE, 0, "%d", i + 1);
-	draw_paragraph(c, b.x + KEY + 16, b.y + 7 * p->part + p->choice, b.width - 2 * KEY - 14, p->choice, 6,
+	draw_card(c, (struct box){b.x + 7, middle - key / 2, key, key}, open ? t->ink : t->panel, t->ink, 1);
+	draw_text(c, b.x + 7 + key / 2, middle + size * 0.36, size, WEIGHT_BOLD, open ? t->panel : t->ink, ALIGN_CENTRE,
+	          0, "%d", i + 1);
+	draw_paragraph(c, b.x + key + 16, b.y + 7 * p->part + p->choice, b.width - key - KEY - 20, p->choice, 6,
 	               open || right || wrong ? t->ink : t->soft, q->choice[i]);
 }
 
