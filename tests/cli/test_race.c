@@ -2,7 +2,6 @@
  * changes, its rounds end with what was promised, and keys do what they say.
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +83,6 @@ START_LOOP_TEST(times_are_the_simulators, 0, COUNT(operations))
 			race_release(&r);
 		}
 }
-END_TEST
 
 static const struct racer *named(const struct race *r, const char *name)
 {
@@ -108,7 +106,6 @@ START_TEST(bytes_are_the_closed_forms)
 	ck_assert_int_eq(named(&r, "tree")->out, 3 * 8000);
 	race_release(&r);
 }
-END_TEST
 
 /* On both sides of a crossing the race itself has the order that the chart says. */
 START_TEST(the_order_changes_where_lines_cross)
@@ -128,7 +125,6 @@ START_TEST(the_order_changes_where_lines_cross)
 		}
 	race_release(&r);
 }
-END_TEST
 
 /* After the last round everything is where it belongs, and before it something is missing. */
 START_LOOP_TEST(rounds_end_with_the_result, 0, COUNT(operations))
@@ -152,7 +148,6 @@ START_LOOP_TEST(rounds_end_with_the_result, 0, COUNT(operations))
 		race_release(&r);
 	}
 }
-END_TEST
 
 START_TEST(what_cannot_run_says_why)
 {
@@ -175,7 +170,6 @@ START_TEST(what_cannot_run_says_why)
 	ck_assert_str_ne(r.refused, "");
 	race_release(&r);
 }
-END_TEST
 
 /* No text stands on another, in whatever size. */
 START_LOOP_TEST(pictures_can_be_read, 0, COUNT(operations))
@@ -211,7 +205,6 @@ START_LOOP_TEST(pictures_can_be_read, 0, COUNT(operations))
 	}
 	fonts_release(&fonts);
 }
-END_TEST
 
 /* ---- the window ---- */
 
@@ -304,7 +297,6 @@ START_TEST(keys_move_the_clock_and_change_the_race)
 	playback_release(&p);
 	fonts_release(&fonts);
 }
-END_TEST
 
 START_TEST(the_mouse_moves_sliders)
 {
@@ -335,7 +327,6 @@ START_TEST(the_mouse_moves_sliders)
 	playback_release(&p);
 	fonts_release(&fonts);
 }
-END_TEST
 
 START_TEST(without_a_simulator_there_is_a_note)
 {
@@ -348,6 +339,5 @@ START_TEST(without_a_simulator_there_is_a_note)
 	playback_release(&p);
 	fonts_release(&fonts);
 }
-END_TEST
 
 SUITE("race", 60)

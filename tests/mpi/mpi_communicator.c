@@ -223,16 +223,23 @@ static void try_all(struct communicator *c, enum type type, const int64_t *sizes
 			}
 }
 
+/* An operation on `elements` of whole_memory; what it moved does not matter. */
+static void run_whole(struct communicator *c, enum schedule_algorithm algorithm, int64_t elements, bool maximum,
+                      enum type type)
+{
+	struct collective what = {algorithm, 0, elements, whole_memory, NULL, staging, maximum, type};
+	struct traffic traffic;
+	ranks_check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+}
+
 /* Sums of numbers that do round: the same bits on every rank and in every repeat. */
 static void check_bits(struct communicator *c, enum schedule_algorithm algorithm, int64_t elements)
 {
 	float *whole = whole_memory;
-	struct traffic traffic;
-	struct collective what = {algorithm, 0, elements, whole, NULL, staging, false, TYPE_FP32};
 	for (int repeat = 0; repeat < 3; repeat++) {
 		for (int64_t i = 0; i < elements; i++)
 			whole[i] = 1.0f / (float)(1 + (i * 7919 + rank_number * 104729) % 1000003);
-		ranks_check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+		run_whole(c, algorithm, elements, false, TYPE_FP32);
 		if (repeat == 0) {
 			memcpy(first_memory, whole, (size_t)elements * sizeof *whole);
 			MPI_Bcast(first_memory, (int)elements, MPI_FLOAT, 0, MPI_COMM_WORLD);
@@ -246,13 +253,11 @@ static void check_bits(struct communicator *c, enum schedule_algorithm algorithm
 static void check_maximum(struct communicator *c, enum schedule_algorithm algorithm, int64_t elements)
 {
 	float *whole = whole_memory;
-	struct traffic traffic;
-	struct collective what = {algorithm, 0, elements, whole, NULL, staging, true, TYPE_FP32};
 	int64_t bad = 0;
 	for (int64_t i = 0; i < elements; i++)
 		whole[i] = i % 3 == 2 && rank_number != i % ranks_count ? -INFINITY
 		                                                        : -1.0f - (float)((i + rank_number * 31) % 97);
-	ranks_check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+	run_whole(c, algorithm, elements, true, TYPE_FP32);
 	for (int64_t i = 0; i < elements; i++) {
 		float largest = -INFINITY;
 		for (int r = 0; r < ranks_count; r++) {
@@ -270,12 +275,10 @@ static void check_maximum(struct communicator *c, enum schedule_algorithm algori
 static void check_rounding(struct communicator *c, enum type type, int64_t elements)
 {
 	double half = type == TYPE_BF16 ? 0x1p-8 : 0x1p-11; /* relative */
-	struct collective what = {SCHEDULE_RING_ALL_REDUCE, 0, elements, whole_memory, NULL, staging, false, type};
-	struct traffic traffic;
 	int64_t bad = 0, exact = 0;
 	for (int64_t i = 0; i < elements; i++)
 		element_set(type, whole_memory, i, 1.0f / (float)(1 + (i * 7919 + rank_number * 104729) % 1000));
-	ranks_check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+	run_whole(c, SCHEDULE_RING_ALL_REDUCE, elements, false, type);
 	for (int64_t i = 0; i < elements; i++) {
 		double sum = 0, got = (double)element_get(type, whole_memory, i);
 		for (int r = 0; r < ranks_count; r++) {
@@ -330,12 +333,10 @@ static void check_integers(struct communicator *c)
 {
 	int32_t *whole = (int32_t *)whole_memory;
 	int64_t elements = 3 * ranks_count;
-	struct traffic traffic;
-	struct collective what = {SCHEDULE_TREE_BROADCAST, 0, elements, whole, NULL, staging, false, TYPE_FP32};
 	int bad = 0;
 	for (int64_t i = 0; i < elements; i++)
 		whole[i] = rank_number ? 0 : (int32_t)(0x7f800001 + i);
-	ranks_check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+	run_whole(c, SCHEDULE_TREE_BROADCAST, elements, false, TYPE_FP32);
 	for (int64_t i = 0; i < elements; i++)
 		bad += whole[i] != (int32_t)(0x7f800001 + i);
 	ranks_check(bad == 0, "%s: broadcast changed %d integers", c->ops->name, bad);
@@ -355,13 +356,11 @@ static void check_split(struct communicator *c)
 			members++;
 		}
 	if (group) {
-		struct collective what = {
-		        SCHEDULE_RING_ALL_REDUCE, 0, 2 * members, whole_memory, NULL, staging, false, TYPE_FP32};
 		double number = rank_number + 1;
 		ranks_check(group->ranks == members, "a group of %d, not %d", group->ranks, members);
 		for (int i = 0; i < 2 * members; i++)
 			element_set(TYPE_FP32, whole_memory, i, (float)(rank_number + 1));
-		ranks_check(!group->ops->run(group, &what, &traffic), "%s", status_message());
+		run_whole(group, SCHEDULE_RING_ALL_REDUCE, 2 * members, false, TYPE_FP32);
 		for (int i = 0; i < 2 * members; i++)
 			ranks_check((int)element_get(TYPE_FP32, whole_memory, i) == sum,
 			            "%s: another sum than the group's", c->ops->name);

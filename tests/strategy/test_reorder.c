@@ -105,7 +105,6 @@ START_TEST(what_was_covered_waits)
 	free(order);
 	plan_release(&mine);
 }
-END_TEST
 
 /* Memory is there again when the other queue is done with it: the next kernel waits. */
 START_TEST(computing_waits_for_what_is_freed)
