@@ -28,7 +28,7 @@ struct alone {
 
 /* Those that there are, in a fixed order; false past the last. */
 bool alone_at(int i, struct alone *out);
-/* Unknown: STATUS_INPUT with the names there are. where: "--collective". */
+/* Unknown: STATUS_INPUT with the names there are. where: the option that names it. */
 enum status alone_find(const char *where, const char *name, struct alone *out);
 
 /* The plan, which is no training step: the verifier, which asks where its numbers come from, would refuse it. Nothing

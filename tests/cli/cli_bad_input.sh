@@ -11,7 +11,7 @@ mkdir "$place"
 refuse 'no command'
 refuse "'frobnicate'" frobnicate
 refuse 'did you mean train' tran
-refuse "unknown command 'lesson'" lesson
+refuse "unknown command 'generate'" generate
 refuse "no help on 'nope'" help nope
 refuse 'did you mean --ranks' sim --rank 4
 refuse 'unknown option --zork' sim --zork 1

@@ -12,7 +12,7 @@ const char *const page_questions[] = {
         "const example={number:'8',bytes:'1.5 GB, 1500 MB or 1.4 GiB',percent:'42.9 %'};\n",
         "// The number that a text stands for, or words that ask for one.\n",
         "function amount(text,unit){\n",
-        " const m=/^ *([-+\\u2212]?)(\\d{1,3}(?:,\\d{3})+(?:\\.\\d*)?|\\d+\\.?\\d*|\\.\\d+) *(\\S*) *$/.exec(text);\n",
+        " const m=/^ *([-+\\u2212]?)(\\d{1,3}(?:,\\d\\d\\d)+(?:\\.\\d*)?|\\d+\\.?\\d*|\\.\\d+) *(\\S*) *$/.exec(text);\n",
         " if(!m)return /^ *\\d*,/.test(text)?'A comma parts thousands, as in 1,500. Write a fraction with a point: 1.5.':\n",
         "  'A number is asked for, such as '+example[unit]+'.';\n",
         " const value=+m[2].replaceAll(',','')*(m[1]=='-'||m[1]=='\\u2212'?-1:1),word=m[3].toLowerCase();\n",

@@ -63,8 +63,9 @@ static void copy(struct window *w)
 {
 	struct race *r = race_of(w);
 	char command[256];
-	snprintf(command, sizeof command, "shardlab view --race=%s --ranks=%lld --bytes=%lld --cluster='%s'",
-	         operation_name(r->operation), (long long)r->ranks, (long long)r->bytes, r->cluster);
+	snprintf(command, sizeof command, "%s %s %s %lld %s %lld %s '%s'", status_words("{view} {race}"),
+	         operation_name(r->operation), status_words("{ranks}"), (long long)r->ranks, status_words("{bytes}"),
+	         (long long)r->bytes, status_words("{cluster}"), r->cluster);
 	bool failed = SDL_SetClipboardText(command) != 0;
 	snprintf(w->racing.note, sizeof w->racing.note, "%s%.200s",
 	         failed ? "Could not copy: " : "Copied: ", failed ? SDL_GetError() : command);
