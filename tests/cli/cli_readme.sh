@@ -20,7 +20,8 @@ sed -e ':more' -e '/\\$/{N;s/ *\\\n */ /;b more' -e '}' "$readme" "$root"/docs/*
 [ "$(wc -l <commands)" -ge 20 ] || fail "only $(wc -l <commands) commands in README.md and docs/"
 
 ran=0
-while read -r -a words; do
+while IFS= read -r line; do
+	eval "words=($line)" # as a shell reads it
 	case ${words[*]} in
 	'view --trace'*) continue ;; # of a run that is not there
 	help* | plan* | sim* | compare* | view*--export*)
