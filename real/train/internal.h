@@ -33,9 +33,9 @@ struct training {
 	struct communicator *communicator;
 
 	int64_t steps_done;
-	double *losses;      /* by step */
+	double *losses;           /* by step */
 	struct trace_scale scale; /* of the last step */
-	struct times *times; /* by step */
+	struct times *times;      /* by step */
 	struct meeting meeting;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	uint64_t checksum;

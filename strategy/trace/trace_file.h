@@ -45,8 +45,8 @@ struct foreign_counter {
 	int process;
 	const char *name;
 	struct counter_point {
-		int64_t time; /* ns, ascending */
-		double value; /* from then on */
+		int64_t time;  /* ns, ascending */
+		double value;  /* from then on */
 		int64_t order; /* in the file */
 	} * points;
 	size_t point_count, capacity;

@@ -38,7 +38,8 @@ static struct flow_end *collect_ends(const struct foreign_reader *r, size_t *cou
 		const struct raw_flow *raw = &r->e->flows[i];
 		const struct text_entry *lane = text_table_find(&r->lanes, raw->pid, raw->tid);
 		if (lane)
-			ends[(*count)++] = (struct flow_end){(int)lane->number, (int64_t)i, SIZE_MAX, raw, raw->time - r->first};
+			ends[(*count)++] =
+			        (struct flow_end){(int)lane->number, (int64_t)i, SIZE_MAX, raw, raw->time - r->first};
 	}
 	return ends;
 }

@@ -103,8 +103,7 @@ START_TEST(ranks_are_no_categories)
 	const colour passes[] = {pass_colour(PASS_FORWARD), pass_colour(PASS_BACKWARD), pass_colour(PASS_RECOMPUTE),
 	                         pass_colour(PASS_UPDATE), communication_colour()};
 	for (int k = 0; k < CATEGORY_COUNT; k++) /* what is repeated makes activations, and nothing that lasts */
-		ck_assert_double_ge(
-		        difference(pass_colour(PASS_RECOMPUTE), theme_of(THEME_LIGHT)->category[k], 3), 25);
+		ck_assert_double_ge(difference(pass_colour(PASS_RECOMPUTE), theme_of(THEME_LIGHT)->category[k], 3), 25);
 	for (int t = 0; t < THEME_COUNT; t++)
 		for (int rank = 0; rank < 8; rank++) {
 			const struct theme *theme = theme_of((enum theme_name)t);

@@ -72,7 +72,8 @@ colour rank_colour(const struct theme *t, int64_t rank)
 {
 	/* violet, lime, brown, teal, lavender, rust, sand, petrol: found by trying thousands of sets for the one whose
 	 * least difference is largest, for any eye, and far from what passes and categories have */
-	static const colour of_rank[] = {0x6F4DB3, 0x99E052, 0x805E4D, 0x4DB2B3, 0xB288DD, 0xB86614, 0xD1D194, 0x177082};
+	static const colour of_rank[] = {0x6F4DB3, 0x99E052, 0x805E4D, 0x4DB2B3,
+	                                 0xB288DD, 0xB86614, 0xD1D194, 0x177082};
 	(void)t;
 	return of_rank[rank % 8];
 }

@@ -25,9 +25,9 @@ struct asking {
 	int now; /* of the set */
 	enum asking_stage stage;
 	enum asking_result result[QUESTIONS]; /* of each question */
-	int chosen;                      /* of the question's choices; -1: none */
-	char typed[TYPED];               /* a number that is being typed, or was */
-	char why[ANSWER_WORDS];          /* an answer that was not understood; "" */
+	int chosen;                           /* of the question's choices; -1: none */
+	char typed[TYPED];                    /* a number that is being typed, or was */
+	char why[ANSWER_WORDS];               /* an answer that was not understood; "" */
 	struct tally tally;
 };
 

@@ -24,7 +24,7 @@ struct chart_series {
 
 struct chart {
 	char title[160], subtitle[320], note[320]; /* note: below the subtitle; "": none */
-	int64_t capacity; /* bytes; 0: none */
+	int64_t capacity;                          /* bytes; 0: none */
 	struct chart_bar bars[CHART_BARS];
 	int bar_count;
 	struct chart_series series[CHART_SERIES]; /* instead of bars */
