@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command/view_open.h"
 #include "sim/sim.h"
 #include "strategy/cluster/links.h"
 #include "strategy/strategies/alone.h"
@@ -213,40 +212,4 @@ void race_run(struct race *r, const char *cluster)
 	}
 	if (s)
 		snprintf(r->refused, sizeof r->refused, "%.255s", status_message());
-}
-
-/* ---- in `view` ---- */
-
-const char *viewer_cluster(struct viewer *v)
-{
-	const struct trace_view *shown = v->playback.shown;
-	const char *name = shown->foreign ? "" : shown->timeline.trace->cluster;
-	if (*v->loaded[0].cluster)
-		return viewer_shown(v)->cluster;
-	return links_known(name) ? name : option_text(v->options, OPTION_CLUSTER);
-}
-
-enum status viewer_race(struct viewer *v)
-{
-	const struct plan *p = v->playback.shown->timeline.plan;
-	v->race = (struct race){.operation = race_operation(option_text(v->options, OPTION_RACE)),
-	                        .ranks = p->ranks,
-	                        .bytes = 4 * p->model->parameters};
-	race_run(&v->race, viewer_cluster(v));
-	return *v->race.refused ? status_fail(STATUS_INPUT, "%s", v->race.refused) : STATUS_OK;
-}
-
-/* Where the fastest is done. */
-void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height)
-{
-	struct viewer *v = viewer;
-	struct playback *p = &v->playback;
-	struct canvas c;
-	int64_t now = v->race.longest;
-	for (int i = 0; i < v->race.count; i++)
-		now = v->race.racer[i].ns < now ? v->race.racer[i].ns : now;
-	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), theme_of(p->theme), p->fonts);
-	c.least = p->presenter ? 0.0202 * c.height : 0;
-	race_draw(&c, &v->race, now, (struct box){20, 8, c.width - 40, c.height - 16});
-	canvas_end(&c);
 }

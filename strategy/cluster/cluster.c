@@ -11,16 +11,6 @@
 
 __extension__ typedef __int128 wide;
 
-struct rate rate_assumed(int64_t value)
-{
-	return (struct rate){value, value, value, false};
-}
-
-struct rate rate_measured(int64_t median, int64_t low, int64_t high)
-{
-	return (struct rate){median, low, high, true};
-}
-
 /* ---- curves ---- */
 
 enum status curve_add(struct curve *curve, int64_t work, struct rate rate)

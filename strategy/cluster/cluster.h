@@ -167,8 +167,14 @@ bool cluster_measured_whole(const struct cluster *c, enum op_kind kind, enum typ
 int64_t cluster_node_of(const struct cluster *c, int64_t rank);
 int64_t cluster_slow_factor(const struct cluster *c, int64_t rank); /* millionths: MILLION is as fast as the others */
 
-struct rate rate_assumed(int64_t value);
-struct rate rate_measured(int64_t median, int64_t low, int64_t high);
+static inline struct rate rate_assumed(int64_t value)
+{
+	return (struct rate){value, value, value, false};
+}
+static inline struct rate rate_measured(int64_t median, int64_t low, int64_t high)
+{
+	return (struct rate){median, low, high, true};
+}
 
 /* Adds a point to a curve, in ascending order of work. STATUS_INPUT if it is full or the work is there already. */
 enum status curve_add(struct curve *curve, int64_t work, struct rate rate);

@@ -130,3 +130,13 @@ unsigned op_shard_axes(const struct plan *p, const struct op *op)
 		return op->axes;
 	return op_region(op, PART_PARAMETERS)->count == p->groups[op->group].padded ? 0 : plan_all_axes(p);
 }
+
+bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b)
+{
+	int64_t begin_a = a->offset, count_a = a->count, begin_b = b->offset, count_b = b->count;
+	if (r->ranks == 1) {
+		region_resolve(p, a, r->first_rank, &begin_a, &count_a);
+		region_resolve(p, b, r->first_rank, &begin_b, &count_b);
+	}
+	return begin_a < begin_b + count_b && begin_b < begin_a + count_a;
+}

@@ -50,6 +50,8 @@ int64_t role_first_buffer(const struct plan *p, const struct role *r);
 
 /* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */
 void region_resolve(const struct plan *p, const struct region *r, int64_t rank, int64_t *offset, int64_t *count);
+/* Could the two regions of one buffer share an element on some rank of the role? */
+bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);
 /* How many they are on every rank. */
 int64_t region_elements(const struct plan *p, const struct region *r);
 

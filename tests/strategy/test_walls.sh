@@ -37,11 +37,14 @@ real/train
 real/calibrate
 viz/draw
 viz/timeline
-viz/scene
+viz/question viz/scene
+viz/race
 viz/export
+viz/build
 viz/window
 cli/show
 cli/options
+cli/lesson
 cli/command'
 
 # What a layer stands on, as the linker is told it: ours, and others' (names of pkg-config).

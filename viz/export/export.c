@@ -23,16 +23,6 @@ static enum status failed(cairo_status_t s)
 	return status_fail(STATUS_RUN, "the picture cannot be drawn: %s", cairo_status_to_string(s));
 }
 
-size_t export_steps(const struct playback *p)
-{
-	return p->shown->foreign ? 1 : p->shown->timeline.stop_count[p->step_size];
-}
-
-void export_go(struct playback *p, size_t step)
-{
-	playback_go(p, p->shown->foreign ? 0 : timeline_stop(&p->shown->timeline, p->step_size, step));
-}
-
 static enum status check(cairo_t *cr)
 {
 	cairo_status_t s = cairo_status(cr);

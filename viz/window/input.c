@@ -9,13 +9,6 @@
 #include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
 
-/* The mouse may be over something else now. */
-void window_forget_tip(struct window *w)
-{
-	w->dirty |= *w->tip != 0;
-	*w->tip = 0;
-}
-
 static void escape(struct window *w)
 {
 	w->dirty = true;

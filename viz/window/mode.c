@@ -4,28 +4,6 @@
 
 #include "viz/window/parts.h"
 
-const struct mode *mode_of(enum action a)
-{
-	switch (a) {
-	case ACTION_GO:
-		return &mode_go;
-	case ACTION_ASK:
-		return &mode_ask;
-	case ACTION_BUILD:
-		return &mode_build;
-	case ACTION_RACE:
-		return &mode_race;
-	case ACTION_WHAT_IF:
-		return &mode_whatif;
-	case ACTION_EXPOSED:
-		return &mode_exposed;
-	case ACTION_SEARCH:
-		return &mode_search;
-	default:
-		return NULL;
-	}
-}
-
 void window_leave(struct window *w)
 {
 	const struct mode *was = w->mode;

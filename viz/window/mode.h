@@ -19,6 +19,7 @@ struct window;
 /* Every function may be NULL. `box`: where the mode's panel lies. */
 struct mode {
 	const char *name; /* in the window's title; NULL: it does not show there */
+	int entered_by;   /* an action, whose button shows that the mode is on */
 	bool covers;      /* its panel stands in place of the scene */
 	double side;      /* units: how wide its panel is beside the scene; 0: it lies before the scene, or covers it */
 	/* Adds its widgets, by widget_add(). */

@@ -238,6 +238,7 @@ static bool mouse(struct window *w, struct canvas *c, struct box box, Uint32 eve
 }
 
 const struct mode mode_ask = {
+        .entered_by = ACTION_ASK,
         .name = "questions",
         .side = 440,
         .lay = lay,

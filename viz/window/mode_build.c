@@ -302,6 +302,7 @@ static void picture(struct window *w, struct canvas *c)
 }
 
 const struct mode mode_build = {
+        .entered_by = ACTION_BUILD,
         .name = "build",
         .covers = true,
         .lay = lay,

@@ -129,4 +129,5 @@ static void draw(struct window *w, struct canvas *c, struct box b)
 	          "↑ ↓ select · Enter goes there · Esc leaves");
 }
 
-const struct mode mode_exposed = {.name = "longest exposed", .side = 410, .key = key, .mouse = mouse, .draw = draw};
+const struct mode mode_exposed = {
+        .entered_by = ACTION_EXPOSED, .name = "longest exposed", .side = 410, .key = key, .mouse = mouse, .draw = draw};

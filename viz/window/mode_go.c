@@ -48,4 +48,4 @@ static void draw(struct window *w, struct canvas *c, struct box all)
 	draw_text(c, b.x + 16, b.y + 52, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "Enter goes, Esc leaves");
 }
 
-const struct mode mode_go = {.key = key, .text = text, .draw = draw};
+const struct mode mode_go = {.entered_by = ACTION_GO, .key = key, .text = text, .draw = draw};

@@ -259,6 +259,7 @@ static void leave(struct window *w)
 }
 
 const struct mode mode_race = {
+        .entered_by = ACTION_RACE,
         .name = "race",
         .covers = true,
         .lay = lay,

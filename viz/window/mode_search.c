@@ -120,4 +120,10 @@ static void leave(struct window *w)
 	w->visited = false;
 }
 
-const struct mode mode_search = {.name = "search", .lay = lay, .key = key, .text = text, .draw = draw, .leave = leave};
+const struct mode mode_search = {.entered_by = ACTION_SEARCH,
+                                 .name = "search",
+                                 .lay = lay,
+                                 .key = key,
+                                 .text = text,
+                                 .draw = draw,
+                                 .leave = leave};

@@ -285,7 +285,8 @@ static void draw(struct window *w, struct canvas *c, struct box b)
 		whatif_draw(c, w->playback->whatif, b, true);
 }
 
-const struct mode mode_whatif = {.name = "what if",
+const struct mode mode_whatif = {.entered_by = ACTION_WHAT_IF,
+                                 .name = "what if",
                                  .side = WHATIF_SIDE,
                                  .lay = lay,
                                  .draw = draw,

@@ -158,8 +158,6 @@ void help_draw(struct canvas *c);
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);
-/* The mode that an action enters; NULL: none. */
-const struct mode *mode_of(enum action a);
 
 /* window_actions.c */
 void window_do(struct window *w, enum action a);

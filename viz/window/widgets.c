@@ -48,7 +48,8 @@ static bool is_on(const struct window *w, enum action a)
 	const struct playback *p = w->playback;
 	return (a == ACTION_COMPARE && (p->compare || p->second)) || (a == ACTION_PREDICT && p->beside) ||
 	       (a == ACTION_VALUES && p->values) || (a == ACTION_MEASURE && p->measured_from < p->measured_to) ||
-	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full) || (w->mode && w->mode == mode_of(a));
+	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full) ||
+	       (w->mode && w->mode->entered_by == (int)a);
 }
 
 static bool is_enabled(const struct window *w, enum action a)
@@ -201,6 +202,13 @@ static void lay_bottom(struct window *w, struct canvas *c)
 	if (rows == 2)
 		lay_row(w, first, middle, 20, c->height - w->bottom + 6, room, false);
 	lay_row(w, middle, w->widget_count, 20, c->height - BOTTOM_ROW - 4, room, false);
+}
+
+/* The mouse may be over something else now. */
+void window_forget_tip(struct window *w)
+{
+	w->dirty |= *w->tip != 0;
+	*w->tip = 0;
 }
 
 void widgets_lay(struct window *w, struct canvas *c)

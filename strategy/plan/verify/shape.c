@@ -180,16 +180,6 @@ static enum status check_kernel(const struct at *a, const struct op_sizes *sizes
 
 /* ---- operands that stand on each other ---- */
 
-bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b)
-{
-	int64_t begin_a = a->offset, count_a = a->count, begin_b = b->offset, count_b = b->count;
-	if (r->ranks == 1) {
-		region_resolve(p, a, r->first_rank, &begin_a, &count_a);
-		region_resolve(p, b, r->first_rank, &begin_b, &count_b);
-	}
-	return begin_a < begin_b + count_b && begin_b < begin_a + count_a;
-}
-
 /* A collective in place: the part is this rank's own slice of the whole. */
 static bool in_place(const struct at *a, int i, int k)
 {

@@ -83,9 +83,6 @@ const char *op_title(const struct verify *v, const struct role *r, int op);
 
 bool is_norm_collective(const struct op *op); /* of a batch norm, or of the model's buffers */
 
-/* Could the two regions of one buffer share an element on some rank of the role? */
-bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);
-
 /* group.c. Roles divide the first axis, or are the whole mesh. */
 bool roles_follow_axes(const struct plan *p, const struct role *r);
 /* Its axes, ends and neighbour make sense (rule 2). */
