@@ -92,7 +92,7 @@ emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/c
 emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
 emulated_tests := $(filter $(BUILD)/tests/cuda/%,$(test_programs))
 # The tests of these kernels, on a GPU, and what tests/gpu's scripts and their test stand on.
-gpu_tests := $(patsubst tests/cuda/%,$(BUILD)/tests/gpu/%,$(basename $(shell grep -l target_run $(wildcard tests/cuda/test_cuda_*.c*))))
+gpu_tests := $(patsubst tests/cuda/%,$(BUILD)/tests/gpu/%,$(basename $(shell grep -lE 'target_run|CUDA_SUITE' $(wildcard tests/cuda/test_cuda_*.c*))))
 gpu_scripts_need := $(gpu_tests) $(BUILD)/tests/gpu/ask_gpu $(BUILD)/tests/gpu/shardlab
 
 every_source := $(sort $(shell find * -path build -prune -o \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print))

@@ -118,10 +118,10 @@ struct report {
 	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
 	bool fits;           /* the tightest has room, so that all have */
 	bool measured;       /* of a real run, as is all that follows */
-	double *losses;      /* owned */
+	char weights_checksum[17];
+	double *losses; /* owned */
 	int64_t loss_count;
 	double validation_loss, validation_accuracy; /* NaN: none */
-	char weights_checksum[17];
 	double loss_scale; /* fp16: at the end, and how many steps were skipped until then; 0: no fp16 */
 	int64_t skipped_steps;
 	int64_t gelu_passes; /* of a GPU: times that GELU's backward pass was put on a stream as a kernel of its own */

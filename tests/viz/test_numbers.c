@@ -420,7 +420,8 @@ static struct box curve_box(void)
 {
 	struct box all = window_scene_box(window, &canvas), b = frame_scene(playback_view(&playback), all);
 	struct box found = {0, b.y + b.height * 0.3, 0, 0};
-	for (double x = b.x; x < b.x + b.width; x++) {
+	for (int column = 0; column < (int)b.width; column++) {
+		double x = b.x + column;
 		struct hit h = scene_hit(&canvas, playback_view(&playback), all, x, found.y);
 		if (!h.moves)
 			continue;

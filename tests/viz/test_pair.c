@@ -225,9 +225,9 @@ START_TEST(the_mouse_looks_at_both)
 	window_text(w, "c");
 	window_turn(w);
 	int found[2] = {0};
-	for (double y = 150; y < 560; y += 20)
-		for (double x = 30; x < 1250; x += 20) {
-			SDL_Event move = {.motion = {.type = SDL_MOUSEMOTION, .x = (int)x, .y = (int)y}};
+	for (int y = 150; y < 560; y += 20)
+		for (int x = 30; x < 1250; x += 20) {
+			SDL_Event move = {.motion = {.type = SDL_MOUSEMOTION, .x = x, .y = y}};
 			window_handle(w, &move);
 			found[x > 640] += strstr(w->tip, "rank ") != NULL;
 		}

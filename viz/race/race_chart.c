@@ -69,7 +69,7 @@ static void draw_line_of(struct canvas *c, const struct race *r, const struct ax
 /* Behind the ends of the lines, kept apart. */
 static void draw_names(struct canvas *c, const struct race *r, const struct axes *a)
 {
-	int order[RACERS];
+	int order[RACERS] = {0};
 	double last = -1e9;
 	for (int i = 0; i < r->count; i++)
 		order[i] = i;

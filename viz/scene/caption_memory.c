@@ -110,6 +110,8 @@ void say_memory(struct text *t, const struct state *st, const struct event *e)
 	const struct buffer *b = buffer_of(role, e);
 	struct who w = who_of(st, EVENT_MEMORY, e->op, role);
 	char words[OP_WORDS], bytes[WORD], live[WORD];
+	const char *why =
+	        op->kind == OP_FREE ? why_freed(s->plan, s->roles[s->ranks[e->index].role].held[op_buffer(op)]) : NULL;
 	bytes_word(bytes, buffer_bytes(b));
 	bytes_word(live, st->ranks[e->index].live[b->space]);
 	if (is_peak(s, e) && next) {
@@ -120,8 +122,6 @@ void say_memory(struct text *t, const struct state *st, const struct event *e)
 	}
 	say(t, "%s %s", w.words, op_does(words, s, role, op, !*w.s));
 	say(t, " (%s)", bytes);
-	const char *why =
-	        op->kind == OP_FREE ? why_freed(s->plan, s->roles[s->ranks[e->index].role].held[op_buffer(op)]) : NULL;
 	if (why)
 		say(t, ": %s", why);
 	say(t, ". The %s holds %s now.",

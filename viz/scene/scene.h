@@ -24,7 +24,6 @@ enum { CONTENDERS = 16 };
 struct search;
 
 struct view {
-	enum scene scene;
 	const struct theme *theme;
 	const char *heading;        /* "ddp on 4 ranks · mlp, 1,863,692 parameters · …" */
 	const struct state *state;  /* NULL: a trace of another program, of which there are only lanes */
@@ -34,31 +33,32 @@ struct view {
 	const struct lanes
 	        *other; /* a second timeline of the same plan, measured or simulated as the first is not; or NULL */
 	int64_t cursor; /* ns, of lanes without a state */
-	struct contender contender[CONTENDERS]; /* memory, side by side; 0: one strategy */
-	int contender_count;
+	struct contender contender[CONTENDERS]; /* memory, side by side; as many as contender_count; 0: one strategy */
 	/* Another trace at the corresponding place of its step, beside this one (viz/scene/pair.h), which has none
 	 * itself; NULL: none. */
 	const struct view *second;
-	bool second_first;        /* it stands at the left: what was before */
 	const char *label, *name; /* of the two, this one's: "zero2", "zero2 on 4 ranks" */
-	int64_t peak, end; /* bytes and ns that the scales of memory and time hold at least: both have the same */
-	bool upright; /* little room: the overview is the collective above the memory, the collective has no ledger */
+	int64_t peak, end;     /* bytes and ns that the scales of memory and time hold at least: both have the same */
 	int64_t from, to;      /* ns: what the timeline shows; equal: all */
-	int first_lane;        /* the timeline is scrolled down to it; -1: to the focus rank's */
 	int64_t selected_rank; /* of the operation that is selected; -1: none. Of another program's span: its lane */
-	int selected_op;       /* of another program's: the span of the lane; -1: none */
 	int64_t focus_rank;    /* whose plan and buffers are shown */
-	int plan_scroll;       /* lines from where the cursor puts it */
 	const struct search *search;        /* what is found is lit; NULL: nothing is searched */
 	int64_t measured_from, measured_to; /* ns: a range whose sums are shown; equal: none */
-	bool values;                        /* numbers in the chunks of a collective */
-	bool over_steps;                    /* memory over the steps of the cursor instead of over time */
-	bool presenter;                     /* larger, and less of it */
 	const char *note;                   /* beside the caption: the answer to a key */
 	/* A question that is asked beside the picture (viz/question/asking.h); NULL: none. As long as it is open, what
 	 * lies behind the cursor is veiled. */
 	const struct asking *asking;
-	const char *hint; /* below the caption of the beginning: which keys to press; NULL: none */
+	const char *hint;    /* below the caption of the beginning: which keys to press; NULL: none */
+	int contender_count; /* of `contender` */
+	int first_lane;      /* the timeline is scrolled down to it; -1: to the focus rank's */
+	int selected_op;     /* of another program's: the span of the lane; -1: none */
+	int plan_scroll;     /* lines from where the cursor puts it */
+	enum scene scene;
+	bool second_first; /* it stands at the left: what was before */
+	bool upright; /* little room: the overview is the collective above the memory, the collective has no ledger */
+	bool values;  /* numbers in the chunks of a collective */
+	bool over_steps; /* memory over the steps of the cursor instead of over time */
+	bool presenter;  /* larger, and less of it */
 };
 
 /* The whole picture: heading, scene, caption. Clears it first. */

@@ -66,9 +66,8 @@ static bool text(struct window *w, const char *typed)
 	char text[SEARCH_TEXT];
 	if (!strcmp(typed, "/") && !*w->search.text) /* the key that has brought us here */
 		return true;
-	snprintf(text, sizeof text, "%s", w->search.text);
-	if (strlen(text) + strlen(typed) < sizeof text)
-		strcat(text, typed);
+	bool room = strlen(w->search.text) + strlen(typed) < sizeof text;
+	snprintf(text, sizeof text, "%s%s", w->search.text, room ? typed : "");
 	w->visited = false;
 	search(w, text);
 	return true;

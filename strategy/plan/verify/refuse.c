@@ -31,7 +31,7 @@ enum status refuse(const struct verify *v, int rule, const struct role *r, int o
 	va_list args;
 	*v->why = (struct refusal){rule, r ? (int)(r - v->p->roles) : -1, op, buffer};
 	text_add(&t, "rule %d (%s): ", rule, rule_names[rule]);
-	if (op >= 0) {
+	if (r && op >= 0) {
 		char what[160];
 		op_describe(v->p, &r->ops[op], what, sizeof what);
 		text_add(&t, "operation %d, %s, of ", op, what);
