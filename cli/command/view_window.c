@@ -230,6 +230,9 @@ struct window_host viewer_host(struct viewer *v)
 	while (choice_at(strategies))
 		strategies++;
 	/* What a file holds has no other strategies. */
+	struct build_host build = {0};
+	if (!viewer_alone(v))
+		build = viewer_build_host(v);
 	return (struct window_host){.context = v,
 	                            .strategies = viewer_alone(v) ? 0 : strategies,
 	                            .strategy = strategy_name_at,
@@ -241,7 +244,7 @@ struct window_host viewer_host(struct viewer *v)
 	                            .build_command = restore_building,
 	                            .change = viewer_change,
 	                            .later = viewer_alone(v) ? NULL : search_on,
-	                            .build = viewer_alone(v) ? (struct build_host){0} : viewer_build_host(v),
+	                            .build = build,
 	                            .asked_size = option_given(v->options, OPTION_SIZE)};
 }
 

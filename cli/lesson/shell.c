@@ -125,20 +125,20 @@ static int64_t now_ms(void)
 /* Reads to the end; false: it takes too long, or is too much. */
 static bool read_all(int in, char **output)
 {
-	size_t at = 0, capacity = 4096;
+	size_t at = 0, capacity = 0;
 	int64_t end = now_ms() + MOST_SECONDS * 1000;
-	char *text = array_make(capacity + 1, 1);
+	char *text = NULL;
 	ssize_t n = 1;
 	while (n > 0 && at < MOST_OUTPUT) {
 		struct pollfd one = {.fd = in, .events = POLLIN};
 		int64_t left = end - now_ms();
 		if (left <= 0 || poll(&one, 1, (int)left) <= 0)
 			break;
-		if (at == capacity && !(text = realloc(text, (capacity *= 2) + 1)))
-			abort();
-		n = read(in, text + at, capacity - at);
+		text = array_reserve(text, at + 1024, &capacity, 1);
+		n = read(in, text + at, 1024);
 		at += n > 0 ? (size_t)n : 0;
 	}
+	text = array_reserve(text, at, &capacity, 1);
 	text[at] = 0;
 	*output = text;
 	return n == 0;

@@ -90,7 +90,7 @@ START_LOOP_TEST(cards_are_ranks, 0, COUNT(rings))
 	cairo_t *cr = cairo_create(surface);
 	struct canvas c;
 	const struct view *v = playback_view(&playback);
-	canvas_begin(&c, cr, 1280, 720, 1, v->theme, v ? playback.fonts : NULL);
+	canvas_begin(&c, cr, 1280, 720, 1, v->theme, playback.fonts);
 	for (int y = 60; y < 700; y += 8)
 		for (int x = 30; x < 800; x += 8) {
 			struct hit h = scene_hit(&c, v, (struct box){0, 0, 1280, 720}, x, y);
