@@ -297,7 +297,7 @@ START_TEST(ideas_are_said)
 		bool never;
 	} cases[] = {
 	        {2, STEP_SIZE_ROUND, "Now each rank owns one finished chunk; the next 3 rounds only copy.", false},
-	        {2, STEP_SIZE_ROUND, "Every rank works on other samples: that is data parallelism.", false},
+	        {2, STEP_SIZE_ROUND, "Every rank works on different samples: that is data parallelism.", false},
 	        {5, STEP_SIZE_ROUND, "each rank keeps its slice alone, the point of ZeRO-2.", false},
 	        {6, STEP_SIZE_ROUND, "each rank keeps its shard alone, the point of ZeRO-3.", false},
 	        {5, STEP_SIZE_ROUND, "the point of ZeRO-3", true},

@@ -25,12 +25,12 @@ static void parse(struct options *o, enum command c, const char *const *argument
 	ck_assert_msg(!options_parse(o, c, count, (char **)(uintptr_t)arguments), "%s", status_message());
 }
 
+static struct fonts fonts;
+
 static void open_view(const char *const *arguments)
 {
 	static const struct picture size = {.width = 1280, .height = 720, .scale = 1};
-	static struct fonts fonts;
-	if (!fonts.plain)
-		ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	v = calloc(1, sizeof *v);
 	ck_assert_ptr_nonnull(v);
 	setenv("SDL_VIDEODRIVER", "dummy", 1);
@@ -53,6 +53,7 @@ static void close_view(void)
 	window_close(w);
 	viewer_release(v);
 	free(v);
+	fonts_release(&fonts);
 }
 
 /* ---- hands ---- */

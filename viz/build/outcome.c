@@ -102,7 +102,7 @@ static size_t add_time(const struct outcome *own, const struct outcome *mine, ch
 	if (longer < 0)
 		return (size_t)snprintf(out, size, " The step is %s shorter%s.", time_word(step, -longer),
 		                        exposed < 0 ? ": more communication hides behind computing" : "");
-	return (size_t)snprintf(out, size, " It takes as long.");
+	return (size_t)snprintf(out, size, " The step takes as long.");
 }
 
 void outcome_words(const struct outcome *own, const struct outcome *mine, char *out, size_t size)

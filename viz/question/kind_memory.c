@@ -117,7 +117,7 @@ static const char *why_freed(const struct plan *p, enum held held)
 		return g && g->gradients == PLACE_SHARD ? "each rank keeps only the sum of its own slice"
 		                                        : "the root has their sum";
 	default:
-		return "nothing behind this backward pass needs it";
+		return "nothing after this backward pass needs it";
 	}
 }
 

@@ -153,7 +153,7 @@ static void draw_heading(struct canvas *c, const struct race *r, int64_t now, st
 	draw_fitting(c, b.x, b.y + 24, 20, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 190, title);
 	draw_text(c, b.x, b.y + 44, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - 190,
 	          r->by_message ? "Every message is simulated over the links that it shares. hop(x) = latency + x / "
-	                          "bandwidth; S the bytes, n the ranks"
+	                          "bandwidth; S the bytes, n the ranks, p the largest power of two in n"
 	                        : "Above 64 ranks times are by formula, and rounds share them equally. hop(x) = "
 	                          "latency + x / bandwidth");
 	if (!*r->refused)

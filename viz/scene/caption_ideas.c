@@ -195,7 +195,7 @@ static const char *idea_of_work(const struct timeline *s, const struct role *r, 
 		return "fp16 ends at 65,504: what is larger is infinite, and must not reach the weights.";
 	case OP_LOAD:
 		return plan_data_ranks(s->plan) > 1 && !op->all_ranks
-		               ? "Every rank works on other samples: that is data parallelism."
+		               ? "Every rank works on different samples: that is data parallelism."
 		               : NULL;
 	case OP_ADD:
 		return "Gradients of all micro-batches are summed before the update.";
