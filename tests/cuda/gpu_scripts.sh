@@ -66,7 +66,7 @@ FAKE_GPU_MIB=70 CALIBRATE=--quick STRATEGIES=fsdp RANKS=2 gpu_script 1 $'^@row\t
 # Tests that pass, that fail, and what compute-sanitizer says where it has no way to the device.
 mkdir -p "$TMPDIR/checked/tests/gpu"
 ln -s "$(realpath "$build/tests/gpu/shardlab")" "$TMPDIR/checked/shardlab"
-for source in $(grep -l target_run tests/cuda/test_cuda_*.c*); do
+for source in $(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*); do
 	name=$(basename "${source%.*}")
 	printf '#!/bin/sh\necho "100%%: Checks: 7, Failures: 0, Errors: 0"\n' >"$TMPDIR/checked/tests/gpu/$name"
 	chmod +x "$TMPDIR/checked/tests/gpu/$name"

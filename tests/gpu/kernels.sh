@@ -8,7 +8,7 @@
 begin 'the kernels beside the CPU'
 
 programs=() failed='' checks=0
-for source in $(grep -l target_run tests/cuda/test_cuda_*.c*); do programs+=("$(basename "${source%.*}")"); done
+for source in $(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*); do programs+=("$(basename "${source%.*}")"); done
 for name in "${programs[@]}"; do
 	(
 		status=0

@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.."
 programs=(shardlab tests/gpu/ask_gpu tests/bench/bench_cuda_memory tests/bench/bench_cuda_matrix)
 while read -r source; do
 	programs+=("tests/gpu/$(basename "${source%.*}")")
-done < <(grep -l target_run tests/cuda/test_cuda_*.c*)
+done < <(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*)
 make WERROR=1 "${programs[@]/#/build/}" build/libshardlab-cuda.so
 
 stage=$(mktemp -d)

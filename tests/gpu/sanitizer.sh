@@ -28,7 +28,7 @@ check() {
 }
 
 programs=()
-for source in $(grep -l target_run tests/cuda/test_cuda_*.c*); do programs+=("$(basename "${source%.*}")"); done
+for source in $(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*); do programs+=("$(basename "${source%.*}")"); done
 for tool in memcheck racecheck; do
 	for name in "${programs[@]}"; do check "$tool" "$name" "$build/tests/gpu/$name" >"$folder/$tool.$name.line" & done
 done
