@@ -43,15 +43,17 @@ enum status lesson_fail(const struct lesson *l, int line, const char *format, ..
 
 /* ---- lines ---- */
 
+/* As cmark counts them: a line ends with \n, \r, or both. */
 static void split_lines(struct lesson *l, const char *text, size_t size)
 {
 	int capacity = 0;
 	for (size_t at = 0; at < size;) {
-		const char *end = memchr(text + at, '\n', size - at);
-		size_t length = end ? (size_t)(end - text) - at : size - at;
+		size_t end = at;
+		while (end < size && text[end] != '\n' && text[end] != '\r')
+			end++;
 		l->lines = arena_grow(&l->arena, l->lines, l->line_count, &capacity, sizeof *l->lines);
-		l->lines[l->line_count++] = arena_print(&l->arena, "%.*s", (int)length, text + at);
-		at += length + 1;
+		l->lines[l->line_count++] = arena_print(&l->arena, "%.*s", (int)(end - at), text + at);
+		at = end + 1 + (end + 1 < size && text[end] == '\r' && text[end + 1] == '\n');
 	}
 }
 
@@ -380,8 +382,12 @@ enum status lesson_read(struct lesson *l, const char *text, size_t size, const c
 {
 	*l = (struct lesson){.after = "", .needs = ""};
 	l->path = arena_copy(&l->arena, path);
-	if (memchr(text, 0, size))
-		return lesson_fail(l, 1, "this is no text: it has a zero byte");
+	if (!size || memchr(text, 0, size)) {
+		enum status none =
+		        lesson_fail(l, 1, size ? "this is no text: it has a zero byte" : "the file is empty");
+		lesson_release(l);
+		return none;
+	}
 	split_lines(l, text, size);
 	cmark_node *document = cmark_parse_document(text, size, CMARK_OPT_DEFAULT);
 	struct reader r = {.l = l, .at = cmark_node_first_child(document)};
