@@ -67,17 +67,17 @@ static SDL_Keycode same_as(SDL_Keycode key)
 	}
 }
 
-bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out)
+/* Shift counts where an action asks for it, and nowhere else. */
+static bool find_action(const struct stroke *want, enum action *out)
 {
-	key = same_as(key);
-	/* Shift counts where an action asks for it, and nowhere else. */
 	for (int exact = 1; exact >= 0; exact--)
 		for (int a = 0; a < ACTION_COUNT; a++) {
 			const char *names = action_key((enum action)a);
 			while (names) {
 				struct stroke s;
 				names = read_stroke(names, &s);
-				if (s.key == key && s.control == control && (exact ? s.shift == shift : !s.shift)) {
+				if (s.key == want->key && s.control == want->control &&
+				    (s.key || s.text == want->text) && (exact ? s.shift == want->shift : !s.shift)) {
 					*out = (enum action)a;
 					return true;
 				}
@@ -86,22 +86,16 @@ bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action
 	return false;
 }
 
+bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out)
+{
+	key = same_as(key);
+	return key && find_action(&(struct stroke){.key = key, .control = control, .shift = shift}, out);
+}
+
 /* A capital is another key where an action asks for Shift, and the same letter elsewhere. */
 bool window_action_of_text(char c, enum action *out)
 {
 	bool capital = c >= 'A' && c <= 'Z';
 	c = capital ? (char)(c - 'A' + 'a') : c;
-	for (int exact = 1; exact >= 0; exact--)
-		for (int a = 0; a < ACTION_COUNT; a++) {
-			const char *names = action_key((enum action)a);
-			while (names) {
-				struct stroke s;
-				names = read_stroke(names, &s);
-				if (!s.key && s.text && s.text == c && (exact ? s.shift == capital : !s.shift)) {
-					*out = (enum action)a;
-					return true;
-				}
-			}
-		}
-	return false;
+	return c && find_action(&(struct stroke){.text = c, .shift = capital}, out);
 }

@@ -179,21 +179,10 @@ static bool action(struct window *w, int a)
 		return true;
 	case ACTION_SCENE:
 	case ACTION_VALUES:
-	case ACTION_THEME:
-	case ACTION_SAVE:
-	case ACTION_COPY:
-	case ACTION_LARGER:
-	case ACTION_SMALLER:
-	case ACTION_NORMAL_TEXT:
-	case ACTION_FULL:
-	case ACTION_PRESENT:
-	case ACTION_BLANK:
-	case ACTION_HELP:
-	case ACTION_QUIT:
 	case ACTION_ASK:
 		return false;
 	default:
-		return open && ask_for_answer(w);
+		return open && !action_is_of_window((enum action)a) && ask_for_answer(w);
 	}
 }
 

@@ -113,20 +113,11 @@ static bool action(struct window *w, int a)
 	case ACTION_SLOWER:
 	case ACTION_FASTER:
 	case ACTION_NORMAL:
-	case ACTION_THEME:
-	case ACTION_LARGER:
-	case ACTION_SMALLER:
-	case ACTION_NORMAL_TEXT:
-	case ACTION_FULL:
-	case ACTION_PRESENT:
-	case ACTION_BLANK:
-	case ACTION_HELP:
 	case ACTION_RACE:
-	case ACTION_SAVE:
-	case ACTION_QUIT:
 		return false;
 	default:
-		window_leave(w);
+		if (!action_is_of_window((enum action)a))
+			window_leave(w);
 		return false;
 	}
 }

@@ -158,6 +158,8 @@ void help_draw(struct canvas *c);
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);
+/* Is it about the window and its look, whatever is shown in it? */
+bool action_is_of_window(enum action a);
 
 /* window_actions.c */
 void window_do(struct window *w, enum action a);

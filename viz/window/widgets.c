@@ -52,6 +52,26 @@ static bool is_on(const struct window *w, enum action a)
 	       (w->mode && w->mode->entered_by == (int)a);
 }
 
+bool action_is_of_window(enum action a)
+{
+	switch (a) {
+	case ACTION_THEME:
+	case ACTION_SAVE:
+	case ACTION_COPY:
+	case ACTION_LARGER:
+	case ACTION_SMALLER:
+	case ACTION_NORMAL_TEXT:
+	case ACTION_FULL:
+	case ACTION_PRESENT:
+	case ACTION_BLANK:
+	case ACTION_HELP:
+	case ACTION_QUIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool is_enabled(const struct window *w, enum action a)
 {
 	const struct playback *p = w->playback;
@@ -78,18 +98,9 @@ static bool is_enabled(const struct window *w, enum action a)
 	case ACTION_EXPOSED:
 	case ACTION_SEARCH:
 	case ACTION_RANK:
-	case ACTION_THEME:
-	case ACTION_SAVE:
-	case ACTION_COPY:
-	case ACTION_LARGER:
-	case ACTION_SMALLER:
-	case ACTION_NORMAL_TEXT:
-	case ACTION_FULL:
-	case ACTION_PRESENT:
-	case ACTION_HELP:
 		return true;
 	default:
-		return !p->shown->foreign;
+		return !p->shown->foreign || (action_is_of_window(a) && a != ACTION_BLANK);
 	}
 }
 
