@@ -12,7 +12,7 @@
 #include "tests/support/viewed.h"
 #include "tests/viz/catalogue.h"
 #include "tests/viz/plain_words.h"
-#include "viz/question/asking.h"
+#include "viz/question/question.h"
 #include "viz/timeline/values.h"
 
 static struct viewed v;
