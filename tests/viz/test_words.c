@@ -363,4 +363,19 @@ START_TEST(chunks_carry_numbers_unless_they_are_put_away)
 }
 END_TEST
 
+/* A newcomer reads in the picture what stands above, below and in a box, and on an arrow, with four ranks too. */
+START_TEST(the_ring_says_how_its_boxes_are_read)
+{
+	open_player(DDP, SCENE_RING);
+	go_to_round(1);
+	ck_words("above a box: the number of its chunk\nbelow it: the ranks in its sum\non an arrow: chunk: value\n");
+	ck_words("its number: an example value\n");
+	playback.values = false;
+	go_to_round(1);
+	ck_words("below it: the ranks in its sum\na stripe in it: a rank in its sum\n");
+	ck_assert(!strstr(drawn_words, "on an arrow"));
+	close_player();
+}
+END_TEST
+
 SUITE("words", 0)

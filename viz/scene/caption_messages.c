@@ -155,11 +155,53 @@ static void say_reached(struct text *t, const struct collective *c, int round)
 		say(t, " Now every rank has all of it, for %s that each has sent.", bytes);
 }
 
-static void say_who_sends(struct text *t, const struct sent *sent, bool ring)
+/* "rank 4" or "ranks 4 and 5", of the group's places from `first` to `last`. */
+static void say_ranks(struct text *t, const struct collective *c, int64_t first, int64_t last)
 {
+	if (first == last)
+		say(t, "rank %" PRId64, c->rank[first]);
+	else
+		say(t, "ranks %" PRId64 "%s%" PRId64, c->rank[first], last == first + 1 ? " and " : " to ",
+		    c->rank[last]);
+}
+
+/* Ranks from p on take part in the first and the last round alone. */
+static void say_fold(struct text *t, const struct collective *c, int64_t p, bool first, const char *bytes)
+{
+	int64_t n = c->schedule.ranks;
+	if (first)
+		say(t, "%" PRId64 " ranks are no power of two, so ", n);
+	say_ranks(t, c, p, n - 1);
+	say(t, first ? " first hand%s all they have (%s) to " : " get%s the finished buffer (%s) from ",
+	    n - p == 1 ? "s" : "", bytes);
+	say_ranks(t, c, 0, n - p - 1);
+}
+
+/* Recursive halving, then doubling (strategy/collective/halving_doubling.c). */
+static void say_pairs(struct text *t, const struct collective *c, const struct sent *sent, bool adds)
+{
+	int64_t n = c->schedule.ranks, p = 1;
 	char bytes[WORD];
 	bytes_word(bytes, sent->largest);
-	if (ring && sent->whole)
+	while (2 * p <= n)
+		p *= 2;
+	if (p < n && (sent->first_round == 0 || sent->first_round == c->rounds - 1))
+		say_fold(t, c, p, sent->first_round == 0, bytes);
+	else if (adds)
+		say(t, "in pairs, ranks give away half of what they work on (%s) and %s the half that they get", bytes,
+		    is_maximum(c) ? "compare" : "add");
+	else
+		say(t, "in pairs, ranks copy to each other what they have finished (%s)", bytes);
+}
+
+static void say_who_sends(struct text *t, const struct collective *c, const struct sent *sent, bool adds)
+{
+	char bytes[WORD];
+	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING && c->kind != OP_SEND;
+	bytes_word(bytes, sent->largest);
+	if (c->schedule.algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && c->kind != OP_SEND && sent->whole)
+		say_pairs(t, c, sent, adds);
+	else if (ring && sent->whole)
 		say(t, "every rank passes one chunk (%s) to the next", bytes);
 	else if (ring)
 		say(t, "%zu rank%s one chunk (%s) to the next", sent->count, sent->count == 1 ? " passes" : "s pass",
@@ -199,7 +241,7 @@ void say_round(struct text *t, const struct state *st, const struct event *first
 		say(t, "Round %d of %d of the %s: ", first->round + 1, c->rounds, what);
 	else
 		say(t, "Rounds %d to %d of %d of the %s: ", sent.first_round + 1, sent.last_round + 1, c->rounds, what);
-	say_who_sends(t, &sent, ring);
+	say_who_sends(t, c, &sent, first->add);
 	if (drawn && ring)
 		say_chunks(t, st, c, &sent, first->add);
 	say(t, ".");

@@ -1,6 +1,7 @@
 /* What a collective is about: its name, its size and algorithm, and how far it is. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "viz/scene/op_words.h"
 #include "viz/scene/ring_parts.h"
@@ -26,6 +27,57 @@ static void say_values(const struct ring *r, char *out, size_t size)
 	*out = 0;
 	if (r->values && values_recorded(s))
 		snprintf(out, size, "values of the run%s", power_word(power, r->values->power));
+}
+
+enum { LEGEND_LINES = 5 };
+
+/* How a card is read, a line each, what matters most first. Returns how many. */
+static int legend_lines(const struct ring *r, const char *out[LEGEND_LINES])
+{
+	const struct collective *c = r->collective;
+	bool adds = collective_adds(c), several = c->chunk_count > 1;
+	int n = 0;
+	if (ring_is_numbered(r, r->card[0]))
+		out[n++] = "above a box: the number of its chunk";
+	if (ring_is_labelled(r, r->card[0]))
+		out[n++] = !adds      ? "below it: the rank it comes from"
+		           : r->n > 8 ? "below it: how many ranks are in its sum"
+		                      : "below it: the ranks in its sum";
+	if (r->values && several)
+		out[n++] = "on an arrow: chunk: value";
+	if (adds)
+		out[n++] = "a stripe in it: a rank in its sum";
+	if (r->values && several)
+		out[n++] = values_recorded(r->v->state->timeline) ? "its number: its value"
+		                                                  : "its number: an example value";
+	return n;
+}
+
+/* In the middle of the circle, from y to `below`, as much as fits. Returns where its last line stands. */
+static double draw_legend(const struct ring *r, double x, double y, double below, double room)
+{
+	const char *lines[LEGEND_LINES];
+	int count = legend_lines(r, lines);
+	double line = fmax(15, 1.25 * r->c->least);
+	for (int i = 0; i < count && y + line <= below; i++)
+		if (text_length(r->c, 11, WEIGHT_PLAIN, lines[i]) <= room)
+			draw_text(r->c, x, y += line, 11, WEIGHT_PLAIN, r->c->theme->soft, ALIGN_CENTRE, 0, "%s",
+			          lines[i]);
+	return y;
+}
+
+/* Behind the progress, where the title stands above the cards: as much as fits. */
+static void say_legend(const struct ring *r, double room, char *line, size_t size)
+{
+	const char *lines[LEGEND_LINES];
+	int count = legend_lines(r, lines);
+	char longer[384];
+	for (int i = 0; i < count; i++) {
+		int length = snprintf(longer, sizeof longer, "%s%s%s", line, i ? ", " : " · ", lines[i]);
+		if (length >= (int)size || text_length(r->c, 13, WEIGHT_PLAIN, longer) > room)
+			return;
+		memcpy(line, longer, (size_t)length + 1);
+	}
 }
 
 void ring_title(const struct ring *r, struct box b, double room)
@@ -55,27 +107,20 @@ void ring_title(const struct ring *r, struct box b, double room)
 		snprintf(progress, sizeof progress, "%d of %d rounds%s", g->round, c->rounds, part);
 	say_values(r, values, sizeof values);
 	if (!r->title_inside) {
+		char line[384];
+		snprintf(line, sizeof line, "%s · %s%s%s", amount, progress, *values ? " · " : "", values);
+		say_legend(r, room, line, sizeof line);
 		draw_text(r->c, b.x, b.y + 15, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
-		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s%s%s", amount,
-		          progress, *values ? " · " : "", values);
+		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s", line);
 		return;
 	}
-	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24, line = fmax(15, 1.25 * r->c->least);
+	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
 	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
 	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
 	draw_fitting(r->c, x, y + 39, 13, 9, done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
 	             st->begun ? t->ink : t->soft, ALIGN_CENTRE, room, progress);
-	static const char *const legends[] = {
-	        "a column is a chunk, a row of it a rank:", "filled where its sum holds that rank's part",
-	        "filled where its sum holds that rank's part; below, how many it holds"};
-	const char *second = legends[r->n > 8 && r->card[0].height > 56 ? 2 : 1];
-	bool legend = r->n > 4 && collective_adds(c) && text_length(r->c, 11, WEIGHT_PLAIN, second) <= room &&
-	              text_length(r->c, 11, WEIGHT_PLAIN, legends[0]) <= room;
+	double last = draw_legend(r, x, y + 49, b.y + b.height - r->card[0].height - (*values ? 26 : 8), room);
 	if (*values)
-		draw_text(r->c, x, y + (legend ? 68 + 2 * line : 58), 12, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s",
+		draw_text(r->c, x, last + (last > y + 49 ? 19 : 9), 12, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s",
 		          values);
-	if (legend) {
-		draw_text(r->c, x, y + 49 + line, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", legends[0]);
-		draw_text(r->c, x, y + 49 + 2 * line, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", second);
-	}
 }
