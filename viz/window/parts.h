@@ -21,6 +21,8 @@
 	X(NEXT_PHASE, "Shift →", ">>", "one phase forward")                                                            \
 	X(BACK_EVENT, ",", ",", "one message or allocation back")                                                      \
 	X(NEXT_EVENT, ".", ".", "one message or allocation forward")                                                   \
+	X(COLLECTIVE, "K", "collective", "to the beginning of the next collective")                                    \
+	X(COLLECTIVE_BACK, "Shift K", "", "to the beginning of this collective, then of the one before")               \
 	X(HIGHLIGHT, "N", "event", "to what matters most, then next: overflow, peak, exposed, bubble, overlap, ends")  \
 	X(HIGHLIGHT_BACK, "Shift N", "", "to what matters more than this")                                             \
 	X(GO, "G", "go to", "type a step and Enter")                                                                   \
@@ -224,6 +226,8 @@ void window_fit(struct window *w);
 /* Measures the selected operation's time, or what is in sight; or no longer. */
 void window_measure(struct window *w);
 void window_put_away(struct window *w);
+/* To where the next collective begins, or the one before. */
+void window_next_collective(struct window *w, bool forward);
 /* The next thing in the order of importance, or the one before. */
 void window_next_notable(struct window *w, int by);
 /* Goes to an operation, or in another program's trace to a span of a lane: selects it, brings it into sight, and with

@@ -137,6 +137,20 @@ void window_go_to(struct window *w, int64_t rank, int op, bool cursor)
 		window_to_selected(w);
 }
 
+void window_next_collective(struct window *w, bool forward)
+{
+	struct playback *p = w->playback;
+	size_t there =
+	        p->shown->foreign ? SIZE_MAX : timeline_collective_begin(&p->shown->timeline, p->position, forward);
+	w->playing = false;
+	if (there != SIZE_MAX)
+		window_move(w, there, false);
+	else
+		window_note(w, p->shown->foreign ? "L lists the communication of this trace."
+		               : forward         ? "No collective begins after this."
+		                                 : "No collective begins before this.");
+}
+
 void window_next_notable(struct window *w, int by)
 {
 	struct playback *p = w->playback;
