@@ -485,6 +485,30 @@ START_TEST(other_strategies)
 }
 END_TEST
 
+/* Leaving the board, also after a step of one's own was stepped through, leads to where one was. */
+START_TEST(leaving_returns_to_the_place)
+{
+	struct playback p;
+	struct fonts fonts = {0};
+	struct window *w = open_window(&p, &fonts);
+	window_move(w, 37, false);
+	p.focus_rank = 2;
+	playback_pair(&p, &viewed_plan(GPT " ddp" BUCKETS)->shown);
+	const struct trace_view *second = p.second;
+	window_text(w, "e");
+	window_text(w, "o");
+	window_text(w, "v");
+	push(w, SDLK_END);
+	window_text(w, "e");
+	push(w, SDLK_ESCAPE);
+	window_turn(w);
+	ck_assert(!w->mode && p.shown == &shown->shown && p.second == second);
+	ck_assert_uint_eq(p.position, 37);
+	ck_assert_int_eq(p.focus_rank, 2);
+	close_window(w, &p, &fonts);
+}
+END_TEST
+
 /* A click on a chip places its move. */
 START_TEST(by_mouse)
 {

@@ -368,11 +368,12 @@ START_TEST(the_ring_says_how_its_boxes_are_read)
 {
 	open_player(DDP, SCENE_RING);
 	go_to_round(1);
-	ck_words("above a box: the number of its chunk\nbelow it: the ranks in its sum\non an arrow: chunk: value\n");
-	ck_words("its number: an example value\n");
+	ck_words(
+	        "above a box: the number of its chunk\nbelow a box: the ranks in its sum\non an arrow: chunk: value\n");
+	ck_words("the number in a box: an example value\n");
 	playback.values = false;
 	go_to_round(1);
-	ck_words("below it: the ranks in its sum\na stripe in it: a rank in its sum\n");
+	ck_words("below a box: the ranks in its sum\na stripe in a box: a rank in its sum\n");
 	ck_assert(!strstr(drawn_words, "on an arrow"));
 	close_player();
 }

@@ -37,19 +37,20 @@ static int legend_lines(const struct ring *r, const char *out[LEGEND_LINES])
 	const struct collective *c = r->collective;
 	bool adds = collective_adds(c), several = c->chunk_count > 1;
 	int n = 0;
-	if (ring_is_numbered(r, r->card[0]))
-		out[n++] = "above a box: the number of its chunk";
+	if (several)
+		out[n++] = ring_is_numbered(r, r->card[0]) ? "above a box: the number of its chunk"
+		                                           : "a box: a chunk; the first is chunk 0";
 	if (ring_is_labelled(r, r->card[0]))
-		out[n++] = !adds      ? "below it: the rank it comes from"
-		           : r->n > 8 ? "below it: how many ranks are in its sum"
-		                      : "below it: the ranks in its sum";
+		out[n++] = !adds      ? "below a box: the rank it comes from"
+		           : r->n > 8 ? "below a box: how many ranks are in its sum"
+		                      : "below a box: the ranks in its sum";
 	if (r->values && several)
 		out[n++] = "on an arrow: chunk: value";
 	if (adds)
-		out[n++] = "a stripe in it: a rank in its sum";
+		out[n++] = "a stripe in a box: a rank in its sum";
 	if (r->values && several)
-		out[n++] = values_recorded(r->v->state->timeline) ? "its number: its value"
-		                                                  : "its number: an example value";
+		out[n++] = values_recorded(r->v->state->timeline) ? "the number in a box: its value"
+		                                                  : "the number in a box: an example value";
 	return n;
 }
 
