@@ -101,6 +101,27 @@ START_LOOP_TEST(moves_are_the_step, 0, COUNT(strategies))
 }
 END_TEST
 
+/* The drawer has every move once, by kind, and does not show the strategy's own order. */
+START_LOOP_TEST(the_drawer_gives_no_order_away, 0, COUNT(strategies))
+{
+	struct exercise e = open_words(strategies[_i]);
+	int order[EXERCISE_MOVES], count = exercise_drawer(&e, order), last = -1;
+	bool had[EXERCISE_MOVES] = {false};
+	ck_assert_int_eq(count, e.move_count);
+	for (int k = 0; k < count; k++) {
+		const struct move *m = &e.moves[order[k]];
+		ck_assert(!had[order[k]] && (!k || m->kind >= e.moves[order[k - 1]].kind));
+		had[order[k]] = true;
+		if (m->kind != MOVE_BACKWARD)
+			continue;
+		ck_assert_int_gt(m->kernel, last); /* as the model has them: backward they run the other way */
+		last = m->kernel;
+	}
+	ck_assert_int_gt(last, 0);
+	exercise_release(&e);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 #define FORWARD "load samples, forward embedding, forward block.0, forward block.1, forward head, "
