@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/strategies/alone.h"
 #include "viz/scene/caption_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -197,7 +198,13 @@ static void say_end(struct text *t, const struct state *st)
 	char step[WORD], sent[WORD];
 	struct range computes = range_over_ranks(s, offsetof(struct times, compute)),
 	             waits = range_over_ranks(s, offsetof(struct times, exposed));
-	bool alike = !range_is_wide(computes) && !range_is_wide(waits);
+	bool compute_differs = range_is_wide(computes), wait_differs = range_is_wide(waits),
+	     alike = !compute_differs && !wait_differs;
+	if (plan_is_alone(s->plan)) {
+		say(t, "It is done in %s. All ranks together sent %s.", time_word(step, s->step_ns),
+		    bytes_word(sent, ledger_step_total(s)));
+		return;
+	}
 	say(t, "The step is done in %s. ", time_word(step, s->step_ns));
 	if (s->plan->ranks == 1)
 		say(t, "The rank");
@@ -205,13 +212,16 @@ static void say_end(struct text *t, const struct state *st)
 		say(t, "Every rank");
 	else
 		say(t, "Rank %" PRId64 ", the slowest,", s->times.rank);
-	say(t, " computes %.1f %% of it, waits for communication %.1f %% and for anything else %.1f %%.",
+	say(t, " spends %.1f %% of it computing, %.1f %% waiting for communication and %.1f %% for anything else.",
 	    share_of_step(s, s->times.compute), share_of_step(s, s->times.exposed), share_of_step(s, s->times.bubble));
 	if (!alike)
-		say(t, " Ranks differ: computing %.1f–%.1f %%, communication %.1f–%.1f %%.", computes.least,
-		    computes.most, waits.least, waits.most);
+		say(t, " Over the ranks: ");
+	if (compute_differs)
+		say(t, "%.1f–%.1f %% computing%s", computes.least, computes.most, wait_differs ? ", " : ".");
+	if (wait_differs)
+		say(t, "%.1f–%.1f %% waiting for communication.", waits.least, waits.most);
 	if (ledger_step_total(s))
-		say(t, " All ranks sent %s.", bytes_word(sent, ledger_step_total(s)));
+		say(t, " All ranks together sent %s.", bytes_word(sent, ledger_step_total(s)));
 }
 
 void caption_make(const struct state *st, char *out, int size)

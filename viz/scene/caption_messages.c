@@ -51,8 +51,8 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 		char words[OP_WORDS];
 		say(t, "Rank %" PRId64 " %s ", e->to, how);
 		say(t, "%s", buffer_words(words, st->timeline, r, op_buffer(&r->ops[c->op])));
-		say(t, " %s rank %" PRId64 " (%s of control, outside the total).", e->add ? "of" : "from", e->rank,
-		    bytes);
+		say(t, " %s rank %" PRId64 " (%s of control data, which the totals leave out).", e->add ? "of" : "from",
+		    e->rank, bytes);
 		return;
 	}
 	if (c->kind == OP_SEND) {
@@ -75,7 +75,9 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 		snprintf(ranks, sizeof ranks, "all %" PRId64, c->schedule.ranks);
 	else
 		text_of_ranks(ranks, sizeof ranks, held, 65);
-	if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
+	if ((c->kind == OP_BROADCAST || c->kind == OP_SCATTER) && messages_of(st->timeline, e->collective) == 1)
+		say(t, ".");
+	else if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
 		say(t, "; %d of %d messages have arrived.", (int)st->arrived, messages_of(st->timeline, e->collective));
 	else if (!collective_adds(c))
 		say(t, ": it is rank %s's share.", ranks);
@@ -147,12 +149,15 @@ static void say_reached(struct text *t, const struct collective *c, int round)
 	bytes_word(bytes, f.bytes);
 	bool all = c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
 	if (all && left == c->rounds / 2)
-		say(t, " Now each rank owns one finished chunk; the next %d round%s only cop%s.", left,
-		    left == 1 ? "" : "s", left == 1 ? "ies" : "y");
+		say(t,
+		    left == 1 ? " Now each rank owns one finished chunk; the next round only copies."
+		              : " Now each rank owns one finished chunk; the next %d rounds only copy.",
+		    left);
 	else if (!left && c->kind == OP_REDUCE_SCATTER)
-		say(t, " Now each rank owns the finished sum of its slice, for %s sent.", bytes);
+		say(t, " Now each rank owns the finished sum of its slice; each has sent %s.", bytes);
 	else if (!left && f.of_one)
-		say(t, " Now every rank has all of it, for %s that each has sent.", bytes);
+		say(t, " Now every rank has %s%s; each has sent %s.", all ? "the complete " : "all of it",
+		    all ? result_of(c) : "", bytes);
 }
 
 /* "rank 4" or "ranks 4 and 5", of the group's places from `first` to `last`. */

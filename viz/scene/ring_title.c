@@ -54,16 +54,45 @@ static int legend_lines(const struct ring *r, const char *out[LEGEND_LINES])
 	return n;
 }
 
+static bool overlap(struct box a, struct box b)
+{
+	return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+/* Does it keep clear of the cards, the links round the circle, and what messages on them say? */
+static bool is_clear(const struct ring *r, struct box line)
+{
+	bool few = r->n <= 8;
+	double wide = text_length(r->c, few ? 12 : 9, WEIGHT_BOLD, few ? "chunk 0: 88 · 88.88 MB" : "88") + 20;
+	for (int64_t k = 0; k < r->n; k++) {
+		double x0, y0, x1, y1;
+		ring_link(r, k, (k + 1) % r->n, 0, &x0, &y0, &x1, &y1);
+		double room = fmax(44, hypot(x1 - x0, y1 - y0) - 20),
+		       here = fabs(x1 - x0) > fabs(y1 - y0) ? fmin(wide, room) : wide;
+		struct box plate = {(x0 + x1 - here) / 2, (y0 + y1) / 2 - 13, here, 26};
+		if (overlap(line, r->card[k]) || overlap(line, plate))
+			return false;
+		for (double part = 0; part <= 1; part += 1.0 / 16) {
+			struct box dot = {x0 + (x1 - x0) * part - 3, y0 + (y1 - y0) * part - 3, 6, 6};
+			if (overlap(line, dot))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* In the middle of the circle, from y to `below`, as much as fits. Returns where its last line stands. */
 static double draw_legend(const struct ring *r, double x, double y, double below, double room)
 {
 	const char *lines[LEGEND_LINES];
 	int count = legend_lines(r, lines);
 	double line = fmax(15, 1.25 * r->c->least);
-	for (int i = 0; i < count && y + line <= below; i++)
-		if (text_length(r->c, 11, WEIGHT_PLAIN, lines[i]) <= room)
-			draw_text(r->c, x, y += line, 11, WEIGHT_PLAIN, r->c->theme->soft, ALIGN_CENTRE, 0, "%s",
-			          lines[i]);
+	for (int i = 0; i < count && y + line <= below; i++) {
+		double length = text_length(r->c, 11, WEIGHT_PLAIN, lines[i]);
+		if (length > room || !is_clear(r, (struct box){x - length / 2 - 4, y + line - 12, length + 8, 16}))
+			continue;
+		draw_text(r->c, x, y += line, 11, WEIGHT_PLAIN, r->c->theme->soft, ALIGN_CENTRE, 0, "%s", lines[i]);
+	}
 	return y;
 }
 
@@ -79,6 +108,15 @@ static void say_legend(const struct ring *r, double room, char *line, size_t siz
 			return;
 		memcpy(line, longer, (size_t)length + 1);
 	}
+}
+
+/* By how much title and legend stand higher than the title alone, so that both are in the middle. */
+static double rise(const struct ring *r, struct box b, const char *what)
+{
+	const char *lines[LEGEND_LINES];
+	double by = 4 * legend_lines(r, lines), length = text_length(r->c, 16, WEIGHT_BOLD, what) + 24;
+	struct box title = {b.x + (b.width - length) / 2, b.y + b.height / 2 - 24 - by - 18, length, 26};
+	return is_clear(r, title) ? by : 0;
 }
 
 void ring_title(const struct ring *r, struct box b, double room)
@@ -115,7 +153,7 @@ void ring_title(const struct ring *r, struct box b, double room)
 		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s", line);
 		return;
 	}
-	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
+	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24 - rise(r, b, what);
 	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
 	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
 	draw_fitting(r->c, x, y + 39, 13, 9, done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
