@@ -373,6 +373,34 @@ START_TEST(chunks_carry_numbers_unless_they_are_put_away)
 }
 END_TEST
 
+/* What the plan shows the waits of is what the caption is about, round by round. */
+START_TEST(the_plan_is_about_what_the_caption_is_about)
+{
+	open_player(DDP, SCENE_PLAN);
+	ck_assert(v.shown.timeline.plan->role_count == 1);
+	go_to_round(1);
+	ck_assert(strstr(drawn_words, "\nThe program of every rank, as rank 0 carries it out: operations "));
+	ck_assert(strstr(caption_at(STEP_SIZE_ROUND, playback.position), "the all-reduce of bucket.0"));
+	ck_assert(strstr(drawn_words, ": the all-reduce of bucket.0 waits for\n"));
+	close_player();
+	open_player(MLP " dp ranks=3", SCENE_PLAN);
+	int others = 0, root = 0;
+	const struct timeline *s = &v.shown.timeline;
+	for (size_t k = 1; k + 1 < s->stop_count[STEP_SIZE_ROUND]; k++) {
+		const char *caption = caption_at(STEP_SIZE_ROUND, timeline_stop(s, STEP_SIZE_ROUND, k));
+		playback_go(&playback, timeline_stop(s, STEP_SIZE_ROUND, k));
+		bool of_others = !strncmp(caption, "Rank 1 multiplies", 17);
+		words_of(&playback);
+		ck_assert(!of_others || strstr(drawn_words, "\nRank 0 meanwhile: "));
+		ck_assert(strncmp(caption, "Rank 0 ", 7) != 0 || !strstr(drawn_words, "meanwhile"));
+		others += of_others;
+		root += !strncmp(caption, "Rank 0 ", 7);
+	}
+	ck_assert(others > 0 && root > 0);
+	close_player();
+}
+END_TEST
+
 /* A newcomer reads in the picture what stands above, below and in a box, and on an arrow, with four ranks too. */
 START_TEST(the_ring_says_how_its_boxes_are_read)
 {

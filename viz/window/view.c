@@ -52,7 +52,7 @@ void window_select_by(struct window *w, int by)
 		return;
 	const struct role *role = timeline_role_of(s, index);
 	const struct timeline_rank *r = &s->ranks[index];
-	int now = role->step.begin + (p->state.ranks[index].issued ? p->state.ranks[index].issued - 1 : 0);
+	int now = plan_current_op(&p->state, index);
 	bool selected = p->selected_op >= role->step.begin && p->selected_op < role->step.end &&
 	                p->selected_rank == p->focus_rank;
 	int op = selected ? p->selected_op + by : now;
