@@ -282,6 +282,32 @@ START_TEST(the_past_is_bounded)
 }
 END_TEST
 
+/* There and back: undo leads to the very place, wherever it was and however the steps between differ. */
+START_TEST(undo_returns_to_the_very_place)
+{
+	open_gpt();
+	struct playback *p = &v->playback;
+	type("w");
+	for (size_t position = 1; position < p->shown->timeline.instant_count; position += 41) {
+		size_t round = timeline_stop(&p->shown->timeline, STEP_SIZE_ROUND,
+		                             timeline_stop_of(&p->shown->timeline, STEP_SIZE_ROUND, position));
+		window_move(w, round, false);
+		set("ranks", "6");
+		set("accumulate", "2");
+		type("u");
+		type("u");
+		ck_assert_uint_eq(p->position, round);
+	}
+	set("ranks", "6");
+	press(SDLK_RIGHT); /* a value of the panel */
+	press(SDLK_ESCAPE);
+	press(SDLK_HOME); /* who goes elsewhere stays there */
+	type("u");
+	ck_assert_uint_eq(p->position, 0);
+	close_view();
+}
+END_TEST
+
 START_TEST(the_place_stays)
 {
 	open_gpt();

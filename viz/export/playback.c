@@ -80,18 +80,32 @@ void playback_show(struct playback *p, const struct trace_view *shown)
 	playback_go(p, 0);
 }
 
+struct spot spot_of(const struct timeline *s, size_t position)
+{
+	struct spot out = {
+	        .position = position, .instants = s->instant_count, .phases = s->stop_count[STEP_SIZE_PHASE]};
+	out.phase = timeline_stop_of(s, STEP_SIZE_PHASE, position);
+	out.begin = timeline_stop(s, STEP_SIZE_PHASE, out.phase);
+	out.end = timeline_stop(s, STEP_SIZE_PHASE, out.phase + 1);
+	return out;
+}
+
+size_t spot_in(const struct spot *spot, const struct timeline *s)
+{
+	if (spot->phases !=
+	    s->stop_count[STEP_SIZE_PHASE]) /* of another number of micro-batches: by the share of the step */
+		return spot->instants ? spot->position * s->instant_count / spot->instants : 0;
+	if (spot->end == spot->begin)
+		return s->instant_count;
+	size_t begin = timeline_stop(s, STEP_SIZE_PHASE, spot->phase),
+	       end = timeline_stop(s, STEP_SIZE_PHASE, spot->phase + 1);
+	return begin + (spot->position - spot->begin) * (end - begin) / (spot->end - spot->begin);
+}
+
 size_t playback_corresponding(const struct timeline *ours, size_t position, const struct timeline *other)
 {
-	size_t phases = ours->stop_count[STEP_SIZE_PHASE], theirs = other->stop_count[STEP_SIZE_PHASE];
-	if (ours == other)
-		return position;
-	if (phases != theirs) /* another number of micro-batches: by the share of the step */
-		return ours->instant_count ? position * other->instant_count / ours->instant_count : 0;
-	size_t k = timeline_stop_of(ours, STEP_SIZE_PHASE, position);
-	if (k + 1 >= phases)
-		return other->instant_count;
-	const size_t *a = ours->stops[STEP_SIZE_PHASE] + k, *b = other->stops[STEP_SIZE_PHASE] + k;
-	return b[0] + (position - a[0]) * (b[1] - b[0]) / (a[1] - a[0]);
+	struct spot spot = spot_of(ours, position);
+	return ours == other ? position : spot_in(&spot, other);
 }
 
 void playback_go(struct playback *p, size_t position)

@@ -246,6 +246,9 @@ const struct phase *timeline_phase(const struct timeline *s, size_t position);
 const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
 int64_t timeline_time(const struct timeline *s, size_t position);
+/* Where the next collective, or message between stages, has begun and sent nothing yet; forward or back from a
+ * position. SIZE_MAX: there is none. */
+size_t timeline_collective_begin(const struct timeline *s, size_t position, bool forward);
 
 /* ---- looking up (lookup.c) ---- */
 

@@ -1,16 +1,13 @@
 /* Where one stands, taken along to another trace of the same model: the place of the step, the rank, the selected
  * operation, the range of the timeline. */
+#include <string.h>
+
 #include "viz/window/parts.h"
 
-void place_remember(struct place *out, const struct window *w)
+static void remember_selected(struct place *out, const struct playback *p)
 {
-	const struct playback *p = w->playback;
-	*out = (struct place){.focus = p->focus_rank, .from = p->from, .to = p->to, .position = p->position};
-	if (p->shown->foreign)
-		return;
-	const struct timeline *s = out->timeline = &p->shown->timeline;
+	const struct timeline *s = &p->shown->timeline;
 	int index = timeline_index_of(s, p->selected_rank);
-	out->step = s->step_ns;
 	if (index < 0 || p->selected_op < 0)
 		return;
 	const struct role *role = timeline_role_of(s, index);
@@ -19,6 +16,43 @@ void place_remember(struct place *out, const struct window *w)
 	out->op = (struct same_op){op->kind, op->pass, op->unit, op->kernel, op->micro, op->group, 1};
 	for (int k = role->step.begin; k < p->selected_op; k++)
 		out->op.nth += is_same_op(&role->ops[k], &out->op);
+}
+
+static bool has_stayed(const struct window *w)
+{
+	const struct playback *p = w->playback;
+	const struct landing *l = &w->landing;
+	return l->shown == p->shown && l->position == p->position && l->focus == p->focus_rank && l->from == p->from &&
+	       l->to == p->to && l->selected_rank == p->selected_rank && l->selected_op == p->selected_op;
+}
+
+static void note_landing(struct window *w, const struct place *place)
+{
+	const struct playback *p = w->playback;
+	w->landing = (struct landing){.place = *place,
+	                              .shown = p->shown,
+	                              .position = p->position,
+	                              .focus = p->focus_rank,
+	                              .from = p->from,
+	                              .to = p->to,
+	                              .selected_rank = p->selected_rank,
+	                              .selected_op = p->selected_op};
+}
+
+void place_remember(struct place *out, const struct window *w)
+{
+	const struct playback *p = w->playback;
+	if (w->landing.shown && has_stayed(w)) {
+		*out = w->landing.place;
+		return;
+	}
+	*out = (struct place){.focus = p->focus_rank, .from = p->from, .to = p->to};
+	if (p->shown->foreign)
+		return;
+	out->there = true;
+	out->spot = spot_of(&p->shown->timeline, p->position);
+	out->step = p->shown->timeline.step_ns;
+	remember_selected(out, p);
 }
 
 bool is_same_op(const struct op *op, const struct same_op *s)
@@ -48,11 +82,13 @@ void place_return(const struct place *place, struct window *w)
 	w->playing = false;
 	w->dirty = true;
 	p->tween = 1;
-	if (!place->timeline || p->shown->foreign)
+	if (!place->there || p->shown->foreign)
 		return;
 	const struct timeline *s = &p->shown->timeline;
-	size_t there = playback_corresponding(place->timeline, place->position, s);
-	window_move(w, timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there)), false);
+	size_t there = spot_in(&place->spot, s);
+	struct spot spot = spot_of(s, there);
+	bool exact = !memcmp(&spot, &place->spot, sizeof spot); /* the very step, which may be made anew */
+	window_move(w, exact ? there : timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there)), false);
 	if (timeline_index_of(s, place->focus) >= 0)
 		p->focus_rank = place->focus;
 	select_again(p, place);
@@ -61,4 +97,5 @@ void place_return(const struct place *place, struct window *w)
 		p->from = (int64_t)((double)place->from * longer);
 		p->to = (int64_t)((double)place->to * longer);
 	}
+	note_landing(w, place);
 }
