@@ -246,6 +246,9 @@ const struct phase *timeline_phase(const struct timeline *s, size_t position);
 const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
 int64_t timeline_time(const struct timeline *s, size_t position);
+/* The position in another step of the same model that corresponds to ours: the first rank computes the same there.
+ * Steps of another number of micro-batches correspond by the share of their instants. (same_place.c) */
+size_t timeline_same_place(const struct timeline *ours, size_t position, const struct timeline *other);
 
 /* ---- looking up (lookup.c) ---- */
 

@@ -51,7 +51,7 @@ void place_return(const struct place *place, struct window *w)
 	if (!place->timeline || p->shown->foreign)
 		return;
 	const struct timeline *s = &p->shown->timeline;
-	size_t there = playback_corresponding(place->timeline, place->position, s);
+	size_t there = timeline_same_place(place->timeline, place->position, s);
 	window_move(w, timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there)), false);
 	if (timeline_index_of(s, place->focus) >= 0)
 		p->focus_rank = place->focus;
