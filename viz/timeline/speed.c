@@ -33,11 +33,6 @@ static bool divide(struct speed *s, double factor)
 
 /* ---- of a plan ---- */
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Ranks of different nodes meet over the network, and the last step to a rank is the link inside its node. */
 static void find_link(const struct timeline *s, const struct collective *c, struct speed *out)
 {
@@ -46,8 +41,12 @@ static void find_link(const struct timeline *s, const struct collective *c, stru
 	bool crosses = node && (c->rank ? false : n > node);
 	for (int64_t i = 1; node && c->rank && i < n; i++)
 		crosses |= c->rank[i] / node != c->rank[0] / node;
-	out->link = (double)(crosses ? smaller(l->network, l->link) : l->link);
-	out->link_name = crosses && l->network <= l->link ? "network" : "link";
+	int64_t rails = l->rails > 1 ? l->rails : 1;
+	double network = (double)l->network * (double)rails, link = (double)l->link;
+	bool slower = crosses && network <= link;
+	out->link = slower ? network : link;
+	out->link_name = slower ? "network" : "link";
+	out->parts = slower ? rails : 1;
 }
 
 static bool speed_of_copy(const struct timeline *s, const struct role *role, const struct op *op, struct speed *out)
@@ -69,7 +68,7 @@ bool speed_of_op(const struct timeline *s, int index, int op, struct speed *out)
 {
 	const struct role *role = timeline_role_of(s, index);
 	const struct op *one = &role->ops[op];
-	*out = (struct speed){.wire_bytes = -1};
+	*out = (struct speed){.wire_bytes = -1, .parts = 1, .assumed = s->trace->measured && !s->limits.measured_rates};
 	if (op < role->step.begin || op >= role->step.end || s->ranks[index].begin[op - role->step.begin] < 0)
 		return false;
 	struct wait w = timeline_wait(s, index, op);
