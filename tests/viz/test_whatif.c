@@ -324,7 +324,7 @@ START_TEST(the_place_stays)
 	set("ranks", "8");
 	const struct timeline *now = &p->shown->timeline;
 	ck_assert_ptr_ne(now, before);
-	size_t there = playback_corresponding(before, position, now);
+	size_t there = timeline_same_place(before, position, now);
 	ck_assert_uint_gt(there, 0);
 	ck_assert_uint_eq(timeline_stop_of(now, p->step_size, p->position), timeline_stop_of(now, p->step_size, there));
 	ck_assert_int_eq(p->focus_rank, 2);
