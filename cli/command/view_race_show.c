@@ -31,8 +31,9 @@ void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height)
 	int64_t now = v->race.longest;
 	for (int i = 0; i < v->race.count; i++)
 		now = v->race.racer[i].ns < now ? v->race.racer[i].ns : now;
-	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), theme_of(p->theme), p->fonts);
-	c.least = p->presenter ? 0.0202 * c.height : 0;
+	canvas_begin(&c, cr, width, height, canvas_text(width, height, p->text, p->presenter), theme_of(p->theme),
+	             p->fonts);
+	c.least = p->presenter ? LEGIBLE * c.height : 0;
 	race_draw(&c, &v->race, now, (struct box){20, 8, c.width - 40, c.height - 16});
 	canvas_end(&c);
 }

@@ -147,5 +147,5 @@ void number_format_time(char *out, int size, int64_t nanoseconds)
 	else if (nanoseconds >= 999950)
 		format_scaled(out, size, v / 1e6, "ms");
 	else
-		format_scaled(out, size, v / 1e3, "us");
+		format_scaled(out, size, v / 1e3, "µs");
 }

@@ -166,16 +166,16 @@ done
 view --describe --trace "$tmp/real.json" >"$tmp/real.txt"
 says "$tmp/real.txt" ', measured at '
 view --describe --trace "$tmp/f.json" >"$tmp/foreign.txt"
-says "$tmp/foreign.txt" '1 spans, busy for 1.000 us'
+says "$tmp/foreign.txt" '1 spans, busy for 1.000 µs'
 says "$tmp/foreign.txt" 'no span runs on one'
 torch=tests/golden/torch_profiler.json
 view --describe --trace "$torch" >"$tmp/torch.txt"
-says "$tmp/torch.txt" 'gpu      python (GPU 0): compute 250.0 us (45.5 %), communication 300.0 us (54.5 %), exposed 200.0 us (36.4 %), idle 100.0 us (18.2 %) of 550.0 us'
-says "$tmp/torch.txt" 'exposed  1: 180.0 us (32.7 % of the time) on python (GPU 1), stream 20: ncclDevKernel_AllReduce_Sum_f32_RING_LL'
-says "$tmp/torch.txt" '4.194 MB in 200.0 us: 21.0 GB/s, on the bus 21.0 GB/s'
+says "$tmp/torch.txt" 'gpu      python (GPU 0): compute 250.0 µs (45.5 %), communication 300.0 µs (54.5 %), exposed 200.0 µs (36.4 %), idle 100.0 µs (18.2 %) of 550.0 µs'
+says "$tmp/torch.txt" 'exposed  1: 180.0 µs (32.7 % of the time) on python (GPU 1), stream 20: ncclDevKernel_AllReduce_Sum_f32_RING_LL'
+says "$tmp/torch.txt" '4.194 MB in 200.0 µs: 21.0 GB/s, on the bus 21.0 GB/s'
 view --describe --trace "$torch" --measure 200000:400000 >"$tmp/range.txt"
-says "$tmp/range.txt" 'range    200.0 us, from 200.0 us to 400.0 us'
-says "$tmp/range.txt" 'in it    python (GPU 0): compute 100.0 us (50.0 %), communication 150.0 us (75.0 %), exposed 100.0 us (50.0 %), idle 0.000 us (0.0 %), carries 2.517 MB, 2 operations'
+says "$tmp/range.txt" 'range    200.0 µs, from 200.0 µs to 400.0 µs'
+says "$tmp/range.txt" 'in it    python (GPU 0): compute 100.0 µs (50.0 %), communication 150.0 µs (75.0 %), exposed 100.0 µs (50.0 %), idle 0.000 µs (0.0 %), carries 2.517 MB, 2 operations'
 view --describe --trace "$torch" --range 200000:400000 >"$tmp/same.txt" # without another, what is in sight
 cmp -s "$tmp/range.txt" "$tmp/same.txt" || complain '--describe --range: not the range of --measure'
 refuse 'ends before it begins' view --trace "$torch" --measure 5:5 --describe

@@ -189,8 +189,9 @@ START_LOOP_TEST(pictures_can_be_read, 0, COUNT(operations))
 			cairo_t *cr = cairo_create(surface);
 			struct canvas c;
 			words_begin();
-			canvas_begin(&c, cr, width, height, 1, theme_of(THEME_LIGHT), &fonts);
-			c.least = presenter ? 0.0202 * c.height : 0;
+			canvas_begin(&c, cr, width, height, canvas_text(width, height, 1, presenter),
+			             theme_of(THEME_LIGHT), &fonts);
+			c.least = presenter ? LEGIBLE * c.height : 0;
 			race_draw(&c, &r, r.longest / 3, (struct box){20, 8, c.width - 40, c.height - 16});
 			canvas_end(&c);
 			cairo_destroy(cr);

@@ -243,7 +243,7 @@ void playback_draw(struct playback *p, cairo_t *cr, double width, double height)
 {
 	struct canvas c;
 	const struct view *v = playback_view(p);
-	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), v->theme, p->fonts);
+	canvas_begin(&c, cr, width, height, canvas_text(width, height, p->text, p->presenter), v->theme, p->fonts);
 	double side = p->whatif ? whatif_side(c.width) : 0;
 	scene_draw_asking(&c, v, (struct box){0, 0, c.width - side, c.height});
 	if (p->whatif)

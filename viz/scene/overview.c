@@ -102,4 +102,5 @@ const struct scene_row scene_overview = {
         .hit = hit,
         .messages = true,
         .timeline = true,
+        .narrow = &scene_upright,
 };

@@ -69,7 +69,8 @@ void ring_title(const struct ring *r, struct box b, double room)
 	        "a column is a chunk, a row of it a rank:", "filled where its sum holds that rank's part",
 	        "filled where its sum holds that rank's part; below, how many it holds"};
 	const char *second = legends[r->n > 8 && r->card[0].height > 56 ? 2 : 1];
-	bool legend = r->n > 4 && collective_adds(c) && text_length(r->c, 11, WEIGHT_PLAIN, second) <= room &&
+	bool legend = r->n > 4 && r->area.height - 2 * r->card[0].height > 2 * (49 + 2 * line) - 10 &&
+	              collective_adds(c) && text_length(r->c, 11, WEIGHT_PLAIN, second) <= room &&
 	              text_length(r->c, 11, WEIGHT_PLAIN, legends[0]) <= room;
 	if (*values)
 		draw_text(r->c, x, y + (legend ? 68 + 2 * line : 58), 12, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s",

@@ -230,7 +230,7 @@ static void draw(struct window *w, struct canvas *c, struct box panel)
 	racing_ask(w);
 	struct box b = {panel.x + 20, panel.y + 4, panel.width - 40, fmax(1, panel.height - CONTROLS - 8)};
 	draw_fill(c, panel, c->theme->ground);
-	c->least = w->playback->presenter ? 0.0202 * c->height : 0;
+	c->least = w->playback->presenter ? LEGIBLE * c->height : 0;
 	race_draw(c, &g->race, (int64_t)g->now, b);
 	c->least = 0;
 	for (int i = RACE_FIELD_BYTES; i <= RACE_FIELD_RANKS; i++) {
