@@ -164,6 +164,15 @@ static void make_pair_heading(struct playback *p)
 	         *common ? " · " : "", common);
 }
 
+static void say_first(char *name, size_t size, const char *word)
+{
+	size_t n = strlen(word), kept = strlen(name);
+	kept = kept + n < size ? kept : size - n - 1;
+	memmove(name + n, name, kept);
+	memcpy(name, word, n);
+	name[n + kept] = 0;
+}
+
 static void view_second(struct playback *p)
 {
 	const struct trace_view *second = p->second;
@@ -187,6 +196,8 @@ static void view_second(struct playback *p)
 	v->name = p->pair_names[1];
 	p->view.second = v;
 	if (!strcmp(p->view.label, v->label)) { /* what if: one strategy with other settings */
+		say_first(p->pair_names[0], sizeof p->pair_names[0], "Now: ");
+		say_first(p->pair_names[1], sizeof p->pair_names[1], "Before: ");
 		p->view.label = "now";
 		v->label = "before";
 		p->view.second_first = true;

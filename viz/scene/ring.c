@@ -222,7 +222,8 @@ static void draw_message(const struct ring *r, const struct event *e, double num
 	double along = moving ? r->v->tween : 0.5 - aside;
 	bool level = fabs(x1 - x0) > fabs(y1 - y0) || r->state->group_count > 1; /* groups have little room */
 	bool steep = fabs(y1 - y0) > fabs(x1 - x0), hides = steep && !back && room < height + ring_arrow(r);
-	if (hides || ((level || back || r->c->least > 12) && length > room - 20)) { /* no room on the link: the number alone */
+	if (hides ||
+	    ((level || back || r->c->least > 12) && length > room - 20)) { /* no room on the link: the number alone */
 		chunk_name(r, e, number, false, text, sizeof text);
 		length = text_length(r->c, size, WEIGHT_BOLD, text) + 12;
 	}
@@ -441,6 +442,7 @@ static const struct scene_row narrow = {
         .what = "ranks, links, and what every chunk holds",
         .width = 500,
         .height = 370,
+        .elastic = true,
         .draw = draw_narrow,
         .hit = hit_narrow,
         .messages = true,

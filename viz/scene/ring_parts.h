@@ -52,8 +52,9 @@ double ring_plate_size(const struct ring *r);
 void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,
                double *y1);
 
-/* The title: inside the circle, or above it on two lines of TITLE_HEIGHT. room: its width. */
-enum { TITLE_HEIGHT = 46, RING_TITLE_INSIDE = 84 };
+/* The title: inside the circle, or above it on two lines. room: its width. */
+enum { RING_TITLE_INSIDE = 84 };
+double ring_title_height(const struct canvas *c);
 /* Of a card: at its edges; and the least size of its numbers. */
 enum { RING_PADDING = 10, RING_LEAST_NUMBER = 8 };
 #define RING_LONGEST_SUM "18 + 24 = 42"

@@ -216,12 +216,13 @@ static void lay_round(struct ring *r, const struct stand *l, bool small)
 static void lay_edges(struct ring *r, const struct stand *l)
 {
 	int64_t upper = upper_of(r->n, l->side), rows = l->side + 2;
-	double across = plate_width(r) + ring_arrow(r) + 10, down = ring_arrow(r) + 10;
+	double across = fmin(plate_width(r) + ring_arrow(r) + 10, 0.4 * r->area.width / (double)upper),
+	       down = fmin(ring_arrow(r) + 10, 0.4 * r->area.height / (double)rows);
 	double width = fmax(usual_width(r->n, 1e9), needed_width(r)), height = r->n <= 8 ? 104 : 92;
 	width = fmin(width, (r->area.width - 4 - across * (double)(upper - 1)) / (double)upper);
 	double high = (r->area.height - 4 - down * (double)(rows - 1)) / (double)rows;
 	if (high < needed_height(r)) /* the arrow alone */
-		high += 10 * (double)(rows - 1) / (double)rows;
+		high += fmin(10, down / 4) * (double)(rows - 1) / (double)rows;
 	height = fmin(height, high);
 	place_on_edges(r, l->side, fmax(width, 1), fmax(height, 1));
 }
@@ -233,8 +234,8 @@ static void lay(struct ring *r, struct box b, const struct stand *l, bool small)
 		r->title_inside = !above;
 		r->area = b;
 		if (above) {
-			r->area.y += TITLE_HEIGHT;
-			r->area.height = fmax(1, r->area.height - TITLE_HEIGHT);
+			r->area.y += ring_title_height(r->c);
+			r->area.height = fmax(1, r->area.height - ring_title_height(r->c));
 		}
 		if (l->side < 0)
 			lay_round(r, l, small);
@@ -310,7 +311,8 @@ static void place_others(struct ring *r, struct box b, bool small)
 {
 	double width = round_width(r, b.width), height;
 	r->title_inside = false;
-	r->area = (struct box){b.x, b.y + TITLE_HEIGHT, b.width, fmax(1, b.height - TITLE_HEIGHT)};
+	r->area =
+	        (struct box){b.x, b.y + ring_title_height(r->c), b.width, fmax(1, b.height - ring_title_height(r->c))};
 	height = round_height(r, r->area.height) * (small ? 0.86 : 1);
 	width *= small ? 0.86 : 1; /* room for the links */
 	if (r->shape == RING_TREE)

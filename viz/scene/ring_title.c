@@ -28,6 +28,11 @@ static void say_values(const struct ring *r, char *out, size_t size)
 		snprintf(out, size, "values of the run%s", power_word(power, r->values->power));
 }
 
+double ring_title_height(const struct canvas *c)
+{
+	return fmax(46, 2.6 * c->least + 6);
+}
+
 void ring_title(const struct ring *r, struct box b, double room)
 {
 	const struct theme *t = r->c->theme;
@@ -55,8 +60,9 @@ void ring_title(const struct ring *r, struct box b, double room)
 		snprintf(progress, sizeof progress, "%d of %d rounds%s", g->round, c->rounds, part);
 	say_values(r, values, sizeof values);
 	if (!r->title_inside) {
-		draw_text(r->c, b.x, b.y + 15, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
-		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s%s%s", amount,
+		double y = b.y + fmax(15, r->c->least), line = fmax(20, 1.25 * r->c->least);
+		draw_text(r->c, b.x, y, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
+		draw_text(r->c, b.x, y + line, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s%s%s", amount,
 		          progress, *values ? " · " : "", values);
 		return;
 	}

@@ -123,9 +123,10 @@ static double scale_of(double width, double height, struct box b)
 	return fmin(1, fmin(b.width / width, b.height / height));
 }
 
-static double scale_of_row(const struct scene_row *row, struct box b)
+static double scale_of_row(const struct view *v, const struct scene_row *row, struct box b)
 {
-	return scale_of(row->width, row->height, b);
+	double part = v->presenter && row->elastic ? 0.55 : 1;
+	return scale_of(part * row->width, part * row->height, b);
 }
 
 static double scale_of_compare(int contenders, struct box b)
@@ -140,10 +141,10 @@ struct fit scene_fit(const struct view *v, struct box b)
 	static const double much = 0.8;
 	const struct scene_row *row = scene_of(v);
 	bool compares = v->state && v->contender_count;
-	double scale = compares ? scale_of_compare(v->contender_count, b) : scale_of_row(row, b);
-	if (!compares && v->state && row->narrow && scale < much && scale_of_row(row->narrow, b) > scale) {
+	double scale = compares ? scale_of_compare(v->contender_count, b) : scale_of_row(v, row, b);
+	if (!compares && v->state && row->narrow && scale < much && scale_of_row(v, row->narrow, b) > scale) {
 		row = row->narrow;
-		scale = scale_of_row(row, b);
+		scale = scale_of_row(v, row, b);
 	}
 	if (scale > 0.999)
 		return (struct fit){b, b, 1, row};
