@@ -3,6 +3,8 @@
 #include "cli/command/view_race.h"
 #include "strategy/cluster/links.h"
 
+#include <string.h>
+
 const char *viewer_cluster(struct viewer *v)
 {
 	const struct trace_view *shown = v->playback.shown;
@@ -15,7 +17,9 @@ const char *viewer_cluster(struct viewer *v)
 enum status viewer_race(struct viewer *v)
 {
 	const struct plan *p = v->playback.shown->timeline.plan;
+	bool ranks = !strcmp(option_text(v->options, OPTION_OVER), "ranks");
 	v->race = (struct race){.operation = race_operation(option_text(v->options, OPTION_RACE)),
+	                        .over = ranks ? RACE_OVER_RANKS : RACE_OVER_SIZES,
 	                        .ranks = p->ranks,
 	                        .bytes = 4 * p->model->parameters};
 	race_run(&v->race, viewer_cluster(v));

@@ -192,8 +192,11 @@ view --describe --model mlp:sizes=12-8-4 --compare ddp,zero3 --at 4 >"$tmp/besid
 says "$tmp/beside.txt" 'beside   zero3: rank 0 holds '
 view --race all-reduce --ranks 8 --bytes 1MB --describe >"$tmp/race.txt"
 says "$tmp/race.txt" 'race     all-reduce of 1.000 MB on 8 ranks of laptop, by message'
-says "$tmp/race.txt" '2 (n − 1) · hop(S/n); each rank sends 2 (n − 1)/n · S; the busiest rank: 1.750 MB out, 1.750 MB in'
+says "$tmp/race.txt" 'launch + 2 (n − 1) · hop(S/n); all ranks send 2 (n − 1) · S; the busiest rank: 1.750 MB out, 1.750 MB in'
 says "$tmp/race.txt" 'halving-doubling'
+view --race all-reduce --ranks 8 --bytes 1MB --over ranks --describe >"$tmp/race.txt"
+says "$tmp/race.txt" 'ranks    Fastest with 1.000 MB: '
+says "$tmp/race.txt" 'at       1024 ranks: star '
 for format in png svg pdf; do
 	view --race broadcast --ranks 5 --export "$tmp/race.$format" || complain "no race as $format"
 	[ -s "$tmp/race.$format" ] || complain "the race as $format is empty"
@@ -255,6 +258,8 @@ refuse 'a multiple of 4' view --race all-reduce --bytes 6 --describe
 refuse 'at most 1024' view --race all-reduce --ranks 1025 --describe
 refuse 'leave out --model' view --race all-reduce --model mlp --describe
 refuse 'leave out --scene' view --race all-reduce --scene plan --export "$tmp/x.png"
+refuse 'a race is over sizes or ranks' view --race all-reduce --over steps --describe
+refuse 'give --race too' view --over ranks --describe
 refuse "all-reduce" view --race all-gather --export "$tmp/x.png"
 refuse 'it is shown already' view --cluster laptop --strategy zero2 --pair zero2 --export "$tmp/x.png"
 refuse 'leave out one of them' view --cluster laptop --pair zero2 --compare all --export "$tmp/x.png"
