@@ -146,7 +146,7 @@ START_TEST(a_counter_says_its_peak)
 	open_torch();
 	ck_assert_int_eq(counter_peak(&file.counters[0]), 100000);
 	counter_peak_words(&torch.lanes, &file.counters[0], words, sizeof words);
-	ck_assert_str_eq(words, "at most 160 at 100.0 us, as this begins: ampere_sgemm_128x64_tn");
+	ck_assert_str_eq(words, "at most 160 at 100.0 µs, as this begins: ampere_sgemm_128x64_tn");
 	close_all();
 }
 END_TEST

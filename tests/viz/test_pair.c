@@ -125,7 +125,7 @@ START_TEST(names_say_what_differs)
 	pair_name("the same", "the same", "zero3", out, sizeof out);
 	ck_assert_str_eq(out, "zero3");
 	ck_assert_str_eq(figure_difference(out, FIGURE_NOW, 1000, 1500), "+500 B (+50 %)");
-	ck_assert_str_eq(figure_difference(out, FIGURE_TIME, 2000000, 1500000), "−500.0 us (−25 %)");
+	ck_assert_str_eq(figure_difference(out, FIGURE_TIME, 2000000, 1500000), "−500.0 µs (−25 %)");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 7, 7), "the same");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 0, 7), "+7 B");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 10, 1000), "+990 B (× 100)");

@@ -345,7 +345,7 @@ static const struct {
         {"model", "nope", "nope"},
         {"model", "gpt:layers=0", "layers"},
         {"cluster", "nope", "unknown cluster 'nope'"},
-        {"cluster", "laptop:link=5", "is below 1000"},
+        {"cluster", "laptop:link=5", "is below 1000 B"},
         {"link-bandwidth", "fast", "fast"},
         {"network-bandwidth", "0", "is below"},
         {"batch", "7", "not divisible"},
