@@ -126,7 +126,6 @@ START_TEST(each_comes_to_what_it_promises)
 			check_one(one.name, ranks[k], one.operation == OPERATION_SUM ? 8 : 52 * ranks[k]);
 	ck_assert_int_eq(count, SCHEDULE_COUNT + 3);
 }
-END_TEST
 
 /* Nothing comes before it: its first round is the first thing that takes time. */
 START_TEST(nothing_comes_before)
@@ -139,7 +138,6 @@ START_TEST(nothing_comes_before)
 	ck_assert(plan_is_alone(&a.plan));
 	close_alone(&a);
 }
-END_TEST
 
 static void ck_refused(const char *name, int64_t ranks, int64_t bytes, const char *why)
 {
@@ -165,6 +163,5 @@ START_TEST(bad_input_is_refused)
 	ck_refused("ring-all-redue", 4, 40, "did you mean ring-all-reduce?");
 	ck_refused("", 4, 40, "unknown collective");
 }
-END_TEST
 
 SUITE("alone", 60)

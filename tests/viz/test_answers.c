@@ -42,7 +42,6 @@ START_TEST(numbers_with_units)
 	ck_assert_double_eq_tol(value, -3, 1e-9);
 	ck_assert(!answer_number("8 apples", ANSWER_NUMBER, &value, why));
 }
-END_TEST
 
 START_TEST(answers_within_two_per_cent)
 {
@@ -64,7 +63,6 @@ START_TEST(answers_within_two_per_cent)
 	ck_assert_int_eq(question_check(&chosen, "", why), ANSWER_UNCLEAR);
 	ck_assert_int_eq(question_check(&chosen, "chunk", why), ANSWER_UNCLEAR);
 }
-END_TEST
 
 /* ---- asking ---- */
 
@@ -110,6 +108,5 @@ START_TEST(a_tally_is_kept)
 	ck_assert_int_eq(a.now, 0);
 	viewed_release(&v);
 }
-END_TEST
 
 SUITE("answers", 120)

@@ -81,7 +81,6 @@ START_TEST(no_picture_tells_a_number_before)
 		close_all();
 	}
 }
-END_TEST
 
 static bool same_pixels(cairo_surface_t *a, cairo_surface_t *b, int from, int to)
 {
@@ -116,7 +115,6 @@ START_TEST(the_answer_lifts_the_veil)
 	cairo_surface_destroy(after);
 	close_all();
 }
-END_TEST
 
 /* ---- the card ---- */
 
@@ -162,7 +160,6 @@ START_LOOP_TEST(all_words_of_a_card_can_be_read, 0, REQUESTS)
 	ck_assert_ptr_nonnull(strstr(drawn_words, "right"));
 	close_all();
 }
-END_TEST
 
 /* ---- the window ---- */
 
@@ -252,7 +249,6 @@ START_TEST(keys_answer)
 	ck_assert_msg(strstr(playback.note, "1 of 1 right"), "%s", playback.note);
 	close_window();
 }
-END_TEST
 
 START_TEST(numbers_are_typed)
 {
@@ -276,7 +272,6 @@ START_TEST(numbers_are_typed)
 	ck_assert_int_eq(w->asking.tally.right, 1);
 	close_window();
 }
-END_TEST
 
 /* As long as it is open, keys that would show what comes next are refused, and others work. */
 START_TEST(an_open_question_shows_nothing_more)
@@ -313,7 +308,6 @@ START_TEST(an_open_question_shows_nothing_more)
 	ck_assert_uint_lt(playback.position, asked()->shown);
 	close_window();
 }
-END_TEST
 
 START_TEST(the_mouse_answers)
 {
@@ -341,7 +335,6 @@ START_TEST(the_mouse_answers)
 	ck_assert_int_eq(w->asking.now, now + 1);
 	close_window();
 }
-END_TEST
 
 START_TEST(it_ends_with_the_count)
 {
@@ -359,7 +352,6 @@ START_TEST(it_ends_with_the_count)
 	ck_assert_ptr_null(w->mode);
 	close_window();
 }
-END_TEST
 
 /* In the presenter it is as large as the rest, and Esc leaves the questions before it leaves the presenter. */
 START_TEST(in_the_presenter)
@@ -374,7 +366,6 @@ START_TEST(in_the_presenter)
 	ck_assert_ptr_null(w->mode);
 	close_window();
 }
-END_TEST
 
 START_TEST(another_strategy_has_its_own_questions)
 {
@@ -394,6 +385,5 @@ START_TEST(another_strategy_has_its_own_questions)
 	viewed_release(&v);
 	fonts_release(&fonts);
 }
-END_TEST
 
 SUITE("ask", 120)

@@ -83,7 +83,6 @@ START_LOOP_TEST(own_order, 0, COUNT(strategies))
 	plan_release(&mine);
 	exercise_release(&e);
 }
-END_TEST
 
 /* Every operation of the step is of one move, and no two moves have one name. */
 START_LOOP_TEST(moves_are_the_step, 0, COUNT(strategies))
@@ -99,7 +98,6 @@ START_LOOP_TEST(moves_are_the_step, 0, COUNT(strategies))
 	ck_assert_int_eq(next, e.plan->roles[0].step.end);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -192,7 +190,6 @@ START_LOOP_TEST(refusals, 0, COUNT(illegal))
 	ck_plain(e.said.text);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- what is worse ---- */
 
@@ -249,7 +246,6 @@ START_LOOP_TEST(worse_orders, 0, COUNT(worse))
 	plan_release(&mine);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- undo, names, lists ---- */
 
@@ -272,7 +268,6 @@ START_TEST(taking_back)
 	ck_assert(strstr(status_message(), "no move 'gather rot' under zero3"));
 	exercise_release(&e);
 }
-END_TEST
 
 /* Of what there is no exercise. */
 START_TEST(no_exercise)
@@ -291,7 +286,6 @@ START_TEST(no_exercise)
 		ck_assert_msg(strstr(status_message(), cases[i].says), "%s", status_message());
 	}
 }
-END_TEST
 
 /* ---- chance ---- */
 
@@ -335,7 +329,6 @@ START_LOOP_TEST(random_moves, 0, COUNT(strategies))
 	ck_assert_int_gt(finished, 0);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- in the window ---- */
 
@@ -447,7 +440,6 @@ START_TEST(a_step_by_keys)
 	ck_assert(!w->mode);
 	close_window(w, &p, &fonts);
 }
-END_TEST
 
 /* Another strategy begins its own exercise; one of which there is none is shown again, with the reason. */
 START_TEST(other_strategies)
@@ -483,7 +475,6 @@ START_TEST(other_strategies)
 	ck_assert_msg(strstr(p.note, "under dp ranks have programs of their own"), "%s", p.note);
 	close_window(w, &p, &fonts);
 }
-END_TEST
 
 /* A click on a chip places its move. */
 START_TEST(by_mouse)
@@ -504,6 +495,5 @@ START_TEST(by_mouse)
 	ck_assert_int_eq(w->board->exercise.placed_count, 1);
 	close_window(w, &p, &fonts);
 }
-END_TEST
 
 SUITE("build", 120)

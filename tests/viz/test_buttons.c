@@ -118,7 +118,6 @@ START_TEST(buttons_have_room)
 		for (int i = 0; i < COUNT(texts); i++)
 			look(sizes[k][0], sizes[k][1], texts[i]);
 }
-END_TEST
 
 /* Up to the largest text, the whole picture is drawn without one text on another. */
 START_TEST(larger_text_is_clear)
@@ -139,7 +138,6 @@ START_TEST(larger_text_is_clear)
 			cairo_surface_destroy(surface);
 		}
 }
-END_TEST
 
 /* Nothing changes unseen: a key on the black screen of the presenter shows the picture, and does no more. */
 START_TEST(the_black_screen_hides_no_step)
@@ -162,7 +160,6 @@ START_TEST(the_black_screen_hides_no_step)
 	ck_assert_uint_gt(playback.position, 9);
 	playback.presenter = false;
 }
-END_TEST
 
 /* ---- a picture that cannot be saved ---- */
 
@@ -197,7 +194,6 @@ START_TEST(what_cannot_be_saved_is_said)
 	ck_assert_str_eq(playback.note, "Saved as shardlab-ddp-overview-0.png");
 	ck_assert(!unlink("shardlab-ddp-overview-0.png") && !chdir(where) && !rmdir(folder));
 }
-END_TEST
 
 int main(void)
 {

@@ -60,7 +60,6 @@ START_TEST(frames_of_the_gif)
 	playback.scene = SCENE_OVERVIEW;
 	check_gif();
 }
-END_TEST
 
 /* ---- HTML ---- */
 
@@ -91,7 +90,6 @@ START_TEST(steps_of_the_page)
 {
 	check_page();
 }
-END_TEST
 
 /* ---- every strategy ---- */
 
@@ -123,7 +121,6 @@ START_LOOP_TEST(of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof str
 	playback_show(&playback, &ddp.shown);
 	viewed_release(&v);
 }
-END_TEST
 
 int main(void)
 {

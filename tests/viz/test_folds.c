@@ -74,7 +74,6 @@ START_TEST(from_afar_a_pipeline_is_its_passes)
 	ck_words("forward\nbackward\nupdate\ncommunication\n");
 	close_player();
 }
-END_TEST
 
 /* Whatever the zoom, every operation is in one piece, and pieces follow each other. */
 static size_t pieces_at(const struct lane *lane, double scale)
@@ -105,7 +104,6 @@ START_TEST(folds_open_as_one_zooms_in)
 	ck_assert_uint_gt(lane->span_count, (size_t)lane->unit_count);
 	close_player();
 }
-END_TEST
 
 /* A pass opens where half of its units have room for their names: "block.0" is 7 characters of 7 units, and 8 around.
  */
@@ -128,7 +126,6 @@ START_TEST(names_say_where_folds_open)
 	}
 	close_player();
 }
-END_TEST
 
 START_TEST(names_get_shorter)
 {
@@ -146,7 +143,6 @@ START_TEST(names_get_shorter)
 	ck_assert_str_eq(fold_word(word, &v.shown.timeline, f, 2), "");
 	close_player();
 }
-END_TEST
 
 /* Of a single micro-batch nothing has a number but blocks. */
 START_TEST(units_of_one_micro_batch)
@@ -167,7 +163,6 @@ START_TEST(units_of_one_micro_batch)
 	ck_assert(seen);
 	close_player();
 }
-END_TEST
 
 /* What a backward pass does again is part of it, and not a pass of its own. */
 START_TEST(a_backward_pass_holds_what_it_repeats)
@@ -176,7 +171,6 @@ START_TEST(a_backward_pass_holds_what_it_repeats)
 	ck_assert_str_eq(drawn_at(compute_of(0), 1e-12), "F0 F1 B0 F2 B1 F3 B2 B3 update ");
 	close_player();
 }
-END_TEST
 
 /* ---- the mouse ---- */
 
@@ -216,7 +210,6 @@ START_TEST(the_mouse_is_told_what_a_fold_is)
 	ck_assert_int_eq(hit_with(whole).op, s->op);
 	close_player();
 }
-END_TEST
 
 /* ---- arrows ---- */
 
@@ -254,7 +247,6 @@ START_TEST(arrows_lead_from_send_to_receive)
 		ck_assert_int_eq(of[i / 4][i % 4], 1);
 	close_player();
 }
-END_TEST
 
 /* ---- equal ranks ---- */
 
@@ -272,7 +264,6 @@ START_TEST(equal_ranks_fold)
 	ck_words("ranks 0–15:\nthe same\n");
 	close_player();
 }
-END_TEST
 
 START_TEST(the_mouse_names_all_equal_ranks)
 {
@@ -281,7 +272,6 @@ START_TEST(the_mouse_names_all_equal_ranks)
 	hit_with("ranks 0–15 do not compute for ");
 	close_player();
 }
-END_TEST
 
 /* Up to eight that there is room for are drawn each; in the overview there is none. */
 START_TEST(few_ranks_stay_apart_where_there_is_room)
@@ -295,7 +285,6 @@ START_TEST(few_ranks_stay_apart_where_there_is_room)
 	ck_words("ranks 0–7:\nthe same\n");
 	close_player();
 }
-END_TEST
 
 START_TEST(stages_do_not_fold)
 {
@@ -303,7 +292,6 @@ START_TEST(stages_do_not_fold)
 	ck_assert_ptr_null(v.shown.lanes.folded);
 	close_player();
 }
-END_TEST
 
 /* A rank that alone is shown of its role stands for the others. */
 START_TEST(a_rank_stands_for_its_role)
@@ -313,7 +301,6 @@ START_TEST(a_rank_stands_for_its_role)
 	ck_words("ranks 0–127:\nthe same\n");
 	close_player();
 }
-END_TEST
 
 /* ---- hatching ---- */
 
@@ -325,7 +312,6 @@ START_TEST(boxes_smaller_than_the_pitch_are_flat)
 	ck_assert(pattern_is_too_dense(&c, (struct box){0, 0, 300, 10}));
 	ck_assert(!pattern_is_too_dense(&c, (struct box){0, 0, 7, 11}));
 }
-END_TEST
 
 /* ---- from the last row ---- */
 
@@ -341,6 +327,5 @@ START_TEST(text_of_the_presenter_is_large)
 		close_player();
 	}
 }
-END_TEST
 
 SUITE("folds", 60)

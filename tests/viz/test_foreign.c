@@ -91,7 +91,6 @@ START_TEST(processes_and_lanes_are_in_order)
 	}
 	close_all();
 }
-END_TEST
 
 START_TEST(processes_of_one_name_are_told_apart)
 {
@@ -105,7 +104,6 @@ START_TEST(processes_of_one_name_are_told_apart)
 	ck_assert_str_eq(file.spans[0].name, "b");
 	close_all();
 }
-END_TEST
 
 START_TEST(counters_are_curves)
 {
@@ -119,7 +117,6 @@ START_TEST(counters_are_curves)
 	ck_assert(file.counters[1].least == 200 && file.counters[1].most == 256);
 	close_all();
 }
-END_TEST
 
 /* One of the flows ends, in the file, before it starts; another has the same number in another category. */
 START_TEST(flows_lead_from_span_to_span)
@@ -139,7 +136,6 @@ START_TEST(flows_lead_from_span_to_span)
 	}
 	close_all();
 }
-END_TEST
 
 /* ---- what GPUs do ---- */
 
@@ -169,7 +165,6 @@ START_TEST(exposed_time_is_as_by_hand)
 	ck_says("python (GPU 1): compute 230.0 us (41.8 %)");
 	close_all();
 }
-END_TEST
 
 static const struct {
 	const char *category, *thread, *name;
@@ -193,7 +188,6 @@ START_LOOP_TEST(names_say_what_a_span_is, 0, (int)(sizeof names / sizeof names[0
 	const char *what;
 	ck_assert_int_eq(gpu_kind_of(names[_i].category, names[_i].thread, names[_i].name, &what), names[_i].kind);
 }
-END_TEST
 
 /* How much of a GPU's heading has the colour of computing, per cent of the plot's width. */
 static int computing_in_heading(int heading)
@@ -244,7 +238,6 @@ START_TEST(headings_sum_up_short_kernels)
 	close_all();
 	free(text);
 }
-END_TEST
 
 /* ---- the window ---- */
 
@@ -290,7 +283,6 @@ START_TEST(highlights_are_the_longest_exposed)
 	window_close(w);
 	close_all();
 }
-END_TEST
 
 START_TEST(keys_select_and_move_the_cursor)
 {
@@ -329,7 +321,6 @@ START_TEST(keys_select_and_move_the_cursor)
 	window_close(w);
 	close_all();
 }
-END_TEST
 
 /* A click sets the cursor, and selects what lies there. */
 START_TEST(clicks_select)
@@ -351,7 +342,6 @@ START_TEST(clicks_select)
 	window_close(w);
 	close_all();
 }
-END_TEST
 
 /* ---- what is missing is said ---- */
 
@@ -370,7 +360,6 @@ START_TEST(without_a_gpu_it_says_so)
 	window_close(w);
 	close_all();
 }
-END_TEST
 
 /* Odd events are left out, or refused in a line; none of them is a crash. */
 START_TEST(odd_counters_and_flows)
@@ -390,6 +379,5 @@ START_TEST(odd_counters_and_flows)
 	ck_assert_int_eq(trace_file_read(&file, alone, sizeof alone - 1, "x.json"), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "nothing to show"));
 }
-END_TEST
 
 SUITE("foreign", 0)

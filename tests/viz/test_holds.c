@@ -61,7 +61,6 @@ START_LOOP_TEST(what_is_used_is_there, 0, REQUESTS)
 	state_release(&st);
 	viewed_release(&v);
 }
-END_TEST
 
 static int said;
 
@@ -87,7 +86,6 @@ START_TEST(every_free_is_said)
 	ck_assert_int_eq(frees, 6);
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- the loss scale ---- */
 
@@ -129,6 +127,5 @@ START_TEST(the_loss_scale_is_that_of_the_step)
 		}
 	viewed_release(&v);
 }
-END_TEST
 
 SUITE("holds", 60)

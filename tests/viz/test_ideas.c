@@ -31,7 +31,6 @@ START_LOOP_TEST(no_internal_names, 0, REQUESTS)
 		each_caption(&v.shown.timeline, (enum step_size)step_size, look_for_names);
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- verbs ---- */
 
@@ -137,7 +136,6 @@ START_TEST(every_operation_has_its_verb)
 		ck_assert_msg(seen[k] || !(op_sections((enum op_kind)k) >> SECTION_STEP & 1),
 		              "the catalogue has no caption of %s", op_name((enum op_kind)k));
 }
-END_TEST
 
 /* ---- phases ---- */
 
@@ -161,7 +159,6 @@ START_LOOP_TEST(reductions_are_of_the_backward_pass, 0, REQUESTS)
 	ck_assert_int_eq(timeline_phase(s, s->instant_count)->pass, PASS_UPDATE);
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- what ranks have ---- */
 
@@ -193,7 +190,6 @@ START_TEST(gradients_are_there_when_they_are_made)
 	state_release(&st);
 	viewed_release(&v);
 }
-END_TEST
 
 /* What the ledger says of ranks is what they have sent, from the least to the most. */
 START_LOOP_TEST(the_ledger_has_the_range, 0, REQUESTS)
@@ -230,7 +226,6 @@ START_LOOP_TEST(the_ledger_has_the_range, 0, REQUESTS)
 	state_release(&st);
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- the peak ---- */
 
@@ -263,7 +258,6 @@ START_LOOP_TEST(the_peak_has_its_cause, 0, REQUESTS)
 	state_release(&st);
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- words that teach ---- */
 
@@ -316,7 +310,6 @@ START_TEST(ideas_are_said)
 		              cases[i].words, n);
 	}
 }
-END_TEST
 
 static void look_at_maximum(const struct state *st, const char *caption)
 {
@@ -338,7 +331,6 @@ START_TEST(a_maximum_is_no_sum)
 	ck_assert_int_gt(found, 20);
 	viewed_release(&v);
 }
-END_TEST
 
 /* Gradients that wait to be reduced are no parameters. */
 START_TEST(whole_gradients_are_told_apart)
@@ -363,6 +355,5 @@ START_TEST(whole_gradients_are_told_apart)
 		viewed_release(&v);
 	}
 }
-END_TEST
 
 SUITE("ideas", 0)

@@ -97,7 +97,6 @@ START_LOOP_TEST(a_range_is_summed_up_as_by_hand, 0, (int)(sizeof ranges / sizeof
 	ck_assert_int_eq(got.operations, ranges[_i].operations);
 	close_by_hand();
 }
-END_TEST
 
 /* Bytes go evenly while data moves; the parts add up to the whole, wherever it is cut. */
 START_TEST(bytes_of_a_range)
@@ -116,7 +115,6 @@ START_TEST(bytes_of_a_range)
 		                 all);
 	close_by_hand();
 }
-END_TEST
 
 /* 8-8-8-8 has 216 parameters: 864 B in 10 ns on 2 ranks, of which each sends as many: 2 · 1/2. */
 START_TEST(bandwidths_are_those_of_nccl_tests)
@@ -142,7 +140,6 @@ START_TEST(bandwidths_are_those_of_nccl_tests)
 	ck_assert_str_eq(s.link_name, "network");
 	close_by_hand();
 }
-END_TEST
 
 /* nccl-tests, doc/PERFORMANCE.md. */
 START_TEST(factors_of_the_bus)
@@ -154,7 +151,6 @@ START_TEST(factors_of_the_bus)
 	ck_assert(speed_bus_factor(OPERATION_REDUCE, 4) == 1);
 	ck_assert(speed_bus_factor(OPERATION_ALL_REDUCE, 1) == 0);
 }
-END_TEST
 
 START_TEST(the_longest_exposed_by_hand)
 {
@@ -168,7 +164,6 @@ START_TEST(the_longest_exposed_by_hand)
 	ck_assert_int_eq(exposed_whole(&shown.lanes), 50);
 	close_by_hand();
 }
-END_TEST
 
 /* ---- whole steps ---- */
 
@@ -204,7 +199,6 @@ START_LOOP_TEST(a_whole_step_is_what_sim_says, 0, (int)(sizeof steps / sizeof st
 	ck_assert_int_eq(busiest, v.sent_bytes);
 	viewed_release(&v);
 }
-END_TEST
 
 /* Cut anywhere, the parts add up; the quick sums are the thorough ones. */
 START_LOOP_TEST(parts_add_up, 0, (int)(sizeof steps / sizeof steps[0]))
@@ -228,7 +222,6 @@ START_LOOP_TEST(parts_add_up, 0, (int)(sizeof steps / sizeof steps[0]))
 	}
 	viewed_release(&v);
 }
-END_TEST
 
 /* All that is exposed on a rank is that of one operation or another. */
 START_LOOP_TEST(the_list_is_in_order, 0, (int)(sizeof steps / sizeof steps[0]))
@@ -250,7 +243,6 @@ START_LOOP_TEST(the_list_is_in_order, 0, (int)(sizeof steps / sizeof steps[0]))
 	ck_assert(count || !most);
 	viewed_release(&v);
 }
-END_TEST
 
 /* The kinds come in the order of what matters, and of a kind the longest first. */
 START_LOOP_TEST(what_matters_comes_first, 0, (int)(sizeof steps / sizeof steps[0]))
@@ -276,6 +268,5 @@ START_LOOP_TEST(what_matters_comes_first, 0, (int)(sizeof steps / sizeof steps[0
 	}
 	viewed_release(&v);
 }
-END_TEST
 
 SUITE("measure", 0)

@@ -140,7 +140,6 @@ START_TEST(sums_stand_beside_the_lanes)
 	ck_words(bubble);
 	close_all();
 }
-END_TEST
 
 START_TEST(a_drag_measures)
 {
@@ -165,7 +164,6 @@ START_TEST(a_drag_measures)
 	window_turn(window);
 	close_all();
 }
-END_TEST
 
 START_TEST(a_click_puts_a_range_away_and_two_zoom_to_it)
 {
@@ -182,7 +180,6 @@ START_TEST(a_click_puts_a_range_away_and_two_zoom_to_it)
 	ck_assert(playback.measured_from == from && playback.measured_to == to);
 	close_all();
 }
-END_TEST
 
 START_TEST(m_measures_the_selected_operation)
 {
@@ -202,7 +199,6 @@ START_TEST(m_measures_the_selected_operation)
 	ck_assert_ptr_nonnull(strstr(playback.note, "not shown"));
 	close_all();
 }
-END_TEST
 
 /* The trace of tests/viz/test_foreign.c: between 200 and 400 us GPU 0 computes until 300 and its collective runs from
  * 250 on, half of it exposed. */
@@ -231,7 +227,6 @@ START_TEST(a_profilers_range_by_hand)
 	ck_assert_int_eq((int64_t)(s.algorithm / 1e6), 10485);
 	close_all();
 }
-END_TEST
 
 START_TEST(a_counter_says_its_peak)
 {
@@ -242,7 +237,6 @@ START_TEST(a_counter_says_its_peak)
 	ck_assert_str_eq(words, "at most 160 at 100.0 us, as this begins: ampere_sgemm_128x64_tn");
 	close_all();
 }
-END_TEST
 
 /* ---- the selected operation ---- */
 
@@ -267,7 +261,6 @@ START_TEST(a_selection_stays_with_its_waits)
 	ck_assert_ptr_null(strstr(drawn_words, "waiting for it"));
 	close_all();
 }
-END_TEST
 
 /* The overview has a line for it. */
 START_TEST(the_overview_says_it_in_a_line)
@@ -280,7 +273,6 @@ START_TEST(the_overview_says_it_in_a_line)
 	ck_assert(strstr(drawn_words, "\nSelected ") && strstr(drawn_words, "\nMeasured: "));
 	close_all();
 }
-END_TEST
 
 /* ---- the longest exposed ---- */
 
@@ -305,7 +297,6 @@ START_TEST(the_list_goes_there)
 	ck_assert_ptr_null(window->mode);
 	close_all();
 }
-END_TEST
 
 START_TEST(a_profilers_list_goes_there)
 {
@@ -319,7 +310,6 @@ START_TEST(a_profilers_list_goes_there)
 	window_turn(window);
 	close_all();
 }
-END_TEST
 
 START_TEST(nothing_exposed_is_no_list)
 {
@@ -333,7 +323,6 @@ START_TEST(nothing_exposed_is_no_list)
 	window_turn(window);
 	close_all();
 }
-END_TEST
 
 /* ---- search ---- */
 
@@ -363,7 +352,6 @@ START_TEST(search_finds_operations_and_buffers)
 	search_release(&s);
 	close_all();
 }
-END_TEST
 
 START_TEST(search_goes_from_hit_to_hit)
 {
@@ -396,7 +384,6 @@ START_TEST(search_goes_from_hit_to_hit)
 	ck_assert(!window->mode && !playback.search);
 	close_all();
 }
-END_TEST
 
 START_TEST(search_in_a_profilers_trace)
 {
@@ -411,7 +398,6 @@ START_TEST(search_in_a_profilers_trace)
 	window_turn(window);
 	close_all();
 }
-END_TEST
 
 /* ---- memory ---- */
 
@@ -461,7 +447,6 @@ START_LOOP_TEST(the_memory_curve_answers, 0, 2)
 	cairo_surface_destroy(nothing);
 	close_all();
 }
-END_TEST
 
 /* ---- what matters ---- */
 
@@ -487,7 +472,6 @@ START_TEST(n_goes_by_importance)
 	ck_assert_ptr_nonnull(strstr(playback.note, "Nothing matters more"));
 	close_all();
 }
-END_TEST
 
 START_TEST(a_profilers_exposed_go_back_too)
 {
@@ -500,6 +484,5 @@ START_TEST(a_profilers_exposed_go_back_too)
 	ck_assert_ptr_nonnull(strstr(playback.note, "exposed for longer"));
 	close_all();
 }
-END_TEST
 
 SUITE("numbers", 0)

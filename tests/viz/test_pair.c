@@ -49,7 +49,6 @@ START_LOOP_TEST(figures_are_the_simulators, 0, COUNT(plans))
 	playback_release(&playback);
 	fonts_release(&fonts);
 }
-END_TEST
 
 /* Where both have the same phases, the second stands in the same one. */
 START_TEST(both_step_together)
@@ -70,7 +69,6 @@ START_TEST(both_step_together)
 	playback_release(&playback);
 	fonts_release(&fonts);
 }
-END_TEST
 
 START_TEST(names_say_what_differs)
 {
@@ -87,7 +85,6 @@ START_TEST(names_say_what_differs)
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 0, 7), "+7 B");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 10, 1000), "+990 B (× 100)");
 }
-END_TEST
 
 /* Every scene, large and small: both are inside the picture and apart, and on one scale. */
 START_LOOP_TEST(places, 0, SCENE_COUNT)
@@ -109,7 +106,6 @@ START_LOOP_TEST(places, 0, SCENE_COUNT)
 	playback_release(&playback);
 	fonts_release(&fonts);
 }
-END_TEST
 
 /* ---- the window ---- */
 
@@ -204,7 +200,6 @@ START_TEST(keys_choose_the_two)
 	ck_assert_uint_eq(playback.second_state.position, playback.second->timeline.instant_count);
 	close_listed(w);
 }
-END_TEST
 
 START_TEST(alone_there_is_no_pair)
 {
@@ -214,7 +209,6 @@ START_TEST(alone_there_is_no_pair)
 	ck_assert_ptr_nonnull(strstr(playback.note, "no second strategy"));
 	close_listed(w);
 }
-END_TEST
 
 /* What lies under the mouse in the second says what it is, and selects nothing. */
 START_TEST(the_mouse_looks_at_both)
@@ -236,6 +230,5 @@ START_TEST(the_mouse_looks_at_both)
 	ck_assert_int_eq(playback.selected_op, -1);
 	close_listed(w);
 }
-END_TEST
 
 SUITE("pair", 60)

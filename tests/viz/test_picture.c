@@ -33,7 +33,6 @@ START_TEST(the_same_bytes_again)
 		free(b);
 	}
 }
-END_TEST
 
 /* In every scene and theme. */
 START_TEST(every_way_gives_the_same_picture)
@@ -44,7 +43,6 @@ START_TEST(every_way_gives_the_same_picture)
 		check_ways(11);
 	}
 }
-END_TEST
 
 /* A step changes the picture: a test of equality that never fails would not see a picture of nothing. */
 START_TEST(steps_differ)
@@ -59,7 +57,6 @@ START_TEST(steps_differ)
 	free(a);
 	free(b);
 }
-END_TEST
 
 /* ---- text that is none, and pictures that fail ---- */
 
@@ -98,7 +95,6 @@ START_TEST(halves_of_characters)
 	cairo_destroy(cr);
 	cairo_surface_destroy(surface);
 }
-END_TEST
 
 /* Nothing is written as if it were whole when drawing has failed: here by a font that is none. */
 START_TEST(drawing_failures_are_reported)
@@ -117,7 +113,6 @@ START_TEST(drawing_failures_are_reported)
 	}
 	playback.fonts = &fonts;
 }
-END_TEST
 
 /* ---- side by side ---- */
 
@@ -154,7 +149,6 @@ START_TEST(each_card_has_its_own_capacity)
 	playback.compare = false;
 	playback.contender_count = 0;
 }
-END_TEST
 
 /* ---- messages in the timeline ---- */
 
@@ -220,7 +214,6 @@ START_TEST(messages_of_every_group)
 	playback_show(&playback, &ddp.shown);
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- sizes ---- */
 
@@ -240,7 +233,6 @@ START_TEST(tiny_and_large)
 		}
 	playback.text = 1;
 }
-END_TEST
 
 int main(void)
 {

@@ -154,7 +154,6 @@ START_LOOP_TEST(a_ring_is_asked_round_by_round, 0, ROUNDS_OF_RING)
 	}
 	viewed_release(&v);
 }
-END_TEST
 
 START_TEST(what_is_left_of_a_ring)
 {
@@ -171,7 +170,6 @@ START_TEST(what_is_left_of_a_ring)
 		viewed_release(&v);
 	}
 }
-END_TEST
 
 /* ---- bytes ---- */
 
@@ -190,7 +188,6 @@ START_TEST(bytes_are_those_of_the_report)
 		viewed_release(&v);
 	}
 }
-END_TEST
 
 /* 16 bytes a parameter in fp32 with Adam, 16/N where all is sharded, 8 + 8/N under ZeRO-1: within the padding. */
 START_TEST(memory_is_the_closed_form)
@@ -217,7 +214,6 @@ START_TEST(memory_is_the_closed_form)
 		viewed_release(&v);
 	}
 }
-END_TEST
 
 /* ---- memory ---- */
 
@@ -260,7 +256,6 @@ START_TEST(the_peak_is_where_the_most_is_allocated)
 		viewed_release(&v);
 	}
 }
-END_TEST
 
 START_TEST(what_is_freed)
 {
@@ -275,7 +270,6 @@ START_TEST(what_is_freed)
 	ck_assert_msg(strstr(right_of(&q), "the whole gradients of bucket."), "%s", right_of(&q));
 	viewed_release(&v);
 }
-END_TEST
 
 START_TEST(what_grows)
 {
@@ -285,7 +279,6 @@ START_TEST(what_grows)
 	ck_right(&q, "activations"); /* forward, with nothing to gather */
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- order ---- */
 
@@ -316,7 +309,6 @@ START_TEST(the_next_pass)
 	ck_assert_double_eq_tol(q.number, 100 * 3 / 7.0, 1e-9);
 	viewed_release(&v);
 }
-END_TEST
 
 /* By times alone: of what it waits for, nothing ends later; and no wrong choice has begun. */
 START_TEST(what_must_be_done_first)
@@ -331,7 +323,6 @@ START_TEST(what_must_be_done_first)
 	ck_right(&q, "the all-gather of block.0");
 	viewed_release(&v);
 }
-END_TEST
 
 /* Computing beside a collective, by adding up times here. */
 START_TEST(exposed_or_hidden)
@@ -361,7 +352,6 @@ START_TEST(exposed_or_hidden)
 	ck_assert_int_gt(kinds, 2);
 	viewed_release(&v);
 }
-END_TEST
 
 /* The first stage waits for the next to go backward, and nobody else could help. */
 START_TEST(who_is_waited_for)
@@ -375,7 +365,6 @@ START_TEST(who_is_waited_for)
 	}
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- the plan ---- */
 
@@ -399,7 +388,6 @@ START_TEST(who_keeps_the_same)
 		viewed_release(&v);
 	}
 }
-END_TEST
 
 /* DeepSpeed leaves the scale at the first overflow, PyTorch halves it. */
 START_TEST(an_overflow)
@@ -417,7 +405,6 @@ START_TEST(an_overflow)
 	ck_assert(!question_find(s, 0, QUESTION_SKIPPED, &q));
 	viewed_release(&v);
 }
-END_TEST
 
 /* ---- all of them ---- */
 
@@ -488,7 +475,6 @@ START_LOOP_TEST(every_question_has_one_right_answer, 0, REQUESTS)
 		}
 	viewed_release(&v);
 }
-END_TEST
 
 /* No kind is only a name: each is asked in some step of the catalogue. */
 START_TEST(every_kind_is_asked)
@@ -504,7 +490,6 @@ START_TEST(every_kind_is_asked)
 	for (int kind = 0; kind < QUESTION_KINDS; kind++)
 		ck_assert_msg(kinds_seen >> kind & 1, "'%s' is never asked", question_name((enum question_kind)kind));
 }
-END_TEST
 
 START_TEST(kinds_have_names)
 {
@@ -513,6 +498,5 @@ START_TEST(kinds_have_names)
 	ck_assert_int_eq(k, QUESTION_PEAK);
 	ck_assert(!question_parse("peaks", &k));
 }
-END_TEST
 
 SUITE("question", 120)

@@ -77,7 +77,6 @@ START_LOOP_TEST(those_between_are_one, 0, COUNT(rings))
 		}
 	close_ring();
 }
-END_TEST
 
 /* The cards are under the mouse. */
 START_LOOP_TEST(cards_are_ranks, 0, COUNT(rings))
@@ -105,7 +104,6 @@ START_LOOP_TEST(cards_are_ranks, 0, COUNT(rings))
 	ck_assert_msg(found[1] || playback.shown->timeline.rank_count < rings[_i].ranks, "the last is not found");
 	close_ring();
 }
-END_TEST
 
 /* Two traces side by side, in every scene and in windows large and small. */
 START_LOOP_TEST(pairs_can_be_read, 0, SCENE_COUNT)
@@ -123,6 +121,5 @@ START_LOOP_TEST(pairs_can_be_read, 0, SCENE_COUNT)
 		}
 	close_ring();
 }
-END_TEST
 
 SUITE("scheme", 60)

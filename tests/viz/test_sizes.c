@@ -93,7 +93,6 @@ START_LOOP_TEST(text_is_clear, 0, RUNS)
 	}
 	close_player();
 }
-END_TEST
 
 /* ---- captions ---- */
 
@@ -155,6 +154,5 @@ START_LOOP_TEST(captions_are_whole, 0, REQUESTS)
 	cairo_destroy(ink);
 	cairo_surface_destroy(surface);
 }
-END_TEST
 
 SUITE("sizes", 240)

@@ -226,7 +226,6 @@ START_TEST(figures_are_the_simulators)
 	ck_assert_ptr_nonnull(strstr(v->playback.shown->heading, "zero2 on 8 ranks"));
 	close_view();
 }
-END_TEST
 
 START_TEST(undo_restores_the_trace)
 {
@@ -263,7 +262,6 @@ START_TEST(undo_restores_the_trace)
 	free(second);
 	close_view();
 }
-END_TEST
 
 /* More changes than the past has room for: the oldest are forgotten. */
 START_TEST(the_past_is_bounded)
@@ -280,7 +278,6 @@ START_TEST(the_past_is_bounded)
 	ck_assert_str_ne(v->whatif.words, "");
 	close_view();
 }
-END_TEST
 
 START_TEST(the_place_stays)
 {
@@ -308,7 +305,6 @@ START_TEST(the_place_stays)
 	ck_assert_int_eq(p->focus_rank, 0);
 	close_view();
 }
-END_TEST
 
 static const struct {
 	const char *row, *value, *says;
@@ -351,7 +347,6 @@ START_TEST(nonsense_is_refused)
 	free(was);
 	close_view();
 }
-END_TEST
 
 /* A strategy that refuses a change stays as it is. */
 START_TEST(strategies_refuse)
@@ -369,7 +364,6 @@ START_TEST(strategies_refuse)
 	ck_assert_str_eq(v->whatif.words, "");
 	close_view();
 }
-END_TEST
 
 START_TEST(keys_step_through_values)
 {
@@ -409,7 +403,6 @@ START_TEST(keys_step_through_values)
 	ck_assert(!v->whatif.typing && v->playback.whatif);
 	close_view();
 }
-END_TEST
 
 START_TEST(the_mouse_moves_sliders)
 {
@@ -440,7 +433,6 @@ START_TEST(the_mouse_moves_sliders)
 	ck_assert(v->whatif.undo);
 	close_view();
 }
-END_TEST
 
 START_TEST(before_stands_beside)
 {
@@ -467,7 +459,6 @@ START_TEST(before_stands_beside)
 	ck_assert_int_eq(v->playback.contender[2]->timeline.rank_count, 3);
 	close_view();
 }
-END_TEST
 
 /* What would fit is looked for while nothing else is to be done, and is then what `sim` says. */
 START_TEST(what_would_fit_comes_later)
@@ -483,7 +474,6 @@ START_TEST(what_would_fit_comes_later)
 	ck_assert_ptr_nonnull(strstr(l->shown.timeline.limits.change.words, "micro_batch 8"));
 	close_view();
 }
-END_TEST
 
 static void count(void *context)
 {
@@ -512,7 +502,6 @@ START_TEST(long_work_is_said)
 	ck_assert_int_eq(work_load(&beside, &options, &settings, "nowhere", &busy), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "unknown cluster 'nowhere'"));
 }
-END_TEST
 
 START_TEST(files_cannot_be_changed)
 {
@@ -522,7 +511,6 @@ START_TEST(files_cannot_be_changed)
 	ck_assert_ptr_nonnull(strstr(v->playback.note, "What --trace says cannot be changed"));
 	close_view();
 }
-END_TEST
 
 /* The line that Ctrl+C copies makes the same again: the trace, the panel and what stands beside it. */
 static void ck_restored(void)
@@ -579,6 +567,5 @@ START_TEST(the_command_restores_it)
 	ck_restored();
 	close_view();
 }
-END_TEST
 
 SUITE("whatif", 60)

@@ -70,7 +70,6 @@ START_TEST(ledger_shows_the_closed_form)
 	ck_words("the step, all ranks\n9,120\nof 9,120 B\n");
 	close_player();
 }
-END_TEST
 
 START_TEST(ledger_of_a_gather)
 {
@@ -80,7 +79,6 @@ START_TEST(ledger_of_a_gather)
 	         "closed form\n(n − 1)/n · S\n= 1/2 · 832 B\n= 416 B\n");
 	close_player();
 }
-END_TEST
 
 /* ---- memory ---- */
 
@@ -107,7 +105,6 @@ START_TEST(bars_show_memory_and_capacity)
 	ck_words("capacity 900.0 MB, far above\n");
 	close_player();
 }
-END_TEST
 
 /* ---- captions ---- */
 
@@ -145,7 +142,6 @@ START_TEST(last_caption_shows_the_shares)
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count), whole);
 	close_player();
 }
-END_TEST
 
 START_TEST(rounds_are_counted_from_one)
 {
@@ -165,7 +161,6 @@ START_TEST(rounds_are_counted_from_one)
 	}
 	close_player();
 }
-END_TEST
 
 /* Where ranks lag behind, a stop has messages of several rounds. */
 START_TEST(rounds_of_one_stop)
@@ -196,7 +191,6 @@ START_TEST(rounds_of_one_stop)
 	ck_assert_int_gt(several, 0);
 	close_player();
 }
-END_TEST
 
 /* Input and target; what a layer of 16 gives and what its GELU keeps; one of 8; the logits; and their gradients, the
  * first layer's apart, whose input has none. */
@@ -221,7 +215,6 @@ START_TEST(captions_show_needed_memory)
 	ck_assert_uint_eq(said, sizeof needs / sizeof *needs);
 	close_player();
 }
-END_TEST
 
 /* ---- charts ---- */
 
@@ -254,7 +247,6 @@ START_TEST(bars_show_their_sum)
 	ck_words("15.50 MB\neach rank\nzero1\n");
 	ck_words("21.30 MB\nrank\nsingle\n");
 }
-END_TEST
 
 START_TEST(lines_have_ranks_and_a_capacity)
 {
@@ -266,7 +258,6 @@ START_TEST(lines_have_ranks_and_a_capacity)
 	ck_words("1\n2\n4\nranks\n");
 	ck_words("capacity 900.0 MB, above the chart\nzero3\n");
 }
-END_TEST
 
 START_TEST(the_legend_has_what_is_there)
 {
@@ -278,7 +269,6 @@ START_TEST(the_legend_has_what_is_there)
 	ck_assert_ptr_null(strstr(drawn_words, "buffers"));
 	ck_assert_ptr_null(strstr(drawn_words, "activations"));
 }
-END_TEST
 
 /* However narrow the bars are. */
 START_LOOP_TEST(roles_are_not_cut, 1, CHART_BARS)
@@ -296,7 +286,6 @@ START_LOOP_TEST(roles_are_not_cut, 1, CHART_BARS)
 	if (_i > 1)
 		ck_assert_ptr_nonnull(strstr(drawn_words, "worker"));
 }
-END_TEST
 
 /* The pixels of a colour in a chart of 1280 × 720. */
 static int pixels_of(struct chart *c, uint32_t wanted)
@@ -332,7 +321,6 @@ START_TEST(no_line_hides_another)
 	ck_assert_int_gt(pixels_of(&c, 0xE69F00), 200);
 	ck_assert_int_gt(pixels_of(&c, 0x009E73), 200);
 }
-END_TEST
 
 START_TEST(what_overflows_is_hatched)
 {
@@ -345,7 +333,6 @@ START_TEST(what_overflows_is_hatched)
 	ck_assert_int_gt(overflows, fits * 45 / 100);
 	ck_assert_int_lt(overflows, fits * 95 / 100);
 }
-END_TEST
 
 /* ---- numbers of chunks ---- */
 
@@ -361,6 +348,5 @@ START_TEST(chunks_carry_numbers_unless_they_are_put_away)
 	ck_assert(!strstr(drawn_words, " = 14\n") && !strstr(drawn_words, "\nexample values\n"));
 	close_player();
 }
-END_TEST
 
 SUITE("words", 0)
