@@ -4,7 +4,6 @@
  * cores: all
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "real/calibrate/internal.h"
 #include "sim/sim.h"

@@ -2,8 +2,6 @@
 #ifndef SHARDLAB_CONTRASTS_CHECK_H
 #define SHARDLAB_CONTRASTS_CHECK_H
 
-#include <check.h>
-
 #include "sim/sim.h"
 #include "tests/support/plan_check.h"
 

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"

@@ -1,6 +1,5 @@
 /* Time over the size of the message, both by powers of ten; the fastest changes where lines cross. */
 #include <math.h>
-#include <string.h>
 
 #include "viz/race/race.h"
 #include "viz/scene/scene.h"

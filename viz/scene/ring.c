@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"

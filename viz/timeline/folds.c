@@ -1,5 +1,4 @@
 /* Operations of a compute lane under one name, and from which zoom on each has its own. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
