@@ -10,34 +10,13 @@
 #include <string.h>
 
 #include "tests/support/suite.h"
-#include "tests/support/viewed.h"
 #include "tests/viz/drawn_words.h"
+#include "tests/viz/player.h"
 #include "viz/scene/chart.h"
 
 /* (12 + 1) · 16 + (16 + 1) · 8 + (8 + 1) · 4 = 380 parameters, of 1520 B */
 #define MLP "mlp:sizes=12-16-8-4"
 #define DDP MLP " ddp ranks=4"
-
-static struct fonts fonts;
-static struct viewed v;
-static struct playback playback;
-
-static void open_player(const char *words, enum scene scene)
-{
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	viewed_open(&v, "%s", words);
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &v.shown);
-	playback.scene = scene;
-	playback.step_size = STEP_SIZE_ROUND;
-}
-
-static void close_player(void)
-{
-	playback_release(&playback);
-	viewed_release(&v);
-	fonts_release(&fonts);
-}
 
 /* Draws the picture after the given round (from 1) of the first collective that is not control. */
 static void go_to_round(int round)
@@ -68,7 +47,6 @@ START_TEST(ledger_shows_the_closed_form)
 	go_to_round(6);
 	ck_words("each rank, so far\n2,280 B\n");
 	ck_words("the step, all ranks\n9,120\nof 9,120 B\n");
-	close_player();
 }
 
 START_TEST(ledger_of_a_gather)
@@ -77,7 +55,6 @@ START_TEST(ledger_of_a_gather)
 	go_to_round(1); /* layer.0: 13 · 16 parameters of 4 B, of which each rank has half */
 	ck_words("each rank, so far\n416 B\n"
 	         "closed form\n(n − 1)/n · S\n= 1/2 · 832 B\n= 416 B\n");
-	close_player();
 }
 
 /* ---- memory ---- */
@@ -103,7 +80,6 @@ START_TEST(bars_show_memory_and_capacity)
 	v.shown.timeline.limits.device_bytes = 900500000;
 	words_of(&playback);
 	ck_words("capacity 900.0 MB, far above\n");
-	close_player();
 }
 
 /* ---- captions ---- */
@@ -140,7 +116,6 @@ START_TEST(last_caption_shows_the_shares)
 	         "communication 20.0–20.1 %%. All ranks sent 9.120 kB.",
 	         s->rank_count - 1);
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count), whole);
-	close_player();
 }
 
 START_TEST(rounds_are_counted_from_one)
@@ -159,7 +134,6 @@ START_TEST(rounds_are_counted_from_one)
 		go_to_round(i == 0 ? 1 : 3 * i);
 		ck_assert_str_eq(caption_at(STEP_SIZE_ROUND, playback.position), rounds[i]);
 	}
-	close_player();
 }
 
 /* Where ranks lag behind, a stop has messages of several rounds. */
@@ -189,7 +163,6 @@ START_TEST(rounds_of_one_stop)
 			state_release(&st);
 		}
 	ck_assert_int_gt(several, 0);
-	close_player();
 }
 
 /* Input and target; what a layer of 16 gives and what its GELU keeps; one of 8; the logits; and their gradients, the
@@ -213,22 +186,19 @@ START_TEST(captions_show_needed_memory)
 		ck_assert_msg(strstr(caption, words) != NULL, "'%s' has not '%s'", caption, words);
 	}
 	ck_assert_uint_eq(said, sizeof needs / sizeof *needs);
-	close_player();
 }
 
 /* ---- charts ---- */
 
 static void draw_chart(struct chart *c)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(1280, 720);
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	c->theme = THEME_PAPER;
 	c->fonts = &fonts;
 	words_begin();
 	chart_draw(c, cr, 1280, 720);
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 	fonts_release(&fonts);
 }
 
@@ -290,23 +260,16 @@ START_LOOP_TEST(roles_are_not_cut, 1, CHART_BARS)
 /* The pixels of a colour in a chart of 1280 × 720. */
 static int pixels_of(struct chart *c, uint32_t wanted)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(1280, 720);
 	int count = 0;
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	c->theme = THEME_PAPER;
 	c->fonts = &fonts;
 	chart_draw(c, cr, 1280, 720);
-	cairo_surface_flush(surface);
-	const unsigned char *data = cairo_image_surface_get_data(surface);
 	for (int y = 0; y < 720; y++)
-		for (int x = 200; x < 1000; x++) { /* between the first points and the last */
-			uint32_t pixel;
-			memcpy(&pixel, data + y * cairo_image_surface_get_stride(surface) + 4 * x, sizeof pixel);
-			count += (pixel & 0xFFFFFF) == wanted;
-		}
+		for (int x = 200; x < 1000; x++) /* between the first points and the last */
+			count += sheet_pixel(cr, x, y) == wanted;
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 	fonts_release(&fonts);
 	return count;
 }
@@ -346,7 +309,6 @@ START_TEST(chunks_carry_numbers_unless_they_are_put_away)
 	playback.values = false;
 	go_to_round(1);
 	ck_assert(!strstr(drawn_words, " = 14\n") && !strstr(drawn_words, "\nexample values\n"));
-	close_player();
 }
 
-SUITE("words", 0)
+SUITE_WITH("words", 0, NULL, close_player)
