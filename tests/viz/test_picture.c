@@ -176,11 +176,10 @@ static int marks(cairo_t *cr, const struct lane_area *l, const struct timeline *
 /* Of hybrid sharding each group carries out its own collectives by the same operations. */
 START_TEST(messages_of_every_group)
 {
-	struct viewed v;
-	viewed_open(&v, "mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4");
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan("mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4");
+	const struct timeline *s = &v->shown.timeline;
 	int groups = 0;
-	playback_show(&playback, &v.shown);
+	playback_show(&playback, &v->shown);
 	for (int k = 0; k < s->collective_count; k++) {
 		const struct collective *one = &s->collectives[k];
 		if (one->kind != OP_ALL_REDUCE || one->control)
@@ -204,7 +203,6 @@ START_TEST(messages_of_every_group)
 	}
 	ck_assert_int_gt(groups, 0);
 	playback_show(&playback, &ddp.shown);
-	viewed_release(&v);
 }
 
 /* ---- sizes ---- */
