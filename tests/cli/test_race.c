@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/command/view_race.h"
-#include "sim/sim.h"
 #include "strategy/strategies/alone.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "tests/viz/drawn_words.h"
@@ -28,17 +28,12 @@ static int64_t simulated(const char *algorithm, enum operation o, int64_t ranks,
 	struct alone what;
 	struct plan p;
 	struct model m;
-	struct cluster c;
-	struct report report = {0};
 	snprintf(name, sizeof name, "%s-%s", algorithm, operation_name(o));
 	ck_assert_msg(!alone_find("test", name, &what), "%s", status_message());
-	ck_assert(!alone_open(&p, &m, &what, ranks, bytes) && !cluster_open(&c, cluster, ranks));
-	ck_assert_msg(!sim_run(&p, &c, grain, NULL, &report), "%s", status_message());
-	int64_t ns = report.time.step;
-	report_release(&report);
+	ck_assert(!alone_open(&p, &m, &what, ranks, bytes));
+	int64_t ns = report_simulated_on(&p, cluster, grain, NULL)->time.step;
 	plan_release(&p);
 	model_release(&m);
-	cluster_release(&c);
 	return ns;
 }
 

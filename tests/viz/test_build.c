@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/sim.h"
 #include "tests/support/plan_check.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "tests/viz/hands.h"
@@ -36,21 +36,15 @@ static void play(struct exercise *e, const char *moves)
 	ck_assert_msg(!exercise_play(e, moves), "%s: %s", moves, status_message());
 }
 
-static void simulate(const struct plan *p, struct trace *trace, struct report *out)
+static const struct report *simulated(const struct plan *p)
 {
-	struct cluster c;
-	ck_assert(!cluster_open(&c, "v100-16gb", p->ranks));
-	ck_assert_msg(!sim_run(p, &c, GRAIN_OPERATION, trace, out), "%s", status_message());
-	cluster_release(&c);
+	return report_simulated_on(p, "v100-16gb", GRAIN_OPERATION, NULL);
 }
 
 static struct outcome outcome_of(const struct plan *p)
 {
-	struct report r = {0};
 	struct outcome o;
-	simulate(p, NULL, &r);
-	outcome_make(&o, p, &r);
-	report_release(&r);
+	outcome_make(&o, p, simulated(p));
 	return o;
 }
 
@@ -70,16 +64,12 @@ START_LOOP_TEST(own_order, 0, COUNT(strategies))
 	exercise_plan(&e, &mine);
 	char *own = plan_to_text(e.plan, NULL), *built = plan_to_text(&mine, NULL);
 	ck_assert_str_eq(built, own);
-	struct report r = {0};
+	const struct report *r = simulated(e.plan);
 	struct outcome o = outcome_of(&mine);
-	simulate(e.plan, NULL, &r);
-	ck_assert_int_eq(o.peak_bytes, r.roles[0].memory[SPACE_DEVICE].peak_bytes);
-	ck_assert_int_eq(o.step_ns, r.time.step);
-	ck_assert_int_eq(o.exposed_ns, r.time.exposed);
-	ck_assert_int_eq(o.sent_bytes, r.roles[0].sent_bytes);
-	report_release(&r);
-	free(own);
-	free(built);
+	ck_assert_int_eq(o.peak_bytes, r->roles[0].memory[SPACE_DEVICE].peak_bytes);
+	ck_assert_int_eq(o.step_ns, r->time.step);
+	ck_assert_int_eq(o.exposed_ns, r->time.exposed);
+	ck_assert_int_eq(o.sent_bytes, r->roles[0].sent_bytes);
 	plan_release(&mine);
 	exercise_release(&e);
 }
@@ -362,7 +352,7 @@ static enum status simulate_plan(void *context, const struct plan *p, struct tra
 {
 	(void)context;
 	(void)limits;
-	simulate(p, trace, report);
+	*report = *report_simulated_on(p, "v100-16gb", GRAIN_OPERATION, trace);
 	return STATUS_OK;
 }
 
