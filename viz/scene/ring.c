@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <stdlib.h>
 
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"

@@ -1,7 +1,6 @@
 /* A collective of many ranks: a row for a rank, a column for a chunk, stronger the more it holds: in grey, since
  * colours are single ranks'. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "viz/scene/ring_parts.h"

@@ -3,7 +3,6 @@
 #include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
