@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every lesson is what the program does: each command is run, each picture drawn. Then the command itself: the list, a
-# lesson without a terminal, bad input.
+# Every lesson is what the program does: each command is run, each picture drawn, and the translations have the same. Then
+# the command itself: the list, a lesson without a terminal, other languages, bad input.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
@@ -28,6 +28,49 @@ refuse "--from: lesson 1 has" lesson 1 --from 9999
 refuse "lesson 1 has no exercise 'none'" lesson 1 --check none
 refuse '--language' lesson --language fr
 refuse 'plan has no option --language' plan --language en
+
+# ---- languages ----
+
+run chinese lesson --language zh
+grep -q '^0\. 五分钟入门 .* 5 分钟 ' "$TMPDIR/chinese.out" || fail 'the list is not Chinese'
+[ "$(grep -c '^[0-9]*\. ' "$TMPDIR/chinese.out")" = "$count" ] || fail 'the list lacks lessons in Chinese'
+LANG=zh_CN.UTF-8 LC_ALL='' LANGUAGE='' run user lesson
+cmp -s "$TMPDIR/user.out" "$TMPDIR/chinese.out" || fail 'a Chinese user does not get the Chinese list'
+LANG=zh_CN.UTF-8 LC_ALL='' LANGUAGE='' run user lesson --language en
+cmp -s "$TMPDIR/user.out" "$TMPDIR/list.out" || fail 'a Chinese user cannot have the English list'
+run taught lesson 1 --language zh --no-input --from 3
+grep -q '激活值一层一层往上涨' "$TMPDIR/taught.out" || fail 'the lesson is not Chinese'
+grep -qxF '本课到此结束。' "$TMPDIR/taught.out" || fail 'the program does not speak Chinese'
+
+# A tree of its own, in which translations are damaged. Nothing of them is run.
+mkdir -p "$TMPDIR/tree/build"
+cp "$SHARDLAB" "$TMPDIR/tree/build"
+cp -r lessons "$TMPDIR/tree"
+program=$TMPDIR/tree/build/shardlab zh=$TMPDIR/tree/lessons/zh
+"$program" lesson --verify --language zh >"$TMPDIR/out" 2>"$TMPDIR/err" || fail 'a translation is not like its lesson'
+# damage FILE LINES MESSAGE: with only those lines (as sed has them), it is refused.
+damage() {
+	sed -n "$2" "lessons/zh/$1" >"$zh/$1"
+	refuse "$3" lesson --verify
+	cp "lessons/zh/$1" "$zh"
+}
+damage 00-five-minutes.md 's/--ranks 4/--ranks 8/; p' \
+	"zh/00-five-minutes.md:12: another command than $TMPDIR/tree/build/../lessons/00-five-minutes.md:14 has"
+damage 00-five-minutes.md '/^## 接下来/q; p' "the piece 'text' of"
+damage 03-ring-all-reduce.md '/^## /q; p' "is missing"
+rm "$zh/04-ddp.md"
+refuse 'zh/04-ddp.md:1: this translation of ' lesson --verify
+run none lesson 3 --verify --language zh
+cp lessons/zh/04-ddp.md "$zh"
+cp lessons/zh/04-ddp.md "$zh/98-none.md"
+refuse 'zh/98-none.md:1: there is no lesson ' lesson --verify
+rm "$zh/98-none.md"
+# Outputs are copied from the lesson, and nothing else.
+sed 's/^  total .*/  total 1/' lessons/zh/00-five-minutes.md >"$zh/00-five-minutes.md"
+refuse "another output" lesson --verify
+"$program" lesson 0 --update --language zh >"$TMPDIR/out" 2>"$TMPDIR/err" || fail 'outputs are not copied'
+cmp -s "$zh/00-five-minutes.md" lessons/zh/00-five-minutes.md || fail 'an update changes more than outputs'
+unset program
 
 # An exercise is checked in the folder where the learner is.
 cd "$TMPDIR"
