@@ -54,6 +54,7 @@ done <<'END'
 ranks=0|below 1
 ranks=8,ranks=4|comes twice
 speed=3|is not NAME=VALUE
+bucket=1MB,speed=3|'speed=3' is not NAME=VALUE
 bucket=|no characters
 link-bandwidth=fast|is not a number of bytes
 cluster=laptop,network-bandwidth=1GB|has no 'network'
