@@ -72,14 +72,23 @@ refuse "another output" lesson --verify
 cmp -s "$zh/00-five-minutes.md" lessons/zh/00-five-minutes.md || fail 'an update changes more than outputs'
 unset program
 
-# An exercise is checked in the folder where the learner is.
+# ---- exercises: checked in the folder where the learner is ----
+
 cd "$TMPDIR"
-echo 1000000 >batch
-if "$SHARDLAB" lesson 1 --check largest-batch >check.out 2>err; then fail 'a batch of a million fits'; fi
-grep -q '^not yet: ' err || fail 'the check does not say that it failed'
-echo 1 >batch
-run solved lesson 1 --check largest-batch
-grep -qx 'Solved.' solved.out || fail 'a batch of one does not fit'
-grep -q largest-batch state/shardlab/lessons.json || fail 'the exercise is not in the progress'
+# exercise LESSON NAME FILE WRONG RIGHT: what is wrong in that file is said to be, and what is right.
+exercise() {
+	echo "$4" >"$3"
+	if "$SHARDLAB" lesson "$1" --check "$2" >check.out 2>err; then fail "$2: $4 is not right"; fi
+	grep -q '^not yet: ' err || fail "$2: the check does not say that it failed"
+	echo "$5" >"$3"
+	run solved lesson "$1" --check "$2"
+	grep -qx 'Solved.' solved.out || fail "$2: $5 is right"
+	grep -q "$2" state/shardlab/lessons.json || fail "$2 is not in the progress"
+}
+exercise 1 largest-batch batch 15 14
+exercise 1 largest-batch batch 13 14
+exercise 4 hide-it micro-batch 1 4
+exercise 8 fit-it strategy zero2 zero3
+[ "$(grep -h '^<!-- exercise: ' "$OLDPWD"/lessons/*.md | wc -l)" = 3 ] || fail 'an exercise is not tried here'
 
 exit $((errors > 0))
