@@ -58,13 +58,23 @@ static enum status show_run(struct teaching *t, const struct place *place, const
 	return s;
 }
 
+/* As text a step would be all its moments: the one that is named, or the beginning, is enough. */
+static const char *as_text(const char *options)
+{
+	static const char *const others[] = {"--at ", "--race ", "--build"};
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		if (strstr(options, others[i]))
+			return " --describe";
+	return " --describe --at 0";
+}
+
 /* In the window, which the learner closes; without a display as text. */
 static enum status show_view(struct teaching *t, const struct place *place, const struct piece *p)
 {
 	char command[1024];
 	int exit_status = 0;
 	bool window = t->display && t->interactive;
-	snprintf(command, sizeof command, "shardlab view %s%s", p->options, window ? "" : " --describe");
+	snprintf(command, sizeof command, "shardlab view %s%s", p->options, window ? "" : as_text(p->options));
 	fprintf(t->out, "$ %s\n", command);
 	if (window)
 		fputs(tr("The window is open; close it (Ctrl Q) to go on.\n"), t->out);

@@ -21,6 +21,8 @@ count=$(grep -c '^[0-9]*\. ' "$TMPDIR/list.out")
 run taught lesson 1 --no-input --from 3
 grep -q 'parameters' "$TMPDIR/taught.out" || fail 'the lesson does not show'
 [ ! -e "$XDG_STATE_HOME" ] || fail 'a lesson that nobody took is in the progress'
+run text lesson 6 --no-input
+[ "$(grep -c '^caption ' "$TMPDIR/text.out")" = 1 ] || fail 'without a display a picture is not one moment'
 
 refuse "there is no lesson '99'" lesson 99
 refuse "there is no lesson 'nothing'" lesson nothing

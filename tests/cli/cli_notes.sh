@@ -16,6 +16,7 @@ done
 for note in lessons/notes/*.md; do
 	name=$(basename "$note")
 	commands "$note" >>"$TMPDIR/commands"
+	# shellcheck disable=SC2043 # one language, so far
 	for folder in lessons/zh; do
 		if [ ! -e "$folder/notes/$name" ]; then
 			complain "$folder/notes/$name is missing"
