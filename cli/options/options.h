@@ -143,7 +143,8 @@ enum command {
 	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
 	  "run every command, draw every picture: is the lesson what the program does?")                               \
 	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
-	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "en", IN(LESSON), "the language of the lessons")                \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON),                                                 \
+	  "English or Chinese; by default the user's, as LANG has it")                                                 \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
 	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package by default")                  \
