@@ -135,7 +135,7 @@ static enum status open_course(const struct lesson_folder *f, const char *only, 
 
 static enum status export_files(const struct options *o, const struct lesson_folder *f)
 {
-	static struct lesson lessons[LESSONS];
+	struct lesson *lessons = array_make(LESSONS, sizeof *lessons);
 	const char *path = option_text(o, OPTION_EXPORT), *only = NULL;
 	enum lesson_format format;
 	struct course c = {.lessons = lessons, .language = option_text(o, OPTION_LANGUAGE)};
@@ -148,6 +148,7 @@ static enum status export_files(const struct options *o, const struct lesson_fol
 		s = lesson_export(&c, format, path);
 	for (int i = 0; i < c.count; i++)
 		lesson_release(&lessons[i]);
+	free(lessons);
 	return s;
 }
 

@@ -83,7 +83,7 @@ static size_t sentence_end(const char *c)
 	for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
 		if (!strncmp(c, wide[i], strlen(wide[i])))
 			return strlen(wide[i]);
-	bool stop = strchr(".?!", *c) && c[1] == ' ' && c[2] && !islower((unsigned char)c[2]);
+	bool stop = strchr(".?!", *c) && c[1] == ' ' && !islower((unsigned char)c[2]);
 	return stop ? 2 : 0;
 }
 

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "viz/draw/draw.h"
-
 /* Half a point is less than what can be seen: sums of lengths are not exact. */
 static const double slack = 0.5;
 
@@ -23,21 +21,37 @@ enum status paper_check(const struct paper *p)
 
 /* ---- beginning and end ---- */
 
-/* Without the program's own font, any other would be drawn in its place. */
-static enum status find_font(void)
+/* Is there this very font? Any other would be drawn in its place. */
+static bool has_font(struct paper *p, const char *family)
 {
-	struct fonts f;
-	enum status s = fonts_open(&f);
-	fonts_release(&f);
-	return s;
+	PangoFontDescription *wanted = pango_font_description_new(), *found = NULL;
+	pango_font_description_set_family(wanted, family);
+	pango_font_description_set_size(wanted, 10 * PANGO_SCALE);
+	PangoFont *font = pango_context_load_font(p->context, wanted);
+	found = font ? pango_font_describe(font) : NULL;
+	bool same = found && !strcmp(pango_font_description_get_family(found), family);
+	if (found)
+		pango_font_description_free(found);
+	if (font)
+		g_object_unref(font);
+	pango_font_description_free(wanted);
+	return same;
+}
+
+static enum status check_fonts(struct paper *p)
+{
+	static const char *const families[] = {"DejaVu Sans", "DejaVu Sans Mono"};
+	for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+		if (!has_font(p, families[i]))
+			return status_fail(STATUS_INPUT,
+			                   "the font %s is missing; on Debian: apt-get install fonts-dejavu-core",
+			                   families[i]);
+	return STATUS_OK;
 }
 
 enum status paper_init(struct paper *p, const struct paper_form *form, const struct course *course)
 {
 	*p = (struct paper){.form = form, .course = course, .title = ""};
-	enum status s = find_font();
-	if (s)
-		return s;
 	p->fonts = pango_cairo_font_map_new();
 	pango_cairo_font_map_set_resolution(PANGO_CAIRO_FONT_MAP(p->fonts), 72);
 	p->context = pango_font_map_create_context(p->fonts);
@@ -48,7 +62,7 @@ enum status paper_init(struct paper *p, const struct paper_form *form, const str
 	cairo_font_options_set_hint_metrics(o, CAIRO_HINT_METRICS_OFF);
 	pango_cairo_context_set_font_options(p->context, o);
 	cairo_font_options_destroy(o);
-	return STATUS_OK;
+	return check_fonts(p);
 }
 
 void paper_release(struct paper *p)
