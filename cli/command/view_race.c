@@ -43,6 +43,23 @@ enum operation race_operation(const char *name)
 	return races[i].operation;
 }
 
+/* The i-th of a race: those of the table, and behind them one's own algorithms; NULL past the last. */
+static const char *racer_name(enum operation o, int i, struct alone *one)
+{
+	const char *const *names = races[race_of(o)].racers;
+	int known = 0, own = 0;
+	while (names[known])
+		known++;
+	if (i >= RACERS)
+		return NULL;
+	if (i < known)
+		return names[i];
+	for (int a = SCHEDULE_COUNT; a < schedule_count(); a++)
+		if (alone_at(a, one) && one->operation == o && own++ == i - known)
+			return one->name;
+	return NULL;
+}
+
 /* ---- one ---- */
 
 /* By formula, the rounds of a part share its time. */
@@ -148,14 +165,15 @@ static enum status run_one(const char *name, int64_t ranks, int64_t bytes, const
 static enum status run_curve(struct race *r, const struct cluster *c)
 {
 	struct race_curve *v = &r->curve;
-	const char *const *names = races[race_of(r->operation)].racers;
+	const char *name;
+	struct alone one;
 	bool few = r->by_message && r->ranks > RACE_GRID;
 	*v = (struct race_curve){.operation = r->operation, .ranks = r->ranks, .points = few ? 7 : RACE_SIZES};
 	int64_t size = 1000;
 	for (int k = 0; k < v->points; k++) {
 		v->bytes[k] = !few && k % 2 ? size * 316 / 100 / 4 * 4 : size;
-		for (int i = 0; names[i]; i++) {
-			enum status s = run_one(names[i], r->ranks, v->bytes[k], c, r->by_message, &v->ns[i][k], NULL);
+		for (int i = 0; (name = racer_name(r->operation, i, &one)); i++) {
+			enum status s = run_one(name, r->ranks, v->bytes[k], c, r->by_message, &v->ns[i][k], NULL);
 			if (s)
 				return s;
 		}
@@ -177,10 +195,11 @@ static void find_places(struct race *r)
 
 static enum status run(struct race *r, const struct cluster *c)
 {
-	const char *const *names = races[race_of(r->operation)].racers;
+	const char *name;
+	struct alone one;
 	int64_t ns;
-	for (int i = 0; names[i]; i++) {
-		enum status s = run_one(names[i], r->ranks, r->bytes, c, r->by_message, &ns, &r->racer[i]);
+	for (int i = 0; (name = racer_name(r->operation, i, &one)); i++) {
+		enum status s = run_one(name, r->ranks, r->bytes, c, r->by_message, &ns, &r->racer[i]);
 		r->count = i + 1; /* what it holds is released in any case */
 		if (s)
 			return s;
