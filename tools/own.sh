@@ -8,7 +8,7 @@
 # of the tree. It stands on what `make` has built, in the folder build of the tree or in $BUILD.
 set -eu
 
-tree=$(cd "$(dirname "$0")/.." && pwd -P)
+tree=$(cd -P "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$tree/build} to=build/own
 stop() {
 	echo "tools/own.sh: $*" >&2
@@ -58,5 +58,4 @@ for layer in cli viz real sim kernels strategy; do layers="$layers $build/libsha
 ${CC:-gcc} -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -I"$tree" $cflags "$@" "$to/lists.c" "$build/cli/main.o" $layers \
 	-Wl,--as-needed -fopenmp $libraries -o "$to/shardlab"
 if [ -e "$build/libshardlab-cuda.so" ]; then ln -sf "$build/libshardlab-cuda.so" "$to/"; fi
-for name in $strategies; do echo "strategy  $name"; done
-for name in $algorithms; do echo "algorithm $name"; done
+for name in $strategies $algorithms; do echo "$to/shardlab has $name"; done
