@@ -18,8 +18,8 @@ static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks
 	out->device_bytes = c->kind == DEVICE_GPU ? c->device_memory : c->node_memory / (there ? there : 1);
 	out->overhead_bytes = c->overhead.value;
 	out->link = c->link.bandwidth.value;
-	if (__builtin_mul_overflow(c->network.bandwidth.value, c->rails ? c->rails : 1, &out->network))
-		out->network = INT64_MAX;
+	out->network = c->network.bandwidth.value;
+	out->rails = c->rails;
 	out->host_link = c->host_link.bandwidth.value;
 	out->disk_read = c->disk.read.value;
 	out->disk_write = c->disk.write.value;

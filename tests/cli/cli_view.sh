@@ -145,6 +145,12 @@ steps=$(grep -c '^step ' "$tmp/zero2.txt")
 view --describe --model mlp:sizes=12-8-4 --strategy zero2 --at $((steps - 1)) >"$tmp/last.txt"
 [ "$(tail -n 5 "$tmp/zero2.txt")" = "$(tail -n 5 "$tmp/last.txt")" ] || complain '--describe --at: not the step of --describe'
 
+# Halving-doubling beyond a power of two: who folds into whom, and who gets the result back.
+view --describe --collective halving-doubling-all-reduce --ranks 6 >"$tmp/halving.txt"
+says "$tmp/halving.txt" '6 ranks are no power of two, so ranks 4 and 5 first hand all they have (48 B) to ranks 0 and 1.'
+says "$tmp/halving.txt" 'in pairs, ranks give away half of what they work on (24 B) and add the half that they get.'
+says "$tmp/halving.txt" 'ranks 4 and 5 get the finished buffer (48 B) from ranks 0 and 1.'
+
 # Peak, and what a rank sends: as sim says them.
 "$SHARDLAB" sim --model mlp:sizes=12-8-4 --strategy zero2 --ranks 4 --cluster laptop >"$tmp/sim.txt"
 says "$tmp/last.txt" "at most so far $(sed -n 's/^ *total  *\([0-9.]* [kMG]*B\) .*[0-9.]* [kMG]*B$/\1/p' "$tmp/sim.txt" | head -n 1)"

@@ -1,109 +1,16 @@
 /* The window's numbers: sums beside the lanes, a dragged range, the selected operation's card, the list of the longest
- * exposed, search, memory over time, and what N goes to. */
+ * exposed, search, and what N goes to. */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include <SDL.h>
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/suite.h"
-#include "tests/support/viewed.h"
 #include "tests/viz/drawn_words.h"
+#include "tests/viz/window_fixture.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
-#include "viz/scene/scene_parts.h"
-#include "viz/window/parts.h"
-
-static struct viewed v;
-static struct trace_file file;
-static struct trace_view torch;
-static struct fonts fonts;
-static struct playback playback;
-static struct window *window;
-static struct canvas canvas = {.width = 1280, .height = 720};
-
-static void open_window(const struct trace_view *shown)
-{
-	static const struct picture size = {.width = 1280, .height = 720, .scale = 1};
-	static const struct window_host host = {.asked_size = true};
-	setenv("SDL_VIDEODRIVER", "dummy", 1);
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	playback_init(&playback, &fonts);
-	playback_show(&playback, shown);
-	playback.scene = SCENE_TIMELINE;
-	ck_assert_msg(!window_open(&window, &playback, &size, &host, false), "%s", status_message());
-	window_turn(window);
-}
-
-static void open_plan(const char *words)
-{
-	viewed_open(&v, "%s", words);
-	open_window(&v.shown);
-}
-
-static void open_torch(void)
-{
-	ck_assert_msg(!trace_file_open(&file, "tests/golden/torch_profiler.json"), "%s", status_message());
-	trace_view_open_foreign(&torch, &file);
-	open_window(&torch);
-}
-
-static void close_all(void)
-{
-	window_close(window);
-	playback_release(&playback);
-	if (playback.shown == &torch || file.foreign) {
-		trace_view_release(&torch);
-		trace_file_release(&file);
-	} else {
-		viewed_release(&v);
-	}
-	fonts_release(&fonts);
-}
-
-#define DDP "mlp:sizes=64-64-64-16 ddp ranks=4"
-#define PIPELINE "gpt:layers=4,width=32,heads=2,vocabulary=64,context=16 pipeline ranks=4 micro_batch=2 accumulate=4"
-
-static void key(SDL_Keycode key, bool shift)
-{
-	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key, .mod = shift ? KMOD_SHIFT : 0}}};
-	window_handle(window, &e);
-}
-
-static void type(const char *text)
-{
-	for (; *text; text++) {
-		char one[2] = {*text, 0};
-		window_text(window, one);
-	}
-}
-
-/* The place of a time on the timeline, in units. */
-static struct lane_area area(void)
-{
-	struct lane_area l[2];
-	lane_areas_lay(l, playback_view(&playback),
-	               frame_scene(playback_view(&playback), window_scene_box(window, &canvas)), false);
-	return l[0];
-}
-
-static void mouse(Uint32 event, double x, double y, int clicks)
-{
-	SDL_Event e = {.type = event};
-	if (event == SDL_MOUSEMOTION)
-		e.motion = (SDL_MouseMotionEvent){.type = event, .x = (int)x, .y = (int)y};
-	else
-		e.button = (SDL_MouseButtonEvent){
-		        .type = event, .button = SDL_BUTTON_LEFT, .clicks = (Uint8)clicks, .x = (int)x, .y = (int)y};
-	window_handle(window, &e);
-}
-
-static void click(double x, double y, int clicks)
-{
-	mouse(SDL_MOUSEBUTTONDOWN, x, y, clicks);
-	mouse(SDL_MOUSEBUTTONUP, x, y, clicks);
-}
 
 static void drag(int64_t from, int64_t to)
 {
@@ -409,56 +316,6 @@ START_TEST(search_in_a_profilers_trace)
 	key(SDLK_RETURN, false);
 	ck_assert_int_eq(playback.cursor, 320000);
 	window_turn(window);
-	close_all();
-}
-END_TEST
-
-/* ---- memory ---- */
-
-/* The box of the curve in the memory scene, found by the mouse: its left and right edge in the middle of the scene. */
-static struct box curve_box(void)
-{
-	struct box all = window_scene_box(window, &canvas), b = frame_scene(playback_view(&playback), all);
-	struct box found = {0, b.y + b.height * 0.3, 0, 0};
-	for (int column = 0; column < (int)b.width; column++) {
-		double x = b.x + column;
-		struct hit h = scene_hit(&canvas, playback_view(&playback), all, x, found.y);
-		if (!h.moves)
-			continue;
-		found.width = x - (found.x > 0 ? found.x : x);
-		found.x = found.x > 0 ? found.x : x;
-	}
-	ck_assert(found.width > 100);
-	return found;
-}
-
-START_LOOP_TEST(the_memory_curve_answers, 0, 2)
-{
-	open_plan(DDP);
-	playback.scene = SCENE_MEMORY;
-	if (_i)
-		type("o");
-	cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
-	cairo_t *cr = cairo_create(nothing);
-	canvas_begin(&canvas, cr, 1280, 720, 1, theme_of(THEME_LIGHT), &fonts);
-	struct box b = curve_box();
-	struct hit h =
-	        scene_hit(&canvas, playback_view(&playback), window_scene_box(window, &canvas), b.x + b.width / 2, b.y);
-	ck_assert(strstr(h.text, "rank 0 at ") && strstr(h.text, "parameters ") && strstr(h.text, "gradients "));
-	int64_t end = v.shown.timeline.step_ns, time = timeline_time(&v.shown.timeline, h.position);
-	if (_i)
-		ck_assert(labs((long)h.position - (long)v.shown.timeline.instant_count / 2) <= 2);
-	else
-		ck_assert(time <= end * 51 / 100 && timeline_time(&v.shown.timeline, h.position + 1) >= end * 49 / 100);
-	click(b.x + b.width / 2, b.y, 1);
-	ck_assert_uint_eq(playback.position, h.position);
-	words_of(&playback);
-	ck_words(_i ? "steps of the cursor, in order →\n" : "0: time →\n");
-	ck_assert_ptr_nonnull(strstr(drawn_words, "\npeak "));
-	ck_assert_ptr_nonnull(strstr(drawn_words, _i ? "Memory over the steps, rank 0" : "Memory over time, rank 0"));
-	canvas_end(&canvas);
-	cairo_destroy(cr);
-	cairo_surface_destroy(nothing);
 	close_all();
 }
 END_TEST

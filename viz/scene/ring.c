@@ -103,40 +103,68 @@ static bool is_root(const struct ring *r, int64_t rank)
 	return r->collective->schedule.root == rank && operation_has_root(op_operation(r->collective->kind));
 }
 
+/* Where the parts of a card stand. */
+struct card_parts {
+	double pad, mark, size, title, word, above, below;
+};
+
+static struct card_parts card_parts(const struct ring *r, struct box b)
+{
+	bool roomy = b.height > 56, many = r->n > 8, wide = roomy && !many;
+	struct card_parts p = {.pad = wide ? 10 : 6, .mark = wide ? 10 : 7};
+	p.size = fmax(wide ? 14 : 10, r->c->least);
+	p.title = p.size + (wide ? 8 : 5);
+	p.word = fmax(many ? 8 : 10, r->c->least);
+	p.above = p.word + (many ? 2 : 5);
+	p.below = p.word + (many ? 5 : 8);
+	return p;
+}
+
+/* Above the chunks their numbers, below them what they hold: as far as there is room. */
+bool ring_is_numbered(const struct ring *r, struct box b)
+{
+	int chunks = r->collective->chunk_count;
+	struct card_parts p = card_parts(r, b);
+	return b.height > 56 && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78) &&
+	       b.height - p.title - p.word - 8 >= p.above + p.below;
+}
+
+bool ring_is_labelled(const struct ring *r, struct box b)
+{
+	struct card_parts p = card_parts(r, b);
+	bool one = b.height > 56 && r->collective->chunk_count == 1;
+	return ring_is_numbered(r, b) || (one && b.height - p.title - p.word - 8 >= p.below);
+}
+
 static void draw_card_of(const struct ring *r, int64_t rank)
 {
 	const struct theme *t = r->c->theme;
 	struct box b = r->card[rank];
 	int chunks = r->collective->chunk_count;
 	bool roomy = b.height > 56, many = r->n > 8;
-	double pad = roomy && !many ? 10 : 6, mark = roomy && !many ? 10 : 7;
-	double size = fmax(roomy && !many ? 14 : 10, r->c->least), title = size + (roomy && !many ? 8 : 5);
+	struct card_parts p = card_parts(r, b);
+	struct box mark = {b.x + p.pad, b.y + p.title - 1 - p.mark, p.mark, p.mark};
 	draw_card(r->c, b, t->panel, t->outline, 1.2);
-	draw_fill(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark},
-	          rank_colour(t, r->collective->rank[rank]));
-	draw_frame(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark}, t->outline, 0.8);
+	draw_fill(r->c, mark, rank_colour(t, r->collective->rank[rank]));
+	draw_frame(r->c, mark, t->outline, 0.8);
 	char name[48];
 	snprintf(name, sizeof name, "rank %" PRId64 "%s", r->collective->rank[rank], is_root(r, rank) ? " (root)" : "");
-	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT,
-	          b.width - 2 * pad - 12, "%s", name);
-	/* Above the chunks their numbers, below them what they hold: as far as there is room. */
-	double word = fmax(many ? 8 : 10, r->c->least), above = word + (many ? 2 : 5), below = word + (many ? 5 : 8),
-	       high = b.height - title - word - 8;
-	bool numbered = roomy && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78) && high >= above + below,
-	     labelled = (numbered || (roomy && chunks == 1)) && high >= below;
+	draw_text(r->c, b.x + p.pad + p.mark + 6, b.y + p.title - 2, p.size, WEIGHT_BOLD, t->ink, ALIGN_LEFT,
+	          b.width - 2 * p.pad - 12, "%s", name);
+	bool numbered = ring_is_numbered(r, b), labelled = ring_is_labelled(r, b);
 	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
-	double width = (b.width - 2 * pad - gap * (chunks - 1)) / chunks;
-	double top = b.y + title +
-	             (numbered ? above
+	double width = (b.width - 2 * p.pad - gap * (chunks - 1)) / chunks;
+	double top = b.y + p.title +
+	             (numbered ? p.above
 	              : roomy  ? 6
 	                       : 3),
-	       height = b.y + b.height - top - (labelled ? below : pad);
+	       height = b.y + b.height - top - (labelled ? p.below : p.pad);
 	bool there = !collective_adds(r->collective) || state_ready(r->state, r->group->collective, rank);
 	int every = 1, beside = -1;
 	while ((width + gap) * every < text_length(r->c, many ? 8 : 10, WEIGHT_PLAIN, chunks > 10 ? "18" : "8") + 2)
 		every *= 2;
 	for (int i = 0; i < chunks; i++) {
-		struct box chunk = {b.x + pad + (width + gap) * i, top, width, height};
+		struct box chunk = {b.x + p.pad + (width + gap) * i, top, width, height};
 		uint64_t held = there ? r->group->held[rank * chunks + i] : 0;
 		struct box number = r->values ? ring_value_box(r, &chunk) : chunk;
 		bool fresh = is_fresh(r, rank, i);
@@ -152,8 +180,8 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 			          ALIGN_CENTRE, 0, "%d", i);
 	}
 	if (beside >= 0)
-		ring_value_beside(r, rank, beside, b.x + b.width - pad, b.y + title - 2,
-		                  b.width - 2 * pad - mark - 12 - text_length(r->c, size, WEIGHT_BOLD, name));
+		ring_value_beside(r, rank, beside, b.x + b.width - p.pad, b.y + p.title - 2,
+		                  b.width - 2 * p.pad - p.mark - 12 - text_length(r->c, p.size, WEIGHT_BOLD, name));
 }
 
 /* ---- messages ---- */
@@ -186,21 +214,26 @@ static bool comes_back(const struct state *st, const struct event *message)
 	return false;
 }
 
+/* As much of it as there is room for. */
+enum message_words { MESSAGE_NUMBER, MESSAGE_CHUNK, MESSAGE_BYTES };
+
 /* number: of the first chunk; NAN: none is shown. */
-static void chunk_name(const struct ring *r, const struct event *e, double number, bool with_bytes, char *out,
+static void chunk_name(const struct ring *r, const struct event *e, double number, enum message_words much, char *out,
                        size_t size)
 {
 	int last, first = collective_chunks(r->collective, e, &last);
-	char bytes[WORD], carries[VALUE_WORD] = "", shown[VALUE_WORD + 4] = "";
+	char bytes[WORD], carries[VALUE_WORD] = "", shown[VALUE_WORD + 4] = "", tail[WORD + 8] = "";
 	bytes_word(bytes, e->bytes);
 	if (!isnan(number))
 		snprintf(shown, sizeof shown, ": %s", value_word(carries, number));
+	if (much == MESSAGE_BYTES)
+		snprintf(tail, sizeof tail, " · %s", bytes);
 	if (r->collective->chunk_count == 1)
 		snprintf(out, size, "%s%s%s", carries, *carries ? " · " : "", bytes);
 	else if (first == last)
-		snprintf(out, size, with_bytes ? "chunk %d%s · %s" : "%d%s", first, shown, bytes);
+		snprintf(out, size, "%s%d%s%s", much ? "chunk " : "", first, shown, tail);
 	else
-		snprintf(out, size, with_bytes ? "chunks %d–%d%s · %s" : "%d–%d%s", first, last, shown, bytes);
+		snprintf(out, size, "%s%d–%d%s%s", much ? "chunks " : "", first, last, shown, tail);
 }
 
 static void draw_message(const struct ring *r, const struct event *e, double number)
@@ -213,16 +246,16 @@ static void draw_message(const struct ring *r, const struct event *e, double num
 	ring_link(r, e->member, e->to_member, back ? height / 2 + 3 : 0, &x0, &y0, &x1, &y1);
 	draw_line(r->c, x0, y0, x1, y1, t->accent, wide);
 	draw_arrow_head(r->c, x0, y0, x1, y1, r->n <= 8 ? 15 : 10, t->accent);
-	chunk_name(r, e, number, r->n <= 8, text, sizeof text);
-	double room = hypot(x1 - x0, y1 - y0);
-	double length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
+	double room = hypot(x1 - x0, y1 - y0), length;
 	double aside = back ? fmax(0.08, fmin(0.3, (height + 3) / 2 / room)) : 0; /* from the middle */
 	double along = moving ? r->v->tween : 0.5 - aside;
 	bool level = fabs(x1 - x0) > fabs(y1 - y0) || r->state->group_count > 1; /* groups have little room */
-	if ((level || back || r->c->least > size) && length > room - 20) { /* no room on the link: the number alone */
-		chunk_name(r, e, number, false, text, sizeof text);
-		length = text_length(r->c, size, WEIGHT_BOLD, text) + 12;
-	}
+	bool tight = level || back || r->c->least > size;
+	enum message_words much = r->n <= 8 ? MESSAGE_BYTES : MESSAGE_NUMBER;
+	do {
+		chunk_name(r, e, number, much, text, sizeof text);
+		length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
+	} while (tight && length > room - 20 && much-- > MESSAGE_NUMBER);
 	double x = x0 + (x1 - x0) * along, y = y0 + (y1 - y0) * along;
 	struct box plate = {x - length / 2, y - height / 2, length, height};
 	draw_card(r->c, plate, t->accent, t->ground, 1.5);

@@ -53,6 +53,10 @@ void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, dou
 enum { TITLE_HEIGHT = 46 };
 void ring_title(const struct ring *r, struct box b, double room);
 
+/* Has a card room for the chunks' numbers above them, and for what they hold below? */
+bool ring_is_numbered(const struct ring *r, struct box card);
+bool ring_is_labelled(const struct ring *r, struct box card);
+
 /* ---- numbers of chunks (ring_values.c) ---- */
 
 bool ring_values_shown(const struct view *v, const struct collective *c);
