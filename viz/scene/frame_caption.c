@@ -99,7 +99,8 @@ void draw_caption(struct canvas *c, const struct view *v, struct box b)
 	if (v->note && *v->note)
 		snprintf(caption, sizeof caption, "%s", v->note);
 	else if (is_veiled(v))
-		snprintf(caption, sizeof caption, "Before the next step is shown: what comes?");
+		snprintf(caption, sizeof caption, "%s",
+		         asking_now(v->asking)->choice_count ? QUESTION_OF_CHOICES : QUESTION_OF_A_NUMBER);
 	write_place(c, v, card.x + card.width - 12, card.y);
 	write_caption(c, v, card, caption, hint ? 18 : 0);
 	if (hint)
