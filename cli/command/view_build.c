@@ -178,6 +178,15 @@ enum status viewer_build_check(const struct options *o)
 	return option_given(o, OPTION_BUILD) ? check(o) : STATUS_OK;
 }
 
+/* A list that ends before the step does is none that is refused. */
+static enum status refused_move(const struct exercise *e)
+{
+	if (e->said.accepted || e->said.move < 0)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "--%s: '%s' is refused. %s", option_name(OPTION_MOVES),
+	                   e->moves[e->said.move].name, e->said.text);
+}
+
 enum status viewer_build(struct viewer *v)
 {
 	const struct options *o = v->options;
@@ -194,6 +203,8 @@ enum status viewer_build(struct viewer *v)
 		describe(b, stdout);
 	else if (!s && export_parse(option_text(o, OPTION_EXPORT), &picture.format))
 		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_picture, &picture);
+	if (!s)
+		s = refused_move(&b->exercise);
 	board_close(b);
 	return s;
 }

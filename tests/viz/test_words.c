@@ -104,7 +104,7 @@ START_TEST(bars_show_memory_and_capacity)
 	ck_words("capacity less libraries 2.500 MB\n");
 	v.shown.timeline.limits.device_bytes = 900500000;
 	words_of(&playback);
-	ck_words("capacity 900.0 MB, far above\n");
+	ck_words("capacity less libraries 900.0 MB, far above\n");
 	close_player();
 }
 END_TEST
@@ -260,7 +260,7 @@ START_TEST(bars_show_their_sum)
 	                         .bar_count = 2};
 	draw_chart(&c);
 	ck_words("title\n");
-	ck_words("capacity 40.00 MB\n");
+	ck_words("capacity less libraries 40.00 MB\n");
 	ck_words("15.50 MB\neach rank\nzero1\n");
 	ck_words("21.30 MB\nrank\nsingle\n");
 }
@@ -274,7 +274,7 @@ START_TEST(lines_have_ranks_and_a_capacity)
 	        .series_count = 1};
 	draw_chart(&c);
 	ck_words("1\n2\n4\nranks\n");
-	ck_words("capacity 900.0 MB, above the chart\nzero3\n");
+	ck_words("capacity less libraries 900.0 MB, above the chart\nzero3\n");
 }
 END_TEST
 
