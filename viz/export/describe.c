@@ -99,6 +99,9 @@ static void write_pair(struct playback *p, FILE *out)
 		}
 		fputc('\n', out);
 	}
+	char caption[CAPTION_SIZE];
+	caption_make(v->second->state, caption, sizeof caption);
+	fprintf(out, "beside   %s: %s\n", v->second->label, caption);
 }
 
 /* ---- the collective ---- */
