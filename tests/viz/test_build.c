@@ -530,24 +530,115 @@ START_TEST(leaving_returns_to_the_place)
 }
 END_TEST
 
+static void mouse(struct window *w, Uint32 type, double x, double y)
+{
+	double pixels = canvas_scale(1024, 768);
+	SDL_Event e = {.type = type};
+	if (type == SDL_MOUSEMOTION) {
+		e.motion.x = (int)(x * pixels);
+		e.motion.y = (int)(y * pixels);
+	} else {
+		e.button.button = SDL_BUTTON_LEFT;
+		e.button.clicks = 1;
+		e.button.x = (int)(x * pixels);
+		e.button.y = (int)(y * pixels);
+	}
+	window_handle(w, &e);
+}
+
+static void middle_of_chip(const struct window *w, int move, double *x, double *y)
+{
+	const struct box *chip = &w->board->chips[move];
+	*x = chip->x + chip->width / 2;
+	*y = chip->y + chip->height / 2;
+}
+
 /* A click on a chip places its move. */
 START_TEST(by_mouse)
 {
 	struct playback p;
 	struct fonts fonts = {0};
 	struct window *w = open_window(&p, &fonts);
+	double x, y;
 	window_text(w, "e");
 	window_turn(w);
-	const struct box *chip = &w->board->chips[0];
-	double pixels = canvas_scale(1024, 768);
-	SDL_Event down = {.button = {.type = SDL_MOUSEBUTTONDOWN,
-	                             .button = SDL_BUTTON_LEFT,
-	                             .clicks = 1,
-	                             .x = (int)((chip->x + chip->width / 2) * pixels),
-	                             .y = (int)((chip->y + chip->height / 2) * pixels)}};
-	window_handle(w, &down);
+	middle_of_chip(w, 0, &x, &y);
+	mouse(w, SDL_MOUSEBUTTONDOWN, x, y);
+	mouse(w, SDL_MOUSEBUTTONUP, x, y);
 	ck_assert_int_eq(w->board->exercise.placed_count, 1);
 	close_window(w, &p, &fonts);
+}
+END_TEST
+
+/* Drags a move to a part of the way through the memory's plot, or of the lanes. */
+static void drag(struct window *w, int move, bool to_lanes, double part)
+{
+	struct box lanes, memory, all = {0, w->top, 1024 / canvas_scale(1024, 768), 0};
+	double x, y;
+	all.height = 768 / canvas_scale(1024, 768) - w->top - w->bottom;
+	middle_of_chip(w, move, &x, &y);
+	board_step_boxes(w->board, all, &lanes, &memory);
+	struct box to = to_lanes ? lanes : board_memory_plot(memory);
+	mouse(w, SDL_MOUSEBUTTONDOWN, x, y);
+	mouse(w, SDL_MOUSEMOTION, x + 30, y);
+	ck_assert(window_drags(w));
+	mouse(w, SDL_MOUSEMOTION, to.x + part * to.width, to.y + to.height / 2);
+	window_turn(w);
+	mouse(w, SDL_MOUSEBUTTONUP, to.x + part * to.width, to.y + to.height / 2);
+	window_turn(w);
+}
+
+/* A move comes where it is let go, if the rules allow it there; beside the step nothing is placed. */
+START_TEST(a_move_is_dragged_to_its_place)
+{
+	struct playback p;
+	struct fonts fonts = {0};
+	struct window *w = open_window(&p, &fonts);
+	char list[512];
+	window_text(w, "e");
+	window_turn(w);
+	struct exercise *e = &w->board->exercise;
+	drag(w, exercise_find(e, "load samples"), true, 0.5); /* an empty step */
+	drag(w, exercise_find(e, "gather root"), false, 0.9); /* behind it */
+	drag(w, exercise_find(e, "forward embedding"), true, 0.99);
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "load samples, gather root, forward embedding");
+	drag(w, exercise_find(e, "gather block.0"), false, 0.0); /* before all others */
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "gather block.0, load samples, gather root, forward embedding");
+	ck_assert_msg(strstr(e->said.text, "gather block.0 is placed before load samples. It "), "%s", e->said.text);
+	/* In the first operations of the step nothing is there yet: refused, and nothing is lost. */
+	drag(w, exercise_find(e, "forward block.0"), false, 0.0);
+	ck_assert(!e->said.accepted);
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "gather block.0, load samples, gather root, forward embedding");
+	mouse(w, SDL_MOUSEBUTTONDOWN, w->board->chips[0].x + 3, w->board->chips[0].y + 3);
+	mouse(w, SDL_MOUSEBUTTONUP, 3, 3);
+	ck_assert_int_eq(e->placed_count, 4);
+	push(w, SDLK_BACKSPACE); /* what came last, wherever it stands */
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "load samples, gather root, forward embedding");
+	close_window(w, &p, &fonts);
+}
+END_TEST
+
+/* An inserted move is judged with all that comes after it. */
+START_TEST(what_comes_after_is_judged_too)
+{
+	struct exercise e = open_words(strategies[ZERO3]);
+	char before[512], after[512];
+	play(&e, "load samples, gather root, forward embedding, gather block.0, forward block.0");
+	exercise_list(&e, before, sizeof before);
+	ck_assert(!exercise_insert(&e, exercise_find(&e, "free block.0"), 4));
+	exercise_list(&e, after, sizeof after);
+	ck_assert_str_eq(before, after);
+	ck_assert(!e.said.accepted && strstr(e.said.text, "forward block.0"));
+	ck_assert(exercise_insert(&e, exercise_find(&e, "gather block.1"), 1));
+	exercise_list(&e, after, sizeof after);
+	exercise_restart(&e);
+	play(&e, after); /* the list can be played again */
+	ck_assert(e.said.accepted && e.placed_count == 6);
+	exercise_release(&e);
 }
 END_TEST
 
