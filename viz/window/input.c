@@ -173,6 +173,7 @@ static bool take(struct window *w, const struct widget *one)
 {
 	if (one->kind != WIDGET_MODE || !w->mode || !w->mode->drags || !w->mode->drags(w, one->number))
 		return false;
+	window_forget_tip(w);
 	w->drag = DRAG_WIDGET;
 	w->drag_number = one->number;
 	w->drag_from = w->mouse_x;
