@@ -29,13 +29,12 @@ static enum status in_range(const char *text, const char *what, double v, double
 	return STATUS_OK;
 }
 
-static enum status whole_in_range(const char *text, const char *what, int64_t v, int64_t low, int64_t high)
+static enum status whole_in_range(const char *text, const char *what, int64_t v, int64_t low, int64_t high, bool units)
 {
-	if (v < low)
-		return status_fail(STATUS_INPUT, "%s: '%.60s' is below %" PRId64, what, text, low);
-	if (v > high)
-		return status_fail(STATUS_INPUT, "%s: '%.60s' is above %" PRId64, what, text, high);
-	return STATUS_OK;
+	if (v >= low && v <= high)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "%s: '%.60s' is %s %" PRId64 "%s", what, text, v < low ? "below" : "above",
+	                   v < low ? low : high, units ? " B" : "");
 }
 
 double number_byte_unit(const char *unit, bool loosely)
@@ -75,7 +74,7 @@ static enum status whole_with_unit(const char *text, const char *what, int64_t l
 	int64_t digits = strtoll(text, &end, 10);
 	if (!*end && !errno) { /* plain digits keep all their 63 bits */
 		*out = digits;
-		return whole_in_range(text, what, digits, low, high);
+		return whole_in_range(text, what, digits, low, high, units);
 	}
 	double v = strtod(text, &end);
 	double unit = !*end ? 1 : units ? number_byte_unit(end, false) : 0;
@@ -87,7 +86,7 @@ static enum status whole_with_unit(const char *text, const char *what, int64_t l
 	if (v != floor(v))
 		return status_fail(STATUS_INPUT, "%s: '%.60s' is not whole", what, text);
 	*out = (int64_t)v;
-	return whole_in_range(text, what, *out, low, high);
+	return whole_in_range(text, what, *out, low, high, units);
 }
 
 enum status number_whole(const char *text, const char *what, int64_t low, int64_t high, int64_t *out)
@@ -156,5 +155,5 @@ void number_format_time(char *out, int size, int64_t nanoseconds)
 	else if (nanoseconds >= 999950)
 		format_scaled(out, size, v / 1e6, "ms");
 	else
-		format_scaled(out, size, v / 1e3, "us");
+		format_scaled(out, size, v / 1e3, "µs");
 }

@@ -80,34 +80,6 @@ void playback_show(struct playback *p, const struct trace_view *shown)
 	playback_go(p, 0);
 }
 
-struct spot spot_of(const struct timeline *s, size_t position)
-{
-	struct spot out = {
-	        .position = position, .instants = s->instant_count, .phases = s->stop_count[STEP_SIZE_PHASE]};
-	out.phase = timeline_stop_of(s, STEP_SIZE_PHASE, position);
-	out.begin = timeline_stop(s, STEP_SIZE_PHASE, out.phase);
-	out.end = timeline_stop(s, STEP_SIZE_PHASE, out.phase + 1);
-	return out;
-}
-
-size_t spot_in(const struct spot *spot, const struct timeline *s)
-{
-	if (spot->phases !=
-	    s->stop_count[STEP_SIZE_PHASE]) /* of another number of micro-batches: by the share of the step */
-		return spot->instants ? spot->position * s->instant_count / spot->instants : 0;
-	if (spot->end == spot->begin)
-		return s->instant_count;
-	size_t begin = timeline_stop(s, STEP_SIZE_PHASE, spot->phase),
-	       end = timeline_stop(s, STEP_SIZE_PHASE, spot->phase + 1);
-	return begin + (spot->position - spot->begin) * (end - begin) / (spot->end - spot->begin);
-}
-
-size_t playback_corresponding(const struct timeline *ours, size_t position, const struct timeline *other)
-{
-	struct spot spot = spot_of(ours, position);
-	return ours == other ? position : spot_in(&spot, other);
-}
-
 void playback_go(struct playback *p, size_t position)
 {
 	p->position = position;
@@ -120,7 +92,7 @@ void playback_go(struct playback *p, size_t position)
 static size_t place_of_second(const struct playback *p, size_t position)
 {
 	const struct timeline *s = &p->second->timeline;
-	size_t there = playback_corresponding(&p->shown->timeline, position, s);
+	size_t there = timeline_same_place(&p->shown->timeline, position, s);
 	return timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there));
 }
 
@@ -178,6 +150,15 @@ static void make_pair_heading(struct playback *p)
 	         *common ? " · " : "", common);
 }
 
+static void say_first(char *name, size_t size, const char *word)
+{
+	size_t n = strlen(word), kept = strlen(name);
+	kept = kept + n < size ? kept : size - n - 1;
+	memmove(name + n, name, kept);
+	memcpy(name, word, n);
+	name[n + kept] = 0;
+}
+
 static void view_second(struct playback *p)
 {
 	const struct trace_view *second = p->second;
@@ -201,6 +182,8 @@ static void view_second(struct playback *p)
 	v->name = p->pair_names[1];
 	p->view.second = v;
 	if (!strcmp(p->view.label, v->label)) { /* what if: one strategy with other settings */
+		say_first(p->pair_names[0], sizeof p->pair_names[0], "Now: ");
+		say_first(p->pair_names[1], sizeof p->pair_names[1], "Before: ");
 		p->view.label = "now";
 		v->label = "before";
 		p->view.second_first = true;
@@ -241,7 +224,7 @@ const struct view *playback_view(struct playback *p)
 	for (int i = 0; p->compare && !shown->foreign && i < p->contender_count; i++) {
 		const struct trace_view *other = p->contender[i];
 		struct contender *c = &v->contender[v->contender_count];
-		size_t there = playback_corresponding(&shown->timeline, p->position, &other->timeline);
+		size_t there = timeline_same_place(&shown->timeline, p->position, &other->timeline);
 		if (p->contenders[i].timeline != &other->timeline || p->contenders[i].position != there)
 			state_make(&p->contenders[i], &other->timeline, p->step_size, there);
 		snprintf(c->label, sizeof c->label, "%s", other->label);
@@ -257,7 +240,7 @@ void playback_draw(struct playback *p, cairo_t *cr, double width, double height)
 {
 	struct canvas c;
 	const struct view *v = playback_view(p);
-	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), v->theme, p->fonts);
+	canvas_begin(&c, cr, width, height, canvas_text(width, height, p->text, p->presenter), v->theme, p->fonts);
 	double side = p->whatif ? whatif_side(c.width) : 0;
 	scene_draw_asking(&c, v, (struct box){0, 0, c.width - side, c.height});
 	if (p->whatif)

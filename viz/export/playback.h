@@ -87,16 +87,6 @@ void playback_pair(struct playback *p, const struct trace_view *second);
 void playback_ask(struct playback *p, const struct asking *a);
 /* Makes the state that the last step began with, for a tween. */
 void playback_make_before(struct playback *p);
-/* A place in a step, in numbers alone: it outlives the step. */
-struct spot {
-	size_t position, instants; /* of so many */
-	size_t phase, phases;      /* the last phase that begins at or before it, of so many stops */
-	size_t begin, end;         /* positions between which the phase lies */
-};
-struct spot spot_of(const struct timeline *s, size_t position);
-/* The position in a step of the same model that corresponds to it: as far in the same phase. */
-size_t spot_in(const struct spot *spot, const struct timeline *s);
-size_t playback_corresponding(const struct timeline *ours, size_t position, const struct timeline *other);
 
 /* Brings the view up to date and draws it; `in`, in units, is where: NULL for all. */
 const struct view *playback_view(struct playback *p);

@@ -176,7 +176,7 @@ struct mark {
 	bool begun;     /* a collective that counts has begun */
 	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
 	int64_t sent;   /* bytes by all ranks, without control */
-	struct progress {
+	struct rank_mark {
 		int issued;             /* operations of the rank's step */
 		int64_t sent, received; /* bytes, without control */
 	} * ranks;
@@ -186,9 +186,10 @@ struct mark {
 struct limits {
 	int64_t device_bytes;   /* of one rank */
 	int64_t overhead_bytes; /* what libraries take of it */
-	/* Of the links, bytes/s in a direction: of a rank inside a node, of a node's network, between a device and its
-	 * host, of a node's disk. */
+	/* Of the links, bytes/s in a direction: of a rank inside a node, of one of a node's NICs, between a device and
+	 * its host, of a node's disk. */
 	int64_t link, network, host_link, disk_read, disk_write;
+	int64_t rails;      /* NICs of a node; 0: one */
 	int64_t node_ranks; /* ranks of a node; 0: all are in one */
 	bool measured_rates;
 	bool overflows; /* it does not fit: then what is tightest, and what would fit */
@@ -251,6 +252,9 @@ int64_t timeline_time(const struct timeline *s, size_t position);
 /* Where the next collective, or message between stages, has begun and sent nothing yet; forward or back from a
  * position. SIZE_MAX: there is none. */
 size_t timeline_collective_begin(const struct timeline *s, size_t position, bool forward);
+/* The position in another step of the same model that corresponds to ours: the first rank computes the same there.
+ * Steps of another number of micro-batches correspond by the share of their instants. (same_place.c) */
+size_t timeline_same_place(const struct timeline *ours, size_t position, const struct timeline *other);
 
 /* ---- looking up (lookup.c) ---- */
 

@@ -107,9 +107,15 @@ struct same_op {
 	int unit, kernel, micro, group;
 	int nth; /* of those that are like it; 0: none */
 };
+/* A place in a step, in numbers alone: it outlives the step. */
+struct origin {
+	size_t position, instants, phases; /* of so many */
+	size_t begin, end;                 /* of its phase */
+};
 struct place {
-	bool there; /* false: of another program's trace */
-	struct spot spot;
+	const struct timeline *timeline; /* NULL: of another program's trace */
+	size_t position;
+	struct origin origin; /* where the user went last, in the step that was shown then */
 	int64_t focus, from, to, step, selected;
 	struct same_op op;
 };

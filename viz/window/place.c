@@ -39,20 +39,40 @@ static void note_landing(struct window *w, const struct place *place)
 	                              .selected_op = p->selected_op};
 }
 
+static struct origin origin_at(const struct timeline *s, size_t position)
+{
+	struct origin out = {
+	        .position = position, .instants = s->instant_count, .phases = s->stop_count[STEP_SIZE_PHASE]};
+	size_t phase = timeline_stop_of(s, STEP_SIZE_PHASE, position);
+	out.begin = timeline_stop(s, STEP_SIZE_PHASE, phase);
+	out.end = timeline_stop(s, STEP_SIZE_PHASE, phase + 1);
+	return out;
+}
+
+static struct place place_here(const struct playback *p)
+{
+	const struct timeline *s = &p->shown->timeline;
+	struct place out = {.focus = p->focus_rank, .from = p->from, .to = p->to};
+	if (p->shown->foreign)
+		return out;
+	out.timeline = s;
+	out.position = p->position;
+	out.origin = origin_at(s, p->position);
+	out.step = s->step_ns;
+	remember_selected(&out, p);
+	return out;
+}
+
 void place_remember(struct place *out, const struct window *w)
 {
-	const struct playback *p = w->playback;
-	if (w->landing.shown && has_stayed(w)) {
-		*out = w->landing.place;
+	struct place here = place_here(w->playback);
+	*out = here;
+	if (!w->landing.shown || !has_stayed(w))
 		return;
-	}
-	*out = (struct place){.focus = p->focus_rank, .from = p->from, .to = p->to};
-	if (p->shown->foreign)
-		return;
-	out->there = true;
-	out->spot = spot_of(&p->shown->timeline, p->position);
-	out->step = p->shown->timeline.step_ns;
-	remember_selected(out, p);
+	*out = w->landing.place;
+	/* What was shown then may be gone. */
+	out->timeline = here.timeline;
+	out->position = here.position;
 }
 
 bool is_same_op(const struct op *op, const struct same_op *s)
@@ -82,13 +102,16 @@ void place_return(const struct place *place, struct window *w)
 	w->playing = false;
 	w->dirty = true;
 	p->tween = 1;
-	if (!place->there || p->shown->foreign)
+	if (!place->timeline || p->shown->foreign)
 		return;
 	const struct timeline *s = &p->shown->timeline;
-	size_t there = spot_in(&place->spot, s);
-	struct spot spot = spot_of(s, there);
-	bool exact = !memcmp(&spot, &place->spot, sizeof spot); /* the very step, which may be made anew */
-	window_move(w, exact ? there : timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there)), false);
+	struct origin here = origin_at(s, place->origin.position);
+	bool exact = !memcmp(&here, &place->origin, sizeof here); /* it is the very step, which may be made anew */
+	size_t there = timeline_same_place(place->timeline, place->position, s);
+	window_move(w,
+	            exact ? place->origin.position
+	                  : timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there)),
+	            false);
 	if (timeline_index_of(s, place->focus) >= 0)
 		p->focus_rank = place->focus;
 	select_again(p, place);
