@@ -212,6 +212,7 @@ view --describe --model mlp:sizes=12-8-4 --pair zero3 --at 4 >"$tmp/pair.txt"
 says "$tmp/pair.txt" 'ddp on 4 ranks beside zero3 on 4 ranks · mlp'
 says "$tmp/pair.txt" 'pair     zero3 on 4 ranks: memory now '
 says "$tmp/pair.txt" 'pair     difference: memory now '
+says "$tmp/pair.txt" 'beside   zero3: '
 refuse 'leave out --export' view --describe --export "$tmp/x.png"
 
 # ---- charts ----

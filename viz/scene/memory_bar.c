@@ -113,8 +113,8 @@ static void capacity_on_line(struct canvas *c, struct box plot, double y, const 
 static void capacity_above(struct canvas *c, struct box plot, const char *word, double room)
 {
 	for (int i = 0; i < 2; i++) {
-		char text[WORD + 32];
-		snprintf(text, sizeof text, i ? "capacity %s" : "capacity %s, far above", word);
+		char text[WORD + 48];
+		snprintf(text, sizeof text, i ? "beside libraries %s" : "capacity less libraries %s, far above", word);
 		if (text_length(c, 11, WEIGHT_PLAIN, text) > room)
 			continue;
 		draw_text(c, plot.x + plot.width, plot.y - MEMORY_TITLE, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT,
@@ -141,7 +141,7 @@ void memory_capacity_line(struct canvas *c, struct box plot, const struct memory
 	/* In narrow pictures side by side none has the longer words, so that all have the same. */
 	if (plot.width > 400 && capacity_in_title(c, plot, text, ink, plot.width - title))
 		return;
-	snprintf(text, sizeof text, "capacity %s", word);
+	snprintf(text, sizeof text, "beside libraries %s", word);
 	if (!capacity_in_title(c, plot, text, ink, plot.width - title))
 		capacity_on_line(c, plot, y, text, ink);
 }
