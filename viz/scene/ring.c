@@ -359,6 +359,15 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box left, 
 	return -1;
 }
 
+struct box scene_ledger(const struct view *v, struct box all)
+{
+	struct box b = frame_scene(v, all);
+	struct fit fit = scene_fit(v, b);
+	bool shows = fit.row == &scene_ring && !v->second && !v->contender_count && v->state->collective >= 0;
+	struct box one = ledger_box(fit.inner, !shows);
+	return (struct box){b.x + (one.x - fit.inner.x) * fit.scale, b.y, one.width * fit.scale, b.height};
+}
+
 /* Without a ledger. */
 static void draw_alone(struct canvas *c, const struct view *v, struct box left, bool small)
 {

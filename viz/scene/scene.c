@@ -132,7 +132,7 @@ static double scale_of_row(const struct view *v, const struct scene_row *row, st
 static double scale_of_compare(int contenders, struct box b)
 {
 	int columns, rows;
-	compare_grid(contenders, &columns, &rows);
+	compare_grid(contenders, b.width, &columns, &rows);
 	return scale_of(190.0 * columns, (rows > 2 ? 195.0 : 230.0) * rows, b);
 }
 
