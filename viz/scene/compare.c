@@ -15,21 +15,28 @@ void compare_grid(int n, double width, int *columns, int *rows)
 	*columns = (n + *rows - 1) / *rows;
 }
 
-/* Indices of the roles that a card shows: all, or where they would be too narrow the first, the fullest, the last. */
-static int choose_roles(const struct timeline *s, double width, int *chosen)
+/* Indices of the roles that a card shows: all, or where their names would be too narrow the first, the fullest, the
+ * last, or the fullest alone. */
+static int choose_roles(struct canvas *c, const struct timeline *s, double width, int *chosen)
 {
 	int n = 0, fullest = 0;
+	double least = fmax(44, text_length(c, 9, WEIGHT_BOLD, "888 MB") + 4);
 	for (int r = 0; r < s->plan->role_count; r++)
 		if (timeline_index_of(s, s->plan->roles[r].first_rank) >= 0)
 			chosen[n++] = r;
-	if (n <= 3 || width / n >= 44)
+	if (n < 2 || width / n >= least)
 		return n;
-	for (int i = 1; i < n - 1; i++)
-		if (!fullest || s->roles[chosen[i]].peak[SPACE_DEVICE] > s->roles[chosen[fullest]].peak[SPACE_DEVICE])
+	for (int i = 1; i < n; i++)
+		if (s->roles[chosen[i]].peak[SPACE_DEVICE] > s->roles[chosen[fullest]].peak[SPACE_DEVICE])
 			fullest = i;
-	chosen[1] = chosen[fullest];
-	chosen[2] = chosen[n - 1];
-	return 3;
+	if (n > 3 && width / 3 >= least) {
+		int inner = fullest > 0 && fullest < n - 1 ? fullest : 1;
+		chosen[1] = chosen[inner];
+		chosen[2] = chosen[n - 1];
+		return 3;
+	}
+	chosen[0] = chosen[fullest];
+	return 1;
 }
 
 /* ---- words below the bars ---- */
@@ -49,14 +56,15 @@ static int64_t most_sent(const struct timeline *s)
 	return sent;
 }
 
-/* Peak, time and bytes; `some`: not every role has a bar. */
-static int words_of(const struct timeline *s, bool some, bool brief, char words[WORDS][64])
+/* Peak, time and bytes; bars: of which roles. */
+static int words_of(const struct timeline *s, int bars, bool brief, char words[WORDS][64])
 {
 	char word[WORD];
 	int64_t sent = most_sent(s);
 	snprintf(words[0], sizeof words[0], "peak %s", bytes_word(word, memory_highest(s, SPACE_DEVICE)));
 	snprintf(words[1], sizeof words[1], "a step %s", time_word(word, s->step_ns));
-	snprintf(words[2], sizeof words[2], "first, fullest, last");
+	bool some = bars < s->plan->role_count;
+	snprintf(words[2], sizeof words[2], bars == 1 ? "the fullest" : "first, fullest, last");
 	snprintf(words[2 + some], sizeof words[0],
 	         !sent   ? "sends nothing"
 	         : brief ? "sends %s"
@@ -80,12 +88,12 @@ static int break_words(struct canvas *c, char words[WORDS][64], int count, doubl
 	return n;
 }
 
-static int lines_of(struct canvas *c, const struct timeline *s, bool some, double room, char lines[LINES][LINE_WORDS])
+static int lines_of(struct canvas *c, const struct timeline *s, int bars, double room, char lines[LINES][LINE_WORDS])
 {
 	char words[WORDS][64];
-	int n = words_of(s, some, false, words);
+	int n = words_of(s, bars, false, words);
 	if (text_length(c, 12, WEIGHT_PLAIN, words[n - 1]) > room)
-		n = words_of(s, some, true, words);
+		n = words_of(s, bars, true, words);
 	return break_words(c, words, n, room, lines);
 }
 
@@ -132,9 +140,9 @@ static void draw_role(struct canvas *c, const struct state *st, const struct mem
 	draw_fitting(c, middle, part.y + memory_first_line(c), 12, 9, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE,
 	             part.width - 3, brief ? role->name : text);
 	bytes_word(word, st->ranks[index].live[SPACE_DEVICE]);
-	shorten_number(c, 9, part.width - 3, word);
+	shorten_number(c, 9, part.width - 1, word);
 	draw_fitting(c, middle, part.y + memory_second_line(c), 12, 9, WEIGHT_BOLD, t->ink, ALIGN_CENTRE,
-	             part.width - 3, word);
+	             part.width - 1, word);
 }
 
 static void draw_contender(struct canvas *c, const struct view *v, int i, const struct cards *all, struct box card)
@@ -146,7 +154,7 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, const 
 	struct memory_scale scale = {
 	        .bytes = all->bytes, .capacity = capacity, .line = capacity > 0 && capacity < all->bytes};
 	struct box plot = plot_of(c, all, card);
-	int chosen[PLAN_ROLES], roles = choose_roles(s, plot.width, chosen);
+	int chosen[PLAN_ROLES], roles = choose_roles(c, s, plot.width, chosen);
 	double x = card.x + 12, room = card.width - 20, below = plot.y + plot.height;
 	char lines[LINES][LINE_WORDS];
 	draw_card(c, card, t->panel, t->line, 1);
@@ -158,7 +166,7 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, const 
 	if (scale.line || !i || memory_capacity(s) != memory_capacity(v->contender[i - 1].state->timeline))
 		memory_capacity_line(c, plot, &scale, memory_highest(s, SPACE_DEVICE),
 		                     text_length(c, 15, WEIGHT_BOLD, v->contender[i].label) - 44);
-	int count = lines_of(c, s, roles < s->plan->role_count, room, lines);
+	int count = lines_of(c, s, roles, room, lines);
 	for (int k = 0; k < count && k < all->lines; k++)
 		draw_fitting(c, x, below + memory_second_line(c) + 2 + line_of(c) * (k + 1), 12, 9.5, WEIGHT_PLAIN,
 		             t->soft, ALIGN_LEFT, room, lines[k]);
@@ -180,8 +188,8 @@ static void measure_cards(struct cards *out, struct canvas *c, const struct view
 		const struct timeline *s = v->contender[i].state->timeline;
 		char lines[LINES][LINE_WORDS];
 		int chosen[PLAN_ROLES];
-		bool some = choose_roles(s, out->width - 74, chosen) < s->plan->role_count;
-		int count = lines_of(c, s, some, out->width - 20, lines);
+		int bars = choose_roles(c, s, out->width - 74, chosen),
+		    count = lines_of(c, s, bars, out->width - 20, lines);
 		/* One scale, but a rank alone may have more to itself. */
 		out->bytes = fmax(out->bytes, memory_scale_for(peak, memory_capacity(s)).bytes);
 		out->lines = count > out->lines ? count : out->lines;

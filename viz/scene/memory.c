@@ -103,8 +103,8 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 			draw_names(c, v, space, &stacks[i], n, x, plot.y + plot.height, step);
 	}
 	if (!holds_fit(c, step))
-		draw_text(c, plot.x + plot.width / 2, plot.y + plot.height + memory_second_line(c), 11, WEIGHT_PLAIN,
-		          t->soft, ALIGN_CENTRE, plot.width, "rank %" PRId64 " holds %s", v->focus_rank,
+		draw_text(c, b.x + b.width / 2, plot.y + plot.height + memory_second_line(c), 11, WEIGHT_PLAIN, t->soft,
+		          ALIGN_CENTRE, b.width, "rank %" PRId64 " holds %s", v->focus_rank,
 		          bytes_word(word, st->ranks[timeline_index_of(s, v->focus_rank)].live[space]));
 	memory_capacity_line(c, plot, &scale, peak, text_length(c, 14, WEIGHT_BOLD, title) - 50);
 }

@@ -147,6 +147,8 @@ void memory_capacity_line(struct canvas *c, struct box plot, const struct memory
 	if (plot.width > 400 && capacity_in_title(c, plot, text, ink, plot.width - title))
 		return;
 	snprintf(text, sizeof text, "capacity %s", word);
-	if (!capacity_in_title(c, plot, text, ink, plot.width - title))
-		capacity_on_line(c, plot, y, text, ink);
+	if (capacity_in_title(c, plot, text, ink, plot.width - title))
+		return;
+	bool brief = text_length(c, 12, WEIGHT_BOLD, text) > plot.width - 8;
+	capacity_on_line(c, plot, y, brief ? short_word(word) : text, ink);
 }

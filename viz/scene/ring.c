@@ -103,13 +103,26 @@ static bool is_root(const struct ring *r, int64_t rank)
 	return r->collective->schedule.root == rank && operation_has_root(op_operation(r->collective->kind));
 }
 
+static double gap_of(int chunks)
+{
+	return chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
+}
+
+/* At the edges of a card: less where it is small, or where chunks would be too narrow for their numbers. */
+static double card_padding(const struct ring *r, const struct box *b, int chunks)
+{
+	double width = (b->width - 2 * RING_PADDING - gap_of(chunks) * (chunks - 1)) / chunks;
+	bool tight = r->values && width < text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, "42") + 2;
+	return b->height > 56 && r->n <= 8 && !tight ? RING_PADDING : 6;
+}
+
 static void draw_card_of(const struct ring *r, int64_t rank)
 {
 	const struct theme *t = r->c->theme;
 	struct box b = r->card[rank];
 	int chunks = r->collective->chunk_count;
 	bool roomy = b.height > 56, many = r->n > 8;
-	double pad = roomy && !many ? 10 : 6, mark = roomy && !many ? 10 : 7;
+	double pad = card_padding(r, &b, chunks), mark = roomy && !many ? 10 : 7;
 	double size = fmax(roomy && !many ? 14 : 10, r->c->least), title = size + (roomy && !many ? 8 : 5);
 	draw_card(r->c, b, t->panel, t->outline, 1.2);
 	draw_fill(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark},
@@ -118,7 +131,11 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	char name[48];
 	snprintf(name, sizeof name, "rank %" PRId64 "%s", r->collective->rank[rank], is_root(r, rank) ? " (root)" : "");
 	double room = b.width - 2 * pad - mark - 4;
-	bool short_name = text_length(r->c, size, WEIGHT_BOLD, name) > room;
+	double sum = r->values && collective_adds(r->collective)
+	                     ? text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, RING_LONGEST_SUM) + 13
+	                     : 0;
+	double left = room - text_length(r->c, size, WEIGHT_BOLD, name);
+	bool short_name = left < 0 || (left < sum && left + text_length(r->c, size, WEIGHT_BOLD, "rank ") > sum);
 	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s",
 	          name + (short_name ? strlen("rank ") : 0));
 	/* Above the chunks their numbers, below them what they hold: as far as there is room. */
@@ -126,7 +143,7 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	       high = b.height - title - fmax(word + 8, ring_value_height(r) + 1);
 	bool numbered = roomy && chunks > 1 && high >= above + pad,
 	     labelled = (numbered || (roomy && chunks == 1)) && high >= below + (numbered ? above : 0);
-	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
+	double gap = gap_of(chunks);
 	double width = (b.width - 2 * pad - gap * (chunks - 1)) / chunks;
 	double top = b.y + title +
 	             (numbered ? above
@@ -145,7 +162,7 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 		draw_chunk(r, chunk, held, fresh);
 		if (r->values && held && !ring_value(r, number, rank, i, fresh) && beside < 0)
 			beside = i;
-		if (labelled && held)
+		if (labelled && held && (!many || width + gap > text_length(r->c, 8, WEIGHT_PLAIN, "1") + 3))
 			draw_holders(r, chunk, held,
 			             collective_adds(r->collective) ? held == r->collective->everyone : true,
 			             width + fmin(gap, 3));
@@ -154,8 +171,10 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 			          ALIGN_CENTRE, 0, "%d", i);
 	}
 	if (beside >= 0)
-		ring_value_beside(r, rank, beside, b.x + b.width - pad, b.y + title - 2,
-		                  b.width - 2 * pad - mark - 12 - text_length(r->c, size, WEIGHT_BOLD, name));
+		ring_value_beside(
+		        r, rank, beside, b.x + b.width - pad, b.y + title - 2,
+		        b.width - 2 * pad - mark - 12 -
+		                text_length(r->c, size, WEIGHT_BOLD, name + (short_name ? strlen("rank ") : 0)));
 }
 
 /* ---- messages ---- */

@@ -61,7 +61,7 @@ void ring_title(const struct ring *r, struct box b, double room)
 	say_values(r, values, sizeof values);
 	if (!r->title_inside) {
 		double y = b.y + fmax(15, r->c->least), line = fmax(20, 1.25 * r->c->least);
-		draw_text(r->c, b.x, y, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
+		draw_fitting(r->c, b.x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, what);
 		draw_text(r->c, b.x, y + line, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s%s%s", amount,
 		          progress, *values ? " · " : "", values);
 		return;
