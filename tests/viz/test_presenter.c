@@ -13,6 +13,8 @@
 #include "tests/support/viewed.h"
 #include "tests/viz/catalogue.h"
 #include "tests/viz/drawn_words.h"
+#include "viz/scene/lane_area.h"
+#include "viz/scene/lane_cards.h"
 #include "viz/scene/pair.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
@@ -50,7 +52,8 @@ static void draw_in(int width, int height)
 /* Names may be longer than any picture has room for: of operations, and of the model. */
 static bool may_be_cut(const char *text)
 {
-	static const char *const names[] = {"gpt:", "next, after", "S = ", "for ", "The step", "152:"};
+	static const char *const names[] = {"gpt:", "next, after", "S = ",       "for ", "The step",
+	                                    "152:", "all-re",      "recomputed."}; /* names of spans and of buffers */
 	for (int i = 0; i < COUNT(names); i++)
 		if (strstr(text, names[i]))
 			return true;
@@ -193,6 +196,80 @@ START_LOOP_TEST(compared_strategies_can_be_read, 1, 8)
 	ck_assert_ptr_nonnull(strstr(drawn_words, "\nMemory of a device now\n"));
 	ck_assert_ptr_nonnull(strstr(drawn_words, "dashed: up to the step's peak"));
 	close_player();
+}
+END_TEST
+
+/* ---- cards below the lanes, and the bar of phases ---- */
+
+/* No text lies on the lower border of the cards, whatever the canvas is. */
+static void ck_cards_hold(int width, int height, const char *where)
+{
+	const struct view *v = playback_view(&playback);
+	struct canvas c = {.pixel = 1};
+	double unit = 1 / (canvas_scale(width, height) * canvas_text(width, height, 1, v->presenter));
+	c.width = width * unit;
+	c.height = height * unit;
+	struct fit fit = scene_fit(v, frame_scene(v, (struct box){0, 0, c.width, c.height}));
+	struct box card = lane_cards_box(v, fit.inner, false);
+	double bottom = (fit.outer.y + (card.y + card.height - fit.inner.y) * fit.scale) / unit;
+	ck_assert(card.height > 0);
+	for (int i = 0; i < drawn_count; i++)
+		ck_assert_msg(drawn[i].y > bottom - 0.5 || drawn[i].y + drawn[i].height < bottom + 0.5,
+		              "%s: '%s' leaves its card", where, drawn[i].text);
+}
+
+START_LOOP_TEST(cards_hold_their_words, 0, 2)
+{
+	static const char *const plans[] = {LARGE " ddp ranks=8", LARGE " pipeline ranks=8 accumulate=4"};
+	open_player(viewed_plan(plans[_i]));
+	playback.scene = SCENE_TIMELINE;
+	go(2, 5);
+	int64_t end = playback.shown->lanes.end;
+	playback.measured_from = end / 5;
+	playback.measured_to = end * 4 / 5;
+	for (int selects = 0; selects < 2; selects++) {
+		playback.selected_rank = selects ? 0 : -1;
+		playback.selected_op = selects ? timeline_role_of(&playback.shown->timeline, 0)->step.end - 8 : -1;
+		for (int i = 0; i < 2 * COUNT(sizes); i++) {
+			const int *size = sizes[i / 2];
+			char where[64];
+			playback.presenter = i % 2;
+			draw_in(size[0], size[1]);
+			snprintf(where, sizeof where, "%d × %d%s", size[0], size[1],
+			         playback.presenter ? ", presenter" : "");
+			const char *bad = words_collide(size[0], size[1]);
+			ck_assert_msg(!bad, "%s: %s", where, bad);
+			ck_cards_hold(size[0], size[1], where);
+			ck_assert_msg(_i || strstr(drawn_words, "ranks 0–7: the same"), "%s: not one row", where);
+		}
+	}
+	playback.selected_op = -1;
+	playback_pair(&playback, &viewed_plan(LARGE " zero2 ranks=8")->shown);
+	look("a measured pair");
+	close_player();
+}
+END_TEST
+
+START_TEST(phases_keep_their_names_apart)
+{
+	static const char *const plans[] = {
+	        "gpt:layers=2,width=64,heads=2,vocabulary=512 ddp ranks=2 activation_checkpointing=full",
+	        LARGE " ddp ranks=2 activation_checkpointing=full",
+	        "gpt:layers=3,width=64,heads=2,vocabulary=512 zero3 ranks=2 accumulate=4 "
+	        "activation_checkpointing=full"};
+	for (int i = 0; i < COUNT(plans); i++) {
+		open_player(viewed_plan(plans[i]));
+		playback.scene = SCENE_MEMORY;
+		go(1, 2);
+		for (int k = 0; k < 2 * COUNT(sizes); k++) {
+			const int *size = sizes[k / 2];
+			playback.presenter = k % 2;
+			draw_in(size[0], size[1]);
+			const char *bad = words_collide(size[0], size[1]);
+			ck_assert_msg(!bad, "%s, %d × %d: %s", plans[i], size[0], size[1], bad);
+		}
+		close_player();
+	}
 }
 END_TEST
 
