@@ -59,7 +59,7 @@ START_TEST(a_drag_measures)
 	time_word(time, playback.measured_to - playback.measured_from);
 	snprintf(text, sizeof text, "Measured: %s, from ", time);
 	ck_assert_msg(strstr(drawn_words, text), "no '%s' in %s", text, drawn_words);
-	ck_words("compute\ncommunication\nexposed\nbubble\nsends\nops\nrank 0\n");
+	ck_words("compute\ncommunication\nexposed\nbubble\nsends\nops\nranks 0–3: the same\n");
 	int64_t from = playback.measured_from, to = playback.measured_to;
 	type("z");
 	ck_assert(playback.from == from && playback.to == to && playback.measured_to == to);

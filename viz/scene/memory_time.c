@@ -282,6 +282,9 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	double x = x_of(&curve, v->state->position);
 	snprintf(title, sizeof title, "Memory over %s, %s", v->over_steps ? "the steps" : "time",
 	         ranks_word(ranks, s, index, index + 1));
+	if (text_length(c, 14, WEIGHT_BOLD, title) > b.width)
+		snprintf(title, sizeof title, "Over %s, %s", v->over_steps ? "steps" : "time",
+		         ranks_word(ranks, s, index, index + 1));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
 	memory_axis(c, plot, &curve.scale);
 	draw_categories(c, &curve);
