@@ -19,9 +19,11 @@ static void append(char *out, size_t size, const char *format, ...)
 	va_end(args);
 }
 
-const char *counter_word(char *out, double value)
+const char *counter_word(char *out, const struct foreign_counter *counter, double value)
 {
-	if (fabs(value) >= 1000 && fabs(value) < 1e15)
+	if (counter->bytes && fabs(value) < 1e18)
+		number_format_bytes(out, COUNTER_WORD, llround(value));
+	else if (fabs(value) >= 1000 && fabs(value) < 1e15)
 		number_format_count(out, llround(value));
 	else
 		snprintf(out, COUNTER_WORD, "%g", value);
@@ -97,12 +99,29 @@ void foreign_span_words(const struct lanes *l, int64_t lane, int64_t span, char 
 
 /* ---- a counter's peak ---- */
 
-int64_t counter_peak(const struct foreign_counter *counter)
+static const struct counter_point *peak_of(const struct foreign_counter *counter)
 {
 	for (size_t i = 0; i < counter->point_count; i++)
 		if (counter->points[i].value >= counter->most)
-			return counter->points[i].time;
-	return 0;
+			return &counter->points[i];
+	return NULL;
+}
+
+int64_t counter_peak(const struct foreign_counter *counter)
+{
+	const struct counter_point *peak = peak_of(counter);
+	return peak ? peak->time : 0;
+}
+
+/* The outermost operation of a thread at a time: who called for the memory; NULL: none. */
+static const char *caller_at(const struct trace_file *f, int lane, int64_t time)
+{
+	for (size_t i = 0; lane >= 0 && i < f->span_count; i++) {
+		const struct foreign_span *s = &f->spans[i];
+		if (s->lane == lane && s->begin <= time && time <= s->end && !strcmp(s->category, "cpu_op"))
+			return s->name;
+	}
+	return NULL;
 }
 
 /* The span that began last up to a time, in any lane; NULL: none has. */
@@ -122,12 +141,20 @@ static const struct lane_span *last_to_begin(const struct lanes *l, int64_t time
 void counter_peak_words(const struct lanes *l, const struct foreign_counter *counter, char *out, size_t size)
 {
 	char value[COUNTER_WORD], time[WORD];
-	int64_t peak = counter_peak(counter);
-	const struct lane_span *span = last_to_begin(l, peak);
-	snprintf(out, size, "at most %s at %s", counter_word(value, counter->most), time_word(time, peak));
+	const struct counter_point *peak = peak_of(counter);
+	if (!peak) {
+		snprintf(out, size, "without a value");
+		return;
+	}
+	const char *caller = caller_at(l->file, peak->lane, peak->time);
+	const struct lane_span *span = caller ? NULL : last_to_begin(l, peak->time);
+	snprintf(out, size, "at most %s at %s", counter_word(value, counter, counter->most),
+	         time_word(time, peak->time));
+	if (caller)
+		append(out, size, ", in %.80s", caller);
 	if (span)
-		append(out, size, ", %s %.80s", span->begin == peak ? "as this begins:" : "after the beginning of",
-		       span->name);
+		append(out, size, ", %s %.80s",
+		       span->begin == peak->time ? "as this begins:" : "after the beginning of", span->name);
 }
 
 /* ---- the caption ---- */
@@ -207,7 +234,8 @@ void foreign_hit(const struct lane_area *l, int number, int depth, struct hit *h
 		char peak[192];
 		counter_peak_words(l->lanes, lane->counter, peak, sizeof peak);
 		snprintf(h->text, sizeof h->text, "%.100s: %s at %s; %s", lane->name,
-		         counter_word(value, value_at(lane->counter, h->time)), time_word(begin, h->time), peak);
+		         counter_word(value, lane->counter, value_at(lane->counter, h->time)),
+		         time_word(begin, h->time), peak);
 	} else {
 		int64_t span = lane_span_at(lane, h->time, depth);
 		h->op = (int)span;
@@ -244,8 +272,8 @@ void foreign_describe(const struct lanes *l, FILE *out)
 		} else if (lane->kind == LANE_COUNTER) {
 			counter_peak_words(l, lane->counter, words, sizeof words);
 			fprintf(out, "counter  %s, %s: %zu values, %s to %s; %s\n", lane->process, lane->name,
-			        lane->counter->point_count, counter_word(least, lane->counter->least),
-			        counter_word(most, lane->counter->most), words);
+			        lane->counter->point_count, counter_word(least, lane->counter, lane->counter->least),
+			        counter_word(most, lane->counter, lane->counter->most), words);
 		}
 	}
 	if (l->file->flow_count)

@@ -155,7 +155,7 @@ static void draw_counter(struct canvas *c, const struct lane_area *l, const stru
 	double size = fmin(12, l->row * 0.62 + 2), inset = fmin(3, l->row * 0.15);
 	char most[COUNTER_WORD];
 	draw_text(c, l->plot.x - 8, y + l->row / 2 + size * 0.36, size, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
-	          l->names - 18, "%s, up to %s", lane->name, counter_word(most, lane->counter->most));
+	          l->names - 18, "%s, up to %s", lane->name, counter_word(most, lane->counter, lane->counter->most));
 	draw_curve(c, l, lane->counter, y + inset, l->row - 2 * inset);
 	draw_peak(c, l, lane->counter, y + inset, l->row - 2 * inset);
 }
