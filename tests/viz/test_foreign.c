@@ -56,6 +56,14 @@ static const char *caption(void)
 	return text;
 }
 
+/* What the mouse is told of the selected span. */
+static void ck_tells(const char *words)
+{
+	char text[512];
+	foreign_span_words(&shown.lanes, playback.selected_rank, playback.selected_op, text, sizeof text);
+	ck_assert_msg(strstr(text, words), "no '%s' in '%s'", words, text);
+}
+
 static void ck_says(const char *words)
 {
 	ck_assert_msg(strstr(caption(), words), "no '%s' in '%s'", words, caption());
@@ -271,17 +279,16 @@ START_TEST(highlights_are_the_longest_exposed)
 	struct window *w = open_window_of_golden();
 	window_text(w, "n");
 	ck_assert_int_eq(playback.cursor, 320000);
-	ck_says("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>) (collective): 200.0 us, "
-	        "from "
-	        "320.0 us; exposed for 180.0 us; device 1, stream 20, allreduce of 1048576 elements of Float on 2 "
-	        "ranks");
+	ck_says("allreduce (ncclDevKernel_AllReduce_Sum_f32_RING_LL): 200.0 us, from 320.0 us; exposed for 180.0 us; "
+	        "bus\u00a021.0\u00a0GB/s");
+	ck_tells("; device 1, stream 20, allreduce of 1048576 elements of Float on 2 ranks");
 	window_text(w, "n");
 	ck_says("250.0 us, from 250.0 us; exposed for 150.0 us");
-	ck_says("launched by cudaLaunchKernelExC");
+	ck_tells("launched by cudaLaunchKernelExC");
 	window_text(w, "n");
 	ck_assert_int_eq(playback.cursor, 600000);
 	ck_says("Memcpy HtoD (Pinned -> Device) (copy): 50.00 us");
-	ck_says("524288 B");
+	ck_tells("524288 B");
 	window_text(w, "n");
 	ck_assert_ptr_nonnull(strstr(playback.note, "the shortest of 3 exposed"));
 	ck_assert_int_eq(playback.selected_op, -1);
@@ -303,14 +310,14 @@ START_TEST(keys_select_and_move_the_cursor)
 	press(w, SDLK_LEFT);
 	ck_assert_int_eq(playback.cursor, 40000);
 	press(w, SDLK_DOWN);
-	ck_says("cudaLaunchKernel: 10.00 us, from 40.00 us; leads to ampere_sgemm_128x64_tn");
+	ck_tells("cudaLaunchKernel: 10.00 us, from 40.00 us; leads to ampere_sgemm_128x64_tn");
 	press(w, SDLK_DOWN);
 	ck_says("c10d::allreduce_");
 	press(w, SDLK_UP);
 	press(w, SDLK_UP);
 	ck_says("aten::mm");
 	press(w, SDLK_UP);
-	ck_says("input [[32, 1024]");
+	ck_tells("input [[32, 1024]");
 	press(w, SDLK_RETURN);
 	ck_assert_int_eq(playback.cursor, 10000);
 	window_text(w, "r"); /* the next lane */

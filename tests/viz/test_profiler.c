@@ -77,6 +77,29 @@ START_TEST(a_call_of_the_host_is_no_collective)
 }
 END_TEST
 
+/* ---- names ---- */
+
+START_TEST(names_are_as_one_reads_them)
+{
+	static const struct {
+		const char *name, *collective, *read;
+	} rows[] = {
+	        {"void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float> >(int)", NULL,
+	         "vectorized_elementwise_kernel<4, AddFunctor<float> >"},
+	        {"void at::native::(anonymous namespace)::layer_norm<f(int)>(int, float)", NULL, "layer_norm<f(int)>"},
+	        {"Memcpy HtoD (Pinned -> Device)", NULL, "Memcpy HtoD (Pinned -> Device)"},
+	        {"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "all_to_allv",
+	         "all_to_allv (ncclDevKernel_SendRecv)"},
+	        {"", NULL, ""},
+	        {"(", NULL, "("}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char name[FOREIGN_NAME];
+		struct foreign_span s = {.name = rows[i].name, .collective = rows[i].collective};
+		ck_assert_str_eq(foreign_name(name, &s), rows[i].read);
+	}
+}
+END_TEST
+
 /* ---- memory ---- */
 
 #define CALL(name, begin, length)                                                                                      \

@@ -12,8 +12,11 @@
 static void label_of(const struct lane_area *l, const struct lane *lane, const struct lane_span *s, char *out,
                      size_t size)
 {
-	if (s->name || !l->lanes->timeline)
-		snprintf(out, size, "%s", s->name ? s->name : "");
+	char name[FOREIGN_NAME];
+	if (!l->lanes->timeline)
+		snprintf(out, size, "%s", foreign_name(name, &l->lanes->file->spans[s->number]));
+	else if (s->name)
+		snprintf(out, size, "%s", s->name);
 	else
 		op_describe(l->lanes->timeline->plan, &plan_role_of(l->lanes->timeline->plan, lane->rank)->ops[s->op],
 		            out, (int)size);

@@ -4,6 +4,7 @@
 
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
@@ -103,7 +104,8 @@ void exposed_name(const struct lanes *l, const struct exposed *e, char *out, siz
 {
 	char words[OP_WORDS];
 	if (!l->timeline) {
-		snprintf(out, size, "%s", l->lanes[e->rank].spans[e->op].name);
+		foreign_name(words, &l->file->spans[l->lanes[e->rank].spans[e->op].number]);
+		snprintf(out, size, "%s", words);
 		return;
 	}
 	const struct role *role = plan_role_of(l->timeline->plan, e->rank);

@@ -75,8 +75,6 @@ static void draw_row(struct canvas *c, const struct window *w, int number, struc
 	struct speed s = {0};
 	exposed_name(&shown->lanes, e, name, sizeof name);
 	exposed_when(&shown->lanes, e, when, sizeof when);
-	if (shown->foreign) /* without what it is called with */
-		name[strcspn(name, "(")] = 0;
 	if (shown->foreign)
 		snprintf(where, sizeof where, "%s", shown->lanes.lanes[e->rank].process);
 	else
