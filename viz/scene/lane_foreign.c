@@ -162,7 +162,7 @@ static void draw_peak(struct canvas *c, const struct lane_area *l, const struct 
 	cairo_close_path(c->cr);
 	draw_colour(c, c->theme->warning);
 	draw_fill_path(c);
-	if (height >= 24)
+	if (height >= 20)
 		draw_cause(c, l, counter, x, y + height);
 }
 

@@ -94,9 +94,10 @@ static void draw_row(struct canvas *c, const struct window *w, int number, struc
 	          time_word(time, e->time));
 	draw_text(c, left + 150, row.y + 14, 12, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%.1f %%",
 	          100 * (double)e->time / (double)exposed_whole(&shown->lanes));
-	draw_fitting(c, left + 160, row.y + 14, 11, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 70,
+	double first = shown->foreign ? 68 : 44;
+	draw_fitting(c, left + 158, row.y + 14, 11, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, first,
 	             shown->foreign ? when : where);
-	draw_fitting(c, right, row.y + 14, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 154, more);
+	draw_fitting(c, right, row.y + 14, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, right - left - 164 - first, more);
 	draw_fitting(c, right, row.y + 28, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 124,
 	             shown->foreign ? where : when);
 	draw_fitting(c, left + 24, row.y + 28, 11.5, 9, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, row.width - 176, name);
