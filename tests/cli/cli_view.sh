@@ -171,7 +171,7 @@ says "$tmp/foreign.txt" 'no span runs on one'
 torch=tests/golden/torch_profiler.json
 view --describe --trace "$torch" >"$tmp/torch.txt"
 says "$tmp/torch.txt" 'gpu      python (GPU 0): compute 250.0 us (45.5 %), communication 300.0 us (54.5 %), exposed 200.0 us (36.4 %), idle 100.0 us (18.2 %) of 550.0 us'
-says "$tmp/torch.txt" 'exposed  1: 180.0 us (32.7 % of the time) on python (GPU 1), stream 20: ncclDevKernel_AllReduce_Sum_f32_RING_LL'
+says "$tmp/torch.txt" 'exposed  1: 180.0 us (32.7 % of the time) on python (GPU 1), stream 20: allreduce (ncclDevKernel_AllReduce_Sum_f32_RING_LL), at 320.0 us, 4.194 MB'
 says "$tmp/torch.txt" '4.194 MB in 200.0 us: 21.0 GB/s, on the bus 21.0 GB/s'
 view --describe --trace "$torch" --measure 200000:400000 >"$tmp/range.txt"
 says "$tmp/range.txt" 'range    200.0 us, from 200.0 us to 400.0 us'
@@ -202,6 +202,16 @@ view --describe --model mlp:sizes=12-8-4 --pair zero3 --at 4 >"$tmp/pair.txt"
 says "$tmp/pair.txt" 'ddp on 4 ranks beside zero3 on 4 ranks · mlp'
 says "$tmp/pair.txt" 'pair     zero3 on 4 ranks: memory now '
 says "$tmp/pair.txt" 'pair     difference: memory now '
+# Two recorded runs, told apart by their files.
+"$SHARDLAB" sim --model mlp:sizes=12-8-4 --ranks 2 --cluster laptop --trace "$tmp/one.json" >/dev/null
+"$SHARDLAB" sim --model mlp:sizes=12-8-4 --ranks 4 --cluster laptop --trace "$tmp/two.json" >/dev/null
+view --describe --trace "$tmp/one.json" --pair "$tmp/two.json" --at 4 >"$tmp/pair.txt"
+says "$tmp/pair.txt" 'one.json beside ddp on 4 ranks'
+says "$tmp/pair.txt" 'one.json: memory now '
+says "$tmp/pair.txt" 'two.json: memory now '
+refuse 'has no steps in which two could go together' view --trace "$tmp/one.json" --pair tests/golden/torch_profiler.json --export "$tmp/x.png"
+refuse 'has no steps in which two could go together' view --trace tests/golden/torch_profiler.json --pair "$tmp/one.json" --export "$tmp/x.png"
+refuse 'none.json' view --trace "$tmp/one.json" --pair "$tmp/none.json" --export "$tmp/x.png"
 refuse 'leave out --export' view --describe --export "$tmp/x.png"
 
 # ---- charts ----
