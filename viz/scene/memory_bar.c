@@ -145,3 +145,20 @@ void memory_capacity_line(struct canvas *c, struct box plot, const struct memory
 	if (!capacity_in_title(c, plot, text, ink, plot.width - title))
 		capacity_on_line(c, plot, y, text, ink);
 }
+
+/* Whole heights, the highest first: each covers the next. */
+void memory_stack(struct canvas *c, const struct memory_curve *curve)
+{
+	const struct theme *t = c->theme;
+	for (int k = HELD_COUNT - 1; k >= 0; k--) {
+		enum category of = held_category((enum held)k);
+		if (!curve->ever(curve->of, k))
+			continue;
+		curve->path(c, curve->of, k);
+		draw_patterned_path(c, curve->plot, t->category[of], category_pattern(of),
+		                    colour_mix(t->category[of], ink_on(t->category[of]), 0.4));
+		draw_colour(c, t->outline);
+		cairo_set_line_width(c->cr, 0.8 * t->stroke);
+		draw_stroke_path(c);
+	}
+}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "viz/timeline/first_after.h"
 #include "viz/timeline/lanes.h"
 
 /* Of a character in a name, and around it, in units of the picture. */
@@ -189,14 +190,7 @@ static struct lane_piece piece_of(const struct lane_fold *f)
 
 struct lane_place lane_piece_first(const struct lane *lane, int64_t from)
 {
-	int low = 0, high = lane->pass_count;
-	while (low < high) {
-		int middle = low + (high - low) / 2;
-		if (lane->passes[middle].end <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	int low = (int)FIRST_AFTER(lane->passes, 0, lane->pass_count, struct lane_fold, end, from);
 	return (struct lane_place){.pass = low, .unit = low < lane->pass_count ? lane->passes[low].part : 0};
 }
 
