@@ -143,7 +143,7 @@ START_TEST(a_report_says_its_figures)
 	             "disk_write 23 2.300 MB\n");
 	assert_lines("time of a step, of rank 0 *\n"
 	             "computing 2.000 ms 50.0 %\n"
-	             "waiting for communication 800.0 us 20.0 %\n"
+	             "waiting for communication 800.0 µs 20.0 %\n"
 	             "waiting for anything else 1.200 ms 30.0 %\n"
 	             "step 4.000 ms\n"
 	             "communicating, hidden or not 1.600 ms 40.0 %\n");
@@ -263,7 +263,7 @@ START_TEST(a_unit_is_chosen)
 	             {2000000, "MB"}, {1999999999, "MB"}, {2000000000, "GB"}};
 	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
 		ck_assert_str_eq(scale_of_bytes(bytes[i].largest).name, bytes[i].name);
-	ck_assert_str_eq(scale_of_time(1999999).name, "us");
+	ck_assert_str_eq(scale_of_time(1999999).name, "µs");
 	ck_assert_str_eq(scale_of_time(2000000).name, "ms");
 	ck_assert_str_eq(scale_of_time(1999999999).name, "ms");
 	ck_assert_str_eq(scale_of_time(2000000000).name, "s");
@@ -297,6 +297,33 @@ START_TEST(csv_has_every_figure)
 }
 
 /* A line a strategy: of the fullest role, and of the busiest rank. */
+/* What divides more and peaks higher is named, if what it gathers is why. */
+START_TEST(a_departure_from_theory_is_named)
+{
+	struct report less = report_of("zero1"), more = report_of("fsdp:prefetch=0"), ddp = report_of("ddp");
+	less.role_count = more.role_count = ddp.role_count = 1;
+	less.ranks = more.ranks = ddp.ranks = 4;
+	struct report_memory *m = &more.roles[0].memory[SPACE_DEVICE], *l = &less.roles[0].memory[SPACE_DEVICE];
+	struct column columns[] = {{"ddp", &ddp}, {"zero1", &less}, {"fsdp:prefetch=0", &more}};
+	ddp.roles[0].memory[SPACE_DEVICE].peak_bytes = 900000;
+	l->peak_bytes = 700000;
+	l->at_peak[CATEGORY_GATHERED] = 0;
+	m->peak_bytes = 700001;
+	m->at_peak[CATEGORY_GATHERED] = 5000;
+	SHOWN(show_departure(columns, 3, out));
+	assert_lines("fsdp:prefetch=0 peaks above zero1, which divides less: what is whole for a moment (gathered, up "
+	             "to 5.000 kB)\noutweighs what is saved; see: shardlab lesson 7\n");
+	m->at_peak[CATEGORY_GATHERED] = 0; /* something else is why */
+	SHOWN(show_departure(columns, 3, out));
+	ck_assert(!*text);
+	m->at_peak[CATEGORY_GATHERED] = 5000;
+	m->peak_bytes = l->peak_bytes;
+	SHOWN(show_departure(columns, 3, out));
+	ck_assert(!*text);
+	SHOWN(show_departure(columns, 1, out));
+	ck_assert(!*text);
+}
+
 START_TEST(a_grid_shows_the_fullest_role)
 {
 	struct report a = report_of("dp"), b = report_of("zero1");

@@ -145,7 +145,7 @@ START_TEST(allocations_are_curves)
 	ck_assert_uint_eq(allocated->point_count, 3);
 	ck_assert(allocated->most == 2097152 && allocated->least == 1048576 && allocated->points[1].value == 2097152);
 	counter_peak_words(&shown.lanes, allocated, words, sizeof words);
-	ck_assert_str_eq(words, "at most 2.097 MB at 21.00 us, in aten::linear");
+	ck_assert_str_eq(words, "at most 2.097 MB at 21.00 µs, in aten::linear");
 	close_all();
 }
 END_TEST

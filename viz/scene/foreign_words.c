@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/base/search.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
-#include "viz/timeline/first_after.h"
 
 /* Behind what is there, as far as there is room. */
 static void append(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -269,8 +269,8 @@ void foreign_caption(const struct lanes *l, int64_t lane, int64_t span, char *ou
 
 static double value_at(const struct foreign_counter *counter, int64_t time)
 {
-	size_t i = FIRST_AFTER(counter->points, 0, counter->point_count, struct counter_point, time, time);
-	return counter->points[i ? i - 1 : 0].value;
+	size_t next = FIRST_PAST(counter->points, time, 0, counter->point_count, time);
+	return counter->points[next ? next - 1 : 0].value;
 }
 
 static void hit_process(const struct lane_area *l, const struct lane *lane, struct hit *h)

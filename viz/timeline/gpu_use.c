@@ -1,5 +1,6 @@
 #include "viz/timeline/gpu_use.h"
-#include "viz/timeline/first_after.h"
+
+#include "strategy/base/search.h"
 
 #include <stdlib.h>
 
@@ -103,7 +104,7 @@ static size_t add_gpu(struct gpu_use *u, const struct edge *edges, size_t at, si
 
 size_t gpu_stretch_at(const struct gpu_process *g, int64_t time)
 {
-	return FIRST_AFTER(g->stretches, 0, g->stretch_count, struct gpu_stretch, end, time);
+	return FIRST_PAST(g->stretches, end, 0, g->stretch_count, time);
 }
 
 static int64_t time_until(const struct gpu_process *g, enum gpu_state state, int64_t time)

@@ -1,5 +1,6 @@
 #include "viz/timeline/lanes.h"
-#include "viz/timeline/first_after.h"
+
+#include "strategy/base/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -162,12 +163,12 @@ void lanes_release(struct lanes *l)
 
 size_t lane_find(const struct lane *l, int depth, int64_t time)
 {
-	return FIRST_AFTER(l->spans, l->row[depth], l->row[depth + 1], struct lane_span, end, time);
+	return FIRST_PAST(l->spans, end, l->row[depth], l->row[depth + 1], time);
 }
 
 size_t lane_find_gap(const struct lane *l, int64_t time)
 {
-	return FIRST_AFTER(l->gaps, 0, l->gap_count, struct lane_gap, end, time);
+	return FIRST_PAST(l->gaps, end, 0, l->gap_count, time);
 }
 
 int64_t lane_span_at(const struct lane *l, int64_t time, int depth)
@@ -179,8 +180,7 @@ int64_t lane_span_at(const struct lane *l, int64_t time, int depth)
 /* Rows are in order of their beginnings. Returns the first that begins at a time or later; after: later. */
 static size_t first_from(const struct lane *l, int depth, int64_t begin, bool after)
 {
-	return FIRST_AFTER(l->spans, l->row[depth], l->row[depth + 1], struct lane_span, begin,
-	                   after ? begin : begin - 1);
+	return FIRST_PAST(l->spans, begin, l->row[depth], l->row[depth + 1], after ? begin : begin - 1);
 }
 
 int64_t lane_next_span(const struct lane *l, int64_t begin, int depth)

@@ -176,7 +176,7 @@ struct mark {
 	bool begun;     /* a collective that counts has begun */
 	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
 	int64_t sent;   /* bytes by all ranks, without control */
-	struct progress {
+	struct rank_mark {
 		int issued;             /* operations of the rank's step */
 		int64_t sent, received; /* bytes, without control */
 	} * ranks;
@@ -247,6 +247,9 @@ const struct phase *timeline_phase(const struct timeline *s, size_t position);
 const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
 int64_t timeline_time(const struct timeline *s, size_t position);
+/* Where the next collective, or message between stages, has begun and sent nothing yet; forward or back from a
+ * position. SIZE_MAX: there is none. */
+size_t timeline_collective_begin(const struct timeline *s, size_t position, bool forward);
 /* The position in another step of the same model that corresponds to ours: the first rank computes the same there.
  * Steps of another number of micro-batches correspond by the share of their instants. (same_place.c) */
 size_t timeline_same_place(const struct timeline *ours, size_t position, const struct timeline *other);

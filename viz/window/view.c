@@ -52,7 +52,7 @@ void window_select_by(struct window *w, int by)
 		return;
 	const struct role *role = timeline_role_of(s, index);
 	const struct timeline_rank *r = &s->ranks[index];
-	int now = role->step.begin + (p->state.ranks[index].issued ? p->state.ranks[index].issued - 1 : 0);
+	int now = plan_current_op(&p->state, index);
 	bool selected = p->selected_op >= role->step.begin && p->selected_op < role->step.end &&
 	                p->selected_rank == p->focus_rank;
 	int op = selected ? p->selected_op + by : now;
@@ -135,6 +135,20 @@ void window_go_to(struct window *w, int64_t rank, int op, bool cursor)
 		window_show(w, s->ranks[index].begin[k], s->ranks[index].end[k] + 1);
 	if (cursor)
 		window_to_selected(w);
+}
+
+void window_next_collective(struct window *w, bool forward)
+{
+	struct playback *p = w->playback;
+	size_t there =
+	        p->shown->foreign ? SIZE_MAX : timeline_collective_begin(&p->shown->timeline, p->position, forward);
+	w->playing = false;
+	if (there != SIZE_MAX)
+		window_move(w, there, false);
+	else
+		window_note(w, p->shown->foreign ? "L lists the communication of this trace."
+		               : forward         ? "No collective begins after this."
+		                                 : "No collective begins before this.");
 }
 
 void window_next_notable(struct window *w, int by)
