@@ -162,7 +162,7 @@ says "$tmp/ddp.txt" "= $sent B; the step"
 
 # The time of the slowest rank: as sim --json says it.
 # us WORD FILE: the time behind a word of the line `spent`
-us() { sed -n "s/^spent .* $1 \([0-9.]* [a-z]*\) .*/\1/p" "$2" | awk '{ print $1 * ($2 == "us" ? 1 : $2 == "ms" ? 1e3 : 1e6) }' | head -n 1; }
+us() { sed -n "s/^spent .* $1 \([0-9.]* [^ ]*\) .*/\1/p" "$2" | awk '{ print $1 * ($2 == "µs" ? 1 : $2 == "ms" ? 1e3 : 1e6) }' | head -n 1; }
 for word in compute communication exposed bubble; do
 	wanted=$(sed -n "s/.*\"${word}_s\": *\([-0-9.e]*\).*/\1/p" "$tmp/sim.json" | head -n 1)
 	awk -v got="$(us "$word" "$tmp/ddp.txt")" -v wanted="$wanted" 'BEGIN { off = got / 1e6 - wanted; exit !(got != "" && off * off <= 1e-6 * wanted * wanted) }' ||
