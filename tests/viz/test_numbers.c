@@ -234,6 +234,17 @@ START_TEST(the_list_tells_alike_apart)
 	ck_assert_ptr_nonnull(strstr(drawn_words, bytes_word(bytes, e->bytes)));
 }
 
+/* Where there is no room for it, a namespace goes before the name does. */
+START_TEST(narrow_calls_keep_their_names)
+{
+	open_torch();
+	words_of(&playback);
+	ck_assert_ptr_nonnull(strstr(drawn_words, "\nlinear\n"));
+	playback.to = 100000;
+	words_of(&playback);
+	ck_assert_ptr_nonnull(strstr(drawn_words, "\naten::linear\n"));
+}
+
 START_TEST(a_selected_span_has_a_card)
 {
 	open_torch();
