@@ -152,3 +152,20 @@ void memory_capacity_line(struct canvas *c, struct box plot, const struct memory
 	bool brief = text_length(c, 12, WEIGHT_BOLD, text) > plot.width - 8;
 	capacity_on_line(c, plot, y, brief ? short_word(word) : text, ink);
 }
+
+/* Whole heights, the highest first: each covers the next. */
+void memory_stack(struct canvas *c, const struct memory_curve *curve)
+{
+	const struct theme *t = c->theme;
+	for (int k = HELD_COUNT - 1; k >= 0; k--) {
+		enum category of = held_category((enum held)k);
+		if (!curve->ever(curve->of, k))
+			continue;
+		curve->path(c, curve->of, k);
+		draw_patterned_path(c, curve->plot, t->category[of], category_pattern(of),
+		                    colour_mix(t->category[of], ink_on(t->category[of]), 0.4));
+		draw_colour(c, t->outline);
+		cairo_set_line_width(c->cr, 0.8 * t->stroke);
+		draw_stroke_path(c);
+	}
+}

@@ -92,7 +92,7 @@ static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *e = &st->timeline->events[i];
 		if (e->kind == EVENT_MESSAGE && e->collective == r->group->collective && e->to_member == rank &&
-		    r->collective->cuts[chunk] >= e->offset && r->collective->cuts[chunk + 1] <= e->offset + e->count)
+		    collective_carries(r->collective, e, chunk))
 			return true;
 	}
 	return false;
@@ -317,7 +317,7 @@ static void draw_group(struct canvas *c, const struct view *v, int group, struct
 	                : v->state;
 	const struct state_group *g = &state->groups[group];
 	const struct collective *one = &state->timeline->collectives[g->collective];
-	struct ring r = {.c = c, .v = v, .state = state, .group = g, .collective = one, .n = one->schedule.ranks};
+	struct ring r = ring_of(c, v, state, g, one);
 	struct values values = {0};
 	if (ring_values_shown(v, one)) {
 		values_make(&values, state, g);
@@ -347,13 +347,8 @@ static void draw_groups(struct canvas *c, const struct view *v, struct box b, bo
 static void draw_summary(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
-	struct ring r = {.c = c,
-	                 .v = v,
-	                 .state = v->state,
-	                 .group = v->state->groups,
-	                 .collective = one,
-	                 .n = one->schedule.ranks,
-	                 .area = b};
+	struct ring r = ring_of(c, v, v->state, v->state->groups, one);
+	r.area = b;
 	struct formula f;
 	char sent[WORD];
 	ledger_formula(one, &f);
@@ -384,7 +379,7 @@ static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, 
 {
 	const struct state_group *g = &v->state->groups[group];
 	const struct collective *one = &v->state->timeline->collectives[g->collective];
-	struct ring r = {.c = c, .v = v, .state = v->state, .group = g, .collective = one, .n = one->schedule.ranks};
+	struct ring r = ring_of(c, v, v->state, g, one);
 	ring_place(&r, b, small);
 	for (int64_t rank = 0; rank < r.n; rank++)
 		if (box_has(r.card[rank], x, y))
