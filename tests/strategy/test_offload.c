@@ -261,6 +261,15 @@ START_TEST(gradients_arrive_in_two_stagings)
 
 /* ---- the option ---- */
 
+/* Every group has a shard on its way to the host at the end of the last backward pass. */
+START_TEST(a_model_of_many_layers_goes_to_the_host)
+{
+	const struct plan *p = right_plan("gpt:layers=70,width=8,heads=2,vocabulary=16,context=4 ddp ranks=2 "
+	                                  "accumulate=2 offload=optimizer bucket=1024");
+	ck_assert_int_gt(p->group_count, 64);
+}
+END_TEST
+
 START_TEST(settings_are_read_and_printed)
 {
 	static const char *const rows[][2] = {

@@ -89,6 +89,27 @@ START_LOOP_TEST(moves_are_the_step, 0, COUNT(strategies))
 	exercise_release(&e);
 }
 
+/* The drawer has every move once, by kind, and does not show the strategy's own order. */
+START_LOOP_TEST(the_drawer_gives_no_order_away, 0, COUNT(strategies))
+{
+	struct exercise e = open_words(strategies[_i]);
+	int order[EXERCISE_MOVES], count = exercise_drawer(&e, order), last = -1;
+	bool had[EXERCISE_MOVES] = {false};
+	ck_assert_int_eq(count, e.move_count);
+	for (int k = 0; k < count; k++) {
+		const struct move *m = &e.moves[order[k]];
+		ck_assert(!had[order[k]] && (!k || m->kind >= e.moves[order[k - 1]].kind));
+		had[order[k]] = true;
+		if (m->kind != MOVE_BACKWARD)
+			continue;
+		ck_assert_int_gt(m->kernel, last); /* as the model has them: backward they run the other way */
+		last = m->kernel;
+	}
+	ck_assert_int_gt(last, 0);
+	exercise_release(&e);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 #define FORWARD "load samples, forward embedding, forward block.0, forward block.1, forward head, "
@@ -442,6 +463,30 @@ START_TEST(other_strategies)
 	ck_assert(!w->mode);
 	ck_assert_msg(strstr(playback.note, "under dp ranks have programs of their own"), "%s", playback.note);
 }
+
+/* Leaving the board, also after a step of one's own was stepped through, leads to where one was. */
+START_TEST(leaving_returns_to_the_place)
+{
+	struct playback p;
+	struct fonts fonts = {0};
+	struct window *w = open_window(&p, &fonts);
+	window_move(w, 37, false);
+	p.focus_rank = 2;
+	playback_pair(&p, &viewed_plan(GPT " ddp" BUCKETS)->shown);
+	const struct trace_view *second = p.second;
+	window_text(w, "e");
+	window_text(w, "o");
+	window_text(w, "v");
+	push(w, SDLK_END);
+	window_text(w, "e");
+	push(w, SDLK_ESCAPE);
+	window_turn(w);
+	ck_assert(!w->mode && p.shown == &shown->shown && p.second == second);
+	ck_assert_uint_eq(p.position, 37);
+	ck_assert_int_eq(p.focus_rank, 2);
+	close_window(w, &p, &fonts);
+}
+END_TEST
 
 /* A click on a chip places its move. */
 START_TEST(by_mouse)

@@ -154,6 +154,35 @@ START_TEST(the_black_screen_hides_no_step)
 	playback.presenter = false;
 }
 
+/* K stands where a collective has begun and no message of it has arrived; Shift K is the way back. */
+START_TEST(a_key_goes_from_collective_to_collective)
+{
+	struct viewed *several = viewed_plan("mlp:sizes=12-16-8-4 zero3 ranks=4");
+	const struct timeline *s = &several->shown.timeline;
+	size_t places[16] = {0};
+	int wanted = 0, n = 0;
+	for (int i = 0; i < s->collective_count; i++)
+		wanted += !s->collectives[i].control && s->collectives[i].family == i;
+	playback_show(&playback, &several->shown);
+	for (window_do(&w, ACTION_COLLECTIVE); !*playback.note; window_do(&w, ACTION_COLLECTIVE)) {
+		ck_assert(playback.state.begun && playback.state.groups[0].round == 0);
+		ck_assert_int_eq(playback.state.sent_collective, 0);
+		ck_assert_int_lt(n, 16);
+		places[n++] = playback.position;
+	}
+	ck_assert_int_eq(n, wanted);
+	ck_assert_int_gt(n, 2);
+	ck_assert_str_eq(playback.note, "No collective begins after this.");
+	window_do(&w, ACTION_LAST);
+	for (int i = n; i-- > 0;) {
+		window_do(&w, ACTION_COLLECTIVE_BACK);
+		ck_assert_uint_eq(playback.position, places[i]);
+	}
+	window_do(&w, ACTION_COLLECTIVE_BACK);
+	ck_assert_str_eq(playback.note, "No collective begins before this.");
+}
+END_TEST
+
 /* ---- a picture that cannot be saved ---- */
 
 static void save(void)

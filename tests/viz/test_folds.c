@@ -104,6 +104,22 @@ START_TEST(names_say_where_folds_open)
 	}
 }
 
+/* The first unit takes the samples, which is short, and has one kernel, which is not: it opens where the kernel's name
+ * has room, "linear" in 6 characters of 7 units and 8 around. */
+START_TEST(a_unit_of_one_kernel_opens)
+{
+	open_player("mlp:sizes=784-1024-1024-10 ddp ranks=2");
+	const struct lane *lane = compute_of(0);
+	const struct lane_fold *unit = &lane->units[0];
+	ck_assert_uint_eq(unit->last - unit->first, 2);
+	ck_assert(v.made.plan.roles[0].ops[lane->spans[0].op].kind == OP_LOAD);
+	int64_t length = lane->spans[1].end - lane->spans[1].begin;
+	ck_assert_double_eq_tol(unit->opens, (6 * 7 + 8) / (double)length, 1e-12);
+	ck_assert_int_eq(drawn_at(lane, 1.01 * unit->opens)[0], '.');
+	close_player();
+}
+END_TEST
+
 START_TEST(names_get_shorter)
 {
 	char word[FOLD_WORD], name[FOLD_WORD];

@@ -151,10 +151,10 @@ START_TEST(exposed_time_is_as_by_hand)
 	ck_assert_int_eq(u->exposed[0].exposed, 180000);
 	ck_assert_int_eq(u->exposed[1].exposed, 150000);
 	ck_assert_int_eq(u->exposed[2].exposed, 50000);
-	ck_says("python (GPU 0): compute 250.0 us (45.5 %), communication 300.0 us (54.5 %), exposed 200.0 us (36.4 "
+	ck_says("python (GPU 0): compute 250.0 µs (45.5 %), communication 300.0 µs (54.5 %), exposed 200.0 µs (36.4 "
 	        "%), "
-	        "idle 100.0 us (18.2 %)");
-	ck_says("python (GPU 1): compute 230.0 us (41.8 %)");
+	        "idle 100.0 µs (18.2 %)");
+	ck_says("python (GPU 1): compute 230.0 µs (41.8 %)");
 }
 
 static const struct {
@@ -234,16 +234,16 @@ START_TEST(highlights_are_the_longest_exposed)
 	open_window_of_golden();
 	type("n");
 	ck_assert_int_eq(playback.cursor, 320000);
-	ck_says("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>) (collective): 200.0 us, "
+	ck_says("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>) (collective): 200.0 µs, "
 	        "from "
-	        "320.0 us; exposed for 180.0 us; device 1, stream 20, allreduce of 1048576 elements of Float on 2 "
+	        "320.0 µs; exposed for 180.0 µs; device 1, stream 20, allreduce of 1048576 elements of Float on 2 "
 	        "ranks");
 	type("n");
-	ck_says("250.0 us, from 250.0 us; exposed for 150.0 us");
+	ck_says("250.0 µs, from 250.0 µs; exposed for 150.0 µs");
 	ck_says("launched by cudaLaunchKernelExC");
 	type("n");
 	ck_assert_int_eq(playback.cursor, 600000);
-	ck_says("Memcpy HtoD (Pinned -> Device) (copy): 50.00 us");
+	ck_says("Memcpy HtoD (Pinned -> Device) (copy): 50.00 µs");
 	ck_says("524288 B");
 	type("n");
 	ck_assert_ptr_nonnull(strstr(playback.note, "the shortest of 3 exposed"));
@@ -263,7 +263,7 @@ START_TEST(keys_select_and_move_the_cursor)
 	press(SDLK_LEFT);
 	ck_assert_int_eq(playback.cursor, 40000);
 	press(SDLK_DOWN);
-	ck_says("cudaLaunchKernel: 10.00 us, from 40.00 us; leads to ampere_sgemm_128x64_tn");
+	ck_says("cudaLaunchKernel: 10.00 µs, from 40.00 µs; leads to ampere_sgemm_128x64_tn");
 	press(SDLK_DOWN);
 	ck_says("c10d::allreduce_");
 	press(SDLK_UP);
@@ -276,7 +276,7 @@ START_TEST(keys_select_and_move_the_cursor)
 	type("r"); /* the next lane */
 	ck_says("MmBackward0");
 	type("r");
-	ck_says("ampere_sgemm_128x64_tn (matrix product): 200.0 us");
+	ck_says("ampere_sgemm_128x64_tn (matrix product): 200.0 µs");
 	press(SDLK_UP);
 	ck_assert_ptr_nonnull(strstr(playback.note, "no span before"));
 	press(SDLK_END);
@@ -303,7 +303,7 @@ START_TEST(clicks_select)
 	ck_assert_int_eq(h.rank, 10);
 	ck_assert_int_eq(h.op, 0);
 	ck_assert(h.time >= 419000 && h.time <= 421000);
-	ck_assert_ptr_nonnull(strstr(h.text, "exposed for 180.0 us"));
+	ck_assert_ptr_nonnull(strstr(h.text, "exposed for 180.0 µs"));
 }
 
 /* ---- what is missing is said ---- */

@@ -100,10 +100,15 @@ START_TEST(the_loss_scale_is_that_of_the_step)
 		struct trace_scale scale;
 		const char *loss, *update;
 	} cases[] = {
-	        {{0}, "the loss scale, at first 65,536,", "It begins at 65,536: an infinity halves it"},
+	        {{0},
+	         "the loss scale, at first 65,536,",
+	         "It begins at 65,536. A step with an infinity is skipped; the first leaves it"},
 	        {{16384, 8192, true},
 	         "the loss scale, in this step 16,384,",
 	         "An infinity was met, so this step is skipped: from 16,384 it goes down to 8,192."},
+	        {{16384, 16384, true},
+	         "the loss scale, in this step 16,384,",
+	         "this step is skipped: it stays at 16,384, since the first infinity is forgiven."},
 	        {{16384, 32768, false},
 	         "the loss scale, in this step 16,384,",
 	         "No infinity was met: from 16,384 it goes up to 32,768."},

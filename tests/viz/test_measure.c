@@ -15,6 +15,7 @@
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
+#include "viz/scene/lane_cards.h"
 #include "viz/timeline/notable.h"
 
 static struct made m;
@@ -140,6 +141,47 @@ START_TEST(bandwidths_are_those_of_nccl_tests)
 	ck_assert_str_eq(s.link_name, "network");
 	close_by_hand();
 }
+
+/* The network's rate is that of one NIC, here as in the cluster's file and among the settings of what if. */
+START_TEST(a_node_has_several_nics)
+{
+	struct speed s;
+	char words[SPEED_WORDS];
+	open_by_hand();
+	shown.timeline.limits.node_ranks = 1;
+	shown.timeline.limits.rails = 8;
+	trace.measured = false;
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert(s.link == 8e9);
+	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "of the network's 8 × 1.00 GB/s"));
+	shown.timeline.limits.rails = 64; /* together faster than the link inside a node */
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert_str_eq(s.link_name, "link");
+	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "of the link's 50.0 GB/s"));
+	close_by_hand();
+}
+END_TEST
+
+/* A run is not held against a rate that nobody measured; a simulation, which has it from there, is. */
+START_TEST(no_share_of_an_assumed_rate)
+{
+	struct speed s;
+	char words[SPEED_WORDS];
+	open_by_hand();
+	trace.measured = false;
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert(speed_share(&s) > 1.7); /* 86.4 of 50 GB/s */
+	trace.measured = true;
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert(speed_share(&s) == 0);
+	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "on the bus 86.4 GB/s; the link's 50.0 GB/s are assumed"));
+	ck_assert_str_eq(speed_words_brief(words, &s), "bus 86.4 GB/s");
+	shown.timeline.limits.measured_rates = true;
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "173 % of the link's 50.0 GB/s"));
+	close_by_hand();
+}
+END_TEST
 
 /* nccl-tests, doc/PERFORMANCE.md. */
 START_TEST(factors_of_the_bus)

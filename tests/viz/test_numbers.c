@@ -1,5 +1,5 @@
 /* The window's numbers: sums beside the lanes, a dragged range, the selected operation's card, the list of the longest
- * exposed, search, memory over time, and what N goes to. */
+ * exposed, search, and what N goes to. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <check.h>
 #include <stdio.h>
@@ -8,52 +8,9 @@
 
 #include "tests/support/suite.h"
 #include "tests/viz/drawn_words.h"
-#include "tests/viz/player.h"
+#include "tests/viz/window_fixture.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
-
-static struct trace_file file;
-static struct trace_view torch;
-static struct canvas canvas = {.width = 1280, .height = 720};
-
-static void open_shown(void)
-{
-	open_window(&playback, 1280, 720, &(struct window_host){.asked_size = true});
-}
-
-static void open_plan(const char *words)
-{
-	open_player(words, SCENE_TIMELINE);
-	open_shown();
-}
-
-static void open_torch(void)
-{
-	ck_assert_msg(!trace_file_open(&file, "tests/golden/torch_profiler.json"), "%s", status_message());
-	trace_view_open_foreign(&torch, &file);
-	open_playback(&torch);
-	playback.scene = SCENE_TIMELINE;
-	open_shown();
-}
-
-static void close_shown(void)
-{
-	close_player();
-	trace_view_release(&torch);
-	trace_file_release(&file);
-}
-
-#define DDP "mlp:sizes=64-64-64-16 ddp ranks=4"
-#define PIPELINE "gpt:layers=4,width=32,heads=2,vocabulary=64,context=16 pipeline ranks=4 micro_batch=2 accumulate=4"
-
-/* The place of a time on the timeline, in units. */
-static struct lane_area area(void)
-{
-	struct lane_area l[2];
-	lane_areas_lay(l, playback_view(&playback), frame_scene(playback_view(&playback), window_scene_box(w, &canvas)),
-	               false);
-	return l[0];
-}
 
 static void drag(int64_t from, int64_t to)
 {
@@ -178,7 +135,7 @@ START_TEST(a_counter_says_its_peak)
 	open_torch();
 	ck_assert_int_eq(counter_peak(&file.counters[0]), 100000);
 	counter_peak_words(&torch.lanes, &file.counters[0], words, sizeof words);
-	ck_assert_str_eq(words, "at most 160 at 100.0 us, as this begins: ampere_sgemm_128x64_tn");
+	ck_assert_str_eq(words, "at most 160 at 100.0 µs, as this begins: ampere_sgemm_128x64_tn");
 }
 
 /* ---- the selected operation ---- */
@@ -325,54 +282,6 @@ START_TEST(search_in_a_profilers_trace)
 	press(SDLK_RETURN);
 	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.cursor, 320000);
-}
-
-/* ---- memory ---- */
-
-/* The box of the curve in the memory scene, found by the mouse: its left and right edge in the middle of the scene. */
-static struct box curve_box(void)
-{
-	struct box all = window_scene_box(w, &canvas), b = frame_scene(playback_view(&playback), all);
-	struct box found = {0, b.y + b.height * 0.3, 0, 0};
-	for (int column = 0; column < (int)b.width; column++) {
-		double x = b.x + column;
-		struct hit h = scene_hit(&canvas, playback_view(&playback), all, x, found.y);
-		if (!h.moves)
-			continue;
-		found.width = x - (found.x > 0 ? found.x : x);
-		found.x = found.x > 0 ? found.x : x;
-	}
-	ck_assert(found.width > 100);
-	return found;
-}
-
-START_LOOP_TEST(the_memory_curve_answers, 0, 2)
-{
-	open_plan(DDP);
-	playback.scene = SCENE_MEMORY;
-	if (_i)
-		type("o");
-	cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
-	cairo_t *cr = cairo_create(nothing);
-	canvas_begin(&canvas, cr, 1280, 720, 1, theme_of(THEME_LIGHT), &fonts);
-	struct box b = curve_box();
-	struct hit h =
-	        scene_hit(&canvas, playback_view(&playback), window_scene_box(w, &canvas), b.x + b.width / 2, b.y);
-	ck_assert(strstr(h.text, "rank 0 at ") && strstr(h.text, "parameters ") && strstr(h.text, "gradients "));
-	int64_t end = v.shown.timeline.step_ns, time = timeline_time(&v.shown.timeline, h.position);
-	if (_i)
-		ck_assert(labs((long)h.position - (long)v.shown.timeline.instant_count / 2) <= 2);
-	else
-		ck_assert(time <= end * 51 / 100 && timeline_time(&v.shown.timeline, h.position + 1) >= end * 49 / 100);
-	click(b.x + b.width / 2, b.y, 1);
-	ck_assert_uint_eq(playback.position, h.position);
-	words_of(&playback);
-	ck_words(_i ? "steps of the cursor, in order →\n" : "0: time →\n");
-	ck_assert_ptr_nonnull(strstr(drawn_words, "\npeak "));
-	ck_assert_ptr_nonnull(strstr(drawn_words, _i ? "Memory over the steps, rank 0" : "Memory over time, rank 0"));
-	canvas_end(&canvas);
-	cairo_destroy(cr);
-	cairo_surface_destroy(nothing);
 }
 
 /* ---- what matters ---- */

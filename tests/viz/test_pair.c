@@ -64,6 +64,49 @@ START_TEST(both_step_together)
 	ck_assert_uint_eq(last, b->instant_count);
 }
 
+/* The operation that the first rank began last, of the model's forward and backward passes; -1: none yet. */
+static int last_begun(const struct timeline *s, size_t position)
+{
+	const struct role *role = timeline_role_of(s, 0);
+	int last = -1;
+	for (size_t i = 0; position && i < s->instants[position - 1].end; i++) {
+		const struct event *e = &s->events[i];
+		const struct op *op = &role->ops[e->op];
+		if (e->kind == EVENT_BEGIN && e->index == 0 && op->kernel >= 0 && op->queue == QUEUE_COMPUTE &&
+		    (op->pass == PASS_FORWARD || op->pass == PASS_BACKWARD))
+			last = e->op;
+	}
+	return last;
+}
+
+static const char *const alike[][2] = {
+        {"gpt ddp ranks=2", "gpt ddp ranks=2 activation_checkpointing=full"},
+        {"gpt zero3 ranks=2 activation_checkpointing=full", "gpt ddp ranks=2"},
+        {"gpt ddp ranks=2 accumulate=2", "gpt zero2 ranks=2 accumulate=2 activation_checkpointing=full"}};
+
+/* What checkpointing computes again is in one of the two alone; all else, both do at the same step of the cursor. */
+START_LOOP_TEST(both_do_the_same, 0, COUNT(alike))
+{
+	const struct timeline *a = &viewed_plan(alike[_i][0])->shown.timeline,
+	                      *b = &viewed_plan(alike[_i][1])->shown.timeline;
+	int compared = 0;
+	for (size_t k = 0; k < a->stop_count[STEP_SIZE_ROUND]; k++) {
+		size_t ours = timeline_stop(a, STEP_SIZE_ROUND, k), theirs = timeline_same_place(a, ours, b);
+		theirs = timeline_stop(b, STEP_SIZE_ROUND, timeline_stop_of(b, STEP_SIZE_ROUND, theirs));
+		int mine = last_begun(a, ours), other = last_begun(b, theirs);
+		ck_assert_int_eq(mine < 0, other < 0);
+		if (mine < 0)
+			continue;
+		const struct op *x = &timeline_role_of(a, 0)->ops[mine], *y = &timeline_role_of(b, 0)->ops[other];
+		ck_assert_msg(x->kind == y->kind && x->pass == y->pass && x->kernel == y->kernel &&
+		                      x->micro == y->micro,
+		              "step %zu: operation %d beside %d", k, mine, other);
+		compared++;
+	}
+	ck_assert_int_gt(compared, 20);
+}
+END_TEST
+
 START_TEST(names_say_what_differs)
 {
 	char out[128];
@@ -74,7 +117,7 @@ START_TEST(names_say_what_differs)
 	pair_name("the same", "the same", "zero3", out, sizeof out);
 	ck_assert_str_eq(out, "zero3");
 	ck_assert_str_eq(figure_difference(out, FIGURE_NOW, 1000, 1500), "+500 B (+50 %)");
-	ck_assert_str_eq(figure_difference(out, FIGURE_TIME, 2000000, 1500000), "−500.0 us (−25 %)");
+	ck_assert_str_eq(figure_difference(out, FIGURE_TIME, 2000000, 1500000), "−500.0 µs (−25 %)");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 7, 7), "the same");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 0, 7), "+7 B");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 10, 1000), "+990 B (× 100)");

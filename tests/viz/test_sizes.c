@@ -86,8 +86,8 @@ static void look_at_caption(const struct state *st, const char *caption)
 	playback_go(&playback, st->position);
 	playback.presenter = form->presenter;
 	const struct view *view = playback_view(&playback);
-	canvas_begin(&c, ink, form->width, form->height, form->text * (form->presenter ? 1.12 : 1), view->theme,
-	             &fonts);
+	canvas_begin(&c, ink, form->width, form->height,
+	             canvas_text(form->width, form->height, form->text, form->presenter), view->theme, &fonts);
 	double pixel = 1 / c.pixel, high = caption_height(view, (struct box){0, 0, c.width, c.height});
 	c.least = frame_least(view, (struct box){0, 0, c.width, c.height});
 	words_begin();

@@ -83,11 +83,11 @@ START_TEST(the_mouse_is_told_for_whom_it_waits)
 	open_by_hand();
 	int op = op_on(QUEUE_COMMUNICATION);
 	op_explain(&shown.timeline, 1, op, text, sizeof text);
-	ck_assert_msg(strstr(text, "on rank 1: 0.030 us, waits 0.020 us for rank 0, then moves data for 0.010 us, "
-	                           "from 0.010 us"),
+	ck_assert_msg(strstr(text, "on rank 1: 0.030 µs, waits 0.020 µs for rank 0, then moves data for 0.010 µs, "
+	                           "from 0.010 µs"),
 	              "%s", text);
 	op_explain(&shown.timeline, 0, op, text, sizeof text);
-	ck_assert_msg(strstr(text, "on rank 0: 0.010 us, from 0.030 us"), "%s", text);
+	ck_assert_msg(strstr(text, "on rank 0: 0.010 µs, from 0.030 µs"), "%s", text);
 	close_by_hand();
 }
 

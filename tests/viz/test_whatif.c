@@ -237,6 +237,32 @@ START_TEST(the_past_is_bounded)
 	ck_assert_str_ne(v->whatif.words, "");
 }
 
+/* There and back: undo leads to the very place, wherever it was and however the steps between differ. */
+START_TEST(undo_returns_to_the_very_place)
+{
+	open_gpt();
+	struct playback *p = &v->playback;
+	type("w");
+	for (size_t position = 1; position < p->shown->timeline.instant_count; position += 41) {
+		size_t round = timeline_stop(&p->shown->timeline, STEP_SIZE_ROUND,
+		                             timeline_stop_of(&p->shown->timeline, STEP_SIZE_ROUND, position));
+		window_move(w, round, false);
+		set("ranks", "6");
+		set("accumulate", "2");
+		type("u");
+		type("u");
+		ck_assert_uint_eq(p->position, round);
+	}
+	set("ranks", "6");
+	press(SDLK_RIGHT); /* a value of the panel */
+	press(SDLK_ESCAPE);
+	press(SDLK_HOME); /* who goes elsewhere stays there */
+	type("u");
+	ck_assert_uint_eq(p->position, 0);
+	close_view();
+}
+END_TEST
+
 START_TEST(the_place_stays)
 {
 	open_gpt();
@@ -253,7 +279,7 @@ START_TEST(the_place_stays)
 	set("ranks", "8");
 	const struct timeline *now = &p->shown->timeline;
 	ck_assert_ptr_ne(now, before);
-	size_t there = playback_corresponding(before, position, now);
+	size_t there = timeline_same_place(before, position, now);
 	ck_assert_uint_gt(there, 0);
 	ck_assert_uint_eq(timeline_stop_of(now, p->step_size, p->position), timeline_stop_of(now, p->step_size, there));
 	ck_assert_int_eq(p->focus_rank, 2);
@@ -272,7 +298,7 @@ static const struct {
         {"model", "nope", "nope"},
         {"model", "gpt:layers=0", "layers"},
         {"cluster", "nope", "unknown cluster 'nope'"},
-        {"cluster", "laptop:link=5", "is below 1000"},
+        {"cluster", "laptop:link=5", "is below 1000 B"},
         {"link-bandwidth", "fast", "fast"},
         {"network-bandwidth", "0", "is below"},
         {"batch", "7", "not divisible"},

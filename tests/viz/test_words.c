@@ -42,11 +42,11 @@ START_TEST(ledger_shows_the_closed_form)
 	go_to_round(3); /* of 4 ranks, each sends 380 B in a round */
 	ck_words("each rank, so far\n1,140 B\n"
 	         "closed form\n2 (n − 1)/n · S\n= 2 · 3/4 · 1.520 kB\n= 2,280 B\n"
-	         "the step, all ranks\n4,560\nof 9,120 B\n");
+	         "the step, all ranks\n4,560 B\nof 9,120 B\n");
 	ck_words("round\nfrom\nto\nchunk\nbytes\nexample values\n1\n0\n1\n3\n380\n8 + 6 = 14\n");
 	go_to_round(6);
 	ck_words("each rank, so far\n2,280 B\n");
-	ck_words("the step, all ranks\n9,120\nof 9,120 B\n");
+	ck_words("the step, all ranks\n9,120 B\nof 9,120 B\n");
 }
 
 START_TEST(ledger_of_a_gather)
@@ -104,16 +104,17 @@ START_TEST(last_caption_shows_the_shares)
 	for (int i = 0; i < s->rank_count; i++)
 		s->shown[i] = s->times;
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count),
-	                 "The step is done in 2.000 ms. Every rank computes 50.0 % of it, waits for communication 20.0 "
-	                 "% and for anything else 30.0 %. All ranks sent 9.120 kB.");
+	                 "The step is done in 2.000 ms. Every rank spends 50.0 % of it computing, 20.0 % waiting for "
+	                 "communication and 30.0 % for anything else. All ranks together sent 9.120 kB.");
 	/* One rank differs: then it is said of which these are. */
 	s->shown[0].compute = 500000;
 	s->shown[0].exposed = 402000;
 	char whole[512];
 	snprintf(whole, sizeof whole,
-	         "The step is done in 2.000 ms. Rank %d, the slowest, computes 50.0 %% of it, waits for communication "
-	         "20.0 %% and for anything else 30.0 %%. Ranks differ: computing 25.0–50.0 %%, "
-	         "communication 20.0–20.1 %%. All ranks sent 9.120 kB.",
+	         "The step is done in 2.000 ms. Rank %d, the slowest, spends 50.0 %% of it computing, 20.0 %% waiting "
+	         "for "
+	         "communication and 30.0 %% for anything else. Over the ranks: 25.0–50.0 %% computing, "
+	         "20.0–20.1 %% waiting for communication. All ranks together sent 9.120 kB.",
 	         s->rank_count - 1);
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count), whole);
 }
@@ -128,7 +129,7 @@ START_TEST(rounds_are_counted_from_one)
 	        "adds "
 	        "its own: sums of 4 of 4 ranks. Now each rank owns one finished chunk; the next 3 rounds only copy.",
 	        "Round 6 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
-	        "replaces its own by the complete sum. Now every rank has all of it, for 2.280 kB that each has sent."};
+	        "replaces its own by the complete sum. Now every rank has the complete sum; each has sent 2.280 kB."};
 	open_player(DDP, SCENE_RING);
 	for (int i = 0; i < 3; i++) {
 		go_to_round(i == 0 ? 1 : 3 * i);
@@ -169,9 +170,18 @@ START_TEST(rounds_of_one_stop)
  * first layer's apart, whose input has none. */
 START_TEST(captions_show_needed_memory)
 {
-	static const char *const needs[] = {"takes 1 sample",           "52", "layer.0.linear, forward",  "128",
-	                                    "layer.1.linear, forward",  "64", "layer.2.linear, forward",  "16",
-	                                    "the gradients of layer.2", "32", "the gradients of layer.1", "64"};
+	static const char *const needs[] = {"takes 1 sample",
+	                                    "52",
+	                                    "layer.0.linear in the forward pass",
+	                                    "128",
+	                                    "layer.1.linear in the forward pass",
+	                                    "64",
+	                                    "layer.2.linear in the forward pass",
+	                                    "16",
+	                                    "the gradients of layer.2",
+	                                    "32",
+	                                    "the gradients of layer.1",
+	                                    "64"};
 	size_t said = 0;
 	open_player(DDP, SCENE_OVERVIEW);
 	const struct timeline *s = &v.shown.timeline;
@@ -309,6 +319,46 @@ START_TEST(chunks_carry_numbers_unless_they_are_put_away)
 	playback.values = false;
 	go_to_round(1);
 	ck_assert(!strstr(drawn_words, " = 14\n") && !strstr(drawn_words, "\nexample values\n"));
+}
+
+/* What the plan shows the waits of is what the caption is about, round by round. */
+START_TEST(the_plan_is_about_what_the_caption_is_about)
+{
+	open_player(DDP, SCENE_PLAN);
+	ck_assert(v.shown.timeline.plan->role_count == 1);
+	go_to_round(1);
+	ck_assert(strstr(drawn_words, "\nThe program of every rank, as rank 0 carries it out: operations "));
+	ck_assert(strstr(caption_at(STEP_SIZE_ROUND, playback.position), "the all-reduce of bucket.0"));
+	ck_assert(strstr(drawn_words, ": the all-reduce of bucket.0 waits for\n"));
+	close_player();
+	open_player(MLP " dp ranks=3", SCENE_PLAN);
+	int others = 0, root = 0;
+	const struct timeline *s = &v.shown.timeline;
+	for (size_t k = 1; k + 1 < s->stop_count[STEP_SIZE_ROUND]; k++) {
+		const char *caption = caption_at(STEP_SIZE_ROUND, timeline_stop(s, STEP_SIZE_ROUND, k));
+		playback_go(&playback, timeline_stop(s, STEP_SIZE_ROUND, k));
+		bool of_others = !strncmp(caption, "Rank 1 multiplies", 17);
+		words_of(&playback);
+		ck_assert(!of_others || strstr(drawn_words, "\nRank 0 meanwhile: "));
+		ck_assert(strncmp(caption, "Rank 0 ", 7) != 0 || !strstr(drawn_words, "meanwhile"));
+		others += of_others;
+		root += !strncmp(caption, "Rank 0 ", 7);
+	}
+	ck_assert(others > 0 && root > 0);
+}
+
+/* A newcomer reads in the picture what stands above, below and in a box, and on an arrow, with four ranks too. */
+START_TEST(the_ring_says_how_its_boxes_are_read)
+{
+	open_player(DDP, SCENE_RING);
+	go_to_round(1);
+	ck_words(
+	        "above a box: the number of its chunk\nbelow a box: the ranks in its sum\non an arrow: chunk: value\n");
+	ck_words("the number in a box: an example value\n");
+	playback.values = false;
+	go_to_round(1);
+	ck_words("below a box: the ranks in its sum\na stripe in a box: a rank in its sum\n");
+	ck_assert(!strstr(drawn_words, "on an arrow"));
 }
 
 SUITE_WITH("words", 0, NULL, close_player)

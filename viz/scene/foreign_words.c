@@ -80,7 +80,7 @@ void foreign_span_words(const struct lanes *l, int64_t lane, int64_t span, char 
 	const char *what;
 	char time[WORD], begin[WORD], rate[SPEED_WORDS];
 	struct speed speed;
-	gpu_kind_of(f->category, in->name, f->name, &what);
+	gpu_kind_of_span(l->file, f, &what);
 	snprintf(out, size, "%.120s%s%s%s: %s, from %s", s->name, *what ? " (" : "", what, *what ? ")" : "",
 	         time_word(time, s->end - s->begin), time_word(begin, s->begin));
 	append_exposed(l, in, s, out, size);

@@ -39,7 +39,8 @@ void ring_matrix(struct canvas *c, const struct view *v, const struct collective
 	                 .n = one->schedule.ranks,
 	                 .area = b};
 	ring_title(&r, b, b.width);
-	ring_matrix_alone(c, v, one, (struct box){b.x, b.y + TITLE_HEIGHT, b.width, b.height - TITLE_HEIGHT});
+	ring_matrix_alone(c, v, one,
+	                  (struct box){b.x, b.y + ring_title_height(c), b.width, b.height - ring_title_height(c)});
 }
 
 void ring_matrix_alone(struct canvas *c, const struct view *v, const struct collective *one, struct box b)

@@ -122,15 +122,27 @@ static double median(double *scales, size_t count, bool more)
 	return scales[more ? count / 2 : (count - 1) / 2];
 }
 
-static double unit_opens(const struct timeline *s, const struct lane *lane, const struct role *role,
-                         const struct lane_fold *f, double *scales)
+/* of_kernels: of operations that carry out a kernel alone. Returns how many there are. */
+static size_t scales_of_unit(const struct timeline *s, const struct lane *lane, const struct role *role,
+                             const struct lane_fold *f, bool of_kernels, double *scales)
 {
 	size_t n = 0;
 	for (size_t i = f->first; i < f->last; i++) {
 		const struct op *op = &role->ops[lane->spans[i].op];
 		const char *name = op->kernel >= 0 ? s->plan->model->kernels[op->kernel].name : op_name(op->kind);
-		scales[n++] = scale_for(last_part(name), lane->spans[i].end - lane->spans[i].begin);
+		if (op->kernel >= 0 || !of_kernels)
+			scales[n++] = scale_for(last_part(name), lane->spans[i].end - lane->spans[i].begin);
 	}
+	return n;
+}
+
+/* Taking the samples is short, and would keep a unit of one kernel closed. */
+static double unit_opens(const struct timeline *s, const struct lane *lane, const struct role *role,
+                         const struct lane_fold *f, double *scales)
+{
+	size_t n = scales_of_unit(s, lane, role, f, true, scales);
+	if (!n)
+		n = scales_of_unit(s, lane, role, f, false, scales);
 	return median(scales, n, true);
 }
 

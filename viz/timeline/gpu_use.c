@@ -23,7 +23,7 @@ static int by_process_and_time(const void *a, const void *b)
 static enum gpu_kind kind_of(const struct trace_file *f, const struct foreign_span *s)
 {
 	const char *what;
-	return gpu_kind_of(s->category, f->lanes[s->lane].thread, s->name, &what);
+	return gpu_kind_of_span(f, s, &what);
 }
 
 static struct edge *collect_edges(struct gpu_use *u, const struct trace_file *f, size_t *count)
