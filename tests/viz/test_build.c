@@ -108,7 +108,6 @@ START_LOOP_TEST(the_drawer_gives_no_order_away, 0, COUNT(strategies))
 	ck_assert_int_gt(last, 0);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -392,7 +391,6 @@ static void open_board(void)
 	                                  .open = show,
 	                                  .build = {NULL, plan_of, simulate_plan},
 	                                  .asked_size = true});
-	type("e");
 }
 
 static void close_board(void)
@@ -415,6 +413,7 @@ static void place_by_keys(int move)
 START_TEST(a_step_by_keys)
 {
 	open_board();
+	type("e");
 	ck_assert(w->mode == &mode_build && strstr(window_title(w), "build"));
 	const struct exercise *e = &w->board->exercise;
 	place_by_keys(exercise_find(e, "forward head"));
@@ -443,6 +442,7 @@ START_TEST(a_step_by_keys)
 START_TEST(other_strategies)
 {
 	open_board();
+	type("e");
 	type("o");
 	ck_assert(w->board->exercise.done);
 	/* Both are stepped through, and E comes back to the board. */
@@ -467,31 +467,25 @@ START_TEST(other_strategies)
 /* Leaving the board, also after a step of one's own was stepped through, leads to where one was. */
 START_TEST(leaving_returns_to_the_place)
 {
-	struct playback p;
-	struct fonts fonts = {0};
-	struct window *w = open_window(&p, &fonts);
+	open_board();
 	window_move(w, 37, false);
-	p.focus_rank = 2;
-	playback_pair(&p, &viewed_plan(GPT " ddp" BUCKETS)->shown);
-	const struct trace_view *second = p.second;
-	window_text(w, "e");
-	window_text(w, "o");
-	window_text(w, "v");
-	push(w, SDLK_END);
-	window_text(w, "e");
-	push(w, SDLK_ESCAPE);
-	window_turn(w);
-	ck_assert(!w->mode && p.shown == &shown->shown && p.second == second);
-	ck_assert_uint_eq(p.position, 37);
-	ck_assert_int_eq(p.focus_rank, 2);
-	close_window(w, &p, &fonts);
+	playback.focus_rank = 2;
+	playback_pair(&playback, &viewed_plan(GPT " ddp" BUCKETS)->shown);
+	const struct trace_view *second = playback.second;
+	type("eov");
+	push(SDLK_END, 0);
+	type("e");
+	press(SDLK_ESCAPE);
+	ck_assert(!w->mode && playback.shown == &shown->shown && playback.second == second);
+	ck_assert_uint_eq(playback.position, 37);
+	ck_assert_int_eq(playback.focus_rank, 2);
 }
-END_TEST
 
 /* A click on a chip places its move. */
 START_TEST(by_mouse)
 {
 	open_board();
+	type("e");
 	const struct box *chip = &w->board->chips[0];
 	double pixels = canvas_scale(1024, 768);
 	point(SDL_MOUSEBUTTONDOWN, (chip->x + chip->width / 2) * pixels, (chip->y + chip->height / 2) * pixels, 1);

@@ -261,7 +261,6 @@ START_TEST(undo_returns_to_the_very_place)
 	ck_assert_uint_eq(p->position, 0);
 	close_view();
 }
-END_TEST
 
 START_TEST(the_place_stays)
 {

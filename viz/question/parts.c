@@ -145,15 +145,6 @@ int last_needed(const struct timeline *s, int index, int op)
 	return last;
 }
 
-int64_t live_after(const struct timeline *s, int index, int issued)
-{
-	const int64_t *live = timeline_live(s, index, SPACE_DEVICE, issued);
-	int64_t sum = 0;
-	for (int h = 0; live && h < HELD_COUNT; h++)
-		sum += live[h];
-	return sum;
-}
-
 const struct op *needed_for(const struct role *r, int op)
 {
 	for (int i = op; i < r->step.end; i++)

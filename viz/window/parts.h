@@ -174,7 +174,6 @@ struct window {
 	double drag_from; /* unit x where a range begins */
 	int64_t drag_time;
 	char title[640];
-	size_t tween_position;
 	struct racing racing;
 	int slider;           /* what if: the row whose slider the mouse holds; -1 */
 	bool searches;        /* the program has work that can wait */
