@@ -1,4 +1,5 @@
-/* shardlab lesson: lists the lessons, teaches one, checks an exercise, verifies that lessons are what the program does.
+/* shardlab lesson: lists the lessons, teaches one, checks an exercise, writes them as a page, slides or a handout,
+ * verifies that lessons are what the program does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 
 #include "cli/command/command.h"
 #include "cli/lesson/check.h"
+#include "cli/lesson/export/export.h"
 #include "cli/lesson/folder.h"
 #include "cli/lesson/shell.h"
 #include "cli/lesson/teach.h"
@@ -135,6 +137,49 @@ static enum status verify(const struct options *o, const char *language)
 	return s;
 }
 
+/* ---- files ---- */
+
+/* All, or the one that is named. */
+static enum status open_course(const struct lesson_folder *f, const char *only, struct lesson *lessons, int *count)
+{
+	enum status s = STATUS_OK;
+	*count = 0;
+	for (int i = 0; !s && i < f->count; i++)
+		if (!only || only == f->files[i])
+			s = lesson_open(&lessons[(*count)++], f->files[i]);
+	return s;
+}
+
+static enum status export_files(const struct options *o, const struct lesson_folder *f, const char *language)
+{
+	struct lesson *lessons = array_make(LESSONS, sizeof *lessons);
+	const char *path = option_text(o, OPTION_EXPORT), *only = NULL;
+	enum lesson_format format;
+	struct course c = {.lessons = lessons, .language = language};
+	enum status s = lesson_format_of(path, &format);
+	if (!s && o->topic)
+		s = lesson_folder_find(f, o->topic, &only);
+	if (!s)
+		s = open_course(f, only, lessons, &c.count);
+	if (!s)
+		s = lesson_export(&c, format, path);
+	for (int i = 0; i < c.count; i++)
+		lesson_release(&lessons[i]);
+	free(lessons);
+	return s;
+}
+
+/* What else is asked for does not go with a file. */
+static enum status check_export(const struct options *o)
+{
+	static const enum option others[] = {OPTION_CHECK, OPTION_VERIFY, OPTION_UPDATE, OPTION_FROM};
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		if (option_given(o, others[i]))
+			return status_fail(STATUS_INPUT, "--export writes the whole lesson: leave out --%s",
+			                   option_name(others[i]));
+	return STATUS_OK;
+}
+
 static enum status run(const struct options *o, const struct lesson_folder *f, struct learner *p)
 {
 	const char *path;
@@ -149,23 +194,31 @@ static enum status run(const struct options *o, const struct lesson_folder *f, s
 	return s;
 }
 
+static enum status list_or_teach(const struct options *o, const struct lesson_folder *f)
+{
+	struct learner p;
+	enum status s = learner_open(&p);
+	if (s)
+		return s;
+	s = run(o, f, &p);
+	learner_release(&p);
+	return s;
+}
+
 enum status command_lesson(const struct options *o)
 {
 	struct lesson_folder f;
-	struct learner p;
-	bool given = option_given(o, OPTION_LANGUAGE);
+	bool given = option_given(o, OPTION_LANGUAGE), exports = option_given(o, OPTION_EXPORT);
+	enum status s = exports ? check_export(o) : STATUS_OK;
+	if (s)
+		return s;
 	if (option_given(o, OPTION_VERIFY) || option_given(o, OPTION_UPDATE))
 		return verify(o, given ? option_text(o, OPTION_LANGUAGE) : "en");
 	const char *language = given ? option_text(o, OPTION_LANGUAGE) : language_of_user();
 	language_set(language);
 	setenv("LANGUAGE", language, 1); /* for the commands that it runs */
-	enum status s = lesson_folder_open(&f, language);
-	if (!s)
-		s = learner_open(&p);
-	if (!s) {
-		s = run(o, &f, &p);
-		learner_release(&p);
-	}
+	if (!(s = lesson_folder_open(&f, language)))
+		s = exports ? export_files(o, &f, language) : list_or_teach(o, &f);
 	lesson_folder_release(&f);
 	return s;
 }

@@ -15,12 +15,6 @@ struct reason {
 	char buffer[OP_WORDS]; /* … and what the buffer holds; "" */
 };
 
-static const char *const rule_names[] = {"",
-#define X(number, name, what) name,
-                                         RULE_LIST(X)
-#undef X
-};
-
 const char *exercise_rule(int rule)
 {
 	static const char *const texts[] = {"",
@@ -35,7 +29,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct reason *r, const ch
 {
 	char *out = r->e->said.text;
 	size_t size = sizeof r->e->said.text;
-	size_t n = (size_t)snprintf(out, size, "Rule %d (%s): ", r->why->rule, rule_names[r->why->rule]);
+	size_t n = (size_t)snprintf(out, size, "Rule %d (%s): ", r->why->rule, rule_name(r->why->rule));
 	WITH_ARGS(format, vsnprintf(out + n, size - n, format, args));
 }
 
