@@ -108,7 +108,6 @@ START_LOOP_TEST(the_drawer_gives_no_order_away, 0, COUNT(strategies))
 	ck_assert_int_gt(last, 0);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -392,7 +391,6 @@ static void open_board(void)
 	                                  .open = show,
 	                                  .build = {NULL, plan_of, simulate_plan},
 	                                  .asked_size = true});
-	type("e");
 }
 
 static void close_board(void)
@@ -415,6 +413,7 @@ static void place_by_keys(int move)
 START_TEST(a_step_by_keys)
 {
 	open_board();
+	type("e");
 	ck_assert(w->mode == &mode_build && strstr(window_title(w), "build"));
 	const struct exercise *e = &w->board->exercise;
 	place_by_keys(exercise_find(e, "forward head"));
@@ -443,6 +442,7 @@ START_TEST(a_step_by_keys)
 START_TEST(other_strategies)
 {
 	open_board();
+	type("e");
 	type("o");
 	ck_assert(w->board->exercise.done);
 	/* Both are stepped through, and E comes back to the board. */
@@ -468,17 +468,14 @@ START_TEST(other_strategies)
 START_TEST(leaving_returns_to_the_place)
 {
 	open_board();
-	push(SDLK_ESCAPE, 0);
 	window_move(w, 37, false);
 	playback.focus_rank = 2;
 	playback_pair(&playback, &viewed_plan(GPT " ddp" BUCKETS)->shown);
 	const struct trace_view *second = playback.second;
-	type("e");
-	type("o");
-	type("v");
+	type("eov");
 	push(SDLK_END, 0);
 	type("e");
-	push(SDLK_ESCAPE, 0);
+	press(SDLK_ESCAPE);
 	ck_assert(!w->mode && playback.shown == &shown->shown && playback.second == second);
 	ck_assert_uint_eq(playback.position, 37);
 	ck_assert_int_eq(playback.focus_rank, 2);
@@ -488,7 +485,7 @@ START_TEST(leaving_returns_to_the_place)
 static void hand(Uint32 event, double x, double y)
 {
 	double pixels = canvas_scale(1024, 768);
-	mouse(event, x * pixels, y * pixels);
+	point(event, x * pixels, y * pixels, 1);
 }
 
 static void middle_of_chip(int move, double *x, double *y)
@@ -503,6 +500,7 @@ START_TEST(by_mouse)
 {
 	double x, y;
 	open_board();
+	type("e");
 	middle_of_chip(0, &x, &y);
 	hand(SDL_MOUSEBUTTONDOWN, x, y);
 	hand(SDL_MOUSEBUTTONUP, x, y);
@@ -532,6 +530,7 @@ START_TEST(a_move_is_dragged_to_its_place)
 {
 	char list[512];
 	open_board();
+	type("e");
 	struct exercise *e = &w->board->exercise;
 	drag(exercise_find(e, "load samples"), true, 0.5); /* an empty step */
 	drag(exercise_find(e, "gather root"), false, 0.9); /* behind it */

@@ -209,8 +209,3 @@ void scene_draw_asking(struct canvas *c, const struct view *v, struct box all)
 	if (v->asking)
 		draw_question(c, v->asking, (struct box){all.x + all.width - side, all.y, side, all.height});
 }
-
-void scene_draw(struct canvas *c, const struct view *v)
-{
-	scene_draw_asking(c, v, (struct box){0, 0, c->width, c->height});
-}

@@ -191,14 +191,6 @@ const struct phase *timeline_phase(const struct timeline *s, size_t position)
 	return &s->phases[timeline_stop_of(s, STEP_SIZE_PHASE, position ? position - 1 : 0)];
 }
 
-const struct highlight *timeline_highlight(const struct timeline *s, size_t position)
-{
-	for (int i = 0; i < s->highlight_count; i++)
-		if (s->highlights[i].position > position)
-			return &s->highlights[i];
-	return NULL;
-}
-
 size_t timeline_position_at(const struct timeline *s, int64_t time)
 {
 	return FIRST_PAST(s->instants, time, 0, s->instant_count, time);

@@ -245,8 +245,6 @@ size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size
 size_t timeline_stop_showing(const struct timeline *s, enum step_size step_size, size_t position);
 /* The phase in which the last event before a position lies; at the beginning, the first. */
 const struct phase *timeline_phase(const struct timeline *s, size_t position);
-/* The next highlight after a position; NULL if there is none. */
-const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
 int64_t timeline_time(const struct timeline *s, size_t position);
 /* Where the next collective, or message between stages, has begun and sent nothing yet; forward or back from a

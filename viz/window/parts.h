@@ -176,7 +176,6 @@ struct window {
 	int drag_number; /* … by its number */
 	int64_t drag_time;
 	char title[640];
-	size_t tween_position;
 	struct racing racing;
 	int slider;           /* what if: the row whose slider the mouse holds; -1 */
 	bool searches;        /* the program has work that can wait */
