@@ -3,6 +3,8 @@
 #include "cli/command/view_race.h"
 #include "strategy/cluster/links.h"
 
+#include <string.h>
+
 const char *viewer_cluster(struct viewer *v)
 {
 	const struct trace_view *shown = v->playback.shown;
@@ -12,10 +14,12 @@ const char *viewer_cluster(struct viewer *v)
 	return links_known(name) ? name : option_text(v->options, OPTION_CLUSTER);
 }
 
-enum status viewer_race(struct viewer *v)
+static enum status begin(struct viewer *v)
 {
 	const struct plan *p = v->playback.shown->timeline.plan;
+	bool ranks = !strcmp(option_text(v->options, OPTION_OVER), "ranks");
 	v->race = (struct race){.operation = race_operation(option_text(v->options, OPTION_RACE)),
+	                        .over = ranks ? RACE_OVER_RANKS : RACE_OVER_SIZES,
 	                        .ranks = p->ranks,
 	                        .bytes = 4 * p->model->parameters};
 	race_run(&v->race, viewer_cluster(v));
@@ -23,7 +27,7 @@ enum status viewer_race(struct viewer *v)
 }
 
 /* Where the fastest is done. */
-void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height)
+static void draw(void *viewer, cairo_t *cr, double width, double height)
 {
 	struct viewer *v = viewer;
 	struct playback *p = &v->playback;
@@ -31,8 +35,18 @@ void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height)
 	int64_t now = v->race.longest;
 	for (int i = 0; i < v->race.count; i++)
 		now = v->race.racer[i].ns < now ? v->race.racer[i].ns : now;
-	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), theme_of(p->theme), p->fonts);
-	c.least = p->presenter ? 0.0202 * c.height : 0;
+	canvas_begin(&c, cr, width, height, canvas_text(width, height, p->text, p->presenter), theme_of(p->theme),
+	             p->fonts);
+	c.least = p->presenter ? LEGIBLE * c.height : 0;
 	race_draw(&c, &v->race, now, (struct box){20, 8, c.width - 40, c.height - 16});
 	canvas_end(&c);
 }
+
+static enum status describe(struct viewer *v, FILE *out)
+{
+	race_describe(&v->race, out);
+	return STATUS_OK;
+}
+
+const struct way way_race = {
+        .option = OPTION_RACE, .name = "a race", .begin = begin, .describe = describe, .draw = draw};

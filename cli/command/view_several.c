@@ -118,9 +118,12 @@ struct loaded *viewer_shown(struct viewer *v)
 
 void viewer_release(struct viewer *v)
 {
+	board_close(v->board);
+	race_release(&v->race);
 	playback_release(&v->playback);
 	for (int i = 0; i < VIEWS; i++)
 		load_release(&v->loaded[i]);
+	job_release(&v->built);
 }
 
 /* ---- several ---- */

@@ -7,6 +7,7 @@
 
 #include "cli/lesson/answer.h"
 #include "cli/lesson/teach.h"
+#include "strategy/base/language.h"
 
 /* The unit that the lesson's own answer has. */
 static enum answer_unit unit_of(const char *answer)
@@ -44,7 +45,7 @@ static enum answer judge_choice(const struct piece *p, const char *typed, char w
 	for (int i = 0; i < p->choice_count; i++)
 		if (!strcasecmp(typed, p->choices[i]))
 			return i == p->right ? ANSWER_RIGHT : ANSWER_WRONG;
-	snprintf(why, ANSWER_WORDS, "Answer with a number from 1 to %d.", p->choice_count);
+	snprintf(why, ANSWER_WORDS, tr("Answer with a number from 1 to %d."), p->choice_count);
 	return ANSWER_UNCLEAR;
 }
 

@@ -36,6 +36,7 @@ refuse 'leave out --compare' view --ask --compare ddp,zero3 --describe
 refuse 'leave out --pair' view --ask --pair zero3 --describe
 refuse 'a trace of another program has none' view --ask --trace tests/golden/torch_profiler.json --describe
 refuse 'draws one question' view --ask --export "$TMPDIR/x.gif"
+refuse '--race and --build each fill the picture: leave out one' view --race all-reduce --build --describe
 refuse 'leave out one' view --ask --what-if ranks=2 --export "$TMPDIR/x.png"
 refuse 'draws one question' view --ask --pages all --export "$TMPDIR/x.pdf"
 refuse 'unknown option --bf16; see: shardlab help demo' demo --bf16

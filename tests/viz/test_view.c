@@ -295,7 +295,6 @@ START_LOOP_TEST(every_strategy, 0, 7)
 				check_strategy(strategy_at(i)->name, models[m], ranks, ranks == 3 ? 2 : 1);
 	}
 }
-END_TEST
 
 /* What `all` leaves out, and what is made of several parts: groups of groups, stages, slices, copies, work done again.
  */
@@ -315,7 +314,6 @@ START_LOOP_TEST(every_variant, 0, COUNT(others))
 {
 	check_request(others[_i]);
 }
-END_TEST
 
 START_TEST(every_schedule)
 {
@@ -325,7 +323,6 @@ START_TEST(every_schedule)
 		for (int ranks = 2; ranks <= 8; ranks += 3)
 			check_strategy(settings[i], models[0], ranks, 1);
 }
-END_TEST
 
 START_TEST(one_rank_sends_nothing)
 {
@@ -334,7 +331,6 @@ START_TEST(one_rank_sends_nothing)
 		check_walk(&v->shown.timeline, (enum step_size)step_size);
 	ck_assert_int_eq(ledger_step_total(&v->shown.timeline), 0);
 }
-END_TEST
 
 /* Rounds are steps where nobody lags behind: a ring all-reduce on n ranks has 2(n-1), of n messages. */
 START_TEST(rounds_of_a_ring)
@@ -354,7 +350,6 @@ START_TEST(rounds_of_a_ring)
 	}
 	ck_assert_int_eq(rounds, 6);
 }
-END_TEST
 
 /* The highlights are where they say. */
 START_TEST(highlight_events)
@@ -392,7 +387,6 @@ START_TEST(highlight_events)
 	ck_assert_int_eq(ends, counted);
 	state_release(&st);
 }
-END_TEST
 
 /* More ranks than are drawn: rounds as wholes up to 64, sums beyond. */
 START_TEST(many_ranks)
@@ -418,6 +412,5 @@ START_TEST(many_ranks)
 		state_release(&st);
 	}
 }
-END_TEST
 
 SUITE("view", 0)

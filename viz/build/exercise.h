@@ -53,6 +53,7 @@ struct move {
 	int *ops;        /* of the plan's step, in its order */
 	int op_count;
 	int unit, micro, group; /* -1: none */
+	int kernel;             /* of the model, the first that it computes; -1: none */
 	enum pass pass;
 };
 
@@ -94,6 +95,9 @@ bool exercise_undo(struct exercise *e);
 void exercise_restart(struct exercise *e);
 /* The step is said to be complete. False: `said` has what it lacks. */
 bool exercise_done(struct exercise *e);
+/* Moves in the order of the drawer: by kind, then as the model has its parts, whatever the strategy's own order is.
+ * What is done a second time comes after the others of its kind. Returns how many. */
+int exercise_drawer(const struct exercise *e, int order[EXERCISE_MOVES]);
 /* The next move of the strategy's own plan, and why it comes now; -1: all are placed. */
 int exercise_hint(struct exercise *e);
 /* Places all that is left, in the strategy's own order. */

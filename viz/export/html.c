@@ -265,8 +265,8 @@ static void put_places(const struct page *page, FILE *out)
 	fputs("\"places\":[0", out);
 	for (size_t k = 1; page->run_count > 1 && k < page->steps.count; k++)
 		fprintf(out, ",%zu",
-		        playback_corresponding(s, timeline_stop(s, p->step_size, page->steps.stop[k]),
-		                               &page->runs[0]->timeline));
+		        timeline_same_place(s, timeline_stop(s, p->step_size, page->steps.stop[k]),
+		                            &page->runs[0]->timeline));
 	fputs("],\n", out);
 	fputs("\"numbers\":[", out); /* of its steps in the window, where the page has not all */
 	for (size_t k = 0; !page->steps.all && k < page->steps.count; k++)

@@ -12,8 +12,10 @@ enum { SPEED_WORDS = 200 };
 
 /* "12.40 GB/s" in a buffer of the caller, which it returns. */
 const char *rate_word(char *out, double bytes_per_second);
-/* "4.8 MB (7.2 MB on the wire) in 1.1 ms: 4.3 GB/s, on the bus 6.5 GB/s, 65 % of the link's 10.0 GB/s". "" where
- * nothing is moved. */
+/* The bus bandwidth as a share of the link's; 0: not known. */
+double speed_share(const struct speed *s);
+/* "4.8 MB (7.2 MB on the wire) in 1.1 ms: 4.3 GB/s, on the bus 6.5 GB/s, 65 % of the link's 10.0 GB/s". A network of
+ * several NICs has "8 × 25.0 GB/s". "" where nothing is moved. */
 const char *speed_words(char *out, const struct speed *s);
 /* The same in brief: "bus 6.5 GB/s, 65 % of its link's". */
 const char *speed_words_brief(char *out, const struct speed *s);

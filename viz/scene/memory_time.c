@@ -305,11 +305,20 @@ static void explain(const struct curve *v, const struct state *st, size_t positi
 		snprintf(out + at, size - at, "; %s", op_words(words, s, role, &role->ops[op]));
 }
 
+/* Near its line, the peak. */
+static size_t snapped(const struct curve *v, double x)
+{
+	enum { NEAR = 6 };
+	const struct timeline_role *r = &v->timeline->roles[v->timeline->ranks[v->index].role];
+	size_t peak = first_issued(v, r->peak_at[SPACE_DEVICE]);
+	return r->peak[SPACE_DEVICE] > 0 && fabs(x_of(v, peak) - x) <= NEAR ? peak : position_at(v, x);
+}
+
 void over_time_hit(struct canvas *c, const struct view *v, int index, struct box b, double x, double y, struct hit *h)
 {
 	struct curve curve;
 	curve_init(&curve, c, v, index, b);
-	size_t position = position_at(&curve, x);
+	size_t position = snapped(&curve, x);
 	if (box_has(curve.plot, x, y) && !(is_veiled(v) && position > v->state->position)) {
 		h->moves = true;
 		h->position = position;

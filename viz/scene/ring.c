@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <stdlib.h>
 
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
@@ -103,40 +103,74 @@ static bool is_root(const struct ring *r, int64_t rank)
 	return r->collective->schedule.root == rank && operation_has_root(op_operation(r->collective->kind));
 }
 
+/* Where the parts of a card stand. */
+struct card_parts {
+	double pad, mark, size, title, word, above, below;
+};
+
+static struct card_parts card_parts(const struct ring *r, struct box b)
+{
+	bool roomy = b.height > 56, many = r->n > 8, wide = roomy && !many;
+	struct card_parts p = {.pad = wide ? 10 : 6, .mark = wide ? 10 : 7};
+	p.size = fmax(wide ? 14 : 10, r->c->least);
+	p.title = p.size + (wide ? 8 : 5);
+	p.word = fmax(many ? 8 : 10, r->c->least);
+	p.above = p.word + (many ? 2 : 5);
+	p.below = p.word + (many ? 5 : 8);
+	return p;
+}
+
+/* How high the chunks would be without words above and below them. */
+static double chunk_height(const struct ring *r, const struct card_parts *p, struct box b)
+{
+	return b.height - p->title - fmax(p->word + 8, ring_value_height(r) + 1);
+}
+
+/* Above the chunks their numbers, below them what they hold: as far as there is room. */
+bool ring_is_numbered(const struct ring *r, struct box b)
+{
+	struct card_parts p = card_parts(r, b);
+	return b.height > 56 && r->collective->chunk_count > 1 && chunk_height(r, &p, b) >= p.above + p.pad;
+}
+
+bool ring_is_labelled(const struct ring *r, struct box b)
+{
+	struct card_parts p = card_parts(r, b);
+	bool numbered = ring_is_numbered(r, b), one = b.height > 56 && r->collective->chunk_count == 1;
+	return (numbered || one) && chunk_height(r, &p, b) >= p.below + (numbered ? p.above : 0);
+}
+
 static void draw_card_of(const struct ring *r, int64_t rank)
 {
 	const struct theme *t = r->c->theme;
 	struct box b = r->card[rank];
 	int chunks = r->collective->chunk_count;
 	bool roomy = b.height > 56, many = r->n > 8;
-	double pad = roomy && !many ? 10 : 6, mark = roomy && !many ? 10 : 7;
-	double size = fmax(roomy && !many ? 14 : 10, r->c->least), title = size + (roomy && !many ? 8 : 5);
+	struct card_parts p = card_parts(r, b);
+	struct box mark = {b.x + p.pad, b.y + p.title - 1 - p.mark, p.mark, p.mark};
 	draw_card(r->c, b, t->panel, t->outline, 1.2);
-	draw_fill(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark},
-	          rank_colour(t, r->collective->rank[rank]));
-	draw_frame(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark}, t->outline, 0.8);
+	draw_fill(r->c, mark, rank_colour(t, r->collective->rank[rank]));
+	draw_frame(r->c, mark, t->outline, 0.8);
 	char name[48];
 	snprintf(name, sizeof name, "rank %" PRId64 "%s", r->collective->rank[rank], is_root(r, rank) ? " (root)" : "");
-	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT,
-	          b.width - 2 * pad - 12, "%s", name);
-	/* Above the chunks their numbers, below them what they hold: as far as there is room. */
-	double word = fmax(many ? 8 : 10, r->c->least), above = word + (many ? 2 : 5), below = word + (many ? 5 : 8),
-	       high = b.height - title - word - 8;
-	bool numbered = roomy && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78) && high >= above + below,
-	     labelled = (numbered || (roomy && chunks == 1)) && high >= below;
+	double room = b.width - 2 * p.pad - p.mark - 4;
+	bool short_name = text_length(r->c, p.size, WEIGHT_BOLD, name) > room;
+	draw_text(r->c, b.x + p.pad + p.mark + 6, b.y + p.title - 2, p.size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room,
+	          "%s", name + (short_name ? strlen("rank ") : 0));
+	bool numbered = ring_is_numbered(r, b), labelled = ring_is_labelled(r, b);
 	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
-	double width = (b.width - 2 * pad - gap * (chunks - 1)) / chunks;
-	double top = b.y + title +
-	             (numbered ? above
+	double width = (b.width - 2 * p.pad - gap * (chunks - 1)) / chunks;
+	double top = b.y + p.title +
+	             (numbered ? p.above
 	              : roomy  ? 6
 	                       : 3),
-	       height = b.y + b.height - top - (labelled ? below : pad);
+	       height = b.y + b.height - top - (labelled ? p.below : p.pad);
 	bool there = !collective_adds(r->collective) || state_ready(r->state, r->group->collective, rank);
 	int every = 1, beside = -1;
 	while ((width + gap) * every < text_length(r->c, many ? 8 : 10, WEIGHT_PLAIN, chunks > 10 ? "18" : "8") + 2)
 		every *= 2;
 	for (int i = 0; i < chunks; i++) {
-		struct box chunk = {b.x + pad + (width + gap) * i, top, width, height};
+		struct box chunk = {b.x + p.pad + (width + gap) * i, top, width, height};
 		uint64_t held = there ? r->group->held[rank * chunks + i] : 0;
 		struct box number = r->values ? ring_value_box(r, &chunk) : chunk;
 		bool fresh = is_fresh(r, rank, i);
@@ -152,8 +186,8 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 			          ALIGN_CENTRE, 0, "%d", i);
 	}
 	if (beside >= 0)
-		ring_value_beside(r, rank, beside, b.x + b.width - pad, b.y + title - 2,
-		                  b.width - 2 * pad - mark - 12 - text_length(r->c, size, WEIGHT_BOLD, name));
+		ring_value_beside(r, rank, beside, b.x + b.width - p.pad, b.y + p.title - 2,
+		                  b.width - 2 * p.pad - p.mark - 12 - text_length(r->c, p.size, WEIGHT_BOLD, name));
 }
 
 /* ---- messages ---- */
@@ -186,44 +220,53 @@ static bool comes_back(const struct state *st, const struct event *message)
 	return false;
 }
 
+/* As much of it as there is room for. */
+enum message_words { MESSAGE_NUMBER, MESSAGE_CHUNK, MESSAGE_BYTES };
+
 /* number: of the first chunk; NAN: none is shown. */
-static void chunk_name(const struct ring *r, const struct event *e, double number, bool with_bytes, char *out,
+static void chunk_name(const struct ring *r, const struct event *e, double number, enum message_words much, char *out,
                        size_t size)
 {
 	int last, first = collective_chunks(r->collective, e, &last);
-	char bytes[WORD], carries[VALUE_WORD] = "", shown[VALUE_WORD + 4] = "";
+	char bytes[WORD], carries[VALUE_WORD] = "", shown[VALUE_WORD + 4] = "", tail[WORD + 8] = "";
 	bytes_word(bytes, e->bytes);
 	if (!isnan(number))
 		snprintf(shown, sizeof shown, ": %s", value_word(carries, number));
+	if (much == MESSAGE_BYTES)
+		snprintf(tail, sizeof tail, " · %s", bytes);
 	if (r->collective->chunk_count == 1)
 		snprintf(out, size, "%s%s%s", carries, *carries ? " · " : "", bytes);
 	else if (first == last)
-		snprintf(out, size, with_bytes ? "chunk %d%s · %s" : "%d%s", first, shown, bytes);
+		snprintf(out, size, "%s%d%s%s", much ? "chunk " : "", first, shown, tail);
 	else
-		snprintf(out, size, with_bytes ? "chunks %d–%d%s · %s" : "%d–%d%s", first, last, shown, bytes);
+		snprintf(out, size, "%s%d–%d%s%s", much ? "chunks " : "", first, last, shown, tail);
 }
 
 static void draw_message(const struct ring *r, const struct event *e, double number)
 {
 	const struct theme *t = r->c->theme;
 	bool back = comes_back(r->v->state, e), moving = r->v->tween < 1;
-	double x0, y0, x1, y1, wide = r->n <= 8 ? 3.5 : 2.2, size = r->n <= 8 ? 12 : 9, height = size + 9;
+	double x0, y0, x1, y1, wide = r->n <= 8 ? 3.5 : 2.2, size = ring_plate_size(r), height = size + 9;
 	char text[96];
 	/* Two that pass each other keep so far apart that their plates do. */
 	ring_link(r, e->member, e->to_member, back ? height / 2 + 3 : 0, &x0, &y0, &x1, &y1);
 	draw_line(r->c, x0, y0, x1, y1, t->accent, wide);
 	draw_arrow_head(r->c, x0, y0, x1, y1, r->n <= 8 ? 15 : 10, t->accent);
-	chunk_name(r, e, number, r->n <= 8, text, sizeof text);
-	double room = hypot(x1 - x0, y1 - y0);
-	double length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
+	double room = hypot(x1 - x0, y1 - y0), length;
 	double aside = back ? fmax(0.08, fmin(0.3, (height + 3) / 2 / room)) : 0; /* from the middle */
 	double along = moving ? r->v->tween : 0.5 - aside;
 	bool level = fabs(x1 - x0) > fabs(y1 - y0) || r->state->group_count > 1; /* groups have little room */
-	if ((level || back || r->c->least > size) && length > room - 20) { /* no room on the link: the number alone */
-		chunk_name(r, e, number, false, text, sizeof text);
-		length = text_length(r->c, size, WEIGHT_BOLD, text) + 12;
-	}
+	bool tight = level || back || r->c->least > 12, steep = fabs(y1 - y0) > fabs(x1 - x0),
+	     hides = steep && !back && room < height + ring_arrow(r);
+	enum message_words much = hides || r->n > 8 ? MESSAGE_NUMBER : MESSAGE_BYTES;
+	do {
+		chunk_name(r, e, number, much, text, sizeof text);
+		length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
+	} while (tight && length > room - 20 && much-- > MESSAGE_NUMBER);
 	double x = x0 + (x1 - x0) * along, y = y0 + (y1 - y0) * along;
+	if (hides && !moving) /* beside the arrow */
+		x += (x < r->area.x + r->area.width / 2 ? -1 : 1) * (length / 2 + 8);
+	x = fmin(fmax(x, r->area.x + length / 2), r->area.x + r->area.width - length / 2);
 	struct box plate = {x - length / 2, y - height / 2, length, height};
 	draw_card(r->c, plate, t->accent, t->ground, 1.5);
 	draw_text(r->c, x, y + size * 0.36, size, WEIGHT_BOLD, t->accent_ink, ALIGN_CENTRE, 0, "%s", text);
@@ -306,9 +349,16 @@ static void draw_summary(struct canvas *c, const struct view *v, const struct co
 	          TIMELINE_MESSAGE_RANKS);
 }
 
-static double ledger_width(struct box b, bool small)
+static struct box ledger_box(struct box b, bool small)
 {
-	return small ? 0 : fmin(390, b.width * 0.34);
+	double width = small ? 0 : fmin(390, b.width * 0.34);
+	return (struct box){b.x + b.width - width, b.y, width, b.height};
+}
+
+/* What is left of it beside the ledger. */
+static struct box beside_ledger(struct box b, bool small)
+{
+	return (struct box){b.x, b.y, b.width - (small ? 0 : ledger_box(b, small).width + 20), b.height};
 }
 
 static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, struct box b, bool small, double x,
@@ -324,12 +374,10 @@ static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, 
 	return -1;
 }
 
-static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
+static int64_t rank_at(struct canvas *c, const struct view *v, struct box left, bool small, double x, double y)
 {
 	const struct state *st = v->state;
-	double ledger = ledger_width(b, small);
 	struct ring_cells cells;
-	struct box left = {b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height};
 	if (st->collective >= 0 && ring_is_schematic(&st->timeline->collectives[st->collective]))
 		return ring_schematic_rank(c, v, &st->timeline->collectives[st->collective], left, small, x, y);
 	if (st->collective < 0 || !st->held ||
@@ -347,16 +395,10 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, boo
 	return -1;
 }
 
-static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool small)
+/* Without a ledger. */
+static void draw_alone(struct canvas *c, const struct view *v, struct box left, bool small)
 {
 	const struct state *st = v->state;
-	double ledger = ledger_width(b, small);
-	struct box left = {b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height};
-	if (st->collective < 0) {
-		draw_text(c, b.x + b.width / 2, b.y + b.height / 2, 16, WEIGHT_PLAIN, c->theme->soft, ALIGN_CENTRE,
-		          b.width, "This strategy sends nothing: there is one rank, or nothing to exchange.");
-		return;
-	}
 	const struct collective *one = &st->timeline->collectives[st->collective];
 	if (ring_is_schematic(one))
 		ring_schematic(c, v, one, left, small);
@@ -366,15 +408,81 @@ static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool
 		draw_groups(c, v, left, small);
 	else
 		ring_matrix(c, v, one, left);
+}
+
+/* Is there a collective? Else that there is none is said. */
+static bool has_collective(struct canvas *c, const struct view *v, struct box b)
+{
+	static const char none[] = "This strategy sends nothing: there is one rank, or nothing to exchange.";
+	if (v->state->collective >= 0)
+		return true;
+	double lines = paragraph_lines(c, b.width, 16, WEIGHT_PLAIN, none),
+	       length = text_length(c, 16, WEIGHT_PLAIN, none);
+	draw_paragraph(c, b.x + fmax(0, b.width - length) / 2, b.y + b.height / 2, b.width, 16, (int)lines,
+	               c->theme->soft, none);
+	return false;
+}
+
+static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	if (!has_collective(c, v, b))
+		return;
+	draw_alone(c, v, beside_ledger(b, small), small);
 	if (!small)
-		draw_ledger(c, v, (struct box){b.x + b.width - ledger, b.y, ledger, b.height});
+		draw_ledger(c, v, ledger_box(b, small));
 }
 
 static void hit_ring(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
                      struct hit *h)
 {
-	rank_hit(v->state, rank_at(c, v, b, small, x, y), h);
+	rank_hit(v->state, rank_at(c, v, beside_ledger(b, small), small, x, y), h);
 }
+
+/* ---- in a narrow box: the ledger's sums below the ranks ---- */
+
+static double sums_height(const struct canvas *c, const struct view *v, struct box b)
+{
+	enum { LEAST = 340 }; /* so that many ranks' cards are high enough for their numbers */
+	const struct state *st = v->state;
+	bool many =
+	        st->collective >= 0 && st->timeline->collectives[st->collective].schedule.ranks > RING_SLOTS_ABREAST;
+	double high = ledger_sums_height(c) + 10;
+	return many && b.height - high < LEAST ? 0 : high;
+}
+
+static struct box above_sums(const struct canvas *c, const struct view *v, struct box b)
+{
+	return (struct box){b.x, b.y, b.width, fmax(1, b.height - sums_height(c, v, b))};
+}
+
+static void draw_narrow(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	struct box ranks = above_sums(c, v, b);
+	double high = ledger_sums_height(c);
+	(void)small;
+	if (!has_collective(c, v, b))
+		return;
+	draw_alone(c, v, ranks, false);
+	if (ranks.height < b.height)
+		draw_ledger_sums(c, v, (struct box){b.x, b.y + b.height - high, b.width, high});
+}
+
+static void hit_narrow(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+                       struct hit *h)
+{
+	rank_hit(v->state, rank_at(c, v, above_sums(c, v, b), small, x, y), h);
+}
+
+static const struct scene_row narrow = {
+        .title = "Collective",
+        .what = "ranks, links, and what every chunk holds",
+        .width = 500,
+        .height = 370,
+        .elastic = true,
+        .draw = draw_narrow,
+        .hit = hit_narrow,
+        .messages = true,
+};
 
 const struct scene_row scene_ring = {
         .title = "Collective",
@@ -384,4 +492,5 @@ const struct scene_row scene_ring = {
         .draw = draw_ring,
         .hit = hit_ring,
         .messages = true,
+        .narrow = &narrow,
 };

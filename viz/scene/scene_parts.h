@@ -14,6 +14,9 @@ extern const struct scene_row scene_ring_alone;
 
 /* The ledger: messages, and running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);
+/* Its sums alone, over the whole width, and how high they are. */
+double ledger_sums_height(const struct canvas *c);
+void draw_ledger_sums(struct canvas *c, const struct view *v, struct box b);
 
 /* Buffers alive on a rank, largest first. */
 void draw_alive(struct canvas *c, const struct view *v, struct box b);
@@ -26,6 +29,10 @@ void over_time_hit(struct canvas *c, const struct view *v, int index, struct box
 /* The operation that ended last of those that another waits for, its queue among them: why it begins only then. NULL:
  * there is none in this step. */
 const struct op *caption_cause(const struct timeline *s, int index, const struct op *op);
+/* The operation of a shown rank that the caption is about; -1: it is about none of this rank's. */
+int caption_op(const struct state *st, int index);
+/* The operation that the cursor is at in a rank's plan: the caption's, else the last that the rank has issued. */
+int plan_current_op(const struct state *st, int index);
 
 /* Per cent of the step; and from the least to the most of a time of struct times, by its offset, over the ranks. */
 double share_of_step(const struct timeline *s, int64_t ns);
@@ -61,6 +68,7 @@ void compare_grid(int n, int *columns, int *rows);
 struct fit {
 	struct box outer, inner;
 	double scale;
+	const struct scene_row *row; /* the scene, or its narrow form */
 };
 struct fit scene_fit(const struct view *v, struct box b);
 void fit_point(const struct fit *f, double *x, double *y);

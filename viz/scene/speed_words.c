@@ -19,13 +19,31 @@ const char *rate_word(char *out, double rate)
 	return out;
 }
 
-static void say_link(const struct speed *s, char *out, size_t size)
+double speed_share(const struct speed *s)
+{
+	return s->link > 0 && s->bus > 0 && !s->assumed ? s->bus / s->link : 0;
+}
+
+/* "10.0 GB/s", "8 × 25.0 GB/s" */
+static const char *link_word(char *out, size_t size, const struct speed *s)
 {
 	char rate[WORD];
+	if (s->parts > 1)
+		snprintf(out, size, "%" PRId64 " × %s", s->parts, rate_word(rate, s->link / (double)s->parts));
+	else
+		snprintf(out, size, "%s", rate_word(rate, s->link));
+	return out;
+}
+
+static void say_link(const struct speed *s, char *out, size_t size)
+{
+	char rate[2 * WORD];
 	out[0] = 0;
-	if (s->link > 0 && s->bus > 0)
-		snprintf(out, size, ", %.0f %% of the %s's %s", 100 * s->bus / s->link, s->link_name,
-		         rate_word(rate, s->link));
+	if (speed_share(s) > 0)
+		snprintf(out, size, ", %.0f %% of the %s's %s", 100 * speed_share(s), s->link_name,
+		         link_word(rate, sizeof rate, s));
+	else if (s->link > 0 && s->bus > 0)
+		snprintf(out, size, "; the %s's %s are assumed", s->link_name, link_word(rate, sizeof rate, s));
 }
 
 const char *speed_words(char *out, const struct speed *s)
@@ -46,8 +64,8 @@ const char *speed_words_brief(char *out, const struct speed *s)
 {
 	char rate[WORD], share[48] = "";
 	bool bus = s->bus > 0 && s->ranks != 1;
-	if (s->link > 0 && s->bus > 0)
-		snprintf(share, sizeof share, ", %.0f %% of its %s's", 100 * s->bus / s->link, s->link_name);
+	if (speed_share(s) > 0)
+		snprintf(share, sizeof share, ", %.0f %% of its %s's", 100 * speed_share(s), s->link_name);
 	snprintf(out, SPEED_WORDS, "%s%s%s", bus ? "bus " : "", rate_word(rate, s->bus > 0 ? s->bus : s->algorithm),
 	         share);
 	return out;

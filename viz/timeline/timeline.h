@@ -186,9 +186,10 @@ struct mark {
 struct limits {
 	int64_t device_bytes;   /* of one rank */
 	int64_t overhead_bytes; /* what libraries take of it */
-	/* Of the links, bytes/s in a direction: of a rank inside a node, of a node's network, between a device and its
-	 * host, of a node's disk. */
+	/* Of the links, bytes/s in a direction: of a rank inside a node, of one of a node's NICs, between a device and
+	 * its host, of a node's disk. */
 	int64_t link, network, host_link, disk_read, disk_write;
+	int64_t rails;      /* NICs of a node; 0: one */
 	int64_t node_ranks; /* ranks of a node; 0: all are in one */
 	bool measured_rates;
 	bool overflows; /* it does not fit: then what is tightest, and what would fit */
@@ -246,6 +247,12 @@ const struct phase *timeline_phase(const struct timeline *s, size_t position);
 const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
 int64_t timeline_time(const struct timeline *s, size_t position);
+/* Where the next collective, or message between stages, has begun and sent nothing yet; forward or back from a
+ * position. SIZE_MAX: there is none. */
+size_t timeline_collective_begin(const struct timeline *s, size_t position, bool forward);
+/* The position in another step of the same model that corresponds to ours: the first rank computes the same there.
+ * Steps of another number of micro-batches correspond by the share of their instants. (same_place.c) */
+size_t timeline_same_place(const struct timeline *ours, size_t position, const struct timeline *other);
 
 /* ---- looking up (lookup.c) ---- */
 

@@ -58,10 +58,13 @@ static void stop_watching(struct window *w)
 	struct playback *p = w->playback;
 	if (!w->board)
 		return;
+	bool watching = p->shown == &w->board->mine.shown;
 	if (p->second == &w->board->own.shown)
-		playback_pair(p, NULL);
-	if (p->shown == &w->board->mine.shown)
-		playback_show(p, w->unbuilt);
+		playback_pair(p, watching ? w->unbuilt_second : NULL);
+	if (!watching)
+		return;
+	playback_show(p, w->unbuilt);
+	place_return(&w->unbuilt_place, w);
 }
 
 /* Steps through both in all scenes. */
@@ -78,6 +81,8 @@ static void watch(struct window *w)
 	}
 	window_leave(w);
 	w->unbuilt = p->shown;
+	w->unbuilt_second = p->second;
+	place_remember(&w->unbuilt_place, w);
 	playback_show(p, &b->mine.shown);
 	playback_pair(p, &b->own.shown);
 	p->compare = p->beside = false;

@@ -85,8 +85,8 @@ static void draw_row(struct canvas *c, const struct window *w, int number, struc
 	if (exposed_speed(&shown->lanes, e, &s))
 		snprintf(more, sizeof more, "%s, %s%s", bytes_word(bytes, e->bytes),
 		         s.bus > 0 && s.ranks != 1 ? "bus " : "", rate_word(rate, s.bus > 0 ? s.bus : s.algorithm));
-	if (*more && s.link > 0 && s.bus > 0)
-		snprintf(more + strlen(more), sizeof more - strlen(more), ", %.0f %%", 100 * s.bus / s.link);
+	if (*more && speed_share(&s) > 0)
+		snprintf(more + strlen(more), sizeof more - strlen(more), ", %.0f %%", 100 * speed_share(&s));
 	if (number == w->chosen)
 		draw_card(c, row, colour_mix(t->panel, t->accent, 0.15), t->accent, 1.6);
 	double left = row.x + 8, right = row.x + row.width - 8;
