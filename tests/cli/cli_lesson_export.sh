@@ -47,6 +47,14 @@ else
 	echo 'left out: what is in the PDF files, pdftotext is missing: tools/install-dependencies.sh --ci brings poppler-utils'
 fi
 
+# In Chinese, where a font has its characters; elsewhere no boxes in their place.
+if [ -n "$(fc-list :lang=zh 2>/dev/null)" ]; then
+	run chinese lesson 3 --language zh --export "$TMPDIR/handout.pdf"
+	pdftotext "$TMPDIR/handout.pdf" - 2>/dev/null | grep -q '答案' || complain 'the handout in Chinese has no answers'
+else
+	refuse '--export: no installed font has all characters' lesson 3 --language zh --export "$TMPDIR/handout-zh.pdf"
+fi
+
 refuse "--export: 'lesson.pdf': slides or a handout?" lesson 3 --export "$TMPDIR/lesson.pdf"
 refuse "--export: 'lesson.docx': a lesson is written as NAME.html, slides.pdf or handout.pdf" lesson 3 --export lesson.docx
 refuse "--export: cannot write '$TMPDIR/none/slides.pdf'" lesson 3 --export "$TMPDIR/none/slides.pdf"
