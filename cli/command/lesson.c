@@ -194,7 +194,7 @@ static enum status run(const struct options *o, const struct lesson_folder *f, s
 	return s;
 }
 
-static enum status learn(const struct options *o, const struct lesson_folder *f)
+static enum status list_or_teach(const struct options *o, const struct lesson_folder *f)
 {
 	struct learner p;
 	enum status s = learner_open(&p);
@@ -218,7 +218,7 @@ enum status command_lesson(const struct options *o)
 	language_set(language);
 	setenv("LANGUAGE", language, 1); /* for the commands that it runs */
 	if (!(s = lesson_folder_open(&f, language)))
-		s = exports ? export_files(o, &f, language) : learn(o, &f);
+		s = exports ? export_files(o, &f, language) : list_or_teach(o, &f);
 	lesson_folder_release(&f);
 	return s;
 }

@@ -16,12 +16,6 @@ struct reason {
 	char buffer[OP_WORDS]; /* … and what the buffer holds; "" */
 };
 
-static const char *const rule_names[] = {"",
-#define X(number, name, what) name,
-                                         RULE_LIST(X)
-#undef X
-};
-
 const char *exercise_rule(int rule)
 {
 	static const char *const texts[] = {"",
@@ -36,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct reason *r, const ch
 {
 	char *out = r->e->said.text;
 	size_t size = sizeof r->e->said.text;
-	size_t n = (size_t)snprintf(out, size, "Rule %d (%s): ", r->why->rule, rule_names[r->why->rule]);
+	size_t n = (size_t)snprintf(out, size, "Rule %d (%s): ", r->why->rule, rule_name(r->why->rule));
 	va_list args;
 	va_start(args, format);
 	vsnprintf(out + n, size - n, format, args);

@@ -9,6 +9,11 @@ static const char *const rule_names[] = {"",
 #undef X
 };
 
+const char *rule_name(int rule)
+{
+	return rule_names[rule];
+}
+
 __attribute__((format(printf, 2, 0))) static void text_add_list(struct text *t, const char *format, va_list args)
 {
 	size_t room = t->size - t->length;
@@ -30,7 +35,7 @@ enum status refuse(const struct verify *v, int rule, const struct role *r, int o
 	struct text t = {line, sizeof line, 0};
 	va_list args;
 	*v->why = (struct refusal){rule, r ? (int)(r - v->p->roles) : -1, op, buffer};
-	text_add(&t, "rule %d (%s): ", rule, rule_names[rule]);
+	text_add(&t, "rule %d (%s): ", rule, rule_name(rule));
 	if (r && op >= 0) {
 		char what[160];
 		op_describe(v->p, &r->ops[op], what, sizeof what);
