@@ -29,14 +29,41 @@ refuse "lesson 1 has no exercise 'none'" lesson 1 --check none
 refuse '--language' lesson --language fr
 refuse 'plan has no option --language' plan --language en
 
-# An exercise is checked in the folder where the learner is.
+# An exercise is checked in the folder where the learner is. check LESSON EXERCISE FILE WORDS: with WORDS in FILE.
+folder=$PWD
 cd "$TMPDIR"
-echo 1000000 >batch
-if "$SHARDLAB" lesson 1 --check largest-batch >check.out 2>err; then fail 'a batch of a million fits'; fi
-grep -q '^not yet: ' err || fail 'the check does not say that it failed'
-echo 1 >batch
-run solved lesson 1 --check largest-batch
-grep -qx 'Solved.' solved.out || fail 'a batch of one does not fit'
+check() {
+	echo "$4" >"$3"
+	"$SHARDLAB" lesson "$1" --check "$2" >check.out 2>err
+}
+solved() {
+	check "$@" && grep -qx 'Solved.' check.out || complain "lesson $1: $4 does not solve $2: $(cat err)"
+}
+unsolved() {
+	! check "$@" || complain "lesson $1: $4 solves $2"
+	grep -q '^not yet: ' err || complain "lesson $1: the check of $2 does not say that it failed"
+}
+unsolved 1 largest-batch batch 1000000
+unsolved 1 largest-batch batch 13
+solved 1 largest-batch batch 14
 grep -q largest-batch state/shardlab/lessons.json || fail 'the exercise is not in the progress'
+unsolved 4 hide-it micro-batch 3
+solved 4 hide-it micro-batch 4
+unsolved 4 hide-it micro-batch 5
+unsolved 8 fit-it strategy zero2
+solved 8 fit-it strategy zero3
+unsolved 15 two-nodes strategy hybrid:shard=4
+solved 15 two-nodes strategy hybrid:shard=8
+unsolved 15 two-nodes strategy hybrid:shard=16
+
+# What has to be written is in tests/support/lessons.
+if [ -z "${SAN-}" ]; then
+	ln -s "$folder/tools" tools
+	for file in buckets backwards; do cp "$folder/tests/support/lessons/$file.c" .; done
+	solved 18 buckets note 1
+	solved 19 backwards note 1
+	cp "$folder/lessons/18/late.c" buckets.c
+	unsolved 18 buckets note 1
+fi
 
 exit $((errors > 0))
