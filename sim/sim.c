@@ -1,7 +1,6 @@
 #include "sim/sim.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/engine.h"
 #include "strategy/base/keys.h"

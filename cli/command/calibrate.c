@@ -163,7 +163,7 @@ static void format_rate(char out[32], int64_t v, enum calibrate_unit unit)
 	else if (unit == CALIBRATE_BYTES)
 		scaled(out, 32, (double)v, "B/s");
 	else if (unit == CALIBRATE_NS)
-		snprintf(out, 32, "%.2f us", (double)v / 1e3);
+		snprintf(out, 32, "%.2f µs", (double)v / 1e3);
 	else
 		snprintf(out, 32, "%.2f", (double)v / (double)MILLION);
 }

@@ -267,6 +267,13 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 	return STATUS_OK;
 }
 
+/* Else it is a race's. */
+static bool is_memory_over(const struct options *o)
+{
+	const char *over = option_text(o, OPTION_OVER);
+	return !strcmp(over, "time") || !strcmp(over, "steps");
+}
+
 /* Behind a race stands the first of its collectives, alone. */
 static enum status load_race(struct loaded *l, const struct options *o)
 {
@@ -277,6 +284,9 @@ static enum status load_race(struct loaded *l, const struct options *o)
 		if (option_given(o, apart[i]))
 			return status_fail(STATUS_INPUT, "--race shows a race alone: leave out --%s",
 			                   option_name(apart[i]));
+	if (option_given(o, OPTION_OVER) && is_memory_over(o))
+		return status_fail(STATUS_INPUT, "--over %s is of memory: a race is over sizes or ranks",
+		                   option_text(o, OPTION_OVER));
 	enum status s = job_alone(&job, o, "--race", race_first(race_operation(option_text(o, OPTION_RACE))));
 	return s ? s : load_job(l, o, load_cluster(o), &job);
 }
@@ -289,6 +299,9 @@ enum status load_from_options(struct loaded *l, const struct options *o)
 		return status_fail(STATUS_INPUT, "--bytes is of one collective: give --collective NAME or --race too");
 	if (option_given(o, OPTION_RACE))
 		return load_race(l, o);
+	if (option_given(o, OPTION_OVER) && !is_memory_over(o))
+		return status_fail(STATUS_INPUT, "--over %s is of a race: give --race too, or time or steps",
+		                   option_text(o, OPTION_OVER));
 	if (option_given(o, OPTION_COLLECTIVE) && (option_given(o, OPTION_TRACE) || option_given(o, OPTION_PLAN_FILE)))
 		return status_fail(STATUS_INPUT, "--collective is one collective alone: leave out --%s",
 		                   option_name(option_given(o, OPTION_TRACE) ? OPTION_TRACE : OPTION_PLAN_FILE));

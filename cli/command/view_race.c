@@ -162,24 +162,74 @@ static enum status run_one(const char *name, int64_t ranks, int64_t bytes, const
 /* ---- all ---- */
 
 /* From 1 kB to 1 GB, with fewer sizes where each takes longer. */
-static enum status run_curve(struct race *r, const struct cluster *c)
+static void choose_sizes(struct race_curve *v, const struct race *r)
+{
+	bool few = r->by_message && r->ranks > RACE_GRID;
+	int64_t size = 1000;
+	v->points = few ? 7 : RACE_POINTS;
+	for (int k = 0; k < v->points; k++) {
+		v->at[k] = !few && k % 2 ? size * 316 / 100 / 4 * 4 : size;
+		size *= few || k % 2 ? 10 : 1;
+	}
+}
+
+static void choose_ranks(struct race_curve *v)
+{
+	static const int64_t ranks[RACE_POINTS] = {2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024};
+	v->points = RACE_POINTS;
+	memcpy(v->at, ranks, sizeof ranks);
+}
+
+static enum status run_point(struct race *r, const struct cluster *c, int point)
 {
 	struct race_curve *v = &r->curve;
 	const char *name;
 	struct alone one;
-	bool few = r->by_message && r->ranks > RACE_GRID;
-	*v = (struct race_curve){.operation = r->operation, .ranks = r->ranks, .points = few ? 7 : RACE_SIZES};
-	int64_t size = 1000;
-	for (int k = 0; k < v->points; k++) {
-		v->bytes[k] = !few && k % 2 ? size * 316 / 100 / 4 * 4 : size;
-		for (int i = 0; (name = racer_name(r->operation, i, &one)); i++) {
-			enum status s = run_one(name, r->ranks, v->bytes[k], c, r->by_message, &v->ns[i][k], NULL);
-			if (s)
-				return s;
-		}
-		size *= few || k % 2 ? 10 : 1;
+	bool by_ranks = v->over == RACE_OVER_RANKS;
+	int64_t ranks = by_ranks ? v->at[point] : r->ranks, bytes = by_ranks ? r->bytes : v->at[point];
+	for (int i = 0; (name = racer_name(r->operation, i, &one)); i++) {
+		enum status s = run_one(name, ranks, bytes, c, ranks <= RACE_BY_MESSAGE, &v->ns[i][point], NULL);
+		if (s)
+			return s;
 	}
 	return STATUS_OK;
+}
+
+/* Each on a cluster of its own: how many nodes there are follows from the ranks. Where they are more than the cluster
+ * can have, the chart ends. */
+static enum status run_over_ranks(struct race *r, const char *cluster)
+{
+	for (int k = 0; k < r->curve.points; k++) {
+		struct cluster c;
+		enum status s = cluster_open(&c, cluster, r->curve.at[k]);
+		if (s && k > 1) {
+			r->curve.points = k;
+			return STATUS_OK;
+		}
+		if (s)
+			return s;
+		s = run_point(r, &c, k);
+		cluster_release(&c);
+		if (s)
+			return s;
+	}
+	return STATUS_OK;
+}
+
+static enum status run_curve(struct race *r, const struct cluster *c, const char *cluster)
+{
+	struct race_curve *v = &r->curve;
+	enum status s = STATUS_OK;
+	*v = (struct race_curve){
+	        .over = r->over, .operation = r->operation, .fixed = r->over == RACE_OVER_RANKS ? r->bytes : r->ranks};
+	if (r->over == RACE_OVER_RANKS) {
+		choose_ranks(v);
+		return run_over_ranks(r, cluster);
+	}
+	choose_sizes(v, r);
+	for (int k = 0; k < v->points && !s; k++)
+		s = run_point(r, c, k);
+	return s;
 }
 
 static void find_places(struct race *r)
@@ -193,7 +243,7 @@ static void find_places(struct race *r)
 	}
 }
 
-static enum status run(struct race *r, const struct cluster *c)
+static enum status run(struct race *r, const struct cluster *c, const char *cluster)
 {
 	const char *name;
 	struct alone one;
@@ -205,9 +255,10 @@ static enum status run(struct race *r, const struct cluster *c)
 			return s;
 	}
 	find_places(r);
-	if (r->curve.points && r->curve.operation == r->operation && r->curve.ranks == r->ranks)
+	if (r->curve.points && r->curve.operation == r->operation && r->curve.over == r->over &&
+	    r->curve.fixed == (r->over == RACE_OVER_RANKS ? r->bytes : r->ranks))
 		return STATUS_OK;
-	return run_curve(r, c);
+	return run_curve(r, c, cluster);
 }
 
 void race_run(struct race *r, const char *cluster)
@@ -215,6 +266,7 @@ void race_run(struct race *r, const char *cluster)
 	struct race before = *r;
 	struct cluster c;
 	*r = (struct race){.operation = before.operation,
+	                   .over = before.over,
 	                   .ranks = before.ranks,
 	                   .bytes = before.bytes,
 	                   .curve = before.curve,
@@ -226,7 +278,7 @@ void race_run(struct race *r, const char *cluster)
 		s = status_fail(STATUS_INPUT, "{ranks} %lld: a race is of at most %d", (long long)r->ranks,
 		                RACE_MOST_RANKS);
 	if (!s && !(s = cluster_open(&c, cluster, r->ranks))) {
-		s = run(r, &c);
+		s = run(r, &c, cluster);
 		cluster_release(&c);
 	}
 	if (s)

@@ -3,6 +3,8 @@
 #include "cli/command/view_race.h"
 #include "strategy/cluster/links.h"
 
+#include <string.h>
+
 const char *viewer_cluster(struct viewer *v)
 {
 	const struct trace_view *shown = v->playback.shown;
@@ -15,7 +17,9 @@ const char *viewer_cluster(struct viewer *v)
 static enum status begin(struct viewer *v)
 {
 	const struct plan *p = v->playback.shown->timeline.plan;
+	bool ranks = !strcmp(option_text(v->options, OPTION_OVER), "ranks");
 	v->race = (struct race){.operation = race_operation(option_text(v->options, OPTION_RACE)),
+	                        .over = ranks ? RACE_OVER_RANKS : RACE_OVER_SIZES,
 	                        .ranks = p->ranks,
 	                        .bytes = 4 * p->model->parameters};
 	race_run(&v->race, viewer_cluster(v));
@@ -31,8 +35,9 @@ static void draw(void *viewer, cairo_t *cr, double width, double height)
 	int64_t now = v->race.longest;
 	for (int i = 0; i < v->race.count; i++)
 		now = v->race.racer[i].ns < now ? v->race.racer[i].ns : now;
-	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), theme_of(p->theme), p->fonts);
-	c.least = p->presenter ? 0.0202 * c.height : 0;
+	canvas_begin(&c, cr, width, height, canvas_text(width, height, p->text, p->presenter), theme_of(p->theme),
+	             p->fonts);
+	c.least = p->presenter ? LEGIBLE * c.height : 0;
 	race_draw(&c, &v->race, now, (struct box){20, 8, c.width - 40, c.height - 16});
 	canvas_end(&c);
 }

@@ -16,13 +16,15 @@ struct word {
 	char unit[8];
 };
 
-static const char *const units[] = {"ns", "us", "ms", "s", "min", "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB"};
+#define MICRO "µ"
+static const char *const units[] = {"ns", MICRO "s", "us", "ms", "s",   "min", "B",
+                                    "kB", "MB",      "GB", "TB", "KiB", "MiB", "GiB"};
 
 /* The unit behind a number, with a space before it or without. Returns its length with the space. */
 static size_t unit_length(const char *text)
 {
 	const char *begin = text + (*text == ' ');
-	size_t length = 0;
+	size_t length = strncmp(begin, MICRO, strlen(MICRO)) ? 0 : strlen(MICRO);
 	while (isalpha((unsigned char)begin[length]))
 		length++;
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)

@@ -112,6 +112,7 @@ static void shut_off(const struct place *p, int out)
 	setenv("XDG_STATE_HOME", p->folder, 1);
 	setenv("SHARDLAB_CONFIG", "local.yaml", 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
+	unsetenv("LANGUAGE");
 	setenv("NO_COLOR", "1", 1);
 	unsetenv("COLUMNS");
 }

@@ -88,7 +88,7 @@ enum command {
 	  IN(SIM) | IN(COMPARE) | IN(VIEW) | IN(COLLECTIVE),                                                           \
 	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
-	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
+	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW) | IN(LESSON),                               \
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
 	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|time-by-ranks", 0, 0, "memory", IN(COMPARE),                 \
 	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
@@ -124,8 +124,9 @@ enum command {
 	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
 	X(MEASURE, "measure", TEXT, "FROM:TO", 0, 0, "", IN(VIEW),                                                     \
 	  "a range in nanoseconds whose sums stand below the timeline")                                                \
-	X(OVER, "over", CHOICE, "time|steps", 0, 0, "time", IN(VIEW),                                                  \
-	  "memory over time, or over the steps of the cursor")                                                         \
+	X(OVER, "over", CHOICE, "time|steps|sizes|ranks", 0, 0, "time", IN(VIEW),                                      \
+	  "memory over time, or over the steps of the cursor; with --race, its chart over sizes of the message, or "   \
+	  "over numbers of ranks")                                                                                     \
 	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), ".pdf: this step, or a page for each")             \
 	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), ".gif and .html: hundredths of a second for each step") \
 	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "full screen, larger, without controls")               \
@@ -142,7 +143,8 @@ enum command {
 	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
 	  "run every command, draw every picture: is the lesson what the program does?")                               \
 	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
-	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "en", IN(LESSON), "the language of the lessons")                \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON),                                                 \
+	  "English or Chinese; by default the user's, as LANG has it")                                                 \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
 	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package by default")                  \

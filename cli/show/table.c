@@ -173,7 +173,7 @@ struct scale scale_of_bytes(int64_t largest)
 
 struct scale scale_of_time(int64_t largest_nanoseconds)
 {
-	static const struct scale units[] = {{"us", 1e3, 0}, {"ms", 1e6, 0}, {"s", 1e9, 0}};
+	static const struct scale units[] = {{"µs", 1e3, 0}, {"ms", 1e6, 0}, {"s", 1e9, 0}};
 	return pick(units, 3, (double)largest_nanoseconds);
 }
 

@@ -28,6 +28,14 @@ static enum status in_range(const char *text, const char *what, double v, double
 	return STATUS_OK;
 }
 
+static enum status whole_in_range(const char *text, const char *what, int64_t v, int64_t low, int64_t high, bool units)
+{
+	if (v >= low && v <= high)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "%s: '%.60s' is %s %" PRId64 "%s", what, text, v < low ? "below" : "above",
+	                   v < low ? low : high, units ? " B" : "");
+}
+
 static enum status whole_with_unit(const char *text, const char *what, int64_t low, int64_t high, bool units,
                                    int64_t *out)
 {
@@ -52,12 +60,8 @@ static enum status whole_with_unit(const char *text, const char *what, int64_t l
 	errno = 0;
 	int64_t digits = strtoll(text, &end, 10);
 	if (!*end && !errno) { /* plain digits keep all their 63 bits */
-		if (digits < low)
-			return status_fail(STATUS_INPUT, "%s: '%.60s' is below %" PRId64, what, text, low);
-		if (digits > high)
-			return status_fail(STATUS_INPUT, "%s: '%.60s' is above %" PRId64, what, text, high);
 		*out = digits;
-		return STATUS_OK;
+		return whole_in_range(text, what, digits, low, high, units);
 	}
 	double v = strtod(text, &end);
 	size_t u = units ? 0 : sizeof unit / sizeof unit[0];
@@ -74,11 +78,8 @@ static enum status whole_with_unit(const char *text, const char *what, int64_t l
 		return status_fail(STATUS_INPUT, "%s: '%.60s' is too large", what, text);
 	if (v != floor(v))
 		return status_fail(STATUS_INPUT, "%s: '%.60s' is not whole", what, text);
-	enum status s = in_range(text, what, v, (double)low, (double)high);
-	if (s)
-		return s;
 	*out = (int64_t)v;
-	return STATUS_OK;
+	return whole_in_range(text, what, *out, low, high, units);
 }
 
 enum status number_whole(const char *text, const char *what, int64_t low, int64_t high, int64_t *out)
@@ -147,5 +148,5 @@ void number_format_time(char *out, int size, int64_t nanoseconds)
 	else if (nanoseconds >= 999950)
 		format_scaled(out, size, v / 1e6, "ms");
 	else
-		format_scaled(out, size, v / 1e3, "us");
+		format_scaled(out, size, v / 1e3, "µs");
 }

@@ -30,7 +30,7 @@ static inline int64_t round_up(int64_t n, int64_t multiple)
 void number_format_bytes(char *out, int size, int64_t bytes);
 /* 4837376 → "4,837,376", into a buffer of 32 bytes; returns it. */
 const char *number_format_count(char *out, int64_t n);
-/* "1.23 s", "4.56 ms", "789 us". */
+/* "1.23 s", "4.56 ms", "789 µs". */
 void number_format_time(char *out, int size, int64_t nanoseconds);
 
 #endif

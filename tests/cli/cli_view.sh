@@ -173,16 +173,16 @@ done
 view --describe --trace "$tmp/real.json" >"$tmp/real.txt"
 says "$tmp/real.txt" ', measured at '
 view --describe --trace "$tmp/f.json" >"$tmp/foreign.txt"
-says "$tmp/foreign.txt" '1 spans, busy for 1.000 us'
+says "$tmp/foreign.txt" '1 spans, busy for 1.000 µs'
 says "$tmp/foreign.txt" 'no span runs on one'
 torch=tests/golden/torch_profiler.json
 view --describe --trace "$torch" >"$tmp/torch.txt"
-says "$tmp/torch.txt" 'gpu      python (GPU 0): compute 250.0 us (45.5 %), communication 300.0 us (54.5 %), exposed 200.0 us (36.4 %), idle 100.0 us (18.2 %) of 550.0 us'
-says "$tmp/torch.txt" 'exposed  1: 180.0 us (32.7 % of the time) on python (GPU 1), stream 20: ncclDevKernel_AllReduce_Sum_f32_RING_LL'
-says "$tmp/torch.txt" '4.194 MB in 200.0 us: 21.0 GB/s, on the bus 21.0 GB/s'
+says "$tmp/torch.txt" 'gpu      python (GPU 0): compute 250.0 µs (45.5 %), communication 300.0 µs (54.5 %), exposed 200.0 µs (36.4 %), idle 100.0 µs (18.2 %) of 550.0 µs'
+says "$tmp/torch.txt" 'exposed  1: 180.0 µs (32.7 % of the time) on python (GPU 1), stream 20: ncclDevKernel_AllReduce_Sum_f32_RING_LL'
+says "$tmp/torch.txt" '4.194 MB in 200.0 µs: 21.0 GB/s, on the bus 21.0 GB/s'
 view --describe --trace "$torch" --measure 200000:400000 >"$tmp/range.txt"
-says "$tmp/range.txt" 'range    200.0 us, from 200.0 us to 400.0 us'
-says "$tmp/range.txt" 'in it    python (GPU 0): compute 100.0 us (50.0 %), communication 150.0 us (75.0 %), exposed 100.0 us (50.0 %), idle 0.000 us (0.0 %), carries 2.517 MB, 2 operations'
+says "$tmp/range.txt" 'range    200.0 µs, from 200.0 µs to 400.0 µs'
+says "$tmp/range.txt" 'in it    python (GPU 0): compute 100.0 µs (50.0 %), communication 150.0 µs (75.0 %), exposed 100.0 µs (50.0 %), idle 0.000 µs (0.0 %), carries 2.517 MB, 2 operations'
 view --describe --trace "$torch" --range 200000:400000 >"$tmp/same.txt" # without another, what is in sight
 cmp -s "$tmp/range.txt" "$tmp/same.txt" || complain '--describe --range: not the range of --measure'
 refuse 'ends before it begins' view --trace "$torch" --measure 5:5 --describe
@@ -199,8 +199,11 @@ view --describe --model mlp:sizes=12-8-4 --compare ddp,zero3 --at 4 >"$tmp/besid
 says "$tmp/beside.txt" 'beside   zero3: rank 0 holds '
 view --race all-reduce --ranks 8 --bytes 1MB --describe >"$tmp/race.txt"
 says "$tmp/race.txt" 'race     all-reduce of 1.000 MB on 8 ranks of laptop, by message'
-says "$tmp/race.txt" '2 (n − 1) · hop(S/n); each rank sends 2 (n − 1)/n · S; the busiest rank: 1.750 MB out, 1.750 MB in'
+says "$tmp/race.txt" 'launch + 2 (n − 1) · hop(S/n); all ranks send 2 (n − 1) · S; the busiest rank: 1.750 MB out, 1.750 MB in'
 says "$tmp/race.txt" 'halving-doubling'
+view --race all-reduce --ranks 8 --bytes 1MB --over ranks --describe >"$tmp/race.txt"
+says "$tmp/race.txt" 'ranks    Fastest with 1.000 MB: '
+says "$tmp/race.txt" 'at       1024 ranks: star '
 for format in png svg pdf; do
 	view --race broadcast --ranks 5 --export "$tmp/race.$format" || complain "no race as $format"
 	[ -s "$tmp/race.$format" ] || complain "the race as $format is empty"
@@ -262,6 +265,8 @@ refuse 'a multiple of 4' view --race all-reduce --bytes 6 --describe
 refuse 'at most 1024' view --race all-reduce --ranks 1025 --describe
 refuse 'leave out --model' view --race all-reduce --model mlp --describe
 refuse 'leave out --scene' view --race all-reduce --scene plan --export "$tmp/x.png"
+refuse 'a race is over sizes or ranks' view --race all-reduce --over steps --describe
+refuse 'give --race too' view --over ranks --describe
 refuse "all-reduce" view --race all-gather --export "$tmp/x.png"
 refuse 'it is shown already' view --cluster laptop --strategy zero2 --pair zero2 --export "$tmp/x.png"
 refuse 'leave out one of them' view --cluster laptop --pair zero2 --compare all --export "$tmp/x.png"

@@ -143,7 +143,7 @@ START_TEST(a_report_says_its_figures)
 	             "disk_write 23 2.300 MB\n");
 	assert_lines("time of a step, of rank 0 *\n"
 	             "computing 2.000 ms 50.0 %\n"
-	             "waiting for communication 800.0 us 20.0 %\n"
+	             "waiting for communication 800.0 µs 20.0 %\n"
 	             "waiting for anything else 1.200 ms 30.0 %\n"
 	             "step 4.000 ms\n"
 	             "communicating, hidden or not 1.600 ms 40.0 %\n");
@@ -263,7 +263,7 @@ START_TEST(a_unit_is_chosen)
 	             {2000000, "MB"}, {1999999999, "MB"}, {2000000000, "GB"}};
 	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
 		ck_assert_str_eq(scale_of_bytes(bytes[i].largest).name, bytes[i].name);
-	ck_assert_str_eq(scale_of_time(1999999).name, "us");
+	ck_assert_str_eq(scale_of_time(1999999).name, "µs");
 	ck_assert_str_eq(scale_of_time(2000000).name, "ms");
 	ck_assert_str_eq(scale_of_time(1999999999).name, "ms");
 	ck_assert_str_eq(scale_of_time(2000000000).name, "s");

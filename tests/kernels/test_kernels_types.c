@@ -1,7 +1,6 @@
 /* The model's kernels in every type, at every instruction level: linear layers, attention and the embedding against
  * double arithmetic with the sizes of its terms; of 16 bits, norms and the classifier against fp32's. */
 #include <check.h>
-#include <string.h>
 
 #include "tests/kernels/elements_check.h"
 #include "tests/kernels/kernels_reference.h"

@@ -5,6 +5,7 @@
 
 #include "strategy/trace/report.h"
 #include "tests/strategy/checkpointing_check.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 
 /* ---- what is kept ---- */
@@ -151,10 +152,7 @@ START_TEST(number_of_checkpoints_kept)
 
 static void assert_reported(const struct plan *p, int checkpoints)
 {
-	static struct report report; /* large */
-	report_from_plan(&report, p);
-	ck_assert_int_eq(report.checkpointing.checkpoints, checkpoints);
-	report_release(&report);
+	ck_assert_int_eq(report_planned(p)->checkpointing.checkpoints, checkpoints);
 }
 
 /* As many are reported as the roles have between them, by what they carry out: a stage has its own, the root of `dp`

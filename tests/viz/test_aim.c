@@ -15,7 +15,7 @@
 /* The box of the curve in the memory scene, found by the mouse: its left and right edge in the middle of the scene. */
 static struct box curve_box(void)
 {
-	struct box all = window_scene_box(window, &canvas), b = frame_scene(playback_view(&playback), all);
+	struct box all = window_scene_box(w, &canvas), b = frame_scene(playback_view(&playback), all);
 	struct box found = {0, b.y + b.height * 0.3, 0, 0};
 	for (int column = 0; column < (int)b.width; column++) {
 		double x = b.x + column;
@@ -40,7 +40,7 @@ START_LOOP_TEST(the_memory_curve_answers, 0, 2)
 	canvas_begin(&canvas, cr, 1280, 720, 1, theme_of(THEME_LIGHT), &fonts);
 	struct box b = curve_box();
 	struct hit h =
-	        scene_hit(&canvas, playback_view(&playback), window_scene_box(window, &canvas), b.x + b.width / 2, b.y);
+	        scene_hit(&canvas, playback_view(&playback), window_scene_box(w, &canvas), b.x + b.width / 2, b.y);
 	ck_assert(strstr(h.text, "rank 0 at ") && strstr(h.text, "parameters ") && strstr(h.text, "gradients "));
 	int64_t end = v.shown.timeline.step_ns, time = timeline_time(&v.shown.timeline, h.position);
 	if (_i)
@@ -56,9 +56,7 @@ START_LOOP_TEST(the_memory_curve_answers, 0, 2)
 	canvas_end(&canvas);
 	cairo_destroy(cr);
 	cairo_surface_destroy(nothing);
-	close_all();
 }
-END_TEST
 
 /* A click beside the peak's line is meant for the peak. */
 START_LOOP_TEST(the_peak_is_caught, 0, 2)
@@ -82,7 +80,7 @@ START_LOOP_TEST(the_peak_is_caught, 0, 2)
 	                                : (double)timeline_time(s, peak) / (double)s->step_ns);
 	for (int away = -5; away <= 5; away++) {
 		struct hit h =
-		        scene_hit(&canvas, playback_view(&playback), window_scene_box(window, &canvas), at + away, b.y);
+		        scene_hit(&canvas, playback_view(&playback), window_scene_box(w, &canvas), at + away, b.y);
 		caught += h.moves && h.position == peak;
 	}
 	ck_assert_int_ge(caught, 10); /* the edges of the curve are a pixel wide */
@@ -92,9 +90,7 @@ START_LOOP_TEST(the_peak_is_caught, 0, 2)
 	canvas_end(&canvas);
 	cairo_destroy(cr);
 	cairo_surface_destroy(nothing);
-	close_all();
 }
-END_TEST
 
 /* ---- zooming ---- */
 
@@ -117,7 +113,7 @@ START_TEST(zooming_keeps_the_selection)
 			int64_t begin = s->ranks[0].begin[op - step->begin], end = s->ranks[0].end[op - step->begin];
 			if (begin < 0 || end - begin < 100)
 				continue;
-			window_select(window, 0, op);
+			window_select(w, 0, op);
 			playback.from = part == 1 ? end - 40 : 0;
 			playback.to = part == 0 ? s->step_ns : part == 1 ? s->step_ns : begin + 40;
 			ck_in_sight(begin, end);
@@ -126,9 +122,7 @@ START_TEST(zooming_keeps_the_selection)
 				ck_in_sight(begin, end);
 			}
 		}
-	close_all();
 }
-END_TEST
 
 START_TEST(zooming_keeps_a_selected_span)
 {
@@ -136,15 +130,13 @@ START_TEST(zooming_keeps_a_selected_span)
 	for (int lane = 0; lane < torch.lanes.lane_count; lane++)
 		for (size_t i = 0; i < torch.lanes.lanes[lane].span_count; i++) {
 			const struct lane_span *span = &torch.lanes.lanes[lane].spans[i];
-			window_select(window, lane, (int)i);
+			window_select(w, lane, (int)i);
 			playback.from = playback.to = 0;
 			for (int n = 0; n < 10; n++) {
 				type("+");
 				ck_in_sight(span->begin, span->end);
 			}
 		}
-	close_all();
 }
-END_TEST
 
-SUITE("aim", 0)
+SUITE_WITH("aim", 0, NULL, close_shown)

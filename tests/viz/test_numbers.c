@@ -16,9 +16,9 @@ static void drag(int64_t from, int64_t to)
 {
 	struct lane_area l = area();
 	double y = l.plot.y + 5, x0 = lane_area_x(&l, from), x1 = lane_area_x(&l, to);
-	mouse(SDL_MOUSEBUTTONDOWN, x0, y, 1);
-	mouse(SDL_MOUSEMOTION, x1, y, 1);
-	mouse(SDL_MOUSEBUTTONUP, x1, y, 1);
+	mouse(SDL_MOUSEBUTTONDOWN, x0, y);
+	mouse(SDL_MOUSEMOTION, x1, y);
+	mouse(SDL_MOUSEBUTTONUP, x1, y);
 }
 
 static bool is_about(int64_t a, int64_t b, int64_t all)
@@ -45,9 +45,7 @@ START_TEST(sums_stand_beside_the_lanes)
 	snprintf(bubble, sizeof bubble, "bubble\n%s\n%.1f %%\n", m.bubble ? time_word(time, m.bubble) : "0",
 	         100 * (double)m.bubble / (double)m.length);
 	ck_words(bubble);
-	close_all();
 }
-END_TEST
 
 START_TEST(a_drag_measures)
 {
@@ -67,12 +65,9 @@ START_TEST(a_drag_measures)
 	ck_assert(playback.from == from && playback.to == to && playback.measured_to == to);
 	type("z"); /* again: the whole */
 	ck_assert_int_eq(playback.from, playback.to);
-	key(SDLK_ESCAPE, false);
+	press(SDLK_ESCAPE);
 	ck_assert_int_eq(playback.measured_from, playback.measured_to);
-	window_turn(window);
-	close_all();
 }
-END_TEST
 
 START_TEST(a_click_puts_a_range_away_and_two_zoom_to_it)
 {
@@ -87,9 +82,7 @@ START_TEST(a_click_puts_a_range_away_and_two_zoom_to_it)
 	click(x, y, 2);
 	ck_assert(playback.from == from && playback.to == to);
 	ck_assert(playback.measured_from == from && playback.measured_to == to);
-	close_all();
 }
-END_TEST
 
 START_TEST(m_measures_the_selected_operation)
 {
@@ -100,16 +93,14 @@ START_TEST(m_measures_the_selected_operation)
 	type("m");
 	ck_assert_int_eq(playback.measured_from, playback.measured_to);
 	const struct exposed *e = &v.shown.exposed[0];
-	window_select(window, e->rank, e->op);
+	window_select(w, e->rank, e->op);
 	type("m");
-	struct wait w = timeline_wait(&v.shown.timeline, timeline_index_of(&v.shown.timeline, e->rank), e->op);
-	ck_assert_int_eq(playback.measured_from, w.begin);
+	struct wait wait = timeline_wait(&v.shown.timeline, timeline_index_of(&v.shown.timeline, e->rank), e->op);
+	ck_assert_int_eq(playback.measured_from, wait.begin);
 	playback.scene = SCENE_PLAN;
 	type("mm");
 	ck_assert_ptr_nonnull(strstr(playback.note, "not shown"));
-	close_all();
 }
-END_TEST
 
 /* The trace of tests/viz/test_foreign.c: between 200 and 400 us GPU 0 computes until 300 and its collective runs from
  * 250 on, half of it exposed. */
@@ -136,9 +127,7 @@ START_TEST(a_profilers_range_by_hand)
 	ck_assert_int_eq((int64_t)(s.bus / 1e6), 20971);
 	ck_assert(exposed_speed(l, &torch.exposed[2], &s)); /* a copy */
 	ck_assert_int_eq((int64_t)(s.algorithm / 1e6), 10485);
-	close_all();
 }
-END_TEST
 
 START_TEST(a_counter_says_its_peak)
 {
@@ -146,10 +135,8 @@ START_TEST(a_counter_says_its_peak)
 	open_torch();
 	ck_assert_int_eq(counter_peak(&file.counters[0]), 100000);
 	counter_peak_words(&torch.lanes, &file.counters[0], words, sizeof words);
-	ck_assert_str_eq(words, "at most 160 at 100.0 us, as this begins: ampere_sgemm_128x64_tn");
-	close_all();
+	ck_assert_str_eq(words, "at most 160 at 100.0 µs, as this begins: ampere_sgemm_128x64_tn");
 }
-END_TEST
 
 /* ---- the selected operation ---- */
 
@@ -159,35 +146,31 @@ START_TEST(a_selection_stays_with_its_waits)
 	const struct exposed *e = &v.shown.exposed[0];
 	struct speed s;
 	char speed[SPEED_WORDS + 2];
-	window_select(window, e->rank, e->op);
+	window_select(w, e->rank, e->op);
 	ck_assert(exposed_speed(&v.shown.lanes, e, &s));
 	speed_words(speed, &s);
 	for (int i = 0; i < 3; i++) {
-		key(SDLK_RIGHT, false);
+		press(SDLK_RIGHT);
 		words_of(&playback);
 		ck_words("waits for\nwaiting for it\n");
 		ck_assert_msg(strstr(drawn_words, speed), "no '%s' in %s", speed, drawn_words);
 		ck_assert(strstr(drawn_words, ", ended at ") && strstr(drawn_words, ", begins at "));
 	}
-	key(SDLK_ESCAPE, false);
+	press(SDLK_ESCAPE);
 	words_of(&playback);
 	ck_assert_ptr_null(strstr(drawn_words, "waiting for it"));
-	close_all();
 }
-END_TEST
 
 /* The overview has a line for it. */
 START_TEST(the_overview_says_it_in_a_line)
 {
 	open_plan(DDP);
 	playback.scene = SCENE_OVERVIEW;
-	window_select(window, v.shown.exposed[0].rank, v.shown.exposed[0].op);
+	window_select(w, v.shown.exposed[0].rank, v.shown.exposed[0].op);
 	playback.measured_to = v.shown.lanes.end / 2;
 	words_of(&playback);
 	ck_assert(strstr(drawn_words, "\nSelected ") && strstr(drawn_words, "\nMeasured: "));
-	close_all();
 }
-END_TEST
 
 /* ---- the longest exposed ---- */
 
@@ -196,51 +179,41 @@ START_TEST(the_list_goes_there)
 	open_plan(PIPELINE);
 	ck_assert_uint_gt(v.shown.exposed_count, 2);
 	type("l");
-	window_turn(window);
-	key(SDLK_DOWN, false);
+	press(SDLK_DOWN);
 	ck_assert_int_eq(playback.selected_op, v.shown.exposed[1].op);
 	ck_assert_int_eq(playback.selected_rank, v.shown.exposed[1].rank);
-	key(SDLK_RETURN, false);
+	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.state.time, v.shown.exposed[1].begin);
-	key(SDLK_UP, false);
-	key(SDLK_UP, false); /* stays at the first */
+	press(SDLK_UP);
+	press(SDLK_UP); /* stays at the first */
 	ck_assert_int_eq(playback.selected_op, v.shown.exposed[0].op);
-	struct box b = mode_box(window, &canvas);
+	struct box b = mode_box(w, &canvas);
 	click(b.x + 100, b.y + 62 + 2.5 * 33, 1); /* the third row */
 	ck_assert_int_eq(playback.selected_op, v.shown.exposed[2].op);
-	key(SDLK_ESCAPE, false);
-	ck_assert_ptr_null(window->mode);
-	close_all();
+	press(SDLK_ESCAPE);
+	ck_assert_ptr_null(w->mode);
 }
-END_TEST
 
 START_TEST(a_profilers_list_goes_there)
 {
 	open_torch();
 	type("l");
-	key(SDLK_RETURN, false);
+	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.cursor, 320000);
-	key(SDLK_DOWN, false);
-	key(SDLK_RETURN, false);
+	press(SDLK_DOWN);
+	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.cursor, 250000);
-	window_turn(window);
-	close_all();
 }
-END_TEST
 
 START_TEST(nothing_exposed_is_no_list)
 {
 	open_plan("mlp:sizes=12-8-4 single ranks=1");
 	type("l");
-	window_turn(window);
-	key(SDLK_DOWN, false);
-	key(SDLK_RETURN, false);
+	press(SDLK_DOWN);
+	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.selected_op, -1);
 	type("nN");
-	window_turn(window);
-	close_all();
 }
-END_TEST
 
 /* ---- search ---- */
 
@@ -268,57 +241,48 @@ START_TEST(search_finds_operations_and_buffers)
 	search_make(&s, &v.shown.lanes, "");
 	ck_assert_uint_eq(s.count, 0);
 	search_release(&s);
-	close_all();
 }
-END_TEST
 
 START_TEST(search_goes_from_hit_to_hit)
 {
 	open_plan("mlp:sizes=64-64-64-16 zero3 ranks=4");
 	type("/all_gather");
-	ck_assert_ptr_eq(window->mode, &mode_search);
-	ck_assert_uint_gt(window->search.count, 1);
-	ck_assert_int_eq(playback.selected_op, window->search.hits[0].op);
+	ck_assert_ptr_eq(w->mode, &mode_search);
+	ck_assert_uint_gt(w->search.count, 1);
+	ck_assert_int_eq(playback.selected_op, w->search.hits[0].op);
 	ck_assert_uint_eq(playback.position, 0); /* typing moves nothing */
-	key(SDLK_RETURN, false);
-	ck_assert_uint_eq(window->found, 0);
-	ck_assert_int_eq(playback.state.time, window->search.hits[0].time);
-	key(SDLK_RETURN, false);
-	ck_assert_uint_eq(window->found, 1);
-	ck_assert_int_eq(playback.selected_op, window->search.hits[1].op);
-	key(SDLK_RETURN, true);
-	key(SDLK_RETURN, true); /* from the first to the last */
-	ck_assert_uint_eq(window->found, window->search.count - 1);
-	window_turn(window);
+	press(SDLK_RETURN);
+	ck_assert_uint_eq(w->found, 0);
+	ck_assert_int_eq(playback.state.time, w->search.hits[0].time);
+	press(SDLK_RETURN);
+	ck_assert_uint_eq(w->found, 1);
+	ck_assert_int_eq(playback.selected_op, w->search.hits[1].op);
+	press_with(SDLK_RETURN, KMOD_SHIFT);
+	press_with(SDLK_RETURN, KMOD_SHIFT); /* from the first to the last */
+	ck_assert_uint_eq(w->found, w->search.count - 1);
 	type("zzz"); /* letters are text here */
-	ck_assert_uint_eq(window->search.count, 0);
-	window_turn(window);
+	ck_assert_uint_eq(w->search.count, 0);
 	for (int i = 0; i < 20; i++)
-		key(SDLK_BACKSPACE, false);
-	ck_assert_str_eq(window->search.text, "");
+		press(SDLK_BACKSPACE);
+	ck_assert_str_eq(w->search.text, "");
 	type("/");
 	for (int i = 0; i < 100; i++)
 		type("a"); /* more than there is room for */
-	key(SDLK_ESCAPE, false);
-	ck_assert(!window->mode && !playback.search);
-	close_all();
+	press(SDLK_ESCAPE);
+	ck_assert(!w->mode && !playback.search);
 }
-END_TEST
 
 START_TEST(search_in_a_profilers_trace)
 {
 	open_torch();
 	type("/NCCL");
-	ck_assert_uint_eq(window->search.count, 3); /* two kernels and a range */
-	key(SDLK_RETURN, false);
+	ck_assert_uint_eq(w->search.count, 3); /* two kernels and a range */
+	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.cursor, 250000);
-	key(SDLK_RETURN, false);
-	key(SDLK_RETURN, false);
+	press(SDLK_RETURN);
+	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.cursor, 320000);
-	window_turn(window);
-	close_all();
 }
-END_TEST
 
 /* ---- what matters ---- */
 
@@ -342,9 +306,7 @@ START_TEST(n_goes_by_importance)
 	ck_assert_uint_eq(playback.position, v.shown.notables[0].position);
 	type("N");
 	ck_assert_ptr_nonnull(strstr(playback.note, "Nothing matters more"));
-	close_all();
 }
-END_TEST
 
 START_TEST(a_profilers_exposed_go_back_too)
 {
@@ -355,8 +317,6 @@ START_TEST(a_profilers_exposed_go_back_too)
 	ck_assert_int_eq(playback.cursor, 320000);
 	type("N");
 	ck_assert_ptr_nonnull(strstr(playback.note, "exposed for longer"));
-	close_all();
 }
-END_TEST
 
-SUITE("numbers", 0)
+SUITE_WITH("numbers", 0, NULL, close_shown)

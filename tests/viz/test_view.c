@@ -292,7 +292,6 @@ START_LOOP_TEST(every_strategy, 0, 7)
 				check_strategy(strategy_at(i)->name, models[m], ranks, ranks == 3 ? 2 : 1);
 	}
 }
-END_TEST
 
 /* What `all` leaves out, and what is made of several parts: groups of groups, stages, slices, copies, work done again.
  */
@@ -312,7 +311,6 @@ START_LOOP_TEST(every_variant, 0, COUNT(others))
 {
 	check_request(others[_i]);
 }
-END_TEST
 
 START_TEST(every_schedule)
 {
@@ -322,7 +320,6 @@ START_TEST(every_schedule)
 		for (int ranks = 2; ranks <= 8; ranks += 3)
 			check_strategy(settings[i], models[0], ranks, 1);
 }
-END_TEST
 
 START_TEST(one_rank_sends_nothing)
 {
@@ -331,7 +328,6 @@ START_TEST(one_rank_sends_nothing)
 		check_walk(&v->shown.timeline, (enum step_size)step_size);
 	ck_assert_int_eq(ledger_step_total(&v->shown.timeline), 0);
 }
-END_TEST
 
 /* Rounds are steps where nobody lags behind: a ring all-reduce on n ranks has 2(n-1), of n messages. */
 START_TEST(rounds_of_a_ring)
@@ -351,7 +347,6 @@ START_TEST(rounds_of_a_ring)
 	}
 	ck_assert_int_eq(rounds, 6);
 }
-END_TEST
 
 /* The highlights are where they say. */
 START_TEST(highlight_events)
@@ -389,7 +384,6 @@ START_TEST(highlight_events)
 	ck_assert_int_eq(ends, counted);
 	state_release(&st);
 }
-END_TEST
 
 /* More ranks than are drawn: rounds as wholes up to 64, sums beyond. */
 START_TEST(many_ranks)
@@ -415,6 +409,5 @@ START_TEST(many_ranks)
 		state_release(&st);
 	}
 }
-END_TEST
 
 SUITE("view", 0)

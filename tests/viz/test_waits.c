@@ -65,7 +65,6 @@ START_TEST(a_span_waits_and_then_moves)
 	ck_assert(second->begin == 10 && second->came == 30 && second->end == 40 && second->awaits == 0);
 	close_by_hand();
 }
-END_TEST
 
 START_TEST(a_gap_is_a_bubble_until_the_last_has_come)
 {
@@ -77,7 +76,6 @@ START_TEST(a_gap_is_a_bubble_until_the_last_has_come)
 	ck_assert(b->begin == 30 && b->end == 40 && !b->waits && b->exposed);
 	close_by_hand();
 }
-END_TEST
 
 START_TEST(the_mouse_is_told_for_whom_it_waits)
 {
@@ -85,14 +83,13 @@ START_TEST(the_mouse_is_told_for_whom_it_waits)
 	open_by_hand();
 	int op = op_on(QUEUE_COMMUNICATION);
 	op_explain(&shown.timeline, 1, op, text, sizeof text);
-	ck_assert_msg(strstr(text, "on rank 1: 0.030 us, waits 0.020 us for rank 0, then moves data for 0.010 us, "
-	                           "from 0.010 us"),
+	ck_assert_msg(strstr(text, "on rank 1: 0.030 µs, waits 0.020 µs for rank 0, then moves data for 0.010 µs, "
+	                           "from 0.010 µs"),
 	              "%s", text);
 	op_explain(&shown.timeline, 0, op, text, sizeof text);
-	ck_assert_msg(strstr(text, "on rank 0: 0.010 us, from 0.030 us"), "%s", text);
+	ck_assert_msg(strstr(text, "on rank 0: 0.010 µs, from 0.030 µs"), "%s", text);
 	close_by_hand();
 }
-END_TEST
 
 /* The rounds of a collective, where nobody recorded them, share the time in which it moves data. */
 START_TEST(rounds_begin_when_all_have_come)
@@ -108,7 +105,6 @@ START_TEST(rounds_begin_when_all_have_come)
 	ck_assert_int_eq(rounds, 4); /* two, of two ranks */
 	close_by_hand();
 }
-END_TEST
 
 static void draw_the_timeline(void)
 {
@@ -131,7 +127,6 @@ START_TEST(the_picture_names_the_rank)
 	ck_words("waits for rank 0\n");
 	close_by_hand();
 }
-END_TEST
 
 /* Two stages, two micro-batches; stage 0 computes for 60 of 90, stage 1, which ends last, for 50. */
 START_TEST(the_picture_of_a_pipeline_has_the_closed_form)
@@ -150,6 +145,5 @@ START_TEST(the_picture_of_a_pipeline_has_the_closed_form)
 	ck_words("bubble (p−1)/(m+p−1) = 1/3 = 33.3 %; here 44.4 % of rank 1’s step, 33.3 to 44.4 % over the ranks\n");
 	close_by_hand();
 }
-END_TEST
 
 SUITE("waits", 60)

@@ -10,34 +10,13 @@
 #include <string.h>
 
 #include "tests/support/suite.h"
-#include "tests/support/viewed.h"
 #include "tests/viz/drawn_words.h"
+#include "tests/viz/player.h"
 #include "viz/scene/chart.h"
 
 /* (12 + 1) · 16 + (16 + 1) · 8 + (8 + 1) · 4 = 380 parameters, of 1520 B */
 #define MLP "mlp:sizes=12-16-8-4"
 #define DDP MLP " ddp ranks=4"
-
-static struct fonts fonts;
-static struct viewed v;
-static struct playback playback;
-
-static void open_player(const char *words, enum scene scene)
-{
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	viewed_open(&v, "%s", words);
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &v.shown);
-	playback.scene = scene;
-	playback.step_size = STEP_SIZE_ROUND;
-}
-
-static void close_player(void)
-{
-	playback_release(&playback);
-	viewed_release(&v);
-	fonts_release(&fonts);
-}
 
 /* Draws the picture after the given round (from 1) of the first collective that is not control. */
 static void go_to_round(int round)
@@ -63,14 +42,12 @@ START_TEST(ledger_shows_the_closed_form)
 	go_to_round(3); /* of 4 ranks, each sends 380 B in a round */
 	ck_words("each rank, so far\n1,140 B\n"
 	         "closed form\n2 (n − 1)/n · S\n= 2 · 3/4 · 1.520 kB\n= 2,280 B\n"
-	         "the step, all ranks\n4,560\nof 9,120 B\n");
+	         "the step, all ranks\n4,560 B\nof 9,120 B\n");
 	ck_words("round\nfrom\nto\nchunk\nbytes\nexample values\n1\n0\n1\n3\n380\n8 + 6 = 14\n");
 	go_to_round(6);
 	ck_words("each rank, so far\n2,280 B\n");
-	ck_words("the step, all ranks\n9,120\nof 9,120 B\n");
-	close_player();
+	ck_words("the step, all ranks\n9,120 B\nof 9,120 B\n");
 }
-END_TEST
 
 START_TEST(ledger_of_a_gather)
 {
@@ -78,9 +55,7 @@ START_TEST(ledger_of_a_gather)
 	go_to_round(1); /* layer.0: 13 · 16 parameters of 4 B, of which each rank has half */
 	ck_words("each rank, so far\n416 B\n"
 	         "closed form\n(n − 1)/n · S\n= 1/2 · 832 B\n= 416 B\n");
-	close_player();
 }
-END_TEST
 
 /* ---- memory ---- */
 
@@ -105,9 +80,7 @@ START_TEST(bars_show_memory_and_capacity)
 	v.shown.timeline.limits.device_bytes = 900500000;
 	words_of(&playback);
 	ck_words("capacity 900.0 MB, far above\n");
-	close_player();
 }
-END_TEST
 
 /* ---- captions ---- */
 
@@ -144,9 +117,7 @@ START_TEST(last_caption_shows_the_shares)
 	         "20.0–20.1 %% waiting for communication. All ranks together sent 9.120 kB.",
 	         s->rank_count - 1);
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count), whole);
-	close_player();
 }
-END_TEST
 
 START_TEST(rounds_are_counted_from_one)
 {
@@ -164,9 +135,7 @@ START_TEST(rounds_are_counted_from_one)
 		go_to_round(i == 0 ? 1 : 3 * i);
 		ck_assert_str_eq(caption_at(STEP_SIZE_ROUND, playback.position), rounds[i]);
 	}
-	close_player();
 }
-END_TEST
 
 /* Where ranks lag behind, a stop has messages of several rounds. */
 START_TEST(rounds_of_one_stop)
@@ -195,9 +164,7 @@ START_TEST(rounds_of_one_stop)
 			state_release(&st);
 		}
 	ck_assert_int_gt(several, 0);
-	close_player();
 }
-END_TEST
 
 /* Input and target; what a layer of 16 gives and what its GELU keeps; one of 8; the logits; and their gradients, the
  * first layer's apart, whose input has none. */
@@ -229,23 +196,19 @@ START_TEST(captions_show_needed_memory)
 		ck_assert_msg(strstr(caption, words) != NULL, "'%s' has not '%s'", caption, words);
 	}
 	ck_assert_uint_eq(said, sizeof needs / sizeof *needs);
-	close_player();
 }
-END_TEST
 
 /* ---- charts ---- */
 
 static void draw_chart(struct chart *c)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(1280, 720);
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	c->theme = THEME_PAPER;
 	c->fonts = &fonts;
 	words_begin();
 	chart_draw(c, cr, 1280, 720);
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 	fonts_release(&fonts);
 }
 
@@ -264,7 +227,6 @@ START_TEST(bars_show_their_sum)
 	ck_words("15.50 MB\neach rank\nzero1\n");
 	ck_words("21.30 MB\nrank\nsingle\n");
 }
-END_TEST
 
 START_TEST(lines_have_ranks_and_a_capacity)
 {
@@ -276,7 +238,6 @@ START_TEST(lines_have_ranks_and_a_capacity)
 	ck_words("1\n2\n4\nranks\n");
 	ck_words("capacity 900.0 MB, above the chart\nzero3\n");
 }
-END_TEST
 
 START_TEST(the_legend_has_what_is_there)
 {
@@ -288,7 +249,6 @@ START_TEST(the_legend_has_what_is_there)
 	ck_assert_ptr_null(strstr(drawn_words, "buffers"));
 	ck_assert_ptr_null(strstr(drawn_words, "activations"));
 }
-END_TEST
 
 /* However narrow the bars are. */
 START_LOOP_TEST(roles_are_not_cut, 1, CHART_BARS)
@@ -306,28 +266,20 @@ START_LOOP_TEST(roles_are_not_cut, 1, CHART_BARS)
 	if (_i > 1)
 		ck_assert_ptr_nonnull(strstr(drawn_words, "worker"));
 }
-END_TEST
 
 /* The pixels of a colour in a chart of 1280 × 720. */
 static int pixels_of(struct chart *c, uint32_t wanted)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(1280, 720);
 	int count = 0;
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	c->theme = THEME_PAPER;
 	c->fonts = &fonts;
 	chart_draw(c, cr, 1280, 720);
-	cairo_surface_flush(surface);
-	const unsigned char *data = cairo_image_surface_get_data(surface);
 	for (int y = 0; y < 720; y++)
-		for (int x = 200; x < 1000; x++) { /* between the first points and the last */
-			uint32_t pixel;
-			memcpy(&pixel, data + y * cairo_image_surface_get_stride(surface) + 4 * x, sizeof pixel);
-			count += (pixel & 0xFFFFFF) == wanted;
-		}
+		for (int x = 200; x < 1000; x++) /* between the first points and the last */
+			count += sheet_pixel(cr, x, y) == wanted;
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 	fonts_release(&fonts);
 	return count;
 }
@@ -342,7 +294,6 @@ START_TEST(no_line_hides_another)
 	ck_assert_int_gt(pixels_of(&c, 0xE69F00), 200);
 	ck_assert_int_gt(pixels_of(&c, 0x009E73), 200);
 }
-END_TEST
 
 START_TEST(what_overflows_is_hatched)
 {
@@ -355,7 +306,6 @@ START_TEST(what_overflows_is_hatched)
 	ck_assert_int_gt(overflows, fits * 45 / 100);
 	ck_assert_int_lt(overflows, fits * 95 / 100);
 }
-END_TEST
 
 /* ---- numbers of chunks ---- */
 
@@ -369,9 +319,7 @@ START_TEST(chunks_carry_numbers_unless_they_are_put_away)
 	playback.values = false;
 	go_to_round(1);
 	ck_assert(!strstr(drawn_words, " = 14\n") && !strstr(drawn_words, "\nexample values\n"));
-	close_player();
 }
-END_TEST
 
 /* What the plan shows the waits of is what the caption is about, round by round. */
 START_TEST(the_plan_is_about_what_the_caption_is_about)
@@ -397,9 +345,7 @@ START_TEST(the_plan_is_about_what_the_caption_is_about)
 		root += !strncmp(caption, "Rank 0 ", 7);
 	}
 	ck_assert(others > 0 && root > 0);
-	close_player();
 }
-END_TEST
 
 /* A newcomer reads in the picture what stands above, below and in a box, and on an arrow, with four ranks too. */
 START_TEST(the_ring_says_how_its_boxes_are_read)
@@ -413,8 +359,6 @@ START_TEST(the_ring_says_how_its_boxes_are_read)
 	go_to_round(1);
 	ck_words("below a box: the ranks in its sum\na stripe in a box: a rank in its sum\n");
 	ck_assert(!strstr(drawn_words, "on an arrow"));
-	close_player();
 }
-END_TEST
 
-SUITE("words", 0)
+SUITE_WITH("words", 0, NULL, close_player)

@@ -1,7 +1,6 @@
 /* Memory from operation to operation, as it is accounted for, which grows to the right as moves are placed. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "viz/build/board.h"
 #include "viz/scene/memory_parts.h"

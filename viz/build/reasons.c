@@ -2,7 +2,6 @@
  * buffer; here they become the learner's moves, and what must come before. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "viz/build/exercise.h"
 #include "viz/scene/op_words.h"

@@ -17,6 +17,12 @@ double canvas_scale(double width, double height)
 	return fmax(fmin(across, down), fmax(across, down) / 5); /* a strip shows the beginning, legibly */
 }
 
+double canvas_text(double width, double height, double text, bool presenter)
+{
+	double larger = LEGIBLE * height / (LEGIBLE_UNITS * canvas_scale(width, height));
+	return presenter ? text * fmin(1.6, fmax(1.12, larger)) : text;
+}
+
 void canvas_begin(struct canvas *c, cairo_t *cr, double width, double height, double text, const struct theme *theme,
                   const struct fonts *fonts)
 {

@@ -23,13 +23,14 @@ struct page {
 	int tab_count, start;
 	struct page_steps steps; /* of the run that is written */
 	size_t known, known_texts;
+	size_t position;      /* where the playback stood: the page begins there */
 	double width, height; /* of a picture for a screen, in units at normal size of text */
 };
 
 static void page_open(struct page *page, struct playback *p, const struct picture *size)
 {
 	double scale = fmin(size->width / 1280.0, size->height / 720.0);
-	*page = (struct page){.p = p};
+	*page = (struct page){.p = p, .position = p->position};
 	/* Heading, caption and buttons are the page's. */
 	page->width = size->width / scale;
 	page->height = fmax(80, size->height / scale - 120);
@@ -248,6 +249,14 @@ static void put_questions(struct page *page, FILE *out)
 	}
 }
 
+/* The step that the page begins with, in the first run. */
+static void put_beginning(const struct page *page, int run, FILE *out)
+{
+	const struct playback *p = page->p;
+	size_t at = run || p->shown->foreign ? 0 : timeline_stop_of(&p->shown->timeline, p->step_size, page->position);
+	fprintf(out, "\"at\":%zu,\n", page_step_before(&page->steps, at));
+}
+
 /* Where each step stands in the first run, for going over from one to another. */
 static void put_places(const struct page *page, FILE *out)
 {
@@ -353,6 +362,7 @@ static enum status put_run(struct page *page, int run, FILE *out)
 	fputs(",\"heading\":", out);
 	put_text(out, heading);
 	fputs(",\n", out);
+	put_beginning(page, run, out);
 	put_places(page, out);
 	put_phases(page, out);
 	put_banner(p, out);
@@ -368,7 +378,6 @@ static enum status put_run(struct page *page, int run, FILE *out)
 
 enum status export_html(struct playback *p, const struct picture *size, FILE *out)
 {
-	static const char *const *const scripts[] = {page_script, page_questions, page_end};
 	struct page page;
 	const struct asking *asking = p->asking; /* then the page begins with them */
 	char heading[sizeof p->shown->heading];
@@ -389,9 +398,7 @@ enum status export_html(struct playback *p, const struct picture *size, FILE *ou
 	for (int run = 0; !s && run < page.run_count; run++)
 		s = put_run(&page, run, out);
 	put_colours(&page.record, out);
-	for (size_t part = 0; part < sizeof scripts / sizeof scripts[0]; part++)
-		for (const char *const *line = scripts[part]; *line; line++)
-			fputs(*line, out);
+	page_put_end(out);
 	record_release(&page.record);
 	p->scene = scene;
 	p->compare = compare;

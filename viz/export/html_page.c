@@ -227,7 +227,7 @@ const char *const page_script[] = {
         "function read(){ // the part of the address behind '#'\n",
         " const [name,k,of]=decodeURIComponent(location.hash.slice(1)).split('/'),i=data.tabs.findIndex(t=>t[0]==name);\n",
         " choose(Math.max(0,data.runs.findIndex(r=>r.label==of)));\n",
-        " show(Math.floor(+k),i<0?data.start:i);\n",
+        " show(k?Math.floor(+k):data.runs[run].at,i<0?data.start:i);\n",
         "}\n",
         "function stop(){clearInterval(timer);timer=0;$('play').textContent='play'}\n",
         "function start(){\n",

@@ -150,6 +150,15 @@ static void make_pair_heading(struct playback *p)
 	         *common ? " · " : "", common);
 }
 
+static void say_first(char *name, size_t size, const char *word)
+{
+	size_t n = strlen(word), kept = strlen(name);
+	kept = kept + n < size ? kept : size - n - 1;
+	memmove(name + n, name, kept);
+	memcpy(name, word, n);
+	name[n + kept] = 0;
+}
+
 static void view_second(struct playback *p)
 {
 	const struct trace_view *second = p->second;
@@ -173,6 +182,8 @@ static void view_second(struct playback *p)
 	v->name = p->pair_names[1];
 	p->view.second = v;
 	if (!strcmp(p->view.label, v->label)) { /* what if: one strategy with other settings */
+		say_first(p->pair_names[0], sizeof p->pair_names[0], "Now: ");
+		say_first(p->pair_names[1], sizeof p->pair_names[1], "Before: ");
 		p->view.label = "now";
 		v->label = "before";
 		p->view.second_first = true;
@@ -229,7 +240,7 @@ void playback_draw(struct playback *p, cairo_t *cr, double width, double height)
 {
 	struct canvas c;
 	const struct view *v = playback_view(p);
-	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), v->theme, p->fonts);
+	canvas_begin(&c, cr, width, height, canvas_text(width, height, p->text, p->presenter), v->theme, p->fonts);
 	double side = p->whatif ? whatif_side(c.width) : 0;
 	scene_draw_asking(&c, v, (struct box){0, 0, c.width - side, c.height});
 	if (p->whatif)

@@ -45,7 +45,7 @@ int64_t race_previous(const struct race *r, int64_t now)
 	return before;
 }
 
-/* ---- who is the fastest, by size ---- */
+/* ---- who is the fastest, by size or by ranks ---- */
 
 static int fastest_at(const struct race *r, int point)
 {
@@ -61,12 +61,14 @@ static int64_t crossing_between(const struct race_curve *v, int a, int b, int po
 {
 	double gap0 = (double)(v->ns[b][point] - v->ns[a][point]),
 	       gap1 = (double)(v->ns[b][point + 1] - v->ns[a][point + 1]), width;
-	width = (double)(v->bytes[point + 1] - v->bytes[point]);
+	if (v->over == RACE_OVER_RANKS)
+		return v->at[point + 1];
+	width = (double)(v->at[point + 1] - v->at[point]);
 	double part = gap0 - gap1 > 0 ? gap0 / (gap0 - gap1) : 0;
-	return v->bytes[point] + (int64_t)(width * part);
+	return v->at[point] + (int64_t)(width * part);
 }
 
-int race_crossings(const struct race *r, struct race_crossing out[RACE_SIZES])
+int race_crossings(const struct race *r, struct race_crossing out[RACE_POINTS])
 {
 	int count = 0;
 	for (int i = 0; r->count && i + 1 < r->curve.points; i++) {
@@ -78,23 +80,72 @@ int race_crossings(const struct race *r, struct race_crossing out[RACE_SIZES])
 	return count;
 }
 
-const char *race_words(char *out, const struct race *r)
+const char *race_point_word(char *out, const struct race_curve *v, int64_t at)
 {
-	struct race_crossing all[RACE_SIZES];
+	if (v->over == RACE_OVER_RANKS)
+		snprintf(out, WORD, "%lld ranks", (long long)at);
+	else
+		bytes_word(out, at);
+	return out;
+}
+
+static void words_of_sizes(char *out, const struct race *r)
+{
+	struct race_crossing all[RACE_POINTS];
 	int n = race_crossings(r, all);
-	size_t at = 0;
 	char bytes[WORD];
-	out[0] = 0;
-	if (!r->count || !r->curve.points)
-		return out;
+	size_t at = 0;
 	if (!n)
 		snprintf(out, RACE_WORDS, "On %lld ranks %s is the fastest at every size.", (long long)r->ranks,
 		         r->racer[fastest_at(r, 0)].name);
 	for (int i = 0; i < n && at < RACE_WORDS; i++)
 		at += (size_t)snprintf(out + at, RACE_WORDS - at, i ? ", from there to %s %s" : "Fastest up to %s: %s",
-		                       bytes_word(bytes, all[i].bytes), r->racer[all[i].before].name);
+		                       bytes_word(bytes, all[i].at), r->racer[all[i].before].name);
 	if (n && at < RACE_WORDS)
 		snprintf(out + at, RACE_WORDS - at, "; above, %s.", r->racer[all[n - 1].after].name);
+}
+
+/* "ring on 2–3, 6, 12–32 ranks": one racer's numbers of ranks among those of the chart. Returns how long that is. */
+static size_t ranks_of_racer(char *out, size_t size, const struct race *r, int racer)
+{
+	const struct race_curve *v = &r->curve;
+	size_t at = 0;
+	for (int first = 0, last; first < v->points; first = last + 1) {
+		last = first;
+		if (fastest_at(r, first) != racer)
+			continue;
+		while (last + 1 < v->points && fastest_at(r, last + 1) == racer)
+			last++;
+		at += (size_t)snprintf(at < size ? out + at : NULL, at < size ? size - at : 0,
+		                       last > first ? "%s%lld–%lld" : "%s%lld", at ? ", " : "", (long long)v->at[first],
+		                       (long long)v->at[last]);
+	}
+	return at;
+}
+
+static void words_of_ranks(char *out, const struct race *r)
+{
+	char bytes[WORD], ranks[RACE_WORDS];
+	size_t at = (size_t)snprintf(out, RACE_WORDS, "Fastest with %s:", bytes_word(bytes, r->bytes));
+	bool any = false;
+	for (int i = 0; i < r->count && at < RACE_WORDS; i++) {
+		if (!ranks_of_racer(ranks, sizeof ranks, r, i))
+			continue;
+		at += (size_t)snprintf(out + at, RACE_WORDS - at, "%s %s on %s%s", any ? ";" : "", r->racer[i].name,
+		                       ranks, any ? "" : " ranks");
+		any = true;
+	}
+}
+
+const char *race_words(char *out, const struct race *r)
+{
+	out[0] = 0;
+	if (!r->count || !r->curve.points)
+		return out;
+	if (r->curve.over == RACE_OVER_RANKS)
+		words_of_ranks(out, r);
+	else
+		words_of_sizes(out, r);
 	return out;
 }
 
@@ -164,16 +215,20 @@ void race_held_make(struct race_held *out, const struct race *r, const struct ra
 const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
 {
 	bool folds = one->part[0].algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && (ranks & (ranks - 1));
+	bool twice = one->parts == 2;
 	const char *time = schedule_row(one->part[0].algorithm)->time;
-	snprintf(out, RACE_FORM, "%s%s%s", one->parts == 2 ? "2 · " : "", time ? time : "not told by its row",
-	         folds ? " + 2 hop(S)" : "");
+	snprintf(out, RACE_FORM, "%slaunch + %s%s%s", twice ? "2 · (" : "", time ? time : "what its row does not tell",
+	         folds ? " + 2 hop(S)" : "", twice ? ")" : "");
 	return out;
 }
 
+/* Of an algorithm in which all send the same, n times as much as its closed form has for one. */
 const char *race_bytes_form(char *out, const struct racer *one)
 {
 	const struct algorithm *a = schedule_row(one->part[0].algorithm);
-	snprintf(out, RACE_FORM, "%s %s%s", a->symmetric ? "each rank sends" : "all ranks send",
-	         one->parts == 2 ? "2 · " : "", a->formula);
+	const char *part = a->symmetric ? strstr(a->formula, "/n") : NULL;
+	int until = part ? (int)(part - a->formula) : (int)strlen(a->formula);
+	snprintf(out, RACE_FORM, "all ranks send %s%.*s%s", one->parts == 2 ? "2 · " : "", until, a->formula,
+	         part ? part + strlen("/n") : "");
 	return out;
 }

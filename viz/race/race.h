@@ -14,7 +14,7 @@
 #include "strategy/collective/schedule.h"
 #include "viz/draw/draw.h"
 
-enum { RACERS = 6, RACE_PARTS = 2, RACE_SIZES = 13, RACE_GRID = 16, RACE_MOST_RANKS = 1024 };
+enum { RACERS = 6, RACE_PARTS = 2, RACE_POINTS = 13, RACE_GRID = 16, RACE_MOST_RANKS = 1024 };
 
 /* An algorithm: one schedule, or a reduce and then a broadcast. */
 struct racer {
@@ -28,16 +28,19 @@ struct racer {
 	int place;       /* 1: nobody is faster */
 };
 
-/* Times over the size of the message, at the same number of ranks. */
+/* Times over the size of the message on the same ranks, or over the number of ranks with the same bytes. */
+enum race_over { RACE_OVER_SIZES, RACE_OVER_RANKS };
 struct race_curve {
+	enum race_over over;
 	enum operation operation;
-	int64_t ranks;
+	int64_t fixed; /* ranks, or bytes */
 	int points;
-	int64_t bytes[RACE_SIZES], ns[RACERS][RACE_SIZES];
+	int64_t at[RACE_POINTS], ns[RACERS][RACE_POINTS]; /* at: bytes, or ranks; ascending */
 };
 
 struct race {
 	enum operation operation;
+	enum race_over over; /* of the chart */
 	int64_t ranks, bytes;
 	char cluster[80];
 	bool by_message; /* every message was simulated; else collectives by formula, whose rounds share the time */
@@ -55,13 +58,14 @@ int race_rounds_over(const struct racer *one, int64_t now);
 int64_t race_next(const struct race *r, int64_t now);
 int64_t race_previous(const struct race *r, int64_t now);
 
-/* Where the fastest changes: from so many bytes on it is `after`. Ascending; returns how many there are. */
+/* Where the fastest changes: from so many bytes or ranks on it is `after`. Ascending; returns how many there are.
+ * Between two sizes it is where their lines cross; of ranks it is the first number at which it is so. */
 struct race_crossing {
-	int64_t bytes;
+	int64_t at;
 	int before, after; /* racers */
 };
-int race_crossings(const struct race *r, struct race_crossing out[RACE_SIZES]);
-/* "halving-doubling is the fastest up to 61 kB, from there on ring" */
+int race_crossings(const struct race *r, struct race_crossing out[RACE_POINTS]);
+/* "Fastest up to 61 kB: halving-doubling; above, ring." */
 enum { RACE_WORDS = 256 };
 const char *race_words(char *out, const struct race *r);
 
@@ -73,8 +77,11 @@ struct race_held {
 };
 void race_held_make(struct race_held *out, const struct race *r, const struct racer *one, int rounds);
 
-/* Time and bytes in symbols: "2 (n − 1) · hop(S/n)", "each rank sends 2 (n − 1)/n · S". In buffers of the caller. */
+/* Time and bytes in symbols: "launch + 2 (n − 1) · hop(S/n)", as sim/cost.h has it, and "all ranks send 2 (n − 1) · S".
+ * In buffers of the caller. */
 enum { RACE_FORM = 96 };
+/* A place of the chart's axis: "4.000 MB", "8 ranks"; out: WORD bytes. */
+const char *race_point_word(char *out, const struct race_curve *v, int64_t at);
 const char *race_time_form(char *out, const struct racer *one, int64_t ranks);
 const char *race_bytes_form(char *out, const struct racer *one);
 

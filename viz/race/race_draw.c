@@ -2,12 +2,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "viz/race/race.h"
 #include "viz/scene/scene.h"
 
-enum { HEAD = 58, AXIS = 20 };
+enum { HEAD = 58, AXIS = 20, RACE_DETAIL = 192 };
 
 colour race_colour(const struct racer *one)
 {
@@ -91,45 +90,69 @@ static void draw_result(struct canvas *c, const struct race *r, const struct rac
 		best = r->racer[i].place == 1 ? (double)r->racer[i].ns : best;
 	double middle = b.y + b.height / 2;
 	snprintf(text, sizeof text, "%s  %s", place_word(one->place), time_word(time, one->ns));
-	draw_text(c, b.x, middle - 1, 15, done ? WEIGHT_BOLD : WEIGHT_PLAIN, done ? t->ink : t->soft, ALIGN_LEFT,
+	double second = fmax(15, 1.15 * c->least), size = fmin(15, fmax(c->least, 15));
+	draw_text(c, b.x, middle - 1, size, done ? WEIGHT_BOLD : WEIGHT_PLAIN, done ? t->ink : t->soft, ALIGN_LEFT,
 	          b.width, "%s", text);
 	if (one->place > 1)
-		draw_text(c, b.x, middle + 14, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
-		          "%.3g times as long as the first", (double)one->ns / best);
+		draw_text(c, b.x, middle - 1 + second, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
+		          "× %.3g the first's time", (double)one->ns / best);
 	else
-		draw_text(c, b.x, middle + 14, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width, "the fastest");
+		draw_text(c, b.x, middle - 1 + second, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width, "the fastest");
 }
 
-/* name: the column of names; grid: a side of it. */
-static void draw_lane(struct canvas *c, const struct race *r, int number, int64_t now, const struct track *all,
-                      double name, double grid, struct box b)
+/* Where the parts of a lane stand. */
+struct columns {
+	double name, grid; /* the column of names; a side of the grid, 0: none */
+	struct track track;
+	double result;     /* how wide is what stands behind the track */
+	int lines;         /* of words below the bar */
+	double line, lane; /* from line to line, from lane to lane */
+};
+
+/* In symbols, and in bytes. */
+static void detail_words(const struct race *r, const struct racer *one, char time[RACE_DETAIL], char bytes[RACE_DETAIL])
+{
+	char form[RACE_FORM], out[WORD], in[WORD];
+	snprintf(time, RACE_DETAIL, "time %s", race_time_form(form, one, r->ranks));
+	snprintf(bytes, RACE_DETAIL, "%s; the busiest rank: %s out, %s in", race_bytes_form(form, one),
+	         bytes_word(out, one->out), bytes_word(in, one->in));
+}
+
+static void draw_details(struct canvas *c, const struct race *r, const struct racer *one, const struct columns *k,
+                         double y, double room)
+{
+	char time[RACE_DETAIL], bytes[RACE_DETAIL], line[2 * RACE_DETAIL + 8];
+	detail_words(r, one, time, bytes);
+	snprintf(line, sizeof line, "%s · %s", time, bytes);
+	const char *const lines[] = {k->lines == 1 ? line : time, bytes};
+	for (int i = 0; i < k->lines; i++)
+		draw_fitting(c, k->track.box.x, y + k->line * i, 12, 8, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, room,
+		             lines[i]);
+}
+
+static void draw_lane(struct canvas *c, const struct race *r, int number, int64_t now, const struct columns *k,
+                      struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct racer *one = &r->racer[number];
 	int over = race_rounds_over(one, now);
-	char form[RACE_FORM], bytes[RACE_FORM], out[WORD], in[WORD], line[320];
-	double bar = fmin(34, b.height - 30);
-	struct track track = *all;
+	double bar = fmax(fmin(34, b.height - k->lines * k->line - 8), 8), second = fmax(17, 1.25 * c->least);
+	struct track track = k->track;
 	track.box.y = b.y + 4;
 	track.box.height = bar;
 	draw_fill(c, (struct box){b.x, b.y + 6, 12, 12}, race_colour(one));
 	draw_frame(c, (struct box){b.x, b.y + 6, 12, 12}, t->outline, 0.8);
-	draw_fitting(c, b.x + 18, b.y + 17, 15, 10, WEIGHT_BOLD, t->ink, ALIGN_LEFT, name - 26, one->name);
-	draw_text(c, b.x + 18, b.y + 34, 12, WEIGHT_PLAIN, over == one->rounds ? t->soft : t->ink, ALIGN_LEFT,
-	          name - 26, "%d of %d rounds", over, one->rounds);
-	if (grid > 0)
-		draw_grid(c, r, one, over, race_colour(one), (struct box){b.x + name, b.y + 2, grid, grid});
+	draw_fitting(c, b.x + 18, b.y + 17, 15, 10, WEIGHT_BOLD, t->ink, ALIGN_LEFT, k->name - 22, one->name);
+	draw_text(c, b.x + 18, b.y + 17 + second, 12, WEIGHT_PLAIN, over == one->rounds ? t->soft : t->ink, ALIGN_LEFT,
+	          k->name - 22, "%d of %d rounds", over, one->rounds);
+	if (k->grid > 0)
+		draw_grid(c, r, one, over, race_colour(one), (struct box){b.x + k->name, b.y + 2, k->grid, k->grid});
 	draw_rounds(c, one, &track, now, race_colour(one));
 	double clock = x_of(&track, now < r->longest ? now : r->longest);
 	draw_line(c, clock, b.y - 2, clock, track.box.y + bar + 3, t->ink, 2.5);
 	draw_result(c, r, one, now >= one->ns,
-	            (struct box){all->box.x + all->box.width + 14, track.box.y,
-	                         b.x + b.width - all->box.x - all->box.width - 14, bar});
-	snprintf(line, sizeof line, "time %s · %s · the busiest rank: %s out, %s in",
-	         race_time_form(form, one, r->ranks), race_bytes_form(bytes, one), bytes_word(out, one->out),
-	         bytes_word(in, one->in));
-	draw_fitting(c, track.box.x, track.box.y + bar + 15, 12, 8, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, all->box.width,
-	             line);
+	            (struct box){track.box.x + track.box.width + 14, track.box.y, k->result - 14, bar});
+	draw_details(c, r, one, k, track.box.y + bar + 3 + k->line * 0.8, b.x + b.width - track.box.x);
 }
 
 /* ---- the whole ---- */
@@ -146,39 +169,75 @@ static void draw_axis(struct canvas *c, const struct race *r, const struct track
 	}
 }
 
-static void draw_heading(struct canvas *c, const struct race *r, int64_t now, struct box b)
+static const char *rules(const struct race *r)
+{
+	return r->by_message ? "Every message is simulated over the links that it shares. launch: to begin a "
+	                       "collective; hop(x) = "
+	                       "latency + x / bandwidth; S the bytes, n the ranks, p the largest power of two in n"
+	                     : "Above 64 ranks times are by formula, and rounds share them equally. launch: to begin a "
+	                       "collective; "
+	                       "hop(x) = latency + x / bandwidth";
+}
+
+/* Returns its height. */
+static double draw_heading(struct canvas *c, const struct race *r, int64_t now, struct box b)
 {
 	const struct theme *t = c->theme;
 	char bytes[WORD], time[WORD], title[160];
+	double clock = fmin(180, b.width * 0.2), size = fmax(12, c->least);
 	snprintf(title, sizeof title, "A race: %s of %s on %" PRId64 " ranks of %s", operation_name(r->operation),
 	         bytes_word(bytes, r->bytes), r->ranks, r->cluster);
-	draw_fitting(c, b.x, b.y + 24, 20, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 190, title);
-	draw_text(c, b.x, b.y + 44, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - 190,
-	          r->by_message ? "Every message is simulated over the links that it shares. hop(x) = latency + x / "
-	                          "bandwidth; S the bytes, n the ranks, p the largest power of two in n"
-	                        : "Above 64 ranks times are by formula, and rounds share them equally. hop(x) = "
-	                          "latency + x / bandwidth");
-	if (!*r->refused)
-		draw_text(c, b.x + b.width, b.y + 26, 20, WEIGHT_BOLD, t->accent, ALIGN_RIGHT, 180, "%s",
-		          time_word(time, now));
+	draw_fitting(c, b.x, b.y + 24, 20, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - clock - 10, title);
+	if (*r->refused)
+		return HEAD;
+	draw_fitting(c, b.x + b.width, b.y + 26, 20, 12, WEIGHT_BOLD, t->accent, ALIGN_RIGHT, clock,
+	             time_word(time, now));
+	int lines = draw_paragraph(c, b.x, b.y + 46, b.width, size, 2, t->soft, rules(r));
+	return HEAD - 8 + 1.35 * size * (lines - 1) + fmax(8, 0.5 * c->least);
+}
+
+static void lay_columns(struct columns *k, struct canvas *c, const struct race *r, struct box b)
+{
+	double longest = 0, details = 0;
+	char time[RACE_DETAIL], bytes[RACE_DETAIL];
+	for (int i = 0; i < r->count; i++) {
+		snprintf(time, sizeof time, "%d of %d rounds", r->racer[i].rounds, r->racer[i].rounds);
+		longest = fmax(longest, text_length(c, 12, WEIGHT_PLAIN, time) + 1);
+		longest = fmax(longest, text_length(c, 13, WEIGHT_BOLD, r->racer[i].name));
+		detail_words(r, &r->racer[i], time, bytes);
+		details =
+		        fmax(details, text_length(c, 12, WEIGHT_PLAIN, time) + text_length(c, 12, WEIGHT_PLAIN, bytes));
+	}
+	k->name = fmin(longest + 26, b.width * 0.25);
+	k->line = fmax(15, 1.2 * c->least);
+	k->result = fmax(text_length(c, 15, WEIGHT_BOLD, "4th  531.1 µs"),
+	                 text_length(c, 11, WEIGHT_PLAIN, "× 6.09 the first's time")) +
+	            16;
+	k->grid = r->ranks <= RACE_GRID && b.height > 360 ? 56 : 0;
+	double left = k->name + k->grid + (k->grid > 0 ? 14 : 0);
+	k->track = (struct track){.box = {b.x + left, 0, fmax(40, b.width - left - k->result), 0}};
+	k->track.unit = k->track.box.width / (double)(r->longest ? r->longest : 1);
+	k->lines = details + 20 <= b.width - left ? 1 : 2;
 }
 
 void race_draw(struct canvas *c, const struct race *r, int64_t now, struct box b)
 {
-	draw_heading(c, r, now, b);
+	struct columns k;
+	double head = draw_heading(c, r, now, b);
 	if (*r->refused) {
 		draw_paragraph(c, b.x, b.y + HEAD + 40, b.width, 18, 3, c->theme->warning, r->refused);
 		return;
 	}
-	double chart = b.height > 420 ? fmin(260, b.height * 0.4) : 0, top = b.y + HEAD + AXIS,
-	       bottom = b.y + b.height - chart - 6, lane = fmin(110, (bottom - top) / r->count);
-	double grid = r->ranks <= RACE_GRID && lane > 52 ? fmin(56, lane - 12) : 0, name = fmin(160, b.width * 0.15),
-	       left = name + grid + (grid > 0 ? 14 : 0);
-	struct track t = {.box = {b.x + left, top, fmax(40, b.width - left - 214), 0}};
-	t.unit = t.box.width / (double)(r->longest ? r->longest : 1);
-	draw_axis(c, r, &t, top, top + lane * r->count);
+	lay_columns(&k, c, r, b);
+	double axis = fmax(AXIS, 1.3 * c->least), top = b.y + head + axis, room = b.y + b.height - top,
+	       least = fmax(k.grid, 34) + k.lines * k.line - (k.lines > 1 ? 12 : 0) + 12;
+	double chart = room - r->count * least > 130 ? fmin(fmax(260, 0.4 * b.height), room - r->count * least - 6) : 0;
+	k.lane = fmin(110, (room - chart - 6) / r->count);
+	if (k.lane < k.grid + 6)
+		k.grid = 0;
+	draw_axis(c, r, &k.track, top, top + k.lane * r->count);
 	for (int i = 0; i < r->count; i++)
-		draw_lane(c, r, i, now, &t, name, grid, (struct box){b.x, top + lane * i, b.width, lane - 4});
+		draw_lane(c, r, i, now, &k, (struct box){b.x, top + k.lane * i, b.width, k.lane - 4});
 	if (chart > 0)
 		race_draw_chart(c, r, (struct box){b.x, b.y + b.height - chart, b.width, chart});
 }
@@ -198,9 +257,9 @@ void race_describe(const struct race *r, FILE *out)
 			        race_time_form(form, one, r->ranks), race_bytes_form(sent, one),
 			        bytes_word(busy, one->out), bytes_word(in, one->in));
 		}
-	fprintf(out, "sizes    %s\n", race_words(words, r));
+	fprintf(out, "%s    %s\n", r->curve.over == RACE_OVER_RANKS ? "ranks" : "sizes", race_words(words, r));
 	for (int k = 0; k < r->curve.points; k++) {
-		fprintf(out, "at       %s:", bytes_word(bytes, r->curve.bytes[k]));
+		fprintf(out, "at       %s:", race_point_word(bytes, &r->curve, r->curve.at[k]));
 		for (int i = 0; i < r->count; i++)
 			fprintf(out, "%s %s %s", i ? "," : "", r->racer[i].name, time_word(time, r->curve.ns[i][k]));
 		fputc('\n', out);

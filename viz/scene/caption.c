@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "strategy/strategies/alone.h"
 #include "viz/scene/caption_parts.h"

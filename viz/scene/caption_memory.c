@@ -1,7 +1,6 @@
 /* The caption's words for memory: what an operation needs, what has been freed, and why memory is at its peak. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "strategy/strategies/strategy.h"
 #include "viz/scene/caption_parts.h"

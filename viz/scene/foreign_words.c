@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/base/search.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
@@ -168,15 +169,8 @@ void foreign_caption(const struct lanes *l, int64_t lane, int64_t span, char *ou
 
 static double value_at(const struct foreign_counter *counter, int64_t time)
 {
-	size_t low = 0, high = counter->point_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (counter->points[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return counter->points[low ? low - 1 : 0].value;
+	size_t next = FIRST_PAST(counter->points, time, 0, counter->point_count, time);
+	return counter->points[next ? next - 1 : 0].value;
 }
 
 static void hit_process(const struct lane_area *l, const struct lane *lane, struct hit *h)

@@ -6,14 +6,15 @@
 #include "viz/scene/scene_parts.h"
 
 /* LONGEST: the longest caption of any plan, in the size of its text.
- * LINE: from line to line, in that size. */
-enum { LEFT = 18, PADDING = 32 };
+ * LINE: from line to line, in that size.
+ * NARROW: a card of less width has all of it for the caption. */
+enum { LEFT = 18, PADDING = 32, NARROW = 600 };
 static const double LONGEST = 112, LINE = 1.35;
 
 /* Seen from the last row. */
 double frame_least(const struct view *v, struct box all)
 {
-	return v->presenter ? 0.0202 * all.height : 0;
+	return v->presenter ? LEGIBLE * all.height : 0;
 }
 
 /* The least size of a caption. */
@@ -28,16 +29,23 @@ static double side_room(const struct view *v, double height)
 	return fmax(178, 13.2 * frame_least(v, (struct box){.height = height}));
 }
 
+/* Where that would take too much of the width, they are a line above the caption. */
+static double place_height(const struct view *v, double width, double height)
+{
+	return width < NARROW ? 12 + fmax(14, frame_least(v, (struct box){.height = height})) : 0;
+}
+
 static double caption_room(const struct view *v, double width, double height)
 {
-	return fmax(width - side_room(v, height) - 50, 40);
+	return fmax(width - (width < NARROW ? 0 : side_room(v, height)) - 50, 40);
 }
 
 double caption_height(const struct view *v, struct box all)
 {
 	double size = least_size(v, all.height),
 	       lines = ceil(LONGEST * size / caption_room(v, all.width - 40, all.height));
-	return fmin(fmax(78, lines * LINE * size + PADDING), 0.4 * all.height + 20);
+	return fmin(fmax(78, lines * LINE * size + PADDING + place_height(v, all.width - 40, all.height)),
+	            0.4 * all.height + 20);
 }
 
 /* Does it stand on so many lines, in this size? */
@@ -51,7 +59,11 @@ static bool fits(struct canvas *c, double size, double width, double height, con
 static void write_caption(struct canvas *c, const struct view *v, struct box card, const char *caption, double hint)
 {
 	double least = fmax(c->least * 1.5, hint > 0 ? 11 : 14), most = v->presenter ? 1.25 * least : 18,
-	       width = caption_room(v, card.width, c->height), height = card.height - 14 - hint, size = most;
+	       width = caption_room(v, card.width, c->height), place = place_height(v, card.width, c->height),
+	       size = most;
+	card.y += place;
+	card.height -= place;
+	double height = card.height - 14 - hint;
 	while (size > most - 2 && size > least && text_length(c, size, WEIGHT_PLAIN, caption) > width)
 		size = fmax(size - 1, least);
 	while (size > least && !fits(c, size, width, height, caption))
@@ -61,11 +73,11 @@ static void write_caption(struct canvas *c, const struct view *v, struct box car
 	draw_paragraph(c, card.x + LEFT, middle - text / 2 + size * 0.36, width, size, lines, c->theme->ink, caption);
 }
 
-static void write_place(struct canvas *c, const struct view *v, double right, double y)
+static void write_place(struct canvas *c, const struct view *v, struct box card)
 {
 	const struct theme *t = c->theme;
 	char time[WORD];
-	double room = side_room(v, c->height);
+	double room = side_room(v, c->height), right = card.x + card.width - 12, y = card.y;
 	if (!v->state) {
 		draw_text(c, right, y + 27, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, room, "%s",
 		          time_word(time, v->cursor));
@@ -80,6 +92,13 @@ static void write_place(struct canvas *c, const struct view *v, double right, do
 	         timeline_stop_of(s, st->step_size, st->position), s->stop_count[st->step_size] - 1);
 	snprintf(when, sizeof when, "%s at %s", s->trace->measured ? "measured" : "simulated",
 	         time_word(time, st->time));
+	if (card.width < NARROW) {
+		char all[sizeof place + sizeof when + 8];
+		snprintf(all, sizeof all, "%s · %s", place, when);
+		draw_fitting(c, right, y + 8 + fmax(14, c->least), 14, 9, WEIGHT_BOLD, t->ink, ALIGN_RIGHT,
+		             card.width - 36, all);
+		return;
+	}
 	draw_fitting(c, right, y + 11 + size, size, 11, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, room, place);
 	draw_fitting(c, right, y + 18 + 2 * size, 13, 9, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, room, when);
 }
@@ -100,7 +119,7 @@ void draw_caption(struct canvas *c, const struct view *v, struct box b)
 		snprintf(caption, sizeof caption, "%s", v->note);
 	else if (is_veiled(v))
 		snprintf(caption, sizeof caption, "Before the next step is shown: what comes?");
-	write_place(c, v, card.x + card.width - 12, card.y);
+	write_place(c, v, card);
 	write_caption(c, v, card, caption, hint ? 18 : 0);
 	if (hint)
 		draw_fitting(c, card.x + LEFT, card.y + card.height - 9, 13, 8, WEIGHT_BOLD, t->soft, ALIGN_LEFT,

@@ -30,7 +30,7 @@ struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, dou
 	struct fit fit = scene_fit(there, b);
 	c->least = frame_least(v, all) / fit.scale;
 	fit_point(&fit, &x, &y);
-	scene_of(there)->hit(c, there, fit.inner, false, x, y, &h);
+	fit.row->hit(c, there, fit.inner, false, x, y, &h);
 	/* The second of two is looked at: what is selected belongs to the first. */
 	if (v->second && there->state == v->second->state) {
 		h.rank = h.op = -1;

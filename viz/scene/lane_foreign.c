@@ -1,7 +1,6 @@
 #include "viz/scene/lane_foreign.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "viz/scene/scene_parts.h"
 

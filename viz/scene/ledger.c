@@ -155,6 +155,12 @@ const char *ledger_range(const struct ledger *l, char *out)
 
 enum { ROW = 19 };
 
+/* From line to line: 19 where text has its normal size. */
+static double line_of(const struct canvas *c)
+{
+	return fmax(ROW, 1.3 * c->least);
+}
+
 static void chunks_of(const struct collective *c, const struct event *e, char *out, size_t size)
 {
 	int last, first = collective_chunks(c, e, &last);
@@ -249,7 +255,8 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
 	const struct timeline *s = st->timeline;
-	int rows = (int)((b.height - ROW) / ROW), row = 0;
+	double line = line_of(c);
+	int rows = (int)((b.height - line) / line), row = 0;
 	size_t number = 0, arrived = 0;
 	for (int i = 0; i < st->group_count; i++)
 		arrived += st->groups[i].arrived;
@@ -275,12 +282,12 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 		const struct exchange *x = numbers_carry(&numbers, st, e);
 		if (number++ + (size_t)rows < arrived)
 			continue;
-		double y = b.y + ROW * (row + 2) - 3;
+		double y = b.y + line * (row + 2) - 3;
 		bool fresh = i >= st->latest;
 		char chunk[32], bytes[WORD];
 		chunks_of(one, e, chunk, sizeof chunk);
 		if (fresh)
-			draw_fill(c, (struct box){b.x - 4, y - 14, b.width + 8, ROW},
+			draw_fill(c, (struct box){b.x - 4, y - line + 5, b.width + 8, line},
 			          colour_mix(t->panel, t->accent, 0.16));
 		colour ink = fresh ? t->ink : t->soft;
 		enum weight w = fresh ? WEIGHT_BOLD : WEIGHT_PLAIN;
@@ -297,7 +304,7 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	}
 	numbers_release(&numbers, st);
 	if (!row)
-		draw_text(c, b.x, b.y + ROW * 2 - 3, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
+		draw_text(c, b.x, b.y + line * 2 - 3, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
 		          one->shown ? "nothing sent yet" : "too many ranks to list messages");
 }
 
@@ -310,40 +317,106 @@ static void draw_bar(struct canvas *c, double x, double y, double width, int64_t
 	draw_frame(c, (struct box){x, y, width, 7}, t->outline, 0.7);
 }
 
+/* "each rank, so far   1,059,840 B"; where that is too long for a line, less of the label. */
+static void draw_sum(struct canvas *c, struct box b, double y, enum weight w, double size, const char *const *labels,
+                     const char *value)
+{
+	double length = text_length(c, size, w, value);
+	int i = 0;
+	while (labels[i + 1] && text_length(c, 13, w, labels[i]) > b.width - length - 8)
+		i++;
+	draw_text(c, b.x, y, 13, w, c->theme->ink, ALIGN_LEFT, fmax(1, b.width - length - 8), "%s", labels[i]);
+	draw_text(c, b.x + b.width, y, size, w, c->theme->ink, ALIGN_RIGHT, 0, "%s", value);
+}
+
+static void draw_so_far(struct canvas *c, const struct ledger *l, struct box b, double y)
+{
+	char label[sizeof l->who + 16], value[LEDGER_RANGE];
+	snprintf(label, sizeof label, "%s, so far", l->who);
+	draw_sum(c, b, y, WEIGHT_BOLD, 14, (const char *const[]){label, l->who, "so far", NULL},
+	         ledger_range(l, value));
+}
+
+static void draw_step(struct canvas *c, struct box b, double y, const char *value)
+{
+	draw_sum(c, b, y, WEIGHT_PLAIN, 13, (const char *const[]){"the step, all ranks", "the step", NULL}, value);
+}
+
+static void draw_form(struct canvas *c, const struct ledger *l, struct box b, double y)
+{
+	const struct theme *t = c->theme;
+	char word[WORD];
+	double line = line_of(c), right = b.x + b.width, label = text_length(c, 13, WEIGHT_PLAIN, "closed form") + 8;
+	draw_text(c, b.x, y, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "closed form");
+	draw_fitting(c, right, y, 13, 9, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, b.width - label, l->formula.symbols);
+	draw_text(c, right, y + line, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, b.width, "= %s", l->formula.numbers);
+	draw_text(c, right, y + 2 * line + 1, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, b.width, "= %s B",
+	          number_format_count(word, l->formula.bytes));
+}
+
 void draw_ledger(struct canvas *c, const struct view *v, struct box b)
 {
+	enum { PAD = 14 };
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
 	struct ledger l;
-	char word[LEDGER_RANGE];
-	double pad = 14, x = b.x + pad, width = b.width - 2 * pad, totals = 176;
+	char word[WORD], value[WORD + 8];
+	double line = line_of(c), totals = 62 + 6 * line;
+	struct box in = {b.x + PAD, b.y, b.width - 2 * PAD, b.height};
 	ledger_make(st, &l);
 	draw_card(c, b, t->panel, t->line, 1);
-	draw_text(c, x, b.y + 24, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, width, "Ledger: %s", l.what);
+	draw_text(c, in.x, b.y + 24, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, in.width, "Ledger: %s", l.what);
 	draw_rows(c, v, &st->timeline->collectives[st->collective],
-	          (struct box){x, b.y + 34, width, b.height - 34 - totals});
-	double y = b.y + b.height - totals + 8;
-	draw_line(c, x, y, x + width, y, t->line, 1);
-	draw_text(c, x, y + 20, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "%s, so far", l.who);
-	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s", ledger_range(&l, word));
+	          (struct box){in.x, b.y + 34, in.width, b.height - 34 - totals});
+	double y = b.y + b.height - totals + 8, form = y + 35 + line, step = form + 2 * line + 12;
+	draw_line(c, in.x, y, in.x + in.width, y, t->line, 1);
+	draw_so_far(c, &l, in, y + line + 1);
+	snprintf(value, sizeof value, "%s B", number_format_count(word, l.sent));
 	if (is_veiled(v)) {
-		draw_veil(c, (struct box){x, y + 32, width, 66});
-		draw_text(c, x, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "the step, all ranks");
-		draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s B",
-		          number_format_count(word, l.sent));
+		draw_veil(c, (struct box){in.x, form - line - 3, in.width, 2 * line + 28});
+		draw_step(c, in, step + line, value);
 		return;
 	}
-	draw_bar(c, x, y + 28, width, l.least, l.formula.bytes);
-	draw_text(c, x, y + 54, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "closed form");
-	draw_text(c, x + width, y + 54, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width - 90, "%s", l.formula.symbols);
-	draw_text(c, x + width, y + 73, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width, "= %s", l.formula.numbers);
-	draw_text(c, x + width, y + 93, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, width, "= %s B",
-	          number_format_count(word, l.formula.bytes));
-	draw_line(c, x, y + 104, x + width, y + 104, t->line, 1);
-	draw_text(c, x, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "the step, all ranks");
-	draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s",
-	          number_format_count(word, l.sent));
-	draw_text(c, x + width, y + 142, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width, "of %s B",
+	draw_bar(c, in.x, y + line + 9, in.width, l.least, l.formula.bytes);
+	draw_form(c, &l, in, form);
+	draw_line(c, in.x, step, in.x + in.width, step, t->line, 1);
+	draw_step(c, in, step + line, value);
+	draw_text(c, in.x + in.width, step + 2 * line, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, in.width, "of %s B",
 	          number_format_count(word, l.total));
-	draw_bar(c, x, y + 149, width, l.sent, l.total);
+	draw_bar(c, in.x, step + 2 * line + 7, in.width, l.sent, l.total);
+}
+
+/* ---- the sums alone ---- */
+
+double ledger_sums_height(const struct canvas *c)
+{
+	return 3 * line_of(c) + 30;
+}
+
+void draw_ledger_sums(struct canvas *c, const struct view *v, struct box b)
+{
+	enum { PAD = 14 };
+	const struct theme *t = c->theme;
+	struct ledger l;
+	char form[sizeof l.formula.symbols + sizeof l.formula.numbers + WORD + 24], sent[WORD], word[WORD],
+	        value[2 * WORD + 8];
+	double line = line_of(c), y = b.y + line + 1;
+	struct box in = {b.x + PAD, b.y, b.width - 2 * PAD, b.height};
+	ledger_make(v->state, &l);
+	draw_card(c, b, t->panel, t->line, 1);
+	draw_so_far(c, &l, in, y);
+	bool veiled = is_veiled(v);
+	snprintf(form, sizeof form, "%s = %s = %s B", l.formula.symbols, l.formula.numbers,
+	         number_format_count(word, l.formula.bytes));
+	if (veiled)
+		draw_veil(c, (struct box){in.x, y + 6, in.width, line + 10});
+	else
+		draw_bar(c, in.x, y + 6, in.width, l.least, l.formula.bytes);
+	if (!veiled)
+		draw_sum(c, in, y + line + 11, WEIGHT_PLAIN, 13, (const char *const[]){"closed form", "", NULL}, form);
+	snprintf(value, sizeof value, veiled ? "%s B" : "%s of %s B", number_format_count(sent, l.sent),
+	         number_format_count(word, l.total));
+	draw_step(c, in, y + 2 * line + 12, value);
+	if (!veiled)
+		draw_bar(c, in.x, y + 2 * line + 17, in.width, l.sent, l.total);
 }

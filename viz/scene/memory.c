@@ -40,6 +40,23 @@ static int stacks_of(const struct view *v, struct stack *out)
 	return n;
 }
 
+/* Lines below the bars: the ranks, and what they hold. */
+static double first_line(const struct canvas *c)
+{
+	return fmax(15, c->least);
+}
+
+static double second_line(const struct canvas *c)
+{
+	return first_line(c) + fmax(16, 1.2 * c->least);
+}
+
+/* Is there room for what each bar holds? Else it is said of the rank that one looks at. */
+static bool holds_fit(struct canvas *c, double step)
+{
+	return step > fmax(58, text_length(c, 9, WEIGHT_PLAIN, "888.8 MB") + 4);
+}
+
 /* Below a bar: its ranks, and what each of them holds. */
 static void draw_names(struct canvas *c, const struct view *v, enum space space, const struct stack *one, int n,
                        double x, double y, double step)
@@ -50,14 +67,14 @@ static void draw_names(struct canvas *c, const struct view *v, enum space space,
 	bool here = focus >= one->first && focus < one->end;
 	enum weight w = here ? WEIGHT_BOLD : WEIGHT_PLAIN;
 	char ranks[64], word[WORD];
-	double size = n <= 8 ? 12 : 10, line = fmax(15, c->least);
+	double size = n <= 8 ? 12 : 10;
 	ranks_word(ranks, s, one->first, one->end);
 	const char *name =
 	        n <= 4 && text_length(c, size, w, ranks) <= step - 4 ? ranks : ranks + strcspn(ranks, " ") + 1;
 	if (text_length(c, size, w, name) <= step * (n <= 16 ? 1 : n > 32 ? 8 : 4) - 2)
-		draw_text(c, x, y + line, size, w, here ? t->ink : t->soft, ALIGN_CENTRE, 0, "%s", name);
-	if (step > 58)
-		draw_fitting(c, x, y + line + 16, 11, 9, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, step - 4,
+		draw_text(c, x, y + first_line(c), size, w, here ? t->ink : t->soft, ALIGN_CENTRE, 0, "%s", name);
+	if (holds_fit(c, step))
+		draw_fitting(c, x, y + second_line(c), 11, 9, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, step - 4,
 		             bytes_word(word, v->state->ranks[one->first].live[space]));
 }
 
@@ -69,7 +86,7 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 	int64_t peak = memory_highest(s, space);
 	struct memory_scale scale = memory_scale_for(space == SPACE_DEVICE && v->peak > peak ? v->peak : peak,
 	                                             space == SPACE_DEVICE ? memory_capacity(s) : 0);
-	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 62};
+	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 31 - second_line(c)};
 	struct stack stacks[STACKS];
 	int n = stacks_of(v, stacks);
 	double step = plot.width / n, width = fmin(70, step * (n <= 16 ? 0.72 : 0.86));
@@ -85,8 +102,8 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 		if (n <= 16 || i % (n > 32 ? 8 : 4) == 0)
 			draw_names(c, v, space, &stacks[i], n, x, plot.y + plot.height, step);
 	}
-	if (step <= 58)
-		draw_text(c, plot.x + plot.width / 2, plot.y + plot.height + 31, 11, WEIGHT_PLAIN, t->soft,
+	if (!holds_fit(c, step))
+		draw_text(c, plot.x + plot.width / 2, plot.y + plot.height + second_line(c), 11, WEIGHT_PLAIN, t->soft,
 		          ALIGN_CENTRE, plot.width, "rank %" PRId64 " holds %s", v->focus_rank,
 		          bytes_word(word, st->ranks[timeline_index_of(s, v->focus_rank)].live[space]));
 	memory_capacity_line(c, plot, &scale, peak, text_length(c, 14, WEIGHT_BOLD, title) - 50);
@@ -100,12 +117,18 @@ static double legend_unit(struct canvas *c)
 	return unit;
 }
 
+/* From line to line. */
+static double legend_line(const struct canvas *c)
+{
+	return fmax(20, 1.25 * c->least);
+}
+
 double legend_height(struct canvas *c, double width)
 {
 	double unit = legend_unit(c);
 	int columns = (int)fmax(1, floor((width + 8) / unit));
 	int lines = (CATEGORY_COUNT + columns - 1) / columns;
-	return 20.0 * lines + 6;
+	return legend_line(c) * lines + 6;
 }
 
 double legend_categories(struct canvas *c, double x, double y, double width, const char *gathered)
@@ -122,7 +145,7 @@ double legend_some(struct canvas *c, double x, double y, double width, const cha
 			continue;
 		if (at + unit > x + width + 8 && at > x) {
 			at = x;
-			line += 20;
+			line += legend_line(c);
 		}
 		colour fill = t->category[k];
 		draw_category(c, (struct box){at, line, 16, 16}, (enum category)k);
@@ -133,7 +156,7 @@ double legend_some(struct canvas *c, double x, double y, double width, const cha
 		          k == CATEGORY_GATHERED ? gathered : category_name((enum category)k));
 		at += unit;
 	}
-	return line + 20 - y;
+	return line + legend_line(c) - y;
 }
 
 static bool uses(const struct timeline *s, enum space space)
@@ -156,19 +179,24 @@ static struct box over_time_box(struct box b)
 	return (struct box){b.x + left + 24, b.y, b.width - left - 24, floor(b.height * 0.56)};
 }
 
-static void draw_memory(struct canvas *c, const struct view *v, struct box b, bool small)
+/* Device, host and disk side by side, as far as they are used. */
+static void draw_spaces(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct timeline *s = v->state->timeline;
-	int spaces = 0, at = 0, index = timeline_index_of(s, v->focus_rank);
+	int spaces = 0, at = 0;
 	for (int k = 0; k < SPACE_COUNT; k++)
 		spaces += uses(s, (enum space)k);
-	double left = small ? b.width : left_width(b), legend = fmax(46, legend_height(c, left)),
-	       bars = b.height - legend;
+	double width = (b.width - 12 * (spaces - 1)) / (spaces ? spaces : 1);
 	for (int k = 0; k < SPACE_COUNT; k++)
-		if (uses(s, (enum space)k)) {
-			double width = (left - 12 * (spaces - 1)) / spaces;
-			draw_bars(c, v, (enum space)k, (struct box){b.x + (width + 12) * at++, b.y, width, bars});
-		}
+		if (uses(s, (enum space)k))
+			draw_bars(c, v, (enum space)k, (struct box){b.x + (width + 12) * at++, b.y, width, b.height});
+}
+
+static void draw_memory(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	int index = timeline_index_of(v->state->timeline, v->focus_rank);
+	double left = small ? b.width : left_width(b), legend = fmax(46, legend_height(c, left));
+	draw_spaces(c, v, (struct box){b.x, b.y, left, b.height - legend});
 	legend_categories(c, b.x, b.y + b.height - legend + 4, left, GATHERED_IS_PARAMETERS);
 	if (small)
 		return;
@@ -185,13 +213,36 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, boo
 	for (int k = 0; k < SPACE_COUNT; k++)
 		spaces += uses(s, (enum space)k);
 	double left = small ? b.width : left_width(b), width = (left - 12 * (spaces - 1)) / (spaces ? spaces : 1);
-	struct box plot = {b.x + 62, b.y + 24, width - 66, b.height - fmax(46, legend_height(c, left)) - 62};
+	struct box plot = {b.x + 62, b.y + 24, width - 66,
+	                   b.height - fmax(46, legend_height(c, left)) - 31 - second_line(c)};
 	struct stack stacks[STACKS];
 	int n = stacks_of(v, stacks), i = (int)floor((x - plot.x) / plot.width * n);
 	if (y < plot.y || y > plot.y + plot.height + 36 || x < plot.x || i < 0 || i >= n)
 		return -1;
 	int focus = timeline_index_of(s, v->focus_rank); /* of those that share the bar */
 	return s->ranks[focus >= stacks[i].first && focus < stacks[i].end ? focus : stacks[i].first].rank;
+}
+
+/* ---- in a narrow box: without the list of buffers, the legend below both ---- */
+
+static struct box narrow_bars(struct canvas *c, struct box b)
+{
+	return (struct box){b.x, b.y, left_width(b), b.height - legend_height(c, b.width) - 4};
+}
+
+static struct box narrow_over_time(struct canvas *c, struct box b)
+{
+	double left = left_width(b);
+	return (struct box){b.x + left + 24, b.y, b.width - left - 24, b.height - legend_height(c, b.width) - 4};
+}
+
+static void draw_narrow(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	double legend = legend_height(c, b.width);
+	(void)small;
+	draw_spaces(c, v, narrow_bars(c, b));
+	draw_over_time(c, v, timeline_index_of(v->state->timeline, v->focus_rank), narrow_over_time(c, b));
+	legend_categories(c, b.x, b.y + b.height - legend + 4, b.width, GATHERED_IS_PARAMETERS);
 }
 
 static void hit_memory(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
@@ -202,6 +253,26 @@ static void hit_memory(struct canvas *c, const struct view *v, struct box b, boo
 		over_time_hit(c, v, timeline_index_of(v->state->timeline, v->focus_rank), over_time_box(b), x, y, h);
 }
 
+static void hit_narrow(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+                       struct hit *h)
+{
+	int index = timeline_index_of(v->state->timeline, v->focus_rank);
+	struct box bars = narrow_bars(c, b);
+	bars.height += fmax(46, legend_height(c, bars.width)); /* as if its legend were there */
+	rank_hit(v->state, rank_at(c, v, bars, true, x, y), h);
+	if (!small && h->rank < 0)
+		over_time_hit(c, v, index, narrow_over_time(c, b), x, y, h);
+}
+
+static const struct scene_row narrow = {
+        .title = "Memory",
+        .what = "bytes by rank and category, now and over time",
+        .width = 520,
+        .height = 300,
+        .draw = draw_narrow,
+        .hit = hit_narrow,
+};
+
 const struct scene_row scene_memory = {
         .title = "Memory",
         .what = "bytes by rank and category, now and over time",
@@ -209,4 +280,5 @@ const struct scene_row scene_memory = {
         .height = 330,
         .draw = draw_memory,
         .hit = hit_memory,
+        .narrow = &narrow,
 };

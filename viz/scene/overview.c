@@ -78,6 +78,7 @@ const struct scene_row scene_ring_alone = {
         .what = "ranks, links, and what every chunk holds",
         .width = 540,
         .height = 300,
+        .elastic = true,
         .draw = draw_collective,
         .hit = hit_collective,
         .messages = true,
@@ -102,4 +103,5 @@ const struct scene_row scene_overview = {
         .hit = hit,
         .messages = true,
         .timeline = true,
+        .narrow = &scene_upright,
 };

@@ -135,27 +135,49 @@ const struct view *pair_at(struct pair *store, const struct view *v, struct box 
 
 /* ---- drawing ---- */
 
-/* All words of a row in one size, which fits the longest. */
-static void draw_row(struct canvas *c, struct box b, double names, const char *name, char words[][DIFFERENCE],
-                     enum weight w, colour ink)
+/* The figures, as many as there are columns for; all words of a row in one size, which fits the longest. */
+struct columns {
+	double names, width;
+	enum figure figure[FIGURE_COUNT];
+	int count;
+};
+
+static void lay_columns(struct columns *out, struct canvas *c, double width)
 {
-	double column = (b.width - names) / FIGURE_COUNT, longest = 1, size;
-	for (int f = 0; f < FIGURE_COUNT; f++)
-		longest = fmax(longest, text_length(c, 13, w, words[f]));
-	size = fmax(8, fmin(13, 13 * (column - 12) / longest));
-	draw_fitting(c, b.x + 10, b.y, 13, 9, WEIGHT_BOLD, ink, ALIGN_LEFT, names - 16, name);
-	for (int f = 0; f < FIGURE_COUNT; f++)
-		draw_text(c, b.x + names + column * (f + 1) - 10, b.y, size, w, ink, ALIGN_RIGHT, column - 8, "%s",
-		          words[f]);
+	static const enum figure most[] = {FIGURE_NOW, FIGURE_HIGHEST, FIGURE_TO_SEND, FIGURE_STEP};
+	double bytes = text_length(c, 11, WEIGHT_PLAIN, "744.2 MB") + 18;
+	out->names = fmax(fmin(170, width * 0.13), text_length(c, 12, WEIGHT_BOLD, "difference") + 18);
+	bool all = (width - out->names) / FIGURE_COUNT > bytes;
+	out->count = all ? FIGURE_COUNT : (int)(sizeof most / sizeof most[0]);
+	for (int f = 0; f < out->count; f++)
+		out->figure[f] = all ? (enum figure)f : most[f];
+	out->width = (width - out->names) / out->count;
+}
+
+static double longest_of(struct canvas *c, const struct columns *k, double size, enum weight w,
+                         char words[][DIFFERENCE])
+{
+	double longest = 1;
+	for (int f = 0; f < k->count; f++)
+		longest = fmax(longest, text_length(c, size, w, words[f]));
+	return longest;
+}
+
+static void draw_row(struct canvas *c, struct box b, const struct columns *k, const char *name,
+                     char words[][DIFFERENCE], enum weight w, colour ink)
+{
+	double size = fmax(8, fmin(13, 13 * (k->width - 12) / longest_of(c, k, 13, w, words)));
+	draw_fitting(c, b.x + 10, b.y, 13, 9, WEIGHT_BOLD, ink, ALIGN_LEFT, k->names - 16, name);
+	for (int f = 0; f < k->count; f++)
+		draw_text(c, b.x + k->names + k->width * (f + 1) - 10, b.y, size, w, ink, ALIGN_RIGHT, k->width - 8,
+		          "%s", words[f]);
 }
 
 /* Where they are too long to be read whole, the share alone: "−38 %" of "−253.4 MB (−38 %)". */
-static void shorten(struct canvas *c, char words[][DIFFERENCE], double column)
+static void shorten(struct canvas *c, const struct columns *k, char words[][DIFFERENCE])
 {
-	double size = fmax(9.5, c->least), longest = 0;
-	for (int f = 0; f < FIGURE_COUNT; f++)
-		longest = fmax(longest, text_length(c, size, WEIGHT_BOLD, words[f]));
-	for (int f = 0; f < FIGURE_COUNT && longest > column - 8; f++) {
+	double longest = longest_of(c, k, fmax(9.5, c->least), WEIGHT_BOLD, words);
+	for (int f = 0; f < k->count && longest > k->width - 8; f++) {
 		char *share = strchr(words[f], '(');
 		if (!share)
 			continue;
@@ -164,32 +186,43 @@ static void shorten(struct canvas *c, char words[][DIFFERENCE], double column)
 	}
 }
 
+static void draw_heads(struct canvas *c, struct box b, const struct columns *k)
+{
+	char words[FIGURE_COUNT][DIFFERENCE];
+	for (int brief = 0; brief < 2; brief++) {
+		for (int f = 0; f < k->count; f++)
+			snprintf(words[f], sizeof words[f], "%s", (brief ? figure_brief : figure_name)(k->figure[f]));
+		if (longest_of(c, k, fmax(9.5, c->least), WEIGHT_PLAIN, words) <= k->width - 12)
+			break;
+	}
+	draw_row(c, b, k, "", words, WEIGHT_PLAIN, c->theme->soft);
+}
+
 static void draw_strip(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
 	struct figures figures[2];
 	char words[FIGURE_COUNT][DIFFERENCE];
-	double names = fmin(170, b.width * 0.13);
 	const struct view *views[2];
+	struct columns k;
+	lay_columns(&k, c, b.width);
 	pair_order(v, views);
 	figures_make(views[0]->state, &figures[0]);
 	figures_make(views[1]->state, &figures[1]);
 	draw_card(c, b, t->panel, t->line, 1);
-	for (int f = 0; f < FIGURE_COUNT; f++)
-		snprintf(words[f], sizeof words[f], "%s", figure_name((enum figure)f));
 	b.y += 17;
-	draw_row(c, b, names, "", words, WEIGHT_PLAIN, t->soft);
+	draw_heads(c, b, &k);
 	for (int i = 0; i < 2; i++) {
-		for (int f = 0; f < FIGURE_COUNT; f++)
-			figure_word(words[f], (enum figure)f, figures[i].of[f]);
+		for (int f = 0; f < k.count; f++)
+			figure_word(words[f], k.figure[f], figures[i].of[k.figure[f]]);
 		b.y += 17.5;
-		draw_row(c, b, names, views[i]->label, words, WEIGHT_PLAIN, t->ink);
+		draw_row(c, b, &k, views[i]->label, words, WEIGHT_PLAIN, t->ink);
 	}
-	for (int f = 0; f < FIGURE_COUNT; f++)
-		figure_difference(words[f], (enum figure)f, figures[0].of[f], figures[1].of[f]);
+	for (int f = 0; f < k.count; f++)
+		figure_difference(words[f], k.figure[f], figures[0].of[k.figure[f]], figures[1].of[k.figure[f]]);
 	b.y += 17.5;
-	shorten(c, words, (b.width - names) / FIGURE_COUNT);
-	draw_row(c, b, names, "difference", words, WEIGHT_BOLD, t->ink);
+	shorten(c, &k, words);
+	draw_row(c, b, &k, "difference", words, WEIGHT_BOLD, t->ink);
 }
 
 /* Its name, and if it does not fit, that. */

@@ -9,16 +9,16 @@
 /* The figures of one trace at a place of its step: memory of the fullest rank's device, bytes sent by the busiest rank
  * without control, time. The last of each group are those of the whole step, as `sim` reports them. */
 #define FIGURE_LIST(X)                                                                                                 \
-	X(NOW, "memory now", BYTES)                                                                                    \
-	X(PEAK, "peak so far", BYTES)                                                                                  \
-	X(HIGHEST, "peak of the step", BYTES)                                                                          \
-	X(SENT, "sent so far", BYTES)                                                                                  \
-	X(TO_SEND, "sent in the step", BYTES)                                                                          \
-	X(TIME, "time so far", TIME)                                                                                   \
-	X(STEP, "time of the step", TIME)
+	X(NOW, "memory now", "memory", BYTES)                                                                          \
+	X(PEAK, "peak so far", "peak", BYTES)                                                                          \
+	X(HIGHEST, "peak of the step", "step's peak", BYTES)                                                           \
+	X(SENT, "sent so far", "sent", BYTES)                                                                          \
+	X(TO_SEND, "sent in the step", "step sends", BYTES)                                                            \
+	X(TIME, "time so far", "time", TIME)                                                                           \
+	X(STEP, "time of the step", "step takes", TIME)
 
 enum figure {
-#define X(constant, name, unit) FIGURE_##constant,
+#define X(constant, name, brief, unit) FIGURE_##constant,
 	FIGURE_LIST(X)
 #undef X
 	        FIGURE_COUNT
@@ -30,6 +30,7 @@ struct figures {
 
 void figures_make(const struct state *st, struct figures *out);
 const char *figure_name(enum figure f);
+const char *figure_brief(enum figure f); /* where there is little room */
 /* "4.2 MB", "1.5 ms" in a buffer of the caller, which it returns. */
 const char *figure_word(char *out, enum figure f, int64_t value);
 /* "−1.2 MB (−29 %)": the second less the first. */

@@ -10,10 +10,10 @@
 enum figure_unit { UNIT_BYTES, UNIT_TIME };
 
 static const struct {
-	const char *name;
+	const char *name, *brief;
 	enum figure_unit unit;
 } rows[] = {
-#define X(constant, name, unit) {name, UNIT_##unit},
+#define X(constant, name, brief, unit) {name, brief, UNIT_##unit},
         FIGURE_LIST(X)
 #undef X
 };
@@ -21,6 +21,11 @@ static const struct {
 const char *figure_name(enum figure f)
 {
 	return rows[f].name;
+}
+
+const char *figure_brief(enum figure f)
+{
+	return rows[f].brief;
 }
 
 static int64_t larger(int64_t a, int64_t b)

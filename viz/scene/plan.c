@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"

@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <stdlib.h>
 
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
@@ -120,20 +120,24 @@ static struct card_parts card_parts(const struct ring *r, struct box b)
 	return p;
 }
 
+/* How high the chunks would be without words above and below them. */
+static double chunk_height(const struct ring *r, const struct card_parts *p, struct box b)
+{
+	return b.height - p->title - fmax(p->word + 8, ring_value_height(r) + 1);
+}
+
 /* Above the chunks their numbers, below them what they hold: as far as there is room. */
 bool ring_is_numbered(const struct ring *r, struct box b)
 {
-	int chunks = r->collective->chunk_count;
 	struct card_parts p = card_parts(r, b);
-	return b.height > 56 && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78) &&
-	       b.height - p.title - p.word - 8 >= p.above + p.below;
+	return b.height > 56 && r->collective->chunk_count > 1 && chunk_height(r, &p, b) >= p.above + p.pad;
 }
 
 bool ring_is_labelled(const struct ring *r, struct box b)
 {
 	struct card_parts p = card_parts(r, b);
-	bool one = b.height > 56 && r->collective->chunk_count == 1;
-	return ring_is_numbered(r, b) || (one && b.height - p.title - p.word - 8 >= p.below);
+	bool numbered = ring_is_numbered(r, b), one = b.height > 56 && r->collective->chunk_count == 1;
+	return (numbered || one) && chunk_height(r, &p, b) >= p.below + (numbered ? p.above : 0);
 }
 
 static void draw_card_of(const struct ring *r, int64_t rank)
@@ -149,8 +153,10 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	draw_frame(r->c, mark, t->outline, 0.8);
 	char name[48];
 	snprintf(name, sizeof name, "rank %" PRId64 "%s", r->collective->rank[rank], is_root(r, rank) ? " (root)" : "");
-	draw_text(r->c, b.x + p.pad + p.mark + 6, b.y + p.title - 2, p.size, WEIGHT_BOLD, t->ink, ALIGN_LEFT,
-	          b.width - 2 * p.pad - 12, "%s", name);
+	double room = b.width - 2 * p.pad - p.mark - 4;
+	bool short_name = text_length(r->c, p.size, WEIGHT_BOLD, name) > room;
+	draw_text(r->c, b.x + p.pad + p.mark + 6, b.y + p.title - 2, p.size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room,
+	          "%s", name + (short_name ? strlen("rank ") : 0));
 	bool numbered = ring_is_numbered(r, b), labelled = ring_is_labelled(r, b);
 	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
 	double width = (b.width - 2 * p.pad - gap * (chunks - 1)) / chunks;
@@ -240,7 +246,7 @@ static void draw_message(const struct ring *r, const struct event *e, double num
 {
 	const struct theme *t = r->c->theme;
 	bool back = comes_back(r->v->state, e), moving = r->v->tween < 1;
-	double x0, y0, x1, y1, wide = r->n <= 8 ? 3.5 : 2.2, size = r->n <= 8 ? 12 : 9, height = size + 9;
+	double x0, y0, x1, y1, wide = r->n <= 8 ? 3.5 : 2.2, size = ring_plate_size(r), height = size + 9;
 	char text[96];
 	/* Two that pass each other keep so far apart that their plates do. */
 	ring_link(r, e->member, e->to_member, back ? height / 2 + 3 : 0, &x0, &y0, &x1, &y1);
@@ -250,13 +256,17 @@ static void draw_message(const struct ring *r, const struct event *e, double num
 	double aside = back ? fmax(0.08, fmin(0.3, (height + 3) / 2 / room)) : 0; /* from the middle */
 	double along = moving ? r->v->tween : 0.5 - aside;
 	bool level = fabs(x1 - x0) > fabs(y1 - y0) || r->state->group_count > 1; /* groups have little room */
-	bool tight = level || back || r->c->least > size;
-	enum message_words much = r->n <= 8 ? MESSAGE_BYTES : MESSAGE_NUMBER;
+	bool tight = level || back || r->c->least > 12, steep = fabs(y1 - y0) > fabs(x1 - x0),
+	     hides = steep && !back && room < height + ring_arrow(r);
+	enum message_words much = hides || r->n > 8 ? MESSAGE_NUMBER : MESSAGE_BYTES;
 	do {
 		chunk_name(r, e, number, much, text, sizeof text);
 		length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
 	} while (tight && length > room - 20 && much-- > MESSAGE_NUMBER);
 	double x = x0 + (x1 - x0) * along, y = y0 + (y1 - y0) * along;
+	if (hides && !moving) /* beside the arrow */
+		x += (x < r->area.x + r->area.width / 2 ? -1 : 1) * (length / 2 + 8);
+	x = fmin(fmax(x, r->area.x + length / 2), r->area.x + r->area.width - length / 2);
 	struct box plate = {x - length / 2, y - height / 2, length, height};
 	draw_card(r->c, plate, t->accent, t->ground, 1.5);
 	draw_text(r->c, x, y + size * 0.36, size, WEIGHT_BOLD, t->accent_ink, ALIGN_CENTRE, 0, "%s", text);
@@ -339,9 +349,16 @@ static void draw_summary(struct canvas *c, const struct view *v, const struct co
 	          TIMELINE_MESSAGE_RANKS);
 }
 
-static double ledger_width(struct box b, bool small)
+static struct box ledger_box(struct box b, bool small)
 {
-	return small ? 0 : fmin(390, b.width * 0.34);
+	double width = small ? 0 : fmin(390, b.width * 0.34);
+	return (struct box){b.x + b.width - width, b.y, width, b.height};
+}
+
+/* What is left of it beside the ledger. */
+static struct box beside_ledger(struct box b, bool small)
+{
+	return (struct box){b.x, b.y, b.width - (small ? 0 : ledger_box(b, small).width + 20), b.height};
 }
 
 static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, struct box b, bool small, double x,
@@ -357,12 +374,10 @@ static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, 
 	return -1;
 }
 
-static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
+static int64_t rank_at(struct canvas *c, const struct view *v, struct box left, bool small, double x, double y)
 {
 	const struct state *st = v->state;
-	double ledger = ledger_width(b, small);
 	struct ring_cells cells;
-	struct box left = {b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height};
 	if (st->collective >= 0 && ring_is_schematic(&st->timeline->collectives[st->collective]))
 		return ring_schematic_rank(c, v, &st->timeline->collectives[st->collective], left, small, x, y);
 	if (st->collective < 0 || !st->held ||
@@ -380,16 +395,10 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, boo
 	return -1;
 }
 
-static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool small)
+/* Without a ledger. */
+static void draw_alone(struct canvas *c, const struct view *v, struct box left, bool small)
 {
 	const struct state *st = v->state;
-	double ledger = ledger_width(b, small);
-	struct box left = {b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height};
-	if (st->collective < 0) {
-		draw_text(c, b.x + b.width / 2, b.y + b.height / 2, 16, WEIGHT_PLAIN, c->theme->soft, ALIGN_CENTRE,
-		          b.width, "This strategy sends nothing: there is one rank, or nothing to exchange.");
-		return;
-	}
 	const struct collective *one = &st->timeline->collectives[st->collective];
 	if (ring_is_schematic(one))
 		ring_schematic(c, v, one, left, small);
@@ -399,15 +408,81 @@ static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool
 		draw_groups(c, v, left, small);
 	else
 		ring_matrix(c, v, one, left);
+}
+
+/* Is there a collective? Else that there is none is said. */
+static bool has_collective(struct canvas *c, const struct view *v, struct box b)
+{
+	static const char none[] = "This strategy sends nothing: there is one rank, or nothing to exchange.";
+	if (v->state->collective >= 0)
+		return true;
+	double lines = paragraph_lines(c, b.width, 16, WEIGHT_PLAIN, none),
+	       length = text_length(c, 16, WEIGHT_PLAIN, none);
+	draw_paragraph(c, b.x + fmax(0, b.width - length) / 2, b.y + b.height / 2, b.width, 16, (int)lines,
+	               c->theme->soft, none);
+	return false;
+}
+
+static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	if (!has_collective(c, v, b))
+		return;
+	draw_alone(c, v, beside_ledger(b, small), small);
 	if (!small)
-		draw_ledger(c, v, (struct box){b.x + b.width - ledger, b.y, ledger, b.height});
+		draw_ledger(c, v, ledger_box(b, small));
 }
 
 static void hit_ring(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
                      struct hit *h)
 {
-	rank_hit(v->state, rank_at(c, v, b, small, x, y), h);
+	rank_hit(v->state, rank_at(c, v, beside_ledger(b, small), small, x, y), h);
 }
+
+/* ---- in a narrow box: the ledger's sums below the ranks ---- */
+
+static double sums_height(const struct canvas *c, const struct view *v, struct box b)
+{
+	enum { LEAST = 340 }; /* so that many ranks' cards are high enough for their numbers */
+	const struct state *st = v->state;
+	bool many =
+	        st->collective >= 0 && st->timeline->collectives[st->collective].schedule.ranks > RING_SLOTS_ABREAST;
+	double high = ledger_sums_height(c) + 10;
+	return many && b.height - high < LEAST ? 0 : high;
+}
+
+static struct box above_sums(const struct canvas *c, const struct view *v, struct box b)
+{
+	return (struct box){b.x, b.y, b.width, fmax(1, b.height - sums_height(c, v, b))};
+}
+
+static void draw_narrow(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	struct box ranks = above_sums(c, v, b);
+	double high = ledger_sums_height(c);
+	(void)small;
+	if (!has_collective(c, v, b))
+		return;
+	draw_alone(c, v, ranks, false);
+	if (ranks.height < b.height)
+		draw_ledger_sums(c, v, (struct box){b.x, b.y + b.height - high, b.width, high});
+}
+
+static void hit_narrow(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+                       struct hit *h)
+{
+	rank_hit(v->state, rank_at(c, v, above_sums(c, v, b), small, x, y), h);
+}
+
+static const struct scene_row narrow = {
+        .title = "Collective",
+        .what = "ranks, links, and what every chunk holds",
+        .width = 500,
+        .height = 370,
+        .elastic = true,
+        .draw = draw_narrow,
+        .hit = hit_narrow,
+        .messages = true,
+};
 
 const struct scene_row scene_ring = {
         .title = "Collective",
@@ -417,4 +492,5 @@ const struct scene_row scene_ring = {
         .draw = draw_ring,
         .hit = hit_ring,
         .messages = true,
+        .narrow = &narrow,
 };

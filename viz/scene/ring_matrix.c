@@ -1,7 +1,6 @@
 /* A collective of many ranks: a row for a rank, a column for a chunk, stronger the more it holds: in grey, since
  * colours are single ranks'. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "viz/scene/ring_parts.h"
@@ -40,7 +39,8 @@ void ring_matrix(struct canvas *c, const struct view *v, const struct collective
 	                 .n = one->schedule.ranks,
 	                 .area = b};
 	ring_title(&r, b, b.width);
-	ring_matrix_alone(c, v, one, (struct box){b.x, b.y + TITLE_HEIGHT, b.width, b.height - TITLE_HEIGHT});
+	ring_matrix_alone(c, v, one,
+	                  (struct box){b.x, b.y + ring_title_height(c), b.width, b.height - ring_title_height(c)});
 }
 
 void ring_matrix_alone(struct canvas *c, const struct view *v, const struct collective *one, struct box b)

@@ -45,12 +45,19 @@ struct box ring_strip_card(const struct ring_cells *cells, int i);
 
 /* Places the cards in b; n is at most TIMELINE_MESSAGE_RANKS. small: a part of the overview. */
 void ring_place(struct ring *r, struct box b, bool small);
+/* A message's arrow shows at least so much of itself beside its plate, whose text is of this size. */
+double ring_arrow(const struct ring *r);
+double ring_plate_size(const struct ring *r);
 /* The ends of the link between two cards, moved aside by so much: it runs through no other card. */
 void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,
                double *y1);
 
-/* The title: inside the circle, or above it on two lines of TITLE_HEIGHT. room: its width. */
-enum { TITLE_HEIGHT = 46 };
+/* The title: inside the circle, or above it on two lines. room: its width. */
+enum { RING_TITLE_INSIDE = 84 };
+double ring_title_height(const struct canvas *c);
+/* Of a card: at its edges; and the least size of its numbers. */
+enum { RING_PADDING = 10, RING_LEAST_NUMBER = 8 };
+#define RING_LONGEST_SUM "18 + 24 = 42"
 void ring_title(const struct ring *r, struct box b, double room);
 
 /* Has a card room for the chunks' numbers above them, and for what they hold below? */
@@ -65,6 +72,8 @@ bool ring_values_shown(const struct view *v, const struct collective *c);
 bool ring_value(const struct ring *r, struct box place, int64_t member, int number, bool fresh);
 /* Where a chunk's number stands: on it; above it, and the chunk is lower, where its slots lie on each other. */
 struct box ring_value_box(const struct ring *r, struct box *chunk);
+/* The least height of a chunk with its number; 0: none are shown. */
+double ring_value_height(const struct ring *r);
 void ring_value_beside(const struct ring *r, int64_t member, int number, double right, double y, double room);
 /* As before the messages of the last step. */
 void ring_values_before(struct values *v, const struct state *st, const struct collective *c);

@@ -36,23 +36,35 @@ static struct box round_middle(const struct ring *r, int64_t k, int64_t n, doubl
 	return card_at(r->area.x + r->area.width / 2 + rx * x, r->area.y + r->area.height / 2 + ry * y, width, height);
 }
 
-/* Clockwise along the four edges, from the upper left: more room for a card than on an ellipse. */
-static void place_on_edges(struct ring *r, double width, double height)
+/* Place k of `count` from left to right; one alone stands in the middle. */
+static double along(double left, double right, int64_t k, int64_t count)
 {
-	int64_t n = r->n, side = (n - 3) / 4, upper = (n - 2 * side + 1) / 2, lower = n - 2 * side - upper;
+	return count > 1 ? left + (right - left) * (double)k / (double)(count - 1) : (left + right) / 2;
+}
+
+static int64_t upper_of(int64_t n, int64_t side)
+{
+	return (n - 2 * side + 1) / 2;
+}
+
+/* Clockwise along the four edges, from the upper left, `side` of them between the corners at the left and the right:
+ * more room for a card than on an ellipse. */
+static void place_on_edges(struct ring *r, int64_t side, double width, double height)
+{
+	int64_t n = r->n, upper = upper_of(n, side), lower = n - 2 * side - upper;
 	double left = r->area.x + width / 2 + 2, right = r->area.x + r->area.width - width / 2 - 2;
 	double top = r->area.y + height / 2 + 2, bottom = r->area.y + r->area.height - height / 2 - 2;
 	for (int64_t k = 0; k < n; k++) {
 		int64_t at = k;
 		double x, y;
 		if (at < upper) {
-			x = left + (right - left) * (double)at / (double)(upper - 1);
+			x = along(left, right, at, upper);
 			y = top;
 		} else if ((at -= upper) < side) {
 			x = right;
 			y = top + (bottom - top) * (double)(at + 1) / (double)(side + 1);
 		} else if ((at -= side) < lower) {
-			x = right - (right - left) * (double)at / (double)(lower - 1);
+			x = along(right, left, at, lower);
 			y = bottom;
 		} else {
 			x = left;
@@ -127,40 +139,198 @@ static void place_star(struct ring *r, double width, double height)
 	}
 }
 
-void ring_place(struct ring *r, struct box b, bool small)
+/* ---- the ring ---- */
+
+/* How neighbours stand: round the middle, or along the edges. */
+struct stand {
+	int64_t side; /* along the edges: how many stand between the corners of a side; -1: round the middle */
+	bool wide;    /* as wide as numbers need it */
+};
+
+static double usual_width(int64_t n, double room)
 {
-	double n = (double)r->n, width, height;
-	bool edges = r->n > 8 && neighbours_only(r->collective);
-	r->shape = shape_of(r->collective);
-	width = n <= 4   ? fmin(250, b.width * 0.36)
-	        : n <= 6 ? fmin(206, b.width * 0.27)
-	        : n <= 8 ? fmin(182, b.width * 0.22)
-	        : edges  ? fmin(140, b.width * 0.168)
-	                 : fmin(104, b.width * 0.125);
-	if (small && !edges) /* room for the links */
-		width *= 0.86;
-	r->title_inside =
-	        r->n >= 3 && r->shape == RING_CIRCLE && neighbours_only(r->collective) && b.width - 2 * width > 220;
-	r->area = b;
-	if (!r->title_inside) {
-		r->area.y += TITLE_HEIGHT;
-		r->area.height = fmax(1, r->area.height - TITLE_HEIGHT);
+	return n <= 4   ? fmin(250, room * 0.36)
+	       : n <= 6 ? fmin(206, room * 0.27)
+	       : n <= 8 ? fmin(182, room * 0.22)
+	                : fmin(140, room * 0.168);
+}
+
+/* Above eight ranks those that do not stand along the edges are small. */
+static double round_width(const struct ring *r, double room)
+{
+	return r->n > 8 ? fmin(104, room * 0.125) : usual_width(r->n, room);
+}
+
+static double round_height(const struct ring *r, double room)
+{
+	double usual = r->n <= 4 ? fmin(104, room * 0.28) : r->n <= 8 ? fmin(104, room * 0.2) : fmin(44, room * 0.085);
+	return r->n <= 4 ? fmax(usual, fmin(2.6 * r->c->least, room * 0.45)) : usual;
+}
+
+/* So that chunks have room for their numbers, and a sum stands beside the rank's name. */
+static double needed_width(const struct ring *r)
+{
+	int chunks = r->collective->chunk_count;
+	double gaps = (chunks <= 6 ? 5 : 3) * (chunks - 1), padding = 2 * RING_PADDING, mark = 28;
+	if (!ring_values_shown(r->v, r->collective))
+		return 0;
+	double digits = text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, "42") + (r->n <= RING_SLOTS_ABREAST ? 4 : 1);
+	double name = text_length(r->c, 14, WEIGHT_BOLD, "rank 0"),
+	       sum = text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, RING_LONGEST_SUM) + 5;
+	return fmax(padding + gaps + chunks * digits, collective_adds(r->collective) ? padding + mark + name + sum : 0);
+}
+
+/* With the chunks' indices above them, and below them whose parts they hold. */
+static double needed_height(const struct ring *r)
+{
+	double word = fmax(10, r->c->least), title = fmax(14, r->c->least) + 8;
+	return r->n > 8 ? 0 : title + 3 * word + 21;
+}
+
+/* A message's plate: the least that stands on it. */
+static double plate_width(const struct ring *r)
+{
+	bool values = ring_values_shown(r->v, r->collective);
+	return text_length(r->c, ring_plate_size(r), WEIGHT_BOLD, values ? "7: 42" : "15") + 12;
+}
+
+double ring_plate_size(const struct ring *r)
+{
+	return fmax(r->n <= 8 ? 12 : 9, r->c->least);
+}
+
+double ring_arrow(const struct ring *r)
+{
+	return r->n <= 8 ? 30 : 20;
+}
+
+static void lay_round(struct ring *r, const struct stand *l, bool small)
+{
+	double width = round_width(r, r->area.width), height = round_height(r, r->area.height);
+	width = (l->wide ? fmax(width, needed_width(r)) : width) * (small ? 0.86 : 1);
+	height = (l->wide ? fmax(height, fmin(needed_height(r), r->area.height * 0.29)) : height) * (small ? 0.86 : 1);
+	for (int64_t rank = 0; rank < r->n; rank++)
+		r->card[rank] = round_middle(r, rank, r->n, width, height);
+}
+
+static void lay_edges(struct ring *r, const struct stand *l)
+{
+	int64_t upper = upper_of(r->n, l->side), rows = l->side + 2;
+	double across = fmin(plate_width(r) + ring_arrow(r) + 10, 0.4 * r->area.width / (double)upper),
+	       down = fmin(ring_arrow(r) + 10, 0.4 * r->area.height / (double)rows);
+	double width = fmax(usual_width(r->n, 1e9), needed_width(r)), height = r->n <= 8 ? 104 : 92;
+	width = fmin(width, (r->area.width - 4 - across * (double)(upper - 1)) / (double)upper);
+	double high = (r->area.height - 4 - down * (double)(rows - 1)) / (double)rows;
+	if (high < needed_height(r)) /* the arrow alone */
+		high += fmin(10, down / 4) * (double)(rows - 1) / (double)rows;
+	height = fmin(height, high);
+	place_on_edges(r, l->side, fmax(width, 1), fmax(height, 1));
+}
+
+/* The title stands in the middle, where there is room. */
+static void lay(struct ring *r, struct box b, const struct stand *l, bool small)
+{
+	for (int above = 0; above < 2; above++) {
+		r->title_inside = !above;
+		r->area = b;
+		if (above) {
+			r->area.y += ring_title_height(r->c);
+			r->area.height = fmax(1, r->area.height - ring_title_height(r->c));
+		}
+		if (l->side < 0)
+			lay_round(r, l, small);
+		else
+			lay_edges(r, l);
+		if (r->n >= 3 && b.width - 2 * r->card[0].width > 220 &&
+		    b.height - 2 * r->card[0].height > RING_TITLE_INSIDE)
+			return;
 	}
-	b = r->area;
-	height = n <= 4 ? fmin(104, b.height * 0.28) : n <= 8 ? fmin(104, b.height * 0.2) : fmin(44, b.height * 0.085);
-	if (edges)
-		height = fmin(92, b.height * 0.16);
-	if (small && !edges)
-		height *= 0.86;
+}
+
+static double part_of(double there, double needed)
+{
+	return needed > 0 ? fmin(1, there / needed) : 1;
+}
+
+/* Of a link, how much of what it needs is seen: its arrow, and its plate, which can stand aside where it is steep. */
+static double seen_of(const struct ring *r, int64_t from, int64_t to)
+{
+	double x0, y0, x1, y1;
+	ring_link(r, from, to, 0, &x0, &y0, &x1, &y1);
+	double length = hypot(x1 - x0, y1 - y0), across = fabs(x1 - x0) / length, down = fabs(y1 - y0) / length;
+	double plate = fmin(plate_width(r) / fmax(across, 1e-6), (ring_plate_size(r) + 9) / fmax(down, 1e-6));
+	return part_of(length, ring_arrow(r) + (down > across ? 0 : plate));
+}
+
+static bool is_apart(const struct ring *r, int64_t i)
+{
+	const struct box *a = &r->card[i];
+	for (int64_t k = 0; k < i; k++) {
+		const struct box *b = &r->card[k];
+		if (fmin(a->x + a->width, b->x + b->width) - fmax(a->x, b->x) > -4 &&
+		    fmin(a->y + a->height, b->y + b->height) - fmax(a->y, b->y) > -4)
+			return false;
+	}
+	return true;
+}
+
+/* 1: every number and every arrow can be seen. */
+static double clear_of(const struct ring *r)
+{
+	double seen = 1;
+	for (int64_t k = 0; k < r->n; k++) {
+		if (!is_apart(r, k))
+			return 0;
+		seen = fmin(seen, seen_of(r, k, (k + 1) % r->n));
+	}
+	return seen * part_of(r->card[0].width, needed_width(r)) *
+	       (0.6 + 0.4 * part_of(r->card[0].height, needed_height(r)));
+}
+
+/* The first layout in which all can be seen, or the best. */
+static void place_ring(struct ring *r, struct box b, bool small)
+{
+	int64_t sides = (r->n - 2) / 2, usual = r->n > 4 ? (r->n - 3) / 4 : 0;
+	struct stand best = {.side = -1};
+	double most = -1;
+	for (int64_t i = r->n > 8 ? 2 : 0; i < 3 + (r->n > 4 ? sides + 1 : 0) && most < 1; i++) {
+		struct stand l = {i < 2 ? -1 : i == 2 ? usual : i - 3, i > 0};
+		lay(r, b, &l, small);
+		double clear = i == 2 && r->n <= 4 ? -1 : clear_of(r);
+		if (clear > most + 1e-9) {
+			most = clear;
+			best = l;
+		}
+	}
+	lay(r, b, &best, small);
+}
+
+/* ---- all shapes ---- */
+
+static void place_others(struct ring *r, struct box b, bool small)
+{
+	double width = round_width(r, b.width), height;
+	r->title_inside = false;
+	r->area =
+	        (struct box){b.x, b.y + ring_title_height(r->c), b.width, fmax(1, b.height - ring_title_height(r->c))};
+	height = round_height(r, r->area.height) * (small ? 0.86 : 1);
+	width *= small ? 0.86 : 1; /* room for the links */
 	if (r->shape == RING_TREE)
 		place_tree(r, width, height);
 	else if (r->shape == RING_STAR)
 		place_star(r, width, height);
-	else if (edges)
-		place_on_edges(r, width, height);
 	else
 		for (int64_t rank = 0; rank < r->n; rank++)
 			r->card[rank] = round_middle(r, rank, r->n, width, height);
+}
+
+void ring_place(struct ring *r, struct box b, bool small)
+{
+	r->shape = shape_of(r->collective);
+	if (r->shape == RING_CIRCLE && r->n > 2 && neighbours_only(r->collective))
+		place_ring(r, b, small);
+	else
+		place_others(r, b, small);
 }
 
 /* ---- links ---- */

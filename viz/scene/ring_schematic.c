@@ -48,10 +48,10 @@ static int64_t rank_at_place(const struct scheme *s, int64_t place)
 
 static void lay(struct scheme *s, struct box b, bool small)
 {
-	double width = (b.width - 3 * GAP) / 4, room = b.height - TITLE_HEIGHT;
+	double width = (b.width - 3 * GAP) / 4, room = b.height - ring_title_height(s->c);
 	double below = s->v->state->held && !small ? 0 : 62; /* words; the matrix takes what is left */
 	double height = fmin(s->v->state->held ? 104 : 150, fmax(30, (room - GAP - below) / 2)), top;
-	top = b.y + TITLE_HEIGHT;
+	top = b.y + ring_title_height(s->c);
 	if (!small && s->v->state->held && room > 2 * height + GAP + 150)
 		height = fmin(height, 92);
 	for (int i = 0; i < FIRST; i++)

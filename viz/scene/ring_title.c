@@ -119,6 +119,11 @@ static double rise(const struct ring *r, struct box b, const char *what)
 	return is_clear(r, title) ? by : 0;
 }
 
+double ring_title_height(const struct canvas *c)
+{
+	return fmax(46, 2.6 * c->least + 6);
+}
+
 void ring_title(const struct ring *r, struct box b, double room)
 {
 	const struct theme *t = r->c->theme;
@@ -146,11 +151,12 @@ void ring_title(const struct ring *r, struct box b, double room)
 		snprintf(progress, sizeof progress, "%d of %d rounds%s", g->round, c->rounds, part);
 	say_values(r, values, sizeof values);
 	if (!r->title_inside) {
+		double y = b.y + fmax(15, r->c->least), below = fmax(20, 1.25 * r->c->least);
 		char line[384];
 		snprintf(line, sizeof line, "%s · %s%s%s", amount, progress, *values ? " · " : "", values);
 		say_legend(r, room, line, sizeof line);
-		draw_text(r->c, b.x, b.y + 15, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
-		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s", line);
+		draw_text(r->c, b.x, y, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
+		draw_text(r->c, b.x, y + below, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s", line);
 		return;
 	}
 	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24 - rise(r, b, what);

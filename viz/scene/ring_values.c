@@ -6,10 +6,20 @@
 #include "viz/scene/ring_parts.h"
 
 /* Smaller than these, in units, a number is left out, and a sum stands beside the rank's name. */
-static const double least = 8, least_sum = 10, most = 14;
+static const double least = RING_LEAST_NUMBER, least_sum = 10, most = 14;
 
-/* The height of a number that stands above its chunk. */
-enum { NUMBER = 16 };
+/* The height of a number that stands above its chunk, and the least of the chunk below it. */
+enum { NUMBER = 16, SLOTS = 9 };
+
+static double number_height(const struct ring *r)
+{
+	return fmax(NUMBER, r->c->least + 4);
+}
+
+double ring_value_height(const struct ring *r)
+{
+	return !r->values ? 0 : number_height(r) + (r->n > RING_SLOTS_ABREAST ? SLOTS : 0);
+}
 
 bool ring_values_shown(const struct view *v, const struct collective *c)
 {
@@ -23,8 +33,7 @@ static double size_in(const struct ring *r, const char *text, double least_size,
 	       length = text_length(r->c, top, WEIGHT_BOLD, text) / top;
 	least_size = fmax(least_size, r->c->least);
 	size = fmin(size, (width - 4) / length);
-	size = floor(2 * size) / 2;
-	return size >= least_size ? size : 0;
+	return size >= least_size ? fmax(least_size, floor(2 * size) / 2) : 0;
 }
 
 static void draw_plate(const struct ring *r, double x, double y, double size, bool fresh, const char *text)
@@ -39,7 +48,7 @@ static void draw_plate(const struct ring *r, double x, double y, double size, bo
 static void draw_number(const struct ring *r, struct box b, double size, bool fresh, const char *text)
 {
 	double x = b.x + b.width / 2, y = b.y + b.height / 2;
-	if (fresh || b.height > NUMBER)
+	if (fresh || b.height > number_height(r))
 		draw_plate(r, x, y, size, fresh, text);
 	draw_text(r->c, x, y + size * 0.36, size, WEIGHT_BOLD, r->c->theme->ink, ALIGN_CENTRE, 0, "%s", text);
 }
@@ -51,13 +60,13 @@ bool ring_value(const struct ring *r, struct box b, int64_t member, int chunk, b
 	int64_t k = member * v->chunks + chunk;
 	if (isnan(v->now[k]))
 		return true;
-	bool adds = fresh && v->last[k].adds, hides = r->n > RING_SLOTS_ABREAST && b.height > NUMBER;
+	bool adds = fresh && v->last[k].adds, hides = r->n > RING_SLOTS_ABREAST && b.height > number_height(r);
 	double size = adds && !hides ? size_in(r, exchange_word(sum, &v->last[k]), least_sum, b.width, b.height) : 0;
 	if (size > 0) {
 		draw_number(r, b, size, true, sum);
 		return true;
 	}
-	double over = b.height > NUMBER ? 0 : fresh ? 3 : 4; /* into the gaps, where no chunk is behind it */
+	double over = b.height > number_height(r) ? 0 : fresh ? 3 : 4; /* into the gaps, where no chunk is behind it */
 	size = size_in(r, value_word(number, v->now[k]), least, b.width + over, b.height + over);
 	if (size > 0 && !hides)
 		draw_number(r, b, size, fresh, number);
@@ -67,11 +76,12 @@ bool ring_value(const struct ring *r, struct box b, int64_t member, int chunk, b
 struct box ring_value_box(const struct ring *r, struct box *chunk)
 {
 	struct box all = *chunk, above = all;
-	if (r->n <= RING_SLOTS_ABREAST || chunk->height < 3 * NUMBER)
+	double number = number_height(r);
+	if (r->n <= RING_SLOTS_ABREAST || chunk->height < ring_value_height(r))
 		return all;
-	above.height = NUMBER;
-	chunk->y += NUMBER + 1;
-	chunk->height -= NUMBER + 1;
+	above.height = number;
+	chunk->y += number + 1;
+	chunk->height -= number + 1;
 	return above;
 }
 
@@ -80,7 +90,8 @@ void ring_value_beside(const struct ring *r, int64_t member, int chunk, double r
 	char sum[EXCHANGE_WORD];
 	exchange_word(sum, &r->values->last[member * r->values->chunks + chunk]);
 	double size = size_in(r, sum, least, room, most + 4);
-	if (size > 0)
+	bool all = values_recorded(r->v->state->timeline) || size_in(r, RING_LONGEST_SUM, least, room, most + 4) > 0;
+	if (size > 0 && all) /* on every rank or on none */
 		draw_text(r->c, right, y, size, WEIGHT_BOLD, r->c->theme->ink, ALIGN_RIGHT, 0, "%s", sum);
 }
 

@@ -3,7 +3,6 @@
 #include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,19 +117,37 @@ struct box frame_phases(const struct view *v, struct box all)
 
 /* ---- scenes that need more room than there is ---- */
 
+static double scale_of(double width, double height, struct box b)
+{
+	return fmin(1, fmin(b.width / width, b.height / height));
+}
+
+static double scale_of_row(const struct view *v, const struct scene_row *row, struct box b)
+{
+	double part = v->presenter && row->elastic ? 0.55 : 1;
+	return scale_of(part * row->width, part * row->height, b);
+}
+
+static double scale_of_compare(int contenders, struct box b)
+{
+	int columns, rows;
+	compare_grid(contenders, &columns, &rows);
+	return scale_of(190.0 * columns, (rows > 2 ? 195.0 : 230.0) * rows, b);
+}
+
 struct fit scene_fit(const struct view *v, struct box b)
 {
-	double width = scene_of(v)->width, height = scene_of(v)->height;
-	if (v->state && v->contender_count) {
-		int columns, rows;
-		compare_grid(v->contender_count, &columns, &rows);
-		width = 190.0 * columns;
-		height = (rows > 2 ? 195.0 : 230.0) * rows;
+	static const double much = 0.8;
+	const struct scene_row *row = scene_of(v);
+	bool compares = v->state && v->contender_count;
+	double scale = compares ? scale_of_compare(v->contender_count, b) : scale_of_row(v, row, b);
+	if (!compares && v->state && row->narrow && scale < much && scale_of_row(v, row->narrow, b) > scale) {
+		row = row->narrow;
+		scale = scale_of_row(v, row, b);
 	}
-	double scale = fmin(1, fmin(b.width / width, b.height / height));
 	if (scale > 0.999)
-		return (struct fit){b, b, 1};
-	return (struct fit){b, {0, 0, b.width / scale, b.height / scale}, scale};
+		return (struct fit){b, b, 1, row};
+	return (struct fit){b, {0, 0, b.width / scale, b.height / scale}, scale, row};
 }
 
 void fit_point(const struct fit *f, double *x, double *y)
@@ -160,7 +177,7 @@ void draw_fitted(struct canvas *c, const struct view *v, struct box b)
 	if (v->state && v->contender_count)
 		draw_compare(c, v, fit.inner);
 	else
-		scene_of(v)->draw(c, v, fit.inner, false);
+		fit.row->draw(c, v, fit.inner, false);
 	if (fit.scale < 1) {
 		c->pixel *= fit.scale;
 		c->least *= fit.scale;

@@ -102,6 +102,9 @@ struct scene_row {
 	            struct hit *h);
 	bool messages; /* it shows them on their way */
 	bool timeline; /* it has one */
+	/* The same for a box in which this one would have to be much smaller; NULL: there is none. */
+	const struct scene_row *narrow;
+	bool elastic; /* in the presenter, whose text has a least size, it does with less before it is made smaller */
 };
 
 const struct scene_row *scene_row(enum scene s);

@@ -14,6 +14,9 @@ extern const struct scene_row scene_ring_alone;
 
 /* The ledger: messages, and running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);
+/* Its sums alone, over the whole width, and how high they are. */
+double ledger_sums_height(const struct canvas *c);
+void draw_ledger_sums(struct canvas *c, const struct view *v, struct box b);
 
 /* Buffers alive on a rank, largest first. */
 void draw_alive(struct canvas *c, const struct view *v, struct box b);
@@ -65,6 +68,7 @@ void compare_grid(int n, int *columns, int *rows);
 struct fit {
 	struct box outer, inner;
 	double scale;
+	const struct scene_row *row; /* the scene, or its narrow form */
 };
 struct fit scene_fit(const struct view *v, struct box b);
 void fit_point(const struct fit *f, double *x, double *y);

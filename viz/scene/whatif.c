@@ -1,9 +1,13 @@
 #include "viz/scene/whatif.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Units, where there is room for all; a lower panel has everything lower alike. */
 enum { HEAD = 44, LINE = 27, GAP = 12, FIGURE = 20, SAID = 46, FOOT = 40, MARGIN = 10, LABEL = 100, ARROW = 26 };
+
+/* Values are no smaller; what is longer ends in "…", and stands below as a whole once it is chosen. */
+enum { SMALL = 11 };
 
 /* ---- places ---- */
 
@@ -56,11 +60,11 @@ static void draw_values(struct canvas *c, const struct whatif_row *r, struct box
 	       before = r->changed ? fmin(text_length(c, size, WEIGHT_PLAIN, r->before) + 1, room - now - arrow) : 0;
 	double x = cell.x + 6 + (room - now - before - (r->changed ? arrow : 0)) / 2;
 	if (r->changed) {
-		draw_fitting(c, x, y, size, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, before, r->before);
+		draw_fitting(c, x, y, size, SMALL, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, before, r->before);
 		draw_text(c, x + before, y, size, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, " → ");
 		x += before + arrow;
 	}
-	draw_fitting(c, x, y, size, 7, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, t->ink, ALIGN_LEFT, now, r->now);
+	draw_fitting(c, x, y, size, SMALL, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, t->ink, ALIGN_LEFT, now, r->now);
 }
 
 /* A line at the foot of the value, so that nothing runs through the text. */
@@ -97,7 +101,7 @@ static void draw_row(struct canvas *c, const struct whatif *w, struct box b, int
 /* ---- figures ---- */
 
 /* Right ends of the columns, as parts of the width. */
-#define COLUMN_BEFORE 0.54
+#define COLUMN_BEFORE 0.545
 #define COLUMN_NOW 0.8
 
 static void draw_figure(struct canvas *c, const struct whatif *w, const struct whatif_figure *f, struct box b, double y,
@@ -106,9 +110,9 @@ static void draw_figure(struct canvas *c, const struct whatif *w, const struct w
 	const struct theme *t = c->theme;
 	colour ink = f->better < 0 ? t->warning : t->ink;
 	double room = b.width - 2 * MARGIN - 4, left = b.x + MARGIN + 2;
-	draw_fitting(c, left, y, size, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, room * 0.31, f->name);
+	draw_fitting(c, left, y, size, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, room * 0.325, f->name);
 	if (*w->words)
-		draw_fitting(c, left + room * COLUMN_BEFORE, y, size, 7, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, room * 0.22,
+		draw_fitting(c, left + room * COLUMN_BEFORE, y, size, 7, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, room * 0.21,
 		             f->before);
 	draw_fitting(c, left + room * COLUMN_NOW, y, size, 7, WEIGHT_BOLD, ink, ALIGN_RIGHT, room * 0.24, f->now);
 	if (*w->words)
@@ -129,18 +133,31 @@ static void draw_figures(struct canvas *c, const struct whatif *w, struct box b)
 		draw_figure(c, w, &w->figures[i], b, y + FIGURE * part * (i + 1.7), size);
 }
 
-/* ---- the whole ---- */
+/* ---- what is said ---- */
+
+/* The chosen row: its value, where its cell is too narrow for it, and what it means. */
+static void said_words(struct canvas *c, const struct whatif *w, struct box b, char *out, size_t size)
+{
+	const struct whatif_row *r = &w->rows[w->row];
+	bool cut = text_length(c, SMALL, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, r->now) >
+	           whatif_cell(w, b, w->row).width - 12;
+	snprintf(out, size, "%s%s%s", cut ? r->now : "", cut ? ": " : "", r->what);
+}
 
 static void draw_said(struct canvas *c, const struct whatif *w, struct box b)
 {
-	double part = part_of(w, b), y = b.y + b.height - (FOOT + SAID) * part;
-	if (*w->refused)
-		draw_paragraph(c, b.x + MARGIN + 2, y + 12 * part, b.width - 2 * MARGIN - 4, 12 * fmin(1, part), 3,
-		               c->theme->warning, w->refused);
-	else if (w->row >= 0)
-		draw_paragraph(c, b.x + MARGIN + 2, y + 12 * part, b.width - 2 * MARGIN - 4, 11.5 * fmin(1, part), 3,
-		               c->theme->soft, w->rows[w->row].what);
+	char words[WHATIF_VALUE + 256];
+	double part = part_of(w, b), y = b.y + b.height - (FOOT + SAID) * part + 12 * part, x = b.x + MARGIN + 2,
+	       room = b.width - 2 * MARGIN - 4;
+	if (*w->refused) {
+		draw_paragraph(c, x, y, room, 12 * fmin(1, part), 3, c->theme->warning, w->refused);
+	} else if (w->row >= 0) {
+		said_words(c, w, b, words, sizeof words);
+		draw_paragraph(c, x, y, room, 11.5 * fmin(1, part), 3, c->theme->soft, words);
+	}
 }
+
+/* ---- the whole ---- */
 
 void whatif_draw(struct canvas *c, const struct whatif *w, struct box b, bool buttons)
 {

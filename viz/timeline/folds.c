@@ -1,10 +1,10 @@
 /* Operations of a compute lane under one name, and from which zoom on each has its own. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/base/search.h"
 #include "viz/timeline/lanes.h"
 
 /* Of a character in a name, and around it, in units of the picture. */
@@ -189,15 +189,8 @@ static struct lane_piece piece_of(const struct lane_fold *f)
 
 struct lane_place lane_piece_first(const struct lane *lane, int64_t from)
 {
-	int low = 0, high = lane->pass_count;
-	while (low < high) {
-		int middle = low + (high - low) / 2;
-		if (lane->passes[middle].end <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (struct lane_place){.pass = low, .unit = low < lane->pass_count ? lane->passes[low].part : 0};
+	int first = (int)FIRST_PAST(lane->passes, end, 0, lane->pass_count, from);
+	return (struct lane_place){.pass = first, .unit = first < lane->pass_count ? lane->passes[first].part : 0};
 }
 
 bool lane_piece_next(const struct lane *lane, double scale, struct lane_place *at, struct lane_piece *out)

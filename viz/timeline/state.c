@@ -1,7 +1,6 @@
 #include "viz/timeline/state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- chunks ---- */
 

@@ -1,6 +1,7 @@
 /* Instants, the positions at which the cursor stops, and the highlights among them. */
 #include <stdlib.h>
 
+#include "strategy/base/search.h"
 #include "viz/timeline/timeline.h"
 
 /* ---- instants ---- */
@@ -194,15 +195,7 @@ const struct highlight *timeline_highlight(const struct timeline *s, size_t posi
 
 size_t timeline_position_at(const struct timeline *s, int64_t time)
 {
-	size_t low = 0, high = s->instant_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->instants[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_PAST(s->instants, time, 0, s->instant_count, time);
 }
 
 int64_t timeline_time(const struct timeline *s, size_t position)

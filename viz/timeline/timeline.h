@@ -176,7 +176,7 @@ struct mark {
 	bool begun;     /* a collective that counts has begun */
 	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
 	int64_t sent;   /* bytes by all ranks, without control */
-	struct progress {
+	struct rank_mark {
 		int issued;             /* operations of the rank's step */
 		int64_t sent, received; /* bytes, without control */
 	} * ranks;

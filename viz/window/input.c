@@ -280,11 +280,11 @@ void window_wheel(struct window *w, struct canvas *c, double turns)
 	if (!v)
 		return;
 	bool overview = p->scene == SCENE_OVERVIEW && !p->shown->foreign;
-	if (!window_has_timeline(w) || v->upright) {
+	struct fit fit = scene_fit(v, b);
+	if (!window_has_timeline(w) || (overview && !fit.row->timeline)) {
 		window_scroll(w, -(int)lround(3 * turns));
 		return;
 	}
-	struct fit fit = scene_fit(v, b);
 	struct lane_area l[2];
 	double x = w->mouse_x, y = w->mouse_y;
 	int n = lane_areas_lay(l, v, overview ? overview_boxes(fit.inner).timeline : fit.inner, overview);

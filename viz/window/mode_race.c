@@ -1,17 +1,15 @@
 /* A race of algorithms, in place of the scene. The keys and buttons that step and play move its clock; ↑ and ↓ change
  * the size of the message, with Shift the ranks; digits type a size, R and digits a number of ranks, O is another
- * operation.
+ * operation, X the chart's other axis.
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "viz/scene/scene.h"
 #include "viz/window/parts.h"
 
 enum { SHOWN_MS = 7000, FRAME_MS = 16, CONTROLS = 46 };
-enum { BUTTON_OPERATION, BUTTON_BYTES, BUTTON_RANKS, BUTTONS };
+enum { BUTTON_OPERATION, BUTTON_BYTES, BUTTON_RANKS, BUTTON_CHART, BUTTONS };
 
 static struct race *race_of(struct window *w)
 {
@@ -66,6 +64,9 @@ static void copy(struct window *w)
 	snprintf(command, sizeof command, "%s %s %s %lld %s %lld %s '%s'", status_words("{view} {race}"),
 	         operation_name(r->operation), status_words("{ranks}"), (long long)r->ranks, status_words("{bytes}"),
 	         (long long)r->bytes, status_words("{cluster}"), r->cluster);
+	if (r->over == RACE_OVER_RANKS)
+		snprintf(command + strlen(command), sizeof command - strlen(command), " %s ranks",
+		         status_words("{over}"));
 	bool failed = SDL_SetClipboardText(command) != 0;
 	snprintf(w->racing.note, sizeof w->racing.note, "%s%.200s",
 	         failed ? "Could not copy: " : "Copied: ", failed ? SDL_GetError() : command);
@@ -201,7 +202,12 @@ static void lay(struct window *w, struct canvas *c, struct box panel)
 		           g->labels[i == RACE_FIELD_BYTES ? BUTTON_BYTES : BUTTON_RANKS])
 		        ->on = g->field == i;
 	}
-	widget_add(w, WIDGET_MODE, BUTTON_OPERATION, (struct box){panel.x + panel.width - 130, y, 110, 28},
+	snprintf(g->labels[BUTTON_CHART], sizeof g->labels[0], "%s",
+	         g->race.over == RACE_OVER_RANKS ? "over ranks" : "over sizes");
+	double width = fmin(100, 0.11 * panel.width);
+	widget_add(w, WIDGET_MODE, BUTTON_CHART, (struct box){panel.x + panel.width - 24 - 2 * width, y, width, 28},
+	           g->labels[BUTTON_CHART]);
+	widget_add(w, WIDGET_MODE, BUTTON_OPERATION, (struct box){panel.x + panel.width - 20 - width, y, width, 28},
 	           g->labels[BUTTON_OPERATION]);
 }
 
@@ -209,6 +215,8 @@ static void press(struct window *w, int number)
 {
 	if (number == BUTTON_OPERATION)
 		racing_change_operation(w);
+	else if (number == BUTTON_CHART)
+		racing_change_chart(w);
 	else
 		racing_type(w, number == BUTTON_BYTES ? RACE_FIELD_BYTES : RACE_FIELD_RANKS);
 }
@@ -217,6 +225,7 @@ static const char *tip(struct window *w, int number)
 {
 	static const char *const words[BUTTONS] = {
 	        [BUTTON_OPERATION] = "another operation: all-reduce, broadcast, reduce (O)",
+	        [BUTTON_CHART] = "the chart over sizes of the message or over numbers of ranks (X)",
 	        [BUTTON_BYTES] = "the size of the message: ↑ and ↓, or digits such as 4MB and Enter",
 	        [BUTTON_RANKS] = "how many ranks: Shift ↑ and Shift ↓, or R, digits and Enter",
 	};
@@ -230,7 +239,7 @@ static void draw(struct window *w, struct canvas *c, struct box panel)
 	racing_ask(w);
 	struct box b = {panel.x + 20, panel.y + 4, panel.width - 40, fmax(1, panel.height - CONTROLS - 8)};
 	draw_fill(c, panel, c->theme->ground);
-	c->least = w->playback->presenter ? 0.0202 * c->height : 0;
+	c->least = w->playback->presenter ? LEGIBLE * c->height : 0;
 	race_draw(c, &g->race, (int64_t)g->now, b);
 	c->least = 0;
 	for (int i = RACE_FIELD_BYTES; i <= RACE_FIELD_RANKS; i++) {
@@ -275,10 +284,11 @@ void window_race(struct window *w, const struct race *what)
 		return;
 	}
 	if (what) {
+		race_of(w)->over = what->over;
 		race_of(w)->operation = what->operation;
 		race_of(w)->ranks = what->ranks;
 		race_of(w)->bytes = what->bytes;
-	} else if (!race_of(w)->ranks) {
+	} else {
 		racing_begin_with_shown(w);
 	}
 	w->playing = false;

@@ -75,6 +75,17 @@ void racing_change_operation(struct window *w)
 	w->dirty = true;
 }
 
+void racing_change_chart(struct window *w)
+{
+	struct racing *g = &w->racing;
+	double now = g->now;
+	g->race.over = g->race.over == RACE_OVER_SIZES ? RACE_OVER_RANKS : RACE_OVER_SIZES;
+	g->stale = true;
+	racing_ask(w);
+	g->now = now;
+	w->dirty = true;
+}
+
 /* ---- typing ---- */
 
 void racing_type(struct window *w, int field)
@@ -145,12 +156,21 @@ bool racing_text(struct window *w, const char *text)
 		racing_type(w, RACE_FIELD_RANKS);
 	else if (c == 'o')
 		racing_change_operation(w);
-	return c == 'r' || c == 'o';
+	else if (c == 'x')
+		racing_change_chart(w);
+	return c == 'r' || c == 'o' || c == 'x';
 }
 
 /* ---- the beginning ---- */
 
-/* The message and the ranks of the collective that is shown. */
+/* In a race there are these; of another one's algorithms an all-reduce's are the nearest. */
+static enum operation raced_as(const struct collective *one)
+{
+	enum operation o = op_operation(one->kind);
+	return one->kind != OP_SEND && (o == OPERATION_BROADCAST || o == OPERATION_REDUCE) ? o : OPERATION_ALL_REDUCE;
+}
+
+/* The operation, the message and the ranks of the collective that is shown. */
 void racing_begin_with_shown(struct window *w)
 {
 	const struct playback *p = w->playback;
@@ -167,5 +187,8 @@ void racing_begin_with_shown(struct window *w)
 		return;
 	const struct collective *one = &s->collectives[p->state.collective];
 	int64_t bytes = one->schedule.elements * one->element_bytes / 4 * 4;
+	r->operation = raced_as(one);
+	if (one->schedule.ranks >= LEAST_RANKS && one->schedule.ranks <= RACE_MOST_RANKS)
+		r->ranks = one->schedule.ranks;
 	r->bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes > MOST_BYTES ? MOST_BYTES : bytes;
 }

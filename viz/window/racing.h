@@ -17,7 +17,7 @@ struct racing {
 	bool playing;
 	Uint64 turned;     /* ms: when the clock was moved last */
 	int field, slider; /* what is typed, and what the mouse moves */
-	char typed[24], labels[3][64], note[256];
+	char typed[24], labels[4][64], note[256];
 };
 
 /* Runs what is asked, if it has changed since. */
@@ -26,6 +26,7 @@ void racing_change(struct window *w, int64_t bytes, int64_t ranks);
 void racing_change_bytes(struct window *w, bool more);
 void racing_change_ranks(struct window *w, int by);
 void racing_change_operation(struct window *w);
+void racing_change_chart(struct window *w); /* over sizes, over ranks */
 /* From a slider: two digits that count, and whole elements. */
 int64_t racing_round_bytes(double bytes);
 

@@ -1,7 +1,6 @@
 /* Buttons: their places, how they look, and the help. Few kinds, drawn by hand. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "viz/window/parts.h"
 

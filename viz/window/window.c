@@ -143,7 +143,8 @@ static bool fit_texture(struct window *w)
 
 static void begin(struct window *w, struct canvas *c, cairo_t *cr)
 {
-	canvas_begin(c, cr, w->width, w->height, w->playback->text * (w->playback->presenter ? 1.12 : 1),
+	canvas_begin(c, cr, w->width, w->height,
+	             canvas_text(w->width, w->height, w->playback->text, w->playback->presenter),
 	             theme_of(w->playback->theme), w->playback->fonts);
 }
 
