@@ -183,10 +183,10 @@ static void choose_ranks(struct race_curve *v)
 static enum status run_point(struct race *r, const struct cluster *c, int point)
 {
 	struct race_curve *v = &r->curve;
-	const char *name;
 	struct alone one;
 	bool by_ranks = v->over == RACE_OVER_RANKS;
 	int64_t ranks = by_ranks ? v->at[point] : r->ranks, bytes = by_ranks ? r->bytes : v->at[point];
+	const char *name;
 	for (int i = 0; (name = racer_name(r->operation, i, &one)); i++) {
 		enum status s = run_one(name, ranks, bytes, c, ranks <= RACE_BY_MESSAGE, &v->ns[i][point], NULL);
 		if (s)

@@ -212,12 +212,14 @@ void race_held_make(struct race_held *out, const struct race *r, const struct ra
 
 /* ---- in symbols ---- */
 
+/* hop(x) is a message of x bytes: latency + x / bandwidth; launch what it takes to begin a collective. As sim/cost.h
+ * has them, inside one node. */
 const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
 {
 	bool folds = one->part[0].algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && (ranks & (ranks - 1));
 	bool twice = one->parts == 2;
 	const char *time = schedule_row(one->part[0].algorithm)->time;
-	snprintf(out, RACE_FORM, "%slaunch + %s%s%s", twice ? "2 · (" : "", time ? time : "what its row does not tell",
+	snprintf(out, RACE_FORM, "%slaunch + %s%s%s", twice ? "2 · (" : "", time ? time : "not told by its row",
 	         folds ? " + 2 hop(S)" : "", twice ? ")" : "");
 	return out;
 }
