@@ -316,7 +316,7 @@ static struct rotary read_rotary(const struct key_value *value, const struct lla
 	enum rotary_scaling scaling = (enum rotary_scaling)word_of(&value[SCALING], ROTARY_SCALINGS, ROTARY_NONE);
 	return (struct rotary){.theta = g->theta,
 	                       .scaling = scaling,
-	                       .factor = real_of(&value[FACTOR], 1),
+	                       .factor = real_of(&value[FACTOR], 0),
 	                       .low = real_of(&value[LOW], 1),
 	                       .high = real_of(&value[HIGH], scaling == ROTARY_YARN ? 32 : 4),
 	                       .original = key_whole(&value[ORIGINAL], g->context)};
