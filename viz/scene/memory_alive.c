@@ -35,11 +35,13 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 	int index = timeline_index_of(st->timeline, v->focus_rank), count = 0, rows = (int)((b.height - 26) / 20);
 	const struct role *role = timeline_role_of(st->timeline, index);
 	struct alive *alive = calloc((size_t)role->buffer_count + 1, sizeof *alive);
+	bool *there = calloc((size_t)role->buffer_count + 1, sizeof *there);
 	char word[WORD];
-	if (!alive)
+	if (!alive || !there)
 		abort();
+	state_alive(st, index, there);
 	for (int i = 0; i < role->buffer_count; i++)
-		if (state_alive(st, index, i))
+		if (there[i])
 			alive[count++] = (struct alive){buffer_bytes(&role->buffers[i]), i};
 	qsort(alive, (size_t)count, sizeof *alive, by_size);
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width,
@@ -80,5 +82,6 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 		draw_text(c, x + width, y + 13, 12, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0, "%s",
 		          bytes_word(word, rest));
 	}
+	free(there);
 	free(alive);
 }
