@@ -49,7 +49,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 
 # The libraries' flags are asked for once and kept in a file, which also defines LIBRARY_CFLAGS and LIBRARIES.
 # Make builds the file first and then starts over. Targets that compile nothing do without.
-modules := ompi-c openblas jansson yaml-0.1 zlib libcmark check cairo cairo-ft fontconfig freetype2 sdl2
+modules := ompi-c openblas jansson yaml-0.1 zlib libcmark check cairo cairo-ft pangocairo fontconfig freetype2 sdl2
 compiles_nothing := setup clean help format uninstall fresh-root check-format
 ifneq ($(or $(filter-out $(compiles_nothing),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
 include $(BUILD)/libraries.mk

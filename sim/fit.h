@@ -1,17 +1,24 @@
-/* The cheapest change that makes a plan fit. */
+/* The cheapest change that makes a plan fit: of all changes of the settings that the grid of variants has
+ * (strategy/strategies/variants.h), the one whose step is the shortest in prediction. The global batch stays as it is,
+ * so that this is also the shortest time of a sample. More ranks are asked for only where no change of settings is
+ * enough.
+ */
 #ifndef SHARDLAB_SIM_FIT_H
 #define SHARDLAB_SIM_FIT_H
 
 #include "strategy/plan/plan.h"
 #include "strategy/trace/report.h"
 
-/* Simulates the variants of a plan that does not fit on a cluster (strategy/strategies/variants.h), those with the
- * least effort first, and says which of those that fit is the fastest: one setting where that is enough, several
- * together otherwise, and more ranks last. cluster: name or file. The plan's own failure to compile as a variant is no
- * error: the variant is left out. out->words is "" where none fits. */
+/* cluster: name or file. A variant that cannot be compiled is left out. out->words is "" where nothing fits.
+ *
+ * Not all of the grid is compiled, since this is known: what is computed again, put on the host or cut into smaller
+ * micro-batches takes less memory and not less time. So of each strategy, checkpointing and offload the largest
+ * micro-batch that fits counts, and it counts only where less checkpointing and less offload do not fit with as large a
+ * one. A step of many micro-batches is predicted from one of three and one of four, and what is chosen is simulated as
+ * it is. */
 void fit_find_change(const struct plan *p, const char *cluster, struct report_change *out);
 
-/* The same, one variant at a time, for those who have something else to do meanwhile:
+/* The same, one compiled plan at a time, for those who have something else to do meanwhile:
  *
  *     struct fit_search *f = fit_begin(&plan, "v100-16gb");
  *     while (fit_next(f, &change))

@@ -1,7 +1,6 @@
 #include "sim/sim.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "sim/engine.h"
 #include "strategy/base/keys.h"
@@ -90,6 +89,31 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 	return t;
 }
 
+/* What needs no clock: names, memory, and what of it is fullest. */
+static void report_memory(const struct engine *e, struct report *out)
+{
+	report_from_plan(out, e->plan);
+	snprintf(out->cluster, sizeof out->cluster, "%s", e->c->name);
+	for (int i = 0; i < out->role_count; i++) {
+		out->roles[i].memory[SPACE_DEVICE].overhead_bytes = e->c->overhead.value;
+		out->roles[i].memory[SPACE_DEVICE].overhead_assumed = !e->c->overhead.measured;
+	}
+	out->tightest = find_tightest(e, out);
+	out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
+}
+
+bool sim_fits(const struct plan *plan, const struct cluster *c)
+{
+	struct engine e = {.plan = plan, .c = c};
+	struct report r = {0};
+	rank_classes_make(&e.classes, plan, c);
+	report_memory(&e, &r);
+	bool fits = r.fits;
+	report_release(&r);
+	rank_classes_release(&e.classes);
+	return fits;
+}
+
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,
                     struct report *out)
 {
@@ -100,17 +124,10 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 	if (!s)
 		s = engine_run(&e);
 	if (!s) {
-		report_from_plan(out, plan);
-		snprintf(out->cluster, sizeof out->cluster, "%s", c->name);
+		report_memory(&e, out);
 		snprintf(out->grain, sizeof out->grain, "%s", grain_name(grain));
-		for (int i = 0; i < out->role_count; i++) {
-			out->roles[i].memory[SPACE_DEVICE].overhead_bytes = c->overhead.value;
-			out->roles[i].memory[SPACE_DEVICE].overhead_assumed = !c->overhead.measured;
-		}
 		out->time = slowest(&e);
 		out->rates_measured = e.measured;
-		out->tightest = find_tightest(&e, out);
-		out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
 		if (trace)
 			fill_trace(&e, trace);
 	}

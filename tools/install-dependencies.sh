@@ -19,12 +19,15 @@ packages=(
 	dataset-fashion-mnist "$text_package"  # what is trained on
 	libcmark-dev                           # lessons, which are Markdown
 	libcairo2-dev libsdl2-dev              # pictures and the window
+	libpango1.0-dev                        # lines of text on slides and handouts
 	fonts-dejavu-core                      # their font
 	check                                  # the unit tests
 )
 ci_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libomp-14-dev)
 # The window's tests: a display without a screen, keys and mouse, a browser for the HTML player.
 ci_packages+=(xvfb xdotool xclip chromium imagemagick)
+# What stands on the pages of a PDF.
+ci_packages+=(poppler-utils)
 # The two commands on a Debian with nothing installed.
 ci_packages+=(debootstrap)
 

@@ -2,7 +2,6 @@
 #ifndef SHARDLAB_CLI_CALIBRATE_H
 #define SHARDLAB_CLI_CALIBRATE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "strategy/cluster/cluster.h"

@@ -1,4 +1,5 @@
-/* shardlab lesson: lists the lessons, teaches one, checks an exercise, verifies that lessons are what the program does.
+/* shardlab lesson: lists the lessons, teaches one, checks an exercise, writes them as a page, slides or a handout,
+ * verifies that lessons are what the program does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -6,11 +7,14 @@
 
 #include "cli/command/command.h"
 #include "cli/lesson/check.h"
+#include "cli/lesson/export/export.h"
 #include "cli/lesson/folder.h"
 #include "cli/lesson/shell.h"
 #include "cli/lesson/teach.h"
+#include "cli/lesson/translation.h"
 #include "cli/show/table.h"
 #include "cli/show/text.h"
+#include "strategy/base/language.h"
 
 /* ---- the list ---- */
 
@@ -19,10 +23,10 @@ static void list_row(struct table *t, const struct lesson *l, const struct learn
 	struct lesson_progress done = learner_progress(p, l->number);
 	char state[48] = "";
 	if (done.done)
-		snprintf(state, sizeof state, "done");
+		snprintf(state, sizeof state, "%s", tr("done"));
 	else if (done.piece)
-		snprintf(state, sizeof state, "piece %d of %d", done.piece + 1, l->piece_count);
-	table_row(t, STYLE_PLAIN, "%s\t%d min\t%s\t%s", l->title, l->minutes, *l->after ? l->after : "-", state);
+		snprintf(state, sizeof state, tr("piece %d of %d"), done.piece + 1, l->piece_count);
+	table_row(t, STYLE_PLAIN, tr("%s\t%d min\t%s\t%s"), l->title, l->minutes, *l->after ? l->after : "-", state);
 }
 
 static enum status list(const struct lesson_folder *f, const struct learner *p)
@@ -31,7 +35,7 @@ static enum status list(const struct lesson_folder *f, const struct learner *p)
 	enum status s = STATUS_OK;
 	int minutes = 0;
 	table_init(&t, stdout, 4, 1);
-	table_row(&t, STYLE_HEAD, "lesson\ttime\tafter lesson\t");
+	table_row(&t, STYLE_HEAD, "%s", tr("lesson\ttime\tafter lesson\t"));
 	for (int i = 0; !s && i < f->count; i++) {
 		struct lesson l;
 		s = lesson_open(&l, f->files[i]);
@@ -43,7 +47,7 @@ static enum status list(const struct lesson_folder *f, const struct learner *p)
 	}
 	table_end(&t, 0);
 	if (!s)
-		printf("\n%d lessons, %d minutes. To begin: shardlab lesson %s\n", f->count, minutes, "0");
+		printf(tr("\n%d lessons, %d minutes. To begin: shardlab lesson %s\n"), f->count, minutes, "0");
 	return s;
 }
 
@@ -94,18 +98,15 @@ static enum status check_one(const struct lesson *l, const char *name, struct le
 		put_on_path();
 		if (system(one->checks)) // NOLINT(cert-env33-c): the lesson's own command
 			return status_fail(STATUS_CHECK, "not yet: `%s` does not succeed here", one->checks);
-		puts("Solved.");
+		puts(tr("Solved."));
 		return learner_solve(p, l->number, name);
 	}
 	return status_fail(STATUS_INPUT, "{check}: lesson %d has no exercise '%.40s'", l->number, name);
 }
 
-/* All, or the one that is named. */
-static enum status verify(const struct options *o, const struct lesson_folder *f)
+static enum status run_all(const struct lesson_folder *f, const char *only, bool update)
 {
-	bool update = option_given(o, OPTION_UPDATE);
-	const char *only = NULL;
-	enum status s = o->topic ? lesson_folder_find(f, o->topic, &only) : STATUS_OK, first = STATUS_OK;
+	enum status s = STATUS_OK, first = STATUS_OK;
 	for (int i = 0; !s && i < f->count; i++) {
 		if (only && only != f->files[i])
 			continue;
@@ -118,12 +119,71 @@ static enum status verify(const struct options *o, const struct lesson_folder *f
 	return s ? s : first;
 }
 
+/* All, or the one that is named, or with --language zh the translations alone, in which nothing is run: their outputs
+ * are those of the originals. */
+static enum status verify(const struct options *o, const char *language)
+{
+	static const char translation[] = "zh";
+	bool update = option_given(o, OPTION_UPDATE);
+	const char *only = NULL;
+	struct lesson_folder f;
+	enum status s = lesson_folder_open(&f, "en");
+	s = s || !o->topic ? s : lesson_folder_find(&f, o->topic, &only);
+	s = s || update ? s : translations_check(&f, translation, only, false);
+	if (!s && strcmp(language, translation) != 0)
+		s = run_all(&f, only, update);
+	s = s || !update ? s : translations_check(&f, translation, only, true);
+	lesson_folder_release(&f);
+	return s;
+}
+
+/* ---- files ---- */
+
+/* All, or the one that is named. */
+static enum status open_course(const struct lesson_folder *f, const char *only, struct lesson *lessons, int *count)
+{
+	enum status s = STATUS_OK;
+	*count = 0;
+	for (int i = 0; !s && i < f->count; i++)
+		if (!only || only == f->files[i])
+			s = lesson_open(&lessons[(*count)++], f->files[i]);
+	return s;
+}
+
+static enum status export_files(const struct options *o, const struct lesson_folder *f, const char *language)
+{
+	struct lesson *lessons = array_make(LESSONS, sizeof *lessons);
+	const char *path = option_text(o, OPTION_EXPORT), *only = NULL;
+	enum lesson_format format;
+	struct course c = {.lessons = lessons, .language = language};
+	enum status s = lesson_format_of(path, &format);
+	if (!s && o->topic)
+		s = lesson_folder_find(f, o->topic, &only);
+	if (!s)
+		s = open_course(f, only, lessons, &c.count);
+	if (!s)
+		s = lesson_export(&c, format, path);
+	for (int i = 0; i < c.count; i++)
+		lesson_release(&lessons[i]);
+	free(lessons);
+	return s;
+}
+
+/* What else is asked for does not go with a file. */
+static enum status check_export(const struct options *o)
+{
+	static const enum option others[] = {OPTION_CHECK, OPTION_VERIFY, OPTION_UPDATE, OPTION_FROM};
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		if (option_given(o, others[i]))
+			return status_fail(STATUS_INPUT, "--export writes the whole lesson: leave out --%s",
+			                   option_name(others[i]));
+	return STATUS_OK;
+}
+
 static enum status run(const struct options *o, const struct lesson_folder *f, struct learner *p)
 {
 	const char *path;
 	struct lesson l;
-	if (option_given(o, OPTION_VERIFY) || option_given(o, OPTION_UPDATE))
-		return verify(o, f);
 	if (!o->topic)
 		return list(f, p);
 	enum status s = lesson_folder_find(f, o->topic, &path);
@@ -134,17 +194,31 @@ static enum status run(const struct options *o, const struct lesson_folder *f, s
 	return s;
 }
 
+static enum status list_or_teach(const struct options *o, const struct lesson_folder *f)
+{
+	struct learner p;
+	enum status s = learner_open(&p);
+	if (s)
+		return s;
+	s = run(o, f, &p);
+	learner_release(&p);
+	return s;
+}
+
 enum status command_lesson(const struct options *o)
 {
 	struct lesson_folder f;
-	struct learner p;
-	enum status s = lesson_folder_open(&f, option_text(o, OPTION_LANGUAGE));
-	if (!s)
-		s = learner_open(&p);
-	if (!s) {
-		s = run(o, &f, &p);
-		learner_release(&p);
-	}
+	bool given = option_given(o, OPTION_LANGUAGE), exports = option_given(o, OPTION_EXPORT);
+	enum status s = exports ? check_export(o) : STATUS_OK;
+	if (s)
+		return s;
+	if (option_given(o, OPTION_VERIFY) || option_given(o, OPTION_UPDATE))
+		return verify(o, given ? option_text(o, OPTION_LANGUAGE) : "en");
+	const char *language = given ? option_text(o, OPTION_LANGUAGE) : language_of_user();
+	language_set(language);
+	setenv("LANGUAGE", language, 1); /* for the commands that it runs */
+	if (!(s = lesson_folder_open(&f, language)))
+		s = exports ? export_files(o, &f, language) : list_or_teach(o, &f);
 	lesson_folder_release(&f);
 	return s;
 }

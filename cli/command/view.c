@@ -1,5 +1,4 @@
 /* shardlab view: a step in a window, or as pictures. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,165 +28,47 @@ static enum status read_size(const char *text, struct picture *out)
 	return s;
 }
 
-/* "FROM:TO" of an option, in nanoseconds; text NULL: it was not given. */
-static enum status read_range(const char *option, const char *text, const struct trace_view *shown, int64_t *from,
-                              int64_t *to)
-{
-	const char *colon = text ? strchr(text, ':') : NULL;
-	char first[32], name[48];
-	if (!text)
-		return STATUS_OK;
-	if (!colon || colon - text >= (ptrdiff_t)sizeof first)
-		return status_fail(STATUS_INPUT, "--%s: '%.40s' is not FROM:TO in nanoseconds, such as 0:1000000",
-		                   option, text);
-	snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
-	snprintf(name, sizeof name, "--%s: from", option);
-	enum status s = number_whole(first, name, 0, INT64_MAX, from);
-	snprintf(name, sizeof name, "--%s: to", option);
-	if (!s)
-		s = number_whole(colon + 1, name, 1, INT64_MAX, to);
-	if (!s && *to <= *from)
-		s = status_fail(STATUS_INPUT, "--%s: '%.40s' ends before it begins", option, text);
-	int64_t end = shown->lanes.end;
-	if (shown->has_other && shown->other_lanes.end > end)
-		end = shown->other_lanes.end;
-	if (!s && *from >= end)
-		s = status_fail(STATUS_INPUT, "--%s: '%.40s' is behind the end, at %" PRId64 " ns", option, text, end);
-	return s;
-}
-
-/* What the timeline shows, and what of it is measured. */
-static enum status read_ranges(struct playback *p, const struct options *o)
-{
-	enum status s = read_range("range", option_text(o, OPTION_RANGE), p->shown, &p->from, &p->to);
-	return s ? s
-	         : read_range("measure", option_text(o, OPTION_MEASURE), p->shown, &p->measured_from, &p->measured_to);
-}
-
-static enum status place(struct playback *p, const struct options *o)
-{
-	const struct timeline *s = &p->shown->timeline;
-	int64_t at = option_whole(o, OPTION_AT);
-	if (p->shown->foreign) {
-		static const enum option of_plans[] = {OPTION_STEP, OPTION_FOCUS};
-		for (size_t i = 0; i < sizeof of_plans / sizeof of_plans[0]; i++)
-			if (option_given(o, of_plans[i]))
-				return status_fail(STATUS_INPUT,
-				                   "--%s is for plans: a trace of another program has none",
-				                   option_name(of_plans[i]));
-		p->cursor = at;
-		return STATUS_OK;
-	}
-	if ((size_t)at >= s->stop_count[p->step_size])
-		return status_fail(STATUS_INPUT, "--at %" PRId64 ": the last %s of this step is %zu", at,
-		                   step_size_name(p->step_size), s->stop_count[p->step_size] - 1);
-	size_t position = timeline_stop(s, p->step_size, (size_t)at) + (size_t)option_whole(o, OPTION_PAST);
-	if (position > s->instant_count)
-		return status_fail(STATUS_INPUT,
-		                   "--past %" PRId64 ": the step ends before that; leave it out, or give less",
-		                   option_whole(o, OPTION_PAST));
-	playback_go(p, position);
-	if (!option_given(o, OPTION_FOCUS))
-		return STATUS_OK;
-	if (timeline_index_of(s, option_whole(o, OPTION_FOCUS)) < 0)
-		return status_fail(STATUS_INPUT, "--focus %" PRId64 ": the trace does not show it",
-		                   option_whole(o, OPTION_FOCUS));
-	p->focus_rank = option_whole(o, OPTION_FOCUS);
-	return STATUS_OK;
-}
-
-/* In another program's trace: a row of the timeline, and a span of it. */
-static enum status select_span(struct playback *p, const char *row, const char *number)
-{
-	const struct lanes *l = &p->shown->lanes;
-	int64_t lane = 0, span = 0;
-	enum status s = number_whole(row, "--select: row", 0, l->lane_count - 1, &lane);
-	if (!s && !l->lanes[lane].span_count)
-		s = status_fail(STATUS_INPUT, "--select: row %" PRId64 " of the timeline has no spans", lane);
-	if (!s)
-		s = number_whole(number, "--select: span", 0, (int64_t)l->lanes[lane].span_count - 1, &span);
-	if (s)
-		return s;
-	p->selected_rank = p->focus_rank = lane;
-	p->selected_op = (int)span;
-	return STATUS_OK;
-}
-
-/* What is selected and scrolled to. */
-static enum status look(struct playback *p, const struct options *o)
-{
-	const char *text = option_text(o, OPTION_SELECT), *colon = text ? strchr(text, ':') : NULL;
-	int64_t rank = 0, op = 0;
-	char number[32];
-	if (option_given(o, OPTION_SCROLL) && p->scene == SCENE_PLAN)
-		p->plan_scroll = (int)option_whole(o, OPTION_SCROLL);
-	else if (option_given(o, OPTION_SCROLL))
-		p->first_lane = option_whole(o, OPTION_SCROLL) > 0 ? (int)option_whole(o, OPTION_SCROLL) : 0;
-	if (!text)
-		return STATUS_OK;
-	if (!colon || colon - text >= (ptrdiff_t)sizeof number)
-		return status_fail(STATUS_INPUT, "--select: '%.40s' is not RANK:OP, such as 0:17", text);
-	snprintf(number, sizeof number, "%.*s", (int)(colon - text), text);
-	if (p->shown->foreign)
-		return select_span(p, number, colon + 1);
-	enum status s = number_whole(number, "--select: rank", 0, INT64_MAX, &rank);
-	int index = s ? -1 : timeline_index_of(&p->shown->timeline, rank);
-	if (!s && index < 0)
-		return status_fail(STATUS_INPUT, "--select: the trace does not show rank %" PRId64, rank);
-	if (s)
-		return s;
-	const struct section *step = &timeline_role_of(&p->shown->timeline, index)->step;
-	if ((s = number_whole(colon + 1, "--select: operation", step->begin, step->end - 1, &op)))
-		return s;
-	p->selected_rank = rank;
-	p->selected_op = (int)op;
-	return STATUS_OK;
-}
-
-static enum status set_playback(struct playback *p, const struct options *o)
-{
-	scene_parse(option_text(o, OPTION_SCENE), &p->scene);
-	if (option_given(o, OPTION_COLLECTIVE) && !option_given(o, OPTION_SCENE))
-		p->scene = SCENE_RING;
-	theme_parse(option_text(o, OPTION_THEME), &p->theme);
-	step_size_parse(option_text(o, OPTION_STEP), &p->step_size);
-	p->text = o->value[OPTION_TEXT].real;
-	p->over_steps = !strcmp(option_text(o, OPTION_OVER), "steps");
-	p->values = !option_given(o, OPTION_NO_VALUES);
-	p->presenter = option_given(o, OPTION_PRESENTER);
-	p->beside = option_given(o, OPTION_PREDICT);
-	enum status s = place(p, o);
-	if (s || (s = read_ranges(p, o)))
-		return s;
-	if (p->shown->foreign && option_given(o, OPTION_SCENE) && p->scene != SCENE_TIMELINE)
-		return status_fail(STATUS_INPUT, "--scene %s: a trace of another program has only a timeline",
-		                   scene_name(p->scene));
-	if (p->beside && !p->shown->has_other)
-		return status_fail(STATUS_INPUT,
-		                   "--predict is for a measured run: give one that train wrote with --trace");
-	if (p->beside && !option_given(o, OPTION_SCENE))
-		p->scene = SCENE_TIMELINE;
-	return look(p, o);
-}
-
 /* ---- pictures ---- */
 
-struct exporting {
-	struct viewer *viewer;
-	enum export_format format;
-};
+/* The step itself: what is shown unless an option asks for something else. */
+static enum status describe_step(struct viewer *v, FILE *out)
+{
+	export_describe(&v->playback, !option_given(v->options, OPTION_AT), out);
+	return STATUS_OK;
+}
+
+static const struct way step_itself = {.option = OPTION_COUNT, .describe = describe_step};
+static const struct way *const ways[] = {&way_race, &way_ask, &way_build};
+
+/* At most one option says what is shown. */
+static enum status choose_way(struct viewer *v)
+{
+	v->way = &step_itself;
+	for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+		if (!option_given(v->options, ways[i]->option))
+			continue;
+		if (v->way != &step_itself)
+			return status_fail(STATUS_INPUT, "--%s and --%s each fill the picture: leave out one of them",
+			                   option_name(v->way->option), option_name(ways[i]->option));
+		v->way = ways[i];
+	}
+	return STATUS_OK;
+}
+
+bool viewer_windowless(const struct viewer *v)
+{
+	return option_given(v->options, OPTION_DESCRIBE) || option_given(v->options, OPTION_EXPORT);
+}
 
 static enum status write_export(void *context, FILE *out)
 {
-	struct exporting *e = context;
-	const struct options *o = e->viewer->options;
-	if (option_given(o, OPTION_RACE))
-		return export_drawing(viewer_race_draw, e->viewer, e->format, &e->viewer->size, out);
-	return export_write(&e->viewer->playback, e->format, &e->viewer->size,
-	                    !strcmp(option_text(o, OPTION_PAGES), "all"), out);
+	struct viewer *v = context;
+	bool all_pages = !strcmp(option_text(v->options, OPTION_PAGES), "all");
+	return v->way->draw ? export_drawing(v->way->draw, v, v->format, &v->size, out)
+	                    : export_write(&v->playback, v->format, &v->size, all_pages, out);
 }
 
-static enum status check_options(struct viewer *v, struct exporting *e)
+static enum status check_options(struct viewer *v)
 {
 	const struct options *o = v->options;
 	const char *path = option_text(o, OPTION_EXPORT);
@@ -208,14 +89,15 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 				                   option_name(of_files[i]));
 		return STATUS_OK;
 	}
-	if (!export_parse(path, &e->format))
+	if (!export_parse(path, &v->format))
 		return status_fail(STATUS_INPUT, "--export %.60s: the name must end in .png, .svg, .pdf, .gif or .html",
 		                   path);
 	if (v->size.width * v->size.scale > 32767 || v->size.height * v->size.scale > 32767)
 		return status_fail(STATUS_INPUT, "--size times --scale: more than 32767 pixels");
-	if (option_given(o, OPTION_RACE) && (e->format == EXPORT_GIF || e->format == EXPORT_HTML))
-		return status_fail(STATUS_INPUT, "--export %.60s: a race is written as .png, .svg or .pdf", path);
-	if (option_given(o, OPTION_PAGES) && e->format != EXPORT_PDF)
+	if (v->way->draw && (v->format == EXPORT_GIF || v->format == EXPORT_HTML))
+		return status_fail(STATUS_INPUT, "--export %.60s: %s is written as .png, .svg or .pdf", path,
+		                   v->way->name);
+	if (option_given(o, OPTION_PAGES) && v->format != EXPORT_PDF)
 		return status_fail(STATUS_INPUT, "--pages is for .pdf files; .gif and .html have all steps");
 	return STATUS_OK;
 }
@@ -236,6 +118,8 @@ static enum status set_others(struct viewer *v)
 {
 	static const enum option beside[] = {OPTION_COMPARE, OPTION_PAIR};
 	const struct options *o = v->options;
+	if (option_given(o, OPTION_PAIR) && !option_given(o, OPTION_COMPARE) && v->loaded[0].read)
+		return viewer_pair_traces(v, option_text(o, OPTION_PAIR));
 	for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
 		if (option_given(o, beside[i]) && viewer_alone(v))
 			return status_fail(STATUS_INPUT, "--%s makes a plan of each strategy: leave out --%s",
@@ -276,87 +160,50 @@ static enum status what_if(struct viewer *v)
 	return viewer_what_if(v, option_text(o, OPTION_WHAT_IF));
 }
 
-/* Questions are about one plan. */
-static enum status check_ask(const struct viewer *v, const struct exporting *e)
+static enum status show(struct viewer *v)
 {
 	const struct options *o = v->options;
-	bool pages = !strcmp(option_text(o, OPTION_PAGES), "all");
-	if (option_given(o, OPTION_RACE))
-		return status_fail(STATUS_INPUT, "--ask is about a plan: leave out --race");
-	if (v->playback.shown->foreign)
-		return status_fail(STATUS_INPUT, "--ask is about plans: a trace of another program has none");
-	static const enum option of_several[] = {OPTION_COMPARE, OPTION_PAIR};
-	for (size_t i = 0; i < sizeof of_several / sizeof of_several[0]; i++)
-		if (option_given(o, of_several[i]))
-			return status_fail(STATUS_INPUT, "--ask is about one strategy: leave out --%s",
-			                   option_name(of_several[i]));
-	if (option_given(o, OPTION_EXPORT) && option_given(o, OPTION_WHAT_IF))
-		return status_fail(STATUS_INPUT,
-		                   "--ask and --what-if have one place beside the picture: leave out one");
-	if (option_given(o, OPTION_EXPORT) && (e->format == EXPORT_GIF || pages))
-		return status_fail(STATUS_INPUT,
-		                   "--ask draws one question, the next from --at on: give a .png, .svg or .pdf; "
-		                   ".html has all of them");
-	return STATUS_OK;
+	if (option_given(o, OPTION_DESCRIBE))
+		return v->way->describe(v, stdout);
+	if (option_given(o, OPTION_EXPORT))
+		return file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, v);
+	return viewer_window(v);
 }
 
-/* The first question from where the playback stands. */
-static enum status ask_from_here(struct viewer *v)
+/* All that the options ask for. */
+static enum status open_viewer(struct viewer *v, struct fonts *fonts)
 {
-	struct playback *p = &v->playback;
-	enum scene scene = p->scene;
-	if (!asking_begin(&v->asking, &p->shown->timeline, p->position))
-		return status_fail(STATUS_INPUT, "--ask: there is nothing to ask about this step");
-	playback_ask(p, &v->asking);
-	if (option_given(v->options, OPTION_SCENE))
-		p->scene = scene;
-	return STATUS_OK;
+	const struct options *o = v->options;
+	enum status s = choose_way(v);
+	if (!s)
+		s = check_options(v);
+	if (!s)
+		s = viewer_build_check(o);
+	if (!s && !option_given(o, OPTION_DESCRIBE))
+		s = fonts_open(fonts);
+	playback_init(&v->playback, fonts);
+	if (!s && !(s = viewer_begin(v, o)))
+		s = what_if(v);
+	if (!s)
+		s = viewer_place(v);
+	if (!s)
+		s = set_others(v);
+	if (!s && viewer_windowless(v))
+		find_changes(v);
+	return s || !v->way->begin ? s : v->way->begin(v);
 }
 
 enum status command_view(const struct options *o)
 {
 	struct viewer *v = calloc(1, sizeof *v);
 	struct fonts fonts = {0};
-	struct exporting exporting = {.viewer = v};
 	if (!v)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	v->options = o;
-	enum status s = check_options(v, &exporting);
+	enum status s = open_viewer(v, &fonts);
 	if (!s)
-		s = viewer_build_check(o);
-	if (!s && !option_given(o, OPTION_DESCRIBE))
-		s = fonts_open(&fonts);
-	playback_init(&v->playback, &fonts);
-	if (!s && !(s = viewer_begin(v, o)))
-		s = what_if(v);
-	if (!s)
-		s = set_playback(&v->playback, o);
-	if (!s)
-		s = set_others(v);
-	if (!s && (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
-		find_changes(v);
-	if (!s && option_given(o, OPTION_ASK))
-		s = check_ask(v, &exporting);
-	if (!s && option_given(o, OPTION_ASK) && !option_given(o, OPTION_DESCRIBE))
-		s = ask_from_here(v);
-	if (!s && option_given(o, OPTION_RACE))
-		s = viewer_race(v);
-	if (!s && option_given(o, OPTION_RACE) && option_given(o, OPTION_DESCRIBE))
-		race_describe(&v->race, stdout);
-	else if (!s && option_given(o, OPTION_DESCRIBE) && option_given(o, OPTION_ASK))
-		export_questions(&v->playback, stdout);
-	else if (!s && option_given(o, OPTION_BUILD) &&
-	         (option_given(o, OPTION_DESCRIBE) || option_given(o, OPTION_EXPORT)))
-		s = viewer_build(v);
-	else if (!s && option_given(o, OPTION_DESCRIBE))
-		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
-	else if (!s && option_given(o, OPTION_EXPORT))
-		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);
-	else if (!s)
-		s = viewer_window(v);
-	race_release(&v->race);
+		s = show(v);
 	viewer_release(v);
-	job_release(&v->built);
 	fonts_release(&fonts);
 	free(v);
 	return s;

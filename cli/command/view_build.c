@@ -116,38 +116,27 @@ static enum status play(struct board *b, const struct options *o)
 	return s;
 }
 
-static void describe(const struct board *b, FILE *out)
+static enum status describe(struct viewer *v, FILE *out)
 {
-	const struct exercise *e = &b->exercise;
-	bool both = e->done && b->mine.there;
+	const struct exercise *e = &v->board->exercise;
+	bool both = e->done && v->board->mine.there;
 	if (!e->placed_count && !*e->said.text)
 		build_describe_drawer(e, out);
 	else
-		build_describe(e, both ? &b->own.outcome : NULL, both ? &b->mine.outcome : NULL, out);
+		build_describe(e, both ? &v->board->own.outcome : NULL, both ? &v->board->mine.outcome : NULL, out);
+	return STATUS_OK;
 }
 
-struct picture_of {
-	struct viewer *viewer;
-	struct board *board;
-	enum export_format format;
-};
-
-static void draw(void *context, cairo_t *cr, double width, double height)
+static void draw(void *viewer, cairo_t *cr, double width, double height)
 {
-	const struct picture_of *p = context;
-	const struct playback *at = &p->viewer->playback;
+	const struct viewer *v = viewer;
+	const struct playback *at = &v->playback;
 	struct canvas c;
 	canvas_begin(&c, cr, width, height, at->text, theme_of(at->theme), at->fonts);
 	struct box all = {0, 0, c.width, c.height};
-	board_lay(&c, p->board, all);
-	board_draw(&c, p->board, all);
+	board_lay(&c, v->board, all);
+	board_draw(&c, v->board, all);
 	canvas_end(&c);
-}
-
-static enum status write_picture(void *context, FILE *out)
-{
-	struct picture_of *p = context;
-	return export_drawing(draw, p, p->format, &p->viewer->size, out);
 }
 
 static enum status check(const struct options *o)
@@ -160,13 +149,6 @@ static enum status check(const struct options *o)
 		if (option_given(o, others[i]))
 			return status_fail(STATUS_INPUT, "--%s is for a step that is there: leave it out, or --%s",
 			                   option_name(others[i]), option_name(OPTION_BUILD));
-	if (option_given(o, OPTION_EXPORT)) {
-		enum export_format format;
-		if (export_parse(option_text(o, OPTION_EXPORT), &format) &&
-		    (format == EXPORT_GIF || format == EXPORT_HTML))
-			return status_fail(STATUS_INPUT, "--%s: what one builds is written as .png, .svg or .pdf",
-			                   option_name(OPTION_EXPORT));
-	}
 	return STATUS_OK;
 }
 
@@ -178,22 +160,28 @@ enum status viewer_build_check(const struct options *o)
 	return option_given(o, OPTION_BUILD) ? check(o) : STATUS_OK;
 }
 
-enum status viewer_build(struct viewer *v)
+/* A list that ends before the step does is none that is refused. */
+static enum status refused_move(const struct exercise *e)
 {
-	const struct options *o = v->options;
-	struct build_host host = viewer_build_host(v);
-	struct board *b;
-	struct picture_of picture = {.viewer = v};
-	enum status s = board_open(&b, &host, v->playback.shown->label, v->playback.fonts);
-	if (s)
-		return s;
-	picture.board = b;
-	b->chosen = -1;
-	s = play(b, o);
-	if (!s && option_given(o, OPTION_DESCRIBE))
-		describe(b, stdout);
-	else if (!s && export_parse(option_text(o, OPTION_EXPORT), &picture.format))
-		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_picture, &picture);
-	board_close(b);
-	return s;
+	if (e->said.accepted || e->said.move < 0)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "--%s: '%s' is refused. %s", option_name(OPTION_MOVES),
+	                   e->moves[e->said.move].name, e->said.text);
 }
+
+/* A window opens a board of its own. */
+static enum status begin(struct viewer *v)
+{
+	struct build_host host = viewer_build_host(v);
+	enum status s = STATUS_OK;
+	if (!viewer_windowless(v))
+		return STATUS_OK;
+	if ((s = board_open(&v->board, &host, v->playback.shown->label, v->playback.fonts)))
+		return s;
+	v->board->chosen = -1;
+	s = play(v->board, v->options);
+	return s ? s : refused_move(&v->board->exercise);
+}
+
+const struct way way_build = {
+        .option = OPTION_BUILD, .name = "what one builds", .begin = begin, .describe = describe, .draw = draw};

@@ -39,13 +39,14 @@ static int row_at(const char *text)
 	return text[n] == '=' ? row_find(text, n) : -1;
 }
 
-/* Values have commas too: a comma ends one only where a row follows. */
+/* A value with keys has commas too ("gpt:layers=2,width=64"): one ends it only where a row follows. */
 static size_t length_of(const char *value)
 {
-	const char *p = value;
-	while (*p && !(*p == ',' && row_at(p + 1) >= 0))
-		p++;
-	return (size_t)(p - value);
+	size_t n = strcspn(value, ",");
+	bool keys = memchr(value, ':', n);
+	while (value[n] && keys && row_at(value + n + 1) < 0)
+		n += 1 + strcspn(value + n + 1, ",");
+	return n;
 }
 
 static enum status unknown(const char *text)

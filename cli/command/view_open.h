@@ -11,8 +11,25 @@
 
 enum { VIEWS = 2 * CONTENDERS, HISTORY = 64 };
 
+struct viewer;
+
+/* A way of showing a step: the option that asks for it, and what it does. */
+struct way {
+	enum option option;
+	const char *name; /* of the picture, if it is one that has no steps: "a race" */
+	/* When the step is there; NULL: nothing is to be done. */
+	enum status (*begin)(struct viewer *v);
+	enum status (*describe)(struct viewer *v, FILE *out);
+	/* viewer: a struct viewer. NULL: the step's own picture is drawn. */
+	void (*draw)(void *viewer, cairo_t *cr, double width, double height);
+};
+
+extern const struct way way_race, way_ask, way_build;
+
 struct viewer {
 	const struct options *options;
+	const struct way *way;
+	enum export_format format; /* of --export */
 	struct playback playback;
 	struct picture size;
 	/* Steps that were made, the first of them the one that was asked for: with which changes, and when each was
@@ -28,6 +45,7 @@ struct viewer {
 	struct whatif whatif;
 	struct busy busy;                /* the window, while it waits for a change */
 	struct race race;                /* --race */
+	struct board *board;             /* --build without a window */
 	struct asking asking;            /* with --ask */
 	struct job built;                /* whose step one puts together */
 	const struct loaded *built_from; /* what was shown then */
@@ -45,6 +63,8 @@ enum status viewer_compare(struct viewer *v, const char *list);
 
 /* Loads a strategy and shows it beside the shown one (playback_pair). */
 enum status viewer_pair(struct viewer *v, const char *strategy);
+/* Loads another recorded run, whose path that is, and shows it beside the one of --trace. */
+enum status viewer_pair_traces(struct viewer *v, const char *path);
 /* A strategy with the changes of now; with any. It is made unless it is there; it stays while it is shown. */
 enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **out);
 enum status viewer_find(struct viewer *v, const struct changes *c, const char *strategy, struct loaded **out);
@@ -54,9 +74,11 @@ enum status viewer_begin(struct viewer *v, const struct options *o);
 struct loaded *viewer_shown(struct viewer *v);
 void viewer_release(struct viewer *v);
 
-/* --race: runs it, draws it where the fastest is done (viewer: a struct viewer), prints it. */
-enum status viewer_race(struct viewer *v);
-void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height);
+/* It prints text or writes pictures. */
+bool viewer_windowless(const struct viewer *v);
+/* Puts the playback where the options say. */
+enum status viewer_place(struct viewer *v);
+
 /* The cluster of what is shown, with whatever links it has. */
 const char *viewer_cluster(struct viewer *v);
 /* ---- what if (view_whatif.c) ---- */
@@ -76,10 +98,8 @@ void viewer_fill(struct viewer *v);
 
 /* What the window asks of the program. */
 struct window_host viewer_host(struct viewer *v);
-/* Build it yourself (view_build.c): what the options say that makes no sense; without a window; and what the window
- * asks for. */
+/* Build it yourself (view_build.c): what the options say that makes no sense, and what the window asks for. */
 enum status viewer_build_check(const struct options *o);
-enum status viewer_build(struct viewer *v);
 struct build_host viewer_build_host(struct viewer *v);
 /* The list of --moves, from a file or the command line, to be freed; NULL: none was given. */
 enum status viewer_moves(const struct options *o, char **out);

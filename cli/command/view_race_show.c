@@ -14,7 +14,7 @@ const char *viewer_cluster(struct viewer *v)
 	return links_known(name) ? name : option_text(v->options, OPTION_CLUSTER);
 }
 
-enum status viewer_race(struct viewer *v)
+static enum status begin(struct viewer *v)
 {
 	const struct plan *p = v->playback.shown->timeline.plan;
 	bool ranks = !strcmp(option_text(v->options, OPTION_OVER), "ranks");
@@ -27,7 +27,7 @@ enum status viewer_race(struct viewer *v)
 }
 
 /* Where the fastest is done. */
-void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height)
+static void draw(void *viewer, cairo_t *cr, double width, double height)
 {
 	struct viewer *v = viewer;
 	struct playback *p = &v->playback;
@@ -41,3 +41,12 @@ void viewer_race_draw(void *viewer, cairo_t *cr, double width, double height)
 	race_draw(&c, &v->race, now, (struct box){20, 8, c.width - 40, c.height - 16});
 	canvas_end(&c);
 }
+
+static enum status describe(struct viewer *v, FILE *out)
+{
+	race_describe(&v->race, out);
+	return STATUS_OK;
+}
+
+const struct way way_race = {
+        .option = OPTION_RACE, .name = "a race", .begin = begin, .describe = describe, .draw = draw};

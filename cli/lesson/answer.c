@@ -5,7 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/lesson/answer.h"
 #include "cli/lesson/teach.h"
+#include "strategy/base/language.h"
 
 /* The unit that the lesson's own answer has. */
 static enum answer_unit unit_of(const char *answer)
@@ -14,6 +16,15 @@ static enum answer_unit unit_of(const char *answer)
 	return strchr(answer, '%')                   ? ANSWER_PERCENT
 	       : length && answer[length - 1] == 'B' ? ANSWER_BYTES
 	                                             : ANSWER_NUMBER;
+}
+
+const char *lesson_amount(const struct piece *p, double *value)
+{
+	static const char *const units[] = {
+	        [ANSWER_NUMBER] = "number", [ANSWER_BYTES] = "bytes", [ANSWER_PERCENT] = "percent"};
+	char why[ANSWER_WORDS];
+	enum answer_unit unit = unit_of(p->answer);
+	return answer_number(p->answer, unit, value, why) ? units[unit] : NULL;
 }
 
 static enum answer judge_number(const struct piece *p, const char *typed, char why[ANSWER_WORDS])
@@ -34,7 +45,7 @@ static enum answer judge_choice(const struct piece *p, const char *typed, char w
 	for (int i = 0; i < p->choice_count; i++)
 		if (!strcasecmp(typed, p->choices[i]))
 			return i == p->right ? ANSWER_RIGHT : ANSWER_WRONG;
-	snprintf(why, ANSWER_WORDS, "Answer with a number from 1 to %d.", p->choice_count);
+	snprintf(why, ANSWER_WORDS, tr("Answer with a number from 1 to %d."), p->choice_count);
 	return ANSWER_UNCLEAR;
 }
 

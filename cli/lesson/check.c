@@ -129,7 +129,7 @@ static enum status draw_picture(struct checking *k, const struct piece *p)
 	int exit_status;
 	snprintf(drawn, sizeof drawn, "%s/picture.png", k->place.folder);
 	snprintf(kept, sizeof kept, "%s/%.400s", k->folder, p->picture);
-	char *command = arena_print(&k->l.arena, "shardlab view %s --export picture.png", p->options);
+	char *command = arena_print(&k->l.arena, "%s view %s --export picture.png", p->program, p->options);
 	enum status s = place_run(&k->place, command, &printed, &exit_status);
 	if (s)
 		return s;
@@ -205,6 +205,11 @@ static enum status print_lesson(void *context, FILE *out)
 	return STATUS_OK;
 }
 
+enum status lesson_write(const struct lesson *l)
+{
+	return file_write(l->path, "lesson", print_lesson, (void *)l);
+}
+
 enum status lesson_check_all(const char *path, bool update, FILE *out)
 {
 	struct checking k = {.update = update, .out = out};
@@ -219,7 +224,7 @@ enum status lesson_check_all(const char *path, bool update, FILE *out)
 		s = check_piece(&k, &k.l.pieces[i]);
 	place_close(&k.place);
 	if (!s && k.changed)
-		s = file_write(path, "lesson", print_lesson, &k.l);
+		s = lesson_write(&k.l);
 	lesson_release(&k.l);
 	if (!s && k.differences)
 		s = status_fail(STATUS_CHECK,
@@ -227,40 +232,4 @@ enum status lesson_check_all(const char *path, bool update, FILE *out)
 		                "them anew: make lessons-update",
 		                path, k.differences);
 	return s;
-}
-
-/* ---- translations ---- */
-
-static bool same_commands(const struct piece *a, const struct piece *b)
-{
-	if (a->kind != b->kind || a->check != b->check || a->command_count != b->command_count ||
-	    a->right != b->right || a->choice_count != b->choice_count)
-		return false;
-	for (int i = 0; i < a->command_count; i++)
-		if (strcmp(a->commands[i].text, b->commands[i].text) ||
-		    strcmp(a->commands[i].output, b->commands[i].output))
-			return false;
-	return a->kind != PIECE_VIEW || !strcmp(a->options, b->options);
-}
-
-static const struct piece *next_checked(const struct lesson *l, int *at)
-{
-	while (*at < l->piece_count && l->pieces[*at].kind == PIECE_TEXT)
-		(*at)++;
-	return *at < l->piece_count ? &l->pieces[(*at)++] : NULL;
-}
-
-enum status lesson_check_translation(const struct lesson *l, const struct lesson *translated)
-{
-	for (int at = 0, there = 0;;) {
-		const struct piece *a = next_checked(l, &at), *b = next_checked(translated, &there);
-		if (!a && !b)
-			return STATUS_OK;
-		if (!a || !b || !same_commands(a, b))
-			return lesson_fail(
-			        translated, b ? b->line : translated->line_count,
-			        "this block is not that of %.120s:%d: the same commands, outputs and questions belong "
-			        "in both",
-			        l->path, a ? a->line : l->line_count);
-	}
 }

@@ -11,7 +11,7 @@
  * files instead. */
 enum status lesson_check_all(const char *path, bool update, FILE *out);
 
-/* The same commands in the same order as in another language's file. */
-enum status lesson_check_translation(const struct lesson *l, const struct lesson *translated);
+/* The file anew, with the outputs that its commands have now. */
+enum status lesson_write(const struct lesson *l);
 
 #endif

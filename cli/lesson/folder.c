@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "strategy/base/language.h"
+
 /* "03-ring-all-reduce.md" */
 static int is_lesson(const struct dirent *e)
 {
@@ -62,7 +64,26 @@ enum status lesson_folder_open(struct lesson_folder *f, const char *language)
 
 static const char *base_name(const char *path)
 {
-	return strrchr(path, '/') + 1;
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static void cut_name(char *path)
+{
+	char *slash = strrchr(path, '/');
+	if (slash)
+		*slash = 0;
+	else
+		snprintf(path, 2, ".");
+}
+
+const char *lesson_home(const char *path, char *out, size_t size)
+{
+	snprintf(out, size, "%s", path);
+	cut_name(out);
+	if (!strcmp(language_of(base_name(out)), base_name(out)))
+		cut_name(out);
+	return out;
 }
 
 enum status lesson_folder_find(const struct lesson_folder *f, const char *wanted, const char **path)

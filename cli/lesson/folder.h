@@ -12,8 +12,11 @@ struct lesson_folder {
 	int count;
 };
 
-/* language: "en", or a folder in it. STATUS_INPUT, with where it was looked for, if there is none. */
+/* language: "en", or a folder in it, whose lessons are those of the same names. STATUS_INPUT, with where it was looked
+ * for, if there is none. */
 enum status lesson_folder_open(struct lesson_folder *f, const char *language);
+/* The folder of the lessons in which, or below which, a lesson lies: that of its commands and pictures. Returns out. */
+const char *lesson_home(const char *path, char *out, size_t size);
 /* "3", "03" or a part of the name. NULL and a failure that lists what is near, if there is none. */
 enum status lesson_folder_find(const struct lesson_folder *f, const char *wanted, const char **path);
 void lesson_folder_release(struct lesson_folder *f);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/show/text.h"
+#include "strategy/base/language.h"
 
 struct printer {
 	FILE *out;
@@ -75,7 +76,7 @@ static void inline_node(struct printer *p, cmark_node *n, bool enter)
 		stress(p, enter);
 		break;
 	case CMARK_NODE_IMAGE:
-		fputs(enter ? "[picture: " : "]", p->running);
+		fputs(enter ? tr("[picture: ") : "]", p->running);
 		break;
 	case CMARK_NODE_LINK:
 		if (!enter)

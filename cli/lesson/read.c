@@ -182,17 +182,26 @@ static enum status read_run(struct reader *r, struct piece *p)
 
 /* ---- view ---- */
 
+/* A translation shares the pictures of the lessons in the folder above it. */
+static bool is_picture(const char *path)
+{
+	static const char shared[] = "../pictures/";
+	const char *name = !strncmp(path, shared, sizeof shared - 1) ? path + sizeof shared - 1 : path;
+	size_t length = strlen(name);
+	return *name != '/' && !strstr(name, "..") && length > 4 && !strcmp(name + length - 4, ".png");
+}
+
 static enum status read_view(struct reader *r, struct piece *p)
 {
 	cmark_node *image = is_type(r->at, CMARK_NODE_PARAGRAPH) ? cmark_node_first_child(r->at) : NULL;
 	if (!is_type(image, CMARK_NODE_IMAGE))
 		return lesson_fail(r->l, p->line, "view: a picture must follow, as in ![words](pictures/NAME.png)");
 	p->picture = arena_copy(&r->l->arena, cmark_node_get_url(image));
-	size_t length = strlen(p->picture);
-	if (strstr(p->picture, "..") || *p->picture == '/' || length < 5 ||
-	    strcmp(p->picture + length - 4, ".png") != 0)
+	if (!is_picture(p->picture))
 		return lesson_fail(r->l, p->line, "view: '%.80s' is not a PNG file beside the lesson", p->picture);
-	p->options = directive_options(&r->d, &r->l->arena);
+	const char *program = directive_value(&r->d, "program");
+	p->program = *program ? arena_copy(&r->l->arena, program) : "shardlab";
+	p->options = directive_options(&r->d, &r->l->arena, "program");
 	for (int i = 0; i < r->d.count; i++)
 		if (strchr(r->d.word[i], '\'') || (r->d.value[i] && strchr(r->d.value[i], '\'')))
 			return lesson_fail(r->l, p->line, "view: no quotation mark ' in an option");

@@ -63,6 +63,7 @@ enum status place_open(struct place *p, const char *lessons)
 	enum status s = make_folder(p, ".bin");
 	s = s ? s : link_to(p, program, ".bin/shardlab");
 	s = s ? s : link_to(p, folder, "lessons");
+	s = s ? s : link_to(p, "lessons/../tools", "tools");
 	free(folder);
 	if (s)
 		place_close(p);
@@ -111,6 +112,7 @@ static void shut_off(const struct place *p, int out)
 	setenv("XDG_STATE_HOME", p->folder, 1);
 	setenv("SHARDLAB_CONFIG", "local.yaml", 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
+	unsetenv("LANGUAGE");
 	setenv("NO_COLOR", "1", 1);
 	unsetenv("COLUMNS");
 }

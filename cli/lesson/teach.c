@@ -2,8 +2,11 @@
 
 #include <string.h>
 
+#include "cli/lesson/folder.h"
 #include "cli/lesson/markdown.h"
 #include "cli/lesson/shell.h"
+#include "cli/show/text.h"
+#include "strategy/base/language.h"
 
 /* ---- the learner ---- */
 
@@ -32,7 +35,7 @@ static bool wait_for_enter(struct teaching *t)
 	char line[64];
 	if (!t->interactive)
 		return true;
-	fputs("[Enter goes on, q leaves] ", t->out);
+	fputs(tr("[Enter goes on, q leaves] "), t->out);
 	return read_line(t, line, sizeof line) == REPLY_LINE && strcmp(line, "q") != 0;
 }
 
@@ -55,19 +58,36 @@ static enum status show_run(struct teaching *t, const struct place *place, const
 	return s;
 }
 
+/* As text a step would be all its moments: the one that is named, or the beginning, is enough. */
+static const char *as_text(const char *options)
+{
+	static const char *const others[] = {"--at ", "--race ", "--build"};
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		if (strstr(options, others[i]))
+			return " --describe";
+	return " --describe --at 0";
+}
+
 /* In the window, which the learner closes; without a display as text. */
 static enum status show_view(struct teaching *t, const struct place *place, const struct piece *p)
 {
 	char command[1024];
 	int exit_status = 0;
 	bool window = t->display && t->interactive;
-	snprintf(command, sizeof command, "shardlab view %s%s", p->options, window ? "" : " --describe");
+	snprintf(command, sizeof command, "%s view %s%s", p->program, p->options, window ? "" : as_text(p->options));
 	fprintf(t->out, "$ %s\n", command);
 	if (window)
-		fputs("The window is open; close it (Ctrl Q) to go on.\n", t->out);
+		fputs(tr("The window is open; close it (Ctrl Q) to go on.\n"), t->out);
 	enum status s = place_show(place, command, &exit_status);
 	fputc('\n', t->out);
 	return s;
+}
+
+static void print_choice(struct teaching *t, int i, const char *choice)
+{
+	enum { INDENT = 5 };
+	fprintf(t->out, "  %d. ", i + 1);
+	text_wrapped(t->out, choice, INDENT, t->columns);
 }
 
 /* False: the learner leaves. */
@@ -76,23 +96,23 @@ static bool ask(struct teaching *t, const struct piece *p, struct lesson_progres
 	char typed[256], why[ANSWER_WORDS];
 	print(t, p->question);
 	for (int i = 0; i < p->choice_count; i++)
-		fprintf(t->out, "  %d. %s\n", i + 1, p->choices[i]);
+		print_choice(t, i, p->choices[i]);
 	if (p->choice_count)
 		fputc('\n', t->out);
 	while (t->interactive) {
-		fputs("Your answer (Enter skips): ", t->out);
+		fputs(tr("Your answer (Enter skips): "), t->out);
 		if (read_line(t, typed, sizeof typed) == REPLY_END || !strcmp(typed, "q"))
 			return false;
 		if (!*typed)
 			break;
 		enum answer a = teach_judge(p, typed, why);
 		if (a == ANSWER_UNCLEAR) {
-			fprintf(t->out, "%s\n", why);
+			fprintf(t->out, "%s\n", tr(why));
 			continue;
 		}
 		progress->asked++;
 		progress->right += a == ANSWER_RIGHT;
-		fputs(a == ANSWER_RIGHT ? "Right.\n\n" : "Not quite.\n\n", t->out);
+		fputs(a == ANSWER_RIGHT ? tr("Right.\n\n") : tr("Not quite.\n\n"), t->out);
 		break;
 	}
 	print(t, p->reason);
@@ -102,7 +122,7 @@ static bool ask(struct teaching *t, const struct piece *p, struct lesson_progres
 static void show_exercise(struct teaching *t, const struct piece *p)
 {
 	print(t, p->question);
-	fprintf(t->out, "When it is done: shardlab lesson %d --check %s\n\n", t->lesson->number, p->name);
+	fprintf(t->out, tr("When it is done: shardlab lesson %d --check %s\n\n"), t->lesson->number, p->name);
 }
 
 static enum status show_piece(struct teaching *t, const struct place *place, const struct piece *p,
@@ -126,13 +146,6 @@ static enum status show_piece(struct teaching *t, const struct place *place, con
 	return STATUS_OK;
 }
 
-static const char *folder_of(const struct lesson *l, char *out, size_t size)
-{
-	const char *slash = strrchr(l->path, '/');
-	snprintf(out, size, "%.*s", slash ? (int)(slash - l->path) : 1, slash ? l->path : ".");
-	return out;
-}
-
 enum status teach(struct teaching *t, struct learner *progress)
 {
 	const struct lesson *l = t->lesson;
@@ -140,7 +153,7 @@ enum status teach(struct teaching *t, struct learner *progress)
 	struct place place;
 	char folder[512];
 	bool leaves = false;
-	enum status s = place_open(&place, folder_of(l, folder, sizeof folder));
+	enum status s = place_open(&place, lesson_home(l->path, folder, sizeof folder));
 	if (s)
 		return s;
 	now = (struct lesson_progress){.done = now.done};
@@ -156,11 +169,11 @@ enum status teach(struct teaching *t, struct learner *progress)
 		now.done = true;
 		now.piece = 0;
 		if (now.asked)
-			fprintf(t->out, "%d of %d questions right. ", now.right, now.asked);
-		fputs("That was the lesson.\n", t->out);
+			fprintf(t->out, tr("%d of %d questions right. "), now.right, now.asked);
+		fputs(tr("That was the lesson.\n"), t->out);
 		s = t->interactive ? learner_set(progress, l->number, &now) : STATUS_OK;
 	} else if (leaves) {
-		fprintf(t->out, "\nTo go on here: shardlab lesson %d --from %d\n", l->number, now.piece + 1);
+		fprintf(t->out, tr("\nTo go on here: shardlab lesson %d --from %d\n"), l->number, now.piece + 1);
 	}
 	place_close(&place);
 	return s;

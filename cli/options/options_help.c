@@ -26,6 +26,8 @@ static const struct {
         {COMMAND_VIEW, "shardlab view --collective ring-all-reduce --ranks 5 --bytes 40"},
         {COMMAND_COLLECTIVE, "shardlab collective ring-all-reduce --ranks 5 --bytes 40"},
         {COMMAND_DEMO, "shardlab demo --ranks 2"},
+        {COMMAND_LESSON, "shardlab lesson 3"},
+        {COMMAND_LESSON, "shardlab lesson 3 --export slides.pdf"},
 };
 
 /* The first option of each group that help sets apart. */

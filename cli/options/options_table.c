@@ -75,6 +75,7 @@ static const struct special {
          * way. */
         {COMMAND_VIEW, OPTION_MODEL, "gpt:layers=6,width=512,heads=8,vocabulary=32768", NULL},
         {COMMAND_VIEW, OPTION_EXPORT, NULL, "write .png .svg .pdf .gif .html instead of opening a window"},
+        {COMMAND_LESSON, OPTION_EXPORT, NULL, "write it as one file: NAME.html works offline, slides.pdf, handout.pdf"},
         {COMMAND_VIEW, OPTION_TRACE, NULL, "open this recorded run, or another program's Chrome trace"},
         {COMMAND_VIEW, OPTION_VALUES, NULL, "numbers in the chunks of a collective, as there are by default"},
         {COMMAND_COLLECTIVE, OPTION_RANKS, "4", NULL},

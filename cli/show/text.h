@@ -7,13 +7,14 @@
 
 #include <stdio.h>
 
-int text_width(const char *utf8); /* code points */
+int text_width(const char *utf8); /* columns: two for a Chinese character */
 
-/* How wide a line may be: the terminal's width, from 60 to 110; `otherwise` if `out` is not a terminal. */
+/* How wide a line may be: the terminal's width, from 40 to 110; `otherwise` if `out` is not a terminal. */
 int text_columns(FILE *out, int otherwise);
 
-/* Breaks `text` at spaces into lines of at most `columns` where a word allows it; the first goes on at `indent`, where
- * the cursor is, the others are indented so far. Colour codes take no room. Ends the line. */
+/* Breaks `text` at spaces, and between Chinese characters, into lines of at most `columns` where a word allows it; the
+ * first goes on at `indent`, where the cursor is, the others are indented so far. Colour codes take no room. Ends the
+ * line. */
 void text_wrapped(FILE *out, const char *text, int indent, int columns);
 
 /* The same for items with a separator between them, such as " · ": lines end only there, and begin without it. */

@@ -9,7 +9,6 @@
 
 #include "kernels/kernels.h"
 #include "real/calibrate/internal.h"
-#include "strategy/base/arena.h"
 #include "strategy/base/clock.h"
 
 /* The rate of a kernel follows from its shape, and the work is only the most important part of that. The cases that

@@ -35,7 +35,7 @@ static void list_changes(const struct settings *given, int64_t available, char *
 	size_t n = 0;
 	*out = 0;
 	for (int i = 0; i < count && n < size; i++) {
-		if (list[i].effort == VARIANT_MANY || list[i].family == had || !fits(&list[i].settings, available))
+		if (list[i].family == had || !fits(&list[i].settings, available))
 			continue;
 		had = list[i].family;
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", or " : "", status_words(list[i].change));

@@ -7,6 +7,7 @@
 
 #include "strategy/base/file.h"
 #include "strategy/base/near.h"
+#include "strategy/base/search.h"
 #include "strategy/cluster/links.h"
 
 __extension__ typedef __int128 wide;
@@ -166,15 +167,8 @@ int64_t cluster_node_of(const struct cluster *c, int64_t rank)
 
 int64_t cluster_slow_factor(const struct cluster *c, int64_t rank)
 {
-	int low = 0, high = c->slow_count;
-	while (low < high) {
-		int middle = (low + high) / 2;
-		if (c->slow[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < c->slow_count && c->slow[low].rank == rank ? c->slow[low].factor : MILLION;
+	int first = (int)FIRST_PAST(c->slow, rank, 0, c->slow_count, rank - 1);
+	return first < c->slow_count && c->slow[first].rank == rank ? c->slow[first].factor : MILLION;
 }
 
 static enum status fits_ranks(const struct cluster *c, int64_t ranks)

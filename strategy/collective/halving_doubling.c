@@ -113,7 +113,8 @@ static struct amount halving_doubling_amount(const struct schedule *s)
 
 const struct algorithm halving_doubling_all_reduce = {
         .name = "halving-doubling",
-        .description = "recursive halving, then doubling (Rabenseifner); any n",
+        .description =
+                "recursive halving, then doubling (Rabenseifner); ranks beyond a power of two fold into others first",
         .operation = OPERATION_ALL_REDUCE,
         .shape = SHAPE_PAIRS,
         .rounds = halving_doubling_rounds,
@@ -122,4 +123,5 @@ const struct algorithm halving_doubling_all_reduce = {
         .received = halving_doubling_sent,
         .amount = halving_doubling_amount,
         .formula = "2 (n − 1) · S",
+        .time = "2 (hop(S/2) + hop(S/4) + … + hop(S/p))",
 };

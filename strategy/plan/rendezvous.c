@@ -1,7 +1,6 @@
 #include "strategy/plan/rendezvous.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "strategy/base/arena.h"
 

@@ -13,7 +13,6 @@
 #ifndef SHARDLAB_LOSS_SCALE_H
 #define SHARDLAB_LOSS_SCALE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "strategy/base/status.h"

@@ -150,7 +150,7 @@ static void reduce_replicas(struct step *s, int group, enum queue written_by)
 /* Lists a reduction as under way: its buffers are in use until its operation is done. */
 static void depart(struct step *s, struct reduction r)
 {
-	assert(s->reductions.count < REDUCTIONS_IN_FLIGHT);
+	assert(s->reductions.count < s->reductions.room);
 	s->reductions.list[s->reductions.count++] = r;
 }
 

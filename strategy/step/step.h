@@ -115,8 +115,7 @@ struct gather_progress {
 	int issued;      /* the next to gather for */
 };
 
-/* reduce.c: gradients on their way, oldest first. */
-enum { REDUCTIONS_IN_FLIGHT = 64 };
+/* reduce.c: gradients on their way, oldest first. Of a group at most a reduction and a shard that goes to the host. */
 struct reductions {
 	struct reduction {
 		int group;
@@ -124,8 +123,8 @@ struct reductions {
 		int staging; /* to be added to what is there; -1 */
 		int shard;   /* on its way to the host; -1 */
 		int op;
-	} list[REDUCTIONS_IN_FLIGHT];
-	int count;
+	} * list;
+	int count, room;
 };
 
 /* Host staging: by use, the last two operations that read it. Whoever takes staging next waits for the older one. */

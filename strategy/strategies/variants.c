@@ -1,18 +1,11 @@
 #include "strategy/strategies/variants.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "strategy/strategies/strategy.h"
-
-enum family { FAMILY_NONE, FAMILY_MICRO, FAMILY_RANKS, FAMILY_FIRST_OWN };
-
-struct list {
-	const struct settings *given;
-	struct variant *out;
-	int count;
-};
 
 /* The batch is kept where micro-batches can make it up. */
 static bool resolve(struct settings *s, const struct settings *given)
@@ -22,31 +15,9 @@ static bool resolve(struct settings *s, const struct settings *given)
 	return settings_resolve(s, strategy_data_ranks(s)) == STATUS_OK;
 }
 
-/* Adds it unless the settings contradict each other. */
-static void add(struct list *l, struct settings s, enum variant_effort effort, int family, const char *change)
-{
-	if (l->count == VARIANTS || !resolve(&s, l->given))
-		return;
-	struct variant *v = &l->out[l->count++];
-	*v = (struct variant){.settings = s, .effort = effort, .family = family ? family : FAMILY_FIRST_OWN + l->count};
-	snprintf(v->change, sizeof v->change, "%s", change);
-}
-
 static bool is_full(const struct settings *s)
 {
 	return !strncmp(s->checkpointing, "full", 4);
-}
-
-static struct settings with_checkpointing(struct settings s)
-{
-	snprintf(s.checkpointing, sizeof s.checkpointing, "full");
-	return s;
-}
-
-static struct settings with_strategy(struct settings s, const char *strategy)
-{
-	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
-	return s;
 }
 
 /* How many of parameters, gradients and optimizer state data-parallel ranks divide among them. */
@@ -62,98 +33,137 @@ static bool divides_more(const struct settings *than, const struct strategy *g)
 	       divided(g) > divided(given);
 }
 
-/* The same batch in more micro-batches; as it is where they do not make it up, which resolve() refuses. */
-static struct settings with_micro_batch(struct settings s, int64_t micro)
+/* ---- the grid ---- */
+
+static void add_strategies(struct variant_grid *g)
 {
-	s.accumulate = s.accumulate * s.micro_batch / micro;
-	s.micro_batch = micro;
-	return s;
+	snprintf(g->strategy[g->strategies++], sizeof g->strategy[0], "%.63s", g->given.strategy);
+	for (int i = 0; strategy_at(i) && g->strategies < VARIANT_STRATEGIES; i++)
+		if (divides_more(&g->given, strategy_at(i)))
+			snprintf(g->strategy[g->strategies++], sizeof g->strategy[0], "%s", strategy_at(i)->name);
 }
 
-static int print_micro_batch(char *out, size_t size, const struct settings *s)
+static void add_checkpointings(struct variant_grid *g)
 {
-	return snprintf(out, size, "{micro_batch} %" PRId64 " {accumulate} %" PRId64, s->micro_batch, s->accumulate);
+	g->checkpointing[g->checkpointings++] = g->given.checkpointing;
+	if (!strcmp(g->given.checkpointing, "none"))
+		g->checkpointing[g->checkpointings++] = "selective";
+	if (!is_full(&g->given))
+		g->checkpointing[g->checkpointings++] = "full";
 }
 
 /* With what is offloaded already. */
-static void print_offload(char *out, size_t size, const struct settings *s)
+static void add_offloads(struct variant_grid *g)
 {
+	struct offload o = g->given.offload;
+	g->offload[g->offloads++] = o;
+	if (!o.optimizer) {
+		o.optimizer = true;
+		g->offload[g->offloads++] = o;
+	}
+	if (!o.parameters) {
+		o.parameters = true;
+		g->offload[g->offloads++] = o;
+	}
+}
+
+static void add_micros(struct variant_grid *g)
+{
+	int64_t samples = g->given.micro_batch * g->given.accumulate;
+	for (int64_t micro = g->given.micro_batch; micro >= 1 && g->micros < VARIANT_MICROS; micro /= 2)
+		if (samples % micro == 0)
+			g->micro[g->micros++] = micro;
+}
+
+void variant_grid_make(struct variant_grid *g, const struct settings *given)
+{
+	*g = (struct variant_grid){.given = *given};
+	add_strategies(g);
+	add_checkpointings(g);
+	add_offloads(g);
+	add_micros(g);
+}
+
+/* ---- one of them ---- */
+
+/* Behind what is there. */
+static void say(struct variant *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct variant *v, const char *format, ...)
+{
+	size_t n = strlen(v->change);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(v->change + n, sizeof v->change - n, n ? format : format + 1, args);
+	va_end(args);
+}
+
+/* Every setting that differs is in the change, said as an option. */
+bool variant_at(const struct variant_grid *g, const struct variant_place *place, struct variant *out)
+{
+	struct settings *s = &out->settings;
 	char offload[OFFLOAD_TEXT];
-	offload_print(&s->offload, offload, sizeof offload);
-	snprintf(out, size, "{offload} %.60s", offload);
+	*out = (struct variant){.settings = g->given};
+	if (place->strategy) {
+		snprintf(s->strategy, sizeof s->strategy, "%s", g->strategy[place->strategy]);
+		say(out, " {strategy} %s", s->strategy);
+	}
+	if (place->checkpointing) {
+		snprintf(s->checkpointing, sizeof s->checkpointing, "%s", g->checkpointing[place->checkpointing]);
+		say(out, " {activation_checkpointing} %s", s->checkpointing);
+	}
+	if (place->micro) {
+		s->micro_batch = g->micro[place->micro];
+		s->accumulate = g->given.accumulate * g->given.micro_batch / s->micro_batch;
+		say(out, " {micro_batch} %" PRId64 " {accumulate} %" PRId64, s->micro_batch, s->accumulate);
+	}
+	if (place->offload) {
+		s->offload = g->offload[place->offload];
+		offload_print(&s->offload, offload, sizeof offload);
+		say(out, " {offload} %.60s", offload);
+	}
+	return resolve(s, &g->given);
 }
 
-static void add_singles(struct list *l)
+bool variant_of_ranks(const struct settings *given, int doublings, struct variant *out)
 {
-	const struct settings *given = l->given;
-	char change[160];
-	for (int64_t micro = given->micro_batch / 2; micro >= 1; micro /= 2) {
-		struct settings s = with_micro_batch(*given, micro);
-		print_micro_batch(change, sizeof change, &s);
-		add(l, s, VARIANT_ONE, FAMILY_MICRO, change);
-	}
-	if (!strcmp(given->checkpointing, "none")) {
-		struct settings s = *given;
-		snprintf(s.checkpointing, sizeof s.checkpointing, "selective");
-		add(l, s, VARIANT_ONE, 0, "{activation_checkpointing} selective");
-	}
-	if (!is_full(given))
-		add(l, with_checkpointing(*given), VARIANT_ONE, 0, "{activation_checkpointing} full");
-	for (int i = 0; strategy_at(i); i++) {
-		snprintf(change, sizeof change, "{strategy} %s", strategy_at(i)->name);
-		if (divides_more(given, strategy_at(i)))
-			add(l, with_strategy(*given, strategy_at(i)->name), VARIANT_ONE, 0, change);
-	}
-	struct settings s = *given;
-	s.offload.optimizer = true;
-	print_offload(change, sizeof change, &s);
-	if (!given->offload.optimizer)
-		add(l, s, VARIANT_ONE, 0, change);
+	int64_t times = INT64_C(1) << doublings;
+	*out = (struct variant){.settings = *given};
+	out->settings.ranks *= times;
+	say(out, " {ranks} %" PRId64 " {batch} %" PRId64, out->settings.ranks, given->batch * times);
+	return given->ranks > 1 && given->ranks < 1 << 20 && resolve(&out->settings, given);
 }
 
-/* Everything sharded and made again, then in micro-batches of one sample, then out of the device's memory as well. */
-static void add_combinations(struct list *l)
-{
-	const struct settings *given = l->given;
-	bool shard = divides_more(given, &strategy_fsdp);
-	struct settings s = with_checkpointing(shard ? with_strategy(*given, "fsdp") : *given);
-	char change[160];
-	int n = snprintf(change, sizeof change, "%s%s", shard ? "{strategy} fsdp " : "",
-	                 is_full(given) ? "" : "{activation_checkpointing} full ");
-	if (n)
-		change[n - 1] = 0;
-	add(l, s, VARIANT_MANY, 0, change);
-	if (n)
-		change[n - 1] = ' ';
-	s.offload.optimizer = true;
-	print_offload(change + n, sizeof change - (size_t)n, &s);
-	add(l, s, VARIANT_MANY, 0, change);
-	s = with_micro_batch(s, 1);
-	n += print_micro_batch(change + n, sizeof change - (size_t)n, &s);
-	change[n++] = ' ';
-	print_offload(change + n, sizeof change - (size_t)n, &s);
-	add(l, s, VARIANT_MANY, 0, change);
-	s.offload.parameters = true;
-	print_offload(change + n, sizeof change - (size_t)n, &s);
-	add(l, s, VARIANT_MANY, 0, change);
-}
+/* ---- one setting ---- */
 
-static void add_ranks(struct list *l)
+enum family { FAMILY_MICRO, FAMILY_RANKS, FAMILY_FIRST_OWN };
+
+struct list {
+	struct variant_grid grid;
+	struct variant *out;
+	int count;
+};
+
+static void add(struct list *l, int family, struct variant_place place)
 {
-	char change[96];
-	for (int64_t times = 2; times <= 64 && l->given->ranks > 1 && l->given->ranks < 1 << 20; times *= 2) {
-		struct settings s = *l->given;
-		s.ranks *= times;
-		snprintf(change, sizeof change, "{ranks} %" PRId64 " {batch} %" PRId64, s.ranks, s.batch * times);
-		add(l, s, VARIANT_RANKS, FAMILY_RANKS, change);
-	}
+	if (l->count < VARIANTS && variant_at(&l->grid, &place, &l->out[l->count]))
+		l->out[l->count++].family = family;
 }
 
 int variants_of(const struct settings *given, struct variant out[VARIANTS])
 {
-	struct list l = {.given = given, .out = out};
-	add_singles(&l);
-	add_combinations(&l);
-	add_ranks(&l);
+	struct list l = {.out = out};
+	int own = FAMILY_FIRST_OWN;
+	variant_grid_make(&l.grid, given);
+	for (int i = 1; i < l.grid.micros; i++)
+		add(&l, FAMILY_MICRO, (struct variant_place){.micro = i});
+	for (int i = 1; i < l.grid.checkpointings; i++)
+		add(&l, own++, (struct variant_place){.checkpointing = i});
+	for (int i = 1; i < l.grid.strategies; i++)
+		add(&l, own++, (struct variant_place){.strategy = i});
+	if (l.grid.offloads > 1 && !given->offload.optimizer)
+		add(&l, own++, (struct variant_place){.offload = 1});
+	for (int i = 1; i <= VARIANT_RANKS; i++)
+		if (l.count < VARIANTS && variant_of_ranks(given, i, &out[l.count]))
+			out[l.count++].family = FAMILY_RANKS;
 	return l.count;
 }

@@ -1,31 +1,52 @@
 /* Variants: the changes of a job's settings that take less memory, so that a plan that does not fit may. Whoever asks
- * compiles them and says which fit: the simulator, which knows the fastest, and the ranks on a GPU that is too small.
+ * compiles them and says which fit: the simulator, which knows the cheapest, and the ranks on a GPU that is too small.
+ *
+ * They are the places of a grid, of which the first along each axis is what was given:
+ *
+ *     strategy        the one given, and those that divide more among their ranks
+ *     checkpointing   as given, selective, full
+ *     offload         as given, with the optimizer, with optimizer and parameters
+ *     micro-batch     as given, half, a quarter, … 1, in as many more steps of accumulation
  */
 #ifndef SHARDLAB_VARIANTS_H
 #define SHARDLAB_VARIANTS_H
 
 #include "strategy/settings/settings.h"
 
-/* How much a change asks of the user; a smaller one is tried first. */
-enum variant_effort {
-	VARIANT_ONE,  /* a setting */
-	VARIANT_MANY, /* several settings together */
-	VARIANT_RANKS /* more devices */
+enum { VARIANT_STRATEGIES = 8, VARIANT_LEVELS = 3, VARIANT_MICROS = 40 };
+
+struct variant_grid {
+	struct settings given; /* resolved */
+	char strategy[VARIANT_STRATEGIES][64];
+	const char *checkpointing[VARIANT_LEVELS]; /* [0]: as given */
+	struct offload offload[VARIANT_LEVELS];
+	int64_t micro[VARIANT_MICROS]; /* those that make up the batch, descending */
+	int strategies, checkpointings, offloads, micros;
+};
+
+struct variant_place {
+	int strategy, checkpointing, offload, micro;
 };
 
 struct variant {
 	struct settings settings; /* resolved */
 	char change[160]; /* "{activation_checkpointing} full": see status_words(). Said again, it is exactly `settings`
 	                   */
-	enum variant_effort effort;
 	int family; /* of a family (micro-batches of 4, 2, 1; twice and four times the ranks) the first that fits is
 	               enough */
 };
 
+/* given: resolved settings. */
+void variant_grid_make(struct variant_grid *g, const struct settings *given);
+/* False: the settings contradict each other. The global batch stays as it is. */
+bool variant_at(const struct variant_grid *g, const struct variant_place *place, struct variant *out);
+/* More ranks, with micro-batches of the same size and a batch that grows with them: by 2, 4, … 64. */
+enum { VARIANT_RANKS = 6 };
+bool variant_of_ranks(const struct settings *given, int doublings, struct variant *out);
+
 enum { VARIANTS = 80 };
 
-/* Fills `out` with the variants of resolved settings, by effort; returns how many there are. The global batch stays as
- * it is, except with more ranks, which take micro-batches of the same size. */
+/* Those that change one setting, and at last those of more ranks; returns how many there are. */
 int variants_of(const struct settings *given, struct variant out[VARIANTS]);
 
 #endif

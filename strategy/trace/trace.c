@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "strategy/base/arena.h"
 #include "strategy/base/compare.h"

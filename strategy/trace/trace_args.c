@@ -90,6 +90,8 @@ const char *foreign_args(struct arena *a, const struct stream_text *args, struct
 	}
 	span->bytes = bytes_of(value);
 	span->ranks = whole(&value[ARGUMENT_RANKS]);
+	if (value[ARGUMENT_COLLECTIVE].size)
+		span->collective = stream_copy(a, &value[ARGUMENT_COLLECTIVE], true, NULL);
 	for (int i = 0; i < ARGUMENTS; i++)
 		if (value[i].size && shown[i].before && at < sizeof out)
 			at += (size_t)snprintf(out + at, sizeof out - at, "%s%.*s%s%s",

@@ -32,8 +32,10 @@ struct foreign_span {
 	int64_t begin, end; /* ns since the first began */
 	const char *name, *category;
 	const char *args; /* "stream 20, 4194304 B"; NULL: none that is worth showing */
-	int64_t bytes;    /* that a collective or a copy moves, as nccl-tests count them; 0: it does not say */
-	int64_t ranks;    /* of its group; 0: it does not say */
+	const char
+	        *collective; /* its argument "Collective name": "all_to_allv", "_allgather_base"; NULL: it has none */
+	int64_t bytes;       /* that a collective or a copy moves, as nccl-tests count them; 0: it does not say */
+	int64_t ranks;       /* of its group; 0: it does not say */
 };
 
 /* From one span to another: a launch and its kernel. */
@@ -44,10 +46,13 @@ struct foreign_flow {
 struct foreign_counter {
 	int process;
 	const char *name;
+	bool bytes; /* its values are; otherwise it does not say */
+	bool sums;  /* the file has changes, which are added up here */
 	struct counter_point {
 		int64_t time;  /* ns, ascending */
 		double value;  /* from then on */
 		int64_t order; /* in the file */
+		int lane;      /* of the thread that noted it; -1: it does not say */
 	} * points;
 	size_t point_count, capacity;
 	double least, most;

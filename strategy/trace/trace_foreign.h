@@ -18,8 +18,8 @@ enum status trace_take_foreign(struct trace_file *f, const struct raw_events *e,
 /* The parts of it that have files of their own; lanes and spans are in order by then. */
 void foreign_read_flows(struct foreign_reader *r);
 void foreign_read_counters(struct foreign_reader *r);
-/* The arguments that say something to a reader: "stream 20, 4194304 B"; NULL: there are none. Sets the span's bytes and
- * ranks. */
+/* The arguments that say something to a reader: "stream 20, 4194304 B"; NULL: there are none. Sets the span's bytes,
+ * ranks and collective. */
 const char *foreign_args(struct arena *a, const struct stream_text *args, struct foreign_span *span);
 
 #endif

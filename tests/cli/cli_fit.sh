@@ -1,6 +1,6 @@
 #!/bin/bash
 # A plan that does not fit: sim and the window say what is missing and the cheapest change that mends it, in the same
-# words, and it does: with these options it fits, in the step that was promised, and no single setting that fits is faster.
+# words, and it does: with these options it fits, in the step that was promised, and nothing that fits is faster.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
@@ -33,18 +33,20 @@ mends() {
 	grep -qF -- "would fit with: $change, in " "$TMPDIR/text.out" || complain "sim $*: another change in text"
 	run view view "$@" --describe --at 0
 	sed -n 2p "$TMPDIR/view.out" | grep -qF -- "Would fit with $change, in " || complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
-	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB, and its device has [0-9.]* GB: [0-9.]* GB are missing' ||
+	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB with libraries, and its device has [0-9.]* GB: [0-9.]* GB are missing' ||
 		complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
+	grep -q '^matters .*: rank [0-9]* needs [0-9.]* GB, more memory than there is beside libraries, for ' "$TMPDIR/view.out" ||
+		complain "view $*: what matters does not say that memory overflows beside libraries"
 }
 
 # A sanitizer makes plans of this size slow, and sees all of the code in one of them.
 if [ -n "${SAN-}" ]; then
 	mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
-	exit $((errors > 0))
+	exit 0
 fi
 mends '--strategy' --model gpt2-774m --strategy ddp --ranks 4 --batch 4 --cluster v100-16gb
 mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
-mends '--strategy fsdp --activation-checkpointing full' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb
+mends '--strategy zero3 --micro-batch 1' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb
 mends '--offload' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --cluster v100-16gb
 # What is proposed says all that it stands for: the batch that small micro-batches make up, and what is offloaded already.
 mends '--micro-batch 8 --accumulate 2' --model gpt2-124m --strategy ddp --ranks 2 --micro-batch 16 --cluster v100-16gb
@@ -60,21 +62,23 @@ change=$(sed -n 's/.*would fit with: //p' "$TMPDIR/settings.out")
 	complain "sim of a plan's file would fit with '$(sed -n 's/.*would fit with: //p' "$TMPDIR/file.out")', of its settings with '$change'"
 grep -qF "Would fit with $change" "$TMPDIR/seen.out" || complain "view of a plan's file does not say 'Would fit with $change'"
 
-# By hand: of the single settings that fit, the fastest is proposed.
+# By hand: nothing that fits is faster than what is proposed, neither one setting nor two.
 job='--model gpt2-124m --strategy ddp --ranks 2 --cluster v100-16gb'
 run proposed sim $job --batch 64 --json
-best=
+step=$(grep -A 3 would_fit_with "$TMPDIR/proposed.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p')
+reached=
 for change in '--micro-batch 16' '--micro-batch 8' '--activation-checkpointing selective' '--activation-checkpointing full' '--strategy zero1' \
-	'--strategy zero2' '--strategy zero3' '--strategy fsdp' '--offload optimizer'; do
+	'--strategy zero2' '--strategy zero3' '--strategy fsdp' '--offload optimizer' '--strategy zero1 --micro-batch 16' '--strategy zero1 --micro-batch 8' \
+	'--strategy zero1 --activation-checkpointing full' '--micro-batch 8 --offload optimizer' '--micro-batch 16 --activation-checkpointing selective'; do
 	# shellcheck disable=SC2086
 	run one sim ${job/--strategy ddp/} $([[ $change == *strategy* ]] || echo --strategy ddp) --batch 64 $change --json
-	if grep -q '"fits": true' "$TMPDIR/one.out"; then
-		best=$(printf '%s\n' "$(grep -A 30 '"time"' "$TMPDIR/one.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p' | head -n 1)" $best |
-			sort -g | head -n 1)
-	fi
+	grep -q '"fits": true' "$TMPDIR/one.out" || continue
+	one=$(grep -A 30 '"time"' "$TMPDIR/one.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p' | head -n 1)
+	[ "$one" != "$step" ] || reached=yes
+	[ "$(printf '%s\n' "$one" "$step" | sort -g | head -n 1)" = "$step" ] ||
+		complain "$change fits and takes $one s; proposed: $(grep -A 3 would_fit_with "$TMPDIR/proposed.out")"
 done
-[ "$best" = "$(grep -A 3 would_fit_with "$TMPDIR/proposed.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p')" ] ||
-	complain "the fastest single setting that fits takes $best s; proposed: $(grep -A 3 would_fit_with "$TMPDIR/proposed.out")"
+[ -n "$reached" ] || complain "none of these takes the $step s of what is proposed"
 
 # What fits says nothing of it; a job that nothing mends says so in the window.
 run fits sim --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb
@@ -83,4 +87,3 @@ run fits view --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb -
 ! grep -q '^Does not fit' "$TMPDIR/fits.out" || complain 'a plan that fits has a banner'
 run never view --model gpt3-175b --strategy zero3 --ranks 64 --cluster v100-16gb --describe --at 0
 sed -n 2p "$TMPDIR/never.out" | grep -q 'No change of one or a few settings' || complain "$(sed -n 2p "$TMPDIR/never.out")"
-exit $((errors > 0))

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every lesson is what the program does: each command is run, each picture drawn. Then the command itself: the list, a
-# lesson without a terminal, bad input.
+# Every lesson is what the program does: each command is run, each picture drawn, and the translations have the same. Then
+# the command itself: the list, a lesson without a terminal, other languages, bad input.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
@@ -21,6 +21,8 @@ count=$(grep -c '^[0-9]*\. ' "$TMPDIR/list.out")
 run taught lesson 1 --no-input --from 3
 grep -q 'parameters' "$TMPDIR/taught.out" || fail 'the lesson does not show'
 [ ! -e "$XDG_STATE_HOME" ] || fail 'a lesson that nobody took is in the progress'
+run text lesson 6 --no-input
+[ "$(grep -c '^caption ' "$TMPDIR/text.out")" = 1 ] || fail 'without a display a picture is not one moment'
 
 refuse "there is no lesson '99'" lesson 99
 refuse "there is no lesson 'nothing'" lesson nothing
@@ -29,14 +31,81 @@ refuse "lesson 1 has no exercise 'none'" lesson 1 --check none
 refuse '--language' lesson --language fr
 refuse 'plan has no option --language' plan --language en
 
-# An exercise is checked in the folder where the learner is.
+# ---- languages ----
+
+run chinese lesson --language zh
+grep -q '^0\. 五分钟入门 .* 5 分钟 ' "$TMPDIR/chinese.out" || fail 'the list is not Chinese'
+[ "$(grep -c '^[0-9]*\. ' "$TMPDIR/chinese.out")" = "$count" ] || fail 'the list lacks lessons in Chinese'
+LANG=zh_CN.UTF-8 LC_ALL='' LANGUAGE='' run user lesson
+cmp -s "$TMPDIR/user.out" "$TMPDIR/chinese.out" || fail 'a Chinese user does not get the Chinese list'
+LANG=zh_CN.UTF-8 LC_ALL='' LANGUAGE='' run user lesson --language en
+cmp -s "$TMPDIR/user.out" "$TMPDIR/list.out" || fail 'a Chinese user cannot have the English list'
+run taught lesson 1 --language zh --no-input --from 3
+grep -q '激活值一层一层往上涨' "$TMPDIR/taught.out" || fail 'the lesson is not Chinese'
+grep -qxF '本课到此结束。' "$TMPDIR/taught.out" || fail 'the program does not speak Chinese'
+
+# A tree of its own, in which translations are damaged. Nothing of them is run.
+mkdir -p "$TMPDIR/tree/build"
+cp "$SHARDLAB" "$TMPDIR/tree/build"
+cp -r lessons "$TMPDIR/tree"
+program=$TMPDIR/tree/build/shardlab zh=$TMPDIR/tree/lessons/zh
+"$program" lesson --verify --language zh >"$TMPDIR/out" 2>"$TMPDIR/err" || fail 'a translation is not like its lesson'
+# damage FILE LINES MESSAGE: with only those lines (as sed has them), it is refused.
+damage() {
+	sed -n "$2" "lessons/zh/$1" >"$zh/$1"
+	refuse "$3" lesson --verify
+	cp "lessons/zh/$1" "$zh"
+}
+damage 00-five-minutes.md 's/--ranks 4/--ranks 8/; p' \
+	"zh/00-five-minutes.md:12: another command than $TMPDIR/tree/build/../lessons/00-five-minutes.md:14 has"
+damage 00-five-minutes.md '/^## 接下来/q; p' "the piece 'text' of"
+damage 03-ring-all-reduce.md '/^## /q; p' "is missing"
+rm "$zh/04-ddp.md"
+refuse 'zh/04-ddp.md:1: this translation of ' lesson --verify
+run none lesson 3 --verify --language zh
+cp lessons/zh/04-ddp.md "$zh"
+cp lessons/zh/04-ddp.md "$zh/98-none.md"
+refuse 'zh/98-none.md:1: there is no lesson ' lesson --verify
+rm "$zh/98-none.md"
+# Outputs are copied from the lesson, and nothing else.
+sed 's/^  total .*/  total 1/' lessons/zh/00-five-minutes.md >"$zh/00-five-minutes.md"
+refuse "another output" lesson --verify
+"$program" lesson 0 --update --language zh >"$TMPDIR/out" 2>"$TMPDIR/err" || fail 'outputs are not copied'
+cmp -s "$zh/00-five-minutes.md" lessons/zh/00-five-minutes.md || fail 'an update changes more than outputs'
+unset program
+
+# ---- exercises: checked in the folder where the learner is ----
+
 cd "$TMPDIR"
-echo 1000000 >batch
-if "$SHARDLAB" lesson 1 --check largest-batch >check.out 2>err; then fail 'a batch of a million fits'; fi
-grep -q '^not yet: ' err || fail 'the check does not say that it failed'
-echo 1 >batch
-run solved lesson 1 --check largest-batch
-grep -qx 'Solved.' solved.out || fail 'a batch of one does not fit'
-grep -q largest-batch state/shardlab/lessons.json || fail 'the exercise is not in the progress'
+# exercise LESSON NAME FILE WRONG RIGHT: what is wrong in that file is said to be, and what is right.
+exercise() {
+	echo "$4" >"$3"
+	if "$SHARDLAB" lesson "$1" --check "$2" >check.out 2>err; then fail "$2: $4 is not right"; fi
+	grep -q '^not yet: ' err || fail "$2: the check does not say that it failed"
+	echo "$5" >"$3"
+	run solved lesson "$1" --check "$2"
+	grep -qx 'Solved.' solved.out || fail "$2: $5 is right"
+	grep -q "$2" state/shardlab/lessons.json || fail "$2 is not in the progress"
+}
+exercise 1 largest-batch batch 15 14
+exercise 1 largest-batch batch 13 14
+exercise 4 hide-it micro-batch 3 4
+exercise 4 hide-it micro-batch 5 4
+exercise 8 fit-it strategy zero2 zero3
+exercise 15 two-nodes strategy hybrid:shard=4 hybrid:shard=8
+exercise 15 two-nodes strategy hybrid:shard=16 hybrid:shard=8
+# What has to be written in C is in tests/support/lessons; what it begins with is not right.
+if [ -z "${SAN-}" ]; then
+	ln -s "$OLDPWD/tools" tools
+	for name in buckets backwards; do
+		lesson=$(sed -n 's/.* exercise of lesson \([0-9]*\).*/\1/p' "$OLDPWD/tests/support/lessons/$name.c")
+		cp "$OLDPWD/lessons/18/late.c" $name.c
+		if "$SHARDLAB" lesson "$lesson" --check $name >check.out 2>err; then fail "$name: late.c is not right"; fi
+		cp "$OLDPWD/tests/support/lessons/$name.c" .
+		run solved lesson "$lesson" --check $name
+		grep -qx 'Solved.' solved.out || fail "$name is right"
+	done
+fi
+[ "$(grep -h '^<!-- exercise: ' "$OLDPWD"/lessons/*.md | wc -l)" = 6 ] || fail 'an exercise is not tried here'
 
 exit $((errors > 0))

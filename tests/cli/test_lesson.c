@@ -8,7 +8,9 @@
 #include "cli/lesson/lesson.h"
 #include "cli/lesson/same.h"
 #include "cli/lesson/teach.h"
+#include "cli/lesson/translation.h"
 #include "strategy/base/file.h"
+#include "strategy/base/language.h"
 #include "tests/support/suite.h"
 
 #define HEAD "# 7. Title\n<!-- lesson: minutes=5 after=2,3 -->\n"
@@ -23,14 +25,15 @@ static enum status read_text(struct lesson *l, const char *text)
 START_TEST(pieces)
 {
 	struct lesson l;
-	ck_assert_int_eq(read_text(&l, HEAD "Text.\n\nMore.\n\n## Part\n<!-- run: ratio tolerance=5 -->\n```console\n"
-	                                    "$ echo a \\\n> b\na b\n$ true\n```\n"
-	                                    "<!-- view: strategy=zero3 no-values at=3 -->\n![words](pictures/p.png)\n\n"
-	                                    "<!-- ask: choice 2 -->\nWhich?\n" CHOICES DETAILS
-	                                    "\n<!-- ask: number 1.5 GB tolerance=3 -->\nHow much?\n" DETAILS
-	                                    "\n<!-- exercise: mine check=\"test -e done\" -->\nDo it.\n" DETAILS
-	                                    "\nEnd.\n"),
-	                 STATUS_OK);
+	ck_assert_int_eq(
+	        read_text(&l, HEAD
+	                  "Text.\n\nMore.\n\n## Part\n<!-- run: ratio tolerance=5 -->\n```console\n"
+	                  "$ echo a \\\n> b\na b\n$ true\n```\n"
+	                  "<!-- view: strategy=zero3 program=p/q no-values at=3 -->\n![words](pictures/p.png)\n\n"
+	                  "<!-- ask: choice 2 -->\nWhich?\n" CHOICES DETAILS
+	                  "\n<!-- ask: number 1.5 GB tolerance=3 -->\nHow much?\n" DETAILS
+	                  "\n<!-- exercise: mine check=\"grep -q '\\\"a\\\": 1' f\" -->\nDo it.\n" DETAILS "\nEnd.\n"),
+	        STATUS_OK);
 	static const enum piece_kind kinds[] = {PIECE_TEXT, PIECE_TEXT, PIECE_RUN,      PIECE_VIEW,
 	                                        PIECE_ASK,  PIECE_ASK,  PIECE_EXERCISE, PIECE_TEXT};
 	ck_assert_int_eq(l.piece_count, 8);
@@ -49,6 +52,7 @@ START_TEST(pieces)
 	ck_assert_str_eq(run->commands[0].output, "a b\n");
 	ck_assert_str_eq(run->commands[1].output, "");
 	ck_assert_str_eq(l.pieces[3].options, "--strategy 'zero3' --no-values --at '3'");
+	ck_assert_str_eq(l.pieces[3].program, "p/q");
 	ck_assert_str_eq(l.pieces[3].picture, "pictures/p.png");
 	ck_assert_int_eq(ask->right, 1);
 	ck_assert_str_eq(ask->choices[1], "two");
@@ -56,7 +60,7 @@ START_TEST(pieces)
 	ck_assert_str_eq(number->answer, "1.5 GB");
 	ck_assert_double_eq(number->tolerance, 3);
 	ck_assert_str_eq(l.pieces[6].name, "mine");
-	ck_assert_str_eq(l.pieces[6].checks, "test -e done");
+	ck_assert_str_eq(l.pieces[6].checks, "grep -q '\"a\": 1' f");
 	lesson_release(&l);
 }
 
@@ -82,6 +86,8 @@ START_TEST(mistakes)
 	        {HEAD "<!-- exercise: a check=b -->\n" DETAILS, "x.md:3: exercise: its text must follow"},
 	        {HEAD "<!-- view: at=3 -->\nText.\n", "x.md:3: view: a picture must follow"},
 	        {HEAD "<!-- view: at=3 -->\n![w](../p.png)\n", "x.md:3: view: '../p.png' is not a PNG"},
+	        {HEAD "<!-- view: at=3 -->\n![w](../pictures/../p.png)\n", "x.md:3: view: '../pictures/../p.png' is"},
+	        {HEAD "<!-- view: at=3 -->\n![w](../pictures/)\n", "x.md:3: view: '../pictures/' is not a PNG"},
 	        {HEAD "<!-- view: model=a'b -->\n![w](p.png)\n", "x.md:3: view: no quotation mark"},
 	        {HEAD "<!-- ask: choice 3 -->\nWhich?\n" CHOICES DETAILS,
 	         "x.md:3: ask: write which choice is right, from 1 to 2"},
@@ -296,25 +302,82 @@ START_TEST(progress_is_kept)
 
 /* ---- translations ---- */
 
-START_TEST(a_translation_has_the_same_commands)
+#define RUN(words, output) words "\n\n<!-- run: exact -->\n```console\n$ " output "\n```\n"
+#define PICTURE(path) "<!-- view: at=3 -->\n![words](" path ")\n"
+#define ORIGINAL                                                                                                       \
+	RUN(HEAD "Text.", "echo 1\n1") PICTURE("pictures/p.png") "\n<!-- ask: choice 2 -->\nA?\n" CHOICES DETAILS
+
+START_TEST(a_translation_has_the_same_pieces)
 {
-	static const char run[] = HEAD "Text.\n\n<!-- run: exact -->\n```console\n$ echo 1\n1\n```\n",
-	                  other[] = HEAD "文字。\n\n文字。\n\n<!-- run: exact -->\n```console\n$ echo 1\n1\n```\n",
-	                  wrong[] = HEAD "文字。\n\n<!-- run: exact -->\n```console\n$ echo 2\n2\n```\n",
-	                  none[] = HEAD "文字。\n";
+	static const char rest[] =
+	        PICTURE("../pictures/p.png") "\n<!-- ask: choice 2 -->\n甲？\n\n1. 一\n2. 二\n" DETAILS;
+	static const struct {
+		const char *begin, *rest, *message; /* NULL: it is a translation */
+	} rows[] = {
+	        {RUN(HEAD "文字。", "echo 1\n1"), rest, NULL},
+	        {RUN(HEAD "文字。\n\n文字。", "echo 1\n1"), rest, NULL},
+	        {RUN("# 8. 标题\n<!-- lesson: minutes=5 after=2,3 -->\n文字。", "echo 1\n1"), rest,
+	         "x.md:1: another number, time or need than x.md:1 has"},
+	        {RUN(HEAD "文字。", "echo 2\n1"), rest, "x.md:7: another command than x.md:7 has"},
+	        {RUN(HEAD "文字。", "echo 1\n2"), rest, "x.md:7: another output (`make lessons-update` copies it)"},
+	        {RUN(HEAD "文字。", "echo 1\n1\n$ echo 2\n2"), rest, "x.md:5: more or fewer commands than x.md:5"},
+	        {HEAD "文字。\n\n<!-- run: pattern -->\n```console\n$ echo 1\n1\n```\n", rest,
+	         "x.md:5: another way to check than x.md:5 has"},
+	        {RUN(HEAD "文字。", "echo 1\n1"), PICTURE("../pictures/q.png"),
+	         "x.md:10: another picture than x.md:10 has"},
+	        {RUN(HEAD "文字。", "echo 1\n1"), PICTURE("../pictures/p.png"),
+	         "x.md:11: the piece 'ask' of x.md:13 is missing"},
+	        {RUN(HEAD "文字。", "echo 1\n1"),
+	         PICTURE("../pictures/p.png") "\n<!-- ask: choice 1 -->\n甲？\n\n1. 一\n2. 二\n" DETAILS,
+	         "x.md:13: another answer than x.md:13 has"},
+	        {HEAD "文字。\n\n", rest, "x.md:5: this piece is 'view', and in x.md:5 it is 'run'"},
+	        {ORIGINAL, "\n文字。\n", "x.md:25: x.md has no such piece 'text'"},
+	};
 	struct lesson l, t;
-	ck_assert_int_eq(read_text(&l, run), STATUS_OK);
-	ck_assert_int_eq(read_text(&t, other), STATUS_OK);
-	ck_assert_int_eq(lesson_check_translation(&l, &t), STATUS_OK);
-	lesson_release(&t);
-	ck_assert_int_eq(read_text(&t, wrong), STATUS_OK);
-	ck_assert_int_eq(lesson_check_translation(&l, &t), STATUS_INPUT);
-	ck_assert_ptr_nonnull(strstr(status_message(), "x.md:5: this block is not that of x.md:5"));
-	lesson_release(&t);
-	ck_assert_int_eq(read_text(&t, none), STATUS_OK);
-	ck_assert_int_eq(lesson_check_translation(&l, &t), STATUS_INPUT);
-	lesson_release(&t);
+	char text[2048];
+	ck_assert_int_eq(read_text(&l, ORIGINAL), STATUS_OK);
+	for (int i = 0; i < COUNT(rows); i++) {
+		snprintf(text, sizeof text, "%s%s", rows[i].begin, rows[i].rest);
+		ck_assert_msg(read_text(&t, text) == STATUS_OK, "%s: %s", text, status_message());
+		ck_assert_msg(lesson_check_translation(&l, &t) == (rows[i].message ? STATUS_INPUT : STATUS_OK), "%s",
+		              text);
+		if (rows[i].message)
+			ck_assert_msg(!strncmp(status_message(), rows[i].message, strlen(rows[i].message)),
+			              "%s instead of %s", status_message(), rows[i].message);
+		lesson_release(&t);
+	}
 	lesson_release(&l);
+}
+
+START_TEST(commands_find_the_folder_of_the_originals)
+{
+	static const struct {
+		const char *path, *home;
+	} rows[] = {{"/a/lessons/03-b.md", "/a/lessons"},
+	            {"/a/lessons/zh/03-b.md", "/a/lessons"},
+	            {"lessons/03-b.md", "lessons"},
+	            {"zh/03-b.md", "."},
+	            {"03-b.md", "."}};
+	char home[64];
+	for (int i = 0; i < COUNT(rows); i++)
+		ck_assert_str_eq(lesson_home(rows[i].path, home, sizeof home), rows[i].home);
+}
+
+START_TEST(a_lesson_is_taught_in_chinese)
+{
+	char folder[64];
+	struct lesson_progress after;
+	begin_state(folder);
+	language_set("zh");
+	char *printed = taught(TWO_QUESTIONS, "\nnone\n2\n\n3 GB\n", &after);
+	language_set("en");
+	ck_assert_ptr_nonnull(strstr(printed, "[回车继续，q 退出] "));
+	ck_assert_ptr_nonnull(strstr(printed, "请回答 1 到 2 之间的一个数字。\n"));
+	ck_assert_ptr_nonnull(strstr(printed, "正确。\n\nSince so.\n"));
+	ck_assert_ptr_nonnull(strstr(printed, "不对。\n\nSince so.\n"));
+	ck_assert_ptr_nonnull(strstr(printed, "2 题中答对 1 题。本课到此结束。\n"));
+	free(printed);
+	end_state(folder);
 }
 
 SUITE("lesson", 0)

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "cli/command/view_race.h"
-#include "sim/sim.h"
 #include "strategy/strategies/alone.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "tests/viz/drawn_words.h"
-#include "viz/window/parts.h"
+#include "tests/viz/hands.h"
 
 static void run(struct race *r, enum operation o, int64_t ranks, int64_t bytes, const char *cluster)
 {
@@ -28,17 +28,12 @@ static int64_t simulated(const char *algorithm, enum operation o, int64_t ranks,
 	struct alone what;
 	struct plan p;
 	struct model m;
-	struct cluster c;
-	struct report report = {0};
 	snprintf(name, sizeof name, "%s-%s", algorithm, operation_name(o));
 	ck_assert_msg(!alone_find("test", name, &what), "%s", status_message());
-	ck_assert(!alone_open(&p, &m, &what, ranks, bytes) && !cluster_open(&c, cluster, ranks));
-	ck_assert_msg(!sim_run(&p, &c, grain, NULL, &report), "%s", status_message());
-	int64_t ns = report.time.step;
-	report_release(&report);
+	ck_assert(!alone_open(&p, &m, &what, ranks, bytes));
+	int64_t ns = report_simulated_on(&p, cluster, grain, NULL)->time.step;
 	plan_release(&p);
 	model_release(&m);
-	cluster_release(&c);
 	return ns;
 }
 
@@ -247,8 +242,7 @@ START_LOOP_TEST(pictures_can_be_read, 0, COUNT(operations))
 			    height = sizes[presenter ? at - COUNT(sizes) : at][1];
 			r.over = k % 2 ? RACE_OVER_RANKS : RACE_OVER_SIZES;
 			race_run(&r, "v100-16gb");
-			cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
-			cairo_t *cr = cairo_create(surface);
+			cairo_t *cr = sheet_open(1, 1);
 			struct canvas c;
 			words_begin();
 			canvas_begin(&c, cr, width, height, canvas_text(width, height, 1, presenter),
@@ -257,7 +251,6 @@ START_LOOP_TEST(pictures_can_be_read, 0, COUNT(operations))
 			race_draw(&c, &r, r.longest / 3, (struct box){20, 8, c.width - 40, c.height - 16});
 			canvas_end(&c);
 			cairo_destroy(cr);
-			cairo_surface_destroy(surface);
 			const char *bad = words_collide(width, height);
 			ck_assert_msg(!bad, "%s, %d ranks, %d × %d: %s", operation_name(r.operation), (int)ranks[i],
 			              width, height, bad);
@@ -280,149 +273,120 @@ static void run_here(void *context, struct race *r)
 	race_run(r, "laptop");
 }
 
-static void press(struct window *w, SDL_Keycode key, Uint16 with)
+static void enter(const char *text)
 {
-	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key, .mod = with}}};
-	window_handle(w, &e);
-	window_turn(w);
+	type(text);
+	press(SDLK_RETURN);
 }
 
-static void type(struct window *w, const char *text)
+static struct fonts fonts;
+static struct playback playback;
+
+static void open_here(bool race)
 {
-	for (; *text; text++) {
-		char one[2] = {*text, 0};
-		window_text(w, one);
-	}
-	press(w, SDLK_RETURN, 0);
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	playback_init(&playback, &fonts);
+	playback_show(&playback, &viewed_plan("mlp:sizes=12-16-8-4 ddp ranks=4")->shown);
+	open_window(&playback, 1024, 600, &(struct window_host){.race = race ? run_here : NULL});
+	type("a");
 }
 
-static struct window *open_here(struct playback *p, struct fonts *fonts, bool race)
+static void close_here(void)
 {
-	static const struct picture size = {.width = 1024, .height = 600, .scale = 1};
-	struct window_host host = {.race = race ? run_here : NULL};
-	struct window *w;
-	setenv("SDL_VIDEODRIVER", "dummy", 1);
-	ck_assert_msg(!fonts_open(fonts), "%s", status_message());
-	playback_init(p, fonts);
-	playback_show(p, &viewed_plan("mlp:sizes=12-16-8-4 ddp ranks=4")->shown);
-	ck_assert_msg(!window_open(&w, p, &size, &host, false), "%s", status_message());
-	window_turn(w);
-	window_text(w, "a");
-	window_turn(w);
-	return w;
+	close_window();
+	playback_release(&playback);
+	fonts_release(&fonts);
 }
 
 START_TEST(keys_move_the_clock_and_change_the_race)
 {
-	struct playback p;
-	struct fonts fonts = {0};
-	struct window *w = open_here(&p, &fonts, true);
+	open_here(true);
 	const struct race *r = &w->racing.race;
 	ck_assert_ptr_nonnull(strstr(window_title(w), "race"));
 	ck_assert_int_eq(r->ranks, 4);
 	int64_t bytes = r->bytes;
-	press(w, SDLK_RIGHT, 0);
+	press(SDLK_RIGHT);
 	ck_assert_int_eq((int64_t)w->racing.now, race_next(r, 0));
-	press(w, SDLK_LEFT, 0);
+	press(SDLK_LEFT);
 	ck_assert_int_eq((int64_t)w->racing.now, 0);
-	press(w, SDLK_END, 0);
+	press(SDLK_END);
 	ck_assert_int_eq((int64_t)w->racing.now, r->longest);
-	press(w, SDLK_UP, 0);
+	press(SDLK_UP);
 	ck_assert_int_eq(r->bytes, 2 * bytes);
-	press(w, SDLK_UP, KMOD_LSHIFT);
+	press_with(SDLK_UP, KMOD_LSHIFT);
 	ck_assert_int_eq(r->ranks, 5);
-	type(w, "12MB");
+	enter("12MB");
 	ck_assert_int_eq(r->bytes, 12000000);
 	ck_assert_int_eq(r->racer[0].ns,
 	                 simulated(r->racer[0].name, r->operation, 5, 12000000, "laptop", GRAIN_MESSAGE));
-	type(w, "r7");
+	enter("r7");
 	ck_assert_int_eq(r->ranks, 7);
-	type(w, "r1");
+	enter("r1");
 	ck_assert_int_eq(r->ranks, 7);
 	ck_assert_ptr_nonnull(strstr(w->racing.note, "below 2"));
-	type(w, "0");
+	enter("0");
 	ck_assert_ptr_nonnull(strstr(w->racing.note, "below 4"));
-	type(w, "10");
+	enter("10");
 	ck_assert_ptr_nonnull(strstr(w->racing.note, "a multiple of 4"));
-	window_text(w, "o");
-	window_turn(w);
+	type("o");
 	ck_assert_int_eq(r->operation, OPERATION_BROADCAST);
-	press(w, SDLK_SPACE, 0);
+	press(SDLK_SPACE);
 	ck_assert(w->racing.playing);
 	SDL_Delay(30);
 	window_turn(w);
 	ck_assert(w->racing.now > 0);
-	press(w, SDLK_ESCAPE, 0);
+	press(SDLK_ESCAPE);
 	ck_assert(!w->mode && !w->racing.playing);
-	window_text(w, "a"); /* again with the collective that is shown; a scene closes it */
-	window_turn(w);
+	type("a"); /* again with the collective that is shown; a scene closes it */
 	ck_assert_int_eq(r->ranks, 4);
 	ck_assert_int_eq(r->bytes, bytes);
 	ck_assert_int_eq(r->operation, OPERATION_ALL_REDUCE);
 	double clock = w->racing.now = 1000;
-	window_text(w, "x");
-	window_turn(w);
+	type("x");
 	ck_assert_int_eq(r->curve.over, RACE_OVER_RANKS);
 	ck_assert(w->racing.now == clock);
-	window_text(w, "v");
+	type("v");
 	ck_assert_ptr_null(w->mode);
-	window_close(w);
-	playback_release(&p);
-	fonts_release(&fonts);
 }
 
 /* Of two ranks of four, and another operation than an all-reduce. */
 START_TEST(it_begins_with_the_collective_at_the_cursor)
 {
-	struct playback p;
-	struct fonts fonts = {0};
-	struct window *w = open_here(&p, &fonts, true);
+	open_here(true);
 	const struct viewed *dp = viewed_plan("mlp:sizes=12-16-8-4 dp:broadcast=tree ranks=3"),
 	                    *hybrid = viewed_plan("mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4");
 	const struct race *r = &w->racing.race;
-	press(w, SDLK_ESCAPE, 0);
+	press(SDLK_ESCAPE);
 	bool broadcast = false, pairs = false;
 	for (int i = 0; i < 2; i++) {
-		playback_show(&p, i ? &hybrid->shown : &dp->shown);
-		const struct timeline *s = &p.shown->timeline;
+		playback_show(&playback, i ? &hybrid->shown : &dp->shown);
+		const struct timeline *s = &playback.shown->timeline;
 		for (size_t k = 0; k + 1 < s->stop_count[STEP_SIZE_ROUND]; k += 3) {
-			playback_go(&p, timeline_stop(s, STEP_SIZE_ROUND, k));
-			if (p.state.collective < 0 || s->collectives[p.state.collective].control)
+			playback_go(&playback, timeline_stop(s, STEP_SIZE_ROUND, k));
+			if (playback.state.collective < 0 || s->collectives[playback.state.collective].control)
 				continue;
-			const struct collective *one = &s->collectives[p.state.collective];
-			window_text(w, "a");
-			window_turn(w);
+			const struct collective *one = &s->collectives[playback.state.collective];
+			type("a");
 			ck_assert_int_eq(r->bytes, one->schedule.elements * one->element_bytes / 4 * 4);
 			ck_assert_int_eq(r->ranks, one->schedule.ranks);
 			broadcast |= r->operation == OPERATION_BROADCAST;
 			pairs |= r->ranks == 2;
-			press(w, SDLK_ESCAPE, 0);
+			press(SDLK_ESCAPE);
 		}
 	}
 	ck_assert(broadcast && pairs);
-	window_close(w);
-	playback_release(&p);
-	fonts_release(&fonts);
 }
 
 START_TEST(the_mouse_moves_sliders)
 {
-	struct playback p;
-	struct fonts fonts = {0};
-	struct window *w = open_here(&p, &fonts, true);
+	open_here(true);
 	int64_t bytes = w->racing.race.bytes, ranks = w->racing.race.ranks;
 	for (int y = 0; y < 600; y += 4)
 		for (int x = 0; x < 1024; x += 16) {
-			SDL_Event down = {.button = {.type = SDL_MOUSEBUTTONDOWN,
-			                             .button = SDL_BUTTON_LEFT,
-			                             .x = x,
-			                             .y = y}},
-			          up = down;
 			if (y > 520 || y < 60) /* the window's buttons */
 				continue;
-			up.type = SDL_MOUSEBUTTONUP;
-			window_handle(w, &down);
-			window_handle(w, &up);
+			point(SDL_MOUSEBUTTONDOWN, x, y, 0);
+			point(SDL_MOUSEBUTTONUP, x, y, 0);
 			w->racing.field = 0;
 		}
 	window_turn(w);
@@ -430,21 +394,13 @@ START_TEST(the_mouse_moves_sliders)
 	ck_assert_int_ne(w->racing.race.ranks, ranks);
 	ck_assert(w->mode == &mode_race);
 	ck_assert_str_eq(w->racing.race.refused, "");
-	window_close(w);
-	playback_release(&p);
-	fonts_release(&fonts);
 }
 
 START_TEST(without_a_simulator_there_is_a_note)
 {
-	struct playback p;
-	struct fonts fonts = {0};
-	struct window *w = open_here(&p, &fonts, false);
+	open_here(false);
 	ck_assert_ptr_null(w->mode);
-	ck_assert_ptr_nonnull(strstr(p.note, "race"));
-	window_close(w);
-	playback_release(&p);
-	fonts_release(&fonts);
+	ck_assert_ptr_nonnull(strstr(playback.note, "race"));
 }
 
-SUITE("race", 60)
+SUITE_WITH("race", 60, NULL, close_here)

@@ -9,13 +9,13 @@
 #include "real/cuda/executor.h"
 #include "real/cuda/library.h"
 #include "real/device/device.h"
-#include "real/train/train.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/images.h"
 #include "tests/support/measured.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
 #include "tests/support/ranks.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 
 enum { STEPS = 7 };
@@ -69,41 +69,29 @@ static void must_be_the_same(const struct report *cpu, const struct report *cuda
 /* The run touched and moved what the plan says. */
 static void must_be_as_planned(const char *words, const struct report *measured)
 {
-	struct report planned;
-	report_from_plan(&planned, right_plan("%s", words));
-	compare_role(words, &measured->roles[0], &planned.roles[0]);
+	const struct report_role *planned = &report_planned(right_plan("%s", words))->roles[0];
+	compare_role(words, &measured->roles[0], planned);
 	ck_assert_int_eq(ranks_failures(), 0);
 	for (int space = 0; space < SPACE_COUNT; space++)
-		ck_assert_int_eq(measured->roles[0].memory[space].arena_bytes,
-		                 planned.roles[0].memory[space].arena_bytes);
-	report_release(&planned);
-}
-
-static void must_train(const struct train_options *o, struct report *out)
-{
-	enum status s = train_run(o, out);
-	ck_assert_msg(s == STATUS_OK, "%s: %s", o->device, status_message());
+		ck_assert_int_eq(measured->roles[0].memory[space].arena_bytes, planned->memory[space].arena_bytes);
 }
 
 /* On both devices, in three orders; how many steps were replayed. */
 static int64_t compare(const char *words)
 {
 	struct train_options o = options_of(words, "cpu");
-	struct report cpu, cuda;
 	int64_t launches = 0;
-	must_train(&o, &cpu);
+	const struct report *cpu = report_trained(&o);
 	o.device = "cuda";
 	for (uint64_t seed = 0; seed < 3; seed++) {
 		use_gpu(&(struct fake_cuda_settings){.seed = seed});
-		must_train(&o, &cuda);
-		must_be_the_same(&cpu, &cuda);
-		must_be_as_planned(words, &cuda);
+		const struct report *cuda = report_trained(&o);
+		must_be_the_same(cpu, cuda);
+		must_be_as_planned(words, cuda);
 		launches = fake_cuda_counts()->launches;
 		ck_assert_int_gt(fake_cuda_counts()->kernels, 0);
 		ck_assert_int_eq(fake_cuda_counts()->live, 0);
-		report_release(&cuda);
 	}
-	report_release(&cpu);
 	return launches;
 }
 
@@ -152,16 +140,15 @@ START_LOOP_TEST(host_work_is_not_replayed, 0, COUNT(with_host))
 static int64_t overhead_of(const char *words, struct report_overhead *out)
 {
 	struct train_options o = options_of(words, "cuda");
-	struct report report;
-	must_train(&o, &report);
-	*out = report.roles[0].overhead;
-	int64_t bytes = report.roles[0].memory[SPACE_DEVICE].overhead_bytes, sum = 0;
+	const struct report *report = report_trained(&o);
+	*out = report->roles[0].overhead;
+	int64_t bytes = report->roles[0].memory[SPACE_DEVICE].overhead_bytes, sum = 0;
 	for (int i = 0; i < OVERHEAD_PARTS; i++)
 		sum += out->part[i];
 	ck_assert(out->measured);
 	ck_assert_int_eq(sum, bytes);
-	ck_assert_int_eq(out->in_use_bytes, bytes + report.roles[0].memory[SPACE_DEVICE].arena_bytes);
-	struct column column = {"measured", &report};
+	ck_assert_int_eq(out->in_use_bytes, bytes + report->roles[0].memory[SPACE_DEVICE].arena_bytes);
+	struct column column = {"measured", report};
 	size_t size;
 	char *text = NULL;
 	FILE *f = open_memstream(&text, &size);
@@ -172,7 +159,6 @@ static int64_t overhead_of(const char *words, struct report_overhead *out)
 		ck_assert_msg(strstr(text, overhead_what((enum overhead_part)i)) != NULL, "%s", text);
 	ck_assert_msg(strstr(text, "67.11 MB") != NULL, "%s", text); /* the workspace */
 	free(text);
-	report_release(&report);
 	return bytes;
 }
 
@@ -209,25 +195,20 @@ START_TEST(overhead_has_its_parts)
 START_TEST(graphs_can_be_turned_off)
 {
 	struct train_options o = options_of(MLP " single micro_batch=4", "cuda");
-	struct report report;
 	char trace[512];
 	snprintf(trace, sizeof trace, "%s/trace.json", images);
 	o.no_graph = true;
 	use_gpu(&(struct fake_cuda_settings){.seed = 5});
-	must_train(&o, &report);
+	report_trained(&o);
 	ck_assert_int_eq(fake_cuda_counts()->launches, 0);
-	report_release(&report);
 	o.no_graph = false;
 	o.trace_file = trace;
-	must_train(&o, &report);
+	report_trained(&o);
 	ck_assert_int_eq(fake_cuda_counts()->launches, 0);
-	report_release(&report);
 	ck_assert_int_eq(remove(trace), 0);
 	o.trace_file = NULL;
-	must_train(&o, &report);
+	ck_assert_int_gt(report_trained(&o)->time.step, 0);
 	ck_assert_int_eq(fake_cuda_counts()->launches, STEPS - 2);
-	ck_assert_int_gt(report.time.step, 0);
-	report_release(&report);
 }
 
 /* ---- waits ---- */
@@ -324,13 +305,11 @@ START_LOOP_TEST(missing_parts_are_reported_before_the_ranks_start, 0, COUNT(miss
 START_TEST(tf32_needs_fp32_on_a_gpu)
 {
 	struct train_options o = options_of(MLP " single micro_batch=4", "cuda");
-	struct report report;
 	use_gpu(&(struct fake_cuda_settings){.seed = 1});
 	for (int tf32 = 0; tf32 < 2; tf32++) {
 		o.tf32 = tf32;
-		must_train(&o, &report);
+		report_trained(&o);
 		ck_assert(fake_cuda_tf32() == o.tf32);
-		report_release(&report);
 	}
 	o.settings.precision = TYPE_BF16;
 	must_fail(train_check(&o), STATUS_INPUT, "tf32");
@@ -358,10 +337,8 @@ START_TEST(a_small_gpu_gets_a_hint_that_fits)
 
 static void must_end(const struct train_options *o, enum status want, const char *said)
 {
-	struct report report;
-	must_fail(train_run(o, &report), want, said);
+	must_fail(train_run(o, report_kept()), want, said);
 	ck_assert_int_eq(fake_cuda_counts()->live, 0);
-	report_release(&report);
 }
 
 START_TEST(errors_end_the_run_with_one_line)
@@ -393,13 +370,10 @@ START_TEST(the_loss_scale_ends_the_run)
 {
 	struct train_options o =
 	        options_of(GPT " single micro_batch=4 precision=fp16 learning_rate=1e6 loss_scale=2", "cpu");
-	struct report report;
 	char cpu[512];
 	o.steps = 40;
-	enum status s = train_run(&o, &report);
-	ck_assert_int_eq(s, STATUS_RUN);
+	ck_assert_int_eq(train_run(&o, report_kept()), STATUS_RUN);
 	snprintf(cpu, sizeof cpu, "%s", status_message());
-	report_release(&report);
 	o.device = "cuda";
 	use_gpu(&(struct fake_cuda_settings){.seed = 1});
 	must_end(&o, STATUS_RUN, cpu);

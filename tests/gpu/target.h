@@ -14,8 +14,6 @@
 #ifndef SHARDLAB_TESTS_TARGET_H
 #define SHARDLAB_TESTS_TARGET_H
 
-#include <check.h>
-
 #include "kernels/cuda/context.h"
 
 #ifdef __cplusplus

@@ -36,11 +36,10 @@ static void try_settings(const struct settings *q)
 		struct cuda_runs r;
 		if (!cuda_runs_train(&r, q, communicators[i], STEPS))
 			return;
-		compare(runs_name(q), &r.cpu, &r.cuda);
+		compare(runs_name(q), r.cpu, r.cuda);
 		/* One rank's steps are replayed; what is staged by the host is not. */
 		ranks_check((fake_cuda_counts()->launches > 0) == (ranks_count == 1 && !q->offload.optimizer),
 		            "%s: %lld replayed", runs_name(q), (long long)fake_cuda_counts()->launches);
-		cuda_runs_release(&r);
 	}
 }
 

@@ -20,13 +20,12 @@ static void try_settings(const struct settings *q)
 	if (!cuda_runs_train(&r, q, "nccl", STEPS))
 		return;
 	if (!rank_number)
-		runs_compare_losses(runs_name(q), &r.cuda, r.cpu.losses, q->precision == TYPE_FP32 ? 1e-6 : 1e-3);
+		runs_compare_losses(runs_name(q), r.cuda, r.cpu->losses, q->precision == TYPE_FP32 ? 1e-6 : 1e-3);
 	/* where all of a step is the GPU's */
 	ranks_check(fake_cuda_counts()->launches == (q->offload.optimizer ? 0 : STEPS - 2), "%s: %lld replayed",
 	            runs_name(q), (long long)fake_cuda_counts()->launches);
 	ranks_check((fake_nccl_calls() > calls) == (ranks_count > 1), "%s: NCCL was called %lld times", runs_name(q),
 	            (long long)(fake_nccl_calls() - calls));
-	cuda_runs_release(&r);
 }
 
 int main(int argc, char **argv)

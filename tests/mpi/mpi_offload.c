@@ -25,20 +25,17 @@ static void try_offload(const struct settings *plain, const char *offload, const
 {
 	struct settings q = settings_with(plain, "offload=%s", offload);
 	const char *what = runs_name(&q);
-	struct report with, guarded;
-	if (!runs_train(&q, &(struct runs_how){.steps = STEPS}, &with))
+	const struct report *with = runs_train(&q, &(struct runs_how){.steps = STEPS}),
+	                    *guarded = runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true});
+	if (!with || !guarded)
 		return;
-	if (runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &guarded)) {
-		compare_with_plan(&q, &guarded, COUNTED_ALL);
-		runs_same_weights(what, &with, &guarded);
-		report_release(&guarded);
-	}
-	compare_with_plan(&q, &with, COUNTED_ALL);
-	for (int64_t i = 0; i < with.loss_count && !rank_number; i++)
-		ranks_check(isfinite(with.losses[i]), "%s: step %d: loss %g", what, (int)i + 1, with.losses[i]);
-	ranks_check(rank_number || q.offload.delayed != !strcmp(with.weights_checksum, expected),
-	            "%s: checksum %s, without offload %s", what, with.weights_checksum, expected);
-	report_release(&with);
+	compare_with_plan(&q, guarded, COUNTED_ALL);
+	runs_same_weights(what, with, guarded);
+	compare_with_plan(&q, with, COUNTED_ALL);
+	for (int64_t i = 0; i < with->loss_count && !rank_number; i++)
+		ranks_check(isfinite(with->losses[i]), "%s: step %d: loss %g", what, (int)i + 1, with->losses[i]);
+	ranks_check(rank_number || q.offload.delayed != !strcmp(with->weights_checksum, expected),
+	            "%s: checksum %s, without offload %s", what, with->weights_checksum, expected);
 }
 
 static const char *const variants[] = {"accumulate=1", "accumulate=2 clip=0.1",
@@ -54,26 +51,25 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 	struct settings q = settings_of("%s %s ranks=%d micro_batch=2 bucket=4096 precision=%s %s", models[model],
 	                                strategy, ranks_count, type_name(precision), variants[variant]);
 	struct runs_how how = {.steps = STEPS};
-	struct report without;
 	if (precision == TYPE_FP16) /* overflows, and is halved */
 		q = settings_with(&q, "loss_scaler=pytorch loss_scale=%d", FIRST_SCALE);
 	struct settings offloaded = settings_with(&q, "offload=optimizer");
 	if (q.clip > 0)
 		how.plan = runs_write_plan_as(&q, &offloaded);
-	if (!runs_train(&q, &how, &without))
+	const struct report *without = runs_train(&q, &how);
+	if (!without)
 		return;
 	ranks_check(rank_number || precision != TYPE_FP16 ||
-	                    (without.skipped_steps > 0 && without.skipped_steps < STEPS),
-	            "%s: %d of %d steps were skipped", strategy, (int)without.skipped_steps, STEPS);
+	                    (without->skipped_steps > 0 && without->skipped_steps < STEPS),
+	            "%s: %d of %d steps were skipped", strategy, (int)without->skipped_steps, STEPS);
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
 		if (precision != TYPE_FP16 || !strstr(whole[i], "delayed"))
-			try_offload(&q, whole[i], without.weights_checksum);
+			try_offload(&q, whole[i], without->weights_checksum);
 	/* SGD in fp32 has no state that could go to disk beside the parameters. */
 	bool stateless = q.optimizer == OPTIMIZER_SGD && precision == TYPE_FP32;
 	for (size_t i = 0; shards && i < sizeof sharded / sizeof *sharded; i++)
 		if (!stateless || !strstr(sharded[i], "optimizer:to=disk"))
-			try_offload(&q, sharded[i], without.weights_checksum);
-	report_release(&without);
+			try_offload(&q, sharded[i], without->weights_checksum);
 }
 
 /* Activations need nothing of the strategy. */
@@ -81,11 +77,9 @@ static void try_activations(int model, const char *strategy, int accumulate, con
 {
 	struct settings q = settings_of("%s %s ranks=%d micro_batch=2 accumulate=%d activation_checkpointing=%s",
 	                                models[model], strategy, ranks_count, accumulate, checkpointing);
-	struct report without;
-	if (!runs_train(&q, &(struct runs_how){.steps = STEPS}, &without))
-		return;
-	try_offload(&q, "activations", without.weights_checksum);
-	report_release(&without);
+	const struct report *without = runs_train(&q, &(struct runs_how){.steps = STEPS});
+	if (without)
+		try_offload(&q, "activations", without->weights_checksum);
 }
 
 /* Each stage updates its own; a stage has several micro-batches' activations away at once. */

@@ -60,28 +60,25 @@ static void try_strategy(const struct settings *q)
 {
 	double single[STEPS] = {0};
 	const char *what = runs_name(q);
-	struct report ring, twice, mpi;
 	struct train_options o = options_of(q, "ring", STEPS);
 	train_single(q, single);
-	if (!runs_run(q, &o, &ring))
-		return;
+	const struct report *ring = runs_run(q, &o);
 	o.guard = true;
-	if (!runs_run(q, &o, &twice))
+	const struct report *twice = ring ? runs_run(q, &o) : NULL;
+	if (!twice)
 		return;
-	compare_losses(what, q->precision, &ring, single);
-	compare_with_plan(q, &ring, COUNTED_ALL);
-	compare_with_plan(q, &twice, COUNTED_ALL);
-	runs_same_weights(what, &ring, &twice);
-	ranks_check(rank_number || (ring.loss_scale > 0) == (q->precision == TYPE_FP16), "%s: loss scale %g", what,
-	            ring.loss_scale);
-	report_release(&ring);
-	report_release(&twice);
+	compare_losses(what, q->precision, ring, single);
+	compare_with_plan(q, ring, COUNTED_ALL);
+	compare_with_plan(q, twice, COUNTED_ALL);
+	runs_same_weights(what, ring, twice);
+	ranks_check(rank_number || (ring->loss_scale > 0) == (q->precision == TYPE_FP16), "%s: loss scale %g", what,
+	            ring->loss_scale);
 	o = options_of(q, "mpi", FEW);
-	if (!runs_run(q, &o, &mpi))
+	const struct report *mpi = runs_run(q, &o);
+	if (!mpi)
 		return;
-	compare_losses(what, q->precision, &mpi, single);
-	compare_with_plan(q, &mpi, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
-	report_release(&mpi);
+	compare_losses(what, q->precision, mpi, single);
+	compare_with_plan(q, mpi, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
 }
 
 /* ---- overflow ---- */
@@ -124,7 +121,6 @@ static void try_overflow(int model, const char *strategy, const char *offload, e
                          const char *initial)
 {
 	struct seen seen = {0};
-	struct report r;
 	struct settings q = asked(model, strategy, TYPE_FP16, 2);
 	q = settings_with(&q, "offload=%s loss_scaler=%s loss_scale=%d loss_scale_window=1000", offload,
 	                  loss_scaler_name(rule), 1 << 30);
@@ -132,40 +128,35 @@ static void try_overflow(int model, const char *strategy, const char *offload, e
 	struct train_options o = options_of(&q, "ring", SEARCH);
 	o.on_step = see;
 	o.context = &seen;
-	if (!runs_run(&q, &o, &r))
+	const struct report *r = runs_run(&q, &o);
+	if (!r)
 		return;
 	int good = first_good(&seen);
 	if (!rank_number) {
 		check_rule(what, &q, &seen);
-		ranks_check(good > 2 && good < SEARCH && r.skipped_steps >= good, "%s: %d steps skipped", what, good);
-		compare_with_plan(&q, &r, COUNTED_ALL);
+		ranks_check(good > 2 && good < SEARCH && r->skipped_steps >= good, "%s: %d steps skipped", what, good);
+		compare_with_plan(&q, r, COUNTED_ALL);
 	}
-	report_release(&r);
 	MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	o.on_step = NULL;
 	for (int more = 0; more < 2; more++) {
 		o.steps = good + more;
-		if (!runs_run(&q, &o, &r))
+		if (!(r = runs_run(&q, &o)))
 			return;
-		ranks_check(rank_number || !strcmp(r.weights_checksum, initial) == !more,
+		ranks_check(rank_number || !strcmp(r->weights_checksum, initial) == !more,
 		            "%s: after %d skipped steps and %d good ones the checksum is %s; in the beginning %s", what,
-		            good, more, r.weights_checksum, initial);
-		report_release(&r);
+		            good, more, r->weights_checksum, initial);
 	}
 }
 
 /* The checksum of the initial weights: a learning rate of 0 keeps them, in fp32. */
 static void initial_checksum(int model, char out[17])
 {
-	struct report r;
 	struct settings q = asked(model, "ddp", TYPE_FP32, 1);
 	struct train_options o = options_of(&q, "ring", 1);
 	o.settings.learning_rate = 0;
-	*out = 0;
-	if (!runs_run(&q, &o, &r))
-		return;
-	snprintf(out, 17, "%s", r.weights_checksum);
-	report_release(&r);
+	const struct report *r = runs_run(&q, &o);
+	snprintf(out, 17, "%s", r ? r->weights_checksum : "");
 }
 
 static void try_overflows(void)
@@ -190,19 +181,20 @@ static void try_overflows(void)
 /* ---- stochastic rounding ---- */
 
 /* The scale grows until gradients overflow, after some updates: what is made anew then is rounded as it was before. */
-static bool train_rounded(int model, enum type precision, const char *strategy, const char *offload, bool stochastic,
-                          struct report *out)
+static const struct report *train_rounded(int model, enum type precision, const char *strategy, const char *offload,
+                                          bool stochastic)
 {
 	struct settings q = asked(model, strategy, precision, 1);
 	q = settings_with(&q, "offload=%s%s%s", offload, stochastic ? " stochastic_rounding=yes" : "",
 	                  precision == TYPE_FP16 ? " loss_scaler=pytorch loss_scale=65536 loss_scale_window=1" : "");
 	struct train_options o = options_of(&q, "ring", STEPS);
-	if (!runs_run(&q, &o, out))
-		return false;
+	const struct report *out = runs_run(&q, &o);
+	if (!out)
+		return NULL;
 	compare_with_plan(&q, out, COUNTED_ALL);
 	ranks_check(rank_number || precision != TYPE_FP16 || (out->skipped_steps > 0 && out->skipped_steps < STEPS - 2),
 	            "%s: %d of %d steps were skipped", strategy, (int)out->skipped_steps, STEPS);
-	return true;
+	return out;
 }
 
 static void try_rounding(int model, enum type precision)
@@ -213,22 +205,19 @@ static void try_rounding(int model, enum type precision)
 	            {"zero3", "none"},          {"fsdp", "none"},
 	            {"hybrid:shard=2", "none"}, {"ddp", "optimizer"},
 	            {"zero2", "optimizer"},     {"zero3", "optimizer,parameters"}};
-	struct report want, other;
-	if (!train_rounded(model, precision, "ddp", "none", true, &want) ||
-	    !train_rounded(model, precision, "ddp", "none", false, &other))
+	const struct report *want = train_rounded(model, precision, "ddp", "none", true),
+	                    *other = train_rounded(model, precision, "ddp", "none", false);
+	if (!want || !other)
 		return;
-	ranks_check(rank_number || strcmp(want.weights_checksum, other.weights_checksum) != 0,
+	ranks_check(rank_number || strcmp(want->weights_checksum, other->weights_checksum) != 0,
 	            "%s: rounded to the nearest the weights are the same", type_name(precision));
-	report_release(&other);
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-		if (!train_rounded(model, precision, ways[i].strategy, ways[i].offload, true, &other))
+		if (!(other = train_rounded(model, precision, ways[i].strategy, ways[i].offload, true)))
 			return;
-		ranks_check(rank_number || !strcmp(want.weights_checksum, other.weights_checksum),
+		ranks_check(rank_number || !strcmp(want->weights_checksum, other->weights_checksum),
 		            "%s in %s, offload %s: checksum %s, ddp's %s", ways[i].strategy, type_name(precision),
-		            ways[i].offload, other.weights_checksum, want.weights_checksum);
-		report_release(&other);
+		            ways[i].offload, other->weights_checksum, want->weights_checksum);
 	}
-	report_release(&want);
 }
 
 int main(int argc, char **argv)

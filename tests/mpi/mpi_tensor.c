@@ -30,7 +30,8 @@ static const struct {
               /* Rows of logits have pads, whole and as one of two, three or four slices. */
               {"gpt:layers=1,width=24,heads=24,context=4,vocabulary=8187", "tensor"}};
 enum { MODELS = sizeof models / sizeof models[0] };
-static const struct runs_how all = {.steps = STEPS}, few_guarded = {.steps = FEW, .guard = true};
+static const struct runs_how all = {.steps = STEPS}, few_guarded = {.steps = FEW, .guard = true},
+                             all_guarded = {.steps = STEPS, .guard = true};
 
 static struct settings asked(int model, int accumulate)
 {
@@ -58,27 +59,24 @@ static void try_model(int model, int accumulate)
 static void try_clipping(int model, const char *optimizer)
 {
 	struct settings plain = asked(model, 2), q = settings_with(&plain, "clip=0.1 %s", optimizer);
-	struct report r;
 	double single[STEPS] = {0};
 	train_single(&q, single);
-	if (!runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &r))
+	const struct report *r = runs_train(&q, &all_guarded);
+	if (!r)
 		return;
-	worst = fmax(worst, runs_compare_losses(runs_name(&q), &r, single, LIMIT));
-	compare_with_plan(&q, &r, COUNTED_ALL);
-	report_release(&r);
+	worst = fmax(worst, runs_compare_losses(runs_name(&q), r, single, LIMIT));
+	compare_with_plan(&q, r, COUNTED_ALL);
 }
 
 /* The same without `q`'s checkpointing or offload, from its plan or from a file, has the same bits. */
 static void try_same(const struct settings *q, const struct settings *plain, const char *plan)
 {
-	struct report without, with;
-	if (!runs_train(plain, &(struct runs_how){.steps = FEW, .plan = plan}, &without) ||
-	    !runs_train(q, &few_guarded, &with))
+	const struct report *without = runs_train(plain, &(struct runs_how){.steps = FEW, .plan = plan}),
+	                    *with = runs_train(q, &few_guarded);
+	if (!without || !with)
 		return;
-	compare_with_plan(q, &with, COUNTED_ALL);
-	runs_same_weights(runs_name(q), &with, &without);
-	report_release(&without);
-	report_release(&with);
+	compare_with_plan(q, with, COUNTED_ALL);
+	runs_same_weights(runs_name(q), with, without);
 }
 
 /* Sums over the group are taken again where a kernel is carried out again, and no bit of the result changes. */
@@ -104,17 +102,15 @@ static void try_precision(int model, const char *precision)
 {
 	struct settings plain = asked(model, 2), q = settings_with(&plain, "precision=%s clip=0.5", precision);
 	const char *what = runs_name(&q);
-	struct report r, twice;
 	double single[STEPS] = {0};
 	train_single(&q, single);
-	if (!runs_train(&q, &all, &r) || !runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &twice))
+	const struct report *r = runs_train(&q, &all), *twice = runs_train(&q, &all_guarded);
+	if (!r || !twice)
 		return;
-	compare_with_plan(&q, &r, COUNTED_ALL);
-	compare_with_plan(&q, &twice, COUNTED_ALL);
-	runs_same_weights(what, &r, &twice);
-	runs_compare_losses(what, &r, single, 0.02);
-	report_release(&r);
-	report_release(&twice);
+	compare_with_plan(&q, r, COUNTED_ALL);
+	compare_with_plan(&q, twice, COUNTED_ALL);
+	runs_same_weights(what, r, twice);
+	runs_compare_losses(what, r, single, 0.02);
 }
 
 int main(int argc, char **argv)

@@ -61,15 +61,14 @@ static void try_variant(const char *strategy, const char *others)
 {
 	struct settings plain = asked(1, strategy, 2), q = settings_with(&plain, "%s", others);
 	struct settings one = settings_with(&q, "strategy=single ranks=1 accumulate=1");
-	struct report r;
 	double single[FEW] = {0};
 	one.micro_batch = 2 * MICRO_BATCH * ranks_count;
 	runs_single(&one, FEW, true, single, NULL);
-	if (!runs_train(&q, &few_guarded, &r))
+	const struct report *r = runs_train(&q, &few_guarded);
+	if (!r)
 		return;
-	compare_with_plan(&q, &r, COUNTED_ALL);
-	runs_compare_losses(runs_name(&q), &r, single, LIMIT);
-	report_release(&r);
+	compare_with_plan(&q, r, COUNTED_ALL);
+	runs_compare_losses(runs_name(&q), r, single, LIMIT);
 }
 
 static void try_variants(void)
@@ -95,16 +94,14 @@ static void try_variants(void)
 /* The bits of another plan, with guarded memory and without. */
 static void try_same(const struct settings *q, const struct settings *other)
 {
-	struct report without, with, guarded;
-	if (!runs_train(other, &few, &without) || !runs_train(q, &few, &with) || !runs_train(q, &few_guarded, &guarded))
+	const struct report *without = runs_train(other, &few), *with = runs_train(q, &few),
+	                    *guarded = runs_train(q, &few_guarded);
+	if (!without || !with || !guarded)
 		return;
-	compare_with_plan(q, &with, COUNTED_ALL);
-	compare_with_plan(q, &guarded, COUNTED_ALL);
-	runs_same_weights(runs_name(q), &with, &without);
-	runs_same_weights(runs_name(q), &guarded, &without);
-	report_release(&without);
-	report_release(&with);
-	report_release(&guarded);
+	compare_with_plan(q, with, COUNTED_ALL);
+	compare_with_plan(q, guarded, COUNTED_ALL);
+	runs_same_weights(runs_name(q), with, without);
+	runs_same_weights(runs_name(q), guarded, without);
 }
 
 /* Checkpointing changes what is kept, and no bit of the result. checkpointing: "full", or "full precision=bf16". */

@@ -4,12 +4,11 @@
  * cores: all
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "real/calibrate/internal.h"
-#include "sim/sim.h"
 #include "tests/support/cluster_text.h"
 #include "tests/support/plan_check.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 
 /* ---- the fit ---- */
@@ -149,11 +148,10 @@ static void watch(void *context, double done, const char *what)
 
 static void check_prediction(const struct cluster *c, const char *model)
 {
-	struct report r = {0};
-	must(sim_run(made_plan("%s single micro_batch=4", model), c, GRAIN_OPERATION, NULL, &r));
-	ck_assert_msg(r.rates_measured, "%s: something in the step has an assumed rate", model);
-	ck_assert_int_gt(r.time.step, 0);
-	report_release(&r);
+	const struct report *r =
+	        report_simulated(made_plan("%s single micro_batch=4", model), c, GRAIN_OPERATION, NULL);
+	ck_assert_msg(r->rates_measured, "%s: something in the step has an assumed rate", model);
+	ck_assert_int_gt(r->time.step, 0);
 }
 
 START_TEST(one_rank_is_calibrated_completely)

@@ -5,11 +5,11 @@
 
 #include "real/calibrate/cuda.h"
 #include "real/cuda/library.h"
-#include "sim/sim.h"
 #include "strategy/strategies/strategy.h"
 #include "tests/support/cluster_text.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/plan_check.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -127,34 +127,31 @@ static void check_figures(const struct calibrate_figures *f)
 	check_rate("in a graph", find(f, "start of a kernel, in a graph", CALIBRATE_NS));
 }
 
-static void predict(const struct cluster *c, enum type precision, struct report *out)
+static const struct report *predicted(const struct cluster *c, enum type precision)
 {
 	const struct plan *p =
 	        made_plan("gpt:layers=2,width=64,heads=4 single micro_batch=2 precision=%s", type_name(precision));
-	must(sim_run(p, c, GRAIN_OPERATION, NULL, out));
+	return report_simulated(p, c, GRAIN_OPERATION, NULL);
 }
 
 /* The simulator rests on nothing that is assumed, and follows what was measured. */
 static void check_predictions(struct cluster *c)
 {
-	struct report r = {0}, slower = {0};
+	const struct report *r;
 	for (int type = TYPE_FP32; type < CLUSTER_TYPES; type++) {
-		predict(c, (enum type)type, &r);
-		ck_assert_msg(r.rates_measured, "%s: something in the step has an assumed rate",
+		r = predicted(c, (enum type)type);
+		ck_assert_msg(r->rates_measured, "%s: something in the step has an assumed rate",
 		              type_name((enum type)type));
-		ck_assert_int_gt(r.time.step, 0);
-		report_release(&r);
+		ck_assert_int_gt(r->time.step, 0);
 	}
-	predict(c, TYPE_BF16, &r);
-	ck_assert_int_eq(r.roles[0].memory[SPACE_DEVICE].overhead_bytes, c->overhead.value);
+	r = predicted(c, TYPE_BF16);
+	ck_assert_int_eq(r->roles[0].memory[SPACE_DEVICE].overhead_bytes, c->overhead.value);
 	c->launch.value += 1000000;
 	struct curve *curve = &c->compute[OP_ADAMW][TYPE_BF16];
 	for (int p = 0; p < curve->count; p++)
 		curve->point[p].rate.value = curve->point[p].rate.value / 2 + 1;
-	predict(c, TYPE_BF16, &slower);
-	ck_assert_int_gt(slower.time.step, r.time.step + 20 * 1000000); /* of more than 20 operations */
-	report_release(&r);
-	report_release(&slower);
+	ck_assert_int_gt(predicted(c, TYPE_BF16)->time.step,
+	                 r->time.step + 20 * 1000000); /* of more than 20 operations */
 }
 
 START_TEST(one_gpu_is_calibrated_completely)
@@ -219,13 +216,10 @@ START_LOOP_TEST(predictions_match_measured_steps, SUITE_CASES(0, 1), 2)
 	ck_assert_double_eq_tol((double)c.host_link.bandwidth.value, 10e9, 0.1e9);
 	ck_assert_int_eq(step_of(TYPE_BF16, false) < step_of(TYPE_BF16, true), 1);
 	for (int type = TYPE_FP32; type < CLUSTER_TYPES; type++) {
-		struct report r = {0};
 		int64_t step = step_of((enum type)type, o.no_graph);
-		predict(&c, (enum type)type, &r);
-		ck_assert_msg(r.time.step > step - step / 10 && r.time.step < step + step / 10,
-		              "%s: predicted %lld ns, measured %lld", type_name((enum type)type),
-		              (long long)r.time.step, (long long)step);
-		report_release(&r);
+		int64_t ns = predicted(&c, (enum type)type)->time.step;
+		ck_assert_msg(ns > step - step / 10 && ns < step + step / 10, "%s: predicted %lld ns, measured %lld",
+		              type_name((enum type)type), (long long)ns, (long long)step);
 	}
 	calibrate_figures_release(&figures);
 	cluster_release(&c);

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "real/train/train.h"
 #include "tests/support/elements.h"
 #include "tests/support/images.h"
 #include "tests/support/loss_scale.h"
 #include "tests/support/plan_check.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -51,12 +51,6 @@ static struct train_options options_of(int model, const struct settings *s, int 
 	return o;
 }
 
-static void must_train(const struct train_options *o, struct report *out)
-{
-	ck_assert_msg(train_run(o, out) == STATUS_OK, "%s in %s: %s", o->settings.model,
-	              type_name(o->settings.precision), status_message());
-}
-
 /* ---- as fp32 ---- */
 
 static double mean(const double *x, int64_t n)
@@ -74,26 +68,22 @@ START_LOOP_TEST(follows_fp32, 0, 2 * COUNT(models))
 	enum type precision = _i % 2 ? TYPE_FP16 : TYPE_BF16;
 	struct settings q = asked(model, precision), wide = asked(model, TYPE_FP32);
 	struct train_options o = options_of(model, &q, 100), o_wide = options_of(model, &wide, 100);
-	struct report fp32, other;
-	must_train(&o_wide, &fp32);
-	must_train(&o, &other);
-	ck_assert_int_eq(other.loss_count, 100);
-	double a = mean(fp32.losses + 90, 10), b = mean(other.losses + 90, 10), first = fp32.losses[0], worst = 0;
+	const struct report *fp32 = report_trained(&o_wide), *other = report_trained(&o);
+	ck_assert_int_eq(other->loss_count, 100);
+	double a = mean(fp32->losses + 90, 10), b = mean(other->losses + 90, 10), first = fp32->losses[0], worst = 0;
 	for (int i = 0; i < 100; i++)
-		worst = fmax(worst, fabs(other.losses[i] - fp32.losses[i]) / fp32.losses[i]);
+		worst = fmax(worst, fabs(other->losses[i] - fp32->losses[i]) / fp32->losses[i]);
 	printf("%s, %s: loss %.4f → %.4f, fp32 %.4f; most of a step's difference %.2f %%\n", q.model,
 	       type_name(precision), first, b, a, 100 * worst);
 	ck_assert_msg(a < 0.95 * first, "fp32 learnt nothing: %g → %g", first, a);
 	ck_assert_msg(fabs(a - b) <= 0.02 * a, "mean loss of the last ten steps: %g, fp32 has %g", b, a);
-	ck_assert_msg(fabs(other.losses[99] - fp32.losses[99]) <= 0.02 * fp32.losses[99], "last loss: %g, fp32 has %g",
-	              other.losses[99], fp32.losses[99]);
-	ck_assert_msg(other.losses[0] != fp32.losses[0], "nothing was in 16 bits");
+	ck_assert_msg(fabs(other->losses[99] - fp32->losses[99]) <= 0.02 * fp32->losses[99],
+	              "last loss: %g, fp32 has %g", other->losses[99], fp32->losses[99]);
+	ck_assert_msg(other->losses[0] != fp32->losses[0], "nothing was in 16 bits");
 	if (precision == TYPE_FP16)
-		ck_assert(other.loss_scale > 0 && other.skipped_steps < 10);
+		ck_assert(other->loss_scale > 0 && other->skipped_steps < 10);
 	else
-		ck_assert(other.loss_scale == 0 && other.skipped_steps == 0);
-	report_release(&fp32);
-	report_release(&other);
+		ck_assert(other->loss_scale == 0 && other->skipped_steps == 0);
 }
 
 /* Nothing is updated at a learning rate of 0: the weights are those of fp32, since it is the master that is shown. */
@@ -102,12 +92,9 @@ START_LOOP_TEST(begins_with_the_same_weights, 0, COUNT(models))
 	char checksum[3][17];
 	for (int t = 0; t < 3; t++) {
 		struct settings q = asked(_i, (enum type)(TYPE_FP32 + t));
-		struct report r;
 		q.learning_rate = 0;
 		struct train_options o = options_of(_i, &q, 1);
-		must_train(&o, &r);
-		memcpy(checksum[t], r.weights_checksum, sizeof checksum[t]);
-		report_release(&r);
+		memcpy(checksum[t], report_trained(&o)->weights_checksum, sizeof checksum[t]);
 	}
 	ck_assert_str_eq(checksum[0], checksum[1]);
 	ck_assert_str_eq(checksum[0], checksum[2]);
@@ -312,14 +299,13 @@ START_LOOP_TEST(run_finds_its_scale, 0, 2 * COUNT(models))
 	enum loss_scaler rule = _i % 2 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED;
 	struct settings q = asked(_i / 2, TYPE_FP16);
 	struct seen seen = {0};
-	struct report r;
 	q.loss_scaler = rule;
 	q.loss_scale = ldexp(1, 24);
 	q.loss_scale_window = 5;
 	struct train_options o = options_of(_i / 2, &q, 40);
 	o.on_step = see;
 	o.context = &seen;
-	must_train(&o, &r);
+	const struct report *r = report_trained(&o);
 	struct loss_scale s = loss_scale_begin(rule, q.loss_scale);
 	bool grew = false;
 	for (int i = 0; i < 40; i++) {
@@ -330,19 +316,16 @@ START_LOOP_TEST(run_finds_its_scale, 0, 2 * COUNT(models))
 		grew |= s.scale > before;
 	}
 	ck_assert(seen.skip[0] && seen.skipped < 35 && grew);
-	ck_assert_int_eq(r.skipped_steps, seen.skipped);
-	ck_assert(r.loss_scale == seen.scale[40] && isfinite(r.losses[39]));
-	report_release(&r);
+	ck_assert_int_eq(r->skipped_steps, seen.skipped);
+	ck_assert(r->loss_scale == seen.scale[40] && isfinite(r->losses[39]));
 }
 
 static void assert_fails(const struct settings *q, int model, double learning_rate, int steps, const char *word)
 {
 	struct train_options o = options_of(model, q, steps);
-	struct report r;
 	o.settings.learning_rate = learning_rate;
 	o.evaluate = false;
-	must_fail(train_run(&o, &r), STATUS_RUN, word);
-	report_release(&r);
+	must_fail(train_run(&o, report_kept()), STATUS_RUN, word);
 }
 
 /* Weights that leave the range of fp16 at once: no scale helps. */

@@ -23,6 +23,8 @@ run sim sim --strategy zero2 --ranks 4 --cluster a100-80gb --json
 grep -qF "\"step_s\": $(cat "$TMPDIR/time")," "$TMPDIR/sim.out" || fail "the program has a step of $(cat "$TMPDIR/time") s"
 "$prefix/bin/shardlab" --version | grep -qxF "shardlab $(pkg-config --modversion shardlab)" || fail 'pkg-config has another version'
 
+"$prefix/bin/shardlab" lesson --language zh | grep -q '^0\. 五分钟入门' || fail 'no Chinese lessons beside the installed program'
+
 tools/install.sh uninstall "$(dirname "$SHARDLAB")" "$prefix"
 left=$(find "$prefix" -type f)
 [ -z "$left" ] || fail "left after uninstall: $left"

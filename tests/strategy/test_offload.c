@@ -7,17 +7,14 @@
 #include "strategy/plan/order.h"
 #include "strategy/trace/report.h"
 #include "tests/support/plan_check.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 
 #define GPT "gpt:layers=3,width=32,heads=2,context=16"
 
 static struct report_role reported(const struct plan *p)
 {
-	struct report report;
-	report_from_plan(&report, p);
-	struct report_role role = report.roles[0];
-	report_release(&report);
-	return role;
+	return report_planned(p)->roles[0];
 }
 
 static int64_t states(const struct report_memory *m)
@@ -106,13 +103,12 @@ START_LOOP_TEST(hybrid_leaves_a_shard_of_its_group, 0, 4)
 START_LOOP_TEST(stages_leave_their_own, 0, 3)
 {
 	static const char *const names[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
-	struct report report;
 	int64_t all = 0;
 	const struct plan *p = made_plan(GPT " %s ranks=3 precision=bf16 accumulate=4 offload=optimizer", names[_i]);
-	report_from_plan(&report, p);
-	ck_assert_int_eq(report.role_count, 3);
-	for (int i = 0; i < report.role_count; i++) {
-		const struct report_role *role = &report.roles[i];
+	const struct report *report = report_planned(p);
+	ck_assert_int_eq(report->role_count, 3);
+	for (int i = 0; i < report->role_count; i++) {
+		const struct report_role *role = &report->roles[i];
 		int64_t own = role->memory[SPACE_DEVICE].steady[CATEGORY_PARAMETERS] / 2;
 		ck_assert_int_eq(states(&role->memory[SPACE_DEVICE]), 2 * own);
 		ck_assert_int_eq(states(&role->memory[SPACE_HOST]), 14 * own);
@@ -123,7 +119,6 @@ START_LOOP_TEST(stages_leave_their_own, 0, 3)
 	int64_t tied = p->groups[p->group_count - 1].padded;
 	ck_assert_str_eq(p->groups[p->group_count - 1].name, "tied");
 	ck_assert_int_eq(all, p->group_elements + tied);
-	report_release(&report);
 }
 
 START_LOOP_TEST(parameters_leave_nothing_on_the_device, 0, 2)
@@ -265,6 +260,14 @@ START_TEST(gradients_arrive_in_two_stagings)
 }
 
 /* ---- the option ---- */
+
+/* Every group has a shard on its way to the host at the end of the last backward pass. */
+START_TEST(a_model_of_many_layers_goes_to_the_host)
+{
+	const struct plan *p = right_plan("gpt:layers=70,width=8,heads=2,vocabulary=16,context=4 ddp ranks=2 "
+	                                  "accumulate=2 offload=optimizer bucket=1024");
+	ck_assert_int_gt(p->group_count, 64);
+}
 
 START_TEST(settings_are_read_and_printed)
 {

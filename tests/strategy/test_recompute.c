@@ -1,6 +1,5 @@
 /* Activations that are not kept are made again: no more than is needed, just before it is, and from what they were made
  * of; no bit of a result changes. */
-#include <string.h>
 
 #include "tests/strategy/checkpointing_check.h"
 #include "tests/support/refusal.h"

@@ -5,6 +5,7 @@
 #include "strategy/step/stage.h"
 #include "tests/strategy/contrasts_check.h"
 #include "tests/support/refusal.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 
 /* ---- what they keep and send ---- */
@@ -226,13 +227,12 @@ START_TEST(bubble_matches_the_formula)
 	for (int i = 0; i < COUNT(cases); i++) {
 		struct cluster c;
 		struct trace t = {0};
-		struct report report = {0};
 		int64_t n = cases[i].micros, begin = INT64_MAX, end = 0, longest = 0, all = 0, first = 0;
 		const struct plan *p = right_plan("mlp:sizes=1024-1024-1024-1024-1024-1024-1024-1024-1024 %s ranks=%d "
 		                                  "micro_batch=64 accumulate=%d",
 		                                  cases[i].strategy, P, (int)n);
 		must(cluster_read(&c, ideal, strlen(ideal), "ideal"));
-		must(sim_run(p, &c, GRAIN_OPERATION, &t, &report));
+		const struct report *report = report_simulated(p, &c, GRAIN_OPERATION, &t);
 		for (int64_t rank = 0; rank < P; rank++) {
 			struct busy b = busy_of(&t, p, rank);
 			begin = b.begin < begin ? b.begin : begin;
@@ -248,11 +248,10 @@ START_TEST(bubble_matches_the_formula)
 		/* The loss makes the last stage 0.2 % longer than those in the middle. */
 		ck_assert_msg(total > 0.995 * want && total < 1.001 * want, "%s, %d micro-batches: %.0f ns, not %.0f",
 		              cases[i].strategy, (int)n, total, want);
-		ck_assert_int_gt(report.time.bubble, 0);
-		ck_assert_msg(report.time.exposed * 1000 < report.time.step, "exposed %lld of %lld",
-		              (long long)report.time.exposed, (long long)report.time.step);
+		ck_assert_int_gt(report->time.bubble, 0);
+		ck_assert_msg(report->time.exposed * 1000 < report->time.step, "exposed %lld of %lld",
+		              (long long)report->time.exposed, (long long)report->time.step);
 		trace_release(&t);
-		report_release(&report);
 		cluster_release(&c);
 	}
 }

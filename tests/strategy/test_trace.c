@@ -9,6 +9,7 @@
 #include "strategy/trace/trace.h"
 #include "tests/support/json.h"
 #include "tests/support/plan_check.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 
 /* The n-th operation of a queue in the step. */
@@ -361,10 +362,9 @@ START_TEST(test_busiest)
 {
 	static const char *const strategies[] = {"dp", "dp:broadcast=tree"};
 	for (int k = 0; k < 2; k++) {
-		struct report r;
 		const struct plan *p = made_plan("mlp:sizes=20-30-10 %s ranks=8", strategies[k]);
-		report_from_plan(&r, p);
-		for (int i = 0; i < r.role_count; i++) {
+		const struct report *r = report_planned(p);
+		for (int i = 0; i < r->role_count; i++) {
 			const struct role *role = &p->roles[i];
 			int64_t most = 0;
 			for (int64_t rank = role->first_rank; rank < role->first_rank + role->ranks; rank++) {
@@ -376,9 +376,8 @@ START_TEST(test_busiest)
 				most = sum > most ? sum : most;
 			}
 			ck_assert_int_gt(most, 0);
-			ck_assert_int_eq(r.roles[i].sent_bytes + r.roles[i].received_bytes, most);
+			ck_assert_int_eq(r->roles[i].sent_bytes + r->roles[i].received_bytes, most);
 		}
-		report_release(&r);
 	}
 }
 

@@ -61,26 +61,24 @@ START_TEST(what_is_written_is_read)
 /* Files that were written before had no waits: they follow from when ranks came. */
 START_TEST(a_file_without_waits_has_them_all_the_same)
 {
-	struct viewed v;
 	struct trace_file f, old;
 	size_t size;
-	viewed_open(&v, "mlp:sizes=12-16-8-4 dp ranks=3");
-	char *text = written(&v.trace, &size);
+	const struct viewed *v = viewed_plan("mlp:sizes=12-16-8-4 dp ranks=3");
+	char *text = written(&v->trace, &size);
 	ck_assert(!trace_file_read(&f, text, size, "x.json"));
 	for (char *at = text; (at = strstr(at, "waited_ns"));)
 		*at = 'W';
 	ck_assert(!trace_file_read(&old, text, size, "x.json"));
 	int64_t waited = 0;
 	for (size_t i = 0; i < f.trace.span_count; i++) {
-		ck_assert_int_eq(f.trace.spans[i].came, v.trace.spans[i].came);
-		ck_assert_int_eq(old.trace.spans[i].came, v.trace.spans[i].came);
-		waited += v.trace.spans[i].came - v.trace.spans[i].begin;
+		ck_assert_int_eq(f.trace.spans[i].came, v->trace.spans[i].came);
+		ck_assert_int_eq(old.trace.spans[i].came, v->trace.spans[i].came);
+		waited += v->trace.spans[i].came - v->trace.spans[i].begin;
 	}
 	ck_assert_int_gt(waited, 0);
 	trace_file_release(&f);
 	trace_file_release(&old);
 	free(text);
-	viewed_release(&v);
 }
 
 static void refused(const char *text, size_t size, const char *why)
@@ -125,15 +123,13 @@ START_TEST(damage_is_refused)
 	        {"\"traceEvents\":[", "\"traceEvents\":{", "x.json"},
 	        {"},\n{\"ph\":\"X\"", "}\n{\"ph\":\"X\"", "comma"},
 	};
-	struct viewed v;
 	size_t size;
-	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=4");
-	char *text = written(&v.trace, &size);
+	const struct viewed *v = viewed_plan("mlp:sizes=12-16-8-4 ddp ranks=4");
+	char *text = written(&v->trace, &size);
 	refused_damaged(text, cases, COUNT(cases));
 	for (size_t cut = 0; cut < size - 1; cut += 1 + size / 211) /* truncated anywhere */
 		refused(text, cut, "truncated");
 	free(text);
-	viewed_release(&v);
 }
 
 /* ---- values ---- */
@@ -158,24 +154,22 @@ static void add_values(struct trace *t)
 
 START_TEST(values_are_read_as_they_were_written)
 {
-	struct viewed v;
 	struct trace_file f;
 	size_t size;
-	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=3");
-	add_values(&v.trace);
-	ck_assert_uint_gt(v.trace.value_count, 8);
-	char *text = written(&v.trace, &size);
+	struct viewed *v = viewed_plan("mlp:sizes=12-16-8-4 ddp ranks=3");
+	add_values(&v->trace);
+	ck_assert_uint_gt(v->trace.value_count, 8);
+	char *text = written(&v->trace, &size);
 	must(trace_file_read(&f, text, size, "x.json"));
-	ck_assert_uint_eq(f.trace.value_count, v.trace.value_count);
+	ck_assert_uint_eq(f.trace.value_count, v->trace.value_count);
 	for (size_t i = 0; i < f.trace.value_count; i++) {
-		const struct trace_value *a = &v.trace.values[i], *b = trace_value(&f.trace, a->rank, a->op, a->chunk);
+		const struct trace_value *a = &v->trace.values[i], *b = trace_value(&f.trace, a->rank, a->op, a->chunk);
 		ck_assert(b && b->before == a->before);
 		ck_assert(isnan(a->after) ? isnan(b->after) : b->after == a->after);
 	}
 	ck_assert(!trace_value(&f.trace, 0, f.trace.values[0].op, 99));
 	trace_file_release(&f);
 	free(text);
-	viewed_release(&v);
 }
 
 START_TEST(damaged_values_are_refused)
@@ -193,14 +187,12 @@ START_TEST(damaged_values_are_refused)
 	        {",1,0.125,null]", ",0,0.125,null]", "two values of chunk 0"},
 	        {",1,0.125,null]", ",-4,0.125,null]", "chunk -4"},
 	};
-	struct viewed v;
 	size_t size;
-	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=3");
-	add_values(&v.trace);
-	char *text = written(&v.trace, &size);
+	struct viewed *v = viewed_plan("mlp:sizes=12-16-8-4 ddp ranks=3");
+	add_values(&v->trace);
+	char *text = written(&v->trace, &size);
 	refused_damaged(text, cases, COUNT(cases));
 	free(text);
-	viewed_release(&v);
 }
 
 START_TEST(not_a_trace)
@@ -312,9 +304,8 @@ START_TEST(large_files_read_in_linear_time)
 /* Gaps of the compute lane, and what they are, sum up to what the trace says of its times. */
 START_TEST(exposed_and_bubbles)
 {
-	struct viewed v;
-	viewed_open(&v, "mlp:sizes=12-16-8-4 zero3 ranks=4");
-	const struct lanes *l = &v.shown.lanes;
+	const struct viewed *v = viewed_plan("mlp:sizes=12-16-8-4 zero3 ranks=4");
+	const struct lanes *l = &v->shown.lanes;
 	for (int i = 0; i < l->lane_count; i++) {
 		const struct lane *lane = &l->lanes[i];
 		int64_t exposed = 0, bubble = 0;
@@ -322,12 +313,11 @@ START_TEST(exposed_and_bubbles)
 			continue;
 		for (size_t k = 0; k < lane->gap_count; k++)
 			*(lane->gaps[k].exposed ? &exposed : &bubble) += lane->gaps[k].end - lane->gaps[k].begin;
-		struct times t = trace_times(&v.trace, lane->rank, v.shown.timeline.step_ns);
+		struct times t = trace_times(&v->trace, lane->rank, v->shown.timeline.step_ns);
 		ck_assert_int_eq(exposed, t.exposed);
 		ck_assert_int_eq(bubble, t.bubble);
 		ck_assert_int_gt(exposed, 0);
 	}
-	viewed_release(&v);
 }
 
 START_TEST(files)

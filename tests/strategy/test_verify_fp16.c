@@ -1,7 +1,6 @@
 /* Plans in fp16: those of every strategy are right, none of their operations can be left out, and those broken on
  * purpose (scaled by one scaler and unscaled by another, an update that hears of some groups or some ranks, …) are
  * refused. */
-#include <string.h>
 
 #include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"

@@ -45,6 +45,7 @@ viz/window
 cli/show
 cli/options
 cli/lesson
+cli/lesson/export
 cli/command'
 
 # What a layer stands on, as the linker is told it: ours, and others' (names of pkg-config).
@@ -52,7 +53,7 @@ layers=(strategy kernels sim real viz cli)
 declare -A below=([strategy]='' [kernels]='' [sim]='strategy' [real]='kernels strategy' [viz]='strategy'
 	[cli]='viz real sim kernels strategy')
 declare -A outside=([strategy]='jansson yaml-0.1 zlib' [kernels]='openblas' [sim]='' [real]='ompi-c'
-	[viz]='cairo cairo-ft fontconfig freetype2 sdl2' [cli]='libcmark')
+	[viz]='cairo cairo-ft fontconfig freetype2 sdl2' [cli]='libcmark pangocairo')
 
 # FILE:#include "PATH" lines on stdin: prints what is wrong with them. The tests may include what they like.
 wrong_includes() {

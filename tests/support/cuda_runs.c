@@ -14,11 +14,11 @@ enum { MOST_RANKS = 4 };
 #define GPT "gpt:layers=2,width=32,heads=2,context=16"
 #define MLP "mlp:sizes=48-33-17-10"
 
-static bool train(const struct settings *q, const char *device, const char *communicator, int steps, struct report *out)
+static const struct report *train(const struct settings *q, const char *device, const char *communicator, int steps)
 {
 	struct train_options o = runs_options(q, &(struct runs_how){.steps = steps, .communicator = communicator});
 	o.device = device;
-	return runs_run(q, &o, out);
+	return runs_run(q, &o);
 }
 
 bool cuda_runs_train(struct cuda_runs *r, const struct settings *q, const char *communicator, int steps)
@@ -30,22 +30,14 @@ bool cuda_runs_train(struct cuda_runs *r, const struct settings *q, const char *
 	                                                        .devices = nccl ? ranks_count : 0}));
 	struct settings library = *q;
 	library.library_collectives = !ring;
-	if (!train(&library, "cpu", nccl ? "mpi" : communicator, steps, &r->cpu))
+	r->cpu = train(&library, "cpu", nccl ? "mpi" : communicator, steps);
+	r->cuda = r->cpu ? train(&library, "cuda", communicator, steps) : NULL;
+	if (!r->cuda)
 		return false;
-	if (!train(&library, "cuda", communicator, steps, &r->cuda)) {
-		report_release(&r->cpu);
-		return false;
-	}
-	compare_with_plan(&library, &r->cuda, ring ? COUNTED_ALL : nccl ? COUNTED_MESSAGES : COUNTED_CONTROL);
+	compare_with_plan(&library, r->cuda, ring ? COUNTED_ALL : nccl ? COUNTED_MESSAGES : COUNTED_CONTROL);
 	ranks_check(fake_cuda_counts()->live == 0, "%s, %s: %lld allocations are left", runs_name(q), communicator,
 	            (long long)fake_cuda_counts()->live);
 	return true;
-}
-
-void cuda_runs_release(struct cuda_runs *r)
-{
-	report_release(&r->cpu);
-	report_release(&r->cuda);
 }
 
 /* Buckets are small: there are several. */

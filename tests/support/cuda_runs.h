@@ -3,10 +3,8 @@
  * What differs is counted as failed checks (tests/support/ranks.h); rank 0 has the reports.
  *
  *     struct cuda_runs r;
- *     if (cuda_runs_train(&r, settings, "ring", STEPS)) {
+ *     if (cuda_runs_train(&r, settings, "ring", STEPS))
  *         … r.cpu, r.cuda …
- *         cuda_runs_release(&r);
- *     }
  */
 #ifndef SHARDLAB_TESTS_CUDA_RUNS_H
 #define SHARDLAB_TESTS_CUDA_RUNS_H
@@ -15,12 +13,11 @@
 #include "tests/support/plans.h"
 
 struct cuda_runs {
-	struct report cpu, cuda;
+	const struct report *cpu, *cuda;
 };
 
 /* communicator: `ring` or `mpi`, on both and on GPUs that ranks share; or `nccl`, a GPU a rank, beside `mpi`. */
 bool cuda_runs_train(struct cuda_runs *r, const struct settings *q, const char *communicator, int steps);
-void cuda_runs_release(struct cuda_runs *r);
 
 /* Every strategy, and what else makes operations of other kinds: types, offload, normalization, several groups; of more
  * than four ranks, one plan. */

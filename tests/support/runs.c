@@ -10,6 +10,7 @@
 #include "tests/support/images.h"
 #include "tests/support/measured.h"
 #include "tests/support/ranks.h"
+#include "tests/support/reports.h"
 #include "tests/support/trainer.h"
 
 static char images[256], plan_path[300];
@@ -36,7 +37,7 @@ int runs_finish(const char *name)
 
 const char *runs_data(const char *model)
 {
-	return strncmp(model, "gpt", 3) ? images : "tests/golden/text.txt";
+	return strncmp(model, "mlp", 3) ? "tests/golden/text.txt" : images;
 }
 
 const char *runs_name(const struct settings *q)
@@ -64,17 +65,18 @@ struct train_options runs_options(const struct settings *q, const struct runs_ho
 	return o;
 }
 
-bool runs_run(const struct settings *q, const struct train_options *o, struct report *out)
+const struct report *runs_run(const struct settings *q, const struct train_options *o)
 {
-	enum status s = train_run(o, out);
+	struct report *r = report_kept();
+	enum status s = train_run(o, r);
 	ranks_check(s == STATUS_OK, "%s: %s", runs_name(q), status_message());
-	return s == STATUS_OK;
+	return s == STATUS_OK ? r : NULL;
 }
 
-bool runs_train(const struct settings *q, const struct runs_how *how, struct report *out)
+const struct report *runs_train(const struct settings *q, const struct runs_how *how)
 {
 	struct train_options o = runs_options(q, how);
-	return runs_run(q, &o, out);
+	return runs_run(q, &o);
 }
 
 void runs_same_weights(const char *what, const struct report *a, const struct report *b)
@@ -211,25 +213,26 @@ double runs_compare_losses(const char *what, const struct report *r, const doubl
 
 enum way { ALL, FEW, GUARDED, TEXT, LIBRARY, WAYS };
 
-static void compare_bits(const char *what, const struct report *r)
+static void compare_bits(const char *what, const struct report *const *r)
 {
-	runs_same_weights(what, &r[FEW], &r[GUARDED]);
-	runs_same_weights(what, &r[FEW], &r[TEXT]);
-	ranks_check(r[FEW].loss_count > 0 && r[FEW].loss_count == r[GUARDED].loss_count, "%s: no losses", what);
-	for (int64_t i = 0; i < r[FEW].loss_count; i++)
-		ranks_check(r[FEW].losses[i] == r[ALL].losses[i] && r[GUARDED].losses[i] == r[ALL].losses[i],
+	runs_same_weights(what, r[FEW], r[GUARDED]);
+	runs_same_weights(what, r[FEW], r[TEXT]);
+	ranks_check(r[FEW]->loss_count > 0 && r[FEW]->loss_count == r[GUARDED]->loss_count, "%s: no losses", what);
+	for (int64_t i = 0; i < r[FEW]->loss_count; i++)
+		ranks_check(r[FEW]->losses[i] == r[ALL]->losses[i] && r[GUARDED]->losses[i] == r[ALL]->losses[i],
 		            "%s: step %d: not the same loss twice", what, (int)i + 1);
 }
 
 /* All of the validation data counts once, however many ranks share it and whatever is left over. */
-static void compare_validation(const char *what, const struct report *r, const struct validation *v, double limit)
+static void compare_validation(const char *what, const struct report *const *r, const struct validation *v,
+                               double limit)
 {
-	ranks_check(fabs(r[FEW].validation_loss - r[LIBRARY].validation_loss) <= limit * r[FEW].validation_loss,
-	            "%s: validation losses %g and %g", what, r[FEW].validation_loss, r[LIBRARY].validation_loss);
-	ranks_check(!v || (fabs(r[FEW].validation_loss - v->loss) <= limit * v->loss &&
-	                   fabs(r[FEW].validation_accuracy - v->accuracy) < 1e-9),
+	ranks_check(fabs(r[FEW]->validation_loss - r[LIBRARY]->validation_loss) <= limit * r[FEW]->validation_loss,
+	            "%s: validation losses %g and %g", what, r[FEW]->validation_loss, r[LIBRARY]->validation_loss);
+	ranks_check(!v || (fabs(r[FEW]->validation_loss - v->loss) <= limit * v->loss &&
+	                   fabs(r[FEW]->validation_accuracy - v->accuracy) < 1e-9),
 	            "%s: validation loss %.9g and accuracy %.9g, one rank has %.9g and %.9g", what,
-	            r[FEW].validation_loss, r[FEW].validation_accuracy, v ? v->loss : 0, v ? v->accuracy : 0);
+	            r[FEW]->validation_loss, r[FEW]->validation_accuracy, v ? v->loss : 0, v ? v->accuracy : 0);
 }
 
 double runs_five_ways(const struct settings *q, int steps, int few, const double *single,
@@ -240,21 +243,19 @@ double runs_five_ways(const struct settings *q, int steps, int few, const double
 	                                    [GUARDED] = {.steps = few, .guard = true},
 	                                    [TEXT] = {.steps = few, .plan = runs_write_plan(q)},
 	                                    [LIBRARY] = {.steps = few, .communicator = "mpi"}};
-	struct report r[WAYS];
+	const struct report *r[WAYS];
 	const char *what = runs_name(q);
 	for (int i = 0; i < WAYS; i++)
-		if (!runs_train(q, &ways[i], &r[i]))
+		if (!(r[i] = runs_train(q, &ways[i])))
 			return 0;
-	double worst = fmax(runs_compare_losses(what, &r[ALL], single, limit),
-	                    runs_compare_losses(what, &r[LIBRARY], single, limit));
-	compare_with_plan(q, &r[ALL], COUNTED_ALL);
-	compare_with_plan(q, &r[LIBRARY], ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
-	compare_with_plan(q, &r[GUARDED], COUNTED_ALL);
+	double worst = fmax(runs_compare_losses(what, r[ALL], single, limit),
+	                    runs_compare_losses(what, r[LIBRARY], single, limit));
+	compare_with_plan(q, r[ALL], COUNTED_ALL);
+	compare_with_plan(q, r[LIBRARY], ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
+	compare_with_plan(q, r[GUARDED], COUNTED_ALL);
 	if (!rank_number) {
 		compare_bits(what, r);
 		compare_validation(what, r, validation, limit);
 	}
-	for (int i = 0; i < WAYS; i++)
-		report_release(&r[i]);
 	return worst;
 }

@@ -4,8 +4,9 @@
  *
  *     runs_begin(&argc, &argv, 200, 20);
  *     runs_single(&single, STEPS, false, losses, NULL);
- *     if (runs_train(&settings, &(struct runs_how){.steps = STEPS}, &report))
- *             runs_compare_losses("zero2", &report, losses, 1e-4);
+ *     const struct report *r = runs_train(&settings, &(struct runs_how){.steps = STEPS});
+ *     if (r)
+ *             runs_compare_losses("zero2", r, losses, 1e-4);
  *     return runs_finish("mpi_train");
  */
 #ifndef SHARDLAB_TESTS_RUNS_H
@@ -39,9 +40,9 @@ struct runs_how {
 	bool guard, no_evaluation;
 };
 struct train_options runs_options(const struct settings *q, const struct runs_how *how);
-/* False and a failed check where it does not end well. */
-bool runs_run(const struct settings *q, const struct train_options *o, struct report *out);
-bool runs_train(const struct settings *q, const struct runs_how *how, struct report *out);
+/* What was measured, which stays until the program ends; NULL and a failed check where it does not end well. */
+const struct report *runs_run(const struct settings *q, const struct train_options *o);
+const struct report *runs_train(const struct settings *q, const struct runs_how *how);
 
 /* Two runs gave the same bits. */
 void runs_same_weights(const char *what, const struct report *a, const struct report *b);

@@ -1,6 +1,7 @@
 #include "tests/support/viewed.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "sim/sim.h"
 
@@ -69,4 +70,22 @@ char *viewed_export(struct playback *p, enum export_format format, const struct 
 	if (fclose(out))
 		abort();
 	return text;
+}
+
+cairo_t *sheet_open(int width, int height)
+{
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+	cairo_t *cr = cairo_create(surface);
+	cairo_surface_destroy(surface);
+	return cr;
+}
+
+uint32_t sheet_pixel(cairo_t *cr, int x, int y)
+{
+	cairo_surface_t *surface = cairo_get_target(cr);
+	uint32_t pixel;
+	cairo_surface_flush(surface);
+	memcpy(&pixel, cairo_image_surface_get_data(surface) + y * cairo_image_surface_get_stride(surface) + 4 * x,
+	       sizeof pixel);
+	return pixel & 0xFFFFFF;
 }

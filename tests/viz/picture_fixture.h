@@ -12,21 +12,31 @@ static struct fonts fonts;
 static struct viewed ddp, zero3;
 static struct playback playback;
 
-static inline void open_all(void)
+static inline void open_playback(const struct trace_view *shown)
 {
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	playback_init(&playback, &fonts);
+	playback_show(&playback, shown);
+}
+
+static inline void close_playback(void)
+{
+	playback_release(&playback);
+	fonts_release(&fonts);
+}
+
+static inline void open_all(void)
+{
 	viewed_open(&ddp, "mlp:sizes=12-16-8-4 ddp ranks=4");
 	viewed_open(&zero3, "mlp:sizes=12-16-8-4 zero3 ranks=3");
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &ddp.shown);
+	open_playback(&ddp.shown);
 }
 
 static inline void close_all(void)
 {
-	playback_release(&playback);
+	close_playback();
 	viewed_release(&ddp);
 	viewed_release(&zero3);
-	fonts_release(&fonts);
 }
 
 static const struct picture small = {.width = 480, .height = 270, .scale = 1, .delay = 50};

@@ -26,9 +26,14 @@ does-not-fit    1366x768   --model gpt2-1558m --strategy ddp --ranks 4 --cluster
 compare         1366x768   --compare all --at 40
 other-program   1920x1080  --trace tests/golden/torch_profiler.json
 '
-# What comes with other features, such as --what-if, --ask, a range that is measured, two strategies together, a race of
-# algorithms and a step that is built by hand, has its rows here:
 pictures+='
+what-if         1366x768   --strategy zero2 --what-if bucket=4MB,link-bandwidth=10GB --pair before --at 40
+question        1024x768   --ask --at 20
+measured        1920x1080  --scene timeline --measure 2000000:6000000 --at 60
+pair            1366x768   --strategy zero1 --pair zero3 --at 30
+race            1024x768   --race all-reduce --presenter --theme projector
+schematic       1366x768   --collective ring-all-reduce --ranks 64 --at 10
+built           1366x768   --build --strategy zero2 --ranks 2
 '
 
 # differs NAME: in how many pixels it differs from its reference

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/sim.h"
 #include "strategy/strategies/alone.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 #include "viz/scene/scene.h"
 #include "viz/timeline/values.h"
@@ -17,28 +17,24 @@ struct opened {
 	struct model model;
 	struct plan plan;
 	struct trace trace;
-	struct report report;
+	const struct report *report;
 	struct timeline timeline;
 };
 
 static void open_alone(struct opened *a, const char *name, int64_t ranks, int64_t bytes)
 {
 	static const struct limits none = {0};
-	struct cluster c;
-	*a = (struct opened){.report = {.fits = false}};
+	*a = (struct opened){.trace = {0}};
 	ck_assert_msg(!alone_find("test", name, &a->what), "%s", status_message());
 	ck_assert_msg(!alone_open(&a->plan, &a->model, &a->what, ranks, bytes), "%s", status_message());
-	ck_assert(!cluster_open(&c, "laptop", ranks));
-	ck_assert_msg(!sim_run(&a->plan, &c, GRAIN_MESSAGE, &a->trace, &a->report), "%s", status_message());
+	a->report = report_simulated_on(&a->plan, "laptop", GRAIN_MESSAGE, &a->trace);
 	ck_assert_msg(!timeline_open(&a->timeline, &a->trace, &none), "%s", status_message());
-	cluster_release(&c);
 }
 
 static void close_alone(struct opened *a)
 {
 	timeline_release(&a->timeline);
 	trace_release(&a->trace);
-	report_release(&a->report);
 	plan_release(&a->plan);
 	model_release(&a->model);
 }
@@ -105,7 +101,7 @@ static void check_one(const char *name, int64_t ranks, int64_t bytes)
 		}
 	ck_assert_int_gt(checked, 0);
 	ck_assert_int_eq(a.timeline.collective_count, a.what.parts);
-	ck_assert_int_eq(a.timeline.step_ns, a.report.time.step);
+	ck_assert_int_eq(a.timeline.step_ns, a.report->time.step);
 	for (int i = 0; i < a.what.parts; i++) {
 		const struct collective *c = &a.timeline.collectives[i];
 		struct formula f;
@@ -126,7 +122,6 @@ START_TEST(each_comes_to_what_it_promises)
 			check_one(one.name, ranks[k], one.operation == OPERATION_SUM ? 8 : 52 * ranks[k]);
 	ck_assert_int_eq(count, SCHEDULE_COUNT + 3);
 }
-END_TEST
 
 /* Nothing comes before it: its first round is the first thing that takes time. */
 START_TEST(nothing_comes_before)
@@ -139,7 +134,6 @@ START_TEST(nothing_comes_before)
 	ck_assert(plan_is_alone(&a.plan));
 	close_alone(&a);
 }
-END_TEST
 
 static void ck_refused(const char *name, int64_t ranks, int64_t bytes, const char *why)
 {
@@ -165,6 +159,5 @@ START_TEST(bad_input_is_refused)
 	ck_refused("ring-all-redue", 4, 40, "did you mean ring-all-reduce?");
 	ck_refused("", 4, 40, "unknown collective");
 }
-END_TEST
 
 SUITE("alone", 60)

@@ -42,7 +42,6 @@ START_TEST(numbers_with_units)
 	ck_assert_double_eq_tol(value, -3, 1e-9);
 	ck_assert(!answer_number("8 apples", ANSWER_NUMBER, &value, why));
 }
-END_TEST
 
 START_TEST(answers_within_two_per_cent)
 {
@@ -64,17 +63,15 @@ START_TEST(answers_within_two_per_cent)
 	ck_assert_int_eq(question_check(&chosen, "", why), ANSWER_UNCLEAR);
 	ck_assert_int_eq(question_check(&chosen, "chunk", why), ANSWER_UNCLEAR);
 }
-END_TEST
 
 /* ---- asking ---- */
 
 START_TEST(a_tally_is_kept)
 {
 	struct asking a;
-	struct viewed v;
 	char words[TALLY_WORDS], number[16], answer[QUESTION_CHOICE];
-	viewed_open(&v, "%s", GPT " zero3 ranks=4");
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(GPT " zero3 ranks=4");
+	const struct timeline *s = &v->shown.timeline;
 	ck_assert(asking_begin(&a, s, 0));
 	int right = 0, wrong = 0, skipped = 0;
 	for (const struct question *q; (q = asking_now(&a)) != NULL; asking_next(&a)) {
@@ -108,8 +105,6 @@ START_TEST(a_tally_is_kept)
 	ck_assert_str_eq(tally_words(&a.tally, words), "3 of 3 right");
 	ck_assert(asking_begin(&a, s, s->instant_count)); /* behind the last: from the first */
 	ck_assert_int_eq(a.now, 0);
-	viewed_release(&v);
 }
-END_TEST
 
 SUITE("answers", 120)

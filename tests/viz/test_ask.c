@@ -1,7 +1,6 @@
 /* Questions in the window: keys and mouse answer them, nothing shows the answer before it is given, and all words on
  * the card can be read.
  */
-#include <SDL.h>
 #include <check.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,30 +8,9 @@
 
 #include "strategy/base/number.h"
 #include "tests/support/suite.h"
-#include "tests/support/viewed.h"
 #include "tests/viz/catalogue.h"
 #include "tests/viz/drawn_words.h"
-#include "viz/scene/scene_parts.h"
-#include "viz/window/parts.h"
-
-static struct viewed v;
-static struct fonts fonts;
-static struct playback playback;
-
-static void open_words(const char *words)
-{
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	viewed_open(&v, "%s", words);
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &v.shown);
-}
-
-static void close_all(void)
-{
-	playback_release(&playback);
-	viewed_release(&v);
-	fonts_release(&fonts);
-}
+#include "tests/viz/player.h"
 
 /* ---- what may be seen ---- */
 
@@ -63,7 +41,7 @@ START_TEST(no_picture_tells_a_number_before)
 	for (int i = 0; i < COUNT(words); i++) {
 		struct asking a;
 		int asked = 0;
-		open_words(words[i]);
+		open_player(words[i], SCENE_OVERVIEW);
 		ck_assert(asking_begin(&a, &v.shown.timeline, 0));
 		for (a.now = 0; a.now < a.set.count; a.now++) {
 			const struct question *q = asking_now(&a);
@@ -78,10 +56,9 @@ START_TEST(no_picture_tells_a_number_before)
 			asked++;
 		}
 		ck_assert_int_gt(asked, 1);
-		close_all();
+		close_player();
 	}
 }
-END_TEST
 
 static bool same_pixels(cairo_surface_t *a, cairo_surface_t *b, int from, int to)
 {
@@ -93,11 +70,32 @@ static bool same_pixels(cairo_surface_t *a, cairo_surface_t *b, int from, int to
 	return true;
 }
 
+/* A choice is about what comes, a number is typed: the line below the picture says which it is. */
+START_TEST(the_line_fits_the_question)
+{
+	struct asking a;
+	int numbers = 0, choices = 0;
+	open_words(GPT " zero3 ranks=4");
+	ck_assert(asking_begin(&a, &v.shown.timeline, 1));
+	for (a.now = 0; a.now < a.set.count; a.now++) {
+		bool number = !asking_now(&a)->choice_count;
+		playback_ask(&playback, &a);
+		cairo_surface_destroy(drawn_picture());
+		ck_assert_int_eq(number, strstr(drawn_words, "Which number is it?") != NULL);
+		ck_assert_int_eq(!number, strstr(drawn_words, "Before the next step is shown: what comes?") != NULL);
+		numbers += number;
+		choices += !number;
+	}
+	ck_assert(numbers > 0 && choices > 0);
+	close_all();
+}
+END_TEST
+
 /* The answer changes the picture: the veil goes, the caption comes, and the cursor moves. */
 START_TEST(the_answer_lifts_the_veil)
 {
 	struct asking a;
-	open_words(GPT " zero3 ranks=4");
+	open_player(GPT " zero3 ranks=4", SCENE_OVERVIEW);
 	ck_assert(asking_begin(&a, &v.shown.timeline, 1));
 	playback_ask(&playback, &a);
 	ck_assert_uint_eq(playback.position, asking_now(&a)->position);
@@ -114,16 +112,13 @@ START_TEST(the_answer_lifts_the_veil)
 	ck_assert(!same_pixels(before, after, 20, 800));
 	cairo_surface_destroy(before);
 	cairo_surface_destroy(after);
-	close_all();
 }
-END_TEST
 
 /* ---- the card ---- */
 
 static void ck_card(const struct asking *a, double width, double height)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open((int)width, (int)height);
 	struct canvas c;
 	canvas_begin(&c, cr, width, height, 1 / canvas_scale(width, height), theme_of(THEME_LIGHT), &fonts);
 	words_begin();
@@ -135,14 +130,13 @@ static void ck_card(const struct asking *a, double width, double height)
 	              a->now < a->set.count ? asking_now(a)->text : "", width, height);
 	canvas_end(&c);
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 }
 
 START_LOOP_TEST(all_words_of_a_card_can_be_read, 0, REQUESTS)
 {
 	static const double sizes[][2] = {{440, 638}, {340, 700}};
 	struct asking a;
-	open_words(catalogue[_i]);
+	open_player(catalogue[_i], SCENE_OVERVIEW);
 	ck_assert(asking_begin(&a, &v.shown.timeline, 0));
 	for (const struct question *q; (q = asking_now(&a)) != NULL; asking_next(&a)) {
 		for (int k = 0; k < COUNT(sizes); k++)
@@ -160,53 +154,14 @@ START_LOOP_TEST(all_words_of_a_card_can_be_read, 0, REQUESTS)
 	}
 	ck_card(&a, 440, 720);
 	ck_assert_ptr_nonnull(strstr(drawn_words, "right"));
-	close_all();
 }
-END_TEST
 
 /* ---- the window ---- */
 
-static struct window *w;
-
-static void open_window(const char *words)
+static void open_window_of(const char *words)
 {
-	static const struct picture size = {.width = 1280, .height = 720, .scale = 1};
-	static const struct window_host host = {.asked_size = true};
-	setenv("SDL_VIDEODRIVER", "dummy", 1);
-	open_words(words);
-	ck_assert_msg(!window_open(&w, &playback, &size, &host, false), "%s", status_message());
-	window_turn(w);
-}
-
-static void close_window(void)
-{
-	window_close(w);
-	close_all();
-}
-
-static void press(SDL_Keycode key)
-{
-	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key}}};
-	window_handle(w, &e);
-	window_turn(w);
-}
-
-static void type(const char *text)
-{
-	for (; *text; text++) {
-		const char one[] = {*text, 0};
-		window_text(w, one);
-	}
-	window_turn(w);
-}
-
-static void mouse(Uint32 event, double x, double y)
-{
-	SDL_Event e = {.button = {.type = event, .button = SDL_BUTTON_LEFT, .clicks = 1, .x = (int)x, .y = (int)y}};
-	if (event == SDL_MOUSEMOTION)
-		e = (SDL_Event){.motion = {.type = event, .x = (int)x, .y = (int)y}};
-	window_handle(w, &e);
-	window_turn(w);
+	open_player(words, SCENE_OVERVIEW);
+	open_window(&playback, 1280, 720, &(struct window_host){.asked_size = true});
 }
 
 static const struct question *asked(void)
@@ -226,7 +181,7 @@ static void to_choice(void)
 
 START_TEST(keys_answer)
 {
-	open_window(GPT " zero3 ranks=4");
+	open_window_of(GPT " zero3 ranks=4");
 	type("q");
 	ck_assert_ptr_eq(w->mode, &mode_ask);
 	ck_assert_ptr_nonnull(strstr(window_title(w), "questions"));
@@ -250,14 +205,12 @@ START_TEST(keys_answer)
 	ck_assert_ptr_null(w->mode);
 	ck_assert_ptr_null(playback.asking);
 	ck_assert_msg(strstr(playback.note, "1 of 1 right"), "%s", playback.note);
-	close_window();
 }
-END_TEST
 
 START_TEST(numbers_are_typed)
 {
 	char answer[QUESTION_CHOICE];
-	open_window(GPT " zero3 ranks=4");
+	open_window_of(GPT " zero3 ranks=4");
 	type("q");
 	while (asked()->choice_count) {
 		press(SDLK_PAGEDOWN);
@@ -274,15 +227,13 @@ START_TEST(numbers_are_typed)
 	ck_assert_str_eq(w->asking.typed, answer);
 	press(SDLK_RETURN);
 	ck_assert_int_eq(w->asking.tally.right, 1);
-	close_window();
 }
-END_TEST
 
 /* As long as it is open, keys that would show what comes next are refused, and others work. */
 START_TEST(an_open_question_shows_nothing_more)
 {
 	static const SDL_Keycode refused[] = {SDLK_END, SDLK_LEFT, SDLK_HOME, SDLK_UP, SDLK_DOWN, SDLK_SPACE};
-	open_window(GPT " zero3 ranks=4");
+	open_window_of(GPT " zero3 ranks=4");
 	playback_go(&playback, 4);
 	type("Q");
 	to_choice();
@@ -311,13 +262,11 @@ START_TEST(an_open_question_shows_nothing_more)
 	ck_assert(!asking_is_open(&w->asking));
 	press(SDLK_LEFT); /* now one may look around */
 	ck_assert_uint_lt(playback.position, asked()->shown);
-	close_window();
 }
-END_TEST
 
 START_TEST(the_mouse_answers)
 {
-	open_window(GPT " ddp ranks=4");
+	open_window_of(GPT " ddp ranks=4");
 	type("q");
 	to_choice();
 	int seen = 0;
@@ -339,13 +288,11 @@ START_TEST(the_mouse_answers)
 	int now = w->asking.now;
 	mouse(SDL_MOUSEBUTTONDOWN, 1000, 500); /* anywhere on the card: on */
 	ck_assert_int_eq(w->asking.now, now + 1);
-	close_window();
 }
-END_TEST
 
 START_TEST(it_ends_with_the_count)
 {
-	open_window(GPT " ddp ranks=4");
+	open_window_of(GPT " ddp ranks=4");
 	type("q");
 	int count = w->asking.set.count;
 	for (int i = 0; i < 2 * count; i++)
@@ -357,14 +304,12 @@ START_TEST(it_ends_with_the_count)
 	ck_assert_int_eq(w->asking.tally.skipped, 0);
 	type("q");
 	ck_assert_ptr_null(w->mode);
-	close_window();
 }
-END_TEST
 
 /* In the presenter it is as large as the rest, and Esc leaves the questions before it leaves the presenter. */
 START_TEST(in_the_presenter)
 {
-	open_window(GPT " ddp ranks=4");
+	open_window_of(GPT " ddp ranks=4");
 	type("q");
 	press(SDLK_F5);
 	ck_assert(playback.presenter);
@@ -372,28 +317,19 @@ START_TEST(in_the_presenter)
 	press(SDLK_ESCAPE);
 	ck_assert(playback.presenter);
 	ck_assert_ptr_null(w->mode);
-	close_window();
 }
-END_TEST
 
 START_TEST(another_strategy_has_its_own_questions)
 {
-	struct viewed other;
-	open_window(GPT " ddp ranks=4");
-	viewed_open(&other, GPT " zero3 ranks=4");
+	const struct trace_view *other = &viewed_plan(GPT " zero3 ranks=4")->shown;
+	open_window_of(GPT " ddp ranks=4");
 	type("q");
 	ck_assert_ptr_eq(w->asking.timeline, &v.shown.timeline);
-	playback_show(&playback, &other.shown);
+	playback_show(&playback, other);
 	w->dirty = true;
 	window_turn(w);
-	ck_assert_ptr_eq(w->asking.timeline, &other.shown.timeline);
+	ck_assert_ptr_eq(w->asking.timeline, &other->timeline);
 	ck_assert_uint_eq(playback.position, asked()->position);
-	window_close(w);
-	playback_release(&playback);
-	viewed_release(&other);
-	viewed_release(&v);
-	fonts_release(&fonts);
 }
-END_TEST
 
-SUITE("ask", 120)
+SUITE_WITH("ask", 120, NULL, close_player)

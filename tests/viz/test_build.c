@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/sim.h"
 #include "tests/support/plan_check.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
+#include "tests/viz/hands.h"
 #include "viz/build/board.h"
 #include "viz/build/describe.h"
-#include "viz/window/parts.h"
 
 #define GPT "gpt:layers=2,width=64,heads=2,context=16,vocabulary=64"
 #define BUCKETS " ranks=4 bucket=200448"
@@ -36,21 +36,15 @@ static void play(struct exercise *e, const char *moves)
 	ck_assert_msg(!exercise_play(e, moves), "%s: %s", moves, status_message());
 }
 
-static void simulate(const struct plan *p, struct trace *trace, struct report *out)
+static const struct report *simulated(const struct plan *p)
 {
-	struct cluster c;
-	ck_assert(!cluster_open(&c, "v100-16gb", p->ranks));
-	ck_assert_msg(!sim_run(p, &c, GRAIN_OPERATION, trace, out), "%s", status_message());
-	cluster_release(&c);
+	return report_simulated_on(p, "v100-16gb", GRAIN_OPERATION, NULL);
 }
 
 static struct outcome outcome_of(const struct plan *p)
 {
-	struct report r = {0};
 	struct outcome o;
-	simulate(p, NULL, &r);
-	outcome_make(&o, p, &r);
-	report_release(&r);
+	outcome_make(&o, p, simulated(p));
 	return o;
 }
 
@@ -70,20 +64,15 @@ START_LOOP_TEST(own_order, 0, COUNT(strategies))
 	exercise_plan(&e, &mine);
 	char *own = plan_to_text(e.plan, NULL), *built = plan_to_text(&mine, NULL);
 	ck_assert_str_eq(built, own);
-	struct report r = {0};
+	const struct report *r = simulated(e.plan);
 	struct outcome o = outcome_of(&mine);
-	simulate(e.plan, NULL, &r);
-	ck_assert_int_eq(o.peak_bytes, r.roles[0].memory[SPACE_DEVICE].peak_bytes);
-	ck_assert_int_eq(o.step_ns, r.time.step);
-	ck_assert_int_eq(o.exposed_ns, r.time.exposed);
-	ck_assert_int_eq(o.sent_bytes, r.roles[0].sent_bytes);
-	report_release(&r);
-	free(own);
-	free(built);
+	ck_assert_int_eq(o.peak_bytes, r->roles[0].memory[SPACE_DEVICE].peak_bytes);
+	ck_assert_int_eq(o.step_ns, r->time.step);
+	ck_assert_int_eq(o.exposed_ns, r->time.exposed);
+	ck_assert_int_eq(o.sent_bytes, r->roles[0].sent_bytes);
 	plan_release(&mine);
 	exercise_release(&e);
 }
-END_TEST
 
 /* Every operation of the step is of one move, and no two moves have one name. */
 START_LOOP_TEST(moves_are_the_step, 0, COUNT(strategies))
@@ -99,7 +88,26 @@ START_LOOP_TEST(moves_are_the_step, 0, COUNT(strategies))
 	ck_assert_int_eq(next, e.plan->roles[0].step.end);
 	exercise_release(&e);
 }
-END_TEST
+
+/* The drawer has every move once, by kind, and does not show the strategy's own order. */
+START_LOOP_TEST(the_drawer_gives_no_order_away, 0, COUNT(strategies))
+{
+	struct exercise e = open_words(strategies[_i]);
+	int order[EXERCISE_MOVES], count = exercise_drawer(&e, order), last = -1;
+	bool had[EXERCISE_MOVES] = {false};
+	ck_assert_int_eq(count, e.move_count);
+	for (int k = 0; k < count; k++) {
+		const struct move *m = &e.moves[order[k]];
+		ck_assert(!had[order[k]] && (!k || m->kind >= e.moves[order[k - 1]].kind));
+		had[order[k]] = true;
+		if (m->kind != MOVE_BACKWARD)
+			continue;
+		ck_assert_int_gt(m->kernel, last); /* as the model has them: backward they run the other way */
+		last = m->kernel;
+	}
+	ck_assert_int_gt(last, 0);
+	exercise_release(&e);
+}
 
 /* ---- what is refused ---- */
 
@@ -192,7 +200,6 @@ START_LOOP_TEST(refusals, 0, COUNT(illegal))
 	ck_plain(e.said.text);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- what is worse ---- */
 
@@ -249,7 +256,6 @@ START_LOOP_TEST(worse_orders, 0, COUNT(worse))
 	plan_release(&mine);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- undo, names, lists ---- */
 
@@ -272,7 +278,6 @@ START_TEST(taking_back)
 	ck_assert(strstr(status_message(), "no move 'gather rot' under zero3"));
 	exercise_release(&e);
 }
-END_TEST
 
 /* Of what there is no exercise. */
 START_TEST(no_exercise)
@@ -291,7 +296,6 @@ START_TEST(no_exercise)
 		ck_assert_msg(strstr(status_message(), cases[i].says), "%s", status_message());
 	}
 }
-END_TEST
 
 /* ---- chance ---- */
 
@@ -335,7 +339,6 @@ START_LOOP_TEST(random_moves, 0, COUNT(strategies))
 	ck_assert_int_gt(finished, 0);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- in the window ---- */
 
@@ -369,141 +372,205 @@ static enum status simulate_plan(void *context, const struct plan *p, struct tra
 {
 	(void)context;
 	(void)limits;
-	simulate(p, trace, report);
+	*report = *report_simulated_on(p, "v100-16gb", GRAIN_OPERATION, trace);
 	return STATUS_OK;
 }
 
-static struct window *open_window(struct playback *p, struct fonts *fonts)
+static struct fonts fonts;
+static struct playback playback;
+
+static void open_board(void)
 {
-	static const struct picture size = {.width = 1024, .height = 768, .scale = 1};
-	struct window_host host = {.context = p,
-	                           .strategies = 3,
-	                           .strategy = name_of,
-	                           .open = show,
-	                           .build = {NULL, plan_of, simulate_plan},
-	                           .asked_size = true};
-	struct window *w;
-	setenv("SDL_VIDEODRIVER", "dummy", 1);
-	ck_assert_msg(!fonts_open(fonts), "%s", status_message());
-	playback_init(p, fonts);
-	show(p, 2);
-	ck_assert_msg(!window_open(&w, p, &size, &host, false), "%s", status_message());
-	window_turn(w);
-	return w;
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	playback_init(&playback, &fonts);
+	show(&playback, 2);
+	open_window(&playback, 1024, 768,
+	            &(struct window_host){.context = &playback,
+	                                  .strategies = 3,
+	                                  .strategy = name_of,
+	                                  .open = show,
+	                                  .build = {NULL, plan_of, simulate_plan},
+	                                  .asked_size = true});
 }
 
-static void close_window(struct window *w, struct playback *p, struct fonts *fonts)
+static void close_board(void)
 {
-	window_close(w);
-	playback_release(p);
-	fonts_release(fonts);
-}
-
-static void push(struct window *w, SDL_Keycode key)
-{
-	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key}}};
-	window_handle(w, &e);
+	close_window();
+	playback_release(&playback);
+	fonts_release(&fonts);
 }
 
 /* With the arrows to a move, and there Enter. */
-static void place_by_keys(struct window *w, int move)
+static void place_by_keys(int move)
 {
 	for (int i = 0; w->board->chosen != move; i++) {
 		ck_assert_int_lt(i, EXERCISE_MOVES);
-		push(w, SDLK_RIGHT);
+		push(SDLK_RIGHT, 0);
 	}
-	push(w, SDLK_RETURN);
+	push(SDLK_RETURN, 0);
 }
 
 START_TEST(a_step_by_keys)
 {
-	struct playback p;
-	struct fonts fonts = {0};
-	struct window *w = open_window(&p, &fonts);
-	window_text(w, "e");
-	window_turn(w);
+	open_board();
+	type("e");
 	ck_assert(w->mode == &mode_build && strstr(window_title(w), "build"));
 	const struct exercise *e = &w->board->exercise;
-	place_by_keys(w, exercise_find(e, "forward head"));
+	place_by_keys(exercise_find(e, "forward head"));
 	ck_assert(!e->said.accepted && !e->placed_count);
 	for (int i = 0; i < e->move_count; i++) {
-		place_by_keys(w, i);
+		place_by_keys(i);
 		window_turn(w);
 		ck_assert_msg(e->said.accepted && e->placed_count == i + 1, "%s", e->said.text);
 	}
-	push(w, SDLK_BACKSPACE);
+	push(SDLK_BACKSPACE, 0);
 	ck_assert_int_eq(e->placed_count, e->move_count - 1);
-	window_text(w, "d");
+	type("d");
 	ck_assert(!e->done);
-	window_text(w, "h");
-	push(w, SDLK_RETURN);
-	window_text(w, "d");
-	window_turn(w);
+	type("h");
+	push(SDLK_RETURN, 0);
+	type("d");
 	ck_assert_msg(e->done && w->board->mine.there, "%s", e->said.text);
 	ck_assert_int_eq(w->board->mine.outcome.step_ns, w->board->own.outcome.step_ns);
-	window_text(w, "r");
+	type("r");
 	ck_assert_int_eq(e->placed_count, 0);
-	push(w, SDLK_ESCAPE);
+	push(SDLK_ESCAPE, 0);
 	ck_assert(!w->mode);
-	close_window(w, &p, &fonts);
 }
-END_TEST
 
 /* Another strategy begins its own exercise; one of which there is none is shown again, with the reason. */
 START_TEST(other_strategies)
 {
-	struct playback p;
-	struct fonts fonts = {0};
-	struct window *w = open_window(&p, &fonts);
-	window_text(w, "e");
-	window_text(w, "o");
-	window_turn(w);
+	open_board();
+	type("e");
+	type("o");
 	ck_assert(w->board->exercise.done);
 	/* Both are stepped through, and E comes back to the board. */
-	window_text(w, "v");
-	window_turn(w);
-	ck_assert(!w->mode && p.shown == &w->board->mine.shown && p.second == &w->board->own.shown);
-	push(w, SDLK_RIGHT);
-	window_turn(w);
-	window_text(w, "e");
-	window_turn(w);
+	type("v");
+	ck_assert(!w->mode && playback.shown == &w->board->mine.shown && playback.second == &w->board->own.shown);
+	press(SDLK_RIGHT);
+	type("e");
 	ck_assert(w->mode == &mode_build && w->board->exercise.done);
-	ck_assert(p.shown == &shown->shown && !p.second);
-	window_text(w, "v");
-	push(w, SDLK_END);
-	window_text(w, "2");
-	window_turn(w);
-	ck_assert(!w->mode && p.shown == &shown->shown);
-	window_text(w, "e");
-	window_turn(w);
-	ck_assert(!p.second && w->mode == &mode_build && !w->board->exercise.placed_count);
+	ck_assert(playback.shown == &shown->shown && !playback.second);
+	type("v");
+	push(SDLK_END, 0);
+	type("2");
+	ck_assert(!w->mode && playback.shown == &shown->shown);
+	type("e");
+	ck_assert(!playback.second && w->mode == &mode_build && !w->board->exercise.placed_count);
 	ck_assert_str_eq(w->board->exercise.plan->strategy, "ddp");
-	window_text(w, "1");
+	type("1");
 	ck_assert(!w->mode);
-	ck_assert_msg(strstr(p.note, "under dp ranks have programs of their own"), "%s", p.note);
-	close_window(w, &p, &fonts);
+	ck_assert_msg(strstr(playback.note, "under dp ranks have programs of their own"), "%s", playback.note);
 }
-END_TEST
+
+/* Leaving the board, also after a step of one's own was stepped through, leads to where one was. */
+START_TEST(leaving_returns_to_the_place)
+{
+	open_board();
+	window_move(w, 37, false);
+	playback.focus_rank = 2;
+	playback_pair(&playback, &viewed_plan(GPT " ddp" BUCKETS)->shown);
+	const struct trace_view *second = playback.second;
+	type("eov");
+	push(SDLK_END, 0);
+	type("e");
+	press(SDLK_ESCAPE);
+	ck_assert(!w->mode && playback.shown == &shown->shown && playback.second == second);
+	ck_assert_uint_eq(playback.position, 37);
+	ck_assert_int_eq(playback.focus_rank, 2);
+}
+
+/* In units. */
+static void hand(Uint32 event, double x, double y)
+{
+	double pixels = canvas_scale(1024, 768);
+	point(event, x * pixels, y * pixels, 1);
+}
+
+static void middle_of_chip(int move, double *x, double *y)
+{
+	const struct box *chip = &w->board->chips[move];
+	*x = chip->x + chip->width / 2;
+	*y = chip->y + chip->height / 2;
+}
 
 /* A click on a chip places its move. */
 START_TEST(by_mouse)
 {
-	struct playback p;
-	struct fonts fonts = {0};
-	struct window *w = open_window(&p, &fonts);
-	window_text(w, "e");
-	window_turn(w);
-	const struct box *chip = &w->board->chips[0];
-	double pixels = canvas_scale(1024, 768);
-	SDL_Event down = {.button = {.type = SDL_MOUSEBUTTONDOWN,
-	                             .button = SDL_BUTTON_LEFT,
-	                             .clicks = 1,
-	                             .x = (int)((chip->x + chip->width / 2) * pixels),
-	                             .y = (int)((chip->y + chip->height / 2) * pixels)}};
-	window_handle(w, &down);
+	double x, y;
+	open_board();
+	type("e");
+	middle_of_chip(0, &x, &y);
+	hand(SDL_MOUSEBUTTONDOWN, x, y);
+	hand(SDL_MOUSEBUTTONUP, x, y);
 	ck_assert_int_eq(w->board->exercise.placed_count, 1);
-	close_window(w, &p, &fonts);
 }
-END_TEST
 
-SUITE("build", 120)
+/* Drags a move to a part of the way through the memory's plot, or of the lanes. */
+static void drag(int move, bool to_lanes, double part)
+{
+	struct box lanes, memory, all = {0, w->top, 1024 / canvas_scale(1024, 768), 0};
+	double x, y;
+	all.height = 768 / canvas_scale(1024, 768) - w->top - w->bottom;
+	middle_of_chip(move, &x, &y);
+	board_step_boxes(w->board, all, &lanes, &memory);
+	struct box to = to_lanes ? lanes : board_memory_plot(memory);
+	hand(SDL_MOUSEBUTTONDOWN, x, y);
+	hand(SDL_MOUSEMOTION, x + 30, y);
+	ck_assert(window_drags(w));
+	hand(SDL_MOUSEMOTION, to.x + part * to.width, to.y + to.height / 2);
+	window_turn(w);
+	hand(SDL_MOUSEBUTTONUP, to.x + part * to.width, to.y + to.height / 2);
+	window_turn(w);
+}
+
+/* A move comes where it is let go, if the rules allow it there; beside the step nothing is placed. */
+START_TEST(a_move_is_dragged_to_its_place)
+{
+	char list[512];
+	open_board();
+	type("e");
+	struct exercise *e = &w->board->exercise;
+	drag(exercise_find(e, "load samples"), true, 0.5); /* an empty step */
+	drag(exercise_find(e, "gather root"), false, 0.9); /* behind it */
+	drag(exercise_find(e, "forward embedding"), true, 0.99);
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "load samples, gather root, forward embedding");
+	drag(exercise_find(e, "gather block.0"), false, 0.0); /* before all others */
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "gather block.0, load samples, gather root, forward embedding");
+	ck_assert_msg(strstr(e->said.text, "gather block.0 is placed before load samples. It "), "%s", e->said.text);
+	/* In the first operations of the step nothing is there yet: refused, and nothing is lost. */
+	drag(exercise_find(e, "forward block.0"), false, 0.0);
+	ck_assert(!e->said.accepted);
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "gather block.0, load samples, gather root, forward embedding");
+	hand(SDL_MOUSEBUTTONDOWN, w->board->chips[0].x + 3, w->board->chips[0].y + 3);
+	hand(SDL_MOUSEBUTTONUP, 3, 3);
+	ck_assert_int_eq(e->placed_count, 4);
+	push(SDLK_BACKSPACE, 0); /* what came last, wherever it stands */
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "load samples, gather root, forward embedding");
+}
+
+/* An inserted move is judged with all that comes after it. */
+START_TEST(what_comes_after_is_judged_too)
+{
+	struct exercise e = open_words(strategies[ZERO3]);
+	char before[512], after[512];
+	play(&e, "load samples, gather root, forward embedding, gather block.0, forward block.0");
+	exercise_list(&e, before, sizeof before);
+	ck_assert(!exercise_insert(&e, exercise_find(&e, "free block.0"), 4));
+	exercise_list(&e, after, sizeof after);
+	ck_assert_str_eq(before, after);
+	ck_assert(!e.said.accepted && strstr(e.said.text, "forward block.0"));
+	ck_assert(exercise_insert(&e, exercise_find(&e, "gather block.1"), 1));
+	exercise_list(&e, after, sizeof after);
+	exercise_restart(&e);
+	play(&e, after); /* the list can be played again */
+	ck_assert(e.said.accepted && e.placed_count == 6);
+	exercise_release(&e);
+}
+
+SUITE_WITH("build", 120, NULL, close_board)

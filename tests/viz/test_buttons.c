@@ -85,8 +85,7 @@ static void check_labels(double pixel, const char *where)
 
 static void look(int width, int height, double text)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(1, 1);
 	struct canvas c;
 	char where[64];
 	snprintf(where, sizeof where, "%d × %d, text %g", width, height, text);
@@ -106,7 +105,6 @@ static void look(int width, int height, double text)
 	              c.height);
 	canvas_end(&c);
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 }
 
 START_TEST(buttons_have_room)
@@ -118,7 +116,6 @@ START_TEST(buttons_have_room)
 		for (int i = 0; i < COUNT(texts); i++)
 			look(sizes[k][0], sizes[k][1], texts[i]);
 }
-END_TEST
 
 /* Up to the largest text, the whole picture is drawn without one text on another. */
 START_TEST(larger_text_is_clear)
@@ -128,18 +125,12 @@ START_TEST(larger_text_is_clear)
 		for (int i = 0; i < COUNT(texts); i++) {
 			playback.scene = (enum scene)scene;
 			playback.text = texts[i];
-			cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
-			cairo_t *cr = cairo_create(surface);
-			words_begin();
 			playback_go(&playback, 12);
-			playback_draw(&playback, cr, 1024, 768);
+			words_in(&playback, 1024, 768);
 			const char *bad = words_collide(1024, 768);
 			ck_assert_msg(!bad, "%s, text %g: %s", scene_name(playback.scene), texts[i], bad);
-			cairo_destroy(cr);
-			cairo_surface_destroy(surface);
 		}
 }
-END_TEST
 
 /* Nothing changes unseen: a key on the black screen of the presenter shows the picture, and does no more. */
 START_TEST(the_black_screen_hides_no_step)
@@ -162,7 +153,34 @@ START_TEST(the_black_screen_hides_no_step)
 	ck_assert_uint_gt(playback.position, 9);
 	playback.presenter = false;
 }
-END_TEST
+
+/* K stands where a collective has begun and no message of it has arrived; Shift K is the way back. */
+START_TEST(a_key_goes_from_collective_to_collective)
+{
+	struct viewed *several = viewed_plan("mlp:sizes=12-16-8-4 zero3 ranks=4");
+	const struct timeline *s = &several->shown.timeline;
+	size_t places[16] = {0};
+	int wanted = 0, n = 0;
+	for (int i = 0; i < s->collective_count; i++)
+		wanted += !s->collectives[i].control && s->collectives[i].family == i;
+	playback_show(&playback, &several->shown);
+	for (window_do(&w, ACTION_COLLECTIVE); !*playback.note; window_do(&w, ACTION_COLLECTIVE)) {
+		ck_assert(playback.state.begun && playback.state.groups[0].round == 0);
+		ck_assert_int_eq(playback.state.sent_collective, 0);
+		ck_assert_int_lt(n, 16);
+		places[n++] = playback.position;
+	}
+	ck_assert_int_eq(n, wanted);
+	ck_assert_int_gt(n, 2);
+	ck_assert_str_eq(playback.note, "No collective begins after this.");
+	window_do(&w, ACTION_LAST);
+	for (int i = n; i-- > 0;) {
+		window_do(&w, ACTION_COLLECTIVE_BACK);
+		ck_assert_uint_eq(playback.position, places[i]);
+	}
+	window_do(&w, ACTION_COLLECTIVE_BACK);
+	ck_assert_str_eq(playback.note, "No collective begins before this.");
+}
 
 /* ---- a picture that cannot be saved ---- */
 
@@ -197,10 +215,5 @@ START_TEST(what_cannot_be_saved_is_said)
 	ck_assert_str_eq(playback.note, "Saved as shardlab-ddp-overview-0.png");
 	ck_assert(!unlink("shardlab-ddp-overview-0.png") && !chdir(where) && !rmdir(folder));
 }
-END_TEST
 
-int main(void)
-{
-	suite_fixture(open_window, close_window);
-	return suite_run("buttons", 60);
-}
+SUITE_WITH("buttons", 60, open_window, close_window)

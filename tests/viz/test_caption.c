@@ -109,7 +109,6 @@ START_LOOP_TEST(the_reason_ended_last, 0, REQUESTS)
 	int said = walk(&v->shown.timeline, check_reason);
 	ck_assert_msg(said > 3 || v->made.plan.ranks == 1, "%s gives %d reasons", requests[_i], said);
 }
-END_TEST
 
 /* ---- pauses ---- */
 
@@ -159,7 +158,6 @@ START_LOOP_TEST(pauses_name_what_they_wait_for, 0, REQUESTS)
 	int pauses = walk(&v->shown.timeline, check_pause);
 	ck_assert_msg(pauses > 0 || v->made.plan.ranks == 1, "%s never pauses", requests[_i]);
 }
-END_TEST
 
 /* ---- the beginning ---- */
 
@@ -189,7 +187,6 @@ START_LOOP_TEST(the_beginning_names_every_role, 0, REQUESTS)
 	ck_assert_msg((strstr(caption, "root") != NULL) == !strcmp(p->strategy, "dp"), "'%s'", caption);
 	state_release(&st);
 }
-END_TEST
 
 /* Of a pipeline's many stages the first, the fullest and the last. */
 START_TEST(captions_of_many_stages_fit)
@@ -214,7 +211,6 @@ START_TEST(captions_of_many_stages_fit)
 	ck_assert(strlen(caption) < sizeof caption - 1 && caption[strlen(caption) - 1] == '.');
 	state_release(&st);
 }
-END_TEST
 
 /* ---- words of single operations ---- */
 
@@ -255,6 +251,5 @@ START_TEST(words)
 		              cases[i].never);
 	}
 }
-END_TEST
 
 SUITE("caption", 0)

@@ -60,7 +60,6 @@ START_TEST(frames_of_the_gif)
 	playback.scene = SCENE_OVERVIEW;
 	check_gif();
 }
-END_TEST
 
 /* ---- HTML ---- */
 
@@ -91,7 +90,6 @@ START_TEST(steps_of_the_page)
 {
 	check_page();
 }
-END_TEST
 
 /* ---- every strategy ---- */
 
@@ -111,19 +109,16 @@ static const char *const strategies[] = {
 /* Of every strategy: the ways, the pictures inside a GIF, the steps of a page. (ddp has tests of its own.) */
 START_LOOP_TEST(of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof strategies[0], 3))
 {
-	struct viewed v;
-	viewed_open(&v, "%s", strategies[_i]);
-	playback_show(&playback, &v.shown);
+	const struct viewed *v = viewed_plan(strategies[_i]);
+	playback_show(&playback, &v->shown);
 	playback.scene = SCENE_OVERVIEW;
-	check_ways(timeline_stop_of(&v.shown.timeline, playback.step_size, v.shown.timeline.instant_count) / 2);
+	check_ways(timeline_stop_of(&v->shown.timeline, playback.step_size, v->shown.timeline.instant_count) / 2);
 	playback.step_size = STEP_SIZE_PHASE;
 	check_gif();
 	check_page();
 	playback.step_size = STEP_SIZE_ROUND;
 	playback_show(&playback, &ddp.shown);
-	viewed_release(&v);
 }
-END_TEST
 
 int main(void)
 {

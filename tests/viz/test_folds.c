@@ -11,32 +11,12 @@
 #include <string.h>
 
 #include "tests/support/suite.h"
-#include "tests/support/viewed.h"
 #include "tests/viz/drawn_words.h"
+#include "tests/viz/player.h"
 #include "viz/scene/lane_spans.h"
 
 #define GPT "gpt:layers=4,width=32,heads=2,vocabulary=64,context=16"
 #define PIPELINE GPT " pipeline ranks=2 micro_batch=2 accumulate=4"
-
-static struct viewed v;
-static struct fonts fonts;
-static struct playback playback;
-
-static void open_player(const char *words)
-{
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	viewed_open(&v, "%s", words);
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &v.shown);
-	playback.scene = SCENE_TIMELINE;
-}
-
-static void close_player(void)
-{
-	playback_release(&playback);
-	viewed_release(&v);
-	fonts_release(&fonts);
-}
 
 static const struct lane *compute_of(int64_t rank)
 {
@@ -66,15 +46,13 @@ static const char *drawn_at(const struct lane *lane, double scale)
 
 START_TEST(from_afar_a_pipeline_is_its_passes)
 {
-	open_player(PIPELINE);
+	open_player(PIPELINE, SCENE_TIMELINE);
 	ck_assert_str_eq(drawn_at(compute_of(0), 1e-12), "F0 F1 B0 F2 B1 F3 B2 B3 update ");
 	ck_assert_str_eq(drawn_at(compute_of(1), 1e-12), "F0 B0 F1 B1 F2 B2 F3 B3 update ");
 	words_of(&playback);
 	ck_words("F0\nF1\nB0\nF2\nB1\nF3\nB2\nB3\n");
 	ck_words("forward\nbackward\nupdate\ncommunication\n");
-	close_player();
 }
-END_TEST
 
 /* Whatever the zoom, every operation is in one piece, and pieces follow each other. */
 static size_t pieces_at(const struct lane *lane, double scale)
@@ -92,7 +70,7 @@ static size_t pieces_at(const struct lane *lane, double scale)
 
 START_TEST(folds_open_as_one_zooms_in)
 {
-	open_player(PIPELINE);
+	open_player(PIPELINE, SCENE_TIMELINE);
 	const struct lane *lane = compute_of(0);
 	size_t before = 0;
 	for (int doubled = 0; doubled < 60; doubled++) {
@@ -103,15 +81,13 @@ START_TEST(folds_open_as_one_zooms_in)
 	ck_assert_uint_eq(before, lane->span_count);
 	ck_assert_int_gt(lane->unit_count, lane->pass_count);
 	ck_assert_uint_gt(lane->span_count, (size_t)lane->unit_count);
-	close_player();
 }
-END_TEST
 
 /* A pass opens where half of its units have room for their names: "block.0" is 7 characters of 7 units, and 8 around.
  */
 START_TEST(names_say_where_folds_open)
 {
-	open_player(PIPELINE);
+	open_player(PIPELINE, SCENE_TIMELINE);
 	const struct lane *lane = compute_of(0);
 	for (int p = 0; p < lane->pass_count; p++) {
 		const struct lane_fold *f = &lane->passes[p];
@@ -126,15 +102,27 @@ START_TEST(names_say_where_folds_open)
 		ck_assert_int_ge(2 * fit, units);
 		ck_assert_int_lt(2 * (fit - 1), units);
 	}
-	close_player();
 }
-END_TEST
+
+/* The first unit takes the samples, which is short, and has one kernel, which is not: it opens where the kernel's name
+ * has room, "linear" in 6 characters of 7 units and 8 around. */
+START_TEST(a_unit_of_one_kernel_opens)
+{
+	open_player("mlp:sizes=784-1024-1024-10 ddp ranks=2");
+	const struct lane *lane = compute_of(0);
+	const struct lane_fold *unit = &lane->units[0];
+	ck_assert_uint_eq(unit->last - unit->first, 2);
+	ck_assert(v.made.plan.roles[0].ops[lane->spans[0].op].kind == OP_LOAD);
+	int64_t length = lane->spans[1].end - lane->spans[1].begin;
+	ck_assert_double_eq_tol(unit->opens, (6 * 7 + 8) / (double)length, 1e-12);
+	ck_assert_int_eq(drawn_at(lane, 1.01 * unit->opens)[0], '.');
+}
 
 START_TEST(names_get_shorter)
 {
 	char word[FOLD_WORD], name[FOLD_WORD];
 	const struct lane_fold *f = NULL;
-	open_player(PIPELINE);
+	open_player(PIPELINE, SCENE_TIMELINE);
 	const struct lane *lane = compute_of(0);
 	for (int i = 0; i < lane->unit_count; i++)
 		if (lane->units[i].micro == 2 && lane->units[i].pass == PASS_FORWARD)
@@ -144,16 +132,14 @@ START_TEST(names_get_shorter)
 	ck_assert_str_eq(fold_word(word, &v.shown.timeline, f, 0), name);
 	ck_assert_str_eq(fold_word(word, &v.shown.timeline, f, 1), v.made.plan.model->units[f->unit].name);
 	ck_assert_str_eq(fold_word(word, &v.shown.timeline, f, 2), "");
-	close_player();
 }
-END_TEST
 
 /* Of a single micro-batch nothing has a number but blocks. */
 START_TEST(units_of_one_micro_batch)
 {
 	char word[FOLD_WORD];
 	bool seen = false;
-	open_player(GPT " ddp ranks=2");
+	open_player(GPT " ddp ranks=2", SCENE_TIMELINE);
 	const struct lane *lane = compute_of(0);
 	ck_assert_str_eq(drawn_at(lane, 1e-12), "forward backward update ");
 	for (int i = 0; i < lane->unit_count; i++) {
@@ -165,18 +151,14 @@ START_TEST(units_of_one_micro_batch)
 		ck_assert_str_eq(fold_word(word, &v.shown.timeline, f, 2), "2");
 	}
 	ck_assert(seen);
-	close_player();
 }
-END_TEST
 
 /* What a backward pass does again is part of it, and not a pass of its own. */
 START_TEST(a_backward_pass_holds_what_it_repeats)
 {
-	open_player(PIPELINE " activation_checkpointing=full");
+	open_player(PIPELINE " activation_checkpointing=full", SCENE_TIMELINE);
 	ck_assert_str_eq(drawn_at(compute_of(0), 1e-12), "F0 F1 B0 F2 B1 F3 B2 B3 update ");
-	close_player();
 }
-END_TEST
 
 /* ---- the mouse ---- */
 
@@ -201,7 +183,7 @@ static struct hit hit_with(const char *begin)
 START_TEST(the_mouse_is_told_what_a_fold_is)
 {
 	char whole[160], time[WORD];
-	open_player(PIPELINE);
+	open_player(PIPELINE, SCENE_TIMELINE);
 	const struct lane *lane = compute_of(0);
 	const struct lane_fold *f = &lane->passes[3];
 	snprintf(whole, sizeof whole, "forward of micro-batch 2: %zu operations, %s", f->last - f->first,
@@ -214,9 +196,7 @@ START_TEST(the_mouse_is_told_what_a_fold_is)
 	playback.to = s->end;
 	snprintf(whole, sizeof whole, "%d: ", s->op);
 	ck_assert_int_eq(hit_with(whole).op, s->op);
-	close_player();
 }
-END_TEST
 
 /* ---- arrows ---- */
 
@@ -236,7 +216,7 @@ START_TEST(arrows_lead_from_send_to_receive)
 	struct lane_area l[2];
 	struct lane_arrow arrows[256];
 	int of[2][4] = {{0}};
-	open_player(PIPELINE);
+	open_player(PIPELINE, SCENE_TIMELINE);
 	ck_assert_int_lt(v.shown.timeline.collective_count, 256);
 	lane_areas_lay(l, playback_view(&playback), (struct box){0, 0, 40000, 560}, false);
 	for (int i = 0, n = lane_arrows_find(l, arrows); i < n; i++) {
@@ -252,15 +232,13 @@ START_TEST(arrows_lead_from_send_to_receive)
 	}
 	for (int i = 0; i < 8; i++)
 		ck_assert_int_eq(of[i / 4][i % 4], 1);
-	close_player();
 }
-END_TEST
 
 /* ---- equal ranks ---- */
 
 START_TEST(equal_ranks_fold)
 {
-	open_player(GPT " zero3 ranks=16");
+	open_player(GPT " zero3 ranks=16", SCENE_TIMELINE);
 	const struct lanes *all = &v.shown.lanes;
 	ck_assert_ptr_nonnull(all->folded);
 	ck_assert_int_eq(all->folded->lane_count * 16, all->lane_count);
@@ -270,50 +248,40 @@ START_TEST(equal_ranks_fold)
 	ck_assert(!lane_has_rank(all->folded, &all->folded->lanes[0], 16));
 	words_of(&playback);
 	ck_words("ranks 0–15:\nthe same\n");
-	close_player();
 }
-END_TEST
 
 START_TEST(the_mouse_names_all_equal_ranks)
 {
-	open_player(GPT " zero3 ranks=16");
+	open_player(GPT " zero3 ranks=16", SCENE_TIMELINE);
 	ck_assert_ptr_nonnull(strstr(hit_with("backward").text, ", on ranks 0–15"));
 	hit_with("ranks 0–15 do not compute for ");
-	close_player();
 }
-END_TEST
 
 /* Up to eight that there is room for are drawn each; in the overview there is none. */
 START_TEST(few_ranks_stay_apart_where_there_is_room)
 {
-	open_player(GPT " zero3 ranks=8");
+	open_player(GPT " zero3 ranks=8", SCENE_TIMELINE);
 	words_of(&playback);
 	ck_words("rank 7\n");
 	ck_assert_ptr_null(strstr(drawn_words, "the same"));
 	playback.scene = SCENE_OVERVIEW;
 	words_of(&playback);
 	ck_words("ranks 0–7:\nthe same\n");
-	close_player();
 }
-END_TEST
 
 START_TEST(stages_do_not_fold)
 {
-	open_player(PIPELINE);
+	open_player(PIPELINE, SCENE_TIMELINE);
 	ck_assert_ptr_null(v.shown.lanes.folded);
-	close_player();
 }
-END_TEST
 
 /* A rank that alone is shown of its role stands for the others. */
 START_TEST(a_rank_stands_for_its_role)
 {
-	open_player(GPT " zero3 ranks=128");
+	open_player(GPT " zero3 ranks=128", SCENE_TIMELINE);
 	words_of(&playback);
 	ck_words("ranks 0–127:\nthe same\n");
-	close_player();
 }
-END_TEST
 
 /* ---- hatching ---- */
 
@@ -325,7 +293,6 @@ START_TEST(boxes_smaller_than_the_pitch_are_flat)
 	ck_assert(pattern_is_too_dense(&c, (struct box){0, 0, 300, 10}));
 	ck_assert(!pattern_is_too_dense(&c, (struct box){0, 0, 7, 11}));
 }
-END_TEST
 
 /* ---- from the last row ---- */
 
@@ -334,13 +301,12 @@ START_TEST(text_of_the_presenter_is_large)
 	static const char *const runs[] = {PIPELINE, GPT " zero3 ranks=8", GPT " zero3 ranks=64",
 	                                   GPT " ddp ranks=2 activation_checkpointing=full"};
 	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-		open_player(runs[i]);
+		open_player(runs[i], SCENE_TIMELINE);
 		playback.presenter = true;
 		words_of(&playback);
 		ck_assert_msg(drawn_least >= 0.02 * 720, "%s: %.1f of 720", runs[i], drawn_least);
 		close_player();
 	}
 }
-END_TEST
 
-SUITE("folds", 60)
+SUITE_WITH("folds", 60, NULL, close_player)

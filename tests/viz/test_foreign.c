@@ -6,27 +6,23 @@
  *     GPU 1, stream 7     gemm 120–320, add 350–370, Memset 530–540
  *     GPU 1, stream 20    nccl 320–520: beside add for 20
  */
-#include <SDL.h>
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/suite.h"
+#include "tests/viz/hands.h"
+#include "tests/viz/picture_fixture.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
-#include "viz/window/parts.h"
 
 static struct trace_file file;
 static struct trace_view shown;
-static struct fonts fonts;
-static struct playback playback;
 
 static void show(void)
 {
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	trace_view_open_foreign(&shown, &file);
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &shown);
+	open_playback(&shown);
 }
 
 static void open_golden(void)
@@ -41,12 +37,12 @@ static void open_text(const char *text)
 	show();
 }
 
-static void close_all(void)
+static void close_trace(void)
 {
-	playback_release(&playback);
+	close_window();
+	close_playback();
 	trace_view_release(&shown);
 	trace_file_release(&file);
-	fonts_release(&fonts);
 }
 
 static const char *caption(void)
@@ -54,6 +50,14 @@ static const char *caption(void)
 	static char text[CAPTION_SIZE];
 	foreign_caption(&shown.lanes, playback.selected_rank, playback.selected_op, text, sizeof text);
 	return text;
+}
+
+/* What the mouse is told of the selected span. */
+static void ck_tells(const char *words)
+{
+	char text[512];
+	foreign_span_words(&shown.lanes, playback.selected_rank, playback.selected_op, text, sizeof text);
+	ck_assert_msg(strstr(text, words), "no '%s' in '%s'", words, text);
 }
 
 static void ck_says(const char *words)
@@ -89,9 +93,7 @@ START_TEST(processes_and_lanes_are_in_order)
 		ck_assert_str_eq(shown.lanes.lanes[i].process, rows[i].process);
 		ck_assert_str_eq(shown.lanes.lanes[i].name, rows[i].name);
 	}
-	close_all();
 }
-END_TEST
 
 START_TEST(processes_of_one_name_are_told_apart)
 {
@@ -103,9 +105,7 @@ START_TEST(processes_of_one_name_are_told_apart)
 	ck_assert_str_eq(file.processes[0].name, "python, 7");
 	ck_assert_str_eq(file.processes[1].name, "python, 8");
 	ck_assert_str_eq(file.spans[0].name, "b");
-	close_all();
 }
-END_TEST
 
 START_TEST(counters_are_curves)
 {
@@ -117,9 +117,7 @@ START_TEST(counters_are_curves)
 		ck_assert(file.counters[0].points[i].value == wanted[i]);
 	ck_assert_int_eq(file.counters[0].points[1].time, 100000);
 	ck_assert(file.counters[1].least == 200 && file.counters[1].most == 256);
-	close_all();
 }
-END_TEST
 
 /* One of the flows ends, in the file, before it starts; another has the same number in another category. */
 START_TEST(flows_lead_from_span_to_span)
@@ -137,9 +135,7 @@ START_TEST(flows_lead_from_span_to_span)
 		ck_assert_str_eq(file.spans[file.flows[i].from].name, wanted[i].from);
 		ck_assert(!strncmp(file.spans[file.flows[i].to].name, wanted[i].to, strlen(wanted[i].to)));
 	}
-	close_all();
 }
-END_TEST
 
 /* ---- what GPUs do ---- */
 
@@ -167,9 +163,7 @@ START_TEST(exposed_time_is_as_by_hand)
 	        "%), "
 	        "idle 100.0 µs (18.2 %)");
 	ck_says("python (GPU 1): compute 230.0 µs (41.8 %)");
-	close_all();
 }
-END_TEST
 
 static const struct {
 	const char *category, *thread, *name;
@@ -193,34 +187,25 @@ START_LOOP_TEST(names_say_what_a_span_is, 0, (int)(sizeof names / sizeof names[0
 	const char *what;
 	ck_assert_int_eq(gpu_kind_of(names[_i].category, names[_i].thread, names[_i].name, &what), names[_i].kind);
 }
-END_TEST
 
 /* How much of a GPU's heading has the colour of computing, per cent of the plot's width. */
 static int computing_in_heading(int heading)
 {
 	enum { WIDTH = 1280, HEIGHT = 720 };
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, HEIGHT);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(WIDTH, HEIGHT);
 	struct canvas c = {.width = WIDTH, .height = HEIGHT};
 	struct lane_area l;
 	playback_draw(&playback, cr, WIDTH, HEIGHT);
-	cairo_surface_flush(surface);
 	const struct view *v = playback_view(&playback);
 	lane_area_lay(&l, v, v->lanes, scene_box(&c, v), true);
 	double y = l.plot.y + l.row / 2;
 	for (int i = 0; i < heading; i++)
 		y += l.row * shown.lanes.lanes[i].depth;
-	const unsigned char *rows = cairo_image_surface_get_data(surface);
 	int count = 0, first = (int)l.plot.x + 2, end = (int)(l.plot.x + l.plot.width);
 	for (int row = -12; row < 12; row++) /* the strip */
-		for (int x = first; x < end; x++) {
-			uint32_t pixel;
-			memcpy(&pixel, rows + ((int)y + row) * cairo_image_surface_get_stride(surface) + 4 * x,
-			       sizeof pixel);
-			count += (pixel & 0xFFFFFF) == 0x56B4E9;
-		}
+		for (int x = first; x < end; x++)
+			count += sheet_pixel(cr, x, (int)y + row) == 0x56B4E9;
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 	return 100 * count / (24 * (end - first));
 }
 
@@ -241,100 +226,78 @@ START_TEST(headings_sum_up_short_kernels)
 	ck_assert_int_eq(shown.lanes.gpus.gpus[0].exposed, 10000000);
 	int share = computing_in_heading(0);
 	ck_assert_msg(share > 65 && share < 80, "%d %%", share);
-	close_all();
 	free(text);
 }
-END_TEST
 
 /* ---- the window ---- */
 
-static void press(struct window *w, SDL_Keycode key)
+static void open_window_of_golden(void)
 {
-	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key}}};
-	window_handle(w, &e);
-}
-
-static struct window *open_window_of_golden(void)
-{
-	static const struct picture size = {.width = 1280, .height = 720, .scale = 1};
-	static const struct window_host host = {0};
-	struct window *w;
-	setenv("SDL_VIDEODRIVER", "dummy", 1);
 	open_golden();
-	ck_assert_msg(!window_open(&w, &playback, &size, &host, false), "%s", status_message());
-	window_turn(w);
-	return w;
+	open_window(&playback, 1280, 720, &(struct window_host){0});
 }
 
 START_TEST(highlights_are_the_longest_exposed)
 {
-	struct window *w = open_window_of_golden();
-	window_text(w, "n");
+	open_window_of_golden();
+	type("n");
 	ck_assert_int_eq(playback.cursor, 320000);
-	ck_says("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>) (collective): 200.0 µs, "
-	        "from "
-	        "320.0 µs; exposed for 180.0 µs; device 1, stream 20, allreduce of 1048576 elements of Float on 2 "
-	        "ranks");
-	window_text(w, "n");
+	ck_says("allreduce (ncclDevKernel_AllReduce_Sum_f32_RING_LL): 200.0 µs, from 320.0 µs; exposed for 180.0 µs; "
+	        "bus\u00a021.0\u00a0GB/s");
+	ck_tells("; device 1, stream 20, allreduce of 1048576 elements of Float on 2 ranks");
+	type("n");
 	ck_says("250.0 µs, from 250.0 µs; exposed for 150.0 µs");
-	ck_says("launched by cudaLaunchKernelExC");
-	window_text(w, "n");
+	ck_tells("launched by cudaLaunchKernelExC");
+	type("n");
 	ck_assert_int_eq(playback.cursor, 600000);
 	ck_says("Memcpy HtoD (Pinned -> Device) (copy): 50.00 µs");
-	ck_says("524288 B");
-	window_text(w, "n");
+	ck_tells("524288 B");
+	type("n");
 	ck_assert_ptr_nonnull(strstr(playback.note, "the shortest of 3 exposed"));
 	ck_assert_int_eq(playback.selected_op, -1);
-	window_text(w, "n");
+	type("n");
 	ck_assert_int_eq(playback.cursor, 320000);
-	window_close(w);
-	close_all();
 }
-END_TEST
 
 START_TEST(keys_select_and_move_the_cursor)
 {
 	static const int64_t begins[] = {10000, 15000, 40000, 70000};
-	struct window *w = open_window_of_golden();
+	open_window_of_golden();
 	for (int i = 0; i < 4; i++) {
-		press(w, SDLK_RIGHT);
+		press(SDLK_RIGHT);
 		ck_assert_int_eq(playback.cursor, begins[i]);
 	}
-	press(w, SDLK_LEFT);
+	press(SDLK_LEFT);
 	ck_assert_int_eq(playback.cursor, 40000);
-	press(w, SDLK_DOWN);
-	ck_says("cudaLaunchKernel: 10.00 µs, from 40.00 µs; leads to ampere_sgemm_128x64_tn");
-	press(w, SDLK_DOWN);
+	press(SDLK_DOWN);
+	ck_tells("cudaLaunchKernel: 10.00 µs, from 40.00 µs; leads to ampere_sgemm_128x64_tn");
+	press(SDLK_DOWN);
 	ck_says("c10d::allreduce_");
-	press(w, SDLK_UP);
-	press(w, SDLK_UP);
+	press(SDLK_UP);
+	press(SDLK_UP);
 	ck_says("aten::mm");
-	press(w, SDLK_UP);
-	ck_says("input [[32, 1024]");
-	press(w, SDLK_RETURN);
+	press(SDLK_UP);
+	ck_tells("input [[32, 1024]");
+	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.cursor, 10000);
-	window_text(w, "r"); /* the next lane */
+	type("r"); /* the next lane */
 	ck_says("MmBackward0");
-	window_text(w, "r");
+	type("r");
 	ck_says("ampere_sgemm_128x64_tn (matrix product): 200.0 µs");
-	press(w, SDLK_UP);
+	press(SDLK_UP);
 	ck_assert_ptr_nonnull(strstr(playback.note, "no span before"));
-	press(w, SDLK_END);
+	press(SDLK_END);
 	ck_assert_int_eq(playback.cursor, 700000);
-	press(w, SDLK_RIGHT);
+	press(SDLK_RIGHT);
 	ck_assert_ptr_nonnull(strstr(playback.note, "No span begins after"));
-	press(w, SDLK_HOME);
+	press(SDLK_HOME);
 	ck_assert_int_eq(playback.cursor, 0);
-	window_turn(w);
-	window_close(w);
-	close_all();
 }
-END_TEST
 
 /* A click sets the cursor, and selects what lies there. */
 START_TEST(clicks_select)
 {
-	struct window *w = open_window_of_golden();
+	open_window_of_golden();
 	struct canvas c = {.width = 1280, .height = 720};
 	struct lane_area l;
 	struct box all = window_scene_box(w, &c);
@@ -348,29 +311,20 @@ START_TEST(clicks_select)
 	ck_assert_int_eq(h.op, 0);
 	ck_assert(h.time >= 419000 && h.time <= 421000);
 	ck_assert_ptr_nonnull(strstr(h.text, "exposed for 180.0 µs"));
-	window_close(w);
-	close_all();
 }
-END_TEST
 
 /* ---- what is missing is said ---- */
 
 START_TEST(without_a_gpu_it_says_so)
 {
-	struct window *w = open_window_of_golden();
-	window_close(w);
-	close_all();
+	open_window_of_golden();
+	close_trace();
 	open_text("[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]");
 	ck_says("No span in it runs on a GPU");
-	static const struct picture size = {.width = 1280, .height = 720, .scale = 1};
-	static const struct window_host host = {0};
-	ck_assert_msg(!window_open(&w, &playback, &size, &host, false), "%s", status_message());
-	window_text(w, "n");
+	open_window(&playback, 1280, 720, &(struct window_host){0});
+	type("n");
 	ck_assert_ptr_nonnull(strstr(playback.note, "No span of this trace runs on a GPU"));
-	window_close(w);
-	close_all();
 }
-END_TEST
 
 /* Odd events are left out, or refused in a line; none of them is a crash. */
 START_TEST(odd_counters_and_flows)
@@ -385,11 +339,10 @@ START_TEST(odd_counters_and_flows)
 	ck_assert_uint_eq(file.flow_count, 0);
 	for (int i = 0; i < file.counter_count; i++)
 		ck_assert_uint_eq(file.counters[i].point_count, 0);
-	close_all();
+	close_trace();
 	static const char alone[] = "[{\"ph\":\"C\",\"name\":\"c\",\"pid\":1,\"ts\":2}]";
 	ck_assert_int_eq(trace_file_read(&file, alone, sizeof alone - 1, "x.json"), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "nothing to show"));
 }
-END_TEST
 
-SUITE("foreign", 0)
+SUITE_WITH("foreign", 0, NULL, close_trace)

@@ -45,11 +45,10 @@ static int check_operands(const struct state *st, int index, int op, const char 
  * sent may be given up before it has left, as the plan does: who comes next in its place waits. */
 START_LOOP_TEST(what_is_used_is_there, 0, REQUESTS)
 {
-	struct viewed v;
 	struct state st = {0};
 	int found = 0;
-	viewed_open(&v, "%s", catalogue[_i]);
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(catalogue[_i]);
+	const struct timeline *s = &v->shown.timeline;
 	for (size_t p = 0; p < s->instant_count; p++) {
 		state_make(&st, s, STEP_SIZE_MESSAGE, p);
 		for (int index = 0; index < s->rank_count; index++)
@@ -59,9 +58,7 @@ START_LOOP_TEST(what_is_used_is_there, 0, REQUESTS)
 	}
 	ck_assert_int_gt(found, 0);
 	state_release(&st);
-	viewed_release(&v);
 }
-END_TEST
 
 static int said;
 
@@ -74,20 +71,17 @@ static void look_for_the_point(const struct state *st, const char *caption)
 /* Every unit's whole parameters are freed after each pass: each time it is said that this is the point. */
 START_TEST(every_free_is_said)
 {
-	struct viewed v;
 	int frees = 0;
-	viewed_open(&v, "%s", GPT " zero3 ranks=4");
-	const struct role *r = timeline_role_of(&v.shown.timeline, 0);
+	const struct viewed *v = viewed_plan(GPT " zero3 ranks=4");
+	const struct role *r = timeline_role_of(&v->shown.timeline, 0);
 	for (int i = r->step.begin; i < r->step.end; i++)
 		frees += r->ops[i].kind == OP_FREE &&
-		         v.shown.timeline.roles[0].held[op_buffer(&r->ops[i])] == HELD_WHOLE_PARAMETERS;
+		         v->shown.timeline.roles[0].held[op_buffer(&r->ops[i])] == HELD_WHOLE_PARAMETERS;
 	said = 0;
-	each_caption(&v.shown.timeline, STEP_SIZE_ROUND, look_for_the_point);
+	each_caption(&v->shown.timeline, STEP_SIZE_ROUND, look_for_the_point);
 	ck_assert_int_eq(said, frees);
 	ck_assert_int_eq(frees, 6);
-	viewed_release(&v);
 }
-END_TEST
 
 /* ---- the loss scale ---- */
 
@@ -106,10 +100,15 @@ START_TEST(the_loss_scale_is_that_of_the_step)
 		struct trace_scale scale;
 		const char *loss, *update;
 	} cases[] = {
-	        {{0}, "the loss scale, at first 65,536,", "It begins at 65,536: an infinity halves it"},
+	        {{0},
+	         "the loss scale, at first 65,536,",
+	         "It begins at 65,536. A step with an infinity is skipped; the first leaves it"},
 	        {{16384, 8192, true},
 	         "the loss scale, in this step 16,384,",
 	         "An infinity was met, so this step is skipped: from 16,384 it goes down to 8,192."},
+	        {{16384, 16384, true},
+	         "the loss scale, in this step 16,384,",
+	         "this step is skipped: it stays at 16,384, since the first infinity is forgiven."},
 	        {{16384, 32768, false},
 	         "the loss scale, in this step 16,384,",
 	         "No infinity was met: from 16,384 it goes up to 32,768."},
@@ -117,18 +116,15 @@ START_TEST(the_loss_scale_is_that_of_the_step)
 	         "the loss scale, in this step 16,384,",
 	         "No infinity was met: it stays at 16,384."},
 	};
-	struct viewed v;
-	viewed_open(&v, "%s", MLP " ddp ranks=2 precision=fp16");
+	struct viewed *v = viewed_plan(MLP " ddp ranks=2 precision=fp16");
 	for (int i = 0; i < COUNT(cases); i++)
 		for (int k = 0; k < 2; k++) {
-			v.trace.scale = cases[i].scale;
+			v->trace.scale = cases[i].scale;
 			scale_words = k ? cases[i].update : cases[i].loss;
 			said = 0;
-			each_caption(&v.shown.timeline, STEP_SIZE_ROUND, look_for_scale);
+			each_caption(&v->shown.timeline, STEP_SIZE_ROUND, look_for_scale);
 			ck_assert_msg(said > 0, "no '%s'", scale_words);
 		}
-	viewed_release(&v);
 }
-END_TEST
 
 SUITE("holds", 60)

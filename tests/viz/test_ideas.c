@@ -25,13 +25,10 @@ static void look_for_names(const struct state *st, const char *caption)
 
 START_LOOP_TEST(no_internal_names, 0, REQUESTS)
 {
-	struct viewed v;
-	viewed_open(&v, "%s", catalogue[_i]);
+	const struct viewed *v = viewed_plan(catalogue[_i]);
 	for (int step_size = 0; step_size < STEP_SIZE_COUNT; step_size++)
-		each_caption(&v.shown.timeline, (enum step_size)step_size, look_for_names);
-	viewed_release(&v);
+		each_caption(&v->shown.timeline, (enum step_size)step_size, look_for_names);
 }
-END_TEST
 
 /* ---- verbs ---- */
 
@@ -52,9 +49,9 @@ static const struct {
         {OP_NORM_FORWARD, "normalizes ", "normalize "},
         {OP_NORM_BACKWARD, "computes the gradients of ", "compute the gradients of "},
         {OP_LINEAR_FORWARD, "multiplies by the weights of ", "multiply by the weights of "},
-        {OP_LINEAR_FINISH, "completes the sum of ", "complete the sum of "},
+        {OP_LINEAR_FINISH, "completes ", "complete "},
         {OP_LINEAR_BACKWARD, "computes the gradients of ", "compute the gradients of "},
-        {OP_ATTENTION_FORWARD, "lets tokens attend ", "let tokens attend "},
+        {OP_ATTENTION_FORWARD, "lets each token attend ", "let each token attend "},
         {OP_ATTENTION_BACKWARD, "computes the gradients of ", "compute the gradients of "},
         {OP_SCORES_FORWARD, "compares queries with keys", "compare queries with keys"},
         {OP_SCORES_BACKWARD, "computes the gradients of ", "compute the gradients of "},
@@ -128,25 +125,21 @@ START_TEST(every_operation_has_its_verb)
 {
 	memset(seen, 0, sizeof seen);
 	for (int i = 0; i < REQUESTS; i++) {
-		struct viewed v;
-		viewed_open(&v, "%s", catalogue[i]);
-		each_caption(&v.shown.timeline, STEP_SIZE_MESSAGE, look_for_verb);
-		viewed_release(&v);
+		const struct viewed *v = viewed_plan(catalogue[i]);
+		each_caption(&v->shown.timeline, STEP_SIZE_MESSAGE, look_for_verb);
 	}
 	for (int k = 0; k < OP_KIND_COUNT; k++)
 		ck_assert_msg(seen[k] || !(op_sections((enum op_kind)k) >> SECTION_STEP & 1),
 		              "the catalogue has no caption of %s", op_name((enum op_kind)k));
 }
-END_TEST
 
 /* ---- phases ---- */
 
 /* Gradients that are summed over ranks belong to the backward pass, whatever else goes on meanwhile. */
 START_LOOP_TEST(reductions_are_of_the_backward_pass, 0, REQUESTS)
 {
-	struct viewed v;
-	viewed_open(&v, "%s", catalogue[_i]);
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(catalogue[_i]);
+	const struct timeline *s = &v->shown.timeline;
 	for (size_t p = 1; p <= s->instant_count; p++) {
 		const struct event *e = &s->events[s->instants[p - 1].begin];
 		if (e->kind != EVENT_MESSAGE || e->rank != s->ranks[0].rank)
@@ -159,20 +152,17 @@ START_LOOP_TEST(reductions_are_of_the_backward_pass, 0, REQUESTS)
 		              op_name(op->kind), p, pass_name(pass));
 	}
 	ck_assert_int_eq(timeline_phase(s, s->instant_count)->pass, PASS_UPDATE);
-	viewed_release(&v);
 }
-END_TEST
 
 /* ---- what ranks have ---- */
 
 /* A rank's gradients are there once its backward pass has made them, and not before. */
 START_TEST(gradients_are_there_when_they_are_made)
 {
-	struct viewed v;
 	struct state st = {0};
 	int absent = 0, present = 0;
-	viewed_open(&v, "%s", catalogue[2]);
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(catalogue[2]);
+	const struct timeline *s = &v->shown.timeline;
 	for (size_t p = 0; p <= s->instant_count; p++) {
 		state_make(&st, s, STEP_SIZE_MESSAGE, p);
 		const struct collective *c = &s->collectives[st.collective];
@@ -191,17 +181,14 @@ START_TEST(gradients_are_there_when_they_are_made)
 	ck_assert_int_gt(absent, 0);
 	ck_assert_int_gt(present, 0);
 	state_release(&st);
-	viewed_release(&v);
 }
-END_TEST
 
 /* What the ledger says of ranks is what they have sent, from the least to the most. */
 START_LOOP_TEST(the_ledger_has_the_range, 0, REQUESTS)
 {
-	struct viewed v;
 	struct state st = {0};
-	viewed_open(&v, "%s", catalogue[_i]);
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(catalogue[_i]);
+	const struct timeline *s = &v->shown.timeline;
 	for (size_t p = 0; p <= s->instant_count; p++) {
 		struct ledger l;
 		int64_t sent[16] = {0}, least = INT64_MAX, most = 0;
@@ -228,19 +215,16 @@ START_LOOP_TEST(the_ledger_has_the_range, 0, REQUESTS)
 		ck_assert_msg((least == most) == !strncmp(l.who, "each", 4), "%s", l.who);
 	}
 	state_release(&st);
-	viewed_release(&v);
 }
-END_TEST
 
 /* ---- the peak ---- */
 
 /* At the peak the caption names what the report names. */
 START_LOOP_TEST(the_peak_has_its_cause, 0, REQUESTS)
 {
-	struct viewed v;
 	struct state st = {0};
-	viewed_open(&v, "%s", catalogue[_i]);
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(catalogue[_i]);
+	const struct timeline *s = &v->shown.timeline;
 	for (int i = 0; i < s->highlight_count; i++) {
 		const struct highlight *n = &s->highlights[i];
 		struct memory_use use;
@@ -261,9 +245,7 @@ START_LOOP_TEST(the_peak_has_its_cause, 0, REQUESTS)
 		}
 	}
 	state_release(&st);
-	viewed_release(&v);
 }
-END_TEST
 
 /* ---- words that teach ---- */
 
@@ -278,12 +260,10 @@ static void look_for_words(const struct state *st, const char *caption)
 
 static int times_said(const char *request, enum step_size step_size, const char *words)
 {
-	struct viewed v;
-	viewed_open(&v, "%s", request);
+	const struct viewed *v = viewed_plan(request);
 	wanted = words;
 	found = 0;
-	each_caption(&v.shown.timeline, step_size, look_for_words);
-	viewed_release(&v);
+	each_caption(&v->shown.timeline, step_size, look_for_words);
 	return found;
 }
 
@@ -298,14 +278,23 @@ START_TEST(ideas_are_said)
 	} cases[] = {
 	        {2, STEP_SIZE_ROUND, "Now each rank owns one finished chunk; the next 3 rounds only copy.", false},
 	        {2, STEP_SIZE_ROUND, "Every rank works on different samples: that is data parallelism.", false},
-	        {5, STEP_SIZE_ROUND, "each rank keeps its slice alone, the point of ZeRO-2.", false},
-	        {6, STEP_SIZE_ROUND, "each rank keeps its shard alone, the point of ZeRO-3.", false},
+	        {5, STEP_SIZE_ROUND, "each rank keeps only its slice, the point of ZeRO-2.", false},
+	        {6, STEP_SIZE_ROUND, "each rank keeps only its shard, the point of ZeRO-3.", false},
 	        {5, STEP_SIZE_ROUND, "the point of ZeRO-3", true},
 	        {2, STEP_SIZE_ROUND, "the point of", true},
 	        {11, STEP_SIZE_ROUND, "maxima of 4 of 4 ranks", false},
-	        {15, STEP_SIZE_ROUND, "It begins at 65,536: an infinity halves it and the step is skipped, 1,000 good",
+	        {15, STEP_SIZE_ROUND,
+	         "It begins at 65,536. A step with an infinity is skipped; the first leaves it, each further one "
+	         "halves it, and 1,000 good",
 	         false},
-	        {16, STEP_SIZE_ROUND, "2,000 good steps double it.", false},
+	        {16, STEP_SIZE_ROUND, "is skipped and halves it, and 2,000 good steps in a row double it.", false},
+	        {2, STEP_SIZE_ROUND, "updates the parameters of bucket.0 with", false},
+	        {2, STEP_SIZE_ROUND, "All ranks have the same gradients and make the same update.", false},
+	        {5, STEP_SIZE_ROUND, "updates its own slice of bucket.0 with", false},
+	        {6, STEP_SIZE_ROUND, "updates its own shard of block.0 with", false},
+	        {6, STEP_SIZE_ROUND, "make the same update", true},
+	        {1, STEP_SIZE_ROUND, "the scatter of the output gradients of", false},
+	        {1, STEP_SIZE_ROUND, "of all (", true},
 	        {13, STEP_SIZE_ROUND, "checkpointing trades time for memory", false},
 	        {2, STEP_SIZE_PHASE, "The backward pass of block.1 takes ", false},
 	        {2, STEP_SIZE_PHASE, "all ranks together send ", false},
@@ -316,7 +305,6 @@ START_TEST(ideas_are_said)
 		              cases[i].words, n);
 	}
 }
-END_TEST
 
 static void look_at_maximum(const struct state *st, const char *caption)
 {
@@ -330,15 +318,12 @@ static void look_at_maximum(const struct state *st, const char *caption)
 
 START_TEST(a_maximum_is_no_sum)
 {
-	struct viewed v;
-	viewed_open(&v, "%s", catalogue[11]);
+	const struct viewed *v = viewed_plan(catalogue[11]);
 	found = 0;
-	each_caption(&v.shown.timeline, STEP_SIZE_MESSAGE, look_at_maximum);
-	each_caption(&v.shown.timeline, STEP_SIZE_ROUND, look_at_maximum);
+	each_caption(&v->shown.timeline, STEP_SIZE_MESSAGE, look_at_maximum);
+	each_caption(&v->shown.timeline, STEP_SIZE_ROUND, look_at_maximum);
 	ck_assert_int_gt(found, 20);
-	viewed_release(&v);
 }
-END_TEST
 
 /* Gradients that wait to be reduced are no parameters. */
 START_TEST(whole_gradients_are_told_apart)
@@ -348,10 +333,9 @@ START_TEST(whole_gradients_are_told_apart)
 		bool gradients, parameters;
 	} cases[] = {{2, false, false}, {5, true, false}, {6, true, true}};
 	for (int i = 0; i < COUNT(cases); i++) {
-		struct viewed v;
 		int64_t most[HELD_COUNT] = {0};
-		viewed_open(&v, "%s", catalogue[cases[i].request]);
-		const struct timeline *s = &v.shown.timeline;
+		const struct viewed *v = viewed_plan(catalogue[cases[i].request]);
+		const struct timeline *s = &v->shown.timeline;
 		const struct section *step = &timeline_role_of(s, 0)->step;
 		for (int k = 0; k <= step->end - step->begin; k++)
 			for (int h = 0; h < HELD_COUNT; h++) {
@@ -360,9 +344,7 @@ START_TEST(whole_gradients_are_told_apart)
 			}
 		ck_assert_int_eq(most[HELD_WHOLE_GRADIENTS] > 0, cases[i].gradients);
 		ck_assert_int_eq(most[HELD_WHOLE_PARAMETERS] > 0, cases[i].parameters);
-		viewed_release(&v);
 	}
 }
-END_TEST
 
 SUITE("ideas", 0)

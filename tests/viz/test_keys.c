@@ -56,7 +56,6 @@ START_TEST(named_keys)
 	ck_assert(!window_action_of_key(SDLK_F2, false, false, &a));
 	ck_assert(!window_action_of_key(SDLK_c, false, false, &a)); /* it comes as text */
 }
-END_TEST
 
 /* What is written: one sign of the name, the letter in either case. */
 START_TEST(letters)
@@ -71,13 +70,13 @@ START_TEST(letters)
 		              actions[a].key);
 		if (c >= 'A' && c <= 'Z')
 			ck_assert_msg(*actions[a].button || a == ACTION_SCENE || a == ACTION_BLANK ||
-			                      a == ACTION_UNDO || a == ACTION_REDO || a == ACTION_HIGHLIGHT_BACK,
+			                      a == ACTION_UNDO || a == ACTION_REDO || a == ACTION_HIGHLIGHT_BACK ||
+			                      a == ACTION_COLLECTIVE_BACK,
 			              "%c has no button", c);
 		found++;
 	}
-	ck_assert_int_eq(found, 2 * 22 + 8); /* all but I, J, K, Y in both cases; , . [ ] + - ? / */
+	ck_assert_int_eq(found, 2 * 23 + 8); /* all but I, J, Y in both cases; , . [ ] + - ? / */
 }
-END_TEST
 
 /* An action whose key another one takes first would never be done. */
 START_TEST(every_action_has_a_key)
@@ -102,7 +101,6 @@ START_TEST(every_action_has_a_key)
 	for (int i = 0; i < ACTION_COUNT; i++)
 		ck_assert_msg(reached[i], "no key does %s (%s)", actions[i].constant, actions[i].key);
 }
-END_TEST
 
 START_TEST(table_of_the_documents)
 {
@@ -130,6 +128,5 @@ START_TEST(table_of_the_documents)
 	fclose(f);
 	ck_assert_int_eq(row - 2, ACTION_COUNT + OTHERS);
 }
-END_TEST
 
 SUITE("keys", 0)

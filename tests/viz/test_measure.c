@@ -15,6 +15,7 @@
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
+#include "viz/scene/lane_cards.h"
 #include "viz/timeline/notable.h"
 
 static struct made m;
@@ -95,9 +96,7 @@ START_LOOP_TEST(a_range_is_summed_up_as_by_hand, 0, (int)(sizeof ranges / sizeof
 	ck_assert_int_eq(got.exposed, ranges[_i].exposed);
 	ck_assert_int_eq(got.bubble, ranges[_i].bubble);
 	ck_assert_int_eq(got.operations, ranges[_i].operations);
-	close_by_hand();
 }
-END_TEST
 
 /* Bytes go evenly while data moves; the parts add up to the whole, wherever it is cut. */
 START_TEST(bytes_of_a_range)
@@ -114,9 +113,7 @@ START_TEST(bytes_of_a_range)
 		ck_assert_int_eq(measure_range(&shown.lanes, lane, 0, cut).sent_bytes +
 		                         measure_range(&shown.lanes, lane, cut, 50).sent_bytes,
 		                 all);
-	close_by_hand();
 }
-END_TEST
 
 /* 8-8-8-8 has 216 parameters: 864 B in 10 ns on 2 ranks, of which each sends as many: 2 · 1/2. */
 START_TEST(bandwidths_are_those_of_nccl_tests)
@@ -140,9 +137,44 @@ START_TEST(bandwidths_are_those_of_nccl_tests)
 	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
 	ck_assert(s.link == 1e9);
 	ck_assert_str_eq(s.link_name, "network");
-	close_by_hand();
 }
-END_TEST
+
+/* The network's rate is that of one NIC, here as in the cluster's file and among the settings of what if. */
+START_TEST(a_node_has_several_nics)
+{
+	struct speed s;
+	char words[SPEED_WORDS];
+	open_by_hand();
+	shown.timeline.limits.node_ranks = 1;
+	shown.timeline.limits.rails = 8;
+	trace.measured = false;
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert(s.link == 8e9);
+	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "of the network's 8 × 1.00 GB/s"));
+	shown.timeline.limits.rails = 64; /* together faster than the link inside a node */
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert_str_eq(s.link_name, "link");
+	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "of the link's 50.0 GB/s"));
+}
+
+/* A run is not held against a rate that nobody measured; a simulation, which has it from there, is. */
+START_TEST(no_share_of_an_assumed_rate)
+{
+	struct speed s;
+	char words[SPEED_WORDS];
+	open_by_hand();
+	trace.measured = false;
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert(speed_share(&s) > 1.7); /* 86.4 of 50 GB/s */
+	trace.measured = true;
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert(speed_share(&s) == 0);
+	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "on the bus 86.4 GB/s; the link's 50.0 GB/s are assumed"));
+	ck_assert_str_eq(speed_words_brief(words, &s), "bus 86.4 GB/s");
+	shown.timeline.limits.measured_rates = true;
+	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
+	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "173 % of the link's 50.0 GB/s"));
+}
 
 /* nccl-tests, doc/PERFORMANCE.md. */
 START_TEST(factors_of_the_bus)
@@ -154,7 +186,6 @@ START_TEST(factors_of_the_bus)
 	ck_assert(speed_bus_factor(OPERATION_REDUCE, 4) == 1);
 	ck_assert(speed_bus_factor(OPERATION_ALL_REDUCE, 1) == 0);
 }
-END_TEST
 
 START_TEST(the_longest_exposed_by_hand)
 {
@@ -166,9 +197,7 @@ START_TEST(the_longest_exposed_by_hand)
 	ck_assert_int_eq(shown.exposed[0].time, 10);
 	ck_assert_int_eq(shown.exposed[0].bytes, 864);
 	ck_assert_int_eq(exposed_whole(&shown.lanes), 50);
-	close_by_hand();
 }
-END_TEST
 
 /* ---- whole steps ---- */
 
@@ -185,14 +214,13 @@ static const char *const steps[] = {
 /* What `sim --json` says of the slowest rank as compute_s, exposed_s and bubble_s, and of every other rank. */
 START_LOOP_TEST(a_whole_step_is_what_sim_says, 0, (int)(sizeof steps / sizeof steps[0]))
 {
-	struct viewed v;
-	viewed_open(&v, "%s", steps[_i]);
-	const struct timeline *t = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(steps[_i]);
+	const struct timeline *t = &v->shown.timeline;
 	int64_t busiest = 0;
 	for (int i = 0; i < t->rank_count; i++) {
 		const struct times *wanted = &t->shown[i];
 		struct measured got =
-		        measure_range(&v.shown.lanes, first_lane_of(&v.shown.lanes, t->ranks[i].rank), 0, t->step_ns);
+		        measure_range(&v->shown.lanes, first_lane_of(&v->shown.lanes, t->ranks[i].rank), 0, t->step_ns);
 		ck_assert_int_eq(got.length, wanted->step);
 		ck_assert_int_eq(got.compute, wanted->compute);
 		ck_assert_int_eq(got.communication, wanted->communication);
@@ -201,17 +229,14 @@ START_LOOP_TEST(a_whole_step_is_what_sim_says, 0, (int)(sizeof steps / sizeof st
 		ck_assert_int_eq(got.sent_bytes, plan_moved_all(t->plan, t->ranks[i].rank).sent);
 		busiest = got.sent_bytes > busiest ? got.sent_bytes : busiest;
 	}
-	ck_assert_int_eq(busiest, v.sent_bytes);
-	viewed_release(&v);
+	ck_assert_int_eq(busiest, v->sent_bytes);
 }
-END_TEST
 
 /* Cut anywhere, the parts add up; the quick sums are the thorough ones. */
 START_LOOP_TEST(parts_add_up, 0, (int)(sizeof steps / sizeof steps[0]))
 {
-	struct viewed v;
-	viewed_open(&v, "%s", steps[_i]);
-	const struct lanes *l = &v.shown.lanes;
+	const struct viewed *v = viewed_plan(steps[_i]);
+	const struct lanes *l = &v->shown.lanes;
 	for (int k = 1; k < 20; k++) {
 		int64_t cut = l->end / 20 * k;
 		struct measured a = measure_range(l, 0, 0, cut), b = measure_range(l, 0, cut, l->end),
@@ -226,56 +251,48 @@ START_LOOP_TEST(parts_add_up, 0, (int)(sizeof steps / sizeof steps[0]))
 		ck_assert_int_eq(a.exposed, quick.exposed);
 		ck_assert_int_eq(a.bubble, quick.bubble);
 	}
-	viewed_release(&v);
 }
-END_TEST
 
 /* All that is exposed on a rank is that of one operation or another. */
 START_LOOP_TEST(the_list_is_in_order, 0, (int)(sizeof steps / sizeof steps[0]))
 {
-	struct viewed v;
 	struct exposed all[512];
-	viewed_open(&v, "%s", steps[_i]);
-	size_t count = exposed_longest(&v.shown.lanes, all, 512);
+	const struct viewed *v = viewed_plan(steps[_i]);
+	size_t count = exposed_longest(&v->shown.lanes, all, 512);
 	ck_assert_uint_le(count, 512);
-	ck_assert_uint_eq(count, v.shown.exposed_count);
+	ck_assert_uint_eq(count, v->shown.exposed_count);
 	int64_t sum = 0, most = 0;
 	for (size_t i = 0; i < count; i++) {
 		ck_assert(all[i].time > 0 && (!i || all[i].time <= all[i - 1].time));
 		sum += all[i].time;
 	}
-	for (int i = 0; i < v.shown.timeline.rank_count; i++)
-		most = v.shown.timeline.shown[i].exposed > most ? v.shown.timeline.shown[i].exposed : most;
+	for (int i = 0; i < v->shown.timeline.rank_count; i++)
+		most = v->shown.timeline.shown[i].exposed > most ? v->shown.timeline.shown[i].exposed : most;
 	ck_assert_int_ge(sum, most);
 	ck_assert(count || !most);
-	viewed_release(&v);
 }
-END_TEST
 
 /* The kinds come in the order of what matters, and of a kind the longest first. */
 START_LOOP_TEST(what_matters_comes_first, 0, (int)(sizeof steps / sizeof steps[0]))
 {
-	struct viewed v;
-	viewed_open(&v, "%s", steps[_i]);
-	const struct notable *n = v.shown.notables;
-	ck_assert_uint_gt(v.shown.notable_count, 0);
+	const struct viewed *v = viewed_plan(steps[_i]);
+	const struct notable *n = v->shown.notables;
+	ck_assert_uint_gt(v->shown.notable_count, 0);
 	ck_assert_int_eq(n[0].kind, NOTABLE_PEAK);
 	ck_assert_int_eq(
 	        n[0].amount,
-	        v.shown.timeline.roles[v.shown.timeline.ranks[timeline_index_of(&v.shown.timeline, n[0].rank)].role]
+	        v->shown.timeline.roles[v->shown.timeline.ranks[timeline_index_of(&v->shown.timeline, n[0].rank)].role]
 	                .peak[SPACE_DEVICE]);
-	for (size_t i = 0; i < v.shown.notable_count; i++) {
-		ck_assert_uint_le(n[i].position, v.shown.timeline.instant_count);
+	for (size_t i = 0; i < v->shown.notable_count; i++) {
+		ck_assert_uint_le(n[i].position, v->shown.timeline.instant_count);
 		ck_assert(!i || n[i].kind > n[i - 1].kind ||
 		          (n[i].kind == n[i - 1].kind && n[i].amount <= n[i - 1].amount));
 	}
-	if (v.shown.exposed_count && v.shown.exposed[0].time > v.shown.timeline.step_ns / 200) {
+	if (v->shown.exposed_count && v->shown.exposed[0].time > v->shown.timeline.step_ns / 200) {
 		ck_assert_int_eq(n[1].kind, NOTABLE_EXPOSED);
-		ck_assert_int_eq(n[1].amount, v.shown.exposed[0].time);
-		ck_assert_int_eq(timeline_time(&v.shown.timeline, n[1].position), v.shown.exposed[0].begin);
+		ck_assert_int_eq(n[1].amount, v->shown.exposed[0].time);
+		ck_assert_int_eq(timeline_time(&v->shown.timeline, n[1].position), v->shown.exposed[0].begin);
 	}
-	viewed_release(&v);
 }
-END_TEST
 
-SUITE("measure", 0)
+SUITE_WITH("measure", 0, NULL, close_by_hand)

@@ -41,7 +41,6 @@ START_TEST(few_ranks_have_all)
 		close_steps();
 	}
 }
-END_TEST
 
 /* The round, from 1, that ends at a stop; 0: none does. */
 static int round_at(const struct timeline *s, size_t stop, int *rounds)
@@ -78,6 +77,5 @@ START_TEST(many_ranks_have_few_rounds)
 	ck_assert(steps.all);
 	close_steps();
 }
-END_TEST
 
 SUITE("page_steps", 30)

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "tests/support/suite.h"
+#include "tests/viz/hands.h"
 #include "tests/viz/picture_fixture.h"
 #include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
-#include "viz/window/parts.h"
 
 static const char *const plans[][2] = {
         {"mlp:sizes=12-16-8-4 ddp ranks=4", "mlp:sizes=12-16-8-4 zero3 ranks=4"},
@@ -21,9 +21,7 @@ static const char *const plans[][2] = {
 
 static void open_pair(const char *const words[2])
 {
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &viewed_plan(words[0])->shown);
+	open_playback(&viewed_plan(words[0])->shown);
 	playback_pair(&playback, &viewed_plan(words[1])->shown);
 }
 
@@ -46,10 +44,7 @@ START_LOOP_TEST(figures_are_the_simulators, 0, COUNT(plans))
 	const struct view *v = playback_view(&playback);
 	ck_figures(v, viewed_plan(plans[_i][0]));
 	ck_figures(v->second, viewed_plan(plans[_i][1]));
-	playback_release(&playback);
-	fonts_release(&fonts);
 }
-END_TEST
 
 /* Where both have the same phases, the second stands in the same one. */
 START_TEST(both_step_together)
@@ -67,10 +62,49 @@ START_TEST(both_step_together)
 			                  timeline_stop_of(a, STEP_SIZE_PHASE, playback.position));
 	}
 	ck_assert_uint_eq(last, b->instant_count);
-	playback_release(&playback);
-	fonts_release(&fonts);
 }
-END_TEST
+
+/* The operation that the first rank began last, of the model's forward and backward passes; -1: none yet. */
+static int last_begun(const struct timeline *s, size_t position)
+{
+	const struct role *role = timeline_role_of(s, 0);
+	int last = -1;
+	for (size_t i = 0; position && i < s->instants[position - 1].end; i++) {
+		const struct event *e = &s->events[i];
+		const struct op *op = &role->ops[e->op];
+		if (e->kind == EVENT_BEGIN && e->index == 0 && op->kernel >= 0 && op->queue == QUEUE_COMPUTE &&
+		    (op->pass == PASS_FORWARD || op->pass == PASS_BACKWARD))
+			last = e->op;
+	}
+	return last;
+}
+
+static const char *const alike[][2] = {
+        {"gpt ddp ranks=2", "gpt ddp ranks=2 activation_checkpointing=full"},
+        {"gpt zero3 ranks=2 activation_checkpointing=full", "gpt ddp ranks=2"},
+        {"gpt ddp ranks=2 accumulate=2", "gpt zero2 ranks=2 accumulate=2 activation_checkpointing=full"}};
+
+/* What checkpointing computes again is in one of the two alone; all else, both do at the same step of the cursor. */
+START_LOOP_TEST(both_do_the_same, 0, COUNT(alike))
+{
+	const struct timeline *a = &viewed_plan(alike[_i][0])->shown.timeline,
+	                      *b = &viewed_plan(alike[_i][1])->shown.timeline;
+	int compared = 0;
+	for (size_t k = 0; k < a->stop_count[STEP_SIZE_ROUND]; k++) {
+		size_t ours = timeline_stop(a, STEP_SIZE_ROUND, k), theirs = timeline_same_place(a, ours, b);
+		theirs = timeline_stop(b, STEP_SIZE_ROUND, timeline_stop_of(b, STEP_SIZE_ROUND, theirs));
+		int mine = last_begun(a, ours), other = last_begun(b, theirs);
+		ck_assert_int_eq(mine < 0, other < 0);
+		if (mine < 0)
+			continue;
+		const struct op *x = &timeline_role_of(a, 0)->ops[mine], *y = &timeline_role_of(b, 0)->ops[other];
+		ck_assert_msg(x->kind == y->kind && x->pass == y->pass && x->kernel == y->kernel &&
+		                      x->micro == y->micro,
+		              "step %zu: operation %d beside %d", k, mine, other);
+		compared++;
+	}
+	ck_assert_int_gt(compared, 20);
+}
 
 START_TEST(names_say_what_differs)
 {
@@ -87,7 +121,6 @@ START_TEST(names_say_what_differs)
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 0, 7), "+7 B");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 10, 1000), "+990 B (× 100)");
 }
-END_TEST
 
 /* Every scene, large and small: both are inside the picture and apart, and on one scale. */
 START_LOOP_TEST(places, 0, SCENE_COUNT)
@@ -106,10 +139,7 @@ START_LOOP_TEST(places, 0, SCENE_COUNT)
 		ck_assert(pair_at(&store, v, &at, b.x + 5, b.y + 5) == &store.part[1].view);
 		ck_assert_ptr_null(pair_at(&store, v, &at, rooms[i].x + 5, rooms[i].y + 5));
 	}
-	playback_release(&playback);
-	fonts_release(&fonts);
 }
-END_TEST
 
 /* ---- the window ---- */
 
@@ -147,38 +177,29 @@ static enum status compare_them(void *context)
 	return STATUS_OK;
 }
 
-static struct window *open_listed(int strategies)
+static void open_listed(int strategies)
 {
-	static const struct picture size = {.width = 1280, .height = 720, .scale = 1};
-	struct window_host host = {.context = &playback,
-	                           .strategies = strategies,
-	                           .strategy = name_at,
-	                           .open = open_one,
-	                           .pair = pair_one,
-	                           .compare = compare_them};
-	struct window *w;
-	setenv("SDL_VIDEODRIVER", "dummy", 1);
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &viewed_plan(listed_plans[1])->shown);
-	ck_assert_msg(!window_open(&w, &playback, &size, &host, false), "%s", status_message());
-	window_turn(w);
-	return w;
+	open_playback(&viewed_plan(listed_plans[1])->shown);
+	open_window(&playback, 1280, 720,
+	            &(struct window_host){.context = &playback,
+	                                  .strategies = strategies,
+	                                  .strategy = name_at,
+	                                  .open = open_one,
+	                                  .pair = pair_one,
+	                                  .compare = compare_them});
 }
 
-static void close_listed(struct window *w)
+static void close_listed(void)
 {
-	window_close(w);
-	playback_release(&playback);
-	fonts_release(&fonts);
+	close_window();
+	close_playback();
 }
 
 /* "shardlab · ddp beside zero3 · …" */
-static void ck_shown(struct window *w, const char *key, const char *wanted)
+static void ck_shown(const char *key, const char *wanted)
 {
 	char beginning[128];
-	window_text(w, key);
-	window_turn(w);
+	type(key);
 	snprintf(beginning, sizeof beginning, "shardlab · %s · ", wanted);
 	ck_assert_msg(!strncmp(window_title(w), beginning, strlen(beginning)), "after %s: %s, wanted %s", key,
 	              window_title(w), beginning);
@@ -186,56 +207,45 @@ static void ck_shown(struct window *w, const char *key, const char *wanted)
 
 START_TEST(keys_choose_the_two)
 {
-	struct window *w = open_listed(COUNT(listed));
-	ck_shown(w, "c", "ddp · compare");
-	ck_shown(w, "c", "ddp beside zero2"); /* nothing was shown before: the next */
-	ck_shown(w, "4", "ddp beside zero3");
-	ck_shown(w, "2", "zero3 beside ddp"); /* its own key swaps them */
-	ck_shown(w, "1", "zero3 beside ddp");
+	open_listed(COUNT(listed));
+	ck_shown("c", "ddp · compare");
+	ck_shown("c", "ddp beside zero2"); /* nothing was shown before: the next */
+	ck_shown("4", "ddp beside zero3");
+	ck_shown("2", "zero3 beside ddp"); /* its own key swaps them */
+	ck_shown("1", "zero3 beside ddp");
 	ck_assert_str_eq(playback.note, "no single here");
-	ck_shown(w, "v", "zero3 beside ddp");
-	ck_shown(w, "c", "zero3 · collective");
-	ck_shown(w, "3", "zero2");
-	ck_shown(w, "c", "zero2 · compare");
-	ck_shown(w, "c", "zero2 beside zero3"); /* which was shown before */
-	SDL_Event end = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = SDLK_END}}};
-	window_handle(w, &end);
-	window_turn(w);
+	ck_shown("v", "zero3 beside ddp");
+	ck_shown("c", "zero3 · collective");
+	ck_shown("3", "zero2");
+	ck_shown("c", "zero2 · compare");
+	ck_shown("c", "zero2 beside zero3"); /* which was shown before */
+	press(SDLK_END);
 	ck_assert_uint_eq(playback.second_state.position, playback.second->timeline.instant_count);
-	close_listed(w);
 }
-END_TEST
 
 START_TEST(alone_there_is_no_pair)
 {
-	struct window *w = open_listed(1);
-	ck_shown(w, "c", "ddp · compare");
-	ck_shown(w, "c", "ddp · overview");
+	open_listed(1);
+	ck_shown("c", "ddp · compare");
+	ck_shown("c", "ddp · overview");
 	ck_assert_ptr_nonnull(strstr(playback.note, "no second strategy"));
-	close_listed(w);
 }
-END_TEST
 
 /* What lies under the mouse in the second says what it is, and selects nothing. */
 START_TEST(the_mouse_looks_at_both)
 {
-	struct window *w = open_listed(COUNT(listed));
+	open_listed(COUNT(listed));
 	playback.scene = SCENE_MEMORY;
-	window_text(w, "c");
-	window_text(w, "c");
-	window_turn(w);
+	type("cc");
 	int found[2] = {0};
 	for (int y = 150; y < 560; y += 20)
 		for (int x = 30; x < 1250; x += 20) {
-			SDL_Event move = {.motion = {.type = SDL_MOUSEMOTION, .x = x, .y = y}};
-			window_handle(w, &move);
+			point(SDL_MOUSEMOTION, x, y, 0);
 			found[x > 640] += strstr(w->tip, "rank ") != NULL;
 		}
 	ck_assert_int_gt(found[0], 10);
 	ck_assert_int_gt(found[1], 10);
 	ck_assert_int_eq(playback.selected_op, -1);
-	close_listed(w);
 }
-END_TEST
 
-SUITE("pair", 60)
+SUITE_WITH("pair", 60, NULL, close_listed)

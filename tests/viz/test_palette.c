@@ -65,7 +65,6 @@ START_TEST(known_differences)
 	ck_assert_double_gt(difference(0xFF0000, 0x00FF00, 3), 160);
 	ck_assert_double_lt(difference(0xB06000, 0x708000, 1), 25);
 }
-END_TEST
 
 START_TEST(categories_stay_apart)
 {
@@ -80,7 +79,6 @@ START_TEST(categories_stay_apart)
 					              d, names[kind]);
 				}
 }
-END_TEST
 
 START_TEST(ranks_stay_apart)
 {
@@ -94,7 +92,6 @@ START_TEST(ranks_stay_apart)
 					              names[kind]);
 				}
 }
-END_TEST
 
 /* One colour means one thing: a rank's contribution looks like nothing that is held or done. A pass has the colour of
  * what it makes, which is meant. */
@@ -113,7 +110,6 @@ START_TEST(ranks_are_no_categories)
 				ck_assert_double_ge(difference(rank_colour(theme, rank), passes[k], 3), 25);
 		}
 }
-END_TEST
 
 /* What differs besides lightness. */
 static double difference_of_hue(colour a, colour b, int kind)
@@ -143,7 +139,6 @@ START_TEST(passes_stay_apart)
 		}
 	}
 }
-END_TEST
 
 /* Without colour there are the pattern and the letter, no two alike. */
 START_TEST(categories_differ_without_colour)
@@ -155,7 +150,6 @@ START_TEST(categories_differ_without_colour)
 			                 (int)category_pattern((enum category)b));
 		}
 }
-END_TEST
 
 START_TEST(text_is_legible)
 {
@@ -179,7 +173,6 @@ START_TEST(text_is_legible)
 			              "%s: letter of %s", t->name, category_name((enum category)c));
 	}
 }
-END_TEST
 
 /* Operations of the timeline are labelled on their colour, and on its paler version while they are to come. */
 START_TEST(labels_on_operations)
@@ -197,13 +190,11 @@ START_TEST(labels_on_operations)
 			ck_assert_double_ge(colour_contrast(ink_on(pale), pale), 4.5);
 		}
 }
-END_TEST
 
 START_TEST(contrast_matches_the_guidelines)
 {
 	ck_assert_double_eq_tol(colour_contrast(0, 0xFFFFFF), 21, 1e-9);
 	ck_assert_double_eq_tol(colour_contrast(0x777777, 0xFFFFFF), 4.478, 0.001);
 }
-END_TEST
 
 SUITE("palette", 0)

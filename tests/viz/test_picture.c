@@ -33,7 +33,6 @@ START_TEST(the_same_bytes_again)
 		free(b);
 	}
 }
-END_TEST
 
 /* In every scene and theme. */
 START_TEST(every_way_gives_the_same_picture)
@@ -44,7 +43,6 @@ START_TEST(every_way_gives_the_same_picture)
 		check_ways(11);
 	}
 }
-END_TEST
 
 /* A step changes the picture: a test of equality that never fails would not see a picture of nothing. */
 START_TEST(steps_differ)
@@ -59,7 +57,6 @@ START_TEST(steps_differ)
 	free(a);
 	free(b);
 }
-END_TEST
 
 /* ---- text that is none, and pictures that fail ---- */
 
@@ -80,8 +77,7 @@ START_TEST(halves_of_characters)
 	        {"\xF4\x90\x80\x80x", "x"},
 	        {"\xFFx\xC3\xA9\xC3", "x\xC3\xA9"},
 	};
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 200, 100);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(200, 100);
 	struct canvas c;
 	canvas_begin(&c, cr, 200, 100, 1, theme_of(THEME_LIGHT), &fonts);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -96,9 +92,7 @@ START_TEST(halves_of_characters)
 	}
 	canvas_end(&c);
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 }
-END_TEST
 
 /* Nothing is written as if it were whole when drawing has failed: here by a font that is none. */
 START_TEST(drawing_failures_are_reported)
@@ -117,7 +111,6 @@ START_TEST(drawing_failures_are_reported)
 	}
 	playback.fonts = &fonts;
 }
-END_TEST
 
 /* ---- side by side ---- */
 
@@ -154,20 +147,17 @@ START_TEST(each_card_has_its_own_capacity)
 	playback.compare = false;
 	playback.contender_count = 0;
 }
-END_TEST
 
 /* ---- messages in the timeline ---- */
 
-static int darkness(cairo_surface_t *surface, double x, double y)
+static int darkness(cairo_t *cr, double x, double y)
 {
-	const unsigned char *row = cairo_image_surface_get_data(surface) +
-	                           (ptrdiff_t)y * cairo_image_surface_get_stride(surface) + 4 * (ptrdiff_t)x;
-	return 3 * 255 - row[0] - row[1] - row[2];
+	uint32_t pixel = sheet_pixel(cr, (int)x, (int)y);
+	return 3 * 255 - (int)((pixel & 0xFF) + (pixel >> 8 & 0xFF) + (pixel >> 16));
 }
 
 /* Marks inside the span of a collective, one where each message of a rank but its last arrives. */
-static int marks(cairo_surface_t *surface, const struct lane_area *l, const struct timeline *s, int collective,
-                 int64_t rank)
+static int marks(cairo_t *cr, const struct lane_area *l, const struct timeline *s, int collective, int64_t rank)
 {
 	double y = lane_area_y(l, rank, QUEUE_COMMUNICATION) + l->row * 0.15; /* below the name, above "→ 1" */
 	int found = 0;
@@ -177,9 +167,8 @@ static int marks(cairo_surface_t *surface, const struct lane_area *l, const stru
 		if (e->kind != EVENT_MESSAGE || e->collective != collective || e->rank != rank ||
 		    x > l->plot.x + l->plot.width - 12)
 			continue;
-		int here = darkness(surface, x, y), left = darkness(surface, x - 1, y),
-		    there = here > left ? here : left;
-		found += there > darkness(surface, x - 8, y) + 60 && there > darkness(surface, x + 8, y) + 60;
+		int here = darkness(cr, x, y), left = darkness(cr, x - 1, y), there = here > left ? here : left;
+		found += there > darkness(cr, x - 8, y) + 60 && there > darkness(cr, x + 8, y) + 60;
 	}
 	return found;
 }
@@ -187,11 +176,10 @@ static int marks(cairo_surface_t *surface, const struct lane_area *l, const stru
 /* Of hybrid sharding each group carries out its own collectives by the same operations. */
 START_TEST(messages_of_every_group)
 {
-	struct viewed v;
-	viewed_open(&v, "mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4");
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan("mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4");
+	const struct timeline *s = &v->shown.timeline;
 	int groups = 0;
-	playback_show(&playback, &v.shown);
+	playback_show(&playback, &v->shown);
 	for (int k = 0; k < s->collective_count; k++) {
 		const struct collective *one = &s->collectives[k];
 		if (one->kind != OP_ALL_REDUCE || one->control)
@@ -199,28 +187,23 @@ START_TEST(messages_of_every_group)
 		struct canvas c;
 		struct lane_area l;
 		struct box b = {0, 0, 1280, 720};
-		cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
-		cairo_t *cr = cairo_create(surface);
+		cairo_t *cr = sheet_open(1280, 720);
 		playback.from = one->begin;
 		playback.to = one->end;
 		const struct view *view = playback_view(&playback);
 		canvas_begin(&c, cr, 1280, 720, 1, view->theme, &fonts);
 		scene_row(SCENE_TIMELINE)->draw(&c, view, b, false);
 		canvas_end(&c);
-		cairo_surface_flush(surface);
 		lane_area_lay(&l, view, view->lanes, b, true);
 		for (int64_t member = 0; member < one->schedule.ranks; member++)
-			ck_assert_msg(marks(surface, &l, s, k, one->rank[member]) > 0,
+			ck_assert_msg(marks(cr, &l, s, k, one->rank[member]) > 0,
 			              "no message of rank %d in collective %d", (int)one->rank[member], k);
 		groups += one->family != k;
 		cairo_destroy(cr);
-		cairo_surface_destroy(surface);
 	}
 	ck_assert_int_gt(groups, 0);
 	playback_show(&playback, &ddp.shown);
-	viewed_release(&v);
 }
-END_TEST
 
 /* ---- sizes ---- */
 
@@ -240,7 +223,6 @@ START_TEST(tiny_and_large)
 		}
 	playback.text = 1;
 }
-END_TEST
 
 int main(void)
 {

@@ -78,7 +78,6 @@ START_LOOP_TEST(records_every_text, 0, SCENE_COUNT)
 		record_release(&r);
 	}
 }
-END_TEST
 
 /* A reader of what record_write() writes, which counts new commands as they come. */
 static size_t read_picture(const char *text, const int *before, size_t *known, int *now)
@@ -139,7 +138,6 @@ START_TEST(reads_what_was_written)
 		record_series_release(&series[scene]);
 	record_release(&r);
 }
-END_TEST
 
 static void ck_command(const struct record *r, size_t i, const char *wanted)
 {
@@ -185,7 +183,6 @@ START_TEST(writes_commands)
 	cairo_surface_destroy(surface);
 	record_release(&r);
 }
-END_TEST
 
 int main(void)
 {

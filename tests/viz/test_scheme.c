@@ -20,27 +20,14 @@ static const struct {
 static void open_ring(int ranks)
 {
 	char words[64];
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	snprintf(words, sizeof words, "mlp:sizes=64-64-64-64 ddp ranks=%d", ranks);
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &viewed_plan(words)->shown);
-}
-
-static void close_ring(void)
-{
-	playback_release(&playback);
-	fonts_release(&fonts);
+	open_playback(&viewed_plan(words)->shown);
 }
 
 static void draw_at(size_t position, double width, double height)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
-	cairo_t *cr = cairo_create(surface);
 	playback_go(&playback, position);
-	words_begin();
-	playback_draw(&playback, cr, width, height);
-	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
+	words_in(&playback, width, height);
 	const char *collision = words_collide(width, height);
 	ck_assert_msg(!collision, "%s, %s at %zu, %.0f × %.0f: %s", playback.shown->heading, scene_name(playback.scene),
 	              position, width, height, collision);
@@ -75,9 +62,7 @@ START_LOOP_TEST(those_between_are_one, 0, COUNT(rings))
 			draw_at(places[i], 1280, 720);
 			playback.presenter = false;
 		}
-	close_ring();
 }
-END_TEST
 
 /* The cards are under the mouse. */
 START_LOOP_TEST(cards_are_ranks, 0, COUNT(rings))
@@ -86,8 +71,7 @@ START_LOOP_TEST(cards_are_ranks, 0, COUNT(rings))
 	open_ring(rings[_i].ranks);
 	playback.scene = SCENE_RING;
 	playback_go(&playback, middle());
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(1280, 720);
 	struct canvas c;
 	const struct view *v = playback_view(&playback);
 	canvas_begin(&c, cr, 1280, 720, 1, v->theme, playback.fonts);
@@ -100,12 +84,9 @@ START_LOOP_TEST(cards_are_ranks, 0, COUNT(rings))
 		}
 	canvas_end(&c);
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 	ck_assert(found[0]);
 	ck_assert_msg(found[1] || playback.shown->timeline.rank_count < rings[_i].ranks, "the last is not found");
-	close_ring();
 }
-END_TEST
 
 /* Two traces side by side, in every scene and in windows large and small. */
 START_LOOP_TEST(pairs_can_be_read, 0, SCENE_COUNT)
@@ -121,8 +102,6 @@ START_LOOP_TEST(pairs_can_be_read, 0, SCENE_COUNT)
 			draw_at(places[i], sizes[k][0], sizes[k][1]);
 			ck_words("difference\n");
 		}
-	close_ring();
 }
-END_TEST
 
-SUITE("scheme", 60)
+SUITE_WITH("scheme", 60, NULL, close_playback)

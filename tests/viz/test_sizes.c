@@ -8,42 +8,12 @@
 #include <string.h>
 
 #include "tests/support/suite.h"
-#include "tests/support/viewed.h"
 #include "tests/viz/catalogue.h"
 #include "tests/viz/drawn_words.h"
+#include "tests/viz/player.h"
 #include "viz/scene/scene_parts.h"
 
 static const int sizes[][2] = {{1920, 1080}, {1366, 768}, {1024, 768}};
-
-static struct fonts fonts;
-static struct viewed v;
-static struct playback playback;
-
-static void open_player(const char *words)
-{
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	viewed_open(&v, "%s", words);
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &v.shown);
-}
-
-static void close_player(void)
-{
-	playback_release(&playback);
-	viewed_release(&v);
-	fonts_release(&fonts);
-}
-
-/* On a surface of one pixel, since the words alone count. */
-static void draw_in(int width, int height)
-{
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
-	cairo_t *cr = cairo_create(surface);
-	words_begin();
-	playback_draw(&playback, cr, width, height);
-	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
-}
 
 /* ---- every scene ---- */
 
@@ -64,7 +34,7 @@ enum { RUNS = COUNT(runs), PLACES = 4 };
 static void look(const char *request, enum scene scene, int width, int height)
 {
 	const char *bad;
-	draw_in(width, height);
+	words_in(&playback, width, height);
 	bad = words_collide(width, height);
 	ck_assert_msg(!bad, "%s, %s, %d × %d%s, at %zu: %s", request, scene_name(scene), width, height,
 	              playback.presenter ? ", presenter" : "", playback.position, bad);
@@ -76,7 +46,7 @@ static void look(const char *request, enum scene scene, int width, int height)
 /* At a few places of the step. */
 START_LOOP_TEST(text_is_clear, 0, RUNS)
 {
-	open_player(runs[_i]);
+	open_player(runs[_i], SCENE_OVERVIEW);
 	const struct timeline *s = &v.shown.timeline;
 	if (_i % 3 == 1) /* with the banner, too */
 		v.shown.timeline.limits = (struct limits){
@@ -91,9 +61,7 @@ START_LOOP_TEST(text_is_clear, 0, RUNS)
 			look(runs[_i], playback.scene, size[0], size[1]);
 		}
 	}
-	close_player();
 }
-END_TEST
 
 /* ---- captions ---- */
 
@@ -141,9 +109,8 @@ static void look_at_caption(const struct state *st, const char *caption)
 
 START_LOOP_TEST(captions_are_whole, 0, REQUESTS)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
-	ink = cairo_create(surface);
-	open_player(catalogue[_i]);
+	ink = sheet_open(1, 1);
+	open_player(catalogue[_i], SCENE_OVERVIEW);
 	for (int i = 0; i < COUNT(forms); i++) {
 		form = &forms[i];
 		playback.step_size = STEP_SIZE_ROUND;
@@ -151,10 +118,7 @@ START_LOOP_TEST(captions_are_whole, 0, REQUESTS)
 		playback.step_size = STEP_SIZE_PHASE;
 		each_caption(&v.shown.timeline, STEP_SIZE_PHASE, look_at_caption);
 	}
-	close_player();
 	cairo_destroy(ink);
-	cairo_surface_destroy(surface);
 }
-END_TEST
 
-SUITE("sizes", 240)
+SUITE_WITH("sizes", 240, NULL, close_player)

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
@@ -149,7 +148,6 @@ START_LOOP_TEST(numbers_are_those_of_the_whole_collective, 0, SCHEDULE_COUNT)
 		for (int64_t ranks = 2; ranks <= VALUES_RANKS; ranks++)
 			check_schedule((enum schedule_algorithm)_i, ranks, 0, true);
 }
-END_TEST
 
 START_TEST(ranks_of_a_group_begin_with_different_digits)
 {
@@ -164,7 +162,6 @@ START_TEST(ranks_of_a_group_begin_with_different_digits)
 	}
 	collective_close();
 }
-END_TEST
 
 /* ---- a step ---- */
 
@@ -213,7 +210,6 @@ START_LOOP_TEST(numbers_are_the_contributions_of_the_state, 0, COUNT(steps))
 	ck_assert_int_gt(checked, 100);
 	state_release(&st);
 }
-END_TEST
 
 /* ---- words ---- */
 
@@ -228,6 +224,5 @@ START_TEST(sums_in_words)
 	ck_assert_str_eq(value_word(text, -1.234e-7), "-1.23e-7");
 	ck_assert_str_eq(value_word(text, 4.5e20), "4.5e20");
 }
-END_TEST
 
 SUITE("values", 60)

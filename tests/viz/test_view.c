@@ -197,14 +197,14 @@ static void check_memory(const struct timeline *s)
 			const struct role *role = timeline_role_of(s, i);
 			const int64_t *live = timeline_live(s, i, SPACE_DEVICE, st.ranks[i].issued);
 			int64_t total = 0, by_name = 0;
-			bool *there = calloc((size_t)role->buffer_count, sizeof *there);
-			state_alive(&st, i, there);
+			bool *alive = array_make((size_t)role->buffer_count, sizeof *alive);
+			state_alive(&st, i, alive);
 			for (int h = 0; h < HELD_COUNT; h++)
 				total += live[h];
 			for (int b = 0; b < role->buffer_count; b++)
-				if (role->buffers[b].space == SPACE_DEVICE && there[b])
+				if (role->buffers[b].space == SPACE_DEVICE && alive[b])
 					by_name += buffer_bytes(&role->buffers[b]);
-			free(there);
+			free(alive);
 			ck_assert_int_eq(total, st.ranks[i].live[SPACE_DEVICE]);
 			ck_assert_int_eq(total, by_name);
 			peak[s->ranks[i].role] = total > peak[s->ranks[i].role] ? total : peak[s->ranks[i].role];
@@ -295,7 +295,6 @@ START_LOOP_TEST(every_strategy, 0, 7)
 				check_strategy(strategy_at(i)->name, models[m], ranks, ranks == 3 ? 2 : 1);
 	}
 }
-END_TEST
 
 /* What `all` leaves out, and what is made of several parts: groups of groups, stages, slices, copies, work done again.
  */
@@ -315,7 +314,6 @@ START_LOOP_TEST(every_variant, 0, COUNT(others))
 {
 	check_request(others[_i]);
 }
-END_TEST
 
 START_TEST(every_schedule)
 {
@@ -325,7 +323,6 @@ START_TEST(every_schedule)
 		for (int ranks = 2; ranks <= 8; ranks += 3)
 			check_strategy(settings[i], models[0], ranks, 1);
 }
-END_TEST
 
 START_TEST(one_rank_sends_nothing)
 {
@@ -334,7 +331,6 @@ START_TEST(one_rank_sends_nothing)
 		check_walk(&v->shown.timeline, (enum step_size)step_size);
 	ck_assert_int_eq(ledger_step_total(&v->shown.timeline), 0);
 }
-END_TEST
 
 /* Rounds are steps where nobody lags behind: a ring all-reduce on n ranks has 2(n-1), of n messages. */
 START_TEST(rounds_of_a_ring)
@@ -354,7 +350,6 @@ START_TEST(rounds_of_a_ring)
 	}
 	ck_assert_int_eq(rounds, 6);
 }
-END_TEST
 
 /* The highlights are where they say. */
 START_TEST(highlight_events)
@@ -392,7 +387,6 @@ START_TEST(highlight_events)
 	ck_assert_int_eq(ends, counted);
 	state_release(&st);
 }
-END_TEST
 
 /* More ranks than are drawn: rounds as wholes up to 64, sums beyond. */
 START_TEST(many_ranks)
@@ -418,6 +412,5 @@ START_TEST(many_ranks)
 		state_release(&st);
 	}
 }
-END_TEST
 
 SUITE("view", 0)

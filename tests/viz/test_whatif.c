@@ -1,7 +1,6 @@
 /* What if: what the panel says is what the simulator says of the same settings, undo brings back the very trace, and a
  * refused change loses nothing. Keys and mouse come as the window gets them.
  */
-#include <SDL.h>
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +8,11 @@
 
 #include "cli/command/view_open.h"
 #include "tests/support/suite.h"
-#include "viz/window/parts.h"
+#include "tests/viz/hands.h"
 
 #define GPT "gpt:layers=2,width=64,heads=2,context=32,vocabulary=512"
 
 static struct viewer *v;
-static struct window *w;
 static struct options options;
 
 static void parse(struct options *o, enum command c, const char *const *arguments)
@@ -29,18 +27,15 @@ static struct fonts fonts;
 
 static void open_view(const char *const *arguments)
 {
-	static const struct picture size = {.width = 1280, .height = 720, .scale = 1};
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	v = calloc(1, sizeof *v);
 	ck_assert_ptr_nonnull(v);
-	setenv("SDL_VIDEODRIVER", "dummy", 1);
 	parse(&options, COMMAND_VIEW, arguments);
 	playback_init(&v->playback, &fonts);
 	ck_assert_msg(!viewer_begin(v, &options), "%s", status_message());
 	struct window_host host = viewer_host(v);
 	host.asked_size = true;
-	ck_assert_msg(!window_open(&w, &v->playback, &size, &host, false), "%s", status_message());
-	window_turn(w);
+	open_window(&v->playback, 1280, 720, &host);
 }
 
 static void open_gpt(void)
@@ -50,48 +45,14 @@ static void open_gpt(void)
 
 static void close_view(void)
 {
-	window_close(w);
-	viewer_release(v);
+	close_window();
+	if (v)
+		viewer_release(v);
 	free(v);
 	fonts_release(&fonts);
 }
 
 /* ---- hands ---- */
-
-static void press_with(SDL_Keycode key, Uint16 mod)
-{
-	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key, .mod = mod}}};
-	window_handle(w, &e);
-	window_turn(w);
-}
-
-static void press(SDL_Keycode key)
-{
-	press_with(key, 0);
-}
-
-static void type(const char *text)
-{
-	for (; *text; text++) {
-		SDL_Event e = {.text = {.type = SDL_TEXTINPUT, .text = {*text}}};
-		window_handle(w, &e);
-	}
-	window_turn(w);
-}
-
-static void mouse(Uint32 event, double x, double y)
-{
-	SDL_Event e = {.type = event};
-	if (event == SDL_MOUSEMOTION) {
-		e.motion.x = (int)x;
-		e.motion.y = (int)y;
-	} else {
-		e.button = (SDL_MouseButtonEvent){
-		        .type = event, .button = SDL_BUTTON_LEFT, .clicks = 1, .x = (int)x, .y = (int)y};
-	}
-	window_handle(w, &e);
-	window_turn(w);
-}
 
 static int row_named(const char *name)
 {
@@ -224,9 +185,7 @@ START_TEST(figures_are_the_simulators)
 	                            "64kB", "--precision", "bf16", "--strategy", "zero2", NULL});
 	ck_assert_ptr_nonnull(strstr(window_title(w), "zero2, ranks=8,link-bandwidth=5GB"));
 	ck_assert_ptr_nonnull(strstr(v->playback.shown->heading, "zero2 on 8 ranks"));
-	close_view();
 }
-END_TEST
 
 START_TEST(undo_restores_the_trace)
 {
@@ -261,9 +220,7 @@ START_TEST(undo_restores_the_trace)
 	ck_same(second, trace_now(), true);
 	free(first);
 	free(second);
-	close_view();
 }
-END_TEST
 
 /* More changes than the past has room for: the oldest are forgotten. */
 START_TEST(the_past_is_bounded)
@@ -278,9 +235,31 @@ START_TEST(the_past_is_bounded)
 		ck_assert(!viewer_change(v, &(struct whatif_change){.move = WHATIF_UNDO}));
 	ck_assert(!v->whatif.undo);
 	ck_assert_str_ne(v->whatif.words, "");
-	close_view();
 }
-END_TEST
+
+/* There and back: undo leads to the very place, wherever it was and however the steps between differ. */
+START_TEST(undo_returns_to_the_very_place)
+{
+	open_gpt();
+	struct playback *p = &v->playback;
+	type("w");
+	for (size_t position = 1; position < p->shown->timeline.instant_count; position += 41) {
+		size_t round = timeline_stop(&p->shown->timeline, STEP_SIZE_ROUND,
+		                             timeline_stop_of(&p->shown->timeline, STEP_SIZE_ROUND, position));
+		window_move(w, round, false);
+		set("ranks", "6");
+		set("accumulate", "2");
+		type("u");
+		type("u");
+		ck_assert_uint_eq(p->position, round);
+	}
+	set("ranks", "6");
+	press(SDLK_RIGHT); /* a value of the panel */
+	press(SDLK_ESCAPE);
+	press(SDLK_HOME); /* who goes elsewhere stays there */
+	type("u");
+	ck_assert_uint_eq(p->position, 0);
+}
 
 START_TEST(the_place_stays)
 {
@@ -298,7 +277,7 @@ START_TEST(the_place_stays)
 	set("ranks", "8");
 	const struct timeline *now = &p->shown->timeline;
 	ck_assert_ptr_ne(now, before);
-	size_t there = playback_corresponding(before, position, now);
+	size_t there = timeline_same_place(before, position, now);
 	ck_assert_uint_gt(there, 0);
 	ck_assert_uint_eq(timeline_stop_of(now, p->step_size, p->position), timeline_stop_of(now, p->step_size, there));
 	ck_assert_int_eq(p->focus_rank, 2);
@@ -306,9 +285,7 @@ START_TEST(the_place_stays)
 	ck_assert(is->kind == was.kind && is->unit == was.unit && is->kernel == was.kernel && is->micro == was.micro);
 	set("ranks", "2"); /* there is no rank 2 any more */
 	ck_assert_int_eq(p->focus_rank, 0);
-	close_view();
 }
-END_TEST
 
 static const struct {
 	const char *row, *value, *says;
@@ -349,9 +326,7 @@ START_TEST(nonsense_is_refused)
 		ck_assert_str_eq(v->whatif.words, "accumulate=2");
 	}
 	free(was);
-	close_view();
 }
-END_TEST
 
 /* A strategy that refuses a change stays as it is. */
 START_TEST(strategies_refuse)
@@ -367,9 +342,7 @@ START_TEST(strategies_refuse)
 	set("offload", "parameters");
 	ck_assert(*v->whatif.refused != 0);
 	ck_assert_str_eq(v->whatif.words, "");
-	close_view();
 }
-END_TEST
 
 START_TEST(keys_step_through_values)
 {
@@ -407,9 +380,7 @@ START_TEST(keys_step_through_values)
 	ck_assert_str_eq(v->whatif.typed, "optimi");
 	press(SDLK_ESCAPE);
 	ck_assert(!v->whatif.typing && v->playback.whatif);
-	close_view();
 }
-END_TEST
 
 START_TEST(the_mouse_moves_sliders)
 {
@@ -438,9 +409,7 @@ START_TEST(the_mouse_moves_sliders)
 		}
 	ck_assert_str_eq(v->whatif.words, "");
 	ck_assert(v->whatif.undo);
-	close_view();
 }
-END_TEST
 
 START_TEST(before_stands_beside)
 {
@@ -465,9 +434,7 @@ START_TEST(before_stands_beside)
 	set("ranks", "3");
 	ck_assert(v->playback.compare);
 	ck_assert_int_eq(v->playback.contender[2]->timeline.rank_count, 3);
-	close_view();
 }
-END_TEST
 
 /* What would fit is looked for while nothing else is to be done, and is then what `sim` says. */
 START_TEST(what_would_fit_comes_later)
@@ -481,9 +448,7 @@ START_TEST(what_would_fit_comes_later)
 		window_turn(w);
 	ck_assert_ptr_null(l->search);
 	ck_assert_ptr_nonnull(strstr(l->shown.timeline.limits.change.words, "micro_batch 8"));
-	close_view();
 }
-END_TEST
 
 static void count(void *context)
 {
@@ -499,7 +464,8 @@ START_TEST(long_work_is_said)
 	struct changes none = {0};
 	int said = 0;
 	struct busy busy = {.say = count, .context = &said, .patience = 1};
-	parse(&options, COMMAND_VIEW, (const char *[]){"--model", "gpt2-124m", "--cluster", "a100-40gb", NULL});
+	parse(&options, COMMAND_VIEW,
+	      (const char *[]){"--model", "gpt2-1558m", "--ranks", "64", "--cluster", "a100-40gb", NULL});
 	ck_assert_msg(!changes_settings(&none, &options, "zero3", &settings, cluster), "%s", status_message());
 	ck_assert(!work_load(&direct, &options, &settings, cluster, &(struct busy){0}));
 	ck_assert_msg(!work_load(&beside, &options, &settings, cluster, &busy), "%s", status_message());
@@ -512,7 +478,6 @@ START_TEST(long_work_is_said)
 	ck_assert_int_eq(work_load(&beside, &options, &settings, "nowhere", &busy), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "unknown cluster 'nowhere'"));
 }
-END_TEST
 
 START_TEST(files_cannot_be_changed)
 {
@@ -520,9 +485,7 @@ START_TEST(files_cannot_be_changed)
 	type("w");
 	ck_assert_ptr_null(v->playback.whatif);
 	ck_assert_ptr_nonnull(strstr(v->playback.note, "What --trace says cannot be changed"));
-	close_view();
 }
-END_TEST
 
 /* The line that Ctrl+C copies makes the same again: the trace, the panel and what stands beside it. */
 static void ck_restored(void)
@@ -577,8 +540,6 @@ START_TEST(the_command_restores_it)
 	ck_restored();
 	press(SDLK_ESCAPE);
 	ck_restored();
-	close_view();
 }
-END_TEST
 
-SUITE("whatif", 60)
+SUITE_WITH("whatif", 60, NULL, close_view)

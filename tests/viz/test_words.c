@@ -10,34 +10,13 @@
 #include <string.h>
 
 #include "tests/support/suite.h"
-#include "tests/support/viewed.h"
 #include "tests/viz/drawn_words.h"
+#include "tests/viz/player.h"
 #include "viz/scene/chart.h"
 
 /* (12 + 1) · 16 + (16 + 1) · 8 + (8 + 1) · 4 = 380 parameters, of 1520 B */
 #define MLP "mlp:sizes=12-16-8-4"
 #define DDP MLP " ddp ranks=4"
-
-static struct fonts fonts;
-static struct viewed v;
-static struct playback playback;
-
-static void open_player(const char *words, enum scene scene)
-{
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	viewed_open(&v, "%s", words);
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &v.shown);
-	playback.scene = scene;
-	playback.step_size = STEP_SIZE_ROUND;
-}
-
-static void close_player(void)
-{
-	playback_release(&playback);
-	viewed_release(&v);
-	fonts_release(&fonts);
-}
 
 /* Draws the picture after the given round (from 1) of the first collective that is not control. */
 static void go_to_round(int round)
@@ -63,14 +42,12 @@ START_TEST(ledger_shows_the_closed_form)
 	go_to_round(3); /* of 4 ranks, each sends 380 B in a round */
 	ck_words("each rank, so far\n1,140 B\n"
 	         "closed form\n2 (n − 1)/n · S\n= 2 · 3/4 · 1.520 kB\n= 2,280 B\n"
-	         "the step, all ranks\n4,560\nof 9,120 B\n");
+	         "the step, all ranks\n4,560 B\nof 9,120 B\n");
 	ck_words("round\nfrom\nto\nchunk\nbytes\nexample values\n1\n0\n1\n3\n380\n8 + 6 = 14\n");
 	go_to_round(6);
 	ck_words("each rank, so far\n2,280 B\n");
-	ck_words("the step, all ranks\n9,120\nof 9,120 B\n");
-	close_player();
+	ck_words("the step, all ranks\n9,120 B\nof 9,120 B\n");
 }
-END_TEST
 
 START_TEST(ledger_of_a_gather)
 {
@@ -78,9 +55,7 @@ START_TEST(ledger_of_a_gather)
 	go_to_round(1); /* layer.0: 13 · 16 parameters of 4 B, of which each rank has half */
 	ck_words("each rank, so far\n416 B\n"
 	         "closed form\n(n − 1)/n · S\n= 1/2 · 832 B\n= 416 B\n");
-	close_player();
 }
-END_TEST
 
 /* ---- memory ---- */
 
@@ -104,10 +79,8 @@ START_TEST(bars_show_memory_and_capacity)
 	ck_words("capacity less libraries 2.500 MB\n");
 	v.shown.timeline.limits.device_bytes = 900500000;
 	words_of(&playback);
-	ck_words("capacity 900.0 MB, far above\n");
-	close_player();
+	ck_words("capacity less libraries 900.0 MB, far above\n");
 }
-END_TEST
 
 /* ---- captions ---- */
 
@@ -131,21 +104,20 @@ START_TEST(last_caption_shows_the_shares)
 	for (int i = 0; i < s->rank_count; i++)
 		s->shown[i] = s->times;
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count),
-	                 "The step is done in 2.000 ms. Every rank computes 50.0 % of it, waits for communication 20.0 "
-	                 "% and for anything else 30.0 %. All ranks sent 9.120 kB.");
+	                 "The step is done in 2.000 ms. Every rank spends 50.0 % of it computing, 20.0 % waiting for "
+	                 "communication and 30.0 % for anything else. All ranks together sent 9.120 kB.");
 	/* One rank differs: then it is said of which these are. */
 	s->shown[0].compute = 500000;
 	s->shown[0].exposed = 402000;
 	char whole[512];
 	snprintf(whole, sizeof whole,
-	         "The step is done in 2.000 ms. Rank %d, the slowest, computes 50.0 %% of it, waits for communication "
-	         "20.0 %% and for anything else 30.0 %%. Ranks differ: computing 25.0–50.0 %%, "
-	         "communication 20.0–20.1 %%. All ranks sent 9.120 kB.",
+	         "The step is done in 2.000 ms. Rank %d, the slowest, spends 50.0 %% of it computing, 20.0 %% waiting "
+	         "for "
+	         "communication and 30.0 %% for anything else. Over the ranks: 25.0–50.0 %% computing, "
+	         "20.0–20.1 %% waiting for communication. All ranks together sent 9.120 kB.",
 	         s->rank_count - 1);
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count), whole);
-	close_player();
 }
-END_TEST
 
 START_TEST(rounds_are_counted_from_one)
 {
@@ -157,15 +129,13 @@ START_TEST(rounds_are_counted_from_one)
 	        "adds "
 	        "its own: sums of 4 of 4 ranks. Now each rank owns one finished chunk; the next 3 rounds only copy.",
 	        "Round 6 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
-	        "replaces its own by the complete sum. Now every rank has all of it, for 2.280 kB that each has sent."};
+	        "replaces its own by the complete sum. Now every rank has the complete sum; each has sent 2.280 kB."};
 	open_player(DDP, SCENE_RING);
 	for (int i = 0; i < 3; i++) {
 		go_to_round(i == 0 ? 1 : 3 * i);
 		ck_assert_str_eq(caption_at(STEP_SIZE_ROUND, playback.position), rounds[i]);
 	}
-	close_player();
 }
-END_TEST
 
 /* Where ranks lag behind, a stop has messages of several rounds. */
 START_TEST(rounds_of_one_stop)
@@ -194,17 +164,24 @@ START_TEST(rounds_of_one_stop)
 			state_release(&st);
 		}
 	ck_assert_int_gt(several, 0);
-	close_player();
 }
-END_TEST
 
 /* Input and target; what a layer of 16 gives and what its GELU keeps; one of 8; the logits; and their gradients, the
  * first layer's apart, whose input has none. */
 START_TEST(captions_show_needed_memory)
 {
-	static const char *const needs[] = {"takes 1 sample",           "52", "layer.0.linear, forward",  "128",
-	                                    "layer.1.linear, forward",  "64", "layer.2.linear, forward",  "16",
-	                                    "the gradients of layer.2", "32", "the gradients of layer.1", "64"};
+	static const char *const needs[] = {"takes 1 sample",
+	                                    "52",
+	                                    "layer.0.linear in the forward pass",
+	                                    "128",
+	                                    "layer.1.linear in the forward pass",
+	                                    "64",
+	                                    "layer.2.linear in the forward pass",
+	                                    "16",
+	                                    "the gradients of layer.2",
+	                                    "32",
+	                                    "the gradients of layer.1",
+	                                    "64"};
 	size_t said = 0;
 	open_player(DDP, SCENE_OVERVIEW);
 	const struct timeline *s = &v.shown.timeline;
@@ -219,23 +196,19 @@ START_TEST(captions_show_needed_memory)
 		ck_assert_msg(strstr(caption, words) != NULL, "'%s' has not '%s'", caption, words);
 	}
 	ck_assert_uint_eq(said, sizeof needs / sizeof *needs);
-	close_player();
 }
-END_TEST
 
 /* ---- charts ---- */
 
 static void draw_chart(struct chart *c)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(1280, 720);
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	c->theme = THEME_PAPER;
 	c->fonts = &fonts;
 	words_begin();
 	chart_draw(c, cr, 1280, 720);
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 	fonts_release(&fonts);
 }
 
@@ -250,11 +223,10 @@ START_TEST(bars_show_their_sum)
 	                         .bar_count = 2};
 	draw_chart(&c);
 	ck_words("title\n");
-	ck_words("capacity 40.00 MB\n");
+	ck_words("capacity less libraries 40.00 MB\n");
 	ck_words("15.50 MB\neach rank\nzero1\n");
 	ck_words("21.30 MB\nrank\nsingle\n");
 }
-END_TEST
 
 START_TEST(lines_have_ranks_and_a_capacity)
 {
@@ -264,9 +236,8 @@ START_TEST(lines_have_ranks_and_a_capacity)
 	        .series_count = 1};
 	draw_chart(&c);
 	ck_words("1\n2\n4\nranks\n");
-	ck_words("capacity 900.0 MB, above the chart\nzero3\n");
+	ck_words("capacity less libraries 900.0 MB, above the chart\nzero3\n");
 }
-END_TEST
 
 START_TEST(the_legend_has_what_is_there)
 {
@@ -278,7 +249,6 @@ START_TEST(the_legend_has_what_is_there)
 	ck_assert_ptr_null(strstr(drawn_words, "buffers"));
 	ck_assert_ptr_null(strstr(drawn_words, "activations"));
 }
-END_TEST
 
 /* However narrow the bars are. */
 START_LOOP_TEST(roles_are_not_cut, 1, CHART_BARS)
@@ -296,28 +266,20 @@ START_LOOP_TEST(roles_are_not_cut, 1, CHART_BARS)
 	if (_i > 1)
 		ck_assert_ptr_nonnull(strstr(drawn_words, "worker"));
 }
-END_TEST
 
 /* The pixels of a colour in a chart of 1280 × 720. */
 static int pixels_of(struct chart *c, uint32_t wanted)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = sheet_open(1280, 720);
 	int count = 0;
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	c->theme = THEME_PAPER;
 	c->fonts = &fonts;
 	chart_draw(c, cr, 1280, 720);
-	cairo_surface_flush(surface);
-	const unsigned char *data = cairo_image_surface_get_data(surface);
 	for (int y = 0; y < 720; y++)
-		for (int x = 200; x < 1000; x++) { /* between the first points and the last */
-			uint32_t pixel;
-			memcpy(&pixel, data + y * cairo_image_surface_get_stride(surface) + 4 * x, sizeof pixel);
-			count += (pixel & 0xFFFFFF) == wanted;
-		}
+		for (int x = 200; x < 1000; x++) /* between the first points and the last */
+			count += sheet_pixel(cr, x, y) == wanted;
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 	fonts_release(&fonts);
 	return count;
 }
@@ -332,7 +294,6 @@ START_TEST(no_line_hides_another)
 	ck_assert_int_gt(pixels_of(&c, 0xE69F00), 200);
 	ck_assert_int_gt(pixels_of(&c, 0x009E73), 200);
 }
-END_TEST
 
 START_TEST(what_overflows_is_hatched)
 {
@@ -345,7 +306,6 @@ START_TEST(what_overflows_is_hatched)
 	ck_assert_int_gt(overflows, fits * 45 / 100);
 	ck_assert_int_lt(overflows, fits * 95 / 100);
 }
-END_TEST
 
 /* ---- numbers of chunks ---- */
 
@@ -359,8 +319,78 @@ START_TEST(chunks_carry_numbers_unless_they_are_put_away)
 	playback.values = false;
 	go_to_round(1);
 	ck_assert(!strstr(drawn_words, " = 14\n") && !strstr(drawn_words, "\nexample values\n"));
-	close_player();
 }
-END_TEST
 
-SUITE("words", 0)
+/* What the plan shows the waits of is what the caption is about, round by round. */
+START_TEST(the_plan_is_about_what_the_caption_is_about)
+{
+	open_player(DDP, SCENE_PLAN);
+	ck_assert(v.shown.timeline.plan->role_count == 1);
+	go_to_round(1);
+	ck_assert(strstr(drawn_words, "\nThe program of every rank, as rank 0 carries it out: operations "));
+	ck_assert(strstr(caption_at(STEP_SIZE_ROUND, playback.position), "the all-reduce of bucket.0"));
+	ck_assert(strstr(drawn_words, ": the all-reduce of bucket.0 waits for\n"));
+	close_player();
+	open_player(MLP " dp ranks=3", SCENE_PLAN);
+	int others = 0, root = 0;
+	const struct timeline *s = &v.shown.timeline;
+	for (size_t k = 1; k + 1 < s->stop_count[STEP_SIZE_ROUND]; k++) {
+		const char *caption = caption_at(STEP_SIZE_ROUND, timeline_stop(s, STEP_SIZE_ROUND, k));
+		playback_go(&playback, timeline_stop(s, STEP_SIZE_ROUND, k));
+		bool of_others = !strncmp(caption, "Rank 1 multiplies", 17);
+		words_of(&playback);
+		ck_assert(!of_others || strstr(drawn_words, "\nRank 0 meanwhile: "));
+		ck_assert(strncmp(caption, "Rank 0 ", 7) != 0 || !strstr(drawn_words, "meanwhile"));
+		others += of_others;
+		root += !strncmp(caption, "Rank 0 ", 7);
+	}
+	ck_assert(others > 0 && root > 0);
+}
+
+/* Beside each other both steps are explained, whole words of each, and neither stands on the other. */
+static void look_at_both(bool presenter)
+{
+	int seen = 0;
+	open_player("gpt:layers=2,width=8,heads=4,context=8,vocabulary=24 ddp ranks=4 bucket=512", SCENE_OVERVIEW);
+	playback_pair(&playback,
+	              &viewed_plan("gpt:layers=2,width=8,heads=4,context=8,vocabulary=24 zero3 ranks=4")->shown);
+	playback.presenter = presenter;
+	for (size_t k = 1; k + 1 < v.shown.timeline.stop_count[STEP_SIZE_ROUND]; k += 5, seen++) {
+		char caption[2][CAPTION_SIZE];
+		playback_go(&playback, timeline_stop(&v.shown.timeline, STEP_SIZE_ROUND, k));
+		words_of(&playback);
+		const struct view *view = playback_view(&playback);
+		caption_make(view->state, caption[0], CAPTION_SIZE);
+		caption_make(view->second->state, caption[1], CAPTION_SIZE);
+		for (int i = 0; i < 2; i++) {
+			char wanted[40];
+			snprintf(wanted, sizeof wanted, "\n%s\n%.14s", i ? "zero3" : "ddp", caption[i]);
+			ck_assert_msg(strstr(drawn_words, wanted), "no '%s' in %s", wanted, drawn_words);
+		}
+		ck_assert_msg(presenter || !words_collide(1280, 720), "step %zu: %s", k, words_collide(1280, 720));
+	}
+	ck_assert_int_gt(seen, 5);
+}
+
+START_TEST(a_pair_has_both_captions)
+{
+	look_at_both(false);
+	close_player();
+	look_at_both(true);
+}
+
+/* A newcomer reads in the picture what stands above, below and in a box, and on an arrow, with four ranks too. */
+START_TEST(the_ring_says_how_its_boxes_are_read)
+{
+	open_player(DDP, SCENE_RING);
+	go_to_round(1);
+	ck_words(
+	        "above a box: the number of its chunk\nbelow a box: the ranks in its sum\non an arrow: chunk: value\n");
+	ck_words("the number in a box: an example value\n");
+	playback.values = false;
+	go_to_round(1);
+	ck_words("below a box: the ranks in its sum\na stripe in a box: a rank in its sum\n");
+	ck_assert(!strstr(drawn_words, "on an arrow"));
+}
+
+SUITE_WITH("words", 0, NULL, close_player)

@@ -89,20 +89,9 @@ void board_close(struct board *b)
 
 /* ---- choosing ---- */
 
-/* Moves in the order of the drawer: by kind, then as the strategy has them. */
-static int drawer_order(const struct exercise *e, int *order)
-{
-	int count = 0;
-	for (int kind = 0; kind < MOVE_KINDS; kind++)
-		for (int i = 0; i < e->move_count; i++)
-			if (e->moves[i].kind == (enum move_kind)kind)
-				order[count++] = i;
-	return count;
-}
-
 void board_choose(struct board *b, int by)
 {
-	int order[EXERCISE_MOVES], count = drawer_order(&b->exercise, order), at = 0;
+	int order[EXERCISE_MOVES], count = exercise_drawer(&b->exercise, order), at = 0;
 	while (at < count && order[at] != b->chosen)
 		at++;
 	b->chosen = order[(at + by + count) % count];

@@ -10,7 +10,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "viz/build/board.h"
 
@@ -38,31 +37,35 @@ static struct places places_of(struct box b, bool done)
 	return p;
 }
 
+void board_step_boxes(const struct board *b, struct box box, struct box *lanes, struct box *memory)
+{
+	struct places p = places_of(box, b->exercise.done);
+	*lanes = p.lanes;
+	*memory = p.memory;
+	if (b->exercise.done && b->mine.there)
+		memory->width = (p.memory.width - GAP) / 2; /* beside it is the strategy's own */
+}
+
 /* Rows of chips in a size of text; returns how high they are. Places are kept if `chips` is not NULL. */
 static double lay_chips(struct canvas *c, const struct exercise *e, struct box in, double size, struct box *chips)
 {
-	double y = in.y + 6, pad = 0.55 * size, row = 1.75 * size;
-	for (int kind = 0; kind < MOVE_KINDS; kind++) {
-		double x = in.x + 10;
-		bool any = false;
-		for (int i = 0; i < e->move_count; i++) {
-			if (e->moves[i].kind != (enum move_kind)kind)
-				continue;
-			double mark = text_length(c, size, WEIGHT_PLAIN, "✓ ");
-			double length = text_length(c, size, WEIGHT_PLAIN, e->moves[i].object) + mark + 2 * pad;
-			y += any ? 0 : 1.5 * size;
-			if (any && x + length > in.x + in.width - 8) {
-				x = in.x + 10;
-				y += row + 3;
-			}
-			any = true;
-			if (chips)
-				chips[i] = (struct box){x, y, fmin(length, in.width - 20), row};
-			x += length + 4;
+	int order[EXERCISE_MOVES], count = exercise_drawer(e, order);
+	double x = in.x + 10, y = in.y + 6, pad = 0.55 * size, row = 1.75 * size;
+	for (int k = 0; k < count; k++) {
+		const struct move *m = &e->moves[order[k]];
+		double mark = text_length(c, size, WEIGHT_PLAIN, "✓ ");
+		double length = text_length(c, size, WEIGHT_PLAIN, m->object) + mark + 2 * pad;
+		bool heading = !k || m->kind != e->moves[order[k - 1]].kind, wraps = x + length > in.x + in.width - 8;
+		if (heading || wraps) {
+			x = in.x + 10;
+			y += !k ? 0 : heading ? row + 0.45 * size : row + 3;
 		}
-		y += any ? row + 0.45 * size : 0;
+		y += heading ? 1.5 * size : 0;
+		if (chips)
+			chips[order[k]] = (struct box){x, y, fmin(length, in.width - 20), row};
+		x += length + 4;
 	}
-	return y - in.y;
+	return y + (count ? row + 0.45 * size : 0) - in.y;
 }
 
 struct box board_lay(struct canvas *c, struct board *b, struct box box)
@@ -124,17 +127,13 @@ static void draw_drawer(struct canvas *c, const struct board *b, struct box in)
 	const struct theme *t = c->theme;
 	const struct exercise *e = &b->exercise;
 	draw_card(c, in, t->panel, t->line, 1);
-	for (int kind = 0; kind < MOVE_KINDS; kind++) {
-		bool any = false;
-		for (int i = 0; i < e->move_count; i++) {
-			if (e->moves[i].kind != (enum move_kind)kind)
-				continue;
-			if (!any)
-				draw_text(c, in.x + 10, b->chips[i].y - 0.4 * b->chip_text, b->chip_text, WEIGHT_BOLD,
-				          t->ink, ALIGN_LEFT, in.width - 20, "%s", move_heading((enum move_kind)kind));
-			any = true;
-			draw_chip(c, b, i);
-		}
+	int order[EXERCISE_MOVES], count = exercise_drawer(e, order);
+	for (int k = 0; k < count; k++) {
+		enum move_kind kind = e->moves[order[k]].kind;
+		if (!k || kind != e->moves[order[k - 1]].kind)
+			draw_text(c, in.x + 10, b->chips[order[k]].y - 0.4 * b->chip_text, b->chip_text, WEIGHT_BOLD,
+			          t->ink, ALIGN_LEFT, in.width - 20, "%s", move_heading(kind));
+		draw_chip(c, b, order[k]);
 	}
 }
 
@@ -219,10 +218,8 @@ static void draw_said(struct canvas *c, const struct board *b, struct box in)
 	char refused[160];
 	if (!*text)
 		text = "Put the step together: choose an operation in the drawer with the arrow keys, and Enter places "
-		       "it "
-		       "(or click it). What breaks a rule is refused, with the reason. Backspace takes the last one "
-		       "back, H "
-		       "gives a hint, D says that the step is done.";
+		       "it (or click it, or drag it to its place). What breaks a rule is refused, with the reason. "
+		       "Backspace takes the last one back, H gives a hint, D says that the step is done.";
 	if (!v->accepted) {
 		snprintf(refused, sizeof refused, "Refused%s%s", v->move >= 0 ? ": " : "",
 		         v->move >= 0 ? e->moves[v->move].name : "");

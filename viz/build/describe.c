@@ -7,16 +7,12 @@
 void build_describe_drawer(const struct exercise *e, FILE *out)
 {
 	fprintf(out, "The drawer: %d moves of %s.\n", e->move_count, e->plan->strategy);
-	for (int kind = 0; kind < MOVE_KINDS; kind++) {
-		bool any = false;
-		for (int i = 0; i < e->move_count; i++)
-			if (e->moves[i].kind == (enum move_kind)kind) {
-				if (!any)
-					fprintf(out, "\n%s (%s)\n", move_heading((enum move_kind)kind),
-					        move_what((enum move_kind)kind));
-				fprintf(out, "  %s\n", e->moves[i].name);
-				any = true;
-			}
+	int order[EXERCISE_MOVES], count = exercise_drawer(e, order);
+	for (int k = 0; k < count; k++) {
+		const struct move *m = &e->moves[order[k]];
+		if (!k || m->kind != e->moves[order[k - 1]].kind)
+			fprintf(out, "\n%s (%s)\n", move_heading(m->kind), move_what(m->kind));
+		fprintf(out, "  %s\n", m->name);
 	}
 }
 

@@ -53,6 +53,7 @@ struct move {
 	int *ops;        /* of the plan's step, in its order */
 	int op_count;
 	int unit, micro, group; /* -1: none */
+	int kernel;             /* of the model, the first that it computes; -1: none */
 	enum pass pass;
 };
 
@@ -73,6 +74,7 @@ struct exercise {
 	struct move *moves;    /* in the strategy's own order */
 	int move_count;
 	int placed[EXERCISE_PLACED]; /* moves, in the learner's order */
+	int put[EXERCISE_PLACED];    /* before which of those placed until then each came, by the time it was placed */
 	int placed_count;
 	bool done;           /* finished, and accepted */
 	struct verdict said; /* the last */
@@ -89,11 +91,17 @@ int exercise_times(const struct exercise *e, int move); /* how often it is place
 
 /* Places a move at the end, if the verifier lets it. False: `said` has the rule. */
 bool exercise_place(struct exercise *e, int move);
-/* Takes the last one back. False: there is none. */
+/* Places a move before the at-th of those that are placed, if what comes after it can still come so. False: `said` has
+ * the rule, and nothing has changed. */
+bool exercise_insert(struct exercise *e, int move, int at);
+/* Takes back what was placed last. False: there is none. */
 bool exercise_undo(struct exercise *e);
 void exercise_restart(struct exercise *e);
 /* The step is said to be complete. False: `said` has what it lacks. */
 bool exercise_done(struct exercise *e);
+/* Moves in the order of the drawer: by kind, then as the model has its parts, whatever the strategy's own order is.
+ * What is done a second time comes after the others of its kind. Returns how many. */
+int exercise_drawer(const struct exercise *e, int order[EXERCISE_MOVES]);
 /* The next move of the strategy's own plan, and why it comes now; -1: all are placed. */
 int exercise_hint(struct exercise *e);
 /* Places all that is left, in the strategy's own order. */

@@ -120,6 +120,7 @@ static struct move *begin_move(struct exercise *e, const struct key *k, int op)
 	*m = (struct move){.kind = k->kind, .unit = k->unit, .group = k->group, .micro = k->micro};
 	m->ops = array_make((size_t)(e->plan->roles[0].step.end - op) + 1, sizeof *m->ops);
 	m->pass = e->plan->roles[0].ops[op].pass;
+	m->kernel = e->plan->roles[0].ops[op].kernel;
 	return m;
 }
 
@@ -233,6 +234,41 @@ static void name_move(const struct exercise *e, struct move *m)
 			snprintf(m->object, sizeof m->object, "%.40s time %d", object, which + 1);
 	}
 	snprintf(m->name, sizeof m->name, "%s %s", kinds[m->kind].verb, m->object);
+}
+
+/* ---- the drawer ---- */
+
+/* The part of the model that a move is about: a kernel of a pass, else a group. */
+static int part_of(const struct move *m)
+{
+	return m->unit >= 0 ? m->kernel : m->group;
+}
+
+static bool comes_before(const struct exercise *e, int a, int b)
+{
+	const struct move *x = &e->moves[a], *y = &e->moves[b];
+	int first = 0, second = 0;
+	if (x->kind != y->kind)
+		return x->kind < y->kind;
+	if (x->unit < 0) {
+		count_alike(e, x, &first);
+		count_alike(e, y, &second);
+	}
+	if (first != second)
+		return first < second;
+	if (x->micro != y->micro && x->unit >= 0)
+		return x->micro < y->micro;
+	return part_of(x) != part_of(y) ? part_of(x) < part_of(y) : a < b;
+}
+
+int exercise_drawer(const struct exercise *e, int order[EXERCISE_MOVES])
+{
+	for (int i = 0, k; i < e->move_count; i++) {
+		for (k = i; k && comes_before(e, i, order[k - 1]); k--)
+			order[k] = order[k - 1];
+		order[k] = i;
+	}
+	return e->move_count;
 }
 
 enum status exercise_split(struct exercise *e)

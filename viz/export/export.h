@@ -48,12 +48,19 @@ void export_questions(const struct playback *p, FILE *out);
 /* Of those, the lines below the caption, where the playback stands. */
 void export_figures(struct playback *p, FILE *out);
 
+/* The player for a page of several steps, which has it once: a JSON array of what stands before and behind the data of
+ * a step. Put together, the three are that step's page. */
+void export_player(FILE *out);
+/* The data in a page that export_html() wrote, and how long they are; NULL: that is none. */
+const char *export_player_data(const char *page, size_t *length);
+
 /* Shared by the files of this folder. */
 enum status export_gif(struct playback *p, const struct picture *size, FILE *out);
 enum status export_html(struct playback *p, const struct picture *size, FILE *out);
 /* The page around the data: up to the title, to the heading, to the data; and its lines to the end, the last NULL. */
 extern const char page_head[], page_style[], page_body[];
-extern const char *const page_script[], *const page_questions[], *const page_end[];
+extern const char *const page_script[], *const page_amounts[], *const page_questions[], *const page_end[];
+void page_put_end(FILE *out);
 /* A picture of the playback as it stands, to be destroyed by the caller; on failure there is none. */
 enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out);
 /* How many stops there are, and going to one. */

@@ -23,13 +23,14 @@ struct page {
 	int tab_count, start;
 	struct page_steps steps; /* of the run that is written */
 	size_t known, known_texts;
+	size_t position;      /* where the playback stood: the page begins there */
 	double width, height; /* of a picture for a screen, in units at normal size of text */
 };
 
 static void page_open(struct page *page, struct playback *p, const struct picture *size)
 {
 	double scale = fmin(size->width / 1280.0, size->height / 720.0);
-	*page = (struct page){.p = p};
+	*page = (struct page){.p = p, .position = p->position};
 	/* Heading, caption and buttons are the page's. */
 	page->width = size->width / scale;
 	page->height = fmax(80, size->height / scale - 120);
@@ -176,14 +177,6 @@ static int tab_of(const struct page *page, enum scene scene)
 	return 0;
 }
 
-/* The first of the page's steps at which a position has been reached. */
-static size_t step_that_shows(const struct playback *p, size_t position)
-{
-	const struct timeline *s = &p->shown->timeline;
-	size_t k = timeline_stop_of(s, p->step_size, position);
-	return timeline_stop(s, p->step_size, k) < position ? k + 1 : k;
-}
-
 static void put_member(const char *name, const char *text, FILE *out)
 {
 	char copy[QUESTION_TEXT];
@@ -221,7 +214,8 @@ static void put_question(struct page *page, const struct asking *a, FILE *out)
 	int tab = tab_of(page, q->scene);
 	fprintf(out, "{\"step\":%zu,\"shown\":%zu,\"tab\":%d",
 	        page_step_before(&page->steps, timeline_stop_of(&p->shown->timeline, p->step_size, q->position)),
-	        page_step_behind(&page->steps, step_that_shows(p, q->shown)), tab);
+	        page_step_behind(&page->steps, timeline_stop_showing(&p->shown->timeline, p->step_size, q->shown)),
+	        tab);
 	put_answer(q, out);
 	playback_ask(p, a);
 	fputs(",\"pictures\":[", out);
@@ -248,6 +242,14 @@ static void put_questions(struct page *page, FILE *out)
 	}
 }
 
+/* The step that the page begins with, in the first run. */
+static void put_beginning(const struct page *page, int run, FILE *out)
+{
+	const struct playback *p = page->p;
+	size_t at = run || p->shown->foreign ? 0 : timeline_stop_of(&p->shown->timeline, p->step_size, page->position);
+	fprintf(out, "\"at\":%zu,\n", page_step_before(&page->steps, at));
+}
+
 /* Where each step stands in the first run, for going over from one to another. */
 static void put_places(const struct page *page, FILE *out)
 {
@@ -256,8 +258,8 @@ static void put_places(const struct page *page, FILE *out)
 	fputs("\"places\":[0", out);
 	for (size_t k = 1; page->run_count > 1 && k < page->steps.count; k++)
 		fprintf(out, ",%zu",
-		        playback_corresponding(s, timeline_stop(s, p->step_size, page->steps.stop[k]),
-		                               &page->runs[0]->timeline));
+		        timeline_same_place(s, timeline_stop(s, p->step_size, page->steps.stop[k]),
+		                            &page->runs[0]->timeline));
 	fputs("],\n", out);
 	fputs("\"numbers\":[", out); /* of its steps in the window, where the page has not all */
 	for (size_t k = 0; !page->steps.all && k < page->steps.count; k++)
@@ -353,6 +355,7 @@ static enum status put_run(struct page *page, int run, FILE *out)
 	fputs(",\"heading\":", out);
 	put_text(out, heading);
 	fputs(",\n", out);
+	put_beginning(page, run, out);
 	put_places(page, out);
 	put_phases(page, out);
 	put_banner(p, out);
@@ -368,7 +371,6 @@ static enum status put_run(struct page *page, int run, FILE *out)
 
 enum status export_html(struct playback *p, const struct picture *size, FILE *out)
 {
-	static const char *const *const scripts[] = {page_script, page_questions, page_end};
 	struct page page;
 	const struct asking *asking = p->asking; /* then the page begins with them */
 	char heading[sizeof p->shown->heading];
@@ -389,9 +391,7 @@ enum status export_html(struct playback *p, const struct picture *size, FILE *ou
 	for (int run = 0; !s && run < page.run_count; run++)
 		s = put_run(&page, run, out);
 	put_colours(&page.record, out);
-	for (size_t part = 0; part < sizeof scripts / sizeof scripts[0]; part++)
-		for (const char *const *line = scripts[part]; *line; line++)
-			fputs(*line, out);
+	page_put_end(out);
 	record_release(&page.record);
 	p->scene = scene;
 	p->compare = compare;

@@ -1,13 +1,9 @@
-/* The questions of a page: the part of its script that asks them, as the window does (viz/question/asking.h). */
+/* The questions of a page: the part of its script that asks them, as the window does (viz/question/asking.h). Amounts
+ * with their units are read there as answer_number() reads them; pages of lessons have that part too. */
 #include "viz/export/export.h"
 
 /* clang-format off */
-const char *const page_questions[] = {
-        "\n",
-        "// The question that is asked: q, its number of all; open: not answered yet; outcomes: true, false, or null for skipped.\n",
-        "let quiz=null;\n",
-        "const asked=()=>quiz!==null&&quiz.open;\n",
-        "const questions=()=>data.runs[run].questions;\n",
+const char *const page_amounts[] = {
         "const units={b:1,byte:1,bytes:1,kb:1e3,mb:1e6,gb:1e9,tb:1e12,kib:2**10,mib:2**20,gib:2**30,tib:2**40};\n",
         "const example={number:'8',bytes:'1.5 GB, 1500 MB or 1.4 GiB',percent:'42.9 %'};\n",
         "// The number that a text stands for, or words that ask for one.\n",
@@ -20,6 +16,14 @@ const char *const page_questions[] = {
         "  (word?'That unit is not known here. Write ':'Which unit? Write ')+example.bytes+'.';\n",
         " return !word||unit=='percent'&&word=='%'?value:'A number is asked for, such as '+example[unit]+'.';\n",
         "}\n",
+        NULL};
+
+const char *const page_questions[] = {
+        "\n",
+        "// The question that is asked: q, its number of all; open: not answered yet; outcomes: true, false, or null for skipped.\n",
+        "let quiz=null;\n",
+        "const asked=()=>quiz!==null&&quiz.open;\n",
+        "const questions=()=>data.runs[run].questions;\n",
         "function quiz_begin(){\n",
         " if(!questions().length)return;\n",
         " stop();\n",

@@ -80,20 +80,6 @@ void playback_show(struct playback *p, const struct trace_view *shown)
 	playback_go(p, 0);
 }
 
-size_t playback_corresponding(const struct timeline *ours, size_t position, const struct timeline *other)
-{
-	size_t phases = ours->stop_count[STEP_SIZE_PHASE], theirs = other->stop_count[STEP_SIZE_PHASE];
-	if (ours == other)
-		return position;
-	if (phases != theirs) /* another number of micro-batches: by the share of the step */
-		return ours->instant_count ? position * other->instant_count / ours->instant_count : 0;
-	size_t k = timeline_stop_of(ours, STEP_SIZE_PHASE, position);
-	if (k + 1 >= phases)
-		return other->instant_count;
-	const size_t *a = ours->stops[STEP_SIZE_PHASE] + k, *b = other->stops[STEP_SIZE_PHASE] + k;
-	return b[0] + (position - a[0]) * (b[1] - b[0]) / (a[1] - a[0]);
-}
-
 void playback_go(struct playback *p, size_t position)
 {
 	p->position = position;
@@ -106,7 +92,7 @@ void playback_go(struct playback *p, size_t position)
 static size_t place_of_second(const struct playback *p, size_t position)
 {
 	const struct timeline *s = &p->second->timeline;
-	size_t there = playback_corresponding(&p->shown->timeline, position, s);
+	size_t there = timeline_same_place(&p->shown->timeline, position, s);
 	return timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, there));
 }
 
@@ -238,7 +224,7 @@ const struct view *playback_view(struct playback *p)
 	for (int i = 0; p->compare && !shown->foreign && i < p->contender_count; i++) {
 		const struct trace_view *other = p->contender[i];
 		struct contender *c = &v->contender[v->contender_count];
-		size_t there = playback_corresponding(&shown->timeline, p->position, &other->timeline);
+		size_t there = timeline_same_place(&shown->timeline, p->position, &other->timeline);
 		if (p->contenders[i].timeline != &other->timeline || p->contenders[i].position != there)
 			state_make(&p->contenders[i], &other->timeline, p->step_size, there);
 		snprintf(c->label, sizeof c->label, "%s", other->label);

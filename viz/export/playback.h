@@ -87,8 +87,6 @@ void playback_pair(struct playback *p, const struct trace_view *second);
 void playback_ask(struct playback *p, const struct asking *a);
 /* Makes the state that the last step began with, for a tween. */
 void playback_make_before(struct playback *p);
-/* The position in another trace of the same model that corresponds to ours: as far in the same phase. */
-size_t playback_corresponding(const struct timeline *ours, size_t position, const struct timeline *other);
 
 /* Brings the view up to date and draws it; `in`, in units, is where: NULL for all. */
 const struct view *playback_view(struct playback *p);

@@ -1,6 +1,5 @@
 /* Questions about the order of things: which pass or collective is next, what must be done first, who is waited for. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "strategy/trace/bubble.h"
 #include "viz/question/question_parts.h"

@@ -1,7 +1,6 @@
 /* Questions about the plan as a whole: who keeps the same, what an overflow does, how large a pipeline's bubble is. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "strategy/base/number.h"
 #include "strategy/trace/bubble.h"

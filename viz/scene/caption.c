@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "strategy/strategies/alone.h"
 #include "viz/scene/caption_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -197,7 +197,13 @@ static void say_end(struct text *t, const struct state *st)
 	char step[WORD], sent[WORD];
 	struct range computes = range_over_ranks(s, offsetof(struct times, compute)),
 	             waits = range_over_ranks(s, offsetof(struct times, exposed));
-	bool alike = !range_is_wide(computes) && !range_is_wide(waits);
+	bool compute_differs = range_is_wide(computes), wait_differs = range_is_wide(waits),
+	     alike = !compute_differs && !wait_differs;
+	if (plan_is_alone(s->plan)) {
+		say(t, "It is done in %s. All ranks together sent %s.", time_word(step, s->step_ns),
+		    bytes_word(sent, ledger_step_total(s)));
+		return;
+	}
 	say(t, "The step is done in %s. ", time_word(step, s->step_ns));
 	if (s->plan->ranks == 1)
 		say(t, "The rank");
@@ -205,20 +211,54 @@ static void say_end(struct text *t, const struct state *st)
 		say(t, "Every rank");
 	else
 		say(t, "Rank %" PRId64 ", the slowest,", s->times.rank);
-	say(t, " computes %.1f %% of it, waits for communication %.1f %% and for anything else %.1f %%.",
+	say(t, " spends %.1f %% of it computing, %.1f %% waiting for communication and %.1f %% for anything else.",
 	    share_of_step(s, s->times.compute), share_of_step(s, s->times.exposed), share_of_step(s, s->times.bubble));
 	if (!alike)
-		say(t, " Ranks differ: computing %.1f–%.1f %%, communication %.1f–%.1f %%.", computes.least,
-		    computes.most, waits.least, waits.most);
+		say(t, " Over the ranks: ");
+	if (compute_differs)
+		say(t, "%.1f–%.1f %% computing%s", computes.least, computes.most, wait_differs ? ", " : ".");
+	if (wait_differs)
+		say(t, "%.1f–%.1f %% waiting for communication.", waits.least, waits.most);
 	if (ledger_step_total(s))
-		say(t, " All ranks sent %s.", bytes_word(sent, ledger_step_total(s)));
+		say(t, " All ranks together sent %s.", bytes_word(sent, ledger_step_total(s)));
+}
+
+/* The events of the last step that a caption is about; NULL: there are none of the kind. */
+struct subject {
+	const struct event *first, *last, *begin, *message;
+	size_t messages;
+};
+
+static void add_message(struct subject *u, const struct state *st, const struct event *e)
+{
+	if (u->message && e->collective != u->message->collective && e->collective != st->collective)
+		return;
+	if (u->message && e->collective != u->message->collective) { /* the one that is shown counts */
+		u->message = NULL;
+		u->messages = 0;
+	}
+	u->message = u->message ? u->message : e;
+	u->messages++;
+}
+
+static struct subject subject_of(const struct state *st)
+{
+	struct subject u = {0};
+	for (size_t i = st->latest; i < st->latest_end; i++) {
+		const struct event *e = &st->timeline->events[i];
+		u.first = u.first ? u.first : e;
+		u.last = e;
+		if (e->kind == EVENT_BEGIN && !u.begin)
+			u.begin = e;
+		if (e->kind == EVENT_MESSAGE)
+			add_message(&u, st, e);
+	}
+	return u;
 }
 
 void caption_make(const struct state *st, char *out, int size)
 {
 	struct text t = {out, size, 0};
-	const struct event *first = NULL, *last = NULL, *begin = NULL, *message = NULL;
-	size_t messages = 0;
 	out[0] = 0;
 	if (!st->position) {
 		say_beginning(&t, st);
@@ -231,34 +271,46 @@ void caption_make(const struct state *st, char *out, int size)
 			say_end(&t, st);
 		return;
 	}
-	for (size_t i = st->latest; i < st->latest_end; i++) {
-		const struct event *e = &st->timeline->events[i];
-		first = first ? first : e;
-		last = e;
-		if (e->kind == EVENT_BEGIN && !begin)
-			begin = e;
-		if (e->kind != EVENT_MESSAGE ||
-		    (message && e->collective != message->collective && e->collective != st->collective))
-			continue;
-		if (message && e->collective != message->collective) { /* the one that is shown counts */
-			message = NULL;
-			messages = 0;
-		}
-		message = message ? message : e;
-		messages++;
-	}
-	if (message && messages == 1)
-		say_message(&t, st, message);
-	else if (message)
-		say_round(&t, st, message);
-	else if (begin)
-		say_operation(&t, st, begin);
-	else if (first && first->kind == EVENT_IDLE)
-		say_idle(&t, st, first);
-	else if (last && last->kind == EVENT_END)
+	struct subject u = subject_of(st);
+	if (u.message && u.messages == 1)
+		say_message(&t, st, u.message);
+	else if (u.message)
+		say_round(&t, st, u.message);
+	else if (u.begin)
+		say_operation(&t, st, u.begin);
+	else if (u.first && u.first->kind == EVENT_IDLE)
+		say_idle(&t, st, u.first);
+	else if (u.last && u.last->kind == EVENT_END)
 		say_end(&t, st);
-	else if (first)
-		say_memory(&t, st, last);
+	else if (u.first)
+		say_memory(&t, st, u.last);
+}
+
+/* By which operation a rank takes part in what other groups do beside it; -1: by none. */
+static int op_of_family(const struct timeline *s, int index, int family)
+{
+	const struct section *step = &timeline_role_of(s, index)->step;
+	for (int k = step->begin; k < step->end; k++) {
+		int c = timeline_collective_of(s, index, k);
+		if (c >= 0 && s->collectives[c].family == family)
+			return k;
+	}
+	return -1;
+}
+
+int caption_op(const struct state *st, int index)
+{
+	const struct timeline *s = st->timeline;
+	struct subject u = subject_of(st);
+	const struct event *e = u.message ? u.message : u.begin ? u.begin : u.first;
+	if (!st->position || st->step_size == STEP_SIZE_PHASE || !e || e->kind == EVENT_END)
+		return -1;
+	if (e->kind == EVENT_MEMORY)
+		e = u.last;
+	int one = u.message ? u.message->collective : timeline_collective_of(s, e->index, e->op);
+	if (one >= 0 && e->kind != EVENT_IDLE)
+		return op_of_family(s, index, s->collectives[one].family);
+	return s->ranks[e->index].role == s->ranks[index].role ? e->op : -1;
 }
 
 /* Those that the last step brought, each kind once. */

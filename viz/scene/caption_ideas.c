@@ -13,14 +13,14 @@
 /* By what its bytes are counted under: a kind of traffic without a row does not compile. */
 /* clang-format off */
 #define IDEA_ALL_REDUCE "Summed over the ranks, the gradients are those of the whole batch."
-#define IDEA_REDUCE_SCATTER "Every rank gets the sum of the slice that it keeps, and of no other."
+#define IDEA_REDUCE_SCATTER "Every rank gets the sum of the slice that it keeps, and no other."
 #define IDEA_ALL_GATHER "No rank keeps these parameters whole: they are gathered while they are needed."
-#define IDEA_BROADCAST "The root alone keeps the parameters; the others get a copy for this step."
-#define IDEA_REDUCE "The root alone makes the update, with the sum of all gradients."
-#define IDEA_SCATTER_INPUTS "The root alone reads the data, and gives every rank its part."
-#define IDEA_GATHER_OUTPUTS "The root alone computes the loss."
-#define IDEA_SCATTER_OUTPUT_GRADIENTS "Every rank goes backward from the outputs that it has made."
-#define IDEA_ACTIVATIONS "The next stage cannot begin before it has them."
+#define IDEA_BROADCAST "Only the root keeps the parameters; the others get a copy for this step."
+#define IDEA_REDUCE "Only the root makes the update, with the sum of all gradients."
+#define IDEA_SCATTER_INPUTS "Only the root reads the data, and gives every rank its part."
+#define IDEA_GATHER_OUTPUTS "Only the root computes the loss."
+#define IDEA_SCATTER_OUTPUT_GRADIENTS "Every rank goes backward from its own outputs."
+#define IDEA_ACTIVATIONS "The next stage cannot begin before it has arrived."
 #define IDEA_ACTIVATION_GRADIENTS "The stage before cannot go backward without them."
 #define IDEA_GATHER_STATISTICS "Mean and variance are to be those of the samples of all ranks."
 #define IDEA_REDUCE_STATISTICS "The statistics were those of all ranks, so their gradients are too."
@@ -51,16 +51,16 @@ static const char *idea_of_control(const struct timeline *s, const struct role *
 		return "If any rank has met an infinity, all of them skip this update.";
 	if (touches(s, r, op, PART_NORM))
 		return "Gradients are clipped by the norm of all of them, so every rank needs all squares.";
-	return touches(s, r, op, PART_LOSS) ? "It is only shown: nothing waits for it." : NULL;
+	return touches(s, r, op, PART_LOSS) ? "It is only reported: nothing waits for it." : NULL;
 }
 
 static const char *idea_of_kernel(enum op_kind kind)
 {
 	switch (kind) {
 	case OP_ALL_REDUCE_MAXIMUM:
-		return "Every rank has some of the logits alone; softmax needs the largest of all.";
+		return "Every rank has only some of the logits; softmax needs the largest of all.";
 	case OP_ALL_REDUCE:
-		return "Every rank has the part that comes from its slice of the weights; the layer needs their sum.";
+		return "Every rank has what its slice of the weights comes to; the layer needs the sum over the ranks.";
 	case OP_REDUCE_SCATTER:
 		return "Every rank has a part of the sum; each goes on with the sum of its own rows.";
 	case OP_ALL_GATHER:
@@ -97,6 +97,9 @@ static const char *idea_of_communication(const struct timeline *s, const struct 
 		return idea_of_control(s, r, op);
 	if (op->group < 0 && !op_is_message(op->kind) && !is_statistic(op->traffic) && idea_of_kernel(op->kind))
 		return idea_of_kernel(op->kind);
+	if (op->kind == OP_RECEIVE)
+		return op->traffic == TRAFFIC_ACTIVATIONS ? "This stage cannot go forward without it."
+		                                          : "This stage cannot go backward without them.";
 	if (op->kind == OP_ALL_GATHER && op->pass == PASS_UPDATE)
 		return "Every rank has updated its own slice; now it gets those of the others.";
 	return of_traffic[op->traffic];
@@ -104,15 +107,24 @@ static const char *idea_of_communication(const struct timeline *s, const struct 
 
 /* ---- the rest ---- */
 
+static bool is_gradient(enum held h)
+{
+	return h == HELD_GRADIENTS || h == HELD_WHOLE_GRADIENTS;
+}
+
 static const char *idea_of_copy(const struct timeline *s, const struct role *r, const struct op *op)
 {
-	bool gradients = s->roles[r - s->plan->roles].held[op_buffer(op)] == HELD_GRADIENTS;
+	const enum held *held = s->roles[r - s->plan->roles].held;
+	enum held from = held[op->operand[COPY_X].buffer], to = held[op->operand[COPY_Y].buffer];
+	bool gradients = is_gradient(from) || is_gradient(to);
 	switch (op->queue) {
 	case QUEUE_DEVICE_TO_HOST:
 		return gradients ? "The update is made on the host, where the optimizer state is."
 		                 : "It waits in host memory, so that the device has room for more.";
 	case QUEUE_HOST_TO_DEVICE:
-		return "It comes back just before it is needed.";
+		return from == HELD_PARAMETERS || to == HELD_PARAMETERS
+		               ? "They are updated on the host, and used on the device."
+		               : "It comes back just before it is needed.";
 	default:
 		return op->queue == QUEUE_DISK ? "The disk has room for what host memory has not." : NULL;
 	}
@@ -127,15 +139,16 @@ static bool clips(const struct op *op)
 static const char *idea_of_update(const struct timeline *s, const struct op *op)
 {
 	const struct plan *p = s->plan;
-	const struct region *gradients = op_region(op, PART_GRADIENTS);
 	if (p->settings.precision == TYPE_FP16 && s->trace->scale.skipped)
-		return "A gradient was infinite: it leaves everything as it is, and the step is skipped.";
+		return "A gradient was infinite, so nothing is changed: the step is skipped.";
 	if (p->settings.precision == TYPE_FP16)
-		return "If a gradient was infinite, it leaves everything as it is: the step is skipped.";
+		return "If a gradient was infinite, nothing is changed: the step is skipped.";
 	if (op->queue == QUEUE_HOST_COMPUTE)
-		return "The host does it, beside the optimizer state that is offloaded there.";
-	if (gradients && gradients->slice)
-		return "The other slices are the other ranks': each keeps the optimizer state of its own.";
+		return "It is done on the host, where the offloaded optimizer state is.";
+	if (own_part_word(p) && p->ranks > 1)
+		return !strcmp(own_part_word(p), "shard")
+		               ? "The other ranks update the other shards: each keeps the optimizer state of its own."
+		               : "The other ranks update the other slices: each keeps the optimizer state of its own.";
 	if (clips(op))
 		return "Gradients are scaled down if their norm is too large.";
 	return p->ranks > 1 && plan_data_ranks(p) == p->ranks && p->role_count == 1
@@ -144,7 +157,7 @@ static const char *idea_of_update(const struct timeline *s, const struct op *op)
 }
 
 /* What became of it in the step of a run. */
-static void say_recorded_scale(struct text *t, const struct trace_scale *scale)
+static void say_recorded_scale(struct text *t, const struct trace_scale *scale, bool forgives)
 {
 	char now[WORD], next[WORD];
 	number_format_count(now, (int64_t)scale->now);
@@ -153,7 +166,8 @@ static void say_recorded_scale(struct text *t, const struct trace_scale *scale)
 	if (strcmp(now, next) != 0)
 		say(t, "from %s it goes %s to %s.", now, scale->next < scale->now ? "down" : "up", next);
 	else
-		say(t, "it stays at %s.", now);
+		say(t, "it stays at %s%s.", now,
+		    scale->skipped && forgives ? ", since the first infinity is forgiven" : "");
 }
 
 /* A plan alone knows with which it begins. */
@@ -161,12 +175,14 @@ static void say_loss_scale(struct text *t, const struct timeline *s)
 {
 	char scale[WORD], window[WORD];
 	const struct plan *p = s->plan;
+	bool forgives = loss_scale_rule(p->settings.loss_scaler)->hysteresis > 1;
 	if (s->trace->scale.now > 0) {
-		say_recorded_scale(t, &s->trace->scale);
+		say_recorded_scale(t, &s->trace->scale, forgives);
 		return;
 	}
 	number_format_count(scale, (int64_t)p->settings.loss_scale);
-	say(t, " It begins at %s: an infinity halves it and the step is skipped, %s good steps double it.", scale,
+	say(t, " It begins at %s. A step with an infinity is skipped%s, and %s good steps in a row double it.", scale,
+	    forgives ? "; the first leaves it, each further one halves it" : " and halves it",
 	    number_format_count(window, p->settings.loss_scale_window));
 }
 

@@ -1,7 +1,6 @@
 /* The caption's words for memory: what an operation needs, what has been freed, and why memory is at its peak. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "strategy/strategies/strategy.h"
 #include "viz/scene/caption_parts.h"
@@ -50,11 +49,11 @@ static const char *why_freed(const struct plan *p, enum held held)
 {
 	const struct strategy *g = strategy_find(p->strategy);
 	if (held == HELD_WHOLE_PARAMETERS && g && g->parameters == PLACE_SHARD)
-		return "each rank keeps its shard alone, the point of ZeRO-3";
+		return "each rank keeps only its shard, the point of ZeRO-3";
 	if (held == HELD_WHOLE_PARAMETERS)
 		return "the root keeps them";
 	if (held == HELD_WHOLE_GRADIENTS && g && g->gradients == PLACE_SHARD)
-		return "each rank keeps its slice alone, the point of ZeRO-2";
+		return "each rank keeps only its slice, the point of ZeRO-2";
 	return held == HELD_WHOLE_GRADIENTS ? "the root has their sum" : NULL;
 }
 
@@ -63,7 +62,7 @@ static void say_why_freed(struct text *t, const struct timeline *s, const struct
 	char words[OP_WORDS], bytes[WORD];
 	const char *why = why_freed(s->plan, s->roles[r - s->plan->roles].held[buffer]);
 	say(t, "%s (%s)%s%s", buffer_words(words, s, r, buffer), bytes_word(bytes, buffer_bytes(&r->buffers[buffer])),
-	    why ? ": " : "", why ? why : "");
+	    why ? ", since " : "", why ? why : "");
 }
 
 /* Says why the first is freed of which there is something to say; adds up activations. */
@@ -76,7 +75,7 @@ static bool say_freed_one(struct text *t, const struct timeline *s, const struct
 		*activations += buffer_bytes(&role->buffers[buffer]);
 	if (!why_freed(s->plan, held))
 		return false;
-	say(t, " It has freed ");
+	say(t, " Just freed: ");
 	say_why_freed(t, s, role, buffer);
 	say(t, ".");
 	return true;

@@ -51,8 +51,8 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 		char words[OP_WORDS];
 		say(t, "Rank %" PRId64 " %s ", e->to, how);
 		say(t, "%s", buffer_words(words, st->timeline, r, op_buffer(&r->ops[c->op])));
-		say(t, " %s rank %" PRId64 " (%s of control, outside the total).", e->add ? "of" : "from", e->rank,
-		    bytes);
+		say(t, " %s rank %" PRId64 " (%s of control data, which the totals leave out).", e->add ? "of" : "from",
+		    e->rank, bytes);
 		return;
 	}
 	if (c->kind == OP_SEND) {
@@ -75,7 +75,9 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 		snprintf(ranks, sizeof ranks, "all %" PRId64, c->schedule.ranks);
 	else
 		text_of_ranks(ranks, sizeof ranks, held, 65);
-	if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
+	if ((c->kind == OP_BROADCAST || c->kind == OP_SCATTER) && messages_of(st->timeline, e->collective) == 1)
+		say(t, ".");
+	else if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
 		say(t, "; %d of %d messages have arrived.", (int)st->arrived, messages_of(st->timeline, e->collective));
 	else if (!collective_adds(c))
 		say(t, ": it is rank %s's share.", ranks);
@@ -147,19 +149,64 @@ static void say_reached(struct text *t, const struct collective *c, int round)
 	bytes_word(bytes, f.bytes);
 	bool all = c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
 	if (all && left == c->rounds / 2)
-		say(t, " Now each rank owns one finished chunk; the next %d round%s only cop%s.", left,
-		    left == 1 ? "" : "s", left == 1 ? "ies" : "y");
+		say(t,
+		    left == 1 ? " Now each rank owns one finished chunk; the next round only copies."
+		              : " Now each rank owns one finished chunk; the next %d rounds only copy.",
+		    left);
 	else if (!left && c->kind == OP_REDUCE_SCATTER)
-		say(t, " Now each rank owns the finished sum of its slice, for %s sent.", bytes);
+		say(t, " Now each rank owns the finished sum of its slice; each has sent %s.", bytes);
 	else if (!left && f.of_one)
-		say(t, " Now every rank has all of it, for %s that each has sent.", bytes);
+		say(t, " Now every rank has %s%s; each has sent %s.", all ? "the complete " : "all of it",
+		    all ? result_of(c) : "", bytes);
 }
 
-static void say_who_sends(struct text *t, const struct sent *sent, bool ring)
+/* "rank 4" or "ranks 4 and 5", of the group's places from `first` to `last`. */
+static void say_ranks(struct text *t, const struct collective *c, int64_t first, int64_t last)
 {
+	if (first == last)
+		say(t, "rank %" PRId64, c->rank[first]);
+	else
+		say(t, "ranks %" PRId64 "%s%" PRId64, c->rank[first], last == first + 1 ? " and " : " to ",
+		    c->rank[last]);
+}
+
+/* Ranks from p on take part in the first and the last round alone. */
+static void say_fold(struct text *t, const struct collective *c, int64_t p, bool first, const char *bytes)
+{
+	int64_t n = c->schedule.ranks;
+	if (first)
+		say(t, "%" PRId64 " ranks are no power of two, so ", n);
+	say_ranks(t, c, p, n - 1);
+	say(t, first ? " first hand%s all they have (%s) to " : " get%s the finished buffer (%s) from ",
+	    n - p == 1 ? "s" : "", bytes);
+	say_ranks(t, c, 0, n - p - 1);
+}
+
+/* Recursive halving, then doubling (strategy/collective/halving_doubling.c). */
+static void say_pairs(struct text *t, const struct collective *c, const struct sent *sent, bool adds)
+{
+	int64_t n = c->schedule.ranks, p = 1;
 	char bytes[WORD];
 	bytes_word(bytes, sent->largest);
-	if (ring && sent->whole)
+	while (2 * p <= n)
+		p *= 2;
+	if (p < n && (sent->first_round == 0 || sent->first_round == c->rounds - 1))
+		say_fold(t, c, p, sent->first_round == 0, bytes);
+	else if (adds)
+		say(t, "in pairs, ranks give away half of what they work on (%s) and %s the half that they get", bytes,
+		    is_maximum(c) ? "compare" : "add");
+	else
+		say(t, "in pairs, ranks copy to each other what they have finished (%s)", bytes);
+}
+
+static void say_who_sends(struct text *t, const struct collective *c, const struct sent *sent, bool adds)
+{
+	char bytes[WORD];
+	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING && c->kind != OP_SEND;
+	bytes_word(bytes, sent->largest);
+	if (c->schedule.algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && c->kind != OP_SEND && sent->whole)
+		say_pairs(t, c, sent, adds);
+	else if (ring && sent->whole)
 		say(t, "every rank passes one chunk (%s) to the next", bytes);
 	else if (ring)
 		say(t, "%zu rank%s one chunk (%s) to the next", sent->count, sent->count == 1 ? " passes" : "s pass",
@@ -199,7 +246,7 @@ void say_round(struct text *t, const struct state *st, const struct event *first
 		say(t, "Round %d of %d of the %s: ", first->round + 1, c->rounds, what);
 	else
 		say(t, "Rounds %d to %d of %d of the %s: ", sent.first_round + 1, sent.last_round + 1, c->rounds, what);
-	say_who_sends(t, &sent, ring);
+	say_who_sends(t, c, &sent, first->add);
 	if (drawn && ring)
 		say_chunks(t, st, c, &sent, first->add);
 	say(t, ".");

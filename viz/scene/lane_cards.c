@@ -7,6 +7,7 @@
 
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
@@ -29,9 +30,21 @@ static int selected_of(const struct view *v, int *index)
 	return in && s->ranks[*index].begin[v->selected_op - step->begin] >= 0 ? v->selected_op : -1;
 }
 
+/* A span of another program's trace. */
+static bool has_span(const struct view *v)
+{
+	return v->lanes && v->lanes->file && v->selected_rank >= 0 && v->selected_op >= 0;
+}
+
+static int count_cards(const struct view *v)
+{
+	int index;
+	return has_range(v) + (selected_of(v, &index) >= 0 || has_span(v));
+}
+
 struct box lane_cards_box(const struct view *v, struct box b, bool small)
 {
-	int index, count = has_range(v) + (selected_of(v, &index) >= 0);
+	int count = count_cards(v);
 	double height = !count || is_veiled(v) ? 0 : small ? LINE_CARD * count : fmin(CARD, b.height / 2);
 	return (struct box){b.x, b.y + b.height - height, b.width, height};
 }
@@ -390,7 +403,7 @@ static void draw_selected_line(struct canvas *c, const struct view *v, const str
 
 void lane_cards_draw(struct canvas *c, const struct view *v, const struct lane_area *l, struct box b, bool small)
 {
-	int index, op = selected_of(v, &index), count = has_range(v) + (op >= 0);
+	int index, op = selected_of(v, &index), count = count_cards(v);
 	struct box one = {b.x, b.y + (small ? 0 : BETWEEN), b.width, b.height - (small ? 0 : BETWEEN)};
 	if (small)
 		one.height /= count;
@@ -401,6 +414,8 @@ void lane_cards_draw(struct canvas *c, const struct view *v, const struct lane_a
 		one.x += small ? 0 : one.width + BETWEEN;
 		one.y += small ? one.height : 0;
 	}
+	if (has_span(v))
+		foreign_card_draw(c, v->lanes, v->selected_rank, v->selected_op, one);
 	if (op < 0)
 		return;
 	const struct timeline *s = v->lanes->timeline;

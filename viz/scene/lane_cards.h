@@ -12,8 +12,10 @@ enum { SPEED_WORDS = 200 };
 
 /* "12.40 GB/s" in a buffer of the caller, which it returns. */
 const char *rate_word(char *out, double bytes_per_second);
-/* "4.8 MB (7.2 MB on the wire) in 1.1 ms: 4.3 GB/s, on the bus 6.5 GB/s, 65 % of the link's 10.0 GB/s". "" where
- * nothing is moved. */
+/* The bus bandwidth as a share of the link's; 0: not known. */
+double speed_share(const struct speed *s);
+/* "4.8 MB (7.2 MB on the wire) in 1.1 ms: 4.3 GB/s, on the bus 6.5 GB/s, 65 % of the link's 10.0 GB/s". A network of
+ * several NICs has "8 × 25.0 GB/s". "" where nothing is moved. */
 const char *speed_words(char *out, const struct speed *s);
 /* The same in brief: "bus 6.5 GB/s, 65 % of its link's". */
 const char *speed_words_brief(char *out, const struct speed *s);
@@ -26,6 +28,8 @@ void measured_who(const struct lanes *l, int lane, char *out, size_t size);
 void exposed_words(const struct lanes *l, const struct exposed *e, char *out, size_t size);
 /* "the peak of memory, 12.3 GB on rank 0, for the backward pass of block.5.head" */
 void notable_words(const struct timeline *s, const struct notable *n, char *out, size_t size);
+/* What tells it from others of its name: "backward, at 3.1 ms", "forward of micro-batch 2, at 1.2 ms". */
+void exposed_when(const struct lanes *l, const struct exposed *e, char *out, size_t size);
 /* The operation alone: "the all-reduce of bucket.1", or another program's name. */
 void exposed_name(const struct lanes *l, const struct exposed *e, char *out, size_t size);
 

@@ -1,5 +1,4 @@
 /* What the colours and hatchings of the lanes stand for. */
-#include <math.h>
 
 #include "viz/scene/lane_spans.h"
 

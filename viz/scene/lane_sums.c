@@ -1,7 +1,6 @@
 /* The sums at the right of the lanes: of each rank the time in sight that it computes, that its communication is
  * exposed, and that it stands still for another reason. */
 #include <math.h>
-#include <stdio.h>
 
 #include "viz/scene/lane_spans.h"
 #include "viz/timeline/measure.h"

@@ -118,8 +118,8 @@ static void capacity_on_line(struct canvas *c, struct box plot, double y, const 
 static void capacity_above(struct canvas *c, struct box plot, const char *word, double room)
 {
 	for (int i = 0; i < 2; i++) {
-		char text[WORD + 32];
-		snprintf(text, sizeof text, i ? "capacity %s" : "capacity %s, far above", word);
+		char text[WORD + 48];
+		snprintf(text, sizeof text, i ? "beside libraries %s" : "capacity less libraries %s, far above", word);
 		if (text_length(c, 11, WEIGHT_PLAIN, text) > room)
 			continue;
 		draw_text(c, plot.x + plot.width, plot.y - MEMORY_TITLE, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT,
@@ -146,9 +146,26 @@ void memory_capacity_line(struct canvas *c, struct box plot, const struct memory
 	/* In narrow pictures side by side none has the longer words, so that all have the same. */
 	if (plot.width > 400 && capacity_in_title(c, plot, text, ink, plot.width - title))
 		return;
-	snprintf(text, sizeof text, "capacity %s", word);
+	snprintf(text, sizeof text, "beside libraries %s", word);
 	if (capacity_in_title(c, plot, text, ink, plot.width - title))
 		return;
 	bool brief = text_length(c, 12, WEIGHT_BOLD, text) > plot.width - 8;
 	capacity_on_line(c, plot, y, brief ? short_word(word) : text, ink);
+}
+
+/* Whole heights, the highest first: each covers the next. */
+void memory_stack(struct canvas *c, const struct memory_curve *curve)
+{
+	const struct theme *t = c->theme;
+	for (int k = HELD_COUNT - 1; k >= 0; k--) {
+		enum category of = held_category((enum held)k);
+		if (!curve->ever(curve->of, k))
+			continue;
+		curve->path(c, curve->of, k);
+		draw_patterned_path(c, curve->plot, t->category[of], category_pattern(of),
+		                    colour_mix(t->category[of], ink_on(t->category[of]), 0.4));
+		draw_colour(c, t->outline);
+		cairo_set_line_width(c->cr, 0.8 * t->stroke);
+		draw_stroke_path(c);
+	}
 }

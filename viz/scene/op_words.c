@@ -5,13 +5,14 @@
  *
  *     <k> the kernel       "block.3.qkv"                        <b> what it works on    "the output of block.3.qkv"
  *     <g> the group        "bucket.0", "the model"              <way> between memories  "to host memory"
- *     <pass>               "forward", "forward once more"       <part> of an update     "its own slice of bucket.0"
- *     <which> pass         "forward", "repeated forward"        <samples>               "4 samples of its own"
+ *     <which> pass         "forward", "repeated forward"        <part> of an update     "its own slice of bucket.0"
+ *     <samples>            "4 samples of its own"
  */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/strategies/strategy.h"
 #include "viz/scene/op_words.h"
 
 struct row {
@@ -49,7 +50,7 @@ static const struct part_words of_part[] = {
         {PART_SECOND_MOMENT, "the second moments"},
         {PART_TARGET, "the targets"},
         {PART_MAXIMA, "the largest logits"},
-        {PART_CLASS_SUMS, "summing up the exponentials"},
+        {PART_CLASS_SUMS, "the sums of the exponentials"},
         {PART_LOCAL, "the rank's own statistics of <k>"},
         {PART_PARTS, "the statistics of all ranks for <k>"},
         {PART_RUNNING, "the running statistics of <k>"},
@@ -77,6 +78,27 @@ static const struct op *used_as(const struct role *r, int buffer, enum part part
 	return NULL;
 }
 
+const char *group_word(const struct plan *p, int group)
+{
+	static const struct {
+		const char *name, *words;
+	} plain[] = {
+	        {"all", "the model"}, {"whole", "the tensors that are not sliced"}, {"tied", "the tied embedding"}};
+	const char *name = p->groups[group].name;
+	for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+		if (!strcmp(name, plain[i].name))
+			return plain[i].words;
+	return name;
+}
+
+const char *own_part_word(const struct plan *p)
+{
+	const struct strategy *g = strategy_find(p->strategy);
+	if (!g || g->optimizer == PLACE_WHOLE)
+		return NULL;
+	return g->optimizer == PLACE_SHARD ? "shard" : "slice";
+}
+
 /* Of parameters or gradients, the group that is packed in it; NULL: none alone. */
 static const char *group_in(const struct plan *p, const struct role *r, int buffer)
 {
@@ -90,7 +112,7 @@ static const char *group_in(const struct plan *p, const struct role *r, int buff
 				return NULL;
 			group = op->group;
 		}
-	return group < 0 ? NULL : p->groups[group].name;
+	return group < 0 ? NULL : group_word(p, group);
 }
 
 static const char *kernel_name(const struct plan *p, const struct op *op)
@@ -139,6 +161,17 @@ static bool part_words(const struct timeline *s, const struct role *r, int buffe
 	return false;
 }
 
+/* A role may only pass on what another one makes, under the same name. */
+static void words_of_namesake(const struct timeline *s, const struct role *r, int buffer, char *out)
+{
+	for (int i = 0; i < s->plan->role_count; i++) {
+		const struct role *other = &s->plan->roles[i];
+		for (int k = 0; other != r && k < other->buffer_count; k++)
+			if (!strcmp(other->buffers[k].name, r->buffers[buffer].name) && part_words(s, other, k, out))
+				return;
+	}
+}
+
 const char *buffer_words(char *out, const struct timeline *s, const struct role *r, int buffer)
 {
 	const struct plan *p = s->plan;
@@ -155,12 +188,13 @@ const char *buffer_words(char *out, const struct timeline *s, const struct role 
 	else if (!part_words(s, r, buffer, out) && (source < 0 || !part_words(s, r, source, out)) &&
 	         group_in(p, r, buffer))
 		snprintf(out, OP_WORDS, "its part of %s", group_in(p, r, buffer));
+	if (!strcmp(out, r->buffers[buffer].name))
+		words_of_namesake(s, r, buffer, out);
 	return out;
 }
 
 /* ---- operations ---- */
 
-static const char *const passes[PASS_COUNT] = {"", "forward", "forward once more", "backward", "update"};
 static const char *const which_passes[PASS_COUNT] = {"", "forward", "repeated forward", "backward", "update"};
 
 /* What it writes, or else reads. */
@@ -193,28 +227,47 @@ static void sample_words(const struct plan *p, const struct op *op, char *out, s
 	                                   : " of its own");
 }
 
+const char *payload_words(char *out, const struct timeline *s, const struct role *r, const struct op *op)
+{
+	static const char output[] = "the output of ";
+	char kernel[OP_WORDS - 32];
+	buffer_words(out, s, r, op_buffer(op));
+	/* They take the outputs' place in memory. */
+	if (op->traffic != TRAFFIC_SCATTER_OUTPUT_GRADIENTS || strncmp(out, output, sizeof output - 1) != 0)
+		return out;
+	snprintf(kernel, sizeof kernel, "%s", out + sizeof output - 1);
+	snprintf(out, OP_WORDS, "the output gradients of %s", kernel);
+	return out;
+}
+
 static void group_words(const struct timeline *s, const struct role *r, const struct op *op, char *out)
 {
 	int object = object_of(op);
 	if (op->group >= 0)
-		snprintf(out, OP_WORDS, "%s", s->plan->groups[op->group].name);
+		snprintf(out, OP_WORDS, "%s", group_word(s->plan, op->group));
 	else if (op_class(op->kind) == OP_CLASS_C && object >= 0)
-		buffer_words(out, s, r, object);
+		payload_words(out, s, r, op);
 	else
 		snprintf(out, OP_WORDS, "the model");
+}
+
+static void part_of_update(const struct plan *p, const struct op *op, char *out)
+{
+	const char *own = own_part_word(p), *group = op->group >= 0 ? group_word(p, op->group) : "the model";
+	if (own)
+		snprintf(out, OP_WORDS, "its own %s of %s", own, group);
+	else
+		snprintf(out, OP_WORDS, "the parameters of %s", group);
 }
 
 /* The value of a name in braces; its length. */
 static size_t value_of(const char *name, const struct timeline *s, const struct role *r, const struct op *op, char *out)
 {
 	int object = object_of(op);
-	const struct region *gradients = op_region(op, PART_GRADIENTS);
 	if (!strncmp(name, "<k>", 3))
 		return (size_t)snprintf(out, OP_WORDS, "%s", kernel_name(s->plan, op)), 3;
 	if (!strncmp(name, "<g>", 3))
 		return group_words(s, r, op, out), 3;
-	if (!strncmp(name, "<pass>", 6))
-		return (size_t)snprintf(out, OP_WORDS, "%s", passes[op->pass]), 6;
 	if (!strncmp(name, "<which>", 7))
 		return (size_t)snprintf(out, OP_WORDS, "%s", which_passes[op->pass]), 7;
 	if (!strncmp(name, "<way>", 5))
@@ -222,10 +275,7 @@ static size_t value_of(const char *name, const struct timeline *s, const struct 
 	if (!strncmp(name, "<samples>", 9))
 		return sample_words(s->plan, op, out, OP_WORDS), 9;
 	if (!strncmp(name, "<part>", 6))
-		return (size_t)snprintf(out, OP_WORDS, "%s %s",
-		                        gradients && gradients->slice ? "its own slice of" : "the parameters of",
-		                        op->group >= 0 ? s->plan->groups[op->group].name : "the model"),
-		       6;
+		return part_of_update(s->plan, op, out), 6;
 	snprintf(out, OP_WORDS, "it");
 	if (object >= 0)
 		buffer_words(out, s, r, object);
@@ -282,9 +332,4 @@ const char *op_does(char *out, const struct timeline *s, const struct role *r, c
 {
 	put_together(out, rows[op->kind].does, s, r, op, several, -1);
 	return out;
-}
-
-const char *op_verb(enum op_kind k)
-{
-	return rows[k].does;
 }

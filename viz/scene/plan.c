@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/scene/search.h"
 
@@ -25,12 +25,36 @@ static char *line_of(const struct plan *p, const struct role *r, int op)
 	return text;
 }
 
-/* The operation that the cursor is at: the last that the rank has issued. */
-static int current_op(const struct state *st, int index)
+int plan_current_op(const struct state *st, int index)
 {
 	const struct role *role = timeline_role_of(st->timeline, index);
+	int issued = st->ranks[index].issued, told = caption_op(st, index);
+	return told >= 0 ? told : role->step.begin + (issued ? issued - 1 : 0);
+}
+
+/* The last that the rank has issued: what comes after is not shown while a question is open. */
+static int last_issued(const struct state *st, int index)
+{
 	int issued = st->ranks[index].issued;
-	return role->step.begin + (issued ? issued - 1 : 0);
+	return timeline_role_of(st->timeline, index)->step.begin + (issued ? issued - 1 : 0);
+}
+
+/* "The program of every rank", "… of ranks 1 to 3 (worker)". */
+static void say_whose(const struct plan *p, const struct role *r, int64_t rank, char *out, size_t size)
+{
+	int64_t last = r->first_rank + r->ranks - 1;
+	char as[48] = "";
+	if (r->ranks > 1)
+		snprintf(as, sizeof as, ", as rank %" PRId64 " carries it out", rank);
+	if (p->role_count == 1 && r->ranks > 1)
+		snprintf(out, size, "The program of every rank%s", as);
+	else if (p->role_count == 1)
+		snprintf(out, size, "The program of the rank");
+	else if (r->ranks == 1)
+		snprintf(out, size, "The program of rank %" PRId64 " (%.40s)", r->first_rank, r->name);
+	else
+		snprintf(out, size, "The program of ranks %" PRId64 " to %" PRId64 " (%.40s)%s", r->first_rank, last,
+		         r->name, as);
 }
 
 static void draw_operation(struct canvas *c, const struct state *st, int index, int op, bool current, bool selected,
@@ -67,7 +91,7 @@ static int first_line(const struct view *v, int index, struct box b, int *rows)
 {
 	const struct role *role = timeline_role_of(v->state->timeline, index);
 	*rows = (int)((b.height - 34) / LINE);
-	int first = current_op(v->state, index) - *rows * 2 / 5 + v->plan_scroll;
+	int first = plan_current_op(v->state, index) - *rows * 2 / 5 + v->plan_scroll;
 	if (first > role->step.end - *rows)
 		first = role->step.end - *rows;
 	return first < role->step.begin ? role->step.begin : first;
@@ -88,13 +112,14 @@ static void draw_operations(struct canvas *c, const struct view *v, int index, s
 {
 	const struct state *st = v->state;
 	const struct role *role = timeline_role_of(st->timeline, index);
-	int rows, first = first_line(v, index, b, &rows), now = current_op(st, index);
+	int rows, first = first_line(v, index, b, &rows), now = plan_current_op(st, index);
 	draw_card(c, b, c->theme->panel, c->theme->line, 1);
+	char whose[192];
+	say_whose(st->timeline->plan, role, v->focus_rank, whose, sizeof whose);
 	draw_text(c, b.x + 14, b.y + 20, 14, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, b.width - 28,
-	          "The step of role %s (as rank %" PRId64 " carries it out): operations %d to %d", role->name,
-	          v->focus_rank, role->step.begin, role->step.end - 1);
+	          "%s: operations %d to %d of the step", whose, role->step.begin, role->step.end - 1);
 	for (int i = 0; i < rows && first + i < role->step.end; i++) {
-		if (is_veiled(v) && first + i > now) {
+		if (is_veiled(v) && first + i > last_issued(st, index)) {
 			double y = b.y + 32 + LINE * i;
 			draw_veil(c, (struct box){b.x + 6, y, b.width - 12, b.y + b.height - y - 6});
 			break;
@@ -117,25 +142,27 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
 	const struct role *role = timeline_role_of(st->timeline, index);
-	int now = v->selected_rank == v->focus_rank && v->selected_op >= role->step.begin &&
-	                          v->selected_op < role->step.end
-	                  ? v->selected_op
-	                  : current_op(st, index);
+	bool selected = v->selected_rank == v->focus_rank && v->selected_op >= role->step.begin &&
+	                v->selected_op < role->step.end;
+	int now = selected ? v->selected_op : plan_current_op(st, index);
 	const struct op *op = &role->ops[now];
-	char words[160];
+	char words[OP_WORDS];
 	double middle = b.x + b.width / 2 + 8;
 	draw_card(c, b, t->panel, t->line, 1);
 	if (is_veiled(v)) {
 		draw_veil(c, (struct box){b.x + 6, b.y + 6, b.width - 12, b.height - 12});
 		return;
 	}
-	op_describe(st->timeline->plan, op, words, sizeof words);
-	draw_text(c, b.x + 14, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "%d: %s waits for", now,
-	          words);
-	draw_text(c, middle, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "Waiting for it");
+	op_words(words, st->timeline, role, op);
+	char meanwhile[48] = "";
+	if (!selected && st->position && st->step_size != STEP_SIZE_PHASE && caption_op(st, index) < 0)
+		snprintf(meanwhile, sizeof meanwhile, "Rank %" PRId64 " meanwhile: ", v->focus_rank);
+	draw_text(c, b.x + 14, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "%s%d: %s waits for",
+	          meanwhile, now, words);
+	draw_text(c, middle, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "What waits for it");
 	int line = 0;
 	for (int i = 0; i < op->after_count && line < 4; i++, line++) {
-		op_describe(st->timeline->plan, &role->ops[op->after[i]], words, sizeof words);
+		op_words(words, st->timeline, role, &role->ops[op->after[i]]);
 		draw_text(c, b.x + 14, b.y + 44 + 20 * line, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width / 2 - 20,
 		          "%d: %s, %s (%s)", op->after[i], words, queue_name(role->ops[op->after[i]].queue),
 		          state_words(state_of_op(st, index, op->after[i])));
@@ -148,7 +175,7 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 	for (int k = now + 1; k < role->step.end && line < 4; k++)
 		for (int i = 0; i < role->ops[k].after_count; i++)
 			if (role->ops[k].after[i] == now) {
-				op_describe(st->timeline->plan, &role->ops[k], words, sizeof words);
+				op_words(words, st->timeline, role, &role->ops[k]);
 				draw_text(c, middle, b.y + 44 + 20 * line++, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT,
 				          b.width / 2 - 20, "%d: %s, %s (%s)", k, words, queue_name(role->ops[k].queue),
 				          state_words(state_of_op(st, index, k)));

@@ -47,21 +47,26 @@ static bool comes_back(const struct state *st, const struct event *message)
 	return false;
 }
 
+/* As much of it as there is room for. */
+enum message_words { MESSAGE_NUMBER, MESSAGE_CHUNK, MESSAGE_BYTES };
+
 /* number: of the first chunk; NAN: none is shown. */
-static void chunk_name(const struct ring *r, const struct event *e, double number, bool with_bytes, char *out,
+static void chunk_name(const struct ring *r, const struct event *e, double number, enum message_words much, char *out,
                        size_t size)
 {
 	int last, first = collective_chunks(r->collective, e, &last);
-	char bytes[WORD], carries[VALUE_WORD] = "", shown[VALUE_WORD + 4] = "";
+	char bytes[WORD], carries[VALUE_WORD] = "", shown[VALUE_WORD + 4] = "", tail[WORD + 8] = "";
 	bytes_word(bytes, e->bytes);
 	if (!isnan(number))
 		snprintf(shown, sizeof shown, ": %s", value_word(carries, number));
+	if (much == MESSAGE_BYTES)
+		snprintf(tail, sizeof tail, " · %s", bytes);
 	if (r->collective->chunk_count == 1)
 		snprintf(out, size, "%s%s%s", carries, *carries ? " · " : "", bytes);
 	else if (first == last)
-		snprintf(out, size, with_bytes ? "chunk %d%s · %s" : "%d%s", first, shown, bytes);
+		snprintf(out, size, "%s%d%s%s", much ? "chunk " : "", first, shown, tail);
 	else
-		snprintf(out, size, with_bytes ? "chunks %d–%d%s · %s" : "%d–%d%s", first, last, shown, bytes);
+		snprintf(out, size, "%s%d–%d%s%s", much ? "chunks " : "", first, last, shown, tail);
 }
 
 static void draw_message(const struct ring *r, const struct event *e, double number)
@@ -74,18 +79,17 @@ static void draw_message(const struct ring *r, const struct event *e, double num
 	ring_link(r, e->member, e->to_member, back ? height / 2 + 3 : 0, &x0, &y0, &x1, &y1);
 	draw_line(r->c, x0, y0, x1, y1, t->accent, wide);
 	draw_arrow_head(r->c, x0, y0, x1, y1, r->n <= 8 ? 15 : 10, t->accent);
-	chunk_name(r, e, number, r->n <= 8, text, sizeof text);
-	double room = hypot(x1 - x0, y1 - y0);
-	double length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
+	double room = hypot(x1 - x0, y1 - y0), length;
 	double aside = back ? fmax(0.08, fmin(0.3, (height + 3) / 2 / room)) : 0; /* from the middle */
 	double along = moving ? r->v->tween : 0.5 - aside;
 	bool level = fabs(x1 - x0) > fabs(y1 - y0) || r->state->group_count > 1; /* groups have little room */
-	bool steep = fabs(y1 - y0) > fabs(x1 - x0), hides = steep && !back && room < height + ring_arrow(r);
-	if (hides ||
-	    ((level || back || r->c->least > 12) && length > room - 20)) { /* no room on the link: the number alone */
-		chunk_name(r, e, number, false, text, sizeof text);
-		length = text_length(r->c, size, WEIGHT_BOLD, text) + 12;
-	}
+	bool tight = level || back || r->c->least > 12, steep = fabs(y1 - y0) > fabs(x1 - x0),
+	     hides = steep && !back && room < height + ring_arrow(r);
+	enum message_words much = hides || r->n > 8 ? MESSAGE_NUMBER : MESSAGE_BYTES;
+	do {
+		chunk_name(r, e, number, much, text, sizeof text);
+		length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
+	} while (tight && length > room - 20 && much-- > MESSAGE_NUMBER);
 	double x = x0 + (x1 - x0) * along, y = y0 + (y1 - y0) * along;
 	if (hides && !moving) /* beside the arrow */
 		x += (x < r->area.x + r->area.width / 2 ? -1 : 1) * (length / 2 + 8);
@@ -122,7 +126,7 @@ static void draw_group(struct canvas *c, const struct view *v, int group, struct
 	                : v->state;
 	const struct state_group *g = &state->groups[group];
 	const struct collective *one = &state->timeline->collectives[g->collective];
-	struct ring r = {.c = c, .v = v, .state = state, .group = g, .collective = one, .n = one->schedule.ranks};
+	struct ring r = ring_of(c, v, state, g, one);
 	struct values values = {0};
 	if (ring_values_shown(v, one)) {
 		values_make(&values, state, g);
@@ -152,13 +156,8 @@ static void draw_groups(struct canvas *c, const struct view *v, struct box b, bo
 static void draw_summary(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
-	struct ring r = {.c = c,
-	                 .v = v,
-	                 .state = v->state,
-	                 .group = v->state->groups,
-	                 .collective = one,
-	                 .n = one->schedule.ranks,
-	                 .area = b};
+	struct ring r = ring_of(c, v, v->state, v->state->groups, one);
+	r.area = b;
 	struct formula f;
 	char sent[WORD];
 	ledger_formula(one, &f);
@@ -189,7 +188,7 @@ static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, 
 {
 	const struct state_group *g = &v->state->groups[group];
 	const struct collective *one = &v->state->timeline->collectives[g->collective];
-	struct ring r = {.c = c, .v = v, .state = v->state, .group = g, .collective = one, .n = one->schedule.ranks};
+	struct ring r = ring_of(c, v, v->state, g, one);
 	ring_place(&r, b, small);
 	for (int64_t rank = 0; rank < r.n; rank++)
 		if (box_has(r.card[rank], x, y))

@@ -73,7 +73,7 @@ static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *e = &st->timeline->events[i];
 		if (e->kind == EVENT_MESSAGE && e->collective == r->group->collective && e->to_member == rank &&
-		    r->collective->cuts[chunk] >= e->offset && r->collective->cuts[chunk + 1] <= e->offset + e->count)
+		    collective_carries(r->collective, e, chunk))
 			return true;
 	}
 	return false;
@@ -97,35 +97,69 @@ static double card_padding(const struct ring *r, const struct box *b, int chunks
 	return b->height > 56 && r->n <= 8 && !tight ? RING_PADDING : 6;
 }
 
-/* A card's face: the rank's name, and below it the chunks, with their numbers above them and what they hold below, as
- * far as there is room. */
+/* Where the parts of a card stand. */
+struct card_parts {
+	double pad, mark, size, title, word, above, below;
+};
+
+static struct card_parts card_parts(const struct ring *r, struct box b)
+{
+	bool roomy = b.height > 56, many = r->n > 8, wide = roomy && !many;
+	struct card_parts p = {.pad = card_padding(r, &b, r->collective->chunk_count), .mark = wide ? 10 : 7};
+	p.size = fmax(wide ? 14 : 10, r->c->least);
+	p.title = p.size + (wide ? 8 : 5);
+	p.word = fmax(many ? 8 : 10, r->c->least);
+	p.above = p.word + (many ? 2 : 5);
+	p.below = p.word + (many ? 5 : 8);
+	return p;
+}
+
+/* How high the chunks would be without words above and below them. */
+static double chunk_height(const struct ring *r, const struct card_parts *p, struct box b)
+{
+	return b.height - p->title - fmax(p->word + 8, ring_value_height(r) + 1);
+}
+
+/* Above the chunks their numbers, below them what they hold: as far as there is room. */
+bool ring_is_numbered(const struct ring *r, struct box b)
+{
+	struct card_parts p = card_parts(r, b);
+	return b.height > 56 && r->collective->chunk_count > 1 && chunk_height(r, &p, b) >= p.above + p.pad;
+}
+
+bool ring_is_labelled(const struct ring *r, struct box b)
+{
+	struct card_parts p = card_parts(r, b);
+	bool numbered = ring_is_numbered(r, b), one = b.height > 56 && r->collective->chunk_count == 1;
+	return (numbered || one) && chunk_height(r, &p, b) >= p.below + (numbered ? p.above : 0);
+}
+
+/* A card's face: the rank's name, and below it the chunks. */
 struct face {
 	struct box card;
+	struct card_parts part;
 	int64_t rank;
 	int chunks, every;                    /* every so many a number */
-	double pad, mark, size, title;        /* of the name: its text, its line */
 	double top, width, height, gap;       /* of the chunks */
 	bool many, numbered, labelled, there; /* there: what it brings */
 };
 
 static struct face face_of(const struct ring *r, int64_t rank)
 {
-	struct face f = {.card = r->card[rank], .rank = rank, .chunks = r->collective->chunk_count, .every = 1};
-	const struct box *b = &f.card;
-	bool roomy = b->height > 56;
-	f.many = r->n > 8;
-	f.pad = card_padding(r, b, f.chunks);
-	f.mark = roomy && !f.many ? 10 : 7;
-	f.size = fmax(roomy && !f.many ? 14 : 10, r->c->least);
-	f.title = f.size + (roomy && !f.many ? 8 : 5);
-	double word = fmax(f.many ? 8 : 10, r->c->least), above = word + (f.many ? 2 : 5),
-	       below = word + (f.many ? 5 : 8), high = b->height - f.title - fmax(word + 8, ring_value_height(r) + 1);
-	f.numbered = roomy && f.chunks > 1 && high >= above + f.pad;
-	f.labelled = (f.numbered || (roomy && f.chunks == 1)) && high >= below + (f.numbered ? above : 0);
+	struct box b = r->card[rank];
+	struct face f = {.card = b,
+	                 .part = card_parts(r, b),
+	                 .rank = rank,
+	                 .chunks = r->collective->chunk_count,
+	                 .every = 1,
+	                 .many = r->n > 8,
+	                 .numbered = ring_is_numbered(r, b),
+	                 .labelled = ring_is_labelled(r, b)};
+	const struct card_parts *p = &f.part;
 	f.gap = gap_of(f.chunks);
-	f.width = (b->width - 2 * f.pad - f.gap * (f.chunks - 1)) / f.chunks;
-	f.top = b->y + f.title + (f.numbered ? above : roomy ? 6 : 3);
-	f.height = b->y + b->height - f.top - (f.labelled ? below : f.pad);
+	f.width = (b.width - 2 * p->pad - f.gap * (f.chunks - 1)) / f.chunks;
+	f.top = b.y + p->title + (f.numbered ? p->above : b.height > 56 ? 6 : 3);
+	f.height = b.y + b.height - f.top - (f.labelled ? p->below : p->pad);
 	f.labelled &= !f.many || f.width + f.gap > text_length(r->c, 8, WEIGHT_PLAIN, "1") + 3;
 	f.there = !collective_adds(r->collective) || state_ready(r->state, r->group->collective, rank);
 	double digits = text_length(r->c, f.many ? 8 : 10, WEIGHT_PLAIN, f.chunks > 10 ? "18" : "8") + 2;
@@ -137,7 +171,7 @@ static struct face face_of(const struct ring *r, int64_t rank)
 /* Where a chunk stands, and its number, which may be on it. */
 static struct box chunk_of(const struct ring *r, const struct face *f, int i, struct box *number)
 {
-	struct box chunk = {f->card.x + f->pad + (f->width + f->gap) * i, f->top, f->width, f->height};
+	struct box chunk = {f->card.x + f->part.pad + (f->width + f->gap) * i, f->top, f->width, f->height};
 	*number = r->values ? ring_value_box(r, &chunk) : chunk;
 	return chunk;
 }
@@ -151,22 +185,23 @@ static uint64_t held_of(const struct ring *r, const struct face *f, int i)
 static double draw_rank(const struct ring *r, const struct face *f)
 {
 	const struct theme *t = r->c->theme;
-	struct box mark = {f->card.x + f->pad, f->card.y + f->title - 1 - f->mark, f->mark, f->mark};
+	struct box mark = {f->card.x + f->part.pad, f->card.y + f->part.title - 1 - f->part.mark, f->part.mark,
+	                   f->part.mark};
 	int64_t number = r->collective->rank[f->rank];
 	char text[48], *name = text;
 	snprintf(text, sizeof text, "rank %" PRId64 "%s", number, is_root(r, f->rank) ? " (root)" : "");
-	double room = f->card.width - 2 * f->pad - f->mark - 4, sum = 0;
+	double room = f->card.width - 2 * f->part.pad - f->part.mark - 4, sum = 0;
 	if (r->values && collective_adds(r->collective))
 		sum = text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, RING_LONGEST_SUM) + 13;
-	double left = room - text_length(r->c, f->size, WEIGHT_BOLD, name),
-	       word = text_length(r->c, f->size, WEIGHT_BOLD, "rank ");
+	double left = room - text_length(r->c, f->part.size, WEIGHT_BOLD, name),
+	       word = text_length(r->c, f->part.size, WEIGHT_BOLD, "rank ");
 	if (left < 0 || (left < sum && left + word > sum))
 		name += strlen("rank ");
 	draw_fill(r->c, mark, rank_colour(t, number));
 	draw_frame(r->c, mark, t->outline, 0.8);
-	draw_text(r->c, mark.x + f->mark + 6, f->card.y + f->title - 2, f->size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room,
-	          "%s", name);
-	return text_length(r->c, f->size, WEIGHT_BOLD, name);
+	draw_text(r->c, mark.x + f->part.mark + 6, f->card.y + f->part.title - 2, f->part.size, WEIGHT_BOLD, t->ink,
+	          ALIGN_LEFT, room, "%s", name);
+	return text_length(r->c, f->part.size, WEIGHT_BOLD, name);
 }
 
 static bool is_complete(const struct ring *r, uint64_t held)
@@ -239,6 +274,6 @@ void ring_card(const struct ring *r, int64_t rank)
 	draw_chunks(r, &f);
 	int beside = draw_words(r, &f);
 	if (beside >= 0)
-		ring_value_beside(r, rank, beside, b->x + b->width - f.pad, b->y + f.title - 2,
-		                  b->width - 2 * f.pad - f.mark - 12 - name);
+		ring_value_beside(r, rank, beside, b->x + b->width - f.part.pad, b->y + f.part.title - 2,
+		                  b->width - 2 * f.part.pad - f.part.mark - 12 - name);
 }

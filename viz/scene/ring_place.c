@@ -3,6 +3,13 @@
 
 #include "viz/scene/ring_parts.h"
 
+struct ring ring_of(struct canvas *c, const struct view *v, const struct state *state, const struct state_group *group,
+                    const struct collective *one)
+{
+	return (struct ring){
+	        .c = c, .v = v, .state = state, .group = group, .collective = one, .n = one->schedule.ranks};
+}
+
 static enum ring_shape shape_of(const struct collective *c)
 {
 	enum schedule_shape shape = schedule_row(c->schedule.algorithm)->shape;

@@ -1,6 +1,7 @@
 /* What a collective is about: its name, its size and algorithm, and how far it is. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "viz/scene/op_words.h"
 #include "viz/scene/ring_parts.h"
@@ -26,6 +27,96 @@ static void say_values(const struct ring *r, char *out, size_t size)
 	*out = 0;
 	if (r->values && values_recorded(s))
 		snprintf(out, size, "values of the run%s", power_word(power, r->values->power));
+}
+
+enum { LEGEND_LINES = 5 };
+
+/* How a card is read, a line each, what matters most first. Returns how many. */
+static int legend_lines(const struct ring *r, const char *out[LEGEND_LINES])
+{
+	const struct collective *c = r->collective;
+	bool adds = collective_adds(c), several = c->chunk_count > 1;
+	int n = 0;
+	if (several)
+		out[n++] = ring_is_numbered(r, r->card[0]) ? "above a box: the number of its chunk"
+		                                           : "a box: a chunk; the first is chunk 0";
+	if (ring_is_labelled(r, r->card[0]))
+		out[n++] = !adds      ? "below a box: the rank it comes from"
+		           : r->n > 8 ? "below a box: how many ranks are in its sum"
+		                      : "below a box: the ranks in its sum";
+	if (r->values && several)
+		out[n++] = "on an arrow: chunk: value";
+	if (adds)
+		out[n++] = "a stripe in a box: a rank in its sum";
+	if (r->values && several)
+		out[n++] = values_recorded(r->v->state->timeline) ? "the number in a box: its value"
+		                                                  : "the number in a box: an example value";
+	return n;
+}
+
+static bool overlap(struct box a, struct box b)
+{
+	return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+/* Does it keep clear of the cards, the links round the circle, and what messages on them say? */
+static bool is_clear(const struct ring *r, struct box line)
+{
+	bool few = r->n <= 8;
+	double wide = text_length(r->c, few ? 12 : 9, WEIGHT_BOLD, few ? "chunk 0: 88 · 88.88 MB" : "88") + 20;
+	for (int64_t k = 0; k < r->n; k++) {
+		double x0, y0, x1, y1;
+		ring_link(r, k, (k + 1) % r->n, 0, &x0, &y0, &x1, &y1);
+		double room = fmax(44, hypot(x1 - x0, y1 - y0) - 20),
+		       here = fabs(x1 - x0) > fabs(y1 - y0) ? fmin(wide, room) : wide;
+		struct box plate = {(x0 + x1 - here) / 2, (y0 + y1) / 2 - 13, here, 26};
+		if (overlap(line, r->card[k]) || overlap(line, plate))
+			return false;
+		for (double part = 0; part <= 1; part += 1.0 / 16) {
+			struct box dot = {x0 + (x1 - x0) * part - 3, y0 + (y1 - y0) * part - 3, 6, 6};
+			if (overlap(line, dot))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* In the middle of the circle, from y to `below`, as much as fits. Returns where its last line stands. */
+static double draw_legend(const struct ring *r, double x, double y, double below, double room)
+{
+	const char *lines[LEGEND_LINES];
+	int count = legend_lines(r, lines);
+	double line = fmax(15, 1.25 * r->c->least);
+	for (int i = 0; i < count && y + line <= below; i++) {
+		double length = text_length(r->c, 11, WEIGHT_PLAIN, lines[i]);
+		if (length > room || !is_clear(r, (struct box){x - length / 2 - 4, y + line - 12, length + 8, 16}))
+			continue;
+		draw_text(r->c, x, y += line, 11, WEIGHT_PLAIN, r->c->theme->soft, ALIGN_CENTRE, 0, "%s", lines[i]);
+	}
+	return y;
+}
+
+/* Behind the progress, where the title stands above the cards: as much as fits. */
+static void say_legend(const struct ring *r, double room, char *line, size_t size)
+{
+	const char *lines[LEGEND_LINES];
+	int count = legend_lines(r, lines);
+	char longer[384];
+	for (int i = 0; i < count; i++) {
+		int length = snprintf(longer, sizeof longer, "%s%s%s", line, i ? ", " : " · ", lines[i]);
+		if (length >= (int)size || text_length(r->c, 13, WEIGHT_PLAIN, longer) > room)
+			return;
+		memcpy(line, longer, (size_t)length + 1);
+	}
+}
+
+/* By how much title and legend stand higher than the title alone, so that both are in the middle. */
+static double rise(const struct ring *r, struct box b, const char *what)
+{
+	const char *lines[LEGEND_LINES];
+	double by = 4 * legend_lines(r, lines), length = text_length(r->c, 16, WEIGHT_BOLD, what) + 24;
+	struct box title = {b.x + (b.width - length) / 2, b.y + b.height / 2 - 24 - by - 18, length, 26};
+	return is_clear(r, title) ? by : 0;
 }
 
 double ring_title_height(const struct canvas *c)
@@ -60,29 +151,21 @@ void ring_title(const struct ring *r, struct box b, double room)
 		snprintf(progress, sizeof progress, "%d of %d rounds%s", g->round, c->rounds, part);
 	say_values(r, values, sizeof values);
 	if (!r->title_inside) {
-		double y = b.y + fmax(15, r->c->least), line = fmax(20, 1.25 * r->c->least);
+		double y = b.y + fmax(15, r->c->least), below = fmax(20, 1.25 * r->c->least);
+		char line[384];
+		snprintf(line, sizeof line, "%s · %s%s%s", amount, progress, *values ? " · " : "", values);
+		say_legend(r, room, line, sizeof line);
 		draw_fitting(r->c, b.x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, what);
-		draw_text(r->c, b.x, y + line, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s%s%s", amount,
-		          progress, *values ? " · " : "", values);
+		draw_text(r->c, b.x, y + below, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s", line);
 		return;
 	}
-	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24, line = fmax(15, 1.25 * r->c->least);
+	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24 - rise(r, b, what);
 	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
 	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
 	draw_fitting(r->c, x, y + 39, 13, 9, done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
 	             st->begun ? t->ink : t->soft, ALIGN_CENTRE, room, progress);
-	static const char *const legends[] = {
-	        "a column is a chunk, a row of it a rank:", "filled where its sum holds that rank's part",
-	        "filled where its sum holds that rank's part; below, how many it holds"};
-	const char *second = legends[r->n > 8 && r->card[0].height > 56 ? 2 : 1];
-	bool legend = r->n > 4 && r->area.height - 2 * r->card[0].height > 2 * (49 + 2 * line) - 10 &&
-	              collective_adds(c) && text_length(r->c, 11, WEIGHT_PLAIN, second) <= room &&
-	              text_length(r->c, 11, WEIGHT_PLAIN, legends[0]) <= room;
+	double last = draw_legend(r, x, y + 49, b.y + b.height - r->card[0].height - (*values ? 26 : 8), room);
 	if (*values)
-		draw_text(r->c, x, y + (legend ? 68 + 2 * line : 58), 12, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s",
+		draw_text(r->c, x, last + (last > y + 49 ? 19 : 9), 12, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s",
 		          values);
-	if (legend) {
-		draw_text(r->c, x, y + 49 + line, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", legends[0]);
-		draw_text(r->c, x, y + 49 + 2 * line, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", second);
-	}
 }

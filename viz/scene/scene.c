@@ -3,7 +3,6 @@
 #include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -209,9 +208,4 @@ void scene_draw_asking(struct canvas *c, const struct view *v, struct box all)
 	scene_draw_in(c, v, (struct box){all.x, all.y, all.width - side, all.height});
 	if (v->asking)
 		draw_question(c, v->asking, (struct box){all.x + all.width - side, all.y, side, all.height});
-}
-
-void scene_draw(struct canvas *c, const struct view *v)
-{
-	scene_draw_asking(c, v, (struct box){0, 0, c->width, c->height});
 }

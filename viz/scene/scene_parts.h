@@ -29,6 +29,10 @@ void over_time_hit(struct canvas *c, const struct view *v, int index, struct box
 /* The operation that ended last of those that another waits for, its queue among them: why it begins only then. NULL:
  * there is none in this step. */
 const struct op *caption_cause(const struct timeline *s, int index, const struct op *op);
+/* The operation of a shown rank that the caption is about; -1: it is about none of this rank's. */
+int caption_op(const struct state *st, int index);
+/* The operation that the cursor is at in a rank's plan: the caption's, else the last that the rank has issued. */
+int plan_current_op(const struct state *st, int index);
 
 /* Per cent of the step; and from the least to the most of a time of struct times, by its offset, over the ranks. */
 double share_of_step(const struct timeline *s, int64_t ns);

@@ -83,9 +83,9 @@ void collective_words(const struct timeline *s, const struct collective *c, char
 	const struct op *op = &r->ops[c->op];
 	char group[80] = "", ranks[64], what[OP_WORDS];
 	if (op->group >= 0)
-		snprintf(what, sizeof what, "%s", s->plan->groups[op->group].name);
+		snprintf(what, sizeof what, "%s", group_word(s->plan, op->group));
 	else
-		buffer_words(what, s, r, op_buffer(op));
+		payload_words(what, s, r, op);
 	if (c->kind == OP_SEND) {
 		snprintf(out, (size_t)size, "%.100s from rank %" PRId64 " to %" PRId64, what, c->lead, c->rank[1]);
 		return;

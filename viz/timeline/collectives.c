@@ -1,7 +1,6 @@
 /* The collectives of a step: one of every group of every instance (strategy/plan/rendezvous.h), with its schedule and
  * the chunks that it moves. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "strategy/collective/chunks.h"
 #include "strategy/plan/rendezvous.h"

@@ -1,6 +1,5 @@
 /* The events of a step: what ranks issue and begin, when queues run dry, and the messages of collectives. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "strategy/base/merge.h"
 #include "viz/timeline/timeline.h"

@@ -1,10 +1,10 @@
 /* Operations of a compute lane under one name, and from which zoom on each has its own. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/base/search.h"
 #include "viz/timeline/lanes.h"
 
 /* Of a character in a name, and around it, in units of the picture. */
@@ -122,15 +122,27 @@ static double median(double *scales, size_t count, bool more)
 	return scales[more ? count / 2 : (count - 1) / 2];
 }
 
-static double unit_opens(const struct timeline *s, const struct lane *lane, const struct role *role,
-                         const struct lane_fold *f, double *scales)
+/* of_kernels: of operations that carry out a kernel alone. Returns how many there are. */
+static size_t scales_of_unit(const struct timeline *s, const struct lane *lane, const struct role *role,
+                             const struct lane_fold *f, bool of_kernels, double *scales)
 {
 	size_t n = 0;
 	for (size_t i = f->first; i < f->last; i++) {
 		const struct op *op = &role->ops[lane->spans[i].op];
 		const char *name = op->kernel >= 0 ? s->plan->model->kernels[op->kernel].name : op_name(op->kind);
-		scales[n++] = scale_for(last_part(name), lane->spans[i].end - lane->spans[i].begin);
+		if (op->kernel >= 0 || !of_kernels)
+			scales[n++] = scale_for(last_part(name), lane->spans[i].end - lane->spans[i].begin);
 	}
+	return n;
+}
+
+/* Taking the samples is short, and would keep a unit of one kernel closed. */
+static double unit_opens(const struct timeline *s, const struct lane *lane, const struct role *role,
+                         const struct lane_fold *f, double *scales)
+{
+	size_t n = scales_of_unit(s, lane, role, f, true, scales);
+	if (!n)
+		n = scales_of_unit(s, lane, role, f, false, scales);
 	return median(scales, n, true);
 }
 
@@ -177,15 +189,8 @@ static struct lane_piece piece_of(const struct lane_fold *f)
 
 struct lane_place lane_piece_first(const struct lane *lane, int64_t from)
 {
-	int low = 0, high = lane->pass_count;
-	while (low < high) {
-		int middle = low + (high - low) / 2;
-		if (lane->passes[middle].end <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (struct lane_place){.pass = low, .unit = low < lane->pass_count ? lane->passes[low].part : 0};
+	int first = (int)FIRST_PAST(lane->passes, end, 0, lane->pass_count, from);
+	return (struct lane_place){.pass = first, .unit = first < lane->pass_count ? lane->passes[first].part : 0};
 }
 
 bool lane_piece_next(const struct lane *lane, double scale, struct lane_place *at, struct lane_piece *out)

@@ -63,3 +63,12 @@ enum gpu_kind gpu_kind_of(const char *category, const char *thread, const char *
 	*what = "";
 	return GPU_NONE;
 }
+
+enum gpu_kind gpu_kind_of_span(const struct trace_file *f, const struct foreign_span *s, const char **what)
+{
+	const char *thread = f->lanes[s->lane].thread;
+	if (!s->collective || !on_gpu(s->category, thread))
+		return gpu_kind_of(s->category, thread, s->name, what);
+	*what = "collective";
+	return GPU_COMMUNICATION;
+}

@@ -1,5 +1,7 @@
 #include "viz/timeline/gpu_use.h"
 
+#include "strategy/base/search.h"
+
 #include <stdlib.h>
 
 /* ---- when kernels begin and end ---- */
@@ -21,7 +23,7 @@ static int by_process_and_time(const void *a, const void *b)
 static enum gpu_kind kind_of(const struct trace_file *f, const struct foreign_span *s)
 {
 	const char *what;
-	return gpu_kind_of(s->category, f->lanes[s->lane].thread, s->name, &what);
+	return gpu_kind_of_span(f, s, &what);
 }
 
 static struct edge *collect_edges(struct gpu_use *u, const struct trace_file *f, size_t *count)
@@ -102,15 +104,7 @@ static size_t add_gpu(struct gpu_use *u, const struct edge *edges, size_t at, si
 
 size_t gpu_stretch_at(const struct gpu_process *g, int64_t time)
 {
-	size_t low = 0, high = g->stretch_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (g->stretches[middle].end <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_PAST(g->stretches, end, 0, g->stretch_count, time);
 }
 
 static int64_t time_until(const struct gpu_process *g, enum gpu_state state, int64_t time)

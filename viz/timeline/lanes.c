@@ -1,5 +1,7 @@
 #include "viz/timeline/lanes.h"
 
+#include "strategy/base/search.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,28 +163,12 @@ void lanes_release(struct lanes *l)
 
 size_t lane_find(const struct lane *l, int depth, int64_t time)
 {
-	size_t low = l->row[depth], high = l->row[depth + 1];
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (l->spans[middle].end <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_PAST(l->spans, end, l->row[depth], l->row[depth + 1], time);
 }
 
 size_t lane_find_gap(const struct lane *l, int64_t time)
 {
-	size_t low = 0, high = l->gap_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (l->gaps[middle].end <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_PAST(l->gaps, end, 0, l->gap_count, time);
 }
 
 int64_t lane_span_at(const struct lane *l, int64_t time, int depth)
@@ -194,15 +180,7 @@ int64_t lane_span_at(const struct lane *l, int64_t time, int depth)
 /* Rows are in order of their beginnings. Returns the first that begins at a time or later; after: later. */
 static size_t first_from(const struct lane *l, int depth, int64_t begin, bool after)
 {
-	size_t low = l->row[depth], high = l->row[depth + 1];
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (l->spans[middle].begin < begin || (after && l->spans[middle].begin == begin))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_PAST(l->spans, begin, l->row[depth], l->row[depth + 1], after ? begin : begin - 1);
 }
 
 int64_t lane_next_span(const struct lane *l, int64_t begin, int depth)

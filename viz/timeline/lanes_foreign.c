@@ -30,7 +30,7 @@ static size_t add_spans(struct lanes *l, struct lane *lane, int number, size_t i
 		struct lane_span *span = lanes_add_span(l, lane, s->begin, s->end);
 		span->name = s->name;
 		span->number = i;
-		span->kind = gpu_kind_of(s->category, f->lanes[number].thread, s->name, &what);
+		span->kind = gpu_kind_of_span(f, s, &what);
 		span->depth = depth;
 		lane->depth = depth + 1 > lane->depth ? depth + 1 : lane->depth;
 		if (depth < DEEPEST - 1)

@@ -1,4 +1,5 @@
 /* Looking things up in a timeline. */
+#include "strategy/base/search.h"
 #include "viz/timeline/timeline.h"
 
 const struct role *timeline_role_of(const struct timeline *s, int index)
@@ -8,19 +9,10 @@ const struct role *timeline_role_of(const struct timeline *s, int index)
 
 int timeline_index_of(const struct timeline *s, int64_t rank)
 {
-	int low = 0, high = s->rank_count - 1;
-	if (rank >= 0 && rank <= high && s->ranks[rank].rank == rank) /* all are shown */
+	if (rank >= 0 && rank < s->rank_count && s->ranks[rank].rank == rank) /* all are shown */
 		return (int)rank;
-	while (low <= high) {
-		int middle = low + (high - low) / 2;
-		if (s->ranks[middle].rank == rank)
-			return middle;
-		if (s->ranks[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle - 1;
-	}
-	return -1;
+	int first = (int)FIRST_PAST(s->ranks, rank, 0, s->rank_count, rank - 1);
+	return first < s->rank_count && s->ranks[first].rank == rank ? first : -1;
 }
 
 int timeline_collective_of(const struct timeline *s, int index, int op)
@@ -59,6 +51,11 @@ int collective_chunks(const struct collective *c, const struct event *message, i
 	while (*last + 1 < c->chunk_count && c->cuts[*last + 2] <= message->offset + message->count)
 		++*last;
 	return first;
+}
+
+bool collective_carries(const struct collective *c, const struct event *message, int chunk)
+{
+	return c->cuts[chunk] >= message->offset && c->cuts[chunk + 1] <= message->offset + message->count;
 }
 
 const int64_t *timeline_live(const struct timeline *s, int index, enum space space, int issued)

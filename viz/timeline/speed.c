@@ -33,11 +33,6 @@ static bool divide(struct speed *s, double factor)
 
 /* ---- of a plan ---- */
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Ranks of different nodes meet over the network, and the last step to a rank is the link inside its node. */
 static void find_link(const struct timeline *s, const struct collective *c, struct speed *out)
 {
@@ -46,8 +41,12 @@ static void find_link(const struct timeline *s, const struct collective *c, stru
 	bool crosses = node && (c->rank ? false : n > node);
 	for (int64_t i = 1; node && c->rank && i < n; i++)
 		crosses |= c->rank[i] / node != c->rank[0] / node;
-	out->link = (double)(crosses ? smaller(l->network, l->link) : l->link);
-	out->link_name = crosses && l->network <= l->link ? "network" : "link";
+	int64_t rails = l->rails > 1 ? l->rails : 1;
+	double network = (double)l->network * (double)rails, link = (double)l->link;
+	bool slower = crosses && network <= link;
+	out->link = slower ? network : link;
+	out->link_name = slower ? "network" : "link";
+	out->parts = slower ? rails : 1;
 }
 
 static bool speed_of_copy(const struct timeline *s, const struct role *role, const struct op *op, struct speed *out)
@@ -69,7 +68,7 @@ bool speed_of_op(const struct timeline *s, int index, int op, struct speed *out)
 {
 	const struct role *role = timeline_role_of(s, index);
 	const struct op *one = &role->ops[op];
-	*out = (struct speed){.wire_bytes = -1};
+	*out = (struct speed){.wire_bytes = -1, .parts = 1, .assumed = s->trace->measured && !s->limits.measured_rates};
 	if (op < role->step.begin || op >= role->step.end || s->ranks[index].begin[op - role->step.begin] < 0)
 		return false;
 	struct wait w = timeline_wait(s, index, op);
@@ -92,7 +91,9 @@ bool speed_of_op(const struct timeline *s, int index, int op, struct speed *out)
 
 /* ---- of another program ---- */
 
-/* The collective that a kernel's name, or its range's, tells of: "ncclDevKernel_AllReduce_…", "nccl:all_reduce". */
+/* PyTorch says a collective's name in an argument, "all_to_allv", "_allgather_base" (ProcessGroupNCCL.cpp); without it
+ * the kernel's name or its range's does, "ncclDevKernel_AllReduce_…", "nccl:all_reduce", but for all that NCCL makes of
+ * messages: ncclDevKernel_SendRecv may be anything. The first row that is part of the name counts. */
 static enum operation operation_of(const char *name)
 {
 	static const struct {
@@ -100,6 +101,7 @@ static enum operation operation_of(const char *name)
 		enum operation operation;
 	} rows[] = {{"allreduce", OPERATION_ALL_REDUCE},
 	            {"all_reduce", OPERATION_ALL_REDUCE},
+	            {"cross_device_reduce", OPERATION_ALL_REDUCE},
 	            {"reducescatter", OPERATION_REDUCE_SCATTER},
 	            {"reduce_scatter", OPERATION_REDUCE_SCATTER},
 	            {"allgather", OPERATION_ALL_GATHER},
@@ -107,7 +109,9 @@ static enum operation operation_of(const char *name)
 	            {"alltoall", OPERATION_ALL_GATHER}, /* (n − 1)/n as well */
 	            {"all_to_all", OPERATION_ALL_GATHER},
 	            {"gather", OPERATION_GATHER},
-	            {"scatter", OPERATION_SCATTER}};
+	            {"scatter", OPERATION_SCATTER},
+	            {"broadcast", OPERATION_BROADCAST},
+	            {"reduce", OPERATION_REDUCE}};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		for (const char *at = name; *at; at++)
 			if (!strncasecmp(at, rows[i].part, strlen(rows[i].part)))
@@ -115,16 +119,26 @@ static enum operation operation_of(const char *name)
 	return OPERATION_COUNT;
 }
 
+static bool is_message(const char *collective)
+{
+	return collective && (!strcmp(collective, "send") || !strcmp(collective, "recv"));
+}
+
+/* 0: not known. */
+static double factor_of_span(const struct foreign_span *s)
+{
+	enum operation o = operation_of(s->collective ? s->collective : s->name);
+	if (is_message(s->collective) || o == OPERATION_BROADCAST || o == OPERATION_REDUCE)
+		return 1;
+	return o == OPERATION_COUNT ? 0 : speed_bus_factor(o, s->ranks);
+}
+
 bool speed_of_span(const struct trace_file *f, size_t span, struct speed *out)
 {
 	const struct foreign_span *s = &f->spans[span];
 	const char *what;
-	bool moves = gpu_kind_of(s->category, f->lanes[s->lane].thread, s->name, &what) == GPU_COMMUNICATION;
-	enum operation o = operation_of(s->name);
+	bool moves = gpu_kind_of_span(f, s, &what) == GPU_COMMUNICATION, copy = !strcmp(what, "copy");
 	*out = (struct speed){
-	        .payload_bytes = s->bytes, .wire_bytes = -1, .moves = s->end - s->begin, .ranks = s->ranks};
-	if (o == OPERATION_COUNT && !s->ranks) /* a copy */
-		out->ranks = 1;
-	double factor = o == OPERATION_COUNT ? 1 : s->ranks ? speed_bus_factor(o, s->ranks) : 0;
-	return moves && divide(out, factor);
+	        .payload_bytes = s->bytes, .wire_bytes = -1, .moves = s->end - s->begin, .ranks = copy ? 1 : s->ranks};
+	return moves && divide(out, copy ? 1 : factor_of_span(s));
 }

@@ -23,6 +23,8 @@ struct speed {
 	int64_t ranks;         /* of a copy 1; 0: not known */
 	double algorithm, bus; /* bytes/s; bus 0: not known */
 	double link;           /* bytes/s of the slowest link that it has to take; 0: not known */
+	int64_t parts;         /* of the link, each of which has its part of that rate: the NICs of a node; else 1 */
+	bool assumed;          /* the run was measured, and the link's rate was not: a share of it says nothing */
 	const char *link_name; /* "link", "network", "host link", "disk" */
 };
 

@@ -1,6 +1,7 @@
 /* Instants, the positions at which the cursor stops, and the highlights among them. */
 #include <stdlib.h>
 
+#include "strategy/base/search.h"
 #include "viz/timeline/timeline.h"
 
 /* ---- instants ---- */
@@ -160,6 +161,12 @@ size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size
 	return low;
 }
 
+size_t timeline_stop_showing(const struct timeline *s, enum step_size step_size, size_t position)
+{
+	size_t k = timeline_stop_of(s, step_size, position);
+	return k + (s->stops[step_size][k] < position && k + 1 < s->stop_count[step_size]);
+}
+
 size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k)
 {
 	size_t last = s->stop_count[step_size] - 1;
@@ -184,30 +191,52 @@ const struct phase *timeline_phase(const struct timeline *s, size_t position)
 	return &s->phases[timeline_stop_of(s, STEP_SIZE_PHASE, position ? position - 1 : 0)];
 }
 
-const struct highlight *timeline_highlight(const struct timeline *s, size_t position)
-{
-	for (int i = 0; i < s->highlight_count; i++)
-		if (s->highlights[i].position > position)
-			return &s->highlights[i];
-	return NULL;
-}
-
 size_t timeline_position_at(const struct timeline *s, int64_t time)
 {
-	size_t low = 0, high = s->instant_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->instants[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_PAST(s->instants, time, 0, s->instant_count, time);
 }
 
 int64_t timeline_time(const struct timeline *s, size_t position)
 {
 	return position ? s->instants[position - 1].time : 0;
+}
+
+/* The last event by which a member begins it, while nothing of it has arrived: by family; SIZE_MAX: none. */
+static size_t *begin_events(const struct timeline *s)
+{
+	size_t *begins = malloc(((size_t)s->collective_count + 1) * sizeof *begins);
+	bool *sent = calloc((size_t)s->collective_count + 1, sizeof *sent);
+	if (!begins || !sent)
+		abort();
+	for (int i = 0; i < s->collective_count; i++)
+		begins[i] = SIZE_MAX;
+	for (size_t i = 0; i < s->event_count; i++) {
+		const struct event *e = &s->events[i];
+		int one = e->kind == EVENT_BEGIN ? timeline_collective_of(s, e->index, e->op) : e->collective;
+		if (one < 0)
+			continue;
+		int family = s->collectives[one].family;
+		sent[family] |= e->kind == EVENT_MESSAGE;
+		if (e->kind == EVENT_BEGIN && !sent[family])
+			begins[family] = i;
+	}
+	free(sent);
+	return begins;
+}
+
+size_t timeline_collective_begin(const struct timeline *s, size_t position, bool forward)
+{
+	size_t *begins = begin_events(s), best = SIZE_MAX;
+	for (int i = 0; i < s->collective_count; i++) {
+		if (begins[i] == SIZE_MAX || s->collectives[i].control)
+			continue;
+		size_t there = timeline_position_of(s, begins[i]);
+		bool nearer = best == SIZE_MAX || (forward ? there < best : there > best);
+		if (nearer && (forward ? there > position : there < position))
+			best = there;
+	}
+	free(begins);
+	return best;
 }
 
 /* ---- highlights ---- */

@@ -176,7 +176,7 @@ struct mark {
 	bool begun;     /* a collective that counts has begun */
 	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
 	int64_t sent;   /* bytes by all ranks, without control */
-	struct progress {
+	struct rank_mark {
 		int issued;             /* operations of the rank's step */
 		int64_t sent, received; /* bytes, without control */
 	} * ranks;
@@ -186,9 +186,10 @@ struct mark {
 struct limits {
 	int64_t device_bytes;   /* of one rank */
 	int64_t overhead_bytes; /* what libraries take of it */
-	/* Of the links, bytes/s in a direction: of a rank inside a node, of a node's network, between a device and its
-	 * host, of a node's disk. */
+	/* Of the links, bytes/s in a direction: of a rank inside a node, of one of a node's NICs, between a device and
+	 * its host, of a node's disk. */
 	int64_t link, network, host_link, disk_read, disk_write;
+	int64_t rails;      /* NICs of a node; 0: one */
 	int64_t node_ranks; /* ranks of a node; 0: all are in one */
 	bool measured_rates;
 	bool overflows; /* it does not fit: then what is tightest, and what would fit */
@@ -240,12 +241,18 @@ size_t timeline_previous(const struct timeline *s, enum step_size step_size, siz
 /* The k-th stop of a step size, and the last stop at or before a position. */
 size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k); /* k past the last: the last */
 size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size_t position);
+/* The first stop at or after a position: the step that shows what happens there. */
+size_t timeline_stop_showing(const struct timeline *s, enum step_size step_size, size_t position);
 /* The phase in which the last event before a position lies; at the beginning, the first. */
 const struct phase *timeline_phase(const struct timeline *s, size_t position);
-/* The next highlight after a position; NULL if there is none. */
-const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
 int64_t timeline_time(const struct timeline *s, size_t position);
+/* Where the next collective, or message between stages, has begun and sent nothing yet; forward or back from a
+ * position. SIZE_MAX: there is none. */
+size_t timeline_collective_begin(const struct timeline *s, size_t position, bool forward);
+/* The position in another step of the same model that corresponds to ours: the first rank computes the same there.
+ * Steps of another number of micro-batches correspond by the share of their instants. (same_place.c) */
+size_t timeline_same_place(const struct timeline *ours, size_t position, const struct timeline *other);
 
 /* ---- looking up (lookup.c) ---- */
 
@@ -266,6 +273,7 @@ size_t timeline_position_of(const struct timeline *s, size_t event);
 int role_needed_by(const struct role *r, int allocation);
 /* The chunks that a message carries: returns the first, *last is the last. */
 int collective_chunks(const struct collective *c, const struct event *message, int *last);
+bool collective_carries(const struct collective *c, const struct event *message, int chunk);
 /* Does the rank's order of issue go on with this event? */
 static inline bool event_issues(const struct event *e)
 {

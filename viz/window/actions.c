@@ -191,6 +191,10 @@ void window_do(struct window *w, enum action a)
 		w->playing = s && !w->playing;
 		w->stepped = SDL_GetTicks64() - 100000; /* the first step at once */
 		break;
+	case ACTION_COLLECTIVE:
+	case ACTION_COLLECTIVE_BACK:
+		window_next_collective(w, a == ACTION_COLLECTIVE);
+		break;
 	case ACTION_HIGHLIGHT:
 	case ACTION_HIGHLIGHT_BACK:
 		window_next_notable(w, a == ACTION_HIGHLIGHT ? 1 : -1);

@@ -1,6 +1,5 @@
 /* Questions in the window: what comes next is asked beside the picture, which hides it; behind the answer it is shown.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

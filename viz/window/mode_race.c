@@ -4,8 +4,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "viz/scene/scene.h"
 #include "viz/window/parts.h"

@@ -21,6 +21,8 @@
 	X(NEXT_PHASE, "Shift →", ">>", "one phase forward")                                                            \
 	X(BACK_EVENT, ",", ",", "one message or allocation back")                                                      \
 	X(NEXT_EVENT, ".", ".", "one message or allocation forward")                                                   \
+	X(COLLECTIVE, "K", "collective", "to the beginning of the next collective")                                    \
+	X(COLLECTIVE_BACK, "Shift K", "", "to the beginning of this collective, then of the one before")               \
 	X(HIGHLIGHT, "N", "event", "to what matters most, then next: overflow, peak, exposed, bubble, overlap, ends")  \
 	X(HIGHLIGHT_BACK, "Shift N", "", "to what matters more than this")                                             \
 	X(GO, "G", "go to", "type a step and Enter")                                                                   \
@@ -94,9 +96,38 @@ struct widget {
 	double before; /* units: room left of it, where a group of buttons begins */
 };
 
-enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
+enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE, DRAG_WIDGET };
 
 enum { WIDGETS = 192 };
+
+/* Where one stands in a step, to return there in another of the same model (place.c). It outlives the step. */
+struct same_op {
+	enum op_kind kind;
+	enum pass pass;
+	int unit, kernel, micro, group;
+	int nth; /* of those that are like it; 0: none */
+};
+/* A place in a step, in numbers alone: it outlives the step. */
+struct origin {
+	size_t position, instants, phases; /* of so many */
+	size_t begin, end;                 /* of its phase */
+};
+struct place {
+	const struct timeline *timeline; /* NULL: of another program's trace */
+	size_t position;
+	struct origin origin; /* where the user went last, in the step that was shown then */
+	int64_t focus, from, to, step, selected;
+	struct same_op op;
+};
+/* What a place has come to in the step that is shown. As long as nobody goes elsewhere, the place is still meant: there
+ * and back ends exactly where it began. */
+struct landing {
+	struct place place;
+	const struct trace_view *shown;
+	size_t position;
+	int64_t focus, from, to, selected_rank;
+	int selected_op;
+};
 
 struct board;
 
@@ -124,7 +155,10 @@ struct window {
 	char asked[16];                   /* what is typed behind "go to" */
 	struct board *board;              /* of mode_build; NULL: none yet */
 	char board_of[384];               /* … and the heading of what it is about */
-	const struct trace_view *unbuilt; /* what was shown before a step of one's own was */
+	const struct trace_view *unbuilt; /* what was shown before a step of one's own was, beside it … */
+	const struct trace_view *unbuilt_second;
+	struct place unbuilt_place; /* … and where */
+	struct landing landing;
 	char tip[384];
 	double tip_x, tip_y;                 /* units: below and right of there */
 	double mouse_x, mouse_y;             /* units */
@@ -137,10 +171,11 @@ struct window {
 	int chosen;                          /* row of mode_exposed */
 	int64_t put_away_from, put_away_to;  /* ns: a measured range that a click has put away */
 	enum drag drag;
-	double drag_from; /* unit x where a range begins */
+	double drag_from; /* unit x where a range begins, or where a widget was taken … */
+	double drag_from_y;
+	int drag_number; /* … by its number */
 	int64_t drag_time;
 	char title[640];
-	size_t tween_position;
 	struct racing racing;
 	int slider;           /* what if: the row whose slider the mouse holds; -1 */
 	bool searches;        /* the program has work that can wait */
@@ -175,19 +210,7 @@ bool window_lift_blank(struct window *w);
 void window_open_strategy(struct window *w, int number);
 void window_compare(struct window *w); /* all; two; one */
 
-/* place.c: where one stands in a step, to return there in another of the same model. */
-struct same_op {
-	enum op_kind kind;
-	enum pass pass;
-	int unit, kernel, micro, group;
-	int nth; /* of those that are like it; 0: none */
-};
-struct place {
-	const struct timeline *timeline; /* NULL: of another program's trace */
-	size_t position;
-	int64_t focus, from, to, step, selected;
-	struct same_op op;
-};
+/* place.c */
 bool is_same_op(const struct op *op, const struct same_op *s);
 void place_remember(struct place *out, const struct window *w);
 void place_return(const struct place *place, struct window *w); /* the playback shows the other */
@@ -224,6 +247,8 @@ void window_fit(struct window *w);
 /* Measures the selected operation's time, or what is in sight; or no longer. */
 void window_measure(struct window *w);
 void window_put_away(struct window *w);
+/* To where the next collective begins, or the one before. */
+void window_next_collective(struct window *w, bool forward);
 /* The next thing in the order of importance, or the one before. */
 void window_next_notable(struct window *w, int by);
 /* Goes to an operation, or in another program's trace to a span of a lane: selects it, brings it into sight, and with
@@ -247,6 +272,8 @@ void window_key(struct window *w, const SDL_KeyboardEvent *k);
 void window_text(struct window *w, const char *text);
 void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b);
 void window_forget_tip(struct window *w);
+/* Is a widget of the mode on its way with the mouse? */
+bool window_drags(const struct window *w);
 void window_mouse_motion(struct window *w, struct canvas *c, double x, double y);
 void window_wheel(struct window *w, struct canvas *c, double turns);
 

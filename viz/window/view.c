@@ -52,7 +52,7 @@ void window_select_by(struct window *w, int by)
 		return;
 	const struct role *role = timeline_role_of(s, index);
 	const struct timeline_rank *r = &s->ranks[index];
-	int now = role->step.begin + (p->state.ranks[index].issued ? p->state.ranks[index].issued - 1 : 0);
+	int now = plan_current_op(&p->state, index);
 	bool selected = p->selected_op >= role->step.begin && p->selected_op < role->step.end &&
 	                p->selected_rank == p->focus_rank;
 	int op = selected ? p->selected_op + by : now;
@@ -137,6 +137,20 @@ void window_go_to(struct window *w, int64_t rank, int op, bool cursor)
 		window_to_selected(w);
 }
 
+void window_next_collective(struct window *w, bool forward)
+{
+	struct playback *p = w->playback;
+	size_t there =
+	        p->shown->foreign ? SIZE_MAX : timeline_collective_begin(&p->shown->timeline, p->position, forward);
+	w->playing = false;
+	if (there != SIZE_MAX)
+		window_move(w, there, false);
+	else
+		window_note(w, p->shown->foreign ? "L lists the communication of this trace."
+		               : forward         ? "No collective begins after this."
+		                                 : "No collective begins before this.");
+}
+
 void window_next_notable(struct window *w, int by)
 {
 	struct playback *p = w->playback;
@@ -159,11 +173,15 @@ void window_next_notable(struct window *w, int by)
 		return;
 	}
 	const struct notable *n = &shown->notables[w->notable += by];
-	window_move(w, n->position, false);
+	/* The step that shows it; phases are too long for that. */
+	enum step_size size = p->step_size == STEP_SIZE_MESSAGE ? STEP_SIZE_MESSAGE : STEP_SIZE_ROUND;
+	const struct timeline *s = &shown->timeline;
+	size_t there = timeline_stop(s, size, timeline_stop_showing(s, size, n->position));
+	window_move(w, there, false);
 	window_select(w, n->rank, n->op);
 	p->first_lane = -1;
-	window_show(w, timeline_time(&shown->timeline, n->position), timeline_time(&shown->timeline, n->position) + 1);
-	notable_words(&shown->timeline, n, words, sizeof words);
+	window_show(w, timeline_time(s, there), timeline_time(s, there) + 1);
+	notable_words(s, n, words, sizeof words);
 	window_note(w, "%d of %d: %s.", w->notable + 1, count, words);
 }
 
@@ -223,20 +241,25 @@ void window_measure(struct window *w)
 
 /* ---- the range ---- */
 
+/* The middle of what is in sight of the selected operation's time, or else the cursor, or the middle of the range. */
+static int64_t middle_of_zoom(const struct playback *p, int64_t from, int64_t to)
+{
+	int64_t begin, end, cursor = p->shown->foreign ? p->cursor : p->state.time;
+	if (time_of_selected(p, &begin, &end) && begin < to && end > from) {
+		begin = begin > from ? begin : from;
+		end = end < to ? end : to;
+		return begin + (end - begin) / 2;
+	}
+	return cursor >= from && cursor <= to ? cursor : from + (to - from) / 2;
+}
+
 void window_zoom(struct window *w, int64_t at, double factor)
 {
 	struct playback *p = w->playback;
 	int64_t from, to, first, last;
 	lane_area_range(playback_view(p), &from, &to);
-	if (at < 0) {
-		int index = p->shown->foreign ? -1 : timeline_index_of(&p->shown->timeline, p->selected_rank);
-		at = p->shown->foreign ? p->cursor : p->state.time;
-		if (index >= 0 && p->selected_op >= 0)
-			at = p->shown->timeline.ranks[index]
-			             .begin[p->selected_op - timeline_role_of(&p->shown->timeline, index)->step.begin];
-		if (at < from || at > to)
-			at = from + (to - from) / 2;
-	}
+	if (at < 0)
+		at = middle_of_zoom(p, from, to);
 	p->from = p->to = 0;
 	lane_area_range(playback_view(p), &first, &last);
 	double width = fmin((double)(last - first), fmax(20, (double)(to - from) * factor));

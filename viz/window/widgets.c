@@ -1,7 +1,6 @@
 /* Buttons: their places, how they look, and the help. Few kinds, drawn by hand. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "viz/window/parts.h"
 
@@ -192,8 +191,9 @@ static void lay_top(struct window *w, struct canvas *c)
 
 static void lay_bottom(struct window *w, struct canvas *c)
 {
-	static const int groups[] = {ACTION_BACK_PHASE, ACTION_BACK_EVENT, ACTION_HIGHLIGHT, ACTION_SLOWER, ACTION_RANK,
-	                             ACTION_ZOOM_IN,    ACTION_COMPARE,    ACTION_LARGER,    ACTION_FULL};
+	static const int groups[] = {ACTION_BACK_PHASE, ACTION_BACK_EVENT, ACTION_COLLECTIVE,
+	                             ACTION_SLOWER,     ACTION_RANK,       ACTION_ZOOM_IN,
+	                             ACTION_COMPARE,    ACTION_LARGER,     ACTION_FULL};
 	int first = w->widget_count, middle;
 	for (int a = 0; a < ACTION_COUNT; a++) {
 		const char *label = label_of(w, (enum action)a);

@@ -81,9 +81,9 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 	                     .second = -1,
 	                     .dirty = true};
 	p->hint = host->strategies
-	                  ? "Space plays · → goes one step on · 1 – 9 choose a strategy · V turns to the next "
-	                    "picture · ? shows all keys"
-	                  : "Space plays · → goes one step on · V turns to the next picture · ? shows all keys";
+	                  ? "Space plays · → one step on · K to the next collective · 1 – 9 another strategy · V the "
+	                    "next picture · ? all keys"
+	                  : "Space plays · → one step on · K to the next collective · V the next picture · ? all keys";
 	for (int i = 0; i < host->strategies; i++)
 		if (!strcmp(host->strategy(host->context, i), p->shown->label))
 			w->strategy = i;

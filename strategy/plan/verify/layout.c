@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/search.h"
 #include "strategy/plan/verify/verify.h"
 
 struct stretch {
@@ -65,15 +66,7 @@ static void add(struct map *m, struct stretch s)
 
 static size_t first_past(const struct map *m, int64_t offset)
 {
-	size_t low = 0, high = m->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (m->had[middle].end <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_PAST(m->had, end, 0, m->count, offset);
 }
 
 /* Takes [begin, end) out of the map. */

@@ -1,5 +1,7 @@
 #include "strategy/plan/verify/memory.h"
 
+#include "strategy/base/search.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,15 +173,7 @@ static void reserve(struct cells *c)
 /* The block that holds element `at`. */
 static int find(const struct cells *c, int64_t at)
 {
-	int low = 0, high = c->count;
-	while (high - low > 1) {
-		int middle = low + (high - low) / 2;
-		if (c->blocks[middle].begin <= at)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return (int)FIRST_PAST(c->blocks, begin, 1, c->count, at) - 1;
 }
 
 static int64_t block_end(const struct cells *c, int block)

@@ -1,0 +1,40 @@
+#include "strategy/base/character.h"
+
+#include <stddef.h>
+
+unsigned character_next(const char **at)
+{
+	const unsigned char *c = (const unsigned char *)*at;
+	int more = *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : *c >= 0xc0 ? 1 : 0;
+	unsigned value = more ? *c & (0x3fu >> more) : *c;
+	for (c++; more && (*c & 0xc0) == 0x80; more--, c++)
+		value = value << 6 | (*c & 0x3f);
+	*at = (const char *)c;
+	return value;
+}
+
+bool character_is_wide(unsigned c)
+{
+	static const struct {
+		unsigned first, last;
+	} ranges[] = {{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},  {0xfe30, 0xfe6f},
+	              {0xff01, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1f64f}, {0x20000, 0x3fffd}};
+	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
+}
+
+static bool is_among(unsigned c, const char *set)
+{
+	while (*set)
+		if (character_next(&set) == c)
+			return true;
+	return false;
+}
+
+bool character_may_part(unsigned before, unsigned after)
+{
+	return (character_is_wide(before) || character_is_wide(after)) && !is_among(before, "（《【「“‘([") &&
+	       !is_among(after, "，。、；：！？）》】」”’…—·,.;:!?)]%");
+}

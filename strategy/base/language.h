@@ -1,0 +1,37 @@
+/* The program's sentences in the user's language. The source says them in English; for another language there is a
+ * table beside it (zh.def), a row for each sentence:
+ *
+ *     fprintf(out, tr("%d of %d questions right. "), right, asked);
+ *     ZH("%d of %d questions right. ", "%2$d 题中答对 %1$d 题。")
+ *
+ * A translation takes its arguments in the order of the original, or each by its position as printf has it; one that it
+ * does not need is taken as %2$.0s. A sentence that the table lacks is shown in English. Messages of errors, and what a
+ * program reads, have no translation.
+ */
+#ifndef SHARDLAB_LANGUAGE_H
+#define SHARDLAB_LANGUAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The language of a name such as "zh" or "zh_CN.UTF-8", as the environment has it: "zh", or "en" where there is no
+ * table. */
+const char *language_of(const char *name);
+/* What the user has set: LANGUAGE, or else LC_ALL, LC_MESSAGES, LANG. */
+const char *language_of_user(void);
+
+/* For all that is said from now on: once, before there are threads. */
+void language_set(const char *name);
+
+/* gcc checks the arguments of the original through it. */
+const char *tr(const char *english) __attribute__((format_arg(1)));
+/* The same in another language than the one that is set. */
+const char *tr_in(const char *language, const char *english) __attribute__((format_arg(2)));
+
+/* The i-th row of a language's table; false: there is none. */
+struct sentence {
+	const char *english, *translated;
+};
+bool language_sentence(const char *language, size_t i, struct sentence *out);
+
+#endif

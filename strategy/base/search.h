@@ -1,0 +1,34 @@
+/* Searching in arrays of structures that are in ascending order of a member, an int64_t.
+ *
+ *     size_t i = FIRST_PAST(spans, end, 0, span_count, now);      spans[i] is the first that ends behind `now`
+ */
+#ifndef SHARDLAB_SEARCH_H
+#define SHARDLAB_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The first of array[low … high) whose member is above the value; high: none is. */
+#define FIRST_PAST(array, member, low, high, value)                                                                    \
+	search_past(array, sizeof *(array),                                                                            \
+	            _Generic((array)->member, int64_t                                                                  \
+	                     : offsetof(__typeof__(*(array)), member)),                                                \
+	            (size_t)(low), (size_t)(high), value)
+
+static inline size_t search_past(const void *array, size_t stride, size_t member, size_t low, size_t high,
+                                 int64_t value)
+{
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int64_t is;
+		memcpy(&is, (const char *)array + middle * stride + member, sizeof is);
+		if (is <= value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+#endif
