@@ -128,11 +128,23 @@ void viewer_release(struct viewer *v)
 
 /* ---- several ---- */
 
+/* The strategy's name comes from --pair, and so the message names that. */
+static enum status pair_refused(enum status s)
+{
+	char why[1024];
+	const char *at;
+	snprintf(why, sizeof why, "%s", status_message());
+	at = strncmp(why, "--strategy", 10) ? why : why + 10;
+	return status_fail(s, "--%s%s%s", option_name(OPTION_PAIR), *at == ':' || *at == ' ' ? "" : ": ", at);
+}
+
 enum status viewer_pair(struct viewer *v, const char *strategy)
 {
 	struct loaded *l;
 	enum status s = viewer_load(v, strategy, &l);
-	if (!s && &l->shown == v->playback.shown)
+	if (s)
+		return pair_refused(s);
+	if (&l->shown == v->playback.shown)
 		s = status_fail(STATUS_INPUT, "--pair %.60s: it is shown already; name another", strategy);
 	if (!s)
 		playback_pair(&v->playback, &l->shown);

@@ -212,6 +212,7 @@ view --describe --model mlp:sizes=12-8-4 --pair zero3 --at 4 >"$tmp/pair.txt"
 says "$tmp/pair.txt" 'ddp on 4 ranks beside zero3 on 4 ranks · mlp'
 says "$tmp/pair.txt" 'pair     zero3 on 4 ranks: memory now '
 says "$tmp/pair.txt" 'pair     difference: memory now '
+says "$tmp/pair.txt" 'beside   zero3: '
 # Two recorded runs, told apart by their files.
 "$SHARDLAB" sim --model mlp:sizes=12-8-4 --ranks 2 --cluster laptop --trace "$tmp/one.json" >/dev/null
 "$SHARDLAB" sim --model mlp:sizes=12-8-4 --ranks 4 --cluster laptop --trace "$tmp/two.json" >/dev/null
@@ -226,7 +227,7 @@ refuse 'leave out --export' view --describe --export "$tmp/x.png"
 
 # ---- charts ----
 
-for chart in memory memory-by-ranks time-by-ranks; do
+for chart in memory memory-by-ranks traffic-by-ranks time-by-ranks time-by-bandwidth; do
 	for format in svg png pdf; do
 		"$SHARDLAB" compare --model mlp:sizes=12-8-4 --ranks 4 --cluster laptop --chart $chart --export "$tmp/c.$format" >"$tmp/out" ||
 			complain "no $chart as $format"

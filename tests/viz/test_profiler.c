@@ -64,7 +64,6 @@ START_LOOP_TEST(a_collective_is_what_its_argument_says, 0, (int)(sizeof collecti
 	ck_assert_double_eq_tol(s.bus, 8e9 * collectives[_i].factor, 1);
 	close_all();
 }
-END_TEST
 
 /* The host's record of a collective has the same arguments, and is no work of a GPU. */
 START_TEST(a_call_of_the_host_is_no_collective)
@@ -75,7 +74,6 @@ START_TEST(a_call_of_the_host_is_no_collective)
 	ck_assert_int_eq(shown.lanes.gpus.count, 0);
 	close_all();
 }
-END_TEST
 
 /* ---- names ---- */
 

@@ -76,22 +76,32 @@ static void draw_line_of_own(struct canvas *c, const struct curve *v, struct box
 	draw_text(c, right, b.y + 17, 12, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s", text);
 }
 
+static bool has_legend(struct box b)
+{
+	return b.width > 600 && b.height > 150;
+}
+
+struct box board_memory_plot(struct box b)
+{
+	double above = has_legend(b) ? 52 : 28; /* the title, and a legend */
+	return (struct box){b.x + 66, b.y + above, b.width - 78, fmax(1, b.height - above - 12)};
+}
+
 void board_draw_memory(struct canvas *c, const struct plan *p, struct box b, const char *title, int ops, int64_t most,
                        int64_t line)
 {
 	const struct theme *t = c->theme;
 	struct timeline counted = {.plan = p};
 	struct memory_scale scale = memory_scale_for(most, 0);
-	double above = b.width > 600 && b.height > 150 ? 52 : 28; /* the title, and a legend */
 	struct curve v = {.role = &counted.roles[0],
-	                  .plot = {b.x + 66, b.y + above, b.width - 78, fmax(1, b.height - above - 12)},
+	                  .plot = board_memory_plot(b),
 	                  .count = p->roles[0].step.end - p->roles[0].step.begin};
 	timeline_count_memory(&counted.roles[0], &p->roles[0]);
 	v.x_unit = v.plot.width / fmax(1, fmax(ops, v.count));
 	v.y_unit = v.plot.height / scale.bytes;
 	draw_card(c, b, t->panel, t->line, 1);
 	draw_text(c, b.x + 10, b.y + 17, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 20, "%s", title);
-	if (above > 28)
+	if (has_legend(b))
 		legend_some(c, b.x + 66, b.y + 25, b.width - 78, GATHERED_IS_PARAMETERS, seen(&v, most));
 	memory_axis(c, v.plot, &scale);
 	if (v.role->live[SPACE_DEVICE])

@@ -1,6 +1,5 @@
 /* Another program's trace in words. */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "strategy/base/number.h"
@@ -14,10 +13,7 @@ static void append(char *out, size_t size, const char *format, ...) __attribute_
 static void append(char *out, size_t size, const char *format, ...)
 {
 	size_t at = strlen(out);
-	va_list args;
-	va_start(args, format);
-	status_format(out + at, size - at, format, args);
-	va_end(args);
+	WITH_ARGS(format, status_format(out + at, size - at, format, args));
 }
 
 const char *counter_word(char *out, const struct foreign_counter *counter, double value)

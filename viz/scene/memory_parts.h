@@ -16,8 +16,14 @@ int64_t memory_capacity(const struct timeline *s);
 /* The highest peak of all roles. */
 int64_t memory_highest(const struct timeline *s, enum space space);
 
+/* How far below the bars stand the ranks, and what they hold. */
+double memory_first_line(const struct canvas *c);
+double memory_second_line(const struct canvas *c);
+
 void memory_axis(struct canvas *c, struct box b, const struct memory_scale *s);
-/* Live bytes by category, hatched above the capacity, with a ghost where it has been highest. */
+/* The dashed box: up to where it has been highest. */
+void memory_ghost(struct canvas *c, struct box b);
+/* Live bytes by category, hatched above the capacity, with a ghost. */
 void memory_bar(struct canvas *c, const struct memory_scale *s, struct box b, const int64_t *live, int64_t peak,
                 bool letters);
 /* A curve of bytes over a plot, by category. */

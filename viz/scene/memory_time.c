@@ -170,19 +170,38 @@ static size_t first_issued(const struct curve *v, int issued)
 	return p;
 }
 
-/* "for the backward pass of root.head, which needs the gradient of …, 12 MB" */
+/* Of what the step has made until then, and not freed, the largest buffer; -1: there is none. */
+static int largest_made(const struct role *r, int issued)
+{
+	int largest = -1;
+	for (int b = 0; b < r->buffer_count; b++) {
+		bool alive = false;
+		if (r->buffers[b].space != SPACE_DEVICE)
+			continue;
+		for (int k = r->step.begin; k < r->step.begin + issued; k++)
+			if ((r->ops[k].kind == OP_ALLOC || r->ops[k].kind == OP_FREE) && op_buffer(&r->ops[k]) == b)
+				alive = r->ops[k].kind == OP_ALLOC;
+		if (alive && (largest < 0 || buffer_bytes(&r->buffers[b]) > buffer_bytes(&r->buffers[largest])))
+			largest = b;
+	}
+	return largest;
+}
+
+/* "for the backward pass of head; the largest that the step has made: the output of head, 67 MB". The operation is the
+ * one that `sim` says. */
 static void peak_cause(const struct timeline *s, int index, char *out, size_t size)
 {
 	const struct timeline_role *r = &s->roles[s->ranks[index].role];
 	int alloc = r->role->step.begin + r->peak_at[SPACE_DEVICE] - 1, op = role_needed_by(r->role, alloc);
+	int largest = op >= 0 ? largest_made(r->role, r->peak_at[SPACE_DEVICE]) : -1;
 	char words[OP_WORDS], buffer[OP_WORDS], bytes[WORD];
 	out[0] = 0;
 	if (!r->peak_at[SPACE_DEVICE])
 		snprintf(out, size, "as the step begins");
-	else if (op >= 0 && r->role->ops[alloc].kind == OP_ALLOC)
-		snprintf(out, size, "for %s: %s, %s", op_words(words, s, r->role, &r->role->ops[op]),
-		         buffer_words(buffer, s, r->role, op_buffer(&r->role->ops[alloc])),
-		         bytes_word(bytes, buffer_bytes(&r->role->buffers[op_buffer(&r->role->ops[alloc])])));
+	else if (largest >= 0)
+		snprintf(out, size, "for %s; the largest that the step has made: %s, %s",
+		         op_words(words, s, r->role, &r->role->ops[op]), buffer_words(buffer, s, r->role, largest),
+		         bytes_word(bytes, buffer_bytes(&r->role->buffers[largest])));
 	else if (op >= 0)
 		snprintf(out, size, "for %s", op_words(words, s, r->role, &r->role->ops[op]));
 }
@@ -248,6 +267,9 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	double x = x_of(&curve, v->state->position);
 	snprintf(title, sizeof title, "Memory over %s, %s", v->over_steps ? "the steps" : "time",
 	         ranks_word(ranks, s, index, index + 1));
+	if (text_length(c, 14, WEIGHT_BOLD, title) > b.width)
+		snprintf(title, sizeof title, "Over %s, %s", v->over_steps ? "steps" : "time",
+		         ranks_word(ranks, s, index, index + 1));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
 	memory_axis(c, plot, &curve.scale);
 	memory_stack(c, &(struct memory_curve){plot, make_path, ever, &curve});

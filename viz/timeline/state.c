@@ -245,14 +245,14 @@ enum op_state state_of_op(const struct state *st, int index, int op)
 	return over || r->begin[k] < 0 || r->end[k] <= st->time ? OP_DONE : OP_RUNS;
 }
 
-bool state_alive(const struct state *st, int index, int buffer)
+void state_alive(const struct state *st, int index, bool *alive)
 {
 	const struct role *role = timeline_role_of(st->timeline, index);
-	bool alive = role->buffers[buffer].state;
+	for (int i = 0; i < role->buffer_count; i++)
+		alive[i] = role->buffers[i].state;
 	for (int k = 0; k < st->ranks[index].issued; k++) {
 		const struct op *op = &role->ops[role->step.begin + k];
-		if (op_class(op->kind) == OP_CLASS_M && op_buffer(op) == buffer)
-			alive = op->kind == OP_ALLOC;
+		if (op_class(op->kind) == OP_CLASS_M)
+			alive[op_buffer(op)] = op->kind == OP_ALLOC;
 	}
-	return alive;
 }

@@ -241,10 +241,10 @@ size_t timeline_previous(const struct timeline *s, enum step_size step_size, siz
 /* The k-th stop of a step size, and the last stop at or before a position. */
 size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k); /* k past the last: the last */
 size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size_t position);
+/* The first stop at or after a position: the step that shows what happens there. */
+size_t timeline_stop_showing(const struct timeline *s, enum step_size step_size, size_t position);
 /* The phase in which the last event before a position lies; at the beginning, the first. */
 const struct phase *timeline_phase(const struct timeline *s, size_t position);
-/* The next highlight after a position; NULL if there is none. */
-const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
 int64_t timeline_time(const struct timeline *s, size_t position);
 /* Where the next collective, or message between stages, has begun and sent nothing yet; forward or back from a
