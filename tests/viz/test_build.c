@@ -108,7 +108,6 @@ START_LOOP_TEST(the_drawer_gives_no_order_away, 0, COUNT(strategies))
 	ck_assert_int_gt(last, 0);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
