@@ -151,6 +151,31 @@ enum status viewer_pair(struct viewer *v, const char *strategy)
 	return s;
 }
 
+/* Two runs of one strategy are told apart by their files. */
+static void name_by_file(struct trace_view *shown, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	snprintf(shown->label, sizeof shown->label, "%.60s", slash ? slash + 1 : path);
+}
+
+enum status viewer_pair_traces(struct viewer *v, const char *path)
+{
+	enum { SECOND = 1 }; /* of a trace nothing else is loaded */
+	struct loaded *first = &v->loaded[0], *second = &v->loaded[SECOND];
+	enum status s = first->shown.foreign ? STATUS_OK : load_trace(second, v->options, path);
+	if (s)
+		return status_prefix(s, "--pair");
+	if (first->shown.foreign || second->shown.foreign)
+		return status_fail(STATUS_INPUT,
+		                   "--pair FILE is for two runs that shardlab recorded: a trace of another program "
+		                   "has no steps in which two could go together");
+	v->used[SECOND] = ++v->uses;
+	name_by_file(&first->shown, option_text(v->options, OPTION_TRACE));
+	name_by_file(&second->shown, path);
+	playback_pair(&v->playback, &second->shown);
+	return STATUS_OK;
+}
+
 static enum status add_contender(struct viewer *v, const char *strategy)
 {
 	struct playback *p = &v->playback;

@@ -111,8 +111,9 @@ enum command {
 	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels in the file for each pixel of --size")            \
 	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
 	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")      \
-	X(PAIR, "pair", TEXT, "STRATEGY|before", 0, 0, "", IN(VIEW),                                                   \
-	  "a second strategy beside the first in every scene, or with --what-if the step before it")                   \
+	X(PAIR, "pair", TEXT, "STRATEGY|before|FILE", 0, 0, "", IN(VIEW),                                              \
+	  "a second strategy beside the first in every scene; with --what-if the step before, with --trace another "   \
+	  "run")                                                                                                       \
 	X(WHAT_IF, "what-if", TEXT, "NAME=VALUE,…", 0, 0, "", IN(VIEW),                                                \
 	  "other settings, with figures before and after: ranks=8,bucket=1MB,link-bandwidth=10GB")                     \
 	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: show its simulation above it")   \

@@ -69,7 +69,7 @@ static const struct linear_shape shape_qkv = {ROWS, WIDTH, 3 * WIDTH, false, fal
                                  shape_projection = {ROWS, WIDTH, WIDTH, false, false, ELEMENT_FP32, 0},
                                  shape_up = {ROWS, WIDTH, 4 * WIDTH, false, true, ELEMENT_FP32, 0},
                                  shape_down = {ROWS, 4 * WIDTH, WIDTH, false, false, ELEMENT_FP32, 0};
-static const struct attention_shape shape_attention = {SAMPLES, TOKENS, HEADS, WIDTH / HEADS, ELEMENT_FP32};
+static const struct attention_shape shape_attention = {SAMPLES, TOKENS, HEADS, HEADS, WIDTH / HEADS, ELEMENT_FP32};
 
 /* One layer's, each used by several kernels: a weight and its gradient are as large as the largest. */
 struct operands {
@@ -257,7 +257,7 @@ static void limits_init(void)
 static int table(int repeats)
 {
 	enum { PER_REPEAT = 5 };
-	static const struct attention_shape heads_of_64 = {SAMPLES, TOKENS, 4, 64, ELEMENT_FP32},
+	static const struct attention_shape heads_of_64 = {SAMPLES, TOKENS, 4, 4, 64, ELEMENT_FP32},
 	                                    heads_of_128 = {SAMPLES, TOKENS, 2, 128, ELEMENT_FP32},
 	                                    long_context = {2, 1024, HEADS, 32, ELEMENT_FP32};
 	static const struct batch_norm_shape shape_batch = {ROWS, WIDTH, false, ELEMENT_FP32};

@@ -59,7 +59,7 @@ START_TEST(a_drag_measures)
 	time_word(time, playback.measured_to - playback.measured_from);
 	snprintf(text, sizeof text, "Measured: %s, from ", time);
 	ck_assert_msg(strstr(drawn_words, text), "no '%s' in %s", text, drawn_words);
-	ck_words("compute\ncommunication\nexposed\nbubble\nsends\nops\nrank 0\n");
+	ck_words("compute\ncommunication\nexposed\nbubble\nsends\nops\nranks 0–3: the same\n");
 	int64_t from = playback.measured_from, to = playback.measured_to;
 	type("z");
 	ck_assert(playback.from == from && playback.to == to && playback.measured_to == to);
@@ -203,6 +203,64 @@ START_TEST(a_profilers_list_goes_there)
 	press(SDLK_DOWN);
 	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.cursor, 250000);
+}
+
+/* A name that stands there twice has its pass and its time, and the heading says which bytes are meant. */
+START_TEST(the_list_tells_alike_apart)
+{
+	char when[96], other[96], name[256], again[256], bytes[WORD];
+	int alike = 0;
+	open_plan("gpt:layers=3,width=64,heads=2,vocabulary=64,context=16 zero3 ranks=4");
+	const struct trace_view *t = &v.shown;
+	for (size_t i = 0; i < t->exposed_count; i++)
+		for (size_t k = 0; k < i; k++) {
+			exposed_name(&t->lanes, &t->exposed[i], name, sizeof name);
+			exposed_name(&t->lanes, &t->exposed[k], again, sizeof again);
+			exposed_when(&t->lanes, &t->exposed[i], when, sizeof when);
+			exposed_when(&t->lanes, &t->exposed[k], other, sizeof other);
+			ck_assert_str_ne(when, other);
+			alike += !strcmp(name, again);
+		}
+	ck_assert_int_gt(alike, 0);
+	type("l");
+	words_begin();
+	w->dirty = true;
+	window_turn(w);
+	ck_assert_ptr_nonnull(strstr(drawn_words, "of the step · payload, bandwidth, % of the link"));
+	ck_assert_msg(strstr(drawn_words, when) && strstr(when, "backward, at "), "no '%s' in %s", when, drawn_words);
+	const struct exposed *e = &t->exposed[0];
+	const struct role *role = timeline_role_of(&t->timeline, (int)e->rank);
+	ck_assert_int_eq(e->bytes, op_payload_bytes(role, &role->ops[e->op]));
+	ck_assert_ptr_nonnull(strstr(drawn_words, bytes_word(bytes, e->bytes)));
+}
+
+/* Where there is no room for it, a namespace goes before the name does. */
+START_TEST(narrow_calls_keep_their_names)
+{
+	open_torch();
+	words_of(&playback);
+	ck_assert_ptr_nonnull(strstr(drawn_words, "\nlinear\n"));
+	playback.to = 100000;
+	words_of(&playback);
+	ck_assert_ptr_nonnull(strstr(drawn_words, "\naten::linear\n"));
+}
+
+START_TEST(a_selected_span_has_a_card)
+{
+	open_torch();
+	for (int lane = 0; lane < torch.lanes.lane_count; lane++)
+		for (size_t i = 0; i < torch.lanes.lanes[lane].span_count; i++) {
+			window_select(w, lane, (int)i);
+			words_of(&playback);
+			ck_assert_ptr_nonnull(strstr(drawn_words, torch.lanes.lanes[lane].process));
+		}
+	window_select(w, torch.exposed[1].rank, torch.exposed[1].op);
+	words_of(&playback);
+	ck_words("allreduce (ncclDevKernel_AllReduce_Sum_f32_RING_LL)\n"
+	         "python (GPU 0), stream 20: 250.0 µs, from 250.0 µs to 500.0 µs; exposed for 150.0 µs\n"
+	         "4.194 MB in 250.0 µs: 16.8 GB/s, on the bus 16.8 GB/s; in that time it waits for other ranks, too\n"
+	         "allreduce of 1048576 elements of Float on 2 ranks\n"
+	         "launched by cudaLaunchKernelExC at 90.00 µs; waited 150.0 µs in the queue\n");
 }
 
 START_TEST(nothing_exposed_is_no_list)

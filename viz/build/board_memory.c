@@ -20,8 +20,9 @@ static double sum_until(const struct curve *v, int at, int k)
 	return sum;
 }
 
-static void make_path(struct canvas *c, const struct curve *v, int k)
+static void make_path(struct canvas *c, const void *of, int k)
 {
+	const struct curve *v = of;
 	double bottom = v->plot.y + v->plot.height, x = v->plot.x, last = bottom;
 	cairo_new_path(c->cr);
 	cairo_move_to(c->cr, x, bottom);
@@ -39,29 +40,13 @@ static void make_path(struct canvas *c, const struct curve *v, int k)
 	cairo_close_path(c->cr);
 }
 
-static bool ever(const struct curve *v, int k)
+static bool ever(const void *of, int k)
 {
+	const struct curve *v = of;
 	for (int i = 0; i <= v->count; i++)
 		if (v->role->live[SPACE_DEVICE][(ptrdiff_t)i * HELD_COUNT + k])
 			return true;
 	return false;
-}
-
-/* Whole heights, the highest first: each covers the next. */
-static void draw_stack(struct canvas *c, const struct curve *v)
-{
-	const struct theme *t = c->theme;
-	for (int k = HELD_COUNT - 1; k >= 0; k--) {
-		enum category of = held_category((enum held)k);
-		if (!ever(v, k))
-			continue;
-		make_path(c, v, k);
-		draw_patterned_path(c, v->plot, t->category[of], category_pattern(of),
-		                    colour_mix(t->category[of], ink_on(t->category[of]), 0.4));
-		draw_colour(c, t->outline);
-		cairo_set_line_width(c->cr, 0.8 * t->stroke);
-		draw_stroke_path(c);
-	}
 }
 
 /* The categories that are more than a line on this scale, as bits. */
@@ -120,7 +105,7 @@ void board_draw_memory(struct canvas *c, const struct plan *p, struct box b, con
 		legend_some(c, b.x + 66, b.y + 25, b.width - 78, GATHERED_IS_PARAMETERS, seen(&v, most));
 	memory_axis(c, v.plot, &scale);
 	if (v.role->live[SPACE_DEVICE])
-		draw_stack(c, &v);
+		memory_stack(c, &(struct memory_curve){v.plot, make_path, ever, &v});
 	if (line)
 		draw_line_of_own(c, &v, b, text_length(c, 13, WEIGHT_BOLD, title), line);
 	timeline_release(&counted);

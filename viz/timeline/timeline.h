@@ -275,6 +275,7 @@ size_t timeline_position_of(const struct timeline *s, size_t event);
 int role_needed_by(const struct role *r, int allocation);
 /* The chunks that a message carries: returns the first, *last is the last. */
 int collective_chunks(const struct collective *c, const struct event *message, int *last);
+bool collective_carries(const struct collective *c, const struct event *message, int chunk);
 /* Does the rank's order of issue go on with this event? */
 static inline bool event_issues(const struct event *e)
 {
