@@ -11,8 +11,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
