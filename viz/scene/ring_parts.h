@@ -56,6 +56,9 @@ double ring_plate_size(const struct ring *r);
 void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,
                double *y1);
 
+/* Draws the card of a place in the group. */
+void ring_card(const struct ring *r, int64_t rank);
+
 /* The title: inside the circle, or above it on two lines. room: its width. */
 enum { RING_TITLE_INSIDE = 84 };
 double ring_title_height(const struct canvas *c);
