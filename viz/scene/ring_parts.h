@@ -30,8 +30,8 @@ struct ring {
 };
 
 /* Without its cards. group: of the state; NULL: it has none, and chunks are not drawn one by one. */
-struct ring ring_of(struct canvas *c, const struct view *v, const struct state *state, const struct state_group *group,
-                    const struct collective *one);
+struct ring ring_make(struct canvas *c, const struct view *v, const struct state *state,
+                      const struct state_group *group, const struct collective *one);
 
 /* Where the groups that carry a collective out stand side by side, and below them the ranks that take no part. */
 enum { RING_GROUPS = 4 };
