@@ -49,6 +49,7 @@ static void close_view(void)
 	if (v)
 		viewer_release(v);
 	free(v);
+	v = NULL;
 	fonts_release(&fonts);
 }
 
@@ -259,7 +260,6 @@ START_TEST(undo_returns_to_the_very_place)
 	press(SDLK_HOME); /* who goes elsewhere stays there */
 	type("u");
 	ck_assert_uint_eq(p->position, 0);
-	close_view();
 }
 
 START_TEST(the_place_stays)
