@@ -29,6 +29,10 @@ struct ring {
 	struct box card[TIMELINE_MESSAGE_RANKS]; /* of each place in the group */
 };
 
+/* Without its cards. group: of the state; NULL: it has none, and chunks are not drawn one by one. */
+struct ring ring_of(struct canvas *c, const struct view *v, const struct state *state, const struct state_group *group,
+                    const struct collective *one);
+
 /* Where the groups that carry a collective out stand side by side, and below them the ranks that take no part. */
 enum { RING_GROUPS = 4 };
 struct ring_cells {
@@ -51,6 +55,9 @@ double ring_plate_size(const struct ring *r);
 /* The ends of the link between two cards, moved aside by so much: it runs through no other card. */
 void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,
                double *y1);
+
+/* Draws the card of a place in the group. */
+void ring_card(const struct ring *r, int64_t rank);
 
 /* The title: inside the circle, or above it on two lines. room: its width. */
 enum { RING_TITLE_INSIDE = 84 };

@@ -84,6 +84,10 @@ struct hit {
 	char text[384];
 };
 
+/* The ledger beside a collective, in the picture that scene_draw_in() draws in `all`: no tip lies on it, unless it is
+ * about it. Of no width: there is none. */
+struct box scene_ledger(const struct view *v, struct box all);
+
 /* Answers for the scene that scene_draw_in() draws in `all`. text: what it is, in words; "" where nothing is. */
 struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, double x, double y);
 

@@ -161,6 +161,12 @@ size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size
 	return low;
 }
 
+size_t timeline_stop_showing(const struct timeline *s, enum step_size step_size, size_t position)
+{
+	size_t k = timeline_stop_of(s, step_size, position);
+	return k + (s->stops[step_size][k] < position && k + 1 < s->stop_count[step_size]);
+}
+
 size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k)
 {
 	size_t last = s->stop_count[step_size] - 1;
