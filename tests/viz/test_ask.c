@@ -88,7 +88,6 @@ START_TEST(the_line_fits_the_question)
 	}
 	ck_assert(numbers > 0 && choices > 0);
 }
-END_TEST
 
 /* The answer changes the picture: the veil goes, the caption comes, and the cursor moves. */
 START_TEST(the_answer_lifts_the_veil)
