@@ -90,7 +90,7 @@ enum command {
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")     \
 	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW) | IN(LESSON),                                 \
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                     \
-	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|traffic-by-ranks|time-by-ranks|time-by-bandwidth", 0, 0,       \
+	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|traffic-by-ranks|time-by-ranks|time-by-link", 0, 0,       \
 	  "memory", IN(COMPARE),                                                                                         \
 	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch; by bandwidth: of " \
 	  "a rank's link, 1 to 512 GB/s")                                                                                \
