@@ -79,8 +79,20 @@ struct batch_norm_shape {
 	enum element type;
 };
 
+/* Of `heads` queries, heads/kv_heads that are neighbours share one head of keys and values (grouped-query attention,
+ * Ainslie et al. 2023, arXiv 2305.13245). A row of qkv has (heads + 2·kv_heads)·head_size elements. */
 struct attention_shape {
-	int64_t samples, tokens, heads, head_size;
+	int64_t samples, tokens, heads, kv_heads, head_size;
+	enum element type;
+};
+
+/* Elements 0 … and head_size/2 … of a head are pairs: pair i of token t is turned by the angle t·frequency[i], and
+ * multiplied by `amplitude`. */
+enum { ROTARY_PAIRS = 128 /* at most */ };
+struct rotary_shape {
+	int64_t samples, tokens, heads, kv_heads, head_size;
+	float epsilon, amplitude;
+	const float *frequency; /* [head_size/2], in the caller's memory */
 	enum element type;
 };
 

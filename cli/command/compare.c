@@ -220,6 +220,8 @@ static void show(const struct comparison *c)
 	}
 	if (c->column_count > 1 && !show_is_states_only(last))
 		show_fastest(c);
+	if (c->variant_count == 1)
+		show_departure(c->columns, c->column_count, stdout);
 	if (has_single(c))
 		puts("single is one rank, with the whole batch");
 	show_model_note(last, stdout);

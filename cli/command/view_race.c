@@ -43,6 +43,23 @@ enum operation race_operation(const char *name)
 	return races[i].operation;
 }
 
+/* The i-th of a race: those of the table, and behind them one's own algorithms; NULL past the last. */
+static const char *racer_name(enum operation o, int i, struct alone *one)
+{
+	const char *const *names = races[race_of(o)].racers;
+	int known = 0, own = 0;
+	while (names[known])
+		known++;
+	if (i >= RACERS)
+		return NULL;
+	if (i < known)
+		return names[i];
+	for (int a = SCHEDULE_COUNT; a < schedule_count(); a++)
+		if (alone_at(a, one) && one->operation == o && own++ == i - known)
+			return one->name;
+	return NULL;
+}
+
 /* ---- one ---- */
 
 /* By formula, the rounds of a part share its time. */
@@ -166,11 +183,12 @@ static void choose_ranks(struct race_curve *v)
 static enum status run_point(struct race *r, const struct cluster *c, int point)
 {
 	struct race_curve *v = &r->curve;
-	const char *const *names = races[race_of(r->operation)].racers;
+	struct alone one;
 	bool by_ranks = v->over == RACE_OVER_RANKS;
 	int64_t ranks = by_ranks ? v->at[point] : r->ranks, bytes = by_ranks ? r->bytes : v->at[point];
-	for (int i = 0; names[i]; i++) {
-		enum status s = run_one(names[i], ranks, bytes, c, ranks <= RACE_BY_MESSAGE, &v->ns[i][point], NULL);
+	const char *name;
+	for (int i = 0; (name = racer_name(r->operation, i, &one)); i++) {
+		enum status s = run_one(name, ranks, bytes, c, ranks <= RACE_BY_MESSAGE, &v->ns[i][point], NULL);
 		if (s)
 			return s;
 	}
@@ -227,10 +245,11 @@ static void find_places(struct race *r)
 
 static enum status run(struct race *r, const struct cluster *c, const char *cluster)
 {
-	const char *const *names = races[race_of(r->operation)].racers;
+	const char *name;
+	struct alone one;
 	int64_t ns;
-	for (int i = 0; names[i]; i++) {
-		enum status s = run_one(names[i], r->ranks, r->bytes, c, r->by_message, &ns, &r->racer[i]);
+	for (int i = 0; (name = racer_name(r->operation, i, &one)); i++) {
+		enum status s = run_one(name, r->ranks, r->bytes, c, r->by_message, &ns, &r->racer[i]);
 		r->count = i + 1; /* what it holds is released in any case */
 		if (s)
 			return s;

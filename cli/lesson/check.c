@@ -129,7 +129,7 @@ static enum status draw_picture(struct checking *k, const struct piece *p)
 	int exit_status;
 	snprintf(drawn, sizeof drawn, "%s/picture.png", k->place.folder);
 	snprintf(kept, sizeof kept, "%s/%.400s", k->folder, p->picture);
-	char *command = arena_print(&k->l.arena, "shardlab view %s --export picture.png", p->options);
+	char *command = arena_print(&k->l.arena, "%s view %s --export picture.png", p->program, p->options);
 	enum status s = place_run(&k->place, command, &printed, &exit_status);
 	if (s)
 		return s;

@@ -6,7 +6,8 @@
 
 #include "strategy/base/number.h"
 
-/* Cuts the next word off: to a space, or to the end of what stands in quotes. NULL: there is none, or no end. */
+/* Cuts the next word off: to a space, or to the end of what stands in quotes, where \" is a quotation mark. NULL: there
+ * is none, or no end. */
 static char *next_word(char **at)
 {
 	char *word = *at + strspn(*at, " \t\n"), *out = word, *p = word;
@@ -14,7 +15,9 @@ static char *next_word(char **at)
 	if (!*word)
 		return NULL;
 	for (; *p && (quoted || !strchr(" \t\n", *p)); p++) {
-		if (*p == '"')
+		if (*p == '\\' && p[1] == '"')
+			*out++ = *++p;
+		else if (*p == '"')
 			quoted = !quoted;
 		else
 			*out++ = *p;
@@ -121,10 +124,12 @@ const char *directive_rest(const struct directive *d, struct arena *a, int i)
 	return out;
 }
 
-const char *directive_options(const struct directive *d, struct arena *a)
+const char *directive_options(const struct directive *d, struct arena *a, const char *but)
 {
 	const char *out = "";
 	for (int i = 0; i < d->count; i++) {
+		if (!strcmp(d->word[i], but))
+			continue;
 		out = arena_print(a, "%s%s--%s", out, *out ? " " : "", d->word[i]);
 		if (d->value[i])
 			out = arena_print(a, "%s '%s'", out, d->value[i]);

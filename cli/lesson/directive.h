@@ -20,8 +20,8 @@ const char *directive_word(const struct directive *d, int i);            /* of t
 const char *directive_value(const struct directive *d, const char *key); /* "" */
 /* The words without a value from the i-th on, with spaces between. */
 const char *directive_rest(const struct directive *d, struct arena *a, int i);
-/* "--key 'value' …" for a shell: every word is an option. */
-const char *directive_options(const struct directive *d, struct arena *a);
+/* "--key 'value' …" for a shell: every word but `but` is an option. */
+const char *directive_options(const struct directive *d, struct arena *a, const char *but);
 /* Leaves *out where the key is not given. */
 enum status directive_real(const struct directive *d, const struct lesson *l, const char *key, double low, double high,
                            double *out);

@@ -11,6 +11,8 @@
  *     ```
  *     <!-- view: strategy=zero3 scene=memory at=12 -->
  *     ![Memory of zero3](pictures/03-memory.png)
+ *                                                     or, with what a block before it has built:
+ *                                                     view: program=build/own/shardlab race=all-reduce
  *
  *     <!-- ask: choice 2 -->                          or: number 1.5 GB tolerance=2
  *     Which chunk does rank 2 send first?
@@ -70,8 +72,8 @@ struct piece {
 	bool fails;       /* what the program refuses is what the block shows */
 	struct lesson_command *commands;
 	int command_count;
-	/* view: the options of `view`, and the picture beside the lesson */
-	const char *options, *picture;
+	/* view: the options of `view`, the program that has them, and the picture beside the lesson */
+	const char *options, *program, *picture;
 	/* ask, exercise */
 	bool choice;          /* one of several; else a number */
 	const char *question; /* Markdown */

@@ -199,7 +199,9 @@ static enum status read_view(struct reader *r, struct piece *p)
 	p->picture = arena_copy(&r->l->arena, cmark_node_get_url(image));
 	if (!is_picture(p->picture))
 		return lesson_fail(r->l, p->line, "view: '%.80s' is not a PNG file beside the lesson", p->picture);
-	p->options = directive_options(&r->d, &r->l->arena);
+	const char *program = directive_value(&r->d, "program");
+	p->program = *program ? arena_copy(&r->l->arena, program) : "shardlab";
+	p->options = directive_options(&r->d, &r->l->arena, "program");
 	for (int i = 0; i < r->d.count; i++)
 		if (strchr(r->d.word[i], '\'') || (r->d.value[i] && strchr(r->d.value[i], '\'')))
 			return lesson_fail(r->l, p->line, "view: no quotation mark ' in an option");

@@ -63,6 +63,7 @@ enum status place_open(struct place *p, const char *lessons)
 	enum status s = make_folder(p, ".bin");
 	s = s ? s : link_to(p, program, ".bin/shardlab");
 	s = s ? s : link_to(p, folder, "lessons");
+	s = s ? s : link_to(p, "lessons/../tools", "tools");
 	free(folder);
 	if (s)
 		place_close(p);

@@ -1,5 +1,6 @@
 /* A place where the commands of a lesson run: a folder of its own, in which `shardlab` is this program, `lessons` the
- * folder of the lessons, and what a calibration or a download would leave for later is out of sight.
+ * folder of the lessons, `tools` that of the tree, and what a calibration or a download would leave for later is out of
+ * sight.
  *
  *     struct place p;
  *     status = place_open(&p, "lessons");

@@ -74,7 +74,7 @@ static enum status show_view(struct teaching *t, const struct place *place, cons
 	char command[1024];
 	int exit_status = 0;
 	bool window = t->display && t->interactive;
-	snprintf(command, sizeof command, "shardlab view %s%s", p->options, window ? "" : as_text(p->options));
+	snprintf(command, sizeof command, "%s view %s%s", p->program, p->options, window ? "" : as_text(p->options));
 	fprintf(t->out, "$ %s\n", command);
 	if (window)
 		fputs(tr("The window is open; close it (Ctrl Q) to go on.\n"), t->out);

@@ -30,7 +30,8 @@ static const char *piece_difference(const struct piece *a, const struct piece *b
 {
 	if (a->check != b->check || a->tolerance != b->tolerance || a->fails != b->fails)
 		return "another way to check";
-	if (!same(a->options, b->options) || !same(file_name(a->picture), file_name(b->picture)))
+	if (!same(a->program, b->program) || !same(a->options, b->options) ||
+	    !same(file_name(a->picture), file_name(b->picture)))
 		return "another picture";
 	if (a->choice != b->choice || a->choice_count != b->choice_count || a->right != b->right ||
 	    !same(a->answer, b->answer))

@@ -22,12 +22,19 @@
 	X(norm_forward, __VA_ARGS__)             /* rows */                                                            \
 	X(norm_backward_input, __VA_ARGS__)      /* rows */                                                            \
 	X(norm_backward_weight, __VA_ARGS__)     /* columns */                                                         \
+	X(rms_norm_forward, __VA_ARGS__)         /* rows */                                                            \
+	X(rms_norm_backward_input, __VA_ARGS__)  /* rows */                                                            \
+	X(rms_norm_backward_weight, __VA_ARGS__) /* columns */                                                         \
+	X(swiglu_forward, __VA_ARGS__)           /* rows */                                                            \
+	X(swiglu_backward, __VA_ARGS__)          /* rows */                                                            \
+	X(rotary_forward, __VA_ARGS__)           /* tokens */                                                          \
+	X(rotary_backward, __VA_ARGS__)          /* parts of the tokens */                                             \
 	X(batch_norm_statistics, __VA_ARGS__)    /* columns */                                                         \
 	X(batch_norm_forward, __VA_ARGS__)       /* rows */                                                            \
 	X(batch_norm_sums, __VA_ARGS__)          /* columns */                                                         \
 	X(batch_norm_backward, __VA_ARGS__)      /* rows */                                                            \
 	X(attention_forward, __VA_ARGS__)        /* samples × heads */                                                \
-	X(attention_backward, __VA_ARGS__)       /* samples × heads */                                                \
+	X(attention_backward, __VA_ARGS__)       /* samples × heads of keys */                                               \
 	X(embedding_forward, __VA_ARGS__)        /* samples × tokens */                                               \
 	X(embedding_token_rows, __VA_ARGS__)     /* columns of the token table */                                      \
 	X(embedding_position_rows, __VA_ARGS__)  /* rows of the position table */                                      \
@@ -176,6 +183,14 @@ struct column_sum_task {
 	float *sum;
 	bool accumulate;
 	int64_t sum_begin;
+};
+
+/* sums[part][2][head_size]: of the norms' weights, of queries and keys; NULL without norms. */
+struct rotary_backward_task {
+	const struct rotary_shape *shape;
+	const void *dy, *x, *q_norm, *k_norm;
+	void *dx;
+	float *sums;
 };
 
 /* norm_backward_weight sums over [row_begin, row_end), for a range of columns, into dweight[column − sum_begin] and

@@ -1,18 +1,18 @@
-/* LayerNorm, backward: rows for dx and columns for the sums, in blocks of rows so that
+/* LayerNorm and RMSNorm, backward: rows for dx and columns for the sums, in blocks of rows so that
  * the second reads what the first has left in cache. */
 #include "kernels/cpu/bodies.h"
 
 struct backward {
-	const struct kernel_bodies *bodies;
+	kernel_body *input, *weight, *narrow;
 	enum element type;
 	struct norm_backward_task task;
-	void *dweight, *dbias; /* in 16 bits, where the task's sums are on the stack */
+	void *dweight, *dbias; /* in 16 bits, where the task's sums are on the stack; RMSNorm has no bias */
 };
 
 static void input_rows(const void *task, int64_t begin, int64_t end)
 {
 	const struct backward *b = task;
-	b->bodies->norm_backward_input(&b->task, begin, end);
+	b->input(&b->task, begin, end);
 }
 
 /* Takes rows in blocks, for a range of columns, so that sums have the same order at any number of threads. With
@@ -25,8 +25,8 @@ static void blocks(const struct backward *b, bool input, int64_t begin, int64_t 
 		block.row_begin = row;
 		block.row_end = rows - row < ROW_BLOCK ? rows : row + ROW_BLOCK;
 		if (input)
-			b->bodies->norm_backward_input(&block, row, block.row_end);
-		b->bodies->norm_backward_weight(&block, begin, end);
+			b->input(&block, row, block.row_end);
+		b->weight(&block, begin, end);
 		block.accumulate_weight = block.accumulate_bias = true;
 	}
 }
@@ -46,8 +46,9 @@ static void blocks16(const struct backward *whole, bool input, int64_t begin, in
 		struct narrow_task o = {bias, element_at(b.type, b.dbias, begin), t->accumulate_bias};
 		b.task.sum_begin = begin;
 		blocks(&b, input, begin, begin + n);
-		b.bodies->narrow(&w, 0, n);
-		b.bodies->narrow(&o, 0, n);
+		b.narrow(&w, 0, n);
+		if (b.dbias)
+			b.narrow(&o, 0, n);
 	}
 }
 
@@ -60,33 +61,59 @@ static void weight_columns(const void *task, int64_t begin, int64_t end)
 		blocks16(b, false, begin, end);
 }
 
+/* The task's sums go where they are wanted, or in 16 bits by way of the stack. */
+static void backward_run(struct backward *b, int64_t rows)
+{
+	bool fp32 = b->type == ELEMENT_FP32;
+	int64_t width = b->task.width;
+	b->task.row_end = rows;
+	b->narrow = kernel_bodies(b->type)->narrow;
+	if (fp32) {
+		b->task.dweight = b->dweight;
+		b->task.dbias = b->dbias;
+	}
+	if (kernels_threads() == 1 && fp32) {
+		blocks(b, true, 0, width);
+	} else if (kernels_threads() == 1 && width <= SUM_COLUMNS) {
+		blocks16(b, true, 0, width);
+	} else {
+		parallel_for(input_rows, b, rows, 1);
+		parallel_for(weight_columns, b, width, 64);
+	}
+}
+
 KERNEL_FUNCTION(norm_backward)
 {
-	bool fp32 = type == ELEMENT_FP32;
-	struct backward b = {.bodies = kernel_bodies(type),
+	struct backward b = {.input = kernel_bodies(type)->norm_backward_input,
+	                     .weight = kernel_bodies(type)->norm_backward_weight,
 	                     .type = type,
 	                     .task = {.width = width,
-	                              .row_begin = 0,
-	                              .row_end = rows,
 	                              .dy = dy,
 	                              .x = x,
 	                              .statistics = statistics,
 	                              .weight = weight,
 	                              .dx = dx,
-	                              .dweight = fp32 ? dweight : NULL,
-	                              .dbias = fp32 ? dbias : NULL,
 	                              .accumulate_x = accumulate_x,
 	                              .accumulate_weight = accumulate_weight,
 	                              .accumulate_bias = accumulate_bias},
 	                     .dweight = dweight,
 	                     .dbias = dbias};
+	backward_run(&b, rows);
+}
 
-	if (kernels_threads() == 1 && fp32) {
-		blocks(&b, true, 0, width);
-	} else if (kernels_threads() == 1 && width <= SUM_COLUMNS) {
-		blocks16(&b, true, 0, width);
-	} else {
-		parallel_for(input_rows, &b, rows, 1);
-		parallel_for(weight_columns, &b, width, 64);
-	}
+KERNEL_FUNCTION(rms_norm_backward)
+{
+	struct backward b = {.input = kernel_bodies(type)->rms_norm_backward_input,
+	                     .weight = kernel_bodies(type)->rms_norm_backward_weight,
+	                     .type = type,
+	                     .task = {.width = width,
+	                              .dy = dy,
+	                              .x = x,
+	                              .statistics = statistics,
+	                              .weight = weight,
+	                              .dx = dx,
+	                              .accumulate_x = accumulate_x,
+	                              .accumulate_weight = accumulate_weight},
+	                     .dweight = dweight};
+	backward_run(&b, rows);
 }

@@ -26,6 +26,7 @@ struct attention_arguments arguments(const struct attention_shape *s)
 	a.samples = s->samples;
 	a.tokens = s->tokens;
 	a.heads = s->heads;
+	a.kv_heads = s->kv_heads;
 	a.size = s->head_size;
 	a.scale = 1 / sqrtf(static_cast<float>(s->head_size));
 	return a;
@@ -36,12 +37,13 @@ struct attention_arguments part(const struct attention_arguments &a, enum elemen
 {
 	struct attention_arguments p = a;
 	int64_t rows = first * a.tokens, bytes = rows * a.heads * a.size * element_bytes(type);
+	int64_t qkv_bytes = bytes / a.heads * (a.heads + 2 * a.kv_heads);
 	p.samples = samples;
-	p.qkv = static_cast<const char *>(a.qkv) + 3 * bytes;
+	p.qkv = static_cast<const char *>(a.qkv) + qkv_bytes;
 	p.y = static_cast<const char *>(a.y) + (a.y ? bytes : 0);
 	p.dy = static_cast<const char *>(a.dy) + (a.dy ? bytes : 0);
 	p.y_out = static_cast<char *>(a.y_out) + (a.y_out ? bytes : 0);
-	p.dqkv = static_cast<char *>(a.dqkv) + (a.dqkv ? 3 * bytes : 0);
+	p.dqkv = static_cast<char *>(a.dqkv) + (a.dqkv ? qkv_bytes : 0);
 	p.log_sum_exp = a.log_sum_exp + (a.log_sum_exp ? rows * a.heads : 0);
 	p.log_sum_exp_out = a.log_sum_exp_out + (a.log_sum_exp_out ? rows * a.heads : 0);
 	return p;

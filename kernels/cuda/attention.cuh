@@ -22,7 +22,7 @@
 #define LOG2_E 1.4426950408889634F
 
 struct attention_arguments {
-	int64_t samples, tokens, heads, size;
+	int64_t samples, tokens, heads, kv_heads, size;
 	const void *qkv, *y, *dy;
 	void *y_out, *dqkv;
 	const float *log_sum_exp;
@@ -44,16 +44,25 @@ int attention_forward_hopper(kernel_stream s, enum element type, const struct at
 bool attention_hopper_takes(const struct kernel_context *c, int64_t head_size);
 int attention_backward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a);
 
+/* Heads of queries that share a head of keys. */
+__host__ __device__ inline int64_t heads_a_key(const attention_arguments &a)
+{
+	return a.heads / a.kv_heads;
+}
+
 /* Where one head's rows are: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
 template <typename T> struct attention_head {
-	int64_t qkv_row, y_row, q, y, row; /* first elements; row: in [samples, heads, tokens] */
+	int64_t qkv_row, y_row, q, k, v, y, row; /* first elements; row: in [samples, heads, tokens] */
 
 	__device__ attention_head(const attention_arguments &a, int64_t sample, int64_t head)
 	{
-		int64_t width = a.heads * a.size;
-		qkv_row = 3 * width;
-		y_row = width;
-		q = sample * a.tokens * qkv_row + head * a.size;
+		int64_t of_keys = a.kv_heads * a.size;
+		y_row = a.heads * a.size;
+		qkv_row = y_row + 2 * of_keys;
+		q = sample * a.tokens * qkv_row;
+		k = q + y_row + head / heads_a_key(a) * a.size;
+		v = k + of_keys;
+		q += head * a.size;
 		y = sample * a.tokens * y_row + head * a.size;
 		row = (sample * a.heads + head) * a.tokens;
 	}

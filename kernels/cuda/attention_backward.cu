@@ -106,14 +106,14 @@ template <typename T> __device__ __forceinline__ void pack_left(uint32_t a[4], c
 		a[i] = pack_pair<T>(x[i / 2][2 * (i % 2)], x[i / 2][2 * (i % 2) + 1]);
 }
 
-/* Begins to copy log_sum_exp and δ of the queries from `first` on. Beyond the last they are 0, as are the rows of Q and
- * dY: P is then 1, dS 0, and neither adds anything. */
+/* Begins to copy log_sum_exp and δ of the queries from `first` on, those of the head beginning at `row`. Beyond the
+ * last they are 0, as are the rows of Q and dY: P is then 1, dS 0, and neither adds anything. */
 template <int STEP>
-__device__ __forceinline__ void rows_copy(float *to, const attention_arguments &a, int first, int tokens)
+__device__ __forceinline__ void rows_copy(float *to, const attention_arguments &a, int64_t row, int first, int tokens)
 {
 	static_assert(2 * STEP <= THREADS, "a thread copies one number at most");
 	const int i = static_cast<int>(threadIdx.x), query = first + i % STEP;
-	const float *from = (i < STEP ? a.log_sum_exp : a.delta) + static_cast<int64_t>(blockIdx.y) * tokens;
+	const float *from = (i < STEP ? a.log_sum_exp : a.delta) + row;
 	if (i < 2 * STEP)
 		cp_async_4(to + i, from + query, query < tokens);
 }
@@ -127,11 +127,12 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
 	const int tokens = static_cast<int>(a.tokens), size = static_cast<int>(a.size);
 	const int first = static_cast<int>(blockIdx.x) * KEYS, row = warp * 16 * TILES, first_key = first + row;
-	const int head = static_cast<int>(blockIdx.y % static_cast<unsigned>(a.heads));
-	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads), head);
-	const T *q = static_cast<const T *>(a.qkv) + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
+	const unsigned group = static_cast<unsigned>(heads_a_key(a)), kv_heads = static_cast<unsigned>(a.kv_heads);
+	const unsigned sample = blockIdx.y / kv_heads, first_head = blockIdx.y % kv_heads * group;
+	const attention_head<T> own(a, sample, first_head);
+	const T *qkv = static_cast<const T *>(a.qkv);
 	const float scale = a.scale * LOG2_E;
-	const int qkv_row = static_cast<int>(h.qkv_row), y_row = static_cast<int>(h.y_row);
+	const int qkv_row = static_cast<int>(own.qkv_row), y_row = static_cast<int>(own.y_row);
 	T *keys = shared_memory<T>(), *values = keys + KEYS * HEAD;
 	T *queries = values + KEYS * HEAD, *dys = queries + 2 * STEP * HEAD;
 	float *rows = reinterpret_cast<float *>(dys + 2 * STEP * HEAD);
@@ -141,84 +142,93 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 
 	uint32_t k_left[TILES][HEAD / 16][4], v_left[TILES][HEAD / 16][4];
 	float dk[TILES][HEAD / 8][4] = {}, dv[TILES][HEAD / 8][4] = {};
-	int begin = first / STEP * STEP; /* queries before it see none of these keys */
+	const int from = first / STEP * STEP; /* queries before it see none of these keys */
 
-	tile_copy<HEAD, KEYS, THREADS>(keys, q + h.y_row, qkv_row, first, tokens, size);
-	tile_copy<HEAD, KEYS, THREADS>(values, q + 2 * h.y_row, qkv_row, first, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(queries, q, qkv_row, begin, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(dys, dy, y_row, begin, tokens, size);
-	rows_copy<STEP>(rows, a, begin, tokens);
-	cp_async_commit();
-
-	for (int buffer = 0; begin < tokens; begin += STEP, buffer ^= 1) {
-		cp_async_wait<0>();
-		__syncthreads();
-		if (begin + STEP < tokens) {
-			int next = (buffer ^ 1) * STEP;
-			tile_copy<HEAD, STEP, THREADS>(queries + next * HEAD, q, qkv_row, begin + STEP, tokens, size);
-			tile_copy<HEAD, STEP, THREADS>(dys + next * HEAD, dy, y_row, begin + STEP, tokens, size);
-			rows_copy<STEP>(rows + 2 * next, a, begin + STEP, tokens);
-		}
+	tile_copy<HEAD, KEYS, THREADS>(keys, qkv + own.k, qkv_row, first, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS>(values, qkv + own.v, qkv_row, first, tokens, size);
+	for (unsigned g = 0; g < group; g++) { /* of all heads that share the keys */
+		const attention_head<T> h(a, sample, first_head + g);
+		const T *q = qkv + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
+		if (g > 0)
+			__syncthreads(); /* nobody reads the head before any more */
+		tile_copy<HEAD, STEP, THREADS>(queries, q, qkv_row, from, tokens, size);
+		tile_copy<HEAD, STEP, THREADS>(dys, dy, y_row, from, tokens, size);
+		rows_copy<STEP>(rows, a, h.row, from, tokens);
 		cp_async_commit();
-		if (begin == first / STEP * STEP) {
-#pragma unroll
-			for (int m = 0; m < TILES; m++)
-#pragma unroll
-				for (int step = 0; step < HEAD / 16; step++) {
-					tile_left<HEAD>(k_left[m][step], of_keys + rows_below<HEAD>(16 * m), step);
-					if (m < TILES - READ)
-						tile_left<HEAD>(v_left[m][step], of_values + rows_below<HEAD>(16 * m),
-						                step);
-				}
-		}
-		const float *of_row = rows + 2 * buffer * STEP;
-		/* the lane's first key, counted from its first query */
-		const int corner = first_key + lane / 4 - lane % 4 * 2 - begin;
-#pragma unroll 1
-		for (int i = 0; i < STEP; i += 16) {
-			if (begin + i + 15 < first_key)
-				continue; /* earlier than all keys of this warp */
-			float s[TILES][2][4], dp[TILES][2][4];
-			uint32_t p_left[TILES][4], ds_left[TILES][4];
-			const uint32_t place = rows_below<HEAD>(buffer * STEP + i);
-			two_products<T, HEAD, TILES, READ>(s, dp, k_left, v_left, of_values, across + place,
-			                                   across + place + OTHER);
-			if (begin + i < first_key + 16 * TILES - 1)
-				mask<TILES, true>(s, corner - i);
-#pragma unroll
-			for (int n = 0; n < 2; n++) {
-				const int column = i + 8 * n + lane % 4 * 2;
-				float sums[2], delta[2];
-				load(of_row + column, sums);
-				load(of_row + STEP + column, delta);
-				sums[0] *= LOG2_E;
-				sums[1] *= LOG2_E;
+
+		for (int begin = from, buffer = 0; begin < tokens; begin += STEP, buffer ^= 1) {
+			cp_async_wait<0>();
+			__syncthreads();
+			if (begin + STEP < tokens) {
+				int next = (buffer ^ 1) * STEP;
+				tile_copy<HEAD, STEP, THREADS>(queries + next * HEAD, q, qkv_row, begin + STEP, tokens,
+				                               size);
+				tile_copy<HEAD, STEP, THREADS>(dys + next * HEAD, dy, y_row, begin + STEP, tokens,
+				                               size);
+				rows_copy<STEP>(rows + 2 * next, a, h.row, begin + STEP, tokens);
+			}
+			cp_async_commit();
+			if (g == 0 && begin == from) {
 #pragma unroll
 				for (int m = 0; m < TILES; m++)
 #pragma unroll
-					for (int j = 0; j < 4; j++) {
-						float p = exp2_fast(fmaf(s[m][n][j], scale, -sums[j & 1]));
-						s[m][n][j] = p;
-						dp[m][n][j] = p * (dp[m][n][j] - delta[j & 1]);
+					for (int step = 0; step < HEAD / 16; step++) {
+						tile_left<HEAD>(k_left[m][step], of_keys + rows_below<HEAD>(16 * m),
+						                step);
+						if (m < TILES - READ)
+							tile_left<HEAD>(v_left[m][step],
+							                of_values + rows_below<HEAD>(16 * m), step);
 					}
 			}
+			const float *of_row = rows + 2 * buffer * STEP;
+			/* the lane's first key, counted from its first query */
+			const int corner = first_key + lane / 4 - lane % 4 * 2 - begin;
+#pragma unroll 1
+			for (int i = 0; i < STEP; i += 16) {
+				if (begin + i + 15 < first_key)
+					continue; /* earlier than all keys of this warp */
+				float s[TILES][2][4], dp[TILES][2][4];
+				uint32_t p_left[TILES][4], ds_left[TILES][4];
+				const uint32_t place = rows_below<HEAD>(buffer * STEP + i);
+				two_products<T, HEAD, TILES, READ>(s, dp, k_left, v_left, of_values, across + place,
+				                                   across + place + OTHER);
+				if (begin + i < first_key + 16 * TILES - 1)
+					mask<TILES, true>(s, corner - i);
 #pragma unroll
-			for (int m = 0; m < TILES; m++) {
-				pack_left<T>(p_left[m], s[m]);
-				pack_left<T>(ds_left[m], dp[m]);
+				for (int n = 0; n < 2; n++) {
+					const int column = i + 8 * n + lane % 4 * 2;
+					float sums[2], delta[2];
+					load(of_row + column, sums);
+					load(of_row + STEP + column, delta);
+					sums[0] *= LOG2_E;
+					sums[1] *= LOG2_E;
+#pragma unroll
+					for (int m = 0; m < TILES; m++)
+#pragma unroll
+						for (int j = 0; j < 4; j++) {
+							float p = exp2_fast(fmaf(s[m][n][j], scale, -sums[j & 1]));
+							s[m][n][j] = p;
+							dp[m][n][j] = p * (dp[m][n][j] - delta[j & 1]);
+						}
+				}
+#pragma unroll
+				for (int m = 0; m < TILES; m++) {
+					pack_left<T>(p_left[m], s[m]);
+					pack_left<T>(ds_left[m], dp[m]);
+				}
+				add_product<T, HEAD, TILES>(dv, p_left, down + place + OTHER);
+				add_product<T, HEAD, TILES>(dk, ds_left, down + place);
 			}
-			add_product<T, HEAD, TILES>(dv, p_left, down + place + OTHER);
-			add_product<T, HEAD, TILES>(dk, ds_left, down + place);
 		}
 	}
 
-	T *out = static_cast<T *>(a.dqkv) + h.q;
+	T *out = static_cast<T *>(a.dqkv);
 	const float once[2] = {1, 1}, scaled[2] = {a.scale, a.scale};
 #pragma unroll
 	for (int m = 0; m < TILES; m++) {
 		int r = row + 16 * m;
-		tile_store<HEAD>(keys, r, dk[m], scaled, out + h.y_row, h.qkv_row, first + r, tokens, size, lane);
-		tile_store<HEAD>(values, r, dv[m], once, out + 2 * h.y_row, h.qkv_row, first + r, tokens, size, lane);
+		tile_store<HEAD>(keys, r, dk[m], scaled, out + own.k, own.qkv_row, first + r, tokens, size, lane);
+		tile_store<HEAD>(values, r, dv[m], once, out + own.v, own.qkv_row, first + r, tokens, size, lane);
 	}
 }
 
@@ -252,7 +262,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 	const int first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * QUERIES, row = warp * 16 * TILES;
 	const int head = static_cast<int>(blockIdx.y % static_cast<unsigned>(a.heads)), first_query = first + row;
 	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads), head);
-	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
+	const T *qkv = static_cast<const T *>(a.qkv), *q = qkv + h.q, *k = qkv + h.k, *v = qkv + h.v;
 	const T *dy = static_cast<const T *>(a.dy);
 	const float scale = a.scale * LOG2_E;
 	const int qkv_row = static_cast<int>(h.qkv_row), y_row = static_cast<int>(h.y_row);
@@ -337,7 +347,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 template <typename T, int HEAD> int run(kernel_stream s, const attention_arguments &a)
 {
 	unsigned heads = static_cast<unsigned>(a.samples * a.heads);
-	dim3 by_keys(static_cast<unsigned>((a.tokens + shape<HEAD>::KEYS - 1) / shape<HEAD>::KEYS), heads);
+	unsigned kv_heads = static_cast<unsigned>(a.samples * a.kv_heads);
+	dim3 by_keys(static_cast<unsigned>((a.tokens + shape<HEAD>::KEYS - 1) / shape<HEAD>::KEYS), kv_heads);
 	dim3 by_queries(static_cast<unsigned>((a.tokens + shape<HEAD>::QUERIES - 1) / shape<HEAD>::QUERIES), heads);
 	int error = launch(query_pass<T, HEAD>, by_queries, dim3(THREADS), shape<HEAD>::QUERY_BYTES, s, a);
 	return error ? error : launch(key_pass<T, HEAD>, by_keys, dim3(THREADS), shape<HEAD>::KEY_BYTES, s, a);

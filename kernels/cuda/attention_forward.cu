@@ -62,7 +62,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 	const int first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * QUERIES, row = warp * 16 * TILES;
 	const int head = static_cast<int>(blockIdx.y % static_cast<unsigned>(a.heads));
 	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads), head);
-	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
+	const T *qkv = static_cast<const T *>(a.qkv), *q = qkv + h.q, *k = qkv + h.k, *v = qkv + h.v;
 	const float scale = a.scale * LOG2_E;
 	const int qkv_row = static_cast<int>(h.qkv_row);
 	T *queries = shared_memory<T>(), *keys = queries + QUERIES * HEAD, *values = keys + 2 * KEYS * HEAD;

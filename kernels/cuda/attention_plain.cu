@@ -37,8 +37,8 @@ template <typename T> __global__ void forward(const attention_arguments a)
 	if (!r.valid)
 		return;
 	const attention_head<T> &h = r.head;
-	const T *q = static_cast<const T *>(a.qkv) + h.q + r.token * h.qkv_row;
-	const T *k = static_cast<const T *>(a.qkv) + h.q + h.y_row, *v = k + h.y_row;
+	const T *qkv = static_cast<const T *>(a.qkv);
+	const T *q = qkv + h.q + r.token * h.qkv_row, *k = qkv + h.k, *v = qkv + h.v;
 	T *y = static_cast<T *>(a.y_out) + h.y + r.token * h.y_row;
 	float largest = -INFINITY, sum = 0;
 
@@ -67,44 +67,69 @@ template <typename T> struct pair_of_rows {
 	__device__ pair_of_rows(const attention_arguments &a, const attention_head<T> &h, int64_t query, int64_t key)
 	{
 		const T *q = static_cast<const T *>(a.qkv) + h.q + query * h.qkv_row;
-		const T *k = static_cast<const T *>(a.qkv) + h.q + h.y_row + key * h.qkv_row;
+		const T *k = static_cast<const T *>(a.qkv) + h.k + key * h.qkv_row;
+		const T *v = static_cast<const T *>(a.qkv) + h.v + key * h.qkv_row;
 		const T *y = static_cast<const T *>(a.y) + h.y + query * h.y_row;
 		const T *dy = static_cast<const T *>(a.dy) + h.y + query * h.y_row;
 		p = expf(dot(q, k, a.size) * a.scale - a.log_sum_exp[h.row + query]);
-		ds = p * (dot(dy, k + h.y_row, a.size) - dot(dy, y, a.size)) * a.scale;
+		ds = p * (dot(dy, v, a.size) - dot(dy, y, a.size)) * a.scale;
 	}
 };
+
+/* dQ of a row. */
+template <typename T> __device__ void query_row(const attention_arguments &a, const attention_head<T> &h, int64_t token)
+{
+	const T *k = static_cast<const T *>(a.qkv) + h.k;
+	T *out = static_cast<T *>(a.dqkv) + h.q + token * h.qkv_row;
+	for (int64_t d = 0; d < a.size; d += COLUMNS) {
+		const int64_t columns = a.size - d < COLUMNS ? a.size - d : COLUMNS;
+		float dq[COLUMNS] = {};
+		for (int64_t j = 0; j <= token; j++) {
+			pair_of_rows<T> pair(a, h, token, j);
+			for (int64_t i = 0; i < columns; i++)
+				dq[i] = fmaf(pair.ds, widen(k[j * h.qkv_row + d + i]), dq[i]);
+		}
+		for (int64_t i = 0; i < columns; i++)
+			narrow(dq[i], *(out + d + i));
+	}
+}
+
+/* dK and dV of a row, over all heads that share it, from `head` on. */
+template <typename T> __device__ void key_row(const attention_arguments &a, int64_t sample, int64_t head, int64_t token)
+{
+	const attention_head<T> first(a, sample, head);
+	const int64_t at = token * first.qkv_row;
+	T *dqkv = static_cast<T *>(a.dqkv);
+	for (int64_t d = 0; d < a.size; d += COLUMNS) {
+		const int64_t columns = a.size - d < COLUMNS ? a.size - d : COLUMNS;
+		float dk[COLUMNS] = {}, dv[COLUMNS] = {};
+		for (int64_t g = 0; g < heads_a_key(a); g++) {
+			const attention_head<T> h(a, sample, head + g);
+			const T *q = static_cast<const T *>(a.qkv) + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
+			for (int64_t j = token; j < a.tokens; j++) {
+				pair_of_rows<T> pair(a, h, j, token);
+				for (int64_t i = 0; i < columns; i++) {
+					dk[i] = fmaf(pair.ds, widen(q[j * h.qkv_row + d + i]), dk[i]);
+					dv[i] = fmaf(pair.p, widen(dy[j * h.y_row + d + i]), dv[i]);
+				}
+			}
+		}
+		for (int64_t i = 0; i < columns; i++) {
+			narrow(dk[i], *(dqkv + first.k + at + d + i));
+			narrow(dv[i], *(dqkv + first.v + at + d + i));
+		}
+	}
+}
 
 template <typename T> __global__ void backward(const attention_arguments a)
 {
 	row_of_thread<T> r(a);
 	if (!r.valid)
 		return;
-	const attention_head<T> &h = r.head;
-	const T *q = static_cast<const T *>(a.qkv) + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
-	T *out = static_cast<T *>(a.dqkv) + h.q + r.token * h.qkv_row;
-
-	for (int64_t d = 0; d < a.size; d += COLUMNS) {
-		const int64_t columns = a.size - d < COLUMNS ? a.size - d : COLUMNS;
-		float dq[COLUMNS] = {}, dk[COLUMNS] = {}, dv[COLUMNS] = {};
-		for (int64_t j = 0; j <= r.token; j++) {
-			pair_of_rows<T> pair(a, h, r.token, j);
-			for (int64_t i = 0; i < columns; i++)
-				dq[i] = fmaf(pair.ds, widen(q[h.y_row + j * h.qkv_row + d + i]), dq[i]);
-		}
-		for (int64_t j = r.token; j < a.tokens; j++) {
-			pair_of_rows<T> pair(a, h, j, r.token);
-			for (int64_t i = 0; i < columns; i++) {
-				dk[i] = fmaf(pair.ds, widen(q[j * h.qkv_row + d + i]), dk[i]);
-				dv[i] = fmaf(pair.p, widen(dy[j * h.y_row + d + i]), dv[i]);
-			}
-		}
-		for (int64_t i = 0; i < columns; i++) {
-			narrow(dq[i], *(out + d + i));
-			narrow(dk[i], *(out + h.y_row + d + i));
-			narrow(dv[i], *(out + 2 * h.y_row + d + i));
-		}
-	}
+	const int64_t head = r.index / a.tokens % a.heads;
+	query_row(a, r.head, r.token);
+	if (head % heads_a_key(a) == 0)
+		key_row<T>(a, r.index / a.tokens / a.heads, head, r.token);
 }
 
 int run(void (*kernel)(const attention_arguments), kernel_stream s, const attention_arguments &a)

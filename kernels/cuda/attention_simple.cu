@@ -83,7 +83,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) forward(const a
 	          query = block + warp;
 	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads),
 	                          blockIdx.y % static_cast<unsigned>(a.heads));
-	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
+	const T *qkv = static_cast<const T *>(a.qkv), *q = qkv + h.q, *k = qkv + h.k, *v = qkv + h.v;
 	const tiles t(static_cast<int>(a.size), warp);
 	float output[GROUPS] = {}, maximum = -INFINITY, sum = 0;
 
@@ -113,46 +113,53 @@ template <typename T> __global__ void __launch_bounds__(THREADS) forward(const a
 		a.log_sum_exp_out[h.row + query] = maximum + logf(sum);
 }
 
-/* Rows of keys are owned, and meet queries; or the other way round. */
+/* Rows of keys are owned, and meet the queries of all heads that share them; or rows of queries, and meet keys. */
 template <typename T, bool KEYS> __global__ void __launch_bounds__(THREADS) backward(const attention_arguments a)
 {
 	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
 	const int tokens = static_cast<int>(a.tokens), block = static_cast<int>(blockIdx.x) * WARPS,
 	          owned = block + warp;
-	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads),
-	                          blockIdx.y % static_cast<unsigned>(a.heads));
-	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
-	const T *dy = static_cast<const T *>(a.dy) + h.y;
-	T *out = static_cast<T *>(a.dqkv) + h.q + owned * h.qkv_row;
+	const int64_t group = KEYS ? heads_a_key(a) : 1;
+	const unsigned heads = static_cast<unsigned>(a.heads / group), sample = blockIdx.y / heads;
+	const int64_t first = blockIdx.y % heads * group;
+	const attention_head<T> own(a, sample, first);
+	const T *qkv = static_cast<const T *>(a.qkv), *k = qkv + own.k, *v = qkv + own.v;
+	const int64_t row = owned * own.qkv_row;
 	const tiles t(static_cast<int>(a.size), warp);
 	float dk_or_dq[GROUPS] = {}, dv[GROUPS] = {};
 
-	t.load_own(t.own, (KEYS ? k : q) + owned * h.qkv_row, owned < tokens, lane);
-	t.load_own(t.own_second, KEYS ? v + owned * h.qkv_row : dy + owned * h.y_row, owned < tokens, lane);
+	t.load_own(t.own, (KEYS ? k : qkv + own.q) + row, owned < tokens, lane);
+	t.load_own(t.own_second, KEYS ? v + row : static_cast<const T *>(a.dy) + own.y + owned * own.y_row,
+	           owned < tokens, lane);
 	const int from = KEYS ? block / STEP * STEP : 0, to = KEYS ? tokens : min(block + WARPS, tokens);
-	for (int begin = from; begin < to; begin += STEP) {
-		__syncthreads();
-		t.load(t.first, KEYS ? q : k, h.qkv_row, begin, tokens);
-		t.load(t.second, KEYS ? dy : v, KEYS ? h.y_row : h.qkv_row, begin, tokens);
-		__syncthreads();
-		if (owned >= tokens || (KEYS ? begin + STEP <= owned : begin > owned))
-			continue;
-		const int other = begin + lane, query = KEYS ? other : owned, key = KEYS ? owned : other;
-		float s = t.dot(t.own, t.first, lane) * a.scale, dp = t.dot(t.own_second, t.second, lane), p = 0,
-		      ds = 0;
-		if (query < tokens && key <= query) {
-			p = expf(s - a.log_sum_exp[h.row + query]);
-			ds = p * (dp - a.delta[h.row + query]);
+	for (int64_t g = 0; g < group; g++) {
+		const attention_head<T> h(a, sample, first + g);
+		const T *q = qkv + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
+		for (int begin = from; begin < to; begin += STEP) {
+			__syncthreads();
+			t.load(t.first, KEYS ? q : k, h.qkv_row, begin, tokens);
+			t.load(t.second, KEYS ? dy : v, KEYS ? h.y_row : h.qkv_row, begin, tokens);
+			__syncthreads();
+			if (owned >= tokens || (KEYS ? begin + STEP <= owned : begin > owned))
+				continue;
+			const int other = begin + lane, query = KEYS ? other : owned, key = KEYS ? owned : other;
+			float s = t.dot(t.own, t.first, lane) * a.scale, dp = t.dot(t.own_second, t.second, lane),
+			      p = 0, ds = 0;
+			if (query < tokens && key <= query) {
+				p = expf(s - a.log_sum_exp[h.row + query]);
+				ds = p * (dp - a.delta[h.row + query]);
+			}
+			t.add(dk_or_dq, ds, t.first, lane);
+			if (KEYS)
+				t.add(dv, p, t.second, lane);
 		}
-		t.add(dk_or_dq, ds, t.first, lane);
-		if (KEYS)
-			t.add(dv, p, t.second, lane);
 	}
 	if (owned >= tokens)
 		return;
-	t.store(KEYS ? out + h.y_row : out, dk_or_dq, a.scale, lane);
+	T *out = static_cast<T *>(a.dqkv) + row;
+	t.store(out + (KEYS ? own.k : own.q), dk_or_dq, a.scale, lane);
 	if (KEYS)
-		t.store(out + 2 * h.y_row, dv, 1, lane);
+		t.store(out + own.v, dv, 1, lane);
 }
 
 /* A warp a row. */
@@ -174,9 +181,10 @@ template <typename T> __global__ void __launch_bounds__(THREADS) make_delta(cons
 		a.delta[h.row + query] = sum;
 }
 
-int run(void (*kernel)(const attention_arguments), size_t shared_bytes, kernel_stream s, const attention_arguments &a)
+int run(void (*kernel)(const attention_arguments), int64_t heads, size_t shared_bytes, kernel_stream s,
+        const attention_arguments &a)
 {
-	dim3 grid(static_cast<unsigned>((a.tokens + WARPS - 1) / WARPS), static_cast<unsigned>(a.samples * a.heads));
+	dim3 grid(static_cast<unsigned>((a.tokens + WARPS - 1) / WARPS), static_cast<unsigned>(a.samples * heads));
 	return launch(kernel, grid, dim3(THREADS), shared_bytes, s, a);
 }
 
@@ -188,10 +196,10 @@ size_t shared_bytes(const attention_arguments &a)
 
 template <typename T> int run_backward(kernel_stream s, const attention_arguments &a)
 {
-	int error = run(make_delta<T>, 0, s, a);
+	int error = run(make_delta<T>, a.heads, 0, s, a);
 	if (!error)
-		error = run(backward<T, true>, shared_bytes(a), s, a);
-	return error ? error : run(backward<T, false>, shared_bytes(a), s, a);
+		error = run(backward<T, true>, a.kv_heads, shared_bytes(a), s, a);
+	return error ? error : run(backward<T, false>, a.heads, shared_bytes(a), s, a);
 }
 
 } // namespace
@@ -201,7 +209,7 @@ int attention_forward_simple(kernel_stream s, enum element type, const struct at
 	return run(type == ELEMENT_FP32   ? forward<float>
 	           : type == ELEMENT_BF16 ? forward<__nv_bfloat16>
 	                                  : forward<__half>,
-	           shared_bytes(*a), s, *a);
+	           a->heads, shared_bytes(*a), s, *a);
 }
 
 int attention_backward_simple(kernel_stream s, enum element type, const struct attention_arguments *a)

@@ -1,5 +1,5 @@
-/* LayerNorm. A warp has a row, or where its registers do not take one, a block, so that memory is read once; the
- * weights come out of the cache.
+/* LayerNorm, and RMSNorm: the same with a mean of 0 and without bias. A warp has a row, or where its registers do not
+ * take one, a block, so that memory is read once; the weights come out of the cache.
  *
  * Backward, blocks stay for many rows, and threads also add up their rows' part of dweight and dbias. A block's warps
  * are added up in shared memory, blocks leave their sums in the workspace, and a second kernel adds those: always in
@@ -17,8 +17,28 @@ const float EPSILON = 1e-5F;
 struct norm_task {
 	int64_t rows;
 	int width;
-	float inverse_width;
+	float inverse_width, epsilon;
 };
+
+/* What statistics hold of a row: mean and 1/std, or 1/root mean square alone. */
+struct row_numbers {
+	float mean, inverse;
+};
+
+template <bool RMS> __device__ __forceinline__ row_numbers numbers_load(const float *statistics, int64_t row)
+{
+	return RMS ? row_numbers{0, statistics[row]} : row_numbers{statistics[2 * row], statistics[2 * row + 1]};
+}
+
+template <bool RMS> __device__ __forceinline__ void numbers_store(float *statistics, int64_t row, const row_numbers &n)
+{
+	if (RMS) {
+		statistics[row] = n.inverse;
+	} else {
+		statistics[2 * row] = n.mean;
+		statistics[2 * row + 1] = n.inverse;
+	}
+}
 
 /* Sums over the threads that share a row: a warp, or the block. */
 template <int SHARERS, int N> __device__ __forceinline__ void row_sums(float (&sums)[N])
@@ -53,7 +73,7 @@ constexpr int blocks_of_packs(int packs)
 }
 
 /* Rows of up to P packs of 16 bytes for each of their threads. */
-template <typename T, int P, int SHARERS>
+template <typename T, int P, int SHARERS, bool RMS>
 __global__ void __launch_bounds__(THREADS, blocks_of_packs(P))
         forward_registers(norm_task t, const T *x, const T *weight, const T *bias, T *y, float *statistics)
 {
@@ -62,7 +82,7 @@ __global__ void __launch_bounds__(THREADS, blocks_of_packs(P))
 	int64_t row = static_cast<int64_t>(blockIdx.x) * (THREADS / SHARERS) + threadIdx.x / SHARERS;
 	if (row >= t.rows)
 		return;
-	float v[P][V], sum[1] = {}, squares[1] = {};
+	float v[P][V], sum[1] = {}, squares[1] = {}, mean = 0;
 #pragma unroll
 	for (int p = 0; p < P; p++) {
 		if (lane + p * SHARERS < packs)
@@ -71,13 +91,15 @@ __global__ void __launch_bounds__(THREADS, blocks_of_packs(P))
 			for (int i = 0; i < V; i++)
 				v[p][i] = 0;
 	}
+	if constexpr (!RMS) {
 #pragma unroll
-	for (int p = 0; p < P; p++)
+		for (int p = 0; p < P; p++)
 #pragma unroll
-		for (int i = 0; i < V; i++)
-			sum[0] += v[p][i];
-	row_sums<SHARERS>(sum);
-	float mean = sum[0] * t.inverse_width;
+			for (int i = 0; i < V; i++)
+				sum[0] += v[p][i];
+		row_sums<SHARERS>(sum);
+		mean = sum[0] * t.inverse_width;
+	}
 #pragma unroll
 	for (int p = 0; p < P; p++)
 		if (lane + p * SHARERS < packs)
@@ -85,26 +107,28 @@ __global__ void __launch_bounds__(THREADS, blocks_of_packs(P))
 			for (int i = 0; i < V; i++)
 				squares[0] += (v[p][i] - mean) * (v[p][i] - mean);
 	row_sums<SHARERS>(squares);
-	float inverse = 1 / sqrtf(squares[0] * t.inverse_width + EPSILON);
+	float inverse = 1 / sqrtf(squares[0] * t.inverse_width + t.epsilon);
 #pragma unroll
 	for (int p = 0; p < P; p++)
 		if (lane + p * SHARERS < packs) {
 			pack<T, V> w, b;
 			pack_load(weight + (lane + p * SHARERS) * V, w);
-			pack_load(bias + (lane + p * SHARERS) * V, b);
+			if constexpr (!RMS)
+				pack_load(bias + (lane + p * SHARERS) * V, b);
 #pragma unroll
-			for (int i = 0; i < V; i++)
-				v[p][i] = (v[p][i] - mean) * inverse * widen(w.at[i]) + widen(b.at[i]);
+			for (int i = 0; i < V; i++) {
+				v[p][i] = (v[p][i] - mean) * inverse * widen(w.at[i]);
+				if constexpr (!RMS)
+					v[p][i] += widen(b.at[i]);
+			}
 			store(y + row * t.width + (lane + p * SHARERS) * V, v[p]);
 		}
-	if (statistics && lane == 0) {
-		statistics[2 * row] = mean;
-		statistics[2 * row + 1] = inverse;
-	}
+	if (statistics && lane == 0)
+		numbers_store<RMS>(statistics, row, {mean, inverse});
 }
 
 /* Rows of any width, at any address: read three times, of which the cache has two. */
-template <typename T>
+template <typename T, bool RMS>
 __global__ void __launch_bounds__(THREADS)
         forward_any(norm_task t, const T *x, const T *weight, const T *bias, T *y, float *statistics)
 {
@@ -113,19 +137,17 @@ __global__ void __launch_bounds__(THREADS)
 	for (; row < t.rows; row += static_cast<int64_t>(gridDim.x) * WARPS) {
 		const T *in = x + row * t.width;
 		float sum = 0, squares = 0;
-		for (int i = lane; i < t.width; i += WARP)
+		for (int i = lane; !RMS && i < t.width; i += WARP)
 			sum += widen(in[i]);
-		float mean = warp_reduce(sum, sum_of()) * t.inverse_width;
+		float mean = RMS ? 0 : warp_reduce(sum, sum_of()) * t.inverse_width;
 		for (int i = lane; i < t.width; i += WARP)
 			squares += (widen(in[i]) - mean) * (widen(in[i]) - mean);
-		float inverse = 1 / sqrtf(warp_reduce(squares, sum_of()) * t.inverse_width + EPSILON);
+		float inverse = 1 / sqrtf(warp_reduce(squares, sum_of()) * t.inverse_width + t.epsilon);
 		for (int i = lane; i < t.width; i += WARP)
-			narrow((widen(in[i]) - mean) * inverse * widen(weight[i]) + widen(bias[i]),
+			narrow((widen(in[i]) - mean) * inverse * widen(weight[i]) + (RMS ? 0 : widen(bias[i])),
 			       y[row * t.width + i]);
-		if (statistics && lane == 0) {
-			statistics[2 * row] = mean;
-			statistics[2 * row + 1] = inverse;
-		}
+		if (statistics && lane == 0)
+			numbers_store<RMS>(statistics, row, {mean, inverse});
 	}
 }
 
@@ -158,7 +180,7 @@ __device__ __forceinline__ void warps_add(const float (&dweight)[P][lanes_of<T>(
 }
 
 /* Two blocks a multiprocessor where registers allow it: one warp reads while another adds up. */
-template <typename T, int P, int SHARERS>
+template <typename T, int P, int SHARERS, bool RMS>
 __global__ void __launch_bounds__(THREADS, P <= 3 ? 2 : 1)
         backward_registers(norm_task t, const T *dy, const T *x, const float *statistics, const T *weight, T *dx,
                            bool accumulate, float *parts)
@@ -171,7 +193,8 @@ __global__ void __launch_bounds__(THREADS, P <= 3 ? 2 : 1)
 	int64_t step = static_cast<int64_t>(gridDim.x) * ROWS;
 	for (int64_t row = static_cast<int64_t>(blockIdx.x) * ROWS + threadIdx.x / SHARERS; row < t.rows; row += step) {
 		pack<T, V> d[P], v[P], w[P], before[P];
-		float mean = statistics[2 * row], inverse = statistics[2 * row + 1], sums[2] = {};
+		const auto [mean, inverse] = numbers_load<RMS>(statistics, row);
+		float sums[2] = {};
 #pragma unroll
 		for (int p = 0; p < P; p++)
 			if (lane + p * SHARERS < packs) {
@@ -197,7 +220,7 @@ __global__ void __launch_bounds__(THREADS, P <= 3 ? 2 : 1)
 		row_sums<SHARERS>(sums);
 		/* dx = g·inverse + centred·slope + offset */
 		float slope = -sums[1] * t.inverse_width * inverse * inverse * inverse;
-		float offset = -sums[0] * t.inverse_width * inverse;
+		float offset = RMS ? 0 : -sums[0] * t.inverse_width * inverse;
 #pragma unroll
 		for (int p = 0; p < P; p++)
 			if (lane + p * SHARERS < packs) {
@@ -224,7 +247,7 @@ __global__ void __launch_bounds__(THREADS, P <= 3 ? 2 : 1)
 	}
 }
 
-template <typename T>
+template <typename T, bool RMS>
 __global__ void __launch_bounds__(THREADS) backward_any(norm_task t, const T *dy, const T *x, const float *statistics,
                                                         const T *weight, T *dx, bool accumulate)
 {
@@ -232,13 +255,14 @@ __global__ void __launch_bounds__(THREADS) backward_any(norm_task t, const T *dy
 	int64_t row = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / WARP;
 	for (; row < t.rows; row += static_cast<int64_t>(gridDim.x) * WARPS) {
 		int64_t at = row * t.width;
-		float mean = statistics[2 * row], inverse = statistics[2 * row + 1], sum = 0, product = 0;
+		const auto [mean, inverse] = numbers_load<RMS>(statistics, row);
+		float sum = 0, product = 0;
 		for (int i = lane; i < t.width; i += WARP) {
 			float g = widen(dy[at + i]) * widen(weight[i]);
 			sum += g;
 			product += g * ((widen(x[at + i]) - mean) * inverse);
 		}
-		float mean_g = warp_reduce(sum, sum_of()) * t.inverse_width;
+		float mean_g = RMS ? 0 : warp_reduce(sum, sum_of()) * t.inverse_width;
 		float mean_product = warp_reduce(product, sum_of()) * t.inverse_width;
 		for (int i = lane; i < t.width; i += WARP) {
 			float g = widen(dy[at + i]) * widen(weight[i]);
@@ -250,14 +274,15 @@ __global__ void __launch_bounds__(THREADS) backward_any(norm_task t, const T *dy
 }
 
 /* Adds a row to the sums of a column, for columns.cuh. */
-template <typename T> struct weight_columns {
+template <typename T, bool RMS> struct weight_columns {
 	int width;
 	const T *dy, *x;
 	const float *statistics;
 	__device__ void operator()(int64_t row, int column, float *sum) const
 	{
 		float d = widen(dy[row * width + column]);
-		sum[0] += d * ((widen(x[row * width + column]) - statistics[2 * row]) * statistics[2 * row + 1]);
+		const auto [mean, inverse] = numbers_load<RMS>(statistics, row);
+		sum[0] += d * ((widen(x[row * width + column]) - mean) * inverse);
 		sum[1] += d;
 	}
 };
@@ -284,11 +309,10 @@ template <int MOST, typename F, typename G> int with_packs(int64_t packs, F f, G
 	return packs <= MOST * THREADS ? with_sharers(std::integral_constant<int, THREADS>()) : any();
 }
 
-} // namespace
-
-CUDA_KERNEL(norm_forward)
+template <bool RMS>
+int forward_run(struct kernel_context *c, kernel_stream s, enum element type, const norm_task &t, const void *x,
+                const void *weight, const void *bias, void *y, float *statistics)
 {
-	norm_task t = {rows, static_cast<int>(width), 1 / static_cast<float>(width)};
 	int64_t most = static_cast<int64_t>(c->multiprocessors) * 8;
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
@@ -296,55 +320,97 @@ CUDA_KERNEL(norm_forward)
 		const T *b = static_cast<const T *>(bias);
 		T *out = static_cast<T *>(y);
 		auto any = [&] {
-			return launch(forward_any<T>, blocks_for(rows, WARPS, most), THREADS, 0, s, t, in, w, b, out,
-			              statistics);
+			return launch(forward_any<T, RMS>, blocks_for(t.rows, WARPS, most), THREADS, 0, s, t, in, w, b,
+			              out, statistics);
 		};
-		if (!in_packs(width, lanes_of<T>(), {x, weight, bias, y}))
+		if (!in_packs(t.width, lanes_of<T>(), {x, weight, bias, y}))
 			return any();
 		return with_packs<MOST_PACKS>(
-		        width / lanes_of<T>(),
+		        t.width / lanes_of<T>(),
 		        [&](auto packs, auto sharers) {
-			        unsigned blocks = blocks_for(rows, THREADS / sharers, INT32_MAX);
-			        return launch(forward_registers<T, packs, sharers>, blocks, THREADS, 0, s, t, in, w, b,
-			                      out, statistics);
+			        unsigned blocks = blocks_for(t.rows, THREADS / sharers, INT32_MAX);
+			        return launch(forward_registers<T, packs, sharers, RMS>, blocks, THREADS, 0, s, t, in,
+			                      w, b, out, statistics);
 		        },
 		        any);
 	});
 }
 
-CUDA_KERNEL(norm_backward)
+/* What is known of dy, x and their row's statistics, and where the gradients go; RMSNorm has no dbias. */
+struct backward_task {
+	norm_task norm;
+	const void *dy, *x, *weight;
+	const float *statistics;
+	void *dx, *dweight, *dbias;
+	bool accumulate_x, accumulate_weight, accumulate_bias;
+};
+
+template <bool RMS>
+int backward_run(struct kernel_context *c, kernel_stream s, enum element type, const backward_task &b)
 {
-	norm_task t = {rows, static_cast<int>(width), 1 / static_cast<float>(width)};
-	int64_t processors = c->multiprocessors, most = columns_most_parts(c, 2, width);
+	const norm_task &t = b.norm;
+	int64_t processors = c->multiprocessors, most = columns_most_parts(c, 2, t.width);
 	float *parts = static_cast<float *>(c->workspace);
 	if (most < 1)
 		return CUDA_ERROR_WORKSPACE;
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		const T *d = static_cast<const T *>(dy), *in = static_cast<const T *>(x);
-		const T *w = static_cast<const T *>(weight);
-		T *out = static_cast<T *>(dx), *sums[] = {static_cast<T *>(dweight), static_cast<T *>(dbias)};
-		bool accumulate[] = {accumulate_weight, accumulate_bias};
+		const T *d = static_cast<const T *>(b.dy), *in = static_cast<const T *>(b.x);
+		const T *w = static_cast<const T *>(b.weight);
+		T *out = static_cast<T *>(b.dx);
+		T *sums[] = {static_cast<T *>(b.dweight), static_cast<T *>(b.dbias)};
+		bool accumulate[] = {b.accumulate_weight, b.accumulate_bias};
 		unsigned blocks = 0;
 		auto any = [&] {
-			int error = launch(backward_any<T>, blocks_for(rows, WARPS, processors * 8), THREADS, 0, s, t,
-			                   d, in, statistics, w, out, accumulate_x);
-			weight_columns<T> add = {t.width, d, in, statistics};
+			int error = launch(backward_any<T, RMS>, blocks_for(t.rows, WARPS, processors * 8), THREADS, 0,
+			                   s, t, d, in, b.statistics, w, out, b.accumulate_x);
+			weight_columns<T, RMS> add = {t.width, d, in, b.statistics};
 			return error ? error
-			             : columns_parts<2>(s, add, rows, t.width, smaller(most, processors * 2), parts,
+			             : columns_parts<2>(s, add, t.rows, t.width, smaller(most, processors * 2), parts,
 			                                &blocks);
 		};
 		auto registers = [&](auto packs, auto sharers) {
 			/* what blocks leave in the workspace is little beside what they read */
 			bool whole = sharers == THREADS;
-			blocks = blocks_for(rows, THREADS / sharers, smaller(most, processors * (whole ? 4 : 2)));
-			return launch(backward_registers<T, packs, sharers>, blocks, THREADS,
+			blocks = blocks_for(t.rows, THREADS / sharers, smaller(most, processors * (whole ? 4 : 2)));
+			return launch(backward_registers<T, packs, sharers, RMS>, blocks, THREADS,
 			              whole ? 0 : 2 * packs * lanes_of<T>() * THREADS * sizeof(float), s, t, d, in,
-			              statistics, w, out, accumulate_x, parts);
+			              b.statistics, w, out, b.accumulate_x, parts);
 		};
-		int error = in_packs(width, lanes_of<T>(), {dy, x, weight, dx})
-		                    ? with_packs<MOST_PACKS_BACKWARD>(width / lanes_of<T>(), registers, any)
+		int error = in_packs(t.width, lanes_of<T>(), {b.dy, b.x, b.weight, b.dx})
+		                    ? with_packs<MOST_PACKS_BACKWARD>(t.width / lanes_of<T>(), registers, any)
 		                    : any();
 		return error ? error : columns_finish<2>(s, t.width, blocks, parts, sums, accumulate);
 	});
+}
+
+norm_task task_of(int64_t rows, int64_t width, float epsilon)
+{
+	return {rows, static_cast<int>(width), 1 / static_cast<float>(width), epsilon};
+}
+
+} // namespace
+
+CUDA_KERNEL(norm_forward)
+{
+	return forward_run<false>(c, s, type, task_of(rows, width, EPSILON), x, weight, bias, y, statistics);
+}
+
+CUDA_KERNEL(rms_norm_forward)
+{
+	return forward_run<true>(c, s, type, task_of(rows, width, epsilon), x, weight, nullptr, y, statistics);
+}
+
+CUDA_KERNEL(norm_backward)
+{
+	return backward_run<false>(c, s, type,
+	                           {task_of(rows, width, 0), dy, x, weight, statistics, dx, dweight, dbias,
+	                            accumulate_x, accumulate_weight, accumulate_bias});
+}
+
+CUDA_KERNEL(rms_norm_backward)
+{
+	return backward_run<true>(c, s, type,
+	                          {task_of(rows, width, 0), dy, x, weight, statistics, dx, dweight, nullptr,
+	                           accumulate_x, accumulate_weight, false});
 }

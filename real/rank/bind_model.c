@@ -6,7 +6,7 @@ BOUND(embedding_forward)
 {
 	const struct kernel *k = kernel_of(m, op);
 	const struct model *model = m->plan->model;
-	if (op->operand[EMBEDDING_FORWARD_POSITION_TABLE].buffer < 0) {
+	if (model->tensors[k->weight].partition != PARTITION_NONE) {
 		struct class_slice slice = token_slice_of(m, model->tensors[k->weight].rows);
 		return RUN(embedding_sliced_forward, ELEMENT(EMBEDDING_FORWARD_Y), samples_of(m, op), k->tokens, k->out,
 		           &slice, USE(EMBEDDING_FORWARD_IDS), USE(EMBEDDING_FORWARD_TOKEN_TABLE),
@@ -31,15 +31,16 @@ BOUND(embedding_backward)
 {
 	const struct kernel *k = kernel_of(m, op);
 	const struct model *model = m->plan->model;
-	const struct tensor *tokens = &model->tensors[k->weight], *positions = &model->tensors[k->bias];
+	const struct tensor *tokens = &model->tensors[k->weight];
+	int64_t positions = k->bias < 0 ? 0 : model->tensors[k->bias].rows;
 	if (tokens->partition != PARTITION_NONE) {
 		struct class_slice slice = token_slice_of(m, tokens->rows);
 		return RUN(embedding_sliced_backward, ELEMENT(EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens,
-		           k->out, &slice, positions->rows, USE(EMBEDDING_BACKWARD_IDS), USE(EMBEDDING_BACKWARD_DY),
+		           k->out, &slice, positions, USE(EMBEDDING_BACKWARD_IDS), USE(EMBEDDING_BACKWARD_DY),
 		           ADD_TO(EMBEDDING_BACKWARD_DTOKEN_TABLE), ADD_TO(EMBEDDING_BACKWARD_DPOSITION_TABLE));
 	}
 	return RUN(embedding_backward, ELEMENT(EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens, k->out,
-	           tokens->rows, positions->rows, USE(EMBEDDING_BACKWARD_IDS), USE(EMBEDDING_BACKWARD_DY),
+	           tokens->rows, positions, USE(EMBEDDING_BACKWARD_IDS), USE(EMBEDDING_BACKWARD_DY),
 	           ADD_TO(EMBEDDING_BACKWARD_DTOKEN_TABLE), ADD_TO(EMBEDDING_BACKWARD_DPOSITION_TABLE));
 }
 
@@ -56,6 +57,51 @@ BOUND(norm_backward)
 	return RUN(norm_backward, ELEMENT(NORM_BACKWARD_DY), rows, width, USE(NORM_BACKWARD_DY), USE(NORM_BACKWARD_X),
 	           USE(NORM_BACKWARD_STATISTICS), USE(NORM_BACKWARD_WEIGHT), ADD_TO(NORM_BACKWARD_DX),
 	           ADD_TO(NORM_BACKWARD_DWEIGHT), ADD_TO(NORM_BACKWARD_DBIAS));
+}
+
+BOUND(rms_norm_forward)
+{
+	const struct kernel *k = kernel_of(m, op);
+	return RUN(rms_norm_forward, ELEMENT(RMS_NORM_FORWARD_X), rows_of(m, op), k->out, k->epsilon,
+	           USE(RMS_NORM_FORWARD_X), USE(RMS_NORM_FORWARD_WEIGHT), USE(RMS_NORM_FORWARD_Y),
+	           USE(RMS_NORM_FORWARD_STATISTICS));
+}
+
+BOUND(rms_norm_backward)
+{
+	int64_t rows = rows_of(m, op), width = kernel_of(m, op)->out;
+	return RUN(rms_norm_backward, ELEMENT(RMS_NORM_BACKWARD_DY), rows, width, USE(RMS_NORM_BACKWARD_DY),
+	           USE(RMS_NORM_BACKWARD_X), USE(RMS_NORM_BACKWARD_STATISTICS), USE(RMS_NORM_BACKWARD_WEIGHT),
+	           ADD_TO(RMS_NORM_BACKWARD_DX), ADD_TO(RMS_NORM_BACKWARD_DWEIGHT));
+}
+
+BOUND(swiglu_forward)
+{
+	int64_t rows = rows_of(m, op), width = kernel_of(m, op)->out;
+	return RUN(swiglu_forward, ELEMENT(SWIGLU_FORWARD_X), rows, width, USE(SWIGLU_FORWARD_X),
+	           USE(SWIGLU_FORWARD_Y));
+}
+
+BOUND(swiglu_backward)
+{
+	int64_t rows = rows_of(m, op), width = kernel_of(m, op)->out;
+	return RUN(swiglu_backward, ELEMENT(SWIGLU_BACKWARD_DY), rows, width, USE(SWIGLU_BACKWARD_DY),
+	           USE(SWIGLU_BACKWARD_X), USE(SWIGLU_BACKWARD_DX));
+}
+
+BOUND(rotary_forward)
+{
+	struct rotary_shape s = rotary_shape_of(m, op);
+	return RUN(rotary_forward, &s, USE(ROTARY_FORWARD_X), USE(ROTARY_FORWARD_WEIGHT), USE(ROTARY_FORWARD_BIAS),
+	           USE(ROTARY_FORWARD_Y));
+}
+
+BOUND(rotary_backward)
+{
+	struct rotary_shape s = rotary_shape_of(m, op);
+	return RUN(rotary_backward, &s, USE(ROTARY_BACKWARD_DY), USE(ROTARY_BACKWARD_X), USE(ROTARY_BACKWARD_WEIGHT),
+	           USE(ROTARY_BACKWARD_BIAS), USE(ROTARY_BACKWARD_DX), ADD_TO(ROTARY_BACKWARD_DWEIGHT),
+	           ADD_TO(ROTARY_BACKWARD_DBIAS));
 }
 
 BOUND(linear_forward)
@@ -215,6 +261,12 @@ const struct binding_row bind_model[OP_KIND_COUNT] = {
         BIND(EMBEDDING_BACKWARD, embedding_backward, embedding_backward, embedding_sliced_backward),
         BIND(NORM_FORWARD, norm_forward, norm_forward, norm_forward),
         BIND(NORM_BACKWARD, norm_backward, norm_backward, norm_backward),
+        BIND(RMS_NORM_FORWARD, rms_norm_forward, rms_norm_forward, rms_norm_forward),
+        BIND(RMS_NORM_BACKWARD, rms_norm_backward, rms_norm_backward, rms_norm_backward),
+        BIND(SWIGLU_FORWARD, swiglu_forward, swiglu_forward, swiglu_forward),
+        BIND(SWIGLU_BACKWARD, swiglu_backward, swiglu_backward, swiglu_backward),
+        BIND(ROTARY_FORWARD, rotary_forward, rotary_forward, rotary_forward),
+        BIND(ROTARY_BACKWARD, rotary_backward, rotary_backward, rotary_backward),
         BIND(LINEAR_FORWARD, linear_forward, linear_forward, linear_forward),
         BIND(LINEAR_FINISH, linear_finish, linear_finish, linear_finish),
         BIND(LINEAR_BACKWARD, linear_backward, linear_backward, linear_backward),

@@ -89,8 +89,26 @@ static inline struct linear_shape linear_shape_of(const struct rank_memory *memo
 static inline struct attention_shape attention_shape_of(const struct rank_memory *memory, const struct op *op)
 {
 	const struct kernel *k = kernel_of(memory, op);
-	return (struct attention_shape){samples_of(memory, op), k->tokens, k->heads, k->head_size,
+	return (struct attention_shape){samples_of(memory, op),
+	                                k->tokens,
+	                                k->heads,
+	                                k->kv_heads,
+	                                k->head_size,
 	                                element_of(memory, op, op_find(op->kind, PART_X))};
+}
+
+static inline struct rotary_shape rotary_shape_of(const struct rank_memory *memory, const struct op *op)
+{
+	const struct kernel *k = kernel_of(memory, op);
+	return (struct rotary_shape){.samples = samples_of(memory, op),
+	                             .tokens = k->tokens,
+	                             .heads = k->heads,
+	                             .kv_heads = k->kv_heads,
+	                             .head_size = k->head_size,
+	                             .epsilon = k->epsilon,
+	                             .amplitude = k->amplitude,
+	                             .frequency = k->frequency,
+	                             .type = element_of(memory, op, 0)};
 }
 
 static inline struct batch_norm_shape batch_norm_shape_of(const struct rank_memory *memory, const struct op *op)

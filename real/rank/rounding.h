@@ -19,7 +19,12 @@ struct rounding_run {
 /* Elements between and behind the runs are padding, zeros that are not rounded. */
 bool rounding_next(const struct rank_memory *memory, const struct op *op, int *next, struct rounding_run *out);
 
-/* The numbers of a tensor's elements, or of those of a rank's slice of it, from its first on. */
-struct element_numbers rounding_numbers(const struct model *m, int64_t slice, int tensor);
+/* Of a tensor, or of a rank's slice of it: elements whose numbers one formula gives, from `begin` on. */
+struct rounding_part {
+	int64_t begin, count;
+	struct element_numbers numbers;
+};
+int rounding_parts(const struct tensor *t);
+struct rounding_part rounding_part(const struct model *m, int64_t slice, int tensor, int part);
 
 #endif

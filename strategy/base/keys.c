@@ -8,7 +8,8 @@
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
 
-enum { NUMBER_MOST = 63 }; /* characters */
+enum { NUMBER_MOST = 63 };                                /* characters */
+static const double LEAST_REAL = 1e-12, MOST_REAL = 1e12; /* of R */
 
 /* ---- words ---- */
 
@@ -78,6 +79,11 @@ double key_real(const struct key_value *v)
 	return strtod(copy_value(v, text), NULL);
 }
 
+static bool word_stands_for_numbers(const char *word)
+{
+	return !strcmp(word, "N") || !strcmp(word, "P") || !strcmp(word, "R");
+}
+
 static enum status check_value(const struct keys *k, const char *where, const struct key *key,
                                const struct key_value *v)
 {
@@ -90,12 +96,14 @@ static enum status check_value(const struct keys *k, const char *where, const st
 		return STATUS_OK;
 	if (v->length > NUMBER_MOST)
 		return status_fail(STATUS_INPUT, "%s: '%.40s…' is too long", what, v->text);
-	if (word_find(key->values, copy_value(v, text)) >= 0 && strcmp(text, "N") != 0 && strcmp(text, "P") != 0)
+	if (word_find(key->values, copy_value(v, text)) >= 0 && !word_stands_for_numbers(text))
 		return STATUS_OK;
 	if (word_find(key->values, "N") >= 0)
 		return number_whole(text, what, k->low, k->high ? k->high : INT64_MAX, &whole);
 	if (word_find(key->values, "P") >= 0)
 		return number_real(text, what, 0, 0.999, &real);
+	if (word_find(key->values, "R") >= 0)
+		return number_real(text, what, LEAST_REAL, MOST_REAL, &real);
 	return word_parse(key->values, what, text, &place);
 }
 

@@ -16,11 +16,12 @@
 
 #include "strategy/base/status.h"
 
-enum { KEYS_MOST = 16 };
+enum { KEYS_MOST = 20 };
 
 struct key {
 	const char *name;
-	const char *values; /* "yes|no", with N for a whole number or P for a probability below 1; "": any text */
+	const char *values; /* "yes|no", with N for a whole number, P for a probability below 1 or R for a number above
+	                       0; "": any text */
 	const char *fallback;
 	const char *help;
 };

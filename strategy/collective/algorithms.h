@@ -19,6 +19,10 @@ static inline struct amount times_slice(const struct schedule *s, int64_t times)
 SCHEDULE_LIST(X)
 #undef X
 
+/* Behind them, those that tools/own.sh adds to a program: the library has none. They end with NULL. */
+enum { OWN_ALGORITHMS = 8 };
+extern const struct algorithm *const own_algorithms[];
+
 /* A stretch of the buffer. */
 struct stretch {
 	int64_t offset, count;

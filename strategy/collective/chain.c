@@ -67,7 +67,7 @@ static struct amount chain_amount(const struct schedule *s)
 
 #define CHAIN                                                                                                          \
 	.name = "chain", .shape = SHAPE_CHAIN, .rounds = chain_rounds, .round = chain_round, .sent = chain_sent,       \
-	.received = chain_received, .amount = chain_amount, .formula = "(n − 1) · S"
+	.received = chain_received, .amount = chain_amount, .formula = "(n − 1) · S", .time = "2 (n − 1) · hop(S/n)"
 
 const struct algorithm chain_broadcast = {
         CHAIN,

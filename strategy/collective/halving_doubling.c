@@ -123,4 +123,5 @@ const struct algorithm halving_doubling_all_reduce = {
         .received = halving_doubling_sent,
         .amount = halving_doubling_amount,
         .formula = "2 (n − 1) · S",
+        .time = "2 (hop(S/2) + hop(S/4) + … + hop(S/p))",
 };

@@ -64,6 +64,7 @@ const struct algorithm ring_all_reduce = {
         .description = "reduce-scatter, then all-gather, each n-1 rounds round the ring",
         .operation = OPERATION_ALL_REDUCE,
         .formula = "2 (n − 1)/n · S",
+        .time = "2 (n − 1) · hop(S/n)",
 };
 
 const struct algorithm ring_reduce_scatter = {

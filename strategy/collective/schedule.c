@@ -23,20 +23,38 @@ bool operation_has_root(enum operation o)
 	return o == OPERATION_BROADCAST || o == OPERATION_REDUCE || o == OPERATION_SCATTER || o == OPERATION_GATHER;
 }
 
+static int own_count(void)
+{
+	int n = 0;
+	while (n < OWN_ALGORITHMS && own_algorithms[n])
+		n++;
+	return n;
+}
+
+int schedule_count(void)
+{
+	return SCHEDULE_COUNT + own_count();
+}
+
 const struct algorithm *schedule_row(enum schedule_algorithm a)
 {
-	if ((unsigned)a >= SCHEDULE_COUNT)
+	unsigned i = (unsigned)a;
+	if (i < SCHEDULE_COUNT)
+		return rows[i];
+	if (i >= (unsigned)schedule_count())
 		abort();
-	return rows[a];
+	return own_algorithms[i - SCHEDULE_COUNT];
 }
 
 bool schedule_find(enum operation o, const char *name, enum schedule_algorithm *out)
 {
-	for (int a = 0; a < SCHEDULE_COUNT; a++)
-		if (rows[a]->operation == o && !strcmp(rows[a]->name, name)) {
+	for (int a = 0; a < schedule_count(); a++) {
+		const struct algorithm *row = schedule_row((enum schedule_algorithm)a);
+		if (row->operation == o && !strcmp(row->name, name)) {
 			*out = (enum schedule_algorithm)a;
 			return true;
 		}
+	}
 	return false;
 }
 

@@ -123,11 +123,15 @@ struct algorithm {
 	 * a sum of products of n ranks, S, and p, the largest power of two up to n. */
 	struct amount (*amount)(const struct schedule *s);
 	const char *formula;
+	/* The time inside one node, in hop(x), a message of x bytes: latency + x / bandwidth. NULL: not told. */
+	const char *time;
 	/* Only so many ranks, counted from the root on, can send in this round; NULL: any can. */
 	int64_t (*senders)(const struct schedule *s, int64_t round);
 };
 
 const struct algorithm *schedule_row(enum schedule_algorithm a);
+/* The tree's, which SCHEDULE_COUNT counts, and behind them one's own (tools/own.sh). */
+int schedule_count(void);
 
 /* The algorithm of that name for an operation; false if there is none. */
 bool schedule_find(enum operation o, const char *name, enum schedule_algorithm *out);

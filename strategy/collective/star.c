@@ -76,6 +76,7 @@ const struct algorithm star_broadcast = {
         .description = "the root sends to each of the others in turn",
         .operation = OPERATION_BROADCAST,
         .formula = "(n − 1) · S",
+        .time = "(n − 1) · hop(S)",
 };
 
 const struct algorithm star_reduce = {
@@ -83,6 +84,7 @@ const struct algorithm star_reduce = {
         .description = "the root receives from each of the others in turn",
         .operation = OPERATION_REDUCE,
         .formula = "(n − 1) · S",
+        .time = "(n − 1) · hop(S)",
 };
 
 const struct algorithm star_scatter = {

@@ -112,6 +112,7 @@ const struct algorithm tree_broadcast = {
         .description = "binomial tree from the root",
         .operation = OPERATION_BROADCAST,
         .formula = "(n − 1) · S",
+        .time = "⌈log₂ n⌉ · hop(S)",
 };
 
 const struct algorithm tree_reduce = {
@@ -119,6 +120,7 @@ const struct algorithm tree_reduce = {
         .description = "binomial tree to the root",
         .operation = OPERATION_REDUCE,
         .formula = "(n − 1) · S",
+        .time = "⌈log₂ n⌉ · hop(S)",
 };
 
 const struct algorithm tree_sum = {

@@ -30,7 +30,7 @@ struct family {
 };
 
 /* In the order of help. */
-#define FAMILY_LIST(X) X(mlp) X(gpt) X(abstract)
+#define FAMILY_LIST(X) X(mlp) X(gpt) X(llama) X(abstract)
 
 #define X(name) extern const struct family family_##name;
 FAMILY_LIST(X)
@@ -42,6 +42,8 @@ int model_add_tensor(struct model *m, int unit, const char *name, int64_t rows, 
                      double scale);
 int model_add_value(struct model *m, const char *name, int64_t elements, enum value_type type);
 int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial);
+/* Divides a tensor into pieces that slices have parts of; names are NULL, or those that files have. */
+void model_set_pieces(struct model *m, int tensor, int count, const struct tensor_piece *pieces);
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
 
 #endif

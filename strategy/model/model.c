@@ -47,6 +47,12 @@ int model_add_tensor(struct model *m, int unit, const char *name, int64_t rows, 
 	return m->tensor_count++;
 }
 
+void model_set_pieces(struct model *m, int tensor, int count, const struct tensor_piece *pieces)
+{
+	m->tensors[tensor].piece_count = count;
+	memcpy(m->tensors[tensor].pieces, pieces, (size_t)count * sizeof *pieces);
+}
+
 int model_add_value(struct model *m, const char *name, int64_t elements, enum value_type type)
 {
 	m->values = grow(&m->arena, m->values, m->value_count, sizeof *m->values);

@@ -26,15 +26,23 @@ enum weight_init { INIT_ZERO, INIT_ONE, INIT_NORMAL, INIT_UNIFORM };
 /* The side of a tensor that is divided when each rank of a tensor group has a slice of it (model/slice.h). */
 enum partition { PARTITION_NONE, PARTITION_ROWS, PARTITION_COLUMNS };
 
+enum { TENSOR_PIECES = 3 };
+
 struct tensor {
 	const char *name;      /* "h.0.attn.c_attn.weight" */
 	int64_t rows, columns; /* columns 0: a vector */
 	int64_t elements;
-	/* In a slice: the side that is divided, its size in the whole tensor, and how many pieces it has that are
-	 * divided one by one (3 for q|k|v). rows, columns and elements are then the slice's. */
+	/* What stands side by side in it along a kernel's outputs, as q|k|v, in the whole tensor. A slice has its part
+	 * of each. With names they are tensors of their own in files: they are then rows, one piece after another. */
+	struct tensor_piece {
+		const char *name; /* "model.layers.0.self_attn.q_proj.weight"; NULL: it has none */
+		int64_t size;
+	} pieces[TENSOR_PIECES];
+	int piece_count; /* 0: it is of one piece */
+	/* In a slice: the side that is divided, and its size in the whole tensor. rows, columns and elements are then
+	 * the slice's. */
 	enum partition partition;
 	int64_t whole;
-	int pieces;
 	bool sequence_parallel; /* whole, and read by kernels that have a rank's own rows: its gradient is a sum over
 	                           the ranks */
 	int unit;
@@ -72,7 +80,10 @@ struct model_buffer {
 #define KERNEL_LIST(X)                                                                                                 \
 	X(EMBEDDING, "embedding", TABLE)                                                                               \
 	X(NORM, "norm", ROWS)                                                                                          \
+	X(RMS_NORM, "rms_norm", ROWS)                                                                                  \
 	X(LINEAR, "linear", PAIR)                                                                                      \
+	X(SWIGLU, "swiglu", HEADS)                                                                                     \
+	X(ROTARY, "rotary", HEADS)                                                                                     \
 	X(ATTENTION, "attention", HEADS)                                                                               \
 	X(SCORES, "scores", HEADS)                                                                                     \
 	X(SOFTMAX, "softmax", HEADS)                                                                                   \
@@ -102,11 +113,14 @@ struct kernel {
 	int y;        /* its output; a classifier has none, and turns x into its gradient in place */
 	int saved; /* made beside y for the backward pass: statistics of a norm, log-sum-exp of attention, the input of
 	              GELU, the mask of dropout */
-	int weight, bias; /* tensors; embedding: token and position table */
+	int weight, bias; /* tensors; embedding: token and position table; rotary: norms of queries and keys, or none */
 	int running;      /* batch norm: the buffer with its running mean; that with the variance follows */
 	int64_t in, out;  /* linear; norm and embedding: width twice; classifier: classes twice */
-	int64_t heads, head_size;
-	int64_t tokens; /* rows of one sample */
+	int64_t heads, kv_heads, head_size; /* heads of queries; of keys, each shared by heads/kv_heads of those */
+	const float *frequency; /* rotary: the angle of a token's position in each pair of elements, head_size/2 */
+	float amplitude;        /* rotary: what queries and keys are multiplied by besides */
+	float epsilon;          /* rms_norm; rotary with norms */
+	int64_t tokens;         /* rows of one sample */
 	bool weight_in_out, gelu;
 	double dropout;    /* dropout: the probability that an element becomes zero */
 	bool synchronised; /* batch norm: over the samples of all ranks, not of each rank alone */

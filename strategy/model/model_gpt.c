@@ -90,6 +90,16 @@ static int add_linear(struct builder *b, const char *name, const char *tensor, i
 	return k->y;
 }
 
+static int add_qkv(struct builder *b, int x, int64_t width)
+{
+	const struct tensor_piece pieces[] = {{NULL, width}, {NULL, width}, {NULL, width}};
+	int y = add_linear(b, "qkv", "attn.c_attn", x, width, 3 * width, -1, false);
+	const struct kernel *k = &b->m->kernels[b->m->kernel_count - 1];
+	model_set_pieces(b->m, k->weight, 3, pieces);
+	model_set_pieces(b->m, k->bias, 3, pieces);
+	return y;
+}
+
 /* Dropout of x, added to `residual` if there is one. Returns its output, or x if nothing is dropped. */
 static int add_dropout(struct builder *b, const char *name, int x, int64_t width, int residual)
 {
@@ -121,7 +131,7 @@ static int add_attention(struct builder *b, int qkv, int64_t heads)
 	struct kernel *k = model_add_kernel(m, KERNEL_ATTENTION, b->unit, name_of(b, "attention", ""));
 	k->in = 3 * b->width;
 	k->out = b->width;
-	k->heads = heads;
+	k->heads = k->kv_heads = heads;
 	k->head_size = b->width / heads;
 	k->x = qkv;
 	k->inner = true;
@@ -136,7 +146,7 @@ static struct kernel *add_inner(struct builder *b, enum kernel_kind kind, const 
 	struct model *m = b->m;
 	struct kernel *k = model_add_kernel(m, kind, b->unit, name_of(b, name, ""));
 	k->in = k->out = out;
-	k->heads = heads;
+	k->heads = k->kv_heads = heads;
 	k->head_size = b->width / heads;
 	k->x = x;
 	k->y = model_add_value(m, name_of(b, name, ".y"), m->tokens * out, VALUE_ACTIVATION);
@@ -164,7 +174,7 @@ static int add_block(struct builder *b, int64_t heads, int x)
 	int64_t width = b->width;
 	b->m->units[b->unit].block = true;
 	int h = add_norm(b, "ln_1", x);
-	int qkv = add_linear(b, "qkv", "attn.c_attn", h, width, 3 * width, -1, false);
+	int qkv = add_qkv(b, h, width);
 	int attention = b->standard ? add_standard_attention(b, qkv, heads) : add_attention(b, qkv, heads);
 	int mid = add_projection(b, "proj", "attn.c_proj", attention, width, x);
 	h = add_norm(b, "ln_2", mid);

@@ -24,16 +24,15 @@ static void *copy_of(const struct slicer *c, const void *from, int count, size_t
 }
 
 /* A tensor is partitioned once, even if two kernels read it, as the embedding and the head read the tied table. */
-static void partition_tensor(const struct slicer *c, int tensor, enum partition partition, int pieces)
+static void partition_tensor(const struct slicer *c, int tensor, enum partition partition)
 {
 	if (tensor < 0 || c->m->tensors[tensor].partition != PARTITION_NONE)
 		return;
 	struct tensor *t = &c->m->tensors[tensor];
 	int64_t *side = partition == PARTITION_ROWS ? &t->rows : &t->columns;
 	t->partition = partition;
-	t->pieces = pieces;
 	t->whole = *side;
-	*side = round_up(*side, c->ranks) / c->ranks;
+	*side = round_up(*side, c->ranks) / c->ranks; /* only tables, of one piece, have a rest */
 	t->elements = t->columns ? t->rows * t->columns : t->rows;
 }
 
@@ -92,23 +91,26 @@ static enum status must_divide(const struct slicer *c, const struct kernel *k, c
 /* True if the kernel reads q, k and v, which are cut by whole heads. */
 static bool is_attention(const struct kernel *k)
 {
-	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SCORES;
+	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SCORES || k->kind == KERNEL_ROTARY;
 }
 
 /* Gives each rank its own outputs. */
 static enum status slice_outputs(const struct slicer *c, struct kernel *k, const struct kernel *reader)
 {
-	int pieces = is_attention(reader) ? 3 : 1;
 	enum status s = STATUS_OK;
 	if (is_attention(reader))
 		s = must_divide(c, reader, "heads", reader->heads);
+	if (!s && is_attention(reader))
+		s = must_divide(c, reader, "heads of keys and values", reader->kv_heads);
+	if (!s && reader->kind == KERNEL_SWIGLU)
+		s = must_divide(c, k, "gates", reader->out);
 	if (!s && reader->kind != KERNEL_CLASSIFIER)
 		s = must_divide(c, k, "outputs", k->out);
 	if (s)
 		return s;
 	k->out = round_up(k->out, c->ranks) / c->ranks;
-	partition_tensor(c, k->weight, k->weight_in_out ? PARTITION_COLUMNS : PARTITION_ROWS, pieces);
-	partition_tensor(c, k->bias, PARTITION_ROWS, pieces);
+	partition_tensor(c, k->weight, k->weight_in_out ? PARTITION_COLUMNS : PARTITION_ROWS);
+	partition_tensor(c, k->bias, PARTITION_ROWS);
 	slice_value(c, k->y);
 	if (reader->kind == KERNEL_CLASSIFIER) {
 		c->m->logits_stride = logits_stride(k->out);
@@ -124,14 +126,21 @@ static enum status slice_linear(const struct slicer *c, struct kernel *k)
 	const struct kernel *reader = reader_of(c->m, k->y);
 	if (c->m->values[k->x].sliced) { /* each rank has its own inputs */
 		k->in /= c->ranks;
-		partition_tensor(c, k->weight, k->weight_in_out ? PARTITION_ROWS : PARTITION_COLUMNS, 1);
+		partition_tensor(c, k->weight, k->weight_in_out ? PARTITION_ROWS : PARTITION_COLUMNS);
 		if (c->sequence)
 			spread_value(c, k->y);
 		return STATUS_OK;
 	}
 	bool pairs = reader && (is_attention(reader) || reader->kind == KERNEL_LINEAR ||
-	                        (reader->kind == KERNEL_CLASSIFIER && c->m->is_text));
+	                        reader->kind == KERNEL_SWIGLU || (reader->kind == KERNEL_CLASSIFIER && c->m->is_text));
 	return pairs ? slice_outputs(c, k, reader) : STATUS_OK;
+}
+
+/* Norms of heads are whole on every rank, which uses them for its own heads. */
+static void sum_over_heads(const struct slicer *c, int tensor)
+{
+	if (tensor >= 0)
+		c->m->tensors[tensor].sequence_parallel = true;
 }
 
 /* Makes each rank compute the kernel for its own heads. */
@@ -140,6 +149,9 @@ static void slice_inner(const struct slicer *c, struct kernel *k)
 	k->in /= c->ranks;
 	k->out /= c->ranks;
 	k->heads /= c->ranks;
+	k->kv_heads /= c->ranks;
+	sum_over_heads(c, k->weight);
+	sum_over_heads(c, k->bias);
 	slice_value(c, k->y);
 	if (k->saved >= 0)
 		slice_value(c, k->saved);
@@ -196,7 +208,7 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 	bool sliced = c->m->values[k->x].sliced;
 	switch (divides[k->kind]) {
 	case DIVIDES_TABLE:
-		partition_tensor(c, k->weight, PARTITION_ROWS, 1);
+		partition_tensor(c, k->weight, PARTITION_ROWS);
 		if (c->sequence)
 			spread_value(c, k->y);
 		return STATUS_OK;
@@ -294,6 +306,11 @@ int kernel_sum(const struct kernel *k)
 	return k->kind == KERNEL_LINEAR && k->gelu ? k->saved : k->y;
 }
 
+bool kernel_finishes(const struct kernel *k)
+{
+	return k->kind == KERNEL_LINEAR || k->bias >= 0;
+}
+
 bool kernel_sums_backward(const struct model *m, const struct kernel *k)
 {
 	return m->slices > 1 && k->kind == KERNEL_LINEAR && !m->values[k->x].sliced && m->values[k->y].sliced;
@@ -315,19 +332,24 @@ int64_t tensor_whole_elements(const struct tensor *t)
 
 /* The place of index `i` of the cut side in the whole side. *left: how many indices from there on are neighbours in
  * both. */
-static int64_t place_on_side(const struct tensor *t, int64_t slice_side, int64_t rank, int64_t i, int64_t *left)
+static int64_t place_on_side(const struct tensor *t, int64_t slices, int64_t rank, int64_t i, int64_t *left)
 {
-	int64_t piece = t->pieces > 0 ? slice_side / t->pieces : 0;
-	if (piece < 1)
-		abort(); /* the tensor is not cut */
-	int64_t within = i % piece;
-	int64_t place = i / piece * (t->whole / t->pieces) + rank * piece + within;
-	*left = piece - within;
-	if (place >= t->whole)
-		return -1;
-	if (*left > t->whole - place)
-		*left = t->whole - place;
-	return place;
+	int64_t begin = 0;
+	for (int p = 0; p < t->piece_count || p == 0; p++) {
+		int64_t whole = t->piece_count ? t->pieces[p].size : t->whole, own = round_up(whole, slices) / slices;
+		if (i < own) {
+			int64_t place = rank * own + i;
+			*left = own - i;
+			if (place >= whole)
+				return -1;
+			if (*left > whole - place)
+				*left = whole - place;
+			return begin + place;
+		}
+		i -= own;
+		begin += whole;
+	}
+	abort(); /* it is beyond the slice */
 }
 
 struct run_of_tensor tensor_run(const struct tensor *t, int64_t slices, int64_t rank, int64_t at)
@@ -336,11 +358,11 @@ struct run_of_tensor tensor_run(const struct tensor *t, int64_t slices, int64_t 
 	if (t->partition == PARTITION_NONE || slices == 1)
 		return (struct run_of_tensor){at, t->elements - at};
 	if (t->partition == PARTITION_COLUMNS) {
-		int64_t place = place_on_side(t, t->columns, rank, at % columns, &left);
+		int64_t place = place_on_side(t, slices, rank, at % columns, &left);
 		return (struct run_of_tensor){place < 0 ? -1 : at / columns * t->whole + place, left};
 	}
 	int64_t row = at / columns, column = at % columns;
-	int64_t place = place_on_side(t, t->rows, rank, row, &left);
+	int64_t place = place_on_side(t, slices, rank, row, &left);
 	return (struct run_of_tensor){place < 0 ? -1 : place * columns + column, left * columns - column};
 }
 

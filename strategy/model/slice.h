@@ -48,6 +48,8 @@ enum status model_slice(struct model *out, const struct model *whole, int64_t ra
 bool kernel_sums(const struct model *m, const struct kernel *k);
 /* The value that holds the sum: the input of GELU, or the kernel's output. */
 int kernel_sum(const struct kernel *k);
+/* True if an operation completes that sum; else the sum is the output. */
+bool kernel_finishes(const struct kernel *k);
 /* True if its backward pass computes a part of such a sum, the gradient of x. */
 bool kernel_sums_backward(const struct model *m, const struct kernel *k);
 

@@ -162,10 +162,13 @@ enum op_kind op_of_kernel(enum kernel_kind kernel, enum pass pass)
 	return kind ? (enum op_kind)(kind - 1) : OP_KIND_COUNT;
 }
 
+/* An operand may depend on the kernel's having a bias. */
 static bool backward_reads(const struct kernel *k, enum part part)
 {
+	const struct op_sizes s = {.bias = k->bias >= 0};
 	enum op_kind backward = op_of_kernel(k->kind, PASS_BACKWARD);
-	return backward != OP_KIND_COUNT && op_find(backward, part) >= 0;
+	int operand = backward == OP_KIND_COUNT ? -1 : op_find(backward, part);
+	return operand >= 0 && operand_presence(backward, operand, &s) != PRESENT_NOT;
 }
 
 bool kernel_backward_reads_x(const struct kernel *k)
@@ -196,6 +199,7 @@ struct op_sizes kernel_sizes(const struct model *m, const struct kernel *k, int6
 	                         .out = k->out,
 	                         .stride = logits ? m->logits_stride : k->out,
 	                         .heads = k->heads,
+	                         .kv_heads = k->kv_heads,
 	                         .head_size = k->head_size,
 	                         .table = tensor_elements(m, k->weight),
 	                         .positions = tensor_elements(m, k->bias),

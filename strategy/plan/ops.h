@@ -143,6 +143,7 @@ bool kernel_backward_reads_y(const struct kernel *k);
 	X(out)                                                                                                         \
 	X(stride)                                                                                                      \
 	X(heads)                                                                                                       \
+	X(kv_heads)                                                                                                    \
 	X(head_size)                                                                                                   \
 	X(table)                                                                                                       \
 	X(positions)                                                                                                   \

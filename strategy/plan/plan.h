@@ -112,6 +112,8 @@ enum status plan_read_file(struct plan *p, struct model *model, const char *path
 	X(7, "saved", "a backward kernel finds what it needs saved, or recomputed")                                    \
 	X(8, "layout", "buffers that share bytes are ordered by waits")
 
+const char *rule_name(int rule); /* "race" */
+
 /* 0, or STATUS_REFUSED and a line "rule 4 (race): …" that names operation, buffer and rank. layouts: one per role, or
  * NULL to have them made. */
 enum status plan_verify(const struct plan *p, const struct layout *layouts);

@@ -93,6 +93,8 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 		sliced_all_reduce(s, OP_ALL_REDUCE, pass, sum);
 	}
 	bool embedding = k->kind == KERNEL_EMBEDDING;
+	if (!kernel_finishes(k))
+		return;
 	struct op *op = step_kernel_op(s, embedding ? OP_EMBEDDING_FINISH : OP_LINEAR_FINISH, index, pass);
 	build_operand(op, PART_BIAS, step_weight(s, k->bias), false);
 	build_operand(op, PART_RESIDUAL, step_value(s, k->residual), false);

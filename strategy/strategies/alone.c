@@ -5,6 +5,8 @@
 
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
+#include "strategy/collective/algorithms.h"
+#include "strategy/collective/check.h"
 #include "strategy/plan/build.h"
 
 /* ---- names ---- */
@@ -19,10 +21,10 @@ enum { COMPOSED = sizeof composed / sizeof composed[0] };
 
 bool alone_at(int i, struct alone *out)
 {
-	if (i >= SCHEDULE_COUNT + COMPOSED)
+	if (i >= schedule_count() + COMPOSED)
 		return false;
-	if (i >= SCHEDULE_COUNT) {
-		*out = composed[i - SCHEDULE_COUNT];
+	if (i >= schedule_count()) {
+		*out = composed[i - schedule_count()];
 		return true;
 	}
 	const struct algorithm *a = schedule_row((enum schedule_algorithm)i);
@@ -34,8 +36,8 @@ bool alone_at(int i, struct alone *out)
 enum status alone_find(const char *where, const char *name, struct alone *out)
 {
 	struct near near = {.typed = name};
-	struct alone all[SCHEDULE_COUNT + COMPOSED];
-	for (int i = 0; i < SCHEDULE_COUNT + COMPOSED && alone_at(i, &all[i]); i++) {
+	struct alone all[SCHEDULE_COUNT + COMPOSED + OWN_ALGORITHMS];
+	for (int i = 0; alone_at(i, &all[i]); i++) {
 		*out = all[i];
 		if (!strcmp(out->name, name))
 			return STATUS_OK;
@@ -173,6 +175,17 @@ static void compile(struct plan *p, const struct alone *what, int64_t ranks)
 		compile_role(p, &p->roles[i], what);
 }
 
+/* The verifier does not see such a plan, so that an algorithm of one's own is checked here. */
+static enum status check_own(const struct alone *what, int64_t ranks)
+{
+	struct schedule_fault why;
+	for (int i = 0; i < what->parts; i++)
+		if (!schedule_check_own(what->part[i], ranks, 0, &why))
+			return status_fail(STATUS_REFUSED, "rule %d (%s): %s: %s", why.rule, rule_name(why.rule),
+			                   what->name, why.words);
+	return STATUS_OK;
+}
+
 enum status alone_open(struct plan *p, struct model *m, const struct alone *what, int64_t ranks, int64_t bytes)
 {
 	char words[64];
@@ -181,7 +194,7 @@ enum status alone_open(struct plan *p, struct model *m, const struct alone *what
 	if (!s && what->operation == OPERATION_SUM && bytes > SUM_MOST)
 		s = status_fail(STATUS_INPUT, "{bytes} %lld: a %s is of up to 4 numbers, %d bytes", (long long)bytes,
 		                what->name, SUM_MOST);
-	if (s)
+	if (s || (s = check_own(what, ranks)))
 		return s;
 	snprintf(words, sizeof words, "params=%lld:units=1", (long long)(bytes / ELEMENT));
 	if ((s = model_open(m, words, 0)))

@@ -21,15 +21,28 @@ const struct strategy *strategy_at(int i)
 
 const struct strategy *strategy_contrast_at(int i)
 {
-	return i >= 0 && i < STRATEGIES - OF_ALL ? strategies[OF_ALL + i] : NULL;
+	int own = 0;
+	if (i < 0)
+		return NULL;
+	if (i < STRATEGIES - OF_ALL)
+		return strategies[OF_ALL + i];
+	while (own_strategies[own] && own < i - (STRATEGIES - OF_ALL))
+		own++;
+	return own_strategies[own];
+}
+
+/* All that there are, those of `all` first; NULL past the last. */
+static const struct strategy *any_at(int i)
+{
+	return i < OF_ALL ? strategies[i] : strategy_contrast_at(i - OF_ALL);
 }
 
 const struct strategy *strategy_find(const char *name)
 {
-	for (int i = 0; i < STRATEGIES; i++)
-		if (!strcmp(strategies[i]->name, name))
-			return strategies[i];
-	return NULL;
+	int i = 0;
+	while (any_at(i) && strcmp(any_at(i)->name, name) != 0)
+		i++;
+	return any_at(i);
 }
 
 /* The strategy that a specification begins with, and the keys behind its name; NULL: none. */
@@ -52,8 +65,8 @@ static struct keys keys_of(const struct strategy *g)
 static enum status unknown_strategy(const char *name)
 {
 	struct near near = {.typed = name};
-	for (int i = 0; i < STRATEGIES; i++)
-		near_consider(&near, strategies[i]->name);
+	for (int i = 0; any_at(i); i++)
+		near_consider(&near, any_at(i)->name);
 	return status_fail(STATUS_INPUT, "{strategy}: unknown strategy '%s'%s; known: %s, all (the first seven)", name,
 	                   near_words(&near), near.known);
 }

@@ -20,7 +20,8 @@
  *     tensor.c   all ranks share every layer of one model (Megatron)
  *
  * To add a strategy, write its file with a `const struct strategy`, add it to STRATEGY_LIST, and let the verifier tell
- * what is wrong with it (`shardlab plan --strategy yours`). A hook uses what strategy/step/hooks.h offers.
+ * what is wrong with it (`shardlab plan --strategy yours`). tools/own.sh tries a file that is not in the list yet. A
+ * hook uses what strategy/step/hooks.h offers.
  */
 #ifndef SHARDLAB_STRATEGY_H
 #define SHARDLAB_STRATEGY_H
@@ -70,5 +71,8 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 STRATEGY_LIST(X)
 CONTRAST_LIST(X)
 #undef X
+
+/* Behind the contrasts, those that tools/own.sh adds to a program: the library has none. They end with NULL. */
+extern const struct strategy *const own_strategies[];
 
 #endif

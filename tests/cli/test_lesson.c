@@ -25,14 +25,15 @@ static enum status read_text(struct lesson *l, const char *text)
 START_TEST(pieces)
 {
 	struct lesson l;
-	ck_assert_int_eq(read_text(&l, HEAD "Text.\n\nMore.\n\n## Part\n<!-- run: ratio tolerance=5 -->\n```console\n"
-	                                    "$ echo a \\\n> b\na b\n$ true\n```\n"
-	                                    "<!-- view: strategy=zero3 no-values at=3 -->\n![words](pictures/p.png)\n\n"
-	                                    "<!-- ask: choice 2 -->\nWhich?\n" CHOICES DETAILS
-	                                    "\n<!-- ask: number 1.5 GB tolerance=3 -->\nHow much?\n" DETAILS
-	                                    "\n<!-- exercise: mine check=\"test -e done\" -->\nDo it.\n" DETAILS
-	                                    "\nEnd.\n"),
-	                 STATUS_OK);
+	ck_assert_int_eq(
+	        read_text(&l, HEAD
+	                  "Text.\n\nMore.\n\n## Part\n<!-- run: ratio tolerance=5 -->\n```console\n"
+	                  "$ echo a \\\n> b\na b\n$ true\n```\n"
+	                  "<!-- view: strategy=zero3 program=p/q no-values at=3 -->\n![words](pictures/p.png)\n\n"
+	                  "<!-- ask: choice 2 -->\nWhich?\n" CHOICES DETAILS
+	                  "\n<!-- ask: number 1.5 GB tolerance=3 -->\nHow much?\n" DETAILS
+	                  "\n<!-- exercise: mine check=\"grep -q '\\\"a\\\": 1' f\" -->\nDo it.\n" DETAILS "\nEnd.\n"),
+	        STATUS_OK);
 	static const enum piece_kind kinds[] = {PIECE_TEXT, PIECE_TEXT, PIECE_RUN,      PIECE_VIEW,
 	                                        PIECE_ASK,  PIECE_ASK,  PIECE_EXERCISE, PIECE_TEXT};
 	ck_assert_int_eq(l.piece_count, 8);
@@ -51,6 +52,7 @@ START_TEST(pieces)
 	ck_assert_str_eq(run->commands[0].output, "a b\n");
 	ck_assert_str_eq(run->commands[1].output, "");
 	ck_assert_str_eq(l.pieces[3].options, "--strategy 'zero3' --no-values --at '3'");
+	ck_assert_str_eq(l.pieces[3].program, "p/q");
 	ck_assert_str_eq(l.pieces[3].picture, "pictures/p.png");
 	ck_assert_int_eq(ask->right, 1);
 	ck_assert_str_eq(ask->choices[1], "two");
@@ -58,7 +60,7 @@ START_TEST(pieces)
 	ck_assert_str_eq(number->answer, "1.5 GB");
 	ck_assert_double_eq(number->tolerance, 3);
 	ck_assert_str_eq(l.pieces[6].name, "mine");
-	ck_assert_str_eq(l.pieces[6].checks, "test -e done");
+	ck_assert_str_eq(l.pieces[6].checks, "grep -q '\"a\": 1' f");
 	lesson_release(&l);
 }
 

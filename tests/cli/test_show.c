@@ -297,6 +297,33 @@ START_TEST(csv_has_every_figure)
 }
 
 /* A line a strategy: of the fullest role, and of the busiest rank. */
+/* What divides more and peaks higher is named, if what it gathers is why. */
+START_TEST(a_departure_from_theory_is_named)
+{
+	struct report less = report_of("zero1"), more = report_of("fsdp:prefetch=0"), ddp = report_of("ddp");
+	less.role_count = more.role_count = ddp.role_count = 1;
+	less.ranks = more.ranks = ddp.ranks = 4;
+	struct report_memory *m = &more.roles[0].memory[SPACE_DEVICE], *l = &less.roles[0].memory[SPACE_DEVICE];
+	struct column columns[] = {{"ddp", &ddp}, {"zero1", &less}, {"fsdp:prefetch=0", &more}};
+	ddp.roles[0].memory[SPACE_DEVICE].peak_bytes = 900000;
+	l->peak_bytes = 700000;
+	l->at_peak[CATEGORY_GATHERED] = 0;
+	m->peak_bytes = 700001;
+	m->at_peak[CATEGORY_GATHERED] = 5000;
+	SHOWN(show_departure(columns, 3, out));
+	assert_lines("fsdp:prefetch=0 peaks above zero1, which divides less: what is whole for a moment (gathered, up "
+	             "to 5.000 kB)\noutweighs what is saved; see: shardlab lesson 7\n");
+	m->at_peak[CATEGORY_GATHERED] = 0; /* something else is why */
+	SHOWN(show_departure(columns, 3, out));
+	ck_assert(!*text);
+	m->at_peak[CATEGORY_GATHERED] = 5000;
+	m->peak_bytes = l->peak_bytes;
+	SHOWN(show_departure(columns, 3, out));
+	ck_assert(!*text);
+	SHOWN(show_departure(columns, 1, out));
+	ck_assert(!*text);
+}
+
 START_TEST(a_grid_shows_the_fullest_role)
 {
 	struct report a = report_of("dp"), b = report_of("zero1");

@@ -15,12 +15,14 @@
 namespace
 {
 
-/* Heads of 136 are the plain version's alone, here over several of its blocks. */
+/* Heads of 136 are the plain version's alone, here over several of its blocks. Heads that share keys: over one tile of
+ * queries, and several, in every version. */
 const struct attention_shape SHAPES[] = {
-        {1, 1, 1, 8, ELEMENT_FP32},     {2, 7, 3, 32, ELEMENT_FP32},   {1, 64, 2, 64, ELEMENT_FP32},
-        {1, 65, 1, 40, ELEMENT_FP32},   {3, 33, 1, 16, ELEMENT_FP32},  {2, 33, 2, 13, ELEMENT_FP32},
-        {1, 130, 1, 128, ELEMENT_FP32}, {2, 70, 2, 136, ELEMENT_FP32}, {1, 130, 1, 96, ELEMENT_FP32},
-        {1, 200, 1, 64, ELEMENT_FP32},
+        {1, 1, 1, 1, 8, ELEMENT_FP32},    {2, 7, 3, 3, 32, ELEMENT_FP32},    {1, 64, 2, 2, 64, ELEMENT_FP32},
+        {1, 65, 1, 1, 40, ELEMENT_FP32},  {3, 33, 1, 1, 16, ELEMENT_FP32},   {2, 33, 2, 2, 13, ELEMENT_FP32},
+        {2, 20, 6, 2, 32, ELEMENT_FP32},  {1, 70, 4, 2, 13, ELEMENT_FP32},   {1, 140, 4, 1, 24, ELEMENT_FP32},
+        {2, 17, 4, 2, 136, ELEMENT_FP32}, {1, 130, 1, 1, 128, ELEMENT_FP32}, {2, 70, 2, 2, 136, ELEMENT_FP32},
+        {1, 130, 1, 1, 96, ELEMENT_FP32}, {1, 200, 1, 1, 64, ELEMENT_FP32},
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
@@ -38,7 +40,9 @@ struct reference {
 
 reference forward_in_double(const struct attention_shape &s, const std::vector<double> &qkv)
 {
-	size_t n = qkv.size() / 3, rows = static_cast<size_t>(s.samples * s.tokens * s.heads);
+	const size_t width = static_cast<size_t>(s.heads * s.head_size);
+	size_t n = static_cast<size_t>(s.samples * s.tokens) * width,
+	       rows = static_cast<size_t>(s.samples * s.tokens * s.heads);
 	reference r = {std::vector<double>(n), std::vector<double>(n), std::vector<double>(rows), {}, {}, {}};
 	reference_attention(&s, qkv.data(), r.y.data(), r.y_size.data(), r.log_sum_exp.data());
 	return r;
@@ -74,13 +78,13 @@ void assert_close(const char *what, elements &got, const std::vector<double> &wa
 /* One test's arrays. */
 struct arrays {
 	struct attention_shape shape;
-	int64_t rows, width;
+	int64_t rows, width, qkv_width;
 	elements qkv, dy, y, log_sum_exp, dqkv;
 
 	explicit arrays(const struct attention_shape &s)
-	    : shape(s), rows(s.samples * s.tokens), width(s.heads * s.head_size), qkv(s.type, 3 * rows * width),
-	      dy(s.type, rows * width), y(s.type, rows * width), log_sum_exp(ELEMENT_FP32, rows * s.heads),
-	      dqkv(s.type, 3 * rows * width)
+	    : shape(s), rows(s.samples * s.tokens), width(s.heads * s.head_size),
+	      qkv_width(width + 2 * s.kv_heads * s.head_size), qkv(s.type, rows * qkv_width), dy(s.type, rows * width),
+	      y(s.type, rows * width), log_sum_exp(ELEMENT_FP32, rows * s.heads), dqkv(s.type, rows * qkv_width)
 	{
 		qkv.fill(2);
 		dy.fill(1);
@@ -89,7 +93,7 @@ struct arrays {
 	{
 		y = elements(shape.type, rows * width);
 		log_sum_exp = elements(ELEMENT_FP32, rows * shape.heads);
-		dqkv = elements(shape.type, 3 * rows * width);
+		dqkv = elements(shape.type, rows * qkv_width);
 	}
 	void run(const struct kernel_table *kernels, struct kernel_context *c)
 	{
@@ -136,8 +140,8 @@ START_LOOP_TEST(versions, 0, 3 * SUITE_CASES(SHAPE_COUNT, SHAPE_COUNT - 2))
 START_LOOP_TEST(hopper, 0, SUITE_CASES(12, 6))
 {
 	static const struct attention_shape shapes[] = {
-	        {2, 63, 3, 40, ELEMENT_BF16}, {1, 256, 1, 64, ELEMENT_BF16},  {1, 260, 1, 128, ELEMENT_BF16},
-	        {1, 1, 1, 128, ELEMENT_BF16}, {2, 130, 2, 128, ELEMENT_BF16}, {1, 390, 1, 96, ELEMENT_BF16},
+	        {2, 63, 4, 2, 40, ELEMENT_BF16}, {1, 256, 1, 1, 64, ELEMENT_BF16},  {1, 260, 1, 1, 128, ELEMENT_BF16},
+	        {1, 1, 1, 1, 128, ELEMENT_BF16}, {2, 130, 2, 2, 128, ELEMENT_BF16}, {1, 390, 1, 1, 96, ELEMENT_BF16},
 	};
 	struct attention_shape shape = shapes[_i / 2];
 	shape.type = _i % 2 ? ELEMENT_FP16 : ELEMENT_BF16;
@@ -174,7 +178,7 @@ START_LOOP_TEST(hopper, 0, SUITE_CASES(12, 6))
  * sample's rows at a time, and one that does not hold even that. */
 START_LOOP_TEST(awkward, 0, 3)
 {
-	struct attention_shape s = {3, 20, 2, 16, static_cast<enum element>(_i)};
+	struct attention_shape s = {3, 20, 2, 2, 16, static_cast<enum element>(_i)};
 	struct arrays a(s), small(s);
 	struct kernel_context *c = target_open(4, 1 << 20), *tight = target_open(4, 20 * 2 * 4),
 	                      *none = target_open(4, 64);

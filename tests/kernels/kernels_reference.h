@@ -82,20 +82,79 @@ static inline void reference_batch_norm(int64_t rows, int64_t width, bool gelu, 
 	statistics[2 * width] = (double)rows;
 }
 
+/* y[rows,width], and 1/root mean square of each row. */
+static inline void reference_rms_norm(int64_t rows, int64_t width, double epsilon, const double *x,
+                                      const double *weight, double *y, double *statistics)
+{
+	for (int64_t r = 0; r < rows; r++, x += width, y += width) {
+		double squares = 0;
+		for (int64_t i = 0; i < width; i++)
+			squares += x[i] * x[i] / (double)width;
+		statistics[r] = 1.0 / sqrt(squares + epsilon);
+		for (int64_t i = 0; i < width; i++)
+			y[i] = x[i] * statistics[r] * weight[i];
+	}
+}
+
+static inline void reference_swiglu(int64_t rows, int64_t width, const double *x, double *y)
+{
+	for (int64_t r = 0; r < rows; r++, x += 2 * width, y += width)
+		for (int64_t i = 0; i < width; i++)
+			y[i] = x[i] / (1.0 + exp(-x[i])) * x[width + i];
+}
+
+/* q_norm and k_norm may be NULL. Angles are those of fp32, as the kernels have them. */
+static inline void reference_rotary(const struct rotary_shape *s, const double *x, const double *q_norm,
+                                    const double *k_norm, double *y)
+{
+	int64_t all = s->heads + 2 * s->kv_heads, n = s->head_size, half = n / 2;
+	for (int64_t i = 0; i < s->samples * s->tokens * all; i++, x += n, y += n) {
+		const double *norm = i % all < s->heads ? q_norm : k_norm;
+		double squares = 0, inverse = 1;
+		for (int64_t j = 0; j < n; j++)
+			squares += x[j] * x[j] / (double)n;
+		if (norm)
+			inverse = 1.0 / sqrt(squares + (double)s->epsilon);
+		for (int64_t j = 0; j < half; j++) {
+			float angle = (float)(i / all % s->tokens) * s->frequency[j];
+			double cosine = (double)s->amplitude * cos((double)angle);
+			double sine = (double)s->amplitude * sin((double)angle);
+			double first = x[j] * inverse * (norm ? norm[j] : 1);
+			double second = x[half + j] * inverse * (norm ? norm[half + j] : 1);
+			bool value = i % all >= s->heads + s->kv_heads;
+			y[j] = value ? x[j] : first * cosine - second * sine;
+			y[half + j] = value ? x[half + j] : second * cosine + first * sine;
+		}
+	}
+}
+
+/* Where query and key of a head begin, of tokens t and u, and how far behind a key its value is; y: of the output. */
+struct reference_places {
+	int64_t q, k, v, y;
+};
+
+static inline struct reference_places reference_place(const struct attention_shape *s, int64_t head, int64_t t,
+                                                      int64_t u)
+{
+	int64_t n = s->head_size, width = s->heads * n, keys = s->kv_heads * n, row = width + 2 * keys;
+	int64_t first = head / s->heads * s->tokens, h = head % s->heads, of_key = h / (s->heads / s->kv_heads);
+	int64_t k = (first + u) * row + width + of_key * n;
+	return (struct reference_places){(first + t) * row + h * n, k, k + keys, (first + t) * width + h * n};
+}
+
 static inline void reference_attention(const struct attention_shape *s, const double *qkv, double *y, double *y_size,
                                        double *log_sum_exp)
 {
-	int64_t width = s->heads * s->head_size, size = s->head_size, row = 3 * width;
+	int64_t size = s->head_size;
 	double *p = (double *)malloc((size_t)s->tokens * sizeof *p);
 	for (int64_t h = 0; h < s->samples * s->heads; h++)
 		for (int64_t t = 0; t < s->tokens; t++) {
-			int64_t first = h / s->heads * s->tokens, column = h % s->heads * size;
-			const double *q = qkv + (first + t) * row + column, *k = qkv + first * row + width + column;
 			double top = -INFINITY, sum = 0;
 			for (int64_t u = 0; u <= t; u++) {
+				struct reference_places at = reference_place(s, h, t, u);
 				p[u] = 0;
 				for (int64_t i = 0; i < size; i++)
-					p[u] += q[i] * k[u * row + i] / sqrt((double)size);
+					p[u] += qkv[at.q + i] * qkv[at.k + i] / sqrt((double)size);
 				top = fmax(top, p[u]);
 			}
 			for (int64_t u = 0; u <= t; u++)
@@ -103,9 +162,10 @@ static inline void reference_attention(const struct attention_shape *s, const do
 			log_sum_exp[h * s->tokens + t] = top + log(sum);
 			for (int64_t i = 0; i < size; i++)
 				for (int64_t u = 0; u <= t; u++) {
-					double term = p[u] / sum * k[u * row + width + i];
-					y[(first + t) * width + column + i] += term;
-					y_size[(first + t) * width + column + i] += fabs(term);
+					struct reference_places at = reference_place(s, h, t, u);
+					double term = p[u] / sum * qkv[at.v + i];
+					y[at.y + i] += term;
+					y_size[at.y + i] += fabs(term);
 				}
 		}
 	free(p);
@@ -117,33 +177,31 @@ static inline void reference_attention_backward(const struct attention_shape *s,
                                                 const double *y, const float *log_sum_exp, double *dqkv, double *size,
                                                 double *lost)
 {
-	int64_t width = s->heads * s->head_size, row = 3 * width, n = s->head_size;
+	int64_t n = s->head_size;
 	double scale = 1 / sqrt((double)n);
 	for (int64_t h = 0; h < s->samples * s->heads; h++)
 		for (int64_t t = 0; t < s->tokens; t++)
 			for (int64_t u = 0; u <= t; u++) {
-				int64_t first = h / s->heads * s->tokens, column = h % s->heads * n;
-				int64_t q = (first + t) * row + column, k = (first + u) * row + width + column;
-				int64_t v = k + width, o = (first + t) * width + column;
+				struct reference_places at = reference_place(s, h, t, u);
 				double score = 0, dp = 0, delta = 0, sizes = 0;
 				for (int64_t i = 0; i < n; i++) {
-					score += qkv[q + i] * qkv[k + i] * scale;
-					dp += dy[o + i] * qkv[v + i];
-					delta += dy[o + i] * y[o + i];
-					sizes += fabs(dy[o + i] * qkv[v + i]) + fabs(dy[o + i] * y[o + i]);
+					score += qkv[at.q + i] * qkv[at.k + i] * scale;
+					dp += dy[at.y + i] * qkv[at.v + i];
+					delta += dy[at.y + i] * y[at.y + i];
+					sizes += fabs(dy[at.y + i] * qkv[at.v + i]) + fabs(dy[at.y + i] * y[at.y + i]);
 				}
 				double p = exp(score - (double)log_sum_exp[h * s->tokens + t]);
 				double ds = p * (dp - delta) * scale, ds_lost = p * sizes * scale;
 				for (int64_t i = 0; i < n; i++) {
-					dqkv[q + i] += ds * qkv[k + i];
-					dqkv[k + i] += ds * qkv[q + i];
-					dqkv[v + i] += p * dy[o + i];
-					size[q + i] += fabs(ds * qkv[k + i]);
-					size[k + i] += fabs(ds * qkv[q + i]);
-					size[v + i] += fabs(p * dy[o + i]);
-					lost[q + i] += ds_lost * fabs(qkv[k + i]);
-					lost[k + i] += ds_lost * fabs(qkv[q + i]);
-					lost[v + i] += fabs(p * dy[o + i]);
+					dqkv[at.q + i] += ds * qkv[at.k + i];
+					dqkv[at.k + i] += ds * qkv[at.q + i];
+					dqkv[at.v + i] += p * dy[at.y + i];
+					size[at.q + i] += fabs(ds * qkv[at.k + i]);
+					size[at.k + i] += fabs(ds * qkv[at.q + i]);
+					size[at.v + i] += fabs(p * dy[at.y + i]);
+					lost[at.q + i] += ds_lost * fabs(qkv[at.k + i]);
+					lost[at.k + i] += ds_lost * fabs(qkv[at.q + i]);
+					lost[at.v + i] += fabs(p * dy[at.y + i]);
 				}
 			}
 }

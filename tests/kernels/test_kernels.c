@@ -126,7 +126,7 @@ START_LEVEL_TEST(norm)
 /* Scores of ±1e8: each row puts all its weight on one key. */
 START_LEVEL_TEST(attention_saturated)
 {
-	struct attention_shape s = {1, 70, 1, 16, ELEMENT_FP32};
+	struct attention_shape s = {1, 70, 1, 1, 16, ELEMENT_FP32};
 	int64_t n = 70 * 16;
 	float *qkv = filled(3 * n), *y = blank(n), *log_sum_exp = blank(70), *dy = filled(n), *dqkv = blank(3 * n);
 	for (int64_t t = 0; t < 70; t++)

@@ -264,7 +264,7 @@ static int64_t run_everything(enum element type, void *memory)
 {
 	struct results results = {type, 0, memory}, *out = &results;
 	struct linear_shape s = {ROWS, WIDTH, OUT, false, false, type, 0}, g = {ROWS, WIDTH, OUT, true, true, type, 0};
-	struct attention_shape a = {SAMPLES, TOKENS, HEADS, SIZE, type};
+	struct attention_shape a = {SAMPLES, TOKENS, HEADS, HEADS, SIZE, type};
 	struct batch_norm_shape b = {ROWS, WIDTH, true, type};
 	void *x = some(type, ROWS * WIDTH, 1), *w = some(type, WIDTH * OUT, 1), *bias = some(type, OUT, 1);
 	void *dy = some(type, ROWS * OUT, 1), *qkv = take(out, ROWS * OUT), *pre = take(out, ROWS * OUT);

@@ -165,16 +165,17 @@ static bool pairs(enum element type, int level)
 	return type == ELEMENT_BF16 && level == 3;
 }
 
-static void attention_check(enum element type, int level, int64_t samples, int64_t tokens, int64_t heads, int64_t size,
-                            float factor)
+static void attention_check(enum element type, int level, int64_t samples, int64_t tokens, int64_t heads,
+                            int64_t kv_heads, int64_t size, float factor)
 {
-	struct attention_shape s = {samples, tokens, heads, size, type};
+	struct attention_shape s = {samples, tokens, heads, kv_heads, size, type};
 	int64_t n = samples * tokens * heads * size, rows = samples * heads * tokens;
+	int64_t all = n / heads * (heads + 2 * kv_heads);
 	/* P and dS as bf16; else fp32 arithmetic alone. Scores are up to `size` products and go through exp. */
 	double slack = (pairs(type, level) ? unit(type) : 0) + 2e-6 + 8 * (double)size * (double)factor * FP32_UNIT;
-	void *qkv = some(type, 3 * n, factor), *y = none(type, n), *dy = some(type, n, 1), *dqkv = none(type, 3 * n);
+	void *qkv = some(type, all, factor), *y = none(type, n), *dy = some(type, n, 1), *dqkv = none(type, all);
 	float *log_sum_exp = blank(rows);
-	double *d = doubles_of(type, 3 * n, qkv), *want = doubles(n), *positive = doubles(n), *want_log = doubles(rows);
+	double *d = doubles_of(type, all, qkv), *want = doubles(n), *positive = doubles(n), *want_log = doubles(rows);
 	attention_forward(&s, qkv, y, log_sum_exp);
 	reference_attention(&s, d, want, positive, want_log);
 	assert_close("log-sum-exp", rows, log_sum_exp, want_log, 2e-6);
@@ -182,10 +183,10 @@ static void attention_check(enum element type, int level, int64_t samples, int64
 		assert_close("attention y", n, y, want, 3e-6);
 	assert_rounded("attention y", type, n, y, want, slack, positive);
 	attention_backward(&s, dy, qkv, y, log_sum_exp, dqkv);
-	double *gradient = doubles(3 * n), *sizes = doubles(3 * n), *lost = doubles(3 * n);
+	double *gradient = doubles(all), *sizes = doubles(all), *lost = doubles(all);
 	reference_attention_backward(&s, doubles_of(type, n, dy), d, doubles_of(type, n, y), log_sum_exp, gradient,
 	                             sizes, lost);
-	assert_rounded("attention dqkv", type, 3 * n, dqkv, gradient, slack, lost);
+	assert_rounded("attention dqkv", type, all, dqkv, gradient, slack, lost);
 }
 
 START_LEVEL_TEST(attention)
@@ -195,14 +196,18 @@ START_LEVEL_TEST(attention)
 	{
 		for (int64_t t = 0; t < COUNT(tokens); t++)
 			for (int64_t k = t % SUITE_CASES(1, 3); k < COUNT(sizes); k += SUITE_CASES(1, 3)) {
-				attention_check(type, _i, 1 + (t + k) % 2, tokens[t], 1 + k % 3, sizes[k], 2.0f);
+				attention_check(type, _i, 1 + (t + k) % 2, tokens[t], 1 + k % 3, 1 + k % 3, sizes[k],
+				                2.0f);
 				buffers_release();
 			}
-		attention_check(type, _i, 2, 128, 8, 32, 3.0f);
-		attention_check(type, _i, 1, 600, 1, 8, 2.0f);  /* more queries than one stripe of the backward pass */
-		attention_check(type, _i, 1, 70, 1, 150, 1.0f); /* a head in two groups of columns */
-		if (SUITE_CASES(true, (int)type == _i % 3))     /* dQ is not kept: a second pass */
-			attention_check(type, _i, 1, 600, 1, 118, 1.0f);
+		attention_check(type, _i, 2, 128, 8, 8, 32, 3.0f);
+		attention_check(type, _i, 1, 600, 1, 1, 8,
+		                2.0f); /* more queries than one stripe of the backward pass */
+		attention_check(type, _i, 1, 70, 1, 1, 150, 1.0f);  /* a head in two groups of columns */
+		attention_check(type, _i, 2, 70, 6, 2, 16, 2.0f);   /* three heads share their keys */
+		attention_check(type, _i, 1, 150, 4, 1, 150, 1.0f); /* dQ of four is not kept */
+		if (SUITE_CASES(true, (int)type == _i % 3))         /* dQ is not kept: a second pass */
+			attention_check(type, _i, 1, 600, 1, 1, 118, 1.0f);
 		buffers_release();
 	}
 }

@@ -125,6 +125,8 @@ START_TEST(slices)
 	} cases[] = {{"gpt:layers=1,width=24,heads=6,context=5,vocabulary=35", 1},
 	             {"gpt:layers=1,width=24,heads=6,context=5,vocabulary=35", 2},
 	             {"gpt:layers=1,width=24,heads=6,context=5,vocabulary=35", 3},
+	             {"llama:layers=1,width=24,heads=4,kv_heads=2,hidden=10,context=5,vocabulary=35,bias=all", 1},
+	             {"llama:layers=1,width=24,heads=4,kv_heads=2,hidden=10,context=5,vocabulary=35,bias=all", 2},
 	             {"mlp:sizes=12-24-18-10", 3}};
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
 		struct model whole, slice;
@@ -133,13 +135,20 @@ START_TEST(slices)
 		ck_assert(!model_slice(&slice, &whole, cases[c].ranks, false, &arena));
 		for (int t = 0; t < slice.tensor_count; t++)
 			for (int64_t rank = 0; rank < cases[c].ranks; rank++) {
-				struct element_numbers e = rounding_numbers(&slice, rank, t);
-				for (int64_t i = 0; i < slice.tensors[t].elements; i++) {
-					struct run_of_tensor run =
-					        tensor_run(&slice.tensors[t], cases[c].ranks, rank, i);
-					if (run.whole >= 0)
-						ck_assert_int_eq(element_number(&e, i), base_of(&whole, t) + run.whole);
+				int64_t next = 0;
+				for (int p = 0; p < rounding_parts(&slice.tensors[t]); p++) {
+					struct rounding_part e = rounding_part(&slice, rank, t, p);
+					ck_assert_int_eq(e.begin, next);
+					next += e.count;
+					for (int64_t i = 0; i < e.count; i++) {
+						struct run_of_tensor run = tensor_run(&slice.tensors[t], cases[c].ranks,
+						                                      rank, e.begin + i);
+						if (run.whole >= 0)
+							ck_assert_int_eq(element_number(&e.numbers, i),
+							                 base_of(&whole, t) + run.whole);
+					}
 				}
+				ck_assert_int_eq(next, slice.tensors[t].elements);
 			}
 		arena_release(&arena);
 		model_release(&whole);

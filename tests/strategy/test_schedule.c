@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/collective/check.h"
 #include "strategy/collective/schedule.h"
 #include "tests/support/suite.h"
 
@@ -176,6 +177,23 @@ START_LOOP_TEST(test_results, 0, SCHEDULE_COUNT)
 					struct schedule s = {a, n, root, n * slice, pieces[p]};
 					check_schedule(&s);
 				}
+}
+
+/* The check that one's own algorithms get says nothing against those of the tree. */
+START_LOOP_TEST(test_check, 0, SCHEDULE_COUNT)
+{
+	enum schedule_algorithm a = (enum schedule_algorithm)_i;
+	static const int64_t ranks[] = {2, 3, 4, 5, 6, 7, 8, 12, 16, 17, CHECK_RANKS};
+	for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+		int64_t n = ranks[i], root = operation_has_root(schedule_row(a)->operation) ? n - 1 : 0;
+		struct schedule s = {a, n, root, 3 * n, 0};
+		struct schedule_fault why;
+		ck_assert_msg(schedule_check(&s, &why), "%s of %s, %ld ranks: %s", schedule_row(a)->name,
+		              operation_name(schedule_row(a)->operation), (long)n, why.words);
+		ck_assert_int_eq(why.rule, 0);
+		ck_assert(schedule_check_own(a, n, root, &why));
+	}
+	ck_assert_int_eq(schedule_count(), SCHEDULE_COUNT);
 }
 
 START_LOOP_TEST(test_one_rank_has_no_rounds, 0, SCHEDULE_COUNT)

@@ -214,32 +214,12 @@ void race_held_make(struct race_held *out, const struct race *r, const struct ra
 
 /* hop(x) is a message of x bytes: latency + x / bandwidth; launch what it takes to begin a collective. As sim/cost.h
  * has them, inside one node. */
-static const char *form_of(enum schedule_algorithm a)
-{
-	switch (a) {
-	case SCHEDULE_RING_ALL_REDUCE:
-		return "2 (n − 1) · hop(S/n)";
-	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE:
-		return "2 (hop(S/2) + hop(S/4) + … + hop(S/p))";
-	case SCHEDULE_TREE_BROADCAST:
-	case SCHEDULE_TREE_REDUCE:
-		return "⌈log₂ n⌉ · hop(S)";
-	case SCHEDULE_STAR_BROADCAST:
-	case SCHEDULE_STAR_REDUCE:
-		return "(n − 1) · hop(S)";
-	case SCHEDULE_CHAIN_BROADCAST:
-	case SCHEDULE_CHAIN_REDUCE:
-		return "2 (n − 1) · hop(S/n)";
-	default:
-		return "";
-	}
-}
-
 const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
 {
 	bool folds = one->part[0].algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && (ranks & (ranks - 1));
 	bool twice = one->parts == 2;
-	snprintf(out, RACE_FORM, "%slaunch + %s%s%s", twice ? "2 · (" : "", form_of(one->part[0].algorithm),
+	const char *time = schedule_row(one->part[0].algorithm)->time;
+	snprintf(out, RACE_FORM, "%slaunch + %s%s%s", twice ? "2 · (" : "", time ? time : "not told by its row",
 	         folds ? " + 2 hop(S)" : "", twice ? ")" : "");
 	return out;
 }

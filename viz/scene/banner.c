@@ -59,10 +59,10 @@ static void say_where(const struct timeline *s, char *out, size_t size)
 
 void banner_words(const struct timeline *s, char *what, char *change, size_t size)
 {
-	static const char *const places[SPACE_COUNT] = {[SPACE_DEVICE] = "A rank needs %s, and its device has %s",
-	                                                [SPACE_HOST] = "The ranks of a node need %s, and it has %s",
-	                                                [SPACE_DISK] =
-	                                                        "The ranks of a node need %s, and its disk has %s"};
+	static const char *const places[SPACE_COUNT] = {
+	        [SPACE_DEVICE] = "A rank needs %s with libraries, and its device has %s",
+	        [SPACE_HOST] = "The ranks of a node need %s, and it has %s",
+	        [SPACE_DISK] = "The ranks of a node need %s, and its disk has %s"};
 	const struct limits *l = &s->limits;
 	char needed[WORD], there[64], missing[WORD], step[WORD], both[200], where[OP_WORDS + 32];
 	number_format_capacity(there, sizeof there, l->tightest.capacity_bytes);

@@ -35,7 +35,7 @@ static void carry_over(struct state_group *g, const struct collective *c, const 
 	uint64_t *from = g->held + (ptrdiff_t)e->member * c->chunk_count,
 	         *to = g->held + (ptrdiff_t)e->to_member * c->chunk_count;
 	for (int i = 0; i < c->chunk_count; i++)
-		if (c->cuts[i] >= e->offset && c->cuts[i + 1] <= e->offset + e->count)
+		if (collective_carries(c, e, i))
 			to[i] = e->add ? to[i] | from[i] : from[i];
 }
 

@@ -16,18 +16,26 @@ struct head {
 	float *log_sum_exp_out;
 	int64_t qkv_row, y_row, tokens, size;
 	float scale;
+	bool shares; /* backward: a head of its group has written dk and dv already */
 };
+
+/* Heads of queries that share a head of keys. */
+ALWAYS_INLINE int64_t group_of(const struct attention_shape *s)
+{
+	return s->heads / s->kv_heads;
+}
 
 /* Head `i` of all samples' heads: its q, k and v, and at *y its elements of y. */
 ALWAYS_INLINE struct head head_of(const struct attention_shape *s, const element *qkv, int64_t i, int64_t *y)
 {
-	int64_t width = s->heads * s->head_size, column = i % s->heads * s->head_size;
-	const element *q = qkv + i / s->heads * s->tokens * 3 * width + column;
-	*y = i / s->heads * s->tokens * width + column;
-	return (struct head){.q = q,
-	                     .k = q + width,
-	                     .v = q + 2 * width,
-	                     .qkv_row = 3 * width,
+	int64_t width = s->heads * s->head_size, row = width + 2 * s->kv_heads * s->head_size;
+	int64_t first = i / s->heads * s->tokens, head = i % s->heads;
+	const element *rows = qkv + first * row, *k = rows + width + head / group_of(s) * s->head_size;
+	*y = first * width + head * s->head_size;
+	return (struct head){.q = rows + head * s->head_size,
+	                     .k = k,
+	                     .v = k + s->kv_heads * s->head_size,
+	                     .qkv_row = row,
 	                     .y_row = width,
 	                     .tokens = s->tokens,
 	                     .size = s->head_size,
@@ -48,8 +56,9 @@ ALWAYS_INLINE struct head head_backward_of(const struct attention_backward_task 
 	int64_t y;
 	struct head h = head_of(t->shape, t->qkv, i, &y);
 	h.dq = (element *)t->dqkv + (h.q - (const element *)t->qkv);
-	h.dk = h.dq + h.y_row;
-	h.dv = h.dq + 2 * h.y_row;
+	h.dk = (element *)t->dqkv + (h.k - (const element *)t->qkv);
+	h.dv = (element *)t->dqkv + (h.v - (const element *)t->qkv);
+	h.shares = i % group_of(t->shape) > 0;
 	h.y = (const element *)t->y + y;
 	h.dy = (const element *)t->dy + y;
 	h.log_sum_exp = t->log_sum_exp + i * h.tokens;

@@ -1,6 +1,7 @@
 /* Causal attention of 16-bit elements, backward: the formulas of attention_backward.c. Its sums cannot stand in dqkv,
  * which has 16 bits; they are fp32 in the workspace, and each is rounded once. So for each tile of 32 keys, over the
- * queries from the diagonal down, dK and dV are summed; dQ of all queries is summed meanwhile if it fits:
+ * queries from the diagonal down, of all heads that share the keys, dK and dV are summed; dQ of all these queries is
+ * summed meanwhile if it fits:
  *
  *     it fits     for k0 { for q0 ≥ k0 { S, P, dP, dS;  dV, dK, dQ[q0] }  dV, dK done }  dQ done        5 products a
  * tile else        for k0 { for q0 ≥ k0 { S, P, dP, dS;  dV, dK }  done } for q0 { for k0 ≤ q0 { S, P, dP, dS;  dQ }
@@ -44,6 +45,7 @@ struct tile {
 	int64_t q0, queries, k0, keys;
 	int64_t column, vectors; /* of the gradients: the first column of the group, and how many vectors */
 	bool diagonal;           /* q0 = k0 */
+	bool first_queries;      /* nothing is in the keys' sums yet */
 	bool new_queries, new_keys;
 	bool key_sums, query_sums; /* what is wanted */
 	const float *delta;        /* of the queries */
@@ -138,7 +140,7 @@ static void tile_to_keys(const struct head *h, const struct tile *t, const float
 	for (int64_t r = 0; r < t->keys; r += TILE_ROWS) {
 		int64_t rows = smaller(TILE_ROWS, t->keys - r), first = first_row(t, r) / UNIT_ELEMENTS;
 		tile_multiply(rows, length, units(t->queries) - first, weights + first * KEYS + r, 1, KEYS,
-		              w->panel + first * length, length, sums + r * DEPTH, DEPTH, !t->diagonal);
+		              w->panel + first * length, length, sums + r * DEPTH, DEPTH, !t->first_queries);
 	}
 }
 
@@ -195,32 +197,64 @@ static void make_delta(const struct head *h, int64_t q0, int64_t queries, float 
 		delta[q] = row_delta(h, q0 + q);
 }
 
-/* dK and dV; and dQ if all of it is kept, with δ of all queries made before. */
-static void by_keys(const struct head *h, struct tile t, bool keep, struct workspace *w)
+/* Heads that share their keys. */
+struct group {
+	const struct attention_backward_task *task;
+	int64_t first, heads;
+};
+
+ALWAYS_INLINE struct head head_in(const struct group *g, int64_t i)
 {
-	int64_t length = t.vectors * LANES;
+	return head_backward_of(g->task, g->first + i);
+}
+
+/* The queries that see the keys from t->k0 on, of one of the heads. What is kept of it, δ and dQ, begins at
+ * head·tokens. */
+static void queries_of_head(const struct group *g, int64_t head, struct tile *t, bool keep, struct workspace *w)
+{
+	const struct head h = head_in(g, head);
+	int64_t length = t->vectors * LANES, first = keep ? head * h.tokens : 0;
+	for (t->q0 = t->k0; t->q0 < h.tokens; t->q0 += QUERIES) {
+		t->queries = smaller(QUERIES, h.tokens - t->q0);
+		t->diagonal = t->q0 == t->k0;
+		t->first_queries = t->new_keys = t->diagonal && head == 0;
+		t->delta = keep ? w->delta + first + t->q0 : w->delta;
+		t->dq = w->dq + (keep ? (first + t->q0) * length : 0);
+		if (!keep)
+			make_delta(&h, t->q0, t->queries, w->delta);
+		tile_backward(&h, t, w);
+	}
+}
+
+/* dK and dV of one tile of keys. */
+static void keys_backward(const struct group *g, struct tile *t, bool keep, struct workspace *w)
+{
+	const struct head h = head_in(g, 0);
+	t->keys = smaller(KEYS, h.tokens - t->k0);
+	t->first_keys = t->k0 == 0;
+	for (int64_t i = 0; i < g->heads; i++)
+		queries_of_head(g, i, t, keep, w);
+	finish_rows(&h, t, t->keys, w->dk, DEPTH, h.dk + t->k0 * h.qkv_row);
+	finish_rows(&h, t, t->keys, w->dv, DEPTH, h.dv + t->k0 * h.qkv_row);
+}
+
+/* dK and dV; and dQ if all of it is kept, with δ of all queries made before. */
+static void by_keys(const struct group *g, struct tile t, bool keep, struct workspace *w)
+{
+	int64_t length = t.vectors * LANES, tokens = g->task->shape->tokens;
 	t.key_sums = true;
 	t.query_sums = keep;
 	t.new_queries = true;
-	if (keep)
-		make_delta(h, 0, h->tokens, w->delta);
-	for (t.k0 = 0; t.k0 < h->tokens; t.k0 += KEYS) {
-		t.keys = smaller(KEYS, h->tokens - t.k0);
-		t.first_keys = t.k0 == 0;
-		for (t.q0 = t.k0; t.q0 < h->tokens; t.q0 += QUERIES) {
-			t.queries = smaller(QUERIES, h->tokens - t.q0);
-			t.diagonal = t.new_keys = t.q0 == t.k0;
-			t.delta = keep ? w->delta + t.q0 : w->delta;
-			t.dq = w->dq + (keep ? t.q0 * length : 0);
-			if (!keep)
-				make_delta(h, t.q0, t.queries, w->delta);
-			tile_backward(h, &t, w);
-		}
-		finish_rows(h, &t, t.keys, w->dk, DEPTH, h->dk + t.k0 * h->qkv_row);
-		finish_rows(h, &t, t.keys, w->dv, DEPTH, h->dv + t.k0 * h->qkv_row);
+	for (int64_t i = 0; keep && i < g->heads; i++) {
+		const struct head h = head_in(g, i);
+		make_delta(&h, 0, tokens, w->delta + i * tokens);
 	}
-	if (keep)
-		finish_rows(h, &t, h->tokens, w->dq, length, h->dq);
+	for (t.k0 = 0; t.k0 < tokens; t.k0 += KEYS)
+		keys_backward(g, &t, keep, w);
+	for (int64_t i = 0; keep && i < g->heads; i++) {
+		const struct head h = head_in(g, i);
+		finish_rows(&h, &t, tokens, w->dq + i * tokens * length, length, h.dq);
+	}
 }
 
 /* dQ alone, in tiles as high as they are wide, so that the diagonal goes through corners. */
@@ -243,23 +277,28 @@ static void by_queries(const struct head *h, struct tile t, struct workspace *w)
 	}
 }
 
-static void head_backward(const struct head *h, struct workspace *w)
+static void group_backward(const struct group *g, struct workspace *w)
 {
-	for (int64_t column = 0; column < h->size; column += DEPTH) {
-		struct tile t = {.column = column, .vectors = round_up_lanes(smaller(DEPTH, h->size - column)) / LANES};
-		bool keep = h->tokens <= DELTAS && h->tokens * t.vectors * LANES <= QUERY_SUMS;
-		by_keys(h, t, keep, w);
-		if (!keep)
-			by_queries(h, t, w);
+	int64_t size = g->task->shape->head_size, tokens = g->task->shape->tokens;
+	for (int64_t column = 0; column < size; column += DEPTH) {
+		struct tile t = {.column = column, .vectors = round_up_lanes(smaller(DEPTH, size - column)) / LANES};
+		bool keep = g->heads * tokens <= DELTAS && g->heads * tokens * t.vectors * LANES <= QUERY_SUMS;
+		by_keys(g, t, keep, w);
+		for (int64_t i = 0; !keep && i < g->heads; i++) {
+			const struct head h = head_in(g, i);
+			by_queries(&h, t, w);
+		}
 	}
 }
 
 void SIMD_BODY(attention_backward)(const void *task, int64_t begin, int64_t end)
 {
+	const struct attention_backward_task *t = task;
+	int64_t heads = group_of(t->shape);
 	struct workspace w;
 	for (int64_t i = begin; i < end; i++) {
-		struct head h = head_backward_of(task, i);
-		head_backward(&h, &w);
+		struct group g = {t, i * heads, heads};
+		group_backward(&g, &w);
 	}
 }
 

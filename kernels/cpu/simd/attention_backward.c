@@ -12,7 +12,8 @@
  * Queries are taken in stripes of 512, for which δ is worked out once.
  *
  * The sums go to dqkv itself: every query sees key 0, so the first tile of keys writes dQ and later ones add; likewise
- * the first tile of queries (the one on the diagonal) writes dK and dV.
+ * the first tile of queries (the one on the diagonal) writes dK and dV. Heads that share keys come one after another,
+ * and the first writes.
  */
 #include "kernels/cpu/simd/simd.h"
 
@@ -82,7 +83,7 @@ static void tile_to_keys(const struct head *h, const struct tile *t, const float
 			int64_t rows = smaller(TILE_ROWS, t->keys - r), first = first_row(t, r);
 			tile_multiply(rows, columns, t->queries - first, weights + first * KEYS + r, 1, KEYS,
 			              panel + first * length, length, out + r * h->qkv_row + d, h->qkv_row,
-			              !t->diagonal);
+			              !t->diagonal || h->shares);
 		}
 	}
 }
@@ -143,9 +144,11 @@ _Static_assert(STRIPE % KEYS == 0 && STRIPE % QUERIES == 0, "stripes are made of
 
 void SIMD_BODY(attention_backward)(const void *task, int64_t begin, int64_t end)
 {
+	const struct attention_backward_task *t = task;
+	int64_t group = group_of(t->shape);
 	struct workspace w;
-	for (int64_t i = begin; i < end; i++) {
-		struct head h = head_backward_of(task, i);
+	for (int64_t i = begin * group; i < end * group; i++) {
+		struct head h = head_backward_of(t, i);
 		head_backward(&h, &w);
 	}
 }

@@ -158,6 +158,14 @@ ALWAYS_INLINE vector elements_load(const element *p, int64_t n)
 	return n == LANES ? element_load(p) : element_load_part(p, n);
 }
 
+ALWAYS_INLINE void elements_store(element *p, vector v, int64_t n)
+{
+	if (n == LANES)
+		element_store(p, v);
+	else
+		element_store_part(p, v, n);
+}
+
 ALWAYS_INLINE float element_get(const element *p)
 {
 	return element_load_part(p, 1)[0];

@@ -16,8 +16,13 @@ void SIMD_BODY(embedding_forward)(const void *task, int64_t begin, int64_t end)
 	const element *token = t->token_table, *position = t->position_table;
 	element *y = t->y;
 	int64_t width = t->width;
-	for (int64_t row = begin; row < end; row++)
-		row_add(width, token + t->ids[row] * width, position + row % t->tokens * width, y + row * width);
+	for (int64_t row = begin; row < end; row++) {
+		const element *of_token = token + t->ids[row] * width;
+		if (position)
+			row_add(width, of_token, position + row % t->tokens * width, y + row * width);
+		else
+			memcpy(y + row * width, of_token, (size_t)width * sizeof *y);
+	}
 }
 
 /* Adds up a column of vectors, `count` of them, `stride` apart. */

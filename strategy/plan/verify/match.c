@@ -2,6 +2,7 @@
  * same on every role. */
 
 #include "strategy/base/number.h"
+#include "strategy/collective/check.h"
 #include "strategy/plan/verify/verify.h"
 
 enum { MOST_CONTROL_VALUES = 4 };
@@ -133,8 +134,16 @@ static bool algorithm_fits(const struct op *op)
 {
 	if (op_is_message(op->kind))
 		return op->algorithm == 0;
-	return (unsigned)op->algorithm < SCHEDULE_COUNT &&
+	return (unsigned)op->algorithm < (unsigned)schedule_count() &&
 	       schedule_row(op->algorithm)->operation == op_operation(op->kind);
+}
+
+static enum status check_own_algorithm(const struct at *a)
+{
+	struct schedule_fault why;
+	if (schedule_check_own(a->op->algorithm, op_members(a->p, a->op), a->op->root, &why))
+		return STATUS_OK;
+	return refuse_op(a, why.rule, "its algorithm, %s: %s", schedule_row(a->op->algorithm)->name, why.words);
 }
 
 static enum status check_collective(const struct at *a)
@@ -149,6 +158,8 @@ static enum status check_collective(const struct at *a)
 		return refuse_op(a, 2, "root %d is not a rank of its group", a->op->root);
 	if (!algorithm_fits(a->op))
 		return refuse_op(a, 2, "its algorithm is not one of %s", op_name(a->op->kind));
+	if ((s = check_own_algorithm(a)))
+		return s;
 	if (!op_may_count_as(a->op->kind, a->op->traffic))
 		return refuse_op(a, 2, "is counted as %s, which is something else",
 		                 (int)a->op->traffic < TRAFFIC_COUNT ? traffic_name(a->op->traffic) : "?");

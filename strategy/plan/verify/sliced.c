@@ -9,6 +9,7 @@
  * together for a kernel that reads all.
  *
  * What is no part of a sum is refused: it would be counted once for every rank. */
+#include "strategy/model/slice.h"
 #include "strategy/plan/verify/meaning.h"
 
 bool sums_a_value(const struct at *a)
@@ -70,7 +71,8 @@ enum status sum_value(const struct at *all)
 	enum status s = read_all(all, 5, op_find(all->op->kind, PART_WHOLE), read_part_of_sum, &what);
 	if (s)
 		return s;
-	bool done = what.kind == MEANING_VALUE_GRADIENT || what.index == m->maxima || what.index == m->sums;
+	bool done = what.kind == MEANING_VALUE_GRADIENT || what.index == m->maxima || what.index == m->sums ||
+	            !kernel_finishes(&m->kernels[m->values[what.index].producer]);
 	what.form = done ? FORM_WHOLE : FORM_UNFINISHED;
 	for (int i = 0; i < all->participants; i++)
 		if (all[i].op->kind == OP_REDUCE_SCATTER)

@@ -1,0 +1,27 @@
+/* Is an algorithm right? Its rounds are carried out on whose contributions the buffers hold, without numbers.
+ *
+ *     rule 2   each message has its partner, with the same elements; what the closed forms say is what the rounds send
+ *     rule 5   in the end every rank has what the operation promises, each contribution exactly once
+ *
+ * The tree's own algorithms are held to it by a test. One's own (own_algorithms) are checked with every plan that uses
+ * them, on as many ranks as the plan has, CHECK_RANKS at most.
+ */
+#ifndef SHARDLAB_COLLECTIVE_CHECK_H
+#define SHARDLAB_COLLECTIVE_CHECK_H
+
+#include "strategy/collective/schedule.h"
+
+enum { CHECK_RANKS = 63 };
+
+struct schedule_fault {
+	int rule; /* of the verifier; 0: none */
+	char words[240];
+};
+
+/* ranks: 2 to CHECK_RANKS. False: `why` says what is wrong. */
+bool schedule_check(const struct schedule *s, struct schedule_fault *why);
+
+/* The same for an algorithm of one's own, on so many ranks or as many as can be checked; the tree's are right. */
+bool schedule_check_own(enum schedule_algorithm a, int64_t ranks, int64_t root, struct schedule_fault *why);
+
+#endif
