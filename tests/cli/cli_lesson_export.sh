@@ -30,7 +30,7 @@ if command -v pdftotext >/dev/null; then
 	pdffonts "$slides" | tail -n +3 | grep -v ' yes yes ' && complain 'a font is not in the file'
 	for file in "$slides" "$handout"; do
 		pdftotext -layout "$file" "$TMPDIR/text"
-		for words in 'Four ranks have a buffer each' 'rank 3 → rank 0' 'done in 848.5 us' '1.5 GB' 'Since\|The rounds: 2 (n − 1) is 14'; do
+		for words in 'Four ranks have a buffer each' 'rank 3 → rank 0' 'done in 848.5' '1.5 GB' 'Since\|The rounds: 2 (n − 1) is 14'; do
 			grep -q "$words" "$TMPDIR/text" || complain "$file has no '$words'"
 		done
 	done
