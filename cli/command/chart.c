@@ -23,28 +23,85 @@ static enum status write_chart(void *context, FILE *out)
 	return export_drawing(chart_draw, &e->chart, e->format, &size, out);
 }
 
-static enum status capacity_of(struct chart *chart, const struct options *o, int64_t ranks)
+/* ---- kinds ---- */
+
+static int64_t peak_of(const struct report *r)
+{
+	return show_fullest(r)->memory[SPACE_DEVICE].peak_bytes;
+}
+
+/* Of the role that sends most. */
+static int64_t sent_of(const struct report *r)
+{
+	int64_t most = 0;
+	for (int i = 0; i < r->role_count; i++)
+		most = r->roles[i].sent_bytes > most ? r->roles[i].sent_bytes : most;
+	return most;
+}
+
+static int64_t step_of(const struct report *r)
+{
+	return r->time.step;
+}
+
+/* The charts with lines. */
+static const struct kind {
+	const char *name, *title;
+	enum chart_axis axis;
+	bool time, from_two; /* one rank has no such figure */
+	int64_t (*value)(const struct report *);
+} kinds[] = {
+        {"memory-by-ranks", "Memory of a rank at its peak, by the number of ranks", CHART_RANKS, .value = peak_of},
+        {"traffic-by-ranks", "Bytes that the busiest rank sends in a step, by the number of ranks", CHART_RANKS,
+         .from_two = true, .value = sent_of},
+        {"time-by-ranks", "Time of a step, by the number of ranks", CHART_RANKS, .time = true, .value = step_of},
+        {"time-by-bandwidth", "Time of a step, by the bandwidth of the links", CHART_BANDWIDTH, .time = true,
+         .value = step_of},
+};
+
+static const struct kind *kind_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}
+
+/* kind: NULL for bars. */
+static enum status ask_cluster(struct chart *chart, const struct options *o, const struct kind *kind)
 {
 	struct cluster c;
-	enum status s = cluster_open(&c, option_text(o, OPTION_CLUSTER), ranks);
+	char word[32];
+	enum status s = cluster_open(&c, option_text(o, OPTION_CLUSTER), option_whole(o, OPTION_RANKS));
 	if (s)
 		return s;
-	if (c.kind == DEVICE_GPU) /* a node's memory is shared: how much a rank has depends on their number */
+	bool traffic = kind && kind->value == sent_of;
+	if (c.kind == DEVICE_GPU &&
+	    !traffic) /* a node's memory is shared: how much a rank has depends on their number */
 		chart->capacity = c.device_memory - c.overhead.value;
+	number_format_bytes(word, sizeof word, c.link.bandwidth.value);
+	if (kind && kind->axis == CHART_BANDWIDTH)
+		snprintf(chart->note, sizeof chart->note, "%s has %s/s%s", c.name, word,
+		         c.network.bandwidth.value ? "; the network between nodes stays as it is" : "");
 	cluster_release(&c);
 	return STATUS_OK;
 }
+
+/* ---- bars ---- */
 
 /* batch: of a step, the same for all; 0: it grows with the ranks. samples: of a rank at once; "" if that differs. */
 static void describe(struct chart *chart, const struct report *r, int64_t batch, const char *samples, const char *what)
 {
 	char parameters[32], text[40] = "the batch grows with the ranks";
+	size_t own = strcspn(r->cluster, ":"); /* links that a chart changes are not the cluster's */
+	int length = (int)(chart->axis == CHART_BANDWIDTH ? own : strlen(r->cluster));
 	snprintf(chart->title, sizeof chart->title, "%s", what);
 	if (batch)
 		snprintf(text, sizeof text, "batch %" PRId64, batch);
-	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s · %s%s · simulated on %.60s%s%s%s",
+	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s · %s%s · simulated on %.*s%s%s%s",
 	         r->model, number_format_count(parameters, r->parameters), type_name(r->precision), text, samples,
-	         r->cluster, *r->grain ? ", grain " : "", r->grain, r->rates_measured ? "" : ", assumed rates");
+	         length < 60 ? length : 60, r->cluster, *r->grain ? ", grain " : "", r->grain,
+	         r->rates_measured ? "" : ", assumed rates");
 }
 
 /* ", 4 samples a rank at once (single: 32)": those that divide the batch into larger parts are named. */
@@ -99,60 +156,95 @@ static void note_bubble(struct chart *chart, const struct report *r)
 		         100 * (double)r->time.bubble / (double)(r->time.step ? r->time.step : 1));
 }
 
-/* The same micro-batch on 1, 2, 4 … up to --ranks. Numbers of ranks that make no sense are left out. */
-static enum status add_series(struct chart *chart, const struct options *o, const struct members *members, bool time)
+/* ---- lines ---- */
+
+static const int64_t least_bandwidth = 1000000000, most_bandwidth = 512000000000;
+
+/* A strategy at a place of the axis: the same micro-batch on so many ranks, or all else the same with such links. */
+static enum status simulate_at(const struct kind *kind, const struct settings *m, const char *cluster, int64_t at,
+                               struct report *out)
 {
-	int64_t micro_batch = -1;
-	chart->time = time;
-	for (int i = 0; i < members->count && chart->series_count < CHART_SERIES; i++) {
-		const struct settings *m = &members->member[i];
-		struct chart_series *s = &chart->series[chart->series_count];
-		if (!strcmp(m->strategy, "single") && members->count > 1) /* one rank has no line */
-			continue;
-		snprintf(s->label, sizeof s->label, "%.60s", m->strategy);
-		for (int64_t ranks = 1; ranks <= option_whole(o, OPTION_RANKS) && s->count < CHART_POINTS; ranks *= 2) {
-			struct settings settings = *m;
-			struct report r = {0};
-			settings.ranks = ranks;
-			settings.batch = 0;
-			enum status status = settings_resolve(&settings, strategy_data_ranks(&settings));
-			if (!status)
-				status = job_simulate(&settings, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, &r);
-			if (status == STATUS_INPUT)
-				continue;
-			if (status)
-				return status;
-			s->ranks[s->count] = ranks;
-			s->value[s->count++] = time ? r.time.step : show_fullest(&r)->memory[SPACE_DEVICE].peak_bytes;
-			micro_batch = micro_batch < 0 || micro_batch == r.micro_batch ? r.micro_batch : 0;
-			char samples[64] = "";
-			if (micro_batch)
-				snprintf(samples, sizeof samples, ", %" PRId64 " sample%s a rank at once", micro_batch,
-				         micro_batch == 1 ? "" : "s");
-			describe(chart, &r, 0, samples,
-			         time ? "Time of a step, by the number of ranks"
-			              : "Memory of a rank at its peak, by the number of ranks");
-			if (time && 2 * ranks > option_whole(o, OPTION_RANKS))
-				note_bubble(chart, &r);
-			report_release(&r);
-		}
-		chart->series_count += s->count > 0;
-		if (!s->count)
-			*s = (struct chart_series){0};
+	struct settings settings = *m;
+	char changed[4200];
+	if (kind->axis == CHART_BANDWIDTH) {
+		snprintf(changed, sizeof changed, "%.4000s:link=%" PRId64, cluster, at);
+		return job_simulate(&settings, changed, GRAIN_OPERATION, out);
 	}
-	return chart->series_count ? STATUS_OK
-	                           : status_fail(STATUS_INPUT, "--chart: none of the strategies can be simulated");
+	settings.ranks = at;
+	settings.batch = 0;
+	enum status s = settings_resolve(&settings, strategy_data_ranks(&settings));
+	return s ? s : job_simulate(&settings, cluster, GRAIN_OPERATION, out);
+}
+
+/* micro_batch: the same of all points so far; 0: it differs. */
+static void describe_lines(struct chart *chart, const struct kind *kind, const struct report *r, int64_t micro_batch)
+{
+	char samples[64] = "";
+	if (micro_batch)
+		snprintf(samples, sizeof samples, ", %" PRId64 " sample%s a rank at once", micro_batch,
+		         micro_batch == 1 ? "" : "s");
+	describe(chart, r, kind->axis == CHART_RANKS ? 0 : r->batch, samples, kind->title);
+}
+
+/* One strategy's line. Places that make no sense for it are left out. */
+static enum status add_line(struct chart *chart, const struct kind *kind, const struct options *o,
+                            const struct settings *m, int64_t *micro_batch)
+{
+	struct chart_series *s = &chart->series[chart->series_count];
+	bool ranks = kind->axis == CHART_RANKS;
+	int64_t last = ranks ? option_whole(o, OPTION_RANKS) : most_bandwidth;
+	snprintf(s->label, sizeof s->label, "%.60s", m->strategy);
+	for (int64_t at = ranks ? 1 + kind->from_two : least_bandwidth; at <= last && s->count < CHART_POINTS;
+	     at *= 2) {
+		struct report r = {0};
+		enum status status = simulate_at(kind, m, option_text(o, OPTION_CLUSTER), at, &r);
+		if (status == STATUS_INPUT)
+			continue;
+		if (status)
+			return status;
+		s->at[s->count] = at;
+		s->value[s->count++] = kind->value(&r);
+		*micro_batch = *micro_batch < 0 || *micro_batch == r.micro_batch ? r.micro_batch : 0;
+		describe_lines(chart, kind, &r, *micro_batch);
+		if (kind->time && ranks && 2 * at > last)
+			note_bubble(chart, &r);
+		report_release(&r);
+	}
+	chart->series_count += s->count > 0;
+	if (!s->count)
+		*s = (struct chart_series){0};
+	return STATUS_OK;
+}
+
+static enum status add_lines(struct chart *chart, const struct options *o, const struct members *members,
+                             const struct kind *kind)
+{
+	enum status s = STATUS_OK;
+	int64_t micro_batch = -1;
+	chart->time = kind->time;
+	chart->axis = kind->axis;
+	if (kind->axis == CHART_BANDWIDTH && strstr(option_text(o, OPTION_CLUSTER), ":link="))
+		return status_fail(STATUS_INPUT, "--chart %s: leave out :link= of the cluster, which the chart changes",
+		                   kind->name);
+	for (int i = 0; !s && i < members->count && chart->series_count < CHART_SERIES; i++) {
+		if (!strcmp(members->member[i].strategy, "single") && members->count > 1) /* one rank has no line */
+			continue;
+		s = add_line(chart, kind, o, &members->member[i], &micro_batch);
+	}
+	if (s || chart->series_count)
+		return s;
+	return status_fail(STATUS_INPUT, "--chart: none of the strategies can be simulated");
 }
 
 enum status chart_make(struct chart *chart, const struct options *o, const struct members *members,
                        const struct column *columns, int count)
 {
-	const char *what = option_text(o, OPTION_CHART);
-	enum status s = capacity_of(chart, o, option_whole(o, OPTION_RANKS));
-	if (!s && !strcmp(what, "memory"))
-		add_bars(chart, columns, count);
+	const struct kind *kind = kind_of(option_text(o, OPTION_CHART));
+	enum status s = ask_cluster(chart, o, kind);
+	if (!s && kind)
+		s = add_lines(chart, o, members, kind);
 	else if (!s)
-		s = add_series(chart, o, members, !strcmp(what, "time-by-ranks"));
+		add_bars(chart, columns, count);
 	return s;
 }
 

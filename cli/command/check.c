@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,10 +36,7 @@ __attribute__((format(printf, 5, 6))) static struct check *add(struct checks *c,
 	struct check *one = &c->list[c->count++];
 	*one = (struct check){.predicted = predicted, .measured = measured, .limited = true};
 	snprintf(one->role, sizeof one->role, "%s", role);
-	va_list args;
-	va_start(args, quantity);
-	vsnprintf(one->quantity, sizeof one->quantity, quantity, args);
-	va_end(args);
+	WITH_ARGS(quantity, vsnprintf(one->quantity, sizeof one->quantity, quantity, args));
 	return one;
 }
 

@@ -54,17 +54,35 @@ static void help_models(void)
 	        {"context", "n_positions, max_position_embeddings (of an OPT 2 more)"},
 	        {"vocabulary", "vocab_size"},
 	};
+	static const char *const llama[][2] = {
+	        {"kv_heads", "num_key_value_heads: heads of keys and values"},
+	        {"head_size", "head_dim"},
+	        {"hidden", "intermediate_size"},
+	        {"tied", "tie_word_embeddings: yes or no"},
+	        {"bias", "qkv (Qwen2's), attention (attention_bias), all (and mlp_bias)"},
+	        {"qk_norm", "yes: norms of each head of queries and keys (Qwen3's)"},
+	        {"theta", "rope_theta"},
+	        {"epsilon", "rms_norm_eps"},
+	        {"scaling", "rope_type: none, linear, dynamic, llama3 or yarn, with"},
+	        {"factor", "factor"},
+	        {"original", "original_max_position_embeddings; the context before"},
+	        {"low, high", "low_freq_factor, high_freq_factor; beta_slow, beta_fast"},
+	};
 	puts("--model NAME[:key=value,…]\n");
 	help_list(model_list);
 	paragraph("mlp:sizes=784-256-10 sets the layers of the MLP. gpt and its presets have keys, as in "
 	          "gpt:layers=12,width=768,heads=12. In a Hugging Face config.json, which is not read, they are");
 	putchar('\n');
 	help_pairs(PAIRS(keys));
-	paragraph("That is a GPT-2, a Cerebras-GPT or an OPT (but its 350m), parameter for parameter. Llama, Mistral, "
-	          "Qwen, "
-	          "Gemma, Falcon, Mixtral, T5, BERT … are built otherwise. Their model states follow from the number "
-	          "of parameters and layers: params=6.74e9:units=32 is a Llama 2 7B. It has no activations; those of "
-	          "a gpt with the same layers, width and heads are near.");
+	paragraph("That is a GPT-2, a Cerebras-GPT or an OPT (but its 350m), parameter for parameter. llama and its "
+	          "presets are Llama, Mistral, Qwen2 and Qwen3 (not their mixtures of experts, and no sliding window), "
+	          "as in llama:layers=16,width=2048,heads=32,kv_heads=8,hidden=8192,vocabulary=128256,tied=yes, and "
+	          "have besides");
+	putchar('\n');
+	help_pairs(PAIRS(llama));
+	paragraph("Gemma, Falcon, Mixtral, T5, BERT … are built otherwise. Their model states follow from the number "
+	          "of parameters and layers: params=8.54e9:units=28 is a Gemma 7B. It has no activations; those of "
+	          "a gpt or llama with the same layers, width and heads are near.");
 }
 
 static const char lab[] = "name: workstation\n"

@@ -118,6 +118,8 @@ static enum status set_others(struct viewer *v)
 {
 	static const enum option beside[] = {OPTION_COMPARE, OPTION_PAIR};
 	const struct options *o = v->options;
+	if (option_given(o, OPTION_PAIR) && !option_given(o, OPTION_COMPARE) && v->loaded[0].read)
+		return viewer_pair_traces(v, option_text(o, OPTION_PAIR));
 	for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
 		if (option_given(o, beside[i]) && viewer_alone(v))
 			return status_fail(STATUS_INPUT, "--%s makes a plan of each strategy: leave out --%s",

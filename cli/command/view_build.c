@@ -160,6 +160,15 @@ enum status viewer_build_check(const struct options *o)
 	return option_given(o, OPTION_BUILD) ? check(o) : STATUS_OK;
 }
 
+/* A list that ends before the step does is none that is refused. */
+static enum status refused_move(const struct exercise *e)
+{
+	if (e->said.accepted || e->said.move < 0)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "--%s: '%s' is refused. %s", option_name(OPTION_MOVES),
+	                   e->moves[e->said.move].name, e->said.text);
+}
+
 /* A window opens a board of its own. */
 static enum status begin(struct viewer *v)
 {
@@ -170,7 +179,8 @@ static enum status begin(struct viewer *v)
 	if ((s = board_open(&v->board, &host, v->playback.shown->label, v->playback.fonts)))
 		return s;
 	v->board->chosen = -1;
-	return play(v->board, v->options);
+	s = play(v->board, v->options);
+	return s ? s : refused_move(&v->board->exercise);
 }
 
 const struct way way_build = {

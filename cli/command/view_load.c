@@ -230,9 +230,9 @@ static enum status load_place(struct loaded *l, const struct options *o, struct 
 	return asked || option_given(o, OPTION_PREDICT) ? s : STATUS_OK;
 }
 
-static enum status load_trace(struct loaded *l, const struct options *o)
+enum status load_trace(struct loaded *l, const struct options *o, const char *path)
 {
-	const char *path = option_text(o, OPTION_TRACE), *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	struct limits limits = {0};
 	char where[160];
 	enum status s = check_trace_alone(o);
@@ -306,7 +306,7 @@ enum status load_from_options(struct loaded *l, const struct options *o)
 		return status_fail(STATUS_INPUT, "--collective is one collective alone: leave out --%s",
 		                   option_name(option_given(o, OPTION_TRACE) ? OPTION_TRACE : OPTION_PLAN_FILE));
 	if (option_given(o, OPTION_TRACE))
-		return load_trace(l, o);
+		return load_trace(l, o, option_text(o, OPTION_TRACE));
 	enum status s = option_given(o, OPTION_COLLECTIVE)
 	                        ? job_alone(&job, o, "--collective", option_text(o, OPTION_COLLECTIVE))
 	                        : job_from_options(&job, o);

@@ -29,6 +29,8 @@ struct loaded {
 
 /* As the options say: --trace, --plan, or the settings. */
 enum status load_from_options(struct loaded *l, const struct options *o);
+/* A recorded run, or another program's trace; the other options are those of --trace. */
+enum status load_trace(struct loaded *l, const struct options *o, const char *path);
 /* Settings that are resolved. */
 enum status load_settings(struct loaded *l, const struct options *o, const struct settings *settings,
                           const char *cluster);

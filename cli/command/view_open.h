@@ -63,6 +63,8 @@ enum status viewer_compare(struct viewer *v, const char *list);
 
 /* Loads a strategy and shows it beside the shown one (playback_pair). */
 enum status viewer_pair(struct viewer *v, const char *strategy);
+/* Loads another recorded run, whose path that is, and shows it beside the one of --trace. */
+enum status viewer_pair_traces(struct viewer *v, const char *path);
 /* A strategy with the changes of now; with any. It is made unless it is there; it stays while it is shown. */
 enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **out);
 enum status viewer_find(struct viewer *v, const struct changes *c, const char *strategy, struct loaded **out);

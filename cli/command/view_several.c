@@ -128,15 +128,52 @@ void viewer_release(struct viewer *v)
 
 /* ---- several ---- */
 
+/* The strategy's name comes from --pair, and so the message names that. */
+static enum status pair_refused(enum status s)
+{
+	char why[1024];
+	const char *at;
+	snprintf(why, sizeof why, "%s", status_message());
+	at = strncmp(why, "--strategy", 10) ? why : why + 10;
+	return status_fail(s, "--%s%s%s", option_name(OPTION_PAIR), *at == ':' || *at == ' ' ? "" : ": ", at);
+}
+
 enum status viewer_pair(struct viewer *v, const char *strategy)
 {
 	struct loaded *l;
 	enum status s = viewer_load(v, strategy, &l);
-	if (!s && &l->shown == v->playback.shown)
+	if (s)
+		return pair_refused(s);
+	if (&l->shown == v->playback.shown)
 		s = status_fail(STATUS_INPUT, "--pair %.60s: it is shown already; name another", strategy);
 	if (!s)
 		playback_pair(&v->playback, &l->shown);
 	return s;
+}
+
+/* Two runs of one strategy are told apart by their files. */
+static void name_by_file(struct trace_view *shown, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	snprintf(shown->label, sizeof shown->label, "%.60s", slash ? slash + 1 : path);
+}
+
+enum status viewer_pair_traces(struct viewer *v, const char *path)
+{
+	enum { SECOND = 1 }; /* of a trace nothing else is loaded */
+	struct loaded *first = &v->loaded[0], *second = &v->loaded[SECOND];
+	enum status s = first->shown.foreign ? STATUS_OK : load_trace(second, v->options, path);
+	if (s)
+		return status_prefix(s, "--pair");
+	if (first->shown.foreign || second->shown.foreign)
+		return status_fail(STATUS_INPUT,
+		                   "--pair FILE is for two runs that shardlab recorded: a trace of another program "
+		                   "has no steps in which two could go together");
+	v->used[SECOND] = ++v->uses;
+	name_by_file(&first->shown, option_text(v->options, OPTION_TRACE));
+	name_by_file(&second->shown, path);
+	playback_pair(&v->playback, &second->shown);
+	return STATUS_OK;
 }
 
 static enum status add_contender(struct viewer *v, const char *strategy)

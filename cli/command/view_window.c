@@ -160,7 +160,10 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 		              option_given(v->options, OPTION_COMPARE) ? option_text(v->options, OPTION_COMPARE)
 		                                                       : "all");
 	if (p->second)
-		arguments_set(&a, OPTION_PAIR, "%s", v->whatif.together ? PAIR_BEFORE : p->second->label);
+		arguments_set(&a, OPTION_PAIR, "%s",
+		              v->loaded[0].read    ? option_text(v->options, OPTION_PAIR)
+		              : v->whatif.together ? PAIR_BEFORE
+		                                   : p->second->label);
 	if (p->beside)
 		arguments_flag(&a, OPTION_PREDICT);
 	if (!p->values)

@@ -1,4 +1,3 @@
-#include <stdarg.h>
 
 #include "cli/options/options_table.h"
 
@@ -11,10 +10,7 @@ void arguments_begin(struct arguments *a, const char *command)
 void arguments_set(struct arguments *a, enum option i, const char *format, ...)
 {
 	char value[8192];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(value, sizeof value, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(value, sizeof value, format, args));
 	a->set[i] = true;
 	a->list[a->count++] = arena_print(&a->arena, "--%s=%s", option_row(i)->name, value);
 }

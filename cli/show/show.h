@@ -26,7 +26,6 @@ void show_columns(const struct column *columns, int count, FILE *out);
 void show_departure(const struct column *columns, int count, FILE *out);
 /* A pipeline's bubble in closed form, beside the report's; nothing of other plans. `whose` begins the line. */
 void show_bubble(const struct report *r, const char *whose, FILE *out);
-void show_bubbles(const struct column *columns, int count, FILE *out);
 
 /* Figures of activation checkpointing; nothing where it is not used. The first column is the prediction. */
 void show_checkpointing(const struct column *columns, int count, FILE *out);

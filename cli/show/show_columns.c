@@ -81,7 +81,7 @@ static void show_group(struct table *t, const struct spread *s, enum figure_grou
 	}
 }
 
-void show_bubbles(const struct column *columns, int count, FILE *out)
+static void show_bubbles(const struct column *columns, int count, FILE *out)
 {
 	char whose[300];
 	for (int i = 0; i < count; i++) {

@@ -1,6 +1,5 @@
 #include "cli/show/table.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,10 +53,7 @@ void table_gap(struct table *t)
 void table_row(struct table *t, enum style style, const char *format, ...)
 {
 	char text[1024];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
 	add_row(t, style);
 	char *rest = arena_copy(&t->arena, text);
 	for (int c = 0; rest && c < t->columns; c++)
@@ -67,12 +63,9 @@ void table_row(struct table *t, enum style style, const char *format, ...)
 void table_cell(struct table *t, int column, const char *format, ...)
 {
 	char text[512];
-	va_list args;
 	if (column >= t->columns)
 		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
 	t->rows[t->row_count - 1].cell[column] = arena_copy(&t->arena, text);
 }
 

@@ -34,7 +34,7 @@
 	X(batch_norm_sums, __VA_ARGS__)          /* columns */                                                         \
 	X(batch_norm_backward, __VA_ARGS__)      /* rows */                                                            \
 	X(attention_forward, __VA_ARGS__)        /* samples × heads */                                                \
-	X(attention_backward, __VA_ARGS__)       /* samples × heads of keys */                                               \
+	X(attention_backward, __VA_ARGS__)       /* samples × heads of keys */                                        \
 	X(embedding_forward, __VA_ARGS__)        /* samples × tokens */                                               \
 	X(embedding_token_rows, __VA_ARGS__)     /* columns of the token table */                                      \
 	X(embedding_position_rows, __VA_ARGS__)  /* rows of the position table */                                      \

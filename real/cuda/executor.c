@@ -273,7 +273,6 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 		cuda_overhead_end(c, OVERHEAD_GRAPHS);
 	error = c->api->event_elapsed(c->context, e->begun, e->ended, &seconds);
 	e->base.replayed_ns = (int64_t)(seconds * 1e9);
-	e->replayed++;
 	return cuda_device_error(c, error, "reading times");
 }
 
@@ -321,11 +320,6 @@ static enum status cuda_read(struct executor *base, int buffer, void *out, int64
 void cuda_executor_replay(struct executor *base, bool yes)
 {
 	own(base)->captures = yes && can_capture(own(base));
-}
-
-int64_t cuda_executor_replayed(const struct executor *e)
-{
-	return ((const struct cuda_executor *)e)->replayed;
 }
 
 const struct executor_ops cuda_executor_ops = {.run = cuda_run,

@@ -29,7 +29,4 @@ enum status cuda_executor_open(struct executor **out, struct cuda_device *device
 /* Turns capturing on or off from the next step on. `choice` says how it begins. */
 void cuda_executor_replay(struct executor *e, bool yes);
 
-/* The number of steps replayed so far. */
-int64_t cuda_executor_replayed(const struct executor *e);
-
 #endif

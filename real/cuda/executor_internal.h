@@ -37,7 +37,6 @@ struct cuda_executor {
 	bool captures; /* steps can be captured, and are to be */
 	int eager_steps;
 	cuda_graph graph[GRAPHS];
-	int64_t replayed;
 	int64_t advances; /* the step counter's, in a step */
 };
 

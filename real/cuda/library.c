@@ -1,7 +1,6 @@
 #include "real/cuda/library.h"
 
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,10 +83,7 @@ enum status cuda_library_open(const struct cuda_api **out)
 enum status cuda_library_failed(const struct cuda_api *api, enum status status, int error, const char *format, ...)
 {
 	char what[512];
-	va_list args;
-	va_start(args, format);
-	status_format(what, sizeof what, format, args);
-	va_end(args);
+	WITH_ARGS(format, status_format(what, sizeof what, format, args));
 	return status_fail(status, "%s: %s", what, api->error_text(error));
 }
 

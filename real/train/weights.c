@@ -16,10 +16,60 @@ static const struct safetensors_tensor *find(const struct safetensors *f, const 
 	return safetensors_find(f, longer);
 }
 
-/* A tensor or, numbered after them, a buffer of the model. */
-static const char *name_of(const struct model *m, int number)
+/* A tensor as files have it: whole, or one of the pieces that stand in it one after another. */
+struct file_tensor {
+	const char *name;
+	int dimensions;
+	int64_t shape[2];
+	int64_t first, elements; /* where in the model's tensor */
+};
+
+static int file_tensors(const struct tensor *t)
 {
-	return number < m->tensor_count ? m->tensors[number].name : m->buffers[number - m->tensor_count].name;
+	return t->piece_count && t->pieces[0].name ? t->piece_count : 1;
+}
+
+static struct file_tensor file_tensor(const struct tensor *t, int i)
+{
+	int64_t columns = t->columns ? t->columns : 1, first = 0;
+	int dimensions = t->columns ? 2 : 1;
+	if (file_tensors(t) == 1)
+		return (struct file_tensor){t->name, dimensions, {t->rows, t->columns}, 0, t->elements};
+	for (int before = 0; before < i; before++)
+		first += t->pieces[before].size * columns;
+	int64_t rows = t->pieces[i].size;
+	return (struct file_tensor){t->pieces[i].name, dimensions, {rows, t->columns}, first, rows * columns};
+}
+
+/* A buffer of the model, numbered after its tensors. */
+static struct file_tensor file_buffer(const struct model *m, int number)
+{
+	const struct model_buffer *b = &m->buffers[number - m->tensor_count];
+	return (struct file_tensor){b->name, 1, {b->elements, 0}, 0, b->elements};
+}
+
+/* How many a tensor, or a buffer, is in files, and the i-th of them. */
+static int file_count(const struct model *m, int number)
+{
+	return number < m->tensor_count ? file_tensors(&m->tensors[number]) : 1;
+}
+
+static struct file_tensor file_at(const struct model *m, int number, int i)
+{
+	return number < m->tensor_count ? file_tensor(&m->tensors[number], i) : file_buffer(m, number);
+}
+
+/* Elements [first, first + count) of a tensor that are in one of its files' tensors. */
+struct stretch_of_file {
+	int64_t first, count; /* in that tensor */
+	int64_t at;           /* among the elements asked for */
+};
+
+static struct stretch_of_file stretch_in(const struct file_tensor *f, int64_t first, int64_t count)
+{
+	int64_t from = first > f->first ? first : f->first, end = f->first + f->elements;
+	int64_t to = first + count < end ? first + count : end;
+	return (struct stretch_of_file){from - f->first, to > from ? to - from : 0, from - first};
 }
 
 static enum status check_buffers(const struct training *t, const char *path)
@@ -34,40 +84,70 @@ static enum status check_buffers(const struct training *t, const char *path)
 	return STATUS_OK;
 }
 
+static enum status check_tensor(const struct training *t, const char *path, const struct file_tensor *want)
+{
+	const struct safetensors_tensor *have = find(&t->init, want->name);
+	if (!have)
+		return status_fail(STATUS_INPUT, "{init} %s: has no tensor '%s' of %s", path, want->name,
+		                   t->model.name);
+	if (have->rank == want->dimensions && have->shape[0] == want->shape[0] &&
+	    (want->dimensions == 1 || have->shape[1] == want->shape[1]))
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "{init} %s: tensor '%s' has %" PRId64 " elements in another shape; %s needs %" PRId64
+	                   " × %" PRId64,
+	                   path, want->name, have->elements, t->model.name, want->shape[0],
+	                   want->dimensions == 2 ? want->shape[1] : 1);
+}
+
 enum status training_open_init(struct training *t)
 {
 	const char *path = t->options->init_file;
 	if (!path)
 		return STATUS_OK;
 	enum status s = safetensors_open(&t->init, path);
-	for (int i = 0; i < t->model.tensor_count && !s; i++) {
-		const struct tensor *want = &t->model.tensors[i];
-		const struct safetensors_tensor *have = find(&t->init, want->name);
-		if (!have)
-			return status_fail(STATUS_INPUT, "{init} %s: has no tensor '%s' of %s", path, want->name,
-			                   t->model.name);
-		int dimensions = want->columns ? 2 : 1;
-		if (have->rank != dimensions || have->shape[0] != want->rows ||
-		    (dimensions == 2 && have->shape[1] != want->columns))
-			return status_fail(STATUS_INPUT,
-			                   "{init} %s: tensor '%s' has %" PRId64
-			                   " elements in another shape; %s needs %" PRId64 " × %" PRId64,
-			                   path, want->name, have->elements, t->model.name, want->rows,
-			                   want->columns ? want->columns : 1);
-	}
+	for (int i = 0; i < t->model.tensor_count; i++)
+		for (int f = 0; f < file_count(&t->model, i) && !s; f++) {
+			struct file_tensor want = file_at(&t->model, i, f);
+			s = check_tensor(t, path, &want);
+		}
 	return s ? s : check_buffers(t, path);
 }
 
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out)
 {
 	struct training *t = context;
-	return safetensors_read(&t->init, find(&t->init, name_of(&t->model, tensor)), first, count, out);
+	enum status s = STATUS_OK;
+	for (int i = 0; i < file_count(&t->model, tensor) && !s; i++) {
+		struct file_tensor f = file_at(&t->model, tensor, i);
+		struct stretch_of_file r = stretch_in(&f, first, count);
+		if (r.count)
+			s = safetensors_read(&t->init, find(&t->init, f.name), r.first, r.count, out + r.at);
+	}
+	return s;
+}
+
+/* The number, in the file that is written, of a tensor's first. */
+static int saved_number(const struct model *m, int tensor)
+{
+	int number = 0;
+	for (int t = 0; t < tensor; t++)
+		number += file_count(m, t);
+	return number;
 }
 
 enum status training_show_weights(void *context, int tensor, int64_t first, int64_t count, const float *values)
 {
 	struct training *t = context;
-	return safetensors_write(&t->save, tensor, first, count, values);
+	int number = saved_number(&t->model, tensor);
+	enum status s = STATUS_OK;
+	for (int i = 0; i < file_count(&t->model, tensor) && !s; i++) {
+		struct file_tensor f = file_at(&t->model, tensor, i);
+		struct stretch_of_file r = stretch_in(&f, first, count);
+		if (r.count)
+			s = safetensors_write(&t->save, number + i, r.first, r.count, values + r.at);
+	}
+	return s;
 }
 
 /* ---- saving: rank 0 makes the file, all write to it, rank 0 gives it its name ---- */
@@ -75,13 +155,11 @@ enum status training_show_weights(void *context, int tensor, int64_t first, int6
 static enum status declare_all(struct training *t)
 {
 	enum status s = STATUS_OK;
-	for (int i = 0; i < t->model.tensor_count && !s; i++) {
-		const struct tensor *w = &t->model.tensors[i];
-		s = safetensors_declare(&t->save, w->name, w->columns ? 2 : 1, (int64_t[]){w->rows, w->columns});
-	}
-	for (int i = 0; i < t->model.buffer_count && !s; i++)
-		s = safetensors_declare(&t->save, t->model.buffers[i].name, 1,
-		                        (int64_t[]){t->model.buffers[i].elements});
+	for (int i = 0; i < t->model.tensor_count + t->model.buffer_count; i++)
+		for (int n = 0; n < file_count(&t->model, i) && !s; n++) {
+			struct file_tensor f = file_at(&t->model, i, n);
+			s = safetensors_declare(&t->save, f.name, f.dimensions, f.shape);
+		}
 	return s ? s : safetensors_begin(&t->save);
 }
 

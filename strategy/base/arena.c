@@ -1,9 +1,10 @@
 #include "strategy/base/arena.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "strategy/base/status.h"
 
 enum { CHUNK_BYTES = 64 * 1024, ALIGNMENT = 16 };
 
@@ -40,14 +41,10 @@ void *arena_alloc(struct arena *a, size_t bytes)
 
 char *arena_print(struct arena *a, const char *format, ...)
 {
-	va_list args;
-	va_start(args, format);
-	int n = vsnprintf(NULL, 0, format, args);
-	va_end(args);
+	int n;
+	WITH_ARGS(format, n = vsnprintf(NULL, 0, format, args));
 	char *text = arena_alloc(a, (size_t)n + 1);
-	va_start(args, format);
-	vsnprintf(text, (size_t)n + 1, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(text, (size_t)n + 1, format, args));
 	return text;
 }
 

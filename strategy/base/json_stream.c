@@ -1,7 +1,6 @@
 #include "strategy/base/json_stream.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +10,9 @@ bool stream_fail(struct json_stream *j, const char *format, ...)
 	char what[256];
 	int line = 1;
 	const char *start = j->begin;
-	va_list args;
 	if (j->failed)
 		return false;
-	va_start(args, format);
-	vsnprintf(what, sizeof what, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(what, sizeof what, format, args));
 	for (const char *p = j->begin; p < j->at && p < j->end; p++)
 		if (*p == '\n') {
 			line++;

@@ -51,12 +51,22 @@ void language_set(const char *name)
 	chosen = find_table(name);
 }
 
+static const char *find_sentence(const struct table *t, const char *english)
+{
+	for (size_t i = 0; t && i < t->count; i++)
+		if (!strcmp(t->rows[i].english, english))
+			return t->rows[i].translated;
+	return english;
+}
+
 const char *tr(const char *english)
 {
-	for (size_t i = 0; chosen && i < chosen->count; i++)
-		if (!strcmp(chosen->rows[i].english, english))
-			return chosen->rows[i].translated;
-	return english;
+	return find_sentence(chosen, english);
+}
+
+const char *tr_in(const char *language, const char *english)
+{
+	return find_sentence(find_table(language), english);
 }
 
 bool language_sentence(const char *language, size_t i, struct sentence *out)

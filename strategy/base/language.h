@@ -25,6 +25,8 @@ void language_set(const char *name);
 
 /* gcc checks the arguments of the original through it. */
 const char *tr(const char *english) __attribute__((format_arg(1)));
+/* The same in another language than the one that is set. */
+const char *tr_in(const char *language, const char *english) __attribute__((format_arg(2)));
 
 /* The i-th row of a language's table; false: there is none. */
 struct sentence {

@@ -16,27 +16,28 @@ static void simplify(char out[LONGEST + 1], const char *text)
 	out[n] = 0;
 }
 
-/* Levenshtein's distance: insertions, deletions and substitutions that make b of a. */
+static int least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* How many letters are to be put in, left out, replaced, or swapped with the next, to make b of a. */
 static int distance(const char *a, const char *b)
 {
-	int row[LONGEST + 1];
-	int columns = (int)strlen(b);
+	int rows[3][LONGEST + 1],
+	        columns = (int)strlen(b); /* of the letter before the last, of the last, of this one */
 	for (int j = 0; j <= columns; j++)
-		row[j] = j;
+		rows[0][j] = rows[1][j] = j;
 	for (int i = 0; a[i]; i++) {
-		int diagonal = row[0];
-		row[0] = i + 1;
+		int *older = rows[i % 3], *old = rows[(i + 1) % 3], *now = rows[(i + 2) % 3];
+		now[0] = i + 1;
 		for (int j = 0; j < columns; j++) {
-			int best = diagonal + (a[i] != b[j]);
-			diagonal = row[j + 1];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (diagonal + 1 < best)
-				best = diagonal + 1;
-			row[j + 1] = best;
+			now[j + 1] = least(old[j] + (a[i] != b[j]), least(old[j + 1], now[j]) + 1);
+			if (i && j && a[i] == b[j - 1] && a[i - 1] == b[j])
+				now[j + 1] = least(now[j + 1], older[j - 1] + 1);
 		}
 	}
-	return row[columns];
+	return rows[((int)strlen(a) + 1) % 3][columns];
 }
 
 void near_consider(struct near *n, const char *name)
@@ -48,7 +49,7 @@ void near_consider(struct near *n, const char *name)
 	size_t listed = strlen(n->known);
 	snprintf(n->known + listed, sizeof n->known - listed, "%s%s", listed ? ", " : "", name);
 	/* Short words must be nearer than long ones. */
-	bool near = d <= 1 + length / 4 || (length >= 3 && !strncmp(typed, known, (size_t)length));
+	bool near = d <= (length < 8 ? 1 : length / 4) || (length >= 3 && !strncmp(typed, known, (size_t)length));
 	if (near && (!n->name || d < n->distance)) {
 		n->name = name;
 		n->distance = d;

@@ -1,4 +1,4 @@
-/* The name that somebody probably meant: near by insertions, deletions and substitutions, or begun by what was typed.
+/* The name that somebody probably meant: near by a letter too many, too few, wrong or swapped, or begun by what was typed.
  * Case and punctuation do not count, so `ZeRO-2` is `zero2`.
  *
  *     struct near near = {.typed = "tran"};

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* strtod also takes hexadecimal, "nan" and "inf", which nobody means here. */
 static bool starts_as_number(const char *text)
@@ -36,26 +37,38 @@ static enum status whole_in_range(const char *text, const char *what, int64_t v,
 	                   v < low ? low : high, units ? " B" : "");
 }
 
+double number_byte_unit(const char *unit, bool loosely)
+{
+	static const struct {
+		const char *name;
+		double bytes;
+		bool loosely; /* where people type, not in options */
+	} units[] = {
+	        {"B", 1, false},
+	        {"byte", 1, true},
+	        {"bytes", 1, true},
+	        {"kB", 1e3, false},
+	        {"KB", 1e3, false},
+	        {"MB", 1e6, false},
+	        {"GB", 1e9, false},
+	        {"TB", 1e12, false},
+	        {"KiB", 1024.0, false},
+	        {"MiB", 1048576.0, false},
+	        {"GiB", 1073741824.0, false},
+	        {"TiB", 1099511627776.0, false},
+	};
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (loosely ? !strcasecmp(unit, units[i].name) : !units[i].loosely && !strcmp(unit, units[i].name))
+			return units[i].bytes;
+	return 0;
+}
+
 static enum status whole_with_unit(const char *text, const char *what, int64_t low, int64_t high, bool units,
                                    int64_t *out)
 {
 	const char *kind = units ? "a number of bytes such as 1048576, 1MiB or 25MB" : "a whole number";
 	if (!starts_as_number(text))
 		return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s", what, text, kind);
-	static const struct {
-		const char *name;
-		double factor;
-	} unit[] = {{"", 1},
-	            {"B", 1},
-	            {"kB", 1e3},
-	            {"KB", 1e3},
-	            {"MB", 1e6},
-	            {"GB", 1e9},
-	            {"TB", 1e12},
-	            {"KiB", 1024.0},
-	            {"MiB", 1048576.0},
-	            {"GiB", 1073741824.0},
-	            {"TiB", 1099511627776.0}};
 	char *end = NULL;
 	errno = 0;
 	int64_t digits = strtoll(text, &end, 10);
@@ -64,16 +77,10 @@ static enum status whole_with_unit(const char *text, const char *what, int64_t l
 		return whole_in_range(text, what, digits, low, high, units);
 	}
 	double v = strtod(text, &end);
-	size_t u = units ? 0 : sizeof unit / sizeof unit[0];
-	for (; u < sizeof unit / sizeof unit[0]; u++)
-		if (!strcmp(end, unit[u].name))
-			break;
-	if (units && u == sizeof unit / sizeof unit[0])
+	double unit = !*end ? 1 : units ? number_byte_unit(end, false) : 0;
+	if (unit <= 0)
 		return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s", what, text, kind);
-	if (!units && *end)
-		return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s", what, text, kind);
-	if (units)
-		v *= unit[u].factor;
+	v *= unit;
 	if (!isfinite(v) || v > 9.0e18 || v < -9.0e18)
 		return status_fail(STATUS_INPUT, "%s: '%.60s' is too large", what, text);
 	if (v != floor(v))

@@ -12,6 +12,8 @@
 enum status number_whole(const char *text, const char *what, int64_t low, int64_t high, int64_t *out);
 /* Bytes: as above, with B, kB, MB, GB, TB (10³) or KiB, MiB, GiB, TiB (2¹⁰). */
 enum status number_bytes(const char *text, const char *what, int64_t low, int64_t high, int64_t *out);
+/* How many bytes a unit has: 1e6 for "MB". loosely: in letters of either case, and "bytes". 0: it is none. */
+double number_byte_unit(const char *unit, bool loosely);
 /* A finite number in [low, high]. */
 enum status number_real(const char *text, const char *what, double low, double high, double *out);
 

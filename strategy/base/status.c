@@ -63,10 +63,7 @@ const char *status_words(const char *text)
 
 enum status status_fail(enum status status, const char *format, ...)
 {
-	va_list args;
-	va_start(args, format);
-	status_format(message, sizeof message, format, args);
-	va_end(args);
+	WITH_ARGS(format, status_format(message, sizeof message, format, args));
 	return status;
 }
 
@@ -74,11 +71,8 @@ enum status status_prefix(enum status status, const char *format, ...)
 {
 	char old[MESSAGE_BYTES];
 	char context[MESSAGE_BYTES];
-	va_list args;
 	memcpy(old, message, sizeof old);
-	va_start(args, format);
-	status_format(context, sizeof context, format, args);
-	va_end(args);
+	WITH_ARGS(format, status_format(context, sizeof context, format, args));
 	int n = snprintf(message, sizeof message, "%s: ", context);
 	if (n > 0 && n < MESSAGE_BYTES)
 		snprintf(message + n, sizeof message - (size_t)n, "%s", old);

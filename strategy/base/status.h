@@ -51,6 +51,14 @@ enum status status_prefix(enum status status, const char *format, ...) __attribu
  * thread, of 256 bytes, live at a time. */
 void status_format(char *out, size_t size, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 const char *status_words(const char *text);
+/* In a function whose parameters end in `last` and an ellipsis: a call that takes those as the list `args`. */
+#define WITH_ARGS(last, call)                                                                                          \
+	do {                                                                                                           \
+		va_list args;                                                                                          \
+		va_start(args, last);                                                                                  \
+		(void)(call);                                                                                          \
+		va_end(args);                                                                                          \
+	} while (0)
 /* For the front end: how to write a name that stands in braces. NULL: as it is. */
 void status_spell(void (*spell)(const char *name, char *out, size_t size));
 

@@ -1,7 +1,6 @@
 #include "strategy/cluster/reader.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,10 +16,7 @@ void reader_place(struct reader *r, const yaml_node_t *node, const char *what)
 enum status reader_fail(struct reader *r, const char *format, ...)
 {
 	char text[600];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
 	return status_fail(STATUS_INPUT, "%s: %s", r->where, text);
 }
 

@@ -316,7 +316,7 @@ static struct rotary read_rotary(const struct key_value *value, const struct lla
 	enum rotary_scaling scaling = (enum rotary_scaling)word_of(&value[SCALING], ROTARY_SCALINGS, ROTARY_NONE);
 	return (struct rotary){.theta = g->theta,
 	                       .scaling = scaling,
-	                       .factor = real_of(&value[FACTOR], 1),
+	                       .factor = real_of(&value[FACTOR], 0),
 	                       .low = real_of(&value[LOW], 1),
 	                       .high = real_of(&value[HIGH], scaling == ROTARY_YARN ? 32 : 4),
 	                       .original = key_whole(&value[ORIGINAL], g->context)};
@@ -374,7 +374,7 @@ static enum status check_scaling(const struct model_request *q, const struct key
 	return STATUS_OK;
 }
 
-static enum status check_sizes(const struct model_request *q, const struct llama_sizes *g)
+static enum status check_sizes(const struct model_request *q, const char *name, const struct llama_sizes *g)
 {
 	if (g->heads % g->kv_heads)
 		return status_fail(STATUS_INPUT,
@@ -393,7 +393,7 @@ static enum status check_sizes(const struct model_request *q, const struct llama
 		                   q->specification);
 	if (q->sequence > g->context)
 		return status_fail(STATUS_INPUT, "{sequence}: %lld is longer than the context of %s, %lld",
-		                   (long long)q->sequence, q->specification, (long long)g->context);
+		                   (long long)q->sequence, name, (long long)g->context);
 	return STATUS_OK;
 }
 
@@ -432,7 +432,7 @@ static enum status open_llama(struct model *m, const struct model_request *q, in
 	const struct rotary r = read_rotary(value, &g);
 	s = check_scaling(q, value, &r);
 	if (!s)
-		s = check_sizes(q, &g);
+		s = check_sizes(q, name, &g);
 	if (s)
 		return s;
 	m->name = name;

@@ -64,7 +64,8 @@ int64_t plan_place(const struct plan *p, unsigned axes, int64_t rank)
 	return place;
 }
 
-int64_t plan_rank_at(const struct plan *p, unsigned axes, int64_t rank, int64_t place)
+/* The rank at place `place` along the axes that has the other coordinates of `rank`. */
+static int64_t rank_at(const struct plan *p, unsigned axes, int64_t rank, int64_t place)
 {
 	int64_t at = 0, digit = 1;
 	for (int i = p->axis_count - 1; i >= 0; i--) {
@@ -114,14 +115,14 @@ int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, 
 	unsigned axes = op_axes(p, op);
 	if (op_is_message(op->kind))
 		return member == op_member(p, op, rank) ? rank : op_peer(p, op, rank);
-	return plan_rank_at(p, axes, rank, op->ends_only && member ? plan_along(p, axes) - 1 : member);
+	return rank_at(p, axes, rank, op->ends_only && member ? plan_along(p, axes) - 1 : member);
 }
 
 int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank)
 {
 	unsigned axes = op_axes(p, op);
 	int64_t place = plan_place(p, axes, rank) + op->neighbour;
-	return place < 0 || place >= plan_along(p, axes) ? -1 : plan_rank_at(p, axes, rank, place);
+	return place < 0 || place >= plan_along(p, axes) ? -1 : rank_at(p, axes, rank, place);
 }
 
 unsigned op_shard_axes(const struct plan *p, const struct op *op)

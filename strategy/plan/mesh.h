@@ -16,8 +16,6 @@ unsigned plan_axis(const struct plan *p, const char *name);
 /* Ranks along a set of axes (1 for none), and the place of `rank` among them. */
 int64_t plan_along(const struct plan *p, unsigned axes);
 int64_t plan_place(const struct plan *p, unsigned axes, int64_t rank);
-/* The rank at place `place` along the axes that has the other coordinates of `rank`. */
-int64_t plan_rank_at(const struct plan *p, unsigned axes, int64_t rank, int64_t place);
 /* Ranks with samples of their own: batch = data ranks × micro-batch × accumulate. */
 static inline int64_t plan_data_ranks(const struct plan *p)
 {

@@ -1,5 +1,4 @@
 /* Below everything else of the step: names, places of groups in buffers, operations and collectives on them. */
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "strategy/step/step.h"
@@ -21,10 +20,8 @@ struct step_view step_view(const struct step *s)
 const char *step_name(struct step *s, const char *format, ...)
 {
 	char text[160];
-	va_list args;
-	va_start(args, format);
-	int n = vsnprintf(text, sizeof text - 24, format, args);
-	va_end(args);
+	int n;
+	WITH_ARGS(format, n = vsnprintf(text, sizeof text - 24, format, args));
 	if (n > (int)sizeof text - 25)
 		n = (int)sizeof text - 25;
 	if (s->evaluating)

@@ -118,8 +118,7 @@ static bool add_span(struct raw_events *e, struct json_stream *j, const struct r
 		return stream_fail(j, "an event ends before it begins");
 	if (e->span_count == SPAN_LIMIT)
 		return stream_fail(j, "more than %d events", SPAN_LIMIT);
-	e->spans = array_reserve(e->spans, e->span_count, &e->span_capacity, sizeof *e->spans);
-	e->spans[e->span_count++] = *s;
+	*ARRAY_ADD(e->spans, e->span_count, e->span_capacity) = *s;
 	return true;
 }
 
@@ -129,9 +128,8 @@ static bool open_span(struct raw_events *e, struct json_stream *j, const struct 
 	if (e->open_count == SPAN_LIMIT)
 		return stream_fail(j, "more than %d events are open", SPAN_LIMIT);
 	struct text_entry *top = text_table_add(&e->threads, s->pid, s->tid);
-	e->open = array_reserve(e->open, e->open_count, &e->open_capacity, sizeof *e->open);
-	e->open[e->open_count] = (struct open_span){*s, top->number};
-	top->number = (int64_t)e->open_count++;
+	*ARRAY_ADD(e->open, e->open_count, e->open_capacity) = (struct open_span){*s, top->number};
+	top->number = (int64_t)e->open_count - 1;
 	return true;
 }
 
@@ -162,8 +160,8 @@ static void add_name(struct raw_events *e, const struct event *v)
 		const struct stream_text *text = kinds[i].label == RAW_PROCESS_LABELS ? &v->labels : &v->label;
 		if (!stream_is(&v->span.name, kinds[i].name) || !(sorts ? v->sorted : text->text != NULL))
 			continue;
-		e->names = array_reserve(e->names, e->name_count, &e->name_capacity, sizeof *e->names);
-		e->names[e->name_count++] = (struct raw_name){v->span.pid, v->span.tid, *text, v->sort, kinds[i].label};
+		*ARRAY_ADD(e->names, e->name_count, e->name_capacity) =
+		        (struct raw_name){v->span.pid, v->span.tid, *text, v->sort, kinds[i].label};
 	}
 }
 
@@ -172,8 +170,9 @@ static bool add_counter(struct raw_events *e, struct json_stream *j, const struc
 	const struct raw_span *s = &v->span;
 	if (e->counter_count == SPAN_LIMIT)
 		return stream_fail(j, "more than %d values of counters", SPAN_LIMIT);
-	e->counters = array_reserve(e->counters, e->counter_count, &e->counter_capacity, sizeof *e->counters);
-	e->counters[e->counter_count++] = (struct raw_counter){s->pid, s->name, s->args, s->begin};
+	*ARRAY_ADD(e->counters, e->counter_count, e->counter_capacity) =
+	        (struct raw_counter){s->pid,  s->tid,   s->name,
+	                             s->args, s->begin, stream_is(&s->name, "[memory]") && stream_is(&v->phase, "i")};
 	return true;
 }
 
@@ -182,8 +181,7 @@ static bool add_flow(struct raw_events *e, struct json_stream *j, const struct e
 	const struct raw_span *s = &v->span;
 	if (e->flow_count == SPAN_LIMIT)
 		return stream_fail(j, "more than %d ends of flows", SPAN_LIMIT);
-	e->flows = array_reserve(e->flows, e->flow_count, &e->flow_capacity, sizeof *e->flows);
-	e->flows[e->flow_count++] = (struct raw_flow){
+	*ARRAY_ADD(e->flows, e->flow_count, e->flow_capacity) = (struct raw_flow){
 	        s->pid, s->tid, s->category, v->id, s->begin, phase, phase == 's' || stream_is(&v->binding, "e")};
 	return true;
 }
@@ -201,7 +199,8 @@ static bool keep_event(struct raw_events *e, struct json_stream *j, const struct
 		return open_span(e, j, &s);
 	if (phase == 'E' && v->timed)
 		return close_span(e, j, &s);
-	if (phase == 'C' && v->timed && s.begin >= 0)
+	bool counts = phase == 'C' || (phase == 'i' && stream_is(&s.name, "[memory]"));
+	if (counts && v->timed && s.begin >= 0)
 		return add_counter(e, j, v);
 	if ((phase == 's' || phase == 't' || phase == 'f') && v->timed && s.begin >= 0)
 		return add_flow(e, j, v, phase);

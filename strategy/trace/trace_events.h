@@ -24,8 +24,9 @@ struct raw_name {
 
 /* A counter's values at a time. */
 struct raw_counter {
-	struct stream_text pid, name, args;
+	struct stream_text pid, tid, name, args;
 	int64_t time;
+	bool memory; /* an instant that notes an allocation, as PyTorch's profiler does */
 };
 
 /* An end of a flow: it starts, goes on or ends in a span of its thread. */
@@ -55,7 +56,7 @@ struct raw_events {
 };
 
 /* Reads the list that the scanner stands at. X events and pairs of B and E become spans, metadata becomes names, C
- * events are counters, s, t and f are ends of flows, and everything else is left out. */
+ * events and instants named [memory] are counters, s, t and f are ends of flows, and everything else is left out. */
 bool raw_events_read(struct raw_events *e, struct json_stream *j);
 void raw_events_release(struct raw_events *e);
 

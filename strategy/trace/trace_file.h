@@ -46,10 +46,13 @@ struct foreign_flow {
 struct foreign_counter {
 	int process;
 	const char *name;
+	bool bytes; /* its values are; otherwise it does not say */
+	bool sums;  /* the file has changes, which are added up here */
 	struct counter_point {
 		int64_t time;  /* ns, ascending */
 		double value;  /* from then on */
 		int64_t order; /* in the file */
+		int lane;      /* of the thread that noted it; -1: it does not say */
 	} * points;
 	size_t point_count, capacity;
 	double least, most;

@@ -14,9 +14,7 @@ static int process_of(struct foreign_reader *r, struct stream_text pid)
 	struct text_entry *e = text_table_add(&r->processes, pid, none);
 	if (e->number < 0) {
 		e->number = f->process_count;
-		f->processes = array_reserve(f->processes, (size_t)f->process_count, &r->process_capacity,
-		                             sizeof *f->processes);
-		f->processes[f->process_count++] =
+		*ARRAY_ADD(f->processes, f->process_count, r->process_capacity) =
 		        (struct foreign_process){.name = stream_copy(&f->arena, &pid, true, NULL)};
 	}
 	return (int)e->number;
@@ -28,9 +26,8 @@ static int lane_of(struct foreign_reader *r, const struct raw_span *s)
 	struct text_entry *e = text_table_add(&r->lanes, s->pid, s->tid);
 	if (e->number < 0) {
 		e->number = f->lane_count;
-		f->lanes = array_reserve(f->lanes, (size_t)f->lane_count, &r->lane_capacity, sizeof *f->lanes);
-		f->lanes[f->lane_count++] = (struct foreign_lane){.thread = stream_copy(&f->arena, &s->tid, true, NULL),
-		                                                  .number = process_of(r, s->pid)};
+		*ARRAY_ADD(f->lanes, f->lane_count, r->lane_capacity) = (struct foreign_lane){
+		        .thread = stream_copy(&f->arena, &s->tid, true, NULL), .number = process_of(r, s->pid)};
 	}
 	return (int)e->number;
 }

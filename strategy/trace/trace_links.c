@@ -1,11 +1,8 @@
-/* Another program's flows, from span to span, and its counters. */
-#include <math.h>
+/* Another program's flows, from span to span. */
 #include <stdlib.h>
 
 #include "strategy/base/compare.h"
 #include "strategy/trace/trace_foreign.h"
-
-/* ---- flows ---- */
 
 struct flow_end {
 	int lane;
@@ -56,8 +53,7 @@ static void open_until(const struct trace_file *f, struct open_spans *o, int64_t
 	     o->next++) {
 		while (o->count && f->spans[o->span[o->count - 1]].end <= f->spans[o->next].begin)
 			o->count--;
-		o->span = array_reserve(o->span, o->count, &o->capacity, sizeof *o->span);
-		o->span[o->count++] = o->next;
+		*ARRAY_ADD(o->span, o->count, o->capacity) = o->next;
 	}
 	while (o->count && f->spans[o->span[o->count - 1]].end < time)
 		o->count--;
@@ -93,8 +89,7 @@ static void add_flow(struct trace_file *f, size_t *capacity, size_t from, size_t
 {
 	if (from == SIZE_MAX || to == SIZE_MAX)
 		return;
-	f->flows = array_reserve(f->flows, f->flow_count, capacity, sizeof *f->flows);
-	f->flows[f->flow_count++] = (struct foreign_flow){from, to};
+	*ARRAY_ADD(f->flows, f->flow_count, *capacity) = (struct foreign_flow){from, to};
 }
 
 /* Ends of one category and number belong together. The second may stand before the first in the file: a profiler
@@ -122,104 +117,4 @@ void foreign_read_flows(struct foreign_reader *r)
 	}
 	free(ends);
 	text_table_release(&waiting);
-}
-
-/* ---- counters ---- */
-
-/* Each member of a counter's arguments is a curve of its own. */
-struct curves {
-	struct text_table numbers; /* of process, name and member */
-	char *key;
-	size_t capacity;
-};
-
-static struct foreign_counter *curve_of(struct foreign_reader *r, struct curves *c, const struct raw_counter *raw,
-                                        const struct stream_text *member)
-{
-	struct trace_file *f = r->f;
-	int process = (int)text_table_find(&r->processes, raw->pid, (struct stream_text){0})->number;
-	size_t size = raw->name.size + 1 + member->size;
-	while (!c->key || c->capacity < size)
-		c->key = array_reserve(c->key, c->capacity, &c->capacity, 1);
-	if (raw->name.size)
-		memcpy(c->key, raw->name.text, raw->name.size);
-	c->key[raw->name.size] = 0;
-	if (member->size)
-		memcpy(c->key + raw->name.size + 1, member->text, member->size);
-	struct stream_text key = {.text = c->key, .size = size};
-	struct text_entry *e = text_table_find(&c->numbers, raw->pid, key);
-	if (!e) {
-		char *kept = arena_alloc(&f->arena, size + 1);
-		memcpy(kept, c->key, size);
-		key.text = kept;
-		e = text_table_add(&c->numbers, raw->pid, key);
-		e->number = f->counter_count;
-		f->counters =
-		        array_reserve(f->counters, (size_t)f->counter_count, &r->counter_capacity, sizeof *f->counters);
-		const char *name = stream_copy(&f->arena, &raw->name, true, NULL);
-		f->counters[f->counter_count++] = (struct foreign_counter){
-		        .process = process,
-		        .name = stream_is(member, "value") ? name
-		                                           : arena_print(&f->arena, "%s: %s", name,
-		                                                         stream_copy(&f->arena, member, true, NULL)),
-		        .least = INFINITY,
-		        .most = -INFINITY};
-	}
-	return &f->counters[e->number];
-}
-
-static void add_point(struct foreign_counter *c, int64_t time, double value)
-{
-	if (!isfinite(value))
-		return;
-	c->points = array_reserve(c->points, c->point_count, &c->capacity, sizeof *c->points);
-	c->points[c->point_count] = (struct counter_point){time < 0 ? 0 : time, value, (int64_t)c->point_count};
-	c->point_count++;
-	c->least = fmin(c->least, value);
-	c->most = fmax(c->most, value);
-}
-
-static void read_counter(struct foreign_reader *r, struct curves *c, const struct raw_counter *raw)
-{
-	struct json_stream j = {
-	        .at = raw->args.text, .begin = raw->args.text, .end = raw->args.text + raw->args.size, .name = "args"};
-	struct stream_text member, number;
-	if (!raw->args.size || !stream_enter(&j, '{'))
-		return;
-	while (stream_key(&j, &member)) {
-		if (stream_peek(&j) != '0')
-			stream_skip(&j);
-		else if (stream_number(&j, &number))
-			add_point(curve_of(r, c, raw, &member), raw->time - r->first, strtod(number.text, NULL));
-	}
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct counter_point *x = a, *y = b;
-	return x->time != y->time ? compare(x->time, y->time) : compare(x->order, y->order);
-}
-
-static int by_process(const void *a, const void *b)
-{
-	const struct foreign_counter *x = a, *y = b;
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-void foreign_read_counters(struct foreign_reader *r)
-{
-	struct trace_file *f = r->f;
-	struct curves c = {0};
-	for (size_t i = 0; i < r->e->counter_count; i++)
-		read_counter(r, &c, &r->e->counters[i]);
-	for (int i = 0; i < f->counter_count; i++)
-		if (f->counters[i].point_count)
-			qsort(f->counters[i].points, f->counters[i].point_count, sizeof *f->counters[i].points,
-			      by_time);
-	if (f->counter_count)
-		qsort(f->counters, (size_t)f->counter_count, sizeof *f->counters, by_process);
-	free(c.key);
-	text_table_release(&c.numbers);
 }

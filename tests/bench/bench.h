@@ -49,6 +49,14 @@ static inline void must(enum status s)
 		bench_fail(status_message());
 }
 
+static inline void *bench_zeroed(size_t count, size_t bytes)
+{
+	void *p = calloc(count, bytes);
+	if (!p)
+		bench_fail("out of memory");
+	return p;
+}
+
 /* The first argument, or `standard` without one. */
 static inline int bench_rounds(int argc, char **argv, int standard, int most)
 {

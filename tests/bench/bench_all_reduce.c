@@ -103,8 +103,7 @@ int main(int argc, char **argv)
 	b.data = buffer(b.elements, huge);
 	b.staging = buffer(SCHEDULE_STAGING_BYTES / 4, huge);
 	for (int w = 0; w < WAYS; w++)
-		if (!(times[w] = calloc((size_t)repeats, sizeof *times[w])))
-			bench_fail("out of memory");
+		times[w] = bench_zeroed((size_t)repeats, sizeof *times[w]);
 	must(communicator_open(&b.ring, "ring", &world));
 	must(communicator_open(&b.mpi, "mpi", &world));
 

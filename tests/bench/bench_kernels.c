@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernels/kernels.h"
+#include "tests/bench/bench.h"
 
 enum {
 	LAYERS = 6,
@@ -29,32 +29,11 @@ enum {
 enum { PARAMETERS = VOCABULARY * WIDTH + TOKENS * WIDTH + 2 * WIDTH + LAYERS * (12 * WIDTH * WIDTH + 13 * WIDTH) };
 _Static_assert(PARAMETERS == 4837376, "the model that is named above");
 
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(int n, double *values)
-{
-	qsort(values, (size_t)n, sizeof *values, compare_doubles);
-	return values[n / 2];
-}
-
 static float *allocate(int64_t n, float scale)
 {
 	float *f = aligned_alloc(64, ((size_t)n * sizeof *f + 63) / 64 * 64);
-	if (!f) {
-		fprintf(stderr, "fatal: no memory for %lld floats\n", (long long)n);
-		exit(2);
-	}
+	if (!f)
+		bench_fail("out of memory");
 	static uint32_t state = 12345;
 	for (int64_t i = 0; i < n; i++) {
 		state = state * 1664525u + 1013904223u;
@@ -83,9 +62,7 @@ struct operands {
 
 static struct operands *operands_new(void)
 {
-	struct operands *o = calloc(1, sizeof *o);
-	if (!o)
-		exit(2);
+	struct operands *o = bench_zeroed(1, sizeof *o);
 	o->parameters = allocate(PARAMETERS, 0.04f);
 	o->gradients = allocate(PARAMETERS, 0.01f);
 	o->first_moment = allocate(PARAMETERS, 0);
@@ -151,17 +128,17 @@ enum { COPY = 1 << 25 }; /* 128 MiB: beyond every cache */
 
 static double seconds_sgemm(void)
 {
-	double begin = now();
+	double begin = bench_seconds();
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SQUARE, SQUARE, SQUARE, 1.0f, square_a, SQUARE, square_b,
 	            SQUARE, 0.0f, square_c, SQUARE);
-	return now() - begin;
+	return bench_seconds() - begin;
 }
 
 static double seconds_copy(void)
 {
-	double begin = now();
+	double begin = bench_seconds();
 	memcpy(copy_to, copy_from, COPY * sizeof(float));
-	return now() - begin;
+	return bench_seconds() - begin;
 }
 
 static void limits_init(void)
@@ -267,9 +244,8 @@ static int table(int repeats)
 	double sink = 0;
 	int64_t correct = 0;
 	int samples = repeats * PER_REPEAT;
-	double *times = calloc((size_t)samples, sizeof *times), *limits = calloc((size_t)samples, sizeof *limits);
-	if (!times || !limits)
-		abort();
+	double *times = bench_zeroed((size_t)samples, sizeof *times),
+	       *limits = bench_zeroed((size_t)samples, sizeof *limits);
 
 	batch_norm_statistics(&shape_batch, o->x, o->sums);
 	batch_norm_merge(1, WIDTH, o->sums, o->dbias, o->batch);
@@ -284,11 +260,11 @@ static int table(int repeats)
 		for (int i = 0; i < samples; i++) {                                                                    \
 			limits[i] = flops_ > 0 ? seconds_sgemm() : i % PER_REPEAT ? limits[i - 1] : seconds_copy();    \
 			call;                                                                                          \
-			double begin = now();                                                                          \
+			double begin = bench_seconds();                                                                \
 			call;                                                                                          \
-			times[i] = now() - begin;                                                                      \
+			times[i] = bench_seconds() - begin;                                                            \
 		}                                                                                                      \
-		double t = median(samples, times), limit = limit_work / median(samples, limits);                       \
+		double t = median(times, samples), limit = limit_work / median(limits, samples);                       \
 		printf("%-26s %7.3f ms %10.1f %-7s %9.1f %8.0f%%\n", #name, 1e3 * t, 1e-9 * work / t,                  \
 		       flops_ > 0 ? "GFLOP/s" : "GB/s", 1e-9 * limit, 100 * work / t / limit);                         \
 		fflush(stdout);                                                                                        \
@@ -320,11 +296,8 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (getenv("OPENBLAS_CORETYPE")) {
-		fprintf(stderr, "fatal: bench_kernels: OPENBLAS_CORETYPE is set: unset it: a forced core halves the "
-		                "denominator\n");
-		return 2;
-	}
+	if (getenv("OPENBLAS_CORETYPE"))
+		bench_fail("OPENBLAS_CORETYPE is set: unset it: a forced core halves the denominator");
 	kernels_set_threads(threads);
 	limits_init();
 	printf("OpenBLAS core %s, vectors %s, %d thread%s\n\n", kernels_blas_core(), kernels_instruction_set(),

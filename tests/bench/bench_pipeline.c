@@ -34,14 +34,6 @@ struct bubbles {
 
 static int rank, ranks;
 
-static void *make(size_t count, size_t bytes)
-{
-	void *p = calloc(count, bytes);
-	if (!p)
-		bench_fail("out of memory");
-	return p;
-}
-
 /* ---- a step as it went ---- */
 
 /* By stage, which is the rank, and by operation of its step. */
@@ -56,7 +48,7 @@ static struct step_times times_open(const struct plan *p)
 {
 	struct step_times t = {.stages = p->role_count};
 	for (int i = 0; i < t.stages; i++)
-		t.of[i] = make((size_t)(p->roles[i].step.end - p->roles[i].step.begin), sizeof *t.of[i]);
+		t.of[i] = bench_zeroed((size_t)(p->roles[i].step.end - p->roles[i].step.begin), sizeof *t.of[i]);
 	return t;
 }
 

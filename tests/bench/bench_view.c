@@ -232,12 +232,10 @@ static void bench_what_if(const struct fonts *fonts, const char *model, const ch
 	const char *const arguments[] = {"--model", model, "--strategy", strategy,
 	                                 "--ranks", ranks, "--cluster",  "v100-16gb"};
 	struct picture size = {.width = WIDTH, .height = HEIGHT, .scale = 1};
-	struct viewer *v = calloc(1, sizeof *v);
+	struct viewer *v = bench_zeroed(1, sizeof *v);
 	struct options o;
 	struct window *w;
 	double took[CHANGES], keys[CHANGES];
-	if (!v)
-		bench_fail("out of memory");
 	must(options_parse(&o, COMMAND_VIEW, sizeof arguments / sizeof arguments[0], (char **)(uintptr_t)arguments));
 	playback_init(&v->playback, fonts);
 	must(viewer_begin(v, &o));

@@ -11,6 +11,11 @@ mkdir "$place"
 refuse 'no command'
 refuse "'frobnicate'" frobnicate
 refuse 'did you mean train' tran
+refuse 'did you mean --ranks' sim --rnaks 4
+refuse 'unknown option --bogus; see: shardlab help view' view --bogus
+refuse "--ranks: '1e9' is above 16777216" sim --ranks 1e9
+refuse "--pair: unknown strategy 'foo'" view --pair foo --describe
+refuse '--pair pipeline: 64 ranks' view --model mlp --ranks 64 --pair pipeline --describe
 refuse "unknown command 'generate'" generate
 refuse "no help on 'nope'" help nope
 refuse 'did you mean --ranks' sim --rank 4
@@ -75,6 +80,18 @@ refuse "unknown model '{ranks}'" sim --model '{ranks}'
 refuse "unknown key 'layer' (did you mean layers?)" sim --model gpt:layer=1
 refuse "layers: '0'" sim --model gpt:layers=0
 refuse '--sequence' sim --model gpt --sequence 129
+refuse '--sequence: 129 is longer than the context of llama, 128' sim --model llama --sequence 129
+refuse '8 heads are not divisible among 3 heads of keys; choose kv_heads' sim --model llama:kv_heads=3
+refuse 'head_size must be even, from 4 to 256' sim --model llama:head_size=7
+refuse "tied: 'maybe' is not one of: yes, no" sim --model llama:tied=maybe
+refuse "theta: 'x' is not a number" sim --model llama:theta=x
+refuse 'theta must be above 1' sim --model llama:theta=1
+refuse 'factor has no meaning with scaling=none; leave it out' sim --model llama:factor=4
+refuse 'low has no meaning with scaling=linear; leave it out' sim --model llama:scaling=linear,factor=4,low=1
+refuse 'scaling=yarn needs factor=R' sim --model llama:scaling=yarn,original=64
+refuse 'low must be below high' sim --model llama:scaling=llama3,factor=4,low=4
+refuse '4 heads of keys and values of block.0.rotary do not divide by 8 ranks' sim --model llama --strategy tensor --ranks 8
+refuse 'at most 100,000 layers and 2^53 parameters' sim --model llama:layers=100001
 refuse '--sequence' sim --model mlp --sequence 4
 refuse "unknown strategy 'nope'" sim --strategy nope
 refuse "unknown strategy 'nope'" compare --strategy ddp,nope
@@ -179,4 +196,3 @@ program=env refuse 'no mpirun' PATH="$place" "$SHARDLAB" train --ranks 2
 
 left=$(ls "$place")
 [ -z "$left" ] || complain "left behind: $left"
-exit $((errors > 0))

@@ -33,4 +33,3 @@ for ranks in 2 4; do
 		done
 	done
 done
-exit $((errors > 0))

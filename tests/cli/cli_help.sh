@@ -48,7 +48,8 @@ for strategy in single dp ddp zero1 zero2 zero3 fsdp; do
 done
 has "$text" 'fsdp:reshard=yes|no'
 text=$("$SHARDLAB" help models)
-for model in mlp gpt gpt2-124m gpt2-355m gpt2-774m gpt2-1558m gpt3-175b params=7.5e9; do
+for model in mlp gpt gpt2-124m gpt2-355m gpt2-774m gpt2-1558m gpt3-175b llama llama-2-7b llama-3-8b llama-3-70b mistral-7b \
+	qwen2.5-7b qwen3-8b params=7.5e9; do
 	has "$text" "  $model"
 done
 text=$("$SHARDLAB" help clusters)

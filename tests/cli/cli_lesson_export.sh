@@ -30,7 +30,7 @@ if command -v pdftotext >/dev/null; then
 	pdffonts "$slides" | tail -n +3 | grep -v ' yes yes ' && complain 'a font is not in the file'
 	for file in "$slides" "$handout"; do
 		pdftotext -layout "$file" "$TMPDIR/text"
-		for words in 'Four ranks have a buffer each' 'rank 3 → rank 0' 'done in 848.5 us' '1.5 GB' 'Since\|The rounds: 2 (n − 1) is 14'; do
+		for words in 'Four ranks have a buffer each' 'rank 3 → rank 0' 'done in 848.5 µs' '1.5 GB' 'Since\|The rounds: 2 (n − 1) is 14'; do
 			grep -q "$words" "$TMPDIR/text" || complain "$file has no '$words'"
 		done
 	done
@@ -45,6 +45,14 @@ if command -v pdftotext >/dev/null; then
 	done
 else
 	echo 'left out: what is in the PDF files, pdftotext is missing: tools/install-dependencies.sh --ci brings poppler-utils'
+fi
+
+# In Chinese, where a font has its characters; elsewhere no boxes in their place.
+if [ -n "$(fc-list :lang=zh 2>/dev/null)" ]; then
+	run chinese lesson 3 --language zh --export "$TMPDIR/handout.pdf"
+	pdftotext "$TMPDIR/handout.pdf" - 2>/dev/null | grep -q '答案' || complain 'the handout in Chinese has no answers'
+else
+	refuse '--export: no installed font has all characters' lesson 3 --language zh --export "$TMPDIR/handout-zh.pdf"
 fi
 
 refuse "--export: 'lesson.pdf': slides or a handout?" lesson 3 --export "$TMPDIR/lesson.pdf"

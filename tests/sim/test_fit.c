@@ -101,6 +101,5 @@ START_LOOP_TEST(nothing_on_the_grid_is_faster, 0, JOBS *PERCENTS)
 	unlink(path);
 	made_release(&m);
 }
-END_TEST
 
 SUITE("fit", 120)

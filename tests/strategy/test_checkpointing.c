@@ -33,6 +33,30 @@ START_TEST(a_block_keeps_what_the_formula_says)
 		}
 }
 
+/* Of a Llama: hidden 44, 4 heads of 8 that share 2 of keys. */
+START_TEST(a_block_of_llama_keeps_what_the_formula_says)
+{
+	static const char *const modes[] = {"none", "selective", "full"};
+	const int64_t sb = (int64_t)SAMPLES * TOKENS, h = 32, q = 32, k = 16, f = 44;
+	for (int mode = 0; mode < 3; mode++)
+		for (int norm = 0; norm < 2; norm++) {
+			int64_t more = norm ? q + 2 * k : 0;
+			int64_t want = mode == 0   ? 2 * sb * (4 * h + 2 * q + 2 * k + 3 * f + more) + 4 * sb * (4 + 2)
+			               : mode == 1 ? 2 * sb * (4 * h + q + 2 * k + 3 * f + more) + 8 * sb
+			                           : 2 * sb * h;
+			const struct plan *p =
+			        right_plan("llama:layers=4,width=32,heads=4,kv_heads=2,hidden=44,context=16,"
+			                   "qk_norm=%s zero3 ranks=2 micro_batch=%d precision=bf16 "
+			                   "activation_checkpointing=%s",
+			                   norm ? "yes" : "no", SAMPLES, modes[mode]);
+			const struct role *r = &p->roles[0];
+			for (int unit = 2; unit <= LAYERS; unit++)
+				ck_assert_int_eq(alive_after(r, end_of_forward(r, unit)) -
+				                         alive_after(r, end_of_forward(r, unit - 1)),
+				                 want);
+		}
+}
+
 /* ---- attention by way of matrices, and dropout ---- */
 
 /* From the plan: what is alive at the end of a block's forward pass, less what was at the end of the one before. */

@@ -44,6 +44,8 @@ START_TEST(what_the_table_lacks_stays_english)
 	language_set("zh");
 	ck_assert_str_eq(tr(first.english), first.translated);
 	ck_assert_str_eq(tr("No table has this."), "No table has this.");
+	ck_assert_str_eq(tr_in("en", first.english), first.english);
+	ck_assert_str_eq(tr_in("zh", first.english), first.translated);
 	language_set("en");
 	ck_assert_str_eq(tr(first.english), first.english);
 }

@@ -268,7 +268,6 @@ START_TEST(a_model_of_many_layers_goes_to_the_host)
 	                                  "accumulate=2 offload=optimizer bucket=1024");
 	ck_assert_int_gt(p->group_count, 64);
 }
-END_TEST
 
 START_TEST(settings_are_read_and_printed)
 {

@@ -10,8 +10,9 @@
 # looks like a leak.
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml OPENBLAS_NUM_THREADS=1
 
-# What is wrong is counted, and the test goes on; `exit $((errors > 0))` is its last line.
+# What is wrong is counted, and the test goes on, to fail at its end.
 errors=0
+trap '[ $? != 0 ] || [ "$errors" = 0 ] || exit 1' EXIT
 complain() {
 	echo "$*"
 	errors=$((errors + 1))

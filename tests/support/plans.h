@@ -38,11 +38,7 @@ struct settings settings_resolved(const struct settings *s); /* or aborts */
 /* The words of a function that takes them as printf does. */
 #define WORDS(format, text)                                                                                            \
 	char text[1024];                                                                                               \
-	va_list args;                                                                                                  \
-	va_start(args, format);                                                                                        \
-	if (vsnprintf(text, sizeof text, format, args) >= (int)sizeof text)                                            \
-		abort();                                                                                               \
-	va_end(args)
+	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args) < (int)sizeof text || (abort(), 0))
 
 /* Where tests keep what is offloaded to disk: $TMPDIR, or /tmp. */
 const char *support_folder(void);

@@ -37,7 +37,7 @@ int runs_finish(const char *name)
 
 const char *runs_data(const char *model)
 {
-	return strncmp(model, "gpt", 3) ? images : "tests/golden/text.txt";
+	return strncmp(model, "mlp", 3) ? "tests/golden/text.txt" : images;
 }
 
 const char *runs_name(const struct settings *q)

@@ -70,6 +70,27 @@ static bool same_pixels(cairo_surface_t *a, cairo_surface_t *b, int from, int to
 	return true;
 }
 
+/* A choice is about what comes, a number is typed: the line below the picture says which it is. */
+START_TEST(the_line_fits_the_question)
+{
+	struct asking a;
+	int numbers = 0, choices = 0;
+	open_words(GPT " zero3 ranks=4");
+	ck_assert(asking_begin(&a, &v.shown.timeline, 1));
+	for (a.now = 0; a.now < a.set.count; a.now++) {
+		bool number = !asking_now(&a)->choice_count;
+		playback_ask(&playback, &a);
+		cairo_surface_destroy(drawn_picture());
+		ck_assert_int_eq(number, strstr(drawn_words, "Which number is it?") != NULL);
+		ck_assert_int_eq(!number, strstr(drawn_words, "Before the next step is shown: what comes?") != NULL);
+		numbers += number;
+		choices += !number;
+	}
+	ck_assert(numbers > 0 && choices > 0);
+	close_all();
+}
+END_TEST
+
 /* The answer changes the picture: the veil goes, the caption comes, and the cursor moves. */
 START_TEST(the_answer_lifts_the_veil)
 {

@@ -108,7 +108,6 @@ START_LOOP_TEST(the_drawer_gives_no_order_away, 0, COUNT(strategies))
 	ck_assert_int_gt(last, 0);
 	exercise_release(&e);
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -392,7 +391,6 @@ static void open_board(void)
 	                                  .open = show,
 	                                  .build = {NULL, plan_of, simulate_plan},
 	                                  .asked_size = true});
-	type("e");
 }
 
 static void close_board(void)
@@ -415,6 +413,7 @@ static void place_by_keys(int move)
 START_TEST(a_step_by_keys)
 {
 	open_board();
+	type("e");
 	ck_assert(w->mode == &mode_build && strstr(window_title(w), "build"));
 	const struct exercise *e = &w->board->exercise;
 	place_by_keys(exercise_find(e, "forward head"));
@@ -443,6 +442,7 @@ START_TEST(a_step_by_keys)
 START_TEST(other_strategies)
 {
 	open_board();
+	type("e");
 	type("o");
 	ck_assert(w->board->exercise.done);
 	/* Both are stepped through, and E comes back to the board. */
@@ -467,35 +467,110 @@ START_TEST(other_strategies)
 /* Leaving the board, also after a step of one's own was stepped through, leads to where one was. */
 START_TEST(leaving_returns_to_the_place)
 {
-	struct playback p;
-	struct fonts fonts = {0};
-	struct window *w = open_window(&p, &fonts);
+	open_board();
 	window_move(w, 37, false);
-	p.focus_rank = 2;
-	playback_pair(&p, &viewed_plan(GPT " ddp" BUCKETS)->shown);
-	const struct trace_view *second = p.second;
-	window_text(w, "e");
-	window_text(w, "o");
-	window_text(w, "v");
-	push(w, SDLK_END);
-	window_text(w, "e");
-	push(w, SDLK_ESCAPE);
-	window_turn(w);
-	ck_assert(!w->mode && p.shown == &shown->shown && p.second == second);
-	ck_assert_uint_eq(p.position, 37);
-	ck_assert_int_eq(p.focus_rank, 2);
-	close_window(w, &p, &fonts);
+	playback.focus_rank = 2;
+	playback_pair(&playback, &viewed_plan(GPT " ddp" BUCKETS)->shown);
+	const struct trace_view *second = playback.second;
+	type("eov");
+	push(SDLK_END, 0);
+	type("e");
+	press(SDLK_ESCAPE);
+	ck_assert(!w->mode && playback.shown == &shown->shown && playback.second == second);
+	ck_assert_uint_eq(playback.position, 37);
+	ck_assert_int_eq(playback.focus_rank, 2);
 }
-END_TEST
+
+/* In units. */
+static void hand(Uint32 event, double x, double y)
+{
+	double pixels = canvas_scale(1024, 768);
+	point(event, x * pixels, y * pixels, 1);
+}
+
+static void middle_of_chip(int move, double *x, double *y)
+{
+	const struct box *chip = &w->board->chips[move];
+	*x = chip->x + chip->width / 2;
+	*y = chip->y + chip->height / 2;
+}
 
 /* A click on a chip places its move. */
 START_TEST(by_mouse)
 {
+	double x, y;
 	open_board();
-	const struct box *chip = &w->board->chips[0];
-	double pixels = canvas_scale(1024, 768);
-	point(SDL_MOUSEBUTTONDOWN, (chip->x + chip->width / 2) * pixels, (chip->y + chip->height / 2) * pixels, 1);
+	type("e");
+	middle_of_chip(0, &x, &y);
+	hand(SDL_MOUSEBUTTONDOWN, x, y);
+	hand(SDL_MOUSEBUTTONUP, x, y);
 	ck_assert_int_eq(w->board->exercise.placed_count, 1);
+}
+
+/* Drags a move to a part of the way through the memory's plot, or of the lanes. */
+static void drag(int move, bool to_lanes, double part)
+{
+	struct box lanes, memory, all = {0, w->top, 1024 / canvas_scale(1024, 768), 0};
+	double x, y;
+	all.height = 768 / canvas_scale(1024, 768) - w->top - w->bottom;
+	middle_of_chip(move, &x, &y);
+	board_step_boxes(w->board, all, &lanes, &memory);
+	struct box to = to_lanes ? lanes : board_memory_plot(memory);
+	hand(SDL_MOUSEBUTTONDOWN, x, y);
+	hand(SDL_MOUSEMOTION, x + 30, y);
+	ck_assert(window_drags(w));
+	hand(SDL_MOUSEMOTION, to.x + part * to.width, to.y + to.height / 2);
+	window_turn(w);
+	hand(SDL_MOUSEBUTTONUP, to.x + part * to.width, to.y + to.height / 2);
+	window_turn(w);
+}
+
+/* A move comes where it is let go, if the rules allow it there; beside the step nothing is placed. */
+START_TEST(a_move_is_dragged_to_its_place)
+{
+	char list[512];
+	open_board();
+	type("e");
+	struct exercise *e = &w->board->exercise;
+	drag(exercise_find(e, "load samples"), true, 0.5); /* an empty step */
+	drag(exercise_find(e, "gather root"), false, 0.9); /* behind it */
+	drag(exercise_find(e, "forward embedding"), true, 0.99);
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "load samples, gather root, forward embedding");
+	drag(exercise_find(e, "gather block.0"), false, 0.0); /* before all others */
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "gather block.0, load samples, gather root, forward embedding");
+	ck_assert_msg(strstr(e->said.text, "gather block.0 is placed before load samples. It "), "%s", e->said.text);
+	/* In the first operations of the step nothing is there yet: refused, and nothing is lost. */
+	drag(exercise_find(e, "forward block.0"), false, 0.0);
+	ck_assert(!e->said.accepted);
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "gather block.0, load samples, gather root, forward embedding");
+	hand(SDL_MOUSEBUTTONDOWN, w->board->chips[0].x + 3, w->board->chips[0].y + 3);
+	hand(SDL_MOUSEBUTTONUP, 3, 3);
+	ck_assert_int_eq(e->placed_count, 4);
+	push(SDLK_BACKSPACE, 0); /* what came last, wherever it stands */
+	exercise_list(e, list, sizeof list);
+	ck_assert_str_eq(list, "load samples, gather root, forward embedding");
+}
+
+/* An inserted move is judged with all that comes after it. */
+START_TEST(what_comes_after_is_judged_too)
+{
+	struct exercise e = open_words(strategies[ZERO3]);
+	char before[512], after[512];
+	play(&e, "load samples, gather root, forward embedding, gather block.0, forward block.0");
+	exercise_list(&e, before, sizeof before);
+	ck_assert(!exercise_insert(&e, exercise_find(&e, "free block.0"), 4));
+	exercise_list(&e, after, sizeof after);
+	ck_assert_str_eq(before, after);
+	ck_assert(!e.said.accepted && strstr(e.said.text, "forward block.0"));
+	ck_assert(exercise_insert(&e, exercise_find(&e, "gather block.1"), 1));
+	exercise_list(&e, after, sizeof after);
+	exercise_restart(&e);
+	play(&e, after); /* the list can be played again */
+	ck_assert(e.said.accepted && e.placed_count == 6);
+	exercise_release(&e);
 }
 
 SUITE_WITH("build", 120, NULL, close_board)

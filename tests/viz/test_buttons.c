@@ -181,7 +181,6 @@ START_TEST(a_key_goes_from_collective_to_collective)
 	window_do(&w, ACTION_COLLECTIVE_BACK);
 	ck_assert_str_eq(playback.note, "No collective begins before this.");
 }
-END_TEST
 
 /* ---- a picture that cannot be saved ---- */
 

@@ -116,9 +116,7 @@ START_TEST(a_unit_of_one_kernel_opens)
 	int64_t length = lane->spans[1].end - lane->spans[1].begin;
 	ck_assert_double_eq_tol(unit->opens, (6 * 7 + 8) / (double)length, 1e-12);
 	ck_assert_int_eq(drawn_at(lane, 1.01 * unit->opens)[0], '.');
-	close_player();
 }
-END_TEST
 
 START_TEST(names_get_shorter)
 {

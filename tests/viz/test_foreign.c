@@ -52,6 +52,14 @@ static const char *caption(void)
 	return text;
 }
 
+/* What the mouse is told of the selected span. */
+static void ck_tells(const char *words)
+{
+	char text[512];
+	foreign_span_words(&shown.lanes, playback.selected_rank, playback.selected_op, text, sizeof text);
+	ck_assert_msg(strstr(text, words), "no '%s' in '%s'", words, text);
+}
+
 static void ck_says(const char *words)
 {
 	ck_assert_msg(strstr(caption(), words), "no '%s' in '%s'", words, caption());
@@ -234,17 +242,16 @@ START_TEST(highlights_are_the_longest_exposed)
 	open_window_of_golden();
 	type("n");
 	ck_assert_int_eq(playback.cursor, 320000);
-	ck_says("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>) (collective): 200.0 µs, "
-	        "from "
-	        "320.0 µs; exposed for 180.0 µs; device 1, stream 20, allreduce of 1048576 elements of Float on 2 "
-	        "ranks");
+	ck_says("allreduce (ncclDevKernel_AllReduce_Sum_f32_RING_LL): 200.0 µs, from 320.0 µs; exposed for 180.0 µs; "
+	        "bus\u00a021.0\u00a0GB/s");
+	ck_tells("; device 1, stream 20, allreduce of 1048576 elements of Float on 2 ranks");
 	type("n");
 	ck_says("250.0 µs, from 250.0 µs; exposed for 150.0 µs");
-	ck_says("launched by cudaLaunchKernelExC");
+	ck_tells("launched by cudaLaunchKernelExC");
 	type("n");
 	ck_assert_int_eq(playback.cursor, 600000);
 	ck_says("Memcpy HtoD (Pinned -> Device) (copy): 50.00 µs");
-	ck_says("524288 B");
+	ck_tells("524288 B");
 	type("n");
 	ck_assert_ptr_nonnull(strstr(playback.note, "the shortest of 3 exposed"));
 	ck_assert_int_eq(playback.selected_op, -1);
@@ -263,14 +270,14 @@ START_TEST(keys_select_and_move_the_cursor)
 	press(SDLK_LEFT);
 	ck_assert_int_eq(playback.cursor, 40000);
 	press(SDLK_DOWN);
-	ck_says("cudaLaunchKernel: 10.00 µs, from 40.00 µs; leads to ampere_sgemm_128x64_tn");
+	ck_tells("cudaLaunchKernel: 10.00 µs, from 40.00 µs; leads to ampere_sgemm_128x64_tn");
 	press(SDLK_DOWN);
 	ck_says("c10d::allreduce_");
 	press(SDLK_UP);
 	press(SDLK_UP);
 	ck_says("aten::mm");
 	press(SDLK_UP);
-	ck_says("input [[32, 1024]");
+	ck_tells("input [[32, 1024]");
 	press(SDLK_RETURN);
 	ck_assert_int_eq(playback.cursor, 10000);
 	type("r"); /* the next lane */

@@ -96,7 +96,6 @@ START_LOOP_TEST(a_range_is_summed_up_as_by_hand, 0, (int)(sizeof ranges / sizeof
 	ck_assert_int_eq(got.exposed, ranges[_i].exposed);
 	ck_assert_int_eq(got.bubble, ranges[_i].bubble);
 	ck_assert_int_eq(got.operations, ranges[_i].operations);
-	close_by_hand();
 }
 
 /* Bytes go evenly while data moves; the parts add up to the whole, wherever it is cut. */
@@ -114,7 +113,6 @@ START_TEST(bytes_of_a_range)
 		ck_assert_int_eq(measure_range(&shown.lanes, lane, 0, cut).sent_bytes +
 		                         measure_range(&shown.lanes, lane, cut, 50).sent_bytes,
 		                 all);
-	close_by_hand();
 }
 
 /* 8-8-8-8 has 216 parameters: 864 B in 10 ns on 2 ranks, of which each sends as many: 2 · 1/2. */
@@ -139,7 +137,6 @@ START_TEST(bandwidths_are_those_of_nccl_tests)
 	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
 	ck_assert(s.link == 1e9);
 	ck_assert_str_eq(s.link_name, "network");
-	close_by_hand();
 }
 
 /* The network's rate is that of one NIC, here as in the cluster's file and among the settings of what if. */
@@ -158,9 +155,7 @@ START_TEST(a_node_has_several_nics)
 	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
 	ck_assert_str_eq(s.link_name, "link");
 	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "of the link's 50.0 GB/s"));
-	close_by_hand();
 }
-END_TEST
 
 /* A run is not held against a rate that nobody measured; a simulation, which has it from there, is. */
 START_TEST(no_share_of_an_assumed_rate)
@@ -179,9 +174,7 @@ START_TEST(no_share_of_an_assumed_rate)
 	shown.timeline.limits.measured_rates = true;
 	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
 	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), "173 % of the link's 50.0 GB/s"));
-	close_by_hand();
 }
-END_TEST
 
 /* nccl-tests, doc/PERFORMANCE.md. */
 START_TEST(factors_of_the_bus)
@@ -204,7 +197,6 @@ START_TEST(the_longest_exposed_by_hand)
 	ck_assert_int_eq(shown.exposed[0].time, 10);
 	ck_assert_int_eq(shown.exposed[0].bytes, 864);
 	ck_assert_int_eq(exposed_whole(&shown.lanes), 50);
-	close_by_hand();
 }
 
 /* ---- whole steps ---- */
@@ -303,4 +295,4 @@ START_LOOP_TEST(what_matters_comes_first, 0, (int)(sizeof steps / sizeof steps[0
 	}
 }
 
-SUITE("measure", 0)
+SUITE_WITH("measure", 0, NULL, close_by_hand)

@@ -105,7 +105,6 @@ START_LOOP_TEST(both_do_the_same, 0, COUNT(alike))
 	}
 	ck_assert_int_gt(compared, 20);
 }
-END_TEST
 
 START_TEST(names_say_what_differs)
 {

@@ -197,11 +197,14 @@ static void check_memory(const struct timeline *s)
 			const struct role *role = timeline_role_of(s, i);
 			const int64_t *live = timeline_live(s, i, SPACE_DEVICE, st.ranks[i].issued);
 			int64_t total = 0, by_name = 0;
+			bool *alive = array_make((size_t)role->buffer_count, sizeof *alive);
+			state_alive(&st, i, alive);
 			for (int h = 0; h < HELD_COUNT; h++)
 				total += live[h];
 			for (int b = 0; b < role->buffer_count; b++)
-				if (role->buffers[b].space == SPACE_DEVICE && state_alive(&st, i, b))
+				if (role->buffers[b].space == SPACE_DEVICE && alive[b])
 					by_name += buffer_bytes(&role->buffers[b]);
+			free(alive);
 			ck_assert_int_eq(total, st.ranks[i].live[SPACE_DEVICE]);
 			ck_assert_int_eq(total, by_name);
 			peak[s->ranks[i].role] = total > peak[s->ranks[i].role] ? total : peak[s->ranks[i].role];

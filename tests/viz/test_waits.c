@@ -63,7 +63,6 @@ START_TEST(a_span_waits_and_then_moves)
 	                       *second = lane_of(1, QUEUE_COMMUNICATION)->spans;
 	ck_assert(first->begin == 30 && first->came == 30 && first->end == 40);
 	ck_assert(second->begin == 10 && second->came == 30 && second->end == 40 && second->awaits == 0);
-	close_by_hand();
 }
 
 START_TEST(a_gap_is_a_bubble_until_the_last_has_come)
@@ -74,7 +73,6 @@ START_TEST(a_gap_is_a_bubble_until_the_last_has_come)
 	const struct lane_gap *a = &lane->gaps[0], *b = &lane->gaps[1];
 	ck_assert(a->begin == 10 && a->end == 30 && a->waits && !a->exposed && a->awaits == 0);
 	ck_assert(b->begin == 30 && b->end == 40 && !b->waits && b->exposed);
-	close_by_hand();
 }
 
 START_TEST(the_mouse_is_told_for_whom_it_waits)
@@ -88,7 +86,6 @@ START_TEST(the_mouse_is_told_for_whom_it_waits)
 	              "%s", text);
 	op_explain(&shown.timeline, 0, op, text, sizeof text);
 	ck_assert_msg(strstr(text, "on rank 0: 0.010 µs, from 0.030 µs"), "%s", text);
-	close_by_hand();
 }
 
 /* The rounds of a collective, where nobody recorded them, share the time in which it moves data. */
@@ -103,7 +100,6 @@ START_TEST(rounds_begin_when_all_have_come)
 			rounds++;
 		}
 	ck_assert_int_eq(rounds, 4); /* two, of two ranks */
-	close_by_hand();
 }
 
 static void draw_the_timeline(void)
@@ -125,7 +121,6 @@ START_TEST(the_picture_names_the_rank)
 	draw_the_timeline();
 	ck_words("bubble: waits for rank 0\n");
 	ck_words("waits for rank 0\n");
-	close_by_hand();
 }
 
 /* Two stages, two micro-batches; stage 0 computes for 60 of 90, stage 1, which ends last, for 50. */
@@ -143,7 +138,6 @@ START_TEST(the_picture_of_a_pipeline_has_the_closed_form)
 	ck_assert(!trace_view_open(&shown, &trace, &(struct limits){0}, NULL));
 	draw_the_timeline();
 	ck_words("bubble (p−1)/(m+p−1) = 1/3 = 33.3 %; here 44.4 % of rank 1’s step, 33.3 to 44.4 % over the ranks\n");
-	close_by_hand();
 }
 
-SUITE("waits", 60)
+SUITE_WITH("waits", 60, NULL, close_by_hand)

@@ -259,9 +259,7 @@ START_TEST(undo_returns_to_the_very_place)
 	press(SDLK_HOME); /* who goes elsewhere stays there */
 	type("u");
 	ck_assert_uint_eq(p->position, 0);
-	close_view();
 }
-END_TEST
 
 START_TEST(the_place_stays)
 {

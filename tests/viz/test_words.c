@@ -79,7 +79,7 @@ START_TEST(bars_show_memory_and_capacity)
 	ck_words("capacity less libraries 2.500 MB\n");
 	v.shown.timeline.limits.device_bytes = 900500000;
 	words_of(&playback);
-	ck_words("capacity 900.0 MB, far above\n");
+	ck_words("capacity less libraries 900.0 MB, far above\n");
 }
 
 /* ---- captions ---- */
@@ -223,7 +223,7 @@ START_TEST(bars_show_their_sum)
 	                         .bar_count = 2};
 	draw_chart(&c);
 	ck_words("title\n");
-	ck_words("capacity 40.00 MB\n");
+	ck_words("capacity less libraries 40.00 MB\n");
 	ck_words("15.50 MB\neach rank\nzero1\n");
 	ck_words("21.30 MB\nrank\nsingle\n");
 }
@@ -236,7 +236,7 @@ START_TEST(lines_have_ranks_and_a_capacity)
 	        .series_count = 1};
 	draw_chart(&c);
 	ck_words("1\n2\n4\nranks\n");
-	ck_words("capacity 900.0 MB, above the chart\nzero3\n");
+	ck_words("capacity less libraries 900.0 MB, above the chart\nzero3\n");
 }
 
 START_TEST(the_legend_has_what_is_there)
@@ -345,6 +345,38 @@ START_TEST(the_plan_is_about_what_the_caption_is_about)
 		root += !strncmp(caption, "Rank 0 ", 7);
 	}
 	ck_assert(others > 0 && root > 0);
+}
+
+/* Beside each other both steps are explained, whole words of each, and neither stands on the other. */
+static void look_at_both(bool presenter)
+{
+	int seen = 0;
+	open_player("gpt:layers=2,width=8,heads=4,context=8,vocabulary=24 ddp ranks=4 bucket=512", SCENE_OVERVIEW);
+	playback_pair(&playback,
+	              &viewed_plan("gpt:layers=2,width=8,heads=4,context=8,vocabulary=24 zero3 ranks=4")->shown);
+	playback.presenter = presenter;
+	for (size_t k = 1; k + 1 < v.shown.timeline.stop_count[STEP_SIZE_ROUND]; k += 5, seen++) {
+		char caption[2][CAPTION_SIZE];
+		playback_go(&playback, timeline_stop(&v.shown.timeline, STEP_SIZE_ROUND, k));
+		words_of(&playback);
+		const struct view *view = playback_view(&playback);
+		caption_make(view->state, caption[0], CAPTION_SIZE);
+		caption_make(view->second->state, caption[1], CAPTION_SIZE);
+		for (int i = 0; i < 2; i++) {
+			char wanted[40];
+			snprintf(wanted, sizeof wanted, "\n%s\n%.14s", i ? "zero3" : "ddp", caption[i]);
+			ck_assert_msg(strstr(drawn_words, wanted), "no '%s' in %s", wanted, drawn_words);
+		}
+		ck_assert_msg(presenter || !words_collide(1280, 720), "step %zu: %s", k, words_collide(1280, 720));
+	}
+	ck_assert_int_gt(seen, 5);
+}
+
+START_TEST(a_pair_has_both_captions)
+{
+	look_at_both(false);
+	close_player();
+	look_at_both(true);
 }
 
 /* A newcomer reads in the picture what stands above, below and in a box, and on an arrow, with four ranks too. */

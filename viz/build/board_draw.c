@@ -37,6 +37,15 @@ static struct places places_of(struct box b, bool done)
 	return p;
 }
 
+void board_step_boxes(const struct board *b, struct box box, struct box *lanes, struct box *memory)
+{
+	struct places p = places_of(box, b->exercise.done);
+	*lanes = p.lanes;
+	*memory = p.memory;
+	if (b->exercise.done && b->mine.there)
+		memory->width = (p.memory.width - GAP) / 2; /* beside it is the strategy's own */
+}
+
 /* Rows of chips in a size of text; returns how high they are. Places are kept if `chips` is not NULL. */
 static double lay_chips(struct canvas *c, const struct exercise *e, struct box in, double size, struct box *chips)
 {
@@ -209,10 +218,8 @@ static void draw_said(struct canvas *c, const struct board *b, struct box in)
 	char refused[160];
 	if (!*text)
 		text = "Put the step together: choose an operation in the drawer with the arrow keys, and Enter places "
-		       "it "
-		       "(or click it). What breaks a rule is refused, with the reason. Backspace takes the last one "
-		       "back, H "
-		       "gives a hint, D says that the step is done.";
+		       "it (or click it, or drag it to its place). What breaks a rule is refused, with the reason. "
+		       "Backspace takes the last one back, H gives a hint, D says that the step is done.";
 	if (!v->accepted) {
 		snprintf(refused, sizeof refused, "Refused%s%s", v->move >= 0 ? ": " : "",
 		         v->move >= 0 ? e->moves[v->move].name : "");

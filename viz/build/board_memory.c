@@ -20,8 +20,9 @@ static double sum_until(const struct curve *v, int at, int k)
 	return sum;
 }
 
-static void make_path(struct canvas *c, const struct curve *v, int k)
+static void make_path(struct canvas *c, const void *of, int k)
 {
+	const struct curve *v = of;
 	double bottom = v->plot.y + v->plot.height, x = v->plot.x, last = bottom;
 	cairo_new_path(c->cr);
 	cairo_move_to(c->cr, x, bottom);
@@ -39,29 +40,13 @@ static void make_path(struct canvas *c, const struct curve *v, int k)
 	cairo_close_path(c->cr);
 }
 
-static bool ever(const struct curve *v, int k)
+static bool ever(const void *of, int k)
 {
+	const struct curve *v = of;
 	for (int i = 0; i <= v->count; i++)
 		if (v->role->live[SPACE_DEVICE][(ptrdiff_t)i * HELD_COUNT + k])
 			return true;
 	return false;
-}
-
-/* Whole heights, the highest first: each covers the next. */
-static void draw_stack(struct canvas *c, const struct curve *v)
-{
-	const struct theme *t = c->theme;
-	for (int k = HELD_COUNT - 1; k >= 0; k--) {
-		enum category of = held_category((enum held)k);
-		if (!ever(v, k))
-			continue;
-		make_path(c, v, k);
-		draw_patterned_path(c, v->plot, t->category[of], category_pattern(of),
-		                    colour_mix(t->category[of], ink_on(t->category[of]), 0.4));
-		draw_colour(c, t->outline);
-		cairo_set_line_width(c->cr, 0.8 * t->stroke);
-		draw_stroke_path(c);
-	}
 }
 
 /* The categories that are more than a line on this scale, as bits. */
@@ -91,26 +76,36 @@ static void draw_line_of_own(struct canvas *c, const struct curve *v, struct box
 	draw_text(c, right, b.y + 17, 12, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s", text);
 }
 
+static bool has_legend(struct box b)
+{
+	return b.width > 600 && b.height > 150;
+}
+
+struct box board_memory_plot(struct box b)
+{
+	double above = has_legend(b) ? 52 : 28; /* the title, and a legend */
+	return (struct box){b.x + 66, b.y + above, b.width - 78, fmax(1, b.height - above - 12)};
+}
+
 void board_draw_memory(struct canvas *c, const struct plan *p, struct box b, const char *title, int ops, int64_t most,
                        int64_t line)
 {
 	const struct theme *t = c->theme;
 	struct timeline counted = {.plan = p};
 	struct memory_scale scale = memory_scale_for(most, 0);
-	double above = b.width > 600 && b.height > 150 ? 52 : 28; /* the title, and a legend */
 	struct curve v = {.role = &counted.roles[0],
-	                  .plot = {b.x + 66, b.y + above, b.width - 78, fmax(1, b.height - above - 12)},
+	                  .plot = board_memory_plot(b),
 	                  .count = p->roles[0].step.end - p->roles[0].step.begin};
 	timeline_count_memory(&counted.roles[0], &p->roles[0]);
 	v.x_unit = v.plot.width / fmax(1, fmax(ops, v.count));
 	v.y_unit = v.plot.height / scale.bytes;
 	draw_card(c, b, t->panel, t->line, 1);
 	draw_text(c, b.x + 10, b.y + 17, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 20, "%s", title);
-	if (above > 28)
+	if (has_legend(b))
 		legend_some(c, b.x + 66, b.y + 25, b.width - 78, GATHERED_IS_PARAMETERS, seen(&v, most));
 	memory_axis(c, v.plot, &scale);
 	if (v.role->live[SPACE_DEVICE])
-		draw_stack(c, &v);
+		memory_stack(c, &(struct memory_curve){v.plot, make_path, ever, &v});
 	if (line)
 		draw_line_of_own(c, &v, b, text_length(c, 13, WEIGHT_BOLD, title), line);
 	timeline_release(&counted);

@@ -163,9 +163,34 @@ bool exercise_place(struct exercise *e, int move)
 	}
 	if (!judge(e, move))
 		return false;
+	e->put[e->placed_count] = e->placed_count;
 	e->placed[e->placed_count++] = move;
 	e->done = false;
 	say_placed(e, &e->moves[move]);
+	return true;
+}
+
+/* Each is judged anew, so that the list of what is placed can be played again. */
+bool exercise_insert(struct exercise *e, int move, int at)
+{
+	struct exercise was = *e;
+	if (at < 0 || at >= e->placed_count)
+		return exercise_place(e, move);
+	e->placed_count = at;
+	bool can = exercise_place(e, move);
+	struct verdict said = e->said;
+	for (int i = at; can && i < was.placed_count; i++)
+		can = exercise_place(e, was.placed[i]);
+	if (!can) {
+		was.said = e->said;
+		*e = was;
+		return false;
+	}
+	memcpy(e->put, was.put, sizeof e->put);
+	e->put[e->placed_count - 1] = at;
+	e->said = said;
+	snprintf(e->said.text, sizeof e->said.text, "%s is placed before %s. It %s.", e->moves[move].name,
+	         e->moves[was.placed[at]].name, move_what(e->moves[move].kind));
 	return true;
 }
 
@@ -174,10 +199,11 @@ bool exercise_undo(struct exercise *e)
 	bool any = e->placed_count > 0;
 	e->done = false;
 	e->said = (struct verdict){.accepted = any, .move = -1};
-	if (any)
-		snprintf(e->said.text, sizeof e->said.text, "Taken back: %s.",
-		         e->moves[e->placed[--e->placed_count]].name);
-	else
+	if (any) {
+		int at = e->put[--e->placed_count], move = e->placed[at];
+		memmove(e->placed + at, e->placed + at + 1, (size_t)(e->placed_count - at) * sizeof *e->placed);
+		snprintf(e->said.text, sizeof e->said.text, "Taken back: %s.", e->moves[move].name);
+	} else
 		snprintf(e->said.text, sizeof e->said.text, "Nothing is placed yet.");
 	return any;
 }

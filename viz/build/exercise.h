@@ -74,6 +74,7 @@ struct exercise {
 	struct move *moves;    /* in the strategy's own order */
 	int move_count;
 	int placed[EXERCISE_PLACED]; /* moves, in the learner's order */
+	int put[EXERCISE_PLACED];    /* before which of those placed until then each came, by the time it was placed */
 	int placed_count;
 	bool done;           /* finished, and accepted */
 	struct verdict said; /* the last */
@@ -90,7 +91,10 @@ int exercise_times(const struct exercise *e, int move); /* how often it is place
 
 /* Places a move at the end, if the verifier lets it. False: `said` has the rule. */
 bool exercise_place(struct exercise *e, int move);
-/* Takes the last one back. False: there is none. */
+/* Places a move before the at-th of those that are placed, if what comes after it can still come so. False: `said` has
+ * the rule, and nothing has changed. */
+bool exercise_insert(struct exercise *e, int move, int at);
+/* Takes back what was placed last. False: there is none. */
 bool exercise_undo(struct exercise *e);
 void exercise_restart(struct exercise *e);
 /* The step is said to be complete. False: `said` has what it lacks. */

@@ -1,6 +1,5 @@
 /* Why a move is refused: the verifier's rule, in the words of the exercise. The verifier names an operation and a
  * buffer; here they become the learner's moves, and what must come before. */
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "viz/build/exercise.h"
@@ -31,10 +30,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct reason *r, const ch
 	char *out = r->e->said.text;
 	size_t size = sizeof r->e->said.text;
 	size_t n = (size_t)snprintf(out, size, "Rule %d (%s): ", r->why->rule, rule_name(r->why->rule));
-	va_list args;
-	va_start(args, format);
-	vsnprintf(out + n, size - n, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(out + n, size - n, format, args));
 }
 
 static const char *name_of(const struct reason *r, int move)

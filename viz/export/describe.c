@@ -99,6 +99,9 @@ static void write_pair(struct playback *p, FILE *out)
 		}
 		fputc('\n', out);
 	}
+	char caption[CAPTION_SIZE];
+	caption_make(v->second->state, caption, sizeof caption);
+	fprintf(out, "beside   %s: %s\n", v->second->label, caption);
 }
 
 /* ---- the collective ---- */
@@ -225,21 +228,13 @@ static void write_longest(const struct trace_view *shown, FILE *out)
 		fputs("exposed  nothing\n", out);
 }
 
-/* The step at whose end a position is seen. */
-static size_t step_that_shows(const struct timeline *s, size_t position)
-{
-	size_t step = timeline_stop_of(s, STEP_SIZE_ROUND, position);
-	bool within = timeline_stop(s, STEP_SIZE_ROUND, step) < position;
-	return step + (within && step + 1 < s->stop_count[STEP_SIZE_ROUND]);
-}
-
 static void write_notables(const struct trace_view *shown, FILE *out)
 {
 	char words[320];
 	for (size_t i = 0; i < shown->notable_count; i++) {
 		notable_words(&shown->timeline, &shown->notables[i], words, sizeof words);
 		fprintf(out, "matters  %zu of %zu, step %zu: %s\n", i + 1, shown->notable_count,
-		        step_that_shows(&shown->timeline, shown->notables[i].position), words);
+		        timeline_stop_showing(&shown->timeline, STEP_SIZE_ROUND, shown->notables[i].position), words);
 	}
 }
 

@@ -177,14 +177,6 @@ static int tab_of(const struct page *page, enum scene scene)
 	return 0;
 }
 
-/* The first of the page's steps at which a position has been reached. */
-static size_t step_that_shows(const struct playback *p, size_t position)
-{
-	const struct timeline *s = &p->shown->timeline;
-	size_t k = timeline_stop_of(s, p->step_size, position);
-	return timeline_stop(s, p->step_size, k) < position ? k + 1 : k;
-}
-
 static void put_member(const char *name, const char *text, FILE *out)
 {
 	char copy[QUESTION_TEXT];
@@ -222,7 +214,8 @@ static void put_question(struct page *page, const struct asking *a, FILE *out)
 	int tab = tab_of(page, q->scene);
 	fprintf(out, "{\"step\":%zu,\"shown\":%zu,\"tab\":%d",
 	        page_step_before(&page->steps, timeline_stop_of(&p->shown->timeline, p->step_size, q->position)),
-	        page_step_behind(&page->steps, step_that_shows(p, q->shown)), tab);
+	        page_step_behind(&page->steps, timeline_stop_showing(&p->shown->timeline, p->step_size, q->shown)),
+	        tab);
 	put_answer(q, out);
 	playback_ask(p, a);
 	fputs(",\"pictures\":[", out);

@@ -1,6 +1,7 @@
 /* The page around the pictures of a step: its style, its buttons, and the script that draws the pictures and turns
  * them. What the commands mean stands in viz/draw/record.h. */
 #include "viz/export/export.h"
+#include "viz/question/question.h"
 
 /* clang-format off */
 const char page_head[] =
@@ -194,7 +195,7 @@ const char *const page_script[] = {
         "function say(){\n",
         " let [caption,when]=steps[at];\n",
         " document.body.classList.toggle('asking',asked());\n",
-        " if(asked())caption='Before the next step is shown: what comes?';\n",
+        " if(asked())caption=quiz.q.choices?'" QUESTION_OF_CHOICES "':'" QUESTION_OF_A_NUMBER "';\n",
         " $('caption').textContent=caption;$('when').textContent=when;$('canvas').setAttribute('aria-label',caption);\n",
         " $('bar').value=at;$('place').textContent=data.word+' '+number(at)+' of '+number(last);\n",
         " $('lines').replaceChildren();\n",

@@ -6,26 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "strategy/base/number.h"
 #include "viz/question/question_parts.h"
 
 /* ---- numbers ---- */
-
-static const struct {
-	const char *name;
-	double factor;
-} byte_units[] = {
-        {"B", 1},
-        {"byte", 1},
-        {"bytes", 1},
-        {"kB", 1e3},
-        {"MB", 1e6},
-        {"GB", 1e9},
-        {"TB", 1e12},
-        {"KiB", 1024.0},
-        {"MiB", 1048576.0},
-        {"GiB", 1073741824.0},
-        {"TiB", 1099511627776.0},
-};
 
 /* Digits with a point, and commas that part them in threes: "1,059,840". Returns the end; NULL: that is no number. */
 static const char *read_digits(const char *text, double *out)
@@ -62,11 +46,10 @@ static bool read_unit(const char *unit, double *out, char why[ANSWER_WORDS])
 {
 	if (!*unit)
 		return unclear(why, "Which unit? Write 1.5 GB, 1500 MB or 1.4 GiB.");
-	for (size_t i = 0; i < sizeof byte_units / sizeof byte_units[0]; i++)
-		if (!strcasecmp(unit, byte_units[i].name)) {
-			*out *= byte_units[i].factor;
-			return true;
-		}
+	double bytes = number_byte_unit(unit, true);
+	*out *= bytes;
+	if (bytes > 0)
+		return true;
 	return unclear(why, "That unit is not known here. Write 1.5 GB, 1500 MB or 1.4 GiB.");
 }
 

@@ -87,8 +87,8 @@ static bool make_peak(const struct spot *at, struct question *q)
 	q->shown = stop_issued(s, index, issued);
 	ask(q->text, "The step begins. In which part of it does rank %" PRId64 " need the most memory?", q->rank);
 	offer_passes(q, s, r->role, (int)(op - r->role->ops));
-	ask(q->reason, "Rank %" PRId64 " is at its peak, %s, where %s begins", q->rank,
-	    bytes_of(bytes, r->peak[SPACE_DEVICE]), op_words(words, s, r->role, op));
+	ask(q->reason, "Rank %" PRId64 " is at its peak, %s, in %s", q->rank, bytes_of(bytes, r->peak[SPACE_DEVICE]),
+	    pass_of(words, s, op));
 	say_largest(q, timeline_live(s, index, SPACE_DEVICE, issued));
 	ask(q->reason, ".");
 	return shuffle(q, at->seed);

@@ -72,6 +72,16 @@ static const struct event *came_by(const struct timeline *s, const struct event 
 	return NULL;
 }
 
+/* Does the sender have no other chunk from the beginning? */
+static bool has_nothing_else(const struct timeline *s, const struct event *e)
+{
+	const struct collective *c = &s->collectives[e->collective];
+	for (int k = 0; k < c->chunk_count; k++)
+		if (state_initially(c, e->member, k) && (c->cuts[k] < e->offset || c->cuts[k] >= e->offset + e->count))
+			return false;
+	return e->round == 0;
+}
+
 static bool make_chunk(const struct spot *at, struct question *q)
 {
 	const struct event *e = message_of(at, false), *came;
@@ -79,6 +89,9 @@ static bool make_chunk(const struct spot *at, struct question *q)
 	char bytes[BYTES];
 	if (!e || !carries(&at->s->collectives[e->collective], e, &first, &count))
 		return false;
+	came = came_by(at->s, e);
+	if (!came && !has_nothing_else(at->s, e))
+		return false; /* with which chunk it begins is a convention, and could only be guessed */
 	int all = at->s->collectives[e->collective].chunk_count;
 	ask_round(at, e, q);
 	ask(q->text, " Which of the %d chunks does rank %" PRId64 " send?", all, e->rank);
@@ -90,11 +103,10 @@ static bool make_chunk(const struct spot *at, struct question *q)
 		offer(q, all == 2 ? "both chunks" : "all %d chunks", all);
 	ask(q->reason, "Rank %" PRId64 " sends %s (%s) to rank %" PRId64, e->rank, q->choice[0],
 	    bytes_of(bytes, e->bytes), e->to);
-	if ((came = came_by(at->s, e)) != NULL)
+	if (came)
 		ask(q->reason, ": it is what came from rank %" PRId64 " in the round before.", came->rank);
 	else
-		ask(q->reason,
-		    e->round ? "." : ": in the first round it passes on what it has had from the beginning.");
+		ask(q->reason, e->round ? "." : ": in the first round it has nothing else.");
 	return shuffle(q, at->seed);
 }
 

@@ -1,6 +1,5 @@
 /* What questions are made of: words, choices, and places in a step. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,10 +38,7 @@ void spot_init(struct spot *at, const struct timeline *s, size_t k)
 void ask(char *text, const char *format, ...)
 {
 	size_t n = strlen(text);
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text + n, QUESTION_TEXT - n, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(text + n, QUESTION_TEXT - n, format, args));
 }
 
 const char *bytes_of(char out[BYTES], int64_t bytes)
@@ -109,13 +105,10 @@ const char *collective_of(char out[OP_WORDS], const struct timeline *s, const st
 
 void offer(struct question *q, const char *format, ...)
 {
-	va_list args;
 	if (q->choice_count == QUESTION_CHOICES)
 		return;
 	char *one = q->choice[q->choice_count];
-	va_start(args, format);
-	vsnprintf(one, QUESTION_CHOICE, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(one, QUESTION_CHOICE, format, args));
 	for (int i = 0; i < q->choice_count; i++)
 		if (!strcmp(q->choice[i], one))
 			return;
@@ -150,15 +143,6 @@ int last_needed(const struct timeline *s, int index, int op)
 			latest = s->ranks[index].end[last - begin];
 		}
 	return last;
-}
-
-int64_t live_after(const struct timeline *s, int index, int issued)
-{
-	const int64_t *live = timeline_live(s, index, SPACE_DEVICE, issued);
-	int64_t sum = 0;
-	for (int h = 0; live && h < HELD_COUNT; h++)
-		sum += live[h];
-	return sum;
 }
 
 const struct op *needed_for(const struct role *r, int op)

@@ -62,8 +62,6 @@ static inline const struct op *op_at(const struct timeline *s, int index, int op
 }
 /* The last to end of the operations that an operation waits for; -1: it waits for none of this step. */
 int last_needed(const struct timeline *s, int index, int op);
-/* Bytes on the device after so many operations of the step. */
-int64_t live_after(const struct timeline *s, int index, int issued);
 /* The operation that an allocation is for, in the order of issue; NULL: none follows. */
 const struct op *needed_for(const struct role *r, int op);
 /* The kind of a buffer's bytes. */

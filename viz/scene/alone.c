@@ -45,8 +45,6 @@ void scene_draw_alone(struct canvas *c, const struct view *v)
 {
 	double phases = v->state ? PHASES : 0;
 	struct box b = {EDGE, EDGE, fmax(1, c->width - 2 * EDGE), fmax(1, c->height - phases - EDGE)};
-	if (v->contender_count) /* which has room for one line of its legend */
-		b.height = fmax(1, b.height - legend_height(c, b.width) + legend_height(c, 1e6));
 	bool narrow = b.width < NARROW && v->state && !v->contender_count && !asking_hides(v->asking);
 	if (narrow && v->scene == SCENE_OVERVIEW)
 		draw_overview(c, v, b);

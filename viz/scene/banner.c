@@ -58,10 +58,10 @@ static void say_where(const struct timeline *s, char *out, size_t size)
 
 void banner_words(const struct timeline *s, char *what, char *change, size_t size)
 {
-	static const char *const places[SPACE_COUNT] = {[SPACE_DEVICE] = "A rank needs %s, and its device has %s",
-	                                                [SPACE_HOST] = "The ranks of a node need %s, and it has %s",
-	                                                [SPACE_DISK] =
-	                                                        "The ranks of a node need %s, and its disk has %s"};
+	static const char *const places[SPACE_COUNT] = {
+	        [SPACE_DEVICE] = "A rank needs %s with libraries, and its device has %s",
+	        [SPACE_HOST] = "The ranks of a node need %s, and it has %s",
+	        [SPACE_DISK] = "The ranks of a node need %s, and its disk has %s"};
 	const struct limits *l = &s->limits;
 	char needed[WORD], there[WORD], missing[WORD], step[WORD], both[160], where[OP_WORDS + 32];
 	snprintf(both, sizeof both, places[l->tightest.space], bytes_word(needed, l->tightest.needed_bytes),

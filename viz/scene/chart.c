@@ -27,17 +27,17 @@ void chart_draw_axis(struct canvas *c, const struct chart *chart, struct box b, 
 void chart_draw_capacity(struct canvas *c, const struct chart *chart, struct box b, double y)
 {
 	const struct theme *t = c->theme;
-	char word[WORD], text[WORD + 16];
+	char word[WORD], text[WORD + 32];
 	if (!chart->capacity || chart->time)
 		return;
 	bytes_word(word, chart->capacity);
 	if (y < b.y) {
 		draw_text(c, b.x + b.width, b.y - 8, 14, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, b.width,
-		          "capacity %s, above the chart", word);
+		          "capacity less libraries %s, above the chart", word);
 		return;
 	}
 	draw_line(c, b.x, y, b.x + b.width, y, t->warning, 2);
-	snprintf(text, sizeof text, "capacity %s", word);
+	snprintf(text, sizeof text, "capacity less libraries %s", word);
 	double left = b.x + b.width - text_length(c, 14, WEIGHT_BOLD, text);
 	draw_text(c, left, b.y - 8, 14, WEIGHT_BOLD, t->warning, ALIGN_LEFT, 0, "%s", text);
 	draw_line(c, left - 30, b.y - 13, left - 8, b.y - 13, t->warning, 2);

@@ -1,7 +1,7 @@
 /* Charts for `compare`: figures of several strategies, drawn with what draws the scenes.
  *
  *     memory         a stacked bar a strategy (and role), at its peak, with the capacity
- *     lines          a figure over the number of ranks, a line a strategy
+ *     lines          a figure over the number of ranks or the bandwidth of a link, a line a strategy
  */
 #ifndef SHARDLAB_VIZ_CHART_H
 #define SHARDLAB_VIZ_CHART_H
@@ -18,9 +18,11 @@ enum { CHART_POINTS = 32, CHART_SERIES = 32, CHART_BARS = 64 };
 
 struct chart_series {
 	char label[64];
-	int64_t ranks[CHART_POINTS], value[CHART_POINTS]; /* ranks ascending */
+	int64_t at[CHART_POINTS], value[CHART_POINTS]; /* at: on the axis, ascending, each twice the one before */
 	int count;
 };
+
+enum chart_axis { CHART_RANKS, CHART_BANDWIDTH }; /* bytes/s */
 
 struct chart {
 	char title[160], subtitle[320], note[320]; /* note: below the subtitle; "": none */
@@ -29,7 +31,8 @@ struct chart {
 	int bar_count;
 	struct chart_series series[CHART_SERIES]; /* instead of bars */
 	int series_count;
-	bool time; /* values are ns, not bytes */
+	enum chart_axis axis; /* of the series */
+	bool time;            /* values are ns, not bytes */
 	enum theme_name theme;
 	const struct fonts *fonts;
 };

@@ -1,8 +1,10 @@
-/* Lines over the number of ranks. Every series has a mark of its own. Where lines run over each other, each is seen in
- * turn, as dashes, and where points would cover each other, their marks stand side by side.
+/* Lines over the number of ranks, or over the bandwidth of a link. Every series has a mark of its own. Where lines run
+ * over each other, each is seen in turn, as dashes, and where points would cover each other, their marks stand side by
+ * side.
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "viz/scene/chart_parts.h"
 
@@ -64,7 +66,7 @@ static void draw_mark(struct canvas *c, double x, double y, int number)
 
 struct range {
 	double bottom, top;  /* bottom above 0: the scale is logarithmic */
-	int64_t first, last; /* ranks */
+	int64_t first, last; /* on the axis below */
 };
 
 static struct range range_of(const struct chart *chart)
@@ -75,8 +77,8 @@ static struct range range_of(const struct chart *chart)
 		for (int k = 0; k < chart->series[i].count; k++) {
 			r.top = fmax(r.top, (double)chart->series[i].value[k]);
 			least = fmin(least, fmax(1, (double)chart->series[i].value[k]));
-			r.first = chart->series[i].ranks[k] < r.first ? chart->series[i].ranks[k] : r.first;
-			r.last = chart->series[i].ranks[k] > r.last ? chart->series[i].ranks[k] : r.last;
+			r.first = chart->series[i].at[k] < r.first ? chart->series[i].at[k] : r.first;
+			r.last = chart->series[i].at[k] > r.last ? chart->series[i].at[k] : r.last;
 		}
 	if (!chart->time && (double)chart->capacity < 2.5 * r.top)
 		r.top = fmax(r.top, (double)chart->capacity);
@@ -110,29 +112,28 @@ static void draw_logarithmic_axis(struct canvas *c, const struct chart *chart, s
 		}
 }
 
-static double x_of(const struct range *r, struct box b, int64_t ranks)
+static double x_of(const struct range *r, struct box b, int64_t at)
 {
 	double whole = log2((double)r->last / (double)r->first);
-	double part = whole > 0 ? log2((double)ranks / (double)r->first) / whole : 0.5;
+	double part = whole > 0 ? log2((double)at / (double)r->first) / whole : 0.5;
 	return b.x + SIDE + (b.width - 2 * SIDE) * part;
 }
 
 /* ---- lines ---- */
 
-/* The point of a series at a number of ranks; false: it has none. */
-static bool point_of(const struct chart *chart, const struct range *r, struct box b, int series, int64_t ranks,
-                     double *y)
+/* The point of a series at a place of the axis; false: it has none. */
+static bool point_of(const struct chart *chart, const struct range *r, struct box b, int series, int64_t at, double *y)
 {
 	const struct chart_series *s = &chart->series[series];
 	for (int k = 0; k < s->count; k++)
-		if (s->ranks[k] == ranks) {
+		if (s->at[k] == at) {
 			*y = y_of(r, b, (double)s->value[k]);
 			return true;
 		}
 	return false;
 }
 
-/* How many series run where this one does between two numbers of ranks, and how many of them come before it. */
+/* How many series run where this one does between two places of the axis, and how many of them come before it. */
 static int beside(const struct chart *chart, const struct range *r, struct box b, int series, int64_t from, int64_t to,
                   double near, int *before)
 {
@@ -159,11 +160,11 @@ static void draw_line_of(struct canvas *c, const struct chart *chart, const stru
 	draw_colour(c, colour_of(series));
 	cairo_set_line_width(c->cr, width);
 	for (int k = 0; k + 1 < s->count; k++) {
-		int before, count = beside(chart, r, b, series, s->ranks[k], s->ranks[k + 1], width, &before);
+		int before, count = beside(chart, r, b, series, s->at[k], s->at[k + 1], width, &before);
 		/* The first is drawn whole, below the dashes of the others. */
 		cairo_set_dash(c->cr, (const double[]){DASH, DASH * (count - 1)}, before ? 2 : 0, -DASH * before);
-		cairo_move_to(c->cr, x_of(r, b, s->ranks[k]), y_of(r, b, (double)s->value[k]));
-		cairo_line_to(c->cr, x_of(r, b, s->ranks[k + 1]), y_of(r, b, (double)s->value[k + 1]));
+		cairo_move_to(c->cr, x_of(r, b, s->at[k]), y_of(r, b, (double)s->value[k]));
+		cairo_line_to(c->cr, x_of(r, b, s->at[k + 1]), y_of(r, b, (double)s->value[k + 1]));
 		cairo_stroke(c->cr);
 	}
 	cairo_restore(c->cr);
@@ -173,9 +174,9 @@ static void draw_marks(struct canvas *c, const struct chart *chart, const struct
 {
 	const struct chart_series *s = &chart->series[series];
 	for (int k = 0; k < s->count; k++) {
-		int before, count = beside(chart, r, b, series, s->ranks[k], s->ranks[k], NEAR, &before);
+		int before, count = beside(chart, r, b, series, s->at[k], s->at[k], NEAR, &before);
 		double apart = fmin(APART, 2.0 * SIDE / count);
-		draw_mark(c, x_of(r, b, s->ranks[k]) + apart * (before - (count - 1) / 2.0),
+		draw_mark(c, x_of(r, b, s->at[k]) + apart * (before - (count - 1) / 2.0),
 		          y_of(r, b, (double)s->value[k]), series);
 	}
 }
@@ -208,7 +209,7 @@ static void draw_names(struct canvas *c, const struct chart *chart, struct box b
 		double at = y[i] - below;
 		const struct chart_series *s = &chart->series[i];
 		double end = s->count ? y_of(r, b, (double)s->value[s->count - 1]) : at;
-		double from = s->count ? x_of(r, b, s->ranks[s->count - 1]) : b.x + b.width;
+		double from = s->count ? x_of(r, b, s->at[s->count - 1]) : b.x + b.width;
 		draw_line(c, from, end, b.x + b.width + 14, at, c->theme->soft, 0.8);
 		draw_mark(c, b.x + b.width + 22, at, i);
 		draw_fitting(c, b.x + b.width + 36, at + 5, 15, 11, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT,
@@ -216,10 +217,24 @@ static void draw_names(struct canvas *c, const struct chart *chart, struct box b
 	}
 }
 
+static const char *place_word(const struct chart *chart, char *word, int64_t at)
+{
+	char bytes[WORD];
+	bytes_word(bytes, at);
+	if (chart->axis == CHART_RANKS)
+		snprintf(word, WORD, "%" PRId64, at);
+	else
+		snprintf(word, WORD, "%.20s/s", short_word(bytes));
+	return word;
+}
+
 void chart_draw_lines(struct canvas *c, const struct chart *chart, struct box b)
 {
+	static const char *const names[] = {
+	        [CHART_RANKS] = "ranks", [CHART_BANDWIDTH] = "bandwidth of a rank's link, in each direction"};
 	const struct theme *t = c->theme;
 	struct range r = range_of(chart);
+	char word[WORD];
 	if (r.bottom > 0)
 		draw_logarithmic_axis(c, chart, b, &r);
 	else
@@ -227,10 +242,11 @@ void chart_draw_lines(struct canvas *c, const struct chart *chart, struct box b)
 	for (int64_t n = r.first; n <= r.last; n *= 2) {
 		double x = x_of(&r, b, n);
 		draw_line(c, x, b.y + b.height, x, b.y + b.height + 6, t->line, 1.4);
-		draw_text(c, x, b.y + b.height + 24, 15, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, 0, "%" PRId64, n);
+		draw_text(c, x, b.y + b.height + 24, 15, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, 0, "%s",
+		          place_word(chart, word, n));
 	}
-	draw_text(c, b.x + b.width / 2, b.y + b.height + 48, 15, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, 0, "ranks%s",
-	          r.bottom > 0 ? " (the scale at the left is logarithmic)" : "");
+	draw_text(c, b.x + b.width / 2, b.y + b.height + 48, 15, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, 0, "%s%s",
+	          names[chart->axis], r.bottom > 0 ? " (the scale at the left is logarithmic)" : "");
 	for (int i = 0; i < chart->series_count; i++)
 		draw_line_of(c, chart, &r, b, i);
 	chart_draw_capacity(c, chart, b,

@@ -1,6 +1,5 @@
 /* Another program's trace in words. */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "strategy/base/number.h"
@@ -14,15 +13,14 @@ static void append(char *out, size_t size, const char *format, ...) __attribute_
 static void append(char *out, size_t size, const char *format, ...)
 {
 	size_t at = strlen(out);
-	va_list args;
-	va_start(args, format);
-	status_format(out + at, size - at, format, args);
-	va_end(args);
+	WITH_ARGS(format, status_format(out + at, size - at, format, args));
 }
 
-const char *counter_word(char *out, double value)
+const char *counter_word(char *out, const struct foreign_counter *counter, double value)
 {
-	if (fabs(value) >= 1000 && fabs(value) < 1e15)
+	if (counter->bytes && fabs(value) < 1e18)
+		number_format_bytes(out, COUNTER_WORD, llround(value));
+	else if (fabs(value) >= 1000 && fabs(value) < 1e15)
 		number_format_count(out, llround(value));
 	else
 		snprintf(out, COUNTER_WORD, "%g", value);
@@ -47,6 +45,53 @@ void gpu_words(const struct lanes *l, const struct gpu_process *g, char *out, si
 
 /* ---- a span ---- */
 
+/* Parts of names that take room and say nothing. */
+static size_t skipped(const char *name)
+{
+	static const char *const parts[] = {"void ", "(anonymous namespace)::", "at::native::"};
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		if (!strncmp(name, parts[i], strlen(parts[i])))
+			return strlen(parts[i]);
+	return 0;
+}
+
+/* The arguments of a function stand right behind its name: "f<float>(int)", but not "Memcpy HtoD (Pinned -> Device)".
+ */
+static void shorten(const char *name, char *out, size_t size)
+{
+	size_t at = 0, skip;
+	int depth = 0;
+	for (const char *p = name; *p && at + 1 < size; p += skip ? skip : 1) {
+		skip = skipped(p);
+		depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+		if (!skip && *p == '(' && depth <= 0 && p > name && p[-1] != ' ')
+			break;
+		if (!skip)
+			out[at++] = *p;
+	}
+	out[at] = 0;
+}
+
+const char *foreign_name(char *out, const struct foreign_span *s)
+{
+	char name[FOREIGN_NAME - 44];
+	shorten(s->name, name, sizeof name);
+	if (s->collective)
+		snprintf(out, FOREIGN_NAME, "%.40s (%s)", s->collective, name);
+	else
+		snprintf(out, FOREIGN_NAME, "%s", name);
+	return out;
+}
+
+const char *foreign_title(char *out, const struct trace_file *f, const struct foreign_span *s)
+{
+	char name[FOREIGN_NAME];
+	const char *what;
+	gpu_kind_of_span(f, s, &what);
+	snprintf(out, FOREIGN_TITLE, *what && !s->collective ? "%s (%s)" : "%s", foreign_name(name, s), what);
+	return out;
+}
+
 /* "; from cudaLaunchKernel", and how many others. */
 static void append_flows(const struct trace_file *f, size_t number, bool from, char *out, size_t size)
 {
@@ -65,45 +110,83 @@ static void append_flows(const struct trace_file *f, size_t number, bool from, c
 		append(out, size, " and %zu others", count - 1);
 }
 
-static void append_exposed(const struct lanes *l, const struct lane *lane, const struct lane_span *s, char *out,
-                           size_t size)
+void exposed_phrase(const struct lanes *l, const struct lane *lane, const struct lane_span *s, char *out, size_t size)
 {
 	const struct gpu_process *g = gpu_of_process(&l->gpus, lane->process_number);
 	char word[WORD];
-	if (!g || s->kind != GPU_COMMUNICATION)
-		return;
-	int64_t exposed = gpu_exposed(g, s->begin, s->end);
-	append(out, size, exposed ? "; exposed for %s" : "; hidden behind computing", time_word(word, exposed));
+	int64_t exposed = g && s->kind == GPU_COMMUNICATION ? gpu_exposed(g, s->begin, s->end) : -1;
+	*out = 0;
+	if (exposed > 0)
+		snprintf(out, size, "exposed for %s", time_word(word, exposed));
+	else if (!exposed)
+		snprintf(out, size, "hidden behind computing");
+}
+
+/* On one line: with spaces at which none ends. */
+static const char *together(char out[2 * SPEED_WORDS], const char *words)
+{
+	size_t at = 0;
+	for (; *words && at + 3 < 2 * SPEED_WORDS; words++) {
+		if (*words == ' ')
+			out[at++] = '\xc2';
+		out[at++] = *words == ' ' ? '\xa0' : *words;
+	}
+	out[at] = 0;
+	return out;
+}
+
+/* What the caption says, beside the card. */
+static void span_in_brief(const struct lanes *l, int64_t lane, int64_t span, char *out, size_t size)
+{
+	const struct lane *in = &l->lanes[lane];
+	const struct lane_span *s = &in->spans[span];
+	char title[FOREIGN_TITLE], time[WORD], begin[WORD], exposed[64], rate[SPEED_WORDS], whole[2 * SPEED_WORDS];
+	struct speed speed;
+	snprintf(out, size, "%s: %s, from %s", foreign_title(title, l->file, &l->file->spans[s->number]),
+	         time_word(time, s->end - s->begin), time_word(begin, s->begin));
+	exposed_phrase(l, in, s, exposed, sizeof exposed);
+	if (*exposed)
+		append(out, size, "; %s", exposed);
+	if (speed_of_span(l->file, s->number, &speed))
+		append(out, size, "; %s", together(whole, speed_words_brief(rate, &speed)));
 }
 
 void foreign_span_words(const struct lanes *l, int64_t lane, int64_t span, char *out, size_t size)
 {
-	const struct lane *in = &l->lanes[lane];
-	const struct lane_span *s = &in->spans[span];
-	const struct foreign_span *f = &l->file->spans[s->number];
-	const char *what;
-	char time[WORD], begin[WORD], rate[SPEED_WORDS];
-	struct speed speed;
-	gpu_kind_of_span(l->file, f, &what);
-	snprintf(out, size, "%.120s%s%s%s: %s, from %s", s->name, *what ? " (" : "", what, *what ? ")" : "",
-	         time_word(time, s->end - s->begin), time_word(begin, s->begin));
-	append_exposed(l, in, s, out, size);
+	const struct foreign_span *f = &l->file->spans[l->lanes[lane].spans[span].number];
+	span_in_brief(l, lane, span, out, size);
 	if (f->args)
 		append(out, size, "; %s", f->args);
-	if (speed_of_span(l->file, s->number, &speed))
-		append(out, size, "; %s", speed_words_brief(rate, &speed));
-	append_flows(l->file, s->number, true, out, size);
-	append_flows(l->file, s->number, false, out, size);
+	append_flows(l->file, (size_t)(f - l->file->spans), true, out, size);
+	append_flows(l->file, (size_t)(f - l->file->spans), false, out, size);
 }
 
 /* ---- a counter's peak ---- */
 
-int64_t counter_peak(const struct foreign_counter *counter)
+static const struct counter_point *peak_of(const struct foreign_counter *counter)
 {
 	for (size_t i = 0; i < counter->point_count; i++)
 		if (counter->points[i].value >= counter->most)
-			return counter->points[i].time;
-	return 0;
+			return &counter->points[i];
+	return NULL;
+}
+
+int64_t counter_peak(const struct foreign_counter *counter)
+{
+	const struct counter_point *peak = peak_of(counter);
+	return peak ? peak->time : 0;
+}
+
+/* The outermost operation of a thread at a time: who called for the memory; NULL: none. */
+static const char *caller_at(const struct trace_file *f, int lane, int64_t time)
+{
+	static const char engine[] = "autograd::engine::evaluate_function: ";
+	for (size_t i = 0; lane >= 0 && i < f->span_count; i++) {
+		const struct foreign_span *s = &f->spans[i];
+		if (s->lane == lane && s->begin <= time && time <= s->end && !strcmp(s->category, "cpu_op"))
+			return s->name + (strncmp(s->name, engine, sizeof engine - 1) ? 0 : sizeof engine - 1);
+	}
+	return NULL;
 }
 
 /* The span that began last up to a time, in any lane; NULL: none has. */
@@ -120,15 +203,28 @@ static const struct lane_span *last_to_begin(const struct lanes *l, int64_t time
 	return best;
 }
 
+void counter_peak_cause(const struct lanes *l, const struct foreign_counter *counter, char *out, size_t size)
+{
+	const struct counter_point *peak = peak_of(counter);
+	const char *caller = peak ? caller_at(l->file, peak->lane, peak->time) : NULL;
+	const struct lane_span *span = peak && !caller ? last_to_begin(l, peak->time) : NULL;
+	*out = 0;
+	if (caller)
+		snprintf(out, size, "in %.80s", caller);
+	else if (span)
+		snprintf(out, size, "%s %.80s",
+		         span->begin == peak->time ? "as this begins:" : "after the beginning of", span->name);
+}
+
 void counter_peak_words(const struct lanes *l, const struct foreign_counter *counter, char *out, size_t size)
 {
-	char value[COUNTER_WORD], time[WORD];
-	int64_t peak = counter_peak(counter);
-	const struct lane_span *span = last_to_begin(l, peak);
-	snprintf(out, size, "at most %s at %s", counter_word(value, counter->most), time_word(time, peak));
-	if (span)
-		append(out, size, ", %s %.80s", span->begin == peak ? "as this begins:" : "after the beginning of",
-		       span->name);
+	char value[COUNTER_WORD], time[WORD], cause[128];
+	counter_peak_cause(l, counter, cause, sizeof cause);
+	if (!counter->point_count)
+		snprintf(out, size, "without a value");
+	else
+		snprintf(out, size, "at most %s at %s%s%s", counter_word(value, counter, counter->most),
+		         time_word(time, counter_peak(counter)), *cause ? ", " : "", cause);
 }
 
 /* ---- the caption ---- */
@@ -156,7 +252,7 @@ static void say_gpus(const struct lanes *l, char *out, size_t size)
 void foreign_caption(const struct lanes *l, int64_t lane, int64_t span, char *out, size_t size)
 {
 	if (lane >= 0 && span >= 0)
-		foreign_span_words(l, lane, span, out, size);
+		span_in_brief(l, lane, span, out, size);
 	else if (l->gpus.count)
 		say_gpus(l, out, size);
 	else
@@ -201,7 +297,8 @@ void foreign_hit(const struct lane_area *l, int number, int depth, struct hit *h
 		char peak[192];
 		counter_peak_words(l->lanes, lane->counter, peak, sizeof peak);
 		snprintf(h->text, sizeof h->text, "%.100s: %s at %s; %s", lane->name,
-		         counter_word(value, value_at(lane->counter, h->time)), time_word(begin, h->time), peak);
+		         counter_word(value, lane->counter, value_at(lane->counter, h->time)),
+		         time_word(begin, h->time), peak);
 	} else {
 		int64_t span = lane_span_at(lane, h->time, depth);
 		h->op = (int)span;
@@ -238,8 +335,8 @@ void foreign_describe(const struct lanes *l, FILE *out)
 		} else if (lane->kind == LANE_COUNTER) {
 			counter_peak_words(l, lane->counter, words, sizeof words);
 			fprintf(out, "counter  %s, %s: %zu values, %s to %s; %s\n", lane->process, lane->name,
-			        lane->counter->point_count, counter_word(least, lane->counter->least),
-			        counter_word(most, lane->counter->most), words);
+			        lane->counter->point_count, counter_word(least, lane->counter, lane->counter->least),
+			        counter_word(most, lane->counter, lane->counter->most), words);
 		}
 	}
 	if (l->file->flow_count)

@@ -1,8 +1,10 @@
 /* The caption below a scene: what the last step did, in lines that are never cut off, and where the cursor is. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "viz/scene/lane_foreign.h"
+#include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 
 /* LONGEST: the longest caption of any plan, in the size of its text.
@@ -73,6 +75,76 @@ static void write_caption(struct canvas *c, const struct view *v, struct box car
 	draw_paragraph(c, card.x + LEFT, middle - text / 2 + size * 0.36, width, size, lines, c->theme->ink, caption);
 }
 
+/* ---- of two strategies ---- */
+
+struct both {
+	const char *name[2];
+	char caption[2][CAPTION_SIZE];
+	double names; /* the width of their column */
+};
+
+static bool both_fit(struct canvas *c, const struct both *b, double size, double width, double height)
+{
+	int lines = 0;
+	for (int i = 0; i < 2; i++)
+		lines += paragraph_lines(c, width - b->names, size, WEIGHT_PLAIN, b->caption[i]);
+	return (lines - 1) * LINE * size + size <= height;
+}
+
+/* What it does, without why. */
+static void keep_first_sentence(char *caption)
+{
+	char *end = strstr(caption, ". ");
+	if (end)
+		end[1] = 0;
+}
+
+/* The strip above has the bytes. */
+static void drop_numbers(char *caption)
+{
+	char *begin = strstr(caption, " ("), *end = begin ? strchr(begin, ')') : NULL;
+	if (end)
+		memmove(begin, end + 1, strlen(end + 1) + 1);
+}
+
+/* Each with its name before it, in the largest size in which both fit; where none is, the first sentence of
+ * each, and then without its numbers. */
+static void write_both(struct canvas *c, const struct view *v, struct box card, double hint)
+{
+	const struct view *views[2];
+	struct both b = {.names = 0};
+	double least = fmax(c->least * 1.5, 11), most = fmax(least, 14), size = most, y;
+	double width = caption_room(v, card.width, c->height), place = place_height(v, card.width, c->height);
+	card.y += place;
+	card.height -= place;
+	double height = card.height - 14 - hint;
+	pair_order(v, views);
+	for (int i = 0; i < 2; i++) {
+		b.name[i] = views[i]->label;
+		caption_make(views[i]->state, b.caption[i], sizeof b.caption[i]);
+		b.names = fmax(b.names, text_length(c, most, WEIGHT_BOLD, b.name[i]) + 10);
+	}
+	b.names = fmin(b.names, 0.25 * width);
+	while (size > least && !both_fit(c, &b, size, width, height))
+		size = fmax(size - 0.5, least);
+	for (int i = 0; i < 4 && !both_fit(c, &b, size, width, height); i++)
+		(i < 2 ? keep_first_sentence : drop_numbers)(b.caption[i % 2]);
+	int room = (int)fmax(2, (height - size) / (LINE * size) + 1), lines[2], all;
+	for (int i = 0; i < 2; i++)
+		lines[i] = paragraph_lines(c, width - b.names, size, WEIGHT_PLAIN, b.caption[i]);
+	lines[0] = (int)fmin(lines[0], fmax(room - lines[1], room / 2)); /* what does not fit ends with … */
+	lines[1] = (int)fmin(lines[1], room - lines[0]);
+	all = lines[0] + lines[1];
+	y = card.y + (card.height - hint) / 2 - (all - 1) * LINE * size / 2 + size * 0.36;
+	for (int i = 0; i < 2; i++) {
+		draw_fitting(c, card.x + LEFT, y, size, 8, WEIGHT_BOLD, c->theme->accent, ALIGN_LEFT, b.names - 8,
+		             b.name[i]);
+		draw_paragraph(c, card.x + LEFT + b.names, y, width - b.names, size, lines[i], c->theme->ink,
+		               b.caption[i]);
+		y += lines[i] * LINE * size;
+	}
+}
+
 static void write_place(struct canvas *c, const struct view *v, struct box card)
 {
 	const struct theme *t = c->theme;
@@ -118,9 +190,13 @@ void draw_caption(struct canvas *c, const struct view *v, struct box b)
 	if (v->note && *v->note)
 		snprintf(caption, sizeof caption, "%s", v->note);
 	else if (is_veiled(v))
-		snprintf(caption, sizeof caption, "Before the next step is shown: what comes?");
+		snprintf(caption, sizeof caption, "%s",
+		         asking_now(v->asking)->choice_count ? QUESTION_OF_CHOICES : QUESTION_OF_A_NUMBER);
 	write_place(c, v, card);
-	write_caption(c, v, card, caption, hint ? 18 : 0);
+	if (v->second && v->state && !(v->note && *v->note))
+		write_both(c, v, card, hint ? 18 : 0);
+	else
+		write_caption(c, v, card, caption, hint ? 18 : 0);
 	if (hint)
 		draw_fitting(c, card.x + LEFT, card.y + card.height - 9, 13, 8, WEIGHT_BOLD, t->soft, ALIGN_LEFT,
 		             card.width - 36, v->hint);

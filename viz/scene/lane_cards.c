@@ -7,6 +7,7 @@
 
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
@@ -29,9 +30,21 @@ static int selected_of(const struct view *v, int *index)
 	return in && s->ranks[*index].begin[v->selected_op - step->begin] >= 0 ? v->selected_op : -1;
 }
 
+/* A span of another program's trace. */
+static bool has_span(const struct view *v)
+{
+	return v->lanes && v->lanes->file && v->selected_rank >= 0 && v->selected_op >= 0;
+}
+
+static int count_cards(const struct view *v)
+{
+	int index;
+	return has_range(v) + (selected_of(v, &index) >= 0 || has_span(v));
+}
+
 struct box lane_cards_box(const struct view *v, struct box b, bool small)
 {
-	int index, count = has_range(v) + (selected_of(v, &index) >= 0);
+	int count = count_cards(v);
 	double height = !count || is_veiled(v) ? 0 : small ? LINE_CARD * count : fmin(CARD, b.height / 2);
 	return (struct box){b.x, b.y + b.height - height, b.width, height};
 }
@@ -95,66 +108,171 @@ static void cell_words(const struct measured *m, enum column k, bool brief, char
 		         100 * (double)times[k] / (double)(m->length ? m->length : 1));
 }
 
-/* A card beside another has less room. */
-static bool is_brief(struct box b)
+/* ---- the table of a range ---- */
+
+/* From line to line. */
+static double line_of(const struct canvas *c)
 {
-	return b.width < 800;
+	return fmax(ROW, 1.2 * c->least);
 }
 
-static double column_x(struct box b, enum column k)
+/* Ranks that did the same, one behind the other, are one row. */
+struct table {
+	struct row rows[ROWS];
+	int count, left; /* left: ranks for which there is no room */
+	bool brief;
+	int64_t rank, last; /* of the last row: from one to the other; -1: it is not of ranks one by one */
+	enum column columns[COLUMNS];
+	int column_count;
+	double right[COLUMNS]; /* edges */
+};
+
+static bool same_sums(const struct measured *a, const struct measured *b)
 {
-	static const double parts[COLUMNS] = {0.34, 0.51, 0.66, 0.79, 0.9, 1};
-	return b.x + 12 + (b.width - 24) * parts[k];
+	return a->compute == b->compute && a->communication == b->communication && a->exposed == b->exposed &&
+	       a->bubble == b->bubble && a->sent_bytes == b->sent_bytes && a->operations == b->operations;
 }
 
-static void draw_row(struct canvas *c, struct box b, const struct row *r, double y)
+static bool joins_last(const struct table *t, const struct lanes *l, int lane, const struct measured *m)
 {
-	char word[96];
-	draw_fitting(c, b.x + 12, y, 11.5, 8, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, (b.width - 24) * 0.18, r->who);
-	for (int k = 0; k < COLUMNS; k++) {
-		bool warns = k == COLUMN_EXPOSED && 200 * r->m.exposed >= r->m.length && r->m.length;
-		cell_words(&r->m, (enum column)k, is_brief(b), word, sizeof word);
-		draw_text(c, column_x(b, (enum column)k), y, 11.5, WEIGHT_PLAIN,
-		          warns ? c->theme->warning : c->theme->ink, ALIGN_RIGHT, 0, "%s", word);
+	return t->count && l->timeline && t->rank >= 0 && l->lanes[lane].rank == t->last + 1 &&
+	       same_sums(&t->rows[t->count - 1].m, m);
+}
+
+static void add_row(struct table *t, const struct lanes *l, int lane, const struct measured *m, int most)
+{
+	struct row *last = &t->rows[t->count ? t->count - 1 : 0];
+	char who[LANE_RANKS];
+	measured_who(l, lane, who, sizeof who);
+	bool alone = l->timeline && !strncmp(who, "rank ", strlen("rank "));
+	if (alone && joins_last(t, l, lane, m)) {
+		t->last++;
+		snprintf(last->who, sizeof last->who, "ranks %" PRId64 "–%" PRId64 ": the same", t->rank, t->last);
+		return;
 	}
+	if (t->count == most) {
+		t->left++;
+		t->rank = -1;
+		return;
+	}
+	last = &t->rows[t->count++];
+	last->m = *m;
+	snprintf(last->who, sizeof last->who, "%s", who);
+	t->rank = t->last = alone ? l->lanes[lane].rank : -1;
 }
 
-/* The sums of the ranks in sight, as many as there is room for; the rest is counted. */
-static void draw_table(struct canvas *c, const struct view *v, const struct lane_area *l, struct box b)
+static const char *head_of(const struct lane_area *l, enum column k)
 {
 	static const char *const of_ranks[] = {"compute", "communication", "exposed", "bubble", "sends", "ops"};
 	static const char *const of_gpus[] = {"compute", "communication", "exposed", "idle", "carries", "ops"};
-	double y = b.y + 36;
-	int drawn = 0, left = 0;
-	for (int k = 0; k < COLUMNS; k++)
-		draw_text(c, column_x(b, (enum column)k), y, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT, 0, "%s",
-		          l->lanes->timeline ? of_ranks[k] : of_gpus[k]);
+	return (l->lanes->timeline ? of_ranks : of_gpus)[k];
+}
+
+static double who_width(struct canvas *c, const struct table *t)
+{
+	double width = 0;
+	for (int i = 0; i < t->count; i++)
+		width = fmax(width, text_length(c, 11.5, WEIGHT_BOLD, t->rows[i].who));
+	return width;
+}
+
+static double cell_width(struct canvas *c, const struct table *t, const struct lane_area *l, enum column k)
+{
+	char word[96];
+	double width = text_length(c, 11, WEIGHT_PLAIN, head_of(l, k));
+	for (int i = 0; i < t->count; i++) {
+		cell_words(&t->rows[i].m, k, t->brief, word, sizeof word);
+		width = fmax(width, text_length(c, 11.5, WEIGHT_PLAIN, word));
+	}
+	return width;
+}
+
+/* The columns as wide as their words, the rest of the width between them. Where there is no room for all, the first of
+ * these are left out. False: not even the others fit. */
+static bool lay_columns(struct canvas *c, struct table *t, const struct lane_area *l, double left, double width,
+                        int out)
+{
+	static const enum column last[] = {COLUMN_OPERATIONS, COLUMN_COMMUNICATION, COLUMN_SENT};
+	enum { GAP = 12 };
+	double wide[COLUMNS], all = who_width(c, t);
+	t->column_count = 0;
+	for (int k = 0; k < COLUMNS; k++) {
+		bool drops = false;
+		for (int i = 0; i < out; i++)
+			drops |= last[i] == (enum column)k;
+		if (drops)
+			continue;
+		wide[t->column_count] = cell_width(c, t, l, (enum column)k) + GAP;
+		all += wide[t->column_count];
+		t->columns[t->column_count++] = (enum column)k;
+	}
+	double spare = fmax(0, width - all) / t->column_count, x = left + who_width(c, t);
+	for (int i = 0; i < t->column_count; i++)
+		t->right[i] = x += wide[i] + spare;
+	return all <= width;
+}
+
+static void fit_columns(struct canvas *c, struct table *t, const struct lane_area *l, struct box b)
+{
+	for (int out = 0; out < 4; out++)
+		for (int brief = 0; brief < 2; brief++) {
+			t->brief = brief > 0;
+			if (lay_columns(c, t, l, b.x + 12, b.width - 24, out))
+				return;
+		}
+}
+
+static void draw_row(struct canvas *c, const struct table *t, struct box b, const struct row *r, double y)
+{
+	char word[96];
+	draw_text(c, b.x + 12, y, 11.5, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, b.width - 24, "%s", r->who);
+	for (int i = 0; i < t->column_count; i++) {
+		enum column k = t->columns[i];
+		bool warns = k == COLUMN_EXPOSED && 200 * r->m.exposed >= r->m.length && r->m.length;
+		cell_words(&r->m, k, t->brief, word, sizeof word);
+		draw_text(c, t->right[i], y, 11.5, WEIGHT_PLAIN, warns ? c->theme->warning : c->theme->ink, ALIGN_RIGHT,
+		          0, "%s", word);
+	}
+}
+
+/* What else there is to say, at the right of the title, if there is room. */
+static void draw_aside(struct canvas *c, struct box b, double title, int left, double y)
+{
+	char words[64] = "Z: zoom there · Esc: put it away";
+	if (left)
+		snprintf(words, sizeof words, "%d more in sight: scroll to them", left);
+	if (text_length(c, 11, WEIGHT_PLAIN, words) > b.width - 36 - title)
+		snprintf(words, sizeof words, left ? "%d more" : "", left);
+	if (text_length(c, 11, WEIGHT_PLAIN, words) <= b.width - 36 - title)
+		draw_text(c, b.x + b.width - 12, y, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT, 0, "%s", words);
+}
+
+/* The sums of the ranks in sight, as many as there is room for; the rest is counted. */
+static void draw_range_card(struct canvas *c, const struct view *v, const struct lane_area *l, struct box b)
+{
+	char title[160], length[WORD];
+	struct table t = {.rank = -1};
+	double line = line_of(c), y = b.y + fmax(18, c->least + 3), room = b.width - 24;
+	int most = (int)fmax(1, fmin(ROWS, floor((b.y + b.height - 4 - y - line) / line)));
 	for (int i = l->first, last = lane_area_last(l); i <= last; i++) {
 		if (!measure_has(l->lanes, i))
 			continue;
-		if (drawn == ROWS) {
-			left++;
-			continue;
-		}
-		struct row r = {.m = measure_range(l->lanes, i, v->measured_from, v->measured_to)};
-		measured_who(l->lanes, i, r.who, sizeof r.who);
-		draw_row(c, b, &r, y + ROW * ++drawn);
+		struct measured m = measure_range(l->lanes, i, v->measured_from, v->measured_to);
+		add_row(&t, l->lanes, i, &m, most);
 	}
-	if (left)
-		draw_text(c, b.x + b.width - 12, b.y + 18, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT, 0,
-		          "%d more in sight: scroll to them", left);
-	else
-		draw_text(c, b.x + b.width - 12, b.y + 18, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT, 0,
-		          "Z: zoom there · Esc: put it away");
-}
-
-static void draw_range_card(struct canvas *c, const struct view *v, const struct lane_area *l, struct box b)
-{
-	char title[160];
 	range_title(v, title, sizeof title);
+	if (text_length(c, 11, WEIGHT_BOLD, title) > room)
+		snprintf(title, sizeof title, "Measured: %s", time_word(length, v->measured_to - v->measured_from));
 	draw_card(c, b, c->theme->panel, c->theme->accent, 1.6);
-	draw_text(c, b.x + 12, b.y + 18, 13, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, b.width * 0.66, "%s", title);
-	draw_table(c, v, l, b);
+	draw_fitting(c, b.x + 12, y, 13, 11, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, room, title);
+	draw_aside(c, b, text_length(c, 13, WEIGHT_BOLD, title), t.left, y);
+	fit_columns(c, &t, l, b);
+	y += line + 2;
+	for (int i = 0; i < t.column_count; i++)
+		draw_text(c, t.right[i], y, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT, 0, "%s",
+		          head_of(l, t.columns[i]));
+	for (int i = 0; i < t.count; i++)
+		draw_row(c, &t, b, &t.rows[i], y + line * (i + 1) - 1);
 }
 
 /* The overview's: of the rank that one looks at. */
@@ -180,6 +298,8 @@ struct selected {
 	const struct role *role;
 	const int64_t *begin, *end; /* by operation of the role */
 	int index, op;
+	int most; /* operations for which there is room in a column */
+	double line;
 };
 
 static void draw_item(struct canvas *c, const struct selected *x, int op, const char *when, int64_t time, double left,
@@ -212,9 +332,13 @@ static void draw_before(struct canvas *c, const struct selected *x, double left,
 			list[count++] = op->after[i];
 	for (int i = 1; i < count; i++)
 		latest = x->end[list[i]] > x->end[list[latest]] ? i : latest;
-	for (int i = 0; i < count; i++)
-		draw_item(c, x, list[i], "ended at", x->end[list[i]], left, y + ROW * i, room, i == latest);
-	if (!count)
+	if (latest >= x->most) { /* the cause is there in any case */
+		list[0] = list[latest];
+		latest = 0;
+	}
+	for (int i = 0; i < count && i < x->most; i++)
+		draw_item(c, x, list[i], "ended at", x->end[list[i]], left, y + x->line * i, room, i == latest);
+	if (!count && x->most)
 		draw_text(c, left, y, 11.5, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, room, "nothing: the step begins");
 }
 
@@ -230,19 +354,19 @@ static void draw_behind(struct canvas *c, const struct selected *x, double left,
 {
 	int count = 0;
 	bool queue = false;
-	for (int k = x->op + 1; k < x->role->step.end && count < WAITS; k++) {
+	for (int k = x->op + 1; k < x->role->step.end && count < WAITS && count < x->most; k++) {
 		const struct op *op = &x->role->ops[k];
 		bool next = !queue && op->queue == x->role->ops[x->op].queue && op_class(op->kind) != OP_CLASS_M;
 		if (x->begin[k] < 0 || (!next && !waits_for(op, x->op)))
 			continue;
 		queue |= next;
-		draw_item(c, x, k, "begins at", x->begin[k], left, y + ROW * count++, room, false);
+		draw_item(c, x, k, "begins at", x->begin[k], left, y + x->line * count++, room, false);
 	}
-	if (!count)
+	if (!count && x->most)
 		draw_text(c, left, y, 11.5, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, room, "nothing: it is the last");
 }
 
-static void draw_selected_card(struct canvas *c, const struct view *v, const struct selected *x, struct box b)
+static void draw_selected_card(struct canvas *c, const struct view *v, struct selected *x, struct box b)
 {
 	const struct theme *t = c->theme;
 	char words[256], speed[SPEED_WORDS];
@@ -251,18 +375,20 @@ static void draw_selected_card(struct canvas *c, const struct view *v, const str
 	op_explain(x->s, v->selected_rank, x->op, words, sizeof words);
 	words[strcspn(words, ";")] = 0; /* how fast it was has a line of its own */
 	draw_card(c, b, t->panel, t->ink, 1.4);
-	draw_fitting(c, b.x + 12, b.y + 18, 13, 9, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 24, words);
-	double y = b.y + 18;
+	double y = b.y + fmax(18, c->least + 3);
+	x->line = line_of(c);
+	draw_fitting(c, b.x + 12, y, 13, 9, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 24, words);
 	if (speed_of_op(x->s, x->index, x->op, &s)) {
-		y += ROW + 1;
+		y += x->line + 1;
 		draw_fitting(c, b.x + 12, y, 12, 9, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width - 24,
 		             speed_words(speed, &s));
 	}
-	y += ROW + 2;
+	y += x->line + 2;
+	x->most = (int)fmax(0, floor((b.y + b.height - 4 - y) / x->line));
 	draw_text(c, b.x + 12, y, 11.5, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "waits for");
 	draw_text(c, middle, y, 11.5, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "waiting for it");
-	draw_before(c, x, b.x + 12, y + ROW, room);
-	draw_behind(c, x, middle, y + ROW, room);
+	draw_before(c, x, b.x + 12, y + x->line, room);
+	draw_behind(c, x, middle, y + x->line, room);
 }
 
 static void draw_selected_line(struct canvas *c, const struct view *v, const struct selected *x, struct box b)
@@ -277,7 +403,7 @@ static void draw_selected_line(struct canvas *c, const struct view *v, const str
 
 void lane_cards_draw(struct canvas *c, const struct view *v, const struct lane_area *l, struct box b, bool small)
 {
-	int index, op = selected_of(v, &index), count = has_range(v) + (op >= 0);
+	int index, op = selected_of(v, &index), count = count_cards(v);
 	struct box one = {b.x, b.y + (small ? 0 : BETWEEN), b.width, b.height - (small ? 0 : BETWEEN)};
 	if (small)
 		one.height /= count;
@@ -288,11 +414,16 @@ void lane_cards_draw(struct canvas *c, const struct view *v, const struct lane_a
 		one.x += small ? 0 : one.width + BETWEEN;
 		one.y += small ? one.height : 0;
 	}
+	if (has_span(v))
+		foreign_card_draw(c, v->lanes, v->selected_rank, v->selected_op, one);
 	if (op < 0)
 		return;
 	const struct timeline *s = v->lanes->timeline;
 	struct selected x = {.s = s, .role = timeline_role_of(s, index), .index = index, .op = op};
 	x.begin = s->ranks[index].begin - x.role->step.begin;
 	x.end = s->ranks[index].end - x.role->step.begin;
-	(small ? draw_selected_line : draw_selected_card)(c, v, &x, one);
+	if (small)
+		draw_selected_line(c, v, &x, one);
+	else
+		draw_selected_card(c, v, &x, one);
 }

@@ -132,6 +132,21 @@ static void draw_curve(struct canvas *c, const struct lane_area *l, const struct
 	draw_stroke_path(c);
 }
 
+/* Below the peak, where there is room: what the program was at. */
+static void draw_cause(struct canvas *c, const struct lane_area *l, const struct foreign_counter *counter, double x,
+                       double bottom)
+{
+	enum { SIZE = 10 };
+	char cause[128];
+	counter_peak_cause(l->lanes, counter, cause, sizeof cause);
+	double length = fmin(text_length(c, SIZE, WEIGHT_PLAIN, cause), l->plot.width / 2);
+	double left = fmax(l->plot.x, fmin(x - 3, l->plot.x + l->plot.width - length - 4));
+	if (!*cause)
+		return;
+	draw_fill(c, (struct box){left - 2, bottom - SIZE - 1, length + 4, SIZE + 3}, c->theme->panel);
+	draw_text(c, left, bottom - 1, SIZE, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, length + 1, "%s", cause);
+}
+
 /* A triangle above the curve, where it is at its most. */
 static void draw_peak(struct canvas *c, const struct lane_area *l, const struct foreign_counter *counter, double y,
                       double height)
@@ -146,6 +161,8 @@ static void draw_peak(struct canvas *c, const struct lane_area *l, const struct 
 	cairo_close_path(c->cr);
 	draw_colour(c, c->theme->warning);
 	draw_fill_path(c);
+	if (height >= 20)
+		draw_cause(c, l, counter, x, y + height);
 }
 
 static void draw_counter(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y)
@@ -154,7 +171,7 @@ static void draw_counter(struct canvas *c, const struct lane_area *l, const stru
 	double size = fmin(12, l->row * 0.62 + 2), inset = fmin(3, l->row * 0.15);
 	char most[COUNTER_WORD];
 	draw_text(c, l->plot.x - 8, y + l->row / 2 + size * 0.36, size, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
-	          l->names - 18, "%s, up to %s", lane->name, counter_word(most, lane->counter->most));
+	          l->names - 18, "%s, up to %s", lane->name, counter_word(most, lane->counter, lane->counter->most));
 	draw_curve(c, l, lane->counter, y + inset, l->row - 2 * inset);
 	draw_peak(c, l, lane->counter, y + inset, l->row - 2 * inset);
 }

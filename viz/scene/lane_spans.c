@@ -12,8 +12,11 @@
 static void label_of(const struct lane_area *l, const struct lane *lane, const struct lane_span *s, char *out,
                      size_t size)
 {
-	if (s->name || !l->lanes->timeline)
-		snprintf(out, size, "%s", s->name ? s->name : "");
+	char name[FOREIGN_NAME];
+	if (!l->lanes->timeline)
+		snprintf(out, size, "%s", foreign_name(name, &l->lanes->file->spans[s->number]));
+	else if (s->name)
+		snprintf(out, size, "%s", s->name);
 	else
 		op_describe(l->lanes->timeline->plan, &plan_role_of(l->lanes->timeline->plan, lane->rank)->ops[s->op],
 		            out, (int)size);
@@ -123,6 +126,21 @@ static const char *shorter_label(struct canvas *c, double size, double room, cha
 	return label;
 }
 
+/* "aten::linear", or "linear": without namespaces from the left, as far as there is no room for them. */
+static const char *shorter_foreign(struct canvas *c, double size, double room, const char *name)
+{
+	size_t whole = strcspn(name, "<(");
+	while (text_length(c, size, WEIGHT_PLAIN, name) > room) {
+		const char *part = strstr(name, ": "), *inner = strstr(name, "::");
+		const char *next = inner && (!part || inner < part) ? inner : part;
+		if (!next || (size_t)(next - name) >= whole)
+			break;
+		whole -= (size_t)(next + 2 - name);
+		name = next + 2;
+	}
+	return name;
+}
+
 static void draw_label(struct canvas *c, const struct lane_area *l, const struct lane *lane, const struct bar *bar,
                        double size, bool messages)
 {
@@ -134,6 +152,8 @@ static void draw_label(struct canvas *c, const struct lane_area *l, const struct
 		label = shorter_label(c, size, b->width - 7, text);
 	else if (bar->op && op_class(bar->op->kind) == OP_CLASS_C)
 		label = label_of_collective(c, size, b->width - 7, text);
+	else if (!l->lanes->timeline)
+		label = shorter_foreign(c, size, b->width - 7, text);
 	if (text_length(c, size, WEIGHT_PLAIN, label) > b->width - 7 && b->width < 48)
 		return;
 	draw_text(c, b->x + 4, b->y + (messages ? b->height * 0.36 : b->height / 2) + size * 0.36, size, WEIGHT_PLAIN,

@@ -79,6 +79,20 @@ static void draw_line_of(struct canvas *c, const struct lane_area *l, const stru
 	draw_text(c, x + width, y, size, WEIGHT_BOLD, ink, ALIGN_RIGHT, 0, "%.1f %%", 100 * share_of(m, part));
 }
 
+/* "62.1 · 30.2 · 7.7 %"; without tenths where there is no room for them. */
+static void draw_shares(struct canvas *c, const struct lane_area *l, const struct measured *m, double right, double y,
+                        double room)
+{
+	char words[64];
+	for (int tenths = 1; tenths >= 0; tenths--) {
+		snprintf(words, sizeof words, "%.*f · %.*f · %.*f %%", tenths, 100 * share_of(m, SPENT_COMPUTING),
+		         tenths, 100 * share_of(m, SPENT_EXPOSED), tenths, 100 * share_of(m, SPENT_IDLE));
+		if (text_length(c, l->small, WEIGHT_BOLD, words) <= room)
+			break;
+	}
+	draw_fitting(c, right, y, l->small, 8, WEIGHT_BOLD, c->theme->ink, ALIGN_RIGHT, room, words);
+}
+
 /* Three lines below a bar, or without it; one line beside it; or the bar alone. */
 static void draw_cell(struct canvas *c, const struct lane_area *l, const struct measured *m, struct box b)
 {
@@ -89,9 +103,7 @@ static void draw_cell(struct canvas *c, const struct lane_area *l, const struct 
 	}
 	if (b.height < 3 * line) {
 		draw_bar(c, m, (struct box){b.x, y, b.width * 0.36, fmin(b.height - 4, 12)});
-		draw_text(c, b.x + b.width, y + l->small * 0.92, l->small, WEIGHT_BOLD, c->theme->ink, ALIGN_RIGHT,
-		          b.width * 0.62, "%.1f · %.1f · %.1f %%", 100 * share_of(m, SPENT_COMPUTING),
-		          100 * share_of(m, SPENT_EXPOSED), 100 * share_of(m, SPENT_IDLE));
+		draw_shares(c, l, m, b.x + b.width, y + l->small * 0.92, b.width * 0.62);
 		return;
 	}
 	if (bar >= 4) {

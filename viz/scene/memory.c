@@ -40,15 +40,14 @@ static int stacks_of(const struct view *v, struct stack *out)
 	return n;
 }
 
-/* Lines below the bars: the ranks, and what they hold. */
-static double first_line(const struct canvas *c)
+double memory_first_line(const struct canvas *c)
 {
 	return fmax(15, c->least);
 }
 
-static double second_line(const struct canvas *c)
+double memory_second_line(const struct canvas *c)
 {
-	return first_line(c) + fmax(16, 1.2 * c->least);
+	return memory_first_line(c) + fmax(16, 1.2 * c->least);
 }
 
 /* Is there room for what each bar holds? Else it is said of the rank that one looks at. */
@@ -72,9 +71,10 @@ static void draw_names(struct canvas *c, const struct view *v, enum space space,
 	const char *name =
 	        n <= 4 && text_length(c, size, w, ranks) <= step - 4 ? ranks : ranks + strcspn(ranks, " ") + 1;
 	if (text_length(c, size, w, name) <= step * (n <= 16 ? 1 : n > 32 ? 8 : 4) - 2)
-		draw_text(c, x, y + first_line(c), size, w, here ? t->ink : t->soft, ALIGN_CENTRE, 0, "%s", name);
+		draw_text(c, x, y + memory_first_line(c), size, w, here ? t->ink : t->soft, ALIGN_CENTRE, 0, "%s",
+		          name);
 	if (holds_fit(c, step))
-		draw_fitting(c, x, y + second_line(c), 11, 9, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, step - 4,
+		draw_fitting(c, x, y + memory_second_line(c), 11, 9, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, step - 4,
 		             bytes_word(word, v->state->ranks[one->first].live[space]));
 }
 
@@ -86,7 +86,7 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 	int64_t peak = memory_highest(s, space);
 	struct memory_scale scale = memory_scale_for(space == SPACE_DEVICE && v->peak > peak ? v->peak : peak,
 	                                             space == SPACE_DEVICE ? memory_capacity(s) : 0);
-	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 31 - second_line(c)};
+	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 31 - memory_second_line(c)};
 	struct stack stacks[STACKS];
 	int n = stacks_of(v, stacks);
 	double step = plot.width / n, width = fmin(70, step * (n <= 16 ? 0.72 : 0.86));
@@ -103,8 +103,8 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 			draw_names(c, v, space, &stacks[i], n, x, plot.y + plot.height, step);
 	}
 	if (!holds_fit(c, step))
-		draw_text(c, plot.x + plot.width / 2, plot.y + plot.height + second_line(c), 11, WEIGHT_PLAIN, t->soft,
-		          ALIGN_CENTRE, plot.width, "rank %" PRId64 " holds %s", v->focus_rank,
+		draw_text(c, b.x + b.width / 2, plot.y + plot.height + memory_second_line(c), 11, WEIGHT_PLAIN, t->soft,
+		          ALIGN_CENTRE, b.width, "rank %" PRId64 " holds %s", v->focus_rank,
 		          bytes_word(word, st->ranks[timeline_index_of(s, v->focus_rank)].live[space]));
 	memory_capacity_line(c, plot, &scale, peak, text_length(c, 14, WEIGHT_BOLD, title) - 50);
 }
@@ -214,7 +214,7 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, boo
 		spaces += uses(s, (enum space)k);
 	double left = small ? b.width : left_width(b), width = (left - 12 * (spaces - 1)) / (spaces ? spaces : 1);
 	struct box plot = {b.x + 62, b.y + 24, width - 66,
-	                   b.height - fmax(46, legend_height(c, left)) - 31 - second_line(c)};
+	                   b.height - fmax(46, legend_height(c, left)) - 31 - memory_second_line(c)};
 	struct stack stacks[STACKS];
 	int n = stacks_of(v, stacks), i = (int)floor((x - plot.x) / plot.width * n);
 	if (y < plot.y || y > plot.y + plot.height + 36 || x < plot.x || i < 0 || i >= n)

@@ -28,20 +28,33 @@ static void name_of(char *out, const struct timeline *s, const struct role *r, i
 	snprintf(out, OP_WORDS, "%s", whole ? buffer_words(words, s, r, buffer) + article : r->buffers[buffer].name);
 }
 
+/* The largest first; the caller frees them. */
+static struct alive *list_alive(const struct state *st, int index, int *count)
+{
+	const struct role *role = timeline_role_of(st->timeline, index);
+	size_t most = (size_t)role->buffer_count + 1;
+	struct alive *list = calloc(most, sizeof *list);
+	bool *alive = calloc(most, sizeof *alive);
+	if (!list || !alive)
+		abort();
+	state_alive(st, index, alive);
+	*count = 0;
+	for (int i = 0; i < role->buffer_count; i++)
+		if (alive[i])
+			list[(*count)++] = (struct alive){buffer_bytes(&role->buffers[i]), i};
+	free(alive);
+	qsort(list, (size_t)*count, sizeof *list, by_size);
+	return list;
+}
+
 void draw_alive(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
 	int index = timeline_index_of(st->timeline, v->focus_rank), count = 0, rows = (int)((b.height - 26) / 20);
 	const struct role *role = timeline_role_of(st->timeline, index);
-	struct alive *alive = calloc((size_t)role->buffer_count + 1, sizeof *alive);
+	struct alive *alive = list_alive(st, index, &count);
 	char word[WORD];
-	if (!alive)
-		abort();
-	for (int i = 0; i < role->buffer_count; i++)
-		if (state_alive(st, index, i))
-			alive[count++] = (struct alive){buffer_bytes(&role->buffers[i]), i};
-	qsort(alive, (size_t)count, sizeof *alive, by_size);
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width,
 	          "Alive on rank %" PRId64 ": %d buffers", v->focus_rank, count);
 	int columns = b.width > 520 ? 2 : 1, shown = 0;

@@ -51,6 +51,14 @@ static void draw_letter(struct canvas *c, double x, double y, enum category k)
 	draw_text(c, x, y + 4.5, 12, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c", category_letter(k));
 }
 
+void memory_ghost(struct canvas *c, struct box b)
+{
+	cairo_save(c->cr);
+	cairo_set_dash(c->cr, (const double[]){4, 3}, 2, 0);
+	draw_frame(c, b, c->theme->soft, 1);
+	cairo_restore(c->cr);
+}
+
 void memory_bar(struct canvas *c, const struct memory_scale *s, struct box b, const int64_t *live, int64_t peak,
                 bool letters)
 {
@@ -81,10 +89,7 @@ void memory_bar(struct canvas *c, const struct memory_scale *s, struct box b, co
 	if (peak > (int64_t)total && b.width < 12) {
 		draw_line(c, b.x, top, b.x + b.width, top, t->soft, 1.2);
 	} else if (peak > (int64_t)total) {
-		cairo_save(c->cr);
-		cairo_set_dash(c->cr, (const double[]){4, 3}, 2, 0);
-		draw_frame(c, (struct box){b.x, top, b.width, y - top}, t->soft, 1);
-		cairo_restore(c->cr);
+		memory_ghost(c, (struct box){b.x, top, b.width, y - top});
 	}
 }
 
@@ -113,8 +118,8 @@ static void capacity_on_line(struct canvas *c, struct box plot, double y, const 
 static void capacity_above(struct canvas *c, struct box plot, const char *word, double room)
 {
 	for (int i = 0; i < 2; i++) {
-		char text[WORD + 32];
-		snprintf(text, sizeof text, i ? "capacity %s" : "capacity %s, far above", word);
+		char text[WORD + 48];
+		snprintf(text, sizeof text, i ? "beside libraries %s" : "capacity less libraries %s, far above", word);
 		if (text_length(c, 11, WEIGHT_PLAIN, text) > room)
 			continue;
 		draw_text(c, plot.x + plot.width, plot.y - MEMORY_TITLE, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT,
@@ -141,7 +146,26 @@ void memory_capacity_line(struct canvas *c, struct box plot, const struct memory
 	/* In narrow pictures side by side none has the longer words, so that all have the same. */
 	if (plot.width > 400 && capacity_in_title(c, plot, text, ink, plot.width - title))
 		return;
-	snprintf(text, sizeof text, "capacity %s", word);
-	if (!capacity_in_title(c, plot, text, ink, plot.width - title))
-		capacity_on_line(c, plot, y, text, ink);
+	snprintf(text, sizeof text, "beside libraries %s", word);
+	if (capacity_in_title(c, plot, text, ink, plot.width - title))
+		return;
+	bool brief = text_length(c, 12, WEIGHT_BOLD, text) > plot.width - 8;
+	capacity_on_line(c, plot, y, brief ? short_word(word) : text, ink);
+}
+
+/* Whole heights, the highest first: each covers the next. */
+void memory_stack(struct canvas *c, const struct memory_curve *curve)
+{
+	const struct theme *t = c->theme;
+	for (int k = HELD_COUNT - 1; k >= 0; k--) {
+		enum category of = held_category((enum held)k);
+		if (!curve->ever(curve->of, k))
+			continue;
+		curve->path(c, curve->of, k);
+		draw_patterned_path(c, curve->plot, t->category[of], category_pattern(of),
+		                    colour_mix(t->category[of], ink_on(t->category[of]), 0.4));
+		draw_colour(c, t->outline);
+		cairo_set_line_width(c->cr, 0.8 * t->stroke);
+		draw_stroke_path(c);
+	}
 }

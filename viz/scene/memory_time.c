@@ -28,17 +28,6 @@ static int *issued_at(const struct timeline *s, int index)
 	return issued;
 }
 
-static bool ever(const struct timeline *s, int index, enum held k)
-{
-	const struct section *step = &timeline_role_of(s, index)->step;
-	for (int n = 0; n <= step->end - step->begin; n++) {
-		const int64_t *live = timeline_live(s, index, SPACE_DEVICE, n);
-		if (live && live[k])
-			return true;
-	}
-	return false;
-}
-
 struct curve {
 	const struct timeline *timeline;
 	int index;   /* of the rank */
@@ -49,6 +38,18 @@ struct curve {
 	double ns; /* at the right edge, over time */
 	double pixel;
 };
+
+static bool ever(const void *of, int k)
+{
+	const struct curve *v = of;
+	const struct section *step = &timeline_role_of(v->timeline, v->index)->step;
+	for (int n = 0; n <= step->end - step->begin; n++) {
+		const int64_t *live = timeline_live(v->timeline, v->index, SPACE_DEVICE, n);
+		if (live && live[k])
+			return true;
+	}
+	return false;
+}
 
 static void curve_init(struct curve *v, const struct canvas *c, const struct view *view, int index, struct box b)
 {
@@ -95,8 +96,9 @@ static double sum_until(const struct curve *v, size_t position, int k)
 }
 
 /* The sum of the first categories up to k, as a path: a pixel at a time, its highest. */
-static void make_path(struct canvas *c, const struct curve *v, int k)
+static void make_path(struct canvas *c, const void *of, int k)
 {
+	const struct curve *v = of;
 	const struct box *b = &v->plot;
 	size_t count = v->timeline->instant_count;
 	double last = -1;
@@ -118,23 +120,6 @@ static void make_path(struct canvas *c, const struct curve *v, int k)
 	cairo_line_to(c->cr, x_of(v, count), last);
 	cairo_line_to(c->cr, x_of(v, count), b->y + b->height);
 	cairo_close_path(c->cr);
-}
-
-/* Whole heights, the highest first: each covers the next. */
-static void draw_categories(struct canvas *c, const struct curve *v)
-{
-	const struct theme *t = c->theme;
-	for (int k = HELD_COUNT - 1; k >= 0; k--) {
-		enum category of = held_category((enum held)k);
-		if (!ever(v->timeline, v->index, (enum held)k))
-			continue;
-		make_path(c, v, k);
-		draw_patterned_path(c, v->plot, t->category[of], category_pattern(of),
-		                    colour_mix(t->category[of], ink_on(t->category[of]), 0.4));
-		draw_colour(c, t->outline);
-		cairo_set_line_width(c->cr, 0.8 * t->stroke);
-		draw_stroke_path(c);
-	}
 }
 
 /* Bytes above the capacity are hatched, as in the bars. */
@@ -185,19 +170,38 @@ static size_t first_issued(const struct curve *v, int issued)
 	return p;
 }
 
-/* "for the backward pass of root.head, which needs the gradient of …, 12 MB" */
+/* Of what the step has made until then, and not freed, the largest buffer; -1: there is none. */
+static int largest_made(const struct role *r, int issued)
+{
+	int largest = -1;
+	for (int b = 0; b < r->buffer_count; b++) {
+		bool alive = false;
+		if (r->buffers[b].space != SPACE_DEVICE)
+			continue;
+		for (int k = r->step.begin; k < r->step.begin + issued; k++)
+			if ((r->ops[k].kind == OP_ALLOC || r->ops[k].kind == OP_FREE) && op_buffer(&r->ops[k]) == b)
+				alive = r->ops[k].kind == OP_ALLOC;
+		if (alive && (largest < 0 || buffer_bytes(&r->buffers[b]) > buffer_bytes(&r->buffers[largest])))
+			largest = b;
+	}
+	return largest;
+}
+
+/* "for the backward pass of head; the largest that the step has made: the output of head, 67 MB". The operation is the
+ * one that `sim` says. */
 static void peak_cause(const struct timeline *s, int index, char *out, size_t size)
 {
 	const struct timeline_role *r = &s->roles[s->ranks[index].role];
 	int alloc = r->role->step.begin + r->peak_at[SPACE_DEVICE] - 1, op = role_needed_by(r->role, alloc);
+	int largest = op >= 0 ? largest_made(r->role, r->peak_at[SPACE_DEVICE]) : -1;
 	char words[OP_WORDS], buffer[OP_WORDS], bytes[WORD];
 	out[0] = 0;
 	if (!r->peak_at[SPACE_DEVICE])
 		snprintf(out, size, "as the step begins");
-	else if (op >= 0 && r->role->ops[alloc].kind == OP_ALLOC)
-		snprintf(out, size, "for %s: %s, %s", op_words(words, s, r->role, &r->role->ops[op]),
-		         buffer_words(buffer, s, r->role, op_buffer(&r->role->ops[alloc])),
-		         bytes_word(bytes, buffer_bytes(&r->role->buffers[op_buffer(&r->role->ops[alloc])])));
+	else if (largest >= 0)
+		snprintf(out, size, "for %s; the largest that the step has made: %s, %s",
+		         op_words(words, s, r->role, &r->role->ops[op]), buffer_words(buffer, s, r->role, largest),
+		         bytes_word(bytes, buffer_bytes(&r->role->buffers[largest])));
 	else if (op >= 0)
 		snprintf(out, size, "for %s", op_words(words, s, r->role, &r->role->ops[op]));
 }
@@ -263,9 +267,12 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	double x = x_of(&curve, v->state->position);
 	snprintf(title, sizeof title, "Memory over %s, %s", v->over_steps ? "the steps" : "time",
 	         ranks_word(ranks, s, index, index + 1));
+	if (text_length(c, 14, WEIGHT_BOLD, title) > b.width)
+		snprintf(title, sizeof title, "Over %s, %s", v->over_steps ? "steps" : "time",
+		         ranks_word(ranks, s, index, index + 1));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
 	memory_axis(c, plot, &curve.scale);
-	draw_categories(c, &curve);
+	memory_stack(c, &(struct memory_curve){plot, make_path, ever, &curve});
 	if (curve.scale.line && (double)peak > curve.scale.capacity)
 		draw_overflow(c, &curve, curve.scale.capacity);
 	if (is_veiled(v))

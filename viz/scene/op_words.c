@@ -333,8 +333,3 @@ const char *op_does(char *out, const struct timeline *s, const struct role *r, c
 	put_together(out, rows[op->kind].does, s, r, op, several, -1);
 	return out;
 }
-
-const char *op_verb(enum op_kind k)
-{
-	return rows[k].does;
-}

@@ -26,7 +26,5 @@ const char *payload_words(char *out, const struct timeline *s, const struct role
 const char *group_word(const struct plan *p, int group);
 /* What of a group a rank updates: "slice", "shard"; NULL: the whole of it. */
 const char *own_part_word(const struct plan *p);
-/* The words by which ranks do such an operation, before anything is put in: for tests. */
-const char *op_verb(enum op_kind k);
 
 #endif

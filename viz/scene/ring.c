@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
@@ -92,7 +92,7 @@ static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *e = &st->timeline->events[i];
 		if (e->kind == EVENT_MESSAGE && e->collective == r->group->collective && e->to_member == rank &&
-		    r->collective->cuts[chunk] >= e->offset && r->collective->cuts[chunk + 1] <= e->offset + e->count)
+		    collective_carries(r->collective, e, chunk))
 			return true;
 	}
 	return false;
@@ -103,6 +103,19 @@ static bool is_root(const struct ring *r, int64_t rank)
 	return r->collective->schedule.root == rank && operation_has_root(op_operation(r->collective->kind));
 }
 
+static double gap_of(int chunks)
+{
+	return chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
+}
+
+/* At the edges of a card: less where it is small, or where chunks would be too narrow for their numbers. */
+static double card_padding(const struct ring *r, const struct box *b, int chunks)
+{
+	double width = (b->width - 2 * RING_PADDING - gap_of(chunks) * (chunks - 1)) / chunks;
+	bool tight = r->values && width < text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, "42") + 2;
+	return b->height > 56 && r->n <= 8 && !tight ? RING_PADDING : 6;
+}
+
 /* Where the parts of a card stand. */
 struct card_parts {
 	double pad, mark, size, title, word, above, below;
@@ -111,7 +124,7 @@ struct card_parts {
 static struct card_parts card_parts(const struct ring *r, struct box b)
 {
 	bool roomy = b.height > 56, many = r->n > 8, wide = roomy && !many;
-	struct card_parts p = {.pad = wide ? 10 : 6, .mark = wide ? 10 : 7};
+	struct card_parts p = {.pad = card_padding(r, &b, r->collective->chunk_count), .mark = wide ? 10 : 7};
 	p.size = fmax(wide ? 14 : 10, r->c->least);
 	p.title = p.size + (wide ? 8 : 5);
 	p.word = fmax(many ? 8 : 10, r->c->least);
@@ -154,11 +167,16 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	char name[48];
 	snprintf(name, sizeof name, "rank %" PRId64 "%s", r->collective->rank[rank], is_root(r, rank) ? " (root)" : "");
 	double room = b.width - 2 * p.pad - p.mark - 4;
-	bool short_name = text_length(r->c, p.size, WEIGHT_BOLD, name) > room;
+	double sum = r->values && collective_adds(r->collective)
+	                     ? text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, RING_LONGEST_SUM) + 13
+	                     : 0;
+	double left = room - text_length(r->c, p.size, WEIGHT_BOLD, name);
+	bool short_name = left < 0 || (left < sum && left + text_length(r->c, p.size, WEIGHT_BOLD, "rank ") > sum);
+	const char *shown = name + (short_name ? strlen("rank ") : 0);
 	draw_text(r->c, b.x + p.pad + p.mark + 6, b.y + p.title - 2, p.size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room,
-	          "%s", name + (short_name ? strlen("rank ") : 0));
+	          "%s", shown);
 	bool numbered = ring_is_numbered(r, b), labelled = ring_is_labelled(r, b);
-	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
+	double gap = gap_of(chunks);
 	double width = (b.width - 2 * p.pad - gap * (chunks - 1)) / chunks;
 	double top = b.y + p.title +
 	             (numbered ? p.above
@@ -177,7 +195,7 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 		draw_chunk(r, chunk, held, fresh);
 		if (r->values && held && !ring_value(r, number, rank, i, fresh) && beside < 0)
 			beside = i;
-		if (labelled && held)
+		if (labelled && held && (!many || width + gap > text_length(r->c, 8, WEIGHT_PLAIN, "1") + 3))
 			draw_holders(r, chunk, held,
 			             collective_adds(r->collective) ? held == r->collective->everyone : true,
 			             width + fmin(gap, 3));
@@ -187,7 +205,7 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	}
 	if (beside >= 0)
 		ring_value_beside(r, rank, beside, b.x + b.width - p.pad, b.y + p.title - 2,
-		                  b.width - 2 * p.pad - p.mark - 12 - text_length(r->c, p.size, WEIGHT_BOLD, name));
+		                  b.width - 2 * p.pad - p.mark - 12 - text_length(r->c, p.size, WEIGHT_BOLD, shown));
 }
 
 /* ---- messages ---- */
@@ -299,7 +317,7 @@ static void draw_group(struct canvas *c, const struct view *v, int group, struct
 	                : v->state;
 	const struct state_group *g = &state->groups[group];
 	const struct collective *one = &state->timeline->collectives[g->collective];
-	struct ring r = {.c = c, .v = v, .state = state, .group = g, .collective = one, .n = one->schedule.ranks};
+	struct ring r = ring_of(c, v, state, g, one);
 	struct values values = {0};
 	if (ring_values_shown(v, one)) {
 		values_make(&values, state, g);
@@ -329,13 +347,8 @@ static void draw_groups(struct canvas *c, const struct view *v, struct box b, bo
 static void draw_summary(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
-	struct ring r = {.c = c,
-	                 .v = v,
-	                 .state = v->state,
-	                 .group = v->state->groups,
-	                 .collective = one,
-	                 .n = one->schedule.ranks,
-	                 .area = b};
+	struct ring r = ring_of(c, v, v->state, v->state->groups, one);
+	r.area = b;
 	struct formula f;
 	char sent[WORD];
 	ledger_formula(one, &f);
@@ -366,7 +379,7 @@ static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, 
 {
 	const struct state_group *g = &v->state->groups[group];
 	const struct collective *one = &v->state->timeline->collectives[g->collective];
-	struct ring r = {.c = c, .v = v, .state = v->state, .group = g, .collective = one, .n = one->schedule.ranks};
+	struct ring r = ring_of(c, v, v->state, g, one);
 	ring_place(&r, b, small);
 	for (int64_t rank = 0; rank < r.n; rank++)
 		if (box_has(r.card[rank], x, y))
@@ -393,6 +406,15 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box left, 
 		if (box_has(ring_strip_card(&cells, i), x, y))
 			return st->timeline->ranks[cells.others[i]].rank;
 	return -1;
+}
+
+struct box scene_ledger(const struct view *v, struct box all)
+{
+	struct box b = frame_scene(v, all);
+	struct fit fit = scene_fit(v, b);
+	bool shows = fit.row == &scene_ring && !v->second && !v->contender_count && v->state->collective >= 0;
+	struct box one = ledger_box(fit.inner, !shows);
+	return (struct box){b.x + (one.x - fit.inner.x) * fit.scale, b.y, one.width * fit.scale, b.height};
 }
 
 /* Without a ledger. */

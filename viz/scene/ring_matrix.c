@@ -31,13 +31,8 @@ static void draw_row(struct canvas *c, const struct collective *one, const uint6
 
 void ring_matrix(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
-	struct ring r = {.c = c,
-	                 .v = v,
-	                 .state = v->state,
-	                 .group = v->state->groups,
-	                 .collective = one,
-	                 .n = one->schedule.ranks,
-	                 .area = b};
+	struct ring r = ring_of(c, v, v->state, v->state->groups, one);
+	r.area = b;
 	ring_title(&r, b, b.width);
 	ring_matrix_alone(c, v, one,
 	                  (struct box){b.x, b.y + ring_title_height(c), b.width, b.height - ring_title_height(c)});
@@ -64,7 +59,7 @@ void ring_matrix_alone(struct canvas *c, const struct view *v, const struct coll
 		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
 			continue;
 		for (int k = 0; k < chunks; k++)
-			if (one->cuts[k] >= e->offset && one->cuts[k + 1] <= e->offset + e->count)
+			if (collective_carries(one, e, k))
 				draw_fill(c,
 				          (struct box){b.x + left + cell_w * k,
 				                       b.y + top + cell_h * (double)e->to_member, cell_w, cell_h},

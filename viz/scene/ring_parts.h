@@ -29,6 +29,10 @@ struct ring {
 	struct box card[TIMELINE_MESSAGE_RANKS]; /* of each place in the group */
 };
 
+/* Without its cards. group: of the state; NULL: it has none, and chunks are not drawn one by one. */
+struct ring ring_of(struct canvas *c, const struct view *v, const struct state *state, const struct state_group *group,
+                    const struct collective *one);
+
 /* Where the groups that carry a collective out stand side by side, and below them the ranks that take no part. */
 enum { RING_GROUPS = 4 };
 struct ring_cells {

@@ -3,6 +3,13 @@
 
 #include "viz/scene/ring_parts.h"
 
+struct ring ring_of(struct canvas *c, const struct view *v, const struct state *state, const struct state_group *group,
+                    const struct collective *one)
+{
+	return (struct ring){
+	        .c = c, .v = v, .state = state, .group = group, .collective = one, .n = one->schedule.ranks};
+}
+
 static enum ring_shape shape_of(const struct collective *c)
 {
 	enum schedule_shape shape = schedule_row(c->schedule.algorithm)->shape;
@@ -174,9 +181,9 @@ static double needed_width(const struct ring *r)
 	double gaps = (chunks <= 6 ? 5 : 3) * (chunks - 1), padding = 2 * RING_PADDING, mark = 28;
 	if (!ring_values_shown(r->v, r->collective))
 		return 0;
-	double digits = text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, "42") + (r->n <= RING_SLOTS_ABREAST ? 4 : 1);
-	double name = text_length(r->c, 14, WEIGHT_BOLD, "rank 0"),
-	       sum = text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, RING_LONGEST_SUM) + 5;
+	double digits = text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, "42") + (r->n <= RING_SLOTS_ABREAST ? 5 : 2);
+	double name = text_length(r->c, 14, WEIGHT_BOLD, "0"), /* "rank" is left out, where it must be */
+	        sum = text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, RING_LONGEST_SUM) + 5;
 	return fmax(padding + gaps + chunks * digits, collective_adds(r->collective) ? padding + mark + name + sum : 0);
 }
 
@@ -207,8 +214,12 @@ double ring_arrow(const struct ring *r)
 static void lay_round(struct ring *r, const struct stand *l, bool small)
 {
 	double width = round_width(r, r->area.width), height = round_height(r, r->area.height);
-	width = (l->wide ? fmax(width, needed_width(r)) : width) * (small ? 0.86 : 1);
-	height = (l->wide ? fmax(height, fmin(needed_height(r), r->area.height * 0.29)) : height) * (small ? 0.86 : 1);
+	width *= small ? 0.86 : 1;
+	height *= small ? 0.86 : 1;
+	if (l->wide) {
+		width = fmax(width, needed_width(r));
+		height = fmax(height, fmin(needed_height(r), r->area.height * 0.29));
+	}
 	for (int64_t rank = 0; rank < r->n; rank++)
 		r->card[rank] = round_middle(r, rank, r->n, width, height);
 }
@@ -227,6 +238,12 @@ static void lay_edges(struct ring *r, const struct stand *l)
 	place_on_edges(r, l->side, fmax(width, 1), fmax(height, 1));
 }
 
+/* In the middle of the ring. */
+static double title_room(const struct ring *r)
+{
+	return fmax(220, text_length(r->c, 11, WEIGHT_BOLD, "reduce-scatter of bucket.0") + 50);
+}
+
 /* The title stands in the middle, where there is room. */
 static void lay(struct ring *r, struct box b, const struct stand *l, bool small)
 {
@@ -241,7 +258,7 @@ static void lay(struct ring *r, struct box b, const struct stand *l, bool small)
 			lay_round(r, l, small);
 		else
 			lay_edges(r, l);
-		if (r->n >= 3 && b.width - 2 * r->card[0].width > 220 &&
+		if (r->n >= 3 && b.width - 2 * r->card[0].width > title_room(r) &&
 		    b.height - 2 * r->card[0].height > RING_TITLE_INSIDE)
 			return;
 	}
@@ -283,8 +300,8 @@ static double clear_of(const struct ring *r)
 			return 0;
 		seen = fmin(seen, seen_of(r, k, (k + 1) % r->n));
 	}
-	return seen * part_of(r->card[0].width, needed_width(r)) *
-	       (0.6 + 0.4 * part_of(r->card[0].height, needed_height(r)));
+	double wide = part_of(r->card[0].width, needed_width(r)), high = part_of(r->card[0].height, needed_height(r));
+	return sqrt(seen) * wide * wide * (0.6 + 0.4 * high); /* numbers before arrows */
 }
 
 /* The first layout in which all can be seen, or the best. */

@@ -97,7 +97,7 @@ static bool is_fresh(const struct scheme *s, int64_t place, int64_t chunk)
 	for (size_t i = st->latest; s->v->tween >= 1 && i < st->latest_end; i++) {
 		const struct event *e = &st->timeline->events[i];
 		if (e->kind == EVENT_MESSAGE && e->collective == st->collective && e->to_member == place &&
-		    s->one->cuts[chunk] >= e->offset && s->one->cuts[chunk + 1] <= e->offset + e->count)
+		    collective_carries(s->one, e, (int)chunk))
 			return true;
 	}
 	return false;

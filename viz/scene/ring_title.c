@@ -155,7 +155,7 @@ void ring_title(const struct ring *r, struct box b, double room)
 		char line[384];
 		snprintf(line, sizeof line, "%s · %s%s%s", amount, progress, *values ? " · " : "", values);
 		say_legend(r, room, line, sizeof line);
-		draw_text(r->c, b.x, y, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
+		draw_fitting(r->c, b.x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, what);
 		draw_text(r->c, b.x, y + below, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s", line);
 		return;
 	}

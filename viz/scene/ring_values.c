@@ -66,7 +66,7 @@ bool ring_value(const struct ring *r, struct box b, int64_t member, int chunk, b
 		draw_number(r, b, size, true, sum);
 		return true;
 	}
-	double over = b.height > number_height(r) ? 0 : fresh ? 3 : 4; /* into the gaps, where no chunk is behind it */
+	double over = b.height > number_height(r) ? 0 : 4; /* into the gaps, where no chunk is behind it */
 	size = size_in(r, value_word(number, v->now[k]), least, b.width + over, b.height + over);
 	if (size > 0 && !hides)
 		draw_number(r, b, size, fresh, number);
@@ -89,8 +89,8 @@ void ring_value_beside(const struct ring *r, int64_t member, int chunk, double r
 {
 	char sum[EXCHANGE_WORD];
 	exchange_word(sum, &r->values->last[member * r->values->chunks + chunk]);
-	double size = size_in(r, sum, least, room, most + 4);
-	bool all = values_recorded(r->v->state->timeline) || size_in(r, RING_LONGEST_SUM, least, room, most + 4) > 0;
+	double high = fmax(most, r->c->least) + 4, size = size_in(r, sum, least, room, high);
+	bool all = values_recorded(r->v->state->timeline) || size_in(r, RING_LONGEST_SUM, least, room, high) > 0;
 	if (size > 0 && all) /* on every rank or on none */
 		draw_text(r->c, right, y, size, WEIGHT_BOLD, r->c->theme->ink, ALIGN_RIGHT, 0, "%s", sum);
 }

@@ -75,7 +75,7 @@ void draw_phases(struct canvas *c, const struct view *v, struct box b)
 	const struct timeline *s = v->state->timeline;
 	double count = s->instant_count ? (double)s->instant_count : 1, height = 12;
 	enum pass last = PASS_NONE;
-	double label_end = 0, size = fmax(v->presenter ? 13 : 10, c->least), room = 5.6 * size; /* of a label */
+	double label_end = 0, size = fmax(v->presenter ? 13 : 10, c->least);
 	double top = b.y + b.height - 18;
 	for (size_t k = 0; k + 1 < s->stop_count[STEP_SIZE_PHASE]; k++) {
 		size_t from = s->stops[STEP_SIZE_PHASE][k], to = s->stops[STEP_SIZE_PHASE][k + 1];
@@ -87,13 +87,15 @@ void draw_phases(struct canvas *c, const struct view *v, struct box b)
 		colour fill = pass == PASS_NONE ? t->empty : pass_colour(pass);
 		draw_fill(c, part, colour_mix(fill, t->ground, v->state->position > from ? 0.25 : 0.72));
 		draw_line(c, part.x, part.y, part.x, part.y + height, t->line, 1);
-		if (pass != PASS_NONE && pass != last && part.x > label_end) {
-			bool edge = part.x + room > b.x + b.width;
-			draw_text(c, edge ? b.x + b.width : part.x + 2, top - 4, size, WEIGHT_PLAIN, t->soft,
-			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(pass));
-			label_end = part.x + room;
-			last = pass;
-		}
+		if (pass == PASS_NONE || pass == last)
+			continue;
+		double length = text_length(c, size, WEIGHT_PLAIN, pass_name(pass)),
+		       left = fmin(part.x + 2, b.x + b.width - length);
+		if (left < label_end)
+			continue;
+		draw_text(c, left, top - 4, size, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "%s", pass_name(pass));
+		label_end = left + length + 0.6 * size;
+		last = pass;
 	}
 	draw_frame(c, (struct box){b.x, top, b.width, height}, t->line, 1);
 	for (int i = 0; i < s->highlight_count; i++) {
@@ -131,7 +133,7 @@ static double scale_of_row(const struct view *v, const struct scene_row *row, st
 static double scale_of_compare(int contenders, struct box b)
 {
 	int columns, rows;
-	compare_grid(contenders, &columns, &rows);
+	compare_grid(contenders, b.width, &columns, &rows);
 	return scale_of(190.0 * columns, (rows > 2 ? 195.0 : 230.0) * rows, b);
 }
 
@@ -206,9 +208,4 @@ void scene_draw_asking(struct canvas *c, const struct view *v, struct box all)
 	scene_draw_in(c, v, (struct box){all.x, all.y, all.width - side, all.height});
 	if (v->asking)
 		draw_question(c, v->asking, (struct box){all.x + all.width - side, all.y, side, all.height});
-}
-
-void scene_draw(struct canvas *c, const struct view *v)
-{
-	scene_draw_asking(c, v, (struct box){0, 0, c->width, c->height});
 }

@@ -61,9 +61,7 @@ struct view {
 	bool presenter;  /* larger, and less of it */
 };
 
-/* The whole picture: heading, scene, caption. Clears it first. */
-void scene_draw(struct canvas *c, const struct view *v);
-/* The same beside something else: the scene, and the question that is asked about it. */
+/* The whole picture: heading, scene, caption, and the question that is asked about it. Clears it first. */
 void scene_draw_asking(struct canvas *c, const struct view *v, struct box all);
 /* The scene and the bar of phases alone: heading, caption and ledger are beside the picture. In a narrow
  * picture, for a phone, the parts of the overview are one below the other. */
@@ -85,6 +83,10 @@ struct hit {
 	int first_lane;  /* at its top */
 	char text[384];
 };
+
+/* The ledger beside a collective, in the picture that scene_draw_in() draws in `all`: no tip lies on it, unless it is
+ * about it. Of no width: there is none. */
+struct box scene_ledger(const struct view *v, struct box all);
 
 /* Answers for the scene that scene_draw_in() draws in `all`. text: what it is, in words; "" where nothing is. */
 struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, double x, double y);

@@ -60,8 +60,8 @@ static inline bool box_has(struct box b, double x, double y)
 /* The scene that a view shows, unless strategies are compared. */
 const struct scene_row *scene_of(const struct view *v);
 void draw_compare(struct canvas *c, const struct view *v, struct box b);
-/* How many columns and rows of cards `n` strategies make. */
-void compare_grid(int n, int *columns, int *rows);
+/* How many columns and rows of cards `n` strategies make in this width. */
+void compare_grid(int n, double width, int *columns, int *rows);
 
 /* A scene is drawn in `inner`, whose units are `scale` of those around it: where text is so large that the scene would
  * not fit, it is made smaller as a whole. fit_point() turns a point of the picture into one of the scene. */

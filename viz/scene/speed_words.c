@@ -4,6 +4,7 @@
 
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
@@ -103,18 +104,30 @@ void exposed_name(const struct lanes *l, const struct exposed *e, char *out, siz
 {
 	char words[OP_WORDS];
 	if (!l->timeline) {
-		snprintf(out, size, "%s", l->lanes[e->rank].spans[e->op].name);
+		foreign_name(words, &l->file->spans[l->lanes[e->rank].spans[e->op].number]);
+		snprintf(out, size, "%s", words);
 		return;
 	}
 	const struct role *role = plan_role_of(l->timeline->plan, e->rank);
 	snprintf(out, size, "%s", op_words(words, l->timeline, role, &role->ops[e->op]));
 }
 
+void exposed_when(const struct lanes *l, const struct exposed *e, char *out, size_t size)
+{
+	char begin[WORD], micro[48] = "";
+	const struct op *op = l->timeline ? &plan_role_of(l->timeline->plan, e->rank)->ops[e->op] : NULL;
+	if (op && op->micro >= 0 && l->timeline->plan->settings.accumulate > 1)
+		snprintf(micro, sizeof micro, " of micro-batch %d", op->micro);
+	snprintf(out, size, "%s%s%sat %s", op && op->pass ? pass_name(op->pass) : "", micro, op && op->pass ? ", " : "",
+	         time_word(begin, e->begin));
+}
+
 void exposed_words(const struct lanes *l, const struct exposed *e, char *out, size_t size)
 {
-	char name[256], time[WORD], bytes[WORD], speed[SPEED_WORDS], more[SPEED_WORDS + 80] = "", where[208];
+	char name[256], when[96], time[WORD], bytes[WORD], speed[SPEED_WORDS], more[SPEED_WORDS + 80] = "", where[208];
 	struct speed s;
 	exposed_name(l, e, name, sizeof name);
+	exposed_when(l, e, when, sizeof when);
 	if (exposed_speed(l, e, &s))
 		snprintf(more, sizeof more, ", %s", speed_words(speed, &s));
 	else if (e->bytes)
@@ -123,6 +136,7 @@ void exposed_words(const struct lanes *l, const struct exposed *e, char *out, si
 		snprintf(where, sizeof where, "rank %" PRId64, e->rank);
 	else
 		snprintf(where, sizeof where, "%s, %s", l->lanes[e->rank].process, l->lanes[e->rank].name);
-	snprintf(out, size, "%s (%.1f %% of the %s) on %s: %s%s", time_word(time, e->time),
-	         100 * (double)e->time / (double)exposed_whole(l), l->timeline ? "step" : "time", where, name, more);
+	snprintf(out, size, "%s (%.1f %% of the %s) on %s: %s, %s%s", time_word(time, e->time),
+	         100 * (double)e->time / (double)exposed_whole(l), l->timeline ? "step" : "time", where, name, when,
+	         more);
 }

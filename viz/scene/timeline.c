@@ -114,8 +114,11 @@ static void draw_long_name(struct canvas *c, const struct lane_area *l, const ch
 	snprintf(part, sizeof part, "%.*s", first, ranks);
 	draw_fitting(c, l->box.x + 2, y - size * 0.25, size, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, l->names - 6,
 	             part);
-	draw_text(c, l->box.x + 2, y + size * 1.05, size, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, l->names * 0.44, "%s",
-	          rest ? rest + 2 : "");
+	rest = rest ? rest + strlen(": ") : "";
+	if (text_length(c, 9, WEIGHT_BOLD, rest) > l->names * 0.44 && !strncmp(rest, "the ", 4))
+		rest += strlen("the ");
+	draw_fitting(c, l->box.x + 2, y + size * 1.05, size, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, l->names * 0.44,
+	             rest);
 }
 
 /* The ranks at the first of their lanes, unless those above are too near; and what the lane is, if there is room. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 /* Units, where there is room for all; a lower panel has everything lower alike. */
-enum { HEAD = 44, LINE = 27, GAP = 12, FIGURE = 20, SAID = 46, FOOT = 40, MARGIN = 10, LABEL = 100, ARROW = 26 };
+enum { HEAD = 44, LINE = 27, GAP = 12, FIGURE = 20, SAID = 46, FOOT = 40, MARGIN = 10, LABEL = 104, ARROW = 24 };
 
 /* Values are no smaller; what is longer ends in "…", and stands below as a whole once it is chosen. */
 enum { SMALL = 11 };

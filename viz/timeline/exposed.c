@@ -55,11 +55,10 @@ static void add_all(const struct lanes *l, struct exposed *best)
 	}
 }
 
-static int64_t bytes_of(const struct plan *p, int64_t rank, int op)
+static int64_t payload_of(const struct plan *p, int64_t rank, int op)
 {
 	const struct role *role = plan_role_of(p, rank);
-	int64_t sent = op_sent_bytes(p, role, &role->ops[op], rank);
-	return sent ? sent : op_received_bytes(p, role, &role->ops[op], rank);
+	return op_payload_bytes(role, &role->ops[op]);
 }
 
 static size_t longest_of_plan(const struct lanes *l, struct exposed *out, size_t most)
@@ -75,7 +74,7 @@ static size_t longest_of_plan(const struct lanes *l, struct exposed *out, size_t
 		qsort(best, count, sizeof *best, longest_first);
 	for (size_t i = 0; i < count && i < most; i++) {
 		out[i] = best[i];
-		out[i].bytes = bytes_of(s->plan, best[i].rank, best[i].op);
+		out[i].bytes = payload_of(s->plan, best[i].rank, best[i].op);
 	}
 	free(best);
 	return count;

@@ -11,7 +11,7 @@ struct exposed {
 	int64_t rank;        /* another program's: the lane */
 	int op;              /* another program's: the span of the lane */
 	int64_t begin, time; /* ns: where it begins to be exposed, and how long it is in all */
-	int64_t bytes;       /* that the rank sends, or receives; another program's: that it carries; 0: not known */
+	int64_t bytes;       /* of payload, as in struct speed; 0: not known */
 };
 
 /* As many are listed. */

@@ -53,6 +53,11 @@ int collective_chunks(const struct collective *c, const struct event *message, i
 	return first;
 }
 
+bool collective_carries(const struct collective *c, const struct event *message, int chunk)
+{
+	return c->cuts[chunk] >= message->offset && c->cuts[chunk + 1] <= message->offset + message->count;
+}
+
 const int64_t *timeline_live(const struct timeline *s, int index, enum space space, int issued)
 {
 	const int64_t *live = s->roles[s->ranks[index].role].live[space];

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* Shorter than this part of the step, nobody speaks of waiting: measured queues pause between any two operations. */
+/* Shorter than this part of the step, nobody speaks of a bubble: measured queues pause between any two operations. Of
+ * exposed communication, the first of the list that L shows are taken, however short. */
 enum { LEAST_PART = 200 };
 
 struct list {
@@ -69,7 +70,7 @@ static void add_exposed(struct list *l, const struct lanes *lanes)
 {
 	struct exposed longest[NOTABLE_EXPOSED_MOST];
 	size_t count = exposed_longest(lanes, longest, NOTABLE_EXPOSED_MOST);
-	for (size_t i = 0; i < count && i < NOTABLE_EXPOSED_MOST && longest[i].time > lanes->end / LEAST_PART; i++)
+	for (size_t i = 0; i < count && i < NOTABLE_EXPOSED_MOST; i++)
 		add(l, (struct notable){NOTABLE_EXPOSED, stop_at(lanes->timeline, longest[i].begin), longest[i].rank,
 		                        longest[i].op, longest[i].time});
 }

@@ -35,7 +35,7 @@ static void carry_over(struct state_group *g, const struct collective *c, const 
 	uint64_t *from = g->held + (ptrdiff_t)e->member * c->chunk_count,
 	         *to = g->held + (ptrdiff_t)e->to_member * c->chunk_count;
 	for (int i = 0; i < c->chunk_count; i++)
-		if (c->cuts[i] >= e->offset && c->cuts[i + 1] <= e->offset + e->count)
+		if (collective_carries(c, e, i))
 			to[i] = e->add ? to[i] | from[i] : from[i];
 }
 
@@ -245,14 +245,14 @@ enum op_state state_of_op(const struct state *st, int index, int op)
 	return over || r->begin[k] < 0 || r->end[k] <= st->time ? OP_DONE : OP_RUNS;
 }
 
-bool state_alive(const struct state *st, int index, int buffer)
+void state_alive(const struct state *st, int index, bool *alive)
 {
 	const struct role *role = timeline_role_of(st->timeline, index);
-	bool alive = role->buffers[buffer].state;
+	for (int i = 0; i < role->buffer_count; i++)
+		alive[i] = role->buffers[i].state;
 	for (int k = 0; k < st->ranks[index].issued; k++) {
 		const struct op *op = &role->ops[role->step.begin + k];
-		if (op_class(op->kind) == OP_CLASS_M && op_buffer(op) == buffer)
-			alive = op->kind == OP_ALLOC;
+		if (op_class(op->kind) == OP_CLASS_M)
+			alive[op_buffer(op)] = op->kind == OP_ALLOC;
 	}
-	return alive;
 }

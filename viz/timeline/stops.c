@@ -161,6 +161,12 @@ size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size
 	return low;
 }
 
+size_t timeline_stop_showing(const struct timeline *s, enum step_size step_size, size_t position)
+{
+	size_t k = timeline_stop_of(s, step_size, position);
+	return k + (s->stops[step_size][k] < position && k + 1 < s->stop_count[step_size]);
+}
+
 size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k)
 {
 	size_t last = s->stop_count[step_size] - 1;
@@ -183,14 +189,6 @@ size_t timeline_previous(const struct timeline *s, enum step_size step_size, siz
 const struct phase *timeline_phase(const struct timeline *s, size_t position)
 {
 	return &s->phases[timeline_stop_of(s, STEP_SIZE_PHASE, position ? position - 1 : 0)];
-}
-
-const struct highlight *timeline_highlight(const struct timeline *s, size_t position)
-{
-	for (int i = 0; i < s->highlight_count; i++)
-		if (s->highlights[i].position > position)
-			return &s->highlights[i];
-	return NULL;
 }
 
 size_t timeline_position_at(const struct timeline *s, int64_t time)

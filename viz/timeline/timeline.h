@@ -241,10 +241,10 @@ size_t timeline_previous(const struct timeline *s, enum step_size step_size, siz
 /* The k-th stop of a step size, and the last stop at or before a position. */
 size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k); /* k past the last: the last */
 size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size_t position);
+/* The first stop at or after a position: the step that shows what happens there. */
+size_t timeline_stop_showing(const struct timeline *s, enum step_size step_size, size_t position);
 /* The phase in which the last event before a position lies; at the beginning, the first. */
 const struct phase *timeline_phase(const struct timeline *s, size_t position);
-/* The next highlight after a position; NULL if there is none. */
-const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
 int64_t timeline_time(const struct timeline *s, size_t position);
 /* Where the next collective, or message between stages, has begun and sent nothing yet; forward or back from a
@@ -273,6 +273,7 @@ size_t timeline_position_of(const struct timeline *s, size_t event);
 int role_needed_by(const struct role *r, int allocation);
 /* The chunks that a message carries: returns the first, *last is the last. */
 int collective_chunks(const struct collective *c, const struct event *message, int *last);
+bool collective_carries(const struct collective *c, const struct event *message, int chunk);
 /* Does the rank's order of issue go on with this event? */
 static inline bool event_issues(const struct event *e)
 {

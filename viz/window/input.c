@@ -168,6 +168,37 @@ static bool mode_takes_mouse(struct window *w, struct canvas *c, Uint32 event)
 	return m && ((m->mouse && m->mouse(w, c, mode_box(w, c), event)) || m->covers);
 }
 
+/* A widget that can be dragged is pressed only when it is let go where it was. */
+static bool take(struct window *w, const struct widget *one)
+{
+	if (one->kind != WIDGET_MODE || !w->mode || !w->mode->drags || !w->mode->drags(w, one->number))
+		return false;
+	window_forget_tip(w);
+	w->drag = DRAG_WIDGET;
+	w->drag_number = one->number;
+	w->drag_from = w->mouse_x;
+	w->drag_from_y = w->mouse_y;
+	return true;
+}
+
+bool window_drags(const struct window *w)
+{
+	return w->drag == DRAG_WIDGET && hypot(w->mouse_x - w->drag_from, w->mouse_y - w->drag_from_y) >= 5;
+}
+
+static void drop(struct window *w, struct canvas *c)
+{
+	bool moved = window_drags(w);
+	w->drag = DRAG_NONE;
+	w->dirty = true;
+	if (!w->mode)
+		return;
+	if (moved && w->mode->drop)
+		w->mode->drop(w, c, w->drag_number);
+	else if (!moved && w->mode->press)
+		w->mode->press(w, w->drag_number);
+}
+
 static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b)
 {
 	int number = widget_at(w, w->mouse_x, w->mouse_y);
@@ -189,7 +220,8 @@ static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent
 		return;
 	if (number >= 0) {
 		struct widget one = w->widgets[number];
-		window_activate(w, &one);
+		if (!take(w, &one))
+			window_activate(w, &one);
 		return;
 	}
 	if (mode_takes_mouse(w, c, SDL_MOUSEBUTTONDOWN))
@@ -210,6 +242,10 @@ static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent
 static void let_go(struct window *w, struct canvas *c, bool twice)
 {
 	enum drag drag = w->drag;
+	if (drag == DRAG_WIDGET) {
+		drop(w, c);
+		return;
+	}
 	struct hit h = look(w, c);
 	w->drag = DRAG_NONE;
 	w->dirty |= drag != DRAG_NONE;
@@ -246,7 +282,7 @@ void window_mouse_motion(struct window *w, struct canvas *c, double x, double y)
 		scrub(w, c);
 		return;
 	}
-	if (w->drag == DRAG_RANGE) {
+	if (w->drag == DRAG_RANGE || w->drag == DRAG_WIDGET) {
 		w->dirty = true;
 		return;
 	}

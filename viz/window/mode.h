@@ -33,6 +33,9 @@ struct mode {
 	bool (*action)(struct window *w, int action);
 	/* Beside its widgets, at window.mouse_x and mouse_y: down, up, or a move. */
 	bool (*mouse)(struct window *w, struct canvas *c, struct box box, Uint32 event);
+	/* One of its widgets can be dragged, by its number, and was let go at window.mouse_x and mouse_y. */
+	bool (*drags)(struct window *w, int number);
+	void (*drop)(struct window *w, struct canvas *c, int number);
 	/* One of its widgets was pressed, by its number; what it does, for the tip. */
 	void (*press)(struct window *w, int number);
 	const char *(*tip)(struct window *w, int number);

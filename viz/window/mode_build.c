@@ -182,6 +182,24 @@ static void push(struct window *w, enum button which)
 	board_refresh(b);
 }
 
+static bool drags(struct window *w, int number)
+{
+	(void)w;
+	return number < FIRST_BUTTON;
+}
+
+/* Before the move at whose place it is let go. */
+static void drop(struct window *w, struct canvas *c, int number)
+{
+	struct board *b = w->board;
+	int at = board_drop(b, mode_box(w, c), w->mouse_x, w->mouse_y);
+	if (at < 0)
+		return;
+	b->chosen = number;
+	if (exercise_insert(&b->exercise, number, at))
+		board_refresh(b);
+}
+
 static void press(struct window *w, int number)
 {
 	if (number >= FIRST_BUTTON)
@@ -275,6 +293,8 @@ static void draw(struct window *w, struct canvas *c, struct box box)
 		b->chosen = -1;
 	board_draw(c, b, box);
 	b->chosen = chosen;
+	if (window_drags(w))
+		board_draw_drag(c, b, box, w->drag_number, w->mouse_x, w->mouse_y);
 	if (*w->playback->note)
 		draw_text(c, box.x + box.width / 2, box.y + 23, 13, WEIGHT_BOLD, c->theme->ink, ALIGN_CENTRE,
 		          0.3 * box.width, "%s", w->playback->note);
@@ -314,6 +334,8 @@ const struct mode mode_build = {
         .draw = draw,
         .key = key,
         .text = text,
+        .drags = drags,
+        .drop = drop,
         .press = press,
         .tip = tip,
         .follow = follow,

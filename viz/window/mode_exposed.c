@@ -71,11 +71,10 @@ static void draw_row(struct canvas *c, const struct window *w, int number, struc
 	const struct theme *t = c->theme;
 	const struct trace_view *shown = w->playback->shown;
 	const struct exposed *e = &shown->exposed[number];
-	char time[WORD], name[256], rate[WORD], bytes[WORD], more[3 * WORD] = "", where[128];
+	char time[WORD], name[256], when[96], rate[WORD], bytes[WORD], more[3 * WORD] = "", where[128];
 	struct speed s = {0};
 	exposed_name(&shown->lanes, e, name, sizeof name);
-	if (shown->foreign) /* without what it is called with */
-		name[strcspn(name, "(")] = 0;
+	exposed_when(&shown->lanes, e, when, sizeof when);
 	if (shown->foreign)
 		snprintf(where, sizeof where, "%s", shown->lanes.lanes[e->rank].process);
 	else
@@ -95,11 +94,13 @@ static void draw_row(struct canvas *c, const struct window *w, int number, struc
 	          time_word(time, e->time));
 	draw_text(c, left + 150, row.y + 14, 12, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%.1f %%",
 	          100 * (double)e->time / (double)exposed_whole(&shown->lanes));
-	draw_fitting(c, shown->foreign ? right : left + 160, row.y + (shown->foreign ? 28 : 14), 11.5, 9, WEIGHT_PLAIN,
-	             t->ink, shown->foreign ? ALIGN_RIGHT : ALIGN_LEFT, shown->foreign ? 124 : 60, where);
-	draw_fitting(c, right, row.y + 14, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 164, more);
-	draw_fitting(c, left + 24, row.y + 28, 11.5, 9, WEIGHT_PLAIN, t->ink, ALIGN_LEFT,
-	             row.width - (shown->foreign ? 176 : 40), name);
+	double first = shown->foreign ? 68 : 44;
+	draw_fitting(c, left + 158, row.y + 14, 11, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, first,
+	             shown->foreign ? when : where);
+	draw_fitting(c, right, row.y + 14, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, right - left - 164 - first, more);
+	draw_fitting(c, right, row.y + 28, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 124,
+	             shown->foreign ? where : when);
+	draw_fitting(c, left + 24, row.y + 28, 11.5, 9, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, row.width - 176, name);
 }
 
 static void draw(struct window *w, struct canvas *c, struct box b)
@@ -121,8 +122,8 @@ static void draw(struct window *w, struct canvas *c, struct box b)
 		return;
 	}
 	draw_text(c, b.x + 14, b.y + 48, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - 40,
-	          "%zu in all · %% of the %s · bytes, GB/s, %% of the link", shown->exposed_count,
-	          shown->foreign ? "GPUs' time" : "step");
+	          "%zu in all · %% of the %s · payload, %s", shown->exposed_count,
+	          shown->foreign ? "GPUs' time" : "step", shown->foreign ? "bandwidth" : "bandwidth, % of the link");
 	for (int i = first; i < count && i < first + rows; i++)
 		draw_row(c, w, i, (struct box){b.x + 6, b.y + HEAD + ROW * (i - first), b.width - 26, ROW});
 	draw_text(c, b.x + 14, b.y + b.height - 14, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - 40,

@@ -233,8 +233,8 @@ static void lay(struct window *w, struct canvas *c, struct box b)
 		return;
 	for (int i = 0; i < f->row_count; i++) {
 		struct box cell = whatif_cell(f, b, i);
-		struct box less = {cell.x - 24, cell.y, 21, cell.height};
-		struct box more = {cell.x + cell.width + 3, cell.y, 21, cell.height};
+		struct box less = {cell.x - 22, cell.y, 19, cell.height};
+		struct box more = {cell.x + cell.width + 3, cell.y, 19, cell.height};
 		const struct whatif_row *r = &f->rows[i];
 		widget_add(w, WIDGET_MODE, SIDES * i + LESS, less, "<")->enabled = r->places > 0;
 		widget_add(w, WIDGET_MODE, SIDES * i + MORE, more, ">")->enabled = r->places > 0;

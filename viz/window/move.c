@@ -1,14 +1,10 @@
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "viz/window/parts.h"
 
 void window_note(struct window *w, const char *format, ...)
 {
-	va_list args;
-	va_start(args, format);
-	status_format(w->playback->note, sizeof w->playback->note, format, args);
-	va_end(args);
+	WITH_ARGS(format, status_format(w->playback->note, sizeof w->playback->note, format, args));
 	w->note_until = SDL_GetTicks64() + 4000;
 	w->dirty = true;
 }

@@ -96,7 +96,7 @@ struct widget {
 	double before; /* units: room left of it, where a group of buttons begins */
 };
 
-enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
+enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE, DRAG_WIDGET };
 
 enum { WIDGETS = 192 };
 
@@ -171,10 +171,11 @@ struct window {
 	int chosen;                          /* row of mode_exposed */
 	int64_t put_away_from, put_away_to;  /* ns: a measured range that a click has put away */
 	enum drag drag;
-	double drag_from; /* unit x where a range begins */
+	double drag_from; /* unit x where a range begins, or where a widget was taken … */
+	double drag_from_y;
+	int drag_number; /* … by its number */
 	int64_t drag_time;
 	char title[640];
-	size_t tween_position;
 	struct racing racing;
 	int slider;           /* what if: the row whose slider the mouse holds; -1 */
 	bool searches;        /* the program has work that can wait */
@@ -271,6 +272,8 @@ void window_key(struct window *w, const SDL_KeyboardEvent *k);
 void window_text(struct window *w, const char *text);
 void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b);
 void window_forget_tip(struct window *w);
+/* Is a widget of the mode on its way with the mouse? */
+bool window_drags(const struct window *w);
 void window_mouse_motion(struct window *w, struct canvas *c, double x, double y);
 void window_wheel(struct window *w, struct canvas *c, double turns);
 

@@ -173,11 +173,15 @@ void window_next_notable(struct window *w, int by)
 		return;
 	}
 	const struct notable *n = &shown->notables[w->notable += by];
-	window_move(w, n->position, false);
+	/* The step that shows it; phases are too long for that. */
+	enum step_size size = p->step_size == STEP_SIZE_MESSAGE ? STEP_SIZE_MESSAGE : STEP_SIZE_ROUND;
+	const struct timeline *s = &shown->timeline;
+	size_t there = timeline_stop(s, size, timeline_stop_showing(s, size, n->position));
+	window_move(w, there, false);
 	window_select(w, n->rank, n->op);
 	p->first_lane = -1;
-	window_show(w, timeline_time(&shown->timeline, n->position), timeline_time(&shown->timeline, n->position) + 1);
-	notable_words(&shown->timeline, n, words, sizeof words);
+	window_show(w, timeline_time(s, there), timeline_time(s, there) + 1);
+	notable_words(s, n, words, sizeof words);
 	window_note(w, "%d of %d: %s.", w->notable + 1, count, words);
 }
 

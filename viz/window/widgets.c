@@ -346,31 +346,81 @@ void widgets_draw(struct window *w, struct canvas *c)
 		draw_widget(w, c, i);
 }
 
+/* ---- the help ---- */
+
+struct help_line {
+	const char *key, *what;
+};
+
+static const struct help_line more[] = {
+#define X(key, what) {key, what},
+        HELP_LIST(X)
+#undef X
+};
+enum { HELP_LINES = ACTION_COUNT + sizeof more / sizeof more[0] };
+
+static struct help_line help_line(int i)
+{
+	return i < ACTION_COUNT ? (struct help_line){actions[i].key, actions[i].what} : more[i - ACTION_COUNT];
+}
+
+/* Two columns of lines, which break where they are too long. */
+struct help {
+	int first; /* of the second column */
+	double size, row, key, room, height;
+};
+
+static int rows_of_line(const struct help *h, struct canvas *c, int i)
+{
+	return paragraph_lines(c, h->room, h->size, WEIGHT_PLAIN, help_line(i).what);
+}
+
+static void lay_help(struct help *h, struct canvas *c, double width, double size)
+{
+	int all = 0, rows = 0, left;
+	h->size = size;
+	h->row = 1.35 * size;
+	h->key = 0;
+	for (int i = 0; i < HELP_LINES; i++)
+		h->key = fmax(h->key, text_length(c, size, WEIGHT_BOLD, help_line(i).key));
+	h->room = width / 2 - 40 - h->key;
+	for (int i = 0; i < HELP_LINES; i++)
+		all += rows_of_line(h, c, i);
+	for (h->first = 0; h->first < HELP_LINES && rows < (all + 1) / 2; h->first++)
+		rows += rows_of_line(h, c, h->first);
+	left = all - rows;
+	h->height = h->row * (rows > left ? rows : left);
+}
+
+/* As large as there is room for, in the presenter, too: the help is for whoever sits at the keys. */
 void help_draw(struct canvas *c)
 {
-	static const struct {
-		const char *key, *what;
-	} more[] = {
-#define X(key, what) {key, what},
-	        HELP_LIST(X)
-#undef X
-	};
+	enum { HEAD = 48, FOOT = 12 };
 	const struct theme *t = c->theme;
-	int count = ACTION_COUNT + (int)(sizeof more / sizeof more[0]), rows = (count + 1) / 2;
-	double width = fmin(1200, c->width - 16), row = fmin(25, (c->height - 72) / rows), size = fmin(13, row * 0.54),
-	       left;
-	struct box b = {(c->width - width) / 2, 0, width, row * rows + 64};
+	double width = fmin(1200, c->width - 16), least = c->least, room = c->height - 8 - HEAD - FOOT;
+	struct help h;
+	c->least = 0;
+	for (double size = 13; size > 5; size -= 0.5) {
+		lay_help(&h, c, width, size);
+		if (h.height <= room)
+			break;
+	}
+	h.row *= fmin(1.4, fmax(1, room / h.height));
+	struct box b = {(c->width - width) / 2, 0, width, h.row / (1.35 * h.size) * h.height + HEAD + FOOT};
 	b.y = fmax(4, (c->height - b.height) / 2);
 	draw_card(c, b, t->panel, t->ink, 2);
-	draw_text(c, b.x + 24, b.y + 32, 20, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Keys");
-	draw_text(c, b.x + b.width - 24, b.y + 32, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width - 120,
-	          "every letter has a button, except those for presenting; any click closes this");
-	for (int i = 0; i < count; i++) {
-		const char *key = i < ACTION_COUNT ? actions[i].key : more[i - ACTION_COUNT].key;
-		const char *what = i < ACTION_COUNT ? actions[i].what : more[i - ACTION_COUNT].what;
-		left = b.x + 24 + (i >= rows ? width / 2 : 0);
-		double y = b.y + 60 + row * (i % rows);
-		draw_fitting(c, left, y, size, 5, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 128, key);
-		draw_fitting(c, left + 136, y, size, 5, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width / 2 - 172, what);
+	draw_text(c, b.x + 24, b.y + 30, 20, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Keys");
+	draw_fitting(c, b.x + b.width - 24, b.y + 30, 13, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width - 120,
+	             "every letter has a button, except those for presenting; any click closes this");
+	double y = b.y + HEAD + h.size;
+	for (int i = 0; i < HELP_LINES; i++) {
+		double left = b.x + 20 + (i >= h.first ? width / 2 : 0);
+		if (i == h.first)
+			y = b.y + HEAD + h.size;
+		draw_text(c, left, y, h.size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "%s", help_line(i).key);
+		y += (draw_paragraph(c, left + h.key + 12, y, h.room, h.size, 4, t->ink, help_line(i).what) - 1) *
+		             1.35 * h.size +
+		     h.row;
 	}
+	c->least = least;
 }

@@ -159,19 +159,38 @@ static int lines_of(struct canvas *c, double width, int most, const char *text)
 	return lines;
 }
 
-static void draw_tip(struct window *w, struct canvas *c)
+static bool crosses(const struct box *a, const struct box *b)
 {
-	enum { WIDEST = 620, LINE = 18, LINES = 4 };
-	const struct theme *t = c->theme;
-	double length = text_length(c, 13, WEIGHT_PLAIN, w->tip), width = fmin(fmin(length, WIDEST), c->width - 28);
-	int lines = lines_of(c, width + 4, LINES, w->tip);
-	struct box b = {w->tip_x + 14, w->tip_y + 18, width + 20, 8 + LINE * fmax(lines, 1)};
-	if (b.x + b.width > c->width - 4)
-		b.x = fmax(4, c->width - 4 - b.width);
+	return a->width > 0 && b->width > 0 && fmin(a->x + a->width, b->x + b->width) > fmax(a->x, b->x) &&
+	       fmin(a->y + a->height, b->y + b->height) > fmax(a->y, b->y);
+}
+
+/* Below the mouse at its right, or where there is no room at its left or above; and beside the ledger. */
+static struct box tip_box(const struct window *w, const struct canvas *c, double width, double height,
+                          const struct box *ledger)
+{
+	struct box b = {w->tip_x + 14, w->tip_y + 18, width, height};
+	bool inside = ledger->width > 0 && w->tip_x >= ledger->x;
+	double right = !inside && crosses(&b, ledger) ? ledger->x : c->width;
+	if (b.x + b.width > right - 4)
+		b.x = fmax(4, right - 4 - b.width);
 	if (b.y + b.height > c->height - 4)
 		b.y = w->tip_y - b.height - 8;
+	return b;
+}
+
+static void draw_tip(struct window *w, struct canvas *c, const struct box *ledger)
+{
+	enum { WIDEST = 620, LINES = 6, SIZE = 13 };
+	const struct theme *t = c->theme;
+	double size = fmax(SIZE, c->least), line = 1.35 * size, most = fmin(WIDEST, c->width - 28);
+	if (ledger->width > 0 && w->tip_x < ledger->x)
+		most = fmin(most, fmax(200, ledger->x - 40));
+	double length = text_length(c, SIZE, WEIGHT_PLAIN, w->tip), width = fmin(length, most);
+	int lines = lines_of(c, width + 4, LINES, w->tip);
+	struct box b = tip_box(w, c, width + 20, 12 + line * fmax(lines, 1), ledger);
 	draw_card(c, b, t->panel, t->ink, 1.2);
-	draw_paragraph(c, b.x + 10, b.y + 18, width + 4, 13, lines, t->ink, w->tip);
+	draw_paragraph(c, b.x + 10, b.y + size + 6, width + 4, SIZE, lines, t->ink, w->tip);
 }
 
 static void draw_all(struct window *w, struct canvas *c)
@@ -193,8 +212,10 @@ static void draw_all(struct window *w, struct canvas *c)
 		           (struct box){fmin(w->drag_from, w->mouse_x), scene.y + 40, fabs(w->mouse_x - w->drag_from),
 		                        scene.height - 150},
 		           c->theme->accent, 2);
-	if (*w->tip && w->drag == DRAG_NONE)
-		draw_tip(w, c);
+	if (*w->tip && w->drag == DRAG_NONE) {
+		struct box ledger = w->mode && w->mode->covers ? (struct box){0, 0, 0, 0} : scene_ledger(v, scene);
+		draw_tip(w, c, &ledger);
+	}
 	if (w->help)
 		help_draw(c);
 }

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const words[][2] = {
-#define X(constant, english, chinese) {english, chinese},
+#include "strategy/base/language.h"
+
+static const char *const words[] = {
+#define X(constant, english) english,
         LESSON_WORDS(X)
 #undef X
 };
@@ -12,7 +14,7 @@ _Static_assert(sizeof words / sizeof words[0] == WORD_COUNT, "every word has its
 
 const char *lesson_word(const char *language, enum lesson_word w)
 {
-	return words[w][!strcmp(language, "zh")];
+	return tr_in(language, words[w]);
 }
 
 const char *lesson_check_word(const char *language, enum lesson_check c)

@@ -4,32 +4,32 @@
 
 #include "cli/lesson/lesson.h"
 
-/* Constant, English, Chinese. %d, %s: in the same order in both. */
+/* Constant, English; strategy/base/zh.def has them in Chinese. */
 #define LESSON_WORDS(X)                                                                                                \
-	X(COURSE, "Lessons in data-parallel training", "数据并行训练课程")                                             \
-	X(MINUTES, "%d minutes", "%d 分钟")                                                                            \
-	X(AFTER, "after lesson %s", "先修：第 %s 课")                                                                  \
-	X(NEEDS, "needs %s", "需要 %s")                                                                                \
-	X(EXACT, "the same on every machine", "在任何机器上都相同")                                                    \
-	X(RATIO, "on every machine within some per cent", "在任何机器上相差不过百分之几")                              \
-	X(PATTERN, "measured: your numbers will differ", "实测值：你的数字会不同")                                     \
-	X(STEP_THROUGH, "Step through it", "逐步播放")                                                                 \
-	X(TOO_OLD, "This browser is too old for the player.", "此浏览器过旧，无法播放。")                              \
-	X(QUESTION, "Question %d", "问题 %d")                                                                          \
-	X(YOUR_ANSWER, "your answer", "你的答案")                                                                      \
-	X(SUBMIT, "Answer", "回答")                                                                                    \
-	X(RIGHT, "Right.", "正确。")                                                                                   \
-	X(WRONG, "Not quite.", "不对。")                                                                               \
-	X(TALLY, "%d of %d questions right", "答对 %d / %d 题")                                                        \
-	X(ANSWER, "Answer", "答案")                                                                                    \
-	X(ANSWERS, "Answers", "答案")                                                                                  \
-	X(EXERCISE, "Exercise", "练习")                                                                                \
-	X(WHEN_DONE, "When it is done:", "完成后运行：")                                                               \
-	X(SOLUTION, "A solution", "参考解答")                                                                          \
-	X(PAGE, "page %d of %d", "第 %d 页，共 %d 页")
+	X(COURSE, "Lessons in data-parallel training")                                                                 \
+	X(MINUTES, "%d minutes")                                                                                       \
+	X(AFTER, "after lesson %s")                                                                                    \
+	X(NEEDS, "needs %s")                                                                                           \
+	X(EXACT, "the same on every machine")                                                                          \
+	X(RATIO, "on every machine within some per cent")                                                              \
+	X(PATTERN, "measured: your numbers will differ")                                                               \
+	X(STEP_THROUGH, "Step through it")                                                                             \
+	X(TOO_OLD, "This browser is too old for the player.")                                                          \
+	X(QUESTION, "Question %d")                                                                                     \
+	X(YOUR_ANSWER, "your answer")                                                                                  \
+	X(SUBMIT, "Submit")                                                                                            \
+	X(RIGHT, "Right.")                                                                                             \
+	X(WRONG, "Not quite.")                                                                                         \
+	X(TALLY, "%d of %d questions right")                                                                           \
+	X(ANSWER, "Answer")                                                                                            \
+	X(ANSWERS, "Answers")                                                                                          \
+	X(EXERCISE, "Exercise")                                                                                        \
+	X(WHEN_DONE, "When it is done:")                                                                               \
+	X(SOLUTION, "A solution")                                                                                      \
+	X(PAGE, "page %d of %d")
 
 enum lesson_word {
-#define X(constant, english, chinese) WORD_##constant,
+#define X(constant, english) WORD_##constant,
 	LESSON_WORDS(X)
 #undef X
 	        WORD_COUNT

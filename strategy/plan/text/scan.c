@@ -1,7 +1,6 @@
 #include "strategy/plan/text/scan.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +26,7 @@ void scan_place(const struct scan *s, size_t word, char *out, size_t size)
 enum status scan_fail(const struct scan *s, size_t word, const char *format, ...)
 {
 	char text[800], place[240];
-	va_list args;
-	va_start(args, format);
-	status_format(text, sizeof text, format, args);
-	va_end(args);
+	WITH_ARGS(format, status_format(text, sizeof text, format, args));
 	scan_place(s, word, place, sizeof place);
 	return status_fail(STATUS_INPUT, "%s: %s", place, text);
 }

@@ -1,5 +1,4 @@
 /* Reading and writing what belongs to a group: all of it, or this rank's slice of it. */
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "strategy/plan/verify/meaning.h"
@@ -7,10 +6,7 @@
 enum status refuse_found(const struct at *a, int rule, int operand, const char *format, ...)
 {
 	char text[600], found[300];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
 	memory_describe(a->memory, a->role, &a->op->operand[operand], -1, found, sizeof found);
 	return refuse_at(a, rule, operand, "%s; %s", text, found);
 }

@@ -23,17 +23,13 @@ __attribute__((format(printf, 2, 0))) static void text_add_list(struct text *t, 
 
 void text_add(struct text *t, const char *format, ...)
 {
-	va_list args;
-	va_start(args, format);
-	text_add_list(t, format, args);
-	va_end(args);
+	WITH_ARGS(format, text_add_list(t, format, args));
 }
 
 enum status refuse(const struct verify *v, int rule, const struct role *r, int op, int buffer, const char *format, ...)
 {
 	char line[1000];
 	struct text t = {line, sizeof line, 0};
-	va_list args;
 	*v->why = (struct refusal){rule, r ? (int)(r - v->p->roles) : -1, op, buffer};
 	text_add(&t, "rule %d (%s): ", rule, rule_name(rule));
 	if (r && op >= 0) {
@@ -49,29 +45,21 @@ enum status refuse(const struct verify *v, int rule, const struct role *r, int o
 	if (r && buffer >= 0)
 		text_add(&t, ", buffer '%s'", r->buffers[buffer].name);
 	text_add(&t, r ? ": " : "");
-	va_start(args, format);
-	text_add_list(&t, format, args);
-	va_end(args);
+	WITH_ARGS(format, text_add_list(&t, format, args));
 	return status_fail(STATUS_REFUSED, "%s", line);
 }
 
 enum status refuse_op(const struct at *a, int rule, const char *format, ...)
 {
 	char text[700];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
 	return refuse(a->v, rule, a->r, a->number, op_buffer(a->op), "%s", text);
 }
 
 enum status refuse_at(const struct at *a, int rule, int operand, const char *format, ...)
 {
 	char text[700];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
+	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
 	return refuse(a->v, rule, a->r, a->number, a->op->operand[operand].buffer, "operand %s%s",
 	              op_operand_name(a->op->kind, operand), text);
 }
