@@ -275,7 +275,7 @@ END_TEST
 
 /* ---- rings ---- */
 
-static const char *ring_of(int ranks)
+static const char *plan_of_ring(int ranks)
 {
 	static char words[64];
 	snprintf(words, sizeof words, "mlp:sizes=64-64-64 ddp ranks=%d", ranks);
@@ -316,7 +316,7 @@ START_LOOP_TEST(no_arrow_of_a_ring_is_hidden, 3, 17)
 {
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
 	cairo_t *cr = cairo_create(surface);
-	open_player(viewed_plan(ring_of(_i)));
+	open_player(viewed_plan(plan_of_ring(_i)));
 	playback.scene = SCENE_RING;
 	go(2, 3);
 	for (int i = 0; i < 2 * COUNT(sizes); i++) {
@@ -412,7 +412,7 @@ static void go_to_a_sum(void)
 
 START_LOOP_TEST(a_ring_keeps_its_numbers, 4, 9)
 {
-	open_player(viewed_plan(ring_of(_i)));
+	open_player(viewed_plan(plan_of_ring(_i)));
 	playback.scene = SCENE_RING;
 	for (int i = 0; i < 2 * COUNT(sizes); i++) {
 		const int *size = sizes[i / 2];
@@ -435,7 +435,7 @@ END_TEST
 START_TEST(numbers_stay_beside_other_things)
 {
 	struct whatif w = settings;
-	open_player(viewed_plan(ring_of(4)));
+	open_player(viewed_plan(plan_of_ring(4)));
 	playback.scene = SCENE_RING;
 	playback.presenter = true;
 	playback.whatif = &w;
