@@ -1,4 +1,5 @@
 /* Answers: a choice by its number or its words, or a number with its unit, as the window's questions read them. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +28,27 @@ const char *lesson_amount(const struct piece *p, double *value)
 	return answer_number(p->answer, unit, value, why) ? units[unit] : NULL;
 }
 
+/* Where a plain number is asked for, what it counts may follow: "5.5 bytes a parameter", "14 rounds". What is no word,
+ * or multiplies, as in "2 GB", stays. */
+static const char *number_alone(const char *typed, char out[ANSWER_WORDS])
+{
+	size_t digits = strspn(typed, " \t+-.,0123456789");
+	const char *words = typed + digits;
+	bool multiplies = *words && strchr("kKMGTP", *words) && (words[1] == 'B' || words[1] == 'i');
+	size_t end = 0;
+	while (isalpha((unsigned char)words[end]) || words[end] == ' ' || (words[end] & 0x80)) /* 字节 too */
+		end++;
+	snprintf(out, ANSWER_WORDS, "%.*s", words[end] || multiplies ? ANSWER_WORDS - 1 : (int)digits, typed);
+	return out;
+}
+
 static enum answer judge_number(const struct piece *p, const char *typed, char why[ANSWER_WORDS])
 {
 	enum answer_unit unit = unit_of(p->answer);
 	double value, right;
+	char alone[ANSWER_WORDS];
+	if (unit == ANSWER_NUMBER)
+		typed = number_alone(typed, alone);
 	if (!answer_number(p->answer, unit, &right, why) || !answer_number(typed, unit, &value, why))
 		return ANSWER_UNCLEAR;
 	return fabs(value - right) <= p->tolerance / 100 * fabs(right) + 1e-9 ? ANSWER_RIGHT : ANSWER_WRONG;

@@ -11,8 +11,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
@@ -126,7 +124,7 @@ static void draw_group(struct canvas *c, const struct view *v, int group, struct
 	                : v->state;
 	const struct state_group *g = &state->groups[group];
 	const struct collective *one = &state->timeline->collectives[g->collective];
-	struct ring r = ring_of(c, v, state, g, one);
+	struct ring r = ring_make(c, v, state, g, one);
 	struct values values = {0};
 	if (ring_values_shown(v, one)) {
 		values_make(&values, state, g);
@@ -156,7 +154,7 @@ static void draw_groups(struct canvas *c, const struct view *v, struct box b, bo
 static void draw_summary(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
-	struct ring r = ring_of(c, v, v->state, v->state->groups, one);
+	struct ring r = ring_make(c, v, v->state, v->state->groups, one);
 	r.area = b;
 	struct formula f;
 	char sent[WORD];
@@ -188,7 +186,7 @@ static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, 
 {
 	const struct state_group *g = &v->state->groups[group];
 	const struct collective *one = &v->state->timeline->collectives[g->collective];
-	struct ring r = ring_of(c, v, v->state, g, one);
+	struct ring r = ring_make(c, v, v->state, g, one);
 	ring_place(&r, b, small);
 	for (int64_t rank = 0; rank < r.n; rank++)
 		if (box_has(r.card[rank], x, y))

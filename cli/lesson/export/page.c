@@ -186,29 +186,52 @@ static void put_alternative(struct page *g, const struct piece *p)
 		put_escaped(g, (char[]){from[2 + i], 0});
 }
 
+/* A step of this program. What shows another one, built in the lesson, or several steps against each other, is a
+ * picture. */
+static bool can_play(const struct piece *p)
+{
+	return !strcmp(p->program, "shardlab") && !strstr(p->options, "--race");
+}
+
+static void put_caption(struct page *g, const struct piece *p)
+{
+	fputs("<figcaption>", g->out);
+	put_alternative(g, p);
+	fputs("<br><code>", g->out);
+	put_escaped(g, p->program);
+	fputs(" view ", g->out);
+	for (const char *c = p->options; *c; c++)
+		if (*c != '\'')
+			put_escaped(g, (char[]){*c, 0});
+	fputs("</code></figcaption>\n", g->out);
+}
+
+static enum status put_player(struct page *g, const struct piece *p)
+{
+	fprintf(g->out, "<button>&#9654; %s</button>\n<script type=\"text/plain\">", word(g, WORD_STEP_THROUGH));
+	progress_show(&g->progress, g->views++, p->picture);
+	enum status s = put_step(g, p);
+	fputs("</script>", g->out);
+	return s;
+}
+
 static enum status put_view(struct page *g, const struct piece *p)
 {
 	char path[1024];
 	enum status s = lesson_picture_path(g->l, p->line, p->picture, path, sizeof path);
 	if (s)
 		return s;
-	progress_show(&g->progress, g->views++, p->picture);
-	fputs("<figure class=\"view\"><img alt=\"", g->out);
+	fprintf(g->out, "<figure%s><img alt=\"", can_play(p) ? " class=\"view\"" : "");
 	put_alternative(g, p);
 	fputs("\" src=\"", g->out);
 	if ((s = embed_png(path, g->out)))
 		return s;
-	fprintf(g->out, "\">\n<button>&#9654; %s</button>\n<figcaption>", word(g, WORD_STEP_THROUGH));
-	put_alternative(g, p);
-	fputs("<br><code>shardlab view ", g->out);
-	for (const char *c = p->options; *c; c++)
-		if (*c != '\'')
-			put_escaped(g, (char[]){*c, 0});
-	fputs("</code></figcaption>\n<script type=\"text/plain\">", g->out);
-	if ((s = put_step(g, p)))
-		return s;
-	fputs("</script></figure>\n", g->out);
-	return STATUS_OK;
+	fputs("\">\n", g->out);
+	put_caption(g, p);
+	if (can_play(p))
+		s = put_player(g, p);
+	fputs("</figure>\n", g->out);
+	return s;
 }
 
 static void put_choices(struct page *g, const struct piece *p)
@@ -360,7 +383,7 @@ static int count_views(const struct course *c)
 	int views = 0;
 	for (int i = 0; i < c->count; i++)
 		for (int k = 0; k < c->lessons[i].piece_count; k++)
-			views += c->lessons[i].pieces[k].kind == PIECE_VIEW;
+			views += c->lessons[i].pieces[k].kind == PIECE_VIEW && can_play(&c->lessons[i].pieces[k]);
 	return views;
 }
 
