@@ -158,7 +158,7 @@ static enum status put_step(struct page *g, const struct piece *p)
 	char file[sizeof g->place.folder + 32], *text, command[2048];
 	size_t size;
 	int exit_status;
-	snprintf(command, sizeof command, "shardlab view %s --export step.html", p->options);
+	snprintf(command, sizeof command, "%s view %s --export step.html", p->program, p->options);
 	enum status s = place_run(&g->place, command, &text, &exit_status);
 	if (!s && exit_status)
 		s = lesson_fail(g->l, p->line, "%.300s: %.*s", command, (int)strcspn(text, "\n"), text);
@@ -186,6 +186,12 @@ static void put_alternative(struct page *g, const struct piece *p)
 		put_escaped(g, (char[]){from[2 + i], 0});
 }
 
+/* A race has no steps to play, and a program that a lesson builds is not there when its page is written. */
+static bool plays(const struct piece *p)
+{
+	return !strcmp(p->program, LESSON_PROGRAM) && !strstr(p->options, "--race ");
+}
+
 static enum status put_view(struct page *g, const struct piece *p)
 {
 	char path[1024];
@@ -193,21 +199,28 @@ static enum status put_view(struct page *g, const struct piece *p)
 	if (s)
 		return s;
 	progress_show(&g->progress, g->views++, p->picture);
-	fputs("<figure class=\"view\"><img alt=\"", g->out);
+	fprintf(g->out, "<figure class=\"%s\"><img alt=\"", plays(p) ? "view" : "picture");
 	put_alternative(g, p);
 	fputs("\" src=\"", g->out);
 	if ((s = embed_png(path, g->out)))
 		return s;
-	fprintf(g->out, "\">\n<button>&#9654; %s</button>\n<figcaption>", word(g, WORD_STEP_THROUGH));
+	fputs("\">\n", g->out);
+	if (plays(p))
+		fprintf(g->out, "<button>&#9654; %s</button>\n", word(g, WORD_STEP_THROUGH));
+	fputs("<figcaption>", g->out);
 	put_alternative(g, p);
-	fputs("<br><code>shardlab view ", g->out);
+	fprintf(g->out, "<br><code>%s view ", p->program);
 	for (const char *c = p->options; *c; c++)
 		if (*c != '\'')
 			put_escaped(g, (char[]){*c, 0});
-	fputs("</code></figcaption>\n<script type=\"text/plain\">", g->out);
-	if ((s = put_step(g, p)))
-		return s;
-	fputs("</script></figure>\n", g->out);
+	fputs("</code></figcaption>\n", g->out);
+	if (plays(p)) {
+		fputs("<script type=\"text/plain\">", g->out);
+		if ((s = put_step(g, p)))
+			return s;
+		fputs("</script>", g->out);
+	}
+	fputs("</figure>\n", g->out);
 	return STATUS_OK;
 }
 
