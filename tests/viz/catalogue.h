@@ -6,7 +6,6 @@
 #include "tests/support/viewed.h"
 
 #define GPT "gpt:layers=2,width=8,heads=4,context=8,vocabulary=24"
-#define LLAMA "llama:layers=2,width=16,heads=4,kv_heads=2,hidden=24,context=8,vocabulary=24"
 #define MLP "mlp:sizes=12-16-8-4"
 
 static const char *const catalogue[] = {
