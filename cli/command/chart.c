@@ -55,7 +55,7 @@ static const struct kind {
         {"traffic-by-ranks", "Bytes that the busiest rank sends in a step, by the number of ranks", CHART_RANKS,
          .from_two = true, .value = sent_of},
         {"time-by-ranks", "Time of a step, by the number of ranks", CHART_RANKS, .time = true, .value = step_of},
-        {"time-by-bandwidth", "Time of a step, by the bandwidth of the links", CHART_BANDWIDTH, .time = true,
+        {"time-by-link", "Time of a step, by the bandwidth of the links", CHART_BANDWIDTH, .time = true,
          .value = step_of},
 };
 

@@ -107,6 +107,9 @@ static void help_clusters(void)
 {
 	puts("--cluster NAME|FILE[:link=BYTES][:network=BYTES]\n");
 	help_list(cluster_list);
+	paragraph("A card is named after what it has in GiB, less what it keeps for itself: one of 80 GB has 84.99 GB, "
+	          "which are 79.15 GiB. All other figures here are GB, 10⁹ bytes.");
+	putchar('\n');
 	paragraph("Ranks fill nodes: 4 on a100-40gb are half a node, 16 two. A file is YAML, with a '/' in its path or "
 	          "ending in .yaml. calibrate writes one of this machine (--output mine.yaml), with --device cuda of "
 	          "its GPUs, which is what local means for train and validate with --device cuda. Behind either stand "

@@ -71,106 +71,106 @@ enum command {
 
 /* The options that are not settings. Each setting (SETTING_LIST) is an option as well: `micro_batch` is --micro-batch.
  * constant, name, type, argument, low, high, default ("": none), commands, help */
-#define OPTION_LIST(X)                                                                                                   \
-	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                           \
-	  "not supported; help config lists the options that stand for their keys")                                      \
-	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(COLLECTIVE),                     \
-	  "the hardware to predict for; see: help clusters")                                                             \
-	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                             \
-	  "the folder for state that is offloaded to disk")                                                              \
-	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                     \
-	  "what carries out collectives: shardlab's schedules, or a library; nccl needs GPUs")                           \
-	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                          \
-	  "read the plan's text from a file instead of compiling one")                                                   \
-	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "print only this role's program")                                 \
-	X(FORMAT, "format", CHOICE, "text|json|dot", 0, 0, "text", IN(PLAN), "dot is for Graphviz")                      \
-	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation",                                                \
-	  IN(SIM) | IN(COMPARE) | IN(VIEW) | IN(COLLECTIVE),                                                             \
-	  "collectives by formula, which any number of ranks can have, or message by message over shared links")         \
-	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")     \
-	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW) | IN(LESSON),                                 \
-	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                     \
-	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|traffic-by-ranks|time-by-ranks|time-by-bandwidth", 0, 0,       \
-	  "memory", IN(COMPARE),                                                                                         \
-	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch; by bandwidth: of " \
-	  "a rank's link, 1 to 512 GB/s")                                                                                \
-	X(SCENE, "scene", CHOICE, SCENE_CHOICES, 0, 0, "overview", IN(VIEW), "the scene to show")                        \
-	X(AT, "at", WHOLE, "STEP", 0, SETTING_LARGE, "0", IN(VIEW), "the step at which the cursor stands")               \
-	X(PAST, "past", WHOLE, "N", 0, SETTING_LARGE, "0", IN(VIEW), "and so many messages or allocations after it")     \
-	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                          \
-	  "what a step is: a message, a round or operation, a unit's pass")                                              \
-	X(DESCRIBE, "describe", FLAG, "", 0, 0, "", IN(VIEW),                                                            \
-	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")              \
-	X(ASK, "ask", FLAG, "", 0, 0, "", IN(VIEW),                                                                      \
-	  "before a step is shown, ask what comes next; with --describe: print all questions and answers")               \
-	X(BUILD, "build", FLAG, "", 0, 0, "", IN(VIEW),                                                                  \
-	  "an empty step to put together by hand; what breaks a rule is refused, with the reason")                       \
-	X(MOVES, "moves", TEXT, "FILE|LIST", 0, 0, "", IN(VIEW),                                                         \
-	  "with --build: what is placed, such as \"load samples, gather root, …\"; … is the rest")                       \
-	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                                 \
-	  "colours: projector has strong contrast, paper is for print")                                                  \
-	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")               \
-	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels in the file for each pixel of --size")              \
-	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                                \
-	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")        \
-	X(PAIR, "pair", TEXT, "STRATEGY|before|FILE", 0, 0, "", IN(VIEW),                                                \
-	  "a second strategy beside the first in every scene; with --what-if the step before, with --trace another "     \
-	  "run")                                                                                                         \
-	X(WHAT_IF, "what-if", TEXT, "NAME=VALUE,…", 0, 0, "", IN(VIEW),                                                  \
-	  "other settings, with figures before and after: ranks=8,bucket=1MB,link-bandwidth=10GB")                       \
-	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: show its simulation above it")     \
-	X(FOCUS, "focus", WHOLE, "N", 0, SETTING_LARGE, "", IN(VIEW), "the rank whose buffers and plan are shown")       \
-	X(SELECT, "select", TEXT, "RANK:OP", 0, 0, "", IN(VIEW),                                                         \
-	  "an operation of a rank, by its number in the plan: its waits are drawn")                                      \
-	X(SCROLL, "scroll", WHOLE, "N", -SETTING_LARGE, SETTING_LARGE, "", IN(VIEW),                                     \
-	  "plan: lines below the cursor; timeline: the lane at the top, from 0")                                         \
-	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                        \
-	X(MEASURE, "measure", TEXT, "FROM:TO", 0, 0, "", IN(VIEW),                                                       \
-	  "a range in nanoseconds whose sums stand below the timeline")                                                  \
-	X(OVER, "over", CHOICE, "time|steps|sizes|ranks", 0, 0, "time", IN(VIEW),                                        \
-	  "memory over time, or over the steps of the cursor; with --race, its chart over sizes of the message, or "     \
-	  "over numbers of ranks")                                                                                       \
-	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), ".pdf: this step, or a page for each")               \
-	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), ".gif and .html: hundredths of a second for each step")   \
-	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "full screen, larger, without controls")                 \
-	X(COLLECTIVE, "collective", TEXT, "NAME", 0, 0, "", IN(VIEW), "one collective alone, such as ring-all-reduce")   \
-	X(RACE, "race", CHOICE, "all-reduce|broadcast|reduce", 0, 0, "", IN(VIEW),                                       \
-	  "its algorithms against each other, in true proportion of time")                                               \
-	X(BYTES, "bytes", SIZE, "SIZE", 0, 9e15, "", IN(VIEW) | IN(COLLECTIVE), "how large its buffer is")               \
-	X(NO_VALUES, "no-values", FLAG, "", 0, 0, "", IN(VIEW) | IN(COLLECTIVE),                                         \
-	  "no numbers in the chunks of a collective")                                                                    \
-	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                       \
-	X(FROM, "from", WHOLE, "N", 1, 10000, "", IN(LESSON), "begin with this piece of the lesson")                     \
-	X(NO_INPUT, "no-input", FLAG, "", 0, 0, "", IN(LESSON), "do not wait for Enter or answers")                      \
-	X(CHECK, "check", TEXT, "EXERCISE", 0, 0, "", IN(LESSON), "is this exercise of the lesson solved here?")         \
-	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                              \
-	  "run every command, draw every picture: is the lesson what the program does?")                                 \
-	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")             \
-	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON),                                                   \
-	  "English or Chinese; by default the user's, as LANG has it")                                                   \
-	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")                \
-	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                      \
-	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package by default")                    \
-	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE),                                    \
-	  "where ranks compute; cuda: rank i on GPU i")                                                                  \
-	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                             \
-	  "cuda: issue every step instead of replaying a graph")                                                         \
-	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                           \
-	  "fp32 on GPUs: matrix products on tensor cores, operands rounded to 10 bits of mantissa")                      \
-	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "CPU threads for each rank")            \
-	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validate at the end: loss and accuracy")      \
-	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "start from these weights")                       \
-	X(SAVE, "save", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "write the weights at the end")                   \
-	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                                 \
-	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                    \
-	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                         \
-	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                           \
-	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN) | IN(VIEW) | IN(COLLECTIVE),                                   \
-	  "with --trace: what collectives add up too, of each chunk the first element")                                  \
-	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "list the rates at every size")          \
-	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")            \
-	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                  \
-	  "the file to write; by default the cluster `local` or `local-cuda`")                                           \
+#define OPTION_LIST(X)                                                                                                 \
+	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
+	  "not supported; help config lists the options that stand for their keys")                                    \
+	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(COLLECTIVE),                   \
+	  "the hardware to predict for; see: help clusters")                                                           \
+	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
+	  "the folder for state that is offloaded to disk")                                                            \
+	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                   \
+	  "what carries out collectives: shardlab's schedules, or a library; nccl needs GPUs")                         \
+	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                        \
+	  "read the plan's text from a file instead of compiling one")                                                 \
+	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "print only this role's program")                               \
+	X(FORMAT, "format", CHOICE, "text|json|dot", 0, 0, "text", IN(PLAN), "dot is for Graphviz")                    \
+	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation",                                              \
+	  IN(SIM) | IN(COMPARE) | IN(VIEW) | IN(COLLECTIVE),                                                           \
+	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
+	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
+	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW) | IN(LESSON),                               \
+	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
+	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|traffic-by-ranks|time-by-ranks|time-by-link", 0, 0,          \
+	  "memory", IN(COMPARE),                                                                                       \
+	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch; by link: its "   \
+	  "bandwidth, 1 to 512 GB/s")                                                                                  \
+	X(SCENE, "scene", CHOICE, SCENE_CHOICES, 0, 0, "overview", IN(VIEW), "the scene to show")                      \
+	X(AT, "at", WHOLE, "STEP", 0, SETTING_LARGE, "0", IN(VIEW), "the step at which the cursor stands")             \
+	X(PAST, "past", WHOLE, "N", 0, SETTING_LARGE, "0", IN(VIEW), "and so many messages or allocations after it")   \
+	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
+	  "what a step is: a message, a round or operation, a unit's pass")                                            \
+	X(DESCRIBE, "describe", FLAG, "", 0, 0, "", IN(VIEW),                                                          \
+	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")            \
+	X(ASK, "ask", FLAG, "", 0, 0, "", IN(VIEW),                                                                    \
+	  "before a step is shown, ask what comes next; with --describe: print all questions and answers")             \
+	X(BUILD, "build", FLAG, "", 0, 0, "", IN(VIEW),                                                                \
+	  "an empty step to put together by hand; what breaks a rule is refused, with the reason")                     \
+	X(MOVES, "moves", TEXT, "FILE|LIST", 0, 0, "", IN(VIEW),                                                       \
+	  "with --build: what is placed, such as \"load samples, gather root, …\"; … is the rest")                     \
+	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
+	  "colours: projector has strong contrast, paper is for print")                                                \
+	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")             \
+	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels in the file for each pixel of --size")            \
+	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
+	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")      \
+	X(PAIR, "pair", TEXT, "STRATEGY|before|FILE", 0, 0, "", IN(VIEW),                                              \
+	  "a second strategy beside the first in every scene; with --what-if the step before, with --trace another "   \
+	  "run")                                                                                                       \
+	X(WHAT_IF, "what-if", TEXT, "NAME=VALUE,…", 0, 0, "", IN(VIEW),                                                \
+	  "other settings, with figures before and after: ranks=8,bucket=1MB,link-bandwidth=10GB")                     \
+	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: show its simulation above it")   \
+	X(FOCUS, "focus", WHOLE, "N", 0, SETTING_LARGE, "", IN(VIEW), "the rank whose buffers and plan are shown")     \
+	X(SELECT, "select", TEXT, "RANK:OP", 0, 0, "", IN(VIEW),                                                       \
+	  "an operation of a rank, by its number in the plan: its waits are drawn")                                    \
+	X(SCROLL, "scroll", WHOLE, "N", -SETTING_LARGE, SETTING_LARGE, "", IN(VIEW),                                   \
+	  "plan: lines below the cursor; timeline: the lane at the top, from 0")                                       \
+	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
+	X(MEASURE, "measure", TEXT, "FROM:TO", 0, 0, "", IN(VIEW),                                                     \
+	  "a range in nanoseconds whose sums stand below the timeline")                                                \
+	X(OVER, "over", CHOICE, "time|steps|sizes|ranks", 0, 0, "time", IN(VIEW),                                      \
+	  "memory over time, or over the steps of the cursor; with --race, its chart over sizes of the message, or "   \
+	  "over numbers of ranks")                                                                                     \
+	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), ".pdf: this step, or a page for each")             \
+	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), ".gif and .html: hundredths of a second for each step") \
+	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "full screen, larger, without controls")               \
+	X(COLLECTIVE, "collective", TEXT, "NAME", 0, 0, "", IN(VIEW), "one collective alone, such as ring-all-reduce") \
+	X(RACE, "race", CHOICE, "all-reduce|broadcast|reduce", 0, 0, "", IN(VIEW),                                     \
+	  "its algorithms against each other, in true proportion of time")                                             \
+	X(BYTES, "bytes", SIZE, "SIZE", 0, 9e15, "", IN(VIEW) | IN(COLLECTIVE), "how large its buffer is")             \
+	X(NO_VALUES, "no-values", FLAG, "", 0, 0, "", IN(VIEW) | IN(COLLECTIVE),                                       \
+	  "no numbers in the chunks of a collective")                                                                  \
+	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
+	X(FROM, "from", WHOLE, "N", 1, 10000, "", IN(LESSON), "begin with this piece of the lesson")                   \
+	X(NO_INPUT, "no-input", FLAG, "", 0, 0, "", IN(LESSON), "do not wait for Enter or answers")                    \
+	X(CHECK, "check", TEXT, "EXERCISE", 0, 0, "", IN(LESSON), "is this exercise of the lesson solved here?")       \
+	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
+	  "run every command, draw every picture: is the lesson what the program does?")                               \
+	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON),                                                 \
+	  "English or Chinese; by default the user's, as LANG has it")                                                 \
+	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
+	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
+	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package by default")                  \
+	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE),                                  \
+	  "where ranks compute; cuda: rank i on GPU i")                                                                \
+	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                           \
+	  "cuda: issue every step instead of replaying a graph")                                                       \
+	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
+	  "fp32 on GPUs: matrix products on tensor cores, operands rounded to 10 bits of mantissa")                    \
+	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "CPU threads for each rank")          \
+	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validate at the end: loss and accuracy")    \
+	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "start from these weights")                     \
+	X(SAVE, "save", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "write the weights at the end")                 \
+	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
+	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
+	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
+	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
+	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN) | IN(VIEW) | IN(COLLECTIVE),                                 \
+	  "with --trace: what collectives add up too, of each chunk the first element")                                \
+	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "list the rates at every size")        \
+	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
+	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
+	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
 	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(CALIBRATE), "print JSON, and nothing else, on stdout")
 
 enum option {

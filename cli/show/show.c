@@ -104,9 +104,9 @@ static void show_fits(const struct report *r, FILE *out)
 	const struct report_tightest *t = &r->tightest;
 	bool colour = terminal_colour(out);
 	enum style style = r->fits ? STYLE_GOOD : STYLE_BAD;
-	char needed[32], there[32], missing[32], step[32];
+	char needed[32], there[64], missing[32], step[32];
 	number_format_bytes(needed, sizeof needed, t->needed_bytes);
-	number_format_bytes(there, sizeof there, t->capacity_bytes);
+	number_format_capacity(there, sizeof there, t->capacity_bytes);
 	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
 	fprintf(out, "  fits: %s%s%s", style_begin(style, colour), r->fits ? "yes" : "no", style_end(style, colour));
 	fprintf(out, ", with libraries %s %s of its %s%s",

@@ -134,6 +134,17 @@ void number_format_bytes(char *out, int size, int64_t bytes)
 		format_scaled(out, size, v, unit[u]);
 }
 
+void number_format_capacity(char *out, int size, int64_t bytes)
+{
+	char decimal[32], binary[32];
+	number_format_bytes(decimal, sizeof decimal, bytes);
+	format_scaled(binary, sizeof binary, (double)bytes / (double)(INT64_C(1) << 30), "GiB");
+	if (bytes < 1000000000)
+		snprintf(out, (size_t)size, "%s", decimal);
+	else
+		snprintf(out, (size_t)size, "%s (%s)", decimal, binary);
+}
+
 const char *number_format_count(char *out, int64_t n)
 {
 	char digits[24];

@@ -30,6 +30,9 @@ static inline int64_t round_up(int64_t n, int64_t multiple)
 
 /* "1.5 GB", "37.2 MB", "512 B": at most four digits, powers of ten. */
 void number_format_bytes(char *out, int size, int64_t bytes);
+/* Of what a device or a node has: "84.99 GB (79.15 GiB)", since a card of 80 GB is named after the second. Below 1 GB
+ * as above. */
+void number_format_capacity(char *out, int size, int64_t bytes);
 /* 4837376 → "4,837,376", into a buffer of 32 bytes; returns it. */
 const char *number_format_count(char *out, int64_t n);
 /* "1.23 s", "4.56 ms", "789 µs". */

@@ -1,7 +1,6 @@
 #include "strategy/strategies/variants.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,14 +86,17 @@ void variant_grid_make(struct variant_grid *g, const struct settings *given)
 /* ---- one of them ---- */
 
 /* Behind what is there. */
-static void say(struct variant *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct variant *v, const char *format, ...)
+static void say(struct variant *v, const char *option, const char *value)
 {
 	size_t n = strlen(v->change);
-	va_list args;
-	va_start(args, format);
-	vsnprintf(v->change + n, sizeof v->change - n, n ? format : format + 1, args);
-	va_end(args);
+	snprintf(v->change + n, sizeof v->change - n, "%s%s %.60s", n ? " " : "", option, value);
+}
+
+static void say_number(struct variant *v, const char *option, int64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%" PRId64, value);
+	say(v, option, text);
 }
 
 /* Every setting that differs is in the change, said as an option. */
@@ -105,21 +107,22 @@ bool variant_at(const struct variant_grid *g, const struct variant_place *place,
 	*out = (struct variant){.settings = g->given};
 	if (place->strategy) {
 		snprintf(s->strategy, sizeof s->strategy, "%s", g->strategy[place->strategy]);
-		say(out, " {strategy} %s", s->strategy);
+		say(out, "{strategy}", s->strategy);
 	}
 	if (place->checkpointing) {
 		snprintf(s->checkpointing, sizeof s->checkpointing, "%s", g->checkpointing[place->checkpointing]);
-		say(out, " {activation_checkpointing} %s", s->checkpointing);
+		say(out, "{activation_checkpointing}", s->checkpointing);
 	}
 	if (place->micro) {
 		s->micro_batch = g->micro[place->micro];
 		s->accumulate = g->given.accumulate * g->given.micro_batch / s->micro_batch;
-		say(out, " {micro_batch} %" PRId64 " {accumulate} %" PRId64, s->micro_batch, s->accumulate);
+		say_number(out, "{micro_batch}", s->micro_batch);
+		say_number(out, "{accumulate}", s->accumulate);
 	}
 	if (place->offload) {
 		s->offload = g->offload[place->offload];
 		offload_print(&s->offload, offload, sizeof offload);
-		say(out, " {offload} %.60s", offload);
+		say(out, "{offload}", offload);
 	}
 	return resolve(s, &g->given);
 }
@@ -129,7 +132,8 @@ bool variant_of_ranks(const struct settings *given, int doublings, struct varian
 	int64_t times = INT64_C(1) << doublings;
 	*out = (struct variant){.settings = *given};
 	out->settings.ranks *= times;
-	say(out, " {ranks} %" PRId64 " {batch} %" PRId64, out->settings.ranks, given->batch * times);
+	say_number(out, "{ranks}", out->settings.ranks);
+	say_number(out, "{batch}", given->batch * times);
 	return given->ranks > 1 && given->ranks < 1 << 20 && resolve(&out->settings, given);
 }
 

@@ -215,7 +215,7 @@ static void compare_forwards(const struct attention *a, double times)
 static void attention(int64_t size, int64_t tokens)
 {
 	const int64_t n = (int64_t)TOKENS * 768;
-	struct attention a = {.shape = {TOKENS / tokens, tokens, 768 / size, size, ELEMENT_BF16}};
+	struct attention a = {.shape = {TOKENS / tokens, tokens, 768 / size, 768 / size, size, ELEMENT_BF16}};
 	const double flops = 2.0 * (double)n * (double)tokens;
 	double seconds[3] = {0};
 	a.qkv = filled(ELEMENT_BF16, 3 * n);

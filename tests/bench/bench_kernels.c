@@ -107,7 +107,7 @@ static void *rounded(enum element type, int64_t n, const float *x)
 static struct narrow narrow_new(enum element type, const struct operands *o)
 {
 	return (struct narrow){.up = {ROWS, WIDTH, 4 * WIDTH, false, false, type, 0},
-	                       .attention = {SAMPLES, TOKENS, HEADS, WIDTH / HEADS, type},
+	                       .attention = {SAMPLES, TOKENS, HEADS, HEADS, WIDTH / HEADS, type},
 	                       .x = rounded(type, ROWS * WIDTH, o->x),
 	                       .weight = rounded(type, 4 * WIDTH * WIDTH, o->weight),
 	                       .bias = rounded(type, 4 * WIDTH, o->bias),
@@ -235,8 +235,8 @@ static int table(int repeats)
 {
 	enum { PER_REPEAT = 5 };
 	static const struct attention_shape heads_of_64 = {SAMPLES, TOKENS, 4, 4, 64, ELEMENT_FP32},
-	                                    heads_of_128 = {SAMPLES, TOKENS, 2, 128, ELEMENT_FP32},
-	                                    long_context = {2, 1024, HEADS, 32, ELEMENT_FP32};
+	                                    heads_of_128 = {SAMPLES, TOKENS, 2, 2, 128, ELEMENT_FP32},
+	                                    long_context = {2, 1024, HEADS, HEADS, 32, ELEMENT_FP32};
 	static const struct batch_norm_shape shape_batch = {ROWS, WIDTH, false, ELEMENT_FP32};
 	static const struct adamw adamw = {1e-9f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	struct operands *o = operands_new();

@@ -80,10 +80,10 @@ done
 # The cluster file in the help is one.
 "$SHARDLAB" help clusters | sed -n '/^name: /,$p' >"$TMPDIR/one.yaml"
 "$SHARDLAB" sim --model gpt2-355m --precision bf16 --cluster "$TMPDIR/one.yaml" >"$TMPDIR/out" || fail 'the cluster file'
-has "$(cat "$TMPDIR/out")" "of its device's 24.00 GB"
+has "$(cat "$TMPDIR/out")" "of its device's 24.00 GB (22.35 GiB)"
 
 # Where there is no terminal, lines of options end before column 81.
-for command in plan sim compare train validate calibrate view demo; do
+for command in plan sim compare train validate calibrate view demo lesson; do
 	long=$("$SHARDLAB" help "$command" | grep -v '^  shardlab ' | LC_ALL=C.UTF-8 grep -E '^.{81,}' || true)
 	[ -z "$long" ] || fail "help $command: too long: $long"
 done

@@ -42,6 +42,21 @@ run init train --model $model --steps 1 --batch 16 --json --learning-rate 0 --we
 	--init "$TMPDIR/weights.safetensors"
 [ "$(checksum save)" = "$(checksum init)" ] || fail 'weights that were saved and read are others'
 
+# A Llama's file has q, k and v, gate and up apart, as Hugging Face's have; slices write parts of them, shards read parts.
+llama=llama:layers=1,width=32,heads=4,kv_heads=2,hidden=44,context=16,qk_norm=yes,bias=qkv
+run parts train --model $llama --strategy tensor --ranks 2 --data tests/golden/text.txt --steps 2 --batch 4 --json \
+	--save "$TMPDIR/parts.safetensors"
+for part in self_attn.q_proj.weight self_attn.k_proj.bias self_attn.v_proj.weight mlp.gate_proj.weight mlp.up_proj.weight; do
+	grep -aq "\"model.layers.0.$part\"" "$TMPDIR/parts.safetensors" || fail "the file of a Llama has no $part"
+done
+grep -aq 'qkv_proj\|gate_up_proj' "$TMPDIR/parts.safetensors" && fail 'a matrix of several is in the file as one'
+run whole train --model $llama --strategy zero3 --ranks 2 --data tests/golden/text.txt --steps 1 --batch 4 --json \
+	--learning-rate 0 --weight-decay 0 --init "$TMPDIR/parts.safetensors"
+[ "$(checksum parts)" = "$(checksum whole)" ] || fail 'weights that slices saved and shards read are others'
+refused "tensor 'model.layers.0.self_attn.q_proj.weight' has 1024 elements in another shape; llama needs 64 × 32" "$SHARDLAB" \
+	train --model $llama,head_size=16 --data tests/golden/text.txt --steps 1 --batch 2 --init "$TMPDIR/parts.safetensors" ||
+	fail 'heads of another size were read'
+
 # Weights of another shape are refused, also where the file has enough of them.
 text=gpt:layers=1,width=16,heads=2
 run long train --model $text,context=16 --data tests/golden/text.txt --steps 1 --batch 2 --evaluate no --json \

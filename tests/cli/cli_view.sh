@@ -227,7 +227,7 @@ refuse 'leave out --export' view --describe --export "$tmp/x.png"
 
 # ---- charts ----
 
-for chart in memory memory-by-ranks traffic-by-ranks time-by-ranks time-by-bandwidth; do
+for chart in memory memory-by-ranks traffic-by-ranks time-by-ranks time-by-link; do
 	for format in svg png pdf; do
 		"$SHARDLAB" compare --model mlp:sizes=12-8-4 --ranks 4 --cluster laptop --chart $chart --export "$tmp/c.$format" >"$tmp/out" ||
 			complain "no $chart as $format"

@@ -153,7 +153,7 @@ START_TEST(time_over_bandwidth)
 	struct report r;
 	make_chart(&chart,
 	           (const char *[]){"--model", "gpt2-124m", "--strategy", "ddp", "--ranks", "8", "--micro-batch", "1",
-	                            "--cluster", "a100-80gb", "--chart", "time-by-bandwidth", NULL});
+	                            "--cluster", "a100-80gb", "--chart", "time-by-link", NULL});
 	const struct chart_series *s = &chart.series[0];
 	ck_assert_int_eq(chart.axis, CHART_BANDWIDTH);
 	ck_assert(chart.time);

@@ -385,6 +385,25 @@ START_TEST(sizes_and_times_are_printed)
 	}
 }
 
+/* Cards are named after GiB: an A100 of 80 GB shows 81049 MiB. */
+START_TEST(capacities)
+{
+	static const struct {
+		int64_t value;
+		const char *text;
+	} rows[] = {{INT64_C(81049) << 20, "84.99 GB (79.15 GiB)"},
+	            {24000000000, "24.00 GB (22.35 GiB)"},
+	            {INT64_C(2000000000000), "2.000 TB (1863 GiB)"},
+	            {1000000000, "1.000 GB (0.931 GiB)"},
+	            {999999999, "1.000 GB"},
+	            {2000000, "2.000 MB"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char text[64];
+		number_format_capacity(text, sizeof text, rows[i].value);
+		ck_assert_str_eq(text, rows[i].text);
+	}
+}
+
 /* ---- how messages name settings ---- */
 
 static void spell_loudly(const char *name, char *out, size_t size)

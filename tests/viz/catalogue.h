@@ -6,6 +6,7 @@
 #include "tests/support/viewed.h"
 
 #define GPT "gpt:layers=2,width=8,heads=4,context=8,vocabulary=24"
+#define LLAMA "llama:layers=2,width=16,heads=4,kv_heads=2,hidden=24,context=8,vocabulary=24"
 #define MLP "mlp:sizes=12-16-8-4"
 
 static const char *const catalogue[] = {
@@ -32,6 +33,7 @@ static const char *const catalogue[] = {
         GPT " ddp ranks=2 offload=activations",
         MLP ",norm=batch ddp ranks=2 micro_batch=2",
         MLP ",norm=sync-batch ddp ranks=4 micro_batch=2",
+        LLAMA ",qk_norm=yes tensor ranks=2",
         "params=1000 zero3 ranks=4",
 };
 enum { REQUESTS = COUNT(catalogue) };

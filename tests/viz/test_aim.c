@@ -139,4 +139,4 @@ START_TEST(zooming_keeps_a_selected_span)
 		}
 }
 
-SUITE_WITH("aim", 0, NULL, close_shown)
+SUITE_WITH("aim", 60, NULL, close_shown)

@@ -75,7 +75,7 @@ START_TEST(the_line_fits_the_question)
 {
 	struct asking a;
 	int numbers = 0, choices = 0;
-	open_words(GPT " zero3 ranks=4");
+	open_player(GPT " zero3 ranks=4", SCENE_OVERVIEW);
 	ck_assert(asking_begin(&a, &v.shown.timeline, 1));
 	for (a.now = 0; a.now < a.set.count; a.now++) {
 		bool number = !asking_now(&a)->choice_count;
@@ -87,9 +87,7 @@ START_TEST(the_line_fits_the_question)
 		choices += !number;
 	}
 	ck_assert(numbers > 0 && choices > 0);
-	close_all();
 }
-END_TEST
 
 /* The answer changes the picture: the veil goes, the caption comes, and the cursor moves. */
 START_TEST(the_answer_lifts_the_veil)

@@ -108,7 +108,7 @@ START_TEST(names_say_where_folds_open)
  * has room, "linear" in 6 characters of 7 units and 8 around. */
 START_TEST(a_unit_of_one_kernel_opens)
 {
-	open_player("mlp:sizes=784-1024-1024-10 ddp ranks=2");
+	open_player("mlp:sizes=784-1024-1024-10 ddp ranks=2", SCENE_TIMELINE);
 	const struct lane *lane = compute_of(0);
 	const struct lane_fold *unit = &lane->units[0];
 	ck_assert_uint_eq(unit->last - unit->first, 2);

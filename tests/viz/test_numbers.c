@@ -402,7 +402,6 @@ START_TEST(n_and_l_have_one_rule)
 	}
 	ck_assert(shorter);
 }
-END_TEST
 
 /* The peak's label names the operation, and of the buffers that are alive for a while not the last but the largest. */
 START_TEST(the_peak_names_the_largest_buffer)
@@ -429,7 +428,6 @@ START_TEST(the_peak_names_the_largest_buffer)
 	ck_assert_msg(label && strstr(label, wanted), "%s in %s", wanted, drawn_words);
 	close_all();
 }
-END_TEST
 
 START_TEST(a_profilers_exposed_go_back_too)
 {

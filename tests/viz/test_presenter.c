@@ -148,7 +148,6 @@ START_LOOP_TEST(what_if_beside_the_scene_can_be_read, 0, COUNT(beside))
 	}
 	close_player();
 }
-END_TEST
 
 /* ---- questions ---- */
 
@@ -165,7 +164,6 @@ START_LOOP_TEST(questions_beside_the_scene_can_be_read, 0, COUNT(beside))
 	}
 	close_player();
 }
-END_TEST
 
 /* ---- two, and all ---- */
 
@@ -180,7 +178,6 @@ START_LOOP_TEST(pairs_can_be_read, 0, COUNT(beside))
 	}
 	close_player();
 }
-END_TEST
 
 START_LOOP_TEST(compared_strategies_can_be_read, 1, 8)
 {
@@ -197,7 +194,6 @@ START_LOOP_TEST(compared_strategies_can_be_read, 1, 8)
 	ck_assert_ptr_nonnull(strstr(drawn_words, "dashed: up to the step's peak"));
 	close_player();
 }
-END_TEST
 
 /* ---- cards below the lanes, and the bar of phases ---- */
 
@@ -248,7 +244,6 @@ START_LOOP_TEST(cards_hold_their_words, 0, 2)
 	look("a measured pair");
 	close_player();
 }
-END_TEST
 
 START_TEST(phases_keep_their_names_apart)
 {
@@ -271,11 +266,10 @@ START_TEST(phases_keep_their_names_apart)
 		close_player();
 	}
 }
-END_TEST
 
 /* ---- rings ---- */
 
-static const char *ring_of(int ranks)
+static const char *ddp_on(int ranks)
 {
 	static char words[64];
 	snprintf(words, sizeof words, "mlp:sizes=64-64-64 ddp ranks=%d", ranks);
@@ -316,7 +310,7 @@ START_LOOP_TEST(no_arrow_of_a_ring_is_hidden, 3, 17)
 {
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
 	cairo_t *cr = cairo_create(surface);
-	open_player(viewed_plan(ring_of(_i)));
+	open_player(viewed_plan(ddp_on(_i)));
 	playback.scene = SCENE_RING;
 	go(2, 3);
 	for (int i = 0; i < 2 * COUNT(sizes); i++) {
@@ -349,7 +343,6 @@ START_LOOP_TEST(no_arrow_of_a_ring_is_hidden, 3, 17)
 	cairo_destroy(cr);
 	cairo_surface_destroy(surface);
 }
-END_TEST
 
 /* Texts that are a number of two digits, left of the ledger, and how many there are on the ranks' chunks. */
 static int numbers_held(void)
@@ -412,7 +405,7 @@ static void go_to_a_sum(void)
 
 START_LOOP_TEST(a_ring_keeps_its_numbers, 4, 9)
 {
-	open_player(viewed_plan(ring_of(_i)));
+	open_player(viewed_plan(ddp_on(_i)));
 	playback.scene = SCENE_RING;
 	for (int i = 0; i < 2 * COUNT(sizes); i++) {
 		const int *size = sizes[i / 2];
@@ -429,13 +422,12 @@ START_LOOP_TEST(a_ring_keeps_its_numbers, 4, 9)
 	}
 	close_player();
 }
-END_TEST
 
 /* With what if beside them, and in each of two. */
 START_TEST(numbers_stay_beside_other_things)
 {
 	struct whatif w = settings;
-	open_player(viewed_plan(ring_of(4)));
+	open_player(viewed_plan(ddp_on(4)));
 	playback.scene = SCENE_RING;
 	playback.presenter = true;
 	playback.whatif = &w;
@@ -454,6 +446,5 @@ START_TEST(numbers_stay_beside_other_things)
 	}
 	close_player();
 }
-END_TEST
 
 SUITE("presenter", 240)

@@ -96,7 +96,6 @@ START_TEST(names_are_as_one_reads_them)
 		ck_assert_str_eq(foreign_name(name, &s), rows[i].read);
 	}
 }
-END_TEST
 
 /* ---- memory ---- */
 
@@ -146,7 +145,6 @@ START_TEST(allocations_are_curves)
 	ck_assert_str_eq(words, "at most 2.097 MB at 21.00 µs, in aten::linear");
 	close_all();
 }
-END_TEST
 
 /* Before there were totals, an instant had the change alone; and a GPU whose kernels were not recorded has no process.
  */
@@ -161,7 +159,6 @@ START_TEST(changes_are_added_up)
 	ck_assert(c->most == 1500);
 	close_all();
 }
-END_TEST
 
 START_TEST(odd_memory)
 {
@@ -172,6 +169,5 @@ START_TEST(odd_memory)
 		ck_assert_uint_eq(file.counters[i].point_count, 0);
 	close_all();
 }
-END_TEST
 
 SUITE("profiler", 0)

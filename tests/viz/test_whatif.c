@@ -49,6 +49,7 @@ static void close_view(void)
 	if (v)
 		viewer_release(v);
 	free(v);
+	v = NULL;
 	fonts_release(&fonts);
 }
 

@@ -232,7 +232,7 @@ START_TEST(lines_have_ranks_and_a_capacity)
 {
 	static struct chart c = {
 	        .capacity = 900000000,
-	        .series = {{.label = "zero3", .ranks = {1, 2, 4}, .value = {8000000, 5000000, 3500000}, 3}},
+	        .series = {{.label = "zero3", .at = {1, 2, 4}, .value = {8000000, 5000000, 3500000}, 3}},
 	        .series_count = 1};
 	draw_chart(&c);
 	ck_words("1\n2\n4\nranks\n");
@@ -286,9 +286,9 @@ static int pixels_of(struct chart *c, uint32_t wanted)
 
 START_TEST(no_line_hides_another)
 {
-	static struct chart c = {.series = {{.label = "zero3", .ranks = {1, 8}, .value = {8000000, 3000000}, 2},
-	                                    {.label = "fsdp", .ranks = {1, 8}, .value = {8000000, 3000000}, 2},
-	                                    {.label = "other", .ranks = {1, 8}, .value = {8000000, 3000000}, 2}},
+	static struct chart c = {.series = {{.label = "zero3", .at = {1, 8}, .value = {8000000, 3000000}, 2},
+	                                    {.label = "fsdp", .at = {1, 8}, .value = {8000000, 3000000}, 2},
+	                                    {.label = "other", .at = {1, 8}, .value = {8000000, 3000000}, 2}},
 	                         .series_count = 3};
 	ck_assert_int_gt(pixels_of(&c, 0x0072B2), 200);
 	ck_assert_int_gt(pixels_of(&c, 0xE69F00), 200);

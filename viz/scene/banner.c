@@ -1,4 +1,5 @@
 /* The banner of a plan that does not fit: what it needs, what there is, where it runs out, and what would help. */
+#include "strategy/base/number.h"
 #include "strategy/plan/ops.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
@@ -63,9 +64,9 @@ void banner_words(const struct timeline *s, char *what, char *change, size_t siz
 	        [SPACE_HOST] = "The ranks of a node need %s, and it has %s",
 	        [SPACE_DISK] = "The ranks of a node need %s, and its disk has %s"};
 	const struct limits *l = &s->limits;
-	char needed[WORD], there[WORD], missing[WORD], step[WORD], both[160], where[OP_WORDS + 32];
-	snprintf(both, sizeof both, places[l->tightest.space], bytes_word(needed, l->tightest.needed_bytes),
-	         bytes_word(there, l->tightest.capacity_bytes));
+	char needed[WORD], there[64], missing[WORD], step[WORD], both[200], where[OP_WORDS + 32];
+	number_format_capacity(there, sizeof there, l->tightest.capacity_bytes);
+	snprintf(both, sizeof both, places[l->tightest.space], bytes_word(needed, l->tightest.needed_bytes), there);
 	say_where(s, where, sizeof where);
 	snprintf(what, size, "Does not fit. %s: %s are missing%s.", both,
 	         bytes_word(missing, l->tightest.needed_bytes - l->tightest.capacity_bytes), where);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/number.h"
+
 const char *chart_word(const struct chart *chart, char *word, int64_t value)
 {
 	return chart->time ? time_word(word, value) : bytes_word(word, value);
@@ -27,10 +29,10 @@ void chart_draw_axis(struct canvas *c, const struct chart *chart, struct box b, 
 void chart_draw_capacity(struct canvas *c, const struct chart *chart, struct box b, double y)
 {
 	const struct theme *t = c->theme;
-	char word[WORD], text[WORD + 32];
+	char word[64], text[sizeof word + 32];
 	if (!chart->capacity || chart->time)
 		return;
-	bytes_word(word, chart->capacity);
+	number_format_capacity(word, sizeof word, chart->capacity);
 	if (y < b.y) {
 		draw_text(c, b.x + b.width, b.y - 8, 14, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, b.width,
 		          "capacity less libraries %s, above the chart", word);

@@ -220,6 +220,10 @@ static void draw_peak(struct canvas *c, const struct curve *v)
 	        fmin(room, fmax(text_length(c, 12, WEIGHT_BOLD, head), text_length(c, 11, WEIGHT_PLAIN, cause)));
 	struct box plate = {x - length / 2 - 4, v->plot.y + v->plot.height - 42, length + 8, 34};
 	plate.x = fmax(v->plot.x + 4, fmin(plate.x, v->plot.x + v->plot.width - plate.width - 4));
+	/* The capacity's name stands above its line, at the right. */
+	double line = v->scale.line ? y_of(v, v->scale.capacity) : 0, above = line - 22 - c->least;
+	if (v->scale.line && line > plate.y && above < plate.y + plate.height)
+		plate.y = fmax(v->plot.y, above - plate.height);
 	cairo_move_to(c->cr, x, y);
 	cairo_line_to(c->cr, x - 6, y - 9);
 	cairo_line_to(c->cr, x + 6, y - 9);

@@ -31,7 +31,7 @@ static void draw_row(struct canvas *c, const struct collective *one, const uint6
 
 void ring_matrix(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
-	struct ring r = ring_of(c, v, v->state, v->state->groups, one);
+	struct ring r = ring_make(c, v, v->state, v->state->groups, one);
 	r.area = b;
 	ring_title(&r, b, b.width);
 	ring_matrix_alone(c, v, one,

@@ -30,8 +30,8 @@ struct ring {
 };
 
 /* Without its cards. group: of the state; NULL: it has none, and chunks are not drawn one by one. */
-struct ring ring_of(struct canvas *c, const struct view *v, const struct state *state, const struct state_group *group,
-                    const struct collective *one);
+struct ring ring_make(struct canvas *c, const struct view *v, const struct state *state,
+                      const struct state_group *group, const struct collective *one);
 
 /* Where the groups that carry a collective out stand side by side, and below them the ranks that take no part. */
 enum { RING_GROUPS = 4 };
@@ -56,6 +56,9 @@ double ring_plate_size(const struct ring *r);
 void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,
                double *y1);
 
+/* Draws the card of a place in the group. */
+void ring_card(const struct ring *r, int64_t rank);
+
 /* The title: inside the circle, or above it on two lines. room: its width. */
 enum { RING_TITLE_INSIDE = 84 };
 double ring_title_height(const struct canvas *c);
@@ -64,6 +67,8 @@ enum { RING_PADDING = 10, RING_LEAST_NUMBER = 8 };
 #define RING_LONGEST_SUM "18 + 24 = 42"
 void ring_title(const struct ring *r, struct box b, double room);
 
+/* The card of a place in the group (ring_card.c). */
+void ring_card(const struct ring *r, int64_t rank);
 /* Has a card room for the chunks' numbers above them, and for what they hold below? */
 bool ring_is_numbered(const struct ring *r, struct box card);
 bool ring_is_labelled(const struct ring *r, struct box card);

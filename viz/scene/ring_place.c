@@ -3,8 +3,8 @@
 
 #include "viz/scene/ring_parts.h"
 
-struct ring ring_of(struct canvas *c, const struct view *v, const struct state *state, const struct state_group *group,
-                    const struct collective *one)
+struct ring ring_make(struct canvas *c, const struct view *v, const struct state *state,
+                      const struct state_group *group, const struct collective *one)
 {
 	return (struct ring){
 	        .c = c, .v = v, .state = state, .group = group, .collective = one, .n = one->schedule.ranks};

@@ -158,7 +158,7 @@ static enum status put_step(struct page *g, const struct piece *p)
 	char file[sizeof g->place.folder + 32], *text, command[2048];
 	size_t size;
 	int exit_status;
-	snprintf(command, sizeof command, "%s view %s --export step.html", p->program, p->options);
+	snprintf(command, sizeof command, "shardlab view %s --export step.html", p->options);
 	enum status s = place_run(&g->place, command, &text, &exit_status);
 	if (!s && exit_status)
 		s = lesson_fail(g->l, p->line, "%.300s: %.*s", command, (int)strcspn(text, "\n"), text);
@@ -186,10 +186,33 @@ static void put_alternative(struct page *g, const struct piece *p)
 		put_escaped(g, (char[]){from[2 + i], 0});
 }
 
-/* A race has no steps to play, and a program that a lesson builds is not there when its page is written. */
-static bool plays(const struct piece *p)
+/* A step of this program. What shows another one, built in the lesson, or several steps against each other, is a
+ * picture. */
+static bool can_play(const struct piece *p)
 {
-	return !strcmp(p->program, LESSON_PROGRAM) && !strstr(p->options, "--race ");
+	return !strcmp(p->program, LESSON_PROGRAM) && !strstr(p->options, "--race");
+}
+
+static void put_caption(struct page *g, const struct piece *p)
+{
+	fputs("<figcaption>", g->out);
+	put_alternative(g, p);
+	fputs("<br><code>", g->out);
+	put_escaped(g, p->program);
+	fputs(" view ", g->out);
+	for (const char *c = p->options; *c; c++)
+		if (*c != '\'')
+			put_escaped(g, (char[]){*c, 0});
+	fputs("</code></figcaption>\n", g->out);
+}
+
+static enum status put_player(struct page *g, const struct piece *p)
+{
+	fprintf(g->out, "<button>&#9654; %s</button>\n<script type=\"text/plain\">", word(g, WORD_STEP_THROUGH));
+	progress_show(&g->progress, g->views++, p->picture);
+	enum status s = put_step(g, p);
+	fputs("</script>", g->out);
+	return s;
 }
 
 static enum status put_view(struct page *g, const struct piece *p)
@@ -198,30 +221,17 @@ static enum status put_view(struct page *g, const struct piece *p)
 	enum status s = lesson_picture_path(g->l, p->line, p->picture, path, sizeof path);
 	if (s)
 		return s;
-	progress_show(&g->progress, g->views++, p->picture);
-	fprintf(g->out, "<figure class=\"%s\"><img alt=\"", plays(p) ? "view" : "picture");
+	fprintf(g->out, "<figure%s><img alt=\"", can_play(p) ? " class=\"view\"" : "");
 	put_alternative(g, p);
 	fputs("\" src=\"", g->out);
 	if ((s = embed_png(path, g->out)))
 		return s;
 	fputs("\">\n", g->out);
-	if (plays(p))
-		fprintf(g->out, "<button>&#9654; %s</button>\n", word(g, WORD_STEP_THROUGH));
-	fputs("<figcaption>", g->out);
-	put_alternative(g, p);
-	fprintf(g->out, "<br><code>%s view ", p->program);
-	for (const char *c = p->options; *c; c++)
-		if (*c != '\'')
-			put_escaped(g, (char[]){*c, 0});
-	fputs("</code></figcaption>\n", g->out);
-	if (plays(p)) {
-		fputs("<script type=\"text/plain\">", g->out);
-		if ((s = put_step(g, p)))
-			return s;
-		fputs("</script>", g->out);
-	}
+	put_caption(g, p);
+	if (can_play(p))
+		s = put_player(g, p);
 	fputs("</figure>\n", g->out);
-	return STATUS_OK;
+	return s;
 }
 
 static void put_choices(struct page *g, const struct piece *p)
@@ -373,7 +383,7 @@ static int count_views(const struct course *c)
 	int views = 0;
 	for (int i = 0; i < c->count; i++)
 		for (int k = 0; k < c->lessons[i].piece_count; k++)
-			views += c->lessons[i].pieces[k].kind == PIECE_VIEW;
+			views += c->lessons[i].pieces[k].kind == PIECE_VIEW && can_play(&c->lessons[i].pieces[k]);
 	return views;
 }
 
