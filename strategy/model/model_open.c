@@ -26,11 +26,11 @@ static enum status unknown_model(const char *name)
 {
 	struct near near = {.typed = name};
 	if (strchr(name, '/') || strstr(name, ".json"))
-		return status_fail(
-		        STATUS_INPUT,
-		        "{model} %.60s: model files are not read; give its sizes as keys of gpt, or its number of "
-		        "parameters: see {help} models",
-		        name);
+		return status_fail(STATUS_INPUT,
+		                   "{model} %.60s: model files are not read; give its sizes as keys of gpt or llama, "
+		                   "or its number of "
+		                   "parameters: see {help} models",
+		                   name);
 	model_list(near_line, &near);
 	return status_fail(STATUS_INPUT,
 	                   "{model}: unknown model '%.60s'%s; known: %s; others by their sizes: see {help} models",

@@ -57,18 +57,17 @@ static void try_case(int strategy, int precision, int checkpointing, int offload
 	struct settings q = settings_of("%s %s ranks=%d %s %s %s accumulate=2 bucket=4096", strategies[strategy].model,
 	                                strategies[strategy].strategy, ranks_count, precisions[precision].words,
 	                                again[checkpointing], host[offload]);
-	struct report r;
 	double single[STEPS] = {0};
 	q.micro_batch = MICRO_BATCH * ranks_count / strategy_data_ranks(&q);
 	struct settings one = settings_with(&q, "strategy=single ranks=1 activation_checkpointing=none offload=none");
 	one.micro_batch = (int64_t)MICRO_BATCH * ranks_count;
 	runs_single(&one, STEPS, false, single, NULL);
-	if (!runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &r))
+	const struct report *r = runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true});
+	if (!r)
 		return;
-	compare_with_plan(&q, &r, COUNTED_ALL);
+	compare_with_plan(&q, r, COUNTED_ALL);
 	worst[precision] =
-	        fmax(worst[precision], runs_compare_losses(runs_name(&q), &r, single, precisions[precision].limit));
-	report_release(&r);
+	        fmax(worst[precision], runs_compare_losses(runs_name(&q), r, single, precisions[precision].limit));
 }
 
 static bool fits(int strategy)
