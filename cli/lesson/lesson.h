@@ -41,6 +41,8 @@
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
 
+#define LESSON_PROGRAM "shardlab" /* of a view, unless it names another */
+
 /* How a console block is checked: every character; numbers within some per cent; words alone, for what is measured. */
 #define LESSON_CHECKS(X)                                                                                               \
 	X(EXACT, "exact", "every character is the same on every machine")                                              \

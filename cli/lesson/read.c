@@ -200,7 +200,7 @@ static enum status read_view(struct reader *r, struct piece *p)
 	if (!is_picture(p->picture))
 		return lesson_fail(r->l, p->line, "view: '%.80s' is not a PNG file beside the lesson", p->picture);
 	const char *program = directive_value(&r->d, "program");
-	p->program = *program ? arena_copy(&r->l->arena, program) : "shardlab";
+	p->program = *program ? arena_copy(&r->l->arena, program) : LESSON_PROGRAM;
 	p->options = directive_options(&r->d, &r->l->arena, "program");
 	for (int i = 0; i < r->d.count; i++)
 		if (strchr(r->d.word[i], '\'') || (r->d.value[i] && strchr(r->d.value[i], '\'')))

@@ -15,7 +15,13 @@ done
 [ "$(grep -c 'id="player"' "$page")" = 1 ] || complain 'the player is not there once'
 grep -qE '(src|href)="?(https?:|//|[a-z]+/)' "$page" && complain 'the page fetches something'
 grep -q 'class="facts">20 minutes · after lesson 2<' "$page" || complain 'the page does not say what the lesson takes'
-[ "$(grep -c '<details>' "$page")" = 3 ] || complain 'the answers are not folded away'
+[ "$(grep -c '<details>' "$page")" = 4 ] || complain 'the answers are not folded away'
+# What cannot be stepped through is a picture: a race, and what a lesson's own program draws.
+[ "$(grep -c '<figure class="view"><img' "$page"),$(grep -c '<figure><img' "$page")" = 1,1 ] ||
+	complain 'the race has no figure without steps'
+run own lesson 18 --export "$TMPDIR/own.html"
+grep -q '<code>build/own/shardlab view ' "$TMPDIR/own.html" || complain 'the program of a view is not named'
+grep -q '<figure class="view">' "$TMPDIR/own.html" && complain 'what is not there is stepped through'
 run again lesson 3 --export "$TMPDIR/again.html"
 cmp -s "$page" "$TMPDIR/again.html" || complain 'the same lesson is another page'
 run exercise lesson 1 --export "$TMPDIR/one.html"

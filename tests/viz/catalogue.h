@@ -32,7 +32,7 @@ static const char *const catalogue[] = {
         GPT " ddp ranks=2 offload=activations",
         MLP ",norm=batch ddp ranks=2 micro_batch=2",
         MLP ",norm=sync-batch ddp ranks=4 micro_batch=2",
-        "llama:layers=2,width=16,heads=4,kv_heads=2,hidden=24,context=8,vocabulary=24 zero3 ranks=2",
+        LLAMA ",qk_norm=yes tensor ranks=2",
         "params=1000 zero3 ranks=4",
 };
 enum { REQUESTS = COUNT(catalogue) };

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "tests/support/suite.h"
-#include "tests/support/viewed.h"
 #include "tests/viz/catalogue.h"
 #include "tests/viz/drawn_words.h"
+#include "tests/viz/picture_fixture.h"
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/pair.h"
@@ -21,33 +21,6 @@
 
 static const int sizes[][2] = {{1024, 768}, {1280, 720}, {1366, 768}, {1920, 1080}};
 #define LARGE "gpt:layers=6,width=512,heads=8,vocabulary=32768"
-
-static struct fonts fonts;
-static struct playback playback;
-
-static void open_player(const struct viewed *v)
-{
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	playback_init(&playback, &fonts);
-	playback_show(&playback, &v->shown);
-}
-
-static void close_player(void)
-{
-	playback_release(&playback);
-	fonts_release(&fonts);
-}
-
-/* On a surface of one pixel, since the words alone count. */
-static void draw_in(int width, int height)
-{
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
-	cairo_t *cr = cairo_create(surface);
-	words_begin();
-	playback_draw(&playback, cr, width, height);
-	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
-}
 
 /* Names may be longer than any picture has room for: of operations, and of the model. */
 static bool may_be_cut(const char *text)
@@ -86,7 +59,7 @@ static void look(const char *state)
 	for (int i = 0; i < 2 * COUNT(sizes); i++) {
 		const int *size = sizes[i / 2];
 		playback.presenter = i % 2;
-		draw_in(size[0], size[1]);
+		words_in(&playback, size[0], size[1]);
 		lift_veils();
 		const char *bad = words_collide(size[0], size[1]);
 		char where[160];
@@ -99,7 +72,7 @@ static void look(const char *state)
 	}
 }
 
-static void go(size_t part, size_t parts)
+static void go_part(size_t part, size_t parts)
 {
 	const struct timeline *s = &playback.shown->timeline;
 	playback_go(&playback, timeline_stop(s, STEP_SIZE_ROUND, s->stop_count[STEP_SIZE_ROUND] * part / parts));
@@ -139,14 +112,13 @@ static const struct whatif settings = {
 START_LOOP_TEST(what_if_beside_the_scene_can_be_read, 0, COUNT(beside))
 {
 	struct whatif w = settings;
-	open_player(viewed_plan(LARGE " ddp ranks=4"));
+	open_playback(&viewed_plan(LARGE " ddp ranks=4")->shown);
 	playback.whatif = &w;
 	playback.scene = beside[_i];
 	for (size_t part = 0; part < 5; part++) {
-		go(part, 5);
+		go_part(part, 5);
 		look("what if");
 	}
-	close_player();
 }
 
 /* ---- questions ---- */
@@ -155,28 +127,26 @@ START_LOOP_TEST(questions_beside_the_scene_can_be_read, 0, COUNT(beside))
 {
 	struct asking a;
 	const struct viewed *v = viewed_plan(LARGE " ddp ranks=4");
-	open_player(v);
+	open_playback(&v->shown);
 	ck_assert(asking_begin(&a, &v->shown.timeline, 0));
 	for (a.now = 0; a.now < a.set.count; a.now += 4) {
 		playback_ask(&playback, &a);
 		playback.scene = beside[_i];
 		look("a question");
 	}
-	close_player();
 }
 
 /* ---- two, and all ---- */
 
 START_LOOP_TEST(pairs_can_be_read, 0, COUNT(beside))
 {
-	open_player(viewed_plan(LARGE " ddp ranks=4"));
+	open_playback(&viewed_plan(LARGE " ddp ranks=4")->shown);
 	playback_pair(&playback, &viewed_plan(LARGE " zero2 ranks=4")->shown);
 	playback.scene = beside[_i];
 	for (size_t part = 0; part < 5; part++) {
-		go(part, 5);
+		go_part(part, 5);
 		look("a pair");
 	}
-	close_player();
 }
 
 START_LOOP_TEST(compared_strategies_can_be_read, 1, 8)
@@ -184,15 +154,14 @@ START_LOOP_TEST(compared_strategies_can_be_read, 1, 8)
 	static const char *const names[] = {LARGE " ddp ranks=4",     LARGE " single ranks=1", LARGE " dp ranks=4",
 	                                    LARGE " zero1 ranks=4",   LARGE " zero2 ranks=4",  LARGE " zero3 ranks=4",
 	                                    LARGE " pipeline ranks=4"};
-	open_player(viewed_plan(names[0]));
+	open_playback(&viewed_plan(names[0])->shown);
 	playback.compare = true;
 	for (int i = 0; i < _i && i < COUNT(names); i++)
 		playback.contender[playback.contender_count++] = &viewed_plan(names[i])->shown;
-	go(2, 5);
+	go_part(2, 5);
 	look("compared");
 	ck_assert_ptr_nonnull(strstr(drawn_words, "\nMemory of a device now\n"));
 	ck_assert_ptr_nonnull(strstr(drawn_words, "dashed: up to the step's peak"));
-	close_player();
 }
 
 /* ---- cards below the lanes, and the bar of phases ---- */
@@ -217,9 +186,9 @@ static void ck_cards_hold(int width, int height, const char *where)
 START_LOOP_TEST(cards_hold_their_words, 0, 2)
 {
 	static const char *const plans[] = {LARGE " ddp ranks=8", LARGE " pipeline ranks=8 accumulate=4"};
-	open_player(viewed_plan(plans[_i]));
+	open_playback(&viewed_plan(plans[_i])->shown);
 	playback.scene = SCENE_TIMELINE;
-	go(2, 5);
+	go_part(2, 5);
 	int64_t end = playback.shown->lanes.end;
 	playback.measured_from = end / 5;
 	playback.measured_to = end * 4 / 5;
@@ -230,7 +199,7 @@ START_LOOP_TEST(cards_hold_their_words, 0, 2)
 			const int *size = sizes[i / 2];
 			char where[64];
 			playback.presenter = i % 2;
-			draw_in(size[0], size[1]);
+			words_in(&playback, size[0], size[1]);
 			snprintf(where, sizeof where, "%d × %d%s", size[0], size[1],
 			         playback.presenter ? ", presenter" : "");
 			const char *bad = words_collide(size[0], size[1]);
@@ -242,7 +211,6 @@ START_LOOP_TEST(cards_hold_their_words, 0, 2)
 	playback.selected_op = -1;
 	playback_pair(&playback, &viewed_plan(LARGE " zero2 ranks=8")->shown);
 	look("a measured pair");
-	close_player();
 }
 
 START_TEST(phases_keep_their_names_apart)
@@ -253,17 +221,17 @@ START_TEST(phases_keep_their_names_apart)
 	        "gpt:layers=3,width=64,heads=2,vocabulary=512 zero3 ranks=2 accumulate=4 "
 	        "activation_checkpointing=full"};
 	for (int i = 0; i < COUNT(plans); i++) {
-		open_player(viewed_plan(plans[i]));
+		open_playback(&viewed_plan(plans[i])->shown);
 		playback.scene = SCENE_MEMORY;
-		go(1, 2);
+		go_part(1, 2);
 		for (int k = 0; k < 2 * COUNT(sizes); k++) {
 			const int *size = sizes[k / 2];
 			playback.presenter = k % 2;
-			draw_in(size[0], size[1]);
+			words_in(&playback, size[0], size[1]);
 			const char *bad = words_collide(size[0], size[1]);
 			ck_assert_msg(!bad, "%s, %d × %d: %s", plans[i], size[0], size[1], bad);
 		}
-		close_player();
+		close_playback();
 	}
 }
 
@@ -308,11 +276,10 @@ static void ck_ring(const struct ring *r, const char *where)
 /* The scene's ring as it is drawn in the presenter and without it. */
 START_LOOP_TEST(no_arrow_of_a_ring_is_hidden, 3, 17)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
-	cairo_t *cr = cairo_create(surface);
-	open_player(viewed_plan(ddp_on(_i)));
+	cairo_t *cr = sheet_open(1, 1);
+	open_playback(&viewed_plan(ddp_on(_i))->shown);
 	playback.scene = SCENE_RING;
-	go(2, 3);
+	go_part(2, 3);
 	for (int i = 0; i < 2 * COUNT(sizes); i++) {
 		const int *size = sizes[i / 2];
 		struct canvas c;
@@ -339,9 +306,7 @@ START_LOOP_TEST(no_arrow_of_a_ring_is_hidden, 3, 17)
 		ck_ring(&r, where);
 		canvas_end(&c);
 	}
-	close_player();
 	cairo_destroy(cr);
-	cairo_surface_destroy(surface);
 }
 
 /* Texts that are a number of two digits, left of the ledger, and how many there are on the ranks' chunks. */
@@ -405,46 +370,44 @@ static void go_to_a_sum(void)
 
 START_LOOP_TEST(a_ring_keeps_its_numbers, 4, 9)
 {
-	open_player(viewed_plan(ddp_on(_i)));
+	open_playback(&viewed_plan(ddp_on(_i))->shown);
 	playback.scene = SCENE_RING;
 	for (int i = 0; i < 2 * COUNT(sizes); i++) {
 		const int *size = sizes[i / 2];
 		playback.presenter = i % 2;
 		go_to_the_end_of_a_ring();
-		draw_in(size[0], size[1]);
+		words_in(&playback, size[0], size[1]);
 		ck_assert_msg(numbers_drawn(0.66 * size[0]) >= numbers_held(), "%d ranks, %d × %d%s: %d numbers", _i,
 		              size[0], size[1], playback.presenter ? ", presenter" : "", numbers_drawn(0.66 * size[0]));
 		go_to_a_sum();
-		draw_in(size[0], size[1]);
+		words_in(&playback, size[0], size[1]);
 		int sums = sums_drawn(0.66 * size[0]);
 		ck_assert_msg(sums == _i || (sums == 0 && _i > 6), "%d ranks, %d × %d%s: %d sums", _i, size[0], size[1],
 		              playback.presenter ? ", presenter" : "", sums);
 	}
-	close_player();
 }
 
 /* With what if beside them, and in each of two. */
 START_TEST(numbers_stay_beside_other_things)
 {
 	struct whatif w = settings;
-	open_player(viewed_plan(ddp_on(4)));
+	open_playback(&viewed_plan(ddp_on(4))->shown);
 	playback.scene = SCENE_RING;
 	playback.presenter = true;
 	playback.whatif = &w;
 	for (int i = 0; i < COUNT(sizes); i++) {
 		go_to_the_end_of_a_ring();
-		draw_in(sizes[i][0], sizes[i][1]);
+		words_in(&playback, sizes[i][0], sizes[i][1]);
 		ck_assert_msg(numbers_drawn(0.58 * sizes[i][0]) >= numbers_held(), "%d × %d", sizes[i][0], sizes[i][1]);
 	}
 	playback.whatif = NULL;
 	playback_pair(&playback, &viewed_plan("mlp:sizes=64-64-64 zero1 ranks=4")->shown);
 	for (int i = 0; i < COUNT(sizes); i++) {
 		go_to_a_sum();
-		draw_in(sizes[i][0], sizes[i][1]);
+		words_in(&playback, sizes[i][0], sizes[i][1]);
 		int sums = sums_drawn(sizes[i][0]);
 		ck_assert_msg(sums >= 4 && sums % 4 == 0, "%d × %d: %d sums", sizes[i][0], sizes[i][1], sums);
 	}
-	close_player();
 }
 
-SUITE("presenter", 240)
+SUITE_WITH("presenter", 240, NULL, close_playback)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "viz/scene/pair.h"
+#include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
 
 static void hit_phases(const struct timeline *s, struct box phases, double x, struct hit *h)
@@ -37,4 +38,13 @@ struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, dou
 		h.moves = false;
 	}
 	return h;
+}
+
+struct box scene_ledger(const struct view *v, struct box all)
+{
+	struct box b = frame_scene(v, all);
+	struct fit fit = scene_fit(v, b);
+	bool shows = fit.row == &scene_ring && !v->second && !v->contender_count && v->state->collective >= 0;
+	struct box one = ring_ledger_box(fit.inner, !shows);
+	return (struct box){b.x + (one.x - fit.inner.x) * fit.scale, b.y, one.width * fit.scale, b.height};
 }

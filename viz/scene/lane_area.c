@@ -171,17 +171,12 @@ double lane_area_scale(const struct lane_area *l)
 	return l->plot.width / (double)(l->to - l->from);
 }
 
-bool lane_area_is_folded(const struct lane_area *l, const struct lane *lane)
-{
-	return l->lanes->timeline && l->lanes->is_folded && (lane->ranks & (lane->ranks - 1));
-}
-
 int lane_area_of(const struct lane_area *l, int64_t rank, enum queue queue)
 {
 	for (int i = l->first, last = lane_area_last(l); i <= last; i++) {
 		const struct lane *lane = &l->lanes->lanes[i];
 		if (lane->queue == queue &&
-		    (lane->rank == rank || (lane_area_is_folded(l, lane) && lane_has_rank(l->lanes, lane, rank))))
+		    (lane->rank == rank || (lane_is_folded(l->lanes, lane) && lane_has_rank(l->lanes, lane, rank))))
 			return i;
 	}
 	return -1;
@@ -200,24 +195,6 @@ double lane_area_y(const struct lane_area *l, int64_t rank, enum queue queue)
 	int lane = lane_area_of(l, rank, queue);
 	double y = lane < 0 ? 0 : lane_area_top(l, lane);
 	return lane >= 0 && y < l->plot.y + l->plot.height ? y + l->row / 2 : -1;
-}
-
-const char *lane_area_ranks(char *out, const struct lane_area *l, const struct lane *lane)
-{
-	const struct timeline *s = l->lanes->timeline;
-	int index = s ? timeline_index_of(s, lane->rank) : -1;
-	char ranks[LANE_RANKS - 32];
-	snprintf(out, LANE_RANKS, "%s", lane->process);
-	if (index < 0)
-		return out;
-	if (lane_area_is_folded(l, lane)) {
-		text_of_ranks(ranks, sizeof ranks, lane->ranks, 1);
-		snprintf(out, LANE_RANKS, "ranks %s: the same", ranks);
-		return out;
-	}
-	ranks_word(ranks, s, index, index + 1);
-	snprintf(out, LANE_RANKS, "%.120s%s", ranks, strncmp(ranks, "ranks", 5) ? "" : ": the same");
-	return out;
 }
 
 int lane_area_lane(const struct lane_area *l, double y, int *depth)

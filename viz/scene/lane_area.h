@@ -44,7 +44,7 @@ void lane_waits_draw(struct canvas *c, const struct view *v, const struct lane_a
 /* ---- places ---- */
 
 /* Does a lane stand for several ranks? */
-bool lane_area_is_folded(const struct lane_area *l, const struct lane *lane);
+bool lane_is_folded(const struct lanes *l, const struct lane *lane);
 /* Units a ns. */
 double lane_area_scale(const struct lane_area *l);
 double lane_area_x(const struct lane_area *l, int64_t time);
@@ -61,7 +61,7 @@ int lane_area_lane(const struct lane_area *l, double y, int *depth);
 int lane_area_last(const struct lane_area *l);
 /* "rank 3"; of several "ranks 0–63: the same" */
 enum { LANE_RANKS = 160 };
-const char *lane_area_ranks(char *out, const struct lane_area *l, const struct lane *lane);
+const char *lane_ranks(char *out, const struct lanes *l, const struct lane *lane);
 /* Colours and hatchings in words, of those that the lanes have (lane_legend.c). */
 void lane_legend_draw(struct canvas *c, const struct lane_area *l, double y);
 double lane_legend_height(const struct view *v);

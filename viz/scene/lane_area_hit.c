@@ -15,7 +15,7 @@ static void hit_span(struct hit *h, const struct lane_area *l, const struct lane
 /* "rank 3", "ranks 0–63"; returns whether it is several. */
 static bool who(char *out, const struct lane_area *l, const struct lane *lane)
 {
-	lane_area_ranks(out, l, lane);
+	lane_ranks(out, l->lanes, lane);
 	char *rest = strstr(out, ": ");
 	if (rest)
 		*rest = 0;

@@ -40,7 +40,7 @@ static void draw_messages(struct canvas *c, const struct lane_area *l, const str
 	const struct timeline *timeline = l->lanes->timeline;
 	int number = timeline_collective_of(timeline, timeline_index_of(timeline, lane->rank), s->op);
 	double last = b.x;
-	bool one = !lane_area_is_folded(l, lane); /* equal ranks send to different ones */
+	bool one = !lane_is_folded(l->lanes, lane); /* equal ranks send to different ones */
 	if (number < 0 || !timeline->collectives[number].shown || b.width < 40)
 		return;
 	size_t from = timeline->instants[timeline_position_at(timeline, s->begin)

@@ -219,6 +219,8 @@ static void draw_peak(struct canvas *c, const struct curve *v)
 	double length =
 	        fmin(room, fmax(text_length(c, 12, WEIGHT_BOLD, head), text_length(c, 11, WEIGHT_PLAIN, cause)));
 	struct box plate = {x - length / 2 - 4, v->plot.y + v->plot.height - 42, length + 8, 34};
+	if (v->scale.line && y_of(v, v->scale.capacity) > plate.y) /* the capacity's words stand there */
+		plate.y -= 24;
 	plate.x = fmax(v->plot.x + 4, fmin(plate.x, v->plot.x + v->plot.width - plate.width - 4));
 	/* The capacity's name stands above its line, at the right. */
 	double line = v->scale.line ? y_of(v, v->scale.capacity) : 0, above = line - 22 - c->least;

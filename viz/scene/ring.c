@@ -169,7 +169,7 @@ static void draw_summary(struct canvas *c, const struct view *v, const struct co
 	          TIMELINE_MESSAGE_RANKS);
 }
 
-static struct box ledger_box(struct box b, bool small)
+struct box ring_ledger_box(struct box b, bool small)
 {
 	double width = small ? 0 : fmin(390, b.width * 0.34);
 	return (struct box){b.x + b.width - width, b.y, width, b.height};
@@ -178,7 +178,7 @@ static struct box ledger_box(struct box b, bool small)
 /* What is left of it beside the ledger. */
 static struct box beside_ledger(struct box b, bool small)
 {
-	return (struct box){b.x, b.y, b.width - (small ? 0 : ledger_box(b, small).width + 20), b.height};
+	return (struct box){b.x, b.y, b.width - (small ? 0 : ring_ledger_box(b, small).width + 20), b.height};
 }
 
 static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, struct box b, bool small, double x,
@@ -215,15 +215,6 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box left, 
 	return -1;
 }
 
-struct box scene_ledger(const struct view *v, struct box all)
-{
-	struct box b = frame_scene(v, all);
-	struct fit fit = scene_fit(v, b);
-	bool shows = fit.row == &scene_ring && !v->second && !v->contender_count && v->state->collective >= 0;
-	struct box one = ledger_box(fit.inner, !shows);
-	return (struct box){b.x + (one.x - fit.inner.x) * fit.scale, b.y, one.width * fit.scale, b.height};
-}
-
 /* Without a ledger. */
 static void draw_alone(struct canvas *c, const struct view *v, struct box left, bool small)
 {
@@ -258,7 +249,7 @@ static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool
 		return;
 	draw_alone(c, v, beside_ledger(b, small), small);
 	if (!small)
-		draw_ledger(c, v, ledger_box(b, small));
+		draw_ledger(c, v, ring_ledger_box(b, small));
 }
 
 static void hit_ring(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,

@@ -47,6 +47,8 @@ void ring_strip(struct canvas *c, const struct state *st, const struct ring_cell
 /* The card of a rank in the strip. */
 struct box ring_strip_card(const struct ring_cells *cells, int i);
 
+/* Of the scene's box, the part with the ledger. small: it has none. */
+struct box ring_ledger_box(struct box b, bool small);
 /* Places the cards in b; n is at most TIMELINE_MESSAGE_RANKS. small: a part of the overview. */
 void ring_place(struct ring *r, struct box b, bool small);
 /* A message's arrow shows at least so much of itself beside its plate, whose text is of this size. */

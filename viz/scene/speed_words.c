@@ -77,9 +77,8 @@ const char *speed_words_brief(char *out, const struct speed *s)
 void measured_who(const struct lanes *l, int lane, char *out, size_t size)
 {
 	const struct lane *first = &l->lanes[lane];
-	struct lane_area area = {.lanes = l};
 	char ranks[LANE_RANKS];
-	lane_area_ranks(ranks, &area, first);
+	lane_ranks(ranks, l, first);
 	snprintf(out, size, "%s", ranks);
 }
 

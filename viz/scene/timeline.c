@@ -128,7 +128,7 @@ static void draw_names(struct canvas *c, const struct lane_area *l, const struct
 	const struct theme *t = c->theme;
 	char ranks[LANE_RANKS];
 	double size = fmax(l->small - 1, fmin(l->body, l->row * 0.62 + 2)), middle = y + l->row / 2;
-	lane_area_ranks(ranks, l, lane);
+	lane_ranks(ranks, l->lanes, lane);
 	bool wide = head && l->lanes->timeline && text_length(c, size, WEIGHT_BOLD, ranks) > l->names * 0.44;
 	bool lines = wide && l->row >= 2.2 * size;
 	if (l->row >= size - 1 && (!wide || lines))

@@ -181,11 +181,6 @@ static bool take(struct window *w, const struct widget *one)
 	return true;
 }
 
-bool window_drags(const struct window *w)
-{
-	return w->drag == DRAG_WIDGET && hypot(w->mouse_x - w->drag_from, w->mouse_y - w->drag_from_y) >= 5;
-}
-
 static void drop(struct window *w, struct canvas *c)
 {
 	bool moved = window_drags(w);

@@ -424,3 +424,8 @@ void help_draw(struct canvas *c)
 	}
 	c->least = least;
 }
+
+bool window_drags(const struct window *w)
+{
+	return w->drag == DRAG_WIDGET && hypot(w->mouse_x - w->drag_from, w->mouse_y - w->drag_from_y) >= 5;
+}

@@ -190,7 +190,7 @@ static void put_alternative(struct page *g, const struct piece *p)
  * picture. */
 static bool can_play(const struct piece *p)
 {
-	return !strcmp(p->program, "shardlab") && !strstr(p->options, "--race");
+	return !strcmp(p->program, LESSON_PROGRAM) && !strstr(p->options, "--race");
 }
 
 static void put_caption(struct page *g, const struct piece *p)

@@ -24,7 +24,7 @@ const char lesson_page_style[] =
         "padding:.45rem .8rem;min-height:2.75rem}button{cursor:pointer}\n"
         "button:focus-visible,input:focus-visible,summary:focus-visible,a:focus-visible{outline:3px solid var(--accent);outline-offset:2px}\n"
         ".view button{margin-top:.6rem;border:2px solid var(--accent);color:var(--accent);font-weight:600}\n"
-        ".view code{overflow-wrap:anywhere}.view.open{width:min(calc(100vw - 1.6rem),76rem);margin-left:50%;transform:translateX(-50%)}\n"
+        "figure code{overflow-wrap:anywhere}.view.open{width:min(calc(100vw - 1.6rem),76rem);margin-left:50%;transform:translateX(-50%)}\n"
         "iframe{display:block;width:100%;border:1px solid var(--line);border-radius:.5rem;background:#fff}\n"
         ".ask,.exercise{margin:1.8rem 0;padding:.4rem 1.1rem 1rem;border-left:5px solid var(--accent);background:var(--panel);"
         "border-radius:0 .5rem .5rem 0}\n"
