@@ -22,8 +22,8 @@ import pathlib
 
 import torch
 import torch.nn.functional as F
-from transformers import (LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen2Config,
-                          Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
+from transformers import (GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig,
+                          MistralForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 import counter_random as cr
@@ -137,6 +137,10 @@ def counts():
     for name, row in PUBLISHED.items():
         keys, parameters = count_of(name, row)
         rows.append({"name": name, "specification": specification_of(keys), "parameters": parameters})
+    with torch.device("meta"):
+        gpt2 = GPT2LMHeadModel(GPT2Config(n_inner=2048))
+    rows.append({"name": "gpt2 with n_inner=2048", "specification": "gpt2-124m:hidden=2048",
+                 "parameters": sum(p.numel() for p in gpt2.parameters())})
     for name, row in PRESETS.items():
         _, parameters = count_of(name, PUBLISHED[row] if isinstance(row, str) else row)
         rows.append({"name": name, "specification": name, "parameters": parameters})
