@@ -244,5 +244,5 @@ bool schedule_check_own(enum schedule_algorithm a, int64_t ranks, int64_t root, 
 	int64_t n = ranks < CHECK_RANKS ? ranks : CHECK_RANKS;
 	struct schedule s = {a, n, root < n ? root : 0, 3 * n, 0};
 	*why = (struct schedule_fault){0};
-	return a < SCHEDULE_COUNT || ranks < 2 || schedule_check(&s, why);
+	return !schedule_is_own(a) || ranks < 2 || schedule_check(&s, why);
 }

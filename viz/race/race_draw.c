@@ -15,7 +15,7 @@ colour race_colour(const struct racer *one)
 	                                  [SHAPE_TREE] = 0x009E73,
 	                                  [SHAPE_STAR] = 0xE69F00,
 	                                  [SHAPE_PAIRS] = 0xCC79A7};
-	if (one->part[0].algorithm >= SCHEDULE_COUNT) /* one's own stands out */
+	if (schedule_is_own(one->part[0].algorithm)) /* one's own stands out */
 		return 0xD55E00;
 	return of_shape[schedule_row(one->part[0].algorithm)->shape];
 }
