@@ -160,7 +160,7 @@ enum status viewer_build_check(const struct options *o)
 	return option_given(o, OPTION_BUILD) ? check(o) : STATUS_OK;
 }
 
-/* A list that ends before the step does is none that is refused. */
+/* A list that ends before the step does is not an error. */
 static enum status refused_move(const struct exercise *e)
 {
 	if (e->said.accepted || e->said.move < 0)

@@ -267,7 +267,7 @@ enum status load_trace(struct loaded *l, const struct options *o, const char *pa
 	return STATUS_OK;
 }
 
-/* Else it is a race's. */
+/* Otherwise the picture is a race's. */
 static bool is_memory_over(const struct options *o)
 {
 	const char *over = option_text(o, OPTION_OVER);

@@ -99,7 +99,7 @@ static void say_number(struct variant *v, const char *option, int64_t value)
 	say(v, option, text);
 }
 
-/* Every setting that differs is in the change, said as an option. */
+/* The change names every setting that differs, as its option. */
 bool variant_at(const struct variant_grid *g, const struct variant_place *place, struct variant *out)
 {
 	struct settings *s = &out->settings;

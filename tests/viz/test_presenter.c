@@ -22,7 +22,7 @@
 static const int sizes[][2] = {{1024, 768}, {1280, 720}, {1366, 768}, {1920, 1080}};
 #define LARGE "gpt:layers=6,width=512,heads=8,vocabulary=32768"
 
-/* Names may be longer than any picture has room for: of operations, and of the model. */
+/* Names of operations and of the model may be longer than any picture has room for. */
 static bool may_be_cut(const char *text)
 {
 	static const char *const names[] = {"gpt:", "next, after", "S = ",       "for ", "The step",

@@ -170,7 +170,7 @@ bool exercise_place(struct exercise *e, int move)
 	return true;
 }
 
-/* Each is judged anew, so that the list of what is placed can be played again. */
+/* Each move is judged again, so that the list of placed moves can be played. */
 bool exercise_insert(struct exercise *e, int move, int at)
 {
 	struct exercise was = *e;

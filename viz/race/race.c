@@ -105,7 +105,7 @@ static void words_of_sizes(char *out, const struct race *r)
 		snprintf(out + at, RACE_WORDS - at, "; above, %s.", r->racer[all[n - 1].after].name);
 }
 
-/* "ring on 2–3, 6, 12–32 ranks": one racer's numbers of ranks among those of the chart. Returns how long that is. */
+/* Writes one racer's numbers of ranks among those of the chart: "ring on 2–3, 6, 12–32 ranks". Returns the length. */
 static size_t ranks_of_racer(char *out, size_t size, const struct race *r, int racer)
 {
 	const struct race_curve *v = &r->curve;
@@ -212,8 +212,8 @@ void race_held_make(struct race_held *out, const struct race *r, const struct ra
 
 /* ---- in symbols ---- */
 
-/* hop(x) is a message of x bytes: latency + x / bandwidth; launch what it takes to begin a collective. As sim/cost.h
- * has them, inside one node. */
+/* hop(x) is the time of a message of x bytes, latency + x / bandwidth, and launch the time to begin a collective. Both
+ * are those of sim/cost.h inside one node. */
 const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
 {
 	bool folds = one->part[0].algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && (ranks & (ranks - 1));
@@ -224,7 +224,7 @@ const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
 	return out;
 }
 
-/* Of an algorithm in which all send the same, n times as much as its closed form has for one. */
+/* If all ranks send the same, the total is n times the closed form for one. */
 const char *race_bytes_form(char *out, const struct racer *one)
 {
 	const struct algorithm *a = schedule_row(one->part[0].algorithm);

@@ -28,7 +28,7 @@ struct racer {
 	int place;       /* 1: nobody is faster */
 };
 
-/* Times over the size of the message on the same ranks, or over the number of ranks with the same bytes. */
+/* Times over the size of the message on the same ranks, or over the number of ranks with the same bytes per message. */
 enum race_over { RACE_OVER_SIZES, RACE_OVER_RANKS };
 struct race_curve {
 	enum race_over over;
@@ -58,8 +58,9 @@ int race_rounds_over(const struct racer *one, int64_t now);
 int64_t race_next(const struct race *r, int64_t now);
 int64_t race_previous(const struct race *r, int64_t now);
 
-/* Where the fastest changes: from so many bytes or ranks on it is `after`. Ascending; returns how many there are.
- * Between two sizes it is where their lines cross; of ranks it is the first number at which it is so. */
+/* The points, ascending, at which the fastest racer changes: from this many bytes or ranks on it is `after`. Over sizes
+ * it is where lines cross; over ranks it is the first number at which another is fastest. Returns how many there are.
+ */
 struct race_crossing {
 	int64_t at;
 	int before, after; /* racers */
@@ -77,8 +78,8 @@ struct race_held {
 };
 void race_held_make(struct race_held *out, const struct race *r, const struct racer *one, int rounds);
 
-/* Time and bytes in symbols: "launch + 2 (n − 1) · hop(S/n)", as sim/cost.h has it, and "all ranks send 2 (n − 1) · S".
- * In buffers of the caller. */
+/* Writes time and bytes in symbols to the caller's buffers: "launch + 2 (n − 1) · hop(S/n)", as sim/cost.h has it, and
+ * "all ranks send 2 (n − 1) · S". */
 enum { RACE_FORM = 96 };
 /* A place of the chart's axis: "4.000 MB", "8 ranks"; out: WORD bytes. */
 const char *race_point_word(char *out, const struct race_curve *v, int64_t at);

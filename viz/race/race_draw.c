@@ -100,7 +100,7 @@ static void draw_result(struct canvas *c, const struct race *r, const struct rac
 		draw_text(c, b.x, middle - 1 + second, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width, "the fastest");
 }
 
-/* Where the parts of a lane stand. */
+/* The layout of a lane. */
 struct columns {
 	double name, grid; /* the column of names; a side of the grid, 0: none */
 	struct track track;

@@ -286,7 +286,7 @@ void caption_make(const struct state *st, char *out, int size)
 		say_memory(&t, st, u.last);
 }
 
-/* By which operation a rank takes part in what other groups do beside it; -1: by none. */
+/* The operation with which a rank takes part in another group's collective; -1: none. */
 static int op_of_family(const struct timeline *s, int index, int family)
 {
 	const struct section *step = &timeline_role_of(s, index)->step;

@@ -132,7 +132,7 @@ static void draw_curve(struct canvas *c, const struct lane_area *l, const struct
 	draw_stroke_path(c);
 }
 
-/* Below the peak, where there is room: what the program was at. */
+/* Says below the peak what the program was doing, if there is room. */
 static void draw_cause(struct canvas *c, const struct lane_area *l, const struct foreign_counter *counter, double x,
                        double bottom)
 {

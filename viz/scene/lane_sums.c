@@ -79,7 +79,7 @@ static void draw_line_of(struct canvas *c, const struct lane_area *l, const stru
 	draw_text(c, x + width, y, size, WEIGHT_BOLD, ink, ALIGN_RIGHT, 0, "%.1f %%", 100 * share_of(m, part));
 }
 
-/* "62.1 · 30.2 · 7.7 %"; without tenths where there is no room for them. */
+/* Writes "62.1 · 30.2 · 7.7 %", without tenths if there is no room for them. */
 static void draw_shares(struct canvas *c, const struct lane_area *l, const struct measured *m, double right, double y,
                         double room)
 {

@@ -84,8 +84,8 @@ struct hit {
 	char text[384];
 };
 
-/* The ledger beside a collective, in the picture that scene_draw_in() draws in `all`: no tip lies on it, unless it is
- * about it. Of no width: there is none. */
+/* The ledger beside a collective in the picture that scene_draw_in() draws in `all`. Only tips about the ledger may lie
+ * on it. A width of 0: there is none. */
 struct box scene_ledger(const struct view *v, struct box all);
 
 /* Answers for the scene that scene_draw_in() draws in `all`. text: what it is, in words; "" where nothing is. */

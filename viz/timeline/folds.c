@@ -122,7 +122,7 @@ static double median(double *scales, size_t count, bool more)
 	return scales[more ? count / 2 : (count - 1) / 2];
 }
 
-/* of_kernels: of operations that carry out a kernel alone. Returns how many there are. */
+/* of_kernels: only operations that carry out a kernel. Returns how many there are. */
 static size_t scales_of_unit(const struct timeline *s, const struct lane *lane, const struct role *role,
                              const struct lane_fold *f, bool of_kernels, double *scales)
 {

@@ -188,7 +188,7 @@ static bool drags(struct window *w, int number)
 	return number < FIRST_BUTTON;
 }
 
-/* Before the move at whose place it is let go. */
+/* The dropped move goes before the one under the mouse. */
 static void drop(struct window *w, struct canvas *c, int number)
 {
 	struct board *b = w->board;
