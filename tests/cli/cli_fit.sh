@@ -35,7 +35,7 @@ mends() {
 	sed -n 2p "$TMPDIR/view.out" | grep -qF -- "Would fit with $change, in " || complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
 	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB with libraries, and its device has [0-9.]* GB ([0-9.]* GiB): [0-9.]* GB are missing' ||
 		complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
-	grep -q '^matters .*: rank [0-9]* needs [0-9.]* GB, more memory than there is beside libraries, for ' "$TMPDIR/view.out" ||
+	grep -q '^matters .*: rank [0-9]* needs [0-9.]* GB, more memory than there is beside libraries, \(for \|before the step begins$\)' "$TMPDIR/view.out" ||
 		complain "view $*: what matters does not say that memory overflows beside libraries"
 }
 
