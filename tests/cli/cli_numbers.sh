@@ -42,7 +42,7 @@ time = sim['time']
 for key in ('step_s', 'compute_s', 'exposed_s', 'bubble_s'):
     equal('compare, ' + key, beside['time'][key], time[key])
 last = text[text.rindex('caption  '):].split('\n')[0]
-equal('step', re.search('is done in ([0-9.]+ [µa-z]+)\\.', last)[1], word(time['step_s'] * 1e6, ['µs', 'ms', 's']))
+equal('step', re.search('is done in ([0-9.]+ [mµ]?s)\\.', last)[1], word(time['step_s'] * 1e6, ['µs', 'ms', 's']))
 shares = re.search(r'spends ([0-9.]+) % of it computing, ([0-9.]+) % waiting for communication and ([0-9.]+) % for anything else', last)
 for i, key in enumerate(('compute_s', 'exposed_s', 'bubble_s')):
     share = 100 * time[key] / time['step_s']
