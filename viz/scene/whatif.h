@@ -38,6 +38,7 @@ struct whatif {
 	int row;                  /* that is chosen; -1: none */
 	bool typing;              /* a value of that row: … */
 	char typed[WHATIF_VALUE]; /* … this so far */
+	int passed_row, passed;   /* how many places on the refused change of that row was; 0: none was refused */
 };
 
 /* What the window asks of the program. */
