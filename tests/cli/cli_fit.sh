@@ -33,11 +33,7 @@ mends() {
 	grep -qF -- "would fit with: $change, in " "$TMPDIR/text.out" || complain "sim $*: another change in text"
 	run view view "$@" --describe --at 0
 	sed -n 2p "$TMPDIR/view.out" | grep -qF -- "Would fit with $change, in " || complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
-<<<<<<< HEAD
-	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB, and its device has [0-9.]* GB ([0-9.]* GiB): [0-9.]* GB are missing' ||
-=======
-	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB with libraries, and its device has [0-9.]* GB: [0-9.]* GB are missing' ||
->>>>>>> main
+	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB with libraries, and its device has [0-9.]* GB ([0-9.]* GiB): [0-9.]* GB are missing' ||
 		complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
 	grep -q '^matters .*: rank [0-9]* needs [0-9.]* GB, more memory than there is beside libraries, for ' "$TMPDIR/view.out" ||
 		complain "view $*: what matters does not say that memory overflows beside libraries"

@@ -24,7 +24,7 @@ void notable_words(const struct timeline *s, const struct notable *n, char *out,
 	switch (n->kind) {
 	case NOTABLE_OVERFLOW:
 		snprintf(out, size, "rank %" PRId64 " needs %s, more memory than there is beside libraries, for %s",
-		         n->rank, bytes_word(amount, n->amount), op);
+		         n->rank, bytes_word(amount, n->amount), n->op < 0 ? "what stays between steps" : op);
 		break;
 	case NOTABLE_PEAK:
 		snprintf(out, size, "the peak of memory, %s on rank %" PRId64 ", for %s", bytes_word(amount, n->amount),

@@ -49,10 +49,11 @@ static void add_memory(struct list *l, const struct timeline *s, enum highlight_
 	int index = timeline_index_of(s, h->rank), op = allocation_at(s, h);
 	const struct timeline_role *r = &s->roles[s->ranks[index].role];
 	int64_t bytes = r->peak[SPACE_DEVICE];
-	const int64_t *live = timeline_live(s, index, SPACE_DEVICE, op - r->role->step.begin + 1);
+	int issued = h->position ? op - r->role->step.begin + 1 : 0;
+	const int64_t *live = timeline_live(s, index, SPACE_DEVICE, issued);
 	for (int k = 0; as == NOTABLE_OVERFLOW && live && k < HELD_COUNT; k++)
 		bytes = (k ? bytes : 0) + live[k];
-	add(l, (struct notable){as, h->position, h->rank, role_needed_by(r->role, op), bytes});
+	add(l, (struct notable){as, h->position, h->rank, h->position ? role_needed_by(r->role, op) : -1, bytes});
 }
 
 /* ---- time ---- */
