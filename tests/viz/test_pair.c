@@ -120,6 +120,7 @@ START_TEST(names_say_what_differs)
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 7, 7), "the same");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 0, 7), "+7 B");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 10, 1000), "+990 B (× 100)");
+	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 100, 942), "+842 B (× 9.42)"); /* as what if says it */
 }
 
 /* Every scene, large and small: both are inside the picture and apart, and on one scale. */

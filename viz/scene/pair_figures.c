@@ -65,7 +65,7 @@ const char *figure_difference(char *out, enum figure f, int64_t first, int64_t s
 		return out;
 	}
 	double part = first ? 100 * fabs((double)by / (double)first) : 0;
-	if (first && part < 1000)
+	if (first && second < 3 * first)
 		snprintf(share, sizeof share, part < 9.95 ? " (%s%.1f %%)" : " (%s%.0f %%)", sign, part);
 	else if (first)
 		snprintf(share, sizeof share, " (× %.3g)", (double)second / (double)first);
