@@ -40,7 +40,7 @@ struct whatif {
 	char typed[WHATIF_VALUE]; /* … this so far */
 };
 
-/* What the window asks of the program. */
+/* The window's requests to the program. */
 enum whatif_move {
 	WHATIF_OPEN,  /* the panel: playback.whatif is set */
 	WHATIF_CLOSE, /* changes stay */
