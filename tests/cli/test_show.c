@@ -124,7 +124,7 @@ START_TEST(a_report_says_its_figures)
 	        "libraries 50.00 kB 51.00 kB\n"
 	        "peak at: moment 0 (root)\n"
 	        "peak at: moment 1 (worker)\n"
-	        "fits: no, with libraries the ranks of a node take 4.500 GB of its 4.000 GB: 500.0 MB are missing\n");
+	        "fits: no, with libraries the ranks of a node take 4.500 GB of its 4.000 GB (3.725 GiB): 500.0 MB are missing\n");
 	assert_lines("host memory of a rank at the peak between steps at the peak between steps\n"
 	             "parameters 120.0 kB 12.00 kB 220.0 kB 22.00 kB\n");
 	assert_lines("disk of a rank at the peak between steps at the peak between steps\n"

@@ -204,7 +204,11 @@ static void say_end(struct text *t, const struct state *st)
 		    bytes_word(sent, ledger_step_total(s)));
 		return;
 	}
-	say(t, "The step is done in %s. ", time_word(step, s->step_ns));
+	time_word(step, s->step_ns);
+	if (s->limits.overflows)
+		say(t, "The step does not fit; with enough memory it would be done in %s. ", step);
+	else
+		say(t, "The step is done in %s. ", step);
 	if (s->plan->ranks == 1)
 		say(t, "The rank");
 	else if (alike)

@@ -49,10 +49,10 @@ static void add_memory(struct list *l, const struct timeline *s, enum highlight_
 	int index = timeline_index_of(s, h->rank), op = allocation_at(s, h);
 	const struct timeline_role *r = &s->roles[s->ranks[index].role];
 	int64_t bytes = r->peak[SPACE_DEVICE];
-	const int64_t *live = timeline_live(s, index, SPACE_DEVICE, op - r->role->step.begin + 1);
+	const int64_t *live = timeline_live(s, index, SPACE_DEVICE, op < 0 ? 0 : op - r->role->step.begin + 1);
 	for (int k = 0; as == NOTABLE_OVERFLOW && live && k < HELD_COUNT; k++)
 		bytes = (k ? bytes : 0) + live[k];
-	add(l, (struct notable){as, h->position, h->rank, role_needed_by(r->role, op), bytes});
+	add(l, (struct notable){as, h->position, h->rank, op < 0 ? -1 : role_needed_by(r->role, op), bytes});
 }
 
 /* ---- time ---- */
