@@ -141,7 +141,7 @@ static enum status set_others(struct viewer *v)
 	return viewer_compare(v, option_text(o, OPTION_COMPARE));
 }
 
-/* What would fit is looked for first, where there is no window that could be shown meanwhile. */
+/* Without a window to show meanwhile, the change that would fit is looked for first. */
 static void find_changes(struct viewer *v)
 {
 	for (int i = 0; i < VIEWS; i++)

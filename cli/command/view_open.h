@@ -1,4 +1,4 @@
-/* What the files of `view` share. */
+/* Shared by the files of `view`. */
 #ifndef SHARDLAB_VIEW_OPEN_H
 #define SHARDLAB_VIEW_OPEN_H
 
@@ -96,7 +96,7 @@ void viewer_say_settings(const struct viewer *v, struct arguments *a);
 /* Brings the panel up to date with what is shown. */
 void viewer_fill(struct viewer *v);
 
-/* What the window asks of the program. */
+/* The window's requests to the program. */
 struct window_host viewer_host(struct viewer *v);
 /* Build it yourself (view_build.c): checks the options, and answers the window's requests. */
 enum status viewer_build_check(const struct options *o);

@@ -114,7 +114,7 @@ static const struct {
         [OPERATION_SUM] = {OP_SUM, TRAFFIC_CONTROL, CATEGORY_BUFFERS},
 };
 
-/* What a rank's part of the program works on: the whole, and its share. */
+/* The buffers that a rank's part of the program works on: the whole, and its share. */
 struct hands {
 	struct region whole, share;
 };

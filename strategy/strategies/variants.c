@@ -85,7 +85,7 @@ void variant_grid_make(struct variant_grid *g, const struct settings *given)
 
 /* ---- one of them ---- */
 
-/* Behind what is there. */
+/* Appends to the text. */
 static void say(struct variant *v, const char *option, const char *value)
 {
 	size_t n = strlen(v->change);

@@ -20,7 +20,7 @@ static void run(struct race *r, enum operation o, int64_t ranks, int64_t bytes, 
 	race_run(r, cluster);
 }
 
-/* Of a collective alone, by the simulator. */
+/* The time of a collective alone in the simulator. */
 static int64_t simulated(const char *algorithm, enum operation o, int64_t ranks, int64_t bytes, const char *cluster,
                          enum grain grain)
 {
@@ -349,7 +349,7 @@ START_TEST(keys_move_the_clock_and_change_the_race)
 	ck_assert_ptr_null(w->mode);
 }
 
-/* Of two ranks of four, and another operation than an all-reduce. */
+/* A collective of two ranks of four, and an operation other than all-reduce. */
 START_TEST(it_begins_with_the_collective_at_the_cursor)
 {
 	open_here(true);

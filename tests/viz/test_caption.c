@@ -231,7 +231,7 @@ static int times_said(const struct timeline *s, const char *words)
 	return walk(s, has_words);
 }
 
-/* What is said, and what is not, in a step. */
+/* The words that a step's caption has, and those that it does not have. */
 START_TEST(words)
 {
 	static const struct {

@@ -321,7 +321,7 @@ START_TEST(chunks_carry_numbers_unless_they_are_put_away)
 	ck_assert(!strstr(drawn_words, " = 14\n") && !strstr(drawn_words, "\nexample values\n"));
 }
 
-/* What the plan shows the waits of is what the caption is about, round by round. */
+/* The plan shows the waits of the operation that the caption is about, round by round. */
 START_TEST(the_plan_is_about_what_the_caption_is_about)
 {
 	open_player(DDP, SCENE_PLAN);

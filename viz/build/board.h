@@ -15,7 +15,7 @@
 #include "viz/build/outcome.h"
 #include "viz/export/playback.h"
 
-/* What the program does for it, which knows the compiler's settings and the simulator. */
+/* The program's part: it knows the compiler's settings and the simulator. */
 struct build_host {
 	void *context;
 	/* A plan of a strategy whose step has few moves; it holds until the next. STATUS_INPUT: there is none. */

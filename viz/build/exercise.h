@@ -60,7 +60,7 @@ struct move {
 /* More are too many to think about. */
 enum { EXERCISE_MOVES = 40, EXERCISE_PLACED = 3 * EXERCISE_MOVES };
 
-/* What came of it, in words. */
+/* Says the outcome in words. */
 struct verdict {
 	bool accepted;
 	int rule; /* of the verifier; 0: none is broken */
@@ -119,7 +119,7 @@ const char *exercise_rule(int rule);
  * `said`. "…" stands for the rest in the strategy's own order, and # begins a remark. STATUS_INPUT: no such move. */
 enum status exercise_play(struct exercise *e, const char *list);
 
-/* What is placed, as such a list; cut where it is longer. */
+/* Writes the placed moves as such a list; a list that is too long is cut. */
 void exercise_list(const struct exercise *e, char *out, size_t size);
 
 /* ---- for its own files ---- */

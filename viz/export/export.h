@@ -45,7 +45,7 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 void export_describe(struct playback *p, bool all, FILE *out);
 /* The questions of the step, with choices, right answers and reasons (viz/question/question.h). */
 void export_questions(const struct playback *p, FILE *out);
-/* Of those, the lines below the caption, where the playback stands. */
+/* The lines of this description below the caption, at the playback's place. */
 void export_figures(struct playback *p, FILE *out);
 
 /* The player for a page that shows several steps: a JSON array of the text before and after a step's data. Before, data

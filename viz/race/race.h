@@ -70,8 +70,8 @@ int race_crossings(const struct race *r, struct race_crossing out[RACE_POINTS]);
 enum { RACE_WORDS = 256 };
 const char *race_words(char *out, const struct race *r);
 
-/* What ranks hold after so many rounds: of each chunk the part of the contributions that it is to have, 0 … 1. Up to
- * RACE_GRID ranks; above, chunks is 0. The parts are the caller's to free. */
+/* The chunks that ranks hold after so many rounds: for each chunk the share, 0 … 1, of the contributions that it will
+ * have in the end. Above RACE_GRID ranks chunks is 0. The caller frees the parts. */
 struct race_held {
 	int chunks;
 	double *part; /* [rank * chunks + chunk] */
@@ -89,7 +89,7 @@ const char *race_bytes_form(char *out, const struct racer *one);
 /* The canvas' least size of text holds, which is 2 % of the height where the window presents. */
 void race_draw(struct canvas *c, const struct race *r, int64_t now, struct box b);
 void race_draw_chart(struct canvas *c, const struct race *r, struct box b);
-/* Of an algorithm, the same in every race. */
+/* The colour of an algorithm, the same in every race. */
 colour race_colour(const struct racer *one);
 void race_describe(const struct race *r, FILE *out);
 

@@ -42,7 +42,7 @@ void counter_peak_cause(const struct lanes *l, const struct foreign_counter *cou
 void counter_peak_words(const struct lanes *l, const struct foreign_counter *counter, char *out, size_t size);
 /* The selected span, or what the GPUs did. */
 void foreign_caption(const struct lanes *l, int64_t lane, int64_t span, char *out, size_t size);
-/* What lies at a time and depth of a lane. */
+/* Finds the span at a time and depth of a lane. */
 void foreign_hit(const struct lane_area *l, int lane, int depth, struct hit *h);
 /* The figures of the whole trace, a line each. */
 void foreign_describe(const struct lanes *l, FILE *out);

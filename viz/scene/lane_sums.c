@@ -114,7 +114,7 @@ static void draw_cell(struct canvas *c, const struct lane_area *l, const struct 
 		draw_line_of(c, l, m, (enum spent)k, b.x, y + line * (k + 1) - 4, b.width);
 }
 
-/* What the percentages are of; where cells have one line, what its figures are. */
+/* Says of what the percentages are shares and, if cells have one line, what its figures are. */
 static void draw_head(struct canvas *c, const struct lane_area *l, struct box b, int64_t length, bool brief)
 {
 	char time[WORD];

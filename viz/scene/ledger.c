@@ -170,7 +170,7 @@ static void chunks_of(const struct collective *c, const struct event *e, char *o
 		snprintf(out, size, first == last ? "%d" : "%d–%d", first, last);
 }
 
-/* Of the groups that carry out the collective, where numbers are shown. */
+/* Says which groups carry out the collective, if numbers are shown. */
 struct numbers {
 	struct values *of; /* [group]; NULL: none are shown */
 };

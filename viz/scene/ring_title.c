@@ -1,4 +1,4 @@
-/* What a collective is about: its name, its size and algorithm, and how far it is. */
+/* The title of a collective: its name, its size and algorithm, and its progress. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

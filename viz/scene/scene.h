@@ -113,7 +113,7 @@ const struct scene_row *scene_row(enum scene s);
 
 /* ---- words ---- */
 
-/* What happens now, and why: a sentence for the idea, one for the numbers. Made from the plan and the trace. */
+/* Says what happens now, and why: a sentence for the idea, one for the numbers. Made from the plan and the trace. */
 enum { CAPTION_SIZE = 512 };
 void caption_make(const struct state *st, char *out, int size);
 /* Names the highlight at the cursor; "" if there is none. */
@@ -130,8 +130,8 @@ struct formula {
 };
 void ledger_formula(const struct collective *c, struct formula *out);
 
-/* What has been sent of the collective that is shown, and in the step by all ranks. Ranks may be at different rounds:
- * then those that take part have sent from `least` to `most`. */
+/* The bytes sent for the shown collective, and by all ranks in the step. Ranks may be at different rounds: participants
+ * have then sent from `least` to `most`. */
 struct ledger {
 	char what[COLLECTIVE_WORDS], who[96]; /* "all-reduce of bucket.0"; "each rank", "ranks 0–3" */
 	struct formula formula;

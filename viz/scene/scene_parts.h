@@ -23,7 +23,7 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b);
 
 /* Bytes of a rank over the positions of the step, with the cursor. */
 void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b);
-/* What the mouse is told there, and where a click takes the cursor. */
+/* The tip under the mouse, and the place where a click takes the cursor. */
 void over_time_hit(struct canvas *c, const struct view *v, int index, struct box b, double x, double y, struct hit *h);
 
 /* The operation that ended last of those that another waits for, its queue among them: why it begins only then. NULL:

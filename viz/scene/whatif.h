@@ -41,7 +41,7 @@ struct whatif {
 	int passed_row, passed;   /* how many places on the refused change of that row was; 0: none was refused */
 };
 
-/* What the window asks of the program. */
+/* The window's requests to the program. */
 enum whatif_move {
 	WHATIF_OPEN,  /* the panel: playback.whatif is set */
 	WHATIF_CLOSE, /* changes stay */

@@ -1,4 +1,4 @@
-/* What a span of another program's trace does on a GPU, by its name: the rows of gpu_names.def. */
+/* Recognises by its name what a span of another program's trace does on a GPU: the rows of gpu_names.def. */
 #ifndef SHARDLAB_VIZ_GPU_NAMES_H
 #define SHARDLAB_VIZ_GPU_NAMES_H
 

@@ -123,7 +123,7 @@ static void add_overlap(struct list *l, const struct timeline *s)
 		add(l, (struct notable){NOTABLE_OVERLAP, h->position, h->rank, -1, 0});
 }
 
-/* Of every kind the collective that is over first. */
+/* The collective of each kind that is over first. */
 static void add_ends(struct list *l, const struct timeline *s)
 {
 	bool had[OP_KIND_COUNT] = {false};
