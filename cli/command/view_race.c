@@ -237,8 +237,7 @@ static void find_places(struct race *r)
 	for (int i = 0; i < r->count; i++) {
 		r->racer[i].place = 1;
 		for (int k = 0; k < r->count; k++)
-			r->racer[i].place +=
-			        r->racer[k].ns < r->racer[i].ns || (k < i && r->racer[k].ns == r->racer[i].ns);
+			r->racer[i].place += r->racer[k].ns < r->racer[i].ns;
 		r->longest = r->racer[i].ns > r->longest ? r->racer[i].ns : r->longest;
 	}
 }

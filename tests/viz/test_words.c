@@ -34,6 +34,14 @@ static void go_to_round(int round)
 	ck_abort_msg("no round %d", round);
 }
 
+START_TEST(large_factors_are_whole_numbers)
+{
+	char word[WORD];
+	ck_assert_str_eq(factor_word(word, 3.456), "× 3.46");
+	ck_assert_str_eq(factor_word(word, 999.4), "× 999");
+	ck_assert_str_eq(factor_word(word, 1162.4), "× 1,162");
+}
+
 /* ---- the ring and its ledger ---- */
 
 START_TEST(ledger_shows_the_closed_form)

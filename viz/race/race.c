@@ -89,6 +89,26 @@ const char *race_point_word(char *out, const struct race_curve *v, int64_t at)
 	return out;
 }
 
+/* Two ranks, say, make some algorithms the same: none of them is faster than the others. */
+static bool ties_everywhere(const struct race *r, int a, int b)
+{
+	for (int i = 0; i < r->curve.points; i++)
+		if (r->curve.ns[a][i] != r->curve.ns[b][i])
+			return false;
+	return true;
+}
+
+static void words_of_one_winner(char *out, const struct race *r)
+{
+	int best = fastest_at(r, 0), ties = 0;
+	size_t at = (size_t)snprintf(out, RACE_WORDS, "On %lld ranks ", (long long)r->ranks);
+	for (int i = 0; i < r->count && at < RACE_WORDS; i++)
+		if (ties_everywhere(r, best, i))
+			at += (size_t)snprintf(out + at, RACE_WORDS - at, ties++ ? " and %s" : "%s", r->racer[i].name);
+	if (at < RACE_WORDS)
+		snprintf(out + at, RACE_WORDS - at, " %s the fastest at every size.", ties > 1 ? "are" : "is");
+}
+
 static void words_of_sizes(char *out, const struct race *r)
 {
 	struct race_crossing all[RACE_POINTS];
@@ -96,8 +116,7 @@ static void words_of_sizes(char *out, const struct race *r)
 	char bytes[WORD];
 	size_t at = 0;
 	if (!n)
-		snprintf(out, RACE_WORDS, "On %lld ranks %s is the fastest at every size.", (long long)r->ranks,
-		         r->racer[fastest_at(r, 0)].name);
+		words_of_one_winner(out, r);
 	for (int i = 0; i < n && at < RACE_WORDS; i++)
 		at += (size_t)snprintf(out + at, RACE_WORDS - at, i ? ", from there to %s %s" : "Fastest up to %s: %s",
 		                       bytes_word(bytes, all[i].at), r->racer[all[i].before].name);

@@ -150,7 +150,8 @@ int64_t ledger_step_total(const struct timeline *s);
 #define WORD 48
 const char *bytes_word(char *out, int64_t bytes);
 const char *time_word(char *out, int64_t ns);
-const char *short_word(char *word); /* "5.000 MB" becomes "5 MB": for the ticks of an axis */
+const char *factor_word(char *out, double factor); /* "× 3.5", "× 1,162" */
+const char *short_word(char *word);                /* "5.000 MB" becomes "5 MB": for the ticks of an axis */
 
 /* The shown ranks [first, end) in a buffer of 64, which it returns: "every rank", "rank 2", "ranks 0–3", "ranks
  * 0–1023". A rank that is shown stands for those of its role that are not. */
