@@ -68,7 +68,7 @@ plans() {
 	done
 }
 
-# What was measured, less the times and what the machine alone decides.
+# The measured figures, without times and what only the machine decides.
 measured() {
 	"$shardlab" validate --json --cluster laptop "$@" >"$scratch/validate" 2>"$scratch/err" || [ $? = 1 ] || return 2
 	grep -E '"(quantity|role|predicted|measured)"' "$scratch/validate" | grep -A 3 'bytes\|calls' | grep -v '^--'
