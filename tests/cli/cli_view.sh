@@ -81,10 +81,10 @@ for before in '' x; do
 	iconv -f UTF-8 -t UTF-8 "$tmp/x.html" >"$tmp/out" || fail 'the page is not UTF-8'
 done
 
-# Of the last of four stages alone: its number is not its place among those shown.
+# The last of four stages alone: its number is not its place among those shown.
 view --trace tests/fuzz/corpus/trace/part.json --scene timeline --size 480x270 --export "$tmp/x.png" || fail 'a trace of one stage does not open'
 
-# What ranks may use is what the trace's cluster has, and of a cluster that is unknown here, nothing is said.
+# Ranks may use what the trace's cluster has; nothing is said of a cluster that is unknown here.
 memory() { "$SHARDLAB" view --scene memory --size 480x270 --export "$tmp/$1.png" "${@:2}" || fail "no memory of $*"; }
 memory own --trace "$tmp/t.json"
 memory laptop --trace "$tmp/t.json" --cluster laptop
