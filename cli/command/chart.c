@@ -30,7 +30,7 @@ static int64_t peak_of(const struct report *r)
 	return show_fullest(r)->memory[SPACE_DEVICE].peak_bytes;
 }
 
-/* Of the role that sends most. */
+/* The traffic of the role that sends most. */
 static int64_t sent_of(const struct report *r)
 {
 	int64_t most = 0;
@@ -92,14 +92,17 @@ static enum status ask_cluster(struct chart *chart, const struct options *o, con
 /* batch: of a step, the same for all; 0: it grows with the ranks. samples: of a rank at once; "" if that differs. */
 static void describe(struct chart *chart, const struct report *r, int64_t batch, const char *samples, const char *what)
 {
-	char parameters[32], text[40] = "the batch grows with the ranks";
+	char parameters[32], text[40] = "the batch grows with the ranks", sequence[40] = "";
 	size_t own = strcspn(r->cluster, ":"); /* links that a chart changes are not the cluster's */
 	int length = (int)(chart->axis == CHART_BANDWIDTH ? own : strlen(r->cluster));
 	snprintf(chart->title, sizeof chart->title, "%s", what);
 	if (batch)
 		snprintf(text, sizeof text, "batch %" PRId64, batch);
-	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s · %s%s · simulated on %.*s%s%s%s",
-	         r->model, number_format_count(parameters, r->parameters), type_name(r->precision), text, samples,
+	if (r->sequence > 1)
+		snprintf(sequence, sizeof sequence, " · sequence %" PRId64, r->sequence);
+	snprintf(chart->subtitle, sizeof chart->subtitle,
+	         "%.60s, %s parameters · %s · %s%s%s · simulated on %.*s%s%s%s", r->model,
+	         number_format_count(parameters, r->parameters), type_name(r->precision), text, samples, sequence,
 	         length < 60 ? length : 60, r->cluster, *r->grain ? ", grain " : "", r->grain,
 	         r->rates_measured ? "" : ", assumed rates");
 }

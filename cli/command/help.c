@@ -53,6 +53,7 @@ static void help_models(void)
 	        {"heads", "n_head, num_attention_heads"},
 	        {"context", "n_positions, max_position_embeddings (of an OPT 2 more)"},
 	        {"vocabulary", "vocab_size"},
+	        {"hidden", "n_inner, intermediate_size; four times the width unless given"},
 	};
 	static const char *const llama[][2] = {
 	        {"kv_heads", "num_key_value_heads: heads of keys and values"},

@@ -4,6 +4,7 @@
 
 #include "cli/command/view_rows.h"
 #include "cli/command/view_whatif.h"
+#include "strategy/base/near.h"
 #include "strategy/cluster/links.h"
 #include "strategy/strategies/strategy.h"
 
@@ -51,10 +52,17 @@ static size_t length_of(const char *value)
 
 static enum status unknown(const char *text)
 {
-	char known[320] = "";
+	char name[40];
+	size_t n = strcspn(text, "=,");
+	struct near near = {.typed = name};
+	snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), text);
 	for (int i = 0; i < row_count; i++)
-		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", row_name(i));
-	return status_fail(STATUS_INPUT, "--what-if: '%.40s' is not NAME=VALUE[,NAME=VALUE…]; names: %s", text, known);
+		near_consider(&near, row_name(i));
+	if (text[n] == '=' && n)
+		return status_fail(STATUS_INPUT, "--what-if: unknown setting '%s'%s; known: %s", name,
+		                   near_words(&near), near.known);
+	return status_fail(STATUS_INPUT, "--what-if: '%.40s' is not NAME=VALUE[,NAME=VALUE…]; names: %s", text,
+	                   near.known);
 }
 
 enum status changes_read(struct changes *c, const char *text)
@@ -94,7 +102,8 @@ static const char *value_of(const struct changes *c, int setting)
 	return c->value[row_of(setting)];
 }
 
-/* Of batch, micro-batch and accumulate one follows from the others and the ranks: one that was not changed. */
+/* One of batch, micro-batch and accumulate follows from the other two and the ranks: one that the user has not changed.
+ */
 static void let_batch_follow(const struct changes *c, struct settings *s)
 {
 	if (!s->batch || !s->micro_batch || !s->accumulate || !changes_any(c))

@@ -73,15 +73,28 @@ __device__ __forceinline__ float warp_product(const pairs &a, const pairs &b)
 	return warp_reduce(sum, sum_of());
 }
 
-/* Each pair turned by the token's angle; `direction` −1: turned back. */
-__device__ __forceinline__ void turn(const rotary_task &t, int64_t token, float direction, int lane, pairs &p)
+/* The frequencies of a lane's pairs, which stay in registers: 32 lanes read 32 places of what all have alike. */
+struct lane_frequencies {
+	float at[MOST];
+
+	__device__ lane_frequencies(const rotary_task &t, int lane)
+	{
+#pragma unroll
+		for (int i = 0; i < MOST; i++)
+			at[i] = t.frequency[lane + i * WARP];
+	}
+};
+
+/* Turns each pair by the token's angle; with `direction` −1, back. */
+__device__ __forceinline__ void turn(const rotary_task &t, const lane_frequencies &frequency, int64_t token,
+                                     float direction, int lane, pairs &p)
 {
 #pragma unroll
 	for (int i = 0; i < MOST; i++) {
 		const int place = lane + i * WARP;
 		if (place >= t.size / 2)
 			continue;
-		const float angle = static_cast<float>(token) * t.frequency[place];
+		const float angle = static_cast<float>(token) * frequency.at[i];
 		const float cosine = t.amplitude * cosf(angle), sine = direction * t.amplitude * sinf(angle);
 		const float first = p.first[i] * cosine - p.second[i] * sine;
 		p.second[i] = p.second[i] * cosine + p.first[i] * sine;
@@ -89,7 +102,7 @@ __device__ __forceinline__ void turn(const rotary_task &t, int64_t token, float 
 	}
 }
 
-/* Where a head of a row begins; heads of values come last. */
+/* The first element of a head in a row; heads of values come last. */
 __device__ __forceinline__ int64_t head_place(const rotary_task &t, int64_t row, int head)
 {
 	return (row * (t.heads + 2 * t.kv_heads) + head) * t.size;
@@ -106,10 +119,11 @@ template <typename T> __device__ __forceinline__ void copy_head(const rotary_tas
 		static_cast<T *>(t.to)[place + i] = static_cast<const T *>(t.from)[place + i];
 }
 
-/* A warp a head. */
+/* One warp takes one head. */
 template <typename T> __global__ void __launch_bounds__(THREADS) forward(const rotary_task t)
 {
 	const int lane = static_cast<int>(threadIdx.x) % WARP, all = t.heads + 2 * t.kv_heads;
+	const lane_frequencies frequency(t, lane);
 	int64_t i = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / WARP;
 	for (; i < t.rows * all; i += static_cast<int64_t>(gridDim.x) * WARPS) {
 		const int64_t row = i / all;
@@ -130,7 +144,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) forward(const r
 				p.second[j] *= inverse * weight.second[j];
 			}
 		}
-		turn(t, row % t.tokens, 1, lane, p);
+		turn(t, frequency, row % t.tokens, 1, lane, p);
 		store_pairs(static_cast<T *>(t.to) + place, t.size, lane, p);
 	}
 }
@@ -180,6 +194,7 @@ template <typename T>
 __device__ __forceinline__ void heads_backward(const rotary_task &t, int begin, int end, int lane, pairs &sum)
 {
 	const int64_t warps = static_cast<int64_t>(gridDim.x) * WARPS, heads = end - begin;
+	const lane_frequencies frequency(t, lane);
 	int64_t i = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / WARP;
 	for (; i < t.rows * heads; i += warps) {
 		const int64_t row = i / heads;
@@ -187,7 +202,7 @@ __device__ __forceinline__ void heads_backward(const rotary_task &t, int begin, 
 		const int64_t place = head_place(t, row, head);
 		pairs p;
 		load_pairs(static_cast<const T *>(t.from) + place, t.size, lane, p);
-		turn(t, row % t.tokens, -1, lane, p);
+		turn(t, frequency, row % t.tokens, -1, lane, p);
 		if (t.q_norm)
 			norm_backward<T>(t, head, place, lane, p, sum);
 		store_pairs(static_cast<T *>(t.to) + place, t.size, lane, p);

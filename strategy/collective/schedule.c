@@ -36,14 +36,18 @@ int schedule_count(void)
 	return SCHEDULE_COUNT + own_count();
 }
 
+bool schedule_is_own(enum schedule_algorithm a)
+{
+	return (unsigned)a >= SCHEDULE_COUNT;
+}
+
 const struct algorithm *schedule_row(enum schedule_algorithm a)
 {
-	unsigned i = (unsigned)a;
-	if (i < SCHEDULE_COUNT)
-		return rows[i];
-	if (i >= (unsigned)schedule_count())
+	if (!schedule_is_own(a))
+		return rows[a];
+	if ((int)a >= schedule_count())
 		abort();
-	return own_algorithms[i - SCHEDULE_COUNT];
+	return own_algorithms[a - SCHEDULE_COUNT];
 }
 
 bool schedule_find(enum operation o, const char *name, enum schedule_algorithm *out)

@@ -130,8 +130,9 @@ struct algorithm {
 };
 
 const struct algorithm *schedule_row(enum schedule_algorithm a);
-/* The tree's, which SCHEDULE_COUNT counts, and behind them one's own (tools/own.sh). */
+/* Counts the SCHEDULE_COUNT algorithms of the tree and the user's own, which tools/own.sh adds behind them. */
 int schedule_count(void);
+bool schedule_is_own(enum schedule_algorithm a);
 
 /* The algorithm of that name for an operation; false if there is none. */
 bool schedule_find(enum operation o, const char *name, enum schedule_algorithm *out);

@@ -28,6 +28,7 @@
 
 struct gpt_sizes {
 	int64_t layers, width, heads, context, vocabulary;
+	int64_t hidden; /* of the MLP; 0: four times the width, as GPT-2 has it */
 	bool standard;  /* attention stores the tokens × tokens matrices; the shipped kernel stores none */
 	double dropout; /* the probability of every dropout; 0: there is none */
 };
@@ -37,7 +38,7 @@ struct builder {
 	struct model *m;
 	int unit;
 	const char *prefix, *tensor_prefix; /* of the names of its kernels and values, and of its tensors */
-	int64_t width;
+	int64_t width, hidden;
 	double residual_std; /* of the layers that add to the residual stream */
 	bool standard;
 	double dropout;
@@ -178,8 +179,13 @@ static int add_block(struct builder *b, int64_t heads, int x)
 	int attention = b->standard ? add_standard_attention(b, qkv, heads) : add_attention(b, qkv, heads);
 	int mid = add_projection(b, "proj", "attn.c_proj", attention, width, x);
 	h = add_norm(b, "ln_2", mid);
-	int fc = add_linear(b, "fc", "mlp.c_fc", h, width, 4 * width, -1, true);
-	return add_projection(b, "out", "mlp.c_proj", fc, 4 * width, mid);
+	int fc = add_linear(b, "fc", "mlp.c_fc", h, width, b->hidden, -1, true);
+	return add_projection(b, "out", "mlp.c_proj", fc, b->hidden, mid);
+}
+
+static int64_t hidden_of(const struct gpt_sizes *g)
+{
+	return g->hidden ? g->hidden : 4 * g->width;
 }
 
 static void build(struct model *m, const struct gpt_sizes *g, int64_t tokens)
@@ -201,6 +207,7 @@ static void build(struct model *m, const struct gpt_sizes *g, int64_t tokens)
 	                    .prefix = "",
 	                    .tensor_prefix = "",
 	                    .width = g->width,
+	                    .hidden = hidden_of(g),
 	                    .standard = g->standard,
 	                    .dropout = g->dropout,
 	                    .residual_std = INIT_DEVIATION / sqrt(2.0 * (double)g->layers)};
@@ -246,25 +253,30 @@ static const struct model_name names[] = {
 
 /* The sizes of each name: layers, width, heads, context, vocabulary. */
 static const struct gpt_sizes presets[] = {
-        {6, 256, 8, 128, 256, false, 0},       {12, 768, 12, 1024, 50257, false, 0},
-        {24, 1024, 16, 1024, 50257, false, 0}, {36, 1280, 20, 1024, 50257, false, 0},
-        {48, 1600, 25, 1024, 50257, false, 0}, {96, 12288, 96, 2048, 50257, false, 0},
+        {6, 256, 8, 128, 256, 0, false, 0},       {12, 768, 12, 1024, 50257, 0, false, 0},
+        {24, 1024, 16, 1024, 50257, 0, false, 0}, {36, 1280, 20, 1024, 50257, 0, false, 0},
+        {48, 1600, 25, 1024, 50257, 0, false, 0}, {96, 12288, 96, 2048, 50257, 0, false, 0},
 };
 
-/* 12·L·C² is the bulk; refuse what would not fit the exact integers of JSON. */
+/* L·C·(4·C + 2·hidden) is the bulk; refuse what would not fit the exact integers of JSON. */
 static bool too_large(const struct gpt_sizes *g)
 {
-	double parameters = 12.0 * (double)g->layers * (double)g->width * (double)g->width +
-	                    (double)(g->vocabulary + g->context) * (double)g->width;
+	double parameters =
+	        (double)g->layers * (double)g->width * (4.0 * (double)g->width + 2.0 * (double)hidden_of(g)) +
+	        (double)(g->vocabulary + g->context) * (double)g->width;
 	return parameters > (double)MOST_PARAMETERS || g->layers > 100000;
 }
 
 static enum status open_gpt(struct model *m, const struct model_request *q, int place)
 {
-	enum { LAYERS, WIDTH, HEADS, CONTEXT, VOCABULARY, ATTENTION, DROPOUT, KEYS };
-	static const struct key list[KEYS] = {{"layers", "N", "", ""},     {"width", "N", "", ""},
-	                                      {"heads", "N", "", ""},      {"context", "N", "", ""},
-	                                      {"vocabulary", "N", "", ""}, {"attention", "flash|standard", "flash", ""},
+	enum { LAYERS, WIDTH, HEADS, CONTEXT, VOCABULARY, HIDDEN, ATTENTION, DROPOUT, KEYS };
+	static const struct key list[KEYS] = {{"layers", "N", "", ""},
+	                                      {"width", "N", "", ""},
+	                                      {"heads", "N", "", ""},
+	                                      {"context", "N", "", ""},
+	                                      {"vocabulary", "N", "", ""},
+	                                      {"hidden", "N", "", ""},
+	                                      {"attention", "flash|standard", "flash", ""},
 	                                      {"dropout", "P", "0", ""}};
 	const char *name = names[place].name;
 	const struct gpt_sizes *preset = &presets[place];
@@ -278,6 +290,7 @@ static enum status open_gpt(struct model *m, const struct model_request *q, int 
 	                            .heads = key_whole(&value[HEADS], preset->heads),
 	                            .context = key_whole(&value[CONTEXT], preset->context),
 	                            .vocabulary = key_whole(&value[VOCABULARY], preset->vocabulary),
+	                            .hidden = key_whole(&value[HIDDEN], 0),
 	                            .standard = key_is(&value[ATTENTION], "standard"),
 	                            .dropout = key_real(&value[DROPOUT])};
 	if (g.width % g.heads)
@@ -294,6 +307,8 @@ static enum status open_gpt(struct model *m, const struct model_request *q, int 
 	        arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld%s", name,
 	                    (long long)g.layers, (long long)g.width, (long long)g.heads, (long long)g.context,
 	                    (long long)g.vocabulary, g.standard ? ",attention=standard" : "");
+	if (hidden_of(&g) != 4 * g.width)
+		m->specification = arena_print(&m->arena, "%s,hidden=%lld", m->specification, (long long)g.hidden);
 	if (g.dropout > 0)
 		m->specification = arena_print(&m->arena, "%s,dropout=%.17g", m->specification, g.dropout);
 	build(m, &g, q->sequence ? q->sequence : g.context);

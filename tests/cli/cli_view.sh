@@ -53,8 +53,10 @@ while IFS='|' read -r change says; do
 done <<'END'
 ranks=0|below 1
 ranks=8,ranks=4|comes twice
-speed=3|is not NAME=VALUE
-bucket=1MB,speed=3|'speed=3' is not NAME=VALUE
+ranks|'ranks' is not NAME=VALUE
+speed=3|unknown setting 'speed'; known: ranks, model
+bucket=1MB,rank=3|unknown setting 'rank' (did you mean ranks?)
+=3|'=3' is not NAME=VALUE
 bucket=|no characters
 link-bandwidth=fast|is not a number of bytes
 cluster=laptop,network-bandwidth=1GB|has no 'network'

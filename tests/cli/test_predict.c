@@ -1,4 +1,4 @@
-/* What commands make of predictions: the threads that were asked for, the figures of charts. */
+/* Commands that use predictions: the number of threads, the figures of charts. */
 #include <string.h>
 
 #include "cli/command/chart.h"
@@ -109,6 +109,10 @@ START_TEST(charts_say_their_batch)
 	make_chart(&chart, (const char *[]){"--model", "mlp", "--strategy", "ddp", "--ranks", "2", "--cluster",
 	                                    "laptop", "--chart", "time-by-ranks", NULL});
 	ck_assert_msg(strstr(chart.subtitle, " · the batch grows with the ranks, "), "%s", chart.subtitle);
+	ck_assert_msg(!strstr(chart.subtitle, "sequence"), "%s", chart.subtitle);
+	make_chart(&chart, (const char *[]){"--model", "gpt", "--strategy", "ddp", "--ranks", "2", "--cluster",
+	                                    "laptop", "--sequence", "64", "--chart", "time-by-ranks", NULL});
+	ck_assert_msg(strstr(chart.subtitle, " · sequence 64 · simulated on laptop"), "%s", chart.subtitle);
 }
 
 START_TEST(capacity_excludes_libraries)

@@ -10,6 +10,10 @@ training    losses of 20 steps of a small Llama with grouped queries, a Qwen2 an
             golden_training.py: the initial weights and the samples are the product's (counter_random.py), and the model
             is transformers' own. losses_float64: the same with everything in double, which is how far apart rounding
             alone puts them. Tensors are numbered in the product's order, where q|k|v and gate|up are one each.
+saved       bytes that a block of `llama` keeps for its backward pass in bf16, each storage once, as
+            torch.autograd.graph.saved_tensors_hooks sees them in transformers' block, and by how much that is more than
+            the product's: silu(gate); of each RMSNorm x in fp32 and what the weight is multiplied by, in place of x; the
+            cosines and sines
 """
 
 import argparse
@@ -18,8 +22,8 @@ import pathlib
 
 import torch
 import torch.nn.functional as F
-from transformers import (LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen2Config,
-                          Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
+from transformers import (GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig,
+                          MistralForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 import counter_random as cr
@@ -133,6 +137,10 @@ def counts():
     for name, row in PUBLISHED.items():
         keys, parameters = count_of(name, row)
         rows.append({"name": name, "specification": specification_of(keys), "parameters": parameters})
+    with torch.device("meta"):
+        gpt2 = GPT2LMHeadModel(GPT2Config(n_inner=2048))
+    rows.append({"name": "gpt2 with n_inner=2048", "specification": "gpt2-124m:hidden=2048",
+                 "parameters": sum(p.numel() for p in gpt2.parameters())})
     for name, row in PRESETS.items():
         _, parameters = count_of(name, PUBLISHED[row] if isinstance(row, str) else row)
         rows.append({"name": name, "specification": name, "parameters": parameters})
@@ -224,6 +232,31 @@ def training(text):
     return rows
 
 
+def saved():
+    k = dict(layers=1, width=256, heads=8, kv_heads=4, head_size=32, hidden=688, context=128, tied="no", bias="none",
+             qk_norm="no")
+    config, kind = config_of(k)
+    config._attn_implementation = "sdpa"
+    model = kind(config).bfloat16()
+    samples, tokens, width = 2, k["context"], k["width"]
+    x = torch.randn(samples, tokens, width, dtype=torch.bfloat16, requires_grad=True)
+    turns = model.model.rotary_emb(x, torch.arange(tokens)[None].expand(samples, tokens))
+    parameters = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    seen = {}
+
+    def keep(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in parameters:
+            seen[storage.data_ptr()] = (storage.nbytes(), tensor)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        model.model.layers[0](x, position_embeddings=turns)
+    rows = samples * tokens
+    return [{"specification": "llama:layers=4", "samples": samples, "bytes": sum(n for n, _ in seen.values()),
+             "gate": 2 * rows * k["hidden"], "norms": 2 * rows * width * (4 + 2 - 2), "turns": 2 * 2 * rows * k["head_size"]}]
+
+
 def as_text(result):
     """A line for each row, so that a difference between two versions can be read."""
     return "{\n" + ",\n".join(
@@ -237,7 +270,8 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=top / "golden/llama.json", help="file to write")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    result = {"counts": counts(), "rotary": rotary(), "training": training(top / "golden/text.txt")}
+    result = {"counts": counts(), "rotary": rotary(), "training": training(top / "golden/text.txt"),
+              "saved": saved()}
     arguments.out.write_text(as_text(result))
 
 

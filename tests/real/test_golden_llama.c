@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "strategy/model/rotary.h"
+#include "tests/strategy/checkpointing_check.h"
 #include "tests/support/json.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
@@ -66,6 +67,20 @@ START_TEST(frequencies)
 			              "row %zu, pair %d: %.9g, not %.9g", i, f, (double)frequency[f], want);
 		}
 	}
+	json_decref(golden);
+}
+
+/* From the plan, what a block's forward pass leaves alive. */
+START_TEST(saved_bytes)
+{
+	json_t *golden = json_open("tests/golden/llama.json");
+	const json_t *row = json_array_get(rows_of(golden, "saved", 1), 0);
+	const struct plan *p = right_plan("%s single precision=bf16 micro_batch=%d", text_of(row, "specification"),
+	                                  (int)whole_of(row, "samples"));
+	const struct role *r = &p->roles[0];
+	int64_t ours = alive_after(r, end_of_forward(r, 3)) - alive_after(r, end_of_forward(r, 2));
+	ck_assert_int_eq(ours + whole_of(row, "gate") + whole_of(row, "norms") + whole_of(row, "turns"),
+	                 whole_of(row, "bytes"));
 	json_decref(golden);
 }
 

@@ -1,92 +1,9 @@
-/* What if: what the panel says is what the simulator says of the same settings, undo brings back the very trace, and a
- * refused change loses nothing. Keys and mouse come as the window gets them.
+/* What if: what the panel says is what the simulator says of the same settings, and undo brings back the very trace.
+ * Keys come as the window gets them.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/viz/whatif_fixture.h"
 
-#include "cli/command/view_open.h"
-#include "tests/support/suite.h"
-#include "tests/viz/hands.h"
-
-#define GPT "gpt:layers=2,width=64,heads=2,context=32,vocabulary=512"
-
-static struct viewer *v;
-static struct options options;
-
-static void parse(struct options *o, enum command c, const char *const *arguments)
-{
-	int count = 0;
-	while (arguments[count])
-		count++;
-	ck_assert_msg(!options_parse(o, c, count, (char **)(uintptr_t)arguments), "%s", status_message());
-}
-
-static struct fonts fonts;
-
-static void open_view(const char *const *arguments)
-{
-	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	v = calloc(1, sizeof *v);
-	ck_assert_ptr_nonnull(v);
-	parse(&options, COMMAND_VIEW, arguments);
-	playback_init(&v->playback, &fonts);
-	ck_assert_msg(!viewer_begin(v, &options), "%s", status_message());
-	struct window_host host = viewer_host(v);
-	host.asked_size = true;
-	open_window(&v->playback, 1280, 720, &host);
-}
-
-static void open_gpt(void)
-{
-	open_view((const char *[]){"--model", GPT, "--cluster", "a100-40gb", NULL});
-}
-
-static void close_view(void)
-{
-	close_window();
-	if (v)
-		viewer_release(v);
-	free(v);
-	v = NULL;
-	fonts_release(&fonts);
-}
-
-/* ---- hands ---- */
-
-static int row_named(const char *name)
-{
-	const struct whatif *f = &v->whatif;
-	for (int i = 0; i < f->row_count; i++)
-		if (!strcmp(f->rows[i].name, name))
-			return i;
-	ck_abort_msg("there is no row %s", name);
-}
-
-static void choose(const char *name)
-{
-	int row = row_named(name);
-	for (int i = 0; i < WHATIF_ROWS && v->whatif.row != row; i++)
-		press(SDLK_DOWN);
-	ck_assert_int_eq(v->whatif.row, row);
-}
-
-static void set(const char *name, const char *value)
-{
-	choose(name);
-	press(SDLK_RETURN);
-	type(value);
-	press(SDLK_RETURN);
-}
-
-static struct box panel(void)
-{
-	struct canvas c = {.width = 1280, .height = 720};
-	return mode_box(w, &c);
-}
-
-/* ---- what is checked ---- */
+/* ---- figures ---- */
 
 static const struct whatif_figure *figure_named(const char *name)
 {
@@ -142,30 +59,6 @@ static void ck_figures(const char *const *arguments)
 	ck_assert_str_eq(figure_named("fits")->now, json_is_true(json_object_get(o, "fits")) ? "yes" : "no");
 	json_decref(o);
 }
-
-static char *trace_text(const struct trace *t)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	ck_assert(out && !trace_write(t, out) && !fclose(out));
-	return text;
-}
-
-static char *trace_now(void)
-{
-	return trace_text(&viewer_shown(v)->trace);
-}
-
-/* Takes the second. */
-static void ck_same(const char *a, char *b, bool same)
-{
-	ck_assert_msg(!strcmp(a, b) == same, "the trace of %s is %s", v->whatif.words,
-	              same ? "another one" : "the same");
-	free(b);
-}
-
-/* ---- tests ---- */
 
 START_TEST(figures_are_the_simulators)
 {
@@ -288,155 +181,6 @@ START_TEST(the_place_stays)
 	ck_assert_int_eq(p->focus_rank, 0);
 }
 
-static const struct {
-	const char *row, *value, *says;
-} wrong[] = {
-        {"ranks", "0", "ranks: '0' is below 1"},
-        {"ranks", "99999999999", "is above 16777216"},
-        {"ranks", "64000", "a100-40gb"},
-        {"model", "nope", "nope"},
-        {"model", "gpt:layers=0", "layers"},
-        {"cluster", "nope", "unknown cluster 'nope'"},
-        {"cluster", "laptop:link=5", "is below 1000 B"},
-        {"link-bandwidth", "fast", "fast"},
-        {"network-bandwidth", "0", "is below"},
-        {"batch", "7", "not divisible"},
-        {"micro-batch", "x", "micro-batch: 'x'"},
-        {"accumulate", "5000", "5000"},
-        {"sequence", "1000", "1000"},
-        {"bucket", "-1", "bucket: '-1'"},
-        {"activation-checkpointing", "every=0", "every"},
-        {"offload", "gradients", "gradients"},
-        {"precision", "fp8", "fp8"},
-};
-
-START_TEST(nonsense_is_refused)
-{
-	open_gpt();
-	type("w");
-	set("accumulate", "2");
-	char *was = trace_now();
-	for (size_t i = 0; i < COUNT(wrong); i++) {
-		set(wrong[i].row, wrong[i].value);
-		if (!strcmp(wrong[i].value, "64000")) /* many are simulated by classes */
-			type(*v->whatif.refused ? "" : "u");
-		else
-			ck_assert_msg(strstr(v->whatif.refused, wrong[i].says), "%s=%s: '%s'", wrong[i].row,
-			              wrong[i].value, v->whatif.refused);
-		ck_same(was, trace_now(), true);
-		ck_assert_str_eq(v->whatif.words, "accumulate=2");
-	}
-	free(was);
-}
-
-/* A strategy that refuses a change stays as it is. */
-START_TEST(strategies_refuse)
-{
-	open_view((const char *[]){"--model", GPT, "--strategy", "pipeline", "--ranks", "2", NULL});
-	type("w");
-	set("ranks", "64");
-	ck_assert_ptr_nonnull(strstr(v->whatif.refused, "64 ranks are 64 stages"));
-	ck_assert_int_eq(v->playback.shown->timeline.rank_count, 2);
-	close_view();
-	open_view((const char *[]){"--model", GPT, "--strategy", "ddp", NULL});
-	type("w");
-	set("offload", "parameters");
-	ck_assert(*v->whatif.refused != 0);
-	ck_assert_str_eq(v->whatif.words, "");
-}
-
-START_TEST(keys_step_through_values)
-{
-	open_gpt();
-	type("w");
-	choose("ranks");
-	press(SDLK_RIGHT);
-	ck_assert_str_eq(v->whatif.words, "ranks=6");
-	press(SDLK_LEFT);
-	ck_assert_str_eq(v->whatif.words, ""); /* as it was */
-	press(SDLK_LEFT);
-	press(SDLK_LEFT);
-	press(SDLK_LEFT);
-	ck_assert_str_eq(v->whatif.words, "ranks=1");
-	press(SDLK_LEFT);
-	ck_assert_ptr_nonnull(strstr(v->whatif.refused, "nothing before this"));
-	choose("precision");
-	press(SDLK_RIGHT);
-	ck_assert_str_eq(v->whatif.words, "ranks=1,precision=bf16");
-	choose("cluster");
-	press(SDLK_RIGHT);
-	ck_assert_ptr_nonnull(strstr(v->whatif.words, "cluster=a100-80gb"));
-	choose("model");
-	press(SDLK_RIGHT);
-	ck_assert_ptr_nonnull(strstr(v->whatif.words, "model=mlp"));
-	press(SDLK_LEFT);
-	ck_assert_ptr_null(strstr(v->whatif.words, "model="));
-	choose("link-bandwidth");
-	press(SDLK_LEFT);
-	ck_assert_ptr_nonnull(strstr(v->whatif.words, "link-bandwidth=120GB"));
-	choose("offload");
-	press(SDLK_RETURN);
-	type("optimiz");
-	press(SDLK_BACKSPACE);
-	ck_assert_str_eq(v->whatif.typed, "optimi");
-	press(SDLK_ESCAPE);
-	ck_assert(!v->whatif.typing && v->playback.whatif);
-}
-
-START_TEST(the_mouse_moves_sliders)
-{
-	open_gpt();
-	type("w");
-	int row = row_named("micro-batch");
-	struct box cell = whatif_cell(&v->whatif, panel(), row);
-	double y = cell.y + cell.height / 2;
-	mouse(SDL_MOUSEBUTTONDOWN, cell.x + 2, y);
-	ck_assert_str_eq(v->whatif.rows[row].now, "1");
-	mouse(SDL_MOUSEMOTION, cell.x + cell.width / 2, y);
-	mouse(SDL_MOUSEMOTION, cell.x + cell.width - 3, y + 200);
-	mouse(SDL_MOUSEBUTTONUP, cell.x + cell.width - 3, y + 200);
-	ck_assert_str_eq(v->whatif.rows[row].now, "128");
-	mouse(SDL_MOUSEMOTION, cell.x + 2, y);
-	ck_assert_str_eq(v->whatif.rows[row].now, "128");
-	type("u"); /* all of the drag is one change */
-	ck_assert_str_eq(v->whatif.words, "");
-	type("U");
-	/* The buttons at the foot: the third takes all back. */
-	for (int i = 0; i < w->widget_count; i++)
-		if (w->widgets[i].kind == WIDGET_MODE && !strcmp(w->widgets[i].label, "original")) {
-			struct box b = w->widgets[i].box;
-			mouse(SDL_MOUSEBUTTONDOWN, b.x + 4, b.y + 4);
-			break;
-		}
-	ck_assert_str_eq(v->whatif.words, "");
-	ck_assert(v->whatif.undo);
-}
-
-START_TEST(before_stands_beside)
-{
-	open_gpt();
-	type("w");
-	set("ranks", "2");
-	type("b");
-	ck_assert_ptr_eq(v->playback.second, &v->loaded[0].shown);
-	type("6"); /* zero3, before and now */
-	ck_assert_str_eq(v->playback.shown->label, "zero3");
-	ck_assert_str_eq(v->playback.second->label, "zero3");
-	ck_assert_int_eq(v->playback.second->timeline.rank_count, 4);
-	set("ranks", "8");
-	ck_assert_int_eq(v->playback.second->timeline.rank_count, 4);
-	ck_assert_int_eq(v->playback.shown->timeline.rank_count, 8);
-	press(SDLK_ESCAPE);
-	ck_assert_ptr_null(v->playback.second);
-	type("c"); /* compared with the same changes */
-	ck_assert_int_gt(v->playback.contender_count, 4);
-	ck_assert_int_eq(v->playback.contender[2]->timeline.rank_count, 8);
-	type("w");
-	set("ranks", "3");
-	ck_assert(v->playback.compare);
-	ck_assert_int_eq(v->playback.contender[2]->timeline.rank_count, 3);
-}
-
 /* What would fit is looked for while nothing else is to be done, and is then what `sim` says. */
 START_TEST(what_would_fit_comes_later)
 {
@@ -478,14 +222,6 @@ START_TEST(long_work_is_said)
 	load_release(&beside);
 	ck_assert_int_eq(work_load(&beside, &options, &settings, "nowhere", &busy), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "unknown cluster 'nowhere'"));
-}
-
-START_TEST(files_cannot_be_changed)
-{
-	open_view((const char *[]){"--trace", "tests/fuzz/corpus/trace/part.json", NULL});
-	type("w");
-	ck_assert_ptr_null(v->playback.whatif);
-	ck_assert_ptr_nonnull(strstr(v->playback.note, "What --trace says cannot be changed"));
 }
 
 /* The line that Ctrl+C copies makes the same again: the trace, the panel and what stands beside it. */

@@ -1,4 +1,4 @@
-/* What N goes to, in words. */
+/* The words for the places that N goes to. */
 #include <inttypes.h>
 #include <stdio.h>
 

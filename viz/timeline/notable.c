@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* Shorter than this part of the step, nobody speaks of a bubble: measured queues pause between any two operations. Of
- * exposed communication, the first of the list that L shows are taken, however short. */
+/* A pause shorter than this share of the step is not called a bubble, since measured queues pause between any two
+ * operations. Exposed communication is taken from the head of the list that L shows, however short. */
 enum { LEAST_PART = 200 };
 
 struct list {
@@ -123,7 +123,7 @@ static void add_overlap(struct list *l, const struct timeline *s)
 		add(l, (struct notable){NOTABLE_OVERLAP, h->position, h->rank, -1, 0});
 }
 
-/* Of every kind the collective that is over first. */
+/* The collective of each kind that is over first. */
 static void add_ends(struct list *l, const struct timeline *s)
 {
 	bool had[OP_KIND_COUNT] = {false};

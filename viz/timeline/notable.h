@@ -19,7 +19,8 @@ struct notable {
 	enum notable_kind kind;
 	size_t position; /* of the cursor */
 	int64_t rank;
-	int op;         /* peak, overflow: which needs the memory; bubble: which begins after it; -1: none */
+	int op; /* peak, overflow: which needs the memory (-1: what stays between steps); bubble: which begins after it;
+	           -1: none */
 	int64_t amount; /* bytes of memory; ns of an exposed stretch or a bubble; else 0 */
 };
 

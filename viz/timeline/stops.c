@@ -277,6 +277,18 @@ static void highlight_memory(struct timeline *s, size_t *capacity, int role, int
 	}
 }
 
+/* Where what lasts is too much already, that is at the beginning. */
+static void highlight_overflow(struct timeline *s, size_t *capacity, int role)
+{
+	int issued = first_above(&s->roles[role], s->limits.device_bytes - s->limits.overhead_bytes);
+	highlight_memory(s, capacity, role, issued, HIGHLIGHT_OVERFLOW);
+	for (int i = 0; issued == 0 && i < s->rank_count; i++)
+		if (s->ranks[i].role == role) {
+			add_highlight(s, capacity, HIGHLIGHT_OVERFLOW, 0, s->ranks[i].rank);
+			return;
+		}
+}
+
 static void highlight_stalls(struct timeline *s, size_t *capacity)
 {
 	for (size_t m = 0; m < s->instant_count; m++)
@@ -344,9 +356,7 @@ void timeline_find_highlights(struct timeline *s)
 	for (int r = 0; r < s->plan->role_count; r++) {
 		highlight_memory(s, &capacity, r, s->roles[r].peak_at[SPACE_DEVICE], HIGHLIGHT_PEAK);
 		if (s->limits.device_bytes)
-			highlight_memory(s, &capacity, r,
-			                 first_above(&s->roles[r], s->limits.device_bytes - s->limits.overhead_bytes),
-			                 HIGHLIGHT_OVERFLOW);
+			highlight_overflow(s, &capacity, r);
 	}
 	highlight_stalls(s, &capacity);
 	highlight_overlap(s, &capacity);
