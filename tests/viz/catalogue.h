@@ -1,11 +1,13 @@
-/* The whole catalogue: every strategy, with every technique, and the captions of their steps. */
+/* The whole catalogue: every strategy, with every technique. */
 #ifndef SHARDLAB_CATALOGUE_H
 #define SHARDLAB_CATALOGUE_H
 
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
+#include "tests/viz/each_caption.h"
 
 #define GPT "gpt:layers=2,width=8,heads=4,context=8,vocabulary=24"
+#define LLAMA "llama:layers=2,width=16,heads=4,kv_heads=2,hidden=24,context=8,vocabulary=24"
 #define MLP "mlp:sizes=12-16-8-4"
 
 static const char *const catalogue[] = {
@@ -36,19 +38,5 @@ static const char *const catalogue[] = {
         "params=1000 zero3 ranks=4",
 };
 enum { REQUESTS = COUNT(catalogue) };
-
-/* Gives each caption of a step to `look`, with the event that it begins with. */
-static inline void each_caption(const struct timeline *s, enum step_size step_size,
-                                void (*look)(const struct state *st, const char *caption))
-{
-	struct state st = {0};
-	for (size_t k = 0; k < s->stop_count[step_size]; k++) {
-		char caption[CAPTION_SIZE];
-		state_make(&st, s, step_size, timeline_stop(s, step_size, k));
-		caption_make(&st, caption, sizeof caption);
-		look(&st, caption);
-	}
-	state_release(&st);
-}
 
 #endif
