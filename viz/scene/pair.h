@@ -55,7 +55,7 @@ void draw_pair(struct canvas *c, const struct view *v, struct box b);
 const struct view *pair_at(struct pair *store, const struct view *v, struct box *b, double x, double y);
 
 /* What a heading says that another does not: "zero3 on 4 ranks". common: what both say: "gpt · batch 16". Parts of a
- * heading stand between " · ". */
+ * heading stand between " · " and ", ". */
 void pair_name(const char *heading, const char *other, const char *label, char *out, size_t size);
 void pair_common(const char *heading, const char *other, char *out, size_t size);
 
