@@ -51,7 +51,8 @@ while IFS='|' read -r change says; do
 	[ $status = 2 ] && grep -q "$says" "$tmp/err" && [ "$(wc -l <"$tmp/err")" = 1 ] && [ ! -s "$tmp/out" ] ||
 		complain "--what-if $change: status $status, $(cat "$tmp/err")"
 done <<'END'
-ranks=0|below 1
+ranks=0|fatal: --what-if: ranks: '0' is below 1
+sequence=99|fatal: --what-if: --sequence
 ranks=8,ranks=4|comes twice
 ranks|'ranks' is not NAME=VALUE
 speed=3|unknown setting 'speed'; known: ranks, model
