@@ -79,8 +79,8 @@ struct batch_norm_shape {
 	enum element type;
 };
 
-/* Of `heads` queries, heads/kv_heads that are neighbours share one head of keys and values (grouped-query attention,
- * Ainslie et al. 2023, arXiv 2305.13245). A row of qkv has (heads + 2·kv_heads)·head_size elements. */
+/* Grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245): heads/kv_heads neighbouring heads of queries share
+ * one head of keys and values. A row of qkv has (heads + 2·kv_heads)·head_size elements. */
 struct attention_shape {
 	int64_t samples, tokens, heads, kv_heads, head_size;
 	enum element type;

@@ -8,7 +8,7 @@
 #include "strategy/strategies/strategy.h"
 #include "strategy/strategies/variants.h"
 
-/* A step of more micro-batches is predicted from steps of so many and of one less. */
+/* A step of more micro-batches is predicted from steps of this many and of one less. */
 enum { PREDICTED_FROM = 4 };
 /* Memory is the same from the second micro-batch on, but for stages, which have several under way. */
 enum { ALIKE_FROM = 2 };
@@ -23,7 +23,7 @@ struct candidate {
 
 enum { CANDIDATES = VARIANT_STRATEGIES * VARIANT_LEVELS * VARIANT_LEVELS };
 
-/* What comes next. */
+/* The stages of the search. */
 enum stage {
 	STAGE_STRATEGY, /* does it fit in the smallest way? */
 	STAGE_FITS,     /* does the next larger micro-batch? */
@@ -55,7 +55,8 @@ static int64_t ops_of(const struct plan *p)
 	return ops;
 }
 
-/* How long a step takes where it fits; -1: it does not, or cannot be. timed: else any number that is not negative. */
+/* The time of a step that fits; -1: it does not fit, or cannot be compiled. Unless `timed`, any number from 0 on stands
+ * for the time. */
 static int64_t step_of(struct fit_search *f, const struct settings *s, bool timed)
 {
 	struct model m = {0};
@@ -78,7 +79,7 @@ static int64_t step_of(struct fit_search *f, const struct settings *s, bool time
 	return step;
 }
 
-/* The same micro-batches, but so many of them. */
+/* The same settings with another number of micro-batches. */
 static bool shorten(struct settings *s, int64_t accumulate)
 {
 	s->accumulate = accumulate;
@@ -102,7 +103,7 @@ static bool fits(struct fit_search *f, const struct variant_place *place)
 	return shorter && step_of(f, s, false) >= 0;
 }
 
-/* exactly: as it is, however many micro-batches it has. */
+/* exactly: simulates the step as it is, however many micro-batches it has. */
 static int64_t time_of(struct fit_search *f, const struct variant_place *place, bool exactly)
 {
 	struct variant v;
@@ -121,7 +122,8 @@ static int64_t time_of(struct fit_search *f, const struct variant_place *place, 
 
 /* ---- walking over the grid ---- */
 
-/* With less of one or both, the first micro-batch that fits: none of these is worth a try again. */
+/* The largest micro-batch that fits with less checkpointing, less offload or both. It and smaller ones are not worth
+ * another try. */
 static int bound_of(const struct fit_search *f, int checkpointing, int offload)
 {
 	int bound = f->grid.micros;
@@ -132,7 +134,7 @@ static int bound_of(const struct fit_search *f, int checkpointing, int offload)
 	return bound;
 }
 
-/* What was given does not fit. */
+/* The settings given do not fit. */
 static int first_of(const struct variant_place *at)
 {
 	return !at->strategy && !at->checkpointing && !at->offload;
@@ -156,7 +158,8 @@ static void go_on(struct fit_search *f)
 	f->stage = STAGE_STRATEGY;
 }
 
-/* In the smallest way that can be compiled: not all models can compute again, nor all strategies offload parameters. */
+/* The smallest variant that can be compiled: not every model can recompute, and not every strategy can offload
+ * parameters. */
 static bool fits_at_all(struct fit_search *f, int strategy)
 {
 	const struct variant_grid *g = &f->grid;
@@ -205,7 +208,7 @@ static int changed(const struct variant_place *p)
 	return (p->strategy > 0) + (p->checkpointing > 0) + (p->offload > 0) + (p->micro > 0);
 }
 
-/* Of equal times that with fewer changes. */
+/* Among equal times, the one with fewer changes wins. */
 static bool is_better(const struct candidate *a, const struct candidate *b)
 {
 	return a->step != b->step ? a->step < b->step : changed(&a->place) < changed(&b->place);

@@ -89,7 +89,7 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 	return t;
 }
 
-/* What needs no clock: names, memory, and what of it is fullest. */
+/* Fills what needs no clock: names, memory, and which memory is fullest. */
 static void report_memory(const struct engine *e, struct report *out)
 {
 	report_from_plan(out, e->plan);

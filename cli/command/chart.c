@@ -30,7 +30,7 @@ static int64_t peak_of(const struct report *r)
 	return show_fullest(r)->memory[SPACE_DEVICE].peak_bytes;
 }
 
-/* Of the role that sends most. */
+/* The traffic of the role that sends most. */
 static int64_t sent_of(const struct report *r)
 {
 	int64_t most = 0;

@@ -139,7 +139,7 @@ static enum status verify(const struct options *o, const char *language)
 
 /* ---- files ---- */
 
-/* All, or the one that is named. */
+/* All lessons, or the one that is named. */
 static enum status open_course(const struct lesson_folder *f, const char *only, struct lesson *lessons, int *count)
 {
 	enum status s = STATUS_OK;
@@ -169,7 +169,7 @@ static enum status export_files(const struct options *o, const struct lesson_fol
 	return s;
 }
 
-/* What else is asked for does not go with a file. */
+/* No other option goes with a file. */
 static enum status check_export(const struct options *o)
 {
 	static const enum option others[] = {OPTION_CHECK, OPTION_VERIFY, OPTION_UPDATE, OPTION_FROM};

@@ -30,7 +30,7 @@ static enum status read_size(const char *text, struct picture *out)
 
 /* ---- pictures ---- */
 
-/* The step itself: what is shown unless an option asks for something else. */
+/* The step itself is shown unless an option asks for something else. */
 static enum status describe_step(struct viewer *v, FILE *out)
 {
 	export_describe(&v->playback, !option_given(v->options, OPTION_AT), out);
@@ -40,7 +40,7 @@ static enum status describe_step(struct viewer *v, FILE *out)
 static const struct way step_itself = {.option = OPTION_COUNT, .describe = describe_step};
 static const struct way *const ways[] = {&way_race, &way_ask, &way_build};
 
-/* At most one option says what is shown. */
+/* At most one option may choose what is shown. */
 static enum status choose_way(struct viewer *v)
 {
 	v->way = &step_itself;
@@ -141,7 +141,7 @@ static enum status set_others(struct viewer *v)
 	return viewer_compare(v, option_text(o, OPTION_COMPARE));
 }
 
-/* What would fit is looked for first, where there is no window that could be shown meanwhile. */
+/* Without a window to show meanwhile, the change that would fit is looked for first. */
 static void find_changes(struct viewer *v)
 {
 	for (int i = 0; i < VIEWS; i++)
@@ -170,7 +170,7 @@ static enum status show(struct viewer *v)
 	return viewer_window(v);
 }
 
-/* All that the options ask for. */
+/* Does everything that the options ask for. */
 static enum status open_viewer(struct viewer *v, struct fonts *fonts)
 {
 	const struct options *o = v->options;

@@ -3,7 +3,7 @@
 
 #include "cli/command/view_open.h"
 
-/* Questions are about one plan. */
+/* Questions are about a single plan. */
 static enum status check(const struct viewer *v)
 {
 	const struct options *o = v->options;

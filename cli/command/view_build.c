@@ -13,7 +13,7 @@
 #define SMALL_MODEL "gpt:layers=2,width=1024,heads=16"
 enum { SMALL_BUCKET = 12598272 }; /* elements */
 
-/* What the user has chosen stays, but for what makes more moves. */
+/* The user's options stay, except those that make more moves. */
 static enum status small_settings(struct settings *out, const struct settings *asked, const char *strategy)
 {
 	struct settings base = *asked, fresh = settings_default();
@@ -160,7 +160,7 @@ enum status viewer_build_check(const struct options *o)
 	return option_given(o, OPTION_BUILD) ? check(o) : STATUS_OK;
 }
 
-/* A list that ends before the step does is none that is refused. */
+/* A list that ends before the step does is not an error. */
 static enum status refused_move(const struct exercise *e)
 {
 	if (e->said.accepted || e->said.move < 0)

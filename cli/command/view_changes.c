@@ -102,7 +102,8 @@ static const char *value_of(const struct changes *c, int setting)
 	return c->value[row_of(setting)];
 }
 
-/* Of batch, micro-batch and accumulate one follows from the others and the ranks: one that was not changed. */
+/* One of batch, micro-batch and accumulate follows from the other two and the ranks: one that the user has not changed.
+ */
 static void let_batch_follow(const struct changes *c, struct settings *s)
 {
 	if (!s->batch || !s->micro_batch || !s->accumulate || !changes_any(c))

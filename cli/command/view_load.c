@@ -80,7 +80,7 @@ static void make_heading(struct trace_view *p, const struct plan *plan, const ch
 	         sequence, techniques, where);
 }
 
-/* Of a collective alone, every message, as far as they are shown. */
+/* A collective alone is simulated message by message, as far as messages are shown. */
 static enum status grain_of(const struct plan *plan, const struct options *o, enum grain *out)
 {
 	enum status s = grain_parse(option_text(o, OPTION_GRAIN), out);
@@ -153,7 +153,7 @@ enum status load_job(struct loaded *l, const struct options *o, const char *clus
 
 enum { MOST_OPERATIONS = 1 << 21 };
 
-/* What no picture could show is refused before it is simulated. */
+/* A step that no picture could show is refused before it is simulated. */
 static enum status check_size(const struct plan *p)
 {
 	int64_t ranks = p->ranks < SIM_TRACE_RANKS ? p->ranks : SIM_TRACE_RANKS, ops = 0;
@@ -267,7 +267,7 @@ enum status load_trace(struct loaded *l, const struct options *o, const char *pa
 	return STATUS_OK;
 }
 
-/* Else it is a race's. */
+/* Otherwise the picture is a race's. */
 static bool is_memory_over(const struct options *o)
 {
 	const char *over = option_text(o, OPTION_OVER);

@@ -1,4 +1,4 @@
-/* What the files of `view` share. */
+/* Shared by the files of `view`. */
 #ifndef SHARDLAB_VIEW_OPEN_H
 #define SHARDLAB_VIEW_OPEN_H
 
@@ -17,7 +17,7 @@ struct viewer;
 struct way {
 	enum option option;
 	const char *name; /* of the picture, if it is one that has no steps: "a race" */
-	/* When the step is there; NULL: nothing is to be done. */
+	/* Called once the step is loaded; NULL: there is nothing to do. */
 	enum status (*begin)(struct viewer *v);
 	enum status (*describe)(struct viewer *v, FILE *out);
 	/* viewer: a struct viewer. NULL: the step's own picture is drawn. */
@@ -96,9 +96,9 @@ void viewer_say_settings(const struct viewer *v, struct arguments *a);
 /* Brings the panel up to date with what is shown. */
 void viewer_fill(struct viewer *v);
 
-/* What the window asks of the program. */
+/* The window's requests to the program. */
 struct window_host viewer_host(struct viewer *v);
-/* Build it yourself (view_build.c): what the options say that makes no sense, and what the window asks for. */
+/* Build it yourself (view_build.c): checks the options, and answers the window's requests. */
 enum status viewer_build_check(const struct options *o);
 struct build_host viewer_build_host(struct viewer *v);
 /* The list of --moves, from a file or the command line, to be freed; NULL: none was given. */

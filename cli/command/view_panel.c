@@ -113,11 +113,12 @@ static void print_value(char *out, enum measure unit, int64_t value)
 static void print_change(char *out, size_t size, int64_t before, int64_t now)
 {
 	double part = before ? (double)now / (double)before : 0;
+	char word[WORD];
 	*out = 0;
 	if (before <= 0 || (part > 0.9995 && part < 1.0005)) /* it would be 0.0 % */
 		return;
 	if (part >= 3)
-		snprintf(out, size, "× %.3g", part);
+		snprintf(out, size, "%s", factor_word(word, part));
 	else
 		snprintf(out, size, "%s%.*f %%", part < 1 ? "−" : "+", part > 0.9 && part < 1.1,
 		         100 * (part < 1 ? 1 - part : part - 1));

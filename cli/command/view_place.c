@@ -33,7 +33,7 @@ static enum status read_range(const char *option, const char *text, const struct
 	return s;
 }
 
-/* What the timeline shows, and what of it is measured. */
+/* Sets the timeline's range and the part of it that is measured. */
 static enum status read_ranges(struct playback *p, const struct options *o)
 {
 	enum status s = read_range("range", option_text(o, OPTION_RANGE), p->shown, &p->from, &p->to);
@@ -90,7 +90,7 @@ static enum status select_span(struct playback *p, const char *row, const char *
 	return STATUS_OK;
 }
 
-/* What is selected and scrolled to. */
+/* Selects an operation and scrolls to it. */
 static enum status look(struct playback *p, const struct options *o)
 {
 	const char *text = option_text(o, OPTION_SELECT), *colon = text ? strchr(text, ':') : NULL;

@@ -43,7 +43,7 @@ enum operation race_operation(const char *name)
 	return races[i].operation;
 }
 
-/* The i-th of a race: those of the table, and behind them one's own algorithms; NULL past the last. */
+/* The i-th racer: first those of the table, then the user's own algorithms; NULL past the last. */
 static const char *racer_name(enum operation o, int i, struct alone *one)
 {
 	const char *const *names = races[race_of(o)].racers;
@@ -195,8 +195,8 @@ static enum status run_point(struct race *r, const struct cluster *c, int point)
 	return STATUS_OK;
 }
 
-/* Each on a cluster of its own: how many nodes there are follows from the ranks. Where they are more than the cluster
- * can have, the chart ends. */
+/* Each point has a cluster of its own, since the ranks decide how many nodes there are. The chart ends where the
+ * cluster can have no more. */
 static enum status run_over_ranks(struct race *r, const char *cluster)
 {
 	for (int k = 0; k < r->curve.points; k++) {
@@ -237,8 +237,7 @@ static void find_places(struct race *r)
 	for (int i = 0; i < r->count; i++) {
 		r->racer[i].place = 1;
 		for (int k = 0; k < r->count; k++)
-			r->racer[i].place +=
-			        r->racer[k].ns < r->racer[i].ns || (k < i && r->racer[k].ns == r->racer[i].ns);
+			r->racer[i].place += r->racer[k].ns < r->racer[i].ns;
 		r->longest = r->racer[i].ns > r->longest ? r->racer[i].ns : r->longest;
 	}
 }

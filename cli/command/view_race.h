@@ -1,4 +1,4 @@
-/* What a race of algorithms (viz/race/race.h) is made of: each is a plan of its collective alone, simulated. */
+/* The racers of a race (viz/race/race.h): each is a plan of its collective alone, simulated. */
 #ifndef SHARDLAB_VIEW_RACE_H
 #define SHARDLAB_VIEW_RACE_H
 

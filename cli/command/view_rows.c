@@ -235,5 +235,5 @@ int ladder_next(const struct ladder *l, int row, const struct loaded *base, cons
 		place++;
 	while (by < 0 && place >= 0 && l->number[place] >= number)
 		place--;
-	return place;
+	return place + by - (by > 0 ? 1 : -1);
 }

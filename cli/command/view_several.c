@@ -160,7 +160,7 @@ static void name_by_file(struct trace_view *shown, const char *path)
 
 enum status viewer_pair_traces(struct viewer *v, const char *path)
 {
-	enum { SECOND = 1 }; /* of a trace nothing else is loaded */
+	enum { SECOND = 1 }; /* a trace is loaded alone */
 	struct loaded *first = &v->loaded[0], *second = &v->loaded[SECOND];
 	enum status s = first->shown.foreign ? STATUS_OK : load_trace(second, v->options, path);
 	if (s)

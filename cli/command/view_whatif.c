@@ -24,7 +24,7 @@ void viewer_fill(struct viewer *v)
 
 /* ---- showing ---- */
 
-/* What stands beside the shown step is made with the same changes. */
+/* The step beside the shown one is made with the same changes. */
 static void follow(struct viewer *v, const char *second, bool compared)
 {
 	struct playback *p = &v->playback;
@@ -74,7 +74,7 @@ static enum status make(struct viewer *v, const struct changes *c, bool on)
 	const struct changes was = *viewer_changes(v);
 	if (changes_equal(c, &was))
 		return STATUS_OK;
-	/* What a drag has done so far is undone as one. */
+	/* One undo takes back all that a drag has done. */
 	bool instead = on && v->at > v->drag_from;
 	enum status s = show(v, c);
 	if (s || instead)

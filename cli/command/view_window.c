@@ -52,7 +52,7 @@ static enum status open_strategy(void *context, int i)
 	return STATUS_OK;
 }
 
-/* What would make the shown step fit, where it does not. */
+/* The change that would make the shown step fit, if it does not. */
 static bool search_on(void *context)
 {
 	return load_search(viewer_shown(context));
@@ -192,7 +192,7 @@ static const char *restore(void *context, int width, int height)
 	return text;
 }
 
-/* Of a step that one builds: what makes the exercise, and what is placed. */
+/* Adds the options of a step that the user builds: those that make the exercise, and the placed moves. */
 static const char *restore_building(void *context, int width, int height, const char *moves)
 {
 	static char text[8192];
@@ -232,7 +232,7 @@ struct window_host viewer_host(struct viewer *v)
 	int strategies = 0;
 	while (choice_at(strategies))
 		strategies++;
-	/* What a file holds has no other strategies. */
+	/* A file's step has no other strategies. */
 	struct build_host build = {0};
 	if (!viewer_alone(v))
 		build = viewer_build_host(v);

@@ -28,8 +28,8 @@ const char *lesson_amount(const struct piece *p, double *value)
 	return answer_number(p->answer, unit, value, why) ? units[unit] : NULL;
 }
 
-/* Where a plain number is asked for, what it counts may follow: "5.5 bytes a parameter", "14 rounds". What is no word,
- * or multiplies, as in "2 GB", stays. */
+/* A plain number may be followed by what it counts: "5.5 bytes a parameter", "14 rounds". A unit that multiplies, as in
+ * "2 GB", stays, and so does anything that is not a word. */
 static const char *number_alone(const char *typed, char out[ANSWER_WORDS])
 {
 	size_t digits = strspn(typed, " \t+-.,0123456789");

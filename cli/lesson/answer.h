@@ -4,7 +4,8 @@
 
 #include "cli/lesson/lesson.h"
 
-/* In bytes, per cent or as it is: "bytes", "percent", "number", as the player's script names them. NULL: it is none. */
+/* The answer's unit, as the player's script names it: "bytes", "percent" or "number". NULL: the answer is not a number.
+ */
 const char *lesson_amount(const struct piece *p, double *value);
 
 #endif

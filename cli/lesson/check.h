@@ -11,7 +11,7 @@
  * files instead. */
 enum status lesson_check_all(const char *path, bool update, FILE *out);
 
-/* The file anew, with the outputs that its commands have now. */
+/* Writes the file again, with the outputs that its commands have now. */
 enum status lesson_write(const struct lesson *l);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "strategy/base/number.h"
 
-/* Cuts the next word off: to a space, or to the end of what stands in quotes, where \" is a quotation mark. NULL: there
- * is none, or no end. */
+/* Cuts off the next word, which ends at a space or, in quotes, at the closing quotation mark; \" is a quotation mark
+ * inside. NULL: there is no word, or the quotes do not close. */
 static char *next_word(char **at)
 {
 	char *word = *at + strspn(*at, " \t\n"), *out = word, *p = word;

@@ -58,7 +58,7 @@ static enum status show_run(struct teaching *t, const struct place *place, const
 	return s;
 }
 
-/* As text a step would be all its moments: the one that is named, or the beginning, is enough. */
+/* In text, all moments of a step would be too much: the named one, or the beginning, is enough. */
 static const char *as_text(const char *options)
 {
 	static const char *const others[] = {"--at ", "--race ", "--build"};

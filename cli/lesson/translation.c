@@ -25,7 +25,7 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Beside commands and their outputs; NULL: nothing differs. */
+/* Says how two pieces differ in anything but commands and outputs; NULL: they agree. */
 static const char *piece_difference(const struct piece *a, const struct piece *b)
 {
 	if (a->check != b->check || a->tolerance != b->tolerance || a->fails != b->fails)
@@ -96,7 +96,7 @@ enum status lesson_check_translation(const struct lesson *l, const struct lesson
 
 /* ---- files ---- */
 
-/* False: there is nothing to copy, or nowhere to put it. */
+/* False: there is nothing to copy, or no place to put it. */
 static bool copy_outputs(const struct piece *from, struct piece *to)
 {
 	bool copied = false;

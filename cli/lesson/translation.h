@@ -7,11 +7,11 @@
 
 #include "cli/lesson/folder.h"
 
-/* The first piece that differs is STATUS_INPUT, with both places. */
+/* A difference is STATUS_INPUT, and the message names both places of the first one. */
 enum status lesson_check_translation(const struct lesson *l, const struct lesson *translated);
 
-/* Every lesson of the folder, or the one at the path `only`, has its translation, and every translation its lesson.
- * update: outputs are copied from the originals, where they differ. */
+/* Checks that every lesson of the folder, or the one at the path `only`, has its translation, and every translation its
+ * lesson. update: outputs that differ are copied from the originals. */
 enum status translations_check(const struct lesson_folder *originals, const char *language, const char *only,
                                bool update);
 

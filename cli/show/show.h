@@ -21,8 +21,8 @@ struct column {
 	const struct report *report;
 };
 void show_columns(const struct column *columns, int count, FILE *out);
-/* Names those that divide more over the ranks than another one, and take more memory at the peak; nothing if there are
- * none. */
+/* Names the strategies that divide more over the ranks than another and still take more memory at the peak. Prints
+ * nothing if there are none. */
 void show_departure(const struct column *columns, int count, FILE *out);
 /* A pipeline's bubble in closed form, beside the report's; nothing of other plans. `whose` begins the line. */
 void show_bubble(const struct report *r, const char *whose, FILE *out);

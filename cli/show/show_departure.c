@@ -7,7 +7,8 @@
 #include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 
-/* How many of parameters, gradients and optimizer state are divided over all ranks; -1: it is not to be compared so. */
+/* How many of parameters, gradients and optimizer state are divided over all ranks; -1: the strategy cannot be compared
+ * this way. */
 static int divided(const struct report *r)
 {
 	const struct strategy *g;
@@ -26,14 +27,15 @@ static int64_t gathered(const struct column *c)
 	return memory_of(c)->at_peak[CATEGORY_GATHERED];
 }
 
-/* What is whole for a moment is what the second takes more. */
+/* Is it gathered state that makes the second peak higher? */
 static bool peaks_above(const struct column *less, const struct column *more)
 {
 	int64_t above = memory_of(more)->peak_bytes - memory_of(less)->peak_bytes;
 	return above > 0 && gathered(more) - gathered(less) >= above;
 }
 
-/* Of those that divide something, the one with the lowest peak above which another one stands that divides more; -1. */
+/* Among the strategies that divide something, finds the lowest peak that another strategy exceeds although it divides
+ * more; -1: there is none. */
 static int lowest(const struct column *columns, int count)
 {
 	int best = -1;

@@ -109,7 +109,7 @@ static void grid_row(struct table *t, const struct column *column, const struct 
 	table_scaled(t, STEP, r->time.step, s->time);
 }
 
-/* Of a strategy's lines that have the same stages: the closed form once, and what they have, from least to most. */
+/* For a strategy's lines with the same stages, prints the closed form once and the range of their measured bubbles. */
 static void grid_bubbles(const struct column *columns, int count, FILE *out)
 {
 	char text[BUBBLE_TEXT];

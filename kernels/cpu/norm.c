@@ -61,7 +61,7 @@ static void weight_columns(const void *task, int64_t begin, int64_t end)
 		blocks16(b, false, begin, end);
 }
 
-/* The task's sums go where they are wanted, or in 16 bits by way of the stack. */
+/* Puts the task's sums where they belong; in 16 bits they go by way of the stack. */
 static void backward_run(struct backward *b, int64_t rows)
 {
 	bool fp32 = b->type == ELEMENT_FP32;

@@ -44,7 +44,7 @@ int attention_forward_hopper(kernel_stream s, enum element type, const struct at
 bool attention_hopper_takes(const struct kernel_context *c, int64_t head_size);
 int attention_backward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a);
 
-/* Heads of queries that share a head of keys. */
+/* The number of query heads that share a head of keys. */
 __host__ __device__ inline int64_t heads_a_key(const attention_arguments &a)
 {
 	return a.heads / a.kv_heads;

@@ -76,7 +76,7 @@ template <typename T> struct pair_of_rows {
 	}
 };
 
-/* dQ of a row. */
+/* Computes dQ of a row. */
 template <typename T> __device__ void query_row(const attention_arguments &a, const attention_head<T> &h, int64_t token)
 {
 	const T *k = static_cast<const T *>(a.qkv) + h.k;
@@ -94,7 +94,7 @@ template <typename T> __device__ void query_row(const attention_arguments &a, co
 	}
 }
 
-/* dK and dV of a row, over all heads that share it, from `head` on. */
+/* Computes dK and dV of a row, over all heads that share it, from `head` on. */
 template <typename T> __device__ void key_row(const attention_arguments &a, int64_t sample, int64_t head, int64_t token)
 {
 	const attention_head<T> first(a, sample, head);

@@ -20,7 +20,7 @@ struct norm_task {
 	float inverse_width, epsilon;
 };
 
-/* What statistics hold of a row: mean and 1/std, or 1/root mean square alone. */
+/* A row's statistics: mean and 1/std, or 1/root mean square alone. */
 struct row_numbers {
 	float mean, inverse;
 };
@@ -336,7 +336,7 @@ int forward_run(struct kernel_context *c, kernel_stream s, enum element type, co
 	});
 }
 
-/* What is known of dy, x and their row's statistics, and where the gradients go; RMSNorm has no dbias. */
+/* The inputs dy, x and their rows' statistics, and the gradients to fill; RMSNorm has no dbias. */
 struct backward_task {
 	norm_task norm;
 	const void *dy, *x, *weight;

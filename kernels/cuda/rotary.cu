@@ -85,7 +85,7 @@ struct lane_frequencies {
 	}
 };
 
-/* Each pair turned by the token's angle; `direction` −1: turned back. */
+/* Turns each pair by the token's angle; with `direction` −1, back. */
 __device__ __forceinline__ void turn(const rotary_task &t, const lane_frequencies &frequency, int64_t token,
                                      float direction, int lane, pairs &p)
 {
@@ -102,7 +102,7 @@ __device__ __forceinline__ void turn(const rotary_task &t, const lane_frequencie
 	}
 }
 
-/* Where a head of a row begins; heads of values come last. */
+/* The first element of a head in a row; heads of values come last. */
 __device__ __forceinline__ int64_t head_place(const rotary_task &t, int64_t row, int head)
 {
 	return (row * (t.heads + 2 * t.kv_heads) + head) * t.size;
@@ -119,7 +119,7 @@ template <typename T> __device__ __forceinline__ void copy_head(const rotary_tas
 		static_cast<T *>(t.to)[place + i] = static_cast<const T *>(t.from)[place + i];
 }
 
-/* A warp a head. */
+/* One warp takes one head. */
 template <typename T> __global__ void __launch_bounds__(THREADS) forward(const rotary_task t)
 {
 	const int lane = static_cast<int>(threadIdx.x) % WARP, all = t.heads + 2 * t.kv_heads;

@@ -1,4 +1,4 @@
-/* SwiGLU: a thread has a pack of gates and the same of what they gate. */
+/* SwiGLU: a thread takes a pack of gates and the pack that they gate. */
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/table.h"
 
@@ -7,7 +7,7 @@ namespace
 
 enum { THREADS = 256 };
 
-/* The place of pack i of y in y, and of its gates in x. */
+/* The places of pack i: in y, and of its gates in x. */
 struct place {
 	int64_t y, gate;
 };

@@ -12,13 +12,13 @@ static int64_t first_of(const struct model *m, int tensor)
 	return first;
 }
 
-/* Rows are divided piece by piece, each of which lies in one run; columns of equal pieces are numbered at once. */
+/* Divided rows are numbered piece by piece, each in one run; divided columns of equal pieces are numbered together. */
 int rounding_parts(const struct tensor *t)
 {
 	return t->partition == PARTITION_ROWS && t->piece_count ? t->piece_count : 1;
 }
 
-/* Where a part's rows begin in the slice. */
+/* The first row of a part in the slice. */
 static int64_t part_row(const struct model *m, const struct tensor *t, int part)
 {
 	int64_t row = 0;

@@ -19,7 +19,7 @@ struct rounding_run {
 /* Elements between and behind the runs are padding, zeros that are not rounded. */
 bool rounding_next(const struct rank_memory *memory, const struct op *op, int *next, struct rounding_run *out);
 
-/* Of a tensor, or of a rank's slice of it: elements whose numbers one formula gives, from `begin` on. */
+/* Elements of a tensor, or of a rank's slice of it, from `begin` on, whose numbers one formula gives. */
 struct rounding_part {
 	int64_t begin, count;
 	struct element_numbers numbers;

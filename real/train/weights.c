@@ -16,7 +16,7 @@ static const struct safetensors_tensor *find(const struct safetensors *f, const 
 	return safetensors_find(f, longer);
 }
 
-/* A tensor as files have it: whole, or one of the pieces that stand in it one after another. */
+/* A tensor as files have it: a whole tensor of the model, or one of its pieces. */
 struct file_tensor {
 	const char *name;
 	int dimensions;
@@ -48,7 +48,7 @@ static struct file_tensor file_buffer(const struct model *m, int number)
 	return (struct file_tensor){b->name, 1, {b->elements, 0}, 0, b->elements};
 }
 
-/* How many a tensor, or a buffer, is in files, and the i-th of them. */
+/* The number of files' tensors that make up a tensor or a buffer, and the i-th of them. */
 static int file_count(const struct model *m, int number)
 {
 	return number < m->tensor_count ? file_tensors(&m->tensors[number]) : 1;
@@ -59,7 +59,7 @@ static struct file_tensor file_at(const struct model *m, int number, int i)
 	return number < m->tensor_count ? file_tensor(&m->tensors[number], i) : file_buffer(m, number);
 }
 
-/* Elements [first, first + count) of a tensor that are in one of its files' tensors. */
+/* The elements [first, first + count) of a tensor that one of its files' tensors holds. */
 struct stretch_of_file {
 	int64_t first, count; /* in that tensor */
 	int64_t at;           /* among the elements asked for */
@@ -127,7 +127,7 @@ enum status training_read_weights(void *context, int tensor, int64_t first, int6
 	return s;
 }
 
-/* The number, in the file that is written, of a tensor's first. */
+/* The number of a tensor's first piece in the file that is written. */
 static int saved_number(const struct model *m, int tensor)
 {
 	int number = 0;

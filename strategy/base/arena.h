@@ -35,7 +35,7 @@ void *array_make(size_t count, size_t element_bytes) __attribute__((returns_nonn
 /* Grows an array that lives in ordinary memory so that `count + 1` elements fit; doubles. `capacity` is updated. */
 void *array_reserve(void *array, size_t count, size_t *capacity, size_t element_bytes);
 
-/* Room for one more at the end of an array, which counts it: *ARRAY_ADD(…) = … */
+/* Makes room for one more element at the end of an array and counts it: *ARRAY_ADD(…) = … */
 #define ARRAY_ADD(array, count, capacity)                                                                              \
 	((array) = array_reserve(array, (size_t)(count), &(capacity), sizeof *(array)), &(array)[(count)++])
 

@@ -8,15 +8,14 @@
 
 #include <stdbool.h>
 
-/* The character at *at, which is moved behind it. Bytes that are no UTF-8 count each. */
+/* Returns the character at *at and moves *at behind it. A byte that is not UTF-8 counts as one character. */
 unsigned character_next(const char **at);
 
-/* Two columns: Chinese, Japanese, Korean, and their punctuation. */
+/* Does it take two columns? Chinese, Japanese and Korean characters do, and their punctuation. */
 bool character_is_wide(unsigned c);
 
-/* May a line end between the two, where no space is? Beside a wide one, but not before what closes or behind what
- * opens.
- */
+/* May a line end between these two characters without a space? It may beside a wide one, but not before closing or
+ * behind opening punctuation. */
 bool character_may_part(unsigned before, unsigned after);
 
 #endif

@@ -19,7 +19,7 @@ static const struct table tables[] = {{"zh", zh, sizeof zh / sizeof zh[0]}};
 
 static const struct table *chosen; /* NULL: English */
 
-/* "zh", "zh_CN", "zh-TW", "zh:en": the letters of the name are the language. */
+/* The language is the letters that the name begins with: "zh", "zh_CN", "zh-TW", "zh:en". */
 static const struct table *find_table(const char *name)
 {
 	size_t length = strcspn(name, "_.-@:");

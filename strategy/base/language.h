@@ -17,15 +17,15 @@
 /* The language of a name such as "zh" or "zh_CN.UTF-8", as the environment has it: "zh", or "en" where there is no
  * table. */
 const char *language_of(const char *name);
-/* What the user has set: LANGUAGE, or else LC_ALL, LC_MESSAGES, LANG. */
+/* The language that the user has set: LANGUAGE, or else LC_ALL, LC_MESSAGES, LANG. */
 const char *language_of_user(void);
 
-/* For all that is said from now on: once, before there are threads. */
+/* Chooses the language of everything said from now on. Call it once, before there are threads. */
 void language_set(const char *name);
 
-/* gcc checks the arguments of the original through it. */
+/* The attribute lets gcc check the arguments against the original. */
 const char *tr(const char *english) __attribute__((format_arg(1)));
-/* The same in another language than the one that is set. */
+/* The same in any language, whichever is chosen. */
 const char *tr_in(const char *language, const char *english) __attribute__((format_arg(2)));
 
 /* The i-th row of a language's table; false: there is none. */

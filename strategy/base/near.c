@@ -21,7 +21,7 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
-/* How many letters are to be put in, left out, replaced, or swapped with the next, to make b of a. */
+/* Counts the letters that must be inserted, removed, replaced, or swapped with the next to turn a into b. */
 static int distance(const char *a, const char *b)
 {
 	int rows[3][LONGEST + 1],

@@ -12,7 +12,8 @@
 enum status number_whole(const char *text, const char *what, int64_t low, int64_t high, int64_t *out);
 /* Bytes: as above, with B, kB, MB, GB, TB (10³) or KiB, MiB, GiB, TiB (2¹⁰). */
 enum status number_bytes(const char *text, const char *what, int64_t low, int64_t high, int64_t *out);
-/* How many bytes a unit has: 1e6 for "MB". loosely: in letters of either case, and "bytes". 0: it is none. */
+/* The number of bytes in a unit: 1e6 for "MB". loosely: accepts letters of either case, and "bytes". 0: it is not a
+ * unit. */
 double number_byte_unit(const char *unit, bool loosely);
 /* A finite number in [low, high]. */
 enum status number_real(const char *text, const char *what, double low, double high, double *out);
@@ -30,8 +31,8 @@ static inline int64_t round_up(int64_t n, int64_t multiple)
 
 /* "1.5 GB", "37.2 MB", "512 B": at most four digits, powers of ten. */
 void number_format_bytes(char *out, int size, int64_t bytes);
-/* Of what a device or a node has: "84.99 GB (79.15 GiB)", since a card of 80 GB is named after the second. Below 1 GB
- * as above. */
+/* The memory of a device or a node: "84.99 GB (79.15 GiB)", since a card of 80 GB is named after the second. Below 1 GB
+ * it is as above. */
 void number_format_capacity(char *out, int size, int64_t bytes);
 /* 4837376 → "4,837,376", into a buffer of 32 bytes; returns it. */
 const char *number_format_count(char *out, int64_t n);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The first of array[low … high) whose member is above the value; high: none is. */
+/* Finds the first of array[low … high) whose member is above the value; high: there is none. */
 #define FIRST_PAST(array, member, low, high, value)                                                                    \
 	search_past(array, sizeof *(array),                                                                            \
 	            _Generic((array)->member, int64_t                                                                  \

@@ -51,7 +51,7 @@ enum status status_prefix(enum status status, const char *format, ...) __attribu
  * thread, of 256 bytes, live at a time. */
 void status_format(char *out, size_t size, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 const char *status_words(const char *text);
-/* In a function whose parameters end in `last` and an ellipsis: a call that takes those as the list `args`. */
+/* For a function whose parameters end in `last` and an ellipsis: makes a call with those as the list `args`. */
 #define WITH_ARGS(last, call)                                                                                          \
 	do {                                                                                                           \
 		va_list args;                                                                                          \

@@ -19,7 +19,8 @@ static inline struct amount times_slice(const struct schedule *s, int64_t times)
 SCHEDULE_LIST(X)
 #undef X
 
-/* Behind them, those that tools/own.sh adds to a program: the library has none. They end with NULL. */
+/* The user's own algorithms, which tools/own.sh adds to a program, come after them and end with NULL. The library has
+ * none. */
 enum { OWN_ALGORITHMS = 8 };
 extern const struct algorithm *const own_algorithms[];
 

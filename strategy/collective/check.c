@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An element of a rank's buffer: bit r, the contribution of rank r; SPOILED, what nobody may read. */
+/* An element of a rank's buffer. Bit r stands for the contribution of rank r, and SPOILED for a value that nobody may
+ * read. */
 #define SPOILED (UINT64_C(1) << CHECK_RANKS)
 
 struct checking {
@@ -49,7 +50,7 @@ static uint64_t at_first(const struct checking *k, int64_t rank, int64_t element
 	}
 }
 
-/* 0: whatever there is. */
+/* 0: any of them. */
 static uint64_t in_the_end(const struct checking *k, int64_t rank, int64_t element)
 {
 	uint64_t all = (UINT64_C(1) << k->s->ranks) - 1, root = UINT64_C(1) << k->s->root;

@@ -42,7 +42,7 @@ int model_add_tensor(struct model *m, int unit, const char *name, int64_t rows, 
                      double scale);
 int model_add_value(struct model *m, const char *name, int64_t elements, enum value_type type);
 int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial);
-/* Divides a tensor into pieces that slices have parts of; names are NULL, or those that files have. */
+/* Divides a tensor into pieces, of each of which a slice has a part. names: those of the files' tensors, or NULL. */
 void model_set_pieces(struct model *m, int tensor, int count, const struct tensor_piece *pieces);
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
 

@@ -32,15 +32,16 @@ struct tensor {
 	const char *name;      /* "h.0.attn.c_attn.weight" */
 	int64_t rows, columns; /* columns 0: a vector */
 	int64_t elements;
-	/* What stands side by side in it along a kernel's outputs, as q|k|v, in the whole tensor. A slice has its part
-	 * of each. With names they are tensors of their own in files: they are then rows, one piece after another. */
+	/* Pieces that stand side by side along the kernel's outputs, such as q|k|v, counted in the whole tensor. A
+	 * slice has its part of each. Pieces with names are separate tensors in files: rows, one piece after another.
+	 */
 	struct tensor_piece {
 		const char *name; /* "model.layers.0.self_attn.q_proj.weight"; NULL: it has none */
 		int64_t size;
 	} pieces[TENSOR_PIECES];
 	int piece_count; /* 0: it is of one piece */
-	/* In a slice: the side that is divided, and its size in the whole tensor. rows, columns and elements are then
-	 * the slice's. */
+	/* The side that a slice divides, and its size in the whole tensor. rows, columns and elements are the slice's.
+	 */
 	enum partition partition;
 	int64_t whole;
 	bool sequence_parallel; /* whole, and read by kernels that have a rank's own rows: its gradient is a sum over

@@ -83,7 +83,7 @@ static struct kernel *add_linear(struct builder *b, const char *name, const char
 	return k;
 }
 
-/* A part of a matrix that files have apart: rows of "self_attn.q_proj". */
+/* Rows of a matrix that are a tensor of their own in files: "self_attn.q_proj". */
 struct part {
 	const char *name;
 	int64_t rows;
@@ -99,7 +99,7 @@ static void name_parts(struct builder *b, int tensor, const char *ending, const 
 	model_set_pieces(b->m, tensor, count, pieces);
 }
 
-/* A linear layer of several that read the same. */
+/* A linear layer whose rows are several of the files' tensors, which all read the same input. */
 static int add_joined(struct builder *b, const char *name, const char *tensor, int x, const struct part *parts,
                       int count, bool bias)
 {
@@ -194,7 +194,7 @@ static int add_embedding(struct builder *b)
 	return k->y = model_add_value(m, "embedding.y", m->tokens * b->g->width, VALUE_ACTIVATION);
 }
 
-/* `table`: of the embedding, for a head that is tied to it. */
+/* `table`: the embedding's tensor, for a head that is tied to it. */
 static void add_head(struct builder *b, int x, int table)
 {
 	struct model *m = b->m;
@@ -341,7 +341,7 @@ static struct llama_sizes read_sizes(const struct key_value *value, const struct
 	return g;
 }
 
-/* The bulk of each layer; refuse what would not fit the exact integers of JSON. */
+/* Counts the bulk of each layer, and refuses what would exceed JSON's exact integers. */
 static bool too_large(const struct llama_sizes *g)
 {
 	double layer = (double)g->width *
@@ -397,7 +397,7 @@ static enum status check_sizes(const struct model_request *q, const char *name, 
 	return STATUS_OK;
 }
 
-/* Every key, so that the text gives the same model. */
+/* Writes every key, so that the text opens the same model. */
 static const char *specification_of(struct arena *a, const char *name, const struct llama_sizes *g,
                                     const struct rotary *r)
 {

@@ -22,7 +22,7 @@ static double llama3_frequency(const struct rotary *r, double frequency)
 	return (1 - smooth) * frequency / r->factor + smooth * frequency;
 }
 
-/* The pair that turns so often over the original context, between two pairs. */
+/* The number of the pair, with a fraction, that turns so often over the original context. */
 static double yarn_pair(const struct rotary *r, int64_t size, double turns)
 {
 	return (double)size * log((double)r->original / (turns * TURN)) / (2 * log(r->theta));

@@ -29,7 +29,7 @@ struct rotary {
 	int64_t original;         /* the context before scaling */
 };
 
-/* frequency[size/2]; `tokens` of the sequence in use. */
+/* Fills frequency[size/2]. `tokens`: the length of the sequence in use. */
 void rotary_frequencies(const struct rotary *r, int64_t size, int64_t tokens, float *frequency, float *amplitude);
 
 #endif

@@ -136,7 +136,7 @@ static enum status slice_linear(const struct slicer *c, struct kernel *k)
 	return pairs ? slice_outputs(c, k, reader) : STATUS_OK;
 }
 
-/* Norms of heads are whole on every rank, which uses them for its own heads. */
+/* Every rank has the heads' norms whole and uses them for its own heads. */
 static void sum_over_heads(const struct slicer *c, int tensor)
 {
 	if (tensor >= 0)

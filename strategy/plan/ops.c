@@ -162,7 +162,7 @@ enum op_kind op_of_kernel(enum kernel_kind kernel, enum pass pass)
 	return kind ? (enum op_kind)(kind - 1) : OP_KIND_COUNT;
 }
 
-/* An operand may depend on the kernel's having a bias. */
+/* Some operands are there only if the kernel has a bias. */
 static bool backward_reads(const struct kernel *k, enum part part)
 {
 	const struct op_sizes s = {.bias = k->bias >= 0};

@@ -118,7 +118,7 @@ const char *rule_name(int rule); /* "race" */
  * NULL to have them made. */
 enum status plan_verify(const struct plan *p, const struct layout *layouts);
 
-/* What the line says, for those who say it in words of their own. */
+/* The content of the line, for callers that put it in their own words. */
 struct refusal {
 	int rule;
 	int role, op, buffer; /* of the plan, the role, the role; -1: not named */

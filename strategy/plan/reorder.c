@@ -15,7 +15,7 @@ void plan_set_waits(struct plan *p, int role, int op, const int *after, int coun
 	o->after_count = count;
 }
 
-/* What stands in a step of so many operations; its waits are still those of the original. */
+/* Copies a role, with room for a step of so many operations; its waits are still those of the original. */
 static void copy_role(struct plan *out, const struct plan *p, int role, int steps)
 {
 	const struct role *from = &p->roles[role];

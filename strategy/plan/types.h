@@ -105,7 +105,7 @@ struct buffer {
 	bool state; /* lives from the prologue to the epilogue */
 };
 
-/* Of the mesh. */
+/* An axis of the mesh. */
 #define PLAN_AXES 4
 struct axis {
 	const char *name; /* "rank"; "replica", "shard", "stage", "tensor" */

@@ -115,7 +115,8 @@ struct gather_progress {
 	int issued;      /* the next to gather for */
 };
 
-/* reduce.c: gradients on their way, oldest first. Of a group at most a reduction and a shard that goes to the host. */
+/* reduce.c: gradients on their way, oldest first. A group has at most one reduction and one shard that goes to the
+ * host. */
 struct reductions {
 	struct reduction {
 		int group;

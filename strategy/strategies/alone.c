@@ -114,7 +114,7 @@ static const struct {
         [OPERATION_SUM] = {OP_SUM, TRAFFIC_CONTROL, CATEGORY_BUFFERS},
 };
 
-/* What a rank's part of the program works on: the whole, and its share. */
+/* The buffers that a rank's part of the program works on: the whole, and its share. */
 struct hands {
 	struct region whole, share;
 };
@@ -175,7 +175,7 @@ static void compile(struct plan *p, const struct alone *what, int64_t ranks)
 		compile_role(p, &p->roles[i], what);
 }
 
-/* The verifier does not see such a plan, so that an algorithm of one's own is checked here. */
+/* The verifier does not see such a plan, so the user's own algorithms are checked here. */
 static enum status check_own(const struct alone *what, int64_t ranks)
 {
 	struct schedule_fault why;

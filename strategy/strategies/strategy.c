@@ -31,7 +31,7 @@ const struct strategy *strategy_contrast_at(int i)
 	return own_strategies[own];
 }
 
-/* All that there are, those of `all` first; NULL past the last. */
+/* The i-th of all strategies, those of `--strategy all` first; NULL past the last. */
 static const struct strategy *any_at(int i)
 {
 	return i < OF_ALL ? strategies[i] : strategy_contrast_at(i - OF_ALL);

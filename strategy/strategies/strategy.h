@@ -72,7 +72,8 @@ STRATEGY_LIST(X)
 CONTRAST_LIST(X)
 #undef X
 
-/* Behind the contrasts, those that tools/own.sh adds to a program: the library has none. They end with NULL. */
+/* The user's own strategies, which tools/own.sh adds to a program, come after the contrasts and end with NULL. The
+ * library has none. */
 extern const struct strategy *const own_strategies[];
 
 #endif

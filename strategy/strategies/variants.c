@@ -85,7 +85,7 @@ void variant_grid_make(struct variant_grid *g, const struct settings *given)
 
 /* ---- one of them ---- */
 
-/* Behind what is there. */
+/* Appends to the text. */
 static void say(struct variant *v, const char *option, const char *value)
 {
 	size_t n = strlen(v->change);
@@ -99,7 +99,7 @@ static void say_number(struct variant *v, const char *option, int64_t value)
 	say(v, option, text);
 }
 
-/* Every setting that differs is in the change, said as an option. */
+/* The change names every setting that differs, as its option. */
 bool variant_at(const struct variant_grid *g, const struct variant_place *place, struct variant *out)
 {
 	struct settings *s = &out->settings;

@@ -38,15 +38,15 @@ struct variant {
 
 /* given: resolved settings. */
 void variant_grid_make(struct variant_grid *g, const struct settings *given);
-/* False: the settings contradict each other. The global batch stays as it is. */
+/* Makes the settings of a place; the global batch stays as it is. False: they contradict each other. */
 bool variant_at(const struct variant_grid *g, const struct variant_place *place, struct variant *out);
-/* More ranks, with micro-batches of the same size and a batch that grows with them: by 2, 4, … 64. */
+/* 2, 4, … 64 times as many ranks, with micro-batches of the same size and a batch that grows with the ranks. */
 enum { VARIANT_RANKS = 6 };
 bool variant_of_ranks(const struct settings *given, int doublings, struct variant *out);
 
 enum { VARIANTS = 80 };
 
-/* Those that change one setting, and at last those of more ranks; returns how many there are. */
+/* Lists the variants that change one setting, then those with more ranks. Returns how many there are. */
 int variants_of(const struct settings *given, struct variant out[VARIANTS]);
 
 #endif

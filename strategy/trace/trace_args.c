@@ -47,7 +47,7 @@ static int64_t whole(const struct stream_text *value)
 	return value->size && stream_text_whole(value, &n) && n > 0 ? n : 0;
 }
 
-/* Of a collective the larger of what goes in and what comes out, as nccl-tests count its size. */
+/* A collective's size is the larger of its input and output, as nccl-tests count it. */
 static int64_t bytes_of(const struct stream_text *value)
 {
 	int64_t in = whole(&value[ARGUMENT_IN]), out = whole(&value[ARGUMENT_OUT]), most = in > out ? in : out;

@@ -80,7 +80,7 @@ static void read_counter(struct foreign_reader *r, struct curves *c, const struc
 
 /* ---- memory ---- */
 
-/* As PyTorch notes an allocation (torch/csrc/autograd/profiler_kineto.cpp): constant, key. */
+/* The keys with which PyTorch notes an allocation (torch/csrc/autograd/profiler_kineto.cpp): constant, key. */
 #define NOTED_LIST(X)                                                                                                  \
 	X(TYPE, "Device Type") /* c10::DeviceType: 0 is the CPU */                                                     \
 	X(DEVICE, "Device Id")                                                                                         \
@@ -180,7 +180,7 @@ static int by_process(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* In order of time, and what was noted as a change added up. */
+/* Sorts the points by time, and adds up those that were noted as changes. */
 static void finish(struct foreign_counter *c)
 {
 	double sum = 0;

@@ -69,11 +69,11 @@ shows '^ checkpoints 2$' $sim --activation-checkpointing every=2
 shows '^ plans compared for the least peak 4$' $sim --activation-checkpointing full:number_checkpoints=auto
 shows '· checkpointing full:number_checkpoints=[1-4] ·' $sim --activation-checkpointing full:number_checkpoints=auto
 shows '^ as laid out, checkpoints apart [0-9.]+ [kM]B$' $sim --activation-checkpointing full:contiguous_memory_optimization=yes
-shows '^ recompute [0-9.]+ (us|ms)$' $sim --activation-checkpointing full:profile=yes
+shows '^ recompute [0-9.]+ (µs|ms)$' $sim --activation-checkpointing full:profile=yes
 shows '"recompute_s": (0\.0*)?[1-9]' $sim --activation-checkpointing full:profile=yes --json
 shows '"arena_bytes_without": [1-9]' $sim --activation-checkpointing full:contiguous_memory_optimization=yes --json
 shows '"setting": "every=2"' $sim --activation-checkpointing every=2 --json
-shows '^ recompute [0-9.]+ (us|ms) [0-9.]+ (us|ms|s)$' train --model gpt:layers=2,width=32,heads=2,context=16 --steps 2 \
+shows '^ recompute [0-9.]+ (µs|ms) [0-9.]+ (µs|ms|s)$' train --model gpt:layers=2,width=32,heads=2,context=16 --steps 2 \
 	--cluster laptop --activation-checkpointing full:profile=yes
 shows '"recompute_s": (0\.0*)?[1-9]' train --model gpt:layers=2,width=32,heads=2,context=16 --steps 2 --json \
 	--activation-checkpointing full:profile=yes

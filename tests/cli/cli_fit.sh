@@ -35,7 +35,7 @@ mends() {
 	sed -n 2p "$TMPDIR/view.out" | grep -qF -- "Would fit with $change, in " || complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
 	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB with libraries, and its device has [0-9.]* GB ([0-9.]* GiB): [0-9.]* GB are missing' ||
 		complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
-	grep -q '^matters .*: rank [0-9]* needs [0-9.]* GB, more memory than there is beside libraries, for ' "$TMPDIR/view.out" ||
+	grep -q '^matters .*: rank [0-9]* needs [0-9.]* GB, more memory than there is beside libraries, \(for \|before the step begins$\)' "$TMPDIR/view.out" ||
 		complain "view $*: what matters does not say that memory overflows beside libraries"
 }
 
@@ -80,10 +80,13 @@ for change in '--micro-batch 16' '--micro-batch 8' '--activation-checkpointing s
 done
 [ -n "$reached" ] || complain "none of these takes the $step s of what is proposed"
 
-# What fits says nothing of it; a job that nothing mends says so in the window.
+# What fits says nothing of it; what does not fit is not done at its end either; a job that nothing mends says so.
 run fits sim --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb
 ! grep -q 'would fit' "$TMPDIR/fits.out" || complain 'a plan that fits would fit'
 run fits view --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb --describe --at 0
 ! grep -q '^Does not fit' "$TMPDIR/fits.out" || complain 'a plan that fits has a banner'
+run beyond view --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb --describe --step phase
+grep '^caption' "$TMPDIR/beyond.out" | tail -n 1 | grep -q '^caption  The step does not fit; with enough memory it would be done in [0-9.]* s\. ' ||
+	complain "a step that does not fit ends with: $(grep '^caption' "$TMPDIR/beyond.out" | tail -n 1)"
 run never view --model gpt3-175b --strategy zero3 --ranks 64 --cluster v100-16gb --describe --at 0
 sed -n 2p "$TMPDIR/never.out" | grep -q 'No change of one or a few settings' || complain "$(sed -n 2p "$TMPDIR/never.out")"

@@ -24,6 +24,10 @@ grep -q 'parameters' "$TMPDIR/taught.out" || fail 'the lesson does not show'
 run text lesson 6 --no-input
 [ "$(grep -c '^caption ' "$TMPDIR/text.out")" = 1 ] || fail 'without a display a picture is not one moment'
 
+# The picture of lesson 3 shows the end of the first half, as the words below it say.
+run ring lesson 3 --no-input
+grep -q '^caption .*Now each rank owns one finished chunk' "$TMPDIR/ring.out" || fail 'lesson 3 shows another round'
+
 refuse "there is no lesson '99'" lesson 99
 refuse "there is no lesson 'nothing'" lesson nothing
 refuse "--from: lesson 1 has" lesson 1 --from 9999

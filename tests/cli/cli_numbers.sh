@@ -42,15 +42,15 @@ time = sim['time']
 for key in ('step_s', 'compute_s', 'exposed_s', 'bubble_s'):
     equal('compare, ' + key, beside['time'][key], time[key])
 last = text[text.rindex('caption  '):].split('\n')[0]
-equal('step', re.search('is done in ([0-9.]+ [a-z]+)\\.', last)[1], word(time['step_s'] * 1e6, ['us', 'ms', 's']))
-shares = re.search(r'computes ([0-9.]+) % of it, waits for communication ([0-9.]+) % and for anything else ([0-9.]+) %', last)
+equal('step', re.search('is done in ([0-9.]+ [mµ]?s)\\.', last)[1], word(time['step_s'] * 1e6, ['µs', 'ms', 's']))
+shares = re.search(r'spends ([0-9.]+) % of it computing, ([0-9.]+) % waiting for communication and ([0-9.]+) % for anything else', last)
 for i, key in enumerate(('compute_s', 'exposed_s', 'bubble_s')):
     share = 100 * time[key] / time['step_s']
     if abs(float(shares[i + 1]) - share) > 0.0501:
         wrong.append(f'{what}: {key}: {shares[i + 1]} % in the caption, {share} % of sim')
 sent = sum(r['ranks'] * r['communication']['sent_bytes'] for r in sim['roles'])
 if sent:
-    equal('bytes sent', re.search(r'All ranks sent ([0-9.]+ [kMG]?B)\.', last)[1], bytes_word(sent))
+    equal('bytes sent', re.search(r'All ranks together sent ([0-9.]+ [kMG]?B)\.', last)[1], bytes_word(sent))
     ledger = text[text.rindex('ledger   '):].split('\n')[0]
     equal('ledger', re.search('the step, all ranks: (.*)', ledger)[1], f'{bytes_word(sent)} of {bytes_word(sent)}')
 peaks = re.findall(r'^memory   .*?; device .*?; at most so far ([0-9.]+ [kMG]?B)', text[text.rindex('\nstep '):], re.M)

@@ -30,10 +30,10 @@ assert "grain " + sim["grain"] in text, text
 share = lambda key: f"{100 * time[key] / time['step_s']:.1f} %"
 KEYS = "compute_s", "exposed_s", "bubble_s"
 for row, key in zip(("computing", "waiting for communication", "waiting for anything else"), KEYS):
-    assert re.search(rf"{row} +[0-9.]+( [mun]?s)? +{share(key)}", text), (row, share(key), text)
-step = re.search(r"^  step +([0-9.]+ [mun]?s)$", text, re.M).group(1)
-says = (f"The step is done in {step}. WHO computes {share('compute_s')} of it, waits for communication "
-        f"{share('exposed_s')} and for anything else {share('bubble_s')}.")
+    assert re.search(rf"{row} +[0-9.]+( [mµn]?s)? +{share(key)}", text), (row, share(key), text)
+step = re.search(r"^  step +([0-9.]+ [mµn]?s)$", text, re.M).group(1)
+says = (f"The step is done in {step}. WHO spends {share('compute_s')} of it computing, {share('exposed_s')} waiting for "
+        f"communication and {share('bubble_s')} for anything else.")
 who = f"Rank {time['rank']}, the slowest,"
 for page in read(".html"), read(".traced.html"):
     assert any(says.replace("WHO", w) in page for w in (who, "Every rank", "The rank")), (says, re.findall("The step is done[^\"]*", page))

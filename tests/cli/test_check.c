@@ -1,4 +1,4 @@
-/* What `validate` compares: one figure that is off by one fails its own check and no other. */
+/* The checks of `validate`: a figure that is off by one fails its own check and no other. */
 #include <string.h>
 
 #include "cli/command/check.h"
@@ -116,7 +116,7 @@ START_LOOP_TEST(a_figure_off_by_one_fails_its_check, 0, 2)
 	ck_assert_int_gt(tried, 200);
 }
 
-/* What a library sends is not compared; how often it was called is. */
+/* A library's bytes are not compared; the number of its calls is. */
 START_TEST(what_cannot_be_counted_has_no_check)
 {
 	struct checks c;

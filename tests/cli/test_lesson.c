@@ -297,7 +297,7 @@ START_TEST(progress_is_kept)
 	ck_assert(learner_solved(&p, 3, "own-order"));
 	ck_assert_int_eq(learner_progress(&p, 3).piece, 4);
 	ck_assert_int_eq(learner_progress(&p, 4).piece, 0);
-	/* What is no progress is not written over. */
+	/* A file that is not a progress file is not overwritten. */
 	FILE *f = fopen(p.path, "w");
 	ck_assert_ptr_nonnull(f);
 	fputs("{\"3\": ", f);

@@ -1,4 +1,4 @@
-/* What commands make of predictions: the threads that were asked for, the figures of charts. */
+/* Commands that use predictions: the number of threads, the figures of charts. */
 #include <string.h>
 
 #include "cli/command/chart.h"

@@ -297,7 +297,7 @@ START_TEST(csv_has_every_figure)
 }
 
 /* A line a strategy: of the fullest role, and of the busiest rank. */
-/* What divides more and peaks higher is named, if what it gathers is why. */
+/* A strategy that divides more and peaks higher is named if gathered state is the reason. */
 START_TEST(a_departure_from_theory_is_named)
 {
 	struct report less = report_of("zero1"), more = report_of("fsdp:prefetch=0"), ddp = report_of("ddp");

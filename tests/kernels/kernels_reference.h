@@ -128,7 +128,8 @@ static inline void reference_rotary(const struct rotary_shape *s, const double *
 	}
 }
 
-/* Where query and key of a head begin, of tokens t and u, and how far behind a key its value is; y: of the output. */
+/* The first elements of a head's query at token t, its key at token u and its output y, and the distance from a key to
+ * its value. */
 struct reference_places {
 	int64_t q, k, v, y;
 };

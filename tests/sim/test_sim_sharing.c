@@ -1,4 +1,4 @@
-/* What the simulator stands on: the event queue, and the sharing of resources. */
+/* The simulator's foundations: the event queue, and the sharing of resources. */
 #include "sim/fluid.h"
 #include "sim/heap.h"
 #include "tests/support/suite.h"
@@ -150,7 +150,7 @@ START_TEST(test_fluid_oversubscribed)
 	fluid_release(&f);
 }
 
-/* What is held without end slows the others down until it is let go. */
+/* A resource that is held without end slows the others down until it is let go. */
 START_TEST(test_fluid_hold)
 {
 	struct fluid f = {0};

@@ -141,7 +141,7 @@ START_TEST(impossible)
 
 /* ---- training ---- */
 
-/* What one rank computes from the whole batch; the sums of more ranks round otherwise. */
+/* One rank computes the same from the whole batch, except that the sums of more ranks round otherwise. */
 START_TEST(synchronised_training_matches_one_rank)
 {
 	static const char *const strategies[] = {"dp",    "ddp",  "ddp:algorithm=halving-doubling", "zero1", "zero2",

@@ -33,7 +33,7 @@ START_TEST(a_block_keeps_what_the_formula_says)
 		}
 }
 
-/* Of a Llama: hidden 44, 4 heads of 8 that share 2 of keys. */
+/* A Llama's saved values: hidden 44, 4 heads of 8 elements that share 2 heads of keys. */
 START_TEST(a_block_of_llama_keeps_what_the_formula_says)
 {
 	static const char *const modes[] = {"none", "selective", "full"};

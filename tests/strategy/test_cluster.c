@@ -444,7 +444,8 @@ START_TEST(test_local_cuda)
 	rmdir(path);
 }
 
-/* Of an operation that was measured, traffic is in the rate; of its family, or beyond what was measured, it is not. */
+/* The rate of a measured operation includes its traffic; that of its family, or of sizes beyond the measured ones, does
+ * not. */
 START_TEST(test_measured_whole)
 {
 	struct cluster c = {.kind = DEVICE_GPU};

@@ -49,7 +49,7 @@ START_TEST(pairs)
 	        {"mlp:sizes=12-10 single", 0},
 	        /* With a normalization between them GELU belongs to that. */
 	        {"mlp:sizes=12-16-16-10,norm=batch single micro_batch=2", 0},
-	        /* What forward saved comes back by way of another queue: it may not be there yet. */
+	        /* Offloaded activations come back on another queue: they may not be there yet. */
 	        {GPT " single offload=activations", 0},
 	};
 	for (int i = 0; i < COUNT(cases); i++) {

@@ -188,7 +188,7 @@ START_LOOP_TEST(virtual_ranks_notice, 0, COUNT(losses))
 	plan_release(&broken);
 }
 
-/* Of what the verifier lets through, nothing changes the result. */
+/* No plan that the verifier lets through changes the result. */
 static bool is_harmless(const struct plan *mutant, const struct virtual_run *right, double tolerance)
 {
 	bool same = true;

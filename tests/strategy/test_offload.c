@@ -150,7 +150,7 @@ START_LOOP_TEST(parameters_leave_nothing_on_the_device, 0, 2)
 	}
 }
 
-/* What leaves comes back, and the device keeps the activations of one unit, of each micro-batch under way, however many
+/* Offloaded activations come back, and the device keeps those of one unit for each micro-batch under way, however many
  * units there are. */
 START_LOOP_TEST(activations_go_and_come_back, 0, 3)
 {

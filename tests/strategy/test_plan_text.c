@@ -307,7 +307,8 @@ START_TEST(huge_sizes_do_no_harm)
 	must_fail(plan_verify(p, NULL), STATUS_REFUSED, "2^62 bytes in all");
 }
 
-/* What compiles reads back, up to the largest sizes; and one more is refused by both, with the same line. */
+/* Every plan that compiles reads back, up to the largest sizes; one size more is refused by both, with the same line.
+ */
 static const struct {
 	const char *words, *setting, *at_limit, *more, *message;
 } limits[] = {

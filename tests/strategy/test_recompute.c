@@ -59,8 +59,8 @@ START_TEST(segments_are_recomputed_just_in_time)
 	ck_assert_int_eq(unit, 1);
 }
 
-/* What is recomputed and goes backward next is gathered once for both; other units of a segment twice, unless the
- * strategy's own setting keeps them. */
+/* A unit that is recomputed and goes backward next is gathered once for both; other units of a segment twice, unless
+ * the strategy's own setting keeps them. */
 START_TEST(gathers_serve_recomputing)
 {
 	static const struct {

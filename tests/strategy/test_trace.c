@@ -153,7 +153,7 @@ START_TEST(test_groups_wait_for_their_own)
 	trace_release(&t);
 }
 
-/* Of those that end last the one that computes most, and of equals the first. */
+/* Among the ranks that end last, the one that computes most, and among equals the first. */
 START_TEST(test_slowest)
 {
 	struct trace t = {0};

@@ -133,7 +133,7 @@ static void outside(const struct plan *p, struct layout *l)
 static void still_on_its_way(const struct plan *p, struct layout *l)
 {
 	const struct role *r = &p->roles[0];
-	/* What is allocated while it is on its way takes its bytes. */
+	/* Buffers allocated during the reduce-scatter take the bytes of its input. */
 	int freed = buffer_of(p, "reduce_scatter.x"), at = r->step.begin;
 	while (r->ops[at].kind != OP_REDUCE_SCATTER)
 		at++;

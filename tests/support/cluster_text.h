@@ -6,7 +6,7 @@
 
 char *cluster_text(const struct cluster *c); /* the caller frees it */
 
-/* What is printed reads back, into `again`, and prints the same. */
+/* A printed cluster reads back, into `again`, and prints the same. */
 void must_read_back(const struct cluster *c, struct cluster *again);
 
 #endif

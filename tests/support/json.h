@@ -42,7 +42,7 @@ static inline double number_of(const json_t *o, const char *key)
 	return json_number_value(json_object_get(o, key));
 }
 
-/* Of a list. */
+/* The i-th number of a list. */
 static inline double number_at(const json_t *list, int i)
 {
 	return json_number_value(json_array_get(list, (size_t)i));

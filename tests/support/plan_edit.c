@@ -54,7 +54,7 @@ void plan_double_op(struct plan *p, int role, int op)
 	memmove(&r->ops[op + 1], &r->ops[op], (size_t)(r->op_count - op) * sizeof *r->ops);
 	r->op_count++;
 	plan_set_waits(p, role, op, r->ops[op + 1].after, r->ops[op + 1].after_count);
-	/* What waited for it waits for the second. */
+	/* Operations that waited for it wait for the second. */
 	renumber(r, to);
 	shift_sections(r, op, 1);
 }

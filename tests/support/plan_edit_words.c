@@ -178,8 +178,8 @@ static bool set_field(void *of, const struct field *fields, int count, const cha
 	return true;
 }
 
-/* Of the plan's settings, "settings"; of an operation; or of one of its operands, or the buffer of that:
- * "all_reduce#1.staging". */
+/* Sets a field of the plan's settings ("settings"), of an operation, of one of its operands, or of that operand's
+ * buffer ("all_reduce#1.staging"). */
 static void set(struct plan *p, const char *word, const char *field, const char *value)
 {
 	if (!strcmp(word, "settings")) {

@@ -43,7 +43,7 @@ struct settings settings_resolved(const struct settings *s); /* or aborts */
 /* Where tests keep what is offloaded to disk: $TMPDIR, or /tmp. */
 const char *support_folder(void);
 
-/* What one rank moves in a step under one kind. */
+/* The bytes that one rank moves in a step in one kind of traffic. */
 struct moved {
 	int64_t calls, payload, sent, received;
 };

@@ -29,7 +29,7 @@ const char *runs_write_plan(const struct settings *q);
  * sum in fp32, and the host adds up groups as they arrive. */
 const char *runs_write_plan_as(const struct settings *q, const struct settings *offloaded);
 
-/* What is trained, for messages, until the next call. */
+/* Names what is trained, for messages, until the next call. */
 const char *runs_name(const struct settings *q);
 
 /* How all ranks train. */
@@ -40,7 +40,7 @@ struct runs_how {
 	bool guard, no_evaluation;
 };
 struct train_options runs_options(const struct settings *q, const struct runs_how *how);
-/* What was measured, which stays until the program ends; NULL and a failed check where it does not end well. */
+/* Returns the measured report, which stays until the program ends; if training fails, NULL and a failed check. */
 const struct report *runs_run(const struct settings *q, const struct train_options *o);
 const struct report *runs_train(const struct settings *q, const struct runs_how *how);
 

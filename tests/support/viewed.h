@@ -26,7 +26,7 @@ struct viewed *viewed_plan(const char *words);
 char *viewed_export(struct playback *p, enum export_format format, const struct picture *size, bool all,
                     size_t *length);
 
-/* To draw on; gone with cairo_destroy. */
+/* A context to draw on; cairo_destroy releases it. */
 cairo_t *sheet_open(int width, int height);
 uint32_t sheet_pixel(cairo_t *cr, int x, int y);
 

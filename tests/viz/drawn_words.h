@@ -21,7 +21,7 @@ static char drawn_words[1 << 16];
 static size_t drawn_length;
 static double drawn_least; /* size of the smallest text, in pixels */
 
-/* Where each text stands, in pixels: as high as its digits. */
+/* The box of each text, in pixels, as high as its digits. */
 static struct drawn {
 	double x, y, width, height;
 	size_t length; /* bytes */
@@ -108,7 +108,7 @@ static inline const char *words_collide(double width, double height)
 	return NULL;
 }
 
-/* What the playback draws: on one pixel, as the words alone count. */
+/* Draws the playback on one pixel, since only the words count. */
 static inline void words_in(struct playback *p, double width, double height)
 {
 	cairo_t *cr = sheet_open(1, 1);

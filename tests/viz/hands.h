@@ -24,14 +24,14 @@ static inline void open_window(struct playback *p, int width, int height, const 
 	window_turn(w);
 }
 
-/* Where it is open. */
+/* The open window. */
 static inline void close_window(void)
 {
 	window_close(w);
 	w = NULL;
 }
 
-/* Without a turn of the window, which draws: for many keys in a row. */
+/* Pushes a key without a turn of the window, which draws: for many keys in a row. */
 static inline void push(SDL_Keycode key, Uint16 mod)
 {
 	SDL_Event e = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = key, .mod = mod}}};
@@ -58,7 +58,7 @@ static inline void type(const char *text)
 	window_turn(w);
 }
 
-/* Without a turn, too. */
+/* Also without a turn. */
 static inline void point(Uint32 event, double x, double y, int clicks)
 {
 	SDL_Event e = {.motion = {.type = event, .x = (int)x, .y = (int)y}};

@@ -19,7 +19,7 @@ static inline void open_player(const char *words, enum scene scene)
 	playback.scene = scene;
 }
 
-/* Whatever of it is open, and the window. */
+/* Closes the window and whatever else is open. */
 static inline void close_player(void)
 {
 	close_window();

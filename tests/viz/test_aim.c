@@ -1,5 +1,4 @@
-/* What the mouse and the keys aim at: a place on the curve of memory, its peak, and what stays in sight as one zooms.
- */
+/* Aiming with mouse and keys: at a place on the memory curve, at its peak, and at the selection while zooming. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <check.h>
 #include <stdio.h>

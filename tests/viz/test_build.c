@@ -200,7 +200,7 @@ START_LOOP_TEST(refusals, 0, COUNT(illegal))
 
 /* ---- what is worse ---- */
 
-/* By how much: -1 less, 0 as much, 1 more. */
+/* The sign of the difference: -1 less, 0 as much, 1 more. */
 static const struct {
 	int strategy, peak, exposed, sent;
 	const char *moves;
@@ -276,7 +276,7 @@ START_TEST(taking_back)
 	exercise_release(&e);
 }
 
-/* Of what there is no exercise. */
+/* Plans for which there is no exercise. */
 START_TEST(no_exercise)
 {
 	static const struct {
@@ -315,7 +315,7 @@ START_TEST(what_comes_after_is_judged_too)
 
 /* ---- chance ---- */
 
-/* Whatever is tried: the same plan is verified, and every legal beginning can be finished. */
+/* Random moves: the finished plan is always verified, and every legal beginning can be finished. */
 START_LOOP_TEST(random_moves, 0, COUNT(strategies))
 {
 	enum { LONGEST = 14 };

@@ -201,6 +201,8 @@ START_TEST(captions_of_many_stages_fit)
 	for (int i = 1; i < s->rank_count; i++)
 		if (st.ranks[i].live[SPACE_DEVICE] > st.ranks[fullest].live[SPACE_DEVICE])
 			fullest = i;
+	ck_assert_msg(strstr(caption, "Before the step (the first, the fullest and the last role): ") != NULL, "'%s'",
+	              caption);
 	const int shown[] = {0, fullest, 15};
 	for (int i = 0; i < 3; i++) {
 		char words[64], word[WORD];
@@ -229,7 +231,7 @@ static int times_said(const struct timeline *s, const char *words)
 	return walk(s, has_words);
 }
 
-/* What is said, and what is not, in a step. */
+/* The words that a step's caption has, and those that it does not have. */
 START_TEST(words)
 {
 	static const struct {

@@ -134,7 +134,7 @@ START_TEST(names_get_shorter)
 	ck_assert_str_eq(fold_word(word, &v.shown.timeline, f, 2), "");
 }
 
-/* Of a single micro-batch nothing has a number but blocks. */
+/* With a single micro-batch only blocks have numbers. */
 START_TEST(units_of_one_micro_batch)
 {
 	char word[FOLD_WORD];

@@ -37,7 +37,7 @@ START_TEST(sums_stand_beside_the_lanes)
 	time_word(time, t->bubble);
 	snprintf(bubble, sizeof bubble, "bubble\n%s\n%.1f %%\n", time, 100 * (double)t->bubble / (double)t->step);
 	ck_words(bubble);
-	/* Of a part of the step, that part's. */
+	/* For a part of the step, the figures are that part's. */
 	playback.from = v.shown.lanes.end / 4;
 	playback.to = v.shown.lanes.end / 2;
 	struct measured m = measure_times(&v.shown.lanes, 0, playback.from, playback.to);
@@ -378,7 +378,7 @@ START_TEST(n_goes_by_importance)
 	ck_assert_ptr_nonnull(strstr(playback.note, "Nothing matters more"));
 }
 
-/* What N shows of exposed communication are the first rows of L, however short they are. */
+/* For exposed communication N goes to the first rows of L, however short they are. */
 START_TEST(n_and_l_have_one_rule)
 {
 	static const char *const plans[] = {DDP, "mlp:sizes=12-16-8-4 zero3 ranks=4",

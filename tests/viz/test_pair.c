@@ -84,7 +84,7 @@ static const char *const alike[][2] = {
         {"gpt zero3 ranks=2 activation_checkpointing=full", "gpt ddp ranks=2"},
         {"gpt ddp ranks=2 accumulate=2", "gpt zero2 ranks=2 accumulate=2 activation_checkpointing=full"}};
 
-/* What checkpointing computes again is in one of the two alone; all else, both do at the same step of the cursor. */
+/* Only one of the two recomputes for checkpointing; everything else happens in both at the same step of the cursor. */
 START_LOOP_TEST(both_do_the_same, 0, COUNT(alike))
 {
 	const struct timeline *a = &viewed_plan(alike[_i][0])->shown.timeline,

@@ -22,7 +22,7 @@
 static const int sizes[][2] = {{1024, 768}, {1280, 720}, {1366, 768}, {1920, 1080}};
 #define LARGE "gpt:layers=6,width=512,heads=8,vocabulary=32768"
 
-/* Names may be longer than any picture has room for: of operations, and of the model. */
+/* Names of operations and of the model may be longer than any picture has room for. */
 static bool may_be_cut(const char *text)
 {
 	static const char *const names[] = {"gpt:", "next, after", "S = ",       "for ", "The step",
@@ -53,7 +53,7 @@ static void lift_veils(void)
 	drawn_count = kept;
 }
 
-/* In a state, at all sizes, presented and not. */
+/* Checks one state at all sizes, with and without the presenter. */
 static void look(const char *state)
 {
 	for (int i = 0; i < 2 * COUNT(sizes); i++) {
@@ -244,7 +244,7 @@ static const char *ddp_on(int ranks)
 	return words;
 }
 
-/* Of a part of a line: does it run through the box? */
+/* Does this part of a line run through the box? */
 static bool runs_through(double x0, double y0, double x1, double y1, const struct box *b)
 {
 	for (int i = 0; i <= 100; i++) {
@@ -387,7 +387,7 @@ START_LOOP_TEST(a_ring_keeps_its_numbers, 4, 9)
 	}
 }
 
-/* With what if beside them, and in each of two. */
+/* The same with the panel of what if, and with two strategies side by side. */
 START_TEST(numbers_stay_beside_other_things)
 {
 	struct whatif w = settings;

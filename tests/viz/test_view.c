@@ -55,7 +55,7 @@ static uint64_t digest(const struct state *st)
 	return mix(h, caption, strlen(caption));
 }
 
-/* What was seen on the way forward is seen again on the way back and by jumping there. */
+/* Going forward, back or jumping to a place shows the same there. */
 static void check_walk(const struct timeline *s, enum step_size step_size)
 {
 	size_t n = s->stop_count[step_size], p = 0, steps = 0;

@@ -58,6 +58,36 @@ START_TEST(strategies_refuse)
 	ck_assert_str_eq(v->whatif.words, "");
 }
 
+/* The same key again goes past a value that was refused, in rows of names and of numbers. */
+START_TEST(keys_pass_refused_values)
+{
+	open_view((const char *[]){"--model", "gpt:layers=6,width=64,heads=2,context=8,vocabulary=24", "--strategy",
+	                           "pipeline", "--ranks", "4", "--batch", "4", NULL});
+	type("w");
+	choose("model");
+	press(SDLK_RIGHT);
+	ck_assert_ptr_nonnull(strstr(v->whatif.refused, "mlp has"));
+	press(SDLK_LEFT);
+	ck_assert_ptr_nonnull(strstr(v->whatif.refused, "nothing before this")); /* from where it stands */
+	press(SDLK_RIGHT);
+	press(SDLK_RIGHT);
+	ck_assert_str_eq(v->whatif.words, "model=gpt");
+	ck_assert_str_eq(v->whatif.refused, "");
+	close_view();
+	open_view((const char *[]){"--model", "mlp", "--strategy", "ddp", "--ranks", "4", "--batch", "12", NULL});
+	type("w");
+	choose("ranks");
+	press(SDLK_LEFT);
+	ck_assert_str_eq(v->whatif.words, "ranks=3");
+	press(SDLK_RIGHT);
+	press(SDLK_RIGHT);
+	ck_assert_str_eq(v->whatif.words, "ranks=6");
+	press(SDLK_RIGHT);
+	ck_assert_ptr_nonnull(strstr(v->whatif.refused, "8"));
+	press(SDLK_RIGHT);
+	ck_assert_str_eq(v->whatif.words, "ranks=12");
+}
+
 START_TEST(keys_step_through_values)
 {
 	open_gpt();

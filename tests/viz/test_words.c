@@ -34,6 +34,14 @@ static void go_to_round(int round)
 	ck_abort_msg("no round %d", round);
 }
 
+START_TEST(large_factors_are_whole_numbers)
+{
+	char word[WORD];
+	ck_assert_str_eq(factor_word(word, 3.456), "× 3.46");
+	ck_assert_str_eq(factor_word(word, 999.4), "× 999");
+	ck_assert_str_eq(factor_word(word, 1162.4), "× 1,162");
+}
+
 /* ---- the ring and its ledger ---- */
 
 START_TEST(ledger_shows_the_closed_form)
@@ -321,7 +329,7 @@ START_TEST(chunks_carry_numbers_unless_they_are_put_away)
 	ck_assert(!strstr(drawn_words, " = 14\n") && !strstr(drawn_words, "\nexample values\n"));
 }
 
-/* What the plan shows the waits of is what the caption is about, round by round. */
+/* The plan shows the waits of the operation that the caption is about, round by round. */
 START_TEST(the_plan_is_about_what_the_caption_is_about)
 {
 	open_player(DDP, SCENE_PLAN);

@@ -15,7 +15,7 @@
 #include "viz/build/outcome.h"
 #include "viz/export/playback.h"
 
-/* What the program does for it, which knows the compiler's settings and the simulator. */
+/* The program's part: it knows the compiler's settings and the simulator. */
 struct build_host {
 	void *context;
 	/* A plan of a strategy whose step has few moves; it holds until the next. STATUS_INPUT: there is none. */
@@ -58,16 +58,16 @@ void board_draw(struct canvas *c, struct board *b, struct box box);
 void board_choose(struct board *b, int by);
 void board_choose_row(struct board *b, int by);
 
-/* Where something that is let go there comes: before which of the moves that are placed; -1: beside the step. */
+/* The placed move before which something dropped here goes; -1: the place is beside the step. */
 int board_drop(struct board *b, struct box box, double x, double y);
-/* While it is on its way: the move under the mouse, and a line where it would come. */
+/* Draws a drag: the move under the mouse, and a line where it would go. */
 void board_draw_drag(struct canvas *c, struct board *b, struct box box, int move, double x, double y);
 
 /* ---- for its own files ---- */
 
 /* The lanes and the memory of the step. */
 void board_step_boxes(const struct board *b, struct box box, struct box *lanes, struct box *memory);
-/* Where operations lie in the box of board_draw_memory. */
+/* The place of the operations in the box of board_draw_memory. */
 struct box board_memory_plot(struct box box);
 
 /* Bytes of a rank from operation to operation, over as many as the whole step has (board_memory.c). most: at the top of

@@ -1,11 +1,11 @@
-/* A move that is dragged from the drawer into the step: where it comes among those that are placed. */
+/* Dragging a move from the drawer into the step: where it goes among the placed moves. */
 #include <math.h>
 
 #include "viz/build/board.h"
 #include "viz/scene/lane_area.h"
 #include "viz/scene/scene_parts.h"
 
-/* Operations of the moves before the at-th. */
+/* The number of operations in the moves before the at-th. */
 static int ops_before(const struct exercise *e, int at)
 {
 	int ops = 0;
@@ -14,7 +14,7 @@ static int ops_before(const struct exercise *e, int at)
 	return ops;
 }
 
-/* Units of an operation in the memory's plot: as many fit as the whole step has. */
+/* The width of an operation in the memory's plot, which has room for the whole step. */
 static double op_width(const struct board *b, struct box plot)
 {
 	const struct section *all = &b->exercise.plan->roles[0].step;
@@ -32,7 +32,7 @@ static int drop_by_ops(const struct board *b, double ops)
 	return best;
 }
 
-/* Behind the moves whose computing or communicating is more than half over by then. */
+/* The place after every move whose computing or communicating is more than half over by then. */
 static int drop_by_time(const struct board *b, int64_t time)
 {
 	const struct exercise *e = &b->exercise;

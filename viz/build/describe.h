@@ -9,7 +9,7 @@
 
 /* The drawer: what there is to place, by kind. */
 void build_describe_drawer(const struct exercise *e, FILE *out);
-/* What is placed, and the verdict. own, mine: NULL where it was not accepted. */
+/* Describes the placed moves and the verdict. own, mine: NULL if it was not accepted. */
 void build_describe(const struct exercise *e, const struct outcome *own, const struct outcome *mine, FILE *out);
 
 #endif

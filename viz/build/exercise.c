@@ -74,7 +74,7 @@ static void add(const struct exercise *e, struct order *o, int move)
 	}
 }
 
-/* What is placed, then a move (-1: none), then what is left if it is asked for. */
+/* Lists the placed moves, then a move (-1: none), then the remaining ones if asked for. */
 static void make_order(const struct exercise *e, int move, bool rest, struct order *o)
 {
 	int room = most_ops(e) + 1;
@@ -170,7 +170,7 @@ bool exercise_place(struct exercise *e, int move)
 	return true;
 }
 
-/* Each is judged anew, so that the list of what is placed can be played again. */
+/* Each move is judged again, so that the list of placed moves can be played. */
 bool exercise_insert(struct exercise *e, int move, int at)
 {
 	struct exercise was = *e;

@@ -60,7 +60,7 @@ struct move {
 /* More are too many to think about. */
 enum { EXERCISE_MOVES = 40, EXERCISE_PLACED = 3 * EXERCISE_MOVES };
 
-/* What came of it, in words. */
+/* Says the outcome in words. */
 struct verdict {
 	bool accepted;
 	int rule; /* of the verifier; 0: none is broken */
@@ -74,7 +74,7 @@ struct exercise {
 	struct move *moves;    /* in the strategy's own order */
 	int move_count;
 	int placed[EXERCISE_PLACED]; /* moves, in the learner's order */
-	int put[EXERCISE_PLACED];    /* before which of those placed until then each came, by the time it was placed */
+	int put[EXERCISE_PLACED];    /* the placed move before which each one went, in the order of placing */
 	int placed_count;
 	bool done;           /* finished, and accepted */
 	struct verdict said; /* the last */
@@ -91,16 +91,16 @@ int exercise_times(const struct exercise *e, int move); /* how often it is place
 
 /* Places a move at the end, if the verifier lets it. False: `said` has the rule. */
 bool exercise_place(struct exercise *e, int move);
-/* Places a move before the at-th of those that are placed, if what comes after it can still come so. False: `said` has
- * the rule, and nothing has changed. */
+/* Places a move before the at-th placed one, if the moves after it stay legal. False: `said` has the rule, and nothing
+ * has changed. */
 bool exercise_insert(struct exercise *e, int move, int at);
-/* Takes back what was placed last. False: there is none. */
+/* Takes back the move that was placed last. False: there is none. */
 bool exercise_undo(struct exercise *e);
 void exercise_restart(struct exercise *e);
 /* The step is said to be complete. False: `said` has what it lacks. */
 bool exercise_done(struct exercise *e);
-/* Moves in the order of the drawer: by kind, then as the model has its parts, whatever the strategy's own order is.
- * What is done a second time comes after the others of its kind. Returns how many. */
+/* Fills the moves in the drawer's order: by kind, then in the order of the model's parts, whatever the strategy's own
+ * order is. Repeated moves come last in their kind. Returns how many there are. */
 int exercise_drawer(const struct exercise *e, int order[EXERCISE_MOVES]);
 /* The next move of the strategy's own plan, and why it comes now; -1: all are placed. */
 int exercise_hint(struct exercise *e);
@@ -119,7 +119,7 @@ const char *exercise_rule(int rule);
  * `said`. "…" stands for the rest in the strategy's own order, and # begins a remark. STATUS_INPUT: no such move. */
 enum status exercise_play(struct exercise *e, const char *list);
 
-/* What is placed, as such a list; cut where it is longer. */
+/* Writes the placed moves as such a list; a list that is too long is cut. */
 void exercise_list(const struct exercise *e, char *out, size_t size);
 
 /* ---- for its own files ---- */

@@ -34,7 +34,7 @@ const char *move_what(enum move_kind k)
 	return kinds[k].what;
 }
 
-/* What tells moves apart. */
+/* The facts that tell moves apart. */
 struct key {
 	enum move_kind kind;
 	int unit, group, micro;
@@ -175,7 +175,7 @@ static bool alike(const struct move *a, const struct move *b)
 	       (a->unit < 0 || a->micro == b->micro);
 }
 
-/* Of how many that are alike is it which? */
+/* Which of the moves that are alike is it, and how many are there? */
 static int count_alike(const struct exercise *e, const struct move *m, int *which)
 {
 	int count = 0;

@@ -62,7 +62,7 @@ static const char *remedy(enum held h)
 	}
 }
 
-/* Of what it holds more at its peak than the other. */
+/* Names the memory that one step holds more of at its peak than the other. */
 static int most_more(const struct outcome *own, const struct outcome *mine)
 {
 	int most = 0;

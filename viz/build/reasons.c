@@ -70,8 +70,8 @@ static bool touch_same(const struct exercise *e, const struct move *a, const str
 	return false;
 }
 
-/* Of what is not placed, the last before a move in the strategy's own order that works on the same, and is of such a
- * kind (bits; 0: any); -1. */
+/* Among the moves that are not placed, finds the last before a move in the strategy's own order that works on the same
+ * group and is of one of the kinds (bits; 0: any); -1: there is none. */
 static int must_come_first(const struct exercise *e, int move, unsigned wanted)
 {
 	for (int i = move - 1; i >= 0; i--)

@@ -64,10 +64,11 @@ void canvas_begin(struct canvas *c, cairo_t *cr, double width, double height, do
                   const struct fonts *fonts);
 /* Units of the device for one of a picture of this size, where text is of normal size. */
 double canvas_scale(double width, double height);
-/* In the presenter no text is smaller than this part of the height, so that the last row reads it. */
+/* In the presenter no text is smaller than this share of the height, so that the last row of an audience can read it.
+ */
 #define LEGIBLE 0.0202
-/* The factor for canvas_begin(): in the presenter one that makes that least size so many units, for which scenes have
- * their lines. A screen of 4:3 is then a narrow picture, not one whose text is too large for its lines. */
+/* The factor for canvas_begin(). The presenter's factor makes the least size as many units as the scenes' lines are
+ * made for. A 4:3 screen then gives a narrow picture, not text that is too large for its lines. */
 enum { LEGIBLE_UNITS = 13 };
 double canvas_text(double width, double height, double text, bool presenter);
 void canvas_end(struct canvas *c);

@@ -45,13 +45,13 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 void export_describe(struct playback *p, bool all, FILE *out);
 /* The questions of the step, with choices, right answers and reasons (viz/question/question.h). */
 void export_questions(const struct playback *p, FILE *out);
-/* Of those, the lines below the caption, where the playback stands. */
+/* The lines of this description below the caption, at the playback's place. */
 void export_figures(struct playback *p, FILE *out);
 
-/* The player for a page of several steps, which has it once: a JSON array of what stands before and behind the data of
- * a step. Put together, the three are that step's page. */
+/* The player for a page that shows several steps: a JSON array of the text before and after a step's data. Before, data
+ * and after together are that step's page. */
 void export_player(FILE *out);
-/* The data in a page that export_html() wrote, and how long they are; NULL: that is none. */
+/* Finds the data in a page that export_html() wrote, and their length; NULL: it is not such a page. */
 const char *export_player_data(const char *page, size_t *length);
 
 /* Shared by the files of this folder. */

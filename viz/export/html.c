@@ -46,7 +46,7 @@ static void page_open(struct page *page, struct playback *p, const struct pictur
 		page->tabs[page->tab_count++] = (enum scene)s;
 }
 
-/* What is compared, without what is shown already. */
+/* The compared strategies, without the one that is shown already. */
 static void find_runs(struct page *page)
 {
 	struct playback *p = page->p;

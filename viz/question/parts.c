@@ -1,4 +1,4 @@
-/* What questions are made of: words, choices, and places in a step. */
+/* The parts of questions: words, choices, and places in a step. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

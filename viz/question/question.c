@@ -90,7 +90,8 @@ static size_t first_place(const struct question_set *set, const struct timeline 
 	return first;
 }
 
-/* What matters most is asked first: there are more kinds than a step has questions. Some are worth a second one. */
+/* The most important kinds are asked first, since there are more kinds than a step has questions. Some are worth a
+ * second question. */
 static const enum question_kind in_order[] = {
         QUESTION_BUBBLE, QUESTION_PASS,  QUESTION_SKIPPED, QUESTION_PEAK,  QUESTION_MEMORY,   QUESTION_FREED,
         QUESTION_CHUNK,  QUESTION_HOLDS, QUESTION_VALUE,   QUESTION_LEFT,  QUESTION_SENT,     QUESTION_EXPOSED,

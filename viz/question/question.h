@@ -76,7 +76,7 @@ struct question {
 
 #define QUESTION_TOLERANCE 0.02
 
-/* What stands in place of the caption as long as the question is open. */
+/* The text that replaces the caption while the question is open. */
 #define QUESTION_OF_CHOICES "Before the next step is shown: what comes?"
 #define QUESTION_OF_A_NUMBER "Which number is it? Type it, then Enter: then the picture shows it."
 

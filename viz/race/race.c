@@ -89,6 +89,26 @@ const char *race_point_word(char *out, const struct race_curve *v, int64_t at)
 	return out;
 }
 
+/* Two ranks, say, make some algorithms the same: none of them is faster than the others. */
+static bool ties_everywhere(const struct race *r, int a, int b)
+{
+	for (int i = 0; i < r->curve.points; i++)
+		if (r->curve.ns[a][i] != r->curve.ns[b][i])
+			return false;
+	return true;
+}
+
+static void words_of_one_winner(char *out, const struct race *r)
+{
+	int best = fastest_at(r, 0), ties = 0;
+	size_t at = (size_t)snprintf(out, RACE_WORDS, "On %lld ranks ", (long long)r->ranks);
+	for (int i = 0; i < r->count && at < RACE_WORDS; i++)
+		if (ties_everywhere(r, best, i))
+			at += (size_t)snprintf(out + at, RACE_WORDS - at, ties++ ? " and %s" : "%s", r->racer[i].name);
+	if (at < RACE_WORDS)
+		snprintf(out + at, RACE_WORDS - at, " %s the fastest at every size.", ties > 1 ? "are" : "is");
+}
+
 static void words_of_sizes(char *out, const struct race *r)
 {
 	struct race_crossing all[RACE_POINTS];
@@ -96,8 +116,7 @@ static void words_of_sizes(char *out, const struct race *r)
 	char bytes[WORD];
 	size_t at = 0;
 	if (!n)
-		snprintf(out, RACE_WORDS, "On %lld ranks %s is the fastest at every size.", (long long)r->ranks,
-		         r->racer[fastest_at(r, 0)].name);
+		words_of_one_winner(out, r);
 	for (int i = 0; i < n && at < RACE_WORDS; i++)
 		at += (size_t)snprintf(out + at, RACE_WORDS - at, i ? ", from there to %s %s" : "Fastest up to %s: %s",
 		                       bytes_word(bytes, all[i].at), r->racer[all[i].before].name);
@@ -105,7 +124,7 @@ static void words_of_sizes(char *out, const struct race *r)
 		snprintf(out + at, RACE_WORDS - at, "; above, %s.", r->racer[all[n - 1].after].name);
 }
 
-/* "ring on 2–3, 6, 12–32 ranks": one racer's numbers of ranks among those of the chart. Returns how long that is. */
+/* Writes one racer's numbers of ranks among those of the chart: "ring on 2–3, 6, 12–32 ranks". Returns the length. */
 static size_t ranks_of_racer(char *out, size_t size, const struct race *r, int racer)
 {
 	const struct race_curve *v = &r->curve;
@@ -212,8 +231,8 @@ void race_held_make(struct race_held *out, const struct race *r, const struct ra
 
 /* ---- in symbols ---- */
 
-/* hop(x) is a message of x bytes: latency + x / bandwidth; launch what it takes to begin a collective. As sim/cost.h
- * has them, inside one node. */
+/* hop(x) is the time of a message of x bytes, latency + x / bandwidth, and launch the time to begin a collective. Both
+ * are those of sim/cost.h inside one node. */
 const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
 {
 	bool folds = one->part[0].algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && (ranks & (ranks - 1));
@@ -224,7 +243,7 @@ const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
 	return out;
 }
 
-/* Of an algorithm in which all send the same, n times as much as its closed form has for one. */
+/* If all ranks send the same, the total is n times the closed form for one. */
 const char *race_bytes_form(char *out, const struct racer *one)
 {
 	const struct algorithm *a = schedule_row(one->part[0].algorithm);

@@ -28,7 +28,7 @@ struct racer {
 	int place;       /* 1: nobody is faster */
 };
 
-/* Times over the size of the message on the same ranks, or over the number of ranks with the same bytes. */
+/* Times over the size of the message on the same ranks, or over the number of ranks with the same bytes per message. */
 enum race_over { RACE_OVER_SIZES, RACE_OVER_RANKS };
 struct race_curve {
 	enum race_over over;
@@ -58,8 +58,9 @@ int race_rounds_over(const struct racer *one, int64_t now);
 int64_t race_next(const struct race *r, int64_t now);
 int64_t race_previous(const struct race *r, int64_t now);
 
-/* Where the fastest changes: from so many bytes or ranks on it is `after`. Ascending; returns how many there are.
- * Between two sizes it is where their lines cross; of ranks it is the first number at which it is so. */
+/* The points, ascending, at which the fastest racer changes: from this many bytes or ranks on it is `after`. Over sizes
+ * it is where lines cross; over ranks it is the first number at which another is fastest. Returns how many there are.
+ */
 struct race_crossing {
 	int64_t at;
 	int before, after; /* racers */
@@ -69,16 +70,16 @@ int race_crossings(const struct race *r, struct race_crossing out[RACE_POINTS]);
 enum { RACE_WORDS = 256 };
 const char *race_words(char *out, const struct race *r);
 
-/* What ranks hold after so many rounds: of each chunk the part of the contributions that it is to have, 0 … 1. Up to
- * RACE_GRID ranks; above, chunks is 0. The parts are the caller's to free. */
+/* The chunks that ranks hold after so many rounds: for each chunk the share, 0 … 1, of the contributions that it will
+ * have in the end. Above RACE_GRID ranks chunks is 0. The caller frees the parts. */
 struct race_held {
 	int chunks;
 	double *part; /* [rank * chunks + chunk] */
 };
 void race_held_make(struct race_held *out, const struct race *r, const struct racer *one, int rounds);
 
-/* Time and bytes in symbols: "launch + 2 (n − 1) · hop(S/n)", as sim/cost.h has it, and "all ranks send 2 (n − 1) · S".
- * In buffers of the caller. */
+/* Writes time and bytes in symbols to the caller's buffers: "launch + 2 (n − 1) · hop(S/n)", as sim/cost.h has it, and
+ * "all ranks send 2 (n − 1) · S". */
 enum { RACE_FORM = 96 };
 /* A place of the chart's axis: "4.000 MB", "8 ranks"; out: WORD bytes. */
 const char *race_point_word(char *out, const struct race_curve *v, int64_t at);
@@ -88,7 +89,7 @@ const char *race_bytes_form(char *out, const struct racer *one);
 /* The canvas' least size of text holds, which is 2 % of the height where the window presents. */
 void race_draw(struct canvas *c, const struct race *r, int64_t now, struct box b);
 void race_draw_chart(struct canvas *c, const struct race *r, struct box b);
-/* Of an algorithm, the same in every race. */
+/* The colour of an algorithm, the same in every race. */
 colour race_colour(const struct racer *one);
 void race_describe(const struct race *r, FILE *out);
 

@@ -1,5 +1,5 @@
-/* Time over the size of the message, both by powers of ten, or over the number of ranks, by powers of two; the fastest
- * changes where lines cross. */
+/* The chart of a race: time over the size of the message, both by powers of ten, or over the number of ranks, by powers
+ * of two. The fastest racer changes where lines cross. */
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void find_axes(struct axes *a, const struct race *r)
 	a->y1 = fmax(a->y0 + 1, ceil(log10(most)));
 }
 
-/* What stands below the axis: powers of ten of bytes, powers of two of ranks. */
+/* Labels the axis: powers of ten for bytes, powers of two for ranks. */
 static void draw_tick(struct canvas *c, const struct axes *a, const struct race_curve *v, int64_t at)
 {
 	char word[WORD];
@@ -128,7 +128,7 @@ static void draw_crossings(struct canvas *c, const struct race *r, const struct 
 	}
 }
 
-/* How wide the names beside the lines are. */
+/* The width of the names beside the lines. */
 static double names_width(struct canvas *c, const struct race *r, const char *axis)
 {
 	double width = text_length(c, 11, WEIGHT_PLAIN, axis) + 12;

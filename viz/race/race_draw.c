@@ -84,7 +84,7 @@ static const char *place_word(int place)
 static void draw_result(struct canvas *c, const struct race *r, const struct racer *one, bool done, struct box b)
 {
 	const struct theme *t = c->theme;
-	char time[WORD], text[96];
+	char time[WORD], text[96], factor[WORD];
 	double best = 1;
 	for (int i = 0; i < r->count; i++)
 		best = r->racer[i].place == 1 ? (double)r->racer[i].ns : best;
@@ -95,12 +95,12 @@ static void draw_result(struct canvas *c, const struct race *r, const struct rac
 	          b.width, "%s", text);
 	if (one->place > 1)
 		draw_text(c, b.x, middle - 1 + second, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
-		          "× %.3g the first's time", (double)one->ns / best);
+		          "%s the first's time", factor_word(factor, (double)one->ns / best));
 	else
 		draw_text(c, b.x, middle - 1 + second, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width, "the fastest");
 }
 
-/* Where the parts of a lane stand. */
+/* The layout of a lane. */
 struct columns {
 	double name, grid; /* the column of names; a side of the grid, 0: none */
 	struct track track;

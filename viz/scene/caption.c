@@ -60,7 +60,7 @@ static void say_message_begins(struct text *t, const struct timeline *s, const s
 	say(t, " (%s)", bytes_word(bytes, op_payload_bytes(role, op)));
 }
 
-/* What was freed for it says more than why it is done, which every one of its kind says. */
+/* The memory that was freed says more than the purpose, which is the same for every operation of the kind. */
 static void say_collective_begins(struct text *t, const struct state *st, const struct event *e, const struct op *op,
                                   const struct who *w, int c)
 {
@@ -139,7 +139,7 @@ static const struct op *communicating(const struct timeline *s, const struct rol
 
 /* Exposed is a pause in which the communication queue works, as in the step's times. Other ranks can only hold up
  * communication. */
-/* What is under way on the communication queue is exposed once all have come to it; until then nothing moves. */
+/* Communication under way is exposed once all members have come to it; until then nothing moves. */
 static void say_exposed(struct text *t, const struct timeline *s, int index, const struct op *running, int64_t now)
 {
 	struct wait wait = timeline_wait(s, index, (int)(running - timeline_role_of(s, index)->ops));
@@ -204,7 +204,11 @@ static void say_end(struct text *t, const struct state *st)
 		    bytes_word(sent, ledger_step_total(s)));
 		return;
 	}
-	say(t, "The step is done in %s. ", time_word(step, s->step_ns));
+	time_word(step, s->step_ns);
+	if (s->limits.overflows)
+		say(t, "The step does not fit; with enough memory it would be done in %s. ", step);
+	else
+		say(t, "The step is done in %s. ", step);
 	if (s->plan->ranks == 1)
 		say(t, "The rank");
 	else if (alike)
@@ -286,7 +290,7 @@ void caption_make(const struct state *st, char *out, int size)
 		say_memory(&t, st, u.last);
 }
 
-/* By which operation a rank takes part in what other groups do beside it; -1: by none. */
+/* The operation with which a rank takes part in another group's collective; -1: none. */
 static int op_of_family(const struct timeline *s, int index, int family)
 {
 	const struct section *step = &timeline_role_of(s, index)->step;

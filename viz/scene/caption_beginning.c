@@ -103,7 +103,7 @@ void say_beginning(struct text *t, const struct state *st)
 		const char *between = "";
 		t->at = 0;
 		say_strategy(t, p);
-		say(t, "Before the step%s, ", all ? "" : ", the first, the fullest and the last role:");
+		say(t, all ? "Before the step, " : "Before the step (the first, the fullest and the last role): ");
 		for (int i = 0; i < count; i++)
 			if (all || !i || i == fullest || i == count - 1) {
 				say(t, "%s", between);

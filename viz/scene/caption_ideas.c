@@ -70,7 +70,7 @@ static const char *idea_of_kernel(enum op_kind kind)
 	}
 }
 
-/* Of a collective alone (strategy/strategies/alone.h), which serves no step: what it comes to. */
+/* A collective alone (strategy/strategies/alone.h) serves no step: the caption says its result. */
 const char *idea_of_alone(enum operation o)
 {
 	static const char *const ideas[OPERATION_COUNT] = {
@@ -156,7 +156,7 @@ static const char *idea_of_update(const struct timeline *s, const struct op *op)
 	               : NULL;
 }
 
-/* What became of it in the step of a run. */
+/* Says what became of the loss scale in the step of a run. */
 static void say_recorded_scale(struct text *t, const struct trace_scale *scale, bool forgives)
 {
 	char now[WORD], next[WORD];

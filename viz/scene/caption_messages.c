@@ -139,7 +139,7 @@ static int complete_chunks(const struct state *st, const struct collective *c)
 	return n;
 }
 
-/* What ranks have reached by a round of a ring, where that is a step of its own. */
+/* Says how far ranks are after a round of a ring, if the round is a step of its own. */
 static void say_reached(struct text *t, const struct collective *c, int round)
 {
 	struct formula f;
@@ -215,7 +215,7 @@ static void say_who_sends(struct text *t, const struct collective *c, const stru
 		say(t, "%zu messages of up to %s", sent->count, bytes);
 }
 
-/* Of a ring that is drawn: what becomes of the chunks. */
+/* Says what becomes of the chunks of a ring that is drawn. */
 static void say_chunks(struct text *t, const struct state *st, const struct collective *c, const struct sent *sent,
                        bool adds)
 {

@@ -35,7 +35,7 @@ void say_idea(struct text *t, const struct timeline *s, const struct role *r, co
 
 /* How much more memory an operation that begins takes; within its sentence. True: it brings it to its peak. */
 bool say_needs(struct text *t, const struct state *st, const struct event *begin);
-/* What the rank has freed before it, where that matters; true: it is what the strategy is about. */
+/* Says what the rank has freed before the operation, if that matters; true: it is the strategy's main idea. */
 bool say_freed(struct text *t, const struct state *st, const struct event *begin);
 /* An allocation or a free alone. */
 void say_memory(struct text *t, const struct state *st, const struct event *e);

@@ -4,7 +4,7 @@
 
 #include "viz/scene/caption_parts.h"
 
-/* What a pass is for, with no number in it. */
+/* The purpose of each pass, without numbers. */
 static const char *const ideas[PASS_COUNT] = {
         [PASS_FORWARD] = "What the backward pass needs stays in memory.",
         [PASS_RECOMPUTE] = "What was not kept is there again for the backward pass.",

@@ -1,4 +1,4 @@
-/* What captions are made of: sentences that grow, and who did it. */
+/* The parts of captions: sentences that grow, and the ranks that act. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>

@@ -61,7 +61,7 @@ static double bar_top(const struct chart *chart)
 	return (chart->bar_count > 14 ? 1.25 : 1.1) * most; /* narrow bars have their sums upright */
 }
 
-/* What lies beyond the capacity, so that it is not only a line that says so. */
+/* Hatches the part beyond the capacity, so that not only a line shows it. */
 static void draw_overflow(struct canvas *c, const struct chart *chart, struct box b, double y, double top)
 {
 	double line = b.y + b.height * (1 - (double)chart->capacity / top);

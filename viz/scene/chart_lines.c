@@ -121,7 +121,7 @@ static double x_of(const struct range *r, struct box b, int64_t at)
 
 /* ---- lines ---- */
 
-/* The point of a series at a place of the axis; false: it has none. */
+/* Finds the point of a series at a place of the axis; false: there is none. */
 static bool point_of(const struct chart *chart, const struct range *r, struct box b, int series, int64_t at, double *y)
 {
 	const struct chart_series *s = &chart->series[series];
@@ -133,7 +133,8 @@ static bool point_of(const struct chart *chart, const struct range *r, struct bo
 	return false;
 }
 
-/* How many series run where this one does between two places of the axis, and how many of them come before it. */
+/* Counts the series that share this one's line between two places of the axis, and those of them that come before it.
+ */
 static int beside(const struct chart *chart, const struct range *r, struct box b, int series, int64_t from, int64_t to,
                   double near, int *before)
 {

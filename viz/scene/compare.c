@@ -15,8 +15,8 @@ void compare_grid(int n, double width, int *columns, int *rows)
 	*columns = (n + *rows - 1) / *rows;
 }
 
-/* Indices of the roles that a card shows: all, or where their names would be too narrow the first, the fullest, the
- * last, or the fullest alone. */
+/* The roles that a card shows: all of them or, if their names would not fit, the first, the fullest and the last, or
+ * the fullest alone. */
 static int choose_roles(struct canvas *c, const struct timeline *s, double width, int *chosen)
 {
 	int n = 0, fullest = 0;
@@ -56,7 +56,7 @@ static int64_t most_sent(const struct timeline *s)
 	return sent;
 }
 
-/* Peak, time and bytes; bars: of which roles. */
+/* Draws peak, time and bytes. bars: the roles to draw. */
 static int words_of(const struct timeline *s, int bars, bool brief, char words[WORDS][64])
 {
 	char word[WORD];
@@ -73,7 +73,7 @@ static int words_of(const struct timeline *s, int bars, bool brief, char words[W
 	return 3 + some;
 }
 
-/* As many on a line as fit. Returns how many lines there are. */
+/* Puts as many on a line as fit. Returns the number of lines. */
 static int break_words(struct canvas *c, char words[WORDS][64], int count, double room, char lines[LINES][LINE_WORDS])
 {
 	int n = 0;
@@ -110,7 +110,7 @@ static void shorten_number(struct canvas *c, double size, double room, char *wor
 
 /* ---- a card ---- */
 
-/* What all cards have alike. */
+/* The measures that all cards share. */
 struct cards {
 	double bytes, width, height; /* of the scale; of a card */
 	int lines;                   /* of words */
@@ -190,16 +190,16 @@ static void measure_cards(struct cards *out, struct canvas *c, const struct view
 		int chosen[PLAN_ROLES];
 		int bars = choose_roles(c, s, out->width - 74, chosen),
 		    count = lines_of(c, s, bars, out->width - 20, lines);
-		/* One scale, but a rank alone may have more to itself. */
+		/* All cards have one scale, except that a rank alone may exceed it. */
 		out->bytes = fmax(out->bytes, memory_scale_for(peak, memory_capacity(s)).bytes);
 		out->lines = count > out->lines ? count : out->lines;
 	}
-	/* Where there is no room for all, bars come first. */
+	/* Bars come first if there is no room for everything. */
 	double room = out->height - 32 - memory_second_line(c) - 14 - BARS;
 	out->lines = (int)fmax(1, fmin(out->lines, floor(room / line_of(c))));
 }
 
-/* What the bars are, and the dashed boxes above them. */
+/* Explains the bars and the dashed boxes above them. */
 static double draw_title(struct canvas *c, struct box b)
 {
 	static const char title[] = "Memory of a device now", ghost[] = "dashed: up to the step's peak";

@@ -44,7 +44,7 @@ static void put_speed(struct card *d, const struct lanes *l, const struct lane_s
 	put(d, d->c->theme->ink, words);
 }
 
-/* Without the device and the stream, which stand beside the process. */
+/* Leaves out the device and the stream, which stand beside the process. */
 static void put_arguments(struct card *d, const char *args)
 {
 	while (args && (!strncmp(args, "device ", 7) || !strncmp(args, "stream ", 7))) {
@@ -91,7 +91,7 @@ static void put_what_follows(struct card *d, const struct lanes *l, const struct
 	put(d, d->c->theme->ink, words);
 }
 
-/* The one before it in its row: what a stream was busy with, and for how long it then had nothing to do. */
+/* Says what the stream was busy with before this span, and how long it then idled. */
 static void put_before(struct card *d, const struct lanes *l, const struct lane *lane, const struct lane_span *s)
 {
 	char words[400], name[FOREIGN_NAME], end[WORD], gap[WORD];

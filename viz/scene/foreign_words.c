@@ -45,7 +45,7 @@ void gpu_words(const struct lanes *l, const struct gpu_process *g, char *out, si
 
 /* ---- a span ---- */
 
-/* Parts of names that take room and say nothing. */
+/* Parts of names that take room and carry no information. */
 static size_t skipped(const char *name)
 {
 	static const char *const parts[] = {"void ", "(anonymous namespace)::", "at::native::"};
@@ -122,7 +122,7 @@ void exposed_phrase(const struct lanes *l, const struct lane *lane, const struct
 		snprintf(out, size, "hidden behind computing");
 }
 
-/* On one line: with spaces at which none ends. */
+/* Makes spaces unbreakable, so that a name stays on one line. */
 static const char *together(char out[2 * SPEED_WORDS], const char *words)
 {
 	size_t at = 0;
@@ -135,7 +135,7 @@ static const char *together(char out[2 * SPEED_WORDS], const char *words)
 	return out;
 }
 
-/* What the caption says, beside the card. */
+/* The caption beside the card. */
 static void span_in_brief(const struct lanes *l, int64_t lane, int64_t span, char *out, size_t size)
 {
 	const struct lane *in = &l->lanes[lane];
@@ -177,7 +177,7 @@ int64_t counter_peak(const struct foreign_counter *counter)
 	return peak ? peak->time : 0;
 }
 
-/* The outermost operation of a thread at a time: who called for the memory; NULL: none. */
+/* The outermost operation of a thread at a time, which asked for the memory; NULL: none. */
 static const char *caller_at(const struct trace_file *f, int lane, int64_t time)
 {
 	static const char engine[] = "autograd::engine::evaluate_function: ";

@@ -31,7 +31,7 @@ static double side_room(const struct view *v, double height)
 	return fmax(178, 13.2 * frame_least(v, (struct box){.height = height}));
 }
 
-/* Where that would take too much of the width, they are a line above the caption. */
+/* If the names take too much of the width, they stand on a line above the caption. */
 static double place_height(const struct view *v, double width, double height)
 {
 	return width < NARROW ? 12 + fmax(14, frame_least(v, (struct box){.height = height})) : 0;
@@ -91,7 +91,7 @@ static bool both_fit(struct canvas *c, const struct both *b, double size, double
 	return (lines - 1) * LINE * size + size <= height;
 }
 
-/* What it does, without why. */
+/* Keeps what the step does and drops the reason. */
 static void keep_first_sentence(char *caption)
 {
 	char *end = strstr(caption, ". ");
@@ -107,8 +107,8 @@ static void drop_numbers(char *caption)
 		memmove(begin, end + 1, strlen(end + 1) + 1);
 }
 
-/* Each with its name before it, in the largest size in which both fit; where none is, the first sentence of
- * each, and then without its numbers. */
+/* Writes each with its name, in the largest size in which both fit. If they fit in none, only the first sentence of
+ * each is kept, and at last that sentence without its numbers. */
 static void write_both(struct canvas *c, const struct view *v, struct box card, double hint)
 {
 	const struct view *views[2];

@@ -22,7 +22,7 @@ static bool who(char *out, const struct lane_area *l, const struct lane *lane)
 	return rest != NULL;
 }
 
-/* Of a fold, its first operation is selected. */
+/* A click on a fold selects its first operation. */
 static void hit_fold(struct hit *h, const struct lane_area *l, const struct lane *lane, const struct lane_fold *f)
 {
 	h->op = lane->spans[f->first].op;

@@ -11,7 +11,7 @@ static struct bar *add_bar(struct bar_row *row, struct bar bar)
 	return &row->bars[row->count++];
 }
 
-/* What one lane's bars have in common. */
+/* The measures that one lane's bars share. */
 struct finder {
 	struct canvas *c;
 	const struct state *state; /* NULL: none */
@@ -113,7 +113,7 @@ static void add_fold(struct finder *f, const struct lane_fold *fold)
 	}
 	if (bar == f->row->count)
 		return;
-	/* Of two parts the later is drawn later: it bears the name that lies over both. */
+	/* The later of two parts is drawn later, since it bears the name that lies over both. */
 	struct bar *named = &f->row->bars[bar];
 	if (named->b.width < widest.width)
 		named++;

@@ -187,8 +187,8 @@ static double cell_width(struct canvas *c, const struct table *t, const struct l
 	return width;
 }
 
-/* The columns as wide as their words, the rest of the width between them. Where there is no room for all, the first of
- * these are left out. False: not even the others fit. */
+/* Makes columns as wide as their words and spreads the rest of the width between them. Leading columns are left out if
+ * there is no room for all. False: not even the others fit. */
 static bool lay_columns(struct canvas *c, struct table *t, const struct lane_area *l, double left, double width,
                         int out)
 {
@@ -235,7 +235,7 @@ static void draw_row(struct canvas *c, const struct table *t, struct box b, cons
 	}
 }
 
-/* What else there is to say, at the right of the title, if there is room. */
+/* Writes a remark at the right of the title, if there is room. */
 static void draw_aside(struct canvas *c, struct box b, double title, int left, double y)
 {
 	char words[64] = "Z: zoom there · Esc: put it away";
@@ -247,7 +247,7 @@ static void draw_aside(struct canvas *c, struct box b, double title, int left, d
 		draw_text(c, b.x + b.width - 12, y, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT, 0, "%s", words);
 }
 
-/* The sums of the ranks in sight, as many as there is room for; the rest is counted. */
+/* Draws the sums of the ranks in sight, as many as fit; the rest are counted. */
 static void draw_range_card(struct canvas *c, const struct view *v, const struct lane_area *l, struct box b)
 {
 	char title[160], length[WORD];

@@ -28,7 +28,8 @@ void measured_who(const struct lanes *l, int lane, char *out, size_t size);
 void exposed_words(const struct lanes *l, const struct exposed *e, char *out, size_t size);
 /* "the peak of memory, 12.3 GB on rank 0, for the backward pass of block.5.head" */
 void notable_words(const struct timeline *s, const struct notable *n, char *out, size_t size);
-/* What tells it from others of its name: "backward, at 3.1 ms", "forward of micro-batch 2, at 1.2 ms". */
+/* The words that tell an operation from others of the same name: "backward, at 3.1 ms", "forward of micro-batch 2,
+ * at 1.2 ms". */
 void exposed_when(const struct lanes *l, const struct exposed *e, char *out, size_t size);
 /* The operation alone: "the all-reduce of bucket.1", or another program's name. */
 void exposed_name(const struct lanes *l, const struct exposed *e, char *out, size_t size);

@@ -6,7 +6,7 @@
 
 enum { COMPUTES = 0x56B4E9, COMMUNICATES = 0xCC79A7 };
 
-/* What a GPU does has the colours of the plans' timelines; calls of the host have others, by their names. */
+/* A GPU's work has the colours of the plans' timelines; the host's calls have others, chosen by their names. */
 colour foreign_colour(const struct lane_span *s)
 {
 	static const colour some[] = {0xE8C468, 0x8FCBB5, 0xDDB3CC, 0xF0E442, 0xC9C2E0, 0xB5C99A, 0xD9C7A8, 0xB8B8B8};
@@ -132,7 +132,7 @@ static void draw_curve(struct canvas *c, const struct lane_area *l, const struct
 	draw_stroke_path(c);
 }
 
-/* Below the peak, where there is room: what the program was at. */
+/* Says below the peak what the program was doing, if there is room. */
 static void draw_cause(struct canvas *c, const struct lane_area *l, const struct foreign_counter *counter, double x,
                        double bottom)
 {

@@ -1,4 +1,4 @@
-/* What a search has found among the lanes. */
+/* Marks what a search has found among the lanes. */
 #include <math.h>
 
 #include "viz/scene/lane_spans.h"

@@ -1,4 +1,4 @@
-/* What the colours and hatchings of the lanes stand for. */
+/* The legend of the lanes' colours and hatchings. */
 
 #include "viz/scene/lane_spans.h"
 

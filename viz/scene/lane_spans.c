@@ -126,7 +126,7 @@ static const char *shorter_label(struct canvas *c, double size, double room, cha
 	return label;
 }
 
-/* "aten::linear", or "linear": without namespaces from the left, as far as there is no room for them. */
+/* Drops namespaces from the left until the name fits: "aten::linear", then "linear". */
 static const char *shorter_foreign(struct canvas *c, double size, double room, const char *name)
 {
 	size_t whole = strcspn(name, "<(");

@@ -79,7 +79,7 @@ static void draw_line_of(struct canvas *c, const struct lane_area *l, const stru
 	draw_text(c, x + width, y, size, WEIGHT_BOLD, ink, ALIGN_RIGHT, 0, "%.1f %%", 100 * share_of(m, part));
 }
 
-/* "62.1 · 30.2 · 7.7 %"; without tenths where there is no room for them. */
+/* Writes "62.1 · 30.2 · 7.7 %", without tenths if there is no room for them. */
 static void draw_shares(struct canvas *c, const struct lane_area *l, const struct measured *m, double right, double y,
                         double room)
 {
@@ -114,7 +114,7 @@ static void draw_cell(struct canvas *c, const struct lane_area *l, const struct 
 		draw_line_of(c, l, m, (enum spent)k, b.x, y + line * (k + 1) - 4, b.width);
 }
 
-/* What the percentages are of; where cells have one line, what its figures are. */
+/* Says of what the percentages are shares and, if cells have one line, what its figures are. */
 static void draw_head(struct canvas *c, const struct lane_area *l, struct box b, int64_t length, bool brief)
 {
 	char time[WORD];

@@ -3,7 +3,7 @@
 
 #include "viz/scene/lane_spans.h"
 
-/* What the lines begin and end at. */
+/* The places at which the lines begin and end. */
 struct waits {
 	struct canvas *c;
 	const struct lane_area *l;

@@ -1,4 +1,4 @@
-/* Whose lane it is, in words. */
+/* The words that say which rank, thread or stream a lane belongs to. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

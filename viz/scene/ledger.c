@@ -170,7 +170,7 @@ static void chunks_of(const struct collective *c, const struct event *e, char *o
 		snprintf(out, size, first == last ? "%d" : "%d–%d", first, last);
 }
 
-/* Of the groups that carry out the collective, where numbers are shown. */
+/* Says which groups carry out the collective, if numbers are shown. */
 struct numbers {
 	struct values *of; /* [group]; NULL: none are shown */
 };
@@ -317,7 +317,7 @@ static void draw_bar(struct canvas *c, double x, double y, double width, int64_t
 	draw_frame(c, (struct box){x, y, width, 7}, t->outline, 0.7);
 }
 
-/* "each rank, so far   1,059,840 B"; where that is too long for a line, less of the label. */
+/* Writes "each rank, so far 1,059,840 B", with a shorter label if the line is too long. */
 static void draw_sum(struct canvas *c, struct box b, double y, enum weight w, double size, const char *const *labels,
                      const char *value)
 {

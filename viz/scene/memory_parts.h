@@ -16,7 +16,7 @@ int64_t memory_capacity(const struct timeline *s);
 /* The highest peak of all roles. */
 int64_t memory_highest(const struct timeline *s, enum space space);
 
-/* How far below the bars stand the ranks, and what they hold. */
+/* How far the line of ranks, and the line of what they hold, stand below the bars. */
 double memory_first_line(const struct canvas *c);
 double memory_second_line(const struct canvas *c);
 

@@ -170,7 +170,7 @@ static size_t first_issued(const struct curve *v, int issued)
 	return p;
 }
 
-/* Of what the step has made until then, and not freed, the largest buffer; -1: there is none. */
+/* The largest buffer that the step has made by then and not freed; -1: there is none. */
 static int largest_made(const struct role *r, int issued)
 {
 	int largest = -1;

@@ -1,4 +1,4 @@
-/* What N goes to, in words. */
+/* The words for the places that N goes to. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -23,8 +23,9 @@ void notable_words(const struct timeline *s, const struct notable *n, char *out,
 	op_of(op, s, n);
 	switch (n->kind) {
 	case NOTABLE_OVERFLOW:
-		snprintf(out, size, "rank %" PRId64 " needs %s, more memory than there is beside libraries, for %s",
-		         n->rank, bytes_word(amount, n->amount), n->op < 0 ? "what stays between steps" : op);
+		snprintf(out, size, "rank %" PRId64 " needs %s, more memory than there is beside libraries, %s%s",
+		         n->rank, bytes_word(amount, n->amount), n->op < 0 ? "before the step begins" : "for ",
+		         n->op < 0 ? "" : op);
 		break;
 	case NOTABLE_PEAK:
 		snprintf(out, size, "the peak of memory, %s on rank %" PRId64 ", for %s", bytes_word(amount, n->amount),

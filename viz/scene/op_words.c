@@ -38,7 +38,7 @@ struct part_words {
 	const char *words; /* <k>: the kernel's name */
 };
 
-/* What an operand is says what its buffer is; those above say more. */
+/* An operand's part says what its buffer is; earlier rows say more. */
 static const struct part_words of_part[] = {
         {PART_LOSS, "the loss"},
         {PART_NORM, "the squares of the gradients"},
@@ -99,7 +99,7 @@ const char *own_part_word(const struct plan *p)
 	return g->optimizer == PLACE_SHARD ? "shard" : "slice";
 }
 
-/* Of parameters or gradients, the group that is packed in it; NULL: none alone. */
+/* The group of parameters or gradients that is packed in a buffer; NULL: there is not exactly one. */
 static const char *group_in(const struct plan *p, const struct role *r, int buffer)
 {
 	int group = -1;
@@ -197,7 +197,7 @@ const char *buffer_words(char *out, const struct timeline *s, const struct role 
 
 static const char *const which_passes[PASS_COUNT] = {"", "forward", "repeated forward", "backward", "update"};
 
-/* What it writes, or else reads. */
+/* The buffer that an operation writes, or else reads. */
 static int object_of(const struct op *op)
 {
 	for (int pass = 0; pass < 2; pass++)

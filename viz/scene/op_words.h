@@ -20,11 +20,11 @@ const char *op_words_beside(char *out, const struct timeline *s, const struct ro
 const char *op_does(char *out, const struct timeline *s, const struct role *r, const struct op *op, bool several);
 /* "the whole parameters of block.3", "the output of block.3.qkv" */
 const char *buffer_words(char *out, const struct timeline *s, const struct role *r, int buffer);
-/* What a collective or a message carries: a buffer. */
+/* Names the buffer that a collective or a message carries. */
 const char *payload_words(char *out, const struct timeline *s, const struct role *r, const struct op *op);
 /* A group of tensors: "bucket.0", "the model". */
 const char *group_word(const struct plan *p, int group);
-/* What of a group a rank updates: "slice", "shard"; NULL: the whole of it. */
+/* The part of a group that a rank updates: "slice", "shard"; NULL: the whole group. */
 const char *own_part_word(const struct plan *p);
 
 #endif

@@ -153,7 +153,7 @@ const struct view *pair_at(struct pair *store, const struct view *v, struct box 
 
 /* ---- drawing ---- */
 
-/* The figures, as many as there are columns for; all words of a row in one size, which fits the longest. */
+/* Draws as many figures as there are columns for. All words of a row have one size, which fits the longest. */
 struct columns {
 	double names, width;
 	enum figure figure[FIGURE_COUNT];

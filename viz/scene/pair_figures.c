@@ -59,7 +59,7 @@ const char *figure_difference(char *out, enum figure f, int64_t first, int64_t s
 {
 	int64_t by = second - first;
 	const char *sign = by < 0 ? "−" : "+";
-	char word[WORD], share[24] = "";
+	char word[WORD], share[WORD + 8] = "";
 	if (!by) {
 		snprintf(out, DIFFERENCE, "the same");
 		return out;
@@ -68,7 +68,7 @@ const char *figure_difference(char *out, enum figure f, int64_t first, int64_t s
 	if (first && second < 3 * first)
 		snprintf(share, sizeof share, part < 9.95 ? " (%s%.1f %%)" : " (%s%.0f %%)", sign, part);
 	else if (first)
-		snprintf(share, sizeof share, " (× %.3g)", (double)second / (double)first);
+		snprintf(share, sizeof share, " (%s)", factor_word(word, (double)second / (double)first));
 	snprintf(out, DIFFERENCE, "%s%s%s", sign, figure_word(word, f, llabs(by)), share);
 	return out;
 }

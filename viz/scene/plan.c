@@ -32,14 +32,14 @@ int plan_current_op(const struct state *st, int index)
 	return told >= 0 ? told : role->step.begin + (issued ? issued - 1 : 0);
 }
 
-/* The last that the rank has issued: what comes after is not shown while a question is open. */
+/* The last operation that the rank has issued: later ones stay hidden while a question is open. */
 static int last_issued(const struct state *st, int index)
 {
 	int issued = st->ranks[index].issued;
 	return timeline_role_of(st->timeline, index)->step.begin + (issued ? issued - 1 : 0);
 }
 
-/* "The program of every rank", "… of ranks 1 to 3 (worker)". */
+/* The heading: "The program of every rank", "The program of ranks 1 to 3 (worker)". */
 static void say_whose(const struct plan *p, const struct role *r, int64_t rank, char *out, size_t size)
 {
 	int64_t last = r->first_rank + r->ranks - 1;

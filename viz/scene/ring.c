@@ -45,7 +45,7 @@ static bool comes_back(const struct state *st, const struct event *message)
 	return false;
 }
 
-/* As much of it as there is room for. */
+/* How much of a message is named, which depends on the room. */
 enum message_words { MESSAGE_NUMBER, MESSAGE_CHUNK, MESSAGE_BYTES };
 
 /* number: of the first chunk; NAN: none is shown. */
@@ -175,7 +175,7 @@ struct box ring_ledger_box(struct box b, bool small)
 	return (struct box){b.x + b.width - width, b.y, width, b.height};
 }
 
-/* What is left of it beside the ledger. */
+/* The part of the box beside the ledger. */
 static struct box beside_ledger(struct box b, bool small)
 {
 	return (struct box){b.x, b.y, b.width - (small ? 0 : ring_ledger_box(b, small).width + 20), b.height};
@@ -215,7 +215,7 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box left, 
 	return -1;
 }
 
-/* Without a ledger. */
+/* Draws a collective in the whole box, without a ledger. */
 static void draw_alone(struct canvas *c, const struct view *v, struct box left, bool small)
 {
 	const struct state *st = v->state;
@@ -230,7 +230,7 @@ static void draw_alone(struct canvas *c, const struct view *v, struct box left, 
 		ring_matrix(c, v, one, left);
 }
 
-/* Is there a collective? Else that there is none is said. */
+/* Is there a collective? If not, the scene says so. */
 static bool has_collective(struct canvas *c, const struct view *v, struct box b)
 {
 	static const char none[] = "This strategy sends nothing: there is one rank, or nothing to exchange.";

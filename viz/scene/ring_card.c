@@ -36,8 +36,8 @@ static void draw_slots(const struct ring *r, struct box b, uint64_t held)
 	}
 }
 
-/* Below a chunk: whose contributions it holds; "Σ4", of four, where that is too long to be read; above eight ranks the
- * number alone. */
+/* The text below a chunk names the contributions that it holds. If that is too long to read, it is "Σ4" for four of
+ * them, and above eight ranks the number alone. */
 static void draw_holders(const struct ring *r, struct box b, uint64_t held, bool complete, double room)
 {
 	static const double least = 8;
@@ -89,7 +89,7 @@ static double gap_of(int chunks)
 	return chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
 }
 
-/* At the edges of a card: less where it is small, or where chunks would be too narrow for their numbers. */
+/* The margin of a card, which shrinks if the card is small or its chunks would be too narrow for their numbers. */
 static double card_padding(const struct ring *r, const struct box *b, int chunks)
 {
 	double width = (b->width - 2 * RING_PADDING - gap_of(chunks) * (chunks - 1)) / chunks;
@@ -97,7 +97,7 @@ static double card_padding(const struct ring *r, const struct box *b, int chunks
 	return b->height > 56 && r->n <= 8 && !tight ? RING_PADDING : 6;
 }
 
-/* Where the parts of a card stand. */
+/* The layout of a card. */
 struct card_parts {
 	double pad, mark, size, title, word, above, below;
 };
@@ -114,13 +114,13 @@ static struct card_parts card_parts(const struct ring *r, struct box b)
 	return p;
 }
 
-/* How high the chunks would be without words above and below them. */
+/* The height of the chunks without words above and below them. */
 static double chunk_height(const struct ring *r, const struct card_parts *p, struct box b)
 {
 	return b.height - p->title - fmax(p->word + 8, ring_value_height(r) + 1);
 }
 
-/* Above the chunks their numbers, below them what they hold: as far as there is room. */
+/* Puts numbers above the chunks and their contents below, as far as there is room. */
 bool ring_is_numbered(const struct ring *r, struct box b)
 {
 	struct card_parts p = card_parts(r, b);
@@ -168,7 +168,7 @@ static struct face face_of(const struct ring *r, int64_t rank)
 	return f;
 }
 
-/* Where a chunk stands, and its number, which may be on it. */
+/* Places a chunk and its number, which may be on it. */
 static struct box chunk_of(const struct ring *r, const struct face *f, int i, struct box *number)
 {
 	struct box chunk = {f->card.x + f->part.pad + (f->width + f->gap) * i, f->top, f->width, f->height};
@@ -181,7 +181,7 @@ static uint64_t held_of(const struct ring *r, const struct face *f, int i)
 	return f->there ? r->group->held[f->rank * f->chunks + i] : 0;
 }
 
-/* "rank 3", or "3" where a sum needs the room beside it. Returns how long it is. */
+/* Writes "rank 3", or "3" if a sum needs the room beside it. Returns the width. */
 static double draw_rank(const struct ring *r, const struct face *f)
 {
 	const struct theme *t = r->c->theme;
@@ -209,7 +209,7 @@ static bool is_complete(const struct ring *r, uint64_t held)
 	return collective_adds(r->collective) ? held == r->collective->everyone : held != 0;
 }
 
-/* All frames of a kind at once: there may be hundreds. */
+/* Draws all frames of a kind at once: there may be hundreds. */
 static void frame_chunks(const struct ring *r, const struct face *f, bool fresh, bool complete)
 {
 	const struct theme *t = r->c->theme;

@@ -45,7 +45,7 @@ struct box ring_strip_card(const struct ring_cells *cells, int i)
 	                    STRIP};
 }
 
-/* What a rank is about: what it computes, or else what it communicates. */
+/* The operation of a rank at the moment: the one it computes, or else the one it communicates. */
 static const struct op *doing(const struct state *st, int index)
 {
 	static const enum queue queues[] = {QUEUE_COMPUTE, QUEUE_COMMUNICATION, QUEUE_HOST_COMPUTE};

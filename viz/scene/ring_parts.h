@@ -29,7 +29,7 @@ struct ring {
 	struct box card[TIMELINE_MESSAGE_RANKS]; /* of each place in the group */
 };
 
-/* Without its cards. group: of the state; NULL: it has none, and chunks are not drawn one by one. */
+/* Prepares a ring without its cards. group: the state's group; NULL: chunks are not drawn one by one. */
 struct ring ring_make(struct canvas *c, const struct view *v, const struct state *state,
                       const struct state_group *group, const struct collective *one);
 
@@ -47,7 +47,7 @@ void ring_strip(struct canvas *c, const struct state *st, const struct ring_cell
 /* The card of a rank in the strip. */
 struct box ring_strip_card(const struct ring_cells *cells, int i);
 
-/* Of the scene's box, the part with the ledger. small: it has none. */
+/* The part of the scene's box that has the ledger. small: it has none. */
 struct box ring_ledger_box(struct box b, bool small);
 /* Places the cards in b; n is at most TIMELINE_MESSAGE_RANKS. small: a part of the overview. */
 void ring_place(struct ring *r, struct box b, bool small);
@@ -64,7 +64,7 @@ void ring_card(const struct ring *r, int64_t rank);
 /* The title: inside the circle, or above it on two lines. room: its width. */
 enum { RING_TITLE_INSIDE = 84 };
 double ring_title_height(const struct canvas *c);
-/* Of a card: at its edges; and the least size of its numbers. */
+/* A card's margin, and the least size of its numbers. */
 enum { RING_PADDING = 10, RING_LEAST_NUMBER = 8 };
 #define RING_LONGEST_SUM "18 + 24 = 42"
 void ring_title(const struct ring *r, struct box b, double room);

@@ -148,7 +148,7 @@ static void place_star(struct ring *r, double width, double height)
 
 /* ---- the ring ---- */
 
-/* How neighbours stand: round the middle, or along the edges. */
+/* The arrangement of neighbours: on an ellipse, or along the edges. */
 struct stand {
 	int64_t side; /* along the edges: how many stand between the corners of a side; -1: round the middle */
 	bool wide;    /* as wide as numbers need it */
@@ -162,7 +162,7 @@ static double usual_width(int64_t n, double room)
 	                : fmin(140, room * 0.168);
 }
 
-/* Above eight ranks those that do not stand along the edges are small. */
+/* Above eight ranks, cards that do not stand along the edges are small. */
 static double round_width(const struct ring *r, double room)
 {
 	return r->n > 8 ? fmin(104, room * 0.125) : usual_width(r->n, room);
@@ -174,7 +174,7 @@ static double round_height(const struct ring *r, double room)
 	return r->n <= 4 ? fmax(usual, fmin(2.6 * r->c->least, room * 0.45)) : usual;
 }
 
-/* So that chunks have room for their numbers, and a sum stands beside the rank's name. */
+/* Makes cards so wide that chunks have room for their numbers and a sum stands beside the rank's name. */
 static double needed_width(const struct ring *r)
 {
 	int chunks = r->collective->chunk_count;
@@ -187,14 +187,14 @@ static double needed_width(const struct ring *r)
 	return fmax(padding + gaps + chunks * digits, collective_adds(r->collective) ? padding + mark + name + sum : 0);
 }
 
-/* With the chunks' indices above them, and below them whose parts they hold. */
+/* The height with the chunks' indices above them and their contents below. */
 static double needed_height(const struct ring *r)
 {
 	double word = fmax(10, r->c->least), title = fmax(14, r->c->least) + 8;
 	return r->n > 8 ? 0 : title + 3 * word + 21;
 }
 
-/* A message's plate: the least that stands on it. */
+/* The least width of a message's plate. */
 static double plate_width(const struct ring *r)
 {
 	bool values = ring_values_shown(r->v, r->collective);
@@ -238,7 +238,7 @@ static void lay_edges(struct ring *r, const struct stand *l)
 	place_on_edges(r, l->side, fmax(width, 1), fmax(height, 1));
 }
 
-/* In the middle of the ring. */
+/* The width that the title needs in the middle of the ring. */
 static double title_room(const struct ring *r)
 {
 	return fmax(220, text_length(r->c, 11, WEIGHT_BOLD, "reduce-scatter of bucket.0") + 50);
@@ -269,7 +269,8 @@ static double part_of(double there, double needed)
 	return needed > 0 ? fmin(1, there / needed) : 1;
 }
 
-/* Of a link, how much of what it needs is seen: its arrow, and its plate, which can stand aside where it is steep. */
+/* The share of a link's needs that can be seen: its arrow, and its plate, which may stand aside if the link is steep.
+ */
 static double seen_of(const struct ring *r, int64_t from, int64_t to)
 {
 	double x0, y0, x1, y1;
@@ -291,7 +292,7 @@ static bool is_apart(const struct ring *r, int64_t i)
 	return true;
 }
 
-/* 1: every number and every arrow can be seen. */
+/* Rates a layout; 1: every number and every arrow can be seen. */
 static double clear_of(const struct ring *r)
 {
 	double seen = 1;

@@ -1,4 +1,4 @@
-/* What a collective is about: its name, its size and algorithm, and how far it is. */
+/* The title of a collective: its name, its size and algorithm, and its progress. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void say_values(const struct ring *r, char *out, size_t size)
 
 enum { LEGEND_LINES = 5 };
 
-/* How a card is read, a line each, what matters most first. Returns how many. */
+/* The lines that explain a card, the most important first. Returns how many there are. */
 static int legend_lines(const struct ring *r, const char *out[LEGEND_LINES])
 {
 	const struct collective *c = r->collective;
@@ -81,7 +81,7 @@ static bool is_clear(const struct ring *r, struct box line)
 	return true;
 }
 
-/* In the middle of the circle, from y to `below`, as much as fits. Returns where its last line stands. */
+/* Writes as much as fits into the middle of the circle, from y to `below`. Returns the place of the last line. */
 static double draw_legend(const struct ring *r, double x, double y, double below, double room)
 {
 	const char *lines[LEGEND_LINES];
@@ -96,7 +96,7 @@ static double draw_legend(const struct ring *r, double x, double y, double below
 	return y;
 }
 
-/* Behind the progress, where the title stands above the cards: as much as fits. */
+/* Writes as much as fits after the progress, if the title stands above the cards. */
 static void say_legend(const struct ring *r, double room, char *line, size_t size)
 {
 	const char *lines[LEGEND_LINES];
@@ -110,7 +110,7 @@ static void say_legend(const struct ring *r, double room, char *line, size_t siz
 	}
 }
 
-/* By how much title and legend stand higher than the title alone, so that both are in the middle. */
+/* The shift upwards that centres title and legend together. */
 static double rise(const struct ring *r, struct box b, const char *what)
 {
 	const char *lines[LEGEND_LINES];

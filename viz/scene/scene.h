@@ -84,8 +84,8 @@ struct hit {
 	char text[384];
 };
 
-/* The ledger beside a collective, in the picture that scene_draw_in() draws in `all`: no tip lies on it, unless it is
- * about it. Of no width: there is none. */
+/* The ledger beside a collective in the picture that scene_draw_in() draws in `all`. Only tips about the ledger may lie
+ * on it. A width of 0: there is none. */
 struct box scene_ledger(const struct view *v, struct box all);
 
 /* Answers for the scene that scene_draw_in() draws in `all`. text: what it is, in words; "" where nothing is. */
@@ -113,7 +113,7 @@ const struct scene_row *scene_row(enum scene s);
 
 /* ---- words ---- */
 
-/* What happens now, and why: a sentence for the idea, one for the numbers. Made from the plan and the trace. */
+/* Says what happens now, and why: a sentence for the idea, one for the numbers. Made from the plan and the trace. */
 enum { CAPTION_SIZE = 512 };
 void caption_make(const struct state *st, char *out, int size);
 /* Names the highlight at the cursor; "" if there is none. */
@@ -130,8 +130,8 @@ struct formula {
 };
 void ledger_formula(const struct collective *c, struct formula *out);
 
-/* What has been sent of the collective that is shown, and in the step by all ranks. Ranks may be at different rounds:
- * then those that take part have sent from `least` to `most`. */
+/* The bytes sent for the shown collective, and by all ranks in the step. Ranks may be at different rounds: participants
+ * have then sent from `least` to `most`. */
 struct ledger {
 	char what[COLLECTIVE_WORDS], who[96]; /* "all-reduce of bucket.0"; "each rank", "ranks 0–3" */
 	struct formula formula;
@@ -150,7 +150,8 @@ int64_t ledger_step_total(const struct timeline *s);
 #define WORD 48
 const char *bytes_word(char *out, int64_t bytes);
 const char *time_word(char *out, int64_t ns);
-const char *short_word(char *word); /* "5.000 MB" becomes "5 MB": for the ticks of an axis */
+const char *factor_word(char *out, double factor); /* "× 3.5", "× 1,162" */
+const char *short_word(char *word);                /* "5.000 MB" becomes "5 MB": for the ticks of an axis */
 
 /* The shown ranks [first, end) in a buffer of 64, which it returns: "every rank", "rank 2", "ranks 0–3", "ranks
  * 0–1023". A rank that is shown stands for those of its role that are not. */

@@ -14,7 +14,7 @@ extern const struct scene_row scene_ring_alone;
 
 /* The ledger: messages, and running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);
-/* Its sums alone, over the whole width, and how high they are. */
+/* Draws the sums alone, over the whole width, and returns their height. */
 double ledger_sums_height(const struct canvas *c);
 void draw_ledger_sums(struct canvas *c, const struct view *v, struct box b);
 
@@ -23,7 +23,7 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b);
 
 /* Bytes of a rank over the positions of the step, with the cursor. */
 void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b);
-/* What the mouse is told there, and where a click takes the cursor. */
+/* The tip under the mouse, and the place where a click takes the cursor. */
 void over_time_hit(struct canvas *c, const struct view *v, int index, struct box b, double x, double y, struct hit *h);
 
 /* The operation that ended last of those that another waits for, its queue among them: why it begins only then. NULL:
@@ -60,7 +60,7 @@ static inline bool box_has(struct box b, double x, double y)
 /* The scene that a view shows, unless strategies are compared. */
 const struct scene_row *scene_of(const struct view *v);
 void draw_compare(struct canvas *c, const struct view *v, struct box b);
-/* How many columns and rows of cards `n` strategies make in this width. */
+/* The number of columns and rows in which `n` cards stand in this width. */
 void compare_grid(int n, double width, int *columns, int *rows);
 
 /* A scene is drawn in `inner`, whose units are `scale` of those around it: where text is so large that the scene would

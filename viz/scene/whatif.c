@@ -6,7 +6,7 @@
 /* Units, where there is room for all; a lower panel has everything lower alike. */
 enum { HEAD = 44, LINE = 27, GAP = 12, FIGURE = 20, SAID = 46, FOOT = 40, MARGIN = 10, LABEL = 104, ARROW = 24 };
 
-/* Values are no smaller; what is longer ends in "…", and stands below as a whole once it is chosen. */
+/* The least size of values. A longer value ends in "…" and stands below in full once it is chosen. */
 enum { SMALL = 11 };
 
 /* ---- places ---- */

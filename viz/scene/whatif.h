@@ -38,9 +38,10 @@ struct whatif {
 	int row;                  /* that is chosen; -1: none */
 	bool typing;              /* a value of that row: … */
 	char typed[WHATIF_VALUE]; /* … this so far */
+	int passed_row, passed;   /* how many places on the refused change of that row was; 0: none was refused */
 };
 
-/* What the window asks of the program. */
+/* The window's requests to the program. */
 enum whatif_move {
 	WHATIF_OPEN,  /* the panel: playback.whatif is set */
 	WHATIF_CLOSE, /* changes stay */

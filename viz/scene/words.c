@@ -19,6 +19,16 @@ const char *time_word(char *out, int64_t ns)
 	return out;
 }
 
+const char *factor_word(char *out, double factor)
+{
+	char whole[32];
+	if (factor < 999.5)
+		snprintf(out, WORD, "× %.3g", factor);
+	else
+		snprintf(out, WORD, "× %s", number_format_count(whole, (int64_t)(factor + 0.5)));
+	return out;
+}
+
 const char *short_word(char *word)
 {
 	char *point = strchr(word, '.'), *end;

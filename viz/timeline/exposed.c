@@ -14,7 +14,7 @@ static int longest_first(const void *a, const void *b)
 	return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : (x->op > y->op) - (x->op < y->op);
 }
 
-/* Of each operation of a rank's communication queue how long the gaps of its compute queue are exposed by it. */
+/* How long each operation of a rank's communication queue leaves its compute queue idle. */
 static void add_rank(const struct lane *compute, const struct lane *communication, struct exposed *of_span)
 {
 	for (size_t i = 0; i < compute->gap_count; i++) {

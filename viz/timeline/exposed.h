@@ -19,7 +19,8 @@ enum { EXPOSED_LISTED = 20 };
 
 /* At most `most` of them; returns how many there are in all. */
 size_t exposed_longest(const struct lanes *l, struct exposed *out, size_t most);
-/* What the exposed time is a share of: the step, or the time from the first to the last operation on any GPU. */
+/* The whole of which the exposed time is a share: the step, or the time from the first to the last operation on any
+ * GPU. */
 int64_t exposed_whole(const struct lanes *l);
 bool exposed_speed(const struct lanes *l, const struct exposed *e, struct speed *out);
 

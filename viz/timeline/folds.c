@@ -7,7 +7,7 @@
 #include "strategy/base/search.h"
 #include "viz/timeline/lanes.h"
 
-/* Of a character in a name, and around it, in units of the picture. */
+/* The width of a character in a name and the margin around the name, in units of the picture. */
 enum { CHARACTER = 7, AROUND = 8 };
 
 static bool has_micros(const struct timeline *s)
@@ -107,7 +107,7 @@ static int by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What a ns has to be wide for a name to have room in a part. */
+/* The least width of a nanosecond at which a name has room in a part. */
 static double scale_for(const char *name, int64_t ns)
 {
 	return (double)(CHARACTER * strlen(name) + AROUND) / (double)(ns > 0 ? ns : 1);
@@ -122,7 +122,7 @@ static double median(double *scales, size_t count, bool more)
 	return scales[more ? count / 2 : (count - 1) / 2];
 }
 
-/* of_kernels: of operations that carry out a kernel alone. Returns how many there are. */
+/* of_kernels: only operations that carry out a kernel. Returns how many there are. */
 static size_t scales_of_unit(const struct timeline *s, const struct lane *lane, const struct role *role,
                              const struct lane_fold *f, bool of_kernels, double *scales)
 {

@@ -1,4 +1,4 @@
-/* What a span of another program's trace does on a GPU, by its name: the rows of gpu_names.def. */
+/* Recognises by its name what a span of another program's trace does on a GPU: the rows of gpu_names.def. */
 #ifndef SHARDLAB_VIZ_GPU_NAMES_H
 #define SHARDLAB_VIZ_GPU_NAMES_H
 
@@ -10,12 +10,12 @@ enum gpu_kind {
 	GPU_COMMUNICATION, /* moves data between GPUs, or between host and GPU */
 };
 
-/* By its name alone. category: of the span, thread: the name of its lane; either may be empty. what: "collective",
- * "matrix product". */
+/* Recognises a span by its name. category is the span's and thread the name of its lane; either may be empty. what:
+ * "collective", "matrix product". */
 enum gpu_kind gpu_kind_of(const char *category, const char *thread, const char *name, const char **what);
 
-/* Of a span of a file. One that has the argument "Collective name" is that collective, whatever its kernel's name: an
- * all-to-all runs as ncclDevKernel_SendRecv. */
+/* Recognises a span of a file. With the argument "Collective name" it is that collective, whatever its kernel is
+ * called: an all-to-all runs as ncclDevKernel_SendRecv. */
 enum gpu_kind gpu_kind_of_span(const struct trace_file *f, const struct foreign_span *s, const char **what);
 
 #endif

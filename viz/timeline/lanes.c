@@ -52,7 +52,7 @@ void lane_make_rows(struct lane *lane)
 
 /* ---- of a plan's trace ---- */
 
-/* What the communication queue does at a time, and until when. */
+/* The operation of the communication queue at a time, and its end. */
 static struct lane_gap gap_at(const struct lane *communication, int64_t begin, int64_t end)
 {
 	size_t i = communication ? lane_find(communication, 0, begin) : 0;

@@ -38,7 +38,7 @@ struct lane_fold {
 	double opens;    /* units of the picture a ns from which most of its parts have room for their names */
 };
 
-/* What is drawn of a lane: a fold, or one span. */
+/* One drawn piece of a lane: a fold, or one span. */
 struct lane_piece {
 	const struct lane_fold *fold; /* NULL: a span */
 	size_t span;                  /* the first */

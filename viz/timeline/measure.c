@@ -59,7 +59,7 @@ static bool is_in(const struct lane_span *s, int64_t from, int64_t to)
 	return s->begin < to && (s->end > from || (s->begin == s->end && s->begin >= from));
 }
 
-/* Of the bytes that move evenly from `begin` to `end`, those up to a time: so that parts add up to the whole. */
+/* Counts the bytes up to a time, which move evenly from `begin` to `end`, so that parts add up to the whole. */
 static int64_t bytes_until(int64_t bytes, int64_t begin, int64_t end, int64_t time)
 {
 	if (time <= begin)

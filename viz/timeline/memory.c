@@ -1,4 +1,4 @@
-/* What a role's memory holds over its step: the bytes of every kind after each operation, in issue order. */
+/* The memory of a role over its step: the bytes of every kind after each operation, in issue order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static bool is_gradient(enum part p)
 	return p == PART_DWEIGHT || p == PART_DBIAS || p == PART_GRADIENTS;
 }
 
-/* What is gathered holds gradients if a kernel writes gradients of weights to it. */
+/* A gathered buffer holds gradients if a kernel writes gradients of weights to it. */
 static enum held *held_by_buffers(const struct role *role)
 {
 	enum held *held = zeroed((size_t)role->buffer_count, sizeof *held);
@@ -66,7 +66,7 @@ static enum held *held_by_buffers(const struct role *role)
 
 /* ---- bytes ---- */
 
-/* What there is before the step; false: nothing ever stands in this space. */
+/* Fills the bytes that are there before the step; false: this space is never used. */
 static bool begin_with(const struct timeline_role *out, enum space space, int64_t *live, int64_t *total)
 {
 	bool any = false;

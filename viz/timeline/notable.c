@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* Shorter than this part of the step, nobody speaks of a bubble: measured queues pause between any two operations. Of
- * exposed communication, the first of the list that L shows are taken, however short. */
+/* A pause shorter than this share of the step is not called a bubble, since measured queues pause between any two
+ * operations. Exposed communication is taken from the head of the list that L shows, however short. */
 enum { LEAST_PART = 200 };
 
 struct list {
@@ -49,11 +49,10 @@ static void add_memory(struct list *l, const struct timeline *s, enum highlight_
 	int index = timeline_index_of(s, h->rank), op = allocation_at(s, h);
 	const struct timeline_role *r = &s->roles[s->ranks[index].role];
 	int64_t bytes = r->peak[SPACE_DEVICE];
-	int issued = h->position ? op - r->role->step.begin + 1 : 0;
-	const int64_t *live = timeline_live(s, index, SPACE_DEVICE, issued);
+	const int64_t *live = timeline_live(s, index, SPACE_DEVICE, op < 0 ? 0 : op - r->role->step.begin + 1);
 	for (int k = 0; as == NOTABLE_OVERFLOW && live && k < HELD_COUNT; k++)
 		bytes = (k ? bytes : 0) + live[k];
-	add(l, (struct notable){as, h->position, h->rank, h->position ? role_needed_by(r->role, op) : -1, bytes});
+	add(l, (struct notable){as, h->position, h->rank, op < 0 ? -1 : role_needed_by(r->role, op), bytes});
 }
 
 /* ---- time ---- */
@@ -124,7 +123,7 @@ static void add_overlap(struct list *l, const struct timeline *s)
 		add(l, (struct notable){NOTABLE_OVERLAP, h->position, h->rank, -1, 0});
 }
 
-/* Of every kind the collective that is over first. */
+/* The collective of each kind that is over first. */
 static void add_ends(struct list *l, const struct timeline *s)
 {
 	bool had[OP_KIND_COUNT] = {false};

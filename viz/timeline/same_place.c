@@ -48,7 +48,7 @@ static bool find_stride(const struct timeline *s, int op, struct stride *out)
 	return true;
 }
 
-/* Of an operation of ours that the other has, too. */
+/* Finds the strides of an operation of ours in both steps; false: the other has none like it. */
 static bool find_strides(const struct timeline *ours, int op, const struct timeline *other, struct stride *mine,
                          struct stride *theirs)
 {
@@ -102,7 +102,7 @@ static void find_knots(const struct timeline *ours, size_t position, const struc
 		}
 }
 
-/* Where the first rank enters the update; 0: nowhere. */
+/* The position at which the first rank enters the update; 0: it never does. */
 static size_t begin_of_update(const struct timeline *s)
 {
 	for (size_t k = s->stop_count[STEP_SIZE_PHASE]; k-- > 0;)
@@ -117,7 +117,7 @@ size_t timeline_same_place(const struct timeline *ours, size_t position, const s
 	            update = {begin_of_update(ours), begin_of_update(other)};
 	if (ours == other)
 		return position;
-	/* Another number of micro-batches: by the share of the step. */
+	/* With another number of micro-batches, positions correspond by their share of the step. */
 	if (!ours->rank_count || !other->rank_count ||
 	    ours->plan->settings.accumulate != other->plan->settings.accumulate)
 		return between(&from, &to, position);

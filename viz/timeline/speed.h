@@ -30,7 +30,7 @@ struct speed {
 
 /* False: it moves nothing from rank to rank or from space to space, or takes no time. */
 bool speed_of_op(const struct timeline *s, int index, int op, struct speed *out);
-/* Of a span of another program's trace, whose name and arguments say what it does. */
+/* The same for a span of another program's trace, whose name and arguments say what it does. */
 bool speed_of_span(const struct trace_file *f, size_t span, struct speed *out);
 
 /* 2 (n − 1)/n and its like; by the name of another program's collective. */

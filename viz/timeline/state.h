@@ -63,7 +63,7 @@ void state_release(struct state *st); /* accepts NULL and a zeroed struct */
 /* The state of operation `op` of the role of the shown rank `index`. */
 enum op_state state_of_op(const struct state *st, int index, int op);
 
-/* Which buffers of the rank's role are alive, in `alive`, which has a place for each. */
+/* Marks in `alive`, which has a place for each buffer of the rank's role, those that are alive. */
 void state_alive(const struct state *st, int index, bool *alive);
 
 /* Is what a member of a collective brings to it there, since all that its operation waits for is done? */

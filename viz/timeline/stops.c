@@ -260,9 +260,13 @@ static int first_above(const struct timeline_role *r, int64_t bytes)
 	return -1;
 }
 
-/* The first position at which a rank of the role has issued so many operations. */
+/* The first position at which a rank of the role has issued so many operations. Before the first of them, what lasts
+ * may be too much already. */
 static void highlight_memory(struct timeline *s, size_t *capacity, int role, int issued, enum highlight_kind kind)
 {
+	int64_t first = s->plan->roles[role].first_rank;
+	if (issued == 0 && kind == HIGHLIGHT_OVERFLOW && timeline_index_of(s, first) >= 0)
+		add_highlight(s, capacity, kind, 0, first);
 	int op = s->plan->roles[role].step.begin + issued - 1;
 	for (size_t m = 0; issued > 0 && m < s->instant_count; m++) {
 		const struct event *e = &s->events[s->instants[m].begin];

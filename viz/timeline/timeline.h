@@ -186,8 +186,8 @@ struct mark {
 struct limits {
 	int64_t device_bytes;   /* of one rank */
 	int64_t overhead_bytes; /* what libraries take of it */
-	/* Of the links, bytes/s in a direction: of a rank inside a node, of one of a node's NICs, between a device and
-	 * its host, of a node's disk. */
+	/* Bytes/s of the links in one direction: a rank's inside a node, one NIC's, a device's to its host, a node's
+	 * disk's. */
 	int64_t link, network, host_link, disk_read, disk_write;
 	int64_t rails;      /* NICs of a node; 0: one */
 	int64_t node_ranks; /* ranks of a node; 0: all are in one */
@@ -247,8 +247,8 @@ size_t timeline_stop_showing(const struct timeline *s, enum step_size step_size,
 const struct phase *timeline_phase(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
 int64_t timeline_time(const struct timeline *s, size_t position);
-/* Where the next collective, or message between stages, has begun and sent nothing yet; forward or back from a
- * position. SIZE_MAX: there is none. */
+/* The position, forward or back from another, at which the next collective or message between stages has begun and sent
+ * nothing yet. SIZE_MAX: there is none. */
 size_t timeline_collective_begin(const struct timeline *s, size_t position, bool forward);
 /* The position in another step of the same model that corresponds to ours: the first rank computes the same there.
  * Steps of another number of micro-batches correspond by the share of their instants. (same_place.c) */

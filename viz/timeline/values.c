@@ -41,13 +41,13 @@ double value_initially(const struct timeline *s, const struct collective *c, int
 	return v ? v->before : NAN;
 }
 
-/* What a place in the group brings to a chunk; NAN: nothing. */
+/* The number that a place in the group contributes to a chunk; NAN: none. */
 static double brought(const struct timeline *s, const struct collective *c, int64_t member, int chunk)
 {
 	return state_initially(c, member, chunk) ? value_initially(s, c, member, chunk) : NAN;
 }
 
-/* Of a run all are there, or none: a sum without one of its parts would be false. */
+/* A run has all of its numbers or none, since a sum without one of its parts would be false. */
 bool values_shown(const struct timeline *s, const struct collective *c)
 {
 	if (!c->shown || !c->rank || c->schedule.ranks > VALUES_RANKS)

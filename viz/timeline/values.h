@@ -18,8 +18,8 @@
 /* Above so many ranks of a group there are none. */
 enum { VALUES_RANKS = 8 };
 
-/* What a message did to the number of a chunk at the receiver: had + came = has, max(had, came) = has, or came = has.
- */
+/* The change that a message made to the number of a chunk at the receiver: had + came = has, max(had, came) = has, or
+ * came = has. */
 struct exchange {
 	double had, came, has; /* had: NAN where the receiver had nothing */
 	bool adds, maximum;
@@ -50,7 +50,7 @@ void values_carry(struct values *v, const struct collective *c, const struct eve
 void values_make(struct values *v, const struct state *st, const struct state_group *g);
 void values_release(struct values *v); /* accepts NULL and a zeroed struct */
 
-/* What the last of the messages that were carried did to the first of its chunks. */
+/* The change that the last carried message made to the first of its chunks. */
 const struct exchange *values_exchange(const struct values *v, const struct collective *c, const struct event *message);
 
 /* " × 10⁻³"; "" for 0. In a buffer of the caller, which it returns. */

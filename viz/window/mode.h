@@ -29,7 +29,7 @@ struct mode {
 	/* True: the mode has used it, and the window does not. */
 	bool (*key)(struct window *w, SDL_Keycode key, bool control, bool shift);
 	bool (*text)(struct window *w, const char *text);
-	/* What a key or a button does in the window (enum action of parts.h), before it does it. */
+	/* Called before the window carries out a key's or a button's action (enum action of parts.h). */
 	bool (*action)(struct window *w, int action);
 	/* Beside its widgets, at window.mouse_x and mouse_y: down, up, or a move. */
 	bool (*mouse)(struct window *w, struct canvas *c, struct box box, Uint32 event);
@@ -42,7 +42,7 @@ struct mode {
 	/* Moves what moves by itself. Returns for how many milliseconds nothing will change; -1: until something
 	 * happens. */
 	int (*tick)(struct window *w, Uint64 now);
-	/* What S saves, where it is not the scene: drawn on all of the canvas. */
+	/* Draws the picture that S saves, if it is not the scene, on the whole canvas. */
 	void (*picture)(struct window *w, struct canvas *c);
 	/* Another strategy is shown. */
 	void (*follow)(struct window *w);

@@ -215,7 +215,7 @@ static const char *tip(struct window *w, int number)
 	return "this is the answer";
 }
 
-/* What lies under the mouse in the picture is not told before the answer. A click on the card behind it goes on. */
+/* The picture has no tips before the answer. A click on the card after it goes on. */
 static bool mouse(struct window *w, struct canvas *c, struct box box, Uint32 event)
 {
 	bool on_card = box_has(box, w->mouse_x, w->mouse_y);

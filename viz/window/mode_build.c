@@ -7,7 +7,7 @@
 #include "viz/build/board.h"
 #include "viz/window/parts.h"
 
-/* What the buttons and letters do: letter, label, what. */
+/* The actions of buttons and letters: letter, label, action. */
 #define BUTTON_LIST(X)                                                                                                 \
 	X(HINT, 'h', "hint", "the next move of the strategy's own plan, and why (H)")                                  \
 	X(BACK, 'k', "take back", "takes the last one back (Backspace)")                                               \
@@ -52,7 +52,7 @@ static enum status open_board(struct window *w)
 	return s;
 }
 
-/* What is shown is about to change: the scenes go back to what they showed. */
+/* The shown step is about to change: the scenes return to the step before. */
 static void stop_watching(struct window *w)
 {
 	struct playback *p = w->playback;
@@ -188,7 +188,7 @@ static bool drags(struct window *w, int number)
 	return number < FIRST_BUTTON;
 }
 
-/* Before the move at whose place it is let go. */
+/* The dropped move goes before the one under the mouse. */
 static void drop(struct window *w, struct canvas *c, int number)
 {
 	struct board *b = w->board;

@@ -73,7 +73,7 @@ static void copy(struct window *w)
 	w->dirty = true;
 }
 
-/* What steps and plays is the race's; what looks at the trace leaves the race first. */
+/* Keys that step and play act on the race; keys that look at the trace leave the race first. */
 static bool action(struct window *w, int a)
 {
 	struct race *r = race_of(w);

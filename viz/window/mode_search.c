@@ -13,7 +13,7 @@ static void go(struct window *w, bool cursor)
 		window_go_to(w, s->hits[w->found].rank, s->hits[w->found].op, cursor);
 }
 
-/* What is searched changes, or the trace in which it is. */
+/* Searches for a text; called when the text or the trace changes. */
 static void search(struct window *w, const char *text)
 {
 	const struct playback *p = w->playback;

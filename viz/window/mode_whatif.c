@@ -78,6 +78,16 @@ static void leave(struct window *w)
 	ask(w, (struct whatif_change){.move = WHATIF_CLOSE});
 }
 
+/* A value that was refused is no wall: the same key again tries the one behind it. */
+static void change_by(struct window *w, int by)
+{
+	struct whatif *f = w->playback->whatif;
+	bool on = *f->refused && f->passed_row == f->row && f->passed * by > 0;
+	int number = by + (on ? f->passed : 0);
+	f->passed_row = f->row;
+	f->passed = ask(w, (struct whatif_change){.move = WHATIF_BY, .row = f->row, .number = number}) ? 0 : number;
+}
+
 /* ---- keys ---- */
 
 static void choose(struct whatif *f, int by)
@@ -130,7 +140,7 @@ static bool key(struct window *w, SDL_Keycode key, bool control, bool shift)
 	case SDLK_RIGHT:
 		if (f->row < 0)
 			f->row = 0;
-		ask(w, (struct whatif_change){.move = WHATIF_BY, .row = f->row, .number = key == SDLK_RIGHT ? 1 : -1});
+		change_by(w, key == SDLK_RIGHT ? 1 : -1);
 		return true;
 	case SDLK_RETURN:
 	case SDLK_KP_ENTER:
@@ -265,7 +275,7 @@ static void press(struct window *w, int number)
 		return;
 	}
 	f->row = number / SIDES;
-	ask(w, (struct whatif_change){.move = WHATIF_BY, .row = f->row, .number = number % SIDES == MORE ? 1 : -1});
+	change_by(w, number % SIDES == MORE ? 1 : -1);
 }
 
 static const char *tip(struct window *w, int number)

@@ -100,7 +100,7 @@ enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE, DRAG_WIDGET };
 
 enum { WIDGETS = 192 };
 
-/* Where one stands in a step, to return there in another of the same model (place.c). It outlives the step. */
+/* The user's place in a step, to return to in another step of the same model (place.c). It outlives the step. */
 struct same_op {
 	enum op_kind kind;
 	enum pass pass;
@@ -119,8 +119,8 @@ struct place {
 	int64_t focus, from, to, step, selected;
 	struct same_op op;
 };
-/* What a place has come to in the step that is shown. As long as nobody goes elsewhere, the place is still meant: there
- * and back ends exactly where it began. */
+/* The place that another step's place became in the step that is shown. Until the user moves, returning leads exactly
+ * to where the user began. */
 struct landing {
 	struct place place;
 	const struct trace_view *shown;
@@ -155,9 +155,9 @@ struct window {
 	char asked[16];                   /* what is typed behind "go to" */
 	struct board *board;              /* of mode_build; NULL: none yet */
 	char board_of[384];               /* … and the heading of what it is about */
-	const struct trace_view *unbuilt; /* what was shown before a step of one's own was, beside it … */
+	const struct trace_view *unbuilt; /* shown before the user's own step was, which stands beside it */
 	const struct trace_view *unbuilt_second;
-	struct place unbuilt_place; /* … and where */
+	struct place unbuilt_place; /* the place in that step */
 	struct landing landing;
 	char tip[384];
 	double tip_x, tip_y;                 /* units: below and right of there */
@@ -171,9 +171,9 @@ struct window {
 	int chosen;                          /* row of mode_exposed */
 	int64_t put_away_from, put_away_to;  /* ns: a measured range that a click has put away */
 	enum drag drag;
-	double drag_from; /* unit x where a range begins, or where a widget was taken … */
+	double drag_from; /* unit x where a range begins or a widget was grabbed */
 	double drag_from_y;
-	int drag_number; /* … by its number */
+	int drag_number; /* the number of the widget that was grabbed */
 	int64_t drag_time;
 	char title[640];
 	struct racing racing;
@@ -247,7 +247,7 @@ void window_fit(struct window *w);
 /* Measures the selected operation's time, or what is in sight; or no longer. */
 void window_measure(struct window *w);
 void window_put_away(struct window *w);
-/* To where the next collective begins, or the one before. */
+/* Goes to the beginning of the next collective, or of the one before. */
 void window_next_collective(struct window *w, bool forward);
 /* The next thing in the order of importance, or the one before. */
 void window_next_notable(struct window *w, int by);

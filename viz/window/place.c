@@ -70,7 +70,7 @@ void place_remember(struct place *out, const struct window *w)
 	if (!w->landing.shown || !has_stayed(w))
 		return;
 	*out = w->landing.place;
-	/* What was shown then may be gone. */
+	/* The step that was shown then may be gone. */
 	out->timeline = here.timeline;
 	out->position = here.position;
 }

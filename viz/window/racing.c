@@ -163,7 +163,7 @@ bool racing_text(struct window *w, const char *text)
 
 /* ---- the beginning ---- */
 
-/* In a race there are these; of another one's algorithms an all-reduce's are the nearest. */
+/* The algorithms that a race has; for any other operation those of all-reduce are the nearest. */
 static enum operation raced_as(const struct collective *one)
 {
 	enum operation o = op_operation(one->kind);

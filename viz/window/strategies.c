@@ -37,7 +37,7 @@ static bool is_paired(const struct window *w)
 	return w->playback->second && w->playback->second == w->paired && w->second >= 0;
 }
 
-/* What was shown before; if that was nothing, the next of the list that can be made. */
+/* The strategy that was shown before; if there was none, the next of the list that can be made. */
 static void begin_pair(struct window *w)
 {
 	if (!w->host.pair || w->host.strategies < 2) {

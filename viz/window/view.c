@@ -241,7 +241,7 @@ void window_measure(struct window *w)
 
 /* ---- the range ---- */
 
-/* The middle of what is in sight of the selected operation's time, or else the cursor, or the middle of the range. */
+/* The middle of the visible part of the selected operation, or else the cursor, or the middle of the range. */
 static int64_t middle_of_zoom(const struct playback *p, int64_t from, int64_t to)
 {
 	int64_t begin, end, cursor = p->shown->foreign ? p->cursor : p->state.time;

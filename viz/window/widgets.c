@@ -364,7 +364,7 @@ static struct help_line help_line(int i)
 	return i < ACTION_COUNT ? (struct help_line){actions[i].key, actions[i].what} : more[i - ACTION_COUNT];
 }
 
-/* Two columns of lines, which break where they are too long. */
+/* Two columns of lines; long lines break. */
 struct help {
 	int first; /* of the second column */
 	double size, row, key, room, height;
@@ -392,7 +392,7 @@ static void lay_help(struct help *h, struct canvas *c, double width, double size
 	h->height = h->row * (rows > left ? rows : left);
 }
 
-/* As large as there is room for, in the presenter, too: the help is for whoever sits at the keys. */
+/* The text is as large as fits, in the presenter too: the help is for the person at the keys. */
 void help_draw(struct canvas *c)
 {
 	enum { HEAD = 48, FOOT = 12 };

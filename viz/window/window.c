@@ -165,7 +165,7 @@ static bool crosses(const struct box *a, const struct box *b)
 	       fmin(a->y + a->height, b->y + b->height) > fmax(a->y, b->y);
 }
 
-/* Below the mouse at its right, or where there is no room at its left or above; and beside the ledger. */
+/* Tips stand below the mouse at its right or, without room there, at its left or above, and never on the ledger. */
 static struct box tip_box(const struct window *w, const struct canvas *c, double width, double height,
                           const struct box *ledger)
 {

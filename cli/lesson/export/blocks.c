@@ -63,7 +63,7 @@ const char *markup_escape(struct arena *a, const char *text)
 	return copy;
 }
 
-/* Code that takes several lines is broken at spaces, not at the dashes of its options. */
+/* Long code breaks at spaces, not at the dashes of its options. */
 static const char *words_markup(struct arena *a, const char *text)
 {
 	const char *out = "";
@@ -87,7 +87,7 @@ static size_t sentence_end(const char *c)
 	return stop ? 2 : 0;
 }
 
-/* In Chinese a line that ends is no space. */
+/* The end of a line stands for no space in Chinese. */
 static bool is_wide(const char *end)
 {
 	return (unsigned char)end[-1] >= 0x80 && (unsigned char)end[-3] >= 0xe3;
@@ -109,7 +109,7 @@ static void put_text(struct blocks_reader *r, const char *text)
 	}
 }
 
-/* The end of a line of the file: a space, and of a sentence too if a stop is before it. */
+/* A line's end is a space, and ends a sentence too if a stop precedes it. */
 static void put_break(struct blocks_reader *r)
 {
 	fflush(r->running);

@@ -21,14 +21,14 @@ struct blocks {
 	int count, capacity;
 };
 
-/* Adds those of a Markdown text. */
+/* Adds the blocks of a Markdown text. */
 void blocks_read(struct blocks *b, struct arena *a, const char *markdown);
 /* The sentences [from, to) of a block with spaces between. */
 const char *block_markup(struct arena *a, const struct block *b, int from, int to);
 /* All lines of a block of code; the commands and outputs of a console block. Neither ends with a newline. */
 const char *code_markup(struct arena *a, const struct block *b);
 const char *console_markup(struct arena *a, const struct piece *p);
-/* For text that is no markup. */
+/* Escapes plain text for Pango. */
 const char *markup_escape(struct arena *a, const char *text);
 
 #endif

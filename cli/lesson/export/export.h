@@ -13,7 +13,7 @@
 
 enum lesson_format { LESSON_PAGE, LESSON_SLIDES, LESSON_HANDOUT };
 
-/* By the name: .html, or .pdf that begins with `slides` or `handout`. */
+/* The file's name decides: .html, or a .pdf that begins with `slides` or `handout`. */
 enum status lesson_format_of(const char *path, enum lesson_format *out);
 
 struct course {
@@ -22,7 +22,7 @@ struct course {
 	const char *language; /* "en", "zh" */
 };
 
-/* The file is there whole or not at all. */
+/* The file is written whole or not at all. */
 enum status lesson_export(const struct course *c, enum lesson_format format, const char *path);
 
 /* ---- shared by the files of this folder ---- */

@@ -29,7 +29,7 @@ static void put_markup(struct paper *p, const char *markup, const struct paper_s
 	paper_text(p, paper_layout(p, style, paper_width(p) - x, markup), x, style->ink);
 }
 
-/* Not at the bottom of a page without what it is about. */
+/* Keeps `height` on one page, so that a heading does not stand at the bottom without its text. */
 static void keep(struct paper *p, double height)
 {
 	if (paper_room(p) < height)
@@ -63,7 +63,7 @@ static void put_item(struct paper *p, const struct block *b)
 	paper_space(p, 4);
 }
 
-/* below: the room for what must stand on the same page as its end. */
+/* below: the room that the last line leaves for what must stand on the same page. */
 static void put_code_markup(struct paper *p, const char *markup, double below)
 {
 	paper_code(p, paper_layout(p, &code, paper_width(p) - 16, markup), INK, GROUND, below);

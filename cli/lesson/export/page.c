@@ -56,7 +56,7 @@ static enum status embed_image(struct page *g, int line, cmark_node *image)
 	return s;
 }
 
-/* To a lesson of the same page, or to nothing: a page stands alone. */
+/* A link leads to a lesson of the same page or nowhere, since a page stands alone. */
 static void mend_link(const struct page *g, cmark_node *link)
 {
 	const char *url = cmark_node_get_url(link);
@@ -98,7 +98,7 @@ static void put_facts(struct page *g)
 	fputs("</p>\n", g->out);
 }
 
-/* Below the title stands what the lesson takes. */
+/* The line below the title says how long the lesson takes. */
 static void put_rendered(struct page *g, cmark_node *document)
 {
 	static const char end[] = "</h1>\n";
@@ -152,7 +152,7 @@ static enum status put_run(struct page *g, const struct piece *p)
 	return STATUS_OK;
 }
 
-/* The step as `view` writes it: of that page, only what differs from step to step. */
+/* The step as `view` writes it, reduced to the part of its page that differs from step to step. */
 static enum status put_step(struct page *g, const struct piece *p)
 {
 	char file[sizeof g->place.folder + 32], *text, command[2048];
@@ -186,8 +186,8 @@ static void put_alternative(struct page *g, const struct piece *p)
 		put_escaped(g, (char[]){from[2 + i], 0});
 }
 
-/* A step of this program. What shows another one, built in the lesson, or several steps against each other, is a
- * picture. */
+/* Can the view be stepped through? A view of a program built in the lesson, or of several steps against each other,
+ * becomes a picture. */
 static bool can_play(const struct piece *p)
 {
 	return !strcmp(p->program, LESSON_PROGRAM) && !strstr(p->options, "--race");
@@ -253,7 +253,7 @@ static enum status put_reason(struct page *g, const struct piece *p, enum lesson
 	return s;
 }
 
-/* What the script needs to judge an answer. */
+/* Writes what the script needs to judge an answer. */
 static enum status begin_question(struct page *g, const struct piece *p)
 {
 	double value;

@@ -1,4 +1,4 @@
-/* What every page of a lesson has: its style and its script. */
+/* The style and the script that every page of lessons has. */
 #ifndef SHARDLAB_LESSON_PAGE_TEXT_H
 #define SHARDLAB_LESSON_PAGE_TEXT_H
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Half a point is less than what can be seen: sums of lengths are not exact. */
+/* Sums of lengths are not exact, and nobody sees half a point. */
 static const double slack = 0.5;
 
 void paper_fail(struct paper *p, enum status s)
@@ -21,7 +21,7 @@ enum status paper_check(const struct paper *p)
 
 /* ---- beginning and end ---- */
 
-/* Is there this very font? Any other would be drawn in its place. */
+/* Is this very font installed? Otherwise another would be drawn in its place. */
 static bool has_font(struct paper *p, const char *family)
 {
 	PangoFontDescription *wanted = pango_font_description_new(), *found = NULL;

@@ -85,25 +85,25 @@ void paper_sheet(struct paper *p); /* begins one */
 void paper_mark(struct paper *p, const char *text);
 PangoLayout *paper_layout(struct paper *p, const struct paper_style *style, double width, const char *markup);
 double paper_layout_height(PangoLayout *layout);
-/* Where it is told, outside of what flows. */
+/* Places a text at the given point, outside the flow. */
 void paper_put(struct paper *p, int sheet, PangoLayout *layout, double x, double y, unsigned ink);
-/* Below what is there, `x` from the left margin, over as many sheets as it takes. */
+/* Appends text `x` from the left margin, on as many sheets as it takes. */
 void paper_text(struct paper *p, PangoLayout *layout, double x, unsigned ink);
-/* The same on a ground of its own; sheets end between parts, where an empty line is, if they can. `below`: the room
- * that is left under its end. */
+/* The same on a tinted ground. A sheet ends at an empty line if it can. `below`: the room that is left under the text's
+ * end. */
 void paper_code(struct paper *p, PangoLayout *layout, unsigned ink, unsigned ground, double below);
 void paper_space(struct paper *p, double height); /* not at the top of a sheet */
 void paper_rule(struct paper *p, double x, double y, double width, unsigned ink);
 void paper_box(struct paper *p, double x, double y, double width, double height, unsigned ink, bool outline);
-/* A picture of the lesson at hand: as wide as the text where that is at most `most` high, and on the next sheet where
- * less than `least` would be left. */
+/* Appends a picture of the lesson at hand, as wide as the text but at most `most` high. It goes on the next sheet if
+ * its height here would be less than `least`. */
 void paper_picture(struct paper *p, int line, const char *url, double least, double most);
 
 /* ---- the two forms ---- */
 
 enum status slides_make(struct paper *p, const struct course *c);
 enum status handout_make(struct paper *p, const struct course *c);
-/* The one or the other as a PDF file. */
+/* Writes slides or a handout as a PDF file. */
 enum status paper_write(const struct course *c, enum lesson_format format, FILE *out);
 
 #endif

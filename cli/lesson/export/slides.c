@@ -12,7 +12,8 @@ enum { WIDTH = 960, HEIGHT = 540, MARGIN = 48, HEAD = 92, FOOT = 40 };
 enum { CODE_WIDTH = WIDTH - 2 * MARGIN - 16 };
 static const double advance = 0.605;
 enum { INK = 0x1b1f24, SOFT = 0x57606a, ACCENT = 0x0b57a4, GROUND = 0xf1f3f5, RIGHT = 0x1a6f37 };
-/* Nothing on a slide is smaller than the least code; so many sentences stand on one, of an item two for one. */
+/* No text on a slide is smaller than the least code. A slide takes MOST_WEIGHT: a sentence weighs SENTENCE, one of a
+ * list's item ITEM. */
 enum { LARGEST_CODE = 20, PARTED_CODE = 18, LEAST_CODE = 14, MOST_WEIGHT = 6, SENTENCE = 2, ITEM = 1 };
 
 static const char sans[] = "DejaVu Sans", mono[] = "DejaVu Sans Mono";
@@ -34,7 +35,7 @@ static const char *word(const struct slides *s, enum lesson_word w)
 	return lesson_word(s->p->course->language, w);
 }
 
-/* On one line: as small as that needs, down to the size of the text. */
+/* The title stays on one line: it shrinks as far as that needs, down to the size of the text. */
 static void begin_sheet(struct paper *p)
 {
 	struct paper_style style = title;
@@ -80,7 +81,7 @@ static void put_markup(struct slides *s, const char *markup, const struct paper_
 	paper_space(p, style->size * 0.6);
 }
 
-/* A paragraph, so many sentences of it as the slide still takes; the rest goes on the next. */
+/* Writes as many sentences of a paragraph as the slide still takes; the rest goes on the next slide. */
 static void put_text(struct slides *s, const struct block *b, const struct paper_style *style)
 {
 	open_slide(s);
@@ -114,8 +115,8 @@ static void put_item(struct slides *s, const struct block *b, const struct paper
 
 /* ---- code ---- */
 
-/* So large that its lines are whole, and all on one slide, as far as the least size allows; where they are not, as
- * large as in any other text. */
+/* Code is set so large that no line breaks and all lines stand on one slide. If that needs less than the least size, it
+ * is as large as other text. */
 static double code_size(const struct paper *p, int columns, int lines)
 {
 	double wide = CODE_WIDTH / (advance * (columns ? columns : 1));
@@ -137,7 +138,7 @@ static void put_code_markup(struct slides *s, const char *markup, int columns, i
 	s->weight = MOST_WEIGHT;
 }
 
-/* A line that is too long in the least size too is broken in any, and does not make the others small. */
+/* A line that is too long even in the least size breaks anyway, and does not make the others small. */
 static void count_lines(const char *text, int *columns, int *lines)
 {
 	const int most = (int)(CODE_WIDTH / (advance * LEAST_CODE));
@@ -159,7 +160,7 @@ static void put_code(struct slides *s, const struct block *b)
 	put_code_markup(s, code_markup(&s->p->arena, b), columns, lines);
 }
 
-/* Commands may be broken into lines: only what they print must be whole. */
+/* Only printed output must keep its lines; commands may break. */
 static void put_run(struct slides *s, const struct piece *piece)
 {
 	int columns = 0, lines = 0;

@@ -19,7 +19,7 @@ struct head {
 	bool shares; /* backward: a head of its group has written dk and dv already */
 };
 
-/* Heads of queries that share a head of keys. */
+/* The number of query heads that share a head of keys. */
 ALWAYS_INLINE int64_t group_of(const struct attention_shape *s)
 {
 	return s->heads / s->kv_heads;

@@ -197,7 +197,7 @@ static void make_delta(const struct head *h, int64_t q0, int64_t queries, float 
 		delta[q] = row_delta(h, q0 + q);
 }
 
-/* Heads that share their keys. */
+/* The query heads that share one head of keys. */
 struct group {
 	const struct attention_backward_task *task;
 	int64_t first, heads;
@@ -226,7 +226,7 @@ static void queries_of_head(const struct group *g, int64_t head, struct tile *t,
 	}
 }
 
-/* dK and dV of one tile of keys. */
+/* Computes dK and dV of one tile of keys. */
 static void keys_backward(const struct group *g, struct tile *t, bool keep, struct workspace *w)
 {
 	const struct head h = head_in(g, 0);

@@ -80,7 +80,7 @@ static void head_forward(const struct rotary_shape *s, const struct turn *t, con
 	head_store(s->head_size, z, y);
 }
 
-/* The elements of a row of q|k|v. */
+/* The number of elements in a row of q|k|v. */
 static int64_t row_elements(const struct rotary_shape *s)
 {
 	return (s->heads + 2 * s->kv_heads) * s->head_size;

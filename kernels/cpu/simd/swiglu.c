@@ -1,7 +1,7 @@
 /* SwiGLU. With s = 1/(1 + e^−g): silu(g) = g·s, silu'(g) = s + g·s·(1 − s), and 1 − s = e^−g·s. */
 #include "kernels/cpu/simd/math.h"
 
-/* From here on silu is its argument or 0, in fp32, and the exponential within its range. */
+/* Beyond this, silu is its argument or 0 in fp32; within it, the exponential does not overflow. */
 #define SILU_END 87.0f
 
 /* s[j] = the sigmoid of g[j], rest[j] = 1 − s[j], without cancellation; g is cut off where silu is 0. */

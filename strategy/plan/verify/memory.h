@@ -51,8 +51,8 @@ static inline bool meaning_is_versioned(enum meaning_kind k)
 	return k >= MEANING_COUNTER && k <= MEANING_SCALER;
 }
 
-/* Of values and their gradients, where the model is sliced over a tensor group. What a rank has of a sliced value is
- * whole: it is all of its slice. */
+/* Values and their gradients, if the model is sliced over a tensor group. A rank's part of a sliced value is whole: it
+ * is all of its slice. */
 enum meaning_form {
 	FORM_WHOLE,
 	FORM_PARTIAL,    /* a part of a sum (or of a maximum) over the group */
