@@ -62,7 +62,7 @@ library_sources := $(sort $(filter-out cli/main.c,$(shell find $(wildcard strate
 # Vector code is compiled once for each type of elements and level of instructions; the program picks a level when it
 # starts. Level 3 has products of bf16, and is level 2 for the other types.
 simd_sources := $(sort $(wildcard kernels/cpu/simd/*.c))
-# What AddressSanitizer's stack frames of gcc (PR sanitizer/110027) stand on is not aligned to AVX-512's vectors.
+# gcc does not align AddressSanitizer's stack frames to AVX-512's vectors (PR sanitizer/110027).
 SIMD_FLAGS := $(if $(findstring address,$(SAN)),$(if $(findstring clang,$(CC)),,--param=asan-use-after-return=0))
 SIMD_FLAGS_0 :=
 SIMD_FLAGS_1 := -mavx2 -mfma -mf16c

@@ -26,7 +26,7 @@ packages=(
 ci_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libomp-14-dev)
 # The window's tests: a display without a screen, keys and mouse, a browser for the HTML player.
 ci_packages+=(xvfb xdotool xclip chromium imagemagick)
-# What stands on the pages of a PDF.
+# Reads the text of a PDF's pages.
 ci_packages+=(poppler-utils)
 # The two commands on a Debian with nothing installed.
 ci_packages+=(debootstrap)

@@ -11,7 +11,7 @@
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 
-/* What one rank may use: of a GPU its own memory, on CPUs its share of the node's. */
+/* The memory that one rank may use: a GPU's own, or on CPUs its share of the node's. */
 static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks)
 {
 	int64_t there = c->devices && c->devices < ranks ? c->devices : ranks;

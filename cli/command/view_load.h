@@ -1,5 +1,5 @@
-/* What the window shows: plans are compiled, simulated or read from a trace here, since the pictures know neither the
- * simulator nor the options.
+/* Loads what the window shows: plans are compiled, simulated or read from a trace here, since the pictures know neither
+ * the simulator nor the options.
  */
 #ifndef SHARDLAB_VIEW_LOAD_H
 #define SHARDLAB_VIEW_LOAD_H

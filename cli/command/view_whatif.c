@@ -231,7 +231,7 @@ enum status viewer_what_if(struct viewer *v, const char *text)
 		return s;
 	changes_simplify(&c, v->options, v->loaded[0].job.settings.strategy);
 	if ((s = make(v, &c, false)))
-		return s;
+		return s == STATUS_INPUT ? status_prefix(s, "--what-if") : s;
 	open_panel(v, true);
 	viewer_fill(v);
 	return STATUS_OK;

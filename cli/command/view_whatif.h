@@ -1,4 +1,4 @@
-/* What if: settings changed while one looks (viz/scene/whatif.h is what it looks like). Changes are values of rows, as
+/* The panel "what if": settings changed while one looks (viz/scene/whatif.h draws it). Changes are values of rows, as
  * a user would write them behind the options that were given; so a step that was changed is the one that `view`, `sim`
  * and `compare` make of the same options.
  */

@@ -7,8 +7,8 @@
 
 #include "cli/lesson/lesson.h"
 
-/* What differs is printed to `out`, a line each, and STATUS_CHECK. update: outputs and pictures are written into the
- * files instead. */
+/* Prints each difference to `out`, a line each, and returns STATUS_CHECK. update: outputs and pictures are written into
+ * the files instead. */
 enum status lesson_check_all(const char *path, bool update, FILE *out);
 
 /* Writes the file again, with the outputs that its commands have now. */

@@ -1,4 +1,4 @@
-/* What a learner has done, kept in the user's state folder ($XDG_STATE_HOME or ~/.local/state) as
+/* A learner's progress, kept in the user's state folder ($XDG_STATE_HOME or ~/.local/state) as
  * shardlab/lessons.json:
  *
  *     {"3": {"piece": 12, "done": true, "right": 5, "asked": 6, "solved": ["own-order"]}}

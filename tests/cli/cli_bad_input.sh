@@ -121,7 +121,7 @@ refuse "no role 'boss'" plan --role boss
 refuse "'xml'" plan --format xml
 refuse 'two formats' plan --json --format dot
 
-# What this version cannot do is said, not ignored.
+# A setting that this version cannot carry out is refused, not ignored.
 refuse 'are not read; which options their keys are: shardlab help config' sim --config deepspeed.json
 refuse 'must end in .csv' compare --export "$place/picture.bmp"
 refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
@@ -138,7 +138,7 @@ refuse 'cluster laptop has no rate of it' sim --tf32 --cluster laptop
 refuse 'cluster v100-16gb has no rate of it' sim --tf32 --cluster v100-16gb
 refuse 'no rate for' sim --model gpt --precision bf16 --cluster v100-16gb
 
-# What is offloaded, where to, and with what.
+# Offload: its kinds, its destination, its combinations.
 refuse "'gradients' is not one of: none, optimizer, parameters, activations" sim --offload gradients
 refuse "'' is not one of" sim --offload optimizer,
 refuse 'optimizer is given twice' sim --offload optimizer,optimizer

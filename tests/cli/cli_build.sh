@@ -30,7 +30,7 @@ for strategy in single ddp zero1 zero2 zero3 fsdp; do
 	done
 done
 
-# What each rank has of a sliced model is what view simulates, too.
+# `view` simulates each rank's slice of a sliced model, too.
 tensor=(--strategy tensor --ranks 2 --model "$model" --cluster v100-16gb)
 run sim sim "${tensor[@]}" --json
 run view view "${tensor[@]}" --describe

@@ -50,12 +50,12 @@ wrong 'no attention' selective --model mlp
 wrong 'no blocks' full --model params=1e6
 wrong 'no blocks' selective --model params=1e6
 
-# What stores matrices and masks is not run for real.
+# Models that store matrices and masks are not run for real.
 for keys in attention=standard dropout=0.1; do
 	refuse 'cannot be trained: ' train --model "gpt:$keys" --steps 1
 done
 
-# What is right shows.
+# Accepted settings show in the output.
 # shows PATTERN ARGUMENT...: a line of the output matches, spaces squeezed.
 shows() {
 	local pattern=$1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the command says where there is no GPU, no driver, no CUDA in the build, no NCCL: one line, exit status 2.
+# The command's message where there is no GPU, no driver, no CUDA in the build, no NCCL: one line, exit status 2.
 set -uo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 

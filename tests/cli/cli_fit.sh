@@ -48,11 +48,11 @@ mends '--strategy' --model gpt2-774m --strategy ddp --ranks 4 --batch 4 --cluste
 mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
 mends '--strategy zero3 --micro-batch 1' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb
 mends '--offload' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --cluster v100-16gb
-# What is proposed says all that it stands for: the batch that small micro-batches make up, and what is offloaded already.
+# A proposal is complete: it names the batch that small micro-batches make up, and what is offloaded already.
 mends '--micro-batch 8 --accumulate 2' --model gpt2-124m --strategy ddp --ranks 2 --micro-batch 16 --cluster v100-16gb
 mends '--offload optimizer,activations' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --offload activations --cluster v100-16gb
 
-# Of the same plan as a file, sim and the window say the same as of its settings.
+# sim and the window say the same of a plan's file as of its settings.
 "$SHARDLAB" plan --model gpt2-124m --strategy ddp --ranks 2 --batch 64 >"$TMPDIR/big.plan"
 run settings sim --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
 run file sim --plan "$TMPDIR/big.plan" --cluster v100-16gb

@@ -98,7 +98,7 @@ exercise 4 hide-it micro-batch 5 4
 exercise 8 fit-it strategy zero2 zero3
 exercise 15 two-nodes strategy hybrid:shard=4 hybrid:shard=8
 exercise 15 two-nodes strategy hybrid:shard=16 hybrid:shard=8
-# What has to be written in C is in tests/support/lessons; what it begins with is not right.
+# Solutions in C are in tests/support/lessons; the file that a learner begins with is not right.
 if [ -z "${SAN-}" ]; then
 	ln -s "$OLDPWD/tools" tools
 	for name in buckets backwards; do

@@ -16,7 +16,7 @@ done
 grep -qE '(src|href)="?(https?:|//|[a-z]+/)' "$page" && complain 'the page fetches something'
 grep -q 'class="facts">20 minutes · after lesson 2<' "$page" || complain 'the page does not say what the lesson takes'
 [ "$(grep -c '<details>' "$page")" = 4 ] || complain 'the answers are not folded away'
-# What cannot be stepped through is a picture: a race, and what a lesson's own program draws.
+# A view that cannot be stepped through is a picture: a race, and a view of a lesson's own program.
 [ "$(grep -c '<figure class="view"><img' "$page"),$(grep -c '<figure><img' "$page")" = 1,1 ] ||
 	complain 'the race has no figure without steps'
 run own lesson 18 --export "$TMPDIR/own.html"

@@ -98,7 +98,7 @@ end 'a stage that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL --strate
 end 'a replica that is killed' '^fatal: rank 3 died (Killed)' 4 rank KILL --strategy hybrid:shard=2
 end 'a parent that is killed' '' 3 parent KILL
 
-# What is offloaded to disk leaves no file, however the run ends.
+# Offload to disk leaves no file, however the run ends.
 folder=$TMPDIR/offloaded
 mkdir "$folder"
 disk=(--strategy zero2 --offload optimizer:to=disk --offload-folder "$folder")

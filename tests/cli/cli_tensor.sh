@@ -45,7 +45,7 @@ same single four 1e-4
 [ "$(stat -c %s "$TMPDIR/single.safetensors")" = "$(stat -c %s "$TMPDIR/two.safetensors")" ] ||
 	complain "the files of one rank and of two have different sizes"
 
-# What two ranks saved, one goes on with, and four; and the other way round.
+# One rank goes on with the weights that two saved, and so do four; and the other way round.
 train from-two --strategy single --ranks 1 --steps 2 --init "$TMPDIR/two.safetensors"
 train from-two-by-four --strategy tensor --ranks 4 --steps 2 --init "$TMPDIR/two.safetensors"
 train from-single --strategy tensor --ranks 2 --steps 2 --init "$TMPDIR/single.safetensors"

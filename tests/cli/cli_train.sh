@@ -82,7 +82,7 @@ status=0
 if ls "$TMPDIR"/none.safetensors* >/dev/null 2>&1; then fail 'an unfinished file of weights is left'; fi
 run trace train --model $model --ranks 2 --strategy ddp --steps 2 --batch 16 --trace "$TMPDIR/trace.json" --json
 grep -q '"traceEvents"' "$TMPDIR/trace.json" || fail 'no trace'
-# What is offloaded crosses on queues of its own, and the update is the host's: each has a row, and something on it.
+# Offload has queues of its own, and the host updates: each has a row with spans on it.
 run offload train --model $model --ranks 2 --strategy zero3 --steps 2 --batch 16 --offload optimizer,parameters \
 	--trace "$TMPDIR/offload.json" --json
 for rank in 0 1; do

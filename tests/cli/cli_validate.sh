@@ -19,7 +19,7 @@ check() {
 check 7 ring --model mlp:sizes=784-40-10 --ranks 3 --strategy all --accumulate 2
 grep -q '"quantity": "communication.all_reduce.sent_bytes"' "$TMPDIR/out" || complain 'no sent bytes'
 check 3 mpi --model mlp:sizes=784-40-10 --ranks 3 --strategy ddp,zero2,zero3
-# Of ddp alone, which has no reduce-scatter: those inside the library cannot be counted.
+# Only ddp is checked, which has no reduce-scatter: those inside the library cannot be counted.
 [ "$(grep -c 'reduce_scatter.sent_bytes' "$TMPDIR/out")" = 1 ] || complain 'sent bytes inside a library'
 # A sanitizer makes all this several times as slow, and sees the rest of the code in the MPI suites.
 [ -z "${SAN:-}" ] || exit 0

@@ -70,7 +70,7 @@ for name in tokens stages; do
 	grep -q '^values   of the run.*: rank 1 receives [-0-9]' "$TMPDIR/$name.txt" || complain "view does not show the values of $name"
 done
 
-# What cannot be: one line, and status 2.
+# Impossible requests: one line, and status 2.
 refuse 'give --trace FILE too' train "${small[@]}" --strategy ddp
 refuse 'use --device cpu' train "${small[@]}" --strategy ddp --device cuda --trace "$TMPDIR/none.json"
 refuse 'no collective of 2 to 8 ranks' train --model "$model" --ranks 1 --steps 1 --values --trace "$TMPDIR/none.json"

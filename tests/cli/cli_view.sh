@@ -51,7 +51,8 @@ while IFS='|' read -r change says; do
 	[ $status = 2 ] && grep -q "$says" "$tmp/err" && [ "$(wc -l <"$tmp/err")" = 1 ] && [ ! -s "$tmp/out" ] ||
 		complain "--what-if $change: status $status, $(cat "$tmp/err")"
 done <<'END'
-ranks=0|below 1
+ranks=0|fatal: --what-if: ranks: '0' is below 1
+sequence=99|fatal: --what-if: --sequence
 ranks=8,ranks=4|comes twice
 ranks|'ranks' is not NAME=VALUE
 speed=3|unknown setting 'speed'; known: ranks, model
@@ -81,10 +82,10 @@ for before in '' x; do
 	iconv -f UTF-8 -t UTF-8 "$tmp/x.html" >"$tmp/out" || fail 'the page is not UTF-8'
 done
 
-# Of the last of four stages alone: its number is not its place among those shown.
+# The last of four stages alone: its number is not its place among those shown.
 view --trace tests/fuzz/corpus/trace/part.json --scene timeline --size 480x270 --export "$tmp/x.png" || fail 'a trace of one stage does not open'
 
-# What ranks may use is what the trace's cluster has, and of a cluster that is unknown here, nothing is said.
+# Ranks may use what the trace's cluster has; nothing is said of a cluster that is unknown here.
 memory() { "$SHARDLAB" view --scene memory --size 480x270 --export "$tmp/$1.png" "${@:2}" || fail "no memory of $*"; }
 memory own --trace "$tmp/t.json"
 memory laptop --trace "$tmp/t.json" --cluster laptop

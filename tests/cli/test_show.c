@@ -110,21 +110,21 @@ START_TEST(a_report_says_its_figures)
 	SHOWN(show_report(&r, out));
 	assert_lines("dp on 3 ranks · gpt, 1,234,567 parameters · bf16 · batch 18 = 3 ranks × 3 × 2 micro-batches · "
 	             "sequence 16 · offload optimizer · cluster here\n");
-	assert_lines(
-	        "root each worker\n"
-	        "memory of a rank at the peak between steps at the peak between steps\n"
-	        "parameters 110.0 kB 11.00 kB 210.0 kB 21.00 kB\n"
-	        "gradients 111.0 kB 11.10 kB 211.0 kB 21.10 kB\n"
-	        "optimizer 112.0 kB 11.20 kB 212.0 kB 21.20 kB\n"
-	        "activations 113.0 kB 11.30 kB 213.0 kB 21.30 kB\n"
-	        "gathered 114.0 kB 11.40 kB 214.0 kB 21.40 kB\n"
-	        "buffers 115.0 kB 11.50 kB 215.0 kB 21.50 kB\n"
-	        "total 675.0 kB 67.50 kB 1.275 MB 127.5 kB\n"
-	        "as laid out 682.0 kB 1.282 MB\n"
-	        "libraries 50.00 kB 51.00 kB\n"
-	        "peak at: moment 0 (root)\n"
-	        "peak at: moment 1 (worker)\n"
-	        "fits: no, with libraries the ranks of a node take 4.500 GB of its 4.000 GB (3.725 GiB): 500.0 MB are missing\n");
+	assert_lines("root each worker\n"
+	             "memory of a rank at the peak between steps at the peak between steps\n"
+	             "parameters 110.0 kB 11.00 kB 210.0 kB 21.00 kB\n"
+	             "gradients 111.0 kB 11.10 kB 211.0 kB 21.10 kB\n"
+	             "optimizer 112.0 kB 11.20 kB 212.0 kB 21.20 kB\n"
+	             "activations 113.0 kB 11.30 kB 213.0 kB 21.30 kB\n"
+	             "gathered 114.0 kB 11.40 kB 214.0 kB 21.40 kB\n"
+	             "buffers 115.0 kB 11.50 kB 215.0 kB 21.50 kB\n"
+	             "total 675.0 kB 67.50 kB 1.275 MB 127.5 kB\n"
+	             "as laid out 682.0 kB 1.282 MB\n"
+	             "libraries 50.00 kB 51.00 kB\n"
+	             "peak at: moment 0 (root)\n"
+	             "peak at: moment 1 (worker)\n"
+	             "fits: no, with libraries the ranks of a node take 4.500 GB of its 4.000 GB (3.725 GiB): 500.0 MB "
+	             "are missing\n");
 	assert_lines("host memory of a rank at the peak between steps at the peak between steps\n"
 	             "parameters 120.0 kB 12.00 kB 220.0 kB 22.00 kB\n");
 	assert_lines("disk of a rank at the peak between steps at the peak between steps\n"

@@ -109,7 +109,7 @@ def target(test):
 
 
 def build(tests):
-    # Of an outer make only its variables hold: its job server is not handed on.
+    # Only the variables of an outer make hold: its job server is not handed on.
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
     environment["MAKEFLAGS"] = " --" + os.environ.get("MAKEFLAGS", "").partition(" --")[2].partition("-- ")[2]
     done = subprocess.run(["make", "--no-print-directory", *sorted({target(t) for t in tests})], env=environment,

@@ -1,4 +1,4 @@
-/* What data parallelism is compared with: layers over ranks (model, pipeline) and hybrid sharding. They train as one
+/* The contrasts to data parallelism: layers over ranks (model, pipeline) and hybrid sharding. They train as one
  * rank does; and what hybrid sharding keeps and sends.
  * (test_stages.c: what layers over ranks keep and send; test_contrasts_broken.c: their plans broken on purpose.) */
 #include <stdio.h>

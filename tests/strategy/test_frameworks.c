@@ -1,4 +1,4 @@
-/* What PyTorch's DDP and FSDP and DeepSpeed's ZeRO send and hold, beside what our plans say: the table that
+/* PyTorch's DDP and FSDP and DeepSpeed's ZeRO beside our plans: what they send and hold: the table that
  * tests/oracle/frameworks.py measured, with our side made again here. Where the two differ, the table says why; where
  * it gives a reason, they do differ; and what the two must have in common is checked in numbers. */
 #include <stdio.h>

@@ -204,7 +204,7 @@ START_LOOP_TEST(test_one_rank_has_no_rounds, 0, SCHEDULE_COUNT)
 	ck_assert_int_eq(schedule_received(&s, 0), 0);
 }
 
-/* What the literature says, written out here and not taken from the code. */
+/* The formulas of the literature, written out here and not taken from the code. */
 START_TEST(test_closed_forms)
 {
 	for (int64_t n = 2; n <= 64; n++) {

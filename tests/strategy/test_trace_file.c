@@ -134,7 +134,7 @@ START_TEST(damage_is_refused)
 
 /* ---- values ---- */
 
-/* Of every chunk of the collectives of a plan. */
+/* Every chunk of a plan's collectives. */
 static void add_values(struct trace *t)
 {
 	for (int64_t rank = 0; rank < t->plan->ranks; rank++) {

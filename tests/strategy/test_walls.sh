@@ -48,7 +48,7 @@ cli/lesson
 cli/lesson/export
 cli/command'
 
-# What a layer stands on, as the linker is told it: ours, and others' (names of pkg-config).
+# The libraries that a layer is linked with: ours, and others' (names of pkg-config).
 layers=(strategy kernels sim real viz cli)
 declare -A below=([strategy]='' [kernels]='' [sim]='strategy' [real]='kernels strategy' [viz]='strategy'
 	[cli]='viz real sim kernels strategy')

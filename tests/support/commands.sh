@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What tests of the command share. Sourced, not run:
+# Shared by the tests of the command. Sourced, not run:
 #
 #     . "$(dirname "$0")/../support/commands.sh"
 #     run json train --model mlp --json
@@ -10,7 +10,7 @@
 # looks like a leak.
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml OPENBLAS_NUM_THREADS=1
 
-# What is wrong is counted, and the test goes on, to fail at its end.
+# Counts a failure and lets the test go on, to fail at its end.
 errors=0
 trap '[ $? != 0 ] || [ "$errors" = 0 ] || exit 1' EXIT
 complain() {

@@ -39,6 +39,17 @@ requests() {
 			"--activation-checkpointing ${checkpointings[(i / 11) % 5]} --offload ${offloads[(i / 13) % 8]}" \
 			"--accumulate ${accumulates[(i / 17) % 4]} --micro-batch 2"
 	done | sort -u | awk -v every="${EVERY:-1}" 'NR % every == 0'
+	llamas
+}
+
+# The Llama family under each strategy, whatever EVERY is.
+llamas() {
+	local model=llama:layers=3,width=32,heads=4,kv_heads=2,hidden=48,context=16,vocabulary=64 strategy
+	for strategy in dp ddp zero1 zero2 zero3 fsdp hybrid pipeline tensor; do
+		echo "--model $model --strategy $strategy --ranks 2 --micro-batch 2"
+		echo "--model $model,qk_norm=yes,bias=qkv,tied=yes --strategy $strategy --ranks 4 --precision bf16" \
+			"--activation-checkpointing full --accumulate 2 --micro-batch 2"
+	done
 }
 
 # sum TEXT-FILE: its checksum and length
@@ -68,7 +79,7 @@ plans() {
 	done
 }
 
-# What was measured, less the times and what the machine alone decides.
+# The measured figures, without times and what only the machine decides.
 measured() {
 	"$shardlab" validate --json --cluster laptop "$@" >"$scratch/validate" 2>"$scratch/err" || [ $? = 1 ] || return 2
 	grep -E '"(quantity|role|predicted|measured)"' "$scratch/validate" | grep -A 3 'bytes\|calls' | grep -v '^--'

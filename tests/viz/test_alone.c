@@ -53,7 +53,7 @@ static void last_values(const struct opened *a, struct values *v)
 				values_carry(v, c, &s->events[i]);
 }
 
-/* What a rank is to have in a chunk; NAN: anything. */
+/* The number that a rank must have in a chunk; NAN: any. */
 static double wanted(const struct opened *a, int64_t rank, int chunk)
 {
 	const struct timeline *s = &a->timeline;

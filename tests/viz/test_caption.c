@@ -188,7 +188,7 @@ START_LOOP_TEST(the_beginning_names_every_role, 0, REQUESTS)
 	state_release(&st);
 }
 
-/* Of a pipeline's many stages the first, the fullest and the last. */
+/* A pipeline of many stages shows the first, the fullest and the last. */
 START_TEST(captions_of_many_stages_fit)
 {
 	struct state st = {0};

@@ -153,7 +153,7 @@ START_TEST(units_of_one_micro_batch)
 	ck_assert(seen);
 }
 
-/* What a backward pass does again is part of it, and not a pass of its own. */
+/* Recomputation in a backward pass is part of it, and not a pass of its own. */
 START_TEST(a_backward_pass_holds_what_it_repeats)
 {
 	open_player(PIPELINE " activation_checkpointing=full", SCENE_TIMELINE);

@@ -52,7 +52,7 @@ static const char *caption(void)
 	return text;
 }
 
-/* What the mouse is told of the selected span. */
+/* The tip of the selected span. */
 static void ck_tells(const char *words)
 {
 	char text[512];

@@ -126,7 +126,7 @@ static void look_for_verb(const struct state *st, const char *caption)
 	              op_name(kind));
 }
 
-/* Of every operation that a step can have. */
+/* Every operation that a step can have. */
 START_TEST(every_operation_has_its_verb)
 {
 	memset(seen, 0, sizeof seen);

@@ -113,6 +113,12 @@ START_TEST(names_say_what_differs)
 	ck_assert_str_eq(out, "zero3 on 8 ranks · batch 16");
 	pair_common("zero3 on 8 ranks · gpt · batch 16", "zero3 on 4 ranks · gpt · batch 8", out, sizeof out);
 	ck_assert_str_eq(out, "gpt");
+	pair_name("gpt, 9 parameters · simulated on a100:link=9GB, grain message",
+	          "gpt, 9 parameters · simulated on a100, grain message", "zero3", out, sizeof out);
+	ck_assert_str_eq(out, "simulated on a100:link=9GB");
+	pair_common("gpt, 9 parameters · simulated on a100:link=9GB, grain message",
+	            "gpt, 9 parameters · simulated on a100, grain message", out, sizeof out);
+	ck_assert_str_eq(out, "gpt, 9 parameters · grain message");
 	pair_name("the same", "the same", "zero3", out, sizeof out);
 	ck_assert_str_eq(out, "zero3");
 	ck_assert_str_eq(figure_difference(out, FIGURE_NOW, 1000, 1500), "+500 B (+50 %)");

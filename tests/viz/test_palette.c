@@ -111,7 +111,7 @@ START_TEST(ranks_are_no_categories)
 		}
 }
 
-/* What differs besides lightness. */
+/* The difference besides lightness. */
 static double difference_of_hue(colour a, colour b, int kind)
 {
 	double p[3], q[3];

@@ -126,7 +126,7 @@ static bool same_half(cairo_surface_t *a, cairo_surface_t *b, int half)
 	return true;
 }
 
-/* What the second may use is in its card alone. */
+/* Only the second's own card shows the memory that it may use. */
 START_TEST(each_card_has_its_own_capacity)
 {
 	const struct limits before = zero3.shown.timeline.limits;

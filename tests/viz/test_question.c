@@ -47,7 +47,7 @@ static void ck_right(const struct question *q, const char *wanted)
 
 enum { RANKS_OF_RING = 4, ROUNDS_OF_RING = 6 };
 
-/* Of each rank and chunk, whose contributions it holds and what they add up to. */
+/* The contributions that each rank's chunk holds, and their sum. */
 struct ring {
 	unsigned held[RANKS_OF_RING][RANKS_OF_RING];
 	int value[RANKS_OF_RING][RANKS_OF_RING];

@@ -49,7 +49,7 @@ static void collective_close(void)
 	free(held);
 }
 
-/* Of the ranks in a set. */
+/* Sums over the ranks in a set. */
 static double together(uint64_t set, int chunk)
 {
 	double out = 0;

@@ -127,7 +127,7 @@ static void check_ledger(const struct viewed *v)
 	free(collective);
 }
 
-/* What a collective is for is the case when it is done. */
+/* A collective's purpose is fulfilled when it is done. */
 static void check_result(const struct state *st)
 {
 	const struct collective *c = &st->timeline->collectives[st->collective];
@@ -174,7 +174,7 @@ static void check_collectives(const struct timeline *s)
 
 /* ---- memory ---- */
 
-/* What pictures tell apart comes to the categories of the accounting. */
+/* The kinds that pictures tell apart add up to the categories of the accounting. */
 static void check_steady(const int64_t *live, const struct memory_use *use)
 {
 	int64_t sum[CATEGORY_COUNT] = {0};

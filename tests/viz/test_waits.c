@@ -102,7 +102,7 @@ START_TEST(rounds_begin_when_all_have_come)
 	ck_assert_int_eq(rounds, 4); /* two, of two ranks */
 }
 
-static void draw_the_timeline(void)
+static void draw_the_timeline_at(int width, int height)
 {
 	struct fonts fonts;
 	struct playback p;
@@ -110,9 +110,15 @@ static void draw_the_timeline(void)
 	playback_init(&p, &fonts);
 	playback_show(&p, &shown);
 	p.scene = SCENE_TIMELINE;
-	words_of(&p);
+	p.presenter = width < 1280;
+	words_in(&p, width, height);
 	playback_release(&p);
 	fonts_release(&fonts);
+}
+
+static void draw_the_timeline(void)
+{
+	draw_the_timeline_at(1280, 720);
 }
 
 START_TEST(the_picture_names_the_rank)
@@ -137,7 +143,16 @@ START_TEST(the_picture_of_a_pipeline_has_the_closed_form)
 	trace_meet(&trace);
 	ck_assert(!trace_view_open(&shown, &trace, &(struct limits){0}, NULL));
 	draw_the_timeline();
-	ck_words("bubble (p−1)/(m+p−1) = 1/3 = 33.3 %; here 44.4 % of rank 1’s step, 33.3 to 44.4 % over the ranks\n");
+	ck_words("bubble (p−1)/(m+p−1) = 1/3 = 33.3 % with equal stages; here 44.4 % of rank 1’s step, 33.3 to 44.4 % "
+	         "over "
+	         "the ranks\n");
+	/* Less room: fewer words, and none is cut. */
+	draw_the_timeline_at(1024, 768);
+	ck_words("bubble (p−1)/(m+p−1) = 1/3 = 33.3 % with equal stages; here 33.3–44.4 %\n");
+	draw_the_timeline_at(900, 900);
+	ck_words("bubble (p−1)/(m+p−1) = 1/3 = 33.3 %; here 33.3–44.4 %\n");
+	draw_the_timeline_at(600, 900);
+	ck_words("bubble 33.3 %; here 33.3–44.4 %\n");
 }
 
 SUITE_WITH("waits", 60, NULL, close_by_hand)

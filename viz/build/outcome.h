@@ -1,4 +1,4 @@
-/* What a step that somebody has built comes to, beside the strategy's own.
+/* The outcome of a step that somebody has built, beside the strategy's own.
  *
  *     struct outcome own, mine;
  *     outcome_make(&own, &plan, &report);          // reports of the same cluster and grain

@@ -9,38 +9,56 @@
 
 /* ---- names ---- */
 
-/* The next part of a heading, and where those behind it begin; NULL after the last. */
-static const char *next_part(const char *at, const char **end)
+/* A part of a heading, from one " · " or ", " to the next, so that "simulated on a cluster, grain operation" has two.
+ */
+struct piece {
+	const char *text;
+	size_t length;
+};
+
+static const char middle[] = " · ", comma[] = ", ";
+
+/* The part that begins at `at`; where the next one begins; NULL: there is none at all. */
+static const char *next_part(const char *at, struct piece *part)
 {
-	static const char between[] = " · ";
+	const char *dot = strstr(at, middle), *list = strstr(at, comma);
+	const char *end = dot && (!list || dot < list) ? dot : list;
+	part->text = at;
+	part->length = end ? (size_t)(end - at) : strlen(at);
 	if (!*at)
 		return NULL;
-	*end = strstr(at, between);
-	if (*end)
-		return *end + sizeof between - 1;
-	*end = at + strlen(at);
-	return *end;
+	return !end ? at + part->length : end + strlen(end == dot ? middle : comma);
 }
 
-static bool has_part(const char *heading, const char *part, size_t length)
+static bool has_part(const char *heading, const struct piece *part)
 {
-	const char *end, *next;
-	for (const char *at = heading; (next = next_part(at, &end)) != NULL; at = next)
-		if ((size_t)(end - at) == length && !strncmp(at, part, length))
+	struct piece own;
+	const char *next;
+	for (const char *at = heading; (next = next_part(at, &own)) != NULL; at = next)
+		if (own.length == part->length && !strncmp(own.text, part->text, part->length))
 			return true;
 	return false;
 }
 
-/* The parts that the other heading has, too, or those that it has not. */
+/* The parts that the other heading has, too, or those that it has not. Behind a comma stays what was behind one, if
+ * what was before it stays, too. */
 static void put_parts(const char *heading, const char *other, bool common, char *out, size_t size)
 {
-	const char *end, *next;
+	struct piece part;
+	const char *next, *kept = NULL; /* where what comes behind the last one that was put begins */
 	size_t used = 0;
 	*out = 0;
-	for (const char *at = heading; (next = next_part(at, &end)) != NULL; at = next)
-		if (has_part(other, at, (size_t)(end - at)) == common && used < size)
-			used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? " · " : "", (int)(end - at),
-			                         at);
+	for (const char *at = heading; (next = next_part(at, &part)) != NULL; at = next) {
+		if (has_part(other, &part) != common || used >= size)
+			continue;
+		bool listed = kept == at && at[-2] == ',';
+		used += (size_t)snprintf(out + used, size - used, "%s%.*s",
+		                         !used    ? ""
+		                         : listed ? comma
+		                                  : middle,
+		                         (int)part.length, part.text);
+		kept = next;
+	}
 }
 
 void pair_name(const char *heading, const char *other, const char *label, char *out, size_t size)

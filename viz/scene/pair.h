@@ -54,8 +54,8 @@ void draw_pair(struct canvas *c, const struct view *v, struct box b);
  * unchanged. NULL: neither of the two is there. */
 const struct view *pair_at(struct pair *store, const struct view *v, struct box *b, double x, double y);
 
-/* The parts of a heading, which " · " separates, that another heading lacks: "zero3 on 4 ranks". common: the parts that
- * both have: "gpt · batch 16". */
+/* What a heading says that another does not: "zero3 on 4 ranks". common: what both say: "gpt · batch 16". Parts of a
+ * heading stand between " · " and ", ". */
 void pair_name(const char *heading, const char *other, const char *label, char *out, size_t size);
 void pair_common(const char *heading, const char *other, char *out, size_t size);
 

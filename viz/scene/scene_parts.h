@@ -41,8 +41,10 @@ struct range {
 };
 struct range range_over_ranks(const struct timeline *s, size_t offset);
 bool range_is_wide(struct range r); /* so that a tenth of a per cent shows it */
-/* A pipeline's "bubble (p−1)/(m+p−1) = 3/7 = 42.9 %; here 38.1 % of rank 3's step". False: there is none. */
-bool bubble_words(const struct timeline *s, char *out, size_t size);
+/* A pipeline's "bubble (p−1)/(m+p−1) = 3/7 = 42.9 % with equal stages; here 38.1 % of rank 3's step". False: there is
+ * none. */
+enum brevity { BREVITY_NONE, BREVITY_SOME, BREVITY_MORE, BREVITY_MOST };
+bool bubble_words(const struct timeline *s, enum brevity brevity, char *out, size_t size);
 /* "waits for rank 0", after `verb`; "another rank" where it is not shown. */
 const char *wait_words(char *out, size_t size, const char *verb, int64_t rank);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "viz/scene/scene_parts.h"
 
@@ -28,14 +29,24 @@ bool range_is_wide(struct range r)
 	return r.most - r.least >= 0.05;
 }
 
-bool bubble_words(const struct timeline *s, char *out, size_t size)
+bool bubble_words(const struct timeline *s, enum brevity brevity, char *out, size_t size)
 {
 	char closed[BUBBLE_TEXT];
 	if (!s->bubble.stages)
 		return false;
 	struct range r = range_over_ranks(s, offsetof(struct times, bubble));
-	snprintf(out, size, "%s; here %.1f %% of rank %" PRId64 "’s step, %.1f to %.1f %% over the ranks",
-	         bubble_text(closed, &s->bubble), share_of_step(s, s->times.bubble), s->times.rank, r.least, r.most);
+	bubble_text(closed, &s->bubble);
+	const char *part = strrchr(closed, '=');
+	if (brevity == BREVITY_NONE)
+		snprintf(out, size,
+		         "%s with equal stages; here %.1f %% of rank %" PRId64
+		         "’s step, %.1f to %.1f %% over the ranks",
+		         closed, share_of_step(s, s->times.bubble), s->times.rank, r.least, r.most);
+	else if (brevity < BREVITY_MOST)
+		snprintf(out, size, "%s%s; here %.1f–%.1f %%", closed,
+		         brevity == BREVITY_SOME ? " with equal stages" : "", r.least, r.most);
+	else
+		snprintf(out, size, "bubble%s; here %.1f–%.1f %%", part ? part + 1 : "", r.least, r.most);
 	return true;
 }
 

@@ -204,13 +204,20 @@ static void draw_extent(struct canvas *c, const struct lane_area *l)
 	          ALIGN_LEFT, l->plot.width, "%s", text);
 }
 
-/* A pipeline's bubble in closed form, beside that of its ranks. */
+/* A pipeline's bubble in closed form, beside that of its ranks. The room below the names is free for what is longer. */
 static void draw_bubble(struct canvas *c, const struct view *v, const struct lane_area *l)
 {
 	char text[192];
-	if (!is_veiled(v) && l->lanes->timeline && bubble_words(l->lanes->timeline, text, sizeof text))
-		draw_text(c, l->plot.x, l->plot.y + l->plot.height + (l->scrolls ? 2.4 : 1.2) * l->small, l->small,
-		          WEIGHT_BOLD, c->theme->soft, ALIGN_LEFT, l->plot.width, "%s", text);
+	enum brevity brevity = BREVITY_NONE;
+	double left = l->box.x + 10, room = l->plot.x + l->plot.width - left;
+	if (is_veiled(v) || !l->lanes->timeline || !l->lanes->timeline->bubble.stages)
+		return;
+	while (bubble_words(l->lanes->timeline, brevity, text, sizeof text) && brevity < BREVITY_MOST &&
+	       text_length(c, l->small, WEIGHT_BOLD, text) > room)
+		brevity++;
+	double x = text_length(c, l->small, WEIGHT_BOLD, text) > l->plot.width ? left : l->plot.x;
+	draw_text(c, x, l->plot.y + l->plot.height + (l->scrolls ? 2.4 : 1.2) * l->small, l->small, WEIGHT_BOLD,
+	          c->theme->soft, ALIGN_LEFT, l->plot.x + l->plot.width - x, "%s", text);
 }
 
 static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l, const char *title)

@@ -103,9 +103,9 @@ bool lane_has_rank(const struct lanes *l, const struct lane *lane, int64_t rank)
 /* ---- folds (folds.c) ---- */
 
 void lane_find_folds(const struct timeline *s, struct lane *lane);
-/* What of a lane is drawn from a time on, where a ns is so many units of the picture wide: parts instead of a fold
- * where they are not narrower than their names. `at` is where to look: begin with lane_piece_first(). False: none is
- * left. */
+/* Steps through the drawn pieces of a lane from a time on, where a ns is so many units of the picture wide: parts
+ * instead of a fold where they are not narrower than their names. `at` is where to look: begin with lane_piece_first().
+ * False: none is left. */
 struct lane_place {
 	int pass, unit;
 	size_t span, span_end;

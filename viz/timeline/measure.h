@@ -28,8 +28,9 @@ bool measure_has(const struct lanes *l, int lane);
 /* How many lanes belong to the rank or process whose first that is. */
 int measure_lanes(const struct lanes *l, int lane);
 
-/* Of the rank or process whose first lane that is, in [from, to) as far as something was recorded. measure_times()
- * gives length, compute, exposed and bubble alone: it takes as long for a long range as for a short one. */
+/* Measures the rank or process whose first lane that is, in [from, to) as far as something was recorded.
+ * measure_times() gives length, compute, exposed and bubble alone: it takes as long for a long range as for a short
+ * one. */
 struct measured measure_times(const struct lanes *l, int lane, int64_t from, int64_t to);
 struct measured measure_range(const struct lanes *l, int lane, int64_t from, int64_t to);
 

@@ -1,5 +1,6 @@
-/* What is worth looking at in a step, the most important first: that memory does not suffice, or is at its peak; the
- * longest exposed communication; the longest bubbles; the first overlap; the end of the first collective of each kind.
+/* The places of a step that are worth looking at, the most important first: that memory does not suffice, or is at its
+ * peak; the longest exposed communication; the longest bubbles; the first overlap; the end of the first collective of
+ * each kind.
  */
 #ifndef SHARDLAB_VIZ_NOTABLE_H
 #define SHARDLAB_VIZ_NOTABLE_H

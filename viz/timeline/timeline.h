@@ -127,7 +127,7 @@ struct collective {
 	bool recorded; /* when they arrived is from the trace */
 };
 
-/* What memory holds, as pictures tell it apart: the categories of the accounting, of which `gathered` is parameters
+/* The kinds of memory that pictures tell apart: the categories of the accounting, of which `gathered` is parameters
  * that are whole for a while, or gradients that wait to be reduced. In the order in which bars stack them: constant,
  * name, category whose colour, pattern and letter it has. */
 #define HELD_LIST(X)                                                                                                   \
