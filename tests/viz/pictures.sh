@@ -4,8 +4,8 @@
 #
 #     UPDATE=1 SHARDLAB=$PWD/build/shardlab tests/viz/pictures.sh      draws them anew
 #
-# References have 256 colours, the commonest as they are and 16 levels a channel for others: closer than what may differ,
-# so that many pictures are small.
+# References have 16 levels a channel and 256 colours, closer than what may differ, so that many pictures are small: pale
+# grounds look tinted in them, and `view` draws the true ones.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
@@ -42,18 +42,14 @@ differs() {
 	echo "${off%%[ .]*}"
 }
 
-# commonest COUNT PICTURE: its colours, as pictures of a pixel
-commonest() {
-	convert "$2" -depth 8 -format %c histogram:info: | LC_ALL=C sort -rn | sed -n "1,$1s/.*\(#[0-9A-F]*\).*/xc:\1/p"
-}
-
-# keep NAME: makes it a reference
+# keep NAME: makes it a reference, of its commonest colours
 keep() {
 	mkdir -p "$golden"
 	convert "$TMPDIR/$1.png" -strip +dither -posterize 16 "$TMPDIR/levels.png"
-	{ commonest 40 "$TMPDIR/$1.png"; commonest 216 "$TMPDIR/levels.png"; } >"$TMPDIR/colours"
+	convert "$TMPDIR/levels.png" -depth 8 -format %c histogram:info: | LC_ALL=C sort -rn |
+		sed -n '1,256s/.*\(#[0-9A-F]*\).*/xc:\1/p' >"$TMPDIR/colours"
 	xargs -a "$TMPDIR/colours" sh -c 'exec convert -size 1x1 "$@" +append "$0"' "$TMPDIR/colours.png"
-	convert "$TMPDIR/$1.png" -strip +dither -remap "$TMPDIR/colours.png" -define png:compression-level=9 "PNG8:$golden/$1.png"
+	convert "$TMPDIR/levels.png" +dither -remap "$TMPDIR/colours.png" -define png:compression-level=9 "PNG8:$golden/$1.png"
 }
 
 # look NAME SIZE OPTIONS...
