@@ -123,6 +123,7 @@ START_TEST(names_say_what_differs)
 	ck_assert_str_eq(out, "zero3");
 	ck_assert_str_eq(figure_difference(out, FIGURE_NOW, 1000, 1500), "+500 B (+50 %)");
 	ck_assert_str_eq(figure_difference(out, FIGURE_TIME, 2000000, 1500000), "−500.0 µs (−25 %)");
+	ck_assert_str_eq(figure_difference(out, FIGURE_NOW, 39390000, 98820), "−39.29 MB (−99.7 %)");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 7, 7), "the same");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 0, 7), "+7 B");
 	ck_assert_str_eq(figure_difference(out, FIGURE_SENT, 10, 1000), "+990 B (× 100)");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "viz/scene/memory_parts.h"
 #include "viz/scene/op_words.h"
@@ -216,6 +217,9 @@ static void draw_peak(struct canvas *c, const struct curve *v)
 	peak_cause(s, v->index, cause, sizeof cause);
 	snprintf(head, sizeof head, "peak %s", bytes_word(bytes, r->peak[SPACE_DEVICE]));
 	double room = v->plot.width - 24;
+	char *second = strchr(cause, ';');
+	if (second && text_length(c, fmax(9, c->least), WEIGHT_PLAIN, cause) > room)
+		*second = 0;
 	double length =
 	        fmin(room, fmax(text_length(c, 12, WEIGHT_BOLD, head), text_length(c, 11, WEIGHT_PLAIN, cause)));
 	struct box plate = {x - length / 2 - 4, v->plot.y + v->plot.height - 42, length + 8, 34};

@@ -29,6 +29,16 @@ static void add_rank(const struct lane *compute, const struct lane *communicatio
 	}
 }
 
+/* Where nothing is computed, all of a collective is exposed, from when its last member has come. */
+static void add_alone(const struct lane *communication, struct exposed *of_span)
+{
+	for (size_t i = 0; i < communication->span_count; i++) {
+		const struct lane_span *span = &communication->spans[i];
+		int64_t from = span->came > span->begin ? span->came : span->begin;
+		of_span[i] = (struct exposed){communication->rank, span->op, from, span->end - from, 0};
+	}
+}
+
 /* best: by collective, with room for one more that stands for none. */
 static void keep_longest(const struct timeline *s, const struct exposed *one, struct exposed *best)
 {
@@ -45,10 +55,13 @@ static void add_all(const struct lanes *l, struct exposed *best)
 			compute = l->lanes[i + n].queue == QUEUE_COMPUTE ? &l->lanes[i + n] : compute;
 			communication = l->lanes[i + n].queue == QUEUE_COMMUNICATION ? &l->lanes[i + n] : communication;
 		}
-		if (!compute || !communication)
+		if (!communication)
 			continue;
 		struct exposed *of_span = array_make(communication->span_count, sizeof *of_span);
-		add_rank(compute, communication, of_span);
+		if (compute)
+			add_rank(compute, communication, of_span);
+		else
+			add_alone(communication, of_span);
 		for (size_t k = 0; k < communication->span_count; k++)
 			keep_longest(l->timeline, &of_span[k], best);
 		free(of_span);
