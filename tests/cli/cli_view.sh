@@ -183,7 +183,7 @@ view --describe --trace "$torch" >"$tmp/torch.txt"
 says "$tmp/torch.txt" 'gpu      python (GPU 0): compute 250.0 µs (45.5 %), communication 300.0 µs (54.5 %), exposed 200.0 µs (36.4 %), idle 100.0 µs (18.2 %) of 550.0 µs'
 says "$tmp/torch.txt" 'exposed  1: 180.0 µs (32.7 % of the time) on python (GPU 1), stream 20: allreduce (ncclDevKernel_AllReduce_Sum_f32_RING_LL), at 320.0 µs, 4.194 MB'
 # Where nothing is computed, all of a collective is exposed.
-view --describe --collective ring-all-reduce --ranks 4 --cluster laptop --at 0 >"$tmp/alone.txt"
+view --describe --collective ring-all-reduce --ranks 4 --at 0 >"$tmp/alone.txt"
 says "$tmp/alone.txt" '(100.0 % of the step) on rank 0: the all-reduce of the buffer'
 says "$tmp/torch.txt" '4.194 MB in 200.0 µs: 21.0 GB/s, on the bus 21.0 GB/s'
 view --describe --trace "$torch" --measure 200000:400000 >"$tmp/range.txt"

@@ -115,15 +115,19 @@ static void write_both(struct canvas *c, const struct view *v, struct box card, 
 	struct both b = {.names = 0};
 	double least = fmax(c->least * 1.5, 11), most = fmax(least, 14), size = most, y;
 	double width = caption_room(v, card.width, c->height), place = place_height(v, card.width, c->height);
-	card.y += place;
-	card.height -= place;
-	double height = card.height - 14 - hint;
+	double height = card.height - place - 14 - hint;
 	pair_order(v, views);
 	for (int i = 0; i < 2; i++) {
 		b.name[i] = views[i]->label;
 		caption_make(views[i]->state, b.caption[i], sizeof b.caption[i]);
 		b.names = fmax(b.names, text_length(c, most, WEIGHT_BOLD, b.name[i]) + 10);
 	}
+	if (!strcmp(b.caption[0], b.caption[1])) { /* once, if both do the same */
+		write_caption(c, v, card, b.caption[0], hint);
+		return;
+	}
+	card.y += place;
+	card.height -= place;
 	b.names = fmin(b.names, 0.25 * width);
 	while (size > least && !both_fit(c, &b, size, width, height))
 		size = fmax(size - 0.5, least);

@@ -41,25 +41,6 @@ static struct overview upright_boxes(struct box b)
 	                         .memory = {b.x, b.y + upper + gap, b.width, b.height - upper - gap}};
 }
 
-static void draw_upright(struct canvas *c, const struct view *v, struct box b, bool small)
-{
-	struct overview o = upright_boxes(b);
-	(void)small;
-	scene_ring.draw(c, v, o.ring, true);
-	scene_memory.draw(c, v, o.memory, true);
-}
-
-static void hit_upright(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
-                        struct hit *h)
-{
-	struct overview o = upright_boxes(b);
-	(void)small;
-	if (box_has(o.ring, x, y))
-		scene_ring.hit(c, v, o.ring, true, x, y, h);
-	if (box_has(o.memory, x, y))
-		scene_memory.hit(c, v, o.memory, true, x, y, h);
-}
-
 static void draw_collective(struct canvas *c, const struct view *v, struct box b, bool small)
 {
 	(void)small;
@@ -71,6 +52,37 @@ static void hit_collective(struct canvas *c, const struct view *v, struct box b,
 {
 	(void)small;
 	scene_ring.hit(c, v, b, true, x, y, h);
+}
+
+/* Memory has a title, bars, what they hold, and a legend, in lines as high as the least text. */
+static bool has_room_for_memory(const struct canvas *c, const struct overview *o)
+{
+	return o->memory.height >= 60 + 12 * c->least;
+}
+
+static void draw_upright(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	struct overview o = upright_boxes(b);
+	if (!has_room_for_memory(c, &o)) {
+		draw_collective(c, v, b, small);
+		return;
+	}
+	scene_ring.draw(c, v, o.ring, true);
+	scene_memory.draw(c, v, o.memory, true);
+}
+
+static void hit_upright(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+                        struct hit *h)
+{
+	struct overview o = upright_boxes(b);
+	if (!has_room_for_memory(c, &o)) {
+		hit_collective(c, v, b, small, x, y, h);
+		return;
+	}
+	if (box_has(o.ring, x, y))
+		scene_ring.hit(c, v, o.ring, true, x, y, h);
+	if (box_has(o.memory, x, y))
+		scene_memory.hit(c, v, o.memory, true, x, y, h);
 }
 
 const struct scene_row scene_ring_alone = {

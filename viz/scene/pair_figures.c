@@ -66,7 +66,8 @@ const char *figure_difference(char *out, enum figure f, int64_t first, int64_t s
 	}
 	double part = first ? 100 * fabs((double)by / (double)first) : 0;
 	if (first && second < 3 * first)
-		snprintf(share, sizeof share, part < 9.95 || (by < 0 && part > 98.95) ? " (%s%.1f %%)" : " (%s%.0f %%)", sign, part);
+		snprintf(share, sizeof share, part < 9.95 || (by < 0 && part > 98.95) ? " (%s%.1f %%)" : " (%s%.0f %%)",
+		         sign, part);
 	else if (first)
 		snprintf(share, sizeof share, " (%s)", factor_word(word, (double)second / (double)first));
 	snprintf(out, DIFFERENCE, "%s%s%s", sign, figure_word(word, f, llabs(by)), share);
