@@ -172,12 +172,12 @@ key comma
 to 'phase 3 of 5' d # the reduction of gradients is of the backward pass
 to 'step 5 of 22' d d
 to 'step 16 of 22' shift+Right
-to 'step 4 of 22' Home n
+to 'step 5 of 22' Home n
 
 # ---- strategies, scenes, the mouse ----
 
-to 'zero3 · collective · step 24 of 44' 6
-to 'ddp · collective · step 4 of 22' 3
+to 'zero3 · collective · step 26 of 44' 6
+to 'ddp · collective · step 5 of 22' 3
 xdotool mousemove 640 547 click 1 # the bar of phases, in the middle
 expect 'step 10 of 22'
 xdotool mousemove 640 547 mousedown 1 mousemove 900 547 mousemove 1258 547 mouseup 1 mousemove 640 719
