@@ -9,11 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Finds the first of array[low … high) whose member is above the value; high: there is none. */
+/* Finds the first of array[low … high) whose member is above the value; high: there is none. The comparison is not
+ * evaluated; it is there since compilers refuse it for a member of another type. */
 #define FIRST_PAST(array, member, low, high, value)                                                                    \
 	search_past(array, sizeof *(array),                                                                            \
-	            _Generic((array)->member, int64_t                                                                  \
-	                     : offsetof(__typeof__(*(array)), member)),                                                \
+	            offsetof(__typeof__(*(array)), member) + 0 * sizeof(&(array)->member == (const int64_t *)0),       \
 	            (size_t)(low), (size_t)(high), value)
 
 static inline size_t search_past(const void *array, size_t stride, size_t member, size_t low, size_t high,

@@ -26,7 +26,7 @@ const struct strategy *strategy_contrast_at(int i)
 		return NULL;
 	if (i < STRATEGIES - OF_ALL)
 		return strategies[OF_ALL + i];
-	while (own_strategies[own] && own < i - (STRATEGIES - OF_ALL))
+	while (own < i - (STRATEGIES - OF_ALL) && own_strategies[own])
 		own++;
 	return own_strategies[own];
 }
