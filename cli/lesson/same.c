@@ -17,8 +17,8 @@ struct word {
 };
 
 #define MICRO "µ"
-static const char *const units[] = {"ns", MICRO "s", "us", "ms", "s",   "min", "B",
-                                    "kB", "MB",      "GB", "TB", "KiB", "MiB", "GiB"};
+static const char *const units[] = {"ns", "µs", "us", "ms", "s",   "min", "B",
+                                    "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB"};
 
 /* The unit behind a number, with a space before it or without. Returns its length with the space. */
 static size_t unit_length(const char *text)

@@ -29,7 +29,7 @@ static void begin_sentence(struct blocks_reader *r)
 static void end_sentence(struct blocks_reader *r)
 {
 	struct block *b = &r->block;
-	if (fclose(r->running))
+	if (fclose(r->running) || !r->text)
 		abort();
 	r->running = NULL;
 	if (r->text[strspn(r->text, " ")]) {
