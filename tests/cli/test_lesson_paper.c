@@ -258,7 +258,7 @@ START_TEST(code_ends_between_parts)
 		for (int line = 0; line < 6; line++)
 			snprintf(text + strlen(text), sizeof text - strlen(text), line < 5 ? "part %d line %d\n" : "\n",
 			         part, line);
-	strcat(text, "end\n```\n");
+	snprintf(text + strlen(text), sizeof text - strlen(text), "end\n```\n");
 	read_lesson(&l, text);
 	struct course c = {.lessons = &l, .count = 1, .language = "en"};
 	ck_assert_int_eq(slides_make(&p, &c), STATUS_OK);

@@ -144,16 +144,16 @@ START_TEST(symbols_are_the_simulators_times)
 {
 	static const struct {
 		enum operation operation;
-		const char *name, *form;
 		int launches;
+		const char *name, *form;
 		int64_t hops, parts; /* of S/parts */
 	} rows[] = {
-	        {OPERATION_ALL_REDUCE, "ring", "launch + 2 (n − 1) · hop(S/n)", 1, 14, 8},
-	        {OPERATION_ALL_REDUCE, "tree", "2 · (launch + ⌈log₂ n⌉ · hop(S))", 2, 6, 1},
-	        {OPERATION_ALL_REDUCE, "star", "2 · (launch + (n − 1) · hop(S))", 2, 14, 1},
-	        {OPERATION_BROADCAST, "tree", "launch + ⌈log₂ n⌉ · hop(S)", 1, 3, 1},
-	        {OPERATION_BROADCAST, "chain", "launch + 2 (n − 1) · hop(S/n)", 1, 14, 8},
-	        {OPERATION_REDUCE, "star", "launch + (n − 1) · hop(S)", 1, 7, 1},
+	        {OPERATION_ALL_REDUCE, 1, "ring", "launch + 2 (n − 1) · hop(S/n)", 14, 8},
+	        {OPERATION_ALL_REDUCE, 2, "tree", "2 · (launch + ⌈log₂ n⌉ · hop(S))", 6, 1},
+	        {OPERATION_ALL_REDUCE, 2, "star", "2 · (launch + (n − 1) · hop(S))", 14, 1},
+	        {OPERATION_BROADCAST, 1, "tree", "launch + ⌈log₂ n⌉ · hop(S)", 3, 1},
+	        {OPERATION_BROADCAST, 1, "chain", "launch + 2 (n − 1) · hop(S/n)", 14, 8},
+	        {OPERATION_REDUCE, 1, "star", "launch + (n − 1) · hop(S)", 7, 1},
 	};
 	struct cluster c;
 	ck_assert(!cluster_open(&c, "v100-16gb", 8));

@@ -220,9 +220,11 @@ void draw_compare(struct canvas *c, const struct view *v, struct box b)
 	       height = (b.height - title - legend - 12 * (rows - 1)) / rows;
 	struct cards all = {.width = width, .height = height};
 	measure_cards(&all, c, v);
-	for (int i = 0; i < n; i++)
-		draw_contender(c, v, i, &all,
-		               (struct box){b.x + (width + 16) * (i % columns),
-		                            b.y + title + (height + 12) * (i / columns), width, height});
+	for (int i = 0; i < n; i++) {
+		int row = i / columns, column = i % columns;
+		draw_contender(
+		        c, v, i, &all,
+		        (struct box){b.x + (width + 16) * column, b.y + title + (height + 12) * row, width, height});
+	}
 	legend_categories(c, b.x, b.y + b.height - legend + 6, b.width, GATHERED_IS_PARAMETERS);
 }

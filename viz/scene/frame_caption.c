@@ -133,10 +133,10 @@ static void write_both(struct canvas *c, const struct view *v, struct box card, 
 		size = fmax(size - 0.5, least);
 	for (int i = 0; i < 4 && !both_fit(c, &b, size, width, height); i++)
 		(i < 2 ? keep_first_sentence : drop_numbers)(b.caption[i % 2]);
-	int room = (int)fmax(2, (height - size) / (LINE * size) + 1), lines[2], all;
+	int room = (int)fmax(2, (height - size) / (LINE * size) + 1), half = room / 2, lines[2], all;
 	for (int i = 0; i < 2; i++)
 		lines[i] = paragraph_lines(c, width - b.names, size, WEIGHT_PLAIN, b.caption[i]);
-	lines[0] = (int)fmin(lines[0], fmax(room - lines[1], room / 2)); /* what does not fit ends with … */
+	lines[0] = (int)fmin(lines[0], fmax(room - lines[1], half)); /* what does not fit ends with … */
 	lines[1] = (int)fmin(lines[1], room - lines[0]);
 	all = lines[0] + lines[1];
 	y = card.y + (card.height - hint) / 2 - (all - 1) * LINE * size / 2 + size * 0.36;

@@ -332,7 +332,7 @@ static void draw_before(struct canvas *c, const struct selected *x, double left,
 			list[count++] = op->after[i];
 	for (int i = 1; i < count; i++)
 		latest = x->end[list[i]] > x->end[list[latest]] ? i : latest;
-	if (latest >= x->most) { /* the cause is there in any case */
+	if (count && latest >= x->most) { /* the cause is there in any case */
 		list[0] = list[latest];
 		latest = 0;
 	}

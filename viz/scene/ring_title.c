@@ -72,7 +72,8 @@ static bool is_clear(const struct ring *r, struct box line)
 		struct box plate = {(x0 + x1 - here) / 2, (y0 + y1) / 2 - 13, here, 26};
 		if (overlap(line, r->card[k]) || overlap(line, plate))
 			return false;
-		for (double part = 0; part <= 1; part += 1.0 / 16) {
+		for (int i = 0; i <= 16; i++) {
+			double part = i / 16.0;
 			struct box dot = {x0 + (x1 - x0) * part - 3, y0 + (y1 - y0) * part - 3, 6, 6};
 			if (overlap(line, dot))
 				return false;

@@ -398,13 +398,12 @@ void help_draw(struct canvas *c)
 	enum { HEAD = 48, FOOT = 12 };
 	const struct theme *t = c->theme;
 	double width = fmin(1200, c->width - 16), least = c->least, room = c->height - 8 - HEAD - FOOT;
+	double size = 13;
 	struct help h;
 	c->least = 0;
-	for (double size = 13; size > 5; size -= 0.5) {
-		lay_help(&h, c, width, size);
-		if (h.height <= room)
-			break;
-	}
+	lay_help(&h, c, width, size);
+	while (h.height > room && size > 5.5)
+		lay_help(&h, c, width, size -= 0.5);
 	h.row *= fmin(1.4, fmax(1, room / h.height));
 	struct box b = {(c->width - width) / 2, 0, width, h.row / (1.35 * h.size) * h.height + HEAD + FOOT};
 	b.y = fmax(4, (c->height - b.height) / 2);
