@@ -24,7 +24,8 @@ static enum status read_range(const char *option, const char *text, const struct
 	if (!s)
 		s = number_whole(colon + 1, name, 1, INT64_MAX, to);
 	if (!s && *to <= *from)
-		s = status_fail(STATUS_INPUT, "--%s: '%.40s' ends before it begins", option, text);
+		s = status_fail(STATUS_INPUT, "--%s: '%.40s' %s", option, text,
+		                *to == *from ? "is empty" : "ends before it begins");
 	int64_t end = shown->lanes.end;
 	if (shown->has_other && shown->other_lanes.end > end)
 		end = shown->other_lanes.end;

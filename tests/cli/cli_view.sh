@@ -191,7 +191,8 @@ says "$tmp/range.txt" 'range    200.0 µs, from 200.0 µs to 400.0 µs'
 says "$tmp/range.txt" 'in it    python (GPU 0): compute 100.0 µs (50.0 %), communication 150.0 µs (75.0 %), exposed 100.0 µs (50.0 %), idle 0.000 µs (0.0 %), carries 2.517 MB, 2 operations'
 view --describe --trace "$torch" --range 200000:400000 >"$tmp/same.txt" # without another, what is in sight
 cmp -s "$tmp/range.txt" "$tmp/same.txt" || complain '--describe --range: not the range of --measure'
-refuse 'ends before it begins' view --trace "$torch" --measure 5:5 --describe
+refuse 'ends before it begins' view --trace "$torch" --measure 6:5 --describe
+refuse 'is empty' view --trace "$torch" --measure 5:5 --describe
 refuse 'is behind the end' view --trace "$torch" --measure 900000:950000 --describe
 refuse 'is not FROM:TO' view --trace "$torch" --measure here --describe
 says "$tmp/torch.txt" 'counter  python (GPU 0), GPU memory (MiB): allocated: 4 values, 100 to 160'
