@@ -71,7 +71,7 @@ for source in $(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*); do
 	printf '#!/bin/sh\necho "100%%: Checks: 7, Failures: 0, Errors: 0"\n' >"$TMPDIR/checked/tests/gpu/$name"
 	chmod +x "$TMPDIR/checked/tests/gpu/$name"
 done
-SHARDLAB=$TMPDIR/checked/shardlab gpu_script 0 $'^@row\tkernels\t28 tests pass$' kernels.sh
+SHARDLAB=$TMPDIR/checked/shardlab gpu_script 0 $'^@row\tkernels\t35 tests pass$' kernels.sh
 cp "$TMPDIR/script.out" "$TMPDIR/kernels.log"
 printf '#!/bin/sh\nexit 3\n' >"$TMPDIR/checked/tests/gpu/test_cuda_update"
 SHARDLAB=$TMPDIR/checked/shardlab gpu_script 1 $'^@row\tkernels\tFAILED: test_cuda_update$' kernels.sh
