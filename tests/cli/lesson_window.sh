@@ -49,10 +49,11 @@ directives() {
 
 count=0
 while read -r line; do
-	options=() at=0
+	options=() at=0 also=
 	for word in $line; do
 		case $word in
 		at=*) at=${word#at=} ;;&
+		race=*) also='.*race.*' ;;&
 		*=*) options+=("--${word%%=*}" "${word#*=}") ;;
 		*) options+=("--$word") ;;
 		esac
@@ -60,7 +61,7 @@ while read -r line; do
 	count=$((count + 1))
 	"$SHARDLAB" view --no-motion "${options[@]}" >"$TMPDIR/log" 2>&1 &
 	window=$!
-	await "step $at of [0-9]*"
+	await "step $at of [0-9]*$also"
 	if [ -z "$id" ]; then
 		complain "view $line: no window at step $at: $(xdotool search --name '^shardlab' getwindowname 2>/dev/null) $(cat "$TMPDIR/log")"
 		kill "$window" 2>/dev/null || true
@@ -93,7 +94,7 @@ for _ in $(seq 30); do
 	sleep 0.3
 done
 if told 'The window is open'; then
-	await 'step 3 of [0-9]*'
+	await 'step 4 of [0-9]*'
 	[ -n "$id" ] || complain 'the lesson opens no window'
 	! grep -q 'Second half' "$TMPDIR/told" || complain 'the lesson does not wait for the window'
 	[ -z "$id" ] || xdotool windowfocus "$id" key ctrl+q
