@@ -81,7 +81,7 @@ chmod +x "$TMPDIR/sanitizer"
 SANITIZER=$TMPDIR/sanitizer gpu_script 0 '^skipped: compute-sanitizer: .*Device not supported$' sanitizer.sh
 ! grep -q '^@row' "$TMPDIR/script.out" || fail 'sanitizer.sh: a row of nothing'
 printf '#!/bin/sh\necho "ERROR SUMMARY: 0 errors"\n' >"$TMPDIR/sanitizer"
-SANITIZER=$TMPDIR/sanitizer gpu_script 0 $'^@row\tsanitizer\t10 programs and tools: clean$' sanitizer.sh
+SANITIZER=$TMPDIR/sanitizer gpu_script 0 $'^@row\tsanitizer\t12 programs and tools: clean$' sanitizer.sh
 
 printf '%s\n' '#!/bin/sh' "printf '%-24s %9.1f us %8.1f GB/s %5.1f%% of the copy\n' copy 120 4150 100 'bias, GELU' 30.1 3300 79.5" \
 	>"$TMPDIR/fake/tests/bench/bench_cuda_memory"
