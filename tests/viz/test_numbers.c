@@ -398,6 +398,7 @@ START_TEST(n_and_l_have_one_rule)
 			found++;
 		}
 		ck_assert_uint_eq(found, wanted);
+		close_shown();
 		close_all();
 	}
 	ck_assert(shorter);
