@@ -399,7 +399,6 @@ START_TEST(n_and_l_have_one_rule)
 		}
 		ck_assert_uint_eq(found, wanted);
 		close_shown();
-		close_all();
 	}
 	ck_assert(shorter);
 }
@@ -427,7 +426,6 @@ START_TEST(the_peak_names_the_largest_buffer)
 	        strstr(drawn_words, "\nfor the backward pass of head; the largest that the step has made: the ");
 	snprintf(wanted, sizeof wanted, ", %s\n", bytes_word(bytes, most));
 	ck_assert_msg(label && strstr(label, wanted), "%s in %s", wanted, drawn_words);
-	close_all();
 }
 
 START_TEST(a_profilers_exposed_go_back_too)
