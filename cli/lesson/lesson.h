@@ -103,6 +103,5 @@ void lesson_release(struct lesson *l); /* accepts NULL and a zeroed struct */
 /* "file:line: …" */
 enum status lesson_fail(const struct lesson *l, int line, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
-const char *lesson_check_name(enum lesson_check c);
 
 #endif

@@ -26,11 +26,6 @@ static const char *const check_names[] = {
 #undef X
 };
 
-const char *lesson_check_name(enum lesson_check c)
-{
-	return check_names[c];
-}
-
 enum status lesson_fail(const struct lesson *l, int line, const char *format, ...)
 {
 	char text[512];
