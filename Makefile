@@ -49,7 +49,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 
 # The libraries' flags are asked for once and kept in a file, which also defines LIBRARY_CFLAGS and LIBRARIES.
 # Make builds the file first and then starts over. Targets that compile nothing do without.
-modules := ompi-c openblas jansson yaml-0.1 zlib libcmark check cairo cairo-ft pangocairo fontconfig freetype2 sdl2
+modules := ompi-c openblas jansson yaml-0.1 zlib glib-2.0 libpcre2-8 libcmark check cairo cairo-ft pangocairo fontconfig freetype2 sdl2
 compiles_nothing := setup clean help format uninstall fresh-root check-format
 ifneq ($(or $(filter-out $(compiles_nothing),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
 include $(BUILD)/libraries.mk
@@ -256,7 +256,7 @@ $(fuzz_programs): %: %.o $(filter %.o,$(fuzz_driver)) $(layer_libraries)
 # Where a GPU is; elsewhere each part says that it is skipped. What it finds out, tests/gpu/record.sh writes down.
 .PHONY: check-gpu bench-gpu
 gpu_needs := $(BUILD)/shardlab $(cuda_library) $(BUILD)/tests/gpu/ask_gpu $(filter %/bench_cuda_memory,$(bench_programs))
-check-gpu: $(gpu_needs) $(gpu_tests) ## on a GPU: kernels, plans, validate, compute-sanitizer
+check-gpu: $(gpu_needs) $(gpu_tests) ## on a GPU: kernels, plans, validate, other families, compute-sanitizer
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' tests/gpu/check.sh
 bench-gpu: $(gpu_needs) $(filter %/bench_cuda_matrix,$(bench_programs)) ## on a GPU: speed and memory, beside PyTorch's
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' tests/gpu/bench.sh

@@ -1,9 +1,11 @@
 /* The command `shardlab`: finds the subcommand, reads its options, prints the one line when something is wrong. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command/command.h"
 #include "cli/command/launch.h"
+#include "strategy/base/memory.h"
 
 #define VERSION "0.1"
 
@@ -21,19 +23,20 @@ static enum status run_command(int argc, char **argv)
 	if (s)
 		return s;
 	s = options_parse(&o, c, argc - 1, argv + 1);
-	if (s)
-		return s;
-	if (o.help) {
+	if (!s && o.help)
 		options_help(c, stdout);
-		return STATUS_OK;
-	}
-	return run[c](&o);
+	else if (!s)
+		s = run[c](&o);
+	options_release(&o);
+	return s;
 }
 
 int main(int argc, char **argv)
 {
 	enum status s;
 	status_spell(option_spell);
+	memory_guard_json();
+	signal(SIGXFSZ, SIG_IGN); /* a file that grows beyond the limit is a write that fails, and is told */
 	launch_join();
 	if (argc < 2) {
 		s = status_fail(STATUS_INPUT, "no command; see: shardlab help");
@@ -54,5 +57,6 @@ int main(int argc, char **argv)
 	if (s)
 		fprintf(stderr, "%s%s\n",
 		        s == STATUS_CHECK || s == STATUS_INTERRUPTED ? "" : "fatal: ", status_message());
+	launch_leave();
 	return status_exit_code(s);
 }

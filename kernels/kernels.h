@@ -57,14 +57,18 @@ int kernels_limit_instruction_set(int level);
 
 /* ---- shapes ---- */
 
+/* What a linear layer applies to its sums: GELU in its tanh form (GPT-2's gelu_new) or with the error function, or
+ * ReLU. */
+enum activation { ACTIVATION_NONE, ACTIVATION_GELU_TANH, ACTIVATION_GELU, ACTIVATION_RELU, ACTIVATIONS };
+
 /* The weight is stored [out,in] as in torch.nn.Linear, or [in,out] as in GPT-2's Conv1D. */
 struct linear_shape {
 	int64_t rows, in, out;
 	bool weight_in_out; /* Conv1D layout */
-	bool gelu;
+	enum activation activation;
 	enum element type;
-	/* Elements from a row of y, and of dy, to the next, for a layer without bias, residual and GELU: those behind
-	 * the row's `out` are neither read nor written. 0: out. */
+	/* Elements from a row of y, and of dy, to the next, for a layer without bias, residual and activation: those
+	 * behind the row's `out` are neither read nor written. 0: out. */
 	int64_t stride;
 };
 
@@ -84,13 +88,19 @@ struct batch_norm_shape {
 struct attention_shape {
 	int64_t samples, tokens, heads, kv_heads, head_size;
 	enum element type;
+	/* Sliding window (Jiang et al. 2023, arXiv 2310.06825): token i attends to the tokens j with i − window < j ≤
+	 * i. 0: to all j ≤ i. */
+	int64_t window;
+	/* ALiBi (alibi.h): these are the heads from first_head on of alibi_heads. 0: none. */
+	int64_t alibi_heads, first_head;
 };
 
-/* Elements 0 … and head_size/2 … of a head are pairs: pair i of token t is turned by the angle t·frequency[i], and
- * multiplied by `amplitude`. */
+/* Elements 0 … and head_size/2 … of a head are pairs: pair i of token t is turned by the angle
+ * (first + t)·frequency[i], and multiplied by `amplitude`. */
 enum { ROTARY_PAIRS = 128 /* at most */ };
 struct rotary_shape {
 	int64_t samples, tokens, heads, kv_heads, head_size;
+	int64_t first; /* the position of a sample's first token: tokens before it have been turned already */
 	float epsilon, amplitude;
 	const float *frequency; /* [head_size/2], in the caller's memory */
 	enum element type;
@@ -100,6 +110,14 @@ struct rotary_shape {
  * `stride` ≥ count is how many there are with padding. Padding is never read as if it were a class. */
 struct class_slice {
 	int64_t first, count, stride;
+};
+
+/* Attention of new tokens, whose first stands at position `first`, to themselves and all before. Keys and values are in
+ * a cache with room for `capacity` tokens: a head's keys stand together, one token after another, and so do its values,
+ * [kv_heads, capacity, head_size]. */
+struct attention_cached_shape {
+	struct attention_shape of; /* one sample of the new tokens */
+	int64_t first, capacity;
 };
 
 /* ---- kernels: table.def says what each computes ---- */
@@ -140,6 +158,11 @@ void adamw_update(enum element type, const struct adamw *a, int64_t step, int64_
                   float *master);
 void sgd_update(enum element type, float learning_rate, int64_t n, void *parameters, const void *gradients,
                 float gradient_factor, float *master);
+
+/* Attention of a model that writes, in fp32: as attention_forward, but of a few new tokens, whose qkv[queries, …] holds
+ * queries, keys and values. Their keys and values are stored in the cache first; those of the tokens before are read
+ * from it. A query's y[queries, heads·head_size] does not depend on how many others come with it. */
+void attention_cached(const struct attention_cached_shape *s, const float *qkv, float *keys, float *values, float *y);
 
 /* y = x; y = 0; sum of squares in double, fixed order. Regions do not overlap. */
 void vector_copy(enum element type, int64_t n, const void *x, void *y);

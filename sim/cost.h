@@ -39,17 +39,18 @@ struct cost {
 enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                         struct cost *out);
 
-/* Which rounds of an algorithm leave a node. It is found once, by walking over all ranks, and kept. */
+/* Which rounds of an algorithm leave a node. It is found once, by walking over all ranks, and kept. The cache owns it.
+ */
 struct cost_profile {
 	enum schedule_algorithm algorithm;
 	int64_t root;
 	unsigned axes;
 	bool ends;
-	int rounds;
-	struct {
+	int64_t rounds;
+	struct cost_round {
 		int64_t crossing; /* messages that leave or reach the busiest node */
 		bool inside;      /* some stay inside one */
-	} round[128];
+	} * round;
 };
 struct cost_cache {
 	struct cost_profile *profiles;

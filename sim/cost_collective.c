@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/base/memory.h"
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -79,7 +80,7 @@ static const struct cost_circle *circle_of(struct cost_cache *cache, const struc
 	struct cost_circle circle = {.axes = axes, .ends = h->op->ends_only};
 	int64_t *counts = calloc((size_t)h->nodes * 2 + 1, sizeof *counts);
 	if (!counts)
-		abort();
+		memory_exhausted();
 	for (int64_t rank = 0; rank < h->p->ranks; rank++) {
 		int64_t member = op_member(h->p, h->op, rank);
 		if (member < 0)
@@ -141,7 +142,7 @@ static int64_t ranks_sending(const struct shape *h, int64_t number)
 	return a->senders ? a->senders(&h->s, number) : h->n;
 }
 
-static void profile_send(const struct shape *h, struct cost_profile *p, int number, int64_t rank, int64_t *out_of,
+static void profile_send(const struct shape *h, struct cost_profile *p, int64_t number, int64_t rank, int64_t *out_of,
                          int64_t *into)
 {
 	struct round r = schedule_round(&h->s, op_member(h->p, h->op, rank), number);
@@ -156,7 +157,7 @@ static void profile_send(const struct shape *h, struct cost_profile *p, int numb
 	p->round[number].crossing = slower(p->round[number].crossing, slower(out, in));
 }
 
-static void profile_round(const struct shape *h, struct cost_profile *p, int number, int64_t *out_of, int64_t *into)
+static void profile_round(const struct shape *h, struct cost_profile *p, int64_t number, int64_t *out_of, int64_t *into)
 {
 	for (int64_t i = 0; i < h->nodes; i++)
 		out_of[i] = into[i] = 0;
@@ -182,15 +183,16 @@ static const struct cost_profile *profile_of(struct cost_cache *cache, const str
 	                           .root = h->s.root,
 	                           .axes = op_axes(h->p, h->op),
 	                           .ends = h->op->ends_only,
-	                           .rounds = (int)schedule_rounds(&h->s)};
+	                           .rounds = schedule_rounds(&h->s)};
+	p->round = array_make((size_t)p->rounds, sizeof *p->round);
 	int64_t *counts = calloc((size_t)h->nodes * 2, sizeof *counts);
 	struct shape whole = *h;
 	whole.s.elements = h->n; /* a message that carries nothing would not show */
 	while (whole.s.elements < 2 * h->n * h->n && whole.s.elements < INT64_C(1) << 40)
 		whole.s.elements *= 2;
-	if (!counts || p->rounds > (int)(sizeof p->round / sizeof *p->round))
-		abort();
-	for (int i = 0; i < p->rounds; i++)
+	if (!counts)
+		memory_exhausted();
+	for (int64_t i = 0; i < p->rounds; i++)
 		profile_round(&whole, p, i, counts, counts + h->nodes);
 	free(counts);
 	return p;
@@ -207,7 +209,7 @@ static wide cost_by_rounds(struct cost_cache *cache, const struct shape *h)
 {
 	const struct cost_profile *p = profile_of(cache, h);
 	wide ns = 0;
-	for (int i = 0; i < p->rounds; i++) {
+	for (int64_t i = 0; i < p->rounds; i++) {
 		int64_t bytes = bytes_of_round(h, i), inside = 0, between = 0;
 		if (p->round[i].inside)
 			inside = hop(h->c, bytes, 0);
@@ -300,6 +302,8 @@ enum status cost_message(const struct cluster *c, const struct plan *p, const st
 
 void cost_cache_release(struct cost_cache *cache)
 {
+	for (size_t i = 0; i < cache->count; i++)
+		free(cache->profiles[i].round);
 	free(cache->profiles);
 	free(cache->circles);
 	*cache = (struct cost_cache){0};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/base/memory.h"
 
 /* The most messages and operations, of all ranks together, that a simulation by messages may have: some minutes. */
 #define MESSAGES_MOST (INT64_C(1) << 28)
@@ -17,7 +18,7 @@ static void *make(size_t count, size_t bytes)
 {
 	void *p = calloc(count + 1, bytes);
 	if (!p)
-		abort();
+		memory_exhausted();
 	return p;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/sim.h"
+#include "strategy/base/memory.h"
 #include "strategy/strategies/strategy.h"
 #include "strategy/strategies/variants.h"
 
@@ -13,7 +14,7 @@ enum { PREDICTED_FROM = 4 };
 /* Memory is the same from the second micro-batch on, but for stages, which have several under way. */
 enum { ALIKE_FROM = 2 };
 /* Operations that are compiled before what has been found by then is taken: some seconds. */
-enum { BUDGET = 1000000 };
+enum { BUDGET = 3000000 };
 
 struct candidate {
 	struct variant_place place;
@@ -41,18 +42,25 @@ struct fit_search {
 	struct candidate list[CANDIDATES];
 	int count, doublings;
 	int64_t compiled; /* operations */
+	bool any;         /* something fits, whatever its step takes: */
+	struct variant_place smallest;
 	struct report_change best;
 	char cluster[];
 };
 
 /* ---- one plan ---- */
 
-static int64_t ops_of(const struct plan *p)
+/* Of a plan far beyond the usual, laying out its memory takes longer than all else: for each role, time with the square
+ * of its operations. */
+static int64_t price_of(const struct plan *p)
 {
-	int64_t ops = 0;
-	for (int i = 0; i < p->role_count; i++)
-		ops += p->roles[i].step.end - p->roles[i].step.begin;
-	return ops;
+	enum { LARGE = 1 << 14 };
+	int64_t price = 0;
+	for (int i = 0; i < p->role_count; i++) {
+		int64_t ops = p->roles[i].step.end - p->roles[i].step.begin;
+		price += ops + ops * ops / LARGE;
+	}
+	return price;
 }
 
 /* The time of a step that fits; -1: it does not fit, or cannot be compiled. Unless `timed`, any number from 0 on stands
@@ -64,9 +72,11 @@ static int64_t step_of(struct fit_search *f, const struct settings *s, bool time
 	struct cluster c = {0};
 	struct report r = {0};
 	int64_t step = -1;
+	if (f->compiled > BUDGET && f->stage < STAGE_CHOOSE)
+		return step;
 	if (!model_open(&m, s->model, s->sequence) && !plan_compile(&p, &m, s) &&
 	    !cluster_open(&c, f->cluster, p.ranks)) {
-		f->compiled += ops_of(&p);
+		f->compiled += price_of(&p);
 		if (!timed)
 			step = sim_fits(&p, &c) ? 0 : -1;
 		else if (!sim_run(&p, &c, GRAIN_OPERATION, NULL, &r) && r.fits)
@@ -87,10 +97,16 @@ static bool shorten(struct settings *s, int64_t accumulate)
 	return settings_resolve(s, strategy_data_ranks(s)) == STATUS_OK;
 }
 
-static bool has_stages(const struct settings *s)
+/* From how many micro-batches on a step of more of them needs as much memory. */
+static int64_t alike_from(const struct settings *s)
 {
-	const struct strategy *strategy;
-	return strategy_parse(s->strategy, &strategy) || strategy->stages;
+	const struct strategy *g;
+	if (strategy_parse(s->strategy, &g))
+		return s->accumulate;
+	struct choices c = strategy_choices(g, s->strategy);
+	if (g->most_in_flight)
+		return g->most_in_flight(s, &c);
+	return g->stages ? s->accumulate : ALIKE_FROM;
 }
 
 static bool fits(struct fit_search *f, const struct variant_place *place)
@@ -99,8 +115,8 @@ static bool fits(struct fit_search *f, const struct variant_place *place)
 	if (!variant_at(&f->grid, place, &v))
 		return false;
 	struct settings *s = &v.settings;
-	bool shorter = s->accumulate <= ALIKE_FROM || has_stages(s) || shorten(s, ALIKE_FROM);
-	return shorter && step_of(f, s, false) >= 0;
+	int64_t enough = alike_from(s);
+	return (s->accumulate <= enough || shorten(s, enough)) && step_of(f, s, false) >= 0;
 }
 
 /* exactly: simulates the step as it is, however many micro-batches it has. */
@@ -164,9 +180,15 @@ static bool fits_at_all(struct fit_search *f, int strategy)
 {
 	const struct variant_grid *g = &f->grid;
 	for (int c = g->checkpointings; c-- > 0;)
-		for (int o = g->offloads; o-- > 0;)
-			if (fits(f, &(struct variant_place){strategy, c, o, g->micros - 1}))
-				return true;
+		for (int o = g->offloads; o-- > 0;) {
+			struct variant_place place = {strategy, c, o, g->micros - 1};
+			if (!fits(f, &place))
+				continue;
+			if (!f->any)
+				f->smallest = place;
+			f->any = true;
+			return true;
+		}
 	return false;
 }
 
@@ -246,11 +268,19 @@ static void measure(struct fit_search *f)
 	next_place(f);
 }
 
+/* The search was cut before it had measured any: what is known to fit is better advice than more ranks. */
+static void take_smallest(struct fit_search *f)
+{
+	if (f->any && !f->count)
+		f->list[f->count++] = (struct candidate){.place = f->smallest};
+}
+
 static void choose(struct fit_search *f)
 {
+	take_smallest(f);
 	struct candidate *best = best_left(f);
 	f->stage = best ? STAGE_DONE : STAGE_RANKS;
-	f->best = (struct report_change){0};
+	f->best = (struct report_change){.cut = f->best.cut};
 	if (!best)
 		return;
 	best->tried = true;
@@ -282,7 +312,7 @@ struct fit_search *fit_begin(const struct plan *p, const char *cluster)
 	size_t n = strlen(cluster) + 1;
 	struct fit_search *f = calloc(1, sizeof *f + n);
 	if (!f)
-		return NULL;
+		memory_exhausted();
 	memcpy(f->cluster, cluster, n);
 	variant_grid_make(&f->grid, &p->settings);
 	return f;
@@ -295,8 +325,10 @@ bool fit_next(struct fit_search *f, struct report_change *out)
 	                                                      [STAGE_TIME] = measure,
 	                                                      [STAGE_CHOOSE] = choose,
 	                                                      [STAGE_RANKS] = try_ranks};
-	if (f->compiled > BUDGET && f->stage < STAGE_CHOOSE)
+	if (f->compiled > BUDGET && f->stage < STAGE_CHOOSE) {
 		f->stage = STAGE_CHOOSE;
+		f->best.cut = true;
+	}
 	bool over = f->stage == STAGE_DONE;
 	if (!over)
 		stages[f->stage](f);
@@ -315,5 +347,6 @@ void fit_find_change(const struct plan *p, const char *cluster, struct report_ch
 	*out = (struct report_change){0};
 	while (f && fit_next(f, out))
 		;
+	out->none = !*out->words;
 	fit_end(f);
 }

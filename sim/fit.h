@@ -9,13 +9,14 @@
 #include "strategy/plan/plan.h"
 #include "strategy/trace/report.h"
 
-/* cluster: name or file. A variant that cannot be compiled is left out. out->words is "" where nothing fits.
+/* cluster: name or file. A variant that cannot be compiled is left out. out->none where nothing fits.
  *
  * Not all of the grid is compiled, since this is known: what is computed again, put on the host or cut into smaller
  * micro-batches takes less memory and not less time. So of each strategy, checkpointing and offload the largest
  * micro-batch that fits counts, and it counts only where less checkpointing and less offload do not fit with as large a
- * one. A step of many micro-batches is predicted from one of three and one of four, and what is chosen is simulated as
- * it is. */
+ * one. Whether a step of many micro-batches fits is judged by one of as many as are under way at once, its time is
+ * predicted from one of three and one of four, and what is chosen is simulated as it is. Of jobs too large for all of
+ * this, out->cut says that the search gave up before its end. */
 void fit_find_change(const struct plan *p, const char *cluster, struct report_change *out);
 
 /* The same, one compiled plan at a time, for those who have something else to do meanwhile:

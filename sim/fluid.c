@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/base/memory.h"
 
 #define APPEND(array, count, capacity, value)                                                                          \
 	do {                                                                                                           \
@@ -64,7 +65,7 @@ static void set_uses(struct fluid *f, int id, const struct use *uses, int count)
 		a->uses = calloc((size_t)count, sizeof *a->uses);
 		a->places = calloc((size_t)count, sizeof *a->places);
 		if (!a->uses || !a->places)
-			abort();
+			memory_exhausted();
 		a->use_capacity = count;
 	}
 	a->use_count = 0;

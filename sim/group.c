@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/engine.h"
+#include "strategy/base/memory.h"
 
 static int64_t members_of(const struct engine *e, int group)
 {
@@ -15,7 +16,7 @@ static uint64_t *members_by_node(struct engine *e, int group)
 {
 	uint64_t *members = calloc((size_t)e->classes.node_count + 1, sizeof *members);
 	if (!members)
-		abort();
+		memory_exhausted();
 	for (int i = 0; i < e->classes.count; i++)
 		if (participation_in(e, i, group))
 			members[e->processes[i].who->node] += (uint64_t)e->processes[i].who->copies;
@@ -32,7 +33,7 @@ static void begin_collective(struct engine *e, int group)
 	struct use *uses = calloc((size_t)e->classes.node_count * 2 + 1, sizeof *uses);
 	int n = 0;
 	if (!uses)
-		abort();
+		memory_exhausted();
 	for (int i = 0; c->kind == DEVICE_CPU && cost->ns && i < e->classes.node_count; i++) {
 		/* each byte is read once and written once, on the node of its rank */
 		wide bytes = (wide)cost->bytes * 2 * here[i] / (uint64_t)members_of(e, group);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "sim/engine.h"
+#include "strategy/base/memory.h"
 
 static const struct op *op_of(const struct engine *e, const struct instance *x)
 {
@@ -22,7 +23,7 @@ enum status instances_make(struct engine *e)
 	rendezvous_init(&e->rendezvous, e->plan, SECTION_STEP);
 	e->instances = calloc((size_t)v->instance_count + 1, sizeof *e->instances);
 	if (!e->instances)
-		abort();
+		memory_exhausted();
 	for (int i = 0; i < v->instance_count && !s; i++) {
 		struct simulated_instance *x = &e->instances[i];
 		const struct role *r = participant_role(v, v->instances[i].participants);
@@ -106,7 +107,7 @@ enum status groups_make(struct engine *e)
 	}
 	e->groups = calloc((size_t)count + 1, sizeof *e->groups);
 	if (!e->groups)
-		abort();
+		memory_exhausted();
 	for (int i = 0, g = 0; i < v->instance_count; i++)
 		for (int64_t k = count_groups(e, &v->instances[i]); k > 0; k--) /* a missing role never arrives */
 			e->groups[g++] = (struct simulated_group){.instance = i, .wanted = v->instances[i].missing};

@@ -4,6 +4,7 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/compare.h"
+#include "strategy/base/memory.h"
 
 static int64_t per_node_of(const struct cluster *c, int64_t ranks)
 {
@@ -48,7 +49,7 @@ static int64_t *special_nodes(const struct rank_classes *p, const struct plan *p
 	int64_t *node = calloc((size_t)c->slow_count + (size_t)plan->role_count + 1, sizeof *node);
 	int n = 0, kept = 0;
 	if (!node)
-		abort();
+		memory_exhausted();
 	for (int i = 0; i < c->slow_count; i++)
 		if (c->slow[i].rank < plan->ranks)
 			node[n++] = c->slow[i].rank / p->per_node;

@@ -127,6 +127,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 		report_memory(&e, out);
 		snprintf(out->grain, sizeof out->grain, "%s", grain_name(grain));
 		out->time = slowest(&e);
+		report_set_speed(out, (double)cluster_peak(c, out->precision).value);
 		out->rates_measured = e.measured;
 		if (trace)
 			fill_trace(&e, trace);

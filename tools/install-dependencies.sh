@@ -17,6 +17,7 @@ packages=(
 	libopenblas-pthread-dev                # matrix products
 	libjansson-dev libyaml-dev zlib1g-dev  # configurations, traces, compressed data sets
 	dataset-fashion-mnist "$text_package"  # what is trained on
+	libpcre2-dev libglib2.0-dev            # tokenizers: patterns, normal forms of Unicode
 	libcmark-dev                           # lessons, which are Markdown
 	libcairo2-dev libsdl2-dev              # pictures and the window
 	libpango1.0-dev                        # lines of text on slides and handouts
@@ -26,6 +27,8 @@ packages=(
 ci_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libomp-14-dev)
 # The window's tests: a display without a screen, keys and mouse, a browser for the HTML player.
 ci_packages+=(xvfb xdotool xclip chromium imagemagick)
+# The window in Chinese.
+ci_packages+=(fonts-wqy-microhei)
 # Reads the text of a PDF's pages.
 ci_packages+=(poppler-utils)
 # The two commands on a Debian with nothing installed.

@@ -12,6 +12,8 @@ what=$1 build=$2 prefix=$3 at=${DESTDIR-}$3
 
 if [ "$what" = uninstall ]; then
 	rm -f "$at"/bin/shardlab "$at"/lib/libshardlab-{cuda.so,strategy.a,sim.a} "$at"/lib/pkgconfig/shardlab.pc
+	rm -f "$at"/share/man/man1/shardlab.1 "$at"/share/bash-completion/completions/shardlab \
+		"$at"/share/zsh/site-functions/_shardlab
 	rm -rf "$at"/include/shardlab "$at"/share/shardlab/lessons
 	exit
 fi
@@ -20,6 +22,14 @@ install -D -m 755 "$build/shardlab" "$at/bin/shardlab"
 if [ -e "$build/libshardlab-cuda.so" ]; then
 	install -D -m 755 "$build/libshardlab-cuda.so" "$at/lib/libshardlab-cuda.so"
 fi
+make_file() {
+	mkdir -p "$(dirname "$at/$1")"
+	"$build/shardlab" help "$2" >"$at/$1"
+	chmod 644 "$at/$1"
+}
+make_file share/man/man1/shardlab.1 man
+make_file share/bash-completion/completions/shardlab bash
+make_file share/zsh/site-functions/_shardlab zsh
 find lessons -type f | while IFS= read -r file; do
 	install -D -m 644 "$file" "$at/share/shardlab/$file"
 done

@@ -38,6 +38,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/lsan.supp:print_suppressions=0}
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/shardlab-tests.XXXXXX")
+chmod 711 "$scratch" # a test that gives up the rights of root still finds its folder
 # Those that this process may use, one a slot.
 mapfile -t cores < <(taskset -cp $$ 2>/dev/null | sed 's/.*: //' | tr ',' '\n' |
 	awk -F- '{ for (i = $1; i <= $NF; i++) print i }')

@@ -288,11 +288,11 @@ enum status command_calibrate(const struct options *o)
 	char local[4096];
 	const char *path = option_text(o, OPTION_OUTPUT);
 	int rank, ranks;
-	enum status s = STATUS_OK;
 	if (train_under_mpi(&rank, &ranks))
 		return measure_as_rank(o, rank);
+	enum status s = launch_check_alone();
 	launch_stop_on_signals();
-	if (!path) {
+	if (!s && !path) {
 		path = local;
 		s = cluster_local_path(kind, local, sizeof local);
 	}

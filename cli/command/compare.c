@@ -16,7 +16,7 @@ struct entry {
 	char strategy[256];
 	const struct options *variant;
 	struct report report;
-	char skipped[512]; /* why; "": it was not */
+	char skipped[1024]; /* why; "": it was not */
 };
 
 enum { VARIANTS = 64 };
@@ -214,7 +214,8 @@ static void show(const struct comparison *c)
 	} else {
 		snprintf(heading.strategy, sizeof heading.strategy, "%d strateg%s", c->column_count,
 		         c->column_count == 1 ? "y" : "ies");
-		show_heading(&heading, SHOW_ALL, stdout);
+		bool differ = show_micros_differ(c->columns, c->column_count);
+		show_heading(&heading, differ ? SHOW_ALL & ~(unsigned)SHOW_MICRO : SHOW_ALL, stdout);
 		fputc('\n', stdout);
 		show_columns(c->columns, c->column_count, stdout);
 	}

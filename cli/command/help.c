@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "cli/options/manual.h"
+#include "cli/options/options_table.h"
 #include "cli/show/table.h"
 #include "cli/show/text.h"
+#include "strategy/base/near.h"
 #include "strategy/cluster/cluster.h"
 #include "strategy/model/model.h"
 #include "strategy/settings/checkpointing.h"
@@ -48,20 +51,23 @@ static void help_pairs(const char *const (*pairs)[2], size_t count)
 static void help_models(void)
 {
 	static const char *const keys[][2] = {
-	        {"layers", "n_layer, num_hidden_layers"},
-	        {"width", "n_embd, hidden_size"},
-	        {"heads", "n_head, num_attention_heads"},
-	        {"context", "n_positions, max_position_embeddings (of an OPT 2 more)"},
-	        {"vocabulary", "vocab_size"},
-	        {"hidden", "n_inner, intermediate_size; four times the width unless given"},
+	        {"layers, width, heads",
+	         "n_layer, n_embd, n_head; num_hidden_layers, hidden_size, num_attention_heads"},
+	        {"context, vocabulary", "n_positions, max_position_embeddings; vocab_size"},
+	        {"hidden", "n_inner, ffn_dim, intermediate_size; of gpt four times the width unless given"},
+	};
+	static const char *const gpt[][2] = {
+	        {"positions", "table, alibi (MPT's) or none"},
+	        {"bias", "yes, or no: linear layers and norms without biases (MPT's)"},
+	        {"activation", "gelu_tanh (GPT-2's), gelu (MPT's, with the error function) or relu (OPT's)"},
 	};
 	static const char *const llama[][2] = {
 	        {"kv_heads", "num_key_value_heads: heads of keys and values"},
 	        {"head_size", "head_dim"},
-	        {"hidden", "intermediate_size"},
 	        {"tied", "tie_word_embeddings: yes or no"},
 	        {"bias", "qkv (Qwen2's), attention (attention_bias), all (and mlp_bias)"},
 	        {"qk_norm", "yes: norms of each head of queries and keys (Qwen3's)"},
+	        {"window", "sliding_window (Mistral's): a token attends to so many, itself the last"},
 	        {"theta", "rope_theta"},
 	        {"epsilon", "rms_norm_eps"},
 	        {"scaling", "rope_type: none, linear, dynamic, llama3 or yarn, with"},
@@ -69,16 +75,24 @@ static void help_models(void)
 	        {"original", "original_max_position_embeddings; the context before"},
 	        {"low, high", "low_freq_factor, high_freq_factor; beta_slow, beta_fast"},
 	};
-	puts("--model NAME[:key=value,…]\n");
+	puts("--model NAME|PATH[:key=value,…]\n");
 	help_list(model_list);
-	paragraph("mlp:sizes=784-256-10 sets the layers of the MLP. gpt and its presets have keys, as in "
-	          "gpt:layers=12,width=768,heads=12. In a Hugging Face config.json, which is not read, they are");
+	paragraph(
+	        "PATH is a folder as downloaded from a hub, or the config.json in it: --model ./Qwen2.5-7B. Files of "
+	        "gpt2, llama, mistral, qwen2, qwen3, mpt and opt are read, and the text's model of a file with "
+	        "text_config. Others are refused with what differs; so are quantized models, adapters and mixtures of "
+	        "experts. Its dtype is ignored: --precision chooses. So are dropout and initializer_range. Without "
+	        "--sequence samples are as long as the context, which may be 131,072 tokens.");
+	paragraph(
+	        "Keys behind a name or a path replace its own, as in gpt:layers=12,width=768,heads=12 or "
+	        "./Qwen2.5-7B:layers=2; name=WORD is what titles call it. mlp:sizes=784-256-10 sets the layers of the "
+	        "MLP. gpt, mpt, opt, llama and their presets have these keys, beside what config.json calls them:");
 	putchar('\n');
 	help_pairs(PAIRS(keys));
-	paragraph("That is a GPT-2, a Cerebras-GPT or an OPT (but its 350m), parameter for parameter. llama and its "
-	          "presets are Llama, Mistral, Qwen2 and Qwen3 (not their mixtures of experts, and no sliding window), "
-	          "as in llama:layers=16,width=2048,heads=32,kv_heads=8,hidden=8192,vocabulary=128256,tied=yes, and "
-	          "have besides");
+	paragraph("gpt, mpt, opt and their presets have besides:");
+	putchar('\n');
+	help_pairs(PAIRS(gpt));
+	paragraph("llama and its presets have besides:");
 	putchar('\n');
 	help_pairs(PAIRS(llama));
 	paragraph("Gemma, Falcon, Mixtral, T5, BERT … are built otherwise. Their model states follow from the number "
@@ -169,6 +183,33 @@ static void help_config(void)
 	        "stage3_param_persistence_threshold, mixture of experts, or tensor and pipeline parallelism together.");
 }
 
+static void help_data(void)
+{
+	static const char *const files[][2] = {
+	        {"NAME.bin", "token ids of llm.c (with a header) or nanoGPT (without), uint16 or uint32"},
+	        {"NAME.npy", "token ids of NumPy, uint16, uint32 or int32"},
+	        {"any other file", "text, plain or gzip: each byte is an id"},
+	        {"NAME.csv", "for mlp: rows of numbers and a label, plain or .gz"},
+	        {"IMAGES,LABELS", "for mlp: two IDX files; or a folder with the four of MNIST"},
+	        {"a folder", "train.bin and val.bin, NAME_train_*.bin and NAME_val_*.bin, or .csv"},
+	};
+	static const char *const keys[][2] = {
+	        {"type=uint16|uint32|bytes", "of ids without a header; {data_type} for all files"},
+	        {"label=first|last|N|NAME", "the column of a table with the label, N from 1"},
+	        {"normalize=columns|whole|none", "how a table's numbers are scaled"},
+	};
+	puts("--data PATH[:key=value…][,PATH…]\n");
+	help_pairs(PAIRS(files));
+	paragraph(
+	        "A pattern in quotes stands for files: 'fineweb_*.bin'. Those with the word val, valid, validation or "
+	        "test in their name are to validate with; without any, the last tenth of token ids or text is, or "
+	        "every "
+	        "tenth row. Ids must be below the model's vocabulary. Keys, behind a path:");
+	putchar('\n');
+	help_pairs(PAIRS(keys));
+	paragraph("tools/tokenize.py makes files of token ids from texts.");
+}
+
 static void list_strategies(const struct strategy *at(int i))
 {
 	struct table t = begin_list();
@@ -218,25 +259,91 @@ static void help_checkpointing(void)
 static const struct {
 	const char *name;
 	void (*print)(void);
-} topics[] = {{"models", help_models},
-              {"strategies", help_strategies},
-              {"clusters", help_clusters},
-              {"checkpointing", help_checkpointing},
-              {"config", help_config}};
+} topics[] = {{"models", help_models},     {"strategies", help_strategies},
+              {"clusters", help_clusters}, {"checkpointing", help_checkpointing},
+              {"data", help_data},         {"config", help_config},
+              {"man", manual_page},        {"bash", completion_bash},
+              {"zsh", completion_zsh}};
+enum { TOPICS = sizeof topics / sizeof topics[0] };
+
+/* ---- a word that is none of the topics: a strategy, an option ---- */
+
+static const struct strategy *find_strategy(const char *name)
+{
+	const struct strategy *(*const lists[])(int) = {strategy_at, strategy_contrast_at};
+	for (int l = 0; l < 2; l++)
+		for (int i = 0; lists[l](i); i++)
+			if (!strcmp(lists[l](i)->name, name))
+				return lists[l](i);
+	return NULL;
+}
+
+static void help_strategy(const struct strategy *g)
+{
+	printf("--strategy %s: ", g->name);
+	text_wrapped(stdout, status_words(g->what), 0, text_columns(stdout, 80));
+	if (!g->keys[0].name)
+		return;
+	puts("\nIts keys, the default first:\n");
+	struct table t = begin_list();
+	list_keys(&t, g->name, g->keys, STRATEGY_KEYS);
+	table_end(&t, 2);
+}
+
+/* Of an option the dashes may be there. */
+static int option_of_word(const char *word)
+{
+	return option_find(word + (strncmp(word, "--", 2) ? 0 : 2));
+}
+
+static enum status no_help(const char *word)
+{
+	struct near near = {.typed = word};
+	for (int c = 0; c < COMMAND_COUNT; c++)
+		near_consider(&near, command_rows[c].name);
+	for (size_t i = 0; i < TOPICS; i++)
+		near_consider(&near, topics[i].name);
+	for (int i = 0; i < OPTION_COUNT; i++)
+		near_consider(&near, option_row(i)->name);
+	return status_fail(STATUS_INPUT,
+	                   "no help on '%.40s'%s; there is help on each command (shardlab help) and option, each "
+	                   "strategy, and on models, strategies, clusters, checkpointing, data, config",
+	                   word, near_words(&near));
+}
+
+static enum status help_word(const char *word)
+{
+	const struct strategy *g = find_strategy(word);
+	int option = option_of_word(word);
+	if (!g && (option < 0 || option_home((enum option)option) == COMMAND_COUNT))
+		return no_help(word);
+	if (g)
+		help_strategy(g);
+	else
+		option_explain((enum option)option, stdout);
+	return STATUS_OK;
+}
+
+static bool is_command(const char *word, enum command *out)
+{
+	for (int c = 0; c < COMMAND_COUNT; c++)
+		if (!strcmp(command_rows[c].name, word)) {
+			*out = (enum command)c;
+			return true;
+		}
+	return false;
+}
 
 enum status command_help(const struct options *o)
 {
 	enum command c = COMMAND_HELP;
-	for (size_t i = 0; o->topic && i < sizeof topics / sizeof topics[0]; i++)
+	for (size_t i = 0; o->topic && i < TOPICS; i++)
 		if (!strcmp(o->topic, topics[i].name)) {
 			topics[i].print();
 			return STATUS_OK;
 		}
-	if (o->topic && command_find(o->topic, &c))
-		return status_fail(STATUS_INPUT,
-		                   "no help on '%.40s'; there is help on the commands (shardlab help), and on "
-		                   "models, strategies, clusters, checkpointing, config",
-		                   o->topic);
+	if (o->topic && !is_command(o->topic, &c))
+		return help_word(o->topic);
 	if (c == COMMAND_HELP)
 		commands_help(stdout);
 	else

@@ -1,6 +1,7 @@
 #include "cli/command/job.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/cluster/links.h"
@@ -199,22 +200,31 @@ static enum status add_member(struct members *m, const char *text, size_t length
 }
 
 /* All strategies of a list take the same global batch in as many micro-batches: `single` on one rank, and strategies
- * that serve the same samples on all ranks in larger micro-batches. */
-static enum status settle(struct settings *s)
+ * that serve the same samples on all ranks in larger micro-batches, or in more of the size that was given. */
+static enum status settle(struct settings *s, bool micro_given)
 {
-	if (!strcmp(s->strategy, "single"))
+	bool alone = !strcmp(s->strategy, "single");
+	if (alone)
 		s->ranks = 1;
-	s->micro_batch = 0;
+	if (micro_given && !alone && strategy_data_ranks(s) == 1)
+		s->accumulate = 0;
+	else
+		s->micro_batch = 0;
 	return settings_resolve(s, strategy_data_ranks(s));
 }
 
-enum status settings_beside(struct settings *out, const struct settings *base, const char *strategy)
+static enum status beside(struct settings *out, const struct settings *base, const char *strategy, bool micro_given)
 {
 	const struct strategy *known;
 	*out = *base;
 	snprintf(out->strategy, sizeof out->strategy, "%s", strategy);
 	enum status s = strategy_parse(strategy, &known);
-	return s ? s : settle(out);
+	return s ? s : settle(out, micro_given);
+}
+
+enum status settings_beside(struct settings *out, const struct settings *base, const char *strategy)
+{
+	return beside(out, base, strategy, false);
 }
 
 /* The global batch follows from the ranks of this member: a data parallel one, if there is any. */
@@ -258,7 +268,8 @@ enum status members_from_options(struct members *m, const struct options *o)
 		snprintf(strategy, sizeof strategy, "%s", m->member[i].strategy);
 		m->member[i] = settings;
 		/* Alone `single` is an error with more than one rank. */
-		if (m->count > 1 && (s = settings_beside(&m->member[i], &settings, strategy)))
+		if (m->count > 1 &&
+		    (s = beside(&m->member[i], &settings, strategy, option_given(o, (enum option)SETTING_MICRO_BATCH))))
 			return s;
 	}
 	return STATUS_OK;
@@ -268,6 +279,8 @@ enum status members_from_options(struct members *m, const struct options *o)
 
 void print_json(json_t *object, bool one_line)
 {
+	if (!object)
+		abort(); /* there was memory, and the texts are UTF-8 */
 	/* A double holds fifteen digits for certain, and 0.1 stays 0.1. */
 	json_dumpf(object, stdout, JSON_REAL_PRECISION(15) | (one_line ? 0 : (size_t)JSON_INDENT(2)));
 	putchar('\n');

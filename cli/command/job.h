@@ -66,7 +66,8 @@ struct members {
 	int count;
 };
 
-/* Splits --strategy at the commas; `all` stands for all seven. */
+/* Splits --strategy at the commas; `all` stands for all seven. A --micro-batch that is given holds for those that serve
+ * the same samples on all ranks too, which take the global batch in more of them. */
 enum status members_from_options(struct members *m, const struct options *o);
 /* Another strategy beside one whose settings are resolved: with the same global batch in as many micro-batches. */
 enum status settings_beside(struct settings *out, const struct settings *base, const char *strategy);

@@ -30,6 +30,10 @@ struct launch {
 /* STATUS_INPUT, with what to install, if the ranks cannot be started. */
 enum status launch_check(int64_t ranks);
 
+/* STATUS_INPUT if another launcher started this process as one of several and MPI does not connect them: each would
+ * train alone, and all would write the same files. */
+enum status launch_check_alone(void);
+
 /* The ranks' own failure: the message of the first that said one, with the status that goes with its exit.
  * STATUS_RUN: a rank died. STATUS_INTERRUPTED: stopped by a signal to this process. */
 enum status launch_run(const struct launch *l);
@@ -38,13 +42,15 @@ enum status launch_run(const struct launch *l);
  * stop.
  */
 void launch_join(void);
+/* Called last in main: a process that launch_run() started ends in order. */
+void launch_leave(void);
 /* Did launch_run() start this process? */
 bool launch_is_child(void);
 
 /* Set to 1 by the signal that asks this process to stop; see launch_join and launch_stop_on_signals. */
 extern volatile int launch_stop;
-/* SIGINT and SIGTERM set launch_stop; a second one kills. For a run in this process, and for the time before
- * launch_run, which then does not start. */
+/* SIGINT, SIGTERM, SIGHUP and SIGUSR1 set launch_stop (SIGHUP unless it is ignored); a second one kills, but SIGUSR1.
+ * For a run or rank in this process, and for the time before launch_run, which then does not start. */
 void launch_stop_on_signals(void);
 
 #endif

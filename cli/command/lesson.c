@@ -88,6 +88,20 @@ static void put_on_path(void)
 	setenv("PATH", path, 1);
 }
 
+/* The first file that a check reads and that is not here; "": none. */
+static const char *missing_file(const char *checks, char out[128])
+{
+	static const char *const readers[] = {"$(cat ", "own.sh "};
+	for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
+		for (const char *at = checks; (at = strstr(at, readers[i])) != NULL;) {
+			at += strlen(readers[i]);
+			snprintf(out, 128, "%.*s", (int)strcspn(at, " )"), at);
+			if (access(out, R_OK))
+				return out;
+		}
+	return "";
+}
+
 /* In the folder where the learner is. */
 static enum status check_one(const struct lesson *l, const char *name, struct learner *p)
 {
@@ -95,9 +109,16 @@ static enum status check_one(const struct lesson *l, const char *name, struct le
 		const struct piece *one = &l->pieces[i];
 		if (one->kind != PIECE_EXERCISE || strcmp(one->name, name) != 0)
 			continue;
+		char file[128];
+		if (*missing_file(one->checks, file))
+			return status_fail(STATUS_CHECK,
+			                   tr("not yet: there is no file '%s' here; lesson %d says what goes into it"),
+			                   file, l->number);
 		put_on_path();
 		if (system(one->checks)) // NOLINT(cert-env33-c): the lesson's own command
-			return status_fail(STATUS_CHECK, "not yet: `%s` does not succeed here", one->checks);
+			return status_fail(STATUS_CHECK,
+			                   tr("not yet: '%s' is not solved; lesson %d says what it asks for"), name,
+			                   l->number);
 		puts(tr("Solved."));
 		return learner_solve(p, l->number, name);
 	}
@@ -212,8 +233,10 @@ enum status command_lesson(const struct options *o)
 	enum status s = exports ? check_export(o) : STATUS_OK;
 	if (s)
 		return s;
-	if (option_given(o, OPTION_VERIFY) || option_given(o, OPTION_UPDATE))
+	if (option_given(o, OPTION_VERIFY) || option_given(o, OPTION_UPDATE)) {
+		setenv("LANGUAGE", "en", 1); /* outputs and pictures, whoever verifies them */
 		return verify(o, given ? option_text(o, OPTION_LANGUAGE) : "en");
+	}
 	const char *language = given ? option_text(o, OPTION_LANGUAGE) : language_of_user();
 	language_set(language);
 	setenv("LANGUAGE", language, 1); /* for the commands that it runs */

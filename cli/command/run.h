@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cli/options/options.h"
 #include "real/train/train.h"
@@ -24,7 +25,8 @@ struct run {
 /* summary: what the run printed last; empty (role_count 0) if it did not get so far. */
 enum status run_start(const struct run *r, struct report *summary);
 
-/* The two lines of `train --json`. */
+/* The two lines of `train --json`. That of a step is also a line of `train --log FILE.jsonl`. */
+void run_write_step(const struct train_step *step, FILE *out);
 void run_print_step(const struct train_step *step);
 void run_print_summary(const struct report *r);
 

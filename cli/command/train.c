@@ -2,22 +2,37 @@
 #include "real/train/train.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/command/apart.h"
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
 #include "cli/command/run.h"
+#include "cli/command/run_log.h"
+#include "cli/command/run_plot.h"
+#include "cli/command/written.h"
+#include "cli/show/curve.h"
 #include "cli/show/progress.h"
 #include "cli/show/show.h"
-#include "strategy/base/file.h"
+#include "cli/show/text.h"
+#include "strategy/base/number.h"
+#include "strategy/base/output.h"
 
 /* ---- what the user sees ---- */
 
 struct viewer {
 	bool json;
+	bool draws;     /* the losses as text at the end */
+	bool validates; /* while it trains */
 	int64_t steps;
+	const char *log, *plot; /* files; NULL: none */
+	struct run_log lines;
+	struct curves curves;
 	struct progress progress;
 };
 
@@ -42,23 +57,78 @@ static void view_loss_scale(struct viewer *v, const struct train_step *step)
 	fflush(stdout);
 }
 
+static const char *units_of(const struct train_step *step)
+{
+	return step->is_text ? "tokens" : "samples";
+}
+
+static void print_speed(const struct train_step *step)
+{
+	char flops[32];
+	printf("   %.0f %s/s", step->units_per_s, units_of(step));
+	if (step->tflops_per_device > 0) {
+		number_format_flops(flops, sizeof flops, 1e12 * step->tflops_per_device);
+		printf("   %s", flops);
+	}
+	if (step->mfu > 0)
+		printf("   MFU %.1f %%", 100 * step->mfu);
+}
+
+static void view_line(struct viewer *v, const struct train_step *step)
+{
+	progress_clear(&v->progress);
+	printf("step %*" PRId64 "   loss %.6f", step_width(v), step->step, step->loss);
+	print_speed(step);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void view_validation(struct viewer *v, const struct train_step *step)
+{
+	progress_clear(&v->progress);
+	printf("step %*" PRId64 "   validation loss %.6f", step_width(v), step->step, step->validation_loss);
+	if (isfinite(step->validation_accuracy))
+		printf("   accuracy %.2f %%", 100 * step->validation_accuracy);
+	putchar('\n');
+	fflush(stdout);
+}
+
+/* What comes last is left out first where a terminal is narrow. */
+static void view_progress(struct viewer *v, const struct train_step *step)
+{
+	char label[200], flops[32];
+	number_format_flops(flops, sizeof flops, 1e12 * step->tflops_per_device);
+	int n = snprintf(label, sizeof label, "step %" PRId64 "/%" PRId64 " · loss %.4f · %.0f %s/s", step->step,
+	                 v->steps, step->loss, step->units_per_s, units_of(step));
+	if (step->mfu > 0)
+		n += snprintf(label + n, sizeof label - (size_t)n, " · MFU %.1f %%", 100 * step->mfu);
+	if (step->tflops_per_device > 0)
+		snprintf(label + n, sizeof label - (size_t)n, " · %s", flops);
+	progress_show(&v->progress, step->step, label);
+}
+
+static bool has_line(const struct viewer *v, const struct train_step *step)
+{
+	int64_t every = (v->steps + 9) / 10;
+	return step->step == 1 || step->step % every == 0 || step->step == v->steps;
+}
+
 static void view_step(void *context, const struct train_step *step)
 {
 	struct viewer *v = context;
-	int64_t every = (v->steps + 9) / 10;
+	run_log_step(&v->lines, step);
+	curves_add(&v->curves, step->step, step->loss, step->validation_loss);
 	if (v->json) {
 		run_print_step(step);
 		return;
 	}
 	if (step->skipped || step->next_loss_scale > step->loss_scale)
 		view_loss_scale(v, step);
-	if (step->step == 1 || step->step % every == 0 || step->step == v->steps) {
-		progress_clear(&v->progress);
-		printf("step %*" PRId64 "   loss %.6f   %.0f %s/s\n", step_width(v), step->step, step->loss,
-		       step->units_per_s, step->is_text ? "tokens" : "samples");
-		fflush(stdout);
-	}
-	progress_show(&v->progress, step->step, "training");
+	if (has_line(v, step))
+		view_line(v, step);
+	if (v->validates && isfinite(step->validation_loss))
+		view_validation(v, step);
+	view_progress(v, step);
 }
 
 static void view_summary(const struct report *predicted, const struct report *measured)
@@ -72,7 +142,50 @@ static void view_summary(const struct report *predicted, const struct report *me
 	show_run(measured, stdout);
 }
 
+static void view_end(const struct viewer *v, const struct report *predicted, const struct report *measured)
+{
+	view_summary(predicted, measured);
+	if (!v->draws)
+		return;
+	fputc('\n', stdout);
+	show_curve(&v->curves, text_columns(stdout, 80), text_is_utf8(), stdout);
+}
+
+static void viewer_begin(struct viewer *v, const struct options *o, const struct train_options *t)
+{
+	*v = (struct viewer){.json = option_given(o, OPTION_JSON),
+	                     .draws = option_given(o, OPTION_CURVE) || isatty(STDOUT_FILENO),
+	                     .validates = t->eval_every > 0,
+	                     .steps = t->steps,
+	                     .log = option_text(o, OPTION_LOG),
+	                     .plot = option_text(o, OPTION_PLOT)};
+	curves_begin(&v->curves);
+	progress_begin(&v->progress, t->steps);
+}
+
 /* ---- the three ways to run ---- */
+
+/* The picture of a run that was stopped shows what was done. */
+static enum status write_plot(const struct viewer *v, const struct report *measured)
+{
+	return v->plot && measured->role_count ? run_plot_write(v->plot, &v->curves, measured) : STATUS_OK;
+}
+
+/* Rank 0 writes the files, wherever it runs. A file that could not be written makes no good run of a failed one. */
+static enum status run_and_record(const struct train_options *t, struct viewer *v, int rank, struct report *measured)
+{
+	if (v->log && !rank)
+		v->lines = run_log_named(v->log);
+	enum status s = train_run(t, measured);
+	if (rank || (s && s != STATUS_INTERRUPTED)) {
+		run_log_release(&v->lines);
+		return s;
+	}
+	enum status plotted = write_plot(v, measured), logged = run_log_close(&v->lines);
+	if (v->json && measured->role_count)
+		run_print_summary(measured);
+	return s ? s : logged ? logged : plotted;
+}
 
 /* In this process: a rank under mpirun, or one rank alone. */
 static enum status run_here(const struct train_options *t, struct viewer *v, int rank, struct report *measured)
@@ -80,9 +193,7 @@ static enum status run_here(const struct train_options *t, struct viewer *v, int
 	struct train_options own = *t;
 	own.on_step = view_step;
 	own.context = v;
-	enum status s = train_run(&own, measured);
-	if (v->json && !rank && measured->role_count && (!s || s == STATUS_INTERRUPTED))
-		run_print_summary(measured);
+	enum status s = run_and_record(&own, v, rank, measured);
 	/* One report is enough, and mpirun ends all ranks as soon as one exits with a status other than 0. */
 	return rank && s == STATUS_INTERRUPTED ? STATUS_OK : s;
 }
@@ -93,6 +204,7 @@ static enum status run_ranks(const struct options *o, const struct job *j, struc
 	struct arguments a;
 	arguments_begin(&a, "train");
 	arguments_flag(&a, OPTION_JSON);
+	arguments_drop(&a, OPTION_CURVE);
 	arguments_pass(&a, COMMAND_TRAIN, o);
 	struct run run = {.ranks = j->plan.ranks,
 	                  .arguments = a.list,
@@ -101,8 +213,13 @@ static enum status run_ranks(const struct options *o, const struct job *j, struc
 	                  .context = v};
 	enum status s = run_start(&run, measured);
 	arguments_release(&a);
+	/* What a rank that was killed left of a file. */
+	static const enum option written[] = {OPTION_SAVE, OPTION_TRACE};
+	for (size_t i = 0; s && i < sizeof written / sizeof written[0]; i++)
+		if (option_text(o, written[i]))
+			output_sweep(option_text(o, written[i]));
 	if (s == STATUS_INTERRUPTED && measured->role_count)
-		status_fail(s, "stopped by the user after step %" PRId64, measured->loss_count);
+		status_fail(s, "stopped by the user after step %" PRId64, measured->steps);
 	return s;
 }
 
@@ -130,18 +247,41 @@ static enum status check_world(struct options *o, int ranks)
 
 /* Finds every mistake before anything is printed or started. */
 static enum status prepare(const struct options *o, bool joined, struct job *j, struct train_options *t,
-                           struct report *predicted)
+                           struct report *predicted, struct train_found *found)
 {
 	enum status s = job_from_options(j, o);
 	if (s)
 		return s;
 	*t = run_options(o, &j->settings);
-	s = train_check(t);
+	s = outputs_are_apart(o);
+	if (!s)
+		s = train_look(t, found);
 	if (!s && t->trace_file)
-		s = file_check_writable(t->trace_file, "{trace}");
+		s = output_check(t->trace_file, "{trace}");
+	if (!s && option_given(o, OPTION_LOG))
+		s = run_log_check(option_text(o, OPTION_LOG));
+	if (!s && option_given(o, OPTION_PLOT))
+		s = run_plot_check(option_text(o, OPTION_PLOT));
 	if (!s && !joined && j->plan.ranks > 1)
 		s = launch_check(j->plan.ranks);
 	return s ? s : job_predict_run(j, o, predicted);
+}
+
+/* A pipe whose reader ends, as head does, must not end a training: it goes on, and prints for nobody. Ranks print for
+ * the process that started them, which is another matter. */
+static void outlive_reader(bool joined)
+{
+	if (!joined && !launch_is_child())
+		signal(SIGPIPE, SIG_IGN);
+}
+
+/* What nobody wanted to read is no failure to write. */
+static void forget_reader(void)
+{
+	struct pollfd output = {.fd = STDOUT_FILENO};
+	fflush(stdout);
+	if (poll(&output, 1, 0) > 0 && output.revents & (POLLERR | POLLHUP) && !freopen("/dev/null", "w", stdout))
+		clearerr(stdout);
 }
 
 enum status command_train(const struct options *given)
@@ -149,30 +289,37 @@ enum status command_train(const struct options *given)
 	struct options o = *given;
 	struct job j = {0};
 	struct train_options t;
+	struct train_found found = {.data = ""};
 	struct report predicted = {0}, measured = {0};
 	int rank = 0, ranks = 1;
 	bool joined = train_under_mpi(&rank, &ranks);
-	if (!joined && !launch_is_child())
-		launch_stop_on_signals();
-	enum status s = joined ? check_world(&o, ranks) : STATUS_OK;
+	launch_stop_on_signals();
+	outlive_reader(joined);
+	enum status s = joined ? check_world(&o, ranks) : launch_check_alone();
 	if (!s)
-		s = prepare(&o, joined, &j, &t, &predicted);
+		s = prepare(&o, joined, &j, &t, &predicted, &found);
 	s = say_once(s, rank);
 	if (!s) {
-		struct viewer v = {.json = option_given(&o, OPTION_JSON), .steps = t.steps};
-		progress_begin(&v.progress, t.steps);
+		struct viewer v;
+		viewer_begin(&v, &o, &t);
 		if (!v.json && !rank) {
 			show_heading(&predicted, SHOW_ALL, stdout);
+			if (option_given(&o, OPTION_DATA) || found.bytes_as_ids)
+				text_wrapped(stdout, found.data, 0, text_columns(stdout, 110));
 			fputc('\n', stdout);
 			fflush(stdout);
 		}
 		s = joined || j.plan.ranks == 1 ? run_here(&t, &v, rank, &measured) : run_ranks(&o, &j, &v, &measured);
 		progress_clear(&v.progress);
-		if (!v.json && !rank && measured.role_count && (!s || s == STATUS_INTERRUPTED))
-			view_summary(&predicted, &measured);
+		if (!v.json && !rank && measured.role_count && (!s || s == STATUS_INTERRUPTED)) {
+			view_end(&v, &predicted, &measured);
+			written_show(&o, stdout);
+		}
+		curves_release(&v.curves);
 	}
 	report_release(&predicted);
 	report_release(&measured);
 	job_release(&j);
+	forget_reader();
 	return s;
 }

@@ -1,16 +1,16 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "cli/command/trial.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "cli/command/launch.h"
 #include "cli/command/run.h"
+#include "strategy/base/output.h"
 
 /* Without --steps, a run takes two seconds: the median of a few short steps says little. */
 enum { FEWEST_STEPS = 5, MOST_STEPS = 100, STEPS_NS = 2000000000 };
@@ -53,8 +53,10 @@ enum status trials_open(struct trials **out, const struct options *o, const char
 	launch_stop_on_signals();
 	t->options = o;
 	enum status s = members_from_options(&t->members, o);
-	if (!s && train_under_mpi(&rank, &ranks))
-		s = status_fail(STATUS_INPUT, "%s starts its ranks by itself; run it without mpirun", command);
+	if (!s)
+		s = train_under_mpi(&rank, &ranks)
+		            ? status_fail(STATUS_INPUT, "%s starts its ranks by itself; run it without mpirun", command)
+		            : launch_check_alone();
 	return s ? s : check_first(t);
 }
 
@@ -132,25 +134,39 @@ static bool time_holds(const struct trials *t, const struct trial *r)
 	return check_error(&step) <= time_limit(t);
 }
 
+/* A device or FIFO has the trace of the first run, and is not written into again. */
+static const char *trace_to_replace(const struct trials *t)
+{
+	const char *trace = option_text(t->options, OPTION_TRACE);
+	struct stat info;
+	return trace && (stat(trace, &info) || S_ISREG(info.st_mode)) ? trace : NULL;
+}
+
+static void keep_faster(struct trial *r, struct report *other, bool faster)
+{
+	if (!faster) {
+		report_release(other);
+		return;
+	}
+	report_release(&r->measured);
+	r->measured = *other;
+}
+
 static enum status run_again(struct trials *t, const struct settings *m, struct trial *r)
 {
 	struct report other;
-	const char *trace = option_text(t->options, OPTION_TRACE);
-	char again[1024];
-	snprintf(again, sizeof again, "%s.again", trace ? trace : "");
-	enum status s = run_member(t, m, trace ? again : NULL, &other);
-	if (s)
-		return s;
-	if (check_run_is_faster(&other, &r->measured)) {
-		report_release(&r->measured);
-		r->measured = other;
-		if (trace && rename(again, trace))
-			s = status_fail(STATUS_RUN, "--trace: cannot write '%s': %s", trace, strerror(errno));
-	} else {
-		report_release(&other);
-		if (trace)
-			unlink(again);
+	struct output *o = NULL;
+	const char *trace = trace_to_replace(t);
+	enum status s = trace ? output_open(&o, trace, "{trace}") : STATUS_OK;
+	if (!s)
+		s = run_member(t, m, o ? output_temporary(o) : NULL, &other);
+	if (!s) {
+		bool faster = check_run_is_faster(&other, &r->measured);
+		keep_faster(r, &other, faster);
+		if (faster && o)
+			s = output_finish(o);
 	}
+	output_close(o);
 	return s;
 }
 

@@ -15,7 +15,7 @@
 #include "cli/show/progress.h"
 
 struct trial {
-	char skipped[512]; /* why; "": it was not */
+	char skipped[1024]; /* why; "": it was not */
 	struct report predicted, measured;
 	struct checks checks;
 };

@@ -2,13 +2,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/command/apart.h"
 #include "cli/command/calibrate.h"
 #include "cli/command/command.h"
 #include "cli/command/trial.h"
 #include "cli/show/show.h"
 #include "cli/show/table.h"
-#include "strategy/base/file.h"
 #include "strategy/base/number.h"
+#include "strategy/base/output.h"
 #include "strategy/cluster/links.h"
 
 /* Rates drift with the machine's load: those of ten minutes ago may be off by a third. */
@@ -180,7 +181,8 @@ static enum status check_trace(const struct trials *v)
 		                   v->members.count);
 	if (strlen(path) > 1000)
 		return status_fail(STATUS_INPUT, "--trace: the path is too long");
-	return file_check_writable(path, "{trace}");
+	enum status s = outputs_are_apart(v->options);
+	return s ? s : output_check(path, "{trace}");
 }
 
 enum status command_validate(const struct options *o)

@@ -7,6 +7,7 @@
 #include "cli/command/view_load.h"
 #include "cli/command/view_open.h"
 #include "strategy/base/file.h"
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "viz/export/export.h"
 
@@ -170,6 +171,22 @@ static enum status show(struct viewer *v)
 	return viewer_window(v);
 }
 
+/* ---- the language ---- */
+
+/* Everything is said in the language that is asked for, or the user's. What is drawn needs its characters. */
+static enum status open_fonts(const struct options *o, struct fonts *fonts)
+{
+	enum status s = option_given(o, OPTION_DESCRIBE) ? STATUS_OK : fonts_open(fonts);
+	language_set(option_given(o, OPTION_LANGUAGE) ? option_text(o, OPTION_LANGUAGE) : language_of_user());
+	if (s || option_given(o, OPTION_DESCRIBE) || !strcmp(language_chosen(), "en") || fonts_open_han(fonts))
+		return s;
+	fputs("note: no font with Chinese characters is installed, so that texts are in English; on Debian: apt-get "
+	      "install " HAN_PACKAGE "\n",
+	      stderr);
+	language_set("en");
+	return STATUS_OK;
+}
+
 /* Does everything that the options ask for. */
 static enum status open_viewer(struct viewer *v, struct fonts *fonts)
 {
@@ -179,8 +196,8 @@ static enum status open_viewer(struct viewer *v, struct fonts *fonts)
 		s = check_options(v);
 	if (!s)
 		s = viewer_build_check(o);
-	if (!s && !option_given(o, OPTION_DESCRIBE))
-		s = fonts_open(fonts);
+	if (!s)
+		s = open_fonts(o, fonts);
 	playback_init(&v->playback, fonts);
 	if (!s && !(s = viewer_begin(v, o)))
 		s = what_if(v);

@@ -6,6 +6,7 @@
 
 #include "cli/command/view_open.h"
 #include "strategy/base/file.h"
+#include "strategy/base/language.h"
 #include "viz/build/board.h"
 #include "viz/build/describe.h"
 
@@ -165,8 +166,11 @@ static enum status refused_move(const struct exercise *e)
 {
 	if (e->said.accepted || e->said.move < 0)
 		return STATUS_OK;
-	return status_fail(STATUS_INPUT, "--%s: '%s' is refused. %s", option_name(OPTION_MOVES),
-	                   e->moves[e->said.move].name, e->said.text);
+	char said[sizeof e->said.text];
+	snprintf(said, sizeof said, "%s", e->said.text);
+	language_space(said, sizeof said);
+	return status_fail(STATUS_INPUT, tr("--%s: '%s' is refused. %s"), option_name(OPTION_MOVES),
+	                   e->moves[e->said.move].name, said);
 }
 
 /* A window opens a board of its own. */

@@ -6,6 +6,7 @@
 #include "cli/command/view_whatif.h"
 #include "strategy/base/near.h"
 #include "strategy/cluster/links.h"
+#include "strategy/model/config.h"
 #include "strategy/strategies/strategy.h"
 
 bool changes_equal(const struct changes *a, const struct changes *b)
@@ -139,6 +140,20 @@ static enum status name_cluster(const struct changes *c, const struct options *o
 	               : status_fail(STATUS_INPUT, "{cluster}: the name has more than %d characters", CLUSTER_TEXT - 1);
 }
 
+/* A model may be the path of its file, as it may behind --model. */
+static enum status read_model_file(struct settings *s)
+{
+	struct arena a = {0};
+	const char *specification;
+	if (!model_config_is_path(s->model))
+		return STATUS_OK;
+	enum status status = model_config_read(&a, s->model, &specification);
+	if (!status)
+		status = setting_read(SETTING_MODEL, status_words("{model}"), specification, s);
+	arena_release(&a);
+	return status;
+}
+
 enum status changes_settings(const struct changes *c, const struct options *o, const char *strategy,
                              struct settings *out, char cluster[CLUSTER_TEXT])
 {
@@ -148,7 +163,8 @@ enum status changes_settings(const struct changes *c, const struct options *o, c
 	for (int i = 0; i < row_count && !s; i++)
 		if (*c->value[i] && rows[i].setting < SETTING_COUNT)
 			s = setting_read((enum setting)rows[i].setting, row_name(i), c->value[i], &base);
-	if (s || (s = strategy_parse(base.strategy, &known)) || (s = name_cluster(c, o, cluster)))
+	if (s || (s = read_model_file(&base)) || (s = strategy_parse(base.strategy, &known)) ||
+	    (s = name_cluster(c, o, cluster)))
 		return s;
 	let_batch_follow(c, &base);
 	if ((s = settings_resolve(&base, strategy_data_ranks(&base))))

@@ -6,6 +6,7 @@
 
 #include "cli/command/view_race.h"
 #include "cli/show/show.h"
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "strategy/cluster/links.h"
 #include "strategy/strategies/alone.h"
@@ -26,12 +27,20 @@ static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks
 	out->node_ranks = c->devices;
 }
 
+static void with_dashes(char *name)
+{
+	for (; *name; name++)
+		*name = *name == '_' ? '-' : *name;
+}
+
 /* The settings that change the picture of a step, where they are not the defaults. */
 static void print_techniques(char *out, size_t size, const struct settings *s)
 {
 	static const enum setting shown[] = {SETTING_CHECKPOINTING, SETTING_OFFLOAD, SETTING_BUCKET,
 	                                     SETTING_OPTIMIZER,     SETTING_CLIP,    SETTING_STOCHASTIC_ROUNDING};
-	char value[SETTING_TEXT];
+	static const char *const keys[] = {"activation-checkpointing:", "offload:", "bucket:", "optimizer:", "clip:",
+	                                   "stochastic-rounding:",      NULL};
+	char name[SETTING_TEXT], value[SETTING_TEXT];
 	size_t at = 0;
 	*out = 0;
 	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
@@ -41,10 +50,11 @@ static void print_techniques(char *out, size_t size, const struct settings *s)
 			number_format_bytes(value, sizeof value, s->bucket);
 		else
 			setting_print(shown[i], s, value, sizeof value);
-		at += (size_t)snprintf(out + at, size - at, " · %s %.48s", setting_rows[shown[i]].name, value);
+		snprintf(name, sizeof name, "%s", setting_rows[shown[i]].name);
+		with_dashes(name);
+		with_dashes(value);
+		at += (size_t)snprintf(out + at, size - at, " · %s %.48s", tr_name(name, keys), value);
 	}
-	for (char *c = out; *c; c++)
-		*c = *c == '_' ? '-' : *c;
 }
 
 /* "ring-all-reduce on 5 ranks · 40 B, 10 elements of fp32 · simulated on …" */
@@ -53,7 +63,7 @@ static void make_heading_alone(struct trace_view *p, const struct plan *plan, co
 	char bytes[32], elements[32];
 	number_format_bytes(bytes, sizeof bytes, 4 * plan->model->parameters);
 	snprintf(p->label, sizeof p->label, "%.63s", plan->strategy);
-	snprintf(p->heading, sizeof p->heading, "%.60s on %" PRId64 " ranks · %s, %s element%s of fp32 · %s",
+	snprintf(p->heading, sizeof p->heading, tr("%.60s on %" PRId64 " ranks · %s, %s element%s of fp32 · %s"),
 	         plan->strategy, plan->ranks, bytes, number_format_count(elements, plan->model->parameters),
 	         plan->model->parameters == 1 ? "" : "s", where);
 }
@@ -67,13 +77,13 @@ static void make_heading(struct trace_view *p, const struct plan *plan, const ch
 		return;
 	}
 	if (s->accumulate > 1)
-		snprintf(accumulate, sizeof accumulate, " in %" PRId64 " micro-batches", s->accumulate);
+		snprintf(accumulate, sizeof accumulate, tr(" in %" PRId64 " micro-batches"), s->accumulate);
 	if (plan->model->tokens > 1)
-		snprintf(sequence, sizeof sequence, " · sequence %" PRId64, plan->model->tokens);
+		snprintf(sequence, sizeof sequence, tr(" · sequence %" PRId64), plan->model->tokens);
 	print_techniques(techniques, sizeof techniques, s);
 	snprintf(p->label, sizeof p->label, "%.63s", s->strategy);
 	snprintf(p->heading, sizeof p->heading,
-	         "%.60s on %" PRId64 " rank%s · %.40s, %s parameters · %s · batch %s%s%s%s · %s", s->strategy,
+	         tr("%.60s on %" PRId64 " rank%s · %.40s, %s parameters · %s · batch %s%s%s%s · %s"), s->strategy,
 	         plan->ranks, plan->ranks == 1 ? "" : "s", plan->model->name,
 	         number_format_count(parameters, plan->model->parameters), type_name(s->precision),
 	         number_format_count(batch, s->micro_batch * s->accumulate * plan_data_ranks(plan)), accumulate,
@@ -145,8 +155,8 @@ enum status load_job(struct loaded *l, const struct options *o, const char *clus
 		load_release(l);
 		return s;
 	}
-	snprintf(where, sizeof where, "simulated on %s, grain %s%s", l->trace.cluster, grain_name(grain),
-	         limits.measured_rates ? "" : ", assumed rates");
+	snprintf(where, sizeof where, tr("simulated on %s, grain %s%s"), l->trace.cluster, tr(grain_name(grain)),
+	         limits.measured_rates ? "" : tr(", assumed rates"));
 	make_heading(&l->shown, &l->job.plan, where);
 	return STATUS_OK;
 }
@@ -242,7 +252,7 @@ enum status load_trace(struct loaded *l, const struct options *o, const char *pa
 	if (l->file.foreign) {
 		trace_view_open_foreign(&l->shown, &l->file);
 		snprintf(l->shown.label, sizeof l->shown.label, "%.60s", name);
-		snprintf(l->shown.heading, sizeof l->shown.heading, "%.120s · %d lanes, %zu spans", name,
+		snprintf(l->shown.heading, sizeof l->shown.heading, tr("%.120s · %d lanes, %zu spans"), name,
 		         l->file.lane_count, l->file.span_count);
 		return STATUS_OK;
 	}
@@ -258,10 +268,11 @@ enum status load_trace(struct loaded *l, const struct options *o, const char *pa
 		return s;
 	}
 	const struct trace *t = &l->file.trace;
-	snprintf(where, sizeof where, "%s on %s%s, %.60s", t->measured ? "measured" : "simulated", t->cluster,
+	snprintf(where, sizeof where, tr(t->measured ? "measured on %s%s, %.60s" : "simulated on %s%s, %.60s"),
+	         t->cluster,
 	         t->measured             ? ""
-	         : t->message_count != 0 ? ", grain message"
-	                                 : ", grain operation",
+	         : t->message_count != 0 ? tr(", grain message")
+	                                 : tr(", grain operation"),
 	         name);
 	make_heading(&l->shown, plan, where);
 	return STATUS_OK;

@@ -5,6 +5,7 @@
 
 #include "cli/command/view_rows.h"
 #include "cli/command/view_whatif.h"
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "viz/scene/scene.h"
 
@@ -104,7 +105,7 @@ static void print_value(char *out, enum measure unit, int64_t value)
 		number_format_count(out, value);
 		break;
 	case UNIT_YES:
-		snprintf(out, WORD, "%s", value ? "yes" : "no");
+		snprintf(out, WORD, "%s", tr(value ? "yes" : "no"));
 		break;
 	}
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "strategy/cluster/links.h"
 
@@ -94,7 +95,7 @@ void row_print(int row, const struct loaded *l, char out[WHATIF_VALUE])
 	else if (r->values == VALUES_COUNT)
 		snprintf(out, WHATIF_VALUE, "%" PRId64, row_number(row, l));
 	else if (r->setting == SETTING_BUCKET && !l->job.settings.bucket)
-		snprintf(out, WHATIF_VALUE, "1, then 25 MiB");
+		snprintf(out, WHATIF_VALUE, "%s", tr("1, then 25 MiB"));
 	else if (r->setting == SETTING_BUCKET)
 		print_bytes(out, l->job.settings.bucket, l->job.settings.bucket % 1024 == 0);
 	else {

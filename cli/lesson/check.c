@@ -108,19 +108,26 @@ static bool same_picture(const char *a, const char *b)
 	return same && far <= (long)width * height / 2000;
 }
 
-static enum status copy_file(const char *from, const char *to)
-{
+struct picture {
 	char *bytes;
 	size_t size;
-	enum status s = file_read(from, "picture", 64 << 20, &bytes, &size);
-	if (s)
-		return s;
-	FILE *f = fopen(to, "wb");
-	bool written = f && fwrite(bytes, 1, size, f) == size;
-	free(bytes);
-	if (f && fclose(f))
-		written = false;
-	return written ? STATUS_OK : status_fail(STATUS_RUN, "cannot write %.200s", to);
+};
+
+static enum status print_picture(void *context, FILE *out)
+{
+	const struct picture *p = context;
+	fwrite(p->bytes, 1, p->size, out);
+	return STATUS_OK;
+}
+
+static enum status copy_file(const char *from, const char *to)
+{
+	struct picture p;
+	enum status s = file_read(from, "picture", 64 << 20, &p.bytes, &p.size);
+	if (!s)
+		s = file_write(to, "picture", print_picture, &p);
+	free(p.bytes);
+	return s;
 }
 
 static enum status draw_picture(struct checking *k, const struct piece *p)

@@ -6,6 +6,7 @@
 
 #include "cli/show/text.h"
 #include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 
 struct printer {
 	FILE *out;
@@ -24,17 +25,14 @@ static void begin_text(struct printer *p)
 {
 	if (p->running)
 		return;
-	p->running = open_memstream(&p->text, &p->size);
-	if (!p->running)
-		abort();
+	p->running = memory_stream(&p->text, &p->size);
 }
 
 static void end_text(struct printer *p)
 {
 	if (!p->running)
 		return;
-	if (fclose(p->running))
-		abort();
+	memory_stream_close(p->running);
 	p->running = NULL;
 	int lead = text_width(p->lead);
 	fprintf(p->out, "%*s%s", p->indent - lead, "", p->lead);

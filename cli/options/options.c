@@ -1,11 +1,15 @@
 #include "cli/options/options.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/options/options_table.h"
 #include "strategy/base/keys.h"
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
+#include "strategy/model/config.h"
 
 /* ---- suggestions ---- */
 
@@ -52,6 +56,34 @@ static const struct {
         {"cpu-offload", OPTION_OFFLOAD},
         {"deepspeed", OPTION_CONFIG},
         {"config-file", OPTION_CONFIG},
+        {"model-name-or-path", OPTION_MODEL},
+        {"bs", OPTION_BATCH},
+        {"seq-len", OPTION_SEQUENCE},
+        {"max-seq-length", OPTION_SEQUENCE},
+        {"block-size", OPTION_SEQUENCE},
+        {"stage", OPTION_STRATEGY},
+        {"fsdp", OPTION_STRATEGY},
+        {"sharding-strategy", OPTION_STRATEGY},
+        {"tensor-parallel-size", OPTION_STRATEGY},
+        {"pipeline-parallel-size", OPTION_STRATEGY},
+        {"max-steps", OPTION_STEPS},
+        {"bucket-cap-mb", OPTION_BUCKET},
+        {"optim", OPTION_OPTIMIZER},
+        {"hardware", OPTION_CLUSTER},
+        {"gpu", OPTION_CLUSTER},
+};
+
+/* Options of other programs that have none here. */
+#define NODES "the cluster says how many ranks a node has, so --ranks 16 --cluster a100-80gb are two nodes"
+static const struct {
+	const char *name, *instead;
+} elsewhere[] = {
+        {"nodes", NODES},
+        {"nnodes", NODES},
+        {"num-nodes", NODES},
+        {"num-machines", NODES},
+        {"csv", "--export NAME.csv writes what compare finds; --json has every figure"},
+        {"epochs", "--steps says how long to train"},
 };
 
 /* An underscore counts as a dash. */
@@ -71,6 +103,9 @@ static enum status unknown_option(enum command c, const char *name)
 			return status_fail(STATUS_INPUT, "unknown option --%.40s; shardlab calls it --%s %s", name,
 			                   option_row(foreign[i].option)->name,
 			                   option_row(foreign[i].option)->argument);
+	for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
+		if (is_foreign(name, elsewhere[i].name))
+			return status_fail(STATUS_INPUT, "there is no option --%.40s: %s", name, elsewhere[i].instead);
 	for (int i = 0; i < OPTION_COUNT; i++)
 		if (option_of((enum option)i, c))
 			near_consider(&near, option_row(i)->name);
@@ -109,6 +144,17 @@ static enum status check_choices(const char *where, const struct option_row *row
 	}
 }
 
+/* Torch's bucket_cap_mb and DeepSpeed's elements are other units than bytes: a small number is none of ours. */
+static enum status check_unit(const struct option_row *row, const char *text)
+{
+	enum { LEAST_PLAIN = 1000 };
+	if (row != option_row(OPTION_BUCKET) || text[strspn(text, "0123456789")] || atoll(text) >= LEAST_PLAIN ||
+	    !atoll(text))
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "--%s %s: of what? %sMiB, %sMB, or %sB if bytes are meant", row->name, text,
+	                   text, text, text);
+}
+
 static enum status read_value(const struct option_row *row, bool varies, const char *text, struct option_value *out)
 {
 	char what[64];
@@ -121,6 +167,8 @@ static enum status read_value(const struct option_row *row, bool varies, const c
 	case TAKES_WHOLE:
 		return number_whole(text, what, (int64_t)row->low, high, &out->whole);
 	case TAKES_SIZE:
+		if (check_unit(row, text))
+			return STATUS_INPUT;
 		return number_bytes(text, what, (int64_t)row->low, high, &out->whole);
 	case TAKES_REAL:
 		return number_real(text, what, row->low, row->high, &out->real);
@@ -174,6 +222,43 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 	return read_value(option_row(i), option_varies((enum option)i, o->command), value, &o->value[i]);
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat there;
+	return !stat(path, &there) && S_ISDIR(there.st_mode);
+}
+
+/* A folder of weights says which model it holds, unless a plan or the user does. */
+static enum status take_model_of_weights(struct options *o)
+{
+	const char *init = option_text(o, OPTION_INIT);
+	if (!option_given(o, OPTION_INIT) || option_given(o, OPTION_PLAN_FILE) || !is_folder(init))
+		return STATUS_OK;
+	if (access(arena_print(&o->arena, "%s/config.json", init), F_OK))
+		return status_fail(STATUS_INPUT,
+		                   "--init %s: the folder has no config.json to say which model it holds: give --model",
+		                   init);
+	o->value[OPTION_MODEL].given = true;
+	return model_config_read(&o->arena, init, &o->value[OPTION_MODEL].text);
+}
+
+/* Whoever reads the option finds a specification: children on other machines need no file. */
+static enum status read_model_file(struct options *o)
+{
+	struct option_value *v = &o->value[OPTION_MODEL];
+	if (!v->given)
+		return take_model_of_weights(o);
+	if (!model_config_is_path(v->text))
+		return STATUS_OK;
+	o->model_path = v->text;
+	return model_config_read(&o->arena, v->text, &v->text);
+}
+
+void options_release(struct options *o)
+{
+	arena_release(&o->arena);
+}
+
 enum status options_parse(struct options *o, enum command c, int argc, char **argv)
 {
 	enum status s = STATUS_OK;
@@ -182,8 +267,9 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 	if (c == COMMAND_HELP) {
 		o->topic = argc && strcmp(argv[0], "--help") != 0 ? argv[0] : NULL;
 		return argc < 2 ? STATUS_OK
-		                : status_fail(STATUS_INPUT, "help takes one word: a command, models, strategies, "
-		                                            "clusters, checkpointing or config");
+		                : status_fail(STATUS_INPUT, "help takes one word: a command, an option, a "
+		                                            "strategy, models, strategies, clusters, "
+		                                            "checkpointing, data or config");
 	}
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
@@ -191,11 +277,14 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return STATUS_OK;
 		}
 	int at = 0;
-	if ((c == COMMAND_COLLECTIVE || c == COMMAND_LESSON) && argc && argv[0][0] != '-')
-		o->topic = argv[at++];
+	bool takes_topic = c == COMMAND_COLLECTIVE || c == COMMAND_LESSON;
 	while (at < argc)
-		if ((s = parse_one(o, argc, argv, &at)))
+		if (takes_topic && !o->topic && argv[at][0] != '-')
+			o->topic = argv[at++];
+		else if ((s = parse_one(o, argc, argv, &at)))
 			return s;
+	if ((s = read_model_file(o)))
+		return s;
 	if (option_given(o, OPTION_CONFIG))
 		return status_fail(STATUS_INPUT,
 		                   "--config %.60s: DeepSpeed and Accelerate files are not read; which options their "

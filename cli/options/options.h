@@ -33,7 +33,8 @@
 	  "compared.")                                                                                                 \
 	X(TRAIN, train, "train for real, on CPU ranks or GPUs",                                                        \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
-	  "…")                                                                                                         \
+	  "… Ctrl+C finishes the step; --save, --plot and --log are written as at the end. A second one ends the "   \
+	  "run at once, without them.")                                                                                \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
 	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
 	  "GPU.")                                                                                                      \
@@ -42,6 +43,10 @@
 	  "--device "                                                                                                  \
 	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks measure what is between them: "     \
 	  "--comm nccl, or ring and mpi by way of the host.")                                                          \
+	X(GENERATE, generate, "text from a trained model",                                                             \
+	  "Goes on from --prompt with the weights of --init, in fp32 on the CPU: any gpt or llama that train --save "  \
+	  "wrote, or a folder of Hugging Face's. A model of 256 classes reads and writes bytes, any other needs a "    \
+	  "tokenizer.json. The same seed writes the same text.")                                                       \
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
 	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
 	  "FILE writes pictures without a window, --describe text.")                                                   \
@@ -53,8 +58,8 @@
 	X(LESSON, lesson, "a course: lessons that run",                                                                \
 	  "Without a number it lists them. A lesson goes piece by piece: text, commands that run, the window, "        \
 	  "questions; Enter goes on.")                                                                                 \
-	X(HELP, help, "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, config",  \
-	  "")
+	X(HELP, help,                                                                                                  \
+	  "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, data, config", "")
 
 enum command {
 #define X(constant, name, what, more) COMMAND_##constant,
@@ -146,21 +151,46 @@ enum command {
 	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
 	  "run every command, draw every picture: is the lesson what the program does?")                               \
 	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
-	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON),                                                 \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW),                                      \
 	  "English or Chinese; by default the user's, as LANG has it")                                                 \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
-	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
-	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package by default")                  \
+	X(DATA, "data", TEXT, "PATH,…", 0, 0, "", IN_RUNS | IN(DEMO),                                                  \
+	  "token ids (.bin, .npy), text, a table (.csv), IDX files; see: help data")                                   \
+	X(DATA_TYPE, "data-type", CHOICE, "uint16|uint32|bytes", 0, 0, "", IN_RUNS,                                    \
+	  "what the ids of --data are, where neither a header nor the vocabulary tells")                               \
 	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE),                                  \
 	  "where ranks compute; cuda: rank i on GPU i")                                                                \
 	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                           \
 	  "cuda: issue every step instead of replaying a graph")                                                       \
 	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
 	  "fp32 on GPUs: matrix products on tensor cores, operands rounded to 10 bits of mantissa")                    \
-	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "CPU threads for each rank")          \
+	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE) | IN(GENERATE),                        \
+	  "CPU threads for each rank")                                                                                 \
 	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validate at the end: loss and accuracy")    \
-	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "start from these weights")                     \
-	X(SAVE, "save", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "write the weights at the end")                 \
+	X(EVAL_EVERY, "eval-every", WHOLE, "N", 1, 100000000, "", IN(TRAIN),                                           \
+	  "validate after every N steps too; training goes on as it would without")                                    \
+	X(LOG, "log", TEXT, "FILE.jsonl|.csv", 0, 0, "", IN(TRAIN),                                                    \
+	  "write a line a step as it is done: loss, speed, MFU, validation; replaces the file")                        \
+	X(PLOT, "plot", TEXT, "FILE.svg", 0, 0, "", IN(TRAIN),                                                         \
+	  "draw the losses over the steps at the end (or .pdf, .png)")                                                 \
+	X(CURVE, "curve", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
+	  "draw the losses as text at the end, as there is by default on a terminal")                                  \
+	X(INIT, "init", TEXT, "PATH", 0, 0, "", IN(TRAIN) | IN(GENERATE),                                              \
+	  "start from these weights: a file.safetensors, or a folder as Hugging Face has it")                          \
+	X(SAVE, "save", TEXT, "PATH", 0, 0, "", IN(TRAIN),                                                             \
+	  "write the weights at the end: a file.safetensors, or a folder that transformers loads")                     \
+	X(SAVE_SHARD, "save-shard", SIZE, "SIZE", 1, 9e15, "", IN(TRAIN),                                              \
+	  "--save FOLDER: the most bytes of weights in one of its files; 5GB by default")                              \
+	X(PROMPT, "prompt", TEXT, "TEXT", 0, 0, "", IN(GENERATE), "the text to go on from")                            \
+	X(PROMPT_FILE, "prompt-file", TEXT, "FILE|-", 0, 0, "", IN(GENERATE),                                          \
+	  "the same from a file, or from standard input")                                                              \
+	X(TOKENS, "tokens", WHOLE, "N", 0, SETTING_LARGE, "128", IN(GENERATE), "how many new ones, at most")           \
+	X(TEMPERATURE, "temperature", REAL, "R", 0, 1000, "0.8", IN(GENERATE),                                         \
+	  "divides the logits; 0: always the likeliest token")                                                         \
+	X(TOP_K, "top-k", WHOLE, "N", 0, SETTING_LARGE, "40", IN(GENERATE), "draw among the N likeliest; 0: all")      \
+	X(TOP_P, "top-p", REAL, "P", 1e-9, 1, "1", IN(GENERATE), "and of these among the fewest that add up to P")     \
+	X(TOKENIZER, "tokenizer", TEXT, "FILE", 0, 0, "", IN(GENERATE),                                                \
+	  "a tokenizer.json; by default that in the folder of --init or --model")                                      \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
@@ -171,7 +201,8 @@ enum command {
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
 	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(CALIBRATE), "print JSON, and nothing else, on stdout")
+	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(CALIBRATE) | IN(GENERATE),                                 \
+	  "print JSON, and nothing else, on stdout")
 
 enum option {
 #define X(constant, name, field, type, values, low, high, fallback, line, help) OPTION_##constant,
@@ -185,7 +216,7 @@ enum option {
 
 struct option_value {
 	bool given;
-	const char *text; /* as written, or the default; NULL: neither. Lives as long as argv */
+	const char *text; /* as written, or the default; NULL: neither. Lives as long as argv, or the options */
 	int64_t whole;
 	double real;
 };
@@ -195,9 +226,13 @@ struct options {
 	bool help;         /* --help was among them: the rest has not been read */
 	const char *topic; /* of help, collective and lesson, whose argument is a word; NULL: none */
 	struct option_value value[OPTION_COUNT];
+	const char *model_path; /* what --model was, if that was a path; else NULL */
+	struct arena arena;     /* of values that are not argv's own */
 };
 
+/* The path of a model's file has become its specification (strategy/model/config.h). */
 enum status options_parse(struct options *o, enum command c, int argc, char **argv);
+void options_release(struct options *o);
 
 static inline bool option_given(const struct options *o, enum option i)
 {
@@ -251,6 +286,8 @@ enum status command_find(const char *name, enum command *out);
 const char *command_name(enum command c);
 
 void options_help(enum command c, FILE *out); /* all about one command */
-void commands_help(FILE *out);                /* which commands there are */
+/* One option: what it takes, and which commands have it. */
+void option_explain(enum option i, FILE *out);
+void commands_help(FILE *out); /* which commands there are */
 
 #endif

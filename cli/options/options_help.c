@@ -1,3 +1,4 @@
+#include <string.h>
 
 #include "cli/options/options_table.h"
 #include "cli/show/text.h"
@@ -14,6 +15,7 @@ static const struct {
         {COMMAND_PLAN, "shardlab plan --strategy dp --ranks 4 --role worker"},
         {COMMAND_SIM, "shardlab sim --model gpt2-1558m --strategy zero2 --ranks 8 --cluster h100 --precision bf16"},
         {COMMAND_SIM, "shardlab sim --model params=7e9:units=32 --strategy zero3 --ranks 4 --cluster a100-40gb"},
+        {COMMAND_SIM, "shardlab sim --model ./Qwen2.5-7B --sequence 4096 --strategy fsdp --ranks 8 --cluster h100"},
         {COMMAND_COMPARE, "shardlab compare --model gpt2-124m --ranks 8 --cluster a100-80gb --precision bf16"},
         {COMMAND_COMPARE, "shardlab compare --strategy ddp,zero3 --activation-checkpointing none/full "
                           "--model gpt2-774m --cluster a100-40gb"},
@@ -82,6 +84,21 @@ static void option_line(enum option i, enum command c, int columns, FILE *out)
 	else
 		fprintf(out, "  %s\n%*s", head, INDENT, "");
 	text_wrapped(out, text, INDENT, columns);
+}
+
+void option_explain(enum option i, FILE *out)
+{
+	int columns = text_columns(out, COLUMNS);
+	enum command first = option_home(i);
+	char text[512] = "Commands:";
+	option_line(i, first, columns, out);
+	for (int c = 0; c < COMMAND_COUNT; c++)
+		if (option_of(i, (enum command)c)) {
+			size_t n = strlen(text);
+			snprintf(text + n, sizeof text - n, "%s %s", c == (int)first ? "" : ",", command_rows[c].name);
+		}
+	fputc('\n', out);
+	text_wrapped(out, text, 0, columns);
 }
 
 struct help_list {

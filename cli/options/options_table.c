@@ -16,9 +16,10 @@ static_assert(SETTING_COUNT + sizeof own_rows / sizeof own_rows[0] == OPTION_COU
 
 static unsigned commands_with(enum setting i)
 {
-	return i == SETTING_COLLECTIVES ? 0 /* --comm says it */
-	       : i == SETTING_RANKS     ? IN_MODELS | IN(CALIBRATE) | IN(COLLECTIVE) | IN(DEMO)
-	                                : IN_MODELS;
+	return i == SETTING_COLLECTIVES                  ? 0 /* --comm says it */
+	       : i == SETTING_MODEL || i == SETTING_SEED ? IN_MODELS | IN(GENERATE)
+	       : i == SETTING_RANKS                      ? IN_MODELS | IN(CALIBRATE) | IN(COLLECTIVE) | IN(DEMO)
+	                                                 : IN_MODELS;
 }
 
 static void put_dashes(char out[OPTION_NAME], const char *name)
@@ -78,6 +79,10 @@ static const struct special {
         {COMMAND_LESSON, OPTION_EXPORT, NULL, "write it as one file: NAME.html works offline, slides.pdf, handout.pdf"},
         {COMMAND_VIEW, OPTION_TRACE, NULL, "open this recorded run, or another program's Chrome trace"},
         {COMMAND_VIEW, OPTION_VALUES, NULL, "numbers in the chunks of a collective, as there are by default"},
+        {COMMAND_GENERATE, OPTION_MODEL, "gpt", NULL},
+        {COMMAND_GENERATE, OPTION_SEED, NULL, "of the draws"},
+        {COMMAND_GENERATE, OPTION_INIT, NULL, "the weights: a file.safetensors, or a folder as Hugging Face has it"},
+        {COMMAND_GENERATE, OPTION_THREADS, "", "CPU threads; by default as many as there are cores"},
         {COMMAND_COLLECTIVE, OPTION_RANKS, "4", NULL},
         {COMMAND_COLLECTIVE, OPTION_GRAIN, NULL,
          "collectives by formula, or message by message, as up to 64 ranks unless this is given"},
@@ -162,4 +167,12 @@ bool option_of(enum option i, enum command c)
 bool option_varies(enum option i, enum command c)
 {
 	return c == COMMAND_COMPARE && (i == OPTION_PRECISION || i == OPTION_CHECKPOINTING || i == OPTION_OFFLOAD);
+}
+
+enum command option_home(enum option i)
+{
+	enum command c = 0;
+	while (c < COMMAND_COUNT && !option_of(i, c))
+		c++;
+	return c;
 }

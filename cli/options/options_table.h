@@ -19,6 +19,8 @@ struct command_row {
 };
 
 const struct option_row *option_row(int i);
+/* The first command that has it; COMMAND_COUNT: none, it is a setting that another option gives. */
+enum command option_home(enum option i);
 int option_find(const char *name); /* "micro-batch"; -1: there is none */
 extern const struct command_row command_rows[COMMAND_COUNT];
 

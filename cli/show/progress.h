@@ -4,6 +4,8 @@
  *     progress_begin(&p, 700);
  *     progress_show(&p, 12, "zero2");     // as often as one likes
  *     progress_clear(&p);                 // before anything else is printed, and at the end
+ *
+ * A label may have several items with " · " between them: the last ones are left out where the terminal is narrow.
  */
 #ifndef SHARDLAB_PROGRESS_H
 #define SHARDLAB_PROGRESS_H

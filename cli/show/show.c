@@ -8,8 +8,12 @@
 
 #include "cli/show/table.h"
 #include "cli/show/text.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 #include "strategy/cluster/cluster.h"
+
+/* Few train on longer samples from the first step on: whoever gets one unasked should see it. */
+enum { LONG_SEQUENCE = 8192 };
 
 /* `colour` is the terminal's for which it is written. */
 static void write_heading(const struct report *r, unsigned settings, bool colour, FILE *out)
@@ -21,20 +25,23 @@ static void write_heading(const struct report *r, unsigned settings, bool colour
 	if (settings & SHOW_PRECISION)
 		fprintf(out, " · %s%s%s", type_name(r->precision), r->tf32 ? ", products in tf32" : "",
 		        r->stochastic_rounding ? ", rounded stochastically" : "");
+	bool split = settings & SHOW_MICRO;
 	int64_t data_ranks = r->batch / (r->micro_batch * r->accumulate);
 	bool same = data_ranks == 1 && r->ranks > 1; /* samples on all ranks */
 	fprintf(out, " · batch %s", number_format_count(n, r->batch));
-	if (data_ranks > 1)
+	if (split && data_ranks > 1)
 		fprintf(out, " = %" PRId64 " %sranks × %s", data_ranks, data_ranks < r->ranks ? "data " : "",
 		        number_format_count(n, r->micro_batch));
-	else if (r->accumulate > 1)
+	else if (split && r->accumulate > 1)
 		fprintf(out, " = %s", number_format_count(n, r->micro_batch));
-	if (r->accumulate > 1)
+	if (split && r->accumulate > 1)
 		fprintf(out, " × %" PRId64 " micro-batches", r->accumulate);
-	if (same)
+	if (split && same)
 		fprintf(out, ", the same on all ranks");
 	if (r->sequence > 1)
-		fprintf(out, " · sequence %" PRId64, r->sequence);
+		fprintf(out, " · sequence %" PRId64 "%s", r->sequence,
+		        r->whole_context && r->sequence > LONG_SEQUENCE ? ", the model's whole context (--sequence T)"
+		                                                        : "");
 	if ((settings & SHOW_CHECKPOINTING) && strcmp(r->checkpointing.setting, "none") != 0)
 		fprintf(out, " · checkpointing %s", r->checkpointing.setting);
 	if ((settings & SHOW_OFFLOAD) && strcmp(r->offload, "none") != 0)
@@ -48,12 +55,10 @@ void show_heading(const struct report *r, unsigned settings, FILE *out)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *memory = open_memstream(&text, &size);
-	if (memory) {
-		write_heading(r, settings, terminal_colour(out), memory);
-		fclose(memory);
-		text_items(out, text, " · ", 0, text_columns(out, INT_MAX));
-	}
+	FILE *memory = memory_stream(&text, &size);
+	write_heading(r, settings, terminal_colour(out), memory);
+	memory_stream_close(memory);
+	text_items(out, text, " · ", 0, text_columns(out, INT_MAX));
 	free(text);
 }
 
@@ -99,6 +104,22 @@ const char *show_memory_name(const struct report_tightest *t)
 	return names[t->space];
 }
 
+/* No other strategy, checkpointing, micro-batch or offload is enough, nor are more ranks: the work itself is too large.
+ * LONG_ENOUGH is what such models are mostly trained with. */
+static void show_way_out(const struct report *r, FILE *out)
+{
+	enum { LONG_ENOUGH = 4096 };
+	bool shorter = r->sequence > LONG_ENOUGH, halves = r->precision == TYPE_FP32;
+	fprintf(out, "  nothing that was tried would fit: take %s", shorter ? "a shorter --sequence" : "");
+	if (shorter)
+		fprintf(out, " (%d%s)", LONG_ENOUGH,
+		        r->whole_context ? " is usual; this is the model's whole context" : " is usual");
+	fprintf(out, "%s%s\n", shorter && halves ? " and " : "",
+	        halves    ? "--precision bf16"
+	        : shorter ? ""
+	                  : "devices with more memory, or a smaller model");
+}
+
 static void show_fits(const struct report *r, FILE *out)
 {
 	const struct report_tightest *t = &r->tightest;
@@ -122,6 +143,12 @@ static void show_fits(const struct report *r, FILE *out)
 		number_format_time(step, sizeof step, r->change.step);
 		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words, step);
 	}
+	if (r->change.none && !r->change.cut)
+		show_way_out(r, out);
+	if (r->change.cut)
+		fprintf(out,
+		        "  the search for it ended at its limit: %s; fewer micro-batches a step make it complete\n",
+		        *r->change.words ? "a cheaper change may fit too" : "a change may fit that it has not tried");
 }
 
 static void show_peaks(const struct report *r, FILE *out)
@@ -150,6 +177,19 @@ void show_bubble(const struct report *r, const char *whose, FILE *out)
 		        100 * (double)r->time.bubble / (double)(r->time.step ? r->time.step : 1));
 }
 
+/* What a device makes of the time. */
+static void show_speed(const struct report_speed *v, FILE *out)
+{
+	char text[32];
+	if (!(v->tflops_per_device > 0))
+		return;
+	number_format_flops(text, sizeof text, 1e12 * v->tflops_per_device);
+	fprintf(out, "  model FLOPs: %s a device", text);
+	if (v->mfu > 0)
+		fprintf(out, ", MFU %.1f %%", 100 * v->mfu);
+	fputc('\n', out);
+}
+
 static void show_time(const struct report *r, FILE *out)
 {
 	struct table t;
@@ -165,6 +205,7 @@ static void show_time(const struct report *r, FILE *out)
 	time_row(&t, "step", n->step, 0, STYLE_HEAD);
 	time_row(&t, "communicating, hidden or not", n->communication, n->step, STYLE_FAINT);
 	table_end(&t, 0);
+	show_speed(&r->speed, out);
 	show_bubble(r, "  ", out);
 }
 

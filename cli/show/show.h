@@ -7,7 +7,7 @@
 #include "strategy/trace/report.h"
 
 /* Which settings a heading names. */
-enum { SHOW_PRECISION = 1, SHOW_CHECKPOINTING = 2, SHOW_OFFLOAD = 4, SHOW_ALL = 7 };
+enum { SHOW_PRECISION = 1, SHOW_CHECKPOINTING = 2, SHOW_OFFLOAD = 4, SHOW_MICRO = 8, SHOW_ALL = 15 };
 
 /* "zero2 on 4 ranks · gpt, 4,837,376 parameters · fp32 · batch 16 = 4 ranks × 4 · sequence 128" */
 void show_heading(const struct report *r, unsigned settings, FILE *out);
@@ -20,6 +20,8 @@ struct column {
 	const char *heading; /* "zero2", "predicted" */
 	const struct report *report;
 };
+/* Whether two take the batch in other micro-batches; `single`, which has one rank for all of it, is no other. */
+bool show_micros_differ(const struct column *columns, int count);
 void show_columns(const struct column *columns, int count, FILE *out);
 /* Names the strategies that divide more over the ranks than another and still take more memory at the peak. Prints
  * nothing if there are none. */

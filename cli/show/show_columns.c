@@ -43,6 +43,29 @@ static void show_headings(struct table *t, const struct spread *s)
 			table_cell(t, 1 + c, "%s", s->report[c]->roles[s->role[c]].role);
 }
 
+bool show_micros_differ(const struct column *columns, int count)
+{
+	const struct report *first = NULL;
+	for (int i = 0; i < count; i++) {
+		const struct report *r = columns[i].report;
+		if (r->ranks == 1)
+			continue;
+		if (first && (r->micro_batch != first->micro_batch || r->accumulate != first->accumulate))
+			return true;
+		first = r;
+	}
+	return false;
+}
+
+static void show_micros(struct table *t, const struct spread *s)
+{
+	table_row(t, STYLE_PLAIN, "micro-batches");
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c])
+			table_cell(t, 1 + c, "%" PRId64 " × %" PRId64, s->report[c]->micro_batch,
+			           s->report[c]->accumulate);
+}
+
 static bool is_empty(const struct spread *s, enum figure_group g)
 {
 	for (const struct figure *f = figures; f->name; f++)
@@ -81,6 +104,34 @@ static void show_group(struct table *t, const struct spread *s, enum figure_grou
 	}
 }
 
+/* Model FLOPs a second of a device, as the whole number that scales are made for. */
+static int64_t flops_of(const struct report *r)
+{
+	return (int64_t)(1e12 * r->speed.tflops_per_device);
+}
+
+static void show_speed(struct table *t, const struct spread *s)
+{
+	int64_t most = 0;
+	for (int c = 0; c < s->count; c++)
+		most = flops_of(s->report[c]) > most ? flops_of(s->report[c]) : most;
+	if (!most)
+		return;
+	struct scale scale = scale_of_flops(most);
+	table_gap(t);
+	table_row(t, STYLE_HEAD, "model FLOPs, %s", scale.name);
+	table_row(t, STYLE_PLAIN, "  a device");
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c])
+			table_scaled(t, 1 + c, flops_of(s->report[c]), scale);
+	table_row(t, STYLE_PLAIN, "  MFU");
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c] && s->report[c]->speed.mfu > 0)
+			table_cell(t, 1 + c, "%.1f %%", 100 * s->report[c]->speed.mfu);
+		else if (!s->role[c])
+			table_cell(t, 1 + c, "–");
+}
+
 static void show_bubbles(const struct column *columns, int count, FILE *out)
 {
 	char whose[300];
@@ -100,8 +151,13 @@ void show_columns(const struct column *columns, int count, FILE *out)
 			assumed = s.report[c];
 	table_init(&t, out, 1 + s.count, 1);
 	show_headings(&t, &s);
-	for (int g = 0; g < GROUP_COUNT; g++)
+	if (show_micros_differ(columns, count))
+		show_micros(&t, &s);
+	for (int g = 0; g < GROUP_COUNT; g++) {
 		show_group(&t, &s, (enum figure_group)g, g == GROUP_TIME && assumed);
+		if (g == GROUP_TIME)
+			show_speed(&t, &s);
+	}
 	table_row(&t, STYLE_HEAD, "  fits");
 	for (int c = 0; c < s.count; c++)
 		if (!s.role[c]) {
@@ -129,6 +185,15 @@ static void csv_text(FILE *out, const char *text)
 	fputc('"', out);
 }
 
+/* 0 is unknown. */
+static void csv_known(FILE *out, double v)
+{
+	if (v > 0)
+		fprintf(out, ",%.15g", v);
+	else
+		fputc(',', out);
+}
+
 void show_csv(const struct column *columns, int count, FILE *out)
 {
 	fputs("strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
@@ -136,7 +201,7 @@ void show_csv(const struct column *columns, int count, FILE *out)
 	      out);
 	for (const struct figure *f = figures; f->name; f++)
 		fprintf(out, ",%s", f->key);
-	fputs(",bubble_closed_form,grain\n", out);
+	fputs(",bubble_closed_form,grain,model_flops,tflops_per_device,mfu\n", out);
 	for (int c = 0; c < count; c++) {
 		const struct report *r = columns[c].report;
 		for (int role = 0; role < r->role_count; role++) {
@@ -159,9 +224,13 @@ void show_csv(const struct column *columns, int count, FILE *out)
 					fprintf(out, ",%" PRId64, v);
 			}
 			if (r->bubble.stages)
-				fprintf(out, ",%.6f,%s\n", bubble_share(&r->bubble), r->grain);
+				fprintf(out, ",%.6f,%s", bubble_share(&r->bubble), r->grain);
 			else
-				fprintf(out, ",,%s\n", r->grain);
+				fprintf(out, ",,%s", r->grain);
+			csv_known(out, r->speed.model_flops);
+			csv_known(out, r->speed.tflops_per_device);
+			csv_known(out, r->speed.mfu);
+			fputc('\n', out);
 		}
 	}
 }

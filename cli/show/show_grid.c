@@ -1,4 +1,5 @@
 /* Many combinations as one table. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/show/show.h"
@@ -40,23 +41,41 @@ struct scales {
 	bool any_host;
 };
 
+static bool any_mfu(const struct column *columns, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (columns[i].report->speed.mfu > 0)
+			return true;
+	return false;
+}
+
+/* Of the numbers above 0. */
+struct range {
+	int64_t least, most;
+};
+
+static void widen(struct range *r, int64_t value)
+{
+	if (value > r->most)
+		r->most = value;
+	if (value > 0 && (!r->least || value < r->least))
+		r->least = value;
+}
+
 static struct scales find_scales(const struct column *columns, int count)
 {
-	int64_t memory = 0, host = 0, sent = 0, time = 0;
+	struct range memory = {0}, host = {0}, sent = {0}, time = {0};
 	for (int i = 0; i < count; i++) {
 		const struct report *r = columns[i].report;
 		const struct report_role *f = show_fullest(r);
-		if (f->memory[SPACE_DEVICE].peak_bytes > memory)
-			memory = f->memory[SPACE_DEVICE].peak_bytes;
-		if (f->memory[SPACE_HOST].peak_bytes > host)
-			host = f->memory[SPACE_HOST].peak_bytes;
-		if (busiest(r) > sent)
-			sent = busiest(r);
-		if (r->time.step > time)
-			time = r->time.step;
+		widen(&memory, f->memory[SPACE_DEVICE].peak_bytes);
+		widen(&host, f->memory[SPACE_HOST].peak_bytes);
+		widen(&sent, busiest(r));
+		widen(&time, r->time.step);
 	}
-	return (struct scales){scale_of_bytes(memory), scale_of_bytes(host), scale_of_bytes(sent), scale_of_time(time),
-	                       host > 0};
+	return (struct scales){scale_of_bytes_between(memory.least, memory.most),
+	                       scale_of_bytes_between(host.least, host.most),
+	                       scale_of_bytes_between(sent.least, sent.most), scale_of_time(time.most), host.most > 0};
 }
 
 enum {
@@ -64,6 +83,7 @@ enum {
 	PRECISION,
 	CHECKPOINTING,
 	OFFLOAD,
+	MICRO,
 	MOST,
 	PEAK,
 	HOST,
@@ -73,6 +93,7 @@ enum {
 	STEP,
 	EXPOSED,
 	BUBBLE,
+	MFU,
 	COLUMNS
 };
 
@@ -80,10 +101,10 @@ enum {
 static void grid_head(struct table *t, const struct scales *s, bool marked)
 {
 	table_row(t, STYLE_HEAD,
-	          "strategy\tprecision\tcheckpointing\toffload\tmost of\tpeak\thost\tfits\tfills\tsends\tstep\t"
-	          "exposed\tbubble");
-	table_row(t, STYLE_HEAD, "\t\t\t\tthe peak\t%s\t%s\t\t\t%s\t%s%s", s->memory.name, s->host.name, s->sent.name,
-	          s->time.name, marked ? " *" : "");
+	          "strategy\tprecision\tcheckpointing\toffload\tmicro-\tmost of\tpeak\thost\tfits\tfills\tsends\tstep\t"
+	          "exposed\tbubble\tMFU");
+	table_row(t, STYLE_HEAD, "\t\t\t\tbatches\tthe peak\t%s\t%s\t\t\t%s\t%s%s", s->memory.name, s->host.name,
+	          s->sent.name, s->time.name, marked ? " *" : "");
 }
 
 static double percent(double part, double whole)
@@ -97,11 +118,14 @@ static void grid_row(struct table *t, const struct column *column, const struct 
 	const struct report_memory *m = &show_fullest(r)->memory[SPACE_DEVICE];
 	enum category part = largest_part(m);
 	double step = (double)r->time.step;
-	table_row(t, STYLE_PLAIN, "%s\t%s\t%s\t%s\t%s, %.0f %%\t\t\t%s\t%.0f %%\t\t\t%.1f %%\t%.1f %%", column->heading,
-	          type_name(r->precision), r->checkpointing.setting, r->offload, category_name(part),
-	          percent((double)m->at_peak[part], (double)m->peak_bytes), r->fits ? "yes" : "no",
-	          percent((double)r->tightest.needed_bytes, (double)r->tightest.capacity_bytes),
+	table_row(t, STYLE_PLAIN,
+	          "%s\t%s\t%s\t%s\t%" PRId64 " × %" PRId64 "\t%s, %.0f %%\t\t\t%s\t%.0f %%\t\t\t%.1f %%\t%.1f %%",
+	          column->heading, type_name(r->precision), r->checkpointing.setting, r->offload, r->micro_batch,
+	          r->accumulate, category_name(part), percent((double)m->at_peak[part], (double)m->peak_bytes),
+	          r->fits ? "yes" : "no", percent((double)r->tightest.needed_bytes, (double)r->tightest.capacity_bytes),
 	          percent((double)r->time.exposed, step), percent((double)r->time.bubble, step));
+	if (r->speed.mfu > 0)
+		table_cell(t, MFU, "%.1f %%", 100 * r->speed.mfu);
 	table_cell_style(t, FITS, r->fits ? STYLE_GOOD : STYLE_BAD);
 	table_scaled(t, PEAK, m->peak_bytes, s->memory);
 	table_scaled(t, HOST, show_fullest(r)->memory[SPACE_HOST].peak_bytes, s->host);
@@ -139,6 +163,7 @@ static void grid_bubbles(const struct column *columns, int count, FILE *out)
 void show_grid(const struct report *heading, const struct column *columns, int count, FILE *out)
 {
 	struct table t;
+	char words[400];
 	const struct report *assumed = NULL;
 	unsigned varied = 0;
 	struct scales s = find_scales(columns, count);
@@ -147,13 +172,17 @@ void show_grid(const struct report *heading, const struct column *columns, int c
 		if (!columns[i].report->rates_measured)
 			assumed = columns[i].report;
 	}
+	if (show_micros_differ(columns, count))
+		varied |= SHOW_MICRO;
 	show_heading(heading, SHOW_ALL & ~varied, out);
 	fputc('\n', out);
 	table_init(&t, out, COLUMNS, MOST + 1);
 	t.hidden[PRECISION] = !(varied & SHOW_PRECISION);
 	t.hidden[CHECKPOINTING] = !(varied & SHOW_CHECKPOINTING);
 	t.hidden[OFFLOAD] = !(varied & SHOW_OFFLOAD);
+	t.hidden[MICRO] = !(varied & SHOW_MICRO);
 	t.hidden[HOST] = !s.any_host;
+	t.hidden[MFU] = !any_mfu(columns, count);
 	grid_head(&t, &s, assumed != NULL);
 	for (int i = 0; i < count; i++) {
 		/* a gap where the settings change */
@@ -164,12 +193,12 @@ void show_grid(const struct report *heading, const struct column *columns, int c
 	table_end(&t, 0);
 	grid_bubbles(columns, count, out);
 	fputc('\n', out);
-	text_wrapped(
-	        out,
-	        "Peak: of the fullest rank's device, without libraries. Fills: so much of a device, a node's memory or "
-	        "a disk, whichever is fullest, with libraries. Sends: of the busiest rank. Exposed and bubble: shares "
-	        "of the step.",
-	        0, text_columns(out, 110));
+	snprintf(words, sizeof words,
+	         "Peak: of the fullest rank's device, without libraries. Fills: so much of a device, a node's memory "
+	         "or a disk, whichever is fullest, with libraries. Sends: of the busiest rank. Exposed and bubble: "
+	         "shares of the step.%s",
+	         any_mfu(columns, count) ? " MFU: model FLOPs a second, as a share of the device's peak." : "");
+	text_wrapped(out, words, 0, text_columns(out, 110));
 	if (assumed)
 		show_rates(assumed, out);
 }

@@ -147,27 +147,56 @@ void table_time(struct table *t, int column, int64_t nanoseconds)
 	table_cell(t, column, "%s", nanoseconds ? text : "0");
 }
 
+static const struct scale byte_units[] = {{"B", 1, 0},    {"kB", 1e3, 0},  {"MB", 1e6, 0},
+                                          {"GB", 1e9, 0}, {"TB", 1e12, 0}, {"PB", 1e15, 0}};
+enum { BYTE_UNITS = sizeof byte_units / sizeof *byte_units };
+
+static struct scale with_decimals(struct scale s, double largest)
+{
+	s.decimals = s.size <= 1 ? 0 : largest >= 1000 * s.size ? 1 : largest >= 100 * s.size ? 2 : 3;
+	return s;
+}
+
 static struct scale pick(const struct scale *units, int count, double largest)
 {
 	int u = 0;
 	while (u + 1 < count && largest >= 2 * units[u + 1].size)
 		u++;
-	struct scale s = units[u];
-	s.decimals = s.size <= 1 ? 0 : largest >= 1000 * s.size ? 1 : largest >= 100 * s.size ? 2 : 3;
-	return s;
+	return with_decimals(units[u], largest);
+}
+
+static bool has_three_digits(double v, struct scale s)
+{
+	static const double from[] = {100, 10, 1, 0.1};
+	return v >= from[s.decimals] * s.size;
+}
+
+struct scale scale_of_bytes_between(int64_t least, int64_t largest)
+{
+	struct scale s = scale_of_bytes(largest);
+	int u = 0;
+	while (byte_units[u].size < s.size)
+		u++;
+	return u && least > 0 && !has_three_digits((double)least, s) ? with_decimals(byte_units[u - 1], (double)largest)
+	                                                             : s;
 }
 
 struct scale scale_of_bytes(int64_t largest)
 {
-	static const struct scale units[] = {{"B", 1, 0},    {"kB", 1e3, 0},  {"MB", 1e6, 0},
-	                                     {"GB", 1e9, 0}, {"TB", 1e12, 0}, {"PB", 1e15, 0}};
-	return pick(units, 6, (double)largest);
+	return pick(byte_units, BYTE_UNITS, (double)largest);
 }
 
 struct scale scale_of_time(int64_t largest_nanoseconds)
 {
 	static const struct scale units[] = {{"µs", 1e3, 0}, {"ms", 1e6, 0}, {"s", 1e9, 0}};
 	return pick(units, 3, (double)largest_nanoseconds);
+}
+
+struct scale scale_of_flops(int64_t largest)
+{
+	static const struct scale units[] = {
+	        {"FLOP/s", 1, 0}, {"MFLOP/s", 1e6, 0}, {"GFLOP/s", 1e9, 0}, {"TFLOP/s", 1e12, 0}, {"PFLOP/s", 1e15, 0}};
+	return pick(units, 5, (double)largest);
 }
 
 void table_scaled(struct table *t, int column, int64_t value, struct scale s)

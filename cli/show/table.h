@@ -60,7 +60,10 @@ struct scale {
 	int decimals; /* the same for all, so that points stand under each other */
 };
 struct scale scale_of_bytes(int64_t largest);
+/* The unit below that one, where the least of them would have less than three digits. */
+struct scale scale_of_bytes_between(int64_t least, int64_t largest);
 struct scale scale_of_time(int64_t largest_nanoseconds);
+struct scale scale_of_flops(int64_t largest); /* a second */
 void table_scaled(struct table *t, int column, int64_t value, struct scale u);
 
 /* True if `out` is a terminal that wants colour. */

@@ -16,8 +16,8 @@
 
 /* X(name, …) with the arguments of the list. */
 #define KERNEL_BODIES(X, ...)                                                                                          \
-	X(gelu_forward, __VA_ARGS__)             /* elements */                                                        \
-	X(gelu_backward, __VA_ARGS__)            /* columns */                                                         \
+	X(activation_forward, __VA_ARGS__)       /* elements */                                                        \
+	X(activation_backward, __VA_ARGS__)      /* columns */                                                         \
 	X(column_sum, __VA_ARGS__)               /* columns */                                                         \
 	X(norm_forward, __VA_ARGS__)             /* rows */                                                            \
 	X(norm_backward_input, __VA_ARGS__)      /* rows */                                                            \
@@ -58,8 +58,11 @@ typedef void kernel_body(const void *task, int64_t begin, int64_t end);
 
 /* Bodies of fp32 alone, which work beside OpenBLAS's products, and the products of 16-bit types, which do that work
  * themselves. */
-#define KERNEL_BODIES_32(X, ...) X(linear_prefill, __VA_ARGS__) /* rows of y */
-#define KERNEL_BODIES_16(X, ...) X(product, __VA_ARGS__)        /* rows of the result */
+#define KERNEL_BODIES_32(X, ...)                                                                                       \
+	X(linear_prefill, __VA_ARGS__)                   /* rows of y */                                               \
+	X(linear_row, __VA_ARGS__)                       /* columns of y */                                            \
+	X(attention_cached, __VA_ARGS__)                 /* queries × heads */
+#define KERNEL_BODIES_16(X, ...) X(product, __VA_ARGS__) /* rows of the result */
 
 struct kernel_bodies {
 #define X(name, ...) kernel_body *name;
@@ -133,16 +136,37 @@ struct linear_prefill_task {
 	void *y;
 };
 
-/* c[m, n] = op(a) · op(b) (+ bias + residual, or + c), all of one 16-bit type, sums in fp32; then with gelu
- * gelu_out = gelu(c). lda, ldb, ldc: elements from one stored row to the next. */
+/* One row: y[out] += x[in] · W. */
+struct linear_row_task {
+	int64_t in, out;
+	bool weight_in_out;
+	const float *x, *weight;
+	float *y;
+};
+
+struct attention_cached_task {
+	const struct attention_cached_shape *shape;
+	const float *qkv, *keys, *values;
+	float *y;
+};
+
+/* c[m, n] = op(a) · op(b) (+ bias + residual, or + c), all of one 16-bit type, sums in fp32; then with an
+ * activation activated = activation(c). lda, ldb, ldc: elements from one stored row to the next. */
 struct product_task {
 	bool a_transposed, b_transposed, accumulate;
 	int64_t m, n, k, lda, ldb, ldc;
 	const void *a, *b, *bias, *residual; /* bias[n], residual as c; may be NULL */
-	void *c, *gelu_out;                  /* gelu_out as c; may be NULL */
+	void *c, *activated;                 /* activated as c; may be NULL */
+	enum activation activation;
 };
 
-/* gelu_forward: y = gelu(x). */
+/* activation_forward: y = activation(x). */
+struct activation_task {
+	enum activation activation;
+	const void *x;
+	void *y;
+};
+
 struct elementwise_task {
 	const void *x;
 	void *y;
@@ -166,8 +190,9 @@ struct widen_task {
 /* The most columns whose fp32 sums stand on the stack before they are rounded to 16 bits. */
 #define SUM_COLUMNS 1024
 
-/* dy = dy · gelu'(pre); sum[column − sum_begin] (+)= sum of dy's rows, unless NULL. */
-struct gelu_backward_task {
+/* dy = dy · activation'(pre); sum[column − sum_begin] (+)= sum of dy's rows, unless NULL. */
+struct activation_backward_task {
+	enum activation activation;
 	int64_t rows, width;
 	const void *pre;
 	void *dy;
@@ -209,6 +234,7 @@ struct norm_backward_task {
 struct embedding_task {
 	const struct class_slice *slice;
 	int64_t samples, tokens, width;
+	int64_t first; /* the position table's row of token 0 */
 	const int32_t *ids;
 	const void *dy;
 	void *dtable;

@@ -2,9 +2,9 @@
  * while rows are in cache.
  *
  * Forward: y is filled with bias and residual first, and the product added to it (beta = 1). OpenBLAS adds onto y in
- * any case, after a pass that zeroes it; filling y instead makes bias and residual nearly free. GELU follows on all of
- * y: taking product and GELU in blocks of rows was measured too, and loses more by packing the weight again than it
- * gains from the cache. Backward: GELU's gradient and the bias's sums are one pass.
+ * any case, after a pass that zeroes it; filling y instead makes bias and residual nearly free. The activation follows
+ * on all of y: taking product and GELU in blocks of rows was measured too, and loses more by packing the weight again
+ * than it gains from the cache. Backward: the activation's gradient and the bias's sums are one pass.
  */
 #include <cblas.h>
 #include <limits.h>
@@ -60,13 +60,14 @@ static void forward_rows(const void *task, int64_t begin, int64_t end)
 	                         .lda = s->in,
 	                         .b = t->weight,
 	                         .ldb = s->weight_in_out ? s->out : s->in,
-	                         .c = s->gelu ? t->pre : t->y,
+	                         .c = s->activation ? t->pre : t->y,
 	                         .ldc = linear_stride(s)};
 
 	if (s->type != ELEMENT_FP32) {
 		p.bias = t->bias;
 		p.residual = t->residual;
-		p.gelu_out = s->gelu ? t->y : NULL;
+		p.activated = s->activation ? t->y : NULL;
+		p.activation = s->activation;
 		bodies->product(&p, begin, end);
 		return;
 	}
@@ -76,16 +77,38 @@ static void forward_rows(const void *task, int64_t begin, int64_t end)
 		bodies->linear_prefill(&prefill, begin, end);
 	}
 	multiply_rows(ELEMENT_FP32, &p, begin, end);
-	if (s->gelu) {
-		struct elementwise_task g = {t->pre, t->y};
-		bodies->gelu_forward(&g, begin * s->out, end * s->out);
+	if (s->activation) {
+		struct activation_task a = {s->activation, t->pre, t->y};
+		bodies->activation_forward(&a, begin * s->out, end * s->out);
 	}
+}
+
+/* One row in fp32, which threads divide by its outputs. */
+static void forward_row(const struct linear_task *t)
+{
+	const struct linear_shape *s = &t->shape;
+	const struct kernel_bodies *bodies = kernel_bodies(ELEMENT_FP32);
+	float *y = s->activation ? t->pre : t->y;
+	struct linear_row_task row = {s->in, s->out, s->weight_in_out, t->x, t->weight, y};
+	struct linear_prefill_task prefill = {s->out, t->bias, t->residual, y};
+	struct activation_task a = {s->activation, t->pre, t->y};
+	if (t->bias || t->residual)
+		bodies->linear_prefill(&prefill, 0, 1);
+	else
+		vector_zero(ELEMENT_FP32, s->out, y);
+	parallel_for(bodies->linear_row, &row, s->out, 64);
+	if (s->activation)
+		bodies->activation_forward(&a, 0, s->out);
 }
 
 KERNEL_FUNCTION(linear_forward)
 {
 	struct linear_task t = {
 	        .shape = *shape, .x = x, .weight = weight, .bias = bias, .residual = residual, .y = y, .pre = pre};
+	if (shape->rows == 1 && shape->type == ELEMENT_FP32) {
+		forward_row(&t);
+		return;
+	}
 	parallel_for(forward_rows, &t, shape->rows, 32);
 }
 
@@ -126,25 +149,25 @@ static void weight_rows(const void *task, int64_t begin, int64_t end)
 	multiply_rows(s->type, &p, begin, end);
 }
 
-/* dy of GELU and the bias's gradient, by columns. */
+/* dy of the activation and the bias's gradient, by columns. */
 struct columns {
 	enum element type;
-	struct gelu_backward_task gelu; /* sum NULL */
-	bool has_gelu, accumulate;
-	void *dbias; /* may be NULL with gelu */
+	struct activation_backward_task activation; /* sum NULL */
+	bool accumulate;
+	void *dbias; /* may be NULL with an activation */
 };
 
 static void column_range(const struct columns *c, float *sum, int64_t sum_begin, bool accumulate, int64_t begin,
                          int64_t end)
 {
 	const struct kernel_bodies *bodies = kernel_bodies(c->type);
-	struct gelu_backward_task g = c->gelu;
-	struct column_sum_task s = {g.rows, g.width, g.dy, sum, accumulate, sum_begin};
-	g.sum = sum;
-	g.accumulate = accumulate;
-	g.sum_begin = sum_begin;
-	if (c->has_gelu)
-		bodies->gelu_backward(&g, begin, end);
+	struct activation_backward_task a = c->activation;
+	struct column_sum_task s = {a.rows, a.width, a.dy, sum, accumulate, sum_begin};
+	a.sum = sum;
+	a.accumulate = accumulate;
+	a.sum_begin = sum_begin;
+	if (a.activation)
+		bodies->activation_backward(&a, begin, end);
 	else
 		bodies->column_sum(&s, begin, end);
 }
@@ -177,13 +200,13 @@ void linear_backward(const struct linear_shape *s, void *dy, const void *x, cons
 	                        .dx = dx,
 	                        .dweight = dweight,
 	                        .accumulate_weight = accumulate_weight};
-	struct columns c = {.type = s->type,
-	                    .gelu = {.rows = s->rows, .width = s->out, .pre = pre, .dy = dy},
-	                    .has_gelu = s->gelu,
-	                    .accumulate = accumulate_bias,
-	                    .dbias = dbias};
+	struct columns c = {
+	        .type = s->type,
+	        .activation = {.activation = s->activation, .rows = s->rows, .width = s->out, .pre = pre, .dy = dy},
+	        .accumulate = accumulate_bias,
+	        .dbias = dbias};
 
-	if (s->gelu || dbias)
+	if (s->activation || dbias)
 		parallel_for(columns, &c, s->out, 64);
 	parallel_for(weight_rows, &t, s->weight_in_out ? s->in : s->out, 32);
 	if (dx)

@@ -6,7 +6,7 @@ struct backward {
 	kernel_body *input, *weight, *narrow;
 	enum element type;
 	struct norm_backward_task task;
-	void *dweight, *dbias; /* in 16 bits, where the task's sums are on the stack; RMSNorm has no bias */
+	void *dweight, *dbias; /* in 16 bits, where the task's sums are on the stack; dbias may be NULL */
 };
 
 static void input_rows(const void *task, int64_t begin, int64_t end)

@@ -11,8 +11,8 @@ KERNEL_FUNCTION(linear_finish)
 	if (bias || residual)
 		parallel_for(kernel_bodies(type)->sum_finish, &t, rows, 1);
 	if (y) {
-		struct elementwise_task g = {sum, y};
-		parallel_for(kernel_bodies(type)->gelu_forward, &g, rows * width, 64);
+		struct activation_task a = {activation, sum, y};
+		parallel_for(kernel_bodies(type)->activation_forward, &a, rows * width, 64);
 	}
 }
 
@@ -28,6 +28,7 @@ KERNEL_FUNCTION(embedding_sliced_backward)
 	                               .samples = samples,
 	                               .tokens = tokens,
 	                               .width = width,
+	                               .first = first,
 	                               .ids = ids,
 	                               .dy = dy,
 	                               .dtable = dtoken_table};
@@ -44,8 +45,8 @@ KERNEL_FUNCTION(embedding_sliced_backward)
 KERNEL_FUNCTION(embedding_backward)
 {
 	const struct class_slice all = {0, vocabulary, vocabulary};
-	embedding_sliced_backward(type, samples, tokens, width, &all, context, ids, dy, dtoken_table, accumulate_token,
-	                          dposition_table, accumulate_position);
+	embedding_sliced_backward(type, samples, tokens, width, &all, context, first, ids, dy, dtoken_table,
+	                          accumulate_token, dposition_table, accumulate_position);
 }
 
 /* A row's loss: log of the sum of exponentials, less the target's logit. */

@@ -29,6 +29,9 @@ struct attention_arguments arguments(const struct attention_shape *s)
 	a.kv_heads = s->kv_heads;
 	a.size = s->head_size;
 	a.scale = 1 / sqrtf(static_cast<float>(s->head_size));
+	a.window = s->window > 0 && s->window < s->tokens ? s->window : s->tokens;
+	a.alibi_heads = s->alibi_heads;
+	a.first_head = s->first_head;
 	return a;
 }
 

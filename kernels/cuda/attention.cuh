@@ -9,13 +9,16 @@
  *
  * All are FlashAttention (arXiv 2205.14135, 2307.08691): a tile of queries meets one tile of keys after the other, the
  * softmax's maximum and sum are corrected as it goes, and only the logarithm of the sum is kept for the backward pass,
- * which makes the probabilities again. Tiles that are masked as a whole are not touched.
+ * which makes the probabilities again. Tiles that are masked as a whole, by causality or a window, are not touched.
+ *
+ * LOCAL versions on tensor cores have a window or ALiBi; the others are spared what these cost.
  */
 #ifndef SHARDLAB_CUDA_ATTENTION_CUH
 #define SHARDLAB_CUDA_ATTENTION_CUH
 
 #include <type_traits>
 
+#include "kernels/alibi.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/mma.cuh"
 
@@ -29,6 +32,8 @@ struct attention_arguments {
 	float *log_sum_exp_out;
 	float *delta; /* workspace of all backward passes but the plain one: of each query the sum of dy · y */
 	float scale;
+	int64_t window; /* tokens where there is none */
+	int64_t alibi_heads, first_head;
 };
 
 enum { SIMPLE_HEAD = 128 };
@@ -50,9 +55,21 @@ __host__ __device__ inline int64_t heads_a_key(const attention_arguments &a)
 	return a.heads / a.kv_heads;
 }
 
+__host__ __device__ inline bool is_local(const attention_arguments &a)
+{
+	return a.window < a.tokens || a.alibi_heads > 0;
+}
+
+/* The beginning of the first tile, of so many keys, of which the query sees any. */
+template <typename I> __device__ __forceinline__ I first_tile(I query, I window, I keys)
+{
+	return query < window ? 0 : (query - window + 1) / keys * keys;
+}
+
 /* Where one head's rows are: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
 template <typename T> struct attention_head {
 	int64_t qkv_row, y_row, q, k, v, y, row; /* first elements; row: in [samples, heads, tokens] */
+	float slope;                             /* of ALiBi; 0: none */
 
 	__device__ attention_head(const attention_arguments &a, int64_t sample, int64_t head)
 	{
@@ -65,6 +82,7 @@ template <typename T> struct attention_head {
 		q += head * a.size;
 		y = sample * a.tokens * y_row + head * a.size;
 		row = (sample * a.heads + head) * a.tokens;
+		slope = a.alibi_heads ? alibi_slope(a.alibi_heads, a.first_head + head) : 0;
 	}
 };
 
@@ -221,12 +239,37 @@ static __device__ __forceinline__ void tile_store(T *tile, int row, const float 
 
 /* ---- softmax of 16 rows, whose columns come a tile at a time ---- */
 
-/* S becomes e^(scale · S − maximum). `correction`: what sums and output were made with must be multiplied by it.
- * `seen`: how many keys of this tile the lane's upper row sees; its lower row sees 8 more. */
+/* What LOCAL rows need besides; slope: ALiBi's, divided by the scores' scale. */
+struct local_rows {
+	int window;
+	float slope;
+};
+
+/* Adds ALiBi to S, and hides the keys that lie before a row's window. `seen` as below. */
 template <int KEYS>
-static __device__ __forceinline__ void softmax(float s[KEYS / 8][4], float maximum[2], float sum[2],
-                                               float correction[2], float scale, bool masked, int seen, int lane)
+static __device__ __forceinline__ void softmax_local(float s[KEYS / 8][4], const local_rows &local, int seen, int lane)
 {
+	const int nearest = lane % 4 * 2 - (seen - 1);
+#pragma unroll
+	for (int n = 0; n < KEYS / 8; n++)
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			const int ahead = nearest + 8 * n + (i & 1) - (i >> 1) * 8; /* of the query */
+			s[n][i] = ahead <= -local.window ? -INFINITY
+			                                 : fmaf(local.slope, static_cast<float>(ahead), s[n][i]);
+		}
+}
+
+/* S becomes e^(scale · S − maximum). `correction`: what sums and output were made with must be multiplied by it.
+ * `seen`: how many keys of this tile the lane's upper row sees; its lower row sees 8 more. LOCAL rows may have seen
+ * none yet: their maximum is −∞. */
+template <int KEYS, bool LOCAL>
+static __device__ __forceinline__ void softmax(float s[KEYS / 8][4], float maximum[2], float sum[2],
+                                               float correction[2], float scale, bool masked, int seen, int lane,
+                                               const local_rows &local)
+{
+	if constexpr (LOCAL)
+		softmax_local<KEYS>(s, local, seen, lane);
 	if (masked) {
 		const int end = seen - lane % 4 * 2;
 #pragma unroll
@@ -244,8 +287,9 @@ static __device__ __forceinline__ void softmax(float s[KEYS / 8][4], float maxim
 			largest = fmaxf(largest, fmaxf(s[n][2 * side], s[n][2 * side + 1]));
 		largest = fmaxf(largest, __shfl_xor_sync(WHOLE_WARP, largest, 1));
 		largest = fmaxf(largest, __shfl_xor_sync(WHOLE_WARP, largest, 2));
-		float offset = largest * scale, added = 0;
-		correction[side] = exp2_fast((maximum[side] - largest) * scale);
+		const float from = LOCAL && largest == -INFINITY ? 0 : largest;
+		float offset = from * scale, added = 0;
+		correction[side] = exp2_fast((maximum[side] - from) * scale);
 		maximum[side] = largest;
 #pragma unroll
 		for (int n = 0; n < KEYS / 8; n++) {

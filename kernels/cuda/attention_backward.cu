@@ -82,6 +82,24 @@ template <int TILES, bool BEFORE> __device__ __forceinline__ void mask(float s[T
 			}
 }
 
+/* The same of LOCAL rows: masks what a window hides too, and adds ALiBi. */
+template <int TILES, bool BEFORE>
+__device__ __forceinline__ void mask_local(float s[TILES][2][4], int diagonal, const local_rows &local)
+{
+#pragma unroll
+	for (int m = 0; m < TILES; m++)
+#pragma unroll
+		for (int n = 0; n < 2; n++)
+#pragma unroll
+			for (int j = 0; j < 4; j++) {
+				const int place = 8 * n + (j & 1) - 16 * m - (j >> 1) * 8;
+				const int back = BEFORE ? place - diagonal : diagonal - place; /* from query to key */
+				s[m][n][j] = back < 0 || back >= local.window
+				                     ? -INFINITY
+				                     : fmaf(-local.slope, static_cast<float>(back), s[m][n][j]);
+			}
+}
+
 /* sums += weights · 16 rows of `right` */
 template <typename T, int HEAD, int TILES>
 __device__ __forceinline__ void add_product(float sums[TILES][HEAD / 8][4], const uint32_t weights[TILES][4],
@@ -119,7 +137,8 @@ __device__ __forceinline__ void rows_copy(float *to, const attention_arguments &
 }
 
 /* dK and dV */
-template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_pass(const attention_arguments a)
+template <typename T, int HEAD, bool LOCAL>
+__global__ void __launch_bounds__(THREADS) key_pass(const attention_arguments a)
 {
 	constexpr int TILES = shape<HEAD>::KEY_TILES, KEYS = shape<HEAD>::KEYS, STEP = shape<HEAD>::STEP;
 	constexpr uint32_t OTHER = 2 * STEP * HEAD * 2; /* from a row of Q to that of dY */
@@ -143,12 +162,14 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 	uint32_t k_left[TILES][HEAD / 16][4], v_left[TILES][HEAD / 16][4];
 	float dk[TILES][HEAD / 8][4] = {}, dv[TILES][HEAD / 8][4] = {};
 	const int from = first / STEP * STEP; /* queries before it see none of these keys */
+	const int window = static_cast<int>(a.window), to = LOCAL ? min(first + KEYS - 1 + window, tokens) : tokens;
 
 	tile_copy<HEAD, KEYS, THREADS>(keys, qkv + own.k, qkv_row, first, tokens, size);
 	tile_copy<HEAD, KEYS, THREADS>(values, qkv + own.v, qkv_row, first, tokens, size);
 	for (unsigned g = 0; g < group; g++) { /* of all heads that share the keys */
 		const attention_head<T> h(a, sample, first_head + g);
 		const T *q = qkv + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
+		const local_rows local = {window, h.slope / a.scale};
 		if (g > 0)
 			__syncthreads(); /* nobody reads the head before any more */
 		tile_copy<HEAD, STEP, THREADS>(queries, q, qkv_row, from, tokens, size);
@@ -156,10 +177,10 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 		rows_copy<STEP>(rows, a, h.row, from, tokens);
 		cp_async_commit();
 
-		for (int begin = from, buffer = 0; begin < tokens; begin += STEP, buffer ^= 1) {
+		for (int begin = from, buffer = 0; begin < to; begin += STEP, buffer ^= 1) {
 			cp_async_wait<0>();
 			__syncthreads();
-			if (begin + STEP < tokens) {
+			if (begin + STEP < to) {
 				int next = (buffer ^ 1) * STEP;
 				tile_copy<HEAD, STEP, THREADS>(queries + next * HEAD, q, qkv_row, begin + STEP, tokens,
 				                               size);
@@ -187,12 +208,16 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 			for (int i = 0; i < STEP; i += 16) {
 				if (begin + i + 15 < first_key)
 					continue; /* earlier than all keys of this warp */
+				if (LOCAL && begin + i >= first_key + 16 * TILES - 1 + window)
+					continue; /* their windows are later than all keys of this warp */
 				float s[TILES][2][4], dp[TILES][2][4];
 				uint32_t p_left[TILES][4], ds_left[TILES][4];
 				const uint32_t place = rows_below<HEAD>(buffer * STEP + i);
 				two_products<T, HEAD, TILES, READ>(s, dp, k_left, v_left, of_values, across + place,
 				                                   across + place + OTHER);
-				if (begin + i < first_key + 16 * TILES - 1)
+				if constexpr (LOCAL)
+					mask_local<TILES, true>(s, corner - i, local);
+				else if (begin + i < first_key + 16 * TILES - 1)
 					mask<TILES, true>(s, corner - i);
 #pragma unroll
 				for (int n = 0; n < 2; n++) {
@@ -253,7 +278,8 @@ template <typename T, int HEAD> __device__ __forceinline__ float row_delta(const
 }
 
 /* dQ, and δ for the pass over keys */
-template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query_pass(const attention_arguments a)
+template <typename T, int HEAD, bool LOCAL>
+__global__ void __launch_bounds__(THREADS) query_pass(const attention_arguments a)
 {
 	constexpr int TILES = shape<HEAD>::QUERY_TILES, QUERIES = shape<HEAD>::QUERIES, STEP = shape<HEAD>::STEP;
 	constexpr uint32_t OTHER = 2 * STEP * HEAD * 2; /* from a row of K to that of V */
@@ -265,6 +291,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 	const T *qkv = static_cast<const T *>(a.qkv), *q = qkv + h.q, *k = qkv + h.k, *v = qkv + h.v;
 	const T *dy = static_cast<const T *>(a.dy);
 	const float scale = a.scale * LOG2_E;
+	const local_rows local = {static_cast<int>(a.window), h.slope / a.scale};
+	const int start = LOCAL ? first_tile(first, local.window, STEP) : 0;
 	const int qkv_row = static_cast<int>(h.qkv_row), y_row = static_cast<int>(h.y_row);
 	T *queries = shared_memory<T>(), *dys = queries + QUERIES * HEAD;
 	T *keys = dys + QUERIES * HEAD, *values = keys + 2 * STEP * HEAD;
@@ -276,8 +304,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 	float dq[TILES][HEAD / 8][4] = {}, sums[TILES][2], delta[TILES][2];
 	tile_copy<HEAD, QUERIES, THREADS>(queries, q, qkv_row, first, tokens, size);
 	tile_copy<HEAD, QUERIES, THREADS>(dys, dy + h.y, y_row, first, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(keys, k, qkv_row, 0, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(values, v, qkv_row, 0, tokens, size);
+	tile_copy<HEAD, STEP, THREADS>(keys, k, qkv_row, start, tokens, size);
+	tile_copy<HEAD, STEP, THREADS>(values, v, qkv_row, start, tokens, size);
 	cp_async_commit();
 
 #pragma unroll
@@ -293,7 +321,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 		}
 
 	const int last = min(first + QUERIES, tokens);
-	for (int begin = 0, buffer = 0; begin < last; begin += STEP, buffer ^= 1) {
+	for (int begin = start, buffer = 0; begin < last; begin += STEP, buffer ^= 1) {
 		cp_async_wait<0>();
 		__syncthreads();
 		if (begin + STEP < last) {
@@ -302,7 +330,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 			tile_copy<HEAD, STEP, THREADS>(values + next, v, qkv_row, begin + STEP, tokens, size);
 		}
 		cp_async_commit();
-		if (begin == 0) {
+		if (begin == start) {
 #pragma unroll
 			for (int m = 0; m < TILES; m++)
 #pragma unroll
@@ -315,12 +343,16 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 		const int corner = first_query + lane / 4 - lane % 4 * 2 - begin;
 #pragma unroll 1
 		for (int i = 0; i < STEP && begin + i < first_query + 16 * TILES; i += 16) {
+			if (LOCAL && begin + i + 15 <= first_query - local.window)
+				continue; /* earlier than all windows of this warp */
 			float s[TILES][2][4], dp[TILES][2][4];
 			uint32_t ds_left[TILES][4];
 			const uint32_t place = rows_below<HEAD>(buffer * STEP + i);
 			two_products<T, HEAD, TILES, 0>(s, dp, q_left, dy_left, of_dys, across + place,
 			                                across + place + OTHER);
-			if (begin + i + 15 > first_query)
+			if constexpr (LOCAL)
+				mask_local<TILES, false>(s, corner - i, local);
+			else if (begin + i + 15 > first_query)
 				mask<TILES, false>(s, corner - i);
 #pragma unroll
 			for (int m = 0; m < TILES; m++) {
@@ -350,8 +382,12 @@ template <typename T, int HEAD> int run(kernel_stream s, const attention_argumen
 	unsigned kv_heads = static_cast<unsigned>(a.samples * a.kv_heads);
 	dim3 by_keys(static_cast<unsigned>((a.tokens + shape<HEAD>::KEYS - 1) / shape<HEAD>::KEYS), kv_heads);
 	dim3 by_queries(static_cast<unsigned>((a.tokens + shape<HEAD>::QUERIES - 1) / shape<HEAD>::QUERIES), heads);
-	int error = launch(query_pass<T, HEAD>, by_queries, dim3(THREADS), shape<HEAD>::QUERY_BYTES, s, a);
-	return error ? error : launch(key_pass<T, HEAD>, by_keys, dim3(THREADS), shape<HEAD>::KEY_BYTES, s, a);
+	const bool local = is_local(a);
+	int error = launch(local ? query_pass<T, HEAD, true> : query_pass<T, HEAD, false>, by_queries, dim3(THREADS),
+	                   shape<HEAD>::QUERY_BYTES, s, a);
+	return error ? error
+	             : launch(local ? key_pass<T, HEAD, true> : key_pass<T, HEAD, false>, by_keys, dim3(THREADS),
+	                      shape<HEAD>::KEY_BYTES, s, a);
 }
 
 } // namespace

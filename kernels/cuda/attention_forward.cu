@@ -7,6 +7,7 @@
  * lane holds of a product's result is what it must hold of the next one's operand.
  *
  * The first keys come first, so that from the first tile on every row has a maximum: nothing is −∞ but what is masked.
+ * With a window, a row may see nothing of the first tiles that its block needs.
  * Keys beyond the last token need no mask of their own, being later than any query. Blocks of late queries, which have
  * most to do, start first. */
 #include "kernels/cuda/attention.cuh"
@@ -54,7 +55,8 @@ __device__ __forceinline__ void scores(float s[TILES][shape<HEAD>::KEYS / 8][4],
 	}
 }
 
-template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forward(const attention_arguments a)
+template <typename T, int HEAD, bool LOCAL>
+__global__ void __launch_bounds__(THREADS) forward(const attention_arguments a)
 {
 	constexpr int TILES = shape<HEAD>::TILES, QUERIES = shape<HEAD>::QUERIES, KEYS = shape<HEAD>::KEYS;
 	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
@@ -64,6 +66,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads), head);
 	const T *qkv = static_cast<const T *>(a.qkv), *q = qkv + h.q, *k = qkv + h.k, *v = qkv + h.v;
 	const float scale = a.scale * LOG2_E;
+	const local_rows local = {static_cast<int>(a.window), h.slope / a.scale};
+	const int start = LOCAL ? first_tile(first, local.window, KEYS) : 0;
 	const int qkv_row = static_cast<int>(h.qkv_row);
 	T *queries = shared_memory<T>(), *keys = queries + QUERIES * HEAD, *values = keys + 2 * KEYS * HEAD;
 	const uint32_t of_queries = pieces_down<HEAD>(queries, lane) + rows_below<HEAD>(row);
@@ -75,12 +79,12 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 		maximum[m][0] = maximum[m][1] = -INFINITY;
 
 	tile_copy<HEAD, QUERIES, THREADS>(queries, q, qkv_row, first, tokens, size);
-	tile_copy<HEAD, KEYS, THREADS>(keys, k, qkv_row, 0, tokens, size);
-	tile_copy<HEAD, KEYS, THREADS>(values, v, qkv_row, 0, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS>(keys, k, qkv_row, start, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS>(values, v, qkv_row, start, tokens, size);
 	cp_async_commit();
 
 	const int last = min(first + QUERIES, tokens);
-	for (int begin = 0, buffer = 0; begin < last; begin += KEYS, buffer ^= 1) {
+	for (int begin = start, buffer = 0; begin < last; begin += KEYS, buffer ^= 1) {
 		cp_async_wait<0>();
 		__syncthreads(); /* this tile is there, and nobody reads the one before any more */
 		if (begin + KEYS < last) {
@@ -91,6 +95,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 		cp_async_commit();
 		if (begin > first + row + 16 * TILES - 1)
 			continue; /* later than all queries of this warp */
+		if (LOCAL && begin + KEYS - 1 <= first + row - local.window)
+			continue; /* earlier than all their windows */
 
 		float s[TILES][KEYS / 8][4];
 		scores<T, HEAD, TILES>(s, of_queries, of_keys + rows_below<HEAD>(buffer * KEYS));
@@ -98,8 +104,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 #pragma unroll
 		for (int m = 0; m < TILES; m++) {
 			float correction[2];
-			softmax<KEYS>(s[m], maximum[m], sum[m], correction, scale, masked,
-			              first + row + 16 * m + lane / 4 + 1 - begin, lane);
+			softmax<KEYS, LOCAL>(s[m], maximum[m], sum[m], correction, scale, masked,
+			                     first + row + 16 * m + lane / 4 + 1 - begin, lane, local);
 			rescale<HEAD>(output[m], correction);
 		}
 		/* output += P · V */
@@ -140,7 +146,8 @@ template <typename T, int HEAD> int run(kernel_stream s, const attention_argumen
 	constexpr int QUERIES = shape<HEAD>::QUERIES;
 	dim3 grid(static_cast<unsigned>((a.tokens + QUERIES - 1) / QUERIES),
 	          static_cast<unsigned>(a.samples * a.heads));
-	return launch(forward<T, HEAD>, grid, dim3(THREADS), shape<HEAD>::BYTES, s, a);
+	return launch(is_local(a) ? forward<T, HEAD, true> : forward<T, HEAD, false>, grid, dim3(THREADS),
+	              shape<HEAD>::BYTES, s, a);
 }
 
 } // namespace

@@ -80,7 +80,8 @@ __device__ __forceinline__ void arrived()
 
 #endif
 
-template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) forward(const attention_arguments a)
+template <typename T, int HEAD, bool LOCAL>
+__global__ void __launch_bounds__(THREADS, 1) forward(const attention_arguments a)
 {
 #if defined(SHARDLAB_EMULATE) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
@@ -91,7 +92,9 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 	const T *qkv = static_cast<const T *>(a.qkv), *q = qkv + h.q, *k = qkv + h.k, *v = qkv + h.v;
 	const float scale = a.scale * LOG2_E;
 	const int qkv_row = static_cast<int>(h.qkv_row);
-	const int tiles = (min(first + QUERIES, tokens) + KEYS - 1) / KEYS, upper = first + row + lane / 4;
+	const local_rows local = {static_cast<int>(a.window), h.slope / a.scale};
+	const int start = LOCAL ? first_tile(first, local.window, static_cast<int>(KEYS)) : 0;
+	const int tiles = (min(first + QUERIES, tokens) - start + KEYS - 1) / KEYS, upper = first + row + lane / 4;
 
 	unsigned char *begin = shared_memory<unsigned char>();
 	begin += (SWIZZLE_BYTES - shared_address(begin) % SWIZZLE_BYTES) % SWIZZLE_BYTES;
@@ -105,18 +108,19 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 	uint32_t p[KEYS / 16][4];
 
 	halves_copy<HEAD>(queries, q, qkv_row, first, tokens, size);
-	halves_copy<HEAD>(keys, k, qkv_row, 0, tokens, size);
+	halves_copy<HEAD>(keys, k, qkv_row, start, tokens, size);
 	cp_async_commit();
 	arrived();
 	if (tiles > 1)
-		halves_copy<HEAD>(keys + KEYS * HEAD, k, qkv_row, KEYS, tokens, size);
-	halves_copy<HEAD>(values, v, qkv_row, 0, tokens, size);
+		halves_copy<HEAD>(keys + KEYS * HEAD, k, qkv_row, start + KEYS, tokens, size);
+	halves_copy<HEAD>(values, v, qkv_row, start, tokens, size);
 	cp_async_commit();
 
 	wgmma_fence();
 	scores<T, HEAD>(s, of_queries, of_keys);
 	wgmma_wait<0>();
-	softmax<KEYS>(s, maximum, sum, correction, scale, KEYS - 1 > first + row, upper + 1, lane);
+	softmax<KEYS, LOCAL>(s, maximum, sum, correction, scale, start + KEYS - 1 > first + row, upper + 1 - start,
+	                     lane, local);
 	pack_scores<T>(p, s);
 
 #pragma unroll 1
@@ -130,12 +134,12 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 		add<T, HEAD>(output, p, of_values + static_cast<uint32_t>(other) * TILE_BYTES);
 		/* beside the products, which would wait for it */
 		if (j + 1 < tiles)
-			halves_copy<HEAD>(keys + other * KEYS * HEAD, k, qkv_row, (j + 1) * KEYS, tokens, size);
-		halves_copy<HEAD>(values + now * KEYS * HEAD, v, qkv_row, j * KEYS, tokens, size);
+			halves_copy<HEAD>(keys + other * KEYS * HEAD, k, qkv_row, start + (j + 1) * KEYS, tokens, size);
+		halves_copy<HEAD>(values + now * KEYS * HEAD, v, qkv_row, start + j * KEYS, tokens, size);
 		cp_async_commit();
 		wgmma_wait<1>();
-		softmax<KEYS>(s, maximum, sum, correction, scale, (j + 1) * KEYS - 1 > first + row,
-		              upper + 1 - j * KEYS, lane);
+		softmax<KEYS, LOCAL>(s, maximum, sum, correction, scale, start + (j + 1) * KEYS - 1 > first + row,
+		                     upper + 1 - start - j * KEYS, lane, local);
 		wgmma_before(sum, of_values + 2 * TILE_BYTES + 8 * threadIdx.x);
 		wgmma_wait<0>();
 		pack_scores<T>(p, s);
@@ -160,7 +164,8 @@ template <typename T, int HEAD> int run(kernel_stream s, const attention_argumen
 {
 	dim3 grid(static_cast<unsigned>((a.tokens + QUERIES - 1) / QUERIES),
 	          static_cast<unsigned>(a.samples * a.heads));
-	return launch(forward<T, HEAD>, grid, dim3(THREADS), shape<HEAD>::BYTES, s, a);
+	return launch(is_local(a) ? forward<T, HEAD, true> : forward<T, HEAD, false>, grid, dim3(THREADS),
+	              shape<HEAD>::BYTES, s, a);
 }
 
 template <typename T> int run_head(kernel_stream s, const attention_arguments &a)

@@ -31,6 +31,15 @@ template <typename T> struct row_of_thread {
 	}
 };
 
+/* The score of a query and a key that it sees. */
+template <typename T>
+__device__ float score(const attention_arguments &a, const attention_head<T> &h, int64_t query, int64_t key)
+{
+	const T *qkv = static_cast<const T *>(a.qkv);
+	float product = dot(qkv + h.q + query * h.qkv_row, qkv + h.k + key * h.qkv_row, a.size) * a.scale;
+	return fmaf(h.slope, static_cast<float>(key - query), product);
+}
+
 template <typename T> __global__ void forward(const attention_arguments a)
 {
 	row_of_thread<T> r(a);
@@ -38,20 +47,21 @@ template <typename T> __global__ void forward(const attention_arguments a)
 		return;
 	const attention_head<T> &h = r.head;
 	const T *qkv = static_cast<const T *>(a.qkv);
-	const T *q = qkv + h.q + r.token * h.qkv_row, *k = qkv + h.k, *v = qkv + h.v;
+	const T *v = qkv + h.v;
+	const int64_t begin = first_tile<int64_t>(r.token, a.window, 1);
 	T *y = static_cast<T *>(a.y_out) + h.y + r.token * h.y_row;
 	float largest = -INFINITY, sum = 0;
 
-	for (int64_t j = 0; j <= r.token; j++)
-		largest = fmaxf(largest, dot(q, k + j * h.qkv_row, a.size) * a.scale);
-	for (int64_t j = 0; j <= r.token; j++)
-		sum += expf(dot(q, k + j * h.qkv_row, a.size) * a.scale - largest);
+	for (int64_t j = begin; j <= r.token; j++)
+		largest = fmaxf(largest, score(a, h, r.token, j));
+	for (int64_t j = begin; j <= r.token; j++)
+		sum += expf(score(a, h, r.token, j) - largest);
 	a.log_sum_exp_out[r.index] = largest + logf(sum);
 	for (int64_t d = 0; d < a.size; d += COLUMNS) {
 		const int64_t columns = a.size - d < COLUMNS ? a.size - d : COLUMNS;
 		float sums[COLUMNS] = {};
-		for (int64_t j = 0; j <= r.token; j++) {
-			float p = expf(dot(q, k + j * h.qkv_row, a.size) * a.scale - largest);
+		for (int64_t j = begin; j <= r.token; j++) {
+			float p = expf(score(a, h, r.token, j) - largest);
 			for (int64_t i = 0; i < columns; i++)
 				sums[i] = fmaf(p, widen(v[j * h.qkv_row + d + i]), sums[i]);
 		}
@@ -66,12 +76,10 @@ template <typename T> struct pair_of_rows {
 
 	__device__ pair_of_rows(const attention_arguments &a, const attention_head<T> &h, int64_t query, int64_t key)
 	{
-		const T *q = static_cast<const T *>(a.qkv) + h.q + query * h.qkv_row;
-		const T *k = static_cast<const T *>(a.qkv) + h.k + key * h.qkv_row;
 		const T *v = static_cast<const T *>(a.qkv) + h.v + key * h.qkv_row;
 		const T *y = static_cast<const T *>(a.y) + h.y + query * h.y_row;
 		const T *dy = static_cast<const T *>(a.dy) + h.y + query * h.y_row;
-		p = expf(dot(q, k, a.size) * a.scale - a.log_sum_exp[h.row + query]);
+		p = expf(score(a, h, query, key) - a.log_sum_exp[h.row + query]);
 		ds = p * (dot(dy, v, a.size) - dot(dy, y, a.size)) * a.scale;
 	}
 };
@@ -84,7 +92,7 @@ template <typename T> __device__ void query_row(const attention_arguments &a, co
 	for (int64_t d = 0; d < a.size; d += COLUMNS) {
 		const int64_t columns = a.size - d < COLUMNS ? a.size - d : COLUMNS;
 		float dq[COLUMNS] = {};
-		for (int64_t j = 0; j <= token; j++) {
+		for (int64_t j = first_tile<int64_t>(token, a.window, 1); j <= token; j++) {
 			pair_of_rows<T> pair(a, h, token, j);
 			for (int64_t i = 0; i < columns; i++)
 				dq[i] = fmaf(pair.ds, widen(k[j * h.qkv_row + d + i]), dq[i]);
@@ -106,7 +114,7 @@ template <typename T> __device__ void key_row(const attention_arguments &a, int6
 		for (int64_t g = 0; g < heads_a_key(a); g++) {
 			const attention_head<T> h(a, sample, head + g);
 			const T *q = static_cast<const T *>(a.qkv) + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
-			for (int64_t j = token; j < a.tokens; j++) {
+			for (int64_t j = token; j < a.tokens && j < token + a.window; j++) {
 				pair_of_rows<T> pair(a, h, j, token);
 				for (int64_t i = 0; i < columns; i++) {
 					dk[i] = fmaf(pair.ds, widen(q[j * h.qkv_row + d + i]), dk[i]);

@@ -85,18 +85,20 @@ template <typename T> __global__ void __launch_bounds__(THREADS) forward(const a
 	                          blockIdx.y % static_cast<unsigned>(a.heads));
 	const T *qkv = static_cast<const T *>(a.qkv), *q = qkv + h.q, *k = qkv + h.k, *v = qkv + h.v;
 	const tiles t(static_cast<int>(a.size), warp);
+	const int window = static_cast<int>(a.window);
 	float output[GROUPS] = {}, maximum = -INFINITY, sum = 0;
 
 	t.load_own(t.own, q + query * h.qkv_row, query < tokens, lane);
-	for (int begin = 0; begin < min(block + WARPS, tokens); begin += STEP) {
+	for (int begin = first_tile<int>(block, window, STEP); begin < min(block + WARPS, tokens); begin += STEP) {
 		__syncthreads();
 		t.load(t.first, k, h.qkv_row, begin, tokens);
 		t.load(t.second, v, h.qkv_row, begin, tokens);
 		__syncthreads();
-		if (query >= tokens || begin > query)
+		const int ahead = begin + lane - query;
+		if (query >= tokens || begin > query || begin + STEP - 1 <= query - window)
 			continue;
-		float s = t.dot(t.own, t.first, lane) * a.scale;
-		s = begin + lane <= query ? s : -INFINITY;
+		float s = fmaf(h.slope, static_cast<float>(ahead), t.dot(t.own, t.first, lane) * a.scale);
+		s = ahead <= 0 && ahead > -window ? s : -INFINITY;
 		float largest = fmaxf(maximum, warp_maximum(s)), p = expf(s - largest);
 		float correction = expf(maximum - largest);
 		maximum = largest;
@@ -126,12 +128,14 @@ template <typename T, bool KEYS> __global__ void __launch_bounds__(THREADS) back
 	const T *qkv = static_cast<const T *>(a.qkv), *k = qkv + own.k, *v = qkv + own.v;
 	const int64_t row = owned * own.qkv_row;
 	const tiles t(static_cast<int>(a.size), warp);
+	const int window = static_cast<int>(a.window);
 	float dk_or_dq[GROUPS] = {}, dv[GROUPS] = {};
 
 	t.load_own(t.own, (KEYS ? k : qkv + own.q) + row, owned < tokens, lane);
 	t.load_own(t.own_second, KEYS ? v + row : static_cast<const T *>(a.dy) + own.y + owned * own.y_row,
 	           owned < tokens, lane);
-	const int from = KEYS ? block / STEP * STEP : 0, to = KEYS ? tokens : min(block + WARPS, tokens);
+	const int from = KEYS ? block / STEP * STEP : first_tile<int>(block, window, STEP);
+	const int to = min(KEYS ? block + WARPS - 1 + window : block + WARPS, tokens);
 	for (int64_t g = 0; g < group; g++) {
 		const attention_head<T> h(a, sample, first + g);
 		const T *q = qkv + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
@@ -142,10 +146,13 @@ template <typename T, bool KEYS> __global__ void __launch_bounds__(THREADS) back
 			__syncthreads();
 			if (owned >= tokens || (KEYS ? begin + STEP <= owned : begin > owned))
 				continue;
+			if (KEYS ? begin >= owned + window : begin + STEP - 1 <= owned - window)
+				continue;
 			const int other = begin + lane, query = KEYS ? other : owned, key = KEYS ? owned : other;
 			float s = t.dot(t.own, t.first, lane) * a.scale, dp = t.dot(t.own_second, t.second, lane),
 			      p = 0, ds = 0;
-			if (query < tokens && key <= query) {
+			if (query < tokens && key <= query && key > query - window) {
+				s = fmaf(h.slope, static_cast<float>(key - query), s);
 				p = expf(s - a.log_sum_exp[h.row + query]);
 				ds = p * (dp - a.delta[h.row + query]);
 			}

@@ -57,19 +57,20 @@ template <typename T, int V> __global__ void __launch_bounds__(THREADS) gather(g
 /* ---- backward: positions ---- */
 
 template <typename T, int V>
-__global__ void __launch_bounds__(THREADS) position_rows(int64_t samples, int64_t tokens, int64_t context, int width,
-                                                         const T *dy, T *table, bool accumulate)
+__global__ void __launch_bounds__(THREADS)
+        position_rows(int64_t samples, int64_t tokens, int64_t context, int64_t first, int width, const T *dy, T *table,
+                      bool accumulate)
 {
 	int64_t packs = width / V, i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
-	int64_t position = i / packs, column = i % packs * V, stride = tokens * width;
-	if (position >= context)
+	int64_t row = i / packs, token = row - first, column = i % packs * V, stride = tokens * width;
+	if (row >= context)
 		return;
 	float sum[V] = {};
-	T *to = table + position * width + column;
+	T *to = table + row * width + column;
 	if (accumulate)
 		load(to, sum);
-	if (position < tokens) {
-		const T *from = dy + position * width + column;
+	if (token >= 0 && token < tokens) {
+		const T *from = dy + token * width + column;
 #pragma unroll 4
 		for (int64_t sample = 0; sample < samples; sample++) {
 			float x[V];
@@ -279,7 +280,7 @@ CUDA_KERNEL(embedding_sliced_backward)
 		return with_lanes<T>(width, {d, position}, [&](auto lanes) {
 			constexpr int V = decltype(lanes)::value;
 			return launch(position_rows<T, V>, blocks_for(context * width / V, THREADS, INT32_MAX), THREADS,
-			              0, s, samples, tokens, context, static_cast<int>(width), d, position,
+			              0, s, samples, tokens, context, first, static_cast<int>(width), d, position,
 			              accumulate_position);
 		});
 	});
@@ -288,6 +289,6 @@ CUDA_KERNEL(embedding_sliced_backward)
 CUDA_KERNEL(embedding_backward)
 {
 	struct class_slice all = {0, vocabulary, vocabulary};
-	return cuda_embedding_sliced_backward(c, s, type, samples, tokens, width, &all, context, ids, dy, dtoken_table,
-	                                      accumulate_token, dposition_table, accumulate_position);
+	return cuda_embedding_sliced_backward(c, s, type, samples, tokens, width, &all, context, first, ids, dy,
+	                                      dtoken_table, accumulate_token, dposition_table, accumulate_position);
 }

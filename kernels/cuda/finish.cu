@@ -1,4 +1,5 @@
-/* The rest of a sliced layer, after the sum over its ranks: bias and residual, and GELU of what was stored. */
+/* The rest of a sliced layer, after the sum over its ranks: bias and residual, and the activation of what was stored.
+ */
 #include "kernels/cuda/gelu.cuh"
 #include "kernels/cuda/table.h"
 
@@ -7,7 +8,7 @@ namespace
 
 enum { THREADS = 256 };
 
-template <typename T, int V>
+template <typename T, int V, int ACTIVATION>
 __global__ void __launch_bounds__(THREADS)
         finish_kernel(int64_t n, int64_t width, const T *bias, const T *residual, T *sum, T *y)
 {
@@ -27,7 +28,7 @@ __global__ void __launch_bounds__(THREADS)
 		if (y) {
 #pragma unroll
 			for (int v = 0; v < V; v++)
-				x[v] = gelu<T>(x[v]);
+				x[v] = activate<T, ACTIVATION>(x[v]);
 			store(y + i, x);
 		}
 	}
@@ -42,9 +43,11 @@ CUDA_KERNEL(linear_finish)
 		typedef typename decltype(tag)::type T;
 		return with_lanes<T>(width, {bias, residual, sum, y}, [&](auto lanes) {
 			unsigned blocks = blocks_for(n, lanes_of<T>() * THREADS, passing_blocks(c));
-			return launch(finish_kernel<T, lanes>, blocks, THREADS, 0, s, n, width,
-			              static_cast<const T *>(bias), static_cast<const T *>(residual),
-			              static_cast<T *>(sum), static_cast<T *>(y));
+			return with_activation(activation, [&](auto kind) {
+				return launch(finish_kernel<T, lanes, kind>, blocks, THREADS, 0, s, n, width,
+				              static_cast<const T *>(bias), static_cast<const T *>(residual),
+				              static_cast<T *>(sum), static_cast<T *>(y));
+			});
 		});
 	});
 }

@@ -1,10 +1,11 @@
 /* Linear layers: which products, with which epilogues, and what is left for kernels of ours.
  *
  * Forward, bias and GELU are the product's epilogue, and the residual is what it adds to. Where cuBLASLt has no such
- * epilogue (fp32; rows that are not whole pieces of 16 bytes) GELU is a pass of its own. Backward, the bias's gradient
- * comes with the product that reads dy for dweight, where nothing is to be accumulated; with GELU, one pass over dy
- * turns it into the gradient of pre and adds up the columns as it goes: unless whoever made dy has done so already, as
- * the epilogue of its product (x_pre). */
+ * epilogue (fp32; rows that are not whole pieces of 16 bytes; GELU with the error function, ReLU) the activation is a
+ * pass of its own. Backward, the bias's gradient
+ * comes with the product that reads dy for dweight, where nothing is to be accumulated; with an activation, one pass
+ * over dy turns it into the gradient of pre and adds up the columns as it goes: unless whoever made dy has done so
+ * already, as the epilogue of its product (x_pre). */
 #include "kernels/cuda/linear.cuh"
 #include "kernels/cuda/table.h"
 
@@ -38,7 +39,9 @@ int backward_input(struct kernel_context *c, kernel_stream s, const struct linea
 	p.epilogue = PRODUCT_PLAIN;
 	p.pre = nullptr;
 	error = run(c, s, &p);
-	return error ? error : linear_columns(c, s, shape->type, shape->rows, shape->in, x_pre, dx, nullptr, false);
+	return error ? error
+	             : linear_columns(c, s, shape->type, ACTIVATION_GELU_TANH, shape->rows, shape->in, x_pre, dx,
+	                              nullptr, false);
 }
 
 } // namespace
@@ -50,16 +53,21 @@ CUDA_KERNEL(linear_forward)
 	p.residual = residual;
 	p.c = y;
 	p.pre = pre;
-	p.epilogue = shape->gelu ? bias ? PRODUCT_GELU_BIAS : PRODUCT_GELU : bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
-	if (!shape->gelu)
+	p.epilogue = bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
+	if (!shape->activation)
 		return run(c, s, &p);
-	int error = product_run(c, s, &p);
+	int error = CUDA_ERROR_NO_ALGORITHM;
+	if (shape->activation == ACTIVATION_GELU_TANH) {
+		p.epilogue = bias ? PRODUCT_GELU_BIAS : PRODUCT_GELU;
+		error = product_run(c, s, &p);
+	}
 	if (error != CUDA_ERROR_NO_ALGORITHM)
 		return error;
 	p.epilogue = bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
 	p.c = pre;
+	p.pre = nullptr;
 	error = run(c, s, &p);
-	return error ? error : linear_gelu(s, shape->type, shape->rows * shape->out, pre, y);
+	return error ? error : linear_activation(s, shape->type, shape->activation, shape->rows * shape->out, pre, y);
 }
 
 CUDA_KERNEL(linear_backward)
@@ -68,15 +76,16 @@ CUDA_KERNEL(linear_backward)
 	p.c = dweight;
 	p.residual = accumulate_weight ? dweight : nullptr;
 	int error = CUDA_ERROR_NO_ALGORITHM;
-	if (dbias && !shape->gelu && !accumulate_bias) {
+	if (dbias && !shape->activation && !accumulate_bias) {
 		p.epilogue = product_bias_sums(shape);
 		p.sums = dbias;
 		error = product_run(c, s, &p);
 	}
 	if (error == CUDA_ERROR_NO_ALGORITHM) {
-		error = shape->gelu || dbias ? linear_columns(c, s, shape->type, shape->rows, shape->out,
-		                                              shape->gelu ? pre : nullptr, dy, dbias, accumulate_bias)
-		                             : 0;
+		const void *before = shape->activation ? pre : nullptr;
+		error = before || dbias ? linear_columns(c, s, shape->type, shape->activation, shape->rows, shape->out,
+		                                         before, dy, dbias, accumulate_bias)
+		                        : 0;
 		p.epilogue = PRODUCT_PLAIN;
 		p.sums = nullptr;
 		if (!error)

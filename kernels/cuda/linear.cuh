@@ -1,16 +1,17 @@
-/* The work of linear layers beside products: GELU, its gradient, and the bias's gradient, where cuBLASLt does not do
- * them along with a product. */
+/* The work of linear layers beside products: activations, their gradients, and the bias's gradient, where cuBLASLt does
+ * not do them along with a product. */
 #ifndef SHARDLAB_CUDA_LINEAR_CUH
 #define SHARDLAB_CUDA_LINEAR_CUH
 
 #include "kernels/cuda/product.h"
 
-/* y[rows,width] = gelu(pre), tanh form */
-int linear_gelu(kernel_stream s, enum element type, int64_t n, const void *pre, void *y);
+/* y[n] = activation(pre) */
+int linear_activation(kernel_stream s, enum element type, enum activation activation, int64_t n, const void *pre,
+                      void *y);
 
-/* dy *= gelu'(pre) in place, if there is a pre; then dbias[width] = or += the sums of its columns, if there is one. In
- * fixed order: partial sums of groups of rows stand in the workspace. */
-int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
-                   const void *pre, void *dy, void *dbias, bool accumulate);
+/* dy *= activation'(pre) in place, if there is a pre; then dbias[width] = or += the sums of its columns, if there is
+ * one. In fixed order: partial sums of groups of rows stand in the workspace. */
+int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, enum activation activation,
+                   int64_t rows, int64_t width, const void *pre, void *dy, void *dbias, bool accumulate);
 
 #endif

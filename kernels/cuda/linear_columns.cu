@@ -1,5 +1,5 @@
-/* GELU, its gradient and the bias's gradient: passes over [rows, width] that memory limits. A lane has 16 bytes of a
- * row wherever widths and addresses allow it. */
+/* Activations, their gradients and the bias's gradient: passes over [rows, width] that memory limits. A lane has 16
+ * bytes of a row wherever widths and addresses allow it. */
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/gelu.cuh"
 #include "kernels/cuda/linear.cuh"
@@ -9,7 +9,8 @@ namespace
 
 const int THREADS = 256;
 
-template <typename T, int V> __global__ void __launch_bounds__(THREADS) gelu_kernel(int64_t n, const T *pre, T *y)
+template <typename T, int V, int ACTIVATION>
+__global__ void __launch_bounds__(THREADS) activation_kernel(int64_t n, const T *pre, T *y)
 {
 	const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS * V;
 	for (int64_t i = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) * V; i < n; i += step) {
@@ -17,22 +18,22 @@ template <typename T, int V> __global__ void __launch_bounds__(THREADS) gelu_ker
 		load(pre + i, x);
 #pragma unroll
 		for (int j = 0; j < V; j++)
-			x[j] = gelu<T>(x[j]);
+			x[j] = activate<T, ACTIVATION>(x[j]);
 		store(y + i, x);
 	}
 }
 
 /* One row's V columns; dy becomes the gradient of pre, which is added up before it is rounded. */
-template <typename T, int V, bool GELU>
+template <typename T, int V, int ACTIVATION>
 __device__ __forceinline__ void row_of_columns(const T *pre, T *dy, float sum[V])
 {
 	float g[V], x[V];
 	load(dy, g);
-	if (GELU) {
+	if constexpr (ACTIVATION != ACTIVATION_NONE) {
 		load(pre, x);
 #pragma unroll
 		for (int j = 0; j < V; j++)
-			g[j] *= gelu_slope<T>(x[j]);
+			g[j] *= activation_slope<T, ACTIVATION>(x[j]);
 		store(dy, g);
 	}
 #pragma unroll
@@ -41,7 +42,7 @@ __device__ __forceinline__ void row_of_columns(const T *pre, T *dy, float sum[V]
 }
 
 /* Each block has 32·V columns of a part of the rows; its 8 warps take turns. */
-template <typename T, int V, bool GELU>
+template <typename T, int V, int ACTIVATION>
 __global__ void __launch_bounds__(COLUMN_WARPS *WARP)
         columns_kernel(int64_t rows, int64_t width, int64_t rows_a_part, const T *pre, T *dy, float *parts)
 {
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(COLUMN_WARPS *WARP)
 	if (column < width) {
 #pragma unroll 4
 		for (int64_t row = first + threadIdx.y; row < end; row += COLUMN_WARPS)
-			row_of_columns<T, V, GELU>(pre + row * width + column, dy + row * width + column, sum);
+			row_of_columns<T, V, ACTIVATION>(pre + row * width + column, dy + row * width + column, sum);
 	}
 #pragma unroll
 	for (int j = 0; j < V; j++)
@@ -72,8 +73,8 @@ __global__ void __launch_bounds__(COLUMN_WARPS *WARP)
 }
 
 template <typename T, int V>
-int columns(struct kernel_context *c, kernel_stream s, int64_t rows, int64_t width, const void *pre, void *dy,
-            void *dbias, bool accumulate)
+int columns(struct kernel_context *c, kernel_stream s, enum activation activation, int64_t rows, int64_t width,
+            const void *pre, void *dy, void *dbias, bool accumulate)
 {
 	const int64_t across = (width + WARP * V - 1) / (WARP * V), most = columns_most_parts(c, 1, width);
 	/* 8 blocks a multiprocessor keep memory busy */
@@ -89,9 +90,10 @@ int columns(struct kernel_context *c, kernel_stream s, int64_t rows, int64_t wid
 	const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(parts)), block(WARP, COLUMN_WARPS);
 	const T *before = static_cast<const T *>(pre);
 	T *to[1] = {static_cast<T *>(dbias)}, *gradient = static_cast<T *>(dy);
-	int error =
-	        pre ? launch(columns_kernel<T, V, true>, grid, block, 0, s, rows, width, each, before, gradient, sums)
-	            : launch(columns_kernel<T, V, false>, grid, block, 0, s, rows, width, each, before, gradient, sums);
+	auto run = [&](auto kind) {
+		return launch(columns_kernel<T, V, kind>, grid, block, 0, s, rows, width, each, before, gradient, sums);
+	};
+	int error = pre ? with_activation(activation, run) : run(std::integral_constant<int, ACTIVATION_NONE>());
 	if (error || !dbias)
 		return error;
 	return columns_finish<1>(s, static_cast<int>(width), static_cast<unsigned>(parts), sums, to, {accumulate});
@@ -99,24 +101,28 @@ int columns(struct kernel_context *c, kernel_stream s, int64_t rows, int64_t wid
 
 } // namespace
 
-int linear_gelu(kernel_stream s, enum element type, int64_t n, const void *pre, void *y)
+int linear_activation(kernel_stream s, enum element type, enum activation activation, int64_t n, const void *pre,
+                      void *y)
 {
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
 		return with_lanes<T>(n, {pre, y}, [&](auto lanes) {
-			return launch(gelu_kernel<T, lanes>, blocks_for(n, THREADS * lanes, 1 << 16), THREADS, 0, s, n,
-			              static_cast<const T *>(pre), static_cast<T *>(y));
+			return with_activation(activation, [&](auto kind) {
+				return launch(activation_kernel<T, lanes, kind>,
+				              blocks_for(n, THREADS * lanes, 1 << 16), THREADS, 0, s, n,
+				              static_cast<const T *>(pre), static_cast<T *>(y));
+			});
 		});
 	});
 }
 
-int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
-                   const void *pre, void *dy, void *dbias, bool accumulate)
+int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, enum activation activation,
+                   int64_t rows, int64_t width, const void *pre, void *dy, void *dbias, bool accumulate)
 {
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
 		return with_lanes<T>(width, {pre, dy}, [&](auto lanes) {
-			return columns<T, lanes>(c, s, rows, width, pre, dy, dbias, accumulate);
+			return columns<T, lanes>(c, s, activation, rows, width, pre, dy, dbias, accumulate);
 		});
 	});
 }

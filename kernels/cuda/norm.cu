@@ -111,9 +111,9 @@ __global__ void __launch_bounds__(THREADS, blocks_of_packs(P))
 #pragma unroll
 	for (int p = 0; p < P; p++)
 		if (lane + p * SHARERS < packs) {
-			pack<T, V> w, b;
+			pack<T, V> w, b = {};
 			pack_load(weight + (lane + p * SHARERS) * V, w);
-			if constexpr (!RMS)
+			if (!RMS && bias)
 				pack_load(bias + (lane + p * SHARERS) * V, b);
 #pragma unroll
 			for (int i = 0; i < V; i++) {
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(THREADS)
 			squares += (widen(in[i]) - mean) * (widen(in[i]) - mean);
 		float inverse = 1 / sqrtf(warp_reduce(squares, sum_of()) * t.inverse_width + t.epsilon);
 		for (int i = lane; i < t.width; i += WARP)
-			narrow((widen(in[i]) - mean) * inverse * widen(weight[i]) + (RMS ? 0 : widen(bias[i])),
+			narrow((widen(in[i]) - mean) * inverse * widen(weight[i]) + (RMS || !bias ? 0 : widen(bias[i])),
 			       y[row * t.width + i]);
 		if (statistics && lane == 0)
 			numbers_store<RMS>(statistics, row, {mean, inverse});
@@ -336,7 +336,7 @@ int forward_run(struct kernel_context *c, kernel_stream s, enum element type, co
 	});
 }
 
-/* The inputs dy, x and their rows' statistics, and the gradients to fill; RMSNorm has no dbias. */
+/* The inputs dy, x and their rows' statistics, and the gradients to fill; dbias may be NULL. */
 struct backward_task {
 	norm_task norm;
 	const void *dy, *x, *weight;

@@ -10,7 +10,7 @@ namespace
 enum { THREADS = 256, WARPS = THREADS / WARP, MOST = ROTARY_PAIRS / WARP };
 
 struct rotary_task {
-	int64_t rows, tokens;
+	int64_t rows, tokens, first;
 	int heads, kv_heads, size;
 	float epsilon, amplitude;
 	float frequency[ROTARY_PAIRS];
@@ -24,6 +24,7 @@ rotary_task task_of(const struct rotary_shape *s, const void *q_norm, const void
 	rotary_task t = {};
 	t.rows = s->samples * s->tokens;
 	t.tokens = s->tokens;
+	t.first = s->first;
 	t.heads = static_cast<int>(s->heads);
 	t.kv_heads = static_cast<int>(s->kv_heads);
 	t.size = static_cast<int>(s->head_size);
@@ -144,7 +145,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) forward(const r
 				p.second[j] *= inverse * weight.second[j];
 			}
 		}
-		turn(t, frequency, row % t.tokens, 1, lane, p);
+		turn(t, frequency, t.first + row % t.tokens, 1, lane, p);
 		store_pairs(static_cast<T *>(t.to) + place, t.size, lane, p);
 	}
 }
@@ -202,7 +203,7 @@ __device__ __forceinline__ void heads_backward(const rotary_task &t, int begin, 
 		const int64_t place = head_place(t, row, head);
 		pairs p;
 		load_pairs(static_cast<const T *>(t.from) + place, t.size, lane, p);
-		turn(t, frequency, row % t.tokens, -1, lane, p);
+		turn(t, frequency, t.first + row % t.tokens, -1, lane, p);
 		if (t.q_norm)
 			norm_backward<T>(t, head, place, lane, p, sum);
 		store_pairs(static_cast<T *>(t.to) + place, t.size, lane, p);

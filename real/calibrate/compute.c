@@ -10,6 +10,7 @@
 #include "kernels/kernels.h"
 #include "real/calibrate/internal.h"
 #include "strategy/base/clock.h"
+#include "strategy/base/memory.h"
 
 /* The rate of a kernel follows from its shape, and the work is only the most important part of that. The cases that
  * people run therefore come first, with the default of 4 samples a rank; later ones fill the gaps. */
@@ -113,8 +114,10 @@ static void add_medians(struct durations *all, struct curve_points *points, stru
 {
 	int64_t *ns = malloc((all->count + 1) * sizeof *ns), medians = 0;
 	const size_t steps = all->step_count; /* at least three, and every step has operations */
-	if (!ns || !all->count || !steps)
+	if (!all->count || !steps)
 		abort();
+	if (!ns)
+		memory_exhausted();
 	durations_sort(all);
 	for (size_t i = 0, next; i < all->count; i = next) {
 		next = durations_equal(all, i, ns);

@@ -14,6 +14,7 @@
 #include "real/calibrate/cuda.h"
 #include "real/cuda/executor.h"
 #include "real/cuda/fit.h"
+#include "strategy/base/memory.h"
 #include "strategy/strategies/strategy.h"
 
 #define LARGE_GPT "gpt:layers=2,width=2048,heads=16,context=1024,vocabulary=50257"
@@ -148,8 +149,10 @@ static void add_points(struct calibration *k, struct durations *all, const struc
 	int64_t *ns = malloc((all->count + 1) * sizeof *ns), *medians = malloc((all->count + 1) * sizeof *ns);
 	int64_t *times = malloc((all->count + 1) * sizeof *ns);
 	size_t groups = 0;
-	if (!ns || !medians || !times || !steps)
+	if (!steps)
 		abort(); /* calibrate_steps does at least three */
+	if (!ns || !medians || !times)
+		memory_exhausted();
 	durations_sort(all);
 	for (size_t i = 0, next; i < all->count; i = next, groups++) {
 		next = durations_equal(all, i, ns);
@@ -175,7 +178,7 @@ static void take_host_rate(struct calibration *k, struct durations *all)
 	int64_t share = c->cores / c->devices > 1 ? c->cores / c->devices : 1;
 	int64_t *ns = malloc((all->count + 1) * sizeof *ns);
 	if (!ns)
-		abort();
+		memory_exhausted();
 	durations_sort(all);
 	for (size_t i = 0, next; i < all->count; i = next) {
 		next = durations_equal(all, i, ns);

@@ -5,6 +5,7 @@
 
 #include "real/calibrate/cuda.h"
 #include "strategy/base/clock.h"
+#include "strategy/base/memory.h"
 
 enum { REPEATS = 11, TILE = 1 << 20 };
 
@@ -45,7 +46,7 @@ static int fill_operand(struct gpu *g, enum element type, void *to, int64_t elem
 	uint64_t state = 88172645463325252u;
 	int error = 0;
 	if (!values || !tile)
-		abort();
+		memory_exhausted();
 	for (int i = 0; i < TILE; i++) {
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		values[i] = (float)(state >> 40) / (float)(1 << 23) - 1;

@@ -79,6 +79,25 @@ struct communicator {
 enum status communicator_open(struct communicator **out, const char *name, void *mpi_communicator);
 void communicator_close(struct communicator *c); /* accepts NULL */
 
+/* Bytes that ranks tell each other between steps: all call it, with the communicator's patience. */
+struct exchange {
+	const char *what;  /* for messages: "saving" */
+	bool others_write; /* a file, meanwhile: patience as for a message */
+};
+/* all: the bytes of all ranks, in their order, on every rank. */
+enum status communicator_tell_all(struct communicator *c, const struct exchange *x, const void *mine, int64_t bytes,
+                                  void *all);
+/* The same at rank 0 alone, where rank i's are counts[i] bytes at places[i]. */
+enum status communicator_tell_first(struct communicator *c, const struct exchange *x, const void *mine, int bytes,
+                                    void *all, const int *counts, const int *places);
+/* What rank `from` has there, all have there. */
+enum status communicator_hear(struct communicator *c, const struct exchange *x, void *at, int64_t bytes, int from);
+
+/* Between these two a call of the library that waits for all ranks, such as MPI_Init, ends the process with a line when
+ * it takes longer than SHARDLAB_COMM_TIMEOUT_S. */
+enum status communicator_deadline(const char *what);
+void communicator_deadline_end(void);
+
 /* A communicator of the same kind for part of the ranks: those that give the same colour, in the order of `place`.
  * Every rank of `c` calls it; one that gives a colour below 0 is in none and gets NULL. */
 enum status communicator_split(struct communicator **out, struct communicator *c, int colour, int place);

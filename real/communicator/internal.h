@@ -28,6 +28,8 @@ static inline struct communicator_base *base_of(struct communicator *c)
 struct communicator_base *communicator_ring_new(void);
 struct communicator_base *communicator_mpi_new(void);
 
+enum status communicator_read_timeout(int64_t *ns);
+
 /* Functions that both communicators share. */
 enum status communicator_sum(struct communicator *c, double *values, int n, struct traffic *traffic);
 enum status communicator_message(struct communicator *c, const struct point_to_point *m, struct traffic *traffic);

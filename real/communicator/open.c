@@ -4,7 +4,7 @@
 
 #include "real/communicator/internal.h"
 
-static enum status read_timeout(int64_t *ns)
+enum status communicator_read_timeout(int64_t *ns)
 {
 	const char *text = getenv("SHARDLAB_COMM_TIMEOUT_S");
 	char *end;
@@ -50,7 +50,7 @@ enum status communicator_open(struct communicator **out, const char *name, void 
 	int initialized = 0, level = MPI_THREAD_SINGLE;
 	MPI_Comm comm = MPI_COMM_NULL;
 	int64_t timeout_ns;
-	enum status s = read_timeout(&timeout_ns);
+	enum status s = communicator_read_timeout(&timeout_ns);
 	*out = NULL;
 	if (s)
 		return s;

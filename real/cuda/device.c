@@ -179,7 +179,7 @@ static enum status find_fusions(struct cuda_device *c)
 	c->fusion = calloc((size_t)r->op_count + 1, sizeof *c->fusion);
 	if (!c->fusion)
 		return status_fail(STATUS_MEMORY, "out of memory");
-	fusion_find(r, c->fusion);
+	fusion_find(c->rank.plan->model, r, c->fusion);
 	return STATUS_OK;
 }
 

@@ -12,6 +12,9 @@
 
 #include "real/rank/disk.h"
 
+/* What unpacks to more times its size is no data, where it is not small. */
+enum { RATIO_MOST = 200, SMALL = 64 << 20 };
+
 void data_file_release(struct data_file *f)
 {
 	if (!f)
@@ -68,7 +71,7 @@ enum status data_file_read(struct data_file *f, const char *path, int64_t limit,
 	return s;
 }
 
-static bool is_gzip(const unsigned char *bytes, int64_t size)
+bool data_file_is_gzip(const unsigned char *bytes, int64_t size)
 {
 	return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
@@ -77,14 +80,14 @@ static bool is_gzip(const unsigned char *bytes, int64_t size)
  * of several members, so it is a first guess, held below what deflate can reach (1032 times). */
 static int64_t first_capacity(const struct data_file *packed, int64_t limit)
 {
-	enum { DEFLATE_RATIO = 1032, SMALLEST = 4096 };
+	enum { SMALLEST = 4096 };
 	int64_t guess = 0;
 	if (packed->size >= 4) {
 		const unsigned char *end = packed->bytes + packed->size - 4;
 		guess = (int64_t)end[0] | (int64_t)end[1] << 8 | (int64_t)end[2] << 16 | (int64_t)end[3] << 24;
 	}
-	if (guess / DEFLATE_RATIO > packed->size)
-		guess = packed->size * DEFLATE_RATIO;
+	if (guess / RATIO_MOST > packed->size)
+		guess = packed->size * RATIO_MOST;
 	if (guess < SMALLEST)
 		guess = SMALLEST;
 	return guess < limit ? guess : limit;
@@ -105,6 +108,16 @@ static enum status grow(struct data_file *out, int64_t *capacity, int64_t limit,
 		return out_of_memory(name, *capacity);
 	out->bytes = bytes;
 	return STATUS_OK;
+}
+
+/* Text is packed to a fifth, pictures to a tenth: what swells to hundreds of times is made to fill the memory. */
+static enum status check_ratio(int64_t size, int64_t packed, const char *name)
+{
+	if (size < SMALL || size / RATIO_MOST < packed)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "%s: unpacks to more than %d times its size; no data does, so unpack it yourself", name,
+	                   RATIO_MOST);
 }
 
 /* zlib counts in unsigned int. */
@@ -129,6 +142,8 @@ static enum status inflate_all(z_stream *z, const struct data_file *packed, stru
 		int r = inflate(z, Z_NO_FLUSH);
 		used += given - z->avail_in;
 		out->size += room - z->avail_out;
+		if ((s = check_ratio(out->size, used, name)))
+			return s;
 		if (r == Z_MEM_ERROR)
 			return out_of_memory(name, capacity);
 		if (r == Z_STREAM_END) {
@@ -136,7 +151,7 @@ static enum status inflate_all(z_stream *z, const struct data_file *packed, stru
 				return STATUS_OK;
 			if (used == packed->size)
 				continue; /* grow() says that it is too long */
-			if (!is_gzip(packed->bytes + used, packed->size - used))
+			if (!data_file_is_gzip(packed->bytes + used, packed->size - used))
 				return status_fail(
 				        STATUS_INPUT,
 				        "%s: %lld bytes of trailing data behind the gzip data; download it again", name,
@@ -156,7 +171,7 @@ static enum status inflate_all(z_stream *z, const struct data_file *packed, stru
 
 enum status data_file_unpack(struct data_file *f, const char *name, int64_t limit)
 {
-	if (!is_gzip(f->bytes, f->size))
+	if (!data_file_is_gzip(f->bytes, f->size))
 		return STATUS_OK;
 	enum { GZIP_WINDOW = 15 + 16 }; /* largest window; 16 asks zlib for gzip's header and checksum */
 	struct data_file out = {0};

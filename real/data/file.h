@@ -1,15 +1,15 @@
-/* Files of data, from the disk to checked bytes in memory. Between the parts of real/data*.c; others want data.h.
+/* Files of data, from the disk to checked bytes in memory. Between the parts of real/data; others want data.h.
  *
- *     data_file_read ──► data_file_unpack (gzip, when it is) ──► images: idx_parse    text: dataset_take_text
+ *     data_file_read ──► data_file_unpack (gzip, when it is) ──► images: idx_parse
  *
  * Each part after the first works on memory alone, so that fuzz targets need no file.
  */
 #ifndef SHARDLAB_DATA_FILE_H
 #define SHARDLAB_DATA_FILE_H
 
-#include "real/data/data.h"
 #include "strategy/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Bytes on the heap, owned by whoever has the struct. */
@@ -23,6 +23,8 @@ struct data_file {
 
 /* Reads a whole regular file of at most `limit` bytes. `advice` ends the message when there is no such file. */
 enum status data_file_read(struct data_file *f, const char *path, int64_t limit, const char *advice);
+
+bool data_file_is_gzip(const unsigned char *bytes, int64_t size);
 
 /* If the bytes are gzip (RFC 1952; one member or several, as dictzip writes them too), replaces them by what is in
  * them. Other bytes are left alone. On failure f is released. `name` is for messages. */
@@ -43,12 +45,5 @@ enum idx_rank { IDX_LABELS = 1, IDX_IMAGES = 3 };
 
 /* Checks that the file is all there and nothing is behind it. Points into `bytes`. */
 enum status idx_parse(struct idx *x, const char *name, const unsigned char *bytes, int64_t size, enum idx_rank rank);
-
-/* The two kinds of dataset, from which dataset_open chooses. It also releases d after a failure. */
-enum status dataset_open_images(struct dataset *d, const struct dataset_spec *spec);
-enum status dataset_open_text(struct dataset *d, const struct dataset_spec *spec);
-
-/* Makes the bytes, as unpacked, the dataset's text, and leaves f empty. */
-enum status dataset_take_text(struct dataset *d, const char *name, struct data_file *f, int64_t tokens);
 
 #endif

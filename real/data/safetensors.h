@@ -26,8 +26,8 @@
  *     safetensors_writer_release(&w);                                                 (in every case)
  *
  * Several ranks write one file: rank 0 does as above and sends w.temporary to the others, which call
- * safetensors_join with that name instead of create, declare the same tensors, begin, write, and release. They may join
- * once rank 0 has begun. When all have written, rank 0 finishes with the sum of their elements_written.
+ * safetensors_join with that name instead of create, declare the same tensors, begin, write, leave, and release. They
+ * may join once rank 0 has begun. When all have left, rank 0 finishes with the sum of their elements_written.
  *
  * Errors: STATUS_INPUT for a malformed file and for a place that cannot be written to, with the names of file and
  * tensor; STATUS_RUN when writing fails later; STATUS_MEMORY.
@@ -35,6 +35,7 @@
 #ifndef SHARDLAB_SAFETENSORS_H
 #define SHARDLAB_SAFETENSORS_H
 
+#include "strategy/base/output.h"
 #include "strategy/base/status.h"
 
 #include <stdbool.h>
@@ -100,7 +101,9 @@ enum status safetensors_read(const struct safetensors *f, const struct safetenso
 /* A file being written, all in F32. A zeroed one is released. */
 struct safetensors_writer {
 	char *path, *temporary;
-	bool is_open, owns_temporary;
+	struct output *output; /* of the one that created it; NULL: it has a descriptor */
+	bool is_first;         /* it made the file, writes the header and finishes */
+	bool is_open;          /* the descriptor */
 	int descriptor;
 	int64_t data_at, data_bytes;
 	int64_t elements_written; /* by this writer: the sum of the counts of its writes */
@@ -111,6 +114,8 @@ struct safetensors_writer {
 
 /* Makes the temporary file, so that a folder that cannot be written to is found before training. */
 enum status safetensors_create(struct safetensors_writer *w, const char *path);
+/* The same under this name from the beginning, in a folder that is itself temporary. */
+enum status safetensors_create_at(struct safetensors_writer *w, const char *path);
 /* A writer for the temporary file that another one made. */
 enum status safetensors_join(struct safetensors_writer *w, const char *temporary);
 /* Tensors are numbered from 0 in the order of these calls. Names are UTF-8, and each comes once. */
@@ -119,6 +124,8 @@ enum status safetensors_declare(struct safetensors_writer *w, const char *name, 
 enum status safetensors_begin(struct safetensors_writer *w);
 enum status safetensors_write(struct safetensors_writer *w, int tensor, int64_t first, int64_t count,
                               const float *values);
+/* Of one that joined, after its last write: STATUS_RUN if its part did not reach the disk. */
+enum status safetensors_leave(struct safetensors_writer *w);
 /* Gives the file its name, if `elements_written`, over all writers, is what was declared: otherwise a range is missing,
  * or came twice, and it is STATUS_RUN. */
 enum status safetensors_finish(struct safetensors_writer *w, int64_t elements_written);

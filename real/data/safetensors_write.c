@@ -6,55 +6,63 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "real/rank/disk.h"
 #include "strategy/base/arena.h"
+#include "strategy/base/output.h"
 
-enum { LENGTH_BYTES = 8, ALIGNMENT = 8, ELEMENT_BYTES = sizeof(float), NAME_TRIES = 1000 };
+enum { LENGTH_BYTES = 8, ALIGNMENT = 8, ELEMENT_BYTES = sizeof(float) };
 
 static enum status out_of_memory(const char *path)
 {
 	return status_fail(STATUS_MEMORY, "%s: no memory to write it", path);
 }
 
-static enum status write_bytes(const struct safetensors_writer *w, int64_t at, int64_t count, const void *bytes)
+static int descriptor_of(const struct safetensors_writer *w)
 {
-	int error = file_move(w->descriptor, true, at, (void *)(uintptr_t)bytes, count);
-	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(error)) : STATUS_OK;
+	return w->output ? output_descriptor(w->output) : w->descriptor;
 }
 
-/* Makes a name that is in no use, so that two runs that save to one path do not write into the same file. */
-static enum status open_temporary(struct safetensors_writer *w)
+static enum status write_bytes(const struct safetensors_writer *w, int64_t at, int64_t count, const void *bytes)
 {
-	size_t bytes = strlen(w->path) + 48;
-	w->temporary = malloc(bytes);
-	if (!w->temporary)
-		return out_of_memory(w->path);
-	for (int i = 0; i < NAME_TRIES; i++) {
-		snprintf(w->temporary, bytes, "%s.%ld.%d.partial", w->path, (long)getpid(), i);
-		w->descriptor = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (w->descriptor >= 0 || errno != EEXIST)
-			break;
-	}
-	if (w->descriptor < 0)
-		return status_fail(STATUS_INPUT, "%s: cannot be written: %s", w->path, strerror(errno));
-	w->is_open = w->owns_temporary = true;
-	return STATUS_OK;
+	int error = file_move(descriptor_of(w), true, at, (void *)(uintptr_t)bytes, count);
+	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->path, strerror(error)) : STATUS_OK;
+}
+
+static enum status open_output(struct safetensors_writer *w)
+{
+	enum status s = output_open(&w->output, w->path, "{save}");
+	if (s)
+		return s;
+	if (!output_temporary(w->output))
+		return status_fail(STATUS_INPUT, "%s: is there and not a regular file; choose another name", w->path);
+	w->temporary = strdup(output_temporary(w->output));
+	return w->temporary ? STATUS_OK : out_of_memory(w->path);
 }
 
 enum status safetensors_create(struct safetensors_writer *w, const char *path)
 {
-	*w = (struct safetensors_writer){.path = strdup(path)};
-	if (!w->path)
-		return out_of_memory(path);
-	struct stat info;
+	*w = (struct safetensors_writer){.path = strdup(path), .descriptor = -1};
+	enum status s = w->path ? open_output(w) : out_of_memory(path);
+	w->is_first = true;
+	if (s)
+		safetensors_writer_release(w);
+	return s;
+}
+
+enum status safetensors_create_at(struct safetensors_writer *w, const char *path)
+{
+	*w = (struct safetensors_writer){.path = strdup(path), .temporary = strdup(path), .descriptor = -1};
 	enum status s = STATUS_OK;
-	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-		s = status_fail(STATUS_INPUT, "%s: is there and not a regular file; choose another name", path);
-	if (!s)
-		s = open_temporary(w);
+	if (!w->path || !w->temporary)
+		s = out_of_memory(path);
+	if (!s) {
+		w->descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		w->is_open = w->is_first = w->descriptor >= 0;
+		if (!w->is_open)
+			s = status_fail(STATUS_RUN, "%s: cannot be written: %s", path, strerror(errno));
+	}
 	if (s)
 		safetensors_writer_release(w);
 	return s;
@@ -62,12 +70,12 @@ enum status safetensors_create(struct safetensors_writer *w, const char *path)
 
 enum status safetensors_join(struct safetensors_writer *w, const char *temporary)
 {
-	*w = (struct safetensors_writer){.path = strdup(temporary), .temporary = strdup(temporary)};
+	*w = (struct safetensors_writer){.path = strdup(temporary), .temporary = strdup(temporary), .descriptor = -1};
 	enum status s = STATUS_OK;
 	if (!w->path || !w->temporary)
 		s = out_of_memory(temporary);
 	if (!s) {
-		w->descriptor = open(temporary, O_WRONLY | O_CLOEXEC);
+		w->descriptor = open(temporary, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 		w->is_open = w->descriptor >= 0;
 		if (!w->is_open)
 			s = status_fail(STATUS_RUN,
@@ -149,16 +157,16 @@ static enum status build_header(const struct safetensors_writer *w, char **out, 
 
 enum status safetensors_begin(struct safetensors_writer *w)
 {
-	if (!w->is_open || w->data_at)
+	if ((!w->is_open && !w->output) || w->data_at)
 		abort();
 	char *header = NULL;
 	int64_t bytes = 0;
 	enum status s = build_header(w, &header, &bytes);
 	if (s)
 		return s;
-	if (w->owns_temporary) {
+	if (w->is_first) {
 		/* A full disk is found now, not in the middle of the file. */
-		int error = disk_reserve(w->descriptor, bytes + w->data_bytes);
+		int error = disk_reserve(descriptor_of(w), bytes + w->data_bytes);
 		if (error)
 			s = status_fail(STATUS_RUN, "%s: no room for its %lld bytes: %s", w->path,
 			                (long long)(bytes + w->data_bytes), strerror(error));
@@ -185,25 +193,27 @@ enum status safetensors_write(struct safetensors_writer *w, int tensor, int64_t 
 	return s;
 }
 
+enum status safetensors_leave(struct safetensors_writer *w)
+{
+	if (!w->is_open)
+		return STATUS_OK;
+	/* A file system over a network may tell only now that it could not write. */
+	int error = fsync(w->descriptor) ? errno : 0;
+	w->is_open = false;
+	if (close(w->descriptor) && !error)
+		error = errno;
+	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->path, strerror(error)) : STATUS_OK;
+}
+
 enum status safetensors_finish(struct safetensors_writer *w, int64_t elements_written)
 {
-	if (!w->owns_temporary || !w->data_at)
+	if (!w->is_first || !w->data_at)
 		abort();
 	int64_t declared = w->data_bytes / ELEMENT_BYTES;
 	if (elements_written != declared)
 		return status_fail(STATUS_RUN, "%s: %lld elements were written, but its tensors have %lld", w->path,
 		                   (long long)elements_written, (long long)declared);
-	/* The data reaches the disk before the name does, so a power failure leaves the old file or the new one. */
-	if (fsync(w->descriptor) != 0)
-		return status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(errno));
-	w->is_open = false;
-	if (close(w->descriptor) != 0)
-		return status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(errno));
-	if (rename(w->temporary, w->path) != 0)
-		return status_fail(STATUS_RUN, "%s: cannot be renamed to %s: %s", w->temporary, w->path,
-		                   strerror(errno));
-	w->owns_temporary = false;
-	return STATUS_OK;
+	return w->output ? output_finish(w->output) : safetensors_leave(w);
 }
 
 void safetensors_writer_release(struct safetensors_writer *w)
@@ -212,8 +222,7 @@ void safetensors_writer_release(struct safetensors_writer *w)
 		return;
 	if (w->is_open)
 		close(w->descriptor);
-	if (w->owns_temporary && w->temporary)
-		unlink(w->temporary);
+	output_close(w->output);
 	for (int i = 0; i < w->count; i++)
 		free(w->tensors[i].name);
 	free(w->tensors);

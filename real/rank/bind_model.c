@@ -12,9 +12,11 @@ BOUND(embedding_forward)
 		           &slice, USE(EMBEDDING_FORWARD_IDS), USE(EMBEDDING_FORWARD_TOKEN_TABLE),
 		           USE(EMBEDDING_FORWARD_Y));
 	}
+	const unsigned char *positions = USE(EMBEDDING_FORWARD_POSITION_TABLE);
+	if (positions)
+		positions += k->first_position * k->out * element_bytes(ELEMENT(EMBEDDING_FORWARD_Y));
 	return RUN(embedding_forward, ELEMENT(EMBEDDING_FORWARD_Y), samples_of(m, op), k->tokens, k->out,
-	           USE(EMBEDDING_FORWARD_IDS), USE(EMBEDDING_FORWARD_TOKEN_TABLE),
-	           USE(EMBEDDING_FORWARD_POSITION_TABLE), USE(EMBEDDING_FORWARD_Y));
+	           USE(EMBEDDING_FORWARD_IDS), USE(EMBEDDING_FORWARD_TOKEN_TABLE), positions, USE(EMBEDDING_FORWARD_Y));
 }
 
 BOUND(embedding_finish)
@@ -36,11 +38,12 @@ BOUND(embedding_backward)
 	if (tokens->partition != PARTITION_NONE) {
 		struct class_slice slice = token_slice_of(m, tokens->rows);
 		return RUN(embedding_sliced_backward, ELEMENT(EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens,
-		           k->out, &slice, positions, USE(EMBEDDING_BACKWARD_IDS), USE(EMBEDDING_BACKWARD_DY),
-		           ADD_TO(EMBEDDING_BACKWARD_DTOKEN_TABLE), ADD_TO(EMBEDDING_BACKWARD_DPOSITION_TABLE));
+		           k->out, &slice, positions, k->first_position, USE(EMBEDDING_BACKWARD_IDS),
+		           USE(EMBEDDING_BACKWARD_DY), ADD_TO(EMBEDDING_BACKWARD_DTOKEN_TABLE),
+		           ADD_TO(EMBEDDING_BACKWARD_DPOSITION_TABLE));
 	}
 	return RUN(embedding_backward, ELEMENT(EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens, k->out,
-	           tokens->rows, positions, USE(EMBEDDING_BACKWARD_IDS), USE(EMBEDDING_BACKWARD_DY),
+	           tokens->rows, positions, k->first_position, USE(EMBEDDING_BACKWARD_IDS), USE(EMBEDDING_BACKWARD_DY),
 	           ADD_TO(EMBEDDING_BACKWARD_DTOKEN_TABLE), ADD_TO(EMBEDDING_BACKWARD_DPOSITION_TABLE));
 }
 
@@ -107,8 +110,8 @@ BOUND(rotary_backward)
 BOUND(linear_forward)
 {
 	struct linear_shape s = linear_shape_of(m, op);
-	s.gelu &=
-	        op->operand[LINEAR_FORWARD_PRE].buffer >= 0; /* else it is a part of a sum, and GELU comes after that */
+	if (op->operand[LINEAR_FORWARD_PRE].buffer < 0) /* it is a part of a sum, and the activation comes after that */
+		s.activation = ACTIVATION_NONE;
 	return RUN(linear_forward, &s, USE(LINEAR_FORWARD_X), USE(LINEAR_FORWARD_WEIGHT), USE(LINEAR_FORWARD_BIAS),
 	           USE(LINEAR_FORWARD_RESIDUAL), USE(LINEAR_FORWARD_Y), USE(LINEAR_FORWARD_PRE));
 }
@@ -117,8 +120,8 @@ BOUND(linear_finish)
 {
 	int64_t rows = made_rows(m, op), width = kernel_of(m, op)->out;
 	/* The sum's type: bias and residual may be absent. */
-	return RUN(linear_finish, ELEMENT(LINEAR_FINISH_SUM), rows, width, USE(LINEAR_FINISH_BIAS),
-	           USE(LINEAR_FINISH_RESIDUAL), USE(LINEAR_FINISH_SUM), USE(LINEAR_FINISH_Y));
+	return RUN(linear_finish, ELEMENT(LINEAR_FINISH_SUM), activation_of(kernel_of(m, op)), rows, width,
+	           USE(LINEAR_FINISH_BIAS), USE(LINEAR_FINISH_RESIDUAL), USE(LINEAR_FINISH_SUM), USE(LINEAR_FINISH_Y));
 }
 
 BOUND(linear_backward)
@@ -129,7 +132,7 @@ BOUND(linear_backward)
 	if (f && f->next >= 0) /* what that operation would do to its dy */
 		x_pre = use(m, &m->role->ops[f->next], LINEAR_BACKWARD_PRE);
 	if (f && f->done) {
-		s.gelu = false;
+		s.activation = ACTIVATION_NONE;
 		pre = NULL;
 	}
 	return RUN(linear_backward, &s, USE(LINEAR_BACKWARD_DY), USE(LINEAR_BACKWARD_X), USE(LINEAR_BACKWARD_WEIGHT),

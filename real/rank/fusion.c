@@ -34,10 +34,11 @@ static bool made_before(const struct role *r, int number, int buffer)
 	return false;
 }
 
-static bool fuses(const struct role *r, int first, int second)
+static bool fuses(const struct model *m, const struct role *r, int first, int second)
 {
 	const struct op *a = &r->ops[first], *b = &r->ops[second];
-	if (b->kind != OP_LINEAR_BACKWARD || b->operand[LINEAR_BACKWARD_PRE].buffer < 0 ||
+	if (b->kind != OP_LINEAR_BACKWARD || m->kernels[b->kernel].nonlinear != NONLINEAR_GELU_TANH ||
+	    b->operand[LINEAR_BACKWARD_PRE].buffer < 0 ||
 	    !same(&a->operand[LINEAR_BACKWARD_DX], &b->operand[LINEAR_BACKWARD_DY]))
 		return false;
 	for (int i = first + 1; i < second; i++) /* on other queues, or allocating */
@@ -47,7 +48,7 @@ static bool fuses(const struct role *r, int first, int second)
 	return made_before(r, first, b->operand[LINEAR_BACKWARD_PRE].buffer);
 }
 
-void fusion_find(const struct role *r, struct fusion *out)
+void fusion_find(const struct model *m, const struct role *r, struct fusion *out)
 {
 	for (int i = 0; i < r->op_count; i++)
 		out[i] = (struct fusion){.next = -1};
@@ -56,7 +57,7 @@ void fusion_find(const struct role *r, struct fusion *out)
 		if (op->kind != OP_LINEAR_BACKWARD || op->operand[LINEAR_BACKWARD_DX].buffer < 0)
 			continue;
 		int next = section_next(r, r->step.end, QUEUE_COMPUTE, i + 1);
-		if (next == r->step.end || !fuses(r, i, next))
+		if (next == r->step.end || !fuses(m, r, i, next))
 			continue;
 		out[i].next = next;
 		out[next].done = true;

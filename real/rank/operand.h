@@ -74,6 +74,15 @@ static inline int64_t made_rows(const struct rank_memory *memory, const struct o
 	return op_sizes_of(memory->plan, op).own_rows;
 }
 
+static inline enum activation activation_of(const struct kernel *k)
+{
+	static const enum activation of[] = {[NONLINEAR_NONE] = ACTIVATION_NONE,
+	                                     [NONLINEAR_GELU_TANH] = ACTIVATION_GELU_TANH,
+	                                     [NONLINEAR_GELU] = ACTIVATION_GELU,
+	                                     [NONLINEAR_RELU] = ACTIVATION_RELU};
+	return of[k->nonlinear];
+}
+
 static inline struct linear_shape linear_shape_of(const struct rank_memory *memory, const struct op *op)
 {
 	const struct kernel *k = kernel_of(memory, op);
@@ -81,7 +90,7 @@ static inline struct linear_shape linear_shape_of(const struct rank_memory *memo
 	                             .in = k->in,
 	                             .out = k->out,
 	                             .weight_in_out = k->weight_in_out,
-	                             .gelu = k->gelu,
+	                             .activation = activation_of(k),
 	                             .type = element_of(memory, op, op_find(op->kind, PART_X)),
 	                             .stride = kernel_stride(memory->plan->model, k)};
 }
@@ -89,12 +98,15 @@ static inline struct linear_shape linear_shape_of(const struct rank_memory *memo
 static inline struct attention_shape attention_shape_of(const struct rank_memory *memory, const struct op *op)
 {
 	const struct kernel *k = kernel_of(memory, op);
-	return (struct attention_shape){samples_of(memory, op),
-	                                k->tokens,
-	                                k->heads,
-	                                k->kv_heads,
-	                                k->head_size,
-	                                element_of(memory, op, op_find(op->kind, PART_X))};
+	return (struct attention_shape){.samples = samples_of(memory, op),
+	                                .tokens = k->tokens,
+	                                .heads = k->heads,
+	                                .kv_heads = k->kv_heads,
+	                                .head_size = k->head_size,
+	                                .type = element_of(memory, op, op_find(op->kind, PART_X)),
+	                                .window = k->window,
+	                                .alibi_heads = k->alibi ? k->heads * memory->plan->model->slices : 0,
+	                                .first_head = k->heads * plan_slice_of(memory->plan, memory->rank)};
 }
 
 static inline struct rotary_shape rotary_shape_of(const struct rank_memory *memory, const struct op *op)
@@ -114,7 +126,7 @@ static inline struct rotary_shape rotary_shape_of(const struct rank_memory *memo
 static inline struct batch_norm_shape batch_norm_shape_of(const struct rank_memory *memory, const struct op *op)
 {
 	const struct kernel *k = kernel_of(memory, op);
-	return (struct batch_norm_shape){rows_of(memory, op), k->out, k->gelu,
+	return (struct batch_norm_shape){rows_of(memory, op), k->out, k->nonlinear != NONLINEAR_NONE,
 	                                 element_of(memory, op, op_find(op->kind, PART_X))};
 }
 
@@ -141,6 +153,7 @@ static inline struct embedding_rows embedding_rows_of(struct rank_memory *memory
 	        .next = rows < rows_of(memory, op) ? rows * plan_slice_of(memory->plan, memory->rank) : 0,
 	        .left = rows};
 	e.table = use(memory, op, EMBEDDING_FINISH_POSITION_TABLE);
+	e.table += k->first_position * e.row_bytes;
 	e.y = use(memory, op, EMBEDDING_FINISH_Y);
 	return e;
 }

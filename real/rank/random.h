@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 /* The purpose of a stream, in its top byte, so that weights and data never share numbers. */
-enum random_purpose { RANDOM_WEIGHTS = 1, RANDOM_SHUFFLE = 2, RANDOM_TEXT = 3 };
+enum random_purpose { RANDOM_WEIGHTS = 1, RANDOM_SHUFFLE = 2, RANDOM_TEXT = 3, RANDOM_GENERATE = 4 };
 
 /* `which` below 2^56: the tensor, the epoch, … */
 static inline uint64_t random_stream(enum random_purpose purpose, uint64_t which)

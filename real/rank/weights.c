@@ -7,6 +7,7 @@
 #include "real/rank/operand.h"
 #include "real/rank/random.h"
 #include "real/rank/weights.h"
+#include "strategy/base/memory.h"
 #include "strategy/model/slice.h"
 
 struct group_walk {
@@ -229,7 +230,7 @@ static float *values_here(const struct rank_memory *memory, const struct op *op,
 		return values;
 	float *copy = calloc((size_t)n + 1, sizeof *copy);
 	if (!copy)
-		abort();
+		memory_exhausted();
 	return copy;
 }
 

@@ -4,9 +4,11 @@
 
 #include "real/communicator/communicator.h"
 #include "real/data/data.h"
-#include "real/data/safetensors.h"
+#include "real/data/model_weights.h"
+#include "real/data/weights_writer.h"
 #include "real/device/device.h"
 #include "real/train/train.h"
+#include "strategy/base/series.h"
 
 /* When each rank came to the collectives of a step, known to all ranks. */
 struct meeting {
@@ -26,16 +28,17 @@ struct training {
 	struct plan plan;
 	struct dataset data;
 	int64_t validation_samples; /* that are evaluated */
-	struct safetensors init;
-	struct safetensors_writer save;
+	struct model_weights init;
+	struct weights_writer save;
 	int local_rank, local_ranks; /* of those on this machine */
 	struct device device;
 	struct communicator *communicator;
 
 	int64_t steps_done;
-	double *losses;           /* by step */
-	struct trace_scale scale; /* of the last step */
-	struct times *times;      /* by step */
+	double loss;                 /* of the last step */
+	struct series losses, times; /* double, struct times; of all steps of a run that is not long */
+	struct trace_scale scale;    /* of the last step */
+	double peak;                 /* of a device, in FLOP/s (training_peak) */
 	struct meeting meeting;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	uint64_t checksum;
@@ -49,8 +52,13 @@ void training_release(struct training *t);
 /* weights.c */
 enum status training_open_init(struct training *t);
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
+
+/* save.c. Check: whether saving could begin; nothing is left of it once the training is released. */
+enum status training_save_check(struct training *t);
 enum status training_show_weights(void *context, int tensor, int64_t first, int64_t count, const float *values);
 enum status training_save_begin(struct training *t);
+/* All ranks fail if one does, with its line, and the unfinished files are removed. */
+enum status training_save_agree(struct training *t, enum status s);
 /* `shown`: how the epilogue ended on this rank. Collective, as begin is. */
 enum status training_save_finish(struct training *t, enum status shown);
 
@@ -69,7 +77,9 @@ struct rank_figures {
 	struct times time; /* of the step with the median time: whole numbers, all of them */
 };
 
-/* report.c: this rank's figures; one report of all ranks' figures, the largest of each role; and both together,
+/* report.c: the peak of a device of this machine, which MFU is a share of; 0: it was not calibrated. */
+double training_peak(const struct training *t);
+/* This rank's figures; one report of all ranks' figures, the largest of each role; and both together,
  * collectively: rank 0 gets the report. */
 void training_figures(const struct training *t, struct rank_figures *f);
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out);

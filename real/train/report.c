@@ -1,13 +1,14 @@
 /* Measurements, brought together at rank 0: the largest figure of each role's ranks. */
 #include <inttypes.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "real/train/internal.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/compare.h"
+#include "strategy/base/memory.h"
 #include "strategy/cluster/cluster.h"
 
 static void raise_to(int64_t *most, int64_t value)
@@ -62,8 +63,9 @@ void training_figures(const struct training *t, struct rank_figures *f)
 	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
 	own_traffic(t, f);
 	/* Sorting loses the order of the steps, which is no longer needed. */
-	qsort(t->times, (size_t)t->steps_done, sizeof *t->times, by_step_time);
-	f->time = t->times[t->steps_done / 2];
+	struct times *times = t->times.items;
+	qsort(times, (size_t)t->times.count, sizeof *times, by_step_time);
+	f->time = times[t->times.count / 2];
 }
 
 /* The rank that reports speak of: the one that sends and receives most, and the lowest of equals. Where bytes cannot be
@@ -120,7 +122,7 @@ static void merge_ranks(struct report *out, const struct rank_figures *all)
 {
 	out->by_rank = calloc((size_t)out->ranks, sizeof *out->by_rank);
 	if (!out->by_rank)
-		abort();
+		memory_exhausted();
 	for (int64_t i = 0; i < out->ranks; i++) {
 		struct report_rank *r = &out->by_rank[i];
 		memcpy(r->by_kind, all[i].traffic, sizeof r->by_kind);
@@ -137,6 +139,35 @@ static const char *cluster_of(const struct training *t)
 {
 	const struct device_table *table = t->device.table;
 	return table && table->kind == DEVICE_GPU ? CLUSTER_LOCAL_CUDA : CLUSTER_LOCAL;
+}
+
+/* Rates that were assumed before anything was calibrated say nothing about this machine. */
+double training_peak(const struct training *t)
+{
+	const struct settings *settings = &t->plan.settings;
+	struct cluster c;
+	if (cluster_open(&c, cluster_of(t), t->plan.ranks))
+		return 0;
+	c.tf32 = t->options->tf32;
+	struct rate peak = cluster_peak(&c, settings->precision);
+	bool known = peak.measured || c.compute[COMPUTE_PEAK][settings->precision].count;
+	bool threads = c.kind == DEVICE_GPU || c.threads == t->options->threads;
+	cluster_release(&c);
+	return known && threads ? (double)peak.value : 0;
+}
+
+/* The losses that were kept, and the last. */
+static void merge_losses(struct report *out, const struct training *t)
+{
+	const double *kept = t->losses.items;
+	int64_t n = t->losses.count, every = t->losses.every ? t->losses.every : 1;
+	out->steps = t->steps_done;
+	out->losses_every = every;
+	out->losses = array_make((size_t)n + 1, sizeof *out->losses);
+	memcpy(out->losses, kept ? kept : out->losses, (size_t)n * sizeof *out->losses);
+	if (n && (n - 1) * every + 1 < t->steps_done)
+		out->losses[n++] = t->loss;
+	out->loss_count = n;
 }
 
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out)
@@ -157,9 +188,12 @@ void training_merge(struct training *t, const struct rank_figures *all, struct r
 	}
 	out->time = slowest->time;
 	out->rates_measured = out->fits = true;
-	out->losses = t->losses;
-	out->loss_count = t->steps_done;
-	t->losses = NULL;
+	report_set_speed(out, t->peak);
+	merge_losses(out, t);
+	out->data = (struct report_data){.files = t->data.files,
+	                                 .training_samples = t->data.training_samples,
+	                                 .validation_samples = t->data.validation_samples};
+	snprintf(out->data.type, sizeof out->data.type, "%s", t->data.type ? t->data.type : "");
 	out->validation_loss = t->validation_loss;
 	out->validation_accuracy = t->validation_accuracy;
 	snprintf(out->weights_checksum, sizeof out->weights_checksum, "%016" PRIx64, t->checksum);
@@ -167,41 +201,65 @@ void training_merge(struct training *t, const struct rank_figures *all, struct r
 	out->units_per_s = units / ((double)out->time.step / 1e9);
 }
 
+/* Gathers the bytes of all ranks at rank 0, in the order of ranks; the caller frees them. bytes: of one rank, then of
+ * all. */
+static enum status gather(const struct training *t, const char *what, const void *mine, int *bytes, void **all)
+{
+	const struct exchange x = {what, .others_write = true};
+	size_t ranks = (size_t)t->ranks;
+	int *counts = array_make(ranks, sizeof *counts), *places = array_make(ranks + 1, sizeof *places);
+	enum status s = STATUS_OK;
+	counts[0] = *bytes;
+	if (t->mpi)
+		s = communicator_tell_all(t->communicator, &x, bytes, sizeof *bytes, counts);
+	for (int i = 0; i < t->ranks; i++)
+		places[i + 1] = places[i] + counts[i];
+	*all = array_make((size_t)places[ranks], 1);
+	if (t->mpi && !s)
+		s = communicator_tell_first(t->communicator, &x, mine, *bytes, *all, counts, places);
+	else if (*bytes && !s)
+		memcpy(*all, mine, (size_t)*bytes);
+	*bytes = places[ranks];
+	free(counts);
+	free(places);
+	return s;
+}
+
 enum status training_report(struct training *t, struct report *out)
 {
-	struct rank_figures mine, *all = NULL;
+	struct rank_figures mine;
+	void *all;
+	int bytes = sizeof mine;
 	*out = (struct report){0};
 	training_figures(t, &mine);
-	if (!t->rank) {
-		all = calloc((size_t)t->ranks, sizeof *all);
-		if (!all)
-			return status_fail(STATUS_MEMORY, "out of memory");
-	}
-	if (t->mpi)
-		MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
-	else if (all)
-		*all = mine;
-	if (all)
+	enum status s = gather(t, "the report", &mine, &bytes, &all);
+	if (!s && !t->rank)
 		training_merge(t, all, out);
 	free(all);
-	return STATUS_OK;
+	return s;
 }
 
 /* ---- the trace ---- */
 
 /* The time of this rank's step since the first rank began. */
-static int64_t beginning(const struct training *t)
+static enum status beginning(const struct training *t, int64_t *out)
 {
+	const struct exchange x = {.what = "the trace"};
 	int64_t started = executor_started(t->device.executor) + t->meeting.clock, earliest = started;
+	int64_t *all = array_make((size_t)t->ranks, sizeof *all);
+	enum status s = STATUS_OK;
 	if (t->mpi)
-		MPI_Allreduce(&started, &earliest, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-	return started - earliest;
+		s = communicator_tell_all(t->communicator, &x, &started, sizeof started, all);
+	for (int i = 0; t->mpi && i < t->ranks; i++)
+		earliest = all[i] < earliest ? all[i] : earliest;
+	free(all);
+	*out = started - earliest;
+	return s;
 }
 
-static int own_spans(const struct training *t, struct span *spans)
+static int own_spans(const struct training *t, int64_t offset, struct span *spans)
 {
 	const struct section *s = &t->device.rank->role->step;
-	int64_t offset = beginning(t);
 	int n = 0;
 	for (int i = s->begin; i < s->end; i++) {
 		struct span span = {.rank = t->rank, .op = i};
@@ -214,33 +272,6 @@ static int own_spans(const struct training *t, struct span *spans)
 		spans[n++] = span;
 	}
 	return n;
-}
-
-/* Gathers the bytes of all ranks at rank 0, in the order of ranks; the caller frees them. bytes: of one rank, then of
- * all. */
-static void *gather(const struct training *t, const void *mine, int *bytes)
-{
-	int *counts = calloc((size_t)t->ranks + 1, sizeof *counts),
-	    *places = calloc((size_t)t->ranks + 1, sizeof *places);
-	void *all;
-	if (!counts || !places)
-		abort();
-	counts[0] = *bytes;
-	if (t->mpi)
-		MPI_Gather(bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
-	for (int i = 0; i < t->ranks; i++)
-		places[i + 1] = places[i] + counts[i];
-	all = calloc((size_t)places[t->ranks] + 1, 1);
-	if (!all)
-		abort();
-	if (t->mpi)
-		MPI_Gatherv(mine, *bytes, MPI_BYTE, all, counts, places, MPI_BYTE, 0, MPI_COMM_WORLD);
-	else if (*bytes)
-		memcpy(all, mine, (size_t)*bytes);
-	*bytes = places[t->ranks];
-	free(counts);
-	free(places);
-	return all;
 }
 
 static enum status save_trace(const struct training *t, const struct span *spans, int64_t count,
@@ -270,12 +301,18 @@ enum status training_trace(struct training *t)
 		return STATUS_OK;
 	struct span *mine = calloc((size_t)(step->end - step->begin) + 1, sizeof *mine);
 	if (!mine)
-		abort();
-	int bytes = own_spans(t, mine) * (int)sizeof *mine, value_bytes = (int)(count * sizeof *values);
-	struct span *all = gather(t, mine, &bytes);
-	struct trace_value *all_values = gather(t, values, &value_bytes);
-	if (!t->rank)
-		s = save_trace(t, all, bytes / (int)sizeof *all, all_values, value_bytes / (int)sizeof *all_values);
+		memory_exhausted();
+	int64_t offset;
+	s = beginning(t, &offset);
+	int bytes = own_spans(t, offset, mine) * (int)sizeof *mine, value_bytes = (int)(count * sizeof *values);
+	void *all = NULL, *all_values = NULL;
+	if (!s)
+		s = gather(t, "the trace", mine, &bytes, &all);
+	if (!s)
+		s = gather(t, "the trace", values, &value_bytes, &all_values);
+	if (!s && !t->rank)
+		s = save_trace(t, all, bytes / (int)sizeof(struct span), all_values,
+		               value_bytes / (int)sizeof(struct trace_value));
 	free(mine);
 	free(all);
 	free(all_values);

@@ -1,6 +1,7 @@
 /* Sets a run up: model, plan, data. Every fault of the input is found here, before any rank starts. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "strategy/strategies/strategy.h"
 
 enum { TEXT_VALIDATION_SAMPLES = 256 };
+enum { LOSSES_KEPT = 16384, TIMES_KEPT = 4096 };
 
 static enum status make_plan(struct training *t)
 {
@@ -38,11 +40,6 @@ static enum status check_runnable(const struct training *t)
 	if (t->options->steps < 1 || t->options->steps > 100000000)
 		return status_fail(STATUS_INPUT, "{steps}: %" PRId64 " is not between 1 and 100000000",
 		                   t->options->steps);
-	if (t->model.is_text && t->model.classes < DATASET_VOCABULARY)
-		return status_fail(
-		        STATUS_INPUT,
-		        "{model}: text is read as bytes and needs a vocabulary of 256; this one has %" PRId64,
-		        t->model.classes);
 	const char *comm = t->options->communicator;
 	if (strcmp(comm, "ring") && strcmp(comm, "mpi") && strcmp(comm, "nccl"))
 		return status_fail(STATUS_INPUT, "{comm}: unknown communicator '%s'; known: ring, mpi, nccl", comm);
@@ -89,20 +86,38 @@ struct device_choice training_device(const struct training *t)
 	                              .local_ranks = t->local_ranks};
 }
 
+/* Weights of a model with a tokenizer know what its ids mean, and the bytes of a text are none of them. */
+static enum status check_weights_have_data(const struct training *t)
+{
+	const struct train_options *o = t->options;
+	if (!o->init || o->data || !t->model.is_text || t->model.classes == DATASET_VOCABULARY)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "{init} %.200s: weights with a vocabulary of %" PRId64 " go on with ids of their own "
+	                   "tokenizer: give {data} DIR, as tools/tokenize.py FILE... --tokenizer FOLDER --output DIR "
+	                   "makes it",
+	                   o->init, t->model.classes);
+}
+
 static enum status open_data(struct training *t)
 {
 	const struct model *m = &t->model;
 	struct dataset_spec spec = {.kind = m->is_text ? DATASET_TEXT : DATASET_IMAGES,
 	                            .path = t->options->data,
+	                            .type = t->options->data_type,
 	                            .tokens = m->tokens,
 	                            .pixels = m->input_elements,
 	                            .classes = m->classes};
-	enum status s = dataset_open(&t->data, &spec);
+	enum status s = check_weights_have_data(t);
+	if (!s)
+		s = dataset_open(&t->data, &spec);
 	if (s)
 		return s;
 	t->validation_samples = t->data.validation_samples;
 	if (m->is_text && t->validation_samples > TEXT_VALIDATION_SAMPLES)
 		t->validation_samples = TEXT_VALIDATION_SAMPLES;
+	if (t->options->eval_every && !t->validation_samples)
+		return status_fail(STATUS_INPUT, "{eval_every}: the data has no validation samples; leave it out");
 	return STATUS_OK;
 }
 
@@ -112,10 +127,8 @@ enum status training_prepare(struct training *t, const struct train_options *o)
 	enum status s = make_plan(t);
 	if (s || (s = check_runnable(t)) || (s = check_values(t)) || (s = open_data(t)) || (s = training_open_init(t)))
 		return s;
-	t->losses = calloc((size_t)o->steps, sizeof *t->losses);
-	t->times = calloc((size_t)o->steps, sizeof *t->times);
-	if (!t->losses || !t->times)
-		return status_fail(STATUS_MEMORY, "out of memory for the losses of %" PRId64 " steps", o->steps);
+	series_begin(&t->losses, sizeof(double), LOSSES_KEPT);
+	series_begin(&t->times, sizeof(struct times), TIMES_KEPT);
 	return STATUS_OK;
 }
 
@@ -124,13 +137,13 @@ void training_release(struct training *t)
 	device_release(&t->device);
 	communicator_close(t->communicator);
 	meeting_release(&t->meeting);
-	safetensors_release(&t->init);
-	safetensors_writer_release(&t->save);
+	model_weights_release(&t->init);
+	weights_writer_release(&t->save);
 	dataset_release(&t->data);
 	plan_release(&t->plan);
 	model_release(&t->model);
-	free(t->losses);
-	free(t->times);
+	series_release(&t->losses);
+	series_release(&t->times);
 	*t = (struct training){0};
 }
 
@@ -169,7 +182,7 @@ static enum status check_folder(const struct training *t)
 	return s;
 }
 
-enum status train_check(const struct train_options *o)
+enum status train_look(const struct train_options *o, struct train_found *out)
 {
 	struct training t;
 	enum status s = training_prepare(&t, o);
@@ -183,10 +196,20 @@ enum status train_check(const struct train_options *o)
 			choice.local_ranks = (int)t.plan.ranks;
 		s = device_check(&choice, &t.plan);
 	}
-	if (!s && o->save_file)
-		s = safetensors_create(&t.save, o->save_file); /* and remove it again */
+	if (!s)
+		s = training_save_check(&t);
+	if (!s) {
+		snprintf(out->data, sizeof out->data, "%s", t.data.words);
+		out->bytes_as_ids = !strcmp(t.data.type, "bytes") && t.model.classes > DATASET_VOCABULARY;
+	}
 	training_release(&t);
 	return s;
+}
+
+enum status train_check(const struct train_options *o)
+{
+	struct train_found found;
+	return train_look(o, &found);
 }
 
 bool train_under_mpi(int *rank, int *ranks)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/update.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/internal.h"
 #include "strategy/base/clock.h"
@@ -39,9 +40,9 @@ static enum status open_rank(struct training *t)
 		return s;
 	struct weight_source *weights = &t->device.rank->weights;
 	weights->context = t;
-	if (t->options->init_file)
+	if (t->options->init)
 		weights->read = training_read_weights;
-	if (t->options->save_file)
+	if (t->options->save)
 		weights->show = training_show_weights;
 	if (t->mpi) {
 		MPI_Comm world = MPI_COMM_WORLD;
@@ -51,6 +52,7 @@ static enum status open_rank(struct training *t)
 		if (s)
 			return s;
 	}
+	t->peak = t->rank ? 0 : training_peak(t);
 	s = device_start(&t->device, &choice, t->communicator);
 	return s || !t->options->values ? s : executor_note_values(t->device.executor);
 }
@@ -89,57 +91,22 @@ static struct loss_scale read_scaler(const struct training *t)
 	return read_state(t, "scaler", &scaler, sizeof scaler) ? scaler : (struct loss_scale){.scale = 0};
 }
 
-/* In fp32 the losses show that a run diverges. In bf16, with eight digits fewer, such a run ends, since its weights are
- * worth nothing. In fp16 the step is skipped. */
-static enum status check_loss(const struct training *t, double loss)
+/* The run has diverged: its weights are worth nothing. In fp16 a step that overflows is skipped instead, as long as the
+ * loss scale can shrink; a rank that does not hold the scale leaves it to those that do. */
+static enum status check_loss(const struct training *t)
 {
+	bool half = t->plan.settings.precision == TYPE_FP16;
 	float any;
-	if (t->plan.settings.precision != TYPE_BF16 || isfinite(loss) || !read_state(t, "loss", &any, sizeof any))
+	if (isfinite(t->loss) || !read_state(t, "loss", &any, sizeof any))
 		return STATUS_OK;
+	if (half && (t->scale.skipped || !(t->scale.now > 0)))
+		return STATUS_OK;
+	bool fp32 = t->plan.settings.precision == TYPE_FP32;
 	return status_fail(STATUS_RUN,
-	                   "step %" PRId64 ": the loss is not finite in bf16; lower {learning_rate}, give {clip} or "
-	                   "{warmup}, or use {precision} fp32",
-	                   t->steps_done);
-}
-
-static enum status run_steps(struct training *t, bool *stopped)
-{
-	const struct train_options *o = t->options;
-	double units = (double)t->plan.settings.batch * (double)t->model.tokens;
-	enum status s = STATUS_OK;
-	int64_t before = clock_ns();
-	*stopped = false;
-	while (t->steps_done < o->steps && !*stopped) {
-		struct loss_scale scaler = read_scaler(t);
-		s = executor_run(t->device.executor, &t->device.rank->role->step);
-		if (s)
-			return status_prefix(s, "step %" PRId64, t->steps_done + 1);
-		if ((s = training_meet(t)))
-			return status_prefix(s, "after step %" PRId64, t->steps_done + 1);
-		struct loss_scale next = read_scaler(t);
-		t->scale =
-		        (struct trace_scale){(double)scaler.scale, (double)next.scale, next.skipped > scaler.skipped};
-		t->losses[t->steps_done] = read_loss(t);
-		t->times[t->steps_done] = executor_times(t->device.executor);
-		t->steps_done++;
-		if ((s = check_loss(t, t->losses[t->steps_done - 1])))
-			return s;
-		int64_t after = clock_ns();
-		if (o->on_step && !t->rank)
-			o->on_step(o->context,
-			           &(struct train_step){.step = t->steps_done,
-			                                .loss = t->losses[t->steps_done - 1],
-			                                .units_per_s = units * 1e9 / (double)(after - before),
-			                                .is_text = t->model.is_text,
-			                                .skipped = t->scale.skipped,
-			                                .loss_scale = t->scale.now,
-			                                .next_loss_scale = t->scale.next});
-		before = after;
-		s = should_stop(t, stopped);
-		if (s)
-			return s;
-	}
-	return STATUS_OK;
+	                   "step %" PRId64 ": the loss is not finite in %s (%s): the run diverged and saved nothing; "
+	                   "lower {learning_rate}, give {clip} or {warmup}%s",
+	                   t->steps_done, type_name(t->plan.settings.precision), isnan(t->loss) ? "nan" : "inf",
+	                   fp32 ? "" : status_words(", or use {precision} fp32"));
 }
 
 /* Passes over the validation data; the figures of all ranks are added up. */
@@ -151,10 +118,14 @@ static enum status evaluate(struct training *t)
 	enum status s = STATUS_OK;
 	if (!passes)
 		return STATUS_OK;
+	d->evaluate_loss = 0;
+	d->evaluate_correct = d->evaluate_total = 0;
 	d->evaluating = true;
 	for (d->evaluate_pass = 0; d->evaluate_pass < passes && !s; d->evaluate_pass++)
 		s = executor_run(t->device.executor, &d->role->evaluate);
 	d->evaluating = false;
+	if (!s)
+		s = dataset_check(&t->data);
 	double sums[3] = {d->evaluate_loss, (double)d->evaluate_correct, (double)d->evaluate_total};
 	struct traffic traffic;
 	if (!s && t->communicator)
@@ -164,36 +135,146 @@ static enum status evaluate(struct training *t)
 	return s;
 }
 
+static bool is_last(const struct training *t, bool stopped)
+{
+	return stopped || t->steps_done == t->options->steps;
+}
+
+static bool evaluation_is_due(const struct training *t, bool stopped)
+{
+	const struct train_options *o = t->options;
+	if (stopped)
+		return false;
+	return (o->evaluate && is_last(t, false)) || (o->eval_every && t->steps_done % o->eval_every == 0);
+}
+
+/* ns: since the step before was done. */
+static struct train_step describe_step(const struct training *t, int64_t ns)
+{
+	const struct settings *settings = &t->plan.settings;
+	const struct update update = {
+	        .learning_rate = settings->learning_rate, .warmup = settings->warmup, .decay = settings->decay};
+	int64_t skipped_before = (int64_t)read_scaler(t).skipped - t->scale.skipped;
+	double seconds = (double)ns / 1e9, flops = t->model.training_flops * (double)settings->batch;
+	double device = flops / (double)t->plan.ranks / seconds;
+	return (struct train_step){.step = t->steps_done,
+	                           .loss = t->loss,
+	                           .units_per_s = (double)settings->batch * (double)t->model.tokens / seconds,
+	                           .is_text = t->model.is_text,
+	                           .tflops_per_device = device / 1e12,
+	                           .mfu = t->peak > 0 ? device / t->peak : 0,
+	                           .learning_rate = update_rate(&update, t->steps_done - skipped_before),
+	                           .skipped = t->scale.skipped,
+	                           .loss_scale = t->scale.now,
+	                           .next_loss_scale = t->scale.next};
+}
+
+static enum status run_step(struct training *t)
+{
+	struct loss_scale scaler = read_scaler(t);
+	enum status s = executor_run(t->device.executor, &t->device.rank->role->step);
+	if (!s)
+		s = dataset_check(&t->data);
+	if (s)
+		return status_prefix(s, "step %" PRId64, t->steps_done + 1);
+	if ((s = training_meet(t)))
+		return status_prefix(s, "after step %" PRId64, t->steps_done + 1);
+	struct loss_scale next = read_scaler(t);
+	struct times times = executor_times(t->device.executor);
+	t->scale = (struct trace_scale){(double)scaler.scale, (double)next.scale, next.skipped > scaler.skipped};
+	t->loss = read_loss(t);
+	t->validation_loss = t->validation_accuracy = NAN;
+	series_add(&t->losses, t->steps_done, &t->loss);
+	series_add(&t->times, t->steps_done, &times);
+	t->steps_done++;
+	return check_loss(t);
+}
+
+/* A path was right when the run began; ids of the data that are wrong always were. */
+static enum status fail_late(enum status written)
+{
+	return written == STATUS_INPUT ? STATUS_RUN : written;
+}
+
+/* The traffic of the last step must be read before other sections overwrite it. */
+static enum status take_figures(struct training *t, struct report *out)
+{
+	enum status s = fail_late(training_trace(t));
+	if (!s)
+		s = training_report(t, out);
+	out->loss_scale = (double)read_scaler(t).scale;
+	out->skipped_steps = (int64_t)read_scaler(t).skipped;
+	return s;
+}
+
+static enum status run_steps(struct training *t, struct report *out, bool *stopped)
+{
+	const struct train_options *o = t->options;
+	int64_t before = clock_ns();
+	*stopped = false;
+	while (!is_last(t, *stopped)) {
+		enum status s = run_step(t);
+		if (s)
+			return s;
+		struct train_step step = describe_step(t, clock_ns() - before);
+		s = should_stop(t, stopped);
+		if (!s && is_last(t, *stopped))
+			s = take_figures(t, out);
+		if (!s && evaluation_is_due(t, *stopped))
+			s = evaluate(t);
+		if (s)
+			return s;
+		step.validation_loss = t->validation_loss;
+		step.validation_accuracy = t->validation_accuracy;
+		before = clock_ns();
+		if (o->on_step && !t->rank)
+			o->on_step(o->context, &step);
+	}
+	return STATUS_OK;
+}
+
+/* The weights' checksum is the sum of those of the ranks' own. */
+static enum status add_checksums(struct training *t)
+{
+	const struct exchange x = {"the checksum", .others_write = true};
+	uint64_t *all = array_make((size_t)t->ranks, sizeof *all), mine = t->device.rank->checksum;
+	enum status s = STATUS_OK;
+	t->checksum = mine;
+	if (t->mpi && !(s = communicator_tell_all(t->communicator, &x, &mine, sizeof mine, all)))
+		t->checksum = 0;
+	for (int i = 0; t->mpi && !s && i < t->ranks; i++)
+		t->checksum += all[i];
+	free(all);
+	return s;
+}
+
+/* A folder without room, or that the ranks do not share, is found before the first step. */
+static enum status try_to_save(struct training *t)
+{
+	enum status s = training_save_begin(t);
+	if (s || !t->options->save)
+		return s;
+	weights_writer_release(&t->save);
+	return training_save_agree(t, STATUS_OK); /* none makes it again before all have let go */
+}
+
 static enum status run_epilogue(struct training *t)
 {
 	enum status s = training_save_begin(t);
 	if (!s)
 		s = training_save_finish(t, executor_run(t->device.executor, &t->device.rank->role->epilogue));
-	uint64_t mine = t->device.rank->checksum;
-	t->checksum = mine;
-	if (!s && t->mpi)
-		MPI_Allreduce(&mine, &t->checksum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-	return s;
+	return s ? fail_late(s) : add_checksums(t);
 }
 
 static enum status run_all(struct training *t, struct report *out, bool *stopped)
 {
 	enum status s = open_rank(t);
 	if (!s)
+		s = try_to_save(t);
+	if (!s)
 		s = executor_run(t->device.executor, &t->device.rank->role->prologue);
 	if (!s)
-		s = run_steps(t, stopped);
-	/* The traffic of the last step must be read before other sections overwrite it. */
-	if (!s)
-		s = training_trace(t);
-	if (!s)
-		s = training_report(t, out);
-	if (!s) {
-		out->loss_scale = (double)read_scaler(t).scale;
-		out->skipped_steps = (int64_t)read_scaler(t).skipped;
-	}
-	if (!s && t->options->evaluate && !*stopped)
-		s = evaluate(t);
+		s = run_steps(t, out, stopped);
 	if (!s)
 		s = run_epilogue(t);
 	out->validation_loss = t->validation_loss;
@@ -214,7 +295,11 @@ static enum status join_world(struct training *t)
 	}
 	MPI_Initialized(&given);
 	if (!given) {
+		enum status s = communicator_deadline("MPI_Init");
+		if (s)
+			return s;
 		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
+		communicator_deadline_end();
 		if (given < MPI_THREAD_SERIALIZED)
 			return status_fail(STATUS_RUN, "this MPI library does not allow a communication thread");
 		t->started_mpi = true;
@@ -249,14 +334,19 @@ enum status train_run(const struct train_options *o, struct report *out)
 		s = run_all(&t, out, &stopped);
 	/* A rank that failed alone would leave the others waiting. */
 	if (s && t.mpi && t.ranks > 1) {
-		fprintf(stderr, "fatal: rank %d: %s\n", t.rank, status_message());
+		bool named = !strncmp(status_message(), "rank ", strlen("rank "));
+		fprintf(stderr, named ? "fatal: %.0d%s\n" : "fatal: rank %d: %s\n", named ? 0 : t.rank,
+		        status_message());
 		MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
 	}
 	bool started_mpi = t.started_mpi;
 	training_release(&t);
-	if (started_mpi)
+	if (started_mpi) {
+		communicator_deadline("MPI_Finalize");
 		MPI_Finalize();
+		communicator_deadline_end();
+	}
 	if (!s && stopped)
-		s = status_fail(STATUS_INTERRUPTED, "stopped by the user after step %lld", (long long)out->loss_count);
+		s = status_fail(STATUS_INTERRUPTED, "stopped by the user after step %lld", (long long)out->steps);
 	return s;
 }

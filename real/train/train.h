@@ -24,6 +24,10 @@ struct train_step {
 	double loss;
 	double units_per_s; /* tokens or samples */
 	bool is_text;
+	double tflops_per_device, mfu; /* as of struct report_speed; 0: unknown */
+	double learning_rate;          /* of the update that this step's gradients make */
+	/* Evaluated after this step; NaN: not. */
+	double validation_loss, validation_accuracy;
 	/* fp16: gradients overflowed and nothing was updated; the loss scale of this step, and of the next. 0: none */
 	bool skipped;
 	double loss_scale, next_loss_scale;
@@ -38,13 +42,16 @@ struct train_options {
 	bool no_graph;            /* of a GPU: every step is issued operation by operation */
 	bool tf32;                /* of a GPU, in fp32: products on tensor cores */
 	const char *data;         /* NULL: the model's default data */
+	const char *data_type;    /* of token ids; NULL: found out */
 	int threads;              /* of each rank */
 	bool evaluate;            /* validation loss (and accuracy) at the end; of a text, at most 256 samples */
+	int64_t eval_every;       /* and after every so many steps; 0: at the end only */
 	bool guard;               /* poison memory at alloc and free, guard zones around buffers, one queue at a time */
-	const char *offload_folder;        /* where what is offloaded to disk lives; NULL: none given */
-	const char *init_file, *save_file; /* .safetensors; NULL: none */
-	const char *trace_file;            /* of the last step; NULL: none */
-	bool values;                       /* in the trace, of collectives on the CPU */
+	const char *offload_folder; /* where what is offloaded to disk lives; NULL: none given */
+	const char *init, *save;    /* .safetensors, or a folder; NULL: none */
+	int64_t shard_bytes;        /* of a folder: the most in one file; 0: 5 GB */
+	const char *trace_file;     /* of the last step; NULL: none */
+	bool values;                /* in the trace, of collectives on the CPU */
 	void (*on_step)(void *context, const struct train_step *step); /* rank 0 only; NULL: none */
 	void *context;
 	volatile int *stop; /* set to 1 by a signal handler: all ranks end after the step at hand */
@@ -53,6 +60,12 @@ struct train_options {
 struct train_options train_options_default(void);
 
 enum status train_check(const struct train_options *o);
+/* The same, and what was found, for the user. */
+struct train_found {
+	char data[384];    /* struct dataset's words */
+	bool bytes_as_ids; /* text for a model that has other tokens than bytes */
+};
+enum status train_look(const struct train_options *o, struct train_found *out);
 
 /* STATUS_INTERRUPTED when stopped: the report then holds what was done until then. */
 enum status train_run(const struct train_options *o, struct report *out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/memory.h"
 #include "strategy/base/status.h"
 
 enum { CHUNK_BYTES = 64 * 1024, ALIGNMENT = 16 };
@@ -14,12 +15,6 @@ struct arena_chunk {
 	_Alignas(ALIGNMENT) char data[];
 };
 
-static void out_of_memory(void)
-{
-	fputs("fatal: out of memory while building a plan\n", stderr);
-	abort();
-}
-
 void *arena_alloc(struct arena *a, size_t bytes)
 {
 	bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
@@ -28,7 +23,7 @@ void *arena_alloc(struct arena *a, size_t bytes)
 		size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
 		c = calloc(1, sizeof *c + size);
 		if (!c)
-			out_of_memory();
+			memory_exhausted();
 		c->size = size;
 		c->next = a->chunks;
 		a->chunks = c;
@@ -80,7 +75,7 @@ void *array_make(size_t count, size_t element_bytes)
 {
 	void *p = calloc(count + 1, element_bytes);
 	if (!p)
-		out_of_memory();
+		memory_exhausted();
 	return p;
 }
 
@@ -93,7 +88,7 @@ void *array_reserve(void *array, size_t count, size_t *capacity, size_t element_
 		grown *= 2;
 	void *p = realloc(array, grown * element_bytes);
 	if (!p)
-		out_of_memory();
+		memory_exhausted();
 	*capacity = grown;
 	return p;
 }

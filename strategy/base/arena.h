@@ -4,7 +4,8 @@
  *     char *name = arena_print(&a, "block.%d", 3);
  *     arena_release(&a);
  *
- * Running out of memory aborts: the plans of the largest models take megabytes, and nothing could go on without them.
+ * Running out of memory ends the program (memory.h): the plans of the largest models take megabytes, and nothing could
+ * go on without them.
  */
 #ifndef SHARDLAB_ARENA_H
 #define SHARDLAB_ARENA_H

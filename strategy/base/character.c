@@ -38,3 +38,41 @@ bool character_may_part(unsigned before, unsigned after)
 	return (character_is_wide(before) || character_is_wide(after)) && !is_among(before, "（《【「“‘([") &&
 	       !is_among(after, "，。、；：！？）》】」”’…—·,.;:!?)]%");
 }
+
+/* The bytes of the character at `at`; 0: it is none. */
+static int length_of(const unsigned char *at)
+{
+	static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+	int n = *at < 0x80 ? 1 : *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
+	for (int i = 1; i < n; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	if (n > 1 && (*at < 0xc2 || *at > 0xf4))
+		return 0;
+	const char *text = (const char *)at;
+	unsigned c = character_next(&text);
+	return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
+}
+
+static bool is_control(unsigned c)
+{
+	return c < ' ' || (c >= 0x7f && c < 0xa0) || (c >= 0x200e && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
+}
+
+void character_make_plain(char *text)
+{
+	char *to = text;
+	for (const char *from = text; *from;) {
+		const char *begin = from;
+		int n = length_of((const unsigned char *)from);
+		if (!n || is_control(character_next(&from))) {
+			from = begin + (n ? n : 1);
+			*to++ = '?';
+			continue;
+		}
+		while (begin < from)
+			*to++ = *begin++;
+	}
+	*to = 0;
+}

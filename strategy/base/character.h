@@ -18,4 +18,8 @@ bool character_is_wide(unsigned c);
  * behind opening punctuation. */
 bool character_may_part(unsigned before, unsigned after);
 
+/* Replaces by ? what a terminal must not get from a file's name or contents: control characters, those that turn the
+ * direction of writing, and bytes that are not UTF-8. The text becomes no longer. */
+void character_make_plain(char *text);
+
 #endif

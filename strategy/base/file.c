@@ -1,14 +1,15 @@
 #include "strategy/base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/base/output.h"
 
 enum status file_read(const char *path, const char *setting, size_t most, char **text, size_t *size)
 {
@@ -36,58 +37,43 @@ enum status file_read(const char *path, const char *setting, size_t most, char *
 	              : status_fail(STATUS_INPUT, "%s: '%s' is larger than %zu MiB", name, path, most >> 20);
 }
 
-static enum status temporary_name(const char *path, const char *setting, char *out, size_t size)
+static enum status cannot_write(const char *path, const char *setting)
 {
-	struct stat there;
-	int n = snprintf(out, size, "%s.%d.tmp", path, (int)getpid());
-	if (n < 0 || (size_t)n >= size)
-		return status_fail(STATUS_INPUT, "%s: the path is too long", status_words(setting));
-	if (!stat(path, &there) && S_ISDIR(there.st_mode))
-		return status_fail(STATUS_INPUT, "%s: cannot write '%s': it is a folder", status_words(setting), path);
-	return STATUS_OK;
+	return status_fail(STATUS_RUN, "%s: cannot write '%.600s': %s", status_words(setting), path, strerror(errno));
 }
 
-static enum status cannot_write(const char *path, const char *setting, enum status s)
+/* A descriptor of its own, so that closing the stream leaves the output's for syncing. */
+static enum status print_to(int descriptor, enum status (*write)(void *, FILE *), void *context, bool *failed)
 {
-	return status_fail(s, "%s: cannot write '%s': %s", status_words(setting), path, strerror(errno));
-}
-
-static enum status write_nothing(void *context, FILE *out)
-{
-	(void)context;
-	(void)out;
-	return STATUS_OK;
-}
-
-static enum status write_beside(const char *path, const char *setting, enum status (*write)(void *, FILE *),
-                                void *context, bool keep)
-{
-	char temporary[4096];
-	enum status s = temporary_name(path, setting, temporary, sizeof temporary);
-	if (s)
-		return s;
-	/* Exclusively: a link that stands there is not followed. A process of that number may have left one behind. */
-	unlink(temporary);
-	FILE *f = fopen(temporary, "wx");
-	if (!f)
-		return cannot_write(path, setting, STATUS_INPUT);
-	s = write(context, f);
-	bool failed = fflush(f) || ferror(f) || (keep && !s && fsync(fileno(f)));
-	failed |= fclose(f) != 0;
-	if (!s && (failed || (keep && rename(temporary, path))))
-		s = cannot_write(path, setting, STATUS_RUN);
-	if (s || !keep)
-		unlink(temporary);
+	int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+	FILE *f = copy < 0 ? NULL : fdopen(copy, "w");
+	*failed = !f;
+	if (!f) {
+		if (copy >= 0)
+			close(copy);
+		return STATUS_OK;
+	}
+	enum status s = write(context, f);
+	*failed = fflush(f) || ferror(f);
+	if (fclose(f))
+		*failed = true;
 	return s;
 }
 
 enum status file_write(const char *path, const char *setting, enum status (*write)(void *context, FILE *out),
                        void *context)
 {
-	return write_beside(path, setting, write, context, true);
-}
-
-enum status file_check_writable(const char *path, const char *setting)
-{
-	return write_beside(path, setting, write_nothing, NULL, false);
+	struct output *o;
+	bool failed;
+	enum status s = output_open(&o, path, setting);
+	if (s)
+		return s;
+	s = print_to(output_descriptor(o), write, context, &failed);
+	/* The writer's own line may say no more than that it could not write. */
+	if (failed)
+		s = cannot_write(path, setting);
+	if (!s)
+		s = output_finish(o);
+	output_close(o);
+	return s;
 }

@@ -11,10 +11,9 @@
 /* The caller frees *text. A file that cannot be read or is larger than `most` bytes is STATUS_INPUT. */
 enum status file_read(const char *path, const char *setting, size_t most, char **text, size_t *size);
 
-/* `write` prints into PATH.PID.tmp, which is renamed at the end. A file that cannot be opened is STATUS_INPUT. */
+/* `write` prints into an output (output.h): the file is there whole, or as it was. A place that cannot be written to is
+ * STATUS_INPUT. */
 enum status file_write(const char *path, const char *setting, enum status (*write)(void *context, FILE *out),
                        void *context);
-/* Checks that file_write could, for files that are written at the end of a long run. */
-enum status file_check_writable(const char *path, const char *setting);
 
 #endif

@@ -73,6 +73,13 @@ int64_t key_whole(const struct key_value *v, int64_t otherwise)
 	return n;
 }
 
+int key_word(const struct key_value *v, const char *words, int otherwise)
+{
+	char text[NUMBER_MOST + 1];
+	int place = v->length ? word_find(words, copy_value(v, text)) : -1;
+	return place < 0 ? otherwise : place;
+}
+
 double key_real(const struct key_value *v)
 {
 	char text[NUMBER_MOST + 1];
@@ -87,11 +94,13 @@ static bool word_stands_for_numbers(const char *word)
 static enum status check_value(const struct keys *k, const char *where, const struct key *key,
                                const struct key_value *v)
 {
-	char text[NUMBER_MOST + 1], what[160];
+	char text[NUMBER_MOST + 1], what[448];
 	int64_t whole;
 	double real;
 	int place;
 	snprintf(what, sizeof what, "%s: %s", where, key->name);
+	if (!v->length)
+		return status_fail(STATUS_INPUT, "%s: the value is missing behind '='", what);
 	if (!*key->values)
 		return STATUS_OK;
 	if (v->length > NUMBER_MOST)
@@ -145,7 +154,7 @@ static enum status read_pair(const struct keys *k, const char *where, const char
 
 enum status keys_read(const struct keys *k, const char *pairs, struct key_value *values)
 {
-	char where[96];
+	char where[384];
 	assert(k->count <= KEYS_MOST);
 	snprintf(where, sizeof where, "%s %s", status_words(k->setting), k->name);
 	for (int i = 0; i < k->count; i++)

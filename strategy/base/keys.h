@@ -49,6 +49,8 @@ enum status keys_check(const struct keys *k, const char *pairs);
 
 bool key_is(const struct key_value *v, const char *word);
 int64_t key_whole(const struct key_value *v, int64_t otherwise); /* of a value that has been checked and is a number */
+/* The place of the value among the words of "a|b|c"; `otherwise` if there is none. */
+int key_word(const struct key_value *v, const char *words, int otherwise);
 double key_real(const struct key_value *v);
 
 /* The place of `text` among the words of "a|b|c"; -1 if it is none of them. */

@@ -23,10 +23,24 @@ const char *language_of_user(void);
 /* Chooses the language of everything said from now on. Call it once, before there are threads. */
 void language_set(const char *name);
 
+/* The language that was chosen: "en", "zh". */
+const char *language_chosen(void);
+
+/* Spaces of a text that was put together of sentences and names, as its language has them: in Chinese one between Han
+ * characters and Latin ones, none between Han characters or beside full-width punctuation, and beside Han characters a
+ * comma, colon or semicolon before a space is full-width. In English it stays. A text
+ * that has no room for its spaces (size: of the array) stays, too. */
+void language_space(char *text, size_t size);
+
 /* The attribute lets gcc check the arguments against the original. */
 const char *tr(const char *english) __attribute__((format_arg(1)));
 /* The same in any language, whichever is chosen. */
 const char *tr_in(const char *language, const char *english) __attribute__((format_arg(2)));
+
+/* A name that means something else elsewhere ("root" is a rank's role, and a unit of a model), in the table under a key of
+ * its own, which is the name and a colon. keys: all of these, NULL behind the last. The name stays where it is no key, or
+ * where the table lacks it. */
+const char *tr_name(const char *name, const char *const *keys);
 
 /* The i-th row of a language's table; false: there is none. */
 struct sentence {

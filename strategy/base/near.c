@@ -40,6 +40,20 @@ static int distance(const char *a, const char *b)
 	return rows[((int)strlen(a) + 1) % 3][columns];
 }
 
+static void keep(struct near *n, const char *name, int d)
+{
+	if (n->name && d > n->distance)
+		return;
+	if (!n->name || d < n->distance) {
+		n->name = name;
+		n->distance = d;
+		n->count = 0;
+	}
+	if (n->count < NEAR_NAMES)
+		n->names[n->count] = name;
+	n->count++;
+}
+
 void near_consider(struct near *n, const char *name)
 {
 	char typed[LONGEST + 1] = "", known[LONGEST + 1] = "";
@@ -48,12 +62,11 @@ void near_consider(struct near *n, const char *name)
 	int d = distance(typed, known), length = (int)strlen(typed);
 	size_t listed = strlen(n->known);
 	snprintf(n->known + listed, sizeof n->known - listed, "%s%s", listed ? ", " : "", name);
+	bool begun = length >= 3 && !strncmp(typed, known, (size_t)length);
 	/* Short words must be nearer than long ones. */
-	bool near = d <= (length < 8 ? 1 : length / 4) || (length >= 3 && !strncmp(typed, known, (size_t)length));
-	if (near && (!n->name || d < n->distance)) {
-		n->name = name;
-		n->distance = d;
-	}
+	if (!begun && d > (length < 8 ? 1 : length / 4))
+		return;
+	keep(n, name, !d ? 0 : begun ? 1 : 1 + d);
 }
 
 void near_line(void *near, const char *name, const char *what)
@@ -64,7 +77,15 @@ void near_line(void *near, const char *name, const char *what)
 
 const char *near_words(struct near *n)
 {
-	if (n->name)
-		snprintf(n->words, sizeof n->words, " (did you mean %s?)", n->name);
+	size_t length = 0;
+	int shown = n->count > NEAR_NAMES ? 1 : n->count;
+	for (int i = 0; i < shown && length < sizeof n->words; i++)
+		length += (size_t)snprintf(n->words + length, sizeof n->words - length, "%s%s",
+		                           !i              ? " (did you mean "
+		                           : i < shown - 1 ? ", "
+		                                           : " or ",
+		                           n->names[i]);
+	if (shown && length < sizeof n->words)
+		snprintf(n->words + length, sizeof n->words - length, "?)");
 	return n->words;
 }

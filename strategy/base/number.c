@@ -63,6 +63,14 @@ double number_byte_unit(const char *unit, bool loosely)
 	return 0;
 }
 
+/* As model sizes are written: 350M, 7B. */
+static double count_unit(const char *unit)
+{
+	static const char letters[] = "KMBT";
+	const char *at = *unit && !unit[1] ? strchr(letters, *unit) : NULL;
+	return at ? pow(1000, (double)(at - letters + 1)) : 0;
+}
+
 static enum status whole_with_unit(const char *text, const char *what, int64_t low, int64_t high, bool units,
                                    int64_t *out)
 {
@@ -77,7 +85,7 @@ static enum status whole_with_unit(const char *text, const char *what, int64_t l
 		return whole_in_range(text, what, digits, low, high, units);
 	}
 	double v = strtod(text, &end);
-	double unit = !*end ? 1 : units ? number_byte_unit(end, false) : 0;
+	double unit = !*end ? 1 : units ? number_byte_unit(end, false) : count_unit(end);
 	if (unit <= 0)
 		return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s", what, text, kind);
 	v *= unit;
@@ -143,6 +151,17 @@ void number_format_capacity(char *out, int size, int64_t bytes)
 		snprintf(out, (size_t)size, "%s", decimal);
 	else
 		snprintf(out, (size_t)size, "%s (%s)", decimal, binary);
+}
+
+void number_format_flops(char *out, int size, double flops_per_s)
+{
+	static const char *const unit[] = {"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+	int u = 0;
+	while (flops_per_s >= 999.95 && u < 5) {
+		flops_per_s /= 1000;
+		u++;
+	}
+	format_scaled(out, size, flops_per_s, unit[u]);
 }
 
 const char *number_format_count(char *out, int64_t n)

@@ -7,7 +7,8 @@
 
 #include "strategy/base/status.h"
 
-/* A whole number in [low, high]: digits, or scientific notation whose value is whole (7.5e9). `what` names it in the
+/* A whole number in [low, high]: digits, scientific notation whose value is whole (7.5e9), or with K, M, B or T (10³,
+ * 10⁶, 10⁹, 10¹²) behind it, as model sizes are written (7.5B). `what` names it in the
  * message: "ranks: '0' is below 1". */
 enum status number_whole(const char *text, const char *what, int64_t low, int64_t high, int64_t *out);
 /* Bytes: as above, with B, kB, MB, GB, TB (10³) or KiB, MiB, GiB, TiB (2¹⁰). */
@@ -36,6 +37,8 @@ void number_format_bytes(char *out, int size, int64_t bytes);
 void number_format_capacity(char *out, int size, int64_t bytes);
 /* 4837376 → "4,837,376", into a buffer of 32 bytes; returns it. */
 const char *number_format_count(char *out, int64_t n);
+/* "45.2 TFLOP/s", "150.3 GFLOP/s": of FLOP/s. */
+void number_format_flops(char *out, int size, double flops_per_s);
 /* "1.23 s", "4.56 ms", "789 µs". */
 void number_format_time(char *out, int size, int64_t nanoseconds);
 

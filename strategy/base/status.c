@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/character.h"
+
 enum { MESSAGE_BYTES = 1024, WORDS_BYTES = 256, WORDS = 4 };
 
 static _Thread_local char message[MESSAGE_BYTES];
@@ -64,6 +66,7 @@ const char *status_words(const char *text)
 enum status status_fail(enum status status, const char *format, ...)
 {
 	WITH_ARGS(format, status_format(message, sizeof message, format, args));
+	character_make_plain(message);
 	return status;
 }
 
@@ -76,6 +79,7 @@ enum status status_prefix(enum status status, const char *format, ...)
 	int n = snprintf(message, sizeof message, "%s: ", context);
 	if (n > 0 && n < MESSAGE_BYTES)
 		snprintf(message + n, sizeof message - (size_t)n, "%s", old);
+	character_make_plain(message);
 	return status;
 }
 

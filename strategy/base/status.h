@@ -41,7 +41,8 @@ enum status {
 };
 
 /* Records the message and returns `status`, so that a failing function can `return status_fail(…)`. Names in braces are
- * replaced in the format alone, so that a user's text stays as it is. */
+ * replaced in the format alone, so that a user's text stays as it is, but for control characters and what is not UTF-8,
+ * which become ?. */
 enum status status_fail(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Puts `context: ` before the recorded message: for the one caller that knows where (a file name, a strategy). */

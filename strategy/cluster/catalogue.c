@@ -7,6 +7,8 @@
  * - Matrix products: peak × the best efficiency that was measured: ml-engineering's MAMF table, bf16: A100 271.2 of
  *   312, H100 794.5 of 989 (H200 the same). V100 and fp32 have no row: V100 takes H100's 80.3 %, fp32 and tf32 (half of
  *   bf16's peak) the efficiency of their device.
+ *   The peaks themselves, dense: V100 125 (fp16), A100 312, H100 and H200 989.4 TFLOP/s; tf32 half of it; fp32 15.7,
+ *   19.5 and 67 without tensor cores (the whitepapers of NVIDIA's V100, A100 and H100).
  * - Attention: FlashAttention-2 (arXiv 2307.08691): 50 to 73 % of peak on A100, 25 to 40 % its predecessor (V100);
  *   FlashAttention-3 (arXiv 2407.08608): 35 % on H100. The lower end.
  * - Links inside a node: NCCL's own model, src/graph/topo.h: 20 GB/s a link on V100 and A100, 20.6 on H100, with 6, 12
@@ -52,9 +54,13 @@
 #define COMPUTE(types16, tf32, plain, matrix32, matrix16, attention16)                                                 \
 	"compute:\n" RATES("default", plain, types16(plain)) RATES("linear", matrix32, types16(matrix16) tf32)         \
 	        RATES("abstract", matrix32, types16(matrix16) tf32) RATES("attention", matrix32, types16(attention16))
-#define V100_COMPUTE COMPUTE(FP16, "", "15.7e12", "12.6e12", "100e12", "31e12")
-#define A100_COMPUTE COMPUTE(BOTH16, ", tf32: 135.6e12", "19.5e12", "16.9e12", "271.2e12", "156e12")
-#define H100_COMPUTE COMPUTE(BOTH16, ", tf32: 397.2e12", "67e12", "53.8e12", "794.5e12", "346e12")
+#define V100_COMPUTE COMPUTE(FP16, "", "15.7e12", "12.6e12", "100e12", "31e12") RATES("peak", "15.7e12", FP16("125e12"))
+#define A100_COMPUTE                                                                                                   \
+	COMPUTE(BOTH16, ", tf32: 135.6e12", "19.5e12", "16.9e12", "271.2e12", "156e12")                                \
+	RATES("peak", "19.5e12", BOTH16("312e12") ", tf32: 156e12")
+#define H100_COMPUTE                                                                                                   \
+	COMPUTE(BOTH16, ", tf32: 397.2e12", "67e12", "53.8e12", "794.5e12", "346e12")                                  \
+	RATES("peak", "67e12", BOTH16("989.4e12") ", tf32: 494.7e12")
 
 #define DGX1 NODE("8", "40", "512GB", "128e9") DISK("2e9", "2e9", "7.68TB")
 #define DGX2 NODE("16", "48", "1500GB", "199e9") DISK("28e9", "28e9", "30TB")

@@ -78,7 +78,7 @@ const char *compute_key_name(int key)
 		return op_name((enum op_kind)key);
 	if (key < COMPUTE_VECTOR)
 		return kernel_kind_name((enum kernel_kind)(key - COMPUTE_FAMILY));
-	return key == COMPUTE_VECTOR ? "vector" : "default";
+	return key == COMPUTE_VECTOR ? "vector" : key == COMPUTE_DEFAULT ? "default" : "peak";
 }
 
 static bool computes(int key)
@@ -134,6 +134,30 @@ struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enu
 {
 	const struct curve *curve = curve_of(c, kind, type);
 	return curve ? curve_rate(curve, work > 0 ? work : 1) : (struct rate){0};
+}
+
+static struct rate faster(struct rate a, struct rate b)
+{
+	return b.value > a.value ? b : a;
+}
+
+static struct rate fastest(const struct curve *curve)
+{
+	struct rate most = {0};
+	for (int i = 0; curve && i < curve->count; i++)
+		most = faster(most, curve->point[i].rate);
+	return most;
+}
+
+struct rate cluster_peak(const struct cluster *c, enum type type)
+{
+	bool tf32 = c->tf32 && type == TYPE_FP32 && cluster_has_tf32(c);
+	if (type >= CLUSTER_TYPES)
+		return (struct rate){0};
+	const struct curve *peak = &c->compute[COMPUTE_PEAK][tf32 ? CLUSTER_TF32 : (int)type];
+	if (peak->count)
+		return fastest(peak);
+	return faster(fastest(curve_of(c, OP_LINEAR_FORWARD, type)), fastest(curve_of(c, OP_LINEAR_BACKWARD, type)));
 }
 
 bool cluster_has_tf32(const struct cluster *c)

@@ -31,6 +31,7 @@
  * Keys of `compute`: an operation of the plan ("linear.forward", "adamw"), a family (a model kernel: "linear" is both
  * passes; "vector": all that are not model kernels), or `default`. The most specific one counts. A type without a
  * rate (bf16 on V100) is refused when a plan needs it. Beside fp32, bf16 and fp16 there may be tf32, for --tf32.
+ * `peak` is no kernel's rate but the data sheet's, which MFU is a share of; it may be left out.
  *
  *     struct cluster c;
  *     enum status s = cluster_open(&c, "a100-80gb", 64);      (catalogue name, or file)
@@ -75,6 +76,7 @@ enum compute_key {
 	COMPUTE_FAMILY = OP_KIND_COUNT, /* + enum kernel_kind */
 	COMPUTE_VECTOR = COMPUTE_FAMILY + KERNEL_KINDS,
 	COMPUTE_DEFAULT,
+	COMPUTE_PEAK, /* no kernel's rate: the device's, by its data sheet */
 	COMPUTE_KEY_COUNT
 };
 
@@ -159,6 +161,9 @@ const char *cluster_catalogue(const char *name);
 /* Rate of an operation with `work` FLOPs in a type; value 0 if the cluster has none. */
 struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enum type type, int64_t work);
 bool cluster_has_tf32(const struct cluster *c);
+/* The rate of a device that MFU is a share of (strategy/model/flops.h): its `peak`; where there is none, the fastest
+ * rate of a matrix product of any size. 0: the cluster has no rate for the type. */
+struct rate cluster_peak(const struct cluster *c, enum type type);
 /* "fp32", "bf16", "fp16", "tf32": as descriptions call the columns of `compute`. */
 const char *cluster_column_name(int column);
 /* True if the operation itself was measured, up to such work. Its rate then includes its memory traffic. */
@@ -180,7 +185,7 @@ static inline struct rate rate_measured(int64_t median, int64_t low, int64_t hig
 enum status curve_add(struct curve *curve, int64_t work, struct rate rate);
 struct rate curve_rate(const struct curve *curve, int64_t work);
 
-/* "linear.forward", "linear", "vector", "default". The inverse: -1 if it is none of these. */
+/* "linear.forward", "linear", "vector", "default", "peak". The inverse: -1 if it is none of these. */
 const char *compute_key_name(int key);
 int compute_key_parse(const char *name);
 

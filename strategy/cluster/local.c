@@ -67,6 +67,7 @@ enum status cluster_local_assumed(struct cluster *c, enum device_kind kind)
 	snprintf(c->name, sizeof c->name, "%s", name);
 	snprintf(c->about, sizeof c->about, "%s assumed, not measured",
 	         gpu ? "this machine's GPUs; an H100's rates" : "this machine; rates");
+	memset(c->compute[COMPUTE_PEAK], 0, sizeof c->compute[COMPUTE_PEAK]);
 	c->network = (struct link){.latency = {0}};
 	c->rails = 1;
 	c->cores = cores_here();

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/memory.h"
+
 /* An element of a rank's buffer. Bit r stands for the contribution of rank r, and SPOILED for a value that nobody may
  * read. */
 #define SPOILED (UINT64_C(1) << CHECK_RANKS)
@@ -229,7 +231,7 @@ bool schedule_check(const struct schedule *s, struct schedule_fault *why)
 	int64_t *count = calloc(2 * ranks, sizeof *count);
 	struct round *rounds = calloc(ranks, sizeof *rounds);
 	if (!cell || !count || !rounds)
-		abort();
+		memory_exhausted();
 	struct checking k = {s,     why,          schedule_row(s->algorithm)->operation, cell, cell + cells, rounds,
 	                     count, count + ranks};
 	*why = (struct schedule_fault){0};

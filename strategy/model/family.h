@@ -10,6 +10,8 @@
 /* Sizes up to this keep every product of two, times 16 bytes, within 63 bits. */
 #define LARGEST_SIZE ((int64_t)1 << 26)
 #define MOST_PARAMETERS ((int64_t)1 << 53)
+/* Several times those of any model that was trained. Laying memory out takes time with the square of the plan. */
+#define MOST_LAYERS 2000
 
 struct model_name {
 	const char *name;         /* "gpt2-124m"; "params=7.5e9": every specification that begins with "params=" */

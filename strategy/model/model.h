@@ -77,6 +77,8 @@ struct model_buffer {
 	double initial; /* of every element */
 };
 
+enum nonlinearity { NONLINEAR_NONE, NONLINEAR_GELU_TANH, NONLINEAR_GELU, NONLINEAR_RELU };
+
 /* constant, name, what ranks that share the model divide among them (slice.c) */
 #define KERNEL_LIST(X)                                                                                                 \
 	X(EMBEDDING, "embedding", TABLE)                                                                               \
@@ -113,20 +115,24 @@ struct kernel {
 	int residual; /* linear, dropout: added to the output; its gradient is the output's own */
 	int y;        /* its output; a classifier has none, and turns x into its gradient in place */
 	int saved; /* made beside y for the backward pass: statistics of a norm, log-sum-exp of attention, the input of
-	              GELU, the mask of dropout */
+	              GELU or ReLU, the mask of dropout */
 	int weight, bias; /* tensors; embedding: token and position table; rotary: norms of queries and keys, or none */
 	int running;      /* batch norm: the buffer with its running mean; that with the variance follows */
 	int64_t in, out;  /* linear; norm and embedding: width twice; classifier: classes twice */
 	int64_t heads, kv_heads, head_size; /* heads of queries; of keys, each shared by heads/kv_heads of those */
+	int64_t window;         /* attention: a token attends to so many, itself the last; 0: to all up to itself */
+	bool alibi;             /* attention: scores fall off with the distance (kernels/alibi.h) */
 	const float *frequency; /* rotary: the angle of a token's position in each pair of elements, head_size/2 */
 	float amplitude;        /* rotary: what queries and keys are multiplied by besides */
 	float epsilon;          /* rms_norm; rotary with norms */
 	int64_t tokens;         /* rows of one sample */
-	bool weight_in_out, gelu;
-	double dropout;    /* dropout: the probability that an element becomes zero */
-	bool synchronised; /* batch norm: over the samples of all ranks, not of each rank alone */
-	bool needs_dx;     /* its input is not the data */
-	bool inner;        /* part of attention: between queries, keys and values, and their weighted sum */
+	bool weight_in_out;
+	enum nonlinearity nonlinear; /* linear, batch norm: what is applied to the output */
+	int64_t first_position;      /* embedding: the row of the position table that token 0 gets */
+	double dropout;              /* dropout: the probability that an element becomes zero */
+	bool synchronised;           /* batch norm: over the samples of all ranks, not of each rank alone */
+	bool needs_dx;               /* its input is not the data */
+	bool inner;                  /* part of attention: between queries, keys and values, and their weighted sum */
 };
 
 struct unit {
@@ -152,6 +158,7 @@ struct model {
 	int buffer_count;
 	int64_t buffer_elements; /* of all of them */
 	int64_t parameters;
+	double training_flops;     /* model FLOPs of a sample, forward and backward (strategy/model/flops.h) */
 	int64_t context;           /* the longest sequence; 1 for the MLP */
 	int64_t tokens;            /* the sequence in use */
 	int64_t input_elements;    /* of one sample */
@@ -161,16 +168,18 @@ struct model {
 	bool is_text, is_abstract;
 	const char *only_simulated; /* why it cannot be run for real; NULL: it can */
 	/* The ranks that share the model, where this is a rank's slice of it (model/slice.h); 1: it is whole. In a
-	 * slice, the sizes of kernels, values and tensors are the rank's; names, parameters, context and classes are
-	 * those of the whole model. */
+	 * slice, the sizes of kernels, values and tensors are the rank's; names, parameters, FLOPs, context and classes
+	 * are those of the whole model. */
 	int64_t slices;
 	int maxima, sums; /* values of a classifier over sliced logits; -1 */
 };
 
 /* specification: NAME[:key=value,…]. sequence 0: the model's context. An unknown name or key, or a size that is not
- * positive or overflows, is STATUS_INPUT with a line that names it. */
+ * positive or overflows, is STATUS_INPUT with a line that names it. The key name=WORD, which every family has, is what
+ * titles call the model. A path of a file is no specification, but becomes one: model/config.h. */
 enum status model_open(struct model *m, const char *specification, int64_t sequence);
-void model_release(struct model *m); /* accepts NULL and a zeroed struct */
+bool model_is_named(const char *specification); /* is there a model of that name? */
+void model_release(struct model *m);            /* accepts NULL and a zeroed struct */
 
 /* One line a model, for `shardlab help`. */
 void model_list(void (*line)(void *context, const char *name, const char *what), void *context);

@@ -12,6 +12,8 @@
  * gate and up are kept and their product, as Megatron's fused kernel does: 3 hidden elements a token where PyTorch's
  * own modules keep 4 (silu(gate) too).
  *
+ * A sliding window is the same in every layer, as Mistral has it.
+ *
  * Initialised as Hugging Face's: normal, standard deviation 0.02; biases 0.
  */
 #include <string.h>
@@ -28,6 +30,7 @@ enum biases { BIAS_NONE, BIAS_QKV, BIAS_ATTENTION, BIAS_ALL };
 
 struct llama_sizes {
 	int64_t layers, width, heads, kv_heads, head_size, hidden, context, vocabulary;
+	int64_t window; /* a token attends to so many, itself the last; 0: to all before it */
 	double theta, epsilon;
 	enum biases bias;
 	bool tied, qk_norm; /* qk_norm: RMSNorm of each head of q and k (Qwen3) */
@@ -151,6 +154,7 @@ static int add_attention(struct builder *b, int qkv)
 	struct model *m = b->m;
 	struct kernel *k = add_heads(b, KERNEL_ATTENTION, "attention", qkv, b->g->heads * b->g->head_size);
 	k->inner = true;
+	k->window = b->g->window < m->tokens ? b->g->window : 0;
 	k->saved = model_add_value(m, name_of(b, "attention", ".log_sum_exp"), m->tokens * b->g->heads, VALUE_FP32);
 	return k->y;
 }
@@ -249,20 +253,21 @@ static const struct model_name names[] = {
         {"llama-2-7b", "Llama-2-7b-hf", "Llama 2 7B: 6,738,415,616 parameters"},
         {"llama-3-8b", "Meta-Llama-3-8B", "Llama 3 8B: 8,030,261,248 parameters, 8 heads of keys"},
         {"llama-3-70b", "Meta-Llama-3-70B", "Llama 3 70B: 70,553,706,496 parameters"},
-        {"mistral-7b", "Mistral-7B-v0.1", "Mistral 7B: 7,241,732,096 parameters; up to its window, 4,096 tokens"},
+        {"mistral-7b", "Mistral-7B-v0.1", "Mistral 7B: 7,241,732,096 parameters, a window of 4,096 tokens"},
         {"qwen2.5-7b", "Qwen2.5-7B", "Qwen2.5 7B: 7,615,616,512 parameters, with biases of q, k and v"},
         {"qwen3-8b", "Qwen3-8B", "Qwen3 8B: 8,190,735,360 parameters, with norms of q and k"},
 };
 
-/* layers, width, heads, kv_heads, head_size, hidden, context, vocabulary, theta, epsilon, bias, tied, qk_norm */
+/* layers, width, heads, kv_heads, head_size, hidden, context, vocabulary, window, theta, epsilon, bias, tied, qk_norm
+ */
 static const struct llama_sizes presets[] = {
-        {6, 256, 8, 4, 32, 688, 128, 256, 1e4, 1e-5, BIAS_NONE, false, false},
-        {32, 4096, 32, 32, 128, 11008, 4096, 32000, 1e4, 1e-5, BIAS_NONE, false, false},
-        {32, 4096, 32, 8, 128, 14336, 8192, 128256, 5e5, 1e-5, BIAS_NONE, false, false},
-        {80, 8192, 64, 8, 128, 28672, 8192, 128256, 5e5, 1e-5, BIAS_NONE, false, false},
-        {32, 4096, 32, 8, 128, 14336, 4096, 32000, 1e4, 1e-5, BIAS_NONE, false, false},
-        {28, 3584, 28, 4, 128, 18944, 32768, 152064, 1e6, 1e-6, BIAS_QKV, false, false},
-        {36, 4096, 32, 8, 128, 12288, 40960, 151936, 1e6, 1e-6, BIAS_NONE, false, true},
+        {6, 256, 8, 4, 32, 688, 128, 256, 0, 1e4, 1e-5, BIAS_NONE, false, false},
+        {32, 4096, 32, 32, 128, 11008, 4096, 32000, 0, 1e4, 1e-5, BIAS_NONE, false, false},
+        {32, 4096, 32, 8, 128, 14336, 8192, 128256, 0, 5e5, 1e-5, BIAS_NONE, false, false},
+        {80, 8192, 64, 8, 128, 28672, 8192, 128256, 0, 5e5, 1e-5, BIAS_NONE, false, false},
+        {32, 4096, 32, 8, 128, 14336, 32768, 32000, 4096, 1e4, 1e-5, BIAS_NONE, false, false},
+        {28, 3584, 28, 4, 128, 18944, 32768, 152064, 0, 1e6, 1e-6, BIAS_QKV, false, false},
+        {36, 4096, 32, 8, 128, 12288, 40960, 151936, 0, 1e6, 1e-6, BIAS_NONE, false, true},
 };
 
 enum {
@@ -274,6 +279,7 @@ enum {
 	HIDDEN,
 	CONTEXT,
 	VOCABULARY,
+	WINDOW,
 	TIED,
 	BIAS,
 	QK_NORM,
@@ -287,24 +293,14 @@ enum {
 	KEYS
 };
 
-static const struct key list[KEYS] = {{"layers", "N", "", ""},       {"width", "N", "", ""},
-                                      {"heads", "N", "", ""},        {"kv_heads", "N", "", ""},
-                                      {"head_size", "N", "", ""},    {"hidden", "N", "", ""},
-                                      {"context", "N", "", ""},      {"vocabulary", "N", "", ""},
-                                      {"tied", "yes|no", "", ""},    {"bias", BIASES, "", ""},
-                                      {"qk_norm", "yes|no", "", ""}, {"theta", "R", "", ""},
-                                      {"epsilon", "R", "", ""},      {"scaling", ROTARY_SCALINGS, "none", ""},
-                                      {"factor", "R", "", ""},       {"original", "N", "", ""},
-                                      {"low", "R", "", ""},          {"high", "R", "", ""}};
-
-static int word_of(const struct key_value *v, const char *words, int otherwise)
-{
-	char word[16] = "";
-	if (v->length && v->length < sizeof word)
-		memcpy(word, v->text, v->length);
-	int place = word_find(words, word);
-	return place < 0 ? otherwise : place;
-}
+static const struct key list[KEYS] = {
+        {"layers", "N", "", ""},    {"width", "N", "", ""},      {"heads", "N", "", ""},
+        {"kv_heads", "N", "", ""},  {"head_size", "N", "", ""},  {"hidden", "N", "", ""},
+        {"context", "N", "", ""},   {"vocabulary", "N", "", ""}, {"window", "N", "", ""},
+        {"tied", "yes|no", "", ""}, {"bias", BIASES, "", ""},    {"qk_norm", "yes|no", "", ""},
+        {"theta", "R", "", ""},     {"epsilon", "R", "", ""},    {"scaling", ROTARY_SCALINGS, "none", ""},
+        {"factor", "R", "", ""},    {"original", "N", "", ""},   {"low", "R", "", ""},
+        {"high", "R", "", ""}};
 
 static double real_of(const struct key_value *v, double otherwise)
 {
@@ -313,7 +309,7 @@ static double real_of(const struct key_value *v, double otherwise)
 
 static struct rotary read_rotary(const struct key_value *value, const struct llama_sizes *g)
 {
-	enum rotary_scaling scaling = (enum rotary_scaling)word_of(&value[SCALING], ROTARY_SCALINGS, ROTARY_NONE);
+	enum rotary_scaling scaling = (enum rotary_scaling)key_word(&value[SCALING], ROTARY_SCALINGS, ROTARY_NONE);
 	return (struct rotary){.theta = g->theta,
 	                       .scaling = scaling,
 	                       .factor = real_of(&value[FACTOR], 0),
@@ -330,11 +326,12 @@ static struct llama_sizes read_sizes(const struct key_value *value, const struct
 	                        .hidden = key_whole(&value[HIDDEN], preset->hidden),
 	                        .context = key_whole(&value[CONTEXT], preset->context),
 	                        .vocabulary = key_whole(&value[VOCABULARY], preset->vocabulary),
+	                        .window = key_whole(&value[WINDOW], preset->window),
 	                        .theta = real_of(&value[THETA], preset->theta),
 	                        .epsilon = real_of(&value[EPSILON], preset->epsilon),
-	                        .bias = (enum biases)word_of(&value[BIAS], BIASES, (int)preset->bias),
-	                        .tied = !word_of(&value[TIED], "yes|no", !preset->tied),
-	                        .qk_norm = !word_of(&value[QK_NORM], "yes|no", !preset->qk_norm)};
+	                        .bias = (enum biases)key_word(&value[BIAS], BIASES, (int)preset->bias),
+	                        .tied = !key_word(&value[TIED], "yes|no", !preset->tied),
+	                        .qk_norm = !key_word(&value[QK_NORM], "yes|no", !preset->qk_norm)};
 	bool same = g.width == preset->width && g.heads == preset->heads;
 	g.head_size = key_whole(&value[HEAD_SIZE], same ? preset->head_size : g.width / g.heads);
 	g.kv_heads = key_whole(&value[KV_HEADS], g.heads == preset->heads ? preset->kv_heads : g.heads);
@@ -347,7 +344,7 @@ static bool too_large(const struct llama_sizes *g)
 	double layer = (double)g->width *
 	               ((double)(2 * (g->heads + g->kv_heads)) * (double)g->head_size + 3.0 * (double)g->hidden);
 	double parameters = (double)g->layers * layer + 2.0 * (double)g->vocabulary * (double)g->width;
-	return parameters > (double)MOST_PARAMETERS || g->layers > 100000;
+	return parameters > (double)MOST_PARAMETERS || g->layers > MOST_LAYERS;
 }
 
 /* A key of a scaling that is not chosen would be ignored. */
@@ -389,7 +386,7 @@ static enum status check_sizes(const struct model_request *q, const char *name, 
 	if (g->theta <= 1)
 		return status_fail(STATUS_INPUT, "{model} %s: theta must be above 1", q->specification);
 	if (too_large(g))
-		return status_fail(STATUS_INPUT, "{model} %s: too large: at most 100,000 layers and 2^53 parameters",
+		return status_fail(STATUS_INPUT, "{model} %s: too large: at most 2,000 layers and 2^53 parameters",
 		                   q->specification);
 	if (q->sequence > g->context)
 		return status_fail(STATUS_INPUT, "{sequence}: %lld is longer than the context of %s, %lld",
@@ -411,6 +408,8 @@ static const char *specification_of(struct arena *a, const char *name, const str
 	        name, (long long)g->layers, (long long)g->width, (long long)g->heads, (long long)g->kv_heads,
 	        (long long)g->head_size, (long long)g->hidden, (long long)g->context, (long long)g->vocabulary,
 	        g->tied ? "yes" : "no", bias, g->qk_norm ? "yes" : "no", g->theta, g->epsilon);
+	if (g->window)
+		text = arena_print(a, "%s,window=%lld", text, (long long)g->window);
 	if (r->scaling != ROTARY_NONE)
 		text = arena_print(a, "%s,scaling=%s,factor=%.17g", text, scaling, r->factor);
 	if (r->scaling >= ROTARY_DYNAMIC)

@@ -28,7 +28,7 @@ static int add_norm(struct model *m, int layer, int x, int64_t width, bool synch
 	struct kernel *k = model_add_kernel(m, KERNEL_BATCH_NORM, layer, arena_print(a, "layer.%d.norm", layer));
 	k->in = k->out = width;
 	k->x = x;
-	k->gelu = true;
+	k->nonlinear = NONLINEAR_GELU_TANH;
 	k->synchronised = synchronised;
 	k->weight = model_add_tensor(m, layer, arena_print(a, "%d.norm.weight", layer), width, 0, INIT_ONE, 0);
 	k->bias = model_add_tensor(m, layer, arena_print(a, "%d.norm.bias", layer), width, 0, INIT_ZERO, 0);
@@ -63,7 +63,7 @@ static void build(struct model *m, const struct mlp_sizes *sizes)
 		k->weight = model_add_tensor(m, unit, arena_print(a, "%d.weight", i), out, in, INIT_UNIFORM, bound);
 		if (!norm)
 			k->bias = model_add_tensor(m, unit, arena_print(a, "%d.bias", i), out, 0, INIT_UNIFORM, bound);
-		k->gelu = hidden && !norm;
+		k->nonlinear = hidden && !norm ? NONLINEAR_GELU_TANH : NONLINEAR_NONE;
 		k->y = x = model_add_value(m,
 		                           arena_print(a,
 		                                       norm     ? "layer.%d.linear"
@@ -71,7 +71,7 @@ static void build(struct model *m, const struct mlp_sizes *sizes)
 		                                                : "logits",
 		                                       i),
 		                           out, VALUE_ACTIVATION);
-		if (k->gelu)
+		if (k->nonlinear)
 			k->saved = model_add_value(m, arena_print(a, "layer.%d.pre", i), out, VALUE_ACTIVATION);
 		if (norm)
 			x = add_norm(m, i, x, out, sizes->norm == MLP_NORM_SYNC_BATCH);

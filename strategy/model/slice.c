@@ -303,7 +303,7 @@ bool kernel_scatters(const struct model *m, const struct kernel *k)
 
 int kernel_sum(const struct kernel *k)
 {
-	return k->kind == KERNEL_LINEAR && k->gelu ? k->saved : k->y;
+	return k->kind == KERNEL_LINEAR && k->nonlinear ? k->saved : k->y;
 }
 
 bool kernel_finishes(const struct kernel *k)

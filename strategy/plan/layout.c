@@ -35,6 +35,7 @@ struct placed {
 	int64_t offset, end;
 	int buffer;
 	bool ghost;
+	struct life life; /* the buffer's; not for those in issue order */
 };
 
 struct placer {
@@ -77,12 +78,12 @@ static bool is_ordered(const struct placer *p, int a, const struct uses *b)
 static void forget_ghosts(struct placer *p)
 {
 	int kept = 0;
-	for (int i = 0; i < p->count && p->ghosts; i++)
-		if (p->placed[i].ghost && is_ordered(p, p->placed[i].buffer, &p->next))
-			p->placed[i].buffer = -1;
-	for (int i = 0; i < p->count; i++)
-		if (p->placed[i].buffer >= 0)
-			p->placed[kept++] = p->placed[i];
+	for (int i = 0; i < p->count; i++) {
+		if (p->ghosts && p->placed[i].ghost && is_ordered(p, p->placed[i].buffer, &p->next))
+			continue;
+		if (kept++ != i)
+			p->placed[kept - 1] = p->placed[i];
+	}
 	p->ghosts -= p->count - kept;
 	p->count = kept;
 }
@@ -127,7 +128,7 @@ static void place(struct placer *p, int buffer)
 	if (best < 0)
 		best = at;
 	p->offset[buffer] = best + p->guard;
-	insert(p->placed, &p->count, (struct placed){best, best + size, buffer, false});
+	insert(p->placed, &p->count, (struct placed){.offset = best, .end = best + size, .buffer = buffer});
 	if (best + size > *p->arena_bytes)
 		*p->arena_bytes = best + size;
 }
@@ -192,14 +193,14 @@ static int larger_first(const void *a, const void *b)
 	return x->size != y->size ? compare(y->size, x->size) : compare(x->buffer, y->buffer);
 }
 
-static bool may_share(const struct placer *p, int a, int b)
+/* One is freed before the other is allocated, and the waits keep that order where other queues use them. */
+static bool may_share(const struct placer *p, const struct placed *a, const struct placed *b)
 {
-	const struct life *x = &p->life[a], *y = &p->life[b];
-	if (x->allocated > y->allocated)
+	if (a->life.allocated > b->life.allocated)
 		return may_share(p, b, a);
-	if (x->freed < 0 || x->freed > y->allocated)
+	if (a->life.freed < 0 || a->life.freed > b->life.allocated)
 		return false;
-	return (x->compute_only && y->compute_only) || is_ordered(p, a, &p->uses[b]);
+	return (a->life.compute_only && b->life.compute_only) || is_ordered(p, a->buffer, &p->uses[b->buffer]);
 }
 
 /* Returns what the arena then needs. `placed` is kept by offset, so the search ends at the first room that is free. */
@@ -209,11 +210,14 @@ static int64_t place_by_size(struct placer *p, const struct sized *list, int n, 
 	int64_t arena = p->floor;
 	for (int i = 0, count = 0; i < n; i++) {
 		int64_t at = p->floor, size = list[i].size;
+		struct placed what = {.buffer = list[i].buffer, .life = p->life[list[i].buffer]};
 		for (int j = 0; j < i && placed[j].offset < at + size; j++)
-			if (placed[j].end > at && !may_share(p, list[i].buffer, placed[j].buffer))
+			if (placed[j].end > at && !may_share(p, &what, &placed[j]))
 				at = placed[j].end;
-		insert(placed, &count, (struct placed){at, at + size, list[i].buffer, false});
-		offset[list[i].buffer] = at;
+		what.offset = at;
+		what.end = at + size;
+		insert(placed, &count, what);
+		offset[what.buffer] = at;
 		if (at + size > arena)
 			arena = at + size;
 	}
@@ -243,10 +247,20 @@ static void try_by_size(struct placer *p, const struct section *s, int64_t *in_o
 	free(offset);
 }
 
+static bool places_any(const struct placer *p, const struct section *s)
+{
+	for (int i = s->begin; i < s->end; i++)
+		if (p->role->ops[i].kind == OP_ALLOC && is_placed_here(p, op_buffer(&p->role->ops[i])))
+			return true;
+	return false;
+}
+
 static void place_section(struct placer *p, const struct section *s)
 {
 	struct order order;
 	int64_t before = *p->arena_bytes;
+	if (!places_any(p, s))
+		return;
 	order_make(&order, p->role, s);
 	p->order = &order;
 	p->count = p->ghosts = 0;

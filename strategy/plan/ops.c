@@ -188,6 +188,13 @@ static int64_t tensor_elements(const struct model *m, int tensor)
 	return tensor < 0 ? 0 : m->tensors[tensor].elements;
 }
 
+/* Twice the pairs of a query and a key that it sees, of one head and sample. */
+static int64_t pairs_of(const struct kernel *k)
+{
+	int64_t window = k->window ? k->window : k->tokens;
+	return window * (window + 1) + 2 * window * (k->tokens - window);
+}
+
 struct op_sizes kernel_sizes(const struct model *m, const struct kernel *k, int64_t samples)
 {
 	bool logits = m->logits >= 0 && (k->x == m->logits || k->y == m->logits);
@@ -201,12 +208,13 @@ struct op_sizes kernel_sizes(const struct model *m, const struct kernel *k, int6
 	                         .heads = k->heads,
 	                         .kv_heads = k->kv_heads,
 	                         .head_size = k->head_size,
+	                         .pairs = pairs_of(k),
 	                         .table = tensor_elements(m, k->weight),
 	                         .positions = tensor_elements(m, k->bias),
 	                         .contributors = 1,
 	                         .bias = k->bias >= 0,
 	                         .residual = k->residual >= 0,
-	                         .gelu = k->gelu,
+	                         .nonlinear = k->nonlinear != NONLINEAR_NONE,
 	                         .saved = k->saved >= 0,
 	                         .needs_dx = k->needs_dx,
 	                         .sums = kernel_sums(m, k),

@@ -145,12 +145,13 @@ bool kernel_backward_reads_y(const struct kernel *k);
 	X(heads)                                                                                                       \
 	X(kv_heads)                                                                                                    \
 	X(head_size)                                                                                                   \
+	X(pairs)                                                                                                       \
 	X(table)                                                                                                       \
 	X(positions)                                                                                                   \
 	X(contributors)                                                                                                \
 	X(bias)                                                                                                        \
 	X(residual)                                                                                                    \
-	X(gelu)                                                                                                        \
+	X(nonlinear)                                                                                                   \
 	X(saved)                                                                                                       \
 	X(needs_dx)                                                                                                    \
 	X(sums)                                                                                                        \

@@ -59,15 +59,15 @@ struct settings {
  * constant, name, field, type, values (of a word: those that are possible), low, high, default ("": none), place among
  * the lines of a plan's text (0: not there; negative: left out at its default), help */
 #define SETTING_LIST(X)                                                                                                \
-	X(MODEL, model, model, TEXT, "NAME[:key=value,…]", 0, 0, "mlp", 1,                                             \
-	  "mlp, gpt, gpt2-124m …, or params=7.5e9; see: help models")                                                  \
+	X(MODEL, model, model, TEXT, "NAME|PATH[:key=value,…]", 0, 0, "mlp", 1,                                        \
+	  "mlp, gpt2-124m …, params=7.5e9, or a model's folder (config.json); see: help models")                       \
 	X(STRATEGY, strategy, strategy, TEXT, "NAME[:key=value:…]", 0, 0, "ddp", 2, "see: help strategies")            \
 	X(RANKS, ranks, ranks, WHOLE, "N", 1, 1 << 24, "1", 4, "how many; each has a device of its own")               \
 	X(BATCH, batch, batch, WHOLE, "N", 1, SETTING_LARGE, "", 0, "global, in samples; 4 × ranks unless given")      \
 	X(MICRO_BATCH, micro_batch, micro_batch, WHOLE, "N", 1, SETTING_LARGE, "", 5,                                  \
 	  "samples a rank takes at once; batch = ranks × micro-batch × accumulate")                                    \
 	X(ACCUMULATE, accumulate, accumulate, WHOLE, "N", 1, SETTING_LARGE, "", 6,                                     \
-	  "micro-batches a step; 1 unless it follows")                                                                 \
+	  "micro-batches whose gradients are summed before the update; 1 unless batch asks for more")                  \
 	X(SEQUENCE, sequence, sequence, WHOLE, "T", 1, SETTING_LARGE, "", 7,                                           \
 	  "tokens of a sample; the model's context")                                                                   \
 	X(PRECISION, precision, precision, CHOICE, "fp32|bf16|fp16", 0, 0, "fp32", 8,                                  \

@@ -59,6 +59,10 @@ struct strategy {
 	bool slices;       /* ranks along axis "tensor" have slices of the model (model/slice.h) */
 	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */
 	bool stages;       /* every rank is a stage with a program of its own (stage.h) */
+	/* With stages: from how many micro-batches on no more of them are under way at once, so that more of them need
+	 * no more memory. NULL: never. */
+	int64_t (*most_in_flight)(const struct settings *s, const struct choices *c);
+	const char *group_key; /* the key that says how many ranks share one copy of the model; NULL: there is none */
 	struct hooks hooks;
 };
 

@@ -99,7 +99,7 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 	build_operand(op, PART_BIAS, step_weight(s, k->bias), false);
 	build_operand(op, PART_RESIDUAL, step_value(s, k->residual), false);
 	build_operand(op, PART_SUM, sum, false);
-	build_operand(op, PART_Y, k->gelu ? s->value[k->y].data.at : region_none(), false);
+	build_operand(op, PART_Y, k->nonlinear ? s->value[k->y].data.at : region_none(), false);
 }
 
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o)

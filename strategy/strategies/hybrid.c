@@ -34,6 +34,7 @@ const struct strategy strategy_hybrid = {
         .what = "FSDP inside groups of ranks; an all-reduce of gradient shards across the groups",
         .keys = {{"shard", "2|N", "2", "ranks that share one copy of the model"},
                  {"prefetch", "unit|N", "unit", "elements gathered ahead (0: none)"}},
+        .group_key = "shard",
         .mesh = mesh,
         .pack = pack_units,
         .parameters = PLACE_SHARD,

@@ -34,9 +34,43 @@ static bool divides_more(const struct settings *than, const struct strategy *g)
 
 /* ---- the grid ---- */
 
+/* The specification with another value for its group_key. */
+static void add_group(struct variant_grid *g, const char *key, int64_t ranks)
+{
+	char *out = g->strategy[g->strategies];
+	size_t size = sizeof g->strategy[0], at = strcspn(g->given.strategy, ":"), n;
+	if (g->strategies == VARIANT_STRATEGIES || strlen(g->given.strategy) + strlen(key) + 24 > size)
+		return;
+	n = (size_t)snprintf(out, size, "%.*s:%s=%" PRId64, (int)at, g->given.strategy, key, ranks);
+	for (const char *pair = g->given.strategy + at; *pair; pair += at) {
+		at = 1 + strcspn(pair + 1, ":");
+		bool replaced = !strncmp(pair + 1, key, strlen(key)) && pair[1 + strlen(key)] == '=';
+		if (!replaced)
+			n += (size_t)snprintf(out + n, size - n, "%.*s", (int)at, pair);
+	}
+	g->strategies++;
+}
+
+/* Twice as many ranks for one copy of the model, four times as many, … all. */
+static void add_groups(struct variant_grid *g)
+{
+	const struct strategy *given;
+	if (strategy_parse(g->given.strategy, &given) || !given->group_key)
+		return;
+	int64_t ranks = g->given.ranks, shared = strategy_choices(given, g->given.strategy).shard;
+	if (shared < 1)
+		return;
+	for (int64_t k = 2 * shared; k < ranks; k *= 2)
+		if (ranks % k == 0)
+			add_group(g, given->group_key, k);
+	if (shared < ranks)
+		add_group(g, given->group_key, ranks);
+}
+
 static void add_strategies(struct variant_grid *g)
 {
 	snprintf(g->strategy[g->strategies++], sizeof g->strategy[0], "%.63s", g->given.strategy);
+	add_groups(g);
 	for (int i = 0; strategy_at(i) && g->strategies < VARIANT_STRATEGIES; i++)
 		if (divides_more(&g->given, strategy_at(i)))
 			snprintf(g->strategy[g->strategies++], sizeof g->strategy[0], "%s", strategy_at(i)->name);
@@ -132,9 +166,11 @@ bool variant_of_ranks(const struct settings *given, int doublings, struct varian
 	int64_t times = INT64_C(1) << doublings;
 	*out = (struct variant){.settings = *given};
 	out->settings.ranks *= times;
+	if (given->ranks < 2 || given->ranks >= 1 << 20 || !resolve(&out->settings, given))
+		return false;
 	say_number(out, "{ranks}", out->settings.ranks);
-	say_number(out, "{batch}", given->batch * times);
-	return given->ranks > 1 && given->ranks < 1 << 20 && resolve(&out->settings, given);
+	say_number(out, "{batch}", out->settings.batch);
+	return true;
 }
 
 /* ---- one setting ---- */

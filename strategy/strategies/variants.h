@@ -3,7 +3,7 @@
  *
  * They are the places of a grid, of which the first along each axis is what was given:
  *
- *     strategy        the one given, and those that divide more among their ranks
+ *     strategy        the one given, and those that divide more among their ranks: of hybrid those with larger groups
  *     checkpointing   as given, selective, full
  *     offload         as given, with the optimizer, with optimizer and parameters
  *     micro-batch     as given, half, a quarter, … 1, in as many more steps of accumulation
@@ -13,7 +13,7 @@
 
 #include "strategy/settings/settings.h"
 
-enum { VARIANT_STRATEGIES = 8, VARIANT_LEVELS = 3, VARIANT_MICROS = 40 };
+enum { VARIANT_STRATEGIES = 24, VARIANT_LEVELS = 3, VARIANT_MICROS = 40 };
 
 struct variant_grid {
 	struct settings given; /* resolved */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/character.h"
+
 bool form_expect(struct form *f, bool holds, const char *key, const char *what)
 {
 	if (!holds && !f->status)
@@ -82,10 +84,19 @@ void form_yes_no(struct form *f, const char *key, bool *v)
 		*v = json_is_true(json_object_get(f->o, key));
 }
 
+/* A file's name need not be UTF-8. */
+static json_t *plain_to_json(const char *text)
+{
+	char plain[1024];
+	snprintf(plain, sizeof plain, "%s", text);
+	character_make_plain(plain);
+	return json_string(plain);
+}
+
 void form_text(struct form *f, const char *key, char *v, size_t size)
 {
 	if (!f->reads)
-		put(f, key, json_string(v));
+		put(f, key, plain_to_json(v));
 	else if (form_expect(f, json_string_length(take(f, key)) < size && json_is_string(json_object_get(f->o, key)),
 	                     key, "text of that length"))
 		snprintf(v, size, "%s", json_string_value(json_object_get(f->o, key)));

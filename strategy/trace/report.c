@@ -167,10 +167,12 @@ void report_from_plan(struct report *r, const struct plan *p)
 	                     .micro_batch = s->micro_batch,
 	                     .accumulate = s->accumulate,
 	                     .sequence = p->model->tokens,
+	                     .whole_context = p->model->tokens == p->model->context,
 	                     .precision = s->precision,
 	                     .stochastic_rounding = s->stochastic_rounding,
 	                     .role_count = p->role_count,
 	                     .bubble = bubble_of(p),
+	                     .speed.model_flops = p->model->training_flops * (double)s->batch,
 	                     .validation_loss = __builtin_nan(""),
 	                     .validation_accuracy = __builtin_nan("")};
 	snprintf(r->model, sizeof r->model, "%s", p->model->name);
@@ -186,6 +188,14 @@ void report_from_plan(struct report *r, const struct plan *p)
 		report_communication(role, p, &p->roles[i]);
 		report_transfers(role->transfer, p, &p->roles[i]);
 	}
+}
+
+void report_set_speed(struct report *r, double peak)
+{
+	struct report_speed *v = &r->speed;
+	double device = r->time.step > 0 ? v->model_flops / (double)r->ranks / (double)r->time.step * 1e9 : 0;
+	v->tflops_per_device = device / 1e12;
+	v->mfu = peak > 0 ? device / peak : 0;
 }
 
 void report_add_ranks(struct report *r, const struct plan *p)

@@ -92,11 +92,25 @@ struct report_tightest {
 	int64_t capacity_bytes; /* 0: not known, as of a real run */
 };
 
-/* A change that makes a plan fit: the options to add, and the time of a step then. "": nothing that was tried does.
- */
+/* A change that makes a plan fit: the options to add, and the time of a step then. */
 struct report_change {
-	char words[160];
-	int64_t step; /* ns */
+	char words[160]; /* "": none was looked for, or nothing that was tried does */
+	bool none;       /* the latter */
+	bool cut;        /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
+	int64_t step;    /* ns */
+};
+
+/* How well a step uses the devices: model FLOPs (strategy/model/flops.h), not those that were carried out. */
+struct report_speed {
+	double model_flops;       /* of a step, on all ranks; 0: the model has none */
+	double tflops_per_device; /* 10¹² model FLOPs a second and rank; 0: unknown */
+	double mfu;               /* share of the device's peak (cluster_peak); 0: the peak is unknown */
+};
+
+/* What a run was trained on. */
+struct report_data {
+	char type[16]; /* "uint16", "bytes", "pixels", … */
+	int64_t files, training_samples, validation_samples;
 };
 
 struct report {
@@ -110,17 +124,21 @@ struct report {
 	struct report_checkpointing checkpointing;
 	char offload[OFFLOAD_TEXT]; /* "optimizer:to=disk,activations", "none" */
 	struct times time;          /* of the slowest rank */
-	struct bubble bubble;       /* in closed form */
+	struct report_speed speed;
+	struct bubble bubble; /* in closed form */
 	struct report_tightest tightest;
 	struct report_change change;
 	bool stochastic_rounding;
+	bool whole_context;  /* the sequence is the longest that the model has */
 	bool tf32;           /* predicted with the cluster's rates of tf32 for products of fp32 */
 	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
 	bool fits;           /* the tightest has room, so that all have */
 	bool measured;       /* of a real run, as is all that follows */
+	struct report_data data;
 	char weights_checksum[17];
-	double *losses; /* owned */
-	int64_t loss_count;
+	int64_t steps;  /* that were done */
+	double *losses; /* owned: of the first step, of every losses_every-th from there on, and of the last */
+	int64_t loss_count, losses_every;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	double loss_scale; /* fp16: at the end, and how many steps were skipped until then; 0: no fp16 */
 	int64_t skipped_steps;
@@ -135,6 +153,8 @@ struct report {
 /* Fills in everything that follows from the plan alone: names, memory by category, bytes by kind. Times, fits and the
  * tightest memory stay 0. */
 void report_from_plan(struct report *r, const struct plan *p);
+/* Fills in what follows from the time of a step. peak: of a device, in FLOP/s; 0: unknown. */
+void report_set_speed(struct report *r, double peak);
 /* Fills in by_rank too, to compare a measured report with. */
 void report_add_ranks(struct report *r, const struct plan *p);
 void report_release(struct report *r);

@@ -145,8 +145,21 @@ static void ranks(struct form *f, struct report *r)
 	form_leave(f, outer);
 }
 
+static void data(struct form *f, struct report_data *d)
+{
+	FORM_INSIDE (f, "data", outer) {
+		FORM_TEXT(f, "type", d->type);
+		form_whole(f, "files", &d->files);
+		form_whole(f, "training_samples", &d->training_samples);
+		form_whole(f, "validation_samples", &d->validation_samples);
+	}
+}
+
 static void run(struct form *f, struct report *r)
 {
+	data(f, &r->data);
+	form_whole(f, "steps", &r->steps);
+	form_whole(f, "losses_every", &r->losses_every);
 	losses(f, r);
 	ranks(f, r);
 	form_whole(f, "staging_touched_bytes", &r->staging_touched_bytes);
@@ -174,7 +187,15 @@ static void checkpointing(struct form *f, struct report_checkpointing *c)
 	}
 }
 
-static void times(struct form *f, struct times *t, bool by_pass)
+/* 0, for what is unknown, is written as null. */
+static void known(struct form *f, const char *key, double *v)
+{
+	double written = *v > 0 ? *v : (double)NAN;
+	form_real(f, key, &written);
+	*v = isnan(written) ? 0 : written;
+}
+
+static void times(struct form *f, struct times *t, struct report_speed *speed, bool by_pass)
 {
 	FORM_INSIDE (f, "time", outer) {
 		form_whole(f, "rank", &t->rank);
@@ -188,6 +209,9 @@ static void times(struct form *f, struct times *t, bool by_pass)
 			form_seconds(f, "recompute_s", &t->recompute);
 			form_seconds(f, "backward_s", &t->backward);
 		}
+		known(f, "model_flops", &speed->model_flops);
+		known(f, "tflops_per_device", &speed->tflops_per_device);
+		known(f, "mfu", &speed->mfu);
 	}
 }
 
@@ -245,7 +269,7 @@ static void report(struct form *f, struct report *r)
 	roles(f, r);
 	if (!form_absent(f, "grain", !*r->grain))
 		FORM_TEXT(f, "grain", r->grain);
-	times(f, &r->time, r->checkpointing.profile);
+	times(f, &r->time, &r->speed, r->checkpointing.profile);
 	pipeline(f, &r->bubble);
 	tightest(f, &r->tightest);
 	form_yes_no(f, "fits", &r->fits);
@@ -254,6 +278,8 @@ static void report(struct form *f, struct report *r)
 			FORM_TEXT(f, "options", r->change.words);
 			form_seconds(f, "step_s", &r->change.step);
 		}
+	if (!form_absent(f, "would_fit_search_cut", !r->change.cut))
+		form_yes_no(f, "would_fit_search_cut", &r->change.cut);
 	if (r->measured)
 		run(f, r);
 }

@@ -5,6 +5,7 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/compare.h"
+#include "strategy/base/memory.h"
 #include "strategy/plan/rendezvous.h"
 
 void trace_open(struct trace *t, const struct plan *p, const char *cluster, bool measured)
@@ -200,7 +201,7 @@ static struct member *members_of(const struct rendezvous *v, struct trace *t, si
 	struct member *list = calloc(t->span_count + 1, sizeof *list);
 	int64_t *first = calloc((size_t)v->instance_count + 1, sizeof *first);
 	if (!list || !first)
-		abort();
+		memory_exhausted();
 	for (int i = 0; i < v->instance_count; i++)
 		first[i + 1] = first[i] + instance_groups(v, &v->instances[i]);
 	*count = 0;

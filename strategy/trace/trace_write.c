@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "strategy/base/file.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/merge.h"
 #include "strategy/trace/trace_values.h"
 
@@ -196,12 +197,9 @@ static void write_plan(FILE *out, const struct plan *p)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *memory = open_memstream(&text, &size);
-	if (!memory)
-		abort();
+	FILE *memory = memory_stream(&text, &size);
 	plan_write(p, NULL, memory);
-	if (fclose(memory))
-		abort();
+	memory_stream_close(memory);
 	write_text(out, text, size);
 	free(text);
 }

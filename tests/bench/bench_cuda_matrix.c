@@ -57,14 +57,14 @@ static int forward(const void *what)
 {
 	const struct layer *l = what;
 	return kernels->linear_forward(gpu, stream, &l->shape, l->x, l->weight, l->has_bias ? l->bias : NULL,
-	                               l->has_residual ? l->residual : NULL, l->y, l->shape.gelu ? l->pre : NULL);
+	                               l->has_residual ? l->residual : NULL, l->y, l->shape.activation ? l->pre : NULL);
 }
 
 static int backward(const void *what)
 {
 	const struct layer *l = what;
 	return kernels->linear_backward(gpu, stream, &l->shape, l->residual, l->x, l->weight,
-	                                l->shape.gelu ? l->pre : NULL, NULL, l->dx, l->dweight, false,
+	                                l->shape.activation ? l->pre : NULL, NULL, l->dx, l->dweight, false,
 	                                l->has_bias ? l->dbias : NULL, false);
 }
 

@@ -44,11 +44,12 @@ static float *allocate(int64_t n, float scale)
 
 /* ---- operands ---- */
 
-static const struct linear_shape shape_qkv = {ROWS, WIDTH, 3 * WIDTH, false, false, ELEMENT_FP32, 0},
-                                 shape_projection = {ROWS, WIDTH, WIDTH, false, false, ELEMENT_FP32, 0},
-                                 shape_up = {ROWS, WIDTH, 4 * WIDTH, false, true, ELEMENT_FP32, 0},
-                                 shape_down = {ROWS, 4 * WIDTH, WIDTH, false, false, ELEMENT_FP32, 0};
-static const struct attention_shape shape_attention = {SAMPLES, TOKENS, HEADS, HEADS, WIDTH / HEADS, ELEMENT_FP32};
+static const struct linear_shape shape_qkv = {ROWS, WIDTH, 3 * WIDTH, false, ACTIVATION_NONE, ELEMENT_FP32, 0},
+                                 shape_projection = {ROWS, WIDTH, WIDTH, false, ACTIVATION_NONE, ELEMENT_FP32, 0},
+                                 shape_up = {ROWS, WIDTH, 4 * WIDTH, false, ACTIVATION_GELU_TANH, ELEMENT_FP32, 0},
+                                 shape_down = {ROWS, 4 * WIDTH, WIDTH, false, ACTIVATION_NONE, ELEMENT_FP32, 0};
+static const struct attention_shape shape_attention = {SAMPLES, TOKENS,        HEADS,
+                                                       HEADS,   WIDTH / HEADS, .type = ELEMENT_FP32};
 
 /* One layer's, each used by several kernels: a weight and its gradient are as large as the largest. */
 struct operands {
@@ -170,7 +171,7 @@ static void limits_init(void)
 	X(embedding_forward, 0, 8 * N,                                                                                 \
 	  embedding_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, o->ids, o->parameters, o->weight, o->y))             \
 	X(embedding_backward, 0, 4 * N,                                                                                \
-	  embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, o->ids, o->dy, o->gradients,    \
+	  embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, 0, o->ids, o->dy, o->gradients, \
 	                     true, o->dweight, false))                                                                 \
 	X(norm_forward, 0, 8 * N,                                                                                      \
 	  norm_forward(ELEMENT_FP32, ROWS, WIDTH, o->x, o->weight, o->bias, o->y, o->statistics))                      \
@@ -234,9 +235,9 @@ static void limits_init(void)
 static int table(int repeats)
 {
 	enum { PER_REPEAT = 5 };
-	static const struct attention_shape heads_of_64 = {SAMPLES, TOKENS, 4, 4, 64, ELEMENT_FP32},
-	                                    heads_of_128 = {SAMPLES, TOKENS, 2, 2, 128, ELEMENT_FP32},
-	                                    long_context = {2, 1024, HEADS, HEADS, 32, ELEMENT_FP32};
+	static const struct attention_shape heads_of_64 = {SAMPLES, TOKENS, 4, 4, 64, .type = ELEMENT_FP32},
+	                                    heads_of_128 = {SAMPLES, TOKENS, 2, 2, 128, .type = ELEMENT_FP32},
+	                                    long_context = {2, 1024, HEADS, HEADS, 32, .type = ELEMENT_FP32};
 	static const struct batch_norm_shape shape_batch = {ROWS, WIDTH, false, ELEMENT_FP32};
 	static const struct adamw adamw = {1e-9f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	struct operands *o = operands_new();

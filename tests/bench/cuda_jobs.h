@@ -59,7 +59,7 @@ RUN(norm_backward, norm_backward, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b
 RUN(classifier, classifier, ELEMENT_BF16, rows(), VOCABULARY, STRIDE, b[0].p, b[1].p, 1.0 / (double)rows(), NULL,
     b[2].p, false)
 RUN(embedding_forward, embedding_forward, ELEMENT_BF16, samples, tokens, WIDTH, b[0].p, b[1].p, b[2].p, b[3].p)
-RUN(embedding_backward, embedding_backward, ELEMENT_BF16, samples, tokens, WIDTH, VOCABULARY, tokens, b[0].p, b[1].p,
+RUN(embedding_backward, embedding_backward, ELEMENT_BF16, samples, tokens, WIDTH, VOCABULARY, tokens, 0, b[0].p, b[1].p,
     b[2].p, false, b[3].p, false)
 #define UPDATE                                                                                                         \
 	(&(struct update){.learning_rate = 1e-4,                                                                       \
@@ -73,7 +73,7 @@ RUN(add, vector_add, ELEMENT_BF16, parameters, b[0].p, b[1].p)
 RUN(squares, vector_squares, ELEMENT_BF16, parameters, b[0].p, b[1].p, false)
 RUN(overflow, vector_overflow, ELEMENT_BF16, parameters, b[0].p, b[1].p, false)
 RUN(convert, vector_convert, parameters, ELEMENT_FP32, b[0].p, ELEMENT_BF16, b[1].p)
-RUN(finish, linear_finish, ELEMENT_BF16, rows(), b[0].n, b[0].p, b[1].p, b[2].p, b[3].p)
+RUN(finish, linear_finish, ELEMENT_BF16, ACTIVATION_GELU_TANH, rows(), b[0].n, b[0].p, b[1].p, b[2].p, b[3].p)
 
 #define BF16(count)                                                                                                    \
 	{                                                                                                              \

@@ -7,6 +7,16 @@ set -uo pipefail
 place=$TMPDIR/place
 mkdir "$place"
 
+# Started several times by a launcher that does not connect the ranks.
+export SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4
+for command in train validate calibrate; do
+	refuse 'started by srun as one of 4, which MPI does not connect' $command --ranks 2
+done
+unset SLURM_PROCID SLURM_STEP_NUM_TASKS
+export LOCAL_RANK=0 WORLD_SIZE=2
+refuse 'started by torchrun, accelerate or deepspeed as one of 2' train --ranks 2
+unset LOCAL_RANK WORLD_SIZE
+
 # Commands and the form of options.
 refuse 'no command'
 refuse "'frobnicate'" frobnicate
@@ -16,8 +26,16 @@ refuse 'unknown option --bogus; see: shardlab help view' view --bogus
 refuse "--ranks: '1e9' is above 16777216" sim --ranks 1e9
 refuse "--pair: unknown strategy 'foo'" view --pair foo --describe
 refuse '--pair pipeline: 64 ranks' view --model mlp --ranks 64 --pair pipeline --describe
-refuse "unknown command 'generate'" generate
+refuse "unknown command 'advise'" advise
 refuse "no help on 'nope'" help nope
+refuse 'did you mean offload?' help ofload
+refuse 'there is no option --nodes: the cluster says how many ranks a node has' sim --nodes 2
+refuse 'did you mean a100-40gb or a100-80gb?' sim --cluster a100
+refuse 'did you mean zero1, zero2 or zero3?' sim --strategy zero4
+refuse 'did you mean gpt?' sim --model gtp
+refuse 'did you mean llama-2-7b?' sim --model llama-7b
+refuse '--bucket 25: of what? 25MiB, 25MB, or 25B if bytes are meant' sim --bucket 25
+refuse "'7X' is not a whole number" sim --model params=7X
 refuse 'did you mean --ranks' sim --rank 4
 refuse 'unknown option --zork' sim --zork 1
 refuse "the demo's batch of 512 is not divisible by it" demo --ranks 3
@@ -91,7 +109,7 @@ refuse 'low has no meaning with scaling=linear; leave it out' sim --model llama:
 refuse 'scaling=yarn needs factor=R' sim --model llama:scaling=yarn,original=64
 refuse 'low must be below high' sim --model llama:scaling=llama3,factor=4,low=4
 refuse '4 heads of keys and values of block.0.rotary do not divide by 8 ranks' sim --model llama --strategy tensor --ranks 8
-refuse 'at most 100,000 layers and 2^53 parameters' sim --model llama:layers=100001
+refuse 'at most 2,000 layers and 2^53 parameters' sim --model llama:layers=2001
 refuse '--sequence' sim --model mlp --sequence 4
 refuse "unknown strategy 'nope'" sim --strategy nope
 refuse "unknown strategy 'nope'" compare --strategy ddp,nope
@@ -174,6 +192,15 @@ refuse 'keeps nothing on disk' train --model mlp --offload-folder "$place"
 	refuse "has no room for" train "${disk[@]}" --offload-folder "$place"
 	exit $errors
 ) || errors=$((errors + 1))
+
+# Control characters of arguments and files reach no terminal.
+printf 'name: "x\033[31m"\nkind: \001cpu\n' >"$TMPDIR/control.yaml"
+printf 'plan \033]0;x\007\n' >"$TMPDIR/control.plan"
+for arguments in $'--model\tmlp\e[31m' $'--model\ta\nb' $'--model\tx\xc2\x9b31m' $'--strategy\t\xff' $'--strategy\tx\u202ey' \
+	$'--cluster\tno\e[2Jfile' $'--trace\t/none\r/x' "--cluster"$'\t'"$TMPDIR/control.yaml" "--plan"$'\t'"$TMPDIR/control.plan"; do
+	refuse '' sim "${arguments%%$'\t'*}" "${arguments#*$'\t'}"
+	[ -z "$(LC_ALL=C tr -d '\n -~' <"$TMPDIR/err")" ] || complain "a control character is echoed: $(cat -A "$TMPDIR/err")"
+done
 
 # Files.
 refuse 'No such file' sim --cluster "$place/none.yaml"

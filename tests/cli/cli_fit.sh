@@ -51,6 +51,11 @@ mends '--offload' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --clu
 # A proposal is complete: it names the batch that small micro-batches make up, and what is offloaded already.
 mends '--micro-batch 8 --accumulate 2' --model gpt2-124m --strategy ddp --ranks 2 --micro-batch 16 --cluster v100-16gb
 mends '--offload optimizer,activations' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --offload activations --cluster v100-16gb
+# Stages: many micro-batches, as many ranks.
+mends '--micro-batch 2 --accumulate 128' --model llama-2-7b --strategy model --ranks 2 --cluster a100-80gb --precision bf16 --micro-batch 8 --accumulate 32
+mends '--offload optimizer' --model llama-3-70b --strategy pipeline --ranks 8 --cluster h100 --precision bf16 --sequence 4096 --micro-batch 1 --accumulate 24
+# Larger groups of ranks that share one copy.
+mends '--strategy hybrid:shard=64 ' --model llama-3-70b --strategy hybrid --ranks 64 --cluster h100 --precision bf16 --micro-batch 1 --sequence 4096
 
 # sim and the window say the same of a plan's file as of its settings.
 "$SHARDLAB" plan --model gpt2-124m --strategy ddp --ranks 2 --batch 64 >"$TMPDIR/big.plan"
@@ -90,3 +95,17 @@ grep '^caption' "$TMPDIR/beyond.out" | tail -n 1 | grep -q '^caption  The step d
 	complain "a step that does not fit ends with: $(grep '^caption' "$TMPDIR/beyond.out" | tail -n 1)"
 run never view --model gpt3-175b --strategy zero3 --ranks 64 --cluster v100-16gb --describe --at 0
 sed -n 2p "$TMPDIR/never.out" | grep -q 'No change of one or a few settings' || complain "$(sed -n 2p "$TMPDIR/never.out")"
+
+# Where nothing mends it, sim says what of the work itself to take less of; with that there is a way.
+long=(--model tests/golden/configs/qwen2.5-7b.json --strategy fsdp --ranks 8 --cluster a100-80gb)
+run long sim "${long[@]}"
+grep -qF "  nothing that was tried would fit: take a shorter --sequence (4096 is usual; this is the model's whole context) and --precision bf16" \
+	"$TMPDIR/long.out" || complain "the whole context in fp32: $(grep -A 1 'fits: ' "$TMPDIR/long.out")"
+run shorter sim "${long[@]}" --sequence 4096 --precision bf16
+grep -q '^  would fit with: --micro-batch ' "$TMPDIR/shorter.out" || complain "shorter, in bf16: $(grep -A 1 'fits: ' "$TMPDIR/shorter.out")"
+run large sim --model gpt3-175b --strategy zero3 --ranks 64 --cluster v100-16gb
+grep -q '^  nothing that was tried would fit: take --precision bf16$' "$TMPDIR/large.out" || complain "$(grep -A 1 'fits: ' "$TMPDIR/large.out")"
+run larger sim --model gpt3-175b --strategy ddp --ranks 2 --cluster v100-16gb --precision fp16
+grep -q '^  nothing that was tried would fit: take devices with more memory, or a smaller model$' "$TMPDIR/larger.out" ||
+	complain "$(grep -A 1 'fits: ' "$TMPDIR/larger.out")"
+! grep -q 'nothing that was tried' "$TMPDIR/text.out" "$TMPDIR/shorter.out" || complain 'what can be mended has no way out'

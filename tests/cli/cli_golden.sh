@@ -28,7 +28,7 @@ same cli_compare_grid.txt compare --model gpt2-1558m --ranks 16 --batch 32 --clu
 	--strategy ddp,zero2,zero3 --activation-checkpointing none/full --offload none/optimizer/optimizer,parameters
 same cli_collective.txt collective ring-all-reduce --ranks 5 --bytes 40
 same cli_collective_many.txt collective ring-all-reduce --ranks 1024 --bytes 1GB --cluster a100-80gb
-same cli_plan.txt plan --model mlp:sizes=6-4-3 --strategy zero1 --ranks 2 --bucket 64
+same cli_plan.txt plan --model mlp:sizes=6-4-3 --strategy zero1 --ranks 2 --bucket 64B
 
 # The fastest does not count where it does not fit.
 "$SHARDLAB" compare --model gpt2-1558m --ranks 16 --batch 256 --cluster v100-32gb --precision fp16 --strategy zero3 \

@@ -11,14 +11,14 @@ has() {
 top=$("$SHARDLAB" help)
 [ "$top" = "$("$SHARDLAB" --help)" ] || fail 'help and --help differ'
 commands=$(sed -n 's/^  shardlab \([a-z]*\)  *[a-z].*/\1/p' <<<"$top" | sort -u)
-for command in plan sim compare train validate calibrate view collective demo lesson help; do
+for command in plan sim compare train validate calibrate generate view collective demo lesson help; do
 	grep -qx "$command" <<<"$commands" || fail "help does not list $command"
 done
-for command in generate advise; do
+for command in advise; do
 	! grep -qw "shardlab $command" <<<"$top" || fail "help lists $command, which there is not"
 done
 
-for command in plan sim compare train validate calibrate demo; do
+for command in plan sim compare train validate calibrate generate demo; do
 	text=$("$SHARDLAB" help "$command")
 	[ "$text" = "$("$SHARDLAB" "$command" --help)" ] || fail "help $command and $command --help differ"
 	options=$(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' <<<"$text")
@@ -38,7 +38,7 @@ for option in model strategy ranks cluster batch micro-batch accumulate sequence
 	has "$text" "  --$option"
 done
 text=$("$SHARDLAB" help train)
-for option in init save steps data device comm plan threads trace json; do
+for option in init save steps data data-type device comm plan threads trace json; do
 	has "$text" "  --$option"
 done
 
@@ -48,14 +48,23 @@ for strategy in single dp ddp zero1 zero2 zero3 fsdp; do
 done
 has "$text" 'fsdp:reshard=yes|no'
 text=$("$SHARDLAB" help models)
-for model in mlp gpt gpt2-124m gpt2-355m gpt2-774m gpt2-1558m gpt3-175b llama llama-2-7b llama-3-8b llama-3-70b mistral-7b \
+for model in mlp gpt gpt2-124m gpt2-355m gpt2-774m gpt2-1558m gpt3-175b mpt mpt-7b mpt-30b opt opt-125m opt-1.3b opt-6.7b opt-13b \
+	llama llama-2-7b llama-3-8b llama-3-70b mistral-7b \
 	qwen2.5-7b qwen3-8b params=7.5e9; do
 	has "$text" "  $model"
+done
+text=$("$SHARDLAB" help data)
+for key in 'type=uint16|uint32|bytes' 'label=first|last|N|NAME' 'normalize=columns|whole|none'; do
+	has "$text" "  $key"
 done
 text=$("$SHARDLAB" help clusters)
 for cluster in local local-cuda laptop v100-16gb a100-80gb h100 h200; do
 	has "$text" "  $cluster"
 done
+
+# One example has a model's folder.
+mkdir "$TMPDIR/Qwen2.5-7B"
+cp tests/golden/configs/qwen2.5-7b.json "$TMPDIR/Qwen2.5-7B/config.json"
 
 # The examples are right: those of the quick commands are carried out, the others' options are known.
 for command in plan sim compare view collective; do
@@ -94,3 +103,48 @@ done
 status=0
 "$SHARDLAB" help >/dev/full 2>/dev/null || status=$?
 [ "$status" = 1 ] || fail "help on a full disk: exit status $status"
+
+# A word that is an option or a strategy has its own help.
+has "$("$SHARDLAB" help offload)" 'Commands: plan, sim, compare, train, validate, view'
+[ "$("$SHARDLAB" help offload)" = "$("$SHARDLAB" help --offload)" ] || fail 'help offload and help --offload differ'
+has "$("$SHARDLAB" help zero2)" '--strategy zero2: '
+has "$("$SHARDLAB" help fsdp)" 'fsdp:reshard=yes|no'
+
+# The manual page has every command and every option of a command, and troff reads it without a warning.
+"$SHARDLAB" help man >"$TMPDIR/shardlab.1"
+for command in plan sim compare train validate calibrate view collective demo lesson; do
+	grep -qF "fBshardlab $command" "$TMPDIR/shardlab.1" || fail "the manual page has no $command"
+	for option in $("$SHARDLAB" help "$command" | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p'); do
+		grep -qF "fB\\-\\-${option//-/\\-}\\fR" "$TMPDIR/shardlab.1" || fail "the manual page has no --$option"
+	done
+done
+if command -v groff >/dev/null; then
+	message=$(groff -man -Tutf8 -ww "$TMPDIR/shardlab.1" 2>&1 >/dev/null)
+	[ -z "$message" ] || fail "the manual page: $message"
+fi
+
+# What bash completes.
+"$SHARDLAB" help bash >"$TMPDIR/completion"
+completes() {
+	local want=$1
+	shift
+	got=$(bash -c 'source "$1"; shift; COMP_WORDS=(shardlab "$@"); COMP_CWORD=$#; _shardlab; echo "${COMPREPLY[*]}"' - \
+		"$TMPDIR/completion" "$@")
+	[ "$got" = "$want" ] || fail "completed $*: '$got', not '$want'"
+}
+completes 'zero1 zero2 zero3' sim --strategy zero
+completes 'fp32 fp16' train --precision fp
+completes '--micro-batch' sim --mic
+completes 'calibrate' cal
+completes 'a100-40gb a100-80gb' compare --cluster a100
+completes '' sim --plan nosuch
+has "$("$SHARDLAB" help zsh)" "#compdef shardlab"
+
+# The job for Slurm: what it gives `train` is taken.
+job=tools/deploy/train.sbatch
+[ -e "$job" ] || job=$(dirname "$0")/../../$job
+bash -n "$job" || fail "$job: not a script"
+for option in $(sed -n '/shardlab train/,$p' "$job" | grep -o -- ' --[a-z-]*' | grep -v mpi); do
+	message=$("$SHARDLAB" train "$option=" 2>&1) && fail "$job: $option= was taken"
+	[[ $message != *'unknown option'* ]] || fail "$job: $message"
+done

@@ -31,6 +31,7 @@ grep -q '^caption .*Now each rank owns one finished chunk' "$TMPDIR/ring.out" ||
 refuse "there is no lesson '99'" lesson 99
 refuse "there is no lesson 'nothing'" lesson nothing
 refuse "--from: lesson 1 has" lesson 1 --from 9999
+refuse "unexpected argument '2'" lesson 1 2
 refuse "lesson 1 has no exercise 'none'" lesson 1 --check none
 refuse '--language' lesson --language fr
 refuse 'plan has no option --language' plan --language en
@@ -44,7 +45,9 @@ LANG=zh_CN.UTF-8 LC_ALL='' LANGUAGE='' run user lesson
 cmp -s "$TMPDIR/user.out" "$TMPDIR/chinese.out" || fail 'a Chinese user does not get the Chinese list'
 LANG=zh_CN.UTF-8 LC_ALL='' LANGUAGE='' run user lesson --language en
 cmp -s "$TMPDIR/user.out" "$TMPDIR/list.out" || fail 'a Chinese user cannot have the English list'
+run behind lesson --language zh --no-input 1 --from 3
 run taught lesson 1 --language zh --no-input --from 3
+cmp -s "$TMPDIR/behind.out" "$TMPDIR/taught.out" || fail 'the number behind the options is another lesson'
 grep -q '激活值一层一层往上涨' "$TMPDIR/taught.out" || fail 'the lesson is not Chinese'
 grep -qxF '本课到此结束。' "$TMPDIR/taught.out" || fail 'the program does not speak Chinese'
 
@@ -91,6 +94,8 @@ exercise() {
 	grep -qx 'Solved.' solved.out || fail "$2: $5 is right"
 	grep -q "$2" state/shardlab/lessons.json || fail "$2 is not in the progress"
 }
+if LANG=zh_CN.UTF-8 LC_ALL='' LANGUAGE='' "$SHARDLAB" lesson --check largest-batch 1 >check.out 2>err; then fail 'no file is right'; fi
+grep -qx '还没有通过：这里没有文件 batch；该写什么，见第 1 课' err && [ ! -s check.out ] || fail "without its file: $(cat err)"
 exercise 1 largest-batch batch 15 14
 exercise 1 largest-batch batch 13 14
 exercise 4 hide-it micro-batch 3 4

@@ -88,6 +88,6 @@ refuse 'this picture cannot be read' lesson 0 --export "$TMPDIR/slides.pdf"
 cp lessons/pictures/03-scattered.png "$TMPDIR/lessons/pictures/p.png"
 broken 'strategy=zero9'
 refuse '00-broken.md:6: shardlab view' lesson 0 --export "$TMPDIR/lesson.html"
-[ -z "$(find "$TMPDIR" -name '*.tmp')" ] || complain 'a half-written file is left'
+[ -z "$(find "$TMPDIR" -name '*.partial')" ] || complain 'a half-written file is left'
 
 exit $((errors > 0))

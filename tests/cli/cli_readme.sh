@@ -13,6 +13,8 @@ for page in "$readme" "$root"/docs/*.md; do
 	done
 done
 cd "$TMPDIR"
+mkdir Qwen2.5-7B # as downloaded
+cp "$root/tests/golden/configs/qwen2.5-7b.json" Qwen2.5-7B/config.json
 
 # Lines that end in a backslash go on; what follows # is a remark, so that a whole line can be pasted.
 sed -e ':more' -e '/\\$/{N;s/ *\\\n */ /;b more' -e '}' "$readme" "$root"/docs/*.md |

@@ -30,7 +30,14 @@ $row{text($1)} = 1 while $rows =~ /\bZH\(\s*($literal),/g;
 for my $path (@ARGV) {
 	my $source = content($path);
 	$source =~ s{/\*.*?\*/}{}gs;
-	$said{text($1)} = 1 while $source =~ /($literal)/g;
+	while ($source =~ /($literal)/g) {
+		my $said = text($1);
+		$said{$said} = 1;
+		while ($path !~ m{^strategy/} && $said =~ /\{\{(.+?)\}\}/g) { # a page's
+			$said{$1} = 1;
+			print "$path: no translation in $table: \"$1\"\n" if !$row{$1};
+		}
+	}
 	while ($source =~ /\btr\(\s*($literal)\)/g) {
 		my $sentence = text($1);
 		print "$path: no translation in $table: \"$sentence\"\n" if !$row{$sentence};
@@ -65,7 +72,10 @@ planted good 'ZH("a", "甲") /* ZH("b", "乙") */' '/* tr("c") */ return "a";'
 planted bad 'ZH("a", "甲")' 'print(tr("a"), tr("b"));'
 planted bad 'ZH("a", "甲") ZH("b", "乙")' 'print(tr("a"));'
 
-mapfile -t files < <(find cli viz strategy -name '*.[ch]' ! -name language.h | sort)
+planted good 'ZH("a", "甲")' '"<b>{{a}}</b>"'
+planted bad 'ZH("a", "甲")' '"{{a}} {{b}}"'
+
+mapfile -t files < <(find cli viz strategy -name '*.[ch]' ! -name language.h | sort && echo strategy/plan/ops.def)
 found=$(compare strategy/base/zh.def "${files[@]}")
 if [ -n "$found" ]; then
 	echo "$found"

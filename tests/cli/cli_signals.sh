@@ -5,44 +5,7 @@
 # cores: all
 set -uo pipefail
 . "$(dirname "$0")/../support/commands.sh"
-
-# A copy with a name of its own, so that its processes can be told from all others.
-program=$TMPDIR/shardlab-under-test
-cp "$SHARDLAB" "$program"
-
-processes() {
-	local found=() pid
-	for pid in /proc/[0-9]*; do
-		[ "$(readlink "$pid/exe" 2>/dev/null)" = "$program" ] && found+=("${pid#/proc/}")
-	done
-	echo "${found[@]-}"
-}
-
-# The ranks: those whose parent is not this program (it is mpirun).
-ranks() {
-	local pid parent
-	for pid in $(processes); do
-		parent=$(awk '{ print $4 }' "/proc/$pid/stat" 2>/dev/null) || continue
-		[ "$(cat "/proc/$parent/comm" 2>/dev/null)" = mpirun ] && echo "$pid"
-	done
-}
-
-# Waits up to a minute until the command succeeds.
-wait_until() {
-	local i
-	for ((i = 0; i < 600; i++)); do
-		"$@" && return
-		sleep 0.1
-	done
-	return 1
-}
-
-has_stepped() {
-	grep -q '"step": 3,' "$TMPDIR/out"
-}
-none_left() {
-	[ -z "$(processes)" ]
-}
+. "$(dirname "$0")/../support/strike.sh"
 
 # SHORT is no signal: the file that the process has in the folder loses its end, again and again, as writes give it back.
 strike() {
@@ -63,17 +26,21 @@ end() {
 	shift 5
 	local model=mlp:sizes=784-32-10
 	case " $* " in *' --model '*) model= ;; esac
-	"$program" train ${model:+--model "$model"} --ranks "$n" --steps 100000000 --json "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" &
+	rm -f "$TMPDIR/out"
+	"${alone[@]}" "$program" train ${model:+--model "$model"} --ranks "$n" --steps 100000000 --json "$@" \
+		>"$TMPDIR/out" 2>"$TMPDIR/err" &
 	parent=$!
 	if ! wait_until has_stepped; then
 		echo "$name: did not come to three steps"
 		errors=$((errors + 1))
-		kill -9 "$parent"
+		kill -KILL "$parent"
+		wait_until none_left
 		return
 	fi
 	victim=$parent
 	[ "$whom" = rank ] && victim=$(ranks | tail -n 1)
-	strike "$signal" "$victim"
+	[ -n "$victim" ] || { complain "$name: no rank to be found" && kill -KILL "$parent"; }
+	[ -z "$victim" ] || strike "$signal" "$victim"
 	wait "$parent" 2>/dev/null || status=$?
 	if [ "$whom" = parent ] && [ "$signal" = KILL ]; then
 		[ "$status" = 137 ] || echo "$name: exit status $status"
@@ -111,6 +78,29 @@ if [ -n "$(ls -A "$folder")" ]; then
 	errors=$((errors + 1))
 fi
 
+# A reader that ends, such as head, ends no training: the weights are those of a run that was read to its end.
+unread() {
+	local name="a reader that ends: train $*" status
+	"$program" train --model mlp:sizes=784-32-10 --steps 300 --evaluate no --save "$TMPDIR/read.safetensors" "$@" \
+		>"$TMPDIR/out" 2>&1 || complain "$name: fails when it is read"
+	rm -f "$TMPDIR/unread.safetensors"
+	"$program" train --model mlp:sizes=784-32-10 --steps 300 --evaluate no --save "$TMPDIR/unread.safetensors" "$@" 2>"$TMPDIR/err" |
+		head -n 1 >"$TMPDIR/out"
+	status=${PIPESTATUS[0]}
+	[ "$status" = 0 ] && [ ! -s "$TMPDIR/err" ] && [ "$(wc -l <"$TMPDIR/out")" = 1 ] ||
+		complain "$name: exit status $status, $(head -n 1 "$TMPDIR/err")"
+	cmp "$TMPDIR/read.safetensors" "$TMPDIR/unread.safetensors" || complain "$name: other weights"
+}
+unread --strategy single --ranks 1
+unread --strategy single --ranks 1 --json
+unread --ranks 2
+unread --ranks 2 --json
+# A disk that is full is a failure as before.
+status=0
+"$program" train --model mlp:sizes=784-32-10 --strategy single --steps 2 >/dev/full 2>"$TMPDIR/err" || status=$?
+[ "$status" = 1 ] && grep -q '^fatal: cannot write to standard output$' "$TMPDIR/err" ||
+	complain "a full disk: exit status $status, $(head -n 1 "$TMPDIR/err")"
+
 # A calibration has nothing to finish: it ends where it is, long before what it measures (50 seconds at least), and
 # leaves the file that was there as it was.
 file=$TMPDIR/measured.yaml
@@ -120,7 +110,7 @@ measures() {
 for signal in INT TERM; do
 	echo before >"$file"
 	status=0
-	"$program" calibrate --ranks 2 --output "$file" >"$TMPDIR/out" 2>"$TMPDIR/err" &
+	"${alone[@]}" "$program" calibrate --ranks 2 --output "$file" >"$TMPDIR/out" 2>"$TMPDIR/err" &
 	parent=$!
 	wait_until measures || { echo 'calibrate: no ranks' && errors=$((errors + 1)); }
 	begun=$SECONDS

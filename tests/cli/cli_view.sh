@@ -255,7 +255,7 @@ for format in png svg pdf gif html; do # a disk that is full, and nothing half w
 		ulimit -f 4
 		"$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --export "$tmp/full.$format" 2>"$tmp/err"
 	) && complain "$format: a full disk is no failure"
-	[ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'cannot be written' "$tmp/err" || complain "$format, full disk: $(cat "$tmp/err")"
+	[ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'cannot write' "$tmp/err" || complain "$format, full disk: $(cat "$tmp/err")"
 done
 [ -z "$(find "$tmp" -name 'full.*')" ] || complain 'half a picture is left where the disk is full'
 ! "$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --describe >/dev/full 2>"$tmp/err" || complain '--describe to a full disk is no failure'

@@ -282,6 +282,31 @@ START_LOOP_TEST(pictures_can_be_read, 0, COUNT(operations))
 	fonts_release(&fonts);
 }
 
+/* The lowest word of one axis and the first of the other do not touch. */
+START_TEST(the_axes_meet_without_touching)
+{
+	struct fonts fonts = {0};
+	struct race r;
+	const struct drawn *size = NULL, *time = NULL;
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	run(&r, OPERATION_ALL_REDUCE, 8, 4000000, "v100-16gb");
+	cairo_t *cr = sheet_open(1, 1);
+	struct canvas c;
+	words_begin();
+	canvas_begin(&c, cr, 1280, 720, 1, theme_of(THEME_LIGHT), &fonts);
+	race_draw(&c, &r, 0, (struct box){20, 8, c.width - 40, c.height - 16});
+	canvas_end(&c);
+	cairo_destroy(cr);
+	for (int i = 0; i < drawn_count; i++) {
+		size = strcmp(drawn[i].text, "1 kB") ? size : &drawn[i];
+		time = strcmp(drawn[i].text, "10 µs") ? time : &drawn[i];
+	}
+	ck_assert(size && time && size->y > time->y);
+	ck_assert_double_ge(size->y - (time->y + time->height), 8);
+	race_release(&r);
+	fonts_release(&fonts);
+}
+
 /* ---- the window ---- */
 
 static void run_here(void *context, struct race *r)

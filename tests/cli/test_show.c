@@ -107,6 +107,8 @@ static void assert_lines(const char *lines)
 START_TEST(a_report_says_its_figures)
 {
 	struct report r = report_of("dp");
+	r.speed.model_flops = 36e9; /* of 3 ranks, in 4 ms */
+	report_set_speed(&r, 12e12);
 	SHOWN(show_report(&r, out));
 	assert_lines("dp on 3 ranks · gpt, 1,234,567 parameters · bf16 · batch 18 = 3 ranks × 3 × 2 micro-batches · "
 	             "sequence 16 · offload optimizer · cluster here\n");
@@ -146,13 +148,14 @@ START_TEST(a_report_says_its_figures)
 	             "waiting for communication 800.0 µs 20.0 %\n"
 	             "waiting for anything else 1.200 ms 30.0 %\n"
 	             "step 4.000 ms\n"
-	             "communicating, hidden or not 1.600 ms 40.0 %\n");
+	             "communicating, hidden or not 1.600 ms 40.0 %\n"
+	             "model FLOPs: 3.000 TFLOP/s a device, MFU 25.0 %\n");
 	assert_lines("* rests on assumed rates\n");
 }
 
 static void assert_heading(const struct report *r, const char *says)
 {
-	SHOWN(show_heading(r, SHOW_PRECISION, out));
+	SHOWN(show_heading(r, SHOW_PRECISION | SHOW_MICRO, out));
 	assert_lines(says);
 }
 
@@ -179,6 +182,19 @@ START_TEST(a_fitting_device_says_so)
 	r.tightest = (struct report_tightest){SPACE_DEVICE, 1500000, 2000000};
 	SHOWN(show_report(&r, out));
 	assert_lines("fits: yes, with libraries a rank takes 1.500 MB of its device's 2.000 MB\n");
+}
+
+START_TEST(a_search_that_was_cut_says_so)
+{
+	struct report r = report_of("dp");
+	r.change = (struct report_change){"--offload optimizer", 4000000, true};
+	SHOWN(show_report(&r, out));
+	assert_lines("would fit with: --offload optimizer, in 4.000 ms a step\n"
+	             "the search for it ended at its limit: a cheaper change may fit too; ");
+	*r.change.words = 0;
+	SHOWN(show_report(&r, out));
+	assert_lines("are missing\n"
+	             "the search for it ended at its limit: a change may fit that it has not tried; ");
 }
 
 START_TEST(a_run_says_its_figures)
@@ -212,6 +228,10 @@ START_TEST(columns_share_a_unit)
 	b.fits = true;
 	b.tightest = (struct report_tightest){SPACE_DEVICE, 3000000000, 5000000000};
 	b.time.step = 1999000;
+	/* 18 samples of 2e9 each: on 3 ranks in 4 ms, and on another 3 in half that */
+	a.speed.model_flops = b.speed.model_flops = 36e9;
+	report_set_speed(&a, 12e12);
+	report_set_speed(&b, 0);
 	SHOWN(show_columns((struct column[]){{"dp", &a}, {"single", &b}}, 2, out));
 	assert_lines("dp single\n"
 	             "root worker\n"
@@ -246,6 +266,10 @@ START_TEST(columns_share_a_unit)
 	             "bubble 1.200 1.200\n"
 	             "step 4.000 1.999\n"
 	             "\n"
+	             "model FLOPs, TFLOP/s\n"
+	             "a device 3.000 6.003\n"
+	             "MFU 25.0 % –\n"
+	             "\n"
 	             "the fullest memory, with libraries, GB\n"
 	             "of the node device\n"
 	             "needed 4.500 3.000\n"
@@ -263,10 +287,34 @@ START_TEST(a_unit_is_chosen)
 	             {2000000, "MB"}, {1999999999, "MB"}, {2000000000, "GB"}};
 	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
 		ck_assert_str_eq(scale_of_bytes(bytes[i].largest).name, bytes[i].name);
+	ck_assert_str_eq(scale_of_bytes_between(39800000000, 2700000000000).name, "GB");
+	ck_assert_str_eq(scale_of_bytes_between(100000000000, 2700000000000).name, "TB");
+	ck_assert_str_eq(scale_of_bytes_between(0, 2700000000000).name, "TB");
+	ck_assert_str_eq(scale_of_bytes_between(1, 2700000000000).name, "GB");
 	ck_assert_str_eq(scale_of_time(1999999).name, "µs");
 	ck_assert_str_eq(scale_of_time(2000000).name, "ms");
 	ck_assert_str_eq(scale_of_time(1999999999).name, "ms");
 	ck_assert_str_eq(scale_of_time(2000000000).name, "s");
+}
+
+/* Where strategies take the batch in other micro-batches, the columns say so and the heading does not. */
+START_TEST(micro_batches_are_told_apart)
+{
+	struct report a = report_of("zero1"), b = report_of("pipeline"), one = report_of("single");
+	struct column columns[] = {{"single", &one}, {"zero1", &a}, {"pipeline", &b}};
+	one.ranks = 1;
+	one.micro_batch = 9;
+	SHOWN(show_columns(columns, 3, out));
+	ck_assert(!show_micros_differ(columns, 3) && !strstr(text, "micro-batches"));
+	SHOWN(show_grid(&a, columns, 3, out));
+	ck_assert(strstr(text, "batch 18 = 3 ranks × 3 × 2 micro-batches"));
+	b.micro_batch = 1;
+	b.accumulate = 18;
+	SHOWN(show_columns(columns, 3, out));
+	assert_lines("micro-batches 9 × 2 3 × 2 1 × 18\n");
+	SHOWN(show_grid(&a, columns, 3, out));
+	assert_lines("· batch 18 · sequence 16 ");
+	assert_lines("pipeline 1 × 18 ");
 }
 
 START_TEST(csv_has_every_figure)
@@ -280,17 +328,18 @@ START_TEST(csv_has_every_figure)
 	        "peak_activations_bytes,peak_gathered_bytes,peak_buffers_bytes,peak_bytes,arena_bytes,"
 	        "steady_model_states_bytes,steady_bytes,host_peak_bytes,disk_peak_bytes,device_to_host_bytes,"
 	        "host_to_device_bytes,sent_bytes,received_bytes,compute_ns,exposed_ns,bubble_ns,step_ns,"
-	        "needed_bytes,capacity_bytes,bubble_closed_form,grain\n"
+	        "needed_bytes,capacity_bytes,bubble_closed_form,grain,model_flops,tflops_per_device,mfu\n"
 	        "\"dp:a,b\",root,1,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,110000,111000,112000,113000,"
 	        "114000,115000,675000,682000,33300,67500,735000,795000,1000000,1100000,5000000,6000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000,,\n"
+	        "800000,1200000,4000000,4500000000,4000000000,,,,,\n"
 	        "\"dp:a,b\",worker,2,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,210000,211000,212000,213000,"
 	        "214000,215000,1275000,1282000,63300,127500,1335000,1395000,2000000,2100000,,7000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000,,\n");
+	        "800000,1200000,4000000,4500000000,4000000000,,,,,\n");
+	r.speed = (struct report_speed){36e9, 3, 0.25};
 	r.bubble = (struct bubble){4, 1};
 	snprintf(r.grain, sizeof r.grain, "message");
 	SHOWN(show_csv(&(struct column){"pipeline", &r}, 1, out));
-	assert_lines(",4500000000,4000000000,0.750000,message\n");
+	assert_lines(",4500000000,4000000000,0.750000,message,36000000000,3,0.25\n");
 	r.rates_measured = r.fits = true;
 	SHOWN(show_csv(&(struct column){"dp", &r}, 1, out));
 	assert_lines("\ndp,root,1,gpt,bf16,none,optimizer,18,3,2,16,here,measured,yes,110000,");
@@ -338,6 +387,12 @@ START_TEST(a_grid_shows_the_fullest_role)
 	             "dp bf16 gathered, 20 % 1275.0 1335.0 no 112 % 6.000 4.000 20.0 % 30.0 %\n"
 	             "\n"
 	             "zero1 fp32 buffers, 17 % 675.0 735.0 yes 112 % 5.000 4.000 20.0 % 30.0 %\n");
+	ck_assert(!strstr(text, "MFU"));
+	b.speed.mfu = 0.25; /* of the other one no peak is known */
+	SHOWN(show_grid(&a, (struct column[]){{"dp", &a}, {"zero1", &b}}, 2, out));
+	assert_lines("exposed bubble MFU\n");
+	assert_lines("20.0 % 30.0 %\n");
+	assert_lines("20.0 % 30.0 % 25.0 %\n");
 }
 
 /* The closed form once a strategy and number of stages, beside what its lines have. */

@@ -29,7 +29,7 @@ ask() {
 
 # ---- no GPU, a driver that does not answer ----
 
-scripts='kernels.sh plans.sh validate.sh sanitizer.sh bench.sh'
+scripts='kernels.sh plans.sh validate.sh families.sh sanitizer.sh bench.sh'
 if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
 	for script in $scripts; do
 		gpu_script 0 '^skipped: .*: no GPU: ' "$script"
@@ -56,6 +56,18 @@ STRATEGIES=zero3 RANKS=1 gpu_script 0 $'^@row\tplans\t3 plans: losses at most 0 
 STRATEGIES=fsdp,tensor RANKS=2 CLUSTER=none gpu_script 0 $'^@row\tvalidate\t4 plans on 2 ranks: bytes exact$' validate.sh
 cp "$TMPDIR/script.out" "$TMPDIR/validate.log"
 STRATEGIES=hybrid:shard=5 RANKS=2 CLUSTER=none gpu_script 1 $'^@row\tvalidate\tFAILED' validate.sh
+
+# The other families: a model of each, whatever MODEL says.
+STRATEGIES=zero3 RANKS=2 gpu_script 0 $'^@row\tplans-llama\t3 plans: losses at most 0 apart, ' families.sh
+cp "$TMPDIR/script.out" "$TMPDIR/families.log"
+for family in llama mpt opt; do
+	grep -q "^== $family:" "$TMPDIR/families.log" || fail "families.sh: not $family's model"
+	grep -q $'^@row\t'"plans-$family"$'\t3 plans: ' "$TMPDIR/families.log" || fail "families.sh: no plans of $family"
+	grep -q $'^@row\t'"validate-$family"$'\t2 plans on 2 ranks: bytes exact$' "$TMPDIR/families.log" ||
+		fail "families.sh: $family is not validated"
+done
+FAMILIES=gpt gpu_script 2 "^fatal: family 'gpt': llama, mpt or opt$" families.sh
+FAMILIES=mpt STRATEGIES=hybrid:shard=5 RANKS=2 gpu_script 1 $'^@row\tvalidate-mpt\tFAILED' families.sh
 
 # Rates that were measured a moment ago predict the step.
 FAKE_GPU_MIB=140 CALIBRATE=--quick STRATEGIES=fsdp RANKS=2 \
@@ -164,6 +176,8 @@ printf '@run\tA|B\t1.2\t2026-01-02\tmake\n@row\tplans\tone | two\n@row\tplans\tF
 tests/gpu/record.sh "$TMPDIR/log" || fail 'record.sh'
 grep -qF '| FAILED: 1 of 3 plans (A\|B, driver 1.2, 2026-01-02, `make`) |' "$RESULTS" || fail 'no result of plans'
 tests/gpu/record.sh "$TMPDIR/time.log" "$TMPDIR/kernels.log" || fail 'record.sh'
+tests/gpu/record.sh "$TMPDIR/families.log" || fail 'record.sh'
+grep -q '^| `plans-opt` | .* | 3 plans: .* (Stand-in, .*`tests/gpu/families.sh`) |$' "$RESULTS" || fail 'no result of OPT'
 grep -q '^| `validate-time` | .* within 10 %: single .* (Stand-in' "$RESULTS" || fail 'no result of validate-time'
 
 # every row there is

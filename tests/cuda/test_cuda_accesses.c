@@ -159,7 +159,7 @@ static const enum element TYPES[] = {ELEMENT_BF16, ELEMENT_FP32};
 START_LOOP_TEST(attention, 0, 2 * ATTENTION_VERSIONS)
 {
 	for (size_t i = 0; i < sizeof HEADS / sizeof *HEADS; i++) {
-		struct attention_shape shape = {1, 160, 1, 1, HEADS[i], TYPES[_i % 2]};
+		struct attention_shape shape = {1, 160, 1, 1, HEADS[i], .type = TYPES[_i % 2]};
 		enum attention_version version = (enum attention_version)(_i / 2);
 		const struct emulated_accesses *kernels;
 		if (version == ATTENTION_HOPPER && (shape.type == ELEMENT_FP32 || shape.head_size == 32))

@@ -18,11 +18,33 @@ namespace
 /* Heads of 136 are the plain version's alone, here over several of its blocks. Heads that share keys: over one tile of
  * queries, and several, in every version. */
 const struct attention_shape SHAPES[] = {
-        {1, 1, 1, 1, 8, ELEMENT_FP32},    {2, 7, 3, 3, 32, ELEMENT_FP32},    {1, 64, 2, 2, 64, ELEMENT_FP32},
-        {1, 65, 1, 1, 40, ELEMENT_FP32},  {3, 33, 1, 1, 16, ELEMENT_FP32},   {2, 33, 2, 2, 13, ELEMENT_FP32},
-        {2, 20, 6, 2, 32, ELEMENT_FP32},  {1, 70, 4, 2, 13, ELEMENT_FP32},   {1, 140, 4, 1, 24, ELEMENT_FP32},
-        {2, 17, 4, 2, 136, ELEMENT_FP32}, {1, 130, 1, 1, 128, ELEMENT_FP32}, {2, 70, 2, 2, 136, ELEMENT_FP32},
-        {1, 130, 1, 1, 96, ELEMENT_FP32}, {1, 200, 1, 1, 64, ELEMENT_FP32},
+        {1, 1, 1, 1, 8, ELEMENT_FP32, 0, 0, 0},
+        {2, 7, 3, 3, 32, ELEMENT_FP32, 0, 0, 0},
+        {1, 64, 2, 2, 64, ELEMENT_FP32, 0, 0, 0},
+        {1, 65, 1, 1, 40, ELEMENT_FP32, 0, 0, 0},
+        {3, 33, 1, 1, 16, ELEMENT_FP32, 0, 0, 0},
+        {2, 33, 2, 2, 13, ELEMENT_FP32, 0, 0, 0},
+        {2, 20, 6, 2, 32, ELEMENT_FP32, 0, 0, 0},
+        {1, 70, 4, 2, 13, ELEMENT_FP32, 0, 0, 0},
+        {1, 140, 4, 1, 24, ELEMENT_FP32, 0, 0, 0},
+        {2, 17, 4, 2, 136, ELEMENT_FP32, 0, 0, 0},
+        {1, 130, 1, 1, 128, ELEMENT_FP32, 0, 0, 0},
+        {2, 70, 2, 2, 136, ELEMENT_FP32, 0, 0, 0},
+        {1, 130, 1, 1, 96, ELEMENT_FP32, 0, 0, 0},
+        {1, 200, 1, 1, 64, ELEMENT_FP32, 0, 0, 0},
+        /* windows: within a tile, at its edge, over several tiles, and wider than the text */
+        {2, 70, 2, 1, 32, ELEMENT_FP32, 5, 0, 0},
+        {1, 140, 1, 1, 64, ELEMENT_FP32, 64, 0, 0},
+        {1, 300, 2, 1, 24, ELEMENT_FP32, 33, 0, 0},
+        {1, 200, 1, 1, 128, ELEMENT_FP32, 97, 0, 0},
+        {1, 70, 2, 2, 136, ELEMENT_FP32, 20, 0, 0},
+        {1, 33, 1, 1, 13, ELEMENT_FP32, 1, 0, 0},
+        /* ALiBi, the last with a window, and heads in the middle of six */
+        {1, 130, 4, 4, 32, ELEMENT_FP32, 0, 4, 0},
+        {1, 70, 2, 1, 64, ELEMENT_FP32, 0, 6, 3},
+        {1, 40, 2, 2, 136, ELEMENT_FP32, 0, 2, 0},
+        {1, 70, 3, 3, 13, ELEMENT_FP32, 0, 3, 0},
+        {1, 140, 2, 2, 128, ELEMENT_FP32, 40, 2, 0},
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
@@ -137,11 +159,14 @@ START_LOOP_TEST(versions, 0, 3 * SUITE_CASES(SHAPE_COUNT, SHAPE_COUNT - 2))
 
 /* The ladder's step for compute capability 9.0: alone, and its log_sum_exp with the backward pass. Heads of whole rows
  * and of less, one tile of keys, two whole ones, and several of which the last is not whole. */
-START_LOOP_TEST(hopper, 0, SUITE_CASES(12, 6))
+START_LOOP_TEST(hopper, 0, SUITE_CASES(18, 10))
 {
 	static const struct attention_shape shapes[] = {
-	        {2, 63, 4, 2, 40, ELEMENT_BF16}, {1, 256, 1, 1, 64, ELEMENT_BF16},  {1, 260, 1, 1, 128, ELEMENT_BF16},
-	        {1, 1, 1, 1, 128, ELEMENT_BF16}, {2, 130, 2, 2, 128, ELEMENT_BF16}, {1, 390, 1, 1, 96, ELEMENT_BF16},
+	        {2, 63, 4, 2, 40, ELEMENT_BF16, 0, 0, 0},    {1, 256, 1, 1, 64, ELEMENT_BF16, 0, 0, 0},
+	        {1, 260, 1, 1, 128, ELEMENT_BF16, 0, 0, 0},  {1, 1, 1, 1, 128, ELEMENT_BF16, 0, 0, 0},
+	        {2, 130, 2, 2, 128, ELEMENT_BF16, 0, 0, 0},  {1, 390, 1, 1, 96, ELEMENT_BF16, 0, 0, 0},
+	        {1, 500, 1, 1, 64, ELEMENT_BF16, 100, 0, 0}, {1, 300, 2, 1, 128, ELEMENT_BF16, 129, 0, 0},
+	        {1, 260, 2, 2, 64, ELEMENT_BF16, 0, 2, 0},
 	};
 	struct attention_shape shape = shapes[_i / 2];
 	shape.type = _i % 2 ? ELEMENT_FP16 : ELEMENT_BF16;
@@ -178,7 +203,7 @@ START_LOOP_TEST(hopper, 0, SUITE_CASES(12, 6))
  * sample's rows at a time, and one that does not hold even that. */
 START_LOOP_TEST(awkward, 0, 3)
 {
-	struct attention_shape s = {3, 20, 2, 2, 16, static_cast<enum element>(_i)};
+	struct attention_shape s = {3, 20, 2, 2, 16, static_cast<enum element>(_i), 0, 0, 0};
 	struct arrays a(s), small(s);
 	struct kernel_context *c = target_open(4, 1 << 20), *tight = target_open(4, 20 * 2 * 4),
 	                      *none = target_open(4, 64);

@@ -22,6 +22,10 @@ enum { STEPS = 7 };
 
 #define GPT "gpt:layers=2,width=32,heads=2,context=16"
 #define MLP "mlp:sizes=48-33-17-10"
+/* Grouped queries, norms of heads, a window shorter than the text; six heads are no power of two for ALiBi. */
+#define LLAMA "llama:layers=2,width=32,heads=4,kv_heads=2,hidden=44,context=16,qk_norm=yes,window=5"
+#define MPT "mpt:layers=2,width=24,heads=6,context=16,vocabulary=256"
+#define OPT "opt:layers=2,width=24,heads=6,context=16,vocabulary=256,hidden=72"
 static char images[256];
 
 static void make_images(void)
@@ -42,7 +46,7 @@ static struct train_options options_of(const char *words, const char *device)
 	o.settings = settings_resolved(&asked);
 	o.device = device;
 	o.steps = STEPS;
-	o.data = !strncmp(words, "gpt", 3) ? "tests/golden/text.txt" : images;
+	o.data = !strncmp(words, "mlp", 3) ? images : "tests/golden/text.txt";
 	o.offload_folder = strstr(words, "disk") ? support_folder() : NULL;
 	return o;
 }
@@ -115,11 +119,31 @@ static const char *const replayed[] = {
         GPT " single micro_batch=4 precision=bf16 stochastic_rounding=yes",
         MLP " single micro_batch=4 precision=fp16 stochastic_rounding=yes optimizer=sgd",
         GPT " single micro_batch=4 offload=activations",
+        LLAMA " single micro_batch=4 clip=0.5",
+        LLAMA " single micro_batch=4 precision=bf16 activation_checkpointing=full",
+        LLAMA ",tied=yes,bias=all fsdp micro_batch=2 precision=fp16 accumulate=2",
+        MPT " single micro_batch=4 precision=bf16",
+        MPT " zero3 micro_batch=2 activation_checkpointing=selective",
+        OPT " single micro_batch=4 precision=fp16",
+        OPT " fsdp micro_batch=2 accumulate=2",
 };
 
 START_LOOP_TEST(every_option_of_the_gpu_alone, 0, COUNT(replayed))
 {
 	ck_assert_int_eq(compare(replayed[_i]), STEPS - 2);
+}
+
+/* Validation between two steps takes its samples through the same slots as training. The step after it is issued anew,
+ * as are the first two: of seven, the fourth and the sixth are replayed. */
+START_LOOP_TEST(validating_between_steps_changes_nothing, 0, COUNT(replayed))
+{
+	struct train_options o = options_of(replayed[_i], "cpu");
+	const struct report *cpu = report_trained(&o);
+	o.device = "cuda";
+	o.eval_every = 2;
+	use_gpu(&(struct fake_cuda_settings){.seed = 1});
+	must_be_the_same(cpu, report_trained(&o));
+	ck_assert_int_eq(fake_cuda_counts()->launches, 2);
 }
 
 static const char *const with_host[] = {
@@ -128,6 +152,7 @@ static const char *const with_host[] = {
         GPT " zero2 micro_batch=4 offload=optimizer:to=disk precision=bf16",
         GPT " zero2 micro_batch=4 offload=optimizer precision=fp16",
         GPT " zero2 micro_batch=4 offload=optimizer precision=bf16 stochastic_rounding=yes",
+        LLAMA " zero2 micro_batch=4 offload=optimizer precision=bf16",
 };
 
 /* The host's part of a step cannot be captured. */

@@ -18,9 +18,12 @@ unsigned every_epilogue = ~0U; /* of the products that are emulated */
 
 /* Inputs of 8 fit the epilogue in 16 bits; others do not. */
 const struct linear_shape SHAPES[] = {
-        {5, 24, 40, false, false, ELEMENT_FP32, 0}, {17, 33, 8, true, false, ELEMENT_FP32, 0},
-        {40, 16, 33, true, false, ELEMENT_FP32, 0}, {19, 264, 12, false, true, ELEMENT_FP32, 0},
-        {9, 16, 24, true, true, ELEMENT_FP32, 0},   {1, 1, 1, false, false, ELEMENT_FP32, 0},
+        {5, 24, 40, false, ACTIVATION_NONE, ELEMENT_FP32, 0},
+        {17, 33, 8, true, ACTIVATION_NONE, ELEMENT_FP32, 0},
+        {40, 16, 33, true, ACTIVATION_NONE, ELEMENT_FP32, 0},
+        {19, 264, 12, false, ACTIVATION_GELU_TANH, ELEMENT_FP32, 0},
+        {9, 16, 24, true, ACTIVATION_GELU_TANH, ELEMENT_FP32, 0},
+        {1, 1, 1, false, ACTIVATION_NONE, ELEMENT_FP32, 0},
 };
 enum { CASES = 3 * sizeof SHAPES / sizeof *SHAPES };
 
@@ -42,10 +45,10 @@ struct layer {
 void run(struct kernel_context *c, struct layer *l, bool through)
 {
 	const struct linear_shape *s = &l->shape;
-	ck_assert_int_eq(emulated_api()->kernels.linear_backward(c, nullptr, s, l->dy.data(), l->x.data(),
-	                                                         l->weight.data(), s->gelu ? l->pre.data() : nullptr,
-	                                                         through ? l->x_pre.data() : nullptr, l->dx.data(),
-	                                                         l->dweight.data(), false, l->dbias.data(), false),
+	ck_assert_int_eq(emulated_api()->kernels.linear_backward(
+	                         c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(),
+	                         s->activation ? l->pre.data() : nullptr, through ? l->x_pre.data() : nullptr,
+	                         l->dx.data(), l->dweight.data(), false, l->dbias.data(), false),
 	                 0);
 }
 

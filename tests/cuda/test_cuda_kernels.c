@@ -9,25 +9,25 @@ static const int64_t row_counts[] = {1, 2, 37};
 struct norm_case {
 	enum element type;
 	int64_t rows, width;
-	bool accumulate;
+	bool accumulate, bias;
 };
 
 CASE_RUN(norm_forward_run, struct norm_case, n)
 {
-	return kernels->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now,
-	                             a[4].now);
+	return kernels->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, n->bias ? a[2].now : NULL,
+	                             a[3].now, a[4].now);
 }
 
 CASE_RUN(norm_backward_run, struct norm_case, n)
 {
 	bool add = n->accumulate;
 	return kernels->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now,
-	                              a[4].now, add, a[5].now, add, a[6].now, add);
+	                              a[4].now, add, a[5].now, add, n->bias ? a[6].now : NULL, add);
 }
 
-static void norm_check(enum element type, int64_t rows, int64_t width, bool accumulate)
+static void norm_check(enum element type, int64_t rows, int64_t width, bool accumulate, bool bias)
 {
-	struct norm_case n = {type, rows, width, accumulate};
+	struct norm_case n = {type, rows, width, accumulate, bias};
 	struct array forward[] = {only_read(type, rows * width, 3), only_read(type, width, 1),
 	                          only_read(type, width, 1), changed("norm y", type, rows * width, 1),
 	                          changed("norm statistics", ELEMENT_FP32, 2 * rows, 1)};
@@ -45,7 +45,7 @@ START_LOOP_TEST(norms, 0, 2)
 	for (int i = 0; i < CASES(widths); i++)
 		for (int j = 0; j < COUNT(row_counts); j++) {
 			begin(_i);
-			norm_check(type, row_counts[j], widths[i], (i + j) % 2);
+			norm_check(type, row_counts[j], widths[i], (i + j) % 2, (i + 2 * j) % 3 > 0);
 		}
 }
 
@@ -157,7 +157,7 @@ START_LOOP_TEST(classifiers, 0, 2)
 
 struct embedding_case {
 	enum element type;
-	int64_t samples, tokens, width, vocabulary, context;
+	int64_t samples, tokens, width, vocabulary, context, first;
 	struct class_slice slice;
 	const int32_t *ids;
 	bool accumulate;
@@ -169,7 +169,7 @@ CASE_RUN(embedding_run, struct embedding_case, k)
 	int error = kernels->embedding_forward(c, NULL, k->type, k->samples, k->tokens, k->width, k->ids, a[0].now,
 	                                       a[1].now, a[2].now);
 	error |= kernels->embedding_backward(c, NULL, k->type, k->samples, k->tokens, k->width, k->vocabulary,
-	                                     k->context, k->ids, a[3].now, a[4].now, add, a[5].now, add);
+	                                     k->context, k->first, k->ids, a[3].now, a[4].now, add, a[5].now, add);
 	return error;
 }
 
@@ -180,7 +180,8 @@ CASE_RUN(embedding_slice_run, struct embedding_case, k)
 	                                              k->ids, a[0].now, a[2].now);
 	error |= kernels->embedding_finish(c, NULL, k->type, k->samples, k->tokens, k->width, a[1].now, a[2].now);
 	error |= kernels->embedding_sliced_backward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice,
-	                                            k->context, k->ids, a[3].now, a[4].now, add, a[5].now, add);
+	                                            k->context, k->first, k->ids, a[3].now, a[4].now, add, a[5].now,
+	                                            add);
 	return error;
 }
 
@@ -193,7 +194,8 @@ static void embedding_check(enum element type, int64_t samples, int64_t tokens, 
 	for (int64_t i = 0; i < n; i++)
 		ids[i] = (int32_t)((double)vocabulary * pow(fabs((double)uniform()), 6));
 	struct class_slice slice = {vocabulary / 4, vocabulary / 2, vocabulary / 2 + 2};
-	struct embedding_case k = {type, samples, tokens, width, vocabulary, context, slice, ids, accumulate};
+	struct embedding_case k = {type,    samples,    tokens, width, vocabulary,
+	                           context, tokens % 4, slice,  ids,   accumulate};
 	/* the CPU rounds a table's row once for every 1024 tokens, the GPU once */
 	double slack = n > 1024 && type != ELEMENT_FP32 ? 4 * unit(type) : 4e-6;
 	struct array whole[] = {

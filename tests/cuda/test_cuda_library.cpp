@@ -59,7 +59,8 @@ START_TEST(products_can_be_described)
 		for (int type = ELEMENT_FP32; type <= ELEMENT_FP16; type++)
 			for (int bits = 0; bits < 16; bits++) {
 				struct linear_shape s = {
-				        64, 24, 40, (bits & 1) != 0, false, static_cast<enum element>(type), 0};
+				        64, 24, 40, (bits & 1) != 0, ACTIVATION_NONE, static_cast<enum element>(type),
+				        0};
 				struct product p = bits & 2 ? product_weight(&s, memory, memory)
 				                            : product_input(&s, memory, memory);
 				p.epilogue = static_cast<enum product_epilogue>(e);

@@ -29,8 +29,8 @@ START_TEST(alignment)
 /* Memory of A[m,k] row by row is Aᵀ[k,m] column by column, so leading dimensions are the stored rows' lengths. */
 START_TEST(leading_dimensions)
 {
-	const struct linear_shape linear = {5, 3, 7, false, false, ELEMENT_BF16, 0};
-	const struct linear_shape conv1d = {5, 3, 7, true, false, ELEMENT_BF16, 0};
+	const struct linear_shape linear = {5, 3, 7, false, ACTIVATION_NONE, ELEMENT_BF16, 0};
+	const struct linear_shape conv1d = {5, 3, 7, true, ACTIVATION_NONE, ELEMENT_BF16, 0};
 	const struct {
 		struct product p;
 		bool a_transposed, b_transposed;
@@ -95,10 +95,16 @@ START_LOOP_TEST(epilogues, 0, sizeof EPILOGUES / sizeof *EPILOGUES)
 /* ---- layers ---- */
 
 const struct linear_shape SHAPES[] = {
-        {1, 1, 1, false, false, ELEMENT_FP32, 0},    {5, 24, 40, false, false, ELEMENT_FP32, 0},
-        {17, 8, 33, true, false, ELEMENT_FP32, 0},   {40, 33, 16, true, true, ELEMENT_FP32, 0},
-        {70, 16, 264, false, true, ELEMENT_FP32, 0}, {19, 7, 13, false, true, ELEMENT_FP32, 0},
-        {300, 9, 8, true, false, ELEMENT_FP32, 0},
+        {1, 1, 1, false, ACTIVATION_NONE, ELEMENT_FP32, 0},
+        {5, 24, 40, false, ACTIVATION_NONE, ELEMENT_FP32, 0},
+        {17, 8, 33, true, ACTIVATION_NONE, ELEMENT_FP32, 0},
+        {40, 33, 16, true, ACTIVATION_GELU_TANH, ELEMENT_FP32, 0},
+        {70, 16, 264, false, ACTIVATION_GELU_TANH, ELEMENT_FP32, 0},
+        {19, 7, 13, false, ACTIVATION_GELU_TANH, ELEMENT_FP32, 0},
+        {300, 9, 8, true, ACTIVATION_NONE, ELEMENT_FP32, 0},
+        {40, 33, 16, true, ACTIVATION_GELU, ELEMENT_FP32, 0},
+        {70, 16, 72, false, ACTIVATION_RELU, ELEMENT_FP32, 0},
+        {19, 7, 13, false, ACTIVATION_GELU, ELEMENT_FP32, 0},
 };
 enum { CASES = 3 * sizeof SHAPES / sizeof *SHAPES };
 
@@ -124,8 +130,8 @@ void run(struct kernel_context *c, struct layer *l, int options)
 	const struct kernel_table *kernels = target_kernels();
 	const struct linear_shape *s = &l->shape;
 	void *bias = options & BIAS ? l->bias.data() : nullptr, *dbias = options & BIAS ? l->dbias.data() : nullptr;
-	void *residual = options & RESIDUAL && !s->gelu ? l->residual.data() : nullptr;
-	void *pre = s->gelu ? l->pre.data() : nullptr, *dx = options & INPUT ? l->dx.data() : nullptr;
+	void *residual = options & RESIDUAL && !s->activation ? l->residual.data() : nullptr;
+	void *pre = s->activation ? l->pre.data() : nullptr, *dx = options & INPUT ? l->dx.data() : nullptr;
 	int error =
 	        kernels->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre);
 	error |= kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre, nullptr, dx,
@@ -181,10 +187,10 @@ void check_elements(struct layer *before, struct layer *after, int options, sums
 	                   s.weight_in_out ? s.out : 1, s.weight_in_out ? 1 : s.in);
 	if (options & BIAS)
 		add(&sum, s.rows, s.out, before->bias.numbers(), true);
-	if (options & RESIDUAL && !s.gelu)
+	if (options & RESIDUAL && !s.activation)
 		add(&sum, s.rows, s.out, before->residual.numbers(), false);
 	add(du, s.rows, s.out, before->dy.numbers(), false);
-	if (!s.gelu) {
+	if (!s.activation) {
 		assert_sums("y", s.type, after->y, sum, s.in);
 		ck_assert(dy == du->value);
 		return;
@@ -193,8 +199,8 @@ void check_elements(struct layer *before, struct layer *after, int options, sums
 	for (size_t i = 0; i < y.size(); i++) {
 		/* of pre before it is rounded, or after; and the exponential's few units */
 		double off = 1.13 * unit(s.type) * fabs(sum.value[i]) + 0x1p-20 * (fabs(sum.value[i]) + sum.size[i]);
-		assert_sum("y", s.type, y[i], reference_gelu(sum.value[i]), sum.size[i], s.in, off);
-		du->value[i] *= reference_gelu_slope(pre[i]);
+		assert_sum("y", s.type, y[i], reference_activation(s.activation, sum.value[i]), sum.size[i], s.in, off);
+		du->value[i] *= reference_activation_slope(s.activation, pre[i]);
 		assert_sum("dy", s.type, dy[i], du->value[i], du->size[i], 16, 0);
 		du->size[i] *= 2;
 	}
@@ -264,7 +270,7 @@ START_LOOP_TEST(layers, 0, CASES)
 START_LOOP_TEST(ordinary_shapes_use_cublas, 0, 2)
 {
 	for (int type = ELEMENT_FP32; type <= ELEMENT_FP16; type++) {
-		struct linear_shape s = {64, 64, 128, _i == 1, false, static_cast<enum element>(type), 0};
+		struct linear_shape s = {64, 64, 128, _i == 1, ACTIVATION_NONE, static_cast<enum element>(type), 0};
 		struct layer before(s), after = before;
 		struct kernel_context *c = target_open(4, 1 << 16);
 		target_products(c, ~0U);
@@ -280,7 +286,7 @@ START_LOOP_TEST(ordinary_shapes_use_cublas, 0, 2)
 /* A workspace that holds one row of partial sums; and one that does not. */
 START_TEST(workspace)
 {
-	struct linear_shape s = {50, 8, 24, false, true, ELEMENT_FP32, 0};
+	struct linear_shape s = {50, 8, 24, false, ACTIVATION_GELU_TANH, ELEMENT_FP32, 0};
 	struct layer before(s), after = before;
 	struct kernel_context *c = target_open(64, 24 * sizeof(float)), *none = target_open(64, 16);
 	run(c, &after, BIAS);

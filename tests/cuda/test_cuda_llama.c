@@ -106,6 +106,7 @@ static void rotary_check(enum element type, const int64_t size[5], bool norms, b
 	                         .heads = size[2],
 	                         .kv_heads = size[3],
 	                         .head_size = size[4],
+	                         .first = size[0] - 1,
 	                         .epsilon = 1e-3f,
 	                         .amplitude = 1.25f,
 	                         .frequency = frequency,
@@ -172,7 +173,7 @@ CASE_RUN(embedding_run, struct embedding_case, k)
 {
 	int error = kernels->embedding_forward(c, NULL, k->type, 2, ROWS / 2, WIDTH, k->ids, a[0].now, NULL, a[1].now);
 	return error ? error
-	             : kernels->embedding_backward(c, NULL, k->type, 2, ROWS / 2, WIDTH, VOCABULARY, 0, k->ids,
+	             : kernels->embedding_backward(c, NULL, k->type, 2, ROWS / 2, WIDTH, VOCABULARY, 0, 0, k->ids,
 	                                           a[2].now, a[3].now, false, NULL, false);
 }
 

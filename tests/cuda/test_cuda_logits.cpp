@@ -55,7 +55,7 @@ struct head {
 
 struct linear_shape shape_of(const struct head *h)
 {
-	return {ROWS, WIDTH, CLASSES, false, false, h->type, h->stride};
+	return {ROWS, WIDTH, CLASSES, false, ACTIVATION_NONE, h->type, h->stride};
 }
 
 int run_classifier(const struct kernel_table *kernels, struct kernel_context *c, struct head *h)

@@ -183,7 +183,8 @@ START_TEST(stochastic)
 struct vector_case {
 	enum element type, to;
 	int64_t n, width;
-	bool accumulate, bias, residual, gelu;
+	bool accumulate, bias, residual;
+	enum activation activation;
 };
 
 CASE_RUN(vectors_run, struct vector_case, k)
@@ -214,25 +215,25 @@ START_LOOP_TEST(vectors, 0, 2)
 
 CASE_RUN(finish_run, struct vector_case, k)
 {
-	return kernels->linear_finish(c, NULL, k->type, k->n, k->width, k->bias ? a[0].now : NULL,
-	                              k->residual ? a[1].now : NULL, a[2].now, k->gelu ? a[3].now : NULL);
+	return kernels->linear_finish(c, NULL, k->type, k->activation, k->n, k->width, k->bias ? a[0].now : NULL,
+	                              k->residual ? a[1].now : NULL, a[2].now, k->activation ? a[3].now : NULL);
 }
 
 START_LOOP_TEST(finishes, 0, 2)
 {
 	EACH_ELEMENT(type)
 	for (int64_t width = 1; width < 200; width = 3 * width + 1 + 2 * (width % 3))
-		for (int kind = 0; kind < 8; kind++) {
+		for (int kind = 0; kind < 4 * ACTIVATIONS; kind++) {
 			begin(_i);
 			struct vector_case k = {.type = type,
 			                        .n = 5,
 			                        .width = width,
 			                        .bias = kind % 2,
 			                        .residual = kind / 2 % 2,
-			                        .gelu = kind / 4};
+			                        .activation = (enum activation)(kind / 4)};
 			struct array a[] = {only_read(type, width, 3), only_read(type, 5 * width, 3),
 			                    changed("finished sum", type, 5 * width, 5),
-			                    changed("gelu", type, 5 * width, 1)};
+			                    changed("activation", type, 5 * width, 1)};
 			cuda_check(finish_run, &k, a, COUNT(a), 2e-6);
 		}
 }

@@ -1,5 +1,6 @@
 /* Fuzz target: a text, packed or not, and samples from it. The first byte of the input is the length of a sample. */
 #include "real/data/file.h"
+#include "real/data/form.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,10 +42,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(f.bytes, data + 1, size - 1);
 	struct dataset d = {.kind = DATASET_TEXT};
+	struct token_spec spec = {.vocabulary = 256, .type = TOKEN_BYTES};
+	struct token_file *text = calloc(1, sizeof *text);
 	if (data_file_unpack(&f, "input", LIMIT) == STATUS_OK &&
-	    dataset_take_text(&d, "input", &f, 1 + (int64_t)data[0]) == STATUS_OK)
-		fill(&d);
-	data_file_release(&f);
+	    token_file_parse(text, "input", f.bytes, f.size, &spec) == STATUS_OK) {
+		if (dataset_take_stream(&d, text, 1, 1, 1 + (int64_t)data[0]) == STATUS_OK)
+			fill(&d);
+	} else {
+		free(text);
+	}
 	dataset_release(&d);
+	data_file_release(&f);
 	return 0;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # `make check-gpu` runs these scripts one after another. Each can be run alone.
 failed=''
-for part in kernels plans validate sanitizer; do
+for part in kernels plans validate families sanitizer; do
 	echo "== $part"
 	"$(dirname "$0")/$part.sh" || failed="$failed $part"
 done

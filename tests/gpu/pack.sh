@@ -5,7 +5,7 @@
 #     tests/gpu/pack.sh ARCHIVE.tar.xz       here, on Debian 12, after `make`
 #     mkdir /tmp/gpu && tar -C /tmp/gpu -xf ARCHIVE.tar.xz
 #     . /tmp/gpu/env.sh                      there: says what is missing, goes to the tree, sets what programs need
-#     tests/gpu/kernels.sh; tests/gpu/plans.sh; tests/gpu/validate.sh; tests/gpu/sanitizer.sh; tests/gpu/bench.sh
+#     tests/gpu/check.sh; tests/gpu/bench.sh
 #
 # `tests/gpu/record.sh LOG…` then writes what they printed into kernels/RESULTS.md.
 set -euo pipefail

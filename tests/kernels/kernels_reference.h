@@ -23,6 +23,22 @@ static inline double reference_gelu_slope(double x)
 	return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * root * (1.0 + 3.0 * 0.044715 * x * x);
 }
 
+static inline double reference_activation(enum activation activation, double x)
+{
+	return activation == ACTIVATION_GELU_TANH ? reference_gelu(x)
+	       : activation == ACTIVATION_GELU    ? 0.5 * x * erfc(-x / sqrt(2.0))
+	                                          : fmax(x, 0);
+}
+
+static inline double reference_activation_slope(enum activation activation, double x)
+{
+	if (activation == ACTIVATION_RELU)
+		return x > 0;
+	if (activation == ACTIVATION_GELU)
+		return 0.5 * erfc(-x / sqrt(2.0)) + x * exp(-0.5 * x * x) / sqrt(2.0 * acos(-1.0));
+	return reference_gelu_slope(x);
+}
+
 /* value[m,n] += op(a) · op(b): an element of a is a_row or a_depth from the next along its row or depth. */
 static inline void reference_product(int64_t m, int64_t n, int64_t k, const double *a, int64_t a_row, int64_t a_depth,
                                      const double *b, int64_t b_depth, int64_t b_column, double *value, double *size)
@@ -116,7 +132,7 @@ static inline void reference_rotary(const struct rotary_shape *s, const double *
 		if (norm)
 			inverse = 1.0 / sqrt(squares + (double)s->epsilon);
 		for (int64_t j = 0; j < half; j++) {
-			float angle = (float)(i / all % s->tokens) * s->frequency[j];
+			float angle = (float)(s->first + i / all % s->tokens) * s->frequency[j];
 			double cosine = (double)s->amplitude * cos((double)angle);
 			double sine = (double)s->amplitude * sin((double)angle);
 			double first = x[j] * inverse * (norm ? norm[j] : 1);
@@ -143,6 +159,26 @@ static inline struct reference_places reference_place(const struct attention_sha
 	return (struct reference_places){(first + t) * row + h * n, k, k + keys, (first + t) * width + h * n};
 }
 
+/* The first token that token t attends to. */
+static inline int64_t reference_first(const struct attention_shape *s, int64_t t)
+{
+	return s->window && t >= s->window ? t - s->window + 1 : 0;
+}
+
+/* ALiBi's slope as Hugging Face's build_mpt_alibi_tensor has it: those of the next power of two, every other one
+ * first. */
+static inline double reference_slope(const struct attention_shape *s, int64_t head)
+{
+	int64_t power = 1, i = s->first_head + head;
+	if (!s->alibi_heads)
+		return 0;
+	while (power < s->alibi_heads)
+		power *= 2;
+	if (power != s->alibi_heads)
+		i = i < power / 2 ? 2 * i + 1 : 2 * (i - power / 2);
+	return pow(2.0, -8.0 * (double)(i + 1) / (double)power);
+}
+
 static inline void reference_attention(const struct attention_shape *s, const double *qkv, double *y, double *y_size,
                                        double *log_sum_exp)
 {
@@ -150,19 +186,20 @@ static inline void reference_attention(const struct attention_shape *s, const do
 	double *p = (double *)malloc((size_t)s->tokens * sizeof *p);
 	for (int64_t h = 0; h < s->samples * s->heads; h++)
 		for (int64_t t = 0; t < s->tokens; t++) {
-			double top = -INFINITY, sum = 0;
-			for (int64_t u = 0; u <= t; u++) {
+			double top = -INFINITY, sum = 0, slope = reference_slope(s, h % s->heads);
+			int64_t first = reference_first(s, t);
+			for (int64_t u = first; u <= t; u++) {
 				struct reference_places at = reference_place(s, h, t, u);
-				p[u] = 0;
+				p[u] = slope * (double)(u - t);
 				for (int64_t i = 0; i < size; i++)
 					p[u] += qkv[at.q + i] * qkv[at.k + i] / sqrt((double)size);
 				top = fmax(top, p[u]);
 			}
-			for (int64_t u = 0; u <= t; u++)
+			for (int64_t u = first; u <= t; u++)
 				sum += p[u] = exp(p[u] - top);
 			log_sum_exp[h * s->tokens + t] = top + log(sum);
 			for (int64_t i = 0; i < size; i++)
-				for (int64_t u = 0; u <= t; u++) {
+				for (int64_t u = first; u <= t; u++) {
 					struct reference_places at = reference_place(s, h, t, u);
 					double term = p[u] / sum * qkv[at.v + i];
 					y[at.y + i] += term;
@@ -182,9 +219,10 @@ static inline void reference_attention_backward(const struct attention_shape *s,
 	double scale = 1 / sqrt((double)n);
 	for (int64_t h = 0; h < s->samples * s->heads; h++)
 		for (int64_t t = 0; t < s->tokens; t++)
-			for (int64_t u = 0; u <= t; u++) {
+			for (int64_t u = reference_first(s, t); u <= t; u++) {
 				struct reference_places at = reference_place(s, h, t, u);
-				double score = 0, dp = 0, delta = 0, sizes = 0;
+				double score = reference_slope(s, h % s->heads) * (double)(u - t), dp = 0, delta = 0,
+				       sizes = 0;
 				for (int64_t i = 0; i < n; i++) {
 					score += qkv[at.q + i] * qkv[at.k + i] * scale;
 					dp += dy[at.y + i] * qkv[at.v + i];

@@ -14,7 +14,7 @@
 
 START_TEST(linear_without_dx)
 {
-	struct linear_shape s = {5, 4, 6, false, false, ELEMENT_FP32, 0};
+	struct linear_shape s = {5, 4, 6, false, ACTIVATION_NONE, ELEMENT_FP32, 0};
 	float *x = filled(20), *weight = filled(24), *dy = filled(30), *with = blank(24), *without = blank(24),
 	      *dx = blank(20);
 	linear_backward(&s, dy, x, weight, NULL, dx, with, false, NULL, false);
@@ -26,7 +26,7 @@ START_TEST(linear_without_dx)
 START_LEVEL_TEST(gelu_range)
 {
 	enum { N = 8003 };
-	struct linear_shape s = {N, 1, 1, false, true, ELEMENT_FP32, 0};
+	struct linear_shape s = {N, 1, 1, false, ACTIVATION_GELU_TANH, ELEMENT_FP32, 0};
 	const float one = 1.0f;
 	float *x = blank(N), *pre = blank(N), *y = blank(N), *dy = blank(N), *dx = blank(N), dweight;
 	for (int i = 0; i < N - 3; i++)
@@ -54,6 +54,41 @@ START_LEVEL_TEST(gelu_range)
 	x[0] = NAN;
 	linear_forward(&s, x, &one, NULL, NULL, y, pre);
 	ck_assert(isnan(y[0]) && !isnan(y[1])); /* a diverged run must not look healthy */
+}
+
+/* The same of GELU with the error function, and of ReLU, whose slope at 0 is 0 as PyTorch's. */
+START_LEVEL_TEST(other_activations)
+{
+	enum { N = 8003 };
+	const float one = 1.0f;
+	float *x = blank(N), *pre = blank(N), *y = blank(N), *dy = blank(N), *dx = blank(N), dweight;
+	for (int i = 0; i < N - 3; i++)
+		x[i] = -20.0f + 0.005f * (float)i;
+	x[N - 3] = 1e4f;
+	x[N - 2] = -1e4f;
+	x[N - 1] = -0.0f;
+	for (int i = 0; i < N; i++)
+		dy[i] = 1.0f;
+	for (int a = ACTIVATION_GELU; a <= ACTIVATION_RELU; a++) {
+		struct linear_shape s = {N, 1, 1, false, (enum activation)a, ELEMENT_FP32, 0};
+		linear_forward(&s, x, &one, NULL, NULL, y, pre);
+		for (int i = 0; i < N; i++)
+			dy[i] = 1.0f;
+		linear_backward(&s, dy, x, &one, pre, dx, &dweight, false, NULL, false);
+		for (int i = 0; i < N; i++) {
+			double v = (double)x[i], want = reference_activation(s.activation, v);
+			double slope = reference_activation_slope(s.activation, v);
+			ck_assert_msg(fabs((double)y[i] - want) <= 1e-30 + 3e-7 * fabs(v), "%d at %g is %.9g, not %.9g",
+			              a, v, (double)y[i], want);
+			ck_assert_msg(fabs((double)dx[i] - slope) <= 1e-6, "slope of %d at %g is %.9g, not %.9g", a, v,
+			              (double)dx[i], slope);
+		}
+		ck_assert(y[N - 3] == 1e4f && fabsf(y[N - 2]) < 1e-20f && y[N - 1] == 0.0f);
+		float nan = NAN;
+		s.rows = 1;
+		linear_forward(&s, &nan, &one, NULL, NULL, y, pre);
+		ck_assert(isnan(y[0]));
+	}
 }
 
 /* ---- layer norm ---- */
@@ -126,7 +161,7 @@ START_LEVEL_TEST(norm)
 /* Scores of ±1e8: each row puts all its weight on one key. */
 START_LEVEL_TEST(attention_saturated)
 {
-	struct attention_shape s = {1, 70, 1, 1, 16, ELEMENT_FP32};
+	struct attention_shape s = {1, 70, 1, 1, 16, .type = ELEMENT_FP32};
 	int64_t n = 70 * 16;
 	float *qkv = filled(3 * n), *y = blank(n), *log_sum_exp = blank(70), *dy = filled(n), *dqkv = blank(3 * n);
 	for (int64_t t = 0; t < 70; t++)

@@ -228,10 +228,10 @@ static void run_sliced(enum element type, const void *x, const void *dy, struct 
 		ids[i] = i * 5 % WIDTH;
 	void *sum = take(out, ROWS * WIDTH), *y = take(out, ROWS * WIDTH);
 	vector_copy(type, ROWS * WIDTH, x, sum);
-	linear_finish(type, ROWS, WIDTH, dy, dy, sum, y);
+	linear_finish(type, ACTIVATION_GELU_TANH, ROWS, WIDTH, dy, dy, sum, y);
 	embedding_sliced_forward(type, SAMPLES, TOKENS, WIDTH, &slice, ids, dy, y = take(out, ROWS * WIDTH));
 	embedding_finish(type, SAMPLES, TOKENS, WIDTH, dy, y);
-	embedding_sliced_backward(type, SAMPLES, TOKENS, WIDTH, &slice, 80, ids, x, take(out, OWN * WIDTH), false,
+	embedding_sliced_backward(type, SAMPLES, TOKENS, WIDTH, &slice, 80, 0, ids, x, take(out, OWN * WIDTH), false,
 	                          take(out, 80 * WIDTH), false);
 	void *logits = take(out, ROWS * OWN);
 	vector_copy(type, ROWS * OWN, x, logits);
@@ -263,8 +263,9 @@ static void run_update(enum element type, const void *x, struct results *out)
 static int64_t run_everything(enum element type, void *memory)
 {
 	struct results results = {type, 0, memory}, *out = &results;
-	struct linear_shape s = {ROWS, WIDTH, OUT, false, false, type, 0}, g = {ROWS, WIDTH, OUT, true, true, type, 0};
-	struct attention_shape a = {SAMPLES, TOKENS, HEADS, HEADS, SIZE, type};
+	struct linear_shape s = {ROWS, WIDTH, OUT, false, ACTIVATION_NONE, type, 0},
+	                    g = {ROWS, WIDTH, OUT, true, ACTIVATION_GELU_TANH, type, 0};
+	struct attention_shape a = {SAMPLES, TOKENS, HEADS, HEADS, SIZE, .type = type};
 	struct batch_norm_shape b = {ROWS, WIDTH, true, type};
 	void *x = some(type, ROWS * WIDTH, 1), *w = some(type, WIDTH * OUT, 1), *bias = some(type, OUT, 1);
 	void *dy = some(type, ROWS * OUT, 1), *qkv = take(out, ROWS * OUT), *pre = take(out, ROWS * OUT);
@@ -289,7 +290,7 @@ static int64_t run_everything(enum element type, void *memory)
 	batch_norm_sums(&b, x, y, statistics, w, bias, sums, take(out, WIDTH), false, take(out, WIDTH), false);
 	batch_norm_backward(&b, x, y, statistics, sums, w, take(out, ROWS * WIDTH));
 	embedding_forward(type, SAMPLES, TOKENS, WIDTH, ids, w, x, take(out, ROWS * WIDTH));
-	embedding_backward(type, SAMPLES, TOKENS, WIDTH, 13, 80, ids, x, take(out, 13 * WIDTH), false,
+	embedding_backward(type, SAMPLES, TOKENS, WIDTH, 13, 80, 0, ids, x, take(out, 13 * WIDTH), false,
 	                   take(out, 80 * WIDTH), false);
 	void *logits = take(out, ROWS * WIDTH);
 	vector_copy(type, ROWS * WIDTH, x, logits);

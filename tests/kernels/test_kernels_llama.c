@@ -194,6 +194,7 @@ static struct rotary_shape shape_of(enum element type, const int64_t size[5])
 	                         .heads = size[2],
 	                         .kv_heads = size[3],
 	                         .head_size = size[4],
+	                         .first = size[0] - 1,
 	                         .epsilon = EPSILON,
 	                         .amplitude = 1.25f,
 	                         .type = type};
@@ -278,7 +279,7 @@ START_LEVEL_TEST(embedding_of_tokens)
 		embedding_forward(type, 1, TOKENS, WIDTH, ids, table, NULL, y);
 		for (int64_t t = 0; t < TOKENS; t++)
 			ck_assert_mem_eq((char *)y + t * row, (char *)table + ids[t] * row, (size_t)row);
-		embedding_backward(type, 1, TOKENS, WIDTH, VOCABULARY, 0, ids, y, dtable, false, NULL, false);
+		embedding_backward(type, 1, TOKENS, WIDTH, VOCABULARY, 0, 0, ids, y, dtable, false, NULL, false);
 		for (int64_t i = 0; i < WIDTH; i++) {
 			ck_assert(get(type, dtable, WIDTH + i) == get(type, table, WIDTH + i));
 			ck_assert(get(type, dtable, 3 * WIDTH + i) == 2 * get(type, table, 3 * WIDTH + i));
@@ -286,6 +287,78 @@ START_LEVEL_TEST(embedding_of_tokens)
 		}
 		buffers_release();
 	}
+}
+
+/* ---- new tokens against a cache ---- */
+
+static void cached_check(const int64_t size[5], int64_t window, int64_t alibi)
+{
+	struct attention_shape whole = {.samples = 1,
+	                                .tokens = size[0],
+	                                .heads = size[2],
+	                                .kv_heads = size[3],
+	                                .head_size = size[4],
+	                                .window = window,
+	                                .alibi_heads = alibi};
+	int64_t row = (size[2] + 2 * size[3]) * size[4], n = whole.tokens * size[2] * size[4];
+	int64_t capacity = size[0] + 3, cache = size[3] * capacity * size[4];
+	float *qkv = filled(whole.tokens * row), *y = blank(n), *keys = blank(cache), *values = blank(cache);
+	double *want = doubles(n), *sizes = doubles(n), *logs = doubles(whole.tokens * size[2]);
+	reference_attention(&whole, widened(whole.tokens * row, qkv), want, sizes, logs);
+	for (int64_t first = 0, part; first < whole.tokens; first += part) {
+		part = whole.tokens - first < size[1] ? whole.tokens - first : size[1];
+		struct attention_cached_shape s = {whole, first, capacity};
+		s.of.tokens = part;
+		attention_cached(&s, qkv + first * row, keys, values, y + first * size[2] * size[4]);
+	}
+	assert_close("attention against a cache", n, y, want, 1e-6);
+}
+
+START_LEVEL_TEST(cached_attention)
+{
+	static const int64_t sizes[][5] = {/* tokens, of a call, heads, kv_heads, head_size */
+	                                   {1, 1, 1, 1, 4},    {65, 65, 2, 1, 6}, {70, 1, 6, 2, 32},
+	                                   {130, 7, 4, 4, 16}, {40, 9, 2, 2, 70}, {200, 64, 1, 1, 256}};
+	static const int64_t windows[] = {0, 1, 17, 64, 100, 1000};
+	for (int64_t i = 0; i < COUNT(sizes); i++)
+		for (int64_t w = 0; w < COUNT(windows); w += SUITE_CASES(1, 3)) {
+			kernels_set_threads(1 + (int)(i % 2));
+			cached_check(sizes[i], windows[w], 0);
+			cached_check(sizes[i], windows[w], sizes[i][2]);
+			buffers_release();
+		}
+	kernels_set_threads(1);
+}
+
+/* ---- a linear layer of one row ---- */
+
+static void row_check(int64_t in, int64_t out, bool in_out, bool bias, bool residual)
+{
+	struct linear_shape s = {.rows = 1, .in = in, .out = out, .weight_in_out = in_out};
+	float *x = filled(in), *w = filled(in * out), *b = filled(out), *r = filled(out), *y = blank(out),
+	      *again = blank(out);
+	double *want = doubles(out);
+	for (int64_t o = 0; o < out; o++) {
+		want[o] = (bias ? (double)b[o] : 0) + (residual ? (double)r[o] : 0);
+		for (int64_t i = 0; i < in; i++)
+			want[o] += (double)x[i] * (double)w[in_out ? i * out + o : o * in + i];
+	}
+	linear_forward(&s, x, w, bias ? b : NULL, residual ? r : NULL, y, NULL);
+	assert_close("one row", out, y, want, 2e-6);
+	kernels_set_threads(3);
+	linear_forward(&s, x, w, bias ? b : NULL, residual ? r : NULL, again, NULL);
+	kernels_set_threads(1);
+	ck_assert_mem_eq(y, again, (size_t)out * sizeof *y);
+}
+
+START_LEVEL_TEST(linear_row)
+{
+	static const int64_t sizes[][2] = {{1, 1}, {7, 3}, {16, 64}, {33, 65}, {100, 130}, {257, 700}, {70, 2100}};
+	for (int i = 0; i < COUNT(sizes); i++)
+		for (int k = 0; k < 8; k++) {
+			row_check(sizes[i][0], sizes[i][1], k & 1, k & 2, k & 4);
+			buffers_release();
+		}
 }
 
 SUITE_WITH("kernels of Llama", 120, buffers_init, buffers_release)

@@ -118,7 +118,8 @@ static void check_twice(const char *what, enum element type, int64_t n, const vo
 	}
 }
 
-static void check_token_table(enum element type)
+/* Token 0 has row `first` of the position table. */
+static void check_token_table(enum element type, int64_t first)
 {
 	float dtable[VOCABULARY * WIDTH], dpositions[CONTEXT * WIDTH];
 	void *table = some(type, RANKS * OWN * WIDTH, 1), *positions = some(type, CONTEXT * WIDTH, 1),
@@ -126,9 +127,9 @@ static void check_token_table(enum element type)
 	int32_t ids[SAMPLES * TOKENS];
 	for (int i = 0; i < SAMPLES * TOKENS; i++)
 		ids[i] = (i * 7 + 3) % VOCABULARY;
-	embedding_forward(type, SAMPLES, TOKENS, WIDTH, ids, table, positions, want);
-	embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, CONTEXT, ids, floats_of(type, N, dy),
-	                   dtable, false, dpositions, false);
+	embedding_forward(type, SAMPLES, TOKENS, WIDTH, ids, table, place(type, positions, first * WIDTH), want);
+	embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, CONTEXT, first, ids,
+	                   floats_of(type, N, dy), dtable, false, dpositions, false);
 	vector_zero(type, N, sum);
 	for (int r = 0; r < RANKS; r++) {
 		struct class_slice s = {r * OWN, r < RANKS - 1 ? OWN : VOCABULARY - r * OWN, OWN};
@@ -137,12 +138,12 @@ static void check_token_table(enum element type)
 		                         place(type, table, (int64_t)r * OWN * WIDTH), part);
 		vector_add(type, N, part, sum);
 		for (int accumulate = 0; accumulate < 2; accumulate++) /* over rubbish first */
-			embedding_sliced_backward(type, SAMPLES, TOKENS, WIDTH, &s, CONTEXT, ids, dy, own, accumulate,
-			                          own_positions, accumulate);
+			embedding_sliced_backward(type, SAMPLES, TOKENS, WIDTH, &s, CONTEXT, first, ids, dy, own,
+			                          accumulate, own_positions, accumulate);
 		check_twice("token table", type, OWN * WIDTH, own, s.count * WIDTH, dtable + r * OWN * WIDTH);
 		check_twice("position table", type, CONTEXT * WIDTH, own_positions, CONTEXT * WIDTH, dpositions);
 	}
-	embedding_finish(type, SAMPLES, TOKENS, WIDTH, positions, sum);
+	embedding_finish(type, SAMPLES, TOKENS, WIDTH, place(type, positions, first * WIDTH), sum);
 	/* One rank's row and zeros: rounded once, as in the whole. */
 	ck_assert_mem_eq(sum, want, (size_t)(N * element_bytes(type)));
 	buffers_release();
@@ -150,7 +151,9 @@ static void check_token_table(enum element type)
 
 START_LEVEL_TEST(slices_of_a_token_table)
 {
-	EACH_ELEMENT(type) check_token_table(type);
+	EACH_ELEMENT(type)
+	for (int64_t first = 0; first <= CONTEXT - TOKENS; first++)
+		check_token_table(type, first);
 }
 
 /* ---- a linear layer ---- */
@@ -166,9 +169,9 @@ static double size_at(int64_t i, const float *x, const float *weight, const floa
 	return size;
 }
 
-/* y = x W + b + residual, and GELU of it: the two halves of x on two ranks, then what is added once. Rounded are each
- * part, their sum, and what is finished; GELU is nowhere steeper than 1.13. */
-static void check_linear(enum element type, bool gelu)
+/* y = x W + b + residual, and an activation of it: the two halves of x on two ranks, then what is added once. Rounded
+ * are each part, their sum, and what is finished; an activation is nowhere steeper than 1.13. */
+static void check_linear(enum element type, enum activation activation)
 {
 	void *x = some(type, ROWS_IN * IN, 1), *weight = some(type, IN * OUT, 1), *bias = some(type, OUT, 1),
 	     *residual = some(type, Y, 1), *half = none(type, ROWS_IN * HALF), *part = none(type, Y),
@@ -176,9 +179,9 @@ static void check_linear(enum element type, bool gelu)
 	float *fx = floats_of(type, ROWS_IN * IN, x), *fw = floats_of(type, IN * OUT, weight),
 	      *fb = floats_of(type, OUT, bias), *fr = floats_of(type, Y, residual), *want = blank(Y),
 	      *want_pre = blank(Y);
-	struct linear_shape s = {ROWS_IN, IN, OUT, true, gelu, ELEMENT_FP32, 0},
-	                    own = {ROWS_IN, HALF, OUT, true, false, type, 0};
-	linear_forward(&s, fx, fw, fb, gelu ? NULL : fr, want, gelu ? want_pre : NULL);
+	struct linear_shape s = {ROWS_IN, IN, OUT, true, activation, ELEMENT_FP32, 0},
+	                    own = {ROWS_IN, HALF, OUT, true, ACTIVATION_NONE, type, 0};
+	linear_forward(&s, fx, fw, fb, activation ? NULL : fr, want, activation ? want_pre : NULL);
 	vector_zero(type, Y, sum);
 	for (int64_t r = 0; r < 2; r++) {
 		for (int64_t row = 0; row < ROWS_IN; row++)
@@ -186,15 +189,15 @@ static void check_linear(enum element type, bool gelu)
 		linear_forward(&own, half, place(type, weight, r * HALF * OUT), NULL, NULL, part, NULL);
 		vector_add(type, Y, part, sum);
 	}
-	linear_finish(type, ROWS_IN, OUT, bias, gelu ? NULL : residual, sum, gelu ? y : NULL);
+	linear_finish(type, activation, ROWS_IN, OUT, bias, activation ? NULL : residual, sum, activation ? y : NULL);
 	for (int64_t i = 0; i < Y; i++) {
 		double limit = 4 * unit(type) * size_at(i, fx, fw, fb, fr) + 1e-5;
-		double finished = (double)get(type, sum, i), wanted = (double)(gelu ? want_pre : want)[i];
+		double finished = (double)get(type, sum, i), wanted = (double)(activation ? want_pre : want)[i];
 		ck_assert_msg(fabs(finished - wanted) <= limit, "%s: %g, not %g", name_of(type), finished, wanted);
-		double after = gelu ? (double)get(type, y, i) : (double)want[i];
+		double after = activation ? (double)get(type, y, i) : (double)want[i];
 		limit = 1.13 * limit + unit(type) * fabs((double)want[i]) * 1.01 + smallest(type);
-		ck_assert_msg(fabs(after - (double)want[i]) <= limit, "GELU in %s: %g, not %g", name_of(type), after,
-		              (double)want[i]);
+		ck_assert_msg(fabs(after - (double)want[i]) <= limit, "activation in %s: %g, not %g", name_of(type),
+		              after, (double)want[i]);
 	}
 	buffers_release();
 }
@@ -203,8 +206,8 @@ START_LEVEL_TEST(halves_of_a_linear_layer)
 {
 	EACH_ELEMENT(type)
 	{
-		check_linear(type, false);
-		check_linear(type, true);
+		for (int a = ACTIVATION_NONE; a < ACTIVATIONS; a++)
+			check_linear(type, (enum activation)a);
 	}
 }
 
@@ -216,7 +219,7 @@ START_LEVEL_TEST(bias_and_residual_may_be_absent)
 		void *bias = given & 1 ? some(type, OUT, 1) : NULL, *residual = given & 2 ? some(type, Y, 1) : NULL,
 		     *sum = some(type, Y, 2);
 		float *before = floats_of(type, Y, sum);
-		linear_finish(type, ROWS_IN, OUT, bias, residual, sum, NULL);
+		linear_finish(type, ACTIVATION_NONE, ROWS_IN, OUT, bias, residual, sum, NULL);
 		for (int64_t i = 0; i < Y; i++) {
 			double b = bias ? (double)get(type, bias, i % OUT) : 0;
 			double r = residual ? (double)get(type, residual, i) : 0;

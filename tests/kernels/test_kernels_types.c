@@ -46,14 +46,15 @@ static void linear_forward_check(const struct linear_case *c, const void *x, con
 	add(&want, s->rows, s->out, type, bias, true);
 	add(&want, s->rows, s->out, type, residual, false);
 	void *y = c->residual_kind == 2 ? residual : none(type, n);
-	linear_forward(s, x, weight, bias, residual, y, s->gelu ? pre : NULL);
-	assert_rounded("linear", type, n, s->gelu ? pre : y, want.value, (double)(s->in + 2) * FP32_UNIT, want.size);
-	if (!s->gelu)
+	linear_forward(s, x, weight, bias, residual, y, s->activation ? pre : NULL);
+	assert_rounded("linear", type, n, s->activation ? pre : y, want.value, (double)(s->in + 2) * FP32_UNIT,
+	               want.size);
+	if (!s->activation)
 		return;
-	double *gelu = doubles_of(type, n, pre), *size = absolute(n, gelu);
+	double *after = doubles_of(type, n, pre), *size = absolute(n, after);
 	for (int64_t i = 0; i < n; i++)
-		gelu[i] = reference_gelu(gelu[i]);
-	assert_rounded("gelu", type, n, y, gelu, 4e-7, size);
+		after[i] = reference_activation(s->activation, after[i]);
+	assert_rounded("activation", type, n, y, after, 4e-7, size);
 }
 
 static void linear_backward_check(const struct linear_case *c, const void *x, const void *weight, const void *pre)
@@ -67,13 +68,13 @@ static void linear_backward_check(const struct linear_case *c, const void *x, co
 	const float *dweight0 = floats_of(type, in * out, dweight), *dbias0 = floats_of(type, out, dbias);
 	double *d = doubles_of(type, n, dy), *size = absolute(n, d), *ones = doubles(rows);
 	double *w = doubles_of(type, in * out, weight), *input_x = doubles_of(type, rows * in, x);
-	for (int64_t i = 0; i < n && s->gelu; i++)
-		d[i] *= reference_gelu_slope((double)get(type, pre, i));
+	for (int64_t i = 0; i < n && s->activation; i++)
+		d[i] *= reference_activation_slope(s->activation, (double)get(type, pre, i));
 	for (int64_t i = 0; i < rows; i++)
 		ones[i] = 1;
-	linear_backward(s, dy, x, weight, s->gelu ? pre : NULL, dx, dweight, c->accumulate, c->with_bias ? dbias : NULL,
-	                c->accumulate);
-	assert_rounded("linear dy", type, n, dy, d, s->gelu ? 1e-6 : 0, size);
+	linear_backward(s, dy, x, weight, s->activation ? pre : NULL, dx, dweight, c->accumulate,
+	                c->with_bias ? dbias : NULL, c->accumulate);
+	assert_rounded("linear dy", type, n, dy, d, s->activation ? 1e-6 : 0, size);
 	/* The bias's sums are of what was not rounded yet, and lose by the size of dy; the products, of what then stood
 	 * in dy. */
 	struct sums bias = multiply(1, out, rows, ones, 0, 1, d, out, 1);
@@ -105,7 +106,8 @@ START_LEVEL_TEST(linear)
 	for (int64_t i = 0; i < COUNT(linear_sizes); i++)
 		for (int options = (int)i % SUITE_CASES(1, 3); options < 8; options += SUITE_CASES(1, 3)) {
 			const int64_t *size = linear_sizes[i];
-			struct linear_case c = {{size[0], size[1], size[2], options & 1, (options & 2) != 0, type, 0},
+			enum activation activation = (enum activation)(options & 2 ? 1 + (i + options) % 3 : 0);
+			struct linear_case c = {{size[0], size[1], size[2], options & 1, activation, type, 0},
 			                        (options & 4) != 0,
 			                        (i + options) % 3 != 0,
 			                        options & 2 ? 0 : (int)(i + options / 4) % 3};
@@ -157,6 +159,32 @@ START_LEVEL_TEST(norm)
 		}
 }
 
+/* As with a bias of zeros. */
+START_LEVEL_TEST(norm_without_bias)
+{
+	static const int64_t rows[] = {1, 130}, widths[] = {7, 33, 1030};
+	EACH_ELEMENT(type)
+	for (int c = 0; c < COUNT(rows) * COUNT(widths); c++) {
+		int64_t r = rows[c % 2], width = widths[c / 2], n = r * width;
+		void *x = some(type, n, 2), *weight = some(type, width, 1), *zeros = none(type, width),
+		     *dy = some(type, n, 1), *dbias = none(type, width);
+		void *y[] = {none(type, n), none(type, n)}, *dx[] = {none(type, n), none(type, n)};
+		void *dweight[] = {none(type, width), none(type, width)};
+		float *statistics = blank(2 * r);
+		vector_zero(type, width, zeros);
+		for (int with = 0; with < 2; with++) {
+			norm_forward(type, r, width, x, weight, with ? zeros : NULL, y[with], statistics);
+			norm_backward(type, r, width, dy, x, statistics, weight, dx[with], false, dweight[with], false,
+			              with ? dbias : NULL, false);
+		}
+		for (int64_t i = 0; i < n; i++)
+			ck_assert(get(type, y[0], i) == get(type, y[1], i));
+		ck_assert_mem_eq(dx[0], dx[1], (size_t)(n * element_bytes(type)));
+		ck_assert_mem_eq(dweight[0], dweight[1], (size_t)(width * element_bytes(type)));
+		buffers_release();
+	}
+}
+
 /* ---- attention ---- */
 
 /* Are bf16 products made of pairs? P and dS of attention are then rounded to bf16 too. */
@@ -165,10 +193,10 @@ static bool pairs(enum element type, int level)
 	return type == ELEMENT_BF16 && level == 3;
 }
 
-static void attention_check(enum element type, int level, int64_t samples, int64_t tokens, int64_t heads,
-                            int64_t kv_heads, int64_t size, float factor)
+static void attention_check_of(struct attention_shape s, enum element type, int level, float factor)
 {
-	struct attention_shape s = {samples, tokens, heads, kv_heads, size, type};
+	int64_t samples = s.samples, tokens = s.tokens, heads = s.heads, kv_heads = s.kv_heads, size = s.head_size;
+	s.type = type;
 	int64_t n = samples * tokens * heads * size, rows = samples * heads * tokens;
 	int64_t all = n / heads * (heads + 2 * kv_heads);
 	/* P and dS as bf16; else fp32 arithmetic alone. Scores are up to `size` products and go through exp. */
@@ -187,6 +215,13 @@ static void attention_check(enum element type, int level, int64_t samples, int64
 	reference_attention_backward(&s, doubles_of(type, n, dy), d, doubles_of(type, n, y), log_sum_exp, gradient,
 	                             sizes, lost);
 	assert_rounded("attention dqkv", type, all, dqkv, gradient, slack, lost);
+}
+
+static void attention_check(enum element type, int level, int64_t samples, int64_t tokens, int64_t heads,
+                            int64_t kv_heads, int64_t size, float factor)
+{
+	const struct attention_shape s = {samples, tokens, heads, kv_heads, size, .type = type};
+	attention_check_of(s, type, level, factor);
 }
 
 START_LEVEL_TEST(attention)
@@ -212,12 +247,70 @@ START_LEVEL_TEST(attention)
 	}
 }
 
+/* Windows of one token, within a tile, at its edges, over several, and wider than the text; heads that share keys; dQ
+ * that is kept and that is not; several stripes. ALiBi of 8 and of 6 heads, of which a rank has the last. */
+START_LEVEL_TEST(attention_window_alibi)
+{
+	static const struct attention_shape shapes[] = {
+	        {1, 33, 1, 1, 8, .window = 1},         {2, 70, 2, 2, 16, .window = 5},
+	        {1, 130, 1, 1, 32, .window = 32},      {1, 130, 3, 1, 8, .window = 33},
+	        {1, 200, 1, 1, 16, .window = 63},      {1, 200, 4, 2, 16, .window = 64},
+	        {1, 200, 1, 1, 16, .window = 65},      {1, 70, 1, 1, 8, .window = 70},
+	        {1, 70, 1, 1, 8, .window = 1000},      {1, 1100, 1, 1, 8, .window = 100},
+	        {1, 300, 4, 1, 150, .window = 40},     {1, 33, 8, 8, 8, .alibi_heads = 8},
+	        {2, 130, 6, 6, 16, .alibi_heads = 6},  {1, 70, 2, 1, 33, .alibi_heads = 6, .first_head = 4},
+	        {1, 600, 2, 2, 118, .alibi_heads = 2}, {1, 150, 3, 3, 16, .window = 48, .alibi_heads = 3},
+	};
+	EACH_ELEMENT(type)
+	for (int i = 0; i < COUNT(shapes); i++) {
+		attention_check_of(shapes[i], type, _i, 2.0f);
+		buffers_release();
+	}
+}
+
+/* dqkv against differences of the double forward pass. */
+static double attention_loss(const struct attention_shape *s, const double *qkv, const float *dy, int64_t n)
+{
+	double *y = doubles(n), *size = doubles(n), *sums = doubles(s->samples * s->heads * s->tokens), loss = 0;
+	reference_attention(s, qkv, y, size, sums);
+	for (int64_t i = 0; i < n; i++)
+		loss += y[i] * (double)dy[i];
+	return loss;
+}
+
+START_LEVEL_TEST(attention_differences)
+{
+	static const struct attention_shape shapes[] = {{1, 11, 2, 1, 4, .window = 3},
+	                                                {1, 11, 3, 3, 4, .alibi_heads = 3},
+	                                                {1, 11, 3, 3, 4, .window = 4, .alibi_heads = 3}};
+	for (int c = 0; c < COUNT(shapes); c++) {
+		const struct attention_shape *s = &shapes[c];
+		int64_t n = s->tokens * s->heads * s->head_size, all = n + 2 * s->tokens * s->kv_heads * s->head_size;
+		float *qkv = some(ELEMENT_FP32, all, 1), *dy = some(ELEMENT_FP32, n, 1), *y = blank(n),
+		      *dqkv = blank(all), *sums = blank(s->heads * s->tokens);
+		double *moved = widened(all, qkv);
+		attention_forward(s, qkv, y, sums);
+		attention_backward(s, dy, qkv, y, sums, dqkv);
+		for (int64_t i = 0; i < all; i++) {
+			const double h = 1e-5, at = moved[i];
+			moved[i] = at + h;
+			double above = attention_loss(s, moved, dy, n);
+			moved[i] = at - h;
+			double slope = (above - attention_loss(s, moved, dy, n)) / (2 * h);
+			moved[i] = at;
+			ck_assert_msg(fabs((double)dqkv[i] - slope) <= 2e-6, "case %d, dqkv[%lld] = %.9g, not %.9g", c,
+			              (long long)i, (double)dqkv[i], slope);
+		}
+		buffers_release();
+	}
+}
+
 /* ---- embedding ---- */
 
 static void embedding_check(enum element type, const int64_t shape[5], bool add_token, bool add_position)
 {
 	int64_t samples = shape[0], tokens = shape[1], width = shape[2], vocabulary = shape[3], context = shape[4];
-	int64_t rows = samples * tokens;
+	int64_t rows = samples * tokens, first = context - tokens; /* the position table's row of token 0 */
 	int32_t *ids = keep(calloc((size_t)rows, sizeof *ids), 0);
 	for (int64_t i = 0; i < rows; i++) /* the last id; repeated ones; some are never used */
 		ids[i] = i == 1 ? (int32_t)vocabulary - 1 : (int32_t)(i * i % vocabulary / 2);
@@ -227,9 +320,11 @@ static void embedding_check(enum element type, const int64_t shape[5], bool add_
 	struct sums dposition = {doubles(context * width), doubles(context * width)};
 	add(&dtoken, vocabulary, width, type, add_token ? token : NULL, false);
 	add(&dposition, context, width, type, add_position ? position : NULL, false);
-	embedding_forward(type, samples, tokens, width, ids, token, position, y);
+	embedding_forward(type, samples, tokens, width, ids, token,
+	                  (char *)position + first * width * element_bytes(type), y);
 	for (int64_t i = 0; i < rows * width; i++) {
-		int64_t at = ids[i / width] * width + i % width, there = i / width % tokens * width + i % width;
+		int64_t at = ids[i / width] * width + i % width,
+		        there = (i / width % tokens + first) * width + i % width;
 		double term = (double)get(type, dy, i);
 		set(type, want, i, get(type, token, at) + get(type, position, there));
 		dtoken.value[at] += term;
@@ -238,8 +333,8 @@ static void embedding_check(enum element type, const int64_t shape[5], bool add_
 		dposition.size[there] += fabs(term);
 	}
 	ck_assert_mem_eq(y, want, (size_t)(rows * width * element_bytes(type)));
-	embedding_backward(type, samples, tokens, width, vocabulary, context, ids, dy, token, add_token, position,
-	                   add_position);
+	embedding_backward(type, samples, tokens, width, vocabulary, context, first, ids, dy, token, add_token,
+	                   position, add_position);
 	/* A rounding for each block of 1024 tokens, of which the last is assert_rounded's own. */
 	int64_t earlier = (rows - 1) / 1024;
 	double blocks = (double)earlier, fp32 = (double)rows * FP32_UNIT;

@@ -1,4 +1,4 @@
-"""The Llama family in Hugging Face's transformers, for tests/real/test_golden_llama.c.
+"""The Llama family in Hugging Face's transformers, with MPT and OPT, for tests/real/test_golden_llama.c.
 
     pip install -r tests/oracle/requirements.txt
     python tests/oracle/llama.py                      (from the top folder; a minute; writes tests/golden/llama.json)
@@ -6,7 +6,8 @@
 counts      parameters of published models, their configurations written from their documentation: the keys of
             `--model`, and how many parameters transformers counts (on the meta device, so none is allocated)
 rotary      frequencies and amplitude of each kind of scaling, as transformers' rope functions give them
-training    losses of 20 steps of a small Llama with grouped queries, a Qwen2 and a Qwen3, with AdamW as in
+training    losses of 20 steps of a small Llama with grouped queries, a Qwen2, a Qwen3, a Mistral whose window is shorter
+            than its text, an MPT of 6 heads and an OPT, with AdamW as in
             golden_training.py: the initial weights and the samples are the product's (counter_random.py), and the model
             is transformers' own. losses_float64: the same with everything in double, which is how far apart rounding
             alone puts them. Tensors are numbered in the product's order, where q|k|v and gate|up are one each.
@@ -27,6 +28,7 @@ from transformers import (GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCaus
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 import counter_random as cr
+import gpt_relatives
 
 STEPS, SEED, BATCH, RATE = 20, 1, 4, 3e-4
 ADAMW = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.01}
@@ -96,6 +98,8 @@ TRAINED = {
                   qk_norm="no", theta=1000000.0, epsilon=1e-6),
     "qwen3": dict(layers=2, width=32, heads=4, kv_heads=2, head_size=16, hidden=44, context=16, tied="no", bias="none",
                   qk_norm="yes", theta=1000000.0, epsilon=1e-6),
+    "mistral": dict(layers=2, width=32, heads=4, kv_heads=2, head_size=8, hidden=44, context=24, tied="no", bias="none",
+                    qk_norm="no", theta=10000.0, epsilon=1e-5, window=5),
 }
 
 
@@ -114,8 +118,8 @@ def config_of(k):
         return Qwen3Config(**common), Qwen3ForCausalLM
     if k["bias"] == "qkv":
         return Qwen2Config(**common), Qwen2ForCausalLM
-    if k.get("mistral"):
-        return MistralConfig(**common), MistralForCausalLM
+    if k.get("mistral") or k.get("window"):
+        return MistralConfig(**common, sliding_window=k.get("window")), MistralForCausalLM
     return LlamaConfig(**common, attention_bias=k["bias"] == "all", mlp_bias=k["bias"] == "all"), LlamaForCausalLM
 
 
@@ -144,6 +148,13 @@ def counts():
     for name, row in PRESETS.items():
         _, parameters = count_of(name, PUBLISHED[row] if isinstance(row, str) else row)
         rows.append({"name": name, "specification": name, "parameters": parameters})
+    for specification, (family, *sizes) in gpt_relatives.PUBLISHED.items():
+        config, kind = gpt_relatives.config_of(family, dict(zip(("layers", "width", "heads", "context", "vocabulary"),
+                                                                sizes)))
+        with torch.device("meta"):
+            model = kind(config)
+        rows.append({"name": specification, "specification": specification,
+                     "parameters": sum(p.numel() for p in model.parameters())})
     return rows
 
 
@@ -166,7 +177,7 @@ def rotary():
 
 
 def tensors_of(k):
-    """The product's tensors in its order: names in transformers' model and rows of each, shape, init."""
+    """Of a Llama the product's tensors in its order: names in transformers' model and rows of each, shape, init."""
     width, size, vocabulary = k["width"], k["head_size"], 256
     q, kv = k["heads"] * size, k["kv_heads"] * size
 
@@ -194,11 +205,13 @@ def tensors_of(k):
         yield ["lm_head.weight"], [vocabulary], width, "normal"
 
 
-def model_of(k, dtype):
-    config, kind = config_of(k)
+def model_of(name, k, dtype):
+    relative = name in gpt_relatives.TRAINED
+    config, kind = gpt_relatives.config_of(name, k) if relative else config_of(k)
+    tensors = gpt_relatives.tensors_of(name, k) if relative else tensors_of(k)
     model = kind(config).to(dtype)
     state = {}
-    for i, (names, rows, columns, init) in enumerate(tensors_of(k)):
+    for i, (names, rows, columns, init) in enumerate(tensors):
         whole = cr.weights(SEED, i, (sum(rows), columns) if columns else (sum(rows),), init, 0.02)
         state |= dict(zip(names, torch.tensor(whole, dtype=dtype).split(rows)))
     missing, unexpected = model.load_state_dict(state, strict=False)
@@ -206,8 +219,8 @@ def model_of(k, dtype):
     return model.train()
 
 
-def losses_of(k, data, dtype):
-    model, losses = model_of(k, dtype), []
+def losses_of(name, k, data, dtype):
+    model, losses = model_of(name, k, dtype), []
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, foreach=False, fused=False, **ADAMW)
     for step in range(STEPS):
         inputs, targets = (torch.from_numpy(x) for x in data.batch(SEED, step * BATCH, BATCH))
@@ -221,13 +234,14 @@ def losses_of(k, data, dtype):
 
 def training(text):
     rows = []
-    for name, k in TRAINED.items():
+    for name, k in (TRAINED | gpt_relatives.TRAINED).items():
         data = cr.Text(text, k["context"])
-        losses, exact = losses_of(k, data, torch.float32), losses_of(k, data, torch.float64)
+        losses, exact = losses_of(name, k, data, torch.float32), losses_of(name, k, data, torch.float64)
         apart = max(abs(a - b) / b for a, b in zip(losses, exact))
         print(f"{name}: loss {losses[0]:.6f} .. {losses[-1]:.6f}, fp32 and double at most {apart:.1e} of the loss apart")
         assert apart < 1e-5, "rounding decides: take a smaller learning rate"
-        rows.append({"name": name, "specification": specification_of(k), "batch": BATCH, "rate": RATE, "losses": losses,
+        family = name if name in gpt_relatives.TRAINED else "llama"
+        rows.append({"name": name, "specification": specification_of(k, family), "batch": BATCH, "rate": RATE, "losses": losses,
                      "losses_float64": exact})
     return rows
 

@@ -3,6 +3,7 @@
 #include "real/data/data.h"
 #include "real/data/file.h"
 #include "real/data/sampler.h"
+#include "real/data/token_file.h"
 #include "real/rank/checksum.h"
 #include "tests/support/json.h"
 #include "tests/support/refusal.h"
@@ -158,7 +159,11 @@ START_TEST(packed_images_are_the_same)
 	path_of(path, names[0], ".gz");
 	put(path, packed, pack(packed, sizeof packed, images_3, sizeof images_3));
 	must(dataset_open(&d, &tiny_spec));
-	ck_assert_mem_eq(d.training.pixels, images_3 + 16, 18);
+	float input[6];
+	int32_t target;
+	dataset_fill(&d, 1, 0, 1, input, &target);
+	int image = (int)sampler_permute(1, 0, 3, 0);
+	ck_assert(input[5] == (float)((images_3[16 + 6 * image + 5] / 255.0 - 0.2860) / 0.3530));
 	dataset_release(&d);
 }
 
@@ -237,9 +242,8 @@ START_TEST(text_is_shifted_by_one)
 		bytes[i] = (char)(i % 251);
 	put(text_path, bytes, sizeof bytes);
 	struct dataset d;
-	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16};
+	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16, .classes = 256};
 	must(dataset_open(&d, &spec));
-	ck_assert_int_eq(d.training_bytes, 900);
 	ck_assert_int_eq(d.training_samples, 884);
 	ck_assert_int_eq(d.validation_samples, 6); /* 99 / 16 */
 
@@ -266,7 +270,7 @@ START_TEST(short_texts)
 	char bytes[64];
 	memset(bytes, 'x', sizeof bytes);
 	struct dataset d;
-	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16};
+	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16, .classes = 256};
 	for (size_t n = 0; n < 18; n++) {
 		put(text_path, bytes, n);
 		assert_refused(&spec, text_path, "too few");
@@ -320,6 +324,35 @@ START_TEST(gzip_members_and_limits)
 	free(packed);
 }
 
+/* The bytes of gzip are no ids: only those of the text are below the vocabulary. */
+START_TEST(packed_text_is_checked_unpacked)
+{
+	static const char text[] = "abc abc abc abd";
+	unsigned char packed[256];
+	struct token_spec spec = {.vocabulary = 'c' + 1};
+	struct token_file f;
+	put(text_path, packed, pack(packed, sizeof packed, text, 11));
+	must(token_file_open(&f, text_path, &spec));
+	ck_assert_int_eq(f.count, 11);
+	ck_assert_mem_eq(f.ids, text, 11);
+	token_file_release(&f);
+	put(text_path, packed, pack(packed, sizeof packed, text, 15));
+	must_fail(token_file_open(&f, text_path, &spec), STATUS_INPUT, "id 100 at place 14");
+}
+
+/* A hundred megabytes of zeros in a tenth of one: in gigabytes, every rank would fill the memory. */
+START_TEST(gzip_that_swells_is_refused)
+{
+	enum { SIZE = 100 << 20, ROOM = 1 << 20 };
+	unsigned char *plain = calloc(SIZE, 1), *packed = malloc(ROOM);
+	ck_assert(plain && packed);
+	struct data_file f = {.size = (int64_t)pack(packed, ROOM, plain, SIZE), .bytes = packed};
+	free(plain);
+	must_fail(data_file_unpack(&f, "bomb.gz", INT64_C(1) << 32), STATUS_INPUT,
+	          "bomb.gz: unpacks to more than 200 times");
+	data_file_release(&f);
+}
+
 /* ---- what the product trains on ---- */
 
 static void assert_first_batch(const char *golden_path, const struct dataset_spec *spec)
@@ -352,7 +385,8 @@ static void assert_first_batch(const char *golden_path, const struct dataset_spe
 START_TEST(batches_agree_with_numpy)
 {
 	struct dataset_spec images = {.kind = DATASET_IMAGES, .pixels = 784, .classes = 10};
-	struct dataset_spec text = {.kind = DATASET_TEXT, .path = "tests/golden/text.txt", .tokens = 128};
+	struct dataset_spec text = {
+	        .kind = DATASET_TEXT, .path = "tests/golden/text.txt", .tokens = 128, .classes = 256};
 	assert_first_batch("tests/golden/mlp.json", &images);
 	assert_first_batch("tests/golden/gpt.json", &text);
 	text.tokens = 16;
@@ -367,15 +401,18 @@ START_TEST(default_data_is_there)
 	ck_assert_int_eq(d.training_samples, 60000);
 	ck_assert_int_eq(d.validation_samples, 10000);
 	int count[10] = {0};
-	for (int64_t i = 0; i < d.training_samples; i++)
-		count[d.training.labels[i]]++;
+	for (int64_t i = 0; i < d.training_samples; i++) {
+		int32_t label;
+		dataset_fill(&d, 1, i, 1, NULL, &label); /* an epoch has each image once */
+		count[label]++;
+	}
 	for (int c = 0; c < 10; c++)
 		ck_assert_int_eq(count[c], 6000);
 	dataset_release(&d);
 
-	spec = (struct dataset_spec){.kind = DATASET_TEXT, .tokens = 128};
+	spec = (struct dataset_spec){.kind = DATASET_TEXT, .tokens = 128, .classes = 256};
 	must(dataset_open(&d, &spec));
-	ck_assert_int_ge(d.text_bytes, 1000000);
+	ck_assert_int_ge(d.training_samples, 900000);
 	dataset_release(&d);
 }
 

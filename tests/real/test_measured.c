@@ -102,7 +102,7 @@ static void run_open(struct run *r, const struct stand_in *counts)
 	                                .plan = *p,
 	                                .device = {.rank = &r->trainer.device, .executor = r->trainer.executor},
 	                                .steps_done = 5,
-	                                .times = r->times};
+	                                .times = {.items = r->times, .count = 5}};
 	report_from_plan(&r->planned, p);
 	report_add_ranks(&r->planned, p);
 }
@@ -281,6 +281,28 @@ START_TEST(the_median_step_is_reported)
 	ck_assert_int_eq(f.time.step, 500);
 	ck_assert_int_eq(f.time.compute, 50);
 	ck_assert_int_eq(f.time.exposed, 5);
+	run_close(&r);
+}
+
+/* Of a long run those that were kept are reported, and the last in any case. */
+START_TEST(losses_of_a_long_run_are_thinned_out)
+{
+	double kept[] = {5, 3, 1}; /* of steps 1, 3 and 5 */
+	struct run r;
+	run_open(&r, &(struct stand_in){.handed = 0});
+	r.training.losses = (struct series){.items = kept, .count = 3, .every = 2};
+	for (int64_t steps = 5; steps <= 6; steps++) {
+		struct report out;
+		r.training.steps_done = steps;
+		r.training.loss = 6 - (double)steps;
+		report_twice(&r, &out);
+		ck_assert_int_eq(out.steps, steps);
+		ck_assert_int_eq(out.losses_every, 2);
+		ck_assert_int_eq(out.loss_count, steps - 2);
+		ck_assert(out.losses[0] == 5 && out.losses[1] == 3 && out.losses[2] == 1);
+		ck_assert(out.losses[out.loss_count - 1] == r.training.loss);
+		report_release(&out);
+	}
 	run_close(&r);
 }
 

@@ -312,4 +312,26 @@ START_TEST(reads_what_pytorch_wrote)
 	safetensors_release(&f);
 }
 
+/* A million tensors took ten seconds and a gigabyte. */
+START_TEST(too_many_tensors_are_refused_at_once)
+{
+	static const char one[] = "\"00000000\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},";
+	char path[300];
+	const char *tmp = getenv("TMPDIR");
+	snprintf(path, sizeof path, "%s/many.%d.safetensors", tmp ? tmp : "/tmp", (int)getpid());
+	FILE *f = fopen(path, "wb");
+	ck_assert_ptr_nonnull(f);
+	uint64_t bytes = 200001 * (sizeof one - 1) + 1;
+	fwrite(&bytes, sizeof bytes, 1, f);
+	fputc('{', f);
+	for (int i = 0; i < 200001; i++)
+		fprintf(f, "\"%08d%s", i, one + 9);
+	fclose(f);
+	struct safetensors many;
+	enum status s = safetensors_open(&many, path);
+	unlink(path);
+	ck_assert_int_eq(s, STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "more than 200000 tensors"));
+}
+
 SUITE_WITH("safetensors", 0, setup, teardown)

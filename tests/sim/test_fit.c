@@ -21,7 +21,11 @@ static const char *const jobs[] = {"params=50e6:units=8 zero2 ranks=4 precision=
                                    GPT "ddp ranks=4 precision=bf16 micro_batch=8 accumulate=2",
                                    GPT "zero2 ranks=2 precision=bf16 micro_batch=8",
                                    GPT "single ranks=1 precision=bf16 micro_batch=8",
-                                   GPT "zero3 ranks=4 precision=bf16 micro_batch=4 activation_checkpointing=selective"};
+                                   GPT "zero3 ranks=4 precision=bf16 micro_batch=4 activation_checkpointing=selective",
+                                   GPT "pipeline ranks=3 precision=bf16 micro_batch=2 accumulate=8",
+                                   GPT "pipeline:schedule=gpipe ranks=2 precision=bf16 micro_batch=2 accumulate=6",
+                                   GPT "model ranks=2 precision=bf16 micro_batch=4 accumulate=6",
+                                   GPT "hybrid ranks=8 precision=bf16 micro_batch=2"};
 static const int percents[] = {90, 60, 40, 25, 15, 8};
 enum { JOBS = sizeof jobs / sizeof jobs[0], PERCENTS = sizeof percents / sizeof percents[0] };
 
@@ -100,6 +104,41 @@ START_LOOP_TEST(nothing_on_the_grid_is_faster, 0, JOBS *PERCENTS)
 		ck_assert_msg(!*found.words || strstr(found.words, "ranks"), "%s", found.words);
 	unlink(path);
 	made_release(&m);
+}
+
+/* What the search rests on: of 1F1B and of one at a time, more micro-batches than are under way need no more memory. */
+static const char *const staged[] = {GPT "pipeline ranks=4 precision=bf16 accumulate=%d",
+                                     GPT "model ranks=3 precision=bf16 accumulate=%d"};
+static const int enough[] = {4, 2};
+
+START_LOOP_TEST(more_micro_batches_need_no_more_memory, 0, 2)
+{
+	struct settings s[2] = {settings_of(staged[_i], enough[_i]), settings_of(staged[_i], 3 * enough[_i] + 1)};
+	struct made m[2];
+	for (int i = 0; i < 2; i++)
+		ck_assert(!made_open(&m[i], &s[i]));
+	for (int role = 0; role < m[0].plan.role_count; role++) {
+		struct memory_use use[2];
+		for (int i = 0; i < 2; i++)
+			plan_memory(&m[i].plan, &m[i].plan.roles[role], SPACE_DEVICE, &use[i]);
+		ck_assert_int_eq(use[0].peak_bytes, use[1].peak_bytes);
+	}
+	for (int i = 0; i < 2; i++)
+		made_release(&m[i]);
+}
+
+/* The batch grows with the ranks that have samples of their own, and stages have not. */
+START_TEST(more_stages_take_the_same_batch)
+{
+	struct settings s = settings_of(GPT "pipeline ranks=2 micro_batch=2 accumulate=8");
+	struct variant v;
+	s = settings_resolved(&s);
+	ck_assert(variant_of_ranks(&s, 1, &v));
+	ck_assert_str_eq(v.change, "{ranks} 4 {batch} 16");
+	s = settings_of(GPT "ddp ranks=2 micro_batch=2 accumulate=8");
+	s = settings_resolved(&s);
+	ck_assert(variant_of_ranks(&s, 1, &v));
+	ck_assert_str_eq(v.change, "{ranks} 4 {batch} 64");
 }
 
 SUITE("fit", 120)

@@ -96,6 +96,39 @@ START_TEST(test_compute_keys)
 	ck_assert_int_eq(compute_key_parse("alloc"), -1);
 }
 
+/* The data sheet's where the cluster has it, else the fastest product of any size. */
+START_TEST(test_peak)
+{
+	static const struct {
+		const char *cluster;
+		enum type type;
+		bool tf32;
+		double tera;
+	} rows[] = {{"v100-16gb", TYPE_FP16, false, 125}, {"v100-16gb", TYPE_BF16, false, 0},
+	            {"v100-16gb", TYPE_FP32, true, 15.7}, {"a100-80gb", TYPE_BF16, false, 312},
+	            {"a100-80gb", TYPE_FP32, true, 156},  {"h100", TYPE_FP16, false, 989.4},
+	            {"h200", TYPE_FP32, false, 67},       {"h200", TYPE_FP32, true, 494.7},
+	            {"laptop", TYPE_BF16, true, 0.05}};
+	struct cluster c;
+	for (int i = 0; i < COUNT(rows); i++) {
+		ck_assert_int_eq(cluster_open(&c, rows[i].cluster, 1), STATUS_OK);
+		c.tf32 = rows[i].tf32;
+		ck_assert_double_eq_tol((double)cluster_peak(&c, rows[i].type).value, 1e12 * rows[i].tera, 1);
+		cluster_release(&c);
+	}
+	read_lab(&c);
+	ck_assert_double_eq((double)cluster_peak(&c, TYPE_FP32).value, 4e12); /* linear.backward */
+	struct rate bf16 = cluster_peak(&c, TYPE_BF16);
+	ck_assert_double_eq((double)bf16.value, 3e12);
+	cluster_release(&c);
+	/* Nobody measured the GPUs of this machine. */
+	ck_assert_int_eq(cluster_local_assumed(&c, DEVICE_GPU), STATUS_OK);
+	ck_assert_int_eq(c.compute[COMPUTE_PEAK][TYPE_BF16].count, 0);
+	ck_assert(cluster_peak(&c, TYPE_BF16).value > 0 && !cluster_peak(&c, TYPE_BF16).measured);
+	cluster_release(&c);
+	ck_assert_int_eq(compute_key_parse("peak"), COMPUTE_PEAK);
+}
+
 /* 2^10 … 2^20: half way in the logarithm is 2^15. */
 START_TEST(test_curve)
 {
@@ -340,11 +373,12 @@ START_TEST(test_write)
 
 	/* a link that stands where the file is prepared is not followed */
 	char planted[300], victim[300];
-	snprintf(planted, sizeof planted, "%s.%d.tmp", path, (int)getpid());
+	snprintf(planted, sizeof planted, "%s.%d.0.partial", path, (int)getpid());
 	snprintf(victim, sizeof victim, "%s/victim", directory);
 	ck_assert_int_eq(symlink(victim, planted), 0);
 	must(cluster_write(&c, path));
 	ck_assert_int_ne(access(victim, F_OK), 0);
+	ck_assert_int_eq(unlink(planted), 0);
 
 	/* nothing is left beside it */
 	snprintf(list, sizeof list, "test $(ls -A %s/a/b | wc -l) = 1", directory);
@@ -474,6 +508,24 @@ START_TEST(test_local_broken)
 	setenv("SHARDLAB_CONFIG", path, 1);
 	must_fail(cluster_open(&c, "local", 1), STATUS_INPUT, "'kind' is missing");
 	unlink(path);
+}
+
+/* Without a limit the time grows with the square of the depth: minutes. */
+START_TEST(what_is_nested_deep_is_refused_at_once)
+{
+	static const char *const begins[] = {"[", "{a: ", "- ", "? "};
+	enum { DEPTH = 100000, MOST = 4 * DEPTH };
+	char *text = malloc(MOST + 1);
+	ck_assert_ptr_nonnull(text);
+	for (int i = 0; i < COUNT(begins); i++) {
+		struct cluster c;
+		size_t n = strlen(begins[i]), size = n * DEPTH;
+		for (size_t k = 0; k < size; k++)
+			text[k] = begins[i][k % n];
+		ck_assert_int_eq(cluster_read(&c, text, size, "x.yaml"), STATUS_INPUT);
+		ck_assert_ptr_nonnull(strstr(status_message(), "nested more than 16 deep"));
+	}
+	free(text);
 }
 
 SUITE("cluster", 60)

@@ -50,6 +50,46 @@ START_TEST(what_the_table_lacks_stays_english)
 	ck_assert_str_eq(tr(first.english), first.english);
 }
 
+START_TEST(a_name_has_a_key_of_its_own)
+{
+	static const char *const keys[] = {"worker:", "root:", NULL};
+	ck_assert_str_eq(tr_name("root", keys), "root");
+	language_set("zh");
+	ck_assert_str_eq(tr_name("root", keys), "根");
+	ck_assert_str_eq(tr_name("roo", keys), "roo");
+	ck_assert_str_eq(tr_name("stage 1", keys), "stage 1");
+	ck_assert_str_eq(tr_name("root", keys + 2), "root");
+	language_set("en");
+}
+
+START_TEST(spaces_are_those_of_the_language)
+{
+	static const struct {
+		const char *text, *spaced;
+	} rows[] = {{"每个 rank 读入 4个样本", "每个 rank 读入 4 个样本"},
+	            {"bucket.0的 全归约 ，完成", "bucket.0 的全归约，完成"},
+	            {"参数 1 MB, 梯度 2 MB", "参数 1 MB，梯度 2 MB"},
+	            {"显存: 3 GB; 4 GB", "显存：3 GB; 4 GB"},
+	            {"rank 0, 2–3: 4,096 B", "rank 0, 2–3: 4,096 B"},
+	            {"  in English  ", "  in English  "},
+	            {"", ""}};
+	char text[64];
+	snprintf(text, sizeof text, "%s", rows[0].text);
+	language_space(text, sizeof text); /* in English nothing changes */
+	ck_assert_str_eq(text, rows[0].text);
+	language_set("zh");
+	ck_assert_str_eq(language_chosen(), "zh");
+	for (int i = 0; i < COUNT(rows); i++) {
+		snprintf(text, sizeof text, "%s", rows[i].text);
+		language_space(text, sizeof text);
+		ck_assert_str_eq(text, rows[i].spaced);
+	}
+	char small[8] = "a字";
+	language_space(small, strlen(small) + 1); /* no room for the space */
+	ck_assert_str_eq(small, "a字");
+	language_set("en");
+}
+
 /* ---- conversions ---- */
 
 enum { ARGUMENTS = 16 };

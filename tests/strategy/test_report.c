@@ -41,6 +41,22 @@ START_TEST(test_from_plan)
 	report_release(NULL);
 }
 
+/* 300 + 30 products of an MLP, times 3 passes and 2 FLOPs, of 16 samples: 4 ranks in 2 ms. */
+START_TEST(test_speed)
+{
+	struct report r;
+	report_from_plan(&r, made_plan("mlp:sizes=30-10-3 ddp ranks=4 micro_batch=4"));
+	ck_assert(r.speed.model_flops == 6.0 * (300 + 30) * 16);
+	ck_assert(r.speed.tflops_per_device == 0 && r.speed.mfu == 0);
+	r.time.step = 2000000;
+	report_set_speed(&r, 0);
+	ck_assert_double_eq_tol(r.speed.tflops_per_device, 31680.0 / 4 / 2e-3 / 1e12, 1e-18);
+	ck_assert(r.speed.mfu == 0);
+	report_set_speed(&r, 31680 / 2e-3);
+	ck_assert_double_eq_tol(r.speed.mfu, 0.25, 1e-12);
+	report_release(&r);
+}
+
 /* DP over a tree: rank 1 … pass parameters on, the last does not; the report shows the busiest. */
 START_TEST(test_busiest)
 {
@@ -69,6 +85,7 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 {
 	report_from_plan(r, p);
 	snprintf(r->cluster, sizeof r->cluster, "here");
+	r->speed = (struct report_speed){1e15, 0.25, measured ? 0 : 0.5}; /* 0: the peak is unknown */
 	r->time = (struct times){1234567891, 1000000001, 500000003, 200000007, 34567883, 300000001, 0, 600000001, 3};
 	snprintf(r->checkpointing.setting, sizeof r->checkpointing.setting, "every=2:profile=yes");
 	r->checkpointing.checkpoints = 7;
@@ -99,6 +116,8 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 	r->losses[1] = NAN;
 	r->losses[2] = 0.1;
 	r->loss_count = 3;
+	r->losses_every = 4;
+	r->steps = 7;
 	r->validation_accuracy = 0.97;
 	r->resident_bytes = 123456789;
 	r->units_per_s = 1000.5;
@@ -125,7 +144,10 @@ static void assert_same_report(const struct report *a, const struct report *b)
 		ck_assert_int_eq(x->overhead.in_use_bytes, y->overhead.in_use_bytes);
 	}
 	ck_assert_int_eq(a->staging_touched_bytes, b->staging_touched_bytes);
+	ck_assert_mem_eq(&a->speed, &b->speed, sizeof a->speed);
 	ck_assert_int_eq(a->loss_count, b->loss_count);
+	ck_assert_int_eq(a->losses_every, b->losses_every);
+	ck_assert_int_eq(a->steps, b->steps);
 	if (b->loss_count) {
 		ck_assert(a->losses[0] == b->losses[0] && isnan(a->losses[1]) && isnan(a->validation_loss));
 		ck_assert_mem_eq(a->by_rank, b->by_rank, (size_t)b->ranks * sizeof *b->by_rank);

@@ -33,6 +33,8 @@ real/rank
 real/cpu | real/cuda
 real/device
 real/data
+real/tokenizer
+real/generate
 real/train
 real/calibrate
 viz/draw
@@ -52,7 +54,7 @@ cli/command'
 layers=(strategy kernels sim real viz cli)
 declare -A below=([strategy]='' [kernels]='' [sim]='strategy' [real]='kernels strategy' [viz]='strategy'
 	[cli]='viz real sim kernels strategy')
-declare -A outside=([strategy]='jansson yaml-0.1 zlib' [kernels]='openblas' [sim]='' [real]='ompi-c'
+declare -A outside=([strategy]='jansson yaml-0.1 zlib' [kernels]='openblas' [sim]='' [real]='ompi-c glib-2.0 libpcre2-8'
 	[viz]='cairo cairo-ft fontconfig freetype2 sdl2' [cli]='libcmark pangocairo')
 
 # FILE:#include "PATH" lines on stdin: prints what is wrong with them. The tests may include what they like.

@@ -13,6 +13,10 @@ enum { MOST_RANKS = 4 };
 
 #define GPT "gpt:layers=2,width=32,heads=2,context=16"
 #define MLP "mlp:sizes=48-33-17-10"
+/* Grouped queries, norms of heads, a window shorter than the text; heads that two, three and four ranks can share. */
+#define LLAMA "llama:layers=2,width=48,heads=24,kv_heads=12,head_size=4,hidden=72,context=24,qk_norm=yes,window=7"
+#define MPT "mpt:layers=2,width=48,heads=12,context=24,vocabulary=257"
+#define OPT "opt:layers=2,width=48,heads=12,context=24,vocabulary=257,hidden=72"
 
 static const struct report *train(const struct settings *q, const char *device, const char *communicator, int steps)
 {
@@ -72,6 +76,13 @@ static void each_other(void (*try_settings)(const struct settings *))
 	        {{0, 0, 1, 0, 1}, GPT " hybrid:shard=2 micro_batch=2"},
 	        {{0, 0, 1, 0, 1}, "gpt:layers=2,width=32,heads=4,context=16 tensor micro_batch=4"},
 	        {{0, 0, 1, 1, 0}, GPT " pipeline micro_batch=2 accumulate=2"},
+	        {{0, 1, 1, 0, 1}, LLAMA " zero3 micro_batch=2 precision=bf16"},
+	        {{0, 0, 1, 1, 0}, LLAMA ",bias=all tensor micro_batch=4"},
+	        {{0, 0, 1, 1, 0}, LLAMA ",tied=yes pipeline micro_batch=2 accumulate=2"},
+	        {{0, 0, 1, 0, 0}, MPT " fsdp micro_batch=2 accumulate=2"},
+	        {{0, 0, 0, 1, 1}, MPT " tensor micro_batch=4 precision=bf16"},
+	        {{0, 0, 1, 0, 0}, OPT " zero2 micro_batch=2 offload=optimizer"},
+	        {{0, 0, 0, 1, 0}, OPT " tensor:sequence=yes micro_batch=4"},
 	};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		struct settings s = on_all_ranks(others[i].words);

@@ -13,7 +13,7 @@ static int linear_backward_late(struct kernel_context *c,
 	static _Thread_local const void *waiting, *waiting_pre;
 	struct linear_shape own = *shape;
 	if (waiting && waiting == dy) {
-		own.gelu = true;
+		own.activation = ACTIVATION_GELU_TANH;
 		pre = waiting_pre;
 	}
 	waiting_pre = x_pre;

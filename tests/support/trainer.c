@@ -25,8 +25,8 @@ static void validation(void *context, int64_t first, int64_t count, void *inputs
 	dataset_fill_validation(&t->data, first, count, inputs, targets);
 }
 
-enum status trainer_open_among(struct trainer *t, const struct plan *p, const char *data, bool guard,
-                               struct communicator *communicator)
+static enum status open_trainer(struct trainer *t, const struct plan *p, const char *data, bool guard,
+                                struct communicator *communicator, const struct weight_source *weights)
 {
 	const struct model *m = p->model;
 	*t = (struct trainer){.plan = p};
@@ -41,7 +41,21 @@ enum status trainer_open_among(struct trainer *t, const struct plan *p, const ch
 		s = rank_memory_open(&t->device, p, 0, &input, guard, support_folder(), NULL);
 	if (!s)
 		s = cpu_executor_open(&t->executor, &t->device, communicator);
+	if (!s && weights)
+		t->device.weights = *weights;
 	return s ? s : executor_run(t->executor, &t->device.role->prologue);
+}
+
+enum status trainer_open_among(struct trainer *t, const struct plan *p, const char *data, bool guard,
+                               struct communicator *communicator)
+{
+	return open_trainer(t, p, data, guard, communicator, NULL);
+}
+
+enum status trainer_open_from(struct trainer *t, const struct plan *p, const char *data,
+                              const struct weight_source *weights)
+{
+	return open_trainer(t, p, data, false, NULL, weights);
 }
 
 enum status trainer_open(struct trainer *t, const struct plan *p, const char *data, bool guard)
@@ -54,6 +68,17 @@ enum status trainer_step(struct trainer *t, double *loss)
 	enum status s = executor_run(t->executor, &t->device.role->step);
 	int buffer = role_buffer(t->device.role, "loss");
 	*loss = buffer < 0 ? NAN : (double)*(const float *)rank_memory_buffer(&t->device, buffer);
+	return s;
+}
+
+enum status trainer_logits(struct trainer *t, const float **logits)
+{
+	const struct role *r = t->device.role;
+	struct section forward = {r->step.begin, r->step.begin};
+	while (r->ops[forward.end].kind != OP_CLASSIFIER)
+		forward.end++;
+	enum status s = executor_run(t->executor, &forward);
+	*logits = rank_memory_buffer(&t->device, role_buffer(r, "logits"));
 	return s;
 }
 

@@ -25,7 +25,13 @@ enum status trainer_open(struct trainer *t, const struct plan *p, const char *da
 /* As rank 0 of a plan for several, whose communicator is the test's own. */
 enum status trainer_open_among(struct trainer *t, const struct plan *p, const char *data, bool guard,
                                struct communicator *communicator);
+/* With these weights in place of the model's own. */
+enum status trainer_open_from(struct trainer *t, const struct plan *p, const char *data,
+                              const struct weight_source *weights);
 enum status trainer_step(struct trainer *t, double *loss);
+/* In place of a step, once: its first forward pass alone, and the logits of the micro-batch, row by row, logits_stride
+ * apart. */
+enum status trainer_logits(struct trainer *t, const float **logits);
 enum status trainer_evaluate(struct trainer *t, double *loss); /* one pass; the mean */
 enum status trainer_finish(struct trainer *t, uint64_t *checksum);
 void trainer_release(struct trainer *t); /* also after a failed open */

@@ -209,7 +209,7 @@ START_TEST(what_cannot_be_saved_is_said)
 	ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR && !setrlimit(RLIMIT_FSIZE, &small));
 	save();
 	ck_assert(!setrlimit(RLIMIT_FSIZE, &limit));
-	ck_assert_msg(strstr(playback.note, "cannot be written"), "%s", playback.note);
+	ck_assert_msg(strstr(playback.note, "cannot write"), "%s", playback.note);
 	ck_assert(!rmdir(folder) && !mkdir(folder, 0700) && !chdir(folder)); /* it was empty */
 	save();
 	ck_assert_str_eq(playback.note, "Saved as shardlab-ddp-overview-0.png");

@@ -13,6 +13,7 @@
 
 #define GPT "gpt:layers=4,width=8,heads=2,context=8,vocabulary=24"
 #define MLP "mlp:sizes=12-16-8-4"
+#define WINDOW "llama:layers=1,width=8,heads=2,kv_heads=2,context=8,hidden=8,window=3"
 
 static const char *const requests[] = {
         MLP " single ranks=1",
@@ -243,6 +244,8 @@ START_TEST(words)
 	        {GPT " pipeline ranks=2", "Rank 0 begins to send", "begins the block"},
 	        {GPT " pipeline ranks=2", "Rank 1 begins to receive", "by a message"},
 	        {GPT " pipeline ranks=2", "block.2.ln_1 from rank 0 (", "from rank 1 to 0"},
+	        {GPT " single", "lets each token attend to those before it by", "up to itself"},
+	        {WINDOW " single", "lets each token attend to the last 3 up to itself by", "those before it"},
 	        {GPT " pipeline ranks=2", " to rank 1 (", "from rank 0 to 1"},
 	};
 	for (int i = 0; i < COUNT(cases); i++) {

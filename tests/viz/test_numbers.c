@@ -226,12 +226,31 @@ START_TEST(the_list_tells_alike_apart)
 	words_begin();
 	w->dirty = true;
 	window_turn(w);
-	ck_assert_ptr_nonnull(strstr(drawn_words, "of the step · payload, bandwidth, % of the link"));
+	ck_assert_ptr_nonnull(strstr(drawn_words, "of the step · payload, bandwidth, share of the link"));
 	ck_assert_msg(strstr(drawn_words, when) && strstr(when, "backward, at "), "no '%s' in %s", when, drawn_words);
 	const struct exposed *e = &t->exposed[0];
 	const struct role *role = timeline_role_of(&t->timeline, (int)e->rank);
 	ck_assert_int_eq(e->bytes, op_payload_bytes(role, &role->ops[e->op]));
 	ck_assert_ptr_nonnull(strstr(drawn_words, bytes_word(bytes, e->bytes)));
+}
+
+/* In the presenter there is no room for all figures: those that stand there are whole. */
+START_TEST(the_list_in_the_presenter_has_whole_figures)
+{
+	open_plan(PIPELINE);
+	playback.presenter = true;
+	type("l");
+	words_begin();
+	w->dirty = true;
+	window_turn(w);
+	int bandwidths = 0;
+	for (int i = 0; i < drawn_count; i++) {
+		const char *text = drawn[i].text, *mark = strstr(text, "…");
+		bool figures = strstr(text, "bus") || strstr(text, "B/s") || (strchr(text, ',') && strstr(text, "B, "));
+		bandwidths += figures;
+		ck_assert_msg(!figures || !mark, "'%s' is cut off", text);
+	}
+	ck_assert_int_gt(bandwidths, 0);
 }
 
 /* Where there is no room for it, a namespace goes before the name does. */

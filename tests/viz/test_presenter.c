@@ -149,6 +149,30 @@ START_LOOP_TEST(pairs_can_be_read, 0, COUNT(beside))
 	}
 }
 
+/* With the settings there is a quarter of the width for each. The lines of the peak's plate are a line apart. */
+START_TEST(a_pair_beside_settings_stands_apart)
+{
+	struct whatif w = settings;
+	int plates = 0;
+	open_playback(&viewed_plan(LARGE " fsdp ranks=4")->shown);
+	playback_pair(&playback, &viewed_plan(LARGE " fsdp ranks=8")->shown);
+	playback.whatif = &w;
+	playback.scene = SCENE_MEMORY;
+	playback.presenter = true;
+	words_in(&playback, 1280, 720);
+	const char *bad = words_collide(1280, 720);
+	ck_assert_msg(!bad, "%s", bad);
+	for (int i = 0; i + 1 < drawn_count; i++) {
+		const struct drawn *head = &drawn[i], *cause = &drawn[i + 1];
+		if (strncmp(head->text, "peak ", 5) != 0 || strncmp(cause->text, "for ", 4) != 0)
+			continue;
+		double apart = cause->y + cause->height - head->y - head->height, size = cause->height / 0.72;
+		ck_assert_msg(apart >= 1.1 * size, "lines of %.1f are %.1f apart", size, apart);
+		plates++;
+	}
+	ck_assert_int_eq(plates, 2);
+}
+
 START_LOOP_TEST(compared_strategies_can_be_read, 1, 8)
 {
 	static const char *const names[] = {LARGE " ddp ranks=4",     LARGE " single ranks=1", LARGE " dp ranks=4",

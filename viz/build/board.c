@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "strategy/base/language.h"
+
 /* ---- simulated steps ---- */
 
 static void step_release(struct built_step *s)
@@ -18,10 +20,10 @@ static void step_release(struct built_step *s)
 /* As the scenes name it. */
 static void name_step(struct trace_view *v, const struct plan *p, bool own)
 {
-	const char *ranks = p->ranks == 1 ? "rank" : "ranks";
-	snprintf(v->label, sizeof v->label, own ? "%.50s's own" : "yours", p->strategy);
-	snprintf(v->heading, sizeof v->heading, "%s%.50s%s on %lld %s · %.100s", own ? "" : "your ", p->strategy,
-	         own ? "'s own" : "", (long long)p->ranks, ranks, p->model->name);
+	const char *ranks = p->ranks == 1 ? tr("rank") : tr("ranks");
+	snprintf(v->label, sizeof v->label, own ? tr("%.50s's own") : tr("yours"), p->strategy);
+	snprintf(v->heading, sizeof v->heading, "%s%.50s%s on %lld %s · %.100s", own ? "" : tr("your "), p->strategy,
+	         own ? tr("'s own") : "", (long long)p->ranks, ranks, p->model->name);
 }
 
 static enum status step_simulate(struct built_step *s, const struct board *b, const struct plan *p,

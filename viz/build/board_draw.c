@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/build/board.h"
 
 enum { MARGIN = 16, HEAD = 34, BUTTONS = 70, GAP = 8, LANES = 96 };
@@ -54,7 +55,7 @@ static double lay_chips(struct canvas *c, const struct exercise *e, struct box i
 	for (int k = 0; k < count; k++) {
 		const struct move *m = &e->moves[order[k]];
 		double mark = text_length(c, size, WEIGHT_PLAIN, "✓ ");
-		double length = text_length(c, size, WEIGHT_PLAIN, m->object) + mark + 2 * pad;
+		double length = text_length(c, size, WEIGHT_PLAIN, m->said_object) + mark + 2 * pad;
 		bool heading = !k || m->kind != e->moves[order[k - 1]].kind, wraps = x + length > in.x + in.width - 8;
 		if (heading || wraps) {
 			x = in.x + 10;
@@ -119,7 +120,7 @@ static void draw_chip(struct canvas *c, const struct board *b, int i)
 	                         : 1);
 	draw_fill(c, (struct box){k.x + 1.5, k.y + 3, 4, k.height - 6}, kind_colour(t, e->moves[i].kind));
 	draw_text(c, k.x + 0.55 * size + 3, k.y + k.height / 2 + 0.36 * size, size, WEIGHT_PLAIN, ink, ALIGN_LEFT,
-	          k.width - size, "%s%s", times ? "✓ " : "", e->moves[i].object);
+	          k.width - size, "%s%s", times ? "✓ " : "", e->moves[i].said_object);
 }
 
 static void draw_drawer(struct canvas *c, const struct board *b, struct box in)
@@ -176,12 +177,13 @@ static void draw_building(struct canvas *c, struct board *b, const struct places
 	else if (*b->failure)
 		draw_nothing(c, p->lanes, b->failure);
 	else
-		draw_nothing(c, p->lanes, "An empty step. What you place runs here, as the simulator would run it.");
+		draw_nothing(c, p->lanes,
+		             tr("An empty step. What you place runs here, as the simulator would run it."));
 	if (b->mine.there)
-		board_draw_memory(c, &b->mine.plan, p->memory, "Memory of a rank, operation by operation",
+		board_draw_memory(c, &b->mine.plan, p->memory, tr("Memory of a rank, operation by operation"),
 		                  all->end - all->begin, own > mine ? own : mine, own);
 	else
-		draw_nothing(c, p->memory, "Memory grows here as operations are placed.");
+		draw_nothing(c, p->memory, tr("Memory grows here as operations are placed."));
 }
 
 static void draw_both(struct canvas *c, struct board *b, const struct places *p)
@@ -196,14 +198,14 @@ static void draw_both(struct canvas *c, struct board *b, const struct places *p)
 	lower.y += upper.height + GAP;
 	left.width = right.width = (p->memory.width - GAP) / 2;
 	right.x += left.width + GAP;
-	snprintf(title, sizeof title, "%s's own plan", b->exercise.plan->strategy);
+	snprintf(title, sizeof title, tr("%s's own plan"), b->exercise.plan->strategy);
 	if (upper.height < LANES) { /* there is room for one */
-		draw_titled_lanes(c, b, &b->mine, p->lanes, "Your step");
+		draw_titled_lanes(c, b, &b->mine, p->lanes, tr("Your step"));
 	} else {
-		draw_titled_lanes(c, b, &b->mine, upper, "Your step");
+		draw_titled_lanes(c, b, &b->mine, upper, tr("Your step"));
 		draw_titled_lanes(c, b, &b->own, lower, title);
 	}
-	board_draw_memory(c, &b->mine.plan, left, "Your step's memory", ops, most, own->peak_bytes);
+	board_draw_memory(c, &b->mine.plan, left, tr("Your step's memory"), ops, most, own->peak_bytes);
 	board_draw_memory(c, b->exercise.plan, right, title, ops, most, own->peak_bytes);
 }
 
@@ -215,14 +217,15 @@ static void draw_said(struct canvas *c, const struct board *b, struct box in)
 	const struct exercise *e = &b->exercise;
 	const struct verdict *v = &e->said;
 	const char *text = v->text, *head = "";
-	char refused[160];
+	char refused[192], rule[RULE_WORDS];
 	if (!*text)
-		text = "Put the step together: choose an operation in the drawer with the arrow keys, and Enter places "
-		       "it (or click it, or drag it to its place). What breaks a rule is refused, with the reason. "
-		       "Backspace takes the last one back, H gives a hint, D says that the step is done.";
+		text = tr("Put the step together: choose an operation in the drawer with the arrow keys, and Enter "
+		          "places "
+		          "it (or click it, or drag it to its place). What breaks a rule is refused, with the reason. "
+		          "Backspace takes the last one back, H gives a hint, D says that the step is done.");
 	if (!v->accepted) {
-		snprintf(refused, sizeof refused, "Refused%s%s", v->move >= 0 ? ": " : "",
-		         v->move >= 0 ? e->moves[v->move].name : "");
+		snprintf(refused, sizeof refused, tr("Refused%s%s"), v->move >= 0 ? ": " : "",
+		         v->move >= 0 ? e->moves[v->move].said : "");
 		head = refused;
 	}
 	draw_card(c, in, t->panel, v->accepted ? t->line : t->warning, v->accepted ? 1 : 3);
@@ -234,7 +237,7 @@ static void draw_said(struct canvas *c, const struct board *b, struct box in)
 	int lines = draw_paragraph(c, in.x + 12, y, in.width - 24, size, *head ? 3 : 5, t->ink, text);
 	if (v->rule)
 		draw_paragraph(c, in.x + 12, y + 1.35 * size * lines + 0.3 * size, in.width - 24, 0.87 * size, 2,
-		               t->soft, exercise_rule(v->rule));
+		               t->soft, exercise_rule(rule, v->rule));
 }
 
 static void draw_outcome(struct canvas *c, const struct board *b, struct box in)

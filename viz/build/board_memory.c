@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/build/board.h"
 #include "viz/scene/memory_parts.h"
 
@@ -66,9 +67,9 @@ static void draw_line_of_own(struct canvas *c, const struct curve *v, struct box
 	const struct theme *t = c->theme;
 	char words[WORD], text[WORD + 40];
 	double y = v->plot.y + v->plot.height - v->y_unit * (double)bytes, right = b.x + b.width - 12;
-	snprintf(text, sizeof text, "the strategy's own peak: %s", bytes_word(words, bytes));
+	snprintf(text, sizeof text, tr("the strategy's own peak: %s"), bytes_word(words, bytes));
 	if (text_length(c, 12, WEIGHT_BOLD, text) + title + 60 > b.width)
-		snprintf(text, sizeof text, "own: %s", words);
+		snprintf(text, sizeof text, tr("own: %s"), words);
 	double length = text_length(c, 12, WEIGHT_BOLD, text);
 	draw_line(c, v->plot.x, y, v->plot.x + v->plot.width, y, t->accent, 1.8);
 	if (length + title + 60 < b.width)

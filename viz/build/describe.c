@@ -2,11 +2,12 @@
 
 #include <inttypes.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/scene.h"
 
 void build_describe_drawer(const struct exercise *e, FILE *out)
 {
-	fprintf(out, "The drawer: %d moves of %s.\n", e->move_count, e->plan->strategy);
+	fprintf(out, tr("The drawer: %d moves of %s.\n"), e->move_count, e->plan->strategy);
 	int order[EXERCISE_MOVES], count = exercise_drawer(e, order);
 	for (int k = 0; k < count; k++) {
 		const struct move *m = &e->moves[order[k]];
@@ -23,26 +24,28 @@ static void describe_row(const struct outcome *own, const struct outcome *mine, 
 	const char *unit = outcome_is_bytes(row) ? "B" : "ns";
 	const char *yours = outcome_is_bytes(row) ? bytes_word(a, x) : time_word(a, x);
 	const char *theirs = outcome_is_bytes(row) ? bytes_word(b, y) : time_word(b, y);
-	fprintf(out, "%s: yours %s (%" PRId64 " %s), the strategy's own %s (%" PRId64 " %s)\n", outcome_name(row),
-	        yours, x, unit, theirs, y, unit);
+	fprintf(out, tr("%s: yours %s (%" PRId64 " %s), the strategy's own %s (%" PRId64 " %s)\n"),
+	        tr(outcome_name(row)), yours, x, unit, theirs, y, unit);
 }
 
 void build_describe(const struct exercise *e, const struct outcome *own, const struct outcome *mine, FILE *out)
 {
-	char words[512];
+	char words[512], rule[RULE_WORDS], said[sizeof e->said.text];
+	snprintf(said, sizeof said, "%s", e->said.text);
+	language_space(said, sizeof said);
 	for (int i = 0; i < e->placed_count; i++)
 		fprintf(out, "%3d  %s\n", i + 1, e->moves[e->placed[i]].name);
 	if (!e->said.accepted) {
 		if (e->said.move >= 0)
-			fprintf(out, "Refused: %s\n", e->moves[e->said.move].name);
+			fprintf(out, tr("Refused: %s\n"), e->moves[e->said.move].name);
 		else
-			fputs("Refused: the step is not complete\n", out);
-		fprintf(out, "%s\n", e->said.text);
+			fputs(tr("Refused: the step is not complete\n"), out);
+		fprintf(out, "%s\n", said);
 		if (e->said.rule)
-			fprintf(out, "%s\n", exercise_rule(e->said.rule));
+			fprintf(out, "%s\n", exercise_rule(rule, e->said.rule));
 		return;
 	}
-	fprintf(out, "%s\n", e->said.text);
+	fprintf(out, "%s\n", said);
 	for (int row = 0; own && mine && row < OUTCOME_ROWS; row++)
 		describe_row(own, mine, row, out);
 	if (!own || !mine)

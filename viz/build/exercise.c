@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/plan/reorder.h"
 #include "viz/scene/scene.h"
 
@@ -148,17 +149,17 @@ static void say_placed(struct exercise *e, const struct move *m)
 	char by[WORD], memory[WORD + 40] = "";
 	int64_t bytes = bytes_of(e, m);
 	if (bytes)
-		snprintf(memory, sizeof memory, " Memory: %s%s.", bytes > 0 ? "+" : "−",
+		snprintf(memory, sizeof memory, tr(" Memory: %s%s."), bytes > 0 ? "+" : "−",
 		         bytes_word(by, bytes > 0 ? bytes : -bytes));
-	snprintf(e->said.text, sizeof e->said.text, "%d of %d: %s. It %s.%s", e->placed_count, e->move_count, m->name,
-	         move_what(m->kind), memory);
+	snprintf(e->said.text, sizeof e->said.text, tr("%d of %d: %s. It %s.%s"), e->placed_count, e->move_count,
+	         m->said, move_what(m->kind), memory);
 }
 
 bool exercise_place(struct exercise *e, int move)
 {
 	if (move < 0 || move >= e->move_count || e->placed_count == EXERCISE_PLACED) {
 		e->said = (struct verdict){.move = -1};
-		snprintf(e->said.text, sizeof e->said.text, "There is no room for more. Take some back.");
+		snprintf(e->said.text, sizeof e->said.text, tr("There is no room for more. Take some back."));
 		return false;
 	}
 	if (!judge(e, move))
@@ -189,8 +190,8 @@ bool exercise_insert(struct exercise *e, int move, int at)
 	memcpy(e->put, was.put, sizeof e->put);
 	e->put[e->placed_count - 1] = at;
 	e->said = said;
-	snprintf(e->said.text, sizeof e->said.text, "%s is placed before %s. It %s.", e->moves[move].name,
-	         e->moves[was.placed[at]].name, move_what(e->moves[move].kind));
+	snprintf(e->said.text, sizeof e->said.text, tr("%s is placed before %s. It %s."), e->moves[move].said,
+	         e->moves[was.placed[at]].said, move_what(e->moves[move].kind));
 	return true;
 }
 
@@ -202,9 +203,9 @@ bool exercise_undo(struct exercise *e)
 	if (any) {
 		int at = e->put[--e->placed_count], move = e->placed[at];
 		memmove(e->placed + at, e->placed + at + 1, (size_t)(e->placed_count - at) * sizeof *e->placed);
-		snprintf(e->said.text, sizeof e->said.text, "Taken back: %s.", e->moves[move].name);
+		snprintf(e->said.text, sizeof e->said.text, tr("Taken back: %s."), e->moves[move].said);
 	} else
-		snprintf(e->said.text, sizeof e->said.text, "Nothing is placed yet.");
+		snprintf(e->said.text, sizeof e->said.text, tr("Nothing is placed yet."));
 	return any;
 }
 
@@ -219,7 +220,7 @@ bool exercise_done(struct exercise *e)
 {
 	if ((e->done = judge(e, -1)))
 		snprintf(e->said.text, sizeof e->said.text,
-		         "Accepted: all rules hold. Your step trains as the strategy's own does.");
+		         tr("Accepted: all rules hold. Your step trains as the strategy's own does."));
 	return e->done;
 }
 
@@ -237,11 +238,11 @@ int exercise_hint(struct exercise *e)
 	char why[300];
 	e->said = (struct verdict){.accepted = true, .move = next};
 	if (next < 0) {
-		snprintf(e->said.text, sizeof e->said.text, "Everything is placed. Press D: is the step complete?");
+		snprintf(e->said.text, sizeof e->said.text, tr("Everything is placed. Press D: is the step complete?"));
 		return next;
 	}
 	exercise_say_why(e, next, why, sizeof why);
-	snprintf(e->said.text, sizeof e->said.text, "Next in the strategy's own plan: %s. %s", e->moves[next].name,
+	snprintf(e->said.text, sizeof e->said.text, tr("Next in the strategy's own plan: %s. %s"), e->moves[next].said,
 	         why);
 	return next;
 }

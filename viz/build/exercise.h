@@ -48,9 +48,10 @@ const char *move_what(enum move_kind k);
 
 struct move {
 	enum move_kind kind;
-	char name[80];   /* "gather block.0 again": no two moves have the same */
-	char object[64]; /* "block.0 again" */
-	int *ops;        /* of the plan's step, in its order */
+	char name[80];                    /* "gather block.0 again": no two moves have the same */
+	char object[64];                  /* "block.0 again" */
+	char said[128], said_object[112]; /* both in the language that was chosen */
+	int *ops;                         /* of the plan's step, in its order */
 	int op_count;
 	int unit, micro, group; /* -1: none */
 	int kernel;             /* of the model, the first that it computes; -1: none */
@@ -111,7 +112,8 @@ void exercise_solve(struct exercise *e);
 void exercise_plan(const struct exercise *e, struct plan *out);
 
 /* "Rule 3 says: a buffer is used only while alive, …." */
-const char *exercise_rule(int rule);
+enum { RULE_WORDS = 256 };
+const char *exercise_rule(char out[RULE_WORDS], int rule);
 
 /* ---- lists of moves ---- */
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/build/exercise.h"
 
 static const struct {
@@ -26,12 +27,12 @@ static const struct {
 
 const char *move_heading(enum move_kind k)
 {
-	return kinds[k].heading;
+	return tr(kinds[k].heading);
 }
 
 const char *move_what(enum move_kind k)
 {
-	return kinds[k].what;
+	return tr(kinds[k].what);
 }
 
 /* The facts that tell moves apart. */
@@ -200,40 +201,59 @@ static bool is_split(const struct exercise *e, const struct move *m)
 	return false;
 }
 
-static void name_pass(const struct exercise *e, struct move *m)
+/* What a move is about, and which of several like it, as it is written and as it is said. */
+struct naming {
+	const char *base;
+	char more[48], said[64];
+};
+
+__attribute__((format(printf, 2, 3))) static void add_more(struct naming *n, const char *format, ...)
+{
+	size_t more = strlen(n->more), said = strlen(n->said);
+	WITH_ARGS(format, vsnprintf(n->more + more, sizeof n->more - more, format, args));
+	WITH_ARGS(format, vsnprintf(n->said + said, sizeof n->said - said, tr(format), args));
+}
+
+static void name_pass(const struct exercise *e, const struct move *m, struct naming *n)
 {
 	int which = 0, count = count_alike(e, m, &which);
-	const char *unit = e->plan->model->units[m->unit].name;
-	if (count == 1)
-		snprintf(m->object, sizeof m->object, "%.40s", unit);
-	else if (is_split(e, m))
-		snprintf(m->object, sizeof m->object, "%.40s", main_kernel(e, m));
+	n->base = e->plan->model->units[m->unit].name;
+	if (count > 1 && is_split(e, m))
+		n->base = main_kernel(e, m);
+	else if (count > 1)
+		add_more(n, " part %d", which + 1);
+	if (e->plan->settings.accumulate > 1)
+		add_more(n, " micro-batch %d", m->micro);
+}
+
+static void name_others(const struct exercise *e, const struct move *m, struct naming *n)
+{
+	static const char *const times[] = {"", " again", " a third time", " a fourth time"};
+	int which = 0;
+	count_alike(e, m, &which);
+	n->base = m->kind == MOVE_LOAD    ? "samples"
+	          : m->kind == MOVE_COUNT ? "the step"
+	          : m->group >= 0         ? e->plan->groups[m->group].name
+	                                  : "the model";
+	if (which < 4)
+		add_more(n, "%s", times[which]);
 	else
-		snprintf(m->object, sizeof m->object, "%.40s part %d", unit, which + 1);
-	if (e->plan->settings.accumulate > 1) {
-		size_t n = strlen(m->object);
-		snprintf(m->object + n, sizeof m->object - n, " micro-batch %d", m->micro);
-	}
+		add_more(n, " time %d", which + 1);
+	if (which < 4)
+		snprintf(n->said, sizeof n->said, "%s", *times[which] ? tr(times[which]) : "");
 }
 
 static void name_move(const struct exercise *e, struct move *m)
 {
-	static const char *const times[] = {"", " again", " a third time", " a fourth time"};
-	int which = 0;
-	if (m->unit >= 0) {
-		name_pass(e, m);
-	} else {
-		count_alike(e, m, &which);
-		const char *object = m->kind == MOVE_LOAD    ? "samples"
-		                     : m->kind == MOVE_COUNT ? "the step"
-		                     : m->group >= 0         ? e->plan->groups[m->group].name
-		                                             : "the model";
-		if (which < 4)
-			snprintf(m->object, sizeof m->object, "%.40s%s", object, times[which]);
-		else
-			snprintf(m->object, sizeof m->object, "%.40s time %d", object, which + 1);
-	}
+	struct naming n = {.base = ""};
+	if (m->unit >= 0)
+		name_pass(e, m, &n);
+	else
+		name_others(e, m, &n);
+	snprintf(m->object, sizeof m->object, "%.40s%.23s", n.base, n.more);
+	snprintf(m->said_object, sizeof m->said_object, "%.40s%s", tr(n.base), n.said);
 	snprintf(m->name, sizeof m->name, "%s %s", kinds[m->kind].verb, m->object);
+	snprintf(m->said, sizeof m->said, "%s %s", tr(kinds[m->kind].verb), m->said_object);
 }
 
 /* ---- the drawer ---- */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/scene.h"
 
 static const struct {
@@ -54,9 +55,9 @@ static const char *remedy(enum held h)
 {
 	switch (h) {
 	case HELD_WHOLE_PARAMETERS:
-		return ": gather them later, or free them sooner";
+		return tr(": gather them later, or free them sooner");
 	case HELD_WHOLE_GRADIENTS:
-		return ": reduce and free them sooner";
+		return tr(": reduce and free them sooner");
 	default:
 		return "";
 	}
@@ -78,14 +79,14 @@ static size_t add_memory(const struct outcome *own, const struct outcome *mine, 
 	int64_t difference = mine->peak_bytes - own->peak_bytes;
 	int most = most_more(own, mine);
 	if (difference > 0)
-		return (size_t)snprintf(out, size, "Memory peaks %s higher, where your step holds %s more %s%s.",
+		return (size_t)snprintf(out, size, tr("Memory peaks %s higher, where your step holds %s more %s%s."),
 		                        bytes_word(by, difference),
 		                        bytes_word(more, mine->at_peak[most] - own->at_peak[most]),
-		                        held_name((enum held)most), remedy((enum held)most));
+		                        tr(held_name((enum held)most)), remedy((enum held)most));
 	if (difference < 0)
-		return (size_t)snprintf(out, size, "Memory peaks %s lower than in the strategy's own plan.",
+		return (size_t)snprintf(out, size, tr("Memory peaks %s lower than in the strategy's own plan."),
 		                        bytes_word(by, -difference));
-	return (size_t)snprintf(out, size, "Memory peaks as high as in the strategy's own plan.");
+	return (size_t)snprintf(out, size, tr("Memory peaks as high as in the strategy's own plan."));
 }
 
 static size_t add_time(const struct outcome *own, const struct outcome *mine, char *out, size_t size)
@@ -93,16 +94,17 @@ static size_t add_time(const struct outcome *own, const struct outcome *mine, ch
 	char by[WORD], step[WORD];
 	int64_t exposed = mine->exposed_ns - own->exposed_ns, longer = mine->step_ns - own->step_ns;
 	if (longer > 0 && exposed > 0)
-		return (size_t)snprintf(out, size,
-		                        " The step is %s longer, and %s more communication is exposed: begin it while "
-		                        "something is left to compute.",
-		                        time_word(step, longer), time_word(by, exposed));
+		return (size_t)snprintf(
+		        out, size,
+		        tr(" The step is %s longer, and %s more communication is exposed: begin it while "
+		           "something is left to compute."),
+		        time_word(step, longer), time_word(by, exposed));
 	if (longer > 0)
-		return (size_t)snprintf(out, size, " The step is %s longer.", time_word(step, longer));
+		return (size_t)snprintf(out, size, tr(" The step is %s longer."), time_word(step, longer));
 	if (longer < 0)
-		return (size_t)snprintf(out, size, " The step is %s shorter%s.", time_word(step, -longer),
-		                        exposed < 0 ? ": more communication hides behind computing" : "");
-	return (size_t)snprintf(out, size, " The step takes as long.");
+		return (size_t)snprintf(out, size, tr(" The step is %s shorter%s."), time_word(step, -longer),
+		                        exposed < 0 ? tr(": more communication hides behind computing") : "");
+	return (size_t)snprintf(out, size, tr(" The step takes as long."));
 }
 
 void outcome_words(const struct outcome *own, const struct outcome *mine, char *out, size_t size)
@@ -112,6 +114,6 @@ void outcome_words(const struct outcome *own, const struct outcome *mine, char *
 	if (at < size)
 		at += add_time(own, mine, out + at, size - at);
 	if (at < size && mine->sent_bytes > own->sent_bytes)
-		snprintf(out + at, size - at, " A rank sends %s more: something travels twice.",
+		snprintf(out + at, size - at, tr(" A rank sends %s more: something travels twice."),
 		         bytes_word(by, mine->sent_bytes - own->sent_bytes));
 }

@@ -2,6 +2,7 @@
  * buffer; here they become the learner's moves, and what must come before. */
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/build/exercise.h"
 #include "viz/scene/op_words.h"
 
@@ -15,27 +16,28 @@ struct reason {
 	char buffer[OP_WORDS]; /* … and what the buffer holds; "" */
 };
 
-const char *exercise_rule(int rule)
+const char *exercise_rule(char out[RULE_WORDS], int rule)
 {
 	static const char *const texts[] = {"",
-#define X(number, name, what) "Rule " #number " says: " what ".",
+#define X(number, name, what) what,
 	                                    RULE_LIST(X)
 #undef X
 	};
-	return texts[rule];
+	snprintf(out, RULE_WORDS, tr("Rule %d says: %s."), rule, tr(texts[rule]));
+	return out;
 }
 
 __attribute__((format(printf, 2, 3))) static void say(struct reason *r, const char *format, ...)
 {
 	char *out = r->e->said.text;
 	size_t size = sizeof r->e->said.text;
-	size_t n = (size_t)snprintf(out, size, "Rule %d (%s): ", r->why->rule, rule_name(r->why->rule));
-	WITH_ARGS(format, vsnprintf(out + n, size - n, format, args));
+	size_t n = (size_t)snprintf(out, size, tr("Rule %d (%s): "), r->why->rule, rule_name(r->why->rule));
+	WITH_ARGS(format, vsnprintf(out + n, size - n, tr(format), args));
 }
 
 static const char *name_of(const struct reason *r, int move)
 {
-	return move >= 0 ? r->e->moves[move].name : "what comes later";
+	return move >= 0 ? r->e->moves[move].said : tr("what comes later");
 }
 
 /* ---- who makes it, who frees it, what comes first ---- */
@@ -136,14 +138,14 @@ static void say_reduce(struct reason *r, int first)
 	const struct exercise *e = r->e;
 	const struct move *m = &e->moves[r->tried];
 	if (exercise_times(e, r->tried))
-		say(r, "%s has been done. A second time would add every rank's gradients once more.", m->name);
+		say(r, "%s has been done. A second time would add every rank's gradients once more.", m->said);
 	else if (first >= 0)
 		say(r,
 		    "the gradients of %s are not complete: %s still adds to them, and the sum over the ranks would "
 		    "miss that part.",
-		    m->object, e->moves[first].name);
+		    m->said_object, e->moves[first].said);
 	else
-		say(r, "%s would sum gradients that are not complete.", m->name);
+		say(r, "%s would sum gradients that are not complete.", m->said);
 }
 
 static void say_update(struct reason *r, int first)
@@ -151,17 +153,17 @@ static void say_update(struct reason *r, int first)
 	const struct exercise *e = r->e;
 	const struct move *m = &e->moves[r->tried];
 	if (exercise_times(e, r->tried))
-		say(r, "%s has been done. A second time would take the step twice.", m->name);
+		say(r, "%s has been done. A second time would take the step twice.", m->said);
 	else if (r->named >= 0 && r->named != r->tried)
 		say(r, "%s must still read the parameters that the step began with: it comes before %s.",
-		    name_of(r, r->named), m->name);
+		    name_of(r, r->named), m->said);
 	else if (first >= 0 && (e->moves[first].kind == MOVE_ALL_REDUCE || e->moves[first].kind == MOVE_REDUCE_SCATTER))
 		say(r, "the gradients hold the samples of this rank alone, and ranks would drift apart. First: %s.",
-		    e->moves[first].name);
+		    e->moves[first].said);
 	else if (first >= 0)
-		say(r, "%s comes too early. First: %s.", m->name, e->moves[first].name);
+		say(r, "%s comes too early. First: %s.", m->said, e->moves[first].said);
 	else
-		say(r, "%s comes too early: its gradients are not complete.", m->name);
+		say(r, "%s comes too early: its gradients are not complete.", m->said);
 }
 
 static void say_gather(struct reason *r, int first)
@@ -169,9 +171,9 @@ static void say_gather(struct reason *r, int first)
 	const struct exercise *e = r->e;
 	if (first >= 0 && e->moves[first].kind == MOVE_UPDATE)
 		say(r, "%s would spread parameters that are not updated yet. First: %s.", name_of(r, r->tried),
-		    e->moves[first].name);
+		    e->moves[first].said);
 	else if (first >= 0)
-		say(r, "%s comes too early. First: %s.", name_of(r, r->tried), e->moves[first].name);
+		say(r, "%s comes too early. First: %s.", name_of(r, r->tried), e->moves[first].said);
 	else
 		say(r, "%s reads parameters of another step than the strategy does.", name_of(r, r->tried));
 }
@@ -184,7 +186,7 @@ static void say_other(struct reason *r, int first)
 	else if (r->named >= 0 && r->named != r->tried)
 		say(r, "%s comes before %s.", name_of(r, r->named), name_of(r, r->tried));
 	else if (first >= 0)
-		say(r, "%s comes too early. First: %s.", name_of(r, r->tried), e->moves[first].name);
+		say(r, "%s comes too early. First: %s.", name_of(r, r->tried), e->moves[first].said);
 	else
 		say(r, "%s makes no sense here.", name_of(r, r->tried));
 }
@@ -200,9 +202,9 @@ static void say_missing(struct reason *r)
 		say(r,
 		    "the update has read gradients of this rank's samples alone: ranks would drift apart. Missing: "
 		    "%s.",
-		    e->moves[reduce].name);
+		    e->moves[reduce].said);
 	else if (left < e->move_count)
-		say(r, "the step is not complete. Missing: %s.", e->moves[left].name);
+		say(r, "the step is not complete. Missing: %s.", e->moves[left].said);
 	else
 		say(r, "everything is placed, and something is there twice.");
 }
@@ -241,7 +243,7 @@ void exercise_explain(struct exercise *e, const struct plan *p, const struct ref
 		r.op = &p->roles[0].ops[why->op];
 	if (r.op && why->op >= step->begin && why->op < step->end)
 		r.named = owner[why->op - step->begin];
-	snprintf(r.buffer, sizeof r.buffer, "something");
+	snprintf(r.buffer, sizeof r.buffer, tr("something"));
 	if (why->role == 0 && why->buffer >= 0)
 		buffer_words(r.buffer, &e->words, &e->plan->roles[0], why->buffer);
 	e->said.rule = why->rule;

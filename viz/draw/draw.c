@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/draw/record.h"
 
 /* A line of text is cut there. */
@@ -87,11 +88,56 @@ static double legible(const struct canvas *c, double size)
 	return fmax(size, c->least);
 }
 
+/* Is the character at `p` one that the Han font has? Han, their punctuation, full-width forms: U+3000 on. */
+static bool is_han(const char *p)
+{
+	return (unsigned char)*p >= 0xE3 && (unsigned char)*p < 0xF0;
+}
+
+static cairo_font_face_t *face_of(const struct fonts *f, enum weight w, bool han)
+{
+	if (han && f->han)
+		return w == WEIGHT_BOLD ? f->han_bold : f->han;
+	return w == WEIGHT_BOLD ? f->bold : w == WEIGHT_MONO ? f->mono : f->plain;
+}
+
+static void set_font(struct canvas *c, double size, enum weight w, bool han)
+{
+	cairo_set_font_face(c->cr, face_of(c->fonts, w, han));
+	cairo_set_font_size(c->cr, size);
+}
+
 void draw_font(struct canvas *c, double size, enum weight w)
 {
-	const struct fonts *f = c->fonts;
-	cairo_set_font_face(c->cr, w == WEIGHT_BOLD ? f->bold : w == WEIGHT_MONO ? f->mono : f->plain);
-	cairo_set_font_size(c->cr, size);
+	set_font(c, size, w, false);
+}
+
+/* Shows text from the current point on: Latin and Han characters by turns, each in its font. */
+static void show_text(struct canvas *c, double size, enum weight w, char *text)
+{
+	while (*text) {
+		bool han = is_han(text);
+		char *end = text;
+		while (*end && is_han(end) == han)
+			end += character((const unsigned char *)end);
+		char next = *end;
+		*end = 0;
+		set_font(c, size, w, han);
+		cairo_show_text(c->cr, text);
+		*end = next;
+		text = end;
+	}
+}
+
+/* What stands for a text in the chosen language. */
+static void put_in_language(const struct canvas *c, enum weight w, char *text, size_t size)
+{
+	if (w == WEIGHT_MONO || c->verbatim || !text[0] || !text[1]) /* a sign alone is a key */
+		return;
+	const char *own = tr(text);
+	if (own != text)
+		snprintf(text, size, "%s", own);
+	language_space(text, size);
 }
 
 /* The width of one character of n bytes. A picture measures thousands of texts in a few fonts. */
@@ -107,7 +153,7 @@ static double advance_of(struct canvas *c, double size, enum weight w, const cha
 	    !memcmp(known->character, key.character, sizeof key.character))
 		return known->advance;
 	cairo_text_extents_t e;
-	draw_font(c, size, w);
+	set_font(c, size, w, is_han(character));
 	cairo_text_extents(c->cr, key.character, &e);
 	key.advance = e.x_advance;
 	*known = key;
@@ -130,6 +176,7 @@ double text_length(struct canvas *c, double size, enum weight w, const char *tex
 	char whole[TEXT_BYTES];
 	snprintf(whole, sizeof whole, "%s", text);
 	text_mend(whole);
+	put_in_language(c, w, whole, sizeof whole);
 	return advance(c, legible(c, size), w, whole);
 }
 
@@ -166,10 +213,11 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 	char text[TEXT_BYTES];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
+	vsnprintf(text, sizeof text, w == WEIGHT_MONO || c->verbatim ? format : tr(format), args);
 	va_end(args);
 	size = legible(c, size);
 	text_mend(text);
+	put_in_language(c, w, text, sizeof text);
 	shorten(c, size, w, text, room);
 	double length = a == ALIGN_LEFT && !c->record ? 0 : advance(c, size, w, text);
 	double left = a == ALIGN_LEFT ? x : a == ALIGN_RIGHT ? x - length : x - length / 2;
@@ -178,9 +226,8 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 		record_text(c, left, y, length, size, w, text);
 		return;
 	}
-	draw_font(c, size, w);
 	cairo_move_to(c->cr, left, y);
-	cairo_show_text(c->cr, text);
+	show_text(c, size, w, text);
 }
 
 void draw_fitting(struct canvas *c, double x, double y, double size, double least, enum weight w, colour ink,
@@ -193,6 +240,46 @@ void draw_fitting(struct canvas *c, double x, double y, double size, double leas
 	draw_text(c, x, y, size, w, ink, a, room, "%s", text);
 }
 
+/* Signs that end what is before them do not begin a line. */
+static bool ends_before(const char *p)
+{
+	static const char *const signs[] = {"，", "。", "、", "：", "；", "？", "！", "）", "》", "」"};
+	for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+		if (!strncmp(p, signs[i], strlen(signs[i])))
+			return true;
+	return false;
+}
+
+/* Does a space part a number from its unit? They stay on one line. */
+static bool before_unit(const char *text, size_t space)
+{
+	static const char *const units[] = {"B",   "kB",  "MB", "GB", "TB", "KiB", "MiB",
+	                                    "GiB", "TiB", "µs", "ms", "s",  "ns",  "%"};
+	const char *unit = text + space + 1;
+	size_t n = strcspn(unit, " ,.;:)");
+	bool number = space && text[space - 1] >= '0' && text[space - 1] <= '9';
+	for (size_t i = 0; number && i < sizeof units / sizeof units[0]; i++) {
+		size_t length = strlen(units[i]);
+		if (!strncmp(unit, units[i], length) && (length == n || is_han(unit + length)))
+			return true;
+	}
+	return false;
+}
+
+/* The bytes of the word at `text`: up to a space, or of Han text a character, with what belongs on its line. */
+static size_t word_length(const char *text)
+{
+	size_t n = 0;
+	do {
+		bool opens = !strncmp(text + n, "（", strlen("（"));
+		bool han = is_han(text + n);
+		n += (size_t)character((const unsigned char *)text + n);
+		if (text[n] && text[n] != ' ' && !opens && (han || is_han(text + n)) && !ends_before(text + n))
+			break;
+	} while (text[n] && (text[n] != ' ' || before_unit(text, n)));
+	return n;
+}
+
 /* How many bytes of a text stand on its first line: whole words. */
 static size_t first_line(struct canvas *c, double width, double size, enum weight w, const char *text)
 {
@@ -200,7 +287,7 @@ static size_t first_line(struct canvas *c, double width, double size, enum weigh
 	size_t fits = 0;
 	for (size_t end = 0; text[end];) {
 		size_t word = end + strspn(text + end, " ");
-		word += strcspn(text + word, " ");
+		word += text[word] ? word_length(text + word) : 0;
 		snprintf(cut, sizeof cut, "%.*s", (int)word, text);
 		if (fits && advance(c, size, w, cut) > width)
 			break;
@@ -217,6 +304,7 @@ static int paragraph(struct canvas *c, double x, double y, double width, double 
 	char whole[TEXT_BYTES];
 	snprintf(whole, sizeof whole, "%s", text);
 	text_mend(whole);
+	put_in_language(c, w, whole, sizeof whole);
 	size = legible(c, size);
 	for (const char *rest = whole; *rest && line < lines; line++) {
 		size_t fits = first_line(c, width, size, w, rest);
@@ -232,6 +320,19 @@ static int paragraph(struct canvas *c, double x, double y, double width, double 
 int paragraph_lines(struct canvas *c, double width, double size, enum weight w, const char *text)
 {
 	return paragraph(c, 0, 0, width, size, w, TEXT_BYTES, 0, text, false);
+}
+
+bool paragraph_fits(struct canvas *c, double width, double size, enum weight w, const char *text)
+{
+	char word[TEXT_BYTES];
+	size = legible(c, size);
+	for (size_t n; *(text += strspn(text, " ")); text += n) {
+		n = word_length(text);
+		snprintf(word, sizeof word, "%.*s", (int)n, text);
+		if (advance(c, size, w, word) > width)
+			return false;
+	}
+	return true;
 }
 
 int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,

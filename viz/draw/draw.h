@@ -19,14 +19,18 @@
 #include "viz/draw/theme.h"
 
 /* One family, DejaVu Sans, found through fontconfig: cairo's own choice of a font could differ from machine to machine.
- */
+ * It has no Chinese characters. These come from another, beside it. */
 struct fonts {
 	void *library; /* FreeType's */
 	cairo_font_face_t *plain, *bold, *mono;
+	cairo_font_face_t *han, *han_bold; /* NULL: not opened */
 };
 
 /* STATUS_INPUT: it is not installed. */
 enum status fonts_open(struct fonts *f);
+/* Opens the first font with Chinese characters that is installed, into fonts that are open; false: there is none. */
+bool fonts_open_han(struct fonts *f);
+#define HAN_PACKAGE "fonts-wqy-microhei"
 void fonts_release(struct fonts *f); /* accepts NULL and a zeroed struct */
 
 enum { TILES = 24, ADVANCES = 512 };
@@ -38,6 +42,7 @@ struct canvas {
 	double width, height;  /* units */
 	double pixel;          /* of the device, in units: nothing smaller can be seen */
 	double least;          /* units: no text is smaller; 0: as small as it is asked for */
+	bool verbatim;         /* text is of the user or of the plan: it stays as it is in every language */
 	bool raster;           /* pixels, not lines: patterns are tiles */
 	struct record *record; /* drawing is written down there instead (viz/draw/record.h); NULL: it is drawn */
 	struct tile {          /* that were made for this picture */
@@ -81,6 +86,9 @@ double text_length(struct canvas *c, double size, enum weight w, const char *tex
 /* Removes bytes that are not UTF-8, such as half a character at the end of a name that was cut. All text that is drawn
  * goes through it: at an invalid byte cairo stops drawing. */
 void text_mend(char *text);
+/* Text that is drawn or measured is in the language that was chosen (strategy/base/language.h): the format is looked up
+ * there, and so is the whole text once it is put together, which finds names that came as arguments. Text in
+ * WEIGHT_MONO stays: plans, commands. */
 /* On one line with its baseline at y. Longer than `room` (0: any), it is cut and ends in "…". */
 void draw_text(struct canvas *c, double x, double y, double size, enum weight w, colour ink, enum align a, double room,
                const char *format, ...) __attribute__((format(printf, 9, 10)));
@@ -94,6 +102,8 @@ int draw_bold_paragraph(struct canvas *c, double x, double y, double width, doub
                         const char *text);
 /* How many lines it takes. */
 int paragraph_lines(struct canvas *c, double width, double size, enum weight w, const char *text);
+/* Is none of its words longer than a line? */
+bool paragraph_fits(struct canvas *c, double width, double size, enum weight w, const char *text);
 
 void draw_colour(struct canvas *c, colour colour);
 /* cairo_fill() and cairo_stroke() of the current path. Scenes call these, so that what they draw can be recorded. */

@@ -39,6 +39,43 @@ static bool find_file(const char *family, int weight, char *out, size_t size)
 	return ok;
 }
 
+static const char *const han_families[] = {"WenQuanYi Micro Hei", "Noto Sans CJK SC", "Source Han Sans SC",
+                                           "WenQuanYi Zen Hei"};
+
+/* A face of its own for each weight: what draws a bolder one is a mark on the face. */
+static cairo_font_face_t *open_han_file(struct fonts *f, const char *file, bool bolder)
+{
+	FT_Face face;
+	if (FT_New_Face(f->library, file, 0, &face))
+		return NULL;
+	cairo_font_face_t *out = cairo_ft_font_face_create_for_ft_face(face, 0);
+	if (cairo_font_face_set_user_data(out, &face_key, face, face_done))
+		FT_Done_Face(face);
+	if (bolder)
+		cairo_ft_font_face_set_synthesize(out, CAIRO_FT_SYNTHESIZE_BOLD);
+	return out;
+}
+
+/* A family without a bold weight gets one that is made of the plain one. */
+static bool open_han_family(struct fonts *f, const char *family)
+{
+	char plain[4096], bold[4096];
+	if (!find_file(family, FC_WEIGHT_REGULAR, plain, sizeof plain) ||
+	    !find_file(family, FC_WEIGHT_BOLD, bold, sizeof bold))
+		return false;
+	f->han = open_han_file(f, plain, false);
+	f->han_bold = open_han_file(f, bold, !strcmp(plain, bold));
+	return f->han && f->han_bold;
+}
+
+bool fonts_open_han(struct fonts *f)
+{
+	for (size_t i = 0; i < sizeof han_families / sizeof han_families[0]; i++)
+		if (open_han_family(f, han_families[i]))
+			return true;
+	return false;
+}
+
 static enum status open_face(struct fonts *f, const char *family, int weight, cairo_font_face_t **out)
 {
 	char file[4096];
@@ -73,8 +110,8 @@ void fonts_release(struct fonts *f)
 {
 	if (!f || !f->library)
 		return;
-	cairo_font_face_t *faces[] = {f->plain, f->bold, f->mono};
-	for (int i = 0; i < 3; i++)
+	cairo_font_face_t *faces[] = {f->plain, f->bold, f->mono, f->han, f->han_bold};
+	for (size_t i = 0; i < sizeof faces / sizeof faces[0]; i++)
 		if (faces[i])
 			cairo_font_face_destroy(faces[i]);
 	/* Surfaces may still hold a scaled font of a face: cairo lets go of them here. */

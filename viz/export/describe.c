@@ -1,8 +1,11 @@
 /* A step as text, for screen readers and tests: of every stop the caption and the figures that the pictures show. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 #include "viz/export/export.h"
 #include "viz/scene/lane_cards.h"
@@ -37,13 +40,13 @@ static void write_space(const struct state *st, int index, int space, FILE *out)
 	char word[WORD];
 	if (!live)
 		return;
-	fprintf(out, "; %s %s", space_name((enum space)space), bytes_word(word, st->ranks[index].live[space]));
+	fprintf(out, "; %s %s", tr(space_name((enum space)space)), bytes_word(word, st->ranks[index].live[space]));
 	for (int h = 0; h < HELD_COUNT; h++)
 		if (live[h]) {
-			fprintf(out, "%s%s %s", between, held_name((enum held)h), bytes_word(word, live[h]));
+			fprintf(out, "%s%s %s", between, tr(held_name((enum held)h)), bytes_word(word, live[h]));
 			between = ", ";
 		}
-	fprintf(out, "; at most so far %s", bytes_word(word, st->ranks[index].peak[space]));
+	fprintf(out, tr("; at most so far %s"), bytes_word(word, st->ranks[index].peak[space]));
 }
 
 static void write_memory(const struct state *st, FILE *out)
@@ -70,8 +73,9 @@ static void write_contenders(struct playback *p, FILE *out)
 		for (int k = 1; k < st->timeline->rank_count; k++)
 			if (st->ranks[k].live[SPACE_DEVICE] > st->ranks[fullest].live[SPACE_DEVICE])
 				fullest = k;
-		fprintf(out, "beside   %s: rank %" PRId64 " holds %s, at most in the step %s\n", v->contender[i].label,
-		        st->timeline->ranks[fullest].rank, bytes_word(live, st->ranks[fullest].live[SPACE_DEVICE]),
+		fprintf(out, tr("beside   %s: rank %" PRId64 " holds %s, at most in the step %s\n"),
+		        v->contender[i].label, st->timeline->ranks[fullest].rank,
+		        bytes_word(live, st->ranks[fullest].live[SPACE_DEVICE]),
 		        bytes_word(peak, st->timeline->roles[st->timeline->ranks[fullest].role].peak[SPACE_DEVICE]));
 	}
 }
@@ -89,13 +93,13 @@ static void write_pair(struct playback *p, FILE *out)
 	figures_make(views[0]->state, &figures[0]);
 	figures_make(views[1]->state, &figures[1]);
 	for (int row = 0; row < 3; row++) {
-		fprintf(out, "pair     %s: ", row < 2 ? views[row]->name : "difference");
+		fprintf(out, "pair     %s: ", row < 2 ? views[row]->name : tr("difference"));
 		for (int f = 0; f < FIGURE_COUNT; f++) {
 			if (row < 2)
 				figure_word(word, (enum figure)f, figures[row].of[f]);
 			else
 				figure_difference(word, (enum figure)f, figures[0].of[f], figures[1].of[f]);
-			fprintf(out, "%s%s %s", f ? ", " : "", figure_name((enum figure)f), word);
+			fprintf(out, "%s%s %s", f ? ", " : "", tr(figure_name((enum figure)f)), word);
 		}
 		fputc('\n', out);
 	}
@@ -113,8 +117,8 @@ static void write_ledger(const struct state *st, FILE *out)
 	if (st->collective < 0)
 		return;
 	ledger_make(st, &l);
-	fprintf(out, "ledger   %s: %s, so far %s; closed form %s = %s = %s B; the step, all ranks: %s of %s\n", l.what,
-	        l.who, ledger_range(&l, sent), l.formula.symbols, l.formula.numbers,
+	fprintf(out, tr("ledger   %s: %s, so far %s; closed form %s = %s = %s B; the step, all ranks: %s of %s\n"),
+	        l.what, l.who, ledger_range(&l, sent), l.formula.symbols, l.formula.numbers,
 	        number_format_count(whole, l.formula.bytes), bytes_word(bytes, l.sent), bytes_word(step, l.total));
 }
 
@@ -129,7 +133,7 @@ static void write_values(const struct state *st, int collective, FILE *out)
 	struct values v;
 	values_init(&v, s, c);
 	if (values_recorded(s))
-		snprintf(begin, sizeof begin, "values   of the run%s: ", power_word(power, v.power));
+		snprintf(begin, sizeof begin, tr("values   of the run%s: "), power_word(power, v.power));
 	for (size_t i = c->first_event; i < c->end_event && i < st->latest_end; i++) {
 		const struct event *e = &s->events[i];
 		int last;
@@ -139,11 +143,11 @@ static void write_values(const struct state *st, int collective, FILE *out)
 		if (i < st->latest)
 			continue;
 		const struct exchange *x = values_exchange(&v, c, e);
-		fprintf(out, "%schunk %d: rank %" PRId64 " receives %s", any ? "; " : begin,
+		fprintf(out, tr("%schunk %d: rank %" PRId64 " receives %s"), any ? "; " : begin,
 		        collective_chunks(c, e, &last), e->to, value_word(came, x->came));
 		if (x->adds)
-			fprintf(out, ", has %s: %s%s", value_word(had, x->had), x->maximum ? "the larger is " : "",
-			        value_word(has, x->has));
+			fprintf(out, tr(", has %s: %s%s"), value_word(had, x->had),
+			        x->maximum ? tr("the larger is ") : "", value_word(has, x->has));
 		any = true;
 	}
 	fputs(any ? "\n" : "", out);
@@ -159,7 +163,7 @@ static void write_all_values(const struct state *st, FILE *out)
 
 /* ---- a stop ---- */
 
-void export_figures(struct playback *p, FILE *out)
+static void write_figures(struct playback *p, FILE *out)
 {
 	char highlight[160];
 	caption_highlight(&p->state, highlight, sizeof highlight);
@@ -173,16 +177,44 @@ void export_figures(struct playback *p, FILE *out)
 	write_pair(p, out);
 }
 
+/* Lines that were put together of many parts get the spaces of their language at the end. */
+static void write_spaced(char *lines, FILE *out)
+{
+	char line[2048];
+	for (char *end; (end = strchr(lines, '\n')) != NULL; lines = end + 1) {
+		*end = 0;
+		if (strlen(lines) < sizeof line / 2) {
+			snprintf(line, sizeof line, "%s", lines);
+			language_space(line, sizeof line);
+			fprintf(out, "%s\n", line);
+		} else {
+			fprintf(out, "%s\n", lines);
+		}
+	}
+}
+
+void export_figures(struct playback *p, FILE *out)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *lines = memory_stream(&text, &size);
+	write_figures(p, lines);
+	memory_stream_close(lines);
+	write_spaced(text, out);
+	free(text);
+}
+
 static void write_stop(struct playback *p, FILE *out)
 {
 	const struct state *st = &p->state;
 	const struct timeline *s = st->timeline;
 	char caption[CAPTION_SIZE], time[WORD];
 	caption_make(st, caption, sizeof caption);
-	fprintf(out, "\n%s %zu of %zu, %s at %s, %s\n",
-	        st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size),
+	fprintf(out, tr("\n%s %zu of %zu, %s at %s, %s\n"),
+	        tr(tr(st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size))),
 	        timeline_stop_of(s, st->step_size, st->position), s->stop_count[st->step_size] - 1,
-	        s->trace->measured ? "measured" : "simulated", time_word(time, st->time), phase_word(s, st->position));
+	        s->trace->measured ? tr("measured") : tr("simulated"), time_word(time, st->time),
+	        phase_word(s, st->position));
 	fprintf(out, "caption  %s\n", caption);
 	export_figures(p, out);
 }
@@ -212,7 +244,7 @@ static void write_range(const struct playback *p, FILE *out)
 	if (!measured && !shown)
 		return;
 	to = to < l->end ? to : l->end;
-	fprintf(out, "range    %s, from %s to %s\n", time_word(length, to - from), time_word(first, from),
+	fprintf(out, tr("range    %s, from %s to %s\n"), time_word(length, to - from), time_word(first, from),
 	        time_word(last, to));
 	write_ranks(l, "in it    ", from, to, out);
 }
@@ -225,7 +257,7 @@ static void write_longest(const struct trace_view *shown, FILE *out)
 		fprintf(out, "exposed  %zu: %s\n", i + 1, words);
 	}
 	if (!shown->exposed_count)
-		fputs("exposed  nothing\n", out);
+		fputs(tr("exposed  nothing\n"), out);
 }
 
 static void write_notables(const struct trace_view *shown, FILE *out)
@@ -233,7 +265,7 @@ static void write_notables(const struct trace_view *shown, FILE *out)
 	char words[320];
 	for (size_t i = 0; i < shown->notable_count; i++) {
 		notable_words(&shown->timeline, &shown->notables[i], words, sizeof words);
-		fprintf(out, "matters  %zu of %zu, step %zu: %s\n", i + 1, shown->notable_count,
+		fprintf(out, tr("matters  %zu of %zu, step %zu: %s\n"), i + 1, shown->notable_count,
 		        timeline_stop_showing(&shown->timeline, STEP_SIZE_ROUND, shown->notables[i].position), words);
 	}
 }
@@ -251,9 +283,11 @@ void export_describe(struct playback *p, bool all, FILE *out)
 		return;
 	}
 	if (shown->timeline.limits.overflows) {
-		char what[400], change[400];
+		char what[400], change[400], both[808];
 		banner_words(&shown->timeline, what, change, sizeof what);
-		fprintf(out, "%s %s\n", what, change);
+		snprintf(both, sizeof both, "%s %s", what, change);
+		language_space(both, sizeof both);
+		fprintf(out, "%s\n", both);
 	}
 	write_ranks(&shown->lanes, "spent    ", 0, shown->timeline.step_ns, out);
 	write_range(p, out);

@@ -58,6 +58,8 @@ const char *export_player_data(const char *page, size_t *length);
 enum status export_gif(struct playback *p, const struct picture *size, FILE *out);
 enum status export_html(struct playback *p, const struct picture *size, FILE *out);
 /* The page around the data: up to the title, to the heading, to the data; and its lines to the end, the last NULL. */
+/* Writes a part of the page: "{{sentence}}" is said in the language that was chosen. */
+void page_put(const char *text, FILE *out);
 extern const char page_head[], page_style[], page_body[];
 extern const char *const page_script[], *const page_amounts[], *const page_questions[], *const page_end[];
 void page_put_end(FILE *out);

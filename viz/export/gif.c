@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/memory.h"
 #include "viz/export/export.h"
 
 enum { CELLS = 32 * 32 * 32, COLOURS = 256, CLEAR = 256, FINISH = 257, CODES = 4096, PIXELS = 1 << 26 };
@@ -153,7 +154,7 @@ static void encode(FILE *out, const unsigned char *pixels, int pitch, int width,
 	struct strings *s = calloc(1, sizeof *s);
 	int prefix = -1;
 	if (!s)
-		abort();
+		memory_exhausted();
 	forget(s);
 	fputc(8, out);
 	put_code(&b, CLEAR, s->width);
@@ -259,7 +260,7 @@ enum status export_gif(struct playback *p, const struct picture *size, FILE *out
 	int width = 1, height = 1;
 	enum status s = STATUS_OK;
 	if (!palette)
-		abort();
+		memory_exhausted();
 	if (size->width * size->scale * size->height * size->scale > PIXELS || size->width * size->scale > 65535 ||
 	    size->height * size->scale > 65535)
 		s = status_fail(STATUS_INPUT, "{size}: too large for a GIF");
@@ -286,7 +287,7 @@ enum status export_gif(struct playback *p, const struct picture *size, FILE *out
 		put_head(out, palette, width, height);
 		for (int i = 0; i < 2; i++)
 			if (!(frames[i] = calloc((size_t)width, (size_t)height)))
-				abort();
+				memory_exhausted();
 	}
 	if (!s)
 		fputc(0x3B, out);

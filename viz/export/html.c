@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "viz/draw/record.h"
 #include "viz/export/export.h"
 #include "viz/export/html_steps.h"
@@ -103,15 +105,10 @@ static enum status record_figures(struct page *page)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *lines = open_memstream(&text, &size);
-	if (!lines)
-		return status_fail(STATUS_MEMORY, "no memory for the page");
+	FILE *lines = memory_stream(&text, &size);
 	page->p->compare = page->tabs[0] == SCENE_COUNT;
 	export_figures(page->p, lines);
-	if (fclose(lines)) {
-		free(text);
-		return status_fail(STATUS_MEMORY, "no memory for the page");
-	}
+	memory_stream_close(lines);
 	text_mend(text);
 	record_begin(&page->record, 0, 0);
 	for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
@@ -133,10 +130,11 @@ static void put_words(const struct page *page, FILE *out)
 	char caption[CAPTION_SIZE] = "", when[160] = "", time[WORD];
 	if (!page->p->shown->foreign) {
 		caption_make(st, caption, sizeof caption);
-		snprintf(when, sizeof when, "%s at %s, %s", st->timeline->trace->measured ? "measured" : "simulated",
-		         time_word(time, st->time), phase_word(st->timeline, st->position));
+		snprintf(when, sizeof when, tr("%s at %s, %s"),
+		         tr(st->timeline->trace->measured ? "measured" : "simulated"), time_word(time, st->time),
+		         phase_word(st->timeline, st->position));
 	} else {
-		snprintf(caption, sizeof caption, "A trace of another program: its lanes and spans.");
+		snprintf(caption, sizeof caption, "%s", tr("A trace of another program: its lanes and spans."));
 	}
 	put_text(out, caption);
 	fputc(',', out);
@@ -193,7 +191,7 @@ static void put_answer(const struct question *q, FILE *out)
 	put_member("text", q->text, out);
 	put_member("answer", question_answer(q, answer), out);
 	put_member("reason", q->reason, out);
-	put_member("look", q->look, out);
+	put_member("look", tr(q->look), out);
 	if (!q->choice_count) {
 		fprintf(out, ",\"number\":%.17g,\"unit\":\"%s\"", q->number, units[q->unit]);
 		return;
@@ -287,7 +285,7 @@ static void put_tabs(const struct page *page, FILE *out)
 		bool compare = page->tabs[i] == SCENE_COUNT;
 		struct box screen = box_of(page, 0, i), phone = box_of(page, 1, i);
 		fprintf(out, "%s[\"%s\",\"%s\"", i ? "," : "", compare ? "compare" : scene_name(page->tabs[i]),
-		        compare ? "Compare" : scene_row(page->tabs[i])->title);
+		        tr(compare ? "Compare" : scene_row(page->tabs[i])->title));
 		fprintf(out, ",[%.0f,%.0f],[%.0f,%.0f]]", screen.width, screen.height, phone.width, phone.height);
 	}
 	fputs("],\n", out);
@@ -315,8 +313,8 @@ static void put_settings(const struct page *page, const struct picture *size, bo
 	fprintf(out, "{\"delay\":%d,\"start\":%d,\"figures\":%s,\"ask\":%s,\n", 10 * size->delay, page->start,
 	        p->shown->foreign ? "false" : "true", ask ? "true" : "false");
 	fprintf(out, "\"word\":\"%s\",\"theme\":[\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\"],\n",
-	        p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size), t->ground, t->panel, t->ink,
-	        t->soft, t->accent, t->warning);
+	        tr(p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size)), t->ground, t->panel,
+	        t->ink, t->soft, t->accent, t->warning);
 	put_tabs(page, out);
 	fputs("\"runs\":[\n", out);
 }
@@ -381,11 +379,11 @@ enum status export_html(struct playback *p, const struct picture *size, FILE *ou
 	text_mend(heading);
 	page_open(&page, p, size);
 	find_runs(&page);
-	fputs(page_head, out);
+	page_put(page_head, out);
 	put_escaped(out, heading);
-	fputs(page_style, out);
+	page_put(page_style, out);
 	put_escaped(out, heading);
-	fputs(page_body, out);
+	page_put(page_body, out);
 	p->asking = NULL;
 	put_settings(&page, size, asking != NULL, out);
 	for (int run = 0; !s && run < page.run_count; run++)

@@ -6,7 +6,7 @@
 /* clang-format off */
 const char page_head[] =
         "<!DOCTYPE html>\n"
-        "<html lang=\"en\">\n"
+        "<html lang=\"{{en}}\">\n"
         "<head>\n"
         "<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -20,7 +20,7 @@ const char page_style[] =
         "<style>\n"
         "*{box-sizing:border-box}\n"
         "body{margin:0;min-height:100vh;min-height:100dvh;display:flex;flex-direction:column;"
-        "font:16px/1.4 'DejaVu Sans',Verdana,Roboto,sans-serif;background:var(--ground);color:var(--ink)}\n"
+        "font:16px/1.4 'DejaVu Sans',Verdana,Roboto,{{sans-serif}};background:var(--ground);color:var(--ink)}\n"
         "header{display:flex;flex-wrap:wrap;gap:.3em 1em;align-items:center;padding:.5em .8em 0}\n"
         "h1{flex:1 1 24em;font-size:1em;margin:0;overflow-wrap:anywhere}\n"
         "[hidden]{display:none!important}\n"
@@ -66,41 +66,41 @@ const char page_style[] =
         "<header><h1 id=\"heading\">";
 
 const char page_body[] =
-        "</h1><div id=\"runs\" class=\"tabs\" role=\"tablist\" aria-label=\"strategies\"></div>\n"
-        "<div id=\"tabs\" class=\"tabs\" role=\"tablist\" aria-label=\"scenes\"></div>\n"
-        "<div class=\"tabs\"><button id=\"quiz\" title=\"what comes next? (Q)\" aria-selected=\"false\">Questions</button></div></header>\n"
+        "</h1><div id=\"runs\" class=\"tabs\" role=\"tablist\" aria-label=\"{{strategies}}\"></div>\n"
+        "<div id=\"tabs\" class=\"tabs\" role=\"tablist\" aria-label=\"{{scenes}}\"></div>\n"
+        "<div class=\"tabs\"><button id=\"quiz\" title=\"{{what comes next? (Q)}}\" aria-selected=\"false\">{{Questions}}</button></div></header>\n"
         "<p id=\"banner\" role=\"alert\" hidden></p>\n"
         "<main id=\"picture\"><canvas id=\"canvas\" role=\"img\"></canvas>\n"
         "<aside id=\"ask\" aria-live=\"polite\" hidden><p id=\"count\"></p><p id=\"asked\"></p><div id=\"choices\"></div>\n"
-        "<p id=\"amount\"><input id=\"typed\" type=\"text\" autocomplete=\"off\" aria-label=\"your answer\"><button "
-        "id=\"answer\">answer</button></p>\n"
+        "<p id=\"amount\"><input id=\"typed\" type=\"text\" autocomplete=\"off\" aria-label=\"{{your answer}}\"><button "
+        "id=\"answer\">{{answer}}</button></p>\n"
         "<p id=\"why\" role=\"alert\"></p><p id=\"verdict\"></p><p id=\"reason\"></p>\n"
-        "<p><button id=\"on\">skip</button> <button id=\"over\">end</button></p></aside></main>\n"
+        "<p><button id=\"on\">{{skip}}</button> <button id=\"over\">{{end}}</button></p></aside></main>\n"
         "<section id=\"said\"><p id=\"caption\" role=\"status\" aria-live=\"polite\"></p><p "
         "id=\"when\"></p></section>\n"
-        "<nav><button id=\"first\" title=\"to the beginning (Home)\" aria-label=\"to the "
-        "beginning\">|&lt;</button>\n"
-        "<button id=\"back\" title=\"one step back (left arrow)\" aria-label=\"one step back\">&lt;"
+        "<nav><button id=\"first\" title=\"{{to the beginning}} (Home)\" aria-label=\"{{to the "
+        "beginning}}\">|&lt;</button>\n"
+        "<button id=\"back\" title=\"{{one step back}} (&larr;)\" aria-label=\"{{one step back}}\">&lt;"
         "</button>\n"
-        "<button id=\"play\" title=\"play or pause (Space)\">play</button>\n"
-        "<button id=\"next\" title=\"one step forward (right arrow)\" aria-label=\"one step "
-        "forward\">&gt;</button>\n"
-        "<button id=\"last\" title=\"to the end (End)\" aria-label=\"to the end\">&gt;|</button>\n"
-        "<input id=\"bar\" type=\"range\" min=\"0\" value=\"0\" aria-label=\"step\"><span "
+        "<button id=\"play\" title=\"{{play or pause}} ({{Space}})\">{{play}}</button>\n"
+        "<button id=\"next\" title=\"{{one step forward}} (&rarr;)\" aria-label=\"{{one step "
+        "forward}}\">&gt;</button>\n"
+        "<button id=\"last\" title=\"{{to the end}} (End)\" aria-label=\"{{to the end}}\">&gt;|</button>\n"
+        "<input id=\"bar\" type=\"range\" min=\"0\" value=\"0\" aria-label=\"{{step}}\"><span "
         "id=\"place\"></span></nav>\n"
-        "<div id=\"more\"><details id=\"figures\" open><summary>Figures</summary><dl "
+        "<div id=\"more\"><details id=\"figures\" open><summary>{{Figures}}</summary><dl "
         "id=\"lines\"></dl></details>\n"
-        "<details><summary>Keys</summary><dl>\n"
-        "<dt>&rarr; &larr;</dt><dd>one step forward, back; with Shift one phase; on a touch screen: "
-        "swipe</dd>\n"
-        "<dt>Home End</dt><dd>to the beginning, to the end</dd>\n"
-        "<dt>Space</dt><dd>play or pause; [ slower, ] faster</dd>\n"
-        "<dt>N</dt><dd>to the next highlight: peak, overflow, stall, overlap, end of a collective</dd>\n"
-        "<dt>V</dt><dd>the next scene</dd>\n"
-        "<dt>1 &ndash; 9</dt><dd>another strategy, at the same place of the step, where several are "
-        "compared</dd>\n"
-        "<dt>Q</dt><dd>questions: what comes next? 1 &ndash; 5 or a number answers, &rarr; or S skips, Esc ends</dd>\n"
-        "<dt>F</dt><dd>full screen</dd></dl></details></div>\n"
+        "<details><summary>{{Keys}}</summary><dl>\n"
+        "<dt>&rarr; &larr;</dt><dd>{{one step forward, back; with Shift one phase; on a touch screen: "
+        "swipe}}</dd>\n"
+        "<dt>Home End</dt><dd>{{to the beginning, to the end}}</dd>\n"
+        "<dt>{{Space}}</dt><dd>{{play or pause; [ slower, ] faster}}</dd>\n"
+        "<dt>N</dt><dd>{{to the next highlight: peak, overflow, stall, overlap, end of a collective}}</dd>\n"
+        "<dt>V</dt><dd>{{the next scene}}</dd>\n"
+        "<dt>1 &ndash; 9</dt><dd>{{another strategy, at the same place of the step, where several are "
+        "compared}}</dd>\n"
+        "<dt>Q</dt><dd>{{questions: what comes next? 1 &ndash; 5 or a number answers, &rarr; or S skips, Esc ends}}</dd>\n"
+        "<dt>F</dt><dd>{{full screen}}</dd></dl></details></div>\n"
         "<script type=\"application/json\" id=\"data\">\n";
 
 const char *const page_script[] = {
@@ -108,6 +108,9 @@ const char *const page_script[] = {
         "<script>\n",
         "'use strict';\n",
         "const $=id=>document.getElementById(id);\n",
+        "// A sentence with its values put in, in the order that the language has.\n",
+        "const fill=(text,...values)=>{let i=0;return text.replace(/%(\\d\\$)?z?[sdu]/g,(all,at)=>values[at?parseInt(at)-1:i++])};\n",
+        "const tags={memory:'{{memory}}',ledger:'{{ledger}}',notable:'{{notable}}',values:'{{values}}',beside:'{{beside}}',pair:'{{pair}}'};\n",
         "const data=JSON.parse($('data').textContent);\n",
         "const commands=[],texts=[],pictures=[],tiles=new Map(),tabs=data.tabs.length;\n",
         "let run=0,steps=[],last=0,at=0,tab=0,shape=0,timer=0,delay=data.delay,drawn=0;\n",
@@ -138,7 +141,7 @@ const char *const page_script[] = {
         " return all[k];\n",
         "}\n",
         "\n",
-        "const SANS=\"'DejaVu Sans',Verdana,Roboto,sans-serif\",MONO=\"'DejaVu Sans Mono',Menlo,Consolas,monospace\";\n",
+        "const SANS=\"'DejaVu Sans',Verdana,Roboto,{{sans-serif}}\",MONO=\"'DejaVu Sans Mono',Menlo,Consolas,monospace\";\n",
         "const fonts=[s=>s+'px '+SANS,s=>'bold '+s+'px '+SANS,s=>s+'px '+MONO];\n",
         "function text(g,c){ // as wide as where it was recorded, so that nothing overlaps\n",
         " const t=texts[c[2]];\n",
@@ -195,12 +198,12 @@ const char *const page_script[] = {
         "function say(){\n",
         " let [caption,when]=steps[at];\n",
         " document.body.classList.toggle('asking',asked());\n",
-        " if(asked())caption=quiz.q.choices?'" QUESTION_OF_CHOICES "':'" QUESTION_OF_A_NUMBER "';\n",
+        " if(asked())caption=quiz.q.choices?'{{" QUESTION_OF_CHOICES "}}':'{{" QUESTION_OF_A_NUMBER "}}';\n",
         " $('caption').textContent=caption;$('when').textContent=when;$('canvas').setAttribute('aria-label',caption);\n",
-        " $('bar').value=at;$('place').textContent=data.word+' '+number(at)+' of '+number(last);\n",
+        " $('bar').value=at;$('place').textContent=fill('{{%s %zu of %zu}}',data.word,number(at),number(last));\n",
         " $('lines').replaceChildren();\n",
         " for(const line of lines())\n",
-        "  for(const [tag,part] of [['dt',line.slice(0,9).trim()],['dd',line.slice(9)]])\n",
+        "  for(const [tag,part] of [['dt',(t=>tags[t]||t)(line.slice(0,9).trim())],['dd',line.slice(9)]])\n",
         "   $('lines').appendChild(document.createElement(tag)).textContent=part;\n",
         "}\n",
         "function mark(list,k){\n",
@@ -230,9 +233,9 @@ const char *const page_script[] = {
         " choose(Math.max(0,data.runs.findIndex(r=>r.label==of)));\n",
         " show(k?Math.floor(+k):data.runs[run].at,i<0?data.start:i);\n",
         "}\n",
-        "function stop(){clearInterval(timer);timer=0;$('play').textContent='play'}\n",
+        "function stop(){clearInterval(timer);timer=0;$('play').textContent='{{play}}'}\n",
         "function start(){\n",
-        " clearInterval(timer);$('play').textContent='pause';\n",
+        " clearInterval(timer);$('play').textContent='{{pause}}';\n",
         " timer=setInterval(()=>{if(at==last)stop();else show(at+1)},delay);\n",
         "}\n",
         "function play(){if(asked())return;if(timer)return stop();if(at==last)show(0);start()}\n",

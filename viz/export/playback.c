@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/pair.h"
 
 enum status trace_view_open(struct trace_view *p, const struct trace *trace, const struct limits *limits,
@@ -146,7 +147,7 @@ static void make_pair_heading(struct playback *p)
 	pair_name(b, a, p->second->label, names[1], sizeof names[1]);
 	pair_common(a, b, common, sizeof common);
 	bool first = !strcmp(p->shown->label, p->second->label); /* what was before stands first */
-	snprintf(p->pair_heading, sizeof p->pair_heading, "%.180s beside %.180s%s%s", names[first], names[!first],
+	snprintf(p->pair_heading, sizeof p->pair_heading, tr("%.180s beside %.180s%s%s"), names[first], names[!first],
 	         *common ? " · " : "", common);
 }
 
@@ -182,10 +183,10 @@ static void view_second(struct playback *p)
 	v->name = p->pair_names[1];
 	p->view.second = v;
 	if (!strcmp(p->view.label, v->label)) { /* what if: one strategy with other settings */
-		say_first(p->pair_names[0], sizeof p->pair_names[0], "Now: ");
-		say_first(p->pair_names[1], sizeof p->pair_names[1], "Before: ");
-		p->view.label = "now";
-		v->label = "before";
+		say_first(p->pair_names[0], sizeof p->pair_names[0], tr("Now: "));
+		say_first(p->pair_names[1], sizeof p->pair_names[1], tr("Before: "));
+		p->view.label = tr("now");
+		v->label = tr("before");
 		p->view.second_first = true;
 	}
 	p->view.other = v->other = NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "viz/question/question_parts.h"
 
@@ -45,12 +46,12 @@ static bool unclear(char why[ANSWER_WORDS], const char *text)
 static bool read_unit(const char *unit, double *out, char why[ANSWER_WORDS])
 {
 	if (!*unit)
-		return unclear(why, "Which unit? Write 1.5 GB, 1500 MB or 1.4 GiB.");
+		return unclear(why, tr("Which unit? Write 1.5 GB, 1500 MB or 1.4 GiB."));
 	double bytes = number_byte_unit(unit, true);
 	*out *= bytes;
 	if (bytes > 0)
 		return true;
-	return unclear(why, "That unit is not known here. Write 1.5 GB, 1500 MB or 1.4 GiB.");
+	return unclear(why, tr("That unit is not known here. Write 1.5 GB, 1500 MB or 1.4 GiB."));
 }
 
 static bool not_a_number(const char *text, enum answer_unit unit, char why[ANSWER_WORDS])
@@ -61,7 +62,7 @@ static bool not_a_number(const char *text, enum answer_unit unit, char why[ANSWE
 	        [ANSWER_PERCENT] = "A number is asked for, such as 42.9 %.",
 	};
 	if (strchr(text, ',') && isdigit((unsigned char)*text))
-		return unclear(why, "A comma parts thousands, as in 1,500. Write a fraction with a point: 1.5.");
+		return unclear(why, tr("A comma parts thousands, as in 1,500. Write a fraction with a point: 1.5."));
 	return unclear(why, asked[unit]);
 }
 
@@ -89,13 +90,13 @@ bool answer_number(const char *text, enum answer_unit unit, double *out, char wh
 		word[n++] = *end;
 	word[n] = 0;
 	if (end[strspn(end, " ")])
-		return unclear(why, "One number with its unit is asked for.");
+		return unclear(why, tr("One number with its unit is asked for."));
 	if (unit == ANSWER_BYTES)
 		return read_unit(word, out, why);
 	if (!*word || (unit == ANSWER_PERCENT && !strcmp(word, "%")))
 		return true;
-	return unclear(why, unit == ANSWER_PERCENT ? "Per cent are asked for, such as 42.9 %."
-	                                           : "A plain number is asked for, without a unit.");
+	return unclear(why, unit == ANSWER_PERCENT ? tr("Per cent are asked for, such as 42.9 %.")
+	                                           : tr("A plain number is asked for, without a unit."));
 }
 
 /* ---- choices ---- */
@@ -133,7 +134,7 @@ enum answer question_check(const struct question *q, const char *text, char why[
 	}
 	int choice = choice_of(q, text);
 	if (choice < 0) {
-		snprintf(why, ANSWER_WORDS, "Choose one of 1 to %d.", q->choice_count);
+		snprintf(why, ANSWER_WORDS, tr("Choose one of 1 to %d."), q->choice_count);
 		return ANSWER_UNCLEAR;
 	}
 	return choice == q->right ? ANSWER_RIGHT : ANSWER_WRONG;
@@ -157,8 +158,8 @@ const char *question_answer(const struct question *q, char out[QUESTION_CHOICE])
 
 const char *tally_words(const struct tally *t, char out[TALLY_WORDS])
 {
-	int n = snprintf(out, TALLY_WORDS, "%d of %d right", t->right, t->right + t->wrong);
+	int n = snprintf(out, TALLY_WORDS, tr("%d of %d right"), t->right, t->right + t->wrong);
 	if (t->skipped && n > 0 && n < TALLY_WORDS)
-		snprintf(out + n, (size_t)(TALLY_WORDS - n), ", %d skipped", t->skipped);
+		snprintf(out + n, (size_t)(TALLY_WORDS - n), tr(", %d skipped"), t->skipped);
 	return out;
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/question/question_parts.h"
 
 /* ---- the rounds that are left ---- */
@@ -43,7 +44,7 @@ static bool begins_round(const struct spot *at, const struct event *e)
 
 static void offer_rounds(struct question *q, int rounds, const char *what)
 {
-	offer(q, "%d round%s: %s", rounds, rounds == 1 ? "" : "s", what);
+	offer(q, "%d round%s: %s", rounds, rounds == 1 ? "" : "s", tr(what));
 }
 
 static bool make_left(const struct spot *at, struct question *q)
@@ -139,9 +140,9 @@ static bool make_sent(const struct spot *at, struct question *q)
 	q->number = (double)(before + own);
 	q->unit = ANSWER_BYTES;
 	ask(q->text, "Rank %" PRId64 " has sent %s in this step so far. Next is %s, ", q->rank,
-	    before ? bytes_of(bytes, before) : "nothing", collective_of(words, s, c));
+	    before ? bytes_of(bytes, before) : tr("nothing"), collective_of(words, s, c));
 	ask(q->text, "%s by %s", bytes_of(whole, c->schedule.elements * c->element_bytes),
-	    c->kind == OP_SEND ? "a message" : schedule_row(c->schedule.algorithm)->name);
+	    c->kind == OP_SEND ? tr("a message") : schedule_row(c->schedule.algorithm)->name);
 	if (c->kind != OP_SEND)
 		ask(q->text, " over %" PRId64 " ranks", c->schedule.ranks);
 	ask(q->text, ". How much will rank %" PRId64 " have sent when it is done?", q->rank);
@@ -211,7 +212,8 @@ static bool make_exposed(const struct spot *at, struct question *q)
 	ask(q->text, "Next is %s. Does it hide behind computing on rank %" PRId64 ", or is it exposed?",
 	    collective_of(words, s, c), q->rank);
 	for (int i = 0; i < KINDS; i++)
-		offer(q, "%s: rank %" PRId64 " %s", answers[(right + i) % KINDS], q->rank, what[(right + i) % KINDS]);
+		offer(q, "%s: rank %" PRId64 " %s", tr(answers[(right + i) % KINDS]), q->rank,
+		      tr(what[(right + i) % KINDS]));
 	say_exposed(q, busy, lasts);
 	return shuffle(q, at->seed);
 }

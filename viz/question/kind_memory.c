@@ -1,8 +1,10 @@
 /* Questions about memory: its peak, what is freed, what grows, and what there is before the step. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/question/question_parts.h"
@@ -44,7 +46,7 @@ static void say_largest(struct question *q, const int64_t *live)
 		if (most < 0)
 			break;
 		said |= 1U << most;
-		ask(q->reason, "%s%s %s", n ? ", " : ": ", held_name((enum held)most), bytes_of(bytes, live[most]));
+		ask(q->reason, "%s%s %s", n ? ", " : ": ", tr(held_name((enum held)most)), bytes_of(bytes, live[most]));
 	}
 }
 
@@ -112,12 +114,13 @@ static const char *why_freed(const struct plan *p, enum held held)
 	const struct strategy *g = strategy_find(p->strategy);
 	switch (held) {
 	case HELD_WHOLE_PARAMETERS:
-		return g && g->parameters == PLACE_SHARD ? "each rank keeps only its own shard" : "the root keeps them";
+		return g && g->parameters == PLACE_SHARD ? tr("each rank keeps only its own shard")
+		                                         : tr("the root keeps them");
 	case HELD_WHOLE_GRADIENTS:
-		return g && g->gradients == PLACE_SHARD ? "each rank keeps only the sum of its own slice"
-		                                        : "the root has their sum";
+		return g && g->gradients == PLACE_SHARD ? tr("each rank keeps only the sum of its own slice")
+		                                        : tr("the root has their sum");
 	default:
-		return "nothing after this backward pass needs it";
+		return tr("nothing after this backward pass needs it");
 	}
 }
 
@@ -216,9 +219,9 @@ static bool make_freed(const struct spot *at, struct question *q)
 	offer(q, "%s: %s", buffer_words(words, s, r, buffer), why);
 	offer_kept(at, q, e->index, held, why);
 	if (held != HELD_ACTIVATIONS)
-		offer_kept(at, q, e->index, HELD_ACTIVATIONS, "no longer needed");
-	offer_kept(at, q, e->index, HELD_OPTIMIZER, "needed only in the update");
-	offer_kept(at, q, e->index, HELD_GRADIENTS, "added up over the ranks");
+		offer_kept(at, q, e->index, HELD_ACTIVATIONS, tr("no longer needed"));
+	offer_kept(at, q, e->index, HELD_OPTIMIZER, tr("needed only in the update"));
+	offer_kept(at, q, e->index, HELD_GRADIENTS, tr("added up over the ranks"));
 	offer(q, "nothing: everything is kept until the update");
 	ask(q->reason, "%s are free again: %s, since %s.", bytes_of(bytes, buffer_bytes(&r->buffers[buffer])),
 	    buffer_words(words, s, r, buffer), why);
@@ -241,7 +244,7 @@ static const char *why_grows(enum held h)
 	        [HELD_WHOLE_PARAMETERS] = "parameters are gathered before they are used",
 	        [HELD_BUFFERS] = "room is needed for what is on its way",
 	};
-	return why[h];
+	return tr(why[h]);
 }
 
 /* The rank's bytes at a position, by what they hold; NULL: it has none. */
@@ -277,15 +280,15 @@ static bool make_grows(const struct spot *at, struct question *q)
 	q->rank = s->ranks[0].rank;
 	ask(q->text, "Next comes %s. Which part of the memory of rank %" PRId64 " grows most in it?",
 	    pass_of(words, s, &like), q->rank);
-	offer(q, "%s", held_name((enum held)most));
+	offer(q, "%s", tr(held_name((enum held)most)));
 	static const enum held order[] = {HELD_ACTIVATIONS, HELD_GRADIENTS,        HELD_PARAMETERS,
 	                                  HELD_OPTIMIZER,   HELD_WHOLE_PARAMETERS, HELD_BUFFERS};
 	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
 		if (q->choice_count < QUESTION_CHOICES - 1 || order[i] == HELD_WHOLE_PARAMETERS)
-			offer(q, "%s", held_name(order[i]));
-	ask(q->reason, "%s grow by %s to %s: %s.", held_name((enum held)most), bytes_of(grown, to[most] - from[most]),
-	    bytes_of(now, to[most]), why_grows((enum held)most));
-	q->reason[0] = (char)(q->reason[0] - 'a' + 'A');
+			offer(q, "%s", tr(held_name(order[i])));
+	ask(q->reason, "%s grow by %s to %s: %s.", tr(held_name((enum held)most)),
+	    bytes_of(grown, to[most] - from[most]), bytes_of(now, to[most]), why_grows((enum held)most));
+	q->reason[0] = (char)toupper((unsigned char)q->reason[0]);
 	return shuffle(q, at->seed);
 }
 

@@ -182,10 +182,15 @@ static bool make_holds(const struct spot *at, struct question *q)
 		return false;
 	ask_round(at, e, q);
 	if (c->chunk_count > 1)
-		ask(q->text, " Rank %" PRId64 " receives chunk %d from rank %" PRId64, e->to, first, e->rank);
+		ask(q->text,
+		    " Rank %" PRId64 " receives chunk %d from rank %" PRId64
+		    " and adds its own. Whose contributions does it hold then?",
+		    e->to, first, e->rank);
 	else
-		ask(q->text, " Rank %" PRId64 " receives from rank %" PRId64, e->to, e->rank);
-	ask(q->text, " and adds its own. Whose contributions does it hold then?");
+		ask(q->text,
+		    " Rank %" PRId64 " receives from rank %" PRId64
+		    " and adds its own. Whose contributions does it hold then?",
+		    e->to, e->rank);
 	q->rank = e->to;
 	offer(q, "%s", ranks_of(ranks, held, c->everyone));
 	offer(q, "%s", ranks_of(ranks, held & ~own, c->everyone));

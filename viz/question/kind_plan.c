@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "strategy/trace/bubble.h"
 #include "viz/question/question_parts.h"
@@ -133,7 +134,7 @@ static bool make_skipped(const struct spot *at, struct question *q)
 	bool all = s->plan->ranks == 1 || shares_overflow(r, &r->ops[e->op]);
 	bool halves = loss_scale_begin(set->loss_scaler, set->loss_scale).hysteresis <= 1;
 	char now[32], half[32], after[64];
-	const char *who = s->plan->ranks == 1 ? "the rank skips" : "every rank skips";
+	const char *who = s->plan->ranks == 1 ? tr("the rank skips") : tr("every rank skips");
 	number_format_count(now, (int64_t)set->loss_scale);
 	number_format_count(half, (int64_t)(set->loss_scale / 2));
 	if (!all)
@@ -143,17 +144,18 @@ static bool make_skipped(const struct spot *at, struct question *q)
 	    "The loss scale is %s, and this is the first step. Suppose that a gradient on rank %" PRId64
 	    " has become infinite in fp16. What happens?",
 	    now, e->rank);
-	snprintf(after, sizeof after, halves ? "the loss scale becomes %s" : "the loss scale stays for once", half);
-	offer(q, "%s the update, and %s", who, after);
-	snprintf(after, sizeof after, halves ? "the loss scale stays for once" : "the loss scale becomes %s at once",
+	snprintf(after, sizeof after, halves ? tr("the loss scale becomes %s") : tr("the loss scale stays for once"),
 	         half);
+	offer(q, "%s the update, and %s", who, after);
+	snprintf(after, sizeof after,
+	         halves ? tr("the loss scale stays for once") : tr("the loss scale becomes %s at once"), half);
 	offer(q, "%s the update, and %s", who, after);
 	if (s->plan->ranks > 1)
 		offer(q, "rank %" PRId64 " alone skips the update", e->rank);
 	offer(q, "the gradient is clipped to 65,504, and the update is made");
 	offer(q, "the backward pass is repeated with half the loss scale");
 	ask(q->reason, "%sAn infinity must not reach the weights. ",
-	    s->plan->ranks > 1 ? "Ranks tell each other of it, so that all have the same parameters. " : "");
+	    s->plan->ranks > 1 ? tr("Ranks tell each other of it, so that all have the same parameters. ") : "");
 	if (halves)
 		ask(q->reason, "It halves the loss scale, from %s to %s, for the next step.", now, half);
 	else

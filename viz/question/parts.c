@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "viz/question/question_parts.h"
 
@@ -38,7 +39,7 @@ void spot_init(struct spot *at, const struct timeline *s, size_t k)
 void ask(char *text, const char *format, ...)
 {
 	size_t n = strlen(text);
-	WITH_ARGS(format, vsnprintf(text + n, QUESTION_TEXT - n, format, args));
+	WITH_ARGS(format, vsnprintf(text + n, QUESTION_TEXT - n, tr(format), args));
 }
 
 const char *bytes_of(char out[BYTES], int64_t bytes)
@@ -66,20 +67,20 @@ const char *ranks_of(char out[RANKS], uint64_t set, uint64_t everyone)
 	int left = bits(set);
 	size_t at = 0;
 	if (set == everyone && left > 1) {
-		snprintf(out, RANKS, "all %d ranks", left);
+		snprintf(out, RANKS, tr("all %d ranks"), left);
 		return out;
 	}
-	at += (size_t)snprintf(out, RANKS, left > 1 ? "ranks " : "rank ");
+	at += (size_t)snprintf(out, RANKS, left > 1 ? tr("ranks ") : tr("rank "));
 	for (int r = 0; r < 64 && at < RANKS; r++)
 		if (set >> r & 1) {
 			left--;
 			at += (size_t)snprintf(out + at, RANKS - at, "%d%s", r,
 			                       left > 1    ? ", "
-			                       : left == 1 ? " and "
+			                       : left == 1 ? tr(" and ")
 			                                   : "");
 		}
 	if (bits(set) == 1 && at < RANKS)
-		snprintf(out + at, RANKS - at, " alone");
+		snprintf(out + at, RANKS - at, tr(" alone"));
 	return out;
 }
 
@@ -87,11 +88,14 @@ const char *pass_of(char out[OP_WORDS], const struct timeline *s, const struct o
 {
 	static const char *const names[PASS_COUNT] = {"the step", "the forward pass", "the repeated forward pass",
 	                                              "the backward pass", "the update"};
-	size_t at = (size_t)snprintf(out, OP_WORDS, "%s", names[op->pass]);
+	size_t at;
 	if (op->unit >= 0 && op->pass != PASS_UPDATE)
-		at += (size_t)snprintf(out + at, OP_WORDS - at, " of %.60s", s->plan->model->units[op->unit].name);
+		at = (size_t)snprintf(out, OP_WORDS, tr("%s of %.60s"), tr(names[op->pass]),
+		                      s->plan->model->units[op->unit].name);
+	else
+		at = (size_t)snprintf(out, OP_WORDS, "%s", tr(names[op->pass]));
 	if (op->micro >= 0 && s->plan->settings.accumulate > 1 && op->pass != PASS_UPDATE)
-		snprintf(out + at, OP_WORDS - at, ", micro-batch %d", op->micro);
+		snprintf(out + at, OP_WORDS - at, tr(", micro-batch %d"), op->micro);
 	return out;
 }
 
@@ -108,7 +112,7 @@ void offer(struct question *q, const char *format, ...)
 	if (q->choice_count == QUESTION_CHOICES)
 		return;
 	char *one = q->choice[q->choice_count];
-	WITH_ARGS(format, vsnprintf(one, QUESTION_CHOICE, format, args));
+	WITH_ARGS(format, vsnprintf(one, QUESTION_CHOICE, tr(format), args));
 	for (int i = 0; i < q->choice_count; i++)
 		if (!strcmp(q->choice[i], one))
 			return;

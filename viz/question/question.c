@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/question/question_parts.h"
 
 static const struct question_row *const rows[QUESTION_KINDS] = {
@@ -40,7 +41,13 @@ static bool make_at(const struct timeline *s, size_t k, enum question_kind kind,
 	                       .shown = at.next,
 	                       .scene = rows[kind]->scene,
 	                       .look = rows[kind]->look};
-	return rows[kind]->make(&at, q);
+	if (!rows[kind]->make(&at, q))
+		return false;
+	language_space(q->text, sizeof q->text);
+	language_space(q->reason, sizeof q->reason);
+	for (int i = 0; i < q->choice_count; i++)
+		language_space(q->choice[i], sizeof q->choice[i]);
+	return true;
 }
 
 static size_t places(const struct timeline *s)

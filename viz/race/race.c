@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "strategy/collective/chunks.h"
 #include "viz/scene/scene.h"
 
@@ -83,7 +85,7 @@ int race_crossings(const struct race *r, struct race_crossing out[RACE_POINTS])
 const char *race_point_word(char *out, const struct race_curve *v, int64_t at)
 {
 	if (v->over == RACE_OVER_RANKS)
-		snprintf(out, WORD, "%lld ranks", (long long)at);
+		snprintf(out, WORD, tr("%lld ranks"), (long long)at);
 	else
 		bytes_word(out, at);
 	return out;
@@ -101,12 +103,14 @@ static bool ties_everywhere(const struct race *r, int a, int b)
 static void words_of_one_winner(char *out, const struct race *r)
 {
 	int best = fastest_at(r, 0), ties = 0;
-	size_t at = (size_t)snprintf(out, RACE_WORDS, "On %lld ranks ", (long long)r->ranks);
+	size_t at = (size_t)snprintf(out, RACE_WORDS, tr("On %lld ranks "), (long long)r->ranks);
 	for (int i = 0; i < r->count && at < RACE_WORDS; i++)
 		if (ties_everywhere(r, best, i))
-			at += (size_t)snprintf(out + at, RACE_WORDS - at, ties++ ? " and %s" : "%s", r->racer[i].name);
+			at += (size_t)snprintf(out + at, RACE_WORDS - at, ties++ ? tr(" and %s") : "%s",
+			                       r->racer[i].name);
 	if (at < RACE_WORDS)
-		snprintf(out + at, RACE_WORDS - at, " %s the fastest at every size.", ties > 1 ? "are" : "is");
+		snprintf(out + at, RACE_WORDS - at, "%s",
+		         tr(ties > 1 ? " are the fastest at every size." : " is the fastest at every size."));
 }
 
 static void words_of_sizes(char *out, const struct race *r)
@@ -118,10 +122,11 @@ static void words_of_sizes(char *out, const struct race *r)
 	if (!n)
 		words_of_one_winner(out, r);
 	for (int i = 0; i < n && at < RACE_WORDS; i++)
-		at += (size_t)snprintf(out + at, RACE_WORDS - at, i ? ", from there to %s %s" : "Fastest up to %s: %s",
+		at += (size_t)snprintf(out + at, RACE_WORDS - at,
+		                       i ? tr(", from there to %s %s") : tr("Fastest up to %s: %s"),
 		                       bytes_word(bytes, all[i].at), r->racer[all[i].before].name);
 	if (n && at < RACE_WORDS)
-		snprintf(out + at, RACE_WORDS - at, "; above, %s.", r->racer[all[n - 1].after].name);
+		snprintf(out + at, RACE_WORDS - at, tr("; above, %s."), r->racer[all[n - 1].after].name);
 }
 
 /* Writes one racer's numbers of ranks among those of the chart: "ring on 2–3, 6, 12–32 ranks". Returns the length. */
@@ -145,13 +150,13 @@ static size_t ranks_of_racer(char *out, size_t size, const struct race *r, int r
 static void words_of_ranks(char *out, const struct race *r)
 {
 	char bytes[WORD], ranks[RACE_WORDS];
-	size_t at = (size_t)snprintf(out, RACE_WORDS, "Fastest with %s:", bytes_word(bytes, r->bytes));
+	size_t at = (size_t)snprintf(out, RACE_WORDS, tr("Fastest with %s:"), bytes_word(bytes, r->bytes));
 	bool any = false;
 	for (int i = 0; i < r->count && at < RACE_WORDS; i++) {
 		if (!ranks_of_racer(ranks, sizeof ranks, r, i))
 			continue;
-		at += (size_t)snprintf(out + at, RACE_WORDS - at, "%s %s on %s%s", any ? ";" : "", r->racer[i].name,
-		                       ranks, any ? "" : " ranks");
+		at += (size_t)snprintf(out + at, RACE_WORDS - at, tr("%s %s on %s%s"), any ? tr(";") : "",
+		                       r->racer[i].name, ranks, any ? "" : tr(" ranks"));
 		any = true;
 	}
 }
@@ -220,7 +225,7 @@ void race_held_make(struct race_held *out, const struct race *r, const struct ra
 	uint32_t *held = calloc(2 * cells, sizeof *held);
 	out->part = calloc(cells, sizeof *out->part);
 	if (!held || !out->part)
-		abort();
+		memory_exhausted();
 	out->chunks = chunks;
 	carry(r, one, rounds, cuts, chunks, held, held + cells);
 	for (size_t i = 0; i < cells; i++)
@@ -238,7 +243,7 @@ const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
 	bool folds = one->part[0].algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && (ranks & (ranks - 1));
 	bool twice = one->parts == 2;
 	const char *time = schedule_row(one->part[0].algorithm)->time;
-	snprintf(out, RACE_FORM, "%slaunch + %s%s%s", twice ? "2 · (" : "", time ? time : "not told by its row",
+	snprintf(out, RACE_FORM, "%slaunch + %s%s%s", twice ? "2 · (" : "", time ? time : tr("not told by its row"),
 	         folds ? " + 2 hop(S)" : "", twice ? ")" : "");
 	return out;
 }
@@ -249,7 +254,7 @@ const char *race_bytes_form(char *out, const struct racer *one)
 	const struct algorithm *a = schedule_row(one->part[0].algorithm);
 	const char *part = a->symmetric ? strstr(a->formula, "/n") : NULL;
 	int until = part ? (int)(part - a->formula) : (int)strlen(a->formula);
-	snprintf(out, RACE_FORM, "all ranks send %s%.*s%s", one->parts == 2 ? "2 · " : "", until, a->formula,
+	snprintf(out, RACE_FORM, tr("all ranks send %s%.*s%s"), one->parts == 2 ? "2 · " : "", until, a->formula,
 	         part ? part + strlen("/n") : "");
 	return out;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/race/race.h"
 #include "viz/scene/scene.h"
 
@@ -59,8 +60,9 @@ static void draw_grid(struct canvas *c, const struct axes *a, const struct race_
 		double y = y_of(a, pow(10, k));
 		draw_line(c, p->x, y, p->x + p->width, y, t->line, 0.6);
 		if (p->height / (a->y1 - a->y0) > fmax(12, 1.2 * c->least) || k % 2 == 0)
-			draw_text(c, p->x - 6, y + 4, 11, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0, "%s",
-			          short_word((char *)time_word(word, (int64_t)pow(10, k))));
+			/* the lowest keeps off the first word of the other axis */
+			draw_text(c, p->x - 6, y + (k == (int)a->y0 ? -2 : 4), 11, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
+			          0, "%s", short_word((char *)time_word(word, (int64_t)pow(10, k))));
 	}
 	for (int64_t at = 2; v->over == RACE_OVER_RANKS && at <= v->at[v->points - 1]; at *= 2)
 		draw_tick(c, a, v, at);
@@ -141,7 +143,7 @@ void race_draw_chart(struct canvas *c, const struct race *r, struct box b)
 {
 	const struct theme *t = c->theme;
 	bool ranks = r->curve.over == RACE_OVER_RANKS;
-	const char *axis = ranks ? "time over n, the ranks" : "time over S, the size";
+	const char *axis = ranks ? tr("time over n, the ranks") : tr("time over S, the size");
 	char words[RACE_WORDS];
 	double names = names_width(c, r, axis), left = fmax(62, text_length(c, 11, WEIGHT_PLAIN, "100 µs") + 10);
 	struct axes a = {.plot = {b.x + left, b.y + 30, b.width - left - names,

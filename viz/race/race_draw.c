@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "strategy/base/language.h"
 #include "viz/race/race.h"
 #include "viz/scene/scene.h"
 
@@ -78,26 +79,47 @@ static void draw_grid(struct canvas *c, const struct race *r, const struct racer
 static const char *place_word(int place)
 {
 	static const char *const words[] = {"", "1st", "2nd", "3rd", "4th", "5th", "6th"};
-	return words[place];
+	return tr(words[place]);
+}
+
+enum { RESULT_SIZE = 15, FACTOR_SIZE = 11, RESULT = 96 };
+
+static void result_words(const struct race *r, const struct racer *one, char result[RESULT], char factor[RESULT])
+{
+	char time[WORD], times[WORD];
+	double best = 1;
+	for (int i = 0; i < r->count; i++)
+		best = r->racer[i].place == 1 ? (double)r->racer[i].ns : best;
+	snprintf(result, RESULT, "%s  %s", place_word(one->place), time_word(time, one->ns));
+	if (one->place > 1)
+		snprintf(factor, RESULT, tr("%s the first's time"), factor_word(times, (double)one->ns / best));
+	else
+		snprintf(factor, RESULT, "%s", tr("the fastest"));
+}
+
+/* The room that the longest result takes. */
+static double result_width(struct canvas *c, const struct race *r)
+{
+	char result[RESULT], factor[RESULT];
+	double width = 0;
+	for (int i = 0; i < r->count; i++) {
+		result_words(r, &r->racer[i], result, factor);
+		width = fmax(width, text_length(c, RESULT_SIZE, WEIGHT_BOLD, result));
+		width = fmax(width, text_length(c, FACTOR_SIZE, WEIGHT_PLAIN, factor));
+	}
+	return width;
 }
 
 static void draw_result(struct canvas *c, const struct race *r, const struct racer *one, bool done, struct box b)
 {
 	const struct theme *t = c->theme;
-	char time[WORD], text[96], factor[WORD];
-	double best = 1;
-	for (int i = 0; i < r->count; i++)
-		best = r->racer[i].place == 1 ? (double)r->racer[i].ns : best;
+	char result[RESULT], factor[RESULT];
 	double middle = b.y + b.height / 2;
-	snprintf(text, sizeof text, "%s  %s", place_word(one->place), time_word(time, one->ns));
-	double second = fmax(15, 1.15 * c->least), size = fmin(15, fmax(c->least, 15));
-	draw_text(c, b.x, middle - 1, size, done ? WEIGHT_BOLD : WEIGHT_PLAIN, done ? t->ink : t->soft, ALIGN_LEFT,
-	          b.width, "%s", text);
-	if (one->place > 1)
-		draw_text(c, b.x, middle - 1 + second, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
-		          "%s the first's time", factor_word(factor, (double)one->ns / best));
-	else
-		draw_text(c, b.x, middle - 1 + second, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width, "the fastest");
+	result_words(r, one, result, factor);
+	double second = fmax(15, 1.15 * c->least);
+	draw_fitting(c, b.x, middle - 1, RESULT_SIZE, 10, done ? WEIGHT_BOLD : WEIGHT_PLAIN, done ? t->ink : t->soft,
+	             ALIGN_LEFT, b.width, result);
+	draw_fitting(c, b.x, middle - 1 + second, FACTOR_SIZE, 9, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width, factor);
 }
 
 /* The layout of a lane. */
@@ -113,8 +135,8 @@ struct columns {
 static void detail_words(const struct race *r, const struct racer *one, char time[RACE_DETAIL], char bytes[RACE_DETAIL])
 {
 	char form[RACE_FORM], out[WORD], in[WORD];
-	snprintf(time, RACE_DETAIL, "time %s", race_time_form(form, one, r->ranks));
-	snprintf(bytes, RACE_DETAIL, "%s; the busiest rank: %s out, %s in", race_bytes_form(form, one),
+	snprintf(time, RACE_DETAIL, tr("time %s"), race_time_form(form, one, r->ranks));
+	snprintf(bytes, RACE_DETAIL, tr("%s; the busiest rank: %s out, %s in"), race_bytes_form(form, one),
 	         bytes_word(out, one->out), bytes_word(in, one->in));
 }
 
@@ -171,12 +193,13 @@ static void draw_axis(struct canvas *c, const struct race *r, const struct track
 
 static const char *rules(const struct race *r)
 {
-	return r->by_message ? "Every message is simulated over the links that it shares. launch: to begin a "
-	                       "collective; hop(x) = "
-	                       "latency + x / bandwidth; S the bytes, n the ranks, p the largest power of two in n"
-	                     : "Above 64 ranks times are by formula, and rounds share them equally. launch: to begin a "
-	                       "collective; "
-	                       "hop(x) = latency + x / bandwidth";
+	return r->by_message
+	               ? tr("Every message is simulated over the links that it shares. launch: to begin a "
+	                    "collective; hop(x) = "
+	                    "latency + x / bandwidth; S the bytes, n the ranks, p the largest power of two in n")
+	               : tr("Above 64 ranks times are by formula, and rounds share them equally. launch: to begin a "
+	                    "collective; "
+	                    "hop(x) = latency + x / bandwidth");
 }
 
 /* Returns its height. */
@@ -185,8 +208,8 @@ static double draw_heading(struct canvas *c, const struct race *r, int64_t now, 
 	const struct theme *t = c->theme;
 	char bytes[WORD], time[WORD], title[160];
 	double clock = fmin(180, b.width * 0.2), size = fmax(12, c->least);
-	snprintf(title, sizeof title, "A race: %s of %s on %" PRId64 " ranks of %s", operation_name(r->operation),
-	         bytes_word(bytes, r->bytes), r->ranks, r->cluster);
+	snprintf(title, sizeof title, tr("A race: %s of %s on %" PRId64 " ranks of %s"),
+	         tr(operation_name(r->operation)), bytes_word(bytes, r->bytes), r->ranks, r->cluster);
 	draw_fitting(c, b.x, b.y + 24, 20, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - clock - 10, title);
 	if (*r->refused)
 		return HEAD;
@@ -201,7 +224,7 @@ static void lay_columns(struct columns *k, struct canvas *c, const struct race *
 	double longest = 0, details = 0;
 	char time[RACE_DETAIL], bytes[RACE_DETAIL];
 	for (int i = 0; i < r->count; i++) {
-		snprintf(time, sizeof time, "%d of %d rounds", r->racer[i].rounds, r->racer[i].rounds);
+		snprintf(time, sizeof time, tr("%d of %d rounds"), r->racer[i].rounds, r->racer[i].rounds);
 		longest = fmax(longest, text_length(c, 12, WEIGHT_PLAIN, time) + 1);
 		longest = fmax(longest, text_length(c, 13, WEIGHT_BOLD, r->racer[i].name));
 		detail_words(r, &r->racer[i], time, bytes);
@@ -210,9 +233,7 @@ static void lay_columns(struct columns *k, struct canvas *c, const struct race *
 	}
 	k->name = fmin(longest + 26, b.width * 0.25);
 	k->line = fmax(15, 1.2 * c->least);
-	k->result = fmax(text_length(c, 15, WEIGHT_BOLD, "4th  531.1 µs"),
-	                 text_length(c, 11, WEIGHT_PLAIN, "× 6.09 the first's time")) +
-	            16;
+	k->result = result_width(c, r) + 16;
 	k->grid = r->ranks <= RACE_GRID && b.height > 360 ? 56 : 0;
 	double left = k->name + k->grid + (k->grid > 0 ? 14 : 0);
 	k->track = (struct track){.box = {b.x + left, 0, fmax(40, b.width - left - k->result), 0}};
@@ -245,19 +266,19 @@ void race_draw(struct canvas *c, const struct race *r, int64_t now, struct box b
 void race_describe(const struct race *r, FILE *out)
 {
 	char bytes[WORD], time[WORD], form[RACE_FORM], sent[RACE_FORM], busy[WORD], in[WORD], words[RACE_WORDS];
-	fprintf(out, "race     %s of %s on %" PRId64 " ranks of %s, %s\n", operation_name(r->operation),
-	        bytes_word(bytes, r->bytes), r->ranks, r->cluster, r->by_message ? "by message" : "by formula");
+	fprintf(out, tr("race     %s of %s on %" PRId64 " ranks of %s, %s\n"), tr(operation_name(r->operation)),
+	        bytes_word(bytes, r->bytes), r->ranks, r->cluster, r->by_message ? tr("by message") : tr("by formula"));
 	for (int place = 1; place <= r->count; place++)
 		for (int i = 0; i < r->count; i++) {
 			const struct racer *one = &r->racer[i];
 			if (one->place != place)
 				continue;
-			fprintf(out, "%s      %s: %s in %d rounds; time %s; %s; the busiest rank: %s out, %s in\n",
+			fprintf(out, tr("%s      %s: %s in %d rounds; time %s; %s; the busiest rank: %s out, %s in\n"),
 			        place_word(place), one->name, time_word(time, one->ns), one->rounds,
 			        race_time_form(form, one, r->ranks), race_bytes_form(sent, one),
 			        bytes_word(busy, one->out), bytes_word(in, one->in));
 		}
-	fprintf(out, "%s    %s\n", r->curve.over == RACE_OVER_RANKS ? "ranks" : "sizes", race_words(words, r));
+	fprintf(out, "%s    %s\n", r->curve.over == RACE_OVER_RANKS ? tr("ranks") : tr("sizes"), race_words(words, r));
 	for (int k = 0; k < r->curve.points; k++) {
 		fprintf(out, "at       %s:", race_point_word(bytes, &r->curve, r->curve.at[k]));
 		for (int i = 0; i < r->count; i++)

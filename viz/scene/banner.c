@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
+
 bool banner_shows(const struct view *v)
 {
 	return v->state && !v->second && !is_veiled(v) && v->state->timeline->limits.overflows;
@@ -41,7 +43,7 @@ static const struct op *user_of(const struct role *r, int op)
 
 static void say_where(const struct timeline *s, char *out, size_t size)
 {
-	char words[OP_WORDS];
+	char words[OP_WORDS], held[WORD];
 	*out = 0;
 	for (int i = 0; i < s->plan->role_count; i++) {
 		const struct timeline_role *r = &s->roles[i];
@@ -49,9 +51,10 @@ static void say_where(const struct timeline *s, char *out, size_t size)
 		if (k < 0)
 			continue;
 		if (k == 0)
-			snprintf(out, size, ", before the step begins");
+			snprintf(out, size, tr("; before the step begins a rank already holds %s"),
+			         bytes_word(held, live_bytes(r, 0) + s->limits.overhead_bytes));
 		else
-			snprintf(out, size, ", first at %s",
+			snprintf(out, size, tr("; the first that finds no room is %s"),
 			         op_words(words, s, r->role, user_of(r->role, r->role->step.begin + k - 1)));
 		return;
 	}
@@ -66,17 +69,21 @@ void banner_words(const struct timeline *s, char *what, char *change, size_t siz
 	const struct limits *l = &s->limits;
 	char needed[WORD], there[64], missing[WORD], step[WORD], both[200], where[OP_WORDS + 32];
 	number_format_capacity(there, sizeof there, l->tightest.capacity_bytes);
-	snprintf(both, sizeof both, places[l->tightest.space], bytes_word(needed, l->tightest.needed_bytes), there);
+	snprintf(both, sizeof both, tr(places[l->tightest.space]), bytes_word(needed, l->tightest.needed_bytes), there);
 	say_where(s, where, sizeof where);
-	snprintf(what, size, "Does not fit. %s: %s are missing%s.", both,
+	snprintf(what, size, tr("Does not fit. %s: %s are missing at the peak%s."), both,
 	         bytes_word(missing, l->tightest.needed_bytes - l->tightest.capacity_bytes), where);
 	if (*l->change.words)
-		snprintf(change, size, "Would fit with %s, in %s a step.", l->change.words,
+		snprintf(change, size, tr("Would fit with %s, in %s a step."), l->change.words,
 		         time_word(step, l->change.step));
 	else if (l->searching)
-		snprintf(change, size, "What would fit is being looked for.");
+		snprintf(change, size, tr("What would fit is being looked for."));
+	else if (l->change.cut)
+		snprintf(change, size, tr("What would fit is not known: the search ended at its limit."));
 	else
-		snprintf(change, size, "No change of one or a few settings makes it fit, nor 64 times the ranks.");
+		snprintf(change, size, tr("No change of one or a few settings makes it fit, nor 64 times the ranks."));
+	language_space(what, size);
+	language_space(change, size);
 }
 
 /* ---- its place ---- */

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "strategy/strategies/alone.h"
 #include "viz/scene/caption_parts.h"
 #include "viz/scene/scene_parts.h"
@@ -51,10 +52,10 @@ static void say_message_begins(struct text *t, const struct timeline *s, const s
 {
 	bool sends = op->kind == OP_SEND;
 	char words[OP_WORDS], bytes[WORD];
-	say(t, "%s begin%s to %s ", w->words, w->s, sends ? "send" : "receive");
-	say(t, "%s", buffer_words(words, s, role, op_buffer(op)));
+	say(t, sends ? "%s begin%s to send %s" : "%s begin%s to receive %s", w->words, w->s,
+	    buffer_words(words, s, role, op_buffer(op)));
 	if (w->count == 1)
-		say(t, " %s rank %" PRId64, sends ? "to" : "from", one->rank[sends]);
+		say(t, sends ? " to rank %" PRId64 : " from rank %" PRId64, one->rank[sends]);
 	if (op->micro >= 0 && s->plan->settings.accumulate > 1)
 		say(t, ", micro-batch %d", op->micro);
 	say(t, " (%s)", bytes_word(bytes, op_payload_bytes(role, op)));
@@ -187,7 +188,7 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 		say_exposed(t, s, index, running, e->time);
 	} else {
 		bool others = op_class(cause->kind) == OP_CLASS_C && !awaited(s, role, index, cause, e->time);
-		say(t, "%s: a bubble.", others ? ", which waits for other ranks" : "");
+		say(t, "%s: a bubble.", others ? tr(", which waits for other ranks") : "");
 	}
 }
 
@@ -220,7 +221,7 @@ static void say_end(struct text *t, const struct state *st)
 	if (!alike)
 		say(t, " Over the ranks: ");
 	if (compute_differs)
-		say(t, "%.1f–%.1f %% computing%s", computes.least, computes.most, wait_differs ? ", " : ".");
+		say(t, "%.1f–%.1f %% computing%s", computes.least, computes.most, wait_differs ? tr(", ") : tr("."));
 	if (wait_differs)
 		say(t, "%.1f–%.1f %% waiting for communication.", waits.least, waits.most);
 	if (ledger_step_total(s))
@@ -260,34 +261,40 @@ static struct subject subject_of(const struct state *st)
 	return u;
 }
 
-void caption_make(const struct state *st, char *out, int size)
+static void say_stop(struct text *t, const struct state *st)
 {
-	struct text t = {out, size, 0};
-	out[0] = 0;
 	if (!st->position) {
-		say_beginning(&t, st);
+		say_beginning(t, st);
 		return;
 	}
 	if (st->step_size == STEP_SIZE_PHASE) {
 		if (st->position < st->timeline->instant_count)
-			say_phase(&t, st);
+			say_phase(t, st);
 		else
-			say_end(&t, st);
+			say_end(t, st);
 		return;
 	}
 	struct subject u = subject_of(st);
 	if (u.message && u.messages == 1)
-		say_message(&t, st, u.message);
+		say_message(t, st, u.message);
 	else if (u.message)
-		say_round(&t, st, u.message);
+		say_round(t, st, u.message);
 	else if (u.begin)
-		say_operation(&t, st, u.begin);
+		say_operation(t, st, u.begin);
 	else if (u.first && u.first->kind == EVENT_IDLE)
-		say_idle(&t, st, u.first);
+		say_idle(t, st, u.first);
 	else if (u.last && u.last->kind == EVENT_END)
-		say_end(&t, st);
+		say_end(t, st);
 	else if (u.first)
-		say_memory(&t, st, u.last);
+		say_memory(t, st, u.last);
+}
+
+void caption_make(const struct state *st, char *out, int size)
+{
+	struct text t = {out, size, 0};
+	out[0] = 0;
+	say_stop(&t, st);
+	language_space(out, (size_t)size);
 }
 
 /* The operation with which a rank takes part in another group's collective; -1: none. */
@@ -330,6 +337,6 @@ void caption_highlight(const struct state *st, char *out, int size)
 		if (n->position <= from || n->position > st->position || said >> n->kind & 1)
 			continue;
 		said |= 1U << n->kind;
-		say(&t, "%s%s", t.at ? " · " : "", highlight_name(n->kind));
+		say(&t, "%s%s", t.at ? " · " : "", tr(highlight_name(n->kind)));
 	}
 }

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/scene/caption_parts.h"
+#include "viz/scene/op_words.h"
 
 /* More roles than these are not listed: the first, the fullest and the last stand for them. */
 enum { LISTED = 3 };
@@ -18,17 +20,17 @@ static void say_strategy(struct text *t, const struct plan *p)
 	const struct strategy *g = strategy_find(p->strategy);
 	struct alone alone;
 	if (!g && plan_is_alone(p) && !alone_find("", p->strategy, &alone)) {
-		say(t, "%s alone. %s. ", p->strategy, idea_of_alone(alone.operation));
+		say(t, "%s alone. %s. ", p->strategy, tr(idea_of_alone(alone.operation)));
 		return;
 	}
-	const char *from = g ? strstr(g->what, " ({") : NULL, *to = from ? strchr(from, ')') : NULL;
 	if (!g)
 		return;
+	const char *what = tr(g->what), *from = strstr(what, " ({"), *to = from ? strchr(from, ')') : NULL;
 	say(t, "%s: ", p->strategy);
 	if (to)
-		say(t, "%.*s%s. ", (int)(from - g->what), g->what, to + 1);
+		say(t, "%.*s%s. ", (int)(from - what), what, to + 1);
 	else
-		say(t, "%s. ", g->what);
+		say(t, "%s. ", what);
 }
 
 static const char *const elsewhere[] = {
@@ -43,7 +45,7 @@ static void say_categories(struct text *t, const int64_t *live)
 	const char *between = ": ";
 	for (int c = 0; live && c < HELD_COUNT; c++)
 		if (live[c]) {
-			say(t, "%s%s %s", between, held_name((enum held)c), bytes_word(bytes, live[c]));
+			say(t, "%s%s %s", between, tr(held_name((enum held)c)), bytes_word(bytes, live[c]));
 			between = ", ";
 		}
 }
@@ -55,12 +57,14 @@ static void say_holder(struct text *t, const struct role *r, bool alone, bool be
 	if (alone && r->ranks > 64)
 		say(t, "each of ranks %" PRId64 "–%" PRId64 " holds ", r->first_rank, last);
 	else if (alone)
-		say(t, "%s rank holds ", r->ranks > 1 ? "every" : "the");
+		say(t, r->ranks > 1 ? "every rank holds " : "the rank holds ");
 	else if (r->ranks == 1)
-		say(t, "%cank %" PRId64 " (%s) holds ", begins ? 'R' : 'r', last, r->name);
+		say(t, begins ? "Rank %" PRId64 " (%s) holds " : "rank %" PRId64 " (%s) holds ", last, role_word(r));
 	else
-		say(t, "%cach of ranks %" PRId64 "–%" PRId64 " (%s) holds ", begins ? 'E' : 'e', r->first_rank, last,
-		    r->name);
+		say(t,
+		    begins ? "Each of ranks %" PRId64 "–%" PRId64 " (%s) holds "
+		           : "each of ranks %" PRId64 "–%" PRId64 " (%s) holds ",
+		    r->first_rank, last, role_word(r));
 }
 
 static void say_role(struct text *t, const struct state *st, int number, bool begins, bool categories)
@@ -75,8 +79,8 @@ static void say_role(struct text *t, const struct state *st, int number, bool be
 		say_categories(t, timeline_live(st->timeline, index, SPACE_DEVICE, 0));
 	for (int space = SPACE_DEVICE + 1; space < SPACE_COUNT; space++)
 		if (st->ranks[index].live[space]) {
-			say(t, "%s and %s%s", categories ? ";" : "", bytes_word(bytes, st->ranks[index].live[space]),
-			    elsewhere[space]);
+			say(t, categories ? "; and %s%s" : " and %s%s", bytes_word(bytes, st->ranks[index].live[space]),
+			    tr(elsewhere[space]));
 			if (categories)
 				say_categories(t, timeline_live(st->timeline, index, (enum space)space, 0));
 		}

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
@@ -48,23 +49,24 @@ static bool touches(const struct timeline *s, const struct role *r, const struct
 static const char *idea_of_control(const struct timeline *s, const struct role *r, const struct op *op)
 {
 	if (touches(s, r, op, PART_OVERFLOW))
-		return "If any rank has met an infinity, all of them skip this update.";
+		return tr("If any rank has met an infinity, all of them skip this update.");
 	if (touches(s, r, op, PART_NORM))
-		return "Gradients are clipped by the norm of all of them, so every rank needs all squares.";
-	return touches(s, r, op, PART_LOSS) ? "It is only reported: nothing waits for it." : NULL;
+		return tr("Gradients are clipped by the norm of all of them, so every rank needs all squares.");
+	return touches(s, r, op, PART_LOSS) ? tr("It is only reported: nothing waits for it.") : NULL;
 }
 
 static const char *idea_of_kernel(enum op_kind kind)
 {
 	switch (kind) {
 	case OP_ALL_REDUCE_MAXIMUM:
-		return "Every rank has only some of the logits; softmax needs the largest of all.";
+		return tr("Every rank has only some of the logits; softmax needs the largest of all.");
 	case OP_ALL_REDUCE:
-		return "Every rank has what its slice of the weights comes to; the layer needs the sum over the ranks.";
+		return tr("Every rank has what its slice of the weights comes to; the layer needs the sum over the "
+		          "ranks.");
 	case OP_REDUCE_SCATTER:
-		return "Every rank has a part of the sum; each goes on with the sum of its own rows.";
+		return tr("Every rank has a part of the sum; each goes on with the sum of its own rows.");
 	case OP_ALL_GATHER:
-		return "Every rank has its own rows; the layer needs all of them.";
+		return tr("Every rank has its own rows; the layer needs all of them.");
 	default:
 		return NULL;
 	}
@@ -98,10 +100,10 @@ static const char *idea_of_communication(const struct timeline *s, const struct 
 	if (op->group < 0 && !op_is_message(op->kind) && !is_statistic(op->traffic) && idea_of_kernel(op->kind))
 		return idea_of_kernel(op->kind);
 	if (op->kind == OP_RECEIVE)
-		return op->traffic == TRAFFIC_ACTIVATIONS ? "This stage cannot go forward without it."
-		                                          : "This stage cannot go backward without them.";
+		return op->traffic == TRAFFIC_ACTIVATIONS ? tr("This stage cannot go forward without it.")
+		                                          : tr("This stage cannot go backward without them.");
 	if (op->kind == OP_ALL_GATHER && op->pass == PASS_UPDATE)
-		return "Every rank has updated its own slice; now it gets those of the others.";
+		return tr("Every rank has updated its own slice; now it gets those of the others.");
 	return of_traffic[op->traffic];
 }
 
@@ -119,14 +121,14 @@ static const char *idea_of_copy(const struct timeline *s, const struct role *r, 
 	bool gradients = is_gradient(from) || is_gradient(to);
 	switch (op->queue) {
 	case QUEUE_DEVICE_TO_HOST:
-		return gradients ? "The update is made on the host, where the optimizer state is."
-		                 : "It waits in host memory, so that the device has room for more.";
+		return gradients ? tr("The update is made on the host, where the optimizer state is.")
+		                 : tr("It waits in host memory, so that the device has room for more.");
 	case QUEUE_HOST_TO_DEVICE:
 		return from == HELD_PARAMETERS || to == HELD_PARAMETERS
-		               ? "They are updated on the host, and used on the device."
-		               : "It comes back just before it is needed.";
+		               ? tr("They are updated on the host, and used on the device.")
+		               : tr("It comes back just before it is needed.");
 	default:
-		return op->queue == QUEUE_DISK ? "The disk has room for what host memory has not." : NULL;
+		return op->queue == QUEUE_DISK ? tr("The disk has room for what host memory has not.") : NULL;
 	}
 }
 
@@ -140,19 +142,20 @@ static const char *idea_of_update(const struct timeline *s, const struct op *op)
 {
 	const struct plan *p = s->plan;
 	if (p->settings.precision == TYPE_FP16 && s->trace->scale.skipped)
-		return "A gradient was infinite, so nothing is changed: the step is skipped.";
+		return tr("A gradient was infinite, so nothing is changed: the step is skipped.");
 	if (p->settings.precision == TYPE_FP16)
-		return "If a gradient was infinite, nothing is changed: the step is skipped.";
+		return tr("If a gradient was infinite, nothing is changed: the step is skipped.");
 	if (op->queue == QUEUE_HOST_COMPUTE)
-		return "It is done on the host, where the offloaded optimizer state is.";
+		return tr("It is done on the host, where the offloaded optimizer state is.");
 	if (own_part_word(p) && p->ranks > 1)
-		return !strcmp(own_part_word(p), "shard")
-		               ? "The other ranks update the other shards: each keeps the optimizer state of its own."
-		               : "The other ranks update the other slices: each keeps the optimizer state of its own.";
+		return !strcmp(own_part_word(p), "shard") ? tr("The other ranks update the other shards: each keeps "
+		                                               "the optimizer state of its own.")
+		                                          : tr("The other ranks update the other slices: each keeps "
+		                                               "the optimizer state of its own.");
 	if (clips(op))
-		return "Gradients are scaled down if their norm is too large.";
+		return tr("Gradients are scaled down if their norm is too large.");
 	return p->ranks > 1 && plan_data_ranks(p) == p->ranks && p->role_count == 1
-	               ? "All ranks have the same gradients and make the same update."
+	               ? tr("All ranks have the same gradients and make the same update.")
 	               : NULL;
 }
 
@@ -164,10 +167,11 @@ static void say_recorded_scale(struct text *t, const struct trace_scale *scale, 
 	number_format_count(next, (int64_t)scale->next);
 	say(t, scale->skipped ? " An infinity was met, so this step is skipped: " : " No infinity was met: ");
 	if (strcmp(now, next) != 0)
-		say(t, "from %s it goes %s to %s.", now, scale->next < scale->now ? "down" : "up", next);
+		say(t, scale->next < scale->now ? "from %s it goes down to %s." : "from %s it goes up to %s.", now,
+		    next);
 	else
 		say(t, "it stays at %s%s.", now,
-		    scale->skipped && forgives ? ", since the first infinity is forgiven" : "");
+		    scale->skipped && forgives ? tr(", since the first infinity is forgiven") : "");
 }
 
 /* A plan alone knows with which it begins. */
@@ -182,7 +186,7 @@ static void say_loss_scale(struct text *t, const struct timeline *s)
 	}
 	number_format_count(scale, (int64_t)p->settings.loss_scale);
 	say(t, " It begins at %s. A step with an infinity is skipped%s, and %s good steps in a row double it.", scale,
-	    forgives ? "; the first leaves it, each further one halves it" : " and halves it",
+	    forgives ? tr("; the first leaves it, each further one halves it") : tr(" and halves it"),
 	    number_format_count(window, p->settings.loss_scale_window));
 }
 
@@ -191,14 +195,16 @@ static void say_scaled_loss(struct text *t, const struct timeline *s)
 	char scale[WORD];
 	bool known = s->trace->scale.now > 0;
 	number_format_count(scale, (int64_t)(known ? s->trace->scale.now : s->plan->settings.loss_scale));
-	say(t, " Multiplied by the loss scale, %s %s, small gradients do not vanish in fp16.",
-	    known ? "in this step" : "at first", scale);
+	say(t,
+	    known ? " Multiplied by the loss scale, in this step %s, small gradients do not vanish in fp16."
+	          : " Multiplied by the loss scale, at first %s, small gradients do not vanish in fp16.",
+	    scale);
 }
 
 static const char *idea_of_work(const struct timeline *s, const struct role *r, const struct op *op)
 {
 	if (op->pass == PASS_RECOMPUTE)
-		return "Its output was not kept: checkpointing trades time for memory.";
+		return tr("Its output was not kept: checkpointing trades time for memory.");
 	switch (op->kind) {
 	case OP_ADAMW:
 	case OP_SGD:
@@ -206,15 +212,15 @@ static const char *idea_of_work(const struct timeline *s, const struct role *r, 
 	case OP_COPY:
 		return idea_of_copy(s, r, op);
 	case OP_SQUARES:
-		return "Their sum gives the norm by which gradients are clipped.";
+		return tr("Their sum gives the norm by which gradients are clipped.");
 	case OP_OVERFLOW:
-		return "fp16 ends at 65,504: what is larger is infinite, and must not reach the weights.";
+		return tr("fp16 ends at 65,504: what is larger is infinite, and must not reach the weights.");
 	case OP_LOAD:
 		return plan_data_ranks(s->plan) > 1 && !op->all_ranks
-		               ? "Every rank works on different samples: that is data parallelism."
+		               ? tr("Every rank works on different samples: that is data parallelism.")
 		               : NULL;
 	case OP_ADD:
-		return "Gradients of all micro-batches are summed before the update.";
+		return tr("Gradients of all micro-batches are summed before the update.");
 	default:
 		return NULL;
 	}
@@ -233,10 +239,10 @@ void say_idea(struct text *t, const struct timeline *s, const struct role *r, co
 	}
 	if (op_class(op->kind) == OP_CLASS_C && plan_is_alone(s->plan)) {
 		const struct algorithm *a = schedule_row(op->algorithm);
-		say(t, " %s: %s.", idea_of_alone(a->operation), a->description);
+		say(t, " %s: %s.", tr(idea_of_alone(a->operation)), tr(a->description));
 		return;
 	}
 	const char *idea = op_class(op->kind) == OP_CLASS_C ? idea_of_communication(s, r, op) : idea_of_work(s, r, op);
 	if (idea && *idea)
-		say(t, " %s", idea);
+		say(t, " %s", tr(idea));
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/scene/caption_parts.h"
 
@@ -49,12 +50,12 @@ static const char *why_freed(const struct plan *p, enum held held)
 {
 	const struct strategy *g = strategy_find(p->strategy);
 	if (held == HELD_WHOLE_PARAMETERS && g && g->parameters == PLACE_SHARD)
-		return "each rank keeps only its shard, the point of ZeRO-3";
+		return tr("each rank keeps only its shard, the point of ZeRO-3");
 	if (held == HELD_WHOLE_PARAMETERS)
-		return "the root keeps them";
+		return tr("the root keeps them");
 	if (held == HELD_WHOLE_GRADIENTS && g && g->gradients == PLACE_SHARD)
-		return "each rank keeps only its slice, the point of ZeRO-2";
-	return held == HELD_WHOLE_GRADIENTS ? "the root has their sum" : NULL;
+		return tr("each rank keeps only its slice, the point of ZeRO-2");
+	return held == HELD_WHOLE_GRADIENTS ? tr("the root has their sum") : NULL;
 }
 
 static void say_why_freed(struct text *t, const struct timeline *s, const struct role *r, int buffer)
@@ -62,7 +63,7 @@ static void say_why_freed(struct text *t, const struct timeline *s, const struct
 	char words[OP_WORDS], bytes[WORD];
 	const char *why = why_freed(s->plan, s->roles[r - s->plan->roles].held[buffer]);
 	say(t, "%s (%s)%s%s", buffer_words(words, s, r, buffer), bytes_word(bytes, buffer_bytes(&r->buffers[buffer])),
-	    why ? ", since " : "", why ? why : "");
+	    why ? tr(", since ") : "", why ? tr(why) : "");
 }
 
 /* Says why the first is freed of which there is something to say; adds up activations. */
@@ -122,10 +123,10 @@ void say_memory(struct text *t, const struct state *st, const struct event *e)
 	say(t, "%s %s", w.words, op_does(words, s, role, op, !*w.s));
 	say(t, " (%s)", bytes);
 	if (why)
-		say(t, ": %s", why);
-	say(t, ". The %s holds %s now.",
-	    b->space == SPACE_DISK   ? "disk"
-	    : b->space == SPACE_HOST ? "host"
-	                             : "device",
+		say(t, ": %s", tr(why));
+	say(t,
+	    b->space == SPACE_DISK   ? ". The disk holds %s now."
+	    : b->space == SPACE_HOST ? ". The host holds %s now."
+	                             : ". The device holds %s now.",
 	    live);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/caption_parts.h"
 
 static int first_chunk(const struct collective *c, const struct event *e)
@@ -11,15 +12,16 @@ static int first_chunk(const struct collective *c, const struct event *e)
 	return collective_chunks(c, e, &last);
 }
 
-static void say_chunk(struct text *t, const struct collective *c, const struct event *e)
+static const char *chunk_words(char out[64], const struct collective *c, const struct event *e)
 {
 	int last, first = collective_chunks(c, e, &last);
 	if (c->chunk_count == 1)
-		say(t, "the whole buffer");
+		snprintf(out, 64, "%s", tr("the whole buffer"));
 	else if (first == last)
-		say(t, "chunk %d", first);
+		snprintf(out, 64, tr("chunk %d"), first);
 	else
-		say(t, "chunks %d–%d", first, last);
+		snprintf(out, 64, tr("chunks %d–%d"), first, last);
+	return out;
 }
 
 static bool is_maximum(const struct collective *c)
@@ -29,7 +31,8 @@ static bool is_maximum(const struct collective *c)
 
 static const char *result_of(const struct collective *c)
 {
-	return is_maximum(c) ? "maximum" : "sum";
+	static const char *const keys[] = {"sum:", NULL}; /* a button is called sum, too */
+	return is_maximum(c) ? tr("maximum") : tr_name("sum", keys);
 }
 
 static int messages_of(const struct timeline *s, int collective)
@@ -40,39 +43,50 @@ static int messages_of(const struct timeline *s, int collective)
 	return n;
 }
 
+enum taking { TAKES, KEEPS, ADDS };
+
+/* In full, so that each language has its own order: rank, what, from which rank, bytes. */
+static const char *const of_data[] = {
+        [TAKES] = "Rank %" PRId64 " takes %s from rank %" PRId64 " (%s)",
+        [KEEPS] = "Rank %" PRId64 " keeps the larger of its own and %s from rank %" PRId64 " (%s)",
+        [ADDS] = "Rank %" PRId64 " adds %s from rank %" PRId64 " (%s)",
+};
+static const char *const of_control[] = {
+        [TAKES] = "Rank %" PRId64 " takes %s from rank %" PRId64 " (%s of control data, which the totals leave out).",
+        [KEEPS] = "Rank %" PRId64 " keeps the larger of its own and %s of rank %" PRId64
+                  " (%s of control data, which the totals leave out).",
+        [ADDS] = "Rank %" PRId64 " adds %s of rank %" PRId64 " (%s of control data, which the totals leave out).",
+};
+
 void say_message(struct text *t, const struct state *st, const struct event *e)
 {
 	const struct collective *c = &st->timeline->collectives[e->collective];
 	char bytes[WORD], ranks[128];
 	bytes_word(bytes, e->bytes);
-	const char *how = !e->add ? "takes" : is_maximum(c) ? "keeps the larger of its own and" : "adds";
+	enum taking how = !e->add ? TAKES : is_maximum(c) ? KEEPS : ADDS;
 	if (c->control) {
 		const struct role *r = plan_role_of(st->timeline->plan, c->lead);
 		char words[OP_WORDS];
-		say(t, "Rank %" PRId64 " %s ", e->to, how);
-		say(t, "%s", buffer_words(words, st->timeline, r, op_buffer(&r->ops[c->op])));
-		say(t, " %s rank %" PRId64 " (%s of control data, which the totals leave out).", e->add ? "of" : "from",
-		    e->rank, bytes);
+		say(t, of_control[how], e->to, buffer_words(words, st->timeline, r, op_buffer(&r->ops[c->op])), e->rank,
+		    bytes);
 		return;
 	}
 	if (c->kind == OP_SEND) {
 		const struct role *r = plan_role_of(st->timeline->plan, c->lead);
 		char words[OP_WORDS];
-		say(t, "Rank %" PRId64 " has received ", e->to);
-		say(t, "%s", buffer_words(words, st->timeline, r, op_buffer(&r->ops[c->op])));
-		say(t, " from rank %" PRId64 " (%s).", e->rank, bytes);
+		say(t, "Rank %" PRId64 " has received %s from rank %" PRId64 " (%s).", e->to,
+		    buffer_words(words, st->timeline, r, op_buffer(&r->ops[c->op])), e->rank, bytes);
 		return;
 	}
-	say(t, "Rank %" PRId64 " %s ", e->to, how);
-	say_chunk(t, c, e);
-	say(t, " from rank %" PRId64 " (%s)", e->rank, bytes);
+	char chunk[64];
+	say(t, of_data[how], e->to, chunk_words(chunk, c, e), e->rank, bytes);
 	if (e->collective != st->collective || !st->held) {
 		say(t, ".");
 		return;
 	}
 	uint64_t held = st->held[e->to_member * c->chunk_count + first_chunk(c, e)];
 	if (held == c->everyone)
-		snprintf(ranks, sizeof ranks, "all %" PRId64, c->schedule.ranks);
+		snprintf(ranks, sizeof ranks, tr("all %" PRId64), c->schedule.ranks);
 	else
 		text_of_ranks(ranks, sizeof ranks, held, 65);
 	if ((c->kind == OP_BROADCAST || c->kind == OP_SCATTER) && messages_of(st->timeline, e->collective) == 1)
@@ -81,7 +95,7 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 		say(t, "; %d of %d messages have arrived.", (int)st->arrived, messages_of(st->timeline, e->collective));
 	else if (!collective_adds(c))
 		say(t, ": it is rank %s's share.", ranks);
-	else if (!strncmp(ranks, "all", 3))
+	else if (held == c->everyone)
 		say(t, ": it now holds the %s of %s ranks, complete.", result_of(c), ranks);
 	else
 		say(t, ": it now holds the %s of rank%s %s.", result_of(c), strpbrk(ranks, "–,") ? "s" : "", ranks);
@@ -139,6 +153,14 @@ static int complete_chunks(const struct state *st, const struct collective *c)
 	return n;
 }
 
+static void say_everyone_has(struct text *t, const char *result, const char *bytes)
+{
+	if (result)
+		say(t, " Now every rank has the complete %s; each has sent %s.", result, bytes);
+	else
+		say(t, " Now every rank has all of it; each has sent %s.", bytes);
+}
+
 /* Says how far ranks are after a round of a ring, if the round is a step of its own. */
 static void say_reached(struct text *t, const struct collective *c, int round)
 {
@@ -156,8 +178,7 @@ static void say_reached(struct text *t, const struct collective *c, int round)
 	else if (!left && c->kind == OP_REDUCE_SCATTER)
 		say(t, " Now each rank owns the finished sum of its slice; each has sent %s.", bytes);
 	else if (!left && f.of_one)
-		say(t, " Now every rank has %s%s; each has sent %s.", all ? "the complete " : "all of it",
-		    all ? result_of(c) : "", bytes);
+		say_everyone_has(t, all ? result_of(c) : NULL, bytes);
 }
 
 /* "rank 4" or "ranks 4 and 5", of the group's places from `first` to `last`. */
@@ -166,8 +187,8 @@ static void say_ranks(struct text *t, const struct collective *c, int64_t first,
 	if (first == last)
 		say(t, "rank %" PRId64, c->rank[first]);
 	else
-		say(t, "ranks %" PRId64 "%s%" PRId64, c->rank[first], last == first + 1 ? " and " : " to ",
-		    c->rank[last]);
+		say(t, last == first + 1 ? "ranks %" PRId64 " and %" PRId64 : "ranks %" PRId64 " to %" PRId64,
+		    c->rank[first], c->rank[last]);
 }
 
 /* Ranks from p on take part in the first and the last round alone. */
@@ -193,8 +214,12 @@ static void say_pairs(struct text *t, const struct collective *c, const struct s
 	if (p < n && (sent->first_round == 0 || sent->first_round == c->rounds - 1))
 		say_fold(t, c, p, sent->first_round == 0, bytes);
 	else if (adds)
-		say(t, "in pairs, ranks give away half of what they work on (%s) and %s the half that they get", bytes,
-		    is_maximum(c) ? "compare" : "add");
+		say(t,
+		    is_maximum(c) ? "in pairs, ranks give away half of what they work on (%s) and compare the half "
+		                    "that they get"
+		                  : "in pairs, ranks give away half of what they work on (%s) and add the half that "
+		                    "they get",
+		    bytes);
 	else
 		say(t, "in pairs, ranks copy to each other what they have finished (%s)", bytes);
 }
@@ -223,8 +248,10 @@ static void say_chunks(struct text *t, const struct state *st, const struct coll
 	if (!collective_adds(c))
 		say(t, ", which keeps a copy for itself");
 	else if (adds)
-		say(t, ", which %s: %s of %d of %" PRId64 " ranks", is_maximum(c) ? "keeps the larger" : "adds its own",
-		    is_maximum(c) ? "maxima" : "sums", sent->most, c->schedule.ranks);
+		say(t,
+		    is_maximum(c) ? ", which keeps the larger: maxima of %d of %" PRId64 " ranks"
+		                  : ", which adds its own: sums of %d of %" PRId64 " ranks",
+		    sent->most, c->schedule.ranks);
 	else
 		say(t, ", which replaces its own by the complete %s", result_of(c));
 	if (collective_adds(c) && !adds && done < chunks)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/caption_parts.h"
 
 /* The purpose of each pass, without numbers. */
@@ -50,9 +51,10 @@ static void say_name(struct text *t, const struct timeline *s, const struct phas
 {
 	static const char *const names[PASS_COUNT] = {"", "The forward pass", "The repeated forward pass",
 	                                              "The backward pass", "The update"};
-	say(t, "%s", names[p->pass]);
 	if (p->unit >= 0)
-		say(t, " of %s", s->plan->model->units[p->unit].name);
+		say(t, "%s of %s", tr(names[p->pass]), s->plan->model->units[p->unit].name);
+	else
+		say(t, "%s", tr(names[p->pass]));
 	if (p->micro >= 0 && s->plan->settings.accumulate > 1)
 		say(t, ", micro-batch %d,", p->micro);
 }
@@ -69,5 +71,5 @@ void say_phase(struct text *t, const struct state *st)
 		say(t, ", in which all ranks together send %s", bytes_word(sent, sum.sent));
 	if (sum.most)
 		say(t, "; a rank holds at most %s", bytes_word(most, sum.most));
-	say(t, ". %s", ideas[p->pass] ? ideas[p->pass] : "");
+	say(t, ". %s", ideas[p->pass] ? tr(ideas[p->pass]) : "");
 }

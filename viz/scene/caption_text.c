@@ -1,10 +1,10 @@
 /* The parts of captions: sentences that grow, and the ranks that act. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/caption_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -12,7 +12,7 @@ void say(struct text *t, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	int n = t->at < t->size ? vsnprintf(t->out + t->at, (size_t)(t->size - t->at), format, args) : 0;
+	int n = t->at < t->size ? vsnprintf(t->out + t->at, (size_t)(t->size - t->at), tr(format), args) : 0;
 	va_end(args);
 	t->at += n;
 }
@@ -20,13 +20,11 @@ void say(struct text *t, const char *format, ...)
 /* Ranks that are not shown do what the one of their role does that is. */
 static void say_which(struct who *w, const struct timeline *s, int64_t rank)
 {
-	char ranks[64];
-	int index = timeline_index_of(s, rank);
-	snprintf(w->words, sizeof w->words, "%s%s", s->rank_count < s->plan->ranks ? "Each of " : "",
-	         ranks_word(ranks, s, index, index + 1));
-	w->words[0] = (char)toupper((unsigned char)w->words[0]);
-	if (strncmp(ranks, "ranks", 5) != 0)
-		snprintf(w->words, sizeof w->words, "R%s", ranks + 1);
+	struct ranks r = ranks_meant(s, timeline_index_of(s, rank), timeline_index_of(s, rank) + 1);
+	if (r.first == r.last)
+		snprintf(w->words, sizeof w->words, tr("Rank %" PRId64), r.first);
+	else
+		snprintf(w->words, sizeof w->words, tr("Each of ranks %" PRId64 "–%" PRId64), r.first, r.last);
 }
 
 struct who who_of(const struct state *st, enum event_kind kind, int op, const struct role *role)
@@ -47,16 +45,16 @@ struct who who_of(const struct state *st, enum event_kind kind, int op, const st
 	}
 	w.all = w.count == st->timeline->plan->ranks && w.count > 1;
 	if (w.all) {
-		snprintf(w.words, sizeof w.words, "Every rank");
+		snprintf(w.words, sizeof w.words, "%s", tr("Every rank"));
 	} else if (w.count == 1) {
 		say_which(&w, st->timeline, any);
 	} else if (fits) {
 		char ranks[64];
 		text_of_ranks(ranks, sizeof ranks, set, 65);
-		snprintf(w.words, sizeof w.words, "Ranks %s", ranks);
+		snprintf(w.words, sizeof w.words, tr("Ranks %s"), ranks);
 		w.s = "";
 	} else {
-		snprintf(w.words, sizeof w.words, "%" PRId64 " ranks", w.count);
+		snprintf(w.words, sizeof w.words, tr("%" PRId64 " ranks"), w.count);
 		w.s = "";
 	}
 	return w;

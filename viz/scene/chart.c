@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 
 const char *chart_word(const struct chart *chart, char *word, int64_t value)
@@ -39,7 +40,7 @@ void chart_draw_capacity(struct canvas *c, const struct chart *chart, struct box
 		return;
 	}
 	draw_line(c, b.x, y, b.x + b.width, y, t->warning, 2);
-	snprintf(text, sizeof text, "capacity less libraries %s", word);
+	snprintf(text, sizeof text, tr("capacity less libraries %s"), word);
 	double left = b.x + b.width - text_length(c, 14, WEIGHT_BOLD, text);
 	draw_text(c, left, b.y - 8, 14, WEIGHT_BOLD, t->warning, ALIGN_LEFT, 0, "%s", text);
 	draw_line(c, left - 30, b.y - 13, left - 8, b.y - 13, t->warning, 2);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/chart_parts.h"
 
 static const colour line_colours[] = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7, 0xD55E00, 0x56B4E9, 0x777777, 0xB8A800};
@@ -247,7 +248,7 @@ void chart_draw_lines(struct canvas *c, const struct chart *chart, struct box b)
 		          place_word(chart, word, n));
 	}
 	draw_text(c, b.x + b.width / 2, b.y + b.height + 48, 15, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, 0, "%s%s",
-	          names[chart->axis], r.bottom > 0 ? " (the scale at the left is logarithmic)" : "");
+	          tr(names[chart->axis]), r.bottom > 0 ? tr(" (the scale at the left is logarithmic)") : "");
 	for (int i = 0; i < chart->series_count; i++)
 		draw_line_of(c, chart, &r, b, i);
 	chart_draw_capacity(c, chart, b,

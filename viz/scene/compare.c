@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/memory_parts.h"
+#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
 void compare_grid(int n, double width, int *columns, int *rows)
@@ -61,14 +63,14 @@ static int words_of(const struct timeline *s, int bars, bool brief, char words[W
 {
 	char word[WORD];
 	int64_t sent = most_sent(s);
-	snprintf(words[0], sizeof words[0], "peak %s", bytes_word(word, memory_highest(s, SPACE_DEVICE)));
-	snprintf(words[1], sizeof words[1], "a step %s", time_word(word, s->step_ns));
+	snprintf(words[0], sizeof words[0], tr("peak %s"), bytes_word(word, memory_highest(s, SPACE_DEVICE)));
+	snprintf(words[1], sizeof words[1], tr("a step %s"), time_word(word, s->step_ns));
 	bool some = bars < s->plan->role_count;
-	snprintf(words[2], sizeof words[2], bars == 1 ? "the fullest" : "first, fullest, last");
+	snprintf(words[2], sizeof words[2], bars == 1 ? tr("the fullest") : tr("first, fullest, last"));
 	snprintf(words[2 + some], sizeof words[0],
-	         !sent   ? "sends nothing"
-	         : brief ? "sends %s"
-	                 : "sends up to %s a rank",
+	         !sent   ? tr("sends nothing")
+	         : brief ? tr("sends %s")
+	                 : tr("sends up to %s a rank"),
 	         bytes_word(word, sent));
 	return 3 + some;
 }
@@ -135,10 +137,10 @@ static void draw_role(struct canvas *c, const struct state *st, const struct mem
 	memory_bar(c, scale, (struct box){middle - bar / 2, top, bar, part.y - top},
 	           timeline_live(s, index, SPACE_DEVICE, st->ranks[index].issued), s->roles[number].peak[SPACE_DEVICE],
 	           true);
-	snprintf(text, sizeof text, "%s%s", role->ranks > 1 ? "each " : "", role->name);
+	snprintf(text, sizeof text, "%s%s", role->ranks > 1 ? tr("each ") : "", role_word(role));
 	bool brief = text_length(c, 9, WEIGHT_PLAIN, text) > part.width - 3;
 	draw_fitting(c, middle, part.y + memory_first_line(c), 12, 9, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE,
-	             part.width - 3, brief ? role->name : text);
+	             part.width - 3, brief ? role_word(role) : text);
 	bytes_word(word, st->ranks[index].live[SPACE_DEVICE]);
 	shorten_number(c, 9, part.width - 1, word);
 	draw_fitting(c, middle, part.y + memory_second_line(c), 12, 9, WEIGHT_BOLD, t->ink, ALIGN_CENTRE,

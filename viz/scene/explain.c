@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
@@ -18,9 +19,9 @@ static void say_time(const struct timeline *s, int index, int op, char *out, siz
 		snprintf(out, size, "%s", time);
 		return;
 	}
-	wait_words(whom, sizeof whom, "for", w.rank);
-	snprintf(out, size, "%s, waits %s %s, then moves data for %s", time, time_word(waited, w.end - w.begin), whom,
-	         time_word(moves, end - w.end));
+	wait_words(whom, sizeof whom, tr("for"), w.rank);
+	snprintf(out, size, tr("%s, waits %s %s, then moves data for %s"), time, time_word(waited, w.end - w.begin),
+	         whom, time_word(moves, end - w.end));
 }
 
 void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_t size)
@@ -33,10 +34,11 @@ void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_
 	op_words(words, s, role, one);
 	if (op_class(one->kind) == OP_CLASS_C) {
 		char bytes[WORD];
-		snprintf(more, sizeof more, ", sends %s", bytes_word(bytes, op_sent_bytes(s->plan, role, one, rank)));
+		snprintf(more, sizeof more, tr(", sends %s"),
+		         bytes_word(bytes, op_sent_bytes(s->plan, role, one, rank)));
 	}
 	if (index < 0 || op_class(one->kind) == OP_CLASS_M || s->ranks[index].begin[k] < 0) {
-		snprintf(out, size, "%d: %.120s on rank %" PRId64, op, words, rank);
+		snprintf(out, size, tr("%d: %.120s on rank %" PRId64), op, words, rank);
 		return;
 	}
 	say_time(s, index, op, time, sizeof time);
@@ -44,7 +46,7 @@ void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_
 		size_t at = strlen(more);
 		snprintf(more + at, sizeof more - at, "; %s", speed_words_brief(rate, &speed));
 	}
-	snprintf(out, size, "%d: %.120s on rank %" PRId64 ": %s, from %s%s", op, words, rank, time,
+	snprintf(out, size, tr("%d: %.120s on rank %" PRId64 ": %s, from %s%s"), op, words, rank, time,
 	         time_word(begin, timeline_wait(s, index, op).begin), more);
 }
 
@@ -56,7 +58,7 @@ void rank_explain(const struct state *st, int64_t rank, char *out, size_t size)
 	if (index < 0)
 		return;
 	const struct state_rank *r = &st->ranks[index];
-	snprintf(out, size, "rank %" PRId64 ": holds %s (most so far %s), has sent %s in this step", rank,
+	snprintf(out, size, tr("rank %" PRId64 ": holds %s (most so far %s), has sent %s in this step"), rank,
 	         bytes_word(live, r->live[SPACE_DEVICE]), bytes_word(peak, r->peak[SPACE_DEVICE]),
 	         bytes_word(sent, r->sent));
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
@@ -27,7 +28,7 @@ static void put_place(struct card *d, const struct lanes *l, const struct lane *
 {
 	char words[400], time[WORD], begin[WORD], end[WORD], exposed[64];
 	exposed_phrase(l, lane, s, exposed, sizeof exposed);
-	snprintf(words, sizeof words, "%s, %s: %s, from %s to %s%s%s", lane->process, lane->name,
+	snprintf(words, sizeof words, tr("%s, %s: %s, from %s to %s%s%s"), lane->process, lane->name,
 	         time_word(time, s->end - s->begin), time_word(begin, s->begin), time_word(end, s->end),
 	         *exposed ? "; " : "", exposed);
 	put(d, d->c->theme->ink, words);
@@ -40,7 +41,7 @@ static void put_speed(struct card *d, const struct lanes *l, const struct lane_s
 	if (!speed_of_span(l->file, s->number, &x))
 		return;
 	snprintf(words, sizeof words, "%s%s", speed_words(speed, &x),
-	         x.ranks != 1 ? "; in that time it waits for other ranks, too" : "");
+	         x.ranks != 1 ? tr("; in that time it waits for other ranks, too") : "");
 	put(d, d->c->theme->ink, words);
 }
 
@@ -65,9 +66,9 @@ static void put_launch(struct card *d, const struct lanes *l, const struct lane_
 		if (f->flows[i].to != s->number)
 			continue;
 		foreign_name(name, from);
-		snprintf(words, sizeof words, "launched by %s at %s", name, time_word(at, from->begin));
+		snprintf(words, sizeof words, tr("launched by %s at %s"), name, time_word(at, from->begin));
 		if (s->begin > from->end)
-			snprintf(words + strlen(words), sizeof words - strlen(words), "; waited %s in the queue",
+			snprintf(words + strlen(words), sizeof words - strlen(words), tr("; waited %s in the queue"),
 			         time_word(later, s->begin - from->end));
 		put(d, d->c->theme->ink, words);
 		return;
@@ -85,9 +86,9 @@ static void put_what_follows(struct card *d, const struct lanes *l, const struct
 	if (!count)
 		return;
 	foreign_name(name, &f->spans[first]);
-	snprintf(words, sizeof words, "leads to %s at %s", name, time_word(at, f->spans[first].begin));
+	snprintf(words, sizeof words, tr("leads to %s at %s"), name, time_word(at, f->spans[first].begin));
 	if (count > 1)
-		snprintf(words + strlen(words), sizeof words - strlen(words), " and %zu others", count - 1);
+		snprintf(words + strlen(words), sizeof words - strlen(words), tr(" and %zu others"), count - 1);
 	put(d, d->c->theme->ink, words);
 }
 
@@ -100,7 +101,7 @@ static void put_before(struct card *d, const struct lanes *l, const struct lane 
 		return;
 	const struct lane_span *before = s - 1;
 	foreign_name(name, &l->file->spans[before->number]);
-	snprintf(words, sizeof words, "before it: %s, ended at %s, %s earlier", name, time_word(end, before->end),
+	snprintf(words, sizeof words, tr("before it: %s, ended at %s, %s earlier"), name, time_word(end, before->end),
 	         time_word(gap, s->begin - before->end));
 	put(d, d->c->theme->soft, words);
 }

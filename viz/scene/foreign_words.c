@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "strategy/base/search.h"
 #include "viz/scene/lane_cards.h"
@@ -37,7 +38,7 @@ void gpu_words(const struct lanes *l, const struct gpu_process *g, char *out, si
 	const struct gpu_use *u = &l->gpus;
 	char compute[WORD], communication[WORD], exposed[WORD], idle[WORD];
 	snprintf(out, size,
-	         "%.80s: compute %s (%.1f %%), communication %s (%.1f %%), exposed %s (%.1f %%), idle %s (%.1f %%)",
+	         tr("%.80s: compute %s (%.1f %%), communication %s (%.1f %%), exposed %s (%.1f %%), idle %s (%.1f %%)"),
 	         l->file->processes[g->process].name, time_word(compute, g->compute), share(u, g->compute),
 	         time_word(communication, g->communication), share(u, g->communication), time_word(exposed, g->exposed),
 	         share(u, g->exposed), time_word(idle, g->idle), share(u, g->idle));
@@ -105,7 +106,7 @@ static void append_flows(const struct trace_file *f, size_t number, bool from, c
 		count++;
 	}
 	if (count)
-		append(out, size, "; %s %.60s", from ? "launched by" : "leads to", name);
+		append(out, size, from ? "; launched by %.60s" : "; leads to %.60s", name);
 	if (count > 1)
 		append(out, size, " and %zu others", count - 1);
 }
@@ -117,9 +118,9 @@ void exposed_phrase(const struct lanes *l, const struct lane *lane, const struct
 	int64_t exposed = g && s->kind == GPU_COMMUNICATION ? gpu_exposed(g, s->begin, s->end) : -1;
 	*out = 0;
 	if (exposed > 0)
-		snprintf(out, size, "exposed for %s", time_word(word, exposed));
+		snprintf(out, size, tr("exposed for %s"), time_word(word, exposed));
 	else if (!exposed)
-		snprintf(out, size, "hidden behind computing");
+		snprintf(out, size, tr("hidden behind computing"));
 }
 
 /* Makes spaces unbreakable, so that a name stays on one line. */
@@ -142,7 +143,7 @@ static void span_in_brief(const struct lanes *l, int64_t lane, int64_t span, cha
 	const struct lane_span *s = &in->spans[span];
 	char title[FOREIGN_TITLE], time[WORD], begin[WORD], exposed[64], rate[SPEED_WORDS], whole[2 * SPEED_WORDS];
 	struct speed speed;
-	snprintf(out, size, "%s: %s, from %s", foreign_title(title, l->file, &l->file->spans[s->number]),
+	snprintf(out, size, tr("%s: %s, from %s"), foreign_title(title, l->file, &l->file->spans[s->number]),
 	         time_word(time, s->end - s->begin), time_word(begin, s->begin));
 	exposed_phrase(l, in, s, exposed, sizeof exposed);
 	if (*exposed)
@@ -210,10 +211,11 @@ void counter_peak_cause(const struct lanes *l, const struct foreign_counter *cou
 	const struct lane_span *span = peak && !caller ? last_to_begin(l, peak->time) : NULL;
 	*out = 0;
 	if (caller)
-		snprintf(out, size, "in %.80s", caller);
+		snprintf(out, size, tr("in %.80s"), caller);
 	else if (span)
-		snprintf(out, size, "%s %.80s",
-		         span->begin == peak->time ? "as this begins:" : "after the beginning of", span->name);
+		snprintf(out, size,
+		         tr(span->begin == peak->time ? "as this begins: %.80s" : "after the beginning of %.80s"),
+		         span->name);
 }
 
 void counter_peak_words(const struct lanes *l, const struct foreign_counter *counter, char *out, size_t size)
@@ -221,9 +223,9 @@ void counter_peak_words(const struct lanes *l, const struct foreign_counter *cou
 	char value[COUNTER_WORD], time[WORD], cause[128];
 	counter_peak_cause(l, counter, cause, sizeof cause);
 	if (!counter->point_count)
-		snprintf(out, size, "without a value");
+		snprintf(out, size, tr("without a value"));
 	else
-		snprintf(out, size, "at most %s at %s%s%s", counter_word(value, counter, counter->most),
+		snprintf(out, size, tr("at most %s at %s%s%s"), counter_word(value, counter, counter->most),
 		         time_word(time, counter_peak(counter)), *cause ? ", " : "", cause);
 }
 
@@ -257,8 +259,9 @@ void foreign_caption(const struct lanes *l, int64_t lane, int64_t span, char *ou
 		say_gpus(l, out, size);
 	else
 		snprintf(out, size,
-		         "A trace of another program. No span in it runs on a GPU, so that it has no communication to "
-		         "look for. ↓ and ↑ select spans, → and ← move the cursor.");
+		         tr("A trace of another program. No span in it runs on a GPU, so that it has no communication "
+		            "to "
+		            "look for. ↓ and ↑ select spans, → and ← move the cursor."));
 }
 
 /* ---- the mouse ---- */
@@ -281,7 +284,7 @@ static void hit_process(const struct lane_area *l, const struct lane *lane, stru
 	gpu_words(l->lanes, g, words, sizeof words);
 	snprintf(h->text, sizeof h->text, "%.200s", words);
 	if (i < g->stretch_count && g->stretches[i].begin <= h->time)
-		append(h->text, sizeof h->text, "; here: %s, for %s", states[g->stretches[i].state],
+		append(h->text, sizeof h->text, "; here: %s, for %s", tr(states[g->stretches[i].state]),
 		       time_word(time, g->stretches[i].end - g->stretches[i].begin));
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
@@ -94,17 +95,23 @@ static bool both_fit(struct canvas *c, const struct both *b, double size, double
 /* Keeps what the step does and drops the reason. */
 static void keep_first_sentence(char *caption)
 {
-	char *end = strstr(caption, ". ");
+	char *end = strstr(caption, ". "), *full = strstr(caption, "。");
 	if (end)
 		end[1] = 0;
+	else if (full)
+		full[strlen("。")] = 0;
 }
 
 /* The strip above has the bytes. */
 static void drop_numbers(char *caption)
 {
-	char *begin = strstr(caption, " ("), *end = begin ? strchr(begin, ')') : NULL;
-	if (end)
-		memmove(begin, end + 1, strlen(end + 1) + 1);
+	static const char *const pairs[][2] = {{" (", ")"}, {"（", "）"}};
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		char *begin = strstr(caption, pairs[i][0]), *end = begin ? strstr(begin, pairs[i][1]) : NULL;
+		size_t length = strlen(pairs[i][1]);
+		if (end)
+			memmove(begin, end + length, strlen(end + length) + 1);
+	}
 }
 
 /* Writes each with its name, in the largest size in which both fit. If they fit in none, only the first sentence of
@@ -163,10 +170,10 @@ static void write_place(struct canvas *c, const struct view *v, struct box card)
 	const struct timeline *s = st->timeline;
 	char place[64], when[96];
 	double size = fmax(16, c->least);
-	snprintf(place, sizeof place, "%s %zu of %zu",
-	         st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size),
+	snprintf(place, sizeof place, tr("%s %zu of %zu"),
+	         st->step_size == STEP_SIZE_ROUND ? tr("step") : tr(step_size_name(st->step_size)),
 	         timeline_stop_of(s, st->step_size, st->position), s->stop_count[st->step_size] - 1);
-	snprintf(when, sizeof when, "%s at %s", s->trace->measured ? "measured" : "simulated",
+	snprintf(when, sizeof when, tr("%s at %s"), s->trace->measured ? tr("measured") : tr("simulated"),
 	         time_word(time, st->time));
 	if (card.width < NARROW) {
 		char all[sizeof place + sizeof when + 8];

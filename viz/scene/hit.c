@@ -1,6 +1,7 @@
 /* Says in words what lies under the mouse. */
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/pair.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
@@ -11,7 +12,7 @@ static void hit_phases(const struct timeline *s, struct box phases, double x, st
 	h->position = (size_t)((x - phases.x) / phases.width * (double)s->instant_count + 0.5);
 	for (int i = 0; i < s->highlight_count; i++)
 		if (s->highlights[i].position == h->position)
-			snprintf(h->text, sizeof h->text, "%s", highlight_name(s->highlights[i].kind));
+			snprintf(h->text, sizeof h->text, "%s", tr(highlight_name(s->highlights[i].kind)));
 }
 
 struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, double x, double y)

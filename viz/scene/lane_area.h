@@ -62,6 +62,9 @@ int lane_area_last(const struct lane_area *l);
 /* "rank 3"; of several "ranks 0–63: the same" */
 enum { LANE_RANKS = 160 };
 const char *lane_ranks(char *out, const struct lanes *l, const struct lane *lane);
+/* Where ": the same" begins in what lane_ranks() made; NULL: it is of one rank. */
+char *lane_ranks_rest(char *ranks);
+bool lane_is_one_rank(const struct lanes *l, const struct lane *lane);
 /* Colours and hatchings in words, of those that the lanes have (lane_legend.c). */
 void lane_legend_draw(struct canvas *c, const struct lane_area *l, double y);
 double lane_legend_height(const struct view *v);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
@@ -16,7 +17,7 @@ static void hit_span(struct hit *h, const struct lane_area *l, const struct lane
 static bool who(char *out, const struct lane_area *l, const struct lane *lane)
 {
 	lane_ranks(out, l->lanes, lane);
-	char *rest = strstr(out, ": ");
+	char *rest = lane_ranks_rest(out);
 	if (rest)
 		*rest = 0;
 	return rest != NULL;
@@ -29,7 +30,7 @@ static void hit_fold(struct hit *h, const struct lane_area *l, const struct lane
 	char ranks[LANE_RANKS], text[192];
 	who(ranks, l, lane);
 	fold_explain(l->lanes->timeline, f, text, sizeof text);
-	snprintf(h->text, sizeof h->text, "%s, on %.56s", text, ranks);
+	snprintf(h->text, sizeof h->text, tr("%s, on %.56s"), text, ranks);
 }
 
 /* A gap within a fold that is wide enough to be seen is drawn, and so it is hit. */
@@ -48,9 +49,10 @@ static void hit_gap(struct hit *h, const struct lane_area *l, const struct lane 
 	if (i == lane->gap_count || g->begin > h->time)
 		return;
 	bool several = who(ranks, l, lane);
-	snprintf(h->text, sizeof h->text, "%.100s %s not compute for %s: %s%s", ranks, several ? "do" : "does",
-	         time_word(time, g->end - g->begin), g->exposed ? "communication is exposed" : "a bubble",
-	         g->waits ? wait_words(whom, sizeof whom, several ? ", they wait for" : ", it waits for", g->awaits)
+	snprintf(h->text, sizeof h->text,
+	         tr(several ? "%.100s do not compute for %s: %s%s" : "%.100s does not compute for %s: %s%s"), ranks,
+	         time_word(time, g->end - g->begin), tr(g->exposed ? "communication is exposed" : "a bubble"),
+	         g->waits ? wait_words(whom, sizeof whom, tr(several ? ", they wait for" : ", it waits for"), g->awaits)
 	                  : "");
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "strategy/base/memory.h"
 #include "viz/scene/lane_spans.h"
 
 /* Nearer to each other two would be a blur, and nearer than that on average all of them. */
@@ -61,7 +62,7 @@ void lane_arrows_draw(struct canvas *c, const struct lane_area *l)
 		return;
 	struct lane_arrow *arrows = calloc((size_t)s->collective_count + 1, sizeof *arrows);
 	if (!arrows)
-		abort();
+		memory_exhausted();
 	for (int i = 0, count = lane_arrows_find(l, arrows); i < count; i++) {
 		const struct lane_arrow *a = &arrows[i];
 		draw_line(c, a->x0, a->y0, a->x1, a->y1, c->theme->ink, 1.3);

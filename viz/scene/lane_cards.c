@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
@@ -70,7 +71,7 @@ void lane_range_draw(struct canvas *c, const struct view *v, const struct lane_a
 static void range_title(const struct view *v, char *out, size_t size)
 {
 	char length[WORD], from[WORD], to[WORD];
-	snprintf(out, size, "Measured: %s, from %s to %s", time_word(length, v->measured_to - v->measured_from),
+	snprintf(out, size, tr("Measured: %s, from %s to %s"), time_word(length, v->measured_to - v->measured_from),
 	         time_word(from, v->measured_from), time_word(to, v->measured_to));
 }
 
@@ -144,10 +145,10 @@ static void add_row(struct table *t, const struct lanes *l, int lane, const stru
 	struct row *last = &t->rows[t->count ? t->count - 1 : 0];
 	char who[LANE_RANKS];
 	measured_who(l, lane, who, sizeof who);
-	bool alone = l->timeline && !strncmp(who, "rank ", strlen("rank "));
+	bool alone = lane_is_one_rank(l, &l->lanes[lane]);
 	if (alone && joins_last(t, l, lane, m)) {
 		t->last++;
-		snprintf(last->who, sizeof last->who, "ranks %" PRId64 "–%" PRId64 ": the same", t->rank, t->last);
+		snprintf(last->who, sizeof last->who, tr("ranks %" PRId64 "–%" PRId64 ": the same"), t->rank, t->last);
 		return;
 	}
 	if (t->count == most) {
@@ -240,9 +241,9 @@ static void draw_aside(struct canvas *c, struct box b, double title, int left, d
 {
 	char words[64] = "Z: zoom there · Esc: put it away";
 	if (left)
-		snprintf(words, sizeof words, "%d more in sight: scroll to them", left);
+		snprintf(words, sizeof words, tr("%d more in sight: scroll to them"), left);
 	if (text_length(c, 11, WEIGHT_PLAIN, words) > b.width - 36 - title)
-		snprintf(words, sizeof words, left ? "%d more" : "", left);
+		snprintf(words, sizeof words, left ? tr("%d more") : "", left);
 	if (text_length(c, 11, WEIGHT_PLAIN, words) <= b.width - 36 - title)
 		draw_text(c, b.x + b.width - 12, y, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT, 0, "%s", words);
 }
@@ -262,7 +263,7 @@ static void draw_range_card(struct canvas *c, const struct view *v, const struct
 	}
 	range_title(v, title, sizeof title);
 	if (text_length(c, 11, WEIGHT_BOLD, title) > room)
-		snprintf(title, sizeof title, "Measured: %s", time_word(length, v->measured_to - v->measured_from));
+		snprintf(title, sizeof title, tr("Measured: %s"), time_word(length, v->measured_to - v->measured_from));
 	draw_card(c, b, c->theme->panel, c->theme->accent, 1.6);
 	draw_fitting(c, b.x + 12, y, 13, 11, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, room, title);
 	draw_aside(c, b, text_length(c, 13, WEIGHT_BOLD, title), t.left, y);
@@ -337,7 +338,7 @@ static void draw_before(struct canvas *c, const struct selected *x, double left,
 		latest = 0;
 	}
 	for (int i = 0; i < count && i < x->most; i++)
-		draw_item(c, x, list[i], "ended at", x->end[list[i]], left, y + x->line * i, room, i == latest);
+		draw_item(c, x, list[i], tr("ended at"), x->end[list[i]], left, y + x->line * i, room, i == latest);
 	if (!count && x->most)
 		draw_text(c, left, y, 11.5, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, room, "nothing: the step begins");
 }
@@ -360,7 +361,7 @@ static void draw_behind(struct canvas *c, const struct selected *x, double left,
 		if (x->begin[k] < 0 || (!next && !waits_for(op, x->op)))
 			continue;
 		queue |= next;
-		draw_item(c, x, k, "begins at", x->begin[k], left, y + x->line * count++, room, false);
+		draw_item(c, x, k, tr("begins at"), x->begin[k], left, y + x->line * count++, room, false);
 	}
 	if (!count && x->most)
 		draw_text(c, left, y, 11.5, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, room, "nothing: it is the last");
@@ -395,7 +396,7 @@ static void draw_selected_line(struct canvas *c, const struct view *v, const str
 {
 	char words[256], line[sizeof words + 16];
 	op_explain(x->s, v->selected_rank, x->op, words, sizeof words);
-	snprintf(line, sizeof line, "Selected %s", words);
+	snprintf(line, sizeof line, tr("Selected %s"), words);
 	draw_fitting(c, b.x + 6, b.y + 14, 12, 9, WEIGHT_PLAIN, c->theme->ink, ALIGN_LEFT, b.width - 12, line);
 }
 

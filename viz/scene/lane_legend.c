@@ -1,5 +1,6 @@
 /* The legend of the lanes' colours and hatchings. */
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_spans.h"
 
 enum key {
@@ -94,7 +95,7 @@ void lane_legend_draw(struct canvas *c, const struct lane_area *l, double y)
 		          words_of((enum key)k, brief));
 		x += step;
 	}
-	const char *pale = "pale: still to come";
+	const char *pale = tr("pale: still to come");
 	if (l->current && x + text_length(c, size, WEIGHT_PLAIN, pale) <= l->plot.x + width)
 		draw_text(c, x, y, size, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, 0, "%s", pale);
 }

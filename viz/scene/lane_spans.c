@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
 
@@ -22,15 +23,38 @@ static void label_of(const struct lane_area *l, const struct lane *lane, const s
 		            out, (int)size);
 }
 
-/* "all-reduce bucket.0" as people write it; where that is too long, "all-reduce". */
-static const char *label_of_collective(struct canvas *c, double size, double room, char *text)
+/* The first word, in the user's language. Returns what stands behind it, a space before that. */
+static const char *first_word(const char *text, char out[WORD])
 {
 	size_t first = strcspn(text, " ");
-	for (size_t i = 0; i < first; i++)
-		text[i] = text[i] == '_' ? '-' : text[i];
+	char word[WORD];
+	snprintf(word, sizeof word, "%.*s", (int)first, text);
+	snprintf(out, WORD, "%s", tr(word));
+	return text + first;
+}
+
+/* "all-reduce bucket.0"; where that is too long, "all-reduce". */
+static const char *label_of_collective(struct canvas *c, double size, double room, char *text, size_t bytes)
+{
+	static const char *const keys[] = {" all:", NULL};
+	char operation[WORD], rest[112];
+	for (char *at = text; *at && *at != ' '; at++) /* as people write it */
+		*at = *at == '_' ? '-' : *at;
+	snprintf(rest, sizeof rest, "%s", first_word(text, operation));
+	snprintf(text, bytes, "%s%s", operation, tr_name(rest, keys));
 	if (text_length(c, size, WEIGHT_PLAIN, text) > room)
-		text[first] = 0;
+		snprintf(text, bytes, "%s", operation);
 	return text;
+}
+
+/* "copy device-to-host block.3", "forward layer.0.linear" */
+static void label_of_other(char *text, size_t bytes)
+{
+	char verb[WORD], way[WORD], rest[60];
+	const char *from = first_word(text, verb);
+	bool copies = !strncmp(text, "copy ", 5);
+	snprintf(rest, sizeof rest, "%.59s", copies ? first_word(from + 1, way) : from);
+	snprintf(text, bytes, "%s%s%s%s", verb, copies ? " " : "", copies ? way : "", rest);
 }
 
 /* Rounds of a collective inside its span: where the messages that this rank sends arrive. */
@@ -148,10 +172,12 @@ static void draw_label(struct canvas *c, const struct lane_area *l, const struct
 	char text[160];
 	label_of(l, lane, bar->span, text, sizeof text);
 	const char *label = text;
+	if (bar->op && (bar->op->kernel >= 0 || bar->op->kind == OP_COPY))
+		label_of_other(text, sizeof text);
 	if (bar->op && bar->op->kernel >= 0)
 		label = shorter_label(c, size, b->width - 7, text);
 	else if (bar->op && op_class(bar->op->kind) == OP_CLASS_C)
-		label = label_of_collective(c, size, b->width - 7, text);
+		label = label_of_collective(c, size, b->width - 7, text, sizeof text);
 	else if (!l->lanes->timeline)
 		label = shorter_foreign(c, size, b->width - 7, text);
 	if (text_length(c, size, WEIGHT_PLAIN, label) > b->width - 7 && b->width < 48)
@@ -183,7 +209,7 @@ static void draw_wait_word(struct canvas *c, const struct lane_area *l, const st
 	const struct box *b = &bar->b;
 	if (b->width < 5 * l->small)
 		return;
-	wait_words(word, sizeof word, "waits for", bar->span->awaits);
+	wait_words(word, sizeof word, tr("waits for"), bar->span->awaits);
 	double length = text_length(c, l->small, WEIGHT_PLAIN, word), middle = b->y + b->height / 2;
 	if (b->height < l->small + 3 || length > b->width - 12)
 		return;

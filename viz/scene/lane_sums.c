@@ -2,6 +2,7 @@
  * exposed, and that it stands still for another reason. */
 #include <math.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_spans.h"
 #include "viz/timeline/measure.h"
 
@@ -22,7 +23,7 @@ static double share_of(const struct measured *m, enum spent part)
 /* Another program's GPU is idle: nobody knows for what. */
 static const char *name_of(const struct lane_area *l, enum spent part)
 {
-	return part == SPENT_IDLE && l->lanes->file ? "idle" : names[part];
+	return part == SPENT_IDLE && l->lanes->file ? tr("idle") : names[part];
 }
 
 /* As in the lanes; computing is of any pass. */
@@ -123,7 +124,7 @@ static void draw_head(struct canvas *c, const struct lane_area *l, struct box b,
 	          b.width, whole ? "of %s" : "of %s in sight", time_word(time, length));
 	if (brief)
 		draw_text(c, b.x + b.width, l->box.y + 24, l->small - 1, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT,
-		          b.width, "compute · exposed · %s", name_of(l, SPENT_IDLE));
+		          b.width, "compute · exposed · %s", tr(name_of(l, SPENT_IDLE)));
 }
 
 void lane_sums_draw(struct canvas *c, const struct lane_area *l)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_area.h"
 #include "viz/scene/scene_parts.h"
 
@@ -21,10 +22,23 @@ const char *lane_ranks(char *out, const struct lanes *l, const struct lane *lane
 		return out;
 	if (lane_is_folded(l, lane)) {
 		text_of_ranks(ranks, sizeof ranks, lane->ranks, 1);
-		snprintf(out, LANE_RANKS, "ranks %s: the same", ranks);
+		snprintf(out, LANE_RANKS, tr("ranks %s: the same"), ranks);
 		return out;
 	}
+	struct ranks meant = ranks_meant(s, index, index + 1);
 	ranks_word(ranks, s, index, index + 1);
-	snprintf(out, LANE_RANKS, "%.120s%s", ranks, strncmp(ranks, "ranks", 5) ? "" : ": the same");
+	snprintf(out, LANE_RANKS, "%.120s%s", ranks, meant.first == meant.last ? "" : tr(": the same"));
 	return out;
+}
+
+bool lane_is_one_rank(const struct lanes *l, const struct lane *lane)
+{
+	int index = l->timeline && !lane_is_folded(l, lane) ? timeline_index_of(l->timeline, lane->rank) : -1;
+	struct ranks meant = index < 0 ? (struct ranks){0, 1} : ranks_meant(l->timeline, index, index + 1);
+	return meant.first == meant.last;
+}
+
+char *lane_ranks_rest(char *ranks)
+{
+	return strstr(ranks, tr(": the same"));
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/timeline/values.h"
@@ -60,7 +62,10 @@ void ledger_formula(const struct collective *c, struct formula *out)
 	bytes_word(bytes, c->schedule.elements * c->element_bytes);
 	const char *formula = c->kind == OP_SEND ? "S" : a->formula;
 	out->of_one = !c->control && a->symmetric;
-	snprintf(out->who, sizeof out->who, "%s", c->control ? "control" : a->symmetric ? "each rank" : "all ranks");
+	snprintf(out->who, sizeof out->who, "%s",
+	         c->control     ? tr("control")
+	         : a->symmetric ? tr("each rank")
+	                        : tr("all ranks"));
 	snprintf(out->symbols, sizeof out->symbols, "%s", formula);
 	put_in(formula, c->schedule.ranks, bytes, out->numbers, sizeof out->numbers);
 }
@@ -106,7 +111,7 @@ static int range_over_members(const struct state *st, struct ledger *out)
 static void name_members(const struct state *st, int members, struct ledger *out)
 {
 	const struct timeline *s = st->timeline;
-	const char *each = out->least == out->most ? "each rank" : "the ranks";
+	const char *each = out->least == out->most ? tr("each rank") : tr("the ranks");
 	uint64_t set = 0;
 	char ranks[64];
 	for (int i = 0; i < s->rank_count; i++)
@@ -117,14 +122,14 @@ static void name_members(const struct state *st, int members, struct ledger *out
 		return;
 	}
 	text_of_ranks(ranks, sizeof ranks, set, 65);
-	snprintf(out->who, sizeof out->who, "%sranks %s", out->least == out->most ? "each of " : "", ranks);
+	snprintf(out->who, sizeof out->who, tr(out->least == out->most ? "each of ranks %s" : "ranks %s"), ranks);
 }
 
 void ledger_make(const struct state *st, struct ledger *out)
 {
 	const struct timeline *s = st->timeline;
 	const struct collective *one = &s->collectives[st->collective];
-	const char *groups = st->group_count > 1 ? " of a group" : "";
+	const char *groups = st->group_count > 1 ? tr(" of a group") : "";
 	*out = (struct ledger){.sent = st->sent, .total = ledger_step_total(s)};
 	family_words(st, out->what, sizeof out->what);
 	ledger_formula(one, &out->formula);
@@ -134,7 +139,7 @@ void ledger_make(const struct state *st, struct ledger *out)
 	}
 	out->least = out->most = st->sent_collective;
 	if (one->kind == OP_SEND)
-		snprintf(out->who, sizeof out->who, "rank %" PRId64 "%s", one->lead, groups);
+		snprintf(out->who, sizeof out->who, tr("rank %" PRId64 "%s"), one->lead, groups);
 	else
 		snprintf(out->who, sizeof out->who, "%s%s", out->formula.who, groups);
 }
@@ -147,7 +152,7 @@ const char *ledger_range(const struct ledger *l, char *out)
 	if (l->least == l->most)
 		snprintf(out, LEDGER_RANGE, "%s B", most);
 	else
-		snprintf(out, LEDGER_RANGE, "%s to %s B", least, most);
+		snprintf(out, LEDGER_RANGE, tr("%s to %s B"), least, most);
 	return out;
 }
 
@@ -165,7 +170,7 @@ static void chunks_of(const struct collective *c, const struct event *e, char *o
 {
 	int last, first = collective_chunks(c, e, &last);
 	if (c->chunk_count == 1)
-		snprintf(out, size, "all");
+		snprintf(out, size, tr("all"));
 	else
 		snprintf(out, size, first == last ? "%d" : "%d–%d", first, last);
 }
@@ -183,7 +188,7 @@ static void numbers_init(struct numbers *n, const struct view *v)
 		return;
 	n->of = calloc((size_t)st->group_count + 1, sizeof *n->of);
 	if (!n->of)
-		abort();
+		memory_exhausted();
 	for (int i = 0; i < st->group_count; i++)
 		values_init(&n->of[i], st->timeline, &st->timeline->collectives[st->groups[i].collective]);
 }
@@ -263,13 +268,13 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	struct numbers numbers;
 	numbers_init(&numbers, v);
 	char head[64], power[POWER_WORD];
-	snprintf(head, sizeof head, values_recorded(s) ? "value%s" : "example values",
+	snprintf(head, sizeof head, values_recorded(s) ? tr("value%s") : tr("example values"),
 	         power_word(power, numbers.of ? numbers.of[0].power : 0));
 	const char *const heads[] = {"round", "from", "to", "chunk", "bytes", head};
 	double column[6];
 	bool counts = lay_columns(c, b, heads, numbers.of != NULL, bytes_width(c, s, st->collective), column);
 	if (text_length(c, 9, WEIGHT_PLAIN, head) > column[5] - column[3] - 8)
-		snprintf(head, sizeof head, "values");
+		snprintf(head, sizeof head, tr("values"));
 	for (int i = 0; i < (numbers.of ? 6 : 5); i++)
 		if (i != 4 || counts)
 			draw_fitting(c, column[i], b.y + 12, 11, 9, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
@@ -332,7 +337,7 @@ static void draw_sum(struct canvas *c, struct box b, double y, enum weight w, do
 static void draw_so_far(struct canvas *c, const struct ledger *l, struct box b, double y)
 {
 	char label[sizeof l->who + 16], value[LEDGER_RANGE];
-	snprintf(label, sizeof label, "%s, so far", l->who);
+	snprintf(label, sizeof label, tr("%s, so far"), l->who);
 	draw_sum(c, b, y, WEIGHT_BOLD, 14, (const char *const[]){label, l->who, "so far", NULL},
 	         ledger_range(l, value));
 }
@@ -414,7 +419,7 @@ void draw_ledger_sums(struct canvas *c, const struct view *v, struct box b)
 		draw_bar(c, in.x, y + 6, in.width, l.least, l.formula.bytes);
 	if (!veiled)
 		draw_sum(c, in, y + line + 11, WEIGHT_PLAIN, 13, (const char *const[]){"closed form", "", NULL}, form);
-	snprintf(value, sizeof value, veiled ? "%s B" : "%s of %s B", number_format_count(sent, l.sent),
+	snprintf(value, sizeof value, veiled ? "%s B" : tr("%s of %s B"), number_format_count(sent, l.sent),
 	         number_format_count(word, l.total));
 	draw_step(c, in, y + 2 * line + 12, value);
 	if (!veiled)

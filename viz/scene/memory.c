@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/memory_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -86,12 +87,13 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 	int64_t peak = memory_highest(s, space);
 	struct memory_scale scale = memory_scale_for(space == SPACE_DEVICE && v->peak > peak ? v->peak : peak,
 	                                             space == SPACE_DEVICE ? memory_capacity(s) : 0);
-	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 31 - memory_second_line(c)};
+	double left = fmax(62, text_length(c, 11, WEIGHT_PLAIN, "500 MB") + 10);
+	struct box plot = {b.x + left, b.y + 24, b.width - left - 4, b.height - 31 - memory_second_line(c)};
 	struct stack stacks[STACKS];
 	int n = stacks_of(v, stacks);
 	double step = plot.width / n, width = fmin(70, step * (n <= 16 ? 0.72 : 0.86));
 	char word[WORD], title[64];
-	snprintf(title, sizeof title, "Memory now, %s", space_name(space));
+	snprintf(title, sizeof title, tr("Memory now, %s"), tr(space_name(space)));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
 	memory_axis(c, plot, &scale);
 	for (int i = 0; i < n; i++) {

@@ -2,7 +2,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
@@ -22,10 +25,15 @@ static int by_size(const void *a, const void *b)
 /* As the plan names it; what is whole for a while, by what it is. */
 static void name_of(char *out, const struct timeline *s, const struct role *r, int buffer)
 {
-	static const size_t article = sizeof "the " - 1;
+	static const char article[] = "the ";
+	static const char *const keys[] = {
+	        "parameters:", "gradients:", "master:", "first_moment:", "second_moment:", "staging:",
+	        "step:",       "loss:",      "input:",  "target:",       "targets:",       NULL};
 	char words[OP_WORDS];
 	bool whole = r->buffers[buffer].category == CATEGORY_GATHERED;
-	snprintf(out, OP_WORDS, "%s", whole ? buffer_words(words, s, r, buffer) + article : r->buffers[buffer].name);
+	const char *name = whole ? buffer_words(words, s, r, buffer) : r->buffers[buffer].name;
+	name = tr_name(name, keys);
+	snprintf(out, OP_WORDS, "%s", name + (strncmp(name, article, strlen(article)) ? 0 : strlen(article)));
 }
 
 /* The largest first; the caller frees them. */
@@ -36,7 +44,7 @@ static struct alive *list_alive(const struct state *st, int index, int *count)
 	struct alive *list = calloc(most, sizeof *list);
 	bool *alive = calloc(most, sizeof *alive);
 	if (!list || !alive)
-		abort();
+		memory_exhausted();
 	state_alive(st, index, alive);
 	*count = 0;
 	for (int i = 0; i < role->buffer_count; i++)
@@ -65,7 +73,7 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 		if (i == rows * columns - 1 && count > rows * columns)
 			break;
 		const struct buffer *one = &role->buffers[alive[i].buffer];
-		char name[OP_WORDS];
+		char name[OP_WORDS], where[48] = "";
 		name_of(name, st->timeline, role, alive[i].buffer);
 		int column = i / rows;
 		double x = b.x + (width + 20) * column, y = b.y + 26 + 20 * (i % rows);
@@ -76,9 +84,11 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 		draw_fill(c, (struct box){x + 2, y + 3, 11, 11}, fill);
 		draw_text(c, x + 7.5, y + 12.5, 11, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c",
 		          category_letter(of));
-		draw_text(c, x + 22, y + 13, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width - 106, "%s%s%s", name,
-		          one->space == SPACE_DEVICE ? "" : " on ",
-		          one->space == SPACE_DEVICE ? "" : space_name(one->space));
+		if (one->space != SPACE_DEVICE)
+			snprintf(where, sizeof where, tr(" on %s"), tr(space_name(one->space)));
+		c->verbatim = true;
+		draw_text(c, x + 22, y + 13, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width - 106, "%s%s", name, where);
+		c->verbatim = false;
 		draw_text(c, x + width, y + 13, 12, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s",
 		          bytes_word(word, buffer_bytes(one)));
 		shown++;

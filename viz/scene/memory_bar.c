@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/memory_parts.h"
 
 struct memory_scale memory_scale_for(int64_t peak, int64_t capacity)
@@ -43,12 +44,18 @@ void memory_axis(struct canvas *c, struct box b, const struct memory_scale *s)
 	}
 }
 
+static double letter_side(const struct canvas *c)
+{
+	return fmax(14, 1.15 * c->least);
+}
+
 /* Over hatched categories a letter stands on a patch of its category's colour. */
 static void draw_letter(struct canvas *c, double x, double y, enum category k)
 {
 	colour fill = c->theme->category[k];
-	draw_fill(c, (struct box){x - 7, y - 7, 14, 14}, fill);
-	draw_text(c, x, y + 4.5, 12, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c", category_letter(k));
+	double side = letter_side(c);
+	draw_fill(c, (struct box){x - side / 2, y - side / 2, side, side}, fill);
+	draw_text(c, x, y + 0.32 * side, 12, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c", category_letter(k));
 }
 
 void memory_ghost(struct canvas *c, struct box b)
@@ -81,7 +88,7 @@ void memory_bar(struct canvas *c, const struct memory_scale *s, struct box b, co
 	double at = b.y + b.height;
 	for (int k = 0; live && k < HELD_COUNT; k++) {
 		double height = unit * (double)live[k];
-		if (letters && height > 14 && b.width > 12)
+		if (letters && height > letter_side(c) && b.width > fmax(12, 1.1 * c->least))
 			draw_letter(c, b.x + b.width / 2, at - height / 2, held_category((enum held)k));
 		at -= height < c->pixel / 2 ? 0 : height;
 	}
@@ -119,7 +126,8 @@ static void capacity_above(struct canvas *c, struct box plot, const char *word, 
 {
 	for (int i = 0; i < 2; i++) {
 		char text[WORD + 48];
-		snprintf(text, sizeof text, i ? "beside libraries %s" : "capacity less libraries %s, far above", word);
+		snprintf(text, sizeof text, i ? tr("beside libraries %s") : tr("capacity less libraries %s, far above"),
+		         word);
 		if (text_length(c, 11, WEIGHT_PLAIN, text) > room)
 			continue;
 		draw_text(c, plot.x + plot.width, plot.y - MEMORY_TITLE, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT,
@@ -142,11 +150,11 @@ void memory_capacity_line(struct canvas *c, struct box plot, const struct memory
 	double y = plot.y + plot.height * (1 - s->capacity / s->bytes);
 	colour ink = (double)peak > s->capacity ? t->warning : t->ink;
 	draw_line(c, plot.x, y, plot.x + plot.width, y, ink, 2);
-	snprintf(text, sizeof text, "capacity less libraries %s", word);
+	snprintf(text, sizeof text, tr("capacity less libraries %s"), word);
 	/* In narrow pictures side by side none has the longer words, so that all have the same. */
 	if (plot.width > 400 && capacity_in_title(c, plot, text, ink, plot.width - title))
 		return;
-	snprintf(text, sizeof text, "beside libraries %s", word);
+	snprintf(text, sizeof text, tr("beside libraries %s"), word);
 	if (capacity_in_title(c, plot, text, ink, plot.width - title))
 		return;
 	bool brief = text_length(c, 12, WEIGHT_BOLD, text) > plot.width - 8;

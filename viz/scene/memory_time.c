@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "viz/scene/memory_parts.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
@@ -16,7 +18,7 @@ static int *issued_at(const struct timeline *s, int index)
 	int *issued = calloc(s->instant_count + 1, sizeof *issued);
 	const struct section *step = &timeline_role_of(s, index)->step;
 	if (!issued)
-		abort();
+		memory_exhausted();
 	for (size_t m = 0; m < s->instant_count; m++) {
 		issued[m + 1] = issued[m];
 		for (size_t i = s->instants[m].begin; i < s->instants[m].end; i++) {
@@ -198,13 +200,13 @@ static void peak_cause(const struct timeline *s, int index, char *out, size_t si
 	char words[OP_WORDS], buffer[OP_WORDS], bytes[WORD];
 	out[0] = 0;
 	if (!r->peak_at[SPACE_DEVICE])
-		snprintf(out, size, "as the step begins");
+		snprintf(out, size, tr("as the step begins"));
 	else if (largest >= 0)
-		snprintf(out, size, "for %s; the largest that the step has made: %s, %s",
+		snprintf(out, size, tr("for %s; the largest that the step has made: %s, %s"),
 		         op_words(words, s, r->role, &r->role->ops[op]), buffer_words(buffer, s, r->role, largest),
 		         bytes_word(bytes, buffer_bytes(&r->role->buffers[largest])));
 	else if (op >= 0)
-		snprintf(out, size, "for %s", op_words(words, s, r->role, &r->role->ops[op]));
+		snprintf(out, size, tr("for %s"), op_words(words, s, r->role, &r->role->ops[op]));
 }
 
 static void draw_peak(struct canvas *c, const struct curve *v)
@@ -215,14 +217,15 @@ static void draw_peak(struct canvas *c, const struct curve *v)
 	char cause[2 * OP_WORDS + 64], bytes[WORD], head[WORD + 8];
 	double x = x_of(v, first_issued(v, r->peak_at[SPACE_DEVICE])), y = y_of(v, (double)r->peak[SPACE_DEVICE]);
 	peak_cause(s, v->index, cause, sizeof cause);
-	snprintf(head, sizeof head, "peak %s", bytes_word(bytes, r->peak[SPACE_DEVICE]));
+	snprintf(head, sizeof head, tr("peak %s"), bytes_word(bytes, r->peak[SPACE_DEVICE]));
 	double room = v->plot.width - 24;
 	char *second = strchr(cause, ';');
 	if (second && text_length(c, fmax(9, c->least), WEIGHT_PLAIN, cause) > room)
 		*second = 0;
 	double length =
 	        fmin(room, fmax(text_length(c, 12, WEIGHT_BOLD, head), text_length(c, 11, WEIGHT_PLAIN, cause)));
-	struct box plate = {x - length / 2 - 4, v->plot.y + v->plot.height - 42, length + 8, 34};
+	double first = fmax(14, c->least), line_height = fmax(14, 1.2 * c->least), height = first + line_height + 6;
+	struct box plate = {x - length / 2 - 4, v->plot.y + v->plot.height - height - 8, length + 8, height};
 	if (v->scale.line && y_of(v, v->scale.capacity) > plate.y) /* the capacity's words stand there */
 		plate.y -= 24;
 	plate.x = fmax(v->plot.x + 4, fmin(plate.x, v->plot.x + v->plot.width - plate.width - 4));
@@ -239,8 +242,9 @@ static void draw_peak(struct canvas *c, const struct curve *v)
 	if (plate.y > y)
 		draw_line(c, x, y, x, plate.y, t->warning, 1.4);
 	draw_card(c, plate, t->panel, t->warning, 1.2);
-	draw_text(c, plate.x + 4, plate.y + 14, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, length, "%s", head);
-	draw_fitting(c, plate.x + 4, plate.y + 28, 11, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, length, cause);
+	draw_text(c, plate.x + 4, plate.y + first, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, length, "%s", head);
+	draw_fitting(c, plate.x + 4, plate.y + first + line_height, 11, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, length,
+	             cause);
 }
 
 /* ---- the axis ---- */
@@ -259,7 +263,7 @@ static void draw_time_axis(struct canvas *c, const struct curve *v)
 		draw_line(c, x, y, x, y + 4, c->theme->soft, 1);
 		if (x + text_length(c, 11, WEIGHT_PLAIN, word) <= v->plot.x + v->plot.width + 4)
 			draw_text(c, x, y + 16, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, 0, "%s%s", word,
-			          i ? "" : ": time →");
+			          i ? "" : tr(": time →"));
 	}
 }
 
@@ -275,10 +279,10 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	curve_init(&curve, c, v, index, b);
 	const struct box plot = curve.plot;
 	double x = x_of(&curve, v->state->position);
-	snprintf(title, sizeof title, "Memory over %s, %s", v->over_steps ? "the steps" : "time",
+	snprintf(title, sizeof title, tr("Memory over %s, %s"), v->over_steps ? tr("the steps") : tr("time"),
 	         ranks_word(ranks, s, index, index + 1));
 	if (text_length(c, 14, WEIGHT_BOLD, title) > b.width)
-		snprintf(title, sizeof title, "Over %s, %s", v->over_steps ? "steps" : "time",
+		snprintf(title, sizeof title, tr("Over %s, %s"), v->over_steps ? tr("steps") : tr("time"),
 		         ranks_word(ranks, s, index, index + 1));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
 	memory_axis(c, plot, &curve.scale);
@@ -309,14 +313,15 @@ static void explain(const struct curve *v, const struct state *st, size_t positi
 	const int64_t *live = timeline_live(s, v->index, SPACE_DEVICE, v->issued[position]);
 	char ranks[64], time[WORD], word[WORD], words[OP_WORDS];
 	int op = v->issued[position] ? role->step.begin + v->issued[position] - 1 : -1;
-	size_t at = (size_t)snprintf(out, size, "%s at %s, %s %zu: %s", ranks_word(ranks, s, v->index, v->index + 1),
-	                             time_word(time, timeline_time(s, position)),
-	                             st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size),
-	                             timeline_stop_of(s, st->step_size, position),
-	                             bytes_word(word, (int64_t)sum_until(v, position, HELD_COUNT - 1)));
+	size_t at =
+	        (size_t)snprintf(out, size, tr("%s at %s, %s %zu: %s"), ranks_word(ranks, s, v->index, v->index + 1),
+	                         time_word(time, timeline_time(s, position)),
+	                         st->step_size == STEP_SIZE_ROUND ? tr("step") : tr(step_size_name(st->step_size)),
+	                         timeline_stop_of(s, st->step_size, position),
+	                         bytes_word(word, (int64_t)sum_until(v, position, HELD_COUNT - 1)));
 	for (int k = 0; live && k < HELD_COUNT; k++)
 		if (live[k] && at < size)
-			at += (size_t)snprintf(out + at, size - at, ", %s %s", held_name((enum held)k),
+			at += (size_t)snprintf(out + at, size - at, ", %s %s", tr(held_name((enum held)k)),
 			                       bytes_word(word, live[k]));
 	if (op >= 0 && at < size)
 		snprintf(out + at, size - at, "; %s", op_words(words, s, role, &role->ops[op]));

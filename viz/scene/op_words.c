@@ -6,12 +6,13 @@
  *     <k> the kernel       "block.3.qkv"                        <b> what it works on    "the output of block.3.qkv"
  *     <g> the group        "bucket.0", "the model"              <way> between memories  "to host memory"
  *     <which> pass         "forward", "repeated forward"        <part> of an update     "its own slice of bucket.0"
- *     <samples>            "4 samples of its own"
+ *     <samples>            "4 samples of its own"           <seen> by attention       "those before it"
  */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/scene/op_words.h"
 
@@ -82,13 +83,21 @@ const char *group_word(const struct plan *p, int group)
 {
 	static const struct {
 		const char *name, *words;
-	} plain[] = {
-	        {"all", "the model"}, {"whole", "the tensors that are not sliced"}, {"tied", "the tied embedding"}};
+	} plain[] = {{"all", "the model"},
+	             {"whole", "the tensors that are not sliced"},
+	             {"tied", "the tied embedding"},
+	             {"the buffer", "the buffer"}}; /* of a collective alone */
 	const char *name = p->groups[group].name;
 	for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
 		if (!strcmp(name, plain[i].name))
-			return plain[i].words;
+			return tr(plain[i].words);
 	return name;
+}
+
+const char *role_word(const struct role *r)
+{
+	static const char *const keys[] = {"root:", "worker:", NULL}; /* a unit of a model is called root, too */
+	return tr_name(r->name, keys);
 }
 
 const char *own_part_word(const struct plan *p)
@@ -96,7 +105,7 @@ const char *own_part_word(const struct plan *p)
 	const struct strategy *g = strategy_find(p->strategy);
 	if (!g || g->optimizer == PLACE_WHOLE)
 		return NULL;
-	return g->optimizer == PLACE_SHARD ? "shard" : "slice";
+	return g->optimizer == PLACE_SHARD ? tr("shard") : tr("slice");
 }
 
 /* The group of parameters or gradients that is packed in a buffer; NULL: there is not exactly one. */
@@ -117,7 +126,7 @@ static const char *group_in(const struct plan *p, const struct role *r, int buff
 
 static const char *kernel_name(const struct plan *p, const struct op *op)
 {
-	return op->kernel >= 0 ? p->model->kernels[op->kernel].name : "the model";
+	return op->kernel >= 0 ? p->model->kernels[op->kernel].name : tr("the model");
 }
 
 static void fill(char *out, size_t size, const char *words, const char *kernel)
@@ -133,7 +142,10 @@ static void packed_words(const struct plan *p, const struct role *r, int buffer,
                          size_t size)
 {
 	const char *group = group_in(p, r, buffer);
-	snprintf(out, size, "the %s%s%s", what, group ? " of " : "", group ? group : "");
+	if (group)
+		snprintf(out, size, tr("the %s of %s"), what, group);
+	else
+		snprintf(out, size, tr("the %s"), what);
 }
 
 /* The other end of a copy; -1: it is never copied. */
@@ -155,7 +167,7 @@ static bool part_words(const struct timeline *s, const struct role *r, int buffe
 		if (!op)
 			continue;
 		bool samples = of_part[i].part == PART_X && op->kind == OP_LOAD;
-		fill(out, OP_WORDS, samples ? "the samples" : of_part[i].words, kernel_name(s->plan, op));
+		fill(out, OP_WORDS, tr(samples ? "the samples" : of_part[i].words), kernel_name(s->plan, op));
 		return true;
 	}
 	return false;
@@ -179,15 +191,15 @@ const char *buffer_words(char *out, const struct timeline *s, const struct role 
 	snprintf(out, OP_WORDS, "%s", r->buffers[buffer].name);
 	if (held == HELD_PARAMETERS || held == HELD_GRADIENTS || held == HELD_WHOLE_GRADIENTS ||
 	    held == HELD_WHOLE_PARAMETERS) {
-		packed_words(p, r, buffer, held_name(held), out, OP_WORDS);
+		packed_words(p, r, buffer, tr(held_name(held)), out, OP_WORDS);
 		return out;
 	}
 	int source = copied_with(r, buffer);
 	if (used_as(r, buffer, PART_STAGING))
-		snprintf(out, OP_WORDS, "room for what is on its way");
+		snprintf(out, OP_WORDS, "%s", tr("room for what is on its way"));
 	else if (!part_words(s, r, buffer, out) && (source < 0 || !part_words(s, r, source, out)) &&
 	         group_in(p, r, buffer))
-		snprintf(out, OP_WORDS, "its part of %s", group_in(p, r, buffer));
+		snprintf(out, OP_WORDS, tr("its part of %s"), group_in(p, r, buffer));
 	if (!strcmp(out, r->buffers[buffer].name))
 		words_of_namesake(s, r, buffer, out);
 	return out;
@@ -215,28 +227,25 @@ static const char *way_words(enum queue queue)
 	        [QUEUE_DEVICE_TO_HOST] = " from the device to host memory",
 	        [QUEUE_DISK] = " between disk and host memory",
 	};
-	return ways[queue] ? ways[queue] : "";
+	return ways[queue] ? tr(ways[queue]) : "";
 }
 
 static void sample_words(const struct plan *p, const struct op *op, char *out, size_t size)
 {
 	int64_t samples = p->settings.micro_batch * (op->all_ranks ? p->ranks : 1);
-	snprintf(out, size, "%lld sample%s%s", (long long)samples, samples == 1 ? "" : "s",
-	         op->all_ranks             ? " for all ranks"
+	snprintf(out, size, tr("%lld sample%s%s"), (long long)samples, samples == 1 ? "" : "s",
+	         op->all_ranks             ? tr(" for all ranks")
 	         : plan_data_ranks(p) == 1 ? "" /* those that work on the same samples */
-	                                   : " of its own");
+	                                   : tr(" of its own"));
 }
 
 const char *payload_words(char *out, const struct timeline *s, const struct role *r, const struct op *op)
 {
-	static const char output[] = "the output of ";
-	char kernel[OP_WORDS - 32];
+	const struct op *made = used_as(r, op_buffer(op), PART_Y);
 	buffer_words(out, s, r, op_buffer(op));
 	/* They take the outputs' place in memory. */
-	if (op->traffic != TRAFFIC_SCATTER_OUTPUT_GRADIENTS || strncmp(out, output, sizeof output - 1) != 0)
-		return out;
-	snprintf(kernel, sizeof kernel, "%s", out + sizeof output - 1);
-	snprintf(out, OP_WORDS, "the output gradients of %s", kernel);
+	if (op->traffic == TRAFFIC_SCATTER_OUTPUT_GRADIENTS && made)
+		fill(out, OP_WORDS, tr("the output gradients of <k>"), kernel_name(s->plan, made));
 	return out;
 }
 
@@ -248,16 +257,25 @@ static void group_words(const struct timeline *s, const struct role *r, const st
 	else if (op_class(op->kind) == OP_CLASS_C && object >= 0)
 		payload_words(out, s, r, op);
 	else
-		snprintf(out, OP_WORDS, "the model");
+		snprintf(out, OP_WORDS, "%s", tr("the model"));
 }
 
 static void part_of_update(const struct plan *p, const struct op *op, char *out)
 {
-	const char *own = own_part_word(p), *group = op->group >= 0 ? group_word(p, op->group) : "the model";
+	const char *own = own_part_word(p), *group = op->group >= 0 ? group_word(p, op->group) : tr("the model");
 	if (own)
-		snprintf(out, OP_WORDS, "its own %s of %s", own, group);
+		snprintf(out, OP_WORDS, tr("its own %s of %s"), tr(own), group);
 	else
-		snprintf(out, OP_WORDS, "the parameters of %s", group);
+		snprintf(out, OP_WORDS, tr("the parameters of %s"), group);
+}
+
+/* The tokens that a token attends to. */
+static void seen_words(const struct kernel *k, char *out)
+{
+	if (k->window)
+		snprintf(out, OP_WORDS, tr("the last %lld up to itself"), (long long)k->window);
+	else
+		snprintf(out, OP_WORDS, "%s", tr("those before it"));
 }
 
 /* The value of a name in braces; its length. */
@@ -269,14 +287,16 @@ static size_t value_of(const char *name, const struct timeline *s, const struct 
 	if (!strncmp(name, "<g>", 3))
 		return group_words(s, r, op, out), 3;
 	if (!strncmp(name, "<which>", 7))
-		return (size_t)snprintf(out, OP_WORDS, "%s", which_passes[op->pass]), 7;
+		return (size_t)snprintf(out, OP_WORDS, "%s", tr(which_passes[op->pass])), 7;
+	if (!strncmp(name, "<seen>", 6))
+		return seen_words(&s->plan->model->kernels[op->kernel], out), 6;
 	if (!strncmp(name, "<way>", 5))
 		return (size_t)snprintf(out, OP_WORDS, "%s", way_words(op->queue)), 5;
 	if (!strncmp(name, "<samples>", 9))
 		return sample_words(s->plan, op, out, OP_WORDS), 9;
 	if (!strncmp(name, "<part>", 6))
 		return part_of_update(s->plan, op, out), 6;
-	snprintf(out, OP_WORDS, "it");
+	snprintf(out, OP_WORDS, "%s", tr("it"));
 	if (object >= 0)
 		buffer_words(out, s, r, object);
 	return 3; /* <b> */
@@ -298,7 +318,7 @@ static void put_together(char *out, const char *words, const struct timeline *s,
 {
 	size_t at = 0;
 	char value[OP_WORDS];
-	for (const char *c = words; *c && at + 4 < OP_WORDS;) {
+	for (const char *c = tr(words); *c && at + 4 < OP_WORDS;) {
 		if (*c == '<') {
 			c += value_of(c, s, r, op, value);
 			at += (size_t)snprintf(out + at, OP_WORDS - at, "%s", value);
@@ -312,7 +332,7 @@ static void put_together(char *out, const char *words, const struct timeline *s,
 	at = at < OP_WORDS ? at : OP_WORDS - 1;
 	out[at] = 0;
 	if (op->micro >= 0 && op->micro != micro && s->plan->settings.accumulate > 1 && at + 1 < OP_WORDS)
-		snprintf(out + at, OP_WORDS - at, ", micro-batch %d", op->micro);
+		snprintf(out + at, OP_WORDS - at, tr(", micro-batch %d"), op->micro);
 }
 
 const char *op_words(char *out, const struct timeline *s, const struct role *r, const struct op *op)

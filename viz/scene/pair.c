@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/memory_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -240,7 +241,7 @@ static void draw_strip(struct canvas *c, const struct view *v, struct box b)
 		figure_difference(words[f], k.figure[f], figures[0].of[k.figure[f]], figures[1].of[k.figure[f]]);
 	b.y += 17.5;
 	shorten(c, &k, words);
-	draw_row(c, b, &k, "difference", words, WEIGHT_BOLD, t->ink);
+	draw_row(c, b, &k, tr("difference"), words, WEIGHT_BOLD, t->ink);
 }
 
 /* Its name, and if it does not fit, that. */
@@ -251,7 +252,7 @@ static void draw_name(struct canvas *c, const struct view *v, struct box b)
 	char what[160], needed[WORD], there[WORD];
 	double right = 0;
 	if (l->overflows) {
-		snprintf(what, sizeof what, "does not fit: needs %s, has %s",
+		snprintf(what, sizeof what, tr("does not fit: needs %s, has %s"),
 		         bytes_word(needed, l->tightest.needed_bytes), bytes_word(there, l->tightest.capacity_bytes));
 		right = fmin(b.width * 0.6, text_length(c, 12, WEIGHT_BOLD, what) + 8);
 		draw_fitting(c, b.x + b.width, b.y + 14, 12, 9, WEIGHT_BOLD, t->warning, ALIGN_RIGHT, right, what);

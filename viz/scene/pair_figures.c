@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/memory_parts.h"
 #include "viz/scene/pair.h"
 
@@ -61,7 +62,7 @@ const char *figure_difference(char *out, enum figure f, int64_t first, int64_t s
 	const char *sign = by < 0 ? "−" : "+";
 	char word[WORD], share[WORD + 8] = "";
 	if (!by) {
-		snprintf(out, DIFFERENCE, "the same");
+		snprintf(out, DIFFERENCE, tr("the same"));
 		return out;
 	}
 	double part = first ? 100 * fabs((double)by / (double)first) : 0;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/scene/search.h"
@@ -14,12 +16,9 @@ static char *line_of(const struct plan *p, const struct role *r, int op)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	if (!out)
-		abort();
+	FILE *out = memory_stream(&text, &size);
 	plan_write_op(p, r, op, out);
-	if (fclose(out))
-		abort();
+	memory_stream_close(out);
 	if (size && text[size - 1] == '\n')
 		text[size - 1] = 0;
 	return text;
@@ -45,16 +44,16 @@ static void say_whose(const struct plan *p, const struct role *r, int64_t rank, 
 	int64_t last = r->first_rank + r->ranks - 1;
 	char as[48] = "";
 	if (r->ranks > 1)
-		snprintf(as, sizeof as, ", as rank %" PRId64 " carries it out", rank);
+		snprintf(as, sizeof as, tr(", as rank %" PRId64 " carries it out"), rank);
 	if (p->role_count == 1 && r->ranks > 1)
-		snprintf(out, size, "The program of every rank%s", as);
+		snprintf(out, size, tr("The program of every rank%s"), as);
 	else if (p->role_count == 1)
-		snprintf(out, size, "The program of the rank");
+		snprintf(out, size, tr("The program of the rank"));
 	else if (r->ranks == 1)
-		snprintf(out, size, "The program of rank %" PRId64 " (%.40s)", r->first_rank, r->name);
+		snprintf(out, size, tr("The program of rank %" PRId64 " (%.40s)"), r->first_rank, r->name);
 	else
-		snprintf(out, size, "The program of ranks %" PRId64 " to %" PRId64 " (%.40s)%s", r->first_rank, last,
-		         r->name, as);
+		snprintf(out, size, tr("The program of ranks %" PRId64 " to %" PRId64 " (%.40s)%s"), r->first_rank,
+		         last, r->name, as);
 }
 
 static void draw_operation(struct canvas *c, const struct state *st, int index, int op, bool current, bool selected,
@@ -133,7 +132,7 @@ static void draw_operations(struct canvas *c, const struct view *v, int index, s
 
 static const char *state_words(enum op_state s)
 {
-	return s == OP_DONE ? "done" : s == OP_RUNS ? "running" : "to come";
+	return s == OP_DONE ? tr("done") : s == OP_RUNS ? tr("running") : tr("to come");
 }
 
 /* The operations that the current one waits for, and those that wait for it. */
@@ -156,7 +155,7 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 	op_words(words, st->timeline, role, op);
 	char meanwhile[48] = "";
 	if (!selected && st->position && st->step_size != STEP_SIZE_PHASE && caption_op(st, index) < 0)
-		snprintf(meanwhile, sizeof meanwhile, "Rank %" PRId64 " meanwhile: ", v->focus_rank);
+		snprintf(meanwhile, sizeof meanwhile, tr("Rank %" PRId64 " meanwhile: "), v->focus_rank);
 	draw_text(c, b.x + 14, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "%s%d: %s waits for",
 	          meanwhile, now, words);
 	draw_text(c, middle, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "What waits for it");
@@ -164,7 +163,7 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 	for (int i = 0; i < op->after_count && line < 4; i++, line++) {
 		op_words(words, st->timeline, role, &role->ops[op->after[i]]);
 		draw_text(c, b.x + 14, b.y + 44 + 20 * line, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width / 2 - 20,
-		          "%d: %s, %s (%s)", op->after[i], words, queue_name(role->ops[op->after[i]].queue),
+		          "%d: %s, %s (%s)", op->after[i], words, tr(queue_name(role->ops[op->after[i]].queue)),
 		          state_words(state_of_op(st, index, op->after[i])));
 	}
 	if (!line)
@@ -177,8 +176,8 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 			if (role->ops[k].after[i] == now) {
 				op_words(words, st->timeline, role, &role->ops[k]);
 				draw_text(c, middle, b.y + 44 + 20 * line++, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT,
-				          b.width / 2 - 20, "%d: %s, %s (%s)", k, words, queue_name(role->ops[k].queue),
-				          state_words(state_of_op(st, index, k)));
+				          b.width / 2 - 20, "%d: %s, %s (%s)", k, words,
+				          tr(queue_name(role->ops[k].queue)), state_words(state_of_op(st, index, k)));
 				break;
 			}
 	if (!line)

@@ -11,10 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/scene_parts.h"
 
 /* No text is smaller than this part of the height, so that it is read from the last row. */
-enum { PAD = 18, KEY = 24, LEAST = 52 };
+enum { PAD = 18, KEY = 24, LEAST = 52, PROGRESS = 42 /* the middle of its signs */ };
 
 double question_width(double width)
 {
@@ -45,7 +46,7 @@ static double height_of(struct canvas *c, double width, double size, const char 
 enum { LOOK = 160 };
 static const char *look_words(const struct question *q, char out[LOOK])
 {
-	snprintf(out, LOOK, "See %s: %s.", scene_row(q->scene)->title, q->look);
+	snprintf(out, LOOK, tr("See %s: %s."), tr(scene_row(q->scene)->title), tr(q->look));
 	return out;
 }
 
@@ -60,7 +61,7 @@ static struct places places_at(struct canvas *c, const struct asking *a, struct 
 	char look[LOOK];
 	p.x = b.x + PAD;
 	p.width = b.width - 2 * PAD;
-	p.question = b.y + 78 * part;
+	p.question = b.y + fmax(78 * part, PROGRESS + 14 + 0.95 * p.text);
 	double y = p.question + height_of(c, p.width, p.text, q->text) + 4 * part;
 	for (int i = 0; i < q->choice_count; i++) {
 		double room = p.width - KEY * part - KEY - 20,
@@ -80,19 +81,6 @@ static struct places places_at(struct canvas *c, const struct asking *a, struct 
 	return p;
 }
 
-/* None is longer than a line. */
-static bool words_fit(struct canvas *c, double width, double size, const char *text)
-{
-	char word[96];
-	for (size_t n; *text; text += n + strspn(text + n, " ")) {
-		n = strcspn(text, " ");
-		snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), text);
-		if (text_length(c, size, WEIGHT_PLAIN, word) > width)
-			return false;
-	}
-	return true;
-}
-
 /* As large as there is room for. */
 static struct places places_of(struct canvas *c, const struct asking *a, struct box b)
 {
@@ -100,7 +88,8 @@ static struct places places_of(struct canvas *c, const struct asking *a, struct 
 	struct places p = {0};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		p = places_at(c, a, b, parts[i]);
-		if (p.end < b.y + b.height - 44 && words_fit(c, p.width, p.text, asking_now(a)->text))
+		if (p.end < b.y + b.height - 44 &&
+		    paragraph_fits(c, p.width, p.text, WEIGHT_PLAIN, asking_now(a)->text))
 			break;
 	}
 	return p;
@@ -241,14 +230,14 @@ static void draw_keys(struct canvas *c, const struct asking *a, struct box b)
 	const struct question *q = asking_now(a);
 	char keys[96];
 	if (a->stage == ANSWERED)
-		snprintf(keys, sizeof keys, "→ %s · Esc ends",
-		         a->now + 1 < a->set.count ? "the next question" : "the count");
+		snprintf(keys, sizeof keys, tr("→ %s · Esc ends"),
+		         a->now + 1 < a->set.count ? tr("the next question") : tr("the count"));
 	else if (a->stage == ASKING_OVER)
-		snprintf(keys, sizeof keys, "Esc: back to the step · Enter: once more");
+		snprintf(keys, sizeof keys, tr("Esc: back to the step · Enter: once more"));
 	else if (q->choice_count)
-		snprintf(keys, sizeof keys, "1 – %d answer · → skips · Esc ends", q->choice_count);
+		snprintf(keys, sizeof keys, tr("1 – %d answer · → skips · Esc ends"), q->choice_count);
 	else
-		snprintf(keys, sizeof keys, "Enter answers · → skips · Esc ends");
+		snprintf(keys, sizeof keys, tr("Enter answers · → skips · Esc ends"));
 	draw_fitting(c, b.x + PAD, b.y + b.height - 18, 14.5, 9, WEIGHT_BOLD, c->theme->soft, ALIGN_LEFT,
 	             b.width - 2 * PAD, keys);
 }
@@ -276,7 +265,7 @@ static void draw_card_of(struct canvas *c, const struct asking *a, struct box b)
 	else
 		draw_text(c, card.x + PAD, card.y + 24, 15, WEIGHT_BOLD, t->soft, ALIGN_LEFT, 0, "%d questions",
 		          a->set.count);
-	draw_progress(c, a, card.x + PAD, card.y + 42, card.width - 2 * PAD);
+	draw_progress(c, a, card.x + PAD, card.y + PROGRESS, card.width - 2 * PAD);
 	draw_keys(c, a, card);
 	if (!q) {
 		draw_over(c, a, card);

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -62,9 +63,9 @@ static void chunk_name(const struct ring *r, const struct event *e, double numbe
 	if (r->collective->chunk_count == 1)
 		snprintf(out, size, "%s%s%s", carries, *carries ? " · " : "", bytes);
 	else if (first == last)
-		snprintf(out, size, "%s%d%s%s", much ? "chunk " : "", first, shown, tail);
+		snprintf(out, size, "%s%d%s%s", much ? tr("chunk ") : "", first, shown, tail);
 	else
-		snprintf(out, size, "%s%d–%d%s%s", much ? "chunks " : "", first, last, shown, tail);
+		snprintf(out, size, "%s%d–%d%s%s", much ? tr("chunks ") : "", first, last, shown, tail);
 }
 
 static void draw_message(const struct ring *r, const struct event *e, double number)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -49,7 +50,7 @@ static void draw_holders(const struct ring *r, struct box b, uint64_t held, bool
 	for (uint64_t v = held; v; v &= v - 1)
 		count++;
 	if (complete && adds)
-		snprintf(text, sizeof text, b.width >= 34 ? "Σ all" : "Σ");
+		snprintf(text, sizeof text, b.width >= 34 ? tr("Σ all") : "Σ");
 	else if (adds && r->n > 8)
 		snprintf(text, sizeof text, "%d", count);
 	else
@@ -189,7 +190,7 @@ static double draw_rank(const struct ring *r, const struct face *f)
 	                   f->part.mark};
 	int64_t number = r->collective->rank[f->rank];
 	char text[48], *name = text;
-	snprintf(text, sizeof text, "rank %" PRId64 "%s", number, is_root(r, f->rank) ? " (root)" : "");
+	snprintf(text, sizeof text, tr("rank %" PRId64 "%s"), number, is_root(r, f->rank) ? tr(" (root)") : "");
 	double room = f->card.width - 2 * f->part.pad - f->part.mark - 4, sum = 0;
 	if (r->values && collective_adds(r->collective))
 		sum = text_length(r->c, RING_LEAST_NUMBER, WEIGHT_BOLD, RING_LONGEST_SUM) + 13;

@@ -72,7 +72,7 @@ void ring_strip(struct canvas *c, const struct state *st, const struct ring_cell
 		draw_frame(c, mark, t->outline, 0.8);
 		draw_text(c, b.x + 24, b.y + 19, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 30,
 		          s->plan->role_count > 1 ? "rank %" PRId64 " (%s)" : "rank %" PRId64, s->ranks[index].rank,
-		          role->name);
+		          role_word(role));
 		draw_paragraph(c, b.x + 8, b.y + 35, b.width - 14, 11, 2, t->soft,
 		               op ? op_words(words, s, role, op) : "waits");
 	}

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/ring_parts.h"
 
 static colour cell_colour(const struct theme *t, const struct collective *one, uint64_t held)
@@ -72,8 +73,9 @@ void ring_matrix_alone(struct canvas *c, const struct view *v, const struct coll
 		          ALIGN_RIGHT, 0, "rank %" PRId64, one->rank[rank]);
 	char legend[96];
 	snprintf(legend, sizeof legend,
-	         collective_adds(one) ? "chunks 0 … %d: the stronger, the more ranks are in the sum; ■ has just arrived"
-	                              : "chunks 0 … %d: grey is there; the rest is yet to come",
+	         collective_adds(one)
+	                 ? tr("chunks 0 … %d: the stronger, the more ranks are in the sum; ■ has just arrived")
+	                 : tr("chunks 0 … %d: grey is there; the rest is yet to come"),
 	         chunks - 1);
 	draw_fitting(c, b.x + left, b.y + top - 6, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - left, legend);
 }

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -178,7 +179,7 @@ static void draw_fold(const struct scheme *s)
 	for (int i = 2; i >= 0; i--) /* cards behind each other */
 		draw_card(s->c, (struct box){b.x + 5.0 * i, b.y + 5.0 * i, b.width - 10, b.height - 10}, t->panel,
 		          t->outline, 1.2);
-	snprintf(words, sizeof words, "ranks %" PRId64 "–%" PRId64 ": the same", rank_at_place(s, FIRST),
+	snprintf(words, sizeof words, tr("ranks %" PRId64 "–%" PRId64 ": the same"), rank_at_place(s, FIRST),
 	         rank_at_place(s, s->n - LAST - 1));
 	draw_fitting(s->c, b.x + b.width / 2 - 5, b.y + b.height / 2 - 6, 15, 9, WEIGHT_BOLD, t->ink, ALIGN_CENTRE,
 	             b.width - 26, words);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
@@ -14,9 +15,9 @@ static void say_next(const struct state *st, const struct collective *c, char *o
 	int index = timeline_index_of(s, c->lead);
 	const struct op *cause = caption_cause(s, index, &timeline_role_of(s, index)->ops[c->op]);
 	char words[OP_WORDS];
-	snprintf(out, size, "next");
+	snprintf(out, size, tr("next"));
 	if (cause)
-		snprintf(out, size, "next, after %s", op_words(words, s, timeline_role_of(s, index), cause));
+		snprintf(out, size, tr("next, after %s"), op_words(words, s, timeline_role_of(s, index), cause));
 }
 
 /* The chunks' numbers are a run's; "" where they are examples. */
@@ -26,7 +27,7 @@ static void say_values(const struct ring *r, char *out, size_t size)
 	char power[POWER_WORD];
 	*out = 0;
 	if (r->values && values_recorded(s))
-		snprintf(out, size, "values of the run%s", power_word(power, r->values->power));
+		snprintf(out, size, tr("values of the run%s"), power_word(power, r->values->power));
 }
 
 enum { LEGEND_LINES = 5 };
@@ -38,19 +39,19 @@ static int legend_lines(const struct ring *r, const char *out[LEGEND_LINES])
 	bool adds = collective_adds(c), several = c->chunk_count > 1;
 	int n = 0;
 	if (several)
-		out[n++] = ring_is_numbered(r, r->card[0]) ? "above a box: the number of its chunk"
-		                                           : "a box: a chunk; the first is chunk 0";
+		out[n++] = ring_is_numbered(r, r->card[0]) ? tr("above a box: the number of its chunk")
+		                                           : tr("a box: a chunk; the first is chunk 0");
 	if (ring_is_labelled(r, r->card[0]))
-		out[n++] = !adds      ? "below a box: the rank it comes from"
-		           : r->n > 8 ? "below a box: how many ranks are in its sum"
-		                      : "below a box: the ranks in its sum";
+		out[n++] = !adds      ? tr("below a box: the rank it comes from")
+		           : r->n > 8 ? tr("below a box: how many ranks are in its sum")
+		                      : tr("below a box: the ranks in its sum");
 	if (r->values && several)
-		out[n++] = "on an arrow: chunk: value";
+		out[n++] = tr("on an arrow: chunk: value");
 	if (adds)
-		out[n++] = "a stripe in a box: a rank in its sum";
+		out[n++] = tr("a stripe in a box: a rank in its sum");
 	if (r->values && several)
-		out[n++] = values_recorded(r->v->state->timeline) ? "the number in a box: its value"
-		                                                  : "the number in a box: an example value";
+		out[n++] = values_recorded(r->v->state->timeline) ? tr("the number in a box: its value")
+		                                                  : tr("the number in a box: an example value");
 	return n;
 }
 
@@ -135,21 +136,21 @@ void ring_title(const struct ring *r, struct box b, double room)
 	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
 	bool done = g->done || (!st->held && st->done); /* whose rounds are no events */
 	int round = g->round ? g->round : 1;            /* the one that was last over, or that runs first */
-	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
+	const char *part = !ring ? "" : round <= c->rounds / 2 ? tr(": reduce-scatter") : tr(": all-gather");
 	collective_words(st->timeline, c, what, sizeof what);
 	if (st->group_count > RING_GROUPS)
-		snprintf(groups, sizeof groups, ", one of %d groups", st->group_count);
+		snprintf(groups, sizeof groups, tr(", one of %d groups"), st->group_count);
 	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
-	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_row(c->schedule.algorithm)->name,
-	         groups);
+	         c->kind == OP_SEND ? "" : tr(", by "),
+	         c->kind == OP_SEND ? "" : schedule_row(c->schedule.algorithm)->name, groups);
 	if (!st->begun && is_veiled(r->v))
-		snprintf(progress, sizeof progress, "next");
+		snprintf(progress, sizeof progress, tr("next"));
 	else if (!st->begun)
 		say_next(st, c, progress, sizeof progress);
 	else if (done)
-		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");
+		snprintf(progress, sizeof progress, tr("done in %d round%s"), c->rounds, c->rounds == 1 ? "" : "s");
 	else
-		snprintf(progress, sizeof progress, "%d of %d rounds%s", g->round, c->rounds, part);
+		snprintf(progress, sizeof progress, tr("%d of %d rounds%s"), g->round, c->rounds, part);
 	say_values(r, values, sizeof values);
 	if (!r->title_inside) {
 		double y = b.y + fmax(15, r->c->least), below = fmax(20, 1.25 * r->c->least);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
+
 enum { MARGIN = 20, HEADING = 44, PHASES = 30 };
 
 /* In the presenter the names of the phases are as large as other text. */
@@ -89,11 +91,11 @@ void draw_phases(struct canvas *c, const struct view *v, struct box b)
 		draw_line(c, part.x, part.y, part.x, part.y + height, t->line, 1);
 		if (pass == PASS_NONE || pass == last)
 			continue;
-		double length = text_length(c, size, WEIGHT_PLAIN, pass_name(pass)),
+		double length = text_length(c, size, WEIGHT_PLAIN, tr(pass_name(pass))),
 		       left = fmin(part.x + 2, b.x + b.width - length);
 		if (left < label_end)
 			continue;
-		draw_text(c, left, top - 4, size, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "%s", pass_name(pass));
+		draw_text(c, left, top - 4, size, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "%s", tr(pass_name(pass)));
 		label_end = left + length + 0.6 * size;
 		last = pass;
 	}

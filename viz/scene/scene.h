@@ -155,6 +155,10 @@ const char *short_word(char *word);                /* "5.000 MB" becomes "5 MB":
 
 /* The shown ranks [first, end) in a buffer of 64, which it returns: "every rank", "rank 2", "ranks 0–3", "ranks
  * 0–1023". A rank that is shown stands for those of its role that are not. */
+struct ranks {
+	int64_t first, last;
+};
+struct ranks ranks_meant(const struct timeline *s, int first, int end);
 const char *ranks_word(char *out, const struct timeline *s, int first, int end);
 /* The phase of the step that ends at a position, or begins with it: "forward", "backward", "update". */
 const char *phase_word(const struct timeline *s, size_t position);

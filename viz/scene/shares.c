@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/scene_parts.h"
 
 double share_of_step(const struct timeline *s, int64_t ns)
@@ -39,22 +40,24 @@ bool bubble_words(const struct timeline *s, enum brevity brevity, char *out, siz
 	const char *part = strrchr(closed, '=');
 	if (brevity == BREVITY_NONE)
 		snprintf(out, size,
-		         "%s with equal stages; here %.1f %% of rank %" PRId64
-		         "’s step, %.1f to %.1f %% over the ranks",
+		         tr("%s with equal stages; here %.1f %% of rank %" PRId64
+		            "’s step, %.1f to %.1f %% over the ranks"),
 		         closed, share_of_step(s, s->times.bubble), s->times.rank, r.least, r.most);
 	else if (brevity < BREVITY_MOST)
-		snprintf(out, size, "%s%s; here %.1f–%.1f %%", closed,
-		         brevity == BREVITY_SOME ? " with equal stages" : "", r.least, r.most);
+		snprintf(out, size,
+		         tr(brevity == BREVITY_SOME ? "%s with equal stages; here %.1f–%.1f %%"
+		                                    : "%s; here %.1f–%.1f %%"),
+		         closed, r.least, r.most);
 	else
-		snprintf(out, size, "bubble%s; here %.1f–%.1f %%", part ? part + 1 : "", r.least, r.most);
+		snprintf(out, size, tr("bubble%s; here %.1f–%.1f %%"), part ? part + 1 : "", r.least, r.most);
 	return true;
 }
 
 const char *wait_words(char *out, size_t size, const char *verb, int64_t rank)
 {
 	if (rank < 0)
-		snprintf(out, size, "%s another rank", verb);
+		snprintf(out, size, tr("%s another rank"), verb);
 	else
-		snprintf(out, size, "%s rank %" PRId64, verb, rank);
+		snprintf(out, size, tr("%s rank %" PRId64), verb, rank);
 	return out;
 }

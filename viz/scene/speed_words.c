@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
@@ -41,10 +42,10 @@ static void say_link(const struct speed *s, char *out, size_t size)
 	char rate[2 * WORD];
 	out[0] = 0;
 	if (speed_share(s) > 0)
-		snprintf(out, size, ", %.0f %% of the %s's %s", 100 * speed_share(s), s->link_name,
+		snprintf(out, size, tr(", %.0f %% of the %s's %s"), 100 * speed_share(s), tr(s->link_name),
 		         link_word(rate, sizeof rate, s));
 	else if (s->link > 0 && s->bus > 0)
-		snprintf(out, size, "; the %s's %s are assumed", s->link_name, link_word(rate, sizeof rate, s));
+		snprintf(out, size, tr("; the %s's %s are assumed"), tr(s->link_name), link_word(rate, sizeof rate, s));
 }
 
 const char *speed_words(char *out, const struct speed *s)
@@ -52,11 +53,11 @@ const char *speed_words(char *out, const struct speed *s)
 	char payload[WORD], wire[WORD], time[WORD], algorithm[WORD], bus[WORD], link[80], more[64] = "",
 	                                                                                  on_bus[64] = "";
 	if (s->wire_bytes >= 0 && s->wire_bytes != s->payload_bytes)
-		snprintf(more, sizeof more, " (%s on the wire)", bytes_word(wire, s->wire_bytes));
+		snprintf(more, sizeof more, tr(" (%s on the wire)"), bytes_word(wire, s->wire_bytes));
 	if (s->bus > 0 && s->ranks != 1)
-		snprintf(on_bus, sizeof on_bus, ", on the bus %s", rate_word(bus, s->bus));
+		snprintf(on_bus, sizeof on_bus, tr(", on the bus %s"), rate_word(bus, s->bus));
 	say_link(s, link, sizeof link);
-	snprintf(out, SPEED_WORDS, "%s%s in %s: %s%s%s", bytes_word(payload, s->payload_bytes), more,
+	snprintf(out, SPEED_WORDS, tr("%s%s in %s: %s%s%s"), bytes_word(payload, s->payload_bytes), more,
 	         time_word(time, s->moves), rate_word(algorithm, s->algorithm), on_bus, link);
 	return out;
 }
@@ -66,8 +67,8 @@ const char *speed_words_brief(char *out, const struct speed *s)
 	char rate[WORD], share[48] = "";
 	bool bus = s->bus > 0 && s->ranks != 1;
 	if (speed_share(s) > 0)
-		snprintf(share, sizeof share, ", %.0f %% of its %s's", 100 * speed_share(s), s->link_name);
-	snprintf(out, SPEED_WORDS, "%s%s%s", bus ? "bus " : "", rate_word(rate, s->bus > 0 ? s->bus : s->algorithm),
+		snprintf(share, sizeof share, tr(", %.0f %% of its %s's"), 100 * speed_share(s), tr(s->link_name));
+	snprintf(out, SPEED_WORDS, "%s%s%s", bus ? tr("bus ") : "", rate_word(rate, s->bus > 0 ? s->bus : s->algorithm),
 	         share);
 	return out;
 }
@@ -88,13 +89,15 @@ void measured_words(const struct lanes *l, int lane, const struct measured *m, c
 	double part = 100.0 / (double)(m->length ? m->length : 1);
 	measured_who(l, lane, who, sizeof who);
 	snprintf(out, size,
-	         "%s: compute %s (%.1f %%), communication %s (%.1f %%), exposed %s (%.1f %%), %s %s (%.1f %%), %s %s, "
-	         "%" PRId64 " operation%s",
+	         tr("%s: compute %s (%.1f %%), communication %s (%.1f %%), exposed %s (%.1f %%), %s %s (%.1f %%), %s "
+	            "%s, "
+	            "%" PRId64 " operation%s"),
 	         who, time_word(compute, m->compute), part * (double)m->compute,
 	         time_word(communication, m->communication), part * (double)m->communication,
-	         time_word(exposed, m->exposed), part * (double)m->exposed, l->timeline ? "bubble" : "idle",
-	         time_word(bubble, m->bubble), part * (double)m->bubble, l->timeline ? "sends" : "carries",
+	         time_word(exposed, m->exposed), part * (double)m->exposed, l->timeline ? tr("bubble") : tr("idle"),
+	         time_word(bubble, m->bubble), part * (double)m->bubble, l->timeline ? tr("sends") : tr("carries"),
 	         bytes_word(sent, m->sent_bytes), m->operations, m->operations == 1 ? "" : "s");
+	language_space(out, size);
 }
 
 /* ---- exposed communication ---- */
@@ -116,9 +119,9 @@ void exposed_when(const struct lanes *l, const struct exposed *e, char *out, siz
 	char begin[WORD], micro[48] = "";
 	const struct op *op = l->timeline ? &plan_role_of(l->timeline->plan, e->rank)->ops[e->op] : NULL;
 	if (op && op->micro >= 0 && l->timeline->plan->settings.accumulate > 1)
-		snprintf(micro, sizeof micro, " of micro-batch %d", op->micro);
-	snprintf(out, size, "%s%s%sat %s", op && op->pass ? pass_name(op->pass) : "", micro, op && op->pass ? ", " : "",
-	         time_word(begin, e->begin));
+		snprintf(micro, sizeof micro, tr(" of micro-batch %d"), op->micro);
+	snprintf(out, size, tr("%s%s%sat %s"), op && op->pass ? tr(pass_name(op->pass)) : "", micro,
+	         op && op->pass ? ", " : "", time_word(begin, e->begin));
 }
 
 void exposed_words(const struct lanes *l, const struct exposed *e, char *out, size_t size)
@@ -132,10 +135,12 @@ void exposed_words(const struct lanes *l, const struct exposed *e, char *out, si
 	else if (e->bytes)
 		snprintf(more, sizeof more, ", %s", bytes_word(bytes, e->bytes));
 	if (l->timeline)
-		snprintf(where, sizeof where, "rank %" PRId64, e->rank);
+		snprintf(where, sizeof where, tr("rank %" PRId64), e->rank);
 	else
 		snprintf(where, sizeof where, "%s, %s", l->lanes[e->rank].process, l->lanes[e->rank].name);
-	snprintf(out, size, "%s (%.1f %% of the %s) on %s: %s, %s%s", time_word(time, e->time),
-	         100 * (double)e->time / (double)exposed_whole(l), l->timeline ? "step" : "time", where, name, when,
-	         more);
+	snprintf(out, size,
+	         tr(l->timeline ? "%s (%.1f %% of the step) on %s: %s, %s%s"
+	                        : "%s (%.1f %% of the time) on %s: %s, %s%s"),
+	         time_word(time, e->time), 100 * (double)e->time / (double)exposed_whole(l), where, name, when, more);
+	language_space(out, size);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/lane_spans.h"
 #include "viz/scene/scene_parts.h"
@@ -39,12 +40,13 @@ static bool gap_box(const struct canvas *c, const struct lane_area *l, const str
 static void draw_gap_word(struct canvas *c, double size, const struct lane_gap *g, struct box b, colour ink)
 {
 	char whole[64] = "exposed", whom[48];
-	const char *word = g->exposed ? "exposed" : "bubble";
+	const char *word = g->exposed ? tr("exposed") : tr("bubble");
 	double room = b.width - 12, middle = b.y + b.height / 2, x = b.x + b.width / 2;
 	if (room < 3 * size) /* it is quicker than to measure what has no room anyway */
 		return;
 	if (g->waits)
-		snprintf(whole, sizeof whole, "bubble: %s", wait_words(whom, sizeof whom, "waits for", g->awaits));
+		snprintf(whole, sizeof whole, tr("bubble: %s"),
+		         wait_words(whom, sizeof whom, tr("waits for"), g->awaits));
 	if (g->waits && text_length(c, size, WEIGHT_BOLD, whole) <= room)
 		word = whole;
 	double length = text_length(c, size, WEIGHT_BOLD, word);
@@ -108,17 +110,17 @@ static void draw_difference(struct canvas *c, const struct lane_area *l, const s
 /* Ranks whose name is too long to stand beside the lane's: "ranks 0–1023:", and below it "the same". */
 static void draw_long_name(struct canvas *c, const struct lane_area *l, const char *ranks, double y, double size)
 {
-	const char *rest = strstr(ranks, ": ");
-	int first = rest ? (int)(rest + 1 - ranks) : (int)strlen(ranks);
-	char part[LANE_RANKS];
-	snprintf(part, sizeof part, "%.*s", first, ranks);
+	char part[LANE_RANKS + 2], *rest;
+	snprintf(part, sizeof part, "%s", ranks);
+	rest = lane_ranks_rest(part);
+	if (rest)
+		memcpy(rest, ":", 2);
 	draw_fitting(c, l->box.x + 2, y - size * 0.25, size, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, l->names - 6,
 	             part);
-	rest = rest ? rest + strlen(": ") : "";
-	if (text_length(c, 9, WEIGHT_BOLD, rest) > l->names * 0.44 && !strncmp(rest, "the ", 4))
-		rest += strlen("the ");
-	draw_fitting(c, l->box.x + 2, y + size * 1.05, size, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, l->names * 0.44,
-	             rest);
+	bool brief = text_length(c, 9, WEIGHT_BOLD, "the same") > l->names * 0.44;
+	if (rest)
+		draw_fitting(c, l->box.x + 2, y + size * 1.05, size, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT,
+		             l->names * 0.44, brief ? "same" : "the same");
 }
 
 /* The ranks at the first of their lanes, unless those above are too near; and what the lane is, if there is room. */
@@ -190,15 +192,20 @@ static void draw_extent(struct canvas *c, const struct lane_area *l)
 	char text[160];
 	if (!l->scrolls)
 		return;
-	const char *what = all->timeline ? "ranks" : "rows";
-	snprintf(text, sizeof text, "%s %" PRId64 "–%" PRId64 " of %d are drawn", what, number_of(all, l->first),
-	         number_of(all, last), all->timeline ? all->timeline->rank_count : all->lane_count);
+	bool ranks = all->timeline != NULL;
+	snprintf(text, sizeof text,
+	         tr(ranks ? "ranks %" PRId64 "–%" PRId64 " of %d are drawn"
+	                  : "rows %" PRId64 "–%" PRId64 " of %d are drawn"),
+	         number_of(all, l->first), number_of(all, last), ranks ? all->timeline->rank_count : all->lane_count);
 	size_t at = strlen(text);
 	if (l->first > 0)
-		at += (size_t)snprintf(text + at, sizeof text - at, " · %s %" PRId64 "–%" PRId64 " above", what,
-		                       number_of(all, 0), number_of(all, l->first - 1));
+		at += (size_t)snprintf(
+		        text + at, sizeof text - at,
+		        tr(ranks ? " · ranks %" PRId64 "–%" PRId64 " above" : " · rows %" PRId64 "–%" PRId64 " above"),
+		        number_of(all, 0), number_of(all, l->first - 1));
 	if (last + 1 < all->lane_count)
-		snprintf(text + at, sizeof text - at, " · %s %" PRId64 "–%" PRId64 " below", what,
+		snprintf(text + at, sizeof text - at,
+		         tr(ranks ? " · ranks %" PRId64 "–%" PRId64 " below" : " · rows %" PRId64 "–%" PRId64 " below"),
 		         number_of(all, last + 1), number_of(all, all->lane_count - 1));
 	draw_text(c, l->plot.x, l->plot.y + l->plot.height + l->small + 2, l->small, WEIGHT_BOLD, c->theme->soft,
 	          ALIGN_LEFT, l->plot.width, "%s", text);
@@ -266,15 +273,15 @@ static void draw_timeline(struct canvas *c, const struct view *v, struct box b, 
 		lane_cards_draw(c, v, &l[areas == 2 && l[1].current], cards, small);
 	if (areas == 1) {
 		draw_one(c, v, &l[0],
-		         v->state && v->state->timeline->trace->measured ? "measured"
-		         : v->state                                      ? "simulated"
-		                                                         : "trace");
+		         v->state && v->state->timeline->trace->measured ? tr("measured")
+		         : v->state                                      ? tr("simulated")
+		                                                         : tr("trace"));
 		return;
 	}
 	char predicted[WORD], real[WORD];
 	int64_t simulated = l[0].lanes->end, measured = l[1].lanes->end;
-	draw_one(c, v, &l[0], "simulated");
-	draw_one(c, v, &l[1], "measured");
+	draw_one(c, v, &l[0], tr("simulated"));
+	draw_one(c, v, &l[1], tr("measured"));
 	double off = 100.0 * (double)(measured - simulated) / (double)(simulated ? simulated : 1);
 	draw_text(c, b.x + 4, b.y + l[0].box.height + 22, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width,
 	          "a step: simulated %s, measured %s (%+.1f %%); dashed frames: where the simulation has the same "

@@ -2,6 +2,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "strategy/base/language.h"
 
 /* Units, where there is room for all; a lower panel has everything lower alike. */
 enum { HEAD = 44, LINE = 27, GAP = 12, FIGURE = 20, SAID = 46, FOOT = 40, MARGIN = 10, LABEL = 104, ARROW = 24 };
@@ -51,20 +54,35 @@ int whatif_place(const struct whatif *w, struct box b, int row, double x)
 
 /* ---- rows ---- */
 
+static const char *label_words(const struct whatif_row *r)
+{
+	static const char *const keys[] = {"model:", NULL}; /* a strategy is called model, too */
+	const char *own = tr_name(r->label, keys);
+	return own != r->label ? own : tr(r->label);
+}
+
+/* As options have it; that there is none is a word. */
+static const char *value_word(const char *value)
+{
+	static const char *const keys[] = {"none:", NULL};
+	return tr_name(value, keys);
+}
+
 /* "4 → 8": what it was, smaller, and what it is. */
 static void draw_values(struct canvas *c, const struct whatif_row *r, struct box cell, double size, double y)
 {
 	const struct theme *t = c->theme;
+	const char *is = value_word(r->now), *was = value_word(r->before);
 	double room = cell.width - 12, arrow = text_length(c, size, WEIGHT_PLAIN, " → "),
-	       now = fmin(text_length(c, size, WEIGHT_BOLD, r->now) + 1, r->changed ? room * 0.6 : room),
-	       before = r->changed ? fmin(text_length(c, size, WEIGHT_PLAIN, r->before) + 1, room - now - arrow) : 0;
+	       now = fmin(text_length(c, size, WEIGHT_BOLD, is) + 1, r->changed ? room * 0.6 : room),
+	       before = r->changed ? fmin(text_length(c, size, WEIGHT_PLAIN, was) + 1, room - now - arrow) : 0;
 	double x = cell.x + 6 + (room - now - before - (r->changed ? arrow : 0)) / 2;
 	if (r->changed) {
-		draw_fitting(c, x, y, size, SMALL, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, before, r->before);
+		draw_fitting(c, x, y, size, SMALL, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, before, was);
 		draw_text(c, x + before, y, size, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, " → ");
 		x += before + arrow;
 	}
-	draw_fitting(c, x, y, size, SMALL, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, t->ink, ALIGN_LEFT, now, r->now);
+	draw_fitting(c, x, y, size, SMALL, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, t->ink, ALIGN_LEFT, now, is);
 }
 
 /* A line at the foot of the value, so that nothing runs through the text. */
@@ -90,12 +108,14 @@ static void draw_row(struct canvas *c, const struct whatif *w, struct box b, int
 	if (row == w->row && buttons)
 		draw_card(c, line, t->panel, t->accent, 2);
 	draw_fitting(c, b.x + MARGIN + 2, y, size, 8, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, t->ink, ALIGN_LEFT,
-	             LABEL - 6, r->label);
+	             LABEL - 6, label_words(r));
 	draw_slider(c, r, cell);
+	c->verbatim = true; /* a value, as options have it */
 	if (row == w->row && w->typing && buttons)
 		draw_text(c, cell.x + 6, y, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, cell.width - 10, "%s_", w->typed);
 	else
 		draw_values(c, r, cell, size, y);
+	c->verbatim = false;
 }
 
 /* ---- figures ---- */
@@ -141,7 +161,7 @@ static void said_words(struct canvas *c, const struct whatif *w, struct box b, c
 	const struct whatif_row *r = &w->rows[w->row];
 	bool cut = text_length(c, SMALL, r->changed ? WEIGHT_BOLD : WEIGHT_PLAIN, r->now) >
 	           whatif_cell(w, b, w->row).width - 12;
-	snprintf(out, size, "%s%s%s", cut ? r->now : "", cut ? ": " : "", r->what);
+	snprintf(out, size, "%s%s%s", cut ? r->now : "", cut ? ": " : "", tr(r->what));
 }
 
 static void draw_said(struct canvas *c, const struct whatif *w, struct box b)
@@ -181,12 +201,16 @@ void whatif_draw(struct canvas *c, const struct whatif *w, struct box b, bool bu
 
 void whatif_describe(const struct whatif *w, FILE *out)
 {
+	char line[6 * WHATIF_VALUE];
 	for (int i = 0; i < w->row_count; i++)
 		if (w->rows[i].changed)
-			fprintf(out, "what if  %s: %s → %s\n", w->rows[i].name, w->rows[i].before, w->rows[i].now);
+			fprintf(out, "what if  %s: %s → %s\n", w->rows[i].name, value_word(w->rows[i].before),
+			        value_word(w->rows[i].now));
 	for (int i = 0; i < w->figure_count && *w->words; i++) {
 		const struct whatif_figure *f = &w->figures[i];
-		fprintf(out, "figure   %s: %s → %s%s%s%s%s\n", f->name, f->before, f->now, *f->change ? ", " : "",
-		        f->change, *f->exact ? "; " : "", f->exact);
+		snprintf(line, sizeof line, "%s: %s → %s%s%s%s%s", tr(f->name), f->before, f->now,
+		         *f->change ? ", " : "", f->change, *f->exact ? "; " : "", f->exact);
+		language_space(line, sizeof line);
+		fprintf(out, "figure   %s\n", line);
 	}
 }

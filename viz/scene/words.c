@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "viz/scene/op_words.h"
 #include "viz/scene/scene.h"
@@ -56,38 +57,36 @@ static int shown_of(const struct timeline *s, int role)
 	return n;
 }
 
-const char *ranks_word(char *out, const struct timeline *s, int first, int end)
+struct ranks ranks_meant(const struct timeline *s, int first, int end)
 {
 	const struct role *role = timeline_role_of(s, first);
-	int64_t from = s->ranks[first].rank, to = s->ranks[end - 1].rank;
+	struct ranks out = {s->ranks[first].rank, s->ranks[end - 1].rank};
 	if (end == first + 1 && shown_of(s, s->ranks[first].role) == 1) /* it stands for all of its role */
-		to = role->first_rank + role->ranks - 1;
-	if (from == to)
-		snprintf(out, 64, "rank %" PRId64, from);
+		out.last = role->first_rank + role->ranks - 1;
+	return out;
+}
+
+const char *ranks_word(char *out, const struct timeline *s, int first, int end)
+{
+	struct ranks r = ranks_meant(s, first, end);
+	if (r.first == r.last)
+		snprintf(out, 64, tr("rank %" PRId64), r.first);
 	else
-		snprintf(out, 64, "ranks %" PRId64 "–%" PRId64, from, to);
+		snprintf(out, 64, tr("ranks %" PRId64 "–%" PRId64), r.first, r.last);
 	return out;
 }
 
 const char *phase_word(const struct timeline *s, size_t position)
 {
 	enum pass pass = timeline_phase(s, position)->pass;
-	return pass == PASS_NONE ? "the step" : pass_name(pass);
+	return tr(pass == PASS_NONE ? "the step" : tr(pass_name(pass)));
 }
 
 /* ---- collectives ---- */
 
-void family_words(const struct state *st, char *out, int size)
-{
-	const struct timeline *s = st->timeline;
-	char *ranks;
-	collective_words(s, &s->collectives[st->collective], out, size);
-	if (st->group_count < 2 || !(ranks = strstr(out, ", ranks ")))
-		return;
-	snprintf(ranks, (size_t)(out + size - ranks), ", in %d groups", st->group_count);
-}
-
-void collective_words(const struct timeline *s, const struct collective *c, char *out, int size)
+/* among: words for the ranks; NULL: they are named. */
+static void name_collective(const struct timeline *s, const struct collective *c, const char *among, char *out,
+                            int size)
 {
 	const struct role *r = plan_role_of(s->plan, c->lead);
 	const struct op *op = &r->ops[c->op];
@@ -97,13 +96,28 @@ void collective_words(const struct timeline *s, const struct collective *c, char
 	else
 		payload_words(what, s, r, op);
 	if (c->kind == OP_SEND) {
-		snprintf(out, (size_t)size, "%.100s from rank %" PRId64 " to %" PRId64, what, c->lead, c->rank[1]);
+		snprintf(out, (size_t)size, tr("%.100s from rank %" PRId64 " to %" PRId64), what, c->lead, c->rank[1]);
 		return;
 	}
 	if (c->rank && c->schedule.ranks < s->plan->ranks && s->plan->ranks <= 64) {
 		text_of_ranks(ranks, sizeof ranks, c->everyone, 65);
-		snprintf(group, sizeof group, ", ranks %s", ranks);
+		snprintf(group, sizeof group, tr(", ranks %s"), ranks);
 	}
-	snprintf(out, (size_t)size, "%s%s of %.100s%s%s", operation_name(op_operation(c->kind)),
-	         c->kind == OP_ALL_REDUCE_MAXIMUM ? " (maximum)" : "", what, c->control ? " (control)" : "", group);
+	snprintf(out, (size_t)size, tr("%s%s of %.100s%s%s"), tr(operation_name(op_operation(c->kind))),
+	         c->kind == OP_ALL_REDUCE_MAXIMUM ? tr(" (maximum)") : "", what, c->control ? tr(" (control)") : "",
+	         *group && among ? among : group);
+	language_space(out, (size_t)size);
+}
+
+void collective_words(const struct timeline *s, const struct collective *c, char *out, int size)
+{
+	name_collective(s, c, NULL, out, size);
+}
+
+void family_words(const struct state *st, char *out, int size)
+{
+	const struct timeline *s = st->timeline;
+	char groups[64];
+	snprintf(groups, sizeof groups, tr(", in %d groups"), st->group_count);
+	name_collective(s, &s->collectives[st->collective], st->group_count > 1 ? groups : NULL, out, size);
 }

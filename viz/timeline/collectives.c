@@ -2,6 +2,7 @@
  * the chunks that it moves. */
 #include <stdlib.h>
 
+#include "strategy/base/memory.h"
 #include "strategy/collective/chunks.h"
 #include "strategy/plan/rendezvous.h"
 #include "viz/timeline/timeline.h"
@@ -52,7 +53,7 @@ static void describe_collective(struct timeline *s, const struct rendezvous *v, 
 		c->rank = calloc((size_t)n, sizeof *c->rank);
 		c->ops = calloc((size_t)n, sizeof *c->ops);
 		if (!c->rank || !c->ops)
-			abort();
+			memory_exhausted();
 	}
 	c->rounds = (int)schedule_rounds(&c->schedule);
 	for (int64_t member = 0; member < n; member++) {
@@ -104,13 +105,13 @@ void timeline_collect_collectives(struct timeline *s)
 	rendezvous_init(&v, s->plan, SECTION_STEP);
 	int *family = calloc((size_t)v.instance_count + 1, sizeof *family);
 	if (!family)
-		abort();
+		memory_exhausted();
 	for (int i = 0; i < s->rank_count; i++) {
 		const struct section *step = &timeline_role_of(s, i)->step;
 		size_t ops = (size_t)(step->end - step->begin);
 		s->ranks[i].collective = calloc(ops + 1, sizeof *s->ranks[i].collective);
 		if (!s->ranks[i].collective)
-			abort();
+			memory_exhausted();
 		for (size_t k = 0; k < ops; k++)
 			s->ranks[i].collective[k] = -1;
 	}

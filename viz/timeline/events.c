@@ -1,6 +1,7 @@
 /* The events of a step: what ranks issue and begin, when queues run dry, and the messages of collectives. */
 #include <stdlib.h>
 
+#include "strategy/base/memory.h"
 #include "strategy/base/merge.h"
 #include "viz/timeline/timeline.h"
 
@@ -39,7 +40,7 @@ static struct recorded *recorded_messages(const struct timeline *s)
 	size_t n = s->trace->message_count;
 	struct recorded *v = calloc(n + 1, sizeof *v);
 	if (!v)
-		abort();
+		memory_exhausted();
 	for (size_t i = 0; i < n; i++) {
 		const struct message *m = &s->trace->messages[i];
 		v[i] = (struct recorded){m->from, m->to, m->end, m->op, i};
@@ -79,7 +80,7 @@ static void use_recorded(struct timeline *s, int c, size_t first, const struct r
 	size_t met[TIMELINE_MESSAGE_RANKS][TIMELINE_MESSAGE_RANKS] = {{0}}; /* the rounds in which a pair has met */
 	bool all = n > 0;
 	if (!times)
-		abort();
+		memory_exhausted();
 	for (size_t i = 0; i < n && all; i++) {
 		const struct event *e = &s->events[first + i];
 		struct recorded key = {.rank = e->rank, .to = e->to, .op = e->op};
@@ -226,7 +227,7 @@ static void index_events(struct timeline *s)
 		const struct section *step = &timeline_role_of(s, i)->step;
 		s->ranks[i].event = malloc(((size_t)(step->end - step->begin) + 1) * sizeof *s->ranks[i].event);
 		if (!s->ranks[i].event)
-			abort();
+			memory_exhausted();
 		for (int k = 0; k < step->end - step->begin; k++)
 			s->ranks[i].event[k] = SIZE_MAX;
 	}

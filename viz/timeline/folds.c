@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 #include "strategy/base/search.h"
 #include "viz/timeline/lanes.h"
@@ -168,7 +170,7 @@ void lane_find_folds(const struct timeline *s, struct lane *lane)
 	const struct role *role = plan_role_of(s->plan, lane->rank);
 	double *scales = calloc(lane->span_count + 1, sizeof *scales);
 	if (!scales)
-		abort();
+		memory_exhausted();
 	for (size_t i = 0; i < lane->span_count; i++)
 		add_op(lane, i, &role->ops[lane->spans[i].op]);
 	for (int i = 0; i < lane->unit_count; i++)
@@ -244,9 +246,9 @@ static void pass_word(char *out, const struct timeline *s, const struct lane_fol
 	else if (numbered && f->pass == PASS_BACKWARD)
 		snprintf(out, FOLD_WORD, "B%d", f->micro);
 	else if (numbered && f->pass == PASS_RECOMPUTE)
-		snprintf(out, FOLD_WORD, "recompute %d", f->micro);
+		snprintf(out, FOLD_WORD, tr("recompute %d"), f->micro);
 	else if (f->pass != PASS_NONE)
-		snprintf(out, FOLD_WORD, "%s", pass_name(f->pass));
+		snprintf(out, FOLD_WORD, "%s", tr(pass_name(f->pass)));
 }
 
 const char *fold_word(char *out, const struct timeline *s, const struct lane_fold *f, int shorter)
@@ -275,12 +277,12 @@ void fold_explain(const struct timeline *s, const struct lane_fold *f, char *out
 	size_t ops = f->last - f->first;
 	const char *unit = unit_name(s, f->unit);
 	if (has_micros(s) && f->micro >= 0)
-		snprintf(micro, sizeof micro, "%smicro-batch %d", *unit ? ", " : " of ", f->micro);
+		snprintf(micro, sizeof micro, "%smicro-batch %d", *unit ? ", " : tr(" of "), f->micro);
 	number_format_time(time, sizeof time, f->end - f->begin);
 	number_format_time(busy, sizeof busy, f->busy);
 	number_format_time(begin, sizeof begin, f->begin);
 	if (f->busy < f->end - f->begin)
-		snprintf(computes, sizeof computes, " (computes for %s of it)", busy);
-	snprintf(out, size, "%s%s%.60s%s: %zu operation%s, %s%s, from %s", passes[f->pass], *unit ? " of " : "", unit,
-	         micro, ops, ops == 1 ? "" : "s", time, computes, begin);
+		snprintf(computes, sizeof computes, tr(" (computes for %s of it)"), busy);
+	snprintf(out, size, tr("%s%s%.60s%s: %zu operation%s, %s%s, from %s"), tr(passes[f->pass]),
+	         *unit ? tr(" of ") : "", unit, micro, ops, ops == 1 ? "" : "s", time, computes, begin);
 }

@@ -1,10 +1,13 @@
 #include "viz/timeline/lanes.h"
 
+#include "strategy/base/memory.h"
 #include "strategy/base/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "strategy/base/language.h"
 
 struct lane *lanes_add(struct lanes *l)
 {
@@ -42,7 +45,7 @@ void lane_make_rows(struct lane *lane)
 		qsort(lane->spans, lane->span_count, sizeof *lane->spans, by_row);
 	lane->row = calloc((size_t)lane->depth + 1, sizeof *lane->row);
 	if (!lane->row)
-		abort();
+		memory_exhausted();
 	for (int d = 0; d <= lane->depth; d++) {
 		while (at < lane->span_count && lane->spans[at].depth < d)
 			at++;
@@ -108,7 +111,7 @@ static void add_queue(struct lanes *l, const struct timeline *s, int index, enum
 			lane->rank = r->rank;
 			lane->queue = queue;
 			snprintf(lane->name, sizeof lane->name, "%s", queue_name(queue));
-			snprintf(lane->process, sizeof lane->process, "rank %" PRId64, r->rank);
+			snprintf(lane->process, sizeof lane->process, tr("rank %" PRId64), r->rank);
 		}
 		struct wait wait = timeline_wait(s, index, role->step.begin + k);
 		struct lane_span *span = lanes_add_span(l, lane, wait.begin, r->end[k]);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/memory.h"
 #include "viz/timeline/timeline.h"
 
 /* Events between two marks: a state follows at most so many, which takes less time than drawing a line of text. */
@@ -24,7 +25,7 @@ static void mark_init(struct mark *m, const struct timeline *s)
 		m->collective = 0;
 	m->ranks = calloc((size_t)s->rank_count + 1, sizeof *m->ranks);
 	if (!m->ranks)
-		abort();
+		memory_exhausted();
 }
 
 static void follow_message(struct mark *m, const struct timeline *s, const struct event *e)
@@ -72,7 +73,7 @@ static void mark_copy(struct mark *to, const struct mark *from, int rank_count)
 	*to = *from;
 	to->ranks = malloc(((size_t)rank_count + 1) * sizeof *to->ranks);
 	if (!to->ranks)
-		abort();
+		memory_exhausted();
 	memcpy(to->ranks, from->ranks, (size_t)rank_count * sizeof *to->ranks);
 }
 
@@ -87,7 +88,7 @@ void timeline_make_marks(struct timeline *s)
 	size_t every = MARK_EVERY + 16 * (size_t)s->rank_count; /* they take less room than the events */
 	s->marks = calloc(s->event_count / every + 1, sizeof *s->marks);
 	if (!s->marks)
-		abort();
+		memory_exhausted();
 	s->mark_every = every;
 	mark_init(&s->marks[s->mark_count++], s);
 	for (size_t event = every; event <= s->event_count; event += every) {

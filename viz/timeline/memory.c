@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/memory.h"
 #include "viz/timeline/timeline.h"
 
 static const struct {
@@ -29,7 +30,7 @@ static void *zeroed(size_t count, size_t size)
 {
 	void *p = calloc(count ? count : 1, size);
 	if (!p)
-		abort();
+		memory_exhausted();
 	return p;
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "strategy/base/memory.h"
+
 /* ---- chunks ---- */
 
 bool collective_adds(const struct collective *c)
@@ -43,7 +45,7 @@ static void hold_initially(struct state_group *g, const struct collective *c)
 {
 	g->held = calloc((size_t)(c->schedule.ranks * c->chunk_count) + 1, sizeof *g->held);
 	if (!g->held)
-		abort();
+		memory_exhausted();
 	for (int64_t member = 0; member < c->schedule.ranks; member++)
 		for (int i = 0; i < c->chunk_count; i++)
 			g->held[member * c->chunk_count + i] = state_initially(c, member, i);
@@ -55,7 +57,7 @@ static void follow_group(struct state *st, struct state_group *g)
 	const struct collective *c = &s->collectives[g->collective];
 	int *left = calloc((size_t)c->rounds + 1, sizeof *left);
 	if (!left)
-		abort();
+		memory_exhausted();
 	hold_initially(g, c);
 	/* In the order of rounds, whatever the clock says: what a rank sends, it has. */
 	for (size_t i = c->first_event; i < c->end_event; i++) {
@@ -90,7 +92,7 @@ static void follow_collective(struct state *st)
 	const struct timeline *s = st->timeline;
 	st->groups = calloc((size_t)groups_of(s, st->collective) + 1, sizeof *st->groups);
 	if (!st->groups)
-		abort();
+		memory_exhausted();
 	for (int i = st->collective; i < s->collective_count; i++) {
 		if (s->collectives[i].family != st->collective)
 			continue;
@@ -208,7 +210,7 @@ void state_make(struct state *st, const struct timeline *s, enum step_size step_
 	                     .collective = -1};
 	st->ranks = calloc((size_t)s->rank_count + 1, sizeof *st->ranks);
 	if (!st->ranks)
-		abort();
+		memory_exhausted();
 	if (position) {
 		st->latest = s->instants[timeline_previous(s, step_size, position)].begin;
 		st->latest_end = s->instants[position - 1].end;

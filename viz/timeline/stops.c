@@ -1,6 +1,7 @@
 /* Instants, the positions at which the cursor stops, and the highlights among them. */
 #include <stdlib.h>
 
+#include "strategy/base/memory.h"
 #include "strategy/base/search.h"
 #include "viz/timeline/timeline.h"
 
@@ -21,7 +22,7 @@ static void make_instants(struct timeline *s)
 {
 	s->instants = calloc(s->event_count + 1, sizeof *s->instants);
 	if (!s->instants)
-		abort();
+		memory_exhausted();
 	for (size_t i = 0; i < s->event_count; i++) {
 		if (i && same_instant(s, &s->events[i - 1], &s->events[i]))
 			s->instants[s->instant_count - 1].end = i + 1;
@@ -111,11 +112,11 @@ void timeline_make_stops(struct timeline *s)
 	make_instants(s);
 	s->phases = calloc(s->instant_count + 1, sizeof *s->phases);
 	if (!s->phases)
-		abort();
+		memory_exhausted();
 	for (int i = 0; i < STEP_SIZE_COUNT; i++) {
 		s->stops[i] = calloc(s->instant_count + 1, sizeof **s->stops);
 		if (!s->stops[i])
-			abort();
+			memory_exhausted();
 		add_stop(s, (enum step_size)i, 0);
 	}
 	for (size_t p = 1; p <= s->instant_count; p++)
@@ -123,7 +124,7 @@ void timeline_make_stops(struct timeline *s)
 	/* Backwards, since an allocation belongs to what follows it. */
 	struct key *keys = calloc(s->instant_count + 1, sizeof *keys);
 	if (!keys)
-		abort();
+		memory_exhausted();
 	for (size_t m = s->instant_count; m-- > 0;) {
 		keys[m] = key_of(s, &s->instants[m]);
 		if (keys[m].kind == EVENT_MEMORY && m + 1 < s->instant_count)
@@ -207,7 +208,7 @@ static size_t *begin_events(const struct timeline *s)
 	size_t *begins = malloc(((size_t)s->collective_count + 1) * sizeof *begins);
 	bool *sent = calloc((size_t)s->collective_count + 1, sizeof *sent);
 	if (!begins || !sent)
-		abort();
+		memory_exhausted();
 	for (int i = 0; i < s->collective_count; i++)
 		begins[i] = SIZE_MAX;
 	for (size_t i = 0; i < s->event_count; i++) {
@@ -298,7 +299,7 @@ static void highlight_overlap(struct timeline *s, size_t *capacity)
 	int64_t *busy = calloc((size_t)s->rank_count + 1, sizeof *busy); /* until when, by what has begun */
 	size_t begun = 0;
 	if (!busy)
-		abort();
+		memory_exhausted();
 	for (size_t m = 0; m < s->instant_count; m++) {
 		const struct event *e = &s->events[s->instants[m].begin];
 		if (e->kind != EVENT_BEGIN || e->queue != QUEUE_COMPUTE)
@@ -324,7 +325,7 @@ static void highlight_collectives(struct timeline *s, size_t *capacity)
 {
 	size_t *last = calloc((size_t)s->collective_count + 1, sizeof *last);
 	if (!last)
-		abort();
+		memory_exhausted();
 	for (size_t m = 0; m < s->instant_count; m++) {
 		const struct event *e = &s->events[s->instants[m].begin];
 		if (e->kind == EVENT_MESSAGE)

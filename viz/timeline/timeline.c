@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/memory.h"
+
 /* Enough for a step of hundreds of ranks; beyond, no person reads it message by message. */
 enum { EVENT_LIMIT = 8 << 20 };
 
@@ -42,7 +44,7 @@ static void *zeroed(size_t count, size_t size)
 {
 	void *p = calloc(count ? count : 1, size);
 	if (!p)
-		abort();
+		memory_exhausted();
 	return p;
 }
 

@@ -1,6 +1,7 @@
 /* Ranks whose lanes are equal: most of them do the same at the same time. */
 #include <stdlib.h>
 
+#include "strategy/base/memory.h"
 #include "viz/timeline/lanes.h"
 
 static bool spans_are_equal(const struct lane *a, const struct lane *b)
@@ -47,7 +48,7 @@ static void make_folded(struct lanes *l)
 {
 	struct lanes *f = calloc(1, sizeof *f);
 	if (!f)
-		abort();
+		memory_exhausted();
 	*f = *l;
 	f->is_folded = true;
 	f->lanes = NULL;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "strategy/strategies/alone.h"
 
 bool values_recorded(const struct timeline *s)
@@ -84,7 +86,7 @@ void values_init(struct values *v, const struct timeline *s, const struct collec
 	v->now = calloc(n + 1, sizeof *v->now);
 	v->last = calloc(n + 1, sizeof *v->last);
 	if (!v->now || !v->last)
-		abort();
+		memory_exhausted();
 	for (int64_t member = 0; member < v->members; member++)
 		for (int i = 0; i < v->chunks; i++) {
 			size_t k = (size_t)(member * v->chunks + i);
@@ -176,7 +178,7 @@ const char *exchange_word(char *out, const struct exchange *x)
 	if (!x->adds)
 		snprintf(out, EXCHANGE_WORD, "%s", has);
 	else if (x->maximum)
-		snprintf(out, EXCHANGE_WORD, "max(%s, %s) = %s", had, came, has);
+		snprintf(out, EXCHANGE_WORD, tr("max(%s, %s) = %s"), had, came, has);
 	else
 		snprintf(out, EXCHANGE_WORD, "%s %s %s = %s", had, less ? "−" : "+", came, has);
 	return out;

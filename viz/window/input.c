@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_area.h"
 #include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
@@ -33,16 +34,16 @@ static void escape(struct window *w)
 static void explain_widget(struct window *w, const struct widget *one, char *out, size_t size)
 {
 	if (one->kind == WIDGET_MODE)
-		snprintf(out, size, "%s", w->mode && w->mode->tip ? w->mode->tip(w, one->number) : "");
+		snprintf(out, size, "%s", w->mode && w->mode->tip ? tr(w->mode->tip(w, one->number)) : "");
 	else if (one->kind == WIDGET_ACTION)
-		snprintf(out, size, "%s (%s)", action_what((enum action)one->number),
-		         action_key((enum action)one->number));
+		snprintf(out, size, "%s (%s)", tr(action_what((enum action)one->number)),
+		         tr(action_key((enum action)one->number)));
 	else if (one->kind == WIDGET_SCENE)
-		snprintf(out, size, "%s", scene_row((enum scene)one->number)->what);
+		snprintf(out, size, "%s", tr(scene_row((enum scene)one->number)->what));
 	else if (one->number < 9)
-		snprintf(out, size, "the step by %s (%d)", one->label, one->number + 1);
+		snprintf(out, size, tr("the step by %s (%d)"), one->label, one->number + 1);
 	else
-		snprintf(out, size, "the step by %s", one->label);
+		snprintf(out, size, tr("the step by %s"), one->label);
 }
 
 static void move_focus(struct window *w, int by)

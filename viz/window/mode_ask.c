@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
 
@@ -156,7 +157,7 @@ static bool text(struct window *w, const char *text)
 
 static bool ask_for_answer(struct window *w)
 {
-	snprintf(w->asking.why, sizeof w->asking.why, "Answer first, or skip it with →.");
+	snprintf(w->asking.why, sizeof w->asking.why, tr("Answer first, or skip it with →."));
 	return true;
 }
 
@@ -212,7 +213,7 @@ static const char *tip(struct window *w, int number)
 {
 	(void)w;
 	(void)number;
-	return "this is the answer";
+	return tr("this is the answer");
 }
 
 /* The picture has no tips before the answer. A click on the card after it goes on. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/build/board.h"
 #include "viz/window/parts.h"
 
@@ -75,8 +76,8 @@ static void watch(struct window *w)
 	if (!b->exercise.done) {
 		b->exercise.said = (struct verdict){.accepted = true, .move = -1};
 		snprintf(b->exercise.said.text, sizeof b->exercise.said.text,
-		         "A step that is done can be stepped through beside the strategy's own. D says that it is "
-		         "done.");
+		         tr("A step that is done can be stepped through beside the strategy's own. D says that it is "
+		            "done."));
 		return;
 	}
 	window_leave(w);
@@ -278,7 +279,7 @@ static void lay(struct window *w, struct canvas *c, struct box box)
 	struct board *b = w->board;
 	struct box room = board_lay(c, b, box);
 	for (int i = 0; i < b->exercise.move_count; i++)
-		widget_add(w, WIDGET_MODE, i, b->chips[i], b->exercise.moves[i].object)->bare = true;
+		widget_add(w, WIDGET_MODE, i, b->chips[i], b->exercise.moves[i].said_object)->bare = true;
 	lay_buttons(w, room);
 }
 
@@ -306,7 +307,7 @@ static const char *tip(struct window *w, int number)
 	if (number >= FIRST_BUTTON)
 		return buttons[number - FIRST_BUTTON].what;
 	const struct move *m = &w->board->exercise.moves[number];
-	snprintf(words, sizeof words, "%s: %s", m->name, move_what(m->kind));
+	snprintf(words, sizeof words, "%s: %s", m->said, move_what(m->kind));
 	return words;
 }
 

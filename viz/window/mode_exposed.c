@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
@@ -66,26 +67,42 @@ static bool mouse(struct window *w, struct canvas *c, struct box b, Uint32 event
 	return true;
 }
 
+/* Bytes, bandwidth and share; where there is no room, the end alone, which compares best. */
+static void figures_words(struct canvas *c, const struct trace_view *shown, const struct exposed *e, double size,
+                          double room, char *out, size_t length)
+{
+	char words[3][WORD + 16] = {"", "", ""}, rate[WORD];
+	struct speed s = {0};
+	if (e->bytes)
+		bytes_word(words[0], e->bytes);
+	if (exposed_speed(&shown->lanes, e, &s))
+		snprintf(words[1], sizeof words[1], "%s%s", s.bus > 0 && s.ranks != 1 ? tr("bus ") : "",
+		         rate_word(rate, s.bus > 0 ? s.bus : s.algorithm));
+	if ((*words[0] || *words[1]) && speed_share(&s) > 0)
+		snprintf(words[2], sizeof words[2], "%.0f %%", 100 * speed_share(&s));
+	for (int i = 0; i < 3; i++) {
+		size_t at = 0;
+		*out = 0;
+		for (int k = i; k < 3; k++)
+			if (*words[k] && at < length)
+				at += (size_t)snprintf(out + at, length - at, "%s%s", at ? ", " : "", words[k]);
+		if (text_length(c, size, WEIGHT_PLAIN, out) <= room)
+			return;
+	}
+}
+
 static void draw_row(struct canvas *c, const struct window *w, int number, struct box row)
 {
 	const struct theme *t = c->theme;
 	const struct trace_view *shown = w->playback->shown;
 	const struct exposed *e = &shown->exposed[number];
-	char time[WORD], name[256], when[96], rate[WORD], bytes[WORD], more[3 * WORD] = "", where[128];
-	struct speed s = {0};
+	char time[WORD], name[256], when[96], more[3 * WORD + 64], where[128];
 	exposed_name(&shown->lanes, e, name, sizeof name);
 	exposed_when(&shown->lanes, e, when, sizeof when);
 	if (shown->foreign)
 		snprintf(where, sizeof where, "%s", shown->lanes.lanes[e->rank].process);
 	else
-		snprintf(where, sizeof where, "rank %" PRId64, e->rank);
-	if (e->bytes)
-		snprintf(more, sizeof more, "%s", bytes_word(bytes, e->bytes));
-	if (exposed_speed(&shown->lanes, e, &s))
-		snprintf(more, sizeof more, "%s, %s%s", bytes_word(bytes, e->bytes),
-		         s.bus > 0 && s.ranks != 1 ? "bus " : "", rate_word(rate, s.bus > 0 ? s.bus : s.algorithm));
-	if (*more && speed_share(&s) > 0)
-		snprintf(more + strlen(more), sizeof more - strlen(more), ", %.0f %%", 100 * speed_share(&s));
+		snprintf(where, sizeof where, tr("rank %" PRId64), e->rank);
 	if (number == w->chosen)
 		draw_card(c, row, colour_mix(t->panel, t->accent, 0.15), t->accent, 1.6);
 	double left = row.x + 8, right = row.x + row.width - 8;
@@ -94,10 +111,11 @@ static void draw_row(struct canvas *c, const struct window *w, int number, struc
 	          time_word(time, e->time));
 	draw_text(c, left + 150, row.y + 14, 12, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%.1f %%",
 	          100 * (double)e->time / (double)exposed_whole(&shown->lanes));
-	double first = shown->foreign ? 68 : 44;
+	double first = shown->foreign ? 68 : 44, room = right - left - 164 - first;
+	figures_words(c, shown, e, 8, room, more, sizeof more);
 	draw_fitting(c, left + 158, row.y + 14, 11, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, first,
 	             shown->foreign ? when : where);
-	draw_fitting(c, right, row.y + 14, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, right - left - 164 - first, more);
+	draw_fitting(c, right, row.y + 14, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, room, more);
 	draw_fitting(c, right, row.y + 28, 11, 8, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 124,
 	             shown->foreign ? where : when);
 	draw_fitting(c, left + 24, row.y + 28, 11.5, 9, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, row.width - 176, name);
@@ -122,8 +140,9 @@ static void draw(struct window *w, struct canvas *c, struct box b)
 		return;
 	}
 	draw_text(c, b.x + 14, b.y + 48, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - 40,
-	          "%zu in all · %% of the %s · payload, %s", shown->exposed_count,
-	          shown->foreign ? "GPUs' time" : "step", shown->foreign ? "bandwidth" : "bandwidth, % of the link");
+	          shown->foreign ? "%zu in all · %% of the GPUs' time · payload, %s"
+	                         : "%zu in all · %% of the step · payload, %s",
+	          shown->exposed_count, tr(shown->foreign ? "bandwidth" : "bandwidth, share of the link"));
 	for (int i = first; i < count && i < first + rows; i++)
 		draw_row(c, w, i, (struct box){b.x + 6, b.y + HEAD + ROW * (i - first), b.width - 26, ROW});
 	draw_text(c, b.x + 14, b.y + b.height - 14, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width - 40,

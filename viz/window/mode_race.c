@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/scene.h"
 #include "viz/window/parts.h"
 
@@ -65,11 +66,11 @@ static void copy(struct window *w)
 	         operation_name(r->operation), status_words("{ranks}"), (long long)r->ranks, status_words("{bytes}"),
 	         (long long)r->bytes, status_words("{cluster}"), r->cluster);
 	if (r->over == RACE_OVER_RANKS)
-		snprintf(command + strlen(command), sizeof command - strlen(command), " %s ranks",
+		snprintf(command + strlen(command), sizeof command - strlen(command), tr(" %s ranks"),
 		         status_words("{over}"));
 	bool failed = SDL_SetClipboardText(command) != 0;
-	snprintf(w->racing.note, sizeof w->racing.note, "%s%.200s",
-	         failed ? "Could not copy: " : "Copied: ", failed ? SDL_GetError() : command);
+	snprintf(w->racing.note, sizeof w->racing.note, "%s%.200s", failed ? tr("Could not copy: ") : tr("Copied: "),
+	         failed ? SDL_GetError() : command);
 	w->dirty = true;
 }
 
@@ -189,7 +190,7 @@ static void lay(struct window *w, struct canvas *c, struct box panel)
 	char word[WORD], shown[WORD];
 	double y = panel.y + panel.height - CONTROLS + 8;
 	(void)c;
-	snprintf(g->labels[BUTTON_OPERATION], sizeof g->labels[0], "%s", operation_name(g->race.operation));
+	snprintf(g->labels[BUTTON_OPERATION], sizeof g->labels[0], "%s", tr(operation_name(g->race.operation)));
 	snprintf(g->labels[BUTTON_BYTES], sizeof g->labels[0], "S = %s%s",
 	         g->field == RACE_FIELD_BYTES ? g->typed : short_word((char *)bytes_word(word, g->race.bytes)),
 	         g->field == RACE_FIELD_BYTES ? "_" : "");
@@ -203,7 +204,7 @@ static void lay(struct window *w, struct canvas *c, struct box panel)
 		        ->on = g->field == i;
 	}
 	snprintf(g->labels[BUTTON_CHART], sizeof g->labels[0], "%s",
-	         g->race.over == RACE_OVER_RANKS ? "over ranks" : "over sizes");
+	         g->race.over == RACE_OVER_RANKS ? tr("over ranks") : tr("over sizes"));
 	double width = fmin(100, 0.11 * panel.width);
 	widget_add(w, WIDGET_MODE, BUTTON_CHART, (struct box){panel.x + panel.width - 24 - 2 * width, y, width, 28},
 	           g->labels[BUTTON_CHART]);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/window/parts.h"
 
 static void go(struct window *w, bool cursor)
@@ -77,11 +78,11 @@ static void result_words(const struct window *w, char *out, size_t size)
 {
 	const struct search *s = &w->search;
 	if (!*s->text)
-		snprintf(out, size, "a part of the name of an operation, a buffer or a span");
+		snprintf(out, size, tr("a part of the name of an operation, a buffer or a span"));
 	else if (!s->count)
-		snprintf(out, size, "nothing has this in its name");
+		snprintf(out, size, tr("nothing has this in its name"));
 	else
-		snprintf(out, size, "%zu of %zu", w->found + 1, s->count);
+		snprintf(out, size, tr("%zu of %zu"), w->found + 1, s->count);
 }
 
 /* Another trace is shown: what is typed is searched there. */

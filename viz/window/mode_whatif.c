@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/whatif.h"
 #include "viz/window/mode.h"
 #include "viz/window/parts.h"
@@ -43,7 +44,8 @@ static bool ask(struct window *w, struct whatif_change c)
 		if (p->whatif && w->host.change)
 			snprintf(p->whatif->refused, sizeof p->whatif->refused, "%s", status_message());
 		else
-			window_note(w, "%s", w->host.change ? status_message() : "There is nothing to change here.");
+			window_note(w, "%s",
+			            w->host.change ? status_message() : tr("There is nothing to change here."));
 		return false;
 	}
 	if (p->whatif)
@@ -284,8 +286,8 @@ static const char *tip(struct window *w, int number)
 	const struct whatif *f = w->playback->whatif;
 	if (number >= FOOT_UNDO && number < FOOT_END)
 		return feet[number - FOOT_UNDO].tip;
-	snprintf(text, sizeof text, "%s of %s", number % SIDES == MORE ? "the next value" : "the value before",
-	         f && number < SIDES * f->row_count ? f->rows[number / SIDES].label : "");
+	snprintf(text, sizeof text, tr("%s of %s"), tr(number % SIDES == MORE ? "the next value" : "the value before"),
+	         f && number < SIDES * f->row_count ? tr(f->rows[number / SIDES].label) : "");
 	return text;
 }
 

@@ -1,10 +1,11 @@
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/window/parts.h"
 
 void window_note(struct window *w, const char *format, ...)
 {
-	WITH_ARGS(format, status_format(w->playback->note, sizeof w->playback->note, format, args));
+	WITH_ARGS(format, status_format(w->playback->note, sizeof w->playback->note, tr(format), args));
 	w->note_until = SDL_GetTicks64() + 4000;
 	w->dirty = true;
 }

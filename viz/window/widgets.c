@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/language.h"
 #include "viz/window/parts.h"
 
 static const struct {
@@ -34,11 +35,11 @@ struct widget *widget_add(struct window *w, enum widget_kind kind, int number, s
 static const char *label_of(const struct window *w, enum action a)
 {
 	if (a == ACTION_STEP_SIZE)
-		return w->playback->step_size == STEP_SIZE_ROUND   ? "step: round"
-		       : w->playback->step_size == STEP_SIZE_PHASE ? "step: phase"
-		                                                   : "step: message";
+		return w->playback->step_size == STEP_SIZE_ROUND   ? tr("step: round")
+		       : w->playback->step_size == STEP_SIZE_PHASE ? tr("step: phase")
+		                                                   : tr("step: message");
 	if (a == ACTION_OVER_TIME)
-		return w->playback->over_steps ? "steps" : "time";
+		return w->playback->over_steps ? tr("steps") : tr("time");
 	return actions[a].button;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/language.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
 
@@ -80,10 +81,12 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 	                     .before = -1,
 	                     .second = -1,
 	                     .dirty = true};
-	p->hint = host->strategies
-	                  ? "Space plays · → one step on · K to the next collective · 1 – 9 another strategy · V the "
-	                    "next picture · ? all keys"
-	                  : "Space plays · → one step on · K to the next collective · V the next picture · ? all keys";
+	p->hint =
+	        host->strategies
+	                ? tr("Space plays · → one step on · K to the next collective · 1 – 9 another strategy · V the "
+	                     "next picture · ? all keys")
+	                : tr("Space plays · → one step on · K to the next collective · V the next picture · ? all "
+	                     "keys");
 	for (int i = 0; i < host->strategies; i++)
 		if (!strcmp(host->strategy(host->context, i), p->shown->label))
 			w->strategy = i;
@@ -228,20 +231,20 @@ const char *window_title(struct window *w)
 		return w->title;
 	}
 	const struct timeline *s = &p->shown->timeline;
-	char speed[24] = "", second[96] = "";
+	char speed[48] = "", second[96] = "", place[96];
 	if (p->second)
-		snprintf(second, sizeof second, " beside %s",
-		         strcmp(p->second->label, p->shown->label) ? p->second->label : "before");
+		snprintf(second, sizeof second, tr(" beside %s"),
+		         strcmp(p->second->label, p->shown->label) ? p->second->label : tr("before"));
 	if (w->speed < 0.999 || w->speed > 1.001)
-		snprintf(speed, sizeof speed, " · speed %g", w->speed);
-	snprintf(w->title, sizeof w->title, "shardlab · %s%s%s%s · %s · %s %zu of %zu%s%s%s%s%s%s%s", p->shown->label,
+		snprintf(speed, sizeof speed, tr(" · speed %g"), w->speed);
+	snprintf(place, sizeof place, tr("%s %zu of %zu"),
+	         tr(p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size)),
+	         timeline_stop_of(s, p->step_size, p->position), s->stop_count[p->step_size] - 1);
+	snprintf(w->title, sizeof w->title, "shardlab · %s%s%s%s · %s · %s%s%s%s%s%s%s%s", p->shown->label,
 	         *p->shown->changed ? ", " : "", p->shown->changed, second,
-	         p->compare ? "compare" : scene_name(p->scene),
-	         p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size),
-	         timeline_stop_of(s, p->step_size, p->position), s->stop_count[p->step_size] - 1, speed,
-	         w->playing ? " · playing" : "", w->help ? " · help" : "", p->presenter ? " · presenter" : "",
-	         w->blank ? " · blank" : "", w->mode && w->mode->name ? " · " : "",
-	         w->mode && w->mode->name ? w->mode->name : "");
+	         tr(p->compare ? "compare" : scene_name(p->scene)), place, speed, w->playing ? tr(" · playing") : "",
+	         w->help ? tr(" · help") : "", p->presenter ? tr(" · presenter") : "", w->blank ? tr(" · blank") : "",
+	         w->mode && w->mode->name ? " · " : "", w->mode && w->mode->name ? tr(w->mode->name) : "");
 	return w->title;
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/memory.h"
+
 struct blocks_reader {
 	struct blocks *b;
 	struct arena *arena;
@@ -21,18 +23,15 @@ struct blocks_reader {
 
 static void begin_sentence(struct blocks_reader *r)
 {
-	r->running = open_memstream(&r->text, &r->size);
-	if (!r->running)
-		abort();
+	r->running = memory_stream(&r->text, &r->size);
 }
 
 static void end_sentence(struct blocks_reader *r)
 {
 	struct block *b = &r->block;
-	if (fclose(r->running) || !r->text)
-		abort();
+	memory_stream_close(r->running);
 	r->running = NULL;
-	if (r->text[strspn(r->text, " ")]) {
+	if (r->text && r->text[strspn(r->text, " ")]) {
 		b->sentence = arena_grow(r->arena, b->sentence, b->sentence_count, &r->capacity, sizeof *b->sentence);
 		b->sentence[b->sentence_count++] = arena_copy(r->arena, r->text);
 	}
@@ -51,13 +50,10 @@ const char *markup_escape(struct arena *a, const char *text)
 {
 	char *out = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&out, &size);
-	if (!f)
-		abort();
+	FILE *f = memory_stream(&out, &size);
 	for (; *text; text++)
 		put_escaped(f, *text);
-	if (fclose(f))
-		abort();
+	memory_stream_close(f);
 	const char *copy = arena_copy(a, out);
 	free(out);
 	return copy;

@@ -4,6 +4,7 @@
 
 #include "cli/lesson/export/paper.h"
 #include "strategy/base/file.h"
+#include "strategy/base/output.h"
 
 static const char *base_name(const char *path)
 {
@@ -54,6 +55,6 @@ static enum status write_course(void *context, FILE *out)
 enum status lesson_export(const struct course *c, enum lesson_format format, const char *path)
 {
 	struct writing w = {c, format};
-	enum status s = file_check_writable(path, "{export}");
+	enum status s = output_check(path, "{export}");
 	return s ? s : file_write(path, "{export}", write_course, &w);
 }

@@ -11,6 +11,7 @@
 #include "cli/lesson/shell.h"
 #include "cli/show/progress.h"
 #include "strategy/base/file.h"
+#include "strategy/base/memory.h"
 #include "viz/draw/record.h"
 #include "viz/export/export.h"
 
@@ -46,11 +47,11 @@ static enum status embed_image(struct page *g, int line, cmark_node *image)
 	char path[1024], *url = NULL;
 	size_t size = 0;
 	enum status s = lesson_picture_path(g->l, line, cmark_node_get_url(image), path, sizeof path);
-	FILE *f = s ? NULL : open_memstream(&url, &size);
-	if (!f)
-		return s ? s : status_fail(STATUS_MEMORY, "no memory for the page");
+	if (s)
+		return s;
+	FILE *f = memory_stream(&url, &size);
 	s = embed_png(path, f);
-	fclose(f);
+	memory_stream_close(f);
 	cmark_node_set_url(image, url);
 	free(url);
 	return s;
@@ -374,7 +375,7 @@ static void put_scripts(struct page *g)
 	}
 	fputs("<script>\n'use strict';\n", g->out);
 	for (const char *const *line = page_amounts; *line; line++)
-		fputs(*line, g->out);
+		page_put(*line, g->out);
 	fprintf(g->out, "%s</script>\n</body>\n</html>\n", lesson_page_script);
 }
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "kernels/alibi.h"
 #include "kernels/cpu/simd/math.h"
 #include "kernels/cpu/simd/tile.h"
 
@@ -16,13 +17,21 @@ struct head {
 	float *log_sum_exp_out;
 	int64_t qkv_row, y_row, tokens, size;
 	float scale;
-	bool shares; /* backward: a head of its group has written dk and dv already */
+	int64_t window; /* tokens where there is none */
+	float slope;    /* of ALiBi, divided by scale as scores are; 0: none */
+	bool local;     /* it has a window or ALiBi */
+	bool shares;    /* backward: a head of its group has written dk and dv already */
 };
 
 /* The number of query heads that share a head of keys. */
 ALWAYS_INLINE int64_t group_of(const struct attention_shape *s)
 {
 	return s->heads / s->kv_heads;
+}
+
+ALWAYS_INLINE float slope_of(const struct attention_shape *s, int64_t head)
+{
+	return s->alibi_heads ? alibi_slope(s->alibi_heads, s->first_head + head) * sqrtf((float)s->head_size) : 0;
 }
 
 /* Head `i` of all samples' heads: its q, k and v, and at *y its elements of y. */
@@ -39,7 +48,10 @@ ALWAYS_INLINE struct head head_of(const struct attention_shape *s, const element
 	                     .y_row = width,
 	                     .tokens = s->tokens,
 	                     .size = s->head_size,
-	                     .scale = 1.0f / sqrtf((float)s->head_size)};
+	                     .scale = 1.0f / sqrtf((float)s->head_size),
+	                     .window = s->window > 0 && s->window < s->tokens ? s->window : s->tokens,
+	                     .slope = slope_of(s, head),
+	                     .local = s->window > 0 || s->alibi_heads > 0};
 }
 
 ALWAYS_INLINE struct head head_forward_of(const struct attention_forward_task *t, int64_t i)
@@ -65,7 +77,54 @@ ALWAYS_INLINE struct head head_backward_of(const struct attention_backward_task 
 	return h;
 }
 
+/* ---- the window, and ALiBi ---- */
+
+ALWAYS_INLINE bool has_window(const struct head *h)
+{
+	return h->window < h->tokens;
+}
+
+/* The beginning of the first tile, of so many keys, of which the query sees any. */
+ALWAYS_INLINE int64_t first_tile(const struct head *h, int64_t query, int64_t keys)
+{
+	int64_t first = query - h->window + 1;
+	return first > 0 ? first / keys * keys : 0;
+}
+
+/* Behind the last query that sees one of the keys up to `key`. */
+ALWAYS_INLINE int64_t queries_end(const struct head *h, int64_t key)
+{
+	return key + h->window;
+}
+
+/* How many of n keys from k0 on lie before the query's window. */
+ALWAYS_INLINE int64_t keys_hidden(const struct head *h, int64_t query, int64_t k0, int64_t n)
+{
+	int64_t hidden = query - h->window + 1 - k0;
+	return hidden < 0 ? 0 : smaller(hidden, n);
+}
+
+/* Adds ALiBi to the scores of n keys from k0 on. */
+ALWAYS_INLINE void row_bias(const struct head *h, float *s, int64_t query, int64_t k0, int64_t n)
+{
+	float nearest = (float)(k0 - query);
+	for (int i = 0; h->slope > 0 && i < (int)n; i++)
+		s[i] += h->slope * (nearest + (float)i);
+}
+
 /* ---- forward ---- */
+
+/* Makes the scores of n keys from k0 on what the softmax is of. False if the query sees none of them. */
+ALWAYS_INLINE bool row_scores(const struct head *h, float *s, int64_t query, int64_t k0, int64_t n)
+{
+	if (!h->local)
+		return true;
+	int64_t hidden = keys_hidden(h, query, k0, n);
+	row_bias(h, s, query, k0, n);
+	for (int64_t i = 0; i < hidden; i++)
+		s[i] = -INFINITY;
+	return hidden < n;
+}
 
 /* The largest of n scores. */
 ALWAYS_INLINE float row_maximum(const float *s, int64_t n)
@@ -149,6 +208,18 @@ ALWAYS_INLINE void row_gradients(float *p, float *ds, int64_t n, float scale, fl
 			vector_store(ds + i, vector_select(tail, vector_load(ds + i), (vector){0}));
 		}
 	}
+}
+
+/* The same of the n keys from k0 on that the query sees, or that lie before its window. */
+ALWAYS_INLINE void row_backward(const struct head *h, float *p, float *ds, int64_t query, int64_t k0, int64_t n,
+                                float delta)
+{
+	int64_t hidden = h->local ? keys_hidden(h, query, k0, n) : 0;
+	if (h->local)
+		row_bias(h, p, query, k0, n);
+	row_gradients(p, ds, n, h->scale, h->log_sum_exp[query], delta);
+	for (int64_t i = 0; i < hidden; i++)
+		p[i] = ds[i] = 0;
 }
 
 #endif

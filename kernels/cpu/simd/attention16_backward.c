@@ -7,6 +7,8 @@
  * tile else        for k0 { for q0 ≥ k0 { S, P, dP, dS;  dV, dK }  done } for q0 { for k0 ≤ q0 { S, P, dP, dS;  dQ }
  * done }                                    7
  *
+ * With a window, tiles beyond it are left out.
+ *
  * P and dS are multiplied as bf16 where there are pairs (pack.h), as fp32 elsewhere. Heads wider than DEPTH make scores
  * in chunks, and gradients in groups of columns, everything else anew for each.
  */
@@ -101,8 +103,7 @@ _Static_assert(KEYS % (2 * LANES) == 0, "vectors go in pairs where all keys are 
 static void tile_softmax(const struct head *h, const struct tile *t, struct workspace *w)
 {
 	for (int64_t r = 0; r < t->queries; r++)
-		row_gradients(w->p + r * KEYS, w->ds + r * KEYS, keys_seen(t, r), h->scale, h->log_sum_exp[t->q0 + r],
-		              t->delta[r]);
+		row_backward(h, w->p + r * KEYS, w->ds + r * KEYS, t->q0 + r, t->k0, keys_seen(t, r), t->delta[r]);
 }
 
 #if TILE_PAIRS
@@ -214,7 +215,8 @@ static void queries_of_head(const struct group *g, int64_t head, struct tile *t,
 {
 	const struct head h = head_in(g, head);
 	int64_t length = t->vectors * LANES, first = keep ? head * h.tokens : 0;
-	for (t->q0 = t->k0; t->q0 < h.tokens; t->q0 += QUERIES) {
+	int64_t end = smaller(h.tokens, queries_end(&h, t->k0 + t->keys - 1));
+	for (t->q0 = t->k0; t->q0 < end; t->q0 += QUERIES) {
 		t->queries = smaller(QUERIES, h.tokens - t->q0);
 		t->diagonal = t->q0 == t->k0;
 		t->first_queries = t->new_keys = t->diagonal && head == 0;
@@ -231,7 +233,7 @@ static void keys_backward(const struct group *g, struct tile *t, bool keep, stru
 {
 	const struct head h = head_in(g, 0);
 	t->keys = smaller(KEYS, h.tokens - t->k0);
-	t->first_keys = t->k0 == 0;
+	t->first_keys = t->k0 == 0 && !has_window(&h);
 	for (int64_t i = 0; i < g->heads; i++)
 		queries_of_head(g, i, t, keep, w);
 	finish_rows(&h, t, t->keys, w->dk, DEPTH, h.dk + t->k0 * h.qkv_row);
@@ -249,6 +251,9 @@ static void by_keys(const struct group *g, struct tile t, bool keep, struct work
 		const struct head h = head_in(g, i);
 		make_delta(&h, 0, tokens, w->delta + i * tokens);
 	}
+	/* Queries of one tile may begin with different keys. */
+	if (keep && g->task->shape->window)
+		memset(w->dq, 0, (size_t)(g->heads * tokens * length) * sizeof *w->dq);
 	for (t.k0 = 0; t.k0 < tokens; t.k0 += KEYS)
 		keys_backward(g, &t, keep, w);
 	for (int64_t i = 0; keep && i < g->heads; i++) {
@@ -267,10 +272,11 @@ static void by_queries(const struct head *h, struct tile t, struct workspace *w)
 	for (t.q0 = 0; t.q0 < h->tokens; t.q0 += KEYS) {
 		t.queries = smaller(KEYS, h->tokens - t.q0);
 		make_delta(h, t.q0, t.queries, w->delta);
-		for (t.k0 = 0; t.k0 <= t.q0; t.k0 += KEYS) {
+		int64_t first = first_tile(h, t.q0, KEYS);
+		for (t.k0 = first; t.k0 <= t.q0; t.k0 += KEYS) {
 			t.keys = smaller(KEYS, h->tokens - t.k0);
 			t.diagonal = t.k0 == t.q0;
-			t.first_keys = t.new_queries = t.k0 == 0;
+			t.first_keys = t.new_queries = t.k0 == first;
 			tile_backward(h, &t, w);
 		}
 		finish_rows(h, &t, t.queries, w->dq, t.vectors * LANES, h->dq + t.q0 * h->qkv_row);

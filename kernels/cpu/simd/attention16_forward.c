@@ -32,6 +32,7 @@ struct workspace { /* 168 KiB of stack, with pairs 120; with heads of 32 half of
 
 struct tile {
 	int64_t q0, queries, k0, keys;
+	int64_t first;           /* the first tile of keys that these queries see */
 	int64_t column, vectors; /* of y: the first column of the group, and how many vectors */
 };
 
@@ -46,7 +47,7 @@ static void tile_scores(const struct head *h, const struct tile *t, struct works
 	for (int64_t d = 0; d < h->size; d += DEPTH) {
 		int64_t depth = smaller(DEPTH, h->size - d);
 		const element *q = h->q + t->q0 * h->qkv_row + d, *k = h->k + t->k0 * h->qkv_row + d;
-		if (t->k0 == 0 || h->size > DEPTH) /* else they are still there */
+		if (t->k0 == t->first || h->size > DEPTH) /* else they are still there */
 			pack_rows(depth, t->queries, q, h->qkv_row, w->queries, Q_ROW);
 		for (int64_t j = 0; j < t->keys; j += LANES)
 			pack_along(depth, smaller(LANES, t->keys - j), k + j * h->qkv_row, h->qkv_row, w->keys + j,
@@ -60,19 +61,33 @@ static void tile_scores(const struct head *h, const struct tile *t, struct works
 	}
 }
 
+/* A row that sees nothing of a tile, whose P is 0. */
+static void row_unseen(const struct tile *t, int64_t r, struct workspace *w)
+{
+	if (t->k0 > t->first)
+		return;
+	w->maximum[r] = -INFINITY;
+	w->sum[r] = 0;
+}
+
 /* One row of S becomes P; the running maximum, sum and y follow. Lanes of the last vector that the row does not see are
  * 0. */
 static void row_softmax(const struct head *h, const struct tile *t, int64_t r, struct workspace *w)
 {
 	float *s = w->scores + r * KEYS;
 	int64_t n = keys_seen(t, r);
-	float maximum = row_maximum(s, n) * h->scale;
 #if TILE_PAIRS
 	element *p = w->pairs + r * KEYS;
 #else
 	float *p = s;
 #endif
-	if (t->k0 > 0) {
+	if (!row_scores(h, s, t->q0 + r, t->k0, n)) {
+		memset(p, 0, (size_t)n * sizeof *p);
+		row_unseen(t, r, w);
+		return;
+	}
+	float maximum = row_maximum(s, n) * h->scale;
+	if (t->k0 > t->first) {
 		maximum = w->maximum[r] > maximum ? w->maximum[r] : maximum;
 		float correction = vector_exp(vector_all(w->maximum[r] - maximum))[0];
 		float *y = w->y + r * DEPTH;
@@ -99,7 +114,7 @@ static void tile_output(const struct head *h, const struct tile *t, struct works
 	for (int64_t r = 0; r < t->queries; r += TILE_ROWS) {
 		int64_t rows = smaller(TILE_ROWS, t->queries - r);
 		tile_multiply(rows, length, units(keys_seen(t, r + rows - 1)), p + r * P_ROW, P_ROW, 1, w->values,
-		              length, w->y + r * DEPTH, DEPTH, t->k0 > 0);
+		              length, w->y + r * DEPTH, DEPTH, t->k0 > t->first);
 	}
 }
 
@@ -123,6 +138,8 @@ static void queries_forward(const struct head *h, int64_t q0, int64_t column, st
 {
 	struct tile t = {.q0 = q0,
 	                 .queries = smaller(QUERIES, h->tokens - q0),
+	                 .k0 = first_tile(h, q0, KEYS),
+	                 .first = first_tile(h, q0, KEYS),
 	                 .column = column,
 	                 .vectors = round_up_lanes(smaller(DEPTH, h->size - column)) / LANES};
 	for (; t.k0 <= q0; t.k0 += KEYS) {

@@ -13,7 +13,8 @@
  *
  * The sums go to dqkv itself: every query sees key 0, so the first tile of keys writes dQ and later ones add; likewise
  * the first tile of queries (the one on the diagonal) writes dK and dV. Heads that share keys come one after another,
- * and the first writes.
+ * and the first writes. With a window, tiles beyond it are left out, queries of one tile begin with different keys, and
+ * dQ is 0 first and always added to.
  */
 #include "kernels/cpu/simd/simd.h"
 
@@ -68,8 +69,7 @@ _Static_assert(KEYS % (2 * LANES) == 0, "vectors go in pairs where all keys are 
 static void tile_softmax(const struct head *h, const struct tile *t, struct workspace *w)
 {
 	for (int64_t r = 0; r < t->queries; r++)
-		row_gradients(w->p + r * KEYS, w->ds + r * KEYS, keys_seen(t, r), h->scale, h->log_sum_exp[t->q0 + r],
-		              t->delta[r]);
+		row_backward(h, w->p + r * KEYS, w->ds + r * KEYS, t->q0 + r, t->k0, keys_seen(t, r), t->delta[r]);
 }
 
 /* out[keys, head size] (+)= weightsᵀ · right, with weights P or dS and right dY or Q. */
@@ -97,7 +97,8 @@ static void tile_to_queries(const struct head *h, const struct tile *t, struct w
 		for (int64_t r = 0; r < t->queries; r += TILE_ROWS) {
 			int64_t rows = smaller(TILE_ROWS, t->queries - r);
 			tile_multiply(rows, columns, keys_seen(t, r + rows - 1), w->ds + r * KEYS, KEYS, 1, w->panel,
-			              length, h->dq + (t->q0 + r) * h->qkv_row + d, h->qkv_row, t->k0 > 0);
+			              length, h->dq + (t->q0 + r) * h->qkv_row + d, h->qkv_row,
+			              t->k0 > 0 || has_window(h));
 		}
 	}
 }
@@ -121,15 +122,23 @@ static void tile_backward(const struct head *h, const struct tile *t, struct wor
 	tile_to_queries(h, t, w);
 }
 
+static void begin_stripe(const struct head *h, int64_t stripe, int64_t end, struct workspace *w)
+{
+	for (int64_t query = stripe; query < end; query++) {
+		w->delta[query - stripe] = row_delta(h, query);
+		if (has_window(h))
+			memset(h->dq + query * h->qkv_row, 0, (size_t)h->size * sizeof *h->dq);
+	}
+}
+
 static void head_backward(const struct head *h, struct workspace *w)
 {
 	for (int64_t stripe = 0; stripe < h->tokens; stripe += STRIPE) {
 		int64_t end = smaller(h->tokens, stripe + STRIPE);
-		for (int64_t query = stripe; query < end; query++)
-			w->delta[query - stripe] = row_delta(h, query);
-		for (int64_t k0 = 0; k0 < end; k0 += KEYS) {
-			int64_t first = k0 < stripe ? stripe : k0;
-			for (int64_t q0 = first; q0 < end; q0 += QUERIES) {
+		begin_stripe(h, stripe, end, w);
+		for (int64_t k0 = first_tile(h, stripe, KEYS); k0 < end; k0 += KEYS) {
+			int64_t first = k0 < stripe ? stripe : k0, last = smaller(end, queries_end(h, k0 + KEYS - 1));
+			for (int64_t q0 = first; q0 < last; q0 += QUERIES) {
 				struct tile t = {q0,       smaller(QUERIES, end - q0),
 				                 k0,       smaller(KEYS, h->tokens - k0),
 				                 q0 == k0, w->delta + (q0 - stripe)};

@@ -8,8 +8,9 @@
  *                 └───────┴───────┴───        y = y · exp(m_old − m) + P · V
  *                                           then y /= l, and log_sum_exp = m + log l
  *
- * Inside the diagonal tile, a block of rows takes only the vectors of keys that it can see. Heads wider than DEPTH are
- * taken in chunks.
+ * Inside the diagonal tile, a block of rows takes only the vectors of keys that it can see. With a window, tiles that
+ * lie before that of the first query are left out; in those that its edge crosses, P is 0 left of it. Heads wider than
+ * DEPTH are taken in chunks.
  */
 #include "kernels/cpu/simd/simd.h"
 
@@ -28,6 +29,7 @@ struct workspace {                                 /* 48 KiB of stack */
 	_Alignas(64) float keys[DEPTH * KEYS];     /* transposed */
 	_Alignas(64) float values[KEYS * DEPTH];
 	float maximum[QUERIES], sum[QUERIES];
+	int64_t first; /* the first tile of keys that these queries see */
 };
 
 /* The keys from k0 on that the query sees; they may exceed the tile. */
@@ -52,13 +54,27 @@ static void tile_scores(const struct head *h, struct workspace *w, int64_t q0, i
 	}
 }
 
+/* A row that sees nothing of a tile. */
+static void row_unseen(struct workspace *w, int64_t r, int64_t k0, int64_t keys)
+{
+	memset(w->scores + r * KEYS, 0, (size_t)keys * sizeof *w->scores);
+	if (k0 > w->first)
+		return;
+	w->maximum[r] = -INFINITY;
+	w->sum[r] = 0;
+}
+
 /* One row of S becomes P; the running maximum, sum and y follow. */
 static void row_softmax(const struct head *h, struct workspace *w, int64_t q0, int64_t r, int64_t k0, int64_t keys)
 {
 	float *s = w->scores + r * KEYS;
 	int64_t n = smaller(keys, visible_keys(q0 + r, k0));
+	if (!row_scores(h, s, q0 + r, k0, n)) {
+		row_unseen(w, r, k0, n);
+		return;
+	}
 	float maximum = row_maximum(s, n) * h->scale;
-	if (k0 > 0) {
+	if (k0 > w->first) {
 		maximum = w->maximum[r] > maximum ? w->maximum[r] : maximum;
 		float correction = vector_exp(vector_all(w->maximum[r] - maximum))[0];
 		w->sum[r] *= correction;
@@ -82,7 +98,7 @@ static void tile_output(const struct head *h, struct workspace *w, int64_t q0, i
 			int64_t rows = smaller(TILE_ROWS, queries - r);
 			int64_t depth = smaller(keys, visible_keys(q0 + r + rows - 1, k0));
 			tile_multiply(rows, columns, depth, w->scores + r * KEYS, KEYS, 1, w->values, length,
-			              h->y_out + (q0 + r) * h->y_row + d, h->y_row, k0 > 0);
+			              h->y_out + (q0 + r) * h->y_row + d, h->y_row, k0 > w->first);
 		}
 	}
 }
@@ -91,7 +107,8 @@ static void head_forward(const struct head *h, struct workspace *w)
 {
 	for (int64_t q0 = 0; q0 < h->tokens; q0 += QUERIES) {
 		int64_t queries = smaller(QUERIES, h->tokens - q0);
-		for (int64_t k0 = 0; k0 <= q0; k0 += KEYS) {
+		w->first = first_tile(h, q0, KEYS);
+		for (int64_t k0 = w->first; k0 <= q0; k0 += KEYS) {
 			int64_t keys = smaller(KEYS, h->tokens - k0);
 			tile_scores(h, w, q0, queries, k0, keys);
 			for (int64_t r = 0; r < queries; r++)

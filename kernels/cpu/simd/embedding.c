@@ -38,13 +38,13 @@ void SIMD_BODY(embedding_position_rows)(const void *task, int64_t begin, int64_t
 	const struct embedding_task *t = task;
 	const element *dy = t->dy;
 	int64_t width = t->width;
-	for (int64_t position = begin; position < end; position++) {
-		element *sum = (element *)t->dtable + position * width;
-		int64_t samples = position < t->tokens ? t->samples : 0;
+	for (int64_t row = begin; row < end; row++) {
+		element *sum = (element *)t->dtable + row * width;
+		int64_t token = row - t->first, samples = token >= 0 && token < t->tokens ? t->samples : 0;
 		for (int64_t i = 0; i < width; i += LANES) {
 			int64_t n = smaller(LANES, width - i);
 			vector v = t->accumulate ? element_load_part(sum + i, n) : (vector){0};
-			v = column_part(dy + position * width + i, t->tokens * width, samples, v, n);
+			v = column_part(dy + (samples ? token : 0) * width + i, t->tokens * width, samples, v, n);
 			element_store_part(sum + i, v, n);
 		}
 	}

@@ -43,35 +43,65 @@ void SIMD_BODY(sum_finish)(const void *task, int64_t begin, int64_t end)
 	}
 }
 
-void SIMD_BODY(gelu_forward)(const void *task, int64_t begin, int64_t end)
+/* y = activation(x) of n vectors. `activation` is known where this is compiled, so that nothing is chosen here. */
+ALWAYS_INLINE void vectors_activation(const enum activation activation, const vector *x, vector *y, const int n)
 {
-	const struct elementwise_task *t = task;
-	const element *source = t->x;
-	element *out = t->y;
+	if (activation == ACTIVATION_GELU_TANH)
+		vectors_gelu(x, y, n);
+	else if (activation == ACTIVATION_GELU)
+		vectors_gelu_exact(x, y, n);
+	else
+		vectors_relu(x, y, n);
+}
+
+ALWAYS_INLINE void vectors_derivative(const enum activation activation, const vector *x, vector *y, const int n)
+{
+	if (activation == ACTIVATION_GELU_TANH)
+		vectors_gelu_derivative(x, y, n);
+	else if (activation == ACTIVATION_GELU)
+		vectors_gelu_exact_derivative(x, y, n);
+	else
+		vectors_relu_derivative(x, y, n);
+}
+
+ALWAYS_INLINE void elements_activation(const enum activation activation, const element *source, element *out,
+                                       int64_t begin, int64_t end)
+{
 	int64_t i = begin;
 	vector x[TOGETHER], y[TOGETHER];
 	for (; i + TOGETHER * LANES <= end; i += TOGETHER * LANES) {
 		EACH(TOGETHER) x[j] = element_load(source + i + j * LANES);
-		vectors_gelu(x, y, TOGETHER);
+		vectors_activation(activation, x, y, TOGETHER);
 		EACH(TOGETHER) element_store(out + i + j * LANES, y[j]);
 	}
 	for (; i < end; i += LANES) {
 		int64_t n = smaller(LANES, end - i);
 		x[0] = element_load_part(source + i, n);
-		vectors_gelu(x, y, 1);
+		vectors_activation(activation, x, y, 1);
 		element_store_part(out + i, y[0], n);
 	}
 }
 
-/* `rows` rows at once, n columns: dy becomes dy · gelu'(pre), and is added to sum unless that is NULL. */
-ALWAYS_INLINE void gelu_backward_rows(const int rows, int64_t width, int64_t columns, const element *pre, element *dy,
-                                      float *sum)
+void SIMD_BODY(activation_forward)(const void *task, int64_t begin, int64_t end)
+{
+	const struct activation_task *t = task;
+	if (t->activation == ACTIVATION_GELU_TANH)
+		elements_activation(ACTIVATION_GELU_TANH, t->x, t->y, begin, end);
+	else if (t->activation == ACTIVATION_GELU)
+		elements_activation(ACTIVATION_GELU, t->x, t->y, begin, end);
+	else
+		elements_activation(ACTIVATION_RELU, t->x, t->y, begin, end);
+}
+
+/* `rows` rows at once, n columns: dy becomes dy · activation'(pre), and is added to sum unless that is NULL. */
+ALWAYS_INLINE void derivative_rows(const enum activation activation, const int rows, int64_t width, int64_t columns,
+                                   const element *pre, element *dy, float *sum)
 {
 	vector d[TOGETHER], slope[TOGETHER];
 	int64_t i = 0;
 	for (; i + LANES <= columns; i += LANES) {
 		EACH(rows) d[j] = element_load(pre + j * width + i);
-		vectors_gelu_derivative(d, slope, rows);
+		vectors_derivative(activation, d, slope, rows);
 		EACH(rows) d[j] = slope[j] * element_load(dy + j * width + i);
 		EACH(rows) element_store(dy + j * width + i, d[j]);
 		if (sum)
@@ -81,7 +111,7 @@ ALWAYS_INLINE void gelu_backward_rows(const int rows, int64_t width, int64_t col
 	for (int j = 0; i < columns && j < rows; j++) {
 		int64_t n = columns - i;
 		d[0] = element_load_part(pre + j * width + i, n);
-		vectors_gelu_derivative(d, slope, 1);
+		vectors_derivative(activation, d, slope, 1);
 		d[0] = slope[0] * element_load_part(dy + j * width + i, n);
 		element_store_part(dy + j * width + i, d[0], n);
 		if (sum)
@@ -89,9 +119,9 @@ ALWAYS_INLINE void gelu_backward_rows(const int rows, int64_t width, int64_t col
 	}
 }
 
-void SIMD_BODY(gelu_backward)(const void *task, int64_t begin, int64_t end)
+ALWAYS_INLINE void derivative_columns(const enum activation activation, const struct activation_backward_task *t,
+                                      int64_t begin, int64_t end)
 {
-	const struct gelu_backward_task *t = task;
 	int64_t row = 0, width = t->width, columns = end - begin;
 	const element *pre = (const element *)t->pre + begin;
 	element *dy = (element *)t->dy + begin;
@@ -99,9 +129,20 @@ void SIMD_BODY(gelu_backward)(const void *task, int64_t begin, int64_t end)
 	if (sum && !t->accumulate)
 		memset(sum, 0, (size_t)columns * sizeof *sum);
 	for (; row + TOGETHER <= t->rows; row += TOGETHER)
-		gelu_backward_rows(TOGETHER, width, columns, pre + row * width, dy + row * width, sum);
+		derivative_rows(activation, TOGETHER, width, columns, pre + row * width, dy + row * width, sum);
 	for (; row < t->rows; row++)
-		gelu_backward_rows(1, width, columns, pre + row * width, dy + row * width, sum);
+		derivative_rows(activation, 1, width, columns, pre + row * width, dy + row * width, sum);
+}
+
+void SIMD_BODY(activation_backward)(const void *task, int64_t begin, int64_t end)
+{
+	const struct activation_backward_task *t = task;
+	if (t->activation == ACTIVATION_GELU_TANH)
+		derivative_columns(ACTIVATION_GELU_TANH, t, begin, end);
+	else if (t->activation == ACTIVATION_GELU)
+		derivative_columns(ACTIVATION_GELU, t, begin, end);
+	else
+		derivative_columns(ACTIVATION_RELU, t, begin, end);
 }
 
 /* Adds the sums of `rows` rows to `sum`: four vectors of columns at a time down the rows, in registers. */

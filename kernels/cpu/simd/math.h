@@ -1,4 +1,4 @@
-/* exp and GELU on vectors. */
+/* exp and activations on vectors. */
 #ifndef SHARDLAB_KERNELS_CPU_SIMD_MATH_H
 #define SHARDLAB_KERNELS_CPU_SIMD_MATH_H
 
@@ -85,6 +85,59 @@ ALWAYS_INLINE void vectors_gelu_derivative(const vector *x, vector *y, const int
 	EACH(n) y[j] = 1.0f / (1.0f + e[j]);
 	EACH(n) slope[j] = slope[j] * (e[j] * y[j]);
 	EACH(n) y[j] = y[j] + y[j] * slope[j];
+}
+
+#define HALF_ROOT 0.70710678118654752440f   /* sqrt(1/2) */
+#define NORMAL_PEAK 0.39894228040143267794f /* 1/sqrt(2π) */
+
+/* phi[j] = Φ(x[j]), the normal distribution, of n <= TOGETHER vectors. With z = |x|/√2 and t = 1/(1 + z/2),
+ * 1 − erf(z) = t · e^(−z² + a polynomial of t), of which 1.2e-7 is lost at any z (Press et al. 1992, Numerical Recipes,
+ * section 6.2). */
+ALWAYS_INLINE void vectors_normal(const vector *x, vector *phi, const int n)
+{
+	vector z[TOGETHER], t[TOGETHER], p[TOGETHER];
+	EACH(n) z[j] = vector_maximum(x[j], -x[j]) * HALF_ROOT;
+	EACH(n) t[j] = 1.0f / (1.0f + 0.5f * z[j]);
+	EACH(n) p[j] = t[j] * 0.17087277f + -0.82215223f;
+	EACH(n) p[j] = p[j] * t[j] + 1.48851587f;
+	EACH(n) p[j] = p[j] * t[j] + -1.13520398f;
+	EACH(n) p[j] = p[j] * t[j] + 0.27886807f;
+	EACH(n) p[j] = p[j] * t[j] + -0.18628806f;
+	EACH(n) p[j] = p[j] * t[j] + 0.09678418f;
+	EACH(n) p[j] = p[j] * t[j] + 0.37409196f;
+	EACH(n) p[j] = p[j] * t[j] + 1.00002368f;
+	EACH(n) p[j] = p[j] * t[j] + -1.26551223f;
+	EACH(n) p[j] = p[j] - z[j] * z[j];
+	vectors_exp(p, n);
+	EACH(n) p[j] = 0.5f * t[j] * p[j];
+	EACH(n) phi[j] = vector_select(x[j] < 0.0f, p[j], 1.0f - p[j]);
+}
+
+/* y = x · Φ(x): GELU with the error function */
+ALWAYS_INLINE void vectors_gelu_exact(const vector *x, vector *y, const int n)
+{
+	vectors_normal(x, y, n);
+	EACH(n) y[j] = x[j] * y[j];
+}
+
+ALWAYS_INLINE void vectors_gelu_exact_derivative(const vector *x, vector *y, const int n)
+{
+	vector e[TOGETHER];
+	vectors_normal(x, y, n);
+	EACH(n) e[j] = -0.5f * x[j] * x[j];
+	vectors_exp(e, n);
+	EACH(n) y[j] = y[j] + x[j] * NORMAL_PEAK * e[j];
+}
+
+ALWAYS_INLINE void vectors_relu(const vector *x, vector *y, const int n)
+{
+	EACH(n) y[j] = vector_maximum((vector){0}, x[j]);
+}
+
+/* 0 at 0, as in PyTorch. */
+ALWAYS_INLINE void vectors_relu_derivative(const vector *x, vector *y, const int n)
+{
+	EACH(n) y[j] = vector_select(x[j] > 0.0f, vector_all(1.0f), (vector){0});
 }
 
 /* clang-format on */

@@ -45,13 +45,14 @@ void SIMD_BODY(norm_forward)(const void *task, int64_t begin, int64_t end)
 		int64_t i = 0;
 		for (; i < whole; i += LANES) {
 			vector normal = (element_load(x + i) - mean) * inverse;
-			element_store(y + i, normal * element_load(weight + i) + element_load(bias + i));
+			vector scaled = normal * element_load(weight + i);
+			element_store(y + i, bias ? scaled + element_load(bias + i) : scaled);
 		}
 		if (i < width) {
 			int64_t n = width - i;
 			vector normal = (element_load_part(x + i, n) - mean) * inverse;
-			element_store_part(
-			        y + i, normal * element_load_part(weight + i, n) + element_load_part(bias + i, n), n);
+			vector scaled = normal * element_load_part(weight + i, n);
+			element_store_part(y + i, bias ? scaled + element_load_part(bias + i, n) : scaled, n);
 		}
 	}
 }
@@ -115,14 +116,15 @@ ALWAYS_INLINE void weight_columns(const struct norm_backward_task *t, int64_t co
 	}
 	for (int v = 0; v < vectors; v++) {
 		int64_t place = column - t->sum_begin + v * LANES;
-		float *dweight = t->dweight + place, *dbias = t->dbias + place;
+		float *dweight = t->dweight + place, *dbias = t->dbias ? t->dbias + place : NULL;
 		int64_t lanes = whole ? LANES : n;
 		if (t->accumulate_weight)
 			weight[v] += vector_load_part(dweight, lanes);
-		if (t->accumulate_bias)
+		if (dbias && t->accumulate_bias)
 			bias[v] += vector_load_part(dbias, lanes);
 		vector_store_part(dweight, weight[v], lanes);
-		vector_store_part(dbias, bias[v], lanes);
+		if (dbias)
+			vector_store_part(dbias, bias[v], lanes);
 	}
 }
 

@@ -97,7 +97,7 @@ static void finish_row(const struct product_task *t, int64_t row, int64_t column
 	assert(c); /* a NULL would be no residual */
 	const element *bias = t->bias ? (const element *)t->bias + column : NULL;
 	const element *residual = t->residual ? (const element *)t->residual + place : t->accumulate ? c : NULL;
-	struct elementwise_task gelu = {c, t->gelu_out ? (element *)t->gelu_out + place : NULL};
+	struct activation_task activation = {t->activation, c, t->activated ? (element *)t->activated + place : NULL};
 	int64_t i = 0;
 	for (; i + LANES <= n; i += LANES) {
 		vector v = vector_load(sums + i);
@@ -115,8 +115,8 @@ static void finish_row(const struct product_task *t, int64_t row, int64_t column
 			v += element_load_part(residual + i, n - i);
 		element_store_part(c + i, v, n - i);
 	}
-	if (gelu.y)
-		SIMD_BODY(gelu_forward)(&gelu, 0, n);
+	if (activation.y)
+		SIMD_BODY(activation_forward)(&activation, 0, n);
 }
 
 static void finish_rows(const struct product_task *t, int64_t row, int64_t rows, int64_t column, int64_t columns,

@@ -17,7 +17,7 @@ struct turn {
 static void turn_make(const struct rotary_shape *s, int64_t token, struct turn *t)
 {
 	for (int64_t i = 0; i < s->head_size / 2; i++) {
-		float angle = (float)token * s->frequency[i];
+		float angle = (float)(s->first + token) * s->frequency[i];
 		t->cosine[i] = s->amplitude * cosf(angle);
 		t->sine[i] = s->amplitude * sinf(angle);
 	}

@@ -1,0 +1,21 @@
+/* The signals that ask for the end, while launch_run() starts and attends its child: they are counted in launch_stop
+ * and delivered only where it waits. Only launch*.c include it.
+ */
+#ifndef SHARDLAB_LAUNCH_STOP_H
+#define SHARDLAB_LAUNCH_STOP_H
+
+#include <signal.h>
+
+#define LAUNCHED "SHARDLAB_LAUNCHED" /* in the ranks' environment: set by launch_run */
+
+enum { ASKING_SIGNALS = 4 };
+
+struct taken_signals {
+	sigset_t before; /* the mask, for the child and for waiting */
+	struct sigaction old[ASKING_SIGNALS];
+};
+
+void signals_take(struct taken_signals *t);
+void signals_give_back(const struct taken_signals *t);
+
+#endif

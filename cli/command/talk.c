@@ -1,0 +1,92 @@
+#define _GNU_SOURCE
+#include "cli/command/talk.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "strategy/base/clock.h"
+
+void talk_init(struct talk *t, int64_t ranks)
+{
+	*t = (struct talk){0};
+	pulse_init(&t->pulse, ranks);
+}
+
+void talk_release(struct talk *t)
+{
+	pulse_release(&t->pulse);
+	arena_release(&t->arena);
+}
+
+void talk_should_end(struct talk *t)
+{
+	if (!t->ending_ns)
+		t->ending_ns = clock_ns();
+}
+
+void talk_hear(void *context, const char *line)
+{
+	struct talk *t = context;
+	const char *ours = strstr(line, "fatal: ");
+	if (pulse_hear(&t->pulse, line))
+		return;
+	if (ours == line && !*t->fatal) {
+		snprintf(t->fatal, sizeof t->fatal, "%s", line + strlen("fatal: "));
+		talk_should_end(t);
+	}
+	if (!strncmp(line, "stopped by the user", strlen("stopped by the user")))
+		snprintf(t->stopped, sizeof t->stopped, "%s", line);
+	/* mpirun noticed that process rank 2 with PID 123 on node lab exited on signal 9 (Killed). */
+	long rank, pid;
+	int signal;
+	char node[128];
+	if (!*t->died &&
+	    sscanf(line, "mpirun noticed that process rank %ld with PID %ld on node %127s exited on signal %d", &rank,
+	           &pid, node, &signal) == 4) {
+		snprintf(t->died, sizeof t->died, "rank %ld died (%s)", rank, strsignal(signal));
+		t->signal = signal;
+	}
+	bool framing =
+	        !*line || !strncmp(line, "----", 4) || !strncmp(line, "mpirun ", 7) || !strncmp(line, "MPI_ABORT", 9);
+	if (!framing && t->kept_count < KEPT_LINES)
+		t->kept[t->kept_count++] = arena_copy(&t->arena, line);
+}
+
+/* A crash is a bug: the library's or sanitizer's report is worth more than one tidy line. */
+static void retell(const struct talk *t)
+{
+	for (int i = 0; i < t->kept_count; i++)
+		fprintf(stderr, "%s\n", t->kept[i]);
+}
+
+/* What was asked for once and could not be finished, such as saving, is told; who asks twice does not wait for it. */
+static bool was_stopped(const struct launch *l, const struct talk *t)
+{
+	return launch_stop && (launch_stop > 1 || l->ends_at_once || (!*t->fatal && !*t->silent));
+}
+
+enum status talk_judge(const struct launch *l, const struct talk *t, int status, bool mpirun)
+{
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	bool crashed = t->signal && t->signal != SIGKILL && t->signal != SIGTERM;
+	if (was_stopped(l, t))
+		return status_fail(STATUS_INTERRUPTED, "stopped by the user");
+	if (!code)
+		return STATUS_OK;
+	if (*t->silent && !*t->fatal)
+		return status_fail(STATUS_RUN, "%s", t->silent);
+	if (*t->fatal)
+		return status_fail(code == 2 ? STATUS_INPUT : STATUS_RUN, "%s", t->fatal);
+	if (*t->stopped)
+		return status_fail(STATUS_INTERRUPTED, "%s", t->stopped);
+	if (crashed || !*t->died)
+		retell(t);
+	if (*t->died)
+		return status_fail(STATUS_RUN, "%s; the other ranks were ended", t->died);
+	if (WIFSIGNALED(status))
+		return status_fail(STATUS_RUN, "%s died (%s)%s", mpirun ? "mpirun" : "the run",
+		                   strsignal(WTERMSIG(status)), mpirun ? "; the ranks were ended" : "");
+	return status_fail(STATUS_RUN, "%s failed with exit status %d", mpirun ? "mpirun" : "the run", code);
+}

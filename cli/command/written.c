@@ -1,0 +1,49 @@
+#include "cli/command/written.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { NAMED_MOST = 8 }; /* of a folder */
+
+static int is_shown(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void show_folder(const char *path, FILE *out)
+{
+	struct dirent **entries;
+	int count = scandir(path, &entries, is_shown, alphasort);
+	if (count < 0)
+		return;
+	for (int i = 0; i < count; i++) {
+		if (i < NAMED_MOST)
+			fprintf(out, "%s%s", i ? ", " : " (", entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	if (count > NAMED_MOST)
+		fprintf(out, " and %d more", count - NAMED_MOST);
+	if (count)
+		fputc(')', out);
+}
+
+void written_show(const struct options *o, FILE *out)
+{
+	static const enum option files[] = {OPTION_SAVE, OPTION_PLOT, OPTION_LOG, OPTION_TRACE};
+	bool any = false;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		const char *path = option_text(o, files[i]);
+		struct stat info;
+		if (!option_given(o, files[i]) || !path || stat(path, &info))
+			continue;
+		fprintf(out, "%s%s", any ? ", " : "\nwrote ", path);
+		if (S_ISDIR(info.st_mode))
+			show_folder(path, out);
+		any = true;
+	}
+	if (any)
+		fputc('\n', out);
+}

@@ -1,0 +1,33 @@
+/* Forms of dataset, one behind each kind of file. Between the parts of real/data; others want data.h. */
+#ifndef SHARDLAB_DATA_FORM_H
+#define SHARDLAB_DATA_FORM_H
+
+#include "real/data/data.h"
+#include "real/data/token_file.h"
+
+#include <stdbool.h>
+
+struct dataset_form {
+	/* Which sample of `samples` the i-th of a run is. */
+	int64_t (*place)(uint64_t seed, int64_t samples, int64_t i);
+	/* Fills in one sample; either may be NULL. */
+	enum status (*fill)(const struct dataset *d, bool validation, int64_t which, void *input, int32_t *target);
+	void (*release)(struct dataset *d); /* what `own` points to */
+};
+
+/* The openers set the counts, `words`, `form` and `own`; dataset_open releases d after a failure. */
+enum status dataset_open_stream(struct dataset *d, const struct dataset_spec *spec);
+enum status dataset_open_samples(struct dataset *d, const struct dataset_spec *spec);
+
+/* Makes files the dataset's, the first `training` of them to train on and the others to validate with. They are empty
+ * then, after a failure too. */
+enum status dataset_take_stream(struct dataset *d, struct token_file *files, int count, int training, int64_t tokens);
+
+/* Of `count` samples every tenth is kept to validate with: which of all it is. */
+static inline int64_t tenth_kept(int64_t count, bool validation, int64_t which)
+{
+	int64_t kept_before = which / 9 < count / 10 ? which / 9 : count / 10;
+	return validation ? 10 * which + 9 : which + kept_before;
+}
+
+#endif

@@ -1,0 +1,217 @@
+#include "real/data/new_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX ".partial"
+enum { NAME_TRIES = 1000, NAME_ROOM = 48 };
+
+static enum status cannot_write(enum status s, const char *path)
+{
+	return status_fail(s, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+static enum status out_of_memory(const char *path)
+{
+	return status_fail(STATUS_MEMORY, "%s: no memory to write it", path);
+}
+
+char *path_in_folder(const char *folder, const char *name)
+{
+	size_t bytes = strlen(folder) + strlen(name) + 2;
+	char *path = malloc(bytes);
+	if (!path)
+		abort();
+	snprintf(path, bytes, "%s/%s", folder, name);
+	return path;
+}
+
+/* ---- files in folders ---- */
+
+static bool is_dot(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+static void remove_file(void *folder, const char *name)
+{
+	char *path = path_in_folder(folder, name);
+	unlink(path);
+	free(path);
+}
+
+/* Calls it for each entry of a folder. False: the folder cannot be read. */
+static bool each_in(const char *folder, void (*entry)(void *context, const char *name), void *context)
+{
+	DIR *d = opendir(folder);
+	if (!d)
+		return false;
+	for (struct dirent *e; (e = readdir(d));)
+		if (!is_dot(e->d_name))
+			entry(context, e->d_name);
+	closedir(d);
+	return true;
+}
+
+static void remove_folder(char *folder)
+{
+	each_in(folder, remove_file, folder);
+	rmdir(folder);
+}
+
+/* -1: another has it, or this file system has no locks. */
+static int lock_folder(const char *path)
+{
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0) {
+		close(folder);
+		folder = -1;
+	}
+	return folder;
+}
+
+/* ---- what the dead left ---- */
+
+struct sweep {
+	const char *parent, *name; /* of the folder that is to be made */
+};
+
+/* "saved.4711.0.partial", for "saved" */
+static bool is_temporary_of(const char *entry, const char *name)
+{
+	size_t length = strlen(name);
+	if (strncmp(entry, name, length) != 0 || entry[length] != '.')
+		return false;
+	entry += length + 1;
+	size_t process = strspn(entry, "0123456789");
+	size_t turn = entry[process] == '.' ? strspn(entry + process + 1, "0123456789") : 0;
+	return process && turn && !strcmp(entry + process + 1 + turn, SUFFIX);
+}
+
+static void sweep_entry(void *context, const char *entry)
+{
+	const struct sweep *s = context;
+	if (!is_temporary_of(entry, s->name))
+		return;
+	char *path = path_in_folder(s->parent, entry);
+	int lock = lock_folder(path);
+	if (lock >= 0) {
+		remove_folder(path);
+		close(lock);
+	}
+	free(path);
+}
+
+static void sweep(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+	struct sweep s = {parent, slash ? slash + 1 : path};
+	if (parent)
+		each_in(parent, sweep_entry, &s);
+	free(parent);
+}
+
+/* ---- making ---- */
+
+static void count(void *context, const char *name)
+{
+	(void)name;
+	++*(int *)context;
+}
+
+static enum status check_place(const char *path)
+{
+	struct stat info;
+	int entries = 0;
+	if (lstat(path, &info) != 0)
+		return errno == ENOENT ? STATUS_OK : cannot_write(STATUS_INPUT, path);
+	if (!S_ISDIR(info.st_mode))
+		return status_fail(STATUS_INPUT,
+		                   "%s: is there and not a folder; choose another name, or one that ends in "
+		                   ".safetensors for a file",
+		                   path);
+	return each_in(path, count, &entries) && !entries
+	               ? STATUS_OK
+	               : status_fail(STATUS_INPUT, "%s: is there and not empty; choose another folder", path);
+}
+
+/* A name that is in no use, so that two runs that save to one path do not write into the same folder. */
+static enum status make_temporary(struct new_folder *f)
+{
+	size_t bytes = strlen(f->path) + NAME_ROOM;
+	char *name = malloc(bytes);
+	int failed = -1;
+	if (!name)
+		return out_of_memory(f->path);
+	for (int i = 0; failed && i < NAME_TRIES; i++) {
+		snprintf(name, bytes, "%s.%ld.%d" SUFFIX, f->path, (long)getpid(), i);
+		failed = mkdir(name, 0777);
+		if (failed && errno != EEXIST)
+			break;
+	}
+	if (failed) {
+		free(name);
+		return cannot_write(STATUS_INPUT, f->path);
+	}
+	f->temporary = name;
+	f->lock = lock_folder(name);
+	return STATUS_OK;
+}
+
+static void cut_slashes(char *path)
+{
+	size_t length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = '\0';
+}
+
+enum status new_folder_make(struct new_folder *f, const char *path)
+{
+	*f = (struct new_folder){.path = strdup(path), .lock = -1};
+	if (!f->path)
+		return out_of_memory(path);
+	cut_slashes(f->path);
+	enum status s = check_place(f->path);
+	if (!s) {
+		sweep(f->path);
+		s = make_temporary(f);
+	}
+	if (s)
+		new_folder_release(f);
+	return s;
+}
+
+/* The names inside reach the disk before the folder has its own. */
+enum status new_folder_finish(struct new_folder *f)
+{
+	if (f->lock >= 0)
+		(void)fsync(f->lock); /* not every file system can */
+	if (rename(f->temporary, f->path) != 0)
+		return status_fail(STATUS_RUN, "%s: cannot be renamed to %s: %s", f->temporary, f->path,
+		                   strerror(errno));
+	free(f->temporary);
+	f->temporary = NULL;
+	return STATUS_OK;
+}
+
+void new_folder_release(struct new_folder *f)
+{
+	if (!f || !f->path)
+		return;
+	if (f->temporary)
+		remove_folder(f->temporary);
+	if (f->lock >= 0)
+		close(f->lock);
+	free(f->temporary);
+	free(f->path);
+	*f = (struct new_folder){0};
+}

@@ -1,0 +1,33 @@
+/* A folder that comes whole or not at all: its files are written in a temporary one beside it, which takes the name at
+ * the end.
+ *
+ *     struct new_folder f;
+ *     s = new_folder_make(&f, "saved");              (makes saved.4711.0.partial)
+ *     … files in f.temporary …
+ *     if (!s)
+ *         s = new_folder_finish(&f);
+ *     new_folder_release(&f);                        (in every case; without finish, all is removed)
+ *
+ * What is there already must be an empty folder. The maker holds a lock on the temporary folder; one that nobody holds
+ * the lock of was left by a process that was killed, and the next that makes a folder of this name removes it, as
+ * output.h does with files.
+ */
+#ifndef SHARDLAB_NEW_FOLDER_H
+#define SHARDLAB_NEW_FOLDER_H
+
+#include "strategy/base/status.h"
+
+/* A zeroed one is released. */
+struct new_folder {
+	char *path, *temporary; /* temporary: NULL once it has its name */
+	int lock;
+};
+
+enum status new_folder_make(struct new_folder *f, const char *path);
+enum status new_folder_finish(struct new_folder *f);
+void new_folder_release(struct new_folder *f); /* accepts NULL and a zeroed one */
+
+/* "FOLDER/NAME", which the caller frees. */
+char *path_in_folder(const char *folder, const char *name);
+
+#endif

@@ -1,0 +1,190 @@
+#include "real/generate/generate.h"
+
+#include <unistd.h>
+
+#include "kernels/kernels.h"
+#include "real/data/model_weights.h"
+#include "real/generate/codec.h"
+#include "strategy/base/clock.h"
+
+struct run {
+	const struct generate_options *o;
+	struct generation *g;
+	struct codec codec;
+	struct model model;
+	struct model_weights weights;
+	struct inference inference;
+	struct sampler_room room;
+	struct bytes pending; /* bytes of a character that is not whole yet */
+};
+
+/* ---- before the weights are read ---- */
+
+static enum status check_prompt(const struct run *r)
+{
+	int64_t n = (int64_t)r->g->prompt.count;
+	if (!n)
+		return status_fail(STATUS_INPUT, "the prompt is empty: {prompt} needs a text to go on from");
+	if (n > r->g->context)
+		return status_fail(STATUS_INPUT,
+		                   "the prompt has %lld tokens, and the context of %s is %lld; shorten it",
+		                   (long long)n, r->model.name, (long long)r->g->context);
+	return STATUS_OK;
+}
+
+/* The model is opened for as many tokens as there can be: frequencies of rotary embeddings may depend on them. */
+static enum status open_model(struct run *r)
+{
+	const struct generate_options *o = r->o;
+	enum status s = model_open(&r->model, o->model, 0);
+	if (s)
+		return s;
+	r->g->context = r->model.context;
+	if (!r->model.is_text)
+		return status_fail(STATUS_INPUT, "{model} %s writes no text; {generate} takes gpt, llama, mpt and opt",
+		                   r->model.name);
+	s = codec_open(&r->codec, o->tokenizer, r->model.classes);
+	if (!s)
+		s = codec_encode(&r->codec, o->prompt, o->prompt_bytes, &r->g->prompt);
+	if (!s)
+		s = check_prompt(r);
+	if (s)
+		return s;
+	int64_t most = (int64_t)r->g->prompt.count + o->tokens;
+	model_release(&r->model);
+	return model_open(&r->model, o->model, most < r->g->context ? most : r->g->context);
+}
+
+static enum status check_memory(const struct run *r)
+{
+	const struct inference_bytes *b = &r->g->memory;
+	double wants = (double)b->weights + (double)b->cache + (double)b->values;
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	double has = (double)pages * (double)size;
+	if (pages <= 0 || size <= 0 || wants <= has)
+		return STATUS_OK;
+	return status_fail(
+	        STATUS_INPUT,
+	        "%s does not fit: %.1f GB of weights in fp32 and %.1f GB of keys and values for %lld tokens, "
+	        "and this machine has %.1f GB of memory; take a smaller model",
+	        r->model.name, (double)b->weights / 1e9, (double)b->cache / 1e9, (long long)r->model.tokens, has / 1e9);
+}
+
+static enum status read_weights(void *context, int tensor, int64_t first, int64_t count, float *out)
+{
+	return model_weights_read(context, tensor, first, count, out);
+}
+
+static enum status prepare_threads(int threads)
+{
+	int64_t bytes;
+	kernels_set_threads(threads);
+	if (kernels_prepare(&bytes))
+		return STATUS_OK;
+	return status_fail(STATUS_MEMORY, "no memory for OpenBLAS: %lld bytes for {threads} %d", (long long)bytes,
+	                   threads);
+}
+
+static enum status open_all(struct run *r)
+{
+	struct inference_options e = {.read = read_weights, .context = &r->weights};
+	enum status s = open_model(r);
+	if (s)
+		return s;
+	e.capacity = r->model.tokens;
+	r->g->memory = inference_bytes(&r->model, &e);
+	r->weights = (struct model_weights){.model = &r->model, .setting = "{init}"};
+	s = check_memory(r);
+	if (!s)
+		s = model_weights_open(&r->weights, r->o->init);
+	if (!s)
+		s = prepare_threads(r->o->threads);
+	return s ? s : inference_open(&r->inference, &r->model, &e);
+}
+
+/* ---- token by token ---- */
+
+static void tell(struct run *r, bool last)
+{
+	size_t told = r->g->text.size;
+	codec_take_whole(&r->pending, last, &r->g->text);
+	if (r->g->text.size > told && r->o->on_text)
+		r->o->on_text(r->o->context, r->g->text.at + told, r->g->text.size - told);
+}
+
+/* Ids above the tokenizer's last, which pad a vocabulary, are never drawn. */
+static enum status draw(struct run *r, const float *logits, int32_t *token)
+{
+	int64_t classes = r->codec.tokens, position = (int64_t)(r->g->prompt.count + r->g->tokens.count);
+	if (!vector_is_finite(ELEMENT_FP32, classes, logits))
+		return status_fail(STATUS_RUN, "the model's logits are not finite at token %lld: are its weights?",
+		                   (long long)position);
+	*token = sample(&r->o->rule, &r->room, logits, classes, position);
+	return STATUS_OK;
+}
+
+static bool is_done(struct run *r, int32_t token)
+{
+	if (codec_is_end(&r->codec, token)) {
+		r->g->stop = STOP_END;
+		return true;
+	}
+	token_list_add(&r->g->tokens, token);
+	codec_decode(&r->codec, token, &r->pending);
+	tell(r, false);
+	int64_t tokens = (int64_t)r->g->tokens.count;
+	if (tokens == r->o->tokens) {
+		r->g->stop = STOP_TOKENS;
+		return true;
+	}
+	r->g->stop = STOP_CONTEXT;
+	return (int64_t)r->g->prompt.count + tokens == r->model.tokens;
+}
+
+static enum status write_tokens(struct run *r)
+{
+	const float *logits = NULL;
+	int32_t token = 0;
+	enum status s;
+	if (r->o->on_prompt)
+		r->o->on_prompt(r->o->context, r->o->prompt, r->o->prompt_bytes);
+	int64_t begin = clock_ns();
+	inference_forward(&r->inference, r->g->prompt.list, (int64_t)r->g->prompt.count, &logits);
+	r->g->prompt_ns = clock_ns() - begin;
+	if (r->o->tokens == 0 || (int64_t)r->g->prompt.count == r->g->context) {
+		r->g->stop = r->o->tokens ? STOP_CONTEXT : STOP_TOKENS;
+		return STATUS_OK;
+	}
+	begin = clock_ns();
+	while (!(s = draw(r, logits, &token)) && !is_done(r, token))
+		inference_forward(&r->inference, &token, 1, &logits);
+	tell(r, true);
+	r->g->tokens_ns = clock_ns() - begin;
+	return s;
+}
+
+enum status generate_run(const struct generate_options *o, struct generation *g)
+{
+	struct run r = {.o = o, .g = g};
+	*g = (struct generation){0};
+	enum status s = open_all(&r);
+	if (!s)
+		s = write_tokens(&r);
+	inference_release(&r.inference);
+	model_weights_release(&r.weights);
+	model_release(&r.model);
+	codec_release(&r.codec);
+	sampler_room_release(&r.room);
+	bytes_release(&r.pending);
+	return s;
+}
+
+void generation_release(struct generation *g)
+{
+	if (!g)
+		return;
+	token_list_release(&g->prompt);
+	token_list_release(&g->tokens);
+	bytes_release(&g->text);
+	*g = (struct generation){0};
+}

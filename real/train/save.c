@@ -1,0 +1,221 @@
+/* Writes the weights: each rank those that it shows. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "real/train/internal.h"
+#include "strategy/base/file.h"
+#include "strategy/model/config_write.h"
+
+/* The number of a tensor's first piece in the file that is written. */
+static int saved_number(const struct model *m, int tensor)
+{
+	int number = 0;
+	for (int t = 0; t < tensor; t++)
+		number += file_tensor_count(m, t);
+	return number;
+}
+
+enum status training_show_weights(void *context, int tensor, int64_t first, int64_t count, const float *values)
+{
+	struct training *t = context;
+	int number = saved_number(&t->model, tensor);
+	enum status s = STATUS_OK;
+	for (int i = 0; i < file_tensor_count(&t->model, tensor) && !s; i++) {
+		struct file_tensor f = file_tensor_at(&t->model, tensor, i);
+		struct stretch_of_file r = file_tensor_stretch(&f, first, count);
+		if (r.count)
+			s = weights_writer_write(&t->save, number + i, r.first, r.count, values + r.at);
+	}
+	return s;
+}
+
+/* ---- saving: rank 0 makes the file or folder, all write to it, rank 0 gives it its name ---- */
+
+static enum status declare_all(struct training *t)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; i < t->model.tensor_count + t->model.buffer_count; i++)
+		for (int n = 0; n < file_tensor_count(&t->model, i) && !s; n++) {
+			struct file_tensor f = file_tensor_at(&t->model, i, n);
+			s = weights_writer_declare(&t->save, f.name, f.dimensions, f.shape);
+		}
+	return s ? s : weights_writer_begin(&t->save);
+}
+
+static const struct exchange saving = {"saving", .others_write = true};
+
+/* All ranks go on, or all give up with the message of the worst failure. A rank that returns a failure may end the
+ * others at once, so the unfinished file is removed first. */
+enum status training_save_agree(struct training *t, enum status s)
+{
+	int worst = 0, *all = array_make((size_t)t->ranks + 1, sizeof *all);
+	char line[1024];
+	enum status told = STATUS_OK;
+	all[0] = s;
+	if (t->mpi)
+		told = communicator_tell_all(t->communicator, &saving, &(int){s}, sizeof *all, all);
+	for (int i = 1; i < t->ranks && !told; i++)
+		worst = all[i] < all[worst] ? i : worst;
+	enum status result = told ? told : (enum status)all[worst];
+	free(all);
+	if (result)
+		weights_writer_release(&t->save);
+	if (!result || told || !t->mpi)
+		return result;
+	snprintf(line, sizeof line, "%s", status_message());
+	if ((told = communicator_hear(t->communicator, &saving, line, sizeof line, worst)))
+		return told;
+	return t->rank == worst ? s : status_fail(result, "rank %d: %s", worst, line);
+}
+
+/* As transformers had it for years. */
+static const int64_t SHARD_BYTES = INT64_C(5000000000);
+
+static int64_t shard_bytes(const struct training *t)
+{
+	return t->options->shard_bytes ? t->options->shard_bytes : SHARD_BYTES;
+}
+
+/* Rank 0 makes it; the others learn its temporary name. */
+static enum status begin(struct training *t, const char *temporary)
+{
+	const struct train_options *o = t->options;
+	enum status s = t->rank ? weights_writer_join(&t->save, o->save, temporary, shard_bytes(t))
+	                        : weights_writer_create(&t->save, o->save, shard_bytes(t));
+	return s ? s : declare_all(t);
+}
+
+enum status training_save_begin(struct training *t)
+{
+	char name[4096] = "";
+	enum status s = STATUS_OK;
+	if (!t->options->save)
+		return STATUS_OK;
+	if (!t->rank && !(s = begin(t, NULL)))
+		snprintf(name, sizeof name, "%s", t->save.temporary);
+	enum status told = t->mpi ? communicator_hear(t->communicator, &saving, name, sizeof name, 0) : STATUS_OK;
+	if (told)
+		return told;
+	if (t->rank && *name) /* else it is rank 0 that failed, and has the line to say */
+		s = begin(t, name);
+	return training_save_agree(t, s);
+}
+
+/* ---- what a folder has besides weights ---- */
+
+/* What turns text into the model's tokens and back, and ends it. */
+static const char *const tokenizer_files[] = {
+        "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",     "vocab.json",
+        "merges.txt",     "tokenizer.model",       "chat_template.jinja",     "generation_config.json"};
+
+enum { KEPT_MOST = 256 << 20 };
+
+static bool holds(const char *folder, const char *name, char *path, size_t size)
+{
+	struct stat info;
+	return folder && !stat(folder, &info) && S_ISDIR(info.st_mode) &&
+	       snprintf(path, size, "%s/%s", folder, name) < (int)size && !stat(path, &info);
+}
+
+/* The folder that the weights come from; if it has no tokenizer and that of the token ids has, then the latter. */
+static bool tokens_say_more(const struct training *t)
+{
+	char path[4096];
+	return !holds(t->options->init, "tokenizer.json", path, sizeof path) &&
+	       holds(t->options->data, "tokenizer.json", path, sizeof path);
+}
+
+/* A file of that folder; *text is NULL if there is none. The caller frees it. */
+static enum status read_kept(const struct training *t, const char *name, char **text, size_t *size)
+{
+	char path[4096];
+	bool data = tokens_say_more(t);
+	*text = NULL;
+	if (!holds(data ? t->options->data : t->options->init, name, path, sizeof path))
+		return STATUS_OK;
+	return file_read(path, data ? "{data}" : "{init}", KEPT_MOST, text, size);
+}
+
+static enum status keep_file(struct training *t, const char *name)
+{
+	char *text;
+	size_t size = 0;
+	enum status s = read_kept(t, name, &text, &size);
+	if (!s && text)
+		s = weights_writer_add(&t->save, name, text, (int64_t)size);
+	free(text);
+	return s;
+}
+
+static enum status config_of(const struct training *t, struct arena *a, const char **text)
+{
+	char *origin;
+	size_t size = 0;
+	/* Beside token ids there is no model, but the numbers of the special tokens. */
+	enum status s = read_kept(t, tokens_say_more(t) ? "generation_config.json" : "config.json", &origin, &size);
+	if (!s)
+		s = model_config_write(a, &t->model, origin, size, text);
+	free(origin);
+	return s;
+}
+
+static enum status add_files(struct training *t)
+{
+	struct arena a = {0};
+	const char *config;
+	enum status s = config_of(t, &a, &config);
+	if (!s)
+		s = weights_writer_add(&t->save, "config.json", config, (int64_t)strlen(config));
+	for (size_t i = 0; i < sizeof tokenizer_files / sizeof *tokenizer_files && !s; i++)
+		s = keep_file(t, tokenizer_files[i]);
+	arena_release(&a);
+	return s;
+}
+
+enum status training_save_check(struct training *t)
+{
+	struct arena a = {0};
+	const char *config;
+	const char *save = t->options->save;
+	enum status s = STATUS_OK;
+	if (t->options->shard_bytes && (!save || !weights_writer_takes_folder(save)))
+		return status_fail(STATUS_INPUT, "{save_shard}: only a folder has shards; give {save} FOLDER too");
+	if (!save)
+		return STATUS_OK;
+	if (weights_writer_takes_folder(save))
+		s = config_of(t, &a, &config);
+	arena_release(&a);
+	return s ? s : weights_writer_create(&t->save, t->options->save, shard_bytes(t));
+}
+
+/* ---- the end ---- */
+
+/* Rank 0 learns how much all ranks have written to each shard. */
+static enum status finish(struct training *t)
+{
+	size_t shards = (size_t)t->save.shard_count, ranks = t->mpi ? (size_t)t->ranks : 1;
+	int64_t *mine = array_make(shards, sizeof *mine), *all = array_make(shards * ranks, sizeof *all);
+	weights_writer_counts(&t->save, t->mpi ? mine : all);
+	enum status s = STATUS_OK;
+	if (t->mpi)
+		s = communicator_tell_all(t->communicator, &saving, mine, (int64_t)(shards * sizeof *mine), all);
+	for (size_t i = shards; i < shards * ranks; i++)
+		all[i % shards] += all[i];
+	if (!s && !t->rank && t->save.folder)
+		s = add_files(t);
+	if (!t->rank && !s)
+		s = weights_writer_finish(&t->save, all);
+	free(mine);
+	free(all);
+	return s;
+}
+
+enum status training_save_finish(struct training *t, enum status shown)
+{
+	if (!t->options->save)
+		return shown;
+	enum status s = training_save_agree(t, shown ? shown : weights_writer_leave(&t->save));
+	return s ? s : training_save_agree(t, finish(t));
+}

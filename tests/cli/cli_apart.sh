@@ -1,0 +1,62 @@
+#!/bin/bash
+# No output takes the place of what the run reads, nor of another output; and a pipe as data is refused at
+# once.
+set -euo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+
+SHARDLAB=$(realpath "$SHARDLAB")
+cd "$TMPDIR"
+mkdir data model empty
+for i in $(seq 20); do echo "$((i % 2)),$i,$((i % 3))"; done >big.csv
+cp big.csv data/x_train.csv
+cp big.csv data/x_val.csv
+ln -s big.csv link.csv
+ln big.csv hard.csv
+train=(train --model mlp:sizes=2-4-2 --strategy single --batch 2 --steps 1)
+run weights "${train[@]}" --data big.csv --save model/model.safetensors
+sums=$(cat big.csv data/* model/* | cksum)
+
+for log in big.csv ./big.csv link.csv hard.csv "$PWD/big.csv"; do
+	refuse "--log: '$log' is what is read for --data" "${train[@]}" --data big.csv --log "$log"
+done
+refuse "--log: 'big.csv' is what is read for --data" "${train[@]}" --data 'b*.csv' --log big.csv
+refuse "--log: 'big.csv' is what is read for --data" "${train[@]}" --data data/x_train.csv,big.csv:label=0 --log big.csv
+refuse "--log: 'data/x_val.csv' is what is read for --data" "${train[@]}" --data data --log data/x_val.csv
+refuse "--log: 'data/y_train.csv' is what is read for --data" "${train[@]}" --data data --log data/y_train.csv
+refuse "--trace: 'big.csv' is what is read for --data" "${train[@]}" --data big.csv --trace big.csv
+refuse "--trace: 'model/model.safetensors' is what is read for --init" "${train[@]}" --data big.csv --init model \
+	--trace model/model.safetensors
+refuse "--save: 'model/model.safetensors' is what is read for --init" "${train[@]}" --data big.csv \
+	--init model/model.safetensors --save model/model.safetensors
+refuse "--log: 'run.csv' is what is written for --trace" "${train[@]}" --data big.csv --log run.csv --trace ./run.csv
+refuse "--plot: 'run.svg' is what is written for --save" "${train[@]}" --data big.csv --plot run.svg --save run.svg
+refuse "--log: 'empty/run.csv' is in the folder that is made for --save" "${train[@]}" --data big.csv --save empty \
+	--log empty/run.csv
+refuse "--trace: 'big.csv' is what is read for --data" validate --model mlp:sizes=2-4-2 --strategy single --data big.csv \
+	--trace big.csv
+[ "$(cat big.csv data/* model/* | cksum)" = "$sums" ] || fail 'a file that is read was changed'
+[ -z "$(find . -name 'run.*')" ] || fail 'a refused run left a file'
+
+# Beside what is read there is room: a log among the data whose name is none of theirs, run after run; a device twice.
+for _ in 1 2; do
+	run beside "${train[@]}" --data data --log data/log.csv --trace model/run.trace --init model
+done
+run twice "${train[@]}" --data big.csv --trace /dev/null --save model/other.safetensors
+
+# The first line replaces what stood there, through a link, and keeps its permissions.
+echo old >kept.csv
+chmod 640 kept.csv
+ln -s kept.csv log.csv
+run link "${train[@]}" --data big.csv --log log.csv
+[ -L log.csv ] && [ "$(stat -c %a kept.csv)" = 640 ] && [ "$(wc -l <kept.csv)" = 2 ] || fail "a log behind a link: $(cat kept.csv)"
+
+# A pipe without a writer is told of, and not waited for.
+mkfifo pipe
+for model in mlp:sizes=2-4-2 gpt:layers=1,width=16,heads=2,context=8; do
+	status=0
+	timeout -s KILL 20 "$SHARDLAB" train --model $model --strategy single --steps 1 --data pipe >out 2>err || status=$?
+	[ $status = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^fatal: pipe: not a regular file' err ||
+		fail "a pipe as data of $model: exit status $status"
+done
+
+exit $((errors > 0))

@@ -1,0 +1,209 @@
+/* Folders of weights: what several writers write together is read back; shards are as large as they may be; nothing
+ * half-written stands at the final name, and nothing that stands there is lost. */
+#include "real/data/weights_file.h"
+#include "real/data/weights_writer.h"
+#include "tests/support/refusal.h"
+#include "tests/support/suite.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MANY = 1000000000, ELEMENTS = 4, BYTES = 4 * ELEMENTS };
+
+static char place[64], out[96];
+
+static void setup(void)
+{
+	snprintf(place, sizeof place, "/tmp/shardlab-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(place));
+	snprintf(out, sizeof out, "%s/out", place);
+}
+
+static bool is_dot(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+static int entries(const char *folder)
+{
+	int count = 0;
+	DIR *d = opendir(folder);
+	if (!d)
+		return -1;
+	for (struct dirent *e; (e = readdir(d));)
+		count += !is_dot(e->d_name);
+	closedir(d);
+	return count;
+}
+
+static void empty(const char *folder)
+{
+	char path[512];
+	DIR *d = opendir(folder);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (!is_dot(e->d_name)) {
+			snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+			unlink(path);
+		}
+	if (d)
+		closedir(d);
+}
+
+static void teardown(void)
+{
+	empty(out);
+	rmdir(out);
+	ck_assert_int_eq(rmdir(place), 0); /* and so: nothing else was left in it */
+}
+
+static void declare(struct weights_writer *w)
+{
+	static const char *const names[] = {"a", "b", "c", "d", "e"};
+	for (int i = 0; i < COUNT(names); i++)
+		must(weights_writer_declare(w, names[i], 1, (int64_t[]){ELEMENTS}));
+	must(weights_writer_begin(w));
+}
+
+/* The elements [first, end) of each of the five tensors: 100 times its number and the element's. */
+static void put(struct weights_writer *w, int first, int end)
+{
+	for (int t = 0; t < 5; t++)
+		for (int i = first; i < end; i++)
+			must(weights_writer_write(w, t, i, 1, (float[]){(float)(100 * t + i)}));
+}
+
+static void check_tensors(void)
+{
+	struct weights_file f;
+	float values[ELEMENTS];
+	must(weights_file_open(&f, out));
+	ck_assert_int_eq(f.count, 5);
+	for (int t = 0; t < 5; t++) {
+		must(weights_file_read(&f.tensors[t], 0, ELEMENTS, values));
+		for (int i = 0; i < ELEMENTS; i++)
+			ck_assert(values[i] == (float)(100 * t + i));
+	}
+	weights_file_release(&f);
+}
+
+static int files_of(int64_t shard_bytes)
+{
+	struct weights_writer w;
+	int64_t counts[5];
+	must(weights_writer_create(&w, out, shard_bytes));
+	declare(&w);
+	put(&w, 0, ELEMENTS);
+	ck_assert_int_le(entries(out), 0);
+	weights_writer_counts(&w, counts);
+	must(weights_writer_finish(&w, counts));
+	weights_writer_release(&w);
+	weights_writer_release(&w);
+	check_tensors();
+	return entries(out);
+}
+
+static const struct {
+	int64_t shard_bytes;
+	int files; /* with the index */
+} sizes[] = {{MANY, 1}, {5 * BYTES, 1}, {5 * BYTES - 1, 3}, {2 * BYTES, 4}, {2 * BYTES - 1, 6}, {1, 6}};
+
+START_LOOP_TEST(shards_are_as_large_as_they_may_be, 0, COUNT(sizes))
+{
+	ck_assert_int_eq(files_of(sizes[_i].shard_bytes), sizes[_i].files);
+}
+
+START_LOOP_TEST(several_write, 0, 2)
+{
+	struct weights_writer root, other;
+	int64_t shard = _i ? MANY : 2 * BYTES, mine[3] = {0}, theirs[3] = {0};
+	must(weights_writer_create(&root, out, shard));
+	declare(&root);
+	must(weights_writer_join(&other, out, root.temporary, shard));
+	declare(&other);
+	put(&other, 1, ELEMENTS);
+	put(&root, 0, 1);
+	weights_writer_counts(&root, mine);
+	weights_writer_counts(&other, theirs);
+	weights_writer_release(&other);
+	for (int i = 0; i < 3; i++)
+		mine[i] += theirs[i];
+	must(weights_writer_add(&root, "config.json", "{}", 2));
+	must(weights_writer_finish(&root, mine));
+	weights_writer_release(&root);
+	check_tensors();
+	ck_assert_int_eq(entries(out), _i ? 2 : 5);
+}
+
+/* A tensor that nobody wrote, or a folder that is given up, leaves nothing. */
+START_TEST(unfinished)
+{
+	struct weights_writer w;
+	int64_t counts[3];
+	must(weights_writer_create(&w, out, 2 * BYTES));
+	declare(&w);
+	put(&w, 1, ELEMENTS);
+	weights_writer_counts(&w, counts);
+	must_fail(weights_writer_finish(&w, counts), STATUS_RUN, "6 elements were written, but its tensors have 8");
+	weights_writer_release(&w);
+	ck_assert_int_eq(entries(place), 0);
+}
+
+START_TEST(what_is_there_stays)
+{
+	struct weights_writer w;
+	char file[128];
+	snprintf(file, sizeof file, "%s/file", out);
+	ck_assert_int_eq(mkdir(out, 0777), 0);
+	ck_assert_int_eq(files_of(MANY), 1); /* an empty folder is taken */
+	must_fail(weights_writer_create(&w, out, MANY), STATUS_INPUT, "is there and not empty");
+	check_tensors();
+	empty(out);
+	ck_assert_int_eq(rmdir(out), 0);
+	FILE *f = fopen(out, "w");
+	ck_assert_ptr_nonnull(f);
+	fclose(f);
+	must_fail(weights_writer_create(&w, out, MANY), STATUS_INPUT, "is there and not a folder");
+	must_fail(weights_writer_create(&w, file, MANY), STATUS_INPUT, "cannot be written");
+	ck_assert_int_eq(unlink(out), 0);
+}
+
+/* A process that was killed leaves its folder; the next writer to that name removes it, and none that is at work. */
+START_TEST(what_the_dead_left)
+{
+	struct weights_writer alive, w;
+	char dead[128], other[128], file[160];
+	snprintf(dead, sizeof dead, "%s.123456789.0.partial", out);
+	snprintf(other, sizeof other, "%s.old.partial", out);
+	snprintf(file, sizeof file, "%s/shard-0", dead);
+	ck_assert(!mkdir(dead, 0777) && !mkdir(other, 0777));
+	FILE *f = fopen(file, "w");
+	ck_assert_ptr_nonnull(f);
+	fclose(f);
+	must(weights_writer_create(&alive, out, MANY));
+	ck_assert_int_eq(entries(dead), -1);
+	ck_assert_int_eq(entries(other), 0);
+	must(weights_writer_create(&w, out, MANY));
+	ck_assert_int_eq(entries(alive.temporary), 0);
+	ck_assert_int_eq(entries(w.temporary), 0);
+	weights_writer_release(&w);
+	weights_writer_release(&alive);
+	ck_assert_int_eq(rmdir(other), 0);
+}
+
+START_TEST(slashes_and_endings)
+{
+	char with[128];
+	struct weights_writer w;
+	ck_assert(weights_writer_takes_folder("out") && weights_writer_takes_folder("out.safetensors/"));
+	ck_assert(weights_writer_takes_folder(".safetensors") && !weights_writer_takes_folder("a/out.safetensors"));
+	snprintf(with, sizeof with, "%s//", out);
+	must(weights_writer_create(&w, with, MANY));
+	ck_assert_str_eq(w.made.path, out);
+	weights_writer_release(&w);
+}
+
+SUITE_WITH("weights writer", 0, setup, teardown)
