@@ -6,8 +6,8 @@
  *             … c.text, c.row, c.column; c.ends_row …
  *
  * Rows end with a line; empty lines are none. Fields end with a comma, or with a semicolon or a tab if the first line
- * has one of these and no comma but between two digits, as of 5,1. Spaces around them are left out. A field in quotes may have all of these in it, and "" for a quote. A
- * byte-order mark is skipped. Allocates nothing.
+ * has one of these and no comma but between two digits, as in 5,1. Spaces around them are left out. A field in quotes
+ * may have all of these in it, and "" for a quote. A byte-order mark is skipped. Allocates nothing.
  */
 #ifndef SHARDLAB_DATA_CSV_H
 #define SHARDLAB_DATA_CSV_H

@@ -37,9 +37,9 @@ const char *tr(const char *english) __attribute__((format_arg(1)));
 /* The same in any language, whichever is chosen. */
 const char *tr_in(const char *language, const char *english) __attribute__((format_arg(2)));
 
-/* A name that means something else elsewhere ("root" is a rank's role, and a unit of a model), in the table under a key of
- * its own, which is the name and a colon. keys: all of these, NULL behind the last. The name stays where it is no key, or
- * where the table lacks it. */
+/* A name that means something else elsewhere ("root" is a rank's role, and a unit of a model), in the table under a key
+ * of its own, which is the name and a colon. keys: all of these, NULL behind the last. The name stays where it is no
+ * key, or where the table lacks it. */
 const char *tr_name(const char *name, const char *const *keys);
 
 /* The i-th row of a language's table; false: there is none. */
