@@ -187,7 +187,7 @@ START_TEST(a_fitting_device_says_so)
 START_TEST(a_search_that_was_cut_says_so)
 {
 	struct report r = report_of("dp");
-	r.change = (struct report_change){"--offload optimizer", 4000000, true};
+	r.change = (struct report_change){.words = "--offload optimizer", .cut = true, .step = 4000000};
 	SHOWN(show_report(&r, out));
 	assert_lines("would fit with: --offload optimizer, in 4.000 ms a step\n"
 	             "the search for it ended at its limit: a cheaper change may fit too; ");
