@@ -2,39 +2,88 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "strategy/base/arena.h"
 #include "strategy/base/output.h"
 
+enum { FIFO_PATIENCE_MS = 3000 };
+
+/* A pipe with a name in a folder: its writer may never come. The other end of one without is there. */
+static bool is_fifo(int file)
+{
+	enum { PIPES = 0x50495045 }; /* PIPEFS_MAGIC of linux/magic.h */
+	struct stat info;
+	struct statfs system;
+	return !fstat(file, &info) && S_ISFIFO(info.st_mode) && !fstatfs(file, &system) && system.f_type != PIPES;
+}
+
+static bool is_ready(int file)
+{
+	struct pollfd p = {.fd = file, .events = POLLIN};
+	int flags = fcntl(file, F_GETFL), ready = 1;
+	if (is_fifo(file))
+		while ((ready = poll(&p, 1, FIFO_PATIENCE_MS)) < 0 && errno == EINTR)
+			continue;
+	if (!ready)
+		errno = ETIMEDOUT;
+	return ready > 0 && flags >= 0 && !fcntl(file, F_SETFL, flags & ~O_NONBLOCK);
+}
+
+int file_open(const char *path)
+{
+	int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (file < 0 || is_ready(file))
+		return file;
+	int error = errno;
+	close(file);
+	errno = error;
+	return -1;
+}
+
+const char *file_error(int error)
+{
+	return error == ETIMEDOUT ? "it is a pipe into which nobody writes; name a file" : strerror(error);
+}
+
+/* Errno says why not. */
+static bool read_all(int file, size_t most, char **text, size_t *size)
+{
+	size_t capacity = 0;
+	ssize_t got;
+	do {
+		*text = array_reserve(*text, *size + BUFSIZ, &capacity, 1);
+		got = read(file, *text + *size, BUFSIZ);
+		*size += got > 0 ? (size_t)got : 0;
+	} while ((got > 0 && *size <= most) || (got < 0 && errno == EINTR));
+	return got >= 0;
+}
+
 enum status file_read(const char *path, const char *setting, size_t most, char **text, size_t *size)
 {
 	const char *name = status_words(setting);
-	size_t capacity = 0, n = 0, got;
-	char *bytes = NULL;
-	FILE *f = fopen(path, "rb");
+	int file = file_open(path);
 	*text = NULL;
-	if (!f)
-		return status_fail(STATUS_INPUT, "%s: cannot open '%s': %s", name, path, strerror(errno));
-	do {
-		bytes = array_reserve(bytes, n + BUFSIZ, &capacity, 1);
-		got = fread(bytes + n, 1, BUFSIZ, f);
-		n += got;
-	} while (got && n <= most);
-	bool failed = ferror(f);
-	fclose(f);
-	*text = bytes;
-	*size = n;
-	if (!failed && n <= most)
+	*size = 0;
+	if (file < 0)
+		return status_fail(STATUS_INPUT, "%s: cannot open '%s': %s", name, path, file_error(errno));
+	bool done = read_all(file, most, text, size);
+	int error = errno;
+	close(file);
+	if (done && *size <= most)
 		return STATUS_OK;
-	free(bytes);
+	free(*text);
 	*text = NULL;
-	return failed ? status_fail(STATUS_INPUT, "%s: cannot read '%s': is it a folder?", name, path)
-	              : status_fail(STATUS_INPUT, "%s: '%s' is larger than %zu MiB", name, path, most >> 20);
+	return done ? status_fail(STATUS_INPUT, "%s: '%s' is larger than %zu MiB", name, path, most >> 20)
+	            : status_fail(STATUS_INPUT, "%s: cannot read '%s': %s", name, path,
+	                          error == EISDIR ? "it is a folder" : strerror(error));
 }
 
 static enum status cannot_write(const char *path, const char *setting)

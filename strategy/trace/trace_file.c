@@ -7,6 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "strategy/base/file.h"
+#include "strategy/base/memory.h"
 #include "strategy/trace/trace_foreign.h"
 #include "strategy/trace/trace_values.h"
 
@@ -191,11 +193,12 @@ enum status trace_file_open(struct trace_file *f, const char *path)
 	size_t size = 0, capacity = 0;
 	int got;
 	*f = (struct trace_file){0};
-	errno = 0;
-	gzFile in = gzopen(path, "rb");
+	int file = file_open(path);
+	if (file < 0)
+		return status_fail(STATUS_INPUT, "{trace}: cannot open '%s': %s", path, file_error(errno));
+	gzFile in = gzdopen(file, "rb");
 	if (!in)
-		return status_fail(STATUS_INPUT, "{trace}: cannot open '%s': %s", path,
-		                   errno ? strerror(errno) : "out of memory");
+		memory_exhausted();
 	gzbuffer(in, 1 << 20);
 	do {
 		enum { PIECE = 4 << 20 };
