@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "real/data/weights_config.h"
+#include "strategy/base/path.h"
 
 #define HEAD "lm_head.weight"
 
@@ -109,14 +110,8 @@ static enum status check_number(const struct model_weights *w, int number, bool 
 static bool is_passed_over(const char *name)
 {
 	static const char *const endings[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq",
-	                                      ".num_batches_tracked"};
-	size_t length = strlen(name);
-	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-		size_t tail = strlen(endings[i]);
-		if (length > tail && !strcmp(name + length - tail, endings[i]))
-			return true;
-	}
-	return !strcmp(name, HEAD);
+	                                      ".num_batches_tracked", NULL};
+	return path_ends_in_any(name, endings) || !strcmp(name, HEAD);
 }
 
 static enum status check_others(const struct model_weights *w, const bool *used)

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +13,7 @@
 #include "strategy/base/arena.h"
 #include "strategy/base/output.h"
 
-enum { FIFO_PATIENCE_MS = 3000 };
-
-/* A pipe with a name in a folder: its writer may never come. The other end of one without is there. */
+/* A pipe that stands in a folder. One of the shell's stands in none. */
 static bool is_fifo(int file)
 {
 	enum { PIPES = 0x50495045 }; /* PIPEFS_MAGIC of linux/magic.h */
@@ -25,32 +22,25 @@ static bool is_fifo(int file)
 	return !fstat(file, &info) && S_ISFIFO(info.st_mode) && !fstatfs(file, &system) && system.f_type != PIPES;
 }
 
-static bool is_ready(int file)
+static enum status cannot_open(const char *path, const char *setting, bool fifo)
 {
-	struct pollfd p = {.fd = file, .events = POLLIN};
-	int flags = fcntl(file, F_GETFL), ready = 1;
-	if (is_fifo(file))
-		while ((ready = poll(&p, 1, FIFO_PATIENCE_MS)) < 0 && errno == EINTR)
-			continue;
-	if (!ready)
-		errno = ETIMEDOUT;
-	return ready > 0 && flags >= 0 && !fcntl(file, F_SETFL, flags & ~O_NONBLOCK);
+	const char *name = status_words(setting);
+	return fifo ? status_fail(STATUS_INPUT, "%s: '%.600s' is a FIFO, which nobody may ever write into; give a file",
+	                          name, path)
+	            : status_fail(STATUS_INPUT, "%s: cannot open '%.600s': %s", name, path, strerror(errno));
 }
 
-int file_open(const char *path)
+enum status file_open(int *file, const char *path, const char *setting)
 {
-	int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (file < 0 || is_ready(file))
-		return file;
-	int error = errno;
-	close(file);
-	errno = error;
-	return -1;
-}
-
-const char *file_error(int error)
-{
-	return error == ETIMEDOUT ? "it is a pipe into which nobody writes; name a file" : strerror(error);
+	*file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int flags = *file < 0 ? -1 : fcntl(*file, F_GETFL);
+	bool fifo = flags >= 0 && is_fifo(*file);
+	if (flags >= 0 && !fifo && !fcntl(*file, F_SETFL, flags & ~O_NONBLOCK))
+		return STATUS_OK;
+	enum status s = cannot_open(path, setting, fifo);
+	if (*file >= 0)
+		close(*file);
+	return s;
 }
 
 /* Errno says why not. */
@@ -69,11 +59,12 @@ static bool read_all(int file, size_t most, char **text, size_t *size)
 enum status file_read(const char *path, const char *setting, size_t most, char **text, size_t *size)
 {
 	const char *name = status_words(setting);
-	int file = file_open(path);
+	int file;
 	*text = NULL;
 	*size = 0;
-	if (file < 0)
-		return status_fail(STATUS_INPUT, "%s: cannot open '%s': %s", name, path, file_error(errno));
+	enum status s = file_open(&file, path, setting);
+	if (s)
+		return s;
 	bool done = read_all(file, most, text, size);
 	int error = errno;
 	close(file);

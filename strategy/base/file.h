@@ -8,11 +8,9 @@
 
 #include "strategy/base/status.h"
 
-/* A descriptor to read from, or -1 and errno. Never waits for ever: a FIFO into which nobody writes within seconds is
- * ETIMEDOUT. The shell's <(command) and a pipe as /dev/stdin are read however long they take. */
-int file_open(const char *path);
-/* strerror, and for that of file_open what to do. */
-const char *file_error(int error);
+/* Opens a file to read from. Never waits: a FIFO is STATUS_INPUT, since nobody may ever write into it. The shell's
+ * <(command) and a pipe as /dev/stdin are none: their other end is there. */
+enum status file_open(int *file, const char *path, const char *setting);
 
 /* The caller frees *text. A file that cannot be read or is larger than `most` bytes is STATUS_INPUT. */
 enum status file_read(const char *path, const char *setting, size_t most, char **text, size_t *size);

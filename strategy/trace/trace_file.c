@@ -193,9 +193,10 @@ enum status trace_file_open(struct trace_file *f, const char *path)
 	size_t size = 0, capacity = 0;
 	int got;
 	*f = (struct trace_file){0};
-	int file = file_open(path);
-	if (file < 0)
-		return status_fail(STATUS_INPUT, "{trace}: cannot open '%s': %s", path, file_error(errno));
+	int file;
+	enum status s = file_open(&file, path, "{trace}");
+	if (s)
+		return s;
 	gzFile in = gzdopen(file, "rb");
 	if (!in)
 		memory_exhausted();
@@ -208,7 +209,6 @@ enum status trace_file_open(struct trace_file *f, const char *path)
 		size += got > 0 ? (size_t)got : 0;
 	} while (got > 0 && size < TRACE_FILE_LIMIT);
 	gzclose(in);
-	enum status s;
 	if (got < 0)
 		s = status_fail(STATUS_INPUT, "{trace}: cannot read '%s': a folder, or a damaged gzip file?", path);
 	else if (got > 0)
