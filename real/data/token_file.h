@@ -37,6 +37,7 @@
 
 #include "strategy/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -63,6 +64,7 @@ struct token_map {
 struct token_file {
 	char *path;
 	enum token_type type;
+	bool is_text;         /* bytes, which nobody said */
 	const char *known_by; /* "as the header says": how the type is known */
 	int64_t count;
 	int64_t vocabulary;
