@@ -215,6 +215,8 @@ static enum status parse(struct token_file *f, const unsigned char *bytes, int64
 static enum status begin(struct token_file *f, const char *path, const unsigned char *bytes, int64_t size,
                          const struct token_spec *spec)
 {
+	if (spec->vocabulary > (int64_t)INT32_MAX + 1)
+		abort();
 	*f = (struct token_file){.path = strdup(path), .vocabulary = spec->vocabulary};
 	return f->path ? parse(f, bytes, size, spec) : status_fail(STATUS_MEMORY, "out of memory");
 }

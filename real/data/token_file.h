@@ -49,7 +49,7 @@ enum token_type token_type_of(const char *word);
 const char *token_type_name(enum token_type type);
 
 struct token_spec {
-	int64_t vocabulary;   /* ids are below it */
+	int64_t vocabulary;   /* ids are below it; 2³¹ at most, since they become int32 */
 	enum token_type type; /* what the user says */
 };
 
