@@ -1,8 +1,13 @@
 """Stands in for transformers in tests/cli/cli_tokenize.sh: each character is an id. A name that begins with bos has a
 token to begin with alone, one that begins with none has no such token."""
 
+import json
+import os
+
 
 class Tokenizer:
+    pad_token_id = None
+
     def __init__(self, name):
         last = name.rsplit("/", 1)[-1]
         self.eos_token_id = None if last.startswith(("bos", "none")) else 70000
@@ -14,6 +19,10 @@ class Tokenizer:
     def encode(self, text, add_special_tokens, verbose):
         assert not add_special_tokens and not verbose
         return [ord(c) for c in text]
+
+    def save_pretrained(self, folder):
+        with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
+            json.dump({"model": {"type": "Unigram"}}, file)
 
 
 class AutoTokenizer:
