@@ -20,9 +20,6 @@ class Tokenizer:
         assert with_added_tokens
         return self.ids
 
-    def id_to_token(self, wanted):
-        return next(text for text, i in self.ids.items() if i == wanted)
-
     def encode(self, text, add_special_tokens):
         assert not add_special_tokens and not self.truncates
         return types.SimpleNamespace(ids=[self.ids.get(c, 0) for c in text])

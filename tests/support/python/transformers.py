@@ -1,14 +1,11 @@
 """Stands in for transformers in tests/cli/cli_tokenize.sh: each character is an id. A name that begins with bos has a
-token to begin with alone, one that begins with none has no such token. What is saved is an empty object."""
-import os
-
+token to begin with alone, one that begins with none has no such token. What is saved is a
+tokenizer of another kind than `shardlab generate` reads."""
 import json
 import os
 
 
 class Tokenizer:
-    pad_token_id = None
-
     def __init__(self, name):
         last = name.rsplit("/", 1)[-1]
         self.eos_token_id = None if last.startswith(("bos", "none")) else 70000
@@ -17,7 +14,7 @@ class Tokenizer:
 
     def save_pretrained(self, folder):
         with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
-            file.write("{}")
+            json.dump({"model": {"type": "Unigram"}}, file)
 
     def __len__(self):
         return 70001
@@ -25,10 +22,6 @@ class Tokenizer:
     def encode(self, text, add_special_tokens, verbose):
         assert not add_special_tokens and not verbose
         return [ord(c) for c in text]
-
-    def save_pretrained(self, folder):
-        with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
-            json.dump({"model": {"type": "Unigram"}}, file)
 
 
 class AutoTokenizer:
