@@ -10,6 +10,7 @@
 #include "cli/show/show.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 
 /* One combination of strategy and settings. */
 struct entry {
@@ -236,17 +237,11 @@ static enum status write_csv(void *context, FILE *out)
 	return STATUS_OK;
 }
 
-static bool ends_in(const char *path, const char *ending)
-{
-	size_t n = strlen(path), k = strlen(ending);
-	return n > k && !strcmp(path + n - k, ending);
-}
-
 static enum status check_export(const struct options *o)
 {
 	const char *path = option_text(o, OPTION_EXPORT);
-	bool csv = path && ends_in(path, ".csv");
-	if (path && !csv && !ends_in(path, ".svg") && !ends_in(path, ".pdf") && !ends_in(path, ".png"))
+	bool csv = path && path_ends_in(path, ".csv");
+	if (path && !csv && !path_ends_in(path, ".svg") && !path_ends_in(path, ".pdf") && !path_ends_in(path, ".png"))
 		return status_fail(STATUS_INPUT, "--export %.60s: the name must end in .csv, .svg, .pdf or .png", path);
 	if (option_given(o, OPTION_CHART) && (!path || csv))
 		return status_fail(STATUS_INPUT, "--chart is for pictures: give --export FILE.svg too (or .pdf, .png)");
@@ -256,7 +251,7 @@ static enum status check_export(const struct options *o)
 static enum status write_export(struct comparison *c, const struct options *o, const char *path)
 {
 	struct members members;
-	if (ends_in(path, ".csv"))
+	if (path_ends_in(path, ".csv"))
 		return file_write(path, "{export}", write_csv, c);
 	if (c->variant_count > 1)
 		return status_fail(

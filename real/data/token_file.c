@@ -10,6 +10,7 @@
 #include "real/data/token_header.h"
 #include "real/data/token_map.h"
 #include "strategy/base/keys.h"
+#include "strategy/base/path.h"
 
 static const enum token_type types[] = {TOKEN_UINT16, TOKEN_UINT32, TOKEN_BYTES}; /* as in TOKEN_TYPE_WORDS */
 
@@ -119,12 +120,6 @@ static enum status check_ends(const struct token_file *f)
 
 /* ---- files without a header ---- */
 
-static bool ends_with(const char *path, const char *ending)
-{
-	size_t length = strlen(path), n = strlen(ending);
-	return length > n && !strcmp(path + length - n, ending);
-}
-
 static bool could_be_uint32(const unsigned char *bytes, int64_t size, int64_t vocabulary)
 {
 	struct ends e = ends_of(size / TOKEN_UINT32, TOKEN_UINT32);
@@ -150,7 +145,7 @@ static enum status take_text(struct token_file *f, const unsigned char *bytes, i
 static enum status find_type(struct token_file *f, const unsigned char *bytes, int64_t size)
 {
 	enum { UINT16_IDS = 1 << 16 };
-	if (!ends_with(f->path, ".bin")) {
+	if (!path_ends_in(f->path, ".bin")) {
 		return take_text(f, bytes, size);
 	} else if (f->vocabulary > UINT16_IDS) {
 		f->type = TOKEN_UINT32;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "strategy/base/json_stream.h"
+#include "strategy/base/path.h"
 
 /* Fails where the text stands that was just read. */
 static bool fail_at(struct json_stream *j, const struct stream_text *t, const char *what)
@@ -38,12 +39,6 @@ static bool stays_inside(const char *path)
 	return true;
 }
 
-static bool ends_in(const char *text, const char *ending)
-{
-	size_t length = strlen(text), tail = strlen(ending);
-	return length > tail && !strcmp(text + length - tail, ending);
-}
-
 /* A shard's number, which it gets when it is first named; neighbours in the list are mostly of one shard. */
 static int file_number(struct weights_index *x, const char *path)
 {
@@ -68,7 +63,7 @@ static bool read_entry(struct weights_index *x, struct json_stream *j, const str
 	const char *path = stream_copy(&x->arena, &value, true, NULL);
 	if (!*tensor)
 		return fail_at(j, key, "is no name of a tensor");
-	if (!ends_in(path, ".safetensors"))
+	if (!path_ends_in(path, ".safetensors"))
 		return fail_at(j, &value, "is no .safetensors file");
 	if (!stays_inside(path))
 		return fail_at(j, &value, "leads out of the folder");

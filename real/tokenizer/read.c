@@ -198,7 +198,7 @@ enum status tokenizer_read(struct tokenizer_parts *parts, const char *path)
 {
 	struct reader r = {path, parts};
 	json_t *object = NULL;
-	enum status s = tokenizer_read_json("{tokenizer} ", path, &object);
+	enum status s = tokenizer_read_json(status_words("{tokenizer} "), path, &object);
 	if (!s)
 		s = read_parts(&(struct part){&r, object, ""});
 	json_decref(object);

@@ -94,8 +94,7 @@ static enum status check_weights_have_data(const struct training *t)
 		return STATUS_OK;
 	return status_fail(STATUS_INPUT,
 	                   "{init} %.200s: weights with a vocabulary of %" PRId64 " go on with ids of their own "
-	                   "tokenizer: give {data} DIR, as tools/tokenize.py FILE... --tokenizer FOLDER --output DIR "
-	                   "makes it",
+	                   "tokenizer: give {data} DIR with such ids, which tools/tokenize.py makes (docs/data.md)",
 	                   o->init, t->model.classes);
 }
 

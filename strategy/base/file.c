@@ -6,18 +6,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "strategy/base/arena.h"
 #include "strategy/base/output.h"
+
+/* A FIFO that stands in a folder, where opening waits for a writer. A shell's pipe, as in <(…), has no path of its own.
+ */
+static bool is_fifo(const char *path)
+{
+	struct stat there;
+	char *own = stat(path, &there) || !S_ISFIFO(there.st_mode) ? NULL : realpath(path, NULL);
+	bool has_path = own != NULL;
+	free(own);
+	return has_path;
+}
 
 enum status file_read(const char *path, const char *setting, size_t most, char **text, size_t *size)
 {
 	const char *name = status_words(setting);
 	size_t capacity = 0, n = 0, got;
 	char *bytes = NULL;
-	FILE *f = fopen(path, "rb");
 	*text = NULL;
+	if (is_fifo(path))
+		return status_fail(STATUS_INPUT, "%s: '%s' is a FIFO, which nothing may ever write to; give a file",
+		                   name, path);
+	FILE *f = fopen(path, "rb");
 	if (!f)
 		return status_fail(STATUS_INPUT, "%s: cannot open '%s': %s", name, path, strerror(errno));
 	do {
