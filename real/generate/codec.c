@@ -138,6 +138,7 @@ enum status codec_open(struct codec *c, const char *path, int64_t classes)
 	if (path)
 		return open_tokenizer(c, path, classes);
 	c->is_bytes = true;
+	c->ends[c->end_count++] = 0;
 	if (classes == CODEC_BYTES)
 		return STATUS_OK;
 	return status_fail(
