@@ -195,6 +195,8 @@ enum command {
 	X(TOP_P, "top-p", REAL, "P", 1e-9, 1, "1", IN(GENERATE), "and of these among the fewest that add up to P")     \
 	X(TOKENIZER, "tokenizer", TEXT, "FILE", 0, 0, "", IN(GENERATE),                                                \
 	  "a tokenizer.json; by default that in the folder of --init or --model")                                      \
+	X(FORCE, "force", FLAG, "", 0, 0, "", IN_RUNS,                                                                 \
+	  "start even what is predicted not to fit this machine's memory")                                             \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
