@@ -197,6 +197,17 @@ enum status job_simulate(const struct settings *settings, const char *cluster, e
 	return s;
 }
 
+enum status job_find_change(const struct settings *settings, const char *cluster, struct report_change *out)
+{
+	struct job j;
+	enum status s = job_open(&j, settings);
+	if (s)
+		return s;
+	fit_find_change(&j.plan, cluster, out);
+	job_release(&j);
+	return STATUS_OK;
+}
+
 enum status job_require_fit(const struct report *r)
 {
 	return r->fits ? STATUS_OK

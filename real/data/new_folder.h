@@ -27,7 +27,4 @@ enum status new_folder_make(struct new_folder *f, const char *path);
 enum status new_folder_finish(struct new_folder *f);
 void new_folder_release(struct new_folder *f); /* accepts NULL and a zeroed one */
 
-/* "FOLDER/NAME", which the caller frees. */
-char *path_in_folder(const char *folder, const char *name);
-
 #endif
