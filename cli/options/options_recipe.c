@@ -73,7 +73,7 @@ static void tell(const struct recipe *r)
 {
 	fprintf(stderr, "%s: read as %s reads it (%s)%s%s\n", r->file.where, recipe_judge(r->reader),
 	        recipe_version(r->reader), r->why ? ": " : "", r->why ? r->why : "");
-	for (int i = 0; i < r->refusals.count; i++)
+	for (int i = 0; i < r->refusals.count; i++) /* of its syntax */
 		fprintf(stderr, "%s:%d:%d: %s would refuse this: %s\n", r->file.where, r->refusals.list[i].line,
 		        r->refusals.list[i].column, r->refusals.list[i].by, r->refusals.list[i].text);
 	for (int i = 0; i < r->notes.count; i++)

@@ -402,8 +402,10 @@ static void judge_syntax(struct recipe *r)
 	const struct tree at = {.line = f->not_json_line, .column = f->not_json_column};
 	if (!f->not_json)
 		return;
-	if (r->reader == RECIPE_TRANSFORMERS)
+	if (r->reader == RECIPE_TRANSFORMERS) {
 		recipe_refuse(r, "Trainer", &at, "%s: this is Hjson, and Trainer reads JSON", f->not_json);
+		r->refusals.list[r->refusals.count - 1].of_syntax = true;
+	}
 }
 
 static enum status judge(struct recipe *r)
@@ -486,8 +488,7 @@ static enum status fail_with(const struct recipe *r, const struct recipe_remark 
 enum status recipe_plan(const struct recipe *r)
 {
 	for (int i = 0; i < r->refusals.count; i++)
-		if (r->refusals.list[i].line != r->file.not_json_line ||
-		    r->refusals.list[i].column != r->file.not_json_column)
+		if (!r->refusals.list[i].of_syntax)
 			return fail_with(r, &r->refusals.list[i]);
 	return r->barriers.count ? fail_with(r, &r->barriers.list[0]) : STATUS_OK;
 }

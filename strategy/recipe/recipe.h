@@ -86,6 +86,7 @@ struct recipe_remark {
 	const char *by; /* of a refusal: "DeepSpeed", "Trainer" */
 	const char *text;
 	int line, column; /* 0: none */
+	bool of_syntax;   /* how the file is written, not what it says */
 };
 
 struct recipe_pair {

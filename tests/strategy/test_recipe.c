@@ -279,4 +279,24 @@ START_TEST(keys_that_do_nothing_change_nothing)
 	}
 }
 
+/* ---- mistakes ---- */
+
+static const struct {
+	const char *text, *line;
+} mistakes[] = {
+#include "tests/strategy/recipe_refused.def"
+};
+
+START_TEST(mistakes_are_refused_in_a_line)
+{
+	ck_assert_int_ge(COUNT(mistakes), 60);
+	for (int i = 0; i < COUNT(mistakes); i++) {
+		enum status s = read_as(RECIPE_DEEPSPEED, mistakes[i].text);
+		if (!s)
+			s = recipe_plan(&recipe);
+		must_fail(s, STATUS_INPUT, "f:");
+		ck_assert_str_eq(status_message(), mistakes[i].line);
+	}
+}
+
 SUITE_WITH("recipe", 60, NULL, end)
