@@ -326,7 +326,7 @@ enum status options_settings(const struct options *o, struct settings *out)
 	*out = settings_default();
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		enum status s = STATUS_OK;
-		if (i != SETTING_STRATEGY && i != SETTING_COLLECTIVES)
+		if (i != SETTING_STRATEGY && i != SETTING_COLLECTIVES && i != SETTING_CHECKPOINTS)
 			s = take_setting(o, (enum setting)i, out);
 		if (s)
 			return s;

@@ -17,6 +17,7 @@ static_assert(SETTING_COUNT + sizeof own_rows / sizeof own_rows[0] == OPTION_COU
 static unsigned commands_with(enum setting i)
 {
 	return i == SETTING_COLLECTIVES                  ? 0 /* --comm says it */
+	       : i == SETTING_CHECKPOINTS                ? 0 /* --checkpoint and --resume say it */
 	       : i == SETTING_MODEL || i == SETTING_SEED ? IN_MODELS | IN(GENERATE)
 	       : i == SETTING_RANKS                      ? IN_MODELS | IN(CALIBRATE) | IN(COLLECTIVE) | IN(DEMO)
 	                                                 : IN_MODELS;
