@@ -181,6 +181,14 @@ enum command {
 	  "write the weights at the end: a file.safetensors, or a folder that transformers loads")                     \
 	X(SAVE_SHARD, "save-shard", SIZE, "SIZE", 1, 9e15, "", IN(TRAIN),                                              \
 	  "--save FOLDER: the most bytes of weights in one of its files; 5GB by default")                              \
+	X(CHECKPOINT, "checkpoint", TEXT, "DIR", 0, 0, "", IN(TRAIN) | IN(PLAN),                                       \
+	  "write checkpoints there, to go on from with --resume; the plan then has sections save and restore")         \
+	X(CHECKPOINT_EVERY, "checkpoint-every", TEXT, "N|TIME", 0, 0, "100", IN(TRAIN),                                \
+	  "steps, or a time as 90s, 10min, 1h; and at the end of the run")                                             \
+	X(CHECKPOINT_KEEP, "checkpoint-keep", WHOLE, "K", 0, 1000000, "2", IN(TRAIN),                                  \
+	  "how many checkpoints stay; 0: all")                                                                         \
+	X(RESUME, "resume", TEXT, "DIR|latest", 0, 0, "", IN(TRAIN),                                                   \
+	  "go on from a checkpoint, up to --steps; latest: the last of --checkpoint DIR")                              \
 	X(PROMPT, "prompt", TEXT, "TEXT", 0, 0, "", IN(GENERATE), "the text to go on from")                            \
 	X(PROMPT_FILE, "prompt-file", TEXT, "FILE|-", 0, 0, "", IN(GENERATE),                                          \
 	  "the same from a file, or from standard input")                                                              \

@@ -15,6 +15,8 @@
 #ifndef SHARDLAB_NEW_FOLDER_H
 #define SHARDLAB_NEW_FOLDER_H
 
+#include <stdbool.h>
+
 #include "strategy/base/status.h"
 
 /* A zeroed one is released. */
@@ -26,6 +28,13 @@ struct new_folder {
 enum status new_folder_make(struct new_folder *f, const char *path);
 enum status new_folder_finish(struct new_folder *f);
 void new_folder_release(struct new_folder *f); /* accepts NULL and a zeroed one */
+
+/* Removes what killed processes left of folders whose names begin so, in `parent`. */
+void new_folder_sweep(const char *parent, const char *begins);
+/* Removes a folder and the files in it; `first` of them before all others. */
+void folder_remove(const char *path, const char *first);
+/* Calls it for each name in a folder. False: it cannot be read. */
+bool folder_each(const char *folder, void (*entry)(void *context, const char *name), void *context);
 
 /* "FOLDER/NAME", which the caller frees. */
 char *path_in_folder(const char *folder, const char *name);
