@@ -277,10 +277,12 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return STATUS_OK;
 		}
 	int at = 0;
-	bool takes_topic = c == COMMAND_COLLECTIVE || c == COMMAND_LESSON;
+	bool takes_topic = c == COMMAND_COLLECTIVE || c == COMMAND_LESSON || c == COMMAND_CHECKPOINT;
 	while (at < argc)
 		if (takes_topic && !o->topic && argv[at][0] != '-')
 			o->topic = argv[at++];
+		else if (c == COMMAND_CHECKPOINT && !o->second && argv[at][0] != '-')
+			o->second = argv[at++];
 		else if ((s = parse_one(o, argc, argv, &at)))
 			return s;
 	if ((s = read_model_file(o)))

@@ -47,6 +47,9 @@
 	  "Goes on from --prompt with the weights of --init, in fp32 on the CPU: any gpt or llama that train --save "  \
 	  "wrote, or a folder of Hugging Face's. A model of 256 classes reads and writes bytes, any other needs a "    \
 	  "tokenizer.json. The same seed writes the same text.")                                                       \
+	X(CHECKPOINT, checkpoint, "what a checkpoint holds, whether it is whole, its weights",                         \
+	  "shardlab checkpoint show DIR, verify DIR, or weights DIR --save PATH. DIR is a checkpoint, or a run's "     \
+	  "folder: the latest. train --checkpoint writes them.")                                                       \
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
 	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
 	  "FILE writes pictures without a window, --describe text.")                                                   \
@@ -177,9 +180,9 @@ enum command {
 	  "draw the losses as text at the end, as there is by default on a terminal")                                  \
 	X(INIT, "init", TEXT, "PATH", 0, 0, "", IN(TRAIN) | IN(GENERATE),                                              \
 	  "start from these weights: a file.safetensors, or a folder as Hugging Face has it")                          \
-	X(SAVE, "save", TEXT, "PATH", 0, 0, "", IN(TRAIN),                                                             \
+	X(SAVE, "save", TEXT, "PATH", 0, 0, "", IN(TRAIN) | IN(CHECKPOINT),                                            \
 	  "write the weights at the end: a file.safetensors, or a folder that transformers loads")                     \
-	X(SAVE_SHARD, "save-shard", SIZE, "SIZE", 1, 9e15, "", IN(TRAIN),                                              \
+	X(SAVE_SHARD, "save-shard", SIZE, "SIZE", 1, 9e15, "", IN(TRAIN) | IN(CHECKPOINT),                             \
 	  "--save FOLDER: the most bytes of weights in one of its files; 5GB by default")                              \
 	X(CHECKPOINT, "checkpoint", TEXT, "DIR", 0, 0, "", IN(TRAIN) | IN(PLAN),                                       \
 	  "write checkpoints there, to go on from with --resume; the plan then has sections save and restore")         \
@@ -231,8 +234,9 @@ struct option_value {
 
 struct options {
 	enum command command;
-	bool help;         /* --help was among them: the rest has not been read */
-	const char *topic; /* of help, collective and lesson, whose argument is a word; NULL: none */
+	bool help;          /* --help was among them: the rest has not been read */
+	const char *second; /* of checkpoint, behind the topic; NULL: none */
+	const char *topic;  /* of help, collective, lesson and checkpoint, whose argument is a word; NULL: none */
 	struct option_value value[OPTION_COUNT];
 	const char *model_path; /* what --model was, if that was a path; else NULL */
 	struct arena arena;     /* of values that are not argv's own */

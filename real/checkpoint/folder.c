@@ -195,5 +195,6 @@ enum status checkpoint_find(const char *given, const char *folder, char **out)
 		*out = last_there(in);
 	if (*out)
 		return STATUS_OK;
-	return status_fail(STATUS_INPUT, "{resume} %.200s: there is no checkpoint in %.200s", given, in);
+	return status_fail(STATUS_INPUT, "%.200s: there is no checkpoint in it; give a folder that {checkpoint} wrote",
+	                   in);
 }

@@ -1,5 +1,6 @@
 #include "real/checkpoint/manifest.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "real/data/new_folder.h"
+#include "real/rank/checksum.h"
 #include "strategy/base/file.h"
 #include "strategy/base/json_stream.h"
 
@@ -203,6 +205,46 @@ void manifest_release(struct manifest *m)
 		return;
 	arena_release(&m->arena);
 	*m = (struct manifest){0};
+}
+
+/* ---- files ---- */
+
+enum status checkpoint_file_checksum(const char *path, int64_t *bytes, uint64_t *checksum)
+{
+	enum { WORDS = 1 << 16 };
+	float *words = array_make(WORDS, sizeof *words);
+	FILE *f = fopen(path, "rb");
+	enum status s = STATUS_OK;
+	*bytes = 0;
+	*checksum = 0;
+	for (size_t n = 1; f && n;) {
+		n = fread(words, 1, WORDS * sizeof *words, f);
+		memset((char *)words + n, 0, WORDS * sizeof *words - n);
+		*checksum += weights_checksum(*bytes / (int64_t)sizeof *words,
+		                              (int64_t)((n + sizeof *words - 1) / sizeof *words), words);
+		*bytes += (int64_t)n;
+	}
+	if (!f || ferror(f))
+		s = status_fail(STATUS_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+	if (f)
+		fclose(f);
+	free(words);
+	return s;
+}
+
+enum status manifest_check_file(const struct manifest *m, const char *folder, int file)
+{
+	const struct manifest_file *f = &m->files[file];
+	int64_t bytes;
+	uint64_t checksum;
+	char *path = path_in_folder(folder, f->name);
+	enum status s = checkpoint_file_checksum(path, &bytes, &checksum);
+	if (!s && (bytes != f->bytes || checksum != f->checksum))
+		s = status_fail(STATUS_INPUT,
+		                "%s: it is not as it was saved: its %s is another; take an older checkpoint", path,
+		                bytes != f->bytes ? "size" : "checksum");
+	free(path);
+	return s;
 }
 
 /* ---- writing ---- */

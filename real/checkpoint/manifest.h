@@ -53,6 +53,11 @@ enum status manifest_read(struct manifest *m, const char *folder);
 enum status manifest_write(const struct manifest *m, const char *folder);
 void manifest_release(struct manifest *m); /* accepts NULL and a zeroed one */
 
+/* Of a file, as above. */
+enum status checkpoint_file_checksum(const char *path, int64_t *bytes, uint64_t *checksum);
+/* STATUS_INPUT if one of its files is another than was saved. */
+enum status manifest_check_file(const struct manifest *m, const char *folder, int file);
+
 /* "rank-00003.safetensors" */
 void checkpoint_file_name(int64_t rank, char out[MANIFEST_FILE_NAME]);
 

@@ -1,12 +1,12 @@
 #include "real/checkpoint/pieces.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/loss_scale.h"
+#include "real/checkpoint/manifest.h"
 #include "real/rank/checksum.h"
 #include "strategy/base/arena.h"
 
@@ -124,7 +124,7 @@ static const struct piece *find(const struct piece *pieces, int count, const str
 	return p && of_one(p, sought) && sought->first < p->first + p->count ? p : NULL;
 }
 
-static uint64_t checksum_of(const struct model *m, const struct piece *p, const float *values)
+uint64_t piece_checksum(const struct model *m, const struct piece *p, const float *values)
 {
 	int64_t place = p->first;
 	for (int t = 0; t < p->tensor; t++)
@@ -162,7 +162,7 @@ static void learn(struct piece_writer *w, const struct piece *p)
 static void write_piece(struct piece_writer *w, const struct piece *p, const float *values)
 {
 	const struct piece *in = find(w->pieces, w->count, p);
-	w->checksum += checksum_of(w->model, p, values);
+	w->checksum += piece_checksum(w->model, p, values);
 	if (w->doing == PIECES_WRITE && !w->failed)
 		fail(w, safetensors_write(&w->file, in->number, p->first - in->first, p->count, values));
 }
@@ -343,29 +343,4 @@ void piece_reader_release(struct piece_reader *r)
 	free(r->files);
 	free(r->pieces);
 	*r = (struct piece_reader){0};
-}
-
-/* ---- files ---- */
-
-enum status checkpoint_file_checksum(const char *path, int64_t *bytes, uint64_t *checksum)
-{
-	enum { WORDS = 1 << 16 };
-	float *words = array_make(WORDS, sizeof *words);
-	FILE *f = fopen(path, "rb");
-	enum status s = STATUS_OK;
-	*bytes = 0;
-	*checksum = 0;
-	for (size_t n = 1; f && n;) {
-		n = fread(words, 1, WORDS * sizeof *words, f);
-		memset((char *)words + n, 0, WORDS * sizeof *words - n);
-		*checksum += weights_checksum(*bytes / (int64_t)sizeof *words,
-		                              (int64_t)((n + sizeof *words - 1) / sizeof *words), words);
-		*bytes += (int64_t)n;
-	}
-	if (!f || ferror(f))
-		s = status_fail(STATUS_INPUT, "%s: cannot be read: %s", path, strerror(errno));
-	if (f)
-		fclose(f);
-	free(words);
-	return s;
 }

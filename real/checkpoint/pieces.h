@@ -93,7 +93,7 @@ void piece_name(const struct piece *p, const struct model *m, char out[PIECE_NAM
 /* False: it is no such name, or no part of a tensor of this model. */
 bool piece_parse(const char *name, const struct model *m, struct piece *out);
 
-/* Of a file, as manifest.h has it. */
-enum status checkpoint_file_checksum(const char *path, int64_t *bytes, uint64_t *checksum);
+/* What these values of a piece add to the checksum of the state. */
+uint64_t piece_checksum(const struct model *m, const struct piece *p, const float *values);
 
 #endif

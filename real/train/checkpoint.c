@@ -336,18 +336,8 @@ static enum status check_files(const struct training *t)
 {
 	const struct manifest *m = &t->resumed;
 	enum status s = STATUS_OK;
-	for (int i = t->rank; i < m->file_count && !s; i += t->ranks) {
-		int64_t bytes;
-		uint64_t checksum;
-		char *path = path_in_folder(t->resume_path, m->files[i].name);
-		s = checkpoint_file_checksum(path, &bytes, &checksum);
-		if (!s && (bytes != m->files[i].bytes || checksum != m->files[i].checksum))
-			s = status_fail(STATUS_INPUT,
-			                "%s: it is not what was saved: its checksum is another; take an older "
-			                "checkpoint",
-			                path);
-		free(path);
-	}
+	for (int i = t->rank; i < m->file_count && !s; i += t->ranks)
+		s = manifest_check_file(m, t->resume_path, i);
 	return s;
 }
 
