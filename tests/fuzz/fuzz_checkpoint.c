@@ -1,5 +1,5 @@
-/* Fuzz target: a checkpoint's manifest, and the names of pieces. What is read has a step, a model, settings and files, and
- * no file of it lies outside the folder; a piece that is read has its own name. */
+/* Fuzz target: a checkpoint's manifest, and the names of pieces. What is read has a step, a model, settings and files,
+ * and no file of it lies outside the folder; a piece that is read has its own name. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

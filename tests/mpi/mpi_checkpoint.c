@@ -2,9 +2,9 @@
  *
  *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi/mpi_checkpoint
  *
- * A run that is resumed ends with the bits of one that was not: losses and weights. What one strategy has saved, another
- * restores: the checksum of the state is that of the checkpoint, which train_run itself makes sure of. (Other numbers of
- * ranks: tests/cli/cli_checkpoint.sh.) */
+ * A run that is resumed ends with the bits of one that was not: losses and weights. What one strategy has saved,
+ * another restores: the checksum of the state is that of the checkpoint, which train_run itself makes sure of. (Other
+ * numbers of ranks: tests/cli/cli_checkpoint.sh.) */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
