@@ -141,3 +141,17 @@ enum status outputs_are_apart(const struct options *o)
 	}
 	return s;
 }
+
+enum status inputs_are_files(const struct options *o)
+{
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+		struct stat info;
+		const char *path = option_text(o, inputs[i].option);
+		if (path && !stat(path, &info) && S_ISFIFO(info.st_mode))
+			return status_fail(STATUS_INPUT,
+			                   "--%s: '%.600s' is a pipe, which can be read once, and every rank reads it; "
+			                   "give a file",
+			                   option_name(inputs[i].option), path);
+	}
+	return STATUS_OK;
+}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/fit.h"
 #include "strategy/cluster/links.h"
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
@@ -171,6 +172,17 @@ enum status job_simulate(const struct settings *settings, const char *cluster, e
 	s = job_predict(&j, cluster, grain, 0, NULL, out);
 	job_release(&j);
 	return s;
+}
+
+enum status job_find_change(const struct settings *settings, const char *cluster, struct report_change *out)
+{
+	struct job j;
+	enum status s = job_open(&j, settings);
+	if (s)
+		return s;
+	fit_find_change(&j.plan, cluster, out);
+	job_release(&j);
+	return STATUS_OK;
 }
 
 enum status job_require_fit(const struct report *r)

@@ -286,8 +286,8 @@ static enum status take_checkpoints(const struct options *o, struct train_option
 static enum status prepare(const struct options *o, bool joined, struct job *j, struct train_options *t,
                            struct report *predicted, struct train_found *found)
 {
-	enum status s = job_from_options(j, o);
-	if (s)
+	enum status s = inputs_are_files(o);
+	if (s || (s = job_from_options(j, o)))
 		return s;
 	*t = run_options(o, &j->settings);
 	s = take_checkpoints(o, t);

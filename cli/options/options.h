@@ -37,7 +37,8 @@
 	  "run at once, without them.")                                                                                \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
 	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
-	  "GPU.")                                                                                                      \
+	  "GPU. Without --cluster it first measures this machine's rates again, unless that was done within the last " \
+	  "minute (see calibrate).")                                                                                   \
 	X(CALIBRATE, calibrate, "measure this machine's rates, write a cluster file",                                  \
 	  "Writes the cluster `local`, which all commands use unless --cluster names another; with "                   \
 	  "--device "                                                                                                  \

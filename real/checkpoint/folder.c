@@ -12,6 +12,7 @@
 #include "real/checkpoint/manifest.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/file.h"
+#include "strategy/base/path.h"
 
 #define BEGINS "step-"
 #define LATEST "latest"
@@ -33,11 +34,7 @@ char *checkpoint_path(const char *folder, int64_t step)
 
 static bool has_manifest(const char *folder)
 {
-	struct stat info;
-	char *path = path_in_folder(folder, MANIFEST_NAME);
-	bool there = !stat(path, &info) && S_ISREG(info.st_mode);
-	free(path);
-	return there;
+	return path_folder_has(folder, MANIFEST_NAME);
 }
 
 struct list {

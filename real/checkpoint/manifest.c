@@ -11,6 +11,7 @@
 #include "real/rank/checksum.h"
 #include "strategy/base/file.h"
 #include "strategy/base/json_stream.h"
+#include "strategy/base/path.h"
 
 #define FORMAT "shardlab checkpoint"
 enum { VERSION = 1, LARGEST = 64 << 20, HEX = 16 };

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "strategy/base/path.h"
+
 #define SUFFIX ".partial"
 enum { NAME_TRIES = 1000, NAME_ROOM = 48 };
 
@@ -22,16 +24,6 @@ static enum status cannot_write(enum status s, const char *path)
 static enum status out_of_memory(const char *path)
 {
 	return status_fail(STATUS_MEMORY, "%s: no memory to write it", path);
-}
-
-char *path_in_folder(const char *folder, const char *name)
-{
-	size_t bytes = strlen(folder) + strlen(name) + 2;
-	char *path = malloc(bytes);
-	if (!path)
-		abort();
-	snprintf(path, bytes, "%s/%s", folder, name);
-	return path;
 }
 
 /* ---- files in folders ---- */

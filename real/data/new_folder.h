@@ -36,7 +36,4 @@ void folder_remove(const char *path, const char *first);
 /* Calls it for each name in a folder. False: it cannot be read. */
 bool folder_each(const char *folder, void (*entry)(void *context, const char *name), void *context);
 
-/* "FOLDER/NAME", which the caller frees. */
-char *path_in_folder(const char *folder, const char *name);
-
 #endif

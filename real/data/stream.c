@@ -10,6 +10,7 @@
 #include "real/data/sources.h"
 #include "strategy/base/keys.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 
 /* A range of a file, and the samples of the parts before it. */
 struct part {
@@ -268,7 +269,7 @@ enum status dataset_open_stream(struct dataset *d, const struct dataset_spec *sp
 	static const char *const splits[] = {"train", "val", NULL};
 	static const struct source_folder folder = {endings, splits, "train.bin or NAME_train_*.bin"};
 	struct sources s;
-	if (!spec->path && access(DATASET_TEXT_DEFAULT, F_OK) != 0)
+	if (!spec->path && !path_is_there(DATASET_TEXT_DEFAULT))
 		return status_fail(STATUS_INPUT,
 		                   "%s: no such file; run `apt-get install --no-install-recommends %s`, or give any "
 		                   "text with {data}",

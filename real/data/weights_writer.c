@@ -10,6 +10,7 @@
 
 #include "real/rank/disk.h"
 #include "strategy/base/arena.h"
+#include "strategy/base/path.h"
 
 enum { NAME_BYTES = 64 };
 

@@ -190,15 +190,15 @@ enum status tokenizer_read_json(const char *setting, const char *path, json_t **
 	free(text);
 	make_line(error.text);
 	return *object ? STATUS_OK
-	               : status_fail(STATUS_INPUT, "%s%s:%d:%d: not JSON: %.120s", setting, path, error.line,
-	                             error.column, error.text);
+	               : status_fail(STATUS_INPUT, "%s%s:%d:%d: not JSON: %.120s", status_words(setting), path,
+	                             error.line, error.column, error.text);
 }
 
 enum status tokenizer_read(struct tokenizer_parts *parts, const char *path)
 {
 	struct reader r = {path, parts};
 	json_t *object = NULL;
-	enum status s = tokenizer_read_json("{tokenizer} ", path, &object);
+	enum status s = tokenizer_read_json(status_words("{tokenizer} "), path, &object);
 	if (!s)
 		s = read_parts(&(struct part){&r, object, ""});
 	json_decref(object);

@@ -16,6 +16,7 @@
 #include "real/rank/checksum.h"
 #include "real/train/internal.h"
 #include "strategy/base/clock.h"
+#include "strategy/base/path.h"
 
 static const struct exchange exchanging = {"the checkpoint", .others_write = true};
 

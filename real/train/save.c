@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "real/train/internal.h"
 #include "strategy/base/file.h"
+#include "strategy/base/path.h"
 #include "strategy/model/config_write.h"
 
 /* The number of a tensor's first piece in the file that is written. */
@@ -124,30 +124,25 @@ static const char *const tokenizer_files[] = {
 
 enum { KEPT_MOST = 256 << 20 };
 
-static bool holds(const char *folder, const char *name, char *path, size_t size)
-{
-	struct stat info;
-	return folder && !stat(folder, &info) && S_ISDIR(info.st_mode) &&
-	       snprintf(path, size, "%s/%s", folder, name) < (int)size && !stat(path, &info);
-}
-
 /* The folder that the weights come from; if it has no tokenizer and that of the token ids has, then the latter. */
 static bool tokens_say_more(const struct training *t)
 {
-	char path[4096];
-	return !holds(t->options->init, "tokenizer.json", path, sizeof path) &&
-	       holds(t->options->data, "tokenizer.json", path, sizeof path);
+	return !path_folder_has(t->options->init, "tokenizer.json") &&
+	       path_folder_has(t->options->data, "tokenizer.json");
 }
 
 /* A file of that folder; *text is NULL if there is none. The caller frees it. */
 static enum status read_kept(const struct training *t, const char *name, char **text, size_t *size)
 {
-	char path[4096];
 	bool data = tokens_say_more(t);
+	const char *folder = data ? t->options->data : t->options->init;
 	*text = NULL;
-	if (!holds(data ? t->options->data : t->options->init, name, path, sizeof path))
+	if (!path_folder_has(folder, name))
 		return STATUS_OK;
-	return file_read(path, data ? "{data}" : "{init}", KEPT_MOST, text, size);
+	char *path = path_in_folder(folder, name);
+	enum status s = file_read(path, data ? "{data}" : "{init}", KEPT_MOST, text, size);
+	free(path);
+	return s;
 }
 
 static enum status keep_file(struct training *t, const char *name)

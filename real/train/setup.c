@@ -8,6 +8,7 @@
 #include "real/rank/disk.h"
 #include "real/train/internal.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 #include "strategy/strategies/strategy.h"
 
 enum { TEXT_VALIDATION_SAMPLES = 256 };
@@ -90,12 +91,12 @@ struct device_choice training_device(const struct training *t)
 static enum status check_weights_have_data(const struct training *t)
 {
 	const struct train_options *o = t->options;
-	if (!o->init || o->data || !t->model.is_text || t->model.classes == DATASET_VOCABULARY)
+	if (!o->init || o->data || !t->model.is_text || t->model.classes == DATASET_VOCABULARY ||
+	    !path_folder_has(o->init, "tokenizer.json"))
 		return STATUS_OK;
 	return status_fail(STATUS_INPUT,
 	                   "{init} %.200s: weights with a vocabulary of %" PRId64 " go on with ids of their own "
-	                   "tokenizer: give {data} DIR, as tools/tokenize.py FILE... --tokenizer FOLDER --output DIR "
-	                   "makes it",
+	                   "tokenizer: give {data} DIR with such ids, which tools/tokenize.py makes (docs/data.md)",
 	                   o->init, t->model.classes);
 }
 

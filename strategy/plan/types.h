@@ -154,10 +154,11 @@ struct op {
 	bool all_ranks;  /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
 	bool stochastic; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
 	bool ends_only;  /* collectives: of each group only the first and the last along the axes ("ends") */
-	unsigned axes;   /* communication: the axes that it runs over; 0: all (op_axes). initialize, weights, save,
-	                  * restore,   stochastic updates: the axes along which the operand is a shard of its group; 0: all,
-	                  * or none if   it is as large as the group (op_shard_axes) */
-	int neighbour;   /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
+	/* Communication: the axes that it runs over; 0: all (op_axes). Initialize, weights, save, restore, stochastic
+	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
+	 * group (op_shard_axes). */
+	unsigned axes;
+	int neighbour; /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
 	int root;
 	double scale; /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
 	               * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */

@@ -54,6 +54,7 @@ refuse "unexpected argument 'ring'" collective ring-all-reduce ring
 refuse 'did you mean tree-broadcast?' view --collective tree-brodcast
 refuse 'leave out --model' view --collective ring-all-reduce --model mlp
 refuse 'leave out --collective' view --collective ring-all-reduce --pair zero3 --describe
+refuse '--describe says what all scenes show: leave out --scene' view --describe --scene memory
 refuse '--bytes is of one collective' view --bytes 40
 refuse 'leave out --compare' view --ask --compare ddp,zero3 --describe
 refuse 'leave out --pair' view --ask --pair zero3 --describe

@@ -68,7 +68,7 @@ run ranks train --init "$saved/gpt" --strategy zero3 --ranks 2 "${text[@]}" "${s
 [ "$(checksum save)" = "$(checksum ranks)" ] || fail 'a folder alone is another model on two ranks'
 
 # Weights whose ids are a tokenizer's do not go on with the bytes of a text that nobody named.
-refuse 'weights with a vocabulary of 600 go on with ids of their own tokenizer: give --data DIR, as tools/tokenize.py' \
+refuse 'weights with a vocabulary of 600 go on with ids of their own tokenizer: give --data DIR with such ids, which tools/tokenize.py makes' \
 	train --init tests/golden/generate/llama --steps 1
 
 # What is there stays, and is found out before training. So is a model that transformers has none of.

@@ -13,6 +13,7 @@
 
 #include "real/checkpoint/folder.h"
 #include "real/checkpoint/manifest.h"
+#include "strategy/base/path.h"
 #include "tests/support/ranks.h"
 #include "tests/support/runs.h"
 

@@ -8,6 +8,7 @@
 #include "real/checkpoint/folder.h"
 #include "real/checkpoint/manifest.h"
 #include "real/checkpoint/pieces.h"
+#include "strategy/base/path.h"
 #include "tests/support/plans.h"
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
