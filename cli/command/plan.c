@@ -64,10 +64,14 @@ static json_t *role_to_json(const struct plan *p, const struct role *r)
 		                                type_name(b->type), "elements", (json_int_t)b->elements, "bytes",
 		                                (json_int_t)buffer_bytes(b), "state", b->state));
 	}
-	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "role", r->name, "first_rank",
-	                 (json_int_t)r->first_rank, "ranks", (json_int_t)r->ranks, "buffers", buffers, "prologue",
-	                 section_to_json(p, r, &r->prologue), "step", section_to_json(p, r, &r->step), "evaluate",
-	                 section_to_json(p, r, &r->evaluate), "epilogue", section_to_json(p, r, &r->epilogue));
+	json_t *o = json_pack("{s:s, s:I, s:I, s:o}", "role", r->name, "first_rank", (json_int_t)r->first_rank, "ranks",
+	                      (json_int_t)r->ranks, "buffers", buffers);
+	for (int k = 0; k < SECTION_KINDS; k++) {
+		enum section_kind kind = (enum section_kind)k;
+		if (!section_is_of_checkpoints(kind) || p->settings.checkpoints)
+			json_object_set_new(o, section_name(kind), section_to_json(p, r, section_of(r, kind)));
+	}
+	return o;
 }
 
 static json_t *group_to_json(const struct plan *p, const struct group *g)

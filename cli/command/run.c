@@ -28,6 +28,9 @@ struct train_options run_options(const struct options *o, const struct settings 
 	t.init = option_text(o, OPTION_INIT);
 	t.save = option_text(o, OPTION_SAVE);
 	t.shard_bytes = option_whole(o, OPTION_SAVE_SHARD);
+	t.checkpoint = option_text(o, OPTION_CHECKPOINT);
+	t.checkpoint_keep = option_whole(o, OPTION_CHECKPOINT_KEEP);
+	t.resume = option_text(o, OPTION_RESUME);
 	t.trace_file = option_text(o, OPTION_TRACE);
 	t.values = option_given(o, OPTION_VALUES);
 	t.stop = &launch_stop;

@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/command/apart.h"
@@ -255,6 +257,41 @@ static enum status check_world(struct options *o, int ranks)
 	return STATUS_OK;
 }
 
+/* "500", of steps; "90s", "10min", "1h". */
+static enum status read_every(const struct options *o, struct train_options *t)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = {{"s", 1}, {"min", 60}, {"h", 3600}};
+	const char *text = option_text(o, OPTION_CHECKPOINT_EVERY);
+	char *end;
+	double n = strtod(text, &end);
+	bool right = end > text && n >= 1 && n <= 1e8;
+	if (right && !*end && n == floor(n)) {
+		t->checkpoint_every = (int64_t)n;
+		return STATUS_OK;
+	}
+	for (size_t i = 0; right && i < sizeof units / sizeof *units; i++)
+		if (!strcmp(end, units[i].unit)) {
+			t->checkpoint_seconds = n * units[i].seconds;
+			return STATUS_OK;
+		}
+	return status_fail(STATUS_INPUT,
+	                   "{checkpoint_every} '%.40s': give a number of steps, as 500, or a time, as 90s, 10min, 1h",
+	                   text);
+}
+
+static enum status take_checkpoints(const struct options *o, struct train_options *t)
+{
+	static const enum option needy[] = {OPTION_CHECKPOINT_EVERY, OPTION_CHECKPOINT_KEEP};
+	for (size_t i = 0; i < sizeof needy / sizeof *needy; i++)
+		if (option_given(o, needy[i]) && !t->checkpoint)
+			return status_fail(STATUS_INPUT, "--%s: there are no checkpoints; give {checkpoint} DIR too",
+			                   option_name(needy[i]));
+	return t->checkpoint ? read_every(o, t) : STATUS_OK;
+}
+
 /* Finds every mistake before anything is printed or started. */
 static enum status prepare(const struct options *o, bool joined, struct job *j, struct train_options *t,
                            struct report *predicted, struct train_found *found)
@@ -263,7 +300,9 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 	if (s || (s = job_from_options(j, o)))
 		return s;
 	*t = run_options(o, &j->settings);
-	s = outputs_are_apart(o);
+	s = take_checkpoints(o, t);
+	if (!s)
+		s = outputs_are_apart(o);
 	if (!s)
 		s = train_look(t, found);
 	if (!s && t->trace_file)

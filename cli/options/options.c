@@ -272,10 +272,13 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return STATUS_OK;
 		}
 	int at = 0;
-	bool takes_topic = c == COMMAND_COLLECTIVE || c == COMMAND_LESSON || c == COMMAND_CONFIG;
+	bool takes_topic =
+	        c == COMMAND_COLLECTIVE || c == COMMAND_LESSON || c == COMMAND_CONFIG || c == COMMAND_CHECKPOINT;
 	while (at < argc)
 		if (takes_topic && !o->topic && argv[at][0] != '-')
 			o->topic = argv[at++];
+		else if (c == COMMAND_CHECKPOINT && !o->second && argv[at][0] != '-')
+			o->second = argv[at++];
 		else if ((s = parse_one(o, argc, argv, &at)))
 			return s;
 	if ((s = read_model_file(o)))
@@ -318,13 +321,14 @@ enum status options_settings(const struct options *o, struct settings *out)
 	*out = settings_default();
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		enum status s = STATUS_OK;
-		if (i != SETTING_STRATEGY && i != SETTING_COLLECTIVES)
+		if (i != SETTING_STRATEGY && i != SETTING_COLLECTIVES && i != SETTING_CHECKPOINTS)
 			s = take_setting(o, (enum setting)i, out);
 		if (s)
 			return s;
 	}
 	/* The strategy may be a list here; whoever splits it checks its parts. */
 	snprintf(out->strategy, sizeof out->strategy, "%s", option_text(o, OPTION_STRATEGY));
+	out->checkpoints = option_given(o, OPTION_CHECKPOINT) || option_given(o, OPTION_RESUME);
 	out->library_collectives = strcmp(option_text(o, OPTION_COMM), "ring") != 0;
 	return STATUS_OK;
 }

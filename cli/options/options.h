@@ -53,6 +53,9 @@
 	  "Goes on from --prompt with the weights of --init, in fp32 on the CPU: any gpt or llama that train --save "  \
 	  "wrote, or a folder of Hugging Face's. A model of 256 classes reads and writes bytes, any other needs a "    \
 	  "tokenizer.json. The same seed writes the same text.")                                                       \
+	X(CHECKPOINT, checkpoint, "what a checkpoint holds, whether it is whole, its weights",                         \
+	  "shardlab checkpoint show DIR, verify DIR, or weights DIR --save PATH. DIR is a checkpoint, or a run's "     \
+	  "folder: the latest. train --checkpoint writes them.")                                                       \
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
 	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
 	  "FILE writes pictures without a window, --describe text.")                                                   \
@@ -192,10 +195,18 @@ enum command {
 	  "draw the losses as text at the end, as there is by default on a terminal")                                  \
 	X(INIT, "init", TEXT, "PATH", 0, 0, "", IN(TRAIN) | IN(GENERATE),                                              \
 	  "start from these weights: a file.safetensors, or a folder as Hugging Face has it")                          \
-	X(SAVE, "save", TEXT, "PATH", 0, 0, "", IN(TRAIN),                                                             \
+	X(SAVE, "save", TEXT, "PATH", 0, 0, "", IN(TRAIN) | IN(CHECKPOINT),                                            \
 	  "write the weights at the end: a file.safetensors, or a folder that transformers loads")                     \
-	X(SAVE_SHARD, "save-shard", SIZE, "SIZE", 1, 9e15, "", IN(TRAIN),                                              \
+	X(SAVE_SHARD, "save-shard", SIZE, "SIZE", 1, 9e15, "", IN(TRAIN) | IN(CHECKPOINT),                             \
 	  "--save FOLDER: the most bytes of weights in one of its files; 5GB by default")                              \
+	X(CHECKPOINT, "checkpoint", TEXT, "DIR", 0, 0, "", IN(TRAIN) | IN(PLAN),                                       \
+	  "write checkpoints there, to go on from with --resume; the plan then has sections save and restore")         \
+	X(CHECKPOINT_EVERY, "checkpoint-every", TEXT, "N|TIME", 0, 0, "100", IN(TRAIN),                                \
+	  "steps, or a time as 90s, 10min, 1h; and at the end of the run")                                             \
+	X(CHECKPOINT_KEEP, "checkpoint-keep", WHOLE, "K", 0, 1000000, "2", IN(TRAIN),                                  \
+	  "how many checkpoints stay; 0: all")                                                                         \
+	X(RESUME, "resume", TEXT, "DIR|latest", 0, 0, "", IN(TRAIN),                                                   \
+	  "go on from a checkpoint, up to --steps; latest: the last of --checkpoint DIR")                              \
 	X(PROMPT, "prompt", TEXT, "TEXT", 0, 0, "", IN(GENERATE), "the text to go on from")                            \
 	X(PROMPT_FILE, "prompt-file", TEXT, "FILE|-", 0, 0, "", IN(GENERATE),                                          \
 	  "the same from a file, or from standard input")                                                              \
@@ -242,8 +253,10 @@ struct option_value {
 
 struct options {
 	enum command command;
-	bool help;         /* --help was among them: the rest has not been read */
-	const char *topic; /* of help, collective, config and lesson, whose argument is a word; NULL: none */
+	bool help;          /* --help was among them: the rest has not been read */
+	const char *second; /* of checkpoint, behind the topic; NULL: none */
+	const char
+	        *topic; /* of help, collective, config, lesson and checkpoint, whose argument is a word; NULL: none */
 	struct option_value value[OPTION_COUNT];
 	const char *model_path; /* what --model was, if that was a path; else NULL */
 	struct arena arena;     /* of values that are not argv's own */

@@ -41,8 +41,7 @@ static void remove_file(void *folder, const char *name)
 	free(path);
 }
 
-/* Calls it for each entry of a folder. False: the folder cannot be read. */
-static bool each_in(const char *folder, void (*entry)(void *context, const char *name), void *context)
+bool folder_each(const char *folder, void (*entry)(void *context, const char *name), void *context)
 {
 	DIR *d = opendir(folder);
 	if (!d)
@@ -56,7 +55,7 @@ static bool each_in(const char *folder, void (*entry)(void *context, const char 
 
 static void remove_folder(char *folder)
 {
-	each_in(folder, remove_file, folder);
+	folder_each(folder, remove_file, folder);
 	rmdir(folder);
 }
 
@@ -76,6 +75,7 @@ static int lock_folder(const char *path)
 
 struct sweep {
 	const char *parent, *name; /* of the folder that is to be made */
+	bool begins;               /* so does its name */
 };
 
 /* "saved.4711.0.partial", for "saved" */
@@ -90,10 +90,19 @@ static bool is_temporary_of(const char *entry, const char *name)
 	return process && turn && !strcmp(entry + process + 1 + turn, SUFFIX);
 }
 
+/* "step-00001000.4711.0.partial", for "step-" */
+static bool is_temporary_beginning(const char *entry, const char *begins)
+{
+	char name[NAME_ROOM];
+	size_t length = strcspn(entry, ".");
+	return !strncmp(entry, begins, strlen(begins)) && length < sizeof name &&
+	       snprintf(name, sizeof name, "%.*s", (int)length, entry) > 0 && is_temporary_of(entry, name);
+}
+
 static void sweep_entry(void *context, const char *entry)
 {
 	const struct sweep *s = context;
-	if (!is_temporary_of(entry, s->name))
+	if (s->begins ? !is_temporary_beginning(entry, s->name) : !is_temporary_of(entry, s->name))
 		return;
 	char *path = path_in_folder(s->parent, entry);
 	struct stat info;
@@ -118,9 +127,24 @@ static char *parent_of(const char *path)
 static void sweep(const char *path)
 {
 	char *parent = parent_of(path);
-	struct sweep s = {parent, path_name(path)};
-	each_in(parent, sweep_entry, &s);
+	struct sweep s = {parent, path_name(path), false};
+	folder_each(parent, sweep_entry, &s);
 	free(parent);
+}
+
+void new_folder_sweep_beginning(const char *parent, const char *begins)
+{
+	folder_each(parent, sweep_entry, &(struct sweep){parent, begins, true});
+}
+
+void folder_remove(const char *path, const char *first)
+{
+	char *folder = strdup(path);
+	if (!folder)
+		return;
+	remove_file(folder, first);
+	remove_folder(folder);
+	free(folder);
 }
 
 /* ---- making ---- */
@@ -142,7 +166,7 @@ static enum status check_place(const char *path)
 		                   "%s: is there and not a folder; choose another name, or one that ends in "
 		                   ".safetensors for a file",
 		                   path);
-	return each_in(path, count, &entries) && !entries
+	return folder_each(path, count, &entries) && !entries
 	               ? STATUS_OK
 	               : status_fail(STATUS_INPUT, "%s: is there and not empty; choose another folder", path);
 }

@@ -15,6 +15,8 @@
 #ifndef SHARDLAB_NEW_FOLDER_H
 #define SHARDLAB_NEW_FOLDER_H
 
+#include <stdbool.h>
+
 #include "strategy/base/status.h"
 
 /* A zeroed one is released. */
@@ -28,5 +30,12 @@ enum status new_folder_finish(struct new_folder *f);
 /* Removes what dead makers of this folder left. */
 void new_folder_sweep(const char *path);
 void new_folder_release(struct new_folder *f); /* accepts NULL and a zeroed one */
+
+/* Removes what killed processes left of folders whose names begin so, in `parent`. */
+void new_folder_sweep_beginning(const char *parent, const char *begins);
+/* Removes a folder and the files in it; `first` of them before all others. */
+void folder_remove(const char *path, const char *first);
+/* Calls it for each name in a folder. False: it cannot be read. */
+bool folder_each(const char *folder, void (*entry)(void *context, const char *name), void *context);
 
 #endif

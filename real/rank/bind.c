@@ -5,6 +5,7 @@
 
 #include "real/rank/load.h"
 #include "real/rank/operand.h"
+#include "real/rank/restore.h"
 #include "real/rank/weights.h"
 
 /* ---- copies and samples ---- */
@@ -69,6 +70,8 @@ static enum status (*const of_process[OP_KIND_COUNT])(struct rank_memory *memory
         [OP_WEIGHTS] = rank_show_weights,
         [OP_INITIALIZE_BUFFERS] = rank_initialize_buffers,
         [OP_SHOW_BUFFERS] = rank_show_buffers,
+        [OP_SAVE] = rank_save,
+        [OP_RESTORE] = rank_restore,
 };
 
 int bind_issue(const struct binding *b, const struct op *op)

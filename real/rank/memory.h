@@ -48,6 +48,16 @@ struct weight_source {
 	enum status (*show)(void *context, int tensor, int64_t first, int64_t count, const float *values);
 };
 
+/* The destination of save and the source of restore: elements [first, first + count) of a tensor, or of a buffer of the
+ * model, as in struct weight_source. Items of no tensor have -1: the loss scale, and the number of the step, which is
+ * two numbers that fp32 has exactly, the multiple of 2^20 and the rest. Several queues may call at once. */
+struct state_store {
+	void *context;
+	enum status (*save)(void *context, enum item item, int tensor, int64_t first, int64_t count,
+	                    const float *values);
+	enum status (*load)(void *context, enum item item, int tensor, int64_t first, int64_t count, float *out);
+};
+
 /* Copies between spaces, counted where they happen. */
 struct transfer_count {
 	int64_t calls, bytes;
@@ -86,6 +96,7 @@ struct rank_memory {
 	struct input_source input;
 	float *sample; /* 16-bit inputs pass through: one sample; NULL: there are none */
 	struct weight_source weights;
+	struct state_store state;
 	struct touched *touched[QUEUE_COUNT]; /* [queue][buffer]: queues run in threads of their own */
 	/* the evaluate section */
 	bool evaluating;

@@ -10,12 +10,6 @@
 #include "strategy/base/memory.h"
 #include "strategy/model/slice.h"
 
-struct group_walk {
-	struct rank_memory *memory;
-	enum status (*visit)(struct rank_memory *memory, int tensor, int64_t first, int64_t count, float *at);
-	bool fills; /* visited elements are written, and those past the last tensor become zero */
-};
-
 /* Elements of this rank's slice of a tensor are visited by their places in the whole one; padding is zeros. */
 static enum status walk_slice(const struct group_walk *w, int tensor, int64_t first, int64_t count, float *at)
 {
@@ -26,7 +20,7 @@ static enum status walk_slice(const struct group_walk *w, int tensor, int64_t fi
 		int64_t n = run.count < count - done ? run.count : count - done;
 		enum status s = STATUS_OK;
 		if (run.whole >= 0)
-			s = w->visit(w->memory, tensor, run.whole, n, at + done);
+			s = w->visit(w, tensor, run.whole, n, at + done);
 		else if (w->fills)
 			memset(at + done, 0, (size_t)n * sizeof *at);
 		if (s)
@@ -125,9 +119,9 @@ static enum status fill_padding(const struct rank_memory *memory, const struct o
 	return s;
 }
 
-/* Visits the tensors, or parts of tensors, that the operand holds of the operation's group. */
-static enum status walk_group(struct rank_memory *memory, const struct op *op, const struct group_walk *w)
+enum status rank_walk_group(const struct op *op, const struct group_walk *w)
 {
+	struct rank_memory *memory = w->memory;
 	const struct group *g = &memory->plan->groups[op->group];
 	enum element type = element_of(memory, op, 0);
 	int64_t count;
@@ -151,8 +145,9 @@ static enum status walk_group(struct rank_memory *memory, const struct op *op, c
 	return STATUS_OK;
 }
 
-static enum status fill_tensor(struct rank_memory *memory, int tensor, int64_t first, int64_t count, float *at)
+static enum status fill_tensor(const struct group_walk *w, int tensor, int64_t first, int64_t count, float *at)
 {
+	struct rank_memory *memory = w->memory;
 	static const enum weights_init kinds[] = {[INIT_ZERO] = WEIGHTS_ZEROS,
 	                                          [INIT_ONE] = WEIGHTS_ONES,
 	                                          [INIT_NORMAL] = WEIGHTS_NORMAL,
@@ -165,8 +160,9 @@ static enum status fill_tensor(struct rank_memory *memory, int tensor, int64_t f
 	return STATUS_OK;
 }
 
-static enum status show_tensor(struct rank_memory *memory, int tensor, int64_t first, int64_t count, float *at)
+static enum status show_tensor(const struct group_walk *w, int tensor, int64_t first, int64_t count, float *at)
 {
+	struct rank_memory *memory = w->memory;
 	int64_t place = 0;
 	/* The last step's loss is from before its update. */
 	if (memory->plan->settings.precision != TYPE_FP32 && !vector_is_finite(ELEMENT_FP32, count, at))
@@ -183,18 +179,17 @@ static enum status show_tensor(struct rank_memory *memory, int tensor, int64_t f
 
 enum status rank_initialize(struct rank_memory *memory, const struct op *op)
 {
-	return walk_group(memory, op, &(struct group_walk){.memory = memory, .visit = fill_tensor, .fills = true});
+	return rank_walk_group(op, &(struct group_walk){.memory = memory, .visit = fill_tensor, .fills = true});
 }
 
 enum status rank_show_weights(struct rank_memory *memory, const struct op *op)
 {
-	return walk_group(memory, op, &(struct group_walk){.memory = memory, .visit = show_tensor});
+	return rank_walk_group(op, &(struct group_walk){.memory = memory, .visit = show_tensor});
 }
 
 /* ---- the model's buffers ---- */
 
-/* Where a buffer stands among n elements, which are a stage's own buffers; -1: it is another stage's. */
-static int64_t place_of_buffer(const struct rank_memory *memory, const struct model_buffer *b, int64_t n)
+int64_t rank_place_of_buffer(const struct rank_memory *memory, const struct model_buffer *b, int64_t n)
 {
 	int64_t at = b->offset - role_first_buffer(memory->plan, memory->role);
 	return at + b->elements <= n ? at : -1;
@@ -207,7 +202,7 @@ static enum status fill_buffers(struct rank_memory *memory, float *values, int64
 	memset(values, 0, (size_t)n * sizeof *values); /* the padding too */
 	for (int b = 0; b < m->buffer_count; b++) {
 		const struct model_buffer *buffer = &m->buffers[b];
-		int64_t place = place_of_buffer(memory, buffer, n);
+		int64_t place = rank_place_of_buffer(memory, buffer, n);
 		if (place < 0)
 			continue;
 		float *at = values + place;
@@ -258,7 +253,7 @@ enum status rank_show_buffers(struct rank_memory *memory, const struct op *op)
 		s = memory->remote->copy(memory->remote->context, values, there, n * (int64_t)sizeof *values);
 	for (int b = 0; b < m->buffer_count && !s && memory->rank == memory->role->first_rank && memory->weights.show;
 	     b++) {
-		int64_t place = place_of_buffer(memory, &m->buffers[b], n);
+		int64_t place = rank_place_of_buffer(memory, &m->buffers[b], n);
 		if (place >= 0)
 			s = memory->weights.show(memory->weights.context, m->tensor_count + b, 0,
 			                         m->buffers[b].elements, values + place);

@@ -2,6 +2,8 @@
 #ifndef SHARDLAB_TRAIN_INTERNAL_H
 #define SHARDLAB_TRAIN_INTERNAL_H
 
+#include "real/checkpoint/manifest.h"
+#include "real/checkpoint/pieces.h"
 #include "real/communicator/communicator.h"
 #include "real/data/data.h"
 #include "real/data/model_weights.h"
@@ -34,6 +36,13 @@ struct training {
 	struct device device;
 	struct communicator *communicator;
 
+	struct piece_writer pieces; /* of checkpoints */
+	char *resume_path;          /* the checkpoint that the run goes on from; NULL: it begins */
+	struct manifest resumed;
+	int64_t steps_before; /* … and its steps */
+	int64_t saved_step;   /* the last that has a checkpoint */
+	int64_t saved_ns;     /* when it was due, for --checkpoint-every TIME */
+
 	int64_t steps_done;
 	double loss;                 /* of the last step */
 	struct series losses, times; /* double, struct times; of all steps of a run that is not long */
@@ -61,6 +70,21 @@ enum status training_save_begin(struct training *t);
 enum status training_save_agree(struct training *t, enum status s);
 /* `shown`: how the epilogue ended on this rank. Collective, as begin is. */
 enum status training_save_finish(struct training *t, enum status shown);
+
+/* All ranks go on, or all give up with the message of the worst failure. */
+enum status training_agree(struct training *t, enum status s);
+
+/* checkpoint.c. With the input: finds the checkpoint to resume from, and refuses what does not go with it. */
+enum status training_open_resume(struct training *t);
+enum status training_checkpoint_check(const struct training *t);
+/* Collective, after the prologue: the state is that of the checkpoint, on every rank. */
+enum status training_resume(struct training *t);
+/* Collective, after a step. Without room for it the run goes on: one line says so, and the last one stays. */
+enum status training_checkpoint(struct training *t);
+/* After this step, by its number or (at rank 0, which tells the others) by the clock. */
+bool training_checkpoint_is_due(const struct training *t, bool last, bool time);
+bool training_checkpoint_time(const struct training *t);
+void training_checkpoint_release(struct training *t);
 
 /* One rank's figures: no pointers, so that they travel as bytes. */
 struct rank_figures {

@@ -165,7 +165,7 @@ static void merge_losses(struct report *out, const struct training *t)
 	out->losses_every = every;
 	out->losses = array_make((size_t)n + 1, sizeof *out->losses);
 	memcpy(out->losses, kept ? kept : out->losses, (size_t)n * sizeof *out->losses);
-	if (n && (n - 1) * every + 1 < t->steps_done)
+	if (n && (n - 1) * every + 1 < t->steps_done - t->steps_before)
 		out->losses[n++] = t->loss;
 	out->loss_count = n;
 }

@@ -47,9 +47,10 @@ static enum status declare_all(struct training *t)
 
 static const struct exchange saving = {"saving", .others_write = true};
 
-/* All ranks go on, or all give up with the message of the worst failure. A rank that returns a failure may end the
- * others at once, so the unfinished file is removed first. */
-enum status training_save_agree(struct training *t, enum status s)
+/* The message of the worst failure on all ranks; `release`: what must be gone before a rank that returns ends the
+ * others.
+ */
+static enum status agree(struct training *t, enum status s, bool release)
 {
 	int worst = 0, *all = array_make((size_t)t->ranks + 1, sizeof *all);
 	char line[1024];
@@ -61,7 +62,7 @@ enum status training_save_agree(struct training *t, enum status s)
 		worst = all[i] < all[worst] ? i : worst;
 	enum status result = told ? told : (enum status)all[worst];
 	free(all);
-	if (result)
+	if (result && release)
 		weights_writer_release(&t->save);
 	if (!result || told || !t->mpi)
 		return result;
@@ -69,6 +70,17 @@ enum status training_save_agree(struct training *t, enum status s)
 	if ((told = communicator_hear(t->communicator, &saving, line, sizeof line, worst)))
 		return told;
 	return t->rank == worst ? s : status_fail(result, "rank %d: %s", worst, line);
+}
+
+enum status training_agree(struct training *t, enum status s)
+{
+	return agree(t, s, false);
+}
+
+/* A rank that returns a failure may end the others at once, so the unfinished file is removed first. */
+enum status training_save_agree(struct training *t, enum status s)
+{
+	return agree(t, s, true);
 }
 
 /* As transformers had it for years. */

@@ -132,7 +132,8 @@ enum status training_prepare(struct training *t, const struct train_options *o)
 {
 	*t = (struct training){.options = o, .ranks = 1, .validation_loss = NAN, .validation_accuracy = NAN};
 	enum status s = make_plan(t);
-	if (s || (s = check_runnable(t)) || (s = check_values(t)) || (s = open_data(t)) || (s = training_open_init(t)))
+	if (s || (s = check_runnable(t)) || (s = check_values(t)) || (s = open_data(t)) ||
+	    (s = training_open_init(t)) || (s = training_open_resume(t)))
 		return s;
 	series_begin(&t->losses, sizeof(double), LOSSES_KEPT);
 	series_begin(&t->times, sizeof(struct times), TIMES_KEPT);
@@ -146,6 +147,7 @@ void training_release(struct training *t)
 	meeting_release(&t->meeting);
 	model_weights_release(&t->init);
 	weights_writer_release(&t->save);
+	training_checkpoint_release(t);
 	dataset_release(&t->data);
 	plan_release(&t->plan);
 	model_release(&t->model);
@@ -205,6 +207,8 @@ enum status train_look(const struct train_options *o, struct train_found *out)
 	}
 	if (!s)
 		s = training_save_check(&t);
+	if (!s)
+		s = training_checkpoint_check(&t);
 	if (!s) {
 		snprintf(out->data, sizeof out->data, "%s", t.data.words);
 		out->bytes_as_ids = !strcmp(t.data.type, "bytes") && t.model.classes > DATASET_VOCABULARY;

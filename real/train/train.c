@@ -57,15 +57,16 @@ static enum status open_rank(struct training *t)
 	return s || !t->options->values ? s : executor_note_values(t->device.executor);
 }
 
-/* All ranks stop together, or not at all. */
-static enum status should_stop(struct training *t, bool *stop)
+/* All ranks stop together, or not at all; and all see that it is time for a checkpoint, or none does. */
+static enum status should_stop(struct training *t, bool *stop, bool *time)
 {
-	double wish = t->options->stop && *t->options->stop;
+	double wishes[] = {t->options->stop && *t->options->stop, training_checkpoint_time(t)};
 	struct traffic traffic;
 	enum status s = STATUS_OK;
-	if (t->communicator && t->options->stop)
-		s = t->communicator->ops->sum(t->communicator, &wish, 1, &traffic);
-	*stop = wish > 0;
+	if (t->communicator && (t->options->stop || t->options->checkpoint_seconds > 0))
+		s = t->communicator->ops->sum(t->communicator, wishes, 2, &traffic);
+	*stop = wishes[0] > 0;
+	*time = wishes[1] > 0;
 	return s;
 }
 
@@ -184,8 +185,8 @@ static enum status run_step(struct training *t)
 	t->scale = (struct trace_scale){(double)scaler.scale, (double)next.scale, next.skipped > scaler.skipped};
 	t->loss = read_loss(t);
 	t->validation_loss = t->validation_accuracy = NAN;
-	series_add(&t->losses, t->steps_done, &t->loss);
-	series_add(&t->times, t->steps_done, &times);
+	series_add(&t->losses, t->steps_done - t->steps_before, &t->loss);
+	series_add(&t->times, t->steps_done - t->steps_before, &times);
 	t->steps_done++;
 	return check_loss(t);
 }
@@ -211,17 +212,20 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 {
 	const struct train_options *o = t->options;
 	int64_t before = clock_ns();
+	bool time = false;
 	*stopped = false;
 	while (!is_last(t, *stopped)) {
 		enum status s = run_step(t);
 		if (s)
 			return s;
 		struct train_step step = describe_step(t, clock_ns() - before);
-		s = should_stop(t, stopped);
+		s = should_stop(t, stopped, &time);
 		if (!s && is_last(t, *stopped))
 			s = take_figures(t, out);
 		if (!s && evaluation_is_due(t, *stopped))
 			s = evaluate(t);
+		if (!s && training_checkpoint_is_due(t, is_last(t, *stopped), time))
+			s = training_checkpoint(t);
 		if (s)
 			return s;
 		step.validation_loss = t->validation_loss;
@@ -273,6 +277,8 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 		s = try_to_save(t);
 	if (!s)
 		s = executor_run(t->device.executor, &t->device.rank->role->prologue);
+	if (!s)
+		s = training_resume(t);
 	if (!s)
 		s = run_steps(t, out, stopped);
 	if (!s)

@@ -50,6 +50,11 @@ struct train_options {
 	const char *offload_folder; /* where what is offloaded to disk lives; NULL: none given */
 	const char *init, *save;    /* .safetensors, or a folder; NULL: none */
 	int64_t shard_bytes;        /* of a folder: the most in one file; 0: 5 GB */
+	const char *checkpoint;     /* the folder of the run's checkpoints (real/checkpoint/folder.h); NULL: none */
+	int64_t checkpoint_every;   /* steps; 0: not by steps */
+	double checkpoint_seconds;  /* 0: not by time */
+	int64_t checkpoint_keep;    /* how many stay; 0: all */
+	const char *resume;         /* a checkpoint, a run's folder, or "latest"; NULL: from the start */
 	const char *trace_file;     /* of the last step; NULL: none */
 	bool values;                /* in the trace, of collectives on the CPU */
 	void (*on_step)(void *context, const struct train_step *step); /* rank 0 only; NULL: none */

@@ -36,8 +36,10 @@ enum {
 	PROLOGUE = 1 << SECTION_PROLOGUE,
 	STEP = 1 << SECTION_STEP,
 	EVALUATION = 1 << SECTION_EVALUATE,
+	SAVING = 1 << SECTION_SAVE,
+	RESTORING = 1 << SECTION_RESTORE,
 	EPILOGUE = 1 << SECTION_EPILOGUE,
-	ANYWHERE = PROLOGUE | STEP | EVALUATION | EPILOGUE
+	ANYWHERE = PROLOGUE | STEP | EVALUATION | SAVING | RESTORING | EPILOGUE
 };
 
 enum {
@@ -71,6 +73,11 @@ const char *pass_name(enum pass p)
 	return names[p];
 }
 
+bool section_is_of_checkpoints(enum section_kind k)
+{
+	return k == SECTION_SAVE || k == SECTION_RESTORE;
+}
+
 const char *op_name(enum op_kind k)
 {
 	return infos[k].name;
@@ -99,6 +106,11 @@ bool op_makes_loss(enum op_kind k)
 bool op_has_scale(enum op_kind k)
 {
 	return op_makes_loss(k) || infos[k].kernel == KERNEL_DROPOUT;
+}
+
+bool op_has_item(enum op_kind k)
+{
+	return k == OP_SAVE || k == OP_RESTORE;
 }
 
 int op_operand_count(enum op_kind k)

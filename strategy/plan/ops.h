@@ -33,7 +33,16 @@ enum op_class { OP_CLASS_M, OP_CLASS_K, OP_CLASS_V, OP_CLASS_C };
 enum pass { PASS_NONE, PASS_FORWARD, PASS_RECOMPUTE, PASS_BACKWARD, PASS_UPDATE };
 enum { PASS_COUNT = PASS_UPDATE + 1 };
 
-enum section_kind { SECTION_PROLOGUE, SECTION_STEP, SECTION_EVALUATE, SECTION_EPILOGUE, SECTION_KINDS };
+enum section_kind {
+	SECTION_PROLOGUE,
+	SECTION_STEP,
+	SECTION_EVALUATE,
+	SECTION_SAVE, /* this and the next: of a plan with checkpoints, else empty */
+	SECTION_RESTORE,
+	SECTION_EPILOGUE,
+	SECTION_KINDS
+};
+bool section_is_of_checkpoints(enum section_kind k);
 
 /* The part of the model, the update or the collective that an operand is. */
 enum part {
@@ -100,6 +109,7 @@ enum op_class op_class(enum op_kind k);
 unsigned op_sections(enum op_kind k); /* where it may stand: bit i for section kind i */
 enum pass op_pass(enum op_kind k);    /* of operations that carry out a kernel: forward or backward; else PASS_NONE */
 bool op_has_scale(enum op_kind k);
+bool op_has_item(enum op_kind k);   /* save, restore */
 bool op_makes_loss(enum op_kind k); /* and its gradient */
 
 int op_operand_count(enum op_kind k);

@@ -4,6 +4,26 @@
 
 #include "strategy/model/slice.h"
 
+const char *item_name(enum item i)
+{
+	static const char *const names[] = {
+#define X(constant, name, of_group) name,
+	        ITEM_LIST(X)
+#undef X
+	};
+	return names[i];
+}
+
+bool item_is_of_group(enum item i)
+{
+	static const bool of_group[] = {
+#define X(constant, name, of_group) of_group,
+	        ITEM_LIST(X)
+#undef X
+	};
+	return of_group[i];
+}
+
 /* The name of a thing, from the list that declares its constants. */
 #define X(constant, name) name,
 #define NAME_FUNCTION(thing, kind, LIST)                                                                               \
@@ -43,13 +63,14 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 
 const char *section_name(enum section_kind k)
 {
-	static const char *const names[] = {"prologue", "step", "evaluate", "epilogue"};
+	static const char *const names[] = {"prologue", "step", "evaluate", "save", "restore", "epilogue"};
 	return names[k];
 }
 
 const struct section *section_of(const struct role *r, enum section_kind k)
 {
-	const struct section *const sections[] = {&r->prologue, &r->step, &r->evaluate, &r->epilogue};
+	const struct section *const sections[] = {&r->prologue, &r->step,    &r->evaluate,
+	                                          &r->save,     &r->restore, &r->epilogue};
 	return sections[k];
 }
 

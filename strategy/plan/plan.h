@@ -2,11 +2,14 @@
  * everything else: the simulator, the CPU and GPU executors, the picture.
  *
  * A plan has one program per *role* (everyone; or the root and the rest), so a plan for 16,384 devices is as small as
- * one for 8. A program is a list of *operations* in issue order, in four sections:
+ * one for 8. A program is a list of *operations* in issue order, in sections:
  *
  *     prologue   state is allocated and initialised (and broadcast, as DDP does)
  *     step       one training step; repeated
  *     evaluate   forward only, on validation data
+ *     save       of a plan with checkpoints: the state that a step reads before it writes, each element once over all
+ *                ranks
+ *     restore    the same state wherever it is held; after the prologue and in place of what that made
  *     epilogue   the weights are shown to whoever saves or checks them, and state is freed
  *
  * Every operation belongs to a *queue*. A queue carries out its operations in order; different queues run side by side,
@@ -60,6 +63,9 @@ const char *queue_name(enum queue q);
 const char *traffic_name(enum traffic_kind t);
 const char *transfer_name(enum transfer_kind t);
 
+const char *item_name(enum item i);
+bool item_is_of_group(enum item i);
+
 const char *section_name(enum section_kind k);
 const struct section *section_of(const struct role *r, enum section_kind k);
 
@@ -110,7 +116,8 @@ enum status plan_read_file(struct plan *p, struct model *model, const char *path
 	X(5, "gradient", "the update reads the sum over every sample and use, each once, with the declared scale")     \
 	X(6, "version", "every pass reads the parameter version that the strategy declares, the same on all ranks")    \
 	X(7, "saved", "a backward kernel finds what it needs saved, or recomputed")                                    \
-	X(8, "layout", "buffers that share bytes are ordered by waits")
+	X(8, "layout", "buffers that share bytes are ordered by waits")                                                \
+	X(9, "checkpoint", "state that a step reads before it writes is saved once, and restored where it is held")
 
 const char *rule_name(int rule); /* "race" */
 

@@ -28,8 +28,8 @@ static void copy_role(struct plan *out, const struct plan *p, int role, int step
 	       (size_t)(from->op_count - from->step.end) * sizeof *to->ops);
 	to->buffers = arena_alloc(&out->arena, ((size_t)from->buffer_count + 1) * sizeof *to->buffers);
 	memcpy(to->buffers, from->buffers, (size_t)from->buffer_count * sizeof *to->buffers);
-	struct section *behind[] = {&to->step, &to->evaluate, &to->epilogue};
-	for (int i = 0; i < 3; i++) {
+	struct section *behind[] = {&to->step, &to->evaluate, &to->save, &to->restore, &to->epilogue};
+	for (size_t i = 0; i < sizeof behind / sizeof behind[0]; i++) {
 		behind[i]->begin += behind[i]->begin >= from->step.end ? by : 0;
 		behind[i]->end += behind[i]->end >= from->step.end ? by : 0;
 	}

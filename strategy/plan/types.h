@@ -93,7 +93,27 @@ enum transfer_kind {
 	        TRANSFER_COUNT
 };
 
-#define PLAN_VERSION 1
+/* What a checkpoint holds of the state that a step carries on: constant, name, and whether its operations name a group.
+ * The others are saved by the first rank of a role. */
+#define ITEM_LIST(X)                                                                                                   \
+	X(PARAMETERS, "parameters", true) /* in fp32: the master weights, where there are any */                       \
+	X(ROUNDED, "rounded", true)       /* 16-bit parameters that chance has rounded */                              \
+	X(FIRST_MOMENT, "first_moment", true)                                                                          \
+	X(SECOND_MOMENT, "second_moment", true)                                                                        \
+	X(GRADIENTS, "gradients", true) /* that the next step's delayed update applies */                              \
+	X(STEP, "step", false)                                                                                         \
+	X(SCALER, "scaler", false)                                                                                     \
+	X(RUNNING, "running", false) /* the model's buffers */
+
+enum item {
+#define X(constant, name, of_group) ITEM_##constant,
+	ITEM_LIST(X)
+#undef X
+	        ITEM_COUNT
+};
+
+/* Of the text: version 2 has the sections save and restore. */
+enum { PLAN_VERSION = 1, PLAN_VERSION_CHECKPOINTS = 2 };
 #define PLAN_ROLES 128
 
 struct buffer {
@@ -124,18 +144,21 @@ struct op {
 	enum op_kind kind;
 	enum queue queue;
 	enum pass pass;
-	int unit;   /* of the model; -1 */
-	int kernel; /* of the model; -1. Of collectives those of a synchronised batch norm have one */
-	int micro;  /* micro-batch; -1 */
-	int group;  /* of parameters (initialize, adamw, weights, collectives on parameters and gradients); -1 */
+	enum item item;      /* save, restore */
+	int unit;            /* of the model; -1 */
+	int kernel;          /* of the model; -1. Of collectives those of a synchronised batch norm have one */
+	int micro;           /* micro-batch; -1 */
+	int group;           /* of parameters (initialize, adamw, weights, save, restore, collectives on parameters and
+	                        gradients); -1 */
 	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
 	bool all_ranks;  /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
 	bool stochastic; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
 	bool ends_only;  /* collectives: of each group only the first and the last along the axes ("ends") */
-	unsigned axes;   /* communication: the axes that it runs over; 0: all (op_axes). initialize, weights, stochastic
-	                    updates: the axes along which the operand is a shard of its group; 0: all, or none if it is
-	                    as large as the group (op_shard_axes) */
-	int neighbour;   /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
+	/* Communication: the axes that it runs over; 0: all (op_axes). Initialize, weights, save, restore, stochastic
+	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
+	 * group (op_shard_axes). */
+	unsigned axes;
+	int neighbour; /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
 	int root;
 	double scale; /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
 	               * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
@@ -158,7 +181,7 @@ struct role {
 	int buffer_count;
 	struct op *ops;
 	int op_count;
-	struct section prologue, step, evaluate, epilogue;
+	struct section prologue, step, evaluate, save, restore, epilogue;
 	int buffer_capacity, op_capacity; /* of the builder */
 };
 

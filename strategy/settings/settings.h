@@ -50,6 +50,7 @@ struct settings {
 	struct offload offload;
 	bool library_collectives;    /* real runs with a library's collectives need no staging of ours */
 	char checkpointing[256];     /* --activation-checkpointing; see strategy/settings/checkpointing.h */
+	bool checkpoints;            /* the plan has sections to save and restore its state */
 	int64_t checkpointing_tried; /* how many plans number_checkpoints=auto has compared; 0: it was not auto */
 };
 
@@ -96,6 +97,7 @@ struct settings {
 	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
 	X(COLLECTIVES, collectives, library_collectives, CHOICE, "schedule|library", 0, 0, "schedule", 20,             \
 	  "our schedules, or a library's collectives")                                                                 \
+	X(CHECKPOINTS, checkpoints, checkpoints, FLAG, "", 0, 0, "", 0, "sections that save and restore the state")    \
 	X(SEED, seed, seed, WHOLE, "N", 0, INT64_MAX, "1", 21, "of the initial weights and the order of the data")
 
 #define SETTING_LARGE INT64_C(1000000000000000)

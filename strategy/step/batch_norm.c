@@ -207,11 +207,16 @@ void buffers_after_forward(struct step *s)
 	s->running.now = s->running.state;
 }
 
-void buffers_show(struct step *s)
+struct region buffers_own(const struct step *s)
 {
 	int64_t begin, end;
 	own_buffers(s, &begin, &end);
-	if (s->running.state >= 0)
-		build_op(s->b, OP_SHOW_BUFFERS, QUEUE_COMPUTE)->operand[SHOW_BUFFERS_BUFFERS] =
-		        region_of(s->running.state, 0, end - begin);
+	return s->running.state >= 0 ? region_of(s->running.state, 0, end - begin) : region_none();
+}
+
+void buffers_show(struct step *s)
+{
+	struct region own = buffers_own(s);
+	if (own.buffer >= 0)
+		build_op(s->b, OP_SHOW_BUFFERS, QUEUE_COMPUTE)->operand[SHOW_BUFFERS_BUFFERS] = own;
 }

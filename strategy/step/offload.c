@@ -93,26 +93,28 @@ void offload_remember(int uses[2], int op)
 	uses[1] = op;
 }
 
-void offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group)
+int offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group)
 {
 	const char *name = s->plan->groups[group].name;
 	struct region kept = step_place(s, home->buffer, home->place, group), at = kept;
 	int staging = -1;
 	if (home->space == SPACE_DISK) {
 		name = print_name(s, s->b->role->buffers[home->buffer].name, name);
-		staging = offload_staging(s, print_name(s, "begin", name), &kept);
+		staging = offload_staging(s, print_name(s, kind == OP_RESTORE ? "restored" : "begin", name), &kept);
 		at = region_whole(s->b, staging);
 		build_wait(s->b, QUEUE_HOST_COMPUTE, s->staging_uses.written_back[0]);
 	}
 	struct op *op = build_op(s->b, kind, home->space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
-	op->operand[kind == OP_ZERO ? ZERO_X : INITIALIZE_WEIGHTS] = at;
+	op->operand[0] = at;
 	op->group = group;
 	op->axes = axes;
+	int number = build_number(s->b, op);
 	if (staging < 0)
-		return;
+		return number;
 	build_wait_all(s->b, QUEUE_DISK, QUEUE_HOST_COMPUTE);
 	offload_remember(s->staging_uses.written_back, build_copy(s->b, at, kept));
 	build_free(s->b, staging);
+	return number;
 }
 
 struct region offload_read(struct step *s, struct region home, const char *name, int *staging)

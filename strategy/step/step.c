@@ -1,9 +1,10 @@
-/* The shared training step: one program a role, in four sections.
+/* The shared training step: one program a role, in sections.
  *
  *     prologue:  state; the hook prologue
  *     step:      for each micro-batch: load → forward through the kernels → loss → backward in reverse (execution.h)
  *                then the update
  *     evaluate:  load → forward → count
+ *     save, restore: of a plan with checkpoints (restore.c)
  *     epilogue:  show the weights; free state
  *
  * The operands of a kernel are in values.c, the state that a rank keeps in state.c.
@@ -169,6 +170,18 @@ static void compile_evaluate(struct step *s)
 	s->evaluating = false;
 }
 
+static void compile_save(struct step *s)
+{
+	if (s->settings->checkpoints)
+		step_save(s);
+}
+
+static void compile_restore(struct step *s)
+{
+	if (s->settings->checkpoints)
+		step_restore(s);
+}
+
 static void compile_epilogue(struct step *s)
 {
 	step_show_weights(s);
@@ -195,6 +208,8 @@ void step_compile_role(struct step *s, struct role *role)
 	compile_section(s, &role->prologue, compile_prologue);
 	compile_section(s, &role->step, compile_step);
 	compile_section(s, &role->evaluate, compile_evaluate);
+	compile_section(s, &role->save, compile_save);
+	compile_section(s, &role->restore, compile_restore);
 	compile_section(s, &role->epilogue, compile_epilogue);
 	build_section(s->b, NULL);
 }

@@ -12,7 +12,7 @@
  *     activations.c    buffers of values and of their gradients
  *     offload.c        state that stays in host memory or on disk
  *     gather.c, reduce.c, broadcast.c       parameters and gradients between ranks
- *     state.c, batch_norm.c, sliced.c, loss.c
+ *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels
  *     host_values.c, checkpoint_slices.c    activations that do not stay whole on the device
  *     update_place.c, update.c              the update
@@ -250,8 +250,13 @@ void sliced_exchange(struct step *s, bool back, enum pass pass, struct region fr
 
 /* ---- state.c ---- */
 
-void step_state(struct step *s);        /* prologue: allocates this role's state and initialises it */
+void step_state(struct step *s); /* prologue: allocates this role's state and initialises it */
+
+/* ---- restore.c: state that leaves, and comes back ---- */
+
 void step_show_weights(struct step *s); /* epilogue */
+void step_save(struct step *s);         /* section save */
+void step_restore(struct step *s);
 
 /* ---- update.c ---- */
 
@@ -282,9 +287,9 @@ void offload_choose(struct step *s);
 /* Staging in host memory for a part of state. */
 int offload_staging(struct step *s, const char *name, const struct region *home);
 void offload_remember(int uses[2], int op); /* of struct staging_uses: `op` is the last that reads it */
-/* The first content of a group's part of state, by `initialize` or `zero`, wherever it stands. axes: of `initialize`,
- * those along which the part is a shard of its group (struct op). */
-void offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group);
+/* The first content of a group's part of state, by `initialize`, `zero` or `restore`, wherever it stands. axes: those
+ * along which the part is a shard of its group (struct op); none for `zero`. Returns the operation. */
+int offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group);
 /* Makes a part of state readable for the host: in place, or from disk in staging (-1: none). */
 struct region offload_read(struct step *s, struct region home, const char *name, int *staging);
 /* Reduced gradients of a group go to the host, and are added to what is there: `from` is written by the last operation
@@ -336,7 +341,8 @@ void buffers_state(struct step *s);          /* with the rest of the state */
 void buffers_prologue(struct step *s);       /* made the same on all ranks */
 void buffers_before_forward(struct step *s); /* the same again where they have drifted apart; evaluation gets a copy */
 void buffers_after_forward(struct step *s);
-void buffers_show(struct step *s); /* epilogue */
+void buffers_show(struct step *s);               /* epilogue */
+struct region buffers_own(const struct step *s); /* the running statistics that this role keeps; none */
 
 /* ---- pack.c ---- */
 

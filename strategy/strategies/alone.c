@@ -158,6 +158,8 @@ static void compile_role(struct plan *p, struct role *r, const struct alone *wha
 	for (int i = 0; i < what->parts; i++)
 		issue(&b, what->part[i], &h);
 	build_section(&b, &r->evaluate);
+	build_section(&b, &r->save);
+	build_section(&b, &r->restore);
 	build_section(&b, &r->epilogue);
 	build_free_state(&b);
 	build_section(&b, NULL);

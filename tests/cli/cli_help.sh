@@ -11,14 +11,14 @@ has() {
 top=$("$SHARDLAB" help)
 [ "$top" = "$("$SHARDLAB" --help)" ] || fail 'help and --help differ'
 commands=$(sed -n 's/^  shardlab \([a-z]*\)  *[a-z].*/\1/p' <<<"$top" | sort -u)
-for command in plan sim compare train validate calibrate generate view collective demo lesson help; do
+for command in plan sim compare train validate calibrate generate checkpoint view collective demo lesson help; do
 	grep -qx "$command" <<<"$commands" || fail "help does not list $command"
 done
 for command in advise; do
 	! grep -qw "shardlab $command" <<<"$top" || fail "help lists $command, which there is not"
 done
 
-for command in plan sim compare train validate calibrate generate demo; do
+for command in plan sim compare train validate calibrate generate checkpoint demo; do
 	text=$("$SHARDLAB" help "$command")
 	[ "$text" = "$("$SHARDLAB" "$command" --help)" ] || fail "help $command and $command --help differ"
 	options=$(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' <<<"$text")

@@ -136,7 +136,7 @@ START_TEST(waits_go_by_label)
 static const struct {
 	const char *what, *by, *message; /* message: begins "my.plan:LINE:COLUMN: " where it is a number */
 } wrong[] = {
-        {"shardlab plan 1", "shardlab plan 2", "my.plan:1:15: version 2"},
+        {"shardlab plan 1", "shardlab plan 3", "my.plan:1:15: version 3"},
         {"shardlab plan 1", "shardlab 1", "my.plan:1:10: this is no plan"},
         {"set strategy ddp\n", "", "'set strategy …' is missing"},
         {"set ranks 2", "set ranks 2\nset ranks 2", "my.plan:5:5: 'ranks' is set a second time"},

@@ -34,6 +34,7 @@ real/rank
 real/cpu | real/cuda
 real/device
 real/data
+real/checkpoint
 real/tokenizer
 real/generate
 real/train

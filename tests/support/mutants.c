@@ -29,8 +29,8 @@ static struct op *op_of(struct chance *c)
 static void section_around(struct chance *c, int *begin, int *end)
 {
 	struct role *r = role_of(c);
-	struct section *all[] = {&r->prologue, &r->step, &r->evaluate, &r->epilogue};
-	for (int i = 0; i < 4; i++)
+	struct section *all[] = {&r->prologue, &r->step, &r->evaluate, &r->save, &r->restore, &r->epilogue};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (c->op >= all[i]->begin && c->op < all[i]->end) {
 			*begin = all[i]->begin;
 			*end = all[i]->end;
@@ -274,6 +274,7 @@ static bool set_section(struct chance *c)
 	int i = pick(c, 3), by = pick(c, 2) ? 1 : -1;
 	all[i]->end += by;
 	all[i + 1]->begin += by;
+	r->save = r->restore = (struct section){r->evaluate.end, r->evaluate.end}; /* of a plan without checkpoints */
 	return all[i]->end >= all[i]->begin && all[i + 1]->end >= all[i + 1]->begin;
 }
 

@@ -131,10 +131,11 @@ static const struct field {
 	const char *name;
 	size_t offset;
 	char type; /* int (or an enum), long (64 bits), double, bool */
-} of_op[] = {{FIELD(op, root, 'i')},    {FIELD(op, group, 'i')},     {FIELD(op, payload, 'l')},
-             {FIELD(op, micro, 'i')},   {FIELD(op, neighbour, 'i')}, {FIELD(op, accumulate, 'i')},
-             {FIELD(op, axes, 'i')},    {FIELD(op, queue, 'i')},     {FIELD(op, scale, 'd')},
-             {FIELD(op, traffic, 'i')}, {FIELD(op, ends_only, 'b')}, {FIELD(op, stochastic, 'b')}},
+} of_op[] = {{FIELD(op, root, 'i')},       {FIELD(op, group, 'i')},   {FIELD(op, item, 'i')},
+             {FIELD(op, payload, 'l')},    {FIELD(op, micro, 'i')},   {FIELD(op, neighbour, 'i')},
+             {FIELD(op, accumulate, 'i')}, {FIELD(op, axes, 'i')},    {FIELD(op, queue, 'i')},
+             {FIELD(op, scale, 'd')},      {FIELD(op, traffic, 'i')}, {FIELD(op, ends_only, 'b')},
+             {FIELD(op, stochastic, 'b')}},
   of_region[] = {{FIELD(region, count, 'l')}, {FIELD(region, offset, 'l')}, {FIELD(region, slice, 'i')}},
   of_buffer[] = {{FIELD(buffer, type, 'i')}, {FIELD(buffer, space, 'i')}, {FIELD(buffer, state, 'b')}},
   of_settings[] = {{FIELD(settings, loss_scaler, 'i')},

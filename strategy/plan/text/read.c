@@ -70,14 +70,32 @@ static enum status read_group(struct reader *r)
 
 static struct section *section_at(struct role *role, int i)
 {
-	struct section *all[SECTION_KINDS] = {&role->prologue, &role->step, &role->evaluate, &role->epilogue};
+	struct section *all[SECTION_KINDS] = {&role->prologue, &role->step,    &role->evaluate,
+	                                      &role->save,     &role->restore, &role->epilogue};
 	return all[i];
+}
+
+static void open_section(struct reader *r, int section)
+{
+	if (section)
+		section_at(r->role, section - 1)->end = r->role->op_count;
+	section_at(r->role, section)->begin = section_at(r->role, section)->end = r->role->op_count;
+	r->section = section;
+}
+
+/* A plan without checkpoints has their sections empty, and does not say so. */
+static void skip_sections(struct reader *r)
+{
+	while (!r->p->settings.checkpoints && section_is_of_checkpoints((enum section_kind)(r->section + 1)))
+		open_section(r, r->section + 1);
 }
 
 static enum status end_role(struct reader *r)
 {
 	if (!r->role)
 		return STATUS_OK;
+	if (r->section == SECTION_EVALUATE)
+		skip_sections(r);
 	if (r->section < SECTION_KINDS - 1)
 		return scan_fail(&r->scan, 0, "role %.60s ends here without a section '%s'", r->role->name,
 		                 section_name((enum section_kind)(r->section + 1)));
@@ -150,13 +168,14 @@ static enum status read_buffer(struct reader *r)
 
 static enum status begin_section(struct reader *r, int section)
 {
+	if (r->role && section == SECTION_EPILOGUE)
+		skip_sections(r);
 	if (!r->role || r->section != section - 1)
 		return scan_fail(&r->scan, 0,
-		                 "sections of a role are prologue, step, evaluate, epilogue, in this order, each once");
-	if (section)
-		section_at(r->role, section - 1)->end = r->role->op_count;
-	section_at(r->role, section)->begin = section_at(r->role, section)->end = r->role->op_count;
-	r->section = section;
+		                 "sections of a role are prologue, step, evaluate, %sepilogue, in this order, each "
+		                 "once",
+		                 r->p->settings.checkpoints ? "save, restore, " : "");
+	open_section(r, section);
 	return scan_end(&r->scan);
 }
 
@@ -199,9 +218,10 @@ static enum status read_title(struct reader *r, bool *more)
 		                 PLAN_VERSION);
 	if ((s = scan_whole(&r->scan, "a version", 0, INT32_MAX, &version)))
 		return s;
-	if (version != PLAN_VERSION)
-		return scan_fail(&r->scan, 2, "version %lld of the form; this program reads version %d",
-		                 (long long)version, PLAN_VERSION);
+	if (version != PLAN_VERSION && version != PLAN_VERSION_CHECKPOINTS)
+		return scan_fail(&r->scan, 2, "version %lld of the form; this program reads versions %d and %d",
+		                 (long long)version, PLAN_VERSION, PLAN_VERSION_CHECKPOINTS);
+	r->p->settings.checkpoints = version == PLAN_VERSION_CHECKPOINTS;
 	return scan_end(&r->scan);
 }
 

@@ -204,6 +204,21 @@ static enum status read_communication(struct reader *r, struct op *op)
 	return scan_whole(c, "a payload", 0, READ_MOST_ELEMENTS, &op->payload);
 }
 
+static const char *nth_item(unsigned i)
+{
+	return item_name((enum item)i);
+}
+
+static enum status read_item(struct reader *r, struct op *op)
+{
+	int item = 0;
+	enum status s = scan_expect(&r->scan, "item");
+	if (!s)
+		s = scan_name(&r->scan, "item", nth_item, ITEM_COUNT, &item);
+	op->item = (enum item)item;
+	return s;
+}
+
 static enum status read_words(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
@@ -225,6 +240,8 @@ static enum status read_words(struct reader *r, struct op *op)
 	if (scan_is(c, "in") && (s = op_class(op->kind) == OP_CLASS_K ? read_recompute(r, op) : read_pass(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = scan_known(c, "group", &r->groups, &op->group)))
+		return s;
+	if (op_has_item(op->kind) && (s = read_item(r, op)))
 		return s;
 	if (op->kind == OP_COPY && scan_is(c, "unit") && (s = scan_known(c, "unit", &r->units, &op->unit)))
 		return s;
@@ -322,7 +339,8 @@ enum status read_op(struct reader *r)
 	int kind;
 	enum status s;
 	if (!role || r->section < 0)
-		return scan_fail(&r->scan, 0, "operations stand in a section: prologue, step, evaluate or epilogue");
+		return scan_fail(&r->scan, 0,
+		                 "operations stand in a section: prologue, step, evaluate, save, restore or epilogue");
 	for (int i = 0; i < OP_OPERANDS; i++)
 		op.operand[i].buffer = -1;
 	if ((s = read_label(r)) || (s = scan_name(&r->scan, "operation", op_name, OP_KIND_COUNT, &kind)))

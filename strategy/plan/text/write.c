@@ -16,6 +16,13 @@
  * A region is buffer[offset:count], or buffer[offset:count/r] for this rank's slice of it. Operands that are added to
  * are written name+=region. What an operation waits for stands behind `after`, by number.
  *
+ * A plan with checkpoints is of version 2, and has two sections more:
+ *
+ *     save
+ *     58: save on compute group bucket.0 item first_moment x=first_moment[0:27]
+ *     restore
+ *     62: restore on compute group bucket.0 item first_moment -> x=first_moment[0:27]
+ *
  * A plan whose ranks have more than one axis says so behind its settings, and names the axes of slices and collectives:
  *
  *     axis replica 2 data
@@ -118,6 +125,8 @@ void plan_write_op(const struct plan *p, const struct role *r, int number, FILE 
 		fprintf(out, " in %s", pass_name(op->pass));
 	if (op->group >= 0)
 		fprintf(out, " group %s", p->groups[op->group].name);
+	if (op_has_item(op->kind))
+		fprintf(out, " item %s", item_name(op->item));
 	if (op->kind == OP_COPY && op->unit >= 0)
 		fprintf(out, " unit %s", p->model->units[op->unit].name);
 	if (op->micro >= 0)
@@ -154,6 +163,8 @@ static void write_role(const struct plan *p, const struct role *r, FILE *out)
 	}
 	for (int k = 0; k < SECTION_KINDS; k++) {
 		const struct section *s = section_of(r, (enum section_kind)k);
+		if (section_is_of_checkpoints((enum section_kind)k) && !p->settings.checkpoints)
+			continue;
 		fprintf(out, "%s\n", section_name((enum section_kind)k));
 		for (int i = s->begin; i < s->end; i++)
 			plan_write_op(p, r, i, out);
@@ -162,7 +173,7 @@ static void write_role(const struct plan *p, const struct role *r, FILE *out)
 
 void plan_write(const struct plan *p, const char *role, FILE *out)
 {
-	fprintf(out, "shardlab plan %d\n", PLAN_VERSION);
+	fprintf(out, "shardlab plan %d\n", p->settings.checkpoints ? PLAN_VERSION_CHECKPOINTS : PLAN_VERSION);
 	write_settings(p, out);
 	write_mesh(p, out);
 	for (int i = 0; i < p->group_count; i++) {

@@ -39,8 +39,8 @@ bool roles_follow_axes(const struct plan *p, const struct role *r)
 enum status verify_group(const struct at *a)
 {
 	bool communicates = op_class(a->op->kind) == OP_CLASS_C, message = op_is_message(a->op->kind);
-	bool may_name_axes =
-	        communicates || a->op->kind == OP_INITIALIZE || a->op->kind == OP_WEIGHTS || a->op->stochastic;
+	bool may_name_axes = communicates || a->op->kind == OP_INITIALIZE || a->op->kind == OP_WEIGHTS ||
+	                     op_has_item(a->op->kind) || a->op->stochastic;
 	if (a->op->axes & ~plan_all_axes(a->p) || (a->op->axes && !may_name_axes))
 		return refuse_op(a, 2, "runs over axes that %s",
 		                 may_name_axes ? "the plan does not have" : "mean nothing to it");

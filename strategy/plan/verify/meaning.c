@@ -1,6 +1,6 @@
 /* Rules 5, 6 and 7: the program is carried out in issue order on what buffers stand for, all roles together:
  *
- *     prologue → step 1 → step 2 → evaluate → epilogue
+ *     prologue → step 1 → step 2 → evaluate → (save → prologue → restore →) epilogue
  *
  * Step 2 must leave what step 1 left, one version later: then every further step is right too. What the run shows
  * (losses, evaluation figures, weights) must come out whole, each part once.
@@ -340,7 +340,7 @@ enum status verify_meaning(const struct verify *v)
 	enum status s = count_uses(&ip);
 	if (!s && !(s = carry_out(&ip, SECTION_PROLOGUE))) {
 		memory_age(&ip.memory);
-		if (!(s = run_steps(&ip)) && !(s = run_evaluate(&ip)))
+		if (!(s = run_steps(&ip)) && !(s = run_evaluate(&ip)) && !(s = verify_restored(&ip, carry_out)))
 			s = run_epilogue(&ip);
 	}
 	interpreter_release(&ip);

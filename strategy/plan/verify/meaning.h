@@ -19,6 +19,7 @@ struct interpreter {
 	int evaluated_own[ROLES], evaluated_all[ROLES];
 	int64_t *shown_own[ROLES], *shown_whole[ROLES];
 	int64_t shown_buffers; /* elements, from the first on */
+	struct saving *saving; /* restore.c; NULL: the plan has no checkpoints */
 };
 
 static inline const struct kernel *kernel_of(const struct at *a)
@@ -85,6 +86,11 @@ enum status mean_norm_collective(const struct at *all);
 struct meaning inner_gradient(const struct at *a, int operand, int scaled);
 int scaled_by(const struct at *a); /* the step whose loss scale a kernel's gradients carry; 0: none */
 enum status mean_vector(const struct at *a);
+/* restore.c: rule 9, after steps and evaluation */
+enum status mean_save(const struct at *a);
+enum status mean_restore(const struct at *a);
+enum status verify_restored(struct interpreter *ip,
+                            enum status (*carry_out)(struct interpreter *ip, enum section_kind k));
 /* sliced.c: is a collective's x a value, or its gradient, of which ranks of a tensor group have parts, or rows?
  * Then they are added up, or gathered. */
 bool sums_a_value(const struct at *a);

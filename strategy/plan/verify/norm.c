@@ -102,6 +102,12 @@ enum status mean_buffers(const struct at *a)
 		write_buffers(a, running(a, INITIALIZE_BUFFERS_BUFFERS, true, 0, false));
 		return STATUS_OK;
 	}
+	if (a->op->kind == OP_RESTORE) {
+		write_meaning(a, RESTORE_X, running(a, RESTORE_X, true, micros_before(a), true));
+		return STATUS_OK;
+	}
+	if (a->op->kind == OP_SAVE)
+		return read_running(a, SAVE_X, true, micros_before(a), false);
 	enum status s = read_running(a, SHOW_BUFFERS_BUFFERS, true, micros_before(a), false);
 	if (!s && role_first_buffer(a->p, a->r) != a->ip->shown_buffers)
 		s = refuse_at(a, 6, SHOW_BUFFERS_BUFFERS,

@@ -125,6 +125,44 @@ static enum status check_scaler(const struct at *a)
 	return STATUS_OK;
 }
 
+/* The type and the number of elements of an item that is of no group; the model's buffers may be padded. */
+static enum status check_whole_item(const struct at *a)
+{
+	const struct region *g = op_region(a->op, PART_PARAMETERS);
+	enum type type = a->r->buffers[g->buffer].type;
+	bool right = false;
+	if (a->op->item == ITEM_STEP)
+		right = type == TYPE_I64 && g->count == 1;
+	else if (a->op->item == ITEM_SCALER)
+		right = type == TYPE_FP32 && g->count == LOSS_SCALE_ELEMENTS;
+	else
+		right = type == TYPE_FP32 && g->count <= round_up(a->p->model->buffer_elements, a->p->ranks) &&
+		        ends_a_buffer(a->p->model, role_first_buffer(a->p, a->r) + g->count);
+	if (right && !g->slice && a->op->group < 0 && !a->op->axes)
+		return STATUS_OK;
+	return refuse_op(a, 2, "its operand has not the type and the size of item %s", item_name(a->op->item));
+}
+
+/* Chance rounds 16-bit parameters, which are then an item of their own; all else is fp32 but gradients that wait. */
+static enum status check_item(const struct at *a)
+{
+	const struct region *g = op_region(a->op, PART_PARAMETERS);
+	enum type type = a->r->buffers[g->buffer].type, precision = a->p->settings.precision;
+	bool wide = type == TYPE_FP32, stochastic = a->p->settings.stochastic_rounding, right = wide;
+	if (!item_is_of_group(a->op->item))
+		return check_whole_item(a);
+	if (a->op->item == ITEM_PARAMETERS && a->op->kind == OP_RESTORE)
+		right = wide || (type == precision && !stochastic);
+	else if (a->op->item == ITEM_ROUNDED)
+		right = type == precision && stochastic && !wide;
+	else if (a->op->item == ITEM_GRADIENTS)
+		right = type == precision;
+	if (!right)
+		return refuse_op(a, 2, "its operand is %s, which item %s is not", type_name(type),
+		                 item_name(a->op->item));
+	return check_group_operand(a);
+}
+
 static enum status check_vector(const struct at *a)
 {
 	static enum status (*const checks[OP_KIND_COUNT])(const struct at *) = {
@@ -132,6 +170,8 @@ static enum status check_vector(const struct at *a)
 	        [OP_WEIGHTS] = check_group_operand,
 	        [OP_INITIALIZE_BUFFERS] = check_buffers,
 	        [OP_SHOW_BUFFERS] = check_buffers,
+	        [OP_SAVE] = check_item,
+	        [OP_RESTORE] = check_item,
 	        [OP_LOAD] = check_load,
 	        [OP_ADAMW] = check_optimizer,
 	        [OP_SGD] = check_optimizer,

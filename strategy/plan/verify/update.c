@@ -293,6 +293,8 @@ enum status mean_vector(const struct at *a)
 	        [OP_SGD] = optimize,
 	        [OP_ADVANCE] = advance,
 	        [OP_WEIGHTS] = show,
+	        [OP_SAVE] = mean_save,
+	        [OP_RESTORE] = mean_restore,
 	        [OP_INITIALIZE_BUFFERS] = mean_buffers,
 	        [OP_SHOW_BUFFERS] = mean_buffers,
 	};

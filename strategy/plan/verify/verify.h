@@ -18,6 +18,7 @@
  *       norm.c                … batch normalization: whose samples its statistics are of
  *       update.c              … vector operations: state, optimizer, weights
  *       collective.c          … collectives, on all roles at once
+ *       restore.c             … rule 9: what is saved, and restored
  *       sliced.c              … sums of values over a tensor group
  *       part.c                … reading and writing what belongs to a group: all of it, or a rank's slice
  *       memory.c              … what every element of every buffer stands for

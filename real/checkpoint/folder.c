@@ -1,0 +1,197 @@
+#include "real/checkpoint/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "real/checkpoint/manifest.h"
+#include "strategy/base/arena.h"
+#include "strategy/base/file.h"
+#include "strategy/base/path.h"
+
+#define BEGINS "step-"
+#define LATEST "latest"
+enum { NAME = 32 };
+
+static void name_of(int64_t step, char out[NAME])
+{
+	snprintf(out, NAME, BEGINS "%08" PRId64, step);
+}
+
+char *checkpoint_path(const char *folder, int64_t step)
+{
+	char name[NAME];
+	name_of(step, name);
+	return path_in_folder(folder, name);
+}
+
+/* ---- what is there ---- */
+
+static bool has_manifest(const char *folder)
+{
+	return path_folder_has(folder, MANIFEST_NAME);
+}
+
+struct list {
+	const char *folder;
+	int64_t *steps; /* of whole checkpoints */
+	int count;
+	size_t capacity;
+};
+
+static void add(void *context, const char *name)
+{
+	struct list *l = context;
+	char back[NAME];
+	size_t digits = strspn(name + (strncmp(name, BEGINS, strlen(BEGINS)) ? 0 : strlen(BEGINS)), "0123456789");
+	if (strncmp(name, BEGINS, strlen(BEGINS)) != 0 || !digits || digits > 18)
+		return;
+	int64_t step = strtoll(name + strlen(BEGINS), NULL, 10);
+	name_of(step, back);
+	char *path = path_in_folder(l->folder, name);
+	if (!strcmp(back, name) && has_manifest(path)) {
+		l->steps = array_reserve(l->steps, (size_t)l->count, &l->capacity, sizeof *l->steps);
+		l->steps[l->count++] = step;
+	}
+	free(path);
+}
+
+static int by_step(const void *left, const void *right)
+{
+	const int64_t *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+static struct list list_of(const char *folder)
+{
+	struct list l = {.folder = folder};
+	folder_each(folder, add, &l);
+	if (l.count)
+		qsort(l.steps, (size_t)l.count, sizeof *l.steps, by_step);
+	return l;
+}
+
+/* ---- writing ---- */
+
+enum status checkpoint_folder_check(const char *folder)
+{
+	struct new_folder f;
+	if (mkdir(folder, 0777) && errno != EEXIST)
+		return status_fail(STATUS_INPUT, "{checkpoint} %.200s: cannot be made: %s", folder, strerror(errno));
+	char *path = path_in_folder(folder, BEGINS "trial");
+	enum status s = new_folder_make(&f, path);
+	new_folder_release(&f);
+	free(path);
+	new_folder_sweep_beginning(folder, BEGINS);
+	return s ? status_fail(STATUS_INPUT, "{checkpoint} %.200s: cannot be written to; choose another folder", folder)
+	         : STATUS_OK;
+}
+
+enum status checkpoint_folder_make(struct new_folder *f, const char *folder, int64_t step)
+{
+	char *path = checkpoint_path(folder, step);
+	new_folder_sweep_beginning(folder, BEGINS);
+	folder_remove(path, MANIFEST_NAME);
+	enum status s = new_folder_make(f, path);
+	free(path);
+	return s;
+}
+
+static enum status print_latest(void *context, FILE *out)
+{
+	fprintf(out, "%s\n", (const char *)context);
+	return STATUS_OK;
+}
+
+static enum status sync_folder(const char *folder)
+{
+	int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (descriptor < 0)
+		return status_fail(STATUS_RUN, "{checkpoint} %.200s: %s", folder, strerror(errno));
+	(void)fsync(descriptor); /* not every file system can */
+	close(descriptor);
+	return STATUS_OK;
+}
+
+/* Those of later steps, of a run that was resumed before them, are not older. */
+static void remove_old(const char *folder, int64_t step, int64_t keep)
+{
+	struct list l = list_of(folder);
+	int older = 0;
+	while (older < l.count && l.steps[older] < step)
+		older++;
+	for (int i = 0; keep && i < older - (keep - 1); i++) {
+		char *path = checkpoint_path(folder, l.steps[i]);
+		folder_remove(path, MANIFEST_NAME);
+		free(path);
+	}
+	free(l.steps);
+}
+
+enum status checkpoint_folder_finish(struct new_folder *f, const char *folder, int64_t step, int64_t keep)
+{
+	char name[NAME], *latest = path_in_folder(folder, LATEST);
+	name_of(step, name);
+	enum status s = new_folder_finish(f);
+	if (!s)
+		s = sync_folder(folder);
+	if (!s)
+		s = file_write(latest, "{checkpoint}", print_latest, name);
+	if (!s)
+		remove_old(folder, step, keep);
+	free(latest);
+	return s;
+}
+
+/* ---- finding ---- */
+
+/* The path that `latest` names; NULL: none that is a checkpoint. */
+static char *named_latest(const char *folder)
+{
+	char *path = path_in_folder(folder, LATEST), *text = NULL, *found = NULL;
+	struct stat info;
+	size_t size;
+	if (!stat(path, &info) && !file_read(path, "{resume}", NAME, &text, &size)) {
+		text[size < NAME ? size : 0] = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		if (!strncmp(text, BEGINS, strlen(BEGINS)) && !strchr(text, '/'))
+			found = path_in_folder(folder, text);
+	}
+	free(text);
+	free(path);
+	if (found && !has_manifest(found)) {
+		free(found);
+		found = NULL;
+	}
+	return found;
+}
+
+static char *last_there(const char *folder)
+{
+	struct list l = list_of(folder);
+	char *path = l.count ? checkpoint_path(folder, l.steps[l.count - 1]) : NULL;
+	free(l.steps);
+	return path;
+}
+
+enum status checkpoint_find(const char *given, const char *folder, char **out)
+{
+	bool latest = !strcmp(given, LATEST);
+	const char *in = latest ? folder : given;
+	*out = NULL;
+	if (!in)
+		return status_fail(STATUS_INPUT,
+		                   "{resume} latest: of which run? Give {checkpoint} DIR too, or {resume} DIR");
+	*out = !latest && has_manifest(in) ? strdup(in) : named_latest(in);
+	if (!*out)
+		*out = last_there(in);
+	if (*out)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "%.200s: there is no checkpoint in it; give a folder that {checkpoint} wrote",
+	                   in);
+}

@@ -1,0 +1,35 @@
+/* The folder of a run's checkpoints:
+ *
+ *     run/step-00000500/    checkpoint.json, rank-00000.safetensors, …
+ *     run/step-00001000/
+ *     run/latest            "step-00001000": the last that was written
+ *
+ * A checkpoint is written under a temporary name (real/data/new_folder.h) and takes its own when it is whole and on the
+ * disk; then `latest` is replaced. Whatever ends the run, `latest` leads to a whole checkpoint.
+ */
+#ifndef SHARDLAB_CHECKPOINT_FOLDER_H
+#define SHARDLAB_CHECKPOINT_FOLDER_H
+
+#include <stdint.h>
+
+#include "real/data/new_folder.h"
+
+/* "run/step-00001000", which the caller frees. */
+char *checkpoint_path(const char *folder, int64_t step);
+
+/* Makes the run's folder if it is not there, tries whether a checkpoint could be made in it, and removes what killed
+ * runs left of theirs. STATUS_INPUT if not. */
+enum status checkpoint_folder_check(const char *folder);
+
+/* A temporary folder for the checkpoint of a step, to be finished by checkpoint_folder_keep. An older one of the same
+ * step, of a run that was resumed before it, goes. */
+enum status checkpoint_folder_make(struct new_folder *f, const char *folder, int64_t step);
+/* Gives it its name, once its files are on the disk, and makes it the latest. Of the older ones `keep` - 1 stay; 0:
+ * all. */
+enum status checkpoint_folder_finish(struct new_folder *f, const char *folder, int64_t step, int64_t keep);
+
+/* What to resume from, which the caller frees: `given` is a checkpoint, a run's folder (its latest) or the word latest
+ * (of `folder`; NULL: none is known). Where `latest` does not lead to a checkpoint, the last one there is. */
+enum status checkpoint_find(const char *given, const char *folder, char **out);
+
+#endif

@@ -1,0 +1,99 @@
+/* The pieces of a checkpoint: parts of whole tensors, in one file a rank.
+ *
+ *     rank-00000.safetensors    first_moment/h.0.attn.c_attn.weight@0:73728     the first 73728 elements, fp32
+ *     rank-00001.safetensors    first_moment/h.0.attn.c_attn.weight@73728:73728
+ *                               step@0:2
+ *
+ * So files know nothing of ranks, and any rank reads what it needs, whoever wrote it.
+ *
+ * Writing: the first save learns which pieces there are, and every save writes them. Saving is the store of a rank's
+ * memory (struct state_store), and never fails there: a file that cannot be written is no reason to end a run.
+ *
+ *     struct piece_writer w;
+ *     piece_writer_init(&w, &model);
+ *     memory->state = piece_writer_store(&w);
+ *     w.doing = PIECES_LEARN;  … section save …
+ *     s = piece_writer_begin(&w, "run/step-00001000.4711.0.partial/rank-00000.safetensors");
+ *     w.doing = PIECES_WRITE;  … section save …
+ *     s = piece_writer_finish(&w);      whole and on the disk, or the first failure; w.checksum is of this rank's state
+ *     piece_writer_release(&w);
+ *
+ * Reading:
+ *
+ *     struct piece_reader r;
+ *     s = piece_reader_open(&r, &model, "run/step-00001000", ranks);
+ *     memory->state = piece_reader_store(&r);  … section restore …
+ *     piece_reader_release(&r);
+ *
+ * The checksum of the state is the sum over ranks of checksums of elements (real/rank/checksum.h) whose place is made
+ * of the item, the tensor and the place in it. It does not depend on who saves what.
+ */
+#ifndef SHARDLAB_PIECES_H
+#define SHARDLAB_PIECES_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "real/data/safetensors.h"
+#include "real/rank/memory.h"
+
+struct piece {
+	enum item item;
+	int tensor; /* as of struct state_store */
+	int64_t first, count;
+	int file, number; /* where it is read from, or written as */
+};
+
+enum piece_work { PIECES_LEARN, PIECES_WRITE, PIECES_SUM };
+
+/* A zeroed one is released. */
+struct piece_writer {
+	const struct model *model;
+	pthread_mutex_t lock; /* queues save side by side */
+	enum piece_work doing;
+	struct piece *pieces; /* once learnt, sorted */
+	int count;
+	size_t capacity;
+	struct safetensors_writer file;
+	int64_t bytes; /* of a file that is finished */
+	uint64_t file_checksum, checksum;
+	enum status failed;
+	char line[512]; /* … and why */
+};
+
+void piece_writer_init(struct piece_writer *w, const struct model *m);
+struct state_store piece_writer_store(struct piece_writer *w);
+void piece_writer_learnt(struct piece_writer *w); /* after the section was run to learn */
+enum status piece_writer_begin(struct piece_writer *w, const char *path);
+enum status piece_writer_finish(struct piece_writer *w);
+void piece_writer_sum(struct piece_writer *w);     /* from now on it adds up the checksum, and writes nothing */
+void piece_writer_release(struct piece_writer *w); /* accepts NULL and a zeroed one */
+
+/* A zeroed one is released. */
+struct piece_reader {
+	const struct model *model;
+	struct safetensors *files;
+	int file_count;
+	struct piece *pieces;
+	int count;
+	size_t capacity;
+};
+
+/* Opens the files of so many ranks and checks every name in them: STATUS_INPUT with file and tensor. */
+enum status piece_reader_open(struct piece_reader *r, const struct model *m, const char *folder, int files);
+/* Elements [first, first + count) of a tensor; STATUS_INPUT if the checkpoint lacks one of them. */
+enum status piece_read(const struct piece_reader *r, enum item item, int tensor, int64_t first, int64_t count,
+                       float *out);
+struct state_store piece_reader_store(struct piece_reader *r);
+void piece_reader_release(struct piece_reader *r); /* accepts NULL and a zeroed one */
+
+/* "first_moment/wte.weight@0:128" */
+enum { PIECE_NAME = 512 };
+void piece_name(const struct piece *p, const struct model *m, char out[PIECE_NAME]);
+/* False: it is no such name, or no part of a tensor of this model. */
+bool piece_parse(const char *name, const struct model *m, struct piece *out);
+
+/* What these values of a piece add to the checksum of the state. */
+uint64_t piece_checksum(const struct model *m, const struct piece *p, const float *values);
+
+#endif

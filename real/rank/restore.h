@@ -1,0 +1,16 @@
+/* Operations of checkpoints: what a rank saves goes to the store of its memory (struct state_store), and what it
+ * restores comes from there, as fp32, by its place in whole tensors. So the store knows nothing of ranks. */
+#ifndef SHARDLAB_RANK_RESTORE_H
+#define SHARDLAB_RANK_RESTORE_H
+
+#include "real/rank/memory.h"
+
+/* Without a function in the store, nothing is done. */
+enum status rank_save(struct rank_memory *memory, const struct op *op);
+enum status rank_restore(struct rank_memory *memory, const struct op *op);
+
+/* The number of a step as two floats, and back. */
+void step_to_floats(int64_t step, float out[2]);
+int64_t step_from_floats(const float in[2]);
+
+#endif

@@ -1,0 +1,301 @@
+/* Rule 9: a checkpoint holds each element of each state that a step reads before it writes, once over all ranks; and
+ * the section restore brings it to every place that holds it, as it was saved.
+ *
+ *     step 2 → save, counted → prologue, version 0 → restore, version 2:     state is what step 2 left
+ *
+ * What a step reads before it writes is what state carries from step to step (memory_age): of other state nothing is
+ * left here.
+ */
+#include <stdlib.h>
+
+#include "strategy/plan/verify/meaning.h"
+
+struct saving {
+	/* how often: by each rank of a role its own part, or by the ranks of one role together; of no group: in all */
+	int64_t *own[ITEM_COUNT][ROLES], *whole[ITEM_COUNT];
+	int64_t once[ITEM_COUNT];
+	int64_t buffers;           /* elements of the model's buffers, from the first on */
+	struct meaning *gradients; /* by group: those that wait for the next step */
+};
+
+/* ---- saving ---- */
+
+static enum meaning_kind kind_of(enum item i)
+{
+	static const enum meaning_kind kinds[] = {[ITEM_PARAMETERS] = MEANING_WEIGHTS,
+	                                          [ITEM_ROUNDED] = MEANING_WEIGHTS,
+	                                          [ITEM_FIRST_MOMENT] = MEANING_FIRST_MOMENT,
+	                                          [ITEM_SECOND_MOMENT] = MEANING_SECOND_MOMENT,
+	                                          [ITEM_GRADIENTS] = MEANING_GRADIENT,
+	                                          [ITEM_STEP] = MEANING_COUNTER,
+	                                          [ITEM_SCALER] = MEANING_SCALER,
+	                                          [ITEM_RUNNING] = MEANING_RUNNING};
+	return kinds[i];
+}
+
+static enum status save_group(const struct at *a)
+{
+	struct saving *v = a->ip->saving;
+	enum item item = a->op->item;
+	struct meaning x;
+	enum status s = read_group(a, SAVE_X, 9, &x);
+	if (s)
+		return s;
+	if (x.kind != kind_of(item) || x.version != a->ip->reads)
+		return refuse_found(a, 9, SAVE_X, " must be %s as the last step left it", item_name(item));
+	if (x.kind == MEANING_GRADIENT) {
+		v->gradients[x.index] = x;
+		v->gradients[x.index].shard = 0;
+	}
+	/* As of the weights that are shown in the end. */
+	if (x.shard & 1 && a->p->role_count > 1)
+		v->own[item][a->role][x.index]++;
+	else
+		v->whole[item][x.index] += a->r->ranks / plan_along(a->p, x.shard | group_slice_axes(a->p, x.index));
+	return STATUS_OK;
+}
+
+static enum status save_running(const struct at *a)
+{
+	struct saving *v = a->ip->saving;
+	enum status s = mean_buffers(a);
+	if (!s && role_first_buffer(a->p, a->r) != v->buffers)
+		s = refuse_at(a, 9, SAVE_X,
+		              ": the model's buffers are saved once, in order; from [%lld] on they are not yet",
+		              (long long)v->buffers);
+	v->buffers += a->op->operand[SAVE_X].count;
+	return s;
+}
+
+static bool is_counter_of(const struct meaning *x, int steps)
+{
+	return (x->kind == MEANING_ZERO && !steps) || (x->kind == MEANING_COUNTER && x->version == steps);
+}
+
+enum status mean_save(const struct at *a)
+{
+	enum item item = a->op->item;
+	if (item_is_of_group(item))
+		return save_group(a);
+	if (item == ITEM_RUNNING)
+		return save_running(a);
+	a->ip->saving->once[item]++;
+	if (item == ITEM_SCALER)
+		return read_exactly(a, SAVE_X, 9, loss_scale(a, SAVE_X, a->ip->reads));
+	return is_counter_of(meaning_at(a, SAVE_X), a->ip->reads)
+	               ? STATUS_OK
+	               : refuse_found(a, 9, SAVE_X, " must be the step counter, advanced %d times", a->ip->reads);
+}
+
+/* ---- restoring ---- */
+
+static enum status restore_group(const struct at *a)
+{
+	struct meaning made = {.kind = kind_of(a->op->item), .index = a->op->group, .version = a->ip->reads};
+	if (made.kind == MEANING_GRADIENT)
+		made = a->ip->saving->gradients[a->op->group];
+	made.shard = op_shard_axes(a->p, a->op) | a->op->operand[RESTORE_X].slice;
+	if (plan_along(a->p, made.shard) == 1)
+		made.shard = 0;
+	return write_group(a, RESTORE_X, &made, false);
+}
+
+enum status mean_restore(const struct at *a)
+{
+	if (item_is_of_group(a->op->item))
+		return restore_group(a);
+	if (a->op->item == ITEM_RUNNING)
+		return mean_buffers(a);
+	write_meaning(a, RESTORE_X,
+	              a->op->item == ITEM_SCALER ? loss_scale(a, RESTORE_X, a->ip->reads)
+	                                         : (struct meaning){.kind = MEANING_COUNTER, .version = a->ip->reads});
+	return STATUS_OK;
+}
+
+/* ---- what must have come out ---- */
+
+/* The first operation of the section, for a refusal to name; -1. */
+static int first_op(const struct role *r, enum section_kind k)
+{
+	const struct section *s = section_of(r, k);
+	return s->end > s->begin ? s->begin : -1;
+}
+
+static enum status refuse_saved(const struct interpreter *ip, enum item item, const char *of, int64_t times)
+{
+	const struct role *r = &ip->v->p->roles[0];
+	int op = first_op(r, SECTION_SAVE);
+	return refuse(ip->v, 9, r, op, op < 0 ? -1 : op_buffer(&r->ops[op]),
+	              "section save must save each element of item %s%s%s once over all ranks, and saves it %lld times",
+	              item_name(item), *of ? " of " : "", of, (long long)times);
+}
+
+/* Whether state carries the item on: of a group, or (-1) at all. */
+static bool is_carried(const struct interpreter *ip, const struct snapshot *left, enum item item, int group)
+{
+	const struct plan *p = ip->v->p;
+	for (int i = 0; i < p->role_count; i++)
+		for (int b = 0; b < p->roles[i].buffer_count; b++)
+			for (int k = 0; k < left->cells[i][b].count; k++) {
+				const struct meaning *x = meaning_of(&ip->memory, left->cells[i][b].blocks[k].own);
+				if (x->kind == kind_of(item) && (group < 0 || x->index == group) &&
+				    (item != ITEM_ROUNDED || p->settings.stochastic_rounding))
+					return true;
+			}
+	return false;
+}
+
+static enum status check_group(const struct interpreter *ip, const struct snapshot *left, enum item item, int group)
+{
+	const struct saving *v = ip->saving;
+	const struct plan *p = ip->v->p;
+	int64_t own = 0, whole = v->whole[item][group];
+	bool each_once = true;
+	for (int i = 0; i < p->role_count; i++) {
+		own += v->own[item][i][group];
+		each_once &= v->own[item][i][group] == 1;
+	}
+	bool once = (each_once && !whole) || (!own && whole == 1), never = !own && !whole;
+	if (is_carried(ip, left, item, group) ? once : never)
+		return STATUS_OK;
+	return refuse_saved(ip, item, p->groups[group].name, own + whole);
+}
+
+static enum status check_saved(const struct interpreter *ip, const struct snapshot *left)
+{
+	const struct plan *p = ip->v->p;
+	enum status s = STATUS_OK;
+	for (int i = 0; i < ITEM_COUNT && !s; i++) {
+		enum item item = (enum item)i;
+		for (int g = 0; g < p->group_count && item_is_of_group(item) && !s; g++)
+			s = check_group(ip, left, item, g);
+		if (s || item_is_of_group(item))
+			continue;
+		int64_t times = item == ITEM_RUNNING ? ip->saving->buffers == p->model->buffer_elements
+		                                     : ip->saving->once[item];
+		if (times != is_carried(ip, left, item, -1) && (item != ITEM_RUNNING || p->model->buffer_elements))
+			s = refuse_saved(ip, item, "", times);
+	}
+	return s;
+}
+
+static bool is_state(enum meaning_kind k)
+{
+	return meaning_is_versioned(k) || k == MEANING_GRADIENT;
+}
+
+/* Running statistics of one rank are brought to all. */
+static bool same_meaning(const struct interpreter *ip, int left, int now)
+{
+	struct meaning a = *meaning_of(&ip->memory, left), b = *meaning_of(&ip->memory, now);
+	if (a.kind == MEANING_RUNNING)
+		a.all_ranks = b.all_ranks = false;
+	return left == now || meanings_equal(&a, &b);
+}
+
+static bool same_blocks(const struct interpreter *ip, const struct block *a, const struct block *b)
+{
+	bool framed = a->own != a->rest;
+	return same_meaning(ip, a->own, b->own) && same_meaning(ip, a->rest, b->rest) &&
+	       (!framed || (a->frame == b->frame && a->frame_count == b->frame_count && a->axes == b->axes));
+}
+
+/* What step 2 left in this block stands there again. */
+static bool is_back(const struct interpreter *ip, const struct cells *left, int block, const struct cells *now)
+{
+	const struct block *b = &left->blocks[block];
+	int64_t end = block + 1 < left->count ? left->blocks[block + 1].begin : now->elements;
+	for (int i = 0; i < now->count; i++) {
+		int64_t to = i + 1 < now->count ? now->blocks[i + 1].begin : now->elements;
+		if (to > b->begin && now->blocks[i].begin < end && !same_blocks(ip, b, &now->blocks[i]))
+			return false;
+	}
+	return true;
+}
+
+static enum status check_buffer(struct interpreter *ip, const struct snapshot *left, int role, int buffer)
+{
+	const struct role *r = &ip->v->p->roles[role];
+	const struct cells *then = &left->cells[role][buffer];
+	char text[300];
+	for (int k = 0; k < then->count; k++) {
+		const struct block *b = &then->blocks[k];
+		if ((!is_state(meaning_of(&ip->memory, b->own)->kind) &&
+		     !is_state(meaning_of(&ip->memory, b->rest)->kind)) ||
+		    is_back(ip, then, k, &ip->memory.cells[role][buffer]))
+			continue;
+		meaning_describe(&ip->memory, b->own, text, sizeof text);
+		return refuse(
+		        ip->v, 9, r, first_op(r, SECTION_RESTORE), buffer,
+		        "after section restore it must hold what the last step left in it: from element %lld on, %s",
+		        (long long)b->begin, text);
+	}
+	return STATUS_OK;
+}
+
+static enum status check_restored(struct interpreter *ip, const struct snapshot *left)
+{
+	const struct plan *p = ip->v->p;
+	enum status s = STATUS_OK;
+	for (int i = 0; i < p->role_count && !s; i++)
+		for (int b = 0; b < p->roles[i].buffer_count && !s; b++)
+			if (p->roles[i].buffers[b].state)
+				s = check_buffer(ip, left, i, b);
+	return s;
+}
+
+/* ---- the whole ---- */
+
+static void saving_init(struct saving *v, const struct plan *p)
+{
+	size_t groups = (size_t)p->group_count;
+	*v = (struct saving){.gradients = array_make(groups, sizeof *v->gradients)};
+	for (int i = 0; i < ITEM_COUNT; i++) {
+		v->whole[i] = array_make(groups, sizeof *v->whole[i]);
+		for (int r = 0; r < p->role_count; r++)
+			v->own[i][r] = array_make(groups, sizeof *v->own[i][r]);
+	}
+}
+
+static void saving_release(struct saving *v, const struct plan *p)
+{
+	for (int i = 0; i < ITEM_COUNT; i++) {
+		free(v->whole[i]);
+		for (int r = 0; r < p->role_count; r++)
+			free(v->own[i][r]);
+	}
+	free(v->gradients);
+}
+
+static enum status save_and_restore(struct interpreter *ip, const struct snapshot *left,
+                                    enum status (*carry_out)(struct interpreter *ip, enum section_kind k))
+{
+	enum status s = carry_out(ip, SECTION_SAVE);
+	if (s || (s = check_saved(ip, left)))
+		return s;
+	int reads = ip->reads, step = ip->step;
+	ip->reads = ip->step = 0;
+	s = carry_out(ip, SECTION_PROLOGUE);
+	ip->reads = reads;
+	ip->step = step;
+	if (!s)
+		s = carry_out(ip, SECTION_RESTORE);
+	return s ? s : check_restored(ip, left);
+}
+
+enum status verify_restored(struct interpreter *ip,
+                            enum status (*carry_out)(struct interpreter *ip, enum section_kind k))
+{
+	struct snapshot left;
+	struct saving saving;
+	if (!ip->v->p->settings.checkpoints)
+		return STATUS_OK;
+	saving_init(&saving, ip->v->p);
+	ip->saving = &saving;
+	snapshot_take(&left, &ip->memory);
+	enum status s = save_and_restore(ip, &left, carry_out);
+	snapshot_release(&left, &ip->memory);
+	saving_release(&saving, ip->v->p);
+	ip->saving = NULL;
+	return s;
+}

@@ -1,0 +1,99 @@
+#!/bin/bash
+# Checkpoints from the command: what was saved on some ranks goes on with others, a run that was killed goes on from its
+# last, what does not fit is refused by name, and what is damaged is found. (Bit for bit, strategy by strategy:
+# tests/mpi/mpi_checkpoint.c.)
+#
+# cores: all
+set -euo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+
+run=$TMPDIR/run
+gpt=gpt:layers=2,width=32,heads=2,context=16
+same=(--model $gpt --data tests/golden/text.txt --batch 12 --evaluate no --json)
+
+# Saved by 1, 2, 3 ranks, and gone on with by others: train_run itself makes sure that the state is the same.
+run whole train "${same[@]}" --strategy zero2 --ranks 2 --steps 4
+run saved train "${same[@]}" --strategy zero2 --ranks 2 --steps 2 --checkpoint "$run" --checkpoint-every 1 --checkpoint-keep 1
+[ "$(ls "$run")" = "$(printf '%s\n' latest step-00000002)" ] || fail "the folder has: $(ls "$run")"
+run again train "${same[@]}" --strategy zero2 --ranks 2 --steps 4 --resume "$run"
+[ "$(checksum whole)" = "$(checksum again)" ] || fail 'a run that was resumed ends with other weights'
+for other in 'single --ranks 1' 'ddp --ranks 3' 'pipeline --ranks 3 --accumulate 2' 'zero3 --ranks 4 --offload optimizer,parameters'; do
+	# shellcheck disable=SC2086
+	run other train "${same[@]}" --strategy $other --steps 4 --checkpoint "$run.other" --resume "$run/step-00000002"
+	run back train "${same[@]}" --strategy zero1 --ranks 2 --steps 5 --checkpoint "$run.other" --resume latest
+	rm -r "$run.other"
+done
+
+# What it holds.
+run show checkpoint show "$run"
+grep -q '^  step        2$' "$TMPDIR/show.out" || fail 'checkpoint show does not say the step'
+grep -q 'first_moment  *34,176 elements' "$TMPDIR/show.out" || fail 'checkpoint show does not say the moments'
+run verify checkpoint verify "$run"
+run weights checkpoint weights "$run" --save "$TMPDIR/weights"
+run init train "${same[@]}" --steps 1 --learning-rate 0 --weight-decay 0 --init "$TMPDIR/weights"
+[ "$(checksum saved)" = "$(checksum init)" ] || fail 'the weights of a checkpoint are others than those of its run'
+
+# What does not go with it is named; nothing is written.
+resume=(train "${same[@]}" --strategy zero2 --ranks 2 --steps 4 --resume "$run")
+refuse '--learning-rate 0.001, and this run has 0.002' "${resume[@]}" --learning-rate 2e-3
+refuse '--seed 1, and this run has 2' "${resume[@]}" --seed 2
+refuse '--precision fp32' "${resume[@]}" --precision bf16
+refuse '--batch 12' train "${same[@]/12/8}" --strategy zero2 --ranks 2 --steps 4 --resume "$run"
+refuse '--model gpt:layers=2' train --model mlp --steps 4 --resume "$run"
+refuse '--offload optimizer:delayed= no' "${resume[@]}" --offload optimizer:delayed=yes
+refuse '--init: --resume has the weights' "${resume[@]}" --init "$TMPDIR/weights"
+refuse 'is of step 2 already' train "${same[@]}" --strategy zero2 --ranks 2 --steps 2 --resume "$run"
+refuse 'of which run? Give --checkpoint' train "${same[@]}" --steps 4 --resume latest
+refuse 'there is no checkpoint in it' train "${same[@]}" --steps 4 --resume "$TMPDIR/weights"
+refuse "--checkpoint-every '5x': give a number of steps" train "${same[@]}" --checkpoint "$run" --checkpoint-every 5x
+refuse '--checkpoint-keep: there are no checkpoints' train "${same[@]}" --checkpoint-keep 3
+refuse 'cannot be made' train "${same[@]}" --checkpoint /proc/none
+refuse 'checkpoint takes what to do' checkpoint shows "$run"
+refuse 'where to? Give --save' checkpoint weights "$run"
+
+# The plan with these sections is printed, and runs.
+run plan plan --model $gpt --strategy zero2 --ranks 2 --batch 12 --checkpoint "$run"
+cp "$TMPDIR/plan.out" "$TMPDIR/plan"
+run planned train --plan "$TMPDIR/plan" --data tests/golden/text.txt --evaluate no --json --steps 4 --resume "$run"
+[ "$(checksum whole)" = "$(checksum planned)" ] || fail 'the plan from a file ends with other weights'
+"$SHARDLAB" plan --model $gpt --strategy zero2 --ranks 2 --batch 12 >"$TMPDIR/plan"
+refuse 'it has no sections save and restore' train --plan "$TMPDIR/plan" --data tests/golden/text.txt --steps 4 --resume "$run"
+
+# A flipped bit is found, whichever rank's it is.
+damaged=$run/step-00000002/rank-00001.safetensors
+cp "$damaged" "$TMPDIR/good"
+printf '\377' | dd of="$damaged" bs=1 seek=100000 conv=notrunc status=none
+status=0
+"$SHARDLAB" checkpoint verify "$run" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+[ $status = 1 ] && grep -q 'rank-00001.safetensors: it is not as it was saved' "$TMPDIR/err" ||
+	fail "verify of a damaged checkpoint: exit status $status"
+status=0
+"$SHARDLAB" "${resume[@]}" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+[ $status != 0 ] && grep -q 'rank-00001.safetensors: it is not as it was saved' "$TMPDIR/err" ||
+	fail "a damaged checkpoint was taken: exit status $status"
+cp "$TMPDIR/good" "$damaged"
+
+# No room: one line, the run goes on and ends as it would have, and the last checkpoint stays.
+(
+	trap '' XFSZ
+	ulimit -f 100
+	"$SHARDLAB" train "${same[@]}" --strategy single --steps 4 --checkpoint "$TMPDIR/full" --checkpoint-every 2 \
+		>"$TMPDIR/full.out" 2>"$TMPDIR/err"
+) || fail 'a run that has no room for its checkpoint ends'
+[ "$(grep -c '^warning: no checkpoint of step' "$TMPDIR/err")" = 2 ] || fail 'no line says that there was no room'
+[ -z "$(ls "$TMPDIR/full")" ] || fail "left behind: $(ls "$TMPDIR/full")"
+
+# Killed at any moment, it goes on from a checkpoint, and ends as if nothing had been.
+long=(train "${same[@]}" --strategy single --steps 40)
+run long "${long[@]}"
+for wait in 0.15 0.22 0.3; do
+	"$SHARDLAB" "${long[@]}" --checkpoint "$TMPDIR/killed" --checkpoint-every 1 >/dev/null 2>&1 &
+	sleep $wait
+	kill -9 $! 2>/dev/null || true
+	wait $! 2>/dev/null || true
+	[ -e "$TMPDIR/killed/latest" ] && ! grep -q 00000040 "$TMPDIR/killed/latest" || continue
+	run killed "${long[@]}" --checkpoint "$TMPDIR/killed" --checkpoint-every 1000 --resume latest
+	[ "$(checksum long)" = "$(checksum killed)" ] || fail 'a run that was killed and resumed ends with other weights'
+	[ -z "$(find "$TMPDIR/killed" -name '*.partial')" ] || fail "left behind: $(ls "$TMPDIR/killed")"
+	rm -r "$TMPDIR/killed"
+done
