@@ -184,8 +184,8 @@ enum status command_generate(const struct options *o)
 	struct arena a = {0};
 	if (!option_given(o, OPTION_INIT))
 		return status_fail(STATUS_INPUT,
-		                   "generate needs weights: --init FILE.safetensors, as train --save writes "
-		                   "them, or a folder");
+		                   "generate needs weights: --init FOLDER, whose config.json says which model it "
+		                   "holds, or --init FILE.safetensors and --model");
 	enum status s = read_prompt(o, &p);
 	if (!s)
 		s = run(o, &p, &a);

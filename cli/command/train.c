@@ -274,7 +274,9 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 		s = run_plot_check(option_text(o, OPTION_PLOT));
 	if (!s && !joined && j->plan.ranks > 1)
 		s = launch_check(j->plan.ranks);
-	return s ? s : job_predict_run(j, o, predicted);
+	if (!s)
+		s = job_predict_run(j, o, predicted);
+	return s || joined ? s : job_check_fits(j, o, predicted);
 }
 
 /* A pipe whose reader ends, as head does, must not end a training: it goes on, and prints for nobody. Ranks print for

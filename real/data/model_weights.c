@@ -58,7 +58,9 @@ static enum status not_there(const struct model_weights *w, const struct file_te
 	if (is_buffer)
 		return status_fail(STATUS_INPUT, "%s %s: has no buffer '%s' of %" PRId64 " elements", setting, path,
 		                   want->name, want->elements);
-	return status_fail(STATUS_INPUT, "%s %s: has no tensor '%s' of %s", setting, path, want->name, w->model->name);
+	return status_fail(STATUS_INPUT,
+	                   "%s %s: has no tensor '%s' of %s; give {model} the sizes and keys of these weights", setting,
+	                   path, want->name, w->model->name);
 }
 
 static bool has_shape(const struct safetensors_tensor *t, const struct file_tensor *want)

@@ -10,6 +10,7 @@
 
 #include "real/rank/disk.h"
 #include "strategy/base/arena.h"
+#include "strategy/base/number.h"
 #include "strategy/base/output.h"
 
 enum { LENGTH_BYTES = 8, ALIGNMENT = 8, ELEMENT_BYTES = sizeof(float) };
@@ -190,9 +191,10 @@ enum status safetensors_begin(struct safetensors_writer *w)
 	if (w->is_first) {
 		/* A full disk is found now, not in the middle of the file. */
 		int error = disk_reserve(descriptor_of(w), bytes + w->data_bytes);
+		char size[32];
+		number_format_bytes(size, sizeof size, bytes + w->data_bytes);
 		if (error)
-			s = status_fail(STATUS_RUN, "%s: no room for its %lld bytes: %s", w->path,
-			                (long long)(bytes + w->data_bytes), strerror(error));
+			s = status_fail(STATUS_RUN, "%s: no room for its %s: %s", w->path, size, strerror(error));
 		else
 			s = write_bytes(w, 0, bytes, header);
 	}

@@ -39,6 +39,24 @@ static bool stays_inside(const char *path)
 	return true;
 }
 
+/* "./a//b" is "a/b": a shard that is spelled in two ways is one. In place. */
+static char *simplify(char *path)
+{
+	char *out = path;
+	for (const char *part = path; *part; part += strspn(part, "/")) {
+		size_t length = strcspn(part, "/");
+		if (length != 1 || *part != '.') {
+			if (out > path)
+				*out++ = '/';
+			memmove(out, part, length);
+			out += length;
+		}
+		part += length;
+	}
+	*out = '\0';
+	return path;
+}
+
 /* A shard's number, which it gets when it is first named; neighbours in the list are mostly of one shard. */
 static int file_number(struct weights_index *x, const char *path)
 {
@@ -60,14 +78,14 @@ static bool read_entry(struct weights_index *x, struct json_stream *j, const str
 	if (!stream_string(j, &value))
 		return false;
 	const char *tensor = stream_copy(&x->arena, key, true, NULL);
-	const char *path = stream_copy(&x->arena, &value, true, NULL);
+	char *path = stream_copy(&x->arena, &value, true, NULL);
 	if (!*tensor)
 		return fail_at(j, key, "is no name of a tensor");
 	if (!path_ends_in(path, ".safetensors"))
 		return fail_at(j, &value, "is no .safetensors file");
 	if (!stays_inside(path))
 		return fail_at(j, &value, "leads out of the folder");
-	int file = file_number(x, path);
+	int file = file_number(x, simplify(path));
 	if (file < 0)
 		return fail_at(j, &value, "is one shard more than the 4096 that are supported");
 	x->tensors = arena_grow(&x->arena, x->tensors, x->count, &x->capacity, sizeof *x->tensors);

@@ -101,7 +101,9 @@ static enum status refuse_folder(const char *path, const char *file)
 	return path_is_there(file)
 	               ? STATUS_OK
 	               : status_fail(STATUS_INPUT,
-	                             "%s: the folder has no config.json; is it the model's folder, and whole?", path);
+	                             "{model} %s: the folder has no config.json to say which model it holds; name one "
+	                             "that has, or a model of {help} models",
+	                             path);
 }
 
 static enum status find_file(const char *path, char file[PATH_MAX])
