@@ -97,7 +97,7 @@ counts base "$SHARDLAB" help
 strike plan plan --plan ../plan.txt
 strike sim sim --model gpt --json --trace run.json
 strike compare compare --model mlp --json
-small=(train --model gpt:layers=1,width=16,heads=2,context=8 --data "$text" --strategy single --steps 1 --batch 2 --evaluate no)
+small=(train --model 'gpt:layers=1,width=16,heads=2,context=8' --data "$text" --strategy single --steps 1 --batch 2 --evaluate no)
 strike train "${small[@]}" --save saved --trace run.json
 strike 'train to files' "${small[@]}" --save weights.safetensors --log run.csv --plot run.svg
 # Else nothing was struck.
