@@ -2,10 +2,12 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "real/data/sources.h"
+#include "strategy/base/path.h"
 
 /* ---- places ---- */
 
@@ -70,11 +72,9 @@ static const struct input {
 	const struct source_folder *folder; /* NULL: it is no folder */
 	enum option option;
 	bool may_be_name; /* without a dot or slash it is one that the program knows */
-} inputs[] = {{&data_folder, OPTION_DATA, false},
-              {&weights_folder, OPTION_INIT, false},
-              {&weights_folder, OPTION_MODEL, true},
-              {NULL, OPTION_CLUSTER, true},
-              {NULL, OPTION_PLAN_FILE, false}};
+} inputs[] = {{&data_folder, OPTION_DATA, false},    {&weights_folder, OPTION_INIT, false},
+              {&weights_folder, OPTION_MODEL, true}, {NULL, OPTION_CLUSTER, true},
+              {NULL, OPTION_PLAN_FILE, false},       {NULL, OPTION_CONFIG, false}};
 
 static const enum option outputs[] = {OPTION_LOG, OPTION_PLOT, OPTION_TRACE, OPTION_SAVE};
 
@@ -103,13 +103,25 @@ static bool is_among(const struct place *output, const char *text, const struct 
 	return found;
 }
 
+/* An index names the shards beside it. */
+static bool is_shard(const struct place *output, const char *index, const struct source_folder *folder)
+{
+	if (!path_ends_in(index, ".index.json"))
+		return false;
+	char *beside = path_beside(index, ".");
+	struct place read = place_of(beside);
+	free(beside);
+	return is_in(output, &read) && source_folder_takes(folder, output->name);
+}
+
 static enum status check_inputs(const struct options *o, enum option output, const struct place *p)
 {
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
 		const char *text = option_text(o, inputs[i].option);
 		if (!text || (inputs[i].may_be_name && !strpbrk(text, "./")))
 			continue;
-		if (is_among(p, text, inputs[i].folder))
+		if (is_among(p, text, inputs[i].folder) ||
+		    (inputs[i].option == OPTION_INIT && is_shard(p, text, inputs[i].folder)))
 			return refuse(o, output, "what is read for", inputs[i].option);
 	}
 	return STATUS_OK;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cli/command/apart.h"
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "cli/show/show.h"
@@ -31,7 +32,7 @@ enum status command_sim(const struct options *o)
 	enum grain grain;
 	bool traced = option_given(o, OPTION_TRACE);
 	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
-	if (s || (s = job_from_options(&j, o)))
+	if (s || (s = outputs_are_apart(o)) || (s = job_from_options(&j, o)))
 		return s;
 	j.tf32 = option_given(o, OPTION_TF32);
 	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);

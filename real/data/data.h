@@ -73,8 +73,10 @@ struct dataset {
 	int64_t targets_per_sample; /* int32: 1, or tokens */
 	int64_t bytes_held;         /* of this process's memory that the data takes; what is mapped is not held */
 	int64_t files;
-	const char *type; /* "uint16", "uint32", "bytes"; "pixels" and "numbers" where inputs are floats */
-	char words[384];  /* what was found: files, type, how many to train on and to validate with */
+	const char *type;       /* "uint16", "uint32", "bytes"; "pixels" and "numbers" where inputs are floats */
+	int64_t largest_id;     /* of token ids that were looked at */
+	const char *largest_in; /* the file that has it; NULL: there are no token ids */
+	char words[384];        /* what was found: files, type, how many to train on and to validate with */
 
 	const struct dataset_form *form;
 	void *own; /* the form's */

@@ -180,7 +180,7 @@ static bool try_name(struct new_folder *f, const char *name)
 	f->lock = lock_folder(name);
 	if (f->lock < 0 && errno != EWOULDBLOCK && errno != ENOENT)
 		return true; /* without locks nobody sweeps either */
-	if (f->lock >= 0 && !fstat(f->lock, &info) && info.st_nlink)
+	if (f->lock >= 0 && (fstat(f->lock, &info) || info.st_nlink))
 		return true;
 	if (f->lock >= 0)
 		close(f->lock);

@@ -185,6 +185,17 @@ static int64_t bytes_held(const struct stream *s)
 	return n;
 }
 
+static void note_largest(struct dataset *d, const struct stream *s)
+{
+	for (int i = 0; i < s->count; i++) {
+		const struct token_file *f = &s->files[i];
+		if (f->type == TOKEN_BYTES || (d->largest_in && f->largest <= d->largest_id))
+			continue;
+		d->largest_id = f->largest;
+		d->largest_in = f->path;
+	}
+}
+
 enum status dataset_take_stream(struct dataset *d, struct token_file *files, int count, int training, int64_t tokens)
 {
 	if (tokens < 1 || count < 1)
@@ -209,6 +220,7 @@ enum status dataset_take_stream(struct dataset *d, struct token_file *files, int
 	d->validation_samples = s->validation.samples;
 	d->inputs_per_sample = tokens;
 	d->targets_per_sample = tokens;
+	note_largest(d, s);
 	describe(d, s, training, tokens);
 	return STATUS_OK;
 }

@@ -111,11 +111,21 @@ static struct ends ends_of(int64_t count, enum token_type type)
 	return (struct ends){whole ? count : most, whole ? count : count - most, count};
 }
 
-static enum status check_ends(const struct token_file *f)
+static int64_t larger_in(const struct token_file *f, int64_t than, int64_t first, int64_t end)
+{
+	int64_t most = first < end ? highest(f->ids, f->type, first, end) : 0;
+	return most > than ? most : than;
+}
+
+static enum status check_ends(struct token_file *f)
 {
 	struct ends e = ends_of(f->count, f->type);
 	enum status s = check_range(f, 0, e.first_end);
-	return s ? s : check_range(f, e.last_begin, e.count);
+	if (!s)
+		s = check_range(f, e.last_begin, e.count);
+	if (!s)
+		f->largest = larger_in(f, larger_in(f, 0, 0, e.first_end), e.last_begin, e.count);
+	return s;
 }
 
 /* ---- files without a header ---- */

@@ -68,6 +68,7 @@ struct token_file {
 	const char *known_by; /* "as the header says": how the type is known */
 	int64_t count;
 	int64_t vocabulary;
+	int64_t largest;          /* id of those that were looked at */
 	const unsigned char *ids; /* in what is mapped or held */
 	int64_t ids_at;           /* where they begin in the file */
 	struct token_map map;

@@ -59,6 +59,10 @@ struct tokenizer {
 enum status tokenizer_open(struct tokenizer *t, const char *path);
 void tokenizer_release(struct tokenizer *t); /* accepts NULL and a zeroed one */
 
+/* One more than the largest id of a file, of any kind of tokenizer; 0: it names none. A file that is not JSON is
+ * STATUS_INPUT. */
+enum status tokenizer_count(const char *path, int64_t *size);
+
 /* One more than the largest id. */
 int64_t tokenizer_size(const struct tokenizer *t);
 /* The id of a token by its whole text; -1: there is none. */

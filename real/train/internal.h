@@ -63,6 +63,8 @@ enum status training_open_init(struct training *t);
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 
 /* save.c. Check: whether saving could begin; nothing is left of it once the training is released. */
+/* STATUS_INPUT: a tokenizer beside the token ids, or in the folder of the weights, does not have them. */
+enum status training_check_vocabulary(const struct training *t);
 enum status training_save_check(struct training *t);
 enum status training_show_weights(void *context, int tensor, int64_t first, int64_t count, const float *values);
 enum status training_save_begin(struct training *t);

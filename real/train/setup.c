@@ -196,6 +196,8 @@ enum status train_look(const struct train_options *o, struct train_found *out)
 	struct training t;
 	enum status s = training_prepare(&t, o);
 	if (!s)
+		s = training_check_vocabulary(&t);
+	if (!s)
 		s = check_folder(&t);
 	if (!s) {
 		struct device_choice choice = training_device(&t);

@@ -220,8 +220,8 @@ static bool try_name(struct output *o, mode_t mode)
 	if (o->descriptor < 0)
 		return false;
 	atomic_store(&o->owns_temporary, true);
-	if ((!flock(o->descriptor, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) && !fstat(o->descriptor, &info) &&
-	    info.st_nlink)
+	if ((!flock(o->descriptor, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) &&
+	    (fstat(o->descriptor, &info) || info.st_nlink))
 		return true;
 	atomic_store(&o->owns_temporary, false);
 	close(o->descriptor);

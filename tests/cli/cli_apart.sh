@@ -34,6 +34,14 @@ refuse "--log: 'empty/run.csv' is in the folder that is made for --save" "${trai
 	--log empty/run.csv
 refuse "--trace: 'big.csv' is what is read for --data" validate --model mlp:sizes=2-4-2 --strategy single --data big.csv \
 	--trace big.csv
+# An index stands for the shards beside it.
+ln -s model.safetensors model/model-00001-of-00001.safetensors
+refuse "--save: 'model/model-00001-of-00001.safetensors' is what is read for --init" "${train[@]}" --data big.csv \
+	--init model/model.safetensors.index.json --save model/model-00001-of-00001.safetensors
+rm model/model-00001-of-00001.safetensors
+# A prediction's trace neither.
+"$SHARDLAB" plan --model mlp --ranks 2 >plan.txt
+refuse "--trace: 'plan.txt' is what is read for --plan" sim --plan plan.txt --trace plan.txt
 [ "$(cat big.csv data/* model/* | cksum)" = "$sums" ] || fail 'a file that is read was changed'
 [ -z "$(find . -name 'run.*')" ] || fail 'a refused run left a file'
 

@@ -85,6 +85,23 @@ printf 'ab\n' >"$TMPDIR/c.jsonl"
 wrong 'c.jsonl:1: not a JSON object with a "text"' "$TMPDIR/c.jsonl" --tokenizer bytes --output "$TMPDIR/o"
 [ ! -e "$TMPDIR/o" ] || fail 'a folder is left behind'
 
+# Ids that the tokenizer beside them, or that of the weights, does not have.
+mkdir "$TMPDIR/small" "$TMPDIR/weights"
+printf '\1\0\2\0\7\0\3\0%.0s' $(seq 60) >"$TMPDIR/small/a_train.bin"
+echo '{"model": {"type": "BPE", "vocab": {"a": 0, "b": 5}}, "added_tokens": [{"id": 7, "content": "c"}]}' \
+	>"$TMPDIR/small/tokenizer.json"
+ids_of=(train --model "$model,vocabulary=16" --data-type uint16 --strategy single --steps 1 --batch 2 --evaluate no)
+run small "${ids_of[@]}" --data "$TMPDIR/small"
+run whole "${ids_of[@]}" --data "$TMPDIR/small" --save "$TMPDIR/weights"
+for last in '["a", 0], ["b", 0]' ''; do
+	echo "{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"x\", 0]${last:+, $last}]}}" >"$TMPDIR/weights/tokenizer.json"
+	refused "a_train.bin: has the id 7, and $TMPDIR/weights/tokenizer.json has tokens up to $([ -n "$last" ] && echo 2 || echo 0)" \
+		"$SHARDLAB" "${ids_of[@]}" --data "$TMPDIR/small" --init "$TMPDIR/weights" || fail 'ids of another tokenizer'
+done
+sed -i 's/"id": 7/"id": 6/' "$TMPDIR/small/tokenizer.json"
+refused "--data $TMPDIR/small/a_train.bin: has the id 7, and $TMPDIR/small/tokenizer.json has tokens up to 6" \
+	"$SHARDLAB" "${ids_of[@]}" --data "$TMPDIR/small/a_train.bin" || fail 'ids that the tokenizer beside them does not have'
+
 # The steps that tokenize.py takes for known are those that generate knows.
 for part in normalizer pre_tokenizer model post_processor decoder; do
 	echo "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}, \"$part\": {\"type\": \"No\"}}" >"$TMPDIR/no.json"
