@@ -127,7 +127,7 @@ static int count_short(const struct stream *s, int64_t tokens)
 	return n;
 }
 
-/* What ids are, and why. Ids of bytes leave most of a larger vocabulary without a token. */
+/* Says what ids are, and why. Ids of bytes leave most of a larger vocabulary without a token. */
 static void describe_ids(char *out, size_t size, const struct token_file *f)
 {
 	char n[32];

@@ -124,7 +124,7 @@ enum status part_read(const struct part *p, const struct part_reader *readers, s
 	if (s)
 		return s;
 	for (size_t i = 0; i < count; i++)
-		if (!strcmp(readers[i].type, type))
+		if (type && !strcmp(readers[i].type, type))
 			return readers[i].read(p);
 	char known[256] = "";
 	for (size_t i = 0, n = 0; i < count; i++, n = strlen(known))

@@ -106,7 +106,7 @@ enum status training_save_begin(struct training *t)
 
 /* ---- what a folder has besides weights ---- */
 
-/* What turns text into the model's tokens and back, and ends it. */
+/* These turn text into the model's tokens and back, and say what ends it. */
 static const char *const tokenizer_files[] = {
         "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",     "vocab.json",
         "merges.txt",     "tokenizer.model",       "chat_template.jinja",     "generation_config.json"};
