@@ -240,7 +240,8 @@ def open_tokenizer(name):
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise Refused(f"--tokenizer {name}: cannot be opened: {lines[0][:300]}") from error
     if not found:
-        raise Refused(f"--tokenizer {name}: needs {what}, which is not installed; pip install {what.split()[0]}, "
+        missing = "" if os.path.exists(name) else "there is no such folder, and a name "
+        raise Refused(f"--tokenizer {name}: {missing}needs {what}, which is not installed; pip install {what.split()[0]}, "
                       "or use --tokenizer bytes")
     return found
 
@@ -362,7 +363,10 @@ def parse(arguments):
     parser.add_argument("--validation", type=share, default=0.1, metavar="R", help="the share that is kept (0.1)")
     parser.add_argument("--shard", type=whole, default=100_000_000, metavar="N",
                         help="llm.c: ids in a file at the most (100,000,000)")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if os.path.basename(options.tokenizer) == "tokenizer.json" and os.path.isfile(options.tokenizer):
+        options.tokenizer = os.path.dirname(options.tokenizer) or "."
+    return options
 
 
 def run(arguments):

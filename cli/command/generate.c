@@ -121,7 +121,7 @@ static void tell_speed(const struct generation *g, const struct generate_options
 		fprintf(stderr, "stopped: the context of %" PRId64 " tokens is full\n", g->context);
 	fprintf(stderr,
 	        "prompt: %zu tokens, %.1f tokens/s; then %zu tokens, %.1f tokens/s%s; fp32 on the CPU, %d thread%s, "
-	        "%s\n",
+	        "%s of memory\n",
 	        g->prompt.count, rate(g->prompt.count, g->prompt_ns), g->tokens.count,
 	        rate(g->tokens.count, g->tokens_ns), g->stop == STOP_END ? ", up to the end of the text" : "",
 	        o->threads, o->threads == 1 ? "" : "s", bytes);

@@ -91,7 +91,8 @@ static enum status check_range(const struct token_file *f, int64_t first, int64_
 	return status_fail(STATUS_INPUT,
 	                   "%s: id %" PRIu32 " at place %" PRId64 " (byte %" PRId64
 	                   ") is beyond the model's vocabulary of %" PRId64
-	                   "; read as %s, %s; make the file with the model's tokenizer%s",
+	                   "; read as %s, %s; make the file with the model's tokenizer, or give {model} the "
+	                   "tokenizer's vocabulary%s",
 	                   f->path, id_at(f->ids, f->type, first), first, f->ids_at + first * f->type, f->vocabulary,
 	                   token_type_name(f->type), f->known_by,
 	                   f->ids_at ? "" : status_words(", or give another {data_type}"));

@@ -175,7 +175,7 @@ static enum status open_folder(struct weights_file *w)
 
 /* ---- the whole ---- */
 
-/* Files of weights that others read. */
+/* Files of weights that others read, and those that have none. */
 static enum status check_kind(const char *path)
 {
 	static const char *const endings[] = {".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz", ".h5"};
@@ -185,6 +185,8 @@ static enum status check_kind(const char *path)
 			                   "%s: *%s files are not read; convert it to .safetensors, as save_pretrained "
 			                   "of transformers writes it",
 			                   path, endings[i]);
+	if (path_ends_in(path, ".json") && !path_ends_in(path, INDEX_ENDING))
+		return status_fail(STATUS_INPUT, "%s: holds no weights; name the folder that it is in", path);
 	return STATUS_OK;
 }
 

@@ -81,11 +81,11 @@ static bool read_entry(struct weights_index *x, struct json_stream *j, const str
 	char *path = stream_copy(&x->arena, &value, true, NULL);
 	if (!*tensor)
 		return fail_at(j, key, "is no name of a tensor");
-	if (!path_ends_in(path, ".safetensors"))
-		return fail_at(j, &value, "is no .safetensors file");
 	if (!stays_inside(path))
 		return fail_at(j, &value, "leads out of the folder");
-	int file = file_number(x, simplify(path));
+	if (!path_ends_in(simplify(path), ".safetensors"))
+		return fail_at(j, &value, "is no .safetensors file");
+	int file = file_number(x, path);
 	if (file < 0)
 		return fail_at(j, &value, "is one shard more than the 4096 that are supported");
 	x->tensors = arena_grow(&x->arena, x->tensors, x->count, &x->capacity, sizeof *x->tensors);

@@ -176,7 +176,7 @@ libraries=$("$python" -c "
 import importlib.util as u
 print(*(m for m in ('tiktoken', 'transformers') if u.find_spec(m)))")
 if [ -z "$libraries" ]; then
-	wrong 'needs tiktoken or transformers, which is not installed; pip install' $text --tokenizer gpt2 --output "$TMPDIR/o"
+	wrong 'there is no such folder, and a name needs tiktoken or transformers, which is not installed; pip install' $text --tokenizer gpt2 --output "$TMPDIR/o"
 	echo 'left out: tokenizers of tiktoken and transformers, which are not installed'
 	exit 0
 fi

@@ -91,7 +91,11 @@ grep -q '"tokens": \[\], "text": "", "stopped": "end"' "$TMPDIR/ends.out" || fai
 grep -qF -- "$(cat "$TMPDIR/folder.ids")" "$TMPDIR/link.out" || fail 'a folder that is called like a model is taken for the model'
 
 # Memory is given in units that can be read.
-grep -q ', [0-9.]* kB$' "$TMPDIR/folder.said" || fail "the memory is: $(tail -n 1 "$TMPDIR/folder.said")"
+grep -q ', [0-9.]* kB of memory$' "$TMPDIR/folder.said" || fail "the memory is: $(tail -n 1 "$TMPDIR/folder.said")"
+
+# A reader who has seen enough ends it, without a word.
+{ sleep 0.2 && "$SHARDLAB" generate --init $golden/llama --prompt 'The quick brown fox' --tokens 40; } 2>"$TMPDIR/said" | true || :
+[ ! -s "$TMPDIR/said" ] || fail "nobody reads, and it says: $(cat "$TMPDIR/said")"
 
 # ---- refused ----
 

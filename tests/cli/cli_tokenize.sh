@@ -43,6 +43,7 @@ wrong '--tokenizer no-such: cannot be opened: no-such is not a local folder' no-
 # A folder is a tokenizer.json, and what ends a text is what ends it for generate.
 words='319 307 304 0 303 304 318 310' # without merges, and with no token for a space
 ids u2 "$words 2 323 2 324 2" $golden/llama
+ids u2 "$words 2 323 2 324 2" $golden/llama/tokenizer.json
 grep -qF "vocabulary 600: shardlab train --model ./$golden/llama --data" "$TMPDIR/said" || complain "$(cat "$TMPDIR/said")"
 folder=$TMPDIR/folder
 mkdir "$folder"

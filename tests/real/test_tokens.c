@@ -361,6 +361,8 @@ START_TEST(wrong_files)
 	/* Ids 50200 to 50299: the 58th is one too many. */
 	assert_refused(put_llm_c("a.bin", 20240520, 1, 50200, 100, 2), NULL,
 	               "id 50257 at place 57 (byte 1138) is beyond the model's vocabulary of 50257");
+	ck_assert(strstr(status_message(),
+	                 "make the file with the model's tokenizer, or give model the tokenizer's vocabulary"));
 	assert_refused(put_raw("b.bin", 50200, 100, 2), NULL, "id 50257 at place 57 (byte 114)");
 	assert_refused(put_raw("b.bin", 0xfffffff0u, 100, 4), "uint32", "id 4294967280 at place 0 (byte 0)");
 

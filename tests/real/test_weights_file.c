@@ -244,6 +244,8 @@ START_TEST(wrong_folder)
 	put_text("pytorch_model.bin", "PK");
 	must_fail(weights_file_open(&w, folder), STATUS_INPUT, "convert it with transformers");
 	must_fail(weights_file_open(&w, in_folder("pytorch_model.bin")), STATUS_INPUT, "*.bin files are not read");
+	must_fail(weights_file_open(&w, "a/config.json"), STATUS_INPUT,
+	          "a/config.json: holds no weights; name the folder");
 	must_fail(weights_file_open(&w, "model.gguf"), STATUS_INPUT, "*.gguf files are not read");
 	must_fail(weights_file_open(&w, in_folder("none")), STATUS_INPUT, "No such file");
 	must_fail(weights_file_open(&w, in_folder(INDEX)), STATUS_INPUT, "no such file");
