@@ -9,6 +9,7 @@
 #include "strategy/base/keys.h"
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 #include "strategy/model/config.h"
 
 /* ---- suggestions ---- */
@@ -155,7 +156,7 @@ static enum status check_unit(const struct option_row *row, const char *text)
 	                   text, text, text);
 }
 
-static enum status read_value(const struct option_row *row, bool varies, const char *text, struct option_value *out)
+enum status option_read_value(const struct option_row *row, bool varies, const char *text, struct option_value *out)
 {
 	char what[64];
 	int place;
@@ -219,22 +220,16 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 			                   option_row(i)->name, option_row(i)->argument);
 		value = argv[(*at)++];
 	}
-	return read_value(option_row(i), option_varies((enum option)i, o->command), value, &o->value[i]);
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat there;
-	return !stat(path, &there) && S_ISDIR(there.st_mode);
+	return option_read_value(option_row(i), option_varies((enum option)i, o->command), value, &o->value[i]);
 }
 
 /* A folder of weights says which model it holds, unless a plan or the user does. */
 static enum status take_model_of_weights(struct options *o)
 {
 	const char *init = option_text(o, OPTION_INIT);
-	if (!option_given(o, OPTION_INIT) || option_given(o, OPTION_PLAN_FILE) || !is_folder(init))
+	if (!option_given(o, OPTION_INIT) || option_given(o, OPTION_PLAN_FILE) || !path_is_folder(init))
 		return STATUS_OK;
-	if (access(arena_print(&o->arena, "%s/config.json", init), F_OK))
+	if (!path_folder_has(init, "config.json"))
 		return status_fail(STATUS_INPUT,
 		                   "--init %s: the folder has no config.json to say which model it holds: give --model",
 		                   init);
@@ -277,7 +272,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return STATUS_OK;
 		}
 	int at = 0;
-	bool takes_topic = c == COMMAND_COLLECTIVE || c == COMMAND_LESSON;
+	bool takes_topic = c == COMMAND_COLLECTIVE || c == COMMAND_LESSON || c == COMMAND_CONFIG;
 	while (at < argc)
 		if (takes_topic && !o->topic && argv[at][0] != '-')
 			o->topic = argv[at++];
@@ -285,14 +280,11 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return s;
 	if ((s = read_model_file(o)))
 		return s;
-	if (option_given(o, OPTION_CONFIG))
-		return status_fail(STATUS_INPUT,
-		                   "--config %.60s: DeepSpeed and Accelerate files are not read; which options their "
-		                   "keys are: shardlab help config",
-		                   option_text(o, OPTION_CONFIG));
+	if (option_given(o, OPTION_CONFIG) && (s = options_take_recipe(o)))
+		return s;
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const char *text = option_default((enum option)i, c);
-		if (!o->value[i].given && *text && (s = read_value(option_row(i), false, text, &o->value[i])))
+		if (!o->value[i].given && *text && (s = option_read_value(option_row(i), false, text, &o->value[i])))
 			return s;
 	}
 	return STATUS_OK;
