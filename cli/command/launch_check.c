@@ -2,24 +2,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/command/launch.h"
-
-static bool on_path(const char *program)
-{
-	const char *path = getenv("PATH");
-	char file[4096];
-	while (path && *path) {
-		size_t length = strcspn(path, ":");
-		snprintf(file, sizeof file, "%.*s/%s", (int)length, path, program);
-		if (length && !access(file, X_OK))
-			return true;
-		path += length + (path[length] == ':');
-	}
-	return false;
-}
+#include "strategy/base/file.h"
 
 enum status launch_check(int64_t ranks)
 {
@@ -32,7 +18,8 @@ enum status launch_check(int64_t ranks)
 		                   ": more than %d for each of this machine's %ld cores; use fewer, or "
 		                   "start mpirun with a host file yourself",
 		                   ranks, RANKS_A_CORE, cores);
-	if (!on_path("mpirun"))
+	char mpirun[4096];
+	if (!file_on_path("mpirun", mpirun, sizeof mpirun))
 		return status_fail(STATUS_INPUT,
 		                   "several ranks need Open MPI, and there is no mpirun on the PATH; install it "
 		                   "(Debian: apt-get install openmpi-bin) or use --ranks 1");

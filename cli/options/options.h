@@ -49,6 +49,9 @@
 	  "--device "                                                                                                  \
 	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks measure what is between them: "     \
 	  "--comm nccl, or ring and mpi by way of the host.")                                                          \
+	X(DOCTOR, doctor, "what this machine has for it, and what to do where something is missing",                   \
+	  "A line a check. ok: it is there; note: it works without, and what it costs; missing: what has to be done. " \
+	  "With --device cuda it looks at the GPUs, too. Exit status 1 if something is missing.")                      \
 	X(GENERATE, generate, "text from a trained model",                                                             \
 	  "Goes on from --prompt with the weights of --init, in fp32 on the CPU: any gpt or llama that train --save "  \
 	  "wrote, or a folder of Hugging Face's. A model of 256 classes reads and writes bytes, any other needs a "    \
@@ -176,7 +179,7 @@ enum command {
 	  "token ids (.bin, .npy), text, a table (.csv), IDX files; see: help data")                                   \
 	X(DATA_TYPE, "data-type", CHOICE, "uint16|uint32|bytes", 0, 0, "", IN_RUNS,                                    \
 	  "what the ids of --data are, where neither a header nor the vocabulary tells")                               \
-	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE),                                  \
+	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE) | IN(DOCTOR),                     \
 	  "where ranks compute; cuda: rank i on GPU i")                                                                \
 	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                           \
 	  "cuda: issue every step instead of replaying a graph")                                                       \

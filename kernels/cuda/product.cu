@@ -25,6 +25,7 @@ static_assert(std::has_unique_object_representations<struct key>::value, "there 
 struct place {
 	struct key key;
 	bool supported;
+	cublasStatus_t description; /* of one that cannot be described: a bug here, or a library of another version */
 	cublasLtMatmulAlgo_t algorithm;
 };
 
@@ -136,8 +137,9 @@ struct place *find(struct kernel_context *c, const struct product *p)
 	struct place *place = &all->place[all->used++ % PLACES];
 	struct description d;
 	memcpy(&place->key, &key, sizeof key);
-	place->supported = product_epilogue_fits(p) && !describe(p, &key.arguments, all->tf32, &d) &&
-	                   choose(c, &key.arguments, &d, &place->algorithm);
+	bool fits = product_epilogue_fits(p);
+	place->description = fits ? describe(p, &key.arguments, all->tf32, &d) : CUBLAS_STATUS_SUCCESS;
+	place->supported = fits && !place->description && choose(c, &key.arguments, &d, &place->algorithm);
 	return place;
 }
 
@@ -195,6 +197,8 @@ int product_run(struct kernel_context *c, kernel_stream s, const struct product 
 	struct product_arguments arguments = product_arguments_of(p);
 	const float alpha = 1, beta = p->residual ? 1 : 0;
 	struct description d;
+	if (place->description)
+		return BLAS_ERROR + place->description;
 	if (!place->supported)
 		return CUDA_ERROR_NO_ALGORITHM;
 	cublasStatus_t status = describe(p, &arguments, ((struct products *)c->products)->tf32, &d);

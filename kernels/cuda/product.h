@@ -98,10 +98,11 @@ static inline enum product_epilogue product_bias_sums(const struct linear_shape 
 	return s->weight_in_out ? PRODUCT_SUMS_B : PRODUCT_SUMS_A;
 }
 
-/* The largest power of two, up to 256 bytes, that an address is a multiple of: algorithms ask for 16 to be fast. */
+/* The largest power of two, up to 16 bytes, that an address is a multiple of. No algorithm asks for more, and with more
+ * places of one shape would be many. */
 static inline uint32_t product_alignment(const void *p)
 {
-	uintptr_t address = (uintptr_t)p | 256;
+	uintptr_t address = (uintptr_t)p | 16;
 	return (uint32_t)(address & (~address + 1));
 }
 
@@ -170,7 +171,7 @@ void product_allow_tf32(struct kernel_context *c, bool allow);
 /* Puts it on the stream, with all of the workspace; or CUDA_ERROR_NO_ALGORITHM, and nothing is done. An algorithm is
  * looked for once per shape, in cuBLASLt's own table of what is fastest, without running anything: in the first eager
  * step. Same shape, same library, same card: same algorithm. One that is in the table and then refused counts as none
- * from then on. */
+ * from then on; one that cannot be described to cuBLASLt is an error, and never slow in silence. */
 int product_run(struct kernel_context *c, kernel_stream s, const struct product *p);
 
 /* Checks, without a device, that such a product can be described to cuBLASLt. Returns its status, CUBLAS_STATUS_SUCCESS

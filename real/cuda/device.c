@@ -10,12 +10,25 @@
 
 #define TILE_BYTES ((int64_t)6 << 20)
 
+/* CUDA's errors of a kernel that ran: every later call gives them too, so the one that tells is not the one that erred.
+ */
+static bool is_sticky(int error)
+{
+	enum { ILLEGAL_ADDRESS = 700, ASSERT = 710, HARDWARE_STACK = 714, LAUNCH_FAILURE = 719 };
+	return error == ILLEGAL_ADDRESS || error == ASSERT || (error >= HARDWARE_STACK && error <= LAUNCH_FAILURE);
+}
+
 enum status cuda_device_error(const struct cuda_device *c, int error, const char *what)
 {
+	char said[600];
 	if (!error)
 		return STATUS_OK;
-	return cuda_library_failed(c->api, STATUS_RUN, error, "GPU %d (%s): %s", c->gpu, c->properties.name,
-	                           status_words(what));
+	enum status s = cuda_library_failed(c->api, STATUS_RUN, error, "GPU %d (%s): %s", c->gpu, c->properties.name,
+	                                    status_words(what));
+	if (!is_sticky(error))
+		return s;
+	snprintf(said, sizeof said, "%s", status_message());
+	return status_fail(s, "%s; CUDA_LAUNCH_BLOCKING=1 and {no_graph} show where it began", said);
 }
 
 static bool is_nccl(const struct device_choice *choice)

@@ -117,3 +117,16 @@ enum status file_write(const char *path, const char *setting, enum status (*writ
 	output_close(o);
 	return s;
 }
+
+bool file_on_path(const char *program, char *out, size_t size)
+{
+	const char *path = getenv("PATH");
+	while (path && *path) {
+		size_t length = strcspn(path, ":");
+		snprintf(out, size, "%.*s/%s", (int)length, path, program);
+		if (length && !access(out, X_OK))
+			return true;
+		path += length + (path[length] == ':');
+	}
+	return false;
+}

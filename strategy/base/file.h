@@ -3,6 +3,7 @@
 #ifndef SHARDLAB_FILE_H
 #define SHARDLAB_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,5 +20,8 @@ enum status file_read(const char *path, const char *setting, size_t most, char *
  * STATUS_INPUT. */
 enum status file_write(const char *path, const char *setting, enum status (*write)(void *context, FILE *out),
                        void *context);
+
+/* The program that PATH leads to; false if there is none. */
+bool file_on_path(const char *program, char *out, size_t size);
 
 #endif

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
-commands=(plan sim compare train validate calibrate view collective generate demo lesson help)
+commands=(plan sim compare train validate calibrate view collective generate doctor demo lesson help)
 options=$(for command in "${commands[@]}"; do "$SHARDLAB" help "$command"; done |
 	sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' | sort -u)
 read -ra known_names <<<"$(tr '\n-' ' _' <<<"$options") ${commands[*]}"

@@ -52,6 +52,8 @@ export SHARDLAB=$TMPDIR/fake/shardlab
 small='gpt:layers=2,width=32,heads=2,context=16'
 ask 0 $'name=Stand-in\ndevices=2\nmemory_bytes=8589934592\ndriver_cuda=13.0'
 export MODEL=$small SPEED_MODEL=$small
+"$SHARDLAB" doctor --device cuda >"$TMPDIR/doctor" 2>"$TMPDIR/doctor.err"
+grep -q "^ok *shardlab's library *CUDA 13.0, with code for compute capability 9.0$" "$TMPDIR/doctor" || fail "doctor: $(cat "$TMPDIR/doctor")"
 STRATEGIES=zero3 RANKS=1 gpu_script 0 $'^@row\tplans\t3 plans: losses at most 0 apart, ' plans.sh
 STRATEGIES=fsdp,tensor RANKS=2 CLUSTER=none gpu_script 0 $'^@row\tvalidate\t4 plans on 2 ranks: bytes exact$' validate.sh
 cp "$TMPDIR/script.out" "$TMPDIR/validate.log"

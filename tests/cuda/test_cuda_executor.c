@@ -373,6 +373,7 @@ START_TEST(errors_end_the_run_with_one_line)
 	must_end(&o, STATUS_INPUT, "has no attention.forward for GPUs");
 	use_gpu(&(struct fake_cuda_settings){.fail_after = 50});
 	must_end(&o, STATUS_RUN, "GPU 0 (a fake GPU): ");
+	must_end(&o, STATUS_RUN, "encountered; CUDA_LAUNCH_BLOCKING=1 and no_graph show where it began");
 	use_gpu(&(struct fake_cuda_settings){.seed = 1});
 	o.guard = true;
 	must_end(&o, STATUS_INPUT, "guard");

@@ -11,10 +11,11 @@ training    losses of 20 steps of a small Llama with grouped queries, a Qwen2, a
             golden_training.py: the initial weights and the samples are the product's (counter_random.py), and the model
             is transformers' own. losses_float64: the same with everything in double, which is how far apart rounding
             alone puts them. Tensors are numbered in the product's order, where q|k|v and gate|up are one each.
-saved       bytes that a block of `llama` keeps for its backward pass in bf16, each storage once, as
+saved       bytes that a block of `llama`, and one as Qwen2's and Qwen3's, keeps for its backward pass in bf16, each storage once, as
             torch.autograd.graph.saved_tensors_hooks sees them in transformers' block, and by how much that is more than
             the product's: silu(gate); of each RMSNorm x in fp32 and what the weight is multiplied by, in place of x; the
-            cosines and sines
+            cosines and sines; of Qwen3's norms of heads x in fp32, what it is multiplied by, and what the weight is, in
+            place of q, k and v before them
 """
 
 import argparse
@@ -246,9 +247,13 @@ def training(text):
     return rows
 
 
-def saved():
+SAVED = {}, {"bias": "qkv"}, {"qk_norm": "yes"}
+
+
+def saved(own):
+    """Of a block with these keys, beside those of `llama`."""
     k = dict(layers=1, width=256, heads=8, kv_heads=4, head_size=32, hidden=688, context=128, tied="no", bias="none",
-             qk_norm="no")
+             qk_norm="no") | own
     config, kind = config_of(k)
     config._attn_implementation = "sdpa"
     model = kind(config).bfloat16()
@@ -267,8 +272,12 @@ def saved():
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         model.model.layers[0](x, position_embeddings=turns)
     rows = samples * tokens
-    return [{"specification": "llama:layers=4", "samples": samples, "bytes": sum(n for n, _ in seen.values()),
-             "gate": 2 * rows * k["hidden"], "norms": 2 * rows * width * (4 + 2 - 2), "turns": 2 * 2 * rows * k["head_size"]}]
+    normed = rows * (k["heads"] + k["kv_heads"]) * (k["qk_norm"] == "yes")
+    before = rows * (k["heads"] + 2 * k["kv_heads"]) * (k["qk_norm"] == "yes")
+    return {"specification": specification_of({"layers": 4} | own), "samples": samples,
+            "bytes": sum(n for n, _ in seen.values()), "gate": 2 * rows * k["hidden"],
+            "norms": 2 * rows * width * (4 + 2 - 2), "turns": 2 * 2 * rows * k["head_size"],
+            "heads": normed * ((4 + 2) * k["head_size"] + 4) - 2 * before * k["head_size"]}
 
 
 def as_text(result):
@@ -285,7 +294,7 @@ def main():
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     result = {"counts": counts(), "rotary": rotary(), "training": training(top / "golden/text.txt"),
-              "saved": saved()}
+              "saved": [saved(own) for own in SAVED]}
     arguments.out.write_text(as_text(result))
 
 

@@ -50,6 +50,7 @@ cli/show
 cli/options
 cli/lesson
 cli/lesson/export
+cli/doctor
 cli/command'
 
 # The libraries that a layer is linked with: ours, and others' (names of pkg-config).
