@@ -7,7 +7,7 @@
 
 /* A step of more micro-batches is predicted from steps of this many and of one less; of stages, from so many as fill
  * and drain them, and these. */
-enum { PREDICTED_FROM = 4 };
+enum { PREDICTED_FROM = 3 };
 /* Memory is the same from the second micro-batch on, but for stages, which have several under way. */
 enum { ALIKE_FROM = 2 };
 /* Operations that are compiled before what has been found by then is taken: some seconds. */
