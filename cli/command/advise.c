@@ -86,7 +86,7 @@ static enum status read_levels(const struct options *o, enum setting i, int most
 static enum status read_alternatives(struct advise_request *q, const struct options *o, struct arena *a)
 {
 	enum { MOST = VARIANT_LEVELS };
-	struct settings precision[MOST], checkpointing[MOST], offload[MOST];
+	struct settings precision[MOST] = {0}, checkpointing[MOST] = {0}, offload[MOST] = {0};
 	enum status s = read_levels(o, SETTING_PRECISION, ADVISE_PRECISIONS, a, precision, &q->precisions);
 	if (!s)
 		s = read_levels(o, SETTING_CHECKPOINTING, MOST, a, checkpointing, &q->checkpointings);
