@@ -17,6 +17,7 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
+#include "strategy/recipe/recipe.h"
 #include "strategy/settings/settings.h"
 #include "viz/scene/list.h"
 
@@ -58,6 +59,12 @@
 	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
 	  "shardlab collective NAME prints what every rank holds after each round, up to 8 ranks with numbers that "   \
 	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
+	X(CONFIG, config, "what a DeepSpeed configuration says, and who would refuse it",                              \
+	  "shardlab config FILE prints a line a key: its value, its place, what it does here, what it does there; "    \
+	  "then "                                                                                                      \
+	  "what its program would refuse. Exit status 1 if it would. sim, compare, plan and train take such a file "   \
+	  "as "                                                                                                        \
+	  "--config FILE.")                                                                                            \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "Trains an MLP on Fashion-MNIST, in less than two minutes on two cores.")                                    \
 	X(LESSON, lesson, "a course: lessons that run",                                                                \
@@ -82,8 +89,11 @@ enum command {
 /* The options that are not settings. Each setting (SETTING_LIST) is an option as well: `micro_batch` is --micro-batch.
  * constant, name, type, argument, low, high, default ("": none), commands, help */
 #define OPTION_LIST(X)                                                                                                 \
-	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
-	  "not supported; help config lists the options that stand for their keys")                                    \
+	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                      \
+	  "settings from a DeepSpeed configuration; see: shardlab config FILE")                                        \
+	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "",                                                   \
+	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                                                   \
+	  "the program that reads --config; by default the one whose file it looks like")                              \
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(ADVISE) | IN(COLLECTIVE),      \
 	  "the hardware to predict for; see: help clusters")                                                           \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
@@ -210,7 +220,7 @@ enum command {
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
 	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE),                    \
+	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG),       \
 	  "print JSON, and nothing else, on stdout")
 
 enum option {
@@ -233,7 +243,7 @@ struct option_value {
 struct options {
 	enum command command;
 	bool help;         /* --help was among them: the rest has not been read */
-	const char *topic; /* of help, collective and lesson, whose argument is a word; NULL: none */
+	const char *topic; /* of help, collective, config and lesson, whose argument is a word; NULL: none */
 	struct option_value value[OPTION_COUNT];
 	const char *model_path; /* what --model was, if that was a path; else NULL */
 	struct arena arena;     /* of values that are not argv's own */
@@ -258,6 +268,9 @@ static inline int64_t option_whole(const struct options *o, enum option i)
 
 /* The settings that were asked for, with the strategy as text and not yet resolved. */
 enum status options_settings(const struct options *o, struct settings *out);
+
+/* The arguments that a program which reads a recipe has beside the file: --reader and what else was given. */
+struct recipe_question options_question(const struct options *o);
 
 /* The command line of a child: this same program with another command, or other values.
  *

@@ -14,12 +14,25 @@ static const struct option_row own_rows[] = {
 };
 static_assert(SETTING_COUNT + sizeof own_rows / sizeof own_rows[0] == OPTION_COUNT, "one row an option");
 
-static unsigned commands_with(enum setting i)
+/* The arguments of a program that reads a recipe. */
+static bool is_argument(enum setting i)
+{
+	return i == SETTING_MODEL || i == SETTING_RANKS || i == SETTING_MICRO_BATCH || i == SETTING_ACCUMULATE ||
+	       i == SETTING_PRECISION || i == SETTING_CLIP || i == SETTING_LEARNING_RATE || i == SETTING_WEIGHT_DECAY ||
+	       i == SETTING_WARMUP || i == SETTING_DECAY;
+}
+
+static unsigned commands_of(enum setting i)
 {
 	return i == SETTING_COLLECTIVES                  ? 0 /* --comm says it */
 	       : i == SETTING_MODEL || i == SETTING_SEED ? IN_MODELS | IN(ADVISE) | IN(GENERATE)
 	       : i == SETTING_RANKS ? IN_MODELS | IN(ADVISE) | IN(CALIBRATE) | IN(COLLECTIVE) | IN(DEMO)
 	                            : IN_MODELS | IN(ADVISE);
+}
+
+static unsigned commands_with(enum setting i)
+{
+	return commands_of(i) | (is_argument(i) ? IN(CONFIG) : 0);
 }
 
 static void put_dashes(char out[OPTION_NAME], const char *name)

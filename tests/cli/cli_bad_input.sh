@@ -140,7 +140,9 @@ refuse "'xml'" plan --format xml
 refuse 'two formats' plan --json --format dot
 
 # A setting that this version cannot carry out is refused, not ignored.
-refuse 'are not read; which options their keys are: shardlab help config' sim --config deepspeed.json
+refuse 'deepspeed.json' sim --config deepspeed.json
+refuse 'config needs a file' config
+refuse 'has no option --config' view --config deepspeed.json
 refuse 'must end in .csv' compare --export "$place/picture.bmp"
 refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
 refuse 'scales the loss of fp16' validate --loss-scaler pytorch
