@@ -1,6 +1,7 @@
 /* shardlab advise: what fits, by predicted speed, and what the rest lacks. */
 #include "sim/advise.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,9 +118,18 @@ static enum status read_request(struct advise_request *q, const struct options *
 
 /* ---- the search ---- */
 
+/* Hundreds of plans come and go: their memory is kept for the next one. */
+static void keep_memory(void)
+{
+	enum { KEPT = 1 << 30 };
+	mallopt(M_TRIM_THRESHOLD, KEPT);
+	mallopt(M_MMAP_THRESHOLD, KEPT);
+}
+
 static void search(struct advice *a)
 {
 	struct progress p;
+	keep_memory();
 	progress_begin(&p, a->total);
 	while (advise_next(a)) {
 		int walk = a->done < a->total ? a->done : a->total - 1;
