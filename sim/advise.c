@@ -263,13 +263,29 @@ static void set_frontier(struct advice *a)
 	}
 }
 
+static int changes(const struct settings *s)
+{
+	return 2 * (s->offload.optimizer + s->offload.parameters + s->offload.activations) +
+	       (strcmp(s->checkpointing, "none") != 0);
+}
+
+const struct advised *advise_best(const struct advice *a)
+{
+	const struct advised *best = a->fit_count ? &a->fit[0] : NULL;
+	for (int i = 1; i < a->fit_count && a->fit[i].place == 1; i++)
+		if (changes(&a->fit[i].settings) < changes(&best->settings))
+			best = &a->fit[i];
+	return best;
+}
+
 /* What no change of its own strategy mends, the fastest of all does. */
 static void mend_by_strategy(struct advice *a)
 {
-	for (int i = 0; a->fit_count && i < a->lack_count; i++)
+	const struct advised *best = advise_best(a);
+	for (int i = 0; best && i < a->lack_count; i++)
 		if (!*a->lack[i].mend) {
-			advise_options(&a->fit[0].settings, a->lack[i].mend);
-			a->lack[i].mend_step = a->fit[0].step;
+			advise_options(&best->settings, a->lack[i].mend);
+			a->lack[i].mend_step = best->step;
 		}
 }
 
@@ -302,7 +318,8 @@ static bool on_ranks(const struct settings *s, int64_t ranks, struct settings *o
 	return false;
 }
 
-/* With nothing computed again and nothing offloaded; where that is so already, with twice the micro-batch. */
+/* With nothing computed again and nothing offloaded, a sample at a time; where that is so already, with twice the
+ * micro-batch. */
 static bool with_more_memory(const struct settings *s, struct settings *out)
 {
 	const struct offload none = {0};
@@ -312,8 +329,7 @@ static bool with_more_memory(const struct settings *s, struct settings *out)
 	snprintf(out->checkpointing, sizeof out->checkpointing, "none");
 	out->offload = none;
 	out->accumulate = 0;
-	if (plain)
-		out->micro_batch *= 2;
+	out->micro_batch = plain ? 2 * s->micro_batch : 1;
 	return settings_resolve(out, strategy_data_ranks(out)) == STATUS_OK;
 }
 
@@ -325,7 +341,7 @@ static void double_links(struct cluster *c)
 
 static void find_next(struct advice *a)
 {
-	struct settings s, best = a->fit[0].settings;
+	struct settings s, best = advise_best(a)->settings;
 	struct grid_search *f = &a->walk;
 	char what[ADVISE_OPTIONS];
 	*f = (struct grid_search){.grid.given = best, .cluster_name = a->request.cluster, .margin = a->request.margin};

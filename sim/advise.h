@@ -95,6 +95,9 @@ bool advise_next(struct advice *a);
 enum status advise_status(const struct advice *a);
 void advise_end(struct advice *a); /* accepts NULL */
 
+/* Of the lines that share the first place, the one with the least offload and checkpointing; NULL: none fits. */
+const struct advised *advise_best(const struct advice *a);
+
 /* The options that make a line, for any other command: "--strategy zero2 --precision bf16 --micro-batch 4 …". */
 void advise_options(const struct settings *s, char out[ADVISE_OPTIONS]);
 

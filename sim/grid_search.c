@@ -5,8 +5,9 @@
 #include "strategy/base/arena.h"
 #include "strategy/strategies/strategy.h"
 
-/* A step of more micro-batches is predicted from steps of this many and of one less. */
-enum { PREDICTED_FROM = 4 };
+/* A step of more micro-batches is predicted from steps of this many and of one less; of stages, from so many as fill
+ * and drain them, and these. */
+enum { PREDICTED_FROM = 3 };
 /* Memory is the same from the second micro-batch on, but for stages, which have several under way. */
 enum { ALIKE_FROM = 2 };
 /* Operations that are compiled before what has been found by then is taken: some seconds. */
@@ -127,6 +128,13 @@ enum status grid_search_memory(struct grid_search *f, const struct variant_place
 	return short_settings(f, place, &s) ? grid_search_report(f, &s, false, out) : STATUS_INPUT;
 }
 
+/* From how many micro-batches on each takes as long as the one before. */
+static int64_t even_from(const struct settings *s)
+{
+	int64_t alike = alike_from(s);
+	return alike > ALIKE_FROM ? alike + PREDICTED_FROM : PREDICTED_FROM;
+}
+
 int64_t grid_search_time(struct grid_search *f, const struct variant_place *place, bool exactly,
                          struct report_tightest *tightest)
 {
@@ -134,14 +142,14 @@ int64_t grid_search_time(struct grid_search *f, const struct variant_place *plac
 	if (!variant_at(&f->grid, place, &v))
 		return -1;
 	struct settings less = v.settings, more = v.settings;
-	int64_t micros = v.settings.accumulate, a, b;
-	if (exactly || micros <= PREDICTED_FROM)
+	int64_t micros = v.settings.accumulate, from = even_from(&v.settings), a, b;
+	if (exactly || micros <= from)
 		return step_of(f, &v.settings, true, tightest);
-	if (!shorten(&less, PREDICTED_FROM - 1) || !shorten(&more, PREDICTED_FROM))
+	if (!shorten(&less, from - 1) || !shorten(&more, from))
 		return -1;
 	a = step_of(f, &less, true, NULL);
 	b = a < 0 ? -1 : step_of(f, &more, true, tightest);
-	return b < 0 ? -1 : b + (b - a) * (micros - PREDICTED_FROM);
+	return b < 0 ? -1 : b + (b - a) * (micros - from);
 }
 
 /* ---- walking over the grid ---- */

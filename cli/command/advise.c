@@ -1,6 +1,7 @@
 /* shardlab advise: what fits, by predicted speed, and what the rest lacks. */
 #include "sim/advise.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,7 +87,7 @@ static enum status read_levels(const struct options *o, enum setting i, int most
 static enum status read_alternatives(struct advise_request *q, const struct options *o, struct arena *a)
 {
 	enum { MOST = VARIANT_LEVELS };
-	struct settings precision[MOST], checkpointing[MOST], offload[MOST];
+	struct settings precision[MOST] = {0}, checkpointing[MOST] = {0}, offload[MOST] = {0};
 	enum status s = read_levels(o, SETTING_PRECISION, ADVISE_PRECISIONS, a, precision, &q->precisions);
 	if (!s)
 		s = read_levels(o, SETTING_CHECKPOINTING, MOST, a, checkpointing, &q->checkpointings);
@@ -117,9 +118,18 @@ static enum status read_request(struct advise_request *q, const struct options *
 
 /* ---- the search ---- */
 
+/* Hundreds of plans come and go: their memory is kept for the next one. */
+static void keep_memory(void)
+{
+	enum { KEPT = 1 << 30 };
+	mallopt(M_TRIM_THRESHOLD, KEPT);
+	mallopt(M_MMAP_THRESHOLD, KEPT);
+}
+
 static void search(struct advice *a)
 {
 	struct progress p;
+	keep_memory();
 	progress_begin(&p, a->total);
 	while (advise_next(a)) {
 		int walk = a->done < a->total ? a->done : a->total - 1;

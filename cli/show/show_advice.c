@@ -108,7 +108,7 @@ static void show_next(const struct advice *a, FILE *out)
 		const struct advise_next *n = &a->next[i];
 		char time[32], speed[40], bytes[32];
 		number_format_time(time, sizeof time, n->step);
-		compare_speed(speed, sizeof speed, n->step, a->fit[0].step);
+		compare_speed(speed, sizeof speed, n->step, advise_best(a)->step);
 		fprintf(out, "%s%s: %s a step, %s", i ? "      " : "next: ", n->what, time, speed);
 		if (n->missing_bytes) {
 			number_format_bytes(bytes, sizeof bytes, n->missing_bytes);
@@ -160,18 +160,28 @@ static void show_lacking(const struct advice *a, bool all, FILE *out)
 		fprintf(out, "… %d more; --verbose lists all\n", a->lack_count - shown);
 }
 
+/* The whole command that simulates the best line. */
+static void show_command(const struct advice *a, const char *model, FILE *out)
+{
+	const struct settings *given = &a->request.given;
+	char options[ADVISE_OPTIONS], sequence[40] = "";
+	advise_options(&advise_best(a)->settings, options);
+	if (given->sequence)
+		snprintf(sequence, sizeof sequence, " --sequence %" PRId64, given->sequence);
+	fprintf(out, "%s: shardlab sim --model %s%s --ranks %" PRId64 " --cluster %s %s\n",
+	        a->fit[0].tied ? "as fast as any, with the least offload" : "fastest", model, sequence, given->ranks,
+	        a->request.cluster, options);
+}
+
 void show_advice(const struct advice *a, const char *model, bool all, FILE *out)
 {
 	int lines = all || a->fit_count < LINES ? a->fit_count : LINES;
-	char options[ADVISE_OPTIONS];
 	show_head(a, model, out);
 	if (lines) {
 		show_fitting(a, lines, out);
 		fputc('\n', out);
 		show_largest(a, out);
-		advise_options(&a->fit[0].settings, options);
-		fprintf(out, "fastest: shardlab sim --model %s --ranks %" PRId64 " --cluster %s %s\n", model,
-		        a->request.given.ranks, a->request.cluster, options);
+		show_command(a, model, out);
 		show_next(a, out);
 	}
 	show_lacking(a, all, out);

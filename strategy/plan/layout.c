@@ -247,6 +247,21 @@ static void try_by_size(struct placer *p, const struct section *s, int64_t *in_o
 	free(offset);
 }
 
+/* The most that is alive at once in the section: no layout needs less. */
+static int64_t most_alive(const struct placer *p, const struct section *s)
+{
+	int64_t alive = p->floor, most = alive;
+	for (int i = s->begin; i < s->end; i++) {
+		const struct op *op = &p->role->ops[i];
+		if (op_class(op->kind) != OP_CLASS_M || !is_placed_here(p, op_buffer(op)))
+			continue;
+		int64_t size = room_for(p, op_buffer(op));
+		alive += op->kind == OP_ALLOC ? size : -size;
+		most = alive > most ? alive : most;
+	}
+	return most;
+}
+
 static bool places_any(const struct placer *p, const struct section *s)
 {
 	for (int i = s->begin; i < s->end; i++)
@@ -268,7 +283,8 @@ static void place_section(struct placer *p, const struct section *s)
 	find_lives(p, s);
 	*p->arena_bytes = p->floor;
 	place_in_order(p, s);
-	try_by_size(p, s, p->arena_bytes);
+	if (*p->arena_bytes > most_alive(p, s))
+		try_by_size(p, s, p->arena_bytes);
 	if (before > *p->arena_bytes)
 		*p->arena_bytes = before;
 	p->order = NULL;

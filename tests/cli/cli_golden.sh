@@ -24,6 +24,7 @@ same cli_sim_dp.txt sim --model mlp --strategy dp --ranks 4 --cluster laptop
 same cli_sim_pipeline.txt sim --model gpt --strategy pipeline --ranks 4 --accumulate 4 --cluster laptop
 same cli_sim_no_fit.txt sim --model params=7e9:units=32 --strategy zero2 --ranks 4 --cluster v100-32gb --precision fp16
 same cli_compare.txt compare --model gpt2-124m --ranks 8 --precision bf16 --cluster a100-80gb
+same cli_advise.txt advise --model gpt2-774m --ranks 4 --batch 64 --cluster v100-16gb --strategy ddp,zero2,zero3
 same cli_compare_grid.txt compare --model gpt2-1558m --ranks 16 --batch 32 --cluster v100-32gb --precision fp16 \
 	--strategy ddp,zero2,zero3 --activation-checkpointing none/full --offload none/optimizer/optimizer,parameters
 same cli_collective.txt collective ring-all-reduce --ranks 5 --bytes 40

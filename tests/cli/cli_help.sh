@@ -11,14 +11,11 @@ has() {
 top=$("$SHARDLAB" help)
 [ "$top" = "$("$SHARDLAB" --help)" ] || fail 'help and --help differ'
 commands=$(sed -n 's/^  shardlab \([a-z]*\)  *[a-z].*/\1/p' <<<"$top" | sort -u)
-for command in plan sim compare train validate calibrate generate checkpoint view collective demo lesson help; do
+for command in plan sim compare advise train validate calibrate generate checkpoint config doctor view collective demo lesson help; do
 	grep -qx "$command" <<<"$commands" || fail "help does not list $command"
 done
-for command in advise; do
-	! grep -qw "shardlab $command" <<<"$top" || fail "help lists $command, which there is not"
-done
 
-for command in plan sim compare train validate calibrate generate checkpoint demo; do
+for command in plan sim compare advise train validate calibrate generate checkpoint config doctor demo; do
 	text=$("$SHARDLAB" help "$command")
 	[ "$text" = "$("$SHARDLAB" "$command" --help)" ] || fail "help $command and $command --help differ"
 	options=$(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' <<<"$text")
@@ -92,7 +89,7 @@ done
 has "$(cat "$TMPDIR/out")" "of its device's 24.00 GB (22.35 GiB)"
 
 # Where there is no terminal, lines of options end before column 81.
-for command in plan sim compare train validate calibrate view demo lesson; do
+for command in plan sim compare advise train validate calibrate view demo lesson; do
 	long=$("$SHARDLAB" help "$command" | grep -v '^  shardlab ' | LC_ALL=C.UTF-8 grep -E '^.{81,}' || true)
 	[ -z "$long" ] || fail "help $command: too long: $long"
 done
@@ -107,14 +104,14 @@ status=0
 [ "$status" = 1 ] || fail "help on a full disk: exit status $status"
 
 # A word that is an option or a strategy has its own help.
-has "$("$SHARDLAB" help offload)" 'Commands: plan, sim, compare, train, validate, view'
+has "$("$SHARDLAB" help offload)" 'Commands: plan, sim, compare, advise, train, validate, view'
 [ "$("$SHARDLAB" help offload)" = "$("$SHARDLAB" help --offload)" ] || fail 'help offload and help --offload differ'
 has "$("$SHARDLAB" help zero2)" '--strategy zero2: '
 has "$("$SHARDLAB" help fsdp)" 'fsdp:reshard=yes|no'
 
 # The manual page has every command and every option of a command, and troff reads it without a warning.
 "$SHARDLAB" help man >"$TMPDIR/shardlab.1"
-for command in plan sim compare train validate calibrate view collective demo lesson; do
+for command in plan sim compare advise train validate calibrate view collective demo lesson; do
 	grep -qF "fBshardlab $command" "$TMPDIR/shardlab.1" || fail "the manual page has no $command"
 	for option in $("$SHARDLAB" help "$command" | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p'); do
 		grep -qF "fB\\-\\-${option//-/\\-}\\fR" "$TMPDIR/shardlab.1" || fail "the manual page has no --$option"

@@ -10,7 +10,7 @@
 #include "sim/fit.h"
 #include "sim/sim.h"
 #include "strategy/strategies/variants.h"
-#include "tests/support/cluster_text.h"
+#include "tests/sim/small_cluster.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
@@ -29,44 +29,7 @@ static const char *const jobs[] = {"params=50e6:units=8 zero2 ranks=4 precision=
 static const int percents[] = {90, 60, 40, 25, 15, 8};
 enum { JOBS = sizeof jobs / sizeof jobs[0], PERCENTS = sizeof percents / sizeof percents[0] };
 
-static char path[4096];
-
-/* a100-40gb with so much memory as a part of what the plan needs besides libraries. */
-static void write_cluster(const struct plan *p, int percent)
-{
-	struct cluster c;
-	struct report r = {0};
-	ck_assert(!cluster_open(&c, "a100-40gb", p->ranks));
-	ck_assert(!sim_run(p, &c, GRAIN_OPERATION, NULL, &r));
-	c.device_memory = c.overhead.value + (r.tightest.needed_bytes - c.overhead.value) * percent / 100;
-	report_release(&r);
-	snprintf(path, sizeof path, "%s/test_fit_%ld.yaml", support_folder(), (long)getpid());
-	FILE *f = fopen(path, "w");
-	ck_assert_ptr_nonnull(f);
-	cluster_print(&c, f);
-	fclose(f);
-	cluster_release(&c);
-}
-
-/* -1: it does not fit, or makes no sense. */
-static int64_t step_of(const struct settings *s)
-{
-	struct made m;
-	struct cluster c;
-	struct report r = {0};
-	int64_t step = -1;
-	if (made_open(&m, s))
-		return -1;
-	ck_assert(!cluster_open(&c, path, m.plan.ranks));
-	if (!sim_run(&m.plan, &c, GRAIN_OPERATION, NULL, &r) && r.fits)
-		step = r.time.step;
-	report_release(&r);
-	cluster_release(&c);
-	made_release(&m);
-	return step;
-}
-
-static int64_t shortest_of_all(const struct settings *given, char words[160])
+static int64_t shortest_of_all(const char *path, const struct settings *given, char words[160])
 {
 	struct variant_grid g;
 	struct variant_place at;
@@ -77,7 +40,8 @@ static int64_t shortest_of_all(const struct settings *given, char words[160])
 		for (at.checkpointing = 0; at.checkpointing < g.checkpointings; at.checkpointing++)
 			for (at.offload = 0; at.offload < g.offloads; at.offload++)
 				for (at.micro = 0; at.micro < g.micros; at.micro++) {
-					int64_t step = variant_at(&g, &at, &v) ? step_of(&v.settings) : -1;
+					int64_t step =
+					        variant_at(&g, &at, &v) ? small_cluster_step(path, 0, &v.settings) : -1;
 					if (step < 0 || (best >= 0 && step >= best))
 						continue;
 					best = step;
@@ -91,11 +55,11 @@ START_LOOP_TEST(nothing_on_the_grid_is_faster, 0, JOBS *PERCENTS)
 	struct settings s = settings_of("%s", jobs[_i / PERCENTS]);
 	struct made m;
 	struct report_change found;
-	char words[160] = "";
+	char words[160] = "", path[4096];
 	s = settings_resolved(&s);
 	ck_assert(!made_open(&m, &s));
-	write_cluster(&m.plan, percents[_i % PERCENTS]);
-	int64_t best = shortest_of_all(&s, words);
+	small_cluster_write(path, sizeof path, &m.plan, percents[_i % PERCENTS]);
+	int64_t best = shortest_of_all(path, &s, words);
 	fit_find_change(&m.plan, path, &found);
 	if (best >= 0)
 		ck_assert_msg(found.step == best, "%s, %d %%: %s in %" PRId64 " ns, but %s in %" PRId64 " ns",

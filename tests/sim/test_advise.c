@@ -1,0 +1,172 @@
+/* Advice beside brute force: every strategy, precision, checkpointing, offload and micro-batch of a small grid,
+ * compiled and simulated as it is.
+ */
+#include <check.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "sim/advise.h"
+#include "strategy/strategies/strategy.h"
+#include "tests/sim/small_cluster.h"
+
+#define GPT "gpt:layers=3,width=512,heads=8,vocabulary=8192,context=256"
+#define MARGIN 0.05
+
+static const char *const names[] = {"ddp", "zero1", "zero3", "hybrid", "pipeline", "tensor"};
+static const enum type precisions[] = {TYPE_BF16, TYPE_FP32};
+static const char *const levels[] = {"none", "selective", "full"};
+static const struct offload places[] = {{0}, {.optimizer = true}, {.optimizer = true, .parameters = true}};
+static const int percents[] = {110, 70, 40, 20, 9};
+enum { NAMES = 6, TYPES = 2, LEVELS = 3, PERCENTS = 5, RANKS = 4, BATCH = 32 };
+
+static char path[4096];
+static struct advice *advice;
+
+static struct settings wished(void)
+{
+	return settings_of("%s ddp ranks=%d batch=%d", GPT, RANKS, BATCH);
+}
+
+static void begin(int percent)
+{
+	struct settings s = wished();
+	struct made m;
+	s.batch = 0;
+	s.micro_batch = BATCH / RANKS;
+	s = settings_resolved(&s);
+	ck_assert(!made_open(&m, &s));
+	small_cluster_write(path, sizeof path, &m.plan, percent);
+	made_release(&m);
+}
+
+static void advise(const struct settings *given, int strategies)
+{
+	struct advise_request q = {.given = *given, .cluster = path, .margin = MARGIN, .strategies = strategies};
+	memcpy(q.strategy, names, sizeof names);
+	memcpy(q.precision, precisions, sizeof precisions);
+	q.precisions = TYPES;
+	ck_assert(!advise_begin(&advice, &q));
+	while (advise_next(advice))
+		;
+}
+
+static void end(void)
+{
+	advise_end(advice);
+	unlink(path);
+}
+
+static bool near(int64_t a, int64_t b)
+{
+	return a - b <= b / 1000 && b - a <= b / 1000;
+}
+
+/* A place of the grid, in words that no code of the search has put together. -1: it does not fit, or makes no sense. */
+static int64_t step_at(int name, int type, int level, int place, int64_t micro)
+{
+	struct settings s = wished();
+	snprintf(s.strategy, sizeof s.strategy, "%s", names[name]);
+	snprintf(s.checkpointing, sizeof s.checkpointing, "%s", levels[level]);
+	s.precision = precisions[type];
+	s.offload = places[place];
+	s.batch = BATCH;
+	s.micro_batch = micro;
+	s.accumulate = 0;
+	return settings_resolve(&s, strategy_data_ranks(&s)) ? -1 : small_cluster_step(path, MARGIN, &s);
+}
+
+static int64_t shortest(int name, int type)
+{
+	int64_t best = -1;
+	for (int level = 0; level < LEVELS; level++)
+		for (int place = 0; place < LEVELS; place++)
+			for (int64_t micro = 1; micro <= BATCH; micro *= 2) {
+				int64_t step = step_at(name, type, level, place, micro);
+				if (step >= 0 && (best < 0 || step < best))
+					best = step;
+			}
+	return best;
+}
+
+static const struct advised *first_line(int name, int type)
+{
+	for (int i = 0; i < advice->fit_count; i++)
+		if (!strcmp(advice->fit[i].settings.strategy, names[name]) &&
+		    advice->fit[i].settings.precision == precisions[type])
+			return &advice->fit[i];
+	return NULL;
+}
+
+START_LOOP_TEST(no_candidate_is_faster_than_its_strategys_line, 0, PERCENTS)
+{
+	struct settings s = wished();
+	begin(percents[_i]);
+	advise(&s, NAMES);
+	for (int name = 0; name < NAMES; name++)
+		for (int type = 0; type < TYPES; type++) {
+			int64_t best = shortest(name, type);
+			const struct advised *line = first_line(name, type);
+			ck_assert_msg(!line == (best < 0), "%s at %d %%: %s", names[name], percents[_i],
+			              line ? "advised, and nothing fits" : "something fits, and nothing is advised");
+			ck_assert_msg(!line || near(line->step, best),
+			              "%s at %d %%: %" PRId64 " ns, and the best has %" PRId64, names[name],
+			              percents[_i], line ? line->step : 0, best);
+		}
+	end();
+}
+
+START_LOOP_TEST(every_line_is_as_it_says, 0, PERCENTS)
+{
+	struct settings s = wished();
+	begin(percents[_i]);
+	advise(&s, NAMES);
+	for (int i = 0; i < advice->fit_count; i++) {
+		const struct advised *x = &advice->fit[i];
+		int64_t step = small_cluster_step(path, MARGIN, &x->settings);
+		ck_assert_msg(near(x->step, step), "%s: %" PRId64 " ns, simulated %" PRId64, x->settings.strategy,
+		              x->step, step);
+		ck_assert_int_eq(x->settings.batch, BATCH);
+		ck_assert(x->tightest.needed_bytes <= x->tightest.capacity_bytes);
+		ck_assert(!i || x->step >= x[-1].step);
+		ck_assert(!i || x->place >= x[-1].place);
+		ck_assert_int_ge(i + 1, x->place);
+		ck_assert_double_eq_tol(x->tokens_per_s * (double)x->step, 1e9 * BATCH * 256, 1e3 * BATCH * 256);
+	}
+	for (int i = 0; i < advice->lack_count; i++) {
+		const struct advise_lack *x = &advice->lack[i];
+		ck_assert_int_eq(small_cluster_step(path, MARGIN, &x->settings), -1);
+		ck_assert(x->tightest.needed_bytes > x->tightest.capacity_bytes);
+		ck_assert(x->category_bytes > 0 && *x->peak_at);
+		ck_assert(!*x->mend == !advice->fit_count);
+	}
+	end();
+}
+
+/* Those on the frontier have less memory than every faster line. */
+START_TEST(the_frontier_has_nothing_above_it)
+{
+	struct settings s = wished();
+	begin(40);
+	advise(&s, NAMES);
+	ck_assert_int_gt(advice->fit_count, 3);
+	for (int i = 0; i < advice->fit_count; i++)
+		for (int k = 0; k < i; k++)
+			ck_assert(!advice->fit[i].frontier ||
+			          advice->fit[k].tightest.needed_bytes > advice->fit[i].tightest.needed_bytes);
+	ck_assert(advice->fit[0].frontier);
+	end();
+}
+
+START_TEST(a_micro_batch_that_is_given_stays)
+{
+	struct settings s = wished();
+	s.micro_batch = 2;
+	begin(110);
+	advise(&s, 3);
+	ck_assert_int_gt(advice->fit_count, 0);
+	for (int i = 0; i < advice->fit_count; i++)
+		ck_assert_int_eq(advice->fit[i].settings.micro_batch, 2);
+	end();
+}
+
+SUITE("advise", 120)
