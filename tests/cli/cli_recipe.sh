@@ -58,6 +58,17 @@ EOF
 "$SHARDLAB" train --config "$TMPDIR/small.hjson" --ranks 2 --steps 2 --json 2>/dev/null | tail -n 1 >"$TMPDIR/train.out"
 grep -q '"strategy": "zero2".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
 
+# Accelerate's YAML says the ranks, and the samples are options.
+accelerate=../accelerate/fsdp1_hybrid.yaml
+same "--config $accelerate --model gpt2-124m --cluster a100-80gb --micro-batch 2" --ranks 16 --model gpt2-124m \
+	--cluster a100-80gb --micro-batch 2 --precision bf16 --strategy hybrid:shard=8 --activation-checkpointing full
+refused 'fsdp1_no_wrap.yaml: fsdp_config.fsdp_auto_wrap_policy: NO_WRAP, the default' "$SHARDLAB" sim \
+	--config ../accelerate/fsdp1_no_wrap.yaml || complain 'one unit for the whole model'
+status=0
+"$SHARDLAB" config ../accelerate/mixed_no.yaml >"$TMPDIR/mixed.out" 2>"$TMPDIR/err" || status=$?
+[ "$status" = 1 ] && grep -q 'mixed_no.yaml:7:18: Accelerate would refuse: mixed_precision: a plain no is a flag' "$TMPDIR/mixed.out" ||
+	complain "a plain no: exit status $status"
+
 # What disagrees, and what is missing.
 refused 'small.hjson:2:29 says zero2; leave one of them out' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" --ranks 2 \
 	--strategy zero3 || complain "a strategy beside the file's"
