@@ -88,27 +88,31 @@ static void resolve(struct tree *t)
 
 /* ---- events ---- */
 
-static enum status add(struct reader *r, yaml_mark_t mark, struct tree **out)
+/* NULL: it fails with STATUS_INPUT. */
+static struct tree *add(struct reader *r, yaml_mark_t mark)
 {
-	if (!r->at && r->f->root)
-		return fail(r, mark, "a second document; a configuration is one");
-	*out = tree_add(r->f, r->arena, r->at, r->key);
-	if (!*out)
-		return fail(r, mark, "too many values; a configuration has fewer");
+	if (!r->at && r->f->root) {
+		fail(r, mark, "a second document; a configuration is one");
+		return NULL;
+	}
+	struct tree *t = tree_add(r->f, r->arena, r->at, r->key);
+	if (!t) {
+		fail(r, mark, "too many values; a configuration has fewer");
+		return NULL;
+	}
 	if (!r->at)
-		r->f->root = *out;
-	(*out)->line = (int)mark.line + 1;
-	(*out)->column = (int)mark.column + 1;
-	(*out)->key_line = (int)r->key_mark.line + 1;
-	(*out)->key_column = (int)r->key_mark.column + 1;
+		r->f->root = t;
+	t->line = (int)mark.line + 1;
+	t->column = (int)mark.column + 1;
+	t->key_line = (int)r->key_mark.line + 1;
+	t->key_column = (int)r->key_mark.column + 1;
 	r->key = NULL;
-	return STATUS_OK;
+	return t;
 }
 
 static enum status take_scalar(struct reader *r, const yaml_event_t *e)
 {
 	const char *text = (const char *)e->data.scalar.value;
-	struct tree *t;
 	if (strlen(text) != e->data.scalar.length)
 		return fail(r, e->start_mark, "a zero byte in a text");
 	if (r->at && r->at->kind == TREE_OBJECT && !r->key) {
@@ -118,9 +122,9 @@ static enum status take_scalar(struct reader *r, const yaml_event_t *e)
 	}
 	if (!r->at)
 		return fail(r, e->start_mark, "no section; a configuration is lines of key: value");
-	enum status s = add(r, e->start_mark, &t);
-	if (s)
-		return s;
+	struct tree *t = add(r, e->start_mark);
+	if (!t)
+		return STATUS_INPUT;
 	t->kind = TREE_TEXT;
 	t->text = arena_copy(r->arena, text);
 	if (e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
@@ -130,16 +134,15 @@ static enum status take_scalar(struct reader *r, const yaml_event_t *e)
 
 static enum status open_collection(struct reader *r, const yaml_event_t *e, enum tree_kind kind)
 {
-	struct tree *t;
 	if (r->at && r->at->kind == TREE_OBJECT && !r->key)
 		return fail(r, e->start_mark, "a section or list where a key should be");
 	if (!r->at && kind == TREE_LIST)
 		return fail(r, e->start_mark, "a list; a configuration is lines of key: value");
 	if (++r->depth > TREE_DEPTH)
 		return fail(r, e->start_mark, "nested too deep; a configuration is flatter");
-	enum status s = add(r, e->start_mark, &t);
-	if (s)
-		return s;
+	struct tree *t = add(r, e->start_mark);
+	if (!t)
+		return STATUS_INPUT;
 	t->kind = kind;
 	r->at = t;
 	return STATUS_OK;
