@@ -146,7 +146,7 @@ static void take_fsdp(struct recipe *r, int64_t ranks)
 static void take_zero(struct recipe *r, enum type type)
 {
 	enum { DEEPSPEED_BUCKET = 500000000 };
-	static const char *const names[] = {"ddp", "zero1", "zero2",
+	static const char *const names[] = {"ddp", "zero1:overlap=no", "zero2:overlap=no",
 	                                    "zero3:prefetch=50000000:live=1000000000:reuse=1000000000"};
 	const struct tree *stage = recipe_find(r, "deepspeed_config.zero_stage"),
 	                  *clip = recipe_find(r, "deepspeed_config.gradient_clipping"),

@@ -176,7 +176,20 @@ static void take_types(struct recipe *r, enum type type)
 
 /* ---- strategy ---- */
 
-static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width)
+/* By default stage 3 alone overlaps. Stage 0 reduces behind the backward pass, as one bucket of 5e8 elements does. */
+static const char *take_overlap(struct recipe *r, int64_t stage)
+{
+	static const char path[] = "zero_optimization.overlap_comm";
+	const struct tree *v = recipe_find(r, path);
+	bool overlap = recipe_flag(r, path, stage == 3);
+	if (stage)
+		recipe_say(r, v, "overlap=%s", overlap ? "yes" : "no");
+	else
+		recipe_say(r, v, "nothing, in stage 0");
+	return stage && !overlap ? ":overlap=no" : "";
+}
+
+static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width, const char *overlap)
 {
 	static const struct sized prefetch = {"zero_optimization.stage3_prefetch_bucket_size", "0.9 h²", 0.9, true,
 	                                      50000000};
@@ -184,8 +197,8 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 	           *reuse_key = "zero_optimization.stage3_max_reuse_distance";
 	int64_t ahead = sized_value(r, &prefetch, width), live = recipe_whole(r, live_key, 1000000000),
 	        reuse = recipe_whole(r, reuse_key, 1000000000);
-	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64, ahead,
-	           live, reuse);
+	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s", ahead,
+	           live, reuse, overlap);
 	recipe_say(r, recipe_find(r, prefetch.path), "prefetch=%" PRId64, ahead);
 	recipe_say(r, recipe_find(r, live_key), "live=%" PRId64, live);
 	recipe_say(r, recipe_find(r, reuse_key), "reuse=%" PRId64, reuse);
@@ -212,9 +225,9 @@ static void take_strategy(struct recipe *r, enum type type, int64_t width)
 	static const struct sized persistence = {"zero_optimization.stage3_param_persistence_threshold", "10 h", 10,
 	                                         false, 100000};
 	if (n == 3)
-		take_stage3(r, stage, width);
+		take_stage3(r, stage, width, take_overlap(r, n));
 	else if (n >= 0 && n < 3)
-		recipe_set(r, SETTING_STRATEGY, stage, "%s", names[n]);
+		recipe_set(r, SETTING_STRATEGY, stage, "%s%s", names[n], take_overlap(r, n));
 	if (n == 3 && tree_is_auto(recipe_find(r, persistence.path)))
 		(void)sized_value(r, &persistence, width);
 	take_bucket(r, type, width);
