@@ -90,7 +90,7 @@ bench_scripts := $(wildcard tests/bench/bench_*.sh)
 # The GPU's kernels for the host, all but the files that need CUDA's own headers and libraries.
 emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu tests/emulate/*.cu)) $(wildcard tests/emulate/*.cpp)
 emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
-emulated_tests := $(filter $(BUILD)/tests/cuda/%,$(test_programs))
+emulated_tests := $(filter $(BUILD)/tests/cuda/% %/mpi_shipped,$(test_programs))
 # The tests of these kernels, on a GPU, and what tests/gpu's scripts and their test stand on.
 gpu_tests := $(patsubst tests/cuda/%,$(BUILD)/tests/gpu/%,$(basename $(shell grep -lE 'target_run|CUDA_SUITE' $(wildcard tests/cuda/test_cuda_*.c*))))
 gpu_scripts_need := $(gpu_tests) $(BUILD)/tests/gpu/ask_gpu $(BUILD)/tests/gpu/shardlab

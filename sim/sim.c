@@ -102,16 +102,12 @@ static void report_memory(const struct engine *e, struct report *out)
 	out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
 }
 
-bool sim_fits(const struct plan *plan, const struct cluster *c)
+void sim_memory(const struct plan *plan, const struct cluster *c, struct report *out)
 {
 	struct engine e = {.plan = plan, .c = c};
-	struct report r = {0};
 	rank_classes_make(&e.classes, plan, c);
-	report_memory(&e, &r);
-	bool fits = r.fits;
-	report_release(&r);
+	report_memory(&e, out);
 	rank_classes_release(&e.classes);
-	return fits;
 }
 
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,

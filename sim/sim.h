@@ -65,7 +65,7 @@ enum status grain_parse(const char *text, enum grain *out);
  * comes to more than 2^28 messages. STATUS_REFUSED: the plan deadlocks; the verifier finds that first. */
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,
                     struct report *out);
-/* Does the same plan fit? Its times are not simulated. */
-bool sim_fits(const struct plan *plan, const struct cluster *c);
+/* The same without times, which are not simulated: names, memory, traffic, tightest and fits. */
+void sim_memory(const struct plan *plan, const struct cluster *c, struct report *out);
 
 #endif

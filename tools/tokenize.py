@@ -6,8 +6,9 @@
     tools/tokenize.py FILE... --tokenizer bytes --output DIR           each byte an id; needs nothing
 
 FILE is a text in UTF-8 (.gz too), or .jsonl with a "text" in each line. A file is a document, and so is each line of
-.jsonl; <|endoftext|> in a file separates more. The tokenizer's end-of-text comes before each document; with bytes that is
-a 0; of a folder it is the token that ends a text for `shardlab generate`, the first one if they are several. Ids are uint16 if the vocabulary allows it, else uint32. The last of them are kept to validate with.
+.jsonl; <|endoftext|> in a file separates more. Each document ends with the tokenizer's end-of-text: with bytes that is a 0,
+of a folder the token that ends a text for `shardlab generate`, the first one if they are several. Ids are uint16 if the
+vocabulary allows it, else uint32. The last of them are kept to validate with.
 
 Tokenizers of transformers are saved beside the ids, so that `train --data DIR --save FOLDER` takes them along. Of one that
 `shardlab generate` does not read, a line says so.
@@ -273,8 +274,8 @@ def encode_all(paths, tokenizer):
             for document in documents_of(path):
                 if document:
                     count += 1
-                    ids.append(tokenizer.end)
                     ids.extend(tokenizer.encode(document))
+                    ids.append(tokenizer.end)
         except UnicodeDecodeError as error:
             raise Refused(f"{path}: byte {error.start} is not UTF-8") from error
         except (OSError, EOFError) as error:

@@ -67,14 +67,14 @@ static const struct source_folder data_folder = {data_endings, data_words, ""};
 static const struct source_folder weights_folder = {weights_endings, weights_words, ""};
 
 static const struct input {
-	enum option option;
 	const struct source_folder *folder; /* NULL: it is no folder */
-	bool may_be_name;                   /* without a dot or slash it is one that the program knows */
-} inputs[] = {{OPTION_DATA, &data_folder, false},
-              {OPTION_INIT, &weights_folder, false},
-              {OPTION_MODEL, &weights_folder, true},
-              {OPTION_CLUSTER, NULL, true},
-              {OPTION_PLAN_FILE, NULL, false}};
+	enum option option;
+	bool may_be_name; /* without a dot or slash it is one that the program knows */
+} inputs[] = {{&data_folder, OPTION_DATA, false},
+              {&weights_folder, OPTION_INIT, false},
+              {&weights_folder, OPTION_MODEL, true},
+              {NULL, OPTION_CLUSTER, true},
+              {NULL, OPTION_PLAN_FILE, false}};
 
 static const enum option outputs[] = {OPTION_LOG, OPTION_PLOT, OPTION_TRACE, OPTION_SAVE};
 
@@ -140,4 +140,18 @@ enum status outputs_are_apart(const struct options *o)
 			s = check_outputs(o, i, &p);
 	}
 	return s;
+}
+
+enum status inputs_are_files(const struct options *o)
+{
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+		struct stat info;
+		const char *path = option_text(o, inputs[i].option);
+		if (path && !stat(path, &info) && S_ISFIFO(info.st_mode))
+			return status_fail(STATUS_INPUT,
+			                   "--%s: '%.600s' is a pipe, which can be read once, and every rank reads it; "
+			                   "give a file",
+			                   option_name(inputs[i].option), path);
+	}
+	return STATUS_OK;
 }

@@ -14,4 +14,8 @@
 /* STATUS_INPUT: which option names what which other one reads or writes. */
 enum status outputs_are_apart(const struct options *o);
 
+/* Every rank reads what its command names, from the beginning: STATUS_INPUT for a pipe, such as the shell's <(command),
+ * which can be read once. Called before anything is read. */
+enum status inputs_are_files(const struct options *o);
+
 #endif

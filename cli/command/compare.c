@@ -10,6 +10,7 @@
 #include "cli/show/show.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 
 /* One combination of strategy and settings. */
 struct entry {
@@ -29,37 +30,18 @@ struct comparison {
 	int count;
 	struct column *columns; /* of what was not skipped */
 	int column_count;
+	struct report
+	        *nearest; /* of those that do not fit, the one that the least is missing for; NULL: something fits */
+	struct settings nearest_settings;
 };
 
 /* ---- alternatives: --precision bf16/fp16 --activation-checkpointing none/full ---- */
-
-static int alternatives(const struct options *o, int i)
-{
-	int n = 1;
-	for (const char *p = option_varies((enum option)i, o->command) ? option_text(o, (enum option)i) : ""; *p; p++)
-		n += *p == '/';
-	return n;
-}
-
-/* The text of one alternative of an option. */
-static enum status choose(struct comparison *c, enum option i, int alternative, struct option_value *out)
-{
-	const char *text = out->text;
-	while (alternative-- > 0)
-		text = strchr(text, '/') + 1;
-	size_t length = strcspn(text, "/");
-	if (!length)
-		return status_fail(STATUS_INPUT, "--%s %.60s: an alternative is empty; it looks like none/full",
-		                   option_name(i), out->text);
-	out->text = arena_print(&c->arena, "%.*s", (int)length, text);
-	return STATUS_OK;
-}
 
 static enum status make_variants(struct comparison *c, const struct options *o)
 {
 	c->variant_count = 1;
 	for (int i = 0; i < OPTION_COUNT; i++) {
-		c->variant_count *= alternatives(o, i);
+		c->variant_count *= option_alternatives(o, (enum option)i);
 		if (c->variant_count > VARIANTS)
 			return status_fail(STATUS_INPUT,
 			                   "--%s %.60s: more than %d combinations; give fewer alternatives",
@@ -71,9 +53,10 @@ static enum status make_variants(struct comparison *c, const struct options *o)
 		int rest = k;
 		c->variants[k] = *o;
 		for (int i = OPTION_COUNT - 1; i >= 0; i--) {
-			int n = alternatives(o, i);
-			enum status s =
-			        n > 1 ? choose(c, (enum option)i, rest % n, &c->variants[k].value[i]) : STATUS_OK;
+			int n = option_alternatives(o, (enum option)i);
+			enum status s = n > 1 ? option_alternative(o, (enum option)i, rest % n, &c->arena,
+			                                           &c->variants[k].value[i].text)
+			                      : STATUS_OK;
 			if (s)
 				return s;
 			rest /= n;
@@ -83,6 +66,28 @@ static enum status make_variants(struct comparison *c, const struct options *o)
 }
 
 /* ---- simulating ---- */
+
+static int64_t missing_bytes(const struct report *r)
+{
+	return r->tightest.needed_bytes - r->tightest.capacity_bytes;
+}
+
+static void note_nearest(struct comparison *c, struct report *r, const struct settings *settings)
+{
+	if (c->nearest && missing_bytes(r) > missing_bytes(c->nearest))
+		return;
+	c->nearest = r;
+	c->nearest_settings = *settings;
+}
+
+/* Where nothing fits, what would is looked for from the nearest. */
+static enum status find_change(struct comparison *c, const char *cluster)
+{
+	for (int i = 0; i < c->column_count; i++)
+		if (c->columns[i].report->fits)
+			c->nearest = NULL;
+	return c->nearest ? job_find_change(&c->nearest_settings, cluster, &c->nearest->change) : STATUS_OK;
+}
 
 static enum status simulate_members(struct comparison *c, const struct options *o, enum grain grain)
 {
@@ -104,6 +109,7 @@ static enum status simulate_members(struct comparison *c, const struct options *
 		}
 		snprintf(e->report.strategy, sizeof e->report.strategy, "%s", m->strategy);
 		c->columns[c->column_count++] = (struct column){e->strategy, &e->report};
+		note_nearest(c, &e->report, m);
 	}
 	return STATUS_OK;
 }
@@ -169,6 +175,16 @@ static void show_skipped(const struct comparison *c)
 	}
 }
 
+/* What makes the nearest fit. */
+static void show_way_out(const struct comparison *c)
+{
+	if (c->column_count > 1)
+		printf("none of them fits; the nearest is %s\n", c->nearest->strategy);
+	else
+		puts("it does not fit");
+	show_change(c->nearest, stdout);
+}
+
 /* Names every combination that fits and is as fast as the fastest. */
 static void show_fastest(const struct comparison *c)
 {
@@ -178,10 +194,6 @@ static void show_fastest(const struct comparison *c)
 	for (int i = 0; i < c->column_count; i++)
 		if (c->columns[i].report->fits && c->columns[i].report->time.step < best)
 			best = c->columns[i].report->time.step;
-	if (best == INT64_MAX) {
-		puts("none of them fits");
-		return;
-	}
 	number_format_time(time, sizeof time, best);
 	printf("fastest that fits, %s a step: ", time);
 	for (int i = 0; i < c->column_count; i++) {
@@ -219,7 +231,9 @@ static void show(const struct comparison *c)
 		fputc('\n', stdout);
 		show_columns(c->columns, c->column_count, stdout);
 	}
-	if (c->column_count > 1 && !show_is_states_only(last))
+	if (c->nearest)
+		show_way_out(c);
+	else if (c->column_count > 1 && !show_is_states_only(last))
 		show_fastest(c);
 	if (c->variant_count == 1)
 		show_departure(c->columns, c->column_count, stdout);
@@ -236,17 +250,11 @@ static enum status write_csv(void *context, FILE *out)
 	return STATUS_OK;
 }
 
-static bool ends_in(const char *path, const char *ending)
-{
-	size_t n = strlen(path), k = strlen(ending);
-	return n > k && !strcmp(path + n - k, ending);
-}
-
 static enum status check_export(const struct options *o)
 {
 	const char *path = option_text(o, OPTION_EXPORT);
-	bool csv = path && ends_in(path, ".csv");
-	if (path && !csv && !ends_in(path, ".svg") && !ends_in(path, ".pdf") && !ends_in(path, ".png"))
+	bool csv = path && path_ends_in(path, ".csv");
+	if (path && !csv && !path_ends_in(path, ".svg") && !path_ends_in(path, ".pdf") && !path_ends_in(path, ".png"))
 		return status_fail(STATUS_INPUT, "--export %.60s: the name must end in .csv, .svg, .pdf or .png", path);
 	if (option_given(o, OPTION_CHART) && (!path || csv))
 		return status_fail(STATUS_INPUT, "--chart is for pictures: give --export FILE.svg too (or .pdf, .png)");
@@ -256,7 +264,7 @@ static enum status check_export(const struct options *o)
 static enum status write_export(struct comparison *c, const struct options *o, const char *path)
 {
 	struct members members;
-	if (ends_in(path, ".csv"))
+	if (path_ends_in(path, ".csv"))
 		return file_write(path, "{export}", write_csv, c);
 	if (c->variant_count > 1)
 		return status_fail(
@@ -322,6 +330,8 @@ enum status command_compare(const struct options *o)
 		s = check_export(o);
 	if (!s)
 		s = simulate_all(&c, grain);
+	if (!s)
+		s = find_change(&c, option_text(o, OPTION_CLUSTER));
 	if (!s)
 		s = output(&c, o);
 	comparison_release(&c);

@@ -6,13 +6,13 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 
 /* ---- what is given ---- */
 
@@ -45,37 +45,35 @@ static enum status read_prompt(const struct options *o, struct prompt *p)
 	return s;
 }
 
-/* A file of the folder, or of the folder that the file is in, if it is there. Keys may stand behind the path. */
-static const char *beside(struct arena *a, const char *path, const char *name)
+/* Of a folder, or of the folder that the file is in. */
+static char *tokenizer_of(const char *path)
 {
-	struct stat info;
-	char *folder = arena_copy(a, path), *colon = strrchr(folder, ':');
-	if (stat(folder, &info) && colon)
+	return path_is_folder(path) ? path_in_folder(path, "tokenizer.json") : path_beside(path, "tokenizer.json");
+}
+
+/* Keys may stand behind the model's path. */
+static char *without_keys(struct arena *a, const char *path)
+{
+	char *alone = arena_copy(a, path), *colon = strrchr(alone, ':');
+	if (!path_is_there(alone) && colon)
 		*colon = '\0';
-	if (stat(folder, &info))
-		return NULL;
-	const char *slash = strrchr(folder, '/');
-	const char *file = S_ISDIR(info.st_mode)
-	                           ? arena_print(a, "%s/%s", folder, name)
-	                           : arena_print(a, "%.*s%s", slash ? (int)(slash - folder) + 1 : 0, folder, name);
-	return stat(file, &info) ? NULL : file;
+	return alone;
 }
 
-static bool is_folder(const char *path)
+/* --tokenizer, a file or a folder; else that of the folders of --init and --model. NULL: there is none. The caller
+ * frees it. */
+static char *tokenizer_path(const struct options *o, struct arena *a)
 {
-	struct stat info;
-	return !stat(path, &info) && S_ISDIR(info.st_mode);
-}
-
-/* --tokenizer, a file or a folder; else that of the folders of --init and --model. NULL: there is none. */
-static const char *tokenizer_path(const struct options *o, struct arena *a)
-{
-	const char *given = option_text(o, OPTION_TOKENIZER), *init = option_text(o, OPTION_INIT), *found = NULL;
+	const char *given = option_text(o, OPTION_TOKENIZER), *init = option_text(o, OPTION_INIT);
 	if (option_given(o, OPTION_TOKENIZER))
-		return is_folder(given) ? arena_print(a, "%s/tokenizer.json", given) : given;
-	if (is_folder(init))
-		found = beside(a, init, "tokenizer.json");
-	return found || !o->model_path ? found : beside(a, o->model_path, "tokenizer.json");
+		return path_is_folder(given) ? tokenizer_of(given) : strdup(given);
+	if (path_folder_has(init, "tokenizer.json"))
+		return tokenizer_of(init);
+	char *found = o->model_path ? tokenizer_of(without_keys(a, o->model_path)) : NULL;
+	if (path_is_there(found))
+		return found;
+	free(found);
+	return NULL;
 }
 
 static int64_t cores(void)
@@ -155,10 +153,11 @@ static enum status run(const struct options *o, const struct prompt *p, struct a
 {
 	bool json = option_given(o, OPTION_JSON);
 	struct generation g = {0};
+	char *tokenizer = tokenizer_path(o, a);
 	struct generate_options options = {
 	        .model = option_text(o, OPTION_MODEL),
 	        .init = option_text(o, OPTION_INIT),
-	        .tokenizer = tokenizer_path(o, a),
+	        .tokenizer = tokenizer,
 	        .prompt = p->text,
 	        .prompt_bytes = p->size,
 	        .tokens = option_whole(o, OPTION_TOKENS),
@@ -175,6 +174,7 @@ static enum status run(const struct options *o, const struct prompt *p, struct a
 	if (!s)
 		tell_speed(&g, &options);
 	generation_release(&g);
+	free(tokenizer);
 	return s;
 }
 
@@ -184,8 +184,8 @@ enum status command_generate(const struct options *o)
 	struct arena a = {0};
 	if (!option_given(o, OPTION_INIT))
 		return status_fail(STATUS_INPUT,
-		                   "generate needs weights: --init FILE.safetensors, as train --save writes "
-		                   "them, or a folder");
+		                   "generate needs weights: --init FOLDER, whose config.json says which model it "
+		                   "holds, or --init FILE.safetensors and --model");
 	enum status s = read_prompt(o, &p);
 	if (!s)
 		s = run(o, &p, &a);

@@ -9,23 +9,18 @@
 
 #include "cli/command/run.h"
 #include "strategy/base/output.h"
-
-static bool ends_in(const char *path, const char *ending)
-{
-	size_t n = strlen(path), k = strlen(ending);
-	return n > k && !strcmp(path + n - k, ending);
-}
+#include "strategy/base/path.h"
 
 enum status run_log_check(const char *path)
 {
-	if (!ends_in(path, ".jsonl") && !ends_in(path, ".csv"))
+	if (!path_ends_in(path, ".jsonl") && !path_ends_in(path, ".csv"))
 		return status_fail(STATUS_INPUT, "{log} %.60s: the name must end in .jsonl or .csv", path);
 	return output_check(path, "{log}");
 }
 
 struct run_log run_log_named(const char *path)
 {
-	return (struct run_log){.path = path, .csv = ends_in(path, ".csv")};
+	return (struct run_log){.path = path, .csv = path_ends_in(path, ".csv")};
 }
 
 /* The empty file takes the name at once; what is written later goes to the same file by a descriptor of its own. */

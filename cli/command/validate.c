@@ -187,8 +187,10 @@ static enum status check_trace(const struct trials *v)
 
 enum status command_validate(const struct options *o)
 {
-	struct trials *v;
-	enum status s = trials_open(&v, o, "validate");
+	struct trials *v = NULL;
+	enum status s = inputs_are_files(o);
+	if (!s)
+		s = trials_open(&v, o, "validate");
 	if (!s)
 		s = check_trace(v);
 	if (!s &&

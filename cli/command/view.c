@@ -82,6 +82,9 @@ static enum status check_options(struct viewer *v)
 		return status_fail(STATUS_INPUT, "--values and --no-values: leave one of them out");
 	if (path && option_given(o, OPTION_DESCRIBE))
 		return status_fail(STATUS_INPUT, "--describe prints text: leave out --%s", option_name(OPTION_EXPORT));
+	if (option_given(o, OPTION_SCENE) && option_given(o, OPTION_DESCRIBE) && v->way->option == OPTION_COUNT)
+		return status_fail(STATUS_INPUT, "--describe says what all scenes show: leave out --%s",
+		                   option_name(OPTION_SCENE));
 	if (!path) {
 		static const enum option of_files[] = {OPTION_PAGES, OPTION_DELAY, OPTION_SCALE};
 		for (size_t i = 0; i < sizeof of_files / sizeof of_files[0]; i++)

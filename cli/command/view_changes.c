@@ -4,6 +4,7 @@
 
 #include "cli/command/view_rows.h"
 #include "cli/command/view_whatif.h"
+#include "strategy/base/language.h"
 #include "strategy/base/near.h"
 #include "strategy/cluster/links.h"
 #include "strategy/model/config.h"
@@ -250,9 +251,11 @@ enum status changes_step(struct changes *c, const struct options *o, const struc
 	ladder_make(&l, row, base);
 	int place = to ? number : ladder_next(&l, row, base, now, number);
 	if (!l.count)
-		return status_fail(STATUS_INPUT, "%s: this cluster has none", rows[row].label);
+		return status_fail(STATUS_INPUT, tr("%s: this cluster has none"), tr(rows[row].label));
 	if (place < 0 || place >= l.count)
-		return status_fail(STATUS_INPUT, "%s: there is nothing %s here; Enter types another value",
-		                   rows[row].label, place < 0 ? "before this" : "beyond this");
+		return status_fail(STATUS_INPUT,
+		                   place < 0 ? tr("%s: there is nothing before this here; Enter types another value")
+		                             : tr("%s: there is nothing beyond this here; Enter types another value"),
+		                   tr(rows[row].label));
 	return changes_type(c, o, now, row, l.text[place]);
 }

@@ -8,6 +8,7 @@
 #include "cli/show/show.h"
 #include "strategy/base/language.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 #include "strategy/cluster/links.h"
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
@@ -242,7 +243,7 @@ static enum status load_place(struct loaded *l, const struct options *o, struct 
 
 enum status load_trace(struct loaded *l, const struct options *o, const char *path)
 {
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *name = path_name(path);
 	struct limits limits = {0};
 	char where[160];
 	enum status s = check_trace_alone(o);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command/view_open.h"
+#include "strategy/base/path.h"
 #include "strategy/strategies/strategy.h"
 
 bool viewer_alone(const struct viewer *v)
@@ -154,8 +155,7 @@ enum status viewer_pair(struct viewer *v, const char *strategy)
 /* Two runs of one strategy are told apart by their files. */
 static void name_by_file(struct trace_view *shown, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	snprintf(shown->label, sizeof shown->label, "%.60s", slash ? slash + 1 : path);
+	snprintf(shown->label, sizeof shown->label, "%.60s", path_name(path));
 }
 
 enum status viewer_pair_traces(struct viewer *v, const char *path)

@@ -6,6 +6,7 @@
 
 #include "cli/command/view_open.h"
 #include "cli/command/view_rows.h"
+#include "strategy/base/language.h"
 
 void viewer_fill(struct viewer *v)
 {
@@ -89,7 +90,8 @@ static enum status go(struct viewer *v, int by)
 {
 	int was = v->at, to = was + by;
 	if (to < 0 || to >= v->past_count)
-		return status_fail(STATUS_INPUT, by < 0 ? "Nothing is left to undo." : "Nothing is left to do again.");
+		return status_fail(STATUS_INPUT,
+		                   by < 0 ? tr("Nothing is left to undo.") : tr("Nothing is left to do again."));
 	struct changes c = v->past[to];
 	v->at = to;
 	enum status s = show(v, &c);
@@ -102,7 +104,8 @@ static enum status go(struct viewer *v, int by)
 
 static enum status refuse_file(const struct viewer *v)
 {
-	return status_fail(STATUS_INPUT, "What --%s says cannot be changed: open a model and a strategy without it.",
+	return status_fail(STATUS_INPUT,
+	                   tr("What --%s says cannot be changed: open a model and a strategy without it."),
 	                   option_name(viewer_source(v)));
 }
 

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "strategy/base/language.h"
+#include "strategy/base/path.h"
 
 /* "03-ring-all-reduce.md" */
 static int is_lesson(const struct dirent *e)
@@ -24,7 +24,6 @@ static bool find_folder(char *out, size_t size)
 {
 	static const char *const places[] = {"../lessons", "../../lessons", "../share/shardlab/lessons"};
 	char program[PATH_MAX];
-	struct stat st;
 	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 	program[n < 0 ? 0 : n] = 0;
 	char *slash = strrchr(program, '/');
@@ -32,7 +31,7 @@ static bool find_folder(char *out, size_t size)
 		*slash = 0;
 	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
 		snprintf(out, size, "%.400s/%s", program, places[i]);
-		if (!stat(out, &st) && S_ISDIR(st.st_mode))
+		if (path_is_folder(out))
 			return true;
 	}
 	return false;
@@ -62,12 +61,6 @@ enum status lesson_folder_open(struct lesson_folder *f, const char *language)
 	return STATUS_OK;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static void cut_name(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -81,7 +74,7 @@ const char *lesson_home(const char *path, char *out, size_t size)
 {
 	snprintf(out, size, "%s", path);
 	cut_name(out);
-	if (!strcmp(language_of(base_name(out)), base_name(out)))
+	if (!strcmp(language_of(path_name(out)), path_name(out)))
 		cut_name(out);
 	return out;
 }
@@ -91,15 +84,15 @@ enum status lesson_folder_find(const struct lesson_folder *f, const char *wanted
 	char *end;
 	long number = strtol(wanted, &end, 10);
 	for (int i = 0; i < f->count; i++) {
-		const char *name = base_name(f->files[i]);
+		const char *name = path_name(f->files[i]);
 		if (end != wanted && !*end ? strtol(name, NULL, 10) == number : strstr(name, wanted) != NULL) {
 			*path = f->files[i];
 			return STATUS_OK;
 		}
 	}
 	return status_fail(STATUS_INPUT, "there is no lesson '%.40s'; there are lessons %ld to %ld: {lesson}", wanted,
-	                   strtol(base_name(f->files[0]), NULL, 10),
-	                   strtol(base_name(f->files[f->count - 1]), NULL, 10));
+	                   strtol(path_name(f->files[0]), NULL, 10),
+	                   strtol(path_name(f->files[f->count - 1]), NULL, 10));
 }
 
 void lesson_folder_release(struct lesson_folder *f)

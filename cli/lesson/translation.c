@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/lesson/check.h"
+#include "strategy/base/path.h"
 
 /* ---- pieces ---- */
 
@@ -19,19 +20,13 @@ static bool same(const char *a, const char *b)
 	return !strcmp(a ? a : "", b ? b : "");
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	return slash ? slash + 1 : path;
-}
-
 /* Says how two pieces differ in anything but commands and outputs; NULL: they agree. */
 static const char *piece_difference(const struct piece *a, const struct piece *b)
 {
 	if (a->check != b->check || a->tolerance != b->tolerance || a->fails != b->fails)
 		return "another way to check";
 	if (!same(a->program, b->program) || !same(a->options, b->options) ||
-	    !same(file_name(a->picture), file_name(b->picture)))
+	    !same(path_name(a->picture), path_name(b->picture)))
 		return "another picture";
 	if (a->choice != b->choice || a->choice_count != b->choice_count || a->right != b->right ||
 	    !same(a->answer, b->answer))
@@ -129,19 +124,13 @@ static enum status check_files(const char *original, const char *translation, bo
 	return s;
 }
 
-static bool exists(const char *path)
-{
-	struct stat st;
-	return !stat(path, &st);
-}
-
 static enum status check_originals(const struct lesson_folder *originals, const struct lesson_folder *translations)
 {
 	char path[1024];
 	for (int i = 0; i < translations->count; i++) {
 		const char *one = translations->files[i];
-		snprintf(path, sizeof path, "%s/%s", originals->path, file_name(one));
-		if (!exists(path))
+		snprintf(path, sizeof path, "%s/%s", originals->path, path_name(one));
+		if (!path_is_there(path))
 			return status_fail(STATUS_INPUT, "%.200s:1: there is no lesson %.200s that this translates",
 			                   one, path);
 	}
@@ -159,8 +148,8 @@ enum status translations_check(const struct lesson_folder *originals, const char
 		const char *one = originals->files[i];
 		if (only && strcmp(only, one) != 0)
 			continue;
-		snprintf(path, sizeof path, "%s/%s", there.path, file_name(one));
-		s = exists(path)
+		snprintf(path, sizeof path, "%s/%s", there.path, path_name(one));
+		s = path_is_there(path)
 		            ? check_files(one, path, update)
 		            : status_fail(STATUS_INPUT, "%.200s:1: this translation of %.200s is missing", path, one);
 	}

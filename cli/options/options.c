@@ -9,6 +9,7 @@
 #include "strategy/base/keys.h"
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 #include "strategy/model/config.h"
 
 /* ---- suggestions ---- */
@@ -222,19 +223,13 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 	return option_read_value(option_row(i), option_varies((enum option)i, o->command), value, &o->value[i]);
 }
 
-static bool is_folder(const char *path)
-{
-	struct stat there;
-	return !stat(path, &there) && S_ISDIR(there.st_mode);
-}
-
 /* A folder of weights says which model it holds, unless a plan or the user does. */
 static enum status take_model_of_weights(struct options *o)
 {
 	const char *init = option_text(o, OPTION_INIT);
-	if (!option_given(o, OPTION_INIT) || option_given(o, OPTION_PLAN_FILE) || !is_folder(init))
+	if (!option_given(o, OPTION_INIT) || option_given(o, OPTION_PLAN_FILE) || !path_is_folder(init))
 		return STATUS_OK;
-	if (access(arena_print(&o->arena, "%s/config.json", init), F_OK))
+	if (!path_folder_has(init, "config.json"))
 		return status_fail(STATUS_INPUT,
 		                   "--init %s: the folder has no config.json to say which model it holds: give --model",
 		                   init);

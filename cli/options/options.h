@@ -32,13 +32,18 @@
 	  "Simulates each strategy on the same model and global batch. `single` stands for one rank. --precision, "    \
 	  "--activation-checkpointing and --offload take alternatives, as in none/full: every combination is "         \
 	  "compared.")                                                                                                 \
+	X(ADVISE, advise, "what fits, by predicted speed, and what the rest lacks",                                    \
+	  "Searches strategies, micro-batches, checkpointing, offload and precision for a model, a cluster and a "     \
+	  "global batch (--batch). Each of --precision, --activation-checkpointing and --offload that is given, as "   \
+	  "in bf16/fp32, is searched alone; --micro-batch or --accumulate fixes it.")                                  \
 	X(TRAIN, train, "train for real, on CPU ranks or GPUs",                                                        \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
 	  "… Ctrl+C finishes the step; --save, --plot and --log are written as at the end. A second one ends the "   \
 	  "run at once, without them.")                                                                                \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
 	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
-	  "GPU.")                                                                                                      \
+	  "GPU. Without --cluster it first measures this machine's rates again, unless that was done within the last " \
+	  "minute (see calibrate).")                                                                                   \
 	X(CALIBRATE, calibrate, "measure this machine's rates, write a cluster file",                                  \
 	  "Writes the cluster `local`, which all commands use unless --cluster names another; with "                   \
 	  "--device "                                                                                                  \
@@ -89,7 +94,7 @@ enum command {
 	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "",                                                   \
 	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                                                   \
 	  "the program that reads --config; by default the one whose file it looks like")                              \
-	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(COLLECTIVE),                   \
+	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(ADVISE) | IN(COLLECTIVE),      \
 	  "the hardware to predict for; see: help clusters")                                                           \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
@@ -201,17 +206,21 @@ enum command {
 	X(TOP_P, "top-p", REAL, "P", 1e-9, 1, "1", IN(GENERATE), "and of these among the fewest that add up to P")     \
 	X(TOKENIZER, "tokenizer", TEXT, "FILE", 0, 0, "", IN(GENERATE),                                                \
 	  "a tokenizer.json; by default that in the folder of --init or --model")                                      \
+	X(FORCE, "force", FLAG, "", 0, 0, "", IN_RUNS,                                                                 \
+	  "start even what is predicted not to fit this machine's memory")                                             \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
 	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
 	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN) | IN(VIEW) | IN(COLLECTIVE),                                 \
 	  "with --trace: what collectives add up too, of each chunk the first element")                                \
-	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "list the rates at every size")        \
+	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE) | IN(ADVISE),                           \
+	  "list the rates at every size")                                                                              \
+	X(MARGIN, "margin", REAL, "PERCENT", 0, 90, "5", IN(ADVISE), "of each memory, left to its allocator")          \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
 	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG),                    \
+	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG),       \
 	  "print JSON, and nothing else, on stdout")
 
 enum option {
@@ -293,6 +302,10 @@ void option_spell(const char *name, char *out, size_t size);
 bool option_of(enum option i, enum command c);
 /* May it have several alternatives there, with slashes between? */
 bool option_varies(enum option i, enum command c);
+/* How many it has: 1 where it may not vary, or was not given. */
+int option_alternatives(const struct options *o, enum option i);
+/* The text of one of them, in the arena. */
+enum status option_alternative(const struct options *o, enum option i, int n, struct arena *a, const char **out);
 
 /* Finds a command by name. Unknown: STATUS_INPUT with the commands there are. */
 enum status command_find(const char *name, enum command *out);

@@ -120,12 +120,27 @@ static void show_way_out(const struct report *r, FILE *out)
 	                  : "devices with more memory, or a smaller model");
 }
 
+void show_change(const struct report *r, FILE *out)
+{
+	char step[32];
+	if (*r->change.words) {
+		number_format_time(step, sizeof step, r->change.step);
+		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words, step);
+	}
+	if (r->change.none && !r->change.cut)
+		show_way_out(r, out);
+	if (r->change.cut)
+		fprintf(out,
+		        "  the search for it ended at its limit: %s; fewer micro-batches a step make it complete\n",
+		        *r->change.words ? "a cheaper change may fit too" : "a change may fit that it has not tried");
+}
+
 static void show_fits(const struct report *r, FILE *out)
 {
 	const struct report_tightest *t = &r->tightest;
 	bool colour = terminal_colour(out);
 	enum style style = r->fits ? STYLE_GOOD : STYLE_BAD;
-	char needed[32], there[64], missing[32], step[32];
+	char needed[32], there[64], missing[32];
 	number_format_bytes(needed, sizeof needed, t->needed_bytes);
 	number_format_capacity(there, sizeof there, t->capacity_bytes);
 	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
@@ -139,16 +154,7 @@ static void show_fits(const struct report *r, FILE *out)
 	if (!r->fits)
 		fprintf(out, ": %s are missing", missing);
 	fputc('\n', out);
-	if (*r->change.words) {
-		number_format_time(step, sizeof step, r->change.step);
-		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words, step);
-	}
-	if (r->change.none && !r->change.cut)
-		show_way_out(r, out);
-	if (r->change.cut)
-		fprintf(out,
-		        "  the search for it ended at its limit: %s; fewer micro-batches a step make it complete\n",
-		        *r->change.words ? "a cheaper change may fit too" : "a change may fit that it has not tried");
+	show_change(r, out);
 }
 
 static void show_peaks(const struct report *r, FILE *out)

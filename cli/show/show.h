@@ -15,6 +15,9 @@ void show_heading(const struct report *r, unsigned settings, FILE *out);
 /* One report, in full: what `sim` prints. */
 void show_report(const struct report *r, FILE *out);
 
+/* What would make it fit, or what of the work to take less of: nothing where none was looked for. */
+void show_change(const struct report *r, FILE *out);
+
 /* Several, a column for each role of each. */
 struct column {
 	const char *heading; /* "zero2", "predicted" */

@@ -11,8 +11,9 @@
 #include <zlib.h>
 
 #include "real/rank/disk.h"
+#include "strategy/base/number.h"
 
-/* What unpacks to more times its size is no data, where it is not small. */
+/* A file that unpacks to more times its size is no data, unless it is small. */
 enum { RATIO_MOST = 200, SMALL = 64 << 20 };
 
 void data_file_release(struct data_file *f)
@@ -25,7 +26,17 @@ void data_file_release(struct data_file *f)
 
 static enum status out_of_memory(const char *name, int64_t bytes)
 {
-	return status_fail(STATUS_MEMORY, "%s: no memory for its %lld bytes", name, (long long)bytes);
+	char size[32];
+	number_format_bytes(size, sizeof size, bytes);
+	return status_fail(STATUS_MEMORY, "%s: no memory for its %s", name, size);
+}
+
+/* `what` it is: "is", "unpacks to". */
+static enum status too_large(const char *name, const char *what, int64_t limit)
+{
+	char size[32];
+	number_format_bytes(size, sizeof size, limit);
+	return status_fail(STATUS_INPUT, "%s: %s more than the %s that are supported", name, what, size);
 }
 
 static enum status read_open_file(struct data_file *f, int fd, const char *path, int64_t limit)
@@ -39,8 +50,7 @@ static enum status read_open_file(struct data_file *f, int fd, const char *path,
 	if (!S_ISREG(info.st_mode))
 		return status_fail(STATUS_INPUT, "%s: not a regular file; write the data to a file first", path);
 	if (info.st_size > limit)
-		return status_fail(STATUS_INPUT, "%s: %lld bytes, more than the %lld that are supported", path,
-		                   (long long)info.st_size, (long long)limit);
+		return too_large(path, "is", limit);
 
 	int64_t size = info.st_size;
 	f->bytes = malloc((size_t)size + 1);
@@ -99,8 +109,7 @@ static enum status grow(struct data_file *out, int64_t *capacity, int64_t limit,
 	if (out->size <= *capacity && out->bytes)
 		return STATUS_OK;
 	if (out->size > limit)
-		return status_fail(STATUS_INPUT, "%s: unpacks to more than the %lld bytes that are supported", name,
-		                   (long long)limit);
+		return too_large(name, "unpacks to", limit);
 	if (out->bytes)
 		*capacity = *capacity < limit / 2 ? 2 * *capacity : limit;
 	unsigned char *bytes = realloc(out->bytes, (size_t)*capacity + 1);

@@ -12,6 +12,7 @@
 #include "real/data/images.h"
 #include "real/data/sampler.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -38,7 +39,7 @@ static enum status find_file(char path[PATH_BYTES], const char *folder, const ch
 		int n = snprintf(path, PATH_BYTES, "%s/%s%s", folder, name, ending[i]);
 		if (n < 0 || n >= PATH_BYTES)
 			return status_fail(STATUS_INPUT, "%s: the path is too long", folder);
-		if (access(path, F_OK) == 0)
+		if (path_is_there(path))
 			return STATUS_OK;
 	}
 	return status_fail(STATUS_INPUT, "%s: no %s.gz and no %s in it; %s", folder, name, name, advice);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "real/data/weights_config.h"
+#include "strategy/base/path.h"
 
 #define HEAD "lm_head.weight"
 
@@ -57,7 +58,9 @@ static enum status not_there(const struct model_weights *w, const struct file_te
 	if (is_buffer)
 		return status_fail(STATUS_INPUT, "%s %s: has no buffer '%s' of %" PRId64 " elements", setting, path,
 		                   want->name, want->elements);
-	return status_fail(STATUS_INPUT, "%s %s: has no tensor '%s' of %s", setting, path, want->name, w->model->name);
+	return status_fail(STATUS_INPUT,
+	                   "%s %s: has no tensor '%s' of %s; give {model} the sizes and keys of these weights", setting,
+	                   path, want->name, w->model->name);
 }
 
 static bool has_shape(const struct safetensors_tensor *t, const struct file_tensor *want)
@@ -66,14 +69,24 @@ static bool has_shape(const struct safetensors_tensor *t, const struct file_tens
 	       (want->dimensions == 1 || t->shape[1] == want->shape[1]);
 }
 
+static const char *shape_words(char out[64], int rank, const int64_t *shape)
+{
+	size_t n = 0;
+	out[0] = '\0';
+	for (int i = 0; i < rank && n < 64; i++)
+		n += (size_t)snprintf(out + n, 64 - n, "%s%" PRId64, i ? " × " : "", shape[i]);
+	return out;
+}
+
 static enum status wrong_shape(const struct model_weights *w, const struct safetensors_tensor *have,
                                const struct file_tensor *want)
 {
-	return status_fail(STATUS_INPUT,
-	                   "%s %s: tensor '%s' has %" PRId64 " elements in another shape; %s needs %" PRId64
-	                   " × %" PRId64,
-	                   status_words(w->setting), w->files.path, want->name, have->elements, w->model->name,
-	                   want->shape[0], want->dimensions == 2 ? want->shape[1] : 1);
+	char theirs[64], ours[64];
+	return status_fail(
+	        STATUS_INPUT,
+	        "%s %s: tensor '%s' is %s, and %s needs %s; give {model} the sizes and keys of these weights",
+	        status_words(w->setting), w->files.path, want->name, shape_words(theirs, have->rank, have->shape),
+	        w->model->name, shape_words(ours, want->dimensions, want->shape));
 }
 
 /* Checks what a tensor or a buffer is made of, and notes which tensors of the files that is. */
@@ -99,14 +112,8 @@ static enum status check_number(const struct model_weights *w, int number, bool 
 static bool is_passed_over(const char *name)
 {
 	static const char *const endings[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq",
-	                                      ".num_batches_tracked"};
-	size_t length = strlen(name);
-	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-		size_t tail = strlen(endings[i]);
-		if (length > tail && !strcmp(name + length - tail, endings[i]))
-			return true;
-	}
-	return !strcmp(name, HEAD);
+	                                      ".num_batches_tracked", NULL};
+	return path_ends_in_any(name, endings) || !strcmp(name, HEAD);
 }
 
 static enum status check_others(const struct model_weights *w, const bool *used)

@@ -10,12 +10,7 @@
 #include "real/data/form.h"
 #include "real/data/images.h"
 #include "real/data/rows.h"
-
-static bool is_folder(const char *path)
-{
-	struct stat info;
-	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
+#include "strategy/base/path.h"
 
 /* A folder is one of tables if there is a table in it, and else one of images. */
 static bool has_tables(const char *path, const char *const *endings)
@@ -24,7 +19,7 @@ static bool has_tables(const char *path, const char *const *endings)
 	struct dirent *entry;
 	bool found = false;
 	while (dir && !found && (entry = readdir(dir)))
-		found = path_ends_with(entry->d_name, endings);
+		found = path_ends_in_any(entry->d_name, endings);
 	if (dir)
 		closedir(dir);
 	return found;
@@ -41,7 +36,7 @@ static gzFile open_regular(const char *path)
 	return f;
 }
 
-/* The kind of an IDX file, packed or not; 0: it is none. What is wrong with it, opening says. */
+/* The kind of an IDX file, packed or not; 0: it is none. Opening says what is wrong with it. */
 static int idx_kind(const char *path)
 {
 	unsigned char head[4] = {0};
@@ -86,7 +81,7 @@ enum status dataset_open_samples(struct dataset *d, const struct dataset_spec *s
 	static const struct source_folder folder = {endings, splits, "train.csv or NAME_train.csv"};
 	if (spec->pixels < 1 || spec->classes < 1)
 		abort();
-	if (!spec->path || (is_folder(spec->path) && !has_tables(spec->path, endings)))
+	if (!spec->path || (path_is_folder(spec->path) && !has_tables(spec->path, endings)))
 		return dataset_open_images(d, spec);
 	return open_files(d, spec, &folder);
 }

@@ -7,17 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "strategy/base/path.h"
 
 enum { MOST_FILES = 100000 };
 
 /* ---- names ---- */
-
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 /* Where `word` stands in a file's name with neither letter nor digit around it; NULL: nowhere. */
 static const char *find_word(const char *name, const char *word)
@@ -33,23 +28,9 @@ static bool is_for_validation(const char *path)
 {
 	static const char *const words[] = {"val", "valid", "validation", "test"};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (find_word(base_of(path), words[i]))
+		if (find_word(path_name(path), words[i]))
 			return true;
 	return false;
-}
-
-bool path_ends_with(const char *path, const char *const *endings)
-{
-	size_t length = strlen(path);
-	for (; *endings; endings++)
-		if (length > strlen(*endings) && !strcmp(path + length - strlen(*endings), *endings))
-			return true;
-	return false;
-}
-
-static bool is_there(const char *path)
-{
-	return access(path, F_OK) == 0;
 }
 
 /* ---- the list ---- */
@@ -106,7 +87,7 @@ static const char *split_of(const char *name, const struct source_folder *folder
 
 bool source_folder_takes(const struct source_folder *folder, const char *name)
 {
-	return *name != '.' && path_ends_with(name, folder->endings) && split_of(name, folder);
+	return *name != '.' && path_ends_in_any(name, folder->endings) && split_of(name, folder);
 }
 
 static enum status read_folder(struct sources *s, DIR *dir, const char *path, const char *pairs,
@@ -127,10 +108,10 @@ static enum status read_folder(struct sources *s, DIR *dir, const char *path, co
 static enum status check_one_set(const struct sources *s, int first, const char *path,
                                  const struct source_folder *folder)
 {
-	const char *name = base_of(s->list[first].path);
+	const char *name = path_name(s->list[first].path);
 	size_t length = (size_t)(split_of(name, folder) - name);
 	for (int i = first + 1; i < s->count; i++) {
-		const char *other = base_of(s->list[i].path);
+		const char *other = path_name(s->list[i].path);
 		if ((size_t)(split_of(other, folder) - other) != length || strncmp(name, other, length) != 0)
 			return status_fail(STATUS_INPUT,
 			                   "%s: holds several data sets, those of %s and %s; name the files of one, a "
@@ -184,7 +165,7 @@ static char *find_pairs(char *path)
 
 static enum status add_piece(struct sources *s, char *path, const struct source_folder *folder)
 {
-	char *pairs = is_there(path) ? NULL : find_pairs(path);
+	char *pairs = path_is_there(path) ? NULL : find_pairs(path);
 	if (pairs)
 		pairs[-1] = 0;
 	if (!*path)
@@ -274,8 +255,8 @@ static void part(struct sources *s)
 enum status sources_find(struct sources *s, const char *text, const struct source_folder *folder)
 {
 	*s = (struct sources){.count = 0};
-	enum status status =
-	        is_there(text) ? add_any(s, text, NULL, folder) : add_pieces(s, arena_copy(&s->arena, text), folder);
+	enum status status = path_is_there(text) ? add_any(s, text, NULL, folder)
+	                                         : add_pieces(s, arena_copy(&s->arena, text), folder);
 	if (!status)
 		status = check_once(s);
 	if (status)

@@ -47,7 +47,4 @@ void sources_release(struct sources *s); /* accepts NULL and a zeroed one */
 /* Whether a file of this name counts in such a folder. */
 bool source_folder_takes(const struct source_folder *folder, const char *name);
 
-/* The path is longer than one of the endings, and ends with it. */
-bool path_ends_with(const char *path, const char *const *endings);
-
 #endif

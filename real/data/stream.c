@@ -10,6 +10,7 @@
 #include "real/data/sources.h"
 #include "strategy/base/keys.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 
 /* A range of a file, and the samples of the parts before it. */
 struct part {
@@ -126,7 +127,7 @@ static int count_short(const struct stream *s, int64_t tokens)
 	return n;
 }
 
-/* What ids are, and why. Ids of bytes leave most of a larger vocabulary without a token. */
+/* Says what ids are, and why. Ids of bytes leave most of a larger vocabulary without a token. */
 static void describe_ids(char *out, size_t size, const struct token_file *f)
 {
 	char n[32];
@@ -245,6 +246,12 @@ static enum status open_one(struct token_file *f, const struct source *source, c
 	enum status s = read_type(source, &how.type);
 	if (!s)
 		s = token_file_open(f, source->path, &how);
+	if (!s && spec->ids_alone && f->is_text)
+		return status_fail(
+		        STATUS_INPUT,
+		        "%s: is text, and the ids of these weights are those of their tokenizer: make ids of it "
+		        "with tools/tokenize.py (docs/data.md), or say {data_type} bytes if bytes are meant",
+		        source->path);
 	return s ? s : check_vocabulary(f, spec->classes);
 }
 
@@ -268,7 +275,7 @@ enum status dataset_open_stream(struct dataset *d, const struct dataset_spec *sp
 	static const char *const splits[] = {"train", "val", NULL};
 	static const struct source_folder folder = {endings, splits, "train.bin or NAME_train_*.bin"};
 	struct sources s;
-	if (!spec->path && access(DATASET_TEXT_DEFAULT, F_OK) != 0)
+	if (!spec->path && !path_is_there(DATASET_TEXT_DEFAULT))
 		return status_fail(STATUS_INPUT,
 		                   "%s: no such file; run `apt-get install --no-install-recommends %s`, or give any "
 		                   "text with {data}",

@@ -10,6 +10,7 @@
 #include "real/data/token_header.h"
 #include "real/data/token_map.h"
 #include "strategy/base/keys.h"
+#include "strategy/base/path.h"
 
 static const enum token_type types[] = {TOKEN_UINT16, TOKEN_UINT32, TOKEN_BYTES}; /* as in TOKEN_TYPE_WORDS */
 
@@ -119,12 +120,6 @@ static enum status check_ends(const struct token_file *f)
 
 /* ---- files without a header ---- */
 
-static bool ends_with(const char *path, const char *ending)
-{
-	size_t length = strlen(path), n = strlen(ending);
-	return length > n && !strcmp(path + length - n, ending);
-}
-
 static bool could_be_uint32(const unsigned char *bytes, int64_t size, int64_t vocabulary)
 {
 	struct ends e = ends_of(size / TOKEN_UINT32, TOKEN_UINT32);
@@ -132,26 +127,32 @@ static bool could_be_uint32(const unsigned char *bytes, int64_t size, int64_t vo
 	       fits(bytes, TOKEN_UINT32, e.last_begin, e.count, vocabulary);
 }
 
-/* No text has bytes of zero, but for those in UTF-16, whose bytes a model would learn one by one. */
-static enum status take_text(struct token_file *f, const unsigned char *bytes, int64_t size)
+/* No text has bytes of zero, but for those in UTF-16, whose bytes a model would learn one by one. Packed, it may. */
+static enum status check_text(const struct token_file *f)
 {
 	enum { LOOKED_AT = 1 << 16 };
-	f->type = TOKEN_BYTES;
-	f->known_by = "as text is read";
-	if (data_file_is_gzip(bytes, size) || !memchr(bytes, 0, (size_t)(size < LOOKED_AT ? size : LOOKED_AT)))
+	size_t size = (size_t)(f->count < LOOKED_AT ? f->count : LOOKED_AT);
+	if (!f->is_text || data_file_is_gzip(f->ids, f->count) || !memchr(f->ids, 0, size))
 		return STATUS_OK;
+	if (f->held)
+		return status_fail(STATUS_INPUT,
+		                   "%s: unpacks to bytes of zero, so it is no text; unpack it: ids are in files that "
+		                   "end in .bin or .npy",
+		                   f->path);
 	return status_fail(STATUS_INPUT,
 	                   "%s: holds bytes of zero, so it is no text; ids are in files that end in .bin or .npy, and "
 	                   "{data_type} says what others hold: uint16, uint32, or bytes to take it as it is",
 	                   f->path);
 }
 
-/* Of a file of which nothing is told. The caller has put uint16. */
+/* Nothing tells the type of such a file. The caller has put uint16. */
 static enum status find_type(struct token_file *f, const unsigned char *bytes, int64_t size)
 {
 	enum { UINT16_IDS = 1 << 16 };
-	if (!ends_with(f->path, ".bin")) {
-		return take_text(f, bytes, size);
+	if (!path_ends_in(f->path, ".bin")) {
+		f->type = TOKEN_BYTES;
+		f->is_text = true;
+		f->known_by = "as text is read";
 	} else if (f->vocabulary > UINT16_IDS) {
 		f->type = TOKEN_UINT32;
 		f->known_by = "as the vocabulary needs it";
@@ -173,6 +174,9 @@ static enum status read_raw(struct token_file *f, const unsigned char *bytes, in
 	f->known_by = "as you said";
 	if (!told)
 		s = find_type(f, bytes, size);
+	else if (told != TOKEN_BYTES && path_ends_in(f->path, ".gz") && data_file_is_gzip(bytes, size))
+		s = status_fail(STATUS_INPUT, "%s: is packed, and ids are read as they lie in a file; unpack it",
+		                f->path);
 	if (!s && size % f->type)
 		s = status_fail(STATUS_INPUT,
 		                "%s: %" PRId64
@@ -204,13 +208,15 @@ static enum status parse(struct token_file *f, const unsigned char *bytes, int64
 	if (!s)
 		s = h.type ? take_header(f, &h, spec->type) : read_raw(f, bytes, size, spec->type);
 	f->ids = bytes + f->ids_at;
-	return s;
+	return s ? s : check_text(f);
 }
 
 /* All but the check of the ids. */
 static enum status begin(struct token_file *f, const char *path, const unsigned char *bytes, int64_t size,
                          const struct token_spec *spec)
 {
+	if (spec->vocabulary > (int64_t)INT32_MAX + 1)
+		abort();
 	*f = (struct token_file){.path = strdup(path), .vocabulary = spec->vocabulary};
 	return f->path ? parse(f, bytes, size, spec) : status_fail(STATUS_MEMORY, "out of memory");
 }
@@ -242,7 +248,7 @@ static enum status unpack_text(struct token_file *f)
 	}
 	f->ids = f->held = text.bytes;
 	f->count = f->held_bytes = text.size;
-	return STATUS_OK;
+	return check_text(f);
 }
 
 enum status token_file_open(struct token_file *f, const char *path, const struct token_spec *spec)

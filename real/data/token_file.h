@@ -37,6 +37,7 @@
 
 #include "strategy/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -48,7 +49,7 @@ enum token_type token_type_of(const char *word);
 const char *token_type_name(enum token_type type);
 
 struct token_spec {
-	int64_t vocabulary;   /* ids are below it */
+	int64_t vocabulary;   /* ids are below it; 2³¹ at most, since they become int32 */
 	enum token_type type; /* what the user says */
 };
 
@@ -63,6 +64,7 @@ struct token_map {
 struct token_file {
 	char *path;
 	enum token_type type;
+	bool is_text;         /* bytes, which nobody said */
 	const char *known_by; /* "as the header says": how the type is known */
 	int64_t count;
 	int64_t vocabulary;

@@ -1,9 +1,10 @@
 #include "real/data/weights_config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "strategy/base/path.h"
 #include "strategy/model/config.h"
 
 /* Two specifications are compared: "llama:layers=2,width=64,…" */
@@ -71,20 +72,14 @@ static enum status compare(const char *folder, const struct model *theirs, const
 	                   status_words(setting), folder, in_file.whole, in_file.text, in_model.whole, in_model.text);
 }
 
-static bool is_there(const char *folder, char *path, size_t size)
-{
-	struct stat info;
-	return snprintf(path, size, "%s/config.json", folder) < (int)size && stat(path, &info) == 0;
-}
-
 enum status weights_config_check(const char *folder, const struct model *m, const char *setting)
 {
-	char path[4096];
 	const char *specification;
 	struct arena arena = {0};
 	struct model theirs = {0};
-	if (!is_there(folder, path, sizeof path))
+	if (!path_folder_has(folder, "config.json"))
 		return STATUS_OK;
+	char *path = path_in_folder(folder, "config.json");
 	enum status s = model_config_read(&arena, path, &specification);
 	if (!s)
 		s = model_open(&theirs, specification, 0);
@@ -92,5 +87,6 @@ enum status weights_config_check(const char *folder, const struct model *m, cons
 		s = compare(folder, &theirs, m, setting);
 	model_release(&theirs);
 	arena_release(&arena);
+	free(path);
 	return s;
 }

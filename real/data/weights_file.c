@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "real/data/file.h"
 #include "real/data/weights_index.h"
+#include "strategy/base/path.h"
 
 #define ONE_FILE "model.safetensors"
 #define INDEX "model.safetensors.index.json"
@@ -66,38 +65,21 @@ static enum status open_one(struct weights_file *w, const char *path)
 
 /* ---- a folder ---- */
 
-/* "FOLDER/NAME", which the caller frees. `length`: of the folder's path, 0 where files are named as they are. */
-static char *path_in(const char *folder, size_t length, const char *name)
+static enum status open_shards(struct weights_file *w, const struct weights_index *x, const char *index)
 {
-	size_t bytes = length + strlen(name) + 2;
-	char *path = malloc(bytes);
-	if (!path)
-		abort();
-	bool slash = length && folder[length - 1] != '/';
-	snprintf(path, bytes, "%.*s%s%s", (int)length, folder, slash ? "/" : "", name);
-	return path;
-}
-
-static bool is_in(const char *folder, const char *name)
-{
-	char *path = path_in(folder, strlen(folder), name);
-	bool there = access(path, F_OK) == 0;
-	free(path);
-	return there;
-}
-
-static enum status open_shards(struct weights_file *w, const struct weights_index *x, const char *index, size_t folder)
-{
+	enum { DESCRIPTORS_MOST = 64 };
 	enum status s = STATUS_OK;
 	w->files = calloc((size_t)x->file_count, sizeof *w->files);
 	if (!w->files)
 		return out_of_memory(index);
 	for (int f = 0; f < x->file_count && !s; f++) {
-		char *path = path_in(index, folder, x->files[f]);
-		if (access(path, F_OK) != 0)
+		char *path = path_beside(index, x->files[f]);
+		if (!path_is_there(path))
 			s = status_fail(STATUS_INPUT, "%s: shard %s is not there; download it too", index, x->files[f]);
 		else
 			s = safetensors_open(&w->files[f], path);
+		if (!s && f >= DESCRIPTORS_MOST)
+			safetensors_rest(&w->files[f]);
 		w->file_count += !s;
 		free(path);
 	}
@@ -146,8 +128,7 @@ static enum status check_total(const struct weights_file *w, const struct weight
 	                   index, (long long)x->total_bytes, (long long)total);
 }
 
-/* `folder`: the length of the index's folder in its path. */
-static enum status open_index(struct weights_file *w, const char *index, size_t folder)
+static enum status open_index(struct weights_file *w, const char *index)
 {
 	struct data_file f;
 	struct weights_index x;
@@ -158,7 +139,7 @@ static enum status open_index(struct weights_file *w, const char *index, size_t 
 	data_file_release(&f);
 	if (s)
 		return s;
-	s = open_shards(w, &x, index, folder);
+	s = open_shards(w, &x, index);
 	if (!s)
 		s = collect(w);
 	if (!s)
@@ -171,7 +152,7 @@ static enum status open_index(struct weights_file *w, const char *index, size_t 
 
 static enum status no_weights(const char *folder)
 {
-	if (is_in(folder, "pytorch_model.bin") || is_in(folder, "pytorch_model.bin.index.json"))
+	if (path_folder_has(folder, "pytorch_model.bin") || path_folder_has(folder, "pytorch_model.bin.index.json"))
 		return status_fail(
 		        STATUS_INPUT,
 		        "%s: holds pytorch_model.bin, which only PyTorch reads; convert it with transformers: "
@@ -183,30 +164,23 @@ static enum status no_weights(const char *folder)
 static enum status open_folder(struct weights_file *w)
 {
 	const char *folder = w->path;
-	bool one = is_in(folder, ONE_FILE);
-	if (!one && !is_in(folder, INDEX))
+	bool one = path_folder_has(folder, ONE_FILE);
+	if (!one && !path_folder_has(folder, INDEX))
 		return no_weights(folder);
-	size_t length = strlen(folder);
-	char *path = path_in(folder, length, one ? ONE_FILE : INDEX);
-	enum status s = one ? open_one(w, path) : open_index(w, path, length);
+	char *path = path_in_folder(folder, one ? ONE_FILE : INDEX);
+	enum status s = one ? open_one(w, path) : open_index(w, path);
 	free(path);
 	return s;
 }
 
 /* ---- the whole ---- */
 
-static bool ends_in(const char *text, const char *ending)
-{
-	size_t length = strlen(text), tail = strlen(ending);
-	return length > tail && !strcmp(text + length - tail, ending);
-}
-
 /* Files of weights that others read. */
 static enum status check_kind(const char *path)
 {
 	static const char *const endings[] = {".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz", ".h5"};
 	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-		if (ends_in(path, endings[i]))
+		if (path_ends_in(path, endings[i]))
 			return status_fail(STATUS_INPUT,
 			                   "%s: *%s files are not read; convert it to .safetensors, as save_pretrained "
 			                   "of transformers writes it",
@@ -216,16 +190,12 @@ static enum status check_kind(const char *path)
 
 static enum status open_path(struct weights_file *w)
 {
-	struct stat info;
-	if (stat(w->path, &info) == 0 && S_ISDIR(info.st_mode))
+	if (path_is_folder(w->path))
 		return open_folder(w);
 	enum status s = check_kind(w->path);
 	if (s)
 		return s;
-	const char *slash = strrchr(w->path, '/');
-	if (ends_in(w->path, INDEX_ENDING))
-		return open_index(w, w->path, slash ? (size_t)(slash + 1 - w->path) : 0);
-	return open_one(w, w->path);
+	return path_ends_in(w->path, INDEX_ENDING) ? open_index(w, w->path) : open_one(w, w->path);
 }
 
 enum status weights_file_open(struct weights_file *w, const char *path)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "strategy/base/json_stream.h"
+#include "strategy/base/path.h"
 
 /* Fails where the text stands that was just read. */
 static bool fail_at(struct json_stream *j, const struct stream_text *t, const char *what)
@@ -38,10 +39,22 @@ static bool stays_inside(const char *path)
 	return true;
 }
 
-static bool ends_in(const char *text, const char *ending)
+/* "./a//b" is "a/b": a shard that is spelled in two ways is one. In place. */
+static char *simplify(char *path)
 {
-	size_t length = strlen(text), tail = strlen(ending);
-	return length > tail && !strcmp(text + length - tail, ending);
+	char *out = path;
+	for (const char *part = path; *part; part += strspn(part, "/")) {
+		size_t length = strcspn(part, "/");
+		if (length != 1 || *part != '.') {
+			if (out > path)
+				*out++ = '/';
+			memmove(out, part, length);
+			out += length;
+		}
+		part += length;
+	}
+	*out = '\0';
+	return path;
 }
 
 /* A shard's number, which it gets when it is first named; neighbours in the list are mostly of one shard. */
@@ -65,14 +78,14 @@ static bool read_entry(struct weights_index *x, struct json_stream *j, const str
 	if (!stream_string(j, &value))
 		return false;
 	const char *tensor = stream_copy(&x->arena, key, true, NULL);
-	const char *path = stream_copy(&x->arena, &value, true, NULL);
+	char *path = stream_copy(&x->arena, &value, true, NULL);
 	if (!*tensor)
 		return fail_at(j, key, "is no name of a tensor");
-	if (!ends_in(path, ".safetensors"))
+	if (!path_ends_in(path, ".safetensors"))
 		return fail_at(j, &value, "is no .safetensors file");
 	if (!stays_inside(path))
 		return fail_at(j, &value, "leads out of the folder");
-	int file = file_number(x, path);
+	int file = file_number(x, simplify(path));
 	if (file < 0)
 		return fail_at(j, &value, "is one shard more than the 4096 that are supported");
 	x->tensors = arena_grow(&x->arena, x->tensors, x->count, &x->capacity, sizeof *x->tensors);

@@ -1,12 +1,12 @@
 #include "real/generate/codec.h"
 
 #include <jansson.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "real/tokenizer/character.h"
-#include "real/tokenizer/read.h"
+#include "real/tokenizer/json_file.h"
+#include "strategy/base/path.h"
 
 /* ---- where a text ends ---- */
 
@@ -68,11 +68,9 @@ static const struct ends_file {
 static enum status read_ends(struct codec *c, const struct ends_file *f, const char *path, int64_t classes)
 {
 	json_t *file = NULL;
-	if (c->end_count || access(path, F_OK))
+	if (c->end_count || !path_is_there(path))
 		return STATUS_OK;
-	enum status s = tokenizer_read_json("", path, &file);
-	if (!s && !json_is_object(file))
-		s = status_fail(STATUS_INPUT, "%s: not a JSON object", path);
+	enum status s = json_file_read_object(path, &file);
 	if (!s)
 		s = f->add(c, json_object_get(file, f->key), path, classes);
 	json_decref(file);
@@ -94,13 +92,11 @@ static void guess_ends(struct codec *c)
 /* tokenizer: its file, beside which others may be. */
 static enum status find_ends(struct codec *c, const char *tokenizer, int64_t classes)
 {
-	const char *slash = strrchr(tokenizer, '/');
-	int folder = slash ? (int)(slash - tokenizer) + 1 : 0;
-	char path[4096];
 	enum status s = STATUS_OK;
 	for (size_t i = 0; i < sizeof ends_files / sizeof *ends_files && !s; i++) {
-		snprintf(path, sizeof path, "%.*s%s", folder, tokenizer, ends_files[i].name);
+		char *path = path_beside(tokenizer, ends_files[i].name);
 		s = read_ends(c, &ends_files[i], path, classes);
+		free(path);
 	}
 	if (!s && !c->end_count)
 		guess_ends(c);
@@ -140,6 +136,7 @@ enum status codec_open(struct codec *c, const char *path, int64_t classes)
 	if (path)
 		return open_tokenizer(c, path, classes);
 	c->is_bytes = true;
+	c->ends[c->end_count++] = 0;
 	if (classes == CODEC_BYTES)
 		return STATUS_OK;
 	return status_fail(

@@ -17,7 +17,7 @@ struct codec {
 
 /* path: a tokenizer.json; NULL: bytes, if the model has 256 classes. Which ids end a text is what
  * generation_config.json or config.json beside it says (eos_token_id), or tokenizer_config.json (eos_token), or else
- * the special tokens that commonly do.
+ * the special tokens that commonly do; of bytes a 0, as tools/tokenize.py puts it behind each text.
  * What these files say must be JSON, and ids of the model. */
 enum status codec_open(struct codec *c, const char *path, int64_t classes);
 void codec_release(struct codec *c); /* accepts NULL and a zeroed one */

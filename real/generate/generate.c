@@ -6,6 +6,7 @@
 #include "real/data/model_weights.h"
 #include "real/generate/codec.h"
 #include "strategy/base/clock.h"
+#include "strategy/base/number.h"
 
 struct run {
 	const struct generate_options *o;
@@ -61,13 +62,16 @@ static enum status check_memory(const struct run *r)
 	double wants = (double)b->weights + (double)b->cache + (double)b->values;
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
 	double has = (double)pages * (double)size;
+	char weights[32], cache[32], there[32];
 	if (pages <= 0 || size <= 0 || wants <= has)
 		return STATUS_OK;
-	return status_fail(
-	        STATUS_INPUT,
-	        "%s does not fit: %.1f GB of weights in fp32 and %.1f GB of keys and values for %lld tokens, "
-	        "and this machine has %.1f GB of memory; take a smaller model",
-	        r->model.name, (double)b->weights / 1e9, (double)b->cache / 1e9, (long long)r->model.tokens, has / 1e9);
+	number_format_bytes(weights, sizeof weights, b->weights);
+	number_format_bytes(cache, sizeof cache, b->cache);
+	number_format_bytes(there, sizeof there, (int64_t)has);
+	return status_fail(STATUS_INPUT,
+	                   "%s does not fit: %s of weights in fp32 and %s of keys and values for %lld tokens, and this "
+	                   "machine has %s of memory; take a smaller model",
+	                   r->model.name, weights, cache, (long long)r->model.tokens, there);
 }
 
 static enum status read_weights(void *context, int tensor, int64_t first, int64_t count, float *out)
@@ -78,11 +82,12 @@ static enum status read_weights(void *context, int tensor, int64_t first, int64_
 static enum status prepare_threads(int threads)
 {
 	int64_t bytes;
+	char size[32];
 	kernels_set_threads(threads);
 	if (kernels_prepare(&bytes))
 		return STATUS_OK;
-	return status_fail(STATUS_MEMORY, "no memory for OpenBLAS: %lld bytes for {threads} %d", (long long)bytes,
-	                   threads);
+	number_format_bytes(size, sizeof size, bytes);
+	return status_fail(STATUS_MEMORY, "no memory for OpenBLAS: %s for {threads} %d; take fewer", size, threads);
 }
 
 static enum status open_all(struct run *r)

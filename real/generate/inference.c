@@ -5,6 +5,7 @@
 
 #include "kernels/table.h"
 #include "real/rank/operand.h"
+#include "strategy/base/number.h"
 
 /* ---- what a kernel does with the rows of a pass ---- */
 
@@ -263,9 +264,11 @@ static enum status take_memory(struct inference *e, const struct inference_optio
 	e->items = array_make((size_t)e->model->kernel_count, sizeof *e->items);
 	e->memory = aligned_alloc(64, (size_t)(b.weights + b.values));
 	e->cache = aligned_alloc(64, (size_t)b.cache + 64);
-	if (!e->memory || !e->cache)
-		return status_fail(STATUS_MEMORY, "no memory for the model: %lld bytes",
-		                   (long long)(b.weights + b.values + b.cache));
+	if (!e->memory || !e->cache) {
+		char size[32];
+		number_format_bytes(size, sizeof size, b.weights + b.values + b.cache);
+		return status_fail(STATUS_MEMORY, "no memory for the model: %s; take a smaller one", size);
+	}
 	point_at_values(e, o, point_at_tensors(e));
 	point_at_cache(e);
 	return STATUS_OK;

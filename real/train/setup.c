@@ -8,6 +8,7 @@
 #include "real/rank/disk.h"
 #include "real/train/internal.h"
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 #include "strategy/strategies/strategy.h"
 
 enum { TEXT_VALIDATION_SAMPLES = 256 };
@@ -87,15 +88,20 @@ struct device_choice training_device(const struct training *t)
 }
 
 /* Weights of a model with a tokenizer know what its ids mean, and the bytes of a text are none of them. */
+static bool weights_have_tokenizer(const struct training *t)
+{
+	return t->model.is_text && t->model.classes != DATASET_VOCABULARY &&
+	       path_folder_has(t->options->init, "tokenizer.json");
+}
+
 static enum status check_weights_have_data(const struct training *t)
 {
 	const struct train_options *o = t->options;
-	if (!o->init || o->data || !t->model.is_text || t->model.classes == DATASET_VOCABULARY)
+	if (o->data || !weights_have_tokenizer(t))
 		return STATUS_OK;
 	return status_fail(STATUS_INPUT,
 	                   "{init} %.200s: weights with a vocabulary of %" PRId64 " go on with ids of their own "
-	                   "tokenizer: give {data} DIR, as tools/tokenize.py FILE... --tokenizer FOLDER --output DIR "
-	                   "makes it",
+	                   "tokenizer: give {data} DIR with such ids, which tools/tokenize.py makes (docs/data.md)",
 	                   o->init, t->model.classes);
 }
 
@@ -105,6 +111,7 @@ static enum status open_data(struct training *t)
 	struct dataset_spec spec = {.kind = m->is_text ? DATASET_TEXT : DATASET_IMAGES,
 	                            .path = t->options->data,
 	                            .type = t->options->data_type,
+	                            .ids_alone = weights_have_tokenizer(t),
 	                            .tokens = m->tokens,
 	                            .pixels = m->input_elements,
 	                            .classes = m->classes};

@@ -6,35 +6,75 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "strategy/base/arena.h"
 #include "strategy/base/output.h"
 
+/* A pipe that stands in a folder. One of the shell's stands in none. */
+static bool is_fifo(int file)
+{
+	enum { PIPES = 0x50495045 }; /* PIPEFS_MAGIC of linux/magic.h */
+	struct stat info;
+	struct statfs system;
+	return !fstat(file, &info) && S_ISFIFO(info.st_mode) && !fstatfs(file, &system) && system.f_type != PIPES;
+}
+
+static enum status cannot_open(const char *path, const char *setting, bool fifo)
+{
+	const char *name = status_words(setting);
+	return fifo ? status_fail(STATUS_INPUT, "%s: '%.600s' is a FIFO, which nobody may ever write into; give a file",
+	                          name, path)
+	            : status_fail(STATUS_INPUT, "%s: cannot open '%.600s': %s", name, path, strerror(errno));
+}
+
+enum status file_open(int *file, const char *path, const char *setting)
+{
+	*file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int flags = *file < 0 ? -1 : fcntl(*file, F_GETFL);
+	bool fifo = flags >= 0 && is_fifo(*file);
+	if (flags >= 0 && !fifo && !fcntl(*file, F_SETFL, flags & ~O_NONBLOCK))
+		return STATUS_OK;
+	enum status s = cannot_open(path, setting, fifo);
+	if (*file >= 0)
+		close(*file);
+	return s;
+}
+
+/* Errno says why not. */
+static bool read_all(int file, size_t most, char **text, size_t *size)
+{
+	size_t capacity = 0;
+	ssize_t got;
+	do {
+		*text = array_reserve(*text, *size + BUFSIZ, &capacity, 1);
+		got = read(file, *text + *size, BUFSIZ);
+		*size += got > 0 ? (size_t)got : 0;
+	} while ((got > 0 && *size <= most) || (got < 0 && errno == EINTR));
+	return got >= 0;
+}
+
 enum status file_read(const char *path, const char *setting, size_t most, char **text, size_t *size)
 {
 	const char *name = status_words(setting);
-	size_t capacity = 0, n = 0, got;
-	char *bytes = NULL;
-	FILE *f = fopen(path, "rb");
+	int file;
 	*text = NULL;
-	if (!f)
-		return status_fail(STATUS_INPUT, "%s: cannot open '%s': %s", name, path, strerror(errno));
-	do {
-		bytes = array_reserve(bytes, n + BUFSIZ, &capacity, 1);
-		got = fread(bytes + n, 1, BUFSIZ, f);
-		n += got;
-	} while (got && n <= most);
-	bool failed = ferror(f);
-	fclose(f);
-	*text = bytes;
-	*size = n;
-	if (!failed && n <= most)
+	*size = 0;
+	enum status s = file_open(&file, path, setting);
+	if (s)
+		return s;
+	bool done = read_all(file, most, text, size);
+	int error = errno;
+	close(file);
+	if (done && *size <= most)
 		return STATUS_OK;
-	free(bytes);
+	free(*text);
 	*text = NULL;
-	return failed ? status_fail(STATUS_INPUT, "%s: cannot read '%s': is it a folder?", name, path)
-	              : status_fail(STATUS_INPUT, "%s: '%s' is larger than %zu MiB", name, path, most >> 20);
+	return done ? status_fail(STATUS_INPUT, "%s: '%s' is larger than %zu MiB", name, path, most >> 20)
+	            : status_fail(STATUS_INPUT, "%s: cannot read '%s': %s", name, path,
+	                          error == EISDIR ? "it is a folder" : strerror(error));
 }
 
 static enum status cannot_write(const char *path, const char *setting)

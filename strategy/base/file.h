@@ -8,6 +8,10 @@
 
 #include "strategy/base/status.h"
 
+/* Opens a file to read from. Never waits: a FIFO is STATUS_INPUT, since nobody may ever write into it. The shell's
+ * <(command) and a pipe as /dev/stdin are none: their other end is there. */
+enum status file_open(int *file, const char *path, const char *setting);
+
 /* The caller frees *text. A file that cannot be read or is larger than `most` bytes is STATUS_INPUT. */
 enum status file_read(const char *path, const char *setting, size_t most, char **text, size_t *size);
 

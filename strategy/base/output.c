@@ -15,9 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "strategy/base/path.h"
+
 #define SUFFIX ".partial"
 
-/* Of a long name the temporary's has the beginning, so that it is none too long itself. */
+/* The temporary of a long name has its beginning alone, so that it is not too long itself. */
 enum { NAME_KEPT = 200, NAME_TRIES = 1000 };
 
 struct output {
@@ -68,16 +70,10 @@ static enum status cannot_write(const struct output *o, enum status s, const cha
 	return status_fail(s, "%s: cannot write '%.600s': %s", o->setting, o->target, why);
 }
 
-static const char *base_of_path(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static int open_folder(const char *path)
 {
 	char folder[PATH_MAX];
-	size_t length = (size_t)(base_of_path(path) - path);
+	size_t length = (size_t)(path_name(path) - path);
 	snprintf(folder, sizeof folder, "%.*s", (int)length, path);
 	return open(length ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
@@ -117,7 +113,7 @@ static bool follow_link(struct output *o, int file)
 static enum status check_absent(const struct output *o)
 {
 	struct stat info;
-	const char *name = base_of_path(o->target);
+	const char *name = path_name(o->target);
 	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
 		return cannot_write(o, STATUS_INPUT, *o->target ? "it is a folder" : "the name is empty");
 	if (!lstat(o->target, &info) && S_ISLNK(info.st_mode))
@@ -165,7 +161,7 @@ static enum status look_at_target(struct output *o, struct stat *info, bool *the
 
 static void name_begin(char *out, size_t size, const char *target)
 {
-	snprintf(out, size, "%.*s.", NAME_KEPT, base_of_path(target));
+	snprintf(out, size, "%.*s.", NAME_KEPT, path_name(target));
 }
 
 static const char *skip_number(const char *p)
@@ -247,7 +243,7 @@ static enum status make_temporary(struct output *o, mode_t mode)
 	}
 	if (o->descriptor < 0)
 		return cannot_write(o, STATUS_INPUT, strerror(errno));
-	snprintf(o->temporary, sizeof o->temporary, "%.*s%s", (int)(base_of_path(o->target) - o->target), o->target,
+	snprintf(o->temporary, sizeof o->temporary, "%.*s%s", (int)(path_name(o->target) - o->target), o->target,
 	         o->name);
 	return STATUS_OK;
 }
@@ -335,7 +331,7 @@ enum status output_finish(struct output *o)
 		return close_descriptor(o) ? STATUS_OK : cannot_write(o, STATUS_RUN, strerror(errno));
 	/* The data reaches the disk before the name does: a power failure leaves the old file or the new one. The lock
 	 * is held until the name is given. */
-	if (fsync(o->descriptor) || renameat(o->folder, o->name, o->folder, base_of_path(o->target)))
+	if (fsync(o->descriptor) || renameat(o->folder, o->name, o->folder, path_name(o->target)))
 		return cannot_write(o, STATUS_RUN, strerror(errno));
 	atomic_store(&o->owns_temporary, false);
 	if (!close_descriptor(o))

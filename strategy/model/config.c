@@ -6,30 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "strategy/base/file.h"
+#include "strategy/base/path.h"
 #include "strategy/model/model.h"
 
 enum { FILE_MOST = 4 << 20, NAME_MOST = 40, HASH = 40 };
-
-static bool exists(const char *path)
-{
-	struct stat there;
-	return !stat(path, &there);
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat there;
-	return !stat(path, &there) && S_ISDIR(there.st_mode);
-}
-
-static bool ends_with(const char *text, size_t length, const char *end)
-{
-	size_t n = strlen(end);
-	return length >= n && !strncmp(text + length - n, end, n);
-}
 
 /* The characters of the path, before the keys that may follow it. A path may itself have colons. */
 static size_t path_length(const char *text)
@@ -40,7 +22,7 @@ static size_t path_length(const char *text)
 		if (n < whole && text[n] != ':')
 			continue;
 		snprintf(path, sizeof path, "%.*s", (int)n, text);
-		if (n < sizeof path && exists(path))
+		if (n < sizeof path && path_is_there(path))
 			return n;
 	}
 	return strcspn(text, ":");
@@ -48,14 +30,13 @@ static size_t path_length(const char *text)
 
 bool model_config_is_path(const char *text)
 {
-	size_t length = path_length(text);
-	if (memchr(text, '/', length) || ends_with(text, length, ".json"))
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%.*s", (int)path_length(text), text);
+	if (strchr(path, '/') || path_ends_in(path, ".json"))
 		return true;
 	if (!strncmp(text, "params=", 7) || model_is_named(text))
 		return false;
-	char path[PATH_MAX];
-	snprintf(path, sizeof path, "%.*s", (int)length, text);
-	return exists(path);
+	return path_is_there(path);
 }
 
 static bool is_hash(const char *name)
@@ -91,7 +72,7 @@ static const char *name_of(struct arena *a, const char *file)
 	for (const char *p = strstr(name, "--"); p; p = strstr(name, "--"))
 		name = p + 2;
 	size_t length = strlen(name);
-	if (ends_with(name, length, ".json"))
+	if (path_ends_in(name, ".json"))
 		length -= strlen(".json");
 	for (size_t i = 0; i < length && n < NAME_MOST; i++)
 		out[n++] = isalnum((unsigned char)name[i]) || strchr("._-", name[i]) ? name[i] : '-';
@@ -114,34 +95,36 @@ static enum status refuse_folder(const char *path, const char *file)
 	char beside[PATH_MAX];
 	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
 		snprintf(beside, sizeof beside, "%s/%s", path, signs[i].file);
-		if (exists(beside) && (!exists(file) || !i))
+		if (path_is_there(beside) && (!path_is_there(file) || !i))
 			return status_fail(STATUS_INPUT, "%s: the folder %s", path, signs[i].what);
 	}
-	return exists(file)
+	return path_is_there(file)
 	               ? STATUS_OK
 	               : status_fail(STATUS_INPUT,
-	                             "%s: the folder has no config.json; is it the model's folder, and whole?", path);
+	                             "{model} %s: the folder has no config.json to say which model it holds; name one "
+	                             "that has, or a model of {help} models",
+	                             path);
 }
 
 static enum status find_file(const char *path, char file[PATH_MAX])
 {
 	static const char *const weights[] = {".safetensors", ".gguf", ".bin", ".pt", ".pth"};
 	size_t length = strlen(path);
-	if (!exists(path))
+	if (!path_is_there(path))
 		return status_fail(
 		        STATUS_INPUT,
 		        "{model} %s: there is no such file or folder, and nothing is downloaded; download the "
 		        "model's folder first, or see {help} models",
 		        path);
 	for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
-		if (ends_with(path, length, weights[i]))
+		if (path_ends_in(path, weights[i]))
 			return status_fail(
 			        STATUS_INPUT,
 			        "{model} %s: a file of weights; the model's sizes are in the config.json beside it",
 			        path);
 	while (length > 1 && path[length - 1] == '/')
 		length--;
-	if (!is_folder(path))
+	if (!path_is_folder(path))
 		return snprintf(file, PATH_MAX, "%s", path), STATUS_OK;
 	snprintf(file, PATH_MAX, "%.*s/config.json", (int)length, path);
 	return refuse_folder(path, file);

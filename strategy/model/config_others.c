@@ -74,9 +74,11 @@ static enum status check_experts(const struct config *c)
 		return STATUS_OK;
 	return config_fail(c, key,
 	                   "%s is a mixture of %lld experts%s%s; routers, and MLPs that only some tokens pass, "
-	                   "are missing here",
+	                   "are missing here%s",
 	                   c->type, (long long)json_integer_value(experts), each ? ", of which a token takes " : "",
-	                   each ? config_shown(c, each) : "");
+	                   each ? config_shown(c, each) : "",
+	                   config_given(c, "kv_lora_rank") ? ", and so is multi-head latent attention (kv_lora_rank)"
+	                                                   : "");
 }
 
 enum status config_check_file(const struct config *c)
@@ -86,13 +88,14 @@ enum status config_check_file(const struct config *c)
 		return config_fail(c, "peft_type", "an adapter, not a model; give the model that it was made for");
 	if (config_given(c, "per_layer_config"))
 		return config_fail(c, "per_layer_config", "layers of different sizes; shardlab has layers alike");
-	enum status s = check_quantized(c);
+	/* The model itself comes first: another file of the same one would not be read either. */
+	enum status s = check_experts(c);
+	if (!s)
+		s = check_quantized(c);
 	if (!s)
 		s = check_dtype(c);
 	if (!s)
 		s = check_head(c);
-	if (!s)
-		s = check_experts(c);
 	if (!s)
 		s = config_flag(c, "is_encoder_decoder", &encoder);
 	return s || !encoder ? s

@@ -155,6 +155,8 @@ static enum status read_object(struct config *c, const char *overrides, const ch
 	if ((s = config_rows(c, f->rows, f->count, place)) || (s = f->finish(c, place)))
 		return s;
 	make_way(c, overrides);
+	if (*c->inside && name && *name) /* what else the file describes is left out */
+		name = arena_print(c->arena, "%s-text", name);
 	return settle(c, f, join(c, f->base[place], overrides), name, out);
 }
 

@@ -275,34 +275,59 @@ static void place_section(struct placer *p, const struct section *s)
 	order_release(&order);
 }
 
+static struct placer placer_make(const struct role *r, int64_t guard, int64_t *offset)
+{
+	const size_t n = (size_t)r->buffer_count;
+	return (struct placer){.role = r,
+	                       .uses = array_make(n, sizeof(struct uses)),
+	                       .life = array_make(n, sizeof(struct life)),
+	                       .placed = array_make((size_t)r->op_count, sizeof(struct placed)),
+	                       .offset = offset,
+	                       .guard = guard};
+}
+
+static void placer_release(struct placer *p)
+{
+	free(p->uses);
+	free(p->life);
+	free(p->placed);
+}
+
+static void place_space(struct placer *p, enum space space, int64_t *arena_bytes)
+{
+	const struct role *r = p->role;
+	p->space = space;
+	p->floor = 0;
+	p->arena_bytes = arena_bytes;
+	for (int i = 0; i < r->buffer_count; i++) {
+		if (!r->buffers[i].state || r->buffers[i].space != space)
+			continue;
+		p->offset[i] = p->floor + p->guard;
+		p->floor += room_for(p, i);
+	}
+	*arena_bytes = p->floor;
+	for (int k = 0; k < SECTION_KINDS; k++)
+		place_section(p, section_of(r, (enum section_kind)k));
+}
+
 void layout_make(struct layout *l, const struct plan *p, const struct role *r, int64_t guard)
 {
 	(void)p;
-	const size_t n = (size_t)r->buffer_count;
-	*l = (struct layout){.offset = array_make(n, sizeof *l->offset)};
-	struct placer placer = {.role = r,
-	                        .uses = array_make(n, sizeof *placer.uses),
-	                        .life = array_make(n, sizeof *placer.life),
-	                        .placed = array_make((size_t)r->op_count, sizeof *placer.placed),
-	                        .offset = l->offset,
-	                        .guard = guard};
-	for (int space = 0; space < SPACE_COUNT; space++) {
-		placer.space = (enum space)space;
-		placer.floor = 0;
-		placer.arena_bytes = &l->arena_bytes[space];
-		for (int i = 0; i < r->buffer_count; i++) {
-			if (!r->buffers[i].state || r->buffers[i].space != placer.space)
-				continue;
-			l->offset[i] = placer.floor + guard;
-			placer.floor += room_for(&placer, i);
-		}
-		l->arena_bytes[space] = placer.floor;
-		for (int k = 0; k < SECTION_KINDS; k++)
-			place_section(&placer, section_of(r, (enum section_kind)k));
-	}
-	free(placer.uses);
-	free(placer.life);
-	free(placer.placed);
+	*l = (struct layout){.offset = array_make((size_t)r->buffer_count, sizeof *l->offset)};
+	struct placer placer = placer_make(r, guard, l->offset);
+	for (int space = 0; space < SPACE_COUNT; space++)
+		place_space(&placer, (enum space)space, &l->arena_bytes[space]);
+	placer_release(&placer);
+}
+
+int64_t layout_arena_bytes(const struct role *r, enum space space)
+{
+	int64_t *offset = array_make((size_t)r->buffer_count, sizeof *offset), bytes;
+	struct placer placer = placer_make(r, 0, offset);
+	place_space(&placer, space, &bytes);
+	placer_release(&placer);
+	free(offset);
+	return bytes;
 }
 
 void layout_release(struct layout *l)

@@ -33,10 +33,7 @@ void plan_memory(const struct plan *p, const struct role *r, enum space space, s
 		for (int c = 0; c < CATEGORY_COUNT; c++)
 			out->at_peak[c] = live[c];
 	}
-	struct layout l;
-	layout_make(&l, p, r, 0);
-	out->arena_bytes = l.arena_bytes[space];
-	layout_release(&l);
+	out->arena_bytes = layout_arena_bytes(r, space);
 }
 
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size)

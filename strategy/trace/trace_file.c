@@ -7,6 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "strategy/base/file.h"
+#include "strategy/base/memory.h"
 #include "strategy/trace/trace_foreign.h"
 #include "strategy/trace/trace_values.h"
 
@@ -191,11 +193,13 @@ enum status trace_file_open(struct trace_file *f, const char *path)
 	size_t size = 0, capacity = 0;
 	int got;
 	*f = (struct trace_file){0};
-	errno = 0;
-	gzFile in = gzopen(path, "rb");
+	int file;
+	enum status s = file_open(&file, path, "{trace}");
+	if (s)
+		return s;
+	gzFile in = gzdopen(file, "rb");
 	if (!in)
-		return status_fail(STATUS_INPUT, "{trace}: cannot open '%s': %s", path,
-		                   errno ? strerror(errno) : "out of memory");
+		memory_exhausted();
 	gzbuffer(in, 1 << 20);
 	do {
 		enum { PIECE = 4 << 20 };
@@ -205,7 +209,6 @@ enum status trace_file_open(struct trace_file *f, const char *path)
 		size += got > 0 ? (size_t)got : 0;
 	} while (got > 0 && size < TRACE_FILE_LIMIT);
 	gzclose(in);
-	enum status s;
 	if (got < 0)
 		s = status_fail(STATUS_INPUT, "{trace}: cannot read '%s': a folder, or a damaged gzip file?", path);
 	else if (got > 0)

@@ -55,8 +55,15 @@ mkfifo pipe
 for model in mlp:sizes=2-4-2 gpt:layers=1,width=16,heads=2,context=8; do
 	status=0
 	timeout -s KILL 20 "$SHARDLAB" train --model $model --strategy single --steps 1 --data pipe >out 2>err || status=$?
-	[ $status = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^fatal: pipe: not a regular file' err ||
+	[ $status = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q "^fatal: --data: 'pipe' is a pipe, which can be read once" err ||
 		fail "a pipe as data of $model: exit status $status"
 done
+mkdir folder
+mkfifo folder/a_train.bin
+refuse 'folder/a_train.bin: not a regular file' train --model gpt:layers=1,width=16,heads=2,context=8 --data folder
+refuse "--trace: 'pipe' is a FIFO" view --trace pipe --describe
+"$SHARDLAB" plan --model mlp --ranks 2 >plan.txt
+refuse "is a pipe, which can be read once" train --steps 1 --plan <(cat plan.txt)
+run piped sim --plan <(cat plan.txt)
 
 exit $((errors > 0))

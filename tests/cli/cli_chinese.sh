@@ -34,10 +34,11 @@ chinese '缓冲区的全归约，第 1 轮' --collective ring-all-reduce --ranks
 chinese '^第 1 名 .*，8 轮；用时 ' --race all-reduce --ranks 5 --describe
 chinese 'star（2 个 rank）；tree（' --race broadcast --ranks 5 --over ranks --describe
 chinese '根）占用' --strategy dp --model mlp --ranks 4 --describe
-chinese '^figure   含运行库：' --strategy zero2 --model mlp --ranks 2 --what-if ranks=4 --describe
+chinese '^figure   显存含运行库：' --strategy zero2 --model mlp --ranks 2 --what-if ranks=4 --describe
 chinese '^显存峰值：你的 ' --strategy zero2 --model mlp --ranks 2 --build --moves … --describe
 chinese '被拒绝。规则 3：前向 layer.0 需要样本，' --strategy zero2 --model mlp --ranks 2 --build --moves 'forward layer.0' --describe
 chinese '激活重计算 full · 梯度裁剪 1 ·' --strategy zero3 --model mlp --ranks 2 --clip 1 --activation-checkpointing full --describe
+chinese '^lane     .*个区段，忙 ' --trace tests/golden/torch_profiler.json --describe
 chinese '峰值时还差 .*；训练步开始之前，一个 rank 就已占用 ' --strategy ddp --model llama-3-8b --ranks 8 --cluster v100-16gb --describe
 
 # ---- without its characters: English, and a line that says which package has them ----

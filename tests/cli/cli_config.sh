@@ -93,4 +93,7 @@ refuse "layers: '0' is below 1" sim --model ./tiny.json:layers=0
 refuse '129 is longer than the context of llama, 32' sim --model ./tiny.json --sequence 129
 refuse "hidden_size: 30 is not divisible by 4 heads" sim --model <(sed 's/: 32,/: 30,/' tiny.json)
 refuse 'larger than 4 MiB' sim --model /dev/zero
+mkfifo empty/config.json
+refuse "--model: 'empty/config.json' is a FIFO" sim --model empty/
+refuse "--plan: 'empty/config.json' is a FIFO" sim --plan empty/config.json
 [ "$errors" = 0 ]

@@ -108,4 +108,16 @@ grep -q '^  nothing that was tried would fit: take --precision bf16$' "$TMPDIR/l
 run larger sim --model gpt3-175b --strategy ddp --ranks 2 --cluster v100-16gb --precision fp16
 grep -q '^  nothing that was tried would fit: take devices with more memory, or a smaller model$' "$TMPDIR/larger.out" ||
 	complain "$(grep -A 1 'fits: ' "$TMPDIR/larger.out")"
+
+# compare says the same of the nearest, where none fits; of one alone too, and in JSON.
+run several compare --model gpt2-124m --strategy ddp,zero3 --ranks 4 --batch 512 --micro-batch 128 --cluster v100-16gb
+grep -qx 'none of them fits; the nearest is zero3' "$TMPDIR/several.out" || complain "none of several: $(tail -n 4 "$TMPDIR/several.out")"
+run nearest sim --model gpt2-124m --strategy zero3 --ranks 4 --batch 512 --micro-batch 128 --cluster v100-16gb
+grep '^  would fit with: ' "$TMPDIR/nearest.out" >"$TMPDIR/nearest" || complain "nothing would fit: $(grep -A 1 'fits: ' "$TMPDIR/nearest.out")"
+grep -qxFf "$TMPDIR/nearest" "$TMPDIR/several.out" || complain "compare and sim differ: $(cat "$TMPDIR/nearest"), $(grep -A 1 '^none' "$TMPDIR/several.out")"
+run none compare --model gpt3-175b --strategy ddp --ranks 2 --cluster v100-16gb --precision fp16
+[ "$(grep -A 1 '^it does not fit$' "$TMPDIR/none.out" | tail -n 1)" = "$(grep 'nothing that was tried' "$TMPDIR/larger.out")" ] ||
+	complain "one that does not fit: $(tail -n 3 "$TMPDIR/none.out")"
+run json compare --model gpt2-124m --strategy ddp,zero3 --ranks 4 --batch 512 --micro-batch 128 --cluster v100-16gb --json
+[ "$(grep -c '"would_fit_with"' "$TMPDIR/json.out")" = 1 ] || complain 'in JSON nothing would fit'
 ! grep -q 'nothing that was tried' "$TMPDIR/text.out" "$TMPDIR/shorter.out" || complain 'what can be mended has no way out'

@@ -128,7 +128,7 @@ ends ' eos_token_id: -1 is no id' '{"eos_token_id": [2, -1]}'
 ends ' eos_token_id: more than 16 ids' "{\"eos_token_id\": [1$(printf ', 1%.0s' {1..16})]}"
 refuse 'not JSON' generate --init $golden/gpt2 --tokenizer "$TMPDIR/prompt" --prompt a
 refuse 'the text is not UTF-8 at byte 1' generate --init $golden/gpt2 --prompt $'a\xff'
-refuse 'GB of weights in fp32' generate --model llama:layers=2000,width=8192,heads=64,vocabulary=256 --init "$TMPDIR/gpt.safetensors" --prompt a
+refuse 'TB of weights in fp32 and ' generate --model llama:layers=2000,width=8192,heads=64,vocabulary=256 --init "$TMPDIR/gpt.safetensors" --prompt a
 refuse '--temperature' generate "${weights[@]}" --prompt a --temperature -1
 refuse '--top-p' generate "${weights[@]}" --prompt a --top-p 2
 refuse 'generate has no option --ranks' generate "${weights[@]}" --prompt a --ranks 2

@@ -92,6 +92,8 @@ for command in plan sim compare train validate calibrate view demo lesson; do
 	[ -z "$long" ] || fail "help $command: too long: $long"
 done
 
+has "$("$SHARDLAB" help validate)" "Without --cluster it first measures"
+
 [[ $("$SHARDLAB" --version) = 'shardlab '[0-9]* ]] || fail 'no version'
 
 # A full disk is not success.

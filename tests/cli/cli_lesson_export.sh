@@ -26,6 +26,8 @@ run again lesson 3 --export "$TMPDIR/again.html"
 cmp -s "$page" "$TMPDIR/again.html" || complain 'the same lesson is another page'
 run exercise lesson 1 --export "$TMPDIR/one.html"
 grep -q 'shardlab lesson 1 --check largest-batch' "$TMPDIR/one.html" || complain 'an exercise without its check'
+run exercise lesson 1 --language zh --export "$TMPDIR/one.html"
+grep -q 'shardlab lesson 1 --language zh --check largest-batch' "$TMPDIR/one.html" || complain 'a check in another language'
 
 if command -v pdftotext >/dev/null; then
 	count() { pdfinfo "$1" | sed -n 's/^Pages: *//p'; }

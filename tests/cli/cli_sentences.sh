@@ -38,6 +38,11 @@ for my $path (@ARGV) {
 			print "$path: no translation in $table: \"$1\"\n" if !$row{$1};
 		}
 	}
+	while ($path !~ m{^strategy/} && $source =~ /\b(?:window_note|ask|offer|say|draw_text)\((?:[^"();]|\((?:[^"()]|\([^"()]*\))*\))*?($literal)/g) {
+		my $sentence = text($1); # these functions look their format up
+		(my $words = $sentence) =~ s/%[-+ #0-9.*]*(?:l+|z)?[a-z]|<PRI\w+>//g;
+		print "$path: no translation in $table: \"$sentence\"\n" if $words =~ /[a-z]{2}/ && !$row{$sentence};
+	}
 	while ($source =~ /\btr\(\s*($literal)\)/g) {
 		my $sentence = text($1);
 		print "$path: no translation in $table: \"$sentence\"\n" if !$row{$sentence};
@@ -72,6 +77,8 @@ planted good 'ZH("a", "甲") /* ZH("b", "乙") */' '/* tr("c") */ return "a";'
 planted bad 'ZH("a", "甲")' 'print(tr("a"), tr("b"));'
 planted bad 'ZH("a", "甲") ZH("b", "乙")' 'print(tr("a"));'
 
+planted good 'ZH("an a", "甲")' 'draw_text(c, f(x, g(y)), 2, "an a", 1); say(t, "%s: %d", "of what");'
+planted bad 'ZH("an a", "甲")' 'print("an a"); draw_text(c, f(x, g(y)), 2, "a %s bee", 1);'
 planted good 'ZH("a", "甲")' '"<b>{{a}}</b>"'
 planted bad 'ZH("a", "甲")' '"{{a}} {{b}}"'
 

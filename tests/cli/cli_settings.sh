@@ -4,7 +4,7 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
-commands=(plan sim compare train validate calibrate view collective demo lesson help)
+commands=(plan sim compare train validate calibrate view collective generate demo lesson help)
 options=$(for command in "${commands[@]}"; do "$SHARDLAB" help "$command"; done |
 	sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' | sort -u)
 read -ra known_names <<<"$(tr '\n-' ' _' <<<"$options") ${commands[*]}"
@@ -22,6 +22,8 @@ wrong() {
 		while (match(rest, /"([^"\\]|\\.)*"/)) {
 			text = substr(rest, RSTART, RLENGTH)
 			rest = substr(rest, RSTART + RLENGTH)
+			# The sentences of a page stand in two braces, a character by its number in \x{85}.
+			gsub(/\{\{[^}]*\}\}|\\\\x\{[0-9a-f]+\}/, "", text)
 			for (inner = text; match(inner, /\{[a-z_0-9]+\}/); inner = substr(inner, RSTART + RLENGTH))
 				if (!is[substr(inner, RSTART + 1, RLENGTH - 2)])
 					print FILENAME ":" FNR ": no option or command has this name: " substr(inner, RSTART, RLENGTH)
@@ -49,6 +51,7 @@ planted() {
 	exit 1
 }
 planted good 'say("{micro_batch} %d: see {help} models, --no-install-recommends {}", n);'
+planted good 'page("<p>{{sentence}}</p>", "\\x{85}");'
 planted bad 'say("{micro_batches} %d", n);'
 planted bad 'say("--micro-batch %d", n);'
 

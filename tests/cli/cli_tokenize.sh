@@ -1,6 +1,6 @@
 #!/bin/bash
 # tools/tokenize.py with the libraries that it uses, or rather with stand-ins for them (tests/support/python), since machines
-# do not have them: which library opens which tokenizer, the token that separates documents, the ids in the files.
+# do not have them: which library opens which tokenizer, the token that ends each document, the ids in the files.
 #
 # cores: all
 set -euo pipefail
@@ -31,20 +31,23 @@ wrong() {
 }
 
 # tiktoken knows gpt2, and transformers whatever else has a name: ids that need four bytes, a token that begins a text.
-ids u2 '50256 116 104 101 32 100 101 115 107 50256 120 50256 121' gpt2
-ids u4 '70000 116 104 101 32 100 101 115 107 70000 120 70000 121' some/name
-ids u4 '1 116 104 101 32 100 101 115 107 1 120 1 121' bos/bos
+ids u2 '116 104 101 32 100 101 115 107 50256 120 50256 121 50256' gpt2
+ids u4 '116 104 101 32 100 101 115 107 70000 120 70000 121 70000' some/name
+grep -q '"eos_token_id": 70000' "$TMPDIR/ids/generation_config.json" || complain 'the end is not saved'
+grep -qF 'shardlab generate does not read this tokenizer (model Unigram)' "$TMPDIR/said" || complain "a tokenizer that generate cannot read: $(cat "$TMPDIR/said")"
+ids u4 '116 104 101 32 100 101 115 107 1 120 1 121 1' bos/bos
+ids u2 '116 104 101 32 100 101 115 107 0 120 0 121 0' bytes
 wrong 'none: this tokenizer has no token that ends a text' none
 wrong '--tokenizer no-such: cannot be opened: no-such is not a local folder' no-such
 
 # A folder is a tokenizer.json, and what ends a text is what ends it for generate.
 words='319 307 304 0 303 304 318 310' # without merges, and with no token for a space
-ids u2 "2 $words 2 323 2 324" $golden/llama
+ids u2 "$words 2 323 2 324 2" $golden/llama
 grep -qF "vocabulary 600: shardlab train --model ./$golden/llama --data" "$TMPDIR/said" || complain "$(cat "$TMPDIR/said")"
 folder=$TMPDIR/folder
 mkdir "$folder"
 cp $golden/llama/tokenizer.json "$folder"
-ids u2 "2 $words 2 323 2 324" "$folder" # </s>, which is special
+ids u2 "$words 2 323 2 324 2" "$folder" # </s>, which is special
 grep -qF 'shardlab train --model gpt:vocabulary=600 --data' "$TMPDIR/said" || complain "$(cat "$TMPDIR/said")"
 
 # The same rule for both: the token that is drawn first from this prompt ends the text once a file says so.
@@ -52,7 +55,7 @@ cp $golden/llama/model.safetensors "$TMPDIR/weights.safetensors"
 first=$("$SHARDLAB" generate --init $golden/llama --prompt x --tokens 1 --temperature 0 --json 2>/dev/null | sed -n 's/.*"tokens": \[\([0-9]*\)\].*/\1/p')
 [ "$first" = 103 ] || fail "the first token is $first"
 ends() {
-	ids u2 "$1 $words $1 323 $1 324" "$folder"
+	ids u2 "$words $1 323 $1 324 $1" "$folder"
 	"$SHARDLAB" generate --model $golden/llama --init "$TMPDIR/weights.safetensors" --tokenizer "$folder" --prompt x --tokens 1 --temperature 0 \
 		--json >"$TMPDIR/out" 2>/dev/null || fail 'generate fails'
 	grep -q "\"stopped\": \"$2\"" "$TMPDIR/out" || complain "with the end $1: $(cat "$TMPDIR/out")"

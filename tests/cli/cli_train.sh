@@ -53,7 +53,7 @@ grep -aq 'qkv_proj\|gate_up_proj' "$TMPDIR/parts.safetensors" && fail 'a matrix 
 run whole train --model $llama --strategy zero3 --ranks 2 --data tests/golden/text.txt --steps 1 --batch 4 --json \
 	--learning-rate 0 --weight-decay 0 --init "$TMPDIR/parts.safetensors"
 [ "$(checksum parts)" = "$(checksum whole)" ] || fail 'weights that slices saved and shards read are others'
-refused "tensor 'model.layers.0.self_attn.q_proj.weight' has 1024 elements in another shape; llama needs 64 × 32" "$SHARDLAB" \
+refused "tensor 'model.layers.0.self_attn.q_proj.weight' is 32 × 32, and llama needs 64 × 32; give --model the sizes" "$SHARDLAB" \
 	train --model $llama,head_size=16 --data tests/golden/text.txt --steps 1 --batch 2 --init "$TMPDIR/parts.safetensors" ||
 	fail 'heads of another size were read'
 refused "has a tensor 'model.layers.0.self_attn.k_norm.weight', which llama:" "$SHARDLAB" train \
@@ -64,7 +64,7 @@ refused "has a tensor 'model.layers.0.self_attn.k_norm.weight', which llama:" "$
 text=gpt:layers=1,width=16,heads=2
 run long train --model $text,context=16 --data tests/golden/text.txt --steps 1 --batch 2 --evaluate no --json \
 	--save "$TMPDIR/long.safetensors"
-refused "tensor 'wpe.weight' has 256 elements in another shape; gpt needs 8 × 16" "$SHARDLAB" train --model $text,context=8 \
+refused "tensor 'wpe.weight' is 16 × 16, and gpt needs 8 × 16; give --model" "$SHARDLAB" train --model $text,context=8 \
 	--data tests/golden/text.txt --steps 1 --batch 2 --init "$TMPDIR/long.safetensors" || fail 'longer weights were read'
 
 # Threads whose stacks kernels would run past are refused before they do.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { SAMPLES = 3, TOKENS_LIMIT = 256, HEAD = 6 };
+static const int64_t MOST_VOCABULARY = (int64_t)INT32_MAX + 1;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,6 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(&vocabulary, data + 2, sizeof vocabulary);
 	struct token_spec spec = {.vocabulary = 256 + (int64_t)(vocabulary >> 1), .type = types[data[0] & 3]};
+	if (spec.vocabulary > MOST_VOCABULARY)
+		spec.vocabulary = MOST_VOCABULARY;
 	struct token_file *file = calloc(1, sizeof *file);
 	struct dataset d = {.kind = DATASET_TEXT};
 	/* Of its own size, so that a sanitizer sees a byte too many. */

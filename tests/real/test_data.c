@@ -239,7 +239,7 @@ START_TEST(text_is_shifted_by_one)
 {
 	char bytes[1000];
 	for (int i = 0; i < 1000; i++)
-		bytes[i] = (char)(i % 251);
+		bytes[i] = (char)(1 + i % 251);
 	put(text_path, bytes, sizeof bytes);
 	struct dataset d;
 	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16, .classes = 256};
@@ -254,14 +254,14 @@ START_TEST(text_is_shifted_by_one)
 			int64_t start = sampler_start(3, 884, first + i);
 			ck_assert_int_lt(start + 16, 900);
 			for (int t = 0; t < 16; t++) {
-				ck_assert_int_eq(inputs[i][t], (start + t) % 251);
-				ck_assert_int_eq(targets[i][t], (start + t + 1) % 251);
+				ck_assert_int_eq(inputs[i][t], 1 + (start + t) % 251);
+				ck_assert_int_eq(targets[i][t], 1 + (start + t + 1) % 251);
 			}
 		}
 	}
 	dataset_fill_validation(&d, 1, 5, inputs, &targets[0][0]);
-	ck_assert_int_eq(inputs[0][0], 916 % 251);
-	ck_assert_int_eq(targets[4][15], 996 % 251);
+	ck_assert_int_eq(inputs[0][0], 1 + 916 % 251);
+	ck_assert_int_eq(targets[4][15], 1 + 996 % 251);
 	dataset_release(&d);
 }
 

@@ -335,4 +335,16 @@ START_TEST(characters_come_whole)
 	bytes_release(&out);
 }
 
+/* Byte 0 is no text: tools/tokenize.py puts it behind each document. */
+START_TEST(a_text_of_bytes_ends_with_0)
+{
+	struct codec c;
+	must(codec_open(&c, NULL, CODEC_BYTES));
+	ck_assert(codec_is_end(&c, 0));
+	for (int32_t id = 1; id < CODEC_BYTES; id++)
+		ck_assert(!codec_is_end(&c, id));
+	codec_release(&c);
+	must_fail(codec_open(&c, NULL, 300), STATUS_INPUT, "a vocabulary of 300 tokens needs a tokenizer");
+}
+
 SUITE("generate", 120)

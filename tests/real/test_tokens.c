@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { TOKENS = 8, VOCABULARY = 50257, MOST_PATHS = 32 };
 
@@ -101,6 +102,19 @@ static const char *put_npy(const char *name, const char *dictionary, uint32_t fi
 	fputs(dictionary, f);
 	put_ids(f, first, count, bytes);
 	ck_assert_int_eq(fclose(f), 0);
+	return path_to(name);
+}
+
+/* Ids of two bytes below 256. */
+static const char *put_packed(const char *name)
+{
+	gzFile f = gzopen(path_to(name), "wb");
+	ck_assert_ptr_nonnull(f);
+	for (int i = 0; i < 1000; i++) {
+		gzputc(f, i % 200);
+		gzputc(f, 0);
+	}
+	ck_assert_int_eq(gzclose(f), Z_OK);
 	return path_to(name);
 }
 
@@ -193,6 +207,12 @@ START_TEST(types_that_are_told)
 	const char *binary = put_raw("weights.safetensors", 5, 300, 2);
 	assert_refused(binary, NULL, "weights.safetensors: holds bytes of zero, so it is no text");
 	spec = spec_of(binary);
+	spec.type = "bytes";
+	must(dataset_open(&d, &spec));
+	dataset_release(&d);
+	assert_refused(put_packed("ids.bin.gz"), NULL, "ids.bin.gz: unpacks to bytes of zero, so it is no text");
+	assert_refused(put_packed("ids.bin.gz"), "uint16", "ids.bin.gz: is packed");
+	spec = spec_of(put_packed("ids.bin.gz"));
 	spec.type = "bytes";
 	must(dataset_open(&d, &spec));
 	dataset_release(&d);

@@ -176,6 +176,22 @@ static const struct {
         {"\"24\"", WHOLE_MAP, "expected a number"},
 };
 
+/* Paths that lead to one shard are one shard. */
+START_TEST(spellings_of_a_shard)
+{
+	struct weights_index x;
+	static const char text[] = "{\"weight_map\": {\"a\": \"x/a.safetensors\", \"b\": \"./x//a.safetensors\", "
+	                           "\"c\": \"././x/./a.safetensors\", \"d\": \"a.safetensors\"}}";
+	must(weights_index_parse(&x, "index", text, sizeof text - 1));
+	ck_assert_int_eq(x.file_count, 2);
+	ck_assert_str_eq(x.files[0], "x/a.safetensors");
+	ck_assert_str_eq(x.files[1], "a.safetensors");
+	weights_index_release(&x);
+	put_shards();
+	put_index("24", "\"a\": \"" SHARD1 "\", \"b\": \"./" SHARD1 "\", \"c\": \"" SHARD2 "\"");
+	must_have_all(folder);
+}
+
 START_LOOP_TEST(contradiction, 0, COUNT(contradictions))
 {
 	struct weights_file w;

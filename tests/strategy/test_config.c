@@ -170,7 +170,7 @@ START_LOOP_TEST(keys_become_keys, 0, COUNT(same))
 /* transformers 5 writes the same model in other words. */
 START_TEST(equal_files_are_equal_models)
 {
-	const char *old, *new, *preset, *named;
+	const char *old, *new, *preset, *named, *text;
 	must_read(FOLDER "llama-3.2-1b.json", &old);
 	must_read(FOLDER "llama-3.2-1b-transformers5.json", &new);
 	must_read(FOLDER "qwen3-8b.json", &preset);
@@ -180,6 +180,8 @@ START_TEST(equal_files_are_equal_models)
 	ck_assert_str_eq(new + keys, ",name=llama-3.2-1b-transformers5");
 	ck_assert_int_eq(strncmp(old, new, keys), 0);
 	ck_assert_str_eq(preset, "qwen3-8b");
+	must_read(FOLDER "llava-1.5-7b.json", &text);
+	ck_assert_ptr_nonnull(strstr(text, ",name=llava-1.5-7b-text"));
 	ck_assert_str_eq(named, "gpt:layers=48,width=1600,heads=25,context=1024,vocabulary=50257,name=mine");
 }
 

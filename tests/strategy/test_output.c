@@ -278,6 +278,37 @@ static bool find_device(const char *name, unsigned minor, char path[512])
 	return fd >= 0;
 }
 
+START_TEST(a_fifo_is_not_waited_for)
+{
+	char *text;
+	size_t size;
+	ck_assert_int_eq(mkfifo(in_folder("a"), 0644), 0);
+	ck_assert_int_eq(file_read(in_folder("a"), "{trace}", 10, &text, &size), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "is a FIFO"));
+	ck_assert_ptr_null(text);
+}
+
+START_TEST(the_other_end_of_a_pipe_is_waited_for)
+{
+	int ends[2];
+	char *text, path[64];
+	size_t size;
+	ck_assert_int_eq(pipe(ends), 0);
+	snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+	if (!fork()) {
+		close(ends[0]);
+		usleep(50000);
+		_exit(write(ends[1], "new", 3) != 3);
+	}
+	close(ends[1]);
+	ck_assert_int_eq(file_read(path, "{trace}", 10, &text, &size), STATUS_OK);
+	ck_assert_uint_eq(size, 3);
+	ck_assert_mem_eq(text, "new", 3);
+	free(text);
+	close(ends[0]);
+	wait(NULL);
+}
+
 START_TEST(a_device_stays_one)
 {
 	enum { NULL_MINOR = 3, FULL_MINOR = 7 };

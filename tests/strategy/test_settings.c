@@ -119,7 +119,7 @@ static const char *const strategies_put_wrong[][2] = {
         {":algorithm=ring", "unknown strategy"},
         {"ddp:reshard=no", "unknown key 'reshard'"},
         {"ddp:algorithm", "not key=value"},
-        {"ddp:algorithm=", "algorithm: ''"},
+        {"ddp:algorithm=", "algorithm: the value is missing"},
         {"ddp:algorithm=tree", "'tree'"},
         {"ddp:algorithm=ring:x", "not key=value"},
         {"ddp:=ring", "unknown key"},

@@ -42,15 +42,15 @@ checksum() {
 }
 
 # refused PATTERN COMMAND...: exit status 2, nothing on stdout, and on stderr one line, "fatal: … PATTERN …", in which
-# no {name} of an option is left. If not, says
-# what came instead, and fails.
+# no {name} of an option is left but those of the command. If not, says what came instead, and fails.
 refused() {
 	local pattern=$1 status=0 lines
 	shift
 	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
 	lines=$(wc -l <"$TMPDIR/err")
 	if [ "$status" = 2 ] && [ ! -s "$TMPDIR/out" ] && [ "$lines" = 1 ] && grep -q '^fatal: ' "$TMPDIR/err" &&
-		grep -qF -- "$pattern" "$TMPDIR/err" && ! grep -q '{[a-z_]*}' "$TMPDIR/err"; then
+		grep -qF -- "$pattern" "$TMPDIR/err" &&
+		{ [[ $* == *{*}* ]] || ! grep -q '{[a-z_]*}' "$TMPDIR/err"; }; then
 		return
 	fi
 	echo "$*: exit status $status, $lines lines, wanted 'fatal: … $pattern …':"

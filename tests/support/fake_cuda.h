@@ -1,7 +1,7 @@
 /* A GPU for tests, as a table of functions: streams are queues that are first in, first out, and nothing else but
  * events orders them. Work is done when somebody waits for it, one piece at a time, from a stream that a seed chooses
  * among those that may go on: a plan that lacks a wait gives other results under another seed. Kernels are the CPU's,
- * of kernels/kernels.h.
+ * of kernels/kernels.h, or those that are shipped, under emulation (tests/emulate/emulate.h).
  *
  * Device memory can be touched by work on a stream alone: from anywhere else, a host call among them, it is a
  * segmentation fault. New memory holds NaNs. Host calls are made by a thread of their own. As CUDA has it, it is an
@@ -36,6 +36,9 @@ struct fake_cuda_settings {
 	int64_t kernel_ns; /* time is what the work says, not the clock: kernels take 1 to 4 times so long; 0: the clock
 	                    */
 	int fail_after;    /* so many kernels are put on streams, and then one fails; 0: none */
+	/* Kernels in place of the CPU's, and their device. They are done on return. NULL: the CPU's */
+	const struct cuda_api *shipped;
+	struct kernel_context *shipped_on;
 };
 
 struct fake_cuda_counts {

@@ -1,9 +1,20 @@
-/* The fake GPU's kernels: the CPU's table behind a queue. A call's parameters are kept until the stream comes to them,
- * structures by value, and then the CPU's kernel of the same name has them. */
+/* The fake GPU's kernels: a table behind a queue, the CPU's or the one that is shipped. A call's parameters are kept
+ * until the stream comes to them, structures by value, and then that table's kernel of the same name has them. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "tests/support/fake_cuda_internal.h"
 
-/* The CPU's, but for linear_backward. */
+/* The CPU's, but for linear_backward; or those of fake_settings.shipped. */
 static struct kernel_table kernels;
+
+static void must_be_done(const char *name, int error)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "fatal: the fake GPU: %s: error %d\n", name, error);
+	abort();
+}
 
 /* A gradient that is to go through GELU does so when the layer that had it comes for it, as on the CPU: the bits are
  * the same then. That layer comes next on the stream. */
@@ -38,7 +49,8 @@ static int linear_backward_late(struct kernel_context *c,
 	static void run_##name(const void *arguments)                                                                  \
 	{                                                                                                              \
 		const struct call_##name *kept = arguments;                                                            \
-		(void)kernels.name(NULL, NULL PARAMETERS_##name(GIVE_VALUE, GIVE_SHAPE));                              \
+		must_be_done(#name, kernels.name(fake_settings.shipped_on,                                             \
+		                                 NULL PARAMETERS_##name(GIVE_VALUE, GIVE_SHAPE)));                     \
 	}                                                                                                              \
 	static int put_##name(struct kernel_context *c, kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE)) \
 	{                                                                                                              \
@@ -50,8 +62,9 @@ static int linear_backward_late(struct kernel_context *c,
 
 void fake_fill_kernels(struct kernel_table *t)
 {
-	kernels = cpu_kernels;
-	kernels.linear_backward = linear_backward_late;
+	kernels = fake_settings.shipped ? fake_settings.shipped->kernels : cpu_kernels;
+	if (!fake_settings.shipped)
+		kernels.linear_backward = linear_backward_late;
 #define KERNEL(name, place) t->name = put_##name;
 #include "kernels/table.def"
 }

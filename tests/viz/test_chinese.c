@@ -242,7 +242,8 @@ START_LOOP_TEST(what_the_mouse_explains_is_chinese, 0, SCENE_COUNT)
 		w->dirty = true;
 		window_turn(w);
 		for (int i = 0; i < 40 * 24; i++) {
-			mouse(SDL_MOUSEMOTION, 16 + 32 * (i % 40), 16 + 29 * (i / 40));
+			int column = i % 40, row = i / 40;
+			mouse(SDL_MOUSEMOTION, 16 + 32 * column, 16 + 29 * row);
 			ck_chinese(scene_name(playback.scene), w->tip);
 		}
 	}

@@ -166,6 +166,7 @@ START_TEST(no_share_of_an_assumed_rate)
 	trace.measured = false;
 	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
 	ck_assert(speed_share(&s) > 1.7); /* 86.4 of 50 GB/s */
+	ck_assert_ptr_nonnull(strstr(speed_words(words, &s), ", 173 % of the link's 50.0 GB/s: calibrate anew"));
 	trace.measured = true;
 	ck_assert(speed_of_op(&shown.timeline, 1, reduces, &s));
 	ck_assert(speed_share(&s) == 0);

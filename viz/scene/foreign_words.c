@@ -299,7 +299,7 @@ void foreign_hit(const struct lane_area *l, int number, int depth, struct hit *h
 	} else if (lane->kind == LANE_COUNTER) {
 		char peak[192];
 		counter_peak_words(l->lanes, lane->counter, peak, sizeof peak);
-		snprintf(h->text, sizeof h->text, "%.100s: %s at %s; %s", lane->name,
+		snprintf(h->text, sizeof h->text, tr("%.100s: %s at %s; %s"), lane->name,
 		         counter_word(value, lane->counter, value_at(lane->counter, h->time)),
 		         time_word(begin, h->time), peak);
 	} else {
@@ -318,8 +318,8 @@ static void write_lane(const struct lane *lane, FILE *out)
 	int64_t time = 0;
 	for (size_t k = 0; k < lane->span_count; k++)
 		time += lane->spans[k].depth ? 0 : lane->spans[k].end - lane->spans[k].begin;
-	fprintf(out, "lane     %s%s%s: %zu spans, busy for %s\n", lane->process, *lane->process ? ", " : "", lane->name,
-	        lane->span_count, time_word(busy, time));
+	fprintf(out, tr("lane     %s%s%s: %zu spans, busy for %s\n"), lane->process, *lane->process ? ", " : "",
+	        lane->name, lane->span_count, time_word(busy, time));
 }
 
 void foreign_describe(const struct lanes *l, FILE *out)
@@ -327,17 +327,17 @@ void foreign_describe(const struct lanes *l, FILE *out)
 	char word[WORD], words[320], least[COUNTER_WORD], most[COUNTER_WORD];
 	for (int i = 0; i < l->gpus.count; i++) {
 		gpu_words(l, &l->gpus.gpus[i], words, sizeof words);
-		fprintf(out, "gpu      %s of %s\n", words, time_word(word, l->gpus.end - l->gpus.begin));
+		fprintf(out, tr("gpu      %s of %s\n"), words, time_word(word, l->gpus.end - l->gpus.begin));
 	}
 	if (!l->gpus.count)
-		fputs("gpu      no span runs on one\n", out);
+		fputs(tr("gpu      no span runs on one\n"), out);
 	for (int i = 0; i < l->lane_count; i++) {
 		const struct lane *lane = &l->lanes[i];
 		if (lane->kind == LANE_SPANS) {
 			write_lane(lane, out);
 		} else if (lane->kind == LANE_COUNTER) {
 			counter_peak_words(l, lane->counter, words, sizeof words);
-			fprintf(out, "counter  %s, %s: %zu values, %s to %s; %s\n", lane->process, lane->name,
+			fprintf(out, tr("counter  %s, %s: %zu values, %s to %s; %s\n"), lane->process, lane->name,
 			        lane->counter->point_count, counter_word(least, lane->counter, lane->counter->least),
 			        counter_word(most, lane->counter, lane->counter->most), words);
 		}

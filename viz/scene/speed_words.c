@@ -37,21 +37,24 @@ static const char *link_word(char *out, size_t size, const struct speed *s)
 	return out;
 }
 
+/* A link that carries more than it can was calibrated on a slower day. */
 static void say_link(const struct speed *s, char *out, size_t size)
 {
 	char rate[2 * WORD];
 	out[0] = 0;
 	if (speed_share(s) > 0)
-		snprintf(out, size, tr(", %.0f %% of the %s's %s"), 100 * speed_share(s), tr(s->link_name),
-		         link_word(rate, sizeof rate, s));
+		snprintf(out, size,
+		         speed_share(s) >= 1.005 ? tr(", %.0f %% of the %s's %s: calibrate anew")
+		                                 : tr(", %.0f %% of the %s's %s"),
+		         100 * speed_share(s), tr(s->link_name), link_word(rate, sizeof rate, s));
 	else if (s->link > 0 && s->bus > 0)
 		snprintf(out, size, tr("; the %s's %s are assumed"), tr(s->link_name), link_word(rate, sizeof rate, s));
 }
 
 const char *speed_words(char *out, const struct speed *s)
 {
-	char payload[WORD], wire[WORD], time[WORD], algorithm[WORD], bus[WORD], link[80], more[64] = "",
-	                                                                                  on_bus[64] = "";
+	char payload[WORD], wire[WORD], time[WORD], algorithm[WORD], bus[WORD], link[112], more[64] = "",
+	                                                                                   on_bus[64] = "";
 	if (s->wire_bytes >= 0 && s->wire_bytes != s->payload_bytes)
 		snprintf(more, sizeof more, tr(" (%s on the wire)"), bytes_word(wire, s->wire_bytes));
 	if (s->bus > 0 && s->ranks != 1)

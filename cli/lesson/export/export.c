@@ -5,18 +5,7 @@
 #include "cli/lesson/export/paper.h"
 #include "strategy/base/file.h"
 #include "strategy/base/output.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), k = strlen(end);
-	return n > k && !strcmp(text + n - k, end);
-}
+#include "strategy/base/path.h"
 
 enum status lesson_format_of(const char *path, enum lesson_format *out)
 {
@@ -25,13 +14,13 @@ enum status lesson_format_of(const char *path, enum lesson_format *out)
 		enum lesson_format format;
 	} names[] = {
 	        {"", ".html", LESSON_PAGE}, {"slides", ".pdf", LESSON_SLIDES}, {"handout", ".pdf", LESSON_HANDOUT}};
-	const char *name = base_name(path);
+	const char *name = path_name(path);
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (!strncmp(name, names[i].begin, strlen(names[i].begin)) && ends_with(name, names[i].end)) {
+		if (!strncmp(name, names[i].begin, strlen(names[i].begin)) && path_ends_in(name, names[i].end)) {
 			*out = names[i].format;
 			return STATUS_OK;
 		}
-	if (ends_with(name, ".pdf"))
+	if (path_ends_in(name, ".pdf"))
 		return status_fail(
 		        STATUS_INPUT,
 		        "{export}: '%.80s': slides or a handout? Begin the name with the one or the other, as "

@@ -177,10 +177,9 @@ static void put_exercise(struct paper *p, const struct piece *piece)
 	put_markdown(p, piece->question, piece->line);
 	put_markup(p, word(p, WORD_WHEN_DONE), &body, 0);
 	paper_space(p, 4);
-	put_code_markup(p,
-	                arena_print(a, "<b>$ shardlab lesson %d --check %s</b>", p->lesson->number,
-	                            markup_escape(a, piece->name)),
-	                0);
+	char check[128];
+	lesson_check_command(p->course->language, p->lesson, piece, check, sizeof check);
+	put_code_markup(p, arena_print(a, "<b>$ %s</b>", markup_escape(a, check)), 0);
 	put_room(p, EXERCISE_LINES);
 }
 

@@ -298,8 +298,9 @@ static enum status put_exercise(struct page *g, const struct piece *p)
 	enum status s = put_markdown(g, p->line, p->question);
 	if (s)
 		return s;
-	fprintf(g->out, "<p>%s</p>\n<pre><b>$ shardlab lesson %d --check ", word(g, WORD_WHEN_DONE), g->l->number);
-	put_escaped(g, p->name);
+	char check[128];
+	fprintf(g->out, "<p>%s</p>\n<pre><b>$ ", word(g, WORD_WHEN_DONE));
+	put_escaped(g, lesson_check_command(g->course->language, g->l, p, check, sizeof check));
 	fputs("</b></pre>\n", g->out);
 	s = put_reason(g, p, WORD_SOLUTION);
 	fputs("</section>\n", g->out);

@@ -286,7 +286,9 @@ static void put_exercise(struct slides *s, const struct piece *piece)
 	begin_slide(s);
 	put_markdown(s, piece->question, piece->line, &body);
 	put_markup(s, word(s, WORD_WHEN_DONE), &small, 0);
-	const char *check = arena_print(a, "$ shardlab lesson %d --check %s", p->lesson->number, piece->name);
+	char command[128];
+	const char *check = arena_print(
+	        a, "$ %s", lesson_check_command(p->course->language, p->lesson, piece, command, sizeof command));
 	put_code_markup(s, arena_print(a, "<b>%s</b>", markup_escape(a, check)), text_width(check), 1);
 	p->title = word(s, WORD_SOLUTION);
 	begin_slide(s);

@@ -24,6 +24,14 @@ const char *lesson_check_word(const char *language, enum lesson_check c)
 	return lesson_word(language, of[c]);
 }
 
+const char *lesson_check_command(const char *language, const struct lesson *l, const struct piece *p, char *out,
+                                 size_t size)
+{
+	// The format is ours. NOLINTNEXTLINE(clang-diagnostic-format-nonliteral)
+	snprintf(out, size, lesson_word(language, WORD_CHECK), l->number, p->name);
+	return out;
+}
+
 const char *lesson_facts(const char *language, const struct lesson *l, char *out, size_t size)
 {
 	char after[200] = "", needs[200] = "";

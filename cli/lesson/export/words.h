@@ -25,6 +25,7 @@
 	X(ANSWERS, "Answers")                                                                                          \
 	X(EXERCISE, "Exercise")                                                                                        \
 	X(WHEN_DONE, "When it is done:")                                                                               \
+	X(CHECK, "shardlab lesson %d --check %s")                                                                      \
 	X(SOLUTION, "A solution")                                                                                      \
 	X(PAGE, "page %d of %d")
 
@@ -36,6 +37,9 @@ enum lesson_word {
 };
 
 const char *lesson_word(const char *language, enum lesson_word w);
+/* The command that checks an exercise: "shardlab lesson 1 --check largest-batch". */
+const char *lesson_check_command(const char *language, const struct lesson *l, const struct piece *p, char *out,
+                                 size_t size);
 /* "20 minutes · after lesson 2" */
 const char *lesson_facts(const char *language, const struct lesson *l, char *out, size_t size);
 /* How a console block is checked, for a reader. */

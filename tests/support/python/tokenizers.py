@@ -23,3 +23,6 @@ class Tokenizer:
     def encode(self, text, add_special_tokens):
         assert not add_special_tokens and not self.truncates
         return types.SimpleNamespace(ids=[self.ids.get(c, 0) for c in text])
+
+    def id_to_token(self, number):
+        return next(token for token, i in self.ids.items() if i == number)

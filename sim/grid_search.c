@@ -1,0 +1,287 @@
+#include "sim/grid_search.h"
+
+#include <stdlib.h>
+
+#include "strategy/base/arena.h"
+#include "strategy/strategies/strategy.h"
+
+/* A step of more micro-batches is predicted from steps of this many and of one less. */
+enum { PREDICTED_FROM = 4 };
+/* Memory is the same from the second micro-batch on, but for stages, which have several under way. */
+enum { ALIKE_FROM = 2 };
+/* Operations that are compiled before what has been found by then is taken: some seconds. */
+enum { BUDGET = 3000000 };
+
+/* ---- one plan ---- */
+
+/* Of a plan far beyond the usual, laying out its memory takes longer than all else: for each role, time with the square
+ * of its operations. */
+static int64_t price_of(const struct plan *p)
+{
+	enum { LARGE = 1 << 14 };
+	int64_t price = 0;
+	for (int i = 0; i < p->role_count; i++) {
+		int64_t ops = p->roles[i].step.end - p->roles[i].step.begin;
+		price += ops + ops * ops / LARGE;
+	}
+	return price;
+}
+
+static void leave_margin(struct cluster *c, double margin)
+{
+	c->device_memory -= (int64_t)(margin * (double)c->device_memory);
+	c->node_memory -= (int64_t)(margin * (double)c->node_memory);
+}
+
+static enum status open_cluster(const struct grid_search *f, int64_t ranks, struct cluster *c)
+{
+	enum status s = cluster_open(c, f->cluster_name, ranks);
+	if (!s)
+		leave_margin(c, f->margin);
+	return s;
+}
+
+static enum status report_on(struct grid_search *f, const struct plan *p, bool timed, struct report *out)
+{
+	struct cluster other = {0}, *c = &f->cluster;
+	enum status s = STATUS_OK;
+	if (p->ranks != f->grid.given.ranks && !(s = open_cluster(f, p->ranks, &other)))
+		c = &other;
+	if (!s && timed)
+		s = sim_run(p, c, GRAIN_OPERATION, NULL, out);
+	else if (!s)
+		sim_memory(p, c, out);
+	cluster_release(&other);
+	return s;
+}
+
+enum status grid_search_report(struct grid_search *f, const struct settings *s, bool timed, struct report *out)
+{
+	struct plan p = {0};
+	*out = (struct report){0};
+	enum status status = plan_compile(&p, &f->model, s);
+	if (status)
+		return status;
+	f->compiled += price_of(&p);
+	f->plans++;
+	status = report_on(f, &p, timed, out);
+	plan_release(&p);
+	return status;
+}
+
+/* The time of a step that fits; -1: it does not fit, or cannot be compiled. Unless `timed`, any number from 0 on stands
+ * for the time. */
+static int64_t step_of(struct grid_search *f, const struct settings *s, bool timed, struct report_tightest *tightest)
+{
+	struct report r;
+	if (f->compiled > BUDGET && f->stage < SEARCH_OVER)
+		return -1;
+	int64_t step = !grid_search_report(f, s, timed, &r) && r.fits ? r.time.step : -1;
+	if (tightest)
+		*tightest = r.tightest;
+	report_release(&r);
+	return step;
+}
+
+/* The same settings with another number of micro-batches. */
+static bool shorten(struct settings *s, int64_t accumulate)
+{
+	s->accumulate = accumulate;
+	s->batch = 0;
+	return settings_resolve(s, strategy_data_ranks(s)) == STATUS_OK;
+}
+
+/* From how many micro-batches on a step of more of them needs as much memory. */
+static int64_t alike_from(const struct settings *s)
+{
+	const struct strategy *g;
+	if (strategy_parse(s->strategy, &g))
+		return s->accumulate;
+	struct choices c = strategy_choices(g, s->strategy);
+	if (g->most_in_flight)
+		return g->most_in_flight(s, &c);
+	return g->stages ? s->accumulate : ALIKE_FROM;
+}
+
+/* The settings of a place, with no more micro-batches than its memory needs. */
+static bool short_settings(const struct grid_search *f, const struct variant_place *place, struct settings *out)
+{
+	struct variant v;
+	if (!variant_at(&f->grid, place, &v))
+		return false;
+	*out = v.settings;
+	int64_t enough = alike_from(out);
+	return out->accumulate <= enough || shorten(out, enough);
+}
+
+static bool fits(struct grid_search *f, const struct variant_place *place)
+{
+	struct settings s;
+	return short_settings(f, place, &s) && step_of(f, &s, false, NULL) >= 0;
+}
+
+enum status grid_search_memory(struct grid_search *f, const struct variant_place *place, struct report *out)
+{
+	struct settings s;
+	*out = (struct report){0};
+	return short_settings(f, place, &s) ? grid_search_report(f, &s, false, out) : STATUS_INPUT;
+}
+
+int64_t grid_search_time(struct grid_search *f, const struct variant_place *place, bool exactly,
+                         struct report_tightest *tightest)
+{
+	struct variant v;
+	if (!variant_at(&f->grid, place, &v))
+		return -1;
+	struct settings less = v.settings, more = v.settings;
+	int64_t micros = v.settings.accumulate, a, b;
+	if (exactly || micros <= PREDICTED_FROM)
+		return step_of(f, &v.settings, true, tightest);
+	if (!shorten(&less, PREDICTED_FROM - 1) || !shorten(&more, PREDICTED_FROM))
+		return -1;
+	a = step_of(f, &less, true, NULL);
+	b = a < 0 ? -1 : step_of(f, &more, true, tightest);
+	return b < 0 ? -1 : b + (b - a) * (micros - PREDICTED_FROM);
+}
+
+/* ---- walking over the grid ---- */
+
+/* The largest micro-batch that fits with less checkpointing, less offload or both. It and smaller ones are not worth
+ * another try. */
+static int bound_of(const struct grid_search *f, int checkpointing, int offload)
+{
+	int bound = f->grid.micros;
+	for (int c = 0; c <= checkpointing; c++)
+		for (int o = 0; o <= offload; o++)
+			if ((c < checkpointing || o < offload) && f->largest[c][o] < bound)
+				bound = f->largest[c][o];
+	return bound;
+}
+
+static int first_of(const struct grid_search *f)
+{
+	const struct variant_place *at = &f->at;
+	return f->given_is_out && !at->strategy && !at->checkpointing && !at->offload;
+}
+
+/* The first place from `at` on with a micro-batch that is worth a try; without one, the next strategy. */
+static void go_on(struct grid_search *f)
+{
+	struct variant_place *at = &f->at;
+	for (; at->offload < f->grid.offloads; at->offload++, at->checkpointing = 0)
+		for (; at->checkpointing < f->grid.checkpointings; at->checkpointing++) {
+			int bound = bound_of(f, at->checkpointing, at->offload);
+			f->largest[at->checkpointing][at->offload] = bound;
+			f->low = first_of(f);
+			f->high = bound;
+			if (f->low < f->high) {
+				f->stage = SEARCH_FITS;
+				return;
+			}
+		}
+	*at = (struct variant_place){.strategy = at->strategy + 1};
+	f->stage = SEARCH_STRATEGY;
+}
+
+/* The smallest variant that can be compiled: not every model can recompute, and not every strategy can offload
+ * parameters. */
+static bool fits_at_all(struct grid_search *f, int strategy)
+{
+	const struct variant_grid *g = &f->grid;
+	for (int c = g->checkpointings; c-- > 0;)
+		for (int o = g->offloads; o-- > 0;) {
+			struct variant_place place = {strategy, c, o, g->micros - 1};
+			if (!fits(f, &place))
+				continue;
+			if (!f->any)
+				f->smallest = place;
+			f->any = true;
+			return true;
+		}
+	return false;
+}
+
+static void try_strategy(struct grid_search *f)
+{
+	if (f->at.strategy == f->grid.strategies)
+		f->stage = SEARCH_OVER;
+	else if (fits_at_all(f, f->at.strategy))
+		go_on(f);
+	else
+		f->at.strategy++;
+}
+
+static void next_place(struct grid_search *f)
+{
+	f->at.checkpointing++;
+	go_on(f);
+}
+
+/* What fits with a micro-batch fits with smaller ones, so that the range in question is halved each time. */
+static void try_micro(struct grid_search *f)
+{
+	struct variant_place *at = &f->at;
+	int *largest = &f->largest[at->checkpointing][at->offload];
+	if (f->low < f->high) {
+		at->micro = (f->low + f->high) / 2;
+		if (fits(f, at))
+			f->high = at->micro;
+		else
+			f->low = at->micro + 1;
+	} else if (f->high < *largest) {
+		*largest = at->micro = f->high;
+		f->stage = SEARCH_TIME;
+	} else {
+		next_place(f);
+	}
+}
+
+static void keep(struct grid_search *f, struct found found)
+{
+	*ARRAY_ADD(f->list, f->count, f->capacity) = found;
+}
+
+static void measure(struct grid_search *f)
+{
+	struct found found = {.place = f->at};
+	found.step = grid_search_time(f, &f->at, false, &found.tightest);
+	if (found.step >= 0)
+		keep(f, found);
+	if (!f->all_micros || ++f->at.micro == f->grid.micros)
+		next_place(f);
+}
+
+/* ---- the search ---- */
+
+enum status grid_search_begin(struct grid_search *f)
+{
+	const struct settings *s = &f->grid.given;
+	enum status status = model_open(&f->model, s->model, s->sequence);
+	return status ? status : open_cluster(f, s->ranks, &f->cluster);
+}
+
+bool grid_search_next(struct grid_search *f)
+{
+	static void (*const stages[])(struct grid_search *) = {
+	        [SEARCH_STRATEGY] = try_strategy, [SEARCH_FITS] = try_micro, [SEARCH_TIME] = measure};
+	if (f->compiled > BUDGET && f->stage < SEARCH_OVER) {
+		f->stage = SEARCH_OVER;
+		f->cut = true;
+		if (f->any && !f->count)
+			keep(f, (struct found){.place = f->smallest});
+	}
+	if (f->stage == SEARCH_OVER)
+		return false;
+	stages[f->stage](f);
+	return true;
+}
+
+void grid_search_release(struct grid_search *f)
+{
+	if (!f)
+		return;
+	free(f->list);
+	cluster_release(&f->cluster);
+	model_release(&f->model);
+	*f = (struct grid_search){0};
+}

@@ -1,0 +1,121 @@
+/* The kernels that are shipped, under emulation, driven by the CUDA executor on all ranks of this job, beside the
+ * CPU's:
+ *
+ *     mpirun --oversubscribe --bind-to none -n 2 build/tests/mpi/mpi_shipped
+ *     SHIPPED_CASES=all mpirun --oversubscribe --bind-to none -n 2 -x SHIPPED_CASES build/tests/mpi/mpi_shipped
+ *
+ * Every strategy and contrast trains GPT, Llama and an MLP with batch normalization, in fp32, bf16 and fp16, from a
+ * graph and eagerly, with the losses of the CPU within the limits of tests/gpu/plans.sh. Of a strategy's and a model's
+ * six cases one is run, consecutive ones of the three models, so that each strategy meets every type, and both ways;
+ * with SHIPPED_CASES=all every one. Ranks meet in the stand-in for NCCL where steps are replayed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/cuda/library.h"
+#include "tests/gpu/target.h"
+#include "tests/support/fake_cuda.h"
+#include "tests/support/fake_nccl.h"
+#include "tests/support/ranks.h"
+#include "tests/support/runs.h"
+#include "tests/support/suite.h"
+
+enum { STEPS = 4, WAYS = 2, TYPES = 3, MOST_RANKS = 4, WORKSPACE = 1 << 20 };
+
+/* Heads of keys, and all sizes but a vocabulary, divide by four. */
+static const struct {
+	const char *words;
+	int batch; /* of a rank */
+} models[] = {
+        {"gpt:layers=2,width=32,heads=4,context=16,vocabulary=257", 2},
+        {"llama:layers=2,width=32,heads=8,kv_heads=4,hidden=44,context=16,vocabulary=257,qk_norm=yes,window=7", 2},
+        {"mlp:sizes=48-36-20-12-10,norm=batch", 8},
+};
+/* Where ranks share a layer, running statistics would be whole on none. */
+static const char *const shared_mlp = "mlp:sizes=48-36-20-12-10";
+
+static const struct {
+	const char *name;
+	bool ranks[MOST_RANKS + 1];
+} strategies[] = {{"single", {0, 1}},         {"ddp", {0, 1, 1, 0, 1}},
+                  {"zero1", {0, 1, 1, 0, 1}}, {"zero2", {0, 1, 1, 0, 1}},
+                  {"zero3", {0, 1, 1, 0, 1}}, {"fsdp", {0, 1, 1, 0, 1}},
+                  {"dp", {0, 0, 1, 0, 1}},    {"hybrid:shard=2", {0, 0, 1, 0, 1}},
+                  {"model", {0, 0, 1, 0, 1}}, {"pipeline", {0, 0, 1, 0, 1}},
+                  {"tensor", {0, 0, 1, 0, 1}}};
+
+/* As tests/gpu/plans.sh has them. */
+static const struct {
+	const char *words;
+	double limit;
+} types[TYPES] = {{"precision=fp32", 1e-6}, {"precision=bf16", 5e-4}, {"precision=fp16", 6e-5}};
+
+static double worst[TYPES];
+static bool nccl;
+
+static const struct report *train(const struct settings *q, const char *device, const char *communicator, bool graph)
+{
+	struct train_options o = runs_options(
+	        q, &(struct runs_how){.steps = STEPS, .communicator = communicator, .no_evaluation = true});
+	o.device = device;
+	o.no_graph = !graph;
+	return runs_run(q, &o);
+}
+
+/* Of a rank: batches of four ranks are as large as those of two, but for statistics, which need samples. */
+static int samples(int model)
+{
+	return ranks_count < MOST_RANKS || strstr(models[model].words, "norm=batch") ? models[model].batch
+	                                                                             : models[model].batch / 2;
+}
+
+static void try_case(int strategy, int model, int type, bool graph)
+{
+	static uint64_t seed;
+	const char *name = strategies[strategy].name, *words = models[model].words;
+	if (!strcmp(name, "tensor") && strstr(words, "norm=batch"))
+		words = shared_mlp;
+	struct settings q = settings_of("%s %s ranks=%d %s bucket=4096 accumulate=%d", words, name, ranks_count,
+	                                types[type].words, 1 + (strategy & 1));
+	q.micro_batch = samples(model) * ranks_count / strategy_data_ranks(&q);
+	bool replayed = graph && (ranks_count == 1 || nccl);
+	struct kernel_context *on = target_open(3, WORKSPACE);
+	(void)target_products(on, ~0U);
+	/* With it races are looked for, which takes a third longer: on one rank is enough. */
+	target_order(++seed & 1 || ranks_count > 1);
+	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.seed = seed * 8 + (uint64_t)rank_number,
+	                                                        .devices = ranks_count,
+	                                                        .shipped = target_api(),
+	                                                        .shipped_on = on}));
+	const struct report *cpu = train(&q, "cpu", "ring", false);
+	const struct report *cuda = cpu ? train(&q, "cuda", graph && nccl ? "nccl" : "ring", graph) : NULL;
+	if (cuda && !rank_number)
+		worst[type] =
+		        fmax(worst[type], runs_compare_losses(runs_name(&q), cuda, cpu->losses, types[type].limit));
+	ranks_check(!cuda || (fake_cuda_counts()->launches > 0) == replayed, "%s: %lld replayed", runs_name(&q),
+	            (long long)fake_cuda_counts()->launches);
+	target_close(on);
+}
+
+int main(int argc, char **argv)
+{
+	runs_begin(&argc, &argv, 100, 20);
+	const char *cases = getenv("SHIPPED_CASES");
+	bool all = cases && !strcmp(cases, "all");
+	int tried = 0;
+	nccl = fake_nccl();
+	for (int s = 0; s < COUNT(strategies) && ranks_count <= MOST_RANKS; s++)
+		for (int m = 0; m < COUNT(models) && strategies[s].ranks[ranks_count]; m++)
+			for (int i = 0; i < TYPES * WAYS; i++)
+				if (all || (i == (s + m + ranks_count / 2) % (TYPES * WAYS) &&
+				            (s + m) % SUITE_CASES(1, 3) == 0)) {
+					try_case(s, m, i % TYPES, i % WAYS);
+					tried++;
+				}
+	cuda_library_use(NULL);
+	if (!rank_number)
+		printf("mpi_shipped: %d ranks, %d cases: losses %.1e apart in fp32, %.1e in bf16, %.1e in fp16\n",
+		       ranks_count, tried, worst[0], worst[1], worst[2]);
+	return runs_finish("mpi_shipped");
+}
