@@ -64,7 +64,7 @@ void recipe_note(struct recipe *r, const struct tree *from, const char *format, 
         __attribute__((format(printf, 3, 4)));
 /* How a user writes a setting: "--micro-batch". */
 const char *recipe_option(struct recipe *r, enum setting i);
-/* The setting, and with it what the line of `from` says of here: "{micro_batch} 4". */
+/* The setting, and with it what the line of `from` says of here: the option and its value. */
 void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 /* More of what the line of `from` says of here. NULL: nothing happens. */
