@@ -136,11 +136,11 @@ static void help_clusters(void)
 	fputs(lab, stdout);
 }
 
-static void help_keys(void)
+static void help_keys(enum recipe_reader reader)
 {
 	struct table t = begin_list();
 	const struct recipe_key *k;
-	for (int i = 0; (k = recipe_key_at(i)); i++)
+	for (int i = 0; (k = recipe_key_at(reader, i)); i++)
 		if (k->here == HERE_TAKEN)
 			list_line(&t, k->path, k->there);
 	table_end(&t, 2);
@@ -148,25 +148,11 @@ static void help_keys(void)
 
 static void help_config(void)
 {
-	static const char *const accelerate[][2] = {
-	        {"distributed_type MULTI_GPU", "--strategy ddp"},
-	        {"distributed_type FSDP", "--strategy fsdp; a block is a unit"},
-	        {"num_processes", "--ranks"},
-	        {"mixed_precision no, bf16, fp16", "--precision fp32, bf16, fp16"},
-	        {"FULL_SHARD, reshard_after_forward true", "--strategy fsdp"},
-	        {"SHARD_GRAD_OP, reshard_after_forward false", "--strategy fsdp:reshard=no"},
-	        {"NO_SHARD", "--strategy ddp"},
-	        {"HYBRID_SHARD", "--strategy hybrid:shard=K, K the GPUs of a node"},
-	        {"fsdp_offload_params true", "--offload optimizer,parameters"},
-	        {"fsdp_activation_checkpointing true", "--activation-checkpointing full"},
-	        {"megatron_lm_tp_degree = num_processes", "--strategy tensor"},
-	        {"megatron_lm_pp_degree = num_processes", "--strategy pipeline"},
-	};
 	options_help(COMMAND_CONFIG, stdout);
-	puts("\nDeepSpeed's keys that become settings; the others do nothing, or are refused by name\n");
-	help_keys();
-	puts("\nAccelerate's files are not read. Their keys, as options\n");
-	help_pairs(PAIRS(accelerate));
+	puts("\nThe keys of DeepSpeed that become settings; others do nothing, or are refused by name\n");
+	help_keys(RECIPE_DEEPSPEED);
+	puts("\nThose of Accelerate\n");
+	help_keys(RECIPE_ACCELERATE);
 	paragraph("Of \"auto\" Trainer makes a value of its own arguments or of the model: config, sim, compare, plan "
 	          "and "
 	          "train take these as --micro-batch, --accumulate, --precision, --clip, --learning-rate and --model. "

@@ -65,7 +65,7 @@
 	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
 	  "shardlab collective NAME prints what every rank holds after each round, up to 8 ranks with numbers that "   \
 	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
-	X(CONFIG, config, "what a DeepSpeed configuration says, and who would refuse it",                              \
+	X(CONFIG, config, "what a configuration of DeepSpeed or Accelerate says, and who would refuse it",             \
 	  "shardlab config FILE prints a line a key: its value, its place, what it does here, what it does there; "    \
 	  "then "                                                                                                      \
 	  "what its program would refuse. Exit status 1 if it would. sim, compare, plan and train take such a file "   \
@@ -96,7 +96,7 @@ enum command {
  * constant, name, type, argument, low, high, default ("": none), commands, help */
 #define OPTION_LIST(X)                                                                                                 \
 	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                      \
-	  "settings from a DeepSpeed configuration; see: shardlab config FILE")                                        \
+	  "settings from a configuration of DeepSpeed or Accelerate; see: help config")                                \
 	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "",                                                   \
 	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                                                   \
 	  "the program that reads --config; by default the one whose file it looks like")                              \

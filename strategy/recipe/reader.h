@@ -24,8 +24,9 @@ struct recipe_table {
 	const struct recipe_gone *gone;
 	const struct recipe_section *sections;
 	int key_count, alias_count, old_count, gone_count, section_count;
+	bool auto_is_default; /* in a strict section */
 };
-extern const struct recipe_table deepspeed_table;
+extern const struct recipe_table deepspeed_table, accelerate_table;
 
 /* A row by its path, the other spellings included; NULL. */
 const struct recipe_key *table_key(const struct recipe_table *t, const char *path);
@@ -49,6 +50,10 @@ bool tree_same(const struct tree *v, const char *text);
 
 /* A key's value in the file, whichever spelling it has; NULL: it is not there, or null. */
 const struct tree *recipe_find(const struct recipe *r, const char *path);
+/* The same, and null is one. */
+const struct tree *recipe_spelled(const struct recipe *r, const char *path);
+/* True of null, and of an "auto" that DeepSpeed's models leave out, so that it means the default. */
+bool recipe_is_default(const struct recipe *r, const char *path, const struct tree *v);
 
 /* The text is printed into the arena. from NULL: about the whole file. */
 void recipe_refuse(struct recipe *r, const char *by, const struct tree *from, const char *format, ...)
@@ -59,7 +64,7 @@ void recipe_note(struct recipe *r, const struct tree *from, const char *format, 
         __attribute__((format(printf, 3, 4)));
 /* How a user writes a setting: "--micro-batch". */
 const char *recipe_option(struct recipe *r, enum setting i);
-/* The setting, and with it what the line of `from` says of here: "{micro_batch} 4". */
+/* The setting, and with it what the line of `from` says of here: the option and its value. */
 void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 /* More of what the line of `from` says of here. NULL: nothing happens. */
@@ -71,6 +76,16 @@ struct recipe_batch {
 	int64_t batch, micro, accumulate, ranks;
 };
 struct recipe_batch judge_batch(struct recipe *r);
+/* judge_accelerate.c, take_accelerate.c: the same of Accelerate. */
+void judge_accelerate(struct recipe *r);
+enum status take_accelerate(struct recipe *r);
+/* take_deepspeed.c: where DeepSpeed keeps state. The devices are none, cpu or nvme; NULL: not said. */
+struct offload_devices {
+	int64_t stage;
+	const struct tree *optimizer, *parameters;
+	bool old_optimizer, old_parameters; /* the keys that were there before */
+};
+void take_offload(struct recipe *r, const struct offload_devices *d);
 /* judge_deepspeed.c: refusals that are not of one value alone. */
 void judge_deepspeed(struct recipe *r);
 /* take_deepspeed.c: the settings. STATUS_INPUT: the model is none. */

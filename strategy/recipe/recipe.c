@@ -1,174 +1,12 @@
 /* Reading a recipe: the lines of its keys, and what is said of each. */
 #include "strategy/recipe/recipe.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/file.h"
 #include "strategy/recipe/reader.h"
-
-static const struct {
-	const char *name, *judge, *version;
-} readers[] = {
-#define X(constant, name, judge, version) {name, judge, version},
-        RECIPE_READERS(X)
-#undef X
-};
-
-const char *recipe_reader_name(enum recipe_reader r)
-{
-	return readers[r].name;
-}
-
-const char *recipe_judge(enum recipe_reader r)
-{
-	return readers[r].judge;
-}
-
-const char *recipe_version(enum recipe_reader r)
-{
-	return readers[r].version;
-}
-
-const char *recipe_state_name(enum recipe_state s)
-{
-	static const char *const names[] = {
-	        [STATE_TAKEN] = "taken",     [STATE_AS_HERE] = "as here", [STATE_NOTED] = "not in the figures",
-	        [STATE_NOTHING] = "nothing", [STATE_IGNORED] = "ignored", [STATE_UNKNOWN] = "unknown",
-	        [STATE_REFUSED] = "refused", [STATE_WRONG] = "wrong"};
-	return names[s];
-}
-
-/* ---- remarks ---- */
-
-static void remark(struct recipe *r, struct recipe_remarks *to, const char *by, const struct tree *from,
-                   const char *format, va_list args)
-{
-	char text[600];
-	status_format(text, sizeof text, format, args);
-	to->list = arena_grow(&r->arena, to->list, to->count, &to->capacity, sizeof *to->list);
-	to->list[to->count++] = (struct recipe_remark){.by = by,
-	                                               .text = arena_copy(&r->arena, text),
-	                                               .line = from ? from->line : 0,
-	                                               .column = from ? from->column : 0};
-}
-
-void recipe_refuse(struct recipe *r, const char *by, const struct tree *from, const char *format, ...)
-{
-	WITH_ARGS(format, remark(r, &r->refusals, by, from, format, args));
-}
-
-void recipe_bar(struct recipe *r, const struct tree *from, const char *format, ...)
-{
-	WITH_ARGS(format, remark(r, &r->barriers, NULL, from, format, args));
-}
-
-void recipe_note(struct recipe *r, const struct tree *from, const char *format, ...)
-{
-	WITH_ARGS(format, remark(r, &r->notes, NULL, from, format, args));
-}
-
-/* ---- lines ---- */
-
-static struct recipe_line *line_of(const struct recipe *r, const struct tree *from)
-{
-	for (int i = 0; from && i < r->line_count; i++)
-		if (r->lines[i].value == from)
-			return &r->lines[i];
-	return NULL;
-}
-
-static void say(struct recipe *r, const struct tree *from, const char *format, va_list args)
-{
-	char text[300];
-	struct recipe_line *l = line_of(r, from);
-	status_format(text, sizeof text, format, args);
-	if (l)
-		l->here = *l->here ? arena_print(&r->arena, "%s, %s", l->here, text) : arena_copy(&r->arena, text);
-}
-
-void recipe_say(struct recipe *r, const struct tree *from, const char *format, ...)
-{
-	WITH_ARGS(format, say(r, from, format, args));
-}
-
-const char *recipe_option(struct recipe *r, enum setting i)
-{
-	return arena_copy(&r->arena, status_words(arena_print(&r->arena, "{%s}", setting_rows[i].name)));
-}
-
-void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
-{
-	char text[300];
-	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
-	r->pairs = arena_grow(&r->arena, r->pairs, r->pair_count, &r->pair_capacity, sizeof *r->pairs);
-	r->pairs[r->pair_count++] =
-	        (struct recipe_pair){.setting = i, .text = arena_copy(&r->arena, text), .from = from};
-	recipe_say(r, from, "%s %s", recipe_option(r, i), text);
-}
-
-const char *recipe_pair_find(const struct recipe *r, enum setting i)
-{
-	for (int k = 0; k < r->pair_count; k++)
-		if (r->pairs[k].setting == i)
-			return r->pairs[k].text;
-	return NULL;
-}
-
-/* ---- values ---- */
-
-/* DeepSpeed's models leave an "auto" out, so that it means the default. */
-static bool means_default(const struct recipe *r, const char *path, const struct tree *v)
-{
-	(void)r;
-	return v->kind == TREE_NULL || (tree_is_auto(v) && !strcmp(table_section(&deepspeed_table, path), "strict"));
-}
-
-static const struct tree *find_spelled(const struct recipe *r, const char *path)
-{
-	const struct tree *v = tree_find(r->file.root, path);
-	for (int i = 0; !v && i < deepspeed_table.alias_count; i++) {
-		const struct recipe_alias *a = &deepspeed_table.aliases[i];
-		size_t n = strlen(a->to);
-		char other[256];
-		if (strncmp(path, a->to, n) != 0 || (path[n] && path[n] != '.'))
-			continue;
-		snprintf(other, sizeof other, "%s%s", a->path, path + n);
-		v = tree_find(r->file.root, other);
-	}
-	return v;
-}
-
-const struct tree *recipe_find(const struct recipe *r, const char *path)
-{
-	const struct tree *v = find_spelled(r, path);
-	return v && v->kind != TREE_NULL ? v : NULL;
-}
-
-int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise)
-{
-	const struct tree *v = recipe_find(r, path);
-	int64_t n;
-	return v && !means_default(r, path, v) && tree_whole(v, &n) ? n : otherwise;
-}
-
-bool recipe_flag(const struct recipe *r, const char *path, bool otherwise)
-{
-	const struct tree *v = recipe_find(r, path);
-	bool flag;
-	return v && !means_default(r, path, v) && tree_flag(v, &flag) ? flag : otherwise;
-}
-
-int64_t recipe_stage(const struct recipe *r)
-{
-	/* zero_optimization: true is the oldest form, of stage 1. */
-	return recipe_flag(r, "zero_optimization", false) ? 1 : recipe_whole(r, "zero_optimization.stage", 0);
-}
-
-const char *recipe_given(const struct recipe *r, enum setting i)
-{
-	return r->question.given[i];
-}
 
 /* ---- what a key does ---- */
 
@@ -198,11 +36,27 @@ static const char *does_not_apply(const struct recipe *r, const struct recipe_ke
 	return NULL;
 }
 
+/* The sections of Accelerate that its distributed_type does not ask for. */
+static const char *is_of_another_type(const struct recipe *r, const struct recipe_key *k)
+{
+	static const struct {
+		const char *section, *type, *without;
+	} sections[] = {{"fsdp_config.", "FSDP", "without FSDP"},
+	                {"parallelism_config.", "FSDP", "without FSDP"},
+	                {"deepspeed_config.", "DEEPSPEED", "without DEEPSPEED"}};
+	const struct tree *type = recipe_find(r, "distributed_type");
+	for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
+		if (!strncmp(k->path, sections[i].section, strlen(sections[i].section)) &&
+		    (!type || type->kind != TREE_TEXT || strcmp(type->text, sections[i].type) != 0))
+			return sections[i].without;
+	return NULL;
+}
+
 static void take_value(struct recipe *r, struct recipe_line *l)
 {
 	const struct recipe_key *k = l->key;
-	const char *without = does_not_apply(r, k);
-	bool same = means_default(r, l->path, l->value) || tree_same(l->value, k->value) ||
+	const char *without = r->reader == RECIPE_ACCELERATE ? is_of_another_type(r, k) : does_not_apply(r, k);
+	bool same = recipe_is_default(r, l->path, l->value) || tree_same(l->value, k->value) ||
 	            (!strcmp(k->value, "null") && l->value->kind == TREE_NULL);
 	const char *shown = tree_shown(&r->arena, l->value);
 	if (without && k->here != HERE_NOTHING) {
@@ -258,8 +112,8 @@ static void judge_value(struct recipe *r, struct recipe_line *l)
 {
 	const char *want, *judge = recipe_judge(r->reader), *type = l->key->type;
 	bool automatic = tree_is_auto(l->value);
-	if (automatic &&
-	    (means_default(r, l->path, l->value) || (r->reader == RECIPE_TRANSFORMERS && trainer_fills(l->key->path))))
+	if (automatic && (recipe_is_default(r, l->path, l->value) ||
+	                  (r->reader == RECIPE_TRANSFORMERS && trainer_fills(l->key->path))))
 		return;
 	if (type_holds(type, l->value, &r->arena, &want))
 		return;
@@ -274,9 +128,9 @@ static void judge_value(struct recipe *r, struct recipe_line *l)
 
 static void judge_unknown(struct recipe *r, struct recipe_line *l)
 {
-	const char *section = table_section(&deepspeed_table, l->path), *judge = recipe_judge(r->reader);
-	const struct recipe_gone *gone = table_gone(&deepspeed_table, l->path);
-	const char *near = table_near(&deepspeed_table, &r->arena, l->path);
+	const char *section = table_section(r->table, l->path), *judge = recipe_judge(r->reader);
+	const struct recipe_gone *gone = table_gone(r->table, l->path);
+	const char *near = table_near(r->table, &r->arena, l->path);
 	if (gone) {
 		l->state = STATE_UNKNOWN;
 		l->there = arena_print(&r->arena, "removed: %s", gone->what);
@@ -290,7 +144,7 @@ static void judge_unknown(struct recipe *r, struct recipe_line *l)
 		l->state = free ? STATE_NOTHING : STATE_IGNORED;
 		l->there = free ? "of its section" : arena_print(&r->arena, "unknown, and ignored%s", near);
 		if (!free)
-			recipe_note(r, l->value, "%s: unknown, and ignored by DeepSpeed%s", l->path, near);
+			recipe_note(r, l->value, "%s: unknown, and ignored by %s%s", l->path, judge, near);
 	}
 	l->here = "nothing";
 }
@@ -305,7 +159,7 @@ static void judge_old(struct recipe *r, struct recipe_line *l, const struct reci
 		l->state = STATE_WRONG;
 		recipe_refuse(r, recipe_judge(r->reader), l->value, "%s: %s is not %s", l->path,
 		              tree_shown(&r->arena, l->value), want);
-	} else if (*old->to && find_spelled(r, old->to)) {
+	} else if (*old->to && recipe_spelled(r, old->to)) {
 		recipe_refuse(r, recipe_judge(r->reader), l->value, "%s: deprecated, and %s is there too", l->path,
 		              old->to);
 	} else {
@@ -317,12 +171,12 @@ static void judge_old(struct recipe *r, struct recipe_line *l, const struct reci
 static bool is_second_spelling(const struct recipe *r, const struct recipe_line *l)
 {
 	return l->key && strcmp(l->key->path, l->path) != 0 && tree_find(r->file.root, l->key->path) &&
-	       !strcmp(table_section(&deepspeed_table, l->path), "strict") && strncmp(l->path, "bfloat16", 8) != 0;
+	       !strcmp(table_section(r->table, l->path), "strict") && strncmp(l->path, "bfloat16", 8) != 0;
 }
 
 static void judge_line(struct recipe *r, struct recipe_line *l)
 {
-	const struct recipe_old *old = table_old(&deepspeed_table, l->path);
+	const struct recipe_old *old = table_old(r->table, l->path);
 	if (tree_repeated(l->value)) {
 		l->state = STATE_WRONG;
 		l->here = "nothing: a later one counts";
@@ -347,7 +201,7 @@ static void judge_line(struct recipe *r, struct recipe_line *l)
 static struct recipe_line *add_line(struct recipe *r, const struct tree *t)
 {
 	const char *path = tree_path(&r->arena, t);
-	const struct recipe_key *key = table_key(&deepspeed_table, path);
+	const struct recipe_key *key = table_key(r->table, path);
 	r->lines = arena_grow(&r->arena, r->lines, r->line_count, &r->line_capacity, sizeof *r->lines);
 	struct recipe_line *l = &r->lines[r->line_count++];
 	*l = (struct recipe_line){.value = t, .path = path, .key = key, .here = "", .there = key ? key->there : ""};
@@ -364,7 +218,7 @@ static void walk(struct recipe *r, const struct tree *section)
 {
 	for (const struct tree *t = section->first; t; t = t->next) {
 		const char *path = tree_path(&r->arena, t);
-		const struct recipe_key *key = table_key(&deepspeed_table, path);
+		const struct recipe_key *key = table_key(r->table, path);
 		bool plain = is_plain_section(t, key) && !tree_repeated(t);
 		if (!plain)
 			judge_line(r, add_line(r, t));
@@ -375,6 +229,17 @@ static void walk(struct recipe *r, const struct tree *section)
 
 /* ---- whose file is it? ---- */
 
+static bool ends_in(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+	return n >= m && !strcmp(text + n - m, end);
+}
+
+static bool is_yaml(const char *where)
+{
+	return ends_in(where, ".yaml") || ends_in(where, ".yml");
+}
+
 static const struct tree *first_auto(const struct tree *t)
 {
 	const struct tree *found = tree_is_auto(t) ? t : NULL;
@@ -383,12 +248,10 @@ static const struct tree *first_auto(const struct tree *t)
 	return found;
 }
 
-static void choose_reader(struct recipe *r)
+/* Without "auto" the file is DeepSpeed's. */
+static void guess_by_auto(struct recipe *r)
 {
 	const struct tree *automatic = first_auto(r->file.root);
-	r->reader = r->question.reader;
-	if (r->reader != RECIPE_GUESSED)
-		return;
 	r->reader = automatic ? RECIPE_TRANSFORMERS : RECIPE_DEEPSPEED;
 	r->why = automatic ? arena_print(&r->arena,
 	                                 "line %d says \"auto\", which Hugging Face's Trainer and Accelerate fill in",
@@ -396,16 +259,37 @@ static void choose_reader(struct recipe *r)
 	                   : "nothing in it is \"auto\"";
 }
 
+static void choose_reader(struct recipe *r)
+{
+	const struct tree *type = tree_find(r->file.root, "distributed_type");
+	r->reader = r->question.reader;
+	if (r->reader == RECIPE_GUESSED && (type || is_yaml(r->file.where))) {
+		r->reader = RECIPE_ACCELERATE;
+		r->why = type ? "it has a distributed_type" : "it is YAML";
+	} else if (r->reader == RECIPE_GUESSED) {
+		guess_by_auto(r);
+	}
+	r->table = r->reader == RECIPE_ACCELERATE ? &accelerate_table : &deepspeed_table;
+}
+
+/* Accelerate goes by the end of the name. */
+static bool reads_json(const struct recipe *r)
+{
+	return r->reader == RECIPE_TRANSFORMERS || (r->reader == RECIPE_ACCELERATE && ends_in(r->file.where, ".json"));
+}
+
 static void judge_syntax(struct recipe *r)
 {
 	const struct tree_file *f = &r->file;
 	const struct tree at = {.line = f->not_json_line, .column = f->not_json_column};
-	if (!f->not_json)
-		return;
-	if (r->reader == RECIPE_TRANSFORMERS) {
-		recipe_refuse(r, "Trainer", &at, "%s: this is Hjson, and Trainer reads JSON", f->not_json);
-		r->refusals.list[r->refusals.count - 1].of_syntax = true;
-	}
+	bool yaml = is_yaml(f->where), wants_json = reads_json(r);
+	const char *judge = recipe_judge(r->reader);
+	if (yaml && r->reader != RECIPE_ACCELERATE)
+		recipe_refuse(r, judge, &at, "this is YAML, and %s reads %s", judge, wants_json ? "JSON" : "Hjson");
+	else if (!yaml && wants_json && f->not_json)
+		recipe_refuse(r, judge, &at, "%s: this is Hjson, and %s reads JSON", f->not_json, judge);
+	if (r->refusals.count)
+		r->refusals.list[0].of_syntax = true;
 }
 
 static enum status judge(struct recipe *r)
@@ -413,8 +297,11 @@ static enum status judge(struct recipe *r)
 	choose_reader(r);
 	judge_syntax(r);
 	walk(r, r->file.root);
-	judge_deepspeed(r);
-	return take_deepspeed(r);
+	if (r->reader == RECIPE_ACCELERATE)
+		judge_accelerate(r);
+	else
+		judge_deepspeed(r);
+	return r->reader == RECIPE_ACCELERATE ? take_accelerate(r) : take_deepspeed(r);
 }
 
 /* The judgement of the other program, of the same file: its first refusal is remarked. */
@@ -423,7 +310,7 @@ static enum status judge_by_others(struct recipe *r, const char *text, size_t si
 	struct recipe other;
 	struct recipe_question q = r->question;
 	q.reader = r->reader == RECIPE_DEEPSPEED ? RECIPE_TRANSFORMERS : RECIPE_DEEPSPEED;
-	if (r->question.reader != RECIPE_GUESSED)
+	if (r->question.reader != RECIPE_GUESSED || r->reader == RECIPE_ACCELERATE)
 		return STATUS_OK;
 	enum status s = recipe_read(&other, text, size, r->file.where, &q);
 	if (!s && other.refusals.count) {
@@ -443,7 +330,7 @@ enum status recipe_read(struct recipe *r, const char *text, size_t size, const c
                         const struct recipe_question *q)
 {
 	*r = (struct recipe){.question = *q};
-	enum status s = tree_read_hjson(&r->arena, text, size, where, &r->file);
+	enum status s = (is_yaml(where) ? tree_read_yaml : tree_read_hjson)(&r->arena, text, size, where, &r->file);
 	if (!s)
 		s = judge(r);
 	if (!s)

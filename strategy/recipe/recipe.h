@@ -26,7 +26,8 @@
 /* constant, name, whose judgement, the version whose rules these are */
 #define RECIPE_READERS(X)                                                                                              \
 	X(DEEPSPEED, "deepspeed", "DeepSpeed", "0.19.8")                                                               \
-	X(TRANSFORMERS, "transformers", "Trainer", "transformers 5.23")
+	X(TRANSFORMERS, "transformers", "Trainer", "transformers 5.23")                                                \
+	X(ACCELERATE, "accelerate", "Accelerate", "1.15")
 
 enum recipe_reader {
 	RECIPE_GUESSED = -1,
@@ -35,7 +36,7 @@ enum recipe_reader {
 #undef X
 	        RECIPE_READER_COUNT
 };
-#define RECIPE_READER_CHOICES "deepspeed|transformers"
+#define RECIPE_READER_CHOICES "deepspeed|transformers|accelerate"
 
 const char *recipe_reader_name(enum recipe_reader r); /* "transformers" */
 const char *recipe_judge(enum recipe_reader r);       /* "Trainer" */
@@ -58,8 +59,8 @@ struct recipe_key {
 	const char *there;
 };
 
-/* The i-th row of the table of DeepSpeed's keys; NULL past the last. */
-const struct recipe_key *recipe_key_at(int i);
+/* The i-th row of the table of a reader's keys; NULL past the last. */
+const struct recipe_key *recipe_key_at(enum recipe_reader reader, int i);
 
 enum recipe_state {
 	STATE_TAKEN,   /* a setting here */
@@ -105,6 +106,7 @@ struct recipe {
 	struct tree_file file;
 	struct recipe_question question;
 	enum recipe_reader reader;
+	const struct recipe_table *table;
 	const char *why; /* it is this reader's; NULL: it was asked for */
 	struct recipe_line *lines;
 	int line_count, line_capacity;

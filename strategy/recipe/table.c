@@ -11,43 +11,61 @@
 #include "strategy/base/near.h"
 #include "strategy/recipe/reader.h"
 
-static const struct recipe_key deepspeed_keys[] = {
+/* The rows of a file, each kind by itself. */
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 #define SECTION(path, kind)
-#define KEY(path, type, fallback, here, value, there) {path, type, fallback, HERE_##here, value, there},
+#define KEY(path, type, fallback, here, value, there)
 #define ALIAS(path, to)
 #define OLD(path, to, type, what)
 #define GONE(path, what)
-#include "strategy/recipe/deepspeed.def"
+
 #undef KEY
+#define KEY(path, type, fallback, here, value, there) {path, type, fallback, HERE_##here, value, there},
+static const struct recipe_key deepspeed_keys[] = {
+#include "strategy/recipe/deepspeed.def"
+};
+static const struct recipe_key accelerate_keys[] = {
+#include "strategy/recipe/accelerate.def"
+};
+#undef KEY
+#define KEY(path, type, fallback, here, value, there)
+
 #undef SECTION
 #define SECTION(path, kind) {path, kind},
-#define KEY(path, type, fallback, here, value, there)
-};
 static const struct recipe_section deepspeed_sections[] = {
 #include "strategy/recipe/deepspeed.def"
-#undef SECTION
-#undef ALIAS
-#define SECTION(path, kind)
-#define ALIAS(path, to) {path, to},
 };
+static const struct recipe_section accelerate_sections[] = {
+#include "strategy/recipe/accelerate.def"
+};
+#undef SECTION
+#define SECTION(path, kind)
+
+#undef ALIAS
+#define ALIAS(path, to) {path, to},
 static const struct recipe_alias deepspeed_aliases[] = {
 #include "strategy/recipe/deepspeed.def"
-#undef ALIAS
-#undef OLD
-#define ALIAS(path, to)
-#define OLD(path, to, type, what) {path, to, type, what},
 };
+static const struct recipe_alias accelerate_aliases[] = {
+#include "strategy/recipe/accelerate.def"
+};
+#undef ALIAS
+#define ALIAS(path, to)
+
+#undef OLD
+#define OLD(path, to, type, what) {path, to, type, what},
 static const struct recipe_old deepspeed_old[] = {
 #include "strategy/recipe/deepspeed.def"
-#undef OLD
-#undef GONE
-#define OLD(path, to, type, what)
-#define GONE(path, what) {path, what},
 };
+#undef OLD
+#define OLD(path, to, type, what)
+
+#undef GONE
+#define GONE(path, what) {path, what},
 static const struct recipe_gone deepspeed_gone[] = {
 #include "strategy/recipe/deepspeed.def"
 };
-#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
 const struct recipe_table deepspeed_table = {
         .keys = deepspeed_keys,
         .aliases = deepspeed_aliases,
@@ -59,6 +77,16 @@ const struct recipe_table deepspeed_table = {
         .old_count = COUNT(deepspeed_old),
         .gone_count = COUNT(deepspeed_gone),
         .section_count = COUNT(deepspeed_sections),
+        .auto_is_default = true,
+};
+
+const struct recipe_table accelerate_table = {
+        .keys = accelerate_keys,
+        .aliases = accelerate_aliases,
+        .sections = accelerate_sections,
+        .key_count = COUNT(accelerate_keys),
+        .alias_count = COUNT(accelerate_aliases),
+        .section_count = COUNT(accelerate_sections),
 };
 
 /* ---- rows ---- */
@@ -86,9 +114,10 @@ const struct recipe_key *table_key(const struct recipe_table *t, const char *pat
 	return NULL;
 }
 
-const struct recipe_key *recipe_key_at(int i)
+const struct recipe_key *recipe_key_at(enum recipe_reader reader, int i)
 {
-	return i < deepspeed_table.key_count ? &deepspeed_table.keys[i] : NULL;
+	const struct recipe_table *t = reader == RECIPE_ACCELERATE ? &accelerate_table : &deepspeed_table;
+	return i < t->key_count ? &t->keys[i] : NULL;
 }
 
 const struct recipe_old *table_old(const struct recipe_table *t, const char *path)

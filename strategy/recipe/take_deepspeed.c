@@ -176,7 +176,20 @@ static void take_types(struct recipe *r, enum type type)
 
 /* ---- strategy ---- */
 
-static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width)
+/* By default stage 3 alone overlaps. Stage 0 reduces behind the backward pass, as one bucket of 5e8 elements does. */
+static const char *take_overlap(struct recipe *r, int64_t stage)
+{
+	static const char path[] = "zero_optimization.overlap_comm";
+	const struct tree *v = recipe_find(r, path);
+	bool overlap = recipe_flag(r, path, stage == 3);
+	if (stage)
+		recipe_say(r, v, "overlap=%s", overlap ? "yes" : "no");
+	else
+		recipe_say(r, v, "nothing, in stage 0");
+	return stage && !overlap ? ":overlap=no" : "";
+}
+
+static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width, const char *overlap)
 {
 	static const struct sized prefetch = {"zero_optimization.stage3_prefetch_bucket_size", "0.9 h²", 0.9, true,
 	                                      50000000};
@@ -184,8 +197,8 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 	           *reuse_key = "zero_optimization.stage3_max_reuse_distance";
 	int64_t ahead = sized_value(r, &prefetch, width), live = recipe_whole(r, live_key, 1000000000),
 	        reuse = recipe_whole(r, reuse_key, 1000000000);
-	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64, ahead,
-	           live, reuse);
+	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s", ahead,
+	           live, reuse, overlap);
 	recipe_say(r, recipe_find(r, prefetch.path), "prefetch=%" PRId64, ahead);
 	recipe_say(r, recipe_find(r, live_key), "live=%" PRId64, live);
 	recipe_say(r, recipe_find(r, reuse_key), "reuse=%" PRId64, reuse);
@@ -212,9 +225,9 @@ static void take_strategy(struct recipe *r, enum type type, int64_t width)
 	static const struct sized persistence = {"zero_optimization.stage3_param_persistence_threshold", "10 h", 10,
 	                                         false, 100000};
 	if (n == 3)
-		take_stage3(r, stage, width);
+		take_stage3(r, stage, width, take_overlap(r, n));
 	else if (n >= 0 && n < 3)
-		recipe_set(r, SETTING_STRATEGY, stage, "%s", names[n]);
+		recipe_set(r, SETTING_STRATEGY, stage, "%s%s", names[n], take_overlap(r, n));
 	if (n == 3 && tree_is_auto(recipe_find(r, persistence.path)))
 		(void)sized_value(r, &persistence, width);
 	take_bucket(r, type, width);
@@ -223,46 +236,52 @@ static void take_strategy(struct recipe *r, enum type type, int64_t width)
 /* ---- offload ---- */
 
 /* "", or the name with :to=disk. */
-static const char *offloaded(struct recipe *r, const char *section, const char *old, const char *name)
+static const char *offloaded(struct recipe *r, const struct tree *device, bool old, const char *name)
 {
-	const char *path = arena_print(&r->arena, "zero_optimization.%s.device", section);
-	const struct tree *v = recipe_find(r, path);
-	if (!v && recipe_flag(r, arena_print(&r->arena, "zero_optimization.%s", old), false))
-		return name;
-	if (!v || v->kind != TREE_TEXT || (strcmp(v->text, "cpu") != 0 && strcmp(v->text, "nvme") != 0))
+	if (!device)
+		return old ? name : "";
+	if (device->kind != TREE_TEXT || (strcmp(device->text, "cpu") != 0 && strcmp(device->text, "nvme") != 0))
 		return "";
-	return strcmp(v->text, "nvme") ? name : arena_print(&r->arena, "%s:to=disk", name);
+	return strcmp(device->text, "nvme") ? name : arena_print(&r->arena, "%s:to=disk", name);
 }
 
-static void take_offload(struct recipe *r)
+static void say_on_device(struct recipe *r, const struct tree *device)
 {
-	int64_t stage = recipe_stage(r);
-	const struct tree *optimizer_line = recipe_find(r, "zero_optimization.offload_optimizer.device"),
-	                  *parameters_line = recipe_find(r, "zero_optimization.offload_param.device");
-	const char *optimizer = offloaded(r, "offload_optimizer", "cpu_offload", "optimizer"),
-	           *parameters = offloaded(r, "offload_param", "cpu_offload_param", "parameters");
-	if (stage == 0) {
-		if (*optimizer)
-			recipe_say(r, optimizer_line, "nothing, in stage 0");
+	if (device && device->kind == TREE_TEXT && !strcmp(device->text, "none"))
+		recipe_say(r, device, "on the device");
+}
+
+void take_offload(struct recipe *r, const struct offload_devices *d)
+{
+	const char *optimizer = offloaded(r, d->optimizer, d->old_optimizer, "optimizer"),
+	           *parameters = offloaded(r, d->parameters, d->old_parameters, "parameters");
+	if (d->stage == 0 && *optimizer) {
+		recipe_say(r, d->optimizer, "nothing, in stage 0");
 		optimizer = "";
 	}
-	if (stage != 3) {
-		if (*parameters)
-			recipe_say(r, parameters_line, "nothing, below stage 3");
+	if (d->stage != 3 && *parameters) {
+		recipe_say(r, d->parameters, "nothing, below stage 3");
 		parameters = "";
 	}
 	if (*parameters && !*optimizer)
-		recipe_bar(r, parameters_line,
-		           "zero_optimization.offload_param without offload_optimizer cannot be said here");
-	recipe_set(r, SETTING_OFFLOAD, *optimizer ? optimizer_line : NULL, "%s%s%s",
+		recipe_bar(r, d->parameters, "parameters that are offloaded without the optimizer cannot be said here");
+	recipe_set(r, SETTING_OFFLOAD, *optimizer ? d->optimizer : NULL, "%s%s%s",
 	           *optimizer || *parameters ? optimizer : "none", *optimizer && *parameters ? "," : "", parameters);
 	if (*parameters)
-		recipe_say(r, parameters_line, "{offload} …,%s", parameters);
-	for (int i = 0; i < 2; i++) {
-		const struct tree *v = i ? parameters_line : optimizer_line;
-		if (v && v->kind == TREE_TEXT && !strcmp(v->text, "none"))
-			recipe_say(r, v, "on the device");
-	}
+		recipe_say(r, d->parameters, "{offload} …,%s", parameters);
+	say_on_device(r, d->optimizer);
+	say_on_device(r, d->parameters);
+}
+
+static void take_devices(struct recipe *r)
+{
+	const struct offload_devices d = {.stage = recipe_stage(r),
+	                                  .optimizer = recipe_find(r, "zero_optimization.offload_optimizer.device"),
+	                                  .parameters = recipe_find(r, "zero_optimization.offload_param.device"),
+	                                  .old_optimizer = recipe_flag(r, "zero_optimization.cpu_offload", false),
+	                                  .old_parameters =
+	                                          recipe_flag(r, "zero_optimization.cpu_offload_param", false)};
+	take_offload(r, &d);
 }
 
 /* ---- optimizer ---- */
@@ -383,7 +402,7 @@ enum status take_deepspeed(struct recipe *r)
 	enum type type = take_precision(r);
 	take_types(r, type);
 	take_strategy(r, type, width);
-	take_offload(r);
+	take_devices(r);
 	take_optimizer(r);
 	take_scheduler(r);
 	take_clip(r);

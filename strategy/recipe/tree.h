@@ -47,6 +47,9 @@ struct tree_file {
  * texts without quotes. What is none is STATUS_INPUT with a line that begins with WHERE:LINE:COLUMN. */
 enum status tree_read_hjson(struct arena *a, const char *text, size_t size, const char *where, struct tree_file *out);
 
+/* YAML as Accelerate reads it (PyYAML's safe_load). Columns are of characters. */
+enum status tree_read_yaml(struct arena *a, const char *text, size_t size, const char *where, struct tree_file *out);
+
 /* For readers: a value below `parent`, or the root. NULL: there are more than TREE_VALUES. */
 struct tree *tree_add(struct tree_file *f, struct arena *a, struct tree *parent, const char *key);
 

@@ -18,6 +18,7 @@ static const struct {
         {"reuse", offsetof(struct choices, reuse), NUMBER},
         {"shard", offsetof(struct choices, shard), NUMBER},
         {"reshard", offsetof(struct choices, keep), WORD},
+        {"overlap", offsetof(struct choices, waits), WORD},
         {"sync", offsetof(struct choices, sync), WORD},
         {"schedule", offsetof(struct choices, schedule), WORD},
         {"sequence", offsetof(struct choices, sequence), WORD},

@@ -20,6 +20,8 @@
  * Gradients that a strategy reduces only on the last micro-batch are added up on the device until then, in the same
  * place as without offload; so are the shards that hybrid reduces across its groups.
  *
+ * With `overlap=no` kernels wait for each reduction, and no more than one group is whole.
+ *
  * With accumulation and `sync=last` (FSDP's no_sync) the whole gradients stay until the last micro-batch, and are
  * reduced once.
  */
@@ -127,11 +129,12 @@ static void reduce_in_place(struct step *s, int group)
 	struct region whole = reduce_written(s, group);
 	if (!s->last_micro || plan_along(s->plan, axes) == 1)
 		return;
-	if (s->strategy->optimizer == PLACE_SLICE) {
+	if (s->strategy->optimizer == PLACE_SLICE)
 		reduce_done(s, group, reduce_scatter(s, group, whole, state_own(s, STATE_GRADIENTS, group)));
-		return;
-	}
-	reduce_done(s, group, all_reduce(s, group, axes, QUEUE_COMPUTE, whole));
+	else
+		reduce_done(s, group, all_reduce(s, group, axes, QUEUE_COMPUTE, whole));
+	if (s->choices.waits)
+		build_wait(s->b, QUEUE_COMPUTE, s->group[group].reduced);
 }
 
 /* Sums the shard over its replicas, if there are any. It happens once a step, when the last micro-batch is in the
@@ -265,6 +268,8 @@ void reduce_ready(struct step *s, int tensor)
 		reduce_in_place(s, group);
 	else if (s->last_micro || sync_every_micro(s))
 		send(s, group);
+	if (s->choices.waits)
+		reduce_finish(s);
 }
 
 void reduce_deliver(struct step *s, int group, enum queue queue)

@@ -10,6 +10,7 @@
 const struct strategy strategy_zero1 = {
         .name = "zero1",
         .what = "optimizer state is sharded: each rank updates its slice, an all-gather spreads it",
+        .keys = {{"overlap", "yes|no", "yes", "gradients travel while the backward pass goes on"}},
         .pack = pack_buckets,
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,

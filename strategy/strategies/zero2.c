@@ -8,6 +8,7 @@
 const struct strategy strategy_zero2 = {
         .name = "zero2",
         .what = "gradients are sharded too: a bucket is reduce-scattered as it fills, and freed",
+        .keys = {{"overlap", "yes|no", "yes", "gradients travel while the backward pass goes on"}},
         .pack = pack_buckets,
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_SHARD,

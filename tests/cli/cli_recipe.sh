@@ -34,8 +34,8 @@ machine=(--model gpt2-124m --cluster a100-80gb --ranks 8)
 same "${machine[*]} --config zero3.json --micro-batch 4 --precision bf16" \
 	"${machine[@]}" --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000 --micro-batch 4 --precision bf16 --clip 1
 same "${machine[*]} --config zero2_activation_checkpointing_hjson.json" \
-	"${machine[@]}" --strategy zero2 --bucket 200000000B --micro-batch 8 --clip 1
-grep -q 'note: zero_optimization.overlap_comm false: not in the figures' "$TMPDIR/notes" || complain 'no note'
+	"${machine[@]}" --strategy zero2:overlap=no --bucket 200000000B --micro-batch 8 --clip 1
+grep -q 'note: zero_optimization.round_robin_gradients true: not in the figures' "$TMPDIR/notes" || complain 'no note'
 
 cat >"$TMPDIR/full.json" <<-EOF
 	{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "bf16": {"enabled": true},
@@ -56,10 +56,39 @@ cat >"$TMPDIR/small.hjson" <<-EOF
 	optimizer: {type: AdamW, params: {lr: 1e-3}}
 EOF
 "$SHARDLAB" train --config "$TMPDIR/small.hjson" --ranks 2 --steps 2 --json 2>/dev/null | tail -n 1 >"$TMPDIR/train.out"
-grep -q '"strategy": "zero2".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
+grep -q '"strategy": "zero2:overlap=no".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
+
+# overlap=no: the same weights, traffic and no more memory, and nothing is hidden.
+for strategy in zero1 zero2 zero3; do
+	for overlap in yes no; do
+		"$SHARDLAB" sim "${machine[@]}" --accumulate 2 --strategy $strategy:overlap=$overlap --json >"$TMPDIR/$overlap.out"
+		"$SHARDLAB" train --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy $strategy:overlap=$overlap --json 2>/dev/null |
+			tail -n 1 >"$TMPDIR/train_$overlap.out"
+	done
+	[ -n "$(checksum train_no)" ] && [ "$(checksum train_no)" = "$(checksum train_yes)" ] || complain "$strategy:overlap=no: other weights"
+	python3 - "$TMPDIR" <<-'EOF' || complain "$strategy:overlap=no"
+		import json, sys
+		yes, no = (json.load(open(f"{sys.argv[1]}/{name}.out")) for name in ("yes", "no"))
+		peak = [r["roles"][0]["memory"]["device"]["peak_bytes"] for r in (yes, no)]
+		assert yes["roles"][0]["communication"] == no["roles"][0]["communication"] and peak[1] <= peak[0], peak
+		time = no["time"]
+		assert time["exposed_s"] > yes["time"]["exposed_s"] and time["exposed_s"] > 0.7 * time["communication_s"], time
+	EOF
+done
+
+# Accelerate's YAML says the ranks, and the samples are options.
+accelerate=../accelerate/fsdp1_hybrid.yaml
+same "--config $accelerate --model gpt2-124m --cluster a100-80gb --micro-batch 2" --ranks 16 --model gpt2-124m \
+	--cluster a100-80gb --micro-batch 2 --precision bf16 --strategy hybrid:shard=8 --activation-checkpointing full
+refused 'fsdp1_no_wrap.yaml: fsdp_config.fsdp_auto_wrap_policy: NO_WRAP, the default' "$SHARDLAB" sim \
+	--config ../accelerate/fsdp1_no_wrap.yaml || complain 'one unit for the whole model'
+status=0
+"$SHARDLAB" config ../accelerate/mixed_no.yaml >"$TMPDIR/mixed.out" 2>"$TMPDIR/err" || status=$?
+[ "$status" = 1 ] && grep -q 'mixed_no.yaml:7:18: Accelerate would refuse: mixed_precision: a plain no is a flag' "$TMPDIR/mixed.out" ||
+	complain "a plain no: exit status $status"
 
 # What disagrees, and what is missing.
-refused 'small.hjson:2:29 says zero2; leave one of them out' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" --ranks 2 \
+refused 'small.hjson:2:29 says zero2:overlap=no; leave one of them out' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" --ranks 2 \
 	--strategy zero3 || complain "a strategy beside the file's"
 refused 'does not say how many ranks there are: give --ranks N' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" || complain 'ranks'
 refused 'says all that --config FILE does' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" --plan x || complain 'two files'

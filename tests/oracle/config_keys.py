@@ -13,6 +13,9 @@ its default arguments, a hidden size of 768 and 1000 steps, and then DeepSpeedCo
 tests/golden/recipes/deepspeed/ are files, and cases.txt, whose lines are files of one thought each; a train_batch_size
 of 8 and an empty zero_optimization are added where a case says nothing of them. verdicts.txt has a line for each: `takes` or `refuses` of DeepSpeed, of
 Trainer, and the name of the file or the number of the line. tests/strategy/test_recipe.c says the same of each.
+
+Likewise strategy/recipe/accelerate.def beside Accelerate's ClusterConfig and the options of `accelerate launch`, and the
+files of tests/golden/recipes/accelerate by what it does with them before it starts a rank, and what a rank makes of that.
 """
 
 import enum
@@ -53,12 +56,14 @@ MODELS = {
 }
 TABLE = pathlib.Path("strategy/recipe/deepspeed.def")
 FOLDER = pathlib.Path("tests/golden/recipes/deepspeed")
+ACCELERATE = pathlib.Path("strategy/recipe/accelerate.def")
+ACCELERATE_FOLDER = pathlib.Path("tests/golden/recipes/accelerate")
 
 
 # ---- the table ----
 
-def rows(name):
-    text = re.sub(r"/\*.*?\*/", "", TABLE.read_text(), flags=re.S)
+def rows(name, table=TABLE):
+    text = re.sub(r"/\*.*?\*/", "", table.read_text(), flags=re.S)
     for line in text.splitlines():
         match = re.match(rf"{name}\((.*)\)$", line)
         if match:
@@ -199,16 +204,64 @@ def judge_files():
     return "".join(lines)
 
 
+def accelerate_error(path):
+    """`accelerate launch` up to the environment of the ranks, and the plugin that these make of it."""
+    from accelerate.commands.launch import _validate_launch_command, launch_command_parser
+    from accelerate.utils import FullyShardedDataParallelPlugin
+    from accelerate.utils.launch import prepare_multi_gpu_env, prepare_simple_launcher_cmd_env
+    before = dict(os.environ)
+    try:
+        args, _, _ = _validate_launch_command(launch_command_parser().parse_args(["--config_file", path, "x.py"]))
+        if args.multi_gpu or args.use_fsdp or args.use_megatron_lm:
+            os.environ.update(prepare_multi_gpu_env(args))
+        elif not args.use_deepspeed:
+            os.environ.update(prepare_simple_launcher_cmd_env(args)[1])
+        if args.use_fsdp:
+            FullyShardedDataParallelPlugin()
+    except Exception as error:
+        no_device = "no available devices found" in str(error)  # the last that the plugin asks for
+        return None if no_device else f"{type(error).__name__}: {error}"
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    return None
+
+
+def compare_accelerate():
+    from accelerate.commands.config.config_args import ClusterConfig
+    from accelerate.commands.launch import launch_command_parser
+    keys = {row[0] for row in rows("KEY", ACCELERATE)}
+    mine = {key for key in keys if "." not in key}
+    theirs = set(ClusterConfig.__dataclass_fields__) | {"fp16", "dynamo_backend"}
+    wrong = [f"{key}: at the top there or here alone" for key in mine ^ theirs]
+    options = {action.dest for action in launch_command_parser()._actions}
+    for section, prefix in ("fsdp_config", "fsdp_"), ("parallelism_config", "parallelism_config_"):
+        mine = {key.split(".")[1] for key in keys if key.startswith(section + ".")} - {"fsdp_ignored_modules"}
+        theirs = {option for option in options if option.startswith(prefix)}
+        wrong += [f"{section}.{key}: there or here alone" for key in mine ^ theirs]
+    return wrong
+
+
+def judge_accelerate():
+    lines = []
+    for path in sorted(path for path in ACCELERATE_FOLDER.iterdir() if path.name != "verdicts.txt"):
+        error = accelerate_error(str(path))
+        if error:
+            print(f"    {path.name}: {error.splitlines()[0][:150]}", file=sys.stderr)
+        lines.append(("refuses " if error else "takes ") + path.name + "\n")
+    return "".join(lines)
+
+
 def main():
     wrong = [f"{module.__name__} is {module.__version__}, and the table is of {version}"
              for module, version in VERSIONS.items() if not module.__version__.startswith(version)]
-    wrong += compare_table()
-    golden = FOLDER / "verdicts.txt"
-    verdicts = judge_files()
-    if "--check" in sys.argv and golden.read_text() != verdicts:
-        wrong.append(f"{golden}: the programs judge otherwise")
-    elif "--check" not in sys.argv:
-        golden.write_text(verdicts)
+    wrong += compare_table() + compare_accelerate()
+    for folder, verdicts in (FOLDER, judge_files()), (ACCELERATE_FOLDER, judge_accelerate()):
+        golden = folder / "verdicts.txt"
+        if "--check" not in sys.argv:
+            golden.write_text(verdicts)
+        elif golden.read_text() != verdicts:
+            wrong.append(f"{golden}: the programs judge otherwise")
     print("\n".join(wrong) or "the same")
     sys.exit(bool(wrong))
 

@@ -65,7 +65,7 @@ START_TEST(files_are_judged_as_their_programs_judge)
 	FILE *f = fopen(FOLDER "verdicts.txt", "r");
 	ck_assert_ptr_nonnull(f);
 	for (; fscanf(f, "%15s %15s %127s", deepspeed, trainer, name) == 3; count++)
-		for (enum recipe_reader r = 0; r < RECIPE_READER_COUNT; r++) {
+		for (enum recipe_reader r = RECIPE_DEEPSPEED; r <= RECIPE_TRANSFORMERS; r++) {
 			char path[256];
 			snprintf(path, sizeof path, FOLDER "%s", name);
 			bool took = atoi(name) ? takes_case(r, atoi(name)) : takes_file(r, path);
@@ -100,10 +100,13 @@ static const struct {
         {"\"fp16\": {\"enabled\": true}", "fp16.initial_scale_power", "10", "loss_scale=1024"},
         {"\"fp16\": {\"enabled\": true}", "fp16.loss_scale_window", "50", "loss_scale_window=50"},
         {"", "zero_optimization.stage", "0", "strategy=ddp bucket=2000000000"},
-        {"", "zero_optimization.stage", "1", "strategy=zero1"},
-        {"", "zero_optimization.stage", "2", "strategy=zero2"},
+        {"", "zero_optimization.stage", "1", "strategy=zero1:overlap=no"},
+        {"", "zero_optimization.stage", "2", "strategy=zero2:overlap=no"},
         {"", "zero_optimization.stage", "3", "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000"},
-        {"", "zero_optimization", "true", "strategy=zero1"},
+        {"\"zero_optimization\": {\"stage\": 1}", "zero_optimization.overlap_comm", "true", "strategy=zero1"},
+        {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.overlap_comm", "false",
+         "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000:overlap=no"},
+        {"", "zero_optimization", "true", "strategy=zero1:overlap=no"},
         {"\"bf16\": {\"enabled\": true}", "zero_optimization.reduce_bucket_size", "1000", "bucket=2000"},
         {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.stage3_prefetch_bucket_size", "7",
          "strategy=zero3:prefetch=7:live=1000000000:reuse=1000000000"},
@@ -180,7 +183,7 @@ START_LOOP_TEST(a_key_becomes_a_setting, 0, COUNT(takes))
 START_TEST(every_key_that_is_taken_has_a_case)
 {
 	const struct recipe_key *k;
-	for (int i = 0; (k = recipe_key_at(i)); i++) {
+	for (int i = 0; (k = recipe_key_at(RECIPE_DEEPSPEED, i)); i++) {
 		bool found = k->here != HERE_TAKEN;
 		for (int t = 0; t < COUNT(takes); t++)
 			found |= !strcmp(takes[t].key, k->path);
@@ -240,7 +243,7 @@ START_TEST(other_values_are_refused_or_noted_by_name)
 {
 	const struct recipe_key *k;
 	int refused = 0, noted = 0;
-	for (int i = 0; (k = recipe_key_at(i)); i++) {
+	for (int i = 0; (k = recipe_key_at(RECIPE_DEEPSPEED, i)); i++) {
 		char text[700];
 		if (k->here != HERE_ONLY && k->here != HERE_NOTED)
 			continue;
@@ -267,7 +270,7 @@ START_TEST(keys_that_do_nothing_change_nothing)
 	char text[700], inner[600];
 	must(read_as(RECIPE_DEEPSPEED, "{\"train_batch_size\": 8}"));
 	int pairs = recipe.pair_count;
-	for (int i = 0; (k = recipe_key_at(i)); i++) {
+	for (int i = 0; (k = recipe_key_at(RECIPE_DEEPSPEED, i)); i++) {
 		if (k->here != HERE_NOTHING || strstr(k->type, "section"))
 			continue;
 		put_key(inner, sizeof inner, "", k->path, "0");
@@ -296,6 +299,129 @@ START_TEST(mistakes_are_refused_in_a_line)
 			s = recipe_plan(&recipe);
 		must_fail(s, STATUS_INPUT, "f:");
 		ck_assert_str_eq(status_message(), mistakes[i].line);
+	}
+}
+
+/* ---- Accelerate ---- */
+
+#define ACCELERATE "tests/golden/recipes/accelerate/"
+
+START_TEST(accelerate_files_are_judged_as_it_judges)
+{
+	char verdict[16], name[128], path[256];
+	int count = 0;
+	FILE *f = fopen(ACCELERATE "verdicts.txt", "r");
+	ck_assert_ptr_nonnull(f);
+	for (; fscanf(f, "%15s %127s", verdict, name) == 2; count++) {
+		snprintf(path, sizeof path, ACCELERATE "%s", name);
+		bool took = takes_file(RECIPE_GUESSED, path);
+		ck_assert_int_eq(recipe.reader, RECIPE_ACCELERATE);
+		ck_assert_msg(took == !strcmp(verdict, "takes"), "%s: Accelerate %s it, not we: %s", name, verdict,
+		              took ? "" : recipe.refusals.list[0].text);
+	}
+	fclose(f);
+	ck_assert_int_ge(count, 30);
+}
+
+/* What a file of Accelerate's says in one section besides what it is, and the settings; NULL: refused with the line. */
+static const struct {
+	const char *type, *section, *settings, *refused;
+} accelerate[] = {
+        {"MULTI_GPU", "", "strategy=ddp ranks=8 precision=bf16", NULL},
+        {"NO", "", "strategy=ddp ranks=8", NULL},
+        {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP",
+         "strategy=fsdp offload=none activation_checkpointing=none", NULL},
+        {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_sharding_strategy: SHARD_GRAD_OP",
+         "strategy=fsdp:reshard=no", NULL},
+        {"FSDP", "auto_wrap_policy: TRANSFORMER_BASED_WRAP, sharding_strategy: 2", "strategy=fsdp:reshard=no", NULL},
+        {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_sharding_strategy: NO_SHARD", "strategy=ddp",
+         NULL},
+        {"FSDP, num_machines: 2", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_sharding_strategy: HYBRID_SHARD",
+         "strategy=hybrid:shard=4", NULL},
+        {"FSDP", "fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP", "strategy=fsdp", NULL},
+        {"FSDP", "fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_reshard_after_forward: false",
+         "strategy=fsdp:reshard=no", NULL},
+        {"FSDP, parallelism_config: {parallelism_config_dp_replicate_size: 4, parallelism_config_dp_shard_size: 2}",
+         "fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP", "strategy=hybrid:shard=2", NULL},
+        {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_offload_params: true",
+         "offload=optimizer,parameters", NULL},
+        {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_activation_checkpointing: true",
+         "activation_checkpointing=full", NULL},
+        {"FSDP", "fsdp_version: 1", NULL, "NO_WRAP, the default, one unit for the whole model, cannot be said here"},
+        {"FSDP", "fsdp_auto_wrap_policy: SIZE_BASED_WRAP", NULL,
+         "f.yaml:1:104: fsdp_config.fsdp_auto_wrap_policy: \"SIZE_B"},
+        {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_ignored_modules: lm_head", NULL,
+         "fsdp_config.fsdp_ignored_modules: \"lm_head\" cannot be said here"},
+        {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_sharding_strategy: HYBRID_SHARD_ZERO2", NULL,
+         "HYBRID_SHARD_ZERO2 cannot be said here"},
+        {"FSDP, parallelism_config: {parallelism_config_tp_size: 2}",
+         "fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP", NULL,
+         "parallelism_config_tp_size: 2 cannot"},
+        {"DEEPSPEED", "", "strategy=zero2:overlap=no bucket=1000000000 clip=1", NULL},
+        {"DEEPSPEED", "zero_stage: 3, offload_optimizer_device: cpu, offload_param_device: nvme",
+         "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000 offload=optimizer,parameters:to=disk",
+         NULL},
+        {"DEEPSPEED", "zero_stage: 1, gradient_accumulation_steps: 3, gradient_clipping: 0.5",
+         "strategy=zero1:overlap=no accumulate=3 clip=0.5", NULL},
+        {"DEEPSPEED", "deepspeed_config_file: zero3.json", NULL, "read that file instead"},
+        {"DEEPSPEED", "zero_stage: 5", NULL, "zero_stage: 5 is not one of 0 1 2 3"},
+        {"MEGATRON_LM", "", NULL, "\"MEGATRON_LM\" cannot be said here"},
+        {"XLA", "", NULL, "\"XLA\" cannot be said here"},
+};
+
+START_LOOP_TEST(accelerate_becomes_settings, 0, COUNT(accelerate))
+{
+	char text[700], settings[300], *rest = settings;
+	const char *section = !strncmp(accelerate[_i].type, "FSDP", 4) ? "fsdp_config" : "deepspeed_config";
+	const struct recipe_question q = {.reader = RECIPE_GUESSED};
+	snprintf(text, sizeof text, "{num_processes: 8, mixed_precision: bf16, distributed_type: %s, %s: {%s}}",
+	         accelerate[_i].type, section, accelerate[_i].section);
+	must(recipe_read(&recipe, text, strlen(text), "f.yaml", &q));
+	enum status s = recipe_plan(&recipe);
+	if (accelerate[_i].refused) {
+		must_fail(s, STATUS_INPUT, accelerate[_i].refused);
+		return;
+	}
+	must(s);
+	snprintf(settings, sizeof settings, "%s", accelerate[_i].settings);
+	for (char *one; (one = strsep(&rest, " "));)
+		check_setting(one);
+}
+
+START_TEST(every_key_of_accelerate_that_is_taken_has_a_case)
+{
+	static const char others[] = "num_processes mixed_precision distributed_type fsdp_backward_prefetch";
+	const struct recipe_key *k;
+	for (int i = 0; (k = recipe_key_at(RECIPE_ACCELERATE, i)); i++) {
+		const char *dot = strrchr(k->path, '.'), *word = dot ? dot + 1 : k->path;
+		bool found = k->here != HERE_TAKEN || strstr(others, word);
+		for (int c = 0; c < COUNT(accelerate); c++)
+			found |= strstr(accelerate[c].section, word) || strstr(accelerate[c].type, word);
+		ck_assert_msg(found, "%s: no case", k->path);
+	}
+}
+
+/* Files that are no YAML here, and the lines that refuse them. */
+START_TEST(yaml_is_refused_with_its_place)
+{
+	static const struct {
+		const char *text, *line;
+	} wrong[] = {
+	        {"", "f.yaml:1:1: empty; a configuration is lines of key: value"},
+	        {"- a\n- b\n", "f.yaml:1:1: a list; a configuration is lines of key: value"},
+	        {"FSDP", "f.yaml:1:1: no section; a configuration is lines of key: value"},
+	        {"a: 1\n b: 2\n", "f.yaml:2:3: not YAML: mapping values are not allowed in this context"},
+	        {"a: [1, 2\n", "f.yaml:2:1: not YAML: did not find expected ',' or ']'"},
+	        {"a: &x 1\nb: *x\n", "f.yaml:2:4: an alias (*name) is not read here"},
+	        {"a:\n  <<: 1\n", "f.yaml:2:3: a merge (<<) is not read here"},
+	        {"a: 1\n---\nb: 2\n", "f.yaml:3:1: a second document; a configuration is one"},
+	        {"? [a]\n: 1\n", "f.yaml:1:3: a section or list where a key should be"},
+	        {"a:\t1\n\tb: 2\n", "f.yaml:2:1: not YAML: found a tab character that violates indentation"},
+	};
+	const struct recipe_question q = {.reader = RECIPE_GUESSED};
+	for (int i = 0; i < COUNT(wrong); i++) {
+		must_fail(recipe_read(&recipe, wrong[i].text, strlen(wrong[i].text), "f.yaml", &q), STATUS_INPUT, "");
+		ck_assert_str_eq(status_message(), wrong[i].line);
 	}
 }
 

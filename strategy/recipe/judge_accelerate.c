@@ -1,0 +1,107 @@
+/* What Accelerate refuses: when it reads the file (ClusterConfig), when it starts the ranks (accelerate launch), and
+ * when they make FullyShardedDataParallelPlugin of what it hands on. */
+#include <string.h>
+#include <strings.h>
+
+#include "strategy/base/keys.h"
+#include "strategy/recipe/reader.h"
+
+#define FSDP "fsdp_config.fsdp_"
+
+static const char kinds[] = "NO|MULTI_CPU|MULTI_GPU|MULTI_NPU|MULTI_MLU|MULTI_SDAA|MULTI_MUSA|MULTI_XPU|MULTI_HPU|"
+                            "MULTI_NEURON|DEEPSPEED|FSDP|XLA|MEGATRON_LM";
+
+static bool is_word(const char *words, const struct tree *v)
+{
+	for (const char *p = words; v->kind == TREE_TEXT && *p; p += strcspn(p, "|"), p += *p == '|')
+		if (strlen(v->text) == strcspn(p, "|") && !strncasecmp(p, v->text, strlen(v->text)))
+			return true;
+	return false;
+}
+
+static void refuse_word(struct recipe *r, const char *path, const struct tree *v, const char *words)
+{
+	recipe_refuse(r, "Accelerate", v, "%s: %s is not one of %s", path, tree_shown(&r->arena, v), words);
+}
+
+static void judge_type(struct recipe *r)
+{
+	const struct tree *v = tree_find(r->file.root, "distributed_type"), *count = recipe_find(r, "num_processes");
+	bool none = v && v->kind == TREE_TEXT && !strcmp(v->text, "NO");
+	if (!v)
+		recipe_refuse(r, "Accelerate", NULL, "distributed_type is missing");
+	else if (v->kind == TREE_TEXT && word_find(kinds, v->text) < 0)
+		refuse_word(r, "distributed_type", v, kinds);
+	else if (v->kind == TREE_FLAG)
+		recipe_note(r, v, "distributed_type: a plain %s is a flag in YAML; write 'NO'", v->text);
+	if (v && !none && (!count || tree_same(count, "-1")))
+		recipe_refuse(r, "Accelerate", count, "num_processes is missing: accelerate launch --num_processes N");
+}
+
+/* An unquoted no is a flag. */
+static void judge_mixed(struct recipe *r)
+{
+	static const char words[] = "no|fp8|fp16|bf16";
+	const struct tree *v = recipe_find(r, "mixed_precision");
+	if (v && v->kind == TREE_FLAG)
+		recipe_refuse(r, "Accelerate", v,
+		              "mixed_precision: a plain %s is a flag in YAML, and Accelerate wants a text: 'no'",
+		              v->text);
+	else if (v && !is_word(words, v))
+		refuse_word(r, "mixed_precision", v, words);
+}
+
+/* By the name of a value, or by its number from 1. */
+static void judge_choice(struct recipe *r, const char *path, const char *words, bool numbered)
+{
+	const struct tree *v = recipe_find(r, path);
+	int64_t n;
+	bool number = numbered && v && v->kind != TREE_FLAG && tree_whole(v, &n) && n >= 1 && n <= 5;
+	if (v && !number && !is_word(words, v))
+		refuse_word(r, path, v, words);
+}
+
+static void judge_reshard(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, FSDP "reshard_after_forward");
+	bool flag;
+	if (v && (v->kind == TREE_NUMBER || !tree_flag(v, &flag)))
+		recipe_refuse(r, "Accelerate", v, FSDP "reshard_after_forward: %s, and version 2 wants true or false",
+		              tree_shown(&r->arena, v));
+}
+
+static void judge_fsdp(struct recipe *r)
+{
+	bool second = recipe_whole(r, FSDP "version", 1) == 2;
+	const struct tree *offload = recipe_find(r, FSDP "activation_checkpointing_offload"),
+	                  *loading = recipe_find(r, FSDP "cpu_ram_efficient_loading");
+	if (second)
+		judge_reshard(r);
+	else
+		judge_choice(r, FSDP "sharding_strategy",
+		             "FULL_SHARD|SHARD_GRAD_OP|NO_SHARD|HYBRID_SHARD|HYBRID_SHARD_ZERO2|_HYBRID_SHARD_ZERO2",
+		             true);
+	judge_choice(r, FSDP "auto_wrap_policy", "TRANSFORMER_BASED_WRAP|SIZE_BASED_WRAP|NO_WRAP", false);
+	judge_choice(r, FSDP "backward_prefetch", "BACKWARD_PRE|BACKWARD_POST|NO_PREFETCH", false);
+	judge_choice(r, FSDP "state_dict_type", "FULL_STATE_DICT|LOCAL_STATE_DICT|SHARDED_STATE_DICT", false);
+	if (recipe_flag(r, FSDP "activation_checkpointing_offload", false) &&
+	    (!second || !recipe_flag(r, FSDP "activation_checkpointing", false)))
+		recipe_refuse(r, "Accelerate", offload,
+		              FSDP "activation_checkpointing_offload goes with version 2 and activation_checkpointing");
+	if (recipe_flag(r, FSDP "cpu_ram_efficient_loading", true) && !recipe_flag(r, FSDP "sync_module_states", true))
+		recipe_refuse(r, "Accelerate", loading ? loading : recipe_find(r, FSDP "sync_module_states"),
+		              FSDP "cpu_ram_efficient_loading, the default, goes with sync_module_states");
+	if (!second && recipe_find(r, FSDP "reshard_after_forward") && !recipe_find(r, FSDP "sharding_strategy"))
+		recipe_note(r, recipe_find(r, FSDP "reshard_after_forward"),
+		            FSDP
+		            "reshard_after_forward does nothing in version 1, where fsdp_sharding_strategy says it");
+}
+
+void judge_accelerate(struct recipe *r)
+{
+	const struct tree *type = recipe_find(r, "distributed_type");
+	judge_type(r);
+	judge_mixed(r);
+	if (type && is_word("FSDP", type))
+		judge_fsdp(r);
+}

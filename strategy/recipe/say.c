@@ -1,0 +1,168 @@
+/* What judges and takers of settings ask of a recipe, and say of it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/recipe/reader.h"
+
+static const struct {
+	const char *name, *judge, *version;
+} readers[] = {
+#define X(constant, name, judge, version) {name, judge, version},
+        RECIPE_READERS(X)
+#undef X
+};
+
+const char *recipe_reader_name(enum recipe_reader r)
+{
+	return readers[r].name;
+}
+
+const char *recipe_judge(enum recipe_reader r)
+{
+	return readers[r].judge;
+}
+
+const char *recipe_version(enum recipe_reader r)
+{
+	return readers[r].version;
+}
+
+const char *recipe_state_name(enum recipe_state s)
+{
+	static const char *const names[] = {
+	        [STATE_TAKEN] = "taken",     [STATE_AS_HERE] = "as here", [STATE_NOTED] = "not in the figures",
+	        [STATE_NOTHING] = "nothing", [STATE_IGNORED] = "ignored", [STATE_UNKNOWN] = "unknown",
+	        [STATE_REFUSED] = "refused", [STATE_WRONG] = "wrong"};
+	return names[s];
+}
+
+/* ---- remarks ---- */
+
+static void remark(struct recipe *r, struct recipe_remarks *to, const char *by, const struct tree *from,
+                   const char *format, va_list args)
+{
+	char text[600];
+	status_format(text, sizeof text, format, args);
+	to->list = arena_grow(&r->arena, to->list, to->count, &to->capacity, sizeof *to->list);
+	to->list[to->count++] = (struct recipe_remark){.by = by,
+	                                               .text = arena_copy(&r->arena, text),
+	                                               .line = from ? from->line : 0,
+	                                               .column = from ? from->column : 0};
+}
+
+void recipe_refuse(struct recipe *r, const char *by, const struct tree *from, const char *format, ...)
+{
+	WITH_ARGS(format, remark(r, &r->refusals, by, from, format, args));
+}
+
+void recipe_bar(struct recipe *r, const struct tree *from, const char *format, ...)
+{
+	WITH_ARGS(format, remark(r, &r->barriers, NULL, from, format, args));
+}
+
+void recipe_note(struct recipe *r, const struct tree *from, const char *format, ...)
+{
+	WITH_ARGS(format, remark(r, &r->notes, NULL, from, format, args));
+}
+
+/* ---- lines ---- */
+
+static struct recipe_line *line_of(const struct recipe *r, const struct tree *from)
+{
+	for (int i = 0; from && i < r->line_count; i++)
+		if (r->lines[i].value == from)
+			return &r->lines[i];
+	return NULL;
+}
+
+static void say(struct recipe *r, const struct tree *from, const char *format, va_list args)
+{
+	char text[300];
+	struct recipe_line *l = line_of(r, from);
+	status_format(text, sizeof text, format, args);
+	if (l)
+		l->here = *l->here ? arena_print(&r->arena, "%s, %s", l->here, text) : arena_copy(&r->arena, text);
+}
+
+void recipe_say(struct recipe *r, const struct tree *from, const char *format, ...)
+{
+	WITH_ARGS(format, say(r, from, format, args));
+}
+
+const char *recipe_option(struct recipe *r, enum setting i)
+{
+	return arena_copy(&r->arena, status_words(arena_print(&r->arena, "{%s}", setting_rows[i].name)));
+}
+
+void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
+{
+	char text[300];
+	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
+	r->pairs = arena_grow(&r->arena, r->pairs, r->pair_count, &r->pair_capacity, sizeof *r->pairs);
+	r->pairs[r->pair_count++] =
+	        (struct recipe_pair){.setting = i, .text = arena_copy(&r->arena, text), .from = from};
+	recipe_say(r, from, "%s %s", recipe_option(r, i), text);
+}
+
+const char *recipe_pair_find(const struct recipe *r, enum setting i)
+{
+	for (int k = 0; k < r->pair_count; k++)
+		if (r->pairs[k].setting == i)
+			return r->pairs[k].text;
+	return NULL;
+}
+
+/* ---- values ---- */
+
+bool recipe_is_default(const struct recipe *r, const char *path, const struct tree *v)
+{
+	return v->kind == TREE_NULL ||
+	       (r->table->auto_is_default && tree_is_auto(v) && !strcmp(table_section(r->table, path), "strict"));
+}
+
+const struct tree *recipe_spelled(const struct recipe *r, const char *path)
+{
+	const struct tree *v = tree_find(r->file.root, path);
+	for (int i = 0; !v && i < r->table->alias_count; i++) {
+		const struct recipe_alias *a = &r->table->aliases[i];
+		size_t n = strlen(a->to);
+		char other[256];
+		if (strncmp(path, a->to, n) != 0 || (path[n] && path[n] != '.'))
+			continue;
+		snprintf(other, sizeof other, "%s%s", a->path, path + n);
+		v = tree_find(r->file.root, other);
+	}
+	return v;
+}
+
+const struct tree *recipe_find(const struct recipe *r, const char *path)
+{
+	const struct tree *v = recipe_spelled(r, path);
+	return v && v->kind != TREE_NULL ? v : NULL;
+}
+
+int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise)
+{
+	const struct tree *v = recipe_find(r, path);
+	int64_t n;
+	return v && !recipe_is_default(r, path, v) && tree_whole(v, &n) ? n : otherwise;
+}
+
+bool recipe_flag(const struct recipe *r, const char *path, bool otherwise)
+{
+	const struct tree *v = recipe_find(r, path);
+	bool flag;
+	return v && !recipe_is_default(r, path, v) && tree_flag(v, &flag) ? flag : otherwise;
+}
+
+int64_t recipe_stage(const struct recipe *r)
+{
+	/* zero_optimization: true is the oldest form, of stage 1. */
+	return recipe_flag(r, "zero_optimization", false) ? 1 : recipe_whole(r, "zero_optimization.stage", 0);
+}
+
+const char *recipe_given(const struct recipe *r, enum setting i)
+{
+	return r->question.given[i];
+}

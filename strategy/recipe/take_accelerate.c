@@ -1,0 +1,207 @@
+/* An Accelerate configuration as settings. It says what ranks do, and not which samples they take: these are options.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "strategy/base/number.h"
+#include "strategy/recipe/reader.h"
+
+#define FSDP "fsdp_config.fsdp_"
+#define AXES "parallelism_config.parallelism_config_"
+
+static bool is_text(const struct tree *v, const char *word)
+{
+	return v && v->kind == TREE_TEXT && !strcasecmp(v->text, word);
+}
+
+/* ---- precision ---- */
+
+static enum type take_precision(struct recipe *r)
+{
+	static const enum type types[] = {TYPE_BF16, TYPE_FP16};
+	const struct tree *v = recipe_find(r, "mixed_precision");
+	enum type type = TYPE_FP32;
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+		if (is_text(v, type_name(types[i])))
+			type = types[i];
+	if (is_text(v, "fp8"))
+		recipe_bar(r, v, "mixed_precision: fp8 cannot be said here; bf16, fp16 and no can");
+	recipe_set(r, SETTING_PRECISION, v, "%s", type_name(type));
+	return type;
+}
+
+/* ---- ranks ---- */
+
+static int64_t take_ranks(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, "num_processes"), *machines = recipe_find(r, "num_machines");
+	int64_t n = recipe_whole(r, "num_processes", 0);
+	if (n < 1)
+		return r->question.ranks;
+	recipe_set(r, SETTING_RANKS, v, "%" PRId64, n);
+	recipe_say(r, machines, "the cluster says it");
+	r->ranks_from = arena_print(&r->arena, "num_processes: %" PRId64, n);
+	return n;
+}
+
+/* ---- FSDP ---- */
+
+/* Copies of the model inside a group of ranks; 0: it is not said. */
+static int64_t hybrid_group(struct recipe *r, int64_t ranks)
+{
+	int64_t shard = recipe_whole(r, AXES "dp_shard_size", 0), copies = recipe_whole(r, AXES "dp_replicate_size", 1);
+	int64_t machines = recipe_whole(r, "num_machines", 1);
+	const struct tree *strategy = recipe_find(r, FSDP "sharding_strategy");
+	if (copies > 1 && shard > 1)
+		return shard;
+	if ((is_text(strategy, "HYBRID_SHARD") || (strategy && tree_same(strategy, "4"))) && ranks && machines > 0)
+		return ranks / machines;
+	return 0;
+}
+
+static void take_version1(struct recipe *r, int64_t ranks)
+{
+	const struct tree *v = recipe_find(r, FSDP "sharding_strategy");
+	if (is_text(v, "NO_SHARD") || (v && tree_same(v, "3")))
+		recipe_set(r, SETTING_STRATEGY, v, "ddp");
+	else if (is_text(v, "SHARD_GRAD_OP") || (v && tree_same(v, "2")))
+		recipe_set(r, SETTING_STRATEGY, v, "fsdp:reshard=no");
+	else if (hybrid_group(r, ranks) > 1)
+		recipe_set(r, SETTING_STRATEGY, v, "hybrid:shard=%" PRId64, hybrid_group(r, ranks));
+	else if (v && (strstr(tree_shown(&r->arena, v), "ZERO2") || tree_same(v, "5")))
+		recipe_bar(r, v, FSDP "sharding_strategy: HYBRID_SHARD_ZERO2 cannot be said here; HYBRID_SHARD can");
+	else
+		recipe_set(r, SETTING_STRATEGY, v, "fsdp");
+}
+
+static void take_version2(struct recipe *r, int64_t ranks)
+{
+	const struct tree *v = recipe_find(r, FSDP "reshard_after_forward");
+	int64_t shard = hybrid_group(r, ranks);
+	bool reshard = recipe_flag(r, FSDP "reshard_after_forward", true);
+	if (shard > 1 && !reshard)
+		recipe_bar(r, v, FSDP "reshard_after_forward: false with copies of the model cannot be said here");
+	else if (shard > 1)
+		recipe_set(r, SETTING_STRATEGY, recipe_find(r, AXES "dp_shard_size"), "hybrid:shard=%" PRId64, shard);
+	else
+		recipe_set(r, SETTING_STRATEGY, v, reshard ? "fsdp" : "fsdp:reshard=no");
+	if (shard > 1)
+		recipe_say(r, v, "as here");
+	recipe_say(r, recipe_find(r, AXES "dp_replicate_size"), "the other ranks");
+}
+
+/* What a unit is. Here it is a block. */
+static void take_units(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, FSDP "auto_wrap_policy");
+	if (is_text(v, "TRANSFORMER_BASED_WRAP"))
+		recipe_say(r, v, "as here: a block is a unit");
+	else
+		recipe_bar(
+		        r, v,
+		        FSDP
+		        "auto_wrap_policy: %s cannot be said here; a block is a unit, as with TRANSFORMER_BASED_WRAP",
+		        v ? tree_shown(&r->arena, v) : "NO_WRAP, the default, one unit for the whole model,");
+}
+
+static void take_prefetch(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, FSDP "backward_prefetch");
+	bool second = recipe_whole(r, FSDP "version", 1) == 2;
+	if (second)
+		recipe_say(r, v, "nothing, in version 2");
+	else if (is_text(v, "BACKWARD_PRE"))
+		recipe_say(r, v, "as here");
+	else
+		recipe_note(r, v, FSDP "backward_prefetch %s: not in the figures, which are those of BACKWARD_PRE",
+		            v ? tree_shown(&r->arena, v) : "is NO_PREFETCH by default");
+	if (!second && v && !is_text(v, "BACKWARD_PRE"))
+		recipe_say(r, v, "not in the figures");
+}
+
+static void take_fsdp(struct recipe *r, int64_t ranks)
+{
+	const struct tree *offload = recipe_find(r, FSDP "offload_params"),
+	                  *checkpointing = recipe_find(r, FSDP "activation_checkpointing");
+	int64_t version = recipe_whole(r, FSDP "version", 1);
+	if (version == 2) {
+		take_version2(r, ranks);
+		recipe_say(r, recipe_find(r, FSDP "sharding_strategy"), "nothing, in version 2");
+	} else {
+		take_version1(r, ranks);
+		recipe_say(r, recipe_find(r, FSDP "reshard_after_forward"), "nothing, in version 1");
+	}
+	recipe_say(r, recipe_find(r, FSDP "version"), version == 2 ? "fully_shard" : "FullyShardedDataParallel");
+	take_units(r);
+	take_prefetch(r);
+	recipe_set(r, SETTING_OFFLOAD, offload,
+	           recipe_flag(r, FSDP "offload_params", false) ? "optimizer,parameters" : "none");
+	recipe_set(r, SETTING_CHECKPOINTING, checkpointing,
+	           recipe_flag(r, FSDP "activation_checkpointing", false) ? "full" : "none");
+}
+
+/* ---- DeepSpeed, in a few keys ---- */
+
+static void take_zero(struct recipe *r, enum type type)
+{
+	enum { DEEPSPEED_BUCKET = 500000000 };
+	static const char *const names[] = {"ddp", "zero1:overlap=no", "zero2:overlap=no",
+	                                    "zero3:prefetch=50000000:live=1000000000:reuse=1000000000"};
+	const struct tree *stage = recipe_find(r, "deepspeed_config.zero_stage"),
+	                  *clip = recipe_find(r, "deepspeed_config.gradient_clipping"),
+	                  *accumulate = recipe_find(r, "deepspeed_config.gradient_accumulation_steps");
+	struct offload_devices d = {.stage = recipe_whole(r, "deepspeed_config.zero_stage", 2),
+	                            .optimizer = recipe_find(r, "deepspeed_config.offload_optimizer_device"),
+	                            .parameters = recipe_find(r, "deepspeed_config.offload_param_device")};
+	double norm = 1;
+	if (d.stage < 0 || d.stage > 3)
+		return; /* its line says so */
+	recipe_set(r, SETTING_STRATEGY, stage, "%s", names[d.stage]);
+	if (d.stage < 3)
+		recipe_set(r, SETTING_BUCKET, NULL, "%" PRId64, DEEPSPEED_BUCKET * type_bytes(type));
+	take_offload(r, &d);
+	if (!clip || tree_is_auto(clip) || tree_real(clip, &norm))
+		recipe_set(r, SETTING_CLIP, tree_is_auto(clip) ? NULL : clip, "%.15g", norm);
+	if (accumulate && !tree_is_auto(accumulate))
+		recipe_set(r, SETTING_ACCUMULATE, accumulate, "%" PRId64,
+		           recipe_whole(r, "deepspeed_config.gradient_accumulation_steps", 1));
+	if (tree_is_auto(clip))
+		recipe_say(r, clip, "1, or {clip}");
+	if (tree_is_auto(accumulate))
+		recipe_say(r, accumulate, "{accumulate}");
+}
+
+/* ---- what ranks do ---- */
+
+static void take_ddp(struct recipe *r, const struct tree *v, enum type type)
+{
+	recipe_set(r, SETTING_STRATEGY, v, "ddp");
+	if (type != TYPE_FP32)
+		recipe_note(r, recipe_find(r, "mixed_precision"),
+		            "mixed_precision is autocast there: parameters and gradients stay fp32, and gradients "
+		            "travel so; "
+		            "here they are %s with fp32 master weights",
+		            type_name(type));
+}
+
+enum status take_accelerate(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, "distributed_type");
+	enum type type = take_precision(r);
+	int64_t ranks = take_ranks(r);
+	if (is_text(v, "FSDP") || is_text(v, "DEEPSPEED"))
+		recipe_say(r, v, is_text(v, "FSDP") ? "by fsdp_config" : "by deepspeed_config");
+	if (is_text(v, "FSDP"))
+		take_fsdp(r, ranks);
+	else if (is_text(v, "DEEPSPEED"))
+		take_zero(r, type);
+	else if (is_text(v, "NO") || (v && v->kind == TREE_FLAG))
+		recipe_set(r, SETTING_STRATEGY, v, ranks > 1 ? "ddp" : "single");
+	else if (v && v->kind == TREE_TEXT && !strncmp(v->text, "MULTI_", 6))
+		take_ddp(r, v, type);
+	else if (v)
+		recipe_bar(r, v, "distributed_type: %s cannot be said here; NO, MULTI_GPU, FSDP and DEEPSPEED can",
+		           tree_shown(&r->arena, v));
+	return STATUS_OK;
+}
