@@ -33,6 +33,17 @@ run weights checkpoint weights "$run" --save "$TMPDIR/weights"
 run init train "${same[@]}" --steps 1 --learning-rate 0 --weight-decay 0 --init "$TMPDIR/weights"
 [ "$(checksum saved)" = "$(checksum init)" ] || fail 'the weights of a checkpoint are others than those of its run'
 
+# As many bytes as sim says, and the headers of the files.
+run sim sim --model $gpt --strategy zero2 --ranks 2 --batch 12 --cluster laptop --checkpoint-every 1 --mtbf 6h --json
+bytes=$(sed -n 's/^    "bytes": \([0-9]*\),$/\1/p' "$TMPDIR/sim.out")
+[ "$bytes" = 410120 ] || fail "sim says that a checkpoint has '$bytes' bytes"
+grep -q '"goodput": 0.9' "$TMPDIR/sim.out" || fail 'sim says no goodput'
+for file in "$run"/step-00000002/*.safetensors; do
+	header=$(od -An -t u8 -N 8 "$file")
+	bytes=$((bytes - $(stat -c %s "$file") + header + 8))
+done
+[ $bytes = 0 ] || fail "the files have $((-bytes)) bytes more than sim says"
+
 # What does not go with it is named; nothing is written.
 resume=(train "${same[@]}" --strategy zero2 --ranks 2 --steps 4 --resume "$run")
 refuse '--learning-rate 0.001, and this run has 0.002' "${resume[@]}" --learning-rate 2e-3
@@ -47,6 +58,7 @@ refuse 'of which run? Give --checkpoint' train "${same[@]}" --steps 4 --resume l
 refuse 'there is no checkpoint in it' train "${same[@]}" --steps 4 --resume "$TMPDIR/weights"
 refuse "--checkpoint-every '5x': give a number of steps" train "${same[@]}" --checkpoint "$run" --checkpoint-every 5x
 refuse '--checkpoint-keep: there are no checkpoints' train "${same[@]}" --checkpoint-keep 3
+refuse "--mtbf '6': give a time, as 90s" sim --model $gpt --cluster laptop --mtbf 6
 refuse 'cannot be made' train "${same[@]}" --checkpoint /proc/none
 refuse 'checkpoint takes what to do' checkpoint shows "$run"
 refuse 'where to? Give --save' checkpoint weights "$run"
