@@ -70,8 +70,8 @@ START_TEST(the_best_interval_is_dalys)
 	/* A restart costs, and no other interval is better. */
 	double at_best = r.goodput;
 	ck_assert(checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 10, .read_s = 100}, 10000).goodput < at_best);
-	for (double t = 300; t < 700; t += 50)
-		ck_assert(t / (10000 * expm1((t + 10) / 10000)) <= at_best + 1e-6);
+	for (int t = 300; t < 700; t += 50)
+		ck_assert(t / (10000 * expm1((t + 10) / 10000.0)) <= at_best + 1e-6);
 	ck_assert_double_eq(checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 100}, 20).interval_s, 20);
 }
 
