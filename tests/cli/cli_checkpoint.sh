@@ -9,7 +9,7 @@ set -euo pipefail
 
 run=$TMPDIR/run
 gpt=gpt:layers=2,width=32,heads=2,context=16
-same=(--model $gpt --data tests/golden/text.txt --batch 12 --evaluate no --json)
+same=(--model "$gpt" --data tests/golden/text.txt --batch 12 --evaluate no --json)
 
 # Saved by 1, 2, 3 ranks, and gone on with by others: train_run itself makes sure that the state is the same.
 run whole train "${same[@]}" --strategy zero2 --ranks 2 --steps 4
@@ -42,7 +42,7 @@ for file in "$run"/step-00000002/*.safetensors; do
 	header=$(od -An -t u8 -N 8 "$file")
 	bytes=$((bytes - $(stat -c %s "$file") + header + 8))
 done
-[ $bytes = 0 ] || fail "the files have $((-bytes)) bytes more than sim says"
+[ "$bytes" = 0 ] || fail "the files have $((-bytes)) bytes more than sim says"
 
 # What does not go with it is named; nothing is written.
 resume=(train "${same[@]}" --strategy zero2 --ranks 2 --steps 4 --resume "$run")
