@@ -67,14 +67,14 @@ static const struct source_folder data_folder = {data_endings, data_words, ""};
 static const struct source_folder weights_folder = {weights_endings, weights_words, ""};
 
 static const struct input {
-	enum option option;
 	const struct source_folder *folder; /* NULL: it is no folder */
-	bool may_be_name;                   /* without a dot or slash it is one that the program knows */
-} inputs[] = {{OPTION_DATA, &data_folder, false},
-              {OPTION_INIT, &weights_folder, false},
-              {OPTION_MODEL, &weights_folder, true},
-              {OPTION_CLUSTER, NULL, true},
-              {OPTION_PLAN_FILE, NULL, false}};
+	enum option option;
+	bool may_be_name; /* without a dot or slash it is one that the program knows */
+} inputs[] = {{&data_folder, OPTION_DATA, false},
+              {&weights_folder, OPTION_INIT, false},
+              {&weights_folder, OPTION_MODEL, true},
+              {NULL, OPTION_CLUSTER, true},
+              {NULL, OPTION_PLAN_FILE, false}};
 
 static const enum option outputs[] = {OPTION_LOG, OPTION_PLOT, OPTION_TRACE, OPTION_SAVE, OPTION_CHECKPOINT};
 

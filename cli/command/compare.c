@@ -37,33 +37,11 @@ struct comparison {
 
 /* ---- alternatives: --precision bf16/fp16 --activation-checkpointing none/full ---- */
 
-static int alternatives(const struct options *o, int i)
-{
-	int n = 1;
-	for (const char *p = option_varies((enum option)i, o->command) ? option_text(o, (enum option)i) : ""; *p; p++)
-		n += *p == '/';
-	return n;
-}
-
-/* The text of one alternative of an option. */
-static enum status choose(struct comparison *c, enum option i, int alternative, struct option_value *out)
-{
-	const char *text = out->text;
-	while (alternative-- > 0)
-		text = strchr(text, '/') + 1;
-	size_t length = strcspn(text, "/");
-	if (!length)
-		return status_fail(STATUS_INPUT, "--%s %.60s: an alternative is empty; it looks like none/full",
-		                   option_name(i), out->text);
-	out->text = arena_print(&c->arena, "%.*s", (int)length, text);
-	return STATUS_OK;
-}
-
 static enum status make_variants(struct comparison *c, const struct options *o)
 {
 	c->variant_count = 1;
 	for (int i = 0; i < OPTION_COUNT; i++) {
-		c->variant_count *= alternatives(o, i);
+		c->variant_count *= option_alternatives(o, (enum option)i);
 		if (c->variant_count > VARIANTS)
 			return status_fail(STATUS_INPUT,
 			                   "--%s %.60s: more than %d combinations; give fewer alternatives",
@@ -75,9 +53,10 @@ static enum status make_variants(struct comparison *c, const struct options *o)
 		int rest = k;
 		c->variants[k] = *o;
 		for (int i = OPTION_COUNT - 1; i >= 0; i--) {
-			int n = alternatives(o, i);
-			enum status s =
-			        n > 1 ? choose(c, (enum option)i, rest % n, &c->variants[k].value[i]) : STATUS_OK;
+			int n = option_alternatives(o, (enum option)i);
+			enum status s = n > 1 ? option_alternative(o, (enum option)i, rest % n, &c->arena,
+			                                           &c->variants[k].value[i].text)
+			                      : STATUS_OK;
 			if (s)
 				return s;
 			rest /= n;

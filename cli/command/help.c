@@ -136,28 +136,18 @@ static void help_clusters(void)
 	fputs(lab, stdout);
 }
 
+static void help_keys(void)
+{
+	struct table t = begin_list();
+	const struct recipe_key *k;
+	for (int i = 0; (k = recipe_key_at(i)); i++)
+		if (k->here == HERE_TAKEN)
+			list_line(&t, k->path, k->there);
+	table_end(&t, 2);
+}
+
 static void help_config(void)
 {
-	static const char *const deepspeed[][2] = {
-	        {"zero_optimization.stage 0 1 2 3", "--strategy ddp, zero1, zero2, zero3"},
-	        {"train_batch_size", "--batch"},
-	        {"train_micro_batch_size_per_gpu", "--micro-batch"},
-	        {"gradient_accumulation_steps", "--accumulate"},
-	        {"bf16.enabled, fp16.enabled", "--precision bf16, fp16"},
-	        {"fp16.initial_scale_power P", "--loss-scale 2^P, as a number"},
-	        {"fp16.loss_scale_window", "--loss-scale-window"},
-	        {"gradient_clipping", "--clip"},
-	        {"optimizer.params lr, weight_decay", "--learning-rate, --weight-decay"},
-	        {"scheduler.params warmup_num_steps", "--warmup"},
-	        {"reduce_bucket_size N", "--bucket, in bytes: 2N in 16 bits, 4N in fp32"},
-	        {"stage3_prefetch_bucket_size N", "--strategy zero3:prefetch=N"},
-	        {"stage3_max_live_parameters N", "--strategy zero3:live=N"},
-	        {"stage3_max_reuse_distance N", "--strategy zero3:reuse=N"},
-	        {"offload_optimizer.device", "--offload optimizer; of nvme optimizer:to=disk"},
-	        {"offload_param.device", "--offload optimizer,parameters; of nvme parameters:to=disk"},
-	        {"activation_checkpointing.KEY", "--activation-checkpointing full:KEY=…"},
-	        {"mics_shard_size K", "--strategy hybrid:shard=K"},
-	};
 	static const char *const accelerate[][2] = {
 	        {"distributed_type MULTI_GPU", "--strategy ddp"},
 	        {"distributed_type FSDP", "--strategy fsdp; a block is a unit"},
@@ -172,15 +162,16 @@ static void help_config(void)
 	        {"megatron_lm_tp_degree = num_processes", "--strategy tensor"},
 	        {"megatron_lm_pp_degree = num_processes", "--strategy pipeline"},
 	};
-	puts("--config FILE is refused: this version reads no such files. Their keys, as options.\n\nDeepSpeed\n");
-	help_pairs(PAIRS(deepspeed));
-	puts("\nAccelerate, fsdp_config and megatron_lm_config\n");
+	options_help(COMMAND_CONFIG, stdout);
+	puts("\nDeepSpeed's keys that become settings; the others do nothing, or are refused by name\n");
+	help_keys();
+	puts("\nAccelerate's files are not read. Their keys, as options\n");
 	help_pairs(PAIRS(accelerate));
-	paragraph(
-	        "Of \"auto\" leave the option out, or give the number that your training script puts there. Nothing "
-	        "here "
-	        "stands for ZeRO++ (zero_hpz_partition_size, zero_quantized_weights, zero_quantized_gradients), "
-	        "stage3_param_persistence_threshold, mixture of experts, or tensor and pipeline parallelism together.");
+	paragraph("Of \"auto\" Trainer makes a value of its own arguments or of the model: config, sim, compare, plan "
+	          "and "
+	          "train take these as --micro-batch, --accumulate, --precision, --clip, --learning-rate and --model. "
+	          "Nothing here stands for ZeRO++ (zero_hpz_partition_size, zero_quantized_weights, "
+	          "zero_quantized_gradients), mixture of experts, or tensor and pipeline parallelism together.");
 }
 
 static void help_data(void)

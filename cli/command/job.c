@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/fit.h"
+#include "strategy/base/number.h"
 #include "strategy/cluster/links.h"
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
@@ -161,6 +162,28 @@ enum status job_predict_run(struct job *j, const struct options *o, struct repor
 	int64_t threads = option_given(o, OPTION_THREADS) ? option_whole(o, OPTION_THREADS) : 0;
 	j->tf32 = option_given(o, OPTION_TF32);
 	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, out);
+}
+
+enum status job_check_fits(const struct job *j, const struct options *o, const struct report *predicted)
+{
+	const struct report_tightest *t = &predicted->tightest;
+	struct report_change change;
+	char needed[32], there[64], missing[32], mend[200] = "";
+	if (predicted->fits || option_given(o, OPTION_FORCE) || !links_named(job_cluster(o), CLUSTER_LOCAL))
+		return STATUS_OK;
+	fit_find_change(&j->plan, job_cluster(o), &change);
+	number_format_bytes(needed, sizeof needed, t->needed_bytes);
+	number_format_capacity(there, sizeof there, t->capacity_bytes);
+	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
+	if (*change.words)
+		snprintf(mend, sizeof mend, "; would fit with: %s", change.words);
+	else if (change.none && !change.cut)
+		snprintf(mend, sizeof mend, "; nothing that was tried would fit: take a smaller model");
+	return status_fail(
+	        STATUS_INPUT,
+	        "%s does not fit this machine: its ranks take %s with libraries, and there are %s, so that %s "
+	        "are missing%s; --force starts it all the same",
+	        predicted->strategy, needed, there, missing, mend);
 }
 
 enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out)

@@ -52,6 +52,9 @@ enum status job_predict(const struct job *j, const char *cluster, enum grain gra
                         struct trace *trace, struct report *out);
 /* The step that ranks of this machine will take, with the threads and products that the options name. */
 enum status job_predict_run(struct job *j, const struct options *o, struct report *out);
+/* STATUS_INPUT, with the cheapest change, if that step does not fit this machine's memory: its ranks would end in the
+ * kernel's hands. --force goes on, and so does a --cluster that is not this machine. */
+enum status job_check_fits(const struct job *j, const struct options *o, const struct report *predicted);
 /* A job that is only simulated: opened, predicted and released. */
 enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out);
 /* What would make it fit, which it does not: the same for `sim` and `compare`. */

@@ -21,6 +21,7 @@
 #include "cli/show/progress.h"
 #include "cli/show/show.h"
 #include "cli/show/text.h"
+#include "real/data/weights_writer.h"
 #include "strategy/base/number.h"
 #include "strategy/base/output.h"
 
@@ -199,6 +200,18 @@ static enum status run_here(const struct train_options *t, struct viewer *v, int
 	return rank && s == STATUS_INTERRUPTED ? STATUS_OK : s;
 }
 
+/* A rank that was killed leaves temporaries. */
+static void sweep_outputs(const struct options *o)
+{
+	const char *trace = option_text(o, OPTION_TRACE), *save = option_text(o, OPTION_SAVE);
+	if (trace)
+		output_sweep(trace);
+	if (save && weights_writer_takes_folder(save))
+		new_folder_sweep(save);
+	else if (save)
+		output_sweep(save);
+}
+
 /* Under mpirun, which this process starts. */
 static enum status run_ranks(const struct options *o, const struct job *j, struct viewer *v, struct report *measured)
 {
@@ -214,11 +227,8 @@ static enum status run_ranks(const struct options *o, const struct job *j, struc
 	                  .context = v};
 	enum status s = run_start(&run, measured);
 	arguments_release(&a);
-	/* What a rank that was killed left of a file. */
-	static const enum option written[] = {OPTION_SAVE, OPTION_TRACE};
-	for (size_t i = 0; s && i < sizeof written / sizeof written[0]; i++)
-		if (option_text(o, written[i]))
-			output_sweep(option_text(o, written[i]));
+	if (s)
+		sweep_outputs(o);
 	if (s == STATUS_INTERRUPTED && measured->role_count)
 		status_fail(s, "stopped by the user after step %" PRId64, measured->steps);
 	return s;
@@ -279,7 +289,9 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 		s = run_plot_check(option_text(o, OPTION_PLOT));
 	if (!s && !joined && j->plan.ranks > 1)
 		s = launch_check(j->plan.ranks);
-	return s ? s : job_predict_run(j, o, predicted);
+	if (!s)
+		s = job_predict_run(j, o, predicted);
+	return s || joined ? s : job_check_fits(j, o, predicted);
 }
 
 /* A pipe whose reader ends, as head does, must not end a training: it goes on, and prints for nobody. Ranks print for

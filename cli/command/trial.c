@@ -199,11 +199,14 @@ static enum status run_trial(struct trials *t, const struct settings *m, struct 
 		return s;
 	s = job_predict_run(&j, t->options, &r->predicted);
 	if (!s)
+		s = job_check_fits(&j, t->options, &r->predicted);
+	if (!s)
 		report_add_ranks(&r->predicted, &j.plan);
 	job_release(&j);
+	if (s)
+		return s;
 	t->steps = choose_steps(t, &r->predicted);
-	if (!s)
-		s = run_member(t, m, option_text(t->options, OPTION_TRACE), &r->measured);
+	s = run_member(t, m, option_text(t->options, OPTION_TRACE), &r->measured);
 	for (int again = 0; again < RUNS_AGAIN && judged && !s && !time_holds(t, r); again++)
 		s = run_again(t, m, r);
 	if (s)

@@ -58,14 +58,19 @@ static enum status show_run(struct teaching *t, const struct place *place, const
 	return s;
 }
 
-/* In text, all moments of a step would be too much: the named one, or the beginning, is enough. */
-static const char *as_text(const char *options)
+/* In text, all moments of a step would be too much: the named one, or the beginning, is enough. A text has all scenes.
+ */
+static void print_as_text(char *out, size_t size, const struct piece *p)
 {
-	static const char *const others[] = {"--at ", "--race ", "--build"};
+	static const char *const others[] = {"--at ", "--race ", "--build"}, scene[] = "--scene ";
+	const char *when = " --at 0", *at = strstr(p->options, scene);
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-		if (strstr(options, others[i]))
-			return " --describe";
-	return " --describe --at 0";
+		if (strstr(p->options, others[i]))
+			when = "";
+	const char *rest = at ? at + strlen(scene) + strcspn(at + strlen(scene), " ") : "";
+	int before = (int)(at ? (size_t)(at - p->options) : strlen(p->options));
+	before -= at && before;
+	snprintf(out, size, "%s view %.*s%s --describe%s", p->program, before, p->options, rest, when);
 }
 
 /* In the window, which the learner closes; without a display as text. */
@@ -74,7 +79,10 @@ static enum status show_view(struct teaching *t, const struct place *place, cons
 	char command[1024];
 	int exit_status = 0;
 	bool window = t->display && t->interactive;
-	snprintf(command, sizeof command, "%s view %s%s", p->program, p->options, window ? "" : as_text(p->options));
+	if (window)
+		snprintf(command, sizeof command, "%s view %s", p->program, p->options);
+	else
+		print_as_text(command, sizeof command, p);
 	fprintf(t->out, "$ %s\n", command);
 	if (window)
 		fputs(tr("The window is open; close it (Ctrl Q) to go on.\n"), t->out);

@@ -156,7 +156,7 @@ static enum status check_unit(const struct option_row *row, const char *text)
 	                   text, text, text);
 }
 
-static enum status read_value(const struct option_row *row, bool varies, const char *text, struct option_value *out)
+enum status option_read_value(const struct option_row *row, bool varies, const char *text, struct option_value *out)
 {
 	char what[64];
 	int place;
@@ -220,7 +220,7 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 			                   option_row(i)->name, option_row(i)->argument);
 		value = argv[(*at)++];
 	}
-	return read_value(option_row(i), option_varies((enum option)i, o->command), value, &o->value[i]);
+	return option_read_value(option_row(i), option_varies((enum option)i, o->command), value, &o->value[i]);
 }
 
 /* A folder of weights says which model it holds, unless a plan or the user does. */
@@ -272,7 +272,8 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return STATUS_OK;
 		}
 	int at = 0;
-	bool takes_topic = c == COMMAND_COLLECTIVE || c == COMMAND_LESSON || c == COMMAND_CHECKPOINT;
+	bool takes_topic =
+	        c == COMMAND_COLLECTIVE || c == COMMAND_LESSON || c == COMMAND_CONFIG || c == COMMAND_CHECKPOINT;
 	while (at < argc)
 		if (takes_topic && !o->topic && argv[at][0] != '-')
 			o->topic = argv[at++];
@@ -282,14 +283,11 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return s;
 	if ((s = read_model_file(o)))
 		return s;
-	if (option_given(o, OPTION_CONFIG))
-		return status_fail(STATUS_INPUT,
-		                   "--config %.60s: DeepSpeed and Accelerate files are not read; which options their "
-		                   "keys are: shardlab help config",
-		                   option_text(o, OPTION_CONFIG));
+	if (option_given(o, OPTION_CONFIG) && (s = options_take_recipe(o)))
+		return s;
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const char *text = option_default((enum option)i, c);
-		if (!o->value[i].given && *text && (s = read_value(option_row(i), false, text, &o->value[i])))
+		if (!o->value[i].given && *text && (s = option_read_value(option_row(i), false, text, &o->value[i])))
 			return s;
 	}
 	return STATUS_OK;

@@ -17,6 +17,7 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
+#include "strategy/recipe/recipe.h"
 #include "strategy/settings/settings.h"
 #include "viz/scene/list.h"
 
@@ -31,6 +32,10 @@
 	  "Simulates each strategy on the same model and global batch. `single` stands for one rank. --precision, "    \
 	  "--activation-checkpointing and --offload take alternatives, as in none/full: every combination is "         \
 	  "compared.")                                                                                                 \
+	X(ADVISE, advise, "what fits, by predicted speed, and what the rest lacks",                                    \
+	  "Searches strategies, micro-batches, checkpointing, offload and precision for a model, a cluster and a "     \
+	  "global batch (--batch). Each of --precision, --activation-checkpointing and --offload that is given, as "   \
+	  "in bf16/fp32, is searched alone; --micro-batch or --accumulate fixes it.")                                  \
 	X(TRAIN, train, "train for real, on CPU ranks or GPUs",                                                        \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
 	  "… Ctrl+C finishes the step; --save, --plot and --log are written as at the end. A second one ends the "   \
@@ -57,6 +62,12 @@
 	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
 	  "shardlab collective NAME prints what every rank holds after each round, up to 8 ranks with numbers that "   \
 	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
+	X(CONFIG, config, "what a DeepSpeed configuration says, and who would refuse it",                              \
+	  "shardlab config FILE prints a line a key: its value, its place, what it does here, what it does there; "    \
+	  "then "                                                                                                      \
+	  "what its program would refuse. Exit status 1 if it would. sim, compare, plan and train take such a file "   \
+	  "as "                                                                                                        \
+	  "--config FILE.")                                                                                            \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "Trains an MLP on Fashion-MNIST, in less than two minutes on two cores.")                                    \
 	X(LESSON, lesson, "a course: lessons that run",                                                                \
@@ -81,9 +92,12 @@ enum command {
 /* The options that are not settings. Each setting (SETTING_LIST) is an option as well: `micro_batch` is --micro-batch.
  * constant, name, type, argument, low, high, default ("": none), commands, help */
 #define OPTION_LIST(X)                                                                                                 \
-	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
-	  "not supported; help config lists the options that stand for their keys")                                    \
-	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(COLLECTIVE),                   \
+	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                      \
+	  "settings from a DeepSpeed configuration; see: shardlab config FILE")                                        \
+	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "",                                                   \
+	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                                                   \
+	  "the program that reads --config; by default the one whose file it looks like")                              \
+	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(ADVISE) | IN(COLLECTIVE),      \
 	  "the hardware to predict for; see: help clusters")                                                           \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
@@ -205,17 +219,21 @@ enum command {
 	X(TOP_P, "top-p", REAL, "P", 1e-9, 1, "1", IN(GENERATE), "and of these among the fewest that add up to P")     \
 	X(TOKENIZER, "tokenizer", TEXT, "FILE", 0, 0, "", IN(GENERATE),                                                \
 	  "a tokenizer.json; by default that in the folder of --init or --model")                                      \
+	X(FORCE, "force", FLAG, "", 0, 0, "", IN_RUNS,                                                                 \
+	  "start even what is predicted not to fit this machine's memory")                                             \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
 	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
 	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN) | IN(VIEW) | IN(COLLECTIVE),                                 \
 	  "with --trace: what collectives add up too, of each chunk the first element")                                \
-	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "list the rates at every size")        \
+	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE) | IN(ADVISE),                           \
+	  "list the rates at every size")                                                                              \
+	X(MARGIN, "margin", REAL, "PERCENT", 0, 90, "5", IN(ADVISE), "of each memory, left to its allocator")          \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
 	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(CALIBRATE) | IN(GENERATE),                                 \
+	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG),       \
 	  "print JSON, and nothing else, on stdout")
 
 enum option {
@@ -239,7 +257,8 @@ struct options {
 	enum command command;
 	bool help;          /* --help was among them: the rest has not been read */
 	const char *second; /* of checkpoint, behind the topic; NULL: none */
-	const char *topic;  /* of help, collective, lesson and checkpoint, whose argument is a word; NULL: none */
+	const char
+	        *topic; /* of help, collective, config, lesson and checkpoint, whose argument is a word; NULL: none */
 	struct option_value value[OPTION_COUNT];
 	const char *model_path; /* what --model was, if that was a path; else NULL */
 	struct arena arena;     /* of values that are not argv's own */
@@ -264,6 +283,9 @@ static inline int64_t option_whole(const struct options *o, enum option i)
 
 /* The settings that were asked for, with the strategy as text and not yet resolved. */
 enum status options_settings(const struct options *o, struct settings *out);
+
+/* The arguments that a program which reads a recipe has beside the file: --reader and what else was given. */
+struct recipe_question options_question(const struct options *o);
 
 /* The command line of a child: this same program with another command, or other values.
  *
@@ -295,6 +317,10 @@ void option_spell(const char *name, char *out, size_t size);
 bool option_of(enum option i, enum command c);
 /* May it have several alternatives there, with slashes between? */
 bool option_varies(enum option i, enum command c);
+/* How many it has: 1 where it may not vary, or was not given. */
+int option_alternatives(const struct options *o, enum option i);
+/* The text of one of them, in the arena. */
+enum status option_alternative(const struct options *o, enum option i, int n, struct arena *a, const char **out);
 
 /* Finds a command by name. Unknown: STATUS_INPUT with the commands there are. */
 enum status command_find(const char *name, enum command *out);

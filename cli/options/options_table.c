@@ -14,13 +14,26 @@ static const struct option_row own_rows[] = {
 };
 static_assert(SETTING_COUNT + sizeof own_rows / sizeof own_rows[0] == OPTION_COUNT, "one row an option");
 
-static unsigned commands_with(enum setting i)
+/* The arguments of a program that reads a recipe. */
+static bool is_argument(enum setting i)
+{
+	return i == SETTING_MODEL || i == SETTING_RANKS || i == SETTING_MICRO_BATCH || i == SETTING_ACCUMULATE ||
+	       i == SETTING_PRECISION || i == SETTING_CLIP || i == SETTING_LEARNING_RATE || i == SETTING_WEIGHT_DECAY ||
+	       i == SETTING_WARMUP || i == SETTING_DECAY;
+}
+
+static unsigned commands_of(enum setting i)
 {
 	return i == SETTING_COLLECTIVES                  ? 0 /* --comm says it */
 	       : i == SETTING_CHECKPOINTS                ? 0 /* --checkpoint and --resume say it */
-	       : i == SETTING_MODEL || i == SETTING_SEED ? IN_MODELS | IN(GENERATE)
-	       : i == SETTING_RANKS                      ? IN_MODELS | IN(CALIBRATE) | IN(COLLECTIVE) | IN(DEMO)
-	                                                 : IN_MODELS;
+	       : i == SETTING_MODEL || i == SETTING_SEED ? IN_MODELS | IN(ADVISE) | IN(GENERATE)
+	       : i == SETTING_RANKS ? IN_MODELS | IN(ADVISE) | IN(CALIBRATE) | IN(COLLECTIVE) | IN(DEMO)
+	                            : IN_MODELS | IN(ADVISE);
+}
+
+static unsigned commands_with(enum setting i)
+{
+	return commands_of(i) | (is_argument(i) ? IN(CONFIG) : 0);
 }
 
 static void put_dashes(char out[OPTION_NAME], const char *name)
@@ -67,6 +80,15 @@ static const struct special {
 } specials[] = {
         {COMMAND_COMPARE, OPTION_STRATEGY, "all", "a list: a,b,c, or all for the first seven of help strategies"},
         {COMMAND_COMPARE, OPTION_RANKS, "4", NULL},
+        {COMMAND_ADVISE, OPTION_STRATEGY, "all",
+         "a list: a,b,c, or all for the first seven of help strategies; all,hybrid,pipeline,tensor for more"},
+        {COMMAND_ADVISE, OPTION_RANKS, "4", NULL},
+        {COMMAND_ADVISE, OPTION_BATCH, NULL, "global, in samples: what every line takes; 4 × ranks unless given"},
+        {COMMAND_ADVISE, OPTION_PRECISION, "",
+         "one, or several as in bf16/fp32; fp32 and the cluster's 16-bit type unless given"},
+        {COMMAND_ADVISE, OPTION_CHECKPOINTING, "", "one, or several as in none/full; all unless given"},
+        {COMMAND_ADVISE, OPTION_OFFLOAD, "", "one, or several as in none/optimizer; all unless given"},
+        {COMMAND_ADVISE, OPTION_VERBOSE, NULL, "list everything that fits, and everything that does not"},
         {COMMAND_VALIDATE, OPTION_STRATEGY, "all", "a list: a,b,c, or all for the first seven of help strategies"},
         {COMMAND_VALIDATE, OPTION_RANKS, "4", NULL},
         {COMMAND_VALIDATE, OPTION_STEPS, "5", "at least; as many as take two seconds"},
@@ -167,7 +189,8 @@ bool option_of(enum option i, enum command c)
 
 bool option_varies(enum option i, enum command c)
 {
-	return c == COMMAND_COMPARE && (i == OPTION_PRECISION || i == OPTION_CHECKPOINTING || i == OPTION_OFFLOAD);
+	return (c == COMMAND_COMPARE || c == COMMAND_ADVISE) &&
+	       (i == OPTION_PRECISION || i == OPTION_CHECKPOINTING || i == OPTION_OFFLOAD);
 }
 
 enum command option_home(enum option i)

@@ -29,4 +29,10 @@ const char *option_help(enum option i, enum command c);
 /* The default of an option for a command; "": none. */
 const char *option_default(enum option i, enum command c);
 
+/* Reads a value from text. varies: it may have several alternatives. */
+enum status option_read_value(const struct option_row *row, bool varies, const char *text, struct option_value *out);
+
+/* options_recipe.c: what --config says becomes values, as if they had been given. */
+enum status options_take_recipe(struct options *o);
+
 #endif

@@ -90,7 +90,7 @@ enum status communicator_tell_all(struct communicator *c, const struct exchange 
 /* The same at rank 0 alone, where rank i's are counts[i] bytes at places[i]. */
 enum status communicator_tell_first(struct communicator *c, const struct exchange *x, const void *mine, int bytes,
                                     void *all, const int *counts, const int *places);
-/* What rank `from` has there, all have there. */
+/* All get the bytes that rank `from` has there. */
 enum status communicator_hear(struct communicator *c, const struct exchange *x, void *at, int64_t bytes, int from);
 
 /* Between these two a call of the library that waits for all ranks, such as MPI_Init, ends the process with a line when

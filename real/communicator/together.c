@@ -1,4 +1,4 @@
-/* What ranks tell each other outside of steps: bytes, in MPI's non-blocking calls, polled with the communicator's
+/* Ranks tell each other things outside of steps: bytes, in MPI's non-blocking calls, polled with the communicator's
  * patience, so that a rank that is gone is noticed while saving, tracing and reporting too. */
 #include <limits.h>
 

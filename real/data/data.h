@@ -40,6 +40,7 @@
 
 #include "strategy/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DATASET_IMAGES_DEFAULT "/usr/share/datasets/fashion-mnist"
@@ -54,6 +55,7 @@ struct dataset_spec {
 	enum dataset_kind kind;
 	const char *path; /* as sources.h has it; NULL: the default */
 	const char *type; /* text: what ids are, of TOKEN_TYPE_WORDS; NULL: found out */
+	bool ids_alone;   /* text: a file whose type nobody says, and that is no file of ids, is refused */
 	int64_t tokens;   /* text: how long a sample is, ≥ 1 */
 	int64_t pixels;   /* images: what the model takes (784); another size in the file is an error */
 	int64_t classes;  /* labels, or ids, are in [0, classes) */

@@ -13,7 +13,7 @@
 #include "real/rank/disk.h"
 #include "strategy/base/number.h"
 
-/* What unpacks to more times its size is no data, where it is not small. */
+/* A file that unpacks to more times its size is no data, unless it is small. */
 enum { RATIO_MOST = 200, SMALL = 64 << 20 };
 
 void data_file_release(struct data_file *f)

@@ -23,7 +23,7 @@ enum status dataset_open_samples(struct dataset *d, const struct dataset_spec *s
  * then, after a failure too. */
 enum status dataset_take_stream(struct dataset *d, struct token_file *files, int count, int training, int64_t tokens);
 
-/* Of `count` samples every tenth is kept to validate with: which of all it is. */
+/* Every tenth of `count` samples is kept to validate with: which of all it is. */
 static inline int64_t tenth_kept(int64_t count, bool validation, int64_t which)
 {
 	int64_t kept_before = which / 9 < count / 10 ? which / 9 : count / 10;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "strategy/base/memory.h"
 #include "strategy/base/path.h"
 
 #define SUFFIX ".partial"
@@ -58,15 +59,16 @@ static void remove_folder(char *folder)
 	rmdir(folder);
 }
 
-/* -1: another has it, or this file system has no locks. */
+/* -1: another has it (EWOULDBLOCK), it is gone (ENOENT), or this file system has no locks. */
 static int lock_folder(const char *path)
 {
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0) {
-		close(folder);
-		folder = -1;
-	}
-	return folder;
+	if (folder < 0 || !flock(folder, LOCK_EX | LOCK_NB))
+		return folder;
+	int error = errno;
+	close(folder);
+	errno = error;
+	return -1;
 }
 
 /* ---- what the dead left ---- */
@@ -103,25 +105,34 @@ static void sweep_entry(void *context, const char *entry)
 	if (s->begins ? !is_temporary_beginning(entry, s->name) : !is_temporary_of(entry, s->name))
 		return;
 	char *path = path_in_folder(s->parent, entry);
+	struct stat info;
 	int lock = lock_folder(path);
-	if (lock >= 0) {
+	if (lock >= 0 && !fstat(lock, &info) && info.st_uid == geteuid())
 		remove_folder(path);
+	if (lock >= 0)
 		close(lock);
-	}
 	free(path);
+}
+
+/* The folder that a path stands in; the caller frees it. */
+static char *parent_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+	if (!parent)
+		memory_exhausted();
+	return parent;
 }
 
 static void sweep(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char *parent = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-	struct sweep s = {parent, slash ? slash + 1 : path, false};
-	if (parent)
-		folder_each(parent, sweep_entry, &s);
+	char *parent = parent_of(path);
+	struct sweep s = {parent, path_name(path), false};
+	folder_each(parent, sweep_entry, &s);
 	free(parent);
 }
 
-void new_folder_sweep(const char *parent, const char *begins)
+void new_folder_sweep_all(const char *parent, const char *begins)
 {
 	folder_each(parent, sweep_entry, &(struct sweep){parent, begins, true});
 }
@@ -160,26 +171,44 @@ static enum status check_place(const char *path)
 	               : status_fail(STATUS_INPUT, "%s: is there and not empty; choose another folder", path);
 }
 
+/* Made and locked. Between the two another's sweep may take it away: then it has no name, and errno is EEXIST. */
+static bool try_name(struct new_folder *f, const char *name)
+{
+	struct stat info;
+	if (mkdir(name, 0777))
+		return false;
+	f->lock = lock_folder(name);
+	if (f->lock < 0 && errno != EWOULDBLOCK && errno != ENOENT)
+		return true; /* without locks nobody sweeps either */
+	if (f->lock >= 0 && !fstat(f->lock, &info) && info.st_nlink)
+		return true;
+	if (f->lock >= 0)
+		close(f->lock);
+	f->lock = -1;
+	errno = EEXIST;
+	return false;
+}
+
 /* A name that is in no use, so that two runs that save to one path do not write into the same folder. */
 static enum status make_temporary(struct new_folder *f)
 {
 	size_t bytes = strlen(f->path) + NAME_ROOM;
 	char *name = malloc(bytes);
-	int failed = -1;
+	bool made = false;
 	if (!name)
 		return out_of_memory(f->path);
-	for (int i = 0; failed && i < NAME_TRIES; i++) {
+	for (int i = 0; !made && i < NAME_TRIES; i++) {
 		snprintf(name, bytes, "%s.%ld.%d" SUFFIX, f->path, (long)getpid(), i);
-		failed = mkdir(name, 0777);
-		if (failed && errno != EEXIST)
+		made = try_name(f, name);
+		if (!made && errno != EEXIST)
 			break;
 	}
-	if (failed) {
+	if (!made) {
+		enum status s = cannot_write(STATUS_INPUT, f->path);
 		free(name);
-		return cannot_write(STATUS_INPUT, f->path);
+		return s;
 	}
 	f->temporary = name;
-	f->lock = lock_folder(name);
 	return STATUS_OK;
 }
 
@@ -190,12 +219,24 @@ static void cut_slashes(char *path)
 		path[--length] = '\0';
 }
 
+/* A link to a folder stays, and leads to the new one. */
+static void follow_link(struct new_folder *f)
+{
+	struct stat info;
+	char *place = lstat(f->path, &info) || !S_ISLNK(info.st_mode) ? NULL : realpath(f->path, NULL);
+	if (!place)
+		return;
+	free(f->path);
+	f->path = place;
+}
+
 enum status new_folder_make(struct new_folder *f, const char *path)
 {
 	*f = (struct new_folder){.path = strdup(path), .lock = -1};
 	if (!f->path)
 		return out_of_memory(path);
 	cut_slashes(f->path);
+	follow_link(f);
 	enum status s = check_place(f->path);
 	if (!s) {
 		sweep(f->path);
@@ -206,17 +247,43 @@ enum status new_folder_make(struct new_folder *f, const char *path)
 	return s;
 }
 
-/* The names inside reach the disk before the folder has its own. */
+/* False, with errno: the names in it may not be on the disk. Some file systems cannot sync a folder, and say EINVAL. */
+static bool sync_folder(const char *path)
+{
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool synced = folder >= 0 && (!fsync(folder) || errno == EINVAL);
+	int error = errno;
+	if (folder >= 0)
+		close(folder);
+	errno = error;
+	return synced;
+}
+
+/* The names inside reach the disk before the folder has its own, and then that does. */
 enum status new_folder_finish(struct new_folder *f)
 {
-	if (f->lock >= 0)
-		(void)fsync(f->lock); /* not every file system can */
+	if (!sync_folder(f->temporary))
+		return cannot_write(STATUS_RUN, f->path);
 	if (rename(f->temporary, f->path) != 0)
 		return status_fail(STATUS_RUN, "%s: cannot be renamed to %s: %s", f->temporary, f->path,
 		                   strerror(errno));
 	free(f->temporary);
 	f->temporary = NULL;
-	return STATUS_OK;
+	char *parent = parent_of(f->path);
+	enum status s = sync_folder(parent) ? STATUS_OK : cannot_write(STATUS_RUN, f->path);
+	free(parent);
+	return s;
+}
+
+void new_folder_sweep(const char *path)
+{
+	struct new_folder f = {.path = strdup(path), .lock = -1};
+	if (!f.path)
+		memory_exhausted();
+	cut_slashes(f.path);
+	follow_link(&f);
+	sweep(f.path);
+	new_folder_release(&f);
 }
 
 void new_folder_release(struct new_folder *f)

@@ -195,6 +195,8 @@ static enum status read_header(struct safetensors *f)
 		return status_fail(STATUS_INPUT, "%s: %s", f->path, strerror(errno));
 	if (!S_ISREG(info.st_mode))
 		return status_fail(STATUS_INPUT, "%s: not a regular file", f->path);
+	f->device = info.st_dev;
+	f->inode = info.st_ino;
 	if (info.st_size < LENGTH_BYTES)
 		return status_fail(STATUS_INPUT, "%s: %lld bytes are too few for a safetensors file", f->path,
 		                   (long long)info.st_size);
@@ -249,6 +251,13 @@ enum status safetensors_open(struct safetensors *f, const char *path)
 	return s;
 }
 
+void safetensors_rest(struct safetensors *f)
+{
+	if (f->is_open)
+		close(f->descriptor);
+	f->is_open = false;
+}
+
 void safetensors_release(struct safetensors *f)
 {
 	if (!f)
@@ -292,25 +301,40 @@ static float from_half(uint16_t half)
 	return sign ? -small : small;
 }
 
-enum status safetensors_read(const struct safetensors *f, const struct safetensors_tensor *t, int64_t first,
-                             int64_t count, float *out)
+/* A descriptor of the file, which close_reader gives back. */
+static enum status open_reader(const struct safetensors *f, int *out)
+{
+	struct stat info;
+	*out = f->is_open ? f->descriptor : open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (f->is_open)
+		return STATUS_OK;
+	if (*out < 0)
+		return status_fail(STATUS_INPUT, "%s: cannot be opened: %s", f->path, strerror(errno));
+	if (!fstat(*out, &info) && info.st_dev == f->device && info.st_ino == f->inode)
+		return STATUS_OK;
+	close(*out);
+	return status_fail(STATUS_INPUT, "%s: was replaced while it was read; try again", f->path);
+}
+
+static void close_reader(const struct safetensors *f, int descriptor)
+{
+	if (!f->is_open)
+		close(descriptor);
+}
+
+static enum status read_floats(int descriptor, const struct safetensors *f, const struct safetensors_tensor *t,
+                               int64_t first, int64_t count, float *out)
 {
 	enum { PIECE = 4096 };
-	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file's byte order is read as the machine's");
-	if (first < 0 || count < 0 || count > t->elements - first)
-		abort();
 	const struct dtype *d = &dtypes[t->dtype];
-	if (!d->readable)
-		return status_fail(STATUS_INPUT, "%s: tensor %s: is %s; weights are read from F32, F16 and BF16",
-		                   f->path, t->name, d->name);
 	int64_t at = f->data_at + t->begin + first * d->bytes;
 	if (t->dtype == SAFETENSORS_F32)
-		return read_bytes(f->descriptor, f->path, at, count * d->bytes, out);
+		return read_bytes(descriptor, f->path, at, count * d->bytes, out);
 
 	uint16_t piece[PIECE] = {0};
 	for (int64_t done = 0; done < count; done += PIECE) {
 		int64_t n = count - done < PIECE ? count - done : PIECE;
-		enum status s = read_bytes(f->descriptor, f->path, at + done * d->bytes, n * d->bytes, piece);
+		enum status s = read_bytes(descriptor, f->path, at + done * d->bytes, n * d->bytes, piece);
 		if (s)
 			return s;
 		for (int64_t i = 0; i < n; i++)
@@ -318,4 +342,23 @@ enum status safetensors_read(const struct safetensors *f, const struct safetenso
 			        t->dtype == SAFETENSORS_F16 ? from_half(piece[i]) : from_bits((uint32_t)piece[i] << 16);
 	}
 	return STATUS_OK;
+}
+
+enum status safetensors_read(const struct safetensors *f, const struct safetensors_tensor *t, int64_t first,
+                             int64_t count, float *out)
+{
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file's byte order is read as the machine's");
+	if (first < 0 || count < 0 || count > t->elements - first)
+		abort();
+	const struct dtype *d = &dtypes[t->dtype];
+	if (!d->readable)
+		return status_fail(STATUS_INPUT, "%s: tensor %s: is %s; weights are read from F32, F16 and BF16",
+		                   f->path, t->name, d->name);
+	int descriptor;
+	enum status s = open_reader(f, &descriptor);
+	if (s)
+		return s;
+	s = read_floats(descriptor, f, t, first, count, out);
+	close_reader(f, descriptor);
+	return s;
 }

@@ -41,6 +41,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* name in the file, bytes of an element, whether it can be read as fp32 here */
 #define SAFETENSORS_DTYPE_LIST(X)                                                                                      \
@@ -80,8 +81,10 @@ struct safetensors_tensor {
 /* An open file. Tensors are in the order in which their data lies. A zeroed one is released. */
 struct safetensors {
 	char *path;
-	bool is_open;
+	bool is_open; /* else it rests */
 	int descriptor;
+	dev_t device;
+	ino_t inode;
 	int64_t data_at; /* where in the file the data begins */
 	int count;
 	struct safetensors_tensor *tensors;
@@ -89,6 +92,9 @@ struct safetensors {
 
 enum status safetensors_open(struct safetensors *f, const char *path); /* on failure f is released */
 void safetensors_release(struct safetensors *f);                       /* accepts NULL and a zeroed one */
+/* One of very many gives its descriptor back. A read opens the file for itself then; one that was replaced in the
+ * meantime is STATUS_INPUT. */
+void safetensors_rest(struct safetensors *f);
 
 /* NULL if there is none of that name; the caller writes the message. */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *f, const char *name);
@@ -104,6 +110,7 @@ struct safetensors_writer {
 	struct output *output; /* of the one that created it; NULL: it has a descriptor */
 	bool is_first;         /* it made the file, writes the header and finishes */
 	bool is_open;          /* the descriptor */
+	bool rests;            /* it is opened again by what writes next */
 	int descriptor;
 	int64_t data_at, data_bytes;
 	int64_t elements_written; /* by this writer: the sum of the counts of its writes */
@@ -124,7 +131,9 @@ enum status safetensors_declare(struct safetensors_writer *w, const char *name, 
 enum status safetensors_begin(struct safetensors_writer *w);
 enum status safetensors_write(struct safetensors_writer *w, int tensor, int64_t first, int64_t count,
                               const float *values);
-/* Of one that joined, after its last write: STATUS_RUN if its part did not reach the disk. */
+/* One of many gives its descriptor back until it writes or leaves. */
+enum status safetensors_writer_rest(struct safetensors_writer *w);
+/* A writer that joined calls it after its last write: STATUS_RUN if its part did not reach the disk. */
 enum status safetensors_leave(struct safetensors_writer *w);
 /* Gives the file its name, if `elements_written`, over all writers, is what was declared: otherwise a range is missing,
  * or came twice, and it is STATUS_RUN. */

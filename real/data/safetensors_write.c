@@ -25,6 +25,26 @@ static int descriptor_of(const struct safetensors_writer *w)
 	return w->output ? output_descriptor(w->output) : w->descriptor;
 }
 
+enum status safetensors_writer_rest(struct safetensors_writer *w)
+{
+	if (!w->is_open)
+		return STATUS_OK;
+	w->is_open = false;
+	w->rests = true;
+	return close(w->descriptor) ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->path, strerror(errno))
+	                            : STATUS_OK;
+}
+
+static enum status wake(struct safetensors_writer *w)
+{
+	if (!w->rests)
+		return STATUS_OK;
+	w->descriptor = open(w->temporary, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	w->is_open = w->descriptor >= 0;
+	w->rests = !w->is_open;
+	return w->is_open ? STATUS_OK : status_fail(STATUS_RUN, "%s: cannot be written: %s", w->path, strerror(errno));
+}
+
 static enum status write_bytes(const struct safetensors_writer *w, int64_t at, int64_t count, const void *bytes)
 {
 	int error = file_move(descriptor_of(w), true, at, (void *)(uintptr_t)bytes, count);
@@ -158,11 +178,14 @@ static enum status build_header(const struct safetensors_writer *w, char **out, 
 
 enum status safetensors_begin(struct safetensors_writer *w)
 {
-	if ((!w->is_open && !w->output) || w->data_at)
-		abort();
 	char *header = NULL;
 	int64_t bytes = 0;
-	enum status s = build_header(w, &header, &bytes);
+	enum status s = wake(w);
+	if (s)
+		return s;
+	if ((!w->is_open && !w->output) || w->data_at)
+		abort();
+	s = build_header(w, &header, &bytes);
 	if (s)
 		return s;
 	if (w->is_first) {
@@ -189,7 +212,9 @@ enum status safetensors_write(struct safetensors_writer *w, int tensor, int64_t 
 	const struct safetensors_tensor *t = &w->tensors[tensor];
 	if (first < 0 || count < 0 || count > t->elements - first)
 		abort();
-	enum status s = write_bytes(w, w->data_at + t->begin + first * ELEMENT_BYTES, count * ELEMENT_BYTES, values);
+	enum status s = wake(w);
+	if (!s)
+		s = write_bytes(w, w->data_at + t->begin + first * ELEMENT_BYTES, count * ELEMENT_BYTES, values);
 	if (!s)
 		w->elements_written += count;
 	return s;
@@ -197,8 +222,9 @@ enum status safetensors_write(struct safetensors_writer *w, int tensor, int64_t 
 
 enum status safetensors_leave(struct safetensors_writer *w)
 {
-	if (!w->is_open)
-		return STATUS_OK;
+	enum status s = wake(w);
+	if (s || !w->is_open)
+		return s;
 	/* A file system over a network may tell only now that it could not write. */
 	int error = fsync(w->descriptor) ? errno : 0;
 	w->is_open = false;

@@ -36,7 +36,7 @@ static gzFile open_regular(const char *path)
 	return f;
 }
 
-/* The kind of an IDX file, packed or not; 0: it is none. What is wrong with it, opening says. */
+/* The kind of an IDX file, packed or not; 0: it is none. Opening says what is wrong with it. */
 static int idx_kind(const char *path)
 {
 	unsigned char head[4] = {0};

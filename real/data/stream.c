@@ -127,7 +127,7 @@ static int count_short(const struct stream *s, int64_t tokens)
 	return n;
 }
 
-/* What ids are, and why. Ids of bytes leave most of a larger vocabulary without a token. */
+/* Says what ids are, and why. Ids of bytes leave most of a larger vocabulary without a token. */
 static void describe_ids(char *out, size_t size, const struct token_file *f)
 {
 	char n[32];
@@ -246,6 +246,12 @@ static enum status open_one(struct token_file *f, const struct source *source, c
 	enum status s = read_type(source, &how.type);
 	if (!s)
 		s = token_file_open(f, source->path, &how);
+	if (!s && spec->ids_alone && f->is_text)
+		return status_fail(
+		        STATUS_INPUT,
+		        "%s: is text, and the ids of these weights are those of their tokenizer: make ids of it "
+		        "with tools/tokenize.py (docs/data.md), or say {data_type} bytes if bytes are meant",
+		        source->path);
 	return s ? s : check_vocabulary(f, spec->classes);
 }
 

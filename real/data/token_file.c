@@ -145,7 +145,7 @@ static enum status check_text(const struct token_file *f)
 	                   f->path);
 }
 
-/* Of a file of which nothing is told. The caller has put uint16. */
+/* Nothing tells the type of such a file. The caller has put uint16. */
 static enum status find_type(struct token_file *f, const unsigned char *bytes, int64_t size)
 {
 	enum { UINT16_IDS = 1 << 16 };

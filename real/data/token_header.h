@@ -1,4 +1,4 @@
-/* What a file of token ids says of itself. Between the parts of real/data. */
+/* The header of a file of token ids. Between the parts of real/data. */
 #ifndef SHARDLAB_DATA_TOKEN_HEADER_H
 #define SHARDLAB_DATA_TOKEN_HEADER_H
 

@@ -67,6 +67,7 @@ static enum status open_one(struct weights_file *w, const char *path)
 
 static enum status open_shards(struct weights_file *w, const struct weights_index *x, const char *index)
 {
+	enum { DESCRIPTORS_MOST = 64 };
 	enum status s = STATUS_OK;
 	w->files = calloc((size_t)x->file_count, sizeof *w->files);
 	if (!w->files)
@@ -77,6 +78,8 @@ static enum status open_shards(struct weights_file *w, const struct weights_inde
 			s = status_fail(STATUS_INPUT, "%s: shard %s is not there; download it too", index, x->files[f]);
 		else
 			s = safetensors_open(&w->files[f], path);
+		if (!s && f >= DESCRIPTORS_MOST)
+			safetensors_rest(&w->files[f]);
 		w->file_count += !s;
 		free(path);
 	}

@@ -53,6 +53,14 @@ static struct safetensors_writer *add_shard(struct weights_writer *w)
 	return &w->shards[w->shard_count++];
 }
 
+/* Lets a shard have the descriptor. */
+static enum status take_turn(struct weights_writer *w, int shard)
+{
+	int before = w->awake;
+	w->awake = shard;
+	return before == shard ? STATUS_OK : safetensors_writer_rest(&w->shards[before]);
+}
+
 static enum status create_file(struct weights_writer *w)
 {
 	struct safetensors_writer *file = add_shard(w);
@@ -107,7 +115,9 @@ static enum status open_shard(struct weights_writer *w)
 {
 	char name[NAME_BYTES], *path = path_in_folder(w->temporary, temporary_name(w->shard_count, name));
 	struct safetensors_writer *shard = add_shard(w);
-	enum status s = w->made.path ? safetensors_create_at(shard, path) : safetensors_join(shard, path);
+	enum status s = take_turn(w, w->shard_count - 1);
+	if (!s)
+		s = w->made.path ? safetensors_create_at(shard, path) : safetensors_join(shard, path);
 	free(path);
 	return s;
 }
@@ -146,7 +156,8 @@ enum status weights_writer_begin(struct weights_writer *w)
 {
 	enum status s = STATUS_OK;
 	for (int i = 0; i < w->shard_count && !s; i++)
-		s = safetensors_begin(&w->shards[i]);
+		if (!(s = take_turn(w, i)))
+			s = safetensors_begin(&w->shards[i]);
 	return s;
 }
 
@@ -156,14 +167,16 @@ enum status weights_writer_write(struct weights_writer *w, int tensor, int64_t f
 	if (tensor < 0 || tensor >= w->count)
 		abort();
 	const struct weights_place *p = &w->places[tensor];
-	return safetensors_write(&w->shards[p->shard], p->number, first, count, values);
+	enum status s = take_turn(w, p->shard);
+	return s ? s : safetensors_write(&w->shards[p->shard], p->number, first, count, values);
 }
 
 enum status weights_writer_leave(struct weights_writer *w)
 {
 	enum status s = STATUS_OK;
 	for (int i = 0; i < w->shard_count && !s; i++)
-		s = safetensors_leave(&w->shards[i]);
+		if (!(s = take_turn(w, i)))
+			s = safetensors_leave(&w->shards[i]);
 	return s;
 }
 
@@ -228,7 +241,9 @@ static enum status finish_shard(struct weights_writer *w, int shard, int64_t ele
 {
 	char name[NAME_BYTES], *from = path_in_folder(w->temporary, temporary_name(shard, name));
 	char *to = path_in_folder(w->temporary, final_name(shard, w->shard_count, name));
-	enum status s = safetensors_finish(&w->shards[shard], elements);
+	enum status s = take_turn(w, shard);
+	if (!s)
+		s = safetensors_finish(&w->shards[shard], elements);
 	if (!s)
 		s = rename_to(from, to);
 	free(from);

@@ -34,6 +34,7 @@ struct weights_writer {
 	int64_t shard_bytes;
 	struct safetensors_writer *shards;
 	int shard_count;
+	int awake; /* the one of them that has a descriptor: they may be very many */
 	size_t shard_capacity;
 	struct weights_place {
 		int shard, number;
@@ -51,7 +52,7 @@ enum status weights_writer_declare(struct weights_writer *w, const char *name, i
 enum status weights_writer_begin(struct weights_writer *w);
 enum status weights_writer_write(struct weights_writer *w, int tensor, int64_t first, int64_t count,
                                  const float *values);
-/* Of one that joined, after its last write: STATUS_RUN if its part did not reach the disk. */
+/* A writer that joined calls it after its last write: STATUS_RUN if its part did not reach the disk. */
 enum status weights_writer_leave(struct weights_writer *w);
 /* The elements that this writer has written to each shard: counts[shard_count]. */
 void weights_writer_counts(const struct weights_writer *w, int64_t *counts);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "real/tokenizer/character.h"
-#include "real/tokenizer/read.h"
+#include "real/tokenizer/json_file.h"
 #include "strategy/base/path.h"
 
 /* ---- where a text ends ---- */
@@ -70,9 +70,7 @@ static enum status read_ends(struct codec *c, const struct ends_file *f, const c
 	json_t *file = NULL;
 	if (c->end_count || !path_is_there(path))
 		return STATUS_OK;
-	enum status s = tokenizer_read_json("", path, &file);
-	if (!s && !json_is_object(file))
-		s = status_fail(STATUS_INPUT, "%s: not a JSON object", path);
+	enum status s = json_file_read_object(path, &file);
 	if (!s)
 		s = f->add(c, json_object_get(file, f->key), path, classes);
 	json_decref(file);

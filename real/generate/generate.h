@@ -41,7 +41,7 @@ struct generation {
 	struct inference_bytes memory;
 };
 
-/* What is wrong is found before the weights are read: a model that does not fit into the machine's memory too. */
+/* Mistakes are found before the weights are read: a model that does not fit into the machine's memory too. */
 enum status generate_run(const struct generate_options *o, struct generation *g);
 void generation_release(struct generation *g); /* accepts NULL */
 

@@ -54,8 +54,8 @@ struct inference_bytes inference_bytes(const struct model *m, const struct infer
 enum status inference_open(struct inference *e, const struct model *m, const struct inference_options *o);
 void inference_release(struct inference *e); /* accepts NULL and a zeroed struct */
 
-/* Of n ≥ 1 more tokens, which must have room in the cache. *logits: rows of m->logits_stride; of the last token, or of
- * every token with all_logits, when n is INFERENCE_MOST_ROWS at most. They last until the next call. */
+/* Takes n ≥ 1 more tokens, which must have room in the cache. *logits: rows of m->logits_stride; of the last token, or
+ * of every token with all_logits, when n is INFERENCE_MOST_ROWS at most. They last until the next call. */
 void inference_forward(struct inference *e, const int32_t *tokens, int64_t n, const float **logits);
 /* Forgets all but the first tokens. */
 void inference_rewind(struct inference *e, int64_t length);

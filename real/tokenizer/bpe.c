@@ -98,7 +98,7 @@ static void consider(const struct bpe *b, struct bpe_room *r, int32_t place)
 		heap_push(r, (struct waiting){m->rank, place, m->merged});
 }
 
-/* What waited may have been merged with another in the meantime. */
+/* A pair that waited may have been merged with another in the meantime. */
 static bool still_holds(const struct bpe *b, const struct bpe_room *r, const struct waiting *w)
 {
 	const struct symbol *s = &r->symbols[w->place];

@@ -1,4 +1,4 @@
-/* What a tokenizer.json comes to. */
+/* The parts of a tokenizer, as its tokenizer.json gives them. */
 #ifndef SHARDLAB_TOKENIZER_PARTS_H
 #define SHARDLAB_TOKENIZER_PARTS_H
 

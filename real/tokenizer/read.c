@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/base/file.h"
+#include "real/tokenizer/json_file.h"
 #include "strategy/base/keys.h"
 
 /* ---- what all parts need ---- */
@@ -124,7 +124,7 @@ enum status part_read(const struct part *p, const struct part_reader *readers, s
 	if (s)
 		return s;
 	for (size_t i = 0; i < count; i++)
-		if (!strcmp(readers[i].type, type))
+		if (type && !strcmp(readers[i].type, type))
 			return readers[i].read(p);
 	char known[256] = "";
 	for (size_t i = 0, n = 0; i < count; i++, n = strlen(known))
@@ -177,28 +177,11 @@ static enum status read_parts(const struct part *whole)
 	return s;
 }
 
-enum status tokenizer_read_json(const char *setting, const char *path, json_t **object)
-{
-	enum { MOST = 256 << 20 };
-	char *text;
-	size_t size;
-	json_error_t error = {.text = ""};
-	enum status s = file_read(path, "{tokenizer}", MOST, &text, &size);
-	if (s)
-		return s;
-	*object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-	free(text);
-	make_line(error.text);
-	return *object ? STATUS_OK
-	               : status_fail(STATUS_INPUT, "%s%s:%d:%d: not JSON: %.120s", status_words(setting), path,
-	                             error.line, error.column, error.text);
-}
-
 enum status tokenizer_read(struct tokenizer_parts *parts, const char *path)
 {
 	struct reader r = {path, parts};
 	json_t *object = NULL;
-	enum status s = tokenizer_read_json(status_words("{tokenizer} "), path, &object);
+	enum status s = json_file_read("{tokenizer} ", path, &object);
 	if (!s)
 		s = read_parts(&(struct part){&r, object, ""});
 	json_decref(object);

@@ -18,10 +18,6 @@ struct part {
 	const char *place;
 };
 
-/* A file of JSON, which the caller releases. setting: what stands before FILE:LINE:COLUMN where the syntax is wrong,
- * "{tokenizer} " or "". */
-enum status tokenizer_read_json(const char *setting, const char *path, json_t **object);
-
 /* "{tokenizer} FILE: PLACE: …" */
 enum status part_fail(const struct part *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Refuses what is no object, and keys that are not among these words. */

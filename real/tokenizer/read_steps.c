@@ -351,7 +351,7 @@ static enum status read_template(const struct part *p, const struct part *one, s
 	return STATUS_OK;
 }
 
-/* What it puts around the text goes around what others have put there. */
+/* It puts its tokens around those that others have put there. */
 static void wrap(struct tokenizer_parts *parts, struct token_list *before, const struct token_list *after)
 {
 	for (size_t i = 0; i < parts->before.count; i++)

@@ -1,4 +1,4 @@
-/* What is done to a text before its words are merged, and to tokens that become text again: lists of steps. Sequences
+/* Lists of steps: those done to a text before its words are merged, and to tokens that become text again. Sequences
  * within sequences have become one list. */
 #ifndef SHARDLAB_TOKENIZER_STEPS_H
 #define SHARDLAB_TOKENIZER_STEPS_H
@@ -40,7 +40,7 @@ enum cut_kind {
 	CUT_SPACES, /* what lies between spaces */
 };
 
-/* What becomes of a match: `a-b`, by "-". */
+/* A match, `a-b` by "-", becomes: */
 enum cut_behavior {
 	CUT_REMOVED,     /* a, b */
 	CUT_ISOLATED,    /* a, -, b */

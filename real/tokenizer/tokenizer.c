@@ -71,7 +71,7 @@ bool tokenizer_is_special(const struct tokenizer *t, int32_t id)
 
 /* ---- encoding ---- */
 
-/* What encoding works with, beside the parts. */
+/* Encoding works with these, beside the parts. */
 struct encoding {
 	const struct tokenizer_parts *parts;
 	struct bytes text; /* of a stretch, normalized */

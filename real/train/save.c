@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "real/tokenizer/json_file.h"
 #include "real/train/internal.h"
 #include "strategy/base/file.h"
 #include "strategy/base/path.h"
@@ -117,7 +118,7 @@ enum status training_save_begin(struct training *t)
 
 /* ---- what a folder has besides weights ---- */
 
-/* What turns text into the model's tokens and back, and ends it. */
+/* These turn text into the model's tokens and back, and say what ends it. */
 static const char *const tokenizer_files[] = {
         "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",     "vocab.json",
         "merges.txt",     "tokenizer.model",       "chat_template.jinja",     "generation_config.json"};
@@ -131,16 +132,21 @@ static bool tokens_say_more(const struct training *t)
 	       path_folder_has(t->options->data, "tokenizer.json");
 }
 
-/* A file of that folder; *text is NULL if there is none. The caller frees it. */
+/* The path of a file of that folder; NULL: there is none. The caller frees it. */
+static char *kept_path(const struct training *t, const char *name)
+{
+	const char *folder = tokens_say_more(t) ? t->options->data : t->options->init;
+	return path_folder_has(folder, name) ? path_in_folder(folder, name) : NULL;
+}
+
+/* *text: NULL if there is none. The caller frees it. */
 static enum status read_kept(const struct training *t, const char *name, char **text, size_t *size)
 {
-	bool data = tokens_say_more(t);
-	const char *folder = data ? t->options->data : t->options->init;
+	char *path = kept_path(t, name);
 	*text = NULL;
-	if (!path_folder_has(folder, name))
+	if (!path)
 		return STATUS_OK;
-	char *path = path_in_folder(folder, name);
-	enum status s = file_read(path, data ? "{data}" : "{init}", KEPT_MOST, text, size);
+	enum status s = file_read(path, tokens_say_more(t) ? "{data}" : "{init}", KEPT_MOST, text, size);
 	free(path);
 	return s;
 }
@@ -181,6 +187,19 @@ static enum status add_files(struct training *t)
 	return s;
 }
 
+/* Its numbers go into config.json, and `generate` reads it: a broken one is found before training. */
+static enum status check_kept_tokens(const struct training *t)
+{
+	char *path = kept_path(t, "generation_config.json");
+	json_t *tokens = NULL;
+	if (!path)
+		return STATUS_OK;
+	enum status s = json_file_read_object(path, &tokens);
+	json_decref(tokens);
+	free(path);
+	return s;
+}
+
 enum status training_save_check(struct training *t)
 {
 	struct arena a = {0};
@@ -191,7 +210,7 @@ enum status training_save_check(struct training *t)
 		return status_fail(STATUS_INPUT, "{save_shard}: only a folder has shards; give {save} FOLDER too");
 	if (!save)
 		return STATUS_OK;
-	if (weights_writer_takes_folder(save))
+	if (weights_writer_takes_folder(save) && !(s = check_kept_tokens(t)))
 		s = config_of(t, &a, &config);
 	arena_release(&a);
 	return s ? s : weights_writer_create(&t->save, t->options->save, shard_bytes(t));

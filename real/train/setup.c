@@ -88,11 +88,16 @@ struct device_choice training_device(const struct training *t)
 }
 
 /* Weights of a model with a tokenizer know what its ids mean, and the bytes of a text are none of them. */
+static bool weights_have_tokenizer(const struct training *t)
+{
+	return t->model.is_text && t->model.classes != DATASET_VOCABULARY &&
+	       path_folder_has(t->options->init, "tokenizer.json");
+}
+
 static enum status check_weights_have_data(const struct training *t)
 {
 	const struct train_options *o = t->options;
-	if (!o->init || o->data || !t->model.is_text || t->model.classes == DATASET_VOCABULARY ||
-	    !path_folder_has(o->init, "tokenizer.json"))
+	if (o->data || !weights_have_tokenizer(t))
 		return STATUS_OK;
 	return status_fail(STATUS_INPUT,
 	                   "{init} %.200s: weights with a vocabulary of %" PRId64 " go on with ids of their own "
@@ -106,6 +111,7 @@ static enum status open_data(struct training *t)
 	struct dataset_spec spec = {.kind = m->is_text ? DATASET_TEXT : DATASET_IMAGES,
 	                            .path = t->options->data,
 	                            .type = t->options->data_type,
+	                            .ids_alone = weights_have_tokenizer(t),
 	                            .tokens = m->tokens,
 	                            .pixels = m->input_elements,
 	                            .classes = m->classes};

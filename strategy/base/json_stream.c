@@ -311,6 +311,11 @@ static const char *unicode(const char *p, const char *end, unsigned *v)
 	return p;
 }
 
+static unsigned without_control(unsigned v, bool plain)
+{
+	return plain && (v < ' ' || v == 0x7F) ? ' ' : v;
+}
+
 char *stream_copy(struct arena *a, const struct stream_text *t, bool plain, size_t *size)
 {
 	char *copy = arena_alloc(a, t->size + 1), *out = copy;
@@ -318,17 +323,17 @@ char *stream_copy(struct arena *a, const struct stream_text *t, bool plain, size
 	while (p < end) {
 		unsigned v = (unsigned char)*p++;
 		if (v != '\\' || p == end) {
-			*out++ = (char)(plain && (v < ' ' || v == 0x7F) ? ' ' : v);
+			*out++ = (char)without_control(v, plain);
 			continue;
 		}
 		char c = *p++;
 		if (c == 'u') {
 			p = unicode(p, end, &v);
-			out = put_utf8(out, plain && (v < ' ' || v == 0x7F) ? ' ' : v);
+			out = put_utf8(out, without_control(v, plain));
 			continue;
 		}
 		v = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c == 'b' || c == 'f' ? ' ' : (unsigned char)c;
-		*out++ = (char)(plain && v < ' ' ? ' ' : v);
+		*out++ = (char)without_control(v, plain);
 	}
 	*out = 0;
 	if (size)

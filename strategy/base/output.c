@@ -19,7 +19,7 @@
 
 #define SUFFIX ".partial"
 
-/* Of a long name the temporary's has the beginning, so that it is none too long itself. */
+/* The temporary of a long name has its beginning alone, so that it is not too long itself. */
 enum { NAME_KEPT = 200, NAME_TRIES = 1000 };
 
 struct output {

@@ -37,10 +37,10 @@ static bool divides_more(const struct settings *than, const struct strategy *g)
 /* The specification with another value for its group_key. */
 static void add_group(struct variant_grid *g, const char *key, int64_t ranks)
 {
-	char *out = g->strategy[g->strategies];
 	size_t size = sizeof g->strategy[0], at = strcspn(g->given.strategy, ":"), n;
 	if (g->strategies == VARIANT_STRATEGIES || strlen(g->given.strategy) + strlen(key) + 24 > size)
 		return;
+	char *out = g->strategy[g->strategies];
 	n = (size_t)snprintf(out, size, "%.*s:%s=%" PRId64, (int)at, g->given.strategy, key, ranks);
 	for (const char *pair = g->given.strategy + at; *pair; pair += at) {
 		at = 1 + strcspn(pair + 1, ":");

@@ -26,7 +26,6 @@ refuse 'unknown option --bogus; see: shardlab help view' view --bogus
 refuse "--ranks: '1e9' is above 16777216" sim --ranks 1e9
 refuse "--pair: unknown strategy 'foo'" view --pair foo --describe
 refuse '--pair pipeline: 64 ranks' view --model mlp --ranks 64 --pair pipeline --describe
-refuse "unknown command 'advise'" advise
 refuse "no help on 'nope'" help nope
 refuse 'did you mean offload?' help ofload
 refuse 'there is no option --nodes: the cluster says how many ranks a node has' sim --nodes 2
@@ -141,7 +140,9 @@ refuse "'xml'" plan --format xml
 refuse 'two formats' plan --json --format dot
 
 # A setting that this version cannot carry out is refused, not ignored.
-refuse 'are not read; which options their keys are: shardlab help config' sim --config deepspeed.json
+refuse 'deepspeed.json' sim --config deepspeed.json
+refuse 'config needs a file' config
+refuse 'has no option --config' view --config deepspeed.json
 refuse 'must end in .csv' compare --export "$place/picture.bmp"
 refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
 refuse 'scales the loss of fp16' validate --loss-scaler pytorch
@@ -202,6 +203,43 @@ for arguments in $'--model\tmlp\e[31m' $'--model\ta\nb' $'--model\tx\xc2\x9b31m'
 	refuse '' sim "${arguments%%$'\t'*}" "${arguments#*$'\t'}"
 	[ -z "$(LC_ALL=C tr -d '\n -~' <"$TMPDIR/err")" ] || complain "a control character is echoed: $(cat -A "$TMPDIR/err")"
 done
+
+# A machine that is too small for what it should train.
+cat >"$SHARDLAB_CONFIG" <<-EOF
+	name: local
+	kind: cpu
+	node: {cores: 2, memory: 300MB, memory_bandwidth: 20e9}
+	device: {threads: 1, overhead: 64MiB, memory_bandwidth: 12e9, launch: 1e-6, collective_launch: 5e-6, collective_cores: 0.5}
+	compute: {default: {fp32: 5e9}, linear: {fp32: 50e9}}
+	link: {latency: 2e-6, bandwidth: 5e9}
+EOF
+small=(--model gpt --ranks 2 --steps 1)
+refuse 'does not fit this machine: its ranks take 3' train "${small[@]}"
+refuse 'would fit with: --strategy ' train "${small[@]}" --activation-checkpointing full
+refuse 'nothing that was tried would fit: take a smaller model; --force starts it all the same' train --model gpt2-124m --ranks 2
+refuse 'does not fit this machine' validate "${small[@]}" --strategy ddp
+"$SHARDLAB" train "${small[@]}" --force >"$TMPDIR/forced.out" 2>"$TMPDIR/err" || fail 'train --force'
+grep -q '^step ' "$TMPDIR/forced.out" || complain 'train --force does not train'
+rm "$SHARDLAB_CONFIG"
+
+# Advice.
+refuse "unknown model 'nope'" advise --model nope
+refuse "unknown strategy 'nope'" advise --strategy ddp,nope
+refuse 'an empty name in the list' advise --strategy ddp,
+refuse "unknown cluster 'nope'" advise --cluster nope
+refuse "'fp8' is not one of" advise --precision bf16/fp8
+refuse "'half' is not one of" advise --activation-checkpointing none/half
+refuse 'more than 3 alternatives' advise --offload none/optimizer/activations/parameters
+refuse 'an alternative is empty' advise --offload none/
+refuse 'is not divisible by' advise --ranks 4 --batch 6
+refuse 'is not divisible by' advise --ranks 4 --batch 8 --micro-batch 3
+refuse "--margin: '91' is above 90" advise --margin 91
+refuse "--margin: 'x' is not a number" advise --margin x
+refuse 'no rate for' advise --cluster v100-16gb --precision bf16
+refuse 'single runs on one rank' advise --strategy single --ranks 2
+refuse 'do not divide by 3 ranks' advise --model llama --strategy tensor --ranks 3 --batch 3
+refuse 'advise has no option --steps' advise --steps 3
+refuse '--plan' advise --plan x
 
 # Files.
 refuse 'No such file' sim --cluster "$place/none.yaml"

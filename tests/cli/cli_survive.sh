@@ -76,10 +76,12 @@ waiting=$!
 
 pipeline=(--strategy pipeline --model mlp:sizes=784-32-32-10 --accumulate 2)
 plain=(--model mlp:sizes=784-32-10 --ranks 3)
+text=tests/golden/text.txt
 mkdir "$TMPDIR/goes" "$TMPDIR/gone"
 strike 'a stage that is stopped' '^fatal: rank [0-2] was stopped for [3-9] s' 12 'kill -STOP "${rank[2]}"' "${pipeline[@]}" --ranks 3
 strike 'mpirun that is stopped' '^fatal: mpirun was stopped for' 12 'kill -STOP "$mpirun"' "${plain[@]}"
-strike 'mpirun that is killed' '^fatal: mpirun died (Killed); the ranks were ended' 6 'kill -KILL "$mpirun"' "${plain[@]}"
+strike 'mpirun that is killed' '^fatal: mpirun died (Killed); the ranks were ended' 6 'kill -KILL "$mpirun"' --ranks 3 --data "$text" \
+	--model gpt:layers=1,width=16,heads=2,context=8 --save "$TMPDIR/killed"
 strike 'a rank that is asked to end' '^stopped by the user after step' 8 'kill -TERM "${rank[1]}"' "${plain[@]}"
 strike 'a terminal that goes away' '^stopped by the user after step' 8 'kill -HUP "$parent"' "${plain[@]}"
 strike 'a folder that goes away' "^fatal: .*cannot write '.*weights.safetensors': " 8 'rm -r "$TMPDIR/goes"; kill -INT "$parent"' \

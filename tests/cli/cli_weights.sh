@@ -70,6 +70,21 @@ run ranks train --init "$saved/gpt" --strategy zero3 --ranks 2 "${text[@]}" "${s
 # Weights whose ids are a tokenizer's do not go on with the bytes of a text that nobody named.
 refuse 'weights with a vocabulary of 600 go on with ids of their own tokenizer: give --data DIR with such ids, which tools/tokenize.py makes' \
 	train --init tests/golden/generate/llama --steps 1
+# Nor with those of one that somebody did, unless bytes are meant.
+printf 'some text %.0s' {1..200} >"$TMPDIR/text.txt"
+refuse "$TMPDIR/text.txt: is text, and the ids of these weights are those of their tokenizer" \
+	train --init tests/golden/generate/llama --data "$TMPDIR/text.txt" --steps 1
+run meant train --init tests/golden/generate/llama --data "$TMPDIR/text.txt" --data-type bytes --steps 1 --batch 2
+
+# What is taken along with the tokenizer is read first.
+mkdir "$TMPDIR/broken"
+cp tests/golden/generate/llama/* "$TMPDIR/broken"
+for broken in '{"eos_token_id": [1' '[1]'; do
+	printf '%s' "$broken" >"$TMPDIR/broken/generation_config.json"
+	refuse "$TMPDIR/broken/generation_config.json:" train --init "$TMPDIR/broken" --data "$TMPDIR/text.txt" --data-type bytes \
+		--steps 1 --batch 2 --save "$TMPDIR/never"
+	[ ! -e "$TMPDIR/never" ] || complain 'a folder with a broken file'
+done
 
 # What is there stays, and is found out before training. So is a model that transformers has none of.
 refuse "$saved/gpt: is there and not empty" train --model $gpt --steps 1 --save "$saved/gpt"

@@ -228,4 +228,4 @@ START_LOOP_TEST(embeddings, 0, 2)
 	embedding_check(ELEMENT_FP32, 3, 1500, 4, 300, true);
 }
 
-CUDA_SUITE("cuda_kernels", 0)
+CUDA_SUITE("cuda_kernels", 60)

@@ -331,4 +331,4 @@ START_LOOP_TEST(loss_scales, 0, 2)
 	target_release(n);
 }
 
-CUDA_SUITE("cuda_update", 0)
+CUDA_SUITE("cuda_update", 60)

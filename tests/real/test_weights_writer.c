@@ -6,10 +6,14 @@
 #include "tests/support/suite.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MANY = 1000000000, ELEMENTS = 4, BYTES = 4 * ELEMENTS };
@@ -192,6 +196,133 @@ START_TEST(what_the_dead_left)
 	weights_writer_release(&w);
 	weights_writer_release(&alive);
 	ck_assert_int_eq(rmdir(other), 0);
+}
+
+/* ---- the system's calls ---- */
+
+static bool swept;       /* the next folder is taken away as soon as it is made, as a sweep may do */
+static int folder_syncs; /* that worked */
+static int sync_error;   /* of those of folders */
+
+int mkdir(const char *path, mode_t mode)
+{
+	int failed = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+	if (!failed && swept)
+		rmdir(path);
+	swept = false;
+	return failed;
+}
+
+int fsync(int fd)
+{
+	struct stat info;
+	if (fstat(fd, &info) || !S_ISDIR(info.st_mode))
+		return 0;
+	folder_syncs++;
+	errno = sync_error;
+	return sync_error ? -1 : 0;
+}
+
+START_TEST(a_folder_that_is_swept_away_is_made_again)
+{
+	struct weights_writer w;
+	swept = true;
+	must(weights_writer_create(&w, out, MANY));
+	ck_assert_int_eq(entries(w.temporary), 0);
+	ck_assert_ptr_nonnull(strstr(w.temporary, ".1.partial"));
+	weights_writer_release(&w);
+}
+
+START_TEST(the_name_reaches_the_disk)
+{
+	struct weights_writer w;
+	files_of(MANY);
+	ck_assert_int_eq(folder_syncs, 2); /* itself, and the one that has its name */
+	sync_error = EIO;
+	empty(out);
+	must(weights_writer_create(&w, out, MANY));
+	declare(&w);
+	put(&w, 0, ELEMENTS);
+	must_fail(weights_writer_finish(&w, (int64_t[]){5 * ELEMENTS}), STATUS_RUN, strerror(EIO));
+	weights_writer_release(&w);
+	ck_assert_int_eq(entries(out), 0);
+}
+
+START_TEST(a_link_to_a_folder_stays)
+{
+	char link[128];
+	struct stat info;
+	struct weights_writer w;
+	snprintf(link, sizeof link, "%s/link", place);
+	ck_assert(!mkdir(out, 0777) && !symlink("out", link));
+	must(weights_writer_create(&w, link, MANY));
+	declare(&w);
+	put(&w, 0, ELEMENTS);
+	must(weights_writer_finish(&w, (int64_t[]){5 * ELEMENTS}));
+	weights_writer_release(&w);
+	check_tensors();
+	ck_assert(!lstat(link, &info) && S_ISLNK(info.st_mode));
+	ck_assert_int_eq(unlink(link), 0);
+}
+
+/* ---- very many shards ---- */
+
+enum { SHARDS = 150, DESCRIPTORS = 100 };
+
+static void declare_many(struct weights_writer *w)
+{
+	char name[16];
+	for (int i = 0; i < SHARDS; i++) {
+		snprintf(name, sizeof name, "t%03d", i);
+		must(weights_writer_declare(w, name, 1, (int64_t[]){2}));
+	}
+	must(weights_writer_begin(w));
+}
+
+static void write_many(struct weights_writer *w, int element)
+{
+	for (int i = 0; i < SHARDS; i++)
+		must(weights_writer_write(w, i, element, 1, (float[]){(float)(2 * i + element)}));
+	must(weights_writer_leave(w));
+}
+
+static enum status read_many(const struct weights_file *f)
+{
+	float two[2];
+	for (int i = 0; i < SHARDS; i++) {
+		enum status s = weights_file_read(&f->tensors[i], 0, 2, two);
+		if (s)
+			return s;
+		ck_assert(two[0] == (float)(2 * i) && two[1] == (float)(2 * i + 1));
+	}
+	return STATUS_OK;
+}
+
+START_TEST(more_shards_than_descriptors)
+{
+	struct weights_writer root, other;
+	struct weights_file f;
+	int64_t counts[SHARDS];
+	char last[160];
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){DESCRIPTORS, DESCRIPTORS}), 0);
+	must(weights_writer_create(&root, out, 1));
+	declare_many(&root);
+	must(weights_writer_join(&other, out, root.temporary, 1));
+	declare_many(&other);
+	write_many(&root, 0);
+	write_many(&other, 1);
+	for (int i = 0; i < SHARDS; i++)
+		counts[i] = 2;
+	weights_writer_release(&other);
+	must(weights_writer_finish(&root, counts));
+	weights_writer_release(&root);
+	must(weights_file_open(&f, out));
+	must(read_many(&f));
+	/* One that has no descriptor and is replaced is not taken for the old one. */
+	snprintf(last, sizeof last, "%s/model-%05d-of-%05d.safetensors", out, SHARDS, SHARDS);
+	ck_assert_int_eq(unlink(last), 0);
+	must_fail(read_many(&f), STATUS_INPUT, "cannot be opened");
+	weights_file_release(&f);
 }
 
 START_TEST(slashes_and_endings)

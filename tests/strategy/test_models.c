@@ -140,6 +140,36 @@ START_TEST(tensors_are_those_of_the_files)
 	model_release(&m);
 }
 
+/* "…: 124,439,808 parameters…"; 0: it says no exact number. */
+static int64_t number_said(const char *what)
+{
+	const char *end = strstr(what, " parameters"), *at = end;
+	int64_t n = 0;
+	while (at && at > what && (at[-1] == ',' || (at[-1] >= '0' && at[-1] <= '9')))
+		at--;
+	for (; at && at < end; at++)
+		n = *at == ',' ? n : 10 * n + (*at - '0');
+	return n;
+}
+
+static void compare_number(void *context, const char *name, const char *what)
+{
+	int *compared = context;
+	if (!number_said(what))
+		return;
+	struct model m = opened(name, 0);
+	ck_assert_msg(m.parameters == number_said(what), "%s: %s; it has %" PRId64, name, what, m.parameters);
+	model_release(&m);
+	(*compared)++;
+}
+
+START_TEST(help_tells_the_parameters)
+{
+	int compared = 0;
+	model_list(compare_number, &compared);
+	ck_assert_int_eq(compared, 21);
+}
+
 START_TEST(wrong_words_are_refused)
 {
 	static const char *const words[][2] = {{"gpt:positions=rotary", "rotary"},

@@ -19,6 +19,7 @@ strategy/base
 strategy/collective
 strategy/model
 strategy/settings
+strategy/recipe
 strategy/plan
 strategy/plan/verify
 strategy/plan/text

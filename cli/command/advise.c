@@ -1,0 +1,151 @@
+/* shardlab advise: what fits, by predicted speed, and what the rest lacks. */
+#include "sim/advise.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/command/job.h"
+#include "cli/show/progress.h"
+#include "cli/show/show_advice.h"
+#include "strategy/strategies/strategy.h"
+
+/* ---- the request ---- */
+
+static enum status add_strategy(struct advise_request *q, const char *name)
+{
+	const struct strategy *strategy;
+	if (q->strategies == ADVISE_STRATEGIES)
+		return status_fail(STATUS_INPUT, "--strategy: more than %d in a list", ADVISE_STRATEGIES);
+	q->strategy[q->strategies++] = name;
+	return *name ? strategy_parse(name, &strategy)
+	             : status_fail(STATUS_INPUT,
+	                           "--strategy: an empty name in the list; it looks like ddp,zero2,zero3");
+}
+
+/* `single` alone is one rank, and one rank is `single` alone: the others would be the same. */
+static enum status add_all(struct advise_request *q)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; !s && strategy_at(i); i++)
+		if (strategy_at(i)->one_rank == (q->given.ranks == 1))
+			s = add_strategy(q, strategy_at(i)->name);
+	return s;
+}
+
+static enum status add_strategies(struct advise_request *q, const char *list, struct arena *a)
+{
+	for (const char *p = list;; p++) {
+		size_t length = strcspn(p, ",");
+		const char *name = arena_print(a, "%.*s", (int)length, p);
+		enum status s = strcmp(name, "all") != 0 ? add_strategy(q, name) : add_all(q);
+		p += length;
+		if (s || !*p)
+			return s;
+	}
+}
+
+/* The types that the cluster can compute in: bf16, or else fp16, which takes the same memory; and fp32. */
+static enum status add_usual_precisions(struct advise_request *q)
+{
+	static const enum type usual[] = {TYPE_BF16, TYPE_FP16, TYPE_FP32};
+	struct cluster c;
+	enum status s = cluster_open(&c, q->cluster, q->given.ranks);
+	if (s)
+		return s;
+	for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+		if (cluster_peak(&c, usual[i]).value > 0 && !(usual[i] == TYPE_FP16 && q->precisions))
+			q->precision[q->precisions++] = usual[i];
+	cluster_release(&c);
+	return STATUS_OK;
+}
+
+/* The alternatives of one option, each read as its setting. count: how many were read so far. */
+static enum status read_levels(const struct options *o, enum setting i, int most, struct arena *a,
+                               struct settings *levels, int *count)
+{
+	int n = option_alternatives(o, (enum option)i);
+	char where[48];
+	snprintf(where, sizeof where, "--%s", option_name((enum option)i));
+	if (!option_given(o, (enum option)i))
+		return STATUS_OK;
+	if (n > most)
+		return status_fail(STATUS_INPUT, "%s %.60s: more than %d alternatives", where,
+		                   option_text(o, (enum option)i), most);
+	for (*count = 0; *count < n; ++*count) {
+		const char *text;
+		enum status s = option_alternative(o, (enum option)i, *count, a, &text);
+		if (!s)
+			s = setting_read(i, where, text, &levels[*count]);
+		if (s)
+			return s;
+	}
+	return STATUS_OK;
+}
+
+static enum status read_alternatives(struct advise_request *q, const struct options *o, struct arena *a)
+{
+	enum { MOST = VARIANT_LEVELS };
+	struct settings precision[MOST], checkpointing[MOST], offload[MOST];
+	enum status s = read_levels(o, SETTING_PRECISION, ADVISE_PRECISIONS, a, precision, &q->precisions);
+	if (!s)
+		s = read_levels(o, SETTING_CHECKPOINTING, MOST, a, checkpointing, &q->checkpointings);
+	if (!s)
+		s = read_levels(o, SETTING_OFFLOAD, MOST, a, offload, &q->offloads);
+	for (int i = 0; !s && i < q->precisions; i++)
+		q->precision[i] = precision[i].precision;
+	for (int i = 0; !s && i < q->checkpointings; i++)
+		q->checkpointing[i] = arena_copy(a, checkpointing[i].checkpointing);
+	for (int i = 0; !s && i < q->offloads; i++)
+		q->offload[i] = offload[i].offload;
+	return s || q->precisions ? s : add_usual_precisions(q);
+}
+
+static enum status read_request(struct advise_request *q, const struct options *o, struct arena *a)
+{
+	struct options plain = *o;
+	static const enum option searched[] = {OPTION_PRECISION, OPTION_CHECKPOINTING, OPTION_OFFLOAD};
+	*q = (struct advise_request){.cluster = option_text(o, OPTION_CLUSTER),
+	                             .margin = o->value[OPTION_MARGIN].real / 100};
+	for (size_t i = 0; i < sizeof searched / sizeof searched[0]; i++)
+		plain.value[searched[i]] = (struct option_value){0};
+	enum status s = options_settings(&plain, &q->given);
+	if (!s)
+		s = add_strategies(q, option_text(o, OPTION_STRATEGY), a);
+	return s ? s : read_alternatives(q, o, a);
+}
+
+/* ---- the search ---- */
+
+static void search(struct advice *a)
+{
+	struct progress p;
+	progress_begin(&p, a->total);
+	while (advise_next(a)) {
+		int walk = a->done < a->total ? a->done : a->total - 1;
+		progress_show(&p, a->done, a->request.strategy[walk / a->request.precisions]);
+	}
+	progress_clear(&p);
+}
+
+enum status command_advise(const struct options *o)
+{
+	struct advise_request q;
+	struct advice *a = NULL;
+	struct arena arena = {0};
+	enum status s = read_request(&q, o, &arena);
+	if (!s)
+		s = advise_begin(&a, &q);
+	if (!s) {
+		search(a);
+		s = advise_status(a);
+	}
+	if (!s && option_given(o, OPTION_JSON))
+		print_json(advice_to_json(a), false);
+	else if (!s)
+		show_advice(a, o->model_path ? o->model_path : option_text(o, OPTION_MODEL),
+		            option_given(o, OPTION_VERBOSE), stdout);
+	advise_end(a);
+	arena_release(&arena);
+	return s;
+}

@@ -1,0 +1,117 @@
+/* --config FILE: a recipe's settings become options, as if they had been given. An option beside it that says something
+ * else is refused, but for what the file leaves to its program. */
+#include <string.h>
+
+#include "cli/options/options_table.h"
+
+#include "strategy/strategies/strategy.h"
+
+struct recipe_question options_question(const struct options *o)
+{
+	const struct option_value *reader = &o->value[OPTION_READER];
+	struct recipe_question q = {.reader = RECIPE_GUESSED};
+	for (int i = 0; reader->given && i < RECIPE_READER_COUNT; i++)
+		if (!strcmp(reader->text, recipe_reader_name((enum recipe_reader)i)))
+			q.reader = (enum recipe_reader)i;
+	for (int i = 0; i < SETTING_COUNT; i++)
+		if (o->value[i].given)
+			q.given[i] = o->value[i].text;
+	q.model = q.given[SETTING_MODEL];
+	q.ranks = o->value[SETTING_RANKS].given ? o->value[SETTING_RANKS].whole : 0;
+	return q;
+}
+
+static bool agrees(const struct option_row *row, const struct option_value *a, const struct option_value *b)
+{
+	switch (row->type) {
+	case TAKES_WHOLE:
+	case TAKES_SIZE:
+		return a->whole == b->whole;
+	case TAKES_REAL:
+		return a->real == b->real;
+	default:
+		return !strcmp(a->text, b->text);
+	}
+}
+
+/* compare puts strategies of its own beside the file's. */
+static bool may_differ(const struct options *o, const struct recipe_pair *p)
+{
+	return !p->from || (o->command == COMMAND_COMPARE && p->setting == SETTING_STRATEGY);
+}
+
+static enum status take_pair(struct options *o, const struct recipe *r, const struct recipe_pair *p)
+{
+	const struct option_row *row = option_row((int)p->setting);
+	struct option_value value = {.given = true}, *at = &o->value[p->setting];
+	enum status s = option_read_value(row, false, arena_copy(&o->arena, p->text), &value);
+	if (s)
+		return p->from ? status_prefix(s, "%s:%d:%d: ", r->file.where, p->from->line, p->from->column) : s;
+	if (!at->given)
+		*at = value;
+	else if (!may_differ(o, p) && !agrees(row, at, &value))
+		return status_fail(STATUS_INPUT, "--%s %s: %s:%d:%d says %s; leave one of them out", row->name,
+		                   at->text, r->file.where, p->from->line, p->from->column, p->text);
+	return STATUS_OK;
+}
+
+/* The file's own first, then those of `all` that it is not. */
+static void widen_list(struct options *o)
+{
+	struct option_value *v = &o->value[SETTING_STRATEGY];
+	const char *own = v->text, *list = own;
+	size_t length = strcspn(own, ":");
+	for (int i = 0; strategy_at(i); i++) {
+		const char *name = strategy_at(i)->name;
+		if (strlen(name) != length || strncmp(own, name, length) != 0)
+			list = arena_print(&o->arena, "%s,%s", list, name);
+	}
+	v->text = list;
+}
+
+static void tell(const struct recipe *r)
+{
+	fprintf(stderr, "%s: read as %s reads it (%s)%s%s\n", r->file.where, recipe_judge(r->reader),
+	        recipe_version(r->reader), r->why ? ": " : "", r->why ? r->why : "");
+	for (int i = 0; i < r->refusals.count; i++) /* of its syntax */
+		fprintf(stderr, "%s:%d:%d: %s would refuse this: %s\n", r->file.where, r->refusals.list[i].line,
+		        r->refusals.list[i].column, r->refusals.list[i].by, r->refusals.list[i].text);
+	for (int i = 0; i < r->notes.count; i++)
+		fprintf(stderr, "%s:%d:%d: note: %s\n", r->file.where, r->notes.list[i].line, r->notes.list[i].column,
+		        r->notes.list[i].text);
+	if (r->ranks_from)
+		fprintf(stderr, "ranks by %s\n", r->ranks_from);
+}
+
+static enum status take(struct options *o, const struct recipe *r)
+{
+	bool listed = option_given(o, (enum option)SETTING_STRATEGY);
+	enum status s = recipe_plan(r);
+	for (int i = 0; !s && i < r->pair_count; i++)
+		s = take_pair(o, r, &r->pairs[i]);
+	if (!s && !o->value[SETTING_RANKS].given)
+		s = status_fail(STATUS_INPUT, "%s does not say how many ranks there are: give --ranks N",
+		                r->file.where);
+	if (s)
+		return s;
+	if (o->command == COMMAND_COMPARE && !listed)
+		widen_list(o);
+	tell(r);
+	return STATUS_OK;
+}
+
+/* Afterwards the options say all of it, also to children. */
+enum status options_take_recipe(struct options *o)
+{
+	struct recipe r;
+	struct recipe_question q = options_question(o);
+	if (o->value[OPTION_PLAN_FILE].given)
+		return status_fail(STATUS_INPUT, "--plan FILE says all that --config FILE does; leave one of them out");
+	enum status s = recipe_open(&r, option_text(o, OPTION_CONFIG), &q);
+	if (s)
+		return s;
+	s = take(o, &r);
+	recipe_release(&r);
+	o->value[OPTION_CONFIG].given = o->value[OPTION_READER].given = false;
+	return s;
+}

@@ -1,0 +1,254 @@
+#include "cli/show/show_advice.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/show/show.h"
+#include "cli/show/table.h"
+#include "cli/show/text.h"
+#include "strategy/base/number.h"
+
+/* Without --verbose. */
+enum { LINES = 12 };
+
+static void show_head(const struct advice *a, const char *model, FILE *out)
+{
+	char text[600], n[32];
+	const struct advise_request *q = &a->request;
+	snprintf(text, sizeof text,
+	         "%.200s on %" PRId64 " rank%s · batch %s · sequence %" PRId64
+	         " · cluster %.100s · %g %% of each memory left to the allocator",
+	         model, q->given.ranks, q->given.ranks == 1 ? "" : "s", number_format_count(n, q->given.batch),
+	         a->tokens, q->cluster, 100 * q->margin);
+	text_items(out, text, " · ", 0, text_columns(out, 110));
+	fprintf(out, "%" PRId64 " candidates, %d strateg%s in %d precision%s: %d line%s fit%s\n\n", a->candidates,
+	        q->strategies, q->strategies == 1 ? "y" : "ies", q->precisions, q->precisions == 1 ? "" : "s",
+	        a->fit_count, a->fit_count == 1 ? "" : "s", a->fit_count == 1 ? "s" : "");
+}
+
+/* ---- what fits ---- */
+
+static void setting_cells(struct table *t, const struct settings *s)
+{
+	char offload[OFFLOAD_TEXT];
+	offload_print(&s->offload, offload, sizeof offload);
+	table_cell(t, 1, "%s", s->strategy);
+	table_cell(t, 2, "%s", type_name(s->precision));
+	table_cell(t, 3, "%s", s->checkpointing);
+	table_cell(t, 4, "%s", offload);
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+static void show_line(struct table *t, const struct advised *x, struct scale memory, struct scale time)
+{
+	char count[32];
+	table_row(t, STYLE_PLAIN, "%d%s", x->place, x->tied ? " =" : "");
+	setting_cells(t, &x->settings);
+	table_cell(t, 5, "%" PRId64 " × %" PRId64, x->settings.micro_batch, x->settings.accumulate);
+	table_scaled(t, 6, x->tightest.needed_bytes, memory);
+	table_cell(t, 7, "%.0f %%", percent(x->tightest.needed_bytes, x->tightest.capacity_bytes));
+	table_scaled(t, 8, x->step, time);
+	table_cell(t, 9, "%s", number_format_count(count, (int64_t)(x->tokens_per_s + 0.5)));
+	if (x->speed.mfu > 0)
+		table_cell(t, 10, "%.1f %%", 100 * x->speed.mfu);
+	table_cell(t, 11, "%s", x->frontier ? "*" : "");
+}
+
+static void show_fitting(const struct advice *a, int lines, FILE *out)
+{
+	struct table t;
+	int64_t memory = 0;
+	for (int i = 0; i < lines; i++)
+		memory = a->fit[i].tightest.needed_bytes > memory ? a->fit[i].tightest.needed_bytes : memory;
+	struct scale m = scale_of_bytes(memory), s = scale_of_time(a->fit[lines - 1].step);
+	table_init(&t, out, 12, 5);
+	table_row(&t, STYLE_HEAD,
+	          "place\tstrategy\tprecision\tcheckpointing\toffload\tmicro-\tneeds\tfills\tstep\t%s\tMFU",
+	          a->tokens > 1 ? "tokens" : "samples");
+	table_row(&t, STYLE_HEAD, "\t\t\t\t\tbatches\t%s\t\t%s\ta second", m.name, s.name);
+	for (int i = 0; i < lines; i++)
+		show_line(&t, &a->fit[i], m, s);
+	table_end(&t, 0);
+	if (lines < a->fit_count)
+		fprintf(out, "… %d more; --verbose lists all\n", a->fit_count - lines);
+}
+
+static void show_largest(const struct advice *a, FILE *out)
+{
+	char options[ADVISE_OPTIONS];
+	const struct advised *most = &a->fit[0];
+	for (int i = 1; i < a->fit_count; i++)
+		if (a->fit[i].settings.micro_batch > most->settings.micro_batch)
+			most = &a->fit[i];
+	advise_options(&most->settings, options);
+	fprintf(out, "largest micro-batch: %" PRId64 ", with %s\n", most->settings.micro_batch, options);
+}
+
+/* "1.93 times as fast", "12 % slower" */
+static void compare_speed(char *out, size_t size, int64_t step, int64_t before)
+{
+	double ratio = (double)before / (double)(step ? step : 1);
+	if (ratio >= 1.5)
+		snprintf(out, size, "%.2f times as fast", ratio);
+	else if (ratio >= 1.005)
+		snprintf(out, size, "%.0f %% faster", 100 * (ratio - 1));
+	else if (ratio > 0.995)
+		snprintf(out, size, "no faster");
+	else
+		snprintf(out, size, "%.0f %% slower", 100 * (1 / ratio - 1));
+}
+
+static void show_next(const struct advice *a, FILE *out)
+{
+	for (int i = 0; i < a->next_count; i++) {
+		const struct advise_next *n = &a->next[i];
+		char time[32], speed[40], bytes[32];
+		number_format_time(time, sizeof time, n->step);
+		compare_speed(speed, sizeof speed, n->step, a->fit[0].step);
+		fprintf(out, "%s%s: %s a step, %s", i ? "      " : "next: ", n->what, time, speed);
+		if (n->missing_bytes) {
+			number_format_bytes(bytes, sizeof bytes, n->missing_bytes);
+			fprintf(out, "; does not fit, %s more would be needed", bytes);
+		}
+		fputc('\n', out);
+	}
+}
+
+/* ---- what does not ---- */
+
+static bool is_plain(const struct settings *s)
+{
+	return !strcmp(s->checkpointing, "none") && !s->offload.optimizer && !s->offload.parameters;
+}
+
+static void show_lack(struct table *t, const struct advise_lack *x)
+{
+	char time[32];
+	table_row(t, STYLE_PLAIN, " ");
+	setting_cells(t, &x->settings);
+	table_bytes(t, 5, x->tightest.needed_bytes - x->tightest.capacity_bytes);
+	table_cell(t, 6, "%s,", category_name(x->category));
+	table_bytes(t, 7, x->category_bytes);
+	table_cell(t, 8, "%s", x->peak_at);
+	number_format_time(time, sizeof time, x->mend_step);
+	if (*x->mend)
+		table_cell(t, 9, "%s, %s a step", x->mend, time);
+}
+
+static void show_lacking(const struct advice *a, bool all, FILE *out)
+{
+	struct table t;
+	int shown = 0;
+	for (int i = 0; i < a->lack_count; i++)
+		shown += all || is_plain(&a->lack[i].settings);
+	if (!shown)
+		return;
+	table_init(&t, out, 10, 5);
+	table_row(&t, STYLE_HEAD, "does not fit, with micro-batches of one sample or the smallest that was asked for");
+	table_row(&t, STYLE_HEAD,
+	          "\tstrategy\tprecision\tcheckpointing\toffload\tmissing\tmost of\tthe peak\tpeak at\twould fit with");
+	for (int i = 0; i < a->lack_count; i++)
+		if (all || is_plain(&a->lack[i].settings))
+			show_lack(&t, &a->lack[i]);
+	fputc('\n', out);
+	table_end(&t, 0);
+	if (shown < a->lack_count)
+		fprintf(out, "… %d more; --verbose lists all\n", a->lack_count - shown);
+}
+
+void show_advice(const struct advice *a, const char *model, bool all, FILE *out)
+{
+	int lines = all || a->fit_count < LINES ? a->fit_count : LINES;
+	char options[ADVISE_OPTIONS];
+	show_head(a, model, out);
+	if (lines) {
+		show_fitting(a, lines, out);
+		fputc('\n', out);
+		show_largest(a, out);
+		advise_options(&a->fit[0].settings, options);
+		fprintf(out, "fastest: shardlab sim --model %s --ranks %" PRId64 " --cluster %s %s\n", model,
+		        a->request.given.ranks, a->request.cluster, options);
+		show_next(a, out);
+	}
+	show_lacking(a, all, out);
+	for (int i = 0; i < a->skipped_count; i++)
+		fprintf(out, "skipped %s: %s\n", a->skipped[i].strategy, a->skipped[i].why);
+	if (a->cut)
+		fputs("the search of a strategy ended at its limit, so that there may be more\n", out);
+}
+
+/* ---- JSON ---- */
+
+static json_t *settings_to_json(const struct settings *s)
+{
+	char offload[OFFLOAD_TEXT], options[ADVISE_OPTIONS];
+	offload_print(&s->offload, offload, sizeof offload);
+	advise_options(s, options);
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:s}", "strategy", s->strategy, "precision",
+	                 type_name(s->precision), "activation_checkpointing", s->checkpointing, "offload", offload,
+	                 "micro_batch", (json_int_t)s->micro_batch, "accumulate", (json_int_t)s->accumulate, "options",
+	                 options);
+}
+
+static void add_memory(json_t *object, const struct report_tightest *t)
+{
+	json_object_set_new(object, "space", json_string(space_name(t->space)));
+	json_object_set_new(object, "needed_bytes", json_integer(t->needed_bytes));
+	json_object_set_new(object, "capacity_bytes", json_integer(t->capacity_bytes));
+}
+
+static double seconds(int64_t ns)
+{
+	return 1e-9 * (double)ns;
+}
+
+static json_t *fit_to_json(const struct advised *x)
+{
+	json_t *object = settings_to_json(&x->settings);
+	add_memory(object, &x->tightest);
+	json_object_update_new(object,
+	                       json_pack("{s:i, s:b, s:b, s:f, s:f, s:f, s:o}", "place", x->place, "tied", x->tied,
+	                                 "frontier", x->frontier, "step_s", seconds(x->step), "tokens_per_s",
+	                                 x->tokens_per_s, "tflops_per_device", x->speed.tflops_per_device, "mfu",
+	                                 x->speed.mfu > 0 ? json_real(x->speed.mfu) : json_null()));
+	return object;
+}
+
+static json_t *lack_to_json(const struct advise_lack *x)
+{
+	json_t *object = settings_to_json(&x->settings);
+	add_memory(object, &x->tightest);
+	json_object_update_new(object, json_pack("{s:I, s:s, s:I, s:s}", "missing_bytes",
+	                                         (json_int_t)(x->tightest.needed_bytes - x->tightest.capacity_bytes),
+	                                         "category", category_name(x->category), "category_bytes",
+	                                         (json_int_t)x->category_bytes, "peak_at", x->peak_at));
+	json_object_set_new(object, "would_fit_with",
+	                    *x->mend ? json_pack("{s:s, s:f}", "options", x->mend, "step_s", seconds(x->mend_step))
+	                             : json_null());
+	return object;
+}
+
+json_t *advice_to_json(const struct advice *a)
+{
+	json_t *fits = json_array(), *lacks = json_array(), *next = json_array(), *skipped = json_array();
+	for (int i = 0; i < a->fit_count; i++)
+		json_array_append_new(fits, fit_to_json(&a->fit[i]));
+	for (int i = 0; i < a->lack_count; i++)
+		json_array_append_new(lacks, lack_to_json(&a->lack[i]));
+	for (int i = 0; i < a->next_count; i++)
+		json_array_append_new(next, json_pack("{s:s, s:f, s:I}", "with", a->next[i].what, "step_s",
+		                                      seconds(a->next[i].step), "missing_bytes",
+		                                      (json_int_t)a->next[i].missing_bytes));
+	for (int i = 0; i < a->skipped_count; i++)
+		json_array_append_new(skipped, json_pack("{s:s, s:s}", "strategy", a->skipped[i].strategy, "skipped",
+		                                         a->skipped[i].why));
+	return json_pack("{s:s, s:I, s:s, s:I, s:I, s:f, s:I, s:b, s:o, s:o, s:o, s:o}", "model", a->model, "ranks",
+	                 (json_int_t)a->request.given.ranks, "cluster", a->request.cluster, "batch",
+	                 (json_int_t)a->request.given.batch, "sequence", (json_int_t)a->tokens, "margin",
+	                 a->request.margin, "candidates", (json_int_t)a->candidates, "search_cut", a->cut, "fits", fits,
+	                 "does_not_fit", lacks, "next", next, "skipped", skipped);
+}

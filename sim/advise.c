@@ -1,0 +1,418 @@
+#include "sim/advise.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/arena.h"
+#include "strategy/base/compare.h"
+#include "strategy/base/memory.h"
+#include "strategy/strategies/strategy.h"
+
+/* ---- words ---- */
+
+void advise_options(const struct settings *s, char out[ADVISE_OPTIONS])
+{
+	char offload[OFFLOAD_TEXT], text[ADVISE_OPTIONS];
+	int n = snprintf(text, sizeof text,
+	                 "{strategy} %.60s {precision} %s {micro_batch} %" PRId64 " {accumulate} %" PRId64, s->strategy,
+	                 type_name(s->precision), s->micro_batch, s->accumulate);
+	if (strcmp(s->checkpointing, "none") != 0)
+		n += snprintf(text + n, sizeof text - (size_t)n, " {activation_checkpointing} %.60s", s->checkpointing);
+	offload_print(&s->offload, offload, sizeof offload);
+	if (strcmp(offload, "none") != 0)
+		snprintf(text + n, sizeof text - (size_t)n, " {offload} %.50s", offload);
+	snprintf(out, ADVISE_OPTIONS, "%s", status_words(text));
+}
+
+/* ---- one walk: a strategy in a precision ---- */
+
+/* The batch is the same for all: as asked for, or what data-parallel ranks would take. */
+static enum status settle_batch(struct settings *given)
+{
+	struct settings s = *given;
+	enum status status = settings_resolve(&s, s.ranks);
+	given->batch = s.batch;
+	return status;
+}
+
+static struct settings settings_of_walk(const struct advise_request *q, int walk)
+{
+	struct settings s = q->given;
+	snprintf(s.strategy, sizeof s.strategy, "%s", q->strategy[walk / q->precisions]);
+	s.precision = q->precision[walk % q->precisions];
+	if (q->checkpointings)
+		snprintf(s.checkpointing, sizeof s.checkpointing, "%s", q->checkpointing[0]);
+	if (q->offloads)
+		s.offload = q->offload[0];
+	return s;
+}
+
+/* The grid of one strategy, with the levels that were asked for. */
+static void make_grid(const struct advise_request *q, const struct settings *resolved, struct variant_grid *g)
+{
+	variant_grid_make(g, resolved);
+	g->strategies = 1;
+	if (q->checkpointings) {
+		g->checkpointings = q->checkpointings;
+		memcpy(g->checkpointing, q->checkpointing, sizeof g->checkpointing);
+		g->checkpointing[0] = g->given.checkpointing;
+	}
+	if (q->offloads) {
+		g->offloads = q->offloads;
+		memcpy(g->offload, q->offload, sizeof g->offload);
+	}
+	if (q->given.micro_batch || q->given.accumulate)
+		g->micros = 1;
+}
+
+static void skip(struct advice *a, const char *strategy)
+{
+	struct advise_skipped skipped;
+	for (int i = 0; i < a->skipped_count; i++)
+		if (!strcmp(a->skipped[i].strategy, strategy) && !strcmp(a->skipped[i].why, status_message()))
+			return;
+	snprintf(skipped.strategy, sizeof skipped.strategy, "%.60s", strategy);
+	snprintf(skipped.why, sizeof skipped.why, "%.500s", status_message());
+	*ARRAY_ADD(a->skipped, a->skipped_count, a->skipped_capacity) = skipped;
+}
+
+/* A plan of one micro-batch says whether the strategy goes with the model, the ranks and the precision at all. */
+static enum status try_plainly(struct grid_search *f)
+{
+	struct report r;
+	struct variant v;
+	struct variant_place smallest = {.micro = f->grid.micros - 1};
+	if (!variant_at(&f->grid, &smallest, &v))
+		return STATUS_INPUT;
+	v.settings.accumulate = 1;
+	v.settings.batch = 0;
+	enum status s = settings_resolve(&v.settings, strategy_data_ranks(&v.settings));
+	if (!s)
+		s = grid_search_report(f, &v.settings, true, &r);
+	report_release(&r);
+	return s;
+}
+
+static enum status begin_walk(struct advice *a)
+{
+	const struct advise_request *q = &a->request;
+	const struct strategy *strategy;
+	struct grid_search *f = &a->walk;
+	struct settings s = settings_of_walk(q, a->done);
+	*f = (struct grid_search){.cluster_name = q->cluster, .margin = q->margin};
+	enum status status = strategy_parse(s.strategy, &strategy);
+	if (!status)
+		status = settings_resolve(&s, strategy_data_ranks(&s));
+	if (status)
+		return status;
+	f->all_micros = strategy->stages;
+	make_grid(q, &s, &f->grid);
+	status = grid_search_begin(f);
+	return status ? status : try_plainly(f);
+}
+
+/* ---- what a walk found ---- */
+
+static void set_speed(const struct grid_search *f, struct advised *line)
+{
+	const struct settings *s = &line->settings;
+	struct report r = {.ranks = s->ranks,
+	                   .time.step = line->step,
+	                   .speed.model_flops = f->model.training_flops * (double)s->batch};
+	report_set_speed(&r, (double)cluster_peak(&f->cluster, s->precision).value);
+	line->speed = r.speed;
+	line->tokens_per_s = line->step > 0 ? 1e9 * (double)s->batch * (double)f->model.tokens / (double)line->step : 0;
+}
+
+static void take_found(struct advice *a)
+{
+	const struct grid_search *f = &a->walk;
+	for (int i = 0; i < f->count; i++) {
+		struct variant v;
+		if (!f->list[i].step || !variant_at(&f->grid, &f->list[i].place, &v))
+			continue;
+		struct advised line = {.settings = v.settings,
+		                       .step = f->list[i].step,
+		                       .tightest = f->list[i].tightest,
+		                       .order = a->fit_count};
+		set_speed(f, &line);
+		*ARRAY_ADD(a->fit, a->fit_count, a->fit_capacity) = line;
+	}
+}
+
+static enum category largest_category(const int64_t bytes[CATEGORY_COUNT])
+{
+	enum category most = (enum category)0;
+	for (int c = 1; c < CATEGORY_COUNT; c++)
+		if (bytes[c] > bytes[most])
+			most = (enum category)c;
+	return most;
+}
+
+static const struct report_role *fullest_role(const struct report *r, enum space space)
+{
+	const struct report_role *most = &r->roles[0];
+	for (int i = 1; i < r->role_count; i++)
+		if (r->roles[i].memory[space].peak_bytes > most->memory[space].peak_bytes)
+			most = &r->roles[i];
+	return most;
+}
+
+/* On CPUs the node's memory holds the ranks' devices too. */
+static enum space space_of(const struct report *r)
+{
+	enum space space = r->tightest.space;
+	bool empty = space == SPACE_HOST && !fullest_role(r, SPACE_HOST)->memory[SPACE_HOST].peak_bytes;
+	return empty ? SPACE_DEVICE : space;
+}
+
+/* The shortest step of this walk that has as much checkpointing and offload, or more. */
+static const struct found *mend_of(const struct grid_search *f, const struct variant_place *place)
+{
+	const struct found *best = NULL;
+	for (int i = 0; i < f->count; i++) {
+		const struct found *x = &f->list[i];
+		bool more = x->place.checkpointing >= place->checkpointing && x->place.offload >= place->offload;
+		if (more && x->step && (!best || x->step < best->step))
+			best = x;
+	}
+	return best;
+}
+
+static void take_lack(struct advice *a, const struct variant_place *place, const struct report *r)
+{
+	const struct grid_search *f = &a->walk;
+	struct variant v;
+	const struct found *mend = mend_of(f, place);
+	const struct report_memory *m = &fullest_role(r, space_of(r))->memory[space_of(r)];
+	struct advise_lack lack = {.tightest = r->tightest, .category = largest_category(m->at_peak)};
+	if (!variant_at(&f->grid, place, &v))
+		return;
+	lack.settings = v.settings;
+	lack.category_bytes = m->at_peak[lack.category];
+	snprintf(lack.peak_at, sizeof lack.peak_at, "%s", m->peak_at);
+	if (mend && variant_at(&f->grid, &mend->place, &v)) {
+		advise_options(&v.settings, lack.mend);
+		lack.mend_step = mend->step;
+	}
+	*ARRAY_ADD(a->lack, a->lack_count, a->lack_capacity) = lack;
+}
+
+/* Those of which no micro-batch fits. */
+static void take_lacks(struct advice *a)
+{
+	struct grid_search *f = &a->walk;
+	for (int o = 0; o < f->grid.offloads; o++)
+		for (int c = 0; c < f->grid.checkpointings; c++) {
+			struct report r;
+			struct variant_place place = {.checkpointing = c, .offload = o, .micro = f->grid.micros - 1};
+			if (f->any && f->largest[c][o] < f->grid.micros)
+				continue;
+			if (!grid_search_memory(f, &place, &r) && !r.fits)
+				take_lack(a, &place, &r);
+			report_release(&r);
+		}
+}
+
+static void end_walk(struct advice *a)
+{
+	struct grid_search *f = &a->walk;
+	take_found(a);
+	if (!f->cut)
+		take_lacks(a);
+	a->cut |= f->cut;
+	a->candidates += (int64_t)f->grid.checkpointings * f->grid.offloads * f->grid.micros;
+	a->plans += f->plans;
+	grid_search_release(f);
+	a->walking = false;
+	a->done++;
+}
+
+/* ---- the order ---- */
+
+static int faster_first(const void *a, const void *b)
+{
+	const struct advised *x = a, *y = b;
+	return x->step != y->step ? compare(x->step, y->step) : compare(x->order, y->order);
+}
+
+/* A line and those that are slower by less than a tie's width share a place. */
+static void set_places(struct advice *a)
+{
+	int first = 0;
+	for (int i = 0; i < a->fit_count; i++) {
+		struct advised *x = &a->fit[i], *head = &a->fit[first];
+		if ((double)x->step > (1 + ADVISE_TIE) * (double)head->step)
+			first = i;
+		x->place = first + 1;
+		x->tied = first < i;
+		if (first < i)
+			a->fit[first].tied = true;
+	}
+}
+
+static void set_frontier(struct advice *a)
+{
+	int64_t least = INT64_MAX;
+	for (int i = 0; i < a->fit_count; i++) { /* the fastest first */
+		a->fit[i].frontier = a->fit[i].tightest.needed_bytes < least;
+		if (a->fit[i].frontier)
+			least = a->fit[i].tightest.needed_bytes;
+	}
+}
+
+/* What no change of its own strategy mends, the fastest of all does. */
+static void mend_by_strategy(struct advice *a)
+{
+	for (int i = 0; a->fit_count && i < a->lack_count; i++)
+		if (!*a->lack[i].mend) {
+			advise_options(&a->fit[0].settings, a->lack[i].mend);
+			a->lack[i].mend_step = a->fit[0].step;
+		}
+}
+
+/* ---- the next step ---- */
+
+static void add_next(struct advice *a, const struct settings *s, const char *what)
+{
+	struct report r;
+	enum status status = grid_search_report(&a->walk, s, true, &r);
+	int64_t missing = r.tightest.needed_bytes - r.tightest.capacity_bytes;
+	if (!status && a->next_count < ADVISE_NEXT) {
+		struct advise_next *n = &a->next[a->next_count++];
+		*n = (struct advise_next){.step = r.time.step, .missing_bytes = missing > 0 ? missing : 0};
+		snprintf(n->what, sizeof n->what, "%s", what);
+	}
+	report_release(&r);
+}
+
+/* The same batch on another number of ranks, in micro-batches of the same size or smaller. */
+static bool on_ranks(const struct settings *s, int64_t ranks, struct settings *out)
+{
+	for (int64_t micro = s->micro_batch; micro >= 1; micro /= 2) {
+		*out = *s;
+		out->ranks = ranks;
+		out->micro_batch = micro;
+		out->accumulate = 0;
+		if (!settings_resolve(out, strategy_data_ranks(out)))
+			return true;
+	}
+	return false;
+}
+
+/* With nothing computed again and nothing offloaded; where that is so already, with twice the micro-batch. */
+static bool with_more_memory(const struct settings *s, struct settings *out)
+{
+	const struct offload none = {0};
+	bool plain = !strcmp(s->checkpointing, "none") && !s->offload.optimizer && !s->offload.parameters &&
+	             !s->offload.activations;
+	*out = *s;
+	snprintf(out->checkpointing, sizeof out->checkpointing, "none");
+	out->offload = none;
+	out->accumulate = 0;
+	if (plain)
+		out->micro_batch *= 2;
+	return settings_resolve(out, strategy_data_ranks(out)) == STATUS_OK;
+}
+
+static void double_links(struct cluster *c)
+{
+	c->link.bandwidth.value *= 2;
+	c->network.bandwidth.value *= 2;
+}
+
+static void find_next(struct advice *a)
+{
+	struct settings s, best = a->fit[0].settings;
+	struct grid_search *f = &a->walk;
+	char what[ADVISE_OPTIONS];
+	*f = (struct grid_search){.grid.given = best, .cluster_name = a->request.cluster, .margin = a->request.margin};
+	if (!grid_search_begin(f)) {
+		if (with_more_memory(&best, &s)) {
+			advise_options(&s, what);
+			add_next(a, &s, what);
+		}
+		for (int i = 0; i < 2; i++) {
+			int64_t ranks = i ? 2 * best.ranks : best.ranks / 2;
+			snprintf(what, sizeof what, "%s %" PRId64, status_words("{ranks}"), ranks);
+			if (ranks > 1 && on_ranks(&best, ranks, &s))
+				add_next(a, &s, what);
+		}
+		double_links(&f->cluster);
+		if (best.ranks > 1)
+			add_next(a, &best, "links twice as fast");
+	}
+	a->plans += f->plans;
+	grid_search_release(f);
+}
+
+/* ---- the whole ---- */
+
+static void finish(struct advice *a)
+{
+	qsort(a->fit, (size_t)a->fit_count, sizeof *a->fit, faster_first);
+	set_places(a);
+	set_frontier(a);
+	mend_by_strategy(a);
+	if (a->fit_count)
+		find_next(a);
+}
+
+enum status advise_begin(struct advice **out, const struct advise_request *q)
+{
+	struct advice *a = *out = calloc(1, sizeof *a);
+	struct model m;
+	struct cluster c;
+	if (!a)
+		memory_exhausted();
+	a->request = *q;
+	a->total = q->strategies * q->precisions;
+	enum status s = settle_batch(&a->request.given);
+	if (!s && !(s = model_open(&m, q->given.model, q->given.sequence))) {
+		snprintf(a->model, sizeof a->model, "%s", m.name);
+		a->tokens = m.tokens;
+		model_release(&m);
+	}
+	if (!s && !(s = cluster_open(&c, q->cluster, q->given.ranks)))
+		cluster_release(&c);
+	return s;
+}
+
+bool advise_next(struct advice *a)
+{
+	if (a->walking) {
+		if (!grid_search_next(&a->walk))
+			end_walk(a);
+	} else if (a->done < a->total) {
+		a->walking = !begin_walk(a);
+		if (!a->walking) {
+			skip(a, a->request.strategy[a->done / a->request.precisions]);
+			grid_search_release(&a->walk);
+			a->done++;
+		}
+	} else {
+		finish(a);
+		return false;
+	}
+	return true;
+}
+
+enum status advise_status(const struct advice *a)
+{
+	return a->fit_count || a->lack_count || a->cut || !a->skipped_count
+	               ? STATUS_OK
+	               : status_fail(STATUS_INPUT, "%s", a->skipped[0].why);
+}
+
+void advise_end(struct advice *a)
+{
+	if (!a)
+		return;
+	grid_search_release(&a->walk);
+	free(a->fit);
+	free(a->lack);
+	free(a->skipped);
+	free(a);
+}

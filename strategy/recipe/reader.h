@@ -1,0 +1,86 @@
+/* Inside the reading of recipes: the table of keys, and what judges and takers of settings use. */
+#ifndef SHARDLAB_RECIPE_READER_H
+#define SHARDLAB_RECIPE_READER_H
+
+#include "strategy/recipe/recipe.h"
+
+struct recipe_alias {
+	const char *path, *to;
+};
+struct recipe_old {
+	const char *path, *to, *type, *what;
+};
+struct recipe_gone {
+	const char *path, *what;
+};
+struct recipe_section {
+	const char *path, *kind; /* "strict", "open", "free" */
+};
+
+struct recipe_table {
+	const struct recipe_key *keys;
+	const struct recipe_alias *aliases;
+	const struct recipe_old *old;
+	const struct recipe_gone *gone;
+	const struct recipe_section *sections;
+	int key_count, alias_count, old_count, gone_count, section_count;
+};
+extern const struct recipe_table deepspeed_table;
+
+/* A row by its path, the other spellings included; NULL. */
+const struct recipe_key *table_key(const struct recipe_table *t, const char *path);
+const struct recipe_old *table_old(const struct recipe_table *t, const char *path);
+const struct recipe_gone *table_gone(const struct recipe_table *t, const char *path);
+/* The kind of the section with this path: that of the nearest section around it if it is none itself. */
+const char *table_section(const struct recipe_table *t, const char *path);
+/* " (did you mean stage?)", or "". */
+const char *table_near(const struct recipe_table *t, struct arena *a, const char *path);
+
+/* Does the value have the type of a row? If not, *want is what it must be: "a whole number above 0". */
+bool type_holds(const char *type, const struct tree *v, struct arena *a, const char **want);
+bool type_is_checked(const char *type); /* by the program when it reads the file */
+/* A value of a numeric type, also one written as a text ("500000000"), or a flag. */
+bool tree_whole(const struct tree *v, int64_t *out);
+bool tree_real(const struct tree *v, double *out);
+bool tree_flag(const struct tree *v, bool *out);
+bool tree_is_auto(const struct tree *v);
+/* True if the value is the one that the text stands for. */
+bool tree_same(const struct tree *v, const char *text);
+
+/* A key's value in the file, whichever spelling it has; NULL: it is not there, or null. */
+const struct tree *recipe_find(const struct recipe *r, const char *path);
+
+/* The text is printed into the arena. from NULL: about the whole file. */
+void recipe_refuse(struct recipe *r, const char *by, const struct tree *from, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+void recipe_bar(struct recipe *r, const struct tree *from, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+void recipe_note(struct recipe *r, const struct tree *from, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+/* How a user writes a setting: "--micro-batch". */
+const char *recipe_option(struct recipe *r, enum setting i);
+/* The setting, and with it what the line of `from` says of here: "{micro_batch} 4". */
+void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+/* More of what the line of `from` says of here. NULL: nothing happens. */
+void recipe_say(struct recipe *r, const struct tree *from, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/* What ranks there are, and how many samples each takes; 0: unknown. Refusals are recorded (judge_batch.c). */
+struct recipe_batch {
+	int64_t batch, micro, accumulate, ranks;
+};
+struct recipe_batch judge_batch(struct recipe *r);
+/* judge_deepspeed.c: refusals that are not of one value alone. */
+void judge_deepspeed(struct recipe *r);
+/* take_deepspeed.c: the settings. STATUS_INPUT: the model is none. */
+enum status take_deepspeed(struct recipe *r);
+
+/* A whole number or a flag that the file has, or the program's default. */
+int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise);
+bool recipe_flag(const struct recipe *r, const char *path, bool otherwise);
+int64_t recipe_stage(const struct recipe *r);
+/* The argument that stands for this setting; NULL: it was not given. */
+const char *recipe_given(const struct recipe *r, enum setting i);
+
+#endif

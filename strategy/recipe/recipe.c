@@ -1,0 +1,494 @@
+/* Reading a recipe: the lines of its keys, and what is said of each. */
+#include "strategy/recipe/recipe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/file.h"
+#include "strategy/recipe/reader.h"
+
+static const struct {
+	const char *name, *judge, *version;
+} readers[] = {
+#define X(constant, name, judge, version) {name, judge, version},
+        RECIPE_READERS(X)
+#undef X
+};
+
+const char *recipe_reader_name(enum recipe_reader r)
+{
+	return readers[r].name;
+}
+
+const char *recipe_judge(enum recipe_reader r)
+{
+	return readers[r].judge;
+}
+
+const char *recipe_version(enum recipe_reader r)
+{
+	return readers[r].version;
+}
+
+const char *recipe_state_name(enum recipe_state s)
+{
+	static const char *const names[] = {
+	        [STATE_TAKEN] = "taken",     [STATE_AS_HERE] = "as here", [STATE_NOTED] = "not in the figures",
+	        [STATE_NOTHING] = "nothing", [STATE_IGNORED] = "ignored", [STATE_UNKNOWN] = "unknown",
+	        [STATE_REFUSED] = "refused", [STATE_WRONG] = "wrong"};
+	return names[s];
+}
+
+/* ---- remarks ---- */
+
+static void remark(struct recipe *r, struct recipe_remarks *to, const char *by, const struct tree *from,
+                   const char *format, va_list args)
+{
+	char text[600];
+	status_format(text, sizeof text, format, args);
+	to->list = arena_grow(&r->arena, to->list, to->count, &to->capacity, sizeof *to->list);
+	to->list[to->count++] = (struct recipe_remark){.by = by,
+	                                               .text = arena_copy(&r->arena, text),
+	                                               .line = from ? from->line : 0,
+	                                               .column = from ? from->column : 0};
+}
+
+void recipe_refuse(struct recipe *r, const char *by, const struct tree *from, const char *format, ...)
+{
+	WITH_ARGS(format, remark(r, &r->refusals, by, from, format, args));
+}
+
+void recipe_bar(struct recipe *r, const struct tree *from, const char *format, ...)
+{
+	WITH_ARGS(format, remark(r, &r->barriers, NULL, from, format, args));
+}
+
+void recipe_note(struct recipe *r, const struct tree *from, const char *format, ...)
+{
+	WITH_ARGS(format, remark(r, &r->notes, NULL, from, format, args));
+}
+
+/* ---- lines ---- */
+
+static struct recipe_line *line_of(const struct recipe *r, const struct tree *from)
+{
+	for (int i = 0; from && i < r->line_count; i++)
+		if (r->lines[i].value == from)
+			return &r->lines[i];
+	return NULL;
+}
+
+static void say(struct recipe *r, const struct tree *from, const char *format, va_list args)
+{
+	char text[300];
+	struct recipe_line *l = line_of(r, from);
+	status_format(text, sizeof text, format, args);
+	if (l)
+		l->here = *l->here ? arena_print(&r->arena, "%s, %s", l->here, text) : arena_copy(&r->arena, text);
+}
+
+void recipe_say(struct recipe *r, const struct tree *from, const char *format, ...)
+{
+	WITH_ARGS(format, say(r, from, format, args));
+}
+
+const char *recipe_option(struct recipe *r, enum setting i)
+{
+	return arena_copy(&r->arena, status_words(arena_print(&r->arena, "{%s}", setting_rows[i].name)));
+}
+
+void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
+{
+	char text[300];
+	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
+	r->pairs = arena_grow(&r->arena, r->pairs, r->pair_count, &r->pair_capacity, sizeof *r->pairs);
+	r->pairs[r->pair_count++] =
+	        (struct recipe_pair){.setting = i, .text = arena_copy(&r->arena, text), .from = from};
+	recipe_say(r, from, "%s %s", recipe_option(r, i), text);
+}
+
+const char *recipe_pair_find(const struct recipe *r, enum setting i)
+{
+	for (int k = 0; k < r->pair_count; k++)
+		if (r->pairs[k].setting == i)
+			return r->pairs[k].text;
+	return NULL;
+}
+
+/* ---- values ---- */
+
+/* DeepSpeed's models leave an "auto" out, so that it means the default. */
+static bool means_default(const struct recipe *r, const char *path, const struct tree *v)
+{
+	(void)r;
+	return v->kind == TREE_NULL || (tree_is_auto(v) && !strcmp(table_section(&deepspeed_table, path), "strict"));
+}
+
+static const struct tree *find_spelled(const struct recipe *r, const char *path)
+{
+	const struct tree *v = tree_find(r->file.root, path);
+	for (int i = 0; !v && i < deepspeed_table.alias_count; i++) {
+		const struct recipe_alias *a = &deepspeed_table.aliases[i];
+		size_t n = strlen(a->to);
+		char other[256];
+		if (strncmp(path, a->to, n) != 0 || (path[n] && path[n] != '.'))
+			continue;
+		snprintf(other, sizeof other, "%s%s", a->path, path + n);
+		v = tree_find(r->file.root, other);
+	}
+	return v;
+}
+
+const struct tree *recipe_find(const struct recipe *r, const char *path)
+{
+	const struct tree *v = find_spelled(r, path);
+	return v && v->kind != TREE_NULL ? v : NULL;
+}
+
+int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise)
+{
+	const struct tree *v = recipe_find(r, path);
+	int64_t n;
+	return v && !means_default(r, path, v) && tree_whole(v, &n) ? n : otherwise;
+}
+
+bool recipe_flag(const struct recipe *r, const char *path, bool otherwise)
+{
+	const struct tree *v = recipe_find(r, path);
+	bool flag;
+	return v && !means_default(r, path, v) && tree_flag(v, &flag) ? flag : otherwise;
+}
+
+int64_t recipe_stage(const struct recipe *r)
+{
+	/* zero_optimization: true is the oldest form, of stage 1. */
+	return recipe_flag(r, "zero_optimization", false) ? 1 : recipe_whole(r, "zero_optimization.stage", 0);
+}
+
+const char *recipe_given(const struct recipe *r, enum setting i)
+{
+	return r->question.given[i];
+}
+
+/* ---- what a key does ---- */
+
+static bool offloads_to(const struct recipe *r, const char *path, const char *device)
+{
+	char at[64];
+	snprintf(at, sizeof at, "%.*s.device", (int)(strrchr(path, '.') - path), path);
+	const struct tree *v = recipe_find(r, at);
+	return v && v->kind == TREE_TEXT && !strcmp(v->text, device);
+}
+
+/* Where what a key does holds for a part of the configurations alone, it begins with "stage 3: …". NULL: it applies. */
+static const char *does_not_apply(const struct recipe *r, const struct recipe_key *k)
+{
+	int64_t stage = recipe_stage(r);
+	if (!strncmp(k->there, "stage 3: ", 9) && stage != 3)
+		return "below stage 3";
+	if (!strncmp(k->there, "stage 1, 2", 10) && stage != 1 && stage != 2)
+		return stage ? "in stage 3" : "in stage 0";
+	if (!strncmp(k->there, "nvme: ", 6) && strstr(k->path, "offload_") && !offloads_to(r, k->path, "nvme"))
+		return "without a disk";
+	if (strstr(k->path, ".pin_memory") && !offloads_to(r, k->path, "cpu") && !offloads_to(r, k->path, "nvme"))
+		return "without offload";
+	if (!strncmp(k->path, "fp16.", 5) && strcmp(k->path, "fp16.enabled") != 0 &&
+	    !recipe_flag(r, "fp16.enabled", false) && !tree_is_auto(recipe_find(r, "fp16.enabled")))
+		return "without fp16";
+	return NULL;
+}
+
+static void take_value(struct recipe *r, struct recipe_line *l)
+{
+	const struct recipe_key *k = l->key;
+	const char *without = does_not_apply(r, k);
+	bool same = means_default(r, l->path, l->value) || tree_same(l->value, k->value) ||
+	            (!strcmp(k->value, "null") && l->value->kind == TREE_NULL);
+	const char *shown = tree_shown(&r->arena, l->value);
+	if (without && k->here != HERE_NOTHING) {
+		l->state = STATE_NOTHING;
+		l->here = arena_print(&r->arena, "nothing, %s", without);
+	} else if (k->here == HERE_TAKEN) {
+		l->state = STATE_TAKEN;
+	} else if (k->here == HERE_NOTHING) {
+		l->state = STATE_NOTHING;
+		l->here = "nothing";
+	} else if (same) {
+		l->state = STATE_AS_HERE;
+		l->here = "as here";
+	} else if (k->here == HERE_NOTED) {
+		l->state = STATE_NOTED;
+		l->here = "not in the figures";
+		recipe_note(r, l->value, "%s %s: not in the figures, which are those of %s", l->path, shown, k->value);
+	} else {
+		l->state = STATE_REFUSED;
+		l->here = "refused";
+		recipe_bar(r, l->value, "%s: %s cannot be said here; every plan is as with %s (%s)", l->path, shown,
+		           k->value, k->there);
+	}
+}
+
+/* Keys whose "auto" Trainer replaces. */
+static bool trainer_fills(const char *path)
+{
+	static const char *const keys[] = {"train_micro_batch_size_per_gpu",
+	                                   "gradient_accumulation_steps",
+	                                   "train_batch_size",
+	                                   "gradient_clipping",
+	                                   "optimizer.params.lr",
+	                                   "optimizer.params.betas",
+	                                   "optimizer.params.eps",
+	                                   "optimizer.params.weight_decay",
+	                                   "scheduler.params.warmup_min_lr",
+	                                   "scheduler.params.warmup_max_lr",
+	                                   "scheduler.params.warmup_num_steps",
+	                                   "scheduler.params.total_num_steps",
+	                                   "fp16.enabled",
+	                                   "bf16.enabled",
+	                                   "zero_optimization.reduce_bucket_size",
+	                                   "zero_optimization.stage3_prefetch_bucket_size",
+	                                   "zero_optimization.stage3_param_persistence_threshold"};
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (!strcmp(keys[i], path))
+			return true;
+	return false;
+}
+
+static void judge_value(struct recipe *r, struct recipe_line *l)
+{
+	const char *want, *judge = recipe_judge(r->reader), *type = l->key->type;
+	bool automatic = tree_is_auto(l->value);
+	if (automatic &&
+	    (means_default(r, l->path, l->value) || (r->reader == RECIPE_TRANSFORMERS && trainer_fills(l->key->path))))
+		return;
+	if (type_holds(type, l->value, &r->arena, &want))
+		return;
+	l->state = STATE_WRONG;
+	const char *shown = tree_shown(&r->arena, l->value);
+	if (type_is_checked(type))
+		recipe_refuse(r, judge, l->value, "%s: %s is not %s", l->path, shown, want);
+	else if (l->key->here != HERE_NOTHING)
+		recipe_bar(r, l->value, "%s: %s is not %s; %s finds that out when it uses it", l->path, shown, want,
+		           judge);
+}
+
+static void judge_unknown(struct recipe *r, struct recipe_line *l)
+{
+	const char *section = table_section(&deepspeed_table, l->path), *judge = recipe_judge(r->reader);
+	const struct recipe_gone *gone = table_gone(&deepspeed_table, l->path);
+	const char *near = table_near(&deepspeed_table, &r->arena, l->path);
+	if (gone) {
+		l->state = STATE_UNKNOWN;
+		l->there = arena_print(&r->arena, "removed: %s", gone->what);
+		recipe_refuse(r, judge, l->value, "%s: removed from DeepSpeed: %s", l->path, gone->what);
+	} else if (!strcmp(section, "strict")) {
+		l->state = STATE_UNKNOWN;
+		l->there = arena_print(&r->arena, "unknown%s", near);
+		recipe_refuse(r, judge, l->value, "%s: unknown%s", l->path, near);
+	} else {
+		bool free = !strcmp(section, "free");
+		l->state = free ? STATE_NOTHING : STATE_IGNORED;
+		l->there = free ? "of its section" : arena_print(&r->arena, "unknown, and ignored%s", near);
+		if (!free)
+			recipe_note(r, l->value, "%s: unknown, and ignored by DeepSpeed%s", l->path, near);
+	}
+	l->here = "nothing";
+}
+
+static void judge_old(struct recipe *r, struct recipe_line *l, const struct recipe_old *old)
+{
+	const char *want;
+	l->there = arena_print(&r->arena, "deprecated: %s", old->what);
+	l->here = "nothing";
+	l->state = STATE_NOTHING;
+	if (!type_holds(old->type, l->value, &r->arena, &want)) {
+		l->state = STATE_WRONG;
+		recipe_refuse(r, recipe_judge(r->reader), l->value, "%s: %s is not %s", l->path,
+		              tree_shown(&r->arena, l->value), want);
+	} else if (*old->to && find_spelled(r, old->to)) {
+		recipe_refuse(r, recipe_judge(r->reader), l->value, "%s: deprecated, and %s is there too", l->path,
+		              old->to);
+	} else {
+		recipe_note(r, l->value, "%s: deprecated: %s", l->path, old->what);
+	}
+}
+
+/* Of two spellings DeepSpeed knows the longer, and the other is then an unknown key. */
+static bool is_second_spelling(const struct recipe *r, const struct recipe_line *l)
+{
+	return l->key && strcmp(l->key->path, l->path) != 0 && tree_find(r->file.root, l->key->path) &&
+	       !strcmp(table_section(&deepspeed_table, l->path), "strict") && strncmp(l->path, "bfloat16", 8) != 0;
+}
+
+static void judge_line(struct recipe *r, struct recipe_line *l)
+{
+	const struct recipe_old *old = table_old(&deepspeed_table, l->path);
+	if (tree_repeated(l->value)) {
+		l->state = STATE_WRONG;
+		l->here = "nothing: a later one counts";
+		if (r->reader == RECIPE_DEEPSPEED)
+			recipe_refuse(r, "DeepSpeed", l->value, "%s is there twice", l->path);
+		else
+			recipe_note(r, l->value, "%s is there twice; the last counts", l->path);
+	} else if (is_second_spelling(r, l)) {
+		l->state = STATE_UNKNOWN;
+		l->here = "nothing";
+		recipe_refuse(r, recipe_judge(r->reader), l->value, "%s is there as %s too", l->path, l->key->path);
+	} else if (old) {
+		judge_old(r, l, old);
+	} else if (!l->key) {
+		judge_unknown(r, l);
+	} else {
+		take_value(r, l);
+		judge_value(r, l);
+	}
+}
+
+static struct recipe_line *add_line(struct recipe *r, const struct tree *t)
+{
+	const char *path = tree_path(&r->arena, t);
+	const struct recipe_key *key = table_key(&deepspeed_table, path);
+	r->lines = arena_grow(&r->arena, r->lines, r->line_count, &r->line_capacity, sizeof *r->lines);
+	struct recipe_line *l = &r->lines[r->line_count++];
+	*l = (struct recipe_line){.value = t, .path = path, .key = key, .here = "", .there = key ? key->there : ""};
+	return l;
+}
+
+/* A section has a line where it is not what it should be, or says something by itself. */
+static bool is_plain_section(const struct tree *t, const struct recipe_key *key)
+{
+	return t->kind == TREE_OBJECT && key && strstr(key->type, "section") && key->here == HERE_NOTHING;
+}
+
+static void walk(struct recipe *r, const struct tree *section)
+{
+	for (const struct tree *t = section->first; t; t = t->next) {
+		const char *path = tree_path(&r->arena, t);
+		const struct recipe_key *key = table_key(&deepspeed_table, path);
+		bool plain = is_plain_section(t, key) && !tree_repeated(t);
+		if (!plain)
+			judge_line(r, add_line(r, t));
+		if (plain || (t->kind == TREE_OBJECT && key))
+			walk(r, t);
+	}
+}
+
+/* ---- whose file is it? ---- */
+
+static const struct tree *first_auto(const struct tree *t)
+{
+	const struct tree *found = tree_is_auto(t) ? t : NULL;
+	for (const struct tree *child = t->first; child && !found; child = child->next)
+		found = first_auto(child);
+	return found;
+}
+
+static void choose_reader(struct recipe *r)
+{
+	const struct tree *automatic = first_auto(r->file.root);
+	r->reader = r->question.reader;
+	if (r->reader != RECIPE_GUESSED)
+		return;
+	r->reader = automatic ? RECIPE_TRANSFORMERS : RECIPE_DEEPSPEED;
+	r->why = automatic ? arena_print(&r->arena,
+	                                 "line %d says \"auto\", which Hugging Face's Trainer and Accelerate fill in",
+	                                 automatic->line)
+	                   : "nothing in it is \"auto\"";
+}
+
+static void judge_syntax(struct recipe *r)
+{
+	const struct tree_file *f = &r->file;
+	const struct tree at = {.line = f->not_json_line, .column = f->not_json_column};
+	if (!f->not_json)
+		return;
+	if (r->reader == RECIPE_TRANSFORMERS) {
+		recipe_refuse(r, "Trainer", &at, "%s: this is Hjson, and Trainer reads JSON", f->not_json);
+		r->refusals.list[r->refusals.count - 1].of_syntax = true;
+	}
+}
+
+static enum status judge(struct recipe *r)
+{
+	choose_reader(r);
+	judge_syntax(r);
+	walk(r, r->file.root);
+	judge_deepspeed(r);
+	return take_deepspeed(r);
+}
+
+/* The judgement of the other program, of the same file: its first refusal is remarked. */
+static enum status judge_by_others(struct recipe *r, const char *text, size_t size)
+{
+	struct recipe other;
+	struct recipe_question q = r->question;
+	q.reader = r->reader == RECIPE_DEEPSPEED ? RECIPE_TRANSFORMERS : RECIPE_DEEPSPEED;
+	if (r->question.reader != RECIPE_GUESSED)
+		return STATUS_OK;
+	enum status s = recipe_read(&other, text, size, r->file.where, &q);
+	if (!s && other.refusals.count) {
+		struct recipe_remark *first = &other.refusals.list[0];
+		const struct tree at = {.line = first->line, .column = first->column};
+		struct recipe_remarks keep = r->refusals;
+		r->refusals = (struct recipe_remarks){0};
+		recipe_refuse(r, recipe_judge(q.reader), first->line ? &at : NULL, "%s", first->text);
+		r->others = r->refusals;
+		r->refusals = keep;
+	}
+	recipe_release(&other);
+	return s;
+}
+
+enum status recipe_read(struct recipe *r, const char *text, size_t size, const char *where,
+                        const struct recipe_question *q)
+{
+	*r = (struct recipe){.question = *q};
+	enum status s = tree_read_hjson(&r->arena, text, size, where, &r->file);
+	if (!s)
+		s = judge(r);
+	if (!s)
+		s = judge_by_others(r, text, size);
+	if (s)
+		recipe_release(r);
+	return s;
+}
+
+enum status recipe_open(struct recipe *r, const char *path, const struct recipe_question *q)
+{
+	char *text;
+	size_t size;
+	*r = (struct recipe){0};
+	enum status s = file_read(path, "{config}", TREE_BYTES, &text, &size);
+	if (s)
+		return s;
+	s = recipe_read(r, text, size, path, q);
+	free(text);
+	return s;
+}
+
+void recipe_release(struct recipe *r)
+{
+	if (!r)
+		return;
+	arena_release(&r->arena);
+	*r = (struct recipe){0};
+}
+
+/* ---- its settings ---- */
+
+static enum status fail_with(const struct recipe *r, const struct recipe_remark *m)
+{
+	char place[48] = "";
+	if (m->line)
+		snprintf(place, sizeof place, ":%d:%d", m->line, m->column);
+	return status_fail(STATUS_INPUT, "%.200s%s: %s%s%s", r->file.where, place, m->by ? m->by : "",
+	                   m->by ? " would refuse: " : "", m->text);
+}
+
+enum status recipe_plan(const struct recipe *r)
+{
+	for (int i = 0; i < r->refusals.count; i++)
+		if (!r->refusals.list[i].of_syntax)
+			return fail_with(r, &r->refusals.list[i]);
+	return r->barriers.count ? fail_with(r, &r->barriers.list[0]) : STATUS_OK;
+}

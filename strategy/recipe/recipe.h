@@ -1,0 +1,132 @@
+/* A recipe: a configuration file of another program, read as that program reads it, judged as it judges, and said again
+ * as settings.
+ *
+ *     struct recipe r;
+ *     struct recipe_question q = {.reader = RECIPE_GUESSED, .model = "gpt2-124m", .ranks = 8};
+ *     enum status s = recipe_open(&r, "ds.json", &q);     // STATUS_INPUT: no program can read this file
+ *     … r.lines[i]: each key, what it does there and here …
+ *     … r.refusals[i]: why its program would refuse it; none: it would not …
+ *     … r.pairs[i]: settings[pair.setting] = pair.text; all of them only if recipe_plan() is STATUS_OK …
+ *     recipe_release(&r);
+ *
+ * What a program knows besides the file (its arguments, the model, how many ranks there are) is the question. An
+ * argument that is not given is the program's own default where the file says "auto", and agrees with the file where
+ * that says a value.
+ *
+ * A key is one of the reader's table (deepspeed.def). TAKEN becomes a setting. ONLY has one value that plans here have;
+ * another is a refusal of recipe_plan(), by name. NOTED is a value that the figures do not have in them: `notes` says
+ * so. Nothing else has an influence on memory, traffic or time.
+ */
+#ifndef SHARDLAB_RECIPE_H
+#define SHARDLAB_RECIPE_H
+
+#include "strategy/recipe/tree.h"
+#include "strategy/settings/settings.h"
+
+/* constant, name, whose judgement, the version whose rules these are */
+#define RECIPE_READERS(X)                                                                                              \
+	X(DEEPSPEED, "deepspeed", "DeepSpeed", "0.19.8")                                                               \
+	X(TRANSFORMERS, "transformers", "Trainer", "transformers 5.23")
+
+enum recipe_reader {
+	RECIPE_GUESSED = -1,
+#define X(constant, name, judge, version) RECIPE_##constant,
+	RECIPE_READERS(X)
+#undef X
+	        RECIPE_READER_COUNT
+};
+#define RECIPE_READER_CHOICES "deepspeed|transformers"
+
+const char *recipe_reader_name(enum recipe_reader r); /* "transformers" */
+const char *recipe_judge(enum recipe_reader r);       /* "Trainer" */
+const char *recipe_version(enum recipe_reader r);     /* "transformers 5.23" */
+
+/* Arguments of the program, in the words of ours: NULL or 0 where they are not given. */
+struct recipe_question {
+	enum recipe_reader reader;
+	const char *model; /* a specification */
+	int64_t ranks;
+	const char *given[SETTING_COUNT]; /* of micro_batch, accumulate, precision, clip, … */
+};
+
+enum recipe_here { HERE_TAKEN, HERE_ONLY, HERE_NOTED, HERE_NOTHING };
+
+struct recipe_key {
+	const char *path, *type, *fallback;
+	enum recipe_here here;
+	const char *value; /* ONLY, NOTED: that which plans have */
+	const char *there;
+};
+
+/* The i-th row of the table of DeepSpeed's keys; NULL past the last. */
+const struct recipe_key *recipe_key_at(int i);
+
+enum recipe_state {
+	STATE_TAKEN,   /* a setting here */
+	STATE_AS_HERE, /* what every plan does */
+	STATE_NOTED,   /* not in the figures */
+	STATE_NOTHING, /* does nothing to memory, traffic or time */
+	STATE_IGNORED, /* unknown, and its program does not mind */
+	STATE_UNKNOWN, /* unknown, and its program refuses it */
+	STATE_REFUSED, /* cannot be said here */
+	STATE_WRONG,   /* not a value that this key takes */
+};
+const char *recipe_state_name(enum recipe_state s); /* "taken" */
+
+struct recipe_line {
+	const struct tree *value;
+	const char *path;             /* as it stands in the file */
+	const struct recipe_key *key; /* NULL: unknown */
+	enum recipe_state state;
+	const char *here, *there;
+};
+
+/* A sentence about a place of the file; value NULL: about all of it. */
+struct recipe_remark {
+	const char *by; /* of a refusal: "DeepSpeed", "Trainer" */
+	const char *text;
+	int line, column; /* 0: none */
+	bool of_syntax;   /* how the file is written, not what it says */
+};
+
+struct recipe_pair {
+	enum setting setting;
+	const char *text;
+	const struct tree *from; /* NULL: it is the program's own default, which an argument replaces */
+};
+
+struct recipe_remarks {
+	struct recipe_remark *list;
+	int count, capacity;
+};
+
+struct recipe {
+	struct arena arena;
+	struct tree_file file;
+	struct recipe_question question;
+	enum recipe_reader reader;
+	const char *why; /* it is this reader's; NULL: it was asked for */
+	struct recipe_line *lines;
+	int line_count, line_capacity;
+	struct recipe_remarks refusals; /* the judge's */
+	struct recipe_remarks others;   /* refusals by programs that it is not meant for, of the whole file */
+	struct recipe_remarks barriers; /* what cannot be said here */
+	struct recipe_remarks notes;
+	struct recipe_pair *pairs;
+	int pair_count, pair_capacity;
+	const char *ranks_from; /* "the file: 64 = 4 × 2 × 8"; NULL: nothing says how many ranks there are */
+};
+
+/* Of a file, or of its text. STATUS_INPUT: it cannot be read, or the model is none. */
+enum status recipe_open(struct recipe *r, const char *path, const struct recipe_question *q);
+enum status recipe_read(struct recipe *r, const char *text, size_t size, const char *where,
+                        const struct recipe_question *q);
+void recipe_release(struct recipe *r); /* accepts NULL and a zeroed struct */
+
+/* STATUS_INPUT with the first refusal or barrier; then pairs must not be used. What is not JSON for a reader of JSON is
+ * no reason: the values are clear. */
+enum status recipe_plan(const struct recipe *r);
+
+const char *recipe_pair_find(const struct recipe *r, enum setting i); /* NULL: the file does not say it */
+
+#endif

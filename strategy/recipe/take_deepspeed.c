@@ -1,0 +1,392 @@
+/* A DeepSpeed configuration as settings. What the file does not say is DeepSpeed's default, not ours. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "strategy/base/number.h"
+#include "strategy/model/model.h"
+#include "strategy/recipe/reader.h"
+
+static bool is_trainer(const struct recipe *r)
+{
+	return r->reader == RECIPE_TRANSFORMERS;
+}
+
+/* ---- values that Trainer fills in ---- */
+
+/* The width of the model: transformers' hidden_size. 0: the model has none, or is not known. */
+static enum status find_width(const struct recipe *r, int64_t *out)
+{
+	struct model m;
+	*out = 0;
+	if (!r->question.model)
+		return STATUS_OK;
+	enum status s = model_open(&m, r->question.model, 0);
+	if (s)
+		return s;
+	for (int k = 0; k < m.kernel_count && !*out; k++)
+		if (m.kernels[k].kind == KERNEL_EMBEDDING)
+			*out = m.kernels[k].out;
+	model_release(&m);
+	return STATUS_OK;
+}
+
+/* A size that Hugging Face makes of the model's width h. */
+struct sized {
+	const char *path, *formula;
+	double factor; /* of h², or of h */
+	bool squared;
+	int64_t otherwise; /* DeepSpeed's default */
+};
+
+static int64_t sized_value(struct recipe *r, const struct sized *k, int64_t width)
+{
+	const struct tree *v = recipe_find(r, k->path);
+	if (!tree_is_auto(v) || !is_trainer(r))
+		return recipe_whole(r, k->path, k->otherwise);
+	if (!width) {
+		recipe_bar(r, v,
+		           r->question.model ? "%s: \"auto\" is %s of the model's width, and this model has none"
+		                             : "%s: \"auto\" is %s of the model's width: give {model}",
+		           k->path, k->formula);
+		return k->otherwise;
+	}
+	double h = (double)width;
+	int64_t n = (int64_t)(k->factor * h * (k->squared ? h : 1));
+	recipe_say(r, v, "%s = %" PRId64, k->formula, n);
+	return n;
+}
+
+/* A number that the file or an argument says. Those that disagree are a refusal. */
+struct argued {
+	const char *path, *argument;
+	enum setting setting;
+	double otherwise; /* the argument's own default */
+};
+
+static double argued_value(struct recipe *r, const struct argued *k)
+{
+	const struct tree *v = recipe_find(r, k->path);
+	const char *text = recipe_given(r, k->setting);
+	double given = k->otherwise, said = 0;
+	bool has = text && !number_real(text, "", 0, 1e30, &given);
+	bool automatic = tree_is_auto(v);
+	if (v && !automatic && tree_real(v, &said)) {
+		if (has && said != given)
+			recipe_refuse(r, "Trainer", v, "%s %g disagrees with its argument %s %g", k->path, said,
+			              k->argument, given);
+		return said;
+	}
+	if (automatic && !has)
+		recipe_note(r, v, "%s is Trainer's default of %s: %g; %s gives another", k->path, k->argument, given,
+		            recipe_option(r, k->setting));
+	return given;
+}
+
+/* ---- precision ---- */
+
+/* Trainer's arguments are fp16 and bf16, flags; ours is {precision}. */
+static bool trainer_enables(struct recipe *r, const char *path, const char *name)
+{
+	const struct tree *v = recipe_find(r, path);
+	const char *given = recipe_given(r, SETTING_PRECISION);
+	bool asked = given && !strcmp(given, name), said = recipe_flag(r, path, false);
+	if (!v)
+		return false;
+	if (tree_is_auto(v)) {
+		recipe_say(r, v, asked ? "true, by {precision} %s" : "false, without {precision} %s", name);
+		return asked;
+	}
+	if (given && said != asked)
+		recipe_refuse(r, "Trainer", v, "%s %s disagrees with its argument: {precision} %s", path,
+		              said ? "true" : "false", given);
+	return said;
+}
+
+static bool enables(struct recipe *r, const char *path, const char *name)
+{
+	return is_trainer(r) ? trainer_enables(r, path, name) : recipe_flag(r, path, false);
+}
+
+static void take_loss_scale(struct recipe *r)
+{
+	const struct tree *fixed = recipe_find(r, "fp16.loss_scale");
+	double scale;
+	if (fixed && tree_real(fixed, &scale) && scale > 0) {
+		recipe_bar(r, fixed,
+		           "fp16.loss_scale %g: a loss scale that does not move cannot be said here; 0 moves it",
+		           scale);
+		return;
+	}
+	if (fixed)
+		recipe_say(r, fixed, "it moves");
+	const struct tree *power = recipe_find(r, "fp16.initial_scale_power");
+	int64_t n = recipe_whole(r, "fp16.initial_scale_power", 16);
+	if (n < -19 || n > 126)
+		recipe_bar(r, power, "fp16.initial_scale_power %" PRId64 ": a loss scale is at most 2^126 here", n);
+	else
+		recipe_set(r, SETTING_LOSS_SCALE, power, "%.17g", ldexp(1, (int)n));
+	recipe_set(r, SETTING_LOSS_SCALE_WINDOW, recipe_find(r, "fp16.loss_scale_window"), "%" PRId64,
+	           recipe_whole(r, "fp16.loss_scale_window", 1000));
+}
+
+static void drop_loss_scale(struct recipe *r)
+{
+	static const char *const keys[] = {"fp16.loss_scale", "fp16.initial_scale_power", "fp16.loss_scale_window"};
+	if (tree_is_auto(recipe_find(r, "fp16.enabled")))
+		for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+			recipe_say(r, recipe_find(r, keys[i]), "nothing, without fp16");
+}
+
+static enum type take_precision(struct recipe *r)
+{
+	const struct tree *fp16 = recipe_find(r, "fp16.enabled"), *bf16 = recipe_find(r, "bf16.enabled");
+	bool is_fp16 = enables(r, "fp16.enabled", "fp16"), is_bf16 = enables(r, "bf16.enabled", "bf16");
+	const struct tree *from = is_bf16 ? bf16 : is_fp16 ? fp16 : NULL;
+	enum type type = is_bf16 ? TYPE_BF16 : is_fp16 ? TYPE_FP16 : TYPE_FP32;
+	recipe_set(r, SETTING_PRECISION, from, "%s", type_name(type));
+	if (is_fp16)
+		take_loss_scale(r);
+	else
+		drop_loss_scale(r);
+	for (int i = 0; i < 2; i++) {
+		const struct tree *other = i ? bf16 : fp16;
+		if (other && other != from && !tree_is_auto(other))
+			recipe_say(r, other, "not this precision");
+	}
+	return type;
+}
+
+/* Types that travel or add up, and that are the precision's own here. */
+static void take_types(struct recipe *r, enum type type)
+{
+	static const char *const keys[] = {"communication_data_type", "data_types.grad_accum_dtype"};
+	for (int i = 0; i < 2; i++) {
+		const struct tree *v = recipe_find(r, keys[i]);
+		if (!v || v->kind != TREE_TEXT)
+			continue;
+		if (!strcasecmp(v->text, type_name(type)))
+			recipe_say(r, v, "as here");
+		else
+			recipe_bar(r, v, "%s: gradients have the type of {precision} here, %s, and not %.40s", keys[i],
+			           type_name(type), v->text);
+	}
+}
+
+/* ---- strategy ---- */
+
+static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width)
+{
+	static const struct sized prefetch = {"zero_optimization.stage3_prefetch_bucket_size", "0.9 h²", 0.9, true,
+	                                      50000000};
+	const char *live_key = "zero_optimization.stage3_max_live_parameters",
+	           *reuse_key = "zero_optimization.stage3_max_reuse_distance";
+	int64_t ahead = sized_value(r, &prefetch, width), live = recipe_whole(r, live_key, 1000000000),
+	        reuse = recipe_whole(r, reuse_key, 1000000000);
+	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64, ahead,
+	           live, reuse);
+	recipe_say(r, recipe_find(r, prefetch.path), "prefetch=%" PRId64, ahead);
+	recipe_say(r, recipe_find(r, live_key), "live=%" PRId64, live);
+	recipe_say(r, recipe_find(r, reuse_key), "reuse=%" PRId64, reuse);
+}
+
+static void take_bucket(struct recipe *r, enum type type, int64_t width)
+{
+	static const struct sized bucket = {"zero_optimization.reduce_bucket_size", "h²", 1, true, 500000000};
+	const struct tree *v = recipe_find(r, bucket.path);
+	int64_t elements = sized_value(r, &bucket, width), bytes;
+	if (recipe_stage(r) == 3)
+		recipe_say(r, v, "nothing: a unit's gradients travel together");
+	else if (!multiply(elements, type_bytes(type), &bytes) || bytes > SETTING_LARGE)
+		recipe_bar(r, v, "%s %" PRId64 ": too large", bucket.path, elements);
+	else
+		recipe_set(r, SETTING_BUCKET, v, "%" PRId64, bytes);
+}
+
+static void take_strategy(struct recipe *r, enum type type, int64_t width)
+{
+	static const char *const names[] = {"ddp", "zero1", "zero2"};
+	const struct tree *stage = recipe_find(r, "zero_optimization.stage");
+	int64_t n = recipe_stage(r);
+	static const struct sized persistence = {"zero_optimization.stage3_param_persistence_threshold", "10 h", 10,
+	                                         false, 100000};
+	if (n == 3)
+		take_stage3(r, stage, width);
+	else if (n >= 0 && n < 3)
+		recipe_set(r, SETTING_STRATEGY, stage, "%s", names[n]);
+	if (n == 3 && tree_is_auto(recipe_find(r, persistence.path)))
+		(void)sized_value(r, &persistence, width);
+	take_bucket(r, type, width);
+}
+
+/* ---- offload ---- */
+
+/* "", or the name with :to=disk. */
+static const char *offloaded(struct recipe *r, const char *section, const char *old, const char *name)
+{
+	const char *path = arena_print(&r->arena, "zero_optimization.%s.device", section);
+	const struct tree *v = recipe_find(r, path);
+	if (!v && recipe_flag(r, arena_print(&r->arena, "zero_optimization.%s", old), false))
+		return name;
+	if (!v || v->kind != TREE_TEXT || (strcmp(v->text, "cpu") != 0 && strcmp(v->text, "nvme") != 0))
+		return "";
+	return strcmp(v->text, "nvme") ? name : arena_print(&r->arena, "%s:to=disk", name);
+}
+
+static void take_offload(struct recipe *r)
+{
+	int64_t stage = recipe_stage(r);
+	const struct tree *optimizer_line = recipe_find(r, "zero_optimization.offload_optimizer.device"),
+	                  *parameters_line = recipe_find(r, "zero_optimization.offload_param.device");
+	const char *optimizer = offloaded(r, "offload_optimizer", "cpu_offload", "optimizer"),
+	           *parameters = offloaded(r, "offload_param", "cpu_offload_param", "parameters");
+	if (stage == 0) {
+		if (*optimizer)
+			recipe_say(r, optimizer_line, "nothing, in stage 0");
+		optimizer = "";
+	}
+	if (stage != 3) {
+		if (*parameters)
+			recipe_say(r, parameters_line, "nothing, below stage 3");
+		parameters = "";
+	}
+	if (*parameters && !*optimizer)
+		recipe_bar(r, parameters_line,
+		           "zero_optimization.offload_param without offload_optimizer cannot be said here");
+	recipe_set(r, SETTING_OFFLOAD, *optimizer ? optimizer_line : NULL, "%s%s%s",
+	           *optimizer || *parameters ? optimizer : "none", *optimizer && *parameters ? "," : "", parameters);
+	if (*parameters)
+		recipe_say(r, parameters_line, "{offload} …,%s", parameters);
+	for (int i = 0; i < 2; i++) {
+		const struct tree *v = i ? parameters_line : optimizer_line;
+		if (v && v->kind == TREE_TEXT && !strcmp(v->text, "none"))
+			recipe_say(r, v, "on the device");
+	}
+}
+
+/* ---- optimizer ---- */
+
+static bool is_one_of(const struct tree *v, const char *a, const char *b)
+{
+	return v->kind == TREE_TEXT && (!strcasecmp(v->text, a) || !strcasecmp(v->text, b));
+}
+
+static void take_optimizer(struct recipe *r)
+{
+	static const struct argued rate = {"optimizer.params.lr", "learning_rate", SETTING_LEARNING_RATE, 5e-5},
+	                           weight = {"optimizer.params.weight_decay", "weight_decay", SETTING_WEIGHT_DECAY, 0};
+	const struct tree *type = recipe_find(r, "optimizer.type");
+	const struct tree *lr = recipe_find(r, rate.path), *decay = recipe_find(r, weight.path);
+	if (!type)
+		return;
+	if (is_one_of(type, "Adam", "AdamW"))
+		recipe_set(r, SETTING_OPTIMIZER, type, "adamw");
+	else if (is_one_of(type, "SGD", "sgd"))
+		recipe_set(r, SETTING_OPTIMIZER, type, "sgd");
+	else
+		recipe_bar(r, type, "optimizer.type: %s cannot be said here; Adam, AdamW and SGD can",
+		           tree_shown(&r->arena, type));
+	recipe_set(r, SETTING_LEARNING_RATE, lr, "%.15g", lr ? argued_value(r, &rate) : 1e-3);
+	recipe_set(r, SETTING_WEIGHT_DECAY, decay, "%.15g", decay ? argued_value(r, &weight) : 0);
+}
+
+static void take_steps(struct recipe *r, enum setting i, const char *path, int64_t otherwise)
+{
+	const struct tree *v = recipe_find(r, path);
+	int64_t n = recipe_whole(r, path, otherwise);
+	const char *given = recipe_given(r, i);
+	if (tree_is_auto(v) && given)
+		recipe_set(r, i, v, "%s", given);
+	else if (tree_is_auto(v))
+		recipe_say(r, v, "Trainer's own; %s gives it", recipe_option(r, i));
+	else if (n >= 0 && n <= SETTING_LARGE)
+		recipe_set(r, i, v, "%" PRId64, n);
+	else
+		recipe_bar(r, v, "%s %" PRId64 " is no number of steps", path, n);
+}
+
+static void take_scheduler(struct recipe *r)
+{
+	const struct tree *type = recipe_find(r, "scheduler.type");
+	bool falls = type && is_one_of(type, "WarmupDecayLR", "WarmupDecayLR");
+	const struct tree *total = recipe_find(r, "scheduler.params.total_num_steps"),
+	                  *peak = recipe_find(r, "scheduler.params.warmup_max_lr");
+	if (!type)
+		return;
+	if (!falls && !is_one_of(type, "WarmupLR", "WarmupLR")) {
+		recipe_say(r, type, "not in the figures");
+		recipe_note(r, type, "scheduler.type %s: only the learning rate; here it stays as it is",
+		            tree_shown(&r->arena, type));
+		return;
+	}
+	recipe_say(r, type, falls ? "{warmup}, {decay}" : "{warmup}");
+	take_steps(r, SETTING_WARMUP, "scheduler.params.warmup_num_steps", 1000);
+	if (falls && total)
+		take_steps(r, SETTING_DECAY, "scheduler.params.total_num_steps", 0);
+	if (falls)
+		recipe_note(r, type, "WarmupDecayLR falls to 0, and {decay} to a tenth: only the learning rate");
+	if (peak)
+		recipe_say(r, peak, "{learning_rate} says it");
+}
+
+static void take_clip(struct recipe *r)
+{
+	static const struct argued clip = {"gradient_clipping", "max_grad_norm", SETTING_CLIP, 1};
+	const struct tree *v = recipe_find(r, clip.path);
+	double norm = 1; /* DeepSpeed's default */
+	if (v && (!is_trainer(r) ? !tree_real(v, &norm) : false))
+		return;
+	if (v && is_trainer(r))
+		norm = argued_value(r, &clip);
+	recipe_set(r, SETTING_CLIP, v, "%.15g", norm);
+}
+
+static void take_batch(struct recipe *r)
+{
+	struct recipe_batch b = judge_batch(r);
+	const struct tree *batch = recipe_find(r, "train_batch_size");
+	if (b.micro)
+		recipe_set(r, SETTING_MICRO_BATCH, recipe_find(r, "train_micro_batch_size_per_gpu"), "%" PRId64,
+		           b.micro);
+	if (b.accumulate)
+		recipe_set(r, SETTING_ACCUMULATE, recipe_find(r, "gradient_accumulation_steps"), "%" PRId64,
+		           b.accumulate);
+	if (r->ranks_from)
+		recipe_set(r, SETTING_RANKS, batch, "%" PRId64, b.ranks);
+	else if (b.ranks)
+		recipe_say(r, batch, "%" PRId64 " × %" PRId64 " × %" PRId64 " ranks", b.micro, b.accumulate, b.ranks);
+	else
+		recipe_say(r, batch, "with {ranks}");
+}
+
+/* It promises memory that most training scripts do not save. */
+static void note_checkpointing(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, "activation_checkpointing");
+	if (!v)
+		return;
+	recipe_note(
+	        r, v,
+	        "activation_checkpointing is read by deepspeed.checkpointing.configure() alone, and saves no memory "
+	        "by itself%s; here {activation_checkpointing} does",
+	        is_trainer(r) ? ": Trainer's switch is its argument gradient_checkpointing" : "");
+}
+
+enum status take_deepspeed(struct recipe *r)
+{
+	int64_t width;
+	enum status s = find_width(r, &width);
+	if (s)
+		return s;
+	take_batch(r);
+	enum type type = take_precision(r);
+	take_types(r, type);
+	take_strategy(r, type, width);
+	take_offload(r);
+	take_optimizer(r);
+	take_scheduler(r);
+	take_clip(r);
+	note_checkpointing(r);
+	return STATUS_OK;
+}

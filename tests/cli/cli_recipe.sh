@@ -1,0 +1,68 @@
+#!/bin/bash
+# Configurations of other programs: what config prints of three files (UPDATE_GOLDEN=1 accepts a change), and what sim,
+# compare and train make of them.
+set -euo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+
+cd "$(dirname "$0")/../../tests/golden/recipes/deepspeed"
+
+# transcript STATUS FILE ARGUMENT...: what config prints of it is FILE.txt.
+transcript() {
+	local want=$1 file=$2 status=0
+	shift 2
+	"$SHARDLAB" config "$file" "$@" >"$TMPDIR/transcript" 2>"$TMPDIR/err" || status=$?
+	if [ -n "${UPDATE_GOLDEN-}" ]; then
+		cp "$TMPDIR/transcript" "${file%.json}.txt"
+	elif ! diff -u "${file%.json}.txt" "$TMPDIR/transcript"; then
+		complain "config $file prints something else"
+	fi
+	[ "$status" = "$want" ] || complain "config $file: exit status $status, not $want"
+}
+
+transcript 1 zero2_activation_checkpointing_hjson.json
+transcript 0 zero3.json --model gpt2-124m --ranks 8 --precision bf16
+transcript 1 zero3_offload_hjson.json --reader deepspeed
+
+# The same settings as options and as a file are the same prediction.
+same() {
+	"$SHARDLAB" sim "${@:2}" --json >"$TMPDIR/options.out"
+	# shellcheck disable=SC2086
+	"$SHARDLAB" sim $1 --json >"$TMPDIR/file.out" 2>"$TMPDIR/notes"
+	cmp -s "$TMPDIR/options.out" "$TMPDIR/file.out" || complain "$1 is not ${*:2}"
+}
+machine=(--model gpt2-124m --cluster a100-80gb --ranks 8)
+same "${machine[*]} --config zero3.json --micro-batch 4 --precision bf16" \
+	"${machine[@]}" --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000 --micro-batch 4 --precision bf16 --clip 1
+same "${machine[*]} --config zero2_activation_checkpointing_hjson.json" \
+	"${machine[@]}" --strategy zero2 --bucket 200000000B --micro-batch 8 --clip 1
+grep -q 'note: zero_optimization.overlap_comm false: not in the figures' "$TMPDIR/notes" || complain 'no note'
+
+cat >"$TMPDIR/full.json" <<-EOF
+	{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "bf16": {"enabled": true},
+	 "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}, "offload_optimizer": {"device": "cpu"}}}
+EOF
+same "--config $TMPDIR/full.json --model gpt2-124m --cluster a100-80gb" "${machine[@]}" --precision bf16 --accumulate 4 \
+	--micro-batch 2 --clip 1 --strategy zero3:prefetch=50000000:live=1000000000:reuse=1000000000 \
+	--offload optimizer,parameters:to=disk
+grep -q 'ranks by train_batch_size: 64 = micro-batch 2 × accumulation 4 × 8 ranks' "$TMPDIR/notes" || complain 'whence the ranks'
+
+# compare puts the other strategies beside the file's; train goes through mpirun with all of it.
+"$SHARDLAB" compare --config zero3.json "${machine[@]}" --precision bf16 2>/dev/null >"$TMPDIR/compare.out"
+grep -q '^ *zero3:prefetch=530841:live=1000000000:reuse=1000000000 *single .* zero2 *fsdp' "$TMPDIR/compare.out" ||
+	complain "compare: $(head -n 3 "$TMPDIR/compare.out")"
+cat >"$TMPDIR/small.hjson" <<-EOF
+	train_batch_size: 4  # on two ranks
+	zero_optimization: {stage: 2, reduce_bucket_size: 5e4}
+	optimizer: {type: AdamW, params: {lr: 1e-3}}
+EOF
+"$SHARDLAB" train --config "$TMPDIR/small.hjson" --ranks 2 --steps 2 --json 2>/dev/null | tail -n 1 >"$TMPDIR/train.out"
+grep -q '"strategy": "zero2".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
+
+# What disagrees, and what is missing.
+refused 'small.hjson:2:29 says zero2; leave one of them out' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" --ranks 2 \
+	--strategy zero3 || complain "a strategy beside the file's"
+refused 'does not say how many ranks there are: give --ranks N' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" || complain 'ranks'
+refused 'says all that --config FILE does' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" --plan x || complain 'two files'
+refused 'needs a file' "$SHARDLAB" config || complain 'no file'
+"$SHARDLAB" config zero3.json --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["accepted"]' || complain 'JSON'
+exit $errors

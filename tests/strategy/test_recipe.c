@@ -1,0 +1,302 @@
+/* Configurations of other programs: judged as those judge (verdicts.txt, by tests/oracle/config_keys.py), and each key
+ * as the table of keys says. */
+#define _GNU_SOURCE /* strsep */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/recipe/reader.h"
+#include "tests/support/refusal.h"
+#include "tests/support/suite.h"
+
+#define FOLDER "tests/golden/recipes/deepspeed/"
+enum { MOST_LINE = 1000 };
+
+static struct recipe recipe;
+
+static void end(void)
+{
+	recipe_release(&recipe);
+}
+
+static enum status read_as(enum recipe_reader reader, const char *text)
+{
+	const struct recipe_question q = {.reader = reader, .model = "gpt2-124m", .ranks = 1};
+	recipe_release(&recipe);
+	return recipe_read(&recipe, text, strlen(text), "f", &q);
+}
+
+/* ---- beside the programs ---- */
+
+static bool takes_file(enum recipe_reader reader, const char *path)
+{
+	const struct recipe_question q = {.reader = reader, .model = "gpt2-124m", .ranks = 1};
+	recipe_release(&recipe);
+	enum status s = recipe_open(&recipe, path, &q);
+	return !s && !recipe.refusals.count;
+}
+
+/* What the oracle adds where a case says nothing of it. */
+static void add_missing(const char *line, char *out, size_t size)
+{
+	const char *batch = strstr(line, "\"train_batch_size\"") ? "" : "\"train_batch_size\": 8, ";
+	const char *zero = strstr(line, "\"zero_optimization\"") ? "" : "\"zero_optimization\": {}, ";
+	snprintf(out, size, "{%s%s%s", batch, zero, line + 1);
+}
+
+/* The case on this line of cases.txt. */
+static bool takes_case(enum recipe_reader reader, int number)
+{
+	static char line[MOST_LINE], text[MOST_LINE + 80];
+	FILE *f = fopen(FOLDER "cases.txt", "r");
+	ck_assert_ptr_nonnull(f);
+	for (int i = 0; i < number; i++)
+		ck_assert_ptr_nonnull(fgets(line, sizeof line, f));
+	fclose(f);
+	add_missing(line, text, sizeof text);
+	must(read_as(reader, text));
+	return !recipe.refusals.count;
+}
+
+START_TEST(files_are_judged_as_their_programs_judge)
+{
+	char deepspeed[16], trainer[16], name[128];
+	int count = 0, wrong = 0;
+	FILE *f = fopen(FOLDER "verdicts.txt", "r");
+	ck_assert_ptr_nonnull(f);
+	for (; fscanf(f, "%15s %15s %127s", deepspeed, trainer, name) == 3; count++)
+		for (enum recipe_reader r = 0; r < RECIPE_READER_COUNT; r++) {
+			char path[256];
+			snprintf(path, sizeof path, FOLDER "%s", name);
+			bool took = atoi(name) ? takes_case(r, atoi(name)) : takes_file(r, path);
+			bool theirs = !strcmp(r == RECIPE_DEEPSPEED ? deepspeed : trainer, "takes");
+			if (took != theirs)
+				fprintf(stderr, "%s: %s %s it, not we%s%s\n", name, recipe_judge(r),
+				        theirs ? "takes" : "refuses", took ? "" : ": ",
+				        took                    ? ""
+				        : recipe.refusals.count ? recipe.refusals.list[0].text
+				                                : status_message());
+			wrong += took != theirs;
+		}
+	fclose(f);
+	ck_assert_int_ge(count, 120);
+	ck_assert_int_eq(wrong, 0);
+}
+
+/* ---- each key ---- */
+
+/* What a file says beside the key, what the key says, and the settings that come of it. Settings that begin with - are
+ * not there. */
+static const struct {
+	const char *beside, *key, *value, *settings;
+} takes[] = {
+        {"", "train_batch_size", "6", "micro_batch=6 accumulate=1"},
+        {"\"train_batch_size\": 8", "train_micro_batch_size_per_gpu", "2", "micro_batch=2 accumulate=4"},
+        {"\"train_batch_size\": 8", "gradient_accumulation_steps", "2", "micro_batch=4 accumulate=2"},
+        {"", "gradient_clipping", "0.5", "clip=0.5"},
+        {"", "fp16.enabled", "true", "precision=fp16 loss_scale=65536 loss_scale_window=1000"},
+        {"", "bf16.enabled", "true", "precision=bf16"},
+        {"", "bfloat16.enabled", "true", "precision=bf16"},
+        {"\"fp16\": {\"enabled\": true}", "fp16.initial_scale_power", "10", "loss_scale=1024"},
+        {"\"fp16\": {\"enabled\": true}", "fp16.loss_scale_window", "50", "loss_scale_window=50"},
+        {"", "zero_optimization.stage", "0", "strategy=ddp bucket=2000000000"},
+        {"", "zero_optimization.stage", "1", "strategy=zero1"},
+        {"", "zero_optimization.stage", "2", "strategy=zero2"},
+        {"", "zero_optimization.stage", "3", "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000"},
+        {"", "zero_optimization", "true", "strategy=zero1"},
+        {"\"bf16\": {\"enabled\": true}", "zero_optimization.reduce_bucket_size", "1000", "bucket=2000"},
+        {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.stage3_prefetch_bucket_size", "7",
+         "strategy=zero3:prefetch=7:live=1000000000:reuse=1000000000"},
+        {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.prefetch_bucket_size", "7",
+         "strategy=zero3:prefetch=7:live=1000000000:reuse=1000000000"},
+        {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.stage3_max_live_parameters", "8",
+         "strategy=zero3:prefetch=50000000:live=8:reuse=1000000000"},
+        {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.stage3_max_reuse_distance", "9",
+         "strategy=zero3:prefetch=50000000:live=1000000000:reuse=9"},
+        {"\"zero_optimization\": {\"stage\": 2}", "zero_optimization.offload_optimizer.device", "\"cpu\"",
+         "offload=optimizer"},
+        {"\"zero_optimization\": {\"stage\": 2}", "zero_optimization.offload_optimizer.device", "\"nvme\"",
+         "offload=optimizer:to=disk"},
+        {"\"zero_optimization\": {\"stage\": 2}", "zero_optimization.cpu_offload", "true", "offload=optimizer"},
+        {"\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}}",
+         "zero_optimization.offload_param.device", "\"cpu\"", "offload=optimizer,parameters"},
+        {"\"zero_optimization\": {\"stage\": 3, \"cpu_offload\": true}", "zero_optimization.cpu_offload_param", "true",
+         "offload=optimizer,parameters"},
+        {"", "optimizer.type", "\"SGD\"", "optimizer=sgd learning_rate=0.001 weight_decay=0"},
+        {"\"optimizer\": {\"type\": \"AdamW\"}", "optimizer.params.lr", "0.25", "optimizer=adamw learning_rate=0.25"},
+        {"\"optimizer\": {\"type\": \"Adam\"}", "optimizer.params.weight_decay", "0.5",
+         "optimizer=adamw weight_decay=0.5"},
+        {"", "scheduler.type", "\"WarmupLR\"", "warmup=1000"},
+        {"\"scheduler\": {\"type\": \"WarmupLR\"}", "scheduler.params.warmup_num_steps", "5", "warmup=5"},
+        {"\"scheduler\": {\"type\": \"WarmupDecayLR\"}", "scheduler.params.total_num_steps", "50",
+         "warmup=1000 decay=50"},
+};
+
+/* Keys that become a setting only together with another, or that must say what the precision is. */
+static const char *const said_elsewhere[] = {"fp16.loss_scale", "communication_data_type",
+                                             "data_types.grad_accum_dtype", "scheduler.params.warmup_max_lr"};
+
+/* "a.b", value → "a": {"b": value}, inside what stands beside it if that is the same section. */
+static void put_key(char *out, size_t size, const char *beside, const char *key, const char *value)
+{
+	char inner[400];
+	const char *dot = strchr(key, '.');
+	if (!dot) {
+		snprintf(out, size, "%s%s\"%s\": %s", beside, *beside ? ", " : "", key, value);
+		return;
+	}
+	char section[64], text[300] = "";
+	snprintf(section, sizeof section, "\"%.*s\": {", (int)(dot - key), key);
+	if (!strncmp(beside, section, strlen(section)))
+		snprintf(text, sizeof text, "%.*s", (int)(strlen(beside + strlen(section)) - 1),
+		         beside + strlen(section));
+	put_key(inner, sizeof inner, text, dot + 1, value);
+	snprintf(out, size, "%s%s%s%s}", *text ? "" : beside, *text || !*beside ? "" : ", ", section, inner);
+}
+
+static void check_setting(const char *setting)
+{
+	size_t n = strcspn(setting, "=");
+	int i = 0;
+	while (strlen(setting_rows[i].name) != n || strncmp(setting_rows[i].name, setting, n) != 0)
+		ck_assert_int_lt(++i, SETTING_COUNT);
+	const char *got = recipe_pair_find(&recipe, (enum setting)i);
+	ck_assert_msg(got && !strcmp(got, setting + n + 1), "%s, and not %s", got ? got : "nothing", setting);
+}
+
+START_LOOP_TEST(a_key_becomes_a_setting, 0, COUNT(takes))
+{
+	char inner[600], text[700], settings[200], *rest = settings;
+	put_key(inner, sizeof inner, takes[_i].beside, takes[_i].key, takes[_i].value);
+	bool batch = strstr(inner, "batch_size");
+	snprintf(text, sizeof text, "{%s%s}", inner, batch ? "" : ", \"train_batch_size\": 8");
+	must(read_as(RECIPE_DEEPSPEED, text));
+	must(recipe_plan(&recipe));
+	snprintf(settings, sizeof settings, "%s", takes[_i].settings);
+	for (char *one; (one = strsep(&rest, " "));)
+		check_setting(one);
+}
+
+START_TEST(every_key_that_is_taken_has_a_case)
+{
+	const struct recipe_key *k;
+	for (int i = 0; (k = recipe_key_at(i)); i++) {
+		bool found = k->here != HERE_TAKEN;
+		for (int t = 0; t < COUNT(takes); t++)
+			found |= !strcmp(takes[t].key, k->path);
+		for (int t = 0; t < COUNT(said_elsewhere); t++)
+			found |= !strcmp(said_elsewhere[t], k->path);
+		ck_assert_msg(found, "%s: no case", k->path);
+	}
+}
+
+/* Another value of the type. */
+static const char *another(const struct recipe_key *k)
+{
+	static char text[32];
+	double n;
+	char *end;
+	if (strstr(k->type, "flag"))
+		return strcmp(k->value, "true") ? "true" : "false";
+	if (strstr(k->type, "section"))
+		return strcmp(k->value, "{}") ? "{}" : "{\"a\": 1}";
+	if (strstr(k->type, "list"))
+		return "[1]";
+	n = strtod(k->value, &end);
+	if (end == k->value || *end)
+		return strstr(k->type, "mean") ? "\"sum\"" : strstr(k->type, "log") ? "\"log\"" : "\"fp16\"";
+	snprintf(text, sizeof text, "%.15g", strstr(k->type, "real") ? n / 2 + 0.25 : n + 8);
+	return text;
+}
+
+/* The sections and the stage in which a key means something. */
+static void put_where_it_counts(const struct recipe_key *k, char *out, size_t size)
+{
+	const char *stage = strstr(k->there, "stage 1, 2") ? "2" : "3";
+	const char *device = strstr(k->path, "pin_memory") ? "cpu" : "nvme";
+	char beside[200] = "", inner[500];
+	if (!strncmp(k->path, "zero_optimization.offload_", 26))
+		snprintf(beside, sizeof beside,
+		         "\"zero_optimization\": {\"stage\": 3, \"%.*s\": {\"device\": \"%s\", \"%s\": %s}}",
+		         (int)strcspn(k->path + 18, "."), k->path + 18, device, strrchr(k->path, '.') + 1, another(k));
+	else if (!strncmp(k->path, "zero_optimization.", 18))
+		snprintf(beside, sizeof beside, "\"zero_optimization\": {\"stage\": %s}", stage);
+	else if (!strncmp(k->path, "fp16.", 5))
+		snprintf(beside, sizeof beside, "\"fp16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 1}");
+	if (strstr(beside, "device"))
+		snprintf(inner, sizeof inner, "%s", beside);
+	else if (*k->path == 'f' && *beside)
+		snprintf(inner, sizeof inner,
+		         "\"zero_optimization\": {\"stage\": 1}, \"fp16\": {\"enabled\": true, \"%s\": %s}",
+		         k->path + 5, another(k));
+	else
+		put_key(inner, sizeof inner, beside, k->path, another(k));
+	snprintf(out, size, "{\"train_batch_size\": 8, %s}", inner);
+}
+
+/* A key of which plans have one value alone refuses another by name, and one that the figures do not follow is noted.
+ */
+START_TEST(other_values_are_refused_or_noted_by_name)
+{
+	const struct recipe_key *k;
+	int refused = 0, noted = 0;
+	for (int i = 0; (k = recipe_key_at(i)); i++) {
+		char text[700];
+		if (k->here != HERE_ONLY && k->here != HERE_NOTED)
+			continue;
+		put_where_it_counts(k, text, sizeof text);
+		must(read_as(RECIPE_DEEPSPEED, text));
+		const struct recipe_remarks *all = k->here == HERE_ONLY ? &recipe.barriers : &recipe.notes;
+		bool found = false;
+		for (int m = 0; m < all->count; m++)
+			found |= !strncmp(all->list[m].text, k->path, strlen(k->path)) && all->list[m].line == 1;
+		ck_assert_msg(found, "%s: nothing says so, of %s", k->path, text);
+		if (k->here == HERE_ONLY)
+			must_fail(recipe_plan(&recipe), STATUS_INPUT, "");
+		refused += k->here == HERE_ONLY;
+		noted += k->here == HERE_NOTED;
+	}
+	ck_assert_int_ge(refused, 25);
+	ck_assert_int_ge(noted, 25);
+}
+
+/* What does nothing says so, and changes no setting. */
+START_TEST(keys_that_do_nothing_change_nothing)
+{
+	const struct recipe_key *k;
+	char text[700], inner[600];
+	must(read_as(RECIPE_DEEPSPEED, "{\"train_batch_size\": 8}"));
+	int pairs = recipe.pair_count;
+	for (int i = 0; (k = recipe_key_at(i)); i++) {
+		if (k->here != HERE_NOTHING || strstr(k->type, "section"))
+			continue;
+		put_key(inner, sizeof inner, "", k->path, "0");
+		snprintf(text, sizeof text, "{\"train_batch_size\": 8, %s}", inner);
+		must(read_as(RECIPE_DEEPSPEED, text));
+		ck_assert_int_eq(recipe.pair_count, pairs);
+		const struct recipe_line *l = &recipe.lines[recipe.line_count - 1];
+		ck_assert_msg(!strncmp(l->here, "nothing", 7), "%s: '%s'", k->path, l->here);
+	}
+}
+
+/* ---- mistakes ---- */
+
+static const struct {
+	const char *text, *line;
+} mistakes[] = {
+#include "tests/strategy/recipe_refused.def"
+};
+
+START_TEST(mistakes_are_refused_in_a_line)
+{
+	ck_assert_int_ge(COUNT(mistakes), 60);
+	for (int i = 0; i < COUNT(mistakes); i++) {
+		enum status s = read_as(RECIPE_DEEPSPEED, mistakes[i].text);
+		if (!s)
+			s = recipe_plan(&recipe);
+		must_fail(s, STATUS_INPUT, "f:");
+		ck_assert_str_eq(status_message(), mistakes[i].line);
+	}
+}
+
+SUITE_WITH("recipe", 60, NULL, end)
