@@ -76,7 +76,7 @@ static const struct input {
               {&weights_folder, OPTION_MODEL, true}, {NULL, OPTION_CLUSTER, true},
               {NULL, OPTION_PLAN_FILE, false},       {NULL, OPTION_CONFIG, false}};
 
-static const enum option outputs[] = {OPTION_LOG, OPTION_PLOT, OPTION_TRACE, OPTION_SAVE};
+static const enum option outputs[] = {OPTION_LOG, OPTION_PLOT, OPTION_TRACE, OPTION_SAVE, OPTION_CHECKPOINT};
 
 static enum status refuse(const struct options *o, enum option output, const char *does, enum option other)
 {
@@ -134,7 +134,8 @@ static enum status check_outputs(const struct options *o, size_t n, const struct
 		struct place other = text ? place_of(text) : (struct place){.is_there = false};
 		if (text && is_same(p, &other))
 			return refuse(o, outputs[n], "what is written for", outputs[i]);
-		if (text && is_in(p, &other))
+		/* A run's folder may hold its log. */
+		if (text && outputs[i] != OPTION_CHECKPOINT && is_in(p, &other))
 			return refuse(o, outputs[n], "in the folder that is made for", outputs[i]);
 	}
 	return STATUS_OK;

@@ -31,18 +31,18 @@ static json_t *op_to_json(const struct plan *p, const struct role *r, int number
 	for (int i = 0; i < op->after_count; i++)
 		json_array_append_new(after, json_integer(op->after[i]));
 	/* A key whose value is NULL is left out. */
-	return json_pack("{s:i, s:s, s:s, s:s*, s:s*, s:s*, s:o*, s:o*, s:s*, s:s*, s:o*, s:o*, s:o, s:o}", "number",
-	                 number, "operation", op_name(op->kind), "queue", queue_name(op->queue), "pass",
-	                 op->pass != PASS_NONE ? pass_name(op->pass) : NULL, "unit",
-	                 op->unit >= 0 ? m->units[op->unit].name : NULL, "kernel",
-	                 op->kernel >= 0 ? m->kernels[op->kernel].name : NULL, "micro_batch",
-	                 op->micro >= 0 ? json_integer(op->micro) : NULL, "stochastic",
-	                 op->stochastic ? json_true() : NULL, "group",
-	                 op->group >= 0 ? p->groups[op->group].name : NULL, "kind",
-	                 sends ? traffic_name(op->traffic) : NULL, "payload_bytes",
-	                 sends ? json_integer(op_payload_bytes(r, op)) : NULL, "sent_bytes",
-	                 sends ? json_integer(op_sent_bytes(p, r, op, r->first_rank)) : NULL, "operands", operands,
-	                 "after", after);
+	return json_pack(
+	        "{s:i, s:s, s:s, s:s*, s:s*, s:s*, s:o*, s:o*, s:s*, s:s*, s:s*, s:o*, s:o*, s:o, s:o}", "number",
+	        number, "operation", op_name(op->kind), "queue", queue_name(op->queue), "pass",
+	        op->pass != PASS_NONE ? pass_name(op->pass) : NULL, "unit",
+	        op->unit >= 0 ? m->units[op->unit].name : NULL, "kernel",
+	        op->kernel >= 0 ? m->kernels[op->kernel].name : NULL, "micro_batch",
+	        op->micro >= 0 ? json_integer(op->micro) : NULL, "stochastic", op->stochastic ? json_true() : NULL,
+	        "group", op->group >= 0 ? p->groups[op->group].name : NULL, "item",
+	        op_has_item(op->kind) ? item_name(op->item) : NULL, "kind", sends ? traffic_name(op->traffic) : NULL,
+	        "payload_bytes", sends ? json_integer(op_payload_bytes(r, op)) : NULL, "sent_bytes",
+	        sends ? json_integer(op_sent_bytes(p, r, op, r->first_rank)) : NULL, "operands", operands, "after",
+	        after);
 }
 
 static json_t *section_to_json(const struct plan *p, const struct role *r, const struct section *s)

@@ -5,6 +5,7 @@
 
 #include "cli/command/apart.h"
 #include "cli/command/command.h"
+#include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/show/show.h"
 #include "sim/fit.h"
@@ -24,11 +25,38 @@ static enum status check_tf32(const struct report *r)
 	                             r->cluster);
 }
 
+/* A plan that was read may have no sections to save and restore. */
+static enum status predict_interval(const struct job *j, const struct options *o, const struct report *r,
+                                    struct interval_figures *out)
+{
+	if (!interval_is_asked(o))
+		return STATUS_OK;
+	if (!j->plan.settings.checkpoints)
+		return status_fail(STATUS_INPUT, "{plan}: it has no sections save and restore; print it with "
+		                                 "{checkpoint} DIR");
+	return interval_predict(j, o, (double)r->time.step / 1e9, out);
+}
+
+static void print_report(const struct options *o, const struct report *r, const struct interval_figures *f)
+{
+	if (!option_given(o, OPTION_JSON)) {
+		show_report(r, stdout);
+		if (interval_is_asked(o))
+			interval_show(f, stdout);
+		return;
+	}
+	json_t *json = report_to_json(r);
+	if (interval_is_asked(o))
+		json_object_set_new(json, "checkpoint", interval_to_json(f));
+	print_json(json, false);
+}
+
 enum status command_sim(const struct options *o)
 {
 	struct job j;
 	struct report r = {0};
 	struct trace trace = {0};
+	struct interval_figures figures = {0};
 	enum grain grain;
 	bool traced = option_given(o, OPTION_TRACE);
 	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
@@ -40,14 +68,13 @@ enum status command_sim(const struct options *o)
 		fit_find_change(&j.plan, option_text(o, OPTION_CLUSTER), &r.change);
 	if (!s && j.tf32)
 		s = check_tf32(&r);
+	if (!s)
+		s = predict_interval(&j, o, &r, &figures);
 	/* The file comes first: if it cannot be written, nothing has been printed yet. */
 	if (!s && traced)
 		s = trace_save(&trace, option_text(o, OPTION_TRACE));
 	if (!s) {
-		if (option_given(o, OPTION_JSON))
-			print_json(report_to_json(&r), false);
-		else
-			show_report(&r, stdout);
+		print_report(o, &r, &figures);
 		if (option_given(o, OPTION_REQUIRE_FIT))
 			s = job_require_fit(&r);
 	}

@@ -6,12 +6,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/command/apart.h"
 #include "cli/command/command.h"
+#include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
 #include "cli/command/run.h"
@@ -257,31 +256,6 @@ static enum status check_world(struct options *o, int ranks)
 	return STATUS_OK;
 }
 
-/* "500", of steps; "90s", "10min", "1h". */
-static enum status read_every(const struct options *o, struct train_options *t)
-{
-	static const struct {
-		const char *unit;
-		double seconds;
-	} units[] = {{"s", 1}, {"min", 60}, {"h", 3600}};
-	const char *text = option_text(o, OPTION_CHECKPOINT_EVERY);
-	char *end;
-	double n = strtod(text, &end);
-	bool right = end > text && n >= 1 && n <= 1e8;
-	if (right && !*end && n == floor(n)) {
-		t->checkpoint_every = (int64_t)n;
-		return STATUS_OK;
-	}
-	for (size_t i = 0; right && i < sizeof units / sizeof *units; i++)
-		if (!strcmp(end, units[i].unit)) {
-			t->checkpoint_seconds = n * units[i].seconds;
-			return STATUS_OK;
-		}
-	return status_fail(STATUS_INPUT,
-	                   "{checkpoint_every} '%.40s': give a number of steps, as 500, or a time, as 90s, 10min, 1h",
-	                   text);
-}
-
 static enum status take_checkpoints(const struct options *o, struct train_options *t)
 {
 	static const enum option needy[] = {OPTION_CHECKPOINT_EVERY, OPTION_CHECKPOINT_KEEP};
@@ -289,7 +263,9 @@ static enum status take_checkpoints(const struct options *o, struct train_option
 		if (option_given(o, needy[i]) && !t->checkpoint)
 			return status_fail(STATUS_INPUT, "--%s: there are no checkpoints; give {checkpoint} DIR too",
 			                   option_name(needy[i]));
-	return t->checkpoint ? read_every(o, t) : STATUS_OK;
+	return t->checkpoint ? interval_read("{checkpoint_every}", option_text(o, OPTION_CHECKPOINT_EVERY),
+	                                     &t->checkpoint_every, &t->checkpoint_seconds)
+	                     : STATUS_OK;
 }
 
 /* Finds every mistake before anything is printed or started. */

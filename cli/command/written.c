@@ -32,7 +32,7 @@ static void show_folder(const char *path, FILE *out)
 
 void written_show(const struct options *o, FILE *out)
 {
-	static const enum option files[] = {OPTION_SAVE, OPTION_PLOT, OPTION_LOG, OPTION_TRACE};
+	static const enum option files[] = {OPTION_SAVE, OPTION_CHECKPOINT, OPTION_PLOT, OPTION_LOG, OPTION_TRACE};
 	bool any = false;
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		const char *path = option_text(o, files[i]);

@@ -204,8 +204,10 @@ enum command {
 	  "--save FOLDER: the most bytes of weights in one of its files; 5GB by default")                              \
 	X(CHECKPOINT, "checkpoint", TEXT, "DIR", 0, 0, "", IN(TRAIN) | IN(PLAN),                                       \
 	  "write checkpoints there, to go on from with --resume; the plan then has sections save and restore")         \
-	X(CHECKPOINT_EVERY, "checkpoint-every", TEXT, "N|TIME", 0, 0, "100", IN(TRAIN),                                \
+	X(CHECKPOINT_EVERY, "checkpoint-every", TEXT, "N|TIME", 0, 0, "100", IN(TRAIN) | IN(SIM),                      \
 	  "steps, or a time as 90s, 10min, 1h; and at the end of the run")                                             \
+	X(MTBF, "mtbf", TEXT, "TIME", 0, 0, "", IN(SIM),                                                               \
+	  "the whole run's mean time between failures, as 6h: the best interval of checkpoints, and the goodput")      \
 	X(CHECKPOINT_KEEP, "checkpoint-keep", WHOLE, "K", 0, 1000000, "2", IN(TRAIN),                                  \
 	  "how many checkpoints stay; 0: all")                                                                         \
 	X(RESUME, "resume", TEXT, "DIR|latest", 0, 0, "", IN(TRAIN),                                                   \

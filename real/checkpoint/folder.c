@@ -87,7 +87,7 @@ enum status checkpoint_folder_check(const char *folder)
 	enum status s = new_folder_make(&f, path);
 	new_folder_release(&f);
 	free(path);
-	new_folder_sweep_beginning(folder, BEGINS);
+	new_folder_sweep_all(folder, BEGINS);
 	return s ? status_fail(STATUS_INPUT, "{checkpoint} %.200s: cannot be written to; choose another folder", folder)
 	         : STATUS_OK;
 }
@@ -95,7 +95,7 @@ enum status checkpoint_folder_check(const char *folder)
 enum status checkpoint_folder_make(struct new_folder *f, const char *folder, int64_t step)
 {
 	char *path = checkpoint_path(folder, step);
-	new_folder_sweep_beginning(folder, BEGINS);
+	new_folder_sweep_all(folder, BEGINS);
 	folder_remove(path, MANIFEST_NAME);
 	enum status s = new_folder_make(f, path);
 	free(path);

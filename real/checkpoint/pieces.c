@@ -25,10 +25,13 @@ static int64_t whole_elements(const struct model *m, const struct piece *p)
 	                                   : m->buffers[p->tensor - m->tensor_count].elements;
 }
 
-void piece_name(const struct piece *p, const struct model *m, char out[PIECE_NAME])
+void piece_name(const struct piece_run *r, const struct model *m, char out[PIECE_NAME])
 {
-	snprintf(out, PIECE_NAME, "%s%s%s@%" PRId64 ":%" PRId64, item_name(p->item), p->tensor < 0 ? "" : "/",
-	         p->tensor < 0 ? "" : tensor_name(m, p->tensor), p->first, p->count);
+	const struct piece *p = &r->piece;
+	int n = snprintf(out, PIECE_NAME, "%s%s%s@%" PRId64 ":%" PRId64, item_name(p->item), p->tensor < 0 ? "" : "/",
+	                 p->tensor < 0 ? "" : tensor_name(m, p->tensor), p->first, p->count);
+	if (r->rows > 1 && n < PIECE_NAME)
+		snprintf(out + n, PIECE_NAME - (size_t)n, "+%" PRId64 "*%" PRId64, r->stride, r->rows);
 }
 
 static int find_item(const char *name, size_t length)
@@ -57,41 +60,46 @@ static bool find_tensor(const struct model *m, const char *name, size_t length, 
 	return false;
 }
 
-/* Digits alone, up to `high`. */
-static bool parse_whole(const char *text, int64_t high, int64_t *out)
+/* Takes a number of at most 18 digits, and the sign behind it; 0: the end. */
+static bool take_whole(const char **text, char sign, int64_t *out)
 {
-	size_t digits = strspn(text, "0123456789");
-	if (!digits || digits > 18 || text[digits])
+	size_t digits = strspn(*text, "0123456789");
+	if (!digits || digits > 18 || (*text)[digits] != sign)
 		return false;
-	*out = strtoll(text, NULL, 10);
-	return *out <= high;
+	*out = strtoll(*text, NULL, 10);
+	*text += digits + (sign != 0);
+	return true;
 }
 
-static bool parse_range(const char *text, int64_t whole, struct piece *out)
+static bool parse_range(const char *text, int64_t whole, struct piece_run *out)
 {
-	char copy[64];
-	const char *colon = strchr(text, ':');
-	if (!colon || (size_t)(colon - text) >= sizeof copy)
+	struct piece *p = &out->piece;
+	bool several = strchr(text, '+') != NULL;
+	out->rows = 1;
+	if (!take_whole(&text, ':', &p->first) || !take_whole(&text, several ? '+' : 0, &p->count) ||
+	    (several && (!take_whole(&text, '*', &out->stride) || !take_whole(&text, 0, &out->rows))))
 		return false;
-	snprintf(copy, sizeof copy, "%.*s", (int)(colon - text), text);
-	return parse_whole(copy, whole, &out->first) && parse_whole(colon + 1, whole, &out->count) && out->count &&
-	       out->first <= whole - out->count;
+	if (!p->count || p->count > whole || p->first > whole - p->count || !out->rows)
+		return false;
+	int64_t room = whole - p->count - p->first;
+	return out->rows == 1 || (out->stride >= p->count && out->rows - 1 <= room / out->stride);
 }
 
-bool piece_parse(const char *name, const struct model *m, struct piece *out)
+bool piece_parse(const char *name, const struct model *m, struct piece_run *out)
 {
 	const char *at = strrchr(name, '@');
 	size_t item_length = strcspn(name, "/@");
 	if (!at)
 		return false;
 	int item = find_item(name, item_length);
-	*out = (struct piece){.item = (enum item)item, .tensor = -1};
+	*out = (struct piece_run){.piece = {.item = (enum item)item, .tensor = -1}};
 	if (item == ITEM_COUNT)
 		return false;
 	if (name[item_length] == '/' &&
-	    !find_tensor(m, name + item_length + 1, (size_t)(at - name) - item_length - 1, &out->tensor))
+	    !find_tensor(m, name + item_length + 1, (size_t)(at - name) - item_length - 1, &out->piece.tensor))
 		return false;
-	return belongs(m, out->item, out->tensor) && parse_range(at + 1, whole_elements(m, out), out);
+	return belongs(m, out->piece.item, out->piece.tensor) &&
+	       parse_range(at + 1, whole_elements(m, &out->piece), out);
 }
 
 static int by_place(const void *left, const void *right)
@@ -164,7 +172,7 @@ static void write_piece(struct piece_writer *w, const struct piece *p, const flo
 	const struct piece *in = find(w->pieces, w->count, p);
 	w->checksum += piece_checksum(w->model, p, values);
 	if (w->doing == PIECES_WRITE && !w->failed)
-		fail(w, safetensors_write(&w->file, in->number, p->first - in->first, p->count, values));
+		fail(w, safetensors_write(&w->file, in->number, in->at + p->first - in->first, p->count, values));
 }
 
 static enum status save(void *context, enum item item, int tensor, int64_t first, int64_t count, const float *values)
@@ -185,6 +193,30 @@ struct state_store piece_writer_store(struct piece_writer *w)
 	return (struct state_store){.context = w, .save = save};
 }
 
+/* The piece continues the last run, which so far has one piece or a stride. */
+static bool continues(const struct piece_run *r, const struct piece *p)
+{
+	int64_t stride = r->rows > 1 ? r->stride : p->first - r->piece.first;
+	return of_one(&r->piece, p) && r->piece.count == p->count && p->first == r->piece.first + r->rows * stride;
+}
+
+static void find_runs(struct piece_writer *w)
+{
+	for (int i = 0; i < w->count; i++) {
+		struct piece *p = &w->pieces[i];
+		struct piece_run *r = w->run_count ? &w->runs[w->run_count - 1] : NULL;
+		if (!r || !continues(r, p)) {
+			w->runs = array_reserve(w->runs, (size_t)w->run_count, &w->run_capacity, sizeof *w->runs);
+			r = &w->runs[w->run_count++];
+			*r = (struct piece_run){.piece = *p};
+		} else if (r->rows == 1) {
+			r->stride = p->first - r->piece.first;
+		}
+		p->number = w->run_count - 1;
+		p->at = r->rows++ * p->count;
+	}
+}
+
 /* Parts that were visited one by one are one piece. */
 void piece_writer_learnt(struct piece_writer *w)
 {
@@ -197,10 +229,10 @@ void piece_writer_learnt(struct piece_writer *w)
 			last->count += p.count;
 			continue;
 		}
-		p.number = kept;
 		w->pieces[kept++] = p;
 	}
 	w->count = kept;
+	find_runs(w);
 }
 
 enum status piece_writer_begin(struct piece_writer *w, const char *path)
@@ -210,9 +242,13 @@ enum status piece_writer_begin(struct piece_writer *w, const char *path)
 	w->checksum = 0;
 	w->doing = PIECES_WRITE;
 	fail(w, safetensors_create_at(&w->file, path));
-	for (int i = 0; i < w->count && !w->failed; i++) {
-		piece_name(&w->pieces[i], w->model, name);
-		fail(w, safetensors_declare(&w->file, name, 1, &w->pieces[i].count));
+	if (!w->failed && w->run_count > SAFETENSORS_TENSORS_MOST)
+		fail(w, status_fail(STATUS_RUN, "%s: this rank's slices are %d pieces, and a file has at most %d", path,
+		                    w->run_count, SAFETENSORS_TENSORS_MOST));
+	for (int i = 0; i < w->run_count && !w->failed; i++) {
+		const struct piece_run *r = &w->runs[i];
+		piece_name(r, w->model, name);
+		fail(w, safetensors_declare(&w->file, name, 2, (int64_t[]){r->rows, r->piece.count}));
 	}
 	if (!w->failed)
 		fail(w, safetensors_begin(&w->file));
@@ -242,22 +278,27 @@ void piece_writer_release(struct piece_writer *w)
 	safetensors_writer_release(&w->file);
 	pthread_mutex_destroy(&w->lock);
 	free(w->pieces);
+	free(w->runs);
 	*w = (struct piece_writer){0};
 }
 
 /* ---- reading ---- */
 
-static enum status add_piece(struct piece_reader *r, int file, int number)
+static enum status add_run(struct piece_reader *r, int file, int number)
 {
 	const struct safetensors_tensor *t = &r->files[file].tensors[number];
-	struct piece p;
-	if (!piece_parse(t->name, r->model, &p) || t->dtype != SAFETENSORS_F32 || t->elements != p.count)
+	struct piece_run run;
+	if (!piece_parse(t->name, r->model, &run) || t->dtype != SAFETENSORS_F32 ||
+	    t->elements / run.rows != run.piece.count || t->elements % run.rows)
 		return status_fail(STATUS_INPUT, "%s: tensor %.200s is no part of the state of this model",
 		                   r->files[file].path, t->name);
+	struct piece p = run.piece;
 	p.file = file;
 	p.number = number;
-	r->pieces = array_reserve(r->pieces, (size_t)r->count, &r->capacity, sizeof *r->pieces);
-	r->pieces[r->count++] = p;
+	for (int64_t i = 0; i < run.rows; i++, p.first += run.stride, p.at += p.count) {
+		r->pieces = array_reserve(r->pieces, (size_t)r->count, &r->capacity, sizeof *r->pieces);
+		r->pieces[r->count++] = p;
+	}
 	return STATUS_OK;
 }
 
@@ -268,7 +309,7 @@ static enum status check_overlap(const struct piece_reader *r)
 		const struct piece *a = &r->pieces[i - 1], *b = &r->pieces[i];
 		if (!of_one(a, b) || a->first + a->count <= b->first)
 			continue;
-		piece_name(b, r->model, name);
+		piece_name(&(struct piece_run){.piece = *b, .rows = 1}, r->model, name);
 		return status_fail(STATUS_INPUT, "%s: tensor %s is there already in %s", r->files[b->file].path, name,
 		                   r->files[a->file].path);
 	}
@@ -283,7 +324,7 @@ static enum status open_file(struct piece_reader *r, const char *folder, int num
 		return status_fail(STATUS_INPUT, "{resume} %.200s: the path is too long", folder);
 	enum status s = safetensors_open(&r->files[number], path);
 	for (int i = 0; !s && i < r->files[number].count; i++)
-		s = add_piece(r, number, i);
+		s = add_run(r, number, i);
 	return s;
 }
 
@@ -312,12 +353,12 @@ enum status piece_read(const struct piece_reader *r, enum item item, int tensor,
 	while (sought.count && !s) {
 		const struct piece *p = find(r->pieces, r->count, &sought);
 		if (!p) {
-			piece_name(&sought, r->model, name);
+			piece_name(&(struct piece_run){.piece = sought, .rows = 1}, r->model, name);
 			return status_fail(STATUS_INPUT, "{resume}: the checkpoint has no %s", name);
 		}
 		const struct safetensors *f = &r->files[p->file];
 		int64_t at = sought.first - p->first, n = p->count - at < sought.count ? p->count - at : sought.count;
-		s = safetensors_read(f, &f->tensors[p->number], at, n, out + (sought.first - first));
+		s = safetensors_read(f, &f->tensors[p->number], p->at + at, n, out + (sought.first - first));
 		sought.first += n;
 		sought.count -= n;
 	}

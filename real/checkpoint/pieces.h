@@ -3,6 +3,8 @@
  *     rank-00000.safetensors    first_moment/h.0.attn.c_attn.weight@0:73728     the first 73728 elements, fp32
  *     rank-00001.safetensors    first_moment/h.0.attn.c_attn.weight@73728:73728
  *                               step@0:2
+ *     rank-00000.safetensors    parameters/h.0.attn.c_attn.weight@0:384+768*2304    tensor parallelism: 384 elements in
+ *                               every 768, 2304 times
  *
  * So files know nothing of ranks, and any rank reads what it needs, whoever wrote it.
  *
@@ -41,7 +43,14 @@ struct piece {
 	enum item item;
 	int tensor; /* as of struct state_store */
 	int64_t first, count;
-	int file, number; /* where it is read from, or written as */
+	int file, number; /* where it is read from, or written as: the tensor of a file, … */
+	int64_t at;       /* … and the element of it */
+};
+
+/* Pieces of one size at one distance are one tensor of a file, such as a rank's columns of a matrix. */
+struct piece_run {
+	struct piece piece; /* the first */
+	int64_t stride, rows;
 };
 
 enum piece_work { PIECES_LEARN, PIECES_WRITE, PIECES_SUM };
@@ -54,6 +63,9 @@ struct piece_writer {
 	struct piece *pieces; /* once learnt, sorted */
 	int count;
 	size_t capacity;
+	struct piece_run *runs;
+	int run_count;
+	size_t run_capacity;
 	struct safetensors_writer file;
 	int64_t bytes; /* of a file that is finished */
 	uint64_t file_checksum, checksum;
@@ -89,9 +101,9 @@ void piece_reader_release(struct piece_reader *r); /* accepts NULL and a zeroed 
 
 /* "first_moment/wte.weight@0:128" */
 enum { PIECE_NAME = 512 };
-void piece_name(const struct piece *p, const struct model *m, char out[PIECE_NAME]);
+void piece_name(const struct piece_run *r, const struct model *m, char out[PIECE_NAME]);
 /* False: it is no such name, or no part of a tensor of this model. */
-bool piece_parse(const char *name, const struct model *m, struct piece *out);
+bool piece_parse(const char *name, const struct model *m, struct piece_run *out);
 
 /* What these values of a piece add to the checksum of the state. */
 uint64_t piece_checksum(const struct model *m, const struct piece *p, const float *values);

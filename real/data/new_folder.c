@@ -132,7 +132,7 @@ static void sweep(const char *path)
 	free(parent);
 }
 
-void new_folder_sweep_beginning(const char *parent, const char *begins)
+void new_folder_sweep_all(const char *parent, const char *begins)
 {
 	folder_each(parent, sweep_entry, &(struct sweep){parent, begins, true});
 }

@@ -32,7 +32,7 @@ void new_folder_sweep(const char *path);
 void new_folder_release(struct new_folder *f); /* accepts NULL and a zeroed one */
 
 /* Removes what killed processes left of folders whose names begin so, in `parent`. */
-void new_folder_sweep_beginning(const char *parent, const char *begins);
+void new_folder_sweep_all(const char *parent, const char *begins);
 /* Removes a folder and the files in it; `first` of them before all others. */
 void folder_remove(const char *path, const char *first);
 /* Calls it for each name in a folder. False: it cannot be read. */

@@ -180,12 +180,11 @@ static enum status parse_header(struct safetensors *f, const json_t *header, int
  * hundred thousand in all of their files. */
 static enum status check_count(const char *path, const unsigned char *text, size_t length)
 {
-	enum { TENSORS_MOST = 200000 };
 	static const char key[] = "\"dtype\"";
 	const unsigned char *end = text + length, *at = text;
 	for (int count = 0; (at = memmem(at, (size_t)(end - at), key, sizeof key - 1)) != NULL; at++)
-		if (++count > TENSORS_MOST)
-			return status_fail(STATUS_INPUT, "%s: more than %d tensors", path, TENSORS_MOST);
+		if (++count > SAFETENSORS_TENSORS_MOST)
+			return status_fail(STATUS_INPUT, "%s: more than %d tensors", path, SAFETENSORS_TENSORS_MOST);
 	return STATUS_OK;
 }
 

@@ -67,7 +67,7 @@ enum safetensors_dtype {
 #undef X
 };
 
-enum { SAFETENSORS_RANK_LIMIT = 8 };
+enum { SAFETENSORS_RANK_LIMIT = 8, SAFETENSORS_TENSORS_MOST = 200000 };
 
 struct safetensors_tensor {
 	char *name;

@@ -27,7 +27,8 @@ enum { STEP_LOW = 1 << 20 };
 
 void step_to_floats(int64_t step, float out[2])
 {
-	out[0] = (float)(step / STEP_LOW);
+	int64_t high = step / STEP_LOW;
+	out[0] = (float)high;
 	out[1] = (float)(step % STEP_LOW);
 }
 

@@ -32,12 +32,7 @@ static enum status walk_slice(const struct group_walk *w, int tensor, int64_t fi
 
 int64_t place_in_group(const struct rank_memory *memory, const struct op *op)
 {
-	const struct plan *p = memory->plan;
-	const struct region *g = op_region(op, PART_PARAMETERS);
-	unsigned shards = op_shard_axes(p, op);
-	int64_t shard = p->groups[op->group].padded / plan_along(p, shards);
-	return plan_place(p, shards, memory->rank) * shard +
-	       plan_place(p, g->slice, memory->rank) * region_elements(p, g);
+	return op_place_in_group(memory->plan, op, memory->rank);
 }
 
 /* Values on their way between their place and the visitor: fp32, and 16-bit ones beside it. */

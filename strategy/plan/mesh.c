@@ -132,6 +132,14 @@ unsigned op_shard_axes(const struct plan *p, const struct op *op)
 	return op_region(op, PART_PARAMETERS)->count == p->groups[op->group].padded ? 0 : plan_all_axes(p);
 }
 
+int64_t op_place_in_group(const struct plan *p, const struct op *op, int64_t rank)
+{
+	const struct region *g = op_region(op, PART_PARAMETERS);
+	unsigned shards = op_shard_axes(p, op);
+	int64_t shard = p->groups[op->group].padded / plan_along(p, shards);
+	return plan_place(p, shards, rank) * shard + plan_place(p, g->slice, rank) * region_elements(p, g);
+}
+
 bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b)
 {
 	int64_t begin_a = a->offset, count_a = a->count, begin_b = b->offset, count_b = b->count;

@@ -42,6 +42,8 @@ int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank);
 /* initialize, weights, stochastic updates: along which axes operand 0's region is this rank's shard of the group,
  * before it is sliced. */
 unsigned op_shard_axes(const struct plan *p, const struct op *op);
+/* The place in its group of the first element of a rank's operand: its slice of its shard of the group. */
+int64_t op_place_in_group(const struct plan *p, const struct op *op, int64_t rank);
 /* The first of the model's buffer elements in the operand of initialize_buffers and show_buffers: element 0, or the
  * first of a stage's own norms. */
 int64_t role_first_buffer(const struct plan *p, const struct role *r);

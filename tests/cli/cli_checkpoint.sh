@@ -9,7 +9,7 @@ set -euo pipefail
 
 run=$TMPDIR/run
 gpt=gpt:layers=2,width=32,heads=2,context=16
-same=(--model $gpt --data tests/golden/text.txt --batch 12 --evaluate no --json)
+same=(--model "$gpt" --data tests/golden/text.txt --batch 12 --evaluate no --json)
 
 # Saved by 1, 2, 3 ranks, and gone on with by others: train_run itself makes sure that the state is the same.
 run whole train "${same[@]}" --strategy zero2 --ranks 2 --steps 4
@@ -33,6 +33,17 @@ run weights checkpoint weights "$run" --save "$TMPDIR/weights"
 run init train "${same[@]}" --steps 1 --learning-rate 0 --weight-decay 0 --init "$TMPDIR/weights"
 [ "$(checksum saved)" = "$(checksum init)" ] || fail 'the weights of a checkpoint are others than those of its run'
 
+# As many bytes as sim says, and the headers of the files.
+run sim sim --model $gpt --strategy zero2 --ranks 2 --batch 12 --cluster laptop --checkpoint-every 1 --mtbf 6h --json
+bytes=$(sed -n 's/^    "bytes": \([0-9]*\),$/\1/p' "$TMPDIR/sim.out")
+[ "$bytes" = 410120 ] || fail "sim says that a checkpoint has '$bytes' bytes"
+grep -q '"goodput": 0.9' "$TMPDIR/sim.out" || fail 'sim says no goodput'
+for file in "$run"/step-00000002/*.safetensors; do
+	header=$(od -An -t u8 -N 8 "$file")
+	bytes=$((bytes - $(stat -c %s "$file") + header + 8))
+done
+[ "$bytes" = 0 ] || fail "the files have $((-bytes)) bytes more than sim says"
+
 # What does not go with it is named; nothing is written.
 resume=(train "${same[@]}" --strategy zero2 --ranks 2 --steps 4 --resume "$run")
 refuse '--learning-rate 0.001, and this run has 0.002' "${resume[@]}" --learning-rate 2e-3
@@ -47,6 +58,8 @@ refuse 'of which run? Give --checkpoint' train "${same[@]}" --steps 4 --resume l
 refuse 'there is no checkpoint in it' train "${same[@]}" --steps 4 --resume "$TMPDIR/weights"
 refuse "--checkpoint-every '5x': give a number of steps" train "${same[@]}" --checkpoint "$run" --checkpoint-every 5x
 refuse '--checkpoint-keep: there are no checkpoints' train "${same[@]}" --checkpoint-keep 3
+refuse "--mtbf '6': give a time, as 90s" sim --model $gpt --cluster laptop --mtbf 6
+refuse "is what is written for --checkpoint" train "${same[@]}" --checkpoint "$run" --save "$run"
 refuse 'cannot be made' train "${same[@]}" --checkpoint /proc/none
 refuse 'checkpoint takes what to do' checkpoint shows "$run"
 refuse 'where to? Give --save' checkpoint weights "$run"
@@ -97,3 +110,28 @@ for wait in 0.15 0.22 0.3; do
 	[ -z "$(find "$TMPDIR/killed" -name '*.partial')" ] || fail "left behind: $(ls "$TMPDIR/killed")"
 	rm -r "$TMPDIR/killed"
 done
+
+# Killed at a system call of a save: `latest` leads to a whole checkpoint, of this step or the one before.
+command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null || exit 0
+calls=mkdir,mkdirat,openat,fallocate,pwrite64,write,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,rmdir
+struck=$TMPDIR/struck
+two=(train "${same[@]}" --strategy single --steps 2 --checkpoint "$struck" --checkpoint-every 1 --checkpoint-keep 1)
+run once "${two[@]}"
+rm -r "$struck"
+strace -f -qq -o "$TMPDIR/calls" -e trace=$calls "$SHARDLAB" "${two[@]}" >/dev/null 2>&1
+begin=$(grep -n 'step-00000001' "$TMPDIR/calls" | head -n 1 | cut -d: -f1)
+every=${CHECKPOINT_STRIKES_EVERY:-9}
+# strace counts each call by its name.
+awk '{ sub(/\(.*/, "", $2); count[$2]++; print $2, count[$2] }' "$TMPDIR/calls" |
+	awk -v begin="$begin" -v every="$every" 'NR >= begin && (NR - begin) % every == 0' >"$TMPDIR/strikes"
+while read -r call n; do
+	rm -rf "$struck"
+	(strace -f -qq -o /dev/null -e trace=$calls -e inject="$call":signal=KILL:when="$n" "$SHARDLAB" "${two[@]}" || true) \
+		</dev/null >/dev/null 2>&1
+	[ -e "$struck/latest" ] || continue
+	"$SHARDLAB" checkpoint verify "$struck" >"$TMPDIR/out" 2>"$TMPDIR/err" || fail "killed at $call $n: $(cat "$TMPDIR/err")"
+	grep -q step-00000002 "$TMPDIR/out" && continue
+	run struck "${two[@]}" --resume latest
+	[ "$(checksum once)" = "$(checksum struck)" ] || fail "killed at $call $n and resumed: other weights"
+	[ -z "$(find "$struck" -name '*.partial')" ] || fail "killed at $call $n: left behind: $(ls "$struck")"
+done <"$TMPDIR/strikes"

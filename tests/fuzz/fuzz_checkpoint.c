@@ -26,7 +26,7 @@ static void check_piece(const uint8_t *data, size_t size)
 {
 	static struct model model;
 	char text[PIECE_NAME], back[PIECE_NAME];
-	struct piece p;
+	struct piece_run p;
 	if (!model.tensor_count && model_open(&model, "mlp:sizes=4-3-2,norm=batch", 0))
 		abort();
 	if (size >= sizeof text)
@@ -35,10 +35,11 @@ static void check_piece(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	if (!piece_parse(text, &model, &p))
 		return;
-	struct piece again;
+	struct piece_run again;
 	piece_name(&p, &model, back);
-	if (!piece_parse(back, &model, &again) || again.item != p.item || again.tensor != p.tensor ||
-	    again.first != p.first || again.count != p.count || p.count < 1)
+	if (!piece_parse(back, &model, &again) || again.piece.item != p.piece.item ||
+	    again.piece.tensor != p.piece.tensor || again.piece.first != p.piece.first ||
+	    again.piece.count != p.piece.count || again.rows != p.rows || p.piece.count < 1 || p.rows < 1)
 		abort();
 }
 

@@ -132,33 +132,44 @@ START_TEST(a_flipped_bit_is_found)
 static const struct {
 	const char *name;
 	struct piece piece; /* count 0: it is refused */
+	int64_t stride, rows;
 } names[] = {
-        {"step@0:2", {.item = ITEM_STEP, .tensor = -1, .count = 2}},
-        {"scaler@0:4", {.item = ITEM_SCALER, .tensor = -1, .count = 4}},
-        {"first_moment/0.weight@3:4", {.item = ITEM_FIRST_MOMENT, .first = 3, .count = 4}},
-        {"parameters/0.weight@0:13", {.count = 0}},
-        {"parameters/0.weight@9:4", {.count = 0}},
-        {"parameters/0.weight@9:0", {.count = 0}},
-        {"parameters/0.weight@-1:2", {.count = 0}},
-        {"parameters/0.weight@1", {.count = 0}},
-        {"parameters/0.weight", {.count = 0}},
-        {"parameters/none@0:1", {.count = 0}},
-        {"parameters@0:1", {.count = 0}},
-        {"step/0.weight@0:1", {.count = 0}},
-        {"moment/0.weight@0:1", {.count = 0}},
-        {"", {.count = 0}},
+        {"master@0:1", {.count = 0}, 0, 1},
+        {"parameters/0.weight@1:2+4*3", {.first = 1, .count = 2}, 4, 3},
+        {"parameters/0.weight@1:2+4*4", {.count = 0}, 0, 1},
+        {"parameters/0.weight@1:2+1*2", {.count = 0}, 0, 1},
+        {"parameters/0.weight@1:2+0*2", {.count = 0}, 0, 1},
+        {"parameters/0.weight@1:2+4*0", {.count = 0}, 0, 1},
+        {"parameters/0.weight@1:2+4", {.count = 0}, 0, 1},
+        {"step@0:2", {.item = ITEM_STEP, .tensor = -1, .count = 2}, 0, 1},
+        {"scaler@0:4", {.item = ITEM_SCALER, .tensor = -1, .count = 4}, 0, 1},
+        {"first_moment/0.weight@3:4", {.item = ITEM_FIRST_MOMENT, .first = 3, .count = 4}, 0, 1},
+        {"parameters/0.weight@0:13", {.count = 0}, 0, 1},
+        {"parameters/0.weight@9:4", {.count = 0}, 0, 1},
+        {"parameters/0.weight@9:0", {.count = 0}, 0, 1},
+        {"parameters/0.weight@-1:2", {.count = 0}, 0, 1},
+        {"parameters/0.weight@1", {.count = 0}, 0, 1},
+        {"parameters/0.weight", {.count = 0}, 0, 1},
+        {"parameters/none@0:1", {.count = 0}, 0, 1},
+        {"parameters@0:1", {.count = 0}, 0, 1},
+        {"step/0.weight@0:1", {.count = 0}, 0, 1},
+        {"moment/0.weight@0:1", {.count = 0}, 0, 1},
+        {"", {.count = 0}, 0, 1},
 };
 
 START_LOOP_TEST(pieces_have_names, 0, COUNT(names))
 {
 	const struct piece *want = &names[_i].piece;
-	struct piece p;
+	struct piece_run r;
+	const struct piece *p = &r.piece;
 	char back[PIECE_NAME];
-	ck_assert_int_eq(piece_parse(names[_i].name, the_model(), &p), want->count > 0);
+	ck_assert_int_eq(piece_parse(names[_i].name, the_model(), &r), want->count > 0);
 	if (!want->count)
 		return;
-	ck_assert(p.item == want->item && p.tensor == want->tensor && p.first == want->first && p.count == want->count);
-	piece_name(&p, the_model(), back);
+	ck_assert(p->item == want->item && p->tensor == want->tensor);
+	ck_assert(p->first == want->first && p->count == want->count);
+	ck_assert(r.rows == names[_i].rows && r.stride == names[_i].stride);
+	piece_name(&r, the_model(), back);
 	ck_assert_str_eq(back, names[_i].name);
 }
 
@@ -218,6 +229,39 @@ START_TEST(any_range_is_read_back)
 	must(piece_reader_open(&r, the_model(), folder, 1));
 	must_fail(piece_read(&r, ITEM_PARAMETERS, 0, 5, 4, out), STATUS_INPUT, "@7:2");
 	piece_reader_release(&r);
+}
+
+/* Columns of a matrix are one tensor of the file. */
+START_TEST(slices_are_one_tensor)
+{
+	struct piece_writer w;
+	struct piece_reader r;
+	float values[12], out[12];
+	char *path = path_in_folder(folder, "rank-00000.safetensors");
+	for (int i = 0; i < 12; i++)
+		values[i] = (float)i;
+	piece_writer_init(&w, the_model());
+	for (int pass = 0; pass < 2; pass++) {
+		struct state_store s = piece_writer_store(&w);
+		for (int row = 2; row >= 0; row--)
+			must(s.save(s.context, ITEM_PARAMETERS, 0, 4 * (int64_t)row + 1, 2, values + 4 * row + 1));
+		if (pass)
+			break;
+		piece_writer_learnt(&w);
+		must(piece_writer_begin(&w, path));
+	}
+	must(piece_writer_finish(&w));
+	must(piece_reader_open(&r, the_model(), folder, 1));
+	ck_assert_int_eq(r.files[0].count, 1);
+	ck_assert_str_eq(r.files[0].tensors[0].name, "parameters/0.weight@1:2+4*3");
+	for (int row = 0; row < 3; row++) {
+		must(piece_read(&r, ITEM_PARAMETERS, 0, 4 * (int64_t)row + 1, 2, out));
+		ck_assert(out[0] == (float)(4 * row + 1) && out[1] == (float)(4 * row + 2));
+	}
+	must_fail(piece_read(&r, ITEM_PARAMETERS, 0, 1, 3, out), STATUS_INPUT, "@3:1");
+	piece_reader_release(&r);
+	piece_writer_release(&w);
+	free(path);
 }
 
 /* A file that cannot be written ends no section; the end says why. */

@@ -1,0 +1,118 @@
+#include "cli/command/interval.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/checkpoint.h"
+#include "strategy/base/number.h"
+
+static const struct {
+	const char *unit;
+	double seconds;
+} units[] = {{"s", 1}, {"min", 60}, {"h", 3600}};
+
+enum status interval_read(const char *setting, const char *text, int64_t *steps, double *seconds)
+{
+	char *end;
+	double n = strtod(text, &end);
+	bool right = end > text && n >= 1 && n <= 1e8;
+	*seconds = 0;
+	if (steps)
+		*steps = 0;
+	if (right && steps && !*end && n == floor(n)) {
+		*steps = (int64_t)n;
+		return STATUS_OK;
+	}
+	for (size_t i = 0; right && i < sizeof units / sizeof *units; i++)
+		if (!strcmp(end, units[i].unit)) {
+			*seconds = n * units[i].seconds;
+			return STATUS_OK;
+		}
+	return status_fail(STATUS_INPUT, "%s '%.40s': give a %stime, as 90s, 10min, 1h", status_words(setting), text,
+	                   steps ? "number of steps, as 500, or a " : "");
+}
+
+bool interval_is_asked(const struct options *o)
+{
+	return option_given(o, OPTION_CHECKPOINT_EVERY) || option_given(o, OPTION_MTBF);
+}
+
+static int64_t steps_in(double seconds, double step_s)
+{
+	double n = step_s > 0 ? floor(seconds / step_s) : 1;
+	return n < 1 ? 1 : n > 1e15 ? INT64_C(1000000000000000) : (int64_t)n;
+}
+
+enum status interval_predict(const struct job *j, const struct options *o, double step_s, struct interval_figures *out)
+{
+	struct cluster c;
+	struct checkpoint_cost cost = {0};
+	double seconds;
+	*out = (struct interval_figures){.every = 1};
+	enum status s =
+	        interval_read("{checkpoint_every}", option_text(o, OPTION_CHECKPOINT_EVERY), &out->every, &seconds);
+	if (!s && option_given(o, OPTION_MTBF))
+		s = interval_read("{mtbf}", option_text(o, OPTION_MTBF), NULL, &out->mtbf_s);
+	if (s || (s = cluster_open(&c, job_cluster(o), j->plan.ranks)))
+		return s;
+	s = checkpoint_cost(&j->plan, &c, &cost);
+	cluster_release(&c);
+	if (s)
+		return s;
+	if (seconds > 0)
+		out->every = steps_in(seconds, step_s);
+	out->rank_bytes = cost.rank_bytes;
+	out->bytes = cost.bytes;
+	out->write_s = cost.write_s;
+	out->read_s = cost.read_s;
+	out->measured = cost.measured;
+	out->stall_s = cost.write_s / (double)out->every;
+	if (out->mtbf_s > 0) {
+		struct checkpoint_rhythm r = checkpoint_rhythm(&cost, out->mtbf_s);
+		out->best_s = r.interval_s;
+		out->best_every = steps_in(r.interval_s, step_s);
+		out->goodput = r.goodput;
+	}
+	return STATUS_OK;
+}
+
+static void print_time(FILE *out, const char *before, double seconds)
+{
+	char text[32];
+	number_format_time(text, sizeof text, (int64_t)(seconds * 1e9));
+	fprintf(out, "%s%s", before, text);
+}
+
+void interval_show(const struct interval_figures *f, FILE *out)
+{
+	char rank[32], all[32];
+	number_format_bytes(rank, sizeof rank, f->rank_bytes);
+	number_format_bytes(all, sizeof all, f->bytes);
+	fprintf(out, "\ncheckpoint of %s, %s of the largest rank", all, rank);
+	print_time(out, ", written in ", f->write_s);
+	print_time(out, ", read in ", f->read_s);
+	fprintf(out, "%s\n", f->measured ? "" : " (assumed rates of the disk)");
+	fprintf(out, "every %" PRId64 " steps", f->every);
+	print_time(out, " it stalls a step by ", f->stall_s);
+	fputc('\n', out);
+	if (f->mtbf_s <= 0)
+		return;
+	print_time(out, "with a failure every ", f->mtbf_s);
+	fprintf(out, " best every %" PRId64 " steps", f->best_every);
+	print_time(out, ", ", f->best_s);
+	fprintf(out, "; %.2f %% of the time makes steps that stay\n", 100 * f->goodput);
+}
+
+json_t *interval_to_json(const struct interval_figures *f)
+{
+	json_t *o = json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:b}", "rank_bytes", (json_int_t)f->rank_bytes, "bytes",
+	                      (json_int_t)f->bytes, "write_s", f->write_s, "read_s", f->read_s, "every",
+	                      (json_int_t)f->every, "stall_s", f->stall_s, "measured", f->measured);
+	if (f->mtbf_s > 0)
+		json_object_update_new(o, json_pack("{s:f, s:I, s:f, s:f}", "mtbf_s", f->mtbf_s, "best_every",
+		                                    (json_int_t)f->best_every, "best_s", f->best_s, "goodput",
+		                                    f->goodput));
+	return o;
+}

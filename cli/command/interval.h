@@ -1,0 +1,32 @@
+/* Checkpoints as options name them: --checkpoint-every in steps or as a time, --mtbf as a time; and what sim says of
+ * them.
+ */
+#ifndef SHARDLAB_INTERVAL_H
+#define SHARDLAB_INTERVAL_H
+
+#include <jansson.h>
+
+#include "cli/command/job.h"
+
+/* "500", of steps: *seconds is 0; "90s", "10min", "1h": *steps is. NULL for steps: a time alone will do. */
+enum status interval_read(const char *setting, const char *text, int64_t *steps, double *seconds);
+
+/* Whether sim was asked about checkpoints. */
+bool interval_is_asked(const struct options *o);
+
+struct interval_figures {
+	int64_t rank_bytes, bytes;
+	double write_s, read_s;
+	int64_t every;          /* steps */
+	double stall_s;         /* a step */
+	double mtbf_s;          /* 0: not given */
+	int64_t best_every;     /* steps */
+	double best_s, goodput; /* goodput: without the loss of a step's own time to other causes */
+	bool measured;
+};
+/* step_s: of a step without checkpoints. */
+enum status interval_predict(const struct job *j, const struct options *o, double step_s, struct interval_figures *out);
+void interval_show(const struct interval_figures *f, FILE *out);
+json_t *interval_to_json(const struct interval_figures *f); /* new reference */
+
+#endif

@@ -1,0 +1,39 @@
+/* What checkpoints cost: bytes of a plan's sections save and restore, the time that the ranks of a node take to move
+ * them over the node's disk, which they share, and how often a run that may fail should write one.
+ *
+ *     struct checkpoint_cost c;
+ *     s = checkpoint_cost(&plan, &cluster, &c);
+ *     struct checkpoint_rhythm r = checkpoint_rhythm(&c, 6 * 3600.0);      of a run that fails every 6 hours
+ *
+ * The best interval and the goodput are Daly's (2006, doi 10.1016/j.future.2004.11.016). With δ the time of a
+ * checkpoint, R that of a restart and M the mean time between failures, the interval is
+ *
+ *     τ = √(2δM) · (1 + √(δ/2M)/3 + (δ/2M)/9) - δ          if δ < 2M, else M          (equation 37)
+ *
+ * and of the time that passes, this part makes steps that stay (equation 20):
+ *
+ *     τ / (M · e^(R/M) · (e^((τ+δ)/M) - 1))
+ */
+#ifndef SHARDLAB_SIM_CHECKPOINT_H
+#define SHARDLAB_SIM_CHECKPOINT_H
+
+#include "strategy/cluster/cluster.h"
+#include "strategy/plan/plan.h"
+
+struct checkpoint_cost {
+	int64_t rank_bytes, bytes; /* of the rank that saves most, and of all; without the files' headers */
+	int64_t read_bytes;        /* of the rank that restores most */
+	double write_s, read_s;    /* of the busiest node */
+	bool measured;             /* the disk's rates were */
+};
+
+/* The plan has checkpoints. STATUS_INPUT: the cluster has no disk. */
+enum status checkpoint_cost(const struct plan *p, const struct cluster *c, struct checkpoint_cost *out);
+
+struct checkpoint_rhythm {
+	double interval_s; /* of steps between two checkpoints */
+	double goodput;    /* in [0, 1] */
+};
+struct checkpoint_rhythm checkpoint_rhythm(const struct checkpoint_cost *c, double mtbf_s);
+
+#endif
