@@ -98,7 +98,7 @@ void advise_end(struct advice *a); /* accepts NULL */
 /* Of the lines that share the first place, the one with the least offload and checkpointing; NULL: none fits. */
 const struct advised *advise_best(const struct advice *a);
 
-/* The options that make a line, for any other command: "--strategy zero2 --precision bf16 --micro-batch 4 …". */
+/* The options that make a line, for any other command: --strategy zero2 --precision bf16 --micro-batch 4 … */
 void advise_options(const struct settings *s, char out[ADVISE_OPTIONS]);
 
 /* Steps whose times differ by less are ties: no prediction is as exact. */

@@ -24,7 +24,8 @@ struct checking {
 static const struct {
 	const char *command, *option;
 } predicted[] = {
-        {"plan", ""}, {"help", ""}, {"collective", ""}, {"sim", " --cluster "}, {"compare", " --cluster "},
+        {"plan", ""},       {"config", ""},         {"help", ""},
+        {"collective", ""}, {"sim", " --cluster "}, {"compare", " --cluster "},
         {"view", ""},
 };
 

@@ -62,7 +62,7 @@ void recipe_bar(struct recipe *r, const struct tree *from, const char *format, .
         __attribute__((format(printf, 3, 4)));
 void recipe_note(struct recipe *r, const struct tree *from, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
-/* How a user writes a setting: "--micro-batch". */
+/* How a user writes a setting: --micro-batch. */
 const char *recipe_option(struct recipe *r, enum setting i);
 /* The setting, and with it what the line of `from` says of here: the option and its value. */
 void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
