@@ -3,6 +3,7 @@
 # compare and train make of them.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
+command -v python3 >/dev/null || { echo 'python3, which reads JSON here, is not installed' && exit 77; }
 
 cd "$(dirname "$0")/../../tests/golden/recipes/deepspeed"
 
