@@ -151,9 +151,6 @@ struct op {
 	int group;           /* of parameters (initialize, adamw, weights, save, restore, collectives on parameters and
 	                        gradients); -1 */
 	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
-	bool all_ranks;  /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
-	bool stochastic; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
-	bool ends_only;  /* collectives: of each group only the first and the last along the axes ("ends") */
 	/* Communication: the axes that it runs over; 0: all (op_axes). Initialize, weights, save, restore, stochastic
 	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
 	 * group (op_shard_axes). */
@@ -168,6 +165,9 @@ struct op {
 	struct region operand[OP_OPERANDS];
 	int *after; /* operations of the same section that must be done, on other queues */
 	int after_count;
+	bool all_ranks;  /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
+	bool stochastic; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
+	bool ends_only;  /* collectives: of each group only the first and the last along the axes ("ends") */
 };
 
 struct section {

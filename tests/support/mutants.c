@@ -29,11 +29,11 @@ static struct op *op_of(struct chance *c)
 static void section_around(struct chance *c, int *begin, int *end)
 {
 	struct role *r = role_of(c);
-	struct section *all[] = {&r->prologue, &r->step, &r->evaluate, &r->save, &r->restore, &r->epilogue};
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		if (c->op >= all[i]->begin && c->op < all[i]->end) {
-			*begin = all[i]->begin;
-			*end = all[i]->end;
+	struct section *all[] = {&r->prologue, &r->step, &r->evaluate, &r->save, &r->restore, &r->epilogue, NULL};
+	for (struct section **s = all; *s; s++)
+		if (c->op >= (*s)->begin && c->op < (*s)->end) {
+			*begin = (*s)->begin;
+			*end = (*s)->end;
 		}
 }
 

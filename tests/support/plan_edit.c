@@ -17,10 +17,10 @@ static void renumber(struct role *r, const int *to)
 
 static void shift_sections(struct role *r, int at, int by)
 {
-	struct section *all[] = {&r->prologue, &r->step, &r->evaluate, &r->save, &r->restore, &r->epilogue};
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		all[i]->begin += all[i]->begin > at ? by : 0;
-		all[i]->end += all[i]->end > at ? by : 0;
+	struct section *all[] = {&r->prologue, &r->step, &r->evaluate, &r->save, &r->restore, &r->epilogue, NULL};
+	for (struct section **s = all; *s; s++) {
+		(*s)->begin += (*s)->begin > at ? by : 0;
+		(*s)->end += (*s)->end > at ? by : 0;
 	}
 }
 

@@ -320,11 +320,11 @@ START_TEST(a_number_keeps_its_unit)
 	cairo_t *cr = cairo_create(s);
 	open_chinese(MLP " single", SCENE_OVERVIEW);
 	canvas_begin(&c, cr, 400, 100, 1, theme_of(THEME_LIGHT), &fonts);
-	for (double width = 60; width < 300; width += 7) {
+	for (int width = 60; width < 300; width += 7) {
 		words_begin();
 		draw_paragraph(&c, 0, 20, width, 12, 9, 0, "在磁盘另有 7.455 MB。at 17.0 % of 3 µs");
 		for (const char *const *unit = (const char *const[]){"\nMB", "\n%", "\nµs", NULL}; *unit; unit++)
-			ck_assert_msg(!strstr(drawn_words, *unit), "%.0f pixels: %s", width, drawn_words);
+			ck_assert_msg(!strstr(drawn_words, *unit), "%d pixels: %s", width, drawn_words);
 	}
 	canvas_end(&c);
 	cairo_destroy(cr);
