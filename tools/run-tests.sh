@@ -151,9 +151,18 @@ wants_all_cores() {
 	grep -qsx '\(#\| \*\) cores: all' tests/*/"$1" tests/*/"$1".c tests/*/"$1".cpp
 }
 
+# Of these numbers of ranks the ones in the source's line `ranks: 1 2 4`, if it has one.
+ranks_of() {
+	local some ranks
+	some=$(sed -n 's/^ \* ranks: //p' tests/*/"$1".c)
+	for ranks in $mpi_ranks; do
+		case " ${some:-$mpi_ranks} " in *" $ranks "*) echo "$ranks" ;; esac
+	done
+}
+
 run_on_ranks() {
 	local ranks
-	for ranks in $mpi_ranks; do
+	for ranks in $(ranks_of "$(basename "$1")"); do
 		# More ranks than cores: ranks give way to each other, and one thread each is enough. Under
 		# MPI a test case runs in the rank's own process, since a fork has no part in the world.
 		run_alone "$(basename "$1") at $ranks ranks" env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 CK_FORK=no \

@@ -141,12 +141,20 @@ static const char *skip_number(const char *line)
 	return end > line && !strncmp(end, ". ", 2) ? end + 2 : line + 2 * !strncmp(line, "- ", 2);
 }
 
+/* NULL: the line ends it. */
+static const char *end_of_sentence(const char *from)
+{
+	while (*from && !((*from == '.' || *from == '?') && from[1] == ' '))
+		from++;
+	return *from ? from : NULL;
+}
+
 /* Sentences may stand on different slides: they are looked for one by one. */
 static void check_line(const char *all, const char *line, bool code, const char *where)
 {
 	char plain[2048];
 	for (const char *from = code ? line : skip_number(line + strspn(line, " ")); *from;) {
-		const char *end = code ? NULL : strstr(from, ". ");
+		const char *end = code ? NULL : end_of_sentence(from);
 		char sentence[2048];
 		snprintf(sentence, sizeof sentence, "%.*s", end ? (int)(end - from + 1) : (int)strlen(from), from);
 		read_line(sentence, code, plain, sizeof plain);

@@ -7,7 +7,10 @@
  * Every strategy and contrast trains GPT, Llama and an MLP with batch normalization, in fp32, bf16 and fp16, from a
  * graph and eagerly, with the losses of the CPU within the limits of tests/gpu/plans.sh. Of a strategy's and a model's
  * six cases one is run, consecutive ones of the three models, so that each strategy meets every type, and both ways;
- * with SHIPPED_CASES=all every one. Ranks meet in the stand-in for NCCL where steps are replayed. */
+ * with SHIPPED_CASES=all every one. Ranks meet in the stand-in for NCCL where steps are replayed.
+ *
+ * ranks: 1 2 4
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
