@@ -130,7 +130,7 @@ ALWAYS_INLINE bool row_scores(const struct head *h, float *s, int64_t query, int
 ALWAYS_INLINE float row_maximum(const float *s, int64_t n)
 {
 	int64_t whole = n - n % LANES, i;
-	vector top = vector_all(s[0]);
+	vector top = vector_all(-INFINITY);
 	for (i = 0; i < whole; i += LANES)
 		top = vector_maximum(top, vector_load(s + i));
 	if (i < n)

@@ -142,13 +142,14 @@ static void queries_forward(const struct head *h, int64_t q0, int64_t column, st
 	                 .first = first_tile(h, q0, KEYS),
 	                 .column = column,
 	                 .vectors = round_up_lanes(smaller(DEPTH, h->size - column)) / LANES};
-	for (; t.k0 <= q0; t.k0 += KEYS) {
+	do {
 		t.keys = smaller(KEYS, h->tokens - t.k0);
 		tile_scores(h, &t, w);
 		for (int64_t r = 0; r < t.queries; r++)
 			row_softmax(h, &t, r, w);
 		tile_output(h, &t, w);
-	}
+		t.k0 += KEYS;
+	} while (t.k0 <= q0);
 	finish_rows(h, &t, w);
 }
 

@@ -107,14 +107,15 @@ static void head_forward(const struct head *h, struct workspace *w)
 {
 	for (int64_t q0 = 0; q0 < h->tokens; q0 += QUERIES) {
 		int64_t queries = smaller(QUERIES, h->tokens - q0);
-		w->first = first_tile(h, q0, KEYS);
-		for (int64_t k0 = w->first; k0 <= q0; k0 += KEYS) {
+		int64_t k0 = w->first = first_tile(h, q0, KEYS);
+		do {
 			int64_t keys = smaller(KEYS, h->tokens - k0);
 			tile_scores(h, w, q0, queries, k0, keys);
 			for (int64_t r = 0; r < queries; r++)
 				row_softmax(h, w, q0, r, k0, keys);
 			tile_output(h, w, q0, queries, k0, keys);
-		}
+			k0 += KEYS;
+		} while (k0 <= q0);
 		for (int64_t r = 0; r < queries; r++) {
 			float *y = h->y_out + (q0 + r) * h->y_row, inverse = 1.0f / w->sum[r];
 			for (int64_t j = 0; j < h->size; j++)
