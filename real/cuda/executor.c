@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "real/cuda/algorithms.h"
 #include "real/cuda/executor_internal.h"
 
 static struct cuda_executor *own(struct executor *e)
@@ -291,6 +292,13 @@ static bool can_capture(const struct cuda_executor *e)
 	return true;
 }
 
+/* Once: all shapes of a step have been met by now. */
+static enum status keep_algorithms(struct cuda_device *c)
+{
+	c->tunes = false;
+	return cuda_algorithms_keep(c);
+}
+
 static enum status cuda_run(struct executor *base, const struct section *s)
 {
 	struct cuda_executor *e = own(base);
@@ -305,6 +313,8 @@ static enum status cuda_run(struct executor *base, const struct section *s)
 	enum status status = run_eagerly(e, s);
 	if (first)
 		cuda_overhead_end(e->device, OVERHEAD_FIRST_USE);
+	if (!status && e->device->tunes && e->eager_steps == EAGER_STEPS && !e->device->rank.rank)
+		status = keep_algorithms(e->device);
 	return status;
 }
 

@@ -48,6 +48,7 @@ struct training {
 	struct series losses, times; /* double, struct times; of all steps of a run that is not long */
 	struct trace_scale scale;    /* of the last step */
 	double peak;                 /* of a device, in FLOP/s (training_peak) */
+	bool warned;                 /* of products that were slow */
 	struct meeting meeting;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	uint64_t checksum;
@@ -94,7 +95,7 @@ struct rank_figures {
 	int64_t resident_bytes;
 	int64_t staging_bytes;  /* that collectives wrote to */
 	int64_t overhead_bytes; /* of the device */
-	int64_t gelu_passes;
+	struct report_slowed slowed;
 	struct report_overhead overhead;
 	struct transfer_count transfer[TRANSFER_COUNT];
 	struct report_traffic traffic[TRAFFIC_COUNT];
@@ -108,6 +109,8 @@ double training_peak(const struct training *t);
 /* This rank's figures; one report of all ranks' figures, the largest of each role; and both together,
  * collectively: rank 0 gets the report. */
 void training_figures(const struct training *t, struct rank_figures *f);
+/* At rank 0: says once on stderr that products are slow, as soon as that is known. */
+void training_warn(struct training *t, const struct report_slowed *s);
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out);
 enum status training_report(struct training *t, struct report *out);
 enum status training_trace(struct training *t);

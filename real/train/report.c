@@ -59,7 +59,7 @@ void training_figures(const struct training *t, struct rank_figures *f)
 	for (int space = 0; space < SPACE_COUNT; space++)
 		rank_memory_used(t->device.rank, (enum space)space, &f->memory[space]);
 	f->overhead_bytes = device_overhead(&t->device, &f->overhead);
-	f->gelu_passes = device_gelu_passes(&t->device);
+	device_slowed(&t->device, &f->slowed);
 	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
 	own_traffic(t, f);
 	/* Sorting loses the order of the steps, which is no longer needed. */
@@ -170,6 +170,26 @@ static void merge_losses(struct report *out, const struct training *t)
 	out->loss_count = n;
 }
 
+static void merge_slowed(struct report_slowed *most, const struct report_slowed *s)
+{
+	raise_to(&most->gelu_passes, s->gelu_passes);
+	if (s->plain_products <= most->plain_products)
+		return;
+	most->plain_products = s->plain_products;
+	snprintf(most->plain_why, sizeof most->plain_why, "%s", s->plain_why);
+}
+
+void training_warn(struct training *t, const struct report_slowed *s)
+{
+	if (t->warned || t->rank || !s->plain_products)
+		return;
+	t->warned = true;
+	fprintf(stderr,
+	        "warning: %" PRId64 " products of a step were computed without cuBLASLt, hundreds of times slower; the "
+	        "first: %s\n",
+	        s->plain_products, s->plain_why);
+}
+
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out)
 {
 	report_from_plan(out, &t->plan);
@@ -182,10 +202,11 @@ void training_merge(struct training *t, const struct rank_figures *all, struct r
 	for (int i = 0; i < t->ranks; i++) {
 		raise_to(&out->resident_bytes, all[i].resident_bytes);
 		raise_to(&out->staging_touched_bytes, all[i].staging_bytes);
-		raise_to(&out->gelu_passes, all[i].gelu_passes);
+		merge_slowed(&out->slowed, &all[i].slowed);
 		if (all[i].time.step > slowest->time.step)
 			slowest = &all[i];
 	}
+	training_warn(t, &out->slowed);
 	out->time = slowest->time;
 	out->rates_measured = out->fits = true;
 	report_set_speed(out, t->peak);

@@ -82,6 +82,7 @@ struct device_choice training_device(const struct training *t)
 	                              .folder = o->offload_folder,
 	                              .collectives = o->communicator,
 	                              .eager = o->no_graph || o->trace_file,
+	                              .autotune = o->autotune,
 	                              .tf32 = o->tf32,
 	                              .local_rank = t->local_rank,
 	                              .local_ranks = t->local_ranks};

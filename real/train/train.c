@@ -208,6 +208,16 @@ static enum status take_figures(struct training *t, struct report *out)
 	return s;
 }
 
+/* A rank that computes products hundreds of times more slowly is said to after its first step, not after its last. */
+static void look_for_slow_products(struct training *t)
+{
+	struct report_slowed slowed;
+	if (t->steps_done != t->steps_before + 1)
+		return;
+	device_slowed(&t->device, &slowed);
+	training_warn(t, &slowed);
+}
+
 static enum status run_steps(struct training *t, struct report *out, bool *stopped)
 {
 	const struct train_options *o = t->options;
@@ -219,6 +229,7 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 		if (s)
 			return s;
 		struct train_step step = describe_step(t, clock_ns() - before);
+		look_for_slow_products(t);
 		s = should_stop(t, stopped, &time);
 		if (!s && is_last(t, *stopped))
 			s = take_figures(t, out);

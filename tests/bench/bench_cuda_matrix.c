@@ -262,6 +262,7 @@ int main(int argc, char **argv)
 	for (int64_t size = 64; size <= 128; size *= 2)
 		for (int64_t tokens = 1024; tokens <= 4096; tokens *= 4)
 			attention(size, tokens);
+	int status = gpu_products_status();
 	gpu_close();
-	return 0;
+	return status;
 }

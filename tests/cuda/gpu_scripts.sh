@@ -6,7 +6,7 @@ set -uo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 build=$(dirname "$SHARDLAB")
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JOBS=1
-unset SHARDLAB_CUDA_LIBRARY COMM RANKS STRATEGIES ROW CLUSTER CALIBRATE COMMAND RESULTS FAKE_GPU_MIB FAKE_GPUS
+unset SHARDLAB_CUDA_LIBRARY COMM RANKS STRATEGIES ROW CLUSTER CALIBRATE COMMAND RESULTS FAKE_GPU_MIB FAKE_GPUS FAKE_GPU_PLAIN
 
 # gpu_script STATUS PATTERN SCRIPT ARGUMENT...: what it printed is in script.out.
 gpu_script() {
@@ -54,6 +54,7 @@ ask 0 $'name=Stand-in\ndevices=2\nmemory_bytes=8589934592\ndriver_cuda=13.0'
 export MODEL=$small SPEED_MODEL=$small
 "$SHARDLAB" doctor --device cuda >"$TMPDIR/doctor" 2>"$TMPDIR/doctor.err"
 grep -q "^ok *shardlab's library *CUDA 13.0, with code for compute capability 9.0$" "$TMPDIR/doctor" || fail "doctor: $(cat "$TMPDIR/doctor")"
+grep -q "^ok *cuBLASLt *13.2.0; shardlab's library was built with 13.1.0$" "$TMPDIR/doctor" || fail "doctor: $(cat "$TMPDIR/doctor")"
 STRATEGIES=zero3 RANKS=1 gpu_script 0 $'^@row\tplans\t3 plans: losses at most 0 apart, ' plans.sh
 STRATEGIES=fsdp,tensor RANKS=2 CLUSTER=none gpu_script 0 $'^@row\tvalidate\t4 plans on 2 ranks: bytes exact$' validate.sh
 cp "$TMPDIR/script.out" "$TMPDIR/validate.log"
@@ -106,6 +107,8 @@ grep -q $'^@row\tpeak\t0.00 % at micro-batch [12], [0-9]* tokens/s: missed$' "$T
 grep -q $'^@row\tarena\t[0-9.]* % at most: ' "$TMPDIR/script.out" || fail 'bench.sh: no arena'
 grep -q $'^@row\tstrategies\tzero1 [0-9.]*, zero2 [0-9.]*, zero3 [0-9.]*, fsdp ' "$TMPDIR/script.out" || fail 'bench.sh: no strategies'
 cp "$TMPDIR/script.out" "$TMPDIR/bench.log"
+FAKE_GPU_PLAIN=3 PARTS=train MICRO_BATCHES=1 gpu_script 1 $'^@row\tpeak\tFAILED: no micro-batch ran$' bench.sh
+grep -q '^warning: 3 products of a step were computed without cuBLASLt' "$TMPDIR/script.out" || fail 'bench.sh: why no rate?'
 
 # PyTorch's figures, as tests/oracle/gpu_training.py prints them.
 cat >"$TMPDIR/python" <<'END'

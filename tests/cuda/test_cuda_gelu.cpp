@@ -77,16 +77,16 @@ START_LOOP_TEST(through_gelu, 0, CASES)
 	const bool fits = s.type != ELEMENT_FP32 && s.in % 8 == 0;
 	run(c, &apart, true);
 	check(&apart, 2);
-	ck_assert_int_eq(emulated_api()->gelu_passes(c), 1);
-	c->products = &every_epilogue; /* what is emulated is there */
+	ck_assert_int_eq(c->lost.gelu_passes, 1);
+	c->algorithms = &every_epilogue; /* what is emulated is there */
 	run(c, &fused, true);
 	check(&fused, fits ? 1 : 2);
-	ck_assert_int_eq(emulated_api()->gelu_passes(c), fits ? 1 : 2);
+	ck_assert_int_eq(c->lost.gelu_passes, fits ? 1 : 2);
 	run(c, &without, false);
-	ck_assert_int_eq(emulated_api()->gelu_passes(c), fits ? 1 : 2);
+	ck_assert_int_eq(c->lost.gelu_passes, fits ? 1 : 2);
 	ck_assert(fused.dweight.same(without.dweight) && fused.dbias.same(without.dbias) && fused.dy.same(without.dy));
 	ck_assert(!fused.dx.same(without.dx));
-	c->products = nullptr;
+	c->algorithms = nullptr;
 	emulated_close(c);
 }
 

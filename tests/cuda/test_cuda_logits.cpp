@@ -85,14 +85,14 @@ void run(enum way way, struct head *h)
 	const struct kernel_table *kernels = way == CPU ? &cpu_kernels : &emulated_api()->kernels;
 	struct kernel_context *c = emulated_open(4, 1 << 16);
 	struct linear_shape s = shape_of(h);
-	c->products = way == WITH_BLAS ? &every_epilogue : nullptr;
+	c->algorithms = way == WITH_BLAS ? &every_epilogue : nullptr;
 	int error = kernels->linear_forward(c, nullptr, &s, h->x.data(), h->weight.data(), nullptr, nullptr,
 	                                    h->logits.data(), nullptr);
 	error |= run_classifier(kernels, c, h);
 	error |= kernels->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(), nullptr,
 	                                  nullptr, h->dx.data(), h->dweight.data(), true, nullptr, false);
 	ck_assert_int_eq(error, 0);
-	c->products = nullptr;
+	c->algorithms = nullptr;
 	emulated_close(c);
 }
 

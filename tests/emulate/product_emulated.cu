@@ -1,5 +1,5 @@
 /* cuBLASLt on the host, for tests: what its manual says of cublasLtMatmul and its epilogues, column by column, done
- * with the arguments that product.cu would give it. A device has it if its `products` are set: to the epilogues that it
+ * with the arguments that product.cu would give it. A device has it if its `algorithms` are set: to the epilogues that it
  * has, bits 1 << enum product_epilogue. */
 #ifdef SHARDLAB_EMULATE
 
@@ -61,7 +61,7 @@ template <typename T> int multiply(const struct product *p)
 
 int product_run(struct kernel_context *c, kernel_stream, const struct product *p)
 {
-	const unsigned *epilogues = static_cast<const unsigned *>(c->products);
+	const unsigned *epilogues = static_cast<const unsigned *>(c->algorithms);
 	if (!epilogues || !(*epilogues >> p->epilogue & 1) || !product_epilogue_fits(p))
 		return CUDA_ERROR_NO_ALGORITHM;
 	return with_type(p->type, [&](auto tag) { return multiply<typename decltype(tag)::type>(p); });
