@@ -50,7 +50,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 # The libraries' flags are asked for once and kept in a file, which also defines LIBRARY_CFLAGS and LIBRARIES.
 # Make builds the file first and then starts over. Targets that compile nothing do without.
 modules := ompi-c openblas jansson yaml-0.1 zlib glib-2.0 libpcre2-8 libcmark check cairo cairo-ft pangocairo fontconfig freetype2 sdl2
-compiles_nothing := setup clean help format uninstall fresh-root check-format
+compiles_nothing := setup clean help format uninstall fresh-root check-format cuda # that needs nvcc alone
 ifneq ($(or $(filter-out $(compiles_nothing),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
 include $(BUILD)/libraries.mk
 endif
@@ -121,10 +121,16 @@ ifeq ($(NVCC),)
 	@echo '  no nvcc: built without CUDA, for CPUs alone'
 endif
 
+# Needs no library of ours, so that it can be built again where a GPU and nvcc are and nothing else is.
+.PHONY: cuda
+cuda: $(cuda_library) ## build libshardlab-cuda.so alone, which takes nvcc and nothing else
+	@[ -n '$(NVCC)' ] || { echo 'make: no nvcc on the PATH or in /usr/local/cuda/bin' >&2; exit 2; }
+
 $(BUILD)/libshardlab-cuda.so: $(cuda_objects)
 	$(call quiet,LINK)$(NVCC) -shared -cudart static $(filter %.o,$^) -lcublasLt -Xlinker -rpath,$(CUDA_HOME)/lib64 -o $@
 $(BUILD)/cuda/%.o: %.cu $(BUILD)/cuda_flags
-	$(call quiet,NVCC)mkdir -p $(@D) && $(NVCC) $(CUDA_FLAGS) -MMD -MF $(@:.o=.d) -c $< -o $@
+	$(call quiet,NVCC)mkdir -p $(@D) && { $(NVCC) $(CUDA_FLAGS) -Xptxas -v -MMD -MF $(@:.o=.d) -c $< -o $@ >$(@:.o=.ptxas) 2>&1 || \
+		{ cat $(@:.o=.ptxas) && exit 1; }; } && sed -n '/ptxas info\|bytes stack frame\|^$$/!p' $(@:.o=.ptxas)
 -include $(cuda_objects:.o=.d)
 # Compute capability 9.0 has instructions that only code for it alone may use. Others have an empty kernel there.
 ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
@@ -204,7 +210,7 @@ demo: $(BUILD)/shardlab ## set up, build, and show the main job
 # With ONLY, what is not run is not built.
 chosen = $(if $(ONLY),$(foreach test,$(1),$(if $(findstring $(ONLY),$(notdir $(test))),$(test))),$(1))
 check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
-		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) ## set up, build, and run every test
+		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh %/gpu_stages.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' CC='$(CC)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(call chosen,$(test_programs) $(fuzz_programs) $(test_scripts))
 

@@ -44,6 +44,7 @@ struct cuda_device {
 	struct kernel_context *context;
 	int gpu;
 	struct cuda_properties properties;
+	char not_captured[224]; /* why steps could not be captured; "": nothing went wrong */
 	bool tunes;             /* algorithms of products are timed */
 	struct binding binding; /* of operations, but for their stream */
 	int sharing;            /* ranks that have this GPU, with this one */

@@ -30,6 +30,7 @@ static void slowed(const struct device *d, struct report_slowed *out)
 	c->api->products(c->context, &p);
 	out->gelu_passes = p.gelu_passes;
 	out->plain_products = p.plain;
+	snprintf(out->not_captured, sizeof out->not_captured, "%s", c->not_captured);
 	if (p.plain)
 		snprintf(out->plain_why, sizeof out->plain_why, "%s: %s", p.first, c->api->error_text(p.why));
 }

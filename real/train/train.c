@@ -208,11 +208,12 @@ static enum status take_figures(struct training *t, struct report *out)
 	return s;
 }
 
-/* A rank that computes products hundreds of times more slowly is said to after its first step, not after its last. */
-static void look_for_slow_products(struct training *t)
+/* What is slow is said after the first steps, not after the last. */
+static void look_for_what_is_slow(struct training *t)
 {
+	enum { FIRST_STEPS = 4 }; /* two eager ones, and two that are captured */
 	struct report_slowed slowed;
-	if (t->steps_done != t->steps_before + 1)
+	if (t->rank || t->steps_done > t->steps_before + FIRST_STEPS)
 		return;
 	device_slowed(&t->device, &slowed);
 	training_warn(t, &slowed);
@@ -228,8 +229,10 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 		enum status s = run_step(t);
 		if (s)
 			return s;
-		struct train_step step = describe_step(t, clock_ns() - before);
-		look_for_slow_products(t);
+		int64_t gap = clock_ns() - before;
+		struct train_step step = describe_step(t, gap);
+		series_add(&t->gaps, t->steps_done - t->steps_before - 1, &gap);
+		look_for_what_is_slow(t);
 		s = should_stop(t, stopped, &time);
 		if (!s && is_last(t, *stopped))
 			s = take_figures(t, out);

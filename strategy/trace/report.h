@@ -113,6 +113,7 @@ struct report_slowed {
 	int64_t gelu_passes;    /* GELU's backward pass was a kernel of its own */
 	int64_t plain_products; /* products of linear layers that cuBLASLt had nothing for: hundreds of times slower */
 	char plain_why[224];    /* of the first: its shape, and what cuBLASLt said */
+	char not_captured[224]; /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
 };
 
 /* What a run was trained on. */

@@ -159,6 +159,8 @@ static void slowed(struct form *f, struct report_slowed *s)
 {
 	if (!form_absent(f, "gelu_passes", !s->gelu_passes))
 		form_whole(f, "gelu_passes", &s->gelu_passes);
+	if (!form_absent(f, "not_captured", !*s->not_captured))
+		FORM_TEXT(f, "not_captured", s->not_captured);
 	if (form_absent(f, "plain_products", !s->plain_products))
 		return;
 	FORM_INSIDE (f, "plain_products", outer) {

@@ -36,6 +36,7 @@ struct fake_cuda_settings {
 	int64_t kernel_ns; /* time is what the work says, not the clock: kernels take 1 to 4 times so long; 0: the clock
 	                    */
 	int plain_products; /* that cuBLASLt had nothing for, it says */
+	bool no_capture;    /* a capture does not end well */
 	int fail_after;     /* so many kernels are put on streams, and then one fails; 0: none */
 	/* Kernels in place of the CPU's, and their device. They are done on return. NULL: the CPU's */
 	const struct cuda_api *shipped;

@@ -95,6 +95,22 @@ START_TEST(nothing_is_said_where_nothing_is_slow)
 	free(text);
 }
 
+/* A capture that does not end well: the run goes on, with the same losses, and says so. */
+START_TEST(what_cannot_be_captured_is_issued_anew)
+{
+	const struct report *replayed = trained(&(struct fake_cuda_settings){.seed = 4}, false);
+	ck_assert_int_gt(fake_cuda_counts()->launches, 0);
+	const struct report *r = trained(&(struct fake_cuda_settings){.seed = 4, .no_capture = true}, false);
+	ck_assert_int_eq(fake_cuda_counts()->launches, 0);
+	ck_assert_int_eq(fake_cuda_counts()->live, 0);
+	ck_assert_str_eq(r->weights_checksum, replayed->weights_checksum);
+	ck_assert_str_eq(replayed->slowed.not_captured, "");
+	ck_assert_ptr_nonnull(strstr(r->slowed.not_captured, "GPU 0 (a fake GPU): capturing a step: operation failed"));
+	json_t *o = report_to_json(r);
+	ck_assert_str_eq(json_string_value(json_object_get(o, "not_captured")), r->slowed.not_captured);
+	json_decref(o);
+}
+
 /* ---- algorithms ---- */
 
 static int given_to_a_run(bool autotune)
