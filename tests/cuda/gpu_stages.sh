@@ -75,7 +75,7 @@ done
 has '^losses of eager are 0 apart from those of cpu, bf16; limit 5e-4$'
 has '^losses of graph are 0 apart from those of cpu, bf16'
 has '^losses of graph32 are 0 apart from those of cpu32, fp32'
-has '^linear_forward  *[0-9]* times  *[0-9.]* us  *[0-9.]* %$'
+has '^linear.forward  *[0-9]* times  *[0-9.]* us  *[0-9.]* %$'
 has $'^@row\tpytorch-speed\t.*, each at its best micro-batch ([12], 2): reached$'
 has $'^@row\tfirst\t14 of 15 stages ended well$'
 cp "$TMPDIR/script.log" "$TMPDIR/first.log"
@@ -117,7 +117,7 @@ has $'^@stage\tcpu\tleft out: no time\t0$'
 
 rm "$TMPDIR/fake/shardlab"
 ln -s "$PROGRAM" "$TMPDIR/fake/shardlab"
-RANKS=1 STRATEGIES=zero3 stages_script 0 second.sh
+RANKS=2 STRATEGIES=zero3 stages_script 0 second.sh
 for stage in plans-1 plans validate losses; do has $'^@stage\t'"$stage"$'\tok\t'; done
 has $'^@row\tplans\t3 plans: losses at most 0 apart, '
 has $'^@row\tlosses\t0.12 % at most, of spans of 30 steps: reached$'

@@ -142,7 +142,7 @@ if part pytorch; then
 		if [ -s "$FIGURES/matrix" ]; then
 			attention_ratios
 			low=$(attention_ratios | sort -g | head -n 1)
-			row pytorch-attention "${low%% *} at least (${low#* }): $(verdict "${low%% *}" '>=' 0.8)"
+			[ -z "$low" ] || row pytorch-attention "${low%% *} at least (${low#* }): $(verdict "${low%% *}" '>=' 0.8)"
 		fi
 	else
 		tail -n 5 "$folder/err"

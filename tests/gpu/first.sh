@@ -16,8 +16,7 @@ log=$(realpath -m "${1:-first.log}")
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/stages.sh"
 : "${SMALL:=gpt:layers=2,width=128,heads=2,context=128}" "${SPEED_MODEL:=gpt2-124m}" "${MICRO_BATCHES:=16 64}" "${PEAK:=989}"
-begin 'the first minutes on a card' >"$folder/begun" || { status=$? && cat "$folder/begun" && exit "$status"; }
-! grep '^skipped' "$folder/begun" || exit 0
+stages_need 'the first minutes on a card'
 export COMMAND SPEED_MODEL PEAK FIGURES=$folder/figures
 mkdir -p "$FIGURES"
 largest=${MICRO_BATCHES##* }

@@ -9,8 +9,7 @@
 log=$(realpath -m "${1:-second.log}")
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/stages.sh"
-begin 'plans, validation and losses' >"$folder/begun" || { status=$? && cat "$folder/begun" && exit "$status"; }
-! grep '^skipped' "$folder/begun" || exit 0
+stages_need 'plans, validation and losses'
 export COMMAND
 
 stages_begin "$log" 580

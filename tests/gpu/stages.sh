@@ -4,7 +4,7 @@
 #
 #     . "$(dirname "$0")/common.sh"
 #     . "$(dirname "$0")/stages.sh"
-#     begin 'the first minutes on a card'
+#     stages_need 'the first minutes on a card'        ends the script where there is no GPU, with a line that says why
 #     stages_begin first.log 580           this log; seconds, of all stages
 #     stage doctor 10 "$SHARDLAB" doctor   a stage, and the seconds that it may take
 #     stages_end first                     a line a stage, and the row, if one is named; the exit status
@@ -14,6 +14,15 @@
 #
 # Settings: STAGES (all: the names of those that are wanted), TOTAL_SECONDS (of all).
 stage_names=() stage_results=() stages_failed=0
+
+# stages_need WHAT: begin() of common.sh, whose line of the run goes into the log later.
+stages_need() {
+	local said status=0
+	said=$(begin "$1") || status=$?
+	[[ $status = 0 && $said == @run* ]] && return
+	echo "$said"
+	exit "$status"
+}
 
 # stages_begin LOG SECONDS
 stages_begin() {

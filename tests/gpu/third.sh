@@ -9,8 +9,7 @@
 log=$(realpath -m "${1:-third.log}")
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/stages.sh"
-begin 'calibration and compute-sanitizer' >"$folder/begun" || { status=$? && cat "$folder/begun" && exit "$status"; }
-! grep '^skipped' "$folder/begun" || exit 0
+stages_need 'calibration and compute-sanitizer'
 export COMMAND
 
 stages_begin "$log" 580

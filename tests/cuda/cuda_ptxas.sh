@@ -1,0 +1,51 @@
+#!/bin/bash
+# What ptxas said when the GPU's kernels were built, kept beside each object: no kernel spills registers into memory, none
+# has more of them than its blocks leave it, and no products of Hopper's wgmma are made to wait for one another.
+set -uo pipefail
+[ -z "${SAN-}" ] || { echo 'under a sanitizer there is no library for GPUs' && exit 77; }
+. "$(dirname "$0")/../support/commands.sh"
+
+# FILE or * and the most registers of a thread of its kernels: 65536 of a multiprocessor ÷ the threads that are to be on it.
+ceilings='
+attention_backward   255   2 blocks of 128 threads
+attention_forward    255   2 blocks of 128 threads
+attention_hopper     255   1 block of 128 or more threads
+attention_simple     255   a step of the ladder, not shipped
+*                    128   512 threads
+'
+
+# check FILE...: a line for each kernel that is out of bounds, and how many there are.
+check() {
+	awk -v ceilings="$ceilings" '
+		BEGIN { n = split(ceilings, lines, "\n"); for (i = 1; i <= n; i++) if (split(lines[i], w, " ")) most[w[1]] = w[2] }
+		FNR == 1 { file = FILENAME; sub(/.*\//, "", file); sub(/\.ptxas$/, "", file); limit = file in most ? most[file] : most["*"] }
+		/Compiling entry function/ { kernel = $6 " " $8; kernels++ }
+		/bytes spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/ { print file ": " kernel ": " $0; bad++ }
+		match($0, /Used [0-9]+ registers/) && substr($0, RSTART + 5) + 0 > limit { print file ": " kernel ": " $0 ", at most " limit; bad++ }
+		/C75[0-9][0-9]|serializ/ { print file ": " $0; bad++ }
+		END { print kernels + 0 " kernels"; exit bad > 0 || !kernels }' "$@"
+}
+
+# ---- it finds what there is to find ----
+
+entry="ptxas info    : Compiling entry function 'k' for 'sm_90'"
+said() {
+	printf '%s\n' "$entry" "    0 bytes stack frame, ${2:-0} bytes spill stores, ${3:-0} bytes spill loads" \
+		"ptxas info    : Used ${4:-40} registers, used 1 barriers" "${5-}" >"$TMPDIR/$1.ptxas"
+}
+said norm
+[ "$(check "$TMPDIR/norm.ptxas")" = '1 kernels' ] || fail 'a good kernel is not taken'
+said norm 8 8 && check "$TMPDIR/norm.ptxas" >"$TMPDIR/found" && fail 'a spill'
+said norm 0 0 129 && check "$TMPDIR/norm.ptxas" >"$TMPDIR/found" && fail 'registers'
+said attention_forward 0 0 255 && ! check "$TMPDIR/attention_forward.ptxas" >"$TMPDIR/found" && fail 'registers of attention'
+said norm 0 0 40 'ptxas warning : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized' &&
+	check "$TMPDIR/norm.ptxas" >"$TMPDIR/found" && fail 'serialized products'
+
+# ---- the kernels that were built ----
+
+shopt -s nullglob
+objects=("$(dirname "$SHARDLAB")"/cuda/kernels/cuda/*.o) reports=("$(dirname "$SHARDLAB")"/cuda/kernels/cuda/*.ptxas)
+[ ${#objects[@]} -gt 0 ] || { echo 'the library for GPUs is not built (no nvcc)' && exit 77; }
+[ ${#reports[@]} -eq ${#objects[@]} ] || fail "${#reports[@]} reports of ${#objects[@]} objects: build the library anew (make clean, make)"
+check "${reports[@]}" >"$TMPDIR/found" || fail "$(cat "$TMPDIR/found")"
+cat "$TMPDIR/found"
