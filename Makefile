@@ -43,7 +43,8 @@ endif
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion \
 	    $(if $(filter 1,$(WERROR)),-Werror)
 CPPFLAGS := -I.
-CFLAGS = -std=gnu11 $(OPTIMIZE) -g -fno-omit-frame-pointer
+# A sanitizer's report needs lines; all the rest of a debugger's would double its programs.
+CFLAGS = -std=gnu11 $(OPTIMIZE) $(if $(SAN),-g1,-g) -fno-omit-frame-pointer
 LDFLAGS := -Wl,--as-needed
 ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 
