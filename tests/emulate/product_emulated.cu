@@ -1,6 +1,6 @@
 /* cuBLASLt on the host, for tests: what its manual says of cublasLtMatmul and its epilogues, column by column, done
- * with the arguments that product.cu would give it. A device has it if its `algorithms` are set: to the epilogues that it
- * has, bits 1 << enum product_epilogue. */
+ * with the arguments that product.cu would give it. A device has it if its `algorithms` are set: to the epilogues that
+ * it has, bits 1 << enum product_epilogue. */
 #ifdef SHARDLAB_EMULATE
 
 #include "kernels/cuda/gelu.cuh"
