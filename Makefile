@@ -4,6 +4,8 @@
 #     make check                          the same set-up, then every test
 #     make check ONLY='plan sim'          only tests with "plan" or "sim" in their name
 #     make check SAN=address,undefined    the tests under sanitizers, in a build folder of their own
+#     make check NOISE=1 ONLY=shipped     the GPU's kernels on the host with a GPU's rounding: products fused into sums, exp2 off by
+#                                         a unit in the last place: do the tolerances hold? (tests/emulate/emulate.cuh)
 #     make V=1 WERROR=1                   show the commands; a warning is an error (as CI has it)
 #
 # A new source file needs no line here: every .c file in a layer's folder belongs to the program, and tests go by name
@@ -30,7 +32,7 @@ space := $(subst ,, )
 
 # ---- Options: sanitizers, warnings as errors, commands shown ----
 
-BUILD := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
+BUILD := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))$(if $(NOISE),/noise)
 ifneq ($(SAN),)
 sanitize := -fsanitize=$(SAN) -fno-sanitize-recover=all
 endif
@@ -106,7 +108,7 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 cuda_sources := $(wildcard kernels/cuda/*.cu)
 cuda_objects := $(cuda_sources:%.cu=$(BUILD)/cuda/%.o)
 # Sanitizers are the host's.
-cuda_library := $(if $(SAN),,$(if $(NVCC),$(BUILD)/libshardlab-cuda.so))
+cuda_library := $(if $(SAN)$(NOISE),,$(if $(NVCC),$(BUILD)/libshardlab-cuda.so))
 CUDA_FLAGS := -std=c++17 -O3 -lineinfo -I. -Xcompiler -fPIC,-Wall,-Wextra \
 	      $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$(a),code=sm_$(a)) \
 	      -gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES)) \
@@ -235,6 +237,9 @@ $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
+ifneq ($(NOISE),)
+EMULATED_CFLAGS += -DEMULATE_NOISE -ffp-contract=fast $(if $(filter x86_64,$(shell uname -m)),-mfma)
+endif
 # Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but
 # *_plain.cu, in which a thread works alone.
 ifeq ($(SAN),)
