@@ -188,7 +188,7 @@ static enum status add_contender(struct viewer *v, const char *strategy)
 	return s;
 }
 
-/* Those of `all` that make no sense with the other settings are left out. */
+/* Leaves out the strategies of `all` that make no sense with the other settings. */
 static enum status add_all(struct viewer *v)
 {
 	enum status s = STATUS_OK;

@@ -357,7 +357,7 @@ static const struct model_name names[] = {
         {"opt-13b", NULL, "OPT 13B: 12,853,473,280 parameters"},
 };
 
-/* What each name stands for: layers, width, heads, context, vocabulary. */
+/* The sizes of each name: layers, width, heads, context, vocabulary. */
 #define GPT2(...)                                                                                                      \
 	{                                                                                                              \
 		{__VA_ARGS__, .activation = NONLINEAR_GELU_TANH}, &gpt2                                                \

@@ -17,7 +17,7 @@
 enum { STEPS = 3, ROUNDS_MOST = 1000 };
 static const double TARGET = 0.9; /* of the number of ranks */
 
-/* Those who wait leave the cores to the one who works. */
+/* Ranks that wait leave the cores to the one that works. */
 static void wait_asleep(void)
 {
 	const struct timespec pause = {0, 2000000};

@@ -201,7 +201,7 @@ static bool is_split(const struct exercise *e, const struct move *m)
 	return false;
 }
 
-/* What a move is about, and which of several like it, as it is written and as it is said. */
+/* The subject of a move, and which of several like it, as it is written and as it is said. */
 struct naming {
 	const char *base;
 	char more[48], said[64];

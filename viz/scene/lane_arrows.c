@@ -31,7 +31,7 @@ static bool lay_arrow(const struct lane_area *l, const struct collective *m, str
 	return edge_of(l, m->rank[0], down, &out->y0) && edge_of(l, m->rank[1], !down, &out->y1);
 }
 
-/* Is there an arrow of the same two ranks just before it? */
+/* True if an arrow of the same two ranks is just before it. */
 static bool is_crowded(const struct lane_arrow *arrows, int count, const struct lane_arrow *one)
 {
 	for (int i = count - 1; i >= 0; i--)

@@ -321,7 +321,7 @@ static int before_on_queue(const struct selected *x)
 	return -1;
 }
 
-/* Those that it waits for, its own queue among them; the one that ended last is the cause. */
+/* The operations that it waits for, its own queue's among them; the one that ended last is the cause. */
 static void draw_before(struct canvas *c, const struct selected *x, double left, double y, double room)
 {
 	const struct op *op = &x->role->ops[x->op];

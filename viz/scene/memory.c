@@ -51,7 +51,7 @@ double memory_second_line(const struct canvas *c)
 	return memory_first_line(c) + fmax(16, 1.2 * c->least);
 }
 
-/* Is there room to say what each bar holds? Otherwise only the rank in focus has its bytes written. */
+/* True if there is room to say what each bar holds. Otherwise only the rank in focus has its bytes written. */
 static bool holds_fit(struct canvas *c, double step)
 {
 	return step > fmax(58, text_length(c, 9, WEIGHT_PLAIN, "888.8 MB") + 4);

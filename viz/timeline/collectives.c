@@ -89,7 +89,7 @@ static void time_collectives(struct timeline *s)
 			s->collectives[c].begin = s->collectives[c].end;
 }
 
-/* Is it an operation by which a shown rank begins a collective that is not described yet? */
+/* True if by this operation a shown rank begins a collective that is not described yet. */
 static bool is_new(const struct timeline *s, int index, int op)
 {
 	const struct role *r = timeline_role_of(s, index);

@@ -83,7 +83,7 @@ static void collect_ranks(struct timeline *s)
 	free(seen);
 }
 
-/* What stands before an operation in the order of issue has been issued when that operation begins and all that was to
+/* Operations that stand before one in the order of issue have been issued when that one begins and all that was to
  * compute before is done. So what a collective receives is there while it arrives, and nothing that a kernel uses is
  * gone before. */
 static void find_issued(struct timeline *s, int index)
