@@ -45,7 +45,7 @@ static void forget(struct viewer *v, int i)
 	v->used[i] = 0;
 }
 
-/* An empty place. Of steps that were changed and are not shown, few are kept. */
+/* An empty place. Few steps are kept that were changed and are not shown. */
 static int place_for(struct viewer *v)
 {
 	enum { KEPT = 8 };

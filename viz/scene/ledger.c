@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/language.h"
-#include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/timeline/values.h"
@@ -186,9 +186,7 @@ static void numbers_init(struct numbers *n, const struct view *v)
 	*n = (struct numbers){0};
 	if (!v->values || !values_shown(st->timeline, &st->timeline->collectives[st->collective]))
 		return;
-	n->of = calloc((size_t)st->group_count + 1, sizeof *n->of);
-	if (!n->of)
-		memory_exhausted();
+	n->of = array_make((size_t)st->group_count, sizeof *n->of);
 	for (int i = 0; i < st->group_count; i++)
 		values_init(&n->of[i], st->timeline, &st->timeline->collectives[st->groups[i].collective]);
 }

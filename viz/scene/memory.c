@@ -24,7 +24,7 @@ static int64_t first_of_twins(const struct view *v, int64_t rank)
 	return rank;
 }
 
-/* Up to EACH ranks have a bar each. Of more, neighbours that do the same share one. */
+/* Up to EACH ranks have a bar each. If there are more, neighbours that do the same share one. */
 static int stacks_of(const struct view *v, struct stack *out)
 {
 	const struct timeline *s = v->state->timeline;

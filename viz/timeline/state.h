@@ -71,6 +71,8 @@ bool state_ready(const struct state *st, int collective, int64_t member);
 
 /* Contributions held before the first message: the bits of a place in the group and a chunk. */
 uint64_t state_initially(const struct collective *c, int64_t member, int chunk);
+/* How many ranks' contributions these are. */
+int state_contributors(uint64_t held);
 /* A chunk that ends with all ranks' contributions, or that is only passed on. */
 bool collective_adds(const struct collective *c);
 

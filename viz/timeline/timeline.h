@@ -2,7 +2,7 @@
  * exports step through it; nothing in it moves by itself.
  *
  * An *event* is the least that can happen: a rank allocates or frees a buffer, begins an operation, its queue runs dry,
- * or a message of a collective arrives. What all ranks do at one time is one *instant*. A position p of the cursor
+ * or a message of a collective arrives. All that ranks do at one time is one *instant*. A position p of the cursor
  * stands for "the first p instants have happened": 0 is the beginning, instant_count the end. The cursor
  * moves in steps of one of three sizes (enum step_size): a message, a round or operation, a phase; or to the next
  * highlight.
