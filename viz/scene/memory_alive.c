@@ -72,8 +72,8 @@ static struct cells cells_in(struct box b, int count)
 
 static struct box cell_at(const struct cells *l, int i)
 {
-	return (struct box){l->box.x + (l->width + 20) * (i / l->rows), l->box.y + 26 + 20 * (i % l->rows), l->width,
-	                    20};
+	int column = i / l->rows, row = i % l->rows;
+	return (struct box){l->box.x + (l->width + 20) * column, l->box.y + 26 + 20 * row, l->width, 20};
 }
 
 static void draw_held(struct canvas *c, struct box at, enum category of)
