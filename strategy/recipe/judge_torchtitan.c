@@ -15,7 +15,7 @@
 static void judge_word(struct recipe *r, const char *path, const char *words)
 {
 	const struct tree *v = recipe_find(r, path);
-	if (v && v->kind == TREE_TEXT && word_find(words, v->text) < 0)
+	if (v && (v->kind != TREE_TEXT || word_find(words, v->text) < 0))
 		recipe_refuse(r, "torchtitan", v, "%s: %s is not one of %s", path, tree_shown(&r->arena, v), words);
 }
 
@@ -225,6 +225,22 @@ static void judge_model(struct recipe *r)
 		recipe_refuse(r, "torchtitan", flavor, "model.flavor: llama3 has no %s", tree_shown(&r->arena, flavor));
 }
 
+/* It computes with these as they are. */
+static void judge_numbers(struct recipe *r, const struct torchtitan_mesh *m)
+{
+	static const char *const keys[] = {"training.seq_len", "training.local_batch_size",
+	                                   "training.global_batch_size", shard_key,
+	                                   PARALLELISM "pipeline_parallel_microbatch_size"};
+	enum { DEGREES = sizeof degrees / sizeof degrees[0], COUNT = sizeof keys / sizeof keys[0] };
+	for (int i = 0; i < COUNT - (m->stages == 1) + DEGREES; i++) {
+		const char *path = i < DEGREES ? degrees[i].path : keys[i - DEGREES];
+		const struct tree *v = recipe_find(r, path);
+		if (v && v->kind == TREE_TEXT)
+			recipe_refuse(r, "torchtitan", v, "%s: %s is a text; write it without quotes", path,
+			              tree_shown(&r->arena, v));
+	}
+}
+
 void judge_torchtitan(struct recipe *r)
 {
 	struct torchtitan_mesh m = torchtitan_mesh(r);
@@ -235,7 +251,9 @@ void judge_torchtitan(struct recipe *r)
 	judge_pipeline(r, &m);
 	judge_optimizer(r, &m);
 	judge_model(r);
-	judge_word(r, PARALLELISM "fsdp_reshard_after_forward", "default|always|never");
+	judge_numbers(r, &m);
+	if (m.shard != 1 || m.context > 1)
+		judge_word(r, PARALLELISM "fsdp_reshard_after_forward", "default|always|never");
 	judge_word(r, "training.mixed_precision_param", "float16|float32|bfloat16");
 	judge_word(r, "training.mixed_precision_reduce", "float16|float32|bfloat16");
 	judge_word(r, "training.dtype", "float16|float32|bfloat16");

@@ -20,7 +20,7 @@ bool trainer_shards(const struct recipe *r)
 	return v->kind == TREE_TEXT ? *v->text : v->kind == TREE_LIST ? v->first != NULL : v->number != 0;
 }
 
-bool trainer_fsdp_word(const struct tree *v, int i, char *out, size_t size)
+bool trainer_word(const struct tree *v, int i, char *out, size_t size)
 {
 	const char *p = v && v->kind == TREE_TEXT ? v->text : "";
 	const struct tree *one = v && v->kind == TREE_LIST ? v->first : NULL;
@@ -51,7 +51,7 @@ static void judge_fsdp_words(struct recipe *r)
 	                  of_both[] = "full_shard|shard_grad_op";
 	const struct tree *v = recipe_find(r, "fsdp");
 	char word[64], low[64];
-	for (int i = 0; trainer_fsdp_word(v, i, word, sizeof word); i++) {
+	for (int i = 0; trainer_word(v, i, word, sizeof word); i++) {
 		size_t n = 0;
 		for (; word[n]; n++)
 			low[n] = (char)tolower((unsigned char)word[n]);
@@ -79,8 +79,10 @@ static void judge_fsdp(struct recipe *r)
 	const struct tree *v = recipe_find(r, FSDP "version"), *reshard = recipe_find(r, FSDP "reshard_after_forward");
 	int64_t n = trainer_fsdp_version(r);
 	judge_fsdp_words(r);
-	if (v && (!tree_whole(v, &n) || n < 1 || n > 2))
-		recipe_refuse(r, "Trainer", v, FSDP "version: %s is neither 1 nor 2", tree_shown(&r->arena, v));
+	if (v && !tree_whole(v, &n))
+		recipe_refuse(r, "Trainer", v, FSDP "version: %s is no number", tree_shown(&r->arena, v));
+	else if (n < 1 || n > 2)
+		recipe_bar(r, v, FSDP "version: %s is neither 1 nor 2", tree_shown(&r->arena, v));
 	if (n == 2)
 		judge_flag(r, FSDP "reshard_after_forward");
 	else if (reshard &&
@@ -188,6 +190,16 @@ static void judge_loader(struct recipe *r)
 		              "dataloader_prefetch_factor goes with dataloader_num_workers above 0");
 }
 
+static void judge_debug(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, "debug");
+	char word[64];
+	for (int i = 0; trainer_word(v, i, word, sizeof word); i++)
+		if (word_find("underflow_overflow|tpu_metrics_debug", word) < 0)
+			recipe_refuse(r, "Trainer", v,
+			              "debug: %.40s is not one of underflow_overflow|tpu_metrics_debug", word);
+}
+
 /* To Python a text is true whatever it says. */
 static void judge_texts(struct recipe *r)
 {
@@ -206,6 +218,7 @@ void judge_trainer(struct recipe *r)
 	judge_intervals(r);
 	judge_best(r);
 	judge_loader(r);
+	judge_debug(r);
 	judge_texts(r);
 	if (trainer_shards(r))
 		judge_fsdp(r);

@@ -155,7 +155,7 @@ static enum status read_list(struct toml *t, struct tree *v)
 			return s;
 		if (reading_peek(r, 0) == ',')
 			r->at++;
-		else if (reading_peek(r, 0) != ']')
+		else if (reading_peek(r, 0) != ']' && r->at < r->end)
 			return toml_unexpected(r, "a comma or a ]");
 	}
 	r->at++;
@@ -237,8 +237,9 @@ static enum status read_pair(struct toml *t, struct tree *section, bool in_brace
 		section->made = in_braces ? 0 : MADE_OPEN * t->header;
 	}
 	const char *name = k.part[k.count - 1];
-	if (find(section, name))
-		return reading_fail(&k.at, "%.80s is there twice", printed(&k, k.count));
+	const struct tree *there = find(section, name);
+	if (there)
+		return reading_fail(&k.at, "%.80s is there twice", tree_path(r->arena, there));
 	r->at++;
 	toml_skip_blanks(r);
 	if ((s = add(r, section, &k, name, &v)))

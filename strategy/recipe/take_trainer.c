@@ -103,7 +103,7 @@ static struct fsdp_words read_words(const struct recipe *r)
 {
 	struct fsdp_words w = {.strategy = NULL};
 	char word[64];
-	for (int i = 0; trainer_fsdp_word(recipe_find(r, "fsdp"), i, word, sizeof word); i++) {
+	for (int i = 0; trainer_word(recipe_find(r, "fsdp"), i, word, sizeof word); i++) {
 		const char *strategy = strategy_of(word);
 		w.strategy = strategy ? strategy : w.strategy;
 		w.offload |= !strcmp(word, "offload");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "strategy/base/file.h"
 #include "strategy/recipe/reader.h"
@@ -11,15 +12,28 @@
 /* ---- its text ---- */
 
 /* As Trainer opens it, from the current folder; else beside the file that names it. */
-static enum status open_file(struct recipe *r, struct recipe *inner, const char *path, const struct recipe_question *q)
+static const char *find_file(struct recipe *r, const char *path)
 {
-	FILE *f = *path == '/' ? NULL : fopen(path, "r");
 	const char *slash = strrchr(r->file.where, '/');
-	const char *beside =
-	        arena_print(&r->arena, "%.*s%s", slash ? (int)(slash + 1 - r->file.where) : 0, r->file.where, path);
-	if (f)
-		fclose(f);
-	return recipe_open(inner, f || *path == '/' ? path : beside, q);
+	if (*path == '/' || !access(path, R_OK) || !slash)
+		return path;
+	return arena_print(&r->arena, "%.*s%s", (int)(slash + 1 - r->file.where), r->file.where, path);
+}
+
+/* Reads it into a tree. What is none, Trainer refuses too. */
+static bool read_file(struct recipe *r, struct recipe *inner, const struct tree *at, struct tree_file *f)
+{
+	char *text;
+	size_t size;
+	const char *path = find_file(r, at->text);
+	enum status s = file_read(path, "deepspeed", TREE_BYTES, &text, &size);
+	if (!s) {
+		s = whose_read(&inner->arena, text, size, path, f);
+		free(text);
+	}
+	if (s)
+		recipe_refuse(r, "Trainer", at, "deepspeed: %s", status_message());
+	return !s;
 }
 
 static void copy_below(struct tree_file *f, struct arena *a, struct tree *to, const struct tree *from)
@@ -35,17 +49,14 @@ static void copy_below(struct tree_file *f, struct arena *a, struct tree *to, co
 }
 
 /* The same section as a file of its own. */
-static enum status open_section(struct recipe *r, struct recipe *inner, const struct tree *section,
-                                const struct recipe_question *q)
+static void read_section(struct recipe *r, struct recipe *inner, const struct tree *section, struct tree_file *f)
 {
-	struct tree_file f = {.where = r->file.where};
-	*inner = (struct recipe){.question = *q};
-	f.root = tree_add(&f, &inner->arena, NULL, NULL);
-	f.root->kind = TREE_OBJECT;
-	f.root->line = section->line;
-	f.root->column = section->column;
-	copy_below(&f, &inner->arena, f.root, section);
-	return recipe_judge_tree(inner, &f);
+	*f = (struct tree_file){.where = r->file.where};
+	f->root = tree_add(f, &inner->arena, NULL, NULL);
+	f->root->kind = TREE_OBJECT;
+	f->root->line = section->line;
+	f->root->column = section->column;
+	copy_below(f, &inner->arena, f->root, section);
 }
 
 /* ---- what is said of it ---- */
@@ -166,18 +177,20 @@ static struct recipe_question question_of(struct recipe *r)
 enum status trainer_follow(struct recipe *r)
 {
 	const struct tree *at = recipe_find(r, "deepspeed");
-	const struct recipe_question q = question_of(r);
-	struct recipe inner;
-	enum status s;
-	if (at->kind != TREE_TEXT && at->kind != TREE_OBJECT) {
+	struct recipe inner = {.question = question_of(r)};
+	struct tree_file f;
+	if (at->kind == TREE_OBJECT) {
+		read_section(r, &inner, at, &f);
+	} else if (at->kind != TREE_TEXT) {
 		recipe_bar(r, at, "deepspeed: %s is neither a file nor a section", tree_shown(&r->arena, at));
 		return STATUS_OK;
+	} else if (!read_file(r, &inner, at, &f)) {
+		recipe_release(&inner);
+		return STATUS_OK;
 	}
-	s = at->kind == TREE_TEXT ? open_file(r, &inner, at->text, &q) : open_section(r, &inner, at, &q);
+	enum status s = recipe_judge_tree(&inner, &f);
 	if (s)
 		return s;
-	if (at->kind == TREE_TEXT)
-		inner.file.where = arena_copy(&r->arena, inner.file.where);
 	judge_matches(r, &inner);
 	take_lines(r, &inner);
 	take_remarks(r, &inner, &inner.refusals, say_refusal, at);

@@ -87,17 +87,23 @@ static void guess_by_auto(struct recipe *r)
 	                   : "nothing in it is \"auto\"";
 }
 
-/* The first key that Trainer's arguments have alone, or have as a value where DeepSpeed has a section. */
+static bool is_key_of(const char *key, enum recipe_reader reader)
+{
+	return table_key(recipe_tables[reader], key);
+}
+
+/* The first key that Trainer's arguments have alone; NULL: there are no more of them than of DeepSpeed's alone. */
 static const struct tree *first_argument(const struct recipe *r)
 {
+	const struct tree *first = NULL;
+	int theirs = 0;
 	for (const struct tree *t = r->file.root->first; t; t = t->next) {
-		bool theirs = table_key(recipe_tables[RECIPE_TRAINER], t->key);
-		for (int i = 0; i < RECIPE_TRAINER; i++)
-			theirs &= !table_key(recipe_tables[i], t->key);
-		if (theirs)
-			return t;
+		bool argument = is_key_of(t->key, RECIPE_TRAINER), other = is_key_of(t->key, RECIPE_DEEPSPEED);
+		theirs += (argument && !other) - (other && !argument);
+		if (!first && argument && !other && !is_key_of(t->key, RECIPE_ACCELERATE))
+			first = t;
 	}
-	return NULL;
+	return theirs > 0 ? first : NULL;
 }
 
 static void guess(struct recipe *r)
