@@ -230,7 +230,7 @@ static void judge_numbers(struct recipe *r, const struct torchtitan_mesh *m)
 {
 	static const char *const keys[] = {"training.seq_len", "training.local_batch_size",
 	                                   "training.global_batch_size", shard_key,
-	                                   PARALLELISM "pipeline_parallel_microbatch_size"};
+	                                   "parallelism.pipeline_parallel_microbatch_size"};
 	enum { DEGREES = sizeof degrees / sizeof degrees[0], COUNT = sizeof keys / sizeof keys[0] };
 	for (int i = 0; i < COUNT - (m->stages == 1) + DEGREES; i++) {
 		const char *path = i < DEGREES ? degrees[i].path : keys[i - DEGREES];

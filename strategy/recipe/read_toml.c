@@ -39,6 +39,7 @@ static enum status read_part(struct reading *r, const char **out)
 {
 	const char *begin = r->at;
 	int c = reading_peek(r, 0);
+	*out = "";
 	if (c == '"' || c == '\'')
 		return toml_line_text(r, out);
 	while (is_bare(reading_peek(r, 0)))

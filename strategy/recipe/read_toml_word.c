@@ -123,7 +123,7 @@ static enum status take_character(struct reading *r, struct reading_text *t, int
 enum status toml_line_text(struct reading *r, const char **out)
 {
 	struct reading begin = *r;
-	int quote = *r->at++;
+	int quote = (unsigned char)*r->at++;
 	struct reading_text t = begin_text(r, false);
 	while (reading_peek(r, 0) != quote) {
 		if (toml_ends_line(r))
@@ -146,7 +146,7 @@ static bool is_closing(const struct reading *r, int quote)
 enum status toml_lines_text(struct reading *r, const char **out)
 {
 	struct reading begin = *r;
-	int quote = *r->at;
+	int quote = (unsigned char)*r->at;
 	r->at += 3;
 	struct reading_text t = begin_text(r, true);
 	if (r->at < r->end && toml_ends_line(r))
