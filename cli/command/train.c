@@ -29,9 +29,9 @@
 
 struct viewer {
 	bool json;
-	bool draws;     /* the losses as text at the end */
-	bool validates; /* while it trains */
-	int64_t steps;
+	bool draws;             /* the losses as text at the end */
+	bool validates;         /* while it trains */
+	int64_t steps, first;   /* first: 0 until it is done */
 	const char *log, *plot; /* files; NULL: none */
 	struct run_log lines;
 	struct curves curves;
@@ -112,18 +112,22 @@ static void view_progress(struct viewer *v, const struct train_step *step)
 static bool has_line(const struct viewer *v, const struct train_step *step)
 {
 	int64_t every = (v->steps + 9) / 10;
-	return step->step == 1 || step->step % every == 0 || step->step == v->steps;
+	return step->step == v->first || step->step % every == 0 || step->step == v->steps;
 }
 
 static void view_step(void *context, const struct train_step *step)
 {
 	struct viewer *v = context;
+	bool resumed = !v->first && step->step > 1;
+	v->first = v->first ? v->first : step->step;
 	run_log_step(&v->lines, step);
 	curves_add(&v->curves, step->step, step->loss, step->validation_loss);
 	if (v->json) {
 		run_print_step(step);
 		return;
 	}
+	if (resumed)
+		printf("goes on after step %" PRId64 "\n", step->step - 1);
 	if (step->skipped || step->next_loss_scale > step->loss_scale)
 		view_loss_scale(v, step);
 	if (has_line(v, step))
@@ -177,7 +181,7 @@ static enum status write_plot(const struct viewer *v, const struct report *measu
 static enum status run_and_record(const struct train_options *t, struct viewer *v, int rank, struct report *measured)
 {
 	if (v->log && !rank)
-		v->lines = run_log_named(v->log);
+		v->lines = run_log_named(v->log, t->resume != NULL);
 	enum status s = train_run(t, measured);
 	if (rank || (s && s != STATUS_INTERRUPTED)) {
 		run_log_release(&v->lines);

@@ -164,11 +164,21 @@ static enum status try_exercise(struct checking *k, const struct piece *p)
 	return s;
 }
 
+/* Where something is missing for a block, it stays as it is written. */
+static enum status run_commands(struct checking *k, struct piece *p)
+{
+	bool here;
+	enum status s = place_try(&k->place, p->where, &here);
+	if (!s && !here)
+		fprintf(k->out, "%s:%d: left out, since this fails here: %s\n", k->l.path, p->line, p->where);
+	for (int i = 0; !s && here && i < p->command_count; i++)
+		s = run_command(k, p, &p->commands[i]);
+	return s;
+}
+
 static enum status check_piece(struct checking *k, struct piece *p)
 {
-	enum status s = STATUS_OK;
-	for (int i = 0; !s && i < p->command_count; i++)
-		s = run_command(k, p, &p->commands[i]);
+	enum status s = p->kind == PIECE_RUN ? run_commands(k, p) : STATUS_OK;
 	if (p->kind == PIECE_VIEW)
 		s = draw_picture(k, p);
 	if (p->kind == PIECE_EXERCISE)

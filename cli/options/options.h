@@ -193,7 +193,8 @@ enum command {
 	X(EVAL_EVERY, "eval-every", WHOLE, "N", 1, 100000000, "", IN(TRAIN),                                           \
 	  "validate after every N steps too; training goes on as it would without")                                    \
 	X(LOG, "log", TEXT, "FILE.jsonl|.csv", 0, 0, "", IN(TRAIN),                                                    \
-	  "write a line a step as it is done: loss, speed, MFU, validation; replaces the file")                        \
+	  "write a line a step as it is done: loss, speed, MFU, validation; replaces the file, or goes on with "       \
+	  "it after --resume")                                                                                         \
 	X(PLOT, "plot", TEXT, "FILE.svg", 0, 0, "", IN(TRAIN),                                                         \
 	  "draw the losses over the steps at the end (or .pdf, .png)")                                                 \
 	X(CURVE, "curve", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \

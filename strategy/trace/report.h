@@ -104,6 +104,7 @@ struct report_change {
 struct report_speed {
 	double model_flops;       /* of a step, on all ranks; 0: the model has none */
 	double tflops_per_device; /* 10¹² model FLOPs a second and rank; 0: unknown */
+	double units_per_s;       /* tokens, or samples of models without them, on all ranks; 0: unknown */
 	double mfu;               /* share of the device's peak (cluster_peak); 0: the peak is unknown */
 };
 

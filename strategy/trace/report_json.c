@@ -223,6 +223,7 @@ static void times(struct form *f, struct times *t, struct report_speed *speed, b
 			form_seconds(f, "backward_s", &t->backward);
 		}
 		known(f, "model_flops", &speed->model_flops);
+		known(f, "tokens_per_s", &speed->units_per_s);
 		known(f, "tflops_per_device", &speed->tflops_per_device);
 		known(f, "mfu", &speed->mfu);
 	}
