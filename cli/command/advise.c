@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "cli/command/emit.h"
 #include "cli/command/job.h"
 #include "cli/show/progress.h"
 #include "cli/show/show_advice.h"
@@ -138,23 +139,42 @@ static void search(struct advice *a)
 	progress_clear(&p);
 }
 
+static void print_advice(const struct options *o, const struct advice *a)
+{
+	if (option_given(o, OPTION_JSON))
+		print_json(advice_to_json(a), false);
+	else
+		show_advice(a, o->model_path ? o->model_path : option_text(o, OPTION_MODEL),
+		            option_given(o, OPTION_VERBOSE), stdout);
+}
+
+static enum status emit_best(const struct options *o, const struct advice *a)
+{
+	const struct advised *best = advise_best(a);
+	if (!option_given(o, OPTION_EMIT))
+		return STATUS_OK;
+	return best ? emit_settings(o, &best->settings)
+	            : status_fail(STATUS_CHECK, "{emit}: nothing fits, so that there is nothing to write");
+}
+
 enum status command_advise(const struct options *o)
 {
 	struct advise_request q;
 	struct advice *a = NULL;
 	struct arena arena = {0};
-	enum status s = read_request(&q, o, &arena);
+	enum status s = emit_check_option(o);
+	if (!s)
+		s = read_request(&q, o, &arena);
 	if (!s)
 		s = advise_begin(&a, &q);
 	if (!s) {
 		search(a);
 		s = advise_status(a);
 	}
-	if (!s && option_given(o, OPTION_JSON))
-		print_json(advice_to_json(a), false);
-	else if (!s)
-		show_advice(a, o->model_path ? o->model_path : option_text(o, OPTION_MODEL),
-		            option_given(o, OPTION_VERBOSE), stdout);
+	if (!s && !emit_is_all(o))
+		print_advice(o, a);
+	if (!s)
+		s = emit_best(o, a);
 	advise_end(a);
 	arena_release(&arena);
 	return s;
