@@ -112,6 +112,7 @@ static bool alike(const struct settings *s, const char *there)
 static enum status differs(struct emission *e, enum setting i, const char *here, const char *there)
 {
 	const char *name = arena_print(&e->arena, "{%s}", setting_rows[i].name);
+	e->otherwise = true;
 	if (!is_detail(i) && !(i == SETTING_STRATEGY && alike(e->settings, there)))
 		return status_fail(STATUS_INPUT, "{emit} %s: %s %.100s cannot be said there; it would be %.100s",
 		                   emit_target_name(e->target), status_words(name), *here ? here : "none", there);
@@ -134,6 +135,8 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 	setting_print(p->setting, &back, there, sizeof there);
 	bool same = p->setting == SETTING_STRATEGY ? same_strategy(here, there) : !strcmp(here, there);
 	e->said[p->setting] = same || p->from || is_detail(p->setting);
+	if (p->setting == SETTING_WEIGHT_DECAY && e->settings->optimizer == OPTIMIZER_SGD)
+		return STATUS_OK; /* it is AdamW's */
 	return e->said[p->setting] && !same ? differs(e, p->setting, here, there) : STATUS_OK;
 }
 
@@ -152,14 +155,54 @@ static enum status read_again(struct emission *e, enum tree_form form)
 {
 	struct recipe r;
 	const struct recipe_question q = {.reader = targets[e->target].reader, .model = e->settings->model};
-	if (q.reader == RECIPE_GUESSED)
-		return STATUS_OK;
 	enum status s = recipe_read(&r, e->text, e->size, form == FORM_YAML ? "emitted.yaml" : "emitted.json", &q);
 	if (!s) {
 		s = compare_all(e, &r);
 		recipe_release(&r);
 	}
 	return s;
+}
+
+/* ---- what nothing here reads ---- */
+
+/* The strategy with those of its keys that the target's rows say. */
+static const char *strategy_there(struct emission *e)
+{
+	struct choices c = emit_choices(e);
+	int n = (int)strcspn(e->settings->strategy, ":");
+	const char *name = arena_print(&e->arena, "%.*s", n, e->settings->strategy);
+	if (emit_is(e, "fsdp") && c.keep)
+		return "fsdp:reshard=no";
+	if (emit_is(e, "hybrid"))
+		return arena_print(&e->arena, "hybrid:shard=%lld", (long long)c.shard);
+	return emit_is(e, "pipeline") && c.schedule == PIPELINE_GPIPE ? "pipeline:schedule=gpipe" : name;
+}
+
+/* Trainer hands its DeepSpeed section on: what is said of that holds. */
+static enum status take_notes(struct emission *e)
+{
+	struct emission inner;
+	struct settings plain = *e->settings; /* the schedule is an argument */
+	plain.warmup = plain.decay = 0;
+	enum status s = emit_make(&inner, EMIT_DEEPSPEED, NULL, &plain, e->nodes);
+	for (int i = 0; !s && i < inner.note_count; i++)
+		emit_note(e, "%s", inner.notes[i]);
+	e->otherwise |= inner.otherwise;
+	emit_release(&inner);
+	return s;
+}
+
+static enum status judge_unread(struct emission *e)
+{
+	const struct settings *s = e->settings;
+	if (e->target == EMIT_TRAINER && emit_is_zero(e))
+		return take_notes(e);
+	const char *there = strategy_there(e);
+	if (!same_strategy(s->strategy, there))
+		return differs(e, SETTING_STRATEGY, s->strategy, there);
+	if (emit_is(e, "ddp") && s->bucket && e->target == EMIT_TRAINER)
+		emit_note(e, "ddp_bucket_cap_mb: there the first bucket has 1 MiB");
+	return STATUS_OK;
 }
 
 /* ---- what is beside the file ---- */
@@ -171,8 +214,6 @@ static bool is_beside(const struct emission *e, enum setting i)
 		if (never[k] == i)
 			return false;
 	if (i == SETTING_LOSS_SCALER && e->settings->loss_scaler == LOSS_SCALER_DEEPSPEED)
-		return false;
-	if (i == SETTING_WEIGHT_DECAY && e->settings->optimizer == OPTIMIZER_SGD)
 		return false;
 	if (i == SETTING_ACCUMULATE && e->settings->accumulate == 1)
 		return false;
@@ -192,7 +233,7 @@ static void list_beside(struct emission *e)
 static void note_places(struct emission *e)
 {
 	const struct offload *o = &e->settings->offload;
-	if (o->optimizer_on_disk || o->parameters_on_disk)
+	if ((o->optimizer_on_disk || o->parameters_on_disk) && e->target != EMIT_TRAINER)
 		emit_note(e, "nvme_path /local_nvme is a place to change: the folder on the disk");
 	if (e->target == EMIT_ACCELERATE && e->nodes > 1)
 		emit_note(e, "each of the %lld machines starts it with --machine_rank and --main_process_ip",
@@ -214,7 +255,7 @@ enum status emit_make(struct emission *e, enum emit_target target, const char *w
 		if (target == EMIT_TRAINER && emit_is_zero(e))
 			emit_put(e, emit_rows(EMIT_DEEPSPEED), "deepspeed.");
 		write_text(e, form);
-		status = read_again(e, form);
+		status = targets[target].reader == RECIPE_GUESSED ? judge_unread(e) : read_again(e, form);
 	}
 	if (status) {
 		emit_release(e);

@@ -54,6 +54,7 @@ struct emission {
 	int beside_count;
 	const char **notes;
 	int note_count, note_capacity;
+	bool otherwise; /* a size or a rate is another one there: that of a note */
 };
 
 /* where: the file's name, whose ending chooses a form where a program reads several; NULL: the target's usual one.

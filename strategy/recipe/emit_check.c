@@ -74,7 +74,7 @@ static enum status check_values(const struct emission *e)
 	bool titan = e->target == EMIT_TORCHTITAN;
 	if (s->stochastic_rounding)
 		return cannot(e, "{stochastic_rounding}", "yes", "leave it out");
-	if (s->loss_scaler == LOSS_SCALER_PYTORCH && e->target == EMIT_DEEPSPEED)
+	if (s->loss_scaler == LOSS_SCALER_PYTORCH && (e->target == EMIT_DEEPSPEED || emit_is_zero(e)))
 		return cannot(e, "{loss_scaler}", "pytorch", "deepspeed can");
 	if (titan && s->precision == TYPE_FP16)
 		return cannot(e, "{precision}", "fp16", "fp32 and bf16 can");
