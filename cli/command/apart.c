@@ -76,8 +76,8 @@ static const struct input {
               {&weights_folder, OPTION_MODEL, true}, {NULL, OPTION_CLUSTER, true},
               {NULL, OPTION_PLAN_FILE, false},       {NULL, OPTION_CONFIG, false}};
 
-static const enum option outputs[] = {OPTION_LOG, OPTION_PLOT, OPTION_TRACE, OPTION_SAVE, OPTION_CHECKPOINT,
-                                      OPTION_EMIT};
+static const enum option outputs[] = {OPTION_LOG,  OPTION_PLOT,       OPTION_TRACE,
+                                      OPTION_SAVE, OPTION_CHECKPOINT, OPTION_EMIT};
 
 /* Of {emit} TARGET:FILE the file; NULL: nothing is written. */
 static const char *output_path(const struct options *o, enum option output)

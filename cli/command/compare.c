@@ -328,8 +328,9 @@ static enum status emit_one(const struct comparison *c, const struct options *o)
 	if (s || !option_given(o, OPTION_EMIT) || (s = members_from_options(&members, o)))
 		return s;
 	if (members.count != 1 || c->variant_count != 1)
-		return status_fail(STATUS_INPUT, "{emit} writes one strategy in one combination, and these are %d; "
-		                                 "give one, or shardlab advise",
+		return status_fail(STATUS_INPUT,
+		                   "{emit} writes one strategy in one combination, and these are %d; "
+		                   "give one, or shardlab advise",
 		                   members.count * c->variant_count);
 	return emit_settings(o, &members.member[0]);
 }

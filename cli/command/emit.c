@@ -71,9 +71,9 @@ static void print_beside(const struct options *o, const struct settings *s, cons
 		setting_print(at, s, text, sizeof text);
 		bool flag = setting_rows[at].type == TAKES_FLAG;
 		fprintf(stderr, " --%s%s%s", option_name((enum option)at), flag ? "" : " ",
-		        flag                                    ? ""
+		        flag                                   ? ""
 		        : at == SETTING_MODEL && o->model_path ? o->model_path
-		                                                : text);
+		                                               : text);
 	}
 	fputc('\n', stderr);
 }

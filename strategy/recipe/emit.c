@@ -69,9 +69,9 @@ static enum tree_form form_of(const struct emission *e)
 	bool several = e->target == EMIT_ACCELERATE || e->target == EMIT_TRAINER;
 	if (!several || !e->where)
 		return usual;
-	return path_ends_in(e->where, ".json")                                         ? FORM_JSON
+	return path_ends_in(e->where, ".json")                                     ? FORM_JSON
 	       : path_ends_in(e->where, ".yaml") || path_ends_in(e->where, ".yml") ? FORM_YAML
-	                                                                             : usual;
+	                                                                           : usual;
 }
 
 static void write_text(struct emission *e, enum tree_form form)

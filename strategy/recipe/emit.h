@@ -7,7 +7,7 @@
  *     … e.beside[i]: settings that are none of the file's, such as the model and the sequence …
  *     emit_release(&e);
  *
- * A row of a target's table (emit_rows.c) is a key of the table that the file is read with. What was written is read
+ * A row of a target's table (emit_deepspeed.c …) is a key of the table that the file is read with. What was written is read
  * again as its program reads it (recipe.h), so that what is said of it is what the program will do: a setting that it
  * then has another value of is refused by its name where the plan would be another one in kind (the strategy, what is
  * kept where, the samples, the precision), and is a note where it is a size or a rate.
@@ -22,8 +22,7 @@
  * rows were written for, the strategies that it has */
 #define EMIT_TARGETS(X)                                                                                                \
 	X(DEEPSPEED, "deepspeed", JSON, DEEPSPEED, "DeepSpeed 0.19.8", "single|ddp|zero1|zero2|zero3")                 \
-	X(ACCELERATE, "accelerate", YAML, ACCELERATE, "Accelerate 1.15",                                               \
-	  "single|ddp|zero1|zero2|zero3|fsdp|hybrid")                                                                  \
+	X(ACCELERATE, "accelerate", YAML, ACCELERATE, "Accelerate 1.15", "single|ddp|zero1|zero2|zero3|fsdp|hybrid")   \
 	X(TRAINER, "trainer", JSON, GUESSED, "transformers 5.23", "single|ddp|zero1|zero2|zero3|fsdp")                 \
 	X(TORCHTITAN, "torchtitan", TOML, GUESSED, "torchtitan 0.2.2", "single|ddp|fsdp|hybrid|pipeline|tensor")
 

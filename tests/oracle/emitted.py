@@ -42,7 +42,7 @@ MEANT = {
     "fsdp_keep": (8, 1, 2, "fp32", 0, False, ""), "fsdp_sync": (8, 1, 2, "fp32", 0, True, ""),
     "fsdp_offload": (4, 1, 1, "bf16", 0, True, "cpu cpu"), "hybrid": (8, 1, 1, "bf16", 0, True, ""),
     "selective": (4, 1, 1, "fp32", 0, True, ""), "tensor": (4, 2, 1, "bf16", 0, None, ""),
-    "pipeline": (4, 1, 8, "fp32", 0, None, ""), "scaler": (8, 1, 1, "fp16", 2, None, ""),
+    "pipeline": (4, 1, 8, "fp32", 0, None, ""),
 }
 
 
@@ -55,9 +55,11 @@ def precision_of(bf16, fp16):
 def of_deepspeed(config, ranks):
     """config: a path or a dictionary. The ranks are those of an mpu, which is what DeepSpeed asks first."""
     mpu = types.SimpleNamespace(get_data_parallel_world_size=lambda: ranks, get_model_parallel_world_size=lambda: 1)
+    deepspeed.comm.get_rank = lambda: 0
     made = DeepSpeedConfig(config, mpu)
     zero = made.zero_config
-    places = [p.device.value for p in (zero.offload_optimizer, zero.offload_param) if p and p.device.value != "none"]
+    places = [str(getattr(p.device, "value", p.device))
+              for p in (zero.offload_optimizer, zero.offload_param) if p and p.device != "none"]
     return {"micro": made.train_micro_batch_size_per_gpu, "accumulate": made.gradient_accumulation_steps,
             "precision": precision_of(made.bfloat16_config.enabled, made.float16_config.enabled),
             "stage": made.zero_optimization_stage, "offload": " ".join(places)}
@@ -76,6 +78,7 @@ def read_accelerate(path, ranks):
     args, _, mixed = _validate_launch_command(launch_command_parser().parse_args(["--config_file", str(path), "x.py"]))
     got = {"ranks": args.num_processes, "stage": 0, "precision": args.mixed_precision.replace("no", "fp32")}
     if args.use_deepspeed:
+        args.deepspeed_fields_from_accelerate_config = []
         os.environ.update(prepare_deepspeed_cmd_env(args)[1])
         plugin = DeepSpeedPlugin()
         config = plugin.deepspeed_config
