@@ -116,7 +116,7 @@ enum command {
 	  IN(SIM) | IN(COMPARE) | IN(VIEW) | IN(COLLECTIVE),                                                           \
 	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
-	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW) | IN(LESSON),                               \
+	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(ADVISE) | IN(VIEW) | IN(LESSON),                  \
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
 	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|traffic-by-ranks|time-by-ranks|time-by-link", 0, 0,          \
 	  "memory", IN(COMPARE),                                                                                       \
