@@ -359,8 +359,9 @@ static int64_t least_bytes(const struct role *r, enum space space)
 
 int64_t layout_arena_bytes(const struct role *r, enum space space, enum layout_bound bound)
 {
-	if (bound == LAYOUT_LEAST)
-		return least_bytes(r, space);
+	int64_t least = least_bytes(r, space);
+	if (bound == LAYOUT_LEAST || !least)
+		return least;
 	int64_t *offset = array_make((size_t)r->buffer_count, sizeof *offset), bytes;
 	struct placer placer = placer_make(r, 0, offset);
 	placer.in_order_alone = bound == LAYOUT_MOST;
