@@ -8,7 +8,7 @@
 #include "strategy/base/number.h"
 #include "viz/scene/chart_parts.h"
 
-/* Where marks lie closer than MARGIN to an edge, the scale goes further. COLUMN: the names at the right. */
+/* COLUMN: the width of the names at the right. NUMBERED: how many of the frontier are said there. */
 enum { COLUMN = 330, NUMBERED = 9, RADIUS = 6 };
 
 /* ---- scales ---- */
@@ -109,6 +109,11 @@ static void memory_tick(void *context, double v)
 	          v > 0 ? short_word(word) : "0");
 }
 
+static const char *logarithmic(const struct scale *s)
+{
+	return s->logarithmic ? tr(" (logarithmic)") : "";
+}
+
 static void draw_axes(struct canvas *c, const struct cloud *cloud, struct box b, const struct scales *s)
 {
 	struct axes a = {c, b, *s};
@@ -117,11 +122,10 @@ static void draw_axes(struct canvas *c, const struct cloud *cloud, struct box b,
 	each_tick(&s->memory, memory_tick, &a);
 	draw_line(c, b.x, bottom, b.x + b.width, bottom, c->theme->line, 1.4);
 	draw_line(c, b.x, b.y, b.x, bottom, c->theme->line, 1.4);
-	draw_text(c, b.x - 60, b.y - 14, 15, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, 0, "%s",
-	          tr(cloud->tokens ? "tokens a second" : "samples a second"));
+	draw_text(c, b.x - 60, b.y - 14, 15, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, 0, "%s%s",
+	          tr(cloud->tokens ? "tokens a second" : "samples a second"), logarithmic(&s->rate));
 	draw_text(c, b.x + b.width / 2, bottom + 50, 15, WEIGHT_PLAIN, c->theme->soft, ALIGN_CENTRE, b.width,
-	          "what is needed of the memory that is fullest for its size%s",
-	          s->memory.logarithmic || s->rate.logarithmic ? tr(" (logarithmic)") : "");
+	          "what is needed of the memory that is fullest for its size%s", logarithmic(&s->memory));
 }
 
 /* The names stand in turn above the plot, where they hide nothing. */
@@ -219,7 +223,7 @@ static double draw_names(struct canvas *c, const struct cloud *cloud, double x, 
 	if (lacks) {
 		draw_cross(c, x + 8, y - 5);
 		draw_text(c, x + 24, y, 14, WEIGHT_PLAIN, c->theme->ink, ALIGN_LEFT, COLUMN - 40,
-		          "does not fit, however small its micro-batch");
+		          "fits with no micro-batch");
 		y += 21;
 	}
 	return y;
