@@ -59,10 +59,8 @@ static enum status report_on(struct grid_search *f, const struct plan *p, bool t
 static enum status compile(struct grid_search *f, const struct settings *s, struct plan *out)
 {
 	enum status status = plan_compile(out, &f->model, s);
-	if (status)
-		return status;
-	f->compiled += price_of(out);
-	f->plans++;
+	f->compiled += status ? 0 : price_of(out);
+	f->plans += !status;
 	return status;
 }
 

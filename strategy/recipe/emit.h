@@ -7,10 +7,10 @@
  *     … e.beside[i]: settings that are none of the file's, such as the model and the sequence …
  *     emit_release(&e);
  *
- * A row of a target's table (emit_deepspeed.c …) is a key of the table that the file is read with. What was written is read
- * again as its program reads it (recipe.h), so that what is said of it is what the program will do: a setting that it
- * then has another value of is refused by its name where the plan would be another one in kind (the strategy, what is
- * kept where, the samples, the precision), and is a note where it is a size or a rate.
+ * A row of a target's table (emit_deepspeed.c …) is a key of the table that the file is read with. What was written is
+ * read again as its program reads it (recipe.h), so that what is said of it is what the program will do: a setting that
+ * it then has another value of is refused by its name where the plan would be another one in kind (the strategy, what
+ * is kept where, the samples, the precision), and is a note where it is a size or a rate.
  */
 #ifndef SHARDLAB_EMIT_H
 #define SHARDLAB_EMIT_H
