@@ -64,6 +64,15 @@ static struct scales scales_of(const struct cloud *cloud)
 	                       scale_between(fmin(rate[0], rate[1]), rate[1])};
 }
 
+/* Does any candidate fit? */
+static bool has_rates(const struct cloud *cloud)
+{
+	for (int i = 0; i < cloud->point_count; i++)
+		if (cloud->points[i].rate > 0)
+			return true;
+	return false;
+}
+
 /* ---- axes ---- */
 
 /* Calls back at each tick. */
@@ -118,7 +127,11 @@ static void draw_axes(struct canvas *c, const struct cloud *cloud, struct box b,
 {
 	struct axes a = {c, b, *s};
 	double bottom = b.y + b.height;
-	each_tick(&s->rate, rate_tick, &a);
+	if (has_rates(cloud))
+		each_tick(&s->rate, rate_tick, &a);
+	else
+		draw_text(c, b.x + b.width / 2, b.y + b.height / 2, 22, WEIGHT_BOLD, c->theme->soft, ALIGN_CENTRE,
+		          b.width, "nothing fits");
 	each_tick(&s->memory, memory_tick, &a);
 	draw_line(c, b.x, bottom, b.x + b.width, bottom, c->theme->line, 1.4);
 	draw_line(c, b.x, b.y, b.x, bottom, c->theme->line, 1.4);
@@ -259,7 +272,8 @@ void cloud_draw(void *context, cairo_t *cr, double width, double height)
 	draw_frontier(&c, cloud, plot, &s);
 	draw_points(&c, cloud, plot, &s);
 	draw_numbers(&c, cloud, plot, &s);
-	double right = plot.x + plot.width + 30;
-	draw_said(&c, cloud, right, draw_names(&c, cloud, right, 112) + 14);
+	double right = plot.x + plot.width + 30, below = draw_names(&c, cloud, right, 112);
+	if (has_rates(cloud))
+		draw_said(&c, cloud, right, below + 14);
 	canvas_end(&c);
 }
