@@ -7,7 +7,7 @@
 #include "cli/command/job.h"
 #include "strategy/base/file.h"
 #include "strategy/base/near.h"
-#include "strategy/recipe/emit.h"
+#include "strategy/emit/emit.h"
 
 /* NULL: stdout. */
 static const char *file_of(const struct options *o)

@@ -17,7 +17,7 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
-#include "strategy/recipe/emit.h"
+#include "strategy/emit/emit.h"
 #include "strategy/settings/settings.h"
 #include "viz/scene/list.h"
 

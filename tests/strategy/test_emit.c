@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "strategy/base/file.h"
-#include "strategy/recipe/emit_rows.h"
+#include "strategy/emit/emit_rows.h"
 #include "strategy/recipe/reader.h"
 #include "tests/support/plans.h"
 #include "tests/support/refusal.h"

@@ -1,5 +1,5 @@
 /* The keys that say settings to torchtitan. */
-#include "strategy/recipe/emit_rows.h"
+#include "strategy/emit/emit_rows.h"
 
 #include "strategy/model/model.h"
 

@@ -1,5 +1,5 @@
 /* The keys that say settings to `accelerate launch`. */
-#include "strategy/recipe/emit_rows.h"
+#include "strategy/emit/emit_rows.h"
 
 static const char *if_zero(struct emission *e, const char *literal)
 {

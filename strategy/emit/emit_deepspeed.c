@@ -1,5 +1,5 @@
 /* The keys that say settings to DeepSpeed; also of the section that Trainer hands on. */
-#include "strategy/recipe/emit_rows.h"
+#include "strategy/emit/emit_rows.h"
 
 #include <math.h>
 

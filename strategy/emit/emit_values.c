@@ -1,5 +1,5 @@
 /* Values that several programs have keys for. */
-#include "strategy/recipe/emit_rows.h"
+#include "strategy/emit/emit_rows.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -171,13 +171,4 @@ const char *emit_checkpoint_blocks(struct emission *e)
 const char *emit_last_step(struct emission *e)
 {
 	return e->settings->decay ? emit_whole(e, e->settings->decay) : NULL;
-}
-
-const struct emit_row *emit_rows(enum emit_target t)
-{
-	static const struct emit_row *const rows[] = {[EMIT_DEEPSPEED] = emit_deepspeed_rows,
-	                                              [EMIT_ACCELERATE] = emit_accelerate_rows,
-	                                              [EMIT_TRAINER] = emit_trainer_rows,
-	                                              [EMIT_TORCHTITAN] = emit_torchtitan_rows};
-	return rows[t];
 }

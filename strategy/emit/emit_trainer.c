@@ -1,5 +1,5 @@
 /* Trainer's arguments, as HfArgumentParser reads them from a file. */
-#include "strategy/recipe/emit_rows.h"
+#include "strategy/emit/emit_rows.h"
 
 static const char *true_if_sharded(struct emission *e)
 {

@@ -1,4 +1,4 @@
-#include "strategy/recipe/tree_write.h"
+#include "strategy/emit/tree_write.h"
 
 #include <stdlib.h>
 #include <string.h>

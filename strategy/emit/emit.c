@@ -1,4 +1,4 @@
-#include "strategy/recipe/emit.h"
+#include "strategy/emit/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "strategy/base/memory.h"
 #include "strategy/base/path.h"
-#include "strategy/recipe/emit_rows.h"
+#include "strategy/emit/emit_rows.h"
 #include "strategy/strategies/strategy.h"
 
 static const struct {
@@ -34,7 +34,17 @@ enum recipe_reader emit_target_reader(enum emit_target t)
 	return targets[t].reader;
 }
 
-void emit_note(struct emission *e, const char *format, ...)
+const struct emit_row *emit_rows(enum emit_target t)
+{
+	static const struct emit_row *const rows[] = {[EMIT_DEEPSPEED] = emit_deepspeed_rows,
+	                                              [EMIT_ACCELERATE] = emit_accelerate_rows,
+	                                              [EMIT_TRAINER] = emit_trainer_rows,
+	                                              [EMIT_TORCHTITAN] = emit_torchtitan_rows};
+	return rows[t];
+}
+
+/* One line that says what the program does otherwise. */
+static __attribute__((format(printf, 2, 3))) void emit_note(struct emission *e, const char *format, ...)
 {
 	char text[400];
 	WITH_ARGS(format, status_format(text, sizeof text, format, args));
@@ -51,7 +61,8 @@ static const char *number_of(struct emission *e, enum setting i)
 	return arena_copy(&e->arena, text);
 }
 
-void emit_put(struct emission *e, const struct emit_row *rows, const char *section)
+/* Puts the rows into the file, below a section or at the top (""). */
+static void emit_put(struct emission *e, const struct emit_row *rows, const char *section)
 {
 	for (const struct emit_row *row = rows; *row->path; row++) {
 		const char *literal = row->value ? row->value(e) : number_of(e, row->setting);

@@ -15,8 +15,8 @@
 #ifndef SHARDLAB_EMIT_H
 #define SHARDLAB_EMIT_H
 
+#include "strategy/emit/tree_write.h"
 #include "strategy/recipe/recipe.h"
-#include "strategy/recipe/tree_write.h"
 
 /* constant, name, its usual form, who reads it (a constant of RECIPE_READERS; GUESSED: nobody here), which release the
  * rows were written for, the strategies that it has */

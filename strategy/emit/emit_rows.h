@@ -2,7 +2,7 @@
 #ifndef SHARDLAB_EMIT_ROWS_H
 #define SHARDLAB_EMIT_ROWS_H
 
-#include "strategy/recipe/emit.h"
+#include "strategy/emit/emit.h"
 #include "strategy/step/choices.h"
 
 /* A key, the setting that it says, and its value as JSON has it. value NULL: the setting as a number; a function that
@@ -16,12 +16,6 @@ struct emit_row {
 extern const struct emit_row emit_deepspeed_rows[], emit_accelerate_rows[], emit_trainer_rows[], emit_torchtitan_rows[];
 /* The rows of a target; an empty path ends them. */
 const struct emit_row *emit_rows(enum emit_target t);
-
-/* Puts the rows into the file, below a section or at the top (""). */
-void emit_put(struct emission *e, const struct emit_row *rows, const char *section);
-
-/* One line that says what the program does otherwise. */
-void emit_note(struct emission *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* What cannot be said in any of a target's rows: STATUS_INPUT, by name (emit_check.c). */
 enum status emit_check(struct emission *e);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "strategy/base/keys.h"
-#include "strategy/recipe/emit_rows.h"
+#include "strategy/emit/emit_rows.h"
 #include "strategy/strategies/strategy.h"
 
 static const char *const strategies[] = {
