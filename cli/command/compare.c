@@ -6,6 +6,7 @@
 
 #include "cli/command/chart.h"
 #include "cli/command/command.h"
+#include "cli/command/emit.h"
 #include "cli/command/job.h"
 #include "cli/show/show.h"
 #include "strategy/base/file.h"
@@ -319,11 +320,32 @@ static void comparison_release(struct comparison *c)
 	arena_release(&c->arena);
 }
 
+/* A file says one strategy in one combination. */
+static enum status emit_one(const struct comparison *c, const struct options *o)
+{
+	struct members members;
+	enum status s = emit_check_option(o);
+	if (s || !option_given(o, OPTION_EMIT) || (s = members_from_options(&members, o)))
+		return s;
+	if (members.count != 1 || c->variant_count != 1)
+		return status_fail(STATUS_INPUT,
+		                   "{emit} writes one strategy in one combination, and these are %d; "
+		                   "give one, or shardlab advise",
+		                   members.count * c->variant_count);
+	return emit_settings(o, &members.member[0]);
+}
+
 enum status command_compare(const struct options *o)
 {
 	struct comparison c;
 	enum grain grain = GRAIN_OPERATION;
 	enum status s = comparison_open(&c, o);
+	if (!s)
+		s = emit_one(&c, o);
+	if (s || emit_is_all(o)) {
+		comparison_release(&c);
+		return s;
+	}
 	if (!s)
 		s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
 	if (!s)

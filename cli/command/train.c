@@ -10,6 +10,7 @@
 
 #include "cli/command/apart.h"
 #include "cli/command/command.h"
+#include "cli/command/emit.h"
 #include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
@@ -223,6 +224,7 @@ static enum status run_ranks(const struct options *o, const struct job *j, struc
 	arguments_begin(&a, "train");
 	arguments_flag(&a, OPTION_JSON);
 	arguments_drop(&a, OPTION_CURVE);
+	arguments_drop(&a, OPTION_EMIT);
 	arguments_pass(&a, COMMAND_TRAIN, o);
 	struct run run = {.ranks = j->plan.ranks,
 	                  .arguments = a.list,
@@ -277,7 +279,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
                            struct report *predicted, struct train_found *found)
 {
 	enum status s = inputs_are_files(o);
-	if (s || (s = job_from_options(j, o)))
+	if (s || (s = emit_check_option(o)) || (s = job_from_options(j, o)))
 		return s;
 	*t = run_options(o, &j->settings);
 	s = take_checkpoints(o, t);
@@ -296,6 +298,18 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 	if (!s)
 		s = job_predict_run(j, o, predicted);
 	return s || joined ? s : job_check_fits(j, o, predicted);
+}
+
+/* Nothing is trained. */
+static enum status emit_alone(const struct options *o)
+{
+	struct job j;
+	enum status s = emit_check_option(o);
+	if (s || (s = job_from_options(&j, o)))
+		return s;
+	s = emit_settings(o, &j.settings);
+	job_release(&j);
+	return s;
 }
 
 /* A pipe whose reader ends, as head does, must not end a training: it goes on, and prints for nobody. Ranks print for
@@ -323,12 +337,16 @@ enum status command_train(const struct options *given)
 	struct train_found found = {.data = ""};
 	struct report predicted = {0}, measured = {0};
 	int rank = 0, ranks = 1;
+	if (emit_is_all(&o))
+		return emit_alone(&o);
 	bool joined = train_under_mpi(&rank, &ranks);
 	launch_stop_on_signals();
 	outlive_reader(joined);
 	enum status s = joined ? check_world(&o, ranks) : launch_check_alone();
 	if (!s)
 		s = prepare(&o, joined, &j, &t, &predicted, &found);
+	if (!s && !rank)
+		s = emit_settings(&o, &j.settings);
 	s = say_once(s, rank);
 	if (!s) {
 		struct viewer v;

@@ -17,7 +17,7 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
-#include "strategy/recipe/recipe.h"
+#include "strategy/emit/emit.h"
 #include "strategy/settings/settings.h"
 #include "viz/scene/list.h"
 
@@ -100,6 +100,8 @@ enum command {
 	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "",                                                   \
 	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                                                   \
 	  "the program that reads --config; by default the one whose file it looks like")                              \
+	X(EMIT, "emit", TEXT, EMIT_CHOICES "[:FILE]", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),        \
+	  "write these settings as that program's configuration: to FILE, or to stdout and nothing else; help config") \
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(ADVISE) | IN(COLLECTIVE),      \
 	  "the hardware to predict for; see: help clusters")                                                           \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
@@ -114,7 +116,7 @@ enum command {
 	  IN(SIM) | IN(COMPARE) | IN(VIEW) | IN(COLLECTIVE),                                                           \
 	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
-	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW) | IN(LESSON),                               \
+	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(ADVISE) | IN(VIEW) | IN(LESSON),                  \
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
 	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|traffic-by-ranks|time-by-ranks|time-by-link", 0, 0,          \
 	  "memory", IN(COMPARE),                                                                                       \

@@ -88,6 +88,7 @@ static const struct special {
          "one, or several as in bf16/fp32; fp32 and the cluster's 16-bit type unless given"},
         {COMMAND_ADVISE, OPTION_CHECKPOINTING, "", "one, or several as in none/full; all unless given"},
         {COMMAND_ADVISE, OPTION_OFFLOAD, "", "one, or several as in none/optimizer; all unless given"},
+        {COMMAND_ADVISE, OPTION_EXPORT, NULL, "draw memory against speed of all candidates, as .svg .pdf .png"},
         {COMMAND_ADVISE, OPTION_VERBOSE, NULL, "list everything that fits, and everything that does not"},
         {COMMAND_VALIDATE, OPTION_STRATEGY, "all", "a list: a,b,c, or all for the first seven of help strategies"},
         {COMMAND_VALIDATE, OPTION_RANKS, "4", NULL},

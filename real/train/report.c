@@ -233,7 +233,7 @@ void training_merge(struct training *t, const struct rank_figures *all, struct r
 	out->validation_accuracy = t->validation_accuracy;
 	snprintf(out->weights_checksum, sizeof out->weights_checksum, "%016" PRIx64, t->checksum);
 	double units = (double)t->plan.settings.batch * (double)t->model.tokens;
-	out->units_per_s = units / ((double)gap / 1e9);
+	out->speed.units_per_s = out->units_per_s = units / ((double)gap / 1e9);
 }
 
 /* Gathers the bytes of all ranks at rank 0, in the order of ranks; the caller frees them. bytes: of one rank, then of

@@ -35,5 +35,6 @@ struct choices {
 
 /* pairs: key=value:…, or NULL. They have been checked (keys_check). */
 struct choices choices_parse(const struct keys *keys, const char *pairs);
+bool choices_same(const struct choices *a, const struct choices *b);
 
 #endif

@@ -223,6 +223,14 @@ grep -q '^step ' "$TMPDIR/forced.out" || complain 'train --force does not train'
 rm "$SHARDLAB_CONFIG"
 
 # Advice.
+refuse "--emit: unknown program 'deepsped' (did you mean deepspeed?)" sim --emit deepsped
+refuse 'the name of a file is missing behind the colon' sim --emit deepspeed:
+refuse 'both write to stdout; say --emit deepspeed:FILE' sim --emit deepspeed --json
+refuse '--strategy dp cannot be said there; single, ddp' sim --ranks 2 --strategy dp --emit deepspeed
+refuse '--offload optimizer cannot be said there; optimizer,parameters can' sim --ranks 2 --strategy fsdp --offload optimizer --emit accelerate
+refuse 'writes one strategy in one combination, and these are 7' compare --emit deepspeed
+refuse '--emit' sim --emit deepspeed:nowhere/ds.json
+refuse 'plan has no option --emit' plan --emit deepspeed
 refuse "unknown model 'nope'" advise --model nope
 refuse "unknown strategy 'nope'" advise --strategy ddp,nope
 refuse 'an empty name in the list' advise --strategy ddp,
