@@ -27,6 +27,8 @@ static const struct {
         {COMMAND_VIEW, "shardlab view --scene collective --export ring.gif"},
         {COMMAND_VIEW, "shardlab view --collective ring-all-reduce --ranks 5 --bytes 40"},
         {COMMAND_COLLECTIVE, "shardlab collective ring-all-reduce --ranks 5 --bytes 40"},
+        {COMMAND_TRACE, "shardlab trace rank0.json rank1.json"},
+        {COMMAND_TRACE, "shardlab compare --trace rank0.json,rank1.json --strategy ddp --model gpt2-124m --cluster a100-80gb"},
         {COMMAND_CONFIG, "shardlab config ds_config.json --model ./Qwen2.5-7B --ranks 8"},
         {COMMAND_CONFIG, "shardlab sim --config ds_config.json --model ./Qwen2.5-7B --ranks 8 --cluster h100"},
         {COMMAND_DEMO, "shardlab demo --ranks 2"},

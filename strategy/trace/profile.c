@@ -101,17 +101,25 @@ static struct profile_step step_of(const struct layers *l, const struct profile_
 	                             .communication = intervals_within(&l->communication, w->begin, w->end)};
 }
 
+/* Neither is negative. What a file says may be absurd. */
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 static void add_item(struct profile_step *s, const struct layers *l, const struct profile_item *item)
 {
 	struct profile_part *part = &s->kinds[item->kind];
 	int64_t time = item->end - item->begin;
 	part->calls += item->calls;
-	part->time += time;
-	part->bytes += item->bytes;
+	part->time = add(part->time, time);
+	part->bytes = add(part->bytes, item->bytes);
 	if (kinds[item->kind].does == PROFILE_COMPUTES)
-		s->phases[item->phase] += time;
+		s->phases[item->phase] = add(s->phases[item->phase], time);
 	else
-		part->exposed += time - intervals_within(&l->does[PROFILE_COMPUTES], item->begin, item->end);
+		part->exposed =
+		        add(part->exposed, time - intervals_within(&l->does[PROFILE_COMPUTES], item->begin, item->end));
 }
 
 /* ---- means: a step is a row of numbers ---- */
@@ -130,7 +138,7 @@ static struct profile_step mean_of(const struct profile_step *first, size_t stri
 	for (int i = 0; i < count; i++) {
 		memcpy(&one.step, (const char *)first + (size_t)i * stride, sizeof one.step);
 		for (int k = 0; k < FIGURES; k++)
-			sum.figure[k] += one.figure[k];
+			sum.figure[k] = add(sum.figure[k], one.figure[k]);
 	}
 	for (int k = 0; k < FIGURES; k++)
 		sum.figure[k] /= count > 0 ? count : 1;
