@@ -105,6 +105,7 @@ exercise 14 choose options '--strategy zero1 --micro-batch 8' '--strategy zero1 
 exercise 14 choose options '--strategy zero2 --micro-batch 4' '--strategy zero1 --micro-batch 4'
 exercise 15 two-nodes strategy hybrid:shard=4 hybrid:shard=8
 exercise 15 two-nodes strategy hybrid:shard=16 hybrid:shard=8
+exercise 16 four-calls options '--bucket 3MiB' '--bucket 2MiB'
 # Solutions in C are in tests/support/lessons; the file that a learner begins with is not right.
 if [ -z "${SAN-}" ]; then
 	ln -s "$OLDPWD/tools" tools

@@ -39,7 +39,7 @@ static enum status add_text(const char *text, const char *name)
 	"{\"ph\":\"s\",\"cat\":\"ac2g\",\"id\":" number ",\"pid\":1,\"tid\":1,\"ts\":" begin "},"
 #define LAUNCHED(number, stream, begin)                                                                                \
 	"{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"id\":" number ",\"pid\":0,\"tid\":" stream ",\"ts\":" begin "}" \
-	                                                                                                           ","
+	","
 #define END "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"python\"}}]"
 
 /* ---- intervals ---- */
