@@ -178,7 +178,7 @@ enum command {
 	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
 	  "run every command, draw every picture: is the lesson what the program does?")                               \
 	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
-	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW),                                      \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW) | IN(COLLECTIVE),                     \
 	  "English or Chinese; by default the user's, as LANG has it")                                                 \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH,…", 0, 0, "", IN_RUNS | IN(DEMO),                                                  \
