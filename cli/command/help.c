@@ -153,6 +153,10 @@ static void help_config(void)
 	help_keys(RECIPE_DEEPSPEED);
 	puts("\nThose of Accelerate\n");
 	help_keys(RECIPE_ACCELERATE);
+	puts("\nThose of torchtitan\n");
+	help_keys(RECIPE_TORCHTITAN);
+	puts("\nTrainer's arguments\n");
+	help_keys(RECIPE_TRAINER);
 	paragraph("Of \"auto\" Trainer makes a value of its own arguments or of the model: config, sim, compare, plan "
 	          "and "
 	          "train take these as --micro-batch, --accumulate, --precision, --clip, --learning-rate and --model. "

@@ -280,11 +280,15 @@ void show_run(const struct report *r, FILE *out)
 		table_row(&t, STYLE_PLAIN, "steps skipped, loss scale at the end\t%" PRId64 ", %.10g", r->skipped_steps,
 		          r->loss_scale);
 	table_row(&t, STYLE_PLAIN, "%s a second\t%.0f", r->sequence > 1 ? "tokens" : "samples", r->units_per_s);
-	if (r->gelu_passes > 0)
+	if (r->slowed.plain_products > 0)
+		table_row(&t, STYLE_PLAIN,
+		          "products computed without cuBLASLt\t%" PRId64 ", hundreds of times slower; the first: %s",
+		          r->slowed.plain_products, r->slowed.plain_why);
+	if (r->slowed.gelu_passes > 0)
 		table_row(&t, STYLE_PLAIN,
 		          "GELU's gradient in a pass of its own\t%" PRId64
 		          " times: cuBLASLt cannot fuse it in this type or shape",
-		          r->gelu_passes);
+		          r->slowed.gelu_passes);
 	if (r->resident_bytes) {
 		table_row(&t, STYLE_PLAIN, "resident memory of the largest rank");
 		table_bytes(&t, 1, r->resident_bytes);

@@ -19,6 +19,7 @@ static const struct {
         {"shard", offsetof(struct choices, shard), NUMBER},
         {"reshard", offsetof(struct choices, keep), WORD},
         {"overlap", offsetof(struct choices, waits), WORD},
+        {"reduce", offsetof(struct choices, all), WORD},
         {"sync", offsetof(struct choices, sync), WORD},
         {"schedule", offsetof(struct choices, schedule), WORD},
         {"sequence", offsetof(struct choices, sequence), WORD},

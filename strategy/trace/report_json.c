@@ -155,6 +155,20 @@ static void data(struct form *f, struct report_data *d)
 	}
 }
 
+static void slowed(struct form *f, struct report_slowed *s)
+{
+	if (!form_absent(f, "gelu_passes", !s->gelu_passes))
+		form_whole(f, "gelu_passes", &s->gelu_passes);
+	if (!form_absent(f, "not_captured", !*s->not_captured))
+		FORM_TEXT(f, "not_captured", s->not_captured);
+	if (form_absent(f, "plain_products", !s->plain_products))
+		return;
+	FORM_INSIDE (f, "plain_products", outer) {
+		form_whole(f, "count", &s->plain_products);
+		FORM_TEXT(f, "why", s->plain_why);
+	}
+}
+
 static void run(struct form *f, struct report *r)
 {
 	data(f, &r->data);
@@ -170,8 +184,7 @@ static void run(struct form *f, struct report *r)
 		form_real(f, "loss_scale", &r->loss_scale);
 		form_whole(f, "skipped", &r->skipped_steps);
 	}
-	if (!form_absent(f, "gelu_passes", !r->gelu_passes))
-		form_whole(f, "gelu_passes", &r->gelu_passes);
+	slowed(f, &r->slowed);
 	form_whole_or_null(f, "resident_bytes", &r->resident_bytes, 0);
 	form_real(f, "units_per_s", &r->units_per_s);
 }
