@@ -274,8 +274,12 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 	int at = 0;
 	bool takes_topic =
 	        c == COMMAND_COLLECTIVE || c == COMMAND_LESSON || c == COMMAND_CONFIG || c == COMMAND_CHECKPOINT;
+	if (c == COMMAND_TRACE)
+		o->words = arena_alloc(&o->arena, (size_t)argc * sizeof *o->words);
 	while (at < argc)
-		if (takes_topic && !o->topic && argv[at][0] != '-')
+		if (c == COMMAND_TRACE && argv[at][0] != '-')
+			o->words[o->word_count++] = argv[at++];
+		else if (takes_topic && !o->topic && argv[at][0] != '-')
 			o->topic = argv[at++];
 		else if (c == COMMAND_CHECKPOINT && !o->second && argv[at][0] != '-')
 			o->second = argv[at++];

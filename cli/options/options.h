@@ -62,6 +62,12 @@
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
 	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
 	  "FILE writes pictures without a window, --describe text.")                                                   \
+	X(TRACE, trace, "what a recorded step spent its time on, by rank",                                             \
+	  "shardlab trace FILE… reads what PyTorch's profiler exports (export_chrome_trace, .gz too), a file for "   \
+	  "each "                                                                                                      \
+	  "rank, with prof.step() after each step; or what sim, train and validate wrote with --trace. compare "       \
+	  "--trace "                                                                                                   \
+	  "puts it beside predictions.")                                                                               \
 	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
 	  "shardlab collective NAME prints what every rank holds after each round, up to 8 ranks with numbers that "   \
 	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
@@ -174,7 +180,7 @@ enum command {
 	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
 	  "run every command, draw every picture: is the lesson what the program does?")                               \
 	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
-	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW),                                      \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW) | IN(COLLECTIVE),                     \
 	  "English or Chinese; by default the user's, as LANG has it")                                                 \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH,…", 0, 0, "", IN_RUNS | IN(DEMO),                                                  \
@@ -231,7 +237,7 @@ enum command {
 	  "start even what is predicted not to fit this machine's memory")                                             \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
-	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
+	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),         \
 	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
 	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN) | IN(VIEW) | IN(COLLECTIVE),                                 \
 	  "with --trace: what collectives add up too, of each chunk the first element")                                \
@@ -241,7 +247,8 @@ enum command {
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
 	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG),       \
+	X(JSON, "json", FLAG, "", 0, 0, "",                                                                            \
+	  IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG) | IN(TRACE),                             \
 	  "print JSON, and nothing else, on stdout")
 
 enum option {
@@ -267,6 +274,8 @@ struct options {
 	const char *second; /* of checkpoint, behind the topic; NULL: none */
 	const char
 	        *topic; /* of help, collective, config, lesson and checkpoint, whose argument is a word; NULL: none */
+	const char **words; /* of trace: its arguments; in the arena */
+	int word_count;
 	struct option_value value[OPTION_COUNT];
 	const char *model_path; /* what --model was, if that was a path; else NULL */
 	struct arena arena;     /* of values that are not argv's own */

@@ -80,6 +80,8 @@ static const struct special {
 } specials[] = {
         {COMMAND_COMPARE, OPTION_STRATEGY, "all", "a list: a,b,c, or all for the first seven of help strategies"},
         {COMMAND_COMPARE, OPTION_RANKS, "4", NULL},
+        {COMMAND_COMPARE, OPTION_TRACE, NULL,
+         "beside the predictions: a recorded run, or traces of PyTorch's profiler, rank0.json,rank1.json"},
         {COMMAND_ADVISE, OPTION_STRATEGY, "all",
          "a list: a,b,c, or all for the first seven of help strategies; all,hybrid,pipeline,tensor for more"},
         {COMMAND_ADVISE, OPTION_RANKS, "4", NULL},
