@@ -70,7 +70,7 @@ static void pass_on_signals(const struct launch *l, pid_t child, int *passed_on)
 	*passed_on = wish;
 }
 
-enum { ENDING_STEPS = 2 };
+enum { ENDING_STEPS = 2, LOOK_EVERY_NS = 300 * 1000 * 1000 };
 
 /* A run that has said its last line, or that is silent, and does not end: mpirun may wait for a machine that is gone,
  * or be stopped itself. Its ranks die with it. */
@@ -97,10 +97,21 @@ static bool is_killed(const struct talk *t)
 	return t->kills == ENDING_STEPS && clock_ns() - t->killed_ns > INT64_C(1000000000);
 }
 
+/* Ranks that live are heard all the time, so silence is looked for by the clock. */
+static void look_for_silence(struct talk *t, pid_t child)
+{
+	int64_t now = clock_ns();
+	if (now - t->looked_ns < LOOK_EVERY_NS)
+		return;
+	t->looked_ns = now;
+	if (!*t->silent && pulse_is_silent(&t->pulse, child, t->silent, sizeof t->silent))
+		talk_should_end(t);
+}
+
 /* Reads the child's output until both pipes are closed, or it was killed. Signals are delivered only while it waits. */
 static void attend(const struct launch *l, pid_t child, struct line_reader *readers, const sigset_t *waiting)
 {
-	const struct timespec again = {0, 300 * 1000 * 1000};
+	const struct timespec again = {0, LOOK_EVERY_NS};
 	struct talk *t = readers[1].context;
 	int passed_on = 0;
 	while ((readers[0].fd >= 0 || readers[1].fd >= 0) && !is_killed(t)) {
@@ -108,12 +119,11 @@ static void attend(const struct launch *l, pid_t child, struct line_reader *read
 		int ready = ppoll(p, 2, &again, waiting);
 		if (ready <= 0)
 			pass_on_signals(l, child, &passed_on);
-		if (!ready && !*t->silent && pulse_is_silent(&t->pulse, child, t->silent, sizeof t->silent))
-			talk_should_end(t);
-		end_by_force(t, child);
 		for (int i = 0; ready > 0 && i < 2; i++)
 			if (p[i].revents)
 				line_reader_read(&readers[i]);
+		look_for_silence(t, child);
+		end_by_force(t, child);
 	}
 }
 
@@ -144,6 +154,7 @@ enum status launch_run(const struct launch *l)
 	close(err[1]);
 	struct talk talk;
 	talk_init(&talk, l->ranks);
+	talk.pulse.watches_steps = l->watches_steps;
 	struct line_reader readers[2] = {{.fd = out[0], .on_line = l->on_line, .context = l->context},
 	                                 {.fd = err[0], .on_line = talk_hear, .context = &talk}};
 	if (child > 0) {

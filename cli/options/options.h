@@ -212,6 +212,8 @@ enum command {
 	  "how many checkpoints stay; 0: all")                                                                         \
 	X(RESUME, "resume", TEXT, "DIR|latest", 0, 0, "", IN(TRAIN),                                                   \
 	  "go on from a checkpoint, up to --steps; latest: the last of --checkpoint DIR")                              \
+	X(RESTARTS, "restarts", WHOLE, "R", 0, 1000000, "0", IN(TRAIN),                                                \
+	  "how often a run that lost a rank starts again from its last checkpoint")                                    \
 	X(PROMPT, "prompt", TEXT, "TEXT", 0, 0, "", IN(GENERATE), "the text to go on from")                            \
 	X(PROMPT_FILE, "prompt-file", TEXT, "FILE|-", 0, 0, "", IN(GENERATE),                                          \
 	  "the same from a file, or from standard input")                                                              \
@@ -253,6 +255,7 @@ struct option_value {
 	bool given;
 	const char *text; /* as written, or the default; NULL: neither. Lives as long as argv, or the options */
 	int64_t whole;
+	int64_t least; /* of a range, A..B: A, and whole is B; else the same as whole */
 	double real;
 };
 
@@ -316,6 +319,8 @@ const char *option_name(enum option i); /* "micro-batch" */
 /* Writes a name in braces as users do (strategy/base/status.h): `micro_batch` is --micro-batch,
  * `calibrate` is shardlab calibrate. */
 void option_spell(const char *name, char *out, size_t size);
+/* May it be a range there, as in 2..4? */
+bool option_ranges(enum option i, enum command c);
 /* True if this command has it. */
 bool option_of(enum option i, enum command c);
 /* May it have several alternatives there, with slashes between? */

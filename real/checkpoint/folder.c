@@ -15,7 +15,7 @@
 #include "strategy/base/path.h"
 
 #define BEGINS "step-"
-#define LATEST "latest"
+#define LATEST CHECKPOINT_LATEST
 enum { NAME = 32 };
 
 static void name_of(int64_t step, char out[NAME])

@@ -14,6 +14,8 @@
 
 #include "real/data/new_folder.h"
 
+#define CHECKPOINT_LATEST "latest" /* in the run's folder, replaced with every checkpoint */
+
 /* "run/step-00001000", which the caller frees. */
 char *checkpoint_path(const char *folder, int64_t step);
 

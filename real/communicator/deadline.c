@@ -26,7 +26,7 @@ enum status communicator_deadline(const char *what)
 		return s;
 	double seconds = ceil((double)ns * 1e-9);
 	snprintf(line, sizeof line,
-	         "fatal: %s: waited %g s for the other ranks (SHARDLAB_COMM_TIMEOUT_S sets the limit)\n", what,
+	         "fatal: %s: waited %g s for the other ranks " LIMIT_SET_BY "\n", what,
 	         seconds);
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGALRM, &action, NULL);

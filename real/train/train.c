@@ -215,11 +215,13 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 	bool time = false;
 	*stopped = false;
 	while (!is_last(t, *stopped)) {
+		training_enter_step(t);
 		enum status s = run_step(t);
 		if (s)
 			return s;
 		struct train_step step = describe_step(t, clock_ns() - before);
 		s = should_stop(t, stopped, &time);
+		training_leave_step(t);
 		if (!s && is_last(t, *stopped))
 			s = take_figures(t, out);
 		if (!s && evaluation_is_due(t, *stopped))
@@ -326,6 +328,15 @@ static enum status join_world(struct training *t)
 	return STATUS_OK;
 }
 
+/* unsaved: the checkpoint that was due could not be written. */
+static enum status end_stopped(bool unsaved, int64_t steps)
+{
+	if (unsaved)
+		return status_fail(STATUS_INTERRUPTED,
+		                   "stopped by the user after step %" PRId64 ", without a checkpoint of it", steps);
+	return status_fail(STATUS_STOPPED, "stopped by the user after step %" PRId64, steps);
+}
+
 enum status train_run(const struct train_options *o, struct report *out)
 {
 	struct training t;
@@ -345,7 +356,7 @@ enum status train_run(const struct train_options *o, struct report *out)
 		        status_message());
 		MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
 	}
-	bool started_mpi = t.started_mpi;
+	bool started_mpi = t.started_mpi, unsaved = t.unsaved;
 	training_release(&t);
 	if (started_mpi) {
 		communicator_deadline("MPI_Finalize");
@@ -353,6 +364,6 @@ enum status train_run(const struct train_options *o, struct report *out)
 		communicator_deadline_end();
 	}
 	if (!s && stopped)
-		s = status_fail(STATUS_INTERRUPTED, "stopped by the user after step %lld", (long long)out->steps);
+		s = end_stopped(unsaved, out->steps);
 	return s;
 }
