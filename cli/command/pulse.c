@@ -194,11 +194,14 @@ static bool tell_silent(const struct pulse *p, int64_t now, char *out, size_t si
 }
 
 /* The process through which the ranks' lines come: while it is stopped nothing is heard of them. */
-static bool tell_stopped(struct pulse *p, int64_t now, pid_t child, char *out, size_t size)
+static bool is_mpirun_stopped(const struct pulse *p, pid_t child)
 {
 	bool is_rank = p->ranks == 1 && p->pid[0] == child;
-	if (is_rank || !is_stopped(child))
-		p->running_ns = now;
+	return !is_rank && is_stopped(child);
+}
+
+static bool tell_stopped(const struct pulse *p, int64_t now, char *out, size_t size)
+{
 	if (now - p->running_ns < p->limit_ns)
 		return false;
 	snprintf(out, size, "mpirun was stopped for %lld s; the run was ended",
@@ -235,5 +238,8 @@ bool pulse_is_silent(struct pulse *p, pid_t child, char *out, size_t size)
 	int64_t now = clock_ns();
 	if (was_away(p, now))
 		return false;
-	return tell_stopped(p, now, child, out, size) || tell_silent(p, now, out, size) || (p->watches_steps && tell_late(p, out, size));
+	if (is_mpirun_stopped(p, child))
+		return tell_stopped(p, now, out, size);
+	p->running_ns = now;
+	return tell_silent(p, now, out, size) || (p->watches_steps && tell_late(p, out, size));
 }

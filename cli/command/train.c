@@ -19,6 +19,7 @@
 #include "cli/command/written.h"
 #include "cli/show/show.h"
 #include "cli/show/text.h"
+#include "real/checkpoint/folder.h"
 #include "real/data/weights_writer.h"
 #include "strategy/base/output.h"
 
@@ -45,6 +46,8 @@ static enum status run_here(const struct train_options *t, struct train_view *v,
 static void sweep_outputs(const struct options *o)
 {
 	const char *trace = option_text(o, OPTION_TRACE), *save = option_text(o, OPTION_SAVE);
+	if (option_given(o, OPTION_CHECKPOINT))
+		checkpoint_folder_sweep(option_text(o, OPTION_CHECKPOINT));
 	if (trace)
 		output_sweep(trace);
 	if (save && weights_writer_takes_folder(save))

@@ -78,6 +78,11 @@ static struct list list_of(const char *folder)
 
 /* ---- writing ---- */
 
+void checkpoint_folder_sweep(const char *folder)
+{
+	new_folder_sweep_all(folder, BEGINS);
+}
+
 enum status checkpoint_folder_check(const char *folder)
 {
 	struct new_folder f;
@@ -87,7 +92,7 @@ enum status checkpoint_folder_check(const char *folder)
 	enum status s = new_folder_make(&f, path);
 	new_folder_release(&f);
 	free(path);
-	new_folder_sweep_all(folder, BEGINS);
+	checkpoint_folder_sweep(folder);
 	return s ? status_fail(STATUS_INPUT, "{checkpoint} %.200s: cannot be written to; choose another folder", folder)
 	         : STATUS_OK;
 }

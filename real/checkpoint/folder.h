@@ -23,6 +23,9 @@ char *checkpoint_path(const char *folder, int64_t step);
  * runs left of theirs. STATUS_INPUT if not. */
 enum status checkpoint_folder_check(const char *folder);
 
+/* Removes what a run that is over left unfinished there. */
+void checkpoint_folder_sweep(const char *folder);
+
 /* A temporary folder for the checkpoint of a step, to be finished by checkpoint_folder_keep. An older one of the same
  * step, of a run that was resumed before it, goes. */
 enum status checkpoint_folder_make(struct new_folder *f, const char *folder, int64_t step);
