@@ -20,8 +20,8 @@ static void set_whole(struct elastic *e, struct options *o, enum option i, int64
 	o->value[i] = (struct option_value){.given = true, .text = text, .whole = value, .least = value};
 }
 
-/* As the largest number of ranks has it. Where micro-batch and accumulation are given, the micro-batch stays: that is what
- * a rank has the memory for. */
+/* As the largest number of ranks has it. Where micro-batch and accumulation are given, the micro-batch stays: that is
+ * what a rank has the memory for. */
 static enum status settle_batch(struct elastic *e, struct options *o)
 {
 	struct settings settings;
@@ -79,8 +79,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Finds what this run has saved; a checkpoint that lay in the folder before it began is another run's. Returns its step,
- * or -1: there is none. */
+/* Finds what this run has saved; a checkpoint that lay in the folder before it began is another run's. Returns its
+ * step, or -1: there is none. */
 static int64_t find_own(struct elastic *e, const char *folder)
 {
 	struct stat now = look_at_latest(folder);

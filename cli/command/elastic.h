@@ -30,11 +30,11 @@ struct elastic {
 
 /* STATUS_INPUT: there is nothing to start again from, or the batch divides by no number of the range. */
 enum status elastic_begin(struct elastic *e, struct options *o);
-/* The same for a rank that mpirun started for the user, as one of so many: they must be among those of --ranks, if that was
- * given. */
+/* The same for a rank that mpirun started for the user, as one of so many: they must be among those of --ranks, if that
+ * was given. */
 enum status elastic_join(struct elastic *e, struct options *o, int64_t ranks);
-/* After STATUS_LOST: says in two lines on stderr what happened and what comes. False if it is not to start again; then the
- * status and its message stand. progressed: it has made a step since it was started. */
+/* After STATUS_LOST: says in two lines on stderr what happened and what comes. False if it is not to start again; then
+ * the status and its message stand. progressed: it has made a step since it was started. */
 bool elastic_again(struct elastic *e, struct options *o, bool progressed);
 void elastic_release(struct elastic *e);
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/command/guard.h"
 #include "cli/command/launch_stop.h"
 #include "cli/command/leftovers.h"
 #include "cli/command/line_reader.h"
@@ -109,7 +110,8 @@ static void look_for_silence(struct talk *t, pid_t child)
 }
 
 /* Reads the child's output until both pipes are closed, or it was killed. Signals are delivered only while it waits. */
-static void attend(const struct launch *l, pid_t child, struct line_reader *readers, const sigset_t *waiting)
+static void attend(const struct launch *l, pid_t child, struct line_reader *readers, struct guard *guard,
+                   const sigset_t *waiting)
 {
 	const struct timespec again = {0, LOOK_EVERY_NS};
 	struct talk *t = readers[1].context;
@@ -122,6 +124,7 @@ static void attend(const struct launch *l, pid_t child, struct line_reader *read
 		for (int i = 0; ready > 0 && i < 2; i++)
 			if (p[i].revents)
 				line_reader_read(&readers[i]);
+		guard_tell(guard, t->pulse.job);
 		look_for_silence(t, child);
 		end_by_force(t, child);
 	}
@@ -158,11 +161,15 @@ enum status launch_run(const struct launch *l)
 	struct line_reader readers[2] = {{.fd = out[0], .on_line = l->on_line, .context = l->context},
 	                                 {.fd = err[0], .on_line = talk_hear, .context = &talk}};
 	if (child > 0) {
-		attend(l, child, readers, &signals.before);
+		struct guard guard = {.pipe = -1};
+		if (mpirun)
+			guard_start(&guard, child);
+		attend(l, child, readers, &guard, &signals.before);
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			continue;
 		if (mpirun && status)
 			leftovers_remove(child, talk.pulse.job);
+		guard_end(&guard);
 	}
 	signals_give_back(&signals);
 	s = child < 0 ? status_fail(STATUS_RUN, "cannot start the ranks: %s", strerror(errno))

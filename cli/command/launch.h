@@ -36,8 +36,8 @@ enum status launch_check(int64_t ranks);
 enum status launch_check_alone(void);
 
 /* The ranks' own failure: the message of the first that said one, with the status that goes with its exit.
- * STATUS_LOST: a rank died, fell silent, or cannot be reached by the others. STATUS_STOPPED: a signal to this process or
- * to a rank has stopped it, in order; STATUS_INTERRUPTED: wherever it was. */
+ * STATUS_LOST: a rank died, fell silent, or cannot be reached by the others. STATUS_STOPPED: a signal to this process
+ * or to a rank has stopped it, in order; STATUS_INTERRUPTED: wherever it was. */
 enum status launch_run(const struct launch *l);
 
 /* Called first in main: if launch_run() started this process, it ends when its parent does, and SIGUSR1 asks it to

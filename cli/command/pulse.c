@@ -16,7 +16,15 @@
 #define BEAT "shardlab-pulse "
 
 /* The limit is a twelfth of the communicator's, which waits for ranks that are alive. */
-enum { BEAT_MS = 500, LIMIT_SHARE = 12, LIMIT_LEAST_S = 3, COMMUNICATOR_S = 120, LATE_STEPS = 20, START_LIMITS = 3, WAITS_MS = 200 };
+enum {
+	BEAT_MS = 500,
+	LIMIT_SHARE = 12,
+	LIMIT_LEAST_S = 3,
+	COMMUNICATOR_S = 120,
+	LATE_STEPS = 20,
+	START_LIMITS = 3,
+	WAITS_MS = 200
+};
 #define SECOND_NS INT64_C(1000000000)
 
 static int64_t limit_ns(void)
@@ -188,8 +196,9 @@ static bool tell_silent(const struct pulse *p, int64_t now, char *out, size_t si
 	if (rank < 0 || now - p->heard_ns[rank] < p->limit_ns)
 		return false;
 	long long seconds = (now - p->heard_ns[rank] + (p->pid[rank] ? 0 : START_LIMITS - 1) * p->limit_ns) / SECOND_NS;
-	snprintf(out, size, "rank %" PRId64 " %s for %lld s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)",
-	         rank, is_stopped((pid_t)p->pid[rank]) ? "was stopped" : "has not been heard of", seconds);
+	snprintf(out, size,
+	         "rank %" PRId64 " %s for %lld s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)", rank,
+	         is_stopped((pid_t)p->pid[rank]) ? "was stopped" : "has not been heard of", seconds);
 	return true;
 }
 
@@ -225,8 +234,9 @@ static bool tell_late(const struct pulse *p, char *out, size_t size)
 {
 	int64_t waiting, rank = find_late(p, &waiting);
 	if (rank >= 0)
-		snprintf(out, size, "rank %" PRId64 " has been at step %" PRId64 " for %" PRId64 " s; the run was ended",
-		         rank, p->late[rank].step, p->late[rank].seconds);
+		snprintf(out, size,
+		         "rank %" PRId64 " has been at step %" PRId64 " for %" PRId64 " s; the run was ended", rank,
+		         p->late[rank].step, p->late[rank].seconds);
 	else if (waiting == p->ranks)
 		snprintf(out, size, "all ranks have waited at step %" PRId64 " for %" PRId64 " s; the run was ended",
 		         p->late[0].step, p->late[0].seconds);

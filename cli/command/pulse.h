@@ -2,8 +2,8 @@
  * launcher takes these lines out of what the ranks say, and finds the rank that has fallen silent: it was stopped,
  * hangs in the kernel, or its machine is gone. So every phase of a run is watched, those in a library's calls too.
  *
- * That thread lives on when a rank hangs at its work. So it says, too, when a step takes much longer than the others, and
- * whether this rank waits for another meanwhile: the one that does not is the one that hangs.
+ * That thread lives on when a rank hangs at its work. So it says, too, when a step takes much longer than the others,
+ * and whether this rank waits for another meanwhile: the one that does not is the one that hangs.
  */
 #ifndef SHARDLAB_PULSE_H
 #define SHARDLAB_PULSE_H
@@ -33,9 +33,9 @@ struct pulse {
 	bool began;         /* a rank has been heard */
 	bool watches_steps; /* whether one that is late is lost */
 	struct late *late;  /* by rank */
-	int64_t *heard_ns; /* by rank; 0: none has been yet, or it has said that it ends */
-	long *pid;         /* by rank; 0: it has not been heard */
-	unsigned long job; /* Open MPI's number of the job, 0: not known */
+	int64_t *heard_ns;  /* by rank; 0: none has been yet, or it has said that it ends */
+	long *pid;          /* by rank; 0: it has not been heard */
+	unsigned long job;  /* Open MPI's number of the job, 0: not known */
 };
 
 void pulse_init(struct pulse *p, int64_t ranks);

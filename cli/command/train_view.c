@@ -138,11 +138,11 @@ void train_view_end(const struct train_view *v, const struct report *predicted, 
 void train_view_begin(struct train_view *v, const struct options *o, const struct train_options *t)
 {
 	*v = (struct train_view){.json = option_given(o, OPTION_JSON),
-	                     .draws = option_given(o, OPTION_CURVE) || isatty(STDOUT_FILENO),
-	                     .validates = t->eval_every > 0,
-	                     .steps = t->steps,
-	                     .log = option_text(o, OPTION_LOG),
-	                     .plot = option_text(o, OPTION_PLOT)};
+	                         .draws = option_given(o, OPTION_CURVE) || isatty(STDOUT_FILENO),
+	                         .validates = t->eval_every > 0,
+	                         .steps = t->steps,
+	                         .log = option_text(o, OPTION_LOG),
+	                         .plot = option_text(o, OPTION_PLOT)};
 	curves_begin(&v->curves);
 	progress_begin(&v->progress, t->steps);
 }

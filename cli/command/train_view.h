@@ -1,4 +1,5 @@
-/* What the user sees of a training, and its files that grow with it: the lines of steps, the log, the curves, the summary.
+/* What the user sees of a training, and its files that grow with it: the lines of steps, the log, the curves, the
+ * summary.
  *
  *     struct train_view v;
  *     train_view_begin(&v, &options, &train);
@@ -22,8 +23,8 @@ struct train_view {
 	bool draws;     /* the losses as text at the end */
 	bool validates; /* while it trains */
 	int64_t steps;
-	int64_t noted; /* the last step that the log and the curves have: after a restart steps come again */
-	int64_t made;  /* since it was started */
+	int64_t noted;          /* the last step that the log and the curves have: after a restart steps come again */
+	int64_t made;           /* since it was started */
 	const char *log, *plot; /* files; NULL: none */
 	struct run_log lines;
 	struct curves curves;
@@ -34,8 +35,8 @@ void train_view_begin(struct train_view *v, const struct options *o, const struc
 void train_view_log(struct train_view *v);
 /* context: the viewer. */
 void train_view_step(void *context, const struct train_step *step);
-/* Closes the log and writes the picture, of a run that was done or stopped: s. A file that could not be written makes no
- * good run of a failed one. */
+/* Closes the log and writes the picture, of a run that was done or stopped: s. A file that could not be written makes
+ * no good run of a failed one. */
 enum status train_view_close(struct train_view *v, const struct report *measured, enum status s);
 void train_view_end(const struct train_view *v, const struct report *predicted, const struct report *measured);
 void train_view_release(struct train_view *v);

@@ -38,8 +38,8 @@
 	  "in bf16/fp32, is searched alone; --micro-batch or --accumulate fixes it.")                                  \
 	X(TRAIN, train, "train for real, on CPU ranks or GPUs",                                                        \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
-	  "… Ctrl+C finishes the step; --save, --plot and --log are written as at the end. A second one ends the "   \
-	  "run at once, without them.")                                                                                \
+	  "… Ctrl+C finishes the step; --save, --plot, --log and a checkpoint are written as at the end, and the "   \
+	  "exit status is 75. A second one ends the run at once, without them.")                                       \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
 	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
 	  "GPU. Without --cluster it first measures this machine's rates again, unless that was done within the last " \

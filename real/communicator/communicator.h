@@ -93,8 +93,8 @@ enum status communicator_tell_first(struct communicator *c, const struct exchang
 /* All get the bytes that rank `from` has there. */
 enum status communicator_hear(struct communicator *c, const struct exchange *x, void *at, int64_t bytes, int from);
 
-/* CLOCK_MONOTONIC when a wait of this process for another rank last found that nothing had come; 0: never. Any thread may
- * ask. */
+/* CLOCK_MONOTONIC when a wait of this process for another rank last found that nothing had come; 0: never. Any thread
+ * may ask. */
 int64_t communicator_waited(void);
 
 /* Whether this is the message of a wait for a rank that did not come, or of a call that failed: that rank is gone. */

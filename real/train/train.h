@@ -67,7 +67,7 @@ struct train_options {
 	bool values;                /* in the trace, of collectives on the CPU */
 	void (*on_step)(void *context, const struct train_step *step); /* rank 0 only; NULL: none */
 	void *context;
-	volatile int *stop; /* set to 1 by a signal handler: all ranks end after the step at hand */
+	volatile int *stop;        /* set to 1 by a signal handler: all ranks end after the step at hand */
 	struct train_place *place; /* NULL: nobody watches */
 };
 

@@ -34,7 +34,7 @@ extern "C" {
 	X(RUN, -4, 1, "a run failed: a rank died, a file could not be written")                                        \
 	X(MEMORY, -5, 1, "out of memory")                                                                              \
 	X(INTERRUPTED, -6, 1, "stopped by the user")                                                                   \
-	X(STOPPED, -7, 75, "stopped by a signal, and what was asked for is saved: to be gone on with")                  \
+	X(STOPPED, -7, 75, "stopped by a signal, and what was asked for is saved: to be gone on with")                 \
 	X(LOST, -8, 1, "a rank died, is silent, or cannot be reached: the run can start again")
 
 enum status {
