@@ -20,9 +20,8 @@ static void set_whole(struct elastic *e, struct options *o, enum option i, int64
 	o->value[i] = (struct option_value){.given = true, .text = text, .whole = value, .least = value};
 }
 
-/* As the largest number of ranks has it. Where micro-batch and accumulation are given, the micro-batch stays: that is
- * what a rank has the memory for. */
-static enum status settle_batch(struct elastic *e, struct options *o)
+/* As the largest number of ranks makes it. */
+static enum status make_batch(struct elastic *e, struct options *o)
 {
 	struct settings settings;
 	const struct strategy *strategy;
@@ -31,9 +30,17 @@ static enum status settle_batch(struct elastic *e, struct options *o)
 	    (s = settings_resolve(&settings, strategy_data_ranks(&settings))))
 		return s;
 	set_whole(e, o, OPTION_BATCH, settings.batch);
-	if (option_given(o, OPTION_MICRO_BATCH))
-		o->value[OPTION_ACCUMULATE] = (struct option_value){.given = false};
 	return STATUS_OK;
+}
+
+/* The same on any number of ranks. Where micro-batch and accumulation are given, the micro-batch stays: that is what a
+ * rank has the memory for. */
+static enum status settle_batch(struct elastic *e, struct options *o)
+{
+	enum status s = option_given(o, OPTION_BATCH) ? STATUS_OK : make_batch(e, o);
+	if (!s && option_given(o, OPTION_MICRO_BATCH))
+		o->value[OPTION_ACCUMULATE] = (struct option_value){.given = false};
+	return s;
 }
 
 static enum status try_ranks(struct elastic *e, struct options *o, int64_t ranks)

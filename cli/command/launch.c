@@ -167,8 +167,10 @@ enum status launch_run(const struct launch *l)
 		attend(l, child, readers, &guard, &signals.before);
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			continue;
-		if (mpirun && status)
+		if (mpirun && status) {
+			pulse_wait_for_end(&talk.pulse);
 			leftovers_remove(child, talk.pulse.job);
+		}
 		guard_end(&guard);
 	}
 	signals_give_back(&signals);

@@ -42,6 +42,9 @@ void pulse_init(struct pulse *p, int64_t ranks);
 void pulse_release(struct pulse *p);
 /* True if the line was one of these. */
 bool pulse_hear(struct pulse *p, const char *line);
+/* Once the child has ended: waits, for two seconds at most, until the ranks of this machine that were heard are gone.
+ * They die of their parent's death, a little later than it. */
+void pulse_wait_for_end(const struct pulse *p);
 /* Called a few times a second. True if a rank has been silent for too long, or is late
  * where that is watched: `out` says which. child: the process that the ranks' lines come through. */
 bool pulse_is_silent(struct pulse *p, pid_t child, char *out, size_t size);

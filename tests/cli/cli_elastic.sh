@@ -35,8 +35,8 @@ lost() {
 	fi
 	[ "$status" = 0 ] || complain "$name: exit status $status: $said"
 	[ "$(wc -l <"$TMPDIR/err")" = 2 ] || complain "$name: not two lines: $said"
-	grep -q '^starting again on 2 ranks from step [1-9][0-9]*0: restart 1 of 2$' "$TMPDIR/err" || complain "$name: $said"
-	grep -q "^  *\"steps\"\|\"steps\": $steps[,}]" "$TMPDIR/out" || complain "$name: not $steps steps"
+	grep -q '^starting again on 2 ranks from step [1-9][0-9]*: restart 1 of 2$' "$TMPDIR/err" || complain "$name: $said"
+	grep -q "^{\"summary\".*\"steps\": $steps[,}]" "$TMPDIR/out" || complain "$name: not $steps steps"
 	wait_until none_left || complain "$name: left behind: $(processes)"
 	[ -z "$(find "$folder" -name '*.partial')" ] || complain "$name: left behind: $(ls "$folder")"
 	cp "$TMPDIR/out" "$TMPDIR/lost.out"
