@@ -15,7 +15,8 @@
 # starts ranks or looks at a clock. Any other script is kept on one core, so that those which judge no time there
 # (cli_validate.sh) do not meet on the first.
 #
-# Settings: TEST_TIMEOUT (seconds for a test), TEST_JOBS (tests at once), ONLY (run the tests whose name contains it).
+# Settings: TEST_TIMEOUT (seconds for a test), TEST_JOBS (tests at once), ONLY (words: run the tests whose name contains
+# one of them).
 # Exit status: 0 when none failed, 1 when one did or when there was nothing to run.
 set -euo pipefail
 
@@ -170,9 +171,18 @@ run_on_ranks() {
 	done
 }
 
+is_wanted() {
+	local word
+	[ -n "${ONLY-}" ] || return 0
+	for word in $ONLY; do
+		case $1 in *"$word"*) return 0 ;; esac
+	done
+	return 1
+}
+
 chosen=() alone=()
 for test in "$@"; do
-	case $(basename "$test") in *"${ONLY-}"*) chosen+=("$test") ;; esac
+	if is_wanted "$(basename "$test")"; then chosen+=("$test"); fi
 done
 
 # Scripts are the longest, and go first.

@@ -56,6 +56,11 @@ void talk_hear(void *context, const char *line)
 		t->kept[t->kept_count++] = arena_copy(&t->arena, line);
 }
 
+static bool is_crash(int signal)
+{
+	return signal && signal != SIGKILL && signal != SIGTERM;
+}
+
 /* A crash is a bug: the library's or sanitizer's report is worth more than one tidy line. */
 static void retell(const struct talk *t)
 {
@@ -79,13 +84,13 @@ static enum status judge_fatal(const struct talk *t, int code)
 /* Nobody has said why. */
 static enum status judge_death(const struct talk *t, int status, bool mpirun)
 {
-	bool crashed = t->signal && t->signal != SIGKILL && t->signal != SIGTERM;
+	bool killed = WIFSIGNALED(status), crashed = is_crash(t->signal) || (killed && is_crash(WTERMSIG(status)));
 	const char *who = mpirun ? "mpirun" : "the run";
-	if (crashed || !*t->died)
+	if (crashed || (!killed && !*t->died))
 		retell(t);
 	if (*t->died)
 		return status_fail(STATUS_LOST, "%s; the other ranks were ended", t->died);
-	if (WIFSIGNALED(status))
+	if (killed)
 		return status_fail(STATUS_LOST, "%s died (%s)%s", who, strsignal(WTERMSIG(status)),
 		                   mpirun ? "; the ranks were ended" : "");
 	return status_fail(STATUS_LOST, "%s failed with exit status %d", who, WEXITSTATUS(status));
