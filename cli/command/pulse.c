@@ -59,7 +59,8 @@ static void print_late(char *out, size_t size, int64_t limit)
 	*out = 0;
 	if (step && median && since > limit && since > LATE_STEPS * median)
 		snprintf(out, size, " late %" PRId64 " %" PRId64 " %d", step, since / SECOND_NS,
-		         now - communicator_waited() < WAITS_MS * INT64_C(1000000));
+		         now - communicator_waited() <
+		                 limit / 2); /* a rank that waits looks all the time, if it is let */
 }
 
 static void *beat(void *unused)
@@ -234,14 +235,15 @@ static int64_t find_late(const struct pulse *p, int64_t *waiting)
 static bool tell_late(const struct pulse *p, char *out, size_t size)
 {
 	int64_t waiting, rank = find_late(p, &waiting);
+	bool all_wait = waiting == p->ranks && p->late[0].seconds * SECOND_NS > 2 * p->limit_ns;
 	if (rank >= 0)
 		snprintf(out, size,
 		         "rank %" PRId64 " has been at step %" PRId64 " for %" PRId64 " s; the run was ended", rank,
 		         p->late[rank].step, p->late[rank].seconds);
-	else if (waiting == p->ranks)
+	else if (all_wait)
 		snprintf(out, size, "all ranks have waited at step %" PRId64 " for %" PRId64 " s; the run was ended",
 		         p->late[0].step, p->late[0].seconds);
-	return rank >= 0 || waiting == p->ranks;
+	return rank >= 0 || all_wait;
 }
 
 bool pulse_is_silent(struct pulse *p, pid_t child, char *out, size_t size)

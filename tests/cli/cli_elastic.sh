@@ -6,9 +6,6 @@ set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 . "$(dirname "$0")/../support/strike.sh"
 
-# Silence of three seconds is noticed, and a step of as many.
-export SHARDLAB_COMM_TIMEOUT_S=36
-
 tiny=(--model mlp:sizes=784-32-10 --evaluate no --json)
 folder=$TMPDIR/run
 
@@ -52,6 +49,8 @@ run whole train "${tiny[@]}" --ranks 2 --steps "$total" --log "$TMPDIR/whole.csv
 
 lost 'mpirun that is killed' 'kill -KILL "$mpirun"' 100
 [ "${said%%;*}" = 'mpirun died (Killed)' ] || complain "mpirun that is killed: $said"
+# From here on silence of three seconds is noticed, and a step of as many.
+export SHARDLAB_COMM_TIMEOUT_S=36
 lost 'a rank that is stopped' 'kill -STOP "${rank[0]}"' 100
 [[ $said == 'rank '[01]' was stopped for '* ]] || complain "a rank that is stopped: $said"
 
