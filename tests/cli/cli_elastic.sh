@@ -114,16 +114,16 @@ fatal: mpirun failed with exit status 1'
 
 # What would happen again is no reason to start again.
 status=0
-"$program" train "${tiny[@]}" --ranks 2 --steps 50 --learning-rate 1e30 --restarts 3 --checkpoint "$TMPDIR/diverged" \
+"$program" train "${tiny[@]}" --ranks 2 --steps 50 --optimizer sgd --learning-rate 1e6 --restarts 3 --checkpoint "$TMPDIR/diverged" \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
 [ "$status" = 1 ] && [ "$(wc -l <"$TMPDIR/err")" = 1 ] && grep -q 'the run diverged' "$TMPDIR/err" ||
 	complain "a run that diverges: exit status $status, $(cat "$TMPDIR/err")"
 
 refuse 'give --checkpoint DIR too' train "${tiny[@]}" --ranks 2 --restarts 1
 refuse '--ranks 4..2: the first number is the smaller one' train --ranks 4..2
-refuse "--ranks 'x'" train --ranks 2..x
+refuse "--ranks: 'x' is not" train --ranks 2..x
 refuse '--ranks 3..4: none of them will do' train --ranks 3..4 --batch 10
-refuse "--ranks '2..4'" sim --ranks 2..4
+refuse "--ranks: '2..4' is not a whole number" sim --ranks 2..4
 for options in '--ranks 3..4' '--ranks 1..2 --restarts 1'; do
 	status=0
 	# shellcheck disable=SC2086
