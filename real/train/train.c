@@ -48,7 +48,9 @@ static enum status open_rank(struct training *t)
 		MPI_Comm world = MPI_COMM_WORLD;
 		/* NCCL's ranks find each other and send control values through MPI. */
 		const char *name = strcmp(t->options->communicator, "nccl") ? t->options->communicator : "mpi";
-		s = communicator_open(&t->communicator, name, &world);
+		if (!t->started_mpi || !(s = communicator_deadline("opening the communicator")))
+			s = communicator_open(&t->communicator, name, &world);
+		communicator_deadline_end();
 		if (s)
 			return s;
 	}
@@ -293,6 +295,30 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 
 /* ---- MPI ---- */
 
+static enum status start_mpi(struct training *t)
+{
+	int given = 0;
+	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
+	if (given < MPI_THREAD_SERIALIZED)
+		return status_fail(STATUS_RUN, "this MPI library does not allow a communication thread");
+	t->started_mpi = true;
+	return STATUS_OK;
+}
+
+static void meet_ranks(struct training *t)
+{
+	MPI_Comm node;
+	t->mpi = true;
+	MPI_Comm_rank(MPI_COMM_WORLD, &t->rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &t->ranks);
+	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+	MPI_Comm_rank(node, &t->local_rank);
+	MPI_Comm_size(node, &t->local_ranks);
+	MPI_Comm_free(&node);
+	if (t->local_ranks < t->ranks) /* ranks of one machine share a clock */
+		t->meeting.clock = clocks_align(&(MPI_Comm){MPI_COMM_WORLD}, clock_ns);
+}
+
 static enum status join_world(struct training *t)
 {
 	int rank, ranks, given = 0;
@@ -302,26 +328,14 @@ static enum status join_world(struct training *t)
 		return STATUS_OK;
 	}
 	MPI_Initialized(&given);
-	if (!given) {
-		enum status s = communicator_deadline("MPI_Init");
-		if (s)
-			return s;
-		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
-		communicator_deadline_end();
-		if (given < MPI_THREAD_SERIALIZED)
-			return status_fail(STATUS_RUN, "this MPI library does not allow a communication thread");
-		t->started_mpi = true;
-	}
-	t->mpi = true;
-	MPI_Comm_rank(MPI_COMM_WORLD, &t->rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &t->ranks);
-	MPI_Comm node;
-	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-	MPI_Comm_rank(node, &t->local_rank);
-	MPI_Comm_size(node, &t->local_ranks);
-	MPI_Comm_free(&node);
-	if (t->local_ranks < t->ranks) /* ranks of one machine share a clock */
-		t->meeting.clock = clocks_align(&(MPI_Comm){MPI_COMM_WORLD}, clock_ns);
+	enum status s = given ? STATUS_OK : communicator_deadline("MPI_Init");
+	if (!s && !given)
+		s = start_mpi(t);
+	if (!s)
+		meet_ranks(t);
+	communicator_deadline_end();
+	if (s)
+		return s;
 	if (t->ranks != t->plan.ranks)
 		return status_fail(STATUS_INPUT, "the plan is for %lld ranks and mpirun started %d; make them equal",
 		                   (long long)t->plan.ranks, t->ranks);
