@@ -170,9 +170,10 @@ static void say(const struct elastic *e, const struct options *o, const char *wh
 	char from[64] = "the beginning";
 	if (step >= 0)
 		snprintf(from, sizeof from, "step %" PRId64, step);
+	int64_t ranks = option_whole(o, OPTION_RANKS);
 	fprintf(stderr, "%s\n", what);
-	fprintf(stderr, "starting again on %" PRId64 " ranks from %s: restart %" PRId64 " of %" PRId64 "\n",
-	        option_whole(o, OPTION_RANKS), from, e->restarted, e->restarts);
+	fprintf(stderr, "starting again on %" PRId64 " rank%s from %s: restart %" PRId64 " of %" PRId64 "\n", ranks,
+	        ranks == 1 ? "" : "s", from, e->restarted, e->restarts);
 }
 
 bool elastic_again(struct elastic *e, struct options *o, bool progressed)

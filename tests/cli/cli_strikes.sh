@@ -145,8 +145,8 @@ stop() {
 look() {
 	local stopped said_last
 	case $1 in
-	# A crash is told with all that was said.
-	1 | 75) [ "$signal" = SEGV ] || [ "$(grep -vc -e '^starting again' -e '; the run was ended' -e '; the other ranks were ended$' -e '; the ranks were ended$' "$TMPDIR/err")" -le 1 ] ||
+	# Two lines for each restart and one for the end; a crash is told with all that was said.
+	1 | 75) [ "$signal" = SEGV ] || [ "$(wc -l <"$TMPDIR/err")" -le $((1 + 2 * $(grep -c '^starting again' "$TMPDIR/err"))) ] ||
 		complain "$name: $(cat "$TMPDIR/err")" ;;
 	137) [ "$whom $signal" = 'shardlab KILL' ] || [ "$victim" = "$parent" ] || complain "$name: exit status 137" ;;
 	139) [ "$victim" = "$parent" ] || complain "$name: exit status 139" ;;
