@@ -13,7 +13,7 @@ strikes=${STRIKES:-5} limit=${STRIKES_LIMIT:-60}
 RANDOM=${STRIKES_SEED:-1}
 export SHARDLAB_COMM_TIMEOUT_S=${SHARDLAB_COMM_TIMEOUT_S:-60} # silence of five seconds is noticed
 folder=$TMPDIR/run
-gpt=(--model gpt:layers=1,width=16,heads=2,context=8 --data tests/golden/text.txt --batch 12 --evaluate no --json)
+gpt=(--model 'gpt:layers=1,width=16,heads=2,context=8' --data tests/golden/text.txt --batch 12 --evaluate no --json)
 
 # choose WORD...: sets `chosen` to one of them. No subshell, which would draw the same again and again.
 choose() {
