@@ -12,6 +12,7 @@
 #include "real/checkpoint/manifest.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/file.h"
+#include "strategy/base/output.h"
 #include "strategy/base/path.h"
 
 #define BEGINS "step-"
@@ -80,7 +81,10 @@ static struct list list_of(const char *folder)
 
 void checkpoint_folder_sweep(const char *folder)
 {
+	char *latest = path_in_folder(folder, LATEST);
 	new_folder_sweep_all(folder, BEGINS);
+	output_sweep(latest);
+	free(latest);
 }
 
 enum status checkpoint_folder_check(const char *folder)
