@@ -38,8 +38,8 @@
 	  "in bf16/fp32, is searched alone; --micro-batch or --accumulate fixes it.")                                  \
 	X(TRAIN, train, "train for real, on CPU ranks or GPUs",                                                        \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
-	  "… Ctrl+C finishes the step; --save, --plot and --log are written as at the end. A second one ends the "   \
-	  "run at once, without them.")                                                                                \
+	  "… Ctrl+C finishes the step; --save, --plot, --log and a checkpoint are written as at the end, and the "   \
+	  "exit status is 75. A second one ends the run at once, without them.")                                       \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
 	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
 	  "GPU. Without --cluster it first measures this machine's rates again, unless that was done within the last " \
@@ -223,6 +223,8 @@ enum command {
 	  "how many checkpoints stay; 0: all")                                                                         \
 	X(RESUME, "resume", TEXT, "DIR|latest", 0, 0, "", IN(TRAIN),                                                   \
 	  "go on from a checkpoint, up to --steps; latest: the last of --checkpoint DIR")                              \
+	X(RESTARTS, "restarts", WHOLE, "R", 0, 1000000, "0", IN(TRAIN),                                                \
+	  "how often a run that lost a rank starts again from its last checkpoint")                                    \
 	X(PROMPT, "prompt", TEXT, "TEXT", 0, 0, "", IN(GENERATE), "the text to go on from")                            \
 	X(PROMPT_FILE, "prompt-file", TEXT, "FILE|-", 0, 0, "", IN(GENERATE),                                          \
 	  "the same from a file, or from standard input")                                                              \
@@ -265,6 +267,7 @@ struct option_value {
 	bool given;
 	const char *text; /* as written, or the default; NULL: neither. Lives as long as argv, or the options */
 	int64_t whole;
+	int64_t least; /* of a range, A..B: A, and whole is B; else the same as whole */
 	double real;
 };
 
@@ -330,6 +333,8 @@ const char *option_name(enum option i); /* "micro-batch" */
 /* Writes a name in braces as users do (strategy/base/status.h): `micro_batch` is --micro-batch,
  * `calibrate` is shardlab calibrate. */
 void option_spell(const char *name, char *out, size_t size);
+/* May it be a range there, as in 2..4? */
+bool option_ranges(enum option i, enum command c);
 /* True if this command has it. */
 bool option_of(enum option i, enum command c);
 /* May it have several alternatives there, with slashes between? */
