@@ -1,5 +1,8 @@
 #include "sim/cost.h"
 
+#include "strategy/cluster/effective.h"
+#include "strategy/plan/operation.h"
+
 static int64_t longer(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -55,9 +58,15 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 		        "{cluster} %s: no rate for %s in %s: take another {precision}, or give the cluster a "
 		        "compute.default.%s",
 		        c->name, op_name(op->kind), type_name(type), type_name(type));
+	if (!host && cluster_has_stack(c)) {
+		struct op_sizes sizes = op_sizes_of(p, op);
+		rate.value = longer(
+		        (int64_t)((wide)rate.value * (uint64_t)effective_share(c, op->kind, &sizes) / MILLION), 1);
+	}
 	int64_t compute = flops ? time_of(flops, rate.value) : 0, memory = time_of(bytes, bandwidth.value);
 	bool whole = flops && !host && cluster_measured_whole(c, op->kind, type, flops);
-	out->ns = (whole ? compute : longer(compute, memory)) + c->launch.value;
+	out->ns = host ? longer(compute, memory) + c->launch.value
+	               : effective_kernel(c, compute, whole ? 0 : memory, op_class(op->kind) == OP_CLASS_K);
 	out->bytes = bytes;
 	out->measured = c->launch.measured && (whole || bandwidth.measured) && (!flops || rate.measured);
 	return STATUS_OK;

@@ -4,6 +4,7 @@
 
 #include "sim/engine.h"
 #include "strategy/base/keys.h"
+#include "strategy/cluster/effective.h"
 
 enum status grain_parse(const char *text, enum grain *out)
 {
@@ -64,6 +65,12 @@ static void consider(struct report_tightest *t, enum space space, wide needed, i
 		*t = (struct report_tightest){space, bytes, capacity};
 }
 
+/* A stack's allocator holds more than the plan lays out. */
+static int64_t held(const struct report_memory *m)
+{
+	return m->reserved_bytes ? m->reserved_bytes : m->arena_bytes;
+}
+
 /* Every rank must fit on its device, and all ranks of a node together in its memory and on its disk. */
 static struct report_tightest find_tightest(const struct engine *e, const struct report *r)
 {
@@ -76,7 +83,7 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 			const struct report_memory *m = r->roles[a->role].memory;
 			if (a->node != node)
 				continue;
-			wide device = (wide)m[SPACE_DEVICE].arena_bytes + (uint64_t)m[SPACE_DEVICE].overhead_bytes;
+			wide device = (wide)held(&m[SPACE_DEVICE]) + (uint64_t)m[SPACE_DEVICE].overhead_bytes;
 			if (c->kind == DEVICE_GPU)
 				consider(&t, SPACE_DEVICE, device, c->device_memory);
 			host += (uint64_t)a->copies *
@@ -90,13 +97,23 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 }
 
 /* Fills what needs no clock: names, memory, and which memory is fullest. */
+static void report_stack_memory(const struct cluster *c, struct report_memory *m)
+{
+	if (!cluster_has_stack(c))
+		return;
+	m->allocated_bytes = effective_allocated(c, m->peak_bytes, m->at_peak[CATEGORY_ACTIVATIONS]);
+	m->reserved_bytes = effective_reserved(c, m->allocated_bytes);
+}
+
 static void report_memory(const struct engine *e, struct report *out)
 {
 	report_from_plan(out, e->plan);
 	snprintf(out->cluster, sizeof out->cluster, "%s", e->c->name);
+	snprintf(out->stack, sizeof out->stack, "%s", e->c->stack.name);
 	for (int i = 0; i < out->role_count; i++) {
 		out->roles[i].memory[SPACE_DEVICE].overhead_bytes = e->c->overhead.value;
 		out->roles[i].memory[SPACE_DEVICE].overhead_assumed = !e->c->overhead.measured;
+		report_stack_memory(e->c, &out->roles[i].memory[SPACE_DEVICE]);
 	}
 	out->tightest = find_tightest(e, out);
 	out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
@@ -108,6 +125,44 @@ void sim_memory(const struct plan *plan, const struct cluster *c, struct report 
 	rank_classes_make(&e.classes, plan, c);
 	report_memory(&e, out);
 	rank_classes_release(&e.classes);
+}
+
+/* ---- the stack's time ---- */
+
+static int64_t width_of(const struct model *m)
+{
+	int64_t width = 0;
+	for (int i = 0; i < m->kernel_count; i++)
+		if (m->kernels[i].heads * m->kernels[i].head_size > width)
+			width = m->kernels[i].heads * m->kernels[i].head_size;
+	return width;
+}
+
+static void name_basis(const struct stack *s, bool outside, struct report *out)
+{
+	const char *unseen = outside ? ", outside of what it was fitted on" : "";
+	if (stack_is_class(s))
+		snprintf(out->basis, sizeof out->basis, "class %s on %s", s->class, s->card);
+	else
+		snprintf(out->basis, sizeof out->basis, "stack %s, fitted on %lld runs%s", s->name,
+		         (long long)s->value[STACK_FIT_ROWS], unseen);
+}
+
+/* What a step takes beside its operations, and the band around it. */
+static void report_stack_time(const struct engine *e, struct report *out)
+{
+	const struct settings *t = &e->plan->settings;
+	const struct stack *s = &e->c->stack;
+	if (!cluster_has_stack(e->c))
+		return;
+	int64_t constant = effective_constant(e->c, t->accumulate);
+	out->time.step += constant;
+	out->time.bubble += constant;
+	struct effective_range range =
+	        effective_range(s, width_of(e->plan->model), e->plan->ranks, t->micro_batch * out->sequence);
+	name_basis(s, range.outside, out);
+	out->range_low = time_clamp((wide)out->time.step * (uint64_t)range.low / MILLION);
+	out->range_high = time_clamp((wide)out->time.step * (uint64_t)range.high / MILLION);
 }
 
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,
@@ -123,6 +178,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 		report_memory(&e, out);
 		snprintf(out->grain, sizeof out->grain, "%s", grain_name(grain));
 		out->time = slowest(&e);
+		report_stack_time(&e, out);
 		report_set_speed(out, (double)cluster_peak(c, out->precision).value);
 		out->rates_measured = e.measured;
 		if (trace)
