@@ -26,13 +26,13 @@
  *   drives (DeepSpeed, blogs/deepspeed-gds); H100 and H200 nodes have eight, and twice that; DGX-1: four SATA SSDs,
  *   0.5 GB/s each.
  *
- * - Other cards: peaks (dense, accumulated in fp32), memory bandwidth and multiprocessors are their makers' data
- * sheets': NVIDIA's white papers of Turing (T4, Titan RTX), Ampere GA102 (RTX 3090, A10), Ada (RTX 4090, L4, L40S) and
- *   Blackwell (RTX 5060 Ti, 5090, RTX PRO 6000, B200), the H100 PCIe's, AMD's of the MI300X (304 compute units). B200
- *   1745 of 2250, MI300X 668.4 of 1307.4, A100 PCIe 252.9 of 312: the MAMF table. Without a row there, workstation
- * cards have their peak as ceiling, since their clocks rise above the data sheet's; H100 PCIe and RTX PRO 6000, which
- * their power holds back, the H100 SXM's 80.3 %. Attention: half of the ceiling of products (FlashAttention-2's lower
- * end), 35 % on B200 as on H100, 30 % on MI300X. Memory as nvidia-smi or rocm-smi shows it.
+ * - Other cards: peaks (dense, accumulated in fp32), bandwidth and multiprocessors as their makers state them: NVIDIA's
+ *   white papers of Turing (T4, Titan RTX), GA102 (RTX 3090, A10), Ada (RTX 4090, L4, L40S) and Blackwell (RTX 5060 Ti,
+ *   5090, RTX PRO 6000, B200), the H100 PCIe's data sheet, AMD's of the MI300X, which has 304 compute units. Products:
+ *   B200 1745 of 2250, MI300X 668.4 of 1307.4, A100 PCIe 252.9 of 312 (the MAMF table). H100 PCIe has the H100's 80.3
+ *   %, RTX PRO 6000, whose power holds it back less, 90 %. All others have their peak as ceiling, since their clocks
+ *   rise above the data sheet's. Attention: half of the ceiling of products (FlashAttention-2's lower end), on B200 35
+ *   % of the peak as on H100, on MI300X 30 % of products. Memory as nvidia-smi or rocm-smi shows it.
  * - Their links: NCCL's model of NVLink 5 (40.1 GB/s, 18 links), AMD's xGMI (7 × 64 GB/s, 312.9 measured on 8), two
  *   thirds of PCIe's rate where devices have no other link (20 GB/s with 3 or more A100 PCIe: nccl-tests, issue 178),
  *   with NCCL's hop of 5.7 us over PCIe.
@@ -109,7 +109,7 @@
 #define RTX_5060TI_COMPUTE PEAKS("23.7e12", BOTH16, ", tf32: 23.7e12", "47.4e12", "23.7e12")
 #define RTX_5090_COMPUTE PEAKS("104.8e12", BOTH16, ", tf32: 104.8e12", "209.5e12", "104.8e12")
 #define RTX_PRO_6000_COMPUTE                                                                                           \
-	COMPUTE(BOTH16, ", tf32: 202e12", "125e12", "100e12", "404e12", "202e12")                                      \
+	COMPUTE(BOTH16, ", tf32: 226e12", "125e12", "112e12", "453e12", "226e12")                                      \
 	RATES("peak", "125e12", BOTH16("503.8e12") ", tf32: 251.9e12")
 #define H100_8 DGX_H100 DEVICE("132", "81049MiB", "1966MiB", "3350e9")
 #define A100_80(links) DGX_A100("2TB") DEVICE("108", "81049MiB", "1966MiB", "2039e9") links A100_COMPUTE
