@@ -65,7 +65,8 @@ CHECKPOINTING = [
     (r"selective", 0.5), (r"full", 1), (r"none|^no$", 0),
 ]
 OFFLOADS = [
-    (r"activation", None),
+    (r"activation.*opt|opt.*activation", "optimizer,activations"),
+    (r"activation", "activations"),
     (r"residual", None),
     (r"param.*opt|opt.*param", "optimizer,parameters"),
     (r"opt|master", "optimizer"),
@@ -87,18 +88,18 @@ NETWORKS = [
     (r"(\d+) ?gb", lambda m, gpus: int(m[1])),
 ]
 
-# What programs are: the words of a row that name one, the stack that is fitted on its runs, and its class. Where a row says
-# that it was compiled, the class is pytorch-compiled.
+# What programs are: the words of a row that name one, the stack that is fitted on its runs, its class, and what it is. Where
+# a row says that it was compiled, the class is pytorch-compiled.
 PROGRAMS = [
-    (r"llm-foundry|composer", "composer", "pytorch-eager"),
-    (r"nanotron", "nanotron", "megatron"),
-    (r"torchtitan", "torchtitan", "pytorch-eager"),
-    (r"fms-fsdp", "fms-fsdp", "pytorch-compiled"),
-    (r"llmq", "llmq", "fused"),
-    (r"llm\.c", "llm.c", "fused"),
-    (r"megatron", "megatron-lm", "megatron"),
-    (r"deepspeed|zero", "deepspeed", "deepspeed"),
-    (r"", "pytorch", "pytorch-eager"),
+    (r"llm-foundry|composer", "composer", "pytorch-eager", "LLM Foundry and Composer: FSDP, flash attention"),
+    (r"nanotron", "nanotron", "megatron", "Hugging Face nanotron"),
+    (r"torchtitan", "torchtitan", "pytorch-eager", "torchtitan: FSDP2"),
+    (r"fms-fsdp", "fms-fsdp", "pytorch-compiled", "IBM foundation-model-stack: FSDP"),
+    (r"llmq", "llmq", "fused", "LLMQ: C++ and CUDA"),
+    (r"llm\.c", "llm.c", "fused", "llm.c: C and CUDA"),
+    (r"megatron", "megatron-lm", "megatron", "Megatron-LM and Megatron-DeepSpeed"),
+    (r"deepspeed|zero", "deepspeed-zero", "deepspeed", "DeepSpeed"),
+    (r"", "pytorch", "pytorch-eager", "PyTorch"),
 ]
 
 # Rows whose figures are no good measure, by the column that says so.
@@ -126,6 +127,12 @@ def number(text):
         return None
 
 
+def rounding(text):
+    """How far a written figure may be off by its rounding, as a share: half of its last digit."""
+    digits = len(text.split(".")[1]) if "." in text else 0
+    return 0.5 / 10**digits / abs(float(text))
+
+
 def whole(text):
     v = number(text)
     return int(v) if v is not None else None
@@ -150,10 +157,11 @@ class Run:
     def read_program(self):
         r = self.row
         words = " ".join((r.get(k) or "") for k in ("source_key", "strategy"))
-        _, self.stack, self.class_ = find(PROGRAMS, words)
+        _, self.stack, self.class_, self.about = find(PROGRAMS, words)
         if re.search("compile", r.get("compile") or "", re.I) or re.search("compile", r.get("strategy") or "", re.I):
             self.class_ = "pytorch-compiled"
-            self.stack += "" if self.stack.endswith("-compiled") else "-compiled"
+            self.stack += "-compiled"
+            self.about += ", compiled"
 
     def read(self):
         self.read_sizes()
@@ -197,7 +205,7 @@ class Run:
                 self.near.append("a vocabulary of 50,257")
             if family == "llama":
                 extra = self.derive_hidden(layers, width, vocabulary)
-        self.width = width
+        self.layers, self.width, self.vocabulary = layers, width, vocabulary
         self.model = "%s:layers=%d,width=%d,heads=%d,vocabulary=%d,context=%d%s" % (
             family, layers, width, heads, vocabulary, self.sequence, extra)
 
@@ -289,10 +297,22 @@ class Run:
         tokens = samples * self.sequence
         ways = [("step_ms", lambda v: v / 1e3), ("tokens_s_total", lambda v: tokens / v),
                 ("tokens_s_gpu", lambda v: tokens / self.ranks / v), ("samples_s", lambda v: samples / v)]
-        steps = [step(number(r.get(column))) for column, step in ways if number(r.get(column))]
-        self.step = steps[0] if steps else None
-        if steps and max(steps) > 1.2 * min(steps):
+        steps = [(step(number(r.get(column))), rounding(r.get(column))) for column, step in ways
+                 if number(r.get(column))]
+        self.step = steps[0][0] if steps else self.step_of_flops(samples)
+        if any(abs(s / self.step - 1) > 0.2 + off for s, off in steps):
             self.out = self.out or "its figures of time, batch and tokens contradict each other"
+
+    def step_of_flops(self, samples):
+        """From TFLOP/s of a GPU, counted as Megatron does: 72 BsLh² (1 + s/6h + V/12Lh), 96 where all is recomputed. Others
+        count otherwise, so that such a step is no measure."""
+        tflops = number(self.row.get("tflops_gpu"))
+        if not tflops:
+            return None
+        self.assume("how TFLOP/s are counted", "as Megatron does")
+        layers, h, s, v = self.layers, self.width, self.sequence, self.vocabulary
+        flops = (96 if self.recomputed == 1 else 72) * samples * s * layers * h * h
+        return flops * (1 + s / 6 / h + v / 12 / layers / h) / self.ranks / tflops / 1e12
 
     @property
     def said(self):

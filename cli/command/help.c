@@ -143,7 +143,7 @@ static void help_stacks(void)
 	paragraph(
 	        "A cluster has ceilings: the best that was measured of one kernel, one link, one NIC. A stack is what "
 	        "a "
-	        "program reaches of them in a training step, with the range in which eight of ten measured steps lay. "
+	        "program reaches of them in a training step, with the range in which nine of ten measured steps lay. "
 	        "The first are classes, for programs that were not measured; what stands below them was fitted on "
 	        "published runs, for some cards. shardlab stack NAME --cluster NAME prints one as a file to change. "
 	        "Its fields:");

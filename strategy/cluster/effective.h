@@ -29,7 +29,7 @@ int64_t effective_constant(const struct cluster *c, int64_t micro_batches);
 int64_t effective_allocated(const struct cluster *c, int64_t bytes, int64_t activations);
 int64_t effective_reserved(const struct cluster *c, int64_t allocated);
 
-/* The band around a predicted step in which eight of ten lie, in millionths of it: wider for what the stack was not
+/* The band around a predicted step in which nine of ten lie, in millionths of it: wider for what the stack was not
  * fitted on. tokens: of a rank's micro-batch; width: 0, unknown. */
 struct effective_range {
 	int64_t low, high;

@@ -8,7 +8,7 @@
  *     memory: {bandwidth: 0.85}
  *     network: {between: 0.7}
  *     step: {constant: 4e-3}               # seconds
- *     range: {low: 0.95, high: 1.06}       # of ten steps, eight took between so many times what was predicted
+ *     range: {low: 0.95, high: 1.06}       # of ten steps, nine took between so many times what was predicted
  *     fit: {rows: 12, width_least: 2048, width_most: 4096}
  *
  * How a stack acts on what the simulator computes (strategy/cluster/effective.h):
@@ -54,8 +54,8 @@
 	X(STEP_MICRO_BATCH, "step", "micro_batch", SECONDS, 0, 100, "a micro-batch")                                   \
 	X(ACTIVATIONS_FACTOR, "activations", "factor", SHARE, 0.5, 4, "bytes for each of the plan's")                  \
 	X(RESERVED_SHARE, "reserved", "share", SHARE, 0, 1, "held by the allocator beyond what is allocated")          \
-	X(RANGE_LOW, "range", "low", SHARE, 0.1, 1, "measured over predicted: a tenth of runs is below")               \
-	X(RANGE_HIGH, "range", "high", SHARE, 1, 10, "a tenth is above")                                               \
+	X(RANGE_LOW, "range", "low", SHARE, 0.1, 1, "measured over predicted: nine of ten runs are between")           \
+	X(RANGE_HIGH, "range", "high", SHARE, 1, 10, "and this")                                                       \
 	X(FIT_ROWS, "fit", "rows", WHOLE, 1, 1e9, "runs that it was fitted on")                                        \
 	X(FIT_WIDTH_LEAST, "fit", "width_least", WHOLE, 1, 1e9, "the narrowest model among them")                      \
 	X(FIT_WIDTH_MOST, "fit", "width_most", WHOLE, 1, 1e9, "the widest")                                            \

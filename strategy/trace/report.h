@@ -128,7 +128,7 @@ struct report {
 	struct times time;             /* of the slowest rank */
 	char stack[64];                /* that the times are of; "": the cluster's rates themselves */
 	char basis[160];               /* what the range rests on: "stack fsdp, fitted on 43 runs"; "": none */
-	int64_t range_low, range_high; /* ns: of measured steps, eight of ten lie between */
+	int64_t range_low, range_high; /* ns: of measured steps, nine of ten lie between */
 	struct report_speed speed;
 	struct bubble bubble; /* in closed form */
 	struct report_tightest tightest;
