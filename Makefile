@@ -2,7 +2,7 @@
 #
 #     make demo                           everything from a fresh Debian: install what is missing, build, show
 #     make check                          the same set-up, then every test
-#     make check ONLY=plan                only tests with "plan" in their name
+#     make check ONLY='plan sim'          only tests with "plan" or "sim" in their name
 #     make check SAN=address,undefined    the tests under sanitizers, in a build folder of their own
 #     make V=1 WERROR=1                   show the commands; a warning is an error (as CI has it)
 #
@@ -43,7 +43,8 @@ endif
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion \
 	    $(if $(filter 1,$(WERROR)),-Werror)
 CPPFLAGS := -I.
-CFLAGS = -std=gnu11 $(OPTIMIZE) -g -fno-omit-frame-pointer
+# A sanitizer's report needs lines; all the rest of a debugger's would double its programs.
+CFLAGS = -std=gnu11 $(OPTIMIZE) $(if $(SAN),-g1,-g) -fno-omit-frame-pointer
 LDFLAGS := -Wl,--as-needed
 ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 
@@ -131,7 +132,9 @@ ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
 $(BUILD)/cuda/kernels/cuda/attention_hopper.o: CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
 endif
 
-$(BUILD)/real/communicator/nccl.o $(BUILD)/tests/support/fake_nccl.o: CPPFLAGS += $(nccl_cflags)
+nccl_objects := $(BUILD)/real/communicator/nccl.o $(BUILD)/tests/support/fake_nccl.o
+$(nccl_objects): CPPFLAGS += $(nccl_cflags)
+$(nccl_objects): $(BUILD)/nccl_flags
 
 $(BUILD)/shardlab: $(BUILD)/cli/main.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
@@ -161,10 +164,11 @@ endef
 $(foreach variant,$(simd_variants),$(eval $(call simd_rule,$(variant))))
 
 # Files that are rewritten only when what they hold changes.
-flags_text := $(CC) $(ALL_CFLAGS) $(KERNEL_CFLAGS) $(SIMD_FLAGS) $(foreach level,0 1 2 3,$(level): $(SIMD_FLAGS_$(level))) \
+flags_text := $(CC) $(shell $(CC) --version 2>/dev/null | head -n 1) $(ALL_CFLAGS) $(KERNEL_CFLAGS) $(SIMD_FLAGS) $(foreach level,0 1 2 3,$(level): $(SIMD_FLAGS_$(level))) \
 	      $(LDFLAGS) $(LIBRARIES)
 cuda_flags_text = $(NVCC) $(subst ',,$(CUDA_FLAGS))
-$(BUILD)/flags $(BUILD)/cuda_flags $(layers:%=$(BUILD)/members-%): always
+nccl_flags_text = $(nccl_cflags) $(wildcard $(addsuffix /nccl.h,$(CUDA_HOME)/include /usr/local/include /usr/include))
+$(BUILD)/flags $(BUILD)/cuda_flags $(BUILD)/nccl_flags $(layers:%=$(BUILD)/members-%): always
 	@mkdir -p $(@D)
 	@echo '$($(@F)_text)' | cmp -s - $@ || echo '$($(@F)_text)' >$@
 .PHONY: always
@@ -202,7 +206,7 @@ demo: $(BUILD)/shardlab ## set up, build, and show the main job
 	@$(BUILD)/shardlab demo
 
 # With ONLY, what is not run is not built.
-chosen = $(if $(ONLY),$(foreach test,$(1),$(if $(findstring $(ONLY),$(notdir $(test))),$(test))),$(1))
+chosen = $(if $(ONLY),$(foreach test,$(1),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(test))))),$(test))),$(1))
 check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
 		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' CC='$(CC)' SAN='$(SAN)' ONLY='$(ONLY)' \

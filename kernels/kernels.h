@@ -57,7 +57,7 @@ int kernels_limit_instruction_set(int level);
 
 /* ---- shapes ---- */
 
-/* What a linear layer applies to its sums: GELU in its tanh form (GPT-2's gelu_new) or with the error function, or
+/* A linear layer applies one to its sums: GELU in its tanh form (GPT-2's gelu_new) or with the error function, or
  * ReLU. */
 enum activation { ACTIVATION_NONE, ACTIVATION_GELU_TANH, ACTIVATION_GELU, ACTIVATION_RELU, ACTIVATIONS };
 

@@ -368,7 +368,8 @@ static void find_next(struct advice *a)
 
 static void finish(struct advice *a)
 {
-	qsort(a->fit, (size_t)a->fit_count, sizeof *a->fit, faster_first);
+	if (a->fit_count > 1)
+		qsort(a->fit, (size_t)a->fit_count, sizeof *a->fit, faster_first);
 	set_places(a);
 	set_frontier(a);
 	mend_by_strategy(a);

@@ -1,9 +1,9 @@
-/* What checkpoints cost: bytes of a plan's sections save and restore, the time that the ranks of a node take to move
+/* The cost of checkpoints: bytes of a plan's sections save and restore, the time that the ranks of a node take to move
  * them over the node's disk, which they share, and how often a run that may fail should write one.
  *
  *     struct checkpoint_cost c;
  *     s = checkpoint_cost(&plan, &cluster, &c);
- *     struct checkpoint_rhythm r = checkpoint_rhythm(&c, 6 * 3600.0);      of a run that fails every 6 hours
+ *     struct checkpoint_rhythm r = checkpoint_rhythm(&c, 6 * 3600.0);      for a run that fails every 6 hours
  *
  * The best interval and the goodput are Daly's (2006, doi 10.1016/j.future.2004.11.016). With δ the time of a
  * checkpoint, R that of a restart and M the mean time between failures, the interval is

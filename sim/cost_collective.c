@@ -78,9 +78,7 @@ static const struct cost_circle *circle_of(struct cost_cache *cache, const struc
 		if (cache->circles[i].axes == axes && cache->circles[i].ends == h->op->ends_only)
 			return &cache->circles[i];
 	struct cost_circle circle = {.axes = axes, .ends = h->op->ends_only};
-	int64_t *counts = calloc((size_t)h->nodes * 2 + 1, sizeof *counts);
-	if (!counts)
-		memory_exhausted();
+	int64_t *counts = array_make((size_t)h->nodes * 2, sizeof *counts);
 	for (int64_t rank = 0; rank < h->p->ranks; rank++) {
 		int64_t member = op_member(h->p, h->op, rank);
 		if (member < 0)

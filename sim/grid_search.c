@@ -15,7 +15,7 @@ enum { BUDGET = 3000000 };
 
 /* ---- one plan ---- */
 
-/* Of a plan far beyond the usual, laying out its memory takes longer than all else: for each role, time with the square
+/* Laying out the memory of an unusually large plan takes longer than all else: for each role, time with the square
  * of its operations. */
 static int64_t price_of(const struct plan *p)
 {
@@ -225,7 +225,7 @@ static void next_place(struct grid_search *f)
 	go_on(f);
 }
 
-/* What fits with a micro-batch fits with smaller ones, so that the range in question is halved each time. */
+/* A plan that fits with a micro-batch fits with smaller ones, so that the range in question is halved each time. */
 static void try_micro(struct grid_search *f)
 {
 	struct variant_place *at = &f->at;

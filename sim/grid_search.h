@@ -44,7 +44,7 @@ struct grid_search {
 	bool given_is_out; /* the first place is known not to fit */
 	bool all_micros;
 
-	/* What was found, in the order of the walk; if it was cut before any was timed, one that fits, with no time.
+	/* The plans found, in the order of the walk; if it was cut before any was timed, one that fits, with no time.
 	 * Owned. */
 	struct found *list;
 	int count;

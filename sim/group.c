@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/engine.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
 
 static int64_t members_of(const struct engine *e, int group)
@@ -14,9 +15,7 @@ static int64_t members_of(const struct engine *e, int group)
 /* Returns how many ranks of the group are on one node of each kind. The caller frees it. */
 static uint64_t *members_by_node(struct engine *e, int group)
 {
-	uint64_t *members = calloc((size_t)e->classes.node_count + 1, sizeof *members);
-	if (!members)
-		memory_exhausted();
+	uint64_t *members = array_make((size_t)e->classes.node_count, sizeof *members);
 	for (int i = 0; i < e->classes.count; i++)
 		if (participation_in(e, i, group))
 			members[e->processes[i].who->node] += (uint64_t)e->processes[i].who->copies;

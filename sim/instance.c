@@ -6,8 +6,9 @@
  */
 #include <stdlib.h>
 
+#include "strategy/base/arena.h"
+
 #include "sim/engine.h"
-#include "strategy/base/memory.h"
 
 static const struct op *op_of(const struct engine *e, const struct instance *x)
 {
@@ -21,9 +22,7 @@ enum status instances_make(struct engine *e)
 	if (e->plan->ranks == 1)
 		return STATUS_OK;
 	rendezvous_init(&e->rendezvous, e->plan, SECTION_STEP);
-	e->instances = calloc((size_t)v->instance_count + 1, sizeof *e->instances);
-	if (!e->instances)
-		memory_exhausted();
+	e->instances = array_make((size_t)v->instance_count, sizeof *e->instances);
 	for (int i = 0; i < v->instance_count && !s; i++) {
 		struct simulated_instance *x = &e->instances[i];
 		const struct role *r = participant_role(v, v->instances[i].participants);
@@ -105,9 +104,7 @@ enum status groups_make(struct engine *e)
 			return status_fail(STATUS_INPUT,
 			                   "{grain} message: over 2^30 collectives; use {grain} operation");
 	}
-	e->groups = calloc((size_t)count + 1, sizeof *e->groups);
-	if (!e->groups)
-		memory_exhausted();
+	e->groups = array_make((size_t)count, sizeof *e->groups);
 	for (int i = 0, g = 0; i < v->instance_count; i++)
 		for (int64_t k = count_groups(e, &v->instances[i]); k > 0; k--) /* a missing role never arrives */
 			e->groups[g++] = (struct simulated_group){.instance = i, .wanted = v->instances[i].missing};

@@ -15,7 +15,8 @@
 # starts ranks or looks at a clock. Any other script is kept on one core, so that those which judge no time there
 # (cli_validate.sh) do not meet on the first.
 #
-# Settings: TEST_TIMEOUT (seconds for a test), TEST_JOBS (tests at once), ONLY (run the tests whose name contains it).
+# Settings: TEST_TIMEOUT (seconds for a test), TEST_JOBS (tests at once), ONLY (words: run the tests whose name contains
+# one of them).
 # Exit status: 0 when none failed, 1 when one did or when there was nothing to run.
 set -euo pipefail
 
@@ -160,19 +161,36 @@ ranks_of() {
 	done
 }
 
+# run_on_ranks HOW TEST RANKS. More ranks than cores: ranks give way to each other, and one thread each is enough. Under MPI
+# a test case runs in the rank's own process, since a fork has no part in the world.
 run_on_ranks() {
+	"$1" "$(basename "$2") at $3 ranks" env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 CK_FORK=no \
+		ASAN_OPTIONS="$mpi_asan_options" mpirun --oversubscribe --bind-to none -n "$3" "$2"
+}
+
+# One rank needs one core, several have the machine for themselves.
+run_with_others() {
+	case " $(ranks_of "$(basename "$1")" | tr '\n' ' ') " in *' 1 '*) run_on_ranks run_test "$1" 1 ;; esac
+}
+run_on_several() {
 	local ranks
-	for ranks in $(ranks_of "$(basename "$1")"); do
-		# More ranks than cores: ranks give way to each other, and one thread each is enough. Under
-		# MPI a test case runs in the rank's own process, since a fork has no part in the world.
-		run_alone "$(basename "$1") at $ranks ranks" env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 CK_FORK=no \
-			ASAN_OPTIONS="$mpi_asan_options" mpirun --oversubscribe --bind-to none -n "$ranks" "$1"
+	for ranks in $(ranks_of "$(basename "$1")" | grep -vx 1); do
+		run_on_ranks run_alone "$1" "$ranks"
 	done
+}
+
+is_wanted() {
+	local word
+	[ -n "${ONLY-}" ] || return 0
+	for word in $ONLY; do
+		case $1 in *"$word"*) return 0 ;; esac
+	done
+	return 1
 }
 
 chosen=() alone=()
 for test in "$@"; do
-	case $(basename "$test") in *"${ONLY-}"*) chosen+=("$test") ;; esac
+	if is_wanted "$(basename "$test")"; then chosen+=("$test"); fi
 done
 
 # Scripts are the longest, and go first.
@@ -180,7 +198,10 @@ for test in $(printf '%s\n' ${chosen[@]+"${chosen[@]}"} | grep '\.sh$') \
 	$(printf '%s\n' ${chosen[@]+"${chosen[@]}"} | grep -v '\.sh$'); do
 	name=$(basename "$test")
 	case $name in
-	mpi_*) alone+=("$test") ;;
+	mpi_*)
+		run_with_others "$test"
+		alone+=("$test")
+		;;
 	fuzz_*) run_test "$name on its corpus" "$test" "tests/fuzz/corpus/${name#fuzz_}" ;;
 	*)
 		if wants_all_cores "$name"; then
@@ -196,7 +217,7 @@ done
 for test in ${alone[@]+"${alone[@]}"}; do
 	name=$(basename "$test")
 	case $name in
-	mpi_*) run_on_ranks "$test" ;;
+	mpi_*) run_on_several "$test" ;;
 	*.sh) run_alone "$name" env ASAN_OPTIONS="$mpi_asan_options" bash "$test" ;;
 	*) run_alone "$name" "$test" ;;
 	esac

@@ -19,7 +19,8 @@ enum { BATCH = 512, WARMUP = 30, BUCKET = 1 << 20 };
 
 /* ---- the table ---- */
 
-/* Two lines: the figure as predicted and as measured. Of several roles it is the first, the root, which bears most. */
+/* Two lines: the figure as predicted and as measured. With several roles it is the first, the root, which bears most.
+ */
 static void pair_rows(struct table *t, const struct trials *d, const struct figure *f, struct scale scale)
 {
 	for (int line = 0; line < 2; line++) {

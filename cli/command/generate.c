@@ -45,7 +45,7 @@ static enum status read_prompt(const struct options *o, struct prompt *p)
 	return s;
 }
 
-/* Of a folder, or of the folder that the file is in. */
+/* The tokenizer of a folder, or of the folder that the file is in. */
 static char *tokenizer_of(const char *path)
 {
 	return path_is_folder(path) ? path_in_folder(path, "tokenizer.json") : path_beside(path, "tokenizer.json");

@@ -57,7 +57,7 @@ enum status job_predict_run(struct job *j, const struct options *o, struct repor
 enum status job_check_fits(const struct job *j, const struct options *o, const struct report *predicted);
 /* A job that is only simulated: opened, predicted and released. */
 enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out);
-/* What would make it fit, which it does not: the same for `sim` and `compare`. */
+/* Finds a change that would make a plan fit which does not: the same for `sim` and `compare`. */
 enum status job_find_change(const struct settings *settings, const char *cluster, struct report_change *out);
 enum status job_require_fit(const struct report *r); /* STATUS_CHECK */
 

@@ -1,4 +1,4 @@
-/* What Open MPI leaves when mpirun is killed: its session folder, and the ranks' segments of shared memory. Both are
+/* Leftovers of Open MPI when mpirun is killed: its session folder, and the ranks' segments of shared memory. Both are
  * named after the process and the job that launch_run() started, so they are its own.
  */
 #ifndef SHARDLAB_LEFTOVERS_H

@@ -54,6 +54,11 @@ void talk_hear(void *context, const char *line)
 		t->kept[t->kept_count++] = arena_copy(&t->arena, line);
 }
 
+static bool is_crash(int signal)
+{
+	return signal && signal != SIGKILL && signal != SIGTERM;
+}
+
 /* A crash is a bug: the library's or sanitizer's report is worth more than one tidy line. */
 static void retell(const struct talk *t)
 {
@@ -70,7 +75,7 @@ static bool was_stopped(const struct launch *l, const struct talk *t)
 enum status talk_judge(const struct launch *l, const struct talk *t, int status, bool mpirun)
 {
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	bool crashed = t->signal && t->signal != SIGKILL && t->signal != SIGTERM;
+	bool killed = WIFSIGNALED(status), crashed = is_crash(t->signal) || (killed && is_crash(WTERMSIG(status)));
 	if (was_stopped(l, t))
 		return status_fail(STATUS_INTERRUPTED, "stopped by the user");
 	if (!code)
@@ -81,11 +86,11 @@ enum status talk_judge(const struct launch *l, const struct talk *t, int status,
 		return status_fail(code == 2 ? STATUS_INPUT : STATUS_RUN, "%s", t->fatal);
 	if (*t->stopped)
 		return status_fail(STATUS_INTERRUPTED, "%s", t->stopped);
-	if (crashed || !*t->died)
+	if (crashed || (!killed && !*t->died))
 		retell(t);
 	if (*t->died)
 		return status_fail(STATUS_RUN, "%s; the other ranks were ended", t->died);
-	if (WIFSIGNALED(status))
+	if (killed)
 		return status_fail(STATUS_RUN, "%s died (%s)%s", mpirun ? "mpirun" : "the run",
 		                   strsignal(WTERMSIG(status)), mpirun ? "; the ranks were ended" : "");
 	return status_fail(STATUS_RUN, "%s failed with exit status %d", mpirun ? "mpirun" : "the run", code);

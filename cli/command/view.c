@@ -176,7 +176,7 @@ static enum status show(struct viewer *v)
 
 /* ---- the language ---- */
 
-/* Everything is said in the language that is asked for, or the user's. What is drawn needs its characters. */
+/* Everything is said in the language that is asked for, or the user's. Drawn text needs its characters. */
 static enum status open_fonts(const struct options *o, struct fonts *fonts)
 {
 	enum status s = option_given(o, OPTION_DESCRIBE) ? STATUS_OK : fonts_open(fonts);

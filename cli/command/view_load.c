@@ -214,7 +214,7 @@ static enum status check_trace_alone(const struct options *o)
 	return check_file_alone(o, OPTION_TRACE);
 }
 
-/* What ranks had where the trace is from, if its name says where that is; and for a run that was measured, its
+/* Finds the memory that ranks had where the trace is from, if its name says where; and for a run that was measured, its
  * simulation there. --cluster stands for another place. */
 static enum status load_place(struct loaded *l, const struct options *o, struct limits *limits, bool *simulated)
 {

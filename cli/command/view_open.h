@@ -54,9 +54,9 @@ struct viewer {
 /* --pair: the step without the changes of --what-if. */
 #define PAIR_BEFORE "before"
 
-/* Is it a file's, which has no other strategies? */
+/* True if it shows a file, which has no other strategies. */
 bool viewer_alone(const struct viewer *v);
-/* … the option that says so. */
+/* The option that named it. */
 enum option viewer_source(const struct viewer *v);
 /* Loads the strategies of a list and sets the playback to compare them. */
 enum status viewer_compare(struct viewer *v, const char *list);

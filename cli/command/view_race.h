@@ -7,8 +7,8 @@
 /* Above so many ranks collectives are by formula. */
 enum { RACE_BY_MESSAGE = 64 };
 
-/* Fills in all that follows from operation, ranks and bytes; what it held is released. What cannot run is no failure:
- * it is said in r->refused. cluster: name or file. */
+/* Fills in all that follows from operation, ranks and bytes; what it held is released. A race that cannot run is no
+ * failure: r->refused says why. cluster: name or file. */
 void race_run(struct race *r, const char *cluster);
 /* The collective alone that comes first in a race of an operation: "ring-all-reduce". */
 const char *race_first(enum operation o);

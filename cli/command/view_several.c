@@ -45,7 +45,7 @@ static void forget(struct viewer *v, int i)
 	v->used[i] = 0;
 }
 
-/* An empty place. Of steps that were changed and are not shown, few are kept. */
+/* An empty place. Few steps are kept that were changed and are not shown. */
 static int place_for(struct viewer *v)
 {
 	enum { KEPT = 8 };
@@ -188,7 +188,7 @@ static enum status add_contender(struct viewer *v, const char *strategy)
 	return s;
 }
 
-/* Those of `all` that make no sense with the other settings are left out. */
+/* Leaves out the strategies of `all` that make no sense with the other settings. */
 static enum status add_all(struct viewer *v)
 {
 	enum status s = STATUS_OK;

@@ -1,4 +1,4 @@
-/* What if: changes are made, undone and made again. A step that was changed is made from the options anew; when it
+/* The what-if panel's changes: made, undone and made again. A changed step is made from the options anew; when it
  * cannot be, all is as it was. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -106,75 +106,90 @@ static void append_word(struct line *l, const char *word)
 	append(l, "'");
 }
 
-/* width, height: 0 where the screen gives them. */
-static void append_arguments(struct line *l, const struct viewer *v, int width, int height)
+/* The cursor, what is selected, and how far a list is scrolled. */
+static void say_position(const struct playback *p, struct arguments *a)
+{
+	const struct trace_view *shown = p->shown;
+	const struct timeline *s = &shown->timeline;
+	if (shown->foreign) {
+		arguments_set(a, OPTION_AT, "%" PRId64, p->cursor);
+	} else {
+		size_t stop = timeline_stop_of(s, p->step_size, p->position),
+		       past = p->position - timeline_stop(s, p->step_size, stop);
+		arguments_set(a, OPTION_AT, "%zu", stop);
+		if (past)
+			arguments_set(a, OPTION_PAST, "%zu", past);
+	}
+	if (p->selected_op >= 0)
+		arguments_set(a, OPTION_SELECT, "%" PRId64 ":%d", p->selected_rank, p->selected_op);
+	if (p->scene == SCENE_PLAN && !shown->foreign && p->plan_scroll)
+		arguments_set(a, OPTION_SCROLL, "%d", p->plan_scroll);
+	else if ((shown->foreign || p->scene != SCENE_PLAN) && p->first_lane >= 0)
+		arguments_set(a, OPTION_SCROLL, "%d", p->first_lane);
+	if (!shown->foreign && s->rank_count && p->focus_rank != s->ranks[0].rank)
+		arguments_set(a, OPTION_FOCUS, "%" PRId64, p->focus_rank);
+	if (p->from < p->to)
+		arguments_set(a, OPTION_RANGE, "%" PRId64 ":%" PRId64, p->from, p->to);
+	if (p->measured_from < p->measured_to)
+		arguments_set(a, OPTION_MEASURE, "%" PRId64 ":%" PRId64, p->measured_from, p->measured_to);
+}
+
+static void say_look(const struct playback *p, struct arguments *a)
+{
+	arguments_set(a, OPTION_SCENE, "%s",
+	              scene_name(p->shown->foreign ? SCENE_TIMELINE
+	                         : p->compare      ? SCENE_MEMORY
+	                                           : p->scene));
+	arguments_set(a, OPTION_THEME, "%s", theme_of(p->theme)->name);
+	if (p->step_size != STEP_SIZE_ROUND)
+		arguments_set(a, OPTION_STEP, "%s", step_size_name(p->step_size));
+	if (p->over_steps)
+		arguments_set(a, OPTION_OVER, "steps");
+	if (p->text < 0.999 || p->text > 1.001)
+		arguments_set(a, OPTION_TEXT, "%g", p->text);
+	if (!p->values)
+		arguments_flag(a, OPTION_NO_VALUES);
+	if (p->asking)
+		arguments_flag(a, OPTION_ASK);
+	if (p->presenter)
+		arguments_flag(a, OPTION_PRESENTER);
+}
+
+/* Other steps that are shown with this one. */
+static void say_others(const struct viewer *v, struct arguments *a)
 {
 	const struct playback *p = &v->playback;
-	const struct trace_view *shown = p->shown;
-	static const enum option anew[] = {
-	        OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,  OPTION_RANGE,  OPTION_COMPARE, OPTION_PAIR,
-	        OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT, OPTION_PAGES,  OPTION_DELAY,   OPTION_SCALE,
-	        OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,    OPTION_SCROLL, OPTION_PAST,    OPTION_NO_VALUES,
-	        OPTION_WHAT_IF, OPTION_MEASURE,   OPTION_OVER};
-	struct arguments a = {0};
-	arguments_begin(&a, "view");
-	viewer_say_settings(v, &a);
-	arguments_set(&a, OPTION_SCENE, "%s",
-	              scene_name(shown->foreign ? SCENE_TIMELINE
-	                         : p->compare   ? SCENE_MEMORY
-	                                        : p->scene));
-	arguments_set(&a, OPTION_THEME, "%s", theme_of(p->theme)->name);
-	if (p->step_size != STEP_SIZE_ROUND)
-		arguments_set(&a, OPTION_STEP, "%s", step_size_name(p->step_size));
-	if (shown->foreign)
-		arguments_set(&a, OPTION_AT, "%" PRId64, p->cursor);
-	else
-		arguments_set(&a, OPTION_AT, "%zu", timeline_stop_of(&shown->timeline, p->step_size, p->position));
-	size_t past =
-	        shown->foreign
-	                ? 0
-	                : p->position - timeline_stop(&shown->timeline, p->step_size,
-	                                              timeline_stop_of(&shown->timeline, p->step_size, p->position));
-	if (past)
-		arguments_set(&a, OPTION_PAST, "%zu", past);
-	if (p->selected_op >= 0)
-		arguments_set(&a, OPTION_SELECT, "%" PRId64 ":%d", p->selected_rank, p->selected_op);
-	if (p->scene == SCENE_PLAN && !shown->foreign && p->plan_scroll)
-		arguments_set(&a, OPTION_SCROLL, "%d", p->plan_scroll);
-	else if ((shown->foreign || p->scene != SCENE_PLAN) && p->first_lane >= 0)
-		arguments_set(&a, OPTION_SCROLL, "%d", p->first_lane);
-	if (width && height)
-		arguments_set(&a, OPTION_SIZE, "%dx%d", width, height);
-	if (!shown->foreign && shown->timeline.rank_count && p->focus_rank != shown->timeline.ranks[0].rank)
-		arguments_set(&a, OPTION_FOCUS, "%" PRId64, p->focus_rank);
-	if (p->from < p->to)
-		arguments_set(&a, OPTION_RANGE, "%" PRId64 ":%" PRId64, p->from, p->to);
-	if (p->over_steps)
-		arguments_set(&a, OPTION_OVER, "steps");
-	if (p->measured_from < p->measured_to)
-		arguments_set(&a, OPTION_MEASURE, "%" PRId64 ":%" PRId64, p->measured_from, p->measured_to);
-	if (p->text < 0.999 || p->text > 1.001)
-		arguments_set(&a, OPTION_TEXT, "%g", p->text);
 	if (p->compare)
-		arguments_set(&a, OPTION_COMPARE, "%s",
+		arguments_set(a, OPTION_COMPARE, "%s",
 		              option_given(v->options, OPTION_COMPARE) ? option_text(v->options, OPTION_COMPARE)
 		                                                       : "all");
 	if (p->second)
-		arguments_set(&a, OPTION_PAIR, "%s",
+		arguments_set(a, OPTION_PAIR, "%s",
 		              v->loaded[0].read    ? option_text(v->options, OPTION_PAIR)
 		              : v->whatif.together ? PAIR_BEFORE
 		                                   : p->second->label);
 	if (p->beside)
-		arguments_flag(&a, OPTION_PREDICT);
-	if (!p->values)
-		arguments_flag(&a, OPTION_NO_VALUES);
-	if (p->asking)
-		arguments_flag(&a, OPTION_ASK);
-	if (p->presenter)
-		arguments_flag(&a, OPTION_PRESENTER);
+		arguments_flag(a, OPTION_PREDICT);
+}
+
+/* width, height: 0 where the screen gives them. */
+static void append_arguments(struct line *l, const struct viewer *v, int width, int height)
+{
+	static const enum option anew[] = {
+	        OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,  OPTION_RANGE,  OPTION_COMPARE, OPTION_PAIR,
+	        OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT, OPTION_PAGES,  OPTION_DELAY,   OPTION_SCALE,
+	        OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,    OPTION_SCROLL, OPTION_PAST,    OPTION_NO_VALUES,
+	        OPTION_WHAT_IF, OPTION_MEASURE,   OPTION_OVER,   OPTION_TEXT};
+	struct arguments a = {0};
+	arguments_begin(&a, "view");
+	viewer_say_settings(v, &a);
+	say_look(&v->playback, &a);
+	say_position(&v->playback, &a);
+	say_others(v, &a);
+	if (width && height)
+		arguments_set(&a, OPTION_SIZE, "%dx%d", width, height);
 	for (size_t i = 0; i < sizeof anew / sizeof anew[0]; i++)
 		arguments_drop(&a, anew[i]);
-	arguments_drop(&a, OPTION_TEXT);
 	arguments_pass(&a, COMMAND_VIEW, v->options);
 	for (int i = 0; i < a.count; i++)
 		append_word(l, a.list[i]);

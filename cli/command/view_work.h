@@ -4,7 +4,7 @@
 
 #include "cli/command/view_load.h"
 
-/* Who wants to know, from time to time, that it takes long; say NULL: nobody. */
+/* The caller that wants to know, from time to time, that it takes long; say NULL: nobody. */
 struct busy {
 	void (*say)(void *context);
 	void *context;

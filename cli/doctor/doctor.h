@@ -1,4 +1,4 @@
-/* What this machine has for shardlab: one finding a check, in a table that `shardlab doctor` prints.
+/* Checks of what this machine has for shardlab: one finding each, in a table that `shardlab doctor` prints.
  *
  *     struct finding f;
  *     doctor_checks[i].look(&f);

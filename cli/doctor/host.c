@@ -45,7 +45,7 @@ void doctor_cores(struct finding *out)
 	cluster_release(&c);
 }
 
-/* Of /proc/meminfo, in bytes; 0: it is not there. */
+/* MemAvailable of /proc/meminfo, in bytes; 0: it is not there. */
 static int64_t available_memory(void)
 {
 	char line[200];

@@ -1,5 +1,5 @@
-/* Lessons: Markdown files that read well as they stand, and run. What is checked and asked is marked by HTML comments,
- * which no reader of Markdown shows:
+/* Lessons: Markdown files that read well as they stand, and run. HTML comments, which no reader of Markdown shows, mark
+ * what is checked and asked:
  *
  *     # 3. Ring all-reduce
  *     <!-- lesson: minutes=20 after=2 -->

@@ -1,4 +1,4 @@
-/* Is what a command prints what the lesson says it prints? */
+/* Compares what a command prints with what the lesson says it prints. */
 #ifndef SHARDLAB_LESSON_SAME_H
 #define SHARDLAB_LESSON_SAME_H
 

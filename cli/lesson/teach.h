@@ -24,7 +24,7 @@ struct teaching {
 
 enum status teach(struct teaching *t, struct learner *progress);
 
-/* Is what was typed the right answer? A choice by its number or its text; a number with a unit, within the tolerance.
+/* Judges what was typed: a choice by its number or its text; a number with a unit, within the tolerance.
  * Unclear: `why` says what is asked for, and the question is asked again. */
 enum answer teach_judge(const struct piece *p, const char *typed, char why[ANSWER_WORDS]);
 

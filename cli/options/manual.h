@@ -1,4 +1,4 @@
-/* What other programs make of the option table: the manual page, and the words that a shell completes.
+/* The option table for other programs: the manual page, and the words that a shell completes.
  *
  *     shardlab help man | man -l -
  *     shardlab help bash > ~/.local/share/bash-completion/completions/shardlab

@@ -54,10 +54,15 @@ int64_t figure_value(const struct figure *f, const struct report *r, int role)
 	return sum;
 }
 
+static bool is_memory_of_device(enum figure_group g)
+{
+	return g == GROUP_PEAK || g == GROUP_STEADY;
+}
+
 /* Memory at the peak and between steps are compared with each other as well. */
 static bool same_scale(enum figure_group a, enum figure_group b)
 {
-	return a == b || (a <= GROUP_STEADY && b <= GROUP_STEADY);
+	return a == b || (is_memory_of_device(a) && is_memory_of_device(b));
 }
 
 struct scale group_scale(enum figure_group g, const struct report *const *reports, int count)

@@ -48,7 +48,7 @@ static void shorten(char *label, int columns)
 		*gap = 0;
 }
 
-/* Of few widths, so that it does not change with every digit of the label. */
+/* The bar has few widths, so that it does not change with every digit of the label. */
 static int bar_width(int room)
 {
 	return room >= WIDEST ? WIDEST : room >= WIDEST / 2 ? WIDEST / 2 : NARROWEST;

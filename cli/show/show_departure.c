@@ -27,7 +27,7 @@ static int64_t gathered(const struct column *c)
 	return memory_of(c)->at_peak[CATEGORY_GATHERED];
 }
 
-/* Is it gathered state that makes the second peak higher? */
+/* True if gathered state makes the second peak higher. */
 static bool peaks_above(const struct column *less, const struct column *more)
 {
 	int64_t above = memory_of(more)->peak_bytes - memory_of(less)->peak_bytes;

@@ -49,7 +49,7 @@ static bool any_mfu(const struct column *columns, int count)
 	return false;
 }
 
-/* Of the numbers above 0. */
+/* The range of the numbers above 0. */
 struct range {
 	int64_t least, most;
 };

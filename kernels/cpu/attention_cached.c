@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/bodies.h"
 
-/* Of all heads of one token; `from` and `cache` are its keys or its values. */
+/* Stores all heads of one token; `from` and `cache` are its keys or its values. */
 static void store(const struct attention_cached_shape *s, const float *from, int64_t token, float *cache)
 {
 	int64_t size = s->of.head_size;

@@ -15,7 +15,7 @@
 /* The rate of a kernel follows from its shape, and the work is only the most important part of that. The cases that
  * people run therefore come first, with the default of 4 samples a rank; later ones fill the gaps. */
 static const struct {
-	struct rehearsal_case what;
+	struct timed_case what;
 	bool quick;
 } cases[] = {
         {{"mlp", "single", 4, TYPE_FP32}, true},
@@ -55,11 +55,11 @@ enum { CASES = sizeof cases / sizeof *cases };
 /* Operations that move at least so many bytes tell something about memory. */
 enum { LARGE = 1 << 20 };
 
-static const struct rehearsal_case tiny = {"mlp:sizes=16-16-16-10", "single", 1, TYPE_FP32};
+static const struct timed_case tiny = {"mlp:sizes=16-16-16-10", "single", 1, TYPE_FP32};
 
 /* All ranks carry out these cases at once, each on its own plan. Ranks share caches, which no curve shows, so rates
  * measured side by side are averaged with those of one rank alone. */
-static const struct rehearsal_case beside[] = {
+static const struct timed_case beside[] = {
         {"mlp", "ddp", 4, TYPE_FP32}, {"gpt", "ddp", 4, TYPE_FP32}, {"mlp", "single", 32, TYPE_FP32}};
 enum { BESIDE = sizeof beside / sizeof *beside };
 
@@ -78,7 +78,7 @@ int calibrate_compute_tasks(const struct calibration *k)
 
 /* ---- what steps show ---- */
 
-static void collect(void *context, const struct rehearsal *r)
+static void collect(void *context, const struct timed_run *r)
 {
 	struct durations *all = context;
 	durations_add_step(all, executor_times(r->executor).compute);
@@ -137,22 +137,22 @@ static void add_medians(struct durations *all, struct curve_points *points, stru
 
 /* together: all ranks do so at once, each on its own plan. Raises *bandwidth to the rate at which this rank moved
  * bytes. */
-static enum status measure_case(const struct calibration *k, const struct rehearsal_case *what, bool together,
+static enum status measure_case(const struct calibration *k, const struct timed_case *what, bool together,
                                 struct curve_points *points, struct rate *bandwidth)
 {
-	struct rehearsal r;
+	struct timed_run r;
 	struct durations all = {0};
-	enum status s = rehearsal_open(&r, what, NULL);
+	enum status s = timed_run_open(&r, what, NULL);
 	if (!s)
 		s = calibrate_steps(&r, k, case_seconds(k), together, collect, &all);
 	if (!s)
 		add_medians(&all, points, bandwidth);
 	durations_release(&all);
-	rehearsal_release(&r);
+	timed_run_release(&r);
 	return s;
 }
 
-static void tell(struct calibration *k, const struct rehearsal_case *what, const char *how)
+static void tell(struct calibration *k, const struct timed_case *what, const char *how)
 {
 	char text[128];
 	snprintf(text, sizeof text, "%s in %s, %lld samples%s", what->model, type_name(what->precision),
@@ -167,7 +167,7 @@ struct launches {
 	int count;
 };
 
-static void collect_launch(void *context, const struct rehearsal *r)
+static void collect_launch(void *context, const struct timed_run *r)
 {
 	struct launches *l = context;
 	struct times t = executor_times(r->executor);
@@ -180,12 +180,12 @@ static void collect_launch(void *context, const struct rehearsal *r)
 
 static enum status measure_launch(const struct calibration *k)
 {
-	struct rehearsal r;
+	struct timed_run r;
 	struct launches l = {.count = 0};
-	enum status s = rehearsal_open(&r, &tiny, NULL);
+	enum status s = timed_run_open(&r, &tiny, NULL);
 	if (!s)
 		s = calibrate_steps(&r, k, 0.1, false, collect_launch, &l);
-	rehearsal_release(&r);
+	timed_run_release(&r);
 	if (!s)
 		k->cluster->launch = calibrate_rate(0, l.ns, l.count);
 	return s;

@@ -16,7 +16,7 @@ struct gpu {
 };
 
 struct calibration_gpu {
-	struct device_choice choice; /* of the rehearsals too */
+	struct device_choice choice; /* of the timed runs too */
 	int count;                   /* of this machine's GPUs */
 	int64_t overhead_bytes;      /* the most that was seen beside an arena */
 	int64_t launch_ns;           /* of one kernel more in a step */

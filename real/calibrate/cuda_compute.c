@@ -21,7 +21,7 @@
 
 /* The cases that people run come first; later ones fill the gaps. A case that does not fit is left out. */
 static const struct gpu_case {
-	struct rehearsal_case what;
+	struct timed_case what;
 	bool quick;
 	bool clips, sgd, offloads;
 } cases[] = {
@@ -80,7 +80,7 @@ struct spans {
 	struct durations device, host;
 };
 
-static void collect(void *context, const struct rehearsal *r)
+static void collect(void *context, const struct timed_run *r)
 {
 	struct spans *all = context;
 	for (int i = r->step->begin; i < r->step->end; i++) {
@@ -96,7 +96,7 @@ static void collect(void *context, const struct rehearsal *r)
 	durations_add_step(&all->device, executor_times(r->executor).step);
 }
 
-static void collect_step(void *context, const struct rehearsal *r)
+static void collect_step(void *context, const struct timed_run *r)
 {
 	durations_add_step(context, executor_times(r->executor).step);
 }
@@ -195,7 +195,7 @@ static void take_host_rate(struct calibration *k, struct durations *all)
 
 static enum status settings_of(const struct gpu_case *what, struct settings *out)
 {
-	*out = rehearsal_settings(&what->what, 1);
+	*out = timed_run_settings(&what->what, 1);
 	out->clip = what->clips ? 1 : 0;
 	out->optimizer = what->sgd ? OPTIMIZER_SGD : OPTIMIZER_ADAMW;
 	out->offload.optimizer = what->offloads;
@@ -226,7 +226,7 @@ static double case_seconds(const struct calibration *k)
 	return k->options->quick ? 0.2 : 0.8;
 }
 
-static enum status measure_steps(struct calibration *k, struct rehearsal *r)
+static enum status measure_steps(struct calibration *k, struct timed_run *r)
 {
 	struct spans all = {.device = {0}};
 	struct durations replayed = {0};
@@ -251,7 +251,7 @@ static enum status measure_steps(struct calibration *k, struct rehearsal *r)
 
 static enum status measure_case(struct calibration *k, const struct gpu_case *what)
 {
-	struct rehearsal r = {.executor = NULL};
+	struct timed_run r = {.executor = NULL};
 	struct settings settings;
 	char text[128];
 	bool fits = false;
@@ -263,10 +263,10 @@ static enum status measure_case(struct calibration *k, const struct gpu_case *wh
 		s = does_fit(k, &settings, &fits);
 	if (s || !fits)
 		return s;
-	s = rehearsal_open_settings(&r, &settings, &k->gpu->choice, NULL);
+	s = timed_run_open_settings(&r, &settings, &k->gpu->choice, NULL);
 	if (!s)
 		s = measure_steps(k, &r);
-	rehearsal_release(&r);
+	timed_run_release(&r);
 	return s;
 }
 

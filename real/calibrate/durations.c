@@ -11,7 +11,7 @@ void durations_add_step(struct durations *all, int64_t ns)
 	all->steps[all->step_count++] = ns;
 }
 
-void durations_add(struct durations *all, const struct rehearsal *r, int number)
+void durations_add(struct durations *all, const struct timed_run *r, int number)
 {
 	const struct role *role = r->device.rank->role;
 	const struct op *op = &role->ops[number];

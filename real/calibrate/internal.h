@@ -4,7 +4,7 @@
 
 #include "real/calibrate/calibrate.h"
 #include "real/communicator/communicator.h"
-#include "real/train/rehearsal.h"
+#include "real/train/timed_run.h"
 
 /* ---- curve.c ---- */
 
@@ -40,7 +40,7 @@ struct durations {
 	size_t step_count, step_capacity;
 };
 void durations_add_step(struct durations *all, int64_t ns);
-void durations_add(struct durations *all, const struct rehearsal *r, int op); /* of the last step */
+void durations_add(struct durations *all, const struct timed_run *r, int op); /* of the last step */
 void durations_sort(struct durations *all);                                   /* by kind, type, work, and time */
 /* The run of equal (kind, type, work) that begins at `first`: its times, and where the next one begins. */
 size_t durations_equal(const struct durations *all, size_t first, int64_t *ns);
@@ -77,8 +77,8 @@ struct rate calibrate_rate(int64_t amount, int64_t *ns, int n);
 
 /* Carries out steps: two to warm up, then for `seconds`, but at least 3 and at most 400; `seen` is called after each
  * that counts. together: all ranks begin each step together, and do as many as rank 0 has time for. */
-enum status calibrate_steps(struct rehearsal *r, const struct calibration *k, double seconds, bool together,
-                            void (*seen)(void *context, const struct rehearsal *r), void *context);
+enum status calibrate_steps(struct timed_run *r, const struct calibration *k, double seconds, bool together,
+                            void (*seen)(void *context, const struct timed_run *r), void *context);
 
 /* ---- cuda.c ---- */
 

@@ -162,7 +162,7 @@ struct hand_over {
 	int there_count, back_count;
 };
 
-static int64_t end_of(const struct rehearsal *r, int op)
+static int64_t end_of(const struct timed_run *r, int op)
 {
 	int64_t begin, end;
 	executor_span(r->executor, op, &begin, &end);
@@ -171,7 +171,7 @@ static int64_t end_of(const struct rehearsal *r, int op)
 
 /* Takes collectives that waited for a computation, and computations that waited for a collective, if they did not wait
  * for their own queue. */
-static void collect_hand_over(void *context, const struct rehearsal *r)
+static void collect_hand_over(void *context, const struct timed_run *r)
 {
 	struct hand_over *h = context;
 	int64_t last[QUEUE_COUNT] = {0};
@@ -200,13 +200,13 @@ struct rate calibrate_there_and_back(struct rate there, struct rate back)
 
 static enum status measure_hand_over(const struct calibration *k, struct cluster *out)
 {
-	static const struct rehearsal_case tiny = {"mlp:sizes=16-16-16-10", "fsdp", 1, TYPE_FP32};
-	struct rehearsal r;
+	static const struct timed_case tiny = {"mlp:sizes=16-16-16-10", "fsdp", 1, TYPE_FP32};
+	struct timed_run r;
 	struct hand_over h = {.there_count = 0};
-	enum status s = rehearsal_open(&r, &tiny, k->communicator);
+	enum status s = timed_run_open(&r, &tiny, k->communicator);
 	if (!s)
 		s = calibrate_steps(&r, k, 0.2, true, collect_hand_over, &h);
-	rehearsal_release(&r);
+	timed_run_release(&r);
 	if (s || !h.there_count || !h.back_count)
 		return s;
 	out->collective_launch = calibrate_there_and_back(calibrate_rate(0, h.there, h.there_count),

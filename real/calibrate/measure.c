@@ -55,8 +55,8 @@ void calibrate_meet(const struct calibration *k)
 
 enum { WARM_UP = 2, STEPS_LEAST = 3, STEPS_MOST = 400 };
 
-enum status calibrate_steps(struct rehearsal *r, const struct calibration *k, double seconds, bool together,
-                            void (*seen)(void *context, const struct rehearsal *r), void *context)
+enum status calibrate_steps(struct timed_run *r, const struct calibration *k, double seconds, bool together,
+                            void (*seen)(void *context, const struct timed_run *r), void *context)
 {
 	int64_t begin = clock_ns();
 	for (int i = 0; i < WARM_UP + STEPS_MOST; i++) {

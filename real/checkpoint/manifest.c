@@ -29,10 +29,10 @@ static bool read_checksum(struct json_stream *j, uint64_t *out)
 	char copy[HEX + 1] = "";
 	if (!stream_string(j, &t))
 		return false;
-	if (t.size == HEX && strspn(t.text, "0123456789abcdef") >= HEX)
+	if (t.size == HEX)
 		memcpy(copy, t.text, HEX);
 	*out = strtoull(copy, NULL, HEX);
-	return *copy || stream_fail(j, "a checksum is 16 hexadecimal digits");
+	return strspn(copy, "0123456789abcdef") == HEX || stream_fail(j, "a checksum is 16 hexadecimal digits");
 }
 
 static bool read_count(struct json_stream *j, const char *what, int64_t *out)

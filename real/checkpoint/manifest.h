@@ -47,13 +47,13 @@ struct manifest {
 
 /* Errors are STATUS_INPUT with name, line and column, or with the member that is missing. On failure m is released. */
 enum status manifest_parse(struct manifest *m, const char *name, const char *text, size_t size);
-/* That of a checkpoint's folder. */
+/* The manifest of a checkpoint's folder. */
 enum status manifest_read(struct manifest *m, const char *folder);
 /* Into a folder, synced. */
 enum status manifest_write(const struct manifest *m, const char *folder);
 void manifest_release(struct manifest *m); /* accepts NULL and a zeroed one */
 
-/* Of a file, as above. */
+/* The size and checksum of a file, as above. */
 enum status checkpoint_file_checksum(const char *path, int64_t *bytes, uint64_t *checksum);
 /* STATUS_INPUT if one of its files is another than was saved. */
 enum status manifest_check_file(const struct manifest *m, const char *folder, int file);

@@ -43,8 +43,8 @@ struct piece {
 	enum item item;
 	int tensor; /* as of struct state_store */
 	int64_t first, count;
-	int file, number; /* where it is read from, or written as: the tensor of a file, … */
-	int64_t at;       /* … and the element of it */
+	int file, number; /* the tensor of a file that it is read from, or written as */
+	int64_t at;       /* the tensor's element */
 };
 
 /* Pieces of one size at one distance are one tensor of a file, such as a rank's columns of a matrix. */
@@ -70,7 +70,7 @@ struct piece_writer {
 	int64_t bytes; /* of a file that is finished */
 	uint64_t file_checksum, checksum;
 	enum status failed;
-	char line[512]; /* … and why */
+	char line[512]; /* why */
 };
 
 void piece_writer_init(struct piece_writer *w, const struct model *m);
@@ -105,7 +105,7 @@ void piece_name(const struct piece_run *r, const struct model *m, char out[PIECE
 /* False: it is no such name, or no part of a tensor of this model. */
 bool piece_parse(const char *name, const struct model *m, struct piece_run *out);
 
-/* What these values of a piece add to the checksum of the state. */
+/* The part of the state's checksum that is these values of a piece. */
 uint64_t piece_checksum(const struct model *m, const struct piece *p, const float *values);
 
 #endif

@@ -31,8 +31,8 @@
  * 0.
  *
  * Everything in a file is checked before it is used: a fault is STATUS_INPUT, with a line that names the file, what is
- * wrong, and what to do. What cannot be looked at beforehand, the ids in the middle of a large file, is checked when a
- * sample takes it. Then the sample is zeros, the fault is kept, and dataset_check tells of it; so a step ends on all
+ * wrong, and what to do. Ids in the middle of a large file, which cannot be looked at beforehand, are checked when a
+ * sample takes them. Then the sample is zeros, the fault is kept, and dataset_check tells of it; so a step ends on all
  * ranks, and the run right after it.
  */
 #ifndef SHARDLAB_DATA_H

@@ -188,7 +188,7 @@ static enum status check_count(const char *path, const unsigned char *text, size
 	return STATUS_OK;
 }
 
-static enum status read_header(struct safetensors *f)
+static enum status read_size(struct safetensors *f, int64_t *bytes)
 {
 	struct stat info;
 	if (fstat(f->descriptor, &info) != 0)
@@ -197,42 +197,60 @@ static enum status read_header(struct safetensors *f)
 		return status_fail(STATUS_INPUT, "%s: not a regular file", f->path);
 	f->device = info.st_dev;
 	f->inode = info.st_ino;
-	if (info.st_size < LENGTH_BYTES)
+	*bytes = info.st_size;
+	if (*bytes < LENGTH_BYTES)
 		return status_fail(STATUS_INPUT, "%s: %lld bytes are too few for a safetensors file", f->path,
-		                   (long long)info.st_size);
-	unsigned char length_bytes[LENGTH_BYTES];
-	enum status s = read_bytes(f->descriptor, f->path, 0, LENGTH_BYTES, length_bytes);
+		                   (long long)*bytes);
+	return STATUS_OK;
+}
+
+/* The length of the header, in a file of so many bytes. */
+static enum status read_length(const struct safetensors *f, int64_t bytes, uint64_t *length)
+{
+	unsigned char text[LENGTH_BYTES];
+	enum status s = read_bytes(f->descriptor, f->path, 0, LENGTH_BYTES, text);
 	if (s)
 		return s;
-	uint64_t length = 0;
+	*length = 0;
 	for (int i = LENGTH_BYTES - 1; i >= 0; i--)
-		length = length << 8 | length_bytes[i];
-	if (length > HEADER_LIMIT)
+		*length = *length << 8 | text[i];
+	if (*length > HEADER_LIMIT)
 		return status_fail(STATUS_INPUT, "%s: not a safetensors file (a header of %llu bytes)", f->path,
-		                   (unsigned long long)length);
-	if ((int64_t)length > info.st_size - LENGTH_BYTES)
+		                   (unsigned long long)*length);
+	if ((int64_t)*length > bytes - LENGTH_BYTES)
 		return status_fail(STATUS_INPUT, "%s: truncated inside its header; download it again", f->path);
+	return STATUS_OK;
+}
 
+static enum status parse_text(struct safetensors *f, const unsigned char *text, uint64_t length, int64_t data_bytes)
+{
+	json_error_t error;
+	json_t *header = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, &error);
+	if (!header) {
+		hide_controls(error.text);
+		return status_fail(STATUS_INPUT, "%s: the header is not JSON: byte %d: %s", f->path, error.position,
+		                   error.text);
+	}
+	enum status s = parse_header(f, header, data_bytes);
+	json_decref(header);
+	return s;
+}
+
+static enum status read_header(struct safetensors *f)
+{
+	int64_t bytes = 0;
+	uint64_t length = 0;
+	enum status s;
+	if ((s = read_size(f, &bytes)) || (s = read_length(f, bytes, &length)))
+		return s;
 	f->data_at = LENGTH_BYTES + (int64_t)length;
 	unsigned char *text = malloc(length + 1);
 	if (!text)
 		return status_fail(STATUS_MEMORY, "%s: no memory for its header of %llu bytes", f->path,
 		                   (unsigned long long)length);
-	s = read_bytes(f->descriptor, f->path, LENGTH_BYTES, (int64_t)length, text);
-	if (!s)
-		s = check_count(f->path, text, length);
-	if (!s) {
-		json_error_t error;
-		json_t *header = json_loadb((char *)text, length, JSON_REJECT_DUPLICATES, &error);
-		if (header) {
-			s = parse_header(f, header, info.st_size - f->data_at);
-		} else {
-			hide_controls(error.text);
-			s = status_fail(STATUS_INPUT, "%s: the header is not JSON: byte %d: %s", f->path,
-			                error.position, error.text);
-		}
-		json_decref(header);
-	}
+	if (!(s = read_bytes(f->descriptor, f->path, LENGTH_BYTES, (int64_t)length, text)) &&
+	    !(s = check_count(f->path, text, length)))
+		s = parse_text(f, text, length, bytes - f->data_at);
 	free(text);
 	return s;
 }

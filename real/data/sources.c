@@ -204,7 +204,7 @@ static int by_place(const void *a, const void *b)
 	return x->order - y->order;
 }
 
-/* Those that are there; opening tells of the others. */
+/* Finds the files that are there; opening tells of the others. */
 static int find_places(const struct sources *s, struct place *out)
 {
 	struct stat info;
@@ -233,7 +233,7 @@ static enum status check_once(struct sources *s)
 	return STATUS_OK;
 }
 
-/* Those to train on come first, in the order in which they are named. */
+/* Files to train on come first, in the order in which they are named. */
 static void part(struct sources *s)
 {
 	struct source *parted = arena_alloc(&s->arena, (size_t)s->count * sizeof *parted);

@@ -7,7 +7,7 @@
  * with: val.bin, fineweb_val_000000.bin. If no other file is there, all are to train on.
  *
  * In a folder those are taken that end as asked and have the word "train" or "val" in their name (a table also "test"):
- * nanoGPT's train.bin and val.bin, llm.c's NAME_train_*.bin and NAME_val_*.bin. Those of two NAMEs are refused.
+ * nanoGPT's train.bin and val.bin, llm.c's NAME_train_*.bin and NAME_val_*.bin. Files of two NAMEs are refused.
  *
  * A path that is there is taken as it stands, whatever characters it has; else a comma ends it and keys follow a colon.
  */

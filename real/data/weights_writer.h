@@ -14,8 +14,8 @@
  * others, which call weights_writer_join with it, once rank 0 has begun, declare the same tensors, begin, write, leave,
  * and release. When all have left, rank 0 finishes with the sums of their weights_writer_counts.
  *
- * Until finish everything has a temporary name beside the final one, and release removes it. What stands under the
- * final name is whole. A folder that is there already must be empty.
+ * Until finish everything has a temporary name beside the final one, and release removes it. The file under the final
+ * name is whole. A folder that is there already must be empty.
  *
  * Errors: as in safetensors.h.
  */

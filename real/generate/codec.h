@@ -18,7 +18,7 @@ struct codec {
 /* path: a tokenizer.json; NULL: bytes, if the model has 256 classes. Which ids end a text is what
  * generation_config.json or config.json beside it says (eos_token_id), or tokenizer_config.json (eos_token), or else
  * the special tokens that commonly do; of bytes a 0, as tools/tokenize.py puts it behind each text.
- * What these files say must be JSON, and ids of the model. */
+ * These files must be JSON, with ids of the model. */
 enum status codec_open(struct codec *c, const char *path, int64_t classes);
 void codec_release(struct codec *c); /* accepts NULL and a zeroed one */
 
@@ -28,7 +28,7 @@ void codec_decode(const struct codec *c, int32_t id, struct bytes *out);
 bool codec_is_end(const struct codec *c, int32_t id);
 
 /* Moves what is whole from `pending` to `out`: the beginning of a character waits for the rest, unless this is the
- * last. What belongs to no character becomes U+FFFD. */
+ * last. Bytes that belong to no character become U+FFFD. */
 void codec_take_whole(struct bytes *pending, bool last, struct bytes *out);
 
 #endif

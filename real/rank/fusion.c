@@ -7,14 +7,6 @@ static bool same(const struct region *a, const struct region *b)
 	return a->buffer == b->buffer && a->slice == b->slice && a->offset == b->offset && a->count == b->count;
 }
 
-static bool names(const struct op *op, int buffer)
-{
-	for (int i = 0; i < op_operand_count(op->kind); i++)
-		if (op->operand[i].buffer == buffer)
-			return true;
-	return false;
-}
-
 static bool writes(const struct op *op, int buffer)
 {
 	for (int i = 0; i < op_operand_count(op->kind); i++) {
@@ -42,8 +34,8 @@ static bool fuses(const struct model *m, const struct role *r, int first, int se
 	    !same(&a->operand[LINEAR_BACKWARD_DX], &b->operand[LINEAR_BACKWARD_DY]))
 		return false;
 	for (int i = first + 1; i < second; i++) /* on other queues, or allocating */
-		if (names(&r->ops[i], a->operand[LINEAR_BACKWARD_DX].buffer) ||
-		    names(&r->ops[i], b->operand[LINEAR_BACKWARD_PRE].buffer))
+		if (op_uses(&r->ops[i], a->operand[LINEAR_BACKWARD_DX].buffer) ||
+		    op_uses(&r->ops[i], b->operand[LINEAR_BACKWARD_PRE].buffer))
 			return false;
 	return made_before(r, first, b->operand[LINEAR_BACKWARD_PRE].buffer);
 }

@@ -7,7 +7,7 @@
 #include "real/rank/operand.h"
 #include "real/rank/random.h"
 #include "real/rank/weights.h"
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
 #include "strategy/model/slice.h"
 
 /* Elements of this rank's slice of a tensor are visited by their places in the whole one; padding is zeros. */
@@ -218,9 +218,7 @@ static float *values_here(const struct rank_memory *memory, const struct op *op,
 {
 	if (!is_remote(memory, op))
 		return values;
-	float *copy = calloc((size_t)n + 1, sizeof *copy);
-	if (!copy)
-		memory_exhausted();
+	float *copy = array_make((size_t)n, sizeof *copy);
 	return copy;
 }
 

@@ -100,7 +100,7 @@ static bool prints(unsigned c)
 	return (c >= '!' && c <= '~') || (c >= 0xa1 && c != 0xad);
 }
 
-/* Those that do not print are bytes 0 … 0x20, 0x7f … 0xa0, and 0xad, and become U+0100 … U+0143 in this order. */
+/* Bytes 0 … 0x20, 0x7f … 0xa0 and 0xad do not print, and become U+0100 … U+0143 in this order. */
 enum { FIRST = 0x100, SECOND = FIRST + 0x21, THIRD = SECOND + 0x22 };
 
 uint32_t character_of_byte(unsigned char byte)

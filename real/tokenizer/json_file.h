@@ -1,5 +1,5 @@
-/* Files of JSON beside weights: tokenizer.json, generation_config.json and their like. What is wrong is STATUS_INPUT,
- * with file, line and column. */
+/* Files of JSON beside weights: tokenizer.json, generation_config.json and their like. Errors are STATUS_INPUT, with
+ * file, line and column. */
 #ifndef SHARDLAB_TOKENIZER_JSON_FILE_H
 #define SHARDLAB_TOKENIZER_JSON_FILE_H
 

@@ -6,7 +6,8 @@
 
 #include "strategy/base/output.h"
 
-/* Without stdio, whose buffers may want memory too. What stdout holds back is not printed: it would be incomplete. */
+/* Without stdio, whose buffers may want memory too. Text that stdout holds back is not printed: it would be incomplete.
+ */
 void memory_exhausted(void)
 {
 	static const char line[] = "fatal: out of memory\n";

@@ -1,6 +1,7 @@
 /* Running out of memory, said once. Tables of kilobytes are allocated in hundreds of places, and nothing could go on
- * without them: these end the program with one line and exit status 1, and leave no temporary behind. What a user can
- * make large (a buffer of the model, a file) fails with STATUS_MEMORY and says what there was no room for.
+ * without them: these end the program with one line and exit status 1, and leave no temporary behind. An allocation
+ * that a user can make large (a buffer of the model, a file) fails with STATUS_MEMORY and says what there was no room
+ * for.
  *
  *     int *order = calloc(n + 1, sizeof *order);
  *     if (!order)

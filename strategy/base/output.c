@@ -83,7 +83,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whoever sends stdout to a file and names /dev/stdout wants it in that file, behind what stands there. */
+/* A user who sends stdout to a file and names /dev/stdout wants it in that file, behind what stands there. */
 static int standard_stream(const struct stat *target)
 {
 	struct stat stream;

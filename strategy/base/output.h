@@ -23,7 +23,7 @@
  *     a device, FIFO or socket    written into and never replaced; output_temporary() is NULL
  *     a folder                    refused
  *
- * The writer holds a lock on its temporary. Whoever ends a run removes what it left: output_close() after a failure,
+ * The writer holds a lock on its temporary. Code that ends a run removes what it left: output_close() after a failure,
  * outputs_abandon() before an exit that skips it, and, where a process was killed, the next writer to the same target
  * or output_sweep(): a temporary that nobody holds the lock of.
  */

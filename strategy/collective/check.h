@@ -1,9 +1,9 @@
-/* Is an algorithm right? Its rounds are carried out on whose contributions the buffers hold, without numbers.
+/* Checks an algorithm: carries out its rounds on whose contributions the buffers hold, without numbers.
  *
  *     rule 2   each message has its partner, with the same elements; what the closed forms say is what the rounds send
  *     rule 5   in the end every rank has what the operation promises, each contribution exactly once
  *
- * The tree's own algorithms are held to it by a test. One's own (own_algorithms) are checked with every plan that uses
+ * A test checks the tree's algorithms. A user's own (own_algorithms) are checked with every plan that uses
  * them, on as many ranks as the plan has, CHECK_RANKS at most.
  */
 #ifndef SHARDLAB_COLLECTIVE_CHECK_H

@@ -54,8 +54,8 @@ static const char *cut_last(char *path)
 	return slash + 1;
 }
 
-/* What people call the model: its folder, or the file if that has a name of its own. In the cache of the hub, folders
- * are models--OWNER--NAME/snapshots/HASH. */
+/* The name that people call the model by: its folder, or the file if that has a name of its own. In the cache of the
+ * hub, folders are models--OWNER--NAME/snapshots/HASH. */
 static const char *name_of(struct arena *a, const char *file)
 {
 	char path[PATH_MAX], out[NAME_MOST + 1];

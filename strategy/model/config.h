@@ -20,8 +20,8 @@
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
 
-/* Is this the path of a model's file, and not a specification? A name with a slash or ending in .json is a path; any
- * other is one if no model is called so and it is there. */
+/* True if this is the path of a model's file, and not a specification. A name with a slash or ending in .json is a
+ * path; any other is one if no model is called so and it is there. */
 bool model_config_is_path(const char *text);
 
 /* The specification lives in the arena. Files that cannot be read, say nothing sensible, or describe another model are

@@ -87,7 +87,7 @@ static bool is_dynamic(const struct model *m)
 	return is(m, "scaling", "dynamic");
 }
 
-/* Of llama3 and yarn: how the two ends of the ramp are called. */
+/* Names the two ends of the ramp, for llama3 and yarn. */
 static void set_ramp(json_t *rope, const struct model *m)
 {
 	bool yarn = is(m, "scaling", "yarn");

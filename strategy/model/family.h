@@ -48,4 +48,9 @@ int model_add_buffer(struct model *m, const char *name, int64_t elements, double
 void model_set_pieces(struct model *m, int tensor, int count, const struct tensor_piece *pieces);
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
 
+/* The two ends of a language model: token ids as inputs and targets; the head, whose input is x and whose tensor is
+ * `weight`, with the loss. */
+void model_begin_text(struct model *m, int64_t context, int64_t tokens, int64_t vocabulary);
+void model_add_text_head(struct model *m, int unit, int x, int64_t width, int weight);
+
 #endif

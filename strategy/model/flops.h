@@ -19,8 +19,8 @@
 
 #include "strategy/model/model.h"
 
-/* Of a whole model, for one sample. 0: an abstract model, which has states only. Of a model that is open it is
- * `training_flops`. */
+/* The operations of a whole model, for one sample. 0: an abstract model, which has states only. In an open model this
+ * is `training_flops`. */
 double model_training_flops(const struct model *m);
 
 #endif

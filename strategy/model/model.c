@@ -105,6 +105,32 @@ struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit
 	return k;
 }
 
+void model_begin_text(struct model *m, int64_t context, int64_t tokens, int64_t vocabulary)
+{
+	m->context = context;
+	m->tokens = tokens;
+	m->input_elements = tokens;
+	m->classes = vocabulary;
+	m->is_text = true;
+	m->input = model_add_value(m, "tokens", tokens, VALUE_INDEX);
+	m->target = model_add_value(m, "targets", tokens, VALUE_INDEX);
+}
+
+void model_add_text_head(struct model *m, int unit, int x, int64_t width, int weight)
+{
+	struct kernel *k = model_add_kernel(m, KERNEL_LINEAR, unit, "head");
+	k->in = width;
+	k->out = m->classes;
+	k->x = x;
+	k->weight = weight;
+	m->logits_stride = logits_stride(m->classes);
+	k->y = m->logits = model_add_value(m, "logits", m->tokens * m->logits_stride, VALUE_ACTIVATION);
+
+	k = model_add_kernel(m, KERNEL_CLASSIFIER, unit, "classifier");
+	k->in = k->out = m->classes;
+	k->x = m->logits;
+}
+
 void model_release(struct model *m)
 {
 	if (!m)

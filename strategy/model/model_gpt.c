@@ -292,17 +292,10 @@ static int add_embedding(struct builder *b)
 
 static void build(struct model *m, const struct gpt_sizes *g, const struct dialect *d, int64_t tokens)
 {
-	m->context = g->context;
-	m->tokens = tokens;
-	m->input_elements = tokens;
-	m->classes = g->vocabulary;
-	m->is_text = true;
+	model_begin_text(m, g->context, tokens, g->vocabulary);
 	if (g->standard || g->dropout > 0)
 		m->only_simulated = "the shipped kernels store no tokens × tokens matrix and no masks; leave attention="
 		                    "standard and dropout out, or use sim";
-	m->input = model_add_value(m, "tokens", tokens, VALUE_INDEX);
-	m->target = model_add_value(m, "targets", tokens, VALUE_INDEX);
-
 	int root = model_add_unit(m, "root");
 	struct builder b = {.m = m,
 	                    .unit = root,
@@ -325,19 +318,7 @@ static void build(struct model *m, const struct gpt_sizes *g, const struct diale
 		block.tensor_prefix = arena_print(&m->arena, "%s%d.", d->blocks, i);
 		x = add_block(&block, g->heads, x);
 	}
-	x = add_norm(&b, "ln_f", d->last_norm, x);
-
-	struct kernel *k = model_add_kernel(m, KERNEL_LINEAR, root, "head");
-	k->in = g->width;
-	k->out = g->vocabulary;
-	k->x = x;
-	k->weight = token_table;
-	m->logits_stride = logits_stride(g->vocabulary);
-	k->y = m->logits = model_add_value(m, "logits", tokens * m->logits_stride, VALUE_ACTIVATION);
-
-	k = model_add_kernel(m, KERNEL_CLASSIFIER, root, "classifier");
-	k->in = k->out = g->vocabulary;
-	k->x = m->logits;
+	model_add_text_head(m, root, add_norm(&b, "ln_f", d->last_norm, x), g->width, token_table);
 }
 
 static const struct model_name names[] = {
@@ -357,7 +338,7 @@ static const struct model_name names[] = {
         {"opt-13b", NULL, "OPT 13B: 12,853,473,280 parameters"},
 };
 
-/* What each name stands for: layers, width, heads, context, vocabulary. */
+/* The sizes of each name: layers, width, heads, context, vocabulary. */
 #define GPT2(...)                                                                                                      \
 	{                                                                                                              \
 		{__VA_ARGS__, .activation = NONLINEAR_GELU_TANH}, &gpt2                                                \
@@ -411,7 +392,8 @@ static const char *own_keys(struct arena *a, const struct gpt_sizes *g, const st
 	return text;
 }
 
-static enum status open_gpt(struct model *m, const struct model_request *q, int place)
+static enum status read_sizes(const struct model_request *q, const char *name, const struct gpt_sizes *preset,
+                              struct gpt_sizes *out)
 {
 	enum {
 		LAYERS,
@@ -438,35 +420,49 @@ static enum status open_gpt(struct model *m, const struct model_request *q, int 
 	                                      {"positions", POSITIONS, "", ""},
 	                                      {"bias", "yes|no", "", ""},
 	                                      {"activation", ACTIVATION_WORDS, "", ""}};
-	const char *name = names[place].name;
-	const struct gpt_sizes *preset = &presets[place].sizes;
 	const struct keys keys = {"{model}", name, list, KEYS, ",", 1, LARGEST_SIZE};
 	struct key_value value[KEYS];
 	enum status s = keys_read(&keys, q->pairs, value);
 	if (s)
 		return s;
-	const struct gpt_sizes g = {
-	        .layers = key_whole(&value[LAYERS], preset->layers),
-	        .width = key_whole(&value[WIDTH], preset->width),
-	        .heads = key_whole(&value[HEADS], preset->heads),
-	        .context = key_whole(&value[CONTEXT], preset->context),
-	        .vocabulary = key_whole(&value[VOCABULARY], preset->vocabulary),
-	        .hidden = key_whole(&value[HIDDEN], 0),
-	        .positions = (enum positions)key_word(&value[POSITION], POSITIONS, (int)preset->positions),
-	        .no_bias = key_word(&value[BIAS], "yes|no", preset->no_bias),
-	        .activation = (enum nonlinearity)(
-	                1 + key_word(&value[ACTIVATION], ACTIVATION_WORDS, (int)preset->activation - 1)),
-	        .standard = key_is(&value[ATTENTION], "standard"),
-	        .dropout = key_real(&value[DROPOUT])};
-	if (g.width % g.heads)
+	*out = (struct gpt_sizes){.layers = key_whole(&value[LAYERS], preset->layers),
+	                          .width = key_whole(&value[WIDTH], preset->width),
+	                          .heads = key_whole(&value[HEADS], preset->heads),
+	                          .context = key_whole(&value[CONTEXT], preset->context),
+	                          .vocabulary = key_whole(&value[VOCABULARY], preset->vocabulary),
+	                          .hidden = key_whole(&value[HIDDEN], 0),
+	                          .positions =
+	                                  (enum positions)key_word(&value[POSITION], POSITIONS, (int)preset->positions),
+	                          .no_bias = key_word(&value[BIAS], "yes|no", preset->no_bias),
+	                          .activation = (enum nonlinearity)(1 + key_word(&value[ACTIVATION], ACTIVATION_WORDS,
+	                                                                         (int)preset->activation - 1)),
+	                          .standard = key_is(&value[ATTENTION], "standard"),
+	                          .dropout = key_real(&value[DROPOUT])};
+	return STATUS_OK;
+}
+
+static enum status check_sizes(const struct model_request *q, const char *name, const struct gpt_sizes *g)
+{
+	if (g->width % g->heads)
 		return status_fail(STATUS_INPUT, "{model} %s: width %lld is not divisible by %lld heads",
-		                   q->specification, (long long)g.width, (long long)g.heads);
-	if (too_large(&g))
+		                   q->specification, (long long)g->width, (long long)g->heads);
+	if (too_large(g))
 		return status_fail(STATUS_INPUT, "{model} %s: too large: at most 2,000 layers and 2^53 parameters",
 		                   q->specification);
-	if (q->sequence > g.context)
+	if (q->sequence > g->context)
 		return status_fail(STATUS_INPUT, "{sequence}: %lld is longer than the context of %s, %lld",
-		                   (long long)q->sequence, name, (long long)g.context);
+		                   (long long)q->sequence, name, (long long)g->context);
+	return STATUS_OK;
+}
+
+static enum status open_gpt(struct model *m, const struct model_request *q, int place)
+{
+	const char *name = names[place].name;
+	const struct gpt_sizes *preset = &presets[place].sizes;
+	struct gpt_sizes g;
+	enum status s;
+	if ((s = read_sizes(q, name, preset, &g)) || (s = check_sizes(q, name, &g)))
+		return s;
 	m->name = name;
 	m->specification = arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld%s",
 	                               name, (long long)g.layers, (long long)g.width, (long long)g.heads,

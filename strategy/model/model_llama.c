@@ -199,34 +199,16 @@ static int add_embedding(struct builder *b)
 }
 
 /* `table`: the embedding's tensor, for a head that is tied to it. */
-static void add_head(struct builder *b, int x, int table)
+static int add_head_weight(struct builder *b, int table)
 {
-	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_LINEAR, b->unit, "head");
-	k->in = b->g->width;
-	k->out = b->g->vocabulary;
-	k->x = x;
-	k->weight = b->g->tied ? table
-	                       : model_add_tensor(m, b->unit, "lm_head.weight", b->g->vocabulary, b->g->width,
-	                                          INIT_NORMAL, INIT_DEVIATION);
-	m->logits_stride = logits_stride(b->g->vocabulary);
-	k->y = m->logits = model_add_value(m, "logits", m->tokens * m->logits_stride, VALUE_ACTIVATION);
-
-	k = model_add_kernel(m, KERNEL_CLASSIFIER, b->unit, "classifier");
-	k->in = k->out = b->g->vocabulary;
-	k->x = m->logits;
+	return b->g->tied ? table
+	                  : model_add_tensor(b->m, b->unit, "lm_head.weight", b->g->vocabulary, b->g->width,
+	                                     INIT_NORMAL, INIT_DEVIATION);
 }
 
 static void build(struct model *m, const struct llama_sizes *g, const struct rotary *r, int64_t tokens)
 {
-	m->context = g->context;
-	m->tokens = tokens;
-	m->input_elements = tokens;
-	m->classes = g->vocabulary;
-	m->is_text = true;
-	m->input = model_add_value(m, "tokens", tokens, VALUE_INDEX);
-	m->target = model_add_value(m, "targets", tokens, VALUE_INDEX);
-
+	model_begin_text(m, g->context, tokens, g->vocabulary);
 	float *frequency = arena_alloc(&m->arena, (size_t)(g->head_size / 2) * sizeof *frequency);
 	struct builder b = {.m = m,
 	                    .g = g,
@@ -243,7 +225,8 @@ static void build(struct model *m, const struct llama_sizes *g, const struct rot
 		block.tensor_prefix = arena_print(&m->arena, "model.layers.%d.", i);
 		x = add_block(&block, x);
 	}
-	add_head(&b, add_norm(&b, "norm", "norm", x), table);
+	x = add_norm(&b, "norm", "norm", x);
+	model_add_text_head(m, b.unit, x, g->width, add_head_weight(&b, table));
 }
 
 /* ---- names and keys ---- */

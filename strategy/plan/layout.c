@@ -1,6 +1,6 @@
 /* The memory layout: where each buffer stands in its arena.
  *
- * State comes first, one after another. What is allocated within a section is placed in one of two ways, whichever
+ * State comes first, one after another. Buffers allocated within a section are placed in one of two ways, whichever
  * needs less:
  *
  * - In issue order: a buffer takes the smallest gap that fits among those that it may not share bytes with: what is

@@ -26,7 +26,7 @@ struct layout {
 };
 void layout_make(struct layout *l, const struct plan *p, const struct role *r, int64_t guard);
 void layout_release(struct layout *l);
-/* What the layout of one space needs, without its offsets. */
+/* The bytes that the layout of one space needs, without its offsets. */
 int64_t layout_arena_bytes(const struct role *r, enum space space);
 /* Where memory peaks (memory_use.peak_op), in words: the operation that was allocated for; "between steps" for -1; "the
  * end of the step" where none follows. */

@@ -50,6 +50,14 @@ bool op_uses(const struct op *op, int buffer)
 	return false;
 }
 
+bool op_waits_for(const struct op *op, int other)
+{
+	for (int i = 0; i < op->after_count; i++)
+		if (op->after[i] == other)
+			return true;
+	return false;
+}
+
 bool kernel_synchronises(const struct plan *p, const struct kernel *k)
 {
 	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;

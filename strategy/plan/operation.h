@@ -14,6 +14,8 @@ const struct region *op_region(const struct op *op, enum part part);
 /* The buffer of its first operand that is there; -1. */
 int op_buffer(const struct op *op);
 bool op_uses(const struct op *op, int buffer);
+/* True if it names the operation `other` in `after`. */
+bool op_waits_for(const struct op *op, int other);
 /* The sizes of which the table's expressions are made (strategy/plan/ops.h). */
 struct op_sizes op_sizes_of(const struct plan *p, const struct op *op);
 /* The type that an operand must have; its own, where any will do. */

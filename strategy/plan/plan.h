@@ -84,7 +84,7 @@ int64_t plan_slice_of(const struct plan *p, int64_t rank);
 bool group_is_sliced(const struct plan *p, int group);
 /* The axes along which ranks have contributions of their own to a group's gradient: those of samples, and of rows. */
 unsigned group_sum_axes(const struct plan *p, int group);
-unsigned group_slice_axes(const struct plan *p, int group); /* … the axes along which ranks have others; 0: none */
+unsigned group_slice_axes(const struct plan *p, int group); /* the axes along which ranks have other slices; 0: none */
 
 /* The type of the elements of a value of the model, in the plan's precision. */
 enum type plan_value_type(const struct plan *p, int value);

@@ -129,7 +129,7 @@ struct waits {
 	int list[WAITS + QUEUE_COUNT], count, clock[QUEUE_COUNT];
 };
 
-/* Those of the original are kept even where others cover them: nothing changes that need not. */
+/* Keeps the original's waits even where others cover them: nothing changes that need not. */
 static void keep_waits(struct reorder *r, int op, const struct op *from, int first, struct waits *out)
 {
 	for (int i = 0; i < from->after_count && out->count < WAITS; i++) {

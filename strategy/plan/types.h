@@ -93,7 +93,7 @@ enum transfer_kind {
 	        TRANSFER_COUNT
 };
 
-/* What a checkpoint holds of the state that a step carries on: constant, name, and whether its operations name a group.
+/* The items that a checkpoint holds of a step's state: constant, name, and whether its operations name a group.
  * The others are saved by the first rank of a role. */
 #define ITEM_LIST(X)                                                                                                   \
 	X(PARAMETERS, "parameters", true) /* in fp32: the master weights, where there are any */                       \
@@ -112,7 +112,7 @@ enum item {
 	        ITEM_COUNT
 };
 
-/* Of the text: version 2 has the sections save and restore. */
+/* Versions of the text: version 2 has the sections save and restore. */
 enum { PLAN_VERSION = 1, PLAN_VERSION_CHECKPOINTS = 2 };
 #define PLAN_ROLES 128
 
@@ -196,7 +196,7 @@ struct plan {
 	struct arena arena;
 	const struct model
 	        *model;           /* as every rank computes it: the whole, not owned, outlives the plan; or its slice */
-	struct model slice;       /* … which is this one, in the arena */
+	struct model slice;       /* that slice, in the arena */
 	struct settings settings; /* resolved */
 	const char *strategy;     /* its name alone: "zero2" */
 	int64_t ranks;

@@ -1,5 +1,5 @@
 /* A walk through one rank's program, section by section: it knows which operation is next on every queue, and what that
- * one still waits for. Whoever walks owns time: it decides when an operation begins and when it is done.
+ * one still waits for. The caller owns time: it decides when an operation begins and when it is done.
  *
  *     struct walk w;
  *     walk_begin(&w, role, SECTION_STEP);

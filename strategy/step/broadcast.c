@@ -15,7 +15,7 @@ static unsigned copies_axes(const struct step *s, int group)
 
 static void broadcast_group(struct step *s, int group, unsigned axes)
 {
-	struct region kept = offload_visit_first(s, group);
+	struct region kept = offload_acquire_first(s, group);
 	struct op *op = step_collective(s, OP_BROADCAST, TRAFFIC_BROADCAST, group);
 	op->axes = step_axes(s, axes);
 	op->ends_only = s->group[group].tied;

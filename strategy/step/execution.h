@@ -6,8 +6,8 @@
  *
  * A *span* is what a strategy's hooks surround: parameters are gathered before it and freed after it. A unit has one in
  * the forward and one in the backward pass (the root unit of a GPT for the whole of it), and recomputing the kernels
- * that go backward next belongs to the same span: b3' and b3. Of the other units of a segment, b2' has a span of its
- * own.
+ * that go backward next belongs to the same span: b3' and b3. A kernel of another unit of the segment, such as b2', has
+ * a span of its own.
  */
 #ifndef SHARDLAB_EXECUTION_H
 #define SHARDLAB_EXECUTION_H

@@ -89,7 +89,7 @@ static void issue(struct step *s, int span)
 	const char *name = arena_print(&s->b->plan->arena, "%s.%s", s->plan->groups[unit].name, pass_name(pass));
 	int buffer = gather_open(s, unit, arena_print(&s->b->plan->arena, "gathered.%s", name));
 	g->gather_op = s->shards == 1 ? offload_fetch(s, unit, name, buffer)
-	                              : all_gather(s, unit, pass, offload_visit(s, unit, name), buffer);
+	                              : all_gather(s, unit, pass, offload_acquire(s, unit, name), buffer);
 	if (s->choices.waits)
 		build_wait(s->b, QUEUE_COMPUTE, g->gather_op);
 }

@@ -7,7 +7,7 @@
  *
  * A *run* is a row of launches of one unit. A device keeps the activations of two runs while a third is made: before a
  * run's are freed, the compute queue waits until they have left. The values that the first backward run reads stay
- * where they are. Whatever the forward pass keeps is treated so: all that kernels saved; with activation checkpointing
+ * where they are. All that the forward pass keeps is treated so: all that kernels saved; with activation checkpointing
  * the checkpoints, since the rest has gone. A stage of a pipeline does so with every micro-batch that is under way,
  * each of which keeps its last run here.
  */

@@ -187,7 +187,7 @@ int offload_fetch(struct step *s, int group, const char *name, int buffer)
 	return copy;
 }
 
-struct region offload_visit(struct step *s, int group, const char *name)
+struct region offload_acquire(struct step *s, int group, const char *name)
 {
 	if (parameters_in(s, SPACE_DEVICE))
 		return state_own(s, STATE_PARAMETERS, group);
@@ -202,11 +202,11 @@ void offload_release(struct step *s, int group)
 	s->group[group].fetched = -1;
 }
 
-struct region offload_visit_first(struct step *s, int group)
+struct region offload_acquire_first(struct step *s, int group)
 {
 	if (!parameters_in(s, SPACE_DEVICE))
 		build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_HOST_COMPUTE);
-	return offload_visit(s, group, s->plan->groups[group].name);
+	return offload_acquire(s, group, s->plan->groups[group].name);
 }
 
 void offload_write_back(struct step *s, int group)

@@ -128,7 +128,7 @@ struct reductions {
 	int count, room;
 };
 
-/* Host staging: by use, the last two operations that read it. Whoever takes staging next waits for the older one. */
+/* Host staging: by use, the last two operations that read it. The next to take staging waits for the older one. */
 struct staging_uses {
 	int added[2], fetched[2], written_back[2];
 };
@@ -297,12 +297,12 @@ struct region offload_read(struct step *s, struct region home, const char *name,
 int offload_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds);
 /* Copies a group's parameter shard to the device, into `buffer`. Returns the copy. */
 int offload_fetch(struct step *s, int group, const char *name, int buffer);
-/* A group's parameter shard on the device, where a collective can read it: where it stays, or on a visit that ends by
+/* A group's parameter shard on the device, where a collective can read it: where it stays, or a copy until
  * offload_release. */
-struct region offload_visit(struct step *s, int group, const char *name);
+struct region offload_acquire(struct step *s, int group, const char *name);
 void offload_release(struct step *s, int group);
 /* The same in the prologue; and the way back, when a collective has changed the shard. */
-struct region offload_visit_first(struct step *s, int group);
+struct region offload_acquire_first(struct step *s, int group);
 void offload_write_back(struct step *s, int group);
 
 /* ---- gather.c ---- */

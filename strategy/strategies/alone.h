@@ -26,7 +26,7 @@ struct alone {
 	int parts; /* schedules, one after another */
 };
 
-/* Those that there are, in a fixed order; false past the last. */
+/* The i-th of all, in a fixed order; false past the last. */
 bool alone_at(int i, struct alone *out);
 /* Unknown: STATUS_INPUT with the names there are. where: the option that names it. */
 enum status alone_find(const char *where, const char *name, struct alone *out);
@@ -35,9 +35,9 @@ enum status alone_find(const char *where, const char *name, struct alone *out);
  * runs it for real. The model must outlive it. STATUS_INPUT: one rank, no bytes or no whole elements, or too many. On
  * failure nothing needs to be released. */
 enum status alone_open(struct plan *p, struct model *m, const struct alone *what, int64_t ranks, int64_t bytes);
-/* Are ranks and bytes such that alone_open() takes them? */
+/* Refuses ranks and bytes that alone_open() would not take. */
 enum status alone_check(int64_t ranks, int64_t bytes);
-/* Is it such a plan? Then the rows of its schedules are those of its operations. */
+/* True for such a plan. The rows of its schedules are then those of its operations. */
 bool plan_is_alone(const struct plan *p);
 
 #endif

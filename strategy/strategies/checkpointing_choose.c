@@ -2,7 +2,7 @@
  * and where, depends on the strategy, the precision and the batch. So plans are compiled and compared; nothing is
  * estimated.
  *
- * Every number is tried. Of a model with more blocks than EVERY_NUMBER, only those that make the largest segment, of
+ * Every number is tried. In a model with more blocks than EVERY_NUMBER, only numbers that make the largest segment, of
  * ⌈blocks/N⌉, smaller: about 2·√blocks plans.
  */
 #include <inttypes.h>

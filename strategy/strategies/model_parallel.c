@@ -1,6 +1,6 @@
 /* Model parallelism without a pipeline: layers over ranks, and one rank works at a time. A micro-batch goes forward
  * through all stages and back before the next begins, so a rank keeps the activations of one micro-batch of its own
- * layers, and is idle (p-1)/p of the time. What `pipeline` is compared with. See stage.h.
+ * layers, and is idle (p-1)/p of the time. `pipeline` is compared with it. See stage.h.
  */
 #include "strategy/step/stage.h"
 

@@ -8,7 +8,7 @@ static void micros(struct step *s)
 	stage_micros(s, step_view(s).choices->schedule == PIPELINE_GPIPE ? STAGE_GPIPE : STAGE_1F1B);
 }
 
-/* Of 1F1B's micro-batches, the first stage has as many under way as there are stages. */
+/* Under 1F1B the first stage has as many micro-batches under way as there are stages. */
 static int64_t most_in_flight(const struct settings *s, const struct choices *c)
 {
 	return c->schedule == PIPELINE_GPIPE ? s->accumulate : s->ranks;

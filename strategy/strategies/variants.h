@@ -1,4 +1,4 @@
-/* Variants: the changes of a job's settings that take less memory, so that a plan that does not fit may. Whoever asks
+/* Variants: the changes of a job's settings that take less memory, so that a plan that does not fit may. The caller
  * compiles them and says which fit: the simulator, which knows the cheapest, and the ranks on a GPU that is too small.
  *
  * They are the places of a grid, of which the first along each axis is what was given:

@@ -18,7 +18,7 @@ struct curve_point {
 	double loss;
 };
 
-/* Of a long run, points that lie evenly among its steps, and always the last. */
+/* A long run has points that lie evenly among its steps, and always the last. */
 struct curves {
 	struct series training, validation; /* of struct curve_point */
 	int64_t added, validated;           /* points so far */
@@ -34,7 +34,7 @@ void curves_release(struct curves *c); /* accepts NULL and a zeroed struct */
 bool curves_training(const struct curves *c, int64_t i, struct curve_point *out);
 bool curves_validation(const struct curves *c, int64_t i, struct curve_point *out);
 
-/* What both curves together span; `low` and `high` are apart. */
+/* The range that both curves together span; `low` and `high` are apart. */
 struct curve_range {
 	int64_t first, last; /* steps */
 	double low, high;    /* losses */

@@ -97,7 +97,7 @@ bool times_are_slower(const struct times *a, const struct times *b);
 /* Where the spans of a rank follow one another: those of the rank whose spans begin at *at, which moves on behind them.
  */
 struct times trace_next_times(const struct trace *t, size_t *at, int64_t step);
-/* Those of the slowest rank, of equals of the first. */
+/* The times of the slowest rank; of the first among equals. */
 struct times trace_slowest(const struct trace *t);
 
 /* Chrome trace JSON with one process a rank and one thread a queue, memory as counters, and under "shardlab" the plan's

@@ -4,7 +4,8 @@
 
 enum { SPAN_LIMIT = 16 << 20 };
 
-struct event {
+/* One event of the file while it is read. */
+struct raw_event {
 	struct raw_span span;
 	int64_t duration, bytes;
 	int64_t sort;
@@ -28,7 +29,7 @@ static void read_whole(struct json_stream *j, int64_t *out, bool *odd)
 		*odd |= !stream_text_whole(&number, out);
 }
 
-static void read_sort(struct json_stream *j, struct event *e)
+static void read_sort(struct json_stream *j, struct raw_event *e)
 {
 	bool odd = false;
 	e->sorted = stream_peek(j) == '0';
@@ -38,7 +39,7 @@ static void read_sort(struct json_stream *j, struct event *e)
 
 /* The arguments of another program's events may hold anything; ours are whole numbers. Other values are skipped without
  * a message: to say where one stands would take a walk over the file for every such event. */
-static void read_args(struct json_stream *j, struct event *e)
+static void read_args(struct json_stream *j, struct raw_event *e)
 {
 	struct stream_text key;
 	e->span.op = e->span.to = e->span.waited = e->bytes = -1;
@@ -72,10 +73,10 @@ static void read_args(struct json_stream *j, struct event *e)
 		e->span.args = (struct stream_text){.text = begin, .size = (size_t)(j->at - begin)};
 }
 
-static bool read_event(struct json_stream *j, struct event *e)
+static bool read_event(struct json_stream *j, struct raw_event *e)
 {
 	struct stream_text key;
-	*e = (struct event){.span = {.op = -1, .to = -1, .waited = -1}, .bytes = -1};
+	*e = (struct raw_event){.span = {.op = -1, .to = -1, .waited = -1}, .bytes = -1};
 	if (!stream_enter(j, '{'))
 		return false;
 	while (stream_key(j, &key)) {
@@ -145,7 +146,7 @@ static bool close_span(struct raw_events *e, struct json_stream *j, const struct
 	return add_span(e, j, &s);
 }
 
-static void add_name(struct raw_events *e, const struct event *v)
+static void add_name(struct raw_events *e, const struct raw_event *v)
 {
 	static const struct {
 		const char *name;
@@ -165,7 +166,7 @@ static void add_name(struct raw_events *e, const struct event *v)
 	}
 }
 
-static bool add_counter(struct raw_events *e, struct json_stream *j, const struct event *v)
+static bool add_counter(struct raw_events *e, struct json_stream *j, const struct raw_event *v)
 {
 	const struct raw_span *s = &v->span;
 	if (e->counter_count == SPAN_LIMIT)
@@ -176,7 +177,7 @@ static bool add_counter(struct raw_events *e, struct json_stream *j, const struc
 	return true;
 }
 
-static bool add_flow(struct raw_events *e, struct json_stream *j, const struct event *v, char phase)
+static bool add_flow(struct raw_events *e, struct json_stream *j, const struct raw_event *v, char phase)
 {
 	const struct raw_span *s = &v->span;
 	if (e->flow_count == SPAN_LIMIT)
@@ -186,7 +187,7 @@ static bool add_flow(struct raw_events *e, struct json_stream *j, const struct e
 	return true;
 }
 
-static bool keep_event(struct raw_events *e, struct json_stream *j, const struct event *v)
+static bool keep_event(struct raw_events *e, struct json_stream *j, const struct raw_event *v)
 {
 	struct raw_span s = v->span;
 	char phase = v->phase.size == 1 ? v->phase.text[0] : 0;
@@ -211,7 +212,7 @@ static bool keep_event(struct raw_events *e, struct json_stream *j, const struct
 
 bool raw_events_read(struct raw_events *e, struct json_stream *j)
 {
-	struct event v;
+	struct raw_event v;
 	if (!stream_enter(j, '['))
 		return false;
 	while (stream_element(j))

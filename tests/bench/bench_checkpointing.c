@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 {
 	static double steps[CASES][ROUNDS_MOST];
 	static double recompute[CASES][ROUNDS_MOST];
-	struct rehearsal r[CASES];
+	struct timed_run r[CASES];
 	int rounds = bench_rounds(argc, argv, 9, ROUNDS_MOST);
 	kernels_set_threads(1);
 	for (int c = 0; c < CASES; c++)
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 		if (cases[c].target > 0)
 			printf("   target ≤ %.2f   %s", cases[c].target, verdict(step / none <= cases[c].target));
 		putchar('\n');
-		rehearsal_release(&r[c]);
+		timed_run_release(&r[c]);
 	}
 	return 0;
 }

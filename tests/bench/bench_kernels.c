@@ -90,7 +90,7 @@ static struct operands *operands_new(void)
 	return o;
 }
 
-/* Those of 16 bits, rounded from fp32, and room for what is made of them. */
+/* Operands of 16 bits, rounded from fp32, and room for results. */
 struct narrow {
 	struct linear_shape up;
 	struct attention_shape attention;

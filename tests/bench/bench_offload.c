@@ -30,7 +30,7 @@ struct sample {
 	int64_t step, sum, queue[QUEUE_COUNT];
 };
 
-static struct sample run(struct rehearsal *r)
+static struct sample run(struct timed_run *r)
 {
 	struct sample sample = {0};
 	must(executor_run(r->executor, r->step));
@@ -61,17 +61,17 @@ static double ms(int64_t ns)
 int main(int argc, char **argv)
 {
 	static struct sample samples[CASES][ROUNDS_MOST];
-	static struct rehearsal rehearsals[CASES];
+	static struct timed_run runs[CASES];
 	int rounds = bench_rounds(argc, argv, 7, ROUNDS_MOST), middle = rounds / 2;
 	kernels_set_threads(1);
 	for (int i = 0; i < CASES; i++) {
-		bench_open(&rehearsals[i], NULL, "gpt zero3 micro_batch=%d clip=%g offload=%s", SAMPLES, cases[i].clip,
+		bench_open(&runs[i], NULL, "gpt zero3 micro_batch=%d clip=%g offload=%s", SAMPLES, cases[i].clip,
 		           cases[i].offload);
-		(void)run(&rehearsals[i]);
+		(void)run(&runs[i]);
 	}
 	for (int round = 0; round < rounds; round++)
 		for (int i = 0; i < CASES; i++)
-			samples[i][round] = run(&rehearsals[i]);
+			samples[i][round] = run(&runs[i]);
 	printf("gpt, zero3, 1 rank, 2 × 128 tokens, fp32; milliseconds of the median step\n");
 	printf("%-40s %7s %8s %7s %7s %7s %7s %8s %9s\n", "offload", "step", "compute", "to host", "from it", "host",
 	       "disk", "÷ parts", "÷ without");
@@ -86,6 +86,6 @@ int main(int argc, char **argv)
 		       (double)m->step / (double)m->sum, (double)m->step / (double)without->step);
 	}
 	for (int i = 0; i < CASES; i++)
-		rehearsal_release(&rehearsals[i]);
+		timed_run_release(&runs[i]);
 	return 0;
 }

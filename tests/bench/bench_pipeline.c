@@ -59,7 +59,7 @@ static void times_release(struct step_times *t)
 }
 
 /* All ranks' spans, at all ranks. */
-static void times_gather(struct step_times *t, const struct rehearsal *r)
+static void times_gather(struct step_times *t, const struct timed_run *r)
 {
 	const struct section *mine = &r->plan.roles[rank].step;
 	for (int i = mine->begin; i < mine->end; i++)
@@ -147,7 +147,7 @@ static double replay(const struct plan *p, const struct step_times *t, bool mess
 
 /* ---- */
 
-static void open_case(struct rehearsal *r, struct communicator *c, const char *strategy, int64_t micros)
+static void open_case(struct timed_run *r, struct communicator *c, const char *strategy, int64_t micros)
 {
 	char model[512];
 	int n = snprintf(model, sizeof model, "mlp:sizes=512");
@@ -158,7 +158,7 @@ static void open_case(struct rehearsal *r, struct communicator *c, const char *s
 
 static void measure(struct bubbles *out, struct communicator *c, const char *strategy, int64_t micros, int rounds)
 {
-	struct rehearsal r;
+	struct timed_run r;
 	int64_t end, fastest = INT64_MAX;
 	open_case(&r, c, strategy, micros);
 	struct step_times times = times_open(&r.plan);
@@ -174,7 +174,7 @@ static void measure(struct bubbles *out, struct communicator *c, const char *str
 		*out = (struct bubbles){replay(&r.plan, &times, false), replay(&r.plan, &times, true), measured};
 	}
 	times_release(&times);
-	rehearsal_release(&r);
+	timed_run_release(&r);
 }
 
 int main(int argc, char **argv)

@@ -17,7 +17,7 @@
 enum { STEPS = 3, ROUNDS_MOST = 1000 };
 static const double TARGET = 0.9; /* of the number of ranks */
 
-/* Those who wait leave the cores to the one who works. */
+/* Ranks that wait leave the cores to the one that works. */
 static void wait_asleep(void)
 {
 	const struct timespec pause = {0, 2000000};
@@ -28,7 +28,7 @@ static void wait_asleep(void)
 		nanosleep(&pause, NULL);
 }
 
-static double steps(struct rehearsal *r)
+static double steps(struct timed_run *r)
 {
 	double begin = MPI_Wtime();
 	for (int i = 0; i < STEPS; i++)
@@ -39,7 +39,7 @@ static double steps(struct rehearsal *r)
 static void compare(int64_t samples, int rounds, struct communicator *communicator)
 {
 	static double alone[ROUNDS_MOST], together[ROUNDS_MOST];
-	struct rehearsal r, joint;
+	struct timed_run r, joint;
 	int rank = communicator->rank, ranks = communicator->ranks;
 	bench_open(&joint, communicator, "gpt ddp ranks=%d micro_batch=%d", ranks, (int)samples);
 	if (!rank)
@@ -61,16 +61,16 @@ static void compare(int64_t samples, int rounds, struct communicator *communicat
 		       "  %s\n",
 		       ranks, (long long)samples, gain, ranks * (double)samples / all_s, (double)samples / one_s,
 		       TARGET * ranks, verdict(gain >= TARGET * ranks));
-		rehearsal_release(&r);
+		timed_run_release(&r);
 	}
-	rehearsal_release(&joint);
+	timed_run_release(&joint);
 }
 
 /* Overlap pays: the compute queue waits for less than the collectives take. Buckets so small that all but the
  * last can be sent while others are computed. */
 static void show_overlap(int rounds, struct communicator *communicator)
 {
-	struct rehearsal r;
+	struct timed_run r;
 	static double exposed[ROUNDS_MOST], communication[ROUNDS_MOST];
 	bench_open(&r, communicator, "mlp ddp ranks=%d micro_batch=64 bucket=65536", communicator->ranks);
 	for (int i = -1; i < rounds; i++) {
@@ -88,7 +88,7 @@ static void show_overlap(int rounds, struct communicator *communicator)
 		       "%s\n",
 		       waits, sum, verdict(waits < sum));
 	}
-	rehearsal_release(&r);
+	timed_run_release(&r);
 }
 
 int main(int argc, char **argv)

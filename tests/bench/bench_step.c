@@ -42,14 +42,14 @@ static double multiply(const float *a, const float *b, float *c)
 	return bench_seconds() - begin;
 }
 
-static double step(struct rehearsal *r)
+static double step(struct timed_run *r)
 {
 	must(executor_run(r->executor, r->step));
 	return (double)executor_times(r->executor).step * 1e-9;
 }
 
 /* The time of the last step by kind of operation. */
-static void print_kinds(const struct rehearsal *r)
+static void print_kinds(const struct timed_run *r)
 {
 	int64_t ns[OP_KIND_COUNT] = {0}, all = 0;
 	double flops[OP_KIND_COUNT] = {0};
@@ -96,7 +96,7 @@ static void measure(int model, int rounds, const struct matrices *m)
 {
 	enum { CASES = 3 }; /* fp32, bf16, fp16 */
 	static double steps[CASES][ROUNDS_MOST], products[ROUNDS_MOST * PRODUCTS];
-	struct rehearsal r[CASES];
+	struct timed_run r[CASES];
 	for (int k = 0; k < CASES; k++) {
 		bench_open(&r[k], NULL, "%s single micro_batch=%d precision=%s", models[model].name, SAMPLES,
 		           type_name((enum type)k));
@@ -120,7 +120,7 @@ static void measure(int model, int rounds, const struct matrices *m)
 		print_type(k, step_s / median(steps[k], rounds));
 	}
 	for (int k = 0; k < CASES; k++)
-		rehearsal_release(&r[k]);
+		timed_run_release(&r[k]);
 }
 
 int main(int argc, char **argv)

@@ -54,6 +54,7 @@ while read -r line; do
 		case $word in
 		at=*) at=${word#at=} ;;&
 		race=*) also='.*race.*' ;;&
+		what-if=*) also='.*what if' ;;&
 		*=*) options+=("--${word%%=*}" "${word#*=}") ;;
 		*) options+=("--$word") ;;
 		esac

@@ -33,6 +33,7 @@ static long *counted; /* shared with the child that counts */
 static long failing;  /* which one; 0: none */
 static bool from_then_on;
 
+#ifndef __SANITIZE_ADDRESS__ /* which has an allocator of its own */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *p, size_t bytes);
@@ -75,6 +76,7 @@ void *realloc(void *p, size_t bytes)
 {
 	return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(p, bytes);
 }
+#endif
 
 /* ---- a run of the command ---- */
 

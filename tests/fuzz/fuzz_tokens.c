@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		spec.vocabulary = MOST_VOCABULARY;
 	struct token_file *file = calloc(1, sizeof *file);
 	struct dataset d = {.kind = DATASET_TEXT};
-	/* Of its own size, so that a sanitizer sees a byte too many. */
+	/* The copy has its own size, so that a sanitizer sees a byte too many. */
 	unsigned char *bytes = malloc(size > HEAD ? size - HEAD : 1);
 	if (!file || !bytes)
 		abort();

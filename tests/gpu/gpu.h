@@ -1,4 +1,4 @@
-/* Is there a GPU to run checks on, and what is it?
+/* Finds the GPU to run checks on, if there is one.
  *
  *     struct gpu gpu;
  *     enum gpu_found found = gpu_find(&gpu);

@@ -10,7 +10,7 @@
 #include "tests/kernels/kernels_check.h"
 #include "tests/support/elements.h"
 
-/* Those of 16 bits; and all. */
+/* The types of 16 bits; and all types. */
 #define EACH_TYPE(type) for (enum element type = ELEMENT_BF16; type <= ELEMENT_FP16; type++)
 #define EACH_ELEMENT(type) for (enum element type = ELEMENT_FP32; type < ELEMENT_TYPES; type++)
 

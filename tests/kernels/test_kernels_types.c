@@ -187,7 +187,7 @@ START_LEVEL_TEST(norm_without_bias)
 
 /* ---- attention ---- */
 
-/* Are bf16 products made of pairs? P and dS of attention are then rounded to bf16 too. */
+/* True if bf16 products are made of pairs. P and dS of attention are then rounded to bf16 too. */
 static bool pairs(enum element type, int level)
 {
 	return type == ELEMENT_BF16 && level == 3;

@@ -78,7 +78,7 @@ static void check_messages(struct communicator *c, int64_t bytes)
 	ranks_check(bad == 0, "%s: %lld bytes of a message are wrong", c->ops->name, (long long)bad);
 }
 
-/* Whoever comes late to a message had something to compute. */
+/* A rank that comes late to a message had something to compute. */
 static void check_patience(void)
 {
 	struct communicator *c = NULL;

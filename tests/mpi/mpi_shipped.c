@@ -66,7 +66,7 @@ static const struct report *train(const struct settings *q, const char *device, 
 	return runs_run(q, &o);
 }
 
-/* Of a rank: batches of four ranks are as large as those of two, but for statistics, which need samples. */
+/* A rank's samples: batches of four ranks are as large as those of two, but for statistics, which need samples. */
 static int samples(int model)
 {
 	return ranks_count < MOST_RANKS || strstr(models[model].words, "norm=batch") ? models[model].batch

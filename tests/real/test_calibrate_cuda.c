@@ -182,18 +182,18 @@ START_TEST(one_gpu_is_calibrated_completely)
 /* The step of a case, as it is replayed, or issued. */
 static int64_t step_of(enum type precision, bool eager)
 {
-	const struct rehearsal_case what = {"gpt:layers=2,width=64,heads=4", "single", 2, precision};
+	const struct timed_case what = {"gpt:layers=2,width=64,heads=4", "single", 2, precision};
 	const struct device_choice choice = {.name = "cuda", .collectives = "ring", .eager = eager};
-	struct settings settings = rehearsal_settings(&what, 1);
-	struct rehearsal rehearsal;
+	struct settings settings = timed_run_settings(&what, 1);
+	struct timed_run timed;
 	int64_t step = 0;
 	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
-	must(rehearsal_open_settings(&rehearsal, &settings, &choice, NULL));
+	must(timed_run_open_settings(&timed, &settings, &choice, NULL));
 	for (int i = 0; i < 4; i++) {
-		ck_assert_int_eq(executor_run(rehearsal.executor, rehearsal.step), STATUS_OK);
-		step = executor_times(rehearsal.executor).step;
+		ck_assert_int_eq(executor_run(timed.executor, timed.step), STATUS_OK);
+		step = executor_times(timed.executor).step;
 	}
-	rehearsal_release(&rehearsal);
+	timed_run_release(&timed);
 	return step;
 }
 

@@ -1,5 +1,5 @@
-/* What generation computes is what training does: logits of a whole pass, of a prompt and then token by token, and of
- * the training executor are the same within rounding. Then how a token is drawn. */
+/* Generation computes what training does: logits of a whole pass, of a prompt and then token by token, and of the
+ * training executor are the same within rounding. Then how a token is drawn. */
 #include "real/generate/inference.h"
 
 #include <math.h>

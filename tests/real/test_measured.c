@@ -284,7 +284,7 @@ START_TEST(the_median_step_is_reported)
 	run_close(&r);
 }
 
-/* Of a long run those that were kept are reported, and the last in any case. */
+/* A long run reports the losses that it kept, and the last in any case. */
 START_TEST(losses_of_a_long_run_are_thinned_out)
 {
 	double kept[] = {5, 3, 1}; /* of steps 1, 3 and 5 */

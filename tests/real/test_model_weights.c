@@ -122,7 +122,7 @@ START_TEST(passed_over)
 	model_release(&m);
 }
 
-/* Of a type that is no weight's, which is found out before any is read. */
+/* A type that no weight has is found out before any is read. */
 START_TEST(type)
 {
 	struct model m;
@@ -153,7 +153,7 @@ START_TEST(tied_head)
 	model_release(&untied);
 }
 
-/* What tensors do not show, config.json does; a run chooses how long its sequences are. */
+/* config.json shows what tensors do not; a run chooses how long its sequences are. */
 START_TEST(config_of_another_model)
 {
 	static const struct {
@@ -180,7 +180,7 @@ START_TEST(config_of_another_model)
 
 /* ---- what each rank reads ---- */
 
-/* What this process has asked the system for, by reading files; to ask is LOOK bytes more. */
+/* The bytes that this process has asked the system for, by reading files; to ask is LOOK bytes more. */
 enum { LOOK = 24 };
 
 static int64_t bytes_read(void)

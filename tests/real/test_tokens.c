@@ -449,7 +449,7 @@ START_TEST(memory_does_not_grow_with_the_file)
 	free(inputs);
 }
 
-/* What opening did not look at is checked in use: the sample is zeros, and the fault is told once. */
+/* Ids that opening did not look at are checked in use: the sample is zeros, and the fault is told once. */
 START_TEST(wrong_ids_in_the_middle)
 {
 	struct dataset d;

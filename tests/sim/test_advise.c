@@ -142,7 +142,7 @@ START_LOOP_TEST(every_line_is_as_it_says, 0, PERCENTS)
 	end();
 }
 
-/* Those on the frontier have less memory than every faster line. */
+/* Lines on the frontier have less memory than every faster line. */
 START_TEST(the_frontier_has_nothing_above_it)
 {
 	struct settings s = wished();

@@ -70,7 +70,7 @@ START_LOOP_TEST(nothing_on_the_grid_is_faster, 0, JOBS *PERCENTS)
 	made_release(&m);
 }
 
-/* What the search rests on: of 1F1B and of one at a time, more micro-batches than are under way need no more memory. */
+/* The search rests on this: under 1F1B and one at a time, more micro-batches than are under way need no more memory. */
 static const char *const staged[] = {GPT "pipeline ranks=4 precision=bf16 accumulate=%d",
                                      GPT "model ranks=3 precision=bf16 accumulate=%d"};
 static const int enough[] = {4, 2};

@@ -1,5 +1,5 @@
-/* What checkpoints cost: all ranks together save every element of every item once, whatever the strategy, and the disk
- * of a node is shared; the best interval and the goodput are Daly's. */
+/* The cost of checkpoints: all ranks together save every element of every item once, whatever the strategy, and the
+ * disk of a node is shared; the best interval and the goodput are Daly's. */
 #include <math.h>
 
 #include "sim/checkpoint.h"

@@ -193,7 +193,7 @@ START_TEST(test_order_is_kept)
 	}
 }
 
-/* What the simulator knows of who came last, a trace of all ranks says as well: so a real run's trace does. */
+/* A trace of all ranks says who came last, as the simulator knows it: so a real run's trace does too. */
 START_TEST(test_who_came_last_follows_from_the_trace)
 {
 	static const char *const strategies[] = {"dp", "ddp", "zero3", "hybrid:shard=2", "tensor", "pipeline"};

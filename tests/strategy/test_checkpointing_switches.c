@@ -94,15 +94,17 @@ static int64_t peak_of(const struct plan *p)
 /* No number of checkpoints has a smaller peak than the one that was found, and numbers differ. */
 START_LOOP_TEST(auto_finds_the_least_peak, 0, 5)
 {
-	static const char *const strategies[] = {"single", "ddp", "zero3", "dp", "pipeline"};
+	/* Under pipeline the first stage, with the most micro-batches under way, wants another number than the last. */
+	static const char *const strategies[] = {"single ranks=1", "ddp ranks=2", "zero3 ranks=2", "dp ranks=2",
+	                                         "pipeline ranks=3 accumulate=6"};
 	static const char *const models[] = {"gpt:layers=9,width=16,heads=4,context=64,vocabulary=50",
 	                                     "mlp:sizes=8-40-40-40-40-40-40-40-40-8"};
 	for (int model = 0; model < 2; model++) {
 		int64_t least = INT64_MAX, most = 0, peaks[10];
 		char request[200];
 		snprintf(request, sizeof request,
-		         "%s %s ranks=%d micro_batch=16 accumulate=%d activation_checkpointing=full:number_checkpoints",
-		         models[model], strategies[_i], _i ? 2 : 1, _i == 4 ? 3 : 1);
+		         "%s %s micro_batch=16 activation_checkpointing=full:number_checkpoints", models[model],
+		         strategies[_i]);
 		const struct plan *found = right_plan("%s=auto", request);
 		for (int number = 1; number <= 9; number++) {
 			peaks[number] = peak_of(right_plan("%s=%d", request, number));

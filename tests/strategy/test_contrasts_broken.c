@@ -42,7 +42,7 @@ static void copy_one_group(struct plan *p)
 	skip_before_copy(p, number(p, 0, plan_op(p, "all_reduce")));
 }
 
-/* Of what two stages use, both. */
+/* Both stages of a tied tensor skip its all-reduce, and update with their own use of it. */
 static void copy_own_use(struct plan *p)
 {
 	for (int role = 0; role < p->role_count; role += p->role_count - 1) {

@@ -152,7 +152,8 @@ static const char *const kinds[KINDS] = {
 /* Where a step may peak. */
 enum moment { AT_LOSS, AT_HEAD, IN_BLOCK, MOMENTS };
 
-/* What lives at the peak, in the order of kinds. At the loss: the gradient of log-softmax's output, and of its input.
+/* The bytes alive at the peak, in the order of kinds. At the loss: the gradient of log-softmax's output, and of its
+ * input.
  */
 static void their_peak(const struct sizes *z, const struct terms *t, int64_t ranks, enum moment moment,
                        int64_t out[KINDS])

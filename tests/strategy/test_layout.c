@@ -242,7 +242,7 @@ static const char *peak_buffer(const struct role *r, const struct memory_use *us
 	return r->buffers[op_buffer(&r->ops[use->peak_op])].name;
 }
 
-/* What is alive at each point of the step, added up by hand for a layer of 4 → 4 on one rank and two samples: state is
+/* Memory at each point of the step, added up by hand for a layer of 4 → 4 on one rank and two samples: state is
  * 20 elements of parameters, gradients and two moments, loss and step; a step has the inputs and targets, and the
  * logits, which become their gradient in place. */
 START_TEST(peak_of_one_layer)

@@ -1,5 +1,5 @@
-/* What a key of a model changes: windows and what they leave to compute, ALiBi, biases and activations, and the names
- * of MPT's and OPT's tensors. That these are the models of transformers, tests/real/test_golden_llama.c shows. */
+/* Keys of a model: windows and what they leave to compute, ALiBi, biases and activations, and the names of MPT's and
+ * OPT's tensors. tests/real/test_golden_llama.c shows that these are the models of transformers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -46,7 +46,8 @@ START_LOOP_TEST(device_keeps_two_bytes_a_parameter, 0, STRATEGIES)
 		ck_assert_int_eq(states(device), 2 * (strategies[_i].parameters_sharded ? n / ranks : n));
 		ck_assert_int_eq(host->steady[CATEGORY_GRADIENTS], 2 * own);
 		ck_assert_int_eq(host->steady[CATEGORY_OPTIMIZER], 12 * own);
-		/* … and the least traffic: 2 bytes a parameter each way, over those who share the update. */
+		/* The traffic is the least there can be: 2 bytes a parameter each way, over the ranks that share the
+		 * update. */
 		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, 2 * own);
 		ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
 		/* The update is delayed: the same. */

@@ -1,4 +1,4 @@
-/* What is written, is written whole: what stands where a file is written, permissions, links, what is synced when, and
+/* Files are written whole: what stands where a file is written, permissions, links, what is synced when, and
  * what is left when the writer dies. */
 #define _GNU_SOURCE
 #include <dirent.h>

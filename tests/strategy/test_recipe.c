@@ -36,7 +36,7 @@ static bool takes_file(enum recipe_reader reader, const char *path)
 	return !s && !recipe.refusals.count;
 }
 
-/* What the oracle adds where a case says nothing of it. */
+/* Adds what the oracle adds where a case says nothing of it. */
 static void add_missing(const char *line, char *out, size_t size)
 {
 	const char *batch = strstr(line, "\"train_batch_size\"") ? "" : "\"train_batch_size\": 8, ";
@@ -85,7 +85,7 @@ START_TEST(files_are_judged_as_their_programs_judge)
 
 /* ---- each key ---- */
 
-/* What a file says beside the key, what the key says, and the settings that come of it. Settings that begin with - are
+/* The rest of a file, what the key says, and the settings that come of it. Settings that begin with - are
  * not there. */
 static const struct {
 	const char *beside, *key, *value, *settings;
@@ -263,7 +263,7 @@ START_TEST(other_values_are_refused_or_noted_by_name)
 	ck_assert_int_ge(noted, 25);
 }
 
-/* What does nothing says so, and changes no setting. */
+/* A key that does nothing says so, and changes no setting. */
 START_TEST(keys_that_do_nothing_change_nothing)
 {
 	const struct recipe_key *k;
@@ -323,7 +323,7 @@ START_TEST(accelerate_files_are_judged_as_it_judges)
 	ck_assert_int_ge(count, 30);
 }
 
-/* What a file of Accelerate's says in one section besides what it is, and the settings; NULL: refused with the line. */
+/* One section of a file of Accelerate's, besides what it is, and the settings; NULL: refused with the line. */
 static const struct {
 	const char *type, *section, *settings, *refused;
 } accelerate[] = {

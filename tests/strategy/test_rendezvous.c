@@ -1,4 +1,4 @@
-/* Who meets whom: instances of collectives and messages, their groups and members, against what is worked out by hand.
+/* Instances of collectives and messages, their groups and members, against what is worked out by hand.
  */
 #include <string.h>
 

@@ -43,7 +43,7 @@ static int64_t owner(const struct schedule *s, int64_t element)
 	return element / (s->elements / s->ranks);
 }
 
-/* Whose contribution is in the element before the collective: one rank's, or SPOILED. */
+/* The rank whose contribution is in the element before the collective, or SPOILED. */
 static int64_t before(const struct schedule *s, int64_t rank, int64_t element)
 {
 	switch (kind_of(s->algorithm)) {
@@ -278,7 +278,7 @@ static int64_t evaluate(const char *formula, int64_t n, int64_t elements)
 	return sum + value;
 }
 
-/* What a row says of the bytes, as numbers and as text, and of who sends them, is what its rounds do. */
+/* A row's bytes, as numbers and as text, and its senders are those of its rounds. */
 START_LOOP_TEST(test_rows, 0, SCHEDULE_COUNT)
 {
 	const struct algorithm *row = schedule_row((enum schedule_algorithm)_i);

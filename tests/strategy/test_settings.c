@@ -1,4 +1,4 @@
-/* What users ask for, put wrong: batches, strategies with their keys, models with theirs. Every refusal is STATUS_INPUT
+/* Wrong requests: batches, strategies with their keys, models with theirs. Every refusal is STATUS_INPUT
  * with a line that names what is wrong. */
 #include <stdio.h>
 #include <string.h>

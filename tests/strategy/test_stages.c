@@ -209,7 +209,7 @@ static struct busy busy_of(const struct trace *t, const struct plan *p, int64_t 
 	return b;
 }
 
-/* Of stages that take the same time, f+b a micro-batch, each is idle for (p-1)(f+b): (p-1)/(m+p-1) of the time from the
+/* Stages that take the same time, f+b a micro-batch, are each idle for (p-1)(f+b): (p-1)/(m+p-1) of the time from the
  * first forward to the last backward. The first stage alone has less to do, since its first layer needs no gradient of
  * its input: its last backward ends the step that much earlier. One stage at a time: all of them one after another. */
 START_TEST(bubble_matches_the_formula)

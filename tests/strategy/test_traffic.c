@@ -1,4 +1,4 @@
-/* What every strategy sends, to the byte, for `gpt`: Ψ = 4 · 4,837,376 = 19,349,504 bytes in fp32. On 2, 4 and 8 ranks
+/* The bytes that every strategy sends for `gpt`: Ψ = 4 · 4,837,376 = 19,349,504 bytes in fp32. On 2, 4 and 8 ranks
  * nothing is padded. A micro-batch of 4 samples of 128 tokens is 4·128·4 = 2,048 bytes of inputs, and of outputs (256
  * logits a token) 4·128·256·4 = 524,288. */
 #include "tests/support/plan_check.h"

@@ -1,5 +1,5 @@
-/* Of each rule there are plans broken on purpose: refused by number, in one line with the operation, the buffer and the
- * rank. */
+/* Each rule has plans broken on purpose, which are refused by number, in one line with the operation, the buffer and
+ * the rank. */
 #include <string.h>
 
 #include "tests/support/plan_check.h"

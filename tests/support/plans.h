@@ -48,7 +48,7 @@ struct moved {
 	int64_t calls, payload, sent, received;
 };
 struct moved plan_moved(const struct plan *p, int64_t rank, enum traffic_kind kind);
-/* … under all kinds but control. */
+/* The same under all kinds but control. */
 struct moved plan_moved_all(const struct plan *p, int64_t rank);
 
 /* Parameters + gradients + optimizer between steps, bytes. */

@@ -1,4 +1,4 @@
-/* What has to work and what is refused, in tests with Check: by this status, in one line that says this.
+/* Calls that have to work and calls that are refused, in tests with Check: by this status, in one line that says this.
  *
  *     must(cluster_open(&c, "laptop", 1));
  *     must_fail(cluster_open(&c, "local", 1), STATUS_INPUT, "'kind' is missing");

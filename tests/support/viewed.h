@@ -22,7 +22,7 @@ void viewed_release(struct viewed *v);
 /* The same, but it stays until the program ends. */
 struct viewed *viewed_plan(const char *words);
 
-/* What export_write writes, as a file would hold it, with a zero behind; to be freed. */
+/* The output of export_write, as a file would hold it, with a zero behind; to be freed. */
 char *viewed_export(struct playback *p, enum export_format format, const struct picture *size, bool all,
                     size_t *length);
 

@@ -68,7 +68,7 @@ static int walk(const struct timeline *s,
 
 /* ---- the reason ---- */
 
-/* Of all that an operation had to wait for, its queue among them, what the caption names ended last. */
+/* The caption names what ended last of all that an operation had to wait for, its queue among them. */
 static bool check_reason(const struct timeline *s, const struct event *e, const char *caption)
 {
 	static const char begin[] = ", now that ", end[] = " is done";
@@ -133,7 +133,7 @@ static bool check_pause(const struct timeline *s, const struct event *e, const c
 	for (int k = r->step.begin; k < r->step.end; k++)
 		exposed |= r->ops[k].queue == QUEUE_COMMUNICATION &&
 		           s->ranks[index].begin[k - r->step.begin] <= e->time && ended(s, index, k) > e->time;
-	for (int k = r->step.begin; k < r->step.end; k++) { /* … but only once all have come to it */
+	for (int k = r->step.begin; k < r->step.end; k++) { /* but only once all have come to it */
 		int c = timeline_collective_of(s, index, k);
 		if (c < 0 || r->ops[k].queue != QUEUE_COMMUNICATION ||
 		    s->ranks[index].begin[k - r->step.begin] > e->time || ended(s, index, k) <= e->time)

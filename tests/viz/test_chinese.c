@@ -48,7 +48,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Is it a strategy, or a part of a name of the plan? */
+/* True for a strategy, and for a part of a name of the plan. */
 static bool is_name(const struct plan *p, const char *word)
 {
 	if (strategy_find(word))
@@ -251,7 +251,7 @@ START_LOOP_TEST(what_the_mouse_explains_is_chinese, 0, SCENE_COUNT)
 
 /* ---- single pictures ---- */
 
-/* What was cut ends in "…". */
+/* A text that was cut ends in "…". */
 static void ck_nothing_is_cut(void)
 {
 	static const char mark[] = "…";

@@ -1,4 +1,4 @@
-/* What is exported: in a GIF and in a page are the pictures of the single steps, of every strategy. */
+/* Exports: a GIF and a page hold the pictures of the single steps, of every strategy. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static const char *const strategies[] = {
         "gpt:layers=2,width=8,heads=2,context=4,vocabulary=8 tensor ranks=2",
 };
 
-/* Of every strategy: the ways, the pictures inside a GIF, the steps of a page. (ddp has tests of its own.) */
+/* The ways, the pictures inside a GIF, and the steps of a page, of every strategy. (ddp has tests of its own.) */
 START_LOOP_TEST(of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof strategies[0], 3))
 {
 	const struct viewed *v = viewed_plan(strategies[_i]);

@@ -1,4 +1,4 @@
-/* What the timeline's lanes fold to: passes and units from afar, and ranks that are equal; by hand, two stages:
+/* Folds of the timeline's lanes: passes and units from afar, and ranks that are equal; by hand, two stages:
  *
  *   rank 0  F0 F1    B0 F2  B1 F3  B2  B3
  *   rank 1     F0 B0 F1 B1  F2 B2  F3  B3
@@ -210,7 +210,7 @@ static const struct lane_fold *pass_of(int64_t rank, enum pass pass, int micro)
 	return NULL;
 }
 
-/* Of each micro-batch one down, from the end of its forward pass to the beginning of the next stage's, and one up. */
+/* Each micro-batch has one down, from the end of its forward pass to the beginning of the next stage's, and one up. */
 START_TEST(arrows_lead_from_send_to_receive)
 {
 	struct lane_area l[2];

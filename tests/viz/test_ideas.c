@@ -32,7 +32,7 @@ START_LOOP_TEST(no_internal_names, 0, REQUESTS)
 
 /* ---- verbs ---- */
 
-/* What every operation of a step is said to be, in the words of one rank and of several. */
+/* The words for every operation of a step, of one rank and of several. */
 static const struct {
 	enum op_kind kind;
 	const char *one, *several;
@@ -189,7 +189,7 @@ START_TEST(gradients_are_there_when_they_are_made)
 	state_release(&st);
 }
 
-/* What the ledger says of ranks is what they have sent, from the least to the most. */
+/* The ledger says what ranks have sent, from the least to the most. */
 START_LOOP_TEST(the_ledger_has_the_range, 0, REQUESTS)
 {
 	struct state st = {0};

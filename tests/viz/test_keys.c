@@ -57,7 +57,7 @@ START_TEST(named_keys)
 	ck_assert(!window_action_of_key(SDLK_c, false, false, &a)); /* it comes as text */
 }
 
-/* What is written: one sign of the name, the letter in either case. */
+/* A key is written as one sign of the name, the letter in either case. */
 START_TEST(letters)
 {
 	int found = 0;

@@ -77,7 +77,7 @@ static const struct {
         {0, 0, 50, 40, 10, 10, 0, 3},  /* the whole */
         {1, 0, 50, 20, 10, 10, 20, 3}, /* waiting for rank 0 is a bubble */
         {0, 5, 35, 25, 5, 5, 0, 2},    /* half of the all-reduce */
-        {1, 5, 35, 5, 5, 5, 20, 2},    /* … of which the rank waits for the other part */
+        {1, 5, 35, 5, 5, 5, 20, 2},    /* the rank waits for the other part of it */
         {1, 12, 18, 0, 0, 0, 6, 1},    /* nothing but waiting */
         {0, 32, 36, 0, 4, 4, 0, 1},    /* inside one operation */
         {0, 0, 0, 0, 0, 0, 0, 0},      /* nothing */
@@ -212,7 +212,7 @@ static const char *const steps[] = {
         "gpt:layers=2,width=32,heads=2,vocabulary=64,context=16 tensor ranks=2",
 };
 
-/* What `sim --json` says of the slowest rank as compute_s, exposed_s and bubble_s, and of every other rank. */
+/* The compute_s, exposed_s and bubble_s of `sim --json`, of the slowest rank and of every other. */
 START_LOOP_TEST(a_whole_step_is_what_sim_says, 0, (int)(sizeof steps / sizeof steps[0]))
 {
 	const struct viewed *v = viewed_plan(steps[_i]);

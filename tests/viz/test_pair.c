@@ -239,7 +239,7 @@ START_TEST(alone_there_is_no_pair)
 	ck_assert_ptr_nonnull(strstr(playback.note, "no second strategy"));
 }
 
-/* What lies under the mouse in the second says what it is, and selects nothing. */
+/* A thing under the mouse in the second says what it is, and selects nothing. */
 START_TEST(the_mouse_looks_at_both)
 {
 	open_listed(COUNT(listed));

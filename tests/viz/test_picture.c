@@ -114,7 +114,7 @@ START_TEST(drawing_failures_are_reported)
 
 /* ---- side by side ---- */
 
-/* Is the left, or the right, half of two pictures the same? */
+/* True if the left, or the right, halves of two pictures are the same. */
 static bool same_half(cairo_surface_t *a, cairo_surface_t *b, int half)
 {
 	int width = cairo_image_surface_get_width(a) / 2, stride = cairo_image_surface_get_stride(a);
@@ -173,7 +173,7 @@ static int marks(cairo_t *cr, const struct lane_area *l, const struct timeline *
 	return found;
 }
 
-/* Of hybrid sharding each group carries out its own collectives by the same operations. */
+/* In hybrid sharding each group carries out its own collectives by the same operations. */
 START_TEST(messages_of_every_group)
 {
 	const struct viewed *v = viewed_plan("mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4");

@@ -93,7 +93,7 @@ static void carry_round(struct values *v, int64_t number)
 	}
 }
 
-/* What a place has of an element in the end; NAN: it does not matter. */
+/* The element that a place has in the end; NAN: it does not matter. */
 static double wanted(int64_t member, int chunk)
 {
 	int64_t n = c.schedule.ranks, slice = c.chunk_count / n, owner = chunk / slice, root = c.schedule.root;
@@ -194,7 +194,7 @@ static const char *const steps[] = {
         "gpt:layers=2,width=16,heads=2,context=8,vocabulary=24 tensor ranks=2",
 };
 
-/* Of contributions the state keeps bits: both say the same, at every stop. */
+/* The state keeps bits of contributions: both say the same, at every stop. */
 START_LOOP_TEST(numbers_are_the_contributions_of_the_state, 0, COUNT(steps))
 {
 	const struct timeline *s = &viewed_plan(steps[_i])->shown.timeline;

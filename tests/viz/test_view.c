@@ -296,7 +296,8 @@ START_LOOP_TEST(every_strategy, 0, 7)
 	}
 }
 
-/* What `all` leaves out, and what is made of several parts: groups of groups, stages, slices, copies, work done again.
+/* Strategies that `all` leaves out, and steps of several parts: groups of groups, stages, slices, copies, work done
+ * again.
  */
 static const char *const others[] = {
         "mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4",

@@ -1,4 +1,4 @@
-/* What if: what the panel says is what the simulator says of the same settings, and undo brings back the very trace.
+/* The what-if panel says what the simulator says of the same settings, and undo brings back the very trace.
  * Keys come as the window gets them.
  */
 #include "tests/viz/whatif_fixture.h"
@@ -13,7 +13,7 @@ static const struct whatif_figure *figure_named(const char *name)
 	ck_abort_msg("there is no figure %s", name);
 }
 
-/* What `sim --json` prints for the same words. */
+/* The output of `sim --json` for the same words. */
 static json_t *simulated(const char *const *arguments)
 {
 	struct options o;
@@ -181,7 +181,7 @@ START_TEST(the_place_stays)
 	ck_assert_int_eq(p->focus_rank, 0);
 }
 
-/* What would fit is looked for while nothing else is to be done, and is then what `sim` says. */
+/* A change that would fit is looked for while nothing else is to be done, and is then what `sim` says. */
 START_TEST(what_would_fit_comes_later)
 {
 	open_view((const char *[]){"--model", "gpt2-124m", "--cluster", "v100-16gb", NULL});
@@ -200,7 +200,7 @@ static void count(void *context)
 	++*(int *)context;
 }
 
-/* What takes longer than one has patience for is said, and made all the same; what fails, too. */
+/* Work that takes longer than one has patience for is said, and made all the same; work that fails, too. */
 START_TEST(long_work_is_said)
 {
 	struct loaded direct = {0}, beside = {0};

@@ -4,7 +4,7 @@
 #include "strategy/base/language.h"
 #include "viz/build/exercise.h"
 
-/* Is a pass of another unit next, under which communication can hide? */
+/* True if a pass of another unit is next, under which communication can hide. */
 static bool hides(const struct exercise *e, int move)
 {
 	for (int i = move + 1; i < e->move_count && i < move + 4; i++)

@@ -6,7 +6,7 @@
  *     …                                                   forward block.0
  *     free gathered.block.0.forward                       free block.0
  *
- * Memory that is allocated belongs to what is done with it next. What is freed belongs to what was done with it last;
+ * Memory that is allocated belongs to what is done with it next. A buffer's free belongs to what was done with it last;
  * but parameters and gradients that are whole for a while are freed by a move of their own: when to do so is what
  * strategies differ in.
  */
@@ -201,7 +201,7 @@ static bool is_split(const struct exercise *e, const struct move *m)
 	return false;
 }
 
-/* What a move is about, and which of several like it, as it is written and as it is said. */
+/* The subject of a move, and which of several like it, as it is written and as it is said. */
 struct naming {
 	const char *base;
 	char more[48], said[64];

@@ -12,8 +12,8 @@ struct reason {
 	const struct refusal *why;
 	int tried;             /* move; -1: the step was said to be complete */
 	int named;             /* the move that the verifier names; -1 */
-	const struct op *op;   /* … and the operation; NULL */
-	char buffer[OP_WORDS]; /* … and what the buffer holds; "" */
+	const struct op *op;   /* the operation that it names; NULL */
+	char buffer[OP_WORDS]; /* what the buffer that it names holds; "" */
 };
 
 const char *exercise_rule(char out[RULE_WORDS], int rule)

@@ -88,7 +88,7 @@ static double legible(const struct canvas *c, double size)
 	return fmax(size, c->least);
 }
 
-/* Is the character at `p` one that the Han font has? Han, their punctuation, full-width forms: U+3000 on. */
+/* True if the Han font has the character at `p`: Han, their punctuation, full-width forms: U+3000 on. */
 static bool is_han(const char *p)
 {
 	return (unsigned char)*p >= 0xE3 && (unsigned char)*p < 0xF0;
@@ -129,7 +129,7 @@ static void show_text(struct canvas *c, double size, enum weight w, char *text)
 	}
 }
 
-/* What stands for a text in the chosen language. */
+/* Replaces a text by its translation, in the chosen language. */
 static void put_in_language(const struct canvas *c, enum weight w, char *text, size_t size)
 {
 	if (w == WEIGHT_MONO || c->verbatim || !text[0] || !text[1]) /* a sign alone is a key */

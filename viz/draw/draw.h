@@ -102,7 +102,7 @@ int draw_bold_paragraph(struct canvas *c, double x, double y, double width, doub
                         const char *text);
 /* How many lines it takes. */
 int paragraph_lines(struct canvas *c, double width, double size, enum weight w, const char *text);
-/* Is none of its words longer than a line? */
+/* True if none of its words is longer than a line. */
 bool paragraph_fits(struct canvas *c, double width, double size, enum weight w, const char *text);
 
 void draw_colour(struct canvas *c, colour colour);
@@ -120,7 +120,7 @@ void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour i
 /* The same on the current path, which lies within b and is kept; and with a colour below. */
 void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, colour ink);
 void draw_patterned_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink);
-/* Is a box smaller than the pitch of a pattern? Many such beside each other flicker. */
+/* True if a box is smaller than the pitch of a pattern. Many such beside each other flicker. */
 bool pattern_is_too_dense(const struct canvas *c, struct box b);
 /* The pattern, or flat the colour that it has from afar. */
 void draw_tinted_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink, bool flat);

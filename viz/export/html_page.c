@@ -1,5 +1,5 @@
 /* The page around the pictures of a step: its style, its buttons, and the script that draws the pictures and turns
- * them. What the commands mean stands in viz/draw/record.h. */
+ * them. viz/draw/record.h says what the commands mean. */
 #include "viz/export/export.h"
 #include "viz/question/question.h"
 

@@ -44,7 +44,7 @@ void asking_next(struct asking *a);
 bool asking_type(struct asking *a, char c);
 bool asking_erase(struct asking *a);
 
-/* Is the answer still to come? Then pictures hide what is behind the cursor; and all of the scene? */
+/* True while the answer is still to come: then pictures hide what is behind the cursor, or all of the scene. */
 bool asking_is_open(const struct asking *a); /* accepts NULL */
 bool asking_hides(const struct asking *a);   /* accepts NULL */
 

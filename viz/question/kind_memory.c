@@ -50,7 +50,7 @@ static void say_largest(struct question *q, const int64_t *live)
 	}
 }
 
-/* Is it part of a unit's pass, or of the update? */
+/* True if it is part of a unit's pass, or of the update. */
 static bool has_pass(const struct op *op)
 {
 	return op_class(op->kind) != OP_CLASS_M &&

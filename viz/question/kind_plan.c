@@ -113,7 +113,7 @@ const struct question_row question_SHARD = {
 
 /* ---- an overflow ---- */
 
-/* Is a flag for infinities passed on to the other ranks? */
+/* True if a flag for infinities is passed on to the other ranks. */
 static bool shares_overflow(const struct role *r, const struct op *overflow)
 {
 	int flag = op_region(overflow, PART_OVERFLOW)->buffer;

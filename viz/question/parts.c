@@ -54,17 +54,9 @@ const char *time_of(char out[BYTES], int64_t ns)
 	return out;
 }
 
-static int bits(uint64_t v)
-{
-	int n = 0;
-	for (; v; v &= v - 1)
-		n++;
-	return n;
-}
-
 const char *ranks_of(char out[RANKS], uint64_t set, uint64_t everyone)
 {
-	int left = bits(set);
+	int left = state_contributors(set);
 	size_t at = 0;
 	if (set == everyone && left > 1) {
 		snprintf(out, RANKS, tr("all %d ranks"), left);
@@ -79,7 +71,7 @@ const char *ranks_of(char out[RANKS], uint64_t set, uint64_t everyone)
 			                       : left == 1 ? tr(" and ")
 			                                   : "");
 		}
-	if (bits(set) == 1 && at < RANKS)
+	if (state_contributors(set) == 1 && at < RANKS)
 		snprintf(out + at, RANKS - at, tr(" alone"));
 	return out;
 }

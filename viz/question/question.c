@@ -65,7 +65,8 @@ bool question_find(const struct timeline *s, size_t position, enum question_kind
 
 /* ---- the questions of a step ---- */
 
-/* Is the same stretch asked about already? At the beginning there may be several: they are about the whole step. */
+/* True if the same stretch is asked about already. At the beginning there may be several: they are about the whole
+ * step. */
 static bool is_taken(const struct question_set *set, const struct question *q)
 {
 	for (int i = 0; q->position && i < set->count; i++)

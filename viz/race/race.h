@@ -1,5 +1,5 @@
 /* A race of the algorithms of one operation: all with the same bytes on the same ranks and links, in true proportion of
- * time. Whoever knows the simulator fills it in (struct window_host); here it is read and drawn.
+ * time. A caller that knows the simulator fills it in (struct window_host); here it is read and drawn.
  *
  *     struct race r = {.operation = OPERATION_ALL_REDUCE, .ranks = 8, .bytes = 4000000};
  *     host.race(host.context, &r);

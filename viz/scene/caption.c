@@ -36,7 +36,7 @@ const struct op *caption_cause(const struct timeline *s, int index, const struct
 	return reason;
 }
 
-/* That it is the turn of the next on the queue is no reason worth a word. */
+/* An operation that waits only for the one before it on its queue needs no words. */
 static void say_reason(struct text *t, const struct timeline *s, const struct role *role, int index,
                        const struct op *op)
 {
@@ -324,7 +324,7 @@ int caption_op(const struct state *st, int index)
 	return s->ranks[e->index].role == s->ranks[index].role ? e->op : -1;
 }
 
-/* Those that the last step brought, each kind once. */
+/* The highlights that the last step brought, each kind once. */
 void caption_highlight(const struct state *st, char *out, int size)
 {
 	struct text t = {out, size, 0};

@@ -101,14 +101,6 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 		say(t, ": it now holds the %s of rank%s %s.", result_of(c), strpbrk(ranks, "–,") ? "s" : "", ranks);
 }
 
-static int bits(uint64_t v)
-{
-	int n = 0;
-	for (; v; v &= v - 1)
-		n++;
-	return n;
-}
-
 /* The messages of the last step, summed up. */
 struct sent {
 	size_t count;
@@ -133,7 +125,7 @@ static struct sent sum_up(const struct state *st, const struct event *first)
 		out.last_round = e->round > out.last_round ? e->round : out.last_round;
 		out.largest = e->bytes > out.largest ? e->bytes : out.largest;
 		if (e->collective == st->collective && st->held) {
-			int n = bits(st->held[e->to_member * c->chunk_count + first_chunk(c, e)]);
+			int n = state_contributors(st->held[e->to_member * c->chunk_count + first_chunk(c, e)]);
 			out.most = n > out.most ? n : out.most;
 		}
 	}

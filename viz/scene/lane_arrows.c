@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
+
 #include "viz/scene/lane_spans.h"
 
 /* Nearer to each other two would be a blur, and nearer than that on average all of them. */
@@ -31,7 +32,7 @@ static bool lay_arrow(const struct lane_area *l, const struct collective *m, str
 	return edge_of(l, m->rank[0], down, &out->y0) && edge_of(l, m->rank[1], !down, &out->y1);
 }
 
-/* Is there an arrow of the same two ranks just before it? */
+/* True if an arrow of the same two ranks is just before it. */
 static bool is_crowded(const struct lane_arrow *arrows, int count, const struct lane_arrow *one)
 {
 	for (int i = count - 1; i >= 0; i--)
@@ -60,9 +61,7 @@ void lane_arrows_draw(struct canvas *c, const struct lane_area *l)
 	const struct timeline *s = l->lanes->timeline;
 	if (!s || l->row < 14)
 		return;
-	struct lane_arrow *arrows = calloc((size_t)s->collective_count + 1, sizeof *arrows);
-	if (!arrows)
-		memory_exhausted();
+	struct lane_arrow *arrows = array_make((size_t)s->collective_count, sizeof *arrows);
 	for (int i = 0, count = lane_arrows_find(l, arrows); i < count; i++) {
 		const struct lane_arrow *a = &arrows[i];
 		draw_line(c, a->x0, a->y0, a->x1, a->y1, c->theme->ink, 1.3);

@@ -321,7 +321,7 @@ static int before_on_queue(const struct selected *x)
 	return -1;
 }
 
-/* Those that it waits for, its own queue among them; the one that ended last is the cause. */
+/* The operations that it waits for, its own queue's among them; the one that ended last is the cause. */
 static void draw_before(struct canvas *c, const struct selected *x, double left, double y, double room)
 {
 	const struct op *op = &x->role->ops[x->op];
@@ -343,14 +343,6 @@ static void draw_before(struct canvas *c, const struct selected *x, double left,
 		draw_text(c, left, y, 11.5, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, room, "nothing: the step begins");
 }
 
-static bool waits_for(const struct op *op, int other)
-{
-	for (int i = 0; i < op->after_count; i++)
-		if (op->after[i] == other)
-			return true;
-	return false;
-}
-
 static void draw_behind(struct canvas *c, const struct selected *x, double left, double y, double room)
 {
 	int count = 0;
@@ -358,7 +350,7 @@ static void draw_behind(struct canvas *c, const struct selected *x, double left,
 	for (int k = x->op + 1; k < x->role->step.end && count < WAITS && count < x->most; k++) {
 		const struct op *op = &x->role->ops[k];
 		bool next = !queue && op->queue == x->role->ops[x->op].queue && op_class(op->kind) != OP_CLASS_M;
-		if (x->begin[k] < 0 || (!next && !waits_for(op, x->op)))
+		if (x->begin[k] < 0 || (!next && !op_waits_for(op, x->op)))
 			continue;
 		queue |= next;
 		draw_item(c, x, k, tr("begins at"), x->begin[k], left, y + x->line * count++, room, false);

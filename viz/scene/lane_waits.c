@@ -40,18 +40,10 @@ static void draw_before(const struct waits *w, int op, double x, double y)
 	}
 }
 
-static bool waits_for(const struct op *op, int other)
-{
-	for (int i = 0; i < op->after_count; i++)
-		if (op->after[i] == other)
-			return true;
-	return false;
-}
-
 static void draw_behind(const struct waits *w, int op, double x, double y)
 {
 	for (int k = op + 1; k < w->role->step.end; k++) {
-		double y1 = waits_for(&w->role->ops[k], op) && w->begin[k] >= 0 ? y_of(w, k) : -1;
+		double y1 = op_waits_for(&w->role->ops[k], op) && w->begin[k] >= 0 ? y_of(w, k) : -1;
 		if (y1 >= 0)
 			draw_bow(w, x, y, lane_area_x(w->l, w->begin[k]), y1, w->c->theme->accent, 1.6);
 	}

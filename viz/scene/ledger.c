@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/language.h"
-#include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/timeline/values.h"
@@ -186,9 +186,7 @@ static void numbers_init(struct numbers *n, const struct view *v)
 	*n = (struct numbers){0};
 	if (!v->values || !values_shown(st->timeline, &st->timeline->collectives[st->collective]))
 		return;
-	n->of = calloc((size_t)st->group_count + 1, sizeof *n->of);
-	if (!n->of)
-		memory_exhausted();
+	n->of = array_make((size_t)st->group_count, sizeof *n->of);
 	for (int i = 0; i < st->group_count; i++)
 		values_init(&n->of[i], st->timeline, &st->timeline->collectives[st->groups[i].collective]);
 }
@@ -254,6 +252,64 @@ static void draw_exchange(struct canvas *c, const struct exchange *x, double rig
 	draw_fitting(c, right, y, 13, 8, w, ink, ALIGN_RIGHT, room, text);
 }
 
+/* The columns of messages: round, from, to, chunk, bytes, values. */
+enum { CHUNK_COLUMN = 3, BYTES_COLUMN, VALUE_COLUMN, COLUMNS };
+
+struct rows {
+	struct box box;
+	double line;
+	double column[COLUMNS]; /* right edges */
+	bool counts, values;    /* there is a column for bytes, and for values */
+};
+
+static double room_for_values(const struct rows *r)
+{
+	return r->column[VALUE_COLUMN] - r->column[CHUNK_COLUMN] - 8;
+}
+
+static void draw_heads(struct canvas *c, const struct state *st, const struct numbers *numbers, struct rows *r)
+{
+	const struct theme *t = c->theme;
+	const struct timeline *s = st->timeline;
+	struct box b = r->box;
+	char head[64], power[POWER_WORD];
+	snprintf(head, sizeof head, values_recorded(s) ? tr("value%s") : tr("example values"),
+	         power_word(power, numbers->of ? numbers->of[0].power : 0));
+	const char *const heads[COLUMNS] = {"round", "from", "to", "chunk", "bytes", head};
+	r->values = numbers->of != NULL;
+	r->counts = lay_columns(c, b, heads, r->values, bytes_width(c, s, st->collective), r->column);
+	if (text_length(c, 9, WEIGHT_PLAIN, head) > room_for_values(r))
+		snprintf(head, sizeof head, tr("values"));
+	for (int i = 0; i < (r->values ? COLUMNS : VALUE_COLUMN); i++)
+		if (i != BYTES_COLUMN || r->counts)
+			draw_fitting(c, r->column[i], b.y + 12, 11, 9, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
+			             i == VALUE_COLUMN ? room_for_values(r) : 100, heads[i]);
+	draw_line(c, b.x, b.y + 17, b.x + b.width, b.y + 17, t->line, 1);
+}
+
+/* One message. fresh: it came with the last step; x: what it carries, NULL: not shown. */
+static void draw_row(struct canvas *c, const struct rows *r, double y, const struct collective *one,
+                     const struct event *e, bool fresh, const struct exchange *x)
+{
+	const struct theme *t = c->theme;
+	colour ink = fresh ? t->ink : t->soft;
+	enum weight w = fresh ? WEIGHT_BOLD : WEIGHT_PLAIN;
+	char chunk[32], bytes[WORD];
+	chunks_of(one, e, chunk, sizeof chunk);
+	if (fresh)
+		draw_fill(c, (struct box){r->box.x - 4, y - r->line + 5, r->box.width + 8, r->line},
+		          colour_mix(t->panel, t->accent, 0.16));
+	draw_text(c, r->column[0], y, 13, w, ink, ALIGN_RIGHT, 0, "%d", e->round + 1);
+	draw_text(c, r->column[1], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->rank);
+	draw_text(c, r->column[2], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->to);
+	draw_text(c, r->column[CHUNK_COLUMN], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", chunk);
+	if (r->counts)
+		draw_text(c, r->column[BYTES_COLUMN], y, 13, w, ink, ALIGN_RIGHT, 0, "%s",
+		          number_format_count(bytes, e->bytes));
+	if (x)
+		draw_exchange(c, x, r->column[VALUE_COLUMN], y, room_for_values(r), w, ink);
+}
+
 /* The messages of the collective, in all groups, up to the cursor, as many of the last as there is room for. */
 static void draw_rows(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
@@ -261,51 +317,21 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	const struct state *st = v->state;
 	const struct timeline *s = st->timeline;
 	double line = line_of(c);
+	struct rows r = {.box = b, .line = line};
 	int rows = (int)((b.height - line) / line), row = 0;
 	size_t number = 0, arrived = 0;
 	for (int i = 0; i < st->group_count; i++)
 		arrived += st->groups[i].arrived;
 	struct numbers numbers;
 	numbers_init(&numbers, v);
-	char head[64], power[POWER_WORD];
-	snprintf(head, sizeof head, values_recorded(s) ? tr("value%s") : tr("example values"),
-	         power_word(power, numbers.of ? numbers.of[0].power : 0));
-	const char *const heads[] = {"round", "from", "to", "chunk", "bytes", head};
-	double column[6];
-	bool counts = lay_columns(c, b, heads, numbers.of != NULL, bytes_width(c, s, st->collective), column);
-	if (text_length(c, 9, WEIGHT_PLAIN, head) > column[5] - column[3] - 8)
-		snprintf(head, sizeof head, tr("values"));
-	for (int i = 0; i < (numbers.of ? 6 : 5); i++)
-		if (i != 4 || counts)
-			draw_fitting(c, column[i], b.y + 12, 11, 9, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
-			             i == 5 ? column[5] - column[3] - 8 : 100, heads[i]);
-	draw_line(c, b.x, b.y + 17, b.x + b.width, b.y + 17, t->line, 1);
+	draw_heads(c, st, &numbers, &r);
 	for (size_t i = 0; i < st->latest_end && rows > 0; i++) {
 		const struct event *e = &s->events[i];
 		if (e->kind != EVENT_MESSAGE || s->collectives[e->collective].family != st->collective)
 			continue;
 		const struct exchange *x = numbers_carry(&numbers, st, e);
-		if (number++ + (size_t)rows < arrived)
-			continue;
-		double y = b.y + line * (row + 2) - 3;
-		bool fresh = i >= st->latest;
-		char chunk[32], bytes[WORD];
-		chunks_of(one, e, chunk, sizeof chunk);
-		if (fresh)
-			draw_fill(c, (struct box){b.x - 4, y - line + 5, b.width + 8, line},
-			          colour_mix(t->panel, t->accent, 0.16));
-		colour ink = fresh ? t->ink : t->soft;
-		enum weight w = fresh ? WEIGHT_BOLD : WEIGHT_PLAIN;
-		draw_text(c, column[0], y, 13, w, ink, ALIGN_RIGHT, 0, "%d", e->round + 1);
-		draw_text(c, column[1], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->rank);
-		draw_text(c, column[2], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->to);
-		draw_text(c, column[3], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", chunk);
-		if (counts)
-			draw_text(c, column[4], y, 13, w, ink, ALIGN_RIGHT, 0, "%s",
-			          number_format_count(bytes, e->bytes));
-		if (x)
-			draw_exchange(c, x, column[5], y, column[5] - column[3] - 8, w, ink);
-		row++;
+		if (number++ + (size_t)rows >= arrived)
+			draw_row(c, &r, b.y + line * (row++ + 2) - 3, one, e, i >= st->latest, x);
 	}
 	numbers_release(&numbers, st);
 	if (!row)

@@ -93,7 +93,7 @@ static void draw_mark(struct canvas *c, double x, double y, colour ink)
 	draw_fill_path(c);
 }
 
-/* Of few points each has a mark; those of many would run together. */
+/* Each point has a mark if there are few; many marks would run together. */
 static void draw_line_of(struct canvas *c, const struct plot *p, const struct line *line)
 {
 	struct curve_point at;

@@ -24,7 +24,7 @@ static int64_t first_of_twins(const struct view *v, int64_t rank)
 	return rank;
 }
 
-/* Up to EACH ranks have a bar each. Of more, neighbours that do the same share one. */
+/* Up to EACH ranks have a bar each. If there are more, neighbours that do the same share one. */
 static int stacks_of(const struct view *v, struct stack *out)
 {
 	const struct timeline *s = v->state->timeline;
@@ -51,7 +51,7 @@ double memory_second_line(const struct canvas *c)
 	return memory_first_line(c) + fmax(16, 1.2 * c->least);
 }
 
-/* Is there room to say what each bar holds? Otherwise only the rank in focus has its bytes written. */
+/* True if there is room to say what each bar holds. Otherwise only the rank in focus has its bytes written. */
 static bool holds_fit(struct canvas *c, double step)
 {
 	return step > fmax(58, text_length(c, 9, WEIGHT_PLAIN, "888.8 MB") + 4);

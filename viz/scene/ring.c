@@ -231,7 +231,7 @@ static void draw_alone(struct canvas *c, const struct view *v, struct box left, 
 		ring_matrix(c, v, one, left);
 }
 
-/* Is there a collective? If not, the scene says so. */
+/* True if there is a collective. If not, the scene says so. */
 static bool has_collective(struct canvas *c, const struct view *v, struct box b)
 {
 	static const char none[] = "This strategy sends nothing: there is one rank, or nothing to exchange.";

@@ -71,7 +71,7 @@ void ring_title(const struct ring *r, struct box b, double room);
 
 /* The card of a place in the group (ring_card.c). */
 void ring_card(const struct ring *r, int64_t rank);
-/* Has a card room for the chunks' numbers above them, and for what they hold below? */
+/* True if a card has room for the chunks' numbers above them, and for what they hold below. */
 bool ring_is_numbered(const struct ring *r, struct box card);
 bool ring_is_labelled(const struct ring *r, struct box card);
 

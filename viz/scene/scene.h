@@ -164,7 +164,7 @@ const char *ranks_word(char *out, const struct timeline *s, int first, int end);
 const char *phase_word(const struct timeline *s, size_t position);
 /* "all-reduce of bucket.0", "all-reduce (maximum) of the largest logits, ranks 0–1" */
 void collective_words(const struct timeline *s, const struct collective *c, char *out, int size);
-/* … of the collective that is shown: "all-reduce of block.3, in 2 groups" where others carry it out beside it. */
+/* The collective that is shown, in words: "all-reduce of block.3, in 2 groups" where others carry it out beside it. */
 void family_words(const struct state *st, char *out, int size);
 
 /* A legend of the categories, in as many lines as it takes; returns its height, which legend_height() foretells. */

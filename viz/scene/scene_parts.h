@@ -94,7 +94,7 @@ void draw_caption(struct canvas *c, const struct view *v, struct box b);
 double frame_least(const struct view *v, struct box all);
 /* ---- questions (question_card.c) ---- */
 
-/* Is a question open, so that nothing may be seen of what comes next? */
+/* True while a question is open, so that nothing may be seen of what comes next. */
 static inline bool is_veiled(const struct view *v)
 {
 	return asking_is_open(v->asking);

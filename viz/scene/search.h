@@ -31,7 +31,7 @@ struct search {
 void search_make(struct search *s, const struct lanes *l, const char *text); /* what was found before is forgotten */
 void search_release(struct search *s);                                       /* accepts a zeroed struct */
 
-/* Is a span of a lane found? */
+/* True if the span of a lane is among what was found. */
 bool search_has(const struct search *s, const struct lanes *l, const struct lane *lane, const struct lane_span *span);
 bool search_has_op(const struct search *s, int role, int op);
 /* The first hit from a time on; of none the first of all. */

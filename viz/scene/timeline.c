@@ -56,7 +56,7 @@ static void draw_gap_word(struct canvas *c, double size, const struct lane_gap *
 	draw_text(c, x, middle + size * 0.36, size, WEIGHT_BOLD, ink, ALIGN_CENTRE, 0, "%s", word);
 }
 
-/* Bars of one kind are drawn as one path: there can be many. Those too small for the hatching are flat. */
+/* Bars of one kind are drawn as one path: there can be many. Boxes too small for the hatching are flat. */
 static void draw_gaps_of(struct canvas *c, const struct lane_area *l, const struct lane *lane, struct box all,
                          bool exposed, bool flat)
 {

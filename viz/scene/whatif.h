@@ -1,6 +1,6 @@
-/* What if: settings that are changed while one looks, each with its value before and now, and the figures that follow.
- * The program fills it in (cli/command/view_whatif.c); here it is drawn beside the scene, in the window and in
- * pictures, and written as text.
+/* The what-if panel: settings that are changed while one looks, each with its value before and now, and the figures
+ * that follow. The program fills it in (cli/command/view_whatif.c); here it is drawn beside the scene, in the window
+ * and in pictures, and written as text.
  */
 #ifndef SHARDLAB_VIZ_WHATIF_H
 #define SHARDLAB_VIZ_WHATIF_H
@@ -36,8 +36,8 @@ struct whatif {
 	bool together;            /* before stands beside now */
 	/* of the window */
 	int row;                  /* that is chosen; -1: none */
-	bool typing;              /* a value of that row: … */
-	char typed[WHATIF_VALUE]; /* … this so far */
+	bool typing;              /* a value of that row is being typed */
+	char typed[WHATIF_VALUE]; /* so far */
 	int passed_row, passed;   /* how many places on the refused change of that row was; 0: none was refused */
 };
 

@@ -2,6 +2,7 @@
  * the chunks that it moves. */
 #include <stdlib.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
 #include "strategy/collective/chunks.h"
 #include "strategy/plan/rendezvous.h"
@@ -89,7 +90,7 @@ static void time_collectives(struct timeline *s)
 			s->collectives[c].begin = s->collectives[c].end;
 }
 
-/* Is it an operation by which a shown rank begins a collective that is not described yet? */
+/* True if by this operation a shown rank begins a collective that is not described yet. */
 static bool is_new(const struct timeline *s, int index, int op)
 {
 	const struct role *r = timeline_role_of(s, index);
@@ -103,15 +104,11 @@ void timeline_collect_collectives(struct timeline *s)
 	size_t capacity = 0;
 	struct rendezvous v;
 	rendezvous_init(&v, s->plan, SECTION_STEP);
-	int *family = calloc((size_t)v.instance_count + 1, sizeof *family);
-	if (!family)
-		memory_exhausted();
+	int *family = array_make((size_t)v.instance_count, sizeof *family);
 	for (int i = 0; i < s->rank_count; i++) {
 		const struct section *step = &timeline_role_of(s, i)->step;
 		size_t ops = (size_t)(step->end - step->begin);
-		s->ranks[i].collective = calloc(ops + 1, sizeof *s->ranks[i].collective);
-		if (!s->ranks[i].collective)
-			memory_exhausted();
+		s->ranks[i].collective = array_make(ops, sizeof *s->ranks[i].collective);
 		for (size_t k = 0; k < ops; k++)
 			s->ranks[i].collective[k] = -1;
 	}

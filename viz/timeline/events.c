@@ -1,6 +1,7 @@
 /* The events of a step: what ranks issue and begin, when queues run dry, and the messages of collectives. */
 #include <stdlib.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
 #include "strategy/base/merge.h"
 #include "viz/timeline/timeline.h"
@@ -38,9 +39,7 @@ static int by_pair(const void *a, const void *b)
 static struct recorded *recorded_messages(const struct timeline *s)
 {
 	size_t n = s->trace->message_count;
-	struct recorded *v = calloc(n + 1, sizeof *v);
-	if (!v)
-		memory_exhausted();
+	struct recorded *v = array_make(n, sizeof *v);
 	for (size_t i = 0; i < n; i++) {
 		const struct message *m = &s->trace->messages[i];
 		v[i] = (struct recorded){m->from, m->to, m->end, m->op, i};

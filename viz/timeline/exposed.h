@@ -1,5 +1,5 @@
 /* The longest exposed communication of a step: the collectives and messages during which a rank stands still, the
- * longest first. Of ranks that take part in the same one, that which stands still longest.
+ * longest first. Among ranks that take part in the same one, the rank that stands still longest.
  */
 #ifndef SHARDLAB_VIZ_EXPOSED_H
 #define SHARDLAB_VIZ_EXPOSED_H

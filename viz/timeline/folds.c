@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/language.h"
-#include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 #include "strategy/base/search.h"
 #include "viz/timeline/lanes.h"
@@ -168,9 +168,7 @@ static double pass_opens(const struct timeline *s, const struct lane *lane, cons
 void lane_find_folds(const struct timeline *s, struct lane *lane)
 {
 	const struct role *role = plan_role_of(s->plan, lane->rank);
-	double *scales = calloc(lane->span_count + 1, sizeof *scales);
-	if (!scales)
-		memory_exhausted();
+	double *scales = array_make(lane->span_count, sizeof *scales);
 	for (size_t i = 0; i < lane->span_count; i++)
 		add_op(lane, i, &role->ops[lane->spans[i].op]);
 	for (int i = 0; i < lane->unit_count; i++)

@@ -1,6 +1,6 @@
 #include "viz/timeline/lanes.h"
 
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/search.h"
 
 #include <inttypes.h>
@@ -43,9 +43,7 @@ void lane_make_rows(struct lane *lane)
 	size_t at = 0;
 	if (lane->span_count)
 		qsort(lane->spans, lane->span_count, sizeof *lane->spans, by_row);
-	lane->row = calloc((size_t)lane->depth + 1, sizeof *lane->row);
-	if (!lane->row)
-		memory_exhausted();
+	lane->row = array_make((size_t)lane->depth + 1, sizeof *lane->row);
 	for (int d = 0; d <= lane->depth; d++) {
 		while (at < lane->span_count && lane->spans[at].depth < d)
 			at++;

@@ -97,7 +97,7 @@ void lanes_of_file(struct lanes *l, const struct trace_file *f); /* another prog
 void lanes_find_twins(struct lanes *l);                          /* twins.c */
 void lanes_release(struct lanes *l);
 
-/* Is it the lane of a rank, or the first of those that are equal to it? */
+/* True for the lane of a rank, or the first of those that are equal to it. */
 bool lane_has_rank(const struct lanes *l, const struct lane *lane, int64_t rank);
 
 /* ---- folds (folds.c) ---- */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
 #include "viz/timeline/timeline.h"
 
@@ -23,9 +24,7 @@ static void mark_init(struct mark *m, const struct timeline *s)
 	*m = (struct mark){.alone = counted < 0, .collective = counted};
 	if (m->alone && s->collective_count)
 		m->collective = 0;
-	m->ranks = calloc((size_t)s->rank_count + 1, sizeof *m->ranks);
-	if (!m->ranks)
-		memory_exhausted();
+	m->ranks = array_make((size_t)s->rank_count, sizeof *m->ranks);
 }
 
 static void follow_message(struct mark *m, const struct timeline *s, const struct event *e)
@@ -86,9 +85,7 @@ void mark_release(struct mark *m)
 void timeline_make_marks(struct timeline *s)
 {
 	size_t every = MARK_EVERY + 16 * (size_t)s->rank_count; /* they take less room than the events */
-	s->marks = calloc(s->event_count / every + 1, sizeof *s->marks);
-	if (!s->marks)
-		memory_exhausted();
+	s->marks = array_make(s->event_count / every + 1, sizeof *s->marks);
 	s->mark_every = every;
 	mark_init(&s->marks[s->mark_count++], s);
 	for (size_t event = every; event <= s->event_count; event += every) {

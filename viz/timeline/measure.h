@@ -21,9 +21,9 @@ struct measured {
 	int64_t operations; /* of all queues or streams, of which some is in the range */
 };
 
-/* Is it the first lane of a rank, or the heading of a process? */
+/* True for the first lane of a rank, and for the heading of a process. */
 bool measure_begins(const struct lanes *l, int lane);
-/* Has it something to sum up: is it a rank's, or that of a process with a GPU? */
+/* True if it has something to sum up: the lane of a rank, or of a process with a GPU. */
 bool measure_has(const struct lanes *l, int lane);
 /* How many lanes belong to the rank or process whose first that is. */
 int measure_lanes(const struct lanes *l, int lane);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
 #include "viz/timeline/timeline.h"
 
 static const struct {
@@ -26,14 +26,6 @@ enum category held_category(enum held h)
 
 /* ---- what buffers hold ---- */
 
-static void *zeroed(size_t count, size_t size)
-{
-	void *p = calloc(count ? count : 1, size);
-	if (!p)
-		memory_exhausted();
-	return p;
-}
-
 static enum held held_as(enum category c)
 {
 	static const enum held of[CATEGORY_COUNT] = {
@@ -52,7 +44,7 @@ static bool is_gradient(enum part p)
 /* A gathered buffer holds gradients if a kernel writes gradients of weights to it. */
 static enum held *held_by_buffers(const struct role *role)
 {
-	enum held *held = zeroed((size_t)role->buffer_count, sizeof *held);
+	enum held *held = array_make((size_t)role->buffer_count, sizeof *held);
 	for (int i = 0; i < role->buffer_count; i++)
 		held[i] = held_as(role->buffers[i].category);
 	for (int i = role->step.begin; i < role->step.end; i++)
@@ -89,8 +81,8 @@ static void count_space(struct timeline_role *out, enum space space)
 	int64_t live[HELD_COUNT] = {0}, total = 0;
 	if (!begin_with(out, space, live, &total))
 		return;
-	out->live[space] = zeroed(((size_t)ops + 1) * HELD_COUNT, sizeof *out->live[space]);
-	out->most[space] = zeroed((size_t)ops + 1, sizeof *out->most[space]);
+	out->live[space] = array_make(((size_t)ops + 1) * HELD_COUNT, sizeof *out->live[space]);
+	out->most[space] = array_make((size_t)ops + 1, sizeof *out->most[space]);
 	memcpy(out->live[space], live, sizeof live);
 	out->peak[space] = out->most[space][0] = total;
 	for (int k = 0; k < ops; k++) {

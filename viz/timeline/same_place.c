@@ -1,4 +1,4 @@
-/* The same place in two steps of one model. What the first rank computes of the model, kernel by kernel, is in both,
+/* The same place in two steps of one model. The first rank's kernels of the model, one by one, are in both,
  * and between two of these operations the share of the instants counts. What only one of them has, such as what is
  * computed again for checkpointing, lies between them:
  *

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
 
 /* ---- chunks ---- */
 
@@ -32,6 +32,14 @@ uint64_t state_initially(const struct collective *c, int64_t member, int chunk)
 	}
 }
 
+int state_contributors(uint64_t held)
+{
+	int n = 0;
+	for (; held; held &= held - 1)
+		n++;
+	return n;
+}
+
 static void carry_over(struct state_group *g, const struct collective *c, const struct event *e)
 {
 	uint64_t *from = g->held + (ptrdiff_t)e->member * c->chunk_count,
@@ -43,9 +51,7 @@ static void carry_over(struct state_group *g, const struct collective *c, const 
 
 static void hold_initially(struct state_group *g, const struct collective *c)
 {
-	g->held = calloc((size_t)(c->schedule.ranks * c->chunk_count) + 1, sizeof *g->held);
-	if (!g->held)
-		memory_exhausted();
+	g->held = array_make((size_t)(c->schedule.ranks * c->chunk_count), sizeof *g->held);
 	for (int64_t member = 0; member < c->schedule.ranks; member++)
 		for (int i = 0; i < c->chunk_count; i++)
 			g->held[member * c->chunk_count + i] = state_initially(c, member, i);
@@ -55,9 +61,7 @@ static void follow_group(struct state *st, struct state_group *g)
 {
 	const struct timeline *s = st->timeline;
 	const struct collective *c = &s->collectives[g->collective];
-	int *left = calloc((size_t)c->rounds + 1, sizeof *left);
-	if (!left)
-		memory_exhausted();
+	int *left = array_make((size_t)c->rounds, sizeof *left);
 	hold_initially(g, c);
 	/* In the order of rounds, whatever the clock says: what a rank sends, it has. */
 	for (size_t i = c->first_event; i < c->end_event; i++) {
@@ -90,9 +94,7 @@ static int groups_of(const struct timeline *s, int family)
 static void follow_collective(struct state *st)
 {
 	const struct timeline *s = st->timeline;
-	st->groups = calloc((size_t)groups_of(s, st->collective) + 1, sizeof *st->groups);
-	if (!st->groups)
-		memory_exhausted();
+	st->groups = array_make((size_t)groups_of(s, st->collective), sizeof *st->groups);
 	for (int i = st->collective; i < s->collective_count; i++) {
 		if (s->collectives[i].family != st->collective)
 			continue;
@@ -208,9 +210,7 @@ void state_make(struct state *st, const struct timeline *s, enum step_size step_
 	                     .time = timeline_time(s, position),
 	                     .step_size = step_size,
 	                     .collective = -1};
-	st->ranks = calloc((size_t)s->rank_count + 1, sizeof *st->ranks);
-	if (!st->ranks)
-		memory_exhausted();
+	st->ranks = array_make((size_t)s->rank_count, sizeof *st->ranks);
 	if (position) {
 		st->latest = s->instants[timeline_previous(s, step_size, position)].begin;
 		st->latest_end = s->instants[position - 1].end;

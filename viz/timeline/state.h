@@ -66,11 +66,13 @@ enum op_state state_of_op(const struct state *st, int index, int op);
 /* Marks in `alive`, which has a place for each buffer of the rank's role, those that are alive. */
 void state_alive(const struct state *st, int index, bool *alive);
 
-/* Is what a member of a collective brings to it there, since all that its operation waits for is done? */
+/* True if a member's contribution to a collective is there, since all that its operation waits for is done. */
 bool state_ready(const struct state *st, int collective, int64_t member);
 
 /* Contributions held before the first message: the bits of a place in the group and a chunk. */
 uint64_t state_initially(const struct collective *c, int64_t member, int chunk);
+/* How many ranks' contributions these are. */
+int state_contributors(uint64_t held);
 /* A chunk that ends with all ranks' contributions, or that is only passed on. */
 bool collective_adds(const struct collective *c);
 

@@ -1,6 +1,7 @@
 /* Instants, the positions at which the cursor stops, and the highlights among them. */
 #include <stdlib.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
 #include "strategy/base/search.h"
 #include "viz/timeline/timeline.h"
@@ -20,9 +21,7 @@ static bool same_instant(const struct timeline *s, const struct event *a, const 
 
 static void make_instants(struct timeline *s)
 {
-	s->instants = calloc(s->event_count + 1, sizeof *s->instants);
-	if (!s->instants)
-		memory_exhausted();
+	s->instants = array_make(s->event_count, sizeof *s->instants);
 	for (size_t i = 0; i < s->event_count; i++) {
 		if (i && same_instant(s, &s->events[i - 1], &s->events[i]))
 			s->instants[s->instant_count - 1].end = i + 1;
@@ -110,21 +109,15 @@ void timeline_make_stops(struct timeline *s)
 	struct phase now = {PASS_NONE, -1, -1}, next;
 	int64_t backward = s->rank_count ? end_of_backward(s) : 0;
 	make_instants(s);
-	s->phases = calloc(s->instant_count + 1, sizeof *s->phases);
-	if (!s->phases)
-		memory_exhausted();
+	s->phases = array_make(s->instant_count + 1, sizeof *s->phases);
 	for (int i = 0; i < STEP_SIZE_COUNT; i++) {
-		s->stops[i] = calloc(s->instant_count + 1, sizeof **s->stops);
-		if (!s->stops[i])
-			memory_exhausted();
+		s->stops[i] = array_make(s->instant_count + 1, sizeof **s->stops);
 		add_stop(s, (enum step_size)i, 0);
 	}
 	for (size_t p = 1; p <= s->instant_count; p++)
 		add_stop(s, STEP_SIZE_MESSAGE, p);
 	/* Backwards, since an allocation belongs to what follows it. */
-	struct key *keys = calloc(s->instant_count + 1, sizeof *keys);
-	if (!keys)
-		memory_exhausted();
+	struct key *keys = array_make(s->instant_count, sizeof *keys);
 	for (size_t m = s->instant_count; m-- > 0;) {
 		keys[m] = key_of(s, &s->instants[m]);
 		if (keys[m].kind == EVENT_MEMORY && m + 1 < s->instant_count)
@@ -323,9 +316,7 @@ static void highlight_overlap(struct timeline *s, size_t *capacity)
 
 static void highlight_collectives(struct timeline *s, size_t *capacity)
 {
-	size_t *last = calloc((size_t)s->collective_count + 1, sizeof *last);
-	if (!last)
-		memory_exhausted();
+	size_t *last = array_make((size_t)s->collective_count, sizeof *last);
 	for (size_t m = 0; m < s->instant_count; m++) {
 		const struct event *e = &s->events[s->instants[m].begin];
 		if (e->kind == EVENT_MESSAGE)

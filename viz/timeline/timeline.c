@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
 
 /* Enough for a step of hundreds of ranks; beyond, no person reads it message by message. */
 enum { EVENT_LIMIT = 8 << 20 };
@@ -40,14 +40,6 @@ const char *highlight_name(enum highlight_kind k)
 	return highlight_names[k];
 }
 
-static void *zeroed(size_t count, size_t size)
-{
-	void *p = calloc(count ? count : 1, size);
-	if (!p)
-		memory_exhausted();
-	return p;
-}
-
 /* ---- ranks and memory ---- */
 
 static int by_number(const void *a, const void *b)
@@ -73,7 +65,7 @@ static void collect_ranks(struct timeline *s)
 		}
 	if (count)
 		qsort(seen, count, sizeof *seen, by_number);
-	s->ranks = zeroed(count, sizeof *s->ranks);
+	s->ranks = array_make(count, sizeof *s->ranks);
 	for (size_t i = 0; i < count; i++) {
 		if (i && seen[i] == seen[i - 1])
 			continue;
@@ -83,7 +75,7 @@ static void collect_ranks(struct timeline *s)
 	free(seen);
 }
 
-/* What stands before an operation in the order of issue has been issued when that operation begins and all that was to
+/* Operations that stand before one in the order of issue have been issued when that one begins and all that was to
  * compute before is done. So what a collective receives is there while it arrives, and nothing that a kernel uses is
  * gone before. */
 static void find_issued(struct timeline *s, int index)
@@ -113,7 +105,7 @@ static void collect_spans(struct timeline *s)
 		struct timeline_rank *r = &s->ranks[i];
 		const struct section *step = &s->plan->roles[r->role].step;
 		size_t ops = (size_t)(step->end - step->begin);
-		r->begin = zeroed(4 * ops, sizeof *r->begin);
+		r->begin = array_make(4 * ops, sizeof *r->begin);
 		r->end = r->begin + ops;
 		r->issued = r->end + ops;
 		r->came = r->issued + ops;
@@ -139,7 +131,7 @@ static void collect_spans(struct timeline *s)
 
 static void collect_times(struct timeline *s)
 {
-	s->shown = zeroed((size_t)s->rank_count, sizeof *s->shown);
+	s->shown = array_make((size_t)s->rank_count, sizeof *s->shown);
 	for (size_t at = 0; at < s->trace->span_count;) {
 		int index = timeline_index_of(s, s->trace->spans[at].rank);
 		s->shown[index] = trace_next_times(s->trace, &at, s->step_ns);

@@ -2,7 +2,7 @@
  * exports step through it; nothing in it moves by itself.
  *
  * An *event* is the least that can happen: a rank allocates or frees a buffer, begins an operation, its queue runs dry,
- * or a message of a collective arrives. What all ranks do at one time is one *instant*. A position p of the cursor
+ * or a message of a collective arrives. All that ranks do at one time is one *instant*. A position p of the cursor
  * stands for "the first p instants have happened": 0 is the beginning, instant_count the end. The cursor
  * moves in steps of one of three sizes (enum step_size): a message, a round or operation, a phase; or to the next
  * highlight.
@@ -114,8 +114,8 @@ struct collective {
 	int64_t element_bytes;
 	int64_t begin, end;            /* of the first rank to begin and the last to end */
 	int64_t came;                  /* when its last member had come: from then on it moves data */
-	int64_t last_came;             /* the same of those shown, … */
-	int last;                      /* … of which this one, among those shown, came then */
+	int64_t last_came;             /* the same of those shown */
+	int last;                      /* the one of those shown that came then */
 	int64_t *cuts;                 /* chunk i is elements [cuts[i], cuts[i + 1]) */
 	int64_t sent_bytes;            /* by all ranks together */
 	size_t first_event, end_event; /* between which its messages lie, with others */
@@ -193,7 +193,7 @@ struct limits {
 	int64_t node_ranks; /* ranks of a node; 0: all are in one */
 	bool measured_rates;
 	bool overflows; /* it does not fit: then what is tightest, and what would fit */
-	bool searching; /* … which is still being looked for */
+	bool searching; /* what would fit is still being looked for */
 	struct report_tightest tightest;
 	struct report_change change;
 };

@@ -46,7 +46,7 @@ struct mode {
 	void (*picture)(struct window *w, struct canvas *c);
 	/* Another strategy is shown. */
 	void (*follow)(struct window *w);
-	/* Esc, or another mode. What it keeps for the next time stays. */
+	/* Esc, or another mode. State that it keeps for the next time stays. */
 	void (*leave)(struct window *w);
 };
 

@@ -1,4 +1,4 @@
-/* What if: a panel of settings. ↑ and ↓ choose one, ← and → change it, Enter types a value, and the mouse moves its
+/* The what-if panel: settings. ↑ and ↓ choose one, ← and → change it, Enter types a value, and the mouse moves its
  * slider; after each change the step is made anew, at the same place. */
 #include <stdio.h>
 #include <string.h>

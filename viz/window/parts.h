@@ -150,11 +150,11 @@ struct window {
 	double top, bottom;               /* units: how high the two bars of buttons are */
 	int strategy;                     /* -1: none of the list */
 	int before;                       /* the strategy that was shown before it; -1 */
-	int second;                       /* the strategy beside it, … */
-	const struct trace_view *paired;  /* … if the playback's second is this one */
+	int second;                       /* the strategy beside it */
+	const struct trace_view *paired;  /* second holds while the playback's second is this one */
 	char asked[16];                   /* what is typed behind "go to" */
 	struct board *board;              /* of mode_build; NULL: none yet */
-	char board_of[384];               /* … and the heading of what it is about */
+	char board_of[384];               /* the heading of what the board is about */
 	const struct trace_view *unbuilt; /* shown before the user's own step was, which stands beside it */
 	const struct trace_view *unbuilt_second;
 	struct place unbuilt_place; /* the place in that step */
@@ -163,7 +163,7 @@ struct window {
 	double tip_x, tip_y;                 /* units: below and right of there */
 	double mouse_x, mouse_y;             /* units */
 	int notable;                         /* of what N goes to, that it went to last; -1: none yet */
-	const struct trace_view *notable_of; /* … of this trace */
+	const struct trace_view *notable_of; /* the trace of that one */
 	struct search search;                /* of mode_search */
 	const struct trace_view *searched;   /* in which it was */
 	size_t found;                        /* the hit that it is at */
@@ -193,7 +193,7 @@ void help_draw(struct canvas *c);
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);
-/* Is it about the window and its look, whatever is shown in it? */
+/* True if it is about the window and its look, whatever is shown in it. */
 bool action_is_of_window(enum action a);
 
 /* window_actions.c */
@@ -254,7 +254,7 @@ void window_next_notable(struct window *w, int by);
 /* Goes to an operation, or in another program's trace to a span of a lane: selects it, brings it into sight, and with
  * `cursor` moves the cursor there. */
 void window_go_to(struct window *w, int64_t rank, int op, bool cursor);
-/* Is there a timeline on the screen? */
+/* True if there is a timeline on the screen. */
 bool window_has_timeline(const struct window *w);
 
 /* foreign.c: the same in another program's trace. step: to where a span begins, or a span that is part of no other in
@@ -272,7 +272,7 @@ void window_key(struct window *w, const SDL_KeyboardEvent *k);
 void window_text(struct window *w, const char *text);
 void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b);
 void window_forget_tip(struct window *w);
-/* Is a widget of the mode on its way with the mouse? */
+/* True while the mouse drags a widget of the mode. */
 bool window_drags(const struct window *w);
 void window_mouse_motion(struct window *w, struct canvas *c, double x, double y);
 void window_wheel(struct window *w, struct canvas *c, double turns);

@@ -31,7 +31,7 @@ static bool set_second(struct window *w, int number)
 	return true;
 }
 
-/* Is the second one of the list, so that keys change it? */
+/* True if the second is one of the list, so that keys change it. */
 static bool is_paired(const struct window *w)
 {
 	return w->playback->second && w->playback->second == w->paired && w->second >= 0;

@@ -103,6 +103,19 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 	return STATUS_OK;
 }
 
+/* SDL wakes itself by a message to its window, over a second connection to the X server. If the server saw the end of
+ * the window first, the message would be an X error, which ends the program. A few questions to the server give the
+ * message time. */
+static void settle(SDL_Window *window)
+{
+	int top, left, bottom, right;
+	SDL_HideWindow(window);
+	for (int i = 0; i < 3; i++) {
+		SDL_GetWindowBordersSize(window, &top, &left, &bottom, &right);
+		SDL_Delay(2);
+	}
+}
+
 void window_close(struct window *w)
 {
 	if (!w)
@@ -116,8 +129,10 @@ void window_close(struct window *w)
 		SDL_DestroyTexture(w->texture);
 	if (w->renderer)
 		SDL_DestroyRenderer(w->renderer);
-	if (w->window)
+	if (w->window) {
+		settle(w->window);
 		SDL_DestroyWindow(w->window);
+	}
 	SDL_Quit();
 	free(w);
 }

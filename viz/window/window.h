@@ -25,12 +25,12 @@ struct window_host {
 	const char *(*strategy)(void *context, int i); /* its name */
 	enum status (*open)(void *context, int i);     /* gives the playback another trace to show */
 	enum status (*compare)(void *context);         /* gives the playback contenders */
-	enum status (*pair)(void *context, int i);     /* … a second strategy beside the shown one */
+	enum status (*pair)(void *context, int i);     /* gives it a second strategy beside the shown one */
 	/* Fills in a race (viz/race/race.h) on the cluster of what is shown, or why there is none. */
 	void (*race)(void *context, struct race *r);
 	/* A line that restores what the playback shows; in a window of that size, in screen units (0: not said). */
 	const char *(*command)(void *context, int width, int height);
-	/* What if: changes settings, and gives the playback what they lead to, in playback.whatif too. Failed: all is
+	/* Changes settings, and gives the playback what they lead to, in playback.whatif too. Failed: all is
 	 * as it was. NULL: nothing can be changed. */
 	enum status (*change)(void *context, const struct whatif_change *change);
 	/* Work that can wait until the picture is drawn, a little of it. False: there is none. */

@@ -21,7 +21,7 @@ enum status paper_check(const struct paper *p)
 
 /* ---- beginning and end ---- */
 
-/* Is this very font installed? Otherwise another would be drawn in its place. */
+/* True if this very font is installed. Otherwise another would be drawn in its place. */
 static bool has_font(struct paper *p, const char *family)
 {
 	PangoFontDescription *wanted = pango_font_description_new(), *found = NULL;

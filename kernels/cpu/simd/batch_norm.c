@@ -1,4 +1,4 @@
-/* Batch normalization. Of a feature, with x̂ = (x − mean) / std, u = weight·x̂ + bias, y = u or gelu(u), over n rows:
+/* Batch normalization. For a feature, with x̂ = (x − mean) / std, u = weight·x̂ + bias, y = u or gelu(u), over n rows:
  *     dweight = Σ du·x̂,   dbias = Σ du,   dx = weight / std · (du − Σ du / n − x̂ · Σ du·x̂ / n).
  *
  * Sums go down the columns in blocks of rows: sums of sums round less than one long sum.

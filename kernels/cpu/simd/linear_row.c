@@ -1,6 +1,6 @@
 /* A linear layer of one row: the product of a vector and a matrix, as a model needs it that writes token by token. All
  * of the weight is read for each, so memory is the limit, and OpenBLAS's matrix products, which copy it first, take
- * several times as long. What an output is does not depend on the range that it is in, nor so on the number of threads.
+ * several times as long. An output does not depend on the range that it is in, nor so on the number of threads.
  */
 #include "kernels/cpu/simd/simd.h"
 

@@ -14,7 +14,7 @@
  *     12: linear.forward block.0.qkv on compute micro 0 x=block.0.ln_1.y[0:32768] … -> y=… after 9
  *
  * A region is buffer[offset:count], or buffer[offset:count/r] for this rank's slice of it. Operands that are added to
- * are written name+=region. What an operation waits for stands behind `after`, by number.
+ * are written name+=region. Behind `after` stands what an operation waits for, by number.
  *
  * A plan with checkpoints is of version 2, and has two sections more:
  *

@@ -2,8 +2,8 @@
  *
  *     prologue → step 1 → step 2 → evaluate → (save → prologue → restore →) epilogue
  *
- * Step 2 must leave what step 1 left, one version later: then every further step is right too. What the run shows
- * (losses, evaluation figures, weights) must come out whole, each part once.
+ * Step 2 must leave what step 1 left, one version later: then every further step is right too. Results that the run
+ * shows (losses, evaluation figures, weights) must come out whole, each part once.
  */
 #include "strategy/plan/verify/meaning.h"
 

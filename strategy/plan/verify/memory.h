@@ -74,8 +74,8 @@ struct meaning {
 struct block {
 	int64_t begin;              /* up to the next block, or the end of the buffer */
 	int own, rest;              /* meanings; the same unless there is a frame */
-	int64_t frame, frame_count; /* own: this rank's slice of [frame, frame + frame_count) … */
-	unsigned axes;              /* … along these */
+	int64_t frame, frame_count; /* own: this rank's slice of [frame, frame + frame_count) */
+	unsigned axes;              /* along these */
 };
 
 /* Keeps where it begins. begin, end, axes: the frame, if there is one. */
@@ -115,7 +115,7 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 void memory_clear(struct memory *m, int role, int buffer); /* alloc */
 bool memory_set(struct memory *m, int role, const struct region *g, int meaning);
 void memory_set_but_zeros(struct memory *m, int role, const struct region *g, int meaning); /* zeros stay zeros */
-void memory_spoil(struct memory *m, int role, const struct region *g); /* … of any region; zeros stay zeros */
+void memory_spoil(struct memory *m, int role, const struct region *g); /* any region; zeros stay zeros */
 
 /* The one meaning of all of a region that is no slice; -1 if there are several. */
 int memory_get(const struct memory *m, int role, const struct region *g);

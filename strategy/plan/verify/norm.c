@@ -44,7 +44,7 @@ static struct meaning running(const struct at *a, int operand, bool all, int ver
 	                        .origin = origin_of(a, operand, all)};
 }
 
-/* Those of `version`; if `all_ranks`, they must be the same on all ranks. */
+/* Reads the running statistics of `version`; if `all_ranks`, they must be the same on all ranks. */
 static enum status read_running(const struct at *a, int operand, bool all, int version, bool all_ranks)
 {
 	const struct meaning *what = meaning_at(a, operand);

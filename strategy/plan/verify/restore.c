@@ -200,7 +200,7 @@ static bool same_blocks(const struct interpreter *ip, const struct block *a, con
 	       (!framed || (a->frame == b->frame && a->frame_count == b->frame_count && a->axes == b->axes));
 }
 
-/* What step 2 left in this block stands there again. */
+/* True if this block has again what step 2 left in it. */
 static bool is_back(const struct interpreter *ip, const struct cells *left, int block, const struct cells *now)
 {
 	const struct block *b = &left->blocks[block];

@@ -50,8 +50,8 @@ int sum_merge(struct sums *s, int a, int b);
 /* The part that a role brings to a sum over ranks. */
 struct addend {
 	int sum;
-	int64_t members; /* ranks of the group that are of the role … */
-	int64_t copies;  /* … and of those, how many have the same samples */
+	int64_t members; /* ranks of the group that are of the role */
+	int64_t copies;  /* how many of those have the same samples */
 };
 /* Added up over a group of ranks. `axes`: those of the group along which what the ranks hold is their own; where the
  * group has none, roles may hold different uses of one micro-batch, and `every` is all of them. SUM_TWICE: some

@@ -1,25 +1,25 @@
-/* A rehearsal carries out a plan to measure its times, on made-up samples, so that no data files are needed.
+/* A timed run carries out a plan to measure its times, on made-up samples, so that no data files are needed.
  * Calibration and benchmarks run the same plans, executor and kernels as training does, and read the executor's spans.
  *
- *     struct rehearsal_case what = {"gpt", "single", 4};
- *     struct rehearsal r;
- *     enum status s = rehearsal_open(&r, &what, NULL);
+ *     struct timed_case what = {"gpt", "single", 4};
+ *     struct timed_run r;
+ *     enum status s = timed_run_open(&r, &what, NULL);
  *     if (!s)
  *         s = executor_run(r.executor, r.step);           … executor_span, executor_times …
- *     rehearsal_release(&r);
+ *     timed_run_release(&r);
  */
-#ifndef SHARDLAB_REHEARSAL_H
-#define SHARDLAB_REHEARSAL_H
+#ifndef SHARDLAB_TIMED_RUN_H
+#define SHARDLAB_TIMED_RUN_H
 
 #include "real/device/device.h"
 
-struct rehearsal_case {
+struct timed_case {
 	const char *model, *strategy;
 	int64_t micro_batch;
 	enum type precision; /* 0: fp32 */
 };
 
-struct rehearsal {
+struct timed_run {
 	struct model model;
 	struct plan plan;
 	struct device device;
@@ -28,12 +28,12 @@ struct rehearsal {
 };
 
 /* Ready for steps: the prologue is done. communicator: of the ranks that open the plan together; NULL: one rank. */
-enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *what, struct communicator *communicator);
+enum status timed_run_open(struct timed_run *r, const struct timed_case *what, struct communicator *communicator);
 /* The same with settings of one's own, resolved, and on a device of one's choice. */
-enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings,
+enum status timed_run_open_settings(struct timed_run *r, const struct settings *settings,
                                     const struct device_choice *choice, struct communicator *communicator);
 /* The settings of a case, not yet resolved. */
-struct settings rehearsal_settings(const struct rehearsal_case *what, int64_t ranks);
-void rehearsal_release(struct rehearsal *r); /* accepts NULL and a zeroed struct; also after a failed open */
+struct settings timed_run_settings(const struct timed_case *what, int64_t ranks);
+void timed_run_release(struct timed_run *r); /* accepts NULL and a zeroed struct; also after a failed open */
 
 #endif

@@ -1,4 +1,4 @@
-#include "real/train/rehearsal.h"
+#include "real/train/timed_run.h"
 
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static void made_up_samples(void *context, int64_t first, int64_t count, void *i
 	}
 }
 
-struct settings rehearsal_settings(const struct rehearsal_case *what, int64_t ranks)
+struct settings timed_run_settings(const struct timed_case *what, int64_t ranks)
 {
 	struct settings settings = settings_default();
 	snprintf(settings.model, sizeof settings.model, "%s", what->model);
@@ -35,19 +35,19 @@ struct settings rehearsal_settings(const struct rehearsal_case *what, int64_t ra
 	return settings;
 }
 
-enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *what, struct communicator *communicator)
+enum status timed_run_open(struct timed_run *r, const struct timed_case *what, struct communicator *communicator)
 {
 	const struct device_choice cpu = {.name = "cpu"};
-	struct settings settings = rehearsal_settings(what, communicator ? communicator->ranks : 1);
-	*r = (struct rehearsal){0};
+	struct settings settings = timed_run_settings(what, communicator ? communicator->ranks : 1);
+	*r = (struct timed_run){0};
 	enum status s = settings_resolve(&settings, strategy_data_ranks(&settings));
-	return s ? s : rehearsal_open_settings(r, &settings, &cpu, communicator);
+	return s ? s : timed_run_open_settings(r, &settings, &cpu, communicator);
 }
 
-enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings,
+enum status timed_run_open_settings(struct timed_run *r, const struct settings *settings,
                                     const struct device_choice *choice, struct communicator *communicator)
 {
-	*r = (struct rehearsal){0};
+	*r = (struct timed_run){0};
 	enum status s = model_open(&r->model, settings->model, settings->sequence);
 	if (!s)
 		s = plan_compile(&r->plan, &r->model, settings);
@@ -63,12 +63,12 @@ enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *
 	return executor_run(r->executor, &r->device.rank->role->prologue);
 }
 
-void rehearsal_release(struct rehearsal *r)
+void timed_run_release(struct timed_run *r)
 {
 	if (!r)
 		return;
 	device_release(&r->device);
 	plan_release(&r->plan);
 	model_release(&r->model);
-	*r = (struct rehearsal){0};
+	*r = (struct timed_run){0};
 }
