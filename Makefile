@@ -4,6 +4,8 @@
 #     make check                          the same set-up, then every test
 #     make check ONLY='plan sim'          only tests with "plan" or "sim" in their name
 #     make check SAN=address,undefined    the tests under sanitizers, in a build folder of their own
+#     make check NOISE=1 ONLY=shipped     the GPU's kernels on the host with a GPU's rounding: products fused into sums, exp2 off by
+#                                         a unit in the last place: do the tolerances hold? (tests/emulate/emulate.cuh)
 #     make V=1 WERROR=1                   show the commands; a warning is an error (as CI has it)
 #
 # A new source file needs no line here: every .c file in a layer's folder belongs to the program, and tests go by name
@@ -30,7 +32,7 @@ space := $(subst ,, )
 
 # ---- Options: sanitizers, warnings as errors, commands shown ----
 
-BUILD := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
+BUILD := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))$(if $(NOISE),/noise)
 ifneq ($(SAN),)
 sanitize := -fsanitize=$(SAN) -fno-sanitize-recover=all
 endif
@@ -51,7 +53,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 # The libraries' flags are asked for once and kept in a file, which also defines LIBRARY_CFLAGS and LIBRARIES.
 # Make builds the file first and then starts over. Targets that compile nothing do without.
 modules := ompi-c openblas jansson yaml-0.1 zlib glib-2.0 libpcre2-8 libcmark check cairo cairo-ft pangocairo fontconfig freetype2 sdl2
-compiles_nothing := setup clean help format uninstall fresh-root check-format
+compiles_nothing := setup clean help format uninstall fresh-root check-format cuda # that needs nvcc alone
 ifneq ($(or $(filter-out $(compiles_nothing),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
 include $(BUILD)/libraries.mk
 endif
@@ -106,7 +108,7 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 cuda_sources := $(wildcard kernels/cuda/*.cu)
 cuda_objects := $(cuda_sources:%.cu=$(BUILD)/cuda/%.o)
 # Sanitizers are the host's.
-cuda_library := $(if $(SAN),,$(if $(NVCC),$(BUILD)/libshardlab-cuda.so))
+cuda_library := $(if $(SAN)$(NOISE),,$(if $(NVCC),$(BUILD)/libshardlab-cuda.so))
 CUDA_FLAGS := -std=c++17 -O3 -lineinfo -I. -Xcompiler -fPIC,-Wall,-Wextra \
 	      $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$(a),code=sm_$(a)) \
 	      -gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES)) \
@@ -122,10 +124,16 @@ ifeq ($(NVCC),)
 	@echo '  no nvcc: built without CUDA, for CPUs alone'
 endif
 
+# Needs no library of ours, so that it can be built again where a GPU and nvcc are and nothing else is.
+.PHONY: cuda
+cuda: $(cuda_library) ## build libshardlab-cuda.so alone, which takes nvcc and nothing else
+	@[ -n '$(NVCC)' ] || { echo 'make: no nvcc on the PATH or in /usr/local/cuda/bin' >&2; exit 2; }
+
 $(BUILD)/libshardlab-cuda.so: $(cuda_objects)
 	$(call quiet,LINK)$(NVCC) -shared -cudart static $(filter %.o,$^) -lcublasLt -Xlinker -rpath,$(CUDA_HOME)/lib64 -o $@
 $(BUILD)/cuda/%.o: %.cu $(BUILD)/cuda_flags
-	$(call quiet,NVCC)mkdir -p $(@D) && $(NVCC) $(CUDA_FLAGS) -MMD -MF $(@:.o=.d) -c $< -o $@
+	$(call quiet,NVCC)mkdir -p $(@D) && { $(NVCC) $(CUDA_FLAGS) -Xptxas -v -MMD -MF $(@:.o=.d) -c $< -o $@ >$(@:.o=.ptxas) 2>&1 || \
+		{ cat $(@:.o=.ptxas) && exit 1; }; } && sed -n '/ptxas info\|bytes stack frame\|^$$/!p' $(@:.o=.ptxas)
 -include $(cuda_objects:.o=.d)
 # Compute capability 9.0 has instructions that only code for it alone may use. Others have an empty kernel there.
 ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
@@ -208,7 +216,7 @@ demo: $(BUILD)/shardlab ## set up, build, and show the main job
 # With ONLY, what is not run is not built.
 chosen = $(if $(ONLY),$(foreach test,$(1),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(test))))),$(test))),$(1))
 check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
-		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) ## set up, build, and run every test
+		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh %/gpu_stages.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' CC='$(CC)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(call chosen,$(test_programs) $(fuzz_programs) $(test_scripts))
 
@@ -229,6 +237,9 @@ $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
+ifneq ($(NOISE),)
+EMULATED_CFLAGS += -DEMULATE_NOISE -ffp-contract=fast $(if $(filter x86_64,$(shell uname -m)),-mfma)
+endif
 # Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but
 # *_plain.cu, in which a thread works alone.
 ifeq ($(SAN),)

@@ -56,28 +56,62 @@ static enum status report_on(struct grid_search *f, const struct plan *p, bool t
 	return s;
 }
 
+static enum status compile(struct grid_search *f, const struct settings *s, struct plan *out)
+{
+	enum status status = plan_compile(out, &f->model, s);
+	f->compiled += status ? 0 : price_of(out);
+	f->plans += !status;
+	return status;
+}
+
 enum status grid_search_report(struct grid_search *f, const struct settings *s, bool timed, struct report *out)
 {
 	struct plan p = {0};
 	*out = (struct report){0};
-	enum status status = plan_compile(&p, &f->model, s);
+	enum status status = compile(f, s, &p);
 	if (status)
 		return status;
-	f->compiled += price_of(&p);
-	f->plans++;
 	status = report_on(f, &p, timed, out);
 	plan_release(&p);
 	return status;
 }
 
-/* The time of a step that fits; -1: it does not fit, or cannot be compiled. Unless `timed`, any number from 0 on stands
- * for the time. */
-static int64_t step_of(struct grid_search *f, const struct settings *s, bool timed, struct report_tightest *tightest)
+/* Once the walk has taken its time, nothing more is compiled for it. */
+static bool is_spent(const struct grid_search *f)
+{
+	return f->compiled > BUDGET && f->stage < SEARCH_OVER;
+}
+
+static bool settings_fit(struct grid_search *f, const struct settings *s)
+{
+	struct plan p = {0};
+	if (is_spent(f) || compile(f, s, &p))
+		return false;
+	bool fit = sim_fits(&p, &f->cluster);
+	plan_release(&p);
+	return fit;
+}
+
+/* The time of a step that fits; -1: it does not fit, or cannot be compiled. */
+static int64_t step_of(struct grid_search *f, const struct settings *s)
+{
+	struct plan p = {0};
+	int64_t step = -1;
+	if (is_spent(f) || compile(f, s, &p))
+		return -1;
+	if (sim_fits(&p, &f->cluster) && sim_time(&p, &f->cluster, &step))
+		step = -1;
+	plan_release(&p);
+	return step;
+}
+
+/* The same, with its memory. */
+static int64_t measured_step(struct grid_search *f, const struct settings *s, struct report_tightest *tightest)
 {
 	struct report r;
-	if (f->compiled > BUDGET && f->stage < SEARCH_OVER)
+	if (is_spent(f))
 		return -1;
-	int64_t step = !grid_search_report(f, s, timed, &r) && r.fits ? r.time.step : -1;
+	int64_t step = !grid_search_report(f, s, true, &r) && r.fits ? r.time.step : -1;
 	if (tightest)
 		*tightest = r.tightest;
 	report_release(&r);
@@ -118,7 +152,7 @@ static bool short_settings(const struct grid_search *f, const struct variant_pla
 static bool fits(struct grid_search *f, const struct variant_place *place)
 {
 	struct settings s;
-	return short_settings(f, place, &s) && step_of(f, &s, false, NULL) >= 0;
+	return short_settings(f, place, &s) && settings_fit(f, &s);
 }
 
 enum status grid_search_memory(struct grid_search *f, const struct variant_place *place, struct report *out)
@@ -144,11 +178,11 @@ int64_t grid_search_time(struct grid_search *f, const struct variant_place *plac
 	struct settings less = v.settings, more = v.settings;
 	int64_t micros = v.settings.accumulate, from = even_from(&v.settings), a, b;
 	if (exactly || micros <= from)
-		return step_of(f, &v.settings, true, tightest);
+		return measured_step(f, &v.settings, tightest);
 	if (!shorten(&less, from - 1) || !shorten(&more, from))
 		return -1;
-	a = step_of(f, &less, true, NULL);
-	b = a < 0 ? -1 : step_of(f, &more, true, tightest);
+	a = step_of(f, &less);
+	b = a < 0 ? -1 : measured_step(f, &more, tightest);
 	return b < 0 ? -1 : b + (b - a) * (micros - from);
 }
 

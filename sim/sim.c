@@ -65,14 +65,13 @@ static void consider(struct report_tightest *t, enum space space, wide needed, i
 		*t = (struct report_tightest){space, bytes, capacity};
 }
 
-/* A stack's allocator holds more than the plan lays out. */
-static int64_t held(const struct report_memory *m)
-{
-	return m->reserved_bytes ? m->reserved_bytes : m->arena_bytes;
-}
+/* What a rank of each role needs in each space, libraries left out. */
+struct needs {
+	int64_t bytes[PLAN_ROLES][SPACE_COUNT];
+};
 
 /* Every rank must fit on its device, and all ranks of a node together in its memory and on its disk. */
-static struct report_tightest find_tightest(const struct engine *e, const struct report *r)
+static struct report_tightest find_tightest(const struct engine *e, const struct needs *n)
 {
 	const struct cluster *c = e->c;
 	struct report_tightest t = {0};
@@ -80,15 +79,14 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 		wide host = 0, disk = 0;
 		for (int i = 0; i < e->classes.count; i++) {
 			const struct rank_class *a = &e->classes.classes[i];
-			const struct report_memory *m = r->roles[a->role].memory;
+			const int64_t *bytes = n->bytes[a->role];
 			if (a->node != node)
 				continue;
-			wide device = (wide)held(&m[SPACE_DEVICE]) + (uint64_t)m[SPACE_DEVICE].overhead_bytes;
+			wide device = (wide)bytes[SPACE_DEVICE] + (uint64_t)c->overhead.value;
 			if (c->kind == DEVICE_GPU)
 				consider(&t, SPACE_DEVICE, device, c->device_memory);
-			host += (uint64_t)a->copies *
-			        ((wide)m[SPACE_HOST].arena_bytes + (c->kind == DEVICE_CPU ? device : 0));
-			disk += (wide)(uint64_t)a->copies * (uint64_t)m[SPACE_DISK].arena_bytes;
+			host += (uint64_t)a->copies * ((wide)bytes[SPACE_HOST] + (c->kind == DEVICE_CPU ? device : 0));
+			disk += (wide)(uint64_t)a->copies * (uint64_t)bytes[SPACE_DISK];
 		}
 		consider(&t, SPACE_HOST, host, c->node_memory);
 		consider(&t, SPACE_DISK, disk, c->disk.capacity);
@@ -96,7 +94,7 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 	return t;
 }
 
-/* Fills what needs no clock: names, memory, and which memory is fullest. */
+/* A stack's allocator holds more than the plan lays out. */
 static void report_stack_memory(const struct cluster *c, struct report_memory *m)
 {
 	if (!cluster_has_stack(c))
@@ -105,18 +103,53 @@ static void report_stack_memory(const struct cluster *c, struct report_memory *m
 	m->reserved_bytes = effective_reserved(c, m->allocated_bytes);
 }
 
+/* Fills what needs no clock: names, memory, and which memory is fullest. */
 static void report_memory(const struct engine *e, struct report *out)
 {
+	struct needs n;
 	report_from_plan(out, e->plan);
 	snprintf(out->cluster, sizeof out->cluster, "%s", e->c->name);
 	snprintf(out->stack, sizeof out->stack, "%s", e->c->stack.name);
 	for (int i = 0; i < out->role_count; i++) {
 		out->roles[i].memory[SPACE_DEVICE].overhead_bytes = e->c->overhead.value;
 		out->roles[i].memory[SPACE_DEVICE].overhead_assumed = !e->c->overhead.measured;
-		report_stack_memory(e->c, &out->roles[i].memory[SPACE_DEVICE]);
+		struct report_memory *m = out->roles[i].memory;
+		report_stack_memory(e->c, &m[SPACE_DEVICE]);
+		for (int space = 0; space < SPACE_COUNT; space++)
+			n.bytes[i][space] = m[space].reserved_bytes ? m[space].reserved_bytes : m[space].arena_bytes;
 	}
-	out->tightest = find_tightest(e, out);
+	out->tightest = find_tightest(e, &n);
 	out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
+}
+
+static bool fits_by(const struct engine *e, enum layout_bound bound)
+{
+	struct needs n;
+	for (int i = 0; i < e->plan->role_count; i++)
+		for (int space = 0; space < SPACE_COUNT; space++)
+			n.bytes[i][space] = layout_arena_bytes(&e->plan->roles[i], (enum space)space, bound);
+	const struct report_tightest t = find_tightest(e, &n);
+	return t.needed_bytes <= t.capacity_bytes;
+}
+
+static bool fits_under_stack(const struct engine *e)
+{
+	struct report r = {0};
+	report_memory(e, &r);
+	bool fits = r.fits;
+	report_release(&r);
+	return fits;
+}
+
+bool sim_fits(const struct plan *plan, const struct cluster *c)
+{
+	struct engine e = {.plan = plan, .c = c};
+	rank_classes_make(&e.classes, plan, c);
+	bool fits = cluster_has_stack(c)
+	                    ? fits_under_stack(&e)
+	                    : fits_by(&e, LAYOUT_LEAST) && (fits_by(&e, LAYOUT_MOST) || fits_by(&e, LAYOUT_EXACT));
+	rank_classes_release(&e.classes);
+	return fits;
 }
 
 void sim_memory(const struct plan *plan, const struct cluster *c, struct report *out)
@@ -184,6 +217,18 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 		if (trace)
 			fill_trace(&e, trace);
 	}
+	engine_release(&e);
+	return s;
+}
+
+enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *step)
+{
+	struct engine e;
+	enum status s = engine_init(&e, plan, c, GRAIN_OPERATION, NULL);
+	if (!s)
+		s = engine_run(&e);
+	if (!s)
+		*step = slowest(&e).step;
 	engine_release(&e);
 	return s;
 }

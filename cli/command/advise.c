@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/command/advise_chart.h"
+#include "cli/command/apart.h"
 #include "cli/command/command.h"
+#include "cli/command/emit.h"
 #include "cli/command/job.h"
 #include "cli/show/progress.h"
 #include "cli/show/show_advice.h"
@@ -138,23 +141,56 @@ static void search(struct advice *a)
 	progress_clear(&p);
 }
 
+static const char *model_of(const struct options *o)
+{
+	return o->model_path ? o->model_path : option_text(o, OPTION_MODEL);
+}
+
+static void print_advice(const struct options *o, const struct advice *a)
+{
+	if (option_given(o, OPTION_JSON))
+		print_json(advice_to_json(a), false);
+	else
+		show_advice(a, model_of(o), option_given(o, OPTION_VERBOSE), stdout);
+}
+
+static enum status check_outputs(const struct options *o)
+{
+	enum status s = emit_check_option(o);
+	if (!s && option_given(o, OPTION_EXPORT))
+		s = advise_chart_check(option_text(o, OPTION_EXPORT));
+	return s ? s : outputs_are_apart(o);
+}
+
+static enum status emit_best(const struct options *o, const struct advice *a)
+{
+	const struct advised *best = advise_best(a);
+	if (!option_given(o, OPTION_EMIT))
+		return STATUS_OK;
+	return best ? emit_settings(o, &best->settings)
+	            : status_fail(STATUS_CHECK, "{emit}: nothing fits, so that there is nothing to write");
+}
+
 enum status command_advise(const struct options *o)
 {
 	struct advise_request q;
 	struct advice *a = NULL;
 	struct arena arena = {0};
-	enum status s = read_request(&q, o, &arena);
+	enum status s = check_outputs(o);
+	if (!s)
+		s = read_request(&q, o, &arena);
 	if (!s)
 		s = advise_begin(&a, &q);
 	if (!s) {
 		search(a);
 		s = advise_status(a);
 	}
-	if (!s && option_given(o, OPTION_JSON))
-		print_json(advice_to_json(a), false);
-	else if (!s)
-		show_advice(a, o->model_path ? o->model_path : option_text(o, OPTION_MODEL),
-		            option_given(o, OPTION_VERBOSE), stdout);
+	if (!s && option_given(o, OPTION_EXPORT))
+		s = advise_chart_write(a, model_of(o), option_text(o, OPTION_EXPORT));
+	if (!s && !emit_is_all(o))
+		print_advice(o, a);
+	if (!s)
+		s = emit_best(o, a);
 	advise_end(a);
 	arena_release(&arena);
 	return s;

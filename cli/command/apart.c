@@ -76,12 +76,20 @@ static const struct input {
               {&weights_folder, OPTION_MODEL, true}, {NULL, OPTION_CLUSTER, true},
               {NULL, OPTION_PLAN_FILE, false},       {NULL, OPTION_CONFIG, false}};
 
-static const enum option outputs[] = {OPTION_LOG, OPTION_PLOT, OPTION_TRACE, OPTION_SAVE, OPTION_CHECKPOINT};
+static const enum option outputs[] = {OPTION_LOG,  OPTION_PLOT,       OPTION_TRACE,
+                                      OPTION_SAVE, OPTION_CHECKPOINT, OPTION_EMIT};
+
+/* Of {emit} TARGET:FILE the file; NULL: nothing is written. */
+static const char *output_path(const struct options *o, enum option output)
+{
+	const char *text = option_text(o, output), *colon = text ? strchr(text, ':') : NULL;
+	return output != OPTION_EMIT ? text : colon ? colon + 1 : NULL;
+}
 
 static enum status refuse(const struct options *o, enum option output, const char *does, enum option other)
 {
 	return status_fail(STATUS_INPUT, "--%s: '%.600s' is %s --%s; choose another name", option_name(output),
-	                   option_text(o, output), does, option_name(other));
+	                   output_path(o, output), does, option_name(other));
 }
 
 static bool is_read(const struct place *output, const char *path, const struct source_folder *folder)
@@ -130,7 +138,7 @@ static enum status check_inputs(const struct options *o, enum option output, con
 static enum status check_outputs(const struct options *o, size_t n, const struct place *p)
 {
 	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
-		const char *text = i == n ? NULL : option_text(o, outputs[i]);
+		const char *text = i == n ? NULL : output_path(o, outputs[i]);
 		struct place other = text ? place_of(text) : (struct place){.is_there = false};
 		if (text && is_same(p, &other))
 			return refuse(o, outputs[n], "what is written for", outputs[i]);
@@ -145,9 +153,9 @@ enum status outputs_are_apart(const struct options *o)
 {
 	enum status s = STATUS_OK;
 	for (size_t i = 0; i < sizeof outputs / sizeof *outputs && !s; i++) {
-		if (!option_text(o, outputs[i]))
+		if (!output_path(o, outputs[i]))
 			continue;
-		struct place p = place_of(option_text(o, outputs[i]));
+		struct place p = place_of(output_path(o, outputs[i]));
 		s = check_inputs(o, outputs[i], &p);
 		if (!s)
 			s = check_outputs(o, i, &p);

@@ -113,7 +113,7 @@ static const char *stop_name(enum generate_stop stop)
 	return names[stop];
 }
 
-static void tell_speed(const struct generation *g, const struct generate_options *o)
+static void tell_speed(const struct generation *g)
 {
 	char bytes[32];
 	number_format_bytes(bytes, sizeof bytes, g->memory.weights + g->memory.cache + g->memory.values);
@@ -124,7 +124,7 @@ static void tell_speed(const struct generation *g, const struct generate_options
 	        "%s of memory\n",
 	        g->prompt.count, rate(g->prompt.count, g->prompt_ns), g->tokens.count,
 	        rate(g->tokens.count, g->tokens_ns), g->stop == STOP_END ? ", up to the end of the text" : "",
-	        o->threads, o->threads == 1 ? "" : "s", bytes);
+	        g->threads, g->threads == 1 ? "" : "s", bytes);
 }
 
 static json_t *ids_to_json(const struct token_list *l)
@@ -162,7 +162,8 @@ static enum status run(const struct options *o, const struct prompt *p, struct a
 	        .prompt_bytes = p->size,
 	        .tokens = option_whole(o, OPTION_TOKENS),
 	        .rule = rule_of(o),
-	        .threads = (int)(option_given(o, OPTION_THREADS) ? option_whole(o, OPTION_THREADS) : cores()),
+	        .threads = option_given(o, OPTION_THREADS) ? (int)option_whole(o, OPTION_THREADS) : 0,
+	        .cores = (int)cores(),
 	        .on_prompt = json ? NULL : print_text,
 	        .on_text = json ? NULL : print_text};
 	enum status s = generate_run(&options, &g);
@@ -172,7 +173,7 @@ static enum status run(const struct options *o, const struct prompt *p, struct a
 		putchar('\n');
 	fflush(stdout);
 	if (!s)
-		tell_speed(&g, &options);
+		tell_speed(&g);
 	generation_release(&g);
 	free(tokenizer);
 	return s;

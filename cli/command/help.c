@@ -174,11 +174,18 @@ static void help_config(void)
 	help_keys(RECIPE_DEEPSPEED);
 	puts("\nThose of Accelerate\n");
 	help_keys(RECIPE_ACCELERATE);
+	puts("\nThose of torchtitan\n");
+	help_keys(RECIPE_TORCHTITAN);
+	puts("\nTrainer's arguments\n");
+	help_keys(RECIPE_TRAINER);
 	paragraph("Of \"auto\" Trainer makes a value of its own arguments or of the model: config, sim, compare, plan "
 	          "and "
 	          "train take these as --micro-batch, --accumulate, --precision, --clip, --learning-rate and --model. "
 	          "Nothing here stands for ZeRO++ (zero_hpz_partition_size, zero_quantized_weights, "
 	          "zero_quantized_gradients), mixture of experts, or tensor and pipeline parallelism together.");
+	paragraph("The other way, --emit deepspeed|accelerate|trainer|torchtitan of sim, compare, train and advise "
+	          "writes "
+	          "the settings as such a file, to stdout or :FILE; what it does not say is named on stderr.");
 }
 
 static void help_data(void)

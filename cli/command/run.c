@@ -17,6 +17,7 @@ struct train_options run_options(const struct options *o, const struct settings 
 	t.device = option_text(o, OPTION_DEVICE);
 	t.communicator = option_text(o, OPTION_COMM);
 	t.no_graph = option_given(o, OPTION_NO_GRAPH);
+	t.autotune = option_given(o, OPTION_AUTOTUNE);
 	t.tf32 = option_given(o, OPTION_TF32);
 	t.data = option_text(o, OPTION_DATA);
 	t.data_type = option_text(o, OPTION_DATA_TYPE);

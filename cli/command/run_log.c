@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command/run.h"
@@ -18,9 +20,42 @@ enum status run_log_check(const char *path)
 	return output_check(path, "{log}");
 }
 
-struct run_log run_log_named(const char *path)
+struct run_log run_log_named(const char *path, bool resumed)
 {
-	return (struct run_log){.path = path, .csv = path_ends_in(path, ".csv")};
+	return (struct run_log){.path = path, .csv = path_ends_in(path, ".csv"), .resumed = resumed};
+}
+
+/* ---- the lines of a run that is resumed ---- */
+
+/* The step of a whole line; 0: it has none, or is no line of ours. */
+static int64_t step_of(const char *line, bool csv)
+{
+	static const char begin[] = "{\"step\": ";
+	size_t skip = csv ? 0 : sizeof begin - 1;
+	bool ours = line[strlen(line) - 1] == '\n' && (csv || !strncmp(line, begin, skip));
+	return ours ? strtoll(line + skip, NULL, 10) : 0;
+}
+
+static FILE *open_earlier(const struct run_log *log)
+{
+	struct stat info;
+	return log->resumed && !stat(log->path, &info) && S_ISREG(info.st_mode) ? fopen(log->path, "re") : NULL;
+}
+
+/* The line of names, and those of the steps before `next`. */
+static void copy_earlier(struct run_log *log, FILE *earlier, int64_t next)
+{
+	char *line = NULL;
+	size_t size = 0;
+	while (getline(&line, &size, earlier) > 0) {
+		bool names = log->csv && !log->begun && !strncmp(line, "step,", 5);
+		int64_t step = step_of(line, log->csv);
+		if (!names && (step < 1 || step >= next || (log->csv && !log->begun)))
+			continue;
+		fputs(line, log->file);
+		log->begun = true;
+	}
+	free(line);
 }
 
 /* The empty file takes the name at once; what is written later goes to the same file by a descriptor of its own. */
@@ -79,6 +114,16 @@ static bool write_step(struct run_log *log, const struct train_step *step)
 	return fflush(log->file) == 0;
 }
 
+static void begin(struct run_log *log, int64_t step)
+{
+	FILE *earlier = open_earlier(log);
+	log->file = open_growing(log->path);
+	if (earlier && log->file)
+		copy_earlier(log, earlier, step);
+	if (earlier)
+		fclose(earlier);
+}
+
 static void note_failure(struct run_log *log, int64_t step)
 {
 	if (log->failed_at)
@@ -92,7 +137,7 @@ void run_log_step(struct run_log *log, const struct train_step *step)
 	if (!log->path || (!log->file && log->failed_at))
 		return;
 	if (!log->file)
-		log->file = open_growing(log->path);
+		begin(log, step->step);
 	if (!log->file || !write_step(log, step))
 		note_failure(log, step->step);
 }

@@ -5,6 +5,7 @@
 
 #include "cli/command/apart.h"
 #include "cli/command/command.h"
+#include "cli/command/emit.h"
 #include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/show/show.h"
@@ -60,8 +61,12 @@ enum status command_sim(const struct options *o)
 	enum grain grain;
 	bool traced = option_given(o, OPTION_TRACE);
 	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
-	if (s || (s = outputs_are_apart(o)) || (s = job_from_options(&j, o)))
+	if (s || (s = outputs_are_apart(o)) || (s = emit_check_option(o)) || (s = job_from_options(&j, o)))
 		return s;
+	if ((s = emit_settings(o, &j.settings)) || emit_is_all(o)) {
+		job_release(&j);
+		return s;
+	}
 	j.tf32 = option_given(o, OPTION_TF32);
 	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
 	if (!s && !r.fits)

@@ -10,6 +10,7 @@
 
 #include "cli/command/apart.h"
 #include "cli/command/command.h"
+#include "cli/command/emit.h"
 #include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
@@ -29,9 +30,9 @@
 
 struct viewer {
 	bool json;
-	bool draws;     /* the losses as text at the end */
-	bool validates; /* while it trains */
-	int64_t steps;
+	bool draws;             /* the losses as text at the end */
+	bool validates;         /* while it trains */
+	int64_t steps, first;   /* first: 0 until it is done */
 	const char *log, *plot; /* files; NULL: none */
 	struct run_log lines;
 	struct curves curves;
@@ -112,18 +113,22 @@ static void view_progress(struct viewer *v, const struct train_step *step)
 static bool has_line(const struct viewer *v, const struct train_step *step)
 {
 	int64_t every = (v->steps + 9) / 10;
-	return step->step == 1 || step->step % every == 0 || step->step == v->steps;
+	return step->step == v->first || step->step % every == 0 || step->step == v->steps;
 }
 
 static void view_step(void *context, const struct train_step *step)
 {
 	struct viewer *v = context;
+	bool resumed = !v->first && step->step > 1;
+	v->first = v->first ? v->first : step->step;
 	run_log_step(&v->lines, step);
 	curves_add(&v->curves, step->step, step->loss, step->validation_loss);
 	if (v->json) {
 		run_print_step(step);
 		return;
 	}
+	if (resumed)
+		printf("goes on after step %" PRId64 "\n", step->step - 1);
 	if (step->skipped || step->next_loss_scale > step->loss_scale)
 		view_loss_scale(v, step);
 	if (has_line(v, step))
@@ -177,7 +182,7 @@ static enum status write_plot(const struct viewer *v, const struct report *measu
 static enum status run_and_record(const struct train_options *t, struct viewer *v, int rank, struct report *measured)
 {
 	if (v->log && !rank)
-		v->lines = run_log_named(v->log);
+		v->lines = run_log_named(v->log, t->resume != NULL);
 	enum status s = train_run(t, measured);
 	if (rank || (s && s != STATUS_INTERRUPTED)) {
 		run_log_release(&v->lines);
@@ -219,6 +224,7 @@ static enum status run_ranks(const struct options *o, const struct job *j, struc
 	arguments_begin(&a, "train");
 	arguments_flag(&a, OPTION_JSON);
 	arguments_drop(&a, OPTION_CURVE);
+	arguments_drop(&a, OPTION_EMIT);
 	arguments_pass(&a, COMMAND_TRAIN, o);
 	struct run run = {.ranks = j->plan.ranks,
 	                  .arguments = a.list,
@@ -273,7 +279,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
                            struct report *predicted, struct train_found *found)
 {
 	enum status s = inputs_are_files(o);
-	if (s || (s = job_from_options(j, o)))
+	if (s || (s = emit_check_option(o)) || (s = job_from_options(j, o)))
 		return s;
 	*t = run_options(o, &j->settings);
 	s = take_checkpoints(o, t);
@@ -292,6 +298,18 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 	if (!s)
 		s = job_predict_run(j, o, predicted);
 	return s || joined ? s : job_check_fits(j, o, predicted);
+}
+
+/* Nothing is trained. */
+static enum status emit_alone(const struct options *o)
+{
+	struct job j;
+	enum status s = emit_check_option(o);
+	if (s || (s = job_from_options(&j, o)))
+		return s;
+	s = emit_settings(o, &j.settings);
+	job_release(&j);
+	return s;
 }
 
 /* A pipe whose reader ends, as head does, must not end a training: it goes on, and prints for nobody. Ranks print for
@@ -319,12 +337,16 @@ enum status command_train(const struct options *given)
 	struct train_found found = {.data = ""};
 	struct report predicted = {0}, measured = {0};
 	int rank = 0, ranks = 1;
+	if (emit_is_all(&o))
+		return emit_alone(&o);
 	bool joined = train_under_mpi(&rank, &ranks);
 	launch_stop_on_signals();
 	outlive_reader(joined);
 	enum status s = joined ? check_world(&o, ranks) : launch_check_alone();
 	if (!s)
 		s = prepare(&o, joined, &j, &t, &predicted, &found);
+	if (!s && !rank)
+		s = emit_settings(&o, &j.settings);
 	s = say_once(s, rank);
 	if (!s) {
 		struct viewer v;

@@ -186,9 +186,24 @@ static size_t version_of(const char *const *files, const char *version)
 	return 0;
 }
 
+static void found_cublaslt(struct finding *out, int built, int here)
+{
+	doctor_found(out, here < built ? DOCTOR_NOTE : DOCTOR_OK,
+	             "%d.%d.%d; shardlab's library was built with %d.%d.%d%s", here / 10000, here / 100 % 100,
+	             here % 100, built / 10000, built / 100 % 100, built % 100,
+	             here < built ? ", which is newer: install that, or build with the toolkit that is here" : "");
+}
+
 void doctor_cublaslt(struct finding *out)
 {
 	static const char *const files[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
+	const struct cuda_api *api;
+	int built = 0, here = 0;
+	if (!cuda_library_open(&api)) {
+		api->cublaslt(&built, &here);
+		found_cublaslt(out, built, here);
+		return;
+	}
 	size_t v = version_of(files, "cublasLtGetVersion");
 	if (v)
 		doctor_found(out, DOCTOR_OK, "%zu.%zu.%zu", v / 10000, v / 100 % 100, v % 100);

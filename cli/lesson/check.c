@@ -22,11 +22,16 @@ struct checking {
 
 /* Which option makes a command say the same everywhere; NULL: none does. */
 static const struct {
-	const char *command, *option;
+	const char *command, *option, *give;
 } predicted[] = {
-        {"plan", ""},       {"config", ""},         {"help", ""},
-        {"collective", ""}, {"sim", " --cluster "}, {"compare", " --cluster "},
-        {"view", ""},
+        {"plan", "", ""},
+        {"config", "", ""},
+        {"help", "", ""},
+        {"collective", "", ""},
+        {"sim", " --cluster ", "--cluster"},
+        {"compare", " --cluster ", "--cluster"},
+        {"view", "", ""},
+        {"trace", " lessons/", "a file of the lesson's"}, /* what was recorded is the same everywhere */
 };
 
 static enum status check_machine(const struct lesson *l, const struct lesson_command *c)
@@ -41,7 +46,8 @@ static enum status check_machine(const struct lesson *l, const struct lesson_com
 				known = true;
 				if (!strstr(c->text, predicted[i].option) || strstr(c->text, "--cluster local"))
 					return lesson_fail(l, c->line,
-					                   "'exact', but its times are this machine's: give --cluster");
+					                   "'exact', but its times are this machine's: give %s",
+					                   predicted[i].give);
 			}
 		if (!known)
 			return lesson_fail(l, c->line, "'exact', but `shardlab %.*s` differs from machine to machine",
@@ -164,11 +170,21 @@ static enum status try_exercise(struct checking *k, const struct piece *p)
 	return s;
 }
 
+/* Where something is missing for a block, it stays as it is written. */
+static enum status run_commands(struct checking *k, struct piece *p)
+{
+	bool here;
+	enum status s = place_try(&k->place, p->where, &here);
+	if (!s && !here)
+		fprintf(k->out, "%s:%d: left out, since this fails here: %s\n", k->l.path, p->line, p->where);
+	for (int i = 0; !s && here && i < p->command_count; i++)
+		s = run_command(k, p, &p->commands[i]);
+	return s;
+}
+
 static enum status check_piece(struct checking *k, struct piece *p)
 {
-	enum status s = STATUS_OK;
-	for (int i = 0; !s && i < p->command_count; i++)
-		s = run_command(k, p, &p->commands[i]);
+	enum status s = p->kind == PIECE_RUN ? run_commands(k, p) : STATUS_OK;
 	if (p->kind == PIECE_VIEW)
 		s = draw_picture(k, p);
 	if (p->kind == PIECE_EXERCISE)

@@ -9,6 +9,8 @@
  *     $ shardlab plan --strategy ddp --ranks 4
  *     …                                               what it prints
  *     ```
+ *                                                     or: run: exact where="python3 -c 'import torch'", which is left
+ *                                                     out where that command fails
  *     <!-- view: strategy=zero3 scene=memory at=12 -->
  *     ![Memory of zero3](pictures/03-memory.png)
  *                                                     or, with what a block before it has built:
@@ -70,8 +72,9 @@ struct piece {
 	const char *markdown; /* those lines */
 	/* run */
 	enum lesson_check check;
-	double tolerance; /* per cent, of `ratio` and of a number that is asked for */
-	bool fails;       /* what the program refuses is what the block shows */
+	double tolerance;  /* per cent, of `ratio` and of a number that is asked for */
+	bool fails;        /* what the program refuses is what the block shows */
+	const char *where; /* a command that succeeds where those of the block can run; "" does everywhere */
 	struct lesson_command *commands;
 	int command_count;
 	/* view: the options of `view`, the program that has them, and the picture beside the lesson */

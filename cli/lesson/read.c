@@ -169,6 +169,7 @@ static enum status read_run(struct reader *r, struct piece *p)
 	enum status s = read_check(r, p);
 	if (s)
 		return s;
+	p->where = arena_copy(&r->l->arena, directive_value(&r->d, "where"));
 	if (!is_console(r->at))
 		return lesson_fail(r->l, p->line, "run: a block ```console must follow");
 	take(r, p);
@@ -320,7 +321,7 @@ static const struct {
 	enum status (*read)(struct reader *r, struct piece *p);
 	const char *keys; /* that it takes; NULL: any, as options of `view` */
 } kinds[] = {
-        {"run", PIECE_RUN, read_run, " tolerance "},
+        {"run", PIECE_RUN, read_run, " tolerance where "},
         {"view", PIECE_VIEW, read_view, NULL},
         {"ask", PIECE_ASK, read_ask, " tolerance "},
         {"exercise", PIECE_EXERCISE, read_exercise, " check "},

@@ -173,6 +173,16 @@ enum status place_run(const struct place *p, const char *command, char **output,
 	return STATUS_OK;
 }
 
+enum status place_try(const struct place *p, const char *command, bool *succeeds)
+{
+	char *printed;
+	int exit_status = 0;
+	enum status s = place_run(p, command, &printed, &exit_status);
+	*succeeds = !s && exit_status == 0;
+	free(printed);
+	return s;
+}
+
 enum status place_show(const struct place *p, const char *command, int *exit_status)
 {
 	int status = 0;

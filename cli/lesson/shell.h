@@ -10,6 +10,8 @@
 #ifndef SHARDLAB_LESSON_SHELL_H
 #define SHARDLAB_LESSON_SHELL_H
 
+#include <stdbool.h>
+
 #include "strategy/base/status.h"
 
 struct place {
@@ -21,7 +23,9 @@ enum status place_open(struct place *p, const char *lessons);
 /* Standard output and errors, together; the caller frees *output. A command that runs longer than its time is killed,
  * and is an error. */
 enum status place_run(const struct place *p, const char *command, char **output, int *exit_status);
-/* The same on the terminal, with the user's own settings, for as long as it takes. */
+/* Does it succeed here? "" does. What it prints is not kept. */
+enum status place_try(const struct place *p, const char *command, bool *succeeds);
+/* As place_run, on the terminal, with the user's own settings, for as long as it takes. */
 enum status place_show(const struct place *p, const char *command, int *exit_status);
 void place_close(struct place *p); /* takes the folder away; accepts NULL and a zeroed struct */
 

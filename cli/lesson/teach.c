@@ -48,12 +48,17 @@ static void print(struct teaching *t, const char *markdown)
 
 static enum status show_run(struct teaching *t, const struct place *place, const struct piece *p)
 {
-	enum status s = STATUS_OK;
+	bool here;
 	int exit_status;
+	enum status s = place_try(place, p->where, &here);
 	for (int i = 0; !s && i < p->command_count; i++) {
-		fprintf(t->out, "$ %s\n", p->commands[i].text);
-		s = place_show(place, p->commands[i].text, &exit_status);
+		const struct lesson_command *c = &p->commands[i];
+		fprintf(t->out, "$ %s\n%s", c->text, here ? "" : c->output);
+		s = here ? place_show(place, c->text, &exit_status) : STATUS_OK;
 	}
+	if (!s && !here)
+		fputs(tr("This was not run: what it needs is not installed here. It printed that elsewhere.\n"),
+		      t->out);
 	fputc('\n', t->out);
 	return s;
 }

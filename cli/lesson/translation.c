@@ -23,7 +23,7 @@ static bool same(const char *a, const char *b)
 /* Says how two pieces differ in anything but commands and outputs; NULL: they agree. */
 static const char *piece_difference(const struct piece *a, const struct piece *b)
 {
-	if (a->check != b->check || a->tolerance != b->tolerance || a->fails != b->fails)
+	if (a->check != b->check || a->tolerance != b->tolerance || a->fails != b->fails || !same(a->where, b->where))
 		return "another way to check";
 	if (!same(a->program, b->program) || !same(a->options, b->options) ||
 	    !same(path_name(a->picture), path_name(b->picture)))

@@ -282,8 +282,12 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 	int at = 0;
 	const unsigned with_topic = IN(COLLECTIVE) | IN(LESSON) | IN(CONFIG) | IN(CHECKPOINT) | IN(CLUSTER) | IN(STACK);
 	bool takes_topic = with_topic >> c & 1;
+	if (c == COMMAND_TRACE)
+		o->words = arena_alloc(&o->arena, (size_t)argc * sizeof *o->words);
 	while (at < argc)
-		if (takes_topic && !o->topic && argv[at][0] != '-')
+		if (c == COMMAND_TRACE && argv[at][0] != '-')
+			o->words[o->word_count++] = argv[at++];
+		else if (takes_topic && !o->topic && argv[at][0] != '-')
 			o->topic = argv[at++];
 		else if (c == COMMAND_CHECKPOINT && !o->second && argv[at][0] != '-')
 			o->second = argv[at++];

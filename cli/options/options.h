@@ -17,7 +17,7 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
-#include "strategy/recipe/recipe.h"
+#include "strategy/emit/emit.h"
 #include "strategy/settings/settings.h"
 #include "viz/scene/list.h"
 
@@ -62,6 +62,12 @@
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
 	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
 	  "FILE writes pictures without a window, --describe text.")                                                   \
+	X(TRACE, trace, "what a recorded step spent its time on, by rank",                                             \
+	  "shardlab trace FILE… reads what PyTorch's profiler exports (export_chrome_trace, .gz too), a file for "   \
+	  "each "                                                                                                      \
+	  "rank, with prof.step() after each step; or what sim, train and validate wrote with --trace. compare "       \
+	  "--trace "                                                                                                   \
+	  "puts it beside predictions.")                                                                               \
 	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
 	  "shardlab collective NAME prints what every rank holds after each round, up to 8 ranks with numbers that "   \
 	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
@@ -107,6 +113,8 @@ enum command {
 	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "",                                                   \
 	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                                                   \
 	  "the program that reads --config; by default the one whose file it looks like")                              \
+	X(EMIT, "emit", TEXT, EMIT_CHOICES "[:FILE]", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),        \
+	  "write these settings as that program's configuration: to FILE, or to stdout and nothing else; help config") \
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local",                                               \
 	  IN_MODELS | IN(ADVISE) | IN(COLLECTIVE) | IN(STACK), "the hardware to predict for; see: help clusters")      \
 	X(STACK, "stack", TEXT, "NAME|FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE),                             \
@@ -123,7 +131,7 @@ enum command {
 	  IN(SIM) | IN(COMPARE) | IN(VIEW) | IN(COLLECTIVE),                                                           \
 	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
-	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW) | IN(LESSON),                               \
+	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(ADVISE) | IN(VIEW) | IN(LESSON),                  \
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
 	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|traffic-by-ranks|time-by-ranks|time-by-link", 0, 0,          \
 	  "memory", IN(COMPARE),                                                                                       \
@@ -181,7 +189,7 @@ enum command {
 	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
 	  "run every command, draw every picture: is the lesson what the program does?")                               \
 	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
-	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW),                                      \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW) | IN(COLLECTIVE),                     \
 	  "English or Chinese; by default the user's, as LANG has it")                                                 \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH,…", 0, 0, "", IN_RUNS | IN(DEMO),                                                  \
@@ -192,6 +200,8 @@ enum command {
 	  "where ranks compute; cuda: rank i on GPU i")                                                                \
 	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                           \
 	  "cuda: issue every step instead of replaying a graph")                                                       \
+	X(AUTOTUNE, "autotune", FLAG, "", 0, 0, "", IN_RUNS,                                                           \
+	  "cuda: time several algorithms for each product once, and keep the fastest for later runs")                  \
 	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
 	  "fp32 on GPUs: matrix products on tensor cores, operands rounded to 10 bits of mantissa")                    \
 	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE) | IN(GENERATE),                        \
@@ -200,7 +210,8 @@ enum command {
 	X(EVAL_EVERY, "eval-every", WHOLE, "N", 1, 100000000, "", IN(TRAIN),                                           \
 	  "validate after every N steps too; training goes on as it would without")                                    \
 	X(LOG, "log", TEXT, "FILE.jsonl|.csv", 0, 0, "", IN(TRAIN),                                                    \
-	  "write a line a step as it is done: loss, speed, MFU, validation; replaces the file")                        \
+	  "write a line a step as it is done: loss, speed, MFU, validation; replaces the file, or goes on with "       \
+	  "it after --resume")                                                                                         \
 	X(PLOT, "plot", TEXT, "FILE.svg", 0, 0, "", IN(TRAIN),                                                         \
 	  "draw the losses over the steps at the end (or .pdf, .png)")                                                 \
 	X(CURVE, "curve", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
@@ -235,7 +246,7 @@ enum command {
 	  "start even what is predicted not to fit this machine's memory")                                             \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
-	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
+	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),         \
 	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
 	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN) | IN(VIEW) | IN(COLLECTIVE),                                 \
 	  "with --trace: what collectives add up too, of each chunk the first element")                                \
@@ -245,7 +256,8 @@ enum command {
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
 	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG),       \
+	X(JSON, "json", FLAG, "", 0, 0, "",                                                                            \
+	  IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG) | IN(TRACE),                             \
 	  "print JSON, and nothing else, on stdout")
 
 enum option {
@@ -271,6 +283,8 @@ struct options {
 	const char *second; /* of checkpoint, behind the topic; NULL: none */
 	const char
 	        *topic; /* of help, collective, config, lesson and checkpoint, whose argument is a word; NULL: none */
+	const char **words; /* of trace: its arguments; in the arena */
+	int word_count;
 	struct option_value value[OPTION_COUNT];
 	const char *model_path; /* what --model was, if that was a path; else NULL */
 	struct arena arena;     /* of values that are not argv's own */

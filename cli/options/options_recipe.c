@@ -69,16 +69,27 @@ static void widen_list(struct options *o)
 	v->text = list;
 }
 
+/* "ds.json:3:4: ", or "ds.json: " of all of it. */
+static void tell_place(const struct recipe *r, const struct recipe_remark *m)
+{
+	if (m->line)
+		fprintf(stderr, "%s:%d:%d: ", r->file.where, m->line, m->column);
+	else
+		fprintf(stderr, "%s: ", r->file.where);
+}
+
 static void tell(const struct recipe *r)
 {
 	fprintf(stderr, "%s: read as %s reads it (%s)%s%s\n", r->file.where, recipe_judge(r->reader),
 	        recipe_version(r->reader), r->why ? ": " : "", r->why ? r->why : "");
-	for (int i = 0; i < r->refusals.count; i++) /* of its syntax */
-		fprintf(stderr, "%s:%d:%d: %s would refuse this: %s\n", r->file.where, r->refusals.list[i].line,
-		        r->refusals.list[i].column, r->refusals.list[i].by, r->refusals.list[i].text);
-	for (int i = 0; i < r->notes.count; i++)
-		fprintf(stderr, "%s:%d:%d: note: %s\n", r->file.where, r->notes.list[i].line, r->notes.list[i].column,
-		        r->notes.list[i].text);
+	for (int i = 0; i < r->refusals.count; i++) { /* of its syntax */
+		tell_place(r, &r->refusals.list[i]);
+		fprintf(stderr, "%s would refuse this: %s\n", r->refusals.list[i].by, r->refusals.list[i].text);
+	}
+	for (int i = 0; i < r->notes.count; i++) {
+		tell_place(r, &r->notes.list[i]);
+		fprintf(stderr, "note: %s\n", r->notes.list[i].text);
+	}
 	if (r->ranks_from)
 		fprintf(stderr, "ranks by %s\n", r->ranks_from);
 }

@@ -202,14 +202,21 @@ void show_bubble(const struct report *r, const char *whose, FILE *out)
 		        100 * (double)r->time.bubble / (double)(r->time.step ? r->time.step : 1));
 }
 
-/* What a device makes of the time. */
-static void show_speed(const struct report_speed *v, FILE *out)
+const char *show_units(const struct report *r)
 {
+	return r->sequence > 1 ? "tokens" : "samples";
+}
+
+/* What a device makes of the time. */
+static void show_speed(const struct report *r, FILE *out)
+{
+	const struct report_speed *v = &r->speed;
 	char text[32];
 	if (!(v->tflops_per_device > 0))
 		return;
+	fprintf(out, "  %s %s a second; ", number_format_count(text, (int64_t)(v->units_per_s + 0.5)), show_units(r));
 	number_format_flops(text, sizeof text, 1e12 * v->tflops_per_device);
-	fprintf(out, "  model FLOPs: %s a device", text);
+	fprintf(out, "model FLOPs: %s a device", text);
 	if (v->mfu > 0)
 		fprintf(out, ", MFU %.1f %%", 100 * v->mfu);
 	fputc('\n', out);
@@ -231,7 +238,7 @@ static void show_time(const struct report *r, FILE *out)
 	show_range_cell(&t, 2, r);
 	time_row(&t, "communicating, hidden or not", n->communication, n->step, STYLE_FAINT);
 	table_end(&t, 0);
-	show_speed(&r->speed, out);
+	show_speed(r, out);
 	show_bubble(r, "  ", out);
 }
 
@@ -299,12 +306,15 @@ void show_run(const struct report *r, FILE *out)
 	if (r->loss_scale > 0)
 		table_row(&t, STYLE_PLAIN, "steps skipped, loss scale at the end\t%" PRId64 ", %.10g", r->skipped_steps,
 		          r->loss_scale);
-	table_row(&t, STYLE_PLAIN, "%s a second\t%.0f", r->sequence > 1 ? "tokens" : "samples", r->units_per_s);
-	if (r->gelu_passes > 0)
+	if (r->slowed.plain_products > 0)
+		table_row(&t, STYLE_PLAIN,
+		          "products computed without cuBLASLt\t%" PRId64 ", hundreds of times slower; the first: %s",
+		          r->slowed.plain_products, r->slowed.plain_why);
+	if (r->slowed.gelu_passes > 0)
 		table_row(&t, STYLE_PLAIN,
 		          "GELU's gradient in a pass of its own\t%" PRId64
 		          " times: cuBLASLt cannot fuse it in this type or shape",
-		          r->gelu_passes);
+		          r->slowed.gelu_passes);
 	if (r->resident_bytes) {
 		table_row(&t, STYLE_PLAIN, "resident memory of the largest rank");
 		table_bytes(&t, 1, r->resident_bytes);

@@ -40,6 +40,7 @@ void show_csv(const struct column *columns, int count, FILE *out);
 
 /* Figures that only a real run has: losses, validation, checksum, memory as the operating system sees it. */
 void show_run(const struct report *r, FILE *out);
+const char *show_units(const struct report *r); /* what a model takes: "tokens" or "samples" */
 
 /* The tables of one report. Memory: by category, a pair of columns for each role; of the other spaces nothing where
  * nothing is offloaded. */

@@ -124,6 +124,25 @@ static int64_t flops_of(const struct report *r)
 	return (int64_t)(1e12 * r->speed.tflops_per_device);
 }
 
+static int64_t units_of(const struct report *r)
+{
+	return (int64_t)(r->speed.units_per_s + 0.5);
+}
+
+static void show_units_per_s(struct table *t, const struct spread *s)
+{
+	int64_t most = 0;
+	for (int c = 0; c < s->count; c++)
+		most = units_of(s->report[c]) > most ? units_of(s->report[c]) : most;
+	struct scale scale = scale_of_count(most);
+	table_gap(t);
+	table_row(t, STYLE_HEAD, "%s a second%s%s", show_units(s->report[0]), *scale.name ? ", " : "", scale.name);
+	table_row(t, STYLE_PLAIN, "  all ranks");
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c])
+			table_scaled(t, 1 + c, units_of(s->report[c]), scale);
+}
+
 static void show_speed(struct table *t, const struct spread *s)
 {
 	int64_t most = 0;
@@ -132,6 +151,7 @@ static void show_speed(struct table *t, const struct spread *s)
 	if (!most)
 		return;
 	struct scale scale = scale_of_flops(most);
+	show_units_per_s(t, s);
 	table_gap(t);
 	table_row(t, STYLE_HEAD, "model FLOPs, %s", scale.name);
 	table_row(t, STYLE_PLAIN, "  a device");
@@ -217,7 +237,7 @@ void show_csv(const struct column *columns, int count, FILE *out)
 	      out);
 	for (const struct figure *f = figures; f->name; f++)
 		fprintf(out, ",%s", f->key);
-	fputs(",bubble_closed_form,grain,model_flops,tflops_per_device,mfu\n", out);
+	fputs(",bubble_closed_form,grain,model_flops,tokens_per_s,tflops_per_device,mfu\n", out);
 	for (int c = 0; c < count; c++) {
 		const struct report *r = columns[c].report;
 		for (int role = 0; role < r->role_count; role++) {
@@ -244,6 +264,7 @@ void show_csv(const struct column *columns, int count, FILE *out)
 			else
 				fprintf(out, ",,%s", r->grain);
 			csv_known(out, r->speed.model_flops);
+			csv_known(out, r->speed.units_per_s);
 			csv_known(out, r->speed.tflops_per_device);
 			csv_known(out, r->speed.mfu);
 			fputc('\n', out);

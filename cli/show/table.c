@@ -199,6 +199,12 @@ struct scale scale_of_flops(int64_t largest)
 	return pick(units, 5, (double)largest);
 }
 
+struct scale scale_of_count(int64_t largest)
+{
+	static const struct scale units[] = {{"", 1, 0}, {"thousand", 1e3, 0}, {"million", 1e6, 0}};
+	return pick(units, 3, (double)largest);
+}
+
 void table_scaled(struct table *t, int column, int64_t value, struct scale s)
 {
 	static const char *const least[] = {"<1", "<0.1", "<0.01", "<0.001"};

@@ -64,6 +64,7 @@ struct scale scale_of_bytes(int64_t largest);
 struct scale scale_of_bytes_between(int64_t least, int64_t largest);
 struct scale scale_of_time(int64_t largest_nanoseconds);
 struct scale scale_of_flops(int64_t largest); /* a second */
+struct scale scale_of_count(int64_t largest); /* its name may be "" */
 void table_scaled(struct table *t, int column, int64_t value, struct scale u);
 
 /* True if `out` is a terminal that wants colour. */

@@ -14,16 +14,17 @@ struct kernel_context {
 	void *workspace;
 	size_t workspace_bytes;
 	struct cuda_opening opening;
-	void *blas;                          /* cublasLtHandle_t */
-	void *products;                      /* product.cu: the algorithms that were chosen */
-	int64_t gelu_passes, plain_products; /* that cuBLASLt had nothing for */
+	void *blas;                /* cublasLtHandle_t */
+	void *algorithms;          /* product.cu: those that were chosen */
+	int product_refusal;       /* the error of the last product that cuBLASLt had nothing for */
+	struct cuda_products lost; /* what it had nothing for */
 };
 
 /* Errors of this library's own, beside those of CUDA (below 1000) and cuBLASLt. */
 enum {
 	CUDA_ERROR_WORKSPACE = 20001,   /* the workspace is too small for this shape */
 	CUDA_ERROR_SHAPE = 20002,       /* a shape that no kernel here is made for */
-	CUDA_ERROR_NO_ALGORITHM = 20003 /* cuBLASLt has none for this product; never leaves the library */
+	CUDA_ERROR_NO_ALGORITHM = 20003 /* cuBLASLt has none for this product */
 };
 
 #endif

@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define CUDA_API_VERSION 3
+#define CUDA_API_VERSION 4
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
 
 typedef struct CUevent_st *cuda_event;
@@ -50,6 +50,23 @@ struct cuda_opening {
 	int64_t total_bytes, after_context, after_workspace, after_cublaslt;
 };
 
+/* Products of linear layers that cuBLASLt had nothing for, counted as they are put on a stream: a replayed step counts
+ * none. */
+struct cuda_products {
+	/* Calls of linear_backward with x_pre whose product could not give the slope of GELU: it took a pass more. */
+	int64_t gelu_passes;
+	/* Products that a kernel of ours computed, a thread an element: right, and hundreds of times slower. */
+	int64_t plain;
+	char first[96]; /* the first of those, as "16384 x 3072 x 768 bf16, A whole, B transposed" */
+	int why;        /* … and what was said to it, for error_text() */
+};
+
+/* An algorithm of cuBLASLt for products of one shape, as bytes that mean something to the same library, with the same
+ * cuBLASLt, on the same kind of card. */
+struct cuda_algorithm {
+	uint64_t product[15], algorithm[8];
+};
+
 struct cuda_api {
 	int version; /* CUDA_API_VERSION */
 
@@ -61,10 +78,16 @@ struct cuda_api {
 	void (*close)(struct kernel_context *c); /* accepts NULL */
 	/* fp32 products on tensor cores: operands rounded to TF32's 10 bits, sums in fp32. Off unless set. */
 	void (*allow_tf32)(struct kernel_context *c, bool allow);
-	/* Calls of linear_backward with x_pre whose product cuBLASLt could not give the slope of GELU: it took a pass
-	 * more.
-	 */
-	int64_t (*gelu_passes)(const struct kernel_context *c);
+	/* cuBLASLt's version as it counts, 130100 is 13.1.0: of the headers that the library was built with, and of
+	 * what is here. Needs no device. */
+	void (*cublaslt)(int *built, int *here);
+	void (*products)(const struct kernel_context *c, struct cuda_products *out);
+	/* From here on products of these shapes have these algorithms, as far as cuBLASLt still takes them. With
+	 * `time`, those of other shapes are timed when they are first put on a stream that is not captured: the fastest
+	 * of up to 8 is kept, where cuBLASLt's own first one is otherwise. */
+	void (*use_algorithms)(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time);
+	/* Those that were given and taken, or timed: the first `most`. Returns how many there are. */
+	int (*algorithms)(const struct kernel_context *c, struct cuda_algorithm *out, int most);
 	int (*memory)(struct kernel_context *c, int64_t *free_bytes, int64_t *total_bytes);
 	void (*opening)(const struct kernel_context *c, struct cuda_opening *out);
 	int (*allocate)(struct kernel_context *c, size_t bytes, void **out);

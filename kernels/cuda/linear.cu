@@ -6,11 +6,28 @@
  * comes with the product that reads dy for dweight, where nothing is to be accumulated; with an activation, one pass
  * over dy turns it into the gradient of pre and adds up the columns as it goes: unless whoever made dy has done so
  * already, as the epilogue of its product (x_pre). */
+#include <cstdio>
+
 #include "kernels/cuda/linear.cuh"
 #include "kernels/cuda/table.h"
 
 namespace
 {
+
+const char *const type_names[] = {"fp32", "bf16", "fp16"};
+
+/* A product that takes hundreds of times as long is counted, and the first one is named. */
+void note_plain(struct kernel_context *c, const struct product *p)
+{
+	struct cuda_products *lost = &c->lost;
+	if (lost->plain++)
+		return;
+	lost->why = c->product_refusal;
+	snprintf(lost->first, sizeof lost->first, "%lld x %lld x %lld %s, A %s, B %s%s", static_cast<long long>(p->m),
+	         static_cast<long long>(p->n), static_cast<long long>(p->k), type_names[p->type],
+	         p->a_transposed ? "transposed" : "whole", p->b_transposed ? "transposed" : "whole",
+	         p->epilogue == PRODUCT_BIAS ? ", bias" : "");
+}
 
 /* One without GELU or sums: of any shape. */
 int run(struct kernel_context *c, kernel_stream s, const struct product *p)
@@ -18,7 +35,7 @@ int run(struct kernel_context *c, kernel_stream s, const struct product *p)
 	int error = product_run(c, s, p);
 	if (error != CUDA_ERROR_NO_ALGORITHM)
 		return error;
-	c->plain_products++;
+	note_plain(c, p);
 	return product_plain(s, p);
 }
 
@@ -35,7 +52,7 @@ int backward_input(struct kernel_context *c, kernel_stream s, const struct linea
 	int error = product_run(c, s, &p);
 	if (error != CUDA_ERROR_NO_ALGORITHM)
 		return error;
-	c->gelu_passes++;
+	c->lost.gelu_passes++;
 	p.epilogue = PRODUCT_PLAIN;
 	p.pre = nullptr;
 	error = run(c, s, &p);
@@ -94,7 +111,7 @@ CUDA_KERNEL(linear_backward)
 	return error || !dx ? error : backward_input(c, s, shape, dy, weight, x_pre, dx);
 }
 
-int64_t cuda_gelu_passes(const struct kernel_context *c)
+void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out)
 {
-	return c->gelu_passes;
+	*out = c->lost;
 }

@@ -9,11 +9,17 @@
 #include <type_traits>
 
 #include "kernels/cuda/product.h"
+#include "kernels/cuda/table.h"
 
 namespace
 {
 
-enum { PLACES = 96, BLAS_ERROR = 10000 /* cuBLASLt's errors follow CUDA's */ };
+enum {
+	PLACES = 96,
+	BLAS_ERROR = 10000, /* cuBLASLt's errors follow CUDA's */
+	MOST_TIMED = 8,     /* algorithms of a shape */
+	RUNS_TIMED = 3
+};
 
 /* All that an algorithm depends on. Compared as bytes. */
 struct key {
@@ -22,15 +28,20 @@ struct key {
 };
 static_assert(std::has_unique_object_representations<struct key>::value, "there are no bytes between its members");
 
+static_assert(sizeof(struct key) == sizeof cuda_algorithm::product, "a key is kept as it is");
+static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof cuda_algorithm::algorithm, "and so is an algorithm");
+
 struct place {
 	struct key key;
-	bool supported;
+	bool kept;                  /* it was given, or timed */
+	bool unchecked;             /* given, and not asked about yet */
+	int refusal;                /* the error if cuBLASLt has nothing; 0: it has */
 	cublasStatus_t description; /* of one that cannot be described: a bug here, or a library of another version */
 	cublasLtMatmulAlgo_t algorithm;
 };
 
 struct products {
-	bool tf32;
+	bool tf32, time;
 	int used;
 	struct place place[PLACES];
 };
@@ -107,39 +118,157 @@ cublasStatus_t prefer(const struct product_arguments *a, size_t workspace_bytes,
 	return status;
 }
 
-bool choose(struct kernel_context *c, const struct product_arguments *a, struct description *d,
-            cublasLtMatmulAlgo_t *out)
+struct products *products_of(const struct kernel_context *c)
+{
+	return static_cast<struct products *>(c->algorithms);
+}
+
+/* Puts a product on a stream with this algorithm; the result into `out`. */
+cublasStatus_t put(struct kernel_context *c, kernel_stream s, const struct product *p, struct description *d,
+                   const cublasLtMatmulAlgo_t *algorithm, void *out)
+{
+	const float alpha = 1, beta = p->residual ? 1 : 0;
+	return cublasLtMatmul((cublasLtHandle_t)c->blas, &d->product, &alpha, p->b, &d->a, p->a, &d->b, &beta,
+	                      p->residual ? p->residual : out, &d->c, out, &d->d, algorithm, c->workspace,
+	                      c->workspace_bytes, s);
+}
+
+/* ---- which of the algorithms is the fastest ---- */
+
+struct stopwatch {
+	cudaEvent_t begin, end;
+	void *spare; /* for a result that is added to itself: it may be added once */
+};
+
+void stopwatch_release(struct stopwatch *w)
+{
+	if (w->begin)
+		cudaEventDestroy(w->begin);
+	if (w->end)
+		cudaEventDestroy(w->end);
+	cudaFree(w->spare);
+	(void)cudaGetLastError();
+}
+
+bool stopwatch_open(struct stopwatch *w, const struct product *p)
+{
+	size_t bytes = static_cast<size_t>(p->m * p->c_stride) * (p->type == ELEMENT_FP32 ? 4 : 2);
+	*w = {};
+	return !cudaEventCreate(&w->begin) && !cudaEventCreate(&w->end) &&
+	       (p->residual != p->c || !cudaMalloc(&w->spare, bytes));
+}
+
+/* Milliseconds of the fastest run, after one that loads the code; negative: it does not run. */
+float time_of(struct kernel_context *c, kernel_stream s, const struct product *p, struct description *d,
+              const cublasLtMatmulAlgo_t *algorithm, const struct stopwatch *w)
+{
+	void *out = w->spare ? w->spare : p->c;
+	float best = -1, once = 0;
+	for (int i = 0; i <= RUNS_TIMED; i++) {
+		if (cudaEventRecord(w->begin, s) || put(c, s, p, d, algorithm, out) || cudaEventRecord(w->end, s) ||
+		    cudaEventSynchronize(w->end) || cudaEventElapsedTime(&once, w->begin, w->end))
+			return -1;
+		if (i && (best < 0 || once < best))
+			best = once;
+	}
+	return best;
+}
+
+/* The number of the fastest; 0, cuBLASLt's own choice, where time cannot be taken. All of them leave the same result
+ * where it belongs, up to rounding, and what is chosen overwrites it. */
+int fastest(struct kernel_context *c, kernel_stream s, const struct product *p, struct description *d,
+            const cublasLtMatmulHeuristicResult_t *found, int n)
+{
+	struct stopwatch w;
+	float best = -1;
+	int number = 0;
+	bool opened = stopwatch_open(&w, p);
+	for (int i = 0; i < n && opened; i++) {
+		float took = found[i].state ? -1 : time_of(c, s, p, d, &found[i].algo, &w);
+		if (took >= 0 && (best < 0 || took < best)) {
+			best = took;
+			number = i;
+		}
+	}
+	stopwatch_release(&w);
+	return number;
+}
+
+bool may_time(const struct kernel_context *c, kernel_stream s)
+{
+	cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+	return products_of(c)->time && !cudaStreamIsCapturing(s, &capturing) &&
+	       capturing == cudaStreamCaptureStatusNone;
+}
+
+/* Returns 0, or why there is none. */
+int choose(struct kernel_context *c, kernel_stream s, const struct product *p, struct description *d,
+           struct place *place)
 {
 	cublasLtMatmulPreferenceOpaque_t preference;
-	cublasLtMatmulHeuristicResult_t found;
+	cublasLtMatmulHeuristicResult_t found[MOST_TIMED];
 	int n = 0;
-	cublasStatus_t status = prefer(a, c->workspace_bytes, &preference);
+	const bool timed = may_time(c, s);
+	cublasStatus_t status = prefer(&place->key.arguments, c->workspace_bytes, &preference);
 	if (!status)
 		status = cublasLtMatmulAlgoGetHeuristic((cublasLtHandle_t)c->blas, &d->product, &d->a, &d->b, &d->c,
-		                                        &d->d, &preference, 1, &found, &n);
-	if (status || n < 1 || found.state)
-		return false;
-	*out = found.algo;
-	return true;
+		                                        &d->d, &preference, timed ? MOST_TIMED : 1, found, &n);
+	if (status || n < 1)
+		return status ? BLAS_ERROR + status : CUDA_ERROR_NO_ALGORITHM;
+	int number = timed && n > 1 ? fastest(c, s, p, d, found, n) : 0;
+	place->kept = timed;
+	place->algorithm = found[number].algo;
+	return found[number].state ? BLAS_ERROR + found[number].state : 0;
+}
+
+/* Whether a given algorithm is one for this product, within the workspace. */
+bool still_serves(struct kernel_context *c, struct description *d, const struct place *place)
+{
+	cublasLtMatmulHeuristicResult_t result;
+	cublasStatus_t status = cublasLtMatmulAlgoCheck((cublasLtHandle_t)c->blas, &d->product, &d->a, &d->b, &d->c,
+	                                                &d->d, &place->algorithm, &result);
+	return !status && !result.state && result.workspaceSize <= c->workspace_bytes;
+}
+
+/* Fills in the place of a product that is met for the first time. */
+void decide(struct kernel_context *c, kernel_stream s, const struct product *p, struct place *place)
+{
+	struct description d;
+	place->refusal = CUDA_ERROR_NO_ALGORITHM;
+	if (!product_epilogue_fits(p))
+		return;
+	place->description = describe(p, &place->key.arguments, products_of(c)->tf32, &d);
+	if (place->description)
+		return;
+	if (place->unchecked && still_serves(c, &d, place))
+		place->refusal = 0;
+	else
+		place->refusal = choose(c, s, p, &d, place);
+}
+
+struct place *take_place(struct products *all, const struct key *key)
+{
+	struct place *place = &all->place[all->used++ % PLACES];
+	*place = {};
+	memcpy(&place->key, key, sizeof *key);
+	return place;
 }
 
 /* The place of this product's shape. When all are taken, the first ones are used again. */
-struct place *find(struct kernel_context *c, const struct product *p)
+struct place *find(struct kernel_context *c, kernel_stream s, const struct product *p)
 {
-	struct products *all = (struct products *)c->products;
+	struct products *all = products_of(c);
 	const struct key key = {product_arguments_of(p), static_cast<uint32_t>(p->type),
 	                        static_cast<uint32_t>(p->epilogue), p->residual != nullptr, all->tf32};
-
-	for (int i = 0; i < PLACES && i < all->used; i++)
+	struct place *place = nullptr;
+	for (int i = 0; i < PLACES && i < all->used && !place; i++)
 		if (!memcmp(&all->place[i].key, &key, sizeof key))
-			return &all->place[i];
-
-	struct place *place = &all->place[all->used++ % PLACES];
-	struct description d;
-	memcpy(&place->key, &key, sizeof key);
-	bool fits = product_epilogue_fits(p);
-	place->description = fits ? describe(p, &key.arguments, all->tf32, &d) : CUBLAS_STATUS_SUCCESS;
-	place->supported = fits && !place->description && choose(c, &key.arguments, &d, &place->algorithm);
+			place = &all->place[i];
+	if (place && !place->unchecked)
+		return place;
+	place = place ? place : take_place(all, &key);
+	decide(c, s, p, place);
+	place->unchecked = false;
 	return place;
 }
 
@@ -157,7 +286,7 @@ int product_open(struct kernel_context *c)
 		return BLAS_ERROR + status;
 	}
 	c->blas = handle;
-	c->products = all;
+	c->algorithms = all;
 	return 0;
 }
 
@@ -165,14 +294,14 @@ void product_close(struct kernel_context *c)
 {
 	if (c->blas)
 		(void)cublasLtDestroy((cublasLtHandle_t)c->blas);
-	free(c->products);
+	free(c->algorithms);
 	c->blas = nullptr;
-	c->products = nullptr;
+	c->algorithms = nullptr;
 }
 
 void product_allow_tf32(struct kernel_context *c, bool allow)
 {
-	((struct products *)c->products)->tf32 = allow;
+	products_of(c)->tf32 = allow;
 }
 
 int product_check(const struct product *p, bool tf32)
@@ -193,22 +322,54 @@ static bool is_refusal(cublasStatus_t status)
 
 int product_run(struct kernel_context *c, kernel_stream s, const struct product *p)
 {
-	struct place *place = find(c, p);
-	struct product_arguments arguments = product_arguments_of(p);
-	const float alpha = 1, beta = p->residual ? 1 : 0;
+	struct place *place = find(c, s, p);
 	struct description d;
 	if (place->description)
 		return BLAS_ERROR + place->description;
-	if (!place->supported)
-		return CUDA_ERROR_NO_ALGORITHM;
-	cublasStatus_t status = describe(p, &arguments, ((struct products *)c->products)->tf32, &d);
-	if (!status)
-		status = cublasLtMatmul((cublasLtHandle_t)c->blas, &d.product, &alpha, p->b, &d.a, p->a, &d.b, &beta,
-		                        p->residual ? p->residual : p->c, &d.c, p->c, &d.d, &place->algorithm,
-		                        c->workspace, c->workspace_bytes, s);
-	if (is_refusal(status)) {
-		place->supported = false;
-		return CUDA_ERROR_NO_ALGORITHM;
+	if (!place->refusal) {
+		cublasStatus_t status = describe(p, &place->key.arguments, products_of(c)->tf32, &d);
+		if (!status)
+			status = put(c, s, p, &d, &place->algorithm, p->c);
+		if (!is_refusal(status))
+			return status ? BLAS_ERROR + status : 0;
+		place->refusal = BLAS_ERROR + status;
 	}
-	return status ? BLAS_ERROR + status : 0;
+	c->product_refusal = place->refusal;
+	return CUDA_ERROR_NO_ALGORITHM;
+}
+
+void cuda_cublaslt(int *built, int *here)
+{
+	*built = CUBLAS_VERSION;
+	*here = static_cast<int>(cublasLtGetVersion());
+}
+
+void cuda_use_algorithms(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time)
+{
+	struct products *all = products_of(c);
+	all->time = time;
+	for (int i = 0; i < count && i < PLACES; i++) {
+		struct key key;
+		memcpy(&key, given[i].product, sizeof key);
+		struct place *place = take_place(all, &key);
+		memcpy(&place->algorithm, given[i].algorithm, sizeof place->algorithm);
+		place->kept = place->unchecked = true;
+	}
+}
+
+int cuda_algorithms(const struct kernel_context *c, struct cuda_algorithm *out, int most)
+{
+	const struct products *all = products_of(c);
+	int n = 0;
+	for (int i = 0; i < PLACES && i < all->used; i++) {
+		const struct place *place = &all->place[i];
+		if (!place->kept || place->refusal)
+			continue;
+		if (n < most) {
+			memcpy(out[n].product, &place->key, sizeof place->key);
+			memcpy(out[n].algorithm, &place->algorithm, sizeof place->algorithm);
+		}
+		n++;
+	}
+	return n;
 }

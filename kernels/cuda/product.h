@@ -168,10 +168,11 @@ void product_close(struct kernel_context *c);
 /* fp32 products by TF32's tensor cores: 10 bits of mantissa. Off unless set. */
 void product_allow_tf32(struct kernel_context *c, bool allow);
 
-/* Puts it on the stream, with all of the workspace; or CUDA_ERROR_NO_ALGORITHM, and nothing is done. An algorithm is
- * looked for once per shape, in cuBLASLt's own table of what is fastest, without running anything: in the first eager
- * step. Same shape, same library, same card: same algorithm. One that is in the table and then refused counts as none
- * from then on; one that cannot be described to cuBLASLt is an error, and never slow in silence. */
+/* Puts it on the stream, with all of the workspace; or CUDA_ERROR_NO_ALGORITHM, and nothing is done but that
+ * c->product_refusal says why. An algorithm is looked for once per shape, in the first eager step: in cuBLASLt's own
+ * table of what is fastest, without running anything, unless use_algorithms (cuda.h) gave one or wants them timed.
+ * Same shape, same library, same card, same algorithms given: same algorithm. One that is in the table and then refused
+ * counts as none from then on; one that cannot be described to cuBLASLt is an error, and never slow in silence. */
 int product_run(struct kernel_context *c, kernel_stream s, const struct product *p);
 
 /* Checks, without a device, that such a product can be described to cuBLASLt. Returns its status, CUBLAS_STATUS_SUCCESS

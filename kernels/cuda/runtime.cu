@@ -24,6 +24,8 @@ static const char *error_text(int error)
 		return "the workspace is too small for this shape";
 	case CUDA_ERROR_SHAPE:
 		return "no kernel is made for this shape";
+	case CUDA_ERROR_NO_ALGORITHM:
+		return "cuBLASLt has no algorithm for it";
 	default:
 		return error < BLAS_ERROR ? cudaGetErrorString(static_cast<cudaError_t>(error))
 		                          : cublasLtGetStatusString(static_cast<cublasStatus_t>(error - BLAS_ERROR));
@@ -312,7 +314,10 @@ const struct cuda_api *shardlab_cuda_api(void)
 	api.capture_end = capture_end;
 	api.graph_launch = graph_launch;
 	api.graph_destroy = graph_destroy;
-	api.gelu_passes = cuda_gelu_passes;
+	api.products = cuda_products_lost;
+	api.cublaslt = cuda_cublaslt;
+	api.use_algorithms = cuda_use_algorithms;
+	api.algorithms = cuda_algorithms;
 	api.attention_forward_hopper = cuda_attention_forward_hopper;
 #define KERNEL(name, place) api.kernels.name = cuda_##name;
 #include "kernels/table.def"

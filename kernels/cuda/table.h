@@ -21,8 +21,12 @@ extern "C" {
 #include "kernels/table.def"
 
 int cuda_attention_forward_hopper(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
-                                  const void *qkv, void *y, float *log_sum_exp); /* attention.cu */
-int64_t cuda_gelu_passes(const struct kernel_context *c);                        /* linear.cu */
+                                  const void *qkv, void *y, float *log_sum_exp);    /* attention.cu */
+void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out); /* linear.cu */
+/* product.cu */
+void cuda_cublaslt(int *built, int *here);
+void cuda_use_algorithms(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time);
+int cuda_algorithms(const struct kernel_context *c, struct cuda_algorithm *out, int most);
 }
 
 #endif

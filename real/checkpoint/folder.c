@@ -179,8 +179,24 @@ static char *last_there(const char *folder)
 	return path;
 }
 
+/* A run's file `latest` stands for its folder, which the caller frees; NULL: it is none. */
+static char *folder_of_latest(const char *given)
+{
+	const char *slash = strrchr(given, '/');
+	struct stat info;
+	return slash && !strcmp(slash + 1, LATEST) && !stat(given, &info) && S_ISREG(info.st_mode)
+	               ? strndup(given, (size_t)(slash - given))
+	               : NULL;
+}
+
 enum status checkpoint_find(const char *given, const char *folder, char **out)
 {
+	char *named = folder_of_latest(given);
+	if (named) {
+		enum status s = checkpoint_find(LATEST, named, out);
+		free(named);
+		return s;
+	}
 	bool latest = !strcmp(given, LATEST);
 	const char *in = latest ? folder : given;
 	*out = NULL;

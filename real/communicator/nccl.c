@@ -8,9 +8,10 @@
 
 enum status nccl_check(void)
 {
-	return status_fail(STATUS_INPUT,
-	                   "{comm} nccl: this program was built without NCCL (no nccl.h); use {comm} ring or "
-	                   "mpi");
+	return status_fail(
+	        STATUS_INPUT,
+	        "{comm} nccl: this program was built without NCCL (no nccl.h of 2.18 or newer); use {comm} ring or "
+	        "mpi");
 }
 
 #define ABSENT(name, ...)                                                                                              \
@@ -19,6 +20,7 @@ enum status nccl_check(void)
 		return nccl_check();                                                                                   \
 	}
 ABSENT(nccl_open, struct nccl **out, struct communicator *members)
+ABSENT(nccl_split, struct nccl **out, struct nccl *of, int colour, int place)
 ABSENT(nccl_run, struct nccl *n, const struct collective *what, kernel_stream stream)
 ABSENT(nccl_sum, struct nccl *n, float *values, int64_t count, kernel_stream stream)
 ABSENT(nccl_message, struct nccl *n, const struct point_to_point *what, kernel_stream stream)
@@ -125,6 +127,27 @@ enum status nccl_open(struct nccl **out, struct communicator *members)
 		free(n);
 	else
 		*out = n;
+	return s;
+}
+
+enum status nccl_split(struct nccl **out, struct nccl *of, int colour, int place)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	struct nccl *n = calloc(1, sizeof *n);
+	*out = NULL;
+	if (!n)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	config.splitShare = 1;
+	ncclResult_t r =
+	        library.CommSplit(of->comm, colour < 0 ? NCCL_SPLIT_NOCOLOR : colour, place, &n->comm, &config);
+	n->rank = place;
+	if (r == ncclSuccess && n->comm)
+		r = library.CommCount(n->comm, &n->ranks);
+	enum status s = failed(of, r, "splitting off a group");
+	if (n->comm)
+		*out = n;
+	else
+		free(n);
 	return s;
 }
 

@@ -1,10 +1,12 @@
 /* NCCL's collectives, put on a CUDA stream. The library is opened when it is asked for (libnccl.so.2); where the
  * program was compiled without its header, every call is an error that says so.
  *
- * One communicator a group of ranks. Its ranks find each other through a communicator over MPI, on which the first
- * sends NCCL's id. Bytes sent inside the library cannot be counted.
+ * The communicator of all ranks is opened: they find each other through one over MPI, on which the first sends NCCL's
+ * id. Those of groups are split off it and share its memory and connections, of which each would take hundreds of MB
+ * and a second. Bytes sent inside the library cannot be counted.
  *
  *     status = nccl_open(&n, members);                  collective over the members
+ *     status = nccl_split(&group, n, colour, place);    … over n's
  *     status = nccl_run(n, &collective, stream);        returns at once
  *     status = nccl_watch(n);                           between steps, or while waiting: has a peer died?
  *     nccl_close(n, false);
@@ -22,6 +24,9 @@ enum status nccl_check(void);
 
 /* members: their ranks are NCCL's. The device of the calling thread is theirs. */
 enum status nccl_open(struct nccl **out, struct communicator *members);
+/* The ranks of `of` with this colour, in the order of their places; colour -1: this rank is in none, and *out NULL. All
+ * ranks of `of` call it. `of` is closed after them. */
+enum status nccl_split(struct nccl **out, struct nccl *of, int colour, int place);
 /* abort: without the others, when a peer is dead. */
 void nccl_close(struct nccl *n, bool abort); /* accepts NULL */
 

@@ -11,17 +11,20 @@
 
 #if defined(__has_include)
 #if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
+#include <nccl.h>
+#if NCCL_VERSION_CODE >= 21800 /* ncclCommSplit */
 #define HAS_NCCL 1
+#endif
 #endif
 #endif
 
 #ifdef HAS_NCCL
 
-#include <nccl.h>
-
 #define NCCL_FUNCTION_LIST(X)                                                                                          \
 	X(GetUniqueId)                                                                                                 \
 	X(CommInitRank)                                                                                                \
+	X(CommSplit)                                                                                                   \
+	X(CommCount)                                                                                                   \
 	X(CommDestroy)                                                                                                 \
 	X(CommAbort)                                                                                                   \
 	X(CommGetAsyncError)                                                                                           \

@@ -253,10 +253,11 @@ enum status cuda_communication_open(struct cuda_executor *e)
 	cuda_overhead_begin(e->device);
 	s = nccl_open(&e->nccl, e->base.communicator);
 	for (int i = 0; i < e->base.group_count && !s; i++) {
+		struct group_of_ranks *g = &e->base.groups[i];
 		struct nccl *group = NULL;
-		if (e->base.groups[i].communicator && e->base.groups[i].communicator->ranks > 1)
-			s = nccl_open(&group, e->base.groups[i].communicator);
-		e->base.groups[i].library = group;
+		bool alone = !g->communicator || g->communicator->ranks == 1;
+		s = nccl_split(&group, e->nccl, alone ? -1 : g->colour, g->place);
+		g->library = group;
 	}
 	cuda_overhead_end(e->device, OVERHEAD_NCCL);
 	return s;

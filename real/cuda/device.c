@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "real/communicator/nccl.h"
+#include "real/cuda/algorithms.h"
 #include "real/cuda/fit.h"
 
 #define TILE_BYTES ((int64_t)6 << 20)
@@ -181,6 +182,9 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	if (error)
 		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
 	c->api->allow_tf32(c->context, choice->tf32);
+	c->tunes = choice->autotune;
+	if ((s = cuda_algorithms_use(c, c->tunes)))
+		return s;
 	cuda_overhead_opened(c);
 	error = c->api->stream_create(c->context, false, &c->stream);
 	return error ? cuda_device_error(c, error, "making a stream") : take_pinned(c);

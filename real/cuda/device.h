@@ -44,6 +44,8 @@ struct cuda_device {
 	struct kernel_context *context;
 	int gpu;
 	struct cuda_properties properties;
+	char not_captured[224]; /* why steps could not be captured; "": nothing went wrong */
+	bool tunes;             /* algorithms of products are timed */
 	struct binding binding; /* of operations, but for their stream */
 	int sharing;            /* ranks that have this GPU, with this one */
 	kernel_stream stream;   /* of the compute queue; copies of remote memory go there too */

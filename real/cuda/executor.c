@@ -1,8 +1,10 @@
 #include "real/cuda/executor.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "real/cuda/algorithms.h"
 #include "real/cuda/executor_internal.h"
 
 static struct cuda_executor *own(struct executor *e)
@@ -239,7 +241,17 @@ static enum status capture(struct cuda_executor *e, const struct section *s, cud
 	memcpy(e->base.traffic, traffic, sizeof traffic);
 	memcpy(c->rank.transfer, transfer, sizeof transfer);
 	c->step = step;
-	return status ? status : cuda_device_error(c, error, "capturing a step; {no_graph} runs without");
+	return status ? status : cuda_device_error(c, error, "capturing a step");
+}
+
+/* Steps cannot be captured here, or not on this driver: they are issued as the first ones were. An error of the GPU's
+ * own shows there again. */
+static enum status go_on_eagerly(struct cuda_executor *e, const struct section *s)
+{
+	struct cuda_device *c = e->device;
+	e->captures = false;
+	snprintf(c->not_captured, sizeof c->not_captured, "%s", status_message());
+	return run_eagerly(e, s);
 }
 
 static enum status replay(struct cuda_executor *e, const struct section *s)
@@ -255,7 +267,7 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 		cuda_overhead_begin(c);
 	enum status status = is_new ? capture(e, s, graph) : STATUS_OK;
 	if (status)
-		return status;
+		return go_on_eagerly(e, s);
 	int error = c->api->event_record(c->context, e->begun, compute);
 	if (!error)
 		error = c->api->graph_launch(c->context, *graph, compute);
@@ -291,6 +303,13 @@ static bool can_capture(const struct cuda_executor *e)
 	return true;
 }
 
+/* Once: all shapes of a step have been met by now. */
+static enum status keep_algorithms(struct cuda_device *c)
+{
+	c->tunes = false;
+	return cuda_algorithms_keep(c);
+}
+
 static enum status cuda_run(struct executor *base, const struct section *s)
 {
 	struct cuda_executor *e = own(base);
@@ -305,6 +324,8 @@ static enum status cuda_run(struct executor *base, const struct section *s)
 	enum status status = run_eagerly(e, s);
 	if (first)
 		cuda_overhead_end(e->device, OVERHEAD_FIRST_USE);
+	if (!status && e->device->tunes && e->eager_steps == EAGER_STEPS && !e->device->rank.rank)
+		status = keep_algorithms(e->device);
 	return status;
 }
 

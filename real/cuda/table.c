@@ -1,4 +1,6 @@
 /* A GPU as a device. */
+#include <stdio.h>
+
 #include "real/cuda/executor.h"
 
 static enum status open_device(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,
@@ -21,10 +23,16 @@ static void release(struct device *d)
 	cuda_device_close(d->own);
 }
 
-static int64_t gelu_passes(const struct device *d)
+static void slowed(const struct device *d, struct report_slowed *out)
 {
 	const struct cuda_device *c = d->own;
-	return c->api->gelu_passes(c->context);
+	struct cuda_products p;
+	c->api->products(c->context, &p);
+	out->gelu_passes = p.gelu_passes;
+	out->plain_products = p.plain;
+	snprintf(out->not_captured, sizeof out->not_captured, "%s", c->not_captured);
+	if (p.plain)
+		snprintf(out->plain_why, sizeof out->plain_why, "%s: %s", p.first, c->api->error_text(p.why));
 }
 
 const struct device_table cuda_device_table = {.name = "cuda",
@@ -34,4 +42,4 @@ const struct device_table cuda_device_table = {.name = "cuda",
                                                .start = start,
                                                .release = release,
                                                .overhead = cuda_overhead,
-                                               .gelu_passes = gelu_passes};
+                                               .slowed = slowed};

@@ -50,7 +50,9 @@ int64_t device_overhead(const struct device *d, struct report_overhead *out)
 	return d->own && d->table->overhead ? d->table->overhead(d, out) : 0;
 }
 
-int64_t device_gelu_passes(const struct device *d)
+void device_slowed(const struct device *d, struct report_slowed *out)
 {
-	return d->own && d->table->gelu_passes ? d->table->gelu_passes(d) : 0;
+	*out = (struct report_slowed){.plain_products = 0};
+	if (d->own && d->table->slowed)
+		d->table->slowed(d, out);
 }

@@ -31,7 +31,7 @@ void device_release(struct device *d); /* accepts a zeroed struct */
 /* Bytes of the device's memory that libraries took; 0 where that is not measured. */
 int64_t device_overhead(const struct device *d, struct report_overhead *out);
 
-/* How often GELU's backward pass was a kernel of its own; replayed steps are not counted again. */
-int64_t device_gelu_passes(const struct device *d);
+/* What was slower on it than it could be, so far. */
+void device_slowed(const struct device *d, struct report_slowed *out);
 
 #endif

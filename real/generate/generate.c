@@ -79,6 +79,17 @@ static enum status read_weights(void *context, int tensor, int64_t first, int64_
 	return model_weights_read(context, tensor, first, count, out);
 }
 
+/* A token reads all weights once. Of less than so many bytes a thread is done sooner than it could meet the others, and
+ * where other programs want the cores too, it waits for them at each kernel. */
+enum { BYTES_OF_THREAD = 16 << 20 };
+
+static int choose_threads(const struct generate_options *o, int64_t weights)
+{
+	int64_t most = weights / BYTES_OF_THREAD, cores = o->cores;
+	int64_t chosen = most < cores ? most : cores;
+	return o->threads ? o->threads : chosen > 1 ? (int)chosen : 1;
+}
+
 static enum status prepare_threads(int threads)
 {
 	int64_t bytes;
@@ -102,8 +113,9 @@ static enum status open_all(struct run *r)
 	s = check_memory(r);
 	if (!s)
 		s = model_weights_open(&r->weights, r->o->init);
+	r->g->threads = choose_threads(r->o, r->g->memory.weights);
 	if (!s)
-		s = prepare_threads(r->o->threads);
+		s = prepare_threads(r->g->threads);
 	return s ? s : inference_open(&r->inference, &r->model, &e);
 }
 

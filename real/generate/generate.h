@@ -2,7 +2,7 @@
  *
  *     struct generate_options o = {.model = "gpt", .init = "weights.safetensors", .prompt = "The ", .prompt_bytes = 4,
  *                                  .tokens = 100, .rule = {.temperature = 0.8, .top_k = 40, .top_p = 1, .seed = 1},
- *                                  .threads = 2, .on_text = print};
+ *                                  .cores = 2, .on_text = print};
  *     struct generation g;
  *     enum status s = generate_run(&o, &g);
  *     generation_release(&g);
@@ -22,7 +22,8 @@ struct generate_options {
 	size_t prompt_bytes;
 	int64_t tokens; /* at most so many new ones */
 	struct sampler_rule rule;
-	int threads;
+	int threads; /* 0: a few cores of `cores`, as many as have work */
+	int cores;
 	/* The prompt, once the weights are there, and text as it comes, in whole characters. NULL: nobody listens. */
 	void (*on_prompt)(void *context, const char *text, size_t size);
 	void (*on_text)(void *context, const char *text, size_t size);
@@ -36,7 +37,8 @@ struct generation {
 	struct token_list prompt, tokens; /* tokens: the new ones, without that which ends the text */
 	struct bytes text;                /* of the new tokens */
 	enum generate_stop stop;
-	int64_t context;              /* of the model */
+	int64_t context; /* of the model */
+	int threads;
 	int64_t prompt_ns, tokens_ns; /* of the pass over the prompt, and of all after it */
 	struct inference_bytes memory;
 };

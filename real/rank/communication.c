@@ -35,10 +35,10 @@ enum status executor_open_groups(struct executor *e)
 			if (is_of_all(p, op) || executor_group(e, op))
 				continue;
 			struct group_of_ranks *g = &e->groups[e->group_count++];
-			*g = (struct group_of_ranks){op_axes(p, op), op->ends_only, NULL, NULL};
-			int place = (int)op_member(p, op, rank);
-			int colour = place < 0 ? -1 : (int)plan_place(p, plan_all_axes(p) & ~g->axes, rank);
-			s = communicator_split(&g->communicator, e->communicator, colour, place);
+			*g = (struct group_of_ranks){.axes = op_axes(p, op), .ends = op->ends_only};
+			g->place = (int)op_member(p, op, rank);
+			g->colour = g->place < 0 ? -1 : (int)plan_place(p, plan_all_axes(p) & ~g->axes, rank);
+			s = communicator_split(&g->communicator, e->communicator, g->colour, g->place);
 		}
 	return s;
 }

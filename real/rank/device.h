@@ -15,6 +15,7 @@ struct device_choice {
 	const char *folder;          /* for what is kept on disk; NULL: none given */
 	const char *collectives;     /* "ring", "mpi" or "nccl" */
 	bool eager;                  /* cuda: no graph */
+	bool autotune;               /* cuda: algorithms of products are timed, and kept */
 	bool tf32;                   /* cuda, in fp32: products on tensor cores, of operands rounded to TF32 */
 	int local_rank, local_ranks; /* of the ranks on this machine; 0, 0: alone */
 };
@@ -39,8 +40,8 @@ struct device_table {
 	void (*release)(struct device *d); /* the executor is closed already */
 	/* Bytes of the device's memory that libraries took. NULL: not measured, and 0. */
 	int64_t (*overhead)(const struct device *d, struct report_overhead *out);
-	/* How often GELU's backward pass was a kernel of its own; replayed steps are not counted again. NULL: 0. */
-	int64_t (*gelu_passes)(const struct device *d);
+	/* What was slower than it could be. NULL: nothing. */
+	void (*slowed)(const struct device *d, struct report_slowed *out);
 };
 
 #endif

@@ -35,6 +35,7 @@ struct op_span {
 struct group_of_ranks {
 	unsigned axes;
 	bool ends;
+	int colour, place;                 /* which of the groups, and this rank's place in it; colour -1: none */
 	struct communicator *communicator; /* NULL: this rank is in none */
 	void *library;                     /* the executor's own: the same ranks in its library */
 };

@@ -46,8 +46,12 @@ struct training {
 	int64_t steps_done;
 	double loss;                 /* of the last step */
 	struct series losses, times; /* double, struct times; of all steps of a run that is not long */
-	struct trace_scale scale;    /* of the last step */
-	double peak;                 /* of a device, in FLOP/s (training_peak) */
+	struct series gaps;       /* int64_t ns: from the end of a step to the end of the next; the first: of itself */
+	struct trace_scale scale; /* of the last step */
+	double peak;              /* of a device, in FLOP/s (training_peak) */
+	struct {
+		bool products, capture;
+	} warned; /* on stderr, of what is slow */
 	struct meeting meeting;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	uint64_t checksum;
@@ -94,13 +98,14 @@ struct rank_figures {
 	int64_t resident_bytes;
 	int64_t staging_bytes;  /* that collectives wrote to */
 	int64_t overhead_bytes; /* of the device */
-	int64_t gelu_passes;
+	struct report_slowed slowed;
 	struct report_overhead overhead;
 	struct transfer_count transfer[TRANSFER_COUNT];
 	struct report_traffic traffic[TRAFFIC_COUNT];
 	int64_t sent_all, received_all; /* without control */
 	bool counted;
 	struct times time; /* of the step with the median time: whole numbers, all of them */
+	int64_t gap;       /* the median from the end of a step to the end of the next, in ns */
 };
 
 /* report.c: the peak of a device of this machine, which MFU is a share of; 0: it was not calibrated. */
@@ -108,6 +113,8 @@ double training_peak(const struct training *t);
 /* This rank's figures; one report of all ranks' figures, the largest of each role; and both together,
  * collectively: rank 0 gets the report. */
 void training_figures(const struct training *t, struct rank_figures *f);
+/* At rank 0: says once on stderr what is slow, as soon as that is known. */
+void training_warn(struct training *t, const struct report_slowed *s);
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out);
 enum status training_report(struct training *t, struct report *out);
 enum status training_trace(struct training *t);

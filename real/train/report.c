@@ -23,6 +23,11 @@ static int by_step_time(const void *a, const void *b)
 	return compare(x->step, y->step);
 }
 
+static int by_gap(const void *a, const void *b)
+{
+	return compare(*(const int64_t *)a, *(const int64_t *)b);
+}
+
 /* The most memory that this process had. getrusage would include what it had before it became this program. */
 static int64_t resident_bytes(void)
 {
@@ -59,13 +64,16 @@ void training_figures(const struct training *t, struct rank_figures *f)
 	for (int space = 0; space < SPACE_COUNT; space++)
 		rank_memory_used(t->device.rank, (enum space)space, &f->memory[space]);
 	f->overhead_bytes = device_overhead(&t->device, &f->overhead);
-	f->gelu_passes = device_gelu_passes(&t->device);
+	device_slowed(&t->device, &f->slowed);
 	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
 	own_traffic(t, f);
 	/* Sorting loses the order of the steps, which is no longer needed. */
 	struct times *times = t->times.items;
 	qsort(times, (size_t)t->times.count, sizeof *times, by_step_time);
 	f->time = times[t->times.count / 2];
+	int64_t *gaps = t->gaps.items;
+	qsort(gaps, (size_t)t->gaps.count, sizeof *gaps, by_gap);
+	f->gap = gaps[t->gaps.count / 2];
 }
 
 /* The rank that reports speak of: the one that sends and receives most, and the lowest of equals. Where bytes cannot be
@@ -170,6 +178,30 @@ static void merge_losses(struct report *out, const struct training *t)
 	out->loss_count = n;
 }
 
+static void merge_slowed(struct report_slowed *most, const struct report_slowed *s)
+{
+	raise_to(&most->gelu_passes, s->gelu_passes);
+	if (!*most->not_captured)
+		memcpy(most->not_captured, s->not_captured, sizeof most->not_captured);
+	if (s->plain_products <= most->plain_products)
+		return;
+	most->plain_products = s->plain_products;
+	memcpy(most->plain_why, s->plain_why, sizeof most->plain_why);
+}
+
+void training_warn(struct training *t, const struct report_slowed *s)
+{
+	if (!t->rank && !t->warned.products && s->plain_products)
+		fprintf(stderr,
+		        "warning: %" PRId64 " products of a step were computed without cuBLASLt, hundreds of times "
+		        "slower; the first: %s\n",
+		        s->plain_products, s->plain_why);
+	if (!t->rank && !t->warned.capture && *s->not_captured)
+		fprintf(stderr, "warning: steps are issued anew, not replayed from a graph: %s\n", s->not_captured);
+	t->warned.products |= s->plain_products > 0;
+	t->warned.capture |= *s->not_captured != 0;
+}
+
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out)
 {
 	report_from_plan(out, &t->plan);
@@ -179,13 +211,16 @@ void training_merge(struct training *t, const struct rank_figures *all, struct r
 		merge_role(&out->roles[i], &t->plan, &t->plan.roles[i], all);
 	merge_ranks(out, all);
 	const struct rank_figures *slowest = &all[0];
+	int64_t gap = 1;
 	for (int i = 0; i < t->ranks; i++) {
+		raise_to(&gap, all[i].gap);
 		raise_to(&out->resident_bytes, all[i].resident_bytes);
 		raise_to(&out->staging_touched_bytes, all[i].staging_bytes);
-		raise_to(&out->gelu_passes, all[i].gelu_passes);
+		merge_slowed(&out->slowed, &all[i].slowed);
 		if (all[i].time.step > slowest->time.step)
 			slowest = &all[i];
 	}
+	training_warn(t, &out->slowed);
 	out->time = slowest->time;
 	out->rates_measured = out->fits = true;
 	report_set_speed(out, t->peak);
@@ -198,7 +233,7 @@ void training_merge(struct training *t, const struct rank_figures *all, struct r
 	out->validation_accuracy = t->validation_accuracy;
 	snprintf(out->weights_checksum, sizeof out->weights_checksum, "%016" PRIx64, t->checksum);
 	double units = (double)t->plan.settings.batch * (double)t->model.tokens;
-	out->units_per_s = units / ((double)out->time.step / 1e9);
+	out->speed.units_per_s = out->units_per_s = units / ((double)gap / 1e9);
 }
 
 /* Gathers the bytes of all ranks at rank 0, in the order of ranks; the caller frees them. bytes: of one rank, then of

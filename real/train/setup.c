@@ -82,6 +82,7 @@ struct device_choice training_device(const struct training *t)
 	                              .folder = o->offload_folder,
 	                              .collectives = o->communicator,
 	                              .eager = o->no_graph || o->trace_file,
+	                              .autotune = o->autotune,
 	                              .tf32 = o->tf32,
 	                              .local_rank = t->local_rank,
 	                              .local_ranks = t->local_ranks};
@@ -137,6 +138,7 @@ enum status training_prepare(struct training *t, const struct train_options *o)
 		return s;
 	series_begin(&t->losses, sizeof(double), LOSSES_KEPT);
 	series_begin(&t->times, sizeof(struct times), TIMES_KEPT);
+	series_begin(&t->gaps, sizeof(int64_t), TIMES_KEPT);
 	return STATUS_OK;
 }
 
@@ -153,6 +155,7 @@ void training_release(struct training *t)
 	model_release(&t->model);
 	series_release(&t->losses);
 	series_release(&t->times);
+	series_release(&t->gaps);
 	*t = (struct training){0};
 }
 

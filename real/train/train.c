@@ -208,6 +208,17 @@ static enum status take_figures(struct training *t, struct report *out)
 	return s;
 }
 
+/* What is slow is said after the first steps, not after the last. */
+static void look_for_what_is_slow(struct training *t)
+{
+	enum { FIRST_STEPS = 4 }; /* two eager ones, and two that are captured */
+	struct report_slowed slowed;
+	if (t->rank || t->steps_done > t->steps_before + FIRST_STEPS)
+		return;
+	device_slowed(&t->device, &slowed);
+	training_warn(t, &slowed);
+}
+
 static enum status run_steps(struct training *t, struct report *out, bool *stopped)
 {
 	const struct train_options *o = t->options;
@@ -218,7 +229,10 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 		enum status s = run_step(t);
 		if (s)
 			return s;
-		struct train_step step = describe_step(t, clock_ns() - before);
+		int64_t gap = clock_ns() - before;
+		struct train_step step = describe_step(t, gap);
+		series_add(&t->gaps, t->steps_done - t->steps_before - 1, &gap);
+		look_for_what_is_slow(t);
 		s = should_stop(t, stopped, &time);
 		if (!s && is_last(t, *stopped))
 			s = take_figures(t, out);

@@ -40,6 +40,7 @@ struct train_options {
 	const char *device;       /* "cpu" or "cuda" */
 	const char *communicator; /* "ring" or "mpi"; of a GPU also "nccl" */
 	bool no_graph;            /* of a GPU: every step is issued operation by operation */
+	bool autotune;            /* of a GPU: time algorithms of products, and keep the fastest */
 	bool tf32;                /* of a GPU, in fp32: products on tensor cores */
 	const char *data;         /* NULL: the model's default data */
 	const char *data_type;    /* of token ids; NULL: found out */

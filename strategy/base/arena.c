@@ -15,18 +15,27 @@ struct arena_chunk {
 	_Alignas(ALIGNMENT) char data[];
 };
 
+static size_t aligned(size_t bytes)
+{
+	return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+/* c: fresh memory for a chunk of this size. */
+static struct arena_chunk *add_chunk(struct arena *a, struct arena_chunk *c, size_t size)
+{
+	if (!c)
+		memory_exhausted();
+	*c = (struct arena_chunk){.next = a->chunks, .size = size};
+	return a->chunks = c;
+}
+
 void *arena_alloc(struct arena *a, size_t bytes)
 {
-	bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+	bytes = aligned(bytes);
 	struct arena_chunk *c = a->chunks;
 	if (!c || c->size - c->used < bytes) {
 		size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-		c = calloc(1, sizeof *c + size);
-		if (!c)
-			memory_exhausted();
-		c->size = size;
-		c->next = a->chunks;
-		a->chunks = c;
+		c = add_chunk(a, calloc(1, sizeof *c + size), size);
 	}
 	void *p = c->data + c->used;
 	c->used += bytes;
@@ -34,18 +43,34 @@ void *arena_alloc(struct arena *a, size_t bytes)
 	return p;
 }
 
+/* A chunk by itself, whose first bytes the caller fills: only the others are zeroed. */
+static void *alloc_alone(struct arena *a, size_t bytes, size_t filled)
+{
+	bytes = aligned(bytes);
+	struct arena_chunk *c = add_chunk(a, malloc(sizeof *c + bytes), bytes);
+	memset(c->data + filled, 0, bytes - filled);
+	c->used = bytes;
+	a->bytes += bytes;
+	return c->data;
+}
+
 char *arena_print(struct arena *a, const char *format, ...)
 {
 	int n;
-	WITH_ARGS(format, n = vsnprintf(NULL, 0, format, args));
+	char usual[128];
+	WITH_ARGS(format, n = vsnprintf(usual, sizeof usual, format, args));
 	char *text = arena_alloc(a, (size_t)n + 1);
-	WITH_ARGS(format, vsnprintf(text, (size_t)n + 1, format, args));
+	if ((size_t)n < sizeof usual)
+		memcpy(text, usual, (size_t)n);
+	else
+		WITH_ARGS(format, vsnprintf(text, (size_t)n + 1, format, args));
 	return text;
 }
 
 char *arena_copy(struct arena *a, const char *text)
 {
-	return arena_print(a, "%s", text);
+	size_t n = strlen(text);
+	return memcpy(arena_alloc(a, n + 1), text, n);
 }
 
 void arena_release(struct arena *a)
@@ -65,9 +90,10 @@ void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t 
 	if (count < *capacity)
 		return array;
 	*capacity = *capacity ? 2 * *capacity : 256;
-	void *grown = arena_alloc(a, (size_t)*capacity * element_bytes);
+	size_t bytes = (size_t)*capacity * element_bytes, used = (size_t)count * element_bytes;
+	void *grown = bytes > CHUNK_BYTES ? alloc_alone(a, bytes, used) : arena_alloc(a, bytes);
 	if (count)
-		memcpy(grown, array, (size_t)count * element_bytes);
+		memcpy(grown, array, used);
 	return grown;
 }
 

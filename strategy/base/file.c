@@ -130,3 +130,16 @@ bool file_on_path(const char *program, char *out, size_t size)
 	}
 	return false;
 }
+
+enum status file_make_folders(const char *path)
+{
+	char part[4096];
+	snprintf(part, sizeof part, "%s", path);
+	for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = 0;
+		if (mkdir(part, 0777) && errno != EEXIST)
+			return status_fail(STATUS_RUN, "%s: cannot make the directory: %s", part, strerror(errno));
+		*p = '/';
+	}
+	return STATUS_OK;
+}

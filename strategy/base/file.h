@@ -21,6 +21,9 @@ enum status file_read(const char *path, const char *setting, size_t most, char *
 enum status file_write(const char *path, const char *setting, enum status (*write)(void *context, FILE *out),
                        void *context);
 
+/* Makes the folders that a file of this path lies in, those that are not there. STATUS_RUN if one cannot be made. */
+enum status file_make_folders(const char *path);
+
 /* The program that PATH leads to; false if there is none. */
 bool file_on_path(const char *program, char *out, size_t size);
 

@@ -175,11 +175,12 @@ const char *cluster_column_name(int column)
 
 bool cluster_measured_whole(const struct cluster *c, enum op_kind kind, enum type type, int64_t work)
 {
-	int key = compute_key_parse(compute_key_name((int)kind)); /* `classifier` is written as its family */
 	const struct curve *curve = curve_of(c, kind, type);
-	if (key < 0 || !curve || curve < c->compute[key] || curve > &c->compute[key][CLUSTER_TF32])
+	if (!curve || work > 2 * curve->point[curve->count - 1].work ||
+	    !curve_rate(curve, work > 0 ? work : 1).measured)
 		return false;
-	return curve_rate(curve, work > 0 ? work : 1).measured && work <= 2 * curve->point[curve->count - 1].work;
+	int key = compute_key_parse(compute_key_name((int)kind)); /* `classifier` is written as its family */
+	return key >= 0 && curve >= c->compute[key] && curve <= &c->compute[key][CLUSTER_TF32];
 }
 
 /* ---- ranks ---- */

@@ -1,11 +1,9 @@
 /* Writes a cluster as the reader takes it, every field by the same table. */
 #include "strategy/cluster/cluster.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "strategy/base/file.h"
@@ -122,19 +120,6 @@ void cluster_print(const struct cluster *c, FILE *out)
 	print_section(c, "", out);
 }
 
-static enum status make_directories(const char *path)
-{
-	char part[4096];
-	snprintf(part, sizeof part, "%s", path);
-	for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = 0;
-		if (mkdir(part, 0777) && errno != EEXIST)
-			return status_fail(STATUS_RUN, "%s: cannot make the directory: %s", part, strerror(errno));
-		*p = '/';
-	}
-	return STATUS_OK;
-}
-
 static enum status print(void *c, FILE *out)
 {
 	cluster_print(c, out);
@@ -144,7 +129,7 @@ static enum status print(void *c, FILE *out)
 enum status cluster_write(const struct cluster *c, const char *path)
 {
 	struct cluster copy = *c;
-	enum status s = make_directories(path);
+	enum status s = file_make_folders(path);
 	if (!s)
 		s = file_write(path, "the calibration", print, &copy);
 	return s == STATUS_INPUT ? STATUS_RUN : s;

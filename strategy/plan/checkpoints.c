@@ -9,9 +9,11 @@ static void *make(struct arena *a, int n, size_t bytes)
 	return arena_alloc(a, ((size_t)n + 1) * bytes);
 }
 
-/* The segment of the block-th of `blocks` blocks. */
+/* The segment of the block-th of `blocks` blocks; -1: it keeps all. */
 static int segment_of_block(const struct checkpointing *c, int64_t block, int64_t blocks)
 {
+	if (c->one_in > 1 && (block + 1) % c->one_in)
+		return -1;
 	return (int)(c->number && blocks ? block * c->number / blocks : block / c->every);
 }
 

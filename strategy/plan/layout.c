@@ -48,7 +48,8 @@ struct placer {
 	int64_t *offset;
 	int64_t floor, guard, *arena_bytes;
 	enum space space;
-	struct uses next; /* first: what next uses a buffer for the first time on the queue; -1: none */
+	bool in_order_alone; /* an upper bound is enough */
+	struct uses next;    /* first: what next uses a buffer for the first time on the queue; -1: none */
 };
 
 static void find_lives(struct placer *p, const struct section *s)
@@ -283,7 +284,7 @@ static void place_section(struct placer *p, const struct section *s)
 	find_lives(p, s);
 	*p->arena_bytes = p->floor;
 	place_in_order(p, s);
-	if (*p->arena_bytes > most_alive(p, s))
+	if (!p->in_order_alone && *p->arena_bytes > most_alive(p, s))
 		try_by_size(p, s, p->arena_bytes);
 	if (before > *p->arena_bytes)
 		*p->arena_bytes = before;
@@ -309,18 +310,25 @@ static void placer_release(struct placer *p)
 	free(p->placed);
 }
 
-static void place_space(struct placer *p, enum space space, int64_t *arena_bytes)
+static void place_state(struct placer *p, enum space space)
 {
 	const struct role *r = p->role;
 	p->space = space;
 	p->floor = 0;
-	p->arena_bytes = arena_bytes;
 	for (int i = 0; i < r->buffer_count; i++) {
 		if (!r->buffers[i].state || r->buffers[i].space != space)
 			continue;
-		p->offset[i] = p->floor + p->guard;
+		if (p->offset)
+			p->offset[i] = p->floor + p->guard;
 		p->floor += room_for(p, i);
 	}
+}
+
+static void place_space(struct placer *p, enum space space, int64_t *arena_bytes)
+{
+	const struct role *r = p->role;
+	place_state(p, space);
+	p->arena_bytes = arena_bytes;
 	*arena_bytes = p->floor;
 	for (int k = 0; k < SECTION_KINDS; k++)
 		place_section(p, section_of(r, (enum section_kind)k));
@@ -336,10 +344,27 @@ void layout_make(struct layout *l, const struct plan *p, const struct role *r, i
 	placer_release(&placer);
 }
 
-int64_t layout_arena_bytes(const struct role *r, enum space space)
+/* No layout needs less than what is alive at once. */
+static int64_t least_bytes(const struct role *r, enum space space)
 {
+	struct placer placer = {.role = r};
+	place_state(&placer, space);
+	int64_t most = placer.floor;
+	for (int k = 0; k < SECTION_KINDS; k++) {
+		int64_t alive = most_alive(&placer, section_of(r, (enum section_kind)k));
+		most = alive > most ? alive : most;
+	}
+	return most;
+}
+
+int64_t layout_arena_bytes(const struct role *r, enum space space, enum layout_bound bound)
+{
+	int64_t least = least_bytes(r, space);
+	if (bound == LAYOUT_LEAST || !least)
+		return least;
 	int64_t *offset = array_make((size_t)r->buffer_count, sizeof *offset), bytes;
 	struct placer placer = placer_make(r, 0, offset);
+	placer.in_order_alone = bound == LAYOUT_MOST;
 	place_space(&placer, space, &bytes);
 	placer_release(&placer);
 	free(offset);

@@ -26,8 +26,10 @@ struct layout {
 };
 void layout_make(struct layout *l, const struct plan *p, const struct role *r, int64_t guard);
 void layout_release(struct layout *l);
-/* The bytes that the layout of one space needs, without its offsets. */
-int64_t layout_arena_bytes(const struct role *r, enum space space);
+/* The bytes that the layout of one space needs, without its offsets; or what they cannot be below or above, which is
+ * found sooner. */
+enum layout_bound { LAYOUT_LEAST, LAYOUT_MOST, LAYOUT_EXACT };
+int64_t layout_arena_bytes(const struct role *r, enum space space, enum layout_bound bound);
 /* Where memory peaks (memory_use.peak_op), in words: the operation that was allocated for; "between steps" for -1; "the
  * end of the step" where none follows. */
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size);

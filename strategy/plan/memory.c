@@ -33,7 +33,7 @@ void plan_memory(const struct plan *p, const struct role *r, enum space space, s
 		for (int c = 0; c < CATEGORY_COUNT; c++)
 			out->at_peak[c] = live[c];
 	}
-	out->arena_bytes = layout_arena_bytes(r, space);
+	out->arena_bytes = layout_arena_bytes(r, space, LAYOUT_EXACT);
 }
 
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size)

@@ -10,52 +10,18 @@
  * else is a text up to the end of the line, commas and brackets in it.
  */
 #define _GNU_SOURCE /* memmem */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/recipe/tree.h"
+#include "strategy/recipe/reading.h"
 
-struct reader {
-	struct arena *arena;
-	struct tree_file *f;
-	const char *at, *end, *line_begin;
-	int line, depth;
-};
-
-static int column(const struct reader *r)
-{
-	return (int)(r->at - r->line_begin) + 1;
-}
-
-static enum status fail(const struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static enum status fail(const struct reader *r, const char *format, ...)
-{
-	char text[256];
-	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args));
-	return status_fail(STATUS_INPUT, "%s:%d:%d: %s", r->f->where, r->line, column(r), text);
-}
-
-static void depart(struct reader *r, const char *what)
+static void depart(struct reading *r, const char *what)
 {
 	if (r->f->not_json)
 		return;
 	r->f->not_json = what;
 	r->f->not_json_line = r->line;
-	r->f->not_json_column = column(r);
-}
-
-static int peek(const struct reader *r, int ahead)
-{
-	return r->end - r->at > ahead ? (unsigned char)r->at[ahead] : -1;
-}
-
-static void step(struct reader *r)
-{
-	if (*r->at++ == '\n') {
-		r->line++;
-		r->line_begin = r->at;
-	}
+	r->f->not_json_column = reading_column(r);
 }
 
 static bool ends_line(int c)
@@ -63,36 +29,36 @@ static bool ends_line(int c)
 	return c == '\n' || c == '\r' || c < 0;
 }
 
-static bool begins_comment(const struct reader *r)
+static bool begins_comment(const struct reading *r)
 {
-	int c = peek(r, 0), d = peek(r, 1);
+	int c = reading_peek(r, 0), d = reading_peek(r, 1);
 	return c == '#' || (c == '/' && (d == '/' || d == '*'));
 }
 
-static enum status skip_comment(struct reader *r)
+static enum status skip_comment(struct reading *r)
 {
-	bool block = peek(r, 1) == '*' && peek(r, 0) == '/';
+	bool block = reading_peek(r, 1) == '*' && reading_peek(r, 0) == '/';
 	depart(r, "a comment");
 	if (!block) {
-		while (!ends_line(peek(r, 0)))
-			step(r);
+		while (!ends_line(reading_peek(r, 0)))
+			reading_step(r);
 		return STATUS_OK;
 	}
-	struct reader begin = *r;
-	for (r->at += 2; r->at < r->end; step(r))
-		if (peek(r, 0) == '*' && peek(r, 1) == '/') {
+	struct reading begin = *r;
+	for (r->at += 2; r->at < r->end; reading_step(r))
+		if (reading_peek(r, 0) == '*' && reading_peek(r, 1) == '/') {
 			r->at += 2;
 			return STATUS_OK;
 		}
-	return fail(&begin, "a comment begins here and does not end");
+	return reading_fail(&begin, "a comment begins here and does not end");
 }
 
 /* To what comes next, past white space and comments. */
-static enum status skip(struct reader *r)
+static enum status skip(struct reading *r)
 {
 	for (;;) {
 		while (r->at < r->end && strchr(" \t\n\r", *r->at))
-			step(r);
+			reading_step(r);
 		if (!begins_comment(r))
 			return STATUS_OK;
 		enum status s = skip_comment(r);
@@ -103,96 +69,57 @@ static enum status skip(struct reader *r)
 
 /* ---- texts in quotes ---- */
 
-struct text {
-	char *at;
-	size_t length;
-};
-
-static void put(struct text *t, unsigned c)
-{
-	if (c < 0x80) {
-		t->at[t->length++] = (char)c;
-	} else if (c < 0x800) {
-		t->at[t->length++] = (char)(0xc0 | c >> 6);
-		t->at[t->length++] = (char)(0x80 | (c & 63));
-	} else if (c < 0x10000) {
-		t->at[t->length++] = (char)(0xe0 | c >> 12);
-		t->at[t->length++] = (char)(0x80 | (c >> 6 & 63));
-		t->at[t->length++] = (char)(0x80 | (c & 63));
-	} else {
-		t->at[t->length++] = (char)(0xf0 | c >> 18);
-		t->at[t->length++] = (char)(0x80 | (c >> 12 & 63));
-		t->at[t->length++] = (char)(0x80 | (c >> 6 & 63));
-		t->at[t->length++] = (char)(0x80 | (c & 63));
-	}
-}
-
-/* Four digits behind a \u. */
-static bool read_hexadecimal(struct reader *r, unsigned *out)
-{
-	*out = 0;
-	for (int i = 0; i < 4; i++) {
-		static const char digits[] = "0123456789abcdef";
-		int c = peek(r, i);
-		const char *digit = c > 0 ? strchr(digits, c | (c >= 'A' ? 0x20 : 0)) : NULL;
-		if (!digit)
-			return false;
-		*out = *out * 16 + (unsigned)(digit - digits);
-	}
-	r->at += 4;
-	return true;
-}
-
-static enum status read_unicode(struct reader *r, struct text *t)
+static enum status read_unicode(struct reading *r, struct reading_text *t)
 {
 	unsigned high, low;
-	if (!read_hexadecimal(r, &high))
-		return fail(r, "\\u needs four hexadecimal digits");
-	if (high >> 10 == 0xd800 >> 10 && peek(r, 0) == '\\' && peek(r, 1) == 'u') {
+	if (!reading_hexadecimal(r, 4, &high))
+		return reading_fail(r, "\\u needs four hexadecimal digits");
+	if (high >> 10 == 0xd800 >> 10 && reading_peek(r, 0) == '\\' && reading_peek(r, 1) == 'u') {
 		r->at += 2;
-		if (!read_hexadecimal(r, &low) || low >> 10 != 0xdc00 >> 10)
-			return fail(r, "\\u%04x is half a character, and its other half does not follow", high);
+		if (!reading_hexadecimal(r, 4, &low) || low >> 10 != 0xdc00 >> 10)
+			return reading_fail(r, "\\u%04x is half a character, and its other half does not follow", high);
 		high = 0x10000 + ((high & 0x3ff) << 10 | (low & 0x3ff));
 	}
 	if (!high || high >> 11 == 0xd800 >> 11)
-		return fail(r, "\\u%04x is no character", high);
-	put(t, high);
+		return reading_fail(r, "\\u%04x is no character", high);
+	reading_put(t, high);
 	return STATUS_OK;
 }
 
-static enum status read_escape(struct reader *r, struct text *t)
+static enum status read_escape(struct reading *r, struct reading_text *t)
 {
 	static const char names[] = "\"'\\/bfnrt", values[] = "\"'\\/\b\f\n\r\t";
-	int c = peek(r, 0);
+	int c = reading_peek(r, 0);
 	const char *at = c > 0 ? strchr(names, c) : NULL;
 	if (c == '\'')
 		depart(r, "the escape \\'");
 	if (!at && c != 'u')
-		return fail(r, "a backslash, and behind it none of \" ' \\ / b f n r t u");
+		return reading_fail(r, "a backslash, and behind it none of \" ' \\ / b f n r t u");
 	r->at++;
 	if (c == 'u')
 		return read_unicode(r, t);
-	put(t, (unsigned char)values[at - names]);
+	reading_put(t, (unsigned char)values[at - names]);
 	return STATUS_OK;
 }
 
-static enum status read_quoted(struct reader *r, const char **out)
+static enum status read_quoted(struct reading *r, const char **out)
 {
-	struct reader begin = *r;
+	struct reading begin = *r;
 	char quote = *r->at;
-	struct text t = {.at = NULL};
+	struct reading_text t = {.at = NULL};
 	size_t room = 0;
 	if (quote == '\'')
 		depart(r, "single quotes");
-	while (peek(r, (int)room + 1) >= ' ' && peek(r, (int)room + 1) != quote)
-		room += peek(r, (int)room + 1) == '\\' ? 2 : 1;
+	while (reading_peek(r, (int)room + 1) >= ' ' && reading_peek(r, (int)room + 1) != quote)
+		room += reading_peek(r, (int)room + 1) == '\\' ? 2 : 1;
 	t.at = arena_alloc(r->arena, room + 8);
-	for (r->at++; peek(r, 0) != quote;) {
+	for (r->at++; reading_peek(r, 0) != quote;) {
 		enum status s = STATUS_OK;
-		int c = peek(r, 0);
+		int c = reading_peek(r, 0);
 		if (c < ' ')
-			return ends_line(c) ? fail(&begin, "a text begins here, and its line ends without the quote")
-			                    : fail(r, "a control character in a text");
+			return ends_line(c)
+			               ? reading_fail(&begin, "a text begins here, and its line ends without the quote")
+			               : reading_fail(r, "a control character in a text");
 		r->at++;
 		if (c == '\\')
 			s = read_escape(r, &t);
@@ -208,30 +135,30 @@ static enum status read_quoted(struct reader *r, const char **out)
 
 /* ---- texts of several lines ---- */
 
-static void skip_indent(struct reader *r, int most)
+static void skip_indent(struct reading *r, int most)
 {
 	for (int i = 0; i != most && r->at < r->end && strchr(" \t\r", *r->at); i++)
 		r->at++;
 }
 
 /* ''' … ''', each line less the indent of the first. */
-static enum status read_lines(struct reader *r, const char **out)
+static enum status read_lines(struct reading *r, const char **out)
 {
 	const char *closing = memmem(r->at + 3, (size_t)(r->end - r->at - 3), "'''", 3);
 	if (!closing)
-		return fail(r, "''' begins a text here, and no ''' ends it");
-	struct text t = {.at = arena_alloc(r->arena, (size_t)(closing - r->at) + 1)};
-	int indent = column(r) - 1;
+		return reading_fail(r, "''' begins a text here, and no ''' ends it");
+	struct reading_text t = {.at = arena_alloc(r->arena, (size_t)(closing - r->at) + 1)};
+	int indent = reading_column(r) - 1;
 	depart(r, "''' quotes");
 	r->at += 3;
 	skip_indent(r, -1);
-	if (peek(r, 0) == '\n') {
-		step(r);
+	if (reading_peek(r, 0) == '\n') {
+		reading_step(r);
 		skip_indent(r, indent);
 	}
 	while (r->at < closing) {
-		int c = peek(r, 0);
-		step(r);
+		int c = reading_peek(r, 0);
+		reading_step(r);
 		if (c != '\r')
 			t.at[t.length++] = (char)c;
 		if (c == '\n')
@@ -246,7 +173,7 @@ static enum status read_lines(struct reader *r, const char **out)
 
 /* ---- values without quotes ---- */
 
-static const char *copy(struct reader *r, const char *begin, const char *end)
+static const char *copy(struct reading *r, const char *begin, const char *end)
 {
 	while (begin < end && strchr(" \t\r", *begin))
 		begin++;
@@ -255,25 +182,20 @@ static const char *copy(struct reader *r, const char *begin, const char *end)
 	return arena_print(r->arena, "%.*s", (int)(end - begin), begin);
 }
 
-static size_t digits(const char *p)
-{
-	return strspn(p, "0123456789");
-}
-
 /* As JSON writes numbers. whole: without point and exponent. */
 static bool is_number(const char *text, bool *whole)
 {
 	const char *p = text + (*text == '-');
-	size_t n = digits(p);
+	size_t n = reading_digits(p);
 	if (!n || (*p == '0' && n > 1))
 		return false;
 	p += n;
 	*whole = !*p;
-	if (*p == '.' && (n = digits(p + 1)))
+	if (*p == '.' && (n = reading_digits(p + 1)))
 		p += 1 + n;
 	if (*p == 'e' || *p == 'E') {
 		const char *exponent = p + 1 + (p[1] == '+' || p[1] == '-');
-		if ((n = digits(exponent)))
+		if ((n = reading_digits(exponent)))
 			p = exponent + n;
 	}
 	return !*p;
@@ -300,17 +222,17 @@ static bool take_word(struct tree *t, const char *text)
 	return true;
 }
 
-static enum status read_word(struct reader *r, struct tree *t)
+static enum status read_word(struct reading *r, struct tree *t)
 {
 	enum { LONGEST_WORD = 64 }; /* of numbers, true, false, null; one alone on its line may be longer */
 	const char *begin = r->at;
-	struct reader start = *r;
+	struct reading start = *r;
 	if (r->at == r->end)
-		return fail(r, "the file ends where a value should be");
+		return reading_fail(r, "the file ends where a value should be");
 	if (strchr("{}[],:", *r->at))
-		return fail(r, "'%c' where a value should be", *r->at);
+		return reading_fail(r, "'%c' where a value should be", *r->at);
 	for (;; r->at++) {
-		int c = peek(r, 0);
+		int c = reading_peek(r, 0);
 		bool line_ends = ends_line(c);
 		if (!line_ends && !strchr(",}]", c) && !begins_comment(r))
 			continue;
@@ -326,9 +248,9 @@ static enum status read_word(struct reader *r, struct tree *t)
 
 /* ---- objects and lists ---- */
 
-static enum status read_value(struct reader *r, struct tree *t);
+static enum status read_value(struct reading *r, struct tree *t);
 
-static enum status read_bare_key(struct reader *r, const char **out)
+static enum status read_bare_key(struct reading *r, const char **out)
 {
 	const char *begin = r->at;
 	depart(r, "a key without quotes");
@@ -337,63 +259,65 @@ static enum status read_bare_key(struct reader *r, const char **out)
 	*out = copy(r, begin, r->at);
 	const char *end = r->at;
 	while (r->at < r->end && strchr(" \t\n\r", *r->at))
-		step(r);
-	if (begin == end || peek(r, 0) != ':')
-		return r->at == r->end ? fail(r, "the file ends where %s should be",
+		reading_step(r);
+	if (begin == end || reading_peek(r, 0) != ':')
+		return r->at == r->end
+		               ? reading_fail(r, "the file ends where %s should be",
 		                              begin == end ? "a key or a }" : "a : behind a key")
-		                       : fail(r, "'%c' where a %s should be", *r->at, begin == end ? "key" : ":");
+		               : reading_fail(r, "'%c' where a %s should be", *r->at, begin == end ? "key" : ":");
 	return STATUS_OK;
 }
 
-static enum status read_pair(struct reader *r, struct tree *object)
+static enum status read_pair(struct reading *r, struct tree *object)
 {
-	int line = r->line, at = column(r);
+	int line = r->line, at = reading_column(r);
 	const char *key = "";
-	bool quoted = peek(r, 0) == '"' || peek(r, 0) == '\'';
+	bool quoted = reading_peek(r, 0) == '"' || reading_peek(r, 0) == '\'';
 	enum status s = quoted ? read_quoted(r, &key) : read_bare_key(r, &key);
 	if (s || (s = skip(r)))
 		return s;
-	if (peek(r, 0) != ':')
-		return fail(r, "a : should stand behind the key \"%.40s\"", key);
+	if (reading_peek(r, 0) != ':')
+		return reading_fail(r, "a : should stand behind the key \"%.40s\"", key);
 	r->at++;
 	if ((s = skip(r)))
 		return s;
-	struct tree *t = tree_add(r->f, r->arena, object, key);
-	if (!t)
-		return fail(r, "more than %d values; a configuration has fewer", TREE_VALUES);
+	struct tree *t;
+	if ((s = reading_add(r, object, key, &t)))
+		return s;
 	t->key_line = line;
 	t->key_column = at;
 	return read_value(r, t);
 }
 
-static enum status read_element(struct reader *r, struct tree *list)
+static enum status read_element(struct reading *r, struct tree *list)
 {
-	struct tree *t = tree_add(r->f, r->arena, list, NULL);
-	return t ? read_value(r, t) : fail(r, "more than %d values; a configuration has fewer", TREE_VALUES);
+	struct tree *t;
+	enum status s = reading_add(r, list, NULL, &t);
+	return s ? s : read_value(r, t);
 }
 
 /* Past the comma behind a value, if there is one. */
-static enum status skip_comma(struct reader *r, int closer)
+static enum status skip_comma(struct reading *r, int closer)
 {
 	enum status s = skip(r);
 	if (s)
 		return s;
-	if (peek(r, 0) == ',') {
-		struct reader comma = *r;
+	if (reading_peek(r, 0) == ',') {
+		struct reading comma = *r;
 		r->at++;
-		if (!(s = skip(r)) && peek(r, 0) == closer)
+		if (!(s = skip(r)) && reading_peek(r, 0) == closer)
 			depart(&comma, closer < 0 ? "a comma at the end" : "a comma behind the last value");
-	} else if (peek(r, 0) != closer) {
+	} else if (reading_peek(r, 0) != closer) {
 		depart(r, "a comma is missing before this");
 	}
 	return s;
 }
 
 /* closer: the bracket that ends it; -1: the end of the file. */
-static enum status read_members(struct reader *r, struct tree *t, int closer)
+static enum status read_members(struct reading *r, struct tree *t, int closer)
 {
 	enum status s = skip(r);
-	while (!s && peek(r, 0) != closer) {
+	while (!s && reading_peek(r, 0) != closer) {
 		if (r->at == r->end)
 			return status_fail(STATUS_INPUT, "%s:%d:%d: a %s begins here and does not end: '%c' is missing",
 			                   r->f->where, t->line, t->column, t->kind == TREE_LIST ? "list" : "section",
@@ -407,27 +331,27 @@ static enum status read_members(struct reader *r, struct tree *t, int closer)
 	return s;
 }
 
-static enum status read_value(struct reader *r, struct tree *t)
+static enum status read_value(struct reading *r, struct tree *t)
 {
-	int c = peek(r, 0);
+	int c = reading_peek(r, 0);
 	t->line = r->line;
-	t->column = column(r);
+	t->column = reading_column(r);
 	if (c == '{' || c == '[') {
 		t->kind = c == '{' ? TREE_OBJECT : TREE_LIST;
 		if (++r->depth > TREE_DEPTH)
-			return fail(r, "nested more than %d deep; a configuration is flatter", TREE_DEPTH);
+			return reading_fail(r, "nested more than %d deep; a configuration is flatter", TREE_DEPTH);
 		r->at++;
 		enum status s = read_members(r, t, c == '{' ? '}' : ']');
 		r->depth--;
 		return s;
 	}
 	t->kind = TREE_TEXT;
-	if (c == '\'' && peek(r, 1) == '\'' && peek(r, 2) == '\'')
+	if (c == '\'' && reading_peek(r, 1) == '\'' && reading_peek(r, 2) == '\'')
 		return read_lines(r, &t->text);
 	return c == '"' || c == '\'' ? read_quoted(r, &t->text) : read_word(r, t);
 }
 
-static enum status read_root(struct reader *r)
+static enum status read_root(struct reading *r)
 {
 	struct tree *root = r->f->root = tree_add(r->f, r->arena, NULL, NULL);
 	root->kind = TREE_OBJECT;
@@ -435,43 +359,23 @@ static enum status read_root(struct reader *r)
 	enum status s = skip(r);
 	if (s)
 		return s;
-	if (peek(r, 0) == '[')
-		return fail(r, "a list; a configuration is a section of keys, { … }");
-	if (peek(r, 0) != '{') {
+	if (reading_peek(r, 0) == '[')
+		return reading_fail(r, "a list; a configuration is a section of keys, { … }");
+	if (reading_peek(r, 0) != '{') {
 		depart(r, r->at == r->end ? "an empty file" : "no { } around the file");
 		return read_members(r, root, -1);
 	}
 	if ((s = read_value(r, root)) || (s = skip(r)))
 		return s;
-	return r->at < r->end ? fail(r, "more follows behind the } that ends the file") : STATUS_OK;
-}
-
-/* Texts end at the first zero byte, and messages show them. */
-static enum status check_text(struct reader r)
-{
-	while (r.at < r.end) {
-		const char *line_end = memchr(r.at, '\n', (size_t)(r.end - r.at));
-		size_t length = (size_t)((line_end ? line_end : r.end) - r.at);
-		json_t *line = json_stringn(r.at, length);
-		bool fine = line && !memchr(r.at, 0, length);
-		json_decref(line);
-		if (!fine)
-			return fail(&r, line ? "a zero byte; this is no text" : "not UTF-8");
-		r.at += length;
-		if (r.at < r.end)
-			step(&r);
-	}
-	return STATUS_OK;
+	return r->at < r->end ? reading_fail(r, "more follows behind the } that ends the file") : STATUS_OK;
 }
 
 enum status tree_read_hjson(struct arena *a, const char *text, size_t size, const char *where, struct tree_file *out)
 {
 	static const char mark[] = "\xef\xbb\xbf";
 	*out = (struct tree_file){.where = where};
-	struct reader r = {.arena = a, .f = out, .at = text, .end = text + size, .line_begin = text, .line = 1};
-	if (size > TREE_BYTES)
-		return fail(&r, "larger than 1 MiB; a configuration is a page");
-	enum status s = check_text(r);
+	struct reading r;
+	enum status s = reading_open(&r, a, text, size, out);
 	if (s)
 		return s;
 	if (size >= 3 && !memcmp(text, mark, 3)) {

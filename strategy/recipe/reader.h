@@ -14,7 +14,12 @@ struct recipe_gone {
 	const char *path, *what;
 };
 struct recipe_section {
-	const char *path, *kind; /* "strict", "open", "free" */
+	const char *path, *kind; /* "strict", "open", "free", "apart": a file of its own */
+};
+
+/* A model by another program's name. */
+struct recipe_flavor {
+	const char *name, *flavor, *model;
 };
 
 struct recipe_table {
@@ -23,10 +28,11 @@ struct recipe_table {
 	const struct recipe_old *old;
 	const struct recipe_gone *gone;
 	const struct recipe_section *sections;
-	int key_count, alias_count, old_count, gone_count, section_count;
+	const struct recipe_flavor *flavors;
+	int key_count, alias_count, old_count, gone_count, section_count, flavor_count;
 	bool auto_is_default; /* in a strict section */
 };
-extern const struct recipe_table deepspeed_table, accelerate_table;
+extern const struct recipe_table *const recipe_tables[RECIPE_READER_COUNT];
 
 /* A row by its path, the other spellings included; NULL. */
 const struct recipe_key *table_key(const struct recipe_table *t, const char *path);
@@ -67,6 +73,7 @@ const char *recipe_option(struct recipe *r, enum setting i);
 /* The setting, and with it what the line of `from` says of here: the option and its value. */
 void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
+bool recipe_is_said(const struct recipe *r, const struct tree *from);
 /* More of what the line of `from` says of here. NULL: nothing happens. */
 void recipe_say(struct recipe *r, const struct tree *from, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
@@ -79,6 +86,27 @@ struct recipe_batch judge_batch(struct recipe *r);
 /* judge_accelerate.c, take_accelerate.c: the same of Accelerate. */
 void judge_accelerate(struct recipe *r);
 enum status take_accelerate(struct recipe *r);
+/* judge_torchtitan.c, take_torchtitan.c: and of torchtitan. Its axes; what is said wrongly is 1. */
+struct torchtitan_mesh {
+	int64_t copies, shard, context, tensor, stages, experts, experts_tensor;
+	int64_t others;      /* all of a rank's axes but `shard`, multiplied */
+	int64_t data, ranks; /* copies × shard, and all of them; 0: it depends on a number of ranks that is not known */
+};
+struct torchtitan_mesh torchtitan_mesh(const struct recipe *r);
+void judge_torchtitan(struct recipe *r);
+enum status take_torchtitan(struct recipe *r);
+/* judge_trainer.c, take_trainer.c: and of Trainer's arguments. */
+void judge_trainer(struct recipe *r);
+enum status take_trainer(struct recipe *r);
+const char *trainer_without(const struct recipe *r, const struct recipe_key *k); /* NULL: the key applies */
+enum status trainer_follow(struct recipe *r);                                    /* the argument deepspeed */
+/* Judges a tree that is there, into a recipe that has its question. On failure it is released. */
+enum status recipe_judge_tree(struct recipe *r, const struct tree_file *f);
+/* whose.c: whose file it is, and whether its program reads what it is written in. */
+void whose_choose(struct recipe *r);
+void whose_judge_syntax(struct recipe *r);
+/* As what the end of its name says. */
+enum status whose_read(struct arena *a, const char *text, size_t size, const char *where, struct tree_file *out);
 /* take_deepspeed.c: where DeepSpeed keeps state. The devices are none, cpu or nvme; NULL: not said. */
 struct offload_devices {
 	int64_t stage;

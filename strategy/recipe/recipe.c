@@ -52,10 +52,34 @@ static const char *is_of_another_type(const struct recipe *r, const struct recip
 	return NULL;
 }
 
+/* What torchtitan asks of an axis that there is none of. */
+static const char *is_of_no_axis(const struct recipe *r, const struct recipe_key *k)
+{
+	static const struct {
+		const char *keys, *degree, *without;
+	} axes[] = {{"parallelism.pipeline_parallel_", "parallelism.pipeline_parallel_degree", "without a pipeline"},
+	            {"parallelism.module_fqns", "parallelism.pipeline_parallel_degree", "without a pipeline"},
+	            {"parallelism.disable_loss_", "parallelism.tensor_parallel_degree", "without tensor parallelism"},
+	            {"parallelism.enable_async_", "parallelism.tensor_parallel_degree", "without tensor parallelism"}};
+	for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+		if (!strncmp(k->path, axes[i].keys, strlen(axes[i].keys)) && strcmp(k->path, axes[i].degree) != 0 &&
+		    recipe_whole(r, axes[i].degree, 1) == 1)
+			return axes[i].without;
+	return NULL;
+}
+
+static const char *without_what(const struct recipe *r, const struct recipe_key *k)
+{
+	return r->reader == RECIPE_ACCELERATE   ? is_of_another_type(r, k)
+	       : r->reader == RECIPE_TORCHTITAN ? is_of_no_axis(r, k)
+	       : r->reader == RECIPE_TRAINER    ? trainer_without(r, k)
+	                                        : does_not_apply(r, k);
+}
+
 static void take_value(struct recipe *r, struct recipe_line *l)
 {
 	const struct recipe_key *k = l->key;
-	const char *without = r->reader == RECIPE_ACCELERATE ? is_of_another_type(r, k) : does_not_apply(r, k);
+	const char *without = without_what(r, k);
 	bool same = recipe_is_default(r, l->path, l->value) || tree_same(l->value, k->value) ||
 	            (!strcmp(k->value, "null") && l->value->kind == TREE_NULL);
 	const char *shown = tree_shown(&r->arena, l->value);
@@ -222,86 +246,30 @@ static void walk(struct recipe *r, const struct tree *section)
 		bool plain = is_plain_section(t, key) && !tree_repeated(t);
 		if (!plain)
 			judge_line(r, add_line(r, t));
-		if (plain || (t->kind == TREE_OBJECT && key))
+		if (plain || (t->kind == TREE_OBJECT && key && strcmp(table_section(r->table, path), "apart") != 0))
 			walk(r, t);
 	}
 }
 
-/* ---- whose file is it? ---- */
-
-static bool ends_in(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-	return n >= m && !strcmp(text + n - m, end);
-}
-
-static bool is_yaml(const char *where)
-{
-	return ends_in(where, ".yaml") || ends_in(where, ".yml");
-}
-
-static const struct tree *first_auto(const struct tree *t)
-{
-	const struct tree *found = tree_is_auto(t) ? t : NULL;
-	for (const struct tree *child = t->first; child && !found; child = child->next)
-		found = first_auto(child);
-	return found;
-}
-
-/* Without "auto" the file is DeepSpeed's. */
-static void guess_by_auto(struct recipe *r)
-{
-	const struct tree *automatic = first_auto(r->file.root);
-	r->reader = automatic ? RECIPE_TRANSFORMERS : RECIPE_DEEPSPEED;
-	r->why = automatic ? arena_print(&r->arena,
-	                                 "line %d says \"auto\", which Hugging Face's Trainer and Accelerate fill in",
-	                                 automatic->line)
-	                   : "nothing in it is \"auto\"";
-}
-
-static void choose_reader(struct recipe *r)
-{
-	const struct tree *type = tree_find(r->file.root, "distributed_type");
-	r->reader = r->question.reader;
-	if (r->reader == RECIPE_GUESSED && (type || is_yaml(r->file.where))) {
-		r->reader = RECIPE_ACCELERATE;
-		r->why = type ? "it has a distributed_type" : "it is YAML";
-	} else if (r->reader == RECIPE_GUESSED) {
-		guess_by_auto(r);
-	}
-	r->table = r->reader == RECIPE_ACCELERATE ? &accelerate_table : &deepspeed_table;
-}
-
-/* Accelerate goes by the end of the name. */
-static bool reads_json(const struct recipe *r)
-{
-	return r->reader == RECIPE_TRANSFORMERS || (r->reader == RECIPE_ACCELERATE && ends_in(r->file.where, ".json"));
-}
-
-static void judge_syntax(struct recipe *r)
-{
-	const struct tree_file *f = &r->file;
-	const struct tree at = {.line = f->not_json_line, .column = f->not_json_column};
-	bool yaml = is_yaml(f->where), wants_json = reads_json(r);
-	const char *judge = recipe_judge(r->reader);
-	if (yaml && r->reader != RECIPE_ACCELERATE)
-		recipe_refuse(r, judge, &at, "this is YAML, and %s reads %s", judge, wants_json ? "JSON" : "Hjson");
-	else if (!yaml && wants_json && f->not_json)
-		recipe_refuse(r, judge, &at, "%s: this is Hjson, and %s reads JSON", f->not_json, judge);
-	if (r->refusals.count)
-		r->refusals.list[0].of_syntax = true;
-}
+/* ---- the whole file ---- */
 
 static enum status judge(struct recipe *r)
 {
-	choose_reader(r);
-	judge_syntax(r);
+	static const struct {
+		void (*judge)(struct recipe *r);
+		enum status (*take)(struct recipe *r);
+	} readers[RECIPE_READER_COUNT] = {
+	        [RECIPE_DEEPSPEED] = {judge_deepspeed, take_deepspeed},
+	        [RECIPE_TRANSFORMERS] = {judge_deepspeed, take_deepspeed},
+	        [RECIPE_ACCELERATE] = {judge_accelerate, take_accelerate},
+	        [RECIPE_TORCHTITAN] = {judge_torchtitan, take_torchtitan},
+	        [RECIPE_TRAINER] = {judge_trainer, take_trainer},
+	};
+	whose_choose(r);
+	whose_judge_syntax(r);
 	walk(r, r->file.root);
-	if (r->reader == RECIPE_ACCELERATE)
-		judge_accelerate(r);
-	else
-		judge_deepspeed(r);
-	return r->reader == RECIPE_ACCELERATE ? take_accelerate(r) : take_deepspeed(r);
+	readers[r->reader].judge(r);
+	return readers[r->reader].take(r);
 }
 
 /* The judgement of the other program, of the same file: its first refusal is remarked. */
@@ -310,7 +278,7 @@ static enum status judge_by_others(struct recipe *r, const char *text, size_t si
 	struct recipe other;
 	struct recipe_question q = r->question;
 	q.reader = r->reader == RECIPE_DEEPSPEED ? RECIPE_TRANSFORMERS : RECIPE_DEEPSPEED;
-	if (r->question.reader != RECIPE_GUESSED || r->reader == RECIPE_ACCELERATE)
+	if (r->question.reader != RECIPE_GUESSED || r->reader > RECIPE_TRANSFORMERS)
 		return STATUS_OK;
 	enum status s = recipe_read(&other, text, size, r->file.where, &q);
 	if (!s && other.refusals.count) {
@@ -326,11 +294,20 @@ static enum status judge_by_others(struct recipe *r, const char *text, size_t si
 	return s;
 }
 
+enum status recipe_judge_tree(struct recipe *r, const struct tree_file *f)
+{
+	r->file = *f;
+	enum status s = judge(r);
+	if (s)
+		recipe_release(r);
+	return s;
+}
+
 enum status recipe_read(struct recipe *r, const char *text, size_t size, const char *where,
                         const struct recipe_question *q)
 {
 	*r = (struct recipe){.question = *q};
-	enum status s = (is_yaml(where) ? tree_read_yaml : tree_read_hjson)(&r->arena, text, size, where, &r->file);
+	enum status s = whose_read(&r->arena, text, size, where, &r->file);
 	if (!s)
 		s = judge(r);
 	if (!s)

@@ -27,7 +27,9 @@
 #define RECIPE_READERS(X)                                                                                              \
 	X(DEEPSPEED, "deepspeed", "DeepSpeed", "0.19.8")                                                               \
 	X(TRANSFORMERS, "transformers", "Trainer", "transformers 5.23")                                                \
-	X(ACCELERATE, "accelerate", "Accelerate", "1.15")
+	X(ACCELERATE, "accelerate", "Accelerate", "1.15")                                                              \
+	X(TORCHTITAN, "torchtitan", "torchtitan", "0.2.2, the last that reads TOML")                                   \
+	X(TRAINER, "trainer", "Trainer", "arguments of transformers 5.23")
 
 enum recipe_reader {
 	RECIPE_GUESSED = -1,
@@ -36,7 +38,7 @@ enum recipe_reader {
 #undef X
 	        RECIPE_READER_COUNT
 };
-#define RECIPE_READER_CHOICES "deepspeed|transformers|accelerate"
+#define RECIPE_READER_CHOICES "deepspeed|transformers|accelerate|torchtitan|trainer"
 
 const char *recipe_reader_name(enum recipe_reader r); /* "transformers" */
 const char *recipe_judge(enum recipe_reader r);       /* "Trainer" */

@@ -76,6 +76,12 @@ static struct recipe_line *line_of(const struct recipe *r, const struct tree *fr
 	return NULL;
 }
 
+bool recipe_is_said(const struct recipe *r, const struct tree *from)
+{
+	const struct recipe_line *l = line_of(r, from);
+	return l && *l->here;
+}
+
 static void say(struct recipe *r, const struct tree *from, const char *format, va_list args)
 {
 	char text[300];

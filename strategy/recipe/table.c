@@ -18,6 +18,7 @@
 #define ALIAS(path, to)
 #define OLD(path, to, type, what)
 #define GONE(path, what)
+#define FLAVOR(name, flavor, model)
 
 #undef KEY
 #define KEY(path, type, fallback, here, value, there) {path, type, fallback, HERE_##here, value, there},
@@ -26,6 +27,12 @@ static const struct recipe_key deepspeed_keys[] = {
 };
 static const struct recipe_key accelerate_keys[] = {
 #include "strategy/recipe/accelerate.def"
+};
+static const struct recipe_key torchtitan_keys[] = {
+#include "strategy/recipe/torchtitan.def"
+};
+static const struct recipe_key trainer_keys[] = {
+#include "strategy/recipe/trainer.def"
 };
 #undef KEY
 #define KEY(path, type, fallback, here, value, there)
@@ -38,6 +45,12 @@ static const struct recipe_section deepspeed_sections[] = {
 static const struct recipe_section accelerate_sections[] = {
 #include "strategy/recipe/accelerate.def"
 };
+static const struct recipe_section torchtitan_sections[] = {
+#include "strategy/recipe/torchtitan.def"
+};
+static const struct recipe_section trainer_sections[] = {
+#include "strategy/recipe/trainer.def"
+};
 #undef SECTION
 #define SECTION(path, kind)
 
@@ -49,8 +62,19 @@ static const struct recipe_alias deepspeed_aliases[] = {
 static const struct recipe_alias accelerate_aliases[] = {
 #include "strategy/recipe/accelerate.def"
 };
+static const struct recipe_alias trainer_aliases[] = {
+#include "strategy/recipe/trainer.def"
+};
 #undef ALIAS
 #define ALIAS(path, to)
+
+#undef FLAVOR
+#define FLAVOR(name, flavor, model) {name, flavor, model},
+static const struct recipe_flavor torchtitan_flavors[] = {
+#include "strategy/recipe/torchtitan.def"
+};
+#undef FLAVOR
+#define FLAVOR(name, flavor, model)
 
 #undef OLD
 #define OLD(path, to, type, what) {path, to, type, what},
@@ -66,7 +90,7 @@ static const struct recipe_gone deepspeed_gone[] = {
 #include "strategy/recipe/deepspeed.def"
 };
 
-const struct recipe_table deepspeed_table = {
+static const struct recipe_table deepspeed_table = {
         .keys = deepspeed_keys,
         .aliases = deepspeed_aliases,
         .old = deepspeed_old,
@@ -80,13 +104,37 @@ const struct recipe_table deepspeed_table = {
         .auto_is_default = true,
 };
 
-const struct recipe_table accelerate_table = {
+static const struct recipe_table accelerate_table = {
         .keys = accelerate_keys,
         .aliases = accelerate_aliases,
         .sections = accelerate_sections,
         .key_count = COUNT(accelerate_keys),
         .alias_count = COUNT(accelerate_aliases),
         .section_count = COUNT(accelerate_sections),
+};
+
+static const struct recipe_table torchtitan_table = {
+        .keys = torchtitan_keys,
+        .sections = torchtitan_sections,
+        .flavors = torchtitan_flavors,
+        .key_count = COUNT(torchtitan_keys),
+        .section_count = COUNT(torchtitan_sections),
+        .flavor_count = COUNT(torchtitan_flavors),
+};
+
+static const struct recipe_table trainer_table = {
+        .keys = trainer_keys,
+        .aliases = trainer_aliases,
+        .sections = trainer_sections,
+        .key_count = COUNT(trainer_keys),
+        .alias_count = COUNT(trainer_aliases),
+        .section_count = COUNT(trainer_sections),
+};
+
+const struct recipe_table *const recipe_tables[RECIPE_READER_COUNT] = {
+        [RECIPE_DEEPSPEED] = &deepspeed_table,   [RECIPE_TRANSFORMERS] = &deepspeed_table,
+        [RECIPE_ACCELERATE] = &accelerate_table, [RECIPE_TORCHTITAN] = &torchtitan_table,
+        [RECIPE_TRAINER] = &trainer_table,
 };
 
 /* ---- rows ---- */
@@ -116,7 +164,7 @@ const struct recipe_key *table_key(const struct recipe_table *t, const char *pat
 
 const struct recipe_key *recipe_key_at(enum recipe_reader reader, int i)
 {
-	const struct recipe_table *t = reader == RECIPE_ACCELERATE ? &accelerate_table : &deepspeed_table;
+	const struct recipe_table *t = recipe_tables[reader];
 	return i < t->key_count ? &t->keys[i] : NULL;
 }
 

@@ -189,6 +189,19 @@ static const char *take_overlap(struct recipe *r, int64_t stage)
 	return stage && !overlap ? ":overlap=no" : "";
 }
 
+/* Stage 2 adds up slices as they come, so there is nothing whole that an all-reduce could be made in. */
+static const char *take_reduction(struct recipe *r, int64_t stage)
+{
+	static const char path[] = "zero_optimization.reduce_scatter";
+	const struct tree *v = recipe_find(r, path);
+	bool scatters = recipe_flag(r, path, true);
+	if (stage == 1 || stage == 2)
+		recipe_say(r, v, scatters ? "as here" : stage == 1 ? "reduce=all" : "refused");
+	if (stage == 2 && !scatters)
+		recipe_bar(r, v, "%s: false cannot be said here of stage 2; stage 1 can all-reduce", path);
+	return stage == 1 && !scatters ? ":reduce=all" : "";
+}
+
 static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width, const char *overlap)
 {
 	static const struct sized prefetch = {"zero_optimization.stage3_prefetch_bucket_size", "0.9 h²", 0.9, true,
@@ -227,7 +240,7 @@ static void take_strategy(struct recipe *r, enum type type, int64_t width)
 	if (n == 3)
 		take_stage3(r, stage, width, take_overlap(r, n));
 	else if (n >= 0 && n < 3)
-		recipe_set(r, SETTING_STRATEGY, stage, "%s%s", names[n], take_overlap(r, n));
+		recipe_set(r, SETTING_STRATEGY, stage, "%s%s%s", names[n], take_reduction(r, n), take_overlap(r, n));
 	if (n == 3 && tree_is_auto(recipe_find(r, persistence.path)))
 		(void)sized_value(r, &persistence, width);
 	take_bucket(r, type, width);

@@ -31,6 +31,7 @@ struct tree {
 	bool whole;       /* a number written without point and exponent */
 	int line, column; /* of the value; from 1 */
 	int key_line, key_column;
+	int made; /* while it is read: a reader's own mark */
 	struct tree *parent, *first, *last, *next;
 };
 
@@ -49,6 +50,9 @@ enum status tree_read_hjson(struct arena *a, const char *text, size_t size, cons
 
 /* YAML as Accelerate reads it (PyYAML's safe_load). Columns are of characters. */
 enum status tree_read_yaml(struct arena *a, const char *text, size_t size, const char *where, struct tree_file *out);
+
+/* TOML as Python's tomllib reads it, which torchtitan uses. A date is a text. */
+enum status tree_read_toml(struct arena *a, const char *text, size_t size, const char *where, struct tree_file *out);
 
 /* For readers: a value below `parent`, or the root. NULL: there are more than TREE_VALUES. */
 struct tree *tree_add(struct tree_file *f, struct arena *a, struct tree *parent, const char *key);

@@ -10,6 +10,7 @@
 
 const struct key checkpointing_keys[CHECKPOINTING_KEYS] = {
         {"number_checkpoints", "0|auto|N", "0", "with full: this many, evenly; 0: one a block; auto: the least peak"},
+        {"one_in", "1|N", "1", "with full: of this many blocks the last alone, and the others keep all"},
         {"cpu_checkpointing", "no|yes", "no", "checkpoints go to host memory and come back"},
         {"partition_activations", "no|yes", "no", "each rank keeps a slice of a checkpoint (strategy tensor)"},
         {"contiguous_memory_optimization", "no|yes", "no", "all checkpoints in one block of memory"},
@@ -21,7 +22,7 @@ static enum status parse_mode(const char *text, struct checkpointing *out)
 {
 	static const char words[] = "none|full|every=K|selective"; /* in the order of the modes */
 	int mode;
-	*out = (struct checkpointing){.mode = CHECKPOINTING_EVERY, .every = 1};
+	*out = (struct checkpointing){.mode = CHECKPOINTING_EVERY, .every = 1, .one_in = 1};
 	if (!strncmp(text, "every=", 6))
 		return number_whole(text + 6, status_words("{activation_checkpointing} every"), 1, INT32_MAX,
 		                    &out->every);
@@ -50,12 +51,18 @@ static enum status check_keys(const struct checkpointing *c, const char *mode)
 		                   "{activation_checkpointing} %s: number_checkpoints goes with full, which says "
 		                   "nothing else of their number; leave it out or say full",
 		                   mode);
+	if (c->one_in > 1 && (c->mode != CHECKPOINTING_FULL || c->number || c->automatic))
+		return status_fail(
+		        STATUS_INPUT,
+		        "{activation_checkpointing} %s: one_in goes with full, without number_checkpoints; leave it "
+		        "out or say full:one_in=%" PRId64,
+		        mode, c->one_in);
 	return STATUS_OK;
 }
 
 enum status checkpointing_parse(const char *text, struct checkpointing *out)
 {
-	enum { NUMBER, CPU, PARTITION, CONTIGUOUS, SYNCHRONIZE, PROFILE };
+	enum { NUMBER, ONE_IN, CPU, PARTITION, CONTIGUOUS, SYNCHRONIZE, PROFILE };
 	char mode[48];
 	const char *pairs = strchr(text, ':');
 	const struct keys keys = {
@@ -67,6 +74,7 @@ enum status checkpointing_parse(const char *text, struct checkpointing *out)
 		return s;
 	out->automatic = key_is(&value[NUMBER], "auto");
 	out->number = out->automatic ? 0 : key_whole(&value[NUMBER], 0);
+	out->one_in = key_whole(&value[ONE_IN], 1);
 	out->cpu = key_is(&value[CPU], "yes");
 	out->partition = key_is(&value[PARTITION], "yes");
 	out->contiguous = key_is(&value[CONTIGUOUS], "yes");
@@ -98,6 +106,11 @@ enum status checkpointing_check(const struct checkpointing *c, const struct mode
 		                   "{activation_checkpointing} every=%" PRId64
 		                   ": %s has %d blocks; say every=%d or less",
 		                   c->every, m->name, blocks, blocks);
+	if (c->one_in > blocks)
+		return status_fail(STATUS_INPUT,
+		                   "{activation_checkpointing} full:one_in=%" PRId64
+		                   ": %s has %d blocks; say %d or less",
+		                   c->one_in, m->name, blocks, blocks);
 	if (c->number > blocks)
 		return status_fail(STATUS_INPUT,
 		                   "{activation_checkpointing} full: number_checkpoints: %" PRId64

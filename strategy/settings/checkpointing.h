@@ -5,6 +5,7 @@
  *     every=K       a checkpoint at every K-th boundary; the K blocks between two are made again together
  *     full:number_checkpoints=N
  *                   N checkpoints, evenly
+ *     full:one_in=K of K blocks only the last is checkpointed (torchtitan's selective_ac_option)
  *     selective     everything is kept but attention's inner part (Korthikanti et al. 2023, arXiv 2205.05198,
  *                   section 5), which takes much memory and little time
  *
@@ -41,13 +42,14 @@
 enum checkpointing_mode { CHECKPOINTING_NONE, CHECKPOINTING_FULL, CHECKPOINTING_EVERY, CHECKPOINTING_SELECTIVE };
 
 /* The keys behind the mode. Their names are those of DeepSpeed's activation_checkpointing section. */
-enum { CHECKPOINTING_KEYS = 6 };
+enum { CHECKPOINTING_KEYS = 7 };
 extern const struct key checkpointing_keys[CHECKPOINTING_KEYS];
 
 struct checkpointing {
 	enum checkpointing_mode mode;
 	int64_t every;    /* blocks between two checkpoints */
 	int64_t number;   /* of checkpoints; 0: not given */
+	int64_t one_in;   /* of so many blocks the last is a segment, and the others are none; 0: as 1 */
 	bool automatic;   /* the number is to be found: see checkpointing_choose in strategy/strategies/strategy.h */
 	bool cpu;         /* checkpoints go to host memory */
 	bool partition;   /* each rank of a tensor-parallel group keeps a slice of every checkpoint */

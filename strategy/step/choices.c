@@ -19,6 +19,7 @@ static const struct {
         {"shard", offsetof(struct choices, shard), NUMBER},
         {"reshard", offsetof(struct choices, keep), WORD},
         {"overlap", offsetof(struct choices, waits), WORD},
+        {"reduce", offsetof(struct choices, all), WORD},
         {"sync", offsetof(struct choices, sync), WORD},
         {"schedule", offsetof(struct choices, schedule), WORD},
         {"sequence", offsetof(struct choices, sequence), WORD},
@@ -60,4 +61,19 @@ struct choices choices_parse(const struct keys *keys, const char *pairs)
 	for (int i = 0; i < keys->count; i++)
 		set(&c, &keys->list[i], &values[i]);
 	return c;
+}
+
+static int64_t number_at(const struct choices *c, int row)
+{
+	return *(const int64_t *)(const void *)((const char *)c + rows[row].offset);
+}
+
+bool choices_same(const struct choices *a, const struct choices *b)
+{
+	bool same = true;
+	for (int o = 0; o < OPERATION_COUNT; o++)
+		same &= a->algorithm[o] == b->algorithm[o];
+	for (int i = 0; i < ROWS; i++)
+		same &= number_at(a, i) == number_at(b, i);
+	return same;
 }

@@ -129,7 +129,7 @@ static void reduce_in_place(struct step *s, int group)
 	struct region whole = reduce_written(s, group);
 	if (!s->last_micro || plan_along(s->plan, axes) == 1)
 		return;
-	if (s->strategy->optimizer == PLACE_SLICE)
+	if (s->strategy->optimizer == PLACE_SLICE && !s->choices.all)
 		reduce_done(s, group, reduce_scatter(s, group, whole, state_own(s, STATE_GRADIENTS, group)));
 	else
 		reduce_done(s, group, all_reduce(s, group, axes, QUEUE_COMPUTE, whole));
@@ -216,6 +216,9 @@ static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 		queue = QUEUE_COMPUTE;
 	} else if (s->shards == 1 || s->state.home[STATE_GRADIENTS].place == PLACE_WHOLE) {
 		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
+	} else if (s->choices.all) {
+		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
+		part = region_slice(r->buffer, s->shard_axes, 0, s->plan->groups[r->group].padded);
 	} else {
 		r->shard = alloc_shard(s, r->group, "slice");
 		part = region_whole(s->b, r->shard);

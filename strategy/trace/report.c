@@ -193,7 +193,9 @@ void report_from_plan(struct report *r, const struct plan *p)
 void report_set_speed(struct report *r, double peak)
 {
 	struct report_speed *v = &r->speed;
-	double device = r->time.step > 0 ? v->model_flops / (double)r->ranks / (double)r->time.step * 1e9 : 0;
+	double steps = r->time.step > 0 && v->model_flops > 0 ? 1e9 / (double)r->time.step : 0; /* a second */
+	double device = v->model_flops / (double)r->ranks * steps;
+	v->units_per_s = (double)r->batch * (double)r->sequence * steps;
 	v->tflops_per_device = device / 1e12;
 	v->mfu = peak > 0 ? device / peak : 0;
 }

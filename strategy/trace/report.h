@@ -106,7 +106,17 @@ struct report_change {
 struct report_speed {
 	double model_flops;       /* of a step, on all ranks; 0: the model has none */
 	double tflops_per_device; /* 10¹² model FLOPs a second and rank; 0: unknown */
+	double units_per_s;       /* tokens, or samples of models without them, on all ranks; 0: unknown */
 	double mfu;               /* share of the device's peak (cluster_peak); 0: the peak is unknown */
+};
+
+/* What a GPU did more slowly than it could, counted as operations are put on streams; replayed steps are not counted
+ * again. Of the rank that has most. */
+struct report_slowed {
+	int64_t gelu_passes;    /* GELU's backward pass was a kernel of its own */
+	int64_t plain_products; /* products of linear layers that cuBLASLt had nothing for: hundreds of times slower */
+	char plain_why[224];    /* of the first: its shape, and what cuBLASLt said */
+	char not_captured[224]; /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
 };
 
 /* What a run was trained on. */
@@ -147,7 +157,7 @@ struct report {
 	double validation_loss, validation_accuracy; /* NaN: none */
 	double loss_scale; /* fp16: at the end, and how many steps were skipped until then; 0: no fp16 */
 	int64_t skipped_steps;
-	int64_t gelu_passes; /* of a GPU: times that GELU's backward pass was put on a stream as a kernel of its own */
+	struct report_slowed slowed;
 	int64_t resident_bytes; /* what the operating system says of the largest rank; 0: unknown */
 	/* Buffers count staging as the plan has it, since a collective is lent all of it; it wrote to so much, at most.
 	 */

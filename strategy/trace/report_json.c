@@ -159,6 +159,20 @@ static void data(struct form *f, struct report_data *d)
 	}
 }
 
+static void slowed(struct form *f, struct report_slowed *s)
+{
+	if (!form_absent(f, "gelu_passes", !s->gelu_passes))
+		form_whole(f, "gelu_passes", &s->gelu_passes);
+	if (!form_absent(f, "not_captured", !*s->not_captured))
+		FORM_TEXT(f, "not_captured", s->not_captured);
+	if (form_absent(f, "plain_products", !s->plain_products))
+		return;
+	FORM_INSIDE (f, "plain_products", outer) {
+		form_whole(f, "count", &s->plain_products);
+		FORM_TEXT(f, "why", s->plain_why);
+	}
+}
+
 static void run(struct form *f, struct report *r)
 {
 	data(f, &r->data);
@@ -174,8 +188,7 @@ static void run(struct form *f, struct report *r)
 		form_real(f, "loss_scale", &r->loss_scale);
 		form_whole(f, "skipped", &r->skipped_steps);
 	}
-	if (!form_absent(f, "gelu_passes", !r->gelu_passes))
-		form_whole(f, "gelu_passes", &r->gelu_passes);
+	slowed(f, &r->slowed);
 	form_whole_or_null(f, "resident_bytes", &r->resident_bytes, 0);
 	form_real(f, "units_per_s", &r->units_per_s);
 }
@@ -234,6 +247,7 @@ static void times(struct form *f, struct report *r)
 			form_seconds(f, "backward_s", &t->backward);
 		}
 		known(f, "model_flops", &speed->model_flops);
+		known(f, "tokens_per_s", &speed->units_per_s);
 		known(f, "tflops_per_device", &speed->tflops_per_device);
 		known(f, "mfu", &speed->mfu);
 	}

@@ -49,8 +49,8 @@ static void release(int n, void **p)
 struct layer {
 	const char *name;
 	struct linear_shape shape;
-	bool has_bias, has_residual;
-	void *x, *weight, *bias, *residual, *y, *pre, *dx, *dweight, *dbias;
+	bool has_bias, has_residual, after_gelu; /* x is what GELU made: its slope is the epilogue of dx */
+	void *x, *weight, *bias, *residual, *y, *pre, *dy, *x_pre, *dx, *dweight, *dbias;
 };
 
 static int forward(const void *what)
@@ -63,9 +63,21 @@ static int forward(const void *what)
 static int backward(const void *what)
 {
 	const struct layer *l = what;
-	return kernels->linear_backward(gpu, stream, &l->shape, l->residual, l->x, l->weight,
-	                                l->shape.activation ? l->pre : NULL, NULL, l->dx, l->dweight, false,
-	                                l->has_bias ? l->dbias : NULL, false);
+	struct linear_shape s = l->shape;
+	s.activation = ACTIVATION_NONE; /* of what came through GELU nothing is left to do */
+	return kernels->linear_backward(gpu, stream, &s, l->dy, l->x, l->weight, NULL, l->after_gelu ? l->x_pre : NULL,
+	                                l->dx, l->dweight, false, l->has_bias ? l->dbias : NULL, false);
+}
+
+/* The bias's gradient as the kernel of its own that it is where cuBLASLt has no epilogue for it: accumulated, which no
+ * epilogue does. */
+static int backward_columns(const void *what)
+{
+	const struct layer *l = what;
+	struct linear_shape s = l->shape;
+	s.activation = ACTIVATION_NONE;
+	return kernels->linear_backward(gpu, stream, &s, l->dy, l->x, l->weight, NULL, l->after_gelu ? l->x_pre : NULL,
+	                                l->dx, l->dweight, false, l->dbias, true);
 }
 
 static void line(const char *name, const char *pass, const char *type, double flops, double seconds, double limit)
@@ -113,8 +125,10 @@ static void squares(void)
 	api->allow_tf32(gpu, false);
 }
 
-/* GPT-2 124M's: backward has twice the products. Without bias: what its gradient, as an epilogue, costs the product
- * that it comes with. */
+/* GPT-2 124M's: backward has twice the products, and no product turns dy into something else, so that runs are alike.
+ * Without bias: what its gradient, as an epilogue, costs the product that it comes with; "… + pass" has it as a kernel
+ * of its own beside that. The gradient through GELU is the epilogue of c_proj's, as training has it; "GELU unfused" is
+ * without. */
 static void layers(void)
 {
 	struct layer all[] = {
@@ -126,6 +140,11 @@ static void layers(void)
 	         .has_residual = true},
 	        {.name = "mlp.c_fc + GELU", .shape = {ROWS, 768, 3072, true, true, ELEMENT_BF16, 0}, .has_bias = true},
 	        {.name = "mlp.c_proj + residual",
+	         .shape = {ROWS, 3072, 768, true, false, ELEMENT_BF16, 0},
+	         .has_bias = true,
+	         .has_residual = true,
+	         .after_gelu = true},
+	        {.name = "mlp.c_proj, GELU unfused",
 	         .shape = {ROWS, 3072, 768, true, false, ELEMENT_BF16, 0},
 	         .has_bias = true,
 	         .has_residual = true},
@@ -143,13 +162,18 @@ static void layers(void)
 		l->residual = filled(s->type, s->rows * s->out);
 		l->y = filled(s->type, s->rows * linear_stride(s));
 		l->pre = filled(s->type, s->rows * s->out);
+		l->dy = filled(s->type, s->rows * linear_stride(s));
+		l->x_pre = filled(s->type, s->rows * s->in);
 		l->dx = filled(s->type, s->rows * s->in);
 		l->dweight = filled(s->type, s->in * s->out);
 		l->dbias = filled(s->type, s->out);
 		line(l->name, "forward", "bf16", products_of(s), gpu_seconds(forward, l, l->name), peak);
 		line(l->name, "backward", "bf16", 2 * products_of(s), gpu_seconds(backward, l, l->name), peak);
-		release(9,
-		        (void *[]){l->x, l->weight, l->bias, l->residual, l->y, l->pre, l->dx, l->dweight, l->dbias});
+		if (l->has_bias)
+			line(l->name, "… + pass", "bf16", 2 * products_of(s), gpu_seconds(backward_columns, l, l->name),
+			     peak);
+		release(11, (void *[]){l->x, l->weight, l->bias, l->residual, l->y, l->pre, l->dy, l->x_pre, l->dx,
+		                       l->dweight, l->dbias});
 	}
 }
 
@@ -262,6 +286,7 @@ int main(int argc, char **argv)
 	for (int64_t size = 64; size <= 128; size *= 2)
 		for (int64_t tokens = 1024; tokens <= 4096; tokens *= 4)
 			attention(size, tokens);
+	int status = gpu_products_status();
 	gpu_close();
-	return 0;
+	return status;
 }

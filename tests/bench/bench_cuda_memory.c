@@ -1,6 +1,6 @@
 /* How fast the kernels that memory limits are on this GPU, and what share that is of how fast it copies.
  *
- *     bench_cuda_memory [--repeats N]      GB/s of each, at the sizes of GPT-2 124M, 16 × 1024 tokens, bf16
+ *     bench_cuda_memory [--repeats N]      GB/s of each, at the sizes of GPT-2 124M, 64 × 1024 tokens, bf16
  *     bench_cuda_memory --check            the same kernels beside the CPU's, on fewer rows; exit status 1 if one
  *                                          differs by more than its rounding
  *

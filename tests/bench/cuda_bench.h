@@ -124,8 +124,23 @@ static inline bool gpu_open(const char *name)
 	check(api->describe(0, &properties), "the GPU");
 	check(api->open(&gpu, 0, (size_t)64 << 20), "the GPU");
 	check(api->stream_create(gpu, false, &stream), "a stream");
-	printf("%s, %d multiprocessors; median of %d\n", properties.name, properties.multiprocessors, repeats);
+	int built, here;
+	api->cublaslt(&built, &here);
+	printf("%s, %d multiprocessors; cuBLASLt %d, built with %d; median of %d\n", properties.name,
+	       properties.multiprocessors, here, built, repeats);
 	return true;
+}
+
+/* Returns the exit status: 1, and a line, if cuBLASLt had nothing for a product, so that its rate says nothing. */
+static inline int gpu_products_status(void)
+{
+	struct cuda_products p;
+	api->products(gpu, &p);
+	if (!p.plain)
+		return 0;
+	fprintf(stderr, "error: %s: %lld products were computed without cuBLASLt; the first: %s: %s\n", bench_name,
+	        (long long)p.plain, p.first, api->error_text(p.why));
+	return 1;
 }
 
 static inline void gpu_close(void)

@@ -223,6 +223,14 @@ grep -q '^step ' "$TMPDIR/forced.out" || complain 'train --force does not train'
 rm "$SHARDLAB_CONFIG"
 
 # Advice.
+refuse "--emit: unknown program 'deepsped' (did you mean deepspeed?)" sim --emit deepsped
+refuse 'the name of a file is missing behind the colon' sim --emit deepspeed:
+refuse 'both write to stdout; say --emit deepspeed:FILE' sim --emit deepspeed --json
+refuse '--strategy dp cannot be said there; single, ddp' sim --ranks 2 --strategy dp --emit deepspeed
+refuse '--offload optimizer cannot be said there; optimizer,parameters can' sim --ranks 2 --strategy fsdp --offload optimizer --emit accelerate
+refuse 'writes one strategy in one combination, and these are 7' compare --emit deepspeed
+refuse '--emit' sim --emit deepspeed:nowhere/ds.json
+refuse 'plan has no option --emit' plan --emit deepspeed
 refuse "unknown model 'nope'" advise --model nope
 refuse "unknown strategy 'nope'" advise --strategy ddp,nope
 refuse 'an empty name in the list' advise --strategy ddp,
@@ -256,6 +264,22 @@ refuse "$place/none" train --init "$place/none"
 refuse "$place/none" train --save "$place/none/weights.safetensors"
 refuse "$TMPDIR/plan" train --model gpt --init "$TMPDIR/plan"
 refuse 'cannot be trained' train --model params=1e6
+
+# Traces of a profiler.
+printf '{"traceEvents": [{"ph": "X", "name": "aten::mm", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 1}' >"$TMPDIR/cut.json"
+printf '%s]}' "$(cat "$TMPDIR/cut.json")" >"$TMPDIR/no_steps.json"
+host=tests/fuzz/corpus/trace/steps_host.json
+refuse 'trace needs a file: shardlab trace rank0.json' trace
+refuse "trace: cannot open '$place/none': No such file" trace "$place/none"
+refuse "trace: cannot read '$place': a folder" trace "$place"
+refuse "$TMPDIR/plan:1:1: " trace "$TMPDIR/plan"
+refuse "$TMPDIR/cut.json:1:" trace "$TMPDIR/cut.json"
+refuse 'no range ProfilerStep#N in it' trace "$TMPDIR/no_steps.json"
+refuse "$host and $host: both are of rank 1" trace "$host" "$host"
+refuse 'give traces of one run' trace "$host" tests/golden/torch_profiler.json
+refuse 'trace has no option --ranks' trace "$host" --ranks 2
+refuse "trace: cannot open ''" compare --trace "$host," --cluster laptop
+refuse '--trace is of one configuration, and --precision fp32/bf16 are several' compare --trace "$host" --precision fp32/bf16
 
 # No mpirun.
 program=env refuse 'no mpirun' PATH="$place" "$SHARDLAB" train --ranks 2

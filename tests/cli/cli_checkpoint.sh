@@ -13,9 +13,12 @@ same=(--model "$gpt" --data tests/golden/text.txt --batch 12 --evaluate no --jso
 
 # Saved by 1, 2, 3 ranks, and gone on with by others: train_run itself makes sure that the state is the same.
 run whole train "${same[@]}" --strategy zero2 --ranks 2 --steps 4
-run saved train "${same[@]}" --strategy zero2 --ranks 2 --steps 2 --checkpoint "$run" --checkpoint-every 1 --checkpoint-keep 1
+run saved train "${same[@]}" --strategy zero2 --ranks 2 --steps 2 --checkpoint "$run" --checkpoint-every 1 --checkpoint-keep 1 --log "$TMPDIR/run.csv"
 [ "$(ls "$run")" = "$(printf '%s\n' latest step-00000002)" ] || fail "the folder has: $(ls "$run")"
-run again train "${same[@]}" --strategy zero2 --ranks 2 --steps 4 --resume "$run"
+cp "$TMPDIR/run.csv" "$TMPDIR/other.csv"
+run again train "${same[@]}" --strategy zero2 --ranks 2 --steps 4 --resume "$run" --log "$TMPDIR/run.csv"
+[ "$(cut -d , -f 1 "$TMPDIR/run.csv" | paste -s -d ' ')" = 'step 1 2 3 4' ] || fail "the log of two runs: $(cat "$TMPDIR/run.csv")"
+head -n 3 "$TMPDIR/run.csv" | cmp -s - "$TMPDIR/other.csv" || fail 'the log has other lines of the first run'
 [ "$(checksum whole)" = "$(checksum again)" ] || fail 'a run that was resumed ends with other weights'
 for other in 'single --ranks 1' 'ddp --ranks 3' 'pipeline --ranks 3 --accumulate 2' 'zero3 --ranks 4 --offload optimizer,parameters'; do
 	# shellcheck disable=SC2086

@@ -31,6 +31,9 @@ wrong 'given twice' full:number_checkpoints=2:number_checkpoints=2
 wrong 'more than gpt has blocks, 4' full:number_checkpoints=5 --model $small
 wrong 'goes with full' every=2:number_checkpoints=2 --model $small
 wrong 'goes with full' selective:number_checkpoints=2 --model $small
+wrong 'one_in goes with full' every=2:one_in=2 --model $small
+wrong 'one_in goes with full' full:number_checkpoints=2:one_in=2 --model $small
+wrong 'full:one_in=5: gpt has 4 blocks' full:one_in=5 --model $small
 wrong 'none takes no keys' none:number_checkpoints=2
 wrong "'maybe'" full:profile=maybe
 wrong "'AUTO'" full:number_checkpoints=AUTO

@@ -11,11 +11,11 @@ has() {
 top=$("$SHARDLAB" help)
 [ "$top" = "$("$SHARDLAB" --help)" ] || fail 'help and --help differ'
 commands=$(sed -n 's/^  shardlab \([a-z]*\)  *[a-z].*/\1/p' <<<"$top" | sort -u)
-for command in plan sim compare advise train validate calibrate generate checkpoint config doctor view collective demo lesson help; do
+for command in plan sim compare advise train validate calibrate generate checkpoint config doctor view trace collective demo lesson help; do
 	grep -qx "$command" <<<"$commands" || fail "help does not list $command"
 done
 
-for command in plan sim compare advise train validate calibrate generate checkpoint doctor demo; do
+for command in plan sim compare advise train validate calibrate generate checkpoint doctor trace demo; do
 	text=$("$SHARDLAB" help "$command")
 	[ "$text" = "$("$SHARDLAB" "$command" --help)" ] || fail "help $command and $command --help differ"
 	options=$(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' <<<"$text")

@@ -36,7 +36,7 @@ same "${machine[*]} --config zero3.json --micro-batch 4 --precision bf16" \
 	"${machine[@]}" --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000 --micro-batch 4 --precision bf16 --clip 1
 same "${machine[*]} --config zero2_activation_checkpointing_hjson.json" \
 	"${machine[@]}" --strategy zero2:overlap=no --bucket 200000000B --micro-batch 8 --clip 1
-grep -q 'note: zero_optimization.round_robin_gradients true: not in the figures' "$TMPDIR/notes" || complain 'no note'
+grep -q 'note: activation_checkpointing is read by deepspeed.checkpointing.configure() alone' "$TMPDIR/notes" || complain 'no note'
 
 cat >"$TMPDIR/full.json" <<-EOF
 	{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "bf16": {"enabled": true},
@@ -76,6 +76,34 @@ for strategy in zero1 zero2 zero3; do
 		assert time["exposed_s"] > yes["time"]["exposed_s"] and time["exposed_s"] > 0.7 * time["communication_s"], time
 	EOF
 done
+
+# reduce=all: the same weights, and an all-reduce in place of the reduce-scatter.
+for strategy in zero1 zero1:reduce=all; do
+	"$SHARDLAB" sim "${machine[@]}" --strategy $strategy --json >"$TMPDIR/$strategy.out"
+done
+"$SHARDLAB" train --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy zero1 --json 2>/dev/null | tail -n 1 >"$TMPDIR/train_scatter.out"
+for offload in none optimizer; do
+	"$SHARDLAB" train --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy zero1:reduce=all --offload $offload --json 2>/dev/null |
+		tail -n 1 >"$TMPDIR/train_all.out"
+	[ "$(checksum train_all)" = "$(checksum train_scatter)" ] || complain "zero1:reduce=all --offload $offload: other weights"
+done
+python3 - "$TMPDIR" <<-'EOF' || complain 'zero1:reduce=all'
+	import json, sys
+	scatter, every = (json.load(open(f"{sys.argv[1]}/{name}.out"))["roles"][0]["communication"]["by_kind"] for name in ("zero1", "zero1:reduce=all"))
+	assert every["all_reduce"]["sent_bytes"] == 2 * scatter["reduce_scatter"]["sent_bytes"], (every, scatter)
+	assert every["all_gather"]["sent_bytes"] == scatter["all_gather"]["sent_bytes"], (every, scatter)
+EOF
+
+# torchtitan's TOML, and Trainer's arguments with the DeepSpeed file that they name.
+same "--config ../torchtitan/hybrid.toml --ranks 8 --cluster a100-80gb" --ranks 8 --cluster a100-80gb --model llama-3-8b \
+	--strategy hybrid:shard=4 --precision bf16 --micro-batch 2 --accumulate 4 --sequence 4096 --clip 1
+same "--config ../trainer/deepspeed_file.json ${machine[*]}" "${machine[@]}" --micro-batch 2 --accumulate 4 --precision bf16 \
+	--clip 0.5 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000
+grep -q 'deepspeed_file.json:12:15: note: .*deepspeed/zero3.json:26:54: ' "$TMPDIR/notes" || complain "whose note: $(cat "$TMPDIR/notes")"
+refused 'llama3_8b.toml:56:23: activation_checkpoint.selective_ac_option "op": every second product is kept' "$SHARDLAB" sim --config ../torchtitan/llama3_8b.toml \
+	--ranks 8 || complain 'selective by operation'
+refused 'deepspeed_disagrees.json:5:15: Trainer would refuse: ../trainer/used/zero2_bf16.json:4:14: bf16.enabled true disagrees' "$SHARDLAB" sim \
+	--config ../trainer/deepspeed_disagrees.json "${machine[@]}" || complain 'a file that disagrees with its arguments'
 
 # Accelerate's YAML says the ranks, and the samples are options.
 accelerate=../accelerate/fsdp1_hybrid.yaml

@@ -242,7 +242,14 @@ for chart in memory memory-by-ranks traffic-by-ranks time-by-ranks time-by-link;
 	done
 done
 
+for format in svg png pdf; do
+	"$SHARDLAB" advise --model mlp:sizes=12-8-4 --ranks 2 --cluster laptop --export "$tmp/a.$format" >"$tmp/out" || complain "no advice as $format"
+	[ -s "$tmp/a.$format" ] || complain "advice as $format is empty"
+done
+
 # ---- what is wrong ----
+
+refuse 'must end in .svg, .pdf or .png' advise --export "$tmp/a.csv"
 
 refuse '--export' view --cluster laptop
 printf '<?xml version="1.0"?><fontconfig/>' >"$tmp/fonts.conf"

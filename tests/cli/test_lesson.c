@@ -27,7 +27,7 @@ START_TEST(pieces)
 	struct lesson l;
 	ck_assert_int_eq(
 	        read_text(&l, HEAD
-	                  "Text.\n\nMore.\n\n## Part\n<!-- run: ratio tolerance=5 -->\n```console\n"
+	                  "Text.\n\nMore.\n\n## Part\n<!-- run: ratio tolerance=5 where=\"a b\" -->\n```console\n"
 	                  "$ echo a \\\n> b\na b\n$ true\n```\n"
 	                  "<!-- view: strategy=zero3 program=p/q no-values at=3 -->\n![words](pictures/p.png)\n\n"
 	                  "<!-- ask: choice 2 -->\nWhich?\n" CHOICES DETAILS
@@ -47,6 +47,7 @@ START_TEST(pieces)
 	const struct piece *run = &l.pieces[2], *ask = &l.pieces[4], *number = &l.pieces[5];
 	ck_assert_int_eq(run->check, LESSON_RATIO);
 	ck_assert_double_eq(run->tolerance, 5);
+	ck_assert_str_eq(run->where, "a b");
 	ck_assert_int_eq(run->command_count, 2);
 	ck_assert_str_eq(run->commands[0].text, "echo a b");
 	ck_assert_str_eq(run->commands[0].output, "a b\n");
@@ -247,6 +248,23 @@ static char *taught(const char *text, const char *typed, struct lesson_progress 
 #define TWO_QUESTIONS                                                                                                  \
 	HEAD "**Bold** text.\n\n<!-- ask: choice 2 -->\nWhich?\n" CHOICES DETAILS                                      \
 	     "\n<!-- ask: number 1.5 GB -->\nHow much?\n" DETAILS
+
+#define RUN_WHERE(command, text)                                                                                       \
+	HEAD "<!-- run: exact where=" command " -->\n```console\n$ echo " text "\nwritten\n```\n"
+
+START_TEST(what_cannot_run_here_is_shown)
+{
+	char folder[64];
+	struct lesson_progress after;
+	begin_state(folder);
+	char *here = taught(RUN_WHERE("true", "printed"), "\n", &after);
+	char *elsewhere = taught(RUN_WHERE("false", "printed"), "\n", &after);
+	ck_assert_ptr_null(strstr(here, "written\n"));
+	ck_assert_ptr_nonnull(strstr(elsewhere, "$ echo printed\nwritten\nThis was not run: "));
+	free(here);
+	free(elsewhere);
+	end_state(folder);
+}
 
 START_TEST(a_lesson_is_taught)
 {

@@ -149,7 +149,7 @@ START_TEST(a_report_says_its_figures)
 	             "waiting for anything else 1.200 ms 30.0 %\n"
 	             "step 4.000 ms\n"
 	             "communicating, hidden or not 1.600 ms 40.0 %\n"
-	             "model FLOPs: 3.000 TFLOP/s a device, MFU 25.0 %\n");
+	             "72,000 tokens a second; model FLOPs: 3.000 TFLOP/s a device, MFU 25.0 %\n");
 	assert_lines("* rests on assumed rates\n");
 }
 
@@ -203,7 +203,6 @@ START_TEST(a_run_says_its_figures)
 	struct report r = report_of("zero2");
 	r.losses = losses;
 	r.loss_count = 3;
-	r.units_per_s = 54321.4;
 	r.resident_bytes = 98765432;
 	r.loss_scale = 1024;
 	r.skipped_steps = 3;
@@ -212,11 +211,7 @@ START_TEST(a_run_says_its_figures)
 	             "validation loss 1.250000\n"
 	             "validation accuracy 81.25 %\n"
 	             "steps skipped, loss scale at the end 3, 1024\n"
-	             "tokens a second 54321\n"
 	             "resident memory of the largest rank 98.77 MB\n");
-	r.sequence = 1;
-	SHOWN(show_run(&r, out));
-	assert_lines("samples a second 54321\n");
 }
 
 /* ---- side by side ---- */
@@ -265,6 +260,9 @@ START_TEST(columns_share_a_unit)
 	             "exposed comm. 0.800 0.800\n"
 	             "bubble 1.200 1.200\n"
 	             "step 4.000 1.999\n"
+	             "\n"
+	             "tokens a second, thousand\n"
+	             "all ranks 72.00 144.07\n"
 	             "\n"
 	             "model FLOPs, TFLOP/s\n"
 	             "a device 3.000 6.003\n"
@@ -328,18 +326,18 @@ START_TEST(csv_has_every_figure)
 	        "peak_activations_bytes,peak_gathered_bytes,peak_buffers_bytes,peak_bytes,arena_bytes,"
 	        "steady_model_states_bytes,steady_bytes,host_peak_bytes,disk_peak_bytes,device_to_host_bytes,"
 	        "host_to_device_bytes,sent_bytes,received_bytes,compute_ns,exposed_ns,bubble_ns,step_ns,"
-	        "needed_bytes,capacity_bytes,bubble_closed_form,grain,model_flops,tflops_per_device,mfu\n"
+	        "needed_bytes,capacity_bytes,bubble_closed_form,grain,model_flops,tokens_per_s,tflops_per_device,mfu\n"
 	        "\"dp:a,b\",root,1,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,110000,111000,112000,113000,"
 	        "114000,115000,675000,682000,33300,67500,735000,795000,1000000,1100000,5000000,6000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000,,,,,\n"
+	        "800000,1200000,4000000,4500000000,4000000000,,,,,,\n"
 	        "\"dp:a,b\",worker,2,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,210000,211000,212000,213000,"
 	        "214000,215000,1275000,1282000,63300,127500,1335000,1395000,2000000,2100000,,7000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000,,,,,\n");
-	r.speed = (struct report_speed){36e9, 3, 0.25};
+	        "800000,1200000,4000000,4500000000,4000000000,,,,,,\n");
+	r.speed = (struct report_speed){36e9, 3, 72000, 0.25};
 	r.bubble = (struct bubble){4, 1};
 	snprintf(r.grain, sizeof r.grain, "message");
 	SHOWN(show_csv(&(struct column){"pipeline", &r}, 1, out));
-	assert_lines(",4500000000,4000000000,0.750000,message,36000000000,3,0.25\n");
+	assert_lines(",4500000000,4000000000,0.750000,message,36000000000,72000,3,0.25\n");
 	r.rates_measured = r.fits = true;
 	SHOWN(show_csv(&(struct column){"dp", &r}, 1, out));
 	assert_lines("\ndp,root,1,gpt,bf16,none,optimizer,18,3,2,16,here,measured,yes,110000,");

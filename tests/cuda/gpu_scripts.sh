@@ -6,7 +6,7 @@ set -uo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 build=$(dirname "$SHARDLAB")
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JOBS=1
-unset SHARDLAB_CUDA_LIBRARY COMM RANKS STRATEGIES ROW CLUSTER CALIBRATE COMMAND RESULTS FAKE_GPU_MIB FAKE_GPUS
+unset SHARDLAB_CUDA_LIBRARY COMM RANKS STRATEGIES ROW CLUSTER CALIBRATE COMMAND RESULTS FAKE_GPU_MIB FAKE_GPUS FAKE_GPU_PLAIN
 
 # gpu_script STATUS PATTERN SCRIPT ARGUMENT...: what it printed is in script.out.
 gpu_script() {
@@ -54,6 +54,7 @@ ask 0 $'name=Stand-in\ndevices=2\nmemory_bytes=8589934592\ndriver_cuda=13.0'
 export MODEL=$small SPEED_MODEL=$small
 "$SHARDLAB" doctor --device cuda >"$TMPDIR/doctor" 2>"$TMPDIR/doctor.err"
 grep -q "^ok *shardlab's library *CUDA 13.0, with code for compute capability 9.0$" "$TMPDIR/doctor" || fail "doctor: $(cat "$TMPDIR/doctor")"
+grep -q "^ok *cuBLASLt *13.2.0; shardlab's library was built with 13.1.0$" "$TMPDIR/doctor" || fail "doctor: $(cat "$TMPDIR/doctor")"
 STRATEGIES=zero3 RANKS=1 gpu_script 0 $'^@row\tplans\t3 plans: losses at most 0 apart, ' plans.sh
 STRATEGIES=fsdp,tensor RANKS=2 CLUSTER=none gpu_script 0 $'^@row\tvalidate\t4 plans on 2 ranks: bytes exact$' validate.sh
 cp "$TMPDIR/script.out" "$TMPDIR/validate.log"
@@ -85,7 +86,7 @@ for source in $(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*); do
 	printf '#!/bin/sh\necho "100%%: Checks: 7, Failures: 0, Errors: 0"\n' >"$TMPDIR/checked/tests/gpu/$name"
 	chmod +x "$TMPDIR/checked/tests/gpu/$name"
 done
-SHARDLAB=$TMPDIR/checked/shardlab gpu_script 0 $'^@row\tkernels\t35 tests pass$' kernels.sh
+SHARDLAB=$TMPDIR/checked/shardlab gpu_script 0 $'^@row\tkernels\t49 tests pass$' kernels.sh
 cp "$TMPDIR/script.out" "$TMPDIR/kernels.log"
 printf '#!/bin/sh\nexit 3\n' >"$TMPDIR/checked/tests/gpu/test_cuda_update"
 SHARDLAB=$TMPDIR/checked/shardlab gpu_script 1 $'^@row\tkernels\tFAILED: test_cuda_update$' kernels.sh
@@ -95,7 +96,7 @@ chmod +x "$TMPDIR/sanitizer"
 SANITIZER=$TMPDIR/sanitizer gpu_script 0 '^skipped: compute-sanitizer: .*Device not supported$' sanitizer.sh
 ! grep -q '^@row' "$TMPDIR/script.out" || fail 'sanitizer.sh: a row of nothing'
 printf '#!/bin/sh\necho "ERROR SUMMARY: 0 errors"\n' >"$TMPDIR/sanitizer"
-SANITIZER=$TMPDIR/sanitizer gpu_script 0 $'^@row\tsanitizer\t12 programs and tools: clean$' sanitizer.sh
+SANITIZER=$TMPDIR/sanitizer gpu_script 0 $'^@row\tsanitizer\t16 programs and tools: clean$' sanitizer.sh
 
 printf '%s\n' '#!/bin/sh' "printf '%-24s %9.1f us %8.1f GB/s %5.1f%% of the copy\n' copy 120 4150 100 'bias, GELU' 30.1 3300 79.5" \
 	>"$TMPDIR/fake/tests/bench/bench_cuda_memory"
@@ -106,6 +107,8 @@ grep -q $'^@row\tpeak\t0.00 % at micro-batch [12], [0-9]* tokens/s: missed$' "$T
 grep -q $'^@row\tarena\t[0-9.]* % at most: ' "$TMPDIR/script.out" || fail 'bench.sh: no arena'
 grep -q $'^@row\tstrategies\tzero1 [0-9.]*, zero2 [0-9.]*, zero3 [0-9.]*, fsdp ' "$TMPDIR/script.out" || fail 'bench.sh: no strategies'
 cp "$TMPDIR/script.out" "$TMPDIR/bench.log"
+FAKE_GPU_PLAIN=3 PARTS=train MICRO_BATCHES=1 gpu_script 1 $'^@row\tpeak\tFAILED: no micro-batch ran$' bench.sh
+grep -q '^warning: 3 products of a step were computed without cuBLASLt' "$TMPDIR/script.out" || fail 'bench.sh: why no rate?'
 
 # PyTorch's figures, as tests/oracle/gpu_training.py prints them.
 cat >"$TMPDIR/python" <<'END'

@@ -9,6 +9,10 @@
 #include "kernels/cuda/product.h"
 #include "tests/support/suite.h"
 
+extern "C" {
+#include "strategy/model/family.h"
+}
+
 enum { BLAS_NOT_SUPPORTED = 10015, ENTRY = sizeof(void (*)()) };
 
 namespace
@@ -68,6 +72,99 @@ START_TEST(products_can_be_described)
 				p.residual = bits & 4 ? memory : nullptr;
 				ck_assert_int_eq(product_can_be_told(&p, bits & 8), 0);
 			}
+}
+
+/* ---- the products of every model that is shipped ---- */
+
+int (*product_status)(const struct product *p, bool tf32);
+
+const struct family *const families[] = {
+#define X(name) &family_##name,
+        FAMILY_LIST(X)
+#undef X
+};
+
+/* A plan's buffers begin at multiples of 64 bytes. */
+alignas(64) char buffer[64];
+
+/* What is put to cuBLASLt: it can be described; sums of columns are of the operand and layout that it takes; in 16 bits
+ * rows begin at whole pieces of 16 bytes, without which there are no fast algorithms; and nothing that is fused in
+ * training falls back to a pass of its own. */
+void check_product(const struct model *m, const char *kernel, const struct product *p)
+{
+	const struct product_arguments a = product_arguments_of(p);
+	const bool narrow = p->type != ELEMENT_FP32, fuses = p->epilogue > PRODUCT_BIAS;
+	int status = product_status(p, !narrow);
+	ck_assert_msg(!status, "%s, %s: status %d", m->specification, kernel, status);
+	ck_assert(p->epilogue != PRODUCT_SUMS_B || !a.a_transposed);
+	ck_assert(p->epilogue != PRODUCT_SUMS_A || a.b_transposed);
+	ck_assert_uint_eq(a.a_alignment, 16);
+	ck_assert_uint_eq(a.d_alignment, 16);
+	if (!narrow)
+		return;
+	ck_assert_msg(a.a_leading % 8 == 0 && a.b_leading % 8 == 0 && a.c_leading % 8 == 0,
+	              "%s, %s: rows of %lld, %lld and %lld elements", m->specification, kernel,
+	              static_cast<long long>(a.a_leading), static_cast<long long>(a.b_leading),
+	              static_cast<long long>(a.c_leading));
+	ck_assert_msg(!fuses || product_epilogue_fits(p), "%s, %s: epilogue %d does not fit", m->specification, kernel,
+	              p->epilogue);
+}
+
+/* Does GELU, in the form that cuBLASLt has, make what this kernel reads? Then its slope is an epilogue backward. */
+bool reads_gelu(const struct model *m, const struct kernel *k)
+{
+	for (int i = 0; i < m->kernel_count; i++)
+		if (m->kernels[i].kind == KERNEL_LINEAR && m->kernels[i].y == k->x)
+			return m->kernels[i].nonlinear == NONLINEAR_GELU_TANH;
+	return false;
+}
+
+void check_kernel(const struct model *m, const struct kernel *k, enum element type)
+{
+	const bool narrow = type != ELEMENT_FP32;
+	const struct linear_shape s = {2 * k->tokens,      k->in, k->out, k->weight_in_out, ACTIVATION_NONE, type,
+	                               kernel_stride(m, k)};
+	struct product p = product_forward(&s, buffer, buffer);
+	p.c = p.pre = p.sums = buffer;
+	p.bias = k->bias >= 0 ? buffer : nullptr;
+	p.residual = k->residual >= 0 ? buffer : nullptr;
+	p.epilogue = p.bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
+	if (narrow && k->nonlinear == NONLINEAR_GELU_TANH)
+		p.epilogue = p.bias ? PRODUCT_GELU_BIAS : PRODUCT_GELU;
+	check_product(m, k->name, &p);
+
+	p = product_input(&s, buffer, buffer);
+	p.c = p.pre = buffer;
+	p.epilogue = narrow && reads_gelu(m, k) ? PRODUCT_GELU_SLOPE : PRODUCT_PLAIN;
+	check_product(m, k->name, &p);
+
+	for (int accumulates = 0; accumulates < 2; accumulates++) {
+		p = product_weight(&s, buffer, buffer);
+		p.c = p.sums = buffer;
+		p.residual = accumulates ? buffer : nullptr;
+		p.epilogue = narrow && k->bias >= 0 ? product_bias_sums(&s) : PRODUCT_PLAIN;
+		check_product(m, k->name, &p);
+	}
+}
+
+/* Not the MLP's: ten classes are no whole pieces. */
+START_LOOP_TEST(products_of_shipped_models_are_fast_ones, 1, COUNT(families))
+{
+	int products = 0;
+	find("product_check", &product_status);
+	ck_assert(product_status != nullptr);
+	for (int i = 0; i < families[_i]->count; i++) {
+		struct model m;
+		ck_assert_int_eq(model_open(&m, families[_i]->names[i].name, 0), STATUS_OK);
+		for (int k = 0; k < m.kernel_count; k++)
+			for (int type = ELEMENT_FP32; type <= ELEMENT_FP16 && m.kernels[k].kind == KERNEL_LINEAR;
+			     type++) {
+				check_kernel(&m, &m.kernels[k], static_cast<enum element>(type));
+				products++;
+			}
+		model_release(&m);
+	}
+	ck_assert(products > 0 || families[_i] == &family_abstract);
 }
 
 bool has_driver()

@@ -274,10 +274,10 @@ START_LOOP_TEST(ordinary_shapes_use_cublas, 0, 2)
 		struct layer before(s), after = before;
 		struct kernel_context *c = target_open(4, 1 << 16);
 		target_products(c, ~0U);
-		int64_t plain = c->plain_products;
+		int64_t plain = c->lost.plain;
 		run(c, &after, BIAS | RESIDUAL | INPUT);
 		check(&before, &after, BIAS | RESIDUAL | INPUT);
-		ck_assert_int_eq(c->plain_products, plain);
+		ck_assert_int_eq(c->lost.plain, plain);
 		target_products(c, 0);
 		target_close(c);
 	}

@@ -1,12 +1,12 @@
 /* Rows of logits that begin further apart than there are classes: the layer that makes them, their loss and gradient,
- * and the layer's backward pass, whole and as one of two slices, on the CPU and by the GPU's kernels on the host, with
- * cuBLASLt (emulated) and without. Whatever the pads hold, NaN or numbers, no bit of a result is another; and results
- * are those of rows without pads. */
+ * and the layer's backward pass, whole and as one of two slices, on the CPU and by the GPU's kernels, with cuBLASLt
+ * and, on the host, without. Whatever the pads hold, NaN or numbers, no bit of a result is another; and results are
+ * those of rows without pads. */
 #include <cmath>
 #include <vector>
 
 #include "kernels/cuda/context.h"
-#include "tests/emulate/emulate.h"
+#include "tests/gpu/target.h"
 #include "tests/support/elements.hpp"
 #include "tests/support/suite.h"
 
@@ -17,8 +17,6 @@ extern "C" {
 namespace
 {
 
-unsigned every_epilogue = ~0U; /* of the products that are emulated */
-
 enum { ROWS = 5, WIDTH = 24, CLASSES = 133, PADDED = 192, FIRST = 40 };
 enum way { CPU, WITHOUT_BLAS, WITH_BLAS, WAYS };
 
@@ -27,9 +25,11 @@ struct head {
 	int64_t stride;
 	bool sliced; /* CLASSES of more, from FIRST on */
 	elements x, weight, logits, dx, dweight, loss;
-	std::vector<int32_t> targets;
-	double evaluated = 0;
-	int64_t correct = 0;
+	template <typename T> using reached = std::vector<T, target_allocator<T>>; /* by kernels */
+	reached<int32_t> targets;
+	reached<double> evaluated = reached<double>(1);
+	reached<int64_t> correct = reached<int64_t>(1);
+	reached<float> maxima = reached<float>(ROWS), sums = reached<float>(3 * ROWS);
 
 	head(enum element of, int64_t apart, bool slice)
 	    : type(of), stride(apart), sliced(slice), x(of, ROWS * WIDTH), weight(of, CLASSES * WIDTH),
@@ -61,19 +61,21 @@ struct linear_shape shape_of(const struct head *h)
 int run_classifier(const struct kernel_table *kernels, struct kernel_context *c, struct head *h)
 {
 	const struct class_slice slice = {FIRST, CLASSES, h->stride};
-	float *loss = static_cast<float *>(h->loss.data()), maxima[ROWS], sums[3 * ROWS];
+	float *loss = static_cast<float *>(h->loss.data()), *maxima = h->maxima.data(), *sums = h->sums.data();
 	void *logits = h->logits.data();
 	const int32_t *targets = h->targets.data();
+	double *evaluated = h->evaluated.data();
+	int64_t *correct = h->correct.data();
 	int error = 0;
 	if (!h->sliced) {
 		error = kernels->classifier_evaluate(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits, targets,
-		                                     &h->evaluated, &h->correct);
+		                                     evaluated, correct);
 		return error | kernels->classifier(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits, targets, 0.5,
 		                                   nullptr, loss, true);
 	}
 	error |= kernels->classifier_maxima(c, nullptr, h->type, ROWS, &slice, logits, maxima);
 	error |= kernels->evaluate_sums(c, nullptr, h->type, ROWS, &slice, logits, targets, maxima, sums);
-	error |= kernels->evaluate_count(c, nullptr, ROWS, maxima, sums, &h->evaluated, &h->correct);
+	error |= kernels->evaluate_count(c, nullptr, ROWS, maxima, sums, evaluated, correct);
 	error |= kernels->classifier_sums(c, nullptr, h->type, ROWS, &slice, logits, targets, maxima, sums);
 	error |= kernels->classifier_gradient(c, nullptr, h->type, ROWS, &slice, logits, targets, maxima, sums, 0.5,
 	                                      nullptr, loss, true);
@@ -82,18 +84,18 @@ int run_classifier(const struct kernel_table *kernels, struct kernel_context *c,
 
 void run(enum way way, struct head *h)
 {
-	const struct kernel_table *kernels = way == CPU ? &cpu_kernels : &emulated_api()->kernels;
-	struct kernel_context *c = emulated_open(4, 1 << 16);
+	const struct kernel_table *kernels = way == CPU ? &cpu_kernels : target_kernels();
+	struct kernel_context *c = target_open(4, 1 << 16);
 	struct linear_shape s = shape_of(h);
-	c->products = way == WITH_BLAS ? &every_epilogue : nullptr;
+	target_products(c, way == WITH_BLAS ? ~0U : 0);
 	int error = kernels->linear_forward(c, nullptr, &s, h->x.data(), h->weight.data(), nullptr, nullptr,
 	                                    h->logits.data(), nullptr);
 	error |= run_classifier(kernels, c, h);
 	error |= kernels->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(), nullptr,
 	                                  nullptr, h->dx.data(), h->dweight.data(), true, nullptr, false);
-	ck_assert_int_eq(error, 0);
-	c->products = nullptr;
-	emulated_close(c);
+	ck_assert_int_eq(target_wait(c, error), 0);
+	target_products(c, 0);
+	target_close(c);
 }
 
 /* Elements of the first `columns` of rows that begin `stride` apart. */
@@ -130,9 +132,9 @@ START_LOOP_TEST(pads, 0, 6 * WAYS)
 	ck_assert(nan.dx.same(zero.dx) && nan.dweight.same(zero.dweight) && nan.loss.same(zero.loss));
 	ck_assert(columns_of(nan.logits, ROWS, CLASSES, PADDED) == columns_of(zero.logits, ROWS, CLASSES, PADDED));
 	ck_assert(nan.logits.intact() && nan.dx.intact() && nan.dweight.intact());
-	ck_assert(!(nan.evaluated < zero.evaluated) && !(nan.evaluated > zero.evaluated));
-	ck_assert_int_eq(nan.correct, dense.correct);
-	ck_assert(fabs(nan.evaluated - dense.evaluated) <= 1e-5 * fabs(dense.evaluated));
+	ck_assert(!(nan.evaluated[0] < zero.evaluated[0]) && !(nan.evaluated[0] > zero.evaluated[0]));
+	ck_assert_int_eq(nan.correct[0], dense.correct[0]);
+	ck_assert(fabs(nan.evaluated[0] - dense.evaluated[0]) <= 1e-5 * fabs(dense.evaluated[0]));
 	assert_close("loss", ELEMENT_FP32, nan.loss.numbers(), dense.loss.numbers());
 	assert_close("gradient of logits", type, columns_of(nan.logits, ROWS, CLASSES, PADDED), dense.logits.numbers());
 	assert_close("dx", type, nan.dx.numbers(), dense.dx.numbers());
@@ -157,4 +159,7 @@ START_TEST(strides)
 
 } // namespace
 
-SUITE("cuda_logits", 120)
+int main()
+{
+	return target_run("cuda_logits", 120);
+}

@@ -217,7 +217,13 @@ using std::min;
 #define __logf(x) logf(x)
 static inline float exp2_fast(float x)
 {
+#ifdef EMULATE_NOISE /* a GPU's is off by a unit in the last place, and right at 0 */
+	unsigned bits;
+	memcpy(&bits, &x, sizeof bits);
+	return bits & 0x7fffffff ? nextafterf(exp2f(x), bits & 1 ? 0.0F : HUGE_VALF) : 1.0F;
+#else
 	return exp2f(x);
+#endif
 }
 static inline float __fdividef(float a, float b)
 {

@@ -8,7 +8,7 @@ extern "C" {
 	__attribute__((weak)) int cuda_##name(struct kernel_context *c,                                                \
 	                                      kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE));
 #include "kernels/table.def"
-__attribute__((weak)) int64_t cuda_gelu_passes(const struct kernel_context *c);
+__attribute__((weak)) void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out);
 __attribute__((weak)) int cuda_attention_forward_hopper(struct kernel_context *c, kernel_stream s,
                                                         const struct attention_shape *shape, const void *qkv, void *y,
                                                         float *log_sum_exp);
@@ -18,7 +18,7 @@ const struct cuda_api *emulated_api(void)
 {
 	static struct cuda_api api;
 	api.version = CUDA_API_VERSION;
-	api.gelu_passes = cuda_gelu_passes;
+	api.products = cuda_products_lost;
 	api.attention_forward_hopper = cuda_attention_forward_hopper;
 #define KERNEL(name, place) api.kernels.name = cuda_##name;
 #include "kernels/table.def"

@@ -31,6 +31,11 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/shardlab-gpu.XXXXXX") || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
 
+# limited SECONDS COMMAND...: in a stage (stages.sh) it ends with the stage, which has a limit of its own.
+limited() {
+	timeout ${IN_STAGE:+--foreground} -k 20 "$@"
+}
+
 # The driver's own version, or what CUDA it knows.
 driver_version() {
 	nvidia-smi --query-gpu=driver_version --format=csv,noheader -i 0 2>/dev/null || cat /sys/module/nvidia/version 2>/dev/null ||
@@ -75,4 +80,24 @@ losses() {
 }
 checksum() {
 	sed -n 's/.*"weights_checksum": "\([0-9a-f]*\)".*/\1/p' "$1"
+}
+
+# How far apart losses may be: sums are made in another order, which in fp32 costs a few units of 2^-24. In 16 bits
+# weights and activations are rounded, to 2^-9 and 2^-12 at most, each way as often: of their mean, a loss, little of it
+# is left.
+limit() {
+	case $1 in
+	fp32) echo 1e-6 ;;
+	bf16) echo 5e-4 ;;
+	fp16) echo 6e-5 ;;
+	esac
+}
+
+# apart LOSSES LOSSES: the largest relative difference; 1 where they are not as many.
+apart() {
+	printf '%s\n%s\n' "$1" "$2" | awk -F ', ' '
+		NR == 1 { n = split($0, a); next }
+		{ worst = NF == n && n > 0 ? 0 : 1
+		  for (i = 1; i <= n; i++) { d = (a[i] - $i) / a[i]; if (d < 0) d = -d; if (!(d <= worst)) worst = d } }
+		END { printf "%.2g", worst }'
 }

@@ -2,11 +2,15 @@
 # One plan on the CPU and on the GPU: each loss within rounding, and the same bits of all weights when it is repeated,
 # whether steps are replayed from a graph or issued anew.
 #
+# NCCL promises no bits: in-switch sums (NVLS) and buffers that a graph registers depend on what was allocated before, and it
+# picks an algorithm by size and by links. So here it is told to take one. For speed it is not (several.sh, bench.sh).
+#
 # Settings: COMM (ring: several ranks share a GPU; nccl: each has one), RANKS (1 2 4), STRATEGIES (all that there are),
 # ROW (plans).
 . "$(dirname "$0")/common.sh"
 : "${COMM:=ring}" "${RANKS:=1 2 4}" "${ROW:=plans}"
 begin 'plans on the CPU and on the GPU'
+export NCCL_NVLS_ENABLE=0 NCCL_ALGO=Ring NCCL_PROTO=Simple NCCL_GRAPH_REGISTER=0
 
 # strategies RANKS: those that there are.
 strategies() {
@@ -17,32 +21,12 @@ strategies() {
 	esac
 }
 
-# How far apart losses may be: sums are made in another order, which in fp32 costs a few units of 2^-24. In 16 bits
-# weights and activations are rounded, to 2^-9 and 2^-12 at most, each way as often: of their mean, a loss, little of it
-# is left.
-limit() {
-	case $1 in
-	fp32) echo 1e-6 ;;
-	bf16) echo 5e-4 ;;
-	fp16) echo 6e-5 ;;
-	esac
-}
-
 # train NAME DEVICE OPTION...
 train() {
 	local out=$1
 	shift
-	timeout -k 20 120 "$SHARDLAB" train --model "$MODEL" --data "$DATA" --batch 8 --steps 6 --evaluate no --json --device "$@" \
+	limited 120 "$SHARDLAB" train --model "$MODEL" --data "$DATA" --batch 8 --steps 6 --evaluate no --json --device "$@" \
 		>"$out" 2>"$out.err" || { echo "$* (exit status $?): $(tail -n 1 "$out.err")" && return 1; }
-}
-
-# apart LOSSES LOSSES: the largest relative difference; 1 where they are not as many.
-apart() {
-	printf '%s\n%s\n' "$1" "$2" | awk -F ', ' '
-		NR == 1 { n = split($0, a); next }
-		{ worst = NF == n && n > 0 ? 0 : 1
-		  for (i = 1; i <= n; i++) { d = (a[i] - $i) / a[i]; if (d < 0) d = -d; if (!(d <= worst)) worst = d } }
-		END { printf "%.2g", worst }'
 }
 
 # try STRATEGY RANKS PRECISION: one line.
@@ -76,13 +60,12 @@ for ranks in $RANKS; do
 			# 16 bits are a matter of kernels: one strategy that has all of them, and one without others.
 			case $precision-$strategy in fp32-* | *-single | *-zero3) ;; *) continue ;; esac
 			while [ "$(jobs -pr | wc -l)" -ge "$JOBS" ]; do wait -n; done
-			{ echo "$strategy, $ranks ranks, $precision: $(try "$strategy" "$ranks" "$precision")"; } >>"$folder/lines" &
+			{ echo "$strategy, $ranks ranks, $precision: $(try "$strategy" "$ranks" "$precision")"; } | tee -a "$folder/lines" &
 			count=$((count + 1))
 		done
 	done
 done
 wait
-sort "$folder/lines"
 good=$(grep -c ': ok, ' "$folder/lines")
 if [ "$good" != "$count" ]; then
 	row "$ROW" "FAILED: $((count - good)) of $count plans"

@@ -3,6 +3,8 @@
 #
 #     make check-gpu 2>&1 | tee check.log; tests/gpu/record.sh check.log
 #
+# Of a log that was cut off, as by a kill in the middle of a line, all whole lines are read.
+#
 # A row that a log has a result for gets it, with the card, the driver, the date and the command; of several results the
 # last. All other rows stay as they are. RESULTS: another file.
 set -euo pipefail
@@ -15,12 +17,20 @@ fi
 for log in "$@"; do
 	[ -r "$log" ] || { echo "fatal: $log cannot be read" >&2 && exit 2; }
 done
+whole=$(mktemp -d)
+trap 'rm -rf "$whole"' EXIT
+logs=()
+for log in "$@"; do
+	logs+=("$whole/$(basename "$log")")
+	if [ -n "$(tail -c 1 "$log" | tr -d '\n')" ]; then sed '$d' "$log"; else cat "$log"; fi >"${logs[-1]}"
+done
 awk -F '\t' -v table="$results" '
-	function fatal(text) { print "fatal: " FILENAME ":" FNR ": " text > "/dev/stderr"; exit stopped = 2 }
+	function name_of(path) { sub(/.*\//, "", path); return path }
+	function fatal(text) { print "fatal: " name_of(FILENAME) ":" FNR ": " text > "/dev/stderr"; exit stopped = 2 }
 	function cell(text) { gsub(/\|/, "\\|", text); return text }
 	$1 == "@run" && NF == 5 { run = $2 ", driver " $3 ", " $4 ", `" $5 "`"; next }
 	$1 == "@row" && NF == 3 && run == "" { fatal("a result before its @run") }
-	$1 == "@row" && NF == 3 { result[$2] = cell($3) " (" cell(run) ")"; where[$2] = FILENAME ":" FNR; next }
+	$1 == "@row" && NF == 3 { result[$2] = cell($3) " (" cell(run) ")"; where[$2] = name_of(FILENAME) ":" FNR; next }
 	/^@(run|row)/ { fatal("not all of its fields") }
 	END {
 		if (stopped)
@@ -40,7 +50,7 @@ awk -F '\t' -v table="$results" '
 		for (name in result) { print "fatal: " where[name] ": " table " has no row " name > "/dev/stderr"; stopped = 2 }
 		if (!stopped && !written) { print "fatal: no result in the log" > "/dev/stderr"; stopped = 2 }
 		exit stopped
-	}' "$@" >"$results.new" || {
+	}' "${logs[@]}" >"$results.new" || {
 	status=$?
 	rm -f "$results.new"
 	exit "$status"

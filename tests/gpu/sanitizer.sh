@@ -16,7 +16,7 @@ fi
 check() {
 	local tool=$1 name=$2 status=0 out=$folder/$1-$2
 	shift 2
-	timeout -k 20 "$SANITIZER_SECONDS" "$SANITIZER" --tool "$tool" --target-processes all --error-exitcode 99 "$@" \
+	limited "$SANITIZER_SECONDS" "$SANITIZER" --tool "$tool" --target-processes all --error-exitcode 99 "$@" \
 		>"$out" 2>&1 || status=$?
 	case $status in
 	0) grep -q 'SUMMARY: 0 errors\|SUMMARY: 0 hazards' "$out" && echo "ok       $tool, $name" && return ;;
@@ -30,18 +30,17 @@ check() {
 programs=()
 for source in $(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*); do programs+=("$(basename "${source%.*}")"); done
 for tool in memcheck racecheck; do
-	for name in "${programs[@]}"; do check "$tool" "$name" "$build/tests/gpu/$name" >"$folder/$tool.$name.line" & done
+	for name in "${programs[@]}"; do check "$tool" "$name" "$build/tests/gpu/$name" | tee "$folder/$tool.$name.line" & done
 done
-check memcheck bench_cuda_memory "$build/tests/bench/bench_cuda_memory" --check >"$folder/memory.line" &
+check memcheck bench_cuda_memory "$build/tests/bench/bench_cuda_memory" --check | tee "$folder/memory.line" &
 check memcheck train "$SHARDLAB" train --device cuda --model "$MODEL" --data "$DATA" --precision bf16 --batch 4 --steps 4 \
-	--clip 1 --strategy zero3 --json >"$folder/train.line" &
+	--clip 1 --strategy zero3 --json | tee "$folder/train.line" &
 wait
 # Under some virtual machines it has no way to the device.
 if grep -qs 'Device not supported' "$folder"/{mem,race}check-*; then
 	echo "skipped: compute-sanitizer: $(grep -hs 'Device not supported' "$folder"/{mem,race}check-* | head -n 1)"
 	exit 0
 fi
-cat "$folder"/*.line
 good=$(cat "$folder"/*.line | grep -c '^ok ') count=$((2 * ${#programs[@]} + 2))
 if [ "$good" != "$count" ]; then
 	row sanitizer "FAILED: $((count - good)) of $count"

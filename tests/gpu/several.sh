@@ -16,7 +16,7 @@ export COMM=${COMM:-nccl} CLUSTER=none COMMAND="tests/gpu/several.sh"
 # rate RANKS STRATEGY: tokens a second and GPU.
 rate() {
 	local at=$folder/$1-${2%%:*}
-	timeout -k 20 300 "$SHARDLAB" train --device cuda --comm "$COMM" --model "$SPEED_MODEL" --data "$DATA" --precision bf16 \
+	limited 300 "$SHARDLAB" train --device cuda --comm "$COMM" --model "$SPEED_MODEL" --data "$DATA" --precision bf16 \
 		--strategy "$2" --ranks "$1" --micro-batch "$MICRO_BATCH" --batch $(($1 * MICRO_BATCH)) --steps "$STEPS" \
 		--evaluate no --json >"$at" 2>"$at.err" || { tail -n 1 "$at.err" >&2 && return 1; }
 	awk "BEGIN { printf \"%.0f\", $(figure "$at" units_per_s) / $1 }"

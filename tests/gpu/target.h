@@ -32,8 +32,8 @@ int target_wait(struct kernel_context *c, int error);
 
 /* Blocks and threads from the last to the first; on a GPU, which has an order of its own, nothing. */
 void target_order(bool descending);
-/* Matrix products by cuBLASLt that has these epilogues, 1 << enum product_epilogue; 0: without cuBLASLt. False: it is
- * not for the caller to choose, and it is there. */
+/* Matrix products by cuBLASLt that has these epilogues, 1 << enum product_epilogue, and with the highest bit sums over
+ * k in parts, as split-K has them; 0: without cuBLASLt. False: it is not for the caller to choose, and it is there. */
 bool target_products(struct kernel_context *c, unsigned epilogues);
 
 /* Poisoned neither before nor after; never NULL. */

@@ -42,7 +42,7 @@ bool target_products(struct kernel_context *c, unsigned epilogues)
 {
 	static unsigned has;
 	has = epilogues;
-	c->products = epilogues ? &has : NULL;
+	c->algorithms = epilogues ? &has : NULL;
 	return true;
 }
 

@@ -16,6 +16,7 @@ Trainer, and the name of the file or the number of the line. tests/strategy/test
 
 Likewise strategy/recipe/accelerate.def beside Accelerate's ClusterConfig and the options of `accelerate launch`, and the
 files of tests/golden/recipes/accelerate by what it does with them before it starts a rank, and what a rank makes of that.
+config_jobs.py does the same of torchtitan and of Trainer's arguments.
 """
 
 import enum
@@ -47,6 +48,8 @@ from deepspeed.runtime.tensor_parallel.config import TPTrainingConfig  # noqa: E
 from deepspeed.runtime.zero.config import DeepSpeedZeroConfig  # noqa: E402
 from transformers.integrations.deepspeed import HfTrainerDeepSpeedConfig  # noqa: E402
 
+import config_jobs as jobs  # noqa: E402
+
 VERSIONS = {deepspeed: "0.19.8", accelerate: "1.15", transformers: "5.23"}
 MODELS = {
     "zero_optimization": DeepSpeedZeroConfig, "fp16": DeepSpeedFP16Config, "bf16": DeepSpeedBF16Config,
@@ -58,6 +61,8 @@ TABLE = pathlib.Path("strategy/recipe/deepspeed.def")
 FOLDER = pathlib.Path("tests/golden/recipes/deepspeed")
 ACCELERATE = pathlib.Path("strategy/recipe/accelerate.def")
 ACCELERATE_FOLDER = pathlib.Path("tests/golden/recipes/accelerate")
+TORCHTITAN_FOLDER = pathlib.Path("tests/golden/recipes/torchtitan")
+TRAINER_FOLDER = pathlib.Path("tests/golden/recipes/trainer")
 
 
 # ---- the table ----
@@ -255,8 +260,11 @@ def judge_accelerate():
 def main():
     wrong = [f"{module.__name__} is {module.__version__}, and the table is of {version}"
              for module, version in VERSIONS.items() if not module.__version__.startswith(version)]
-    wrong += compare_table() + compare_accelerate()
-    for folder, verdicts in (FOLDER, judge_files()), (ACCELERATE_FOLDER, judge_accelerate()):
+    wrong += compare_table() + compare_accelerate() + jobs.compare_torchtitan(rows) + jobs.compare_trainer(rows)
+    for folder, verdicts in ((FOLDER, judge_files()), (ACCELERATE_FOLDER, judge_accelerate()),
+                             (TORCHTITAN_FOLDER, jobs.judge_folder(TORCHTITAN_FOLDER, jobs.run_torchtitan, ".toml")),
+                             (TRAINER_FOLDER, jobs.judge_folder(TRAINER_FOLDER, jobs.run_trainer, ".json",
+                                                                deepspeed_error))):
         golden = folder / "verdicts.txt"
         if "--check" not in sys.argv:
             golden.write_text(verdicts)

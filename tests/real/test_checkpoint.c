@@ -318,6 +318,9 @@ START_TEST(latest_leads_to_the_last_that_is_whole)
 	make(20, 0);
 	must_find("latest", "step-00000020");
 	must_find(folder, "step-00000020");
+	char *file = path_in_folder(folder, "latest");
+	must_find(file, "step-00000020");
+	free(file);
 	char *ten = checkpoint_path(folder, 10), *twenty = checkpoint_path(folder, 20);
 	must_find(ten, "step-00000010");
 	folder_remove(twenty, MANIFEST_NAME); /* killed while it was made anew */

@@ -200,11 +200,12 @@ static void check_written(const char *name, const json_t *row)
 	                             .prompt = prompt,
 	                             .prompt_bytes = strlen(prompt),
 	                             .tokens = 20,
-	                             .threads = 1,
+	                             .cores = 8,
 	                             .on_text = take_text,
 	                             .context = &heard};
 	must(model_config_read(&a, folder, &o.model));
 	must(generate_run(&o, &g));
+	ck_assert_int_eq(g.threads, 1); /* there is no work for more */
 	ck_assert_uint_eq(g.prompt.count, json_array_size(ids));
 	for (size_t i = 0; i < g.prompt.count; i++)
 		ck_assert_int_eq(g.prompt.list[i], (int)number_at(ids, (int)i));

@@ -157,6 +157,36 @@ START_TEST(the_frontier_has_nothing_above_it)
 	end();
 }
 
+/* From bounds of its layout where these are enough. */
+START_TEST(whether_a_plan_fits_is_known_without_its_report)
+{
+	for (int name = 0; name < NAMES; name++)
+		for (int percent = 80; percent <= 120; percent += 5) {
+			struct settings s = wished();
+			struct made m;
+			struct cluster c;
+			struct report r;
+			snprintf(s.strategy, sizeof s.strategy, "%s", names[name]);
+			s = settings_resolved(&s);
+			ck_assert(!made_open(&m, &s));
+			small_cluster_write(path, sizeof path, &m.plan, percent);
+			ck_assert(!cluster_open(&c, path, RANKS));
+			sim_memory(&m.plan, &c, &r);
+			ck_assert_msg(sim_fits(&m.plan, &c) == r.fits, "%s at %d %%", names[name], percent);
+			for (int i = 0; i < m.plan.role_count; i++)
+				for (int space = 0; space < SPACE_COUNT; space++) {
+					const struct role *role = &m.plan.roles[i];
+					int64_t exact = layout_arena_bytes(role, space, LAYOUT_EXACT);
+					ck_assert_int_le(layout_arena_bytes(role, space, LAYOUT_LEAST), exact);
+					ck_assert_int_ge(layout_arena_bytes(role, space, LAYOUT_MOST), exact);
+				}
+			report_release(&r);
+			cluster_release(&c);
+			made_release(&m);
+			unlink(path);
+		}
+}
+
 START_TEST(a_micro_batch_that_is_given_stays)
 {
 	struct settings s = wished();

@@ -174,6 +174,25 @@ START_TEST(number_of_checkpoints_kept)
 	}
 }
 
+/* full:one_in=K: blocks K, 2K, … are made again, and of the others all is kept, as without checkpointing. */
+static int64_t kept_with(const char *setting)
+{
+	const struct plan *p =
+	        right_plan("%s ddp ranks=2 micro_batch=%d activation_checkpointing=%s", small, SAMPLES, setting);
+	return alive_after(&p->roles[0], end_of_forward(&p->roles[0], LAYERS));
+}
+
+START_TEST(one_block_in_so_many)
+{
+	static const struct {
+		const char *setting;
+		int checkpointed;
+	} want[] = {{"full:one_in=1", 4}, {"full:one_in=2", 2}, {"full:one_in=3", 1}, {"full:one_in=4", 1}};
+	int64_t none = kept_with("none"), saves = (none - kept_with("full")) / LAYERS;
+	for (int i = 0; i < COUNT(want); i++)
+		ck_assert_int_eq(kept_with(want[i].setting), none - want[i].checkpointed * saves);
+}
+
 static void assert_reported(const struct plan *p, int checkpoints)
 {
 	ck_assert_int_eq(report_planned(p)->checkpointing.checkpoints, checkpoints);

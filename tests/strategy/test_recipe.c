@@ -106,6 +106,8 @@ static const struct {
         {"\"zero_optimization\": {\"stage\": 1}", "zero_optimization.overlap_comm", "true", "strategy=zero1"},
         {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.overlap_comm", "false",
          "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000:overlap=no"},
+        {"\"zero_optimization\": {\"stage\": 1}", "zero_optimization.reduce_scatter", "false",
+         "strategy=zero1:reduce=all:overlap=no"},
         {"", "zero_optimization", "true", "strategy=zero1:overlap=no"},
         {"\"bf16\": {\"enabled\": true}", "zero_optimization.reduce_bucket_size", "1000", "bucket=2000"},
         {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.stage3_prefetch_bucket_size", "7",

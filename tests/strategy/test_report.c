@@ -52,6 +52,7 @@ START_TEST(test_speed)
 	report_set_speed(&r, 0);
 	ck_assert_double_eq_tol(r.speed.tflops_per_device, 31680.0 / 4 / 2e-3 / 1e12, 1e-18);
 	ck_assert(r.speed.mfu == 0);
+	ck_assert_double_eq_tol(r.speed.units_per_s, 16 / 2e-3, 1e-9);
 	report_set_speed(&r, 31680 / 2e-3);
 	ck_assert_double_eq_tol(r.speed.mfu, 0.25, 1e-12);
 	report_release(&r);
@@ -85,7 +86,7 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 {
 	report_from_plan(r, p);
 	snprintf(r->cluster, sizeof r->cluster, "here");
-	r->speed = (struct report_speed){1e15, 0.25, measured ? 0 : 0.5}; /* 0: the peak is unknown */
+	r->speed = (struct report_speed){1e15, 0.25, 3e4, measured ? 0 : 0.5}; /* 0: the peak is unknown */
 	r->time = (struct times){1234567891, 1000000001, 500000003, 200000007, 34567883, 300000001, 0, 600000001, 3};
 	snprintf(r->checkpointing.setting, sizeof r->checkpointing.setting, "every=2:profile=yes");
 	r->checkpointing.checkpoints = 7;

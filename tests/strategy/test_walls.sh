@@ -27,6 +27,7 @@ strategy/trace
 strategy/cluster
 strategy/step
 strategy/strategies
+strategy/emit
 kernels/cpu kernels/cpu/simd
 sim
 real/communicator

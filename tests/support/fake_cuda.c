@@ -208,6 +208,9 @@ void fake_lock_memory(const struct kernel_context *c, int protection)
 }
 
 static bool tf32_allowed;
+enum { FAKE_ALGORITHMS = 16 };
+static struct cuda_algorithm algorithm_list[FAKE_ALGORITHMS];
+static int algorithm_count;
 
 static void allow_tf32(struct kernel_context *c, bool allow)
 {
@@ -220,10 +223,37 @@ bool fake_cuda_tf32(void)
 	return tf32_allowed;
 }
 
-static int64_t gelu_passes(const struct kernel_context *c)
+static void products(const struct kernel_context *c, struct cuda_products *out)
 {
 	(void)c;
-	return 0;
+	*out = (struct cuda_products){.plain = fake_settings.plain_products,
+	                              .first = "8 x 16 x 32 bf16, A whole, B whole",
+	                              .why = ERROR_VALUE};
+}
+
+static void cublaslt(int *built, int *here)
+{
+	*built = 130100;
+	*here = 130200;
+}
+
+static void use_algorithms(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time)
+{
+	(void)c;
+	algorithm_count = 0;
+	for (int i = 0; i < count && i < FAKE_ALGORITHMS - 1; i++)
+		algorithm_list[algorithm_count++] = given[i];
+	fake_counts.algorithms_given = count;
+	if (time)
+		algorithm_list[algorithm_count++] = (struct cuda_algorithm){{(uint64_t)count + 1}, {7}};
+}
+
+static int algorithms(const struct kernel_context *c, struct cuda_algorithm *out, int most)
+{
+	(void)c;
+	for (int i = 0; i < algorithm_count && i < most; i++)
+		out[i] = algorithm_list[i];
+	return algorithm_count;
 }
 
 const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
@@ -238,7 +268,10 @@ const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 	        .open = device_open,
 	        .close = device_close,
 	        .allow_tf32 = allow_tf32,
-	        .gelu_passes = gelu_passes,
+	        .cublaslt = cublaslt,
+	        .products = products,
+	        .use_algorithms = use_algorithms,
+	        .algorithms = algorithms,
 	        .memory = memory,
 	        .opening = opening,
 	        .allocate = allocate,

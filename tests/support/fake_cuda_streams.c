@@ -424,9 +424,9 @@ static int capture_end(struct kernel_context *c, kernel_stream s, cuda_graph *ou
 	fake_counts.live++;
 	c->graphs++;
 	*out = g;
-	if (joined && !g->invalid)
+	if (joined && !g->invalid && !fake_settings.no_capture)
 		return 0;
-	int error = g->invalid ? ERROR_INVALIDATED : ERROR_UNJOINED;
+	int error = g->invalid || fake_settings.no_capture ? ERROR_INVALIDATED : ERROR_UNJOINED;
 	graph_destroy(c, g);
 	*out = NULL;
 	return error;

@@ -340,6 +340,31 @@ static ncclResult_t init_rank(ncclComm_t *out, int ranks, ncclUniqueId id, int r
 	return ncclSuccess;
 }
 
+static ncclResult_t split(ncclComm_t of, int colour, int key, ncclComm_t *out, ncclConfig_t *config)
+{
+	MPI_Comm members;
+	if (!config->splitShare)
+		return ncclInvalidUsage;
+	*out = NULL;
+	MPI_Comm_split(of->members, colour == NCCL_SPLIT_NOCOLOR ? MPI_UNDEFINED : colour, key, &members);
+	if (members == MPI_COMM_NULL)
+		return ncclSuccess;
+	struct ncclComm *c = calloc(1, sizeof *c);
+	if (!c)
+		abort();
+	c->members = members;
+	MPI_Comm_rank(members, &c->rank);
+	MPI_Comm_size(members, &c->ranks);
+	*out = c;
+	return ncclSuccess;
+}
+
+static ncclResult_t count_members(const ncclComm_t comm, int *ranks)
+{
+	*ranks = comm->ranks;
+	return ncclSuccess;
+}
+
 static ncclResult_t destroy(ncclComm_t comm)
 {
 	if (comm->captured) {
@@ -369,6 +394,8 @@ bool fake_nccl(void)
 {
 	static const struct nccl_functions functions = {.GetUniqueId = get_id,
 	                                                .CommInitRank = init_rank,
+	                                                .CommSplit = split,
+	                                                .CommCount = count_members,
 	                                                .CommDestroy = destroy,
 	                                                .CommAbort = destroy,
 	                                                .CommGetAsyncError = async_error,

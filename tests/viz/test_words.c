@@ -13,6 +13,7 @@
 #include "tests/viz/drawn_words.h"
 #include "tests/viz/player.h"
 #include "viz/scene/chart.h"
+#include "viz/scene/chart_cloud.h"
 
 /* (12 + 1) · 16 + (16 + 1) · 8 + (8 + 1) · 4 = 380 parameters, of 1520 B */
 #define MLP "mlp:sizes=12-16-8-4"
@@ -245,6 +246,34 @@ START_TEST(lines_have_ranks_and_a_capacity)
 	draw_chart(&c);
 	ck_words("1\n2\n4\nranks\n");
 	ck_words("capacity less libraries 900.0 MB, above the chart\nzero3\n");
+}
+
+START_TEST(a_cloud_says_its_frontier_and_what_does_not_fit)
+{
+	static struct cloud c = {
+	        .title = "title",
+	        .tokens = true,
+	        .series = {"zero1", "zero3", "dp"},
+	        .series_count = 3,
+	        .points = {{.bytes = 40000000, .rate = 900, .frontier = true, .label = "the fastest"},
+	                   {.bytes = 60000000, .rate = 800, .series = 1},
+	                   {.bytes = 20000000, .rate = 50, .series = 1, .frontier = true, .label = "the least"},
+	                   {.bytes = 110000000, .series = 2}},
+	        .point_count = 4,
+	        .limits = {{"device", 80000000}},
+	        .limit_count = 1};
+	cairo_t *cr = sheet_open(1280, 720);
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	c.theme = THEME_PAPER;
+	c.fonts = &fonts;
+	words_begin();
+	cloud_draw(&c, cr, 1280, 720);
+	cairo_destroy(cr);
+	fonts_release(&fonts);
+	ck_words("tokens a second (logarithmic)\n");
+	ck_words("device: 80.00 MB\n");
+	ck_words("zero1\nzero3\nfits with no micro-batch\n"); /* dp has no mark */
+	ck_words("1\nthe fastest\n2\nthe least\n");
 }
 
 START_TEST(the_legend_has_what_is_there)

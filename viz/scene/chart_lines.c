@@ -46,10 +46,9 @@ static void add_shape(struct canvas *c, double x, double y, int shape, double ra
 }
 
 /* The first of them are filled, the next hollow, the last have a hole. */
-static void draw_mark(struct canvas *c, double x, double y, int number)
+void chart_draw_mark(struct canvas *c, double x, double y, int number, double radius)
 {
 	int shape = number % SHAPES, form = number / SHAPES;
-	double radius = 7;
 	add_shape(c, x, y, shape, radius);
 	draw_colour(c, form == 1 ? c->theme->panel : colour_of(number));
 	cairo_fill_preserve(c->cr);
@@ -61,6 +60,11 @@ static void draw_mark(struct canvas *c, double x, double y, int number)
 		draw_colour(c, c->theme->panel);
 		cairo_fill(c->cr);
 	}
+}
+
+static void draw_mark(struct canvas *c, double x, double y, int number)
+{
+	chart_draw_mark(c, x, y, number, 7);
 }
 
 /* ---- scales ---- */

@@ -10,6 +10,8 @@ const char *chart_word(const struct chart *chart, char *word, int64_t value);
 void chart_draw_axis(struct canvas *c, const struct chart *chart, struct box b, double top);
 /* y: where it would lie. */
 void chart_draw_capacity(struct canvas *c, const struct chart *chart, struct box b, double y);
+/* The mark of the i-th series (chart_lines.c). */
+void chart_draw_mark(struct canvas *c, double x, double y, int number, double radius);
 /* Lines over the number of ranks (chart_lines.c). */
 void chart_draw_lines(struct canvas *c, const struct chart *chart, struct box plot);
 

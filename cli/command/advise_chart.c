@@ -1,0 +1,131 @@
+#include "cli/command/advise_chart.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/file.h"
+#include "strategy/base/number.h"
+#include "strategy/base/path.h"
+#include "viz/export/export.h"
+#include "viz/scene/chart_cloud.h"
+
+struct exported {
+	struct cloud cloud;
+	enum export_format format;
+};
+
+static enum status write_chart(void *context, FILE *out)
+{
+	struct exported *e = context;
+	struct picture size = {.width = 1280, .height = 720, .scale = 1};
+	return export_drawing(cloud_draw, &e->cloud, e->format, &size, out);
+}
+
+enum status advise_chart_check(const char *path)
+{
+	return path_ends_in(path, ".svg") || path_ends_in(path, ".pdf") || path_ends_in(path, ".png")
+	               ? STATUS_OK
+	               : status_fail(STATUS_INPUT, "{export} %.60s: the name must end in .svg, .pdf or .png", path);
+}
+
+/* ---- points ---- */
+
+static int series_of(struct cloud *cloud, const char *strategy)
+{
+	int i = 0;
+	while (i < cloud->series_count && strncmp(cloud->series[i], strategy, sizeof cloud->series[i] - 1) != 0)
+		i++;
+	if (i == CLOUD_SERIES)
+		return CLOUD_SERIES - 1;
+	if (i == cloud->series_count)
+		snprintf(cloud->series[cloud->series_count++], sizeof cloud->series[0], "%.63s", strategy);
+	return i;
+}
+
+static void add_limit(struct cloud *cloud, const struct report_tightest *t)
+{
+	for (int i = 0; i < cloud->limit_count; i++)
+		if (!strcmp(cloud->limits[i].name, space_name(t->space)))
+			return;
+	if (cloud->limit_count == CLOUD_LIMITS)
+		return;
+	struct cloud_limit *limit = &cloud->limits[cloud->limit_count++];
+	snprintf(limit->name, sizeof limit->name, "%s", space_name(t->space));
+	limit->bytes = t->capacity_bytes;
+}
+
+static struct cloud_point *add_point(struct cloud *cloud, const struct settings *s, const struct report_tightest *t)
+{
+	if (cloud->point_count == CLOUD_POINTS)
+		return NULL;
+	struct cloud_point *p = &cloud->points[cloud->point_count++];
+	*p = (struct cloud_point){.bytes = t->needed_bytes, .series = series_of(cloud, s->strategy)};
+	add_limit(cloud, t);
+	return p;
+}
+
+/* "zero2 bf16, 4 × 2, full, offload optimizer" */
+static void name_point(struct cloud_point *p, const struct advised *x)
+{
+	const struct settings *s = &x->settings;
+	char offload[OFFLOAD_TEXT], checkpointing[80] = "", where[OFFLOAD_TEXT + 16] = "", count[32];
+	offload_print(&s->offload, offload, sizeof offload);
+	if (strcmp(s->checkpointing, "none") != 0)
+		snprintf(checkpointing, sizeof checkpointing, ", %.60s", s->checkpointing);
+	if (strcmp(offload, "none") != 0)
+		snprintf(where, sizeof where, ", offload %s", offload);
+	snprintf(p->label, sizeof p->label, "%.24s %s, %" PRId64 " × %" PRId64 "%.24s%.40s: %s a second", s->strategy,
+	         type_name(s->precision), s->micro_batch, s->accumulate, checkpointing, where,
+	         number_format_count(count, (int64_t)(x->tokens_per_s + 0.5)));
+}
+
+static void add_points(struct cloud *cloud, const struct advice *a)
+{
+	for (int i = 0; i < a->fit_count; i++) {
+		const struct advised *x = &a->fit[i];
+		struct cloud_point *p = add_point(cloud, &x->settings, &x->tightest);
+		if (!p)
+			return;
+		p->rate = x->tokens_per_s;
+		p->frontier = x->frontier;
+		name_point(p, x);
+	}
+	for (int i = 0; i < a->lack_count; i++)
+		(void)add_point(cloud, &a->lack[i].settings, &a->lack[i].tightest);
+}
+
+static void title(struct cloud *cloud, const struct advice *a, const char *model)
+{
+	const struct advise_request *q = &a->request;
+	char count[32], sequence[40] = "";
+	cloud->tokens = a->tokens > 1;
+	if (cloud->tokens)
+		snprintf(sequence, sizeof sequence, " · sequence %" PRId64, a->tokens);
+	snprintf(cloud->title, sizeof cloud->title, "Memory against speed: %.60s on %" PRId64 " rank%s of %.40s", model,
+	         q->given.ranks, q->given.ranks == 1 ? "" : "s", q->cluster);
+	snprintf(cloud->subtitle, sizeof cloud->subtitle,
+	         "batch %s%s · %" PRId64
+	         " candidates: %d line%s fit%s · simulated; %g %% of each memory left to the allocator",
+	         number_format_count(count, q->given.batch), sequence, a->candidates, a->fit_count,
+	         a->fit_count == 1 ? "" : "s", a->fit_count == 1 ? "s" : "", 100 * q->margin);
+}
+
+enum status advise_chart_write(const struct advice *a, const char *model, const char *path)
+{
+	struct fonts fonts = {0};
+	struct exported *e = calloc(1, sizeof *e);
+	if (!e)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	e->cloud.theme = THEME_PAPER;
+	e->cloud.fonts = &fonts;
+	title(&e->cloud, a, model);
+	add_points(&e->cloud, a);
+	enum status s = export_parse(path, &e->format) ? fonts_open(&fonts) : STATUS_INPUT;
+	if (!s)
+		s = file_write(path, "{export}", write_chart, e);
+	fonts_release(&fonts);
+	free(e);
+	return s;
+}

@@ -1,0 +1,13 @@
+/* `advise --export FILE.svg|pdf|png`: memory against speed of all candidates (viz/scene/chart_cloud.h). */
+#ifndef SHARDLAB_CLI_ADVISE_CHART_H
+#define SHARDLAB_CLI_ADVISE_CHART_H
+
+#include "cli/options/options.h"
+#include "sim/advise.h"
+
+/* Before the search: STATUS_INPUT, the name ends in none of these. */
+enum status advise_chart_check(const char *path);
+/* model: as the user wrote it. */
+enum status advise_chart_write(const struct advice *a, const char *model, const char *path);
+
+#endif

@@ -1,0 +1,120 @@
+#include "cli/command/emit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/job.h"
+#include "strategy/base/file.h"
+#include "strategy/base/near.h"
+#include "strategy/emit/emit.h"
+
+/* NULL: stdout. */
+static const char *file_of(const struct options *o)
+{
+	const char *colon = strchr(option_text(o, OPTION_EMIT), ':');
+	return colon ? colon + 1 : NULL;
+}
+
+static enum status parse_target(const char *text, enum emit_target *out)
+{
+	size_t n = strcspn(text, ":");
+	char name[64];
+	struct near near = {.typed = name};
+	snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), text);
+	for (int t = 0; t < EMIT_TARGET_COUNT; t++) {
+		*out = (enum emit_target)t;
+		if (!strcmp(name, emit_target_name(*out)))
+			return STATUS_OK;
+		near_consider(&near, emit_target_name(*out));
+	}
+	return status_fail(STATUS_INPUT, "{emit}: unknown program '%s'%s; known: %s", name, near_words(&near),
+	                   near.known);
+}
+
+bool emit_is_all(const struct options *o)
+{
+	return option_given(o, OPTION_EMIT) && !file_of(o);
+}
+
+enum status emit_check_option(const struct options *o)
+{
+	enum emit_target target;
+	if (!option_given(o, OPTION_EMIT))
+		return STATUS_OK;
+	enum status s = parse_target(option_text(o, OPTION_EMIT), &target);
+	if (!s && file_of(o) && !*file_of(o))
+		s = status_fail(STATUS_INPUT, "{emit} %s: the name of a file is missing behind the colon",
+		                option_text(o, OPTION_EMIT));
+	if (!s && !file_of(o) && option_given(o, OPTION_JSON))
+		s = status_fail(STATUS_INPUT, "{emit} %s and --json both write to stdout; say {emit} %s:FILE",
+		                emit_target_name(target), emit_target_name(target));
+	return s;
+}
+
+static enum status write_file(void *context, FILE *out)
+{
+	const struct emission *e = context;
+	return fwrite(e->text, 1, e->size, out) == e->size ? STATUS_OK
+	                                                   : status_fail(STATUS_RUN, "{emit}: cannot be written");
+}
+
+/* What a reader of the file gives beside it: the model as the user wrote it. */
+static void print_beside(const struct options *o, const struct settings *s, const struct emission *e)
+{
+	if (!e->beside_count)
+		return;
+	fprintf(stderr, "beside the file:");
+	for (int i = 0; i < e->beside_count; i++) {
+		char text[SETTING_TEXT];
+		enum setting at = e->beside[i];
+		setting_print(at, s, text, sizeof text);
+		bool flag = setting_rows[at].type == TAKES_FLAG;
+		fprintf(stderr, " --%s%s%s", option_name((enum option)at), flag ? "" : " ",
+		        flag                                   ? ""
+		        : at == SETTING_MODEL && o->model_path ? o->model_path
+		                                               : text);
+	}
+	fputc('\n', stderr);
+}
+
+static void print_notes(const struct options *o, const struct settings *s, const struct emission *e)
+{
+	const char *file = file_of(o);
+	if (file)
+		fprintf(stderr, "%s: as %s reads it\n", file, emit_target_version(e->target));
+	for (int i = 0; i < e->note_count; i++)
+		fprintf(stderr, "%s: note: %s\n", file ? file : emit_target_name(e->target), e->notes[i]);
+	print_beside(o, s, e);
+}
+
+static int64_t nodes_of(const struct options *o, int64_t ranks)
+{
+	struct cluster c;
+	int64_t nodes = 1;
+	if (cluster_open(&c, job_cluster(o), ranks))
+		return 1;
+	if (c.devices)
+		nodes = (ranks + c.devices - 1) / c.devices;
+	cluster_release(&c);
+	return nodes;
+}
+
+enum status emit_settings(const struct options *o, const struct settings *s)
+{
+	struct emission e;
+	enum emit_target target;
+	if (!option_given(o, OPTION_EMIT))
+		return STATUS_OK;
+	const char *file = file_of(o);
+	enum status status = parse_target(option_text(o, OPTION_EMIT), &target);
+	if (!status)
+		status = emit_make(&e, target, file, s, nodes_of(o, s->ranks));
+	if (status)
+		return status;
+	status = file ? file_write(file, "{emit}", write_file, &e) : write_file(&e, stdout);
+	if (!status)
+		print_notes(o, s, &e);
+	emit_release(&e);
+	return status;
+}

@@ -1,0 +1,65 @@
+/* Settings as a configuration file of another program: the way back of recipe.h.
+ *
+ *     struct emission e;
+ *     enum status s = emit_make(&e, EMIT_DEEPSPEED, NULL, &settings, 1);
+ *     … e.text, e.size: the file …
+ *     … e.notes[i]: what the program does otherwise …
+ *     … e.beside[i]: settings that are none of the file's, such as the model and the sequence …
+ *     emit_release(&e);
+ *
+ * A row of a target's table (emit_deepspeed.c …) is a key of the table that the file is read with. What was written is
+ * read again as its program reads it (recipe.h), so that what is said of it is what the program will do: a setting that
+ * it then has another value of is refused by its name where the plan would be another one in kind (the strategy, what
+ * is kept where, the samples, the precision), and is a note where it is a size or a rate.
+ */
+#ifndef SHARDLAB_EMIT_H
+#define SHARDLAB_EMIT_H
+
+#include "strategy/emit/tree_write.h"
+#include "strategy/recipe/recipe.h"
+
+/* constant, name, its usual form, who reads it (a constant of RECIPE_READERS; GUESSED: nobody here), which release the
+ * rows were written for, the strategies that it has */
+#define EMIT_TARGETS(X)                                                                                                \
+	X(DEEPSPEED, "deepspeed", JSON, DEEPSPEED, "DeepSpeed 0.19.8", "single|ddp|zero1|zero2|zero3")                 \
+	X(ACCELERATE, "accelerate", YAML, ACCELERATE, "Accelerate 1.15", "single|ddp|zero1|zero2|zero3|fsdp|hybrid")   \
+	X(TRAINER, "trainer", JSON, GUESSED, "transformers 5.23", "single|ddp|zero1|zero2|zero3|fsdp")                 \
+	X(TORCHTITAN, "torchtitan", TOML, GUESSED, "torchtitan 0.2.2", "single|ddp|fsdp|hybrid|pipeline|tensor")
+
+enum emit_target {
+#define X(constant, name, form, reader, version, strategies) EMIT_##constant,
+	EMIT_TARGETS(X)
+#undef X
+	        EMIT_TARGET_COUNT
+};
+#define EMIT_CHOICES "deepspeed|accelerate|trainer|torchtitan"
+
+const char *emit_target_name(enum emit_target t);    /* "deepspeed" */
+const char *emit_target_version(enum emit_target t); /* "DeepSpeed 0.19.8" */
+/* RECIPE_GUESSED: nothing here reads it. */
+enum recipe_reader emit_target_reader(enum emit_target t);
+
+struct emission {
+	struct arena arena;
+	enum emit_target target;
+	const struct settings *settings; /* resolved; while it is made */
+	int64_t nodes;
+	const char *where;
+	struct tree_file file;
+	char *text;
+	size_t size;
+	bool said[SETTING_COUNT];
+	enum setting beside[SETTING_COUNT];
+	int beside_count;
+	const char **notes;
+	int note_count, note_capacity;
+	bool otherwise; /* a size or a rate is another one there: that of a note */
+};
+
+/* where: the file's name, whose ending chooses a form where a program reads several; NULL: the target's usual one.
+ * nodes: on which the ranks are. STATUS_INPUT: what cannot be said there, by name. */
+enum status emit_make(struct emission *e, enum emit_target target, const char *where, const struct settings *s,
+                      int64_t nodes);
+void emit_release(struct emission *e); /* accepts NULL and a zeroed struct */
+
+#endif

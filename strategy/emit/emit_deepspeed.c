@@ -1,0 +1,147 @@
+/* The keys that say settings to DeepSpeed; also of the section that Trainer hands on. */
+#include "strategy/emit/emit_rows.h"
+
+#include <math.h>
+
+#include "strategy/model/model.h"
+
+/* The power of two that is nearest from below. */
+static const char *scale_power(struct emission *e)
+{
+	return emit_if_fp16(e) ? emit_whole(e, ilogb(e->settings->loss_scale)) : NULL;
+}
+
+static const char *scale_window(struct emission *e)
+{
+	return emit_if_fp16(e) ? emit_whole(e, e->settings->loss_scale_window) : NULL;
+}
+
+/* Trainer multiplies it itself, by the ranks that there are. */
+static const char *step_batch(struct emission *e)
+{
+	return e->target == EMIT_TRAINER ? NULL : emit_batch(e);
+}
+
+static const char *overlap(struct emission *e)
+{
+	return emit_stage_of(e) ? emit_flag(!emit_choices(e).waits) : NULL;
+}
+
+/* By default the first bucket here is smaller, which DeepSpeed's are not. */
+static const char *bucket(struct emission *e)
+{
+	enum { USUAL = 25 << 20 };
+	int64_t bytes = e->settings->bucket ? e->settings->bucket : USUAL;
+	return emit_stage_of(e) < 3 ? emit_whole(e, bytes / type_bytes(e->settings->precision)) : NULL;
+}
+
+/* The elements of a block: what `unit` fetches ahead. */
+static int64_t block_elements(const struct emission *e)
+{
+	struct model m;
+	int64_t most = 0;
+	if (model_open(&m, e->settings->model, e->settings->sequence))
+		return 0;
+	for (int i = 0; i < m.unit_count; i++)
+		if (m.units[i].elements > most && (m.units[i].block || !model_blocks(&m)))
+			most = m.units[i].elements;
+	model_release(&m);
+	return most;
+}
+
+static const char *prefetch(struct emission *e)
+{
+	int64_t n = emit_choices(e).prefetch;
+	return emit_stage_of(e) == 3 ? emit_whole(e, n == CHOICE_WORD ? block_elements(e) : n) : NULL;
+}
+
+static const char *live(struct emission *e)
+{
+	int64_t n = emit_choices(e).live;
+	return emit_stage_of(e) == 3 ? emit_whole(e, n == CHOICE_WORD ? SETTING_LARGE : n) : NULL;
+}
+
+static const char *reuse(struct emission *e)
+{
+	return emit_stage_of(e) == 3 ? emit_whole(e, emit_choices(e).reuse) : NULL;
+}
+
+/* No tensor stays whole here, however small. */
+static const char *nothing_persists(struct emission *e)
+{
+	return emit_stage_of(e) == 3 ? "0" : NULL;
+}
+
+/* SGD is not among the optimizers that ZeRO knows. */
+static const char *untested(struct emission *e)
+{
+	return e->settings->optimizer == OPTIMIZER_SGD && emit_stage_of(e) ? "true" : NULL;
+}
+
+static const char *no_own_adam(struct emission *e)
+{
+	return untested(e) && e->settings->offload.optimizer ? "false" : NULL;
+}
+
+/* Trainer has arguments for it. */
+static const char *scheduler(struct emission *e)
+{
+	return e->target == EMIT_TRAINER ? NULL
+	       : e->settings->decay      ? "\"WarmupDecayLR\""
+	       : e->settings->warmup     ? "\"WarmupLR\""
+	                                 : NULL;
+}
+
+static const char *scheduler_warmup(struct emission *e)
+{
+	return scheduler(e) ? emit_whole(e, e->settings->warmup) : NULL;
+}
+
+static const char *scheduler_total(struct emission *e)
+{
+	return scheduler(e) && e->settings->decay ? emit_whole(e, e->settings->decay) : NULL;
+}
+
+static const char *scheduler_rate(struct emission *e)
+{
+	return scheduler(e) ? emit_rate(e) : NULL;
+}
+
+static const char *scheduler_type(struct emission *e)
+{
+	return scheduler(e) ? "\"linear\"" : NULL;
+}
+
+#define ZERO(key) "zero_optimization." key
+const struct emit_row emit_deepspeed_rows[] = {
+        {"train_batch_size", SETTING_RANKS, step_batch},
+        {"train_micro_batch_size_per_gpu", SETTING_MICRO_BATCH, NULL},
+        {"gradient_accumulation_steps", SETTING_ACCUMULATE, NULL},
+        {"gradient_clipping", SETTING_CLIP, emit_clip},
+        {"bf16.enabled", SETTING_PRECISION, emit_if_bf16},
+        {"fp16.enabled", SETTING_PRECISION, emit_if_fp16},
+        {"fp16.initial_scale_power", SETTING_LOSS_SCALE, scale_power},
+        {"fp16.loss_scale_window", SETTING_LOSS_SCALE_WINDOW, scale_window},
+        {ZERO("stage"), SETTING_STRATEGY, emit_stage},
+        {ZERO("overlap_comm"), SETTING_STRATEGY, overlap},
+        {ZERO("reduce_bucket_size"), SETTING_BUCKET, bucket},
+        {ZERO("stage3_prefetch_bucket_size"), SETTING_STRATEGY, prefetch},
+        {ZERO("stage3_max_live_parameters"), SETTING_STRATEGY, live},
+        {ZERO("stage3_max_reuse_distance"), SETTING_STRATEGY, reuse},
+        {ZERO("stage3_param_persistence_threshold"), SETTING_STRATEGY, nothing_persists},
+        {ZERO("offload_optimizer.device"), SETTING_OFFLOAD, emit_optimizer_place},
+        {ZERO("offload_optimizer.nvme_path"), SETTING_OFFLOAD, emit_optimizer_folder},
+        {ZERO("offload_param.device"), SETTING_OFFLOAD, emit_parameters_place},
+        {ZERO("offload_param.nvme_path"), SETTING_OFFLOAD, emit_parameters_folder},
+        {"optimizer.type", SETTING_OPTIMIZER, emit_optimizer_type},
+        {"optimizer.params.lr", SETTING_LEARNING_RATE, emit_rate},
+        {"optimizer.params.weight_decay", SETTING_WEIGHT_DECAY, emit_weight_decay},
+        {"zero_allow_untested_optimizer", SETTING_OPTIMIZER, untested},
+        {"zero_force_ds_cpu_optimizer", SETTING_OPTIMIZER, no_own_adam},
+        {"scheduler.type", SETTING_WARMUP, scheduler},
+        {"scheduler.params.warmup_max_lr", SETTING_LEARNING_RATE, scheduler_rate},
+        {"scheduler.params.warmup_num_steps", SETTING_WARMUP, scheduler_warmup},
+        {"scheduler.params.warmup_type", SETTING_WARMUP, scheduler_type},
+        {"scheduler.params.total_num_steps", SETTING_DECAY, scheduler_total},
+        {.path = ""},
+};

@@ -1,0 +1,57 @@
+/* Trainer's arguments, as HfArgumentParser reads them from a file. */
+#include "strategy/emit/emit_rows.h"
+
+static const char *true_if_sharded(struct emission *e)
+{
+	return emit_if_sharded(e, "true");
+}
+
+static const char *trainer_optimizer(struct emission *e)
+{
+	return e->settings->optimizer == OPTIMIZER_ADAMW ? "\"adamw_torch_fused\"" : "\"sgd\"";
+}
+
+static const char *schedule(struct emission *e)
+{
+	return e->settings->decay ? "\"linear\"" : e->settings->warmup ? "\"constant_with_warmup\"" : "\"constant\"";
+}
+
+static const char *trainer_warmup(struct emission *e)
+{
+	return e->settings->warmup ? emit_whole(e, e->settings->warmup) : NULL;
+}
+
+/* Under FSDP its own switch does it. */
+static const char *trainer_checkpoints(struct emission *e)
+{
+	return emit_is_sharded(e) ? NULL : emit_flag(emit_checkpoints(e, "full"));
+}
+
+static const char *bucket_mb(struct emission *e)
+{
+	return emit_is(e, "ddp") && e->settings->bucket ? emit_whole(e, e->settings->bucket >> 20) : NULL;
+}
+
+const struct emit_row emit_trainer_rows[] = {
+        {"per_device_train_batch_size", SETTING_MICRO_BATCH, NULL},
+        {"gradient_accumulation_steps", SETTING_ACCUMULATE, NULL},
+        {"max_grad_norm", SETTING_CLIP, emit_clip},
+        {"bf16", SETTING_PRECISION, emit_if_bf16},
+        {"fp16", SETTING_PRECISION, emit_if_fp16},
+        {"optim", SETTING_OPTIMIZER, trainer_optimizer},
+        {"learning_rate", SETTING_LEARNING_RATE, emit_rate},
+        {"weight_decay", SETTING_WEIGHT_DECAY, emit_weight_decay},
+        {"lr_scheduler_type", SETTING_WARMUP, schedule},
+        {"warmup_steps", SETTING_WARMUP, trainer_warmup},
+        {"max_steps", SETTING_DECAY, emit_last_step},
+        {"seed", SETTING_SEED, emit_seed},
+        {"ddp_bucket_cap_mb", SETTING_BUCKET, bucket_mb},
+        {"activation_checkpointing", SETTING_CHECKPOINTING, trainer_checkpoints},
+        {"fsdp", SETTING_STRATEGY, true_if_sharded},
+        {"fsdp_config.version", SETTING_STRATEGY, emit_second_version},
+        {"fsdp_config.reshard_after_forward", SETTING_STRATEGY, emit_reshard},
+        {"fsdp_config.auto_wrap_policy", SETTING_STRATEGY, emit_blocks},
+        {"fsdp_config.cpu_offload", SETTING_OFFLOAD, emit_offload_all},
+        {"fsdp_config.activation_checkpointing", SETTING_CHECKPOINTING, emit_checkpoint_blocks},
+        {.path = ""},
+};

@@ -1,0 +1,174 @@
+/* Values that several programs have keys for. */
+#include "strategy/emit/emit_rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "strategy/strategies/strategy.h"
+
+const char *emit_whole(struct emission *e, int64_t n)
+{
+	return arena_print(&e->arena, "%" PRId64, n);
+}
+
+const char *emit_word(struct emission *e, const char *text)
+{
+	return arena_print(&e->arena, "\"%s\"", text);
+}
+
+const char *emit_flag(bool yes)
+{
+	return yes ? "true" : "false";
+}
+
+/* As short as it can be, and read again as the same number. */
+const char *emit_real(struct emission *e, double x)
+{
+	const char *text = arena_print(&e->arena, "%.15g", x);
+	return strpbrk(text, ".en") ? text : arena_print(&e->arena, "%s.0", text);
+}
+
+bool emit_is(const struct emission *e, const char *strategy)
+{
+	size_t n = strcspn(e->settings->strategy, ":");
+	return strlen(strategy) == n && !strncmp(e->settings->strategy, strategy, n);
+}
+
+bool emit_is_zero(const struct emission *e)
+{
+	return emit_is(e, "zero1") || emit_is(e, "zero2") || emit_is(e, "zero3");
+}
+
+struct choices emit_choices(const struct emission *e)
+{
+	const struct strategy *g;
+	struct choices none = {.prefetch = CHOICE_WORD, .live = CHOICE_WORD};
+	return strategy_parse(e->settings->strategy, &g) ? none : strategy_choices(g, e->settings->strategy);
+}
+
+bool emit_is_sharded(const struct emission *e)
+{
+	return emit_is(e, "fsdp") || emit_is(e, "hybrid");
+}
+
+const char *emit_if_sharded(struct emission *e, const char *literal)
+{
+	return emit_is_sharded(e) ? literal : NULL;
+}
+
+bool emit_checkpoints(const struct emission *e, const char *what)
+{
+	return !strcmp(e->settings->checkpointing, what);
+}
+
+int64_t emit_group_of(const struct emission *e)
+{
+	return emit_is(e, "hybrid") ? emit_choices(e).shard : 0;
+}
+
+const char *emit_batch(struct emission *e)
+{
+	return emit_whole(e, e->settings->batch);
+}
+
+const char *emit_clip(struct emission *e)
+{
+	return emit_real(e, e->settings->clip);
+}
+
+const char *emit_rate(struct emission *e)
+{
+	return emit_real(e, e->settings->learning_rate);
+}
+
+const char *emit_weight_decay(struct emission *e)
+{
+	return e->settings->optimizer == OPTIMIZER_ADAMW ? emit_real(e, e->settings->weight_decay) : NULL;
+}
+
+const char *emit_seed(struct emission *e)
+{
+	return setting_differs(SETTING_SEED, e->settings) ? emit_whole(e, e->settings->seed) : NULL;
+}
+
+const char *emit_if_bf16(struct emission *e)
+{
+	return e->settings->precision == TYPE_BF16 ? "true" : NULL;
+}
+
+const char *emit_if_fp16(struct emission *e)
+{
+	return e->settings->precision == TYPE_FP16 ? "true" : NULL;
+}
+
+const char *emit_optimizer_type(struct emission *e)
+{
+	return e->settings->optimizer == OPTIMIZER_ADAMW ? "\"AdamW\"" : "\"SGD\"";
+}
+
+int64_t emit_stage_of(const struct emission *e)
+{
+	return emit_is_zero(e) ? e->settings->strategy[4] - '0' : 0;
+}
+
+const char *emit_stage(struct emission *e)
+{
+	return emit_whole(e, emit_stage_of(e));
+}
+
+static const char *place(struct emission *e, bool offloaded, bool on_disk)
+{
+	return offloaded ? emit_word(e, on_disk ? "nvme" : "cpu") : NULL;
+}
+
+const char *emit_optimizer_place(struct emission *e)
+{
+	return place(e, e->settings->offload.optimizer, e->settings->offload.optimizer_on_disk);
+}
+
+const char *emit_parameters_place(struct emission *e)
+{
+	return place(e, e->settings->offload.parameters, e->settings->offload.parameters_on_disk);
+}
+
+const char *emit_optimizer_folder(struct emission *e)
+{
+	return e->settings->offload.optimizer_on_disk ? "\"/local_nvme\"" : NULL;
+}
+
+const char *emit_parameters_folder(struct emission *e)
+{
+	return e->settings->offload.parameters_on_disk ? "\"/local_nvme\"" : NULL;
+}
+
+const char *emit_second_version(struct emission *e)
+{
+	return emit_if_sharded(e, "2");
+}
+
+const char *emit_reshard(struct emission *e)
+{
+	return emit_if_sharded(e, emit_flag(!emit_choices(e).keep));
+}
+
+const char *emit_blocks(struct emission *e)
+{
+	return emit_if_sharded(e, "\"TRANSFORMER_BASED_WRAP\"");
+}
+
+const char *emit_offload_all(struct emission *e)
+{
+	return emit_if_sharded(e, emit_flag(e->settings->offload.parameters));
+}
+
+/* Every block, or none; what is in between, the training script says. */
+const char *emit_checkpoint_blocks(struct emission *e)
+{
+	bool full = emit_checkpoints(e, "full");
+	return full || emit_checkpoints(e, "none") ? emit_if_sharded(e, emit_flag(full)) : NULL;
+}
+
+const char *emit_last_step(struct emission *e)
+{
+	return e->settings->decay ? emit_whole(e, e->settings->decay) : NULL;
+}

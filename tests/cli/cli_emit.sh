@@ -1,0 +1,36 @@
+#!/bin/bash
+# --emit: each command writes its settings as another program's configuration, and what is read again is the same.
+# Which file comes of which settings, tests/strategy/test_emit.c says.
+set -euo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+cd "$TMPDIR"
+
+options=(--model gpt --strategy zero2 --ranks 4 --precision bf16 --bucket 1MiB --clip 1)
+
+# On stdout there is the file alone; what it does not say is on stderr.
+"$SHARDLAB" sim "${options[@]}" --seed 3 --emit deepspeed >ds.json 2>said
+"$SHARDLAB" sim "${options[@]}" --json >options.out
+"$SHARDLAB" sim --config ds.json --model gpt --json >file.out 2>notes
+cmp -s options.out file.out || complain 'another prediction comes of what was emitted'
+grep -q 'ranks by train_batch_size: 16 = ' notes || complain "whence the ranks: $(cat notes)"
+[[ "$(cat said)" == *'beside the file: --model '*' --seed 3' ]] || complain "beside the file: $(cat said)"
+
+# A named file stands beside the report, and every command writes the same.
+for command in sim compare; do
+	"$SHARDLAB" $command "${options[@]}" --seed 3 --emit deepspeed:$command.json >report 2>said
+	cmp -s ds.json $command.json || complain "$command --emit deepspeed:FILE: another file"
+	grep -q 'memory' report || complain "$command: no report beside the file"
+	grep -q "^$command.json: as DeepSpeed 0.19.8 reads it" said || complain "$command: $(cat said)"
+done
+"$SHARDLAB" train "${options[@]}" --seed 3 --emit deepspeed 2>/dev/null >train.json
+cmp -s ds.json train.json || complain 'train --emit deepspeed: another file'
+"$SHARDLAB" train --model mlp --ranks 2 --steps 1 --json --emit accelerate:train.yaml 2>/dev/null | grep -q summary ||
+	complain 'train --emit accelerate:FILE does not train'
+grep -q '^num_processes: 2$' train.yaml || complain 'train.yaml'
+"$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --strategy zero1 --precision bf16 --emit deepspeed >advised.json 2>/dev/null
+"$SHARDLAB" sim --config advised.json --model gpt --cluster a100-80gb --require-fit >advised.out 2>/dev/null ||
+	complain 'what was advised does not fit'
+status=0
+"$SHARDLAB" sim --config ds.json --model gpt --emit deepspeed:ds.json >/dev/null 2>said || status=$?
+[ "$status" = 2 ] && grep -q "^fatal: --emit: 'ds.json' is what is read for --config" said || complain "over what is read: $(cat said)"
+exit $errors

@@ -1,0 +1,153 @@
+/* Products on a GPU: those that cuBLASLt had nothing for are named, and algorithms that were timed are kept, by card
+ * and version, for later runs. On a stand-in for the GPU (tests/support/fake_cuda.h). */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/show/show.h"
+#include "real/cuda/algorithms.h"
+#include "strategy/trace/report.h"
+#include "tests/support/fake_cuda.h"
+#include "tests/support/plans.h"
+#include "tests/support/ranks.h"
+#include "tests/support/refusal.h"
+#include "tests/support/reports.h"
+#include "tests/support/suite.h"
+
+#define GPT "gpt:layers=1,width=16,heads=2,context=8 single micro_batch=2"
+#define WHY "8 x 16 x 32 bf16, A whole, B whole: some error"
+
+static char calibration[300], kept[300];
+
+static void make_place(void)
+{
+	snprintf(calibration, sizeof calibration, "%s/deep/rates.yaml", support_folder());
+	snprintf(kept, sizeof kept, "%s/deep/algorithms-a-fake-GPU-130200.txt", support_folder());
+	setenv("SHARDLAB_CONFIG", calibration, 1);
+	(void)unlink(kept);
+}
+
+static void remove_place(void)
+{
+	(void)unlink(kept);
+	cuda_library_use(NULL);
+}
+
+static struct train_options options(bool autotune)
+{
+	struct train_options o = train_options_default();
+	struct settings asked = settings_of(GPT);
+	o.settings = settings_resolved(&asked);
+	o.device = "cuda";
+	o.steps = 3;
+	o.data = "tests/golden/text.txt";
+	o.autotune = autotune;
+	return o;
+}
+
+static const struct report *trained(const struct fake_cuda_settings *s, bool autotune)
+{
+	struct train_options o = options(autotune);
+	cuda_library_use(fake_cuda(s));
+	return report_trained(&o);
+}
+
+/* ---- products that cuBLASLt has nothing for ---- */
+
+static char *shown(const struct report *r)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(out);
+	show_run(r, out);
+	ck_assert_int_eq(fclose(out), 0);
+	return text;
+}
+
+START_TEST(a_slow_product_is_named_in_text_and_json)
+{
+	const struct report *r = trained(&(struct fake_cuda_settings){.plain_products = 5}, false);
+	struct report again;
+	char *text = shown(r);
+	ck_assert_int_eq(r->slowed.plain_products, 5);
+	ck_assert_ptr_nonnull(strstr(text, "products computed without cuBLASLt"));
+	ck_assert_ptr_nonnull(strstr(text, "5, hundreds of times slower; the first: " WHY));
+	json_t *o = report_to_json(r), *slow = json_object_get(o, "plain_products");
+	ck_assert_int_eq(json_integer_value(json_object_get(slow, "count")), 5);
+	ck_assert_str_eq(json_string_value(json_object_get(slow, "why")), WHY);
+	ck_assert_int_eq(report_from_json(&again, o), STATUS_OK);
+	ck_assert_int_eq(again.slowed.plain_products, 5);
+	ck_assert_str_eq(again.slowed.plain_why, WHY);
+	report_release(&again);
+	json_decref(o);
+	free(text);
+}
+
+START_TEST(nothing_is_said_where_nothing_is_slow)
+{
+	const struct report *r = trained(&(struct fake_cuda_settings){.seed = 1}, false);
+	char *text = shown(r);
+	json_t *o = report_to_json(r);
+	ck_assert_ptr_null(strstr(text, "cuBLASLt"));
+	ck_assert_ptr_null(json_object_get(o, "plain_products"));
+	json_decref(o);
+	free(text);
+}
+
+/* A capture that does not end well: the run goes on, with the same losses, and says so. */
+START_TEST(what_cannot_be_captured_is_issued_anew)
+{
+	const struct report *replayed = trained(&(struct fake_cuda_settings){.seed = 4}, false);
+	ck_assert_int_gt(fake_cuda_counts()->launches, 0);
+	const struct report *r = trained(&(struct fake_cuda_settings){.seed = 4, .no_capture = true}, false);
+	ck_assert_int_eq(fake_cuda_counts()->launches, 0);
+	ck_assert_int_eq(fake_cuda_counts()->live, 0);
+	ck_assert_str_eq(r->weights_checksum, replayed->weights_checksum);
+	ck_assert_str_eq(replayed->slowed.not_captured, "");
+	ck_assert_ptr_nonnull(strstr(r->slowed.not_captured, "GPU 0 (a fake GPU): capturing a step: operation failed"));
+	json_t *o = report_to_json(r);
+	ck_assert_str_eq(json_string_value(json_object_get(o, "not_captured")), r->slowed.not_captured);
+	json_decref(o);
+}
+
+/* ---- algorithms ---- */
+
+static int given_to_a_run(bool autotune)
+{
+	(void)trained(&(struct fake_cuda_settings){.seed = 2}, autotune);
+	return fake_cuda_counts()->algorithms_given;
+}
+
+START_TEST(what_was_timed_is_given_to_later_runs)
+{
+	ck_assert_int_eq(given_to_a_run(false), 0);
+	ck_assert_int_ne(access(kept, F_OK), 0);
+	ck_assert_int_eq(given_to_a_run(true), 0);
+	ck_assert_int_eq(access(kept, F_OK), 0);
+	ck_assert_int_eq(given_to_a_run(false), 1);
+	ck_assert_int_eq(given_to_a_run(true), 1); /* and one more is timed */
+	ck_assert_int_eq(given_to_a_run(false), 2);
+}
+
+START_TEST(a_broken_file_is_one_line)
+{
+	struct train_options o = options(false);
+	FILE *out;
+	(void)given_to_a_run(true);
+	out = fopen(kept, "a");
+	ck_assert_ptr_nonnull(out);
+	fputs("0123\n", out);
+	ck_assert_int_eq(fclose(out), 0);
+	must_fail(train_run(&o, report_kept()), STATUS_INPUT, "algorithms-a-fake-GPU-130200.txt:3: not 23 words");
+	must_fail(train_run(&o, report_kept()), STATUS_INPUT, "remove the file, and autotune makes it again");
+}
+
+START_TEST(a_cpu_has_nothing_to_time)
+{
+	struct train_options o = options(true);
+	o.device = "cpu";
+	must_fail(train_check(&o), STATUS_INPUT, "autotune: only a GPU's products");
+}
+
+SUITE_WITH("algorithms", 60, make_place, remove_place)

@@ -1,0 +1,153 @@
+/* Configurations of torchtitan and Trainer's arguments: judged as those judge (verdicts.txt, by
+ * tests/oracle/config_keys.py), and each key as its table says. */
+#define _GNU_SOURCE /* strsep */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/recipe/reader.h"
+#include "tests/support/refusal.h"
+#include "tests/support/suite.h"
+
+enum { MOST_LINE = 1000 };
+
+static struct recipe recipe;
+
+static void end(void)
+{
+	recipe_release(&recipe);
+}
+
+static enum status read_text(enum recipe_reader reader, const char *where, const char *text, int64_t ranks)
+{
+	const struct recipe_question q = {.reader = reader, .model = "gpt2-124m", .ranks = ranks};
+	recipe_release(&recipe);
+	return recipe_read(&recipe, text, strlen(text), where, &q);
+}
+
+/* ---- beside the programs ---- */
+
+static const struct judge {
+	enum recipe_reader reader;
+	const char *folder, *where;
+	int64_t ranks;
+} judges[] = {{RECIPE_TORCHTITAN, "tests/golden/recipes/torchtitan/", "f.toml", 8},
+              {RECIPE_TRAINER, "tests/golden/recipes/trainer/", "f.json", 1}};
+
+/* The line of cases.txt, or the file, of this name. What is no TOML or JSON is refused too. */
+static bool takes(const struct judge *j, const char *name)
+{
+	char line[MOST_LINE], path[300];
+	const struct recipe_question q = {.reader = j->reader, .model = "gpt2-124m", .ranks = j->ranks};
+	snprintf(path, sizeof path, "%s%s", j->folder, atoi(name) ? "cases.txt" : name);
+	recipe_release(&recipe);
+	if (!atoi(name))
+		return !recipe_open(&recipe, path, &q) && !recipe.refusals.count;
+	FILE *f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	for (int i = 0; i < atoi(name); i++)
+		ck_assert_ptr_nonnull(fgets(line, sizeof line, f));
+	fclose(f);
+	return !read_text(j->reader, j->where, line, j->ranks) && !recipe.refusals.count;
+}
+
+START_LOOP_TEST(files_are_judged_as_their_programs_judge, 0, COUNT(judges))
+{
+	const struct judge *j = &judges[_i];
+	char verdict[16], name[128], path[300];
+	int count = 0, wrong = 0;
+	snprintf(path, sizeof path, "%sverdicts.txt", j->folder);
+	FILE *f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	for (; fscanf(f, "%15s %127s", verdict, name) == 2; count++) {
+		bool took = takes(j, name), theirs = !strcmp(verdict, "takes");
+		if (took != theirs)
+			fprintf(stderr, "%s%s: %s %s it, not we%s%s\n", j->folder, name, recipe_judge(j->reader),
+			        verdict, took ? "" : ": ",
+			        took                    ? ""
+			        : recipe.refusals.count ? recipe.refusals.list[0].text
+			                                : status_message());
+		wrong += took != theirs;
+	}
+	fclose(f);
+	ck_assert_int_ge(count, 80);
+	ck_assert_int_eq(wrong, 0);
+}
+
+START_TEST(files_are_known_for_whose_they_are)
+{
+	static const struct {
+		const char *where, *text;
+		enum recipe_reader reader;
+	} files[] = {{"a.toml", "training = {seq_len = 16}", RECIPE_TORCHTITAN},
+	             {"a.json", "{\"learning_rate\": 1}", RECIPE_TRAINER},
+	             {"a.json", "{\"bf16\": true, \"fsdp\": true}", RECIPE_TRAINER},
+	             {"a.yaml", "per_device_train_batch_size: 2", RECIPE_TRAINER},
+	             {"a.yaml", "num_processes: 2", RECIPE_ACCELERATE},
+	             {"a.json", "{\"distributed_type\": \"NO\", \"seed\": 1}", RECIPE_ACCELERATE},
+	             {"a.json", "{\"train_batch_size\": 8, \"bf16\": {\"enabled\": true}}", RECIPE_DEEPSPEED},
+	             {"a.json", "{\"train_batch_size\": 8, \"zero_optimization\": {\"stage\": 1}, \"seed\": 1}",
+	              RECIPE_DEEPSPEED},
+	             {"a.json", "{\"train_batch_size\": \"auto\"}", RECIPE_TRANSFORMERS}};
+	for (int i = 0; i < COUNT(files); i++) {
+		must(read_text(RECIPE_GUESSED, files[i].where, files[i].text, 1));
+		ck_assert_int_eq(recipe.reader, files[i].reader);
+	}
+}
+
+/* ---- each key ---- */
+
+/* A file, and its settings, or the line that refuses it. */
+struct taken {
+	enum recipe_reader reader;
+	const char *text, *settings, *refused;
+};
+
+static const struct taken taken[] = {
+#include "tests/strategy/recipe_jobs.def"
+};
+
+static void check_setting(const char *setting)
+{
+	size_t n = strcspn(setting, "=");
+	int i = 0;
+	while (strlen(setting_rows[i].name) != n || strncmp(setting_rows[i].name, setting, n) != 0)
+		ck_assert_int_lt(++i, SETTING_COUNT);
+	const char *got = recipe_pair_find(&recipe, (enum setting)i);
+	ck_assert_msg(got && !strcmp(got, setting + n + 1), "%s, and not %s", got ? got : "nothing", setting);
+}
+
+START_LOOP_TEST(a_file_becomes_settings, 0, COUNT(taken))
+{
+	const struct taken *t = &taken[_i];
+	const bool is_toml = t->reader == RECIPE_TORCHTITAN;
+	const struct recipe_question q = {.reader = t->reader, .ranks = strstr(t->text, "degree = 3") ? 0 : 8};
+	char settings[300], *rest = settings;
+	enum status s = recipe_read(&recipe, t->text, strlen(t->text), is_toml ? "f.toml" : "f.json", &q);
+	if (!s)
+		s = recipe_plan(&recipe);
+	if (t->refused) {
+		must_fail(s, STATUS_INPUT, "f.");
+		ck_assert_str_eq(status_message(), t->refused);
+		return;
+	}
+	must(s);
+	snprintf(settings, sizeof settings, "%s", t->settings);
+	for (char *one; (one = strsep(&rest, " "));)
+		check_setting(one);
+}
+
+/* A key that is taken, or has one value here alone, is in a file of the table above; of others the table says all. */
+START_LOOP_TEST(every_key_has_a_case, 0, COUNT(judges))
+{
+	const struct recipe_key *k;
+	for (int i = 0; (k = recipe_key_at(judges[_i].reader, i)); i++) {
+		const char *dot = strrchr(k->path, '.'), *word = dot ? dot + 1 : k->path;
+		bool found = k->here != HERE_TAKEN && k->here != HERE_ONLY;
+		for (int c = 0; c < COUNT(taken); c++)
+			found |= taken[c].reader == judges[_i].reader && strstr(taken[c].text, word);
+		ck_assert_msg(found, "%s: no case", k->path);
+	}
+}
+
+SUITE_WITH("recipe_jobs", 60, NULL, end)
