@@ -278,6 +278,14 @@ static enum status read_model_file(struct options *o)
 	return model_config_read(&o->arena, v->text, &v->text);
 }
 
+/* A stack is the cluster's (strategy/cluster/links.h): whoever opens the one has the other. */
+static void take_stack(struct options *o)
+{
+	const char **cluster = &o->value[OPTION_CLUSTER].text;
+	if (option_given(o, OPTION_STACK))
+		*cluster = arena_print(&o->arena, "%s:stack=%s", *cluster, option_text(o, OPTION_STACK));
+}
+
 void options_release(struct options *o)
 {
 	arena_release(&o->arena);
@@ -292,7 +300,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		o->topic = argc && strcmp(argv[0], "--help") != 0 ? argv[0] : NULL;
 		return argc < 2 ? STATUS_OK
 		                : status_fail(STATUS_INPUT, "help takes one word: a command, an option, a "
-		                                            "strategy, models, strategies, clusters, "
+		                                            "strategy, models, strategies, clusters, stacks, "
 		                                            "checkpointing, data or config");
 	}
 	for (int i = 0; i < argc; i++)
@@ -301,8 +309,8 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return STATUS_OK;
 		}
 	int at = 0;
-	bool takes_topic =
-	        c == COMMAND_COLLECTIVE || c == COMMAND_LESSON || c == COMMAND_CONFIG || c == COMMAND_CHECKPOINT;
+	const unsigned with_topic = IN(COLLECTIVE) | IN(LESSON) | IN(CONFIG) | IN(CHECKPOINT) | IN(CLUSTER) | IN(STACK);
+	bool takes_topic = with_topic >> c & 1;
 	if (c == COMMAND_TRACE)
 		o->words = arena_alloc(&o->arena, (size_t)argc * sizeof *o->words);
 	while (at < argc)
@@ -323,6 +331,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		if (!o->value[i].given && *text && (s = option_read_value(option_row(i), false, text, &o->value[i])))
 			return s;
 	}
+	take_stack(o);
 	return STATUS_OK;
 }
 

@@ -71,6 +71,11 @@
 	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
 	  "shardlab collective NAME prints what every rank holds after each round, up to 8 ranks with numbers that "   \
 	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
+	X(CLUSTER, cluster, "an entry of the clusters' catalogue, as a file to change",                                \
+	  "shardlab cluster NAME prints what --cluster NAME is; shardlab cluster lists the names.")                    \
+	X(STACK, stack, "an entry of the stacks' catalogue, as a file to change",                                      \
+	  "shardlab stack NAME prints what --stack NAME is on the card of --cluster; shardlab stack lists the "        \
+	  "names.")                                                                                                    \
 	X(CONFIG, config, "what a configuration of DeepSpeed or Accelerate says, and who would refuse it",             \
 	  "shardlab config FILE prints a line a key: its value, its place, what it does here, what it does there; "    \
 	  "then "                                                                                                      \
@@ -83,7 +88,9 @@
 	  "Without a number it lists them. A lesson goes piece by piece: text, commands that run, the window, "        \
 	  "questions; Enter goes on.")                                                                                 \
 	X(HELP, help,                                                                                                  \
-	  "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, data, config", "")
+	  "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, stacks, checkpointing, data, "       \
+	  "config",                                                                                                    \
+	  "")
 
 enum command {
 #define X(constant, name, what, more) COMMAND_##constant,
@@ -108,8 +115,10 @@ enum command {
 	  "the program that reads --config; by default the one whose file it looks like")                              \
 	X(EMIT, "emit", TEXT, EMIT_CHOICES "[:FILE]", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),        \
 	  "write these settings as that program's configuration: to FILE, or to stdout and nothing else; help config") \
-	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(ADVISE) | IN(COLLECTIVE),      \
-	  "the hardware to predict for; see: help clusters")                                                           \
+	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local",                                               \
+	  IN_MODELS | IN(ADVISE) | IN(COLLECTIVE) | IN(STACK), "the hardware to predict for; see: help clusters")      \
+	X(STACK, "stack", TEXT, "NAME|FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE),                             \
+	  "the software whose step is predicted: what it reaches of the cluster's rates; see: help stacks")            \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
 	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                   \

@@ -29,7 +29,7 @@ refuse '--pair pipeline: 64 ranks' view --model mlp --ranks 64 --pair pipeline -
 refuse "no help on 'nope'" help nope
 refuse 'did you mean offload?' help ofload
 refuse 'there is no option --nodes: the cluster says how many ranks a node has' sim --nodes 2
-refuse 'did you mean a100-40gb or a100-80gb?' sim --cluster a100
+refuse 'did you mean a100-40gb, a100-80gb, a100-pcie-40gb or a100-pcie-80gb?' sim --cluster a100
 refuse 'did you mean zero1, zero2 or zero3?' sim --strategy zero4
 refuse 'did you mean gpt?' sim --model gtp
 refuse 'did you mean llama-2-7b?' sim --model llama-7b

@@ -130,7 +130,7 @@ completes 'zero1 zero2 zero3' sim --strategy zero
 completes 'fp32 fp16' train --precision fp
 completes '--micro-batch' sim --mic
 completes 'calibrate' cal
-completes 'a100-40gb a100-80gb' compare --cluster a100
+completes 'a100-40gb a100-80gb a100-pcie-40gb a100-pcie-80gb' compare --cluster a100
 completes '' sim --plan nosuch
 has "$("$SHARDLAB" help zsh)" "#compdef shardlab"
 
