@@ -176,16 +176,29 @@ static void say(const struct elastic *e, const struct options *o, const char *wh
 	        ranks == 1 ? "" : "s", from, e->restarted, e->restarts);
 }
 
+/* A run that was lost after its last step has nothing to start again for. */
+static bool is_done(const struct elastic *e, const struct options *o, const char *what, int64_t step)
+{
+	bool done = step >= option_whole(o, OPTION_STEPS);
+	if (done)
+		status_fail(STATUS_LOST,
+		            "%s; all steps were done, and %s has them: shardlab checkpoint weights takes them out",
+		            what, e->resume);
+	return done;
+}
+
 bool elastic_again(struct elastic *e, struct options *o, bool progressed)
 {
 	char what[1024];
 	if (e->restarted == e->restarts || launch_stop)
 		return false;
-	e->restarted++;
 	snprintf(what, sizeof what, "%s", status_message());
+	int64_t step = find_own(e, option_text(o, OPTION_CHECKPOINT));
+	if (is_done(e, o, what, step))
+		return false;
+	e->restarted++;
 	if (!progressed)
 		take_fewer(e, o);
-	int64_t step = find_own(e, option_text(o, OPTION_CHECKPOINT));
 	if (e->resume)
 		o->value[OPTION_RESUME] = (struct option_value){.given = true, .text = e->resume};
 	say(e, o, what, step);

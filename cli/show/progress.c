@@ -61,6 +61,8 @@ static void draw(double share, const char *label, const char *left, int columns)
 	int width = bar_width(room - text_width(label));
 	snprintf(items, sizeof items, "%s", label);
 	shorten(items, room - width);
+	if (text_width(items) > room - width)
+		left = "";
 	for (int i = 0; i < width; i++)
 		bar[i] = i < (int)(share * width) ? '#' : '.';
 	bar[width] = 0;

@@ -14,7 +14,7 @@ folder=$TMPDIR/run
 lost() {
 	local name=$1 command=$2 steps=$3 status=0 parent
 	shift 3
-	rm -rf "$folder" "$TMPDIR/out"
+	rm -rf "$folder" "$TMPDIR/out" "$TMPDIR/hangs"
 	"${alone[@]}" "$program" train "${tiny[@]}" --ranks 2 --steps "$steps" --checkpoint "$folder" --checkpoint-every 10 --restarts 2 "$@" \
 		>"$TMPDIR/out" 2>"$TMPDIR/err" &
 	parent=$!
@@ -25,7 +25,7 @@ lost() {
 	if [ ${#rank[@]} = 2 ]; then eval "$command"; fi
 	wait "$parent" || status=$?
 	said=$(cat "$TMPDIR/err")
-	if [ "$status" = 0 ] && [ -z "$said" ]; then
+	if { [ "$status" = 0 ] && [ -z "$said" ]; } || [[ $said == *'; all steps were done, and '*step-* ]]; then
 		[ "$steps" -lt 100000 ] || complain "$name: it ends before it is struck"
 		lost "$name" "$command" $((steps * 4)) "$@"
 		return
