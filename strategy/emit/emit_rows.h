@@ -40,6 +40,7 @@ bool emit_checkpoints(const struct emission *e, const char *what);
 /* Of rows. NULL: the key is left out. */
 const char *emit_if_sharded(struct emission *e, const char *literal);
 const char *emit_batch(struct emission *e);
+const char *emit_sequence(struct emission *e); /* tokens: the model's unless given */
 const char *emit_clip(struct emission *e);
 const char *emit_rate(struct emission *e);
 const char *emit_weight_decay(struct emission *e); /* AdamW's */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "strategy/model/model.h"
 #include "strategy/strategies/strategy.h"
 
 const char *emit_whole(struct emission *e, int64_t n)
@@ -69,6 +70,17 @@ int64_t emit_group_of(const struct emission *e)
 const char *emit_batch(struct emission *e)
 {
 	return emit_whole(e, e->settings->batch);
+}
+
+const char *emit_sequence(struct emission *e)
+{
+	struct model m;
+	const char *text = NULL;
+	if (!model_open(&m, e->settings->model, e->settings->sequence)) {
+		text = emit_whole(e, m.tokens);
+		model_release(&m);
+	}
+	return text;
 }
 
 const char *emit_clip(struct emission *e)
