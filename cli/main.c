@@ -55,8 +55,7 @@ int main(int argc, char **argv)
 			s = status_fail(STATUS_RUN, "cannot write to standard output");
 	}
 	if (s)
-		fprintf(stderr, "%s%s\n",
-		        s == STATUS_CHECK || s == STATUS_INTERRUPTED ? "" : "fatal: ", status_message());
+		fprintf(stderr, "%s%s\n", s == STATUS_CHECK || status_is_stop(s) ? "" : "fatal: ", status_message());
 	launch_leave();
 	return status_exit_code(s);
 }

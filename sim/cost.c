@@ -1,5 +1,8 @@
 #include "sim/cost.h"
 
+#include "strategy/cluster/effective.h"
+#include "strategy/plan/operation.h"
+
 static int64_t longer(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -31,6 +34,25 @@ static enum status cost_disk(const struct cluster *c, bool reads, int64_t bytes,
 	return STATUS_OK;
 }
 
+/* Each rank has its part of the node's cores. */
+static struct rate host_rate(const struct cluster *c)
+{
+	struct rate rate = c->core_compute;
+	rate.value *= longer(c->cores / c->devices, 1);
+	return rate;
+}
+
+static struct rate device_rate(const struct cluster *c, const struct plan *p, const struct op *op, int64_t flops,
+                               enum type type)
+{
+	struct rate rate = cluster_compute_rate(c, op->kind, type, flops);
+	if (!rate.value || !cluster_has_stack(c))
+		return rate;
+	struct op_sizes sizes = op_sizes_of(p, op);
+	wide reached = (wide)rate.value * (uint64_t)effective_share(c, op->kind, &sizes) / MILLION;
+	return rate_assumed(longer((int64_t)reached, 1));
+}
+
 enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                         struct cost *out)
 {
@@ -43,12 +65,7 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 		return cost_host_copy(c, bytes, out);
 	if (op->queue == QUEUE_DISK)
 		return cost_disk(c, op_transfer(r, op) == TRANSFER_DISK_READ, bytes / 2, out);
-	if (host) { /* each rank has its part of the node's cores */
-		rate = c->core_compute;
-		rate.value *= longer(c->cores / c->devices, 1);
-	} else {
-		rate = cluster_compute_rate(c, op->kind, type, flops);
-	}
+	rate = host ? host_rate(c) : device_rate(c, p, op, flops, type);
 	if (flops && !rate.value)
 		return status_fail(
 		        STATUS_INPUT,
@@ -57,7 +74,8 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 		        c->name, op_name(op->kind), type_name(type), type_name(type));
 	int64_t compute = flops ? time_of(flops, rate.value) : 0, memory = time_of(bytes, bandwidth.value);
 	bool whole = flops && !host && cluster_measured_whole(c, op->kind, type, flops);
-	out->ns = (whole ? compute : longer(compute, memory)) + c->launch.value;
+	out->ns = host ? longer(compute, memory) + c->launch.value
+	               : effective_kernel(c, compute, whole ? 0 : memory, op_class(op->kind) == OP_CLASS_K);
 	out->bytes = bytes;
 	out->measured = c->launch.measured && (whole || bandwidth.measured) && (!flops || rate.measured);
 	return STATUS_OK;

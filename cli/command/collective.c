@@ -8,6 +8,8 @@
 
 #include "cli/command/command.h"
 #include "cli/command/view_load.h"
+#include "cli/show/text.h"
+#include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "strategy/strategies/alone.h"
 #include "viz/scene/scene.h"
@@ -17,13 +19,20 @@ enum { CHUNK_WIDTH = 10 };
 
 /* ---- what ranks hold ---- */
 
+/* On the right of its column, however wide its characters are. */
+static void print_cell(const char *word)
+{
+	int room = CHUNK_WIDTH - text_width(word);
+	printf("%*s%s", room > 0 ? room : 0, "", word);
+}
+
 static void print_chunks(const struct collective *c)
 {
 	char word[32];
 	printf("  %-8s", "");
 	for (int k = 0; k < c->chunk_count; k++) {
-		snprintf(word, sizeof word, c->chunk_count > 1 ? "chunk %d" : "buffer", k);
-		printf("%*s", CHUNK_WIDTH, word);
+		snprintf(word, sizeof word, tr("chunk %d"), k);
+		print_cell(c->chunk_count > 1 ? word : tr("buffer"));
 	}
 	putchar('\n');
 }
@@ -46,16 +55,17 @@ static void print_held(const struct collective *c, const struct values *v)
 static void print_message(const struct collective *c, const struct event *e, const struct values *v)
 {
 	int last, first = collective_chunks(c, e, &last);
-	char word[EXCHANGE_WORD], bytes[WORD], what[64] = "the buffer";
+	char word[EXCHANGE_WORD], bytes[WORD], what[64];
+	snprintf(what, sizeof what, "%s", tr("the buffer"));
 	if (c->chunk_count > 1 && first == last)
-		snprintf(what, sizeof what, "chunk %d", first);
+		snprintf(what, sizeof what, tr("chunk %d"), first);
 	else if (c->chunk_count > 1)
-		snprintf(what, sizeof what, "chunks %d–%d", first, last);
-	printf("  rank %" PRId64 " → rank %" PRId64 "  %s, %s, %s", e->rank, e->to, what, bytes_word(bytes, e->bytes),
-	       e->add ? "added" : "copied");
+		snprintf(what, sizeof what, tr("chunks %d–%d"), first, last);
+	printf(tr("  rank %" PRId64 " → rank %" PRId64 "  %s, %s, %s"), e->rank, e->to, what,
+	       bytes_word(bytes, e->bytes), tr(e->add ? "added" : "copied"));
 	if (v)
-		printf(": %s%s", exchange_word(word, values_exchange(v, c, e)),
-		       first == last ? "" : " in the first of them");
+		printf(tr(first == last ? ": %s" : ": %s in the first of them"),
+		       exchange_word(word, values_exchange(v, c, e)));
 	putchar('\n');
 }
 
@@ -96,12 +106,12 @@ static void print_rounds(const struct timeline *s, int number, bool numbers)
 	char time[WORD];
 	if (v) {
 		values_init(v, s, c);
-		printf("\nin the beginning\n");
+		fputs(tr("\nin the beginning\n"), stdout);
 		print_chunks(c);
 		print_held(c, v);
 	}
 	for (int round = 0; round < c->rounds; round++) {
-		printf("\nround %d of %d, done at %s\n", round + 1, c->rounds,
+		printf(tr("\nround %d of %d, done at %s\n"), round + 1, c->rounds,
 		       time_word(time, end_of_round(s, number, round)));
 		print_messages(s, number, round, v);
 		if (v) {
@@ -142,22 +152,25 @@ static bool is_like(const struct of_round *a, const struct of_round *b)
 	       a->copies == b->copies;
 }
 
+static const char *what_of(const struct of_round *r)
+{
+	return !r->copies ? "added" : !r->adds ? "copied" : "added or copied";
+}
+
 static void print_many(const struct collective *c)
 {
 	putchar('\n');
 	for (int64_t round = 0, end; round < c->rounds; round = end) {
 		struct of_round one = look_at(c, round), next;
-		char least[WORD], most[WORD], name[64];
+		char least[WORD], most[WORD], size[2 * WORD + 8], name[64];
 		for (end = round + 1; end < c->rounds && (next = look_at(c, end), is_like(&one, &next));)
 			end++;
-		snprintf(name, sizeof name, end - round == 1 ? "round %" PRId64 : "rounds %" PRId64 "–%" PRId64,
+		snprintf(name, sizeof name, tr(end - round == 1 ? "round %" PRId64 : "rounds %" PRId64 "–%" PRId64),
 		         round + 1, end);
 		bool same = !strcmp(bytes_word(least, one.least), bytes_word(most, one.most));
-		printf("%s: %" PRId64 " message%s of %s%s%s%s, %s\n", name, one.messages, one.messages == 1 ? "" : "s",
-		       least, same ? "" : " to ", same ? "" : most, end - round > 1 ? " in each" : "",
-		       !one.copies ? "added"
-		       : !one.adds ? "copied"
-		                   : "added or copied");
+		snprintf(size, sizeof size, tr(same ? "%s" : "%s to %s"), least, most);
+		printf(tr("%s: %" PRId64 " message%s of %s%s, %s\n"), name, one.messages, one.messages == 1 ? "" : "s",
+		       size, end - round > 1 ? tr(" in each") : "", tr(what_of(&one)));
 	}
 }
 
@@ -169,8 +182,8 @@ static void print_form(const struct collective *c)
 	struct formula f;
 	char bytes[32];
 	ledger_formula(c, &f);
-	printf("%s %s: %s\n", a->name, operation_name(a->operation), a->description);
-	printf("%s: %s = %s = %s B sent in %d round%s\n", f.who, f.symbols, f.numbers,
+	printf(tr("%s %s: %s\n"), a->name, tr(operation_name(a->operation)), tr(a->description));
+	printf(tr("%s: %s = %s = %s B sent in %d round%s\n"), f.who, f.symbols, f.numbers,
 	       number_format_count(bytes, f.bytes), c->rounds, c->rounds == 1 ? "" : "s");
 }
 
@@ -189,7 +202,7 @@ static void print_all(const struct loaded *l, bool numbers)
 		else
 			print_rounds(s, i, numbers);
 	}
-	printf("\ndone in %s\n", time_word(time, s->step_ns));
+	printf(tr("\ndone in %s\n"), time_word(time, s->step_ns));
 }
 
 static enum status no_name(void)
@@ -208,6 +221,7 @@ enum status command_collective(const struct options *o)
 {
 	struct loaded l = {0};
 	struct job job;
+	language_set(option_given(o, OPTION_LANGUAGE) ? option_text(o, OPTION_LANGUAGE) : language_of_user());
 	if (!o->topic)
 		return no_name();
 	if (option_given(o, OPTION_VALUES) && option_given(o, OPTION_NO_VALUES))

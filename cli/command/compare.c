@@ -6,6 +6,7 @@
 
 #include "cli/command/chart.h"
 #include "cli/command/command.h"
+#include "cli/command/compare_trace.h"
 #include "cli/command/emit.h"
 #include "cli/command/job.h"
 #include "cli/show/show.h"
@@ -18,7 +19,8 @@ struct entry {
 	char strategy[256];
 	const struct options *variant;
 	struct report report;
-	char skipped[1024]; /* why; "": it was not */
+	struct profile_step step; /* with --trace */
+	char skipped[1024];       /* why; "": it was not */
 };
 
 enum { VARIANTS = 64 };
@@ -34,6 +36,7 @@ struct comparison {
 	struct report
 	        *nearest; /* of those that do not fit, the one that the least is missing for; NULL: something fits */
 	struct settings nearest_settings;
+	struct profile recorded; /* of --trace */
 };
 
 /* ---- alternatives: --precision bf16/fp16 --activation-checkpointing none/full ---- */
@@ -90,6 +93,18 @@ static enum status find_change(struct comparison *c, const char *cluster)
 	return c->nearest ? job_find_change(&c->nearest_settings, cluster, &c->nearest->change) : STATUS_OK;
 }
 
+static bool is_recorded(const struct comparison *c)
+{
+	return c->recorded.rank_count > 0;
+}
+
+static enum status predict(const struct comparison *c, const struct settings *m, const char *cluster, enum grain grain,
+                           struct entry *e)
+{
+	return is_recorded(c) ? recorded_predict(m, cluster, grain, &e->report, &e->step)
+	                      : job_simulate(m, cluster, grain, &e->report);
+}
+
 static enum status simulate_members(struct comparison *c, const struct options *o, enum grain grain)
 {
 	struct members members;
@@ -101,7 +116,7 @@ static enum status simulate_members(struct comparison *c, const struct options *
 		struct entry *e = &c->entries[c->count++];
 		e->variant = o;
 		snprintf(e->strategy, sizeof e->strategy, "%s", m->strategy);
-		s = job_simulate(m, option_text(o, OPTION_CLUSTER), grain, &e->report);
+		s = predict(c, m, option_text(o, OPTION_CLUSTER), grain, e);
 		if (s && s != STATUS_INPUT)
 			return status_prefix(s, "%s", m->strategy);
 		if (s) {
@@ -139,11 +154,17 @@ static json_t *skipped_to_json(const struct comparison *c, const struct entry *e
 
 static json_t *to_json(const struct comparison *c)
 {
-	json_t *results = json_array();
-	for (int i = 0; i < c->count; i++)
-		json_array_append_new(results, *c->entries[i].skipped ? skipped_to_json(c, &c->entries[i])
-		                                                      : report_to_json(&c->entries[i].report));
-	return json_pack("{s:o}", "results", results);
+	json_t *results = json_array(), *o = json_pack("{s:o}", "results", results);
+	for (int i = 0; i < c->count; i++) {
+		const struct entry *e = &c->entries[i];
+		json_t *one = *e->skipped ? skipped_to_json(c, e) : report_to_json(&e->report);
+		if (is_recorded(c) && !*e->skipped)
+			json_object_set_new(one, "profile", profile_step_to_json(&e->step));
+		json_array_append_new(results, one);
+	}
+	if (is_recorded(c))
+		json_object_set_new(o, "recorded", profile_to_json(&c->recorded));
+	return o;
 }
 
 static bool is_first(const struct comparison *c, int i, bool by_strategy)
@@ -215,20 +236,41 @@ static bool has_single(const struct comparison *c)
 	return c->count > 1 && !strcmp(c->entries[0].strategy, "single") && !*c->entries[0].skipped;
 }
 
+/* The last report stands for all: `single`, which comes first, has one rank. */
+static void show_head(const struct comparison *c)
+{
+	struct report heading = *c->columns[c->column_count - 1].report;
+	bool differ = show_micros_differ(c->columns, c->column_count);
+	snprintf(heading.strategy, sizeof heading.strategy, "%d strateg%s", c->column_count,
+	         c->column_count == 1 ? "y" : "ies");
+	show_heading(&heading, differ ? SHOW_ALL & ~(unsigned)SHOW_MICRO : SHOW_ALL, stdout);
+}
+
+static void show_recorded(const struct comparison *c)
+{
+	const struct profile_step *steps[MEMBERS];
+	const struct report *last = c->columns[c->column_count - 1].report;
+	int count = 0;
+	for (int i = 0; i < c->count; i++)
+		if (!*c->entries[i].skipped)
+			steps[count++] = &c->entries[i].step;
+	show_head(c);
+	recorded_show(&c->recorded, c->columns, steps, count, stdout);
+	show_rates(last, stdout);
+	show_model_note(last, stdout);
+	show_skipped(c);
+}
+
 static void show(const struct comparison *c)
 {
-	/* The last, since `single`, which comes first, has one rank. */
 	const struct report *last = c->columns[c->column_count - 1].report;
 	assert(last);
-	struct report heading = *last;
 	if (c->variant_count > 1) {
+		struct report heading = *last;
 		snprintf(heading.strategy, sizeof heading.strategy, "%d combinations", c->column_count);
 		show_grid(&heading, c->columns, c->column_count, stdout);
 	} else {
-		snprintf(heading.strategy, sizeof heading.strategy, "%d strateg%s", c->column_count,
-		         c->column_count == 1 ? "y" : "ies");
-		bool differ = show_micros_differ(c->columns, c->column_count);
-		show_heading(&heading, differ ? SHOW_ALL & ~(unsigned)SHOW_MICRO : SHOW_ALL, stdout);
+		show_head(c);
 		fputc('\n', stdout);
 		show_columns(c->columns, c->column_count, stdout);
 	}
@@ -294,14 +336,27 @@ static enum status output(struct comparison *c, const struct options *o)
 	if (option_given(o, OPTION_JSON))
 		print_json(to_json(c), false);
 	else
-		show(c);
+		(is_recorded(c) ? show_recorded : show)(c);
 	return option_given(o, OPTION_REQUIRE_FIT) ? require_fit(c) : STATUS_OK;
 }
 
-static enum status comparison_open(struct comparison *c, const struct options *o)
+static enum status open_recorded(struct comparison *c, struct options *o)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (option_alternatives(o, (enum option)i) > 1)
+			return status_fail(
+			        STATUS_INPUT,
+			        "--trace is of one configuration, and --%s %.60s are several; give the one that ran",
+			        option_name((enum option)i), option_text(o, (enum option)i));
+	return recorded_open(&c->recorded, o);
+}
+
+static enum status comparison_open(struct comparison *c, struct options *o)
 {
 	*c = (struct comparison){0};
-	enum status s = make_variants(c, o);
+	enum status s = option_given(o, OPTION_TRACE) ? open_recorded(c, o) : STATUS_OK;
+	if (!s)
+		s = make_variants(c, o);
 	if (s)
 		return s;
 	size_t most = (size_t)c->variant_count * MEMBERS;
@@ -317,6 +372,7 @@ static void comparison_release(struct comparison *c)
 	free(c->entries);
 	free(c->columns);
 	free(c->variants);
+	profile_release(&c->recorded);
 	arena_release(&c->arena);
 }
 
@@ -335,27 +391,31 @@ static enum status emit_one(const struct comparison *c, const struct options *o)
 	return emit_settings(o, &members.member[0]);
 }
 
-enum status command_compare(const struct options *o)
+static enum status compare(struct comparison *c, const struct options *o)
 {
-	struct comparison c;
 	enum grain grain = GRAIN_OPERATION;
-	enum status s = comparison_open(&c, o);
-	if (!s)
-		s = emit_one(&c, o);
-	if (s || emit_is_all(o)) {
-		comparison_release(&c);
+	enum status s = emit_one(c, o);
+	if (s || emit_is_all(o))
 		return s;
-	}
-	if (!s)
-		s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
+	s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
 	if (!s)
 		s = check_export(o);
 	if (!s)
-		s = simulate_all(&c, grain);
+		s = simulate_all(c, grain);
 	if (!s)
-		s = find_change(&c, option_text(o, OPTION_CLUSTER));
+		s = find_change(c, option_text(o, OPTION_CLUSTER));
+	return s ? s : output(c, o);
+}
+
+enum status command_compare(const struct options *given)
+{
+	struct comparison c;
+	struct options own = *given;
+	own.arena = (struct arena){0};
+	enum status s = comparison_open(&c, &own);
 	if (!s)
-		s = output(&c, o);
+		s = compare(&c, &own);
 	comparison_release(&c);
+	arena_release(&own.arena);
 	return s;
 }

@@ -136,6 +136,27 @@ static void help_clusters(void)
 	fputs(lab, stdout);
 }
 
+static void help_stacks(void)
+{
+	puts("--stack NAME|FILE\n");
+	help_list(stack_list);
+	paragraph(
+	        "A cluster has ceilings: the best that was measured of one kernel, one link, one NIC. A stack is what "
+	        "a "
+	        "program reaches of them in a training step, with the range in which nine of ten measured steps lay. "
+	        "The first are classes, for programs that were not measured; what stands below them was fitted on "
+	        "published runs, for some cards. shardlab stack NAME --cluster NAME prints one as a file to change. "
+	        "Its fields:");
+	putchar('\n');
+	struct table t = begin_list();
+	for (int i = 0; i < STACK_VALUES; i++) {
+		char name[64];
+		snprintf(name, sizeof name, "%s.%s", stack_row(i)->section, stack_row(i)->key);
+		list_line(&t, name, stack_row(i)->what);
+	}
+	table_end(&t, 2);
+}
+
 static void help_keys(enum recipe_reader reader)
 {
 	struct table t = begin_list();
@@ -243,10 +264,15 @@ static void help_checkpointing(void)
 static const struct {
 	const char *name;
 	void (*print)(void);
-} topics[] = {{"models", help_models},     {"strategies", help_strategies},
-              {"clusters", help_clusters}, {"checkpointing", help_checkpointing},
-              {"data", help_data},         {"config", help_config},
-              {"man", manual_page},        {"bash", completion_bash},
+} topics[] = {{"models", help_models},
+              {"strategies", help_strategies},
+              {"clusters", help_clusters},
+              {"stacks", help_stacks},
+              {"checkpointing", help_checkpointing},
+              {"data", help_data},
+              {"config", help_config},
+              {"man", manual_page},
+              {"bash", completion_bash},
               {"zsh", completion_zsh}};
 enum { TOPICS = sizeof topics / sizeof topics[0] };
 
@@ -291,7 +317,7 @@ static enum status no_help(const char *word)
 		near_consider(&near, option_row(i)->name);
 	return status_fail(STATUS_INPUT,
 	                   "no help on '%.40s'%s; there is help on each command (shardlab help) and option, each "
-	                   "strategy, and on models, strategies, clusters, checkpointing, data, config",
+	                   "strategy, and on models, strategies, clusters, stacks, checkpointing, data, config",
 	                   word, near_words(&near));
 }
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/command/guard.h"
 #include "cli/command/launch_stop.h"
 #include "cli/command/leftovers.h"
 #include "cli/command/line_reader.h"
@@ -70,7 +71,7 @@ static void pass_on_signals(const struct launch *l, pid_t child, int *passed_on)
 	*passed_on = wish;
 }
 
-enum { ENDING_STEPS = 2 };
+enum { ENDING_STEPS = 2, LOOK_EVERY_NS = 300 * 1000 * 1000 };
 
 /* A run that has said its last line, or that is silent, and does not end: mpirun may wait for a machine that is gone,
  * or be stopped itself. Its ranks die with it. */
@@ -97,10 +98,22 @@ static bool is_killed(const struct talk *t)
 	return t->kills == ENDING_STEPS && clock_ns() - t->killed_ns > INT64_C(1000000000);
 }
 
-/* Reads the child's output until both pipes are closed, or it was killed. Signals are delivered only while it waits. */
-static void attend(const struct launch *l, pid_t child, struct line_reader *readers, const sigset_t *waiting)
+/* Ranks that live are heard all the time, so silence is looked for by the clock. */
+static void look_for_silence(struct talk *t, pid_t child)
 {
-	const struct timespec again = {0, 300 * 1000 * 1000};
+	int64_t now = clock_ns();
+	if (now - t->looked_ns < LOOK_EVERY_NS)
+		return;
+	t->looked_ns = now;
+	if (!*t->silent && pulse_is_silent(&t->pulse, child, t->silent, sizeof t->silent))
+		talk_should_end(t);
+}
+
+/* Reads the child's output until both pipes are closed, or it was killed. Signals are delivered only while it waits. */
+static void attend(const struct launch *l, pid_t child, struct line_reader *readers, struct guard *guard,
+                   const sigset_t *waiting)
+{
+	const struct timespec again = {0, LOOK_EVERY_NS};
 	struct talk *t = readers[1].context;
 	int passed_on = 0;
 	while ((readers[0].fd >= 0 || readers[1].fd >= 0) && !is_killed(t)) {
@@ -108,12 +121,12 @@ static void attend(const struct launch *l, pid_t child, struct line_reader *read
 		int ready = ppoll(p, 2, &again, waiting);
 		if (ready <= 0)
 			pass_on_signals(l, child, &passed_on);
-		if (!ready && !*t->silent && pulse_is_silent(&t->pulse, child, t->silent, sizeof t->silent))
-			talk_should_end(t);
-		end_by_force(t, child);
 		for (int i = 0; ready > 0 && i < 2; i++)
 			if (p[i].revents)
 				line_reader_read(&readers[i]);
+		guard_tell(guard, t->pulse.job);
+		look_for_silence(t, child);
+		end_by_force(t, child);
 	}
 }
 
@@ -144,14 +157,21 @@ enum status launch_run(const struct launch *l)
 	close(err[1]);
 	struct talk talk;
 	talk_init(&talk, l->ranks);
+	talk.pulse.watches_steps = l->watches_steps;
 	struct line_reader readers[2] = {{.fd = out[0], .on_line = l->on_line, .context = l->context},
 	                                 {.fd = err[0], .on_line = talk_hear, .context = &talk}};
 	if (child > 0) {
-		attend(l, child, readers, &signals.before);
+		struct guard guard = {.pipe = -1};
+		if (mpirun)
+			guard_start(&guard, child);
+		attend(l, child, readers, &guard, &signals.before);
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			continue;
-		if (mpirun && status)
+		if (mpirun && status) {
+			pulse_wait_for_end(&talk.pulse);
 			leftovers_remove(child, talk.pulse.job);
+		}
+		guard_end(&guard);
 	}
 	signals_give_back(&signals);
 	s = child < 0 ? status_fail(STATUS_RUN, "cannot start the ranks: %s", strerror(errno))

@@ -23,6 +23,7 @@ struct launch {
 	char *const *arguments;                           /* of this program, after its name; ends with NULL */
 	bool under_mpi;                                   /* mpirun also for one rank */
 	bool ends_at_once;                                /* a signal ends the ranks wherever they are */
+	bool watches_steps;                               /* a rank that comes to the end of no step is lost, too */
 	void (*on_line)(void *context, const char *line); /* of stdout, without the newline */
 	void *context;
 };
@@ -35,7 +36,8 @@ enum status launch_check(int64_t ranks);
 enum status launch_check_alone(void);
 
 /* The ranks' own failure: the message of the first that said one, with the status that goes with its exit.
- * STATUS_RUN: a rank died. STATUS_INTERRUPTED: stopped by a signal to this process. */
+ * STATUS_LOST: a rank died, fell silent, or cannot be reached by the others. STATUS_STOPPED: a signal to this process
+ * or to a rank has stopped it, in order; STATUS_INTERRUPTED: wherever it was. */
 enum status launch_run(const struct launch *l);
 
 /* Called first in main: if launch_run() started this process, it ends when its parent does, and SIGUSR1 asks it to

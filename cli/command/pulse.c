@@ -6,19 +6,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "real/communicator/communicator.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/clock.h"
 
 #define BEAT "shardlab-pulse "
 
-/* The limit is a sixth of the communicator's, which waits for ranks that are alive. */
-enum { BEAT_MS = 500, LIMIT_SHARE = 6, LIMIT_LEAST_S = 3, COMMUNICATOR_S = 120 };
+/* The limit is a twelfth of the communicator's, which waits for ranks that are alive. */
+enum {
+	BEAT_MS = 500,
+	LIMIT_SHARE = 12,
+	LIMIT_LEAST_S = 3,
+	COMMUNICATOR_S = 120,
+	LATE_STEPS = 20,
+	START_LIMITS = 3,
+};
 #define SECOND_NS INT64_C(1000000000)
 
+static int64_t limit_ns(void)
+{
+	const char *given = getenv("SHARDLAB_COMM_TIMEOUT_S");
+	int64_t seconds = (given && atoll(given) > 0 ? atoll(given) : COMMUNICATOR_S) / LIMIT_SHARE;
+	return (seconds > LIMIT_LEAST_S ? seconds : LIMIT_LEAST_S) * SECOND_NS;
+}
+
 /* ---- in a rank ---- */
+
+struct train_place pulse_place;
 
 static void print_line(char *line, size_t size, const char *more)
 {
@@ -32,13 +50,27 @@ static void say(const char *line)
 	(void)written; /* whoever listened is gone: then the kernel ends this process */
 }
 
+/* " late STEP SECONDS WAITS" */
+static void print_late(char *out, size_t size, int64_t limit)
+{
+	int64_t now = clock_ns(), median = atomic_load(&pulse_place.median), step = atomic_load(&pulse_place.step);
+	int64_t since = now - atomic_load(&pulse_place.since);
+	*out = 0;
+	if (step && median && since > limit && since > LATE_STEPS * median)
+		snprintf(out, size, " late %" PRId64 " %" PRId64 " %d", step, since / SECOND_NS,
+		         now - communicator_waited() <
+		                 limit / 2); /* a rank that waits looks all the time, if it is let */
+}
+
 static void *beat(void *unused)
 {
 	const struct timespec pause = {0, BEAT_MS * 1000000L};
-	char line[128];
+	int64_t limit = limit_ns();
+	char line[128], late[64];
 	(void)unused;
-	print_line(line, sizeof line, "");
 	for (;;) {
+		print_late(late, sizeof late, limit);
+		print_line(line, sizeof line, late);
 		say(line);
 		nanosleep(&pause, NULL);
 	}
@@ -67,20 +99,39 @@ void pulse_end(void)
 
 void pulse_init(struct pulse *p, int64_t ranks)
 {
-	const char *given = getenv("SHARDLAB_COMM_TIMEOUT_S");
-	int64_t seconds = (given && atoll(given) > 0 ? atoll(given) : COMMUNICATOR_S) / LIMIT_SHARE;
 	*p = (struct pulse){.ranks = ranks,
-	                    .limit_ns = (seconds > LIMIT_LEAST_S ? seconds : LIMIT_LEAST_S) * SECOND_NS,
+	                    .limit_ns = limit_ns(),
+	                    .late = array_make((size_t)ranks, sizeof *p->late),
 	                    .heard_ns = array_make((size_t)ranks, sizeof *p->heard_ns),
 	                    .pid = array_make((size_t)ranks, sizeof *p->pid),
-	                    .looked_ns = clock_ns()};
+	                    .looked_ns = clock_ns(),
+	                    .running_ns = clock_ns()};
 }
 
 void pulse_release(struct pulse *p)
 {
+	free(p->late);
 	free(p->heard_ns);
 	free(p->pid);
 	*p = (struct pulse){0};
+}
+
+static struct late read_late(const char *text)
+{
+	struct late late = {.step = 0};
+	int waits = 0;
+	if (sscanf(text, " late %" SCNd64 " %" SCNd64 " %d", &late.step, &late.seconds, &waits) != 3)
+		return (struct late){.step = 0};
+	late.waits = waits;
+	return late;
+}
+
+/* Once one rank is there, the others come within a while, or were stopped before they could say anything. */
+static void expect_others(struct pulse *p)
+{
+	for (int64_t i = 0; !p->began && i < p->ranks; i++)
+		p->heard_ns[i] = clock_ns() + (START_LIMITS - 1) * p->limit_ns;
+	p->began = true;
 }
 
 bool pulse_hear(struct pulse *p, const char *line)
@@ -92,12 +143,15 @@ bool pulse_hear(struct pulse *p, const char *line)
 		return false;
 	if (sscanf(line + strlen(BEAT), "%ld %ld %lu%n", &rank, &pid, &job, &end) < 3 || rank < 0 || rank >= p->ranks)
 		return true;
-	bool ends = strstr(line + strlen(BEAT) + end, "end") != NULL;
+	expect_others(p);
+	const char *more = line + strlen(BEAT) + end;
+	bool ends = strstr(more, "end") != NULL;
 	/* A beat that was on its way when the end was said. */
 	if (p->pid[rank] == pid && !p->heard_ns[rank])
 		return true;
 	p->heard_ns[rank] = ends ? 0 : clock_ns();
 	p->pid[rank] = pid;
+	p->late[rank] = read_late(more);
 	p->job = job ? job : p->job;
 	return true;
 }
@@ -124,22 +178,102 @@ static int64_t most_silent(const struct pulse *p)
 	return rank;
 }
 
-bool pulse_is_silent(struct pulse *p, pid_t child, char *out, size_t size)
+/* This process was stopped itself: what the others said meanwhile is still to be read. */
+static bool was_away(struct pulse *p, int64_t now)
 {
-	int64_t now = clock_ns(), rank = most_silent(p), before = p->looked_ns;
+	int64_t before = p->looked_ns;
 	p->looked_ns = now;
-	/* This process was stopped itself: what the others said meanwhile is still to be read. */
-	if (now - before > SECOND_NS)
-		for (int64_t i = 0; i < p->ranks; i++)
-			p->heard_ns[i] = p->heard_ns[i] ? now : 0;
+	if (now - before <= SECOND_NS)
+		return false;
+	for (int64_t i = 0; i < p->ranks; i++)
+		p->heard_ns[i] = p->heard_ns[i] ? now : 0;
+	p->running_ns = now;
+	return true;
+}
+
+static bool tell_silent(const struct pulse *p, int64_t now, char *out, size_t size)
+{
+	int64_t rank = most_silent(p);
 	if (rank < 0 || now - p->heard_ns[rank] < p->limit_ns)
 		return false;
-	long long seconds = (now - p->heard_ns[rank]) / SECOND_NS;
-	if (is_stopped(child) && child != p->pid[rank])
-		snprintf(out, size, "mpirun was stopped for %lld s; the run was ended", seconds);
-	else
-		snprintf(out, size,
-		         "rank %" PRId64 " %s for %lld s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)",
-		         rank, is_stopped((pid_t)p->pid[rank]) ? "was stopped" : "has not been heard of", seconds);
+	long long seconds = (now - p->heard_ns[rank] + (p->pid[rank] ? 0 : START_LIMITS - 1) * p->limit_ns) / SECOND_NS;
+	snprintf(out, size,
+	         "rank %" PRId64 " %s for %lld s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)", rank,
+	         is_stopped((pid_t)p->pid[rank]) ? "was stopped" : "has not been heard of", seconds);
 	return true;
+}
+
+/* The process through which the ranks' lines come: while it is stopped nothing is heard of them. */
+static bool is_mpirun_stopped(const struct pulse *p, pid_t child)
+{
+	bool is_rank = p->ranks == 1 && p->pid[0] == child;
+	return !is_rank && is_stopped(child);
+}
+
+static bool tell_stopped(const struct pulse *p, int64_t now, char *out, size_t size)
+{
+	if (now - p->running_ns < p->limit_ns)
+		return false;
+	snprintf(out, size, "mpirun was stopped for %lld s; the run was ended",
+	         (long long)(now - p->running_ns) / SECOND_NS);
+	return true;
+}
+
+/* The rank that is late and waits for none; -1: there is no such. waiting: how many wait. */
+static int64_t find_late(const struct pulse *p, int64_t *waiting)
+{
+	*waiting = 0;
+	for (int64_t i = 0; i < p->ranks; i++) {
+		if (p->late[i].step && !p->late[i].waits)
+			return i;
+		*waiting += p->late[i].step != 0;
+	}
+	return -1;
+}
+
+static bool tell_late(const struct pulse *p, char *out, size_t size)
+{
+	int64_t waiting, rank = find_late(p, &waiting);
+	bool all_wait = waiting == p->ranks && p->late[0].seconds * SECOND_NS > 2 * p->limit_ns;
+	if (rank >= 0)
+		snprintf(out, size,
+		         "rank %" PRId64 " has been at step %" PRId64 " for %" PRId64 " s; the run was ended", rank,
+		         p->late[rank].step, p->late[rank].seconds);
+	else if (all_wait)
+		snprintf(out, size, "all ranks have waited at step %" PRId64 " for %" PRId64 " s; the run was ended",
+		         p->late[0].step, p->late[0].seconds);
+	return rank >= 0 || all_wait;
+}
+
+bool pulse_is_silent(struct pulse *p, pid_t child, char *out, size_t size)
+{
+	int64_t now = clock_ns();
+	if (was_away(p, now))
+		return false;
+	if (is_mpirun_stopped(p, child))
+		return tell_stopped(p, now, out, size);
+	p->running_ns = now;
+	return tell_silent(p, now, out, size) || (p->watches_steps && tell_late(p, out, size));
+}
+
+/* ---- the end ---- */
+
+/* The same program: another process may have the number by now, or the rank was on another machine. */
+static bool is_there(long pid)
+{
+	char path[64];
+	struct stat rank, own;
+	snprintf(path, sizeof path, "/proc/%ld/exe", pid);
+	return pid && !stat(path, &rank) && !stat("/proc/self/exe", &own) && rank.st_ino == own.st_ino &&
+	       rank.st_dev == own.st_dev;
+}
+
+void pulse_wait_for_end(const struct pulse *p)
+{
+	enum { TRIES = 100 };
+	const struct timespec pause = {0, 20 * 1000 * 1000};
+	int tries = 0;
+	for (int64_t i = 0; i < p->ranks; i++)
+		for (; is_there(p->pid[i]) && tries < TRIES; tries++)
+			nanosleep(&pause, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
+#include "cli/command/pulse.h"
 
 struct train_options run_options(const struct options *o, const struct settings *settings)
 {
@@ -35,6 +36,7 @@ struct train_options run_options(const struct options *o, const struct settings 
 	t.trace_file = option_text(o, OPTION_TRACE);
 	t.values = option_given(o, OPTION_VALUES);
 	t.stop = &launch_stop;
+	t.place = &pulse_place;
 	return t;
 }
 
@@ -134,10 +136,14 @@ static void on_line(void *context, const char *line)
 enum status run_start(const struct run *r, struct report *summary)
 {
 	struct listener l = {.run = r, .summary = summary};
-	struct launch launch = {.ranks = r->ranks, .arguments = r->arguments, .on_line = on_line, .context = &l};
+	struct launch launch = {.ranks = r->ranks,
+	                        .arguments = r->arguments,
+	                        .watches_steps = r->watches_steps,
+	                        .on_line = on_line,
+	                        .context = &l};
 	*summary = (struct report){0};
 	enum status s = launch_run(&launch);
-	if (s && s != STATUS_INTERRUPTED)
+	if (s && !status_is_stop(s))
 		report_release(summary);
 	if (!s)
 		s = l.status;

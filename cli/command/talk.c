@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "real/communicator/communicator.h"
 #include "strategy/base/clock.h"
 
 void talk_init(struct talk *t, int64_t ranks)
@@ -47,6 +48,7 @@ void talk_hear(void *context, const char *line)
 	           &pid, node, &signal) == 4) {
 		snprintf(t->died, sizeof t->died, "rank %ld died (%s)", rank, strsignal(signal));
 		t->signal = signal;
+		talk_should_end(t);
 	}
 	bool framing =
 	        !*line || !strncmp(line, "----", 4) || !strncmp(line, "mpirun ", 7) || !strncmp(line, "MPI_ABORT", 9);
@@ -72,26 +74,45 @@ static bool was_stopped(const struct launch *l, const struct talk *t)
 	return launch_stop && (launch_stop > 1 || l->ends_at_once || (!*t->fatal && !*t->silent));
 }
 
-enum status talk_judge(const struct launch *l, const struct talk *t, int status, bool mpirun)
+/* A rank that says why it ends does so of its own will, unless the reason is another rank. */
+static enum status judge_fatal(const struct talk *t, int code)
 {
-	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	bool lost = communicator_lost(t->fatal);
+	return status_fail(code == 2 ? STATUS_INPUT : lost ? STATUS_LOST : STATUS_RUN, "%s", t->fatal);
+}
+
+/* Nobody has said why. */
+static enum status judge_death(const struct talk *t, int status, bool mpirun)
+{
 	bool killed = WIFSIGNALED(status), crashed = is_crash(t->signal) || (killed && is_crash(WTERMSIG(status)));
-	if (was_stopped(l, t))
-		return status_fail(STATUS_INTERRUPTED, "stopped by the user");
-	if (!code)
-		return STATUS_OK;
-	if (*t->silent && !*t->fatal)
-		return status_fail(STATUS_RUN, "%s", t->silent);
-	if (*t->fatal)
-		return status_fail(code == 2 ? STATUS_INPUT : STATUS_RUN, "%s", t->fatal);
-	if (*t->stopped)
-		return status_fail(STATUS_INTERRUPTED, "%s", t->stopped);
+	const char *who = mpirun ? "mpirun" : "the run";
 	if (crashed || (!killed && !*t->died))
 		retell(t);
 	if (*t->died)
-		return status_fail(STATUS_RUN, "%s; the other ranks were ended", t->died);
+		return status_fail(STATUS_LOST, "%s; the other ranks were ended", t->died);
 	if (killed)
-		return status_fail(STATUS_RUN, "%s died (%s)%s", mpirun ? "mpirun" : "the run",
-		                   strsignal(WTERMSIG(status)), mpirun ? "; the ranks were ended" : "");
-	return status_fail(STATUS_RUN, "%s failed with exit status %d", mpirun ? "mpirun" : "the run", code);
+		return status_fail(STATUS_LOST, "%s died (%s)%s", who, strsignal(WTERMSIG(status)),
+		                   mpirun ? "; the ranks were ended" : "");
+	return status_fail(STATUS_LOST, "%s failed with exit status %d", who, WEXITSTATUS(status));
+}
+
+enum status talk_judge(const struct launch *l, const struct talk *t, int status, bool mpirun)
+{
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	bool in_order = code == status_exit_code(STATUS_STOPPED);
+	if (!code && !l->ends_at_once)
+		return STATUS_OK;
+	if (in_order && *t->stopped && !*t->fatal)
+		return status_fail(STATUS_STOPPED, "%s", t->stopped);
+	if (was_stopped(l, t))
+		return status_fail(STATUS_INTERRUPTED, "%s", *t->stopped ? t->stopped : "stopped by the user");
+	if (!code)
+		return STATUS_OK;
+	if (*t->fatal)
+		return judge_fatal(t, code);
+	if (*t->silent)
+		return status_fail(STATUS_LOST, "%s", t->silent);
+	if (*t->stopped)
+		return status_fail(STATUS_INTERRUPTED, "%s", t->stopped);
+	return judge_death(t, status, mpirun);
 }

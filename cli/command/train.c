@@ -1,8 +1,6 @@
 /* shardlab train: starts the ranks and reads their output; or, started by mpirun, is one of them. */
 #include "real/train/train.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +8,7 @@
 
 #include "cli/command/apart.h"
 #include "cli/command/command.h"
+#include "cli/command/elastic.h"
 #include "cli/command/emit.h"
 #include "cli/command/interval.h"
 #include "cli/command/job.h"
@@ -17,198 +16,39 @@
 #include "cli/command/run.h"
 #include "cli/command/run_log.h"
 #include "cli/command/run_plot.h"
+#include "cli/command/train_view.h"
 #include "cli/command/written.h"
-#include "cli/show/curve.h"
-#include "cli/show/progress.h"
 #include "cli/show/show.h"
 #include "cli/show/text.h"
+#include "real/checkpoint/folder.h"
 #include "real/data/weights_writer.h"
-#include "strategy/base/number.h"
 #include "strategy/base/output.h"
-
-/* ---- what the user sees ---- */
-
-struct viewer {
-	bool json;
-	bool draws;             /* the losses as text at the end */
-	bool validates;         /* while it trains */
-	int64_t steps, first;   /* first: 0 until it is done */
-	const char *log, *plot; /* files; NULL: none */
-	struct run_log lines;
-	struct curves curves;
-	struct progress progress;
-};
-
-static int step_width(const struct viewer *v)
-{
-	return v->steps >= 10000 ? 8 : 5;
-}
-
-/* A step that was skipped, or that raised the loss scale. */
-static void view_loss_scale(struct viewer *v, const struct train_step *step)
-{
-	progress_clear(&v->progress);
-	printf("step %*" PRId64 "   ", step_width(v), step->step);
-	if (!step->skipped)
-		printf("loss scale %.10g, from now on %.10g\n", step->loss_scale, step->next_loss_scale);
-	else if (step->next_loss_scale < step->loss_scale)
-		printf("skipped: gradients overflowed at loss scale %.10g, from now on %.10g\n", step->loss_scale,
-		       step->next_loss_scale);
-	else
-		printf("skipped: gradients overflowed at loss scale %.10g, which stays for this time\n",
-		       step->loss_scale);
-	fflush(stdout);
-}
-
-static const char *units_of(const struct train_step *step)
-{
-	return step->is_text ? "tokens" : "samples";
-}
-
-static void print_speed(const struct train_step *step)
-{
-	char flops[32];
-	printf("   %.0f %s/s", step->units_per_s, units_of(step));
-	if (step->tflops_per_device > 0) {
-		number_format_flops(flops, sizeof flops, 1e12 * step->tflops_per_device);
-		printf("   %s", flops);
-	}
-	if (step->mfu > 0)
-		printf("   MFU %.1f %%", 100 * step->mfu);
-}
-
-static void view_line(struct viewer *v, const struct train_step *step)
-{
-	progress_clear(&v->progress);
-	printf("step %*" PRId64 "   loss %.6f", step_width(v), step->step, step->loss);
-	print_speed(step);
-	putchar('\n');
-	fflush(stdout);
-}
-
-static void view_validation(struct viewer *v, const struct train_step *step)
-{
-	progress_clear(&v->progress);
-	printf("step %*" PRId64 "   validation loss %.6f", step_width(v), step->step, step->validation_loss);
-	if (isfinite(step->validation_accuracy))
-		printf("   accuracy %.2f %%", 100 * step->validation_accuracy);
-	putchar('\n');
-	fflush(stdout);
-}
-
-/* What comes last is left out first where a terminal is narrow. */
-static void view_progress(struct viewer *v, const struct train_step *step)
-{
-	char label[200], flops[32];
-	number_format_flops(flops, sizeof flops, 1e12 * step->tflops_per_device);
-	int n = snprintf(label, sizeof label, "step %" PRId64 "/%" PRId64 " · loss %.4f · %.0f %s/s", step->step,
-	                 v->steps, step->loss, step->units_per_s, units_of(step));
-	if (step->mfu > 0)
-		n += snprintf(label + n, sizeof label - (size_t)n, " · MFU %.1f %%", 100 * step->mfu);
-	if (step->tflops_per_device > 0)
-		snprintf(label + n, sizeof label - (size_t)n, " · %s", flops);
-	progress_show(&v->progress, step->step, label);
-}
-
-static bool has_line(const struct viewer *v, const struct train_step *step)
-{
-	int64_t every = (v->steps + 9) / 10;
-	return step->step == v->first || step->step % every == 0 || step->step == v->steps;
-}
-
-static void view_step(void *context, const struct train_step *step)
-{
-	struct viewer *v = context;
-	bool resumed = !v->first && step->step > 1;
-	v->first = v->first ? v->first : step->step;
-	run_log_step(&v->lines, step);
-	curves_add(&v->curves, step->step, step->loss, step->validation_loss);
-	if (v->json) {
-		run_print_step(step);
-		return;
-	}
-	if (resumed)
-		printf("goes on after step %" PRId64 "\n", step->step - 1);
-	if (step->skipped || step->next_loss_scale > step->loss_scale)
-		view_loss_scale(v, step);
-	if (has_line(v, step))
-		view_line(v, step);
-	if (v->validates && isfinite(step->validation_loss))
-		view_validation(v, step);
-	view_progress(v, step);
-}
-
-static void view_summary(const struct report *predicted, const struct report *measured)
-{
-	struct column columns[] = {{"predicted", predicted}, {"measured", measured}};
-	fputc('\n', stdout);
-	show_columns(columns, 2, stdout);
-	show_checkpointing(columns, 2, stdout);
-	show_overhead(&columns[1], 1, stdout);
-	fputc('\n', stdout);
-	show_run(measured, stdout);
-}
-
-static void view_end(const struct viewer *v, const struct report *predicted, const struct report *measured)
-{
-	view_summary(predicted, measured);
-	if (!v->draws)
-		return;
-	fputc('\n', stdout);
-	show_curve(&v->curves, text_columns(stdout, 80), text_is_utf8(), stdout);
-}
-
-static void viewer_begin(struct viewer *v, const struct options *o, const struct train_options *t)
-{
-	*v = (struct viewer){.json = option_given(o, OPTION_JSON),
-	                     .draws = option_given(o, OPTION_CURVE) || isatty(STDOUT_FILENO),
-	                     .validates = t->eval_every > 0,
-	                     .steps = t->steps,
-	                     .log = option_text(o, OPTION_LOG),
-	                     .plot = option_text(o, OPTION_PLOT)};
-	curves_begin(&v->curves);
-	progress_begin(&v->progress, t->steps);
-}
 
 /* ---- the three ways to run ---- */
 
-/* The picture of a run that was stopped shows what was done. */
-static enum status write_plot(const struct viewer *v, const struct report *measured)
-{
-	return v->plot && measured->role_count ? run_plot_write(v->plot, &v->curves, measured) : STATUS_OK;
-}
-
-/* Rank 0 writes the files, wherever it runs. A file that could not be written makes no good run of a failed one. */
-static enum status run_and_record(const struct train_options *t, struct viewer *v, int rank, struct report *measured)
-{
-	if (v->log && !rank)
-		v->lines = run_log_named(v->log, t->resume != NULL);
-	enum status s = train_run(t, measured);
-	if (rank || (s && s != STATUS_INTERRUPTED)) {
-		run_log_release(&v->lines);
-		return s;
-	}
-	enum status plotted = write_plot(v, measured), logged = run_log_close(&v->lines);
-	if (v->json && measured->role_count)
-		run_print_summary(measured);
-	return s ? s : logged ? logged : plotted;
-}
-
 /* In this process: a rank under mpirun, or one rank alone. */
-static enum status run_here(const struct train_options *t, struct viewer *v, int rank, struct report *measured)
+static enum status run_here(const struct train_options *t, struct train_view *v, int rank, struct report *measured)
 {
 	struct train_options own = *t;
-	own.on_step = view_step;
+	own.on_step = train_view_step;
 	own.context = v;
-	enum status s = run_and_record(&own, v, rank, measured);
-	/* One report is enough, and mpirun ends all ranks as soon as one exits with a status other than 0. */
-	return rank && s == STATUS_INTERRUPTED ? STATUS_OK : s;
+	if (!rank)
+		train_view_log(v);
+	enum status s = train_run(&own, measured);
+	if (rank)
+		/* One report is enough, and mpirun ends all ranks as soon as one exits with a status other than 0. */
+		return status_is_stop(s) ? STATUS_OK : s;
+	if (v->json && measured->role_count && (!s || status_is_stop(s)))
+		run_print_summary(measured);
+	return train_view_close(v, measured, s);
 }
 
 /* A rank that was killed leaves temporaries. */
 static void sweep_outputs(const struct options *o)
 {
 	const char *trace = option_text(o, OPTION_TRACE), *save = option_text(o, OPTION_SAVE);
+	if (option_given(o, OPTION_CHECKPOINT))
+		checkpoint_folder_sweep(option_text(o, OPTION_CHECKPOINT));
 	if (trace)
 		output_sweep(trace);
 	if (save && weights_writer_takes_folder(save))
@@ -217,27 +57,55 @@ static void sweep_outputs(const struct options *o)
 		output_sweep(save);
 }
 
-/* Under mpirun, which this process starts. */
-static enum status run_ranks(const struct options *o, const struct job *j, struct viewer *v, struct report *measured)
+/* Under mpirun, which this process starts. Of a run that may be started again this process writes the log and the
+ * picture: a rank does not outlive the others. */
+static enum status start_ranks(const struct options *o, int64_t ranks, bool elastic, struct train_view *v,
+                               struct report *measured)
 {
+	static const enum option own[] = {OPTION_CURVE, OPTION_RESTARTS, OPTION_LOG, OPTION_PLOT};
 	struct arguments a;
 	arguments_begin(&a, "train");
 	arguments_flag(&a, OPTION_JSON);
-	arguments_drop(&a, OPTION_CURVE);
 	arguments_drop(&a, OPTION_EMIT);
+	for (int i = 0; i < (elastic ? 4 : 2); i++)
+		arguments_drop(&a, own[i]);
 	arguments_pass(&a, COMMAND_TRAIN, o);
-	struct run run = {.ranks = j->plan.ranks,
+	v->passes_on = v->json;
+	v->made = 0;
+	struct run run = {.ranks = ranks,
 	                  .arguments = a.list,
+	                  .watches_steps = elastic,
 	                  .pass_on = v->json,
-	                  .on_step = v->json ? NULL : view_step,
+	                  .on_step = train_view_step,
 	                  .context = v};
 	enum status s = run_start(&run, measured);
 	arguments_release(&a);
 	if (s)
 		sweep_outputs(o);
-	if (s == STATUS_INTERRUPTED && measured->role_count)
-		status_fail(s, "stopped by the user after step %" PRId64, measured->steps);
 	return s;
+}
+
+/* On other ranks it is another plan. */
+static enum status predict_again(const struct options *o, struct job *j, struct report *predicted)
+{
+	job_release(j);
+	report_release(predicted);
+	enum status s = job_from_options(j, o);
+	return s ? s : job_predict_run(j, o, predicted);
+}
+
+static enum status run_elastic(struct elastic *e, struct options *o, struct job *j, struct train_view *v,
+                               struct report *predicted, struct report *measured)
+{
+	train_view_log(v);
+	enum status s = start_ranks(o, j->plan.ranks, true, v, measured);
+	while (s == STATUS_LOST && elastic_again(e, o, v->made > 0)) {
+		progress_clear(&v->progress);
+		s = predict_again(o, j, predicted);
+		if (!s)
+			s = start_ranks(o, j->plan.ranks, true, v, measured);
+	}
+	return train_view_close(v, measured, s);
 }
 
 /* Under mpirun all ranks find the same mistake and rank 0 reports it; the others wait, so that mpirun does not end rank
@@ -249,17 +117,6 @@ static enum status say_once(enum status s, int rank)
 		_exit(status_exit_code(s));
 	}
 	return s;
-}
-
-static enum status check_world(struct options *o, int ranks)
-{
-	if (!option_given(o, OPTION_RANKS) && !option_given(o, OPTION_PLAN_FILE))
-		o->value[OPTION_RANKS].whole = ranks;
-	else if (option_given(o, OPTION_RANKS) && option_whole(o, OPTION_RANKS) != ranks)
-		return status_fail(STATUS_INPUT,
-		                   "mpirun started %d ranks, and --ranks is %" PRId64 "; leave --ranks out", ranks,
-		                   option_whole(o, OPTION_RANKS));
-	return STATUS_OK;
 }
 
 static enum status take_checkpoints(const struct options *o, struct train_options *t)
@@ -329,46 +186,81 @@ static void forget_reader(void)
 		clearerr(stdout);
 }
 
+/* The run as it was asked for, in one of the three ways. */
+struct training_asked {
+	struct options options;
+	struct elastic elastic;
+	struct job job;
+	struct train_options train;
+	struct train_found found;
+	struct report predicted, measured;
+	bool joined; /* it is a rank */
+	int rank, ranks;
+};
+
+static enum status run_asked(struct training_asked *a, struct train_view *v)
+{
+	if (a->joined || (a->job.plan.ranks == 1 && !a->elastic.restarts))
+		return run_here(&a->train, v, a->rank, &a->measured);
+	if (a->elastic.restarts)
+		return run_elastic(&a->elastic, &a->options, &a->job, v, &a->predicted, &a->measured);
+	return start_ranks(&a->options, a->job.plan.ranks, false, v, &a->measured);
+}
+
+static void show_begin(const struct training_asked *a)
+{
+	show_heading(&a->predicted, SHOW_ALL, stdout);
+	if (option_given(&a->options, OPTION_DATA) || a->found.bytes_as_ids)
+		text_wrapped(stdout, a->found.data, 0, text_columns(stdout, 110));
+	fputc('\n', stdout);
+	fflush(stdout);
+}
+
+static enum status run_and_show(struct training_asked *a)
+{
+	struct train_view v;
+	train_view_begin(&v, &a->options, &a->train);
+	bool shows = !v.json && !a->rank;
+	if (shows)
+		show_begin(a);
+	enum status s = run_asked(a, &v);
+	progress_clear(&v.progress);
+	if (shows && a->measured.role_count && (!s || status_is_stop(s))) {
+		train_view_end(&v, &a->predicted, &a->measured);
+		written_show(&a->options, stdout);
+	}
+	train_view_release(&v);
+	return s;
+}
+
+static enum status choose_ranks(struct training_asked *a)
+{
+	if (a->joined)
+		return elastic_join(&a->elastic, &a->options, a->ranks);
+	enum status s = launch_check_alone();
+	return s ? s : elastic_begin(&a->elastic, &a->options);
+}
+
 enum status command_train(const struct options *given)
 {
-	struct options o = *given;
-	struct job j = {0};
-	struct train_options t;
-	struct train_found found = {.data = ""};
-	struct report predicted = {0}, measured = {0};
-	int rank = 0, ranks = 1;
-	if (emit_is_all(&o))
-		return emit_alone(&o);
-	bool joined = train_under_mpi(&rank, &ranks);
+	struct training_asked a = {.options = *given, .ranks = 1};
+	if (emit_is_all(given))
+		return emit_alone(given);
+	a.joined = train_under_mpi(&a.rank, &a.ranks);
 	launch_stop_on_signals();
-	outlive_reader(joined);
-	enum status s = joined ? check_world(&o, ranks) : launch_check_alone();
+	outlive_reader(a.joined);
+	enum status s = choose_ranks(&a);
 	if (!s)
-		s = prepare(&o, joined, &j, &t, &predicted, &found);
-	if (!s && !rank)
-		s = emit_settings(&o, &j.settings);
-	s = say_once(s, rank);
-	if (!s) {
-		struct viewer v;
-		viewer_begin(&v, &o, &t);
-		if (!v.json && !rank) {
-			show_heading(&predicted, SHOW_ALL, stdout);
-			if (option_given(&o, OPTION_DATA) || found.bytes_as_ids)
-				text_wrapped(stdout, found.data, 0, text_columns(stdout, 110));
-			fputc('\n', stdout);
-			fflush(stdout);
-		}
-		s = joined || j.plan.ranks == 1 ? run_here(&t, &v, rank, &measured) : run_ranks(&o, &j, &v, &measured);
-		progress_clear(&v.progress);
-		if (!v.json && !rank && measured.role_count && (!s || s == STATUS_INTERRUPTED)) {
-			view_end(&v, &predicted, &measured);
-			written_show(&o, stdout);
-		}
-		curves_release(&v.curves);
-	}
-	report_release(&predicted);
-	report_release(&measured);
-	job_release(&j);
+		s = prepare(&a.options, a.joined, &a.job, &a.train, &a.predicted, &a.found);
+	if (!s && !a.rank)
+		s = emit_settings(&a.options, &a.job.settings);
+	s = say_once(s, a.rank);
+	if (!s)
+		s = run_and_show(&a);
+	report_release(&a.predicted);
+	report_release(&a.measured);
+	job_release(&a.job);
+	elastic_release(&a.elastic);
 	forget_reader();
 	return s;
 }

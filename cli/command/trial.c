@@ -234,7 +234,7 @@ enum status trials_run(struct trials *t)
 		}
 		if (s) {
 			progress_clear(&t->progress);
-			return s == STATUS_INTERRUPTED ? s : status_prefix(s, "%s", m->strategy);
+			return status_is_stop(s) ? STATUS_INTERRUPTED : status_prefix(s, "%s", m->strategy);
 		}
 		t->any = &r->predicted;
 		t->pass &= r->checks.pass;

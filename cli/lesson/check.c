@@ -22,11 +22,16 @@ struct checking {
 
 /* Which option makes a command say the same everywhere; NULL: none does. */
 static const struct {
-	const char *command, *option;
+	const char *command, *option, *give;
 } predicted[] = {
-        {"plan", ""},       {"config", ""},         {"help", ""},
-        {"collective", ""}, {"sim", " --cluster "}, {"compare", " --cluster "},
-        {"view", ""},
+        {"plan", "", ""},
+        {"config", "", ""},
+        {"help", "", ""},
+        {"collective", "", ""},
+        {"sim", " --cluster ", "--cluster"},
+        {"compare", " --cluster ", "--cluster"},
+        {"view", "", ""},
+        {"trace", " lessons/", "a file of the lesson's"}, /* what was recorded is the same everywhere */
 };
 
 static enum status check_machine(const struct lesson *l, const struct lesson_command *c)
@@ -41,7 +46,8 @@ static enum status check_machine(const struct lesson *l, const struct lesson_com
 				known = true;
 				if (!strstr(c->text, predicted[i].option) || strstr(c->text, "--cluster local"))
 					return lesson_fail(l, c->line,
-					                   "'exact', but its times are this machine's: give --cluster");
+					                   "'exact', but its times are this machine's: give %s",
+					                   predicted[i].give);
 			}
 		if (!known)
 			return lesson_fail(l, c->line, "'exact', but `shardlab %.*s` differs from machine to machine",

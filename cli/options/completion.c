@@ -44,6 +44,8 @@ static bool put_values(enum option i)
 		model_list(put_name, NULL);
 	else if (i == OPTION_CLUSTER)
 		cluster_list(put_name, NULL);
+	else if (i == OPTION_STACK)
+		stack_list(put_name, NULL);
 	else if (has_choices(option_row(i)))
 		put_choices(option_row(i)->argument);
 	else

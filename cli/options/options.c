@@ -130,6 +130,8 @@ static enum status misplaced_option(enum command c, enum option i)
 
 /* ---- values ---- */
 
+#define RANGE ".."
+
 /* Each of several alternatives. */
 static enum status check_choices(const char *where, const struct option_row *row, const char *text)
 {
@@ -164,9 +166,12 @@ enum status option_read_value(const struct option_row *row, bool varies, const c
 	out->text = text;
 	/* INT64_MAX is not a double. */
 	int64_t high = row->high >= 9.2e18 ? INT64_MAX : (int64_t)row->high;
+	enum status s;
 	switch (row->type) {
 	case TAKES_WHOLE:
-		return number_whole(text, what, (int64_t)row->low, high, &out->whole);
+		s = number_whole(text, what, (int64_t)row->low, high, &out->whole);
+		out->least = out->whole;
+		return s;
 	case TAKES_SIZE:
 		if (check_unit(row, text))
 			return STATUS_INPUT;
@@ -188,6 +193,30 @@ enum status option_read_value(const struct option_row *row, bool varies, const c
 }
 
 /* ---- parsing ---- */
+
+static enum status read_range(const struct option_row *row, const char *text, const char *dots,
+                              struct option_value *out)
+{
+	char what[64], least[32];
+	int64_t low = (int64_t)row->low, high = (int64_t)row->high;
+	snprintf(what, sizeof what, "--%s", row->name);
+	snprintf(least, sizeof least, "%.*s", (int)(dots - text), text);
+	out->text = text;
+	enum status s = number_whole(least, what, low, high, &out->least);
+	if (!s)
+		s = number_whole(dots + strlen(RANGE), what, low, high, &out->whole);
+	return s || out->least <= out->whole
+	               ? s
+	               : status_fail(STATUS_INPUT, "--%s %s: the first number is the smaller one", row->name, text);
+}
+
+/* With a range for what may be one. */
+static enum status read_given(enum option i, enum command c, const char *text, struct option_value *out)
+{
+	const char *dots = option_ranges(i, c) ? strstr(text, RANGE) : NULL;
+	return dots ? read_range(option_row(i), text, dots, out)
+	            : option_read_value(option_row(i), option_varies(i, c), text, out);
+}
 
 /* Reads the option at argv[*at] and moves *at past it. */
 static enum status parse_one(struct options *o, int argc, char **argv, int *at)
@@ -220,7 +249,7 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 			                   option_row(i)->name, option_row(i)->argument);
 		value = argv[(*at)++];
 	}
-	return option_read_value(option_row(i), option_varies((enum option)i, o->command), value, &o->value[i]);
+	return read_given((enum option)i, o->command, value, &o->value[i]);
 }
 
 /* A folder of weights says which model it holds, unless a plan or the user does. */
@@ -249,6 +278,14 @@ static enum status read_model_file(struct options *o)
 	return model_config_read(&o->arena, v->text, &v->text);
 }
 
+/* A stack is the cluster's (strategy/cluster/links.h): whoever opens the one has the other. */
+static void take_stack(struct options *o)
+{
+	const char **cluster = &o->value[OPTION_CLUSTER].text;
+	if (option_given(o, OPTION_STACK))
+		*cluster = arena_print(&o->arena, "%s:stack=%s", *cluster, option_text(o, OPTION_STACK));
+}
+
 void options_release(struct options *o)
 {
 	arena_release(&o->arena);
@@ -263,7 +300,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		o->topic = argc && strcmp(argv[0], "--help") != 0 ? argv[0] : NULL;
 		return argc < 2 ? STATUS_OK
 		                : status_fail(STATUS_INPUT, "help takes one word: a command, an option, a "
-		                                            "strategy, models, strategies, clusters, "
+		                                            "strategy, models, strategies, clusters, stacks, "
 		                                            "checkpointing, data or config");
 	}
 	for (int i = 0; i < argc; i++)
@@ -272,10 +309,14 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return STATUS_OK;
 		}
 	int at = 0;
-	bool takes_topic =
-	        c == COMMAND_COLLECTIVE || c == COMMAND_LESSON || c == COMMAND_CONFIG || c == COMMAND_CHECKPOINT;
+	const unsigned with_topic = IN(COLLECTIVE) | IN(LESSON) | IN(CONFIG) | IN(CHECKPOINT) | IN(CLUSTER) | IN(STACK);
+	bool takes_topic = with_topic >> c & 1;
+	if (c == COMMAND_TRACE)
+		o->words = arena_alloc(&o->arena, (size_t)argc * sizeof *o->words);
 	while (at < argc)
-		if (takes_topic && !o->topic && argv[at][0] != '-')
+		if (c == COMMAND_TRACE && argv[at][0] != '-')
+			o->words[o->word_count++] = argv[at++];
+		else if (takes_topic && !o->topic && argv[at][0] != '-')
 			o->topic = argv[at++];
 		else if (c == COMMAND_CHECKPOINT && !o->second && argv[at][0] != '-')
 			o->second = argv[at++];
@@ -290,6 +331,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		if (!o->value[i].given && *text && (s = option_read_value(option_row(i), false, text, &o->value[i])))
 			return s;
 	}
+	take_stack(o);
 	return STATUS_OK;
 }
 

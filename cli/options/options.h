@@ -38,8 +38,8 @@
 	  "in bf16/fp32, is searched alone; --micro-batch or --accumulate fixes it.")                                  \
 	X(TRAIN, train, "train for real, on CPU ranks or GPUs",                                                        \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
-	  "… Ctrl+C finishes the step; --save, --plot and --log are written as at the end. A second one ends the "   \
-	  "run at once, without them.")                                                                                \
+	  "… Ctrl+C finishes the step; --save, --plot, --log and a checkpoint are written as at the end, and the "   \
+	  "exit status is 75. A second one ends the run at once, without them.")                                       \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
 	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
 	  "GPU. Without --cluster it first measures this machine's rates again, unless that was done within the last " \
@@ -62,9 +62,20 @@
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
 	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
 	  "FILE writes pictures without a window, --describe text.")                                                   \
+	X(TRACE, trace, "what a recorded step spent its time on, by rank",                                             \
+	  "shardlab trace FILE… reads what PyTorch's profiler exports (export_chrome_trace, .gz too), a file for "   \
+	  "each "                                                                                                      \
+	  "rank, with prof.step() after each step; or what sim, train and validate wrote with --trace. compare "       \
+	  "--trace "                                                                                                   \
+	  "puts it beside predictions.")                                                                               \
 	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
 	  "shardlab collective NAME prints what every rank holds after each round, up to 8 ranks with numbers that "   \
 	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
+	X(CLUSTER, cluster, "an entry of the clusters' catalogue, as a file to change",                                \
+	  "shardlab cluster NAME prints what --cluster NAME is; shardlab cluster lists the names.")                    \
+	X(STACK, stack, "an entry of the stacks' catalogue, as a file to change",                                      \
+	  "shardlab stack NAME prints what --stack NAME is on the card of --cluster; shardlab stack lists the "        \
+	  "names.")                                                                                                    \
 	X(CONFIG, config, "what a configuration of DeepSpeed or Accelerate says, and who would refuse it",             \
 	  "shardlab config FILE prints a line a key: its value, its place, what it does here, what it does there; "    \
 	  "then "                                                                                                      \
@@ -77,7 +88,9 @@
 	  "Without a number it lists them. A lesson goes piece by piece: text, commands that run, the window, "        \
 	  "questions; Enter goes on.")                                                                                 \
 	X(HELP, help,                                                                                                  \
-	  "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, data, config", "")
+	  "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, stacks, checkpointing, data, "       \
+	  "config",                                                                                                    \
+	  "")
 
 enum command {
 #define X(constant, name, what, more) COMMAND_##constant,
@@ -102,8 +115,10 @@ enum command {
 	  "the program that reads --config; by default the one whose file it looks like")                              \
 	X(EMIT, "emit", TEXT, EMIT_CHOICES "[:FILE]", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),        \
 	  "write these settings as that program's configuration: to FILE, or to stdout and nothing else; help config") \
-	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local", IN_MODELS | IN(ADVISE) | IN(COLLECTIVE),      \
-	  "the hardware to predict for; see: help clusters")                                                           \
+	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local",                                               \
+	  IN_MODELS | IN(ADVISE) | IN(COLLECTIVE) | IN(STACK), "the hardware to predict for; see: help clusters")      \
+	X(STACK, "stack", TEXT, "NAME|FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE),                             \
+	  "the software whose step is predicted: what it reaches of the cluster's rates; see: help stacks")            \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
 	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                   \
@@ -174,7 +189,7 @@ enum command {
 	X(VERIFY, "verify", FLAG, "", 0, 0, "", IN(LESSON),                                                            \
 	  "run every command, draw every picture: is the lesson what the program does?")                               \
 	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
-	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW),                                      \
+	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW) | IN(COLLECTIVE),                     \
 	  "English or Chinese; by default the user's, as LANG has it")                                                 \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH,…", 0, 0, "", IN_RUNS | IN(DEMO),                                                  \
@@ -217,6 +232,8 @@ enum command {
 	  "how many checkpoints stay; 0: all")                                                                         \
 	X(RESUME, "resume", TEXT, "DIR|latest", 0, 0, "", IN(TRAIN),                                                   \
 	  "go on from a checkpoint, up to --steps; latest: the last of --checkpoint DIR")                              \
+	X(RESTARTS, "restarts", WHOLE, "R", 0, 1000000, "0", IN(TRAIN),                                                \
+	  "how often a run that lost a rank starts again from its last checkpoint")                                    \
 	X(PROMPT, "prompt", TEXT, "TEXT", 0, 0, "", IN(GENERATE), "the text to go on from")                            \
 	X(PROMPT_FILE, "prompt-file", TEXT, "FILE|-", 0, 0, "", IN(GENERATE),                                          \
 	  "the same from a file, or from standard input")                                                              \
@@ -231,7 +248,7 @@ enum command {
 	  "start even what is predicted not to fit this machine's memory")                                             \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
-	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
+	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),         \
 	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
 	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN) | IN(VIEW) | IN(COLLECTIVE),                                 \
 	  "with --trace: what collectives add up too, of each chunk the first element")                                \
@@ -241,7 +258,8 @@ enum command {
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
 	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG),       \
+	X(JSON, "json", FLAG, "", 0, 0, "",                                                                            \
+	  IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG) | IN(TRACE),                             \
 	  "print JSON, and nothing else, on stdout")
 
 enum option {
@@ -258,6 +276,7 @@ struct option_value {
 	bool given;
 	const char *text; /* as written, or the default; NULL: neither. Lives as long as argv, or the options */
 	int64_t whole;
+	int64_t least; /* of a range, A..B: A, and whole is B; else the same as whole */
 	double real;
 };
 
@@ -267,6 +286,8 @@ struct options {
 	const char *second; /* of checkpoint, behind the topic; NULL: none */
 	const char
 	        *topic; /* of help, collective, config, lesson and checkpoint, whose argument is a word; NULL: none */
+	const char **words; /* of trace: its arguments; in the arena */
+	int word_count;
 	struct option_value value[OPTION_COUNT];
 	const char *model_path; /* what --model was, if that was a path; else NULL */
 	struct arena arena;     /* of values that are not argv's own */
@@ -321,6 +342,8 @@ const char *option_name(enum option i); /* "micro-batch" */
 /* Writes a name in braces as users do (strategy/base/status.h): `micro_batch` is --micro-batch,
  * `calibrate` is shardlab calibrate. */
 void option_spell(const char *name, char *out, size_t size);
+/* May it be a range there, as in 2..4? */
+bool option_ranges(enum option i, enum command c);
 /* True if this command has it. */
 bool option_of(enum option i, enum command c);
 /* May it have several alternatives there, with slashes between? */

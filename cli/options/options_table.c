@@ -80,6 +80,8 @@ static const struct special {
 } specials[] = {
         {COMMAND_COMPARE, OPTION_STRATEGY, "all", "a list: a,b,c, or all for the first seven of help strategies"},
         {COMMAND_COMPARE, OPTION_RANKS, "4", NULL},
+        {COMMAND_COMPARE, OPTION_TRACE, NULL,
+         "beside the predictions: a recorded run, or traces of PyTorch's profiler, rank0.json,rank1.json"},
         {COMMAND_ADVISE, OPTION_STRATEGY, "all",
          "a list: a,b,c, or all for the first seven of help strategies; all,hybrid,pipeline,tensor for more"},
         {COMMAND_ADVISE, OPTION_RANKS, "4", NULL},
@@ -90,6 +92,8 @@ static const struct special {
         {COMMAND_ADVISE, OPTION_OFFLOAD, "", "one, or several as in none/optimizer; all unless given"},
         {COMMAND_ADVISE, OPTION_EXPORT, NULL, "draw memory against speed of all candidates, as .svg .pdf .png"},
         {COMMAND_ADVISE, OPTION_VERBOSE, NULL, "list everything that fits, and everything that does not"},
+        {COMMAND_TRAIN, OPTION_RANKS, NULL,
+         "how many; each has a device of its own. A..B: the largest number of these that divides the batch"},
         {COMMAND_VALIDATE, OPTION_STRATEGY, "all", "a list: a,b,c, or all for the first seven of help strategies"},
         {COMMAND_VALIDATE, OPTION_RANKS, "4", NULL},
         {COMMAND_VALIDATE, OPTION_STEPS, "5", "at least; as many as take two seconds"},
@@ -193,6 +197,11 @@ bool option_varies(enum option i, enum command c)
 {
 	return (c == COMMAND_COMPARE || c == COMMAND_ADVISE) &&
 	       (i == OPTION_PRECISION || i == OPTION_CHECKPOINTING || i == OPTION_OFFLOAD);
+}
+
+bool option_ranges(enum option i, enum command c)
+{
+	return c == COMMAND_TRAIN && i == OPTION_RANKS;
 }
 
 enum command option_home(enum option i)

@@ -47,6 +47,8 @@ static void write_heading(const struct report *r, unsigned settings, bool colour
 	if ((settings & SHOW_OFFLOAD) && strcmp(r->offload, "none") != 0)
 		fprintf(out, " · offload %s", r->offload);
 	fprintf(out, " · cluster %s", r->cluster);
+	if (*r->stack)
+		fprintf(out, " · stack %s", r->stack);
 	if (*r->grain)
 		fprintf(out, " · grain %s", r->grain);
 }
@@ -75,7 +77,10 @@ void show_rates(const struct report *r, FILE *out)
 {
 	if (r->rates_measured)
 		return;
-	fprintf(out, "* rests on assumed rates%s\n", hint_of(r->cluster));
+	if (*r->stack)
+		fprintf(out, "* %s; nine of ten measured steps lie in the range\n", r->basis);
+	else
+		fprintf(out, "* rests on assumed rates%s\n", hint_of(r->cluster));
 }
 
 bool show_is_states_only(const struct report *r)
@@ -175,6 +180,20 @@ static void time_row(struct table *t, const char *name, int64_t ns, int64_t step
 		table_cell(t, 2, "%.1f %%", 100.0 * (double)ns / (double)step);
 }
 
+/* "1.79 … 1.98 s", in the unit of the step. */
+void show_range_cell(struct table *t, int column, const struct report *r)
+{
+	char low[32], high[32];
+	if (!*r->basis)
+		return;
+	number_format_time(low, sizeof low, r->range_low);
+	number_format_time(high, sizeof high, r->range_high);
+	size_t unit = strcspn(low, " ");
+	if (!strcmp(low + unit, high + strcspn(high, " ")))
+		low[unit] = 0;
+	table_cell(t, column, "(%s … %s)", low, high);
+}
+
 void show_bubble(const struct report *r, const char *whose, FILE *out)
 {
 	char text[BUBBLE_TEXT];
@@ -216,6 +235,7 @@ static void show_time(const struct report *r, FILE *out)
 	time_row(&t, "waiting for communication", n->exposed, n->step, STYLE_PLAIN);
 	time_row(&t, "waiting for anything else", n->bubble, n->step, STYLE_PLAIN);
 	time_row(&t, "step", n->step, 0, STYLE_HEAD);
+	show_range_cell(&t, 2, r);
 	time_row(&t, "communicating, hidden or not", n->communication, n->step, STYLE_FAINT);
 	table_end(&t, 0);
 	show_speed(r, out);

@@ -104,6 +104,20 @@ static void show_group(struct table *t, const struct spread *s, enum figure_grou
 	}
 }
 
+/* Below the step, where a stack gives them. */
+static void show_ranges(struct table *t, const struct spread *s)
+{
+	bool any = false;
+	for (int c = 0; c < s->count; c++)
+		any |= *s->report[c]->basis != 0;
+	if (!any)
+		return;
+	table_row(t, STYLE_FAINT, "  range");
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c])
+			show_range_cell(t, 1 + c, s->report[c]);
+}
+
 /* Model FLOPs a second of a device, as the whole number that scales are made for. */
 static int64_t flops_of(const struct report *r)
 {
@@ -175,8 +189,10 @@ void show_columns(const struct column *columns, int count, FILE *out)
 		show_micros(&t, &s);
 	for (int g = 0; g < GROUP_COUNT; g++) {
 		show_group(&t, &s, (enum figure_group)g, g == GROUP_TIME && assumed);
-		if (g == GROUP_TIME)
+		if (g == GROUP_TIME) {
+			show_ranges(&t, &s);
 			show_speed(&t, &s);
+		}
 	}
 	table_row(&t, STYLE_HEAD, "  fits");
 	for (int c = 0; c < s.count; c++)

@@ -12,10 +12,11 @@
 #include "real/checkpoint/manifest.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/file.h"
+#include "strategy/base/output.h"
 #include "strategy/base/path.h"
 
 #define BEGINS "step-"
-#define LATEST "latest"
+#define LATEST CHECKPOINT_LATEST
 enum { NAME = 32 };
 
 static void name_of(int64_t step, char out[NAME])
@@ -78,6 +79,14 @@ static struct list list_of(const char *folder)
 
 /* ---- writing ---- */
 
+void checkpoint_folder_sweep(const char *folder)
+{
+	char *latest = path_in_folder(folder, LATEST);
+	new_folder_sweep_all(folder, BEGINS);
+	output_sweep(latest);
+	free(latest);
+}
+
 enum status checkpoint_folder_check(const char *folder)
 {
 	struct new_folder f;
@@ -87,7 +96,7 @@ enum status checkpoint_folder_check(const char *folder)
 	enum status s = new_folder_make(&f, path);
 	new_folder_release(&f);
 	free(path);
-	new_folder_sweep_all(folder, BEGINS);
+	checkpoint_folder_sweep(folder);
 	return s ? status_fail(STATUS_INPUT, "{checkpoint} %.200s: cannot be written to; choose another folder", folder)
 	         : STATUS_OK;
 }

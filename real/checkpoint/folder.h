@@ -14,12 +14,17 @@
 
 #include "real/data/new_folder.h"
 
+#define CHECKPOINT_LATEST "latest" /* in the run's folder, replaced with every checkpoint */
+
 /* "run/step-00001000", which the caller frees. */
 char *checkpoint_path(const char *folder, int64_t step);
 
 /* Makes the run's folder if it is not there, tries whether a checkpoint could be made in it, and removes what killed
  * runs left of theirs. STATUS_INPUT if not. */
 enum status checkpoint_folder_check(const char *folder);
+
+/* Removes what a run that is over left unfinished there. */
+void checkpoint_folder_sweep(const char *folder);
 
 /* A temporary folder for the checkpoint of a step, to be finished by checkpoint_folder_keep. An older one of the same
  * step, of a run that was resumed before it, goes. */

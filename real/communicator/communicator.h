@@ -93,7 +93,14 @@ enum status communicator_tell_first(struct communicator *c, const struct exchang
 /* All get the bytes that rank `from` has there. */
 enum status communicator_hear(struct communicator *c, const struct exchange *x, void *at, int64_t bytes, int from);
 
-/* Between these two a call of the library that waits for all ranks, such as MPI_Init, ends the process with a line when
+/* CLOCK_MONOTONIC when a wait of this process for another rank last found that nothing had come; 0: never. Any thread
+ * may ask. */
+int64_t communicator_waited(void);
+
+/* Whether this is the message of a wait for a rank that did not come, or of a call that failed: that rank is gone. */
+bool communicator_lost(const char *message);
+
+/* Between these two calls of the library that wait for all ranks, such as MPI_Init, ends the process with a line when
  * it takes longer than SHARDLAB_COMM_TIMEOUT_S. */
 enum status communicator_deadline(const char *what);
 void communicator_deadline_end(void);

@@ -25,9 +25,7 @@ enum status communicator_deadline(const char *what)
 	if (s)
 		return s;
 	double seconds = ceil((double)ns * 1e-9);
-	snprintf(line, sizeof line,
-	         "fatal: %s: waited %g s for the other ranks (SHARDLAB_COMM_TIMEOUT_S sets the limit)\n", what,
-	         seconds);
+	snprintf(line, sizeof line, "fatal: %s: waited %g s for the other ranks " LIMIT_SET_BY "\n", what, seconds);
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGALRM, &action, NULL);
 	alarm((unsigned)seconds);

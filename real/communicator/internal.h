@@ -30,6 +30,10 @@ struct communicator_base *communicator_mpi_new(void);
 
 enum status communicator_read_timeout(int64_t *ns);
 
+/* In the messages about a rank that is gone: communicator_lost() finds them. */
+#define LIMIT_SET_BY "(SHARDLAB_COMM_TIMEOUT_S sets the limit)"
+#define MPI_SAYS "MPI says: "
+
 /* Functions that both communicators share. */
 enum status communicator_sum(struct communicator *c, double *values, int n, struct traffic *traffic);
 enum status communicator_message(struct communicator *c, const struct point_to_point *m, struct traffic *traffic);

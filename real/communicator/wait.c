@@ -14,6 +14,7 @@
  */
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -42,9 +43,17 @@ static void sleep_ns(int64_t ns)
 	nanosleep(&t, NULL);
 }
 
+static atomic_llong waited_ns;
+
+int64_t communicator_waited(void)
+{
+	return atomic_load_explicit(&waited_ns, memory_order_relaxed);
+}
+
 static bool time_is_up(struct patience *p)
 {
 	int64_t now = clock_ns();
+	atomic_store_explicit(&waited_ns, now, memory_order_relaxed);
 	if (p->since_ns == 0)
 		p->since_ns = now;
 	return now - p->since_ns > p->limit_ns;
@@ -108,8 +117,8 @@ enum status communicator_mpi_failed(struct communicator_base *b, int code, const
 	b->broken = true;
 	MPI_Error_string(code, text, &length);
 	if (peer < 0)
-		return status_fail(STATUS_RUN, "rank %d: %s: MPI says: %s", b->public.rank, what, text);
-	return status_fail(STATUS_RUN, "rank %d: %s with rank %d: MPI says: %s", b->public.rank, what, peer, text);
+		return status_fail(STATUS_RUN, "rank %d: %s: " MPI_SAYS "%s", b->public.rank, what, text);
+	return status_fail(STATUS_RUN, "rank %d: %s with rank %d: " MPI_SAYS "%s", b->public.rank, what, peer, text);
 }
 
 enum status communicator_timed_out(struct communicator_base *b, int64_t limit_ns, const char *what, int peer)
@@ -122,8 +131,13 @@ enum status communicator_timed_out(struct communicator_base *b, int64_t limit_ns
 	return status_fail(
 	        STATUS_RUN,
 	        "rank %d: %s: waited %g s for %s and nothing moved; that rank may have stopped, wait itself, "
-	        "or still be at work (SHARDLAB_COMM_TIMEOUT_S sets the limit)",
+	        "or still be at work " LIMIT_SET_BY,
 	        b->public.rank, what, seconds, whom);
+}
+
+bool communicator_lost(const char *message)
+{
+	return strstr(message, LIMIT_SET_BY) || strstr(message, MPI_SAYS);
 }
 
 enum status communicator_is_broken(const struct communicator_base *b)

@@ -288,7 +288,8 @@ static enum status write_all(struct training *t, struct new_folder *made, const 
 			                                       t->options->checkpoint_keep);
 		s = tell_all(t, &mine, sizeof mine, all);
 	}
-	if (!s && first_failure(all, t->ranks, &rank) && !(s = hear_failure(t, rank, line, sizeof line)))
+	t->unsaved = s || first_failure(all, t->ranks, &rank);
+	if (!s && t->unsaved && !(s = hear_failure(t, rank, line, sizeof line)))
 		say_failed(t, line);
 	free(all);
 	return s;
@@ -299,6 +300,7 @@ enum status training_checkpoint(struct training *t)
 	struct new_folder made = {0};
 	char folder[4096] = "";
 	enum status s = STATUS_OK;
+	t->unsaved = true;
 	if (!t->rank) {
 		if (checkpoint_folder_make(&made, t->options->checkpoint, t->steps_done))
 			say_failed(t, status_message());

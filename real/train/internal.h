@@ -21,6 +21,8 @@ struct meeting {
 	struct trace trace;  /* of all ranks, nothing but communication */
 };
 
+enum { RECENT_STEPS = 31 };
+
 struct training {
 	const struct train_options *options;
 	int rank, ranks;
@@ -42,8 +44,11 @@ struct training {
 	int64_t steps_before; /* … and its steps */
 	int64_t saved_step;   /* the last that has a checkpoint */
 	int64_t saved_ns;     /* when it was due, for --checkpoint-every TIME */
+	bool unsaved;         /* the last that was due could not be written */
 
 	int64_t steps_done;
+	int64_t recent_ns[RECENT_STEPS]; /* how long the last steps took, in turn; of this process recent_count */
+	int64_t recent_count;
 	double loss;                 /* of the last step */
 	struct series losses, times; /* double, struct times; of all steps of a run that is not long */
 	struct series gaps;       /* int64_t ns: from the end of a step to the end of the next; the first: of itself */
@@ -118,6 +123,10 @@ void training_warn(struct training *t, const struct report_slowed *s);
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out);
 enum status training_report(struct training *t, struct report *out);
 enum status training_trace(struct training *t);
+
+/* place.c: around a step and what all ranks agree on after it. */
+void training_enter_step(struct training *t);
+void training_leave_step(struct training *t);
 
 /* meet.c: called collectively after a step. The executor learns when the last member of every collective had come. */
 enum status training_meet(struct training *t);

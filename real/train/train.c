@@ -48,7 +48,9 @@ static enum status open_rank(struct training *t)
 		MPI_Comm world = MPI_COMM_WORLD;
 		/* NCCL's ranks find each other and send control values through MPI. */
 		const char *name = strcmp(t->options->communicator, "nccl") ? t->options->communicator : "mpi";
-		s = communicator_open(&t->communicator, name, &world);
+		if (!t->started_mpi || !(s = communicator_deadline("opening the communicator")))
+			s = communicator_open(&t->communicator, name, &world);
+		communicator_deadline_end();
 		if (s)
 			return s;
 	}
@@ -226,6 +228,7 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 	bool time = false;
 	*stopped = false;
 	while (!is_last(t, *stopped)) {
+		training_enter_step(t);
 		enum status s = run_step(t);
 		if (s)
 			return s;
@@ -234,6 +237,7 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 		series_add(&t->gaps, t->steps_done - t->steps_before - 1, &gap);
 		look_for_what_is_slow(t);
 		s = should_stop(t, stopped, &time);
+		training_leave_step(t);
 		if (!s && is_last(t, *stopped))
 			s = take_figures(t, out);
 		if (!s && evaluation_is_due(t, *stopped))
@@ -305,6 +309,30 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 
 /* ---- MPI ---- */
 
+static enum status start_mpi(struct training *t)
+{
+	int given = 0;
+	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
+	if (given < MPI_THREAD_SERIALIZED)
+		return status_fail(STATUS_RUN, "this MPI library does not allow a communication thread");
+	t->started_mpi = true;
+	return STATUS_OK;
+}
+
+static void meet_ranks(struct training *t)
+{
+	MPI_Comm node;
+	t->mpi = true;
+	MPI_Comm_rank(MPI_COMM_WORLD, &t->rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &t->ranks);
+	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+	MPI_Comm_rank(node, &t->local_rank);
+	MPI_Comm_size(node, &t->local_ranks);
+	MPI_Comm_free(&node);
+	if (t->local_ranks < t->ranks) /* ranks of one machine share a clock */
+		t->meeting.clock = clocks_align(&(MPI_Comm){MPI_COMM_WORLD}, clock_ns);
+}
+
 static enum status join_world(struct training *t)
 {
 	int rank, ranks, given = 0;
@@ -314,30 +342,27 @@ static enum status join_world(struct training *t)
 		return STATUS_OK;
 	}
 	MPI_Initialized(&given);
-	if (!given) {
-		enum status s = communicator_deadline("MPI_Init");
-		if (s)
-			return s;
-		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
-		communicator_deadline_end();
-		if (given < MPI_THREAD_SERIALIZED)
-			return status_fail(STATUS_RUN, "this MPI library does not allow a communication thread");
-		t->started_mpi = true;
-	}
-	t->mpi = true;
-	MPI_Comm_rank(MPI_COMM_WORLD, &t->rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &t->ranks);
-	MPI_Comm node;
-	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-	MPI_Comm_rank(node, &t->local_rank);
-	MPI_Comm_size(node, &t->local_ranks);
-	MPI_Comm_free(&node);
-	if (t->local_ranks < t->ranks) /* ranks of one machine share a clock */
-		t->meeting.clock = clocks_align(&(MPI_Comm){MPI_COMM_WORLD}, clock_ns);
+	enum status s = given ? STATUS_OK : communicator_deadline("MPI_Init");
+	if (!s && !given)
+		s = start_mpi(t);
+	if (!s)
+		meet_ranks(t);
+	communicator_deadline_end();
+	if (s)
+		return s;
 	if (t->ranks != t->plan.ranks)
 		return status_fail(STATUS_INPUT, "the plan is for %lld ranks and mpirun started %d; make them equal",
 		                   (long long)t->plan.ranks, t->ranks);
 	return STATUS_OK;
+}
+
+/* unsaved: the checkpoint that was due could not be written. */
+static enum status end_stopped(bool unsaved, int64_t steps)
+{
+	if (unsaved)
+		return status_fail(STATUS_INTERRUPTED,
+		                   "stopped by the user after step %" PRId64 ", without a checkpoint of it", steps);
+	return status_fail(STATUS_STOPPED, "stopped by the user after step %" PRId64, steps);
 }
 
 enum status train_run(const struct train_options *o, struct report *out)
@@ -359,7 +384,7 @@ enum status train_run(const struct train_options *o, struct report *out)
 		        status_message());
 		MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
 	}
-	bool started_mpi = t.started_mpi;
+	bool started_mpi = t.started_mpi, unsaved = t.unsaved;
 	training_release(&t);
 	if (started_mpi) {
 		communicator_deadline("MPI_Finalize");
@@ -367,6 +392,6 @@ enum status train_run(const struct train_options *o, struct report *out)
 		communicator_deadline_end();
 	}
 	if (!s && stopped)
-		s = status_fail(STATUS_INTERRUPTED, "stopped by the user after step %lld", (long long)out->steps);
+		s = end_stopped(unsaved, out->steps);
 	return s;
 }

@@ -14,6 +14,7 @@
 #ifndef SHARDLAB_TRAIN_H
 #define SHARDLAB_TRAIN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "strategy/settings/settings.h"
@@ -31,6 +32,13 @@ struct train_step {
 	/* fp16: gradients overflowed and nothing was updated; the loss scale of this step, and of the next. 0: none */
 	bool skipped;
 	double loss_scale, next_loss_scale;
+};
+
+/* Where a rank is, for a thread of its process that watches it. Times are CLOCK_MONOTONIC, in nanoseconds. */
+struct train_place {
+	atomic_llong step; /* which it carries out; 0: it does something else */
+	atomic_llong since;
+	atomic_llong median; /* of the last steps; 0: too few to tell */
 };
 
 struct train_options {
@@ -60,7 +68,8 @@ struct train_options {
 	bool values;                /* in the trace, of collectives on the CPU */
 	void (*on_step)(void *context, const struct train_step *step); /* rank 0 only; NULL: none */
 	void *context;
-	volatile int *stop; /* set to 1 by a signal handler: all ranks end after the step at hand */
+	volatile int *stop;        /* set to 1 by a signal handler: all ranks end after the step at hand */
+	struct train_place *place; /* NULL: nobody watches */
 };
 
 struct train_options train_options_default(void);
@@ -73,7 +82,8 @@ struct train_found {
 };
 enum status train_look(const struct train_options *o, struct train_found *out);
 
-/* STATUS_INTERRUPTED when stopped: the report then holds what was done until then. */
+/* STATUS_STOPPED when it was stopped, and STATUS_INTERRUPTED if its checkpoint could not be written then: the report
+ * holds what was done until then. */
 enum status train_run(const struct train_options *o, struct report *out);
 
 /* The rank and size of this process if it was started by mpirun or Slurm; false if it stands alone. Does not touch MPI.

@@ -18,6 +18,7 @@
 #define SHARDLAB_STATUS_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -32,7 +33,9 @@ extern "C" {
 	X(CHECK, -3, 1, "done, and what was checked does not hold")                                                    \
 	X(RUN, -4, 1, "a run failed: a rank died, a file could not be written")                                        \
 	X(MEMORY, -5, 1, "out of memory")                                                                              \
-	X(INTERRUPTED, -6, 1, "stopped by the user")
+	X(INTERRUPTED, -6, 1, "stopped by the user")                                                                   \
+	X(STOPPED, -7, 75, "stopped by a signal, and what was asked for is saved: to be gone on with")                 \
+	X(LOST, -8, 1, "a rank died, is silent, or cannot be reached: the run can start again")
 
 enum status {
 #define X(name, value, code, meaning) STATUS_##name = (value),
@@ -66,6 +69,11 @@ void status_spell(void (*spell)(const char *name, char *out, size_t size));
 const char *status_message(void);            /* of the calling thread's last failure; "" before the first */
 const char *status_name(enum status status); /* "INPUT" */
 int status_exit_code(enum status status);
+/* Somebody wanted the run to end: what there is of its report is right. */
+static inline bool status_is_stop(enum status status)
+{
+	return status == STATUS_STOPPED || status == STATUS_INTERRUPTED;
+}
 
 #ifdef __cplusplus
 }

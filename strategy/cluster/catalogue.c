@@ -26,6 +26,19 @@
  *   drives (DeepSpeed, blogs/deepspeed-gds); H100 and H200 nodes have eight, and twice that; DGX-1: four SATA SSDs,
  *   0.5 GB/s each.
  *
+ * - Other cards: peaks (dense, accumulated in fp32), bandwidth and multiprocessors as their makers state them: NVIDIA's
+ *   white papers of Turing (T4, Titan RTX), GA102 (RTX 3090, A10), Ada (RTX 4090, L4, L40S) and Blackwell (RTX 5060 Ti,
+ *   5090, RTX PRO 6000, B200), the H100 PCIe's data sheet, AMD's of the MI300X, which has 304 compute units. Products:
+ *   B200 1745 of 2250, MI300X 668.4 of 1307.4, A100 PCIe 252.9 of 312 (the MAMF table). H100 PCIe has the H100's 80.3
+ *   %, RTX PRO 6000, whose power holds it back less, 90 %. All others have their peak as ceiling, since their clocks
+ *   rise above the data sheet's. Attention: half of the ceiling of products (FlashAttention-2's lower end), on B200 35
+ *   % of the peak as on H100, on MI300X 30 % of products. Memory as nvidia-smi or rocm-smi shows it.
+ * - Their links: NCCL's model of NVLink 5 (40.1 GB/s, 18 links), AMD's xGMI (7 × 64 GB/s, 312.9 measured on 8), two
+ *   thirds of PCIe's rate where devices have no other link (20 GB/s with 3 or more A100 PCIe: nccl-tests, issue 178),
+ *   with NCCL's hop of 5.7 us over PCIe.
+ * - Cloud machines: network as their makers state it (AWS EC2 p3dn, p4d, p4de, p5, g4dn, g5, g6; Google Cloud a2, a3;
+ *   Azure ND A100 v4), at NCCL's 12.0 GB/s per 100 Gb/s.
+ *
  * Without a source, to be replaced by measuring: 100 us a request to the disk, 2 us a kernel launch, 10 us a copy over
  * the host link, 8 % of the multiprocessors for a running collective (NCCL takes one for each of its channels, some 8
  * to 16 of 80 to 132), and 30 GFLOP/s a host core.
@@ -34,17 +47,19 @@
 
 #include <string.h>
 
-#define NODE(devices, cores, memory, bandwidth)                                                                        \
-	"kind: gpu\n"                                                                                                  \
+#define NODE(card, devices, cores, memory, bandwidth)                                                                  \
+	"kind: gpu\ncard: " card "\n"                                                                                  \
 	"node: {devices: " devices ", cores: " cores ", memory: " memory ", memory_bandwidth: " bandwidth              \
 	", core_compute: 3e10}\n"
-#define DEVICE(memory, overhead, bandwidth)                                                                            \
-	"device: {memory: " memory ", overhead: " overhead ", memory_bandwidth: " bandwidth                            \
-	", launch: 2e-6, collective_launch: 8.4e-6, collective_share: 0.08}\n"
-#define LINKS(link, nic, rails, host)                                                                                  \
-	"link: {latency: 3.4e-6, bandwidth: " link "}\n"                                                               \
+#define DEVICE(multiprocessors, memory, overhead, bandwidth)                                                           \
+	"device: {multiprocessors: " multiprocessors ", memory: " memory ", overhead: " overhead                       \
+	", memory_bandwidth: " bandwidth ", launch: 2e-6, collective_launch: 8.4e-6, collective_share: 0.08}\n"
+#define LINKS_OF(latency, link, nic, rails, host)                                                                      \
+	"link: {latency: " latency ", bandwidth: " link "}\n"                                                          \
 	"network: {latency: 14e-6, bandwidth: " nic ", rails: " rails "}\n"                                            \
 	"host_link: {latency: 10e-6, bandwidth: " host "}\n"
+#define LINKS(link, nic, rails, host) LINKS_OF("3.4e-6", link, nic, rails, host)
+#define LINKS_PCIE(link, nic, rails, host) LINKS_OF("5.7e-6", link, nic, rails, host)
 #define DISK(read, write, capacity)                                                                                    \
 	"disk: {latency: 100e-6, read_bandwidth: " read ", write_bandwidth: " write ", capacity: " capacity "}\n"
 /* plain: what kernels without matrix products reach, in every type; 16: fp16, or fp16 and bf16 */
@@ -62,10 +77,42 @@
 	COMPUTE(BOTH16, ", tf32: 397.2e12", "67e12", "53.8e12", "794.5e12", "346e12")                                  \
 	RATES("peak", "67e12", BOTH16("989.4e12") ", tf32: 494.7e12")
 
-#define DGX1 NODE("8", "40", "512GB", "128e9") DISK("2e9", "2e9", "7.68TB")
-#define DGX2 NODE("16", "48", "1500GB", "199e9") DISK("28e9", "28e9", "30TB")
-#define DGX_A100(memory) NODE("8", "128", memory, "409.6e9") DISK("10e9", "5e9", "15.3TB")
-#define DGX_H100 NODE("8", "112", "2TB", "614.4e9") DISK("20e9", "10e9", "30.7TB")
+#define DGX1 NODE("volta", "8", "40", "512GB", "128e9") DISK("2e9", "2e9", "7.68TB")
+#define DGX2 NODE("volta", "16", "48", "1500GB", "199e9") DISK("28e9", "28e9", "30TB")
+#define DGX_A100(memory) NODE("ampere", "8", "128", memory, "409.6e9") DISK("10e9", "5e9", "15.3TB")
+#define DGX_H100 NODE("hopper", "8", "112", "2TB", "614.4e9") DISK("20e9", "10e9", "30.7TB")
+
+/* A card of which the peaks are the ceilings, tf32 half of bf16's where it has any. */
+#define PEAKS(fp32, types16, tf32, matrix16, attention16)                                                              \
+	COMPUTE(types16, tf32, fp32, fp32, matrix16, attention16) RATES("peak", fp32, types16(matrix16) tf32)
+#define WORKSTATION(card, devices) NODE(card, devices, "32", "256GB", "150e9") DISK("5e9", "3e9", "2TB")
+#define SERVER(card, devices) NODE(card, devices, "64", "1TB", "300e9") DISK("5e9", "3e9", "4TB")
+#define A100_PCIE_COMPUTE                                                                                              \
+	COMPUTE(BOTH16, ", tf32: 126.4e12", "19.5e12", "15.8e12", "252.9e12", "126e12")                                \
+	RATES("peak", "19.5e12", BOTH16("312e12") ", tf32: 156e12")
+#define H100_PCIE_COMPUTE                                                                                              \
+	COMPUTE(BOTH16, ", tf32: 303.5e12", "51e12", "41e12", "607e12", "265e12")                                      \
+	RATES("peak", "51e12", BOTH16("756e12") ", tf32: 378e12")
+#define B200_COMPUTE                                                                                                   \
+	COMPUTE(BOTH16, ", tf32: 872e12", "80e12", "64e12", "1745e12", "787e12")                                       \
+	RATES("peak", "80e12", BOTH16("2250e12") ", tf32: 1125e12")
+#define MI300X_COMPUTE                                                                                                 \
+	COMPUTE(BOTH16, ", tf32: 334e12", "163.4e12", "120e12", "668.4e12", "200e12")                                  \
+	RATES("peak", "163.4e12", BOTH16("1307.4e12") ", tf32: 653.7e12")
+#define A10_COMPUTE PEAKS("31.2e12", BOTH16, ", tf32: 62.5e12", "125e12", "62.5e12")
+#define L4_COMPUTE PEAKS("30.3e12", BOTH16, ", tf32: 60.5e12", "121e12", "60.5e12")
+#define L40S_COMPUTE PEAKS("91.6e12", BOTH16, ", tf32: 183e12", "362e12", "181e12")
+#define T4_COMPUTE PEAKS("8.1e12", FP16, "", "65e12", "16e12")
+#define TITAN_RTX_COMPUTE PEAKS("16.3e12", FP16, "", "130.5e12", "33e12")
+#define RTX_3090_COMPUTE PEAKS("35.6e12", BOTH16, ", tf32: 35.6e12", "71e12", "35.5e12")
+#define RTX_4090_COMPUTE PEAKS("82.6e12", BOTH16, ", tf32: 82.6e12", "165.2e12", "82.6e12")
+#define RTX_5060TI_COMPUTE PEAKS("23.7e12", BOTH16, ", tf32: 23.7e12", "47.4e12", "23.7e12")
+#define RTX_5090_COMPUTE PEAKS("104.8e12", BOTH16, ", tf32: 104.8e12", "209.5e12", "104.8e12")
+#define RTX_PRO_6000_COMPUTE                                                                                           \
+	COMPUTE(BOTH16, ", tf32: 226e12", "125e12", "112e12", "453e12", "226e12")                                      \
+	RATES("peak", "125e12", BOTH16("503.8e12") ", tf32: 251.9e12")
+#define H100_8 DGX_H100 DEVICE("132", "81049MiB", "1966MiB", "3350e9")
+#define A100_80(links) DGX_A100("2TB") DEVICE("108", "81049MiB", "1966MiB", "2039e9") links A100_COMPUTE
 
 #define ENTRY(name, what, text)                                                                                        \
 	{                                                                                                              \
@@ -88,19 +135,92 @@ static const struct {
               "link: {latency: 2e-6, bandwidth: 5e9}\n"
               "disk: {latency: 100e-6, read_bandwidth: 2e9, write_bandwidth: 1e9, capacity: 256GB}\n"),
         ENTRY("v100-16gb", "DGX-1: 8 V100 with 16 GB, NVLink, 4 × 100 Gb/s",
-              DGX1 DEVICE("16160MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "4", "12e9") V100_COMPUTE),
+              DGX1 DEVICE("80", "16160MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "4", "12e9") V100_COMPUTE),
         ENTRY("v100-32gb", "DGX-1: 8 V100 with 32 GB, NVLink, 4 × 100 Gb/s",
-              DGX1 DEVICE("32320MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "4", "12e9") V100_COMPUTE),
+              DGX1 DEVICE("80", "32320MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "4", "12e9") V100_COMPUTE),
         ENTRY("dgx-2", "16 V100 with 32 GB, NVLink, 8 × 100 Gb/s: what the ZeRO paper used",
-              DGX2 DEVICE("32320MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "8", "12e9") V100_COMPUTE),
+              DGX2 DEVICE("80", "32320MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "8", "12e9") V100_COMPUTE),
         ENTRY("a100-40gb", "DGX A100: 8 A100 with 40 GB, NVLink, 8 × 200 Gb/s",
-              DGX_A100("1TB") DEVICE("40537MiB", "1966MiB", "1555e9") LINKS("240e9", "24e9", "8", "25e9") A100_COMPUTE),
+              DGX_A100("1TB") DEVICE("108", "40537MiB", "1966MiB", "1555e9") LINKS("240e9", "24e9", "8", "25e9")
+                      A100_COMPUTE),
         ENTRY("a100-80gb", "DGX A100: 8 A100 with 80 GB, NVLink, 8 × 200 Gb/s",
-              DGX_A100("2TB") DEVICE("81049MiB", "1966MiB", "2039e9") LINKS("240e9", "24e9", "8", "25e9") A100_COMPUTE),
+              DGX_A100("2TB") DEVICE("108", "81049MiB", "1966MiB", "2039e9") LINKS("240e9", "24e9", "8", "25e9")
+                      A100_COMPUTE),
         ENTRY("h100", "DGX H100: 8 H100 with 80 GB, NVLink, 8 × 400 Gb/s",
-              DGX_H100 DEVICE("81049MiB", "1966MiB", "3350e9") LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
+              DGX_H100 DEVICE("132", "81049MiB", "1966MiB", "3350e9") LINKS("370.8e9", "48e9", "8", "55.4e9")
+                      H100_COMPUTE),
         ENTRY("h200", "8 H200 with 141 GB, NVLink, 8 × 400 Gb/s",
-              DGX_H100 DEVICE("143771MiB", "1966MiB", "4800e9") LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
+              DGX_H100 DEVICE("132", "143771MiB", "1966MiB", "4800e9") LINKS("370.8e9", "48e9", "8", "55.4e9")
+                      H100_COMPUTE),
+        ENTRY("a100-pcie-40gb", "8 A100 PCIe with 40 GB, 2 × 200 Gb/s",
+              SERVER("ampere", "8") DEVICE("108", "40537MiB", "1966MiB", "1555e9")
+                      LINKS_PCIE("20e9", "24e9", "2", "25e9") A100_PCIE_COMPUTE),
+        ENTRY("a100-pcie-80gb", "8 A100 PCIe with 80 GB, 2 × 200 Gb/s",
+              SERVER("ampere", "8") DEVICE("108", "81049MiB", "1966MiB", "1935e9")
+                      LINKS_PCIE("20e9", "24e9", "2", "25e9") A100_PCIE_COMPUTE),
+        ENTRY("h100-pcie", "8 H100 PCIe with 80 GB, 2 × 400 Gb/s",
+              SERVER("hopper", "8") DEVICE("114", "81559MiB", "1966MiB", "2000e9")
+                      LINKS_PCIE("42e9", "48e9", "2", "55.4e9") H100_PCIE_COMPUTE),
+        ENTRY("b200", "DGX B200: 8 B200 with 180 GB, NVLink, 8 × 400 Gb/s",
+              NODE("blackwell", "8", "112", "2TB", "614.4e9") DISK("20e9", "10e9", "30.7TB") DEVICE(
+                      "148", "183359MiB", "1966MiB", "8000e9") LINKS("721.8e9", "48e9", "8", "55.4e9") B200_COMPUTE),
+        ENTRY("mi300x", "8 MI300X with 192 GB, xGMI, 8 × 400 Gb/s",
+              NODE("cdna3", "8", "112", "2TB", "614.4e9") DISK("20e9", "10e9", "30.7TB") DEVICE(
+                      "304", "196592MiB", "1966MiB", "5300e9") LINKS("312.9e9", "48e9", "8", "55.4e9") MI300X_COMPUTE),
+        ENTRY("l40s", "8 L40S with 48 GB, PCIe, 400 Gb/s",
+              SERVER("ada", "8") DEVICE("142", "46068MiB", "1500MiB", "864e9") LINKS_PCIE("20e9", "48e9", "1", "25e9")
+                      L40S_COMPUTE),
+        ENTRY("l4", "8 L4 with 24 GB, PCIe, 100 Gb/s",
+              SERVER("ada", "8") DEVICE("58", "23034MiB", "1000MiB", "300e9") LINKS_PCIE("20e9", "12e9", "1", "25e9")
+                      L4_COMPUTE),
+        ENTRY("a10", "4 A10 with 24 GB, PCIe, 25 Gb/s",
+              SERVER("ampere", "4") DEVICE("72", "23028MiB", "1000MiB", "600e9") LINKS_PCIE("20e9", "3e9", "1", "25e9")
+                      A10_COMPUTE),
+        ENTRY("t4", "4 T4 with 16 GB, PCIe, 25 Gb/s",
+              SERVER("turing", "4") DEVICE("40", "15360MiB", "1000MiB", "320e9") LINKS_PCIE("10e9", "3e9", "1", "12e9")
+                      T4_COMPUTE),
+        ENTRY("titan-rtx", "2 Titan RTX with 24 GB, NVLink bridge, 25 Gb/s",
+              WORKSTATION("turing", "2") DEVICE("72", "24220MiB", "1000MiB", "672e9") LINKS("40e9", "3e9", "1", "12e9")
+                      TITAN_RTX_COMPUTE),
+        ENTRY("rtx-3090", "4 RTX 3090 with 24 GB, PCIe, 25 Gb/s",
+              WORKSTATION("ampere", "4") DEVICE("82", "24268MiB", "1000MiB", "936e9")
+                      LINKS_PCIE("20e9", "3e9", "1", "25e9") RTX_3090_COMPUTE),
+        ENTRY("rtx-4090", "4 RTX 4090 with 24 GB, PCIe, 25 Gb/s",
+              WORKSTATION("ada", "4") DEVICE("128", "24564MiB", "1000MiB", "1008e9")
+                      LINKS_PCIE("20e9", "3e9", "1", "25e9") RTX_4090_COMPUTE),
+        ENTRY("rtx-5060ti", "1 RTX 5060 Ti with 16 GB",
+              WORKSTATION("blackwell", "1") DEVICE("36", "16311MiB", "800MiB", "448e9")
+                      LINKS_PCIE("20e9", "3e9", "1", "25e9") RTX_5060TI_COMPUTE),
+        ENTRY("rtx-5090", "4 RTX 5090 with 32 GB, PCIe, 25 Gb/s",
+              WORKSTATION("blackwell", "4") DEVICE("170", "32607MiB", "1000MiB", "1792e9")
+                      LINKS_PCIE("42e9", "3e9", "1", "50e9") RTX_5090_COMPUTE),
+        ENTRY("rtx-pro-6000", "8 RTX PRO 6000 with 96 GB, PCIe, 400 Gb/s",
+              SERVER("blackwell", "8") DEVICE("188", "97887MiB", "1200MiB", "1792e9")
+                      LINKS_PCIE("42e9", "48e9", "1", "50e9") RTX_PRO_6000_COMPUTE),
+        ENTRY("p3dn.24xlarge", "AWS: 8 V100 with 32 GB, NVLink, 100 Gb/s",
+              DGX1 DEVICE("80", "32320MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "1", "12e9") V100_COMPUTE),
+        ENTRY("p4d.24xlarge", "AWS: 8 A100 with 40 GB, NVLink, 4 × 100 Gb/s",
+              DGX_A100("1TB") DEVICE("108", "40537MiB", "1966MiB", "1555e9") LINKS("240e9", "12e9", "4", "25e9")
+                      A100_COMPUTE),
+        ENTRY("p4de.24xlarge", "AWS: 8 A100 with 80 GB, NVLink, 4 × 100 Gb/s",
+              A100_80(LINKS("240e9", "12e9", "4", "25e9"))),
+        ENTRY("p5.48xlarge", "AWS: 8 H100, NVLink, 32 × 100 Gb/s",
+              H100_8 LINKS("370.8e9", "12e9", "32", "55.4e9") H100_COMPUTE),
+        ENTRY("g4dn.12xlarge", "AWS: 4 T4 with 16 GB, PCIe, 50 Gb/s",
+              SERVER("turing", "4") DEVICE("40", "15360MiB", "1000MiB", "320e9") LINKS_PCIE("10e9", "6e9", "1", "12e9")
+                      T4_COMPUTE),
+        ENTRY("g5.48xlarge", "AWS: 8 A10G with 24 GB, PCIe, 100 Gb/s",
+              SERVER("ampere", "8") DEVICE("80", "23028MiB", "1000MiB", "600e9") LINKS_PCIE("20e9", "12e9", "1", "25e9")
+                      PEAKS("31.5e12", BOTH16, ", tf32: 35e12", "70e12", "35e12")),
+        ENTRY("g6.48xlarge", "AWS: 8 L4 with 24 GB, PCIe, 100 Gb/s",
+              SERVER("ada", "8") DEVICE("58", "23034MiB", "1000MiB", "300e9") LINKS_PCIE("20e9", "12e9", "1", "25e9")
+                      L4_COMPUTE),
+        ENTRY("a2-ultragpu-8g", "Google Cloud: 8 A100 with 80 GB, NVLink, 100 Gb/s",
+              A100_80(LINKS("240e9", "12e9", "1", "25e9"))),
+        ENTRY("a3-highgpu-8g", "Google Cloud: 8 H100, NVLink, 4 × 200 Gb/s",
+              H100_8 LINKS("370.8e9", "24e9", "4", "55.4e9") H100_COMPUTE),
+        ENTRY("nd-a100-v4", "Azure: 8 A100 with 80 GB, NVLink, 8 × 200 Gb/s",
+              A100_80(LINKS("240e9", "24e9", "8", "25e9"))),
 };
 
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };

@@ -7,8 +7,10 @@
  *     kind: gpu
  *     nodes: 4                      # leave out: as many as the ranks need
  *     node: {devices: 8, cores: 64, memory: 512GB, memory_bandwidth: 2e11, core_compute: 2e10}
+ *     card: ampere                  # its generation; may be left out
  *     device:
  *       memory: 80GiB
+ *       multiprocessors: 108        # may be left out
  *       overhead: 2GiB              # CUDA context and communicator
  *       memory_bandwidth: {measured: 1.81e12, min: 1.78e12, max: 1.83e12}
  *       launch: 2e-6                # seconds: units are FLOP/s, bytes/s, seconds and bytes everywhere
@@ -45,6 +47,7 @@
 #include <stdint.h>
 
 #include "strategy/base/status.h"
+#include "strategy/cluster/stack.h"
 #include "strategy/plan/plan.h"
 
 /* Rates are whole numbers, so that results are the same on every machine: FLOP/s, bytes/s, nanoseconds, bytes, or
@@ -103,8 +106,10 @@ struct cluster {
 	char name[64];
 	char about[256];
 	enum device_kind kind;
-	int64_t nodes;   /* 0: as many as needed */
-	int64_t devices; /* of a node; 0: all ranks on one node */
+	char card[16];           /* gpu: its generation, one of STACK_CARDS; "": it does not say */
+	int64_t multiprocessors; /* of a device; 0: it does not say, and partial waves cost nothing */
+	int64_t nodes;           /* 0: as many as needed */
+	int64_t devices;         /* of a node; 0: all ranks on one node */
 	int64_t cores, threads, rails;
 	int64_t node_memory, device_memory;    /* bytes; a cpu has only the node's */
 	struct rate overhead;                  /* bytes a rank */
@@ -117,8 +122,9 @@ struct cluster {
 	struct link link, network, host_link;
 	struct storage disk;
 	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_COLUMNS];
-	bool tf32;         /* set by the user of the cluster: fp32 takes the rates of tf32 where there are any */
-	struct slow *slow; /* owned; by rank, ascending */
+	struct stack stack; /* what is reached of all this; name "": the rates themselves */
+	bool tf32;          /* set by the user of the cluster: fp32 takes the rates of tf32 where there are any */
+	struct slow *slow;  /* owned; by rank, ascending */
 	int slow_count;
 };
 
@@ -133,7 +139,7 @@ struct cluster {
  * `local-cuda` is its GPUs: as calibrated, else with those of an H100 assumed. Ranks that are more than its GPUs share
  * them: each has a part of the memory, and computes as many times as long.
  * More ranks than devices of any other: STATUS_INPUT. Behind it may stand other links (strategy/cluster/links.h):
- * "a100-80gb:link=50GB". */
+ * "a100-80gb:link=50GB", and a stack: "a100-80gb:stack=megatron". */
 enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks);
 void cluster_release(struct cluster *c); /* accepts NULL and a zeroed struct */
 

@@ -1,5 +1,6 @@
 #include "strategy/cluster/fields.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define BOTH (ON_CPU | ON_GPU)
@@ -11,6 +12,7 @@ static const struct field all[] = {
         {"", "name", FIELD_TEXT, BOTH | REQUIRED, 0, sizeof((struct cluster *)0)->name, AT(name)},
         {"", "about", FIELD_TEXT, BOTH, 0, sizeof((struct cluster *)0)->about, AT(about)},
         {"", "kind", FIELD_KIND, BOTH | REQUIRED, 0, 0, AT(kind)},
+        {"", "card", FIELD_CARD, ON_GPU, 0, sizeof((struct cluster *)0)->card, AT(card)},
         {"", "nodes", FIELD_WHOLE, BOTH, 1, 1e7, AT(nodes)},
         {"", "node", FIELD_SECTION, BOTH | REQUIRED, 0, 0, 0},
         {"", "device", FIELD_SECTION, BOTH | REQUIRED, 0, 0, 0},
@@ -26,6 +28,7 @@ static const struct field all[] = {
         {"node", "memory_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e6, 1e15, AT(node_bandwidth)},
         {"node", "core_compute", FIELD_PER_SECOND, ON_GPU | REQUIRED, 1e6, 1e13, AT(core_compute)},
         {"device", "memory", FIELD_BYTES, ON_GPU | REQUIRED, 1, 1e18, AT(device_memory)},
+        {"device", "multiprocessors", FIELD_WHOLE, ON_GPU, 1, 65536, AT(multiprocessors)},
         {"device", "threads", FIELD_WHOLE, ON_CPU, 1, 65536, AT(threads)},
         {"device", "overhead", FIELD_RATE_BYTES, BOTH | REQUIRED, 0, 1e18, AT(overhead)},
         {"device", "memory_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e6, 1e15, AT(device_bandwidth)},
@@ -58,4 +61,26 @@ int cluster_section_fields(const char *section, const struct field *fields[SECTI
 double field_scale(enum field_kind kind)
 {
 	return kind == FIELD_SECONDS ? 1e9 : kind == FIELD_SHARE ? 1e6 : 1;
+}
+
+/* ---- writing ---- */
+
+void print_scaled(int64_t value, double scale, FILE *out)
+{
+	if (scale == 1) {
+		fprintf(out, "%" PRId64, value);
+		return;
+	}
+	int digits = scale == 1e9 ? 9 : 6;
+	int64_t s = (int64_t)scale;
+	fprintf(out, "%" PRId64 ".%0*" PRId64, value / s, digits, value % s);
+}
+
+/* Only the quote itself needs care. */
+void print_text(const char *text, FILE *out)
+{
+	fputc('\'', out);
+	for (; *text; text++)
+		fputs(*text == '\'' ? "''" : (char[2]){*text, 0}, out);
+	fputc('\'', out);
 }

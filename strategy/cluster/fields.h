@@ -2,10 +2,13 @@
 #ifndef SHARDLAB_CLUSTER_FIELDS_H
 #define SHARDLAB_CLUSTER_FIELDS_H
 
+#include <stdio.h>
+
 #include "strategy/cluster/cluster.h"
 
 enum field_kind {
 	FIELD_TEXT,       /* char[], of at most `high` bytes */
+	FIELD_CARD,       /* char[]: one of STACK_CARDS */
 	FIELD_KIND,       /* enum device_kind */
 	FIELD_SECTION,    /* fields of its own, under its key */
 	FIELD_COMPUTE,    /* curves */
@@ -36,5 +39,9 @@ int cluster_section_fields(const char *section, const struct field *fields[SECTI
 
 /* One of the file's units in the units of struct rate: 1e9 for seconds, 1e6 for shares, else 1. */
 double field_scale(enum field_kind kind);
+/* Prints the digits of value / scale, which llround(v · scale) turns back into the same integer. */
+void print_scaled(int64_t value, double scale, FILE *out);
+/* Text as YAML has it in single quotes. */
+void print_text(const char *text, FILE *out);
 
 #endif

@@ -1,13 +1,19 @@
-/* A cluster with other links: "a100-80gb:link=50GB:network=10GB", bytes a second. */
+/* A cluster with other links, "a100-80gb:link=50GB:network=10GB", bytes a second; with other nodes,
+ * "a100-80gb:node=4:nic=1600"; and the stack that runs on it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "strategy/base/keys.h"
 #include "strategy/base/number.h"
+#include "strategy/cluster/effective.h"
 #include "strategy/cluster/links.h"
 
 static const struct key keys[] = {{"link", "", "", "inside a node: of a device, in each direction"},
-                                  {"network", "", "", "between nodes: of one NIC"}};
+                                  {"network", "", "", "between nodes: of one NIC"},
+                                  {"node", "", "", "devices of a node"},
+                                  {"nic", "", "", "between nodes: all NICs of a node, in Gb/s of their line rate"},
+                                  {"stack", "", "", "what is reached of the rates"}};
+enum { LINK, NETWORK, NODE, NIC, STACK_OF };
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
 const char *links_find(const char *cluster)
@@ -54,6 +60,62 @@ bool links_known(const char *cluster)
 	return !strcmp(name, CLUSTER_LOCAL) || !strcmp(name, CLUSTER_LOCAL_CUDA) || cluster_catalogue(name) != NULL;
 }
 
+static enum status whole_of(const struct cluster *c, int key, const struct key_value *v, int64_t most, int64_t *out)
+{
+	char text[32], what[112];
+	snprintf(what, sizeof what, "%s %.60s: %s", status_words("{cluster}"), c->name, keys[key].name);
+	snprintf(text, sizeof text, "%.*s", (int)(v->length < sizeof text ? v->length : sizeof text - 1), v->text);
+	return number_whole(text, what, 1, most, out);
+}
+
+static enum status change_node(struct cluster *c, const struct key_value *v)
+{
+	if (!v->given)
+		return STATUS_OK;
+	if (c->kind != DEVICE_GPU)
+		return status_fail(STATUS_INPUT, "{cluster} %.60s: node=N is how many GPUs a node has; leave it out",
+		                   c->name);
+	return whole_of(c, NODE, v, 65536, &c->devices);
+}
+
+/* As NCCL models it: 12.0 GB/s for each 100 Gb/s, over as many rails as the cluster has. */
+static enum status change_nic(struct cluster *c, const struct key_value *v)
+{
+	int64_t gigabits = 0;
+	if (!v->given)
+		return STATUS_OK;
+	enum status s = whole_of(c, NIC, v, 1000000, &gigabits);
+	if (!s && !c->network.bandwidth.value)
+		return status_fail(STATUS_INPUT, "{cluster} %.60s has no 'network' that could be changed", c->name);
+	if (!s)
+		c->network.bandwidth = rate_assumed(gigabits * 120000000 / c->rails);
+	return s;
+}
+
+/* ":link=…" and ":network=…" become part of the cluster's name; the stack has a place of its own. */
+static void name_links(struct cluster *c, const struct key_value *v)
+{
+	for (int i = 0; i < STACK_OF; i++) {
+		size_t n = strlen(c->name);
+		if (v[i].given)
+			snprintf(c->name + n, sizeof c->name - n, ":%s=%.*s", keys[i].name, (int)v[i].length,
+			         v[i].text);
+	}
+}
+
+static enum status take_stack(struct cluster *c, const struct key_value *v)
+{
+	char text[4096];
+	struct stack stack;
+	if (!v->given)
+		return STATUS_OK;
+	if (v->length >= sizeof text)
+		return status_fail(STATUS_INPUT, "{stack}: the name has more than %zu characters", sizeof text - 1);
+	snprintf(text, sizeof text, "%.*s", (int)v->length, v->text);
+	enum status s = stack_open(&stack, text, c->card);
+	return s ? s : cluster_take_stack(c, &stack);
+}
+
 enum status links_change(struct cluster *c, const char *pairs)
 {
 	struct keys of = {"{cluster}", c->name, keys, KEY_COUNT, NULL, 0, 0};
@@ -61,9 +123,10 @@ enum status links_change(struct cluster *c, const char *pairs)
 	if (!*pairs)
 		return STATUS_OK;
 	enum status s = keys_read(&of, pairs + 1, v);
-	if (s || (s = change(c, keys[0].name, &v[0], &c->link)) || (s = change(c, keys[1].name, &v[1], &c->network)))
+	if (s || (s = change(c, keys[LINK].name, &v[LINK], &c->link)) ||
+	    (s = change(c, keys[NETWORK].name, &v[NETWORK], &c->network)) || (s = change_node(c, &v[NODE])) ||
+	    (s = change_nic(c, &v[NIC])))
 		return s;
-	size_t n = strlen(c->name);
-	snprintf(c->name + n, sizeof c->name - n, "%s", pairs);
-	return STATUS_OK;
+	name_links(c, v);
+	return take_stack(c, &v[STACK_OF]);
 }

@@ -3,7 +3,9 @@
  *     a100-80gb:link=50GB              inside a node, of a device and in each direction: bytes a second
  *     ./mine.yaml:link=5e9:network=1e9 … and between nodes, of one NIC
  *
- * Such a rate is assumed.
+ *     a100-80gb:node=4:nic=1600           nodes of 4 devices, whose NICs together have 1,600 Gb/s
+ *
+ * Such a rate is assumed. So may the stack that runs on it (strategy/cluster/stack.h): a100-80gb:stack=megatron.
  */
 #ifndef SHARDLAB_LINKS_H
 #define SHARDLAB_LINKS_H

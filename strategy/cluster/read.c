@@ -6,32 +6,16 @@
 #include <string.h>
 
 #include "strategy/base/compare.h"
+#include "strategy/base/keys.h"
 #include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 
-#define FILE_MOST ((size_t)1 << 20)
-#define DEPTH_MOST 16
 #define RATE_FIELD                                                                                                     \
 	{                                                                                                              \
 		.kind = FIELD_PER_SECOND, .low = 1e3, .high = 1e18                                                     \
 	}
 
-/* ---- texts ---- */
-
-static enum status read_text(struct reader *r, const yaml_node_t *node, const char *key, char *out, size_t size)
-{
-	const char *text = reader_scalar(node);
-	if (!text || strlen(text) >= size)
-		return FAIL(r, node, "%s must be text of fewer than %zu characters", key,
-		            size < READER_TEXT ? size : (size_t)READER_TEXT);
-	if (!*text)
-		return FAIL(r, node, "%s is empty", key);
-	for (const char *p = text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			return FAIL(r, node, "%s must be printable text on one line", key);
-	snprintf(out, size, "%s", text);
-	return STATUS_OK;
-}
+/* ---- kinds ---- */
 
 static enum status read_kind(struct reader *r, const yaml_node_t *node)
 {
@@ -43,6 +27,14 @@ static enum status read_kind(struct reader *r, const yaml_node_t *node)
 	else
 		return FAIL(r, node, "kind must be cpu or gpu");
 	return STATUS_OK;
+}
+
+static enum status read_card(struct reader *r, const yaml_node_t *node, char *out, size_t size)
+{
+	enum status s = reader_text(r, node, "card", out, size);
+	return s || word_find(STACK_CARDS, out) >= 0
+	               ? s
+	               : FAIL(r, node, "card '%.20s' is not one of: %s", out, STACK_CARDS);
 }
 
 /* ---- compute ---- */
@@ -180,7 +172,9 @@ static enum status read_field(struct reader *r, const struct field *f, const yam
 	snprintf(what, sizeof what, "%s%s%s", f->section, *f->section ? "." : "", f->key);
 	switch (f->kind) {
 	case FIELD_TEXT:
-		return read_text(r, value, what, at, (size_t)f->high);
+		return reader_text(r, value, what, at, (size_t)f->high);
+	case FIELD_CARD:
+		return read_card(r, value, at, (size_t)f->high);
 	case FIELD_KIND:
 		return read_kind(r, value);
 	case FIELD_SECTION:
@@ -228,70 +222,17 @@ static enum status read_top(struct reader *r, const yaml_node_t *root)
 	return s;
 }
 
-static enum status not_yaml(const yaml_parser_t *p, const char *file)
-{
-	/* Where the library has nothing to say, it had no memory. */
-	if (p->error == YAML_MEMORY_ERROR || !p->problem)
-		memory_exhausted();
-	return status_fail(STATUS_INPUT, "%s:%zu:%zu: not YAML: %s", file, p->problem_mark.line + 1,
-	                   p->problem_mark.column + 1, p->problem);
-}
-
-static int deeper(yaml_event_type_t type)
-{
-	return (type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT) -
-	       (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT);
-}
-
-/* The library's time grows with the square of the depth: what is nested deeper than any cluster file is left there. */
-static enum status check_depth(yaml_parser_t *p, const char *file)
-{
-	yaml_event_t event;
-	yaml_event_type_t type = YAML_NO_EVENT;
-	for (int depth = 0; type != YAML_STREAM_END_EVENT;) {
-		if (!yaml_parser_parse(p, &event))
-			return not_yaml(p, file);
-		type = event.type;
-		depth += deeper(type);
-		size_t line = event.start_mark.line + 1, column = event.start_mark.column + 1;
-		yaml_event_delete(&event);
-		if (depth > DEPTH_MOST)
-			return status_fail(STATUS_INPUT, "%s:%zu:%zu: nested more than %d deep; a cluster file is flat",
-			                   file, line, column, DEPTH_MOST);
-	}
-	return STATUS_OK;
-}
-
-static enum status load(struct reader *r, bool checks, const char *text, size_t size)
-{
-	yaml_parser_t p;
-	enum status s = STATUS_OK;
-	if (!yaml_parser_initialize(&p))
-		memory_exhausted();
-	yaml_parser_set_input_string(&p, (const unsigned char *)text, size);
-	if (checks)
-		s = check_depth(&p, r->file);
-	else if (!yaml_parser_load(&p, &r->document))
-		s = not_yaml(&p, r->file);
-	yaml_parser_delete(&p);
-	return s;
-}
-
 enum status cluster_read(struct cluster *c, const char *text, size_t size, const char *file)
 {
-	struct reader r = {.c = c, .file = file};
+	struct reader r = {.c = c, .file = file, .what = "cluster"};
+	const yaml_node_t *root = NULL;
 	*c = (struct cluster){.threads = 1, .rails = 1};
-	if (size > FILE_MOST)
-		return status_fail(STATUS_INPUT, "%s:1:1: larger than 1 MiB; a cluster file is a page", file);
-	enum status s = load(&r, true, text, size);
-	if (!s)
-		s = load(&r, false, text, size);
+	enum status s = reader_open(&r, text, size, &root);
 	if (s)
 		return s;
-	const yaml_node_t *root = yaml_document_get_root_node(&r.document);
 	s = root ? read_top(&r, root)
 	         : status_fail(STATUS_INPUT, "%s:1:1: empty; a cluster file begins with `name:` and `kind:`", file);
-	yaml_document_delete(&r.document);
+	reader_release(&r);
 	if (s)
 		cluster_release(c);
 	return s;

@@ -4,8 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/memory.h"
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
+
+#define FILE_MOST ((size_t)1 << 20)
+#define DEPTH_MOST 16
 
 void reader_place(struct reader *r, const yaml_node_t *node, const char *what)
 {
@@ -62,7 +66,9 @@ static enum status unknown_key(struct reader *r, const yaml_node_t *key, const c
 enum status reader_values(struct reader *r, const yaml_node_t *node, const char *what, const struct reader_keys *keys,
                           const yaml_node_t **value)
 {
-	enum status s = reader_mapping(r, node, *what ? what : "a cluster file");
+	char file[32];
+	snprintf(file, sizeof file, "a %.20s file", r->what);
+	enum status s = reader_mapping(r, node, *what ? what : file);
 	for (int i = 0; i < keys->count; i++)
 		value[i] = NULL;
 	for (const yaml_node_pair_t *p = node->data.mapping.pairs.start; !s && p < node->data.mapping.pairs.top; p++) {
@@ -77,6 +83,91 @@ enum status reader_values(struct reader *r, const yaml_node_t *node, const char 
 		value[i] = reader_node(r, p->value);
 	}
 	return s;
+}
+
+/* ---- the document ---- */
+
+static enum status not_yaml(const yaml_parser_t *p, const char *file)
+{
+	/* Where the library has nothing to say, it had no memory. */
+	if (p->error == YAML_MEMORY_ERROR || !p->problem)
+		memory_exhausted();
+	return status_fail(STATUS_INPUT, "%s:%zu:%zu: not YAML: %s", file, p->problem_mark.line + 1,
+	                   p->problem_mark.column + 1, p->problem);
+}
+
+static int deeper(yaml_event_type_t type)
+{
+	return (type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT) -
+	       (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT);
+}
+
+/* The library's time grows with the square of the depth: what is nested deeper than any such file is left there. */
+static enum status check_depth(yaml_parser_t *p, const struct reader *r)
+{
+	yaml_event_t event;
+	yaml_event_type_t type = YAML_NO_EVENT;
+	for (int depth = 0; type != YAML_STREAM_END_EVENT;) {
+		if (!yaml_parser_parse(p, &event))
+			return not_yaml(p, r->file);
+		type = event.type;
+		depth += deeper(type);
+		size_t line = event.start_mark.line + 1, column = event.start_mark.column + 1;
+		yaml_event_delete(&event);
+		if (depth > DEPTH_MOST)
+			return status_fail(STATUS_INPUT, "%s:%zu:%zu: nested more than %d deep; a %s file is flat",
+			                   r->file, line, column, DEPTH_MOST, r->what);
+	}
+	return STATUS_OK;
+}
+
+static enum status load(struct reader *r, bool checks, const char *text, size_t size)
+{
+	yaml_parser_t p;
+	enum status s = STATUS_OK;
+	if (!yaml_parser_initialize(&p))
+		memory_exhausted();
+	yaml_parser_set_input_string(&p, (const unsigned char *)text, size);
+	if (checks)
+		s = check_depth(&p, r);
+	else if (!yaml_parser_load(&p, &r->document))
+		s = not_yaml(&p, r->file);
+	yaml_parser_delete(&p);
+	return s;
+}
+
+enum status reader_open(struct reader *r, const char *text, size_t size, const yaml_node_t **root)
+{
+	if (size > FILE_MOST)
+		return status_fail(STATUS_INPUT, "%s:1:1: larger than 1 MiB; a %s file is a page", r->file, r->what);
+	enum status s = load(r, true, text, size);
+	if (!s)
+		s = load(r, false, text, size);
+	if (!s)
+		*root = yaml_document_get_root_node(&r->document);
+	return s;
+}
+
+void reader_release(struct reader *r)
+{
+	yaml_document_delete(&r->document);
+}
+
+/* ---- texts ---- */
+
+enum status reader_text(struct reader *r, const yaml_node_t *node, const char *key, char *out, size_t size)
+{
+	const char *text = reader_scalar(node);
+	if (!text || strlen(text) >= size)
+		return FAIL(r, node, "%s must be text of fewer than %zu characters", key,
+		            size < READER_TEXT ? size : (size_t)READER_TEXT);
+	if (!*text)
+		return FAIL(r, node, "%s is empty", key);
+	for (const char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return FAIL(r, node, "%s must be printable text on one line", key);
+	snprintf(out, size, "%s", text);
+	return STATUS_OK;
 }
 
 /* ---- values ---- */

@@ -1,4 +1,5 @@
-/* Inside the reader of cluster files: where in the file it is, and the values that a rate is made of. */
+/* Inside the reader of cluster files and of stack files: where in the file it is, and the values that a rate is made
+ * of. */
 #ifndef SHARDLAB_CLUSTER_READER_H
 #define SHARDLAB_CLUSTER_READER_H
 
@@ -10,11 +11,16 @@
 enum { READER_KEYS = 4096, READER_TEXT = 128 };
 
 struct reader {
-	struct cluster *c;
+	struct cluster *c; /* of a stack: NULL */
 	yaml_document_t document;
 	const char *file;
-	char where[400]; /* "file:line:column: section.key", for the messages of number_*() */
+	const char *what; /* "cluster", "stack" */
+	char where[400];  /* "file:line:column: section.key", for the messages of number_*() */
 };
+
+/* Takes the text apart; NULL in root: it is empty. On success the reader is to be released. */
+enum status reader_open(struct reader *r, const char *text, size_t size, const yaml_node_t **root);
+void reader_release(struct reader *r);
 
 /* Puts the place of a node, and what stands there, into `where`. */
 void reader_place(struct reader *r, const yaml_node_t *node, const char *what);
@@ -39,6 +45,8 @@ struct reader_keys {
 enum status reader_values(struct reader *r, const yaml_node_t *node, const char *what, const struct reader_keys *keys,
                           const yaml_node_t **value);
 
+/* Printable text of one line, of fewer than `size` bytes. */
+enum status reader_text(struct reader *r, const yaml_node_t *node, const char *key, char *out, size_t size);
 /* A number in the bounds and the unit of a field. */
 enum status reader_number(struct reader *r, const yaml_node_t *node, const char *what, const struct field *f,
                           int64_t *out);

@@ -9,30 +9,18 @@
 #include "strategy/base/file.h"
 #include "strategy/cluster/fields.h"
 
-/* Prints the digits of value / scale, which llround(v · scale) turns back into the same integer. */
-static void print_scaled(FILE *out, int64_t value, double scale)
-{
-	if (scale == 1) {
-		fprintf(out, "%" PRId64, value);
-		return;
-	}
-	int digits = scale == 1e9 ? 9 : 6;
-	int64_t s = (int64_t)scale;
-	fprintf(out, "%" PRId64 ".%0*" PRId64, value / s, digits, value % s);
-}
-
 static void print_rate(FILE *out, const struct rate *r, double scale)
 {
 	if (!r->measured) {
-		print_scaled(out, r->value, scale);
+		print_scaled(r->value, scale, out);
 		return;
 	}
 	fputs("{measured: ", out);
-	print_scaled(out, r->value, scale);
+	print_scaled(r->value, scale, out);
 	fputs(", min: ", out);
-	print_scaled(out, r->low, scale);
+	print_scaled(r->low, scale, out);
 	fputs(", max: ", out);
-	print_scaled(out, r->high, scale);
+	print_scaled(r->high, scale, out);
 	fputc('}', out);
 }
 
@@ -74,29 +62,23 @@ static void print_slow(const struct cluster *c, FILE *out)
 		fputs("slow:\n", out);
 	for (int i = 0; i < c->slow_count; i++) {
 		fprintf(out, "  %" PRId64 ": ", c->slow[i].rank);
-		print_scaled(out, c->slow[i].factor, 1e6);
+		print_scaled(c->slow[i].factor, 1e6, out);
 		fputc('\n', out);
 	}
-}
-
-/* Single-quoted YAML: only the quote itself needs care. */
-static void print_text(FILE *out, const char *text)
-{
-	fputc('\'', out);
-	for (; *text; text++)
-		fputs(*text == '\'' ? "''" : (char[2]){*text, 0}, out);
-	fputc('\'', out);
 }
 
 static void print_field(const struct cluster *c, const struct field *f, FILE *out)
 {
 	const void *at = (const char *)c + f->offset;
 	bool whole = f->kind == FIELD_WHOLE || f->kind == FIELD_BYTES;
-	if ((whole && !*(const int64_t *)at) || (f->kind == FIELD_TEXT && !*(const char *)at)) /* not given */
+	if ((whole && !*(const int64_t *)at) ||
+	    ((f->kind == FIELD_TEXT || f->kind == FIELD_CARD) && !*(const char *)at)) /* not given */
 		return;
 	fprintf(out, "%s%s: ", *f->section ? "  " : "", f->key);
 	if (f->kind == FIELD_TEXT)
-		print_text(out, at);
+		print_text(at, out);
+	else if (f->kind == FIELD_CARD)
+		fputs(at, out);
 	else if (f->kind == FIELD_KIND)
 		fputs(c->kind == DEVICE_GPU ? "gpu" : "cpu", out);
 	else if (whole)

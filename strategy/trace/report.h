@@ -50,6 +50,8 @@ struct report_overhead {
 
 struct report_memory {
 	int64_t peak_bytes, arena_bytes;
+	int64_t allocated_bytes,
+	        reserved_bytes; /* under a stack: at the peak, and with what its allocator holds; 0: none */
 	int64_t overhead_bytes;
 	bool overhead_assumed;
 	char peak_at[96]; /* "backward block.5.qkv, micro-batch 0" */
@@ -132,8 +134,11 @@ struct report {
 	struct report_role roles[PLAN_ROLES];
 	struct report_rank *by_rank; /* [ranks], owned; NULL: of a prediction that nobody compares by rank */
 	struct report_checkpointing checkpointing;
-	char offload[OFFLOAD_TEXT]; /* "optimizer:to=disk,activations", "none" */
-	struct times time;          /* of the slowest rank */
+	char offload[OFFLOAD_TEXT];    /* "optimizer:to=disk,activations", "none" */
+	struct times time;             /* of the slowest rank */
+	char stack[64];                /* that the times are of; "": the cluster's rates themselves */
+	char basis[160];               /* what the range rests on: "stack fsdp, fitted on 43 runs"; "": none */
+	int64_t range_low, range_high; /* ns: of measured steps, nine of ten lie between */
 	struct report_speed speed;
 	struct bubble bubble; /* in closed form */
 	struct report_tightest tightest;

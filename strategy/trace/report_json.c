@@ -23,6 +23,10 @@ static void memory(struct form *f, const char *space, struct report_memory *m)
 		form_whole(f, "peak_bytes", &m->peak_bytes);
 		FORM_TEXT(f, "peak_at", m->peak_at);
 		form_whole(f, "arena_bytes", &m->arena_bytes);
+		if (!form_absent(f, "reserved_bytes", !m->reserved_bytes)) {
+			form_whole(f, "allocated_bytes", &m->allocated_bytes);
+			form_whole(f, "reserved_bytes", &m->reserved_bytes);
+		}
 		form_whole(f, "overhead_bytes", &m->overhead_bytes);
 		form_yes_no(f, "overhead_assumed", &m->overhead_assumed);
 		categories(f, "at_peak", m->at_peak);
@@ -208,11 +212,31 @@ static void known(struct form *f, const char *key, double *v)
 	*v = isnan(written) ? 0 : written;
 }
 
-static void times(struct form *f, struct times *t, struct report_speed *speed, bool by_pass)
+static void range(struct form *f, struct report *r)
 {
+	int64_t *const ends[] = {&r->range_low, &r->range_high};
+	if (form_absent(f, "basis", !*r->basis))
+		return;
+	FORM_TEXT(f, "basis", r->basis);
+	json_t *list = form_list(f, "range_s", 2);
+	for (size_t i = 0; i < 2; i++) {
+		double s = f->reads ? form_real_from_json(f, json_array_get(list, i), "range_s") : 0;
+		if (!f->reads)
+			json_array_append_new(list, form_real_to_json((double)*ends[i] / 1e9));
+		else if (form_expect(f, s >= 0 && s < 9e9, "range_s", "two times in seconds"))
+			*ends[i] = llround(s * 1e9);
+	}
+}
+
+static void times(struct form *f, struct report *r)
+{
+	struct times *t = &r->time;
+	struct report_speed *speed = &r->speed;
+	bool by_pass = r->checkpointing.profile;
 	FORM_INSIDE (f, "time", outer) {
 		form_whole(f, "rank", &t->rank);
 		form_seconds(f, "step_s", &t->step);
+		range(f, r);
 		form_seconds(f, "compute_s", &t->compute);
 		form_seconds(f, "communication_s", &t->communication);
 		form_seconds(f, "exposed_s", &t->exposed);
@@ -277,13 +301,15 @@ static void report(struct form *f, struct report *r)
 	form_whole(f, "sequence", &r->sequence);
 	FORM_TEXT(f, "offload", r->offload);
 	FORM_TEXT(f, "cluster", r->cluster);
+	if (!form_absent(f, "stack", !*r->stack))
+		FORM_TEXT(f, "stack", r->stack);
 	r->rates_measured = form_word(f, "rates", r->rates_measured, rates);
 	form_yes_no(f, "measured", &r->measured);
 	checkpointing(f, &r->checkpointing);
 	roles(f, r);
 	if (!form_absent(f, "grain", !*r->grain))
 		FORM_TEXT(f, "grain", r->grain);
-	times(f, &r->time, &r->speed, r->checkpointing.profile);
+	times(f, r);
 	pipeline(f, &r->bubble);
 	tightest(f, &r->tightest);
 	form_yes_no(f, "fits", &r->fits);

@@ -7,6 +7,7 @@
 #include "strategy/base/compare.h"
 #include "strategy/base/memory.h"
 #include "strategy/plan/rendezvous.h"
+#include "strategy/trace/interval.h"
 
 void trace_open(struct trace *t, const struct plan *p, const char *cluster, bool measured)
 {
@@ -44,74 +45,11 @@ void trace_add_value(struct trace *t, const struct trace_value *v)
 
 /* ---- times ---- */
 
-struct interval {
-	int64_t begin, end;
-};
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
-	return x->begin != y->begin ? compare(x->begin, y->begin) : compare(x->end, y->end);
-}
-
-/* Sorts intervals and joins those that touch, so that they are apart and ascending. Returns how many are left. */
-static size_t unite(struct interval *v, size_t count)
-{
-	size_t kept = 0;
-	if (count)
-		qsort(v, count, sizeof *v, by_begin);
-	for (size_t i = 0; i < count; i++) {
-		if (kept && v[i].begin <= v[kept - 1].end) {
-			if (v[i].end > v[kept - 1].end)
-				v[kept - 1].end = v[i].end;
-		} else {
-			v[kept++] = v[i];
-		}
-	}
-	return kept;
-}
-
-static int64_t length(const struct interval *v, size_t count)
-{
-	int64_t sum = 0;
-	for (size_t i = 0; v && i < count; i++)
-		sum += v[i].end - v[i].begin;
-	return sum;
-}
-
-/* The time in which both are busy. */
-static int64_t common(const struct interval *a, size_t na, const struct interval *b, size_t nb)
-{
-	int64_t sum = 0;
-	for (size_t i = 0, j = 0; a && b && i < na && j < nb;) {
-		int64_t begin = a[i].begin > b[j].begin ? a[i].begin : b[j].begin;
-		int64_t end = a[i].end < b[j].end ? a[i].end : b[j].end;
-		if (end > begin)
-			sum += end - begin;
-		if (a[i].end < b[j].end)
-			i++;
-		else
-			j++;
-	}
-	return sum;
-}
-
-struct busy {
-	struct interval *list;
-	size_t count, capacity;
-};
-
-static void add_busy(struct busy *b, int64_t begin, int64_t end)
-{
-	b->list = array_reserve(b->list, b->count, &b->capacity, sizeof *b->list);
-	b->list[b->count++] = (struct interval){begin, end};
-}
-
 /* The times of a rank whose spans are among these. */
 static struct times times_of(const struct plan *p, const struct span *spans, size_t count, int64_t rank, int64_t step)
 {
 	int64_t by_pass[PASS_UPDATE + 1] = {0};
-	struct busy compute = {0}, moves = {0};
+	struct intervals compute = {0}, moves = {0};
 	const struct role *role = plan_role_of(p, rank);
 	for (const struct span *s = spans; s < spans + count; s++) {
 		const struct op *op = &role->ops[s->op];
@@ -120,20 +58,20 @@ static struct times times_of(const struct plan *p, const struct span *spans, siz
 		if (op->kernel >= 0)
 			by_pass[op->pass] += s->end - s->begin;
 		if (op->queue == QUEUE_COMPUTE)
-			add_busy(&compute, s->begin, s->end);
+			intervals_add(&compute, s->begin, s->end);
 		else if (op->queue == QUEUE_COMMUNICATION)
-			add_busy(&moves, s->came, s->end);
+			intervals_add(&moves, s->came, s->end);
 	}
-	compute.count = unite(compute.list, compute.count);
-	moves.count = unite(moves.list, moves.count);
+	intervals_unite(&compute);
+	intervals_unite(&moves);
 	struct times times = {.rank = rank,
 	                      .step = step,
-	                      .compute = length(compute.list, compute.count),
-	                      .communication = length(moves.list, moves.count),
+	                      .compute = intervals_length(&compute),
+	                      .communication = intervals_length(&moves),
 	                      .forward = by_pass[PASS_FORWARD],
 	                      .recompute = by_pass[PASS_RECOMPUTE],
 	                      .backward = by_pass[PASS_BACKWARD]};
-	times.exposed = times.communication - common(compute.list, compute.count, moves.list, moves.count);
+	times.exposed = times.communication - intervals_common(&compute, &moves);
 	times.bubble = step - times.compute - times.exposed;
 	free(compute.list);
 	free(moves.list);

@@ -1,7 +1,9 @@
 /* Arguments of another program's events: those that say something to a reader, in words. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/trace/gpu_names.h"
 #include "strategy/trace/trace_foreign.h"
 
 /* As Kineto and PyTorch write them (libkineto/src/output_json.cpp; ParamCommsUtils.hpp for collectives): constant, key,
@@ -16,7 +18,8 @@
 	X(BYTES, "bytes", ", ", " B")                                                                                  \
 	X(RATE, "memory bandwidth (GB/s)", " at ", " GB/s")                                                            \
 	X(DIMENSIONS, "Input Dims", ", input ", "")                                                                    \
-	X(OUT, "Out msg nelems", NULL, NULL) /* not shown */
+	X(OUT, "Out msg nelems", NULL, NULL) /* not shown */                                                           \
+	X(INPUT_TYPE, "Input type", NULL, NULL)
 
 enum argument {
 #define X(constant, key, before, after) ARGUMENT_##constant,
@@ -34,12 +37,15 @@ static const struct {
 };
 enum { ARGS_SIZE = 160, VALUE = 60 };
 
-/* Types as PyTorch names them, and the bytes of an element. */
+/* Types as PyTorch names them, the bytes of an element, and the type in C++, as inputs have it. */
 static const struct {
 	const char *name;
 	int64_t bytes;
-} types[] = {{"Double", 8},   {"Long", 8},  {"Float", 4}, {"Int", 4},  {"Half", 2},
-             {"BFloat16", 2}, {"Short", 2}, {"Byte", 1},  {"Char", 1}, {"Bool", 1}};
+	const char *input;
+} types[] = {{"Double", 8, "double"},   {"Long", 8, "long int"},      {"Float", 4, "float"},
+             {"Int", 4, "int"},         {"Half", 2, "c10::Half"},     {"BFloat16", 2, "c10::BFloat16"},
+             {"Short", 2, "short int"}, {"Byte", 1, "unsigned char"}, {"Char", 1, "signed char"},
+             {"Bool", 1, "bool"}};
 
 static int64_t whole(const struct stream_text *value)
 {
@@ -55,6 +61,42 @@ static int64_t bytes_of(const struct stream_text *value)
 		if (most && most < INT64_MAX / 8 && stream_is(&value[ARGUMENT_TYPE], types[i].name))
 			return most * types[i].bytes;
 	return whole(&value[ARGUMENT_BYTES]);
+}
+
+/* The elements of "[[32, 1024], [8]]", where a list in the list is a tensor; 0: it is no such text, or has too many. */
+static int64_t elements_of(const struct stream_text *dimensions)
+{
+	int64_t sum = 0, product = 1, n;
+	const char *at = dimensions->text, *end = at + dimensions->size;
+	for (int depth = 0; at < end; at++) {
+		size_t digits = 0;
+		while (at + digits < end && isdigit((unsigned char)at[digits]))
+			digits++;
+		struct stream_text number = {.text = at, .size = digits};
+		depth += (*at == '[') - (*at == ']');
+		if (*at == '[')
+			product = 1;
+		else if (*at == ']' && depth == 1 && __builtin_add_overflow(sum, product, &sum))
+			return 0;
+		if (digits && (!stream_text_whole(&number, &n) || __builtin_mul_overflow(product, n, &product)))
+			return 0;
+		at += digits ? digits - 1 : 0;
+	}
+	return sum;
+}
+
+/* Of a host's collective, with record_shapes. The first input's type holds for all. */
+static int64_t bytes_of_inputs(const struct stream_text *value)
+{
+	const struct stream_text *type = &value[ARGUMENT_INPUT_TYPE];
+	int64_t elements = elements_of(&value[ARGUMENT_DIMENSIONS]);
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+		size_t size = strlen(types[i].input);
+		if (elements > 0 && elements < INT64_MAX / 8 && type->size > size + 2 && type->text[1] == '"' &&
+		    type->text[size + 2] == '"' && !memcmp(type->text + 2, types[i].input, size))
+			return elements * types[i].bytes;
+	}
+	return 0;
 }
 
 /* A text without its quotes, anything else as it stands. */
@@ -89,6 +131,8 @@ const char *foreign_args(struct arena *a, const struct stream_text *args, struct
 			stream_skip(&j);
 	}
 	span->bytes = bytes_of(value);
+	if (!span->bytes && host_communicates(span->category, span->name))
+		span->bytes = bytes_of_inputs(value);
 	span->ranks = whole(&value[ARGUMENT_RANKS]);
 	if (value[ARGUMENT_COLLECTIVE].size)
 		span->collective = stream_copy(a, &value[ARGUMENT_COLLECTIVE], true, NULL);

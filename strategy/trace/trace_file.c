@@ -21,6 +21,7 @@ struct head {
 	struct raw_values values;
 	int64_t scale, next_scale; /* thousandths */
 	bool skipped;
+	int64_t rank, world; /* another program's; -1 */
 };
 
 /* ---- our own ---- */
@@ -146,6 +147,33 @@ static void read_head(struct json_stream *j, struct head *h)
 	}
 }
 
+static void read_whole(struct json_stream *j, int64_t *out)
+{
+	struct stream_text number;
+	if (stream_peek(j) != '0')
+		stream_skip(j);
+	else if (stream_number(j, &number) && (!stream_text_whole(&number, out) || *out < 0))
+		*out = -1;
+}
+
+/* Anything may stand there, as it is another program's. */
+static void read_distributed(struct json_stream *j, struct head *h)
+{
+	struct stream_text key;
+	if (stream_peek(j) != '{') {
+		stream_skip(j);
+		return;
+	}
+	stream_enter(j, '{');
+	while (stream_key(j, &key))
+		if (stream_is(&key, "rank"))
+			read_whole(j, &h->rank);
+		else if (stream_is(&key, "world_size"))
+			read_whole(j, &h->world);
+		else
+			stream_skip(j);
+}
+
 static enum status read_all(struct json_stream *j, struct raw_events *e, struct head *h)
 {
 	struct stream_text key;
@@ -160,6 +188,8 @@ static enum status read_all(struct json_stream *j, struct raw_events *e, struct 
 				raw_events_read(e, j);
 			} else if (stream_is(&key, "shardlab") && !h->found) {
 				read_head(j, h);
+			} else if (stream_is(&key, "distributedInfo")) {
+				read_distributed(j, h);
 			} else {
 				stream_skip(j);
 			}
@@ -175,9 +205,11 @@ enum status trace_file_read(struct trace_file *f, const char *text, size_t size,
 {
 	struct json_stream j = {.at = text, .begin = text, .end = text + size, .name = name};
 	struct raw_events events = {0};
-	struct head head = {0};
+	struct head head = {.rank = -1, .world = -1};
 	*f = (struct trace_file){0};
 	enum status s = read_all(&j, &events, &head);
+	f->rank = head.rank;
+	f->ranks = head.world;
 	if (!s)
 		s = head.found ? take_ours(f, &events, &head, name) : trace_take_foreign(f, &events, name);
 	raw_events_release(&events);
@@ -189,12 +221,17 @@ enum status trace_file_read(struct trace_file *f, const char *text, size_t size,
 
 enum status trace_file_open(struct trace_file *f, const char *path)
 {
+	return trace_file_open_as(f, path, "{trace}");
+}
+
+enum status trace_file_open_as(struct trace_file *f, const char *path, const char *what)
+{
 	char *text = NULL;
 	size_t size = 0, capacity = 0;
 	int got;
 	*f = (struct trace_file){0};
 	int file;
-	enum status s = file_open(&file, path, "{trace}");
+	enum status s = file_open(&file, path, what);
 	if (s)
 		return s;
 	gzFile in = gzdopen(file, "rb");
@@ -210,9 +247,11 @@ enum status trace_file_open(struct trace_file *f, const char *path)
 	} while (got > 0 && size < TRACE_FILE_LIMIT);
 	gzclose(in);
 	if (got < 0)
-		s = status_fail(STATUS_INPUT, "{trace}: cannot read '%s': a folder, or a damaged gzip file?", path);
+		s = status_fail(STATUS_INPUT, "%s: cannot read '%s': a folder, or a damaged gzip file?",
+		                status_words(what), path);
 	else if (got > 0)
-		s = status_fail(STATUS_INPUT, "{trace}: '%s' is larger than 1 GiB; record a shorter time", path);
+		s = status_fail(STATUS_INPUT, "%s: '%s' is larger than 1 GiB; record a shorter time",
+		                status_words(what), path);
 	else
 		s = trace_file_read(f, text, size, path);
 	free(text);

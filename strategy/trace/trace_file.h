@@ -75,6 +75,7 @@ struct trace_file {
 	size_t flow_count;
 	struct foreign_counter *counters; /* by process, then name */
 	int counter_count;
+	int64_t rank, ranks; /* of PyTorch's "distributedInfo": whose file it is, of how many; -1: it does not say */
 	struct arena arena;
 };
 
@@ -85,6 +86,8 @@ struct trace_file {
 
 /* The file must not change meanwhile. On failure nothing needs to be released. */
 enum status trace_file_open(struct trace_file *f, const char *path);
+/* what: the path was given to, "{trace}" unless it is another. */
+enum status trace_file_open_as(struct trace_file *f, const char *path, const char *what);
 /* The same from memory; `name` is for messages. */
 enum status trace_file_read(struct trace_file *f, const char *text, size_t size, const char *name);
 void trace_file_release(struct trace_file *f); /* accepts NULL and a zeroed struct */

@@ -29,7 +29,7 @@ refuse '--pair pipeline: 64 ranks' view --model mlp --ranks 64 --pair pipeline -
 refuse "no help on 'nope'" help nope
 refuse 'did you mean offload?' help ofload
 refuse 'there is no option --nodes: the cluster says how many ranks a node has' sim --nodes 2
-refuse 'did you mean a100-40gb or a100-80gb?' sim --cluster a100
+refuse 'did you mean a100-40gb, a100-80gb, a100-pcie-40gb or a100-pcie-80gb?' sim --cluster a100
 refuse 'did you mean zero1, zero2 or zero3?' sim --strategy zero4
 refuse 'did you mean gpt?' sim --model gtp
 refuse 'did you mean llama-2-7b?' sim --model llama-7b
@@ -264,6 +264,22 @@ refuse "$place/none" train --init "$place/none"
 refuse "$place/none" train --save "$place/none/weights.safetensors"
 refuse "$TMPDIR/plan" train --model gpt --init "$TMPDIR/plan"
 refuse 'cannot be trained' train --model params=1e6
+
+# Traces of a profiler.
+printf '{"traceEvents": [{"ph": "X", "name": "aten::mm", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 1}' >"$TMPDIR/cut.json"
+printf '%s]}' "$(cat "$TMPDIR/cut.json")" >"$TMPDIR/no_steps.json"
+host=tests/fuzz/corpus/trace/steps_host.json
+refuse 'trace needs a file: shardlab trace rank0.json' trace
+refuse "trace: cannot open '$place/none': No such file" trace "$place/none"
+refuse "trace: cannot read '$place': a folder" trace "$place"
+refuse "$TMPDIR/plan:1:1: " trace "$TMPDIR/plan"
+refuse "$TMPDIR/cut.json:1:" trace "$TMPDIR/cut.json"
+refuse 'no range ProfilerStep#N in it' trace "$TMPDIR/no_steps.json"
+refuse "$host and $host: both are of rank 1" trace "$host" "$host"
+refuse 'give traces of one run' trace "$host" tests/golden/torch_profiler.json
+refuse 'trace has no option --ranks' trace "$host" --ranks 2
+refuse "trace: cannot open ''" compare --trace "$host," --cluster laptop
+refuse '--trace is of one configuration, and --precision fp32/bf16 are several' compare --trace "$host" --precision fp32/bf16
 
 # No mpirun.
 program=env refuse 'no mpirun' PATH="$place" "$SHARDLAB" train --ranks 2

@@ -99,6 +99,17 @@ cp "$TMPDIR/good" "$damaged"
 [ "$(grep -c '^warning: no checkpoint of step' "$TMPDIR/err")" = 2 ] || fail 'no line says that there was no room'
 [ -z "$(ls "$TMPDIR/full")" ] || fail "left behind: $(ls "$TMPDIR/full")"
 
+# A run that is stopped, and cannot leave a checkpoint, does not end with the status of one that can be gone on with.
+"$SHARDLAB" train "${same[@]}" --strategy single --steps 100000000 --checkpoint "$TMPDIR/away" >"$TMPDIR/away.out" 2>"$TMPDIR/err" &
+until grep -qs '"step": 3,' "$TMPDIR/away.out" || ! kill -0 $! 2>/dev/null; do sleep 0.1; done
+rm -rf "$TMPDIR/away"
+echo none >"$TMPDIR/away"
+kill -INT $!
+status=0
+wait $! || status=$?
+[ $status = 1 ] && grep -q '^stopped by the user after step [0-9]*, without a checkpoint of it$' "$TMPDIR/err" ||
+	fail "a run that is stopped and leaves no checkpoint: exit status $status"
+
 # Killed at any moment, it goes on from a checkpoint, and ends as if nothing had been.
 long=(train "${same[@]}" --strategy single --steps 40)
 run long "${long[@]}"

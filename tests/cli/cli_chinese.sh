@@ -41,6 +41,15 @@ chinese '激活重计算 full · 梯度裁剪 1 ·' --strategy zero3 --model mlp
 chinese '^lane     .*个区段，忙 ' --trace tests/golden/torch_profiler.json --describe
 chinese '峰值时还差 .*；训练步开始之前，一个 rank 就已占用 ' --strategy ddp --model llama-3-8b --ranks 8 --cluster v100-16gb --describe
 
+for ranks in 3 100; do
+	"$SHARDLAB" collective ring-all-reduce --ranks $ranks --language zh >"$tmp/said"
+	LANG=zh_CN.UTF-8 "$SHARDLAB" collective ring-all-reduce --ranks $ranks | cmp -s - "$tmp/said" || complain 'collective: not by LANG'
+	! grep 'the \|round\|chunk\|added\|copied\|message\|done' "$tmp/said" || complain 'collective: English words'
+done
+"$SHARDLAB" collective ring-all-reduce --ranks 3 --language zh >"$tmp/said"
+grep -qx '第 1 轮，共 4 轮，完成于 .*' "$tmp/said" || complain 'collective: no Chinese round'
+grep -q '^  rank 0 → rank 1  块 [0-2]，.*，相加：.* + .* = ' "$tmp/said" || complain 'collective: no Chinese message'
+
 # ---- without its characters: English, and a line that says which package has them ----
 
 printf '<?xml version="1.0"?><fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir><cachedir>%s</cachedir></fontconfig>' \

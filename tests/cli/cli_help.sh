@@ -11,11 +11,11 @@ has() {
 top=$("$SHARDLAB" help)
 [ "$top" = "$("$SHARDLAB" --help)" ] || fail 'help and --help differ'
 commands=$(sed -n 's/^  shardlab \([a-z]*\)  *[a-z].*/\1/p' <<<"$top" | sort -u)
-for command in plan sim compare advise train validate calibrate generate checkpoint config doctor view collective demo lesson help; do
+for command in plan sim compare advise train validate calibrate generate checkpoint config doctor view trace collective demo lesson help; do
 	grep -qx "$command" <<<"$commands" || fail "help does not list $command"
 done
 
-for command in plan sim compare advise train validate calibrate generate checkpoint doctor demo; do
+for command in plan sim compare advise train validate calibrate generate checkpoint doctor trace demo; do
 	text=$("$SHARDLAB" help "$command")
 	[ "$text" = "$("$SHARDLAB" "$command" --help)" ] || fail "help $command and $command --help differ"
 	options=$(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' <<<"$text")
@@ -130,7 +130,7 @@ completes 'zero1 zero2 zero3' sim --strategy zero
 completes 'fp32 fp16' train --precision fp
 completes '--micro-batch' sim --mic
 completes 'calibrate' cal
-completes 'a100-40gb a100-80gb' compare --cluster a100
+completes 'a100-40gb a100-80gb a100-pcie-40gb a100-pcie-80gb' compare --cluster a100
 completes '' sim --plan nosuch
 has "$("$SHARDLAB" help zsh)" "#compdef shardlab"
 

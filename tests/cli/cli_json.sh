@@ -12,6 +12,9 @@ command -v python3 >/dev/null || { echo 'python3, which reads JSON here, is not 
 	--cluster laptop --json >"$TMPDIR/grid.json"
 "$SHARDLAB" plan --strategy zero1 --ranks 2 --json >"$TMPDIR/plan.json"
 "$SHARDLAB" sim --ranks 2 --cluster laptop --trace "$TMPDIR/trace.json" >/dev/null
+"$SHARDLAB" trace tests/golden/torch_profiler.json --json >"$TMPDIR/torch.json"
+"$SHARDLAB" compare --trace lessons/16/rank0.json.gz,lessons/16/rank1.json.gz --model gpt:layers=2,width=256,heads=4,vocabulary=1024 \
+	--micro-batch 4 --strategy ddp,fsdp --cluster laptop --json >"$TMPDIR/beside.json"
 
 "$SHARDLAB" calibrate --ranks 1 --quick --output "$TMPDIR/here.yaml" --json >"$TMPDIR/rates.json"
 "$SHARDLAB" sim --cluster "$TMPDIR/here.yaml" --strategy single --json >"$TMPDIR/here.json"
@@ -49,7 +52,7 @@ def check_report(r, roles):
     assert tightest["space"] in ("device", "host", "disk")
     assert r["fits"] == (tightest["needed_bytes"] <= tightest["capacity_bytes"])
 
-for name in "sim", "plan", "rates", "skip":
+for name in "sim", "plan", "rates", "skip", "torch":
     lines = set()
     shape(name, read(name), lines)
     print("\n".join(sorted(lines)))
@@ -84,6 +87,25 @@ assert {"memory, one rank", "start of a kernel"} <= {r["name"] for r in rates["r
 for r in rates["rates"]:
     assert r["unit"] in ("FLOP/s", "B/s", "s", "1") and 0 <= r["lowest"] <= r["median"] <= r["highest"], r
 assert {"traceEvents", "shardlab"} <= set(read("trace"))
+
+def check_step(s):
+    assert abs(s["compute_s"] + s["exposed_s"] + s["copies_s"] + s["idle_s"] - s["step_s"]) < 2e-9, s
+
+beside = read("beside")
+assert (beside["recorded"]["source"], beside["recorded"]["world"]) == ("operators", 2)
+assert [r["rank"] for r in beside["recorded"]["ranks"]] == [0, 1]
+for r in beside["recorded"]["ranks"]:
+    assert len(r["steps"]) == 3
+    for s in r["steps"]:
+        check_step(s)
+ddp, fsdp = beside["results"]
+for r in ddp, fsdp:
+    check_report(r, ["rank"])
+    check_step(r["profile"])
+    assert r["ranks"] == 2  # of the trace
+seen, planned = beside["recorded"]["mean"]["by_kind"]["all_reduce"], ddp["profile"]["by_kind"]["all_reduce"]
+assert (seen["calls"], seen["bytes"]) == (planned["calls"], planned["bytes"]) == (2, 7499776)
+assert {"all_gather", "reduce_scatter"} <= set(fsdp["profile"]["by_kind"])
 PYTHON
 golden=tests/golden/json_shape.txt
 [ -z "${UPDATE_GOLDEN-}" ] || cp "$TMPDIR/shape" $golden

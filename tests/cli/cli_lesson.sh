@@ -105,6 +105,7 @@ exercise 14 choose options '--strategy zero1 --micro-batch 8' '--strategy zero1 
 exercise 14 choose options '--strategy zero2 --micro-batch 4' '--strategy zero1 --micro-batch 4'
 exercise 15 two-nodes strategy hybrid:shard=4 hybrid:shard=8
 exercise 15 two-nodes strategy hybrid:shard=16 hybrid:shard=8
+exercise 16 four-calls options '--bucket 3MiB' '--bucket 2MiB'
 for i in $(seq 100); do printf 'Q: Who are you? A: A shard.\0'; done >talk
 run mine train --model "$OLDPWD/lessons/17/tiny" --data talk --data-type bytes --strategy single --batch 8 --steps 60 \
 	--learning-rate 5e-3 --evaluate no --save mine
@@ -121,6 +122,6 @@ if [ -z "${SAN-}" ]; then
 		grep -qx 'Solved.' solved.out || fail "$name is right"
 	done
 fi
-[ "$(grep -h '^<!-- exercise: ' "$OLDPWD"/lessons/*.md | wc -l)" = 8 ] || fail 'an exercise is not tried here'
+[ "$(grep -h '^<!-- exercise: ' "$OLDPWD"/lessons/*.md | wc -l)" = 9 ] || fail 'an exercise is not tried here'
 
 exit $((errors > 0))

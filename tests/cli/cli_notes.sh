@@ -38,6 +38,7 @@ done
 
 mkdir -p "$TMPDIR/bin" "$TMPDIR/work"
 ln -s "$(realpath "$SHARDLAB")" "$TMPDIR/bin/shardlab"
+ln -s "$PWD/lessons" "$TMPDIR/work/lessons"
 export PATH=$TMPDIR/bin:$PATH
 unset DISPLAY WAYLAND_DISPLAY
 cd "$TMPDIR/work"

@@ -15,6 +15,9 @@ done
 cd "$TMPDIR"
 mkdir Qwen2.5-7B # as downloaded
 cp "$root/tests/golden/configs/qwen2.5-7b.json" Qwen2.5-7B/config.json
+for rank in 0 1; do
+	gzip -dc "$root/lessons/16/rank$rank.json.gz" >"rank$rank.json" # as PyTorch's profiler wrote it
+done
 
 # Lines that end in a backslash go on; what follows # is a remark, so that a whole line can be pasted.
 sed -e ':more' -e '/\\$/{N;s/ *\\\n */ /;b more' -e '}' "$readme" "$root"/docs/*.md |
@@ -26,7 +29,7 @@ while IFS= read -r line; do
 	eval "words=($line)" # as a shell reads it
 	case ${words[*]} in
 	'view --trace'*) continue ;; # of a run that is not there
-	help* | plan* | sim* | compare* | view*--export*)
+	help* | plan* | sim* | compare* | trace\ rank* | view*--export*)
 		status=0
 		"$SHARDLAB" "${words[@]}" >/dev/null 2>err </dev/null || status=$?
 		[ "$status" = 0 ] || fail "documents: shardlab ${words[*]}: exit status $status, $(cat err)"

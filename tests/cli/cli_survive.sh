@@ -7,8 +7,8 @@ set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 . "$(dirname "$0")/../support/strike.sh"
 
-# Silence of three seconds is noticed; the communicator waits for eighteen, and for a message thirty times as long.
-export SHARDLAB_COMM_TIMEOUT_S=18
+# Silence of three seconds is noticed; the communicator waits for 36, and for a message thirty times as long.
+export SHARDLAB_COMM_TIMEOUT_S=36
 
 # segments_of PID...: files of shared memory that they have.
 segments_of() {
@@ -19,10 +19,11 @@ segments_of() {
 }
 
 # strike NAME PATTERN SECONDS 'COMMAND' [OPTION...]: once the run has done some steps, COMMAND strikes it. Within SECONDS it
-# ends with status 1 and one line that has PATTERN.
+# ends with status 1, or 75 if it was stopped in order, and one line that has PATTERN.
 strike() {
-	local name=$1 pattern=$2 seconds=$3 command=$4 status=0 begun
+	local name=$1 pattern=$2 seconds=$3 command=$4 status=0 wanted=1 begun
 	shift 4
+	case $pattern in '^stopped by the user'*) wanted=75 ;; esac
 	rm -f "$TMPDIR/out"
 	"${alone[@]}" "$program" train --steps 100000000 --json "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" &
 	parent=$!
@@ -39,8 +40,8 @@ strike() {
 	begun=$SECONDS
 	eval "$command"
 	wait "$parent" 2>/dev/null || status=$?
-	if [ "$status" != 1 ] || [ "$(wc -l <"$TMPDIR/err")" != 1 ] || ! grep -q "$pattern" "$TMPDIR/err"; then
-		complain "$name: exit status $status, wanted 1 and one line with '$pattern':"
+	if [ "$status" != $wanted ] || [ "$(wc -l <"$TMPDIR/err")" != 1 ] || ! grep -q "$pattern" "$TMPDIR/err"; then
+		complain "$name: exit status $status, wanted $wanted and one line with '$pattern':"
 		head -n 5 "$TMPDIR/err"
 	fi
 	[ $((SECONDS - begun)) -le "$seconds" ] || complain "$name: took $((SECONDS - begun)) s, wanted at most $seconds"
@@ -97,11 +98,11 @@ if [ "$status" != 1 ] || [ "$(cat "$TMPDIR/gone.err")" != 'fatal: rank 1: the li
 	complain "a machine that is gone: exit status $status after $seconds s: $(cat "$TMPDIR/gone.err")"
 fi
 
-# A rank that mpirun started for the user ends in order as well, and saves. All four at once.
+# A rank that mpirun started for the user ends in order as well, saves, and leaves a checkpoint of that step. All four at once.
 theirs=()
 for signal in TERM USR1 HUP INT; do
 	"${alone[@]}" mpirun --oversubscribe --bind-to none -n 2 "$program" train --model mlp:sizes=784-32-10 --threads 1 \
-		--steps 100000000 --json --save "$TMPDIR/$signal.safetensors" >"$TMPDIR/$signal.out" 2>"$TMPDIR/$signal.err" &
+		--steps 100000000 --json --save "$TMPDIR/$signal.safetensors" --checkpoint "$TMPDIR/$signal.run" >"$TMPDIR/$signal.out" 2>"$TMPDIR/$signal.err" &
 	theirs+=($!)
 done
 for signal in TERM USR1 HUP INT; do
@@ -113,8 +114,9 @@ for signal in TERM USR1 HUP INT; do
 	done
 	kill "-$signal" "$victim"
 	wait "$parent" || status=$?
-	if [ "$status" != 1 ] || ! grep -q '^stopped by the user after step' "$TMPDIR/$signal.err" ||
-		[ ! -s "$TMPDIR/$signal.safetensors" ]; then
+	stopped=$(sed -n 's/^stopped by the user after step //p' "$TMPDIR/$signal.err")
+	if [ "$status" != 75 ] || [ -z "$stopped" ] || [ ! -s "$TMPDIR/$signal.safetensors" ] ||
+		[ "$(cat "$TMPDIR/$signal.run/latest")" != "$(printf 'step-%08d' "$stopped")" ]; then
 		complain "$signal to a rank of the user's mpirun: exit status $status, $(ls "$TMPDIR")"
 		head -n 5 "$TMPDIR/$signal.err"
 	fi
@@ -145,6 +147,31 @@ if [ -z "${SAN-}" ]; then # a sanitizer wants to be loaded first
 		[ -n "$(find "$TMPDIR" -name 'synced*')" ]; then
 		complain "a part that cannot be synced: exit status $status, '$(head -n 3 "$TMPDIR/err")', $(ls "$TMPDIR")"
 	fi
+fi
+
+# A rank that hangs where MPI waits for all of them: under the user's mpirun, too, the others give up in time.
+if [ -z "${SAN-}" ]; then
+	echo '#include <stdlib.h>
+	#include <string.h>
+	#include <unistd.h>
+	#define HANG(name) int name() { for (;;) sleep(1); }
+	HANG(CALL)' >"$TMPDIR/hang.c"
+	theirs=(train --model mlp:sizes=784-32-10 --steps 2 --json)
+	hanging=()
+	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize; do
+		${CC:-cc} -w -shared -fPIC -DCALL=$call "$TMPDIR/hang.c" -o "$TMPDIR/$call.so"
+		(
+			export SHARDLAB_COMM_TIMEOUT_S=4
+			mpirun --oversubscribe --bind-to none -n 1 "$program" "${theirs[@]}" : \
+				-n 1 env LD_PRELOAD="$TMPDIR/$call.so" "$program" "${theirs[@]}" || echo "status $?"
+		) >"$TMPDIR/$call.said" 2>&1 &
+		hanging+=($!)
+	done
+	wait "${hanging[@]}"
+	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize; do
+		grep -q '^fatal: .*: waited 4 s for the other ranks' "$TMPDIR/$call.said" && grep -q '^status [1-9]' "$TMPDIR/$call.said" ||
+			complain "a rank that hangs in $call: $(head -n 5 "$TMPDIR/$call.said")"
+	done
 fi
 
 # Room for the weights is tried before the first step.

@@ -1,7 +1,9 @@
-/* Fuzz target: a trace file. What is read can be shown: its timeline opens, or its lanes are in order. */
+/* Fuzz target: a trace file. What is read can be shown: its timeline opens, or its lanes are in order. Its steps, if it
+ * has any, are the sums of their parts. */
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "strategy/trace/profile.h"
 #include "strategy/trace/trace_file.h"
 #include "viz/timeline/lanes.h"
 #include "viz/timeline/state.h"
@@ -35,6 +37,28 @@ static void check_timeline(const struct trace *t)
 	timeline_release(&s);
 }
 
+static void check_step(const struct profile_step *s)
+{
+	if (s->compute < 0 || s->exposed < 0 || s->copies < 0 || s->idle < 0 || s->communication < s->exposed ||
+	    s->compute + s->exposed + s->copies + s->idle != s->step)
+		abort();
+}
+
+static void check_profile(const struct trace_file *f)
+{
+	struct profile p = {0};
+	if (profile_add(&p, f, "input") && !status_message()[0])
+		abort();
+	for (int i = 0; i < p.rank_count; i++) {
+		for (int k = 0; k < p.ranks[i].step_count; k++)
+			check_step(&p.ranks[i].steps[k]);
+		check_step(&p.ranks[i].mean);
+	}
+	if (p.rank_count)
+		json_decref(profile_to_json(&p));
+	profile_release(&p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trace_file f;
@@ -44,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		return 0;
 	}
+	check_profile(&f);
 	if (f.foreign) {
 		lanes_of_file(&l, &f);
 		check_lanes(&l);

@@ -5,8 +5,8 @@
 #ifndef SHARDLAB_VIZ_GPU_USE_H
 #define SHARDLAB_VIZ_GPU_USE_H
 
+#include "strategy/trace/gpu_names.h"
 #include "strategy/trace/trace_file.h"
-#include "viz/timeline/gpu_names.h"
 
 enum gpu_state { GPU_IDLE, GPU_COMPUTES, GPU_EXPOSED, GPU_BOTH, GPU_STATES };
 

@@ -1,7 +1,6 @@
 #include "viz/timeline/speed.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* ---- of bytes over time ---- */
 
@@ -91,32 +90,16 @@ bool speed_of_op(const struct timeline *s, int index, int op, struct speed *out)
 
 /* ---- of another program ---- */
 
-/* PyTorch says a collective's name in an argument, "all_to_allv", "_allgather_base" (ProcessGroupNCCL.cpp); without it
- * the kernel's name or its range's does, "ncclDevKernel_AllReduce_…", "nccl:all_reduce", but for all that NCCL makes of
- * messages: ncclDevKernel_SendRecv may be anything. The first row that is part of the name counts. */
+/* Of an all-to-all each rank keeps 1/n, as of an all-gather. */
 static enum operation operation_of(const char *name)
 {
-	static const struct {
-		const char *part;
-		enum operation operation;
-	} rows[] = {{"allreduce", OPERATION_ALL_REDUCE},
-	            {"all_reduce", OPERATION_ALL_REDUCE},
-	            {"cross_device_reduce", OPERATION_ALL_REDUCE},
-	            {"reducescatter", OPERATION_REDUCE_SCATTER},
-	            {"reduce_scatter", OPERATION_REDUCE_SCATTER},
-	            {"allgather", OPERATION_ALL_GATHER},
-	            {"all_gather", OPERATION_ALL_GATHER},
-	            {"alltoall", OPERATION_ALL_GATHER}, /* (n − 1)/n as well */
-	            {"all_to_all", OPERATION_ALL_GATHER},
-	            {"gather", OPERATION_GATHER},
-	            {"scatter", OPERATION_SCATTER},
-	            {"broadcast", OPERATION_BROADCAST},
-	            {"reduce", OPERATION_REDUCE}};
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-		for (const char *at = name; *at; at++)
-			if (!strncasecmp(at, rows[i].part, strlen(rows[i].part)))
-				return rows[i].operation;
-	return OPERATION_COUNT;
+	static const enum operation operations[GPU_COLLECTIVES + 1] = {
+	        [GPU_ALL_REDUCE] = OPERATION_ALL_REDUCE, [GPU_REDUCE_SCATTER] = OPERATION_REDUCE_SCATTER,
+	        [GPU_ALL_GATHER] = OPERATION_ALL_GATHER, [GPU_ALL_TO_ALL] = OPERATION_ALL_GATHER,
+	        [GPU_GATHER] = OPERATION_GATHER,         [GPU_SCATTER] = OPERATION_SCATTER,
+	        [GPU_BROADCAST] = OPERATION_BROADCAST,   [GPU_REDUCE] = OPERATION_REDUCE,
+	        [GPU_MESSAGE] = OPERATION_COUNT,         [GPU_COLLECTIVES] = OPERATION_COUNT};
+	return operations[gpu_collective_of(name)];
 }
 
 static bool is_message(const char *collective)

@@ -1,0 +1,40 @@
+/* What a stack reaches of a cluster: the rates that the simulator computes with, in one place.
+ *
+ *     cluster_take_stack(&c, &stack);                     links, memory, launches: once, when the cluster is opened
+ *     effective_share(&c, kind, &sizes)                   of its rate of compute, for each operation, by its shape
+ *     effective_kernel(&c, kind, computing, moving)       the time of a kernel of the model, launches included
+ *
+ * Without a stack the cluster's ceilings are what is reached, and all of this changes nothing.
+ */
+#ifndef SHARDLAB_EFFECTIVE_H
+#define SHARDLAB_EFFECTIVE_H
+
+#include "strategy/cluster/cluster.h"
+
+/* STATUS_INPUT: a stack on a cluster of CPUs. */
+enum status cluster_take_stack(struct cluster *c, const struct stack *s);
+static inline bool cluster_has_stack(const struct cluster *c)
+{
+	return *c->stack.name != 0;
+}
+
+/* Millionths of the cluster's rate that an operation of these sizes reaches. */
+int64_t effective_share(const struct cluster *c, enum op_kind kind, const struct op_sizes *sizes);
+/* Nanoseconds of a kernel that computes and moves bytes for so long. fuses: the plan's kernel does what this stack does
+ * in several. */
+int64_t effective_kernel(const struct cluster *c, int64_t computing, int64_t moving, bool fuses);
+/* Nanoseconds that a step takes beside its operations. */
+int64_t effective_constant(const struct cluster *c, int64_t micro_batches);
+/* Bytes that a rank's device holds, of which so many are activations at the peak. */
+int64_t effective_allocated(const struct cluster *c, int64_t bytes, int64_t activations);
+int64_t effective_reserved(const struct cluster *c, int64_t allocated);
+
+/* The band around a predicted step in which nine of ten lie, in millionths of it: wider for what the stack was not
+ * fitted on. tokens: of a rank's micro-batch; width: 0, unknown. */
+struct effective_range {
+	int64_t low, high;
+	bool outside; /* of what it was fitted on */
+};
+struct effective_range effective_range(const struct stack *s, int64_t width, int64_t ranks, int64_t tokens);
+
+#endif

@@ -1,0 +1,44 @@
+#!/bin/bash
+# tools/predict_published and tools/fit_stacks on a few published runs: what is said and left out, and that stacks come
+# nearer than ceilings.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/support/commands.sh
+command -v python3 >/dev/null || { echo 'python3, which both tools need, is not installed' && exit 77; }
+
+runs=tests/golden/published_runs.csv
+for level in ceiling class stack; do
+	tools/predict_published --json --level $level $runs >"$TMPDIR/$level.json"
+done
+tools/fit_stacks --output "$TMPDIR" $runs >"$TMPDIR/fitted" 2>"$TMPDIR/summary"
+
+python3 - "$TMPDIR" <<'PYTHON'
+import json, sys
+b = {n: json.load(open("%s/%s.json" % (sys.argv[1], n))) for n in ("ceiling", "class", "stack")}
+for name, v in b.items():
+    assert v["said"] == {"exact": 6, "near": 3, "not": 2}, (name, v["said"])
+    assert v["time"]["n"] == 7, (name, v["time"])
+    assert v["left_out"] == {"read off a picture": 1, "what is recomputed is not stated": 1}, v["left_out"]
+    assert v["not_said"] == {"products in fp8": 1, "the row does not state the sequence": 1}, v["not_said"]
+    assert {k: s["time"]["n"] for k, s in v["by_source"].items()} == {"llm-foundry": 5, "llm.c": 1, "torchtitan": 1}
+assert b["ceiling"]["time"]["bias"] < -20, b["ceiling"]["time"]   # bare ceilings are too fast
+assert b["class"]["time"]["mean"] < b["ceiling"]["time"]["mean"] / 2
+assert b["stack"]["time"]["mean"] < b["class"]["time"]["mean"]
+assert 0 <= b["stack"]["time"]["inside_range"] <= 100
+PYTHON
+
+# What was fitted is a stack that the program takes, and that says how many runs it stands on.
+"$SHARDLAB" sim --model mpt-7b --strategy fsdp --ranks 8 --cluster a100-80gb --precision bf16 --micro-batch 4 \
+	--activation-checkpointing full --stack "$TMPDIR/composer-ampere.yaml" >"$TMPDIR/sim"
+grep -q 'stack composer, fitted on 5 runs' "$TMPDIR/sim" || fail "the step does not rest on the fitted stack"
+grep -Eq '^  step  .*\(.* … .* s\)' "$TMPDIR/sim" || fail "the step has no range"
+
+# A rate above its ceiling, no class, another card, fitted on nothing.
+sed 's/share: [0-9.]*/share: 1.5/' "$TMPDIR/composer-ampere.yaml" >"$TMPDIR/above.yaml"
+refuse 'product.share is 1.5, above the ceiling' sim --cluster a100-80gb --stack "$TMPDIR/above.yaml"
+grep -v class "$TMPDIR/composer-ampere.yaml" >"$TMPDIR/classless.yaml"
+refuse "classless.yaml:1:1: 'class' is missing" sim --cluster a100-80gb --stack "$TMPDIR/classless.yaml"
+refuse "composer-ampere.yaml:4:7: the stack is for ampere, and the cluster's card is hopper" sim --cluster h100 --stack "$TMPDIR/composer-ampere.yaml"
+sed 's/rows: [0-9]*/rows: 0/' "$TMPDIR/composer-ampere.yaml" >"$TMPDIR/nothing.yaml"
+refuse 'fit.rows' sim --cluster a100-80gb --stack "$TMPDIR/nothing.yaml"
+refuse 'is of CPUs' sim --cluster laptop --stack fused

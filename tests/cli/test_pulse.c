@@ -1,0 +1,86 @@
+/* The pulse of a run, as the launcher hears it: which rank is told to be late, and when none is. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/command/pulse.h"
+#include "tests/support/suite.h"
+
+static struct pulse pulse;
+static char said[256];
+
+static void hear(const char *line)
+{
+	ck_assert_msg(pulse_hear(&pulse, line), "'%s' is none of a pulse's", line);
+}
+
+static bool finds(void)
+{
+	*said = 0;
+	return pulse_is_silent(&pulse, getpid(), said, sizeof said);
+}
+
+static void open_pulse(void)
+{
+	pulse_init(&pulse, 3);
+	pulse.watches_steps = true;
+}
+
+static void close_pulse(void)
+{
+	pulse_release(&pulse);
+}
+
+START_TEST(other_lines_are_no_pulse)
+{
+	ck_assert(!pulse_hear(&pulse, "fatal: rank 1: out of memory"));
+	hear("shardlab-pulse 7 100 9"); /* a rank that there is not */
+	hear("shardlab-pulse nonsense");
+	hear("shardlab-pulse 1 101 9");
+	ck_assert(!finds());
+}
+END_TEST
+
+/* It holds up those that wait for it. */
+START_TEST(a_rank_that_is_late_and_waits_for_none_is_lost)
+{
+	hear("shardlab-pulse 0 100 9 late 12 31 1");
+	hear("shardlab-pulse 2 102 9");
+	ck_assert(!finds());
+	hear("shardlab-pulse 1 101 9 late 12 30 0");
+	ck_assert(finds());
+	ck_assert_str_eq(said, "rank 1 has been at step 12 for 30 s; the run was ended");
+	ck_assert_uint_eq(pulse.job, 9);
+}
+END_TEST
+
+START_TEST(a_rank_that_came_to_the_end_of_its_step_is_not_late)
+{
+	hear("shardlab-pulse 1 101 9 late 12 30 0");
+	hear("shardlab-pulse 1 101 9");
+	ck_assert(!finds());
+}
+END_TEST
+
+START_TEST(ranks_that_all_wait_are_lost_after_twice_the_time)
+{
+	for (int seconds = 11; seconds <= 21; seconds += 10) {
+		char line[64];
+		for (int rank = 0; rank < 3; rank++) {
+			snprintf(line, sizeof line, "shardlab-pulse %d 100 9 late 5 %d 1", rank, seconds);
+			hear(line);
+		}
+		ck_assert(finds() == (seconds > 20));
+	}
+	ck_assert_str_eq(said, "all ranks have waited at step 5 for 21 s; the run was ended");
+}
+END_TEST
+
+START_TEST(a_run_that_does_not_start_again_is_late_as_it_likes)
+{
+	pulse.watches_steps = false;
+	hear("shardlab-pulse 1 101 9 late 12 30 0");
+	ck_assert(!finds());
+}
+END_TEST
+
+SUITE_WITH("pulse", 0, open_pulse, close_pulse)

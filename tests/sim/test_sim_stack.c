@@ -1,0 +1,139 @@
+/* Steps on paper, and what a stack makes of a step: each figure worked out by hand, to the nanosecond. */
+#include "strategy/cluster/effective.h"
+#include "tests/sim/sim_fixture.h"
+#include "tests/support/suite.h"
+
+/* Two ranks, two buckets, a link of 10 bytes/ns with 1 us:
+ *
+ *     compute   k1 10,000  k2 10,000                                       update 500
+ *     link                 b1: 2 · (1000 + 200,000/10) = 42,000  b2: 2 · (1000 + 40,000/10) = 10,000
+ *               0        10,000     20,000                     52,000                      62,000   62,500
+ */
+static void open_buckets(void)
+{
+	open_gpus("2", "0", "0", "");
+	open_plan(2);
+	add_kernel(10000);
+	wait_for(add_collective(SCHEDULE_RING_ALL_REDUCE, 100000), 0);
+	add_kernel(10000);
+	wait_for(add_collective(SCHEDULE_RING_ALL_REDUCE, 20000), 2);
+	wait_for(add_kernel(500), 3);
+}
+
+START_LOOP_TEST(two_ranks_two_buckets, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
+{
+	open_buckets();
+	struct report r = run((enum grain)_i);
+	ck_assert_int_eq(r.time.step, 62500);
+	ck_assert_int_eq(r.time.compute, 20500);
+	ck_assert_int_eq(r.time.communication, 52000);
+	ck_assert_int_eq(r.time.exposed, 42000);
+	ck_assert_int_eq(r.time.bubble, 0);
+}
+
+/* ---- under a stack ---- */
+
+static const char halves[] = "name: halves\nclass: fused\ncard: ampere\n"
+                             "product: {share: 0.5, depth: 100, rows: 300, waves: 0}\n"
+                             "attention: {forward: 0.25, backward: 0.2}\n"
+                             "memory: {bandwidth: 0.5, unfused: 2}\n"
+                             "launch: {issue: 0, gap: 7e-9}\n"
+                             "network: {inside: 0.5, between: 0.25}\noverlap: {multiprocessors: 0}\n"
+                             "step: {constant: 1e-6, micro_batch: 3e-6}\n"
+                             "activations: {factor: 1.5}\nreserved: {share: 0.1}\n"
+                             "range: {low: 0.9, high: 1.2}\n"
+                             "fit: {rows: 5, ranks_least: 2, ranks_most: 8}\n";
+
+static void take_stack(const char *text)
+{
+	struct stack s;
+	must(stack_read(&s, text, strlen(text), "halves", ""));
+	must(cluster_take_stack(&cluster, &s));
+}
+
+/* Memory at half: kernels twice as long, 7 ns each; links at half: 2 · (1000 + 40,000) and 2 · (1000 + 8,000). */
+START_TEST(a_stack_reaches_shares)
+{
+	open_buckets();
+	fixture.plan.settings.accumulate = 1;
+	take_stack(halves);
+	struct report r = run(GRAIN_OPERATION);
+	int64_t k1 = 20007, b1 = 82000, b2 = 18000, update = 1007, constants = 1000 + 3000;
+	ck_assert_int_eq(r.time.compute, 2 * k1 + update);
+	ck_assert_int_eq(r.time.communication, b1 + b2);
+	ck_assert_int_eq(r.time.bubble, constants);
+	ck_assert_int_eq(r.time.step, k1 + b1 + b2 + update + constants);
+	ck_assert_int_eq(r.range_low, r.time.step * 9 / 10);
+	ck_assert_int_eq(r.range_high, r.time.step * 12 / 10);
+	ck_assert_str_eq(r.stack, "halves");
+	ck_assert_str_eq(r.basis, "stack halves, fitted on 5 runs");
+}
+
+/* Outside of what it was fitted on the band is half as wide again. */
+START_TEST(ranges_widen)
+{
+	struct stack s;
+	must(stack_read(&s, halves, strlen(halves), "halves", ""));
+	struct effective_range inside = effective_range(&s, 4096, 8, 100), outside = effective_range(&s, 4096, 9, 100);
+	ck_assert(!inside.outside);
+	ck_assert_int_eq(inside.low, 900000);
+	ck_assert(outside.outside);
+	ck_assert_int_eq(outside.low, 850000);
+	ck_assert_int_eq(outside.high, 1300000);
+}
+
+/* ½ · K/(K+100) · M/(M+300); backward, dx has the depth `out` and the rows of x, dw the depth of the rows and the rows
+ * `in`. */
+START_TEST(products_by_shape)
+{
+	open_gpus("2", "0", "0", "");
+	take_stack(halves);
+	struct op_sizes s = {.rows = 300, .in = 900, .out = 1900};
+	ck_assert_int_eq(effective_share(&cluster, OP_LINEAR_FORWARD, &s), 225000); /* 0.5 · 0.9 · 0.5 */
+	int64_t dx = 237500, dw = 281250; /* 0.5 · 0.95 · 0.5; 0.5 · 0.75 · 0.75 */
+	ck_assert_int_eq(effective_share(&cluster, OP_LINEAR_BACKWARD, &s), 2 * dx * dw / (dx + dw));
+	ck_assert_int_eq(effective_share(&cluster, OP_ATTENTION_FORWARD, &s), 250000);
+	ck_assert_int_eq(effective_share(&cluster, OP_ATTENTION_BACKWARD, &s), 200000);
+	ck_assert_int_eq(effective_share(&cluster, OP_NORM_FORWARD, &s), MILLION);
+}
+
+/* 3 tiles of 128 × 128 on 2 multiprocessors are 2 waves, of which a quarter is idle: the work takes 4/3. */
+START_TEST(partial_waves)
+{
+	open_gpus("2", "0", "0", "");
+	take_stack(halves);
+	cluster.multiprocessors = 2;
+	cluster.stack.value[STACK_PRODUCT_WAVES] = MILLION;
+	cluster.stack.value[STACK_PRODUCT_DEPTH] = cluster.stack.value[STACK_PRODUCT_ROWS] = 0;
+	struct op_sizes s = {.rows = 128, .in = 64, .out = 384};
+	ck_assert_int_eq(effective_share(&cluster, OP_LINEAR_FORWARD, &s), 375000);
+	s.out = 256; /* 2 tiles fill the wave */
+	ck_assert_int_eq(effective_share(&cluster, OP_LINEAR_FORWARD, &s), 500000);
+}
+
+START_TEST(kernels_and_memory)
+{
+	open_gpus("2", "0", "0", "");
+	ck_assert_int_eq(effective_kernel(&cluster, 100, 40, true), 100); /* no stack: the ceilings */
+	ck_assert_int_eq(effective_constant(&cluster, 4), 0);
+	ck_assert_int_eq(effective_reserved(&cluster, 1000), 1000);
+	take_stack(halves);
+	ck_assert_int_eq(effective_kernel(&cluster, 100, 40, true), 100 + 2 * 40 + 7);
+	ck_assert_int_eq(effective_kernel(&cluster, 100, 40, false), 100 + 7);
+	cluster.stack.value[STACK_LAUNCH_ISSUE] = 500; /* the host is slower than the device */
+	ck_assert_int_eq(effective_kernel(&cluster, 100, 40, true), 500 + 7);
+	ck_assert_int_eq(effective_constant(&cluster, 4), 1000 + 4 * 3000);
+	ck_assert_int_eq(effective_allocated(&cluster, 1000, 400), 600 + 600);
+	ck_assert_int_eq(effective_reserved(&cluster, 1200), 1320);
+}
+
+/* No stack is of CPUs. */
+START_TEST(cpus_have_none)
+{
+	struct stack s;
+	open_cpus("devices: 2,", "2", "1e12");
+	must(stack_read(&s, halves, strlen(halves), "halves", ""));
+	must_fail(cluster_take_stack(&cluster, &s), STATUS_INPUT, "is of CPUs");
+}
+
+SUITE("stacks in the simulator", 0)

@@ -1,0 +1,145 @@
+/* Stacks: files and their errors, what classes give, the catalogue, and how they stand behind a cluster. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/cluster/effective.h"
+#include "tests/support/refusal.h"
+#include "tests/support/suite.h"
+
+static enum status read(struct stack *s, const char *text)
+{
+	return stack_read(s, text, strlen(text), "mine.yaml", "");
+}
+
+static char *print_of(const struct stack *s)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(out);
+	stack_print(s, out);
+	fclose(out);
+	return text;
+}
+
+/* What is given counts, and the class gives the rest. */
+START_TEST(classes_give_the_rest)
+{
+	struct stack s, class;
+	must(read(&s, "name: mine\nclass: megatron\ncard: hopper\nproduct: {share: 0.61}\nstep: {constant: 2e-3}\n"));
+	must(stack_open(&class, "megatron", "hopper"));
+	for (int i = 0; i < STACK_VALUES; i++)
+		if (i == STACK_PRODUCT_SHARE)
+			ck_assert_int_eq(s.value[i], 610000);
+		else if (i == STACK_STEP_CONSTANT)
+			ck_assert_int_eq(s.value[i], 2000000);
+		else
+			ck_assert_int_eq(s.value[i], class.value[i]);
+	ck_assert(stack_is_class(&s));
+}
+
+static const struct {
+	const char *text, *says;
+} bad[] = {
+        {"", "mine.yaml:1:1: empty; a stack file begins with"},
+        {"name: x\ncard: ampere\n", "mine.yaml:1:1: 'class' is missing"},
+        {"name: x\nclass: fused\n", "mine.yaml:1:1: 'card' is missing"},
+        {"class: fused\ncard: ampere\n", "mine.yaml:1:1: 'name' is missing"},
+        {"name: x\nclass: quick\ncard: ampere\n", "mine.yaml:2:8: class 'quick' is not one of: pytorch-eager|"},
+        {"name: x\nclass: fused\ncard: pascal\n", "mine.yaml:3:7: card 'pascal' is not one of: volta|"},
+        {"name: x\nclass: fused\ncard: ampere\nproduct: {share: 1.2}\n",
+         "mine.yaml:4:18: product.share is 1.2, above the ceiling"},
+        {"name: x\nclass: fused\ncard: ampere\nnetwork:\n  between: 3\n",
+         "mine.yaml:5:12: network.between is 3, above the ceiling"},
+        {"name: x\nclass: fused\ncard: ampere\nproduct: {share: 0}\n", "mine.yaml:4:18: product.share"},
+        {"name: x\nclass: fused\ncard: ampere\nproduct: {rate: 0.5}\n", "unknown key 'rate' in product"},
+        {"name: x\nclass: fused\ncard: ampere\nspeed: {share: 0.5}\n", "unknown key 'speed'"},
+        {"name: x\nclass: fused\ncard: ampere\nfit: {rows: 0}\n", "mine.yaml:4:13: fit.rows"},
+        {"name: x\nclass: fused\ncard: ampere\nfit: {width_least: 64}\n", "mine.yaml:4:6: fit: 'rows' is missing"},
+        {"name: [x\n", "not YAML"},
+        {"[[[[[[[[[[[[[[[[[[[[", "a stack file is flat"},
+};
+
+START_LOOP_TEST(bad_files, 0, COUNT(bad))
+{
+	struct stack s;
+	must_fail(read(&s, bad[_i].text), STATUS_INPUT, bad[_i].says);
+}
+
+/* Behind a cluster that says its card, a stack of another is refused where its file says so. */
+START_TEST(another_card)
+{
+	struct stack s;
+	static const char text[] = "name: x\nclass: fused\ncard: hopper\n";
+	must(stack_read(&s, text, strlen(text), "mine.yaml", "hopper"));
+	must_fail(stack_read(&s, text, strlen(text), "mine.yaml", "ampere"), STATUS_INPUT,
+	          "mine.yaml:3:7: the stack is for hopper, and the cluster's card is ampere");
+}
+
+static void check_entry(void *context, const char *name, const char *what)
+{
+	static const char *const clusters[] = {"a100-80gb", "h100", "v100-16gb", "rtx-4090", "b200", "t4", "mi300x"};
+	int *found = context, opened = 0;
+	ck_assert_uint_gt(strlen(what), 5);
+	for (int i = 0; i < COUNT(clusters); i++) {
+		struct cluster c;
+		struct stack again;
+		char behind[128];
+		snprintf(behind, sizeof behind, "%s:stack=%s", clusters[i], name);
+		if (cluster_open(&c, behind, 16)) {
+			ck_assert_ptr_nonnull(strstr(status_message(), "this cluster's card is"));
+			continue;
+		}
+		opened++;
+		ck_assert_str_eq(c.name, clusters[i]); /* the stack is no part of it */
+		ck_assert_str_eq(c.stack.name, name);
+		ck_assert_str_eq(c.stack.card, c.card);
+		for (int k = 0; k < STACK_OF_CLASS; k++)
+			ck_assert_int_ge(c.stack.value[k], 0);
+		/* what is printed is what is read */
+		char *text = print_of(&c.stack);
+		must(stack_read(&again, text, strlen(text), name, c.card));
+		char *text_again = print_of(&again);
+		ck_assert_str_eq(text, text_again);
+		free(text);
+		free(text_again);
+		cluster_release(&c);
+	}
+	ck_assert_int_gt(opened, 0);
+	*found += 1;
+}
+
+START_TEST(the_catalogue)
+{
+	int found = 0;
+	stack_list(check_entry, &found);
+	ck_assert_int_ge(found, 5);
+}
+
+/* Links, nodes and a stack stand behind a cluster in any order. */
+START_TEST(behind_a_cluster)
+{
+	struct cluster c;
+	must(cluster_open(&c, "a100-80gb:stack=fused:link=50GB:node=4:nic=1600", 8));
+	ck_assert_str_eq(c.name, "a100-80gb:link=50GB:node=4:nic=1600");
+	ck_assert_str_eq(c.stack.name, "fused");
+	ck_assert_int_eq(c.devices, 4);
+	ck_assert_int_eq(c.link.bandwidth.value, 50000 * c.stack.value[STACK_NETWORK_INSIDE]);
+	/* 1600 Gb/s are 192 GB/s as NCCL has it, over 8 rails */
+	ck_assert_int_eq(c.network.bandwidth.value, 24000 * c.stack.value[STACK_NETWORK_BETWEEN]);
+	cluster_release(&c);
+}
+
+START_TEST(refused_behind_a_cluster)
+{
+	struct cluster c;
+	must_fail(cluster_open(&c, "laptop:stack=fused", 1), STATUS_INPUT, "is of CPUs");
+	must_fail(cluster_open(&c, "a100-80gb:stack=fussed", 1), STATUS_INPUT, "did you mean fused");
+	must_fail(cluster_open(&c, "a100-80gb:stack=./nowhere.yaml", 1), STATUS_INPUT, "nowhere.yaml");
+	must_fail(cluster_open(&c, "laptop:node=2", 1), STATUS_INPUT, "how many GPUs a node has");
+	must_fail(cluster_open(&c, "a100-80gb:node=0", 1), STATUS_INPUT, "node");
+	must_fail(cluster_open(&c, "laptop:nic=100", 1), STATUS_INPUT, "has no 'network'");
+}
+
+SUITE("stacks", 0)

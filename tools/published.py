@@ -1,0 +1,392 @@
+"""Published training runs as requests to `shardlab sim`: what a row of a CSV file says, and what was measured.
+
+For predict_published and fit_stacks, which say how they are used. A row has the columns model, n_params, n_layers,
+d_model, n_heads, vocab, seq_len, n_gpus, gpu, interconnect, precision, strategy, dp, tp, pp, micro_batch_per_gpu,
+grad_accum, global_batch_seqs, act_ckpt, offload, compile, tokens_s_gpu, tokens_s_total, samples_s, step_ms,
+peak_mem_gib, mem_kind, status, quality, source_key and source; what a column does not say is empty.
+
+The rules are tables, and each rule is about words that anybody may write in such a column: none knows a row, a paper or
+a figure. A row is said
+
+    exactly   everything that matters is in the row, and shardlab has all of it
+    nearly    something was taken for something else, which `near` lists
+    not       something is missing from the row or from shardlab: `why`
+
+A row is left out of the fit, and of the scoreboard's errors, where RULES_OUT says so.
+"""
+import csv
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+# ---- what words mean ----
+
+# Architectures of public models, as their config.json have them: layers, width, heads, heads of keys, hidden, vocabulary,
+# tied embeddings, biases of q, k and v.
+ARCHITECTURES = [
+    (r"qwen.?2\.5.?0\.5b", (24, 896, 14, 2, 4864, 151936, True, True)),
+    (r"qwen.?2\.5.?1\.5b", (28, 1536, 12, 2, 8960, 151936, True, True)),
+    (r"qwen.?2\.5.?3b", (36, 2048, 16, 2, 11008, 151936, True, True)),
+    (r"qwen.?2\.5.?7b", (28, 3584, 28, 4, 18944, 152064, False, True)),
+    (r"qwen.?2\.5.?14b", (48, 5120, 40, 8, 13824, 152064, False, True)),
+    (r"qwen.?2\.5.?32b", (64, 5120, 40, 8, 27648, 152064, False, True)),
+    (r"qwen.?2\.5.?72b", (80, 8192, 64, 8, 29568, 152064, False, True)),
+    (r"llama.?2.?7b", (32, 4096, 32, 32, 11008, 32000, False, False)),
+    (r"llama.?2.?13b", (40, 5120, 40, 40, 13824, 32000, False, False)),
+    (r"llama.?2.?34b", (48, 8192, 64, 8, 22016, 32000, False, False)),
+    (r"llama.?2.?70b", (80, 8192, 64, 8, 28672, 32000, False, False)),
+    (r"llama.?3(\.1)?.?8b", (32, 4096, 32, 8, 14336, 128256, False, False)),
+    (r"llama.?3(\.1)?.?70b", (80, 8192, 64, 8, 28672, 128256, False, False)),
+    (r"mistral.?7b", (32, 4096, 32, 8, 14336, 32000, False, False)),
+]
+FAMILIES = [(r"\bmpt\b|mpt-", "mpt"), (r"llama|qwen|mistral", "llama"), (r"gpt|bloom|opt\b|megatron", "gpt")]
+
+STRATEGIES = [  # the first that is found counts
+    (r"context parallel|\bCP [2-9]", None),
+    (r"offload.*(without|with) --bind", None),
+    (r"sharded_ddp|deepcompile|hpz|zero\+\+|forward only", None),
+    (r"hsdp|hybrid", "hybrid:shard=node"),
+    (r"shard_grad_op", "fsdp:reshard=no"),
+    (r"fsdp|full_shard", "fsdp"),
+    (r"zero-?3|zero_stage=3", "zero3"),
+    (r"zero-?2|zero_stage=2", "zero2"),
+    (r"zero-?1|zero_stage=1|-z 1", "zero1"),
+    (r"zero-?0|\bddp\b|\bdp\b", "ddp"),
+    (r"dataparallel", "dp"),
+    (r"single", "single"),
+]
+PRECISIONS = [(r"fp8|float8|e4m3|mxfp", None), (r"bf16", "bf16"), (r"fp16|half", "fp16"), (r"tf32", "tf32"), (r"fp32", "fp32")]
+# How much of a block is recomputed: figures between 0 and 1 are that much of the way from nothing to everything. Where a
+# row has MFU and HFU, which counts what is recomputed, they say it better.
+CHECKPOINTING = [
+    (r"recompute-block", 1), (r"recompute-ffn", 0.6), (r"recompute-(swiglu|norm)", 0),
+    (r"selective", 0.5), (r"full", 1), (r"none|^no$", 0),
+]
+OFFLOADS = [
+    (r"activation.*opt|opt.*activation", "optimizer,activations"),
+    (r"activation", "activations"),
+    (r"residual", None),
+    (r"param.*opt|opt.*param", "optimizer,parameters"),
+    (r"opt|master", "optimizer"),
+    (r"^none$|^$", "none"),
+    (r"cpu", "optimizer,parameters"),
+]
+CARDS = [
+    (r"a100.*40.*pcie|a100.*pcie.*40", "a100-pcie-40gb"), (r"a100.*pcie", "a100-pcie-80gb"),
+    (r"a100.*40", "a100-40gb"), (r"a100", "a100-80gb"), (r"h100.*pcie", "h100-pcie"), (r"h100|gh200", "h100"),
+    (r"h200", "h200"), (r"b200", "b200"), (r"mi300", "mi300x"), (r"dgx-?2|sxm3", "dgx-2"), (r"v100.*16", "v100-16gb"),
+    (r"v100", "v100-32gb"), (r"titan rtx", "titan-rtx"), (r"pro 6000", "rtx-pro-6000"), (r"5060 ?ti", "rtx-5060ti"),
+    (r"5090", "rtx-5090"), (r"4090", "rtx-4090"), (r"3090", "rtx-3090"), (r"l40s", "l40s"), (r"\bl4\b", "l4"),
+    (r"\ba10g?\b", "a10"), (r"\bt4\b", "t4"),
+]
+# The gigabits a second of a node, from what is said of the network.
+NETWORKS = [
+    (r"(\d+) ?x ?(\d+) ?gb", lambda m, gpus: int(m[1]) * int(m[2])),
+    (r"(\d+) ?gb/?p?s per gpu", lambda m, gpus: int(m[1]) * gpus),
+    (r"(\d+) ?gb", lambda m, gpus: int(m[1])),
+]
+
+# What programs are: the words of a row that name one, the stack that is fitted on its runs, its class, and what it is. Where
+# a row says that it was compiled, the class is pytorch-compiled.
+PROGRAMS = [
+    (r"llm-foundry|composer", "composer", "pytorch-eager", "LLM Foundry and Composer: FSDP, flash attention"),
+    (r"nanotron", "nanotron", "megatron", "Hugging Face nanotron"),
+    (r"torchtitan", "torchtitan", "pytorch-eager", "torchtitan: FSDP2"),
+    (r"fms-fsdp", "fms-fsdp", "pytorch-compiled", "IBM foundation-model-stack: FSDP"),
+    (r"llmq", "llmq", "fused", "LLMQ: C++ and CUDA"),
+    (r"llm\.c", "llm.c", "fused", "llm.c: C and CUDA"),
+    (r"megatron", "megatron-lm", "megatron", "Megatron-LM and Megatron-DeepSpeed"),
+    (r"deepspeed|zero", "deepspeed-zero", "deepspeed", "DeepSpeed"),
+    (r"", "pytorch", "pytorch-eager", "PyTorch"),
+]
+
+# Rows whose figures are no good measure, by the column that says so.
+RULES_OUT = [
+    ("quality", r"eye|digiti[sz]ed|screenshot|chart|bar|plotly data", "read off a picture"),
+    ("quality", r"user report", "a user's report, without the setting"),
+    ("quality", r"derived", "derived from another figure"),
+    ("status", r"oom|fail", "no step was measured"),
+    ("notes", r"best micro-batch|mixes|\+-\d+ ?%", "mixes several settings, or states a wide error"),
+]
+
+
+def find(table, text):
+    """The row of a table whose pattern is in the text; None if there is none."""
+    for row in table:
+        if re.search(row[0], text or "", re.I):
+            return row
+    return None
+
+
+def number(text):
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def rounding(text):
+    """How far a written figure may be off by its rounding, as a share: half of its last digit."""
+    digits = len(text.split(".")[1]) if "." in text else 0
+    return 0.5 / 10**digits / abs(float(text))
+
+
+def whole(text):
+    v = number(text)
+    return int(v) if v is not None else None
+
+
+class Run:
+    """A row: `arguments` of shardlab sim, `stack`, `class_`, what was measured, or `why` it cannot be said."""
+
+    def __init__(self, row):
+        self.row, self.why, self.near, self.out = row, None, [], None
+        self.arguments, self.cluster, self.step, self.peak = [], None, None, None
+        self.recomputed = 0
+        self.read_program()
+        for column, pattern, reason in RULES_OUT:
+            if re.search(pattern, row.get(column) or "", re.I) and not self.out:
+                self.out = reason
+        try:
+            self.read()
+        except Unsaid as e:
+            self.why = str(e)
+
+    def read_program(self):
+        r = self.row
+        words = " ".join((r.get(k) or "") for k in ("source_key", "strategy"))
+        _, self.stack, self.class_, self.about = find(PROGRAMS, words)
+        if re.search("compile", r.get("compile") or "", re.I) or re.search("compile", r.get("strategy") or "", re.I):
+            self.class_ = "pytorch-compiled"
+            self.stack += "-compiled"
+            self.about += ", compiled"
+
+    def read(self):
+        self.read_sizes()
+        self.read_ranks()
+        self.read_options()
+        self.read_step()
+        memory = number(self.row.get("peak_mem_gib"))
+        if memory and not re.search("before OOM|allocator print", self.row.get("mem_kind") or "", re.I):
+            self.peak = memory * 2**30
+        if self.step is None and self.peak is None:
+            raise Unsaid("neither a step's time nor memory was measured")
+
+    def need(self, column, what):
+        v = whole(self.row.get(column))
+        if not v:
+            raise Unsaid("the row does not state " + what)
+        return v
+
+    def assume(self, what, value):
+        """Such a row can be predicted, and is no measure: nobody knows whether it is the same step."""
+        self.near.append("%s is not stated: %s" % (what, value))
+        self.out = self.out or "%s is not stated" % what
+
+    def read_sizes(self):
+        r = self.row
+        name = r.get("model") or ""
+        family = find(FAMILIES, name)
+        if not family:
+            raise Unsaid("a model that shardlab does not have")
+        family = family[1]
+        known = find(ARCHITECTURES, name)
+        self.sequence = self.need("seq_len", "the sequence")
+        if known:
+            layers, width, heads, kv, hidden, vocabulary, tied, bias = known[1]
+            extra = ",kv_heads=%d,hidden=%d,tied=%s%s" % (kv, hidden, "yes" if tied else "no", ",bias=qkv" if bias else "")
+        else:
+            layers, width, heads = (self.need(c, c) for c in ("n_layers", "d_model", "n_heads"))
+            vocabulary, extra = whole(r.get("vocab")), ""
+            if not vocabulary:
+                vocabulary = 50257
+                self.near.append("a vocabulary of 50,257")
+            if family == "llama":
+                extra = self.derive_hidden(layers, width, vocabulary)
+        self.layers, self.width, self.vocabulary = layers, width, vocabulary
+        self.model = "%s:layers=%d,width=%d,heads=%d,vocabulary=%d,context=%d%s" % (
+            family, layers, width, heads, vocabulary, self.sequence, extra)
+
+    def derive_hidden(self, layers, width, vocabulary):
+        """Of a Llama of that many parameters, untied, without shared heads."""
+        parameters = number(self.row.get("n_params"))
+        if not parameters:
+            m = re.search(r"([\d.]+) ?B\b", self.row.get("model") or "")
+            parameters = 1e9 * float(m[1]) if m else None
+        if not parameters:
+            raise Unsaid("the row does not state the hidden width, nor the number of parameters")
+        rest = (parameters - 2 * vocabulary * width) / layers - 4 * width * width
+        hidden = int(round(rest / (3 * width) / 64)) * 64
+        if hidden < width:
+            raise Unsaid("the number of parameters does not fit the shape")
+        self.near.append("hidden width from the number of parameters")
+        return ",hidden=%d,tied=no" % hidden
+
+    def read_ranks(self):
+        r = self.row
+        self.ranks = self.need("n_gpus", "the number of GPUs")
+        for axis in ("tp", "pp"):
+            if (whole(r.get(axis)) or 1) > 1:
+                raise Unsaid("tensor or pipeline parallelism beside data parallelism")
+        self.micro = self.need("micro_batch_per_gpu", "the micro-batch")
+        self.accumulate = whole(r.get("grad_accum"))
+        batch = whole(r.get("global_batch_seqs"))
+        if not self.accumulate and batch:
+            if batch % (self.micro * self.ranks):
+                raise Unsaid("batch, micro-batch and ranks do not fit")
+            self.accumulate = batch // (self.micro * self.ranks)
+        if not self.accumulate:
+            self.accumulate = 1
+            self.near.append("one micro-batch a step")
+
+    def read_options(self):
+        r = self.row
+        card = find(CARDS, r.get("gpu"))
+        if not card:
+            raise Unsaid("no card is stated, or one that shardlab does not have")
+        self.card = card[1]
+        self.cluster = card[1] + self.network()
+        row = find(STRATEGIES, r.get("strategy"))
+        if not row or not row[1]:
+            raise Unsaid("a strategy that shardlab does not have")
+        strategy = row[1].replace("=node", "=%d" % min(8, self.ranks))
+        if self.ranks == 1:
+            strategy = "single"
+        precision = find(PRECISIONS, r.get("precision"))
+        if not precision:
+            half = "fp16" if self.card.startswith(("v100", "dgx-2", "t4", "titan")) else "bf16"
+            precision = ("", half)
+            self.assume("the precision", half)
+        if not precision[1]:
+            raise Unsaid("products in fp8")
+        self.arguments = ["--model", self.model, "--strategy", strategy, "--ranks", str(self.ranks),
+                          "--micro-batch", str(self.micro), "--accumulate", str(self.accumulate),
+                          "--sequence", str(self.sequence)]
+        self.arguments += ["--tf32"] if precision[1] == "tf32" else ["--precision", precision[1]]
+        self.read_savings()
+
+    def read_savings(self):
+        policy = find(CHECKPOINTING, self.row.get("act_ckpt"))
+        if not policy:
+            policy = ("", 0)
+            self.assume("what is recomputed", "nothing")
+        self.recomputed = policy[1]
+        mfu, hfu = number(self.row.get("mfu_pct")), number(self.row.get("hfu_pct"))
+        if 0 < self.recomputed < 1:
+            if mfu and hfu and hfu > mfu:
+                self.recomputed = min(1.0, 3 * (hfu / mfu - 1))
+            self.near.append("a part of a block is recomputed: so much of the way from nothing to everything")
+        offload = find(OFFLOADS, self.row.get("offload") or "")
+        if not offload or not offload[1]:
+            raise Unsaid("an offload that shardlab does not have")
+        self.arguments += ["--offload", offload[1]]
+
+    def network(self):
+        text = self.row.get("interconnect") or ""
+        gigabits = find(NETWORKS, text)
+        if not gigabits:
+            return ""
+        v = gigabits[1](re.search(gigabits[0], text, re.I), min(self.ranks, 8))
+        return ":nic=%d" % v
+
+    def read_step(self):
+        r = self.row
+        samples = self.micro * self.accumulate * self.ranks
+        tokens = samples * self.sequence
+        ways = [("step_ms", lambda v: v / 1e3), ("tokens_s_total", lambda v: tokens / v),
+                ("tokens_s_gpu", lambda v: tokens / self.ranks / v), ("samples_s", lambda v: samples / v)]
+        steps = [(step(number(r.get(column))), rounding(r.get(column))) for column, step in ways
+                 if number(r.get(column))]
+        self.step = steps[0][0] if steps else self.step_of_flops(samples)
+        if any(abs(s / self.step - 1) > 0.2 + off for s, off in steps):
+            self.out = self.out or "its figures of time, batch and tokens contradict each other"
+
+    def step_of_flops(self, samples):
+        """From TFLOP/s of a GPU, counted as Megatron does: 72 BsLh² (1 + s/6h + V/12Lh), 96 where all is recomputed. Others
+        count otherwise, so that such a step is no measure."""
+        tflops = number(self.row.get("tflops_gpu"))
+        if not tflops:
+            return None
+        self.assume("how TFLOP/s are counted", "as Megatron does")
+        layers, h, s, v = self.layers, self.width, self.sequence, self.vocabulary
+        flops = (96 if self.recomputed == 1 else 72) * samples * s * layers * h * h
+        return flops * (1 + s / 6 / h + v / 12 / layers / h) / self.ranks / tflops / 1e12
+
+    @property
+    def said(self):
+        return "not" if self.why else "near" if self.near else "exact"
+
+    @property
+    def counts(self):
+        return not self.why and not self.out
+
+
+class Unsaid(Exception):
+    pass
+
+
+def read(path):
+    with open(path, newline="") as f:
+        return [Run(row) for row in csv.DictReader(f)]
+
+
+# ---- shardlab ----
+
+def program():
+    here = os.path.dirname(os.path.abspath(__file__))
+    return os.environ.get("SHARDLAB") or os.path.join(here, "..", "build", "shardlab")
+
+
+def ask(*arguments):
+    """What a command prints; None if it refuses."""
+    done = subprocess.run([program()] + list(arguments), capture_output=True, text=True, check=False)
+    return None if done.returncode else done.stdout
+
+
+cache = {}
+
+
+def simulate(run, stack=None, cluster=None):
+    """The JSON of the run's step under a stack: a name, or a file's text. None: shardlab refuses it."""
+    share = run.recomputed
+    if 0 < share < 1:
+        return between(simulate_with(run, "none", stack, cluster), simulate_with(run, "full", stack, cluster), share)
+    return simulate_with(run, "full" if share else "none", stack, cluster)
+
+
+def between(a, b, share):
+    """A report that is so much of the way from one to another, as far as numbers go."""
+    if a is None or b is None:
+        return None
+    if isinstance(a, dict):
+        return {k: between(v, b[k], share) if k in b else v for k, v in a.items()}
+    if isinstance(a, list):
+        return [between(x, y, share) for x, y in zip(a, b)]
+    if isinstance(a, (int, float)) and not isinstance(a, bool):
+        return a + share * (b - a)
+    return a
+
+
+def simulate_with(run, checkpointing, stack, cluster):
+    arguments = run.arguments + ["--activation-checkpointing", checkpointing]
+    key = (tuple(arguments), cluster or run.cluster, stack)
+    if key in cache:
+        return cache[key]
+    command = [program(), "sim", "--json", "--cluster", cluster or run.cluster] + arguments
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+        if stack and "\n" in stack:
+            f.write(stack)
+            f.flush()
+            command += ["--stack", f.name]
+        elif stack:
+            command += ["--stack", stack]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        run.why = done.stderr.strip().replace("fatal: ", "")
+        cache[key] = None
+    else:
+        r = json.loads(done.stdout)
+        cache[key] = {"time": r["time"], "roles": [{"memory": role["memory"]} for role in r["roles"]]}
+    return cache[key]
