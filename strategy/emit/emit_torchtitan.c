@@ -63,7 +63,12 @@ static const char *pipeline_schedule(struct emission *e)
 
 static const char *titan_checkpoints(struct emission *e)
 {
-	return emit_word(e, e->settings->checkpointing);
+	return emit_word(e, emit_one_in(e) ? "selective" : e->settings->checkpointing);
+}
+
+static const char *titan_one_in(struct emission *e)
+{
+	return emit_one_in(e) ? emit_word(e, emit_one_in(e)) : NULL;
 }
 
 /* Its own default is another one. */
@@ -113,6 +118,7 @@ const struct emit_row emit_torchtitan_rows[] = {
         {"parallelism.pipeline_parallel_schedule", SETTING_STRATEGY, pipeline_schedule},
         {"parallelism.pipeline_parallel_microbatch_size", SETTING_MICRO_BATCH, pipeline_part},
         {"activation_checkpoint.mode", SETTING_CHECKPOINTING, titan_checkpoints},
+        {"activation_checkpoint.selective_ac_option", SETTING_CHECKPOINTING, titan_one_in},
         {"debug.seed", SETTING_SEED, emit_seed},
         {.path = ""},
 };

@@ -62,6 +62,16 @@ bool emit_checkpoints(const struct emission *e, const char *what)
 	return !strcmp(e->settings->checkpointing, what);
 }
 
+const char *emit_one_in(const struct emission *e)
+{
+	static const char key[] = "full:one_in=";
+	const char *what = e->settings->checkpointing;
+	if (strncmp(what, key, strlen(key)) != 0)
+		return NULL;
+	what += strlen(key);
+	return *what && what[strspn(what, "0123456789")] == '\0' ? what : NULL;
+}
+
 int64_t emit_group_of(const struct emission *e)
 {
 	return emit_is(e, "hybrid") ? emit_choices(e).shard : 0;
