@@ -129,9 +129,19 @@ static enum status differs(struct emission *e, enum setting i, const char *here,
 		                   emit_target_name(e->target), status_words(name), *here ? here : "none", there);
 	if (i == SETTING_BUCKET && !e->settings->bucket)
 		emit_note(e, "%s: the first is as large as the others there, %s bytes", status_words(name), there);
+	else if (i == SETTING_BUCKET && !strcmp(there, "0"))
+		emit_note(e, "%s %s: the first has 1 MiB there", status_words(name), here);
 	else
 		emit_note(e, "%s %s: there it is %s", status_words(name), here, there);
 	return STATUS_OK;
+}
+
+static bool is_same(struct emission *e, enum setting i, const char *here, const char *there)
+{
+	if (i == SETTING_STRATEGY)
+		return same_strategy(here, there);
+	const char *tokens = i == SETTING_SEQUENCE ? emit_sequence(e) : NULL;
+	return !strcmp(tokens ? tokens : here, there);
 }
 
 /* One setting, as it is read: the same, left to the program, or another one. */
@@ -144,16 +154,27 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 		return s;
 	setting_print(p->setting, e->settings, here, sizeof here);
 	setting_print(p->setting, &back, there, sizeof there);
-	bool same = p->setting == SETTING_STRATEGY ? same_strategy(here, there) : !strcmp(here, there);
+	bool same = is_same(e, p->setting, here, there);
 	e->said[p->setting] = same || p->from || is_detail(p->setting);
 	if (p->setting == SETTING_WEIGHT_DECAY && e->settings->optimizer == OPTIMIZER_SGD)
 		return STATUS_OK; /* it is AdamW's */
 	return e->said[p->setting] && !same ? differs(e, p->setting, here, there) : STATUS_OK;
 }
 
+/* Of a file that has no name yet: what recipe_plan says, without the place. */
+static enum status must_be_taken(const struct emission *e, const struct recipe *r)
+{
+	const char *name = emit_target_name(e->target);
+	if (r->refusals.count)
+		return status_fail(STATUS_INPUT, "{emit} %s: %s would refuse: %s", name, r->refusals.list[0].by,
+		                   r->refusals.list[0].text);
+	return r->barriers.count ? status_fail(STATUS_INPUT, "{emit} %s: %s", name, r->barriers.list[0].text)
+	                         : STATUS_OK;
+}
+
 static enum status compare_all(struct emission *e, const struct recipe *r)
 {
-	enum status s = recipe_plan(r);
+	enum status s = must_be_taken(e, r);
 	memset(e->said, 0, sizeof e->said);
 	for (int i = 0; !s && i < r->pair_count; i++)
 		s = compare(e, &r->pairs[i]);
@@ -164,56 +185,16 @@ static enum status compare_all(struct emission *e, const struct recipe *r)
 
 static enum status read_again(struct emission *e, enum tree_form form)
 {
+	static const char *const names[] = {
+	        [FORM_JSON] = "emitted.json", [FORM_YAML] = "emitted.yaml", [FORM_TOML] = "emitted.toml"};
 	struct recipe r;
 	const struct recipe_question q = {.reader = targets[e->target].reader, .model = e->settings->model};
-	enum status s = recipe_read(&r, e->text, e->size, form == FORM_YAML ? "emitted.yaml" : "emitted.json", &q);
+	enum status s = recipe_read(&r, e->text, e->size, names[form], &q);
 	if (!s) {
 		s = compare_all(e, &r);
 		recipe_release(&r);
 	}
 	return s;
-}
-
-/* ---- what nothing here reads ---- */
-
-/* The strategy with those of its keys that the target's rows say. */
-static const char *strategy_there(struct emission *e)
-{
-	struct choices c = emit_choices(e);
-	int n = (int)strcspn(e->settings->strategy, ":");
-	const char *name = arena_print(&e->arena, "%.*s", n, e->settings->strategy);
-	if (emit_is(e, "fsdp") && c.keep)
-		return "fsdp:reshard=no";
-	if (emit_is(e, "hybrid"))
-		return arena_print(&e->arena, "hybrid:shard=%lld", (long long)c.shard);
-	return emit_is(e, "pipeline") && c.schedule == PIPELINE_GPIPE ? "pipeline:schedule=gpipe" : name;
-}
-
-/* Trainer hands its DeepSpeed section on: what is said of that holds. */
-static enum status take_notes(struct emission *e)
-{
-	struct emission inner;
-	struct settings plain = *e->settings; /* the schedule is an argument */
-	plain.warmup = plain.decay = 0;
-	enum status s = emit_make(&inner, EMIT_DEEPSPEED, NULL, &plain, e->nodes);
-	for (int i = 0; !s && i < inner.note_count; i++)
-		emit_note(e, "%s", inner.notes[i]);
-	e->otherwise |= inner.otherwise;
-	emit_release(&inner);
-	return s;
-}
-
-static enum status judge_unread(struct emission *e)
-{
-	const struct settings *s = e->settings;
-	if (e->target == EMIT_TRAINER && emit_is_zero(e))
-		return take_notes(e);
-	const char *there = strategy_there(e);
-	if (!same_strategy(s->strategy, there))
-		return differs(e, SETTING_STRATEGY, s->strategy, there);
-	if (emit_is(e, "ddp") && s->bucket && e->target == EMIT_TRAINER)
-		emit_note(e, "ddp_bucket_cap_mb: there the first bucket has 1 MiB");
-	return STATUS_OK;
 }
 
 /* ---- what is beside the file ---- */
@@ -244,13 +225,11 @@ static void list_beside(struct emission *e)
 static void note_places(struct emission *e)
 {
 	const struct offload *o = &e->settings->offload;
-	if ((o->optimizer_on_disk || o->parameters_on_disk) && e->target != EMIT_TRAINER)
+	if (o->optimizer_on_disk || o->parameters_on_disk)
 		emit_note(e, "nvme_path /local_nvme is a place to change: the folder on the disk");
 	if (e->target == EMIT_ACCELERATE && e->nodes > 1)
 		emit_note(e, "each of the %lld machines starts it with --machine_rank and --main_process_ip",
 		          (long long)e->nodes);
-	if (e->target == EMIT_TORCHTITAN && e->settings->clip <= 0)
-		emit_note(e, "training.max_norm inf: there the norm is computed all the same");
 	if (e->target == EMIT_TRAINER && e->settings->decay)
 		emit_note(e, "lr_scheduler_type linear falls to 0, and {decay} to a tenth: only the learning rate");
 }
@@ -266,7 +245,7 @@ enum status emit_make(struct emission *e, enum emit_target target, const char *w
 		if (target == EMIT_TRAINER && emit_is_zero(e))
 			emit_put(e, emit_rows(EMIT_DEEPSPEED), "deepspeed.");
 		write_text(e, form);
-		status = targets[target].reader == RECIPE_GUESSED ? judge_unread(e) : read_again(e, form);
+		status = read_again(e, form);
 	}
 	if (status) {
 		emit_release(e);

@@ -18,13 +18,13 @@
 #include "strategy/emit/tree_write.h"
 #include "strategy/recipe/recipe.h"
 
-/* constant, name, its usual form, who reads it (a constant of RECIPE_READERS; GUESSED: nobody here), which release the
+/* constant, name, its usual form, who reads it (a constant of RECIPE_READERS), which release the
  * rows were written for, the strategies that it has */
 #define EMIT_TARGETS(X)                                                                                                \
 	X(DEEPSPEED, "deepspeed", JSON, DEEPSPEED, "DeepSpeed 0.19.8", "single|ddp|zero1|zero2|zero3")                 \
 	X(ACCELERATE, "accelerate", YAML, ACCELERATE, "Accelerate 1.15", "single|ddp|zero1|zero2|zero3|fsdp|hybrid")   \
-	X(TRAINER, "trainer", JSON, GUESSED, "transformers 5.23", "single|ddp|zero1|zero2|zero3|fsdp")                 \
-	X(TORCHTITAN, "torchtitan", TOML, GUESSED, "torchtitan 0.2.2", "single|ddp|fsdp|hybrid|pipeline|tensor")
+	X(TRAINER, "trainer", JSON, TRAINER, "transformers 5.23", "single|ddp|zero1|zero2|zero3|fsdp")                 \
+	X(TORCHTITAN, "torchtitan", TOML, TORCHTITAN, "torchtitan 0.2.2", "single|ddp|fsdp|hybrid|pipeline|tensor")
 
 enum emit_target {
 #define X(constant, name, form, reader, version, strategies) EMIT_##constant,
@@ -36,7 +36,6 @@ enum emit_target {
 
 const char *emit_target_name(enum emit_target t);    /* "deepspeed" */
 const char *emit_target_version(enum emit_target t); /* "DeepSpeed 0.19.8" */
-/* RECIPE_GUESSED: nothing here reads it. */
 enum recipe_reader emit_target_reader(enum emit_target t);
 
 struct emission {

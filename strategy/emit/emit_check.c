@@ -62,10 +62,12 @@ static enum status check_offload(struct emission *e)
 static enum status check_checkpointing(struct emission *e)
 {
 	const char *what = e->settings->checkpointing;
-	bool by_file = e->target == EMIT_TRAINER || e->target == EMIT_TORCHTITAN;
-	return !by_file || !strcmp(what, "none") || !strcmp(what, "full")
-	               ? STATUS_OK
-	               : cannot(e, "{activation_checkpointing}", what, "none and full can");
+	bool titan = e->target == EMIT_TORCHTITAN;
+	if ((!titan && e->target != EMIT_TRAINER) || !strcmp(what, "none") || !strcmp(what, "full") ||
+	    (titan && emit_one_in(e)))
+		return STATUS_OK;
+	return cannot(e, "{activation_checkpointing}", what,
+	              titan ? "none, full and full:one_in=N can" : "none and full can");
 }
 
 static enum status check_values(const struct emission *e)

@@ -36,10 +36,13 @@ int64_t emit_group_of(const struct emission *e); /* of hybrid; 0: another strate
 int64_t emit_stage_of(const struct emission *e);
 struct choices emit_choices(const struct emission *e);
 bool emit_checkpoints(const struct emission *e, const char *what);
+/* N where every N-th block is made again, full:one_in=N, and that is all; NULL. */
+const char *emit_one_in(const struct emission *e);
 
 /* Of rows. NULL: the key is left out. */
 const char *emit_if_sharded(struct emission *e, const char *literal);
 const char *emit_batch(struct emission *e);
+const char *emit_sequence(struct emission *e); /* tokens: the model's unless given */
 const char *emit_clip(struct emission *e);
 const char *emit_rate(struct emission *e);
 const char *emit_weight_decay(struct emission *e); /* AdamW's */

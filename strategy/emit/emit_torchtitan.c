@@ -1,8 +1,6 @@
 /* The keys that say settings to torchtitan. */
 #include "strategy/emit/emit_rows.h"
 
-#include "strategy/model/model.h"
-
 static const char *titan_type(struct emission *e)
 {
 	return e->settings->precision == TYPE_BF16 ? "\"bfloat16\"" : "\"float32\"";
@@ -18,17 +16,6 @@ static const char *local_batch(struct emission *e)
 static const char *pipeline_part(struct emission *e)
 {
 	return emit_is(e, "pipeline") ? emit_whole(e, e->settings->micro_batch) : NULL;
-}
-
-static const char *sequence(struct emission *e)
-{
-	struct model m;
-	const char *text = NULL;
-	if (!model_open(&m, e->settings->model, e->settings->sequence)) {
-		text = emit_whole(e, m.tokens);
-		model_release(&m);
-	}
-	return text;
 }
 
 /* It always clips. */
@@ -76,7 +63,12 @@ static const char *pipeline_schedule(struct emission *e)
 
 static const char *titan_checkpoints(struct emission *e)
 {
-	return emit_word(e, e->settings->checkpointing);
+	return emit_word(e, emit_one_in(e) ? "selective" : e->settings->checkpointing);
+}
+
+static const char *titan_one_in(struct emission *e)
+{
+	return emit_one_in(e) ? emit_word(e, emit_one_in(e)) : NULL;
 }
 
 /* Its own default is another one. */
@@ -106,7 +98,7 @@ static const char *tenth(struct emission *e)
 const struct emit_row emit_torchtitan_rows[] = {
         {"training.local_batch_size", SETTING_MICRO_BATCH, local_batch},
         {"training.global_batch_size", SETTING_ACCUMULATE, emit_batch},
-        {"training.seq_len", SETTING_SEQUENCE, sequence},
+        {"training.seq_len", SETTING_SEQUENCE, emit_sequence},
         {"training.max_norm", SETTING_CLIP, titan_clip},
         {"training.steps", SETTING_DECAY, emit_last_step},
         {"training.mixed_precision_param", SETTING_PRECISION, titan_type},
@@ -126,6 +118,7 @@ const struct emit_row emit_torchtitan_rows[] = {
         {"parallelism.pipeline_parallel_schedule", SETTING_STRATEGY, pipeline_schedule},
         {"parallelism.pipeline_parallel_microbatch_size", SETTING_MICRO_BATCH, pipeline_part},
         {"activation_checkpoint.mode", SETTING_CHECKPOINTING, titan_checkpoints},
+        {"activation_checkpoint.selective_ac_option", SETTING_CHECKPOINTING, titan_one_in},
         {"debug.seed", SETTING_SEED, emit_seed},
         {.path = ""},
 };

@@ -29,7 +29,8 @@ static const char *trainer_checkpoints(struct emission *e)
 
 static const char *bucket_mb(struct emission *e)
 {
-	return emit_is(e, "ddp") && e->settings->bucket ? emit_whole(e, e->settings->bucket >> 20) : NULL;
+	int64_t n = e->settings->bucket >> 20;
+	return emit_is(e, "ddp") && e->settings->bucket ? emit_whole(e, n ? n : 1) : NULL;
 }
 
 const struct emit_row emit_trainer_rows[] = {

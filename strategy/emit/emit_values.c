@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "strategy/model/model.h"
 #include "strategy/strategies/strategy.h"
 
 const char *emit_whole(struct emission *e, int64_t n)
@@ -61,6 +62,16 @@ bool emit_checkpoints(const struct emission *e, const char *what)
 	return !strcmp(e->settings->checkpointing, what);
 }
 
+const char *emit_one_in(const struct emission *e)
+{
+	static const char key[] = "full:one_in=";
+	const char *what = e->settings->checkpointing;
+	if (strncmp(what, key, strlen(key)) != 0)
+		return NULL;
+	what += strlen(key);
+	return *what && what[strspn(what, "0123456789")] == '\0' ? what : NULL;
+}
+
 int64_t emit_group_of(const struct emission *e)
 {
 	return emit_is(e, "hybrid") ? emit_choices(e).shard : 0;
@@ -69,6 +80,17 @@ int64_t emit_group_of(const struct emission *e)
 const char *emit_batch(struct emission *e)
 {
 	return emit_whole(e, e->settings->batch);
+}
+
+const char *emit_sequence(struct emission *e)
+{
+	struct model m;
+	const char *text = NULL;
+	if (!model_open(&m, e->settings->model, e->settings->sequence)) {
+		text = emit_whole(e, m.tokens);
+		model_release(&m);
+	}
+	return text;
 }
 
 const char *emit_clip(struct emission *e)

@@ -121,6 +121,8 @@ enum status take_deepspeed(struct recipe *r);
 
 /* A whole number or a flag that the file has, or the program's default. */
 int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise);
+/* The seed, where the file says one. */
+void recipe_take_seed(struct recipe *r, const char *path);
 bool recipe_flag(const struct recipe *r, const char *path, bool otherwise);
 int64_t recipe_stage(const struct recipe *r);
 /* The argument that stands for this setting; NULL: it was not given. */

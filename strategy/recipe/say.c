@@ -1,4 +1,5 @@
 /* What judges and takers of settings ask of a recipe, and say of it. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,6 +154,16 @@ int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise
 	const struct tree *v = recipe_find(r, path);
 	int64_t n;
 	return v && !recipe_is_default(r, path, v) && tree_whole(v, &n) ? n : otherwise;
+}
+
+void recipe_take_seed(struct recipe *r, const char *path)
+{
+	const struct tree *v = recipe_find(r, path);
+	int64_t n = recipe_whole(r, path, -1);
+	if (n >= 0)
+		recipe_set(r, SETTING_SEED, v, "%" PRId64, n);
+	else
+		recipe_say(r, v, "nothing: seeds are at least 0 here");
 }
 
 bool recipe_flag(const struct recipe *r, const char *path, bool otherwise)

@@ -418,6 +418,10 @@ static bool kind_holds(const char *type, const struct tree *v, struct arena *a, 
 		*want = number_words(a, "a number", type);
 		return tree_real(v, &x) && isfinite(x) && in_bounds(type, x);
 	}
+	if (begins(type, "real|inf")) {
+		*want = "a number, or inf";
+		return tree_real(v, &x) && x > -INFINITY;
+	}
 	if (begins(type, "text")) {
 		*want = "a text";
 		return v->kind == TREE_TEXT;

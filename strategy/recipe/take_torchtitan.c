@@ -1,5 +1,6 @@
 /* A torchtitan configuration as settings. What the file does not say is torchtitan's default. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -244,6 +245,25 @@ static double real(const struct recipe *r, const char *path, double otherwise)
 	return v && tree_real(v, &x) ? x : otherwise;
 }
 
+/* It has no other word for gradients that stay as they are. */
+static void take_clip(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, TRAINING "max_norm");
+	double most = real(r, TRAINING "max_norm", 1);
+	recipe_set(r, SETTING_CLIP, v, "%.15g", isinf(most) ? 0 : most);
+	if (isinf(most))
+		recipe_note(r, v, TRAINING "max_norm inf: there the norm is computed all the same");
+}
+
+/* Until the last step, unless no part of the steps is for it. */
+static void take_decay(struct recipe *r, const struct tree *until, int64_t last)
+{
+	const struct tree *ratio = recipe_find(r, "lr_scheduler.decay_ratio");
+	bool falls = real(r, "lr_scheduler.decay_ratio", 1) > 0;
+	recipe_set(r, SETTING_DECAY, falls ? until : ratio, "%" PRId64, falls ? last : 0);
+	recipe_say(r, falls ? ratio : until, falls ? "only the learning rate" : "nothing: the rate stays");
+}
+
 static void take_update(struct recipe *r)
 {
 	const struct tree *name = recipe_find(r, "optimizer.name"), *steps = recipe_find(r, TRAINING "steps"),
@@ -254,7 +274,7 @@ static void take_update(struct recipe *r)
 	recipe_set(r, SETTING_LEARNING_RATE, recipe_find(r, "optimizer.lr"), "%.15g", real(r, "optimizer.lr", 8e-4));
 	recipe_set(r, SETTING_WEIGHT_DECAY, recipe_find(r, "optimizer.weight_decay"), "%.15g",
 	           real(r, "optimizer.weight_decay", 0.1));
-	recipe_set(r, SETTING_CLIP, recipe_find(r, TRAINING "max_norm"), "%.15g", real(r, TRAINING "max_norm", 1));
+	take_clip(r);
 	if (is_text(name, "Adam"))
 		recipe_note(r, name, "weight decay is a part of the gradient there, and decoupled here");
 	if (last < 0 || rise < 0 || last > SETTING_LARGE || rise > SETTING_LARGE) {
@@ -263,7 +283,7 @@ static void take_update(struct recipe *r)
 	}
 	recipe_set(r, SETTING_WARMUP, recipe_find(r, "lr_scheduler.warmup_steps"), "%" PRId64,
 	           rise < last ? rise : last);
-	recipe_set(r, SETTING_DECAY, total ? total : steps, "%" PRId64, last);
+	take_decay(r, total ? total : steps, last);
 	if (total)
 		recipe_say(r, steps, "lr_scheduler.total_steps says it");
 }
@@ -280,5 +300,6 @@ enum status take_torchtitan(struct recipe *r)
 	take_cpu_offload(r, &m);
 	take_checkpointing(r);
 	take_update(r);
+	recipe_take_seed(r, "debug.seed");
 	return STATUS_OK;
 }

@@ -69,15 +69,19 @@ static void take_precision(struct recipe *r)
 
 /* ---- what ranks do ---- */
 
+/* A given bucket is the first one's size too. Accelerate does not hand on what is its default. */
 static void take_ddp(struct recipe *r)
 {
+	enum { PYTORCH_BUCKET_MB = 25 };
 	const struct tree *bucket = recipe_find(r, "ddp_bucket_cap_mb");
 	int64_t n = recipe_whole(r, "ddp_bucket_cap_mb", 0);
 	recipe_set(r, SETTING_STRATEGY, NULL, r->question.ranks == 1 ? "single" : "ddp");
 	if (bucket && (n < 1 || n > 1 << 20))
 		recipe_bar(r, bucket, "ddp_bucket_cap_mb: %s is no size of a bucket", tree_shown(&r->arena, bucket));
 	else if (bucket)
-		recipe_set(r, SETTING_BUCKET, bucket, "%" PRId64, n << 20);
+		recipe_set(r, SETTING_BUCKET, bucket, "%" PRId64, n == PYTORCH_BUCKET_MB ? 0 : n << 20);
+	if (n == PYTORCH_BUCKET_MB)
+		recipe_say(r, bucket, "the default: the first bucket has 1 MiB");
 }
 
 /* The strategy that a word of fsdp, or reshard_after_forward in version 1, is here; NULL: none. */
@@ -250,5 +254,6 @@ enum status take_trainer(struct recipe *r)
 	take_checkpointing(r);
 	take_optimizer(r);
 	take_schedule(r);
+	recipe_take_seed(r, "seed");
 	return recipe_find(r, "deepspeed") ? trainer_follow(r) : STATUS_OK;
 }
