@@ -57,17 +57,16 @@ static void sweep_outputs(const struct options *o)
 		output_sweep(save);
 }
 
-/* Under mpirun, which this process starts. Of a run that may be started again this process writes the log and the
- * picture: a rank does not outlive the others. */
+/* Under mpirun, which this process starts. Of a run that may be started again this process writes the picture: a
+ * rank does not outlive the others. Rank 0 writes the log, each line before the checkpoint of its step. */
 static enum status start_ranks(const struct options *o, int64_t ranks, bool elastic, struct train_view *v,
                                struct report *measured)
 {
-	static const enum option own[] = {OPTION_CURVE, OPTION_RESTARTS, OPTION_LOG, OPTION_PLOT};
+	static const enum option own[] = {OPTION_CURVE, OPTION_EMIT, OPTION_RESTARTS, OPTION_PLOT};
 	struct arguments a;
 	arguments_begin(&a, "train");
 	arguments_flag(&a, OPTION_JSON);
-	arguments_drop(&a, OPTION_EMIT);
-	for (int i = 0; i < (elastic ? 4 : 2); i++)
+	for (int i = 0; i < (elastic ? 4 : 3); i++)
 		arguments_drop(&a, own[i]);
 	arguments_pass(&a, COMMAND_TRAIN, o);
 	v->passes_on = v->json;
@@ -97,7 +96,6 @@ static enum status predict_again(const struct options *o, struct job *j, struct 
 static enum status run_elastic(struct elastic *e, struct options *o, struct job *j, struct train_view *v,
                                struct report *predicted, struct report *measured)
 {
-	train_view_log(v);
 	enum status s = start_ranks(o, j->plan.ranks, true, v, measured);
 	while (s == STATUS_LOST && elastic_again(e, o, v->made > 0)) {
 		progress_clear(&v->progress);

@@ -3,7 +3,7 @@
  *
  *     struct train_view v;
  *     train_view_begin(&v, &options, &train);
- *     train_view_log(&v);                          // this process writes the log and the picture
+ *     train_view_log(&v);                          // this process writes the log
  *     … train_view_step(&v, &step) …               // after each step
  *     s = train_view_close(&v, &measured, s);
  *     train_view_end(&v, &predicted, &measured);   // for a terminal
@@ -24,7 +24,7 @@ struct train_view {
 	bool validates;         /* while it trains */
 	bool resumes;           /* an earlier run */
 	int64_t steps, first;   /* first: 0 until it is done */
-	int64_t noted;          /* the last step that the log and the curves have: after a restart steps come again */
+	int64_t noted;          /* the last step that the curves have: after a restart steps come again */
 	int64_t made;           /* since it was started */
 	const char *log, *plot; /* files; NULL: none */
 	struct run_log lines;

@@ -242,15 +242,16 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 			s = take_figures(t, out);
 		if (!s && evaluation_is_due(t, *stopped))
 			s = evaluate(t);
+		step.validation_loss = t->validation_loss;
+		step.validation_accuracy = t->validation_accuracy;
+		/* A step is told before its checkpoint: no run goes on behind a step that nobody heard of. */
+		if (!s && o->on_step && !t->rank)
+			o->on_step(o->context, &step);
 		if (!s && training_checkpoint_is_due(t, is_last(t, *stopped), time))
 			s = training_checkpoint(t);
 		if (s)
 			return s;
-		step.validation_loss = t->validation_loss;
-		step.validation_accuracy = t->validation_accuracy;
 		before = clock_ns();
-		if (o->on_step && !t->rank)
-			o->on_step(o->context, &step);
 	}
 	return STATUS_OK;
 }

@@ -21,7 +21,7 @@ lost() {
 	wait_until test -e "$folder/latest" || complain "$name: no checkpoint"
 	mapfile -t rank < <(ranks)
 	# shellcheck disable=SC2034 # for COMMAND
-	mpirun=$([ ${#rank[@]} = 0 ] || parent_of "${rank[0]}")
+	mpirun=$([ ${#rank[@]} = 0 ] || parent_of "${rank[0]}" || true)
 	if [ ${#rank[@]} = 2 ]; then eval "$command"; fi
 	wait "$parent" || status=$?
 	said=$(cat "$TMPDIR/err")
@@ -40,18 +40,18 @@ lost() {
 	total=$steps
 }
 
-lost 'a rank that is killed' 'kill -KILL "${rank[1]}"' 100 --log "$TMPDIR/log.csv"
+lost 'a rank that is killed' 'kill -KILL "${rank[1]}"' 1000 --log "$TMPDIR/log.csv"
 [ "${said%%;*}" = 'rank 1 died (Killed)' ] || complain "a rank that is killed: $said"
 run whole train "${tiny[@]}" --ranks 2 --steps "$total" --log "$TMPDIR/whole.csv"
 [ "$(checksum whole)" = "$(checksum lost)" ] || complain 'a run that started again ends with other weights'
 # The log has every step once.
 [ "$(cut -d, -f 1,2 "$TMPDIR/whole.csv")" = "$(cut -d, -f 1,2 "$TMPDIR/log.csv")" ] || complain 'a run that started again has another log'
 
-lost 'mpirun that is killed' 'kill -KILL "$mpirun"' 100
+lost 'mpirun that is killed' 'kill -KILL "$mpirun"' 1000
 [ "${said%%;*}" = 'mpirun died (Killed)' ] || complain "mpirun that is killed: $said"
 # From here on silence of three seconds is noticed, and a step of as many.
 export SHARDLAB_COMM_TIMEOUT_S=36
-lost 'a rank that is stopped' 'kill -STOP "${rank[0]}"' 100
+lost 'a rank that is stopped' 'kill -STOP "${rank[0]}"' 1000
 [[ $said == 'rank '[01]' was stopped for '* ]] || complain "a rank that is stopped: $said"
 
 # A rank that lives and does not come to the end of its step: rank 1 finds a file, and hangs in a matrix product.
