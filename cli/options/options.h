@@ -76,7 +76,8 @@
 	X(STACK, stack, "an entry of the stacks' catalogue, as a file to change",                                      \
 	  "shardlab stack NAME prints what --stack NAME is on the card of --cluster; shardlab stack lists the "        \
 	  "names.")                                                                                                    \
-	X(CONFIG, config, "what a configuration of DeepSpeed or Accelerate says, and who would refuse it",             \
+	X(CONFIG, config,                                                                                              \
+	  "what a configuration of DeepSpeed, Accelerate, Trainer or torchtitan says, and who would refuse it",        \
 	  "shardlab config FILE prints a line a key: its value, its place, what it does here, what it does there; "    \
 	  "then "                                                                                                      \
 	  "what its program would refuse. Exit status 1 if it would. sim, compare, plan and train take such a file "   \
@@ -109,7 +110,7 @@ enum command {
  * constant, name, type, argument, low, high, default ("": none), commands, help */
 #define OPTION_LIST(X)                                                                                                 \
 	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                      \
-	  "settings from a configuration of DeepSpeed or Accelerate; see: help config")                                \
+	  "settings from a configuration of DeepSpeed, Accelerate, Trainer or torchtitan; see: help config")           \
 	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "",                                                   \
 	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                                                   \
 	  "the program that reads --config; by default the one whose file it looks like")                              \
