@@ -231,7 +231,8 @@ static void note_places(struct emission *e)
 		emit_note(e, "each of the %lld machines starts it with --machine_rank and --main_process_ip",
 		          (long long)e->nodes);
 	if (e->target == EMIT_TRAINER && e->settings->decay)
-		emit_note(e, "lr_scheduler_type linear falls to 0, and {decay} to a tenth: only the learning rate");
+		emit_note(e, "lr_scheduler_type linear falls to 0, and %s to a tenth: only the learning rate",
+		          status_words("{decay}"));
 }
 
 enum status emit_make(struct emission *e, enum emit_target target, const char *where, const struct settings *s,
