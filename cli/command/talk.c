@@ -27,6 +27,16 @@ void talk_should_end(struct talk *t)
 		t->ending_ns = clock_ns();
 }
 
+/* mpirun's own words around what happened; and hwloc's, which says of each rank that this machine has no /sys. */
+static bool is_framing(const char *line)
+{
+	static const char *const begins[] = {"----", "mpirun ", "MPI_ABORT", "[hwloc/"};
+	for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+		if (!strncmp(line, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 void talk_hear(void *context, const char *line)
 {
 	struct talk *t = context;
@@ -50,8 +60,7 @@ void talk_hear(void *context, const char *line)
 		t->signal = signal;
 		talk_should_end(t);
 	}
-	bool framing =
-	        !*line || !strncmp(line, "----", 4) || !strncmp(line, "mpirun ", 7) || !strncmp(line, "MPI_ABORT", 9);
+	bool framing = !*line || is_framing(line);
 	if (!framing && t->kept_count < KEPT_LINES)
 		t->kept[t->kept_count++] = arena_copy(&t->arena, line);
 }
