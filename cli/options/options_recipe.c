@@ -108,6 +108,9 @@ static enum status take(struct options *o, const struct recipe *r)
 	if (o->command == COMMAND_COMPARE && !listed)
 		widen_list(o);
 	tell(r);
+	if (!o->value[SETTING_MODEL].given)
+		fprintf(stderr, "note: neither the file nor --model says which model; this is of %s\n",
+		        o->value[SETTING_MODEL].text);
 	return STATUS_OK;
 }
 

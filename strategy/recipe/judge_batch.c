@@ -63,11 +63,12 @@ static struct recipe_batch trainer_batch(struct recipe *r)
 		        arena_print(&r->arena, "train_batch_size: %" PRId64 " = %" PRId64 " × %" PRId64 " × %" PRId64,
 		                    b.batch, b.micro, b.accumulate, b.ranks);
 	}
+	const char *ranks = b.ranks ? arena_print(&r->arena, "%" PRId64, b.ranks) : "any number of";
 	if (b.batch && b.batch != share * (b.ranks ? b.ranks : 1) && (b.ranks || b.batch % share))
 		recipe_refuse(r, "Trainer", v,
 		              "train_batch_size %" PRId64 " disagrees with micro-batch %" PRId64
-		              " × accumulation %" PRId64 " × %" PRId64 " ranks",
-		              b.batch, b.micro, b.accumulate, b.ranks);
+		              " × accumulation %" PRId64 " × %s ranks",
+		              b.batch, b.micro, b.accumulate, ranks);
 	return b;
 }
 
