@@ -100,11 +100,11 @@ exercise 1 largest-batch batch 15 14
 exercise 1 largest-batch batch 13 14
 exercise 4 hide-it micro-batch 3 4
 exercise 4 hide-it micro-batch 5 4
-exercise 8 fit-it strategy zero2 zero3
+exercise 8 fit-it choice zero2 zero3
 exercise 14 choose options '--strategy zero1 --micro-batch 8' '--strategy zero1 --micro-batch 4'
 exercise 14 choose options '--strategy zero2 --micro-batch 4' '--strategy zero1 --micro-batch 4'
-exercise 15 two-nodes strategy hybrid:shard=4 hybrid:shard=8
-exercise 15 two-nodes strategy hybrid:shard=16 hybrid:shard=8
+exercise 15 four-nodes choice hybrid:shard=4 hybrid:shard=8
+exercise 15 four-nodes choice hybrid:shard=16 hybrid:shard=8
 exercise 16 four-calls options '--bucket 3MiB' '--bucket 2MiB'
 for i in $(seq 100); do printf 'Q: Who are you? A: A shard.\0'; done >talk
 run mine train --model "$OLDPWD/lessons/17/tiny" --data talk --data-type bytes --strategy single --batch 8 --steps 60 \
