@@ -1,4 +1,5 @@
 /* Lessons as running text on A4, with room to write, and the answers at the end. */
+#include <math.h>
 #include <string.h>
 
 #include "cli/lesson/export/paper.h"
@@ -63,16 +64,27 @@ static void put_item(struct paper *p, const struct block *b)
 	paper_space(p, 4);
 }
 
-/* below: the room that the last line leaves for what must stand on the same page. */
-static void put_code_markup(struct paper *p, const char *markup, double below)
+/* below: the room that the last line leaves for what must stand on the same page. columns: what must not break, so that
+ * a wide table is smaller. */
+static void put_code_markup(struct paper *p, const char *markup, int columns, double below)
 {
-	paper_code(p, paper_layout(p, &code, paper_width(p) - 16, markup), INK, GROUND, below);
+	struct paper_style style = code;
+	double width = paper_width(p) - 16;
+	if (columns)
+		style.size = fmin(code.size, width / (PAPER_ADVANCE * columns));
+	paper_code(p, paper_layout(p, &style, width, markup), INK, GROUND, below);
 	paper_space(p, 8);
 }
 
+/* In the least size, of 6. */
+enum { MOST_COLUMNS = 125 };
+
 static void put_code(struct paper *p, const struct block *b)
 {
-	put_code_markup(p, code_markup(&p->arena, b), 0);
+	int columns = 0, lines = 0;
+	for (int i = 0; i < b->sentence_count; i++)
+		paper_count(b->sentence[i], MOST_COLUMNS, &columns, &lines);
+	put_code_markup(p, code_markup(&p->arena, b), columns, 0);
 }
 
 static void put_picture(struct paper *p, const struct block *b, int line)
@@ -119,7 +131,10 @@ static void put_markdown(struct paper *p, const char *markdown, int line)
 
 static void put_run(struct paper *p, const struct piece *piece)
 {
-	put_code_markup(p, console_markup(&p->arena, piece), 16);
+	int columns = 0, lines = 0;
+	for (int i = 0; i < piece->command_count; i++)
+		paper_count(piece->commands[i].output, MOST_COLUMNS, &columns, &lines);
+	put_code_markup(p, console_markup(&p->arena, piece), columns, 16);
 	p->y -= 4;
 	put_markup(p, lesson_check_word(p->course->language, piece->check), &caption, 0);
 	paper_space(p, 8);
@@ -179,7 +194,7 @@ static void put_exercise(struct paper *p, const struct piece *piece)
 	paper_space(p, 4);
 	char check[128];
 	lesson_check_command(p->course->language, p->lesson, piece, check, sizeof check);
-	put_code_markup(p, arena_print(a, "<b>$ %s</b>", markup_escape(a, check)), 0);
+	put_code_markup(p, arena_print(a, "<b>$ %s</b>", markup_escape(a, check)), 0, 0);
 	put_room(p, EXERCISE_LINES);
 }
 

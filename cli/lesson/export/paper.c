@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/show/text.h"
+
 /* Sums of lengths are not exact, and nobody sees half a point. */
 static const double slack = 0.5;
 
@@ -233,6 +235,18 @@ void paper_text(struct paper *p, PangoLayout *layout, double x, unsigned ink)
 			paper_sheet(p);
 	}
 	g_object_unref(layout);
+}
+
+void paper_count(const char *text, int most, int *columns, int *lines)
+{
+	char line[512];
+	for (; *text; text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n')) {
+		snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
+		int width = text_width(line);
+		if (width > *columns && width <= most)
+			*columns = width;
+		*lines += 1 + width / (most + 1);
+	}
 }
 
 static bool is_empty(PangoLayout *layout, int line)

@@ -87,6 +87,11 @@ PangoLayout *paper_layout(struct paper *p, const struct paper_style *style, doub
 double paper_layout_height(PangoLayout *layout);
 /* Places a text at the given point, outside the flow. */
 void paper_put(struct paper *p, int sheet, PangoLayout *layout, double x, double y, unsigned ink);
+/* A character's width in the fixed-width font, as a share of its size. */
+#define PAPER_ADVANCE 0.605
+/* Adds the lines of a text, and raises `columns` to its longest. A line of more than `most` columns breaks anyway, and
+ * does not count as long. */
+void paper_count(const char *text, int most, int *columns, int *lines);
 /* Appends text `x` from the left margin, on as many sheets as it takes. */
 void paper_text(struct paper *p, PangoLayout *layout, double x, unsigned ink);
 /* The same on a tinted ground. A sheet ends at an empty line if it can. `below`: the room that is left under the text's

@@ -8,13 +8,20 @@
 
 /* A sheet is 16:9, and as high as text of 540 / 24 lines. */
 enum { WIDTH = 960, HEIGHT = 540, MARGIN = 48, HEAD = 92, FOOT = 40 };
-/* The room for code, and a character's width as a share of its size. */
+/* The room for code. */
 enum { CODE_WIDTH = WIDTH - 2 * MARGIN - 16 };
-static const double advance = 0.605;
 enum { INK = 0x1b1f24, SOFT = 0x57606a, ACCENT = 0x0b57a4, GROUND = 0xf1f3f5, RIGHT = 0x1a6f37 };
-/* No text on a slide is smaller than the least code. A slide takes MOST_WEIGHT: a sentence weighs SENTENCE, one of a
- * list's item ITEM. */
-enum { LARGEST_CODE = 20, PARTED_CODE = 18, LEAST_CODE = 14, MOST_WEIGHT = 6, SENTENCE = 2, ITEM = 1 };
+/* No text on a slide is smaller than the least code, but a table that is too wide for it. A slide takes MOST_WEIGHT: a
+ * sentence weighs SENTENCE, one of a list's item ITEM. */
+enum {
+	LARGEST_CODE = 20,
+	PARTED_CODE = 18,
+	LEAST_CODE = 14,
+	LEAST_TABLE = 11,
+	MOST_WEIGHT = 6,
+	SENTENCE = 2,
+	ITEM = 1
+};
 
 static const char sans[] = "DejaVu Sans", mono[] = "DejaVu Sans Mono";
 static const struct paper_style body = {sans, 27, 1.22, INK, .bold = false};
@@ -119,8 +126,10 @@ static void put_item(struct slides *s, const struct block *b, const struct paper
  * is as large as other text. */
 static double code_size(const struct paper *p, int columns, int lines)
 {
-	double wide = CODE_WIDTH / (advance * (columns ? columns : 1));
+	double wide = CODE_WIDTH / (PAPER_ADVANCE * (columns ? columns : 1));
 	double high = (paper_height(p) - 16) / (1.24 * (lines ? lines : 1));
+	if (wide < LEAST_CODE)
+		return fmax(wide, LEAST_TABLE);
 	return fmin(LARGEST_CODE, fmax(LEAST_CODE, high < LEAST_CODE ? fmin(wide, PARTED_CODE) : fmin(wide, high)));
 }
 
@@ -138,25 +147,14 @@ static void put_code_markup(struct slides *s, const char *markup, int columns, i
 	s->weight = MOST_WEIGHT;
 }
 
-/* A line that is too long even in the least size breaks anyway, and does not make the others small. */
-static void count_lines(const char *text, int *columns, int *lines)
-{
-	const int most = (int)(CODE_WIDTH / (advance * LEAST_CODE));
-	char line[512];
-	for (; *text; text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n')) {
-		snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
-		int width = text_width(line);
-		if (width > *columns && width <= most)
-			*columns = width;
-		*lines += 1 + width / (most + 1);
-	}
-}
+/* In the least size. */
+enum { MOST_COLUMNS = 127 };
 
 static void put_code(struct slides *s, const struct block *b)
 {
 	int columns = 0, lines = 0;
 	for (int i = 0; i < b->sentence_count; i++)
-		count_lines(b->sentence[i], &columns, &lines);
+		paper_count(b->sentence[i], MOST_COLUMNS, &columns, &lines);
 	put_code_markup(s, code_markup(&s->p->arena, b), columns, lines);
 }
 
@@ -166,7 +164,7 @@ static void put_run(struct slides *s, const struct piece *piece)
 	int columns = 0, lines = 0;
 	for (int i = 0; i < piece->command_count; i++) {
 		const struct lesson_command *c = &piece->commands[i];
-		count_lines(c->output, &columns, &lines);
+		paper_count(c->output, MOST_COLUMNS, &columns, &lines);
 		lines += 1 + text_width(c->text) / 80;
 	}
 	put_code_markup(s, console_markup(&s->p->arena, piece), columns, lines);
