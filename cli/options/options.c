@@ -252,11 +252,27 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 	return read_given((enum option)i, o->command, value, &o->value[i]);
 }
 
-/* A folder of weights says which model it holds, unless a plan or the user does. */
+static enum status refuse_adapter(const struct options *o)
+{
+	const char *init = option_text(o, OPTION_INIT);
+	if (!option_given(o, OPTION_INIT) || !path_is_folder(init) || !path_folder_has(init, "adapter_config.json"))
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "--init %s: the folder holds an adapter (adapter_config.json); give the folder of the "
+	                   "model that it was made for",
+	                   init);
+}
+
+/* A folder of weights says which model it holds, unless a plan or the user does. A name that leads nowhere is told
+ * before the rest is judged by another model. */
 static enum status take_model_of_weights(struct options *o)
 {
 	const char *init = option_text(o, OPTION_INIT);
-	if (!option_given(o, OPTION_INIT) || option_given(o, OPTION_PLAN_FILE) || !path_is_folder(init))
+	if (!option_given(o, OPTION_INIT) || option_given(o, OPTION_PLAN_FILE))
+		return STATUS_OK;
+	if (!path_is_there(init))
+		return status_fail(STATUS_INPUT, "--init %s: there is no such file or folder", init);
+	if (!path_is_folder(init))
 		return STATUS_OK;
 	if (!path_folder_has(init, "config.json"))
 		return status_fail(STATUS_INPUT,
@@ -270,6 +286,9 @@ static enum status take_model_of_weights(struct options *o)
 static enum status read_model_file(struct options *o)
 {
 	struct option_value *v = &o->value[OPTION_MODEL];
+	enum status s = refuse_adapter(o);
+	if (s)
+		return s;
 	if (!v->given)
 		return take_model_of_weights(o);
 	if (!model_config_is_path(v->text))

@@ -260,7 +260,13 @@ refuse 'it is a folder' sim --trace "$place"
 refuse 'cannot write' compare --export "$place/none/figures.csv"
 refuse 'cannot write' train --trace "$place/none/trace.json"
 refuse "$place/none" train --data "$place/none"
-refuse "$place/none" train --init "$place/none"
+refuse "--init $place/none: there is no such file or folder" train --init "$place/none" --sequence 64
+mkdir "$TMPDIR/lora"
+echo '{"peft_type": "LORA"}' >"$TMPDIR/lora/adapter_config.json"
+for model in '' '--model llama'; do
+	# shellcheck disable=SC2086
+	refuse "--init $TMPDIR/lora: the folder holds an adapter" train --init "$TMPDIR/lora" $model
+done
 refuse "$place/none" train --save "$place/none/weights.safetensors"
 refuse "$TMPDIR/plan" train --model gpt --init "$TMPDIR/plan"
 refuse 'cannot be trained' train --model params=1e6
