@@ -226,6 +226,9 @@ def open_folder(folder):
 
 
 def open_name(name):
+    # No hub has a name that begins so, and to ask it takes a minute where there is no network.
+    if name.startswith((".", "/", "~")) and not os.path.exists(name):
+        raise Refused(f"--tokenizer {name}: there is no such folder")
     return with_tiktoken(name) or with_transformers(name), "tiktoken or transformers"
 
 

@@ -38,6 +38,7 @@ grep -qF 'shardlab generate does not read this tokenizer (model Unigram)' "$TMPD
 ids u4 '116 104 101 32 100 101 115 107 1 120 1 121 1' bos/bos
 ids u2 '116 104 101 32 100 101 115 107 0 120 0 121 0' bytes
 wrong 'none: this tokenizer has no token that ends a text' none
+wrong '--tokenizer ./no-such: there is no such folder' ./no-such
 wrong '--tokenizer no-such: cannot be opened: no-such is not a local folder' no-such
 
 # A folder is a tokenizer.json, and what ends a text is what ends it for generate.
