@@ -36,12 +36,12 @@ for note in lessons/notes/*.md lessons/zh/notes/*.md; do
 	done < <(grep -o '](\([^)]*\))' "$note" | sed 's/^](//; s/)$//')
 done
 
-mkdir -p "$TMPDIR/bin" "$TMPDIR/work"
+mkdir -p "$TMPDIR/bin" "$TMPDIR/class"
 ln -s "$(realpath "$SHARDLAB")" "$TMPDIR/bin/shardlab"
-ln -s "$PWD/lessons" "$TMPDIR/work/lessons"
+ln -s "$PWD/lessons" "$TMPDIR/class/lessons"
 export PATH=$TMPDIR/bin:$PATH
 unset DISPLAY WAYLAND_DISPLAY
-cd "$TMPDIR/work"
+cd "$TMPDIR/class"
 [ -d /usr/share/datasets/fashion-mnist ] || echo 'left out: what trains in the notes: dataset-fashion-mnist is not installed'
 while IFS= read -r command; do
 	case $command in # a text has all scenes

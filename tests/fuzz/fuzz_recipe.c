@@ -6,16 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/recipe/recipe.h"
+#include "tests/fuzz/recipe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_line(void)
-{
-	const char *line = status_message();
-	if (strncmp(line, "input:", 6) != 0 || strchr(line, '\n'))
-		abort();
-}
 
 /* jansson has limits of its own: on numbers, on depth, on zero bytes and halves of characters in texts. */
 static bool is_limit(const char *text)
@@ -43,21 +36,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct tree_file f;
 	enum status s = tree_read_hjson(&a, text, size, "input", &f);
 	if (s)
-		check_line();
+		fuzz_check_line("input");
 	if (!s || !strstr(status_message(), "nested"))
 		compare_with_jansson(text, size, &f, !s);
 	arena_release(&a);
 	for (int reader = RECIPE_GUESSED; reader < RECIPE_READER_COUNT; reader++) {
 		const struct recipe_question q = {
 		        .reader = (enum recipe_reader)reader, .model = "gpt2-124m", .ranks = 4};
-		struct recipe r;
-		if (recipe_read(&r, text, size, "input", &q)) {
-			check_line();
-			continue;
-		}
-		if (recipe_plan(&r))
-			check_line();
-		recipe_release(&r);
+		fuzz_recipe(text, size, "input", &q);
 	}
 	return 0;
 }

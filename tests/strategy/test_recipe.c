@@ -1,11 +1,11 @@
 /* Configurations of other programs: judged as those judge (verdicts.txt, by tests/oracle/config_keys.py), and each key
  * as the table of keys says. */
-#define _GNU_SOURCE /* strsep */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "strategy/recipe/reader.h"
+#include "tests/support/recipe_settings.h"
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
@@ -159,27 +159,15 @@ static void put_key(char *out, size_t size, const char *beside, const char *key,
 	snprintf(out, size, "%s%s%s%s}", *text ? "" : beside, *text || !*beside ? "" : ", ", section, inner);
 }
 
-static void check_setting(const char *setting)
-{
-	size_t n = strcspn(setting, "=");
-	int i = 0;
-	while (strlen(setting_rows[i].name) != n || strncmp(setting_rows[i].name, setting, n) != 0)
-		ck_assert_int_lt(++i, SETTING_COUNT);
-	const char *got = recipe_pair_find(&recipe, (enum setting)i);
-	ck_assert_msg(got && !strcmp(got, setting + n + 1), "%s, and not %s", got ? got : "nothing", setting);
-}
-
 START_LOOP_TEST(a_key_becomes_a_setting, 0, COUNT(takes))
 {
-	char inner[600], text[700], settings[200], *rest = settings;
+	char inner[600], text[700];
 	put_key(inner, sizeof inner, takes[_i].beside, takes[_i].key, takes[_i].value);
 	bool batch = strstr(inner, "batch_size");
 	snprintf(text, sizeof text, "{%s%s}", inner, batch ? "" : ", \"train_batch_size\": 8");
 	must(read_as(RECIPE_DEEPSPEED, text));
 	must(recipe_plan(&recipe));
-	snprintf(settings, sizeof settings, "%s", takes[_i].settings);
-	for (char *one; (one = strsep(&rest, " "));)
-		check_setting(one);
+	must_have_settings(&recipe, takes[_i].settings);
 }
 
 START_TEST(every_key_that_is_taken_has_a_case)
@@ -373,7 +361,7 @@ static const struct {
 
 START_LOOP_TEST(accelerate_becomes_settings, 0, COUNT(accelerate))
 {
-	char text[700], settings[300], *rest = settings;
+	char text[700];
 	const char *section = !strncmp(accelerate[_i].type, "FSDP", 4) ? "fsdp_config" : "deepspeed_config";
 	const struct recipe_question q = {.reader = RECIPE_GUESSED};
 	snprintf(text, sizeof text, "{num_processes: 8, mixed_precision: bf16, distributed_type: %s, %s: {%s}}",
@@ -385,9 +373,7 @@ START_LOOP_TEST(accelerate_becomes_settings, 0, COUNT(accelerate))
 		return;
 	}
 	must(s);
-	snprintf(settings, sizeof settings, "%s", accelerate[_i].settings);
-	for (char *one; (one = strsep(&rest, " "));)
-		check_setting(one);
+	must_have_settings(&recipe, accelerate[_i].settings);
 }
 
 START_TEST(every_key_of_accelerate_that_is_taken_has_a_case)

@@ -1,11 +1,11 @@
 /* Configurations of torchtitan and Trainer's arguments: judged as those judge (verdicts.txt, by
  * tests/oracle/config_keys.py), and each key as its table says. */
-#define _GNU_SOURCE /* strsep */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "strategy/recipe/reader.h"
+#include "tests/support/recipe_settings.h"
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
@@ -107,22 +107,11 @@ static const struct taken taken[] = {
 #include "tests/strategy/recipe_jobs.def"
 };
 
-static void check_setting(const char *setting)
-{
-	size_t n = strcspn(setting, "=");
-	int i = 0;
-	while (strlen(setting_rows[i].name) != n || strncmp(setting_rows[i].name, setting, n) != 0)
-		ck_assert_int_lt(++i, SETTING_COUNT);
-	const char *got = recipe_pair_find(&recipe, (enum setting)i);
-	ck_assert_msg(got && !strcmp(got, setting + n + 1), "%s, and not %s", got ? got : "nothing", setting);
-}
-
 START_LOOP_TEST(a_file_becomes_settings, 0, COUNT(taken))
 {
 	const struct taken *t = &taken[_i];
 	const bool is_toml = t->reader == RECIPE_TORCHTITAN;
 	const struct recipe_question q = {.reader = t->reader, .ranks = strstr(t->text, "degree = 3") ? 0 : 8};
-	char settings[300], *rest = settings;
 	enum status s = recipe_read(&recipe, t->text, strlen(t->text), is_toml ? "f.toml" : "f.json", &q);
 	if (!s)
 		s = recipe_plan(&recipe);
@@ -132,9 +121,7 @@ START_LOOP_TEST(a_file_becomes_settings, 0, COUNT(taken))
 		return;
 	}
 	must(s);
-	snprintf(settings, sizeof settings, "%s", t->settings);
-	for (char *one; (one = strsep(&rest, " "));)
-		check_setting(one);
+	must_have_settings(&recipe, t->settings);
 }
 
 /* A key that is taken, or has one value here alone, is in a file of the table above; of others the table says all. */
