@@ -105,8 +105,9 @@ enum status recipe_judge_tree(struct recipe *r, const struct tree_file *f);
 /* whose.c: whose file it is, and whether its program reads what it is written in. */
 void whose_choose(struct recipe *r);
 void whose_judge_syntax(struct recipe *r);
-/* As what the end of its name says. */
-enum status whose_read(struct arena *a, const char *text, size_t size, const char *where, struct tree_file *out);
+/* As what the end of its name says; asked: the reader that the user named, or GUESSED. */
+enum status whose_read(struct arena *a, const char *text, size_t size, const char *where, enum recipe_reader asked,
+                       struct tree_file *out);
 /* take_deepspeed.c: where DeepSpeed keeps state. The devices are none, cpu or nvme; NULL: not said. */
 struct offload_devices {
 	int64_t stage;

@@ -307,7 +307,7 @@ enum status recipe_read(struct recipe *r, const char *text, size_t size, const c
                         const struct recipe_question *q)
 {
 	*r = (struct recipe){.question = *q};
-	enum status s = whose_read(&r->arena, text, size, where, &r->file);
+	enum status s = whose_read(&r->arena, text, size, where, q->reader, &r->file);
 	if (!s)
 		s = judge(r);
 	if (!s)

@@ -28,7 +28,7 @@ static bool read_file(struct recipe *r, struct recipe *inner, const struct tree 
 	const char *path = find_file(r, at->text);
 	enum status s = file_read(path, "deepspeed", TREE_BYTES, &text, &size);
 	if (!s) {
-		s = whose_read(&inner->arena, text, size, path, f);
+		s = whose_read(&inner->arena, text, size, path, RECIPE_GUESSED, f);
 		free(text);
 	}
 	if (s)

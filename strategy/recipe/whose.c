@@ -15,16 +15,20 @@ static bool ends_in(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
-static enum form form_of(const char *where)
+/* By the name, and the reader if one was asked for: Accelerate takes all but .json for YAML. */
+static enum form form_of(const char *where, enum recipe_reader asked)
 {
 	if (ends_in(where, ".yaml") || ends_in(where, ".yml"))
+		return FORM_YAML;
+	if (asked == RECIPE_ACCELERATE && !ends_in(where, ".json"))
 		return FORM_YAML;
 	return ends_in(where, ".toml") ? FORM_TOML : FORM_HJSON;
 }
 
-enum status whose_read(struct arena *a, const char *text, size_t size, const char *where, struct tree_file *out)
+enum status whose_read(struct arena *a, const char *text, size_t size, const char *where, enum recipe_reader asked,
+                       struct tree_file *out)
 {
-	enum form form = form_of(where);
+	enum form form = form_of(where, asked);
 	return (form == FORM_YAML   ? tree_read_yaml
 	        : form == FORM_TOML ? tree_read_toml
 	                            : tree_read_hjson)(a, text, size, where, out);
@@ -33,7 +37,7 @@ enum status whose_read(struct arena *a, const char *text, size_t size, const cha
 /* What its program reads of a file with this name. Accelerate and Trainer's arguments go by the end of it. */
 static enum form form_wanted(const struct recipe *r)
 {
-	bool yaml = form_of(r->file.where) == FORM_YAML, json = ends_in(r->file.where, ".json");
+	bool yaml = form_of(r->file.where, r->question.reader) == FORM_YAML, json = ends_in(r->file.where, ".json");
 	switch (r->reader) {
 	case RECIPE_DEEPSPEED:
 		return FORM_HJSON;
@@ -53,7 +57,7 @@ void whose_judge_syntax(struct recipe *r)
 {
 	const struct tree_file *f = &r->file;
 	const struct tree at = {.line = f->not_json_line, .column = f->not_json_column};
-	enum form is = form_of(f->where), wanted = form_wanted(r);
+	enum form is = form_of(f->where, r->question.reader), wanted = form_wanted(r);
 	const char *judge = recipe_judge(r->reader);
 	if (is == wanted || (is == FORM_HJSON && wanted == FORM_YAML) ||
 	    (is == FORM_HJSON && wanted == FORM_JSON && !f->not_json))
@@ -109,7 +113,7 @@ static const struct tree *first_argument(const struct recipe *r)
 static void guess(struct recipe *r)
 {
 	const struct tree *argument = first_argument(r), *type = tree_find(r->file.root, "distributed_type");
-	enum form form = form_of(r->file.where);
+	enum form form = form_of(r->file.where, r->question.reader);
 	if (form == FORM_TOML) {
 		r->reader = RECIPE_TORCHTITAN;
 		r->why = "it is TOML";

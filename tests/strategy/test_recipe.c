@@ -390,6 +390,18 @@ START_TEST(every_key_of_accelerate_that_is_taken_has_a_case)
 }
 
 /* Files that are no YAML here, and the lines that refuse them. */
+/* accelerate.commands.config.config_args.load_config_from_file: what does not end in .json is YAML. */
+START_TEST(accelerate_reads_yaml_whatever_its_name)
+{
+	static const char text[] = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
+	                           "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_use_orig_params: true\n";
+	const struct recipe_question q = {.reader = RECIPE_ACCELERATE, .model = "gpt2-124m"};
+	recipe_release(&recipe);
+	must(recipe_read(&recipe, text, sizeof text - 1, "default_config", &q));
+	ck_assert_int_eq(recipe.refusals.count, 0);
+	must(recipe_plan(&recipe));
+}
+
 START_TEST(yaml_is_refused_with_its_place)
 {
 	static const struct {
