@@ -188,7 +188,8 @@ static enum status read_again(struct emission *e, enum tree_form form)
 	static const char *const names[] = {
 	        [FORM_JSON] = "emitted.json", [FORM_YAML] = "emitted.yaml", [FORM_TOML] = "emitted.toml"};
 	struct recipe r;
-	const struct recipe_question q = {.reader = targets[e->target].reader, .model = e->settings->model};
+	const struct recipe_question q = {.reader = targets[e->target].reader,
+	                                  .model = e->said[SETTING_MODEL] ? NULL : e->settings->model};
 	enum status s = recipe_read(&r, e->text, e->size, names[form], &q);
 	if (!s) {
 		s = compare_all(e, &r);

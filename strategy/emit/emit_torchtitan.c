@@ -1,5 +1,28 @@
 /* The keys that say settings to torchtitan. */
+#include <string.h>
+
 #include "strategy/emit/emit_rows.h"
+#include "strategy/recipe/reader.h"
+
+/* The first of its own sizes that this model is; NULL: none is. */
+static const struct recipe_flavor *flavor_of(const struct emission *e)
+{
+	const struct recipe_table *t = recipe_tables[RECIPE_TORCHTITAN];
+	for (int i = 0; i < t->flavor_count; i++)
+		if (!strcmp(t->flavors[i].model, e->settings->model))
+			return &t->flavors[i];
+	return NULL;
+}
+
+static const char *titan_model(struct emission *e)
+{
+	return flavor_of(e) ? emit_word(e, flavor_of(e)->name) : NULL;
+}
+
+static const char *titan_flavor(struct emission *e)
+{
+	return flavor_of(e) ? emit_word(e, flavor_of(e)->flavor) : NULL;
+}
 
 static const char *titan_type(struct emission *e)
 {
@@ -96,6 +119,8 @@ static const char *tenth(struct emission *e)
 }
 
 const struct emit_row emit_torchtitan_rows[] = {
+        {"model.name", SETTING_MODEL, titan_model},
+        {"model.flavor", SETTING_MODEL, titan_flavor},
         {"training.local_batch_size", SETTING_MICRO_BATCH, local_batch},
         {"training.global_batch_size", SETTING_ACCUMULATE, emit_batch},
         {"training.seq_len", SETTING_SEQUENCE, emit_sequence},

@@ -43,6 +43,7 @@ MEANT = {
     "fsdp_offload": (4, 1, 1, "bf16", 0, True, "cpu cpu"), "hybrid": (8, 1, 1, "bf16", 0, True, ""),
     "selective": (4, 1, 1, "fp32", 0, True, ""), "tensor": (4, 2, 1, "bf16", 0, None, ""),
     "pipeline": (4, 1, 8, "fp32", 0, None, ""), "one_in": (4, 1, 1, "bf16", 0, True, ""),
+    "llama": (8, 1, 1, "bf16", 0, True, ""),
 }
 
 

@@ -43,6 +43,7 @@ static const struct {
         {"hybrid", GPT " hybrid:shard=4 ranks=8 micro_batch=1 precision=bf16 clip=1", 2},
         {"selective", GPT " fsdp ranks=4 activation_checkpointing=selective clip=1", 1},
         {"one_in", GPT " fsdp ranks=4 activation_checkpointing=full:one_in=2 precision=bf16 clip=1", 1},
+        {"llama", "llama-3-8b fsdp ranks=8 micro_batch=1 precision=bf16 clip=1 activation_checkpointing=full", 1},
         {"tensor", GPT " tensor ranks=4 micro_batch=2 precision=bf16 clip=1", 1},
         {"pipeline", GPT " pipeline:schedule=gpipe ranks=4 micro_batch=1 accumulate=8 clip=1", 1},
         {"dp", GPT " dp ranks=4", 1},
@@ -122,13 +123,22 @@ START_TEST(every_file_is_as_it_was_accepted)
 
 /* ---- and back ---- */
 
+static bool is_beside(const struct emission *e, enum setting setting)
+{
+	for (int i = 0; i < e->beside_count; i++)
+		if (e->beside[i] == setting)
+			return true;
+	return false;
+}
+
 /* The settings that the file says, and those that are beside it. */
 static struct settings read_back(const struct emission *e, const struct settings *s, const char *name)
 {
 	struct recipe r;
 	struct settings back = settings_default();
 	char text[SETTING_TEXT];
-	const struct recipe_question q = {.reader = emit_target_reader(e->target), .model = s->model};
+	const struct recipe_question q = {.reader = emit_target_reader(e->target),
+	                                  .model = is_beside(e, SETTING_MODEL) ? s->model : NULL};
 	must(recipe_read(&r, e->text, e->size, name, &q));
 	must(recipe_plan(&r));
 	for (int i = 0; i < r.pair_count; i++)
