@@ -82,7 +82,7 @@ layers := cli viz real sim kernels strategy
 layer_libraries := $(layers:%=$(BUILD)/libshardlab-%.a)
 layer_objects = $(filter $(BUILD)/$(1)/%,$(library_objects))
 test_support := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-test_folders := $(addprefix tests/,strategy sim real viz cli kernels mpi cuda)
+test_folders := $(addprefix tests/,strategy sim real viz cli kernels mpi cuda hosts)
 test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard $(test_folders:%=%/test_*.c) tests/mpi/mpi_*.c)) \
 		 $(patsubst %.cpp,$(BUILD)/%,$(wildcard tests/cuda/test_*.cpp))
 # Builds a whole Debian in a folder: run by hand, as `make fresh-root`.

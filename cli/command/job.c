@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command/hosts.h"
 #include "sim/fit.h"
 #include "strategy/base/number.h"
 #include "strategy/cluster/links.h"
@@ -140,6 +141,36 @@ const char *job_cluster(const struct options *o)
 	return text;
 }
 
+/* A slow network rather than a fast one: 1 Gbit/s, 50 µs. */
+enum { ASSUMED_NETWORK = 125000000, ASSUMED_LATENCY_NS = 50000 };
+
+/* Rates of processors say nothing of how many ranks a host has; how the run is started does. */
+static void place_on_hosts(struct cluster *c, int64_t ranks_each)
+{
+	if (!ranks_each || c->kind != DEVICE_CPU || c->devices)
+		return;
+	c->devices = ranks_each;
+	if (c->network.bandwidth.value)
+		return;
+	c->network = (struct link){rate_assumed(ASSUMED_LATENCY_NS), rate_assumed(ASSUMED_NETWORK)};
+	c->rails = 1;
+}
+
+static void say_assumed(const struct job *j, const char *cluster)
+{
+	static bool said;
+	struct cluster c;
+	if (!j->ranks_each || said || cluster_open(&c, cluster, j->plan.ranks))
+		return;
+	if (c.kind == DEVICE_CPU && !c.network.bandwidth.value && !hosts_is_quiet()) {
+		fprintf(stderr,
+		        "the network between the hosts was not measured, so 1 Gbit/s is assumed for predictions; "
+		        "shardlab calibrate --hosts FILE measures it\n");
+		said = true;
+	}
+	cluster_release(&c);
+}
+
 enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
                         struct trace *trace, struct report *out)
 {
@@ -150,6 +181,7 @@ enum status job_predict(const struct job *j, const char *cluster, enum grain gra
 		return s;
 	if (threads)
 		c.threads = threads;
+	place_on_hosts(&c, j->ranks_each);
 	c.tf32 = j->tf32 && cluster_has_tf32(&c);
 	s = sim_run(&j->plan, &c, grain, trace, out);
 	out->tf32 = c.tf32;
@@ -161,6 +193,10 @@ enum status job_predict_run(struct job *j, const struct options *o, struct repor
 {
 	int64_t threads = option_given(o, OPTION_THREADS) ? option_whole(o, OPTION_THREADS) : 0;
 	j->tf32 = option_given(o, OPTION_TF32);
+	enum status s = hosts_ranks_each(o, j->plan.ranks, &j->ranks_each);
+	if (s)
+		return s;
+	say_assumed(j, job_cluster(o));
 	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, out);
 }
 

@@ -24,8 +24,9 @@ struct job {
 	struct settings settings; /* resolved */
 	struct model model;
 	struct plan plan;
-	bool from_file; /* the plan was read, not compiled */
-	bool tf32;      /* predict with the cluster's rates of tf32 where it has any; the report says whether */
+	bool from_file;     /* the plan was read, not compiled */
+	int64_t ranks_each; /* of each host, where they are on several; else 0 */
+	bool tf32;          /* predict with the cluster's rates of tf32 where it has any; the report says whether */
 };
 
 /* Opens the model, compiles the plan and verifies it. On failure `j` is released. */

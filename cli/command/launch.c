@@ -14,28 +14,68 @@
 #include <unistd.h>
 
 #include "cli/command/guard.h"
+#include "cli/command/hosts.h"
 #include "cli/command/launch_stop.h"
 #include "cli/command/leftovers.h"
 #include "cli/command/line_reader.h"
 #include "cli/command/talk.h"
+#include "real/communicator/hosts.h"
 #include "strategy/base/clock.h"
 
-static void exec_child(const struct launch *l, bool mpirun, const char *program, int out, int err, pid_t parent)
+extern char **environ;
+
+struct words {
+	const char **list; /* ends with NULL */
+	size_t count, capacity;
+	struct arena arena;
+};
+
+static void add_word(struct words *w, const char *word)
 {
-	char ranks[32];
-	const char *const head[] = {"mpirun", "-n", ranks, "--oversubscribe", "--bind-to", "none", program};
-	enum { HEAD = sizeof head / sizeof head[0] };
-	size_t count = 0, n = 0;
-	while (l->arguments[count])
-		count++;
-	const char **argv = calloc(count + HEAD + 1, sizeof *argv);
+	*ARRAY_ADD(w->list, w->count, w->capacity) = word;
+}
+
+/* ssh takes no environment along. Open MPI passes on what is its own. */
+static void pass_environment(struct words *w)
+{
+	static const char *const begins[] = {"SHARDLAB_", "OMP_", "OPENBLAS_"};
+	for (char *const *e = environ; *e; e++)
+		for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+			if (!strncmp(*e, begins[i], strlen(begins[i]))) {
+				add_word(w, "-x");
+				add_word(w, arena_print(&w->arena, "%.*s", (int)strcspn(*e, "="), *e));
+			}
+}
+
+static void add_mpirun(struct words *w, int64_t ranks, struct hosts *hosts)
+{
+	const char *const head[] = {"mpirun",          "-n",        arena_print(&w->arena, "%" PRId64, ranks),
+	                            "--oversubscribe", "--bind-to", "none"};
+	for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
+		add_word(w, head[i]);
+	if (!hosts->count)
+		return;
+	add_word(w, "--map-by");
+	add_word(w, "slot");
+	add_word(w, "--host");
+	add_word(w, hosts_list(hosts));
+	pass_environment(w);
+}
+
+static void exec_child(const struct launch *l, bool mpirun, struct hosts *hosts, const char *program, int out, int err,
+                       pid_t parent)
+{
+	struct words w = {.list = NULL};
 	int nothing = open("/dev/null", O_RDONLY);
-	if (!argv || nothing < 0)
+	if (nothing < 0)
 		_exit(127);
-	snprintf(ranks, sizeof ranks, "%" PRId64, l->ranks);
-	for (size_t i = mpirun ? 0 : HEAD - 1; i < HEAD; i++)
-		argv[n++] = head[i];
-	memcpy(argv + n, l->arguments, count * sizeof *argv);
+	setenv(LAUNCHED, "1", 1);
+	if (mpirun)
+		add_mpirun(&w, l->ranks, hosts);
+	add_word(&w, program);
+	for (size_t i = 0; l->arguments[i]; i++)
+		add_word(&w, l->arguments[i]);
+	add_word(&w, NULL);
 	/* A group of its own: Ctrl+C at the terminal is for the parent, who passes it on as it should be. */
 	setpgid(0, 0);
 	dup2(nothing, STDIN_FILENO); /* a background process that reads the terminal is stopped */
@@ -45,7 +85,6 @@ static void exec_child(const struct launch *l, bool mpirun, const char *program,
 	 * handler comes first thing. */
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGPIPE, SIG_DFL); /* who reads us is the parent, without whom there is nothing to go on for */
-	setenv(LAUNCHED, "1", 1);
 	if (!geteuid()) {
 		setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
 		setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
@@ -53,8 +92,8 @@ static void exec_child(const struct launch *l, bool mpirun, const char *program,
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
-	execvp(argv[0], (char *const *)argv);
-	fprintf(stderr, "fatal: cannot start %s: %s\n", argv[0], strerror(errno));
+	execvp(w.list[0], (char *const *)w.list);
+	fprintf(stderr, "fatal: cannot start %s: %s\n", w.list[0], strerror(errno));
 	_exit(2);
 }
 
@@ -130,14 +169,27 @@ static void attend(const struct launch *l, pid_t child, struct line_reader *read
 	}
 }
 
-enum status launch_run(const struct launch *l)
+static enum status read_hosts(const struct launch *l, struct hosts *h)
+{
+	static bool said;
+	int64_t hosts, each;
+	*h = (struct hosts){.list = NULL};
+	enum status s = l->hosts ? hosts_read(h, l->hosts) : STATUS_OK;
+	if (!s && h->count && !(s = hosts_place(h, l->ranks, &hosts, &each)) && !said) {
+		hosts_say(hosts, each, stderr);
+		said = true;
+	}
+	return s;
+}
+
+static enum status run_on(const struct launch *l, struct hosts *hosts)
 {
 	bool mpirun = l->ranks > 1 || l->under_mpi;
 	char program[4096];
 	int out[2], err[2], status = 0;
 	struct taken_signals signals;
 	ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-	enum status s = mpirun ? launch_check(l->ranks) : STATUS_OK;
+	enum status s = mpirun ? launch_check(l->ranks, l->hosts) : STATUS_OK;
 	if (s)
 		return s;
 	if (launch_stop)
@@ -151,12 +203,13 @@ enum status launch_run(const struct launch *l)
 	pid_t parent = getpid(), child = fork();
 	if (!child) {
 		sigprocmask(SIG_SETMASK, &signals.before, NULL);
-		exec_child(l, mpirun, program, out[1], err[1], parent);
+		exec_child(l, mpirun, hosts, program, out[1], err[1], parent);
 	}
 	close(out[1]);
 	close(err[1]);
 	struct talk talk;
 	talk_init(&talk, l->ranks);
+	talk.pulse.hosts = hosts;
 	talk.pulse.watches_steps = l->watches_steps;
 	struct line_reader readers[2] = {{.fd = out[0], .on_line = l->on_line, .context = l->context},
 	                                 {.fd = err[0], .on_line = talk_hear, .context = &talk}};
@@ -179,5 +232,15 @@ enum status launch_run(const struct launch *l)
 	for (int i = 0; i < 2; i++)
 		line_reader_release(&readers[i]);
 	talk_release(&talk);
+	return s;
+}
+
+enum status launch_run(const struct launch *l)
+{
+	struct hosts hosts;
+	enum status s = read_hosts(l, &hosts);
+	if (!s)
+		s = run_on(l, &hosts);
+	hosts_release(&hosts);
 	return s;
 }

@@ -21,6 +21,7 @@
 struct launch {
 	int64_t ranks;
 	char *const *arguments;                           /* of this program, after its name; ends with NULL */
+	const char *hosts;                                /* the file of --hosts; NULL: mpirun chooses */
 	bool under_mpi;                                   /* mpirun also for one rank */
 	bool ends_at_once;                                /* a signal ends the ranks wherever they are */
 	bool watches_steps;                               /* a rank that comes to the end of no step is lost, too */
@@ -29,7 +30,7 @@ struct launch {
 };
 
 /* STATUS_INPUT, with what to install, if the ranks cannot be started. */
-enum status launch_check(int64_t ranks);
+enum status launch_check(int64_t ranks, const char *hosts);
 
 /* STATUS_INPUT if another launcher started this process as one of several and MPI does not connect them: each would
  * train alone, and all would write the same files. */

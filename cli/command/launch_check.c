@@ -7,16 +7,16 @@
 #include "cli/command/launch.h"
 #include "strategy/base/file.h"
 
-enum status launch_check(int64_t ranks)
+enum status launch_check(int64_t ranks, const char *hosts)
 {
 	/* With more, the machine does not respond for minutes. */
 	enum { RANKS_A_CORE = 64 };
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	if (ranks > RANKS_A_CORE * (cores > 1 ? cores : 1))
+	if (!hosts && ranks > RANKS_A_CORE * (cores > 1 ? cores : 1))
 		return status_fail(STATUS_INPUT,
 		                   "--ranks %" PRId64
 		                   ": more than %d for each of this machine's %ld cores; use fewer, or "
-		                   "start mpirun with a host file yourself",
+		                   "several machines: --hosts FILE",
 		                   ranks, RANKS_A_CORE, cores);
 	char mpirun[4096];
 	if (!file_on_path("mpirun", mpirun, sizeof mpirun))

@@ -191,15 +191,25 @@ static bool was_away(struct pulse *p, int64_t now)
 	return true;
 }
 
+static bool is_here(const struct pulse *p, int64_t rank)
+{
+	char own[256] = "";
+	return !p->hosts || !p->hosts->count ||
+	       (!gethostname(own, sizeof own - 1) && !strcmp(own, hosts_name(p->hosts, rank)));
+}
+
 static bool tell_silent(const struct pulse *p, int64_t now, char *out, size_t size)
 {
 	int64_t rank = most_silent(p);
 	if (rank < 0 || now - p->heard_ns[rank] < p->limit_ns)
 		return false;
 	long long seconds = (now - p->heard_ns[rank] + (p->pid[rank] ? 0 : START_LIMITS - 1) * p->limit_ns) / SECOND_NS;
+	const char *host = p->hosts ? hosts_name(p->hosts, rank) : "";
 	snprintf(out, size,
-	         "rank %" PRId64 " %s for %lld s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)", rank,
-	         is_stopped((pid_t)p->pid[rank]) ? "was stopped" : "has not been heard of", seconds);
+	         "rank %" PRId64 "%s%.80s %s for %lld s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)",
+	         rank, *host ? " on " : "", host,
+	         is_here(p, rank) && is_stopped((pid_t)p->pid[rank]) ? "was stopped" : "has not been heard of",
+	         seconds);
 	return true;
 }
 
@@ -274,6 +284,6 @@ void pulse_wait_for_end(const struct pulse *p)
 	const struct timespec pause = {0, 20 * 1000 * 1000};
 	int tries = 0;
 	for (int64_t i = 0; i < p->ranks; i++)
-		for (; is_there(p->pid[i]) && tries < TRIES; tries++)
+		for (; is_here(p, i) && is_there(p->pid[i]) && tries < TRIES; tries++)
 			nanosleep(&pause, NULL);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/command/hosts.h"
 #include "real/train/train.h"
 
 /* In a rank: begins, and says that it ends in order and will be silent. */
@@ -29,13 +30,14 @@ struct late {
 
 struct pulse {
 	int64_t ranks, limit_ns, looked_ns;
-	int64_t running_ns; /* when the child was last seen not to be stopped */
-	bool began;         /* a rank has been heard */
-	bool watches_steps; /* whether one that is late is lost */
-	struct late *late;  /* by rank */
-	int64_t *heard_ns;  /* by rank; 0: none has been yet, or it has said that it ends */
-	long *pid;          /* by rank; 0: it has not been heard */
-	unsigned long job;  /* Open MPI's number of the job, 0: not known */
+	const struct hosts *hosts; /* of the ranks; NULL or none: all are on this machine */
+	int64_t running_ns;        /* when the child was last seen not to be stopped */
+	bool began;                /* a rank has been heard */
+	bool watches_steps;        /* whether one that is late is lost */
+	struct late *late;         /* by rank */
+	int64_t *heard_ns;         /* by rank; 0: none has been yet, or it has said that it ends */
+	long *pid;                 /* by rank; 0: it has not been heard */
+	unsigned long job;         /* Open MPI's number of the job, 0: not known */
 };
 
 void pulse_init(struct pulse *p, int64_t ranks);

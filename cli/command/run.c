@@ -138,6 +138,7 @@ enum status run_start(const struct run *r, struct report *summary)
 	struct listener l = {.run = r, .summary = summary};
 	struct launch launch = {.ranks = r->ranks,
 	                        .arguments = r->arguments,
+	                        .hosts = r->hosts,
 	                        .watches_steps = r->watches_steps,
 	                        .on_line = on_line,
 	                        .context = &l};

@@ -17,6 +17,7 @@ struct train_options run_options(const struct options *o, const struct settings 
 struct run {
 	int64_t ranks;
 	char *const *arguments;                                        /* of `train`, with --json among them */
+	const char *hosts;                                             /* as of struct launch */
 	bool watches_steps;                                            /* as of struct launch */
 	bool pass_on;                                                  /* print its lines as they come */
 	void (*on_step)(void *context, const struct train_step *step); /* NULL: none */

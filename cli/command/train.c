@@ -10,6 +10,7 @@
 #include "cli/command/command.h"
 #include "cli/command/elastic.h"
 #include "cli/command/emit.h"
+#include "cli/command/hosts.h"
 #include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
@@ -62,17 +63,18 @@ static void sweep_outputs(const struct options *o)
 static enum status start_ranks(const struct options *o, int64_t ranks, bool elastic, struct train_view *v,
                                struct report *measured)
 {
-	static const enum option own[] = {OPTION_CURVE, OPTION_EMIT, OPTION_RESTARTS, OPTION_PLOT};
+	static const enum option own[] = {OPTION_CURVE, OPTION_EMIT, OPTION_RESTARTS, OPTION_HOSTS, OPTION_PLOT};
 	struct arguments a;
 	arguments_begin(&a, "train");
 	arguments_flag(&a, OPTION_JSON);
-	for (int i = 0; i < (elastic ? 4 : 3); i++)
+	for (int i = 0; i < (elastic ? 5 : 4); i++)
 		arguments_drop(&a, own[i]);
 	arguments_pass(&a, COMMAND_TRAIN, o);
 	v->passes_on = v->json;
 	v->made = 0;
 	struct run run = {.ranks = ranks,
 	                  .arguments = a.list,
+	                  .hosts = option_text(o, OPTION_HOSTS),
 	                  .watches_steps = elastic,
 	                  .pass_on = v->json,
 	                  .on_step = train_view_step,
@@ -149,7 +151,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 	if (!s && option_given(o, OPTION_PLOT))
 		s = run_plot_check(option_text(o, OPTION_PLOT));
 	if (!s && !joined && j->plan.ranks > 1)
-		s = launch_check(j->plan.ranks);
+		s = launch_check(j->plan.ranks, option_text(o, OPTION_HOSTS));
 	if (!s)
 		s = job_predict_run(j, o, predicted);
 	return s || joined ? s : job_check_fits(j, o, predicted);
@@ -236,6 +238,8 @@ static enum status choose_ranks(struct training_asked *a)
 	if (a->joined)
 		return elastic_join(&a->elastic, &a->options, a->ranks);
 	enum status s = launch_check_alone();
+	if (!s)
+		s = hosts_set_ranks(&a->options);
 	return s ? s : elastic_begin(&a->elastic, &a->options);
 }
 

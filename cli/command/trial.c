@@ -39,7 +39,7 @@ static enum status check_first(const struct trials *t)
 		struct train_options run = run_options(t->options, &t->members.member[i]);
 		enum status s = train_check(&run);
 		int64_t ranks = option_whole(t->options, OPTION_RANKS); /* `single` among several has one */
-		return !s && ranks > 1 ? launch_check(ranks) : s;
+		return !s && ranks > 1 ? launch_check(ranks, option_text(t->options, OPTION_HOSTS)) : s;
 	}
 	return STATUS_OK; /* each will be skipped with its reason */
 }
@@ -99,12 +99,17 @@ static enum status run_member(struct trials *t, const struct settings *settings,
 	arguments_flag(&a, OPTION_JSON);
 	arguments_drop(&a, OPTION_MICRO_BATCH); /* follows from the others */
 	arguments_drop(&a, OPTION_CLUSTER);
+	arguments_drop(&a, OPTION_HOSTS);
 	if (trace)
 		arguments_set(&a, OPTION_TRACE, "%s", trace);
 	else
 		arguments_drop(&a, OPTION_TRACE);
 	arguments_pass(&a, COMMAND_TRAIN, t->options);
-	struct run run = {.ranks = settings->ranks, .arguments = a.list, .on_step = on_step, .context = t};
+	struct run run = {.ranks = settings->ranks,
+	                  .arguments = a.list,
+	                  .hosts = option_text(t->options, OPTION_HOSTS),
+	                  .on_step = on_step,
+	                  .context = t};
 	enum status s = run_start(&run, measured);
 	arguments_release(&a);
 	return s;

@@ -118,6 +118,8 @@ enum command {
 	  "write these settings as that program's configuration: to FILE, or to stdout and nothing else; help config") \
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local",                                               \
 	  IN_MODELS | IN(ADVISE) | IN(COLLECTIVE) | IN(STACK), "the hardware to predict for; see: help clusters")      \
+	X(HOSTS, "hosts", TEXT, "FILE", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                             \
+	  "start the ranks on these machines, a line each: node1 slots=2; as many ranks as slots")                     \
 	X(STACK, "stack", TEXT, "NAME|FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE),                             \
 	  "the software whose step is predicted: what it reaches of the cluster's rates; see: help stacks")            \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \

@@ -8,6 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "real/calibrate/internal.h"
+#include "real/communicator/hosts.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/train.h"
 
@@ -114,6 +115,7 @@ static enum status join(struct calibration *k, bool *ours)
 	if (!initialized && !train_under_mpi(&k->rank, &k->ranks))
 		return STATUS_OK;
 	if (!initialized) {
+		hosts_prepare();
 		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
 		*ours = true;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/update.h"
+#include "real/communicator/hosts.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/internal.h"
 #include "strategy/base/clock.h"
@@ -313,6 +314,7 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 static enum status start_mpi(struct training *t)
 {
 	int given = 0;
+	hosts_prepare();
 	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
 	if (given < MPI_THREAD_SERIALIZED)
 		return status_fail(STATUS_RUN, "this MPI library does not allow a communication thread");

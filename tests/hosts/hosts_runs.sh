@@ -1,0 +1,90 @@
+#!/bin/bash
+# Runs over hosts made of namespaces (tests/hosts/lab): the bits of one host, checkpoints in a folder that they share, a cable
+# that is pulled, a host that is powered off.
+#
+# cores: all
+set -euo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+. "$(dirname "$0")/lab"
+
+[ -z "${SAN-}" ] || { echo 'skipped: mpirun'\''s agent starts programs without the environment that a sanitizer needs'; exit 77; }
+why=$(lab_missing)
+[ -z "$why" ] || { echo "skipped: $why"; exit 77; }
+trap 'status=$?; lab_down; [ $status != 0 ] || [ "$errors" = 0 ] || exit 1' EXIT
+lab_up 4
+export OMPI_MCA_plm_rsh_agent=$lab/agent OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+for hosts in 2 4; do head -n $hosts "$lab/hosts" >"$TMPDIR/hosts$hosts"; done
+tiny=(--model mlp:sizes=784-64-64-10 --batch 8 --evaluate no --json)
+
+# figures NAME: what must not depend on where the ranks are.
+figures() {
+	checksum "$1"
+	grep -o '"losses": \[[^]]*\]\|"sent_bytes": [0-9]*' "$TMPDIR/$1.out"
+}
+
+# over NAME HOSTS ARGUMENT...: train, started on node1.
+over() {
+	local name=$1 hosts=$2
+	shift 2
+	lab_on 1 "$SHARDLAB" train "$@" --hosts "$TMPDIR/hosts$hosts" >"$TMPDIR/$name.out" 2>"$TMPDIR/$name.err" ||
+		complain "train $* over $hosts hosts: $(cat "$TMPDIR/$name.err")"
+}
+
+# same HOSTS ARGUMENT...: over hosts as on one.
+same() {
+	local hosts=$1
+	shift
+	over apart "$hosts" "${tiny[@]}" --steps 4 "$@"
+	run one train "${tiny[@]}" --steps 4 --ranks "$hosts" "$@"
+	[ -n "$(checksum one)" ] || fail 'no checksum'
+	[ "$(figures apart)" = "$(figures one)" ] || complain "$* over $hosts hosts is not what it is on one"
+}
+
+same 2 --strategy ddp
+same 4 --strategy zero2
+same 2 --strategy pipeline
+
+# What is said: where ranks are, how their messages go, and that nothing is known of the network. A setting of the user's stays.
+[ "$(grep -c . "$TMPDIR/apart.err")" = 2 ] && grep -q '^on 2 hosts; messages of up to 1114112 bytes need no answer' "$TMPDIR/apart.err" &&
+	grep -q '^the network between the hosts was not measured, so 1 Gbit/s is assumed' "$TMPDIR/apart.err" ||
+	complain "of two hosts is said: $(cat "$TMPDIR/apart.err")"
+export OMPI_MCA_btl_tcp_eager_limit=70000
+same 2 --strategy zero3 --comm mpi
+unset OMPI_MCA_btl_tcp_eager_limit
+grep -q 'up to 70000 bytes .*, as it was set' "$TMPDIR/apart.err" || complain "a setting of the user's: $(cat "$TMPDIR/apart.err")"
+
+# A checkpoint of two hosts, and four that go on from it.
+run whole train "${tiny[@]}" --ranks 2 --strategy zero2 --steps 8
+over half 2 "${tiny[@]}" --strategy zero2 --steps 4 --checkpoint "$TMPDIR/run"
+over rest 2 "${tiny[@]}" --strategy zero2 --steps 8 --checkpoint "$TMPDIR/run" --resume latest
+[ "$(checksum whole)" = "$(checksum rest)" ] || complain 'resumed over hosts, a run ends with other weights'
+over four 4 "${tiny[@]}" --strategy zero3 --steps 12 --checkpoint "$TMPDIR/run" --resume latest
+[ -n "$(checksum four)" ] || complain 'four hosts do not go on from a checkpoint of two'
+
+# A folder that is not shared is told before the first step.
+status=0
+lab_on 1 "$SHARDLAB" train "${tiny[@]}" --steps 4 --hosts "$TMPDIR/hosts2" --save "$lab/own/w.safetensors" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+if [ $status = 0 ] || grep -q '"step"' "$TMPDIR/out" || ! grep -q 'must be on a file system that all ranks share' "$TMPDIR/err"; then
+	complain "a folder that is not shared: exit status $status: $(cat "$TMPDIR/err")"
+fi
+
+# struck NAME PATTERN SECONDS COMMAND…: strikes a run that would not end, which does within SECONDS, with one line.
+struck() {
+	local name=$1 pattern=$2 seconds=$3 status=0 begun
+	shift 3
+	SHARDLAB_COMM_TIMEOUT_S=36 lab_on 1 "$SHARDLAB" train "${tiny[@]}" --steps 100000000 --hosts "$TMPDIR/hosts2" \
+		>"$TMPDIR/out" 2>"$TMPDIR/err" &
+	local run=$!
+	until grep -qs '"step": 3,' "$TMPDIR/out"; do sleep 0.05; done
+	begun=$SECONDS
+	"$@"
+	wait $run || status=$?
+	[ $((SECONDS - begun)) -le "$seconds" ] || complain "$name: took $((SECONDS - begun)) s, wanted at most $seconds"
+	[ $status = 1 ] && [ "$(grep -c '^fatal: ' "$TMPDIR/err")" = 1 ] && grep -q "^fatal: $pattern" "$TMPDIR/err" ||
+		complain "$name: exit status $status, wanted 1 and '$pattern': $(cat "$TMPDIR/err")"
+}
+
+# Silence of three seconds is noticed, and then the run ends within six.
+struck 'a cable that is pulled' 'rank 1 on node2 has not been heard of for [34] s' 9 lab_unplug 2
+lab_plug 2
+struck 'a host that is powered off' 'rank 1 on node2 has not been heard of for [34] s' 9 lab_power_off 2
