@@ -75,7 +75,8 @@ enum status cost_message(const struct cluster *c, const struct plan *p, const st
 /* One message between two ranks: its latency, and the rates at which its bytes go when nothing is shared. */
 bool cost_crosses(const struct cluster *c, int64_t from, int64_t to); /* it leaves the node */
 int64_t cost_latency(const struct cluster *c, bool crosses);
-fixed cost_link_rate(const struct cluster *c);    /* of a device, each way: bytes a nanosecond */
-fixed cost_network_rate(const struct cluster *c); /* of a node, all rails, each way */
+fixed cost_link_rate(const struct cluster *c);        /* of a device, each way: bytes a nanosecond */
+fixed cost_network_rate(const struct cluster *c);     /* of a node, all rails, each way */
+fixed cost_network_sum_rate(const struct cluster *c); /* … of what is added up where it comes */
 
 #endif

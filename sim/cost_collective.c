@@ -33,20 +33,32 @@ fixed cost_network_rate(const struct cluster *c)
 	return fixed_clamp((wide)one * (uint64_t)c->rails);
 }
 
+fixed cost_network_sum_rate(const struct cluster *c)
+{
+	if (!c->network_sum.value)
+		return cost_network_rate(c);
+	return fixed_clamp((wide)fixed_rate(c->network_sum.value) * (uint64_t)c->rails);
+}
+
 static int64_t bytes_at(int64_t bytes, fixed rate)
 {
 	return time_clamp((((wide)bytes << 32) + rate - 1) / rate);
 }
 
 /* crossing: messages that leave or reach the busiest node at the same time; 0: all stay inside. */
-static int64_t hop(const struct cluster *c, int64_t bytes, int64_t crossing)
+static int64_t hop_of(const struct cluster *c, int64_t bytes, int64_t crossing, bool adds)
 {
 	fixed rate = cost_link_rate(c);
 	if (crossing) {
-		fixed share = cost_network_rate(c) / (uint64_t)crossing;
+		fixed share = (adds ? cost_network_sum_rate(c) : cost_network_rate(c)) / (uint64_t)crossing;
 		rate = share < rate ? share : rate;
 	}
 	return cost_latency(c, crossing > 0) + bytes_at(bytes, rate ? rate : 1);
+}
+
+static int64_t hop(const struct cluster *c, int64_t bytes, int64_t crossing)
+{
+	return hop_of(c, bytes, crossing, false);
 }
 
 static int64_t slower(int64_t a, int64_t b)
@@ -99,13 +111,22 @@ static const struct cost_circle *circle_of(struct cost_cache *cache, const struc
 	return &cache->circles[cache->circle_count - 1];
 }
 
+/* A ring adds up in its first n - 1 rounds, if it adds at all. */
+static int64_t adding_rounds(const struct shape *h)
+{
+	return schedule_row(h->s.algorithm)->operation == OPERATION_ALL_GATHER ? 0 : h->n - 1;
+}
+
 static wide cost_ring(struct cost_cache *cache, const struct shape *h)
 {
 	const struct cost_circle *circle = circle_of(cache, h);
 	int64_t bytes = h->s.elements / h->n * h->element_bytes;
 	int64_t inside = circle->inside ? hop(h->c, bytes, 0) : 0;
 	int64_t between = circle->crossing ? hop(h->c, bytes, circle->crossing) : 0;
-	return (wide)schedule_rounds(&h->s) * (uint64_t)slower(inside, between);
+	int64_t sums = circle->crossing ? hop_of(h->c, bytes, circle->crossing, true) : 0;
+	int64_t rounds = schedule_rounds(&h->s), adding = smaller(rounds, adding_rounds(h));
+	return (wide)adding * (uint64_t)slower(inside, sums) +
+	       (wide)(rounds - adding) * (uint64_t)slower(inside, between);
 }
 
 /* A chain has one hop from each rank to the next. As many of them leave a node as there are nodes, less one: the hop

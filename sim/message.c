@@ -91,8 +91,10 @@ static void begin_transfer(struct engine *e, int from, int op, int to)
 	uses[n++] = (struct use){a->link_out, FIXED_ONE};
 	uses[n++] = (struct use){b->link_in, FIXED_ONE};
 	if (crosses) {
-		uses[n++] = (struct use){here->network_out, FIXED_ONE};
-		uses[n++] = (struct use){there->network_in, FIXED_ONE};
+		bool adds = engine_participation(e, to, op)->now.add;
+		fixed slower = adds ? fixed_over(cost_network_rate(c), cost_network_sum_rate(c)) : FIXED_ONE;
+		uses[n++] = (struct use){here->network_out, slower};
+		uses[n++] = (struct use){there->network_in, slower};
 	}
 	if (c->kind == DEVICE_CPU) {
 		uint64_t cores = (uint64_t)c->collective_cores.value;

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/command/command.h"
+#include "cli/command/hosts.h"
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
 #include "cli/show/progress.h"
@@ -72,10 +74,12 @@ static enum status measure(struct cluster *c, struct calibrate_figures *figures,
 	if (s)
 		return s;
 	arguments_begin(&a, "calibrate");
+	arguments_drop(&a, OPTION_HOSTS);
 	arguments_pass(&a, COMMAND_CALIBRATE, o);
 	progress_begin(&d.progress, 1000);
 	struct launch launch = {.ranks = option_whole(o, OPTION_RANKS),
 	                        .arguments = a.list,
+	                        .hosts = option_text(o, OPTION_HOSTS),
 	                        .under_mpi = true,
 	                        .ends_at_once = true,
 	                        .on_line = take_line,
@@ -103,41 +107,43 @@ static void tell_figures(const struct calibrate_figures *f)
 		       f->list[i].rate.low, f->list[i].rate.high, f->list[i].name);
 }
 
-static enum status measure_as_rank(const struct options *o, int rank)
+/* What was found of this machine alone says nothing of its network: the last figures of that stay. */
+static enum status write_cluster(struct cluster *c, const char *path)
 {
-	struct cluster c = {0};
-	struct calibrate_figures figures;
-	struct calibrate_options k = calibrate_options_from(o);
-	k.progress = tell;
-	enum status s = calibrate_run(&k, &c, &figures);
-	if (!s && !rank) {
-		tell_figures(&figures);
-		cluster_print(&c, stdout);
+	struct cluster before = {0};
+	if (!c->network.bandwidth.value && !access(path, R_OK) && !cluster_open(&before, path, 1)) {
+		c->network = before.network;
+		c->network_sum = before.network_sum;
+		c->rails = before.rails;
 	}
-	calibrate_figures_release(&figures);
-	cluster_release(&c);
-	return s;
+	cluster_release(&before);
+	return cluster_write(c, path);
 }
 
 /* Quickly; processors two at once. */
-enum status calibrate_if_older(enum device_kind kind, int64_t seconds)
+enum status calibrate_if_older(enum device_kind kind, int64_t seconds, const char *hosts)
 {
 	struct cluster c = {0};
 	struct calibrate_figures figures = {0};
 	struct options o;
 	struct stat file;
 	char path[4096];
-	char *quick[] = {"--quick", kind == DEVICE_GPU ? "--device=cuda" : "--device=cpu",
-	                 kind == DEVICE_GPU ? "--ranks=1" : "--ranks=2"};
+	char over[4200], *quick[] = {"--quick", kind == DEVICE_GPU ? "--device=cuda" : "--device=cpu",
+	                             hosts                ? over
+	                             : kind == DEVICE_GPU ? "--ranks=1"
+	                                                  : "--ranks=2"};
+	snprintf(over, sizeof over, "--hosts=%s", hosts ? hosts : "");
 	enum status s = cluster_local_path(kind, path, sizeof path);
 	if (s || (!stat(path, &file) && time(NULL) - file.st_mtime < seconds))
 		return s;
-	fprintf(stderr, "measuring this machine's rates, for %s\n", path);
+	fprintf(stderr, "measuring %s rates, for %s\n", hosts ? "these hosts'" : "this machine's", path);
 	s = options_parse(&o, COMMAND_CALIBRATE, 3, quick);
+	if (!s)
+		s = hosts_set_ranks(&o);
 	if (!s)
 		s = measure(&c, &figures, &o);
 	if (!s)
-		s = cluster_write(&c, path);
+		s = write_cluster(&c, path);
 	calibrate_figures_release(&figures);
 	cluster_release(&c);
 	return s;
@@ -222,6 +228,9 @@ static struct calibrate_figures all_rates(const struct cluster *c, const struct 
 	add_rate(&f, gpu ? "memory, copied on the GPU" : "memory, one rank", c->device_bandwidth, CALIBRATE_BYTES);
 	add_rate(&f, "between ranks", c->link.bandwidth, CALIBRATE_BYTES);
 	add_rate(&f, "message latency", c->link.latency, CALIBRATE_NS);
+	add_rate(&f, "between hosts", c->network.bandwidth, CALIBRATE_BYTES);
+	add_rate(&f, "between hosts, sums", c->network_sum, CALIBRATE_BYTES);
+	add_rate(&f, "message latency between hosts", c->network.latency, CALIBRATE_NS);
 	add_rate(&f, "start of a kernel", c->launch, CALIBRATE_NS);
 	add_rate(&f, "start of a collective", c->collective_launch, CALIBRATE_NS);
 	if (gpu) {
@@ -280,28 +289,69 @@ static void show(const struct options *o, const struct cluster *c, const struct 
 	calibrate_figures_release(&rates);
 }
 
-enum status command_calibrate(const struct options *o)
+static enum status find_path(const struct options *o, char *local, size_t size, const char **path)
+{
+	enum device_kind kind = strcmp(option_text(o, OPTION_DEVICE), "cuda") ? DEVICE_CPU : DEVICE_GPU;
+	*path = option_text(o, OPTION_OUTPUT);
+	if (*path)
+		return STATUS_OK;
+	*path = local;
+	return cluster_local_path(kind, local, size);
+}
+
+static enum status write_and_show(const struct options *o, struct cluster *c, const struct calibrate_figures *figures)
+{
+	char local[4096];
+	const char *path;
+	enum status s = find_path(o, local, sizeof local, &path);
+	if (!s)
+		s = write_cluster(c, path);
+	if (!s)
+		show(o, c, figures, path);
+	return s;
+}
+
+/* The process that started the ranks takes what the first of them prints. Of a user's mpirun there is none. */
+static enum status measure_as_rank(const struct options *o, int rank)
 {
 	struct cluster c = {0};
+	struct calibrate_figures figures;
+	struct calibrate_options k = calibrate_options_from(o);
+	if (option_given(o, OPTION_HOSTS))
+		return status_fail(STATUS_INPUT, "{hosts}: mpirun has started the ranks already; leave {hosts} out");
+	k.progress = launch_is_child() ? tell : NULL;
+	enum status s = calibrate_run(&k, &c, &figures);
+	if (!s && !rank && !launch_is_child()) {
+		s = write_and_show(o, &c, &figures);
+	} else if (!s && !rank) {
+		tell_figures(&figures);
+		cluster_print(&c, stdout);
+	}
+	calibrate_figures_release(&figures);
+	cluster_release(&c);
+	return s;
+}
+
+enum status command_calibrate(const struct options *given)
+{
+	struct options all = *given, *o = &all;
+	struct cluster c = {0};
 	struct calibrate_figures figures = {0};
-	enum device_kind kind = strcmp(option_text(o, OPTION_DEVICE), "cuda") ? DEVICE_CPU : DEVICE_GPU;
 	char local[4096];
-	const char *path = option_text(o, OPTION_OUTPUT);
+	const char *path;
 	int rank, ranks;
 	if (train_under_mpi(&rank, &ranks))
 		return measure_as_rank(o, rank);
 	enum status s = launch_check_alone();
 	launch_stop_on_signals();
-	if (!s && !path) {
-		path = local;
-		s = cluster_local_path(kind, local, sizeof local);
-	}
+	if (!s)
+		s = find_path(o, local, sizeof local, &path);
+	if (!s)
+		s = hosts_set_ranks(o);
 	if (!s)
 		s = measure(&c, &figures, o);
 	if (!s)
-		s = cluster_write(&c, path);
-	if (!s)
-		show(o, &c, &figures, path);
+		s = write_and_show(o, &c, &figures);
 	calibrate_figures_release(&figures);
 	cluster_release(&c);
 	return s;

@@ -7,8 +7,8 @@
 #include "strategy/cluster/cluster.h"
 
 /* Measures quickly, and writes the cluster `local` (or `local-cuda`), if this machine has none yet or has measured it
- * more than so many seconds ago. Says so on stderr. */
+ * more than so many seconds ago. hosts: over those of this file; NULL: alone. Says so on stderr. */
 #define CALIBRATE_ONCE INT64_MAX
-enum status calibrate_if_older(enum device_kind kind, int64_t seconds);
+enum status calibrate_if_older(enum device_kind kind, int64_t seconds, const char *hosts);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cli/command/apart.h"
 #include "cli/command/calibrate.h"
 #include "cli/command/command.h"
+#include "cli/command/hosts.h"
 #include "cli/command/trial.h"
 #include "cli/show/show.h"
 #include "cli/show/table.h"
@@ -185,19 +186,23 @@ static enum status check_trace(const struct trials *v)
 	return s ? s : output_check(path, "{trace}");
 }
 
-enum status command_validate(const struct options *o)
+enum status command_validate(const struct options *given)
 {
+	struct options all = *given;
+	const struct options *o = &all;
 	struct trials *v = NULL;
 	enum status s = inputs_are_files(o);
+	if (!s)
+		s = hosts_set_ranks(&all);
 	if (!s)
 		s = trials_open(&v, o, "validate");
 	if (!s)
 		s = check_trace(v);
 	if (!s &&
 	    links_named(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
-		s = calibrate_if_older(DEVICE_GPU, CALIBRATE_ONCE);
+		s = calibrate_if_older(DEVICE_GPU, CALIBRATE_ONCE, NULL);
 	else if (!s && !option_given(o, OPTION_CLUSTER))
-		s = calibrate_if_older(DEVICE_CPU, RATES_LAST_S);
+		s = calibrate_if_older(DEVICE_CPU, RATES_LAST_S, option_text(o, OPTION_HOSTS));
 	if (!s)
 		s = trials_run(v);
 	if (!s && option_given(o, OPTION_JSON))

@@ -87,7 +87,7 @@ static enum status measure_cpu(struct calibration *k)
 	calibrate_wait(k);
 	if (!s)
 		s = calibrate_together(k);
-	if (!s && k->communicator)
+	if (!s && k->ranks > 1)
 		s = calibrate_links(k);
 	return s;
 }
@@ -121,14 +121,49 @@ static enum status join(struct calibration *k, bool *ours)
 	}
 	MPI_Comm_rank(MPI_COMM_WORLD, &k->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &k->ranks);
-	MPI_Comm world = MPI_COMM_WORLD, node;
-	MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-	MPI_Comm_rank(node, &k->local_rank);
-	MPI_Comm_size(node, &k->local_ranks);
-	MPI_Comm_free(&node);
+	MPI_Comm world = MPI_COMM_WORLD;
+	MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &k->node);
+	MPI_Comm_rank(k->node, &k->local_rank);
+	MPI_Comm_size(k->node, &k->local_ranks);
+	calibrate_gather(k, world);
 	/* NCCL's ranks find each other through MPI. */
 	const char *name = strcmp(k->options->communicator, "nccl") ? k->options->communicator : "mpi";
 	return k->ranks > 1 ? communicator_open(&k->communicator, name, &world) : STATUS_OK;
+}
+
+/* Of several machines, the ranks of each measure among themselves, and one of each with those of the others. */
+static enum status part(struct calibration *k)
+{
+	struct communicator *all = k->communicator, *here = NULL;
+	int first = k->rank, several = k->local_ranks < k->ranks, anywhere = several;
+	if (k->ranks > 1)
+		MPI_Allreduce(&several, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	if (!anywhere)
+		return STATUS_OK;
+	MPI_Bcast(&first, 1, MPI_INT, 0, k->node);
+	MPI_Comm_split(MPI_COMM_WORLD, k->local_rank ? MPI_UNDEFINED : 0, k->rank, &k->hosts);
+	enum status s = communicator_split(&here, all, first, k->rank);
+	if (!s)
+		s = communicator_split(&k->between, all, k->local_rank ? -1 : 0, k->rank);
+	communicator_close(all);
+	k->communicator = here;
+	if (here && here->ranks == 1) {
+		communicator_close(here);
+		k->communicator = NULL;
+	}
+	return s;
+}
+
+static void leave(struct calibration *k, bool ours)
+{
+	communicator_close(k->communicator);
+	communicator_close(k->between);
+	if (k->ranks > 1 && k->hosts != MPI_COMM_NULL)
+		MPI_Comm_free(&k->hosts);
+	if (k->ranks > 1)
+		MPI_Comm_free(&k->node);
+	if (ours)
+		MPI_Finalize();
 }
 
 enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
@@ -147,7 +182,13 @@ enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
 
 enum status calibrate_run(const struct calibrate_options *o, struct cluster *out, struct calibrate_figures *figures)
 {
-	struct calibration k = {.options = o, .cluster = out, .figures = figures};
+	struct calibration k = {.options = o,
+	                        .cluster = out,
+	                        .figures = figures,
+	                        .group_ranks = 1,
+	                        .group = MPI_COMM_NULL,
+	                        .node = MPI_COMM_NULL,
+	                        .hosts = MPI_COMM_NULL};
 	bool ours = false;
 	*out = (struct cluster){0};
 	*figures = (struct calibrate_figures){0};
@@ -157,6 +198,8 @@ enum status calibrate_run(const struct calibrate_options *o, struct cluster *out
 		s = join(&k, &ours);
 	if (!s)
 		s = cluster_local_assumed(out, table->kind);
+	if (!s && table->kind == DEVICE_CPU)
+		s = part(&k);
 	if (!s)
 		s = measure(&k);
 	/* A rank that failed alone would leave the others waiting. */
@@ -169,8 +212,6 @@ enum status calibrate_run(const struct calibrate_options *o, struct cluster *out
 		*out = (struct cluster){0};
 	}
 	curve_points_release(&k.points);
-	communicator_close(k.communicator);
-	if (ours)
-		MPI_Finalize();
+	leave(&k, ours);
 	return s;
 }

@@ -2,6 +2,8 @@
 #ifndef SHARDLAB_CALIBRATE_INTERNAL_H
 #define SHARDLAB_CALIBRATE_INTERNAL_H
 
+#include <mpi.h>
+
 #include "real/calibrate/calibrate.h"
 #include "real/communicator/communicator.h"
 #include "real/train/timed_run.h"
@@ -57,9 +59,13 @@ struct calibration {
 	int rank, ranks;
 	int local_rank, local_ranks;       /* of those on this machine */
 	struct calibration_gpu *gpu;       /* while GPUs are measured */
-	struct communicator *communicator; /* NULL: the process stands alone */
-	struct curve_points points;        /* of rank 0 */
-	int tasks, tasks_done;             /* for the progress */
+	struct communicator *communicator; /* of the ranks of this machine; NULL: the process stands alone there */
+	struct communicator *between;      /* of one rank of each machine, in those; NULL: there is one machine */
+	MPI_Comm group;                    /* who measures together at present; where MPI is not there: not used */
+	MPI_Comm node, hosts;              /* the ranks of this machine, and one of each */
+	int group_ranks;
+	struct curve_points points; /* of rank 0 */
+	int tasks, tasks_done;      /* for the progress */
 };
 
 void calibrate_progress(struct calibration *k, const char *what);
@@ -67,8 +73,8 @@ void calibrate_progress(struct calibration *k, const char *what);
 /* Adds a figure for people; ranks other than 0 drop it. */
 void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate);
 
-/* Both wait until all ranks are here: the first asleep, so that ranks still at work have the cores, the second awake,
- * so that all begin together. */
+/* Both wait until all are here, the first for all ranks and asleep, so that ranks still at work have the cores, the
+ * second for those that measure together and awake, so that all begin together. */
 void calibrate_wait(const struct calibration *k);
 void calibrate_meet(const struct calibration *k);
 
@@ -109,5 +115,8 @@ struct rate calibrate_there_and_back(struct rate there, struct rate back);
 
 int calibrate_links_tasks(const struct calibration *k);
 enum status calibrate_links(struct calibration *k); /* all ranks; at least two */
+
+/* From now on these measure together. */
+void calibrate_gather(struct calibration *k, MPI_Comm group);
 
 #endif

@@ -8,7 +8,8 @@
 #include "real/calibrate/internal.h"
 #include "strategy/base/clock.h"
 
-enum { REPEATS_MOST = 31, SAMPLES_MOST = 32 };
+enum { REPEATS_MOST = 63, SAMPLES_MOST = 32 };
+enum { QUICK_NS = 700 * 1000 * 1000, LONG_NS = 2000 * 1000 * 1000 }; /* for one size */
 
 static const int64_t sizes[] = {4096, 65536, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20}; /* bytes of the whole */
 enum { SIZES = sizeof sizes / sizeof *sizes, BUSY_SIZE = 4 };
@@ -28,7 +29,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 int calibrate_links_tasks(const struct calibration *k)
 {
-	return k->ranks > 1 ? SIZES + 1 : 0;
+	return (k->communicator ? SIZES : 0) + (k->between ? 2 : 0) + (k->ranks > 1);
 }
 
 /* ---- the fit ---- */
@@ -61,6 +62,7 @@ void link_fit(const struct link_sample *samples, int count, struct link *out)
 
 struct collectives {
 	struct calibration *k;
+	struct communicator *between;
 	unsigned char *memory; /* of PLACES_BYTES, then the staging */
 	int64_t place;
 };
@@ -75,14 +77,20 @@ static float *next_place(struct collectives *c, int64_t elements)
 	return place;
 }
 
+/* Of the whole, divided by the ranks. */
+static int64_t elements_of(const struct collectives *c, int64_t bytes)
+{
+	return bytes / (int64_t)sizeof(float) / c->between->ranks * c->between->ranks;
+}
+
 static enum status run_one(struct collectives *c, enum schedule_algorithm algorithm, int64_t elements, bool hurry,
                            int64_t *ns, int64_t *processor_ns)
 {
-	struct communicator *m = c->k->communicator;
+	struct communicator *m = c->between;
 	struct collective what = {.algorithm = algorithm,
 	                          .elements = elements,
 	                          .whole = next_place(c, elements),
-	                          .part = next_place(c, elements / c->k->ranks), /* plans keep shards apart */
+	                          .part = next_place(c, elements / m->ranks), /* plans keep shards apart */
 	                          .staging = c->memory + PLACES_BYTES};
 	struct traffic traffic;
 	struct timespec a, b;
@@ -96,31 +104,45 @@ static enum status run_one(struct collectives *c, enum schedule_algorithm algori
 	*processor_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
 	m->ops->hurry(m, false);
 	if (!s) /* the slowest rank counts */
-		MPI_Allreduce(MPI_IN_PLACE, ns, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+		MPI_Allreduce(MPI_IN_PLACE, ns, 1, MPI_INT64_T, MPI_MAX, c->k->group);
 	return s;
 }
 
-static enum status run_repeats(struct collectives *c, enum schedule_algorithm algorithm, int64_t elements, bool hurry,
-                               int repeats, struct rate *ns, struct rate *processor_ns)
+/* As often as there is time for, but three times. All ranks know the same times. Small ones are quick, and of those the
+ * shortest counts, which is to be found between the time slices of others. */
+static int repeats_of(const struct collectives *c, int64_t elements, int64_t ns)
 {
-	int64_t wall[REPEATS_MOST + 1], processor[REPEATS_MOST + 1];
-	for (int i = 0; i < repeats + 1; i++) { /* the first warms up */
-		enum status s = run_one(c, algorithm, elements, hurry, &wall[i ? i - 1 : 0], &processor[i ? i - 1 : 0]);
-		if (s)
-			return s;
-	}
+	enum { LEAST = 3, QUICK_REPEATS = 9, LONG_REPEATS = 31 };
+	bool quick = c->k->options->quick && elements > SMALL / (int64_t)sizeof(float);
+	int64_t budget = quick ? QUICK_NS : LONG_NS, most = quick                                       ? QUICK_REPEATS
+	                                                    : elements > SMALL / (int64_t)sizeof(float) ? LONG_REPEATS
+	                                                                                                : REPEATS_MOST;
+	int64_t fit = budget / (ns > 0 ? ns : 1);
+	return (int)(fit < LEAST ? LEAST : fit > most ? most : fit);
+}
+
+static enum status run_repeats(struct collectives *c, enum schedule_algorithm algorithm, int64_t elements, bool hurry,
+                               struct rate *ns, struct rate *processor_ns)
+{
+	int64_t wall[REPEATS_MOST], processor[REPEATS_MOST];
+	enum status s = run_one(c, algorithm, elements, hurry, wall, processor); /* warms up */
+	int repeats = s ? 0 : repeats_of(c, elements, wall[0]);
+	for (int i = 0; i < repeats && !s; i++)
+		s = run_one(c, algorithm, elements, hurry, &wall[i], &processor[i]);
+	if (s)
+		return s;
 	*ns = calibrate_rate(0, wall, repeats);
 	*processor_ns = calibrate_rate(0, processor, repeats);
 	return STATUS_OK;
 }
 
 /* Measures the share of a core that a collective takes while others compute. It sleeps between its polls then. */
-static enum status measure_cores(struct collectives *c, int64_t elements, int repeats, struct cluster *out)
+static enum status measure_cores(struct collectives *c, int64_t elements, struct cluster *out)
 {
 	struct rate alone, busy, spun, processor;
-	enum status s = run_repeats(c, SCHEDULE_RING_ALL_REDUCE, elements, true, repeats, &alone, &spun);
+	enum status s = run_repeats(c, SCHEDULE_RING_ALL_REDUCE, elements, true, &alone, &spun);
 	if (!s)
-		s = run_repeats(c, SCHEDULE_RING_ALL_REDUCE, elements, false, repeats, &busy, &processor);
+		s = run_repeats(c, SCHEDULE_RING_ALL_REDUCE, elements, false, &busy, &processor);
 	if (s)
 		return s;
 	int64_t shares[] = {processor.value, processor.low, processor.high};
@@ -132,27 +154,67 @@ static enum status measure_cores(struct collectives *c, int64_t elements, int re
 	return STATUS_OK;
 }
 
-static enum status measure_sizes(struct collectives *c, struct cluster *out)
+/* The samples of one kind after those of the other. */
+struct samples {
+	struct link_sample list[SAMPLES_MOST];
+	int count;
+};
+
+static enum status measure_size(struct collectives *c, enum schedule_algorithm kind, int64_t bytes, struct samples *out)
 {
-	struct calibration *k = c->k;
-	struct link_sample samples[SAMPLES_MOST];
-	int count = 0, repeats = k->options->quick ? 9 : REPEATS_MOST;
-	for (int i = 0; i < SIZES; i++) {
-		calibrate_progress(k, "collectives");
-		int64_t elements = sizes[i] / (int64_t)sizeof(float) / k->ranks * k->ranks;
-		for (int kind = 0; kind < KINDS; kind++) {
-			struct schedule schedule = {kinds[kind], k->ranks, 0, elements, 0};
-			struct rate ns, processor;
-			enum status s = run_repeats(c, kinds[kind], elements, true, repeats, &ns, &processor);
-			if (s)
-				return s;
-			samples[count++] = (struct link_sample){.rounds = schedule_rounds(&schedule),
-			                                        .bytes = elements / k->ranks * (int64_t)sizeof(float),
-			                                        .ns = sizes[i] <= SMALL ? ns.low : ns.value};
-		}
+	int64_t elements = elements_of(c, bytes);
+	struct schedule schedule = {kind, c->between->ranks, 0, elements, 0};
+	struct rate ns, processor;
+	enum status s = run_repeats(c, kind, elements, true, &ns, &processor);
+	if (!s)
+		out->list[out->count++] =
+		        (struct link_sample){.rounds = schedule_rounds(&schedule),
+		                             .bytes = elements / c->between->ranks * (int64_t)sizeof(float),
+		                             .ns = bytes <= SMALL ? ns.low : ns.value};
+	return s;
+}
+
+static enum status measure_kind(struct collectives *c, enum schedule_algorithm kind, struct samples *out)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; i < SIZES && !s; i++)
+		s = measure_size(c, kind, sizes[i], out);
+	return s;
+}
+
+/* Between the ranks of one machine. */
+static enum status measure_link(struct collectives *c, struct cluster *out)
+{
+	struct samples samples = {.count = 0};
+	enum status s = STATUS_OK;
+	for (int i = 0; i < SIZES && !s; i++) {
+		calibrate_progress(c->k, "collectives");
+		for (int kind = 0; kind < KINDS && !s; kind++)
+			s = measure_size(c, kinds[kind], sizes[i], &samples);
 	}
-	link_fit(samples, count, &out->link);
-	return measure_cores(c, sizes[BUSY_SIZE] / (int64_t)sizeof(float) / k->ranks * k->ranks, repeats, out);
+	if (s)
+		return s;
+	link_fit(samples.list, samples.count, &out->link);
+	return measure_cores(c, elements_of(c, sizes[BUSY_SIZE]), out);
+}
+
+/* Between machines, where an all-gather only sends and receives, and sums may be another matter. */
+static enum status measure_network(struct collectives *c, struct cluster *out)
+{
+	struct samples gathers = {.count = 0}, sums = {.count = 0};
+	struct link link;
+	calibrate_progress(c->k, "all-gathers between hosts");
+	enum status s = measure_kind(c, SCHEDULE_RING_ALL_GATHER, &gathers);
+	calibrate_progress(c->k, "sums between hosts");
+	if (!s)
+		s = measure_kind(c, SCHEDULE_RING_REDUCE_SCATTER, &sums);
+	if (s)
+		return s;
+	link_fit(gathers.list, gathers.count, &out->network);
+	link_fit(sums.list, sums.count, &link);
+	out->network_sum = link.bandwidth;
+	out->rails = 1;
+	return STATUS_OK;
 }
 
 /* ---- the way to the communication thread and back ---- */
@@ -198,12 +260,12 @@ struct rate calibrate_there_and_back(struct rate there, struct rate back)
 	return rate_measured(there.value + back.value, there.low + back.low, there.high + back.high);
 }
 
-static enum status measure_hand_over(const struct calibration *k, struct cluster *out)
+static enum status measure_hand_over(const struct calibration *k, struct communicator *m, struct cluster *out)
 {
 	static const struct timed_case tiny = {"mlp:sizes=16-16-16-10", "fsdp", 1, TYPE_FP32};
 	struct timed_run r;
 	struct hand_over h = {.there_count = 0};
-	enum status s = timed_run_open(&r, &tiny, k->communicator);
+	enum status s = timed_run_open(&r, &tiny, m);
 	if (!s)
 		s = calibrate_steps(&r, k, 0.2, true, collect_hand_over, &h);
 	timed_run_release(&r);
@@ -214,19 +276,50 @@ static enum status measure_hand_over(const struct calibration *k, struct cluster
 	return STATUS_OK;
 }
 
+/* Those in `group` measure, the others sleep until they have. */
+static enum status measure_among(struct collectives *c, MPI_Comm group, struct communicator *m,
+                                 enum status (*measure)(struct collectives *c, struct cluster *out))
+{
+	enum status s = STATUS_OK;
+	if (m) {
+		calibrate_gather(c->k, group);
+		c->between = m;
+		s = measure(c, c->k->cluster);
+	}
+	calibrate_wait(c->k);
+	return s;
+}
+
+static enum status measure_thread(struct collectives *c, struct cluster *out)
+{
+	calibrate_progress(c->k, "the communication thread");
+	return measure_hand_over(c->k, c->between, out);
+}
+
+static enum status measure_all(struct collectives *c)
+{
+	struct calibration *k = c->k;
+	enum status s = measure_among(c, k->node, k->communicator, measure_link);
+	if (!s)
+		s = measure_among(c, k->hosts, k->between, measure_network);
+	int several = k->communicator != NULL; /* on the first machine, whose figures these are */
+	MPI_Bcast(&several, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	if (!s && several)
+		return measure_among(c, k->node, k->communicator, measure_thread);
+	return s ? s : measure_among(c, k->hosts, k->between, measure_thread);
+}
+
 enum status calibrate_links(struct calibration *k)
 {
 	size_t bytes = (size_t)(PLACES_BYTES + SCHEDULE_STAGING_BYTES + LARGE_PAGE);
 	void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mapped == MAP_FAILED)
 		return status_fail(STATUS_MEMORY, "no memory for %lld bytes to send between ranks", (long long)bytes);
-	struct collectives c = {k, (unsigned char *)mapped + (-(uintptr_t)mapped & (uintptr_t)(LARGE_PAGE - 1)), 0};
+	struct collectives c = {k, NULL, (unsigned char *)mapped + (-(uintptr_t)mapped & (uintptr_t)(LARGE_PAGE - 1)),
+	                        0};
 	(void)madvise(c.memory, bytes - (size_t)LARGE_PAGE, MADV_HUGEPAGE); /* without large pages, ordinary ones do */
 	memset(c.memory, 0, bytes - (size_t)LARGE_PAGE);
-	enum status s = measure_sizes(&c, k->cluster);
+	enum status s = measure_all(&c);
 	munmap(mapped, bytes);
-	if (s)
-		return s;
-	calibrate_progress(k, "the communication thread");
-	return measure_hand_over(k, k->cluster);
+	return s;
 }

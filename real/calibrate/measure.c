@@ -47,8 +47,16 @@ void calibrate_wait(const struct calibration *k)
 
 void calibrate_meet(const struct calibration *k)
 {
+	if (k->group_ranks > 1)
+		MPI_Barrier(k->group);
+}
+
+void calibrate_gather(struct calibration *k, MPI_Comm group)
+{
+	k->group = group;
+	k->group_ranks = 1;
 	if (k->ranks > 1)
-		MPI_Barrier(MPI_COMM_WORLD);
+		MPI_Comm_size(group, &k->group_ranks);
 }
 
 /* ---- steps ---- */
@@ -61,8 +69,8 @@ enum status calibrate_steps(struct timed_run *r, const struct calibration *k, do
 	int64_t begin = clock_ns();
 	for (int i = 0; i < WARM_UP + STEPS_MOST; i++) {
 		int enough = i >= WARM_UP + STEPS_LEAST && (double)(clock_ns() - begin) > seconds * 1e9;
-		if (together && k->ranks > 1) {
-			MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
+		if (together && k->group_ranks > 1) {
+			MPI_Bcast(&enough, 1, MPI_INT, 0, k->group);
 			calibrate_meet(k);
 		}
 		if (enough)

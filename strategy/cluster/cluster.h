@@ -21,7 +21,8 @@
  *       linear: {bf16: [{work: 1e8, rate: 4e13}, {work: 1e11, rate: 2.7e14}]}
  *       attention.backward: {bf16: 1e14}
  *     link: {latency: 3.4e-6, bandwidth: 2.4e11}              # inside a node: per device and direction
- *     network: {latency: 1.4e-5, bandwidth: 2.4e10, rails: 8} # between nodes: of one NIC, and how many a node has
+ *     network: {latency: 1.4e-5, bandwidth: 2.4e10, rails: 8} # between nodes: of one NIC, and how many a node has;
+ *                                 # on a cpu cluster also sum_bandwidth, of what is added up where it comes
  *     host_link: {latency: 1e-5, bandwidth: 2.5e10}           # between a device and its host
  *     disk: {latency: 1e-4, read_bandwidth: 1e10, write_bandwidth: 5e9, capacity: 15TB}  # of a node; may be left out
  *     slow: {3: 1.5}                # rank 3 computes 1.5 times as long
@@ -120,6 +121,7 @@ struct cluster {
 	struct rate collective_share;          /* gpu: millionths of the device that a running collective takes */
 	struct rate collective_cores;          /* cpu: millionths of a core that a running collective needs, per rank */
 	struct link link, network, host_link;
+	struct rate network_sum; /* bytes/s, of what is added up where it comes; 0: as the network's */
 	struct storage disk;
 	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_COLUMNS];
 	struct stack stack; /* what is reached of all this; name "": the rates themselves */

@@ -40,6 +40,7 @@ static const struct field all[] = {
         {"link", "bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e3, 1e15, AT(link.bandwidth)},
         {"network", "latency", FIELD_SECONDS, BOTH | REQUIRED, 0, 1, AT(network.latency)},
         {"network", "bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e3, 1e15, AT(network.bandwidth)},
+        {"network", "sum_bandwidth", FIELD_PER_SECOND, ON_CPU, 1e3, 1e15, AT(network_sum)},
         {"network", "rails", FIELD_WHOLE, BOTH, 1, 65536, AT(rails)},
         {"host_link", "latency", FIELD_SECONDS, ON_GPU | REQUIRED, 0, 1, AT(host_link.latency)},
         {"host_link", "bandwidth", FIELD_PER_SECOND, ON_GPU | REQUIRED, 1e3, 1e15, AT(host_link.bandwidth)},

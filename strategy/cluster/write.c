@@ -71,7 +71,8 @@ static void print_field(const struct cluster *c, const struct field *f, FILE *ou
 {
 	const void *at = (const char *)c + f->offset;
 	bool whole = f->kind == FIELD_WHOLE || f->kind == FIELD_BYTES;
-	if ((whole && !*(const int64_t *)at) ||
+	bool is_rate = f->kind == FIELD_PER_SECOND && !(f->flags & REQUIRED);
+	if ((is_rate && !((const struct rate *)at)->value) || (whole && !*(const int64_t *)at) ||
 	    ((f->kind == FIELD_TEXT || f->kind == FIELD_CARD) && !*(const char *)at)) /* not given */
 		return;
 	fprintf(out, "%s%s: ", *f->section ? "  " : "", f->key);
