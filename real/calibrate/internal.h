@@ -76,6 +76,7 @@ void calibrate_figure(struct calibration *k, const char *name, enum calibrate_un
 /* Both wait until all are here, the first for all ranks and asleep, so that ranks still at work have the cores, the
  * second for those that measure together and awake, so that all begin together. */
 void calibrate_wait(const struct calibration *k);
+void calibrate_sleep(MPI_Comm group);
 void calibrate_meet(const struct calibration *k);
 
 /* The median of n times as a rate: amount a second, or with amount 0 the nanoseconds themselves. Sorts them. */

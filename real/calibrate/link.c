@@ -12,7 +12,7 @@ enum { REPEATS_MOST = 63, SAMPLES_MOST = 32 };
 enum { QUICK_NS = 700 * 1000 * 1000, LONG_NS = 2000 * 1000 * 1000 }; /* for one size */
 
 static const int64_t sizes[] = {4096, 65536, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20}; /* bytes of the whole */
-enum { SIZES = sizeof sizes / sizeof *sizes, BUSY_SIZE = 4 };
+enum { SIZES = sizeof sizes / sizeof *sizes, BUSY_SIZE = 4, LARGE_ONES = 4 };
 
 /* Up to this size the shortest of the repeats counts, not the median: when a small message takes a thousand times as
  * long, another program has had the core for its time slice. */
@@ -34,28 +34,39 @@ int calibrate_links_tasks(const struct calibration *k)
 
 /* ---- the fit ---- */
 
-void link_fit(const struct link_sample *samples, int count, struct link *out)
+static struct rate fit_latency(const struct link_sample *samples, int count)
 {
-	int64_t values[SAMPLES_MOST], least = INT64_MAX, most = 0;
+	int64_t values[SAMPLES_MOST], least = INT64_MAX;
 	int n = 0;
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++)
 		least = samples[i].bytes < least ? samples[i].bytes : least;
-		most = samples[i].bytes > most ? samples[i].bytes : most;
-	}
 	for (int i = 0; i < count && n < SAMPLES_MOST; i++)
 		if (samples[i].bytes == least)
 			values[n++] = samples[i].ns / samples[i].rounds;
-	out->latency = calibrate_rate(0, values, n);
-	n = 0;
+	return calibrate_rate(0, values, n);
+}
+
+static struct rate fit_bandwidth(const struct link_sample *samples, int count, int64_t latency)
+{
+	int64_t values[SAMPLES_MOST], most = 0;
+	int n = 0;
+	for (int i = 0; i < count; i++)
+		most = samples[i].bytes > most ? samples[i].bytes : most;
 	for (int i = 0; i < count && n < SAMPLES_MOST; i++) {
 		/* On a busy machine a small message may take as long as a large one. At least half of a large one is
 		 * moving. */
-		int64_t round = samples[i].ns / samples[i].rounds, moving = round - out->latency.value;
+		int64_t round = samples[i].ns / samples[i].rounds, moving = round - latency;
 		moving = moving > round / 2 ? moving : round / 2;
 		if (samples[i].bytes >= most / 4)
 			values[n++] = (int64_t)((double)samples[i].bytes * 1e9 / (double)(moving > 0 ? moving : 1));
 	}
-	out->bandwidth = calibrate_rate(0, values, n);
+	return calibrate_rate(0, values, n);
+}
+
+void link_fit(const struct link_sample *samples, int count, struct link *out)
+{
+	out->latency = fit_latency(samples, count);
+	out->bandwidth = fit_bandwidth(samples, count, out->latency.value);
 }
 
 /* ---- collectives ---- */
@@ -174,14 +185,6 @@ static enum status measure_size(struct collectives *c, enum schedule_algorithm k
 	return s;
 }
 
-static enum status measure_kind(struct collectives *c, enum schedule_algorithm kind, struct samples *out)
-{
-	enum status s = STATUS_OK;
-	for (int i = 0; i < SIZES && !s; i++)
-		s = measure_size(c, kind, sizes[i], out);
-	return s;
-}
-
 /* Between the ranks of one machine. */
 static enum status measure_link(struct collectives *c, struct cluster *out)
 {
@@ -198,23 +201,50 @@ static enum status measure_link(struct collectives *c, struct cluster *out)
 	return measure_cores(c, elements_of(c, sizes[BUSY_SIZE]), out);
 }
 
+/* Half of a small message's way there and back, between the first two hosts while the others sleep: where hosts share
+ * cores, all of them at once would measure how they take turns. */
+static struct rate measure_latency(const struct collectives *c)
+{
+	enum { PINGS = 64 };
+	MPI_Comm hosts = c->k->group;
+	int64_t ns[PINGS];
+	char ball[8] = "";
+	int rank = c->between->rank, other = !rank;
+	for (int i = 0; i < PINGS + 1 && rank < 2; i++) { /* the first connects */
+		int64_t begin = clock_ns();
+		if (!rank)
+			MPI_Send(ball, sizeof ball, MPI_BYTE, other, i, hosts);
+		MPI_Recv(ball, sizeof ball, MPI_BYTE, other, i, hosts, MPI_STATUS_IGNORE);
+		if (rank)
+			MPI_Send(ball, sizeof ball, MPI_BYTE, other, i, hosts);
+		ns[i ? i - 1 : 0] = (clock_ns() - begin) / 2;
+	}
+	calibrate_sleep(hosts);
+	return rank < 2 ? calibrate_rate(0, ns, PINGS) : rate_assumed(0);
+}
+
+static enum status measure_bandwidth(struct collectives *c, enum schedule_algorithm kind, int64_t latency,
+                                     struct rate *out)
+{
+	struct samples samples = {.count = 0};
+	enum status s = STATUS_OK;
+	for (int i = LARGE_ONES; i < SIZES && !s; i++)
+		s = measure_size(c, kind, sizes[i], &samples);
+	if (!s)
+		*out = fit_bandwidth(samples.list, samples.count, latency);
+	return s;
+}
+
 /* Between machines, where an all-gather only sends and receives, and sums may be another matter. */
 static enum status measure_network(struct collectives *c, struct cluster *out)
 {
-	struct samples gathers = {.count = 0}, sums = {.count = 0};
-	struct link link;
 	calibrate_progress(c->k, "all-gathers between hosts");
-	enum status s = measure_kind(c, SCHEDULE_RING_ALL_GATHER, &gathers);
-	calibrate_progress(c->k, "sums between hosts");
-	if (!s)
-		s = measure_kind(c, SCHEDULE_RING_REDUCE_SCATTER, &sums);
-	if (s)
-		return s;
-	link_fit(gathers.list, gathers.count, &out->network);
-	link_fit(sums.list, sums.count, &link);
-	out->network_sum = link.bandwidth;
 	out->rails = 1;
-	return STATUS_OK;
+	out->network.latency = measure_latency(c);
+	int64_t latency = out->network.latency.value;
+	enum status s = measure_bandwidth(c, SCHEDULE_RING_ALL_GATHER, latency, &out->network.bandwidth);
+	calibrate_progress(c->k, "sums between hosts");
+	return s ? s : measure_bandwidth(c, SCHEDULE_RING_REDUCE_SCATTER, latency, &out->network_sum);
 }
 
 /* ---- the way to the communication thread and back ---- */

@@ -33,16 +33,20 @@ void calibrate_figures_add(struct calibrate_figures *f, const char *name, enum c
 
 /* ---- waiting ---- */
 
-void calibrate_wait(const struct calibration *k)
+void calibrate_sleep(MPI_Comm group)
 {
 	const struct timespec pause = {0, 1000000};
 	MPI_Request request;
 	int done = 0;
-	if (k->ranks == 1)
-		return;
-	MPI_Ibarrier(MPI_COMM_WORLD, &request);
+	MPI_Ibarrier(group, &request);
 	for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
 		nanosleep(&pause, NULL);
+}
+
+void calibrate_wait(const struct calibration *k)
+{
+	if (k->ranks > 1)
+		calibrate_sleep(MPI_COMM_WORLD);
 }
 
 void calibrate_meet(const struct calibration *k)
