@@ -317,4 +317,24 @@ START_TEST(test_collective_takes_cores)
 	check_near(run(GRAIN_MESSAGE).time.step, whole, 2, "ring beside kernels, by messages", 2);
 }
 
+/* Two hosts, and 4000 bytes: a half of them in a round. What is added up comes at half the rate of what is copied. */
+static const struct {
+	enum schedule_algorithm algorithm;
+	int64_t ns;
+} between_hosts[] = {
+        {SCHEDULE_RING_ALL_GATHER, 5000 + 2000},
+        {SCHEDULE_RING_REDUCE_SCATTER, 5000 + 4000},
+        {SCHEDULE_RING_ALL_REDUCE, 2 * 5000 + 2000 + 4000},
+};
+START_LOOP_TEST(test_sums_between_hosts, 0, sizeof between_hosts / sizeof between_hosts[0])
+{
+	open_cpus("devices: 1,", "8", "1e12");
+	cluster.network_sum = rate_assumed(500000000);
+	open_plan(2);
+	add_collective(between_hosts[_i].algorithm, 1000);
+	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++)
+		ck_assert_int_eq(simulate(&fixture.plan, (enum grain)g, NULL).time.step, between_hosts[_i].ns);
+}
+END_TEST
+
 SUITE("sim", 120)
