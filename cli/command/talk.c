@@ -90,11 +90,28 @@ static enum status judge_fatal(const struct talk *t, int code)
 	return status_fail(code == 2 ? STATUS_INPUT : lost ? STATUS_LOST : STATUS_RUN, "%s", t->fatal);
 }
 
+/* mpirun did not come so far: its agent, ssh, says why, or mpirun itself. */
+static bool never_began(const struct talk *t)
+{
+	return t->pulse.hosts && t->pulse.hosts->count && !t->pulse.began;
+}
+
+static enum status judge_start(const struct talk *t)
+{
+	return status_fail(
+	        STATUS_RUN,
+	        "mpirun started no rank on the hosts: %.300s; ssh must reach each of them without a password, and "
+	        "shardlab be at the same path there",
+	        t->kept_count ? t->kept[0] : "it does not say why");
+}
+
 /* Nobody has said why. */
 static enum status judge_death(const struct talk *t, int status, bool mpirun)
 {
 	bool killed = WIFSIGNALED(status), crashed = is_crash(t->signal) || (killed && is_crash(WTERMSIG(status)));
 	const char *who = mpirun ? "mpirun" : "the run";
+	if (!killed && never_began(t))
+		return judge_start(t);
 	if (crashed || (!killed && !*t->died))
 		retell(t);
 	if (*t->died)

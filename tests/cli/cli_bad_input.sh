@@ -17,6 +17,16 @@ export LOCAL_RANK=0 WORLD_SIZE=2
 refuse 'started by torchrun, accelerate or deepspeed as one of 2' train --ranks 2
 unset LOCAL_RANK WORLD_SIZE
 
+# Hosts.
+printf 'node1 slots=2\nnode2 slot=2\n' >"$place/hosts"
+for command in train validate calibrate; do
+	refuse "hosts:2:7: after a host's name stands nothing or slots=N" $command --hosts "$place/hosts"
+done
+printf 'node1 slots=2\n' >"$place/hosts"
+refuse '--ranks 4: the hosts have slots for 2; use fewer' train --ranks 4 --hosts "$place/hosts"
+refuse 'nowhere' train --hosts "$place/nowhere"
+rm "$place/hosts"
+
 # Commands and the form of options.
 refuse 'no command'
 refuse "'frobnicate'" frobnicate

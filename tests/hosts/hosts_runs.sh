@@ -68,6 +68,21 @@ if [ $status = 0 ] || grep -q '"step"' "$TMPDIR/out" || ! grep -q 'must be on a 
 	complain "a folder that is not shared: exit status $status: $(cat "$TMPDIR/err")"
 fi
 
+# A host that there is not.
+printf 'node1\nnode9\n' >"$TMPDIR/hosts9"
+status=0
+lab_on 1 "$SHARDLAB" train "${tiny[@]}" --steps 4 --hosts "$TMPDIR/hosts9" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+[ $status = 1 ] && grep -q '^fatal: mpirun started no rank on the hosts: .*node9' "$TMPDIR/err" && [ "$(grep -c '^fatal' "$TMPDIR/err")" = 1 ] ||
+	complain "a host that there is not: exit status $status: $(cat "$TMPDIR/err")"
+
+# Rates of the network, measured by ranks that a user's mpirun started; predictions then have them.
+lab_on 1 mpirun -n 2 --hostfile "$TMPDIR/hosts2" -x OPENBLAS_NUM_THREADS "$SHARDLAB" calibrate --quick --output "$TMPDIR/rates.yaml" \
+	>"$TMPDIR/calibrate.out" 2>"$TMPDIR/err" || complain "calibrate over hosts: $(cat "$TMPDIR/err")"
+[ "$(sed -n '/^network:/,/^[^ ]/p' "$TMPDIR/rates.yaml" | grep -c '{measured: ')" = 3 ] || complain "no network in $(cat "$TMPDIR/rates.yaml")"
+grep -q '^between hosts, sums' "$TMPDIR/calibrate.out" || complain "calibrate over hosts shows $(cat "$TMPDIR/calibrate.out")"
+over known 2 "${tiny[@]}" --steps 4 --cluster "$TMPDIR/rates.yaml"
+[ "$(grep -c . "$TMPDIR/known.err")" = 1 ] || complain "with a network that was measured is said: $(cat "$TMPDIR/known.err")"
+
 # struck NAME PATTERN SECONDS COMMAND…: strikes a run that would not end, which does within SECONDS, with one line.
 struck() {
 	local name=$1 pattern=$2 seconds=$3 status=0 begun
