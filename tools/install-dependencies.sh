@@ -31,6 +31,8 @@ ci_packages+=(xvfb xdotool xclip chromium imagemagick)
 ci_packages+=(fonts-wqy-microhei)
 # Reads the text of a PDF's pages.
 ci_packages+=(poppler-utils)
+# Hosts of namespaces.
+ci_packages+=(iproute2)
 # The two commands on a Debian with nothing installed.
 ci_packages+=(debootstrap)
 

@@ -312,13 +312,14 @@ static enum status write_and_show(const struct options *o, struct cluster *c, co
 }
 
 /* The process that started the ranks takes what the first of them prints. Of a user's mpirun there is none. */
-static enum status measure_as_rank(const struct options *o, int rank)
+static enum status measure_as_rank(const struct options *o, int rank, int ranks)
 {
 	struct cluster c = {0};
 	struct calibrate_figures figures;
 	struct calibrate_options k = calibrate_options_from(o);
 	if (option_given(o, OPTION_HOSTS))
 		return status_fail(STATUS_INPUT, "{hosts}: mpirun has started the ranks already; leave {hosts} out");
+	hosts_say_joined(rank, ranks);
 	k.progress = launch_is_child() ? tell : NULL;
 	enum status s = calibrate_run(&k, &c, &figures);
 	if (!s && !rank && !launch_is_child()) {
@@ -341,7 +342,7 @@ enum status command_calibrate(const struct options *given)
 	const char *path;
 	int rank, ranks;
 	if (train_under_mpi(&rank, &ranks))
-		return measure_as_rank(o, rank);
+		return measure_as_rank(o, rank, ranks);
 	enum status s = launch_check_alone();
 	launch_stop_on_signals();
 	if (!s)

@@ -209,6 +209,13 @@ enum status hosts_set_ranks(struct options *o)
 	return STATUS_OK;
 }
 
+void hosts_say_joined(int rank, int ranks)
+{
+	int64_t each = hosts_ranks_here();
+	if (each && !rank && !launch_is_child())
+		hosts_say((ranks + each - 1) / each, each, stderr);
+}
+
 bool hosts_is_quiet(void)
 {
 	int rank, ranks;

@@ -257,6 +257,8 @@ enum status command_train(const struct options *given)
 	if (!s && !a.rank)
 		s = emit_settings(&a.options, &a.job.settings);
 	s = say_once(s, a.rank);
+	if (!s && a.joined)
+		hosts_say_joined(a.rank, a.ranks);
 	if (!s)
 		s = run_and_show(&a);
 	report_release(&a.predicted);

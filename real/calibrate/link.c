@@ -9,7 +9,7 @@
 #include "strategy/base/clock.h"
 
 enum { REPEATS_MOST = 63, SAMPLES_MOST = 32 };
-enum { QUICK_NS = 700 * 1000 * 1000, LONG_NS = 2000 * 1000 * 1000 }; /* for one size */
+enum { QUICK_NS = 1500 * 1000 * 1000, LONG_NS = 2000 * 1000 * 1000 }; /* for one size */
 
 static const int64_t sizes[] = {4096, 65536, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20}; /* bytes of the whole */
 enum { SIZES = sizeof sizes / sizeof *sizes, BUSY_SIZE = 4, LARGE_ONES = 4 };

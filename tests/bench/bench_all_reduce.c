@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 
 #include "real/communicator/communicator.h"
+#include "real/communicator/hosts.h"
 #include "tests/bench/bench.h"
 
 enum way { RING, RING_HURRY, MPI, MPI_HURRY, LIBRARY, WAYS };
@@ -103,6 +104,7 @@ int main(int argc, char **argv)
 	double *times[WAYS];
 	struct bench b = {.ways = argc > 4 ? argv[4] : ""};
 	MPI_Comm world = MPI_COMM_WORLD;
+	hosts_prepare();
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
 	MPI_Comm_rank(world, &b.rank);
 	MPI_Comm_size(world, &b.ranks);
