@@ -153,7 +153,7 @@ enum status hosts_place(const struct hosts *h, int64_t ranks, int64_t *hosts, in
 {
 	int64_t left = ranks;
 	*hosts = 0;
-	*each = smaller(ranks, h->list[0].slots);
+	*each = smaller(ranks, h->count ? h->list[0].slots : 0);
 	if (ranks > hosts_slots(h))
 		return status_fail(STATUS_INPUT,
 		                   "{ranks} %" PRId64 ": the hosts have slots for %" PRId64
