@@ -26,7 +26,7 @@ figures() {
 over() {
 	local name=$1 hosts=$2
 	shift 2
-	lab_on 1 "$SHARDLAB" train "$@" --hosts "$TMPDIR/hosts$hosts" >"$TMPDIR/$name.out" 2>"$TMPDIR/$name.err" ||
+	lab_on 1 timeout 60 "$SHARDLAB" train "$@" --hosts "$TMPDIR/hosts$hosts" >"$TMPDIR/$name.out" 2>"$TMPDIR/$name.err" ||
 		complain "train $* over $hosts hosts: $(cat "$TMPDIR/$name.err")"
 }
 
@@ -63,7 +63,7 @@ over four 4 "${tiny[@]}" --strategy zero3 --steps 12 --checkpoint "$TMPDIR/run" 
 
 # A folder that is not shared is told before the first step.
 status=0
-lab_on 1 "$SHARDLAB" train "${tiny[@]}" --steps 4 --hosts "$TMPDIR/hosts2" --save "$lab/own/w.safetensors" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+lab_on 1 timeout 60 "$SHARDLAB" train "${tiny[@]}" --steps 4 --hosts "$TMPDIR/hosts2" --save "$lab/own/w.safetensors" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
 if [ $status = 0 ] || grep -q '"step"' "$TMPDIR/out" || ! grep -q 'must be on a file system that all ranks share' "$TMPDIR/err"; then
 	complain "a folder that is not shared: exit status $status: $(cat "$TMPDIR/err")"
 fi
@@ -71,12 +71,12 @@ fi
 # A host that there is not.
 printf 'node1\nnode9\n' >"$TMPDIR/hosts9"
 status=0
-lab_on 1 "$SHARDLAB" train "${tiny[@]}" --steps 4 --hosts "$TMPDIR/hosts9" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+lab_on 1 timeout 60 "$SHARDLAB" train "${tiny[@]}" --steps 4 --hosts "$TMPDIR/hosts9" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
 [ $status = 1 ] && grep -q '^fatal: mpirun started no rank on the hosts: .*node9' "$TMPDIR/err" && [ "$(grep -c '^fatal' "$TMPDIR/err")" = 1 ] ||
 	complain "a host that there is not: exit status $status: $(cat "$TMPDIR/err")"
 
 # Rates of the network, measured by ranks that a user's mpirun started; predictions then have them.
-lab_on 1 mpirun -n 2 --hostfile "$TMPDIR/hosts2" -x OPENBLAS_NUM_THREADS "$SHARDLAB" calibrate --quick --output "$TMPDIR/rates.yaml" \
+lab_on 1 timeout 90 mpirun -n 2 --hostfile "$TMPDIR/hosts2" -x OPENBLAS_NUM_THREADS "$SHARDLAB" calibrate --quick --output "$TMPDIR/rates.yaml" \
 	>"$TMPDIR/calibrate.out" 2>"$TMPDIR/err" || complain "calibrate over hosts: $(cat "$TMPDIR/err")"
 [ "$(sed -n '/^network:/,/^[^ ]/p' "$TMPDIR/rates.yaml" | grep -c '{measured: ')" = 3 ] || complain "no network in $(cat "$TMPDIR/rates.yaml")"
 grep -q '^between hosts, sums' "$TMPDIR/calibrate.out" || complain "calibrate over hosts shows $(cat "$TMPDIR/calibrate.out")"
@@ -87,10 +87,10 @@ over known 2 "${tiny[@]}" --steps 4 --cluster "$TMPDIR/rates.yaml"
 struck() {
 	local name=$1 pattern=$2 seconds=$3 status=0 begun
 	shift 3
-	SHARDLAB_COMM_TIMEOUT_S=36 lab_on 1 "$SHARDLAB" train "${tiny[@]}" --steps 100000000 --hosts "$TMPDIR/hosts2" \
+	SHARDLAB_COMM_TIMEOUT_S=36 lab_on 1 timeout 60 "$SHARDLAB" train "${tiny[@]}" --steps 100000000 --hosts "$TMPDIR/hosts2" \
 		>"$TMPDIR/out" 2>"$TMPDIR/err" &
 	local run=$!
-	until grep -qs '"step": 3,' "$TMPDIR/out"; do sleep 0.05; done
+	until grep -qs '"step": 3,' "$TMPDIR/out" || ! kill -0 $run 2>/dev/null; do sleep 0.05; done
 	begun=$SECONDS
 	"$@"
 	wait $run || status=$?
