@@ -43,7 +43,8 @@ static double copy_seconds(const struct cluster *c, struct copied n, int64_t ran
 {
 	const struct rate *own = c->kind == DEVICE_GPU ? &c->node_bandwidth : &c->device_bandwidth;
 	double bytes = 2 * (double)n.in_memory, alone = bytes / (double)own->value,
-	       shared = bytes * (double)ranks / (double)c->node_bandwidth.value, memory = alone > shared ? alone : shared;
+	       shared = bytes * (double)ranks / (double)c->node_bandwidth.value,
+	       memory = alone > shared ? alone : shared;
 	double link = (double)c->host_link.latency.value / 1e9 +
 	              (double)n.over_link / (double)(c->host_link.bandwidth.value ? c->host_link.bandwidth.value : 1);
 	return memory + (n.over_link ? link : 0);

@@ -20,9 +20,9 @@ struct entry {
 	char strategy[256];
 	const struct options *variant;
 	struct report report;
-	struct profile_step step; /* with --trace */
+	struct profile_step step;         /* with --trace */
 	struct interval_figures interval; /* with --checkpoint-every */
-	char skipped[1024];       /* why; "": it was not */
+	char skipped[1024];               /* why; "": it was not */
 };
 
 enum { VARIANTS = 64 };

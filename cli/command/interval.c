@@ -133,7 +133,8 @@ void interval_compare(const char *const *names, const struct interval_figures *f
 	}
 	table_end(&t, 0);
 	if (count)
-		fprintf(out, "a rank: the one that saves most; every %" PRId64 " steps; async: with --checkpoint-async%s\n",
+		fprintf(out,
+		        "a rank: the one that saves most; every %" PRId64 " steps; async: with --checkpoint-async%s\n",
 		        f->every, f->measured ? "" : "; assumed rates of the disk");
 }
 

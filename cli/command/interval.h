@@ -19,11 +19,10 @@ struct interval_figures {
 	double write_s, read_s, copy_s;
 	int64_t every;                 /* steps */
 	double stall_s, async_stall_s; /* a step: ranks wait for the disk, or (--checkpoint-async) for a copy */
-	bool async;                    /* the plan's way */
-	double mtbf_s;          /* 0: not given */
-	int64_t best_every;     /* steps */
-	double best_s, goodput; /* goodput: without the loss of a step's own time to other causes */
-	bool measured;
+	double mtbf_s;                 /* 0: not given */
+	int64_t best_every;            /* steps */
+	double best_s, goodput;        /* goodput: without the loss of a step's own time to other causes */
+	bool measured, async;          /* the disk's rates were; the plan has snapshots */
 };
 /* step_s: of a step without checkpoints. */
 enum status interval_predict(const struct job *j, const struct options *o, double step_s, struct interval_figures *out);

@@ -132,8 +132,7 @@ enum status rank_save_snapshot(struct rank_memory *memory, const struct op *op)
 	if (item_is_of_group(op->item))
 		return rank_walk_group(
 		        op,
-		        &(struct group_walk){
-		                .memory = memory, .visit = save_part, .item = op->item, .snapshot = true});
+		        &(struct group_walk){.memory = memory, .visit = save_part, .item = op->item, .snapshot = true});
 	if (memory->rank != memory->role->first_rank)
 		return STATUS_OK;
 	const void *values = rank_memory_region(memory, &op->operand[SAVE_SNAPSHOT], &n);

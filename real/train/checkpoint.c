@@ -8,9 +8,9 @@
  *     checkpoint.json; its name; latest                                (names: rank 0)
  *     hear whether that was done
  *
- * With a snapshot in the plan (--checkpoint-async) section save fills it, and a thread does the two that are named on
- * the right while steps go on. Ranks hear with the sum that ends each step that all of them have done so, and go on
- * together: MPI is the main thread's alone. There is one checkpoint at a time, so the next waits for the one before.
+ * With a snapshot in the plan (--checkpoint-async) section save fills it, and a thread does what is named on the right
+ * while steps go on. MPI is the main thread's alone: the sum that ends each step says when all have done so, and they
+ * go on together. The next checkpoint waits for the one before.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -201,9 +201,9 @@ static int failed_rank(const struct saving *v, int ranks)
 
 static void say_failed(const struct training *t, const char *line)
 {
+	int64_t step = t->saving.step;
 	if (!t->rank)
-		fprintf(stderr, "warning: no checkpoint of step %" PRId64 ": %s; the run goes on\n", t->saving.step,
-		        line);
+		fprintf(stderr, "warning: no checkpoint of step %" PRId64 ": %s; the run goes on\n", step, line);
 }
 
 static void end(struct training *t)
@@ -343,20 +343,6 @@ enum status training_checkpoint(struct training *t, bool last)
 	return s;
 }
 
-bool training_checkpoint_time(const struct training *t)
-{
-	double since = (double)(clock_ns() - t->saved_ns) / 1e9;
-	return !t->rank && t->options->checkpoint_seconds > 0 && since >= t->options->checkpoint_seconds;
-}
-
-bool training_checkpoint_is_due(const struct training *t, bool last, bool time)
-{
-	const struct train_options *o = t->options;
-	if (!o->checkpoint || t->saved_step == t->steps_done)
-		return false;
-	return last || time || (o->checkpoint_every && t->steps_done % o->checkpoint_every == 0);
-}
-
 /* ---- before the first step ---- */
 
 enum status training_checkpoint_check(const struct training *t)
@@ -376,7 +362,7 @@ static enum status try_own(struct training *t)
 enum status training_checkpoint_try(struct training *t)
 {
 	struct saving *v = &t->saving;
-	enum status made = STATUS_OK, s = STATUS_OK;
+	enum status made = STATUS_OK, s;
 	if (!t->options->checkpoint)
 		return STATUS_OK;
 	if (!t->rank)

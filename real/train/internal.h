@@ -74,7 +74,7 @@ struct training {
 	struct piece_writer pieces; /* of checkpoints */
 	struct saving saving;
 	struct report_saved saved; /* what was measured of them */
-	char *resume_path;          /* the checkpoint that the run goes on from; NULL: it begins */
+	char *resume_path;         /* the checkpoint that the run goes on from; NULL: it begins */
 	struct manifest resumed;
 	int64_t steps_before; /* … and its steps */
 	int64_t saved_step;   /* the last that has a checkpoint */
@@ -179,6 +179,13 @@ enum status training_trace(struct training *t);
 /* place.c: around a step and what all ranks agree on after it. */
 void training_enter_step(struct training *t);
 void training_leave_step(struct training *t);
+/* What the ranks tell each other after a step. */
+struct wishes {
+	bool stop, time; /* for a checkpoint */
+	double written;  /* how many ranks have written their part of the one that is under way */
+};
+
+enum status training_hear_wishes(struct training *t, struct wishes *out);
 
 /* meet.c: called collectively after a step. The executor learns when the last member of every collective had come. */
 enum status training_meet(struct training *t);

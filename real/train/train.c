@@ -59,25 +59,6 @@ static enum status open_rank(struct training *t)
 	return s || !t->options->values ? s : executor_note_values(t->device.executor);
 }
 
-/* What the ranks tell each other after a step. */
-struct wishes {
-	bool stop, time; /* for a checkpoint */
-	double written;  /* how many ranks have written their part of the one that is under way */
-};
-
-/* All ranks stop together, or not at all; and all see that it is time for a checkpoint, or none does. */
-static enum status hear_wishes(struct training *t, struct wishes *out)
-{
-	double w[] = {t->options->stop && *t->options->stop, training_checkpoint_time(t), 0};
-	bool under_way = training_checkpoint_is_under_way(t, &w[2]);
-	struct traffic traffic;
-	enum status s = STATUS_OK;
-	if (t->communicator && (t->options->stop || t->options->checkpoint_seconds > 0 || under_way))
-		s = t->communicator->ops->sum(t->communicator, w, 3, &traffic);
-	*out = (struct wishes){w[0] > 0, w[1] > 0, w[2]};
-	return s;
-}
-
 /* Reads state that the plan carries from step to step. False on ranks that hold none; rank 0 always does. */
 static bool read_state(const struct training *t, const char *name, void *out, int64_t bytes)
 {
@@ -242,7 +223,7 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 		struct train_step step = describe_step(t, gap);
 		series_add(&t->gaps, t->steps_done - t->steps_before - 1, &gap);
 		look_for_what_is_slow(t);
-		s = hear_wishes(t, &wishes);
+		s = training_hear_wishes(t, &wishes);
 		*stopped = wishes.stop;
 		training_leave_step(t);
 		if (!s)

@@ -110,7 +110,8 @@ static void alloc_snapshot(struct step *s, enum item item, enum type type, int64
 {
 	if (elements)
 		s->snapshot[item] = (struct snapshot_place){
-		        build_state_in(s->b, SPACE_HOST, arena_print(&s->b->plan->arena, "snapshot.%s", item_name(item)),
+		        build_state_in(s->b, SPACE_HOST,
+		                       arena_print(&s->b->plan->arena, "snapshot.%s", item_name(item)),
 		                       CATEGORY_BUFFERS, type, elements),
 		        0};
 }

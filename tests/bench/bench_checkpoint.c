@@ -87,7 +87,8 @@ static void measure(bool async, int rounds)
 	o.on_step = note_end;
 	must(train_run(&o, &r));
 	if (!rank) {
-		double percent = cost(rounds, &step_s), stall_ms = 1e-6 * (double)r.saved.stall_ns / (double)r.saved.saves;
+		double percent = cost(rounds, &step_s),
+		       stall_ms = 1e-6 * (double)r.saved.stall_ns / (double)r.saved.saves;
 		printf("gpt, 2 ranks, a checkpoint of %.0f MB every %d steps, %s: %+.1f %% of a step (%.0f ms; a save "
 		       "stalls %.0f ms, the slowest part written in %.0f ms)",
 		       1e-6 * (double)r.saved.bytes, EVERY, async ? "async" : "sync ", percent, step_s * 1e3, stall_ms,

@@ -162,7 +162,8 @@ static enum status check_snapshot(const struct at *a)
 			return refuse_at(a, 9, SAVE_SNAPSHOT, " is a buffer that the step uses");
 	for (int i = a->r->save.begin; i < a->number; i++) {
 		const struct region *other = &a->r->ops[i].operand[SAVE_SNAPSHOT];
-		if (a->r->ops[i].kind == OP_SAVE && other->buffer == to->buffer && regions_overlap(a->p, a->r, other, to))
+		if (a->r->ops[i].kind == OP_SAVE && other->buffer == to->buffer &&
+		    regions_overlap(a->p, a->r, other, to))
 			return refuse_at(a, 9, SAVE_SNAPSHOT, " has what another operation saves there");
 	}
 	return STATUS_OK;
