@@ -374,8 +374,11 @@ enum status training_checkpoint_try(struct training *t)
 	return s;
 }
 
+/* One rank alone ends what is under way, whatever ended the run; of several it is left, as by a death. */
 void training_checkpoint_release(struct training *t)
 {
+	if (!t->mpi)
+		(void)settle(t);
 	join(&t->saving);
 	new_folder_release(&t->saving.made);
 	free(t->saving.all);

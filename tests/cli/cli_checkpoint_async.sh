@@ -104,6 +104,18 @@ run whole "${same[@]}" --strategy single --steps $step
 [ "$(checksum whole)" = "$(checksum gone_on)" ] || fail 'a run that was killed while it wrote, and resumed, ends with other weights'
 [ -z "$(find "$TMPDIR/slowly" -name '*.partial')" ] || fail "left behind: $(ls "$TMPDIR/slowly")"
 
+# The run diverges meanwhile: what was right is still saved.
+rm -r "$TMPDIR/slowly" "$WAITS"
+: >"$SLOW"
+LD_PRELOAD=$TMPDIR/disk.so "$SHARDLAB" "${same[@]}" --strategy single --steps 9 --learning-rate 1e6 --weight-decay 1e6 --checkpoint "$TMPDIR/slowly" \
+	--checkpoint-every 1 --checkpoint-async >"$TMPDIR/slowly.out" 2>"$TMPDIR/err" &
+until [ -e "$WAITS" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+rm "$SLOW"
+status=0
+wait $! || status=$?
+[ $status = 1 ] && grep -q 'the loss is not finite' "$TMPDIR/err" || fail "a run that diverges: exit status $status"
+[ "$(cat "$TMPDIR/slowly/latest")" = step-00000001 ] || fail "a run that diverges in step 2 leaves: $(ls "$TMPDIR/slowly")"
+
 # It fails: a line at the end of a step, and the run goes on.
 rm -r "$TMPDIR/slowly"
 : >"$BROKEN"
