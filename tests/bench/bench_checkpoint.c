@@ -5,7 +5,8 @@
  *     mpirun -n 2 bench_checkpoint [rounds]            default: 4
  *
  * A run saves after every hundredth step. The 50 steps behind a checkpoint, with all that they wait for, are compared
- * with the 50 after those, which follow none: so what else the machine does falls on both alike.
+ * with the 50 after those, which follow none: so what else the machine does falls on both alike. Where that is more
+ * than a checkpoint costs, the times of saving itself bound it.
  */
 #include <mpi.h>
 #include <string.h>
@@ -87,13 +88,18 @@ static void measure(bool async, int rounds)
 	o.on_step = note_end;
 	must(train_run(&o, &r));
 	if (!rank) {
-		double percent = cost(rounds, &step_s),
-		       stall_ms = 1e-6 * (double)r.saved.stall_ns / (double)r.saved.saves;
-		printf("gpt, 2 ranks, a checkpoint of %.0f MB every %d steps, %s: %+.1f %% of a step (%.0f ms; a save "
-		       "stalls %.0f ms, the slowest part written in %.0f ms)",
-		       1e-6 * (double)r.saved.bytes, EVERY, async ? "async" : "sync ", percent, step_s * 1e3, stall_ms,
-		       1e-6 * (double)r.saved.write_ns);
-		printf(async ? "   target ≤ %.0f %%   %s\n" : "\n", TARGET, verdict(percent <= TARGET));
+		double percent = cost(rounds, &step_s);
+		double stall_s = 1e-9 * (double)r.saved.stall_ns / (double)r.saved.saves,
+		       write_s = 1e-9 * (double)r.saved.write_ns;
+		/* As if the thread that writes took all of its time from the steps. */
+		double most = 100 * (stall_s + (async ? write_s : 0)) / (EVERY * step_s);
+		printf("gpt, 2 ranks, a checkpoint of %.0f MB every %d steps, %s: %+.1f %% of a step, by its own times "
+		       "at most "
+		       "%.1f %% (a step %.0f ms, a save stalls %.0f ms, the slowest part written in %.0f ms)",
+		       1e-6 * (double)r.saved.bytes, EVERY, async ? "async" : "sync ", percent, most, step_s * 1e3,
+		       stall_s * 1e3, write_s * 1e3);
+		printf(async ? "   target ≤ %.0f %%   %s\n" : "\n", TARGET,
+		       verdict(percent <= TARGET || most <= TARGET));
 		forget(o.checkpoint, (int)o.steps);
 	}
 	report_release(&r);
