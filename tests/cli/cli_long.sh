@@ -26,7 +26,7 @@ peaks() {
 
 # constant NAME FIRST SECOND STEPS OPTION...: no process has more at step SECOND than at step FIRST.
 constant() {
-	local name=$1 first=$2 second=$3 steps=$4 pid then=() line status=0
+	local name=$1 first=$2 second=$3 steps=$4 process before now pid at_first=() processes line status=0
 	shift 4
 	rm -rf "$TMPDIR/run" "$TMPDIR/steps"
 	mkfifo "$TMPDIR/steps"
@@ -34,9 +34,12 @@ constant() {
 	pid=$!
 	while read -r line; do
 		case $line in
-		"{\"step\": $first,"*) mapfile -t then < <(peaks $(descendants $pid)) ;;
+		"{\"step\": $first,"*)
+			mapfile -t processes < <(descendants $pid)
+			mapfile -t at_first < <(peaks "${processes[@]}")
+			;;
 		"{\"step\": $second,"*)
-			for line in "${then[@]}"; do
+			for line in "${at_first[@]}"; do
 				read -r process before <<<"$line"
 				read -r _ now < <(peaks "$process")
 				[ -z "$now" ] || [ $((now - before)) -le $limit ] ||
@@ -46,7 +49,7 @@ constant() {
 		esac
 	done <"$TMPDIR/steps"
 	wait $pid || status=$?
-	if [ $status != 0 ] || [ ${#then[@]} = 0 ]; then complain "$name: exit status $status: $(head -n 3 "$TMPDIR/err")"; fi
+	if [ $status != 0 ] || [ ${#at_first[@]} = 0 ]; then complain "$name: exit status $status: $(head -n 3 "$TMPDIR/err")"; fi
 }
 
 if [ -n "${SAN-}" ]; then
