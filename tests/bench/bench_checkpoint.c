@@ -91,15 +91,14 @@ static void measure(bool async, int rounds)
 		double percent = cost(rounds, &step_s);
 		double stall_s = 1e-9 * (double)r.saved.stall_ns / (double)r.saved.saves,
 		       write_s = 1e-9 * (double)r.saved.write_ns;
-		/* As if the thread that writes took all of its time from the steps. */
-		double most = 100 * (stall_s + (async ? write_s : 0)) / (EVERY * step_s);
+		/* As if the thread that writes took all of its time from the steps, and nothing else. */
+		double own = 100 * (stall_s + (async ? write_s : 0)) / (EVERY * step_s);
 		printf("gpt, 2 ranks, a checkpoint of %.0f MB every %d steps, %s: %+.1f %% of a step, by its own times "
 		       "at most "
 		       "%.1f %% (a step %.0f ms, a save stalls %.0f ms, the slowest part written in %.0f ms)",
-		       1e-6 * (double)r.saved.bytes, EVERY, async ? "async" : "sync ", percent, most, step_s * 1e3,
+		       1e-6 * (double)r.saved.bytes, EVERY, async ? "async" : "sync ", percent, own, step_s * 1e3,
 		       stall_s * 1e3, write_s * 1e3);
-		printf(async ? "   target ≤ %.0f %%   %s\n" : "\n", TARGET,
-		       verdict(percent <= TARGET || most <= TARGET));
+		printf(async ? "   target ≤ %.0f %%   %s\n" : "\n", TARGET, verdict(percent <= TARGET));
 		forget(o.checkpoint, (int)o.steps);
 	}
 	report_release(&r);
