@@ -5,6 +5,7 @@
 #include "sim/engine.h"
 #include "strategy/base/keys.h"
 #include "strategy/cluster/effective.h"
+#include "strategy/strategies/alone.h"
 
 enum status grain_parse(const char *text, enum grain *out)
 {
@@ -94,7 +95,12 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 	return t;
 }
 
-/* A stack's allocator holds more than the plan lays out. */
+static int64_t longer(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* What a stack's allocator holds; it may be less than the plan lays out, which is taken all the same. */
 static void report_stack_memory(const struct cluster *c, struct report_memory *m)
 {
 	if (!cluster_has_stack(c))
@@ -116,7 +122,7 @@ static void report_memory(const struct engine *e, struct report *out)
 		struct report_memory *m = out->roles[i].memory;
 		report_stack_memory(e->c, &m[SPACE_DEVICE]);
 		for (int space = 0; space < SPACE_COUNT; space++)
-			n.bytes[i][space] = m[space].reserved_bytes ? m[space].reserved_bytes : m[space].arena_bytes;
+			n.bytes[i][space] = longer(m[space].reserved_bytes, m[space].arena_bytes);
 	}
 	out->tightest = find_tightest(e, &n);
 	out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
@@ -145,9 +151,9 @@ bool sim_fits(const struct plan *plan, const struct cluster *c)
 {
 	struct engine e = {.plan = plan, .c = c};
 	rank_classes_make(&e.classes, plan, c);
-	bool fits = cluster_has_stack(c)
-	                    ? fits_under_stack(&e)
-	                    : fits_by(&e, LAYOUT_LEAST) && (fits_by(&e, LAYOUT_MOST) || fits_by(&e, LAYOUT_EXACT));
+	bool fits = fits_by(&e, LAYOUT_LEAST) &&
+	            (cluster_has_stack(c) ? fits_under_stack(&e)
+	                                  : fits_by(&e, LAYOUT_MOST) || fits_by(&e, LAYOUT_EXACT));
 	rank_classes_release(&e.classes);
 	return fits;
 }
@@ -175,20 +181,27 @@ static void name_basis(const struct stack *s, bool outside, struct report *out)
 {
 	const char *unseen = outside ? ", outside of what it was fitted on" : "";
 	if (stack_is_class(s))
-		snprintf(out->basis, sizeof out->basis, "class %s on %s", s->class, s->card);
+		snprintf(out->basis, sizeof out->basis, "class %s on %s%s", s->class, s->card,
+		         s->by_default ? ", as no stack was named" : "");
 	else
 		snprintf(out->basis, sizeof out->basis, "stack %s, fitted on %lld runs%s", s->name,
 		         (long long)s->value[STACK_FIT_ROWS], unseen);
 }
 
-/* What a step takes beside its operations, and the band around it. */
+/* What a step takes beside its operations; a collective alone is none. */
+static int64_t constant_of(const struct plan *p, const struct cluster *c)
+{
+	return plan_is_alone(p) ? 0 : effective_constant(c, p->settings.accumulate);
+}
+
+/* That, and the band around it. */
 static void report_stack_time(const struct engine *e, struct report *out)
 {
 	const struct settings *t = &e->plan->settings;
 	const struct stack *s = &e->c->stack;
-	if (!cluster_has_stack(e->c))
+	if (!cluster_has_stack(e->c) || plan_is_alone(e->plan))
 		return;
-	int64_t constant = effective_constant(e->c, t->accumulate);
+	int64_t constant = constant_of(e->plan, e->c);
 	out->time.step += constant;
 	out->time.bubble += constant;
 	struct effective_range range =
@@ -228,7 +241,7 @@ enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *
 	if (!s)
 		s = engine_run(&e);
 	if (!s)
-		*step = slowest(&e).step;
+		*step = slowest(&e).step + constant_of(plan, c);
 	engine_release(&e);
 	return s;
 }

@@ -7,6 +7,7 @@
 
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
+#include "strategy/cluster/effective.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
 #include "viz/scene/chart.h"
@@ -79,7 +80,7 @@ static enum status ask_cluster(struct chart *chart, const struct options *o, con
 	if (c.kind == DEVICE_GPU &&
 	    !traffic) /* a node's memory is shared: how much a rank has depends on their number */
 		chart->capacity = c.device_memory - c.overhead.value;
-	number_format_bytes(word, sizeof word, c.link.bandwidth.value);
+	number_format_bytes(word, sizeof word, cluster_has_stack(&c) ? c.unscaled.link : c.link.bandwidth.value);
 	if (kind && kind->axis == CHART_BANDWIDTH)
 		snprintf(chart->note, sizeof chart->note, "%s has %s/s%s", c.name, word,
 		         c.network.bandwidth.value ? "; the network between nodes stays as it is" : "");

@@ -290,6 +290,7 @@ struct options {
 	const char **words; /* of trace: its arguments; in the arena */
 	int word_count;
 	struct option_value value[OPTION_COUNT];
+	const char *class;      /* of stacks, by --config, where --stack is not given; else NULL */
 	const char *model_path; /* what --model was, if that was a path; else NULL */
 	struct arena arena;     /* of values that are not argv's own */
 };

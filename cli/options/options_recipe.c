@@ -107,6 +107,7 @@ static enum status take(struct options *o, const struct recipe *r)
 		return s;
 	if (o->command == COMMAND_COMPARE && !listed)
 		widen_list(o);
+	o->class = recipe_class(r);
 	tell(r);
 	if (!o->value[SETTING_MODEL].given)
 		fprintf(stderr, "note: neither the file nor --model says which model; this is of %s\n",

@@ -78,7 +78,7 @@ void show_rates(const struct report *r, FILE *out)
 	if (r->rates_measured)
 		return;
 	if (*r->stack)
-		fprintf(out, "* %s; nine of ten measured steps lie in the range\n", r->basis);
+		fprintf(out, "* %s; nine of ten measured steps lie in the range%s\n", r->basis, hint_of(r->cluster));
 	else
 		fprintf(out, "* rests on assumed rates%s\n", hint_of(r->cluster));
 }

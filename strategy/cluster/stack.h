@@ -20,7 +20,9 @@
  * `micro_batch` for each micro-batch: they are waited for, and no trace shows them memory       activations · factor,
  * all that is allocated · (1 + reserved): whether a plan fits
  *
- * A stack is a cluster's own: "a100-80gb:stack=NAME|FILE" opens both, which is what --stack says.
+ * A stack is a cluster's own: "a100-80gb:stack=NAME|FILE" opens both, which is what --stack says. No program reaches all
+ * of a card's ceilings, so that a cluster of which nothing was measured has a class also where none is named: `fused`,
+ * or what stands as "a100-80gb:class=NAME". "ceiling" asks for the ceilings themselves.
  */
 #ifndef SHARDLAB_STACK_H
 #define SHARDLAB_STACK_H
@@ -84,9 +86,13 @@ const struct stack_row *stack_row(int value);
 
 #define STACK_MISSING INT64_C(-1)
 
+#define STACK_CEILING "ceiling" /* in the place of a name: none */
+#define STACK_DEFAULT "fused"   /* the class of shardlab's own plans and kernels */
+
 struct stack {
 	char name[64], about[256]; /* name "": there is none, and the ceilings are what is reached */
 	char class[24], card[16];
+	bool by_default; /* nobody named it */
 	int64_t value[STACK_VALUES]; /* STACK_MISSING: of `fit` only, once it was opened */
 };
 

@@ -241,7 +241,7 @@ START_TEST(test_many_ranks)
 
 START_TEST(test_fits)
 {
-	const struct plan *p = plan_on("a100-40gb", SMALL, "ddp", 4);
+	const struct plan *p = plan_on("a100-40gb:stack=ceiling", SMALL, "ddp", 4);
 	struct report report = simulate(p, GRAIN_OPERATION, NULL);
 	ck_assert(report.fits);
 	const struct report_memory *m = &report.roles[0].memory[SPACE_DEVICE];
