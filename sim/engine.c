@@ -5,6 +5,8 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
+#include "strategy/cluster/effective.h"
+#include "strategy/strategies/alone.h"
 
 /* The most messages and operations, of all ranks together, that a simulation by messages may have: some minutes. */
 #define MESSAGES_MOST (INT64_C(1) << 28)
@@ -249,8 +251,15 @@ static enum status check_end(const struct engine *e)
 	return STATUS_OK;
 }
 
+/* What a step takes beside its operations passes before the first of them; a collective alone is no step. */
+static int64_t start_of(const struct engine *e)
+{
+	return plan_is_alone(e->plan) ? 0 : effective_constant(e->c, e->plan->settings.accumulate);
+}
+
 enum status engine_run(struct engine *e)
 {
+	e->now = e->fluid.now = start_of(e);
 	for (int i = 0; i < e->classes.count; i++)
 		add_ready(e, i);
 	begin_all_ready(e);

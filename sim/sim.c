@@ -166,7 +166,7 @@ void sim_memory(const struct plan *plan, const struct cluster *c, struct report 
 	rank_classes_release(&e.classes);
 }
 
-/* ---- the stack's time ---- */
+/* ---- the stack's range ---- */
 
 static int64_t width_of(const struct model *m)
 {
@@ -188,22 +188,13 @@ static void name_basis(const struct stack *s, bool outside, struct report *out)
 		         (long long)s->value[STACK_FIT_ROWS], unseen);
 }
 
-/* What a step takes beside its operations; a collective alone is none. */
-static int64_t constant_of(const struct plan *p, const struct cluster *c)
-{
-	return plan_is_alone(p) ? 0 : effective_constant(c, p->settings.accumulate);
-}
-
-/* That, and the band around it. */
-static void report_stack_time(const struct engine *e, struct report *out)
+/* The band around a step; a collective alone is none. */
+static void report_range(const struct engine *e, struct report *out)
 {
 	const struct settings *t = &e->plan->settings;
 	const struct stack *s = &e->c->stack;
 	if (!cluster_has_stack(e->c) || plan_is_alone(e->plan))
 		return;
-	int64_t constant = constant_of(e->plan, e->c);
-	out->time.step += constant;
-	out->time.bubble += constant;
 	struct effective_range range =
 	        effective_range(s, width_of(e->plan->model), e->plan->ranks, t->micro_batch * out->sequence);
 	name_basis(s, range.outside, out);
@@ -224,7 +215,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 		report_memory(&e, out);
 		snprintf(out->grain, sizeof out->grain, "%s", grain_name(grain));
 		out->time = slowest(&e);
-		report_stack_time(&e, out);
+		report_range(&e, out);
 		report_set_speed(out, (double)cluster_peak(c, out->precision).value);
 		out->rates_measured = e.measured;
 		if (trace)
@@ -241,7 +232,7 @@ enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *
 	if (!s)
 		s = engine_run(&e);
 	if (!s)
-		*step = slowest(&e).step + constant_of(plan, c);
+		*step = slowest(&e).step;
 	engine_release(&e);
 	return s;
 }

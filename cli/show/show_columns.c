@@ -104,6 +104,15 @@ static void show_group(struct table *t, const struct spread *s, enum figure_grou
 	}
 }
 
+static void show_bound(struct table *t, const struct spread *s, const char *name, size_t offset)
+{
+	struct scale scale = group_scale(GROUP_TIME, s->report, s->count);
+	table_row(t, STYLE_FAINT, "  %s", name);
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c] && *s->report[c]->basis)
+			table_scaled(t, 1 + c, *(const int64_t *)((const char *)s->report[c] + offset), scale);
+}
+
 /* Below the step, where a stack gives them. */
 static void show_ranges(struct table *t, const struct spread *s)
 {
@@ -112,10 +121,8 @@ static void show_ranges(struct table *t, const struct spread *s)
 		any |= *s->report[c]->basis != 0;
 	if (!any)
 		return;
-	table_row(t, STYLE_FAINT, "  range");
-	for (int c = 0; c < s->count; c++)
-		if (!s->role[c])
-			show_range_cell(t, 1 + c, s->report[c]);
+	show_bound(t, s, "range from", offsetof(struct report, range_low));
+	show_bound(t, s, "range to", offsetof(struct report, range_high));
 }
 
 /* Model FLOPs a second of a device, as the whole number that scales are made for. */

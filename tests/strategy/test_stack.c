@@ -8,7 +8,7 @@
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
-static enum status read(struct stack *s, const char *text)
+static enum status read_text(struct stack *s, const char *text)
 {
 	return stack_read(s, text, strlen(text), "mine.yaml", "");
 }
@@ -28,7 +28,7 @@ static char *print_of(const struct stack *s)
 START_TEST(classes_give_the_rest)
 {
 	struct stack s, class;
-	must(read(&s, "name: mine\nclass: megatron\ncard: hopper\nproduct: {share: 0.61}\nstep: {constant: 2e-3}\n"));
+	must(read_text(&s, "name: mine\nclass: megatron\ncard: hopper\nproduct: {share: 0.61}\nstep: {constant: 2e-3}\n"));
 	must(stack_open(&class, "megatron", "hopper"));
 	for (int i = 0; i < STACK_VALUES; i++)
 		if (i == STACK_PRODUCT_SHARE)
@@ -65,7 +65,7 @@ static const struct {
 START_LOOP_TEST(bad_files, 0, COUNT(bad))
 {
 	struct stack s;
-	must_fail(read(&s, bad[_i].text), STATUS_INPUT, bad[_i].says);
+	must_fail(read_text(&s, bad[_i].text), STATUS_INPUT, bad[_i].says);
 }
 
 /* Behind a cluster that says its card, a stack of another is refused where its file says so. */
