@@ -73,12 +73,20 @@ static const char *hint_of(const char *cluster)
 	return "";
 }
 
+static void show_basis(const struct report *r, FILE *out)
+{
+	char text[400];
+	snprintf(text, sizeof text, "* %s; nine of ten measured steps lie in the range%s", r->basis,
+	         hint_of(r->cluster));
+	text_wrapped(out, text, 2, text_columns(out, INT_MAX));
+}
+
 void show_rates(const struct report *r, FILE *out)
 {
 	if (r->rates_measured)
 		return;
-	if (*r->stack)
-		fprintf(out, "* %s; nine of ten measured steps lie in the range%s\n", r->basis, hint_of(r->cluster));
+	if (*r->basis)
+		show_basis(r, out);
 	else
 		fprintf(out, "* rests on assumed rates%s\n", hint_of(r->cluster));
 }
