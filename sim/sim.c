@@ -151,9 +151,9 @@ bool sim_fits(const struct plan *plan, const struct cluster *c)
 {
 	struct engine e = {.plan = plan, .c = c};
 	rank_classes_make(&e.classes, plan, c);
-	bool fits = fits_by(&e, LAYOUT_LEAST) &&
-	            (cluster_has_stack(c) ? fits_under_stack(&e)
-	                                  : fits_by(&e, LAYOUT_MOST) || fits_by(&e, LAYOUT_EXACT));
+	bool fits =
+	        fits_by(&e, LAYOUT_LEAST) &&
+	        (cluster_has_stack(c) ? fits_under_stack(&e) : fits_by(&e, LAYOUT_MOST) || fits_by(&e, LAYOUT_EXACT));
 	rank_classes_release(&e.classes);
 	return fits;
 }

@@ -145,7 +145,10 @@ static void help_stacks(void)
 	        "a "
 	        "program reaches of them in a training step, with the range in which nine of ten measured steps lay. "
 	        "The first are classes, for programs that were not measured; what stands below them was fitted on "
-	        "published runs, for some cards. shardlab stack NAME --cluster NAME prints one as a file to change. "
+	        "published runs, for some cards. Without --stack a cluster of GPUs has the class fused, as shardlab's "
+	        "own plans "
+	        "are, or with --config FILE that of the file's program; calibrated ones have none. shardlab stack NAME "
+	        "--cluster NAME prints one as a file to change. "
 	        "Its fields:");
 	putchar('\n');
 	struct table t = begin_list();

@@ -124,11 +124,7 @@ static enum status name_cluster(const struct changes *c, const struct options *o
 	static const struct {
 		int setting;
 		const char *key;
-	} links[] = {{ROW_LINK, ":link="},
-	             {ROW_NETWORK, ":network="},
-	             {-1, ":node="},
-	             {-1, ":nic="},
-	             {-1, ":stack="},
+	} links[] = {{ROW_LINK, ":link="}, {ROW_NETWORK, ":network="}, {-1, ":node="}, {-1, ":nic="}, {-1, ":stack="},
 	             {-1, ":class="}};
 	const char *base = *value_of(c, ROW_CLUSTER) ? value_of(c, ROW_CLUSTER) : load_cluster(o),
 	           *pairs = links_find(base);

@@ -126,8 +126,8 @@ struct cluster {
 	struct {
 		int64_t link, network; /* bandwidths that the stack's shares are of; without a stack 0 */
 	} unscaled;
-	bool tf32;          /* set by the user of the cluster: fp32 takes the rates of tf32 where there are any */
-	struct slow *slow;  /* owned; by rank, ascending */
+	bool tf32;         /* set by the user of the cluster: fp32 takes the rates of tf32 where there are any */
+	struct slow *slow; /* owned; by rank, ascending */
 	int slow_count;
 };
 

@@ -28,7 +28,8 @@ static char *print_of(const struct stack *s)
 START_TEST(classes_give_the_rest)
 {
 	struct stack s, class;
-	must(read_text(&s, "name: mine\nclass: megatron\ncard: hopper\nproduct: {share: 0.61}\nstep: {constant: 2e-3}\n"));
+	must(read_text(&s,
+	               "name: mine\nclass: megatron\ncard: hopper\nproduct: {share: 0.61}\nstep: {constant: 2e-3}\n"));
 	must(stack_open(&class, "megatron", "hopper"));
 	for (int i = 0; i < STACK_VALUES; i++)
 		if (i == STACK_PRODUCT_SHARE)

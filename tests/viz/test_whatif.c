@@ -56,8 +56,8 @@ static void ck_figures(const char *const *arguments)
 	         json_integer_value(json_object_get(json_object_get(role, "communication"), "sent_bytes")));
 	json_int_t laid_out = json_integer_value(json_object_get(device, "arena_bytes")),
 	           held = json_integer_value(json_object_get(device, "reserved_bytes"));
-	ck_bytes("with libraries", (held > laid_out ? held : laid_out) +
-	                                   json_integer_value(json_object_get(device, "overhead_bytes")));
+	ck_bytes("with libraries",
+	         (held > laid_out ? held : laid_out) + json_integer_value(json_object_get(device, "overhead_bytes")));
 	ck_assert_str_eq(figure_named("fits")->now, json_is_true(json_object_get(o, "fits")) ? "yes" : "no");
 	json_decref(o);
 }
