@@ -20,6 +20,8 @@ static const struct {
         {RECIPE_TORCHTITAN, "compile.enable", NULL, "pytorch-compiled"},
 };
 
+static const char otherwise[] = "pytorch-eager";
+
 static bool says_yes(const struct tree *v)
 {
 	bool on;
@@ -36,10 +38,19 @@ static bool holds(const struct recipe *r, int i)
 	return rows[i].text ? v->kind == TREE_TEXT && !strcmp(v->text, rows[i].text) : says_yes(v);
 }
 
+void class_say(struct recipe *r)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct tree *v = rows[i].key ? recipe_find(r, rows[i].key) : NULL;
+		if (rows[i].reader == r->reader && v && !strcmp(rows[i].class, "pytorch-compiled"))
+			recipe_say(r, v, "class %s", says_yes(v) ? rows[i].class : otherwise);
+	}
+}
+
 const char *recipe_class(const struct recipe *r)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (holds(r, (int)i))
 			return rows[i].class;
-	return "pytorch-eager";
+	return otherwise;
 }

@@ -120,6 +120,9 @@ void judge_deepspeed(struct recipe *r);
 /* take_deepspeed.c: the settings. STATUS_INPUT: the model is none. */
 enum status take_deepspeed(struct recipe *r);
 
+/* class.c: what the lines of keys that compile say of here. */
+void class_say(struct recipe *r);
+
 /* A whole number or a flag that the file has, or the program's default. */
 int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise);
 /* The seed, where the file says one. */

@@ -378,7 +378,8 @@ START_LOOP_TEST(accelerate_becomes_settings, 0, COUNT(accelerate))
 
 START_TEST(every_key_of_accelerate_that_is_taken_has_a_case)
 {
-	static const char others[] = "num_processes mixed_precision distributed_type fsdp_backward_prefetch";
+	static const char others[] =
+	        "num_processes mixed_precision distributed_type fsdp_backward_prefetch dynamo_backend";
 	const struct recipe_key *k;
 	for (int i = 0; (k = recipe_key_at(RECIPE_ACCELERATE, i)); i++) {
 		const char *dot = strrchr(k->path, '.'), *word = dot ? dot + 1 : k->path;
