@@ -29,14 +29,24 @@ void note_plain(struct kernel_context *c, const struct product *p)
 	         p->epilogue == PRODUCT_BIAS ? ", bias" : "");
 }
 
-/* One without GELU or sums: of any shape. */
-int run(struct kernel_context *c, kernel_stream s, const struct product *p)
+int run_part(struct kernel_context *c, kernel_stream s, const struct product *p)
 {
 	int error = product_run(c, s, p);
 	if (error != CUDA_ERROR_NO_ALGORITHM)
 		return error;
 	note_plain(c, p);
 	return product_plain(s, p);
+}
+
+/* One without GELU or sums: of any shape. */
+int run(struct kernel_context *c, kernel_stream s, const struct product *p)
+{
+	struct product parts[2];
+	const int count = product_parts(p, parts);
+	int error = 0;
+	for (int i = 0; i < count && !error; i++)
+		error = run_part(c, s, &parts[i]);
+	return error;
 }
 
 /* dx, or the gradient of what GELU made x of. */

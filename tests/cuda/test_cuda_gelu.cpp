@@ -82,7 +82,7 @@ START_LOOP_TEST(through_gelu, 0, CASES)
 	run(c, &fused, true);
 	const bool in_one = c->lost.gelu_passes == passes;
 	ck_assert(emulated ? in_one == fits : fits || !in_one);
-	check(&fused, in_one ? 1 : 2);
+	check(&fused, in_one && emulated ? 1 : 2); /* cuBLASLt may round the product before the slope */
 	passes += !in_one;
 	run(c, &without, false);
 	ck_assert_int_eq(c->lost.gelu_passes, passes);
