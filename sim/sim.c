@@ -100,13 +100,23 @@ static int64_t longer(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* What a stack's allocator holds; it may be less than the plan lays out, which is taken all the same. */
 static void report_stack_memory(const struct cluster *c, struct report_memory *m)
 {
 	if (!cluster_has_stack(c))
 		return;
 	m->allocated_bytes = effective_allocated(c, m->peak_bytes, m->at_peak[CATEGORY_ACTIVATIONS]);
 	m->reserved_bytes = effective_reserved(c, m->allocated_bytes);
+}
+
+/* What a stack's allocator holds may be less than the plan lays out, which is taken all the same. */
+static int64_t held(const struct engine *e, const struct role *r, enum space space, int64_t laid_out)
+{
+	struct memory_use use;
+	if (!cluster_has_stack(e->c) || space != SPACE_DEVICE)
+		return laid_out;
+	plan_peak(r, space, &use);
+	return longer(laid_out, effective_reserved(e->c, effective_allocated(e->c, use.peak_bytes,
+	                                                                     use.at_peak[CATEGORY_ACTIVATIONS])));
 }
 
 /* Fills what needs no clock: names, memory, and which memory is fullest. */
@@ -133,27 +143,17 @@ static bool fits_by(const struct engine *e, enum layout_bound bound)
 	struct needs n;
 	for (int i = 0; i < e->plan->role_count; i++)
 		for (int space = 0; space < SPACE_COUNT; space++)
-			n.bytes[i][space] = layout_arena_bytes(&e->plan->roles[i], (enum space)space, bound);
+			n.bytes[i][space] = held(e, &e->plan->roles[i], (enum space)space,
+			                         layout_arena_bytes(&e->plan->roles[i], (enum space)space, bound));
 	const struct report_tightest t = find_tightest(e, &n);
 	return t.needed_bytes <= t.capacity_bytes;
-}
-
-static bool fits_under_stack(const struct engine *e)
-{
-	struct report r = {0};
-	report_memory(e, &r);
-	bool fits = r.fits;
-	report_release(&r);
-	return fits;
 }
 
 bool sim_fits(const struct plan *plan, const struct cluster *c)
 {
 	struct engine e = {.plan = plan, .c = c};
 	rank_classes_make(&e.classes, plan, c);
-	bool fits =
-	        fits_by(&e, LAYOUT_LEAST) &&
-	        (cluster_has_stack(c) ? fits_under_stack(&e) : fits_by(&e, LAYOUT_MOST) || fits_by(&e, LAYOUT_EXACT));
+	bool fits = fits_by(&e, LAYOUT_LEAST) && (fits_by(&e, LAYOUT_MOST) || fits_by(&e, LAYOUT_EXACT));
 	rank_classes_release(&e.classes);
 	return fits;
 }
