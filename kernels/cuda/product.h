@@ -160,8 +160,10 @@ static inline struct product_arguments product_arguments_of(const struct product
 
 /* cuBLASLt's fast algorithms move whole pieces of 16 bytes, and ask for rows that consist of them: rows that begin at
  * such pieces are not enough. 50,257 classes took 7.8 times as long as 50,304 on an H200 (kernels/RESULTS.md). So a
- * product whose rows of one operand end within a piece is put in two: the whole pieces, and the few elements after
- * them. Extents below PRODUCT_PARTS_FROM are left as they are, where a second launch costs as much. */
+ * product whose rows of one operand end within a piece is put in two: whole pieces, and the last 9 to 15 elements
+ * (fp32: 5 to 7), since kernels for vectors, which cuBLASLt has for a single one, lose count of rows that are 2³¹
+ * elements apart (seen there, of 65,536 rows of 50,304). Extents below PRODUCT_PARTS_FROM are left as they are, where a
+ * second launch costs as much. */
 enum { PRODUCT_PARTS_FROM = 128 };
 
 /* Does such a row begin at a piece of 16 bytes and end within one? */
@@ -217,7 +219,8 @@ static inline struct product product_terms(const struct product *p, int64_t firs
 static inline int product_parts(const struct product *p, struct product parts[2])
 {
 	const int64_t piece = p->type == ELEMENT_FP32 ? 4 : 8;
-	const int64_t m = p->m / piece * piece, n = p->n / piece * piece, k = p->k / piece * piece;
+	const int64_t m = (p->m - piece) / piece * piece, n = (p->n - piece) / piece * piece;
+	const int64_t k = (p->k - piece) / piece * piece;
 	if (product_row_is_uneven(p, p->n, p->c_stride) ||
 	    (!p->b_transposed && product_row_is_uneven(p, p->n, p->b_stride))) {
 		parts[0] = product_columns(p, 0, n);

@@ -64,24 +64,24 @@ START_TEST(parts)
 	struct product p = product_forward(&logits, memory, memory), part[2];
 	p.c = p.sums = memory;
 	ck_assert_int_eq(product_parts(&p, part), 2);
-	ck_assert(part[0].n == 50256 && part[1].n == 1 && part[0].m == 1024 && part[1].k == 768);
-	ck_assert(part[0].c == p.c && static_cast<char *>(part[1].c) - memory == 2L * 50256);
-	ck_assert(static_cast<const char *>(part[1].b) - memory == 2L * 50256 * 768 && part[1].a == p.a);
+	ck_assert(part[0].n == 50248 && part[1].n == 9 && part[0].m == 1024 && part[1].k == 768);
+	ck_assert(part[0].c == p.c && static_cast<char *>(part[1].c) - memory == 2L * 50248);
+	ck_assert(static_cast<const char *>(part[1].b) - memory == 2L * 50248 * 768 && part[1].a == p.a);
 
 	p = product_input(&logits, memory, memory);
 	p.c = memory;
 	ck_assert_int_eq(product_parts(&p, part), 2);
-	ck_assert(part[0].k == 1 && part[1].k == 50256 && !part[0].residual && part[1].residual == p.c);
-	ck_assert(static_cast<const char *>(part[0].a) - memory == 2L * 50256 && part[1].a == p.a);
-	ck_assert(static_cast<const char *>(part[0].b) - memory == 2L * 50256 * 768 && part[1].b == p.b);
+	ck_assert(part[0].k == 9 && part[1].k == 50248 && !part[0].residual && part[1].residual == p.c);
+	ck_assert(static_cast<const char *>(part[0].a) - memory == 2L * 50248 && part[1].a == p.a);
+	ck_assert(static_cast<const char *>(part[0].b) - memory == 2L * 50248 * 768 && part[1].b == p.b);
 
 	p = product_weight(&logits, memory, memory);
 	p.c = memory;
 	p.residual = memory;
 	ck_assert_int_eq(product_parts(&p, part), 2);
-	ck_assert(part[0].m == 50256 && part[1].m == 1 && part[1].residual == part[1].c);
-	ck_assert(static_cast<const char *>(part[1].a) - memory == 2L * 50256);
-	ck_assert(static_cast<char *>(part[1].c) - memory == 2L * 50256 * 768);
+	ck_assert(part[0].m == 50248 && part[1].m == 9 && part[1].residual == part[1].c);
+	ck_assert(static_cast<const char *>(part[1].a) - memory == 2L * 50248);
+	ck_assert(static_cast<char *>(part[1].c) - memory == 2L * 50248 * 768);
 	for (const struct linear_shape *s : {&dense, &even}) {
 		p = product_forward(s, memory, memory);
 		ck_assert_int_eq(product_parts(&p, part), 1);
@@ -206,7 +206,8 @@ sums product(enum element type, int64_t m, int64_t n, int64_t k, const std::vect
 void add(sums *s, int64_t rows, int64_t columns, const std::vector<double> &x, bool is_row)
 {
 	for (size_t i = 0; i < s->value.size() && target_is_gpu(); i++)
-		s->lost[i] += unit(s->type) * fabs(s->value[i]);
+		s->lost[i] +=
+		        unit(s->type) * (fabs(s->value[i]) + fabs(x[is_row ? i % static_cast<size_t>(columns) : i]));
 	reference_add(rows, columns, x.data(), is_row, s->value.data(), s->size.data());
 }
 
