@@ -13,13 +13,15 @@ enum { LINES = 12 };
 
 static void show_head(const struct advice *a, const char *model, FILE *out)
 {
-	char text[600], n[32];
+	char text[900], n[32];
 	const struct advise_request *q = &a->request;
+	struct report_asked asked;
+	report_asked(&asked, &q->given);
 	snprintf(text, sizeof text,
 	         "%.200s on %" PRId64 " rank%s · batch %s · sequence %" PRId64
-	         " · cluster %.100s · %g %% of each memory left to the allocator",
+	         "%s%s · cluster %.100s · %g %% of each memory left to the allocator",
 	         model, q->given.ranks, q->given.ranks == 1 ? "" : "s", number_format_count(n, q->given.batch),
-	         a->tokens, q->cluster, 100 * q->margin);
+	         a->tokens, *asked.others ? " · " : "", asked.others, q->cluster, 100 * q->margin);
 	text_items(out, text, " · ", 0, text_columns(out, 110));
 	fprintf(out, "%" PRId64 " candidates, %d strateg%s in %d precision%s: %d line%s fit%s\n\n", a->candidates,
 	        q->strategies, q->strategies == 1 ? "y" : "ies", q->precisions, q->precisions == 1 ? "" : "s",

@@ -285,6 +285,7 @@ static void report(struct form *f, struct report *r)
 	                                                                                     NULL};
 	FORM_INSIDE (f, "model", outer) {
 		FORM_TEXT(f, "name", r->model);
+		FORM_TEXT(f, "keys", r->asked.model_keys);
 		form_whole(f, "parameters", &r->parameters);
 		form_whole(f, "units", &r->units);
 	}
@@ -299,6 +300,9 @@ static void report(struct form *f, struct report *r)
 	form_whole(f, "micro_batch", &r->micro_batch);
 	form_whole(f, "accumulate", &r->accumulate);
 	form_whole(f, "sequence", &r->sequence);
+	form_whole(f, "seed", &r->asked.seed);
+	FORM_TEXT(f, "settings", r->asked.others);
+	FORM_TEXT(f, "version", r->asked.version);
 	FORM_TEXT(f, "offload", r->offload);
 	FORM_TEXT(f, "cluster", r->cluster);
 	if (!form_absent(f, "stack", !*r->stack))
