@@ -160,6 +160,15 @@ int model_modules(const struct model *m, int unit)
 	return n;
 }
 
+int64_t model_width(const struct model *m)
+{
+	int64_t width = 0;
+	for (int i = 0; i < m->kernel_count; i++)
+		if (m->kernels[i].heads * m->kernels[i].head_size > width)
+			width = m->kernels[i].heads * m->kernels[i].head_size;
+	return width;
+}
+
 int64_t model_largest_tensor(const struct model *m, int unit)
 {
 	int64_t most = 0;

@@ -188,6 +188,7 @@ int model_blocks(const struct model *m); /* its units that are blocks */
 /* The modules of a unit that have weights, as Hugging Face's models have them: Llama's queries, keys and values are
  * three, GPT-2's are one. */
 int model_modules(const struct model *m, int unit);
+int64_t model_width(const struct model *m);                    /* of its widest attention; 0: it has none */
 int64_t model_largest_tensor(const struct model *m, int unit); /* its elements */
 
 /* Elements from a row of so many logits to the next. GPT-2's 50,257 would leave every second row of 16-bit elements at
