@@ -290,6 +290,8 @@ struct options {
 	const char **words; /* of trace: its arguments; in the arena */
 	int word_count;
 	struct option_value value[OPTION_COUNT];
+	const char *config; /* what --config was; NULL: it was not given */
+	enum recipe_reader config_reader;
 	const char *model_path; /* what --model was, if that was a path; else NULL */
 	struct arena arena;     /* of values that are not argv's own */
 };

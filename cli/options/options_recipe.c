@@ -125,6 +125,8 @@ enum status options_take_recipe(struct options *o)
 	if (s)
 		return s;
 	s = take(o, &r);
+	o->config = option_text(o, OPTION_CONFIG);
+	o->config_reader = r.reader;
 	recipe_release(&r);
 	o->value[OPTION_CONFIG].given = o->value[OPTION_READER].given = false;
 	return s;

@@ -127,11 +127,21 @@ static void show_way_out(const struct report *r, FILE *out)
 	                  : "devices with more memory, or a smaller model");
 }
 
+/* Beside a configuration its options cannot be given, so there the change is a command of its own. */
+static void show_command(const struct report_change *c, const char *step, FILE *out)
+{
+	fprintf(out, "  would fit, in %s a step, in place of the file: %s\n", step, c->command);
+	if (*c->emit)
+		fprintf(out, "  with --emit %s:FILE it writes a file of the same kind\n", c->emit);
+}
+
 void show_change(const struct report *r, FILE *out)
 {
 	char step[32];
-	if (*r->change.words) {
-		number_format_time(step, sizeof step, r->change.step);
+	number_format_time(step, sizeof step, r->change.step);
+	if (*r->change.command) {
+		show_command(&r->change, step, out);
+	} else if (*r->change.words) {
 		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words, step);
 	}
 	if (r->change.none && !r->change.cut)

@@ -100,6 +100,9 @@ struct report_change {
 	bool none;       /* the latter */
 	bool cut;        /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
 	int64_t step;    /* ns */
+	/* Where a configuration says the settings, beside which the options cannot be given: a command with all of them,
+	 * and the program for which --emit can write them (""). "": there was none. */
+	char command[1024], emit[16];
 };
 
 /* How well a step uses the devices: model FLOPs (strategy/model/flops.h), not those that were carried out. */

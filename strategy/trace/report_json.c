@@ -320,6 +320,8 @@ static void report(struct form *f, struct report *r)
 	if (!form_absent(f, "would_fit_with", !*r->change.words))
 		FORM_INSIDE (f, "would_fit_with", outer) {
 			FORM_TEXT(f, "options", r->change.words);
+			if (!form_absent(f, "command", !*r->change.command))
+				FORM_TEXT(f, "command", r->change.command);
 			form_seconds(f, "step_s", &r->change.step);
 		}
 	if (!form_absent(f, "would_fit_search_cut", !r->change.cut))
