@@ -100,8 +100,8 @@ struct report_change {
 	bool none;       /* the latter */
 	bool cut;        /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
 	int64_t step;    /* ns */
-	/* Where a configuration says the settings, beside which the options cannot be given: a command with all of them,
-	 * and the program for which --emit can write them (""). "": there was none. */
+	/* Where a configuration says the settings, beside which the options cannot be given: a command with all of
+	 * them, and the program for which --emit can write them (""). "": there was none. */
 	char command[1024], emit[16];
 };
 

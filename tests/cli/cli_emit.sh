@@ -15,6 +15,14 @@ cmp -s options.out file.out || complain 'another prediction comes of what was em
 grep -q 'ranks by train_batch_size: 16 = ' notes || complain "whence the ranks: $(cat notes)"
 [[ "$(cat said)" == *'beside the file: --model '*' --seed 3' ]] || complain "beside the file: $(cat said)"
 
+# What nobody asked for, and training depends on, is said; what was asked for is not.
+! grep -q 'clip' said || complain "the clipping was asked for: $(cat said)"
+grep -q "^deepspeed: note: its learning rate, 0.001, is shardlab's default: set yours, or give --learning-rate$" said ||
+	complain "whose learning rate it is: $(cat said)"
+"$SHARDLAB" sim --model gpt --strategy zero2 --ranks 4 --learning-rate 1e-3 --emit deepspeed 2>said >/dev/null
+! grep -q 'learning rate' said || complain "the learning rate was asked for: $(cat said)"
+grep -q '^deepspeed: note: it does not clip gradients, as no --clip was given; 1 is usual$' said || complain "unclipped: $(cat said)"
+
 # A named file stands beside the report, and every command writes the same.
 for command in sim compare; do
 	"$SHARDLAB" $command "${options[@]}" --seed 3 --emit deepspeed:$command.json >report 2>said
