@@ -225,7 +225,29 @@ void show_advice(const struct advice *a, const char *model, bool all, FILE *out)
 		fputs("the search of a strategy ended at its limit, so that there may be more\n", out);
 }
 
+void show_own(const struct advice *a, const struct report *own, FILE *out)
+{
+	char step[32], missing[32];
+	const struct advised *best = advise_best(a);
+	number_format_time(step, sizeof step, own->time.step);
+	number_format_bytes(missing, sizeof missing, own->tightest.needed_bytes - own->tightest.capacity_bytes);
+	fprintf(out, "the file itself, %s: %s a step", own->strategy, step);
+	if (!own->fits)
+		fprintf(out, "; does not fit, %s are missing\n", missing);
+	else if (best)
+		fprintf(out, ", %.2f times as long as the best line\n", (double)own->time.step / (double)best->step);
+	else
+		fputc('\n', out);
+}
+
 /* ---- JSON ---- */
+
+json_t *own_to_json(const struct report *own)
+{
+	int64_t missing = own->tightest.needed_bytes - own->tightest.capacity_bytes;
+	return json_pack("{s:s, s:f, s:b, s:I}", "strategy", own->strategy, "step_s", 1e-9 * (double)own->time.step,
+	                 "fits", own->fits, "missing_bytes", (json_int_t)(own->fits ? 0 : missing));
+}
 
 static json_t *settings_to_json(const struct settings *s)
 {

@@ -38,6 +38,26 @@ grep -q '^num_processes: 2$' train.yaml || complain 'train.yaml'
 "$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --strategy zero1 --precision bf16 --emit deepspeed >advised.json 2>/dev/null
 "$SHARDLAB" sim --config advised.json --model gpt --cluster a100-80gb --require-fit >advised.out 2>/dev/null ||
 	complain 'what was advised does not fit'
+# advise writes the fastest line that the program can be told, and says why it is not the best.
+"$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --precision bf16 --strategy zero1,dp,fsdp --emit torchtitan >advised.toml 2>said ||
+	complain "advise --emit torchtitan: $(cat said)"
+grep -q '^data_parallel_shard_degree = 4$' advised.toml || complain 'advise --emit torchtitan: not fsdp'
+grep -q '^note: this is --strategy fsdp .*: of the best line, --emit torchtitan: --strategy .* cannot be said there' said ||
+	complain "why it is not the best: $(cat said)"
+status=0
+"$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --strategy dp --emit torchtitan >advised.toml 2>said || status=$?
+[ "$status" = 2 ] && [ ! -s advised.toml ] || complain "no line can be told torchtitan: status $status"
+
+# From a file: its batch and precision, its strategy first, and its own plan beside the best line.
+"$SHARDLAB" advise --config ds.json --model gpt --cluster a100-80gb --json >advice.json 2>/dev/null
+python3 - <<'PYTHON' || complain 'advise --config'
+import json
+a = json.load(open("advice.json"))
+assert (a["ranks"], a["batch"]) == (4, 16) and {f["precision"] for f in a["fits"]} == {"bf16"}, a
+own = [f for f in a["fits"] if f["strategy"] == a["file"]["strategy"]]
+assert a["file"]["strategy"].startswith("zero2") and own and min(f["step_s"] for f in own) <= a["file"]["step_s"], a["file"]
+PYTHON
+
 status=0
 "$SHARDLAB" sim --config ds.json --model gpt --emit deepspeed:ds.json >/dev/null 2>said || status=$?
 [ "$status" = 2 ] && grep -q "^fatal: --emit: 'ds.json' is what is read for --config" said || complain "over what is read: $(cat said)"
