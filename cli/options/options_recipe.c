@@ -150,7 +150,7 @@ static enum status take(struct options *o, const struct recipe *r)
 		                r->file.where);
 	if (s)
 		return s;
-	if (o->command == COMMAND_COMPARE && !listed)
+	if (o->command == COMMAND_COMPARE && !listed && !option_given(o, OPTION_TRACE)) /* a trace is of what ran */
 		widen_list(o, option_text(o, (enum option)SETTING_STRATEGY));
 	if (o->command == COMMAND_ADVISE && (s = keep_settings(o, r)))
 		return s;
