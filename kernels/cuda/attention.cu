@@ -1,5 +1,5 @@
-/* Attention: which version does a shape, and, where samples × heads are more than a grid or the workspace takes, how
- * many samples at once. */
+/* Attention: which rung of its ladder does a shape, and, where samples × heads are more than a grid or the workspace
+ * takes, how many samples at once. */
 #include <cmath>
 
 #include "kernels/cuda/attention.cuh"
@@ -8,16 +8,30 @@
 namespace
 {
 
-enum { MOST_HEADS = 65535 /* blocks along a grid's y */, PLAIN = 0, SIMPLE = 1, TENSOR = 2, HOPPER = 3 };
+enum { MOST_HEADS = 65535 /* blocks along a grid's y */ };
 
-/* The version of forward where HOPPER could: to be HOPPER once that was measured to be faster. */
-enum { FORWARD_ON_HOPPER = TENSOR };
-
-int version(const struct attention_shape *s, const void *a, const void *b, const void *c, const void *d)
+/* The highest rung that takes such heads at these addresses, of up to `most`. */
+enum cuda_attention highest(const struct kernel_context *c, enum cuda_attention most, const struct attention_shape *s,
+                            bool aligned)
 {
-	if (s->type != ELEMENT_FP32 && s->head_size <= 128 && in_packs(s->head_size, 8, {a, b, c, d}))
-		return TENSOR;
-	return s->head_size <= SIMPLE_HEAD ? SIMPLE : PLAIN;
+	const bool tensor = s->type != ELEMENT_FP32 && s->head_size <= 128 && s->head_size % 8 == 0 && aligned;
+	if (most >= CUDA_ATTENTION_HOPPER && tensor && attention_hopper_takes(c, s->head_size))
+		return CUDA_ATTENTION_HOPPER;
+	if (most >= CUDA_ATTENTION_TENSOR && tensor)
+		return CUDA_ATTENTION_TENSOR;
+	return most >= CUDA_ATTENTION_SIMPLE && s->head_size <= SIMPLE_HEAD ? CUDA_ATTENTION_SIMPLE
+	                                                                    : CUDA_ATTENTION_PLAIN;
+}
+
+enum cuda_attention rung(const struct kernel_context *c, const struct attention_shape *s, bool backward, bool aligned)
+{
+	/* `auto`: on an H200 every rung was faster than those below it, at all heads and lengths (kernels/RESULTS.md)
+	 */
+	enum cuda_attention most = c->attention == CUDA_ATTENTION_AUTO ? CUDA_ATTENTION_HOPPER : c->attention;
+	const bool local = (s->window > 0 && s->window < s->tokens) || s->alibi_heads > 0;
+	if (backward && local && most > CUDA_ATTENTION_TENSOR)
+		most = CUDA_ATTENTION_TENSOR; /* which alone has windows and ALiBi backward */
+	return highest(c, most, s, aligned);
 }
 
 struct attention_arguments arguments(const struct attention_shape *s)
@@ -54,10 +68,11 @@ struct attention_arguments part(const struct attention_arguments &a, enum elemen
 
 typedef int attention_version(kernel_stream s, enum element type, const struct attention_arguments *a);
 
-/* By version; backward has none of its own for Hopper. */
-attention_version *const forward[] = {attention_forward_plain, attention_forward_simple, attention_forward_tensor,
-                                      attention_forward_hopper};
-attention_version *const backward[] = {attention_backward_plain, attention_backward_simple, attention_backward_tensor};
+/* By rung */
+attention_version *const forward[] = {nullptr, attention_forward_plain, attention_forward_simple,
+                                      attention_forward_tensor, attention_forward_hopper};
+attention_version *const backward[] = {nullptr, attention_backward_plain, attention_backward_simple,
+                                       attention_backward_tensor, attention_backward_hopper};
 
 /* All samples, `together` at once. */
 int run(attention_version *f, kernel_stream s, enum element type, const struct attention_arguments &a, int64_t together)
@@ -70,40 +85,34 @@ int run(attention_version *f, kernel_stream s, enum element type, const struct a
 	return error;
 }
 
-int forward_by(int how, kernel_stream s, const struct attention_shape *shape, const void *qkv, void *y,
-               float *log_sum_exp)
+} // namespace
+
+CUDA_KERNEL(attention_forward)
 {
 	struct attention_arguments a = arguments(shape);
-	int64_t together = MOST_HEADS / shape->heads;
+	const int how = rung(c, shape, false, in_packs(shape->head_size, 8, {qkv, y}));
+	const int64_t together = MOST_HEADS / shape->heads;
 	a.qkv = qkv;
 	a.y_out = y;
 	a.log_sum_exp_out = log_sum_exp;
 	return together < 1 ? CUDA_ERROR_SHAPE : run(forward[how], s, shape->type, a, together);
 }
 
-bool hopper_takes(const struct kernel_context *c, const struct attention_shape *shape, const void *qkv, const void *y)
+void cuda_use_attention(struct kernel_context *c, enum cuda_attention most)
 {
-	return version(shape, qkv, y, nullptr, nullptr) == TENSOR && attention_hopper_takes(c, shape->head_size);
+	c->attention = most;
 }
 
-} // namespace
-
-CUDA_KERNEL(attention_forward)
+enum cuda_attention cuda_attention_rung(const struct kernel_context *c, const struct attention_shape *shape,
+                                        bool backward)
 {
-	int how = hopper_takes(c, shape, qkv, y) ? FORWARD_ON_HOPPER : version(shape, qkv, y, nullptr, nullptr);
-	return forward_by(how, s, shape, qkv, y, log_sum_exp);
-}
-
-int cuda_attention_forward_hopper(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
-                                  const void *qkv, void *y, float *log_sum_exp)
-{
-	return hopper_takes(c, shape, qkv, y) ? forward_by(HOPPER, s, shape, qkv, y, log_sum_exp) : CUDA_ERROR_SHAPE;
+	return rung(c, shape, backward, true);
 }
 
 CUDA_KERNEL(attention_backward)
 {
 	struct attention_arguments a = arguments(shape);
-	int how = version(shape, qkv, y, dy, dqkv);
+	const int how = rung(c, shape, true, in_packs(shape->head_size, 8, {qkv, y, dy, dqkv}));
 	int64_t together = MOST_HEADS / shape->heads;
 	int64_t rows = static_cast<int64_t>(c->workspace_bytes / sizeof(float)) / (shape->heads * shape->tokens);
 	a.qkv = qkv;
@@ -114,7 +123,7 @@ CUDA_KERNEL(attention_backward)
 	a.delta = static_cast<float *>(c->workspace);
 	if (together < 1)
 		return CUDA_ERROR_SHAPE;
-	if (how != PLAIN && rows < together)
+	if (how != CUDA_ATTENTION_PLAIN && rows < together)
 		together = rows;
 	if (together < 1)
 		return CUDA_ERROR_WORKSPACE;

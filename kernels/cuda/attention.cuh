@@ -45,7 +45,8 @@ int attention_forward_simple(kernel_stream s, enum element type, const struct at
 int attention_backward_simple(kernel_stream s, enum element type, const struct attention_arguments *a);
 int attention_forward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a);
 int attention_forward_hopper(kernel_stream s, enum element type, const struct attention_arguments *a);
-/* True where this device and the library have it, and it takes the head. */
+int attention_backward_hopper(kernel_stream s, enum element type, const struct attention_arguments *a);
+/* True where this device and the library have them, and they take the head. */
 bool attention_hopper_takes(const struct kernel_context *c, int64_t head_size);
 int attention_backward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a);
 
@@ -235,6 +236,29 @@ static __device__ __forceinline__ void tile_store(T *tile, int row, const float 
 			*reinterpret_cast<uint4 *>(to + (first + r) * row_elements + number * PIECE) =
 			        *reinterpret_cast<const uint4 *>(tile + piece<HEAD>(row + r, number));
 	}
+}
+
+/* ---- the backward pass's δ ---- */
+
+/* δ of a row, from global memory; each of 4 lanes that are neighbours has a quarter of every 64 bytes. */
+template <typename T, int HEAD>
+static __device__ __forceinline__ float row_delta(const T *y, const T *dy, int size, int lane)
+{
+	float sum = 0;
+#pragma unroll
+	for (int i = 0; i < HEAD; i += 4 * PIECE) {
+		const int column = i + lane % 4 * PIECE;
+		float of_y[PIECE] = {}, of_dy[PIECE] = {};
+		if (column < size) {
+			load(y + column, of_y);
+			load(dy + column, of_dy);
+		}
+#pragma unroll
+		for (int j = 0; j < PIECE; j++)
+			sum = fmaf(of_y[j], of_dy[j], sum);
+	}
+	sum += __shfl_xor_sync(WHOLE_WARP, sum, 1);
+	return sum + __shfl_xor_sync(WHOLE_WARP, sum, 2);
 }
 
 /* ---- softmax of 16 rows, whose columns come a tile at a time ---- */

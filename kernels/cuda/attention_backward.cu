@@ -257,26 +257,6 @@ __global__ void __launch_bounds__(THREADS) key_pass(const attention_arguments a)
 	}
 }
 
-/* δ of a row, from global memory; each of 4 lanes that are neighbours has a quarter of every 64 bytes. */
-template <typename T, int HEAD> __device__ __forceinline__ float row_delta(const T *y, const T *dy, int size, int lane)
-{
-	float sum = 0;
-#pragma unroll
-	for (int i = 0; i < HEAD; i += 4 * PIECE) {
-		const int column = i + lane % 4 * PIECE;
-		float of_y[PIECE] = {}, of_dy[PIECE] = {};
-		if (column < size) {
-			load(y + column, of_y);
-			load(dy + column, of_dy);
-		}
-#pragma unroll
-		for (int j = 0; j < PIECE; j++)
-			sum = fmaf(of_y[j], of_dy[j], sum);
-	}
-	sum += __shfl_xor_sync(WHOLE_WARP, sum, 1);
-	return sum + __shfl_xor_sync(WHOLE_WARP, sum, 2);
-}
-
 /* dQ, and δ for the pass over keys */
 template <typename T, int HEAD, bool LOCAL>
 __global__ void __launch_bounds__(THREADS) query_pass(const attention_arguments a)

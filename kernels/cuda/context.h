@@ -14,10 +14,11 @@ struct kernel_context {
 	void *workspace;
 	size_t workspace_bytes;
 	struct cuda_opening opening;
-	void *blas;                /* cublasLtHandle_t */
-	void *algorithms;          /* product.cu: those that were chosen */
-	int product_refusal;       /* the error of the last product that cuBLASLt had nothing for */
-	struct cuda_products lost; /* what it had nothing for */
+	void *blas;                    /* cublasLtHandle_t */
+	enum cuda_attention attention; /* the rung that was asked for */
+	void *algorithms;              /* product.cu: those that were chosen */
+	int product_refusal;           /* the error of the last product that cuBLASLt had nothing for */
+	struct cuda_products lost;     /* what it had nothing for */
 };
 
 /* Errors of this library's own, beside those of CUDA (below 1000) and cuBLASLt. */

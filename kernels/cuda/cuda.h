@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define CUDA_API_VERSION 4
+#define CUDA_API_VERSION 5
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
 
 typedef struct CUevent_st *cuda_event;
@@ -67,6 +67,20 @@ struct cuda_algorithm {
 	uint64_t product[15], algorithm[8];
 };
 
+/* Rungs of attention's ladder (docs/gpu.md): each takes fewer shapes than the one before. */
+#define CUDA_ATTENTION_LIST(X)                                                                                         \
+	X(AUTO, auto)     /* the fastest, as was measured */                                                           \
+	X(PLAIN, plain)   /* a thread makes a row */                                                                   \
+	X(SIMPLE, simple) /* tiles, fp32 arithmetic */                                                                 \
+	X(TENSOR, tensor) /* tensor cores: 16 bits, heads of multiples of 8 up to 128 */                               \
+	X(HOPPER,                                                                                                      \
+	  hopper) /* wgmma: the same on compute capability 9.0, heads above 32; backward without windows and ALiBi */
+enum cuda_attention {
+#define X(NAME, name) CUDA_ATTENTION_##NAME,
+	CUDA_ATTENTION_LIST(X)
+#undef X
+};
+
 struct cuda_api {
 	int version; /* CUDA_API_VERSION */
 
@@ -88,6 +102,12 @@ struct cuda_api {
 	void (*use_algorithms)(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time);
 	/* Those that were given and taken, or timed: the first `most`. Returns how many there are. */
 	int (*algorithms)(const struct kernel_context *c, struct cuda_algorithm *out, int most);
+	/* Attention by this rung of its ladder, or by the highest below it that takes a shape; AUTO, unless set: by the
+	 * one that was measured to be the fastest. */
+	void (*use_attention)(struct kernel_context *c, enum cuda_attention most);
+	/* The rung that such a shape gets, where its addresses are multiples of 16. */
+	enum cuda_attention (*attention_rung)(const struct kernel_context *c, const struct attention_shape *shape,
+	                                      bool backward);
 	int (*memory)(struct kernel_context *c, int64_t *free_bytes, int64_t *total_bytes);
 	void (*opening)(const struct kernel_context *c, struct cuda_opening *out);
 	int (*allocate)(struct kernel_context *c, size_t bytes, void **out);
@@ -115,10 +135,6 @@ struct cuda_api {
 	void (*graph_destroy)(struct kernel_context *c, cuda_graph g);
 
 	struct kernel_table kernels;
-	/* The step of attention_forward's ladder that is made for compute capability 9.0; CUDA_ERROR_SHAPE of
-	 * kernels/cuda/context.h for another device, and for heads and addresses that it does not take. */
-	int (*attention_forward_hopper)(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
-	                                const void *qkv, void *y, float *log_sum_exp);
 };
 
 #ifdef __cplusplus

@@ -158,6 +158,90 @@ static inline struct product_arguments product_arguments_of(const struct product
 	return a;
 }
 
+/* cuBLASLt's fast algorithms move whole pieces of 16 bytes, and ask for rows that consist of them: rows that begin at
+ * such pieces are not enough. 50,257 classes took 7.8 times as long as 50,304 on an H200 (kernels/RESULTS.md). So a
+ * product whose rows of one operand end within a piece is put in two: whole pieces, and the last 9 to 15 elements
+ * (fp32: 5 to 7), since kernels for vectors, which cuBLASLt has for a single one, lose count of rows that are 2³¹
+ * elements apart (seen there, of 65,536 rows of 50,304). Extents below PRODUCT_PARTS_FROM are left as they are, where a
+ * second launch costs as much. */
+enum { PRODUCT_PARTS_FROM = 128 };
+
+/* Does such a row begin at a piece of 16 bytes and end within one? */
+static inline bool product_row_is_uneven(const struct product *p, int64_t extent, int64_t stride)
+{
+	const int64_t piece = p->type == ELEMENT_FP32 ? 4 : 8;
+	return extent >= PRODUCT_PARTS_FROM && extent % piece && stride % piece == 0;
+}
+
+/* `count` elements of a matrix further on. */
+static inline const void *product_after(const struct product *p, const void *at, int64_t count)
+{
+	return at ? (const char *)at + count * (p->type == ELEMENT_FP32 ? 4 : 2) : NULL;
+}
+
+/* Columns [first, first + n) of C. */
+static inline struct product product_columns(const struct product *p, int64_t first, int64_t n)
+{
+	struct product part = *p;
+	part.n = n;
+	part.b = product_after(p, p->b, p->b_transposed ? first * p->b_stride : first);
+	part.c = (void *)product_after(p, p->c, first);
+	part.pre = (void *)product_after(p, p->pre, first);
+	part.bias = product_after(p, p->bias, first);
+	part.residual = product_after(p, p->residual, first);
+	return part;
+}
+
+/* Rows [first, first + m) of C. */
+static inline struct product product_rows(const struct product *p, int64_t first, int64_t m)
+{
+	struct product part = *p;
+	part.m = m;
+	part.a = product_after(p, p->a, p->a_transposed ? first : first * p->a_stride);
+	part.c = (void *)product_after(p, p->c, first * p->c_stride);
+	part.residual = product_after(p, p->residual, first * p->c_stride);
+	return part;
+}
+
+/* Terms [first, first + k) of each sum. */
+static inline struct product product_terms(const struct product *p, int64_t first, int64_t k)
+{
+	struct product part = *p;
+	part.k = k;
+	part.a = product_after(p, p->a, p->a_transposed ? first * p->a_stride : first);
+	part.b = product_after(p, p->b, p->b_transposed ? first : first * p->b_stride);
+	return part;
+}
+
+/* The one or two products that make this one, in the order in which they run; returns how many. Only of one with at
+ * most a bias and a residual. Of a sum in two, the few terms come first, so that what is rounded on the way is small.
+ */
+static inline int product_parts(const struct product *p, struct product parts[2])
+{
+	const int64_t piece = p->type == ELEMENT_FP32 ? 4 : 8;
+	const int64_t m = (p->m - piece) / piece * piece, n = (p->n - piece) / piece * piece;
+	const int64_t k = (p->k - piece) / piece * piece;
+	if (product_row_is_uneven(p, p->n, p->c_stride) ||
+	    (!p->b_transposed && product_row_is_uneven(p, p->n, p->b_stride))) {
+		parts[0] = product_columns(p, 0, n);
+		parts[1] = product_columns(p, n, p->n - n);
+	} else if (p->a_transposed && product_row_is_uneven(p, p->m, p->a_stride)) {
+		parts[0] = product_rows(p, 0, m);
+		parts[1] = product_rows(p, m, p->m - m);
+	} else if ((!p->a_transposed && product_row_is_uneven(p, p->k, p->a_stride)) ||
+	           (p->b_transposed && product_row_is_uneven(p, p->k, p->b_stride))) {
+		parts[0] = product_terms(p, k, p->k - k);
+		parts[1] = product_terms(p, 0, k);
+		parts[1].residual = p->c;
+		parts[1].bias = NULL;
+		parts[1].epilogue = PRODUCT_PLAIN;
+	} else {
+		parts[0] = *p;
+		return 1;
+	}
+	return 2;
+}
+
 /* ---- cuBLASLt: product.cu; under emulation there is none ---- */
 
 /* Algorithms by shape: 96 places, more than a step of any model here has products. Taken once, when the device is

@@ -318,7 +318,8 @@ const struct cuda_api *shardlab_cuda_api(void)
 	api.cublaslt = cuda_cublaslt;
 	api.use_algorithms = cuda_use_algorithms;
 	api.algorithms = cuda_algorithms;
-	api.attention_forward_hopper = cuda_attention_forward_hopper;
+	api.use_attention = cuda_use_attention;
+	api.attention_rung = cuda_attention_rung;
 #define KERNEL(name, place) api.kernels.name = cuda_##name;
 #include "kernels/table.def"
 	return &api;

@@ -1,5 +1,5 @@
-/* The functions of this library's table: one for each row of kernels/table.def, in the file of its kernel, and two that
- * are a GPU's alone.
+/* The functions of this library's table: one for each row of kernels/table.def, in the file of its kernel, and those
+ * that are a GPU's alone.
  *
  *     CUDA_KERNEL(norm_forward)
  *     {
@@ -20,8 +20,10 @@ extern "C" {
 #define KERNEL(name, place) CUDA_KERNEL(name);
 #include "kernels/table.def"
 
-int cuda_attention_forward_hopper(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
-                                  const void *qkv, void *y, float *log_sum_exp);    /* attention.cu */
+/* attention.cu */
+void cuda_use_attention(struct kernel_context *c, enum cuda_attention most);
+enum cuda_attention cuda_attention_rung(const struct kernel_context *c, const struct attention_shape *shape,
+                                        bool backward);
 void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out); /* linear.cu */
 /* product.cu */
 void cuda_cublaslt(int *built, int *here);

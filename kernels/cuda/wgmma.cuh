@@ -2,11 +2,13 @@
  * capability 9.0 alone. They run by themselves:
  *
  *     wgmma_fence();                     what was done to registers and, by this thread, to shared memory is seen
- *     wgmma_shared<T>(s, a, b, false);   s[64,128] = A · Bᵀ: A[64,16], B[128,16] in shared memory, columns contiguous
+ *     wgmma_shared<T>(s, a, b, false);   s[64,N] = A · Bᵀ: A[64,16], B[N,16] in shared memory, columns contiguous
  *     wgmma_commit();
  *     wgmma_registers<T>(o, p, b);       o[64,N] += P · B: P[64,16] in registers, B[16,N] in shared memory, N
  * contiguous wgmma_commit(); wgmma_wait<1>();                   s may be read; until then registers of both stay as
  * they are
+ *
+ * N is 64 or 128.
  *
  * Of D, a lane holds what it holds of mma.cuh's D[16,8], for the 16 rows of its warp and one column of tiles after the
  * other; of P, what it holds of A[16,16].
@@ -96,7 +98,8 @@ __forceinline__ void emulate_wgmma(float (&d)[N / 8][4], uint64_t b, bool contig
 	emulate_product(&d[0][0], N / 2, run, std::move(reads));
 }
 
-template <typename T> __forceinline__ void wgmma_shared(float (&d)[16][4], uint64_t a, uint64_t b, bool accumulate)
+template <typename T, int TILES>
+__forceinline__ void wgmma_shared(float (&d)[TILES][4], uint64_t a, uint64_t b, bool accumulate)
 {
 	emulate_untold meanwhile;
 	std::vector<const void *> reads;
@@ -104,7 +107,7 @@ template <typename T> __forceinline__ void wgmma_shared(float (&d)[16][4], uint6
 	auto element = [=](int row, int k) {
 		return emulate_wgmma_element(a, true, static_cast<uint32_t>(row), static_cast<uint32_t>(k));
 	};
-	emulate_wgmma<T, 128>(d, b, true, accumulate, element, std::move(reads));
+	emulate_wgmma<T, 8 * TILES>(d, b, true, accumulate, element, std::move(reads));
 }
 
 template <typename T, int TILES>
@@ -161,6 +164,8 @@ static inline void wgmma_before(const float (&)[2], uint32_t)
 	"%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
 template <typename T>
+__device__ __forceinline__ void wgmma_shared(float (&d)[8][4], uint64_t a, uint64_t b, bool accumulate);
+template <typename T>
 __device__ __forceinline__ void wgmma_shared(float (&d)[16][4], uint64_t a, uint64_t b, bool accumulate);
 template <typename T>
 __device__ __forceinline__ void wgmma_registers(float (&d)[8][4], const uint32_t (&a)[4], uint64_t b);
@@ -169,6 +174,15 @@ __device__ __forceinline__ void wgmma_registers(float (&d)[16][4], const uint32_
 
 /* The last operands: whether D is added to, signs of A and B, and which of the two have k as their rows. */
 #define WGMMA_OF(T, type)                                                                                              \
+	template <>                                                                                                    \
+	__device__ __forceinline__ void wgmma_shared<T>(float(&d)[8][4], uint64_t a, uint64_t b, bool accumulate)      \
+	{                                                                                                              \
+		asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"                                              \
+		             "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " {" WGMMA_NAMES_32           \
+		             "}, %32, %33, p, 1, 1, 0, 0;\n}"                                                          \
+		             : WGMMA_32(d, 0)                                                                          \
+		             : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));                                     \
+	}                                                                                                              \
 	template <>                                                                                                    \
 	__device__ __forceinline__ void wgmma_shared<T>(float(&d)[16][4], uint64_t a, uint64_t b, bool accumulate)     \
 	{                                                                                                              \

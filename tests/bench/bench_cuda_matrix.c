@@ -1,12 +1,14 @@
 /* How fast products and attention are on this GPU, and what share that is of what it can do.
  *
- *     bench_cuda_matrix [--repeats N] [--peak TFLOPS]        --peak: dense 16-bit, of the card; H100 and H200: 989
+ *     bench_cuda_matrix [--repeats N] [--peak TFLOPS] [--only products|attention]
+ *
+ * --peak: dense 16-bit, of the card; H100 and H200: 989.
  *
  * Products: TFLOP/s in each type, squares and those of GPT-2 124M at 16 × 1024 tokens, with their epilogues. Attention:
  * causal, bf16, 65536 tokens: half of 4·T²·D products a head forward, 2.5 times as many backward; against the largest
- * rate of a bf16 product in this run; `wgmma` is the forward pass made for compute capability 9.0, where the device is
- * one, and a line holds it beside the one that is shipped. Numbers are random, as in training: on zeros a GPU draws
- * less power, and is faster.
+ * rate of a bf16 product in this run; `forward` and `backward` are those that are shipped, and each rung of the ladder
+ * that takes the shape has a line of its own (a simple one at T 1024 alone, no plain one: they take seconds). Numbers
+ * are random, as in training: on zeros a GPU draws less power, and is faster.
  *
  * The library is that of `make`, or what SHARDLAB_CUDA_LIBRARY names. Where there is none, or no GPU, it says so.
  */
@@ -16,6 +18,7 @@
 
 enum { ROWS = 16 * 1024, TOKENS = 65536, TILE = 1 << 22 };
 
+static const char *only = "";
 static double peak = 989, product_rate; /* TFLOP/s; the fastest bf16 product so far */
 
 /* n elements in [−1, 1): as many random ones as no cache or predictor remembers, again and again. */
@@ -190,12 +193,6 @@ static int attend(const void *what)
 	return kernels->attention_forward(gpu, stream, &a->shape, a->qkv, a->y, a->log_sum_exp);
 }
 
-static int attend_on_hopper(const void *what)
-{
-	const struct attention *a = what;
-	return api->attention_forward_hopper(gpu, stream, &a->shape, a->qkv, a->y, a->log_sum_exp);
-}
-
 static int attend_backward(const void *what)
 {
 	const struct attention *a = what;
@@ -218,51 +215,71 @@ static void furthest(enum element type, const void *one, const void *other, int6
 	free(y);
 }
 
-/* Helps to choose the forward pass to ship: how much faster one is, and whether they compute the same. */
-static void compare_forwards(const struct attention *a, double times)
+/* A pass by one rung; AUTO: by the one that is shipped. */
+static double attention_line(const struct attention *a, const char *name, bool backward, enum cuda_attention rung)
 {
-	const int64_t n = TOKENS * a->shape.heads;
+	const double flops = 2.0 * TOKENS * 768 * (double)a->shape.tokens * (backward ? 2.5 : 1);
+	api->use_attention(gpu, rung);
+	double seconds = gpu_seconds(backward ? attend_backward : attend, a, "attention"),
+	       rate = 1e-12 * flops / seconds;
+	printf("attention, head %3lld, T %4lld %-15s bf16 %9.1f us %7.1f TFLOP/s %5.1f%% of products'\n",
+	       (long long)a->shape.head_size, (long long)a->shape.tokens, name, 1e6 * seconds, rate,
+	       100 * rate / product_rate);
+	return seconds;
+}
+
+/* Do two rungs compute the same, and how much faster is the upper one? */
+static void compare_rungs(const struct attention *a, bool backward, double times)
+{
+	const int64_t n = TOKENS * 768 * (backward ? 3 : 1);
 	struct attention other = *a;
-	double y_apart, y_size, sum_apart, sum_size;
-	other.y = filled(ELEMENT_BF16, n * a->shape.head_size);
-	other.log_sum_exp = filled(ELEMENT_FP32, n);
-	check(attend(a), "attention");
-	check(attend_on_hopper(&other), "attention");
-	furthest(ELEMENT_BF16, a->y, other.y, n * a->shape.head_size, &y_apart, &y_size);
-	furthest(ELEMENT_FP32, a->log_sum_exp, other.log_sum_exp, n, &sum_apart, &sum_size);
-	printf("attention, head %3lld, T %4lld wgmma beside forward: %.3f times as fast; y %.2g apart, of up to %.2g; "
-	       "log-sum-exp %.2g, of up to %.2g\n",
-	       (long long)a->shape.head_size, (long long)a->shape.tokens, times, y_apart, y_size, sum_apart, sum_size);
-	release(2, (void *[]){other.y, other.log_sum_exp});
+	double apart, size;
+	other.y = backward ? a->y : filled(ELEMENT_BF16, n);
+	other.dqkv = backward ? filled(ELEMENT_BF16, n) : NULL;
+	api->use_attention(gpu, CUDA_ATTENTION_TENSOR);
+	check((backward ? attend_backward : attend)(a), "attention");
+	api->use_attention(gpu, CUDA_ATTENTION_HOPPER);
+	check((backward ? attend_backward : attend)(&other), "attention");
+	furthest(ELEMENT_BF16, backward ? a->dqkv : a->y, backward ? other.dqkv : other.y, n, &apart, &size);
+	printf("attention, head %3lld, T %4lld hopper ÷ tensor, %s: %.3f times as fast; %.2g apart, of up to %.2g\n",
+	       (long long)a->shape.head_size, (long long)a->shape.tokens, backward ? "backward" : "forward", times,
+	       apart, size);
+	release(1, (void *[]){backward ? other.dqkv : other.y});
+}
+
+/* The pass that is shipped, then each rung that takes the shape. */
+static void attention_pass(const struct attention *a, bool backward)
+{
+	double seconds[CUDA_ATTENTION_HOPPER + 1] = {0};
+	static const char *const names[][2] = {{"forward", "backward"},
+	                                       {"plain-forward", "plain-backward"},
+	                                       {"simple-forward", "simple-backward"},
+	                                       {"tensor-forward", "tensor-backward"},
+	                                       {"hopper-forward", "hopper-backward"}};
+	for (int rung = CUDA_ATTENTION_AUTO; rung <= CUDA_ATTENTION_HOPPER; rung++) {
+		api->use_attention(gpu, (enum cuda_attention)rung);
+		/* a plain one takes seconds, and so does a simple one of thousands of tokens */
+		bool small = rung == CUDA_ATTENTION_AUTO ||
+		             rung >= (a->shape.tokens <= 1024 ? CUDA_ATTENTION_SIMPLE : CUDA_ATTENTION_TENSOR);
+		if (small && (!rung || (int)api->attention_rung(gpu, &a->shape, backward) == rung))
+			seconds[rung] = attention_line(a, names[rung][backward], backward, (enum cuda_attention)rung);
+	}
+	if (seconds[CUDA_ATTENTION_HOPPER] > 0)
+		compare_rungs(a, backward, seconds[CUDA_ATTENTION_TENSOR] / seconds[CUDA_ATTENTION_HOPPER]);
+	api->use_attention(gpu, CUDA_ATTENTION_AUTO);
 }
 
 static void attention(int64_t size, int64_t tokens)
 {
 	const int64_t n = (int64_t)TOKENS * 768;
 	struct attention a = {.shape = {TOKENS / tokens, tokens, 768 / size, 768 / size, size, ELEMENT_BF16}};
-	const double flops = 2.0 * (double)n * (double)tokens;
-	double seconds[3] = {0};
 	a.qkv = filled(ELEMENT_BF16, 3 * n);
 	a.y = filled(ELEMENT_BF16, n);
 	a.dy = filled(ELEMENT_BF16, n);
 	a.dqkv = filled(ELEMENT_BF16, 3 * n);
 	a.log_sum_exp = filled(ELEMENT_FP32, TOKENS * a.shape.heads);
-	static const struct {
-		const char *name;
-		int (*run)(const void *what);
-		double products;
-	} passes[] = {{"forward", attend, 1}, {"wgmma", attend_on_hopper, 1}, {"backward", attend_backward, 2.5}};
-	for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
-		if (passes[i].run == attend_on_hopper && attend_on_hopper(&a))
-			continue; /* not on this device */
-		seconds[i] = gpu_seconds(passes[i].run, &a, "attention");
-		double rate = 1e-12 * passes[i].products * flops / seconds[i];
-		printf("attention, head %3lld, T %4lld %-8s bf16 %9.1f us %7.1f TFLOP/s %5.1f%% of products'\n",
-		       (long long)size, (long long)tokens, passes[i].name, 1e6 * seconds[i], rate,
-		       100 * rate / product_rate);
-	}
-	if (seconds[1] > 0)
-		compare_forwards(&a, seconds[0] / seconds[1]);
+	attention_pass(&a, false);
+	attention_pass(&a, true);
 	release(5, (void *[]){a.qkv, a.y, a.dy, a.dqkv, a.log_sum_exp});
 }
 
@@ -274,16 +291,20 @@ int main(int argc, char **argv)
 			repeats = atoi(value);
 		} else if (!strcmp(argv[i], "--peak") && atof(value) > 0) {
 			peak = atof(value);
+		} else if (!strcmp(argv[i], "--only") && (!strcmp(value, "products") || !strcmp(value, "attention"))) {
+			only = value;
 		} else {
-			fprintf(stderr, "usage: %s [--repeats N] [--peak TFLOPS]\n", argv[0]);
+			fprintf(stderr, "usage: %s [--repeats N] [--peak TFLOPS] [--only products|attention]\n",
+			        argv[0]);
 			return 2;
 		}
 	}
 	if (!gpu_open("bench_cuda_matrix"))
 		return 0;
 	squares();
-	layers();
-	for (int64_t size = 64; size <= 128; size *= 2)
+	if (strcmp(only, "attention") != 0)
+		layers();
+	for (int64_t size = 64; size <= 128 && strcmp(only, "products") != 0; size *= 2)
 		for (int64_t tokens = 1024; tokens <= 4096; tokens *= 4)
 			attention(size, tokens);
 	int status = gpu_products_status();

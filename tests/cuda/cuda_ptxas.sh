@@ -12,6 +12,7 @@ ceilings='
 attention_backward   255   24
 attention_forward    255    0
 attention_hopper     255    0
+attention_hopper_backward 255 0
 norm                 255    0
 embedding            128    0
 attention_plain      128    0

@@ -157,46 +157,69 @@ START_LOOP_TEST(versions, 0, 3 * SUITE_CASES(SHAPE_COUNT, SHAPE_COUNT - 2))
 	target_close(c);
 }
 
-/* The ladder's step for compute capability 9.0: alone, and its log_sum_exp with the backward pass. Heads of whole rows
- * and of less, one tile of keys, two whole ones, and several of which the last is not whole. */
-START_LOOP_TEST(hopper, 0, SUITE_CASES(18, 10))
+/* The rung for compute capability 9.0, forward and backward, where `auto` would take another too. Heads of whole rows
+ * and of less, one tile of keys, two whole ones, several of which the last is not whole, and heads that share keys; a
+ * device of another capability gets the rung below. */
+START_LOOP_TEST(hopper, 0, SUITE_CASES(20, 12))
 {
 	static const struct attention_shape shapes[] = {
 	        {2, 63, 4, 2, 40, ELEMENT_BF16, 0, 0, 0},    {1, 256, 1, 1, 64, ELEMENT_BF16, 0, 0, 0},
 	        {1, 260, 1, 1, 128, ELEMENT_BF16, 0, 0, 0},  {1, 1, 1, 1, 128, ELEMENT_BF16, 0, 0, 0},
 	        {2, 130, 2, 2, 128, ELEMENT_BF16, 0, 0, 0},  {1, 390, 1, 1, 96, ELEMENT_BF16, 0, 0, 0},
 	        {1, 500, 1, 1, 64, ELEMENT_BF16, 100, 0, 0}, {1, 300, 2, 1, 128, ELEMENT_BF16, 129, 0, 0},
-	        {1, 260, 2, 2, 64, ELEMENT_BF16, 0, 2, 0},
+	        {1, 260, 2, 2, 64, ELEMENT_BF16, 0, 2, 0},   {1, 200, 6, 2, 64, ELEMENT_BF16, 0, 0, 0},
 	};
 	struct attention_shape shape = shapes[_i / 2];
 	shape.type = _i % 2 ? ELEMENT_FP16 : ELEMENT_BF16;
 	struct arrays a(shape);
 	const reference want = forward_in_double(shape, a.qkv.numbers());
-	/* of other sizes, so that they are two on a GPU too */
-	struct kernel_context *c = target_open(4, 1 << 20), *other = target_open(4, 2 << 20);
+	struct kernel_context *c = target_open(4, 1 << 20);
 	const struct cuda_api *api = target_api();
-	float *sums = static_cast<float *>(a.log_sum_exp.data());
+	const bool local = shape.window > 0 || shape.alibi_heads > 0;
+	const int major = c->major;
+	api->use_attention(c, CUDA_ATTENTION_HOPPER);
 	if (c->major == 9) {
-		ck_assert_int_eq(api->attention_forward_hopper(c, nullptr, &shape, a.qkv.data(), a.y.data(), sums), 0);
-		ck_assert_int_eq(api->kernels.attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(),
-		                                                 a.y.data(), sums, a.dqkv.data()),
-		                 0);
-		ck_assert_int_eq(target_wait(c, 0), 0);
+		ck_assert_int_eq(api->attention_rung(c, &shape, false), CUDA_ATTENTION_HOPPER);
+		ck_assert_int_eq(api->attention_rung(c, &shape, true),
+		                 local ? CUDA_ATTENTION_TENSOR : CUDA_ATTENTION_HOPPER);
+		a.run(target_kernels(), c);
 		a.check(&want, 1);
 		struct arrays first = a;
 		a.clear();
-		sums = static_cast<float *>(a.log_sum_exp.data());
 		target_order(true);
-		ck_assert_int_eq(api->attention_forward_hopper(c, nullptr, &shape, a.qkv.data(), a.y.data(), sums), 0);
-		ck_assert_int_eq(target_wait(c, 0), 0);
+		a.run(target_kernels(), c);
 		target_order(false);
-		ck_assert(a.y.same(first.y) && a.log_sum_exp.same(first.log_sum_exp));
+		ck_assert(a.y.same(first.y) && a.log_sum_exp.same(first.log_sum_exp) && a.dqkv.same(first.dqkv));
 	}
-	other->major = 8;
-	ck_assert_int_eq(api->attention_forward_hopper(other, nullptr, &shape, a.qkv.data(), a.y.data(), sums),
-	                 CUDA_ERROR_SHAPE);
+	c->major = 8;
+	ck_assert_int_eq(api->attention_rung(c, &shape, false), CUDA_ATTENTION_TENSOR);
+	c->major = major;
+	api->use_attention(c, CUDA_ATTENTION_AUTO);
 	target_close(c);
-	target_close(other);
+}
+
+/* A rung that does not take a shape leaves it to those below. */
+START_TEST(rungs)
+{
+	static const struct {
+		enum element type;
+		int64_t head;
+		enum cuda_attention most, gets;
+	} rows[] = {{ELEMENT_BF16, 64, CUDA_ATTENTION_PLAIN, CUDA_ATTENTION_PLAIN},
+	            {ELEMENT_BF16, 64, CUDA_ATTENTION_SIMPLE, CUDA_ATTENTION_SIMPLE},
+	            {ELEMENT_BF16, 64, CUDA_ATTENTION_TENSOR, CUDA_ATTENTION_TENSOR},
+	            {ELEMENT_BF16, 20, CUDA_ATTENTION_TENSOR, CUDA_ATTENTION_SIMPLE},
+	            {ELEMENT_BF16, 200, CUDA_ATTENTION_HOPPER, CUDA_ATTENTION_PLAIN},
+	            {ELEMENT_FP32, 64, CUDA_ATTENTION_HOPPER, CUDA_ATTENTION_SIMPLE},
+	            {ELEMENT_FP32, 200, CUDA_ATTENTION_AUTO, CUDA_ATTENTION_PLAIN}};
+	struct kernel_context *c = target_open(4, 1 << 20);
+	for (const auto &r : rows) {
+		const struct attention_shape s = {1, 16, 1, 1, r.head, r.type, 0, 0, 0};
+		target_api()->use_attention(c, r.most);
+		ck_assert_int_eq(target_api()->attention_rung(c, &s, false), r.gets);
+	}
+	target_api()->use_attention(c, CUDA_ATTENTION_AUTO);
+	target_close(c);
 }
 
 /* Large scores, which need the maximum taken off; addresses that tensor cores do not take; a workspace that holds one

@@ -49,7 +49,8 @@ void run(struct kernel_context *c, struct layer *l, bool through)
 	ck_assert_int_eq(target_wait(c, error), 0);
 }
 
-/* l->dy is the gradient after the layer's own GELU by now. `roundings` of the product to the type. */
+/* l->dy is the gradient after the layer's own GELU by now. `roundings` of the product to the type. A GPU's cuBLASLt has
+ * the slope by tanh.approx, which is up to 2^-11 off (PTX ISA). */
 void check(struct layer *l, int roundings)
 {
 	const struct linear_shape &s = l->shape;
@@ -59,7 +60,8 @@ void check(struct layer *l, int roundings)
 	                  s.weight_in_out ? s.out : 1, sum.data(), size.data());
 	for (size_t i = 0; i < dx.size(); i++) {
 		double want = sum[i] * reference_gelu_slope(x[i]);
-		double limit = roundings * unit(s.type) * fabs(want) + 2e-6 * size[i] + 0x1p-25;
+		double limit = roundings * unit(s.type) * fabs(want) + 2e-6 * size[i] + 0x1p-25 +
+		               (target_is_gpu() ? 0x1p-11 * fabs(sum[i]) : 0);
 		ck_assert_msg(fabs(dx[i] - want) <= limit, "dx[%zu] is %.9g, not %.9g", i, dx[i], want);
 	}
 	ck_assert(l->dx.intact());
@@ -82,7 +84,7 @@ START_LOOP_TEST(through_gelu, 0, CASES)
 	run(c, &fused, true);
 	const bool in_one = c->lost.gelu_passes == passes;
 	ck_assert(emulated ? in_one == fits : fits || !in_one);
-	check(&fused, in_one ? 1 : 2);
+	check(&fused, in_one && emulated ? 1 : 2); /* cuBLASLt may round the product before the slope */
 	passes += !in_one;
 	run(c, &without, false);
 	ck_assert_int_eq(c->lost.gelu_passes, passes);

@@ -85,19 +85,18 @@ const struct family *const families[] = {
 };
 
 /* A plan's buffers begin at multiples of 64 bytes. */
-alignas(64) char buffer[64];
+alignas(64) char buffer[64]; /* addresses beyond it are asked about, never read */
 
 /* What is put to cuBLASLt: it can be described; sums of columns are of the operand and layout that it takes; in 16 bits
- * rows begin at whole pieces of 16 bytes, without which there are no fast algorithms; and nothing that is fused in
- * training falls back to a pass of its own. */
-void check_product(const struct model *m, const char *kernel, const struct product *p)
+ * rows begin at whole pieces of 16 bytes and consist of them, without which there are no fast algorithms; and nothing
+ * that is fused in training falls back to a pass of its own. */
+void check_part(const struct model *m, const char *kernel, const struct product *p)
 {
 	const struct product_arguments a = product_arguments_of(p);
-	const bool narrow = p->type != ELEMENT_FP32, fuses = p->epilogue > PRODUCT_BIAS;
+	const bool narrow = p->type != ELEMENT_FP32;
+	struct product parts[2];
 	int status = product_status(p, !narrow);
 	ck_assert_msg(!status, "%s, %s: status %d", m->specification, kernel, status);
-	ck_assert(p->epilogue != PRODUCT_SUMS_B || !a.a_transposed);
-	ck_assert(p->epilogue != PRODUCT_SUMS_A || a.b_transposed);
 	ck_assert_uint_eq(a.a_alignment, 16);
 	ck_assert_uint_eq(a.d_alignment, 16);
 	if (!narrow)
@@ -106,6 +105,21 @@ void check_product(const struct model *m, const char *kernel, const struct produ
 	              "%s, %s: rows of %lld, %lld and %lld elements", m->specification, kernel,
 	              static_cast<long long>(a.a_leading), static_cast<long long>(a.b_leading),
 	              static_cast<long long>(a.c_leading));
+	ck_assert_msg(product_parts(p, parts) == 1, "%s, %s: %lld x %lld x %lld ends within a piece of 16 bytes",
+	              m->specification, kernel, static_cast<long long>(p->m), static_cast<long long>(p->n),
+	              static_cast<long long>(p->k));
+}
+
+void check_product(const struct model *m, const char *kernel, const struct product *p)
+{
+	const struct product_arguments a = product_arguments_of(p);
+	const bool fuses = p->epilogue > PRODUCT_BIAS && p->type != ELEMENT_FP32;
+	struct product parts[2] = {*p, {}};
+	const int count = p->epilogue > PRODUCT_BIAS ? 1 : product_parts(p, parts);
+	for (int i = 0; i < count; i++)
+		check_part(m, kernel, &parts[i]);
+	ck_assert(p->epilogue != PRODUCT_SUMS_B || !a.a_transposed);
+	ck_assert(p->epilogue != PRODUCT_SUMS_A || a.b_transposed);
 	ck_assert_msg(!fuses || product_epilogue_fits(p), "%s, %s: epilogue %d does not fit", m->specification, kernel,
 	              p->epilogue);
 }

@@ -9,9 +9,9 @@ extern "C" {
 	                                      kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE));
 #include "kernels/table.def"
 __attribute__((weak)) void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out);
-__attribute__((weak)) int cuda_attention_forward_hopper(struct kernel_context *c, kernel_stream s,
-                                                        const struct attention_shape *shape, const void *qkv, void *y,
-                                                        float *log_sum_exp);
+__attribute__((weak)) void cuda_use_attention(struct kernel_context *c, enum cuda_attention most);
+__attribute__((weak)) enum cuda_attention cuda_attention_rung(const struct kernel_context *c,
+                                                              const struct attention_shape *shape, bool backward);
 }
 
 const struct cuda_api *emulated_api(void)
@@ -19,7 +19,8 @@ const struct cuda_api *emulated_api(void)
 	static struct cuda_api api;
 	api.version = CUDA_API_VERSION;
 	api.products = cuda_products_lost;
-	api.attention_forward_hopper = cuda_attention_forward_hopper;
+	api.use_attention = cuda_use_attention;
+	api.attention_rung = cuda_attention_rung;
 #define KERNEL(name, place) api.kernels.name = cuda_##name;
 #include "kernels/table.def"
 	return &api;

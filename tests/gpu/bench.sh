@@ -137,7 +137,7 @@ if part pytorch; then
 			ratio=$(awk "BEGIN { printf \"%.3f\", ${ours#* } / ${theirs#* } }")
 			row pytorch-speed "$ratio, each at its best micro-batch (${ours%% *}, ${theirs%% *}): $(verdict "$ratio" '>' 1)"
 			worst=$(ratios bytes max_memory_allocated | sort -k 2 -g | tail -n 1)
-			row pytorch-memory "${worst#* } at most (micro-batch ${worst%% *}): $(verdict "${worst#* }" '<=' 1)"
+			[ -z "$worst" ] || row pytorch-memory "${worst#* } at most (micro-batch ${worst%% *}): $(verdict "${worst#* }" '<=' 1)"
 		fi
 		if [ -s "$FIGURES/matrix" ]; then
 			attention_ratios

@@ -27,6 +27,7 @@ const struct kernel_table *target_kernels(void); /* these alone */
  * a workspace: two of one size are the same. Does not return in failure. */
 struct kernel_context *target_open(int multiprocessors, size_t workspace_bytes);
 void target_close(struct kernel_context *c); /* accepts NULL */
+bool target_is_gpu(void);
 /* Until all that was put on the device is done: `error` if that is one, or what the device says. */
 int target_wait(struct kernel_context *c, int error);
 

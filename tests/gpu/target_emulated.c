@@ -31,6 +31,11 @@ int target_wait(struct kernel_context *c, int error)
 	return error;
 }
 
+bool target_is_gpu(void)
+{
+	return false;
+}
+
 void target_order(bool descending)
 {
 	emulated_order(descending);

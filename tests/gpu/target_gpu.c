@@ -69,6 +69,11 @@ int target_wait(struct kernel_context *c, int error)
 	return error ? error : later;
 }
 
+bool target_is_gpu(void)
+{
+	return true;
+}
+
 void target_order(bool descending)
 {
 	(void)descending;

@@ -256,6 +256,24 @@ static int algorithms(const struct kernel_context *c, struct cuda_algorithm *out
 	return algorithm_count;
 }
 
+static enum cuda_attention fake_attention;
+
+/* It has the CPU's kernels alone. */
+static void use_attention(struct kernel_context *c, enum cuda_attention most)
+{
+	(void)c;
+	fake_attention = most;
+}
+
+static enum cuda_attention attention_rung(const struct kernel_context *c, const struct attention_shape *shape,
+                                          bool backward)
+{
+	(void)c;
+	(void)shape;
+	(void)backward;
+	return fake_attention ? fake_attention : CUDA_ATTENTION_PLAIN;
+}
+
 const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 {
 	static struct cuda_api api;
@@ -272,6 +290,8 @@ const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 	        .products = products,
 	        .use_algorithms = use_algorithms,
 	        .algorithms = algorithms,
+	        .use_attention = use_attention,
+	        .attention_rung = attention_rung,
 	        .memory = memory,
 	        .opening = opening,
 	        .allocate = allocate,
