@@ -168,15 +168,6 @@ void sim_memory(const struct plan *plan, const struct cluster *c, struct report 
 
 /* ---- the stack's range ---- */
 
-static int64_t width_of(const struct model *m)
-{
-	int64_t width = 0;
-	for (int i = 0; i < m->kernel_count; i++)
-		if (m->kernels[i].heads * m->kernels[i].head_size > width)
-			width = m->kernels[i].heads * m->kernels[i].head_size;
-	return width;
-}
-
 static void name_basis(const struct stack *s, bool outside, struct report *out)
 {
 	const char *unseen = outside ? ", outside of what it was fitted on" : "";
@@ -196,7 +187,7 @@ static void report_range(const struct engine *e, struct report *out)
 	if (!cluster_has_stack(e->c) || plan_is_alone(e->plan))
 		return;
 	struct effective_range range =
-	        effective_range(s, width_of(e->plan->model), e->plan->ranks, t->micro_batch * out->sequence);
+	        effective_range(s, model_width(e->plan->model), e->plan->ranks, t->micro_batch * out->sequence);
 	name_basis(s, range.outside, out);
 	out->range_low = time_clamp((wide)out->time.step * (uint64_t)range.low / MILLION);
 	out->range_high = time_clamp((wide)out->time.step * (uint64_t)range.high / MILLION);

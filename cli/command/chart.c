@@ -102,10 +102,10 @@ static void describe(struct chart *chart, const struct report *r, int64_t batch,
 	if (r->sequence > 1)
 		snprintf(sequence, sizeof sequence, " · sequence %" PRId64, r->sequence);
 	snprintf(chart->subtitle, sizeof chart->subtitle,
-	         "%.60s, %s parameters · %s · %s%s%s · simulated on %.*s%s%s%s", r->model,
-	         number_format_count(parameters, r->parameters), type_name(r->precision), text, samples, sequence,
-	         length < 60 ? length : 60, r->cluster, *r->grain ? ", grain " : "", r->grain,
-	         r->rates_measured ? "" : ", assumed rates");
+	         "%.60s%s%.40s, %s parameters · %s · %s%s%s · simulated on %.*s%s%s%s", r->model,
+	         *r->asked.model_keys ? ":" : "", r->asked.model_keys, number_format_count(parameters, r->parameters),
+	         type_name(r->precision), text, samples, sequence, length < 60 ? length : 60, r->cluster,
+	         *r->grain ? ", grain " : "", r->grain, r->rates_measured ? "" : ", assumed rates");
 }
 
 /* ", 4 samples a rank at once (single: 32)": those that divide the batch into larger parts are named. */

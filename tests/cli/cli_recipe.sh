@@ -59,7 +59,7 @@ cat >"$TMPDIR/small.hjson" <<-EOF
 	optimizer: {type: "AdamW", params: {lr: 1e-3}}
 EOF
 "$SHARDLAB" train --config "$TMPDIR/small.hjson" --ranks 2 --steps 2 --json 2>/dev/null | tail -n 1 >"$TMPDIR/train.out"
-grep -q '"strategy": "zero2".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
+grep -q '"strategy": "zero2:overlap=no".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
 
 # overlap=no: the same weights, traffic and no more memory, and nothing is hidden.
 for strategy in zero1 zero2 zero3; do
@@ -98,9 +98,10 @@ EOF
 
 # torchtitan's TOML, and Trainer's arguments with the DeepSpeed file that they name.
 same pytorch-eager "--config ../torchtitan/hybrid.toml --ranks 8 --cluster a100-80gb" --ranks 8 --cluster a100-80gb --model llama-3-8b \
-	--strategy hybrid:shard=4 --precision bf16 --micro-batch 2 --accumulate 4 --sequence 4096 --clip 1
+	--strategy hybrid:shard=4 --precision bf16 --micro-batch 2 --accumulate 4 --sequence 4096 --clip 1 \
+	--learning-rate 8e-4 --warmup 200 --decay 10000 --weight-decay 0.1
 same deepspeed "--config ../trainer/deepspeed_file.json ${machine[*]}" "${machine[@]}" --micro-batch 2 --accumulate 4 --precision bf16 \
-	--clip 0.5 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000
+	--clip 1 --learning-rate 2e-5 --warmup 10 --decay 1000 --weight-decay 0 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000
 grep -q 'deepspeed_file.json:12:15: note: .*deepspeed/zero3.json:26:54: ' "$TMPDIR/notes" || complain "whose note: $(cat "$TMPDIR/notes")"
 refused 'llama3_8b.toml:56:23: activation_checkpoint.selective_ac_option "op": every second product is kept' "$SHARDLAB" sim --config ../torchtitan/llama3_8b.toml \
 	--ranks 8 || complain 'selective by operation'

@@ -390,6 +390,18 @@ START_TEST(every_key_of_accelerate_that_is_taken_has_a_case)
 	}
 }
 
+/* What took a key's place is read, and the key itself no more. */
+START_TEST(renamed_keys_have_successors)
+{
+	const struct recipe_renamed *r;
+	for (int i = 0; (r = recipe_renamed_at(i)); i++) {
+		ck_assert_msg(table_key(recipe_tables[r->reader], r->now) != NULL, "%s is unknown", r->now);
+		ck_assert_msg(table_key(recipe_tables[r->reader], r->path) == NULL, "%s is read", r->path);
+	}
+	must(read_as(RECIPE_TRAINER, "{\"output_dir\": \"x\", \"evaluation_strategy\": \"steps\"}"));
+	ck_assert_str_eq(recipe.refusals.list[0].text, "evaluation_strategy: unknown (it is eval_strategy today)");
+}
+
 /* Files that are no YAML here, and the lines that refuse them. */
 /* accelerate.commands.config.config_args.load_config_from_file: what does not end in .json is YAML. */
 START_TEST(accelerate_reads_yaml_whatever_its_name)
