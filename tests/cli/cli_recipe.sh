@@ -28,7 +28,8 @@ transcript 1 zero3_offload_hjson.json --reader deepspeed
 # the file is of this class.
 same() {
 	local options=("${@:3}")
-	"$SHARDLAB" sim "${options[@]/%a100-80gb/a100-80gb:class=$1}" --json >"$TMPDIR/options.out"
+	options=("${options[@]/%a100-80gb/a100-80gb:class=$1}")
+	"$SHARDLAB" sim "${options[@]/%h200/h200:class=$1}" --json >"$TMPDIR/options.out"
 	# shellcheck disable=SC2086
 	"$SHARDLAB" sim $2 --json >"$TMPDIR/file.out" 2>"$TMPDIR/notes"
 	cmp -s "$TMPDIR/options.out" "$TMPDIR/file.out" || complain "$2 is not ${*:3}"
@@ -97,7 +98,7 @@ python3 - "$TMPDIR" <<-'EOF' || complain 'zero1:reduce=all'
 EOF
 
 # torchtitan's TOML, and Trainer's arguments with the DeepSpeed file that they name.
-same pytorch-eager "--config ../torchtitan/hybrid.toml --ranks 8 --cluster a100-80gb" --ranks 8 --cluster a100-80gb --model llama-3-8b \
+same pytorch-eager "--config ../torchtitan/hybrid.toml --ranks 8 --cluster h200" --ranks 8 --cluster h200 --model llama-3-8b \
 	--strategy hybrid:shard=4 --precision bf16 --micro-batch 2 --accumulate 4 --sequence 4096 --clip 1 \
 	--learning-rate 8e-4 --warmup 200 --decay 10000 --weight-decay 0.1
 same deepspeed "--config ../trainer/deepspeed_file.json ${machine[*]}" "${machine[@]}" --micro-batch 2 --accumulate 4 --precision bf16 \
