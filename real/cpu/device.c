@@ -16,6 +16,10 @@ static enum status check(const struct device_choice *c, const struct plan *p)
 		return status_fail(STATUS_INPUT,
 		                   "{autotune}: only a GPU's products have algorithms to choose from; leave it out, or "
 		                   "say {device} cuda");
+	if (c->attention)
+		return status_fail(STATUS_INPUT,
+		                   "{attention}: only a GPU has kernels of attention to choose from; leave it out, or "
+		                   "say {device} cuda");
 	if (c->tf32)
 		return status_fail(STATUS_INPUT,
 		                   "{tf32}: TF32 is of a GPU's tensor cores; leave it out, or say {device} cuda");

@@ -64,6 +64,19 @@ static enum status check_choice(const struct device_choice *choice)
 	                     : STATUS_OK;
 }
 
+static enum cuda_attention attention_of(const struct device_choice *choice)
+{
+	static const char *const names[] = {
+#define X(NAME, name) #name,
+	        CUDA_ATTENTION_LIST(X)
+#undef X
+	};
+	size_t i = 0;
+	while (choice->attention && i < sizeof names / sizeof *names && strcmp(names[i], choice->attention) != 0)
+		i++;
+	return i < sizeof names / sizeof *names ? (enum cuda_attention)i : CUDA_ATTENTION_AUTO;
+}
+
 static int sharing(const struct device_choice *choice, int gpus, int gpu)
 {
 	int ranks = choice->local_ranks > 0 ? choice->local_ranks : 1;
@@ -182,6 +195,7 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	if (error)
 		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
 	c->api->allow_tf32(c->context, choice->tf32);
+	c->api->use_attention(c->context, attention_of(choice));
 	c->tunes = choice->autotune;
 	if ((s = cuda_algorithms_use(c, c->tunes)))
 		return s;

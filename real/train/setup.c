@@ -83,6 +83,7 @@ struct device_choice training_device(const struct training *t)
 	                              .collectives = o->communicator,
 	                              .eager = o->no_graph || o->trace_file,
 	                              .autotune = o->autotune,
+	                              .attention = o->attention,
 	                              .tf32 = o->tf32,
 	                              .local_rank = t->local_rank,
 	                              .local_ranks = t->local_ranks};

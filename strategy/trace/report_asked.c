@@ -61,9 +61,36 @@ static const char *keys_of(const char *model)
 	return keys && !strstr(keys, ":name=") && !strstr(keys, ",name=") ? keys + 1 : "";
 }
 
+static bool has_pair(const char *specification, const char *pair)
+{
+	size_t n = strlen(pair);
+	for (const char *at = specification; (at = strstr(at, pair)); at += n)
+		if (at > specification && strchr(":,", at[-1]) && (!at[n] || strchr(":,", at[n])))
+			return true;
+	return false;
+}
+
+/* Those that the model would not have without them: a plan's text says all that there are. */
+static void print_keys(const char *model, char *out, size_t size)
+{
+	struct model plain;
+	char name[64], keys[sizeof((struct settings *)0)->model], *rest = keys;
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(model, ":"), model);
+	snprintf(keys, sizeof keys, "%s", keys_of(model));
+	*out = 0;
+	if (!*keys || model_open(&plain, name, 0))
+		return;
+	for (char *pair; (pair = strsep(&rest, ",:"));) {
+		size_t at = strlen(out);
+		if (*pair && !has_pair(plain.specification, pair))
+			snprintf(out + at, size - at, "%s%s", at ? "," : "", pair);
+	}
+	model_release(&plain);
+}
+
 void report_asked(struct report_asked *a, const struct settings *s)
 {
-	snprintf(a->model_keys, sizeof a->model_keys, "%s", keys_of(s->model));
+	print_keys(s->model, a->model_keys, sizeof a->model_keys);
 	print_others(s, a->others, sizeof a->others);
 	a->seed = s->seed;
 	snprintf(a->version, sizeof a->version, "%s", SHARDLAB_VERSION);

@@ -137,8 +137,8 @@ completes 'ddp,zero1 ddp,zero2 ddp,zero3' compare --strategy ddp,zero
 completes 'deepspeed' sim --emit dee
 completes 'optimizer' sim --offload opt
 completes 'transformers torchtitan trainer' config --reader t
-completes 'h100 h100-pcie h200' cluster h
-completes 'stacks strategies' help st
+completes 'h100 h200 h100-pcie' cluster h
+completes 'strategies stacks stack' help st
 completes 'verify' checkpoint v
 completes 'ring-all-reduce' collective ring-all-r
 has "$("$SHARDLAB" help zsh)" "#compdef shardlab"

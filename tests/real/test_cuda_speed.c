@@ -148,6 +148,24 @@ START_TEST(a_cpu_has_nothing_to_time)
 	struct train_options o = options(true);
 	o.device = "cpu";
 	must_fail(train_check(&o), STATUS_INPUT, "autotune: only a GPU's products");
+	o.autotune = false;
+	o.attention = "simple";
+	must_fail(train_check(&o), STATUS_INPUT, "attention: only a GPU has kernels");
+}
+
+/* ---- attention ---- */
+
+START_TEST(kernels_of_attention_are_those_that_were_asked_for)
+{
+	const struct cuda_api *api = fake_cuda(&(struct fake_cuda_settings){.seed = 2});
+	struct train_options o = options(false);
+	o.attention = "simple";
+	cuda_library_use(api);
+	(void)report_trained(&o);
+	ck_assert_int_eq(api->attention_rung(NULL, NULL, false), CUDA_ATTENTION_SIMPLE);
+	o.attention = NULL;
+	(void)report_trained(&o);
+	ck_assert_int_eq(api->attention_rung(NULL, NULL, false), CUDA_ATTENTION_PLAIN);
 }
 
 SUITE_WITH("algorithms", 60, make_place, remove_place)

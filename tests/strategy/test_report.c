@@ -52,6 +52,10 @@ START_TEST(what_was_asked_for_is_said)
 	ck_assert_str_eq(r.asked.others, "learning rate 0.0003 · clip 0.5 · seed 7");
 	ck_assert_int_eq(r.asked.seed, 7);
 	report_release(&r);
+	/* A plan's text has all keys: the defaults are not asked for. */
+	report_from_plan(&r, made_plan("gpt:layers=2,width=32,heads=2,context=128,vocabulary=256 ddp ranks=2"));
+	ck_assert_str_eq(r.asked.model_keys, "layers=2,width=32,heads=2");
+	report_release(&r);
 	/* Of fp16, what its rule fills in is not asked for. */
 	report_from_plan(&r, made_plan("mlp ddp ranks=2 precision=fp16"));
 	ck_assert_str_eq(r.asked.model_keys, "");
