@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/emit/emit.h"
@@ -65,13 +66,27 @@ static bool is_said(enum setting i, const struct settings *s)
 	       (i == SETTING_MODEL || i == SETTING_STRATEGY || i == SETTING_RANKS || setting_differs(i, s));
 }
 
+/* A number as short as it can be and be the same. */
+static void print_short(enum setting i, const struct settings *s, char *out, size_t size)
+{
+	const struct setting_row *row = &setting_rows[i];
+	setting_print(i, s, out, size);
+	if (row->type != TAKES_REAL)
+		return;
+	double v = *(const double *)((const char *)s + row->offset);
+	char text[40];
+	snprintf(text, sizeof text, "%.15g", v);
+	if (strtod(text, NULL) == v)
+		snprintf(out, size, "%s", text);
+}
+
 static void put_settings(const struct options *o, const struct settings *s, char *out, size_t size)
 {
 	char value[SETTING_TEXT];
 	for (enum setting i = 0; i < SETTING_COUNT; i++) {
 		if (!is_said(i, s) || (i == SETTING_SEQUENCE && !s->sequence))
 			continue;
-		setting_print(i, s, value, sizeof value);
+		print_short(i, s, value, sizeof value);
 		bool path = i == SETTING_MODEL && o->model_path, flag = setting_rows[i].type == TAKES_FLAG;
 		put_option(out, size, (enum option)i, flag ? NULL : path ? o->model_path : value);
 	}

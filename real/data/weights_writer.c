@@ -87,9 +87,24 @@ static enum status open_writer(struct weights_writer *w, const char *path, int64
 	return w->path ? STATUS_OK : out_of_memory(path);
 }
 
+/* A folder of such a name would be taken for another program's file. */
+static enum status check_ending(const char *path)
+{
+	static const char *const others[] = {".pt", ".pth", ".bin", ".ckpt", ".gguf", ".onnx", NULL};
+	return !path_ends_in_any(path, others) ? STATUS_OK
+	                                       : status_fail(STATUS_INPUT,
+	                                                     "%s: weights are written as a file.safetensors, or as a "
+	                                                     "folder that transformers loads; "
+	                                                     "give it such a name",
+	                                                     path);
+}
+
 enum status weights_writer_create(struct weights_writer *w, const char *path, int64_t shard_bytes)
 {
-	enum status s = open_writer(w, path, shard_bytes);
+	*w = (struct weights_writer){0};
+	enum status s = check_ending(path);
+	if (!s)
+		s = open_writer(w, path, shard_bytes);
 	if (!s)
 		s = w->folder ? create_folder(w) : create_file(w);
 	if (s)

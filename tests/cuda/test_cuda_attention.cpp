@@ -163,11 +163,11 @@ START_LOOP_TEST(versions, 0, 3 * SUITE_CASES(SHAPE_COUNT, SHAPE_COUNT - 2))
 START_LOOP_TEST(hopper, 0, SUITE_CASES(20, 12))
 {
 	static const struct attention_shape shapes[] = {
-	        {2, 63, 4, 2, 40, ELEMENT_BF16, 0, 0, 0},    {1, 256, 1, 1, 64, ELEMENT_BF16, 0, 0, 0},
-	        {1, 260, 1, 1, 128, ELEMENT_BF16, 0, 0, 0},  {1, 1, 1, 1, 128, ELEMENT_BF16, 0, 0, 0},
-	        {2, 130, 2, 2, 128, ELEMENT_BF16, 0, 0, 0},  {1, 390, 1, 1, 96, ELEMENT_BF16, 0, 0, 0},
-	        {1, 500, 1, 1, 64, ELEMENT_BF16, 100, 0, 0}, {1, 300, 2, 1, 128, ELEMENT_BF16, 129, 0, 0},
-	        {1, 260, 2, 2, 64, ELEMENT_BF16, 0, 2, 0},   {1, 200, 6, 2, 64, ELEMENT_BF16, 0, 0, 0},
+	        {2, 63, 4, 2, 40, ELEMENT_BF16, 0, 0, 0},   {1, 192, 1, 1, 64, ELEMENT_BF16, 0, 0, 0},
+	        {1, 150, 1, 1, 128, ELEMENT_BF16, 0, 0, 0}, {1, 1, 1, 1, 128, ELEMENT_BF16, 0, 0, 0},
+	        {2, 130, 2, 2, 128, ELEMENT_BF16, 0, 0, 0}, {1, 200, 1, 1, 96, ELEMENT_BF16, 0, 0, 0},
+	        {1, 230, 1, 1, 64, ELEMENT_BF16, 70, 0, 0}, {1, 200, 2, 1, 128, ELEMENT_BF16, 90, 0, 0},
+	        {1, 150, 2, 2, 64, ELEMENT_BF16, 0, 2, 0},  {1, 130, 6, 2, 64, ELEMENT_BF16, 0, 0, 0},
 	};
 	struct attention_shape shape = shapes[_i / 2];
 	shape.type = _i % 2 ? ELEMENT_FP16 : ELEMENT_BF16;

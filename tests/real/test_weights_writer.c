@@ -335,6 +335,7 @@ START_TEST(slashes_and_endings)
 	must(weights_writer_create(&w, with, MANY));
 	ck_assert_str_eq(w.made.path, out);
 	weights_writer_release(&w);
+	must_fail(weights_writer_create(&w, "model.pt", MANY), STATUS_INPUT, "model.pt: weights are written as a file");
 }
 
 SUITE_WITH("weights writer", 0, setup, teardown)
