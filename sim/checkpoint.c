@@ -3,59 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "strategy/model/slice.h"
-
-/* ---- bytes ---- */
-
-/* Elements of a rank's slice of a tensor that the whole tensor has too: padding is in no file. */
-static int64_t real_elements(const struct plan *p, int64_t rank, const struct tensor *t, int64_t first, int64_t count)
-{
-	int64_t n = 0;
-	if (t->partition == PARTITION_NONE)
-		return count;
-	for (int64_t done = 0; done < count;) {
-		struct run_of_tensor run = tensor_run(t, p->model->slices, plan_slice_of(p, rank), first + done);
-		int64_t k = run.count < count - done ? run.count : count - done;
-		n += run.whole >= 0 ? k : 0;
-		done += k;
-	}
-	return n;
-}
-
-static int64_t group_elements(const struct plan *p, const struct op *op, int64_t rank)
-{
-	const struct group *g = &p->groups[op->group];
-	int64_t first = op_place_in_group(p, op, rank), count = region_elements(p, op_region(op, PART_PARAMETERS)),
-	        n = 0;
-	for (int i = 0; i < g->tensor_count; i++) {
-		const struct tensor *t = &p->model->tensors[g->tensors[i]];
-		int64_t begin = p->tensor_offset[g->tensors[i]], end = begin + t->elements;
-		int64_t from = begin > first ? begin : first, to = end < first + count ? end : first + count;
-		if (from < to)
-			n += real_elements(p, rank, t, from - begin, to - from);
-	}
-	return n;
-}
-
-/* The number of a step is two. */
-static int64_t op_elements(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
-{
-	if (item_is_of_group(op->item))
-		return group_elements(p, op, rank);
-	if (op->kind == OP_SAVE && rank != r->first_rank)
-		return 0;
-	return op->item == ITEM_STEP ? 2 : op_region(op, PART_PARAMETERS)->count;
-}
-
-static int64_t rank_bytes(const struct plan *p, const struct role *r, enum section_kind k, int64_t rank)
-{
-	const struct section *s = section_of(r, k);
-	int64_t n = 0;
-	for (int i = s->begin; i < s->end; i++)
-		if (op_has_item(r->ops[i].kind))
-			n += op_elements(p, r, &r->ops[i], rank);
-	return n * (int64_t)sizeof(float);
-}
+#include "strategy/plan/saved.h"
 
 /* ---- time ---- */
 
@@ -69,6 +17,50 @@ static void raise_to(int64_t *most, int64_t n)
 	*most = n > *most ? n : *most;
 }
 
+/* ---- the snapshot ---- */
+
+struct copied {
+	int64_t over_link, in_memory; /* bytes of a rank: from a GPU, and within memory */
+};
+
+static struct copied copied_of(const struct plan *p, const struct cluster *c, const struct role *r)
+{
+	struct copied n = {0, 0};
+	for (int i = r->save.begin; i < r->save.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kind != OP_SAVE)
+			continue;
+		const struct buffer *b = &r->buffers[op_buffer(op)];
+		int64_t bytes = region_elements(p, &op->operand[SAVE_X]) * type_bytes(b->type);
+		bool link = c->kind == DEVICE_GPU && b->space == SPACE_DEVICE;
+		*(link ? &n.over_link : &n.in_memory) += bytes;
+	}
+	return n;
+}
+
+/* Memory is read and written, and shared by a node's ranks. */
+static double copy_seconds(const struct cluster *c, struct copied n, int64_t ranks)
+{
+	const struct rate *own = c->kind == DEVICE_GPU ? &c->node_bandwidth : &c->device_bandwidth;
+	double bytes = 2 * (double)n.in_memory, alone = bytes / (double)own->value,
+	       shared = bytes * (double)ranks / (double)c->node_bandwidth.value,
+	       memory = alone > shared ? alone : shared;
+	double link = (double)c->host_link.latency.value / 1e9 +
+	              (double)n.over_link / (double)(c->host_link.bandwidth.value ? c->host_link.bandwidth.value : 1);
+	return memory + (n.over_link ? link : 0);
+}
+
+static double slowest_copy(const struct plan *p, const struct cluster *c, int64_t devices)
+{
+	double most = 0;
+	for (int i = 0; i < p->role_count; i++) {
+		const struct role *r = &p->roles[i];
+		double s = copy_seconds(c, copied_of(p, c, r), r->ranks < devices ? r->ranks : devices);
+		most = s > most ? s : most;
+	}
+	return most;
+}
+
 enum status checkpoint_cost(const struct plan *p, const struct cluster *c, struct checkpoint_cost *out)
 {
 	int64_t devices = c->devices ? c->devices : p->ranks, most[2] = {0}, node[2] = {0};
@@ -80,9 +72,8 @@ enum status checkpoint_cost(const struct plan *p, const struct cluster *c, struc
 		        "disk: {latency, read_bandwidth, write_bandwidth, capacity}",
 		        c->name);
 	for (int64_t rank = 0; rank < p->ranks; rank++) {
-		const struct role *r = plan_role_of(p, rank);
-		int64_t saved = rank_bytes(p, r, SECTION_SAVE, rank),
-		        restored = rank_bytes(p, r, SECTION_RESTORE, rank);
+		int64_t saved = plan_saved_bytes(p, SECTION_SAVE, rank),
+		        restored = plan_saved_bytes(p, SECTION_RESTORE, rank);
 		if (rank % devices == 0)
 			memset(node, 0, sizeof node);
 		node[0] += saved;
@@ -95,13 +86,22 @@ enum status checkpoint_cost(const struct plan *p, const struct cluster *c, struc
 	}
 	out->write_s = seconds(c, &c->disk.write, most[0]);
 	out->read_s = seconds(c, &c->disk.read, most[1]);
+	out->copy_s = slowest_copy(p, c, devices);
 	return STATUS_OK;
 }
 
-struct checkpoint_rhythm checkpoint_rhythm(const struct checkpoint_cost *c, double mtbf_s)
+double checkpoint_stall(const struct checkpoint_cost *c, bool async, int64_t every, double step_s)
 {
-	double d = c->write_s, m = mtbf_s, x = d / (2 * m);
+	double left = c->write_s - (double)every * step_s;
+	double stall = async ? c->copy_s + (left > 0 ? left : 0) : c->write_s;
+	return stall / (double)every;
+}
+
+struct checkpoint_rhythm checkpoint_rhythm(const struct checkpoint_cost *c, bool async, double mtbf_s)
+{
+	double d = async ? c->copy_s : c->write_s, m = mtbf_s, x = d / (2 * m);
 	double t = d < 2 * m ? sqrt(2 * d * m) * (1 + sqrt(x) / 3 + x / 9) - d : m;
+	t = async && t < c->write_s ? c->write_s : t;
 	double passes = m * exp(c->read_s / m) * expm1((t + d) / m);
 	return (struct checkpoint_rhythm){t, isfinite(passes) && passes > 0 ? t / passes : 0};
 }

@@ -24,16 +24,22 @@ struct checkpoint_cost {
 	int64_t rank_bytes, bytes; /* of the rank that saves most, and of all; without the files' headers */
 	int64_t read_bytes;        /* of the rank that restores most */
 	double write_s, read_s;    /* of the busiest node */
+	double copy_s;             /* of the state to a snapshot in host memory, which alone steps wait for then */
 	bool measured;             /* the disk's rates were */
 };
 
 /* The plan has checkpoints. STATUS_INPUT: the cluster has no disk. */
 enum status checkpoint_cost(const struct plan *p, const struct cluster *c, struct checkpoint_cost *out);
 
+/* For how long a step waits on average, with a checkpoint every so many of step_s. async: it is copied, and written
+ * while steps go on; what is not written yet when the next one is due is waited for. */
+double checkpoint_stall(const struct checkpoint_cost *c, bool async, int64_t every, double step_s);
+
 struct checkpoint_rhythm {
 	double interval_s; /* of steps between two checkpoints */
 	double goodput;    /* in [0, 1] */
 };
-struct checkpoint_rhythm checkpoint_rhythm(const struct checkpoint_cost *c, double mtbf_s);
+/* async: δ is the time of the copy, and no interval is shorter than writing takes. */
+struct checkpoint_rhythm checkpoint_rhythm(const struct checkpoint_cost *c, bool async, double mtbf_s);
 
 #endif

@@ -111,6 +111,10 @@ void checks_make(struct checks *c, const struct report *predicted, const struct 
 		snprintf(role, sizeof role, "rank %" PRId64, i);
 		check_figures(c, role, &predicted->by_rank[i], &measured->by_rank[i], false);
 	}
+	if (predicted->saved.bytes || measured->saved.bytes) {
+		add(c, "all", predicted->saved.bytes, measured->saved.bytes, "saved.bytes");
+		add(c, "all", predicted->saved.rank_bytes, measured->saved.rank_bytes, "saved.rank_bytes");
+	}
 	check_time(c, "step", p->step, m->step, time_limit);
 	check_time(c, "compute", p->compute, m->compute, -1);
 	check_time(c, "communication", p->communication, m->communication, -1);

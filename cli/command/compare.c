@@ -8,6 +8,7 @@
 #include "cli/command/command.h"
 #include "cli/command/compare_trace.h"
 #include "cli/command/emit.h"
+#include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/command/mend.h"
 #include "cli/show/show.h"
@@ -20,8 +21,9 @@ struct entry {
 	char strategy[256];
 	const struct options *variant;
 	struct report report;
-	struct profile_step step; /* with --trace */
-	char skipped[1024];       /* why; "": it was not */
+	struct profile_step step;         /* with --trace */
+	struct interval_figures interval; /* with --checkpoint-every */
+	char skipped[1024];               /* why; "": it was not */
 };
 
 enum { VARIANTS = 64 };
@@ -111,6 +113,19 @@ static enum status predict(const struct comparison *c, const struct settings *m,
 	                      : job_simulate(m, cluster, grain, &e->report);
 }
 
+static enum status predict_interval(const struct options *o, const struct settings *m, struct entry *e)
+{
+	struct job j;
+	if (!interval_is_asked(o))
+		return STATUS_OK;
+	enum status s = job_open(&j, m);
+	if (s)
+		return s;
+	s = interval_predict(&j, o, (double)e->report.time.step / 1e9, &e->interval);
+	job_release(&j);
+	return s;
+}
+
 static enum status simulate_members(struct comparison *c, const struct options *o, enum grain grain)
 {
 	struct members members;
@@ -123,6 +138,8 @@ static enum status simulate_members(struct comparison *c, const struct options *
 		e->variant = o;
 		snprintf(e->strategy, sizeof e->strategy, "%s", m->strategy);
 		s = predict(c, m, option_text(o, OPTION_CLUSTER), grain, e);
+		if (!s)
+			s = predict_interval(o, m, e);
 		if (s && s != STATUS_INPUT)
 			return status_prefix(s, "%s", m->strategy);
 		if (s) {
@@ -164,6 +181,8 @@ static json_t *to_json(const struct comparison *c)
 	for (int i = 0; i < c->count; i++) {
 		const struct entry *e = &c->entries[i];
 		json_t *one = *e->skipped ? skipped_to_json(c, e) : report_to_json(&e->report);
+		if (interval_is_asked(e->variant) && !*e->skipped)
+			json_object_set_new(one, "checkpoint", interval_to_json(&e->interval));
 		if (is_recorded(c) && !*e->skipped)
 			json_object_set_new(one, "profile", profile_step_to_json(&e->step));
 		json_array_append_new(results, one);
@@ -267,6 +286,20 @@ static void show_recorded(const struct comparison *c)
 	show_skipped(c);
 }
 
+static void show_intervals(const struct comparison *c)
+{
+	const char *names[MEMBERS];
+	struct interval_figures figures[MEMBERS];
+	int count = 0;
+	for (int i = 0; i < c->count; i++)
+		if (!*c->entries[i].skipped && interval_is_asked(c->entries[i].variant)) {
+			names[count] = c->entries[i].strategy;
+			figures[count++] = c->entries[i].interval;
+		}
+	if (count)
+		interval_compare(names, figures, count, stdout);
+}
+
 static void show(const struct comparison *c)
 {
 	const struct report *last = c->columns[c->column_count - 1].report;
@@ -279,6 +312,7 @@ static void show(const struct comparison *c)
 		show_head(c);
 		fputc('\n', stdout);
 		show_columns(c->columns, c->column_count, stdout);
+		show_intervals(c);
 	}
 	if (c->nearest)
 		show_way_out(c);

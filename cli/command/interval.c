@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/show/table.h"
 #include "sim/checkpoint.h"
 #include "strategy/base/number.h"
 
@@ -67,10 +68,13 @@ enum status interval_predict(const struct job *j, const struct options *o, doubl
 	out->bytes = cost.bytes;
 	out->write_s = cost.write_s;
 	out->read_s = cost.read_s;
+	out->copy_s = cost.copy_s;
 	out->measured = cost.measured;
-	out->stall_s = cost.write_s / (double)out->every;
+	out->async = j->plan.settings.checkpoint_async;
+	out->stall_s = checkpoint_stall(&cost, false, out->every, step_s);
+	out->async_stall_s = checkpoint_stall(&cost, true, out->every, step_s);
 	if (out->mtbf_s > 0) {
-		struct checkpoint_rhythm r = checkpoint_rhythm(&cost, out->mtbf_s);
+		struct checkpoint_rhythm r = checkpoint_rhythm(&cost, out->async, out->mtbf_s);
 		out->best_s = r.interval_s;
 		out->best_every = steps_in(r.interval_s, step_s);
 		out->goodput = r.goodput;
@@ -96,6 +100,8 @@ void interval_show(const struct interval_figures *f, FILE *out)
 	fprintf(out, "%s\n", f->measured ? "" : " (assumed rates of the disk)");
 	fprintf(out, "every %" PRId64 " steps", f->every);
 	print_time(out, " it stalls a step by ", f->stall_s);
+	print_time(out, "; with --checkpoint-async by ", f->async_stall_s);
+	print_time(out, ", for a copy that takes ", f->copy_s);
 	fputc('\n', out);
 	if (f->mtbf_s <= 0)
 		return;
@@ -105,11 +111,39 @@ void interval_show(const struct interval_figures *f, FILE *out)
 	fprintf(out, "; %.2f %% of the time makes steps that stay\n", 100 * f->goodput);
 }
 
+static int64_t nanoseconds(double seconds)
+{
+	return (int64_t)(seconds * 1e9);
+}
+
+void interval_compare(const char *const *names, const struct interval_figures *f, int count, FILE *out)
+{
+	struct table t;
+	table_init(&t, out, 7, 1);
+	table_gap(&t);
+	table_row(&t, STYLE_HEAD, "checkpoints\tall ranks\ta rank\twritten in\tread in\tstalls a step\tasync");
+	for (int i = 0; i < count; i++) {
+		table_row(&t, STYLE_PLAIN, "%s", names[i]);
+		table_bytes(&t, 1, f[i].bytes);
+		table_bytes(&t, 2, f[i].rank_bytes);
+		table_time(&t, 3, nanoseconds(f[i].write_s));
+		table_time(&t, 4, nanoseconds(f[i].read_s));
+		table_time(&t, 5, nanoseconds(f[i].stall_s));
+		table_time(&t, 6, nanoseconds(f[i].async_stall_s));
+	}
+	table_end(&t, 0);
+	if (count)
+		fprintf(out,
+		        "a rank: the one that saves most; every %" PRId64 " steps; async: with --checkpoint-async%s\n",
+		        f->every, f->measured ? "" : "; assumed rates of the disk");
+}
+
 json_t *interval_to_json(const struct interval_figures *f)
 {
-	json_t *o = json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:b}", "rank_bytes", (json_int_t)f->rank_bytes, "bytes",
-	                      (json_int_t)f->bytes, "write_s", f->write_s, "read_s", f->read_s, "every",
-	                      (json_int_t)f->every, "stall_s", f->stall_s, "measured", f->measured);
+	json_t *o = json_pack("{s:I, s:I, s:f, s:f, s:f, s:I, s:f, s:f, s:b}", "rank_bytes", (json_int_t)f->rank_bytes,
+	                      "bytes", (json_int_t)f->bytes, "write_s", f->write_s, "read_s", f->read_s, "copy_s",
+	                      f->copy_s, "every", (json_int_t)f->every, "stall_s", f->stall_s, "async_stall_s",
+	                      f->async_stall_s, "measured", f->measured);
 	if (f->mtbf_s > 0)
 		json_object_update_new(o, json_pack("{s:f, s:I, s:f, s:f}", "mtbf_s", f->mtbf_s, "best_every",
 		                                    (json_int_t)f->best_every, "best_s", f->best_s, "goodput",

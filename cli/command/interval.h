@@ -16,17 +16,19 @@ bool interval_is_asked(const struct options *o);
 
 struct interval_figures {
 	int64_t rank_bytes, bytes;
-	double write_s, read_s;
-	int64_t every;          /* steps */
-	double stall_s;         /* a step */
-	double mtbf_s;          /* 0: not given */
-	int64_t best_every;     /* steps */
-	double best_s, goodput; /* goodput: without the loss of a step's own time to other causes */
-	bool measured;
+	double write_s, read_s, copy_s;
+	int64_t every;                 /* steps */
+	double stall_s, async_stall_s; /* a step: ranks wait for the disk, or (--checkpoint-async) for a copy */
+	double mtbf_s;                 /* 0: not given */
+	int64_t best_every;            /* steps */
+	double best_s, goodput;        /* goodput: without the loss of a step's own time to other causes */
+	bool measured, async;          /* the disk's rates were; the plan has snapshots */
 };
 /* step_s: of a step without checkpoints. */
 enum status interval_predict(const struct job *j, const struct options *o, double step_s, struct interval_figures *out);
 void interval_show(const struct interval_figures *f, FILE *out);
+/* A table of several, under one another. */
+void interval_compare(const char *const *names, const struct interval_figures *f, int count, FILE *out);
 json_t *interval_to_json(const struct interval_figures *f); /* new reference */
 
 #endif

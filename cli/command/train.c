@@ -119,7 +119,7 @@ static enum status say_once(enum status s, int rank)
 
 static enum status take_checkpoints(const struct options *o, struct train_options *t)
 {
-	static const enum option needy[] = {OPTION_CHECKPOINT_EVERY, OPTION_CHECKPOINT_KEEP};
+	static const enum option needy[] = {OPTION_CHECKPOINT_EVERY, OPTION_CHECKPOINT_KEEP, OPTION_CHECKPOINT_ASYNC};
 	for (size_t i = 0; i < sizeof needy / sizeof *needy; i++)
 		if (option_given(o, needy[i]) && !t->checkpoint)
 			return status_fail(STATUS_INPUT, "--%s: there are no checkpoints; give {checkpoint} DIR too",

@@ -175,7 +175,7 @@ static enum status check_trace(const struct trials *v)
 {
 	const char *path = option_text(v->options, OPTION_TRACE);
 	if (!path)
-		return STATUS_OK;
+		return outputs_are_apart(v->options);
 	if (v->members.count > 1)
 		return status_fail(STATUS_INPUT, "--trace: a file holds one run, and --strategy names %d; give one",
 		                   v->members.count);

@@ -390,7 +390,8 @@ enum status options_settings(const struct options *o, struct settings *out)
 	/* The strategy may be a list here; whoever splits it checks its parts. */
 	snprintf(out->strategy, sizeof out->strategy, "%s", option_text(o, OPTION_STRATEGY));
 	out->checkpoints = option_given(o, OPTION_CHECKPOINT) || option_given(o, OPTION_RESUME) ||
-	                   option_given(o, OPTION_CHECKPOINT_EVERY) || option_given(o, OPTION_MTBF);
+	                   option_given(o, OPTION_CHECKPOINT_EVERY) || option_given(o, OPTION_MTBF) ||
+	                   out->checkpoint_async;
 	out->library_collectives = strcmp(option_text(o, OPTION_COMM), "ring") != 0;
 	return STATUS_OK;
 }

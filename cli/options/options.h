@@ -226,9 +226,10 @@ enum command {
 	  "write the weights at the end: a file.safetensors, or a folder that transformers loads")                     \
 	X(SAVE_SHARD, "save-shard", SIZE, "SIZE", 1, 9e15, "", IN(TRAIN) | IN(CHECKPOINT),                             \
 	  "--save FOLDER: the most bytes of weights in one of its files; 5GB by default")                              \
-	X(CHECKPOINT, "checkpoint", TEXT, "DIR", 0, 0, "", IN(TRAIN) | IN(PLAN),                                       \
+	X(CHECKPOINT, "checkpoint", TEXT, "DIR", 0, 0, "", IN(TRAIN) | IN(PLAN) | IN(VALIDATE),                        \
 	  "write checkpoints there, to go on from with --resume; the plan then has sections save and restore")         \
-	X(CHECKPOINT_EVERY, "checkpoint-every", TEXT, "N|TIME", 0, 0, "100", IN(TRAIN) | IN(SIM),                      \
+	X(CHECKPOINT_EVERY, "checkpoint-every", TEXT, "N|TIME", 0, 0, "100",                                           \
+	  IN(TRAIN) | IN(VALIDATE) | IN(SIM) | IN(COMPARE),                                                            \
 	  "steps, or a time as 90s, 10min, 1h; and at the end of the run")                                             \
 	X(MTBF, "mtbf", TEXT, "TIME", 0, 0, "", IN(SIM),                                                               \
 	  "the whole run's mean time between failures, as 6h: the best interval of checkpoints, and the goodput")      \

@@ -26,6 +26,7 @@ static unsigned commands_of(enum setting i)
 {
 	return i == SETTING_COLLECTIVES                  ? 0 /* --comm says it */
 	       : i == SETTING_CHECKPOINTS                ? 0 /* --checkpoint and --resume say it */
+	       : i == SETTING_CHECKPOINT_ASYNC           ? IN_REPORTS
 	       : i == SETTING_MODEL || i == SETTING_SEED ? IN_MODELS | IN(ADVISE) | IN(GENERATE)
 	       : i == SETTING_RANKS ? IN_MODELS | IN(ADVISE) | IN(CALIBRATE) | IN(COLLECTIVE) | IN(DEMO)
 	                            : IN_MODELS | IN(ADVISE);

@@ -87,18 +87,24 @@ void checkpoint_folder_sweep(const char *folder)
 	free(latest);
 }
 
+enum status checkpoint_folder_try(struct new_folder *f, const char *folder)
+{
+	char *path = path_in_folder(folder, BEGINS "trial");
+	enum status s = new_folder_make(f, path);
+	free(path);
+	return s ? status_fail(STATUS_INPUT, "{checkpoint} %.200s: cannot be written to; choose another folder", folder)
+	         : STATUS_OK;
+}
+
 enum status checkpoint_folder_check(const char *folder)
 {
 	struct new_folder f;
 	if (mkdir(folder, 0777) && errno != EEXIST)
 		return status_fail(STATUS_INPUT, "{checkpoint} %.200s: cannot be made: %s", folder, strerror(errno));
-	char *path = path_in_folder(folder, BEGINS "trial");
-	enum status s = new_folder_make(&f, path);
+	enum status s = checkpoint_folder_try(&f, folder);
 	new_folder_release(&f);
-	free(path);
 	checkpoint_folder_sweep(folder);
-	return s ? status_fail(STATUS_INPUT, "{checkpoint} %.200s: cannot be written to; choose another folder", folder)
-	         : STATUS_OK;
+	return s;
 }
 
 enum status checkpoint_folder_make(struct new_folder *f, const char *folder, int64_t step)

@@ -23,6 +23,9 @@ char *checkpoint_path(const char *folder, int64_t step);
  * runs left of theirs. STATUS_INPUT if not. */
 enum status checkpoint_folder_check(const char *folder);
 
+/* A temporary folder there, for new_folder_release to remove: to try what the ranks can do in it. */
+enum status checkpoint_folder_try(struct new_folder *f, const char *folder);
+
 /* Removes what a run that is over left unfinished there. */
 void checkpoint_folder_sweep(const char *folder);
 

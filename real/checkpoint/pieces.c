@@ -261,8 +261,17 @@ enum status piece_writer_finish(struct piece_writer *w)
 		fail(w, safetensors_finish(&w->file, w->file.elements_written));
 	if (!w->failed)
 		fail(w, checkpoint_file_checksum(w->file.path, &w->bytes, &w->file_checksum));
+	w->state_bytes = w->file.elements_written * (int64_t)sizeof(float);
 	safetensors_writer_release(&w->file);
 	return w->failed ? status_fail(w->failed, "%s", w->line) : STATUS_OK;
+}
+
+enum status piece_writer_try(struct piece_writer *w, const char *path)
+{
+	enum status s = piece_writer_begin(w, path);
+	safetensors_writer_release(&w->file);
+	return s ? status_fail(STATUS_INPUT, "{checkpoint}: %s; give a folder that all ranks share, with room", w->line)
+	         : STATUS_OK;
 }
 
 void piece_writer_sum(struct piece_writer *w)

@@ -67,7 +67,7 @@ struct piece_writer {
 	int run_count;
 	size_t run_capacity;
 	struct safetensors_writer file;
-	int64_t bytes; /* of a file that is finished */
+	int64_t bytes, state_bytes; /* of a file that is finished, and of them those of elements */
 	uint64_t file_checksum, checksum;
 	enum status failed;
 	char line[512]; /* why */
@@ -78,6 +78,8 @@ struct state_store piece_writer_store(struct piece_writer *w);
 void piece_writer_learnt(struct piece_writer *w); /* after the section was run to learn */
 enum status piece_writer_begin(struct piece_writer *w, const char *path);
 enum status piece_writer_finish(struct piece_writer *w);
+/* Whether there would be room for such a file: STATUS_INPUT. The empty one stays, for whoever made the folder. */
+enum status piece_writer_try(struct piece_writer *w, const char *path);
 void piece_writer_sum(struct piece_writer *w);     /* from now on it adds up the checksum, and writes nothing */
 void piece_writer_release(struct piece_writer *w); /* accepts NULL and a zeroed one */
 

@@ -119,9 +119,31 @@ static void *copy_for(int64_t bytes)
 
 /* ---- the operations ---- */
 
+static enum status make_snapshot(struct rank_memory *memory, const struct op *op)
+{
+	int64_t n;
+	const void *there = use_all(memory, op, SAVE_X, &n);
+	return move(memory, op, use_all(memory, op, SAVE_SNAPSHOT, &n), there, bytes_of(memory, op, n));
+}
+
+enum status rank_save_snapshot(struct rank_memory *memory, const struct op *op)
+{
+	int64_t n;
+	if (item_is_of_group(op->item))
+		return rank_walk_group(
+		        op,
+		        &(struct group_walk){.memory = memory, .visit = save_part, .item = op->item, .snapshot = true});
+	if (memory->rank != memory->role->first_rank)
+		return STATUS_OK;
+	const void *values = rank_memory_region(memory, &op->operand[SAVE_SNAPSHOT], &n);
+	return save_values(memory, op, values, n);
+}
+
 enum status rank_save(struct rank_memory *memory, const struct op *op)
 {
 	int64_t n;
+	if (op->operand[SAVE_SNAPSHOT].buffer >= 0)
+		return make_snapshot(memory, op);
 	if (!memory->state.save)
 		return STATUS_OK;
 	if (item_is_of_group(op->item))

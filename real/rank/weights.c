@@ -83,7 +83,7 @@ static enum status walk_part(const struct group_walk *w, const struct op *op, in
 {
 	enum { TILE = 1024 };
 	enum element type = element_of(w->memory, op, 0);
-	if (is_remote(w->memory, op)) {
+	if (!w->snapshot && is_remote(w->memory, op)) {
 		const struct remote_memory *r = w->memory->remote;
 		int64_t n = r->tile_bytes / (int64_t)(sizeof(float) + sizeof(uint16_t));
 		struct way way = {r, r->tile, (uint16_t *)((float *)r->tile + n), n};
@@ -114,13 +114,20 @@ static enum status fill_padding(const struct rank_memory *memory, const struct o
 	return s;
 }
 
+/* A snapshot was used when it was made. */
+static char *walked(const struct op *op, const struct group_walk *w, int64_t *count)
+{
+	return w->snapshot ? rank_memory_region(w->memory, &op->operand[SAVE_SNAPSHOT], count)
+	                   : use_all(w->memory, op, 0, count);
+}
+
 enum status rank_walk_group(const struct op *op, const struct group_walk *w)
 {
 	struct rank_memory *memory = w->memory;
 	const struct group *g = &memory->plan->groups[op->group];
 	enum element type = element_of(memory, op, 0);
 	int64_t count;
-	char *values = use_all(memory, op, 0, &count);
+	char *values = walked(op, w, &count);
 	int64_t first = place_in_group(memory, op);
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];

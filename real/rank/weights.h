@@ -8,7 +8,8 @@
 struct group_walk {
 	struct rank_memory *memory;
 	enum status (*visit)(const struct group_walk *w, int tensor, int64_t first, int64_t count, float *at);
-	bool fills; /* visited elements are written, and those past the last tensor become zero */
+	bool fills;    /* visited elements are written, and those past the last tensor become zero */
+	bool snapshot; /* of a save: what its snapshot holds, which other threads leave alone meanwhile */
 	enum item item;
 };
 

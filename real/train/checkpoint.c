@@ -1,185 +1,45 @@
-/* Checkpoints of a run: written after steps, and gone on from. The plan's sections save and restore say what goes
- * where; here are the files, and that all ranks agree.
+/* Checkpoints of a run, written after steps. The plan's section save says what goes where; here are the files, and that
+ * all ranks agree.
  *
  *     rank 0                      the others
  *     makes step-….partial  ───►  hear its name
- *     each rank: section save into its file; sync; checksum
+ *     each rank: section save into its file; sync; checksum            (files)
  *     tell each other size, checksums, failures
- *     checkpoint.json; its name; latest
+ *     checkpoint.json; its name; latest                                (names: rank 0)
+ *     hear whether that was done
+ *
+ * With a snapshot in the plan (--checkpoint-async) section save fills it, and a thread does what is named on the right
+ * while steps go on. MPI is the main thread's alone: the sum that ends each step says when all have done so, and they
+ * go on together. The next checkpoint waits for the one before.
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "real/checkpoint/folder.h"
-#include "real/rank/checksum.h"
+#include "real/rank/restore.h"
 #include "real/train/internal.h"
 #include "strategy/base/clock.h"
 #include "strategy/base/path.h"
 
 static const struct exchange exchanging = {"the checkpoint", .others_write = true};
 
-/* ---- what goes together ---- */
-
-enum { PROBES = 16 };
-
-/* The first samples of the run stand for its data. */
-static uint64_t data_checksum(const struct training *t)
+static bool is_async(const struct training *t)
 {
-	const struct dataset *d = &t->data;
-	uint64_t sum = 0;
-	int32_t *targets = array_make((size_t)d->targets_per_sample + 1, sizeof *targets);
-	float *inputs = array_make((size_t)d->inputs_per_sample + 1, sizeof *inputs);
-	for (int64_t i = 0; i < PROBES; i++) {
-		dataset_fill(d, (uint64_t)t->plan.settings.seed, i, 1, inputs, targets);
-		sum += weights_checksum(i * d->inputs_per_sample, d->inputs_per_sample, inputs);
-		sum += (uint64_t)targets[0];
-	}
-	free(inputs);
-	free(targets);
-	return sum;
+	return t->plan.settings.checkpoint_async;
 }
 
-/* What may be another after a resume: who holds what, who sends what when, and where. */
-static bool may_differ(enum setting i)
-{
-	switch (i) {
-	case SETTING_MODEL: /* its specification is looked at */
-	case SETTING_STRATEGY:
-	case SETTING_RANKS:
-	case SETTING_MICRO_BATCH:
-	case SETTING_ACCUMULATE:
-	case SETTING_BUCKET:
-	case SETTING_CHECKPOINTING:
-	case SETTING_OFFLOAD:
-	case SETTING_COLLECTIVES:
-	case SETTING_CHECKPOINTS:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static struct settings settings_of(const struct training *t)
-{
-	struct settings s = t->plan.settings;
-	s.sequence = t->model.tokens;
-	return s;
-}
-
-static enum status refuse(const struct training *t, const char *what, const char *saved, const char *now)
-{
-	return status_fail(STATUS_INPUT,
-	                   "{resume} %.200s: it was saved with %s %.100s, and this run has %.100s; strategy, ranks, "
-	                   "micro-batch, bucket, offload, communicator and device may differ, nothing else",
-	                   t->resume_path, what, saved, now);
-}
-
-/* A gradient that waits for its update is there, or it is not. */
-static enum status check_delayed(const struct training *t)
-{
-	struct offload saved;
-	const char *text = t->resumed.settings[SETTING_OFFLOAD];
-	bool now = t->plan.settings.offload.delayed;
-	enum status s = text ? offload_parse(text, &saved) : STATUS_INPUT;
-	if (s)
-		return status_fail(STATUS_INPUT, "{resume} %.200s: its setting 'offload' is wrong", t->resume_path);
-	return saved.delayed == now ? STATUS_OK
-	                            : refuse(t, status_words("{offload} optimizer:delayed="),
-	                                     saved.delayed ? "yes" : "no", now ? "yes" : "no");
-}
-
-static enum status check_settings(const struct training *t)
-{
-	struct settings s = settings_of(t);
-	char now[SETTING_TEXT], name[64];
-	for (int i = 0; i < SETTING_COUNT; i++) {
-		const char *saved = t->resumed.settings[i];
-		setting_print((enum setting)i, &s, now, sizeof now);
-		snprintf(name, sizeof name, "{%s}", setting_rows[i].name);
-		if (!may_differ((enum setting)i) && strcmp(saved ? saved : "", now) != 0)
-			return refuse(t, status_words(name), saved ? saved : "none", now);
-	}
-	return check_delayed(t);
-}
-
-static enum status check_resumed(const struct training *t)
-{
-	const struct manifest *m = &t->resumed;
-	char saved[32], now[32];
-	if (strcmp(m->model, t->model.specification) != 0)
-		return refuse(t, status_words("{model}"), m->model, t->model.specification);
-	enum status s = check_settings(t);
-	if (s)
-		return s;
-	snprintf(saved, sizeof saved, "%" PRId64 " samples", m->data_samples);
-	snprintf(now, sizeof now, "%" PRId64, t->data.training_samples);
-	if (m->data_samples != t->data.training_samples)
-		return refuse(t, status_words("{data}"), saved, now);
-	if (m->data_checksum != data_checksum(t))
-		return refuse(t, status_words("{data}"), "of other content", "as many samples");
-	if (m->step >= t->options->steps)
-		return status_fail(STATUS_INPUT,
-		                   "{steps} %" PRId64 ": the checkpoint %.200s is of step %" PRId64
-		                   " already; {steps} is the whole, so give more",
-		                   t->options->steps, t->resume_path, m->step);
-	return STATUS_OK;
-}
-
-static enum status check_plan(const struct training *t)
-{
-	bool wanted = t->options->checkpoint || t->options->resume;
-	if (!wanted || t->plan.settings.checkpoints)
-		return STATUS_OK;
-	return status_fail(STATUS_INPUT,
-	                   "{plan} %.200s: it has no sections save and restore; print it with {checkpoint} DIR",
-	                   t->options->plan_file ? t->options->plan_file : "");
-}
-
-enum status training_open_resume(struct training *t)
-{
-	const struct train_options *o = t->options;
-	enum status s = check_plan(t);
-	if (s || !o->resume)
-		return s;
-	if (o->init)
-		return status_fail(STATUS_INPUT, "{init}: {resume} has the weights; leave one of them out");
-	if ((s = checkpoint_find(o->resume, o->checkpoint, &t->resume_path)) ||
-	    (s = manifest_read(&t->resumed, t->resume_path)))
-		return s;
-	return check_resumed(t);
-}
-
-enum status training_checkpoint_check(const struct training *t)
-{
-	return t->options->checkpoint ? checkpoint_folder_check(t->options->checkpoint) : STATUS_OK;
-}
-
-void training_checkpoint_release(struct training *t)
-{
-	piece_writer_release(&t->pieces);
-	manifest_release(&t->resumed);
-	free(t->resume_path);
-	t->resume_path = NULL;
-}
-
-/* ---- writing ---- */
-
-/* What each rank tells the others. */
-struct written {
-	int64_t failed; /* enum status */
-	int64_t bytes;
-	uint64_t file_checksum, checksum;
-};
+/* ---- the files ---- */
 
 static struct manifest describe(const struct training *t, char settings[SETTING_COUNT][SETTING_TEXT])
 {
-	struct manifest m = {.step = t->steps_done,
+	struct manifest m = {.step = t->saving.step,
 	                     .model = t->model.specification,
 	                     .data_samples = t->data.training_samples,
-	                     .data_checksum = data_checksum(t)};
-	struct settings s = settings_of(t);
+	                     .data_checksum = t->saving.data_checksum};
+	struct settings s = training_settings(t);
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		setting_print((enum setting)i, &s, settings[i], SETTING_TEXT);
 		m.settings[i] = settings[i];
@@ -187,62 +47,142 @@ static struct manifest describe(const struct training *t, char settings[SETTING_
 	return m;
 }
 
-static enum status write_manifest(const struct training *t, const struct written *all, const char *folder)
+static enum status write_manifest(const struct training *t)
 {
 	char settings[SETTING_COUNT][SETTING_TEXT];
 	struct manifest m = describe(t, settings);
 	m.files = array_make((size_t)t->ranks, sizeof *m.files);
 	for (int i = 0; i < t->ranks; i++) {
+		const struct written *w = &t->saving.all[i];
 		struct manifest_file *f = &m.files[m.file_count++];
 		checkpoint_file_name(i, f->name);
-		f->bytes = all[i].bytes;
-		f->checksum = all[i].file_checksum;
-		m.state_checksum += all[i].checksum;
+		f->bytes = w->bytes;
+		f->checksum = w->file_checksum;
+		m.state_checksum += w->checksum;
 	}
-	enum status s = manifest_write(&m, folder);
+	enum status s = manifest_write(&m, t->saving.folder);
 	free(m.files);
 	return s;
 }
 
-static enum status run_save(struct training *t)
+/* What the snapshot holds goes to the store, as section save does without one. */
+static enum status save_snapshot(struct training *t)
+{
+	const struct role *r = t->device.rank->role;
+	enum status s = STATUS_OK;
+	for (int i = r->save.begin; i < r->save.end && !s; i++)
+		if (r->ops[i].kind == OP_SAVE)
+			s = rank_save_snapshot(t->device.rank, &r->ops[i]);
+	return s;
+}
+
+static enum status run_section(struct training *t)
 {
 	t->device.rank->state = piece_writer_store(&t->pieces);
 	return executor_run(t->device.executor, &t->device.rank->role->save);
 }
 
+enum status training_save_state(struct training *t)
+{
+	enum status s = run_section(t);
+	return s || !is_async(t) ? s : save_snapshot(t);
+}
+
 /* The plan does not change, so neither do the pieces. */
-static enum status learn_pieces(struct training *t)
+enum status training_learn_pieces(struct training *t)
 {
 	if (t->pieces.count)
 		return STATUS_OK;
 	piece_writer_release(&t->pieces);
 	piece_writer_init(&t->pieces, &t->model);
-	enum status s = run_save(t);
+	enum status s = training_save_state(t);
 	piece_writer_learnt(&t->pieces);
 	return s;
 }
 
-/* This rank's file. A failure of the file is told in `out`, and not returned. */
-static enum status write_own(struct training *t, const char *folder, struct written *out)
+static char *own_path(const struct training *t)
 {
 	char name[MANIFEST_FILE_NAME];
-	*out = (struct written){0};
-	enum status s = learn_pieces(t);
-	if (s)
-		return s;
 	checkpoint_file_name(t->rank, name);
-	char *path = path_in_folder(folder, name);
+	return path_in_folder(t->saving.folder, name);
+}
+
+/* This rank's failure, for all ranks to hear. */
+static void note_failure(struct saving *v, enum status s)
+{
+	v->mine.failed = s;
+	if (s)
+		snprintf(v->line, sizeof v->line, "%s", status_message());
+}
+
+/* This rank's file. A failure of the file is no failure of the run. */
+static enum status write_own(struct training *t)
+{
+	struct saving *v = &t->saving;
+	int64_t begun = clock_ns();
+	char *path = own_path(t);
 	(void)piece_writer_begin(&t->pieces, path);
 	free(path);
-	s = run_save(t);
-	out->failed = piece_writer_finish(&t->pieces);
-	out->bytes = t->pieces.bytes;
-	out->file_checksum = t->pieces.file_checksum;
-	out->checksum = t->pieces.checksum;
+	enum status s = is_async(t) ? save_snapshot(t) : run_section(t);
+	note_failure(v, piece_writer_finish(&t->pieces));
+	v->mine.bytes = t->pieces.bytes;
+	v->mine.state_bytes = t->pieces.state_bytes;
+	v->mine.file_checksum = t->pieces.file_checksum;
+	v->mine.checksum = t->pieces.checksum;
+	v->mine.ns = clock_ns() - begun;
 	return s;
 }
 
-static enum status tell_all(struct training *t, const void *mine, int64_t bytes, void *all)
+/* Rank 0's: from here on it is a checkpoint. */
+static enum status give_names(struct training *t)
+{
+	const struct train_options *o = t->options;
+	enum status s = write_manifest(t);
+	if (!s)
+		s = checkpoint_folder_finish(&t->saving.made, o->checkpoint, t->saving.step, o->checkpoint_keep);
+	note_failure(&t->saving, s);
+	return STATUS_OK;
+}
+
+/* ---- the thread ---- */
+
+static void carry_out(struct training *t)
+{
+	struct saving *v = &t->saving;
+	v->status = v->phase == SAVING_FILES ? write_own(t) : give_names(t);
+	atomic_store(&v->done, true);
+}
+
+static void *carry_out_in_thread(void *training)
+{
+	carry_out(training);
+	return NULL;
+}
+
+/* Signals are for the main thread. Without a thread to be had it is done here. */
+static void start(struct training *t)
+{
+	struct saving *v = &t->saving;
+	sigset_t all, before;
+	atomic_store(&v->done, false);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	v->in_thread = is_async(t) && !pthread_create(&v->thread, NULL, carry_out_in_thread, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!v->in_thread)
+		carry_out(t);
+}
+
+static void join(struct saving *v)
+{
+	if (v->in_thread)
+		pthread_join(v->thread, NULL);
+	v->in_thread = false;
+}
+
+/* ---- all ranks ---- */
+
+enum status training_tell_all(struct training *t, const void *mine, int64_t bytes, void *all)
 {
 	if (t->mpi)
 		return communicator_tell_all(t->communicator, &exchanging, mine, bytes, all);
@@ -250,145 +190,201 @@ static enum status tell_all(struct training *t, const void *mine, int64_t bytes,
 	return STATUS_OK;
 }
 
-static enum status first_failure(const struct written *all, int ranks, int *rank)
+/* The first rank that failed; -1: none. */
+static int failed_rank(const struct saving *v, int ranks)
 {
-	for (*rank = 0; *rank < ranks; ++*rank)
-		if (all[*rank].failed)
-			return (enum status)all[*rank].failed;
-	return STATUS_OK;
-}
-
-/* Every rank has the line of the one that failed. */
-static enum status hear_failure(struct training *t, int rank, char *line, size_t size)
-{
-	snprintf(line, size, "%s", status_message());
-	return t->mpi ? communicator_hear(t->communicator, &exchanging, line, (int64_t)size, rank) : STATUS_OK;
+	for (int i = 0; i < ranks; i++)
+		if (v->all[i].failed)
+			return i;
+	return -1;
 }
 
 static void say_failed(const struct training *t, const char *line)
 {
+	int64_t step = t->saving.step;
 	if (!t->rank)
-		fprintf(stderr, "warning: no checkpoint of step %" PRId64 ": %s; the run goes on\n", t->steps_done,
-		        line);
+		fprintf(stderr, "warning: no checkpoint of step %" PRId64 ": %s; the run goes on\n", step, line);
 }
 
-/* `made`: at rank 0. */
-static enum status write_all(struct training *t, struct new_folder *made, const char *folder)
+static void end(struct training *t)
 {
-	struct written mine, *all = array_make((size_t)t->ranks, sizeof *all);
-	char line[512];
-	int rank = 0;
-	enum status s = write_own(t, folder, &mine);
+	t->saving.phase = SAVING_NONE;
+	if (!t->rank)
+		new_folder_release(&t->saving.made);
+}
+
+/* Rank 0 hears the line of the one that failed. */
+static enum status give_up(struct training *t, int rank)
+{
+	struct saving *v = &t->saving;
+	enum status s = STATUS_OK;
+	if (t->mpi)
+		s = communicator_hear(t->communicator, &exchanging, v->line, sizeof v->line, rank);
 	if (!s)
-		s = tell_all(t, &mine, sizeof mine, all);
-	if (!s && !first_failure(all, t->ranks, &rank)) {
-		rank = 0;
-		if (!t->rank && !(mine.failed = write_manifest(t, all, folder)))
-			mine.failed = checkpoint_folder_finish(made, t->options->checkpoint, t->steps_done,
-			                                       t->options->checkpoint_keep);
-		s = tell_all(t, &mine, sizeof mine, all);
-	}
-	t->unsaved = s || first_failure(all, t->ranks, &rank);
-	if (!s && t->unsaved && !(s = hear_failure(t, rank, line, sizeof line)))
-		say_failed(t, line);
-	free(all);
+		say_failed(t, v->line);
+	end(t);
 	return s;
 }
 
-enum status training_checkpoint(struct training *t)
+static void note_figures(struct training *t)
 {
-	struct new_folder made = {0};
-	char folder[4096] = "";
-	enum status s = STATUS_OK;
-	t->unsaved = true;
-	if (!t->rank) {
-		if (checkpoint_folder_make(&made, t->options->checkpoint, t->steps_done))
-			say_failed(t, status_message());
-		else
-			snprintf(folder, sizeof folder, "%s", made.temporary);
+	struct report_saved *r = &t->saved;
+	r->bytes = r->rank_bytes = r->write_ns = 0;
+	for (int i = 0; i < t->ranks; i++) {
+		const struct written *w = &t->saving.all[i];
+		r->bytes += w->state_bytes;
+		r->rank_bytes = w->state_bytes > r->rank_bytes ? w->state_bytes : r->rank_bytes;
+		r->write_ns = w->ns > r->write_ns ? w->ns : r->write_ns;
 	}
-	if (t->mpi)
-		s = communicator_hear(t->communicator, &exchanging, folder, sizeof folder, 0);
-	if (!s && *folder)
-		s = write_all(t, &made, folder);
+}
+
+static enum status go_on(struct training *t)
+{
+	struct saving *v = &t->saving;
+	join(v);
+	enum status s = v->status;
+	if (!s)
+		s = training_tell_all(t, &v->mine, sizeof v->mine, v->all);
+	int failed = s ? -1 : failed_rank(v, t->ranks);
+	if (s || failed >= 0)
+		return s ? s : give_up(t, failed);
+	if (v->phase == SAVING_NAMES) {
+		t->unsaved = false;
+		t->saved.saves++;
+		end(t);
+		return STATUS_OK;
+	}
+	note_figures(t);
+	v->phase = SAVING_NAMES;
 	if (!t->rank)
-		new_folder_release(&made);
+		start(t);
+	return STATUS_OK;
+}
+
+static enum status settle(struct training *t)
+{
+	enum status s = STATUS_OK;
+	while (t->saving.phase && !s)
+		s = go_on(t);
+	return s;
+}
+
+bool training_checkpoint_is_under_way(const struct training *t, double *wish)
+{
+	const struct saving *v = &t->saving;
+	bool mine = v->phase == SAVING_FILES || (v->phase == SAVING_NAMES && !t->rank);
+	*wish = mine && atomic_load(&v->done);
+	return v->phase != SAVING_NONE;
+}
+
+enum status training_checkpoint_go_on(struct training *t, double wishes)
+{
+	const struct saving *v = &t->saving;
+	int64_t begun = clock_ns();
+	if (!v->phase || wishes < (v->phase == SAVING_FILES ? t->ranks : 1))
+		return STATUS_OK;
+	enum status s = go_on(t);
+	t->saved.stall_ns += clock_ns() - begun;
+	return s;
+}
+
+/* ---- beginning ---- */
+
+/* Rank 0 makes the folder, and all ranks hear its name; "": there is none. */
+static enum status hear_folder(struct training *t, enum status made)
+{
+	struct saving *v = &t->saving;
+	v->folder[0] = '\0';
+	if (!t->rank && !made)
+		snprintf(v->folder, sizeof v->folder, "%s", v->made.temporary);
+	return t->mpi ? communicator_hear(t->communicator, &exchanging, v->folder, sizeof v->folder, 0) : STATUS_OK;
+}
+
+static enum status begin(struct training *t)
+{
+	struct saving *v = &t->saving;
+	enum status made = STATUS_OK;
+	v->step = t->steps_done;
+	v->mine = (struct written){0};
+	v->data_checksum = training_data_checksum(t);
+	if (!v->all)
+		v->all = array_make((size_t)t->ranks, sizeof *v->all);
+	if (!t->rank && (made = checkpoint_folder_make(&v->made, t->options->checkpoint, v->step)))
+		say_failed(t, status_message());
+	enum status s = hear_folder(t, made);
+	v->phase = !s && *v->folder ? SAVING_FILES : SAVING_NONE;
+	return s;
+}
+
+static enum status begin_and_start(struct training *t)
+{
+	enum status s = begin(t);
+	if (!s && t->saving.phase)
+		s = training_learn_pieces(t);
+	if (!s && t->saving.phase && is_async(t))
+		s = run_section(t);
+	if (!s && t->saving.phase)
+		start(t);
+	return s;
+}
+
+enum status training_checkpoint(struct training *t, bool last)
+{
+	int64_t begun = clock_ns();
+	enum status s = settle(t);
+	t->unsaved = true;
+	if (!s)
+		s = begin_and_start(t);
+	if (!s && (last || !is_async(t)))
+		s = settle(t);
 	t->saved_step = t->steps_done;
 	t->saved_ns = clock_ns();
+	t->saved.stall_ns += t->saved_ns - begun;
 	return s;
 }
 
-bool training_checkpoint_time(const struct training *t)
+/* ---- before the first step ---- */
+
+enum status training_checkpoint_check(const struct training *t)
 {
-	double since = (double)(clock_ns() - t->saved_ns) / 1e9;
-	return !t->rank && t->options->checkpoint_seconds > 0 && since >= t->options->checkpoint_seconds;
+	return t->options->checkpoint ? checkpoint_folder_check(t->options->checkpoint) : STATUS_OK;
 }
 
-bool training_checkpoint_is_due(const struct training *t, bool last, bool time)
+/* Room for this rank's file, in the folder that rank 0 made. */
+static enum status try_own(struct training *t)
 {
-	const struct train_options *o = t->options;
-	if (!o->checkpoint || t->saved_step == t->steps_done)
-		return false;
-	return last || time || (o->checkpoint_every && t->steps_done % o->checkpoint_every == 0);
-}
-
-/* ---- going on ---- */
-
-/* Each rank looks at some of the files, so that all are looked at once. */
-static enum status check_files(const struct training *t)
-{
-	const struct manifest *m = &t->resumed;
-	enum status s = STATUS_OK;
-	for (int i = t->rank; i < m->file_count && !s; i += t->ranks)
-		s = manifest_check_file(m, t->resume_path, i);
+	char *path = own_path(t);
+	enum status s = piece_writer_try(&t->pieces, path);
+	free(path);
 	return s;
 }
 
-static enum status restore(struct training *t)
+enum status training_checkpoint_try(struct training *t)
 {
-	struct piece_reader reader = {0};
-	enum status s = piece_reader_open(&reader, &t->model, t->resume_path, t->resumed.file_count);
-	if (!s) {
-		t->device.rank->state = piece_reader_store(&reader);
-		s = executor_run(t->device.executor, &t->device.rank->role->restore);
-	}
-	t->device.rank->state = (struct state_store){0};
-	piece_reader_release(&reader);
-	return s;
-}
-
-/* What the ranks now hold adds up to what was saved, whoever held it then. */
-static enum status check_state(struct training *t)
-{
-	uint64_t *all = array_make((size_t)t->ranks, sizeof *all), sum = 0;
-	piece_writer_sum(&t->pieces);
-	enum status s = run_save(t);
-	if (!s)
-		s = tell_all(t, &t->pieces.checksum, sizeof *all, all);
-	for (int i = 0; i < t->ranks; i++)
-		sum += all[i];
-	free(all);
-	if (s || sum == t->resumed.state_checksum)
-		return s;
-	return status_fail(STATUS_RUN,
-	                   "{resume} %.200s: the state adds up to %016" PRIx64 ", and %016" PRIx64
-	                   " was saved; this is a bug of shardlab",
-	                   t->resume_path, sum, t->resumed.state_checksum);
-}
-
-enum status training_resume(struct training *t)
-{
-	t->saved_ns = clock_ns();
-	t->saved_step = -1;
-	if (!t->options->resume)
+	struct saving *v = &t->saving;
+	enum status made = STATUS_OK, s;
+	if (!t->options->checkpoint)
 		return STATUS_OK;
-	enum status s = training_agree(t, check_files(t));
-	if (!s)
-		s = training_agree(t, restore(t));
-	if (!s)
-		s = learn_pieces(t);
-	if (!s)
-		s = check_state(t);
-	t->steps_done = t->steps_before = t->saved_step = t->resumed.step;
+	if (!t->rank)
+		made = checkpoint_folder_try(&v->made, t->options->checkpoint);
+	if (!(s = training_agree(t, made)) && !(s = hear_folder(t, made)) && !(s = training_learn_pieces(t)))
+		s = training_agree(t, try_own(t));
+	if (!t->rank)
+		new_folder_release(&v->made);
 	return s;
+}
+
+/* One rank alone ends what is under way, whatever ended the run; of several it is left, as by a death. */
+void training_checkpoint_release(struct training *t)
+{
+	if (!t->mpi)
+		(void)settle(t);
+	join(&t->saving);
+	new_folder_release(&t->saving.made);
+	free(t->saving.all);
+	t->saving.all = NULL;
+	piece_writer_release(&t->pieces);
+	manifest_release(&t->resumed);
+	free(t->resume_path);
+	t->resume_path = NULL;
 }

@@ -2,6 +2,9 @@
 #ifndef SHARDLAB_TRAIN_INTERNAL_H
 #define SHARDLAB_TRAIN_INTERNAL_H
 
+#include <pthread.h>
+
+#include "real/checkpoint/folder.h"
 #include "real/checkpoint/manifest.h"
 #include "real/checkpoint/pieces.h"
 #include "real/communicator/communicator.h"
@@ -19,6 +22,36 @@ struct meeting {
 	int64_t most;        /* collectives and messages of the role that has most */
 	int64_t *mine, *all; /* [most], [ranks * most]: when a rank came to each, in order of issue */
 	struct trace trace;  /* of all ranks, nothing but communication */
+};
+
+/* A checkpoint that is being written (checkpoint.c). Every rank is in the same phase. */
+enum saving_phase {
+	SAVING_NONE,
+	SAVING_FILES, /* each rank writes its own */
+	SAVING_NAMES  /* rank 0 makes it a checkpoint */
+};
+
+/* What each rank tells the others of its file. */
+struct written {
+	int64_t failed; /* enum status */
+	int64_t bytes, state_bytes;
+	uint64_t file_checksum, checksum;
+	int64_t ns; /* that it took */
+};
+
+struct saving {
+	enum saving_phase phase;
+	int64_t step;
+	uint64_t data_checksum;
+	char folder[4096];      /* temporary */
+	struct new_folder made; /* at rank 0 */
+	pthread_t thread;
+	bool in_thread;
+	atomic_bool done;   /* what this rank has to do in this phase; then the rest can be read */
+	enum status status; /* of the run: not of the file */
+	struct written mine;
+	struct written *all; /* [ranks] */
+	char line[512];      /* why this rank failed */
 };
 
 enum { RECENT_STEPS = 31 };
@@ -39,7 +72,9 @@ struct training {
 	struct communicator *communicator;
 
 	struct piece_writer pieces; /* of checkpoints */
-	char *resume_path;          /* the checkpoint that the run goes on from; NULL: it begins */
+	struct saving saving;
+	struct report_saved saved; /* what was measured of them */
+	char *resume_path;         /* the checkpoint that the run goes on from; NULL: it begins */
 	struct manifest resumed;
 	int64_t steps_before; /* … and its steps */
 	int64_t saved_step;   /* the last that has a checkpoint */
@@ -85,17 +120,34 @@ enum status training_save_finish(struct training *t, enum status shown);
 /* All ranks go on, or all give up with the message of the worst failure. */
 enum status training_agree(struct training *t, enum status s);
 
-/* checkpoint.c. With the input: finds the checkpoint to resume from, and refuses what does not go with it. */
+/* resume.c. With the input: finds the checkpoint to resume from, and refuses what does not go with it. */
 enum status training_open_resume(struct training *t);
-enum status training_checkpoint_check(const struct training *t);
 /* Collective, after the prologue: the state is that of the checkpoint, on every rank. */
 enum status training_resume(struct training *t);
-/* Collective, after a step. Without room for it the run goes on: one line says so, and the last one stays. */
-enum status training_checkpoint(struct training *t);
+/* Of the run's first samples, which stand for its data. */
+uint64_t training_data_checksum(const struct training *t);
+struct settings training_settings(const struct training *t); /* as a checkpoint has them */
+
+/* checkpoint.c */
+enum status training_checkpoint_check(const struct training *t);
+/* Collective, before the first step: whether the ranks share the folder, and whether there is room. STATUS_INPUT. */
+enum status training_checkpoint_try(struct training *t);
+/* Collective, after a step. Without room for it the run goes on: one line says so, and the last one stays. It is
+ * written on return, or (--checkpoint-async) under way. last: no step follows, so it is written. */
+enum status training_checkpoint(struct training *t, bool last);
+/* One is under way, on all ranks. wish: 1 if this rank has done what is its own. */
+bool training_checkpoint_is_under_way(const struct training *t, double *wish);
+/* Collective: goes on with it once the sum of the wishes says that all are done. */
+enum status training_checkpoint_go_on(struct training *t, double wishes);
 /* After this step, by its number or (at rank 0, which tells the others) by the clock. */
 bool training_checkpoint_is_due(const struct training *t, bool last, bool time);
 bool training_checkpoint_time(const struct training *t);
+/* Waits for the thread that writes. */
 void training_checkpoint_release(struct training *t);
+/* The plan's section save, by which pieces are learnt, written or added up. */
+enum status training_save_state(struct training *t);
+enum status training_learn_pieces(struct training *t);
+enum status training_tell_all(struct training *t, const void *mine, int64_t bytes, void *all);
 
 /* One rank's figures: no pointers, so that they travel as bytes. */
 struct rank_figures {
@@ -127,6 +179,13 @@ enum status training_trace(struct training *t);
 /* place.c: around a step and what all ranks agree on after it. */
 void training_enter_step(struct training *t);
 void training_leave_step(struct training *t);
+/* What the ranks tell each other after a step. */
+struct wishes {
+	bool stop, time; /* for a checkpoint */
+	double written;  /* how many ranks have written their part of the one that is under way */
+};
+
+enum status training_hear_wishes(struct training *t, struct wishes *out);
 
 /* meet.c: called collectively after a step. The executor learns when the last member of every collective had come. */
 enum status training_meet(struct training *t);

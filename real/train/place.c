@@ -1,4 +1,5 @@
-/* What a rank tells whoever watches it: which step it is in, since when, and how long steps take. */
+/* Around a step: what a rank tells whoever watches it (which step it is in, since when, and how long steps take), what
+ * the ranks tell each other after it, and whether a checkpoint is due then. */
 #include <string.h>
 
 #include "real/train/internal.h"
@@ -39,4 +40,31 @@ void training_leave_step(struct training *t)
 	atomic_store(&p->step, 0);
 	t->recent_ns[t->recent_count++ % RECENT_STEPS] = clock_ns() - atomic_load(&p->since);
 	atomic_store(&p->median, median_of_recent(t));
+}
+
+bool training_checkpoint_time(const struct training *t)
+{
+	double since = (double)(clock_ns() - t->saved_ns) / 1e9;
+	return !t->rank && t->options->checkpoint_seconds > 0 && since >= t->options->checkpoint_seconds;
+}
+
+bool training_checkpoint_is_due(const struct training *t, bool last, bool time)
+{
+	const struct train_options *o = t->options;
+	if (!o->checkpoint || t->saved_step == t->steps_done)
+		return false;
+	return last || time || (o->checkpoint_every && t->steps_done % o->checkpoint_every == 0);
+}
+
+/* All ranks stop together, or not at all; and all see that it is time for a checkpoint, or none does. */
+enum status training_hear_wishes(struct training *t, struct wishes *out)
+{
+	double w[] = {t->options->stop && *t->options->stop, training_checkpoint_time(t), 0};
+	bool under_way = training_checkpoint_is_under_way(t, &w[2]);
+	struct traffic traffic;
+	enum status s = STATUS_OK;
+	if (t->communicator && (t->options->stop || t->options->checkpoint_seconds > 0 || under_way))
+		s = t->communicator->ops->sum(t->communicator, w, 3, &traffic);
+	*out = (struct wishes){w[0] > 0, w[1] > 0, w[2]};
+	return s;
 }

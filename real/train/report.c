@@ -206,6 +206,7 @@ void training_merge(struct training *t, const struct rank_figures *all, struct r
 {
 	report_from_plan(out, &t->plan);
 	out->measured = true;
+	out->saved = t->saved; /* not what the plan says: it is filled in once all is written */
 	snprintf(out->cluster, sizeof out->cluster, "%s", cluster_of(t));
 	for (int i = 0; i < out->role_count; i++)
 		merge_role(&out->roles[i], &t->plan, &t->plan.roles[i], all);

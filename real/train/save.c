@@ -113,6 +113,9 @@ enum status training_save_begin(struct training *t)
 		return told;
 	if (t->rank && *name) /* else it is rank 0 that failed, and has the line to say */
 		s = begin(t, name);
+	/* Before the first step a place without room is wrong input. */
+	if (s == STATUS_RUN && t->steps_done == t->steps_before)
+		s = STATUS_INPUT;
 	return training_save_agree(t, s);
 }
 

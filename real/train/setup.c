@@ -145,12 +145,12 @@ enum status training_prepare(struct training *t, const struct train_options *o)
 
 void training_release(struct training *t)
 {
+	training_checkpoint_release(t); /* its thread reads what the device has */
 	device_release(&t->device);
 	communicator_close(t->communicator);
 	meeting_release(&t->meeting);
 	model_weights_release(&t->init);
 	weights_writer_release(&t->save);
-	training_checkpoint_release(t);
 	dataset_release(&t->data);
 	plan_release(&t->plan);
 	model_release(&t->model);

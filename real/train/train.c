@@ -59,19 +59,6 @@ static enum status open_rank(struct training *t)
 	return s || !t->options->values ? s : executor_note_values(t->device.executor);
 }
 
-/* All ranks stop together, or not at all; and all see that it is time for a checkpoint, or none does. */
-static enum status should_stop(struct training *t, bool *stop, bool *time)
-{
-	double wishes[] = {t->options->stop && *t->options->stop, training_checkpoint_time(t)};
-	struct traffic traffic;
-	enum status s = STATUS_OK;
-	if (t->communicator && (t->options->stop || t->options->checkpoint_seconds > 0))
-		s = t->communicator->ops->sum(t->communicator, wishes, 2, &traffic);
-	*stop = wishes[0] > 0;
-	*time = wishes[1] > 0;
-	return s;
-}
-
 /* Reads state that the plan carries from step to step. False on ranks that hold none; rank 0 always does. */
 static bool read_state(const struct training *t, const char *name, void *out, int64_t bytes)
 {
@@ -225,7 +212,7 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 {
 	const struct train_options *o = t->options;
 	int64_t before = clock_ns();
-	bool time = false;
+	struct wishes wishes = {0};
 	*stopped = false;
 	while (!is_last(t, *stopped)) {
 		training_enter_step(t);
@@ -236,8 +223,11 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 		struct train_step step = describe_step(t, gap);
 		series_add(&t->gaps, t->steps_done - t->steps_before - 1, &gap);
 		look_for_what_is_slow(t);
-		s = should_stop(t, stopped, &time);
+		s = training_hear_wishes(t, &wishes);
+		*stopped = wishes.stop;
 		training_leave_step(t);
+		if (!s)
+			s = training_checkpoint_go_on(t, wishes.written);
 		if (!s && is_last(t, *stopped))
 			s = take_figures(t, out);
 		if (!s && evaluation_is_due(t, *stopped))
@@ -247,8 +237,8 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 		/* A step is told before its checkpoint: no run goes on behind a step that nobody heard of. */
 		if (!s && o->on_step && !t->rank)
 			o->on_step(o->context, &step);
-		if (!s && training_checkpoint_is_due(t, is_last(t, *stopped), time))
-			s = training_checkpoint(t);
+		if (!s && training_checkpoint_is_due(t, is_last(t, *stopped), wishes.time))
+			s = training_checkpoint(t, is_last(t, *stopped));
 		if (s)
 			return s;
 		before = clock_ns();
@@ -299,11 +289,14 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 	if (!s)
 		s = training_resume(t);
 	if (!s)
+		s = training_checkpoint_try(t);
+	if (!s)
 		s = run_steps(t, out, stopped);
 	if (!s)
 		s = run_epilogue(t);
 	out->validation_loss = t->validation_loss;
 	out->validation_accuracy = t->validation_accuracy;
+	out->saved = t->saved;
 	snprintf(out->weights_checksum, sizeof out->weights_checksum, "%016llx", (unsigned long long)t->checksum);
 	return s;
 }

@@ -202,7 +202,8 @@ static enum status read_again(struct emission *e, enum tree_form form)
 
 static bool is_beside(const struct emission *e, enum setting i)
 {
-	static const enum setting never[] = {SETTING_BATCH, SETTING_COLLECTIVES, SETTING_CHECKPOINTS};
+	static const enum setting never[] = {SETTING_BATCH, SETTING_COLLECTIVES, SETTING_CHECKPOINTS,
+	                                     SETTING_CHECKPOINT_ASYNC};
 	for (size_t k = 0; k < sizeof never / sizeof never[0]; k++)
 		if (never[k] == i)
 			return false;

@@ -185,12 +185,12 @@ int64_t op_payload_bytes(const struct role *r, const struct op *op)
 
 /* ---- spaces ---- */
 
-/* Bit by space: where the operands stand. */
+/* Bit by space: where the operands stand, but for a snapshot, which the queue of what is saved makes. */
 static unsigned spaces_of(const struct role *r, const struct op *op)
 {
 	unsigned spaces = 0;
 	for (int i = 0; i < op_operand_count(op->kind); i++)
-		if (op->operand[i].buffer >= 0)
+		if (op->operand[i].buffer >= 0 && (op->kind != OP_SAVE || i != SAVE_SNAPSHOT))
 			spaces |= 1u << r->buffers[op->operand[i].buffer].space;
 	return spaces;
 }

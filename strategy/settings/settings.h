@@ -51,6 +51,7 @@ struct settings {
 	bool library_collectives;    /* real runs with a library's collectives need no staging of ours */
 	char checkpointing[256];     /* --activation-checkpointing; see strategy/settings/checkpointing.h */
 	bool checkpoints;            /* the plan has sections to save and restore its state */
+	bool checkpoint_async;       /* … and what is saved is copied to host buffers first, and written from there */
 	int64_t checkpointing_tried; /* how many plans number_checkpoints=auto has compared; 0: it was not auto */
 };
 
@@ -98,6 +99,8 @@ struct settings {
 	X(COLLECTIVES, collectives, library_collectives, CHOICE, "schedule|library", 0, 0, "schedule", 20,             \
 	  "our schedules, or a library's collectives")                                                                 \
 	X(CHECKPOINTS, checkpoints, checkpoints, FLAG, "", 0, 0, "", 0, "sections that save and restore the state")    \
+	X(CHECKPOINT_ASYNC, checkpoint_async, checkpoint_async, FLAG, "", 0, 0, "", -22,                               \
+	  "checkpoints are copied to host memory, and written while steps go on")                                      \
 	X(SEED, seed, seed, WHOLE, "N", 0, INT64_MAX, "1", 21, "of the initial weights and the order of the data")
 
 #define SETTING_LARGE INT64_C(1000000000000000)

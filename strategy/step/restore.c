@@ -47,11 +47,16 @@ static unsigned alike_axes(const struct step *s, int group)
 	return s->strategy->root_alone ? 0 : plan_all_axes(s->plan) & ~others;
 }
 
+static enum placement shown_place(const struct step *s, enum state_kind kind)
+{
+	enum placement alike = s->strategy->root_alone ? PLACE_WHOLE : PLACE_SLICE, place = s->state.home[kind].place;
+	return place == PLACE_WHOLE ? alike : place;
+}
+
 static struct op *show_group(struct step *s, enum op_kind op_kind, const char *name, int group, enum state_kind kind)
 {
 	const struct home *home = &s->state.home[kind];
-	enum placement alike = s->strategy->root_alone ? PLACE_WHOLE : PLACE_SLICE;
-	enum placement place = home->place == PLACE_WHOLE ? alike : home->place;
+	enum placement place = shown_place(s, kind);
 	int staging = -1;
 	struct region shown = step_place(s, home->buffer, place, group);
 	shown = offload_read(s, shown, arena_print(&s->b->plan->arena, "%s.%s", name, s->plan->groups[group].name),
@@ -89,6 +94,74 @@ static const char *name_of(struct step *s, enum item item)
 	return arena_print(&s->b->plan->arena, "saved.%s", item_name(item));
 }
 
+static bool saves_group(const struct step *s, int i, int group)
+{
+	return is_saved(s, i) && s->group[group].owner && s->group[group].base >= 0;
+}
+
+static struct region whole_of(const struct step *s, int buffer)
+{
+	return buffer < 0 ? region_none() : region_whole(s->b, buffer);
+}
+
+/* ---- snapshots: host memory that holds what a save was of, while steps go on ---- */
+
+static void alloc_snapshot(struct step *s, enum item item, enum type type, int64_t elements)
+{
+	if (elements)
+		s->snapshot[item] = (struct snapshot_place){
+		        build_state_in(s->b, SPACE_HOST,
+		                       arena_print(&s->b->plan->arena, "snapshot.%s", item_name(item)),
+		                       CATEGORY_BUFFERS, type, elements),
+		        0};
+}
+
+static void alloc_whole(struct step *s, enum item item, struct region x)
+{
+	if (x.buffer >= 0)
+		alloc_snapshot(s, item, s->b->role->buffers[x.buffer].type, x.count);
+}
+
+static void alloc_kind(struct step *s, int i)
+{
+	const struct home *home = &s->state.home[kinds[i].kind];
+	int64_t elements = 0;
+	for (int g = 0; g < s->plan->group_count; g++)
+		if (saves_group(s, i, g)) {
+			struct region shown = step_place(s, home->buffer, shown_place(s, kinds[i].kind), g);
+			shown.slice |= alike_axes(s, g);
+			elements += region_elements(s->plan, &shown);
+		}
+	if (elements)
+		alloc_snapshot(s, item_of(s, i), s->b->role->buffers[home->buffer].type, elements);
+}
+
+void step_snapshots(struct step *s)
+{
+	for (int i = 0; i < ITEM_COUNT; i++)
+		s->snapshot[i].buffer = -1;
+	if (!s->settings->checkpoints || !s->settings->checkpoint_async)
+		return;
+	for (int i = 0; i < KINDS; i++)
+		alloc_kind(s, i);
+	if (s->root) {
+		alloc_whole(s, ITEM_STEP, whole_of(s, s->state.counter));
+		alloc_whole(s, ITEM_SCALER, whole_of(s, s->state.scaler));
+	}
+	alloc_whole(s, ITEM_RUNNING, buffers_own(s));
+}
+
+/* The next place in the snapshot of its item, if there is one. */
+static void take_snapshot(struct step *s, struct op *op)
+{
+	struct snapshot_place *at = &s->snapshot[op->item];
+	int64_t n = region_elements(s->plan, &op->operand[SAVE_X]);
+	if (at->buffer < 0)
+		return;
+	op->operand[SAVE_SNAPSHOT] = region_of(at->buffer, at->next, n);
+	at->next += n;
+}
+
 static void add_whole(struct step *s, enum op_kind kind, enum item item, struct region x)
 {
 	if (x.buffer < 0)
@@ -97,20 +170,24 @@ static void add_whole(struct step *s, enum op_kind kind, enum item item, struct 
 	struct op *op = build_op(s->b, kind, on_host ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE);
 	op->item = item;
 	op->operand[0] = x;
+	if (kind == OP_SAVE)
+		take_snapshot(s, op);
 }
 
-static struct region whole_of(const struct step *s, int buffer)
+static void save_group(struct step *s, int i, int group)
 {
-	return buffer < 0 ? region_none() : region_whole(s->b, buffer);
+	enum item item = item_of(s, i);
+	struct op *op = show_group(s, OP_SAVE, name_of(s, item), group, kinds[i].kind);
+	op->item = item;
+	take_snapshot(s, op);
 }
 
 void step_save(struct step *s)
 {
 	for (int i = 0; i < KINDS; i++)
-		for (int g = 0; g < s->plan->group_count && is_saved(s, i); g++)
-			if (s->group[g].owner && s->group[g].base >= 0)
-				show_group(s, OP_SAVE, name_of(s, item_of(s, i)), g, kinds[i].kind)->item =
-				        item_of(s, i);
+		for (int g = 0; g < s->plan->group_count; g++)
+			if (saves_group(s, i, g))
+				save_group(s, i, g);
 	if (s->root) {
 		add_whole(s, OP_SAVE, ITEM_STEP, whole_of(s, s->state.counter));
 		add_whole(s, OP_SAVE, ITEM_SCALER, whole_of(s, s->state.scaler));

@@ -150,6 +150,7 @@ static void compile_prologue(struct step *s)
 	if (s->hooks.prologue)
 		s->hooks.prologue(s);
 	buffers_prologue(s);
+	step_snapshots(s);
 }
 
 static void compile_step(struct step *s)

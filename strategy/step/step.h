@@ -133,6 +133,12 @@ struct staging_uses {
 	int added[2], fetched[2], written_back[2];
 };
 
+/* restore.c: of an item, the buffer of its snapshot (-1) and the next place in it. */
+struct snapshot_place {
+	int buffer;
+	int64_t next;
+};
+
 struct step {
 	struct build *b;
 	const struct plan *plan;
@@ -167,6 +173,7 @@ struct step {
 	struct gather_progress gather;
 	struct reductions reductions;
 	struct staging_uses staging_uses;
+	struct snapshot_place snapshot[ITEM_COUNT];
 	struct checkpoint_block block;
 	struct host_values *host_values;             /* NULL: activations stay on the device */
 	struct checkpoint_slices *checkpoint_slices; /* NULL: checkpoints stay whole */
@@ -255,6 +262,7 @@ void step_state(struct step *s); /* prologue: allocates this role's state and in
 /* ---- restore.c: state that leaves, and comes back ---- */
 
 void step_show_weights(struct step *s); /* epilogue */
+void step_snapshots(struct step *s);    /* prologue: room for what is saved asynchronously */
 void step_save(struct step *s);         /* section save */
 void step_restore(struct step *s);
 

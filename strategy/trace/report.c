@@ -7,6 +7,7 @@
 
 #include "strategy/base/list.h"
 #include "strategy/plan/checkpoints.h"
+#include "strategy/plan/saved.h"
 
 const char *overhead_name(enum overhead_part part)
 {
@@ -157,6 +158,17 @@ static void report_checkpointing(struct report_checkpointing *out, const struct 
 
 /* ---- the whole ---- */
 
+/* ---- checkpoints ---- */
+
+static void report_saved(struct report_saved *out, const struct plan *p)
+{
+	for (int64_t rank = 0; rank < p->ranks && p->settings.checkpoints; rank++) {
+		int64_t bytes = plan_saved_bytes(p, SECTION_SAVE, rank);
+		out->bytes += bytes;
+		out->rank_bytes = bytes > out->rank_bytes ? bytes : out->rank_bytes;
+	}
+}
+
 void report_from_plan(struct report *r, const struct plan *p)
 {
 	const struct settings *s = &p->settings;
@@ -180,6 +192,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 	snprintf(r->strategy, sizeof r->strategy, "%s", asked ? s->strategy : p->strategy);
 	report_asked(&r->asked, s);
 	report_checkpointing(&r->checkpointing, p);
+	report_saved(&r->saved, p);
 	offload_print(&s->offload, r->offload, sizeof r->offload);
 	for (int i = 0; i < p->role_count; i++) {
 		struct report_role *role = &r->roles[i];

@@ -122,6 +122,14 @@ struct report_slowed {
 	char not_captured[224]; /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
 };
 
+/* Checkpoints: the state's bytes of one, of all ranks and of the rank that saves most, without headers of files. */
+struct report_saved {
+	int64_t bytes, rank_bytes; /* 0: the plan saves nothing, or the run saved nothing */
+	int64_t saves;             /* measured: how many became checkpoints */
+	int64_t write_ns;          /* … how long the slowest rank took to write its part of the last */
+	int64_t stall_ns;          /* … for how long steps waited for them, in all */
+};
+
 /* What a run was trained on. */
 struct report_data {
 	char type[16]; /* "uint16", "bytes", "pixels", … */
@@ -162,7 +170,8 @@ struct report {
 	bool tf32;           /* predicted with the cluster's rates of tf32 for products of fp32 */
 	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
 	bool fits;           /* the tightest has room, so that all have */
-	bool measured;       /* of a real run, as is all that follows */
+	struct report_saved saved;
+	bool measured; /* of a real run, as is all that follows */
 	struct report_data data;
 	char weights_checksum[17];
 	int64_t steps;  /* that were done */

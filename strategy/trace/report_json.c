@@ -204,6 +204,22 @@ static void checkpointing(struct form *f, struct report_checkpointing *c)
 	}
 }
 
+static void saved(struct form *f, struct report *r)
+{
+	struct report_saved *v = &r->saved;
+	if (form_absent(f, "saved", !v->bytes))
+		return;
+	FORM_INSIDE (f, "saved", outer) {
+		form_whole(f, "bytes", &v->bytes);
+		form_whole(f, "rank_bytes", &v->rank_bytes);
+		if (r->measured) {
+			form_whole(f, "saves", &v->saves);
+			form_seconds(f, "write_s", &v->write_ns);
+			form_seconds(f, "stall_s", &v->stall_ns);
+		}
+	}
+}
+
 /* 0, for what is unknown, is written as null. */
 static void known(struct form *f, const char *key, double *v)
 {
@@ -311,6 +327,7 @@ static void report(struct form *f, struct report *r)
 	form_yes_no(f, "measured", &r->measured);
 	checkpointing(f, &r->checkpointing);
 	roles(f, r);
+	saved(f, r);
 	if (!form_absent(f, "grain", !*r->grain))
 		FORM_TEXT(f, "grain", r->grain);
 	times(f, r);

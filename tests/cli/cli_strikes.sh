@@ -84,8 +84,10 @@ struck() {
 	restarts=$chosen
 	choose 2 2..3
 	n=$chosen
+	async=() lag=0
+	if [ $((i % 2)) = 0 ]; then async=(--checkpoint-async) lag=$every; fi # one may be under way, and the next waits for it
 	if [ "$expected" = again ]; then expected=$([ "$restarts" = 0 ] && echo ends || echo on); fi
-	name="strike $i: $signal to $whom, $moment, --restarts $restarts --ranks $n --checkpoint-every $every"
+	name="strike $i: $signal to $whom, $moment, --restarts $restarts --ranks $n --checkpoint-every $every ${async[*]}"
 }
 
 begin() {
@@ -95,7 +97,7 @@ begin() {
 	: >"$TMPDIR/out"
 	: >"$TMPDIR/err"
 	"${alone[@]}" "$program" train "${gpt[@]}" --ranks "$n" --steps 100000000 --checkpoint "$folder" --checkpoint-every "$every" \
-		--restarts "$restarts" "${resume[@]}" >"$TMPDIR/out" 2>"$TMPDIR/err" &
+		--restarts "$restarts" "${async[@]}" "${resume[@]}" >"$TMPDIR/out" 2>"$TMPDIR/err" &
 	parent=$!
 	if [ "$moment" = start ]; then
 		pause 1500
@@ -155,7 +157,7 @@ look() {
 	[ ! -e "$folder/latest" ] || "$SHARDLAB" checkpoint verify "$folder" >"$TMPDIR/verify" 2>&1 || complain "$name: $(cat "$TMPDIR/verify")"
 	said_last=$(last_step)
 	# A step is said before its checkpoint: that of the last one may not have come to be.
-	[ "$(latest)" -ge $(((said_last - 1) / every * every)) ] || complain "$name: step $said_last was said, and the checkpoint is of $(latest)"
+	[ "$(latest)" -ge $(((said_last - 1) / every * every - lag)) ] || complain "$name: step $said_last was said, and the checkpoint is of $(latest)"
 	[ "$(latest)" -ge "$before" ] || complain "$name: the checkpoint was of $before, and is of $(latest)"
 	stopped=$(sed -n 's/^stopped by the user after step \([0-9]*\)$/\1/p' "$TMPDIR/err")
 	if [ -n "$stopped" ] && [ "$1" = 75 ]; then

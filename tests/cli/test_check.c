@@ -10,10 +10,10 @@ static struct report predicted, measured;
 /* One report twice: of a root and two workers, or of two ranks with all spaces and copies in use. */
 static void open_reports(int which)
 {
-	const struct plan *p =
-	        made_plan("mlp:sizes=20-30-10 micro_batch=2 %s",
-	                  which ? "strategy=zero3 ranks=2 offload=optimizer:to=disk,parameters,activations"
-	                        : "strategy=dp ranks=3 clip=1");
+	const struct plan *p = made_plan(
+	        "mlp:sizes=20-30-10 micro_batch=2 %s",
+	        which ? "strategy=zero3 ranks=2 offload=optimizer:to=disk,parameters,activations checkpoints=yes"
+	              : "strategy=dp ranks=3 clip=1");
 	struct report *both[] = {&predicted, &measured};
 	for (int i = 0; i < 2; i++) {
 		report_from_plan(both[i], p);
@@ -112,6 +112,10 @@ START_LOOP_TEST(a_figure_off_by_one_fails_its_check, 0, 2)
 		snprintf(role, sizeof role, "rank %d", i);
 		for (int k = 0; (figure = report_rank_figure(&measured.by_rank[i], k, name, sizeof name)); k++)
 			try_figure(role, name, figure);
+	}
+	if (_i) {
+		try_figure("all", "saved.bytes", &measured.saved.bytes);
+		try_figure("all", "saved.rank_bytes", &measured.saved.rank_bytes);
 	}
 	ck_assert_int_gt(tried, 200);
 }

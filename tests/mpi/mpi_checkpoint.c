@@ -20,6 +20,7 @@
 enum { STEPS = 5, SAVED = 2 };
 
 static char folder[256];
+static bool async; /* written while steps go on */
 
 static const char *const models[] = {"mlp:sizes=48-33-17-10", "gpt:layers=2,width=32,heads=2,context=16",
                                      "mlp:sizes=48-33-17-10,norm=batch"};
@@ -41,6 +42,7 @@ static const struct report *train(const struct settings *q, int steps, const cha
 	struct runs_how how = {.steps = steps, .no_evaluation = true};
 	struct train_options o = runs_options(q, &how);
 	o.settings.checkpoints = true;
+	o.settings.checkpoint_async = async;
 	o.checkpoint = folder;
 	o.checkpoint_keep = 1;
 	o.resume = resume;
@@ -100,6 +102,7 @@ static void try_strategies(void)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char words[400];
 		snprintf(words, sizeof words, "%s %s %s", models[cases[i].model], cases[i].strategy, cases[i].settings);
+		async = i % 2;
 		try_run(words, cases[i].other);
 	}
 }

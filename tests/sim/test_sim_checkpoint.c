@@ -64,15 +64,33 @@ START_TEST(a_cluster_without_a_disk_is_refused)
 
 START_TEST(the_best_interval_is_dalys)
 {
-	struct checkpoint_rhythm r = checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 10}, 10000);
+	struct checkpoint_rhythm r = checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 10}, false, 10000);
 	ck_assert_double_eq_tol(r.interval_s, 440.572, 1e-3);
 	ck_assert_double_eq_tol(r.goodput, 440.572 / (10000 * expm1(0.0450572)), 1e-6);
 	/* A restart costs, and no other interval is better. */
 	double at_best = r.goodput;
-	ck_assert(checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 10, .read_s = 100}, 10000).goodput < at_best);
+	ck_assert(checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 10, .read_s = 100}, false, 10000).goodput <
+	          at_best);
 	for (int t = 300; t < 700; t += 50)
 		ck_assert(t / (10000 * expm1((t + 10) / 10000.0)) <= at_best + 1e-6);
-	ck_assert_double_eq(checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 100}, 20).interval_s, 20);
+	ck_assert_double_eq(checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 100}, false, 20).interval_s, 20);
+}
+
+/* Steps wait for the copy alone, and for what is left of writing when the next one is due. */
+START_TEST(a_snapshot_is_cheaper)
+{
+	const struct plan *p = right_plan(GPT " ddp ranks=2 checkpoints=yes checkpoint_async=yes");
+	struct cluster c = laptop(p->ranks);
+	struct checkpoint_cost cost;
+	must(checkpoint_cost(p, &c, &cost));
+	double copied = 2.0 * (double)(p->group_elements * 6 + 8), one = copied / (double)c.device_bandwidth.value;
+	ck_assert(cost.copy_s >= one && cost.copy_s <= 2 * one && cost.copy_s < cost.write_s);
+	ck_assert_double_eq(checkpoint_stall(&cost, false, 10, 1), cost.write_s / 10);
+	ck_assert_double_eq(checkpoint_stall(&cost, true, 10, 1), cost.copy_s / 10);
+	cost.write_s = 25;
+	ck_assert_double_eq_tol(checkpoint_stall(&cost, true, 10, 1), (15 + cost.copy_s) / 10, 1e-12);
+	ck_assert_double_eq(checkpoint_rhythm(&cost, true, 1000).interval_s, 25);
+	cluster_release(&c);
 }
 
 SUITE("sim checkpoint", 30)

@@ -42,33 +42,39 @@ static const char *const requests[] = {
         MLP ",norm=batch dp ranks=2 micro_batch=2",
 };
 
-START_LOOP_TEST(state_is_saved_once_and_restored, 0, COUNT(requests))
+/* Each request twice: written while the ranks wait, and from a snapshot. */
+static const struct plan *plan_of(int i)
 {
-	const struct plan *p = right_plan("%s checkpoints=yes", requests[_i]);
+	return right_plan("%s checkpoints=yes%s", requests[i / 2], i % 2 ? " checkpoint_async=yes" : "");
+}
+
+START_LOOP_TEST(state_is_saved_once_and_restored, 0, 2 * COUNT(requests))
+{
+	const struct plan *p = plan_of(_i);
 	for (int i = 0; i < p->role_count; i++)
 		ck_assert_int_lt(p->roles[i].restore.begin, p->roles[i].restore.end);
 	must_come_back(p);
 }
 
 /* Without any one of its operations the plan is refused. */
-START_LOOP_TEST(each_operation_is_needed, 0, COUNT(requests))
+START_LOOP_TEST(each_operation_is_needed, 0, 2 * COUNT(requests))
 {
-	const struct plan *p = right_plan("%s checkpoints=yes", requests[_i]);
+	const struct plan *p = plan_of(_i);
 	for (int r = 0; r < p->role_count; r++)
 		for (int i = p->roles[r].save.begin; i < p->roles[r].restore.end; i++) {
 			struct plan mutant;
 			plan_copy(&mutant, p);
 			plan_drop_op(&mutant, r, i);
 			ck_assert_msg(plan_verify(&mutant, NULL) == STATUS_REFUSED, "%s: role %d without operation %d",
-			              requests[_i], r, i);
+			              requests[_i / 2], r, i);
 			plan_release(&mutant);
 		}
 }
 
 /* Saved twice is refused; restored twice is not wrong. */
-START_LOOP_TEST(nothing_is_saved_twice, 0, COUNT(requests))
+START_LOOP_TEST(nothing_is_saved_twice, 0, 2 * COUNT(requests))
 {
-	const struct plan *p = right_plan("%s checkpoints=yes", requests[_i]);
+	const struct plan *p = plan_of(_i);
 	for (int r = 0; r < p->role_count; r++)
 		for (int i = p->roles[r].save.begin; i < p->roles[r].save.end; i++) {
 			struct plan mutant;
@@ -82,6 +88,7 @@ START_LOOP_TEST(nothing_is_saved_twice, 0, COUNT(requests))
 }
 
 #define CHECKPOINTS " checkpoints=yes"
+#define ASYNC CHECKPOINTS " checkpoint_async=yes"
 static const struct broken broken[] = {
         {"rule 9 (checkpoint)", MLP " ddp ranks=3 bucket=64" CHECKPOINTS, "drop save/save#2", "parameters", NULL},
         {"rule 9 (checkpoint)", MLP " zero1 ranks=4 bucket=64" CHECKPOINTS, "drop restore/restore#1", "'parameters'",
@@ -92,6 +99,11 @@ static const struct broken broken[] = {
         {"rule 9 (checkpoint)", MLP " single bucket=64" CHECKPOINTS, "put restore/restore.x restore/restore#1.x", "'",
          NULL},
         {"rule 9 (checkpoint)", MLP " ddp ranks=2 bucket=64" CHECKPOINTS, "set save/save#1.x slice 0", "2 times", NULL},
+        {"rule 9 (checkpoint)", MLP " ddp ranks=2 bucket=64" ASYNC, "set save/save#1.snapshot offset 0",
+         "another operation", NULL},
+        {"rule 9 (checkpoint)", MLP " ddp ranks=2 bucket=64 offload=optimizer" ASYNC,
+         "put save/save#1.snapshot save/save#1.x", "state in host memory", NULL},
+        {"rule 9 (checkpoint)", MLP " single" ASYNC, "put save/save#1.snapshot none", "has no snapshot", NULL},
 };
 
 START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))

@@ -23,6 +23,10 @@
  *     restore
  *     62: restore on compute group bucket.0 item first_moment -> x=first_moment[0:27]
  *
+ * With `set checkpoint_async yes` what is saved has a place in host memory:
+ *
+ *     58: save on compute group bucket.0 item first_moment x=first_moment[0:27] -> snapshot=snapshot.first_moment[0:27]
+ *
  * A plan whose ranks have more than one axis says so behind its settings, and names the axes of slices and collectives:
  *
  *     axis replica 2 data

@@ -163,12 +163,20 @@ static int last_use(const struct role *r, const struct section *s, int buffer)
 	return -1;
 }
 
+static bool is_snapshot(const struct role *r, int buffer)
+{
+	for (int i = r->save.begin; i < r->save.end; i++)
+		if (r->ops[i].kind == OP_SAVE && r->ops[i].operand[SAVE_SNAPSHOT].buffer == buffer)
+			return true;
+	return false;
+}
+
 /* State is of this step's version, on every rank's own slice and on the others'. */
 static enum status check_version(struct interpreter *ip, int role, int buffer)
 {
 	const struct role *r = &ip->v->p->roles[role];
 	const struct cells *c = &ip->memory.cells[role][buffer];
-	bool counter = r->buffers[buffer].type == TYPE_I64;
+	bool counter = r->buffers[buffer].type == TYPE_I64 && !is_snapshot(r, buffer);
 	char text[300];
 	for (int i = 0; i < c->count; i++)
 		for (int rest = 0; rest < 2; rest++) {

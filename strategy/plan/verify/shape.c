@@ -143,14 +143,41 @@ static enum status check_whole_item(const struct at *a)
 	return refuse_op(a, 2, "its operand has not the type and the size of item %s", item_name(a->op->item));
 }
 
+/* With --checkpoint-async, and only then, a save has a place in host memory that outlives it, and no other's. */
+static enum status check_snapshot(const struct at *a)
+{
+	const struct region *to = &a->op->operand[SAVE_SNAPSHOT];
+	bool wanted = a->op->kind == OP_SAVE && a->p->settings.checkpoint_async;
+	if (a->op->kind != OP_SAVE || (!wanted && to->buffer < 0))
+		return STATUS_OK;
+	if (wanted != (to->buffer >= 0))
+		return refuse_op(a, 9,
+		                 wanted ? "has no snapshot, and the plan has set checkpoint_async"
+		                        : "has a snapshot, and the plan has not set checkpoint_async");
+	const struct buffer *b = &a->r->buffers[to->buffer];
+	if (b->space != SPACE_HOST || !b->state)
+		return refuse_at(a, 9, SAVE_SNAPSHOT, " must be state in host memory");
+	for (int i = a->r->step.begin; i < a->r->step.end; i++)
+		if (op_uses(&a->r->ops[i], to->buffer))
+			return refuse_at(a, 9, SAVE_SNAPSHOT, " is a buffer that the step uses");
+	for (int i = a->r->save.begin; i < a->number; i++) {
+		const struct region *other = &a->r->ops[i].operand[SAVE_SNAPSHOT];
+		if (a->r->ops[i].kind == OP_SAVE && other->buffer == to->buffer &&
+		    regions_overlap(a->p, a->r, other, to))
+			return refuse_at(a, 9, SAVE_SNAPSHOT, " has what another operation saves there");
+	}
+	return STATUS_OK;
+}
+
 /* Chance rounds 16-bit parameters, which are then an item of their own; all else is fp32 but gradients that wait. */
 static enum status check_item(const struct at *a)
 {
+	enum status s = check_snapshot(a);
 	const struct region *g = op_region(a->op, PART_PARAMETERS);
 	enum type type = a->r->buffers[g->buffer].type, precision = a->p->settings.precision;
 	bool wide = type == TYPE_FP32, stochastic = a->p->settings.stochastic_rounding, right = wide;
-	if (!item_is_of_group(a->op->item))
-		return check_whole_item(a);
+	if (s || !item_is_of_group(a->op->item))
+		return s ? s : check_whole_item(a);
 	if (a->op->item == ITEM_PARAMETERS && a->op->kind == OP_RESTORE)
 		right = wide || (type == precision && !stochastic);
 	else if (a->op->item == ITEM_ROUNDED)
