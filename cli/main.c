@@ -6,8 +6,7 @@
 #include "cli/command/command.h"
 #include "cli/command/launch.h"
 #include "strategy/base/memory.h"
-
-#define VERSION "0.1"
+#include "strategy/base/version.h"
 
 static enum status (*const run[])(const struct options *o) = {
 #define X(constant, name, what, more) command_##name,
@@ -44,7 +43,7 @@ int main(int argc, char **argv)
 		commands_help(stdout);
 		s = STATUS_OK;
 	} else if (!strcmp(argv[1], "--version")) {
-		puts("shardlab " VERSION);
+		puts("shardlab " SHARDLAB_VERSION);
 		s = STATUS_OK;
 	} else {
 		s = run_command(argc - 1, argv + 1);

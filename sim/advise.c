@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/fixed.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/compare.h"
 #include "strategy/base/memory.h"
+#include "strategy/cluster/effective.h"
 #include "strategy/strategies/strategy.h"
 
 /* ---- words ---- */
@@ -126,6 +128,18 @@ static void set_speed(const struct grid_search *f, struct advised *line)
 	line->tokens_per_s = line->step > 0 ? 1e9 * (double)s->batch * (double)f->model.tokens / (double)line->step : 0;
 }
 
+/* As `sim` has it (sim.c). */
+static void set_range(const struct grid_search *f, struct advised *line)
+{
+	const struct settings *s = &line->settings;
+	if (!cluster_has_stack(&f->cluster))
+		return;
+	struct effective_range r =
+	        effective_range(&f->cluster.stack, model_width(&f->model), s->ranks, s->micro_batch * f->model.tokens);
+	line->range_low = time_clamp((wide)line->step * (uint64_t)r.low / MILLION);
+	line->range_high = time_clamp((wide)line->step * (uint64_t)r.high / MILLION);
+}
+
 static void take_found(struct advice *a)
 {
 	const struct grid_search *f = &a->walk;
@@ -138,6 +152,7 @@ static void take_found(struct advice *a)
 		                       .tightest = f->list[i].tightest,
 		                       .order = a->fit_count};
 		set_speed(f, &line);
+		set_range(f, &line);
 		*ARRAY_ADD(a->fit, a->fit_count, a->fit_capacity) = line;
 	}
 }
@@ -239,12 +254,17 @@ static int faster_first(const void *a, const void *b)
 }
 
 /* A line and those that are slower by less than a tie's width share a place. */
+double advise_spread(const struct advice *a)
+{
+	return a->has_ranges ? ADVISE_RATIO : ADVISE_TIE;
+}
+
 static void set_places(struct advice *a)
 {
 	int first = 0;
 	for (int i = 0; i < a->fit_count; i++) {
 		struct advised *x = &a->fit[i], *head = &a->fit[first];
-		if ((double)x->step > (1 + ADVISE_TIE) * (double)head->step)
+		if ((double)x->step > (1 + advise_spread(a)) * (double)head->step)
 			first = i;
 		x->place = first + 1;
 		x->tied = first < i;
@@ -392,8 +412,11 @@ enum status advise_begin(struct advice **out, const struct advise_request *q)
 		a->tokens = m.tokens;
 		model_release(&m);
 	}
-	if (!s && !(s = cluster_open(&c, q->cluster, q->given.ranks)))
+	if (!s && !(s = cluster_open(&c, q->cluster, q->given.ranks))) {
+		a->has_ranges = cluster_has_stack(&c);
+		snprintf(a->stack, sizeof a->stack, "%s", c.stack.name);
 		cluster_release(&c);
+	}
 	return s;
 }
 

@@ -1,10 +1,13 @@
 #include "sim/engine.h"
+#include "sim/symmetry.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
+#include "strategy/cluster/effective.h"
+#include "strategy/strategies/alone.h"
 
 /* The most messages and operations, of all ranks together, that a simulation by messages may have: some minutes. */
 #define MESSAGES_MOST (INT64_C(1) << 28)
@@ -31,7 +34,7 @@ static enum status check_messages(const struct engine *e)
 	if (e->grain == GRAIN_OPERATION)
 		return STATUS_OK;
 	for (int i = 0; i < e->rendezvous.instance_count; i++)
-		messages += (wide)e->instances[i].rounds * (uint64_t)plan->ranks;
+		messages += (wide)e->instances[i].rounds * (uint64_t)(symmetry_holds(e, i) ? e->shift : plan->ranks);
 	for (int i = 0; i < plan->role_count; i++)
 		messages += (wide)(uint64_t)plan->roles[i].ranks * (wide)(uint64_t)step_length(&plan->roles[i]);
 	if (messages > (wide)MESSAGES_MOST)
@@ -101,10 +104,13 @@ enum status engine_init(struct engine *e, const struct plan *plan, const struct 
 	for (int i = 0; i < plan->role_count; i++)
 		if ((s = make_costs(e, i)))
 			return s;
-	if ((s = instances_make(e)) || (s = check_messages(e)))
+	if ((s = instances_make(e)))
+		return s;
+	e->shift = symmetry_shift(e);
+	if ((s = check_messages(e)))
 		return s;
 	if (grain == GRAIN_MESSAGE)
-		rank_classes_each(&e->classes, plan, c);
+		rank_classes_each(&e->classes, plan, c, e->shift);
 	else
 		rank_classes_make(&e->classes, plan, c);
 	make_nodes(e);
@@ -206,7 +212,9 @@ static void begin(struct engine *e, int process, int op)
 static void begin_all_ready(struct engine *e)
 {
 	while (e->ready_begin < e->ready_count) {
-		struct ready r = e->ready[e->ready_begin++];
+		struct ready r = e->ready[e->ready_begin];
+		symmetry_begin(e, r.process, r.op);
+		e->ready_begin++;
 		begin(e, r.process, r.op);
 	}
 }
@@ -249,8 +257,15 @@ static enum status check_end(const struct engine *e)
 	return STATUS_OK;
 }
 
+/* What a step takes beside its operations passes before the first of them; a collective alone is no step. */
+static int64_t start_of(const struct engine *e)
+{
+	return plan_is_alone(e->plan) ? 0 : effective_constant(e->c, e->plan->settings.accumulate);
+}
+
 enum status engine_run(struct engine *e)
 {
+	e->now = e->fluid.now = start_of(e);
 	for (int i = 0; i < e->classes.count; i++)
 		add_ready(e, i);
 	begin_all_ready(e);

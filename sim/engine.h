@@ -20,10 +20,10 @@
 struct participation {
 	int group; /* -1: none */
 	int op;
-	int hold;      /* the activity that holds its share of a gpu; -1 */
-	int64_t round; /* of messages; -1: not yet in the first */
-	struct round now;
-	int pending; /* messages of the round that are under way */
+	int hold;         /* the activity that holds its share of a gpu; -1 */
+	int64_t round;    /* of messages; -1: not yet in the first */
+	struct round now; /* its peers are ranks, not processes */
+	int pending;      /* messages of the round that are under way */
 	int64_t message_begin;
 };
 #define NO_PARTICIPATION ((struct participation){.group = -1, .op = -1, .hold = -1, .round = -1})
@@ -74,6 +74,7 @@ struct engine {
 	enum grain grain;
 	struct trace *trace; /* NULL, or where messages go */
 	struct rank_classes classes;
+	int64_t shift; /* message by message: how many ranks stand for all (symmetry.h) */
 	struct rendezvous rendezvous;
 	struct cost_cache cache;
 	struct cost *costs[PLAN_ROLES]; /* [op - step.begin]: of what a rank does by itself */

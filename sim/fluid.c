@@ -111,7 +111,7 @@ int fluid_begin(struct fluid *f, struct activity_tag tag, int64_t work, fixed li
 	return id;
 }
 
-void fluid_end(struct fluid *f, int id)
+static void leave_resources(struct fluid *f, int id)
 {
 	struct activity *a = &f->activities[id];
 	for (int i = 0; i < a->use_count; i++) {
@@ -121,10 +121,91 @@ void fluid_end(struct fluid *f, int id)
 		f->activities[moved.activity].places[moved.use] = a->places[i];
 		touch(f, a->uses[i].resource);
 	}
-	heap_remove(&f->heap, id);
-	a->alive = false;
 	a->use_count = 0;
+}
+
+void fluid_end(struct fluid *f, int id)
+{
+	leave_resources(f, id);
+	heap_remove(&f->heap, id);
+	f->activities[id].alive = false;
 	APPEND(f->unused, f->unused_count, f->unused_capacity, id);
+}
+
+/* ---- copies ---- */
+
+enum { USES_MOST = 8 };
+
+/* The uses of an activity of copy k. */
+struct copied {
+	struct use use[USES_MOST];
+	int ahead[USES_MOST], count, copies, resources;
+};
+
+static void set_copied(struct fluid *f, int id, const struct copied *of, int k)
+{
+	struct use uses[USES_MOST];
+	for (int i = 0; i < of->count; i++) {
+		uses[i] = of->use[i];
+		uses[i].resource += (k + of->ahead[i]) % of->copies * of->resources;
+	}
+	set_uses(f, id, uses, of->count);
+}
+
+static int copy_activity(struct fluid *f, int id, const struct copied *of, int k)
+{
+	int copy = take_place(f);
+	struct activity *to = &f->activities[copy];
+	const struct activity *from = &f->activities[id];
+	struct use *uses = to->uses;
+	int *places = to->places, capacity = to->use_capacity;
+	*to = *from;
+	to->uses = uses;
+	to->places = places;
+	to->use_capacity = capacity;
+	size_t at = (size_t)id < f->heap.place_count ? f->heap.place[id] : 0;
+	int64_t time = at ? f->heap.entry[at - 1].time : 0;
+	set_copied(f, copy, of, k);
+	if (at)
+		heap_set(&f->heap, copy, time);
+	return copy;
+}
+
+static void multiply_activity(struct fluid *f, int id, struct copied *of, int *numbers, size_t count)
+{
+	bool moves = false;
+	of->count = f->activities[id].use_count;
+	for (int i = 0; i < of->count; i++) {
+		of->use[i] = f->activities[id].uses[i];
+		moves |= of->ahead[i] != 0;
+	}
+	for (int k = 1; k < of->copies; k++)
+		numbers[(size_t)k * count + (size_t)id] = copy_activity(f, id, of, k);
+	if (!moves)
+		return;
+	leave_resources(f, id);
+	set_copied(f, id, of, 0);
+}
+
+int *fluid_multiply(struct fluid *f, int copies, int (*ahead)(const void *context, int id, int resource),
+                    const void *context)
+{
+	size_t count = f->activity_count, resources = f->resource_count;
+	int *numbers = calloc((size_t)copies * count + 1, sizeof *numbers);
+	if (!numbers)
+		memory_exhausted();
+	for (size_t i = 0; i < (size_t)copies * count; i++)
+		numbers[i] = i < count && f->activities[i].alive ? (int)i : -1;
+	for (size_t i = resources; i < (size_t)copies * resources; i++)
+		fluid_add_resource(f, f->resources[i % resources].capacity);
+	for (size_t i = 0; i < count; i++) {
+		struct copied of = {.copies = copies, .resources = (int)resources};
+		for (int u = 0; numbers[i] >= 0 && u < f->activities[i].use_count; u++)
+			of.ahead[u] = ahead(context, (int)i, f->activities[i].uses[u].resource);
+		if (numbers[i] >= 0)
+			multiply_activity(f, (int)i, &of, numbers, count);
+	}
+	return numbers;
 }
 
 /* ---- sharing ---- */

@@ -96,6 +96,13 @@ int fluid_begin(struct fluid *f, struct activity_tag tag, int64_t work, fixed li
 /* Removes an activity, whether it is done or not. */
 void fluid_end(struct fluid *f, int id);
 
+/* Makes copies of all resources and of all that uses them, so that there are `copies` of each: copy k of resource i is
+ * k · n + i, of n. Copies go on where the originals stand. ahead: on the resource of how many copies on an activity
+ * draws; 0: on that of its own. Returns copy k of activity i at [k · activity_count + i], of the count until now, -1
+ * where there was none. The caller frees it. */
+int *fluid_multiply(struct fluid *f, int copies, int (*ahead)(const void *context, int id, int resource),
+                    const void *context);
+
 /* Returns the activity that is done next, and advances the clock to that time. The activity stays until fluid_end().
  * -1: there is none. */
 int fluid_next(struct fluid *f, int64_t *now);

@@ -1,4 +1,5 @@
-/* Communication as messages: each process is one rank, and goes through the rounds of the schedule at its own pace.
+/* Communication as messages: each process is one rank, or one of each `shift` (symmetry.h), and goes through the rounds
+ * of the schedule at its own pace.
  *
  *     rank 0   │ launch │ round 0: send ──────► │ round 1 …
  *     rank 1      │ launch │ round 0: receive   │ round 1 …
@@ -12,13 +13,18 @@ static bool is_in_round(struct engine *e, int process, int group, int64_t round)
 	return at && at->round == round;
 }
 
-/* Begins the message if both of its ends, two ranks, are in the round. */
+static int process_of(const struct engine *e, int64_t rank)
+{
+	return (int)(rank % e->shift);
+}
+
+/* Begins the message if both of its ends, two processes, are in the round. */
 static void try_message(struct engine *e, int group, int64_t round, int from, int to)
 {
 	if (!is_in_round(e, from, group, round) || !is_in_round(e, to, group, round))
 		return;
 	struct participation *at = participation_in(e, from, group);
-	bool crosses = cost_crosses(e->c, from, to);
+	bool crosses = cost_crosses(e->c, from, at->now.send_to);
 	at->message_begin = e->now;
 	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_LATENCY, from, at->op, to}, cost_latency(e->c, crosses),
 	            FIXED_ONE, FIXED_ONE, NULL, 0);
@@ -52,9 +58,9 @@ static void enter_round(struct engine *e, int process, int op, int64_t round)
 		at->now = r;
 		at->pending = (r.send_to >= 0) + (r.receive_from >= 0);
 		if (r.send_to >= 0)
-			try_message(e, group, round, process, (int)r.send_to);
+			try_message(e, group, round, process, process_of(e, r.send_to));
 		if (r.receive_from >= 0)
-			try_message(e, group, round, (int)r.receive_from, process);
+			try_message(e, group, round, process_of(e, r.receive_from), process);
 		return;
 	}
 	group_leave(e, process, op);
@@ -83,7 +89,7 @@ static void begin_transfer(struct engine *e, int from, int op, int to)
 	const struct cluster *c = e->c;
 	const struct process *a = &e->processes[from], *b = &e->processes[to];
 	const struct node_resources *here = &e->nodes[a->who->node], *there = &e->nodes[b->who->node];
-	bool crosses = here != there;
+	bool crosses = cost_crosses(c, from, engine_participation(e, from, op)->now.send_to);
 	struct use uses[8];
 	fixed weight = FIXED_ONE;
 	int n = 0;

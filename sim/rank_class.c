@@ -29,10 +29,10 @@ static void add_class(struct rank_classes *p, struct rank_class one)
 	p->classes[p->count++] = one;
 }
 
-void rank_classes_each(struct rank_classes *p, const struct plan *plan, const struct cluster *c)
+void rank_classes_each(struct rank_classes *p, const struct plan *plan, const struct cluster *c, int64_t count)
 {
 	*p = (struct rank_classes){.ranks = plan->ranks, .per_node = per_node_of(c, plan->ranks)};
-	for (int64_t rank = 0; rank < plan->ranks; rank++) {
+	for (int64_t rank = 0; rank < count; rank++) {
 		int64_t left = plan->ranks - rank;
 		int node =
 		        rank % p->per_node ? p->node_count - 1 : add_node(p, left < p->per_node ? left : p->per_node);

@@ -1,8 +1,8 @@
 /* Classes of ranks that a simulation need not tell apart.
  *
- * At the grain of messages every rank is a class of its own. At the grain of operations, ranks of the same role and the
- * same speed on the same kind of node are one class. So 16,384 ranks of ZeRO-3 on equal nodes are one class, and
- * nothing here is a list of ranks.
+ * At the grain of messages every rank is a class of its own, or every rank of the first node (sim/symmetry.h). At the
+ * grain of operations, ranks of the same role and the same speed on the same kind of node are one class. So 16,384
+ * ranks of ZeRO-3 on equal nodes are one class, and nothing here is a list of ranks.
  *
  *     16,384 ranks, 8 a node, rank 9 slow       classes                         nodes
  *       node 0          0 …  7                  A: ranks 0 … 7, …               first kind: all but node 1 (2047 times)
@@ -37,9 +37,9 @@ struct rank_classes {
 	int64_t ranks, per_node;
 };
 
-/* As few classes as the cluster allows; or every rank a class of its own. */
+/* As few classes as the cluster allows; or each of the first `count` ranks a class of its own. */
 void rank_classes_make(struct rank_classes *p, const struct plan *plan, const struct cluster *c);
-void rank_classes_each(struct rank_classes *p, const struct plan *plan, const struct cluster *c);
+void rank_classes_each(struct rank_classes *p, const struct plan *plan, const struct cluster *c, int64_t count);
 void rank_classes_release(struct rank_classes *p);
 
 /* The class that a rank belongs to. */

@@ -5,6 +5,7 @@
 #include "sim/engine.h"
 #include "strategy/base/keys.h"
 #include "strategy/cluster/effective.h"
+#include "strategy/strategies/alone.h"
 
 enum status grain_parse(const char *text, enum grain *out)
 {
@@ -94,13 +95,28 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 	return t;
 }
 
-/* A stack's allocator holds more than the plan lays out. */
+static int64_t longer(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void report_stack_memory(const struct cluster *c, struct report_memory *m)
 {
 	if (!cluster_has_stack(c))
 		return;
 	m->allocated_bytes = effective_allocated(c, m->peak_bytes, m->at_peak[CATEGORY_ACTIVATIONS]);
 	m->reserved_bytes = effective_reserved(c, m->allocated_bytes);
+}
+
+/* What a stack's allocator holds may be less than the plan lays out, which is taken all the same. */
+static int64_t held(const struct engine *e, const struct role *r, enum space space, int64_t laid_out)
+{
+	struct memory_use use;
+	if (!cluster_has_stack(e->c) || space != SPACE_DEVICE)
+		return laid_out;
+	plan_peak(r, space, &use);
+	return longer(laid_out, effective_reserved(e->c, effective_allocated(e->c, use.peak_bytes,
+	                                                                     use.at_peak[CATEGORY_ACTIVATIONS])));
 }
 
 /* Fills what needs no clock: names, memory, and which memory is fullest. */
@@ -116,7 +132,7 @@ static void report_memory(const struct engine *e, struct report *out)
 		struct report_memory *m = out->roles[i].memory;
 		report_stack_memory(e->c, &m[SPACE_DEVICE]);
 		for (int space = 0; space < SPACE_COUNT; space++)
-			n.bytes[i][space] = m[space].reserved_bytes ? m[space].reserved_bytes : m[space].arena_bytes;
+			n.bytes[i][space] = longer(m[space].reserved_bytes, m[space].arena_bytes);
 	}
 	out->tightest = find_tightest(e, &n);
 	out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
@@ -127,27 +143,17 @@ static bool fits_by(const struct engine *e, enum layout_bound bound)
 	struct needs n;
 	for (int i = 0; i < e->plan->role_count; i++)
 		for (int space = 0; space < SPACE_COUNT; space++)
-			n.bytes[i][space] = layout_arena_bytes(&e->plan->roles[i], (enum space)space, bound);
+			n.bytes[i][space] = held(e, &e->plan->roles[i], (enum space)space,
+			                         layout_arena_bytes(&e->plan->roles[i], (enum space)space, bound));
 	const struct report_tightest t = find_tightest(e, &n);
 	return t.needed_bytes <= t.capacity_bytes;
-}
-
-static bool fits_under_stack(const struct engine *e)
-{
-	struct report r = {0};
-	report_memory(e, &r);
-	bool fits = r.fits;
-	report_release(&r);
-	return fits;
 }
 
 bool sim_fits(const struct plan *plan, const struct cluster *c)
 {
 	struct engine e = {.plan = plan, .c = c};
 	rank_classes_make(&e.classes, plan, c);
-	bool fits = cluster_has_stack(c)
-	                    ? fits_under_stack(&e)
-	                    : fits_by(&e, LAYOUT_LEAST) && (fits_by(&e, LAYOUT_MOST) || fits_by(&e, LAYOUT_EXACT));
+	bool fits = fits_by(&e, LAYOUT_LEAST) && (fits_by(&e, LAYOUT_MOST) || fits_by(&e, LAYOUT_EXACT));
 	rank_classes_release(&e.classes);
 	return fits;
 }
@@ -160,39 +166,28 @@ void sim_memory(const struct plan *plan, const struct cluster *c, struct report 
 	rank_classes_release(&e.classes);
 }
 
-/* ---- the stack's time ---- */
-
-static int64_t width_of(const struct model *m)
-{
-	int64_t width = 0;
-	for (int i = 0; i < m->kernel_count; i++)
-		if (m->kernels[i].heads * m->kernels[i].head_size > width)
-			width = m->kernels[i].heads * m->kernels[i].head_size;
-	return width;
-}
+/* ---- the stack's range ---- */
 
 static void name_basis(const struct stack *s, bool outside, struct report *out)
 {
 	const char *unseen = outside ? ", outside of what it was fitted on" : "";
 	if (stack_is_class(s))
-		snprintf(out->basis, sizeof out->basis, "class %s on %s", s->class, s->card);
+		snprintf(out->basis, sizeof out->basis, "class %s on %s%s", s->class, s->card,
+		         s->by_default ? ", as no stack was named" : "");
 	else
 		snprintf(out->basis, sizeof out->basis, "stack %s, fitted on %lld runs%s", s->name,
 		         (long long)s->value[STACK_FIT_ROWS], unseen);
 }
 
-/* What a step takes beside its operations, and the band around it. */
-static void report_stack_time(const struct engine *e, struct report *out)
+/* The band around a step; a collective alone is none. */
+static void report_range(const struct engine *e, struct report *out)
 {
 	const struct settings *t = &e->plan->settings;
 	const struct stack *s = &e->c->stack;
-	if (!cluster_has_stack(e->c))
+	if (!cluster_has_stack(e->c) || plan_is_alone(e->plan))
 		return;
-	int64_t constant = effective_constant(e->c, t->accumulate);
-	out->time.step += constant;
-	out->time.bubble += constant;
 	struct effective_range range =
-	        effective_range(s, width_of(e->plan->model), e->plan->ranks, t->micro_batch * out->sequence);
+	        effective_range(s, model_width(e->plan->model), e->plan->ranks, t->micro_batch * out->sequence);
 	name_basis(s, range.outside, out);
 	out->range_low = time_clamp((wide)out->time.step * (uint64_t)range.low / MILLION);
 	out->range_high = time_clamp((wide)out->time.step * (uint64_t)range.high / MILLION);
@@ -211,7 +206,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 		report_memory(&e, out);
 		snprintf(out->grain, sizeof out->grain, "%s", grain_name(grain));
 		out->time = slowest(&e);
-		report_stack_time(&e, out);
+		report_range(&e, out);
 		report_set_speed(out, (double)cluster_peak(c, out->precision).value);
 		out->rates_measured = e.measured;
 		if (trace)

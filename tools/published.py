@@ -349,7 +349,7 @@ cache = {}
 
 
 def simulate(run, stack=None, cluster=None):
-    """The JSON of the run's step under a stack: a name, or a file's text. None: shardlab refuses it."""
+    """The JSON of the run's step under a stack: a name, or a file's text, or None: the ceilings. None: shardlab refuses it."""
     share = run.recomputed
     if 0 < share < 1:
         return between(simulate_with(run, "none", stack, cluster), simulate_with(run, "full", stack, cluster), share)
@@ -375,6 +375,7 @@ def simulate_with(run, checkpointing, stack, cluster):
     if key in cache:
         return cache[key]
     command = [program(), "sim", "--json", "--cluster", cluster or run.cluster] + arguments
+    stack = stack or "ceiling"
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         if stack and "\n" in stack:
             f.write(stack)

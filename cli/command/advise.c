@@ -146,12 +146,32 @@ static const char *model_of(const struct options *o)
 	return o->model_path ? o->model_path : option_text(o, OPTION_MODEL);
 }
 
-static void print_advice(const struct options *o, const struct advice *a)
+/* With --config, what the file says stands beside the advice. */
+static enum status predict_own(const struct options *o, struct report *own)
 {
-	if (option_given(o, OPTION_JSON))
-		print_json(advice_to_json(a), false);
-	else
+	return o->config_settings
+	               ? job_simulate(o->config_settings, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, own)
+	               : STATUS_OK;
+}
+
+static enum status print_advice(const struct options *o, const struct advice *a)
+{
+	struct report own = {0};
+	enum status s = predict_own(o, &own);
+	if (s)
+		return s;
+	if (option_given(o, OPTION_JSON)) {
+		json_t *json = advice_to_json(a);
+		if (o->config_settings)
+			json_object_set_new(json, "file", own_to_json(&own));
+		print_json(json, false);
+	} else {
 		show_advice(a, model_of(o), option_given(o, OPTION_VERBOSE), stdout);
+		if (o->config_settings)
+			show_own(a, &own, stdout);
+	}
+	report_release(&own);
+	return STATUS_OK;
 }
 
 static enum status check_outputs(const struct options *o)
@@ -162,13 +182,33 @@ static enum status check_outputs(const struct options *o)
 	return s ? s : outputs_are_apart(o);
 }
 
+/* The fastest line that the program can be told; why not the best one, is said. */
+static enum status emit_next_best(const struct options *o, const struct advice *a)
+{
+	char why[512], options[ADVISE_OPTIONS];
+	snprintf(why, sizeof why, "%s", status_message());
+	for (int i = 0; i < a->fit_count; i++) {
+		enum status s = emit_settings(o, &a->fit[i].settings);
+		if (s == STATUS_INPUT)
+			continue;
+		advise_options(&a->fit[i].settings, options);
+		if (!s)
+			fprintf(stderr, "note: this is %s, place %d: of the best line, %s\n", options, a->fit[i].place,
+			        why);
+		return s;
+	}
+	return status_fail(STATUS_INPUT, "%s", why);
+}
+
 static enum status emit_best(const struct options *o, const struct advice *a)
 {
 	const struct advised *best = advise_best(a);
 	if (!option_given(o, OPTION_EMIT))
 		return STATUS_OK;
-	return best ? emit_settings(o, &best->settings)
-	            : status_fail(STATUS_CHECK, "{emit}: nothing fits, so that there is nothing to write");
+	if (!best)
+		return status_fail(STATUS_CHECK, "{emit}: nothing fits, so that there is nothing to write");
+	enum status s = emit_settings(o, &best->settings);
+	return s == STATUS_INPUT ? emit_next_best(o, a) : s;
 }
 
 enum status command_advise(const struct options *o)
@@ -188,7 +228,7 @@ enum status command_advise(const struct options *o)
 	if (!s && option_given(o, OPTION_EXPORT))
 		s = advise_chart_write(a, model_of(o), option_text(o, OPTION_EXPORT));
 	if (!s && !emit_is_all(o))
-		print_advice(o, a);
+		s = print_advice(o, a);
 	if (!s)
 		s = emit_best(o, a);
 	advise_end(a);

@@ -4,6 +4,7 @@
 
 #include "cli/command/command.h"
 #include "cli/show/table.h"
+#include "strategy/base/arena.h"
 #include "strategy/cluster/cluster.h"
 
 static void line(void *context, const char *name, const char *what)
@@ -25,7 +26,9 @@ enum status command_cluster(const struct options *o)
 	struct cluster c;
 	if (!o->topic)
 		return list(cluster_list);
-	enum status s = cluster_open(&c, o->topic, 1);
+	struct arena a = {0};
+	enum status s = cluster_open(&c, arena_print(&a, "%s:stack=" STACK_CEILING, o->topic), 1);
+	arena_release(&a);
 	if (s)
 		return s;
 	cluster_print(&c, stdout);

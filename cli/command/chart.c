@@ -7,6 +7,7 @@
 
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
+#include "strategy/cluster/effective.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
 #include "viz/scene/chart.h"
@@ -79,7 +80,7 @@ static enum status ask_cluster(struct chart *chart, const struct options *o, con
 	if (c.kind == DEVICE_GPU &&
 	    !traffic) /* a node's memory is shared: how much a rank has depends on their number */
 		chart->capacity = c.device_memory - c.overhead.value;
-	number_format_bytes(word, sizeof word, c.link.bandwidth.value);
+	number_format_bytes(word, sizeof word, cluster_has_stack(&c) ? c.unscaled.link : c.link.bandwidth.value);
 	if (kind && kind->axis == CHART_BANDWIDTH)
 		snprintf(chart->note, sizeof chart->note, "%s has %s/s%s", c.name, word,
 		         c.network.bandwidth.value ? "; the network between nodes stays as it is" : "");
@@ -101,10 +102,10 @@ static void describe(struct chart *chart, const struct report *r, int64_t batch,
 	if (r->sequence > 1)
 		snprintf(sequence, sizeof sequence, " · sequence %" PRId64, r->sequence);
 	snprintf(chart->subtitle, sizeof chart->subtitle,
-	         "%.60s, %s parameters · %s · %s%s%s · simulated on %.*s%s%s%s", r->model,
-	         number_format_count(parameters, r->parameters), type_name(r->precision), text, samples, sequence,
-	         length < 60 ? length : 60, r->cluster, *r->grain ? ", grain " : "", r->grain,
-	         r->rates_measured ? "" : ", assumed rates");
+	         "%.60s%s%.40s, %s parameters · %s · %s%s%s · simulated on %.*s%s%s%s", r->model,
+	         *r->asked.model_keys ? ":" : "", r->asked.model_keys, number_format_count(parameters, r->parameters),
+	         type_name(r->precision), text, samples, sequence, length < 60 ? length : 60, r->cluster,
+	         *r->grain ? ", grain " : "", r->grain, r->rates_measured ? "" : ", assumed rates");
 }
 
 /* ", 4 samples a rank at once (single: 32)": those that divide the batch into larger parts are named. */

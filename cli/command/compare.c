@@ -10,6 +10,7 @@
 #include "cli/command/emit.h"
 #include "cli/command/interval.h"
 #include "cli/command/job.h"
+#include "cli/command/mend.h"
 #include "cli/show/show.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
@@ -87,12 +88,17 @@ static void note_nearest(struct comparison *c, struct report *r, const struct se
 }
 
 /* Where nothing fits, what would is looked for from the nearest. */
-static enum status find_change(struct comparison *c, const char *cluster)
+static enum status find_change(struct comparison *c, const struct options *o)
 {
+	enum status s = STATUS_OK;
 	for (int i = 0; i < c->column_count; i++)
 		if (c->columns[i].report->fits)
 			c->nearest = NULL;
-	return c->nearest ? job_find_change(&c->nearest_settings, cluster, &c->nearest->change) : STATUS_OK;
+	if (c->nearest) {
+		s = job_find_change(&c->nearest_settings, option_text(o, OPTION_CLUSTER), &c->nearest->change);
+		mend_spell(o, &c->nearest_settings, &c->nearest->change);
+	}
+	return s;
 }
 
 static bool is_recorded(const struct comparison *c)
@@ -437,7 +443,7 @@ static enum status compare(struct comparison *c, const struct options *o)
 	if (!s)
 		s = simulate_all(c, grain);
 	if (!s)
-		s = find_change(c, option_text(o, OPTION_CLUSTER));
+		s = find_change(c, o);
 	return s ? s : output(c, o);
 }
 

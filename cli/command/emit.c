@@ -78,13 +78,25 @@ static void print_beside(const struct options *o, const struct settings *s, cons
 	fputc('\n', stderr);
 }
 
+/* Figures that the file has and nobody asked for: a plan does not care for them, and training does. */
+static void print_unasked(const struct options *o, const struct settings *s, const struct emission *e, const char *name)
+{
+	if (e->said[SETTING_LEARNING_RATE] && !option_given(o, (enum option)SETTING_LEARNING_RATE))
+		fprintf(stderr, "%s: note: its learning rate, %g, is shardlab's default: set yours, or give %s\n", name,
+		        s->learning_rate, status_words("{learning_rate}"));
+	if (e->said[SETTING_CLIP] && !option_given(o, (enum option)SETTING_CLIP))
+		fprintf(stderr, "%s: note: it does not clip gradients, as no %s was given; 1 is usual\n", name,
+		        status_words("{clip}"));
+}
+
 static void print_notes(const struct options *o, const struct settings *s, const struct emission *e)
 {
-	const char *file = file_of(o);
+	const char *file = file_of(o), *name = file ? file : emit_target_name(e->target);
 	if (file)
 		fprintf(stderr, "%s: as %s reads it\n", file, emit_target_version(e->target));
 	for (int i = 0; i < e->note_count; i++)
-		fprintf(stderr, "%s: note: %s\n", file ? file : emit_target_name(e->target), e->notes[i]);
+		fprintf(stderr, "%s: note: %s\n", name, e->notes[i]);
+	print_unasked(o, s, e, name);
 	print_beside(o, s, e);
 }
 

@@ -145,7 +145,10 @@ static void help_stacks(void)
 	        "a "
 	        "program reaches of them in a training step, with the range in which nine of ten measured steps lay. "
 	        "The first are classes, for programs that were not measured; what stands below them was fitted on "
-	        "published runs, for some cards. shardlab stack NAME --cluster NAME prints one as a file to change. "
+	        "published runs, for some cards. Without --stack a cluster of GPUs has the class fused, as shardlab's "
+	        "own plans "
+	        "are, or with --config FILE that of the file's program; calibrated ones have none. shardlab stack NAME "
+	        "--cluster NAME prints one as a file to change. "
 	        "Its fields:");
 	putchar('\n');
 	struct table t = begin_list();
@@ -306,15 +309,50 @@ static int option_of_word(const char *word)
 	return option_find(word + (strncmp(word, "--", 2) ? 0 : 2));
 }
 
+/* Of models, clusters and stacks a topic tells. */
+struct listed {
+	const char *word;
+	bool found;
+};
+
+static void find_listed(void *context, const char *name, const char *what)
+{
+	struct listed *l = context;
+	(void)what;
+	l->found |= !strcmp(name, l->word);
+}
+
+static const char *topic_of(const char *word)
+{
+	static const struct {
+		const char *topic;
+		void (*list)(void (*line)(void *context, const char *name, const char *what), void *context);
+	} lists[] = {{"models", model_list}, {"clusters", cluster_list}, {"stacks", stack_list}};
+	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+		struct listed l = {.word = word};
+		lists[i].list(find_listed, &l);
+		if (l.found)
+			return lists[i].topic;
+	}
+	return NULL;
+}
+
 static enum status no_help(const char *word)
 {
 	struct near near = {.typed = word};
+	if (topic_of(word))
+		return status_fail(STATUS_INPUT, "no help on '%.40s' alone; shardlab help %s has it", word,
+		                   topic_of(word));
 	for (int c = 0; c < COMMAND_COUNT; c++)
 		near_consider(&near, command_rows[c].name);
 	for (size_t i = 0; i < TOPICS; i++)
 		near_consider(&near, topics[i].name);
 	for (int i = 0; i < OPTION_COUNT; i++)
 		near_consider(&near, option_row(i)->name);
+	for (int i = 0; strategy_at(i); i++)
+		near_consider(&near, strategy_at(i)->name);
+	for (int i = 0; strategy_contrast_at(i); i++)
+		near_consider(&near, strategy_contrast_at(i)->name);
 	return status_fail(STATUS_INPUT,
 	                   "no help on '%.40s'%s; there is help on each command (shardlab help) and option, each "
 	                   "strategy, and on models, strategies, clusters, stacks, checkpointing, data, config",

@@ -204,7 +204,7 @@ enum status job_check_fits(const struct job *j, const struct options *o, const s
 {
 	const struct report_tightest *t = &predicted->tightest;
 	struct report_change change;
-	char needed[32], there[64], missing[32], mend[200] = "";
+	char needed[32], there[64], missing[32], mend[280] = "";
 	if (predicted->fits || option_given(o, OPTION_FORCE) || !links_named(job_cluster(o), CLUSTER_LOCAL))
 		return STATUS_OK;
 	fit_find_change(&j->plan, job_cluster(o), &change);
@@ -212,7 +212,8 @@ enum status job_check_fits(const struct job *j, const struct options *o, const s
 	number_format_capacity(there, sizeof there, t->capacity_bytes);
 	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
 	if (*change.words)
-		snprintf(mend, sizeof mend, "; would fit with: %s", change.words);
+		snprintf(mend, sizeof mend, "; would fit with%s: %s",
+		         o->config ? ", in place of what the file of --config says" : "", change.words);
 	else if (change.none && !change.cut)
 		snprintf(mend, sizeof mend, "; nothing that was tried would fit: take a smaller model");
 	return status_fail(

@@ -33,7 +33,7 @@ enum status run_plot_check(const char *path)
 static void describe(struct loss_chart *chart, const struct report *r)
 {
 	char parameters[32], speed[80] = "";
-	snprintf(chart->title, sizeof chart->title, "Loss of %.60s, %.40s on %" PRId64 " rank%s", r->model, r->strategy,
+	snprintf(chart->title, sizeof chart->title, "Loss of %.60s, %.56s on %" PRId64 " rank%s", r->model, r->strategy,
 	         r->ranks, r->ranks == 1 ? "" : "s");
 	if (r->speed.tflops_per_device > 0) {
 		char flops[32];

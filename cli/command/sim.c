@@ -8,6 +8,7 @@
 #include "cli/command/emit.h"
 #include "cli/command/interval.h"
 #include "cli/command/job.h"
+#include "cli/command/mend.h"
 #include "cli/show/show.h"
 #include "sim/fit.h"
 
@@ -36,6 +37,12 @@ static enum status predict_interval(const struct job *j, const struct options *o
 		return status_fail(STATUS_INPUT, "{plan}: it has no sections save and restore; print it with "
 		                                 "{checkpoint} DIR");
 	return interval_predict(j, o, (double)r->time.step / 1e9, out);
+}
+
+static void find_change(const struct job *j, const struct options *o, struct report_change *out)
+{
+	fit_find_change(&j->plan, option_text(o, OPTION_CLUSTER), out);
+	mend_spell(o, &j->settings, out);
 }
 
 static void print_report(const struct options *o, const struct report *r, const struct interval_figures *f)
@@ -70,7 +77,7 @@ enum status command_sim(const struct options *o)
 	j.tf32 = option_given(o, OPTION_TF32);
 	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
 	if (!s && !r.fits)
-		fit_find_change(&j.plan, option_text(o, OPTION_CLUSTER), &r.change);
+		find_change(&j, o, &r.change);
 	if (!s && j.tf32)
 		s = check_tf32(&r);
 	if (!s)

@@ -118,18 +118,20 @@ static void let_batch_follow(const struct changes *c, struct settings *s)
 		s->accumulate = 0;
 }
 
-/* "a100-80gb:link=50GB": what is not changed stays as the cluster has it. */
+/* "a100-80gb:link=50GB": what is not changed stays as the cluster has it, its stack too. */
 static enum status name_cluster(const struct changes *c, const struct options *o, char out[CLUSTER_TEXT])
 {
 	static const struct {
 		int setting;
 		const char *key;
-	} links[] = {{ROW_LINK, ":link="}, {ROW_NETWORK, ":network="}};
+	} links[] = {{ROW_LINK, ":link="}, {ROW_NETWORK, ":network="}, {-1, ":node="}, {-1, ":nic="}, {-1, ":stack="},
+	             {-1, ":class="}};
 	const char *base = *value_of(c, ROW_CLUSTER) ? value_of(c, ROW_CLUSTER) : load_cluster(o),
 	           *pairs = links_find(base);
 	int at = snprintf(out, CLUSTER_TEXT, "%.*s", (int)(pairs - base), base);
-	for (int i = 0; i < 2 && at < CLUSTER_TEXT; i++) {
-		const char *was = strstr(pairs, links[i].key), *value = value_of(c, links[i].setting);
+	for (size_t i = 0; i < sizeof links / sizeof links[0] && at < CLUSTER_TEXT; i++) {
+		const char *was = strstr(pairs, links[i].key),
+		           *value = links[i].setting < 0 ? "" : value_of(c, links[i].setting);
 		if (*value)
 			at += snprintf(out + at, (size_t)(CLUSTER_TEXT - at), "%s%s", links[i].key, value);
 		else if (was)

@@ -9,6 +9,7 @@
 #include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"
+#include "strategy/cluster/effective.h"
 #include "strategy/cluster/links.h"
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
@@ -100,6 +101,13 @@ static enum status grain_of(const struct plan *plan, const struct options *o, en
 	return s;
 }
 
+/* As whoever describes a cluster says them, not as its stack reaches them. */
+static struct links links_of(const struct cluster *c)
+{
+	return cluster_has_stack(c) ? (struct links){c->unscaled.link, c->unscaled.network}
+	                            : (struct links){c->link.bandwidth.value, c->network.bandwidth.value};
+}
+
 /* At the grain of `sim`, so that both say the same times. Where it is operations, the schedules give the messages. */
 static enum status simulate_on(const struct plan *plan, const struct options *o, const char *cluster,
                                struct trace *trace, struct limits *limits, struct report *out, struct links *links)
@@ -114,7 +122,7 @@ static enum status simulate_on(const struct plan *plan, const struct options *o,
 	limits->measured_rates = out->rates_measured;
 	limits->overflows = !s && !out->fits;
 	limits->tightest = out->tightest;
-	*links = (struct links){c.link.bandwidth.value, c.network.bandwidth.value};
+	*links = links_of(&c);
 	cluster_release(&c);
 	return s;
 }

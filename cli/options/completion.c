@@ -6,6 +6,7 @@
 #include "cli/options/options_table.h"
 #include "strategy/cluster/cluster.h"
 #include "strategy/model/model.h"
+#include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 
 static void put_name(void *context, const char *name, const char *what)
@@ -23,6 +24,13 @@ static void put_strategies(void)
 		printf("%s ", strategy_contrast_at(i)->name);
 }
 
+static void put_collectives(void)
+{
+	struct alone one;
+	for (int i = 0; alone_at(i, &one); i++)
+		printf("%s ", one.name);
+}
+
 /* "a|b|c", and of a list "a|b[,…]". */
 static void put_choices(const char *argument)
 {
@@ -30,9 +38,11 @@ static void put_choices(const char *argument)
 		putchar(*argument == '|' ? ' ' : *argument);
 }
 
+/* A form, "NAME|FILE" or "A:B", is none. */
 static bool has_choices(const struct option_row *row)
 {
-	return strchr(row->argument, '|') && !strpbrk(row->argument, " :");
+	size_t length = strcspn(row->argument, "[");
+	return memchr(row->argument, '|', length) && strcspn(row->argument, " :=ABCDEFGHIJKLMNOPQRSTUVWXYZ") >= length;
 }
 
 /* The words behind an option; none: files. */
@@ -46,11 +56,36 @@ static bool put_values(enum option i)
 		cluster_list(put_name, NULL);
 	else if (i == OPTION_STACK)
 		stack_list(put_name, NULL);
+	else if (i == OPTION_COLLECTIVE)
+		put_collectives();
 	else if (has_choices(option_row(i)))
 		put_choices(option_row(i)->argument);
 	else
 		return false;
 	return true;
+}
+
+/* What help is about. */
+static void put_topics(void)
+{
+	fputs("models strategies clusters stacks checkpointing data config man bash zsh ", stdout);
+	for (int c = 0; c < COMMAND_COUNT; c++)
+		printf("%s ", command_rows[c].name);
+	put_strategies();
+}
+
+/* The words behind commands that take one. */
+static void put_arguments(void)
+{
+	fputs("    help) words='", stdout);
+	put_topics();
+	fputs("' ;;\n    cluster) words='", stdout);
+	cluster_list(put_name, NULL);
+	fputs("' ;;\n    stack) words='", stdout);
+	stack_list(put_name, NULL);
+	fputs("' ;;\n    collective) words='", stdout);
+	put_collectives();
+	puts("' ;;\n    checkpoint) words='show verify weights' ;;");
 }
 
 /* Lines "    PATTERN) words='…' ;;", as both shells read them. */
@@ -67,8 +102,9 @@ static void put_cases(void)
 	puts("    shardlab) words='");
 	for (int c = 0; c < COMMAND_COUNT; c++)
 		printf("%s ", command_rows[c].name);
-	puts("' ;;\n    help) words='models strategies clusters checkpointing data config' ;;\n    *) case $command "
-	     "in");
+	puts("' ;;");
+	put_arguments();
+	puts("    *) case $command in");
 	for (int c = 0; c < COMMAND_COUNT; c++) {
 		printf("      %s) words='", command_rows[c].name);
 		for (int i = 0; i < OPTION_COUNT; i++)
@@ -83,9 +119,13 @@ void completion_bash(void)
 {
 	puts("# Completion of shardlab for bash, made by: shardlab help bash\n"
 	     "_shardlab() {\n"
-	     "  local before=${COMP_WORDS[COMP_CWORD-1]##*/} command=${COMP_WORDS[1]} words=''");
+	     "  local before=${COMP_WORDS[COMP_CWORD-1]##*/} command=${COMP_WORDS[1]} words=''\n"
+	     "  local word=${COMP_WORDS[COMP_CWORD]} list=''\n"
+	     "  [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}   # --option=word is three words to bash\n"
+	     "  [[ $word == = ]] && word=''\n"
+	     "  [[ $word == *,* ]] && list=${word%,*}, word=${word##*,}    # the last of a list");
 	put_cases();
-	puts("  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
+	puts("  COMPREPLY=($(compgen -P \"$list\" -W \"$words\" -- \"$word\"))\n"
 	     "}\n"
 	     "complete -o default -F _shardlab shardlab");
 }

@@ -10,6 +10,7 @@
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"
+#include "strategy/cluster/links.h"
 #include "strategy/model/config.h"
 
 /* ---- suggestions ---- */
@@ -303,6 +304,8 @@ static void take_stack(struct options *o)
 	const char **cluster = &o->value[OPTION_CLUSTER].text;
 	if (option_given(o, OPTION_STACK))
 		*cluster = arena_print(&o->arena, "%s:stack=%s", *cluster, option_text(o, OPTION_STACK));
+	else if (o->class && !links_named(*cluster, CLUSTER_LOCAL))
+		*cluster = arena_print(&o->arena, "%s:class=%s", *cluster, o->class);
 }
 
 void options_release(struct options *o)

@@ -80,7 +80,8 @@
 	  "what a configuration of DeepSpeed, Accelerate, Trainer or torchtitan says, and who would refuse it",        \
 	  "shardlab config FILE prints a line a key: its value, its place, what it does here, what it does there; "    \
 	  "then "                                                                                                      \
-	  "what its program would refuse. Exit status 1 if it would. sim, compare, plan and train take such a file "   \
+	  "what its program would refuse. Exit status 1 if it would. sim, compare, advise, plan and train take such "  \
+	  "a file "                                                                                                    \
 	  "as "                                                                                                        \
 	  "--config FILE.")                                                                                            \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
@@ -109,10 +110,10 @@ enum command {
 /* The options that are not settings. Each setting (SETTING_LIST) is an option as well: `micro_batch` is --micro-batch.
  * constant, name, type, argument, low, high, default ("": none), commands, help */
 #define OPTION_LIST(X)                                                                                                 \
-	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                      \
+	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),         \
 	  "settings from a configuration of DeepSpeed, Accelerate, Trainer or torchtitan; see: help config")           \
 	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "",                                                   \
-	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN),                                                   \
+	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),                                      \
 	  "the program that reads --config; by default the one whose file it looks like")                              \
 	X(EMIT, "emit", TEXT, EMIT_CHOICES "[:FILE]", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),        \
 	  "write these settings as that program's configuration: to FILE, or to stdout and nothing else; help config") \
@@ -295,8 +296,12 @@ struct options {
 	const char **words; /* of trace: its arguments; in the arena */
 	int word_count;
 	struct option_value value[OPTION_COUNT];
-	const char *model_path; /* what --model was, if that was a path; else NULL */
-	struct arena arena;     /* of values that are not argv's own */
+	const char *class;  /* of stacks, by --config, where --stack is not given; else NULL */
+	const char *config; /* what --config was; NULL: it was not given */
+	enum recipe_reader config_reader;
+	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena */
+	const char *model_path;                 /* what --model was, if that was a path; else NULL */
+	struct arena arena;                     /* of values that are not argv's own */
 };
 
 /* The path of a model's file has become its specification (strategy/model/config.h). */

@@ -1,5 +1,6 @@
 /* --config FILE: a recipe's settings become options, as if they had been given. An option beside it that says something
  * else is refused, but for what the file leaves to its program. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/options/options_table.h"
@@ -55,18 +56,24 @@ static enum status take_pair(struct options *o, const struct recipe *r, const st
 	return STATUS_OK;
 }
 
-/* The file's own first, then those of `all` that it is not. */
-static void widen_list(struct options *o)
+/* compare has `single` stand for one rank; to advise it is one among others on one rank, and none on more. */
+static bool is_beside(const struct options *o, const struct strategy *g)
 {
-	struct option_value *v = &o->value[SETTING_STRATEGY];
-	const char *own = v->text, *list = own;
+	return o->command == COMMAND_COMPARE || g->one_rank == (o->value[SETTING_RANKS].whole == 1);
+}
+
+/* The file's own first, then those of `all` that it is not. */
+static void widen_list(struct options *o, const char *own)
+{
+	const char *list = own;
 	size_t length = strcspn(own, ":");
 	for (int i = 0; strategy_at(i); i++) {
 		const char *name = strategy_at(i)->name;
-		if (strlen(name) != length || strncmp(own, name, length) != 0)
+		if (is_beside(o, strategy_at(i)) && (strlen(name) != length || strncmp(own, name, length) != 0))
 			list = arena_print(&o->arena, "%s,%s", list, name);
 	}
-	v->text = list;
+	o->value[SETTING_STRATEGY].given = true;
+	o->value[SETTING_STRATEGY].text = list;
 }
 
 /* "ds.json:3:4: ", or "ds.json: " of all of it. */
@@ -94,19 +101,62 @@ static void tell(const struct recipe *r)
 		fprintf(stderr, "ranks by %s\n", r->ranks_from);
 }
 
+/* advise looks for these, and takes the rest from the file: the batch, the precision, the optimizer. */
+static bool is_searched(const struct options *o, enum setting i)
+{
+	return o->command == COMMAND_ADVISE &&
+	       (i == SETTING_STRATEGY || i == SETTING_MICRO_BATCH || i == SETTING_ACCUMULATE ||
+	        i == SETTING_CHECKPOINTING || i == SETTING_OFFLOAD);
+}
+
+/* What the file says, and the options beside it where it does not. */
+static enum status settings_of_file(const struct options *o, const struct recipe *r, struct settings *out)
+{
+	enum status s = STATUS_OK;
+	*out = settings_default();
+	for (enum setting i = 0; !s && i < SETTING_COUNT; i++)
+		if (o->value[i].given && i != SETTING_STRATEGY && !strchr(o->value[i].text, '/'))
+			s = setting_read(i, setting_rows[i].name, o->value[i].text, out);
+	for (int i = 0; !s && i < r->pair_count; i++)
+		s = setting_read(r->pairs[i].setting, setting_rows[r->pairs[i].setting].name, r->pairs[i].text, out);
+	return s ? s : settings_resolve(out, strategy_data_ranks(out));
+}
+
+static enum status keep_settings(struct options *o, const struct recipe *r)
+{
+	struct settings *all = arena_alloc(&o->arena, sizeof *all);
+	struct option_value *batch = &o->value[SETTING_BATCH];
+	enum status s = settings_of_file(o, r, all);
+	if (s)
+		return s;
+	o->config_settings = all;
+	if (!batch->given)
+		*batch = (struct option_value){.given = true,
+		                               .text = arena_print(&o->arena, "%" PRId64, all->batch),
+		                               .whole = all->batch,
+		                               .least = all->batch};
+	return STATUS_OK;
+}
+
 static enum status take(struct options *o, const struct recipe *r)
 {
 	bool listed = option_given(o, (enum option)SETTING_STRATEGY);
 	enum status s = recipe_plan(r);
 	for (int i = 0; !s && i < r->pair_count; i++)
-		s = take_pair(o, r, &r->pairs[i]);
+		if (!is_searched(o, r->pairs[i].setting))
+			s = take_pair(o, r, &r->pairs[i]);
 	if (!s && !o->value[SETTING_RANKS].given)
 		s = status_fail(STATUS_INPUT, "%s does not say how many ranks there are: give --ranks N",
 		                r->file.where);
 	if (s)
 		return s;
-	if (o->command == COMMAND_COMPARE && !listed)
-		widen_list(o);
+	o->class = recipe_class(r);
+	if (o->command == COMMAND_COMPARE && !listed && !option_given(o, OPTION_TRACE)) /* a trace is of what ran */
+		widen_list(o, option_text(o, (enum option)SETTING_STRATEGY));
+	if (o->command == COMMAND_ADVISE && (s = keep_settings(o, r)))
+		return s;
+	if (o->command == COMMAND_ADVISE && !listed)
+		widen_list(o, o->config_settings->strategy);
 	tell(r);
 	if (!o->value[SETTING_MODEL].given)
 		fprintf(stderr, "note: neither the file nor --model says which model; this is of %s\n",
@@ -125,6 +175,8 @@ enum status options_take_recipe(struct options *o)
 	if (s)
 		return s;
 	s = take(o, &r);
+	o->config = option_text(o, OPTION_CONFIG);
+	o->config_reader = r.reader;
 	recipe_release(&r);
 	o->value[OPTION_CONFIG].given = o->value[OPTION_READER].given = false;
 	return s;

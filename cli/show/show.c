@@ -19,9 +19,9 @@ enum { LONG_SEQUENCE = 8192 };
 static void write_heading(const struct report *r, unsigned settings, bool colour, FILE *out)
 {
 	char n[32];
-	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters", style_begin(STYLE_HEAD, colour), r->strategy,
-	        style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
-	        number_format_count(n, r->parameters));
+	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s%s%s, %s parameters", style_begin(STYLE_HEAD, colour),
+	        r->strategy, style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
+	        *r->asked.model_keys ? ":" : "", r->asked.model_keys, number_format_count(n, r->parameters));
 	if (settings & SHOW_PRECISION)
 		fprintf(out, " · %s%s%s", type_name(r->precision), r->tf32 ? ", products in tf32" : "",
 		        r->stochastic_rounding ? ", rounded stochastically" : "");
@@ -46,6 +46,8 @@ static void write_heading(const struct report *r, unsigned settings, bool colour
 		fprintf(out, " · checkpointing %s", r->checkpointing.setting);
 	if ((settings & SHOW_OFFLOAD) && strcmp(r->offload, "none") != 0)
 		fprintf(out, " · offload %s", r->offload);
+	if ((settings & SHOW_OTHERS) && *r->asked.others)
+		fprintf(out, " · %s", r->asked.others);
 	fprintf(out, " · cluster %s", r->cluster);
 	if (*r->stack)
 		fprintf(out, " · stack %s", r->stack);
@@ -73,12 +75,20 @@ static const char *hint_of(const char *cluster)
 	return "";
 }
 
+static void show_basis(const struct report *r, FILE *out)
+{
+	char text[400];
+	snprintf(text, sizeof text, "* %s; nine of ten measured steps lie in the range%s", r->basis,
+	         hint_of(r->cluster));
+	text_wrapped(out, text, 2, text_columns(out, INT_MAX));
+}
+
 void show_rates(const struct report *r, FILE *out)
 {
 	if (r->rates_measured)
 		return;
-	if (*r->stack)
-		fprintf(out, "* %s; nine of ten measured steps lie in the range\n", r->basis);
+	if (*r->basis)
+		show_basis(r, out);
 	else
 		fprintf(out, "* rests on assumed rates%s\n", hint_of(r->cluster));
 }
@@ -125,11 +135,21 @@ static void show_way_out(const struct report *r, FILE *out)
 	                  : "devices with more memory, or a smaller model");
 }
 
+/* Beside a configuration its options cannot be given, so there the change is a command of its own. */
+static void show_command(const struct report_change *c, const char *step, FILE *out)
+{
+	fprintf(out, "  would fit, in %s a step, in place of the file: %s\n", step, c->command);
+	if (*c->emit)
+		fprintf(out, "  with --emit %s:FILE it writes a file of the same kind\n", c->emit);
+}
+
 void show_change(const struct report *r, FILE *out)
 {
 	char step[32];
-	if (*r->change.words) {
-		number_format_time(step, sizeof step, r->change.step);
+	number_format_time(step, sizeof step, r->change.step);
+	if (*r->change.command) {
+		show_command(&r->change, step, out);
+	} else if (*r->change.words) {
 		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words, step);
 	}
 	if (r->change.none && !r->change.cut)

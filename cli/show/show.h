@@ -7,9 +7,10 @@
 #include "strategy/trace/report.h"
 
 /* Which settings a heading names. */
-enum { SHOW_PRECISION = 1, SHOW_CHECKPOINTING = 2, SHOW_OFFLOAD = 4, SHOW_MICRO = 8, SHOW_ALL = 15 };
+enum { SHOW_PRECISION = 1, SHOW_CHECKPOINTING = 2, SHOW_OFFLOAD = 4, SHOW_MICRO = 8, SHOW_OTHERS = 16, SHOW_ALL = 31 };
 
-/* "zero2 on 4 ranks · gpt, 4,837,376 parameters · fp32 · batch 16 = 4 ranks × 4 · sequence 128" */
+/* "fsdp:reshard=no on 4 ranks · gpt:vocabulary=512, 4,837,376 parameters · fp32 · batch 16 = 4 ranks × 4 ·
+ * sequence 128 · clip 1 · seed 7" */
 void show_heading(const struct report *r, unsigned settings, FILE *out);
 
 /* One report, in full: what `sim` prints. */

@@ -13,13 +13,16 @@ enum { LINES = 12 };
 
 static void show_head(const struct advice *a, const char *model, FILE *out)
 {
-	char text[600], n[32];
+	char text[900], n[32];
 	const struct advise_request *q = &a->request;
+	struct report_asked asked;
+	report_asked(&asked, &q->given);
 	snprintf(text, sizeof text,
 	         "%.200s on %" PRId64 " rank%s · batch %s · sequence %" PRId64
-	         " · cluster %.100s · %g %% of each memory left to the allocator",
+	         "%s%s · cluster %.100s%s%s · %g %% of each memory left to the allocator",
 	         model, q->given.ranks, q->given.ranks == 1 ? "" : "s", number_format_count(n, q->given.batch),
-	         a->tokens, q->cluster, 100 * q->margin);
+	         a->tokens, *asked.others ? " · " : "", asked.others, q->cluster, *a->stack ? " · stack " : "",
+	         a->stack, 100 * q->margin);
 	text_items(out, text, " · ", 0, text_columns(out, 110));
 	fprintf(out, "%" PRId64 " candidates, %d strateg%s in %d precision%s: %d line%s fit%s\n\n", a->candidates,
 	        q->strategies, q->strategies == 1 ? "y" : "ies", q->precisions, q->precisions == 1 ? "" : "s",
@@ -43,6 +46,8 @@ static double percent(int64_t part, int64_t whole)
 	return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
+enum { STEP = 8, FROM, TO, TOKENS, MFU, FRONTIER, COLUMNS };
+
 static void show_line(struct table *t, const struct advised *x, struct scale memory, struct scale time)
 {
 	char count[32];
@@ -51,11 +56,30 @@ static void show_line(struct table *t, const struct advised *x, struct scale mem
 	table_cell(t, 5, "%" PRId64 " × %" PRId64, x->settings.micro_batch, x->settings.accumulate);
 	table_scaled(t, 6, x->tightest.needed_bytes, memory);
 	table_cell(t, 7, "%.0f %%", percent(x->tightest.needed_bytes, x->tightest.capacity_bytes));
-	table_scaled(t, 8, x->step, time);
-	table_cell(t, 9, "%s", number_format_count(count, (int64_t)(x->tokens_per_s + 0.5)));
+	table_scaled(t, STEP, x->step, time);
+	table_scaled(t, FROM, x->range_low, time);
+	table_scaled(t, TO, x->range_high, time);
+	table_cell(t, TOKENS, "%s", number_format_count(count, (int64_t)(x->tokens_per_s + 0.5)));
 	if (x->speed.mfu > 0)
-		table_cell(t, 10, "%.1f %%", 100 * x->speed.mfu);
-	table_cell(t, 11, "%s", x->frontier ? "*" : "");
+		table_cell(t, MFU, "%.1f %%", 100 * x->speed.mfu);
+	table_cell(t, FRONTIER, "%s", x->frontier ? "*" : "");
+}
+
+/* What the signs mean that the lines have. */
+static void show_legend(const struct advice *a, int lines, FILE *out)
+{
+	char text[400];
+	bool ties = false;
+	for (int i = 0; i < lines; i++)
+		ties |= a->fit[i].tied;
+	snprintf(text, sizeof text, "* no line is faster with as little memory");
+	text_wrapped(out, text, 2, text_columns(out, 110));
+	snprintf(text, sizeof text, "= as fast as the first line of its place, within %g %%%s", 100 * advise_spread(a),
+	         a->has_ranges
+	                 ? ": so far off were ratios of published steps, in nine of ten pairs of one model and card"
+	                 : "");
+	if (ties)
+		text_wrapped(out, text, 2, text_columns(out, 110));
 }
 
 static void show_fitting(const struct advice *a, int lines, FILE *out)
@@ -65,16 +89,18 @@ static void show_fitting(const struct advice *a, int lines, FILE *out)
 	for (int i = 0; i < lines; i++)
 		memory = a->fit[i].tightest.needed_bytes > memory ? a->fit[i].tightest.needed_bytes : memory;
 	struct scale m = scale_of_bytes(memory), s = scale_of_time(a->fit[lines - 1].step);
-	table_init(&t, out, 12, 5);
+	table_init(&t, out, COLUMNS, 5);
+	t.hidden[FROM] = t.hidden[TO] = !a->has_ranges;
 	table_row(&t, STYLE_HEAD,
-	          "place\tstrategy\tprecision\tcheckpointing\toffload\tmicro-\tneeds\tfills\tstep\t%s\tMFU",
+	          "place\tstrategy\tprecision\tcheckpointing\toffload\tmicro-\tneeds\tfills\tstep\trange\t\t%s\tMFU",
 	          a->tokens > 1 ? "tokens" : "samples");
-	table_row(&t, STYLE_HEAD, "\t\t\t\t\tbatches\t%s\t\t%s\ta second", m.name, s.name);
+	table_row(&t, STYLE_HEAD, "\t\t\t\t\tbatches\t%s\t\t%s\tfrom\tto\ta second", m.name, s.name);
 	for (int i = 0; i < lines; i++)
 		show_line(&t, &a->fit[i], m, s);
 	table_end(&t, 0);
 	if (lines < a->fit_count)
 		fprintf(out, "… %d more; --verbose lists all\n", a->fit_count - lines);
+	show_legend(a, lines, out);
 }
 
 static void show_largest(const struct advice *a, FILE *out)
@@ -102,6 +128,14 @@ static void compare_speed(char *out, size_t size, int64_t step, int64_t before)
 		snprintf(out, size, "%.0f %% slower", 100 * (1 / ratio - 1));
 }
 
+/* " (1.79 … 2.08)": of the speed, beside that of the best line. */
+static void show_ratio_range(const struct advice *a, int64_t step, FILE *out)
+{
+	double ratio = (double)advise_best(a)->step / (double)(step ? step : 1), spread = 1 + advise_spread(a);
+	if (a->has_ranges)
+		fprintf(out, " (%.2f … %.2f times as fast)", ratio / spread, ratio * spread);
+}
+
 static void show_next(const struct advice *a, FILE *out)
 {
 	for (int i = 0; i < a->next_count; i++) {
@@ -110,6 +144,7 @@ static void show_next(const struct advice *a, FILE *out)
 		number_format_time(time, sizeof time, n->step);
 		compare_speed(speed, sizeof speed, n->step, advise_best(a)->step);
 		fprintf(out, "%s%s: %s a step, %s", i ? "      " : "next: ", n->what, time, speed);
+		show_ratio_range(a, n->step, out);
 		if (n->missing_bytes) {
 			number_format_bytes(bytes, sizeof bytes, n->missing_bytes);
 			fprintf(out, "; does not fit, %s more would be needed", bytes);
@@ -191,7 +226,29 @@ void show_advice(const struct advice *a, const char *model, bool all, FILE *out)
 		fputs("the search of a strategy ended at its limit, so that there may be more\n", out);
 }
 
+void show_own(const struct advice *a, const struct report *own, FILE *out)
+{
+	char step[32], missing[32];
+	const struct advised *best = advise_best(a);
+	number_format_time(step, sizeof step, own->time.step);
+	number_format_bytes(missing, sizeof missing, own->tightest.needed_bytes - own->tightest.capacity_bytes);
+	fprintf(out, "the file itself, %s: %s a step", own->strategy, step);
+	if (!own->fits)
+		fprintf(out, "; does not fit, %s are missing\n", missing);
+	else if (best)
+		fprintf(out, ", %.2f times as long as the best line\n", (double)own->time.step / (double)best->step);
+	else
+		fputc('\n', out);
+}
+
 /* ---- JSON ---- */
+
+json_t *own_to_json(const struct report *own)
+{
+	int64_t missing = own->tightest.needed_bytes - own->tightest.capacity_bytes;
+	return json_pack("{s:s, s:f, s:b, s:I}", "strategy", own->strategy, "step_s", 1e-9 * (double)own->time.step,
+	                 "fits", own->fits, "missing_bytes", (json_int_t)(own->fits ? 0 : missing));
+}
 
 static json_t *settings_to_json(const struct settings *s)
 {
@@ -216,9 +273,25 @@ static double seconds(int64_t ns)
 	return 1e-9 * (double)ns;
 }
 
-static json_t *fit_to_json(const struct advised *x)
+static json_t *range_to_json(bool there, double low, double high)
+{
+	return there ? json_pack("[f, f]", low, high) : json_null();
+}
+
+/* The time of a step as a multiple of the first line's. */
+static void add_ratio(json_t *object, const struct advice *a, const struct advised *x)
+{
+	double ratio = (double)x->step / (double)(a->fit[0].step ? a->fit[0].step : 1), spread = 1 + advise_spread(a);
+	json_object_set_new(object, "range_s",
+	                    range_to_json(a->has_ranges, seconds(x->range_low), seconds(x->range_high)));
+	json_object_set_new(object, "ratio", json_real(ratio));
+	json_object_set_new(object, "ratio_range", range_to_json(a->has_ranges, ratio / spread, ratio * spread));
+}
+
+static json_t *fit_to_json(const struct advice *a, const struct advised *x)
 {
 	json_t *object = settings_to_json(&x->settings);
+	add_ratio(object, a, x);
 	add_memory(object, &x->tightest);
 	json_object_update_new(object,
 	                       json_pack("{s:i, s:b, s:b, s:f, s:f, s:f, s:o}", "place", x->place, "tied", x->tied,
@@ -246,7 +319,7 @@ json_t *advice_to_json(const struct advice *a)
 {
 	json_t *fits = json_array(), *lacks = json_array(), *next = json_array(), *skipped = json_array();
 	for (int i = 0; i < a->fit_count; i++)
-		json_array_append_new(fits, fit_to_json(&a->fit[i]));
+		json_array_append_new(fits, fit_to_json(a, &a->fit[i]));
 	for (int i = 0; i < a->lack_count; i++)
 		json_array_append_new(lacks, lack_to_json(&a->lack[i]));
 	for (int i = 0; i < a->next_count; i++)

@@ -10,6 +10,11 @@
 /* model: as the user named it, for commands. all: every line, not the best alone. */
 void show_advice(const struct advice *a, const char *model, bool all, FILE *out);
 
+/* The plan of the configuration that advice was asked for beside it: predicted as it is, and set against the best line.
+ */
+void show_own(const struct advice *a, const struct report *own, FILE *out);
+json_t *own_to_json(const struct report *own);
+
 /* The object that docs/json.md describes. New reference. */
 json_t *advice_to_json(const struct advice *a);
 

@@ -104,6 +104,15 @@ static void show_group(struct table *t, const struct spread *s, enum figure_grou
 	}
 }
 
+static void show_bound(struct table *t, const struct spread *s, const char *name, size_t offset)
+{
+	struct scale scale = group_scale(GROUP_TIME, s->report, s->count);
+	table_row(t, STYLE_FAINT, "  %s", name);
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c] && *s->report[c]->basis)
+			table_scaled(t, 1 + c, *(const int64_t *)((const char *)s->report[c] + offset), scale);
+}
+
 /* Below the step, where a stack gives them. */
 static void show_ranges(struct table *t, const struct spread *s)
 {
@@ -112,10 +121,8 @@ static void show_ranges(struct table *t, const struct spread *s)
 		any |= *s->report[c]->basis != 0;
 	if (!any)
 		return;
-	table_row(t, STYLE_FAINT, "  range");
-	for (int c = 0; c < s->count; c++)
-		if (!s->role[c])
-			show_range_cell(t, 1 + c, s->report[c]);
+	show_bound(t, s, "range from", offsetof(struct report, range_low));
+	show_bound(t, s, "range to", offsetof(struct report, range_high));
 }
 
 /* Model FLOPs a second of a device, as the whole number that scales are made for. */
@@ -230,6 +237,21 @@ static void csv_known(FILE *out, double v)
 		fputc(',', out);
 }
 
+static void csv_model(FILE *out, const struct report *r)
+{
+	char text[400];
+	snprintf(text, sizeof text, "%s%s%s", r->model, *r->asked.model_keys ? ":" : "", r->asked.model_keys);
+	csv_text(out, text);
+}
+
+/* What the columns before it have no place for. */
+static void csv_asked(FILE *out, const struct report *r)
+{
+	fprintf(out, ",%" PRId64 ",", r->asked.seed);
+	csv_text(out, r->asked.others);
+	fprintf(out, ",%s", r->asked.version);
+}
+
 void show_csv(const struct column *columns, int count, FILE *out)
 {
 	fputs("strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
@@ -237,13 +259,13 @@ void show_csv(const struct column *columns, int count, FILE *out)
 	      out);
 	for (const struct figure *f = figures; f->name; f++)
 		fprintf(out, ",%s", f->key);
-	fputs(",bubble_closed_form,grain,model_flops,tokens_per_s,tflops_per_device,mfu\n", out);
+	fputs(",bubble_closed_form,grain,model_flops,tokens_per_s,tflops_per_device,mfu,seed,settings,version\n", out);
 	for (int c = 0; c < count; c++) {
 		const struct report *r = columns[c].report;
 		for (int role = 0; role < r->role_count; role++) {
 			csv_text(out, columns[c].heading);
 			fprintf(out, ",%s,%" PRId64 ",", r->roles[role].role, r->roles[role].ranks);
-			csv_text(out, r->model);
+			csv_model(out, r);
 			fprintf(out, ",%s,", type_name(r->precision));
 			csv_text(out, r->checkpointing.setting);
 			fputc(',', out);
@@ -267,6 +289,7 @@ void show_csv(const struct column *columns, int count, FILE *out)
 			csv_known(out, r->speed.units_per_s);
 			csv_known(out, r->speed.tflops_per_device);
 			csv_known(out, r->speed.mfu);
+			csv_asked(out, r);
 			fputc('\n', out);
 		}
 	}

@@ -11,7 +11,8 @@ static unsigned differ(const struct report *a, const struct report *b)
 {
 	return (a->precision != b->precision ? SHOW_PRECISION : 0U) |
 	       (strcmp(a->checkpointing.setting, b->checkpointing.setting) != 0 ? SHOW_CHECKPOINTING : 0U) |
-	       (strcmp(a->offload, b->offload) != 0 ? SHOW_OFFLOAD : 0U);
+	       (strcmp(a->offload, b->offload) != 0 ? SHOW_OFFLOAD : 0U) |
+	       (strcmp(a->asked.others, b->asked.others) != 0 ? SHOW_OTHERS : 0U);
 }
 
 static int64_t busiest(const struct report *r)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST = 40 };
 
@@ -54,6 +55,14 @@ static void keep(struct near *n, const char *name, int d)
 	n->count++;
 }
 
+/* Is the name the first part of what was typed, as h100 is of h100-80gb? */
+static bool begins(const char *typed, const char *name)
+{
+	size_t length = strlen(name);
+	return length >= 3 && !strncasecmp(typed, name, length) && typed[length] &&
+	       !isalnum((unsigned char)typed[length]);
+}
+
 void near_consider(struct near *n, const char *name)
 {
 	char typed[LONGEST + 1] = "", known[LONGEST + 1] = "";
@@ -62,11 +71,13 @@ void near_consider(struct near *n, const char *name)
 	int d = distance(typed, known), length = (int)strlen(typed);
 	size_t listed = strlen(n->known);
 	snprintf(n->known + listed, sizeof n->known - listed, "%s%s", listed ? ", " : "", name);
-	bool begun = length >= 3 && !strncmp(typed, known, (size_t)length);
+	bool begun = length >= 3 && !strncmp(typed, known, (size_t)length), longer = begins(n->typed, name);
 	/* Short words must be nearer than long ones. */
-	if (!begun && d > (length < 8 ? 1 : length / 4))
+	if (!begun && !longer && d > (length < 8 ? 1 : length / 4))
 		return;
-	keep(n, name, !d ? 0 : begun ? 1 : 1 + d);
+	/* Few mistake the first letter. */
+	int letters = 2 + 2 * d + 2 * (*typed != *known);
+	keep(n, name, !d ? 0 : begun ? 2 : longer ? least(5, letters) : letters);
 }
 
 void near_line(void *near, const char *name, const char *what)

@@ -71,6 +71,16 @@ static double count_unit(const char *unit)
 	return at ? pow(1000, (double)(at - letters + 1)) : 0;
 }
 
+/* "7b" was meant as 7B. */
+static enum status not_a_number(const char *text, const char *what, const char *kind, const char *unit)
+{
+	char upper[2] = {(char)toupper((unsigned char)*unit), 0};
+	if (*unit && count_unit(upper) > 0 && !unit[1])
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s; say %.*s%s", what, text, kind,
+		                   (int)(unit - text), text, upper);
+	return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s", what, text, kind);
+}
+
 static enum status whole_with_unit(const char *text, const char *what, int64_t low, int64_t high, bool units,
                                    int64_t *out)
 {
@@ -87,7 +97,7 @@ static enum status whole_with_unit(const char *text, const char *what, int64_t l
 	double v = strtod(text, &end);
 	double unit = !*end ? 1 : units ? number_byte_unit(end, false) : count_unit(end);
 	if (unit <= 0)
-		return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s", what, text, kind);
+		return not_a_number(text, what, kind, units ? "" : end);
 	v *= unit;
 	if (!isfinite(v) || v > 9.0e18 || v < -9.0e18)
 		return status_fail(STATUS_INPUT, "%s: '%.60s' is too large", what, text);

@@ -125,8 +125,11 @@ struct cluster {
 	struct storage disk;
 	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_COLUMNS];
 	struct stack stack; /* what is reached of all this; name "": the rates themselves */
-	bool tf32;          /* set by the user of the cluster: fp32 takes the rates of tf32 where there are any */
-	struct slow *slow;  /* owned; by rank, ascending */
+	struct {
+		int64_t link, network; /* bandwidths that the stack's shares are of; without a stack 0 */
+	} unscaled;
+	bool tf32;         /* set by the user of the cluster: fp32 takes the rates of tf32 where there are any */
+	struct slow *slow; /* owned; by rank, ascending */
 	int slow_count;
 };
 
@@ -141,7 +144,8 @@ struct cluster {
  * `local-cuda` is its GPUs: as calibrated, else with those of an H100 assumed. Ranks that are more than its GPUs share
  * them: each has a part of the memory, and computes as many times as long.
  * More ranks than devices of any other: STATUS_INPUT. Behind it may stand other links (strategy/cluster/links.h):
- * "a100-80gb:link=50GB", and a stack: "a100-80gb:stack=megatron". */
+ * "a100-80gb:link=50GB", and a stack: "a100-80gb:stack=megatron". GPUs of which nothing was measured have a class
+ * without that (cluster_take_class), unless it is "a100-80gb:stack=ceiling". */
 enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks);
 void cluster_release(struct cluster *c); /* accepts NULL and a zeroed struct */
 

@@ -26,6 +26,8 @@ enum status cluster_take_stack(struct cluster *c, const struct stack *s)
 		        "{stack} %.60s: {cluster} %.60s is of CPUs, and stacks are of GPUs; leave {stack} out", s->name,
 		        c->name);
 	c->stack = *s;
+	c->unscaled.link = c->link.bandwidth.value;
+	c->unscaled.network = c->network.bandwidth.value;
 	scale(&c->device_bandwidth, s->value[STACK_MEMORY_BANDWIDTH]);
 	scale(&c->link.bandwidth, s->value[STACK_NETWORK_INSIDE]);
 	if (c->network.bandwidth.value)
@@ -35,6 +37,34 @@ enum status cluster_take_stack(struct cluster *c, const struct stack *s)
 	c->launch = rate_assumed(s->value[STACK_LAUNCH_GAP]);
 	c->collective_share = rate_assumed(s->value[STACK_OVERLAP_SHARE]);
 	return STATUS_OK;
+}
+
+static bool is_measured(const struct curve *curve)
+{
+	bool measured = false;
+	for (int i = 0; i < curve->count; i++)
+		measured |= curve->point[i].rate.measured;
+	return measured;
+}
+
+/* Data sheets, and the best that others measured. */
+static bool has_ceilings(const struct cluster *c)
+{
+	const struct curve *curves = c->compute[0];
+	bool measured = c->launch.measured || c->device_bandwidth.measured || c->link.bandwidth.measured;
+	for (size_t i = 0; i < sizeof c->compute / sizeof *curves; i++)
+		measured |= is_measured(&curves[i]);
+	return c->kind == DEVICE_GPU && *c->card && !measured;
+}
+
+enum status cluster_take_class(struct cluster *c, const char *class)
+{
+	struct stack s;
+	if (!has_ceilings(c))
+		return STATUS_OK;
+	enum status status = stack_open(&s, class, c->card);
+	s.by_default = true;
+	return status ? status : cluster_take_stack(c, &s);
 }
 
 /* ---- products ---- */

@@ -4,7 +4,8 @@
  *     effective_share(&c, kind, &sizes)                   of its rate of compute, for each operation, by its shape
  *     effective_kernel(&c, kind, computing, moving)       the time of a kernel of the model, launches included
  *
- * Without a stack the cluster's ceilings are what is reached, and all of this changes nothing.
+ * Without a stack, as on CPUs and where rates were measured, the cluster's own are what is reached, and all of this
+ * changes nothing.
  */
 #ifndef SHARDLAB_EFFECTIVE_H
 #define SHARDLAB_EFFECTIVE_H
@@ -13,6 +14,9 @@
 
 /* STATUS_INPUT: a stack on a cluster of CPUs. */
 enum status cluster_take_stack(struct cluster *c, const struct stack *s);
+/* Such a class, where no stack was named: of GPUs whose card is known, and of which nothing was measured. Others stay
+ * as they are. */
+enum status cluster_take_class(struct cluster *c, const char *class);
 static inline bool cluster_has_stack(const struct cluster *c)
 {
 	return *c->stack.name != 0;

@@ -12,8 +12,9 @@ static const struct key keys[] = {{"link", "", "", "inside a node: of a device, 
                                   {"network", "", "", "between nodes: of one NIC"},
                                   {"node", "", "", "devices of a node"},
                                   {"nic", "", "", "between nodes: all NICs of a node, in Gb/s of their line rate"},
-                                  {"stack", "", "", "what is reached of the rates"}};
-enum { LINK, NETWORK, NODE, NIC, STACK_OF };
+                                  {"stack", "", "", "what is reached of the rates"},
+                                  {"class", "", "", "the same, where it does not say"}};
+enum { LINK, NETWORK, NODE, NIC, STACK_OF, CLASS_OF };
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
 const char *links_find(const char *cluster)
@@ -103,17 +104,25 @@ static void name_links(struct cluster *c, const struct key_value *v)
 	}
 }
 
-static enum status take_stack(struct cluster *c, const struct key_value *v)
+static enum status take_named(struct cluster *c, const char *name)
 {
-	char text[4096];
 	struct stack stack;
-	if (!v->given)
+	if (!strcmp(name, STACK_CEILING))
 		return STATUS_OK;
+	enum status s = stack_open(&stack, name, c->card);
+	return s ? s : cluster_take_stack(c, &stack);
+}
+
+static enum status take_stack(struct cluster *c, const struct key_value *named, const struct key_value *class)
+{
+	const struct key_value *v = named->given ? named : class;
+	char text[4096];
+	if (!v->given)
+		return cluster_take_class(c, STACK_DEFAULT);
 	if (v->length >= sizeof text)
 		return status_fail(STATUS_INPUT, "{stack}: the name has more than %zu characters", sizeof text - 1);
 	snprintf(text, sizeof text, "%.*s", (int)v->length, v->text);
-	enum status s = stack_open(&stack, text, c->card);
-	return s ? s : cluster_take_stack(c, &stack);
+	return named->given ? take_named(c, text) : cluster_take_class(c, text);
 }
 
 enum status links_change(struct cluster *c, const char *pairs)
@@ -121,12 +130,12 @@ enum status links_change(struct cluster *c, const char *pairs)
 	struct keys of = {"{cluster}", c->name, keys, KEY_COUNT, NULL, 0, 0};
 	struct key_value v[KEY_COUNT];
 	if (!*pairs)
-		return STATUS_OK;
+		return cluster_take_class(c, STACK_DEFAULT);
 	enum status s = keys_read(&of, pairs + 1, v);
 	if (s || (s = change(c, keys[LINK].name, &v[LINK], &c->link)) ||
 	    (s = change(c, keys[NETWORK].name, &v[NETWORK], &c->network)) || (s = change_node(c, &v[NODE])) ||
 	    (s = change_nic(c, &v[NIC])))
 		return s;
 	name_links(c, v);
-	return take_stack(c, &v[STACK_OF]);
+	return take_stack(c, &v[STACK_OF], &v[CLASS_OF]);
 }

@@ -5,7 +5,8 @@
  *
  *     a100-80gb:node=4:nic=1600           nodes of 4 devices, whose NICs together have 1,600 Gb/s
  *
- * Such a rate is assumed. So may the stack that runs on it (strategy/cluster/stack.h): a100-80gb:stack=megatron.
+ * Such a rate is assumed. So may the stack that runs on it (strategy/cluster/stack.h): a100-80gb:stack=megatron, or
+ * which class it is where none is named: a100-80gb:class=deepspeed.
  */
 #ifndef SHARDLAB_LINKS_H
 #define SHARDLAB_LINKS_H

@@ -102,6 +102,7 @@ void stack_list(void (*line)(void *context, const char *name, const char *what),
 {
 	for (int i = 0; i < CLASS_COUNT; i++)
 		line(context, classes[i].name, classes[i].what);
+	line(context, STACK_CEILING, "none: all of the cluster's rates, which no program reaches at once");
 	for (int i = 0; i < ENTRY_COUNT; i++)
 		if (!i || strcmp(entries[i].name, entries[i - 1].name) != 0)
 			line(context, entries[i].name, entries[i].what);
@@ -134,6 +135,9 @@ static enum status unknown(const char *name, const char *card)
 {
 	char there[128];
 	struct near near = {.typed = name};
+	if (!strcmp(name, STACK_CEILING))
+		return status_fail(STATUS_INPUT, "{stack} " STACK_CEILING
+		                                 " is none: what it takes are the rates of {cluster} itself");
 	if (*stack_cards(name, there, sizeof there))
 		return status_fail(STATUS_INPUT,
 		                   "{stack} %.60s is for %s, and this cluster's card is %s; take a class, such as "

@@ -13,14 +13,17 @@
  *
  * How a stack acts on what the simulator computes (strategy/cluster/effective.h):
  *
- *     product      rate · share · K/(K + depth) · M/(M + rows) · 1/(1 + waves · lost), where `lost` is what the last
- * wave of tiles of 128 × 128 leaves idle of the multiprocessors kernel       the larger of its time on the device and
- * `issue`, plus `gap`; and for what the plan fuses and this stack does not, `unfused` times the bytes of its kernel
- * once more network      bandwidth inside a node and between nodes, of the cluster's a step       `constant`, and
- * `micro_batch` for each micro-batch: they are waited for, and no trace shows them memory       activations · factor,
- * all that is allocated · (1 + reserved): whether a plan fits
+ * - product: rate · share · K/(K + depth) · M/(M + rows) · 1/(1 + waves · lost), where `lost` is what the last wave of
+ *   tiles of 128 × 128 leaves idle of the multiprocessors.
+ * - kernel: the larger of its time on the device and `issue`, plus `gap`; and for what the plan fuses and this stack
+ * does not, `unfused` times the bytes of its kernel once more.
+ * - network: bandwidth inside a node and between nodes, of the cluster's.
+ * - a step: `constant`, and `micro_batch` for each micro-batch; they pass before the first operation.
+ * - memory: activations · factor, and all that is allocated · (1 + reserved): whether a plan fits.
  *
- * A stack is a cluster's own: "a100-80gb:stack=NAME|FILE" opens both, which is what --stack says.
+ * A stack is a cluster's own: "a100-80gb:stack=NAME|FILE" opens both, which is what --stack says. No program reaches
+ * all of a card's ceilings, so that a cluster of which nothing was measured has a class also where none is named:
+ * `fused`, or what stands as "a100-80gb:class=NAME". "ceiling" asks for the ceilings themselves.
  */
 #ifndef SHARDLAB_STACK_H
 #define SHARDLAB_STACK_H
@@ -84,9 +87,13 @@ const struct stack_row *stack_row(int value);
 
 #define STACK_MISSING INT64_C(-1)
 
+#define STACK_CEILING "ceiling" /* in the place of a name: none */
+#define STACK_DEFAULT "fused"   /* the class of shardlab's own plans and kernels */
+
 struct stack {
 	char name[64], about[256]; /* name "": there is none, and the ceilings are what is reached */
 	char class[24], card[16];
+	bool by_default;             /* nobody named it */
 	int64_t value[STACK_VALUES]; /* STACK_MISSING: of `fit` only, once it was opened */
 };
 

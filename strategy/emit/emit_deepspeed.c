@@ -35,30 +35,45 @@ static const char *bucket(struct emission *e)
 	return emit_stage_of(e) < 3 ? emit_whole(e, bytes / type_bytes(e->settings->precision)) : NULL;
 }
 
-/* The elements of a block: what `unit` fetches ahead. */
-static int64_t block_elements(const struct emission *e)
+/* The elements of a block, and of the largest tensor beside the blocks. */
+struct sizes {
+	int64_t block, table;
+};
+
+static struct sizes sizes_of(const struct emission *e)
 {
 	struct model m;
-	int64_t most = 0;
+	struct sizes z = {0, 0};
 	if (model_open(&m, e->settings->model, e->settings->sequence))
-		return 0;
-	for (int i = 0; i < m.unit_count; i++)
-		if (m.units[i].elements > most && (m.units[i].block || !model_blocks(&m)))
-			most = m.units[i].elements;
+		return z;
+	for (int i = 0; i < m.unit_count; i++) {
+		bool block = m.units[i].block || !model_blocks(&m);
+		int64_t *most = block ? &z.block : &z.table,
+		        n = block ? m.units[i].elements : model_largest_tensor(&m, i);
+		*most = n > *most ? n : *most;
+	}
 	model_release(&m);
-	return most;
+	return z;
 }
 
 static const char *prefetch(struct emission *e)
 {
 	int64_t n = emit_choices(e).prefetch;
-	return emit_stage_of(e) == 3 ? emit_whole(e, n == CHOICE_WORD ? block_elements(e) : n) : NULL;
+	return emit_stage_of(e) == 3 ? emit_whole(e, n == CHOICE_WORD ? sizes_of(e).block : n) : NULL;
+}
+
+/* There each module fetches ahead, and the live elements alone end it: the blocks ahead, and what is at work. */
+static int64_t live_of(const struct sizes *z, int64_t ahead)
+{
+	int64_t blocks = ahead == CHOICE_WORD || !z->block ? 1 : (ahead + z->block - 1) / z->block;
+	return blocks * z->block + (z->table && z->table < z->block ? z->table : z->block);
 }
 
 static const char *live(struct emission *e)
 {
-	int64_t n = emit_choices(e).live;
-	return emit_stage_of(e) == 3 ? emit_whole(e, n == CHOICE_WORD ? SETTING_LARGE : n) : NULL;
+	struct choices c = emit_choices(e);
+	struct sizes z = sizes_of(e);
+	return emit_stage_of(e) == 3 ? emit_whole(e, c.live == CHOICE_WORD ? live_of(&z, c.prefetch) : c.live) : NULL;
 }
 
 static const char *reuse(struct emission *e)

@@ -147,6 +147,37 @@ int model_blocks(const struct model *m)
 	return n;
 }
 
+static int modules_of(const struct tensor *t)
+{
+	return t->piece_count && t->pieces[0].name ? t->piece_count : 1;
+}
+
+int model_modules(const struct model *m, int unit)
+{
+	int n = 0;
+	for (const struct kernel *k = m->kernels; k < m->kernels + m->kernel_count; k++)
+		n += k->unit == unit && k->weight >= 0 ? modules_of(&m->tensors[k->weight]) : 0;
+	return n;
+}
+
+int64_t model_width(const struct model *m)
+{
+	int64_t width = 0;
+	for (int i = 0; i < m->kernel_count; i++)
+		if (m->kernels[i].heads * m->kernels[i].head_size > width)
+			width = m->kernels[i].heads * m->kernels[i].head_size;
+	return width;
+}
+
+int64_t model_largest_tensor(const struct model *m, int unit)
+{
+	int64_t most = 0;
+	for (int t = 0; t < m->tensor_count; t++)
+		if (m->tensors[t].unit == unit && m->tensors[t].elements > most)
+			most = m->tensors[t].elements;
+	return most;
+}
+
 const char *kernel_kind_name(enum kernel_kind kind)
 {
 	static const char *const names[] = {KERNEL_LIST(SECOND)};

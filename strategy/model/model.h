@@ -185,6 +185,11 @@ void model_release(struct model *m);            /* accepts NULL and a zeroed str
 void model_list(void (*line)(void *context, const char *name, const char *what), void *context);
 
 int model_blocks(const struct model *m); /* its units that are blocks */
+/* The modules of a unit that have weights, as Hugging Face's models have them: Llama's queries, keys and values are
+ * three, GPT-2's are one. */
+int model_modules(const struct model *m, int unit);
+int64_t model_width(const struct model *m);                    /* of its widest attention; 0: it has none */
+int64_t model_largest_tensor(const struct model *m, int unit); /* its elements */
 
 /* Elements from a row of so many logits to the next. GPT-2's 50,257 would leave every second row of 16-bit elements at
  * an odd multiple of 2 bytes, where matrix products cannot load 16 bytes at a time: rows begin at multiples of 64

@@ -1,10 +1,9 @@
 /* Memory of a plan, exactly: the sum of live bytes after every alloc of the step, in issue order. */
 #include "strategy/plan/plan.h"
 
-void plan_memory(const struct plan *p, const struct role *r, enum space space, struct memory_use *out)
+void plan_peak(const struct role *r, enum space space, struct memory_use *out)
 {
 	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
-	(void)p;
 	*out = (struct memory_use){.peak_op = -1};
 	for (int i = 0; i < r->buffer_count; i++) {
 		const struct buffer *b = &r->buffers[i];
@@ -33,6 +32,12 @@ void plan_memory(const struct plan *p, const struct role *r, enum space space, s
 		for (int c = 0; c < CATEGORY_COUNT; c++)
 			out->at_peak[c] = live[c];
 	}
+}
+
+void plan_memory(const struct plan *p, const struct role *r, enum space space, struct memory_use *out)
+{
+	(void)p;
+	plan_peak(r, space, out);
 	out->arena_bytes = layout_arena_bytes(r, space, LAYOUT_EXACT);
 }
 

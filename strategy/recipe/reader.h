@@ -13,6 +13,10 @@ struct recipe_old {
 struct recipe_gone {
 	const char *path, *what;
 };
+struct recipe_renamed {
+	enum recipe_reader reader;
+	const char *path, *now, *how;
+};
 struct recipe_section {
 	const char *path, *kind; /* "strict", "open", "free", "apart": a file of its own */
 };
@@ -40,7 +44,10 @@ const struct recipe_old *table_old(const struct recipe_table *t, const char *pat
 const struct recipe_gone *table_gone(const struct recipe_table *t, const char *path);
 /* The kind of the section with this path: that of the nearest section around it if it is none itself. */
 const char *table_section(const struct recipe_table *t, const char *path);
-/* " (did you mean stage?)", or "". */
+/* The i-th key that has another name today (renamed.def); NULL past the last. */
+const struct recipe_renamed *recipe_renamed_at(int i);
+const struct recipe_renamed *table_renamed(const struct recipe_table *t, const char *path); /* NULL: none */
+/* " (did you mean stage?)", " (it is eval_strategy today)", or "". */
 const char *table_near(const struct recipe_table *t, struct arena *a, const char *path);
 
 /* Does the value have the type of a row? If not, *want is what it must be: "a whole number above 0". */
@@ -119,6 +126,9 @@ void take_offload(struct recipe *r, const struct offload_devices *d);
 void judge_deepspeed(struct recipe *r);
 /* take_deepspeed.c: the settings. STATUS_INPUT: the model is none. */
 enum status take_deepspeed(struct recipe *r);
+
+/* class.c: what the lines of keys that compile say of here. */
+void class_say(struct recipe *r);
 
 /* A whole number or a flag that the file has, or the program's default. */
 int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise);

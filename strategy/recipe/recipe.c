@@ -269,7 +269,10 @@ static enum status judge(struct recipe *r)
 	whose_judge_syntax(r);
 	walk(r, r->file.root);
 	readers[r->reader].judge(r);
-	return readers[r->reader].take(r);
+	enum status s = readers[r->reader].take(r);
+	if (!s)
+		class_say(r);
+	return s;
 }
 
 /* The judgement of the other program, of the same file: its first refusal is remarked. */

@@ -131,6 +131,9 @@ void recipe_release(struct recipe *r); /* accepts NULL and a zeroed struct */
  * no reason: the values are clear. */
 enum status recipe_plan(const struct recipe *r);
 
+/* The class of stacks (strategy/cluster/stack.h) that the program is, with this file. */
+const char *recipe_class(const struct recipe *r);
+
 const char *recipe_pair_find(const struct recipe *r, enum setting i); /* NULL: the file does not say it */
 
 #endif

@@ -218,10 +218,13 @@ static const char *last_word(const char *path)
 	return dot ? dot + 1 : path;
 }
 
-/* Among the keys of its section; else a key of that name in another one. */
+/* What has taken its place; else among the keys of its section; else a key of that name in another one. */
 const char *table_near(const struct recipe_table *t, struct arena *a, const char *path)
 {
 	struct near near = {.typed = last_word(path)};
+	const struct recipe_renamed *now = table_renamed(t, path);
+	if (now)
+		return arena_print(a, " (it is %s today%s)", now->now, now->how);
 	for (int i = 0; i < t->key_count; i++)
 		if (are_siblings(path, t->keys[i].path))
 			near_consider(&near, last_word(t->keys[i].path));

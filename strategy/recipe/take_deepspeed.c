@@ -139,6 +139,16 @@ static void drop_loss_scale(struct recipe *r)
 			recipe_say(r, recipe_find(r, keys[i]), "nothing, without fp16");
 }
 
+/* Left to Trainer, whose arguments say neither. */
+static void note_auto(struct recipe *r, const struct tree *fp16, const struct tree *bf16)
+{
+	const struct tree *v = tree_is_auto(bf16) ? bf16 : fp16;
+	if (is_trainer(r) && tree_is_auto(v) && !recipe_given(r, SETTING_PRECISION))
+		recipe_note(r, v,
+		            "%s is Trainer's argument %s, which is false by default: fp32; {precision} gives another",
+		            v == bf16 ? "bf16.enabled" : "fp16.enabled", v == bf16 ? "bf16" : "fp16");
+}
+
 static enum type take_precision(struct recipe *r)
 {
 	const struct tree *fp16 = recipe_find(r, "fp16.enabled"), *bf16 = recipe_find(r, "bf16.enabled");
@@ -146,6 +156,8 @@ static enum type take_precision(struct recipe *r)
 	const struct tree *from = is_bf16 ? bf16 : is_fp16 ? fp16 : NULL;
 	enum type type = is_bf16 ? TYPE_BF16 : is_fp16 ? TYPE_FP16 : TYPE_FP32;
 	recipe_set(r, SETTING_PRECISION, from, "%s", type_name(type));
+	if (type == TYPE_FP32)
+		note_auto(r, fp16, bf16);
 	if (is_fp16)
 		take_loss_scale(r);
 	else

@@ -20,8 +20,9 @@ struct choices {
 	 * operation. */
 	enum schedule_algorithm algorithm[OPERATION_COUNT];
 	/* Numbers. */
-	int64_t prefetch; /* elements gathered ahead; CHOICE_WORD, the default: one unit */
-	int64_t live;     /* gathered elements that stop the prefetch; CHOICE_WORD, the default: no limit */
+	int64_t prefetch; /* elements gathered ahead, or with `live` by each module; CHOICE_WORD, the default: one unit
+	                   */
+	int64_t live;     /* gathered elements of blocks that stop the prefetch; CHOICE_WORD, the default: no limit */
 	int64_t reuse;    /* a unit that is used again within so many elements stays gathered; 0 */
 	int64_t shard;    /* ranks that share one copy of the model */
 	/* The place of the word among the key's words; 0, the first, is the default. */

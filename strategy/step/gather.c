@@ -6,9 +6,16 @@
  *                                 ▲ frees unit 0 after ┘
  *
  * While one unit is at work the next is on its way: gather 2 is issued when unit 1 begins, and begins when unit 0 is
- * done with, whose bytes it may take. How far ahead is a setting, in elements, as DeepSpeed's prefetch bucket; by
- * default one unit (FSDP: at most two gathers in flight, the one in use among them). A unit that is used again within
- * `reuse` elements is not freed in between (DeepSpeed's stage3_max_reuse_distance).
+ * done with, whose bytes it may take. How far ahead is a setting, in elements; by default one unit (FSDP: at most two
+ * gathers in flight, the one in use among them). A unit that is used again within `reuse` elements is not freed in
+ * between (DeepSpeed's stage3_max_reuse_distance).
+ *
+ * DeepSpeed looks ahead each time a module begins (partitioned_param_coordinator.py, fetch_sub_module). It fetches
+ * parameters until they are stage3_prefetch_bucket_size elements, whatever is on its way already, or until
+ * stage3_max_live_parameters are there; the last one may go beyond either. So no bucket is too small for the next
+ * parameter, and with each module it comes further ahead, up to the live elements. Here the modules of a unit begin
+ * together, and what is fetched is a unit. Of embedding and head the larger table counts as live while they begin, and
+ * nothing later: there each is whole only while it is at work, here both for the whole pass.
  *
  * A shard that does not stay on the device is fetched first (offload.c). One rank then has nothing to gather, and
  * fetches the whole unit.
@@ -94,12 +101,17 @@ static void issue(struct step *s, int span)
 		build_wait(s->b, QUEUE_COMPUTE, g->gather_op);
 }
 
-/* The elements of all units that are gathered now. */
-static int64_t gathered_elements(const struct step *s)
+static bool is_root(const struct step *s, int unit)
 {
-	int64_t n = 0;
+	return !s->model->units[unit].block && model_blocks(s->model);
+}
+
+/* The elements of all units that are gathered while this one begins. */
+static int64_t live_elements(const struct step *s, int at_work)
+{
+	int64_t n = is_root(s, at_work) ? model_largest_tensor(s->model, at_work) : 0;
 	for (int g = 0; g < s->plan->group_count; g++)
-		n += s->group[g].gathered >= 0 ? s->plan->groups[g].padded : 0;
+		n += s->group[g].gathered >= 0 && !is_root(s, g) ? s->plan->groups[g].padded : 0;
 	return n;
 }
 
@@ -111,22 +123,35 @@ static int64_t ahead_elements(const struct step *s, int next)
 	return n;
 }
 
+/* How much is fetched while the span before `next` is at work, and how much of it there is. */
+struct ahead {
+	int64_t most, now;
+};
+
+static struct ahead ahead_of(const struct step *s, int next)
+{
+	const struct choices *c = &s->choices;
+	int last = next < s->gather.count ? next : next - 1;
+	if (c->prefetch == CHOICE_WORD)
+		return (struct ahead){s->plan->groups[unit_of(s, last)].padded, ahead_elements(s, next)};
+	if (c->live == CHOICE_WORD)
+		return (struct ahead){c->prefetch, ahead_elements(s, next)};
+	return (struct ahead){c->prefetch * model_modules(s->model, unit_of(s, next - 1)), 0};
+}
+
 /* Gathers ahead, in order. It stops at a unit that is still there from its last span. */
 static void prefetch(struct step *s, int next)
 {
-	const struct group *groups = s->plan->groups;
-	int last = next < s->gather.count ? next : next - 1;
-	int64_t most = s->choices.prefetch == CHOICE_WORD ? groups[unit_of(s, last)].padded : s->choices.prefetch;
+	struct ahead ahead = ahead_of(s, next);
 	int64_t live_most = s->choices.live == CHOICE_WORD ? INT64_MAX : s->choices.live;
-	int64_t live = gathered_elements(s), ahead = ahead_elements(s, next);
+	int64_t live = live_elements(s, unit_of(s, next - 1));
 	for (; s->gather.issued < s->gather.count; s->gather.issued++) {
 		int unit = unit_of(s, s->gather.issued);
-		int64_t size = groups[unit].padded;
-		if (s->group[unit].gathered >= 0 || ahead + size > most || live + size > live_most)
+		if (s->group[unit].gathered >= 0 || ahead.now >= ahead.most || live >= live_most)
 			break;
 		issue(s, s->gather.issued);
-		ahead += size;
-		live += size;
+		ahead.now += s->plan->groups[unit].padded;
+		live += s->plan->groups[unit].padded;
 	}
 }
 

@@ -9,8 +9,8 @@
 const struct strategy strategy_zero3 = {
         .name = "zero3",
         .what = "parameters are sharded too: a unit is gathered before use and freed after",
-        .keys = {{"prefetch", "unit|N", "unit", "elements fetched ahead"},
-                 {"live", "unlimited|N", "unlimited", "gathered elements that stop the prefetch"},
+        .keys = {{"prefetch", "unit|N", "unit", "elements fetched ahead; with live=, by each module of a unit"},
+                 {"live", "unlimited|N", "unlimited", "gathered elements of blocks that stop the prefetch"},
                  {"reuse", "0|N", "0", "keep a unit that is used again within N elements"},
                  {"overlap", "yes|no", "yes", "gathers and gradients travel while kernels compute"}},
         .pack = pack_units,

@@ -188,7 +188,9 @@ void report_from_plan(struct report *r, const struct plan *p)
 	                     .validation_loss = __builtin_nan(""),
 	                     .validation_accuracy = __builtin_nan("")};
 	snprintf(r->model, sizeof r->model, "%s", p->model->name);
-	snprintf(r->strategy, sizeof r->strategy, "%s", p->strategy);
+	bool asked = !strncmp(s->strategy, p->strategy, strlen(p->strategy));
+	snprintf(r->strategy, sizeof r->strategy, "%s", asked ? s->strategy : p->strategy);
+	report_asked(&r->asked, s);
 	report_checkpointing(&r->checkpointing, p);
 	report_saved(&r->saved, p);
 	offload_print(&s->offload, r->offload, sizeof r->offload);

@@ -100,6 +100,9 @@ struct report_change {
 	bool none;       /* the latter */
 	bool cut;        /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
 	int64_t step;    /* ns */
+	/* Where a configuration says the settings, beside which the options cannot be given: a command with all of
+	 * them, and the program for which --emit can write them (""). "": there was none. */
+	char command[1024], emit[16];
 };
 
 /* How well a step uses the devices: model FLOPs (strategy/model/flops.h), not those that were carried out. */
@@ -133,8 +136,19 @@ struct report_data {
 	int64_t files, training_samples, validation_samples;
 };
 
+/* What was asked for beside the settings that have a figure. */
+struct report_asked {
+	char model_keys[256]; /* "vocabulary=256"; of a file's model "" */
+	char others[256];     /* "clip 1 · seed 7": those that are not the default */
+	int64_t seed;
+	char version[16]; /* of shardlab */
+};
+void report_asked(struct report_asked *a, const struct settings *s);
+
 struct report {
-	char model[64], strategy[64], cluster[64];
+	char model[64], cluster[64];
+	char strategy[256]; /* as asked for: "fsdp:reshard=no" */
+	struct report_asked asked;
 	char grain[16]; /* of the simulation; "": it was measured */
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
 	enum type precision;

@@ -301,6 +301,7 @@ static void report(struct form *f, struct report *r)
 	                                                                                     NULL};
 	FORM_INSIDE (f, "model", outer) {
 		FORM_TEXT(f, "name", r->model);
+		FORM_TEXT(f, "keys", r->asked.model_keys);
 		form_whole(f, "parameters", &r->parameters);
 		form_whole(f, "units", &r->units);
 	}
@@ -315,6 +316,9 @@ static void report(struct form *f, struct report *r)
 	form_whole(f, "micro_batch", &r->micro_batch);
 	form_whole(f, "accumulate", &r->accumulate);
 	form_whole(f, "sequence", &r->sequence);
+	form_whole(f, "seed", &r->asked.seed);
+	FORM_TEXT(f, "settings", r->asked.others);
+	FORM_TEXT(f, "version", r->asked.version);
 	FORM_TEXT(f, "offload", r->offload);
 	FORM_TEXT(f, "cluster", r->cluster);
 	if (!form_absent(f, "stack", !*r->stack))
@@ -333,6 +337,8 @@ static void report(struct form *f, struct report *r)
 	if (!form_absent(f, "would_fit_with", !*r->change.words))
 		FORM_INSIDE (f, "would_fit_with", outer) {
 			FORM_TEXT(f, "options", r->change.words);
+			if (!form_absent(f, "command", !*r->change.command))
+				FORM_TEXT(f, "command", r->change.command);
 			form_seconds(f, "step_s", &r->change.step);
 		}
 	if (!form_absent(f, "would_fit_search_cut", !r->change.cut))

@@ -127,7 +127,7 @@ static double replay(const struct plan *p, const struct step_times *t, bool mess
 	int64_t end;
 	struct cluster c;
 	struct engine e;
-	must(cluster_open(&c, "a100-80gb", ranks));
+	must(cluster_open(&c, "a100-80gb:stack=ceiling", ranks));
 	c.collective_share.value = 0;
 	must(engine_init(&e, p, &c, GRAIN_OPERATION, NULL));
 	take_costs(&e, t, messages);

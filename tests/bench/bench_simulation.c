@@ -23,6 +23,7 @@ static const struct simulation {
 } simulations[] = {
         {"gpt3-175b zero3 ranks=16384 micro_batch=4 precision=bf16", GRAIN_OPERATION, 50, 100},
         {"gpt ddp ranks=64 micro_batch=4", GRAIN_MESSAGE, 1000, 0},
+        {"gpt2-124m fsdp ranks=1024 micro_batch=1 precision=bf16", GRAIN_MESSAGE, 8000, 0}, /* 41 million messages */
 };
 
 struct figures {

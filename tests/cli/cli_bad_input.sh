@@ -42,6 +42,10 @@ refuse 'there is no option --nodes: the cluster says how many ranks a node has' 
 refuse 'did you mean a100-40gb, a100-80gb, a100-pcie-40gb or a100-pcie-80gb?' sim --cluster a100
 refuse 'did you mean zero1, zero2 or zero3?' sim --strategy zero4
 refuse 'did you mean gpt?' sim --model gtp
+refuse 'did you mean h100?' sim --cluster h100-80gb
+refuse "'7b' is not a whole number; say 7B" sim --model params=7b
+refuse 'did you mean zero1, zero2 or zero3?' help zero4
+refuse "no help on 'llama' alone; shardlab help models has it" help llama
 refuse 'did you mean llama-2-7b?' sim --model llama-7b
 refuse '--bucket 25: of what? 25MiB, 25MB, or 25B if bytes are meant' sim --bucket 25
 refuse "'7X' is not a whole number" sim --model params=7X

@@ -84,7 +84,7 @@ shows '^cpu_checkpointing=no\|yes|^ cpu_checkpointing=no\|yes' help checkpointin
 
 # Recomputing takes time, and waiting at every boundary takes more.
 step() {
-	"$SHARDLAB" sim --model gpt --strategy ddp --ranks 4 --cluster a100-80gb --precision bf16 --json "$@" |
+	"$SHARDLAB" sim --model gpt --strategy ddp --ranks 4 --cluster a100-80gb:stack=ceiling --precision bf16 --json "$@" |
 		sed -n 's/.*"step_s": \([0-9.e-]*\),\{0,1\}/\1/p'
 }
 if ! awk -v none="$(step)" -v selective="$(step --activation-checkpointing selective)" \

@@ -42,7 +42,7 @@ unset SHARDLAB_CUDA_LIBRARY
 # The GPUs' rates stand beside the processors', and sim needs no GPU for them.
 export SHARDLAB_CONFIG=$TMPDIR/rates.yaml
 "$SHARDLAB" sim --strategy single --cluster local-cuda >"$TMPDIR/sim"
-grep -q 'assumed rates; shardlab calibrate --device cuda measures' "$TMPDIR/sim" || complain "$(cat "$TMPDIR/sim")"
+grep -q 'class fused on hopper, .*; shardlab calibrate --device cuda measures' "$TMPDIR/sim" || complain "$(cat "$TMPDIR/sim")"
 cat >"$TMPDIR/rates-cuda.yaml" <<'YAML'
 name: local-cuda
 kind: gpu
@@ -54,7 +54,7 @@ link: {latency: 1e-6, bandwidth: 1e10}
 host_link: {latency: 1e-6, bandwidth: 1e10}
 YAML
 "$SHARDLAB" sim --strategy single --cluster local-cuda >"$TMPDIR/sim"
-! grep -q assumed "$TMPDIR/sim" || complain "$(cat "$TMPDIR/sim")"
+! grep -q 'assumed\|class' "$TMPDIR/sim" || complain "$(cat "$TMPDIR/sim")"
 "$SHARDLAB" sim --strategy ddp --ranks 4 --cluster local-cuda >"$TMPDIR/sim" || complain 'ranks cannot share a GPU'
 grep -q 'cluster local-cuda' "$TMPDIR/sim" || complain "$(cat "$TMPDIR/sim")"
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml

@@ -15,6 +15,14 @@ cmp -s options.out file.out || complain 'another prediction comes of what was em
 grep -q 'ranks by train_batch_size: 16 = ' notes || complain "whence the ranks: $(cat notes)"
 [[ "$(cat said)" == *'beside the file: --model '*' --seed 3' ]] || complain "beside the file: $(cat said)"
 
+# What nobody asked for, and training depends on, is said; what was asked for is not.
+! grep -q 'clip' said || complain "the clipping was asked for: $(cat said)"
+grep -q "^deepspeed: note: its learning rate, 0.001, is shardlab's default: set yours, or give --learning-rate$" said ||
+	complain "whose learning rate it is: $(cat said)"
+"$SHARDLAB" sim --model gpt --strategy zero2 --ranks 4 --learning-rate 1e-3 --emit deepspeed 2>said >/dev/null
+! grep -q 'learning rate' said || complain "the learning rate was asked for: $(cat said)"
+grep -q '^deepspeed: note: it does not clip gradients, as no --clip was given; 1 is usual$' said || complain "unclipped: $(cat said)"
+
 # A named file stands beside the report, and every command writes the same.
 for command in sim compare; do
 	"$SHARDLAB" $command "${options[@]}" --seed 3 --emit deepspeed:$command.json >report 2>said
@@ -30,6 +38,26 @@ grep -q '^num_processes: 2$' train.yaml || complain 'train.yaml'
 "$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --strategy zero1 --precision bf16 --emit deepspeed >advised.json 2>/dev/null
 "$SHARDLAB" sim --config advised.json --model gpt --cluster a100-80gb --require-fit >advised.out 2>/dev/null ||
 	complain 'what was advised does not fit'
+# advise writes the fastest line that the program can be told, and says why it is not the best.
+"$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --precision bf16 --strategy zero1,dp,fsdp --emit torchtitan >advised.toml 2>said ||
+	complain "advise --emit torchtitan: $(cat said)"
+grep -q '^data_parallel_shard_degree = 4$' advised.toml || complain 'advise --emit torchtitan: not fsdp'
+grep -q '^note: this is --strategy fsdp .*: of the best line, --emit torchtitan: --strategy .* cannot be said there' said ||
+	complain "why it is not the best: $(cat said)"
+status=0
+"$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --strategy dp --emit torchtitan >advised.toml 2>said || status=$?
+[ "$status" = 2 ] && [ ! -s advised.toml ] || complain "no line can be told torchtitan: status $status"
+
+# From a file: its batch and precision, its strategy first, and its own plan beside the best line.
+"$SHARDLAB" advise --config ds.json --model gpt --cluster a100-80gb --json >advice.json 2>/dev/null
+python3 - <<'PYTHON' || complain 'advise --config'
+import json
+a = json.load(open("advice.json"))
+assert (a["ranks"], a["batch"]) == (4, 16) and {f["precision"] for f in a["fits"]} == {"bf16"}, a
+own = [f for f in a["fits"] if f["strategy"] == a["file"]["strategy"]]
+assert a["file"]["strategy"].startswith("zero2") and own and min(f["step_s"] for f in own) <= a["file"]["step_s"], a["file"]
+PYTHON
+
 status=0
 "$SHARDLAB" sim --config ds.json --model gpt --emit deepspeed:ds.json >/dev/null 2>said || status=$?
 [ "$status" = 2 ] && grep -q "^fatal: --emit: 'ds.json' is what is read for --config" said || complain "over what is read: $(cat said)"

@@ -46,13 +46,13 @@ if [ -n "${SAN-}" ]; then
 fi
 mends '--strategy' --model gpt2-774m --strategy ddp --ranks 4 --batch 4 --cluster v100-16gb
 mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
-mends '--strategy zero3 --micro-batch 1' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb
+mends '--strategy zero3 --micro-batch 1' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb:stack=ceiling
 mends '--offload' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --cluster v100-16gb
 # A proposal is complete: it names the batch that small micro-batches make up, and what is offloaded already.
 mends '--micro-batch 8 --accumulate 2' --model gpt2-124m --strategy ddp --ranks 2 --micro-batch 16 --cluster v100-16gb
 mends '--offload optimizer,activations' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --offload activations --cluster v100-16gb
 # Stages: many micro-batches, as many ranks.
-mends '--micro-batch 2 --accumulate 128' --model llama-2-7b --strategy model --ranks 2 --cluster a100-80gb --precision bf16 --micro-batch 8 --accumulate 32
+mends '--micro-batch 2 --accumulate 128' --model llama-2-7b --strategy model --ranks 2 --cluster a100-80gb:stack=ceiling --precision bf16 --micro-batch 8 --accumulate 32
 mends '--offload optimizer' --model llama-3-70b --strategy pipeline --ranks 8 --cluster h100 --precision bf16 --sequence 4096 --micro-batch 1 --accumulate 24
 # Larger groups of ranks that share one copy.
 mends '--strategy hybrid:shard=64 ' --model llama-3-70b --strategy hybrid --ranks 64 --cluster h100 --precision bf16 --micro-batch 1 --sequence 4096

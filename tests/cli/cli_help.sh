@@ -132,6 +132,15 @@ completes '--micro-batch' sim --mic
 completes 'calibrate' cal
 completes 'a100-40gb a100-80gb a100-pcie-40gb a100-pcie-80gb' compare --cluster a100
 completes '' sim --plan nosuch
+completes 'zero1 zero2 zero3' sim --strategy = zero
+completes 'ddp,zero1 ddp,zero2 ddp,zero3' compare --strategy ddp,zero
+completes 'deepspeed' sim --emit dee
+completes 'optimizer' sim --offload opt
+completes 'transformers torchtitan trainer' config --reader t
+completes 'h100 h200 h100-pcie' cluster h
+completes 'strategies stacks stack' help st
+completes 'verify' checkpoint v
+completes 'ring-all-reduce' collective ring-all-r
 has "$("$SHARDLAB" help zsh)" "#compdef shardlab"
 
 # The job for Slurm: what it gives `train` is taken.

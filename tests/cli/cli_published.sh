@@ -25,6 +25,8 @@ assert b["ceiling"]["time"]["bias"] < -20, b["ceiling"]["time"]   # bare ceiling
 assert b["class"]["time"]["mean"] < b["ceiling"]["time"]["mean"] / 2
 assert b["stack"]["time"]["mean"] < b["class"]["time"]["mean"]
 assert 0 <= b["stack"]["time"]["inside_range"] <= 100
+pairs = b["stack"]["pairs"]    # of what the runs of llm-foundry have in common, four of five are of one model and card
+assert pairs["n"] > 0 and 0 < pairs["median"] <= pairs["p80"] <= pairs["p90"] < 30, pairs
 PYTHON
 
 # What was fitted is a stack that the program takes, and that says how many runs it stands on.

@@ -24,17 +24,20 @@ transcript 1 zero2_activation_checkpointing_hjson.json
 transcript 0 zero3.json --model gpt2-124m --ranks 8 --precision bf16
 transcript 1 zero3_offload_hjson.json --reader deepspeed
 
-# The same settings as options and as a file are the same prediction.
+# same CLASS CONFIG OPTION...: the same settings as a file and as options are the same prediction, where the program of
+# the file is of this class.
 same() {
-	"$SHARDLAB" sim "${@:2}" --json >"$TMPDIR/options.out"
+	local options=("${@:3}")
+	options=("${options[@]/%a100-80gb/a100-80gb:class=$1}")
+	"$SHARDLAB" sim "${options[@]/%h200/h200:class=$1}" --json >"$TMPDIR/options.out"
 	# shellcheck disable=SC2086
-	"$SHARDLAB" sim $1 --json >"$TMPDIR/file.out" 2>"$TMPDIR/notes"
-	cmp -s "$TMPDIR/options.out" "$TMPDIR/file.out" || complain "$1 is not ${*:2}"
+	"$SHARDLAB" sim $2 --json >"$TMPDIR/file.out" 2>"$TMPDIR/notes"
+	cmp -s "$TMPDIR/options.out" "$TMPDIR/file.out" || complain "$2 is not ${*:3}"
 }
 machine=(--model gpt2-124m --cluster a100-80gb --ranks 8)
-same "${machine[*]} --config zero3.json --micro-batch 4 --precision bf16" \
+same deepspeed "${machine[*]} --config zero3.json --micro-batch 4 --precision bf16" \
 	"${machine[@]}" --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000 --micro-batch 4 --precision bf16 --clip 1
-same "${machine[*]} --config zero2_activation_checkpointing_hjson.json" \
+same deepspeed "${machine[*]} --config zero2_activation_checkpointing_hjson.json" \
 	"${machine[@]}" --strategy zero2:overlap=no --bucket 200000000B --micro-batch 8 --clip 1
 grep -q 'note: activation_checkpointing is read by deepspeed.checkpointing.configure() alone' "$TMPDIR/notes" || complain 'no note'
 
@@ -42,7 +45,7 @@ cat >"$TMPDIR/full.json" <<-EOF
 	{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "bf16": {"enabled": true},
 	 "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}, "offload_optimizer": {"device": "cpu"}}}
 EOF
-same "--config $TMPDIR/full.json --model gpt2-124m --cluster a100-80gb" "${machine[@]}" --precision bf16 --accumulate 4 \
+same deepspeed "--config $TMPDIR/full.json --model gpt2-124m --cluster a100-80gb" "${machine[@]}" --precision bf16 --accumulate 4 \
 	--micro-batch 2 --clip 1 --strategy zero3:prefetch=50000000:live=1000000000:reuse=1000000000 \
 	--offload optimizer,parameters:to=disk
 grep -q 'ranks by train_batch_size: 64 = micro-batch 2 × accumulation 4 × 8 ranks' "$TMPDIR/notes" || complain 'whence the ranks'
@@ -57,7 +60,7 @@ cat >"$TMPDIR/small.hjson" <<-EOF
 	optimizer: {type: "AdamW", params: {lr: 1e-3}}
 EOF
 "$SHARDLAB" train --config "$TMPDIR/small.hjson" --ranks 2 --steps 2 --json 2>/dev/null | tail -n 1 >"$TMPDIR/train.out"
-grep -q '"strategy": "zero2".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
+grep -q '"strategy": "zero2:overlap=no".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
 
 # overlap=no: the same weights, traffic and no more memory, and nothing is hidden.
 for strategy in zero1 zero2 zero3; do
@@ -95,10 +98,11 @@ python3 - "$TMPDIR" <<-'EOF' || complain 'zero1:reduce=all'
 EOF
 
 # torchtitan's TOML, and Trainer's arguments with the DeepSpeed file that they name.
-same "--config ../torchtitan/hybrid.toml --ranks 8 --cluster a100-80gb" --ranks 8 --cluster a100-80gb --model llama-3-8b \
-	--strategy hybrid:shard=4 --precision bf16 --micro-batch 2 --accumulate 4 --sequence 4096 --clip 1
-same "--config ../trainer/deepspeed_file.json ${machine[*]}" "${machine[@]}" --micro-batch 2 --accumulate 4 --precision bf16 \
-	--clip 0.5 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000
+same pytorch-eager "--config ../torchtitan/hybrid.toml --ranks 8 --cluster h200" --ranks 8 --cluster h200 --model llama-3-8b \
+	--strategy hybrid:shard=4 --precision bf16 --micro-batch 2 --accumulate 4 --sequence 4096 --clip 1 \
+	--learning-rate 8e-4 --warmup 200 --decay 10000 --weight-decay 0.1
+same deepspeed "--config ../trainer/deepspeed_file.json ${machine[*]}" "${machine[@]}" --micro-batch 2 --accumulate 4 --precision bf16 \
+	--clip 1 --learning-rate 2e-5 --warmup 10 --decay 1000 --weight-decay 0 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000
 grep -q 'deepspeed_file.json:12:15: note: .*deepspeed/zero3.json:26:54: ' "$TMPDIR/notes" || complain "whose note: $(cat "$TMPDIR/notes")"
 refused 'llama3_8b.toml:56:23: activation_checkpoint.selective_ac_option "op": every second product is kept' "$SHARDLAB" sim --config ../torchtitan/llama3_8b.toml \
 	--ranks 8 || complain 'selective by operation'
@@ -107,7 +111,7 @@ refused 'deepspeed_disagrees.json:5:15: Trainer would refuse: ../trainer/used/ze
 
 # Accelerate's YAML says the ranks, and the samples are options.
 accelerate=../accelerate/fsdp1_hybrid.yaml
-same "--config $accelerate --model gpt2-124m --cluster a100-80gb --micro-batch 2" --ranks 16 --model gpt2-124m \
+same pytorch-eager "--config $accelerate --model gpt2-124m --cluster a100-80gb --micro-batch 2" --ranks 16 --model gpt2-124m \
 	--cluster a100-80gb --micro-batch 2 --precision bf16 --strategy hybrid:shard=8 --activation-checkpointing full
 refused 'fsdp1_no_wrap.yaml: fsdp_config.fsdp_auto_wrap_policy: NO_WRAP, the default' "$SHARDLAB" sim \
 	--config ../accelerate/fsdp1_no_wrap.yaml || complain 'one unit for the whole model'

@@ -31,7 +31,7 @@ share = lambda key: f"{100 * time[key] / time['step_s']:.1f} %"
 KEYS = "compute_s", "exposed_s", "bubble_s"
 for row, key in zip(("computing", "waiting for communication", "waiting for anything else"), KEYS):
     assert re.search(rf"{row} +[0-9.]+( [mµn]?s)? +{share(key)}", text), (row, share(key), text)
-step = re.search(r"^  step +([0-9.]+ [mµn]?s)$", text, re.M).group(1)
+step = re.search(r"^  step +([0-9.]+ [mµn]?s)(?:  \(.*\))?$", text, re.M).group(1)
 says = (f"The step is done in {step}. WHO spends {share('compute_s')} of it computing, {share('exposed_s')} waiting for "
         f"communication and {share('bubble_s')} for anything else.")
 who = f"Rank {time['rank']}, the slowest,"

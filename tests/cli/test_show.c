@@ -109,6 +109,12 @@ START_TEST(a_report_says_its_figures)
 	struct report r = report_of("dp");
 	r.speed.model_flops = 36e9; /* of 3 ranks, in 4 ms */
 	report_set_speed(&r, 12e12);
+	r.asked = (struct report_asked){"width=64", "clip 1 · seed 7", 7, "0.1"};
+	SHOWN(show_heading(&r, SHOW_ALL, out));
+	assert_lines("dp on 3 ranks · gpt:width=64, 1,234,567 parameters · bf16 · batch 18 = 3 ranks × 3 × 2 "
+	             "micro-batches · "
+	             "sequence 16 · offload optimizer · clip 1 · seed 7 · cluster here");
+	r.asked = (struct report_asked){0};
 	SHOWN(show_report(&r, out));
 	assert_lines("dp on 3 ranks · gpt, 1,234,567 parameters · bf16 · batch 18 = 3 ranks × 3 × 2 micro-batches · "
 	             "sequence 16 · offload optimizer · cluster here\n");
@@ -319,6 +325,7 @@ START_TEST(csv_has_every_figure)
 {
 	struct report r = report_of("dp");
 	r.roles[1].sent_bytes = -1; /* inside a library */
+	r.asked = (struct report_asked){"width=64", "clip 1", 7, "0.1"};
 	SHOWN(show_csv(&(struct column){"dp:a,b", &r}, 1, out));
 	assert_lines(
 	        "strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
@@ -326,21 +333,24 @@ START_TEST(csv_has_every_figure)
 	        "peak_activations_bytes,peak_gathered_bytes,peak_buffers_bytes,peak_bytes,arena_bytes,"
 	        "steady_model_states_bytes,steady_bytes,host_peak_bytes,disk_peak_bytes,device_to_host_bytes,"
 	        "host_to_device_bytes,sent_bytes,received_bytes,compute_ns,exposed_ns,bubble_ns,step_ns,"
-	        "needed_bytes,capacity_bytes,bubble_closed_form,grain,model_flops,tokens_per_s,tflops_per_device,mfu\n"
-	        "\"dp:a,b\",root,1,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,110000,111000,112000,113000,"
+	        "needed_bytes,capacity_bytes,bubble_closed_form,grain,model_flops,tokens_per_s,tflops_per_device,mfu,"
+	        "seed,settings,version\n"
+	        "\"dp:a,b\",root,1,gpt:width=64,bf16,none,optimizer,18,3,2,16,here,assumed,no,110000,111000,112000,"
+	        "113000,"
 	        "114000,115000,675000,682000,33300,67500,735000,795000,1000000,1100000,5000000,6000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000,,,,,,\n"
-	        "\"dp:a,b\",worker,2,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,210000,211000,212000,213000,"
+	        "800000,1200000,4000000,4500000000,4000000000,,,,,,,7,clip 1,0.1\n"
+	        "\"dp:a,b\",worker,2,gpt:width=64,bf16,none,optimizer,18,3,2,16,here,assumed,no,210000,211000,212000,"
+	        "213000,"
 	        "214000,215000,1275000,1282000,63300,127500,1335000,1395000,2000000,2100000,,7000000,2000000,"
-	        "800000,1200000,4000000,4500000000,4000000000,,,,,,\n");
+	        "800000,1200000,4000000,4500000000,4000000000,,,,,,,7,clip 1,0.1\n");
 	r.speed = (struct report_speed){36e9, 3, 72000, 0.25};
 	r.bubble = (struct bubble){4, 1};
 	snprintf(r.grain, sizeof r.grain, "message");
 	SHOWN(show_csv(&(struct column){"pipeline", &r}, 1, out));
-	assert_lines(",4500000000,4000000000,0.750000,message,36000000000,72000,3,0.25\n");
+	assert_lines(",4500000000,4000000000,0.750000,message,36000000000,72000,3,0.25,7,clip 1,0.1\n");
 	r.rates_measured = r.fits = true;
 	SHOWN(show_csv(&(struct column){"dp", &r}, 1, out));
-	assert_lines("\ndp,root,1,gpt,bf16,none,optimizer,18,3,2,16,here,measured,yes,110000,");
+	assert_lines("\ndp,root,1,gpt:width=64,bf16,none,optimizer,18,3,2,16,here,measured,yes,110000,");
 }
 
 /* A line a strategy: of the fullest role, and of the busiest rank. */

@@ -17,7 +17,7 @@ static inline void small_cluster_write(char *path, size_t size, const struct pla
 {
 	struct cluster c;
 	struct report r = {0};
-	ck_assert(!cluster_open(&c, "a100-40gb", p->ranks));
+	ck_assert(!cluster_open(&c, "a100-40gb:stack=ceiling", p->ranks));
 	ck_assert(!sim_run(p, &c, GRAIN_OPERATION, NULL, &r));
 	c.device_memory = c.overhead.value + (r.tightest.needed_bytes - c.overhead.value) * percent / 100;
 	report_release(&r);

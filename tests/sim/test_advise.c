@@ -187,6 +187,33 @@ START_TEST(whether_a_plan_fits_is_known_without_its_report)
 		}
 }
 
+/* `sim`'s own range of a line; and what is within that of a ratio shares a place. */
+START_TEST(lines_under_a_stack_have_ranges)
+{
+	struct settings s = wished();
+	struct cluster c;
+	struct report r = {0};
+	struct made m;
+	snprintf(path, sizeof path, "a100-80gb:stack=megatron");
+	advise(&s, NAMES);
+	ck_assert_int_gt(advice->fit_count, 3);
+	for (int i = 0; i < advice->fit_count; i++) {
+		const struct advised *x = &advice->fit[i], *first = &advice->fit[x->place - 1];
+		ck_assert((double)x->step <= (1 + ADVISE_RATIO) * (double)first->step);
+		ck_assert(x->place == 1 || (double)first->step > (1 + ADVISE_RATIO) * (double)advice->fit[0].step);
+		ck_assert(!made_open(&m, &x->settings));
+		ck_assert(!cluster_open(&c, path, RANKS) && !sim_run(&m.plan, &c, GRAIN_OPERATION, NULL, &r));
+		double low = (double)x->range_low / (double)x->step, high = (double)x->range_high / (double)x->step;
+		ck_assert_double_eq_tol(low, (double)r.range_low / (double)r.time.step, 1e-6);
+		ck_assert_double_eq_tol(high, (double)r.range_high / (double)r.time.step, 1e-6);
+		ck_assert(x->range_low < x->step && x->step < x->range_high);
+		report_release(&r);
+		cluster_release(&c);
+		made_release(&m);
+	}
+	advise_end(advice);
+}
+
 START_TEST(a_micro_batch_that_is_given_stays)
 {
 	struct settings s = wished();

@@ -234,14 +234,38 @@ START_TEST(test_many_ranks)
 		if (t.spans[i].rank)
 			ck_abort_msg("a span of rank %ld", (long)t.spans[i].rank);
 	trace_release(&t);
+	p = plan_on("a100-80gb", "gpt3-175b", "zero3 precision=bf16", 16383); /* the last node has room left */
 	must_fail(sim_run(p, &cluster, GRAIN_MESSAGE, NULL, &report), STATUS_INPUT, "grain operation");
+}
+
+static const struct {
+	const char *cluster, *words;
+} alike[] = {
+        {"a100-80gb", "fsdp ranks=24"},
+        {"a100-80gb:node=2", "ddp ranks=8 clip=1"},
+        {"h100:node=1", "zero2 ranks=6"},
+        {"v100-16gb:node=3:stack=ceiling", "zero1 ranks=9 accumulate=2"},
+        {"a100-80gb:node=2", "zero3 ranks=6 offload=optimizer"},
+        {"a100-80gb:node=2", "dp ranks=6"},
+};
+
+/* A trace has every rank's messages, so that every rank is simulated; without one a node stands for all. */
+START_LOOP_TEST(nodes_that_are_alike, 0, COUNT(alike))
+{
+	struct trace t = {0};
+	const struct plan *p = made_plan("gpt:layers=3,width=64,heads=2 %s micro_batch=2", alike[_i].words);
+	must(cluster_open(&cluster, alike[_i].cluster, p->ranks));
+	struct report each = simulate(p, GRAIN_MESSAGE, &t), some = simulate(p, GRAIN_MESSAGE, NULL);
+	ck_assert_mem_eq(&each.time, &some.time, sizeof each.time);
+	ck_assert_uint_gt(t.message_count, 0);
+	trace_release(&t);
 }
 
 /* ---- fits, what figures rest on, refusals ---- */
 
 START_TEST(test_fits)
 {
-	const struct plan *p = plan_on("a100-40gb", SMALL, "ddp", 4);
+	const struct plan *p = plan_on("a100-40gb:stack=ceiling", SMALL, "ddp", 4);
 	struct report report = simulate(p, GRAIN_OPERATION, NULL);
 	ck_assert(report.fits);
 	const struct report_memory *m = &report.roles[0].memory[SPACE_DEVICE];

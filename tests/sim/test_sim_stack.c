@@ -31,6 +31,25 @@ START_LOOP_TEST(two_ranks_two_buckets, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 	ck_assert_int_eq(r.time.bubble, 0);
 }
 
+/* A ring over two nodes of two ranks; between nodes 2 rails of 2 bytes/ns with 5 us:
+ *
+ *     0 ─ 1 ═ 2 ─ 3 ═ 0          a chunk of 100,000 bytes: ─ 1000 + 100,000/10 = 11,000   ═ 5000 + 100,000/4 = 30,000
+ *
+ * Each rank has a node's end on one side, so that each of the 2 · 3 rounds takes 30,000. */
+START_LOOP_TEST(a_ring_over_two_nodes, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
+{
+	open_gpus("2", "0", "7e-7", "");
+	open_plan(4);
+	add_kernel(10000);
+	wait_for(add_collective(SCHEDULE_RING_ALL_REDUCE, 100000), 0);
+	wait_for(add_kernel(500), 1);
+	struct report r = run((enum grain)_i);
+	int64_t ring = 700 + 6 * 30000;
+	ck_assert_int_eq(r.time.compute, 10500);
+	ck_assert_int_eq(r.time.communication, ring);
+	ck_assert_int_eq(r.time.step, 10000 + ring + 500);
+}
+
 /* ---- under a stack ---- */
 
 static const char halves[] = "name: halves\nclass: fused\ncard: ampere\n"

@@ -308,8 +308,8 @@ START_TEST(test_ranks)
 START_TEST(test_links)
 {
 	struct cluster c, plain;
-	ck_assert(!cluster_open(&plain, "v100-16gb", 8));
-	must(cluster_open(&c, "v100-16gb:link=50GB:network=1e9", 8));
+	ck_assert(!cluster_open(&plain, "v100-16gb:stack=ceiling", 8));
+	must(cluster_open(&c, "v100-16gb:link=50GB:network=1e9:stack=ceiling", 8));
 	ck_assert_str_eq(c.name, "v100-16gb:link=50GB:network=1e9");
 	ck_assert_int_eq(c.link.bandwidth.value, INT64_C(50000000000));
 	ck_assert_int_eq(c.network.bandwidth.value, INT64_C(1000000000));

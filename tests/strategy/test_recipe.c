@@ -378,7 +378,8 @@ START_LOOP_TEST(accelerate_becomes_settings, 0, COUNT(accelerate))
 
 START_TEST(every_key_of_accelerate_that_is_taken_has_a_case)
 {
-	static const char others[] = "num_processes mixed_precision distributed_type fsdp_backward_prefetch";
+	static const char others[] =
+	        "num_processes mixed_precision distributed_type fsdp_backward_prefetch dynamo_backend";
 	const struct recipe_key *k;
 	for (int i = 0; (k = recipe_key_at(RECIPE_ACCELERATE, i)); i++) {
 		const char *dot = strrchr(k->path, '.'), *word = dot ? dot + 1 : k->path;
@@ -387,6 +388,18 @@ START_TEST(every_key_of_accelerate_that_is_taken_has_a_case)
 			found |= strstr(accelerate[c].section, word) || strstr(accelerate[c].type, word);
 		ck_assert_msg(found, "%s: no case", k->path);
 	}
+}
+
+/* What took a key's place is read, and the key itself no more. */
+START_TEST(renamed_keys_have_successors)
+{
+	const struct recipe_renamed *r;
+	for (int i = 0; (r = recipe_renamed_at(i)); i++) {
+		ck_assert_msg(table_key(recipe_tables[r->reader], r->now) != NULL, "%s is unknown", r->now);
+		ck_assert_msg(table_key(recipe_tables[r->reader], r->path) == NULL, "%s is read", r->path);
+	}
+	must(read_as(RECIPE_TRAINER, "{\"output_dir\": \"x\", \"evaluation_strategy\": \"steps\"}"));
+	ck_assert_str_eq(recipe.refusals.list[0].text, "evaluation_strategy: unknown (it is eval_strategy today)");
 }
 
 /* Files that are no YAML here, and the lines that refuse them. */

@@ -124,6 +124,36 @@ START_LOOP_TEST(a_file_becomes_settings, 0, COUNT(taken))
 	must_have_settings(&recipe, t->settings);
 }
 
+/* ---- whose rates ---- */
+
+static const struct {
+	enum recipe_reader reader;
+	const char *text, *class;
+} classes[] = {
+        {RECIPE_DEEPSPEED, "{\"train_batch_size\": 8}", "deepspeed"},
+        {RECIPE_TRANSFORMERS, "{\"train_batch_size\": 8}", "deepspeed"},
+        {RECIPE_ACCELERATE, "{\"distributed_type\": \"DEEPSPEED\"}", "deepspeed"},
+        {RECIPE_ACCELERATE, "{\"distributed_type\": \"FSDP\"}", "pytorch-eager"},
+        {RECIPE_ACCELERATE, "{\"dynamo_config\": {\"dynamo_backend\": \"INDUCTOR\"}}", "pytorch-compiled"},
+        {RECIPE_ACCELERATE, "{\"dynamo_backend\": \"NO\"}", "pytorch-eager"},
+        {RECIPE_TRAINER, "{\"output_dir\": \"x\"}", "pytorch-eager"},
+        {RECIPE_TRAINER, "{\"torch_compile\": true}", "pytorch-compiled"},
+        {RECIPE_TRAINER, "{\"torch_compile\": false}", "pytorch-eager"},
+        {RECIPE_TRAINER, "{\"torch_compile_mode\": \"max-autotune\"}", "pytorch-compiled"},
+        {RECIPE_TRAINER, "{\"torch_compile\": true, \"deepspeed\": {\"train_batch_size\": 8}}", "deepspeed"},
+        {RECIPE_TORCHTITAN, "compile.enable = true", "pytorch-compiled"},
+        {RECIPE_TORCHTITAN, "compile.enable = false", "pytorch-eager"},
+        {RECIPE_TORCHTITAN, "", "pytorch-eager"},
+};
+
+START_LOOP_TEST(a_file_has_a_class, 0, COUNT(classes))
+{
+	const struct recipe_question q = {.reader = classes[_i].reader, .ranks = 8};
+	must(recipe_read(&recipe, classes[_i].text, strlen(classes[_i].text),
+	                 classes[_i].reader == RECIPE_TORCHTITAN ? "f.toml" : "f.json", &q));
+	ck_assert_str_eq(recipe_class(&recipe), classes[_i].class);
+}
+
 /* A key that is taken, or has one value here alone, is in a file of the table above; of others the table says all. */
 START_LOOP_TEST(every_key_has_a_case, 0, COUNT(judges))
 {

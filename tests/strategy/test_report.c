@@ -41,6 +41,31 @@ START_TEST(test_from_plan)
 	report_release(NULL);
 }
 
+/* What tells two runs apart whose figures have the same names. */
+START_TEST(what_was_asked_for_is_said)
+{
+	struct report r;
+	report_from_plan(&r,
+	                 made_plan("mlp:sizes=20-30-10 fsdp:reshard=no ranks=2 clip=0.5 learning_rate=3e-4 seed=7"));
+	ck_assert_str_eq(r.strategy, "fsdp:reshard=no");
+	ck_assert_str_eq(r.asked.model_keys, "sizes=20-30-10");
+	ck_assert_str_eq(r.asked.others, "learning rate 0.0003 · clip 0.5 · seed 7");
+	ck_assert_int_eq(r.asked.seed, 7);
+	report_release(&r);
+	/* A plan's text has all keys: the defaults are not asked for. */
+	report_from_plan(&r, made_plan("gpt:layers=2,width=32,heads=2,context=128,vocabulary=256 ddp ranks=2"));
+	ck_assert_str_eq(r.asked.model_keys, "layers=2,width=32,heads=2");
+	report_release(&r);
+	/* Of fp16, what its rule fills in is not asked for. */
+	report_from_plan(&r, made_plan("mlp ddp ranks=2 precision=fp16"));
+	ck_assert_str_eq(r.asked.model_keys, "");
+	ck_assert_str_eq(r.asked.others, "");
+	report_release(&r);
+	report_from_plan(&r, made_plan("mlp ddp ranks=2 precision=fp16 loss_scale=8 loss_scaler=pytorch bucket=1000"));
+	ck_assert_str_eq(r.asked.others, "loss scaler pytorch · loss scale 8 · bucket 1000");
+	report_release(&r);
+}
+
 /* 300 + 30 products of an MLP, times 3 passes and 2 FLOPs, of 16 samples: 4 ranks in 2 ms. */
 START_TEST(test_speed)
 {

@@ -2,12 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "strategy/cluster/effective.h"
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
-static enum status read(struct stack *s, const char *text)
+static enum status read_text(struct stack *s, const char *text)
 {
 	return stack_read(s, text, strlen(text), "mine.yaml", "");
 }
@@ -27,7 +28,8 @@ static char *print_of(const struct stack *s)
 START_TEST(classes_give_the_rest)
 {
 	struct stack s, class;
-	must(read(&s, "name: mine\nclass: megatron\ncard: hopper\nproduct: {share: 0.61}\nstep: {constant: 2e-3}\n"));
+	must(read_text(&s,
+	               "name: mine\nclass: megatron\ncard: hopper\nproduct: {share: 0.61}\nstep: {constant: 2e-3}\n"));
 	must(stack_open(&class, "megatron", "hopper"));
 	for (int i = 0; i < STACK_VALUES; i++)
 		if (i == STACK_PRODUCT_SHARE)
@@ -64,7 +66,7 @@ static const struct {
 START_LOOP_TEST(bad_files, 0, COUNT(bad))
 {
 	struct stack s;
-	must_fail(read(&s, bad[_i].text), STATUS_INPUT, bad[_i].says);
+	must_fail(read_text(&s, bad[_i].text), STATUS_INPUT, bad[_i].says);
 }
 
 /* Behind a cluster that says its card, a stack of another is refused where its file says so. */
@@ -93,6 +95,10 @@ static void check_entry(void *context, const char *name, const char *what)
 		}
 		opened++;
 		ck_assert_str_eq(c.name, clusters[i]); /* the stack is no part of it */
+		if (!strcmp(name, STACK_CEILING)) {
+			ck_assert_str_eq(c.stack.name, "");
+			continue;
+		}
 		ck_assert_str_eq(c.stack.name, name);
 		ck_assert_str_eq(c.stack.card, c.card);
 		for (int k = 0; k < STACK_OF_CLASS; k++)
@@ -131,9 +137,59 @@ START_TEST(behind_a_cluster)
 	cluster_release(&c);
 }
 
+static const struct {
+	const char *cluster, *stack;
+} unnamed[] = {
+        {"a100-80gb", "fused"},
+        {"h100:link=50GB", "fused"},
+        {"local-cuda", "fused"}, /* not calibrated here: an H100's data sheet */
+        {"h100:class=deepspeed", "deepspeed"},
+        {"h100:class=deepspeed:stack=megatron", "megatron"},
+        {"h100:stack=ceiling", ""},
+        {"h100:class=deepspeed:stack=ceiling", ""},
+        {"laptop", ""},
+        {"laptop:class=deepspeed", ""},
+        {"laptop:stack=ceiling", ""},
+};
+
+/* GPUs of which nothing was measured have a class where no stack is named. */
+START_LOOP_TEST(without_a_name, 0, COUNT(unnamed))
+{
+	struct cluster c;
+	setenv("SHARDLAB_CONFIG", "/nonexistent/local.yaml", 1);
+	must(cluster_open(&c, unnamed[_i].cluster, 1));
+	ck_assert_str_eq(c.stack.name, unnamed[_i].stack);
+	ck_assert_int_eq(c.stack.by_default, *c.stack.name && strcmp(c.stack.name, "megatron") != 0);
+	if (*c.stack.name)
+		ck_assert_int_lt(c.link.bandwidth.value, c.unscaled.link);
+	cluster_release(&c);
+}
+
+/* A file of one's own: its ceilings as the catalogue's, unless a rate was measured, or it does not say its card. */
+START_TEST(files_without_a_name)
+{
+	static const char *const changes[][2] = {
+	        {"", ""}, {"launch: 2e-6", "launch: {measured: 2e-6, min: 1e-6, max: 3e-6}"}, {"card: hopper\n", ""}};
+	for (int i = 0; i < COUNT(changes); i++) {
+		struct cluster c;
+		const char *text = cluster_catalogue("h100"), *at = strstr(text, changes[i][0]);
+		char path[] = "/tmp/shardlab-cluster-XXXXXX.yaml";
+		ck_assert_ptr_nonnull(at);
+		FILE *f = fdopen(mkstemps(path, 5), "w");
+		ck_assert_ptr_nonnull(f);
+		fprintf(f, "%.*s%s%s", (int)(at - text), text, changes[i][1], at + strlen(changes[i][0]));
+		ck_assert_int_eq(fclose(f), 0);
+		must(cluster_open(&c, path, 1));
+		ck_assert_str_eq(c.stack.name, i ? "" : "fused");
+		cluster_release(&c);
+		unlink(path);
+	}
+}
+
 START_TEST(refused_behind_a_cluster)
 {
 	struct cluster c;
+	must_fail(cluster_open(&c, "a100-80gb:class=slow", 1), STATUS_INPUT, "unknown stack 'slow'");
 	must_fail(cluster_open(&c, "laptop:stack=fused", 1), STATUS_INPUT, "is of CPUs");
 	must_fail(cluster_open(&c, "a100-80gb:stack=fussed", 1), STATUS_INPUT, "did you mean fused");
 	must_fail(cluster_open(&c, "a100-80gb:stack=./nowhere.yaml", 1), STATUS_INPUT, "nowhere.yaml");

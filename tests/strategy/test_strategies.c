@@ -258,11 +258,19 @@ START_TEST(gathers_obey_their_settings)
 	        {"fsdp", ROOT + 2 * BLOCK, 14},
 	        {"zero3:prefetch=0", ROOT + BLOCK, 14},
 	        {"fsdp:prefetch=0", ROOT + BLOCK, 14},
-	        {"zero3:prefetch=789759", ROOT + BLOCK, 14}, /* one short of a block */
+	        {"zero3:prefetch=1", ROOT + 2 * BLOCK, 14}, /* no bucket is too small for the next unit */
+	        {"fsdp:prefetch=1", ROOT + 2 * BLOCK, 14},
 	        {"zero3:prefetch=789760", ROOT + 2 * BLOCK, 14},
+	        {"zero3:prefetch=789761", ROOT + 3 * BLOCK, 14},
 	        {"zero3:prefetch=2369280", ROOT + 4 * BLOCK, 14},
-	        {"zero3:prefetch=2369280:live=2468095", ROOT + 2 * BLOCK, 14}, /* one short of root + 3 blocks */
-	        {"zero3:prefetch=2369280:live=2468096", ROOT + 3 * BLOCK, 14},
+	        {"zero3:prefetch=2369280:live=1579520", ROOT + 2 * BLOCK,
+	         14}, /* two blocks; the root counts as it begins */
+	        {"zero3:prefetch=2369280:live=1579521", ROOT + 3 * BLOCK, 14},
+	        {"zero3:prefetch=0:live=1579521", ROOT + BLOCK, 14},
+	        /* Each of a block's 6 modules fetches so much, whatever is on its way: a block, or at last more than
+	           one. */
+	        {"zero3:prefetch=131626:live=3000000", ROOT + 2 * BLOCK, 14},
+	        {"zero3:prefetch=131627:live=3000000", ROOT + 4 * BLOCK, 14},
 	        {"zero3:live=0", ROOT + BLOCK, 14},
 	        {"zero3:reuse=1", ROOT + 2 * BLOCK, 13},     /* the root is used again at once */
 	        {"zero3:reuse=98816", ROOT + 2 * BLOCK, 13}, /* block 5 after the root's 98,816 */

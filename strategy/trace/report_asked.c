@@ -1,0 +1,97 @@
+/* What was asked for beside the name of the model and the settings that a report has figures of: without it the reports
+ * of two runs may look alike. */
+#include <string.h>
+
+#include "strategy/base/version.h"
+#include "strategy/trace/report.h"
+
+/* Of those the title has a place of its own, or they are not the user's. */
+static bool has_place(enum setting i)
+{
+	static const enum setting with[] = {SETTING_MODEL,      SETTING_STRATEGY,    SETTING_RANKS,
+	                                    SETTING_BATCH,      SETTING_MICRO_BATCH, SETTING_ACCUMULATE,
+	                                    SETTING_SEQUENCE,   SETTING_PRECISION,   SETTING_STOCHASTIC_ROUNDING,
+	                                    SETTING_OFFLOAD,    SETTING_COLLECTIVES, SETTING_CHECKPOINTING,
+	                                    SETTING_CHECKPOINTS};
+	for (size_t k = 0; k < sizeof with / sizeof with[0]; k++)
+		if (with[k] == i)
+			return true;
+	return false;
+}
+
+/* The rules of fp16 are filled in when settings are resolved. */
+static bool is_rule(enum setting i, const struct settings *s)
+{
+	const struct loss_scale_rule *rule = loss_scale_rule(s->loss_scaler);
+	return (i == SETTING_LOSS_SCALER && s->loss_scaler != LOSS_SCALER_PYTORCH) ||
+	       (i == SETTING_LOSS_SCALE && (!s->loss_scaler || s->loss_scale == rule->initial)) ||
+	       (i == SETTING_LOSS_SCALE_WINDOW && (!s->loss_scaler || s->loss_scale_window == rule->window));
+}
+
+static void print_value(enum setting i, const struct settings *s, char *out, size_t size)
+{
+	const struct setting_row *row = &setting_rows[i];
+	if (row->type == TAKES_REAL)
+		snprintf(out, size, "%g", *(const double *)((const char *)s + row->offset));
+	else
+		setting_print(i, s, out, size);
+}
+
+/* "clip 1 · seed 7" */
+static void print_others(const struct settings *s, char *out, size_t size)
+{
+	*out = 0;
+	for (enum setting i = 0; i < SETTING_COUNT; i++) {
+		char value[SETTING_TEXT], name[32];
+		size_t at = strlen(out);
+		if (has_place(i) || is_rule(i, s) || !setting_differs(i, s))
+			continue;
+		print_value(i, s, value, sizeof value);
+		snprintf(name, sizeof name, "%s", setting_rows[i].name);
+		for (char *c = name; *c; c++)
+			*c = *c == '_' ? ' ' : *c;
+		snprintf(out + at, size - at, "%s%s %s", at ? " · " : "", name, value);
+	}
+}
+
+/* A file's model is asked for by its path, and its keys are the file's. */
+static const char *keys_of(const char *model)
+{
+	const char *keys = strchr(model, ':');
+	return keys && !strstr(keys, ":name=") && !strstr(keys, ",name=") ? keys + 1 : "";
+}
+
+static bool has_pair(const char *specification, const char *pair)
+{
+	size_t n = strlen(pair);
+	for (const char *at = specification; (at = strstr(at, pair)); at += n)
+		if (at > specification && strchr(":,", at[-1]) && (!at[n] || strchr(":,", at[n])))
+			return true;
+	return false;
+}
+
+/* Those that the model would not have without them: a plan's text says all that there are. */
+static void print_keys(const char *model, char *out, size_t size)
+{
+	struct model plain;
+	char name[64], keys[sizeof((struct settings *)0)->model], *rest = keys;
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(model, ":"), model);
+	snprintf(keys, sizeof keys, "%s", keys_of(model));
+	*out = 0;
+	if (!*keys || model_open(&plain, name, 0))
+		return;
+	for (char *pair; (pair = strsep(&rest, ",:"));) {
+		size_t at = strlen(out);
+		if (*pair && !has_pair(plain.specification, pair))
+			snprintf(out + at, size - at, "%s%s", at ? "," : "", pair);
+	}
+	model_release(&plain);
+}
+
+void report_asked(struct report_asked *a, const struct settings *s)
+{
+	print_keys(s->model, a->model_keys, sizeof a->model_keys);
+	print_others(s, a->others, sizeof a->others);
+	a->seed = s->seed;
+	snprintf(a->version, sizeof a->version, "%s", SHARDLAB_VERSION);
+}
