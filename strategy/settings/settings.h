@@ -44,14 +44,14 @@ struct settings {
 	enum loss_scaler loss_scaler;
 	double loss_scale;         /* initial */
 	int64_t loss_scale_window; /* good steps before it grows */
-	bool stochastic_rounding;  /* of 16-bit parameters from the fp32 master weights, at the update */
 	int64_t bucket;            /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */
 	int64_t seed;
 	struct offload offload;
 	bool library_collectives;    /* real runs with a library's collectives need no staging of ours */
-	char checkpointing[256];     /* --activation-checkpointing; see strategy/settings/checkpointing.h */
+	bool stochastic_rounding;    /* of 16-bit parameters from the fp32 master weights, at the update */
 	bool checkpoints;            /* the plan has sections to save and restore its state */
 	bool checkpoint_async;       /* … and what is saved is copied to host buffers first, and written from there */
+	char checkpointing[256];     /* --activation-checkpointing; see strategy/settings/checkpointing.h */
 	int64_t checkpointing_tried; /* how many plans number_checkpoints=auto has compared; 0: it was not auto */
 };
 

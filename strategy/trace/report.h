@@ -170,8 +170,9 @@ struct report {
 	bool tf32;           /* predicted with the cluster's rates of tf32 for products of fp32 */
 	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
 	bool fits;           /* the tightest has room, so that all have */
+	bool measured;       /* it is of a real run */
 	struct report_saved saved;
-	bool measured; /* of a real run, as is all that follows */
+	/* Of a real run, as `measured` says: all that follows. */
 	struct report_data data;
 	char weights_checksum[17];
 	int64_t steps;  /* that were done */
