@@ -5,7 +5,8 @@
  *     attention_plain.cu            a thread makes a row; any type, any head size
  *     attention_simple.cu           tiles in shared memory, fp32 arithmetic; any type, heads of up to SIMPLE_HEAD
  *     attention_forward.cu, …       tensor cores; 16 bits, heads of multiples of 8 up to 128, 16-byte addresses
- *     attention_hopper.cu           the same of forward for compute capability 9.0: products of whole warpgroups
+ *     attention_hopper.cu, …        the same for compute capability 9.0: products of whole warpgroups; backward without
+ *                                   windows and ALiBi
  *
  * All are FlashAttention (arXiv 2205.14135, 2307.08691): a tile of queries meets one tile of keys after the other, the
  * softmax's maximum and sum are corrected as it goes, and only the logarithm of the sum is kept for the backward pass,
