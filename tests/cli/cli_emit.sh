@@ -30,7 +30,7 @@ for command in sim compare; do
 	grep -q 'memory' report || complain "$command: no report beside the file"
 	grep -q "^$command.json: as DeepSpeed 0.19.8 reads it" said || complain "$command: $(cat said)"
 done
-"$SHARDLAB" train "${options[@]}" --seed 3 --emit deepspeed 2>/dev/null >train.json
+"$SHARDLAB" train "${options[@]}" --seed 3 --emit deepspeed 2>"$TMPDIR/err" >train.json || fail "train --emit: exit status $?"
 cmp -s ds.json train.json || complain 'train --emit deepspeed: another file'
 "$SHARDLAB" train --model mlp --ranks 2 --steps 1 --json --emit accelerate:train.yaml 2>/dev/null | grep -q summary ||
 	complain 'train --emit accelerate:FILE does not train'

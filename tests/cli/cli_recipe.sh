@@ -34,6 +34,13 @@ same() {
 	"$SHARDLAB" sim $2 --json >"$TMPDIR/file.out" 2>"$TMPDIR/notes"
 	cmp -s "$TMPDIR/options.out" "$TMPDIR/file.out" || complain "$2 is not ${*:3}"
 }
+# trained NAME OPTION...: the report of a training is NAME.out.
+trained() {
+	local name=$1
+	shift
+	"$SHARDLAB" train "$@" --json >"$TMPDIR/lines" 2>"$TMPDIR/err" || fail "train $*: exit status $?"
+	tail -n 1 "$TMPDIR/lines" >"$TMPDIR/$name.out"
+}
 machine=(--model gpt2-124m --cluster a100-80gb --ranks 8)
 same deepspeed "${machine[*]} --config zero3.json --micro-batch 4 --precision bf16" \
 	"${machine[@]}" --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000 --micro-batch 4 --precision bf16 --clip 1
@@ -59,15 +66,14 @@ cat >"$TMPDIR/small.hjson" <<-EOF
 	zero_optimization: {stage: 2, reduce_bucket_size: 5e4}
 	optimizer: {type: "AdamW", params: {lr: 1e-3}}
 EOF
-"$SHARDLAB" train --config "$TMPDIR/small.hjson" --ranks 2 --steps 2 --json 2>/dev/null | tail -n 1 >"$TMPDIR/train.out"
+trained train --config "$TMPDIR/small.hjson" --ranks 2 --steps 2
 grep -q '"strategy": "zero2:overlap=no".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
 
 # overlap=no: the same weights, traffic and no more memory, and nothing is hidden.
 for strategy in zero1 zero2 zero3; do
 	for overlap in yes no; do
 		"$SHARDLAB" sim "${machine[@]}" --accumulate 2 --strategy $strategy:overlap=$overlap --json >"$TMPDIR/$overlap.out"
-		"$SHARDLAB" train --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy $strategy:overlap=$overlap --json 2>/dev/null |
-			tail -n 1 >"$TMPDIR/train_$overlap.out"
+		trained train_$overlap --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy $strategy:overlap=$overlap
 	done
 	[ -n "$(checksum train_no)" ] && [ "$(checksum train_no)" = "$(checksum train_yes)" ] || complain "$strategy:overlap=no: other weights"
 	python3 - "$TMPDIR" <<-'EOF' || complain "$strategy:overlap=no"
@@ -84,10 +90,9 @@ done
 for strategy in zero1 zero1:reduce=all; do
 	"$SHARDLAB" sim "${machine[@]}" --strategy $strategy --json >"$TMPDIR/$strategy.out"
 done
-"$SHARDLAB" train --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy zero1 --json 2>/dev/null | tail -n 1 >"$TMPDIR/train_scatter.out"
+trained train_scatter --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy zero1
 for offload in none optimizer; do
-	"$SHARDLAB" train --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy zero1:reduce=all --offload $offload --json 2>/dev/null |
-		tail -n 1 >"$TMPDIR/train_all.out"
+	trained train_all --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy zero1:reduce=all --offload $offload
 	[ "$(checksum train_all)" = "$(checksum train_scatter)" ] || complain "zero1:reduce=all --offload $offload: other weights"
 done
 python3 - "$TMPDIR" <<-'EOF' || complain 'zero1:reduce=all'
