@@ -161,9 +161,9 @@ static inline struct product_arguments product_arguments_of(const struct product
 /* cuBLASLt's fast algorithms move whole pieces of 16 bytes, and ask for rows that consist of them: rows that begin at
  * such pieces are not enough. 50,257 classes took 7.8 times as long as 50,304 on an H200 (kernels/RESULTS.md). So a
  * product whose rows of one operand end within a piece is put in two: whole pieces, and the last 9 to 15 elements
- * (fp32: 5 to 7), since kernels for vectors, which cuBLASLt has for a single one, lose count of rows that are 2³¹
- * elements apart (seen there, of 65,536 rows of 50,304). Extents below PRODUCT_PARTS_FROM are left as they are, where a
- * second launch costs as much. */
+ * (fp32: 5 to 7). With a single one 65,536 rows of 50,304 ended in an illegal address there: more than 2³¹ elements,
+ * presumably too many for the kernels that cuBLASLt has for vectors. Extents below PRODUCT_PARTS_FROM are left as they
+ * are, where a second launch costs as much. */
 enum { PRODUCT_PARTS_FROM = 128 };
 
 /* Does such a row begin at a piece of 16 bytes and end within one? */
