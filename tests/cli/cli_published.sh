@@ -31,6 +31,16 @@ pairs = b["stack"]["pairs"]    # of what the runs of llm-foundry have in common,
 assert pairs["n"] > 0 and 0 < pairs["median"] <= pairs["p80"] <= pairs["p90"] < 30, pairs
 PYTHON
 
+# Known points: what is said of each, or why not.
+tools/known_points --json >"$TMPDIR/points.json"
+python3 - "$TMPDIR/points.json" <<'PYTHON'
+import json, sys
+points = json.load(open(sys.argv[1]))
+assert len(points) == 13, len(points)
+assert all(p.get("inside") or p["why"] for p in points), [p for p in points if not p.get("inside")]
+assert [p["inside"] for p in points[:2]] == [True, True], points[:2]
+PYTHON
+
 # What was fitted is a stack that the program takes, and that says how many runs it stands on.
 "$SHARDLAB" sim --model mpt-7b --strategy fsdp --ranks 8 --cluster a100-80gb --precision bf16 --micro-batch 4 \
 	--activation-checkpointing full --stack "$TMPDIR/composer-ampere.yaml" >"$TMPDIR/sim"
