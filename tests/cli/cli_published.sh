@@ -37,7 +37,7 @@ python3 - "$TMPDIR/points.json" <<'PYTHON'
 import json, sys
 points = json.load(open(sys.argv[1]))
 assert len(points) == 13, len(points)
-assert all(p.get("inside") or p["why"] for p in points), [p for p in points if not p.get("inside")]
+assert all(p.get("inside") or p["why"] for p in points), [p["point"] for p in points if not (p.get("inside") or p["why"])]
 assert [p["inside"] for p in points[:2]] == [True, True], points[:2]
 PYTHON
 
