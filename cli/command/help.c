@@ -367,8 +367,9 @@ static enum status help_word(const char *word)
 		return no_help(word);
 	if (g)
 		help_strategy(g);
-	else
-		option_explain((enum option)option, stdout);
+	for (int i = 0; !g && i < OPTION_COUNT; i++) /* two commands may have an option each of one name */
+		if (!strcmp(option_row(i)->name, option_row(option)->name))
+			option_explain((enum option)i, stdout);
 	return STATUS_OK;
 }
 
