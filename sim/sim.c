@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "sim/engine.h"
+#include "sim/gathering.h"
 #include "strategy/base/keys.h"
 #include "strategy/cluster/effective.h"
 #include "strategy/strategies/alone.h"
@@ -213,7 +214,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 			fill_trace(&e, trace);
 	}
 	engine_release(&e);
-	return s;
+	return s ? s : gathering_time(plan, c, &out->gathering_ns);
 }
 
 enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *step)

@@ -175,6 +175,8 @@ void training_warn(struct training *t, const struct report_slowed *s);
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out);
 enum status training_report(struct training *t, struct report *out);
 enum status training_trace(struct training *t);
+/* Collective, after the epilogue of a plan that gathers the weights: what that took. */
+enum status training_gathering(struct training *t, struct report *out);
 
 /* place.c: around a step and what all ranks agree on after it. */
 void training_enter_step(struct training *t);

@@ -280,6 +280,16 @@ static enum status run_epilogue(struct training *t)
 	return s ? fail_late(s) : add_checksums(t);
 }
 
+/* The weights, to save them. */
+static bool gathers(const struct training *t)
+{
+	const struct role *r = t->device.rank->role;
+	for (int i = r->epilogue.begin; i < r->epilogue.end; i++)
+		if (op_class(r->ops[i].kind) == OP_CLASS_C)
+			return true;
+	return false;
+}
+
 static enum status run_all(struct training *t, struct report *out, bool *stopped)
 {
 	enum status s = open_rank(t);
@@ -295,6 +305,8 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 		s = run_steps(t, out, stopped);
 	if (!s)
 		s = run_epilogue(t);
+	if (!s && gathers(t))
+		s = training_gathering(t, out);
 	out->validation_loss = t->validation_loss;
 	out->validation_accuracy = t->validation_accuracy;
 	out->saved = t->saved;

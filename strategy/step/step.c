@@ -185,7 +185,10 @@ static void compile_restore(struct step *s)
 
 static void compile_epilogue(struct step *s)
 {
-	step_show_weights(s);
+	if (s->choices.save && s->shards > 1)
+		save_gathered(s);
+	else
+		step_show_weights(s);
 	buffers_show(s);
 	build_free_state(s->b);
 }

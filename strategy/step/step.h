@@ -262,6 +262,7 @@ void step_state(struct step *s); /* prologue: allocates this role's state and in
 /* ---- restore.c: state that leaves, and comes back ---- */
 
 void step_show_weights(struct step *s); /* epilogue */
+void save_gathered(struct step *s);     /* the same, on rank 0 (save_gathered.c) */
 void step_snapshots(struct step *s);    /* prologue: room for what is saved asynchronously */
 void step_save(struct step *s);         /* section save */
 void step_restore(struct step *s);

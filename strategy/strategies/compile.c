@@ -58,7 +58,7 @@ static void add_role(struct plan *p, const char *name, int64_t ranks)
 	        (struct role){.name = name, .first_rank = last ? last->first_rank + last->ranks : 0, .ranks = ranks};
 }
 
-static void declare_roles(struct plan *p, const struct strategy *strategy)
+static void declare_roles(struct plan *p, const struct strategy *strategy, const struct choices *choices)
 {
 	if (strategy->stages) {
 		for (int i = 0; i < p->ranks; i++)
@@ -66,6 +66,9 @@ static void declare_roles(struct plan *p, const struct strategy *strategy)
 	} else if (strategy->root_alone && p->ranks > 1) {
 		add_role(p, "root", 1);
 		add_role(p, "worker", p->ranks - 1);
+	} else if (choices->save && p->ranks > 1) {
+		add_role(p, "saver", 1);
+		add_role(p, "rank", p->ranks - 1);
 	} else {
 		add_role(p, "rank", p->ranks);
 	}
@@ -138,7 +141,7 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	    (status = checkpoint_slices_check(strategy, p->model, &checkpointing, settings)))
 		return status;
 	strategy->pack(p);
-	declare_roles(p, strategy);
+	declare_roles(p, strategy, &choices);
 	for (int i = 0; i < p->role_count; i++) {
 		struct build b = {.plan = p, .role = &p->roles[i]};
 		struct step s = {.b = &b,
