@@ -127,6 +127,10 @@ void judge_deepspeed(struct recipe *r);
 /* take_deepspeed.c: the settings. STATUS_INPUT: the model is none. */
 enum status take_deepspeed(struct recipe *r);
 
+/* fsdp.c: what Accelerate and Trainer say of FSDP alike. The keys of `fsdp` for how the state is saved, "" or
+ * ":save=full"; shards: whether there are any. */
+const char *fsdp_saving(struct recipe *r, const char *path, bool shards);
+
 /* class.c: what the lines of keys that compile say of here. */
 void class_say(struct recipe *r);
 

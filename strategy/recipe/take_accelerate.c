@@ -47,6 +47,25 @@ static int64_t take_ranks(struct recipe *r)
 
 /* ---- FSDP ---- */
 
+/* A word, or the number that it is in PyTorch. */
+static bool is_any(const struct tree *v, const char *word, const char *number)
+{
+	return is_text(v, word) || (v && tree_same(v, number));
+}
+
+/* A unit stays gathered from its forward to its backward pass. */
+static bool is_zero2(const struct tree *v)
+{
+	return is_any(v, "SHARD_GRAD_OP", "2") || is_any(v, "HYBRID_SHARD_ZERO2", "5") ||
+	       is_text(v, "_HYBRID_SHARD_ZERO2");
+}
+
+/* The keys of fsdp, or of hybrid, that all versions have. */
+static const char *take_keys(struct recipe *r, bool alone)
+{
+	return fsdp_saving(r, FSDP "state_dict_type", alone);
+}
+
 /* Copies of the model inside a group of ranks; 0: it is not said. */
 static int64_t hybrid_group(struct recipe *r, int64_t ranks)
 {
@@ -55,7 +74,9 @@ static int64_t hybrid_group(struct recipe *r, int64_t ranks)
 	const struct tree *strategy = recipe_find(r, FSDP "sharding_strategy");
 	if (copies > 1 && shard > 1)
 		return shard;
-	if ((is_text(strategy, "HYBRID_SHARD") || (strategy && tree_same(strategy, "4"))) && ranks && machines > 0)
+	if ((is_any(strategy, "HYBRID_SHARD", "4") || is_any(strategy, "HYBRID_SHARD_ZERO2", "5") ||
+	     is_text(strategy, "_HYBRID_SHARD_ZERO2")) &&
+	    ranks && machines > 0)
 		return ranks / machines;
 	return 0;
 }
@@ -63,31 +84,29 @@ static int64_t hybrid_group(struct recipe *r, int64_t ranks)
 static void take_version1(struct recipe *r, int64_t ranks)
 {
 	const struct tree *v = recipe_find(r, FSDP "sharding_strategy");
-	if (is_text(v, "NO_SHARD") || (v && tree_same(v, "3")))
+	int64_t shard = hybrid_group(r, ranks);
+	const char *keys = take_keys(r, shard <= 1), *kept = is_zero2(v) ? ":reshard=no" : "";
+	if (is_any(v, "NO_SHARD", "3"))
 		recipe_set(r, SETTING_STRATEGY, v, "ddp");
-	else if (is_text(v, "SHARD_GRAD_OP") || (v && tree_same(v, "2")))
-		recipe_set(r, SETTING_STRATEGY, v, "fsdp:reshard=no");
-	else if (hybrid_group(r, ranks) > 1)
-		recipe_set(r, SETTING_STRATEGY, v, "hybrid:shard=%" PRId64, hybrid_group(r, ranks));
-	else if (v && (strstr(tree_shown(&r->arena, v), "ZERO2") || tree_same(v, "5")))
-		recipe_bar(r, v, FSDP "sharding_strategy: HYBRID_SHARD_ZERO2 cannot be said here; HYBRID_SHARD can");
+	else if (shard > 1)
+		recipe_set(r, SETTING_STRATEGY, v, "hybrid:shard=%" PRId64 "%s%s", shard, kept, keys);
 	else
-		recipe_set(r, SETTING_STRATEGY, v, "fsdp");
+		recipe_set(r, SETTING_STRATEGY, v, "fsdp%s%s", kept, keys);
 }
 
 static void take_version2(struct recipe *r, int64_t ranks)
 {
 	const struct tree *v = recipe_find(r, FSDP "reshard_after_forward");
 	int64_t shard = hybrid_group(r, ranks);
-	bool reshard = recipe_flag(r, FSDP "reshard_after_forward", true);
-	if (shard > 1 && !reshard)
-		recipe_bar(r, v, FSDP "reshard_after_forward: false with copies of the model cannot be said here");
-	else if (shard > 1)
-		recipe_set(r, SETTING_STRATEGY, recipe_find(r, AXES "dp_shard_size"), "hybrid:shard=%" PRId64, shard);
-	else
-		recipe_set(r, SETTING_STRATEGY, v, reshard ? "fsdp" : "fsdp:reshard=no");
+	const char *keys = take_keys(r, shard <= 1),
+	           *kept = recipe_flag(r, FSDP "reshard_after_forward", true) ? "" : ":reshard=no";
 	if (shard > 1)
-		recipe_say(r, v, "as here");
+		recipe_set(r, SETTING_STRATEGY, recipe_find(r, AXES "dp_shard_size"), "hybrid:shard=%" PRId64 "%s%s",
+		           shard, kept, keys);
+	else
+		recipe_set(r, SETTING_STRATEGY, v, "fsdp%s%s", kept, keys);
+	if (shard > 1)
+		recipe_say(r, v, *kept ? "reshard=no" : "as here");
 	recipe_say(r, recipe_find(r, AXES "dp_replicate_size"), "the other ranks");
 }
 
@@ -148,6 +167,7 @@ static void take_zero(struct recipe *r, enum type type)
 	enum { DEEPSPEED_BUCKET = 500000000 };
 	static const char *const names[] = {"ddp", "zero1:overlap=no", "zero2:overlap=no",
 	                                    "zero3:prefetch=50000000:live=1000000000:reuse=1000000000"};
+	const struct tree *saves = recipe_find(r, "deepspeed_config.zero3_save_16bit_model");
 	const struct tree *stage = recipe_find(r, "deepspeed_config.zero_stage"),
 	                  *clip = recipe_find(r, "deepspeed_config.gradient_clipping"),
 	                  *accumulate = recipe_find(r, "deepspeed_config.gradient_accumulation_steps");
@@ -157,7 +177,9 @@ static void take_zero(struct recipe *r, enum type type)
 	double norm = 1;
 	if (d.stage < 0 || d.stage > 3)
 		return; /* its line says so */
-	recipe_set(r, SETTING_STRATEGY, stage, "%s", names[d.stage]);
+	bool gathers = d.stage == 3 && recipe_flag(r, "deepspeed_config.zero3_save_16bit_model", false);
+	recipe_set(r, SETTING_STRATEGY, stage, "%s%s", names[d.stage], gathers ? ":save=16bit" : "");
+	recipe_say(r, saves, d.stage < 3 ? "nothing, below stage 3" : gathers ? "save=16bit" : "save=shards");
 	if (d.stage < 3)
 		recipe_set(r, SETTING_BUCKET, NULL, "%" PRId64, DEEPSPEED_BUCKET * type_bytes(type));
 	take_offload(r, &d);

@@ -214,6 +214,17 @@ static const char *take_reduction(struct recipe *r, int64_t stage)
 	return stage == 1 && !scatters ? ":reduce=all" : "";
 }
 
+/* In its old spelling too, which DeepSpeed still reads. */
+static const char *take_saving(struct recipe *r)
+{
+	static const char path[] = "zero_optimization.stage3_gather_16bit_weights_on_model_save",
+	                  old[] = "zero_optimization.stage3_gather_fp16_weights_on_model_save";
+	const struct tree *v = recipe_find(r, path), *old_one = recipe_find(r, old);
+	bool gathers = recipe_flag(r, v ? path : old, false);
+	recipe_say(r, v ? v : old_one, "save=%s", gathers ? "16bit" : "shards");
+	return gathers ? ":save=16bit" : "";
+}
+
 static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width, const char *overlap)
 {
 	static const struct sized prefetch = {"zero_optimization.stage3_prefetch_bucket_size", "0.9 h²", 0.9, true,
@@ -222,8 +233,8 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 	           *reuse_key = "zero_optimization.stage3_max_reuse_distance";
 	int64_t ahead = sized_value(r, &prefetch, width), live = recipe_whole(r, live_key, 1000000000),
 	        reuse = recipe_whole(r, reuse_key, 1000000000);
-	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s", ahead,
-	           live, reuse, overlap);
+	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s%s",
+	           ahead, live, reuse, overlap, take_saving(r));
 	recipe_say(r, recipe_find(r, prefetch.path), "prefetch=%" PRId64, ahead);
 	recipe_say(r, recipe_find(r, live_key), "live=%" PRId64, live);
 	recipe_say(r, recipe_find(r, reuse_key), "reuse=%" PRId64, reuse);

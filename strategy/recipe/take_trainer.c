@@ -119,6 +119,7 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 {
 	const struct tree *v = recipe_find(r, FSDP "reshard_after_forward"), *fsdp = recipe_find(r, "fsdp");
 	const char *strategy = words->strategy;
+	const char *saving = fsdp_saving(r, FSDP "state_dict_type", true);
 	bool reshard;
 	if (v && v->kind == TREE_TEXT && strategy_of(v->text))
 		strategy = strategy_of(v->text);
@@ -129,7 +130,8 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 		           "fsdp: a hybrid strategy shards inside a machine, and these arguments do not say how many "
 		           "ranks that has: give {strategy} hybrid:shard=K without the file's");
 	else
-		recipe_set(r, SETTING_STRATEGY, v ? v : fsdp, "%s", strategy ? strategy : "fsdp");
+		recipe_set(r, SETTING_STRATEGY, v ? v : fsdp, "%s%s", strategy ? strategy : "fsdp",
+		           strategy && !strcmp(strategy, "ddp") ? "" : saving);
 	if (v)
 		recipe_say(r, fsdp, "by fsdp_config");
 }

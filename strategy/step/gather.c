@@ -20,13 +20,19 @@
  * A shard that does not stay on the device is fetched first (offload.c). One rank then has nothing to gather, and
  * fetches the whole unit.
  *
- * Groups are units here (pack_units), so a unit's number is its group's.
+ * Groups are units here (pack_units), so a unit's number is its group's. With `units=model` all units are one group:
+ * it is there for a whole pass, as FSDP has a model that nothing in it was wrapped of (NO_WRAP).
  */
 #include "strategy/step/step.h"
 
+static int group_of_unit(const struct step *s, int unit)
+{
+	return s->choices.whole ? 0 : unit;
+}
+
 static int unit_of(const struct step *s, int span)
 {
-	return s->execution.spans[span].unit;
+	return group_of_unit(s, s->execution.spans[span].unit);
 }
 
 void gather_begin(struct step *s)
@@ -103,7 +109,7 @@ static void issue(struct step *s, int span)
 
 static bool is_root(const struct step *s, int unit)
 {
-	return !s->model->units[unit].block && model_blocks(s->model);
+	return !s->choices.whole && !s->model->units[unit].block && model_blocks(s->model);
 }
 
 /* The elements of all units that are gathered while this one begins. */
@@ -155,9 +161,10 @@ static void prefetch(struct step *s, int next)
 	}
 }
 
-void gather_before(struct step *s, int unit)
+void gather_before(struct step *s, int number)
 {
-	int span = s->gather.next++;
+	int span = s->gather.next++, unit = group_of_unit(s, number);
+	s->gather.open++;
 	if (s->gather.issued <= span) {
 		if (s->group[unit].gathered < 0)
 			issue(s, span);
@@ -180,11 +187,22 @@ static int64_t reuse_distance(const struct step *s, int unit)
 	return -1;
 }
 
-/* Frees the unit, unless it is used again before `reuse` other elements are. */
-static void release(struct step *s, int unit, int64_t reuse)
+/* Where the model is one unit: a span of it is still at work, or the next is of the same pass. */
+static bool goes_on(const struct step *s)
 {
+	const struct unit_span *spans = s->execution.spans;
+	int next = s->gather.next;
+	return s->choices.whole &&
+	       (s->gather.open || (next < s->gather.count && spans[next].pass == spans[next - 1].pass));
+}
+
+/* Frees the unit, unless it is used again before `reuse` other elements are. */
+static void release(struct step *s, int number, int64_t reuse)
+{
+	int unit = group_of_unit(s, number);
 	int64_t distance = reuse_distance(s, unit);
-	if (distance < 0 || distance >= reuse)
+	s->gather.open--;
+	if (!goes_on(s) && (distance < 0 || distance >= reuse))
 		gather_close(s, unit);
 }
 

@@ -140,7 +140,7 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	if ((strategy->mesh && (status = strategy->mesh(p, &choices))) || (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_slices_check(strategy, p->model, &checkpointing, settings)))
 		return status;
-	strategy->pack(p);
+	(choices.whole ? pack_all : strategy->pack)(p);
 	declare_roles(p, strategy, &choices);
 	for (int i = 0; i < p->role_count; i++) {
 		struct build b = {.plan = p, .role = &p->roles[i]};

@@ -13,6 +13,7 @@ const struct strategy strategy_fsdp = {
         .keys = {{"reshard", "yes|no", "yes", "free a unit after its forward pass"},
                  {"sync", "every|last", "every", "which micro-batches reduce gradients"},
                  {"prefetch", "unit|N", "unit", "elements gathered ahead (0: none)"},
+                 {"units", "blocks|model", "blocks", "gather blocks one by one, or the whole model (NO_WRAP)"},
                  SAVE_KEY},
         .pack = pack_units,
         .parameters = PLACE_SHARD,
