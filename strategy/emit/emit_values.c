@@ -185,7 +185,7 @@ const char *emit_full_state(struct emission *e)
 
 const char *emit_blocks(struct emission *e)
 {
-	return emit_if_sharded(e, "\"TRANSFORMER_BASED_WRAP\"");
+	return emit_if_sharded(e, emit_choices(e).whole ? "\"NO_WRAP\"" : "\"TRANSFORMER_BASED_WRAP\"");
 }
 
 const char *emit_offload_all(struct emission *e)

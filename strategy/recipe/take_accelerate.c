@@ -60,10 +60,17 @@ static bool is_zero2(const struct tree *v)
 	       is_text(v, "_HYBRID_SHARD_ZERO2");
 }
 
-/* The keys of fsdp, or of hybrid, that all versions have. */
-static const char *take_keys(struct recipe *r, bool alone)
+/* The keys of fsdp, or of hybrid, that all versions have. stays: the model is not freed after its forward pass. */
+static const char *take_keys(struct recipe *r, bool alone, bool *stays)
 {
-	return fsdp_saving(r, FSDP "state_dict_type", alone);
+	struct fsdp_policy policy = {.path = FSDP "auto_wrap_policy",
+	                                   .usual = "NO_WRAP",
+	                                   .least = FSDP "min_num_params",
+	                                   .least_usual = 100000000,
+	                                   .version = recipe_whole(r, FSDP "version", 1)};
+	const char *units = fsdp_units(r, &policy);
+	*stays = policy.kept;
+	return arena_print(&r->arena, "%s%s", units, fsdp_saving(r, FSDP "state_dict_type", alone));
 }
 
 /* Copies of the model inside a group of ranks; 0: it is not said. */
@@ -85,7 +92,8 @@ static void take_version1(struct recipe *r, int64_t ranks)
 {
 	const struct tree *v = recipe_find(r, FSDP "sharding_strategy");
 	int64_t shard = hybrid_group(r, ranks);
-	const char *keys = take_keys(r, shard <= 1), *kept = is_zero2(v) ? ":reshard=no" : "";
+	bool stays;
+	const char *keys = take_keys(r, shard <= 1, &stays), *kept = is_zero2(v) || stays ? ":reshard=no" : "";
 	if (is_any(v, "NO_SHARD", "3"))
 		recipe_set(r, SETTING_STRATEGY, v, "ddp");
 	else if (shard > 1)
@@ -98,7 +106,8 @@ static void take_version2(struct recipe *r, int64_t ranks)
 {
 	const struct tree *v = recipe_find(r, FSDP "reshard_after_forward");
 	int64_t shard = hybrid_group(r, ranks);
-	const char *keys = take_keys(r, shard <= 1),
+	bool stays;
+	const char *keys = take_keys(r, shard <= 1, &stays),
 	           *kept = recipe_flag(r, FSDP "reshard_after_forward", true) ? "" : ":reshard=no";
 	if (shard > 1)
 		recipe_set(r, SETTING_STRATEGY, recipe_find(r, AXES "dp_shard_size"), "hybrid:shard=%" PRId64 "%s%s",
@@ -108,20 +117,6 @@ static void take_version2(struct recipe *r, int64_t ranks)
 	if (shard > 1)
 		recipe_say(r, v, *kept ? "reshard=no" : "as here");
 	recipe_say(r, recipe_find(r, AXES "dp_replicate_size"), "the other ranks");
-}
-
-/* What a unit is. Here it is a block. */
-static void take_units(struct recipe *r)
-{
-	const struct tree *v = recipe_find(r, FSDP "auto_wrap_policy");
-	if (is_text(v, "TRANSFORMER_BASED_WRAP"))
-		recipe_say(r, v, "as here: a block is a unit");
-	else
-		recipe_bar(
-		        r, v,
-		        FSDP
-		        "auto_wrap_policy: %s cannot be said here; a block is a unit, as with TRANSFORMER_BASED_WRAP",
-		        v ? tree_shown(&r->arena, v) : "NO_WRAP, the default, one unit for the whole model,");
 }
 
 static void take_prefetch(struct recipe *r)
@@ -152,7 +147,6 @@ static void take_fsdp(struct recipe *r, int64_t ranks)
 		recipe_say(r, recipe_find(r, FSDP "reshard_after_forward"), "nothing, in version 1");
 	}
 	recipe_say(r, recipe_find(r, FSDP "version"), version == 2 ? "fully_shard" : "FullyShardedDataParallel");
-	take_units(r);
 	take_prefetch(r);
 	recipe_set(r, SETTING_OFFLOAD, offload,
 	           recipe_flag(r, FSDP "offload_params", false) ? "optimizer,parameters" : "none");
@@ -194,6 +188,16 @@ static void take_zero(struct recipe *r, enum type type)
 		recipe_say(r, accumulate, "{accumulate}");
 }
 
+/* The file says all of it; Accelerate fills in what is "auto". */
+static enum status follow_file(struct recipe *r, const struct tree *file, int64_t ranks)
+{
+	struct recipe_question q = r->question;
+	q.reader = RECIPE_TRANSFORMERS;
+	q.ranks = ranks;
+	recipe_say(r, file, "read below");
+	return recipe_follow(r, file, &q);
+}
+
 /* ---- what ranks do ---- */
 
 static void take_ddp(struct recipe *r, const struct tree *v, enum type type)
@@ -210,12 +214,15 @@ static void take_ddp(struct recipe *r, const struct tree *v, enum type type)
 enum status take_accelerate(struct recipe *r)
 {
 	const struct tree *v = recipe_find(r, "distributed_type");
+	const struct tree *file = recipe_find(r, "deepspeed_config.deepspeed_config_file");
 	enum type type = take_precision(r);
 	int64_t ranks = take_ranks(r);
 	if (is_text(v, "FSDP") || is_text(v, "DEEPSPEED"))
 		recipe_say(r, v, is_text(v, "FSDP") ? "by fsdp_config" : "by deepspeed_config");
 	if (is_text(v, "FSDP"))
 		take_fsdp(r, ranks);
+	else if (is_text(v, "DEEPSPEED") && file)
+		return follow_file(r, file, ranks);
 	else if (is_text(v, "DEEPSPEED"))
 		take_zero(r, type);
 	else if (is_text(v, "NO") || (v && v->kind == TREE_FLAG))
