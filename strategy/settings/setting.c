@@ -123,3 +123,25 @@ bool setting_differs(enum setting i, const struct settings *s)
 	setting_print(i, &d, fallback, sizeof fallback);
 	return strcmp(given, fallback) != 0;
 }
+
+/* A number as short as it can be and be the same. */
+void setting_print_short(enum setting i, const struct settings *s, char *out, size_t size)
+{
+	const struct setting_row *row = &setting_rows[i];
+	setting_print(i, s, out, size);
+	if (row->type != TAKES_REAL)
+		return;
+	double v = *(const double *)((const char *)s + row->offset);
+	char text[40];
+	snprintf(text, sizeof text, "%.15g", v);
+	if (strtod(text, NULL) == v)
+		snprintf(out, size, "%s", text);
+}
+
+bool setting_is_rule(enum setting i, const struct settings *s)
+{
+	const struct loss_scale_rule *rule = loss_scale_rule(s->loss_scaler);
+	return (i == SETTING_LOSS_SCALER && s->loss_scaler != LOSS_SCALER_PYTORCH) ||
+	       (i == SETTING_LOSS_SCALE && (!s->loss_scaler || s->loss_scale == rule->initial)) ||
+	       (i == SETTING_LOSS_SCALE_WINDOW && (!s->loss_scaler || s->loss_scale_window == rule->window));
+}

@@ -140,8 +140,12 @@ struct settings settings_default(void);
 /* Takes a value from text. where: for the message, "ranks", "my.plan:4:11: ranks". */
 enum status setting_read(enum setting i, const char *where, const char *text, struct settings *s);
 void setting_print(enum setting i, const struct settings *s, char *out, size_t size);
+/* The same with numbers as short as they can be. */
+void setting_print_short(enum setting i, const struct settings *s, char *out, size_t size);
 /* True if the value is not the default. */
 bool setting_differs(enum setting i, const struct settings *s);
+/* True of the rules of fp16 that resolving fills in: a setting that is what it would be, had nobody given it. */
+bool setting_is_rule(enum setting i, const struct settings *s);
 
 /* Fills batch, micro_batch and accumulate: what is missing follows from the rest and from the number of ranks that take
  * different samples. All given and unequal, or not divisible: STATUS_INPUT. */

@@ -54,6 +54,11 @@ bool step_holds_state(const struct step *s)
 	return s->root || !s->strategy->root_alone;
 }
 
+bool step_speaks(const struct step *s)
+{
+	return s->root || s->stages > 1 || s->strategy->root_alone;
+}
+
 /* ---- places ---- */
 
 enum placement step_owned(enum placement p)

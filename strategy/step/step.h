@@ -186,6 +186,8 @@ int *step_numbers(struct step *s, int n); /* an array of n times -1, in the plan
 bool step_mixed(const struct step *s);    /* 16-bit parameters with fp32 master weights */
 bool step_adamw(const struct step *s);
 bool step_holds_state(const struct step *s); /* this role keeps and updates parameters */
+/* This role shows and saves the model's buffers: of two that hold the same, the first. */
+bool step_speaks(const struct step *s);
 /* How the owner of a part keeps what no other rank keeps: a slice becomes a shard. */
 enum placement step_owned(enum placement p);
 /* The part of a group in a buffer under a placement. */
