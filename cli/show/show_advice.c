@@ -198,11 +198,18 @@ static void show_lacking(const struct advice *a, bool all, FILE *out)
 /* What no line differs in: " --clip 1 --bucket 1048576". */
 static void print_given(const struct settings *s, FILE *out)
 {
-	static const enum setting others[] = {
-	        SETTING_LOSS_SCALER,         SETTING_LOSS_SCALE,    SETTING_LOSS_SCALE_WINDOW,
-	        SETTING_STOCHASTIC_ROUNDING, SETTING_OPTIMIZER,     SETTING_LEARNING_RATE,
-	        SETTING_WARMUP,              SETTING_DECAY,         SETTING_WEIGHT_DECAY,
-	        SETTING_CLIP,                SETTING_BUCKET,        SETTING_SEED};
+	static const enum setting others[] = {SETTING_LOSS_SCALER,
+	                                      SETTING_LOSS_SCALE,
+	                                      SETTING_LOSS_SCALE_WINDOW,
+	                                      SETTING_STOCHASTIC_ROUNDING,
+	                                      SETTING_OPTIMIZER,
+	                                      SETTING_LEARNING_RATE,
+	                                      SETTING_WARMUP,
+	                                      SETTING_DECAY,
+	                                      SETTING_WEIGHT_DECAY,
+	                                      SETTING_CLIP,
+	                                      SETTING_BUCKET,
+	                                      SETTING_SEED};
 	for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
 		char value[SETTING_TEXT], name[48];
 		enum setting i = others[k];

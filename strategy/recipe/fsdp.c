@@ -118,7 +118,8 @@ static const char *units_by_size(struct recipe *r, struct fsdp_policy *p, const 
 	}
 	recipe_say(r, v, block ? "a block is a unit" : "units=model");
 	if (block && table)
-		recipe_note(r, v, "%s: the embedding is a unit of its own there, and here it is one with the head", p->path);
+		recipe_note(r, v, "%s: the embedding is a unit of its own there, and here it is one with the head",
+		            p->path);
 	recipe_say(r, at, block ? "a block has as many" : "no block has as many");
 	return block ? "" : ":units=model";
 }

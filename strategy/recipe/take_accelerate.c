@@ -64,10 +64,10 @@ static bool is_zero2(const struct tree *v)
 static const char *take_keys(struct recipe *r, bool alone, bool *stays)
 {
 	struct fsdp_policy policy = {.path = FSDP "auto_wrap_policy",
-	                                   .usual = "NO_WRAP",
-	                                   .least = FSDP "min_num_params",
-	                                   .least_usual = 100000000,
-	                                   .version = recipe_whole(r, FSDP "version", 1)};
+	                             .usual = "NO_WRAP",
+	                             .least = FSDP "min_num_params",
+	                             .least_usual = 100000000,
+	                             .version = recipe_whole(r, FSDP "version", 1)};
 	const char *units = fsdp_units(r, &policy);
 	*stays = policy.kept;
 	return arena_print(&r->arena, "%s%s", units, fsdp_saving(r, FSDP "state_dict_type", alone));

@@ -120,9 +120,9 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 	const struct tree *v = recipe_find(r, FSDP "reshard_after_forward"), *fsdp = recipe_find(r, "fsdp");
 	const char *strategy = words->strategy;
 	struct fsdp_policy policy = {.path = FSDP "auto_wrap_policy",
-	                                   .usual = "TRANSFORMER_BASED_WRAP",
-	                                   .least = FSDP "min_num_params",
-	                                   .version = trainer_fsdp_version(r)};
+	                             .usual = "TRANSFORMER_BASED_WRAP",
+	                             .least = FSDP "min_num_params",
+	                             .version = trainer_fsdp_version(r)};
 	const char *units = fsdp_units(r, &policy), *saving = fsdp_saving(r, FSDP "state_dict_type", true);
 	bool reshard;
 	if (v && v->kind == TREE_TEXT && strategy_of(v->text))
@@ -137,8 +137,7 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 		           "ranks that has: give {strategy} hybrid:shard=K without the file's");
 	else
 		recipe_set(r, SETTING_STRATEGY, v ? v : fsdp, "%s%s", strategy ? strategy : "fsdp",
-		           strategy && !strcmp(strategy, "ddp") ? ""
-		                                                : arena_print(&r->arena, "%s%s", units, saving));
+		           strategy && !strcmp(strategy, "ddp") ? "" : arena_print(&r->arena, "%s%s", units, saving));
 	if (v)
 		recipe_say(r, fsdp, "by fsdp_config");
 }

@@ -194,7 +194,8 @@ static void must_say_batch(struct recipe *r, const struct recipe *inner, const s
 {
 	const struct tree *micro = recipe_find(inner, "train_micro_batch_size_per_gpu");
 	if (r->reader == RECIPE_ACCELERATE && tree_is_auto(micro) && !recipe_given(r, SETTING_MICRO_BATCH))
-		recipe_bar(r, at, "%s:%d:%d: train_micro_batch_size_per_gpu \"auto\" is the data loader's: give {micro_batch}",
+		recipe_bar(r, at,
+		           "%s:%d:%d: train_micro_batch_size_per_gpu \"auto\" is the data loader's: give {micro_batch}",
 		           inner->file.where, micro->line, micro->column);
 }
 

@@ -33,7 +33,8 @@ struct choices {
 	int64_t sync;     /* which micro-batches reduce gradients */
 	int64_t schedule; /* of a pipeline */
 	int64_t whole;    /* `units=model`, 1: the whole model is one unit of what is gathered */
-	int64_t save;     /* how the weights leave in the end: by shards, or gathered for rank 0, in fp32 or the precision */
+	int64_t save; /* how the weights leave in the end: by shards, or gathered for rank 0, in fp32 or the precision
+	               */
 	int64_t sequence; /* 1: tensor parallelism also divides the rows of the sequence */
 };
 

@@ -1,5 +1,5 @@
-/* Epilogues that gather the weights on rank 0 (save=full, save=16bit): verified, nothing in them is idle, what they move
- * and take is what the report says, and the text comes back. So do plans in which the whole model is one unit. */
+/* Epilogues that gather the weights on rank 0 (save=full, save=16bit): verified, nothing in them is idle, what they
+ * move and take is what the report says, and the text comes back. So do plans in which the whole model is one unit. */
 #include <string.h>
 
 #include "strategy/trace/report.h"

@@ -403,7 +403,8 @@ START_TEST(accelerate_reads_the_file_that_it_names)
 	must_have_settings(&recipe, "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit "
 	                            "precision=bf16 micro_batch=2 accumulate=4 ranks=8 clip=1");
 	takes_file(RECIPE_GUESSED, ACCELERATE "zero_file_missing.yaml");
-	must_fail(recipe_plan(&recipe), STATUS_INPUT, ACCELERATE "zero_file_missing.yaml:13:26: Accelerate would refuse");
+	must_fail(recipe_plan(&recipe), STATUS_INPUT,
+	          ACCELERATE "zero_file_missing.yaml:13:26: Accelerate would refuse");
 	must_fail(recipe_plan(&recipe), STATUS_INPUT, ACCELERATE "used/missing.json");
 }
 
