@@ -124,11 +124,12 @@ bool setting_differs(enum setting i, const struct settings *s)
 	return strcmp(given, fallback) != 0;
 }
 
-/* A number as short as it can be and be the same. */
 void setting_print_short(enum setting i, const struct settings *s, char *out, size_t size)
 {
 	const struct setting_row *row = &setting_rows[i];
 	setting_print(i, s, out, size);
+	if (row->type == TAKES_SIZE)
+		number_exact_bytes(out, (int)size, *(const int64_t *)((const char *)s + row->offset));
 	if (row->type != TAKES_REAL)
 		return;
 	double v = *(const double *)((const char *)s + row->offset);

@@ -123,7 +123,7 @@ same pytorch-eager "--config ../accelerate/fsdp1_no_wrap.yaml --model gpt2-124m 
 same deepspeed "--config ../accelerate/zero_file_alone.yaml --model gpt2-124m --cluster a100-80gb" --ranks 8 --model gpt2-124m \
 	--cluster a100-80gb --micro-batch 2 --accumulate 4 --precision bf16 --clip 1 \
 	--strategy zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit
-refused 'zero_file_missing.yaml:13:26: Accelerate would refuse: deepspeed_config_file: cannot open .*used/missing.json' "$SHARDLAB" sim \
+refused 'zero_file_missing.yaml:13:26: Accelerate would refuse: deepspeed_config_file: cannot open ' "$SHARDLAB" sim \
 	--config ../accelerate/zero_file_missing.yaml || complain 'a file that is not there'
 status=0
 "$SHARDLAB" config ../accelerate/mixed_no.yaml >"$TMPDIR/mixed.out" 2>"$TMPDIR/err" || status=$?
