@@ -143,7 +143,8 @@ static const struct {
 
 /* Keys that become a setting only together with another, or that must say what the precision is. */
 static const char *const said_elsewhere[] = {"fp16.loss_scale", "communication_data_type",
-                                             "data_types.grad_accum_dtype", "scheduler.params.warmup_max_lr"};
+                                             "data_types.grad_accum_dtype", "scheduler.params.warmup_max_lr",
+                                             "zero_optimization.stage3_param_persistence_threshold"};
 
 /* "a.b", value → "a": {"b": value}, inside what stands beside it if that is the same section. */
 static void put_key(char *out, size_t size, const char *beside, const char *key, const char *value)
@@ -255,6 +256,27 @@ START_TEST(other_values_are_refused_or_noted_by_name)
 	}
 	ck_assert_int_ge(refused, 25);
 	ck_assert_int_ge(noted, 25);
+}
+
+/* What stays whole there is said with its share, given or not. */
+START_TEST(small_tensors_that_stay_whole_are_noted)
+{
+	static const struct {
+		const char *value, *note;
+	} cases[] = {{"", " 100000, the default: tensors with fewer elements stay whole on every rank there, 0.098 %"},
+	             {", \"stage3_param_persistence_threshold\": 1000", " 1000: tensors with fewer"},
+	             {", \"stage3_param_persistence_threshold\": 0", NULL}};
+	for (int i = 0; i < COUNT(cases); i++) {
+		char text[200];
+		bool found = false;
+		snprintf(text, sizeof text, "{\"train_batch_size\": 8, \"zero_optimization\": {\"stage\": 3%s}}",
+		         cases[i].value);
+		must(read_as(RECIPE_DEEPSPEED, text));
+		for (int k = 0; k < recipe.notes.count; k++)
+			found |= strstr(recipe.notes.list[k].text, cases[i].note ? cases[i].note : "persistence") !=
+			         NULL;
+		ck_assert_msg(found == (cases[i].note != NULL), "%s", text);
+	}
 }
 
 /* A key that does nothing says so, and changes no setting. */
