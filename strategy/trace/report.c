@@ -41,7 +41,8 @@ static void report_memory(struct report_memory *m, const struct plan *p, const s
 		m->at_peak[c] = use.at_peak[c];
 		m->steady[c] = use.steady[c];
 	}
-	plan_peak_describe(p, r, use.peak_op, m->peak_at, sizeof m->peak_at);
+	if (use.peak_bytes) /* else it is a space of other sections than the step */
+		plan_peak_describe(p, r, use.peak_op, m->peak_at, sizeof m->peak_at);
 }
 
 /* ---- communication ---- */
