@@ -99,7 +99,7 @@ status=0
 [ "$status" = 1 ] || fail "help on a full disk: exit status $status"
 
 # A word that is an option or a strategy has its own help.
-has "$("$SHARDLAB" help offload)" 'Commands: plan, sim, compare, advise, train, validate, view'
+has "$("$SHARDLAB" help offload)" 'Commands: plan, sim, compare, advise, train, validate, calibrate, view'
 [ "$("$SHARDLAB" help offload)" = "$("$SHARDLAB" help --offload)" ] || fail 'help offload and help --offload differ'
 has "$("$SHARDLAB" help zero2)" '--strategy zero2: '
 has "$("$SHARDLAB" help fsdp)" 'fsdp:reshard=yes|no'
