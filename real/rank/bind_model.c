@@ -1,4 +1,5 @@
 /* The model's kernels. */
+#include "kernels/exact.h"
 #include "real/rank/bind.h"
 #include "real/rank/operand.h"
 
@@ -157,8 +158,14 @@ BOUND(classifier)
 {
 	int64_t rows = rows_of(m, op), stride = m->plan->model->logits_stride, n;
 	const float *scaler = use_all(m, op, CLASSIFIER_SCALER, &n);
-	return RUN(classifier, ELEMENT(CLASSIFIER_LOGITS), rows, kernel_of(m, op)->out, stride, USE(CLASSIFIER_LOGITS),
-	           USE(CLASSIFIER_TARGETS), op->scale, scaler, ADD_TO(CLASSIFIER_LOSS));
+	bool exact = m->plan->settings.reproducible;
+	float *sum = USE(CLASSIFIER_LOSS), *loss = exact ? b->scalar : sum;
+	int error = RUN(classifier, ELEMENT(CLASSIFIER_LOGITS), rows, kernel_of(m, op)->out, stride,
+	                USE(CLASSIFIER_LOGITS), USE(CLASSIFIER_TARGETS), op->scale, scaler, loss,
+	                !exact && adds(op, CLASSIFIER_LOSS));
+	if (exact)
+		exact_add(exact_begin(sum, adds(op, CLASSIFIER_LOSS)), (double)*loss);
+	return error;
 }
 
 BOUND(evaluate)

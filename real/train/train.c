@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/exact.h"
 #include "kernels/update.h"
 #include "real/communicator/hosts.h"
 #include "real/rank/kernel_threads.h"
@@ -72,8 +73,11 @@ static bool read_state(const struct training *t, const char *name, void *out, in
 
 static double read_loss(const struct training *t)
 {
-	float loss;
-	return read_state(t, "loss", &loss, sizeof loss) ? (double)loss : (double)NAN;
+	float loss[EXACT_DIGITS];
+	int64_t n = scalar_elements(&t->plan.settings);
+	if (!read_state(t, "loss", loss, n * (int64_t)sizeof *loss))
+		return (double)NAN;
+	return t->plan.settings.reproducible ? exact_value(loss) : (double)*loss;
 }
 
 static struct loss_scale read_scaler(const struct training *t)
