@@ -1,8 +1,10 @@
-/* Sums that no order changes: of micro-batches' losses, and of squares that other numbers of ranks cut into other parts.
+/* Sums that no order changes: of micro-batches' losses, and of squares that other numbers of ranks cut into other
+ * parts.
  *
- * A sum is a number in fixed point, wide enough for every square of an fp32 number: EXACT_DIGITS digits of 12 bits, from
- * 2^-300 on. A digit is a whole number in an fp32, so that ranks add up digits as they add up any vector: up to 4096 of
- * them without rounding, since 4096 · 4095 < 2^24. What is not finite stands in the first digit and stays there.
+ * A sum is a number in fixed point, wide enough for every square of an fp32 number: EXACT_DIGITS digits of 12 bits,
+ * from 2^-300 on. A digit is a whole number in an fp32, so that ranks add up digits as they add up any vector: up to
+ * 4096 of them without rounding, since 4096 · 4095 < 2^24. What is not finite stands in the first digit and stays
+ * there.
  *
  *     float sum[EXACT_DIGITS] = {0};
  *     exact_add(sum, 0.1); exact_add(sum, 1e-30);          in any order

@@ -8,8 +8,8 @@
  *     halve: 0↔1, 2↔3
  *                all  -    -    -     -    all  -    -     -    -    all  -     -    -    -    all
  *
- * Every element is the same sum, (0+2)+(1+3): a binary tree whose leaves are the ranks, and whose first sums are of ranks
- * that differ in the highest bit. So does the first half of halving_doubling.c. A ring begins each slice's sum at
+ * Every element is the same sum, (0+2)+(1+3): a binary tree whose leaves are the ranks, and whose first sums are of
+ * ranks that differ in the highest bit. So does the first half of halving_doubling.c. A ring begins each slice's sum at
  * another rank.
  *
  * Numbers of ranks that are no power of two go round the ring.

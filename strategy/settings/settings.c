@@ -84,10 +84,11 @@ static enum status choose_micros(struct settings *s, int64_t data_ranks)
 		return status_fail(STATUS_INPUT, "{ranks}: %" PRId64 " are too many", data_ranks);
 	int64_t most = largest_power_in(s->batch), micros = most < REPRODUCIBLE_MICROS ? most : REPRODUCIBLE_MICROS;
 	if (micros < data_ranks)
-		return status_fail(STATUS_INPUT,
-		                   "{reproducible} cuts {batch} %" PRId64 " into %" PRId64 " micro-batches, and there are %" PRId64
-		                   " ranks; say with {micro_batch} how large they are, the same for every number of ranks",
-		                   s->batch, micros, data_ranks);
+		return status_fail(
+		        STATUS_INPUT,
+		        "{reproducible} cuts {batch} %" PRId64 " into %" PRId64 " micro-batches, and there are %" PRId64
+		        " ranks; say with {micro_batch} how large they are, the same for every number of ranks",
+		        s->batch, micros, data_ranks);
 	s->micro_batch = s->batch / micros;
 	return STATUS_OK;
 }
@@ -97,8 +98,8 @@ static enum status check_micros(const struct settings *s)
 	if (!s->reproducible || is_power_of_two(s->batch / s->micro_batch))
 		return STATUS_OK;
 	return status_fail(STATUS_INPUT,
-	                   "{reproducible} adds up in a binary tree, and {batch} %" PRId64
-	                   " has %" PRId64 " micro-batches of %" PRId64 ", no power of two; change {batch} or {micro_batch}",
+	                   "{reproducible} adds up in a binary tree, and {batch} %" PRId64 " has %" PRId64
+	                   " micro-batches of %" PRId64 ", no power of two; change {batch} or {micro_batch}",
 	                   s->batch, s->batch / s->micro_batch, s->micro_batch);
 }
 

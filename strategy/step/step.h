@@ -326,9 +326,9 @@ void offload_write_back(struct step *s, int group);
 /* STATUS_INPUT if the sums cannot be one tree. */
 enum status tree_check(const struct strategy *g, const struct model *m, const struct settings *t,
                        const struct choices *c);
-void tree_choose(struct choices *c, const struct settings *t);  /* the collectives that add up as the tree does */
-int tree_micro(const struct step *s, int turn);                 /* the micro-batch that comes after `turn` others */
-bool tree_in_a_row(const struct step *s);                       /* of this role's loads: struct op */
+void tree_choose(struct choices *c, const struct settings *t); /* the collectives that add up as the tree does */
+int tree_micro(const struct step *s, int turn);                /* the micro-batch that comes after `turn` others */
+bool tree_in_a_row(const struct step *s);                      /* of this role's loads: struct op */
 /* Whole gradients: kernels are about to write a group's; they have. Nothing is done unless `reproducible` is set. */
 void tree_needed(struct step *s, int group);
 void tree_ready(struct step *s, int group);

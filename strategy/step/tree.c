@@ -1,16 +1,17 @@
-/* --reproducible: the gradient of a step is one binary tree of sums over the micro-batches of the global batch, the same
- * tree on any number of ranks.
+/* --reproducible: the gradient of a step is one binary tree of sums over the micro-batches of the global batch, the
+ * same tree on any number of ranks.
  *
- * The batch has M micro-batches, 0 … M-1; M and the number of ranks n are powers of two, and each rank has a = M/n. Each
- * is a leaf, and the first sums are of leaves that differ in the highest bit of their number. On M = 8:
+ * The batch has M micro-batches, 0 … M-1; M and the number of ranks n are powers of two, and each rank has a = M/n.
+ * Each is a leaf, and the first sums are of leaves that differ in the highest bit of their number. On M = 8:
  *
  *     leaf        0   4   2   6   1   5   3   7
  *                 └─+─┘   └─+─┘   └─+─┘   └─+─┘     highest bit
  *                   └───+───┘       └───+───┘
  *                       └───────+───────┘           lowest bit
  *
- * Collectives by recursive halving add in this order, for the bits of the rank's number (strategy/collective/halving.c).
- * So the samples of a rank's micro-batch m are those of the leaf in which bits that are summed first stand highest:
+ * Collectives by recursive halving add in this order, for the bits of the rank's number
+ * (strategy/collective/halving.c). So the samples of a rank's micro-batch m are those of the leaf in which bits that
+ * are summed first stand highest:
  *
  *     whole gradients, reduced once a step        leaf m·n + rank      (ddp, zero1: first within the rank)
  *     shards, reduced with every micro-batch      leaf rank·a + m      (zero2, zero3, fsdp: first over the ranks)
@@ -75,8 +76,8 @@ void tree_needed(struct step *s, int group)
 	struct region leaf = open_leaf(s, group, depth_at(s->turn));
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
-		s->tensor[t].gradient = region_of(leaf.buffer, leaf.offset + s->plan->tensor_offset[t],
-		                                  s->model->tensors[t].elements);
+		s->tensor[t].gradient =
+		        region_of(leaf.buffer, leaf.offset + s->plan->tensor_offset[t], s->model->tensors[t].elements);
 		s->tensor[t].written = false;
 	}
 }
@@ -110,8 +111,8 @@ void tree_add_shard(struct step *s, int group, int shard, struct region home)
 static bool adds_by_itself(const struct strategy *g)
 {
 	const struct hooks *h = &g->hooks;
-	return h->micros || h->load || h->loss || h->gradient_needed || h->gradient_ready || h->end_backward || g->slices ||
-	       g->same_samples || g->stages || g->root_alone || g->group_key;
+	return h->micros || h->load || h->loss || h->gradient_needed || h->gradient_ready || h->end_backward ||
+	       g->slices || g->same_samples || g->stages || g->root_alone || g->group_key;
 }
 
 static bool normalizes_batches(const struct model *m)
@@ -122,29 +123,47 @@ static bool normalizes_batches(const struct model *m)
 	return false;
 }
 
+static enum status refuse(const struct strategy *g, const char *why)
+{
+	return status_fail(STATUS_INPUT, "{reproducible} with {strategy} %s: %s", g->name, why);
+}
+
+/* What would add up in another order. */
+static enum status check_sums(const struct strategy *g, const struct settings *t, const struct choices *c)
+{
+	if (adds_by_itself(g))
+		return refuse(
+		        g,
+		        "sums of this strategy are no binary tree over micro-batches; use single, ddp, zero1, zero2, "
+		        "zero3 or fsdp");
+	if (t->library_collectives && t->ranks > 1)
+		return refuse(g, status_words("a library adds up in an order of its own; use {comm} ring"));
+	if (c->sync == SYNC_LAST)
+		return refuse(
+		        g, "sync=last reduces the sum of a rank's micro-batches, and sync=every each of them, which is "
+		           "another tree; leave sync=last out");
+	if (strstr(t->strategy, "algorithm=ring"))
+		return refuse(
+		        g,
+		        "a ring adds up each slice in another order; use algorithm=halving-doubling, or leave it out");
+	if (t->offload.optimizer)
+		return refuse(
+		        g, status_words("the host adds up micro-batches as they come; leave {offload} optimizer out"));
+	return STATUS_OK;
+}
+
 enum status tree_check(const struct strategy *g, const struct model *m, const struct settings *t,
                        const struct choices *c)
 {
-	const char *why = !t->reproducible ? NULL
-	                  : adds_by_itself(g)
-	                          ? "sums of this strategy are no binary tree over micro-batches; use single, ddp, zero1, "
-	                            "zero2, zero3 or fsdp"
-	                  : t->library_collectives && t->ranks > 1
-	                          ? "a library adds up in an order of its own; use {comm} ring"
-	                  : t->ranks > TREE_RANKS ? "sums are exact on up to 4096 ranks; give fewer {ranks}"
-	                  : c->sync == SYNC_LAST
-	                          ? "sync=last reduces the sum of a rank's micro-batches, and sync=every each of them, "
-	                            "which is another tree; leave sync=last out"
-	                  : strstr(t->strategy, "algorithm=ring")
-	                          ? "a ring adds up each slice in another order; use algorithm=halving-doubling, or leave it "
-	                            "out"
-	                  : t->offload.optimizer
-	                          ? "the host adds up micro-batches as they come; leave {offload} optimizer out"
-	                  : normalizes_batches(m)
-	                          ? "statistics of batch normalization go from micro-batch to micro-batch; use another norm"
-	                          : NULL;
-	return why ? status_fail(STATUS_INPUT, "{reproducible} with {strategy} %s: %s", g->name, status_words(why))
-	           : STATUS_OK;
+	enum status s = t->reproducible ? check_sums(g, t, c) : STATUS_OK;
+	if (s || !t->reproducible)
+		return s;
+	if (t->ranks > TREE_RANKS)
+		return refuse(g, status_words("sums are exact on up to 4096 ranks; give fewer {ranks}"));
+	if (normalizes_batches(m))
+		return refuse(g,
+		              "statistics of batch normalization go from micro-batch to micro-batch; use another norm");
+	return STATUS_OK;
 }
 
 void tree_choose(struct choices *c, const struct settings *t)

@@ -118,7 +118,8 @@ static enum status check(struct plan *p, const struct model *model, const struct
 		                   "choose another strategy",
 		                   strategy->name, (long long)t->ranks);
 	const struct choices choices = strategy_choices(strategy, t->strategy);
-	if ((s = tree_check(strategy, model, t, &choices)) || (s = offload_check(strategy, t, c)) || (s = checkpointing_choose(model, t)))
+	if ((s = tree_check(strategy, model, t, &choices)) || (s = offload_check(strategy, t, c)) ||
+	    (s = checkpointing_choose(model, t)))
 		return s;
 	return checkpointing_parse(t->checkpointing, c);
 }

@@ -63,9 +63,10 @@ static enum status check_load(const struct at *a)
 	if (a->op->operand[LOAD_INPUTS].buffer < 0 && a->op->operand[LOAD_TARGETS].buffer < 0)
 		return refuse_op(a, 2, "loads neither inputs nor targets");
 	if (a->op->in_a_row != loads_in_a_row(a))
-		return refuse_op(a, 5, a->op->in_a_row ? "is \"row\" and the first load of the step is not"
-		                                       : "is not \"row\" as the first load of the step is; some samples "
-		                                         "would be taken twice");
+		return refuse_op(a, 5,
+		                 a->op->in_a_row ? "is \"row\" and the first load of the step is not"
+		                                 : "is not \"row\" as the first load of the step is; some samples "
+		                                   "would be taken twice");
 	return STATUS_OK;
 }
 
