@@ -57,6 +57,13 @@ processes() {
 		if [[ $comm != sleep && $comm == "${2-*}" ]]; then echo "${p#/proc/}"; fi
 	done
 }
+# launcher: the shardlab that lab_on started.
+launcher() {
+	local pid
+	for pid in $(processes 1 shardlab); do
+		if [ "$(cat "/proc/$(awk '{ print $4 }' "/proc/$pid/stat")/comm")" = nsenter ]; then echo "$pid"; fi
+	done 2>/dev/null
+}
 none_left() { [ -z "$(processes 1)$(processes 2)" ]; }
 
 # What is struck: what it takes, and what comes of it. Ranks are shardlab on either host; on node1 there is the launcher too.
@@ -69,7 +76,7 @@ find_victim() {
 	rank) mapfile -t all < <(processes 2 shardlab) ;;
 	daemon) mapfile -t all < <(processes 2 orted) ;;
 	mpirun) mapfile -t all < <(processes 1 mpirun) ;;
-	launcher) mapfile -t all < <(processes 1 shardlab | sort -n | head -n 1) ;;
+	launcher) mapfile -t all < <(launcher) ;;
 	esac
 	victim=${all[0]-}
 }
@@ -150,7 +157,7 @@ for ((i = 1; i <= strikes; i++)); do
 	if ! is_over; then
 		outcome='went on'
 		[ "$struck" = 'power off' ] || lab_plug 2
-		kill -INT $(processes 1 shardlab | sort -n | head -n 1) 2>/dev/null || true
+		kill -INT "$(launcher)" 2>/dev/null || true
 		within "$limit" is_over || complain "$name: goes on, and does not end"
 	fi
 	wait "$parent" 2>/dev/null || status=$?
