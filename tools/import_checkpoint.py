@@ -14,7 +14,8 @@ CHECKPOINT is one of
 and MODEL a folder with the model's config.json, as a hub has it; its tokenizer's files come along. Weights alone are
 taken, in fp32: shardlab's own checkpoints have the rest (docs/checkpoints.md). Prefixes that wrappers add to names
 (module., _orig_mod., _fsdp_wrapped_module., model. before model.) are left out; --prefix NAME. leaves out another one.
-Files of torch.save are read with weights_only, so that no code of theirs runs.
+Files are read with torch's weights_only, so that no code of theirs runs; those of ZeRO are read by deepspeed, which
+trusts them.
 
 Exit status: 0 done; 2 with one line that says what is wrong.
 """

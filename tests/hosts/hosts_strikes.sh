@@ -36,6 +36,7 @@ steps_said() { grep -c '^{"step"' "$TMPDIR/out" || true; }
 is_over() { ! kill -0 "$parent" 2>/dev/null; }
 has_gone_on() { [ "$(steps_said)" -gt "$1" ]; }
 has_begun() { [ "$(steps_said)" -ge 3 ] || is_over; }
+makes_steps() { is_over || has_gone_on "$said"; }
 goes_on_or_is_over() { is_over || { grep -q '^starting again' "$TMPDIR/err" && has_gone_on "$((said + 1))"; }; }
 
 # within PATIENCE COMMAND: until it is so.
@@ -146,10 +147,12 @@ for ((i = 1; i <= strikes; i++)); do
 	before=$(latest)
 	begin
 	said=$(steps_said) at=$(milliseconds) outcome=ended
+	victim=none
 	# shellcheck disable=SC2086
 	hit $struck
-	if [ "$struck" = 'cable shakes' ]; then # nothing has happened, if no rank was silent for too long
-		within "$limit" goes_on_or_is_over || within 1 has_gone_on "$said" || complain "$name: neither ends nor goes on"
+	if [ -z "$victim" ] || [ "$struck" = 'cable shakes' ]; then # nobody was there yet, or nobody was silent for too long
+		name+=' (nothing lost)' said=$(steps_said)
+		within "$limit" makes_steps || complain "$name: neither ends nor makes steps: $(cat "$TMPDIR/err")"
 	else
 		within "$limit" goes_on_or_is_over || complain "$name: neither ends nor goes on: $(cat "$TMPDIR/err")"
 	fi
