@@ -89,7 +89,7 @@ hit() {
 	'power off') lab_power_off 2 ;;
 	*)
 		find_victim "$1"
-		[ -z "$victim" ] || kill "-$2" "$victim" 2>/dev/null || true
+		[ -z "$victim" ] || kill "-$2" "$victim" 2>/dev/null || victim=
 		;;
 	esac
 }
@@ -147,14 +147,15 @@ for ((i = 1; i <= strikes; i++)); do
 	before=$(latest)
 	begin
 	said=$(steps_said) at=$(milliseconds) outcome=ended
-	victim=none
+	# A host that is gone is tried again, and takes as long again to be found missing.
+	victim=none patience=$([ "$struck" = 'power off' ] && echo $((limit * (1 + restarts))) || echo "$limit")
 	# shellcheck disable=SC2086
 	hit $struck
 	if [ -z "$victim" ] || [ "$struck" = 'cable shakes' ]; then # nobody was there yet, or nobody was silent for too long
 		name+=' (nothing lost)' said=$(steps_said)
 		within "$limit" makes_steps || complain "$name: neither ends nor makes steps: $(cat "$TMPDIR/err")"
 	else
-		within "$limit" goes_on_or_is_over || complain "$name: neither ends nor goes on: $(cat "$TMPDIR/err")"
+		within "$patience" goes_on_or_is_over || complain "$name: neither ends nor goes on: $(cat "$TMPDIR/err")"
 	fi
 	took=$(($(milliseconds) - at)) status=0
 	if ! is_over; then
