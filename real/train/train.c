@@ -44,6 +44,8 @@ static enum status open_rank(struct training *t)
 	weights->context = t;
 	if (t->options->init)
 		weights->read = training_read_weights;
+	else if (t->resume_path)
+		weights->read = training_no_weights;
 	if (t->options->save)
 		weights->show = training_show_weights;
 	if (t->mpi) {
