@@ -73,9 +73,9 @@ struct collective executor_collective(const struct executor *e, const struct op 
 /* Scalars travel as doubles and come back in their own type. */
 enum status executor_sum(struct executor *e, const struct op *op, float *x, int64_t n, struct traffic *traffic)
 {
-	double values[4];
-	if (n > 4)
-		return status_fail(STATUS_INPUT, "sum: more than 4 control values");
+	double values[64];
+	if (n > 64)
+		return status_fail(STATUS_INPUT, "sum: more than 64 control values");
 	for (int64_t i = 0; i < n; i++)
 		values[i] = x[i];
 	struct communicator *c = executor_members(e, op);
