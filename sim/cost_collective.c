@@ -4,11 +4,7 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
+#include "strategy/base/number.h"
 
 /* ---- links ---- */
 

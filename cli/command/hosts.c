@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,14 @@ struct reader {
 	int64_t number;
 };
 
-static enum status refuse(const struct reader *r, const char *at, const char *what)
+static enum status __attribute__((format(printf, 3, 4)))
+refuse(const struct reader *r, const char *at, const char *format, ...)
 {
+	char what[96];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(what, sizeof what, format, arguments);
+	va_end(arguments);
 	return status_fail(STATUS_INPUT, "%s:%" PRId64 ":%td: %s", r->file, r->number, at - r->line + 1, what);
 }
 
@@ -55,7 +62,7 @@ static enum status read_slots(const struct reader *r, const char *word, size_t l
 	snprintf(digits, sizeof digits, "%.*s", (int)(length - n), word + n);
 	long long value = isdigit((unsigned char)*digits) ? strtoll(digits, &end, 10) : 0;
 	if (value < 1 || value > HOST_SLOTS_MOST || *end)
-		return refuse(r, word + n, "slots is a whole number from 1 to 4096");
+		return refuse(r, word + n, "slots is a whole number from 1 to %d", HOST_SLOTS_MOST);
 	*slots = value;
 	return STATUS_OK;
 }
@@ -80,7 +87,7 @@ static enum status read_line(struct hosts *h, struct reader *r)
 	if (is_known(h, name, length))
 		return refuse(r, name, "this host was named before; say slots=N once");
 	if (h->count == HOSTS_MOST)
-		return refuse(r, name, "more than 65536 hosts");
+		return refuse(r, name, "more than %d hosts", HOSTS_MOST);
 	more = next_word(r, &word);
 	enum status s = more ? read_slots(r, word, more, &slots) : STATUS_OK;
 	if (s)
@@ -142,11 +149,6 @@ int64_t hosts_slots(const struct hosts *h)
 	for (size_t i = 0; i < h->count; i++)
 		sum += h->list[i].slots;
 	return sum;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 enum status hosts_place(const struct hosts *h, int64_t ranks, int64_t *hosts, int64_t *each)
