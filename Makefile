@@ -35,6 +35,7 @@ space := $(subst ,, )
 BUILD := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))$(if $(NOISE),/noise)
 ifneq ($(SAN),)
 sanitize := -fsanitize=$(SAN) -fno-sanitize-recover=all
+stay_loaded := $(BUILD)/tests/support/stay_loaded.o
 endif
 ifneq ($(V),1)
 quiet = @echo '  $(1)  $@';
@@ -49,7 +50,7 @@ CPPFLAGS := -I.
 # A sanitizer's report needs lines; all the rest of a debugger's would double its programs. Its programs take longer to
 # compile at -O2 and -O3 than the tests gain.
 CFLAGS = -std=gnu11 $(OPTIMIZE) $(if $(SAN),-g1,-g) -fno-omit-frame-pointer
-LDFLAGS := -Wl,--as-needed
+LDFLAGS := -Wl,--as-needed $(if $(SAN),$(stay_loaded) -Wl$(comma)--export-dynamic-symbol=dlclose)
 ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 
 # The libraries' flags are asked for once and kept in a file, which also defines LIBRARY_CFLAGS and LIBRARIES.
@@ -83,7 +84,7 @@ library_objects := $(library_sources:%.c=$(BUILD)/%.o) \
 layers := cli viz real sim kernels strategy
 layer_libraries := $(layers:%=$(BUILD)/libshardlab-%.a)
 layer_objects = $(filter $(BUILD)/$(1)/%,$(library_objects))
-test_support := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+test_support := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/stay_loaded.c,$(wildcard tests/support/*.c)))
 test_folders := $(addprefix tests/,strategy sim real viz cli kernels mpi cuda hosts)
 test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard $(test_folders:%=%/test_*.c) tests/mpi/mpi_*.c)) \
 		 $(patsubst %.cpp,$(BUILD)/%,$(wildcard tests/cuda/test_*.cpp))
@@ -191,6 +192,8 @@ $(BUILD)/libraries.mk: Makefile
 	@echo "LIBRARY_CFLAGS := $$(pkg-config --cflags $(modules) | sed 's/-I */-isystem /g')" >$@
 	@echo "LIBRARIES := $$(pkg-config --libs $(filter-out check,$(modules))) -lm -lpthread" >>$@
 	@echo "CHECK_LIBRARIES := $$(pkg-config --libs check)" >>$@
+
+$(BUILD)/shardlab $(test_programs) $(fuzz_programs) $(gpu_tests) $(BUILD)/tests/gpu/ask_gpu $(BUILD)/tests/gpu/shardlab: | $(stay_loaded)
 
 # Which headers each object was made from, written by the compiler.
 -include $(patsubst %.o,%.d,$(library_objects) $(test_support)) \
