@@ -1,5 +1,5 @@
-/* Under AddressSanitizer: what was loaded stays loaded, so that LeakSanitizer finds out whose code took memory. Open MPI
- * unloads its modules before the program ends.
+/* Under AddressSanitizer: what was loaded stays loaded, so that LeakSanitizer finds out whose code took memory. Open
+ * MPI unloads its modules before the program ends.
  */
 #include <dlfcn.h>
 
