@@ -270,7 +270,8 @@ fuzz_driver := $(BUILD)/tests/fuzz/replay.o
 else
 fuzz_driver := -fsanitize=fuzzer
 endif
-$(fuzz_programs): %: %.o $(filter %.o,$(fuzz_driver)) $(layer_libraries)
+# No parser computes, and the kernels take longest to compile.
+$(fuzz_programs): %: %.o $(filter %.o,$(fuzz_driver)) $(filter-out %-kernels.a,$(layer_libraries))
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $(filter -%,$(fuzz_driver)) $^ $(LIBRARIES) -o $@
 
 # Where a GPU is; elsewhere each part says that it is skipped. What it finds out, tests/gpu/record.sh writes down.
