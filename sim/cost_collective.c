@@ -4,7 +4,11 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
-#include "strategy/base/number.h"
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
 
 /* ---- links ---- */
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "strategy/base/file.h"
-#include "strategy/base/number.h"
 
 /* ---- reading ---- */
 
@@ -147,6 +146,11 @@ int64_t hosts_slots(const struct hosts *h)
 	for (size_t i = 0; i < h->count; i++)
 		sum += h->list[i].slots;
 	return sum;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 enum status hosts_place(const struct hosts *h, int64_t ranks, int64_t *hosts, int64_t *each)

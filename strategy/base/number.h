@@ -30,11 +30,6 @@ static inline int64_t round_up(int64_t n, int64_t multiple)
 	return (n + multiple - 1) / multiple * multiple;
 }
 
-static inline int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* "1.5 GB", "37.2 MB", "512 B": at most four digits, powers of ten. */
 void number_format_bytes(char *out, int size, int64_t bytes);
 /* All digits, and readable by number_bytes(): "25MiB", "1MB", "1048577B". */
