@@ -43,13 +43,13 @@ enum status executor_open_groups(struct executor *e)
 	return s;
 }
 
-void executor_hurry(struct executor *e, bool yes)
+void executor_spin(struct executor *e, bool yes)
 {
 	if (e->communicator)
-		e->communicator->ops->hurry(e->communicator, yes);
+		e->communicator->ops->spin(e->communicator, yes);
 	for (int i = 0; i < e->group_count; i++)
 		if (e->groups[i].communicator)
-			e->groups[i].communicator->ops->hurry(e->groups[i].communicator, yes);
+			e->groups[i].communicator->ops->spin(e->groups[i].communicator, yes);
 }
 
 static void *memory_of(const struct op *op, void *const operand[], enum part part)
