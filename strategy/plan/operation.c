@@ -73,7 +73,8 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 		s = kernel_sizes(m, k, samples);
 	if (k && kernel_synchronises(p, k))
 		s.contributors = p->ranks;
-	s.mixed = p->settings.precision != TYPE_FP32;
+	s.mixed = p->settings.precision != TYPE_FP32 ||
+	          (p->software.does[SOFTWARE_MASTER] == MASTER_ALWAYS && op->queue == QUEUE_COMPUTE);
 	s.fp16 = p->settings.precision == TYPE_FP16;
 	s.clips = p->settings.clip > 0;
 	s.inputs = value_elements(&m->values[m->input], samples);

@@ -11,6 +11,7 @@
 #include "strategy/model/model.h"
 #include "strategy/plan/ops.h"
 #include "strategy/settings/settings.h"
+#include "strategy/settings/software.h"
 
 /* The category of a buffer, by the design's accounting: constant, name */
 #define CATEGORY_LIST(X)                                                                                               \
@@ -198,6 +199,7 @@ struct plan {
 	        *model;           /* as every rank computes it: the whole, not owned, outlives the plan; or its slice */
 	struct model slice;       /* that slice, in the arena */
 	struct settings settings; /* resolved */
+	struct software software; /* settings.software, read */
 	const char *strategy;     /* its name alone: "zero2" */
 	int64_t ranks;
 	struct axis axes[PLAN_AXES]; /* ranks is the product of their sizes */

@@ -195,7 +195,8 @@ void gather_after(struct step *s, int unit)
 
 void gather_after_forward(struct step *s, int unit)
 {
-	release(s, unit, s->choices.keep ? INT64_MAX : s->choices.reuse);
+	bool keep = s->choices.keep || (is_root(s, unit) && s->plan->software.does[SOFTWARE_ROOT] == ROOT_KEPT);
+	release(s, unit, keep ? INT64_MAX : s->choices.reuse);
 }
 
 /* ---- after the update ---- */

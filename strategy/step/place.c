@@ -41,7 +41,8 @@ int *step_numbers(struct step *s, int n)
 
 bool step_mixed(const struct step *s)
 {
-	return s->settings->precision != TYPE_FP32;
+	return s->settings->precision != TYPE_FP32 ||
+	       (s->plan->software.does[SOFTWARE_MASTER] == MASTER_ALWAYS && step_update_space(s) == SPACE_DEVICE);
 }
 
 bool step_adamw(const struct step *s)

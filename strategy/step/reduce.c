@@ -165,7 +165,7 @@ static void send_waiting(struct step *s, int group)
 		return;
 	s->group[group].shard = -1;
 	int copy = offload_gradients(s, group, region_whole(s->b, shard), QUEUE_COMMUNICATION, false);
-	depart(s, (struct reduction){group, -1, -1, shard, copy});
+	depart(s, (struct reduction){group, -1, -1, shard, copy, false, false});
 }
 
 static void add_staging(struct step *s, int group, int staging)
@@ -173,6 +173,20 @@ static void add_staging(struct step *s, int group, int staging)
 	step_add_gradients(s, group, QUEUE_COMPUTE, staging, device_shard(s, group));
 	reduce_replicas(s, group, QUEUE_COMPUTE);
 	send_waiting(s, group);
+}
+
+/* Takes this rank's slice of an all-reduced group. */
+static void take_slice(struct step *s, const struct reduction *r)
+{
+	struct region slice = region_slice(r->buffer, s->shard_axes, 0, s->plan->groups[r->group].padded);
+	struct region to = device_shard(s, r->group);
+	struct op *op = build_op(s->b, r->adds ? OP_ADD : OP_COPY, QUEUE_COMPUTE);
+	op->group = r->group;
+	op->micro = s->micro;
+	op->pass = PASS_BACKWARD;
+	op->operand[r->adds ? (int)ADD_X : (int)COPY_X] = slice;
+	op->operand[r->adds ? (int)ADD_Y : (int)COPY_Y] = to;
+	reduce_done(s, r->group, op);
 }
 
 /* Waits for the oldest reduction, and frees its buffers. */
@@ -186,6 +200,8 @@ static void arrive(struct step *s)
 	memmove(&all->list[0], &all->list[1], (size_t)--all->count * sizeof all->list[0]);
 	if (r.staging >= 0)
 		add_staging(s, r.group, r.staging);
+	if (r.slice)
+		take_slice(s, &r);
 	if (r.buffer >= 0)
 		build_free(s->b, r.buffer);
 }
@@ -230,6 +246,12 @@ static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 /* Reduces a group into this rank's shard on the device, or into staging that will be added to it. */
 static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 {
+	if (s->choices.all) {
+		r->op = build_number(s->b, all_reduce(s, r->group, 0, QUEUE_COMPUTE, region_whole(s->b, r->buffer)));
+		r->slice = true;
+		r->adds = adds;
+		return;
+	}
 	if (!adds && wait_on_device(s))
 		s->group[r->group].shard = alloc_shard(s, r->group, "shard");
 	if (adds)
@@ -241,7 +263,7 @@ static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 static void send(struct step *s, int group)
 {
 	bool adds = s->micro && sync_every_micro(s);
-	struct reduction r = {group, s->group[group].gradients, -1, -1, -1};
+	struct reduction r = {group, s->group[group].gradients, -1, -1, -1, false, false};
 	(stay_on_host(s) && !wait_on_device(s) ? reduce_to_host : reduce_to_shard)(s, &r, adds);
 	depart(s, r);
 	s->group[group].gradients = -1;
@@ -281,7 +303,7 @@ void reduce_deliver(struct step *s, int group, enum queue queue)
 	if (buffer < 0)
 		return;
 	int copy = offload_gradients(s, group, region_whole(s->b, buffer), queue, false);
-	depart(s, (struct reduction){group, buffer, -1, -1, copy});
+	depart(s, (struct reduction){group, buffer, -1, -1, copy, false, false});
 	s->group[group].gradients = -1;
 }
 

@@ -142,6 +142,15 @@ static void zero_padding(struct step *s)
 	}
 }
 
+static void alloc_border(struct step *s)
+{
+	const struct role *r = s->b->role;
+	int64_t elements = border_is_kept(s->plan, s->strategy) ? border_elements(s->plan, r->first_rank, r->ranks) : 0;
+	if (elements)
+		build_state_in(s->b, s->state.home[STATE_GRADIENTS].space, "border", CATEGORY_GRADIENTS,
+		               s->settings->precision, elements);
+}
+
 static void alloc_kinds(struct step *s)
 {
 	struct state *st = &s->state;
@@ -151,6 +160,7 @@ static void alloc_kinds(struct step *s)
 	alloc_loss_scale(s);
 	for (int i = 0; i < STATE_KINDS; i++)
 		alloc_kind(s, (enum state_kind)i);
+	alloc_border(s);
 	initialize(s, STATE_PARAMETERS);
 	initialize(s, STATE_MASTER);
 	zero_kind(s, STATE_FIRST_MOMENT);

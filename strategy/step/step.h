@@ -10,6 +10,7 @@
  *     place.c          names, places of groups, collectives
  *     pack.c, execution.c
  *     activations.c    buffers of values and of their gradients
+ *     border.c         tensors across the border of two slices
  *     offload.c        state that stays in host memory or on disk
  *     gather.c, reduce.c, broadcast.c       parameters and gradients between ranks
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
@@ -124,6 +125,8 @@ struct reductions {
 		int staging; /* to be added to what is there; -1 */
 		int shard;   /* on its way to the host; -1 */
 		int op;
+		bool slice; /* all-reduced: this rank's slice of the buffer goes to its shard, */
+		bool adds;  /* and is added to what is there */
 	} * list;
 	int count, room;
 };
@@ -182,7 +185,7 @@ struct step {
 /* ---- place.c ---- */
 
 int *step_numbers(struct step *s, int n); /* an array of n times -1, in the plan's arena */
-bool step_mixed(const struct step *s);    /* 16-bit parameters with fp32 master weights */
+bool step_mixed(const struct step *s);    /* the update has fp32 master weights beside the parameters */
 bool step_adamw(const struct step *s);
 bool step_holds_state(const struct step *s); /* this role keeps and updates parameters */
 /* How the owner of a part keeps what no other rank keeps: a slice becomes a shard. */
@@ -258,6 +261,12 @@ void sliced_exchange(struct step *s, bool back, enum pass pass, struct region fr
 /* ---- state.c ---- */
 
 void step_state(struct step *s); /* prologue: allocates this role's state and initialises it */
+
+/* ---- border.c: tensors across the border of two slices ---- */
+
+bool border_is_kept(const struct plan *p, const struct strategy *g);
+/* The elements that one of ranks [first, first + ranks) keeps beyond its slice, at most. */
+int64_t border_elements(const struct plan *p, int64_t first, int64_t ranks);
 
 /* ---- restore.c: state that leaves, and comes back ---- */
 

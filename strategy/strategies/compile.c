@@ -51,6 +51,19 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 	return STATUS_OK;
 }
 
+/* How the software carries the strategy out. Only ZeRO's stages 1 and 2 keep slices of the optimizer's state. */
+static void apply_software(const struct software *how, struct strategy *g, struct choices *c)
+{
+	bool keeps_gradients = g->gradients == PLACE_WHOLE;
+	if (g->optimizer != PLACE_SLICE)
+		return;
+	c->all |= how->does[SOFTWARE_REDUCE] == REDUCE_ALL;
+	if (!keeps_gradients || how->does[SOFTWARE_STAGE1] == STAGE1_WHOLE)
+		return;
+	g->gradients = PLACE_SHARD;
+	c->sync = SYNC_LAST;
+}
+
 static void add_role(struct plan *p, const char *name, int64_t ranks)
 {
 	const struct role *last = p->role_count ? &p->roles[p->role_count - 1] : NULL;
@@ -66,6 +79,9 @@ static void declare_roles(struct plan *p, const struct strategy *strategy)
 	} else if (strategy->root_alone && p->ranks > 1) {
 		add_role(p, "root", 1);
 		add_role(p, "worker", p->ranks - 1);
+	} else if (border_is_kept(p, strategy) && border_elements(p, 0, 1) != border_elements(p, 1, p->ranks - 1)) {
+		add_role(p, "first", 1);
+		add_role(p, "rest", p->ranks - 1);
 	} else {
 		add_role(p, "rank", p->ranks);
 	}
@@ -123,13 +139,18 @@ static enum status check(struct plan *p, const struct model *model, const struct
 
 static enum status compile(struct plan *p, const struct model *model, const struct settings *settings)
 {
-	const struct strategy *strategy;
+	const struct strategy *named;
 	struct checkpointing checkpointing;
-	enum status status = strategy_parse(settings->strategy, &strategy);
+	enum status status = strategy_parse(settings->strategy, &named);
 	p->settings = *settings;
-	if (status || (status = check(p, model, strategy, &checkpointing)))
+	if (status || (status = software_parse(settings->software, &p->software)))
 		return status;
-	struct choices choices = strategy_choices(strategy, settings->strategy);
+	struct strategy *strategy = arena_alloc(&p->arena, sizeof *strategy);
+	struct choices choices = strategy_choices(named, settings->strategy);
+	*strategy = *named;
+	apply_software(&p->software, strategy, &choices);
+	if ((status = check(p, model, strategy, &checkpointing)))
+		return status;
 	p->strategy = strategy->name;
 	p->ranks = settings->ranks;
 	plan_one_axis(p);

@@ -98,6 +98,46 @@ START_TEST(our_figures_match_the_table)
 	}
 }
 
+/* ---- theirs, of a plan that does as they do ---- */
+
+static const struct {
+	const char *framework, *as;
+} stacks[] = {
+        {"ddp", "pytorch"},
+        {"fsdp1", "pytorch"},
+        {"fsdp2", "pytorch"},
+        {"deepspeed-1", "deepspeed"},
+        {"deepspeed-2", "deepspeed"},
+        {"deepspeed-1-bf16", "deepspeed"},
+        {"deepspeed-2-bf16", "deepspeed"},
+};
+
+static const char *as_of(const char *framework)
+{
+	for (int i = 0; i < COUNT(stacks); i++)
+		if (!strcmp(stacks[i].framework, framework))
+			return stacks[i].as;
+	return NULL;
+}
+
+START_TEST(plans_do_as_the_frameworks_do)
+{
+	read_table();
+	for (int i = 0; i < row_count; i++) {
+		const struct row *r = &rows[i];
+		const char *as = as_of(r->framework);
+		if (!as)
+			continue;
+		const struct plan *p = right_plan("gpt:layers=2,width=32,heads=2,context=16,vocabulary=256 %s ranks=%d "
+		                                  "micro_batch=2 precision=%s as=%s",
+		                                  r->strategy, (int)r->ranks, r->precision, as);
+		int64_t ours = !strncmp(r->quantity, "held.", 5) ? held_of(p, r->quantity) : moved_of(p, r->quantity);
+		plans_forget();
+		ck_assert_msg(ours == r->theirs, "%s on %lld ranks, %s: %lld, and --as %s says %lld", r->framework,
+		              (long long)r->ranks, r->quantity, (long long)r->theirs, as, (long long)ours);
+	}
+}
+
 /* ---- what the frameworks are known to do, in numbers ---- */
 
 enum { PARAMETERS = 34176, ROOT = 8192 + 512 + 64, BLOCK = 12704 };
