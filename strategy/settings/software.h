@@ -41,6 +41,12 @@ enum software_name {
 	  "zero1: gradients that a rank keeps once they are reduced")                                                  \
 	X(BORDER, border, "no|yes", "no", "no", "yes", "no",                                                           \
 	  "zero1, zero2: a tensor across the border of two slices is kept whole on both ranks")                        \
+	X(FREED, freed, "none|units|buckets", "none", "units", "buckets", "none",                                      \
+	  "reduced gradients that are allocated anew in each step: of zero3, fsdp, hybrid; or of zero1, zero2")        \
+	X(KERNELS, kernels, "fused|eager", "fused", "eager", "eager", "fused",                                         \
+	  "llama: what autograd keeps of norms and SwiGLU besides; fused where the model is compiled")                 \
+	X(LOSS, loss, "inplace|one|freed|kept", "inplace", "freed", "kept", "one",                                     \
+	  "tensors of the logits' size beside them: none; one in fp32; cross_entropy's, without or with the logits")   \
 	X(MASTER, master, "16bit|always", "16bit", "16bit", "always", "16bit",                                         \
 	  "fp32 master weights beside 16-bit parameters only, or beside fp32 ones too")
 
@@ -56,6 +62,9 @@ enum { ROOT_AGAIN, ROOT_KEPT };
 enum { REDUCE_SCATTERS, REDUCE_ALL };
 enum { STAGE1_WHOLE, STAGE1_SLICE };
 enum { BORDER_CUT, BORDER_KEPT };
+enum { FREED_NONE, FREED_UNITS, FREED_BUCKETS };
+enum { KERNELS_FUSED, KERNELS_EAGER };
+enum { LOSS_IN_PLACE, LOSS_ONE, LOSS_FREED, LOSS_KEPT };
 enum { MASTER_16BIT, MASTER_ALWAYS };
 
 struct software {

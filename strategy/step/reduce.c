@@ -53,10 +53,10 @@ static bool sync_every_micro(const struct step *s)
 
 /* ---- buffers ---- */
 
-static int alloc_shard(struct step *s, int group, const char *what)
+static int alloc_shard(struct step *s, int group, const char *what, enum category category)
 {
 	const struct group *g = &s->plan->groups[group];
-	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), CATEGORY_BUFFERS,
+	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), category,
 	                   s->settings->precision, g->padded / s->shards);
 }
 
@@ -161,7 +161,7 @@ static void depart(struct step *s, struct reduction r)
 static void send_waiting(struct step *s, int group)
 {
 	int shard = s->group[group].shard;
-	if (shard < 0 || !s->last_micro)
+	if (shard < 0 || !s->last_micro || s->state.frees_gradients)
 		return;
 	s->group[group].shard = -1;
 	int copy = offload_gradients(s, group, region_whole(s->b, shard), QUEUE_COMMUNICATION, false);
@@ -236,7 +236,7 @@ static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
 		part = region_slice(r->buffer, s->shard_axes, 0, s->plan->groups[r->group].padded);
 	} else {
-		r->shard = alloc_shard(s, r->group, "slice");
+		r->shard = alloc_shard(s, r->group, "slice", CATEGORY_BUFFERS);
 		part = region_whole(s->b, r->shard);
 		reduce_scatter(s, r->group, whole, part);
 	}
@@ -246,16 +246,18 @@ static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 /* Reduces a group into this rank's shard on the device, or into staging that will be added to it. */
 static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 {
+	if (!adds && wait_on_device(s))
+		s->group[r->group].shard = alloc_shard(s, r->group, "shard", CATEGORY_BUFFERS);
+	else if (!adds && s->state.frees_gradients)
+		s->group[r->group].shard = alloc_shard(s, r->group, "shard", CATEGORY_GRADIENTS);
 	if (s->choices.all) {
 		r->op = build_number(s->b, all_reduce(s, r->group, 0, QUEUE_COMPUTE, region_whole(s->b, r->buffer)));
 		r->slice = true;
 		r->adds = adds;
 		return;
 	}
-	if (!adds && wait_on_device(s))
-		s->group[r->group].shard = alloc_shard(s, r->group, "shard");
 	if (adds)
-		r->staging = alloc_shard(s, r->group, "staging");
+		r->staging = alloc_shard(s, r->group, "staging", CATEGORY_BUFFERS);
 	struct region to = adds ? region_whole(s->b, r->staging) : device_shard(s, r->group);
 	r->op = build_number(s->b, reduce_scatter(s, r->group, region_whole(s->b, r->buffer), to));
 }

@@ -16,10 +16,21 @@ static const struct {
         [STATE_SECOND_MOMENT] = {"second_moment", CATEGORY_OPTIMIZER},
 };
 
+/* Gradients of which a rank keeps a part come with their reduction, and go with the update. */
+static bool frees_gradients(const struct step *s)
+{
+	const struct home *h = &s->state.home[STATE_GRADIENTS];
+	int whose = s->strategy->parameters == PLACE_SHARD ? FREED_UNITS : FREED_BUCKETS;
+	return s->plan->software.does[SOFTWARE_FREED] == whose && h->place == PLACE_SHARD &&
+	       h->space == SPACE_DEVICE && s->shards > 1;
+}
+
 static bool is_kept(const struct step *s, enum state_kind kind)
 {
 	bool on_host = s->state.update_queue == QUEUE_HOST_COMPUTE;
 	switch (kind) {
+	case STATE_GRADIENTS:
+		return !s->state.frees_gradients;
 	case STATE_MASTER: /* in fp32 the host updates weights of its own, unless the parameters are there as well */
 		return step_mixed(s) || (on_host && s->state.home[STATE_PARAMETERS].space == SPACE_DEVICE);
 	case STATE_FIRST_MOMENT:
@@ -176,6 +187,7 @@ void step_state(struct step *s)
 	struct state *st = &s->state;
 	st->staging = st->loss = st->norm = st->scaler = st->update_scaler = st->overflow = -1;
 	offload_choose(s);
+	st->frees_gradients = frees_gradients(s);
 	alloc_counters(s);
 	if (has_collectives(s) && !s->settings->library_collectives)
 		st->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);

@@ -13,6 +13,7 @@
  *     border.c         tensors across the border of two slices
  *     offload.c        state that stays in host memory or on disk
  *     gather.c, reduce.c, broadcast.c       parameters and gradients between ranks
+ *     unfused.c        what a stack's own kernels leave in memory besides
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels
  *     host_values.c, checkpoint_slices.c    activations that do not stay whole on the device
@@ -59,7 +60,7 @@ struct group_state {
 	int gather_op;    /* the operation that gathered them */
 	int fetched;      /* staging of a parameter shard on its way to a gather */
 	int gradients;    /* the buffer of its whole gradients, where they do not stay */
-	int shard;        /* gradient shard that stays on the device until the last micro-batch */
+	int shard;        /* gradient shard that stays on the device until the last micro-batch, or the update */
 	int reduced;      /* the operation that completes its gradient */
 	int updated;      /* the host's update of it in this step */
 	int parameters16; /* staging of the 16-bit parameters that the host made */
@@ -91,6 +92,7 @@ struct state {
 	enum queue update_queue;
 	int update_counter, update_scaler;
 	bool delayed; /* a step's gradients are applied while the next one computes */
+	bool frees_gradients; /* they are no state: a group's shard is in group_state.shard until its update */
 };
 
 /* batch_norm.c: the model's buffers. */
@@ -170,6 +172,7 @@ struct step {
 	struct checkpoints checkpoints;
 	struct value_state *value; /* by value; of the micro-batch at hand */
 	struct tensor_state *tensor;
+	int *kept; /* by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
 	struct group_state *group;
 	struct state state;
 	struct running_state running;
@@ -236,6 +239,18 @@ void step_forward_kernel(struct step *s, int index, enum pass pass);
 void step_backward_kernel(struct step *s, int index);
 /* Makes the operand `part` the place of a tensor's gradient. */
 void step_tensor_gradient(struct step *s, struct op *op, enum part part, int tensor);
+
+/* ---- unfused.c: what a stack's own kernels leave in memory besides ---- */
+
+void unfused_forward(struct step *s, int index, enum pass pass);
+void unfused_backward(struct step *s, int index);
+/* Tensors that stand beside the logits while the loss and its gradient are made. */
+enum { LOSS_BUFFERS = 3 };
+struct unfused_loss {
+	int buffer[LOSS_BUFFERS], count;
+};
+struct unfused_loss unfused_loss_begin(struct step *s);
+void unfused_loss_end(struct step *s, const struct unfused_loss *l);
 
 /* ---- loss.c ---- */
 

@@ -145,6 +145,10 @@ static void update_group(struct step *s, int group, const struct update_part *pa
 	build_operand(op, PART_OVERFLOW, whole_or_none(s, s->state.overflow), false);
 	round_stochastically(s, op);
 	s->group[group].updated = build_number(s->b, op);
+	if (s->state.frees_gradients) {
+		build_free(s->b, s->group[group].shard);
+		s->group[group].shard = -1;
+	}
 }
 
 /* ---- all of them ---- */

@@ -10,6 +10,7 @@ static void alloc_rows(struct step *s)
 	s->value = arena_alloc(a, (size_t)m->value_count * sizeof *s->value);
 	for (int i = 0; i < m->value_count; i++)
 		s->value[i].data = s->value[i].gradient = not_held();
+	s->kept = step_numbers(s, m->kernel_count);
 	s->tensor = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->tensor);
 	for (int i = 0; i < m->tensor_count; i++)
 		s->tensor[i].weight = s->tensor[i].gradient = region_none();
@@ -145,6 +146,8 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	p->settings = *settings;
 	if (status || (status = software_parse(settings->software, &p->software)))
 		return status;
+	/* Other software leaves collectives to a library, whose own memory is part of the overhead. */
+	p->settings.library_collectives |= p->software.name != SOFTWARE_OF_SHARDLAB;
 	struct strategy *strategy = arena_alloc(&p->arena, sizeof *strategy);
 	struct choices choices = strategy_choices(named, settings->strategy);
 	*strategy = *named;
