@@ -41,6 +41,8 @@ enum software_name {
 	  "zero1: gradients that a rank keeps once they are reduced")                                                  \
 	X(BORDER, border, "no|yes", "no", "no", "yes", "no",                                                           \
 	  "zero1, zero2: a tensor across the border of two slices is kept whole on both ranks")                        \
+	X(BUCKET, bucket, "views|copies|fixed", "views", "copies", "fixed", "views",                                   \
+	  "what is reduced: where kernels write gradients; a copy; or a copy in a buffer of the bucket's full size")   \
 	X(FREED, freed, "none|units|buckets", "none", "units", "buckets", "none",                                      \
 	  "reduced gradients that are allocated anew in each step: of zero3, fsdp, hybrid; or of zero1, zero2")        \
 	X(KERNELS, kernels, "fused|eager", "fused", "eager", "eager", "fused",                                         \
@@ -62,6 +64,7 @@ enum { ROOT_AGAIN, ROOT_KEPT };
 enum { REDUCE_SCATTERS, REDUCE_ALL };
 enum { STAGE1_WHOLE, STAGE1_SLICE };
 enum { BORDER_CUT, BORDER_KEPT };
+enum { BUCKET_VIEWS, BUCKET_COPIES, BUCKET_FIXED };
 enum { FREED_NONE, FREED_UNITS, FREED_BUCKETS };
 enum { KERNELS_FUSED, KERNELS_EAGER };
 enum { LOSS_IN_PLACE, LOSS_ONE, LOSS_FREED, LOSS_KEPT };

@@ -4,7 +4,7 @@
 
 /* PyTorch's Reducer: a first bucket of 1 MiB, so that communication begins early, then 25 MiB
  * (kDefaultFirstBucketBytes, kDefaultBucketBytesCap of torch/csrc/distributed/c10d/reducer.hpp). */
-enum { FIRST_BUCKET_BYTES = 1 << 20, BUCKET_BYTES = 25 << 20 };
+enum { FIRST_BUCKET_BYTES = 1 << 20, BUCKET_BYTES = 25 << 20, FIXED_BUCKET_ELEMENTS = 500000000 };
 
 static struct group *add_group(struct plan *p, const char *name)
 {
@@ -101,11 +101,24 @@ void pack_slices(struct plan *p)
 
 /* ---- by size ---- */
 
+/* DeepSpeed's are counted in elements (reduce_bucket_size, 5e8). */
+int64_t step_bucket_bytes(const struct settings *s, const struct software *how)
+{
+	bool fixed = how->does[SOFTWARE_BUCKET] == BUCKET_FIXED;
+	return s->bucket ? s->bucket : fixed ? FIXED_BUCKET_ELEMENTS * type_bytes(s->precision) : BUCKET_BYTES;
+}
+
+static int64_t first_bucket_bytes(const struct settings *s, const struct software *how)
+{
+	int64_t bytes = step_bucket_bytes(s, how);
+	return s->bucket || bytes != BUCKET_BYTES ? bytes : FIRST_BUCKET_BYTES;
+}
+
 void pack_buckets(struct plan *p)
 {
 	const struct model *m = p->model;
 	int64_t bytes = type_bytes(p->settings.precision);
-	int64_t limit = p->settings.bucket ? p->settings.bucket : FIRST_BUCKET_BYTES;
+	int64_t limit = first_bucket_bytes(&p->settings, &p->software);
 	struct group *g = NULL;
 	begin(p, m->tensor_count);
 	for (int t = m->tensor_count - 1; t >= 0; t--) {
@@ -115,7 +128,7 @@ void pack_buckets(struct plan *p)
 		if (g->elements * bytes >= limit) {
 			close_group(p, g, p->ranks);
 			g = NULL;
-			limit = p->settings.bucket ? p->settings.bucket : BUCKET_BYTES;
+			limit = step_bucket_bytes(&p->settings, &p->software);
 		}
 	}
 	if (g)

@@ -32,6 +32,12 @@
 
 enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
 
+/* How gradients get where they are reduced (enum in software.h). */
+static int copying(const struct step *s, int group)
+{
+	return s->group[group].tied ? BUCKET_VIEWS : s->plan->software.does[SOFTWARE_BUCKET];
+}
+
 static bool stay_on_host(const struct step *s)
 {
 	return s->state.home[STATE_GRADIENTS].space != SPACE_DEVICE;
@@ -68,11 +74,25 @@ static struct region device_shard(const struct step *s, int group)
 	                    : step_place(s, s->state.home[STATE_GRADIENTS].buffer, PLACE_SHARD, group);
 }
 
+/* The whole gradients of a group in a buffer, which may have room for more. */
+static struct region whole_in(const struct step *s, int group, int buffer)
+{
+	return region_of(buffer, 0, s->plan->groups[group].padded);
+}
+
 struct region reduce_written(const struct step *s, int group)
 {
 	int open = s->group[group].gradients;
-	return open >= 0 ? region_whole(s->b, open)
+	return open >= 0 ? whole_in(s, group, open)
 	                 : step_place(s, s->state.home[STATE_GRADIENTS].buffer, PLACE_WHOLE, group);
+}
+
+/* A bucket's buffer may be as large as a bucket can be, whatever is in it. */
+static int64_t room_for(const struct step *s, int group)
+{
+	int64_t padded = s->plan->groups[group].padded;
+	int64_t full = step_bucket_bytes(&s->plan->settings, &s->plan->software) / type_bytes(s->settings->precision);
+	return copying(s, group) == BUCKET_FIXED && full > padded ? full : padded;
 }
 
 void reduce_open(struct step *s, int group, const char *name)
@@ -80,10 +100,13 @@ void reduce_open(struct step *s, int group, const char *name)
 	const struct group *g = &s->plan->groups[group];
 	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
 		return;
-	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, s->settings->precision, g->padded);
+	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, s->settings->precision,
+	                         room_for(s, group));
 	s->group[group].gradients = buffer;
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
+		if (s->tensor[t].piece >= 0)
+			continue;
 		s->tensor[t].gradient = region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
 		s->tensor[t].written = false;
 	}
@@ -122,6 +145,30 @@ static struct op *reduce_scatter(struct step *s, int group, struct region whole,
 	return op;
 }
 
+/* Lists a reduction as under way: its buffers are in use until its operation is done. */
+static void depart(struct step *s, struct reduction r)
+{
+	assert(s->reductions.count < s->reductions.room);
+	s->reductions.list[s->reductions.count++] = r;
+}
+
+/* DDP's buckets are copies: what is reduced goes back when all of them are. */
+static void reduce_copy(struct step *s, int group, unsigned axes, struct region whole)
+{
+	struct region bucket = region_of(s->state.buckets, whole.offset, whole.count);
+	step_copy(s, group, PASS_BACKWARD, whole, bucket);
+	int op = build_number(s->b, all_reduce(s, group, axes, QUEUE_COMPUTE, bucket));
+	depart(s, (struct reduction){
+	                  .group = group, .buffer = -1, .staging = -1, .shard = -1, .op = op, .back = true});
+}
+
+static void copy_back(struct step *s, int group)
+{
+	struct region whole = reduce_written(s, group);
+	struct region bucket = region_of(s->state.buckets, whole.offset, whole.count);
+	s->group[group].reduced = step_copy(s, group, PASS_BACKWARD, bucket, whole);
+}
+
 /* Reduces gradients where they stay, once a step; nothing is to do if all ranks have seen the same samples and rows. */
 static void reduce_in_place(struct step *s, int group)
 {
@@ -131,6 +178,8 @@ static void reduce_in_place(struct step *s, int group)
 		return;
 	if (s->strategy->optimizer == PLACE_SLICE && !s->choices.all)
 		reduce_done(s, group, reduce_scatter(s, group, whole, state_own(s, STATE_GRADIENTS, group)));
+	else if (s->state.buckets >= 0)
+		reduce_copy(s, group, axes, whole);
 	else
 		reduce_done(s, group, all_reduce(s, group, axes, QUEUE_COMPUTE, whole));
 	if (s->choices.waits)
@@ -150,13 +199,6 @@ static void reduce_replicas(struct step *s, int group, enum queue written_by)
 
 /* ---- on the way ---- */
 
-/* Lists a reduction as under way: its buffers are in use until its operation is done. */
-static void depart(struct step *s, struct reduction r)
-{
-	assert(s->reductions.count < s->reductions.room);
-	s->reductions.list[s->reductions.count++] = r;
-}
-
 /* A shard that has waited on the device is the sum of all micro-batches of all ranks, and goes to the host. */
 static void send_waiting(struct step *s, int group)
 {
@@ -165,7 +207,7 @@ static void send_waiting(struct step *s, int group)
 		return;
 	s->group[group].shard = -1;
 	int copy = offload_gradients(s, group, region_whole(s->b, shard), QUEUE_COMMUNICATION, false);
-	depart(s, (struct reduction){group, -1, -1, shard, copy, false, false});
+	depart(s, (struct reduction){.group = group, .buffer = -1, .staging = -1, .shard = shard, .op = copy});
 }
 
 static void add_staging(struct step *s, int group, int staging)
@@ -202,6 +244,8 @@ static void arrive(struct step *s)
 		add_staging(s, r.group, r.staging);
 	if (r.slice)
 		take_slice(s, &r);
+	if (r.back)
+		copy_back(s, r.group);
 	if (r.buffer >= 0)
 		build_free(s->b, r.buffer);
 }
@@ -225,7 +269,7 @@ void reduce_finish(struct step *s)
 /* Reduces a group and sends this rank's part of it to the host. */
 static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 {
-	struct region whole = region_whole(s->b, r->buffer), part = whole;
+	struct region whole = whole_in(s, r->group, r->buffer), part = whole;
 	enum queue queue = QUEUE_COMMUNICATION;
 	if (plan_along(s->plan, group_sum_axes(s->plan, r->group)) ==
 	    1) { /* all ranks have the same samples and rows */
@@ -251,7 +295,7 @@ static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 	else if (!adds && s->state.frees_gradients)
 		s->group[r->group].shard = alloc_shard(s, r->group, "shard", CATEGORY_GRADIENTS);
 	if (s->choices.all) {
-		r->op = build_number(s->b, all_reduce(s, r->group, 0, QUEUE_COMPUTE, region_whole(s->b, r->buffer)));
+		r->op = build_number(s->b, all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole_in(s, r->group, r->buffer)));
 		r->slice = true;
 		r->adds = adds;
 		return;
@@ -259,13 +303,13 @@ static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 	if (adds)
 		r->staging = alloc_shard(s, r->group, "staging", CATEGORY_BUFFERS);
 	struct region to = adds ? region_whole(s->b, r->staging) : device_shard(s, r->group);
-	r->op = build_number(s->b, reduce_scatter(s, r->group, region_whole(s->b, r->buffer), to));
+	r->op = build_number(s->b, reduce_scatter(s, r->group, whole_in(s, r->group, r->buffer), to));
 }
 
 static void send(struct step *s, int group)
 {
 	bool adds = s->micro && sync_every_micro(s);
-	struct reduction r = {group, s->group[group].gradients, -1, -1, -1, false, false};
+	struct reduction r = {.group = group, .buffer = s->group[group].gradients, .staging = -1, .shard = -1, .op = -1};
 	(stay_on_host(s) && !wait_on_device(s) ? reduce_to_host : reduce_to_shard)(s, &r, adds);
 	depart(s, r);
 	s->group[group].gradients = -1;
@@ -275,25 +319,81 @@ static void send(struct step *s, int group)
 	send_waiting(s, group);
 }
 
+static void make_room(struct step *s, int group, int in_flight)
+{
+	while (whole_in_flight(s) > in_flight)
+		arrive(s);
+	reduce_open(s, group, arena_print(&s->b->plan->arena, "gathered.gradients.%s", s->plan->groups[group].name));
+}
+
+/* ---- gradients that are copied into the buffer of their group ---- */
+
+static void open_piece(struct step *s, int tensor)
+{
+	struct tensor_state *t = &s->tensor[tensor];
+	const struct tensor *named = &s->model->tensors[tensor];
+	if (t->piece >= 0)
+		return;
+	t->piece = build_alloc(s->b, step_name(s, "d.%s", named->name), CATEGORY_GATHERED, s->settings->precision,
+	                       named->elements);
+	t->gradient = region_whole(s->b, t->piece);
+	t->written = false;
+}
+
+/* FSDP2 copies a unit's gradients when it has them all, and DeepSpeed each as it comes. Of what was reduced before,
+ * FSDP2 waits for all. */
+static void copy_piece(struct step *s, int tensor)
+{
+	int group = s->plan->tensor_group[tensor], piece = s->tensor[tensor].piece;
+	struct region from = region_whole(s->b, piece);
+	if (s->group[group].gradients < 0)
+		make_room(s, group, copying(s, group) == BUCKET_FIXED ? GROUPS_IN_FLIGHT : 0);
+	step_copy(s, group, PASS_BACKWARD, from,
+	          region_of(s->group[group].gradients, s->plan->tensor_offset[tensor], from.count));
+	build_free(s->b, piece);
+	s->tensor[tensor].piece = -1;
+	s->tensor[tensor].gradient = region_none();
+}
+
+static void copy_unit(struct step *s, int group)
+{
+	const struct group *g = &s->plan->groups[group];
+	for (int i = 0; i < g->tensor_count; i++)
+		if (s->tensor[g->tensors[i]].piece >= 0)
+			copy_piece(s, g->tensors[i]);
+}
+
+/* ---- a tensor's gradient ---- */
+
 void reduce_needed(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
-	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
+	if (state_stays(s, STATE_GRADIENTS))
 		return;
-	while (whole_in_flight(s) > GROUPS_IN_FLIGHT)
-		arrive(s);
-	reduce_open(s, group, arena_print(&s->b->plan->arena, "gathered.gradients.%s", s->plan->groups[group].name));
+	if (copying(s, group) != BUCKET_VIEWS)
+		open_piece(s, tensor);
+	else if (s->group[group].gradients < 0)
+		make_room(s, group, GROUPS_IN_FLIGHT);
+}
+
+static bool is_sent(const struct step *s)
+{
+	return s->last_micro || sync_every_micro(s);
 }
 
 void reduce_ready(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
-	if (--s->group[group].tensors_left > 0 ||
-	    s->group[group].tied) /* stages reduce a tied group when both are done */
+	bool full = --s->group[group].tensors_left == 0, stays = state_stays(s, STATE_GRADIENTS);
+	if (!stays && is_sent(s) && copying(s, group) == BUCKET_FIXED)
+		copy_piece(s, tensor);
+	if (!full || s->group[group].tied) /* stages reduce a tied group when both are done */
 		return;
-	if (state_stays(s, STATE_GRADIENTS))
+	if (!stays && is_sent(s) && copying(s, group) == BUCKET_COPIES)
+		copy_unit(s, group);
+	if (stays)
 		reduce_in_place(s, group);
-	else if (s->last_micro || sync_every_micro(s))
+	else if (is_sent(s))
 		send(s, group);
 	if (s->choices.waits)
 		reduce_finish(s);
@@ -304,8 +404,8 @@ void reduce_deliver(struct step *s, int group, enum queue queue)
 	int buffer = s->group[group].gradients;
 	if (buffer < 0)
 		return;
-	int copy = offload_gradients(s, group, region_whole(s->b, buffer), queue, false);
-	depart(s, (struct reduction){group, buffer, -1, -1, copy, false, false});
+	int copy = offload_gradients(s, group, whole_in(s, group, buffer), queue, false);
+	depart(s, (struct reduction){.group = group, .buffer = buffer, .staging = -1, .shard = -1, .op = copy});
 	s->group[group].gradients = -1;
 }
 

@@ -153,6 +153,16 @@ static void zero_padding(struct step *s)
 	}
 }
 
+static void alloc_buckets(struct step *s)
+{
+	const struct home *h = &s->state.home[STATE_GRADIENTS];
+	bool copied = s->plan->software.does[SOFTWARE_BUCKET] != BUCKET_VIEWS && h->space == SPACE_DEVICE;
+	if (copied && h->place == PLACE_WHOLE && s->strategy->optimizer == PLACE_WHOLE && s->stages == 1 &&
+	    !s->strategy->root_alone && plan_data_ranks(s->plan) > 1)
+		s->state.buckets =
+		        build_state(s->b, "buckets", CATEGORY_BUFFERS, s->settings->precision, s->state.held);
+}
+
 static void alloc_border(struct step *s)
 {
 	const struct role *r = s->b->role;
@@ -172,6 +182,7 @@ static void alloc_kinds(struct step *s)
 	for (int i = 0; i < STATE_KINDS; i++)
 		alloc_kind(s, (enum state_kind)i);
 	alloc_border(s);
+	alloc_buckets(s);
 	initialize(s, STATE_PARAMETERS);
 	initialize(s, STATE_MASTER);
 	zero_kind(s, STATE_FIRST_MOMENT);
@@ -185,7 +196,7 @@ static void alloc_kinds(struct step *s)
 void step_state(struct step *s)
 {
 	struct state *st = &s->state;
-	st->staging = st->loss = st->norm = st->scaler = st->update_scaler = st->overflow = -1;
+	st->buckets = st->staging = st->loss = st->norm = st->scaler = st->update_scaler = st->overflow = -1;
 	offload_choose(s);
 	st->frees_gradients = frees_gradients(s);
 	alloc_counters(s);

@@ -48,6 +48,7 @@ struct tensor_state {
 	struct region weight, gradient;
 	int uses_left; /* contributions to the gradient that are still to come in this micro-batch */
 	bool written;  /* the gradient's place holds something to add to */
+	int piece;     /* the buffer of the gradient alone, until it is copied into its group's; -1 */
 };
 
 /* A group of tensors. Numbers of buffers and operations are -1 where there is none. */
@@ -87,6 +88,7 @@ struct home {
 struct state {
 	struct home home[STATE_KINDS];
 	int64_t held;                                       /* elements of the groups that this role holds, padded */
+	int buckets; /* of gradients that stay whole, where their copies are reduced; -1 */
 	int staging, counter, loss, norm, scaler, overflow; /* buffers; -1 */
 	/* The queue that updates: compute or the host's, which has its own count of updates and its own loss scale. */
 	enum queue update_queue;
@@ -129,6 +131,7 @@ struct reductions {
 		int op;
 		bool slice; /* all-reduced: this rank's slice of the buffer goes to its shard, */
 		bool adds;  /* and is added to what is there */
+		bool back;  /* the copy in state.buckets goes back to where the gradients stay */
 	} * list;
 	int count, room;
 };
@@ -343,6 +346,9 @@ void offload_write_back(struct step *s, int group);
 void gather_updated(struct step *s, int group, enum queue changed_by);
 
 /* ---- reduce.c ---- */
+
+/* The bytes at which a bucket is full, after the first. */
+int64_t step_bucket_bytes(const struct settings *s, const struct software *how);
 
 void reduce_tied(struct step *s); /* sums the gradients of tensors that two stages use */
 

@@ -13,7 +13,7 @@ static void alloc_rows(struct step *s)
 	s->kept = step_numbers(s, m->kernel_count);
 	s->tensor = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->tensor);
 	for (int i = 0; i < m->tensor_count; i++)
-		s->tensor[i].weight = s->tensor[i].gradient = region_none();
+		s->tensor[i] = (struct tensor_state){.weight = region_none(), .gradient = region_none(), .piece = -1};
 	s->reductions = (struct reductions){.room = 2 * s->plan->group_count + 1};
 	s->reductions.list = arena_alloc(a, (size_t)s->reductions.room * sizeof *s->reductions.list);
 	s->group = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->group);
