@@ -88,12 +88,6 @@ static enum type buffer_type(const struct role *r, const struct op *op, int oper
 	return r->buffers[op->operand[operand].buffer].type;
 }
 
-/* A copy of floating-point numbers may be a cast where it is not shardlab's own trainer that makes it. */
-static bool may_cast(const struct plan *p, const struct op *op)
-{
-	return op->kind == OP_COPY && !software_is_own(&p->software);
-}
-
 enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand)
 {
 	static const enum type fixed[] = {
@@ -104,8 +98,6 @@ enum type op_operand_type(const struct plan *p, const struct role *r, const stru
 	case OPERAND_ANY:
 		return own;
 	case OPERAND_ALIKE:
-		if (may_cast(p, op) && (own == TYPE_FP32 || own == p->settings.precision))
-			return own;
 		return buffer_type(r, op, 0);
 	case OPERAND_FLOAT:
 		return own == TYPE_FP32 ? own : p->settings.precision;

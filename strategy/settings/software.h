@@ -49,6 +49,10 @@ enum software_name {
 	  "llama: what autograd keeps of norms and SwiGLU besides; fused where the model is compiled")                 \
 	X(LOSS, loss, "inplace|one|freed|kept", "inplace", "freed", "kept", "one",                                     \
 	  "tensors of the logits' size beside them: none; one in fp32; cross_entropy's, without or with the logits")   \
+	X(UPDATE, update, "inplace|foreach|fp32", "inplace", "foreach", "fp32", "inplace",                             \
+	  "the update's own memory: none; square roots of adamw's foreach; gradients as fp32 (a rank's share)")        \
+	X(ALLOCATOR, allocator, "arena|caching", "arena", "caching", "caching", "caching",                             \
+	  "memory by the plan's layout, or from PyTorch's caching allocator, with its rounding and segments")          \
 	X(MASTER, master, "16bit|always", "16bit", "16bit", "always", "16bit",                                         \
 	  "fp32 master weights beside 16-bit parameters only, or beside fp32 ones too")
 
@@ -68,6 +72,8 @@ enum { BUCKET_VIEWS, BUCKET_COPIES, BUCKET_FIXED };
 enum { FREED_NONE, FREED_UNITS, FREED_BUCKETS };
 enum { KERNELS_FUSED, KERNELS_EAGER };
 enum { LOSS_IN_PLACE, LOSS_ONE, LOSS_FREED, LOSS_KEPT };
+enum { UPDATE_IN_PLACE, UPDATE_FOREACH, UPDATE_FP32 };
+enum { ALLOCATOR_ARENA, ALLOCATOR_CACHING };
 enum { MASTER_16BIT, MASTER_ALWAYS };
 
 struct software {

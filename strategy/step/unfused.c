@@ -1,6 +1,6 @@
 /* What a stack's own kernels leave in memory besides, where shardlab's are fused: tensors that PyTorch's autograd keeps
- * for the backward pass, and those of its cross-entropy. Each is a buffer and the operation that fills it, a copy; its
- * values are no part of the plan's arithmetic.
+ * for the backward pass, and those of its cross-entropy. Each is room alone: what is in it is no part of the plan's
+ * arithmetic, and the time of filling it is the stack's (memory.unfused of strategy/cluster/stack.h).
  *
  *     kernels=eager   RMS norm: x over its root mean square, as fp32 elements. In 16 bits autograd keeps x as fp32
  *                     and its quotient in 16 bits, and no longer x itself, which is as much.
@@ -14,15 +14,6 @@
  * A kernel of a checkpointed segment keeps nothing until it is recomputed.
  */
 #include "strategy/step/step.h"
-
-static void copy_of(struct step *s, const struct kernel *k, enum pass pass, struct region from, int to)
-{
-	int number = build_copy(s->b, from, region_whole(s->b, to));
-	struct op *op = &s->b->role->ops[number];
-	op->unit = k->unit;
-	op->pass = pass;
-	op->micro = s->micro;
-}
 
 /* ---- kernels ---- */
 
@@ -42,7 +33,6 @@ void unfused_forward(struct step *s, int index, enum pass pass)
 	enum type type = k->kind == KERNEL_RMS_NORM ? TYPE_FP32 : s->settings->precision;
 	int buffer = build_alloc(s->b, step_name(s, "%s.%s%s", k->name, name, s->recomputing ? ".again" : ""),
 	                         CATEGORY_ACTIVATIONS, type, y.count);
-	copy_of(s, k, pass, y, buffer);
 	if (keeps)
 		s->kept[index] = buffer;
 	else
@@ -75,7 +65,6 @@ static const struct {
 struct unfused_loss unfused_loss_begin(struct step *s)
 {
 	const struct model *m = s->model;
-	const struct kernel *k = &m->kernels[m->kernel_count - 1];
 	struct region logits = step_value(s, m->logits);
 	struct unfused_loss l = {.count = 0};
 	for (int i = 0; i < LOSS_BUFFERS; i++) {
@@ -85,7 +74,6 @@ struct unfused_loss unfused_loss_begin(struct step *s)
 			continue;
 		int buffer = build_alloc(s->b, step_name(s, "logits.%s", w->name), CATEGORY_ACTIVATIONS,
 		                         w->narrow ? s->settings->precision : TYPE_FP32, logits.count);
-		copy_of(s, k, PASS_FORWARD, logits, buffer);
 		l.buffer[l.count++] = buffer;
 	}
 	return l;

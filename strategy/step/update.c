@@ -177,6 +177,17 @@ static void update_scaler(struct step *s)
 	build_copy(s->b, region_whole(s->b, st->update_scaler), region_whole(s->b, st->scaler));
 }
 
+/* What the software's update needs beside the state, on the device, of all groups at once; -1: nothing. */
+static int alloc_temporary(struct step *s)
+{
+	int how = s->plan->software.does[SOFTWARE_UPDATE];
+	if (how == UPDATE_IN_PLACE || (how == UPDATE_FOREACH && !step_adamw(s)) || step_update_space(s) != SPACE_DEVICE)
+		return -1;
+	int64_t share = s->strategy->optimizer == PLACE_WHOLE ? s->state.held : s->state.held / s->shards;
+	return build_alloc(s->b, how == UPDATE_FP32 ? "gradients.fp32" : "square_roots", CATEGORY_BUFFERS, TYPE_FP32,
+	                   share);
+}
+
 /* The state of a group is fetched while the group before it is updated. */
 static void update_groups(struct step *s, const struct update_order *o)
 {
@@ -238,6 +249,9 @@ void step_update(struct step *s)
 	if (s->state.update_counter != s->state.counter)
 		advance(s, s->state.update_counter, s->state.update_queue);
 	inspect_gradients(s, &o);
+	int temporary = alloc_temporary(s);
 	update_groups(s, &o);
+	if (temporary >= 0)
+		build_free(s->b, temporary);
 	update_scaler(s);
 }
