@@ -94,6 +94,7 @@ enum operand_type {
 	OPERAND_ALIKE, /* that of the operation's first operand */
 	OPERAND_FLOAT, /* fp32, or the precision */
 	OPERAND_PLAN,  /* the plan's precision */
+	OPERAND_GRADIENT, /* the same; of software that keeps gradients in fp32, that too */
 	OPERAND_INPUT, /* that of the model's samples */
 	OPERAND_FP32,
 	OPERAND_I32,

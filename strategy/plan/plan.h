@@ -89,6 +89,9 @@ unsigned group_slice_axes(const struct plan *p, int group); /* the axes along wh
 /* The type of the elements of a value of the model, in the plan's precision. */
 enum type plan_value_type(const struct plan *p, int value);
 
+/* The type of gradients where they are added up, sent and kept. */
+enum type plan_gradient_type(const struct plan *p);
+
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
 
 /* ---- text ---- */

@@ -102,23 +102,25 @@ void pack_slices(struct plan *p)
 /* ---- by size ---- */
 
 /* DeepSpeed's are counted in elements (reduce_bucket_size, 5e8). */
-int64_t step_bucket_bytes(const struct settings *s, const struct software *how)
+int64_t step_bucket_bytes(const struct plan *p)
 {
-	bool fixed = how->does[SOFTWARE_BUCKET] == BUCKET_FIXED;
-	return s->bucket ? s->bucket : fixed ? FIXED_BUCKET_ELEMENTS * type_bytes(s->precision) : BUCKET_BYTES;
+	bool fixed = p->software.does[SOFTWARE_BUCKET] == BUCKET_FIXED;
+	return p->settings.bucket ? p->settings.bucket
+	       : fixed            ? FIXED_BUCKET_ELEMENTS * type_bytes(plan_gradient_type(p))
+	                          : BUCKET_BYTES;
 }
 
-static int64_t first_bucket_bytes(const struct settings *s, const struct software *how)
+static int64_t first_bucket_bytes(const struct plan *p)
 {
-	int64_t bytes = step_bucket_bytes(s, how);
-	return s->bucket || bytes != BUCKET_BYTES ? bytes : FIRST_BUCKET_BYTES;
+	int64_t bytes = step_bucket_bytes(p);
+	return bytes == BUCKET_BYTES && !p->settings.bucket ? FIRST_BUCKET_BYTES : bytes;
 }
 
 void pack_buckets(struct plan *p)
 {
 	const struct model *m = p->model;
-	int64_t bytes = type_bytes(p->settings.precision);
-	int64_t limit = first_bucket_bytes(&p->settings, &p->software);
+	int64_t bytes = type_bytes(plan_gradient_type(p));
+	int64_t limit = first_bucket_bytes(p);
 	struct group *g = NULL;
 	begin(p, m->tensor_count);
 	for (int t = m->tensor_count - 1; t >= 0; t--) {
@@ -128,7 +130,7 @@ void pack_buckets(struct plan *p)
 		if (g->elements * bytes >= limit) {
 			close_group(p, g, p->ranks);
 			g = NULL;
-			limit = step_bucket_bytes(&p->settings, &p->software);
+			limit = step_bucket_bytes(p);
 		}
 	}
 	if (g)

@@ -41,7 +41,7 @@ int *step_numbers(struct step *s, int n)
 
 bool step_mixed(const struct step *s)
 {
-	return s->settings->precision != TYPE_FP32 ||
+	return (s->settings->precision != TYPE_FP32 && !s->state.casts) ||
 	       (s->plan->software.does[SOFTWARE_MASTER] == MASTER_ALWAYS && step_update_space(s) == SPACE_DEVICE);
 }
 

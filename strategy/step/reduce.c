@@ -63,7 +63,7 @@ static int alloc_shard(struct step *s, int group, const char *what, enum categor
 {
 	const struct group *g = &s->plan->groups[group];
 	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), category,
-	                   s->settings->precision, g->padded / s->shards);
+	                   plan_gradient_type(s->plan), g->padded / s->shards);
 }
 
 /* The shard on the device in which this rank adds up its gradients. */
@@ -91,7 +91,7 @@ struct region reduce_written(const struct step *s, int group)
 static int64_t room_for(const struct step *s, int group)
 {
 	int64_t padded = s->plan->groups[group].padded;
-	int64_t full = step_bucket_bytes(&s->plan->settings, &s->plan->software) / type_bytes(s->settings->precision);
+	int64_t full = step_bucket_bytes(s->plan) / type_bytes(plan_gradient_type(s->plan));
 	return copying(s, group) == BUCKET_FIXED && full > padded ? full : padded;
 }
 
@@ -100,7 +100,7 @@ void reduce_open(struct step *s, int group, const char *name)
 	const struct group *g = &s->plan->groups[group];
 	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
 		return;
-	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, s->settings->precision,
+	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, plan_gradient_type(s->plan),
 	                         room_for(s, group));
 	s->group[group].gradients = buffer;
 	for (int i = 0; i < g->tensor_count; i++) {

@@ -25,6 +25,14 @@ static bool frees_gradients(const struct step *s)
 	       h->space == SPACE_DEVICE && s->shards > 1;
 }
 
+/* Shards of the parameters stay in fp32, and are rounded for each gather. */
+static bool casts(const struct step *s)
+{
+	const struct offload *o = &s->settings->offload;
+	return s->plan->software.does[SOFTWARE_WEIGHTS] == WEIGHTS_FP32 && s->settings->precision != TYPE_FP32 &&
+	       s->strategy->parameters == PLACE_SHARD && s->shards > 1 && !o->optimizer && !o->parameters;
+}
+
 static bool is_kept(const struct step *s, enum state_kind kind)
 {
 	bool on_host = s->state.update_queue == QUEUE_HOST_COMPUTE;
@@ -41,13 +49,19 @@ static bool is_kept(const struct step *s, enum state_kind kind)
 	}
 }
 
+static enum type type_of(const struct step *s, enum state_kind kind)
+{
+	return kind == STATE_GRADIENTS                           ? plan_gradient_type(s->plan)
+	       : kind == STATE_PARAMETERS && !s->state.casts ? s->settings->precision
+	                                                         : TYPE_FP32;
+}
+
 static void alloc_kind(struct step *s, enum state_kind kind)
 {
 	struct home *h = &s->state.home[kind];
-	bool used_by_kernels = kind == STATE_PARAMETERS || kind == STATE_GRADIENTS;
 	if (is_kept(s, kind))
 		h->buffer = build_state_in(s->b, h->space, kinds[kind].name, kinds[kind].category,
-		                           used_by_kernels ? s->settings->precision : TYPE_FP32,
+		                           type_of(s, kind),
 		                           h->place == PLACE_SHARD ? s->state.held / s->shards : s->state.held);
 }
 
@@ -160,7 +174,7 @@ static void alloc_buckets(struct step *s)
 	if (copied && h->place == PLACE_WHOLE && s->strategy->optimizer == PLACE_WHOLE && s->stages == 1 &&
 	    !s->strategy->root_alone && plan_data_ranks(s->plan) > 1)
 		s->state.buckets =
-		        build_state(s->b, "buckets", CATEGORY_BUFFERS, s->settings->precision, s->state.held);
+		        build_state(s->b, "buckets", CATEGORY_BUFFERS, plan_gradient_type(s->plan), s->state.held);
 }
 
 static void alloc_border(struct step *s)
@@ -169,7 +183,7 @@ static void alloc_border(struct step *s)
 	int64_t elements = border_is_kept(s->plan, s->strategy) ? border_elements(s->plan, r->first_rank, r->ranks) : 0;
 	if (elements)
 		build_state_in(s->b, s->state.home[STATE_GRADIENTS].space, "border", CATEGORY_GRADIENTS,
-		               s->settings->precision, elements);
+		               plan_gradient_type(s->plan), elements);
 }
 
 static void alloc_kinds(struct step *s)
@@ -198,6 +212,7 @@ void step_state(struct step *s)
 	struct state *st = &s->state;
 	st->buckets = st->staging = st->loss = st->norm = st->scaler = st->update_scaler = st->overflow = -1;
 	offload_choose(s);
+	st->casts = casts(s);
 	st->frees_gradients = frees_gradients(s);
 	alloc_counters(s);
 	if (has_collectives(s) && !s->settings->library_collectives)

@@ -94,6 +94,7 @@ struct state {
 	enum queue update_queue;
 	int update_counter, update_scaler;
 	bool delayed; /* a step's gradients are applied while the next one computes */
+	bool casts;           /* parameters are fp32 shards, rounded for each gather; there are no master weights */
 	bool frees_gradients; /* they are no state: a group's shard is in group_state.shard until its update */
 };
 
@@ -348,7 +349,7 @@ void gather_updated(struct step *s, int group, enum queue changed_by);
 /* ---- reduce.c ---- */
 
 /* The bytes at which a bucket is full, after the first. */
-int64_t step_bucket_bytes(const struct settings *s, const struct software *how);
+int64_t step_bucket_bytes(const struct plan *p);
 
 void reduce_tied(struct step *s); /* sums the gradients of tensors that two stages use */
 
