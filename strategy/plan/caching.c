@@ -14,6 +14,10 @@
 #include "strategy/base/arena.h"
 #include "strategy/plan/plan.h"
 
+/* Blocks belong to the stream that asked for them, so that what communication has freed is no room for kernels: state
+ * and activations are of one, and what collectives read and write besides is of the other. */
+enum { STREAMS = 2, POOLS = 2 * STREAMS };
+
 enum { MEBI = 1 << 20 };
 enum { UNIT = 512, SMALL = MEBI, SMALL_SEGMENT = 2 * MEBI, LARGE_SEGMENT = 20 * MEBI, LARGE_FROM = 10 * MEBI };
 enum { ROUND_LARGE = 2 * MEBI };
@@ -21,7 +25,8 @@ enum { ROUND_LARGE = 2 * MEBI };
 struct block {
 	int64_t size;
 	int before, behind; /* neighbours in its segment; -1 */
-	bool small, used;
+	int pool;
+	bool used;
 };
 
 /* Free blocks of a pool, the smallest first, and of equal ones the oldest. */
@@ -33,8 +38,9 @@ struct pool {
 struct cache {
 	struct block *blocks;
 	size_t count, capacity;
-	struct pool pools[2];
-	int *block_of; /* by buffer */
+	struct pool pools[POOLS]; /* of a stream: that of large blocks, and that of small ones */
+	int *block_of;            /* by buffer */
+	bool *communicated;       /* by buffer */
 	int64_t reserved, most, limit;
 };
 
@@ -45,9 +51,9 @@ static int64_t round_to(int64_t bytes, int64_t unit)
 
 /* ---- free blocks ---- */
 
-static struct pool *pool_of(struct cache *c, bool small)
+static bool is_small(int pool)
 {
-	return &c->pools[small];
+	return pool % 2;
 }
 
 /* The first place whose block is at least so large, and if as large, not older than `block`. */
@@ -68,7 +74,7 @@ static size_t place_of(const struct cache *c, const struct pool *p, int64_t size
 static void put(struct cache *c, int block)
 {
 	struct block *b = &c->blocks[block];
-	struct pool *p = pool_of(c, b->small);
+	struct pool *p = &c->pools[b->pool];
 	size_t at = place_of(c, p, b->size, block);
 	b->used = false;
 	p->list = array_reserve(p->list, p->count, &p->capacity, sizeof *p->list);
@@ -80,7 +86,7 @@ static void put(struct cache *c, int block)
 static void take(struct cache *c, int block)
 {
 	struct block *b = &c->blocks[block];
-	struct pool *p = pool_of(c, b->small);
+	struct pool *p = &c->pools[b->pool];
 	size_t at = place_of(c, p, b->size, block);
 	memmove(&p->list[at], &p->list[at + 1], (--p->count - at) * sizeof *p->list);
 	b->used = true;
@@ -98,8 +104,8 @@ static int add_block(struct cache *c, struct block b)
 /* Gives back the segments of which nothing is in use. */
 static void give_back(struct cache *c)
 {
-	for (int small = 0; small < 2; small++) {
-		struct pool *p = &c->pools[small];
+	for (int pool = 0; pool < POOLS; pool++) {
+		struct pool *p = &c->pools[pool];
 		size_t kept = 0;
 		for (size_t i = 0; i < p->count; i++) {
 			const struct block *b = &c->blocks[p->list[i]];
@@ -112,16 +118,16 @@ static void give_back(struct cache *c)
 	}
 }
 
-static int new_segment(struct cache *c, int64_t size, bool small)
+static int new_segment(struct cache *c, int64_t size, int pool)
 {
-	int64_t bytes = small                 ? SMALL_SEGMENT
+	int64_t bytes = is_small(pool)      ? SMALL_SEGMENT
 	                : size < LARGE_FROM ? LARGE_SEGMENT
 	                                    : round_to(size, ROUND_LARGE);
 	if (c->limit && c->reserved + bytes > c->limit)
 		give_back(c);
 	c->reserved += bytes;
 	c->most = c->reserved > c->most ? c->reserved : c->most;
-	return add_block(c, (struct block){.size = bytes, .before = -1, .behind = -1, .small = small, .used = true});
+	return add_block(c, (struct block){.size = bytes, .before = -1, .behind = -1, .pool = pool, .used = true});
 }
 
 /* ---- requests ---- */
@@ -129,11 +135,11 @@ static int new_segment(struct cache *c, int64_t size, bool small)
 static void split(struct cache *c, int block, int64_t size)
 {
 	int64_t left = c->blocks[block].size - size;
-	bool small = c->blocks[block].small;
-	if (small ? left < UNIT : left <= SMALL)
+	int pool = c->blocks[block].pool;
+	if (is_small(pool) ? left < UNIT : left <= SMALL)
 		return;
 	int behind = c->blocks[block].behind;
-	int rest = add_block(c, (struct block){.size = left, .before = block, .behind = behind, .small = small});
+	int rest = add_block(c, (struct block){.size = left, .before = block, .behind = behind, .pool = pool});
 	if (behind >= 0)
 		c->blocks[behind].before = rest;
 	c->blocks[block].behind = rest;
@@ -141,17 +147,17 @@ static void split(struct cache *c, int block, int64_t size)
 	put(c, rest);
 }
 
-static int request(struct cache *c, int64_t bytes)
+static int request(struct cache *c, int64_t bytes, bool communicated)
 {
 	int64_t size = round_to(bytes > 0 ? bytes : 1, UNIT);
-	bool small = size <= SMALL;
-	struct pool *p = pool_of(c, small);
+	int pool = 2 * communicated + (size <= SMALL);
+	struct pool *p = &c->pools[pool];
 	size_t at = place_of(c, p, size, 0);
 	int block = at < p->count ? p->list[at] : -1;
 	if (block >= 0)
 		take(c, block);
 	else
-		block = new_segment(c, size, small);
+		block = new_segment(c, size, pool);
 	split(c, block, size);
 	return block;
 }
@@ -193,9 +199,21 @@ static void follow(struct cache *c, const struct role *r, const struct section *
 		if (r->buffers[buffer].space != SPACE_DEVICE)
 			continue;
 		if (op->kind == OP_ALLOC)
-			c->block_of[buffer] = request(c, buffer_bytes(&r->buffers[buffer]));
+			c->block_of[buffer] = request(c, buffer_bytes(&r->buffers[buffer]), c->communicated[buffer]);
 		else
 			release(c, c->block_of[buffer]);
+	}
+}
+
+static void find_communicated(struct cache *c, const struct role *r)
+{
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		for (int k = 0; op->queue == QUEUE_COMMUNICATION && k < op_operand_count(op->kind); k++) {
+			int buffer = op->operand[k].buffer;
+			if (buffer >= 0 && !r->buffers[buffer].state)
+				c->communicated[buffer] = true;
+		}
 	}
 }
 
@@ -203,12 +221,15 @@ int64_t caching_reserved(const struct role *r, int64_t capacity)
 {
 	struct cache c = {.limit = capacity};
 	c.block_of = array_make((size_t)r->buffer_count, sizeof *c.block_of);
+	c.communicated = array_make((size_t)r->buffer_count, sizeof *c.communicated);
+	find_communicated(&c, r);
 	follow(&c, r, &r->prologue);
 	follow(&c, r, &r->step);
 	follow(&c, r, &r->step);
 	free(c.blocks);
 	free(c.block_of);
-	free(c.pools[0].list);
-	free(c.pools[1].list);
+	free(c.communicated);
+	for (int pool = 0; pool < POOLS; pool++)
+		free(c.pools[pool].list);
 	return c.most;
 }
