@@ -168,6 +168,7 @@ struct op {
 	int after_count;
 	bool all_ranks;  /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
 	bool stochastic; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
+	bool joined;     /* collectives: in one call with the one before it ("joined") */
 	bool ends_only;  /* collectives: of each group only the first and the last along the axes ("ends") */
 };
 

@@ -35,6 +35,8 @@ enum software_name {
 #define SOFTWARE_SWITCH_LIST(X)                                                                                        \
 	X(ROOT, root, "again|kept", "again", "kept", "again", "again",                                                 \
 	  "gathered units: embeddings and head stay from the forward to the backward pass")                            \
+	X(UNIT, unit, "block|module", "block", "block", "module", "block",                                             \
+	  "zero3, fsdp, hybrid: what is gathered at once, a block or each of its matrices")                            \
 	X(REDUCE, reduce, "scatter|all", "scatter", "scatter", "all", "scatter",                                       \
 	  "zero1, zero2: a bucket is reduce-scattered, or all-reduced and a slice kept")                               \
 	X(STAGE1, stage1, "whole|slice", "whole", "whole", "slice", "whole",                                           \
@@ -69,6 +71,7 @@ enum software_switch {
 
 /* The words of the switches, in their order. */
 enum { ROOT_AGAIN, ROOT_KEPT };
+enum { UNIT_BLOCK, UNIT_MODULE };
 enum { REDUCE_SCATTERS, REDUCE_ALL };
 enum { STAGE1_WHOLE, STAGE1_SLICE };
 enum { BORDER_CUT, BORDER_KEPT };

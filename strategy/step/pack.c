@@ -84,6 +84,23 @@ void pack_units(struct plan *p)
 	packing_end(p, &k);
 }
 
+void pack_modules(struct plan *p)
+{
+	const struct model *m = p->model;
+	struct packing k = packing_begin(p, 2 * m->kernel_count);
+	for (int i = m->kernel_count - 1; i >= 0; i--) { /* a tied table belongs to the first that uses it */
+		const struct kernel *kernel = &m->kernels[i];
+		int apart = kernel->kind == KERNEL_EMBEDDING;
+		if (kernel->bias >= 0)
+			k.group[kernel->bias] = 2 * i + apart;
+		if (kernel->weight >= 0)
+			k.group[kernel->weight] = 2 * i;
+		k.name[2 * i] = apart ? m->tensors[kernel->weight].name : kernel->name;
+		k.name[2 * i + 1] = apart && kernel->bias >= 0 ? m->tensors[kernel->bias].name : kernel->name;
+	}
+	packing_end(p, &k);
+}
+
 /* A group for each unit's slices; then one for norms whose gradients are summed over the ranks, and one for the rest.
  */
 void pack_slices(struct plan *p)

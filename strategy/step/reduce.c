@@ -77,7 +77,7 @@ static struct region device_shard(const struct step *s, int group)
 /* The whole gradients of a group in a buffer, which may have room for more. */
 static struct region whole_in(const struct step *s, int group, int buffer)
 {
-	return region_of(buffer, 0, s->plan->groups[group].padded);
+	return region_of(buffer, s->group[group].at, s->plan->groups[group].padded);
 }
 
 struct region reduce_written(const struct step *s, int group)
@@ -140,6 +140,7 @@ static struct op *reduce_scatter(struct step *s, int group, struct region whole,
 	struct op *op = step_collective(s, OP_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
 	op->pass = PASS_BACKWARD;
 	op->axes = step_axes(s, s->shard_axes);
+	op->joined = s->bucket.joined;
 	op->operand[REDUCE_SCATTER_X] = whole;
 	op->operand[REDUCE_SCATTER_Y] = to;
 	return op;
@@ -220,7 +221,7 @@ static void add_staging(struct step *s, int group, int staging)
 /* Takes this rank's slice of an all-reduced group. */
 static void take_slice(struct step *s, const struct reduction *r)
 {
-	struct region slice = region_slice(r->buffer, s->shard_axes, 0, s->plan->groups[r->group].padded);
+	struct region slice = region_slice(r->buffer, s->shard_axes, s->group[r->group].at, s->plan->groups[r->group].padded);
 	struct region to = device_shard(s, r->group);
 	struct op *op = build_op(s->b, r->adds ? OP_ADD : OP_COPY, QUEUE_COMPUTE);
 	op->group = r->group;
@@ -246,7 +247,7 @@ static void arrive(struct step *s)
 		take_slice(s, &r);
 	if (r.back)
 		copy_back(s, r.group);
-	if (r.buffer >= 0)
+	if (r.buffer >= 0 && !r.shared)
 		build_free(s->b, r.buffer);
 }
 
@@ -254,14 +255,8 @@ static int whole_in_flight(const struct step *s)
 {
 	int n = 0;
 	for (int i = 0; i < s->reductions.count; i++)
-		n += s->reductions.list[i].buffer >= 0;
+		n += s->reductions.list[i].buffer >= 0 && !s->reductions.list[i].shared;
 	return n;
-}
-
-void reduce_finish(struct step *s)
-{
-	while (s->reductions.count)
-		arrive(s);
 }
 
 /* ---- a group is full ---- */
@@ -278,7 +273,7 @@ static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
 	} else if (s->choices.all) {
 		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
-		part = region_slice(r->buffer, s->shard_axes, 0, s->plan->groups[r->group].padded);
+		part = region_slice(r->buffer, s->shard_axes, s->group[r->group].at, s->plan->groups[r->group].padded);
 	} else {
 		r->shard = alloc_shard(s, r->group, "slice", CATEGORY_BUFFERS);
 		part = region_whole(s->b, r->shard);
@@ -306,17 +301,24 @@ static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 	r->op = build_number(s->b, reduce_scatter(s, r->group, whole_in(s, r->group, r->buffer), to));
 }
 
-static void send(struct step *s, int group)
+/* owns: the buffer goes when this reduction is done. */
+static void send_group(struct step *s, int group, bool owns)
 {
 	bool adds = s->micro && sync_every_micro(s);
 	struct reduction r = {.group = group, .buffer = s->group[group].gradients, .staging = -1, .shard = -1, .op = -1};
 	(stay_on_host(s) && !wait_on_device(s) ? reduce_to_host : reduce_to_shard)(s, &r, adds);
+	r.shared = !owns;
 	depart(s, r);
 	s->group[group].gradients = -1;
 	if (adds)
 		return;
 	reduce_replicas(s, group, QUEUE_COMMUNICATION);
 	send_waiting(s, group);
+}
+
+static void send(struct step *s, int group)
+{
+	send_group(s, group, true);
 }
 
 static void make_room(struct step *s, int group, int in_flight)
@@ -349,7 +351,8 @@ static void copy_piece(struct step *s, int tensor)
 	if (s->group[group].gradients < 0)
 		make_room(s, group, copying(s, group) == BUCKET_FIXED ? GROUPS_IN_FLIGHT : 0);
 	step_copy(s, group, PASS_BACKWARD, from,
-	          region_of(s->group[group].gradients, s->plan->tensor_offset[tensor], from.count));
+	          region_of(s->group[group].gradients, s->group[group].at + s->plan->tensor_offset[tensor],
+	                    from.count));
 	build_free(s->b, piece);
 	s->tensor[tensor].piece = -1;
 	s->tensor[tensor].gradient = region_none();
@@ -361,6 +364,63 @@ static void copy_unit(struct step *s, int group)
 	for (int i = 0; i < g->tensor_count; i++)
 		if (s->tensor[g->tensors[i]].piece >= 0)
 			copy_piece(s, g->tensors[i]);
+}
+
+/* ---- a bucket of several groups, where modules are groups ---- */
+
+static bool fills_bucket(const struct step *s, int group)
+{
+	return s->units.modules && copying(s, group) == BUCKET_FIXED;
+}
+
+/* Reduces all groups in the bucket in one call. */
+static void send_bucket(struct step *s)
+{
+	struct open_bucket *b = &s->bucket;
+	int count = b->count;
+	b->buffer = -1;
+	b->count = 0;
+	for (int i = 0; i < count; i++) {
+		b->joined = i > 0 && !s->replica_axes; /* between them replicas add up */
+		send_group(s, b->groups[i], i + 1 == count);
+	}
+	b->joined = false;
+}
+
+static void open_bucket(struct step *s, int group)
+{
+	struct open_bucket *b = &s->bucket;
+	while (whole_in_flight(s) > GROUPS_IN_FLIGHT)
+		arrive(s);
+	b->room = room_for(s, group);
+	b->used = 0;
+	b->buffer = build_alloc(s->b, step_name(s, "bucket.%s", s->plan->groups[group].name), CATEGORY_GATHERED,
+	                        plan_gradient_type(s->plan), b->room);
+}
+
+/* The group's gradients are all there, and go into the bucket. */
+static void put_in_bucket(struct step *s, int group)
+{
+	const struct group *g = &s->plan->groups[group];
+	struct open_bucket *b = &s->bucket;
+	if (b->buffer >= 0 && b->used + g->padded > b->room)
+		send_bucket(s);
+	if (b->buffer < 0)
+		open_bucket(s, group);
+	s->group[group].gradients = b->buffer;
+	s->group[group].at = b->used;
+	step_zero_padding(s, b->buffer, b->used + g->elements, b->used + g->padded);
+	b->used += g->padded;
+	b->groups[b->count++] = group;
+	copy_unit(s, group);
+}
+
+void reduce_finish(struct step *s)
+{
+	if (s->bucket.count)
+		send_bucket(s);
+	while (s->reductions.count)
+		arrive(s);
 }
 
 /* ---- a tensor's gradient ---- */
@@ -381,21 +441,31 @@ static bool is_sent(const struct step *s)
 	return s->last_micro || sync_every_micro(s);
 }
 
+/* The last of its group is written. */
+static void reduce_group(struct step *s, int group)
+{
+	if (state_stays(s, STATE_GRADIENTS)) {
+		reduce_in_place(s, group);
+	} else if (is_sent(s) && fills_bucket(s, group)) {
+		put_in_bucket(s, group);
+	} else if (is_sent(s)) {
+		if (copying(s, group) == BUCKET_COPIES)
+			copy_unit(s, group);
+		send(s, group);
+	}
+}
+
 void reduce_ready(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
-	bool full = --s->group[group].tensors_left == 0, stays = state_stays(s, STATE_GRADIENTS);
-	if (!stays && is_sent(s) && copying(s, group) == BUCKET_FIXED)
+	bool full = --s->group[group].tensors_left == 0;
+	if (!state_stays(s, STATE_GRADIENTS) && is_sent(s) && copying(s, group) == BUCKET_FIXED &&
+	    !fills_bucket(s, group))
 		copy_piece(s, tensor);
 	if (!full || s->group[group].tied) /* stages reduce a tied group when both are done */
 		return;
-	if (!stays && is_sent(s) && copying(s, group) == BUCKET_COPIES)
-		copy_unit(s, group);
-	if (stays)
-		reduce_in_place(s, group);
-	else if (is_sent(s))
-		send(s, group);
-	if (s->choices.waits)
+	reduce_group(s, group);
+	if (s->choices.waits && !fills_bucket(s, group))
 		reduce_finish(s);
 }
 

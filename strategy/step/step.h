@@ -61,6 +61,7 @@ struct group_state {
 	int gather_op;    /* the operation that gathered them */
 	int fetched;      /* staging of a parameter shard on its way to a gather */
 	int gradients;    /* the buffer of its whole gradients, where they do not stay */
+	int64_t at;       /* where they begin in that buffer */
 	int shard;        /* gradient shard that stays on the device until the last micro-batch, or the update */
 	int reduced;      /* the operation that completes its gradient */
 	int updated;      /* the host's update of it in this step */
@@ -132,9 +133,18 @@ struct reductions {
 		int op;
 		bool slice; /* all-reduced: this rank's slice of the buffer goes to its shard, */
 		bool adds;  /* and is added to what is there */
+		bool shared; /* the buffer goes with a later reduction */
 		bool back;  /* the copy in state.buckets goes back to where the gradients stay */
 	} * list;
 	int count, room;
+};
+
+/* reduce.c: groups whose gradients wait in one buffer until it is full. */
+struct open_bucket {
+	int buffer; /* -1: none is open */
+	int64_t used, room;
+	int *groups, count;
+	bool joined; /* the group at hand is reduced in one call with the one before it */
 };
 
 /* Host staging: by use, the last two operations that read it. The next to take staging waits for the older one. */
@@ -171,6 +181,7 @@ struct step {
 	bool last_micro;
 	bool recomputing; /* the kernel at hand is recomputed */
 
+	struct gather_units units;
 	struct execution execution;
 	struct checkpointing checkpointing;
 	struct checkpoints checkpoints;
@@ -182,6 +193,7 @@ struct step {
 	struct running_state running;
 	struct gather_progress gather;
 	struct reductions reductions;
+	struct open_bucket bucket;
 	struct staging_uses staging_uses;
 	struct snapshot_place snapshot[ITEM_COUNT];
 	struct checkpoint_block block;
@@ -286,6 +298,12 @@ void step_state(struct step *s); /* prologue: allocates this role's state and in
 bool border_is_kept(const struct plan *p, const struct strategy *g);
 /* The elements that one of ranks [first, first + ranks) keeps beyond its slice, at most. */
 int64_t border_elements(const struct plan *p, int64_t first, int64_t ranks);
+
+/* ---- gather.c ---- */
+
+/* What is gathered at once, and of which groups that is. */
+void gather_units_make(struct step *s);
+bool gather_by_module(const struct plan *p, const struct strategy *g);
 
 /* ---- restore.c: state that leaves, and comes back ---- */
 

@@ -16,6 +16,8 @@ static void alloc_rows(struct step *s)
 		s->tensor[i] = (struct tensor_state){.weight = region_none(), .gradient = region_none(), .piece = -1};
 	s->reductions = (struct reductions){.room = 2 * s->plan->group_count + 1};
 	s->reductions.list = arena_alloc(a, (size_t)s->reductions.room * sizeof *s->reductions.list);
+	s->bucket = (struct open_bucket){.buffer = -1};
+	s->bucket.groups = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->bucket.groups);
 	s->group = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->group);
 	for (int i = 0; i < s->plan->group_count; i++)
 		s->group[i] = (struct group_state){.gathered = -1,
@@ -33,7 +35,8 @@ static void prepare(struct step *s)
 	struct arena *a = &s->b->plan->arena;
 	checkpoints_make(&s->checkpoints, a, s->model, &s->checkpointing, s->kernel_begin, s->kernel_end);
 	step_place_checkpoints(s);
-	execution_make(&s->execution, a, s->model, &s->checkpoints, s->kernel_begin, s->kernel_end);
+	gather_units_make(s);
+	execution_make(&s->execution, a, s->model, &s->checkpoints, &s->units, s->kernel_begin, s->kernel_end);
 }
 
 /* As torch.nn.functional.batch_norm: the variance of one value is no statistic. */
@@ -165,7 +168,7 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	if ((strategy->mesh && (status = strategy->mesh(p, &choices))) || (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_slices_check(strategy, p->model, &checkpointing, settings)))
 		return status;
-	strategy->pack(p);
+	(gather_by_module(p, strategy) ? pack_modules : strategy->pack)(p);
 	declare_roles(p, strategy);
 	for (int i = 0; i < p->role_count; i++) {
 		struct build b = {.plan = p, .role = &p->roles[i]};
