@@ -33,11 +33,12 @@ static void list_switches(void)
 void help_software(void)
 {
 	puts("--as NAME[:key=value:…]");
-	text_wrapped(stdout,
-	             "What a software stack does in a step: the plan's bytes and operations. How fast it does them, --stack "
-	             "says. A name sets every switch to what the stack does as shipped, and a key after it changes one: "
-	             "--as deepspeed:reduce=scatter. Plans of other software are simulated only.",
-	             0, text_columns(stdout, 80));
+	text_wrapped(
+	        stdout,
+	        "What a software stack does in a step: the plan's bytes and operations. How fast it does them, --stack "
+	        "says. A name sets every switch to what the stack does as shipped, and a key after it changes one: "
+	        "--as deepspeed:reduce=scatter. Plans of other software are simulated only.",
+	        0, text_columns(stdout, 80));
 	puts("");
 	list_ways();
 	puts("");

@@ -1,7 +1,7 @@
 /* Requests are rounded up to 512 bytes. Those of up to 1 MiB come from segments of 2 MiB, those below 10 MiB from
- * segments of 20 MiB, and larger ones from segments of their own size, rounded up to 2 MiB. The smallest free block that is
- * large enough is taken, and split where more than 1 MiB (of a small segment: 512 bytes) would be left. A block that is
- * freed becomes one with free neighbours of its segment.
+ * segments of 20 MiB, and larger ones from segments of their own size, rounded up to 2 MiB. The smallest free block
+ * that is large enough is taken, and split where more than 1 MiB (of a small segment: 512 bytes) would be left. A block
+ * that is freed becomes one with free neighbours of its segment.
  *
  *     segment of 20 MiB  │ 6 MiB in use │ 3 MiB free │ 4 MiB in use │ 7 MiB free │
  *     request of 5 MiB                                               │ 5 │ 2      │

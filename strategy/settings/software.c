@@ -32,7 +32,8 @@ static enum status read_name(const char *text, struct software *out, char name[3
 {
 	char words[sizeof software_names];
 	int place;
-	snprintf(words, sizeof words, "%.*s", (int)sizeof software_names - 2, software_names); /* without the last bar */
+	snprintf(words, sizeof words, "%.*s", (int)sizeof software_names - 2,
+	         software_names); /* without the last bar */
 	snprintf(name, 32, "%.*s", (int)strcspn(text, ":"), text);
 	enum status s = word_parse(words, status_words("{as}"), name, &place);
 	out->name = s ? SOFTWARE_OF_SHARDLAB : (enum software_name)place;
@@ -67,9 +68,9 @@ enum status software_check_runs(const char *text)
 	enum status status = software_parse(text, &s);
 	if (status || software_is_own(&s))
 		return status;
-	return status_fail(STATUS_INPUT,
-	                   "{as} %s is simulated only: what runs here is shardlab's own trainer; leave it out, or ask sim",
-	                   text);
+	return status_fail(
+	        STATUS_INPUT,
+	        "{as} %s is simulated only: what runs here is shardlab's own trainer; leave it out, or ask sim", text);
 }
 
 bool software_is_own(const struct software *s)

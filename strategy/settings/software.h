@@ -96,7 +96,6 @@ struct software_row {
 };
 extern const struct software_row software_rows[SOFTWARE_SWITCHES];
 
-
 /* An unknown name, key or word is STATUS_INPUT with a line that names it. */
 enum status software_parse(const char *text, struct software *out);
 /* True if it does all that shardlab's trainer does, and nothing else. */

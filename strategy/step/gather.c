@@ -119,7 +119,10 @@ void gather_units_make(struct step *s)
 }
 
 /* for (int i = first; i < past; i++) … s->units.groups[i] … */
-#define GROUPS_OF(s, unit, i) int i = (s)->units.first[unit]; i < (s)->units.first[(unit) + 1]; i++
+#define GROUPS_OF(s, unit, i)                                                                                          \
+	int i = (s)->units.first[unit];                                                                                \
+	i < (s)->units.first[(unit) + 1];                                                                              \
+	i++
 
 static int64_t unit_elements(const struct step *s, int unit)
 {

@@ -30,10 +30,7 @@
 
 #include "strategy/step/step.h"
 
-enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
-
-/* How gradients get where they are reduced (enum in software.h). */
-static int copying(const struct step *s, int group)
+int reduce_copying(const struct step *s, int group)
 {
 	return s->group[group].tied ? BUCKET_VIEWS : s->plan->software.does[SOFTWARE_BUCKET];
 }
@@ -62,8 +59,8 @@ static bool sync_every_micro(const struct step *s)
 static int alloc_shard(struct step *s, int group, const char *what, enum category category)
 {
 	const struct group *g = &s->plan->groups[group];
-	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), category,
-	                   plan_gradient_type(s->plan), g->padded / s->shards);
+	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), category, plan_gradient_type(s->plan),
+	                   g->padded / s->shards);
 }
 
 /* The shard on the device in which this rank adds up its gradients. */
@@ -87,12 +84,11 @@ struct region reduce_written(const struct step *s, int group)
 	                 : step_place(s, s->state.home[STATE_GRADIENTS].buffer, PLACE_WHOLE, group);
 }
 
-/* A bucket's buffer may be as large as a bucket can be, whatever is in it. */
-static int64_t room_for(const struct step *s, int group)
+int64_t reduce_room(const struct step *s, int group)
 {
 	int64_t padded = s->plan->groups[group].padded;
 	int64_t full = step_bucket_bytes(s->plan) / type_bytes(plan_gradient_type(s->plan));
-	return copying(s, group) == BUCKET_FIXED && full > padded ? full : padded;
+	return reduce_copying(s, group) == BUCKET_FIXED && full > padded ? full : padded;
 }
 
 void reduce_open(struct step *s, int group, const char *name)
@@ -101,7 +97,7 @@ void reduce_open(struct step *s, int group, const char *name)
 	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
 		return;
 	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, plan_gradient_type(s->plan),
-	                         room_for(s, group));
+	                         reduce_room(s, group));
 	s->group[group].gradients = buffer;
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
@@ -159,8 +155,7 @@ static void reduce_copy(struct step *s, int group, unsigned axes, struct region 
 	struct region bucket = region_of(s->state.buckets, whole.offset, whole.count);
 	step_copy(s, group, PASS_BACKWARD, whole, bucket);
 	int op = build_number(s->b, all_reduce(s, group, axes, QUEUE_COMPUTE, bucket));
-	depart(s, (struct reduction){
-	                  .group = group, .buffer = -1, .staging = -1, .shard = -1, .op = op, .back = true});
+	depart(s, (struct reduction){.group = group, .buffer = -1, .staging = -1, .shard = -1, .op = op, .back = true});
 }
 
 static void copy_back(struct step *s, int group)
@@ -221,7 +216,8 @@ static void add_staging(struct step *s, int group, int staging)
 /* Takes this rank's slice of an all-reduced group. */
 static void take_slice(struct step *s, const struct reduction *r)
 {
-	struct region slice = region_slice(r->buffer, s->shard_axes, s->group[r->group].at, s->plan->groups[r->group].padded);
+	struct region slice =
+	        region_slice(r->buffer, s->shard_axes, s->group[r->group].at, s->plan->groups[r->group].padded);
 	struct region to = device_shard(s, r->group);
 	struct op *op = build_op(s->b, r->adds ? OP_ADD : OP_COPY, QUEUE_COMPUTE);
 	op->group = r->group;
@@ -301,11 +297,11 @@ static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 	r->op = build_number(s->b, reduce_scatter(s, r->group, whole_in(s, r->group, r->buffer), to));
 }
 
-/* owns: the buffer goes when this reduction is done. */
-static void send_group(struct step *s, int group, bool owns)
+void reduce_send(struct step *s, int group, bool owns)
 {
 	bool adds = s->micro && sync_every_micro(s);
-	struct reduction r = {.group = group, .buffer = s->group[group].gradients, .staging = -1, .shard = -1, .op = -1};
+	struct reduction r = {
+	        .group = group, .buffer = s->group[group].gradients, .staging = -1, .shard = -1, .op = -1};
 	(stay_on_host(s) && !wait_on_device(s) ? reduce_to_host : reduce_to_shard)(s, &r, adds);
 	r.shared = !owns;
 	depart(s, r);
@@ -316,109 +312,21 @@ static void send_group(struct step *s, int group, bool owns)
 	send_waiting(s, group);
 }
 
-static void send(struct step *s, int group)
-{
-	send_group(s, group, true);
-}
-
-static void make_room(struct step *s, int group, int in_flight)
+void reduce_wait(struct step *s, int in_flight)
 {
 	while (whole_in_flight(s) > in_flight)
 		arrive(s);
+}
+
+void reduce_make_room(struct step *s, int group, int in_flight)
+{
+	reduce_wait(s, in_flight);
 	reduce_open(s, group, arena_print(&s->b->plan->arena, "gathered.gradients.%s", s->plan->groups[group].name));
-}
-
-/* ---- gradients that are copied into the buffer of their group ---- */
-
-static void open_piece(struct step *s, int tensor)
-{
-	struct tensor_state *t = &s->tensor[tensor];
-	const struct tensor *named = &s->model->tensors[tensor];
-	if (t->piece >= 0)
-		return;
-	t->piece = build_alloc(s->b, step_name(s, "d.%s", named->name), CATEGORY_GATHERED, s->settings->precision,
-	                       named->elements);
-	t->gradient = region_whole(s->b, t->piece);
-	t->written = false;
-}
-
-/* FSDP2 copies a unit's gradients when it has them all, and DeepSpeed each as it comes. Of what was reduced before,
- * FSDP2 waits for all. */
-static void copy_piece(struct step *s, int tensor)
-{
-	int group = s->plan->tensor_group[tensor], piece = s->tensor[tensor].piece;
-	struct region from = region_whole(s->b, piece);
-	if (s->group[group].gradients < 0)
-		make_room(s, group, copying(s, group) == BUCKET_FIXED ? GROUPS_IN_FLIGHT : 0);
-	step_copy(s, group, PASS_BACKWARD, from,
-	          region_of(s->group[group].gradients, s->group[group].at + s->plan->tensor_offset[tensor],
-	                    from.count));
-	build_free(s->b, piece);
-	s->tensor[tensor].piece = -1;
-	s->tensor[tensor].gradient = region_none();
-}
-
-static void copy_unit(struct step *s, int group)
-{
-	const struct group *g = &s->plan->groups[group];
-	for (int i = 0; i < g->tensor_count; i++)
-		if (s->tensor[g->tensors[i]].piece >= 0)
-			copy_piece(s, g->tensors[i]);
-}
-
-/* ---- a bucket of several groups, where modules are groups ---- */
-
-static bool fills_bucket(const struct step *s, int group)
-{
-	return s->units.modules && copying(s, group) == BUCKET_FIXED;
-}
-
-/* Reduces all groups in the bucket in one call. */
-static void send_bucket(struct step *s)
-{
-	struct open_bucket *b = &s->bucket;
-	int count = b->count;
-	b->buffer = -1;
-	b->count = 0;
-	for (int i = 0; i < count; i++) {
-		b->joined = i > 0 && !s->replica_axes; /* between them replicas add up */
-		send_group(s, b->groups[i], i + 1 == count);
-	}
-	b->joined = false;
-}
-
-static void open_bucket(struct step *s, int group)
-{
-	struct open_bucket *b = &s->bucket;
-	while (whole_in_flight(s) > GROUPS_IN_FLIGHT)
-		arrive(s);
-	b->room = room_for(s, group);
-	b->used = 0;
-	b->buffer = build_alloc(s->b, step_name(s, "bucket.%s", s->plan->groups[group].name), CATEGORY_GATHERED,
-	                        plan_gradient_type(s->plan), b->room);
-}
-
-/* The group's gradients are all there, and go into the bucket. */
-static void put_in_bucket(struct step *s, int group)
-{
-	const struct group *g = &s->plan->groups[group];
-	struct open_bucket *b = &s->bucket;
-	if (b->buffer >= 0 && b->used + g->padded > b->room)
-		send_bucket(s);
-	if (b->buffer < 0)
-		open_bucket(s, group);
-	s->group[group].gradients = b->buffer;
-	s->group[group].at = b->used;
-	step_zero_padding(s, b->buffer, b->used + g->elements, b->used + g->padded);
-	b->used += g->padded;
-	b->groups[b->count++] = group;
-	copy_unit(s, group);
 }
 
 void reduce_finish(struct step *s)
 {
-	if (s->bucket.count)
-		send_bucket(s);
+	bucket_send(s);
 	while (s->reductions.count)
 		arrive(s);
 }
@@ -430,10 +338,10 @@ void reduce_needed(struct step *s, int tensor)
 	int group = s->plan->tensor_group[tensor];
 	if (state_stays(s, STATE_GRADIENTS))
 		return;
-	if (copying(s, group) != BUCKET_VIEWS)
-		open_piece(s, tensor);
+	if (reduce_copying(s, group) != BUCKET_VIEWS)
+		bucket_open_piece(s, tensor);
 	else if (s->group[group].gradients < 0)
-		make_room(s, group, GROUPS_IN_FLIGHT);
+		reduce_make_room(s, group, GROUPS_IN_FLIGHT);
 }
 
 static bool is_sent(const struct step *s)
@@ -446,12 +354,12 @@ static void reduce_group(struct step *s, int group)
 {
 	if (state_stays(s, STATE_GRADIENTS)) {
 		reduce_in_place(s, group);
-	} else if (is_sent(s) && fills_bucket(s, group)) {
-		put_in_bucket(s, group);
+	} else if (is_sent(s) && bucket_is_shared(s, group)) {
+		bucket_put(s, group);
 	} else if (is_sent(s)) {
-		if (copying(s, group) == BUCKET_COPIES)
-			copy_unit(s, group);
-		send(s, group);
+		if (reduce_copying(s, group) == BUCKET_COPIES)
+			bucket_copy_group(s, group);
+		reduce_send(s, group, true);
 	}
 }
 
@@ -459,13 +367,13 @@ void reduce_ready(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
 	bool full = --s->group[group].tensors_left == 0;
-	if (!state_stays(s, STATE_GRADIENTS) && is_sent(s) && copying(s, group) == BUCKET_FIXED &&
-	    !fills_bucket(s, group))
-		copy_piece(s, tensor);
+	if (!state_stays(s, STATE_GRADIENTS) && is_sent(s) && reduce_copying(s, group) == BUCKET_FIXED &&
+	    !bucket_is_shared(s, group))
+		bucket_copy_piece(s, tensor);
 	if (!full || s->group[group].tied) /* stages reduce a tied group when both are done */
 		return;
 	reduce_group(s, group);
-	if (s->choices.waits && !fills_bucket(s, group))
+	if (s->choices.waits && !bucket_is_shared(s, group))
 		reduce_finish(s);
 }
 

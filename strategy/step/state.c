@@ -21,8 +21,8 @@ static bool frees_gradients(const struct step *s)
 {
 	const struct home *h = &s->state.home[STATE_GRADIENTS];
 	int whose = s->strategy->parameters == PLACE_SHARD ? FREED_UNITS : FREED_BUCKETS;
-	return s->plan->software.does[SOFTWARE_FREED] == whose && h->place == PLACE_SHARD &&
-	       h->space == SPACE_DEVICE && s->shards > 1;
+	return s->plan->software.does[SOFTWARE_FREED] == whose && h->place == PLACE_SHARD && h->space == SPACE_DEVICE &&
+	       s->shards > 1;
 }
 
 /* Shards of the parameters stay in fp32, and are rounded for each gather. */
@@ -51,17 +51,16 @@ static bool is_kept(const struct step *s, enum state_kind kind)
 
 static enum type type_of(const struct step *s, enum state_kind kind)
 {
-	return kind == STATE_GRADIENTS                           ? plan_gradient_type(s->plan)
+	return kind == STATE_GRADIENTS                       ? plan_gradient_type(s->plan)
 	       : kind == STATE_PARAMETERS && !s->state.casts ? s->settings->precision
-	                                                         : TYPE_FP32;
+	                                                     : TYPE_FP32;
 }
 
 static void alloc_kind(struct step *s, enum state_kind kind)
 {
 	struct home *h = &s->state.home[kind];
 	if (is_kept(s, kind))
-		h->buffer = build_state_in(s->b, h->space, kinds[kind].name, kinds[kind].category,
-		                           type_of(s, kind),
+		h->buffer = build_state_in(s->b, h->space, kinds[kind].name, kinds[kind].category, type_of(s, kind),
 		                           h->place == PLACE_SHARD ? s->state.held / s->shards : s->state.held);
 }
 

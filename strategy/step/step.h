@@ -12,7 +12,7 @@
  *     activations.c    buffers of values and of their gradients
  *     border.c         tensors across the border of two slices
  *     offload.c        state that stays in host memory or on disk
- *     gather.c, reduce.c, broadcast.c       parameters and gradients between ranks
+ *     gather.c, reduce.c, bucket.c, broadcast.c       parameters and gradients between ranks
  *     unfused.c        what a stack's own kernels leave in memory besides
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels
@@ -88,13 +88,13 @@ struct home {
 
 struct state {
 	struct home home[STATE_KINDS];
-	int64_t held;                                       /* elements of the groups that this role holds, padded */
-	int buckets; /* of gradients that stay whole, where their copies are reduced; -1 */
+	int64_t held; /* elements of the groups that this role holds, padded */
+	int buckets;  /* of gradients that stay whole, where their copies are reduced; -1 */
 	int staging, counter, loss, norm, scaler, overflow; /* buffers; -1 */
 	/* The queue that updates: compute or the host's, which has its own count of updates and its own loss scale. */
 	enum queue update_queue;
 	int update_counter, update_scaler;
-	bool delayed; /* a step's gradients are applied while the next one computes */
+	bool delayed;         /* a step's gradients are applied while the next one computes */
 	bool casts;           /* parameters are fp32 shards, rounded for each gather; there are no master weights */
 	bool frees_gradients; /* they are no state: a group's shard is in group_state.shard until its update */
 };
@@ -131,10 +131,10 @@ struct reductions {
 		int staging; /* to be added to what is there; -1 */
 		int shard;   /* on its way to the host; -1 */
 		int op;
-		bool slice; /* all-reduced: this rank's slice of the buffer goes to its shard, */
-		bool adds;  /* and is added to what is there */
+		bool slice;  /* all-reduced: this rank's slice of the buffer goes to its shard, */
+		bool adds;   /* and is added to what is there */
 		bool shared; /* the buffer goes with a later reduction */
-		bool back;  /* the copy in state.buckets goes back to where the gradients stay */
+		bool back;   /* the copy in state.buckets goes back to where the gradients stay */
 	} * list;
 	int count, room;
 };
@@ -365,6 +365,26 @@ void offload_write_back(struct step *s, int group);
 void gather_updated(struct step *s, int group, enum queue changed_by);
 
 /* ---- reduce.c ---- */
+
+enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
+/* How the gradients of a group get where they are reduced: BUCKET_VIEWS, … */
+int reduce_copying(const struct step *s, int group);
+/* Elements of a buffer for the group, which may be as large as a bucket can be, whatever is in it. */
+int64_t reduce_room(const struct step *s, int group);
+/* Waits until no more than so many buffers of whole gradients are on their way. */
+void reduce_wait(struct step *s, int in_flight);
+void reduce_make_room(struct step *s, int group, int in_flight); /* and opens the group's */
+/* owns: the buffer goes when this reduction is done. */
+void reduce_send(struct step *s, int group, bool owns);
+
+/* ---- bucket.c: gradients that are copied into the buffer in which they are reduced ---- */
+
+void bucket_open_piece(struct step *s, int tensor);     /* a kernel is about to write it */
+void bucket_copy_piece(struct step *s, int tensor);     /* it is written */
+void bucket_copy_group(struct step *s, int group);      /* all of the group's are */
+bool bucket_is_shared(const struct step *s, int group); /* several groups are reduced in one call */
+void bucket_put(struct step *s, int group);             /* the group is complete, and goes into the shared bucket */
+void bucket_send(struct step *s);                       /* reduces what is in it */
 
 /* The bytes at which a bucket is full, after the first. */
 int64_t step_bucket_bytes(const struct plan *p);

@@ -150,8 +150,9 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	if (status || (status = software_parse(settings->software, &p->software)))
 		return status;
 	if (settings->stochastic_rounding && p->software.does[SOFTWARE_WEIGHTS] == WEIGHTS_FP32)
-		return status_fail(STATUS_INPUT, "{stochastic_rounding}: with {as} %s:weights=fp32 the update rounds "
-		                                 "nothing; leave one of them out",
+		return status_fail(STATUS_INPUT,
+		                   "{stochastic_rounding}: with {as} %s:weights=fp32 the update rounds "
+		                   "nothing; leave one of them out",
 		                   software_name(p->software.name));
 	/* Other software leaves collectives to a library, whose own memory is part of the overhead. */
 	p->settings.library_collectives |= p->software.name != SOFTWARE_OF_SHARDLAB;

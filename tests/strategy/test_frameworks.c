@@ -130,8 +130,9 @@ static int64_t gradients_of(const struct plan *p)
 	const struct role *r = plan_role_of(p, 0);
 	int64_t live = 0, most;
 	for (int b = 0; b < r->buffer_count; b++)
-		live += r->buffers[b].state && r->buffers[b].category == CATEGORY_GRADIENTS ? buffer_bytes(&r->buffers[b])
-		                                                                            : 0;
+		live += r->buffers[b].state && r->buffers[b].category == CATEGORY_GRADIENTS
+		                ? buffer_bytes(&r->buffers[b])
+		                : 0;
 	most = live;
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
@@ -159,10 +160,10 @@ START_TEST(plans_do_as_the_frameworks_do)
 	for (int i = 0; i < row_count; i++) {
 		const struct row *r = &rows[i];
 		const struct stack *t = stack_of(r->framework);
-		const struct plan *p = right_plan("gpt:layers=2,width=32,heads=2,context=16,vocabulary=256 %s ranks=%d "
-		                                  "micro_batch=2 precision=%s as=%s",
-		                                  t->strategy ? t->strategy : r->strategy, (int)r->ranks, r->precision,
-		                                  t->as);
+		const struct plan *p =
+		        right_plan("gpt:layers=2,width=32,heads=2,context=16,vocabulary=256 %s ranks=%d "
+		                   "micro_batch=2 precision=%s as=%s",
+		                   t->strategy ? t->strategy : r->strategy, (int)r->ranks, r->precision, t->as);
 		int64_t ours = figure_of(p, r->quantity);
 		plans_forget();
 		ck_assert_msg(ours == r->theirs, "%s on %lld ranks, %s: %lld, and --as %s says %lld", r->framework,

@@ -16,7 +16,8 @@ static struct software parsed(const char *text)
 
 START_TEST(a_name_sets_every_switch_and_a_key_changes_one)
 {
-	struct software own = parsed("shardlab"), theirs = parsed("deepspeed"), mixed = parsed("deepspeed:reduce=scatter");
+	struct software own = parsed("shardlab"), theirs = parsed("deepspeed"),
+	                mixed = parsed("deepspeed:reduce=scatter");
 	ck_assert(software_is_own(&own));
 	ck_assert(!software_is_own(&theirs));
 	ck_assert_int_eq(theirs.does[SOFTWARE_REDUCE], REDUCE_ALL);
@@ -39,7 +40,8 @@ START_TEST(the_table_of_switches_is_sound)
 		char name[64];
 		ck_assert_msg(!strncmp(r->words, r->way[0], strlen(r->way[0])), "%s", r->key);
 		for (int n = 0; n < SOFTWARE_NAMES; n++) {
-			snprintf(name, sizeof name, "%s:%s=%s", software_name((enum software_name)n), r->key, r->way[n]);
+			snprintf(name, sizeof name, "%s:%s=%s", software_name((enum software_name)n), r->key,
+			         r->way[n]);
 			struct software said = parsed(name), meant = parsed(software_name((enum software_name)n));
 			ck_assert_msg(!memcmp(&said, &meant, sizeof said), "%s", name);
 		}
@@ -49,11 +51,17 @@ START_TEST(the_table_of_switches_is_sound)
 /* The verifier lets through what every stack makes of every strategy. */
 START_TEST(plans_of_all_software_are_right)
 {
-	static const char *const strategies[] = {"single ranks=1", "ddp ranks=4", "zero1 ranks=4", "zero2 ranks=4",
-	                                         "zero3 ranks=4", "fsdp ranks=4", "hybrid ranks=4", "dp ranks=2",
-	                                         "pipeline ranks=2 accumulate=2", "tensor ranks=2"};
-	static const char *const more[] = {"", "accumulate=2", "precision=bf16 clip=1", "precision=fp16 accumulate=2",
-	                                   "offload=optimizer", "activation_checkpointing=full", "checkpoints=yes"};
+	static const char *const strategies[] = {"single ranks=1", "ddp ranks=4",   "zero1 ranks=4",
+	                                         "zero2 ranks=4",  "zero3 ranks=4", "fsdp ranks=4",
+	                                         "hybrid ranks=4", "dp ranks=2",    "pipeline ranks=2 accumulate=2",
+	                                         "tensor ranks=2"};
+	static const char *const more[] = {"",
+	                                   "accumulate=2",
+	                                   "precision=bf16 clip=1",
+	                                   "precision=fp16 accumulate=2",
+	                                   "offload=optimizer",
+	                                   "activation_checkpointing=full",
+	                                   "checkpoints=yes"};
 	for (int n = 1; n < SOFTWARE_NAMES; n++)
 		for (int g = 0; g < COUNT(strategies); g++)
 			for (int m = 0; m < COUNT(more); m++) {
