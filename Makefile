@@ -334,6 +334,10 @@ cppcheck: ## cppcheck, less what tools/cppcheck.txt lists
 lessons-update: $(BUILD)/shardlab ## write the outputs and pictures of all lessons anew
 	@$(BUILD)/shardlab lesson --update
 
+.PHONY: docs-pictures
+docs-pictures: $(BUILD)/shardlab ## draw the pictures of docs/ anew
+	@tools/docs-pictures.sh
+
 # ---- Installing and the rest ----
 
 .PHONY: install uninstall clean fresh-root help

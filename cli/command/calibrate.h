@@ -9,6 +9,8 @@
 /* Measures quickly, and writes the cluster `local` (or `local-cuda`), if this machine has none yet or has measured it
  * more than so many seconds ago. hosts: over those of this file; NULL: alone. Says so on stderr. */
 #define CALIBRATE_ONCE INT64_MAX
+/* Rates drift with the machine's load: those of ten minutes ago may be off by a third. */
+enum { CALIBRATE_AGAIN_S = 60 };
 enum status calibrate_if_older(enum device_kind kind, int64_t seconds, const char *hosts);
 
 #endif

@@ -172,7 +172,7 @@ enum status command_demo(const struct options *o)
 		s = trials_open(&d, &all, "demo");
 	if (!s) {
 		d->for_demo = true;
-		s = calibrate_if_older(DEVICE_CPU, CALIBRATE_ONCE, NULL);
+		s = calibrate_if_older(DEVICE_CPU, CALIBRATE_AGAIN_S, NULL);
 	}
 	if (!s)
 		s = trials_run(d);

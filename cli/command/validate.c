@@ -13,9 +13,6 @@
 #include "strategy/base/output.h"
 #include "strategy/cluster/links.h"
 
-/* Rates drift with the machine's load: those of ten minutes ago may be off by a third. */
-enum { RATES_LAST_S = 60 };
-
 /* ---- JSON ---- */
 
 /* One for each role; null on a CPU, where nothing was measured. */
@@ -202,7 +199,7 @@ enum status command_validate(const struct options *given)
 	    links_named(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
 		s = calibrate_if_older(DEVICE_GPU, CALIBRATE_ONCE, NULL);
 	else if (!s && !option_given(o, OPTION_CLUSTER))
-		s = calibrate_if_older(DEVICE_CPU, RATES_LAST_S, option_text(o, OPTION_HOSTS));
+		s = calibrate_if_older(DEVICE_CPU, CALIBRATE_AGAIN_S, option_text(o, OPTION_HOSTS));
 	if (!s)
 		s = trials_run(v);
 	if (!s && option_given(o, OPTION_JSON))

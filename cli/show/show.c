@@ -326,6 +326,9 @@ void show_run(const struct report *r, FILE *out)
 	if (r->loss_scale > 0)
 		table_row(&t, STYLE_PLAIN, "steps skipped, loss scale at the end\t%" PRId64 ", %.10g", r->skipped_steps,
 		          r->loss_scale);
+	if (*r->slowed.attention_forward)
+		table_row(&t, STYLE_PLAIN, "kernels of attention, forward and backward\t%s; %s",
+		          r->slowed.attention_forward, r->slowed.attention_backward);
 	if (r->slowed.plain_products > 0)
 		table_row(&t, STYLE_PLAIN,
 		          "products computed without cuBLASLt\t%" PRId64 ", hundreds of times slower; the first: %s",

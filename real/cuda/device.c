@@ -64,17 +64,19 @@ static enum status check_choice(const struct device_choice *choice)
 	                     : STATUS_OK;
 }
 
+const char *const cuda_attention_names[] = {
+#define X(NAME, name) #name,
+        CUDA_ATTENTION_LIST(X)
+#undef X
+};
+
 static enum cuda_attention attention_of(const struct device_choice *choice)
 {
-	static const char *const names[] = {
-#define X(NAME, name) #name,
-	        CUDA_ATTENTION_LIST(X)
-#undef X
-	};
+	const size_t count = sizeof cuda_attention_names / sizeof *cuda_attention_names;
 	size_t i = 0;
-	while (choice->attention && i < sizeof names / sizeof *names && strcmp(names[i], choice->attention) != 0)
+	while (choice->attention && i < count && strcmp(cuda_attention_names[i], choice->attention) != 0)
 		i++;
-	return i < sizeof names / sizeof *names ? (enum cuda_attention)i : CUDA_ATTENTION_AUTO;
+	return i < count ? (enum cuda_attention)i : CUDA_ATTENTION_AUTO;
 }
 
 static int sharing(const struct device_choice *choice, int gpus, int gpu)

@@ -38,6 +38,9 @@ struct cuda_slots {
 	int64_t step[2]; /* the step whose samples are there; -1: none */
 };
 
+/* By enum cuda_attention. */
+extern const char *const cuda_attention_names[];
+
 struct cuda_device {
 	struct rank_memory rank; /* what it keeps; arena[SPACE_DEVICE] is device memory */
 	const struct cuda_api *api;

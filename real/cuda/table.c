@@ -1,7 +1,9 @@
 /* A GPU as a device. */
 #include <stdio.h>
+#include <string.h>
 
 #include "real/cuda/executor.h"
+#include "real/rank/operand.h"
 
 static enum status open_device(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,
                                const struct device_choice *c)
@@ -23,11 +25,33 @@ static void release(struct device *d)
 	cuda_device_close(d->own);
 }
 
+/* Adds a name to "hopper, tensor" unless it is there; none is a part of another. */
+static void add_name(char *list, size_t size, const char *name)
+{
+	size_t at = strlen(list);
+	if (!strstr(list, name))
+		snprintf(list + at, size - at, "%s%s", at ? ", " : "", name);
+}
+
+static void name_attention(const struct cuda_device *c, struct report_slowed *out)
+{
+	for (int i = 0; i < c->rank.role->op_count; i++) {
+		const struct op *op = &c->rank.role->ops[i];
+		bool forward = op->kind == OP_ATTENTION_FORWARD, backward = op->kind == OP_ATTENTION_BACKWARD;
+		if (!forward && !backward)
+			continue;
+		struct attention_shape shape = attention_shape_of(&c->rank, op);
+		add_name(forward ? out->attention_forward : out->attention_backward, sizeof out->attention_forward,
+		         cuda_attention_names[c->api->attention_rung(c->context, &shape, backward)]);
+	}
+}
+
 static void slowed(const struct device *d, struct report_slowed *out)
 {
 	const struct cuda_device *c = d->own;
 	struct cuda_products p;
 	c->api->products(c->context, &p);
+	name_attention(c, out);
 	out->gelu_passes = p.gelu_passes;
 	out->plain_products = p.plain;
 	snprintf(out->not_captured, sizeof out->not_captured, "%s", c->not_captured);

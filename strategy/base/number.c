@@ -152,6 +152,19 @@ void number_format_bytes(char *out, int size, int64_t bytes)
 		format_scaled(out, size, v, unit[u]);
 }
 
+void number_exact_bytes(char *out, int size, int64_t bytes)
+{
+	static const struct {
+		const char *name;
+		int64_t bytes;
+	} unit[] = {{"GiB", 1 << 30}, {"GB", 1000000000}, {"MiB", 1 << 20}, {"MB", 1000000},
+	            {"KiB", 1 << 10}, {"kB", 1000},       {"B", 1}};
+	size_t u = 0;
+	while (bytes % unit[u].bytes)
+		u++;
+	snprintf(out, (size_t)size, "%" PRId64 "%s", bytes / unit[u].bytes, bytes ? unit[u].name : "");
+}
+
 void number_format_capacity(char *out, int size, int64_t bytes)
 {
 	char decimal[32], binary[32];

@@ -113,12 +113,15 @@ struct report_speed {
 	double mfu;               /* share of the device's peak (cluster_peak); 0: the peak is unknown */
 };
 
-/* What a GPU did more slowly than it could, counted as operations are put on streams; replayed steps are not counted
- * again. Of the rank that has most. */
+/* How a GPU's kernels were chosen, and what it did more slowly than it could, counted as operations are put on streams;
+ * replayed steps are not counted again. Of the rank that has most. */
 struct report_slowed {
 	int64_t gelu_passes;    /* GELU's backward pass was a kernel of its own */
 	int64_t plain_products; /* products of linear layers that cuBLASLt had nothing for: hundreds of times slower */
 	char plain_why[224];    /* of the first: its shape, and what cuBLASLt said */
+	/* The rungs of attention's ladder (docs/gpu.md) that its forward and backward passes had: "hopper", or "hopper,
+	 * tensor" where not all layers have the same; "": no attention. */
+	char attention_forward[40], attention_backward[40];
 	char not_captured[224]; /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
 };
 

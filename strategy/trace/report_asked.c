@@ -2,6 +2,7 @@
  * of two runs may look alike. */
 #include <string.h>
 
+#include "strategy/base/number.h"
 #include "strategy/base/version.h"
 #include "strategy/trace/report.h"
 
@@ -33,6 +34,8 @@ static void print_value(enum setting i, const struct settings *s, char *out, siz
 	const struct setting_row *row = &setting_rows[i];
 	if (row->type == TAKES_REAL)
 		snprintf(out, size, "%g", *(const double *)((const char *)s + row->offset));
+	else if (row->type == TAKES_SIZE)
+		number_exact_bytes(out, (int)size, *(const int64_t *)((const char *)s + row->offset));
 	else
 		setting_print(i, s, out, size);
 }

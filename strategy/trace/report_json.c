@@ -161,6 +161,11 @@ static void data(struct form *f, struct report_data *d)
 
 static void slowed(struct form *f, struct report_slowed *s)
 {
+	if (!form_absent(f, "attention", !*s->attention_forward))
+		FORM_INSIDE (f, "attention", inside) {
+			FORM_TEXT(f, "forward", s->attention_forward);
+			FORM_TEXT(f, "backward", s->attention_backward);
+		}
 	if (!form_absent(f, "gelu_passes", !s->gelu_passes))
 		form_whole(f, "gelu_passes", &s->gelu_passes);
 	if (!form_absent(f, "not_captured", !*s->not_captured))

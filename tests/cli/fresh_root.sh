@@ -8,7 +8,7 @@
 #
 # Needs root, debootstrap and this machine's package mirror; where one of them is missing, or the root cannot be made
 # with them, the exit status is 77 and the last line says why. Takes the files that git tracks or would track, as they
-# lie in the folder. make is told WERROR, ONLY, MPI_RANKS and TEST_TIMEOUT.
+# lie in the folder. make is told WERROR, ONLY, MPI_RANKS, TEST_TIMEOUT and TEST_AGAIN.
 #
 # ROOT=FOLDER stays, and is taken as it was left the next time, with what was built in it.
 set -euo pipefail
@@ -103,7 +103,7 @@ if ! inside sh -c 'command -v make' >/dev/null; then
 	logged apt inside sh -c 'apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y install make'
 fi
 told=()
-for variable in WERROR ONLY MPI_RANKS TEST_TIMEOUT; do
+for variable in WERROR ONLY MPI_RANKS TEST_TIMEOUT TEST_AGAIN; do
 	if [ -n "${!variable-}" ]; then told+=("$variable=${!variable}"); fi
 done
 for target in "${targets[@]}"; do

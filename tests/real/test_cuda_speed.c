@@ -161,8 +161,16 @@ START_TEST(kernels_of_attention_are_those_that_were_asked_for)
 	struct train_options o = options(false);
 	o.attention = "simple";
 	cuda_library_use(api);
-	(void)report_trained(&o);
+	const struct report *r = report_trained(&o);
 	ck_assert_int_eq(api->attention_rung(NULL, NULL, false), CUDA_ATTENTION_SIMPLE);
+	char *text = shown(r);
+	json_t *written = report_to_json(r), *rungs = json_object_get(written, "attention");
+	ck_assert_ptr_nonnull(strstr(text, "kernels of attention, forward and backward"));
+	ck_assert_ptr_nonnull(strstr(text, "simple; plain")); /* the fake card's backward pass has no other */
+	ck_assert_str_eq(json_string_value(json_object_get(rungs, "forward")), "simple");
+	ck_assert_str_eq(json_string_value(json_object_get(rungs, "backward")), "plain");
+	json_decref(written);
+	free(text);
 	o.attention = NULL;
 	(void)report_trained(&o);
 	ck_assert_int_eq(api->attention_rung(NULL, NULL, false), CUDA_ATTENTION_PLAIN);

@@ -62,7 +62,7 @@ START_TEST(what_was_asked_for_is_said)
 	ck_assert_str_eq(r.asked.others, "");
 	report_release(&r);
 	report_from_plan(&r, made_plan("mlp ddp ranks=2 precision=fp16 loss_scale=8 loss_scaler=pytorch bucket=1000"));
-	ck_assert_str_eq(r.asked.others, "loss scaler pytorch · loss scale 8 · bucket 1000");
+	ck_assert_str_eq(r.asked.others, "loss scaler pytorch · loss scale 8 · bucket 1kB");
 	report_release(&r);
 }
 

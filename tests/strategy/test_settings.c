@@ -410,6 +410,18 @@ START_TEST(capacities)
 	}
 }
 
+START_TEST(exact_bytes)
+{
+	static const char *const text[] = {"25MiB", "1MB", "1GiB", "1536KiB", "20kB", "1048577B", "3GB", "0"};
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		char back[32];
+		int64_t bytes;
+		ck_assert_int_eq(number_bytes(text[i], "text", 0, INT64_MAX, &bytes), STATUS_OK);
+		number_exact_bytes(back, sizeof back, bytes);
+		ck_assert_str_eq(back, text[i]);
+	}
+}
+
 /* ---- how messages name settings ---- */
 
 static void spell_loudly(const char *name, char *out, size_t size)

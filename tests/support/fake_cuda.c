@@ -270,8 +270,7 @@ static enum cuda_attention attention_rung(const struct kernel_context *c, const 
 {
 	(void)c;
 	(void)shape;
-	(void)backward;
-	return fake_attention ? fake_attention : CUDA_ATTENTION_PLAIN;
+	return fake_attention && !backward ? fake_attention : CUDA_ATTENTION_PLAIN;
 }
 
 const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
