@@ -21,6 +21,7 @@ enum { STREAMS = 2, POOLS = 2 * STREAMS };
 enum { MEBI = 1 << 20 };
 enum { UNIT = 512, SMALL = MEBI, SMALL_SEGMENT = 2 * MEBI, LARGE_SEGMENT = 20 * MEBI, LARGE_FROM = 10 * MEBI };
 enum { ROUND_LARGE = 2 * MEBI };
+enum { FEW = 64 };
 
 struct block {
 	int64_t size;
@@ -219,7 +220,8 @@ static void find_communicated(struct cache *c, const struct role *r)
 
 int64_t caching_reserved(const struct role *r, int64_t capacity)
 {
-	struct cache c = {.limit = capacity};
+	struct cache c = {.limit = capacity, .capacity = FEW};
+	c.blocks = array_make(FEW, sizeof *c.blocks);
 	c.block_of = array_make((size_t)r->buffer_count, sizeof *c.block_of);
 	c.communicated = array_make((size_t)r->buffer_count, sizeof *c.communicated);
 	find_communicated(&c, r);

@@ -1,6 +1,8 @@
 /* --as: what other software does, as plans. */
+#include <math.h>
 #include <string.h>
 
+#include "strategy/plan/estimator.h"
 #include "strategy/settings/software.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
@@ -71,6 +73,56 @@ START_TEST(plans_of_all_software_are_right)
 				                          software_name((enum software_name)n)));
 				plans_forget();
 			}
+}
+
+/* ---- DeepSpeed's estimators ---- */
+
+/* Parameters are given to a million, cut off, and results to a hundredth. */
+static void must_be_near(const char *line, double bytes, double gib, double share)
+{
+	ck_assert_msg(fabs(bytes / (1 << 30) - gib) <= 0.006 + share * gib, "%s: %.3f GiB", line, bytes / (1 << 30));
+}
+
+START_TEST(deepspeeds_estimates_come_out)
+{
+	char line[200], model[40], parameter[8], optimizer[8];
+	double parameters, largest, gpus, host, device;
+	int zero_init, rows = 0;
+	FILE *f = fopen("tests/golden/deepspeed_mem_estimator.csv", "r");
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof line, f)) {
+		if (*line == '#' || !strncmp(line, "model,", 6))
+			continue;
+		ck_assert_int_eq(sscanf(line, "%39[^,],%lf,%lf,%lf,%7[^,],%7[^,],%d,%lf,%lf", model, &parameters,
+		                        &largest, &gpus, parameter, optimizer, &zero_init, &host, &device),
+		                 9);
+		struct estimate e = estimate_make(&(struct estimate_of){
+		        .stage = 3,
+		        .parameters = (int64_t)(parameters * 1e6),
+		        .largest = (int64_t)(largest * 1e6),
+		        .devices = (int64_t)gpus,
+		        .nodes = 1,
+		        .offload = {.optimizer = !strcmp(optimizer, "cpu"), .parameters = !strcmp(parameter, "cpu")},
+		        .zero_init = zero_init});
+		must_be_near(line, e.host_bytes, host, 1 / (zero_init ? largest : parameters));
+		must_be_near(line, e.device_bytes, device, 1 / largest);
+		rows++;
+	}
+	fclose(f);
+	ck_assert_int_eq(rows, 18);
+}
+
+/* 2P + 18P/N, and of the host 4 bytes a parameter and rank, half as much again. */
+START_TEST(stage_2_is_the_formula_of_the_code)
+{
+	struct estimate e =
+	        estimate_make(&(struct estimate_of){.stage = 2, .parameters = 1000, .devices = 8, .nodes = 2});
+	ck_assert_int_eq((int64_t)e.device_bytes, 2000 + 18000 / 8);
+	ck_assert_int_eq((int64_t)e.host_bytes, 4 * 4 * 1500);
+	struct estimate none;
+	ck_assert(estimate_of_plan(made_plan(GPT "zero3 ranks=4 precision=bf16"), 4, &none));
+	ck_assert(!estimate_of_plan(made_plan(GPT "zero1 ranks=4 precision=bf16"), 4, &none));
+	ck_assert(!estimate_of_plan(made_plan(GPT "zero3 ranks=4"), 4, &none));
 }
 
 SUITE("software", 60)
