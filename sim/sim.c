@@ -120,6 +120,7 @@ static void report_stack_memory(const struct engine *e, const struct role *r, st
 	if (follows_allocator(e)) {
 		m->allocated_bytes = m->peak_bytes;
 		m->reserved_bytes = cached(e, r);
+		m->cached = true;
 		return;
 	}
 	if (!cluster_has_stack(c))
