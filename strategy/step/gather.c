@@ -132,13 +132,13 @@ static int64_t unit_elements(const struct step *s, int unit)
 	return n;
 }
 
-/* All of it is there. */
+/* Some of it is there, and may go with the unit that it was gathered for. */
 static bool is_there(const struct step *s, int unit)
 {
-	bool all = true;
+	bool some = false;
 	for (GROUPS_OF(s, unit, i))
-		all &= s->group[s->units.groups[i]].gathered >= 0;
-	return all;
+		some |= s->group[s->units.groups[i]].gathered >= 0;
+	return some;
 }
 
 /* ---- gathers ---- */

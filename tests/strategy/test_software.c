@@ -53,9 +53,18 @@ START_TEST(the_table_of_switches_is_sound)
 /* The verifier lets through what every stack makes of every strategy. */
 START_TEST(plans_of_all_software_are_right)
 {
-	static const char *const strategies[] = {"single ranks=1", "ddp ranks=4",   "zero1 ranks=4",
-	                                         "zero2 ranks=4",  "zero3 ranks=4", "fsdp ranks=4",
-	                                         "hybrid ranks=4", "dp ranks=2",    "pipeline ranks=2 accumulate=2",
+	static const char *const strategies[] = {"single ranks=1",
+	                                         "ddp ranks=4",
+	                                         "zero1 ranks=4",
+	                                         "zero2 ranks=4",
+	                                         "zero3 ranks=4",
+	                                         "zero3:prefetch=1000 ranks=4",
+	                                         "zero3:prefetch=1000:reuse=500 ranks=4",
+	                                         "zero3:prefetch=500:live=3000:reuse=2000 ranks=4",
+	                                         "fsdp ranks=4",
+	                                         "hybrid ranks=4",
+	                                         "dp ranks=2",
+	                                         "pipeline ranks=2 accumulate=2",
 	                                         "tensor ranks=2"};
 	static const char *const more[] = {"",
 	                                   "accumulate=2",
