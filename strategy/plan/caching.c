@@ -89,7 +89,9 @@ static void take(struct cache *c, int block)
 	struct block *b = &c->blocks[block];
 	struct pool *p = &c->pools[b->pool];
 	size_t at = place_of(c, p, b->size, block);
-	memmove(&p->list[at], &p->list[at + 1], (--p->count - at) * sizeof *p->list);
+	p->count--;
+	for (; at < p->count; at++)
+		p->list[at] = p->list[at + 1];
 	b->used = true;
 }
 
