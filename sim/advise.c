@@ -11,6 +11,7 @@
 #include "strategy/base/memory.h"
 #include "strategy/cluster/effective.h"
 #include "strategy/strategies/strategy.h"
+#include "strategy/trace/ratio.h"
 
 /* ---- words ---- */
 
@@ -254,17 +255,12 @@ static int faster_first(const void *a, const void *b)
 }
 
 /* A line and those that are slower by less than a tie's width share a place. */
-double advise_spread(const struct advice *a)
-{
-	return a->has_ranges ? ADVISE_RATIO : ADVISE_TIE;
-}
-
 static void set_places(struct advice *a)
 {
 	int first = 0;
 	for (int i = 0; i < a->fit_count; i++) {
 		struct advised *x = &a->fit[i], *head = &a->fit[first];
-		if ((double)x->step > (1 + advise_spread(a)) * (double)head->step)
+		if (!ratio_of(x->step, head->step, a->has_ranges).tied)
 			first = i;
 		x->place = first + 1;
 		x->tied = first < i;

@@ -104,14 +104,4 @@ const struct advised *advise_best(const struct advice *a);
 /* The options that make a line, for any other command: --strategy zero2 --precision bf16 --micro-batch 4 … */
 void advise_options(const struct settings *s, char out[ADVISE_OPTIONS]);
 
-/* Steps whose times differ by less are ties: no prediction is as exact. */
-#define ADVISE_TIE 0.02
-/* Under a stack what is off with one step is off with another of the same model and card, so that a ratio has a
- * narrower range than a step. Of 549 pairs of published runs, each of one source, model and card, the measured ratio
- * lay within this of the predicted one in nine of ten. */
-#define ADVISE_RATIO 0.08
-
-/* The part of a predicted ratio of steps that is its range, to either side. */
-double advise_spread(const struct advice *a);
-
 #endif

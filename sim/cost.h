@@ -16,10 +16,11 @@
  *     sum (control values)              a tree to rank 0 and back: sum over 2·⌈log2 n⌉ rounds
  *     send, receive                     hop(S), from when both ends have arrived
  *
- * plus collective_launch. Over some of the axes only, n is the number of ranks in a group, and all groups are under way
- * at once: as many messages of a round leave a node as its ranks send to other nodes. Between nodes, messages are
- * striped over the rails as NCCL's channels are: a node sends and receives rails × bandwidth, which its messages of
- * that round share. A device's own link bounds each message.
+ * plus collective_launch. Where a stack runs on GPUs, rings and sums are NCCL's (sim/nccl.h) in place of these. Over
+ * some of the axes only, n is the number of ranks in a group, and all groups are under way at once: as many messages of
+ * a round leave a node as its ranks send to other nodes. Between nodes, messages are striped over the rails as NCCL's
+ * channels are: a node sends and receives rails × bandwidth, which its messages of that round share. A device's own
+ * link bounds each message.
  */
 #ifndef SHARDLAB_SIM_COST_H
 #define SHARDLAB_SIM_COST_H
@@ -59,6 +60,7 @@ struct cost_cache {
 		unsigned axes;
 		bool ends, inside; /* some hops of a ring stay inside a node */
 		int64_t crossing;  /* those that leave or reach the busiest */
+		int64_t nodes;     /* that a ring passes through */
 	} * circles;
 	size_t circle_count, circle_capacity;
 };

@@ -2,8 +2,11 @@
 
 #include <stdlib.h>
 
+#include "sim/nccl.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
+#include "strategy/cluster/effective.h"
+#include "strategy/strategies/alone.h"
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -46,14 +49,19 @@ static int64_t bytes_at(int64_t bytes, fixed rate)
 }
 
 /* crossing: messages that leave or reach the busiest node at the same time; 0: all stay inside. */
-static int64_t hop_of(const struct cluster *c, int64_t bytes, int64_t crossing, bool adds)
+static fixed rate_of(const struct cluster *c, int64_t crossing, bool adds)
 {
 	fixed rate = cost_link_rate(c);
 	if (crossing) {
 		fixed share = (adds ? cost_network_sum_rate(c) : cost_network_rate(c)) / (uint64_t)crossing;
 		rate = share < rate ? share : rate;
 	}
-	return cost_latency(c, crossing > 0) + bytes_at(bytes, rate ? rate : 1);
+	return rate ? rate : 1;
+}
+
+static int64_t hop_of(const struct cluster *c, int64_t bytes, int64_t crossing, bool adds)
+{
+	return cost_latency(c, crossing > 0) + bytes_at(bytes, rate_of(c, crossing, adds));
 }
 
 static int64_t hop(const struct cluster *c, int64_t bytes, int64_t crossing)
@@ -90,21 +98,26 @@ static const struct cost_circle *circle_of(struct cost_cache *cache, const struc
 		if (cache->circles[i].axes == axes && cache->circles[i].ends == h->op->ends_only)
 			return &cache->circles[i];
 	struct cost_circle circle = {.axes = axes, .ends = h->op->ends_only};
+	int64_t all_crossing = 0, members = 0;
 	int64_t *counts = array_make((size_t)h->nodes * 2, sizeof *counts);
 	for (int64_t rank = 0; rank < h->p->ranks; rank++) {
 		int64_t member = op_member(h->p, h->op, rank);
 		if (member < 0)
 			continue;
 		int64_t to = op_member_rank(h->p, h->op, rank, (member + 1) % h->n);
+		members++;
 		if (!cost_crosses(h->c, rank, to)) {
 			circle.inside = true;
 			continue;
 		}
+		all_crossing++;
 		int64_t out = ++counts[rank / h->per_node], in = ++counts[h->nodes + to / h->per_node];
 		int64_t most = out > in ? out : in;
 		circle.crossing = most > circle.crossing ? most : circle.crossing;
 	}
 	free(counts);
+	int64_t groups = members / h->n > 1 ? members / h->n : 1;
+	circle.nodes = all_crossing > groups ? (all_crossing + groups - 1) / groups : 1;
 	cache->circles =
 	        array_reserve(cache->circles, cache->circle_count, &cache->circle_capacity, sizeof *cache->circles);
 	cache->circles[cache->circle_count++] = circle;
@@ -265,6 +278,28 @@ static wide cost_schedule(struct cost_cache *cache, const struct shape *h)
 	return cost_by_rounds(cache, h);
 }
 
+/* ---- a library's collectives ---- */
+
+/* What a stack runs on GPUs are NCCL's, and which of its algorithms is NCCL's choice; unless a strategy asks for a
+ * schedule that is not its operation's first, or the collective is shown alone, round by round. */
+static bool is_by_nccl(const struct shape *h)
+{
+	const struct algorithm *a = schedule_row(h->s.algorithm);
+	return cluster_has_stack(h->c) && !plan_is_alone(h->p) && nccl_has(a->operation) &&
+	       (a->shape == SHAPE_RING || a->operation == OPERATION_SUM);
+}
+
+static wide cost_by_nccl(struct cost_cache *cache, const struct shape *h)
+{
+	const struct cost_circle *circle = circle_of(cache, h);
+	const struct nccl_call call = {.operation = schedule_row(h->s.algorithm)->operation,
+	                               .ranks = h->n,
+	                               .nodes = circle->nodes,
+	                               .bytes = h->s.elements * h->element_bytes,
+	                               .rate = rate_of(h->c, circle->crossing, false)};
+	return (wide)(uint64_t)nccl_time(h->c, &call, NULL);
+}
+
 /* Elements that all ranks together send. */
 static wide sent_by_all(const struct schedule *s)
 {
@@ -298,7 +333,8 @@ enum status cost_collective(struct cost_cache *cache, const struct cluster *c, c
 	if (h.nodes > 1 && !c->network.bandwidth.value)
 		return status_fail(STATUS_INPUT, "{cluster} %s: %lld ranks need several nodes, but it has no 'network'",
 		                   c->name, (long long)p->ranks);
-	out->ns = time_clamp((wide)(uint64_t)c->collective_launch.value + cost_schedule(cache, &h));
+	out->ns = time_clamp(is_by_nccl(&h) ? cost_by_nccl(cache, &h)
+	                                    : (wide)(uint64_t)c->collective_launch.value + cost_schedule(cache, &h));
 	out->bytes = time_clamp(sent_by_all(&h.s) * (uint64_t)h.element_bytes);
 	out->measured = c->collective_launch.measured && links_measured(&h);
 	return STATUS_OK;

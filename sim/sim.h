@@ -34,7 +34,8 @@
  *     message     Every rank is simulated, and every round of a collective's schedule is messages over links: a
  *                 device's link inside the node, and the node's rails between nodes. Links are shared fairly. A message
  *                 goes when its sender and its receiver have both come to its round. A rank goes on to its next round
- *                 when it has sent and received. Without contention the two grains agree within 1 %.
+ *                 when it has sent and received. Without contention the two grains agree within 1 %,
+ *                 unless a stack runs there: whole operations are then NCCL's (sim/nccl.h), messages the schedule's.
  *
  * The same plan and cluster give the same bytes on every machine: time is whole nanoseconds, rates are fixed-point, and
  * ties are broken by the order of insertion.

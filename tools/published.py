@@ -369,6 +369,27 @@ def between(a, b, share):
     return a
 
 
+def with_stack(stack, call):
+    """call(path or name) of a stack that is a name, or a file's text."""
+    if "\n" not in stack:
+        return call(stack)
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+        f.write(stack)
+        f.flush()
+        return call(f.name)
+
+
+def calibrate(run, stack):
+    """The text of the stack that gives the run's own step. None: shardlab refuses it. What recomputes a part of a block
+    is given as what recomputes all, as much longer as is predicted."""
+    said = simulate(run, stack)
+    whole = simulate_with(run, "full", stack, None) if 0 < run.recomputed < 1 else said
+    step = run.step * whole["time"]["step_s"] / said["time"]["step_s"]
+    arguments = run.arguments + ["--activation-checkpointing", "full" if run.recomputed else "none"]
+    return with_stack(stack, lambda s: ask("calibrate", "--step", "%.6fs" % step, "--cluster", run.cluster, "--stack", s,
+                                           *arguments))
+
+
 def simulate_with(run, checkpointing, stack, cluster):
     arguments = run.arguments + ["--activation-checkpointing", checkpointing]
     key = (tuple(arguments), cluster or run.cluster, stack)
@@ -376,14 +397,8 @@ def simulate_with(run, checkpointing, stack, cluster):
         return cache[key]
     command = [program(), "sim", "--json", "--cluster", cluster or run.cluster] + arguments
     stack = stack or "ceiling"
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-        if stack and "\n" in stack:
-            f.write(stack)
-            f.flush()
-            command += ["--stack", f.name]
-        elif stack:
-            command += ["--stack", stack]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = with_stack(stack, lambda s: subprocess.run(command + ["--stack", s], capture_output=True, text=True,
+                                                      check=False))
     if done.returncode:
         run.why = done.stderr.strip().replace("fatal: ", "")
         cache[key] = None

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/command/calibrate_own.h"
 #include "cli/command/command.h"
 #include "cli/command/hosts.h"
 #include "cli/command/job.h"
@@ -343,7 +344,11 @@ enum status command_calibrate(const struct options *given)
 	int rank, ranks;
 	if (train_under_mpi(&rank, &ranks))
 		return measure_as_rank(o, rank, ranks);
-	enum status s = launch_check_alone();
+	enum status s = calibrate_check_options(o);
+	if (!s && calibrate_is_own(o))
+		return calibrate_own(o);
+	if (!s)
+		s = launch_check_alone();
 	launch_stop_on_signals();
 	if (!s)
 		s = find_path(o, local, sizeof local, &path);

@@ -6,6 +6,7 @@
 
 #include "cli/command/chart.h"
 #include "cli/command/command.h"
+#include "cli/command/compare_fastest.h"
 #include "cli/command/compare_trace.h"
 #include "cli/command/emit.h"
 #include "cli/command/interval.h"
@@ -177,10 +178,13 @@ static json_t *skipped_to_json(const struct comparison *c, const struct entry *e
 
 static json_t *to_json(const struct comparison *c)
 {
+	int64_t best = show_fastest_step(c->columns, c->column_count);
 	json_t *results = json_array(), *o = json_pack("{s:o}", "results", results);
 	for (int i = 0; i < c->count; i++) {
 		const struct entry *e = &c->entries[i];
 		json_t *one = *e->skipped ? skipped_to_json(c, e) : report_to_json(&e->report);
+		if (!*e->skipped)
+			fastest_add_ratio(one, &e->report, best);
 		if (interval_is_asked(e->variant) && !*e->skipped)
 			json_object_set_new(one, "checkpoint", interval_to_json(&e->interval));
 		if (is_recorded(c) && !*e->skipped)
@@ -230,30 +234,6 @@ static void show_way_out(const struct comparison *c)
 	else
 		puts("it does not fit");
 	show_change(c->nearest, stdout);
-}
-
-/* Names every combination that fits and is as fast as the fastest. */
-static void show_fastest(const struct comparison *c)
-{
-	int64_t best = INT64_MAX;
-	char time[32];
-	const char *before = "";
-	for (int i = 0; i < c->column_count; i++)
-		if (c->columns[i].report->fits && c->columns[i].report->time.step < best)
-			best = c->columns[i].report->time.step;
-	number_format_time(time, sizeof time, best);
-	printf("fastest that fits, %s a step: ", time);
-	for (int i = 0; i < c->column_count; i++) {
-		const struct report *r = c->columns[i].report;
-		if (!r->fits || r->time.step != best)
-			continue;
-		printf("%s%s", before, r->strategy);
-		before = ", ";
-		if (c->variant_count > 1) /* by which one combination is told from another */
-			printf(" (%s, checkpointing %s, offload %s)", type_name(r->precision), r->checkpointing.setting,
-			       r->offload);
-	}
-	putchar('\n');
 }
 
 static bool has_single(const struct comparison *c)
@@ -317,7 +297,7 @@ static void show(const struct comparison *c)
 	if (c->nearest)
 		show_way_out(c);
 	else if (c->column_count > 1 && !show_is_states_only(last))
-		show_fastest(c);
+		fastest_show(c->columns, c->column_count, c->variant_count > 1, stdout);
 	if (c->variant_count == 1)
 		show_departure(c->columns, c->column_count, stdout);
 	if (has_single(c))

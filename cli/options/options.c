@@ -230,7 +230,7 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 	char name[64];
 	const char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
 	snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - word) - 2 : (int)sizeof name, word + 2);
-	int i = option_find(name);
+	int i = option_find_of(name, o->command);
 	if (i < 0)
 		return unknown_option(o->command, name);
 	if (!option_of((enum option)i, o->command))
@@ -331,6 +331,12 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return STATUS_OK;
 		}
 	int at = 0;
+	if (c == COMMAND_CALIBRATE && arguments_count_steps(argc, argv) > 1) {
+		o->given = argv;
+		o->given_count = argc;
+		argv = arena_alloc(&o->arena, (size_t)argc * sizeof *argv);
+		argc = arguments_of_step(argc, o->given, 0, argv);
+	}
 	const unsigned with_topic = IN(COLLECTIVE) | IN(LESSON) | IN(CONFIG) | IN(CHECKPOINT) | IN(CLUSTER) | IN(STACK);
 	bool takes_topic = with_topic >> c & 1;
 	if (c == COMMAND_TRACE)

@@ -44,11 +44,12 @@
 	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
 	  "GPU. Without --cluster it first measures this machine's rates again, unless that was done within the last " \
 	  "minute (see calibrate).")                                                                                   \
-	X(CALIBRATE, calibrate, "measure this machine's rates, write a cluster file",                                  \
+	X(CALIBRATE, calibrate, "measure this machine's rates, or a stack by steps of yours",                          \
 	  "Writes the cluster `local`, which all commands use unless --cluster names another; with "                   \
 	  "--device "                                                                                                  \
 	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks measure what is between them: "     \
-	  "--comm nccl, or ring and mpi by way of the host.")                                                          \
+	  "--comm nccl, or ring and mpi by way of the host. With --step, --peak or --trace nothing is run: it writes " \
+	  "a stack, for --stack, whose constants give what you measured on --cluster.")                                \
 	X(DOCTOR, doctor, "what this machine has for it, and what to do where something is missing",                   \
 	  "A line a check. ok: it is there; note: it works without, and what it costs; missing: what has to be done. " \
 	  "With --device cuda it looks at the GPUs, too. Exit status 1 if something is missing.")                      \
@@ -106,22 +107,24 @@ enum command {
 #define IN_REPORTS (IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE))
 #define IN_MODELS (IN_REPORTS | IN(VIEW))
 #define IN_RUNS (IN(TRAIN) | IN(VALIDATE))
+#define IN_TRACES (IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW) | IN(CALIBRATE))
+#define IN_RECIPES (IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN) | IN(CALIBRATE))
 
 /* The options that are not settings. Each setting (SETTING_LIST) is an option as well: `micro_batch` is --micro-batch.
  * constant, name, type, argument, low, high, default ("": none), commands, help */
 #define OPTION_LIST(X)                                                                                                 \
-	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),         \
+	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_RECIPES,                                                        \
 	  "settings from a configuration of DeepSpeed, Accelerate, Trainer or torchtitan; see: help config")           \
-	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "",                                                   \
-	  IN(CONFIG) | IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),                                      \
+	X(READER, "reader", CHOICE, RECIPE_READER_CHOICES, 0, 0, "", IN(CONFIG) | IN_RECIPES,                          \
 	  "the program that reads --config; by default the one whose file it looks like")                              \
 	X(EMIT, "emit", TEXT, EMIT_CHOICES "[:FILE]", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(TRAIN),        \
 	  "write these settings as that program's configuration: to FILE, or to stdout and nothing else; help config") \
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local",                                               \
-	  IN_MODELS | IN(ADVISE) | IN(COLLECTIVE) | IN(STACK), "the hardware to predict for; see: help clusters")      \
+	  IN_MODELS | IN(ADVISE) | IN(COLLECTIVE) | IN(STACK) | IN(CALIBRATE),                                         \
+	  "the hardware to predict for; see: help clusters")                                                           \
 	X(HOSTS, "hosts", TEXT, "FILE", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                             \
 	  "start the ranks on these machines, a line each: node1 slots=2; as many ranks as slots")                     \
-	X(STACK, "stack", TEXT, "NAME|FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE),                             \
+	X(STACK, "stack", TEXT, "NAME|FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(CALIBRATE),             \
 	  "the software whose step is predicted: what it reaches of the cluster's rates; see: help stacks")            \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
@@ -255,7 +258,7 @@ enum command {
 	  "start even what is predicted not to fit this machine's memory")                                             \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
-	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),         \
+	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN_TRACES,                       \
 	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
 	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN) | IN(VIEW) | IN(COLLECTIVE),                                 \
 	  "with --trace: what collectives add up too, of each chunk the first element")                                \
@@ -264,7 +267,13 @@ enum command {
 	X(MARGIN, "margin", REAL, "PERCENT", 0, 90, "5", IN(ADVISE), "of each memory, left to its allocator")          \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
-	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
+	  "the file to write; by default the cluster `local` or `local-cuda`, and of a stack stdout")                  \
+	X(OWN_STEP, "step", TEXT, "TIME", 0, 0, "", IN(CALIBRATE),                                                     \
+	  "what a step of yours took, as 1.53s: a stack for --cluster that predicts it. May be given again with what " \
+	  "differs behind it: --step 0.9s --ranks 64; each frees one constant more")                                   \
+	X(PEAK, "peak", TEXT, "SIZE[,SIZE]", 0, 0, "", IN(CALIBRATE),                                                  \
+	  "what its devices allocated at most, and what their allocators held: torch.cuda.max_memory_allocated and "   \
+	  "max_memory_reserved")                                                                                       \
 	X(JSON, "json", FLAG, "", 0, 0, "",                                                                            \
 	  IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG) | IN(TRACE),                             \
 	  "print JSON, and nothing else, on stdout")
@@ -301,8 +310,16 @@ struct options {
 	enum recipe_reader config_reader;
 	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena */
 	const char *model_path;                 /* what --model was, if that was a path; else NULL */
-	struct arena arena;                     /* of values that are not argv's own */
+	char **given; /* of calibrate: the arguments as they came, of which only the first step's are read */
+	int given_count;
+	struct arena arena; /* of values that are not argv's own */
 };
+
+/* Steps that calibrate's arguments name: at least 1. And those of one of them, from 0: an option that stands once is of
+ * all steps; one that stands again is, from there on, of the --step that it stands behind. Returns how many; `out` has
+ * room for argc. */
+int arguments_count_steps(int argc, char *const *argv);
+int arguments_of_step(int argc, char **argv, int which, char **out);
 
 /* The path of a model's file has become its specification (strategy/model/config.h). */
 enum status options_parse(struct options *o, enum command c, int argc, char **argv);

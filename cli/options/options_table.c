@@ -27,9 +27,9 @@ static unsigned commands_of(enum setting i)
 	return i == SETTING_COLLECTIVES                  ? 0 /* --comm says it */
 	       : i == SETTING_CHECKPOINTS                ? 0 /* --checkpoint and --resume say it */
 	       : i == SETTING_CHECKPOINT_ASYNC           ? IN_REPORTS
-	       : i == SETTING_MODEL || i == SETTING_SEED ? IN_MODELS | IN(ADVISE) | IN(GENERATE)
+	       : i == SETTING_MODEL || i == SETTING_SEED ? IN_MODELS | IN(ADVISE) | IN(GENERATE) | IN(CALIBRATE)
 	       : i == SETTING_RANKS ? IN_MODELS | IN(ADVISE) | IN(CALIBRATE) | IN(COLLECTIVE) | IN(DEMO)
-	                            : IN_MODELS | IN(ADVISE);
+	                            : IN_MODELS | IN(ADVISE) | IN(CALIBRATE);
 }
 
 static unsigned commands_with(enum setting i)
@@ -100,6 +100,9 @@ static const struct special {
         {COMMAND_VALIDATE, OPTION_STEPS, "5", "at least; as many as take two seconds"},
         {COMMAND_VALIDATE, OPTION_VERBOSE, NULL, "list every check, not only those that fail"},
         {COMMAND_CALIBRATE, OPTION_RANKS, "2", NULL},
+        {COMMAND_CALIBRATE, OPTION_TRACE, NULL,
+         "traces of PyTorch's profiler of steps of yours, rank0.json,rank1.json: products, attention, traffic and "
+         "network at once"},
         {COMMAND_VIEW, OPTION_RANKS, "4", NULL},
         /* Memory climbs, buckets overlap with the backward pass, the last is exposed, and 4 ranks divide it in every
          * way. */
@@ -173,6 +176,14 @@ int option_find(const char *name)
 	while (i >= 0 && strcmp(option_row(i)->name, name) != 0)
 		i--;
 	return i;
+}
+
+int option_find_of(const char *name, enum command c)
+{
+	int i = 0;
+	while (i < OPTION_COUNT && (strcmp(option_row(i)->name, name) != 0 || !option_of((enum option)i, c)))
+		i++;
+	return i < OPTION_COUNT ? i : option_find(name);
 }
 
 void option_spell(const char *name, char *out, size_t size)

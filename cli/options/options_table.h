@@ -22,6 +22,8 @@ const struct option_row *option_row(int i);
 /* The first command that has it; COMMAND_COUNT: none, it is a setting that another option gives. */
 enum command option_home(enum option i);
 int option_find(const char *name); /* "micro-batch"; -1: there is none */
+/* The command's own where two have one name, as --step of view and of calibrate. */
+int option_find_of(const char *name, enum command c);
 extern const struct command_row command_rows[COMMAND_COUNT];
 
 /* The help text of an option of a command. */

@@ -160,16 +160,22 @@ void show_change(const struct report *r, FILE *out)
 		        *r->change.words ? "a cheaper change may fit too" : "a change may fit that it has not tried");
 }
 
+enum style show_fit_style(const struct report *r)
+{
+	static const enum style styles[] = {[FIT_YES] = STYLE_GOOD, [FIT_CLOSE] = STYLE_PLAIN, [FIT_NO] = STYLE_BAD};
+	return styles[report_fit(r)];
+}
+
 static void show_fits(const struct report *r, FILE *out)
 {
 	const struct report_tightest *t = &r->tightest;
 	bool colour = terminal_colour(out);
-	enum style style = r->fits ? STYLE_GOOD : STYLE_BAD;
+	enum style style = show_fit_style(r);
 	char needed[32], there[64], missing[32];
 	number_format_bytes(needed, sizeof needed, t->needed_bytes);
 	number_format_capacity(there, sizeof there, t->capacity_bytes);
 	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
-	fprintf(out, "  fits: %s%s%s", style_begin(style, colour), r->fits ? "yes" : "no", style_end(style, colour));
+	fprintf(out, "  fits: %s%s%s", style_begin(style, colour), report_fit_word(r), style_end(style, colour));
 	fprintf(out, ", with libraries %s %s of its %s%s",
 	        t->space == SPACE_DEVICE ? "a rank takes" : "the ranks of a node take", needed,
 	        t->space == SPACE_DEVICE ? "device's "

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "cli/show/table.h"
 #include "strategy/trace/report.h"
 
 /* Which settings a heading names. */
@@ -19,11 +20,15 @@ void show_report(const struct report *r, FILE *out);
 /* What would make it fit, or what of the work to take less of: nothing where none was looked for. */
 void show_change(const struct report *r, FILE *out);
 
+enum style show_fit_style(const struct report *r);
+
 /* Several, a column for each role of each. */
 struct column {
 	const char *heading; /* "zero2", "predicted" */
 	const struct report *report;
 };
+/* Of those that fit; INT64_MAX: none does. */
+int64_t show_fastest_step(const struct column *columns, int count);
 /* Whether two take the batch in other micro-batches; `single`, which has one rank for all of it, is no other. */
 bool show_micros_differ(const struct column *columns, int count);
 void show_columns(const struct column *columns, int count, FILE *out);

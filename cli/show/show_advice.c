@@ -7,6 +7,7 @@
 #include "cli/show/table.h"
 #include "cli/show/text.h"
 #include "strategy/base/number.h"
+#include "strategy/trace/ratio.h"
 
 /* Without --verbose. */
 enum { LINES = 12 };
@@ -74,7 +75,8 @@ static void show_legend(const struct advice *a, int lines, FILE *out)
 		ties |= a->fit[i].tied;
 	snprintf(text, sizeof text, "* no line is faster with as little memory");
 	text_wrapped(out, text, 2, text_columns(out, 110));
-	snprintf(text, sizeof text, "= as fast as the first line of its place, within %g %%%s", 100 * advise_spread(a),
+	snprintf(text, sizeof text, "= as fast as the first line of its place, within %g %%%s",
+	         100 * ratio_spread(a->has_ranges),
 	         a->has_ranges
 	                 ? ": so far off were ratios of published steps, in nine of ten pairs of one model and card"
 	                 : "");
@@ -131,9 +133,9 @@ static void compare_speed(char *out, size_t size, int64_t step, int64_t before)
 /* " (1.79 … 2.08)": of the speed, beside that of the best line. */
 static void show_ratio_range(const struct advice *a, int64_t step, FILE *out)
 {
-	double ratio = (double)advise_best(a)->step / (double)(step ? step : 1), spread = 1 + advise_spread(a);
+	const struct ratio r = ratio_of(advise_best(a)->step, step, a->has_ranges);
 	if (a->has_ranges)
-		fprintf(out, " (%.2f … %.2f times as fast)", ratio / spread, ratio * spread);
+		fprintf(out, " (%.2f … %.2f times as fast)", r.low, r.high);
 }
 
 static void show_next(const struct advice *a, FILE *out)
@@ -310,11 +312,10 @@ static json_t *range_to_json(bool there, double low, double high)
 /* The time of a step as a multiple of the first line's. */
 static void add_ratio(json_t *object, const struct advice *a, const struct advised *x)
 {
-	double ratio = (double)x->step / (double)(a->fit[0].step ? a->fit[0].step : 1), spread = 1 + advise_spread(a);
+	const struct ratio ratio = ratio_of(x->step, a->fit[0].step, a->has_ranges);
 	json_object_set_new(object, "range_s",
 	                    range_to_json(a->has_ranges, seconds(x->range_low), seconds(x->range_high)));
-	json_object_set_new(object, "ratio", json_real(ratio));
-	json_object_set_new(object, "ratio_range", range_to_json(a->has_ranges, ratio / spread, ratio * spread));
+	ratio_to_json(object, &ratio, a->has_ranges);
 }
 
 static json_t *fit_to_json(const struct advice *a, const struct advised *x)

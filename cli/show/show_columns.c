@@ -5,6 +5,16 @@
 #include "cli/show/figure.h"
 #include "cli/show/show.h"
 #include "cli/show/table.h"
+#include "strategy/trace/ratio.h"
+
+int64_t show_fastest_step(const struct column *columns, int count)
+{
+	int64_t best = INT64_MAX;
+	for (int i = 0; i < count; i++)
+		if (columns[i].report->fits && columns[i].report->time.step < best)
+			best = columns[i].report->time.step;
+	return best;
+}
 
 /* The columns of a table: each role of each report is one. */
 struct spread {
@@ -125,6 +135,32 @@ static void show_ranges(struct table *t, const struct spread *s)
 	show_bound(t, s, "range to", offsetof(struct report, range_high));
 }
 
+static void show_ratio(struct table *t, const struct spread *s, int64_t fastest, const char *name, size_t offset)
+{
+	table_row(t, STYLE_FAINT, "  %s", name);
+	for (int c = 0; c < s->count; c++) {
+		const struct ratio r = ratio_of(s->report[c]->time.step, fastest, true);
+		if (!s->role[c])
+			table_cell(t, 1 + c, "%.2f", *(const double *)((const char *)&r + offset));
+	}
+}
+
+/* Steps as multiples of the fastest that fits, where they have ranges and so have their ratios. */
+static void show_ratios(struct table *t, const struct spread *s, const struct column *columns, int count)
+{
+	int64_t fastest = show_fastest_step(columns, count);
+	bool all = count > 1 && fastest < INT64_MAX;
+	for (int c = 0; c < s->count; c++)
+		all &= *s->report[c]->basis != 0;
+	if (!all)
+		return;
+	table_gap(t);
+	table_row(t, STYLE_HEAD, "ratio to the fastest that fits");
+	show_ratio(t, s, fastest, "times as long", offsetof(struct ratio, value));
+	show_ratio(t, s, fastest, "from", offsetof(struct ratio, low));
+	show_ratio(t, s, fastest, "to", offsetof(struct ratio, high));
+}
+
 /* Model FLOPs a second of a device, as the whole number that scales are made for. */
 static int64_t flops_of(const struct report *r)
 {
@@ -198,14 +234,15 @@ void show_columns(const struct column *columns, int count, FILE *out)
 		show_group(&t, &s, (enum figure_group)g, g == GROUP_TIME && assumed);
 		if (g == GROUP_TIME) {
 			show_ranges(&t, &s);
+			show_ratios(&t, &s, columns, count);
 			show_speed(&t, &s);
 		}
 	}
 	table_row(&t, STYLE_HEAD, "  fits");
 	for (int c = 0; c < s.count; c++)
 		if (!s.role[c]) {
-			table_cell(&t, 1 + c, s.report[c]->fits ? "yes" : "no");
-			table_cell_style(&t, 1 + c, s.report[c]->fits ? STYLE_GOOD : STYLE_BAD);
+			table_cell(&t, 1 + c, "%s", report_fit_word(s.report[c]));
+			table_cell_style(&t, 1 + c, show_fit_style(s.report[c]));
 		}
 	table_end(&t, 0);
 	show_bubbles(columns, count, out);

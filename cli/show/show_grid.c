@@ -123,11 +123,11 @@ static void grid_row(struct table *t, const struct column *column, const struct 
 	          "%s\t%s\t%s\t%s\t%" PRId64 " × %" PRId64 "\t%s, %.0f %%\t\t\t%s\t%.0f %%\t\t\t%.1f %%\t%.1f %%",
 	          column->heading, type_name(r->precision), r->checkpointing.setting, r->offload, r->micro_batch,
 	          r->accumulate, category_name(part), percent((double)m->at_peak[part], (double)m->peak_bytes),
-	          r->fits ? "yes" : "no", percent((double)r->tightest.needed_bytes, (double)r->tightest.capacity_bytes),
+	          report_fit_word(r), percent((double)r->tightest.needed_bytes, (double)r->tightest.capacity_bytes),
 	          percent((double)r->time.exposed, step), percent((double)r->time.bubble, step));
 	if (r->speed.mfu > 0)
 		table_cell(t, MFU, "%.1f %%", 100 * r->speed.mfu);
-	table_cell_style(t, FITS, r->fits ? STYLE_GOOD : STYLE_BAD);
+	table_cell_style(t, FITS, show_fit_style(r));
 	table_scaled(t, PEAK, m->peak_bytes, s->memory);
 	table_scaled(t, HOST, show_fullest(r)->memory[SPACE_HOST].peak_bytes, s->host);
 	table_scaled(t, SENDS, busiest(r), s->sent);

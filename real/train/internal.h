@@ -104,6 +104,8 @@ void training_release(struct training *t);
 
 /* weights.c */
 enum status training_open_init(struct training *t);
+/* Of a run that is resumed: zeros, since drawing weights for `restore` to write over would take as long as reading. */
+enum status training_no_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 
 /* save.c. Check: whether saving could begin; nothing is left of it once the training is released. */

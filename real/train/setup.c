@@ -48,6 +48,10 @@ static enum status check_runnable(const struct training *t)
 	enum status s = device_find(t->options->device, &table);
 	if (s)
 		return s;
+	if (p->settings.reproducible && strcmp(t->options->device, "cpu") != 0)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{reproducible}: exact sums of losses and norms are made by the CPU; use {device} cpu");
 	if (p->settings.library_collectives && p->ranks > 1 && !strcmp(comm, "ring"))
 		return status_fail(
 		        STATUS_INPUT,

@@ -130,6 +130,22 @@ enum status number_real(const char *text, const char *what, double low, double h
 	return STATUS_OK;
 }
 
+enum status number_time(const char *text, const char *what, int64_t *out)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};
+	char *end = NULL;
+	double v = starts_as_number(text) ? strtod(text, &end) : 0;
+	for (size_t i = 0; end && i < sizeof units / sizeof *units; i++)
+		if (!strcmp(end + strspn(end, " "), units[i].name) && v > 0 && v * units[i].ns <= 1e18) {
+			*out = (int64_t)(v * units[i].ns + 0.5);
+			return STATUS_OK;
+		}
+	return status_fail(STATUS_INPUT, "%s: '%.60s' is not a time; it looks like 1.53s or 860ms", what, text);
+}
+
 /* Four significant digits without trailing noise. */
 static void format_scaled(char *out, int size, double v, const char *unit)
 {

@@ -19,6 +19,9 @@ double number_byte_unit(const char *unit, bool loosely);
 /* A finite number in [low, high]. */
 enum status number_real(const char *text, const char *what, double low, double high, double *out);
 
+/* A time in (0, 1e9 s] with its unit, ms, s, min or h, in nanoseconds: "1.53s", "860ms". */
+enum status number_time(const char *text, const char *what, int64_t *out);
+
 /* Products that would overflow return false. */
 static inline bool multiply(int64_t a, int64_t b, int64_t *out)
 {

@@ -76,6 +76,7 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 	s.mixed = p->settings.precision != TYPE_FP32;
 	s.fp16 = p->settings.precision == TYPE_FP16;
 	s.clips = p->settings.clip > 0;
+	s.scalar = scalar_elements(&p->settings);
 	s.inputs = value_elements(&m->values[m->input], samples);
 	s.targets = value_elements(&m->values[m->target], samples);
 	s.n = is_there(op, 0) ? region_elements(p, op->operand) : 0;

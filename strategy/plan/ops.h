@@ -168,6 +168,7 @@ bool kernel_backward_reads_y(const struct kernel *k);
 	X(sliced_logits)                                                                                               \
 	X(mixed)                                                                                                       \
 	X(clips)                                                                                                       \
+	X(scalar)                                                                                                      \
 	X(fp16)                                                                                                        \
 	X(inputs)                                                                                                      \
 	X(targets)                                                                                                     \

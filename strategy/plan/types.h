@@ -165,7 +165,8 @@ struct op {
 	struct region operand[OP_OPERANDS];
 	int *after; /* operations of the same section that must be done, on other queues */
 	int after_count;
-	bool all_ranks;  /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
+	bool in_a_row;  /* load: a rank's micro-batches are samples one after another, and not the ranks' of each one */
+	bool all_ranks; /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
 	bool stochastic; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
 	bool ends_only;  /* collectives: of each group only the first and the last along the axes ("ends") */
 };

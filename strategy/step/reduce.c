@@ -170,6 +170,10 @@ static void send_waiting(struct step *s, int group)
 
 static void add_staging(struct step *s, int group, int staging)
 {
+	if (s->settings->reproducible) {
+		tree_add_shard(s, group, staging, device_shard(s, group));
+		return;
+	}
 	step_add_gradients(s, group, QUEUE_COMPUTE, staging, device_shard(s, group));
 	reduce_replicas(s, group, QUEUE_COMPUTE);
 	send_waiting(s, group);
@@ -254,6 +258,8 @@ static void send(struct step *s, int group)
 void reduce_needed(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
+	if (state_stays(s, STATE_GRADIENTS))
+		tree_needed(s, group);
 	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
 		return;
 	while (whole_in_flight(s) > GROUPS_IN_FLIGHT)
@@ -267,9 +273,10 @@ void reduce_ready(struct step *s, int tensor)
 	if (--s->group[group].tensors_left > 0 ||
 	    s->group[group].tied) /* stages reduce a tied group when both are done */
 		return;
-	if (state_stays(s, STATE_GRADIENTS))
+	if (state_stays(s, STATE_GRADIENTS)) {
+		tree_ready(s, group);
 		reduce_in_place(s, group);
-	else if (s->last_micro || sync_every_micro(s))
+	} else if (s->last_micro || sync_every_micro(s))
 		send(s, group);
 	if (s->choices.waits)
 		reduce_finish(s);

@@ -145,9 +145,10 @@ static void zero_padding(struct step *s)
 static void alloc_kinds(struct step *s)
 {
 	struct state *st = &s->state;
-	st->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	int64_t scalar = scalar_elements(s->settings);
+	st->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, scalar);
 	if (s->settings->clip > 0)
-		st->norm = build_state_in(s->b, step_update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
+		st->norm = build_state_in(s->b, step_update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, scalar);
 	alloc_loss_scale(s);
 	for (int i = 0; i < STATE_KINDS; i++)
 		alloc_kind(s, (enum state_kind)i);

@@ -11,6 +11,7 @@
  *     pack.c, execution.c
  *     activations.c    buffers of values and of their gradients
  *     offload.c        state that stays in host memory or on disk
+ *     tree.c           gradients summed in one binary tree, however many ranks there are
  *     gather.c, reduce.c, broadcast.c       parameters and gradients between ranks
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels
@@ -48,6 +49,9 @@ struct tensor_state {
 	bool written;  /* the gradient's place holds something to add to */
 };
 
+/* tree.c: depths of a rank's tree; and ranks up to which the digits of its exact sums fit. */
+enum { TREE_DEPTH = 13, TREE_RANKS = 4096 };
+
 /* A group of tensors. Numbers of buffers and operations are -1 where there is none. */
 struct group_state {
 	int64_t base; /* where it begins in a buffer of all groups that this role holds; -1: it does not hold it */
@@ -62,6 +66,9 @@ struct group_state {
 	int reduced;      /* the operation that completes its gradient */
 	int updated;      /* the host's update of it in this step */
 	int parameters16; /* staging of the 16-bit parameters that the host made */
+	/* tree.c */
+	int leaf;                /* the turn whose gradients its kernels write; -1 */
+	int partial[TREE_DEPTH]; /* by depth: the sum that waits there */
 };
 
 /* The state that a rank keeps from step to step. */
@@ -160,6 +167,7 @@ struct step {
 	/* The moment of the step. */
 	bool evaluating; /* compiling the evaluate section: forward only */
 	int micro;       /* the micro-batch at hand */
+	int turn;        /* how many came before it */
 	bool last_micro;
 	bool recomputing; /* the kernel at hand is recomputed */
 
@@ -316,6 +324,20 @@ void offload_release(struct step *s, int group);
 /* The same in the prologue; and the way back, when a collective has changed the shard. */
 struct region offload_acquire_first(struct step *s, int group);
 void offload_write_back(struct step *s, int group);
+
+/* ---- tree.c: --reproducible ---- */
+
+/* STATUS_INPUT if the sums cannot be one tree. */
+enum status tree_check(const struct strategy *g, const struct model *m, const struct settings *t,
+                       const struct choices *c);
+void tree_choose(struct choices *c, const struct settings *t); /* the collectives that add up as the tree does */
+int tree_micro(const struct step *s, int turn);                /* the micro-batch that comes after `turn` others */
+bool tree_in_a_row(const struct step *s);                      /* of this role's loads: struct op */
+/* Whole gradients: kernels are about to write a group's; they have. Nothing is done unless `reproducible` is set. */
+void tree_needed(struct step *s, int group);
+void tree_ready(struct step *s, int group);
+/* The shard of a micro-batch, whose buffer becomes the tree's. home: where the sum of all stays. */
+void tree_add_shard(struct step *s, int group, int shard, struct region home);
 
 /* ---- gather.c ---- */
 

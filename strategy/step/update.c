@@ -55,8 +55,8 @@ static void sum_over_ranks(struct step *s, int buffer, unsigned axes, enum queue
 	sum->pass = pass;
 	sum->axes = step_axes(s, axes);
 	sum->traffic = TRAFFIC_CONTROL;
-	sum->payload = 1;
 	sum->operand[SUM_X] = region_whole(s->b, buffer);
+	sum->payload = sum->operand[SUM_X].count;
 	if (pass == PASS_UPDATE)
 		build_wait(s->b, queue, build_number(s->b, sum));
 }

@@ -24,7 +24,8 @@ static void alloc_rows(struct step *s)
 		                                   .shard = -1,
 		                                   .reduced = -1,
 		                                   .updated = -1,
-		                                   .parameters16 = -1};
+		                                   .parameters16 = -1,
+		                                   .leaf = -1};
 }
 
 static void prepare(struct step *s)
@@ -119,7 +120,9 @@ static enum status check(struct plan *p, const struct model *model, const struct
 		                   "{strategy} %s runs on one rank, and {ranks} is %lld; leave {ranks} out or "
 		                   "choose another strategy",
 		                   strategy->name, (long long)t->ranks);
-	if ((s = offload_check(strategy, t, c)) || (s = checkpointing_choose(model, t)))
+	const struct choices choices = strategy_choices(strategy, t->strategy);
+	if ((s = tree_check(strategy, model, t, &choices)) || (s = offload_check(strategy, t, c)) ||
+	    (s = checkpointing_choose(model, t)))
 		return s;
 	return checkpointing_parse(t->checkpointing, c);
 }
@@ -133,6 +136,7 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	if (status || (status = check(p, model, strategy, &checkpointing)))
 		return status;
 	struct choices choices = strategy_choices(strategy, settings->strategy);
+	tree_choose(&choices, settings);
 	p->strategy = strategy->name;
 	p->ranks = settings->ranks;
 	plan_one_axis(p);

@@ -260,3 +260,17 @@ void report_release(struct report *r)
 	free(r->by_rank);
 	*r = (struct report){0};
 }
+
+enum report_fit report_fit(const struct report *r)
+{
+	int64_t apart = r->tightest.needed_bytes - r->tightest.capacity_bytes;
+	if (*r->stack && r->tightest.space == SPACE_DEVICE && llabs(apart) <= r->tightest.capacity_bytes / REPORT_CLOSE)
+		return FIT_CLOSE;
+	return r->fits ? FIT_YES : FIT_NO;
+}
+
+const char *report_fit_word(const struct report *r)
+{
+	static const char *const words[] = {[FIT_YES] = "yes", [FIT_CLOSE] = "close", [FIT_NO] = "no"};
+	return words[report_fit(r)];
+}

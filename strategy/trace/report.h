@@ -201,6 +201,13 @@ struct report {
 	double units_per_s; /* tokens or samples a second */
 };
 
+/* Whether it fits, as far as a prediction can say: under a stack memory is known within a twentieth, and what is as
+ * near to the capacity, above or below, is close. "yes", "close", "no". */
+#define REPORT_CLOSE 20 /* one part in */
+enum report_fit { FIT_YES, FIT_CLOSE, FIT_NO };
+enum report_fit report_fit(const struct report *r);
+const char *report_fit_word(const struct report *r);
+
 /* Fills in everything that follows from the plan alone: names, memory by category, bytes by kind. Times, fits and the
  * tightest memory stay 0. */
 void report_from_plan(struct report *r, const struct plan *p);

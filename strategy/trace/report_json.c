@@ -315,8 +315,9 @@ static void tightest(struct form *f, struct report_tightest *t)
 
 static void report(struct form *f, struct report *r)
 {
-	static const char *const types[] = {"fp32", "bf16", "fp16", NULL}, *const rates[] = {"assumed", "measured",
-	                                                                                     NULL};
+	static const char *const types[] = {"fp32", "bf16", "fp16", NULL},
+	                         *const fit_words[] = {"yes", "close", "no", NULL},
+	                         *const rates[] = {"assumed", "measured", NULL};
 	FORM_INSIDE (f, "model", outer) {
 		FORM_TEXT(f, "name", r->model);
 		FORM_TEXT(f, "keys", r->asked.model_keys);
@@ -354,6 +355,7 @@ static void report(struct form *f, struct report *r)
 	pipeline(f, &r->bubble);
 	tightest(f, &r->tightest);
 	form_yes_no(f, "fits", &r->fits);
+	form_word(f, "fit", report_fit(r), fit_words);
 	if (!form_absent(f, "would_fit_with", !*r->change.words))
 		FORM_INSIDE (f, "would_fit_with", outer) {
 			FORM_TEXT(f, "options", r->change.words);

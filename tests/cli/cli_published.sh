@@ -4,10 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/support/commands.sh
+[ -z "${SAN-}" ] || { echo 'under a sanitizer test_sim_stack predicts with stacks' && exit 77; }
 command -v python3 >/dev/null || { echo 'python3, which both tools need, is not installed' && exit 77; }
 
 runs=tests/golden/published_runs.csv
-for level in ceiling class stack; do
+for level in ceiling class stack step; do
 	tools/predict_published --json --level $level $runs >"$TMPDIR/$level.json"
 done
 tools/fit_stacks --output "$TMPDIR" $runs >"$TMPDIR/fitted" 2>"$TMPDIR/summary"
@@ -25,8 +26,20 @@ assert b["ceiling"]["time"]["bias"] < -20, b["ceiling"]["time"]   # bare ceiling
 assert b["class"]["time"]["mean"] < b["ceiling"]["time"]["mean"] / 2
 assert b["stack"]["time"]["mean"] < b["class"]["time"]["mean"]
 assert 0 <= b["stack"]["time"]["inside_range"] <= 100
+step = json.load(open("%s/step.json" % sys.argv[1]))["time"]    # a model's first run calibrates, and does not count
+assert 0 < step["n"] < 7 and step["mean"] < b["ceiling"]["time"]["mean"] / 2 and "inside_range" in step, step
 pairs = b["stack"]["pairs"]    # of what the runs of llm-foundry have in common, four of five are of one model and card
 assert pairs["n"] > 0 and 0 < pairs["median"] <= pairs["p80"] <= pairs["p90"] < 30, pairs
+PYTHON
+
+# Known points: what is said of each, or why not.
+tools/known_points --json >"$TMPDIR/points.json"
+python3 - "$TMPDIR/points.json" <<'PYTHON'
+import json, sys
+points = json.load(open(sys.argv[1]))
+assert len(points) == 13, len(points)
+assert all(p.get("inside") or p["why"] for p in points), [p["point"] for p in points if not (p.get("inside") or p["why"])]
+assert [p["inside"] for p in points[:2]] == [True, True], points[:2]
 PYTHON
 
 # What was fitted is a stack that the program takes, and that says how many runs it stands on.

@@ -7,6 +7,7 @@
 
 #include "sim/advise.h"
 #include "strategy/strategies/strategy.h"
+#include "strategy/trace/ratio.h"
 #include "tests/sim/small_cluster.h"
 
 #define GPT "gpt:layers=3,width=512,heads=8,vocabulary=8192,context=256"
@@ -199,8 +200,8 @@ START_TEST(lines_under_a_stack_have_ranges)
 	ck_assert_int_gt(advice->fit_count, 3);
 	for (int i = 0; i < advice->fit_count; i++) {
 		const struct advised *x = &advice->fit[i], *first = &advice->fit[x->place - 1];
-		ck_assert((double)x->step <= (1 + ADVISE_RATIO) * (double)first->step);
-		ck_assert(x->place == 1 || (double)first->step > (1 + ADVISE_RATIO) * (double)advice->fit[0].step);
+		ck_assert((double)x->step <= (1 + RATIO_SPREAD) * (double)first->step);
+		ck_assert(x->place == 1 || (double)first->step > (1 + RATIO_SPREAD) * (double)advice->fit[0].step);
 		ck_assert(!made_open(&m, &x->settings));
 		ck_assert(!cluster_open(&c, path, RANKS) && !sim_run(&m.plan, &c, GRAIN_OPERATION, NULL, &r));
 		double low = (double)x->range_low / (double)x->step, high = (double)x->range_high / (double)x->step;

@@ -1,4 +1,5 @@
 /* Steps on paper, and what a stack makes of a step: each figure worked out by hand, to the nanosecond. */
+#include "sim/nccl.h"
 #include "strategy/cluster/effective.h"
 #include "tests/sim/sim_fixture.h"
 #include "tests/support/suite.h"
@@ -86,6 +87,77 @@ START_TEST(a_stack_reaches_shares)
 	ck_assert_int_eq(r.range_high, r.time.step * 12 / 10);
 	ck_assert_str_eq(r.stack, "halves");
 	ck_assert_str_eq(r.basis, "stack halves, fitted on 5 runs");
+}
+
+/* ---- NCCL's cost model ---- */
+
+/* A ring over two nodes of two ranks at half a link of 10 bytes/ns and a quarter of a network of 4. Of its 2 · 3 hops 2
+ * leave a node, once there and once back; Simple pays 1.4 times for all but the bytes:
+ *
+ *     0 ─ 1 ═ 2 ─ 3      1.4 · (700 + 4 · 1000 + 2 · 5000) + 400,000 · 6/4 at 1 byte/ns
+ *
+ * 400 bytes go by LL, whose hops are 600 of 3,400 and 2,700 of 14,000, whose launch is 6,600 of 8,400, and whose bytes
+ * go at half the rate. */
+START_TEST(a_ring_over_two_nodes_by_nccl)
+{
+	open_gpus("2", "0", "7e-7", "");
+	open_plan(4);
+	add_collective(SCHEDULE_RING_ALL_REDUCE, 100000);
+	fixture.plan.settings.accumulate = 1;
+	take_stack(halves);
+	int64_t constants = 1000 + 3000;
+	ck_assert_int_eq(run(GRAIN_OPERATION).time.step, 20580 + 600000 + constants);
+	fixture.ops[0].payload = fixture.ops[0].operand[0].count = 100;
+	ck_assert_int_eq(run(GRAIN_OPERATION).time.step, 550 + 4 * 176 + 2 * 964 + 1200 + constants);
+}
+
+static int64_t by_nccl(enum operation o, int64_t ranks, int64_t nodes, int64_t bytes, const char *name)
+{
+	const char *which = "";
+	int64_t ns = nccl_time(&cluster,
+	                       &(struct nccl_call){.operation = o,
+	                                           .ranks = ranks,
+	                                           .nodes = nodes,
+	                                           .bytes = bytes,
+	                                           .rate = fixed_rate(200000000000)},
+	                       &which);
+	ck_assert_str_eq(which, name);
+	return ns;
+}
+
+/* NCCL's own latencies, on NVLink: 14 hops in one node, of LL 0.6 us each. */
+START_TEST(the_best_by_size)
+{
+	open_gpus("8", "0", "8.4e-6", "");
+	cluster.link.latency = rate_assumed(3400);
+	cluster.network.latency = rate_assumed(14000);
+	ck_assert_int_eq(by_nccl(OPERATION_ALL_REDUCE, 8, 1, 0, "ring, LL"), 15000);
+	ck_assert_int_eq(by_nccl(OPERATION_ALL_GATHER, 8, 1, 0, "ring, LL"), 6600 + 7 * 600);
+	ck_assert_int_eq(by_nccl(OPERATION_ALL_REDUCE, 8, 1, 1 << 20, "ring, LL"),
+	                 15000 + (1 << 20) * 7 / 4 * 10 / 877 + 1);
+	by_nccl(OPERATION_ALL_REDUCE, 8, 1, 10 << 20, "ring, LL128");
+	by_nccl(OPERATION_ALL_REDUCE, 8, 1, 1 << 30, "ring, Simple");
+	/* Over 128 nodes a tree of 7 levels: 2 · 7 hops inside, 2 · 7 between. */
+	ck_assert_int_eq(by_nccl(OPERATION_ALL_REDUCE, 1024, 128, 0, "tree, LL"), 6800 + 14 * 600 + 14 * 5000);
+	by_nccl(OPERATION_ALL_REDUCE, 1024, 128, 1 << 20, "tree, LL128");
+	by_nccl(OPERATION_REDUCE_SCATTER, 1024, 128, 1 << 20, "ring, LL");
+	cluster.link.latency = rate_assumed(5700); /* PCIe: no LL128 */
+	by_nccl(OPERATION_ALL_REDUCE, 8, 1, 64 << 20, "ring, Simple");
+}
+
+/* What is asked for as a schedule of its own, what is shown alone, and what runs on bare ceilings stay schedules. */
+START_TEST(schedules_stay)
+{
+	open_gpus("2", "0", "0", "");
+	open_plan(4);
+	add_collective(SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 100000);
+	int64_t before = run(GRAIN_OPERATION).time.step;
+	cluster_release(&cluster);
+	open_gpus("2", "0", "0", "");
+	char same[] = "name: same\nclass: fused\ncard: ampere\nnetwork: {inside: 1, between: 1}\n"
+	              "overlap: {multiprocessors: 0}\nstep: {constant: 0, micro_batch: 0}\n";
+	take_stack(same);
+	ck_assert_int_eq(run(GRAIN_OPERATION).time.step, before);
 }
 
 /* Outside of what it was fitted on the band is half as wide again. */

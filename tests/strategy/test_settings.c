@@ -320,6 +320,7 @@ static const struct {
         {SETTING_COLLECTIVES, "library", "library"},
         {SETTING_CHECKPOINTS, "yes", "yes"},
         {SETTING_CHECKPOINT_ASYNC, "yes", "yes"},
+        {SETTING_REPRODUCIBLE, "yes", "yes"},
         {SETTING_SEED, "9223372036854775807", "9223372036854775807"},
 };
 

@@ -51,7 +51,10 @@ static void hit_gap(struct hit *h, const struct lane_area *l, const struct lane 
 	bool several = who(ranks, l, lane);
 	snprintf(h->text, sizeof h->text,
 	         tr(several ? "%.100s do not compute for %s: %s%s" : "%.100s does not compute for %s: %s%s"), ranks,
-	         time_word(time, g->end - g->begin), tr(g->exposed ? "communication is exposed" : "a bubble"),
+	         time_word(time, g->end - g->begin),
+	         tr(g->beside    ? "what the stack takes beside operations"
+	            : g->exposed ? "communication is exposed"
+	                         : "a bubble"),
 	         g->waits ? wait_words(whom, sizeof whom, tr(several ? ", they wait for" : ", it waits for"), g->awaits)
 	                  : "");
 }

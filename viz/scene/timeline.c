@@ -40,7 +40,7 @@ static bool gap_box(const struct canvas *c, const struct lane_area *l, const str
 static void draw_gap_word(struct canvas *c, double size, const struct lane_gap *g, struct box b, colour ink)
 {
 	char whole[64] = "exposed", whom[48];
-	const char *word = g->exposed ? tr("exposed") : tr("bubble");
+	const char *word = g->beside ? tr("beside operations") : g->exposed ? tr("exposed") : tr("bubble");
 	double room = b.width - 12, middle = b.y + b.height / 2, x = b.x + b.width / 2;
 	if (room < 3 * size) /* it is quicker than to measure what has no room anyway */
 		return;
@@ -50,6 +50,8 @@ static void draw_gap_word(struct canvas *c, double size, const struct lane_gap *
 	if (g->waits && text_length(c, size, WEIGHT_BOLD, whole) <= room)
 		word = whole;
 	double length = text_length(c, size, WEIGHT_BOLD, word);
+	if (g->beside && length > room)
+		length = text_length(c, size, WEIGHT_BOLD, word = tr("stack"));
 	if (length > room)
 		return;
 	draw_fill(c, (struct box){x - length / 2 - 4, middle - size * 0.64, length + 8, size * 1.28}, c->theme->panel);

@@ -78,9 +78,31 @@ static void add_gaps(struct lane *lane, const struct lane *communication, int64_
 	}
 }
 
-static void find_gaps(struct lane *compute, const struct lane *communication, int64_t step)
+/* When the first operation of any rank begins. A simulated step has nothing before it but what its stack takes beside
+ * operations; in a measured one ranks only start. */
+static int64_t start_of(const struct timeline *s)
 {
-	int64_t at = 0;
+	int64_t start = INT64_MAX;
+	for (int i = 0; i < s->rank_count; i++) {
+		const struct role *role = &s->plan->roles[s->ranks[i].role];
+		for (int k = 0; k < role->step.end - role->step.begin; k++)
+			if (s->ranks[i].begin[k] >= 0 && s->ranks[i].begin[k] < start)
+				start = s->ranks[i].begin[k];
+	}
+	return s->trace->measured || start == INT64_MAX ? 0 : start;
+}
+
+static void add_start(struct lane *lane, int64_t start)
+{
+	lane->gaps = array_reserve(lane->gaps, lane->gap_count, &lane->gap_capacity, sizeof *lane->gaps);
+	lane->gaps[lane->gap_count++] = (struct lane_gap){.end = start, .beside = true, .awaits = -1};
+}
+
+static void find_gaps(struct lane *compute, const struct lane *communication, int64_t start, int64_t step)
+{
+	int64_t at = start;
+	if (start > 0)
+		add_start(compute, start);
 	for (size_t i = 0; i < compute->span_count; i++) {
 		if (compute->spans[i].begin > at)
 			add_gaps(compute, communication, at, compute->spans[i].begin);
@@ -124,6 +146,7 @@ static void add_queue(struct lanes *l, const struct timeline *s, int index, enum
 void lanes_of_timeline(struct lanes *l, const struct timeline *s)
 {
 	*l = (struct lanes){.timeline = s, .end = s->step_ns};
+	const int64_t start = start_of(s);
 	for (int i = 0; i < s->rank_count; i++) {
 		int first = l->lane_count, compute = -1, communication = -1;
 		for (int q = 0; q < QUEUE_COUNT; q++)
@@ -134,7 +157,7 @@ void lanes_of_timeline(struct lanes *l, const struct timeline *s)
 		}
 		if (compute < 0)
 			continue;
-		find_gaps(&l->lanes[compute], communication < 0 ? NULL : &l->lanes[communication], s->step_ns);
+		find_gaps(&l->lanes[compute], communication < 0 ? NULL : &l->lanes[communication], start, s->step_ns);
 		lane_find_folds(s, &l->lanes[compute]);
 	}
 	lanes_find_twins(l);

@@ -62,6 +62,7 @@ struct lane {
 	struct lane_gap {
 		int64_t begin, end;
 		bool exposed, waits;            /* waits: communication of this rank waits for another meanwhile */
+		bool beside;                    /* what a stack takes beside operations, before the first of any rank */
 		int64_t awaits;                 /* which; -1: one that is not shown */
 		int64_t before, exposed_before; /* ns of gaps before it, and of those that are exposed */
 	} * gaps;

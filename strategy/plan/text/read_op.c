@@ -247,6 +247,7 @@ static enum status read_words(struct reader *r, struct op *op)
 		return s;
 	if (scan_is(c, "micro") && (s = read_int(r, "a micro-batch", r->p->settings.accumulate - 1, &op->micro)))
 		return s;
+	op->in_a_row = op->kind == OP_LOAD && scan_is(c, "row");
 	op->all_ranks = scan_is(c, "wide");
 	op->stochastic = (op->kind == OP_ADAMW || op->kind == OP_SGD) && scan_is(c, "stochastic");
 	if (op_has_scale(op->kind) && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))

@@ -135,6 +135,8 @@ void plan_write_op(const struct plan *p, const struct role *r, int number, FILE 
 		fprintf(out, " unit %s", p->model->units[op->unit].name);
 	if (op->micro >= 0)
 		fprintf(out, " micro %d", op->micro);
+	if (op->in_a_row)
+		fputs(" row", out);
 	if (op->all_ranks)
 		fputs(" wide", out);
 	if (op->stochastic)

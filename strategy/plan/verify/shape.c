@@ -46,12 +46,27 @@ static enum status check_operand(const struct at *a, int operand, const struct o
 
 /* ---- vector operations ---- */
 
+/* What the first load of the step says: all of them must cut the batch alike. Evaluation has a batch of its own. */
+static bool loads_in_a_row(const struct at *a)
+{
+	const struct role *r = &a->p->roles[0];
+	for (int i = r->step.begin; i < r->step.end && a->section == SECTION_STEP; i++)
+		if (r->ops[i].kind == OP_LOAD)
+			return r->ops[i].in_a_row;
+	return false;
+}
+
 static enum status check_load(const struct at *a)
 {
 	if (a->op->micro < 0)
 		return refuse_op(a, 2, "needs a micro-batch");
 	if (a->op->operand[LOAD_INPUTS].buffer < 0 && a->op->operand[LOAD_TARGETS].buffer < 0)
 		return refuse_op(a, 2, "loads neither inputs nor targets");
+	if (a->op->in_a_row != loads_in_a_row(a))
+		return refuse_op(a, 5,
+		                 a->op->in_a_row ? "is \"row\" and the first load of the step is not"
+		                                 : "is not \"row\" as the first load of the step is; some samples "
+		                                   "would be taken twice");
 	return STATUS_OK;
 }
 
