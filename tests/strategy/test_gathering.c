@@ -51,6 +51,8 @@ START_LOOP_TEST(each_operation_is_needed, 0, COUNT(requests))
 static const struct broken broken[] = {
         {"rule 4 (race)", MLP " zero3:save=16bit ranks=2", "unwait epilogue/weights#1", "saved", NULL},
         {"rule 6 (version)", MLP " zero3:save=16bit ranks=2", "set epilogue/weights#1 group 0", "layer.0", NULL},
+        {"rule 2 (matching)", MLP " zero1 ranks=2 precision=bf16 bucket=64",
+         "put epilogue/weights.weights adamw.parameters", "kept in bf16", NULL},
         {"rule 1 (deadlock)", MLP " fsdp:save=full ranks=2", "drop epilogue/1:all_gather#1", "not every role", NULL},
 };
 

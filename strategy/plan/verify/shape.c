@@ -205,11 +205,21 @@ static enum status check_item(const struct at *a)
 	return check_group_operand(a);
 }
 
+/* State in 16 bits has master weights in fp32. What was gathered to be saved may have 16 (save=16bit). */
+static enum status check_shown(const struct at *a)
+{
+	const struct buffer *b = &a->r->buffers[a->op->operand[WEIGHTS_WEIGHTS].buffer];
+	if (b->state && b->type != TYPE_FP32)
+		return refuse_at(a, 2, WEIGHTS_WEIGHTS, " is kept in %s, and the fp32 weights are shown",
+		                 type_name(b->type));
+	return check_group_operand(a);
+}
+
 static enum status check_vector(const struct at *a)
 {
 	static enum status (*const checks[OP_KIND_COUNT])(const struct at *) = {
 	        [OP_INITIALIZE] = check_group_operand,
-	        [OP_WEIGHTS] = check_group_operand,
+	        [OP_WEIGHTS] = check_shown,
 	        [OP_INITIALIZE_BUFFERS] = check_buffers,
 	        [OP_SHOW_BUFFERS] = check_buffers,
 	        [OP_SAVE] = check_item,
