@@ -50,9 +50,12 @@ static void space_total(struct table *t, const struct report *r, int space)
 		table_bytes(t, 1 + 2 * i, m->peak_bytes);
 		table_bytes(t, 2 + 2 * i, steady);
 	}
-	table_row(t, STYLE_PLAIN, "  as laid out");
+	/* Software with a caching allocator lays nothing out. */
+	bool cached = r->roles[0].memory[space].cached;
+	table_row(t, STYLE_PLAIN, cached ? "  reserved by the allocator" : "  as laid out");
 	for (int i = 0; i < r->role_count; i++)
-		table_bytes(t, 1 + 2 * i, r->roles[i].memory[space].arena_bytes);
+		table_bytes(t, 1 + 2 * i,
+		            cached ? r->roles[i].memory[space].reserved_bytes : r->roles[i].memory[space].arena_bytes);
 }
 
 void show_space(const struct report *r, int space, FILE *out)

@@ -7,6 +7,7 @@
 #include "strategy/base/number.h"
 #include "strategy/settings/checkpointing.h"
 #include "strategy/settings/settings.h"
+#include "strategy/settings/software.h"
 
 const struct setting_row setting_rows[SETTING_COUNT] = {
 #define X(constant, name, field, type, values, low, high, fallback, line, help)                                        \
@@ -36,10 +37,13 @@ struct settings settings_default(void)
 static enum status read_text(enum setting i, const char *where, const char *text, char *out, size_t size)
 {
 	struct checkpointing c;
+	struct software software;
 	if (strlen(text) >= size)
 		return status_fail(STATUS_INPUT, "%s: the value has more than %zu characters", where, size - 1);
 	memcpy(out, text, strlen(text) + 1);
-	return i == SETTING_CHECKPOINTING ? checkpointing_parse(text, &c) : STATUS_OK;
+	return i == SETTING_CHECKPOINTING ? checkpointing_parse(text, &c)
+	       : i == SETTING_AS          ? software_parse(text, &software)
+	                                  : STATUS_OK;
 }
 
 static bool counts_from_one(const struct setting_row *row)

@@ -53,6 +53,7 @@ struct settings {
 	bool checkpoint_async;    /* … and what is saved is copied to host buffers first, and written from there */
 	bool reproducible; /* gradients of micro-batches are summed in one binary tree, however many ranks there are */
 	char checkpointing[256];     /* --activation-checkpointing; see strategy/settings/checkpointing.h */
+	char software[192];          /* --as; see strategy/settings/software.h */
 	int64_t checkpointing_tried; /* how many plans number_checkpoints=auto has compared; 0: it was not auto */
 };
 
@@ -95,6 +96,8 @@ struct settings {
 	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
 	X(CHECKPOINTING, activation_checkpointing, checkpointing, TEXT, "none|full|every=K|selective[:key=value…]", 0, \
 	  0, "none", -3, "activations that are not kept but made again; see: help checkpointing")                      \
+	X(AS, as, software, TEXT, "NAME[:key=value:…]", 0, 0, "shardlab", -23,                                         \
+	  "whose plan: shardlab, pytorch, deepspeed or megatron; simulated only; see: help as")                        \
 	X(OFFLOAD, offload, offload, OFFLOAD, "none|optimizer|parameters|activations[,…]", 0, 0, "none", -19,          \
 	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
 	X(COLLECTIVES, collectives, library_collectives, CHOICE, "schedule|library", 0, 0, "schedule", 20,             \

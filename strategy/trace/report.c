@@ -88,7 +88,7 @@ static void report_traffic(struct report_traffic *by_kind, const struct plan *p,
 		if (!is_collective(op))
 			continue;
 		struct report_traffic *t = &by_kind[op->traffic];
-		t->calls++;
+		t->calls += !op->joined;
 		t->payload_bytes += op_payload_bytes(r, op);
 		t->sent_bytes += op_sent_bytes(p, r, op, rank);
 		t->received_bytes += op_received_bytes(p, r, op, rank);

@@ -52,6 +52,7 @@ struct report_memory {
 	int64_t peak_bytes, arena_bytes;
 	int64_t allocated_bytes,
 	        reserved_bytes; /* under a stack: at the peak, and with what its allocator holds; 0: none */
+	bool cached;            /* reserved_bytes follows from the plan and its software's caching allocator */
 	int64_t overhead_bytes;
 	bool overhead_assumed;
 	char peak_at[96]; /* "backward block.5.qkv, micro-batch 0" */

@@ -316,6 +316,7 @@ static const struct {
         {SETTING_CLIP, "1", "1"},
         {SETTING_BUCKET, "25MB", "25000000"},
         {SETTING_CHECKPOINTING, "full", "full"},
+        {SETTING_AS, "pytorch:root=again", "pytorch:root=again"},
         {SETTING_OFFLOAD, "activations,optimizer", "optimizer,activations"},
         {SETTING_COLLECTIVES, "library", "library"},
         {SETTING_CHECKPOINTS, "yes", "yes"},

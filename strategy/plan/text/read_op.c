@@ -237,6 +237,7 @@ static enum status read_words(struct reader *r, struct op *op)
 	if (scan_is(c, "over") && ((s = scan_word(c, "axes", &text)) || (s = read_op_axes(r, text, op))))
 		return s;
 	op->ends_only = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
+	op->joined = op_class(op->kind) == OP_CLASS_C && scan_is(c, "joined");
 	if (scan_is(c, "in") && (s = op_class(op->kind) == OP_CLASS_K ? read_recompute(r, op) : read_pass(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = scan_known(c, "group", &r->groups, &op->group)))

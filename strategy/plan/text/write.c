@@ -124,6 +124,8 @@ void plan_write_op(const struct plan *p, const struct role *r, int number, FILE 
 	}
 	if (op->ends_only)
 		fputs(" ends", out);
+	if (op->joined)
+		fputs(" joined", out);
 	/* The kind of a kernel's operation says its pass, unless it is recomputed. */
 	if (op_class(op->kind) == OP_CLASS_K ? op->pass == PASS_RECOMPUTE : op->pass != PASS_NONE)
 		fprintf(out, " in %s", pass_name(op->pass));

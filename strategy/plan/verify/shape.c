@@ -198,7 +198,7 @@ static enum status check_item(const struct at *a)
 	else if (a->op->item == ITEM_ROUNDED)
 		right = type == precision && stochastic && !wide;
 	else if (a->op->item == ITEM_GRADIENTS)
-		right = type == precision;
+		right = type == plan_gradient_type(a->p);
 	if (!right)
 		return refuse_op(a, 2, "its operand is %s, which item %s is not", type_name(type),
 		                 item_name(a->op->item));
