@@ -300,6 +300,21 @@ static wide cost_by_nccl(struct cost_cache *cache, const struct shape *h)
 	return (wide)(uint64_t)nccl_time(h->c, &call, NULL);
 }
 
+static wide cost_call(struct cost_cache *cache, const struct shape *h)
+{
+	return is_by_nccl(h) ? cost_by_nccl(cache, h)
+	                     : (wide)(uint64_t)h->c->collective_launch.value + cost_schedule(cache, h);
+}
+
+/* What is added to the call before it pays no launch and no latency again. */
+static wide cost_joined(struct cost_cache *cache, const struct shape *h)
+{
+	struct shape nothing = *h;
+	nothing.s.elements = 0;
+	wide all = cost_call(cache, h), latency = cost_call(cache, &nothing);
+	return all > latency ? all - latency : 0;
+}
+
 /* Elements that all ranks together send. */
 static wide sent_by_all(const struct schedule *s)
 {
@@ -333,8 +348,7 @@ enum status cost_collective(struct cost_cache *cache, const struct cluster *c, c
 	if (h.nodes > 1 && !c->network.bandwidth.value)
 		return status_fail(STATUS_INPUT, "{cluster} %s: %lld ranks need several nodes, but it has no 'network'",
 		                   c->name, (long long)p->ranks);
-	out->ns = time_clamp(is_by_nccl(&h) ? cost_by_nccl(cache, &h)
-	                                    : (wide)(uint64_t)c->collective_launch.value + cost_schedule(cache, &h));
+	out->ns = time_clamp(op->joined ? cost_joined(cache, &h) : cost_call(cache, &h));
 	out->bytes = time_clamp(sent_by_all(&h.s) * (uint64_t)h.element_bytes);
 	out->measured = c->collective_launch.measured && links_measured(&h);
 	return STATUS_OK;

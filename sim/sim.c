@@ -3,8 +3,10 @@
 #include <stdio.h>
 
 #include "sim/engine.h"
+#include "sim/gathering.h"
 #include "strategy/base/keys.h"
 #include "strategy/cluster/effective.h"
+#include "strategy/plan/caching.h"
 #include "strategy/strategies/alone.h"
 
 enum status grain_parse(const char *text, enum grain *out)
@@ -100,8 +102,28 @@ static int64_t longer(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static void report_stack_memory(const struct cluster *c, struct report_memory *m)
+/* Of a plan that is other software's, what is allocated is in the plan, and what its allocator holds follows from it.
+ */
+static bool follows_allocator(const struct engine *e)
 {
+	return e->plan->software.does[SOFTWARE_ALLOCATOR] == ALLOCATOR_CACHING;
+}
+
+static int64_t cached(const struct engine *e, const struct role *r)
+{
+	int64_t room = e->c->kind == DEVICE_GPU ? e->c->device_memory - e->c->overhead.value : 0;
+	return caching_reserved(r, room > 0 ? room : 0);
+}
+
+static void report_stack_memory(const struct engine *e, const struct role *r, struct report_memory *m)
+{
+	const struct cluster *c = e->c;
+	if (follows_allocator(e)) {
+		m->allocated_bytes = m->peak_bytes;
+		m->reserved_bytes = cached(e, r);
+		m->cached = true;
+		return;
+	}
 	if (!cluster_has_stack(c))
 		return;
 	m->allocated_bytes = effective_allocated(c, m->peak_bytes, m->at_peak[CATEGORY_ACTIVATIONS]);
@@ -112,6 +134,8 @@ static void report_stack_memory(const struct cluster *c, struct report_memory *m
 static int64_t held(const struct engine *e, const struct role *r, enum space space, int64_t laid_out)
 {
 	struct memory_use use;
+	if (follows_allocator(e) && space == SPACE_DEVICE)
+		return cached(e, r);
 	if (!cluster_has_stack(e->c) || space != SPACE_DEVICE)
 		return laid_out;
 	plan_peak(r, space, &use);
@@ -130,9 +154,11 @@ static void report_memory(const struct engine *e, struct report *out)
 		out->roles[i].memory[SPACE_DEVICE].overhead_bytes = e->c->overhead.value;
 		out->roles[i].memory[SPACE_DEVICE].overhead_assumed = !e->c->overhead.measured;
 		struct report_memory *m = out->roles[i].memory;
-		report_stack_memory(e->c, &m[SPACE_DEVICE]);
+		report_stack_memory(e, &e->plan->roles[i], &m[SPACE_DEVICE]);
 		for (int space = 0; space < SPACE_COUNT; space++)
 			n.bytes[i][space] = longer(m[space].reserved_bytes, m[space].arena_bytes);
+		if (follows_allocator(e))
+			n.bytes[i][SPACE_DEVICE] = m[SPACE_DEVICE].reserved_bytes;
 	}
 	out->tightest = find_tightest(e, &n);
 	out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
@@ -213,7 +239,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 			fill_trace(&e, trace);
 	}
 	engine_release(&e);
-	return s;
+	return s ? s : gathering_time(plan, c, &out->gathering_ns);
 }
 
 enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *step)

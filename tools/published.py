@@ -101,6 +101,16 @@ PROGRAMS = [
     (r"deepspeed|zero", "deepspeed-zero", "deepspeed", "DeepSpeed"),
     (r"", "pytorch", "pytorch-eager", "PyTorch"),
 ]
+# Whose plan a program's memory is predicted by (--as). torchtitan's AdamW is fused, and so is Composer's; Megatron's
+# kernels are its own under DeepSpeed's ZeRO, too, and its cross-entropy leaves no logits behind.
+MEMORY_AS = [
+    (r"llmq|llm\.c", "shardlab"),
+    (r"torchtitan|composer|llm-foundry", "pytorch:update=inplace"),
+    (r"megatron.?deepspeed", "deepspeed:loss=freed:kernels=fused"),
+    (r"nanotron|megatron", "megatron"),
+    (r"deepspeed|zero", "deepspeed"),
+    (r"", "pytorch"),
+]
 
 # Rows whose figures are no good measure, by the column that says so.
 RULES_OUT = [
@@ -158,10 +168,12 @@ class Run:
         r = self.row
         words = " ".join((r.get(k) or "") for k in ("source_key", "strategy"))
         _, self.stack, self.class_, self.about = find(PROGRAMS, words)
+        self.as_ = find(MEMORY_AS, words)[1]
         if re.search("compile", r.get("compile") or "", re.I) or re.search("compile", r.get("strategy") or "", re.I):
             self.class_ = "pytorch-compiled"
             self.stack += "-compiled"
             self.about += ", compiled"
+            self.as_ += "" if self.as_ == "shardlab" or "kernels=" in self.as_ else ":kernels=fused"
 
     def read(self):
         self.read_sizes()
@@ -283,6 +295,33 @@ class Run:
             raise Unsaid("an offload that shardlab does not have")
         self.arguments += ["--offload", offload[1]]
 
+    @property
+    def kept(self):
+        """The share of a block's activations that is made again, in bytes. torchtitan's selected operations (op) keep
+        every second product of a block, attention's, and the block's input; and so queries, values, gates, and what
+        attention and the MLP put out, of all that a block keeps."""
+        if not re.search(r"selective.*\bop", self.row.get("act_ckpt") or "", re.I):
+            return self.recomputed
+        known = find(ARCHITECTURES, self.row.get("model") or "")
+        if not known:
+            return self.recomputed
+        _, width, heads, keys, hidden = known[1][:5]
+        of_keys = width // heads * keys
+        kept = 3 * width + of_keys + hidden
+        whole = 3 * width + 3 * hidden + 2 * (width + of_keys) + (0 if self.compiled else 2 * 2 * width + hidden)
+        return 1 - kept / whole
+
+    @property
+    def attention(self):
+        """Flash attention needs an Ampere card. Megatron's models train with dropout unless they are told otherwise."""
+        if not self.model.startswith("gpt") or not re.match("v100|dgx-2|t4|titan", self.card):
+            return ""
+        return ",attention=standard" + (",dropout=0.1" if self.stack.startswith("megatron") else "")
+
+    @property
+    def compiled(self):
+        return "kernels=fused" in self.as_
+
     def network(self):
         text = self.row.get("interconnect") or ""
         gigabits = find(NETWORKS, text)
@@ -350,10 +389,20 @@ cache = {}
 
 def simulate(run, stack=None, cluster=None):
     """The JSON of the run's step under a stack: a name, or a file's text, or None: the ceilings. None: shardlab refuses it."""
-    share = run.recomputed
+    return simulate_share(run, run.recomputed, stack, cluster, ())
+
+
+def simulate_memory(run):
+    """The same step as the run's program makes it. Time is the stack's, which was fitted on shardlab's plans."""
+    model = run.model + run.attention
+    return simulate_share(run, run.kept, None, None, ("--as", run.as_, "--model", model))
+
+
+def simulate_share(run, share, stack, cluster, more):
     if 0 < share < 1:
-        return between(simulate_with(run, "none", stack, cluster), simulate_with(run, "full", stack, cluster), share)
-    return simulate_with(run, "full" if share else "none", stack, cluster)
+        return between(simulate_with(run, "none", stack, cluster, more),
+                       simulate_with(run, "full", stack, cluster, more), share)
+    return simulate_with(run, "full" if share else "none", stack, cluster, more)
 
 
 def between(a, b, share):
@@ -390,8 +439,13 @@ def calibrate(run, stack):
                                            *arguments))
 
 
-def simulate_with(run, checkpointing, stack, cluster):
+def simulate_with(run, checkpointing, stack, cluster, more=()):
     arguments = run.arguments + ["--activation-checkpointing", checkpointing]
+    for option, value in zip(more[::2], more[1::2]):
+        if option in arguments:
+            arguments[arguments.index(option) + 1] = value
+        else:
+            arguments += [option, value]
     key = (tuple(arguments), cluster or run.cluster, stack)
     if key in cache:
         return cache[key]

@@ -34,12 +34,10 @@ unset OPENBLAS_CORETYPE
 export CK_DEFAULT_TIMEOUT=$timeout_s
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
-# Open MPI leaks what it loads, and unloads the code that did it: only the frames further up, which the slow unwinder
-# finds, tell whose memory it was.
-# And where a module that it loads has variables of a thread's own, AddressSanitizer may take its own header of their memory
-# for glibc's of 2.19: LeakSanitizer then reads from a size as if it were an address, and crashes. It happens where that
-# memory is at the beginning of a page, and so now and then.
-mpi_asan_options=$ASAN_OPTIONS:fast_unwind_on_malloc=0:intercept_tls_get_addr=0
+# Where a module that Open MPI loads has variables of a thread's own, AddressSanitizer may take its own header of their
+# memory for glibc's of 2.19: LeakSanitizer then reads from a size as if it were an address, and crashes. It happens where
+# that memory is at the beginning of a page, and so now and then.
+mpi_asan_options=$ASAN_OPTIONS:intercept_tls_get_addr=0
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/lsan.supp:print_suppressions=0}
 

@@ -84,12 +84,26 @@ static struct report_rank figures_of(const struct report_role *r)
 	return f;
 }
 
+/* Inside a library's collective bytes cannot be counted. */
+static void check_gathering(struct checks *c, const char *role, const struct report_gathering *p,
+                            const struct report_gathering *m)
+{
+	if (m->sent_bytes >= 0) {
+		add(c, role, p->sent_bytes, m->sent_bytes, "gathering.sent_bytes");
+		add(c, role, p->received_bytes, m->received_bytes, "gathering.received_bytes");
+	}
+	add(c, role, p->peak_bytes[SPACE_DEVICE], m->peak_bytes[SPACE_DEVICE], "gathering.device_peak_bytes");
+	add(c, role, p->peak_bytes[SPACE_HOST], m->peak_bytes[SPACE_HOST], "gathering.host_peak_bytes");
+}
+
 static void check_role(struct checks *c, const struct report_role *p, const struct report_role *m)
 {
 	struct report_rank predicted = figures_of(p), measured = figures_of(m);
 	for (int space = 0; space < SPACE_COUNT; space++)
 		check_categories(c, p->role, space_name((enum space)space), &p->memory[space], &m->memory[space]);
 	check_figures(c, p->role, &predicted, &measured, true);
+	if (p->gathering.received_bytes || m->gathering.received_bytes)
+		check_gathering(c, p->role, &p->gathering, &m->gathering);
 }
 
 static void check_time(struct checks *c, const char *name, int64_t predicted, int64_t measured, double limit)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "cli/command/help_software.h"
 #include "cli/options/manual.h"
 #include "cli/options/options_table.h"
 #include "cli/show/table.h"
@@ -272,6 +273,7 @@ static const struct {
               {"clusters", help_clusters},
               {"stacks", help_stacks},
               {"checkpointing", help_checkpointing},
+              {"as", help_software},
               {"data", help_data},
               {"config", help_config},
               {"man", manual_page},

@@ -44,6 +44,8 @@ const char *hosts_name(const struct hosts *h, int64_t rank);
 
 /* Of ranks that a user started on several hosts, the first says what hosts_say does. */
 void hosts_say_joined(int rank, int ranks);
+/* A line, once, on what a library's collectives reach between hosts. each: as hosts_ranks_each has it. */
+void hosts_say_library(const struct options *o, int64_t each);
 /* --ranks becomes the number of slots of --hosts, if that is given and --ranks is not. */
 enum status hosts_set_ranks(struct options *o);
 /* True of ranks but the first that a user started: one says what there is to say. */

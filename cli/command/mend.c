@@ -56,28 +56,12 @@ static void put_option(char *out, size_t size, enum option i, const char *value)
 		put_word(out, size, value);
 }
 
-/* What a plan has that is not the default. The rules of fp16 are filled in by then, and follow from the precision. */
+/* What a plan has that is not the default. */
 static bool is_said(enum setting i, const struct settings *s)
 {
-	bool rule = s->precision == TYPE_FP16
-	                    ? i == SETTING_LOSS_SCALER && s->loss_scaler == LOSS_SCALER_DEEPSPEED
-	                    : i == SETTING_LOSS_SCALER || i == SETTING_LOSS_SCALE || i == SETTING_LOSS_SCALE_WINDOW;
-	return i != SETTING_ACCUMULATE && i != SETTING_COLLECTIVES && i != SETTING_CHECKPOINTS && !rule &&
+	return i != SETTING_ACCUMULATE && i != SETTING_COLLECTIVES && i != SETTING_CHECKPOINTS &&
+	       !setting_is_rule(i, s) &&
 	       (i == SETTING_MODEL || i == SETTING_STRATEGY || i == SETTING_RANKS || setting_differs(i, s));
-}
-
-/* A number as short as it can be and be the same. */
-static void print_short(enum setting i, const struct settings *s, char *out, size_t size)
-{
-	const struct setting_row *row = &setting_rows[i];
-	setting_print(i, s, out, size);
-	if (row->type != TAKES_REAL)
-		return;
-	double v = *(const double *)((const char *)s + row->offset);
-	char text[40];
-	snprintf(text, sizeof text, "%.15g", v);
-	if (strtod(text, NULL) == v)
-		snprintf(out, size, "%s", text);
 }
 
 static void put_settings(const struct options *o, const struct settings *s, char *out, size_t size)
@@ -86,7 +70,7 @@ static void put_settings(const struct options *o, const struct settings *s, char
 	for (enum setting i = 0; i < SETTING_COUNT; i++) {
 		if (!is_said(i, s) || (i == SETTING_SEQUENCE && !s->sequence))
 			continue;
-		print_short(i, s, value, sizeof value);
+		setting_print_short(i, s, value, sizeof value);
 		bool path = i == SETTING_MODEL && o->model_path, flag = setting_rows[i].type == TAKES_FLAG;
 		put_option(out, size, (enum option)i, flag ? NULL : path ? o->model_path : value);
 	}

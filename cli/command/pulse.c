@@ -105,6 +105,7 @@ void pulse_init(struct pulse *p, int64_t ranks)
 	                    .heard_ns = array_make((size_t)ranks, sizeof *p->heard_ns),
 	                    .pid = array_make((size_t)ranks, sizeof *p->pid),
 	                    .looked_ns = clock_ns(),
+	                    .begun_ns = clock_ns(),
 	                    .running_ns = clock_ns()};
 }
 
@@ -187,7 +188,7 @@ static bool was_away(struct pulse *p, int64_t now)
 		return false;
 	for (int64_t i = 0; i < p->ranks; i++)
 		p->heard_ns[i] = p->heard_ns[i] ? now : 0;
-	p->running_ns = now;
+	p->running_ns = p->begun_ns = now;
 	return true;
 }
 
@@ -210,6 +211,18 @@ static bool tell_silent(const struct pulse *p, int64_t now, char *out, size_t si
 	         rank, *host ? " on " : "", host,
 	         is_here(p, rank) && is_stopped((pid_t)p->pid[rank]) ? "was stopped" : "has not been heard of",
 	         seconds);
+	return true;
+}
+
+/* A host that went while its daemon was started: mpirun waits for that, and starts no rank anywhere. */
+static bool tell_unstarted(const struct pulse *p, int64_t now, char *out, size_t size)
+{
+	if (p->began || !p->hosts || !p->hosts->count || now - p->begun_ns < START_LIMITS * p->limit_ns)
+		return false;
+	snprintf(out, size,
+	         "mpirun has started no rank on the hosts for %lld s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets "
+	         "the limit)",
+	         (long long)(now - p->begun_ns) / SECOND_NS);
 	return true;
 }
 
@@ -263,7 +276,8 @@ bool pulse_is_silent(struct pulse *p, pid_t child, char *out, size_t size)
 	if (is_mpirun_stopped(p, child))
 		return tell_stopped(p, now, out, size);
 	p->running_ns = now;
-	return tell_silent(p, now, out, size) || (p->watches_steps && tell_late(p, out, size));
+	return tell_unstarted(p, now, out, size) || tell_silent(p, now, out, size) ||
+	       (p->watches_steps && tell_late(p, out, size));
 }
 
 /* ---- the end ---- */

@@ -31,6 +31,7 @@ struct late {
 struct pulse {
 	int64_t ranks, limit_ns, looked_ns;
 	const struct hosts *hosts; /* of the ranks; NULL or none: all are on this machine */
+	int64_t begun_ns;          /* when the child was started */
 	int64_t running_ns;        /* when the child was last seen not to be stopped */
 	bool began;                /* a rank has been heard */
 	bool watches_steps;        /* whether one that is late is lost */

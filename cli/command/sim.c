@@ -11,6 +11,8 @@
 #include "cli/command/mend.h"
 #include "cli/show/show.h"
 #include "sim/fit.h"
+#include "strategy/base/number.h"
+#include "strategy/plan/estimator.h"
 
 /* The user asked for tf32: a time without it would mislead. */
 static enum status check_tf32(const struct report *r)
@@ -45,10 +47,45 @@ static void find_change(const struct job *j, const struct options *o, struct rep
 	mend_spell(o, &j->settings, out);
 }
 
-static void print_report(const struct options *o, const struct report *r, const struct interval_figures *f)
+/* Of a plan as DeepSpeed's, what its own estimator says. False: nothing. */
+static bool estimate(const struct options *o, const struct job *j, struct estimate *out)
 {
+	struct cluster c;
+	if (j->plan.software.name != SOFTWARE_OF_DEEPSPEED ||
+	    cluster_open(&c, option_text(o, OPTION_CLUSTER), j->plan.ranks))
+		return false;
+	bool has = estimate_of_plan(&j->plan, c.devices, out);
+	cluster_release(&c);
+	return has;
+}
+
+static void show_estimate(const struct estimate *e)
+{
+	char device[32], host[32];
+	number_format_bytes(device, sizeof device, (int64_t)e->device_bytes);
+	number_format_bytes(host, sizeof host, (int64_t)e->host_bytes);
+	printf("DeepSpeed's own estimator: %s a device, %s of a node's memory; it leaves out activations, buckets, "
+	       "what is "
+	       "gathered ahead, and libraries\n",
+	       device, host);
+}
+
+static json_t *estimate_to_json(const struct estimate *e)
+{
+	return json_pack("{s:I, s:I, s:s}", "device_bytes", (json_int_t)e->device_bytes, "host_bytes",
+	                 (json_int_t)e->host_bytes, "leaves_out",
+	                 "activations, buckets, what is gathered ahead, libraries");
+}
+
+static void print_report(const struct options *o, const struct job *j, const struct report *r,
+                         const struct interval_figures *f)
+{
+	struct estimate theirs;
+	bool has = estimate(o, j, &theirs);
 	if (!option_given(o, OPTION_JSON)) {
 		show_report(r, stdout);
+		if (has)
+			show_estimate(&theirs);
 		if (interval_is_asked(o))
 			interval_show(f, stdout);
 		return;
@@ -56,6 +93,8 @@ static void print_report(const struct options *o, const struct report *r, const 
 	json_t *json = report_to_json(r);
 	if (interval_is_asked(o))
 		json_object_set_new(json, "checkpoint", interval_to_json(f));
+	if (has)
+		json_object_set_new(json, "deepspeed_estimate", estimate_to_json(&theirs));
 	print_json(json, false);
 }
 
@@ -86,7 +125,7 @@ enum status command_sim(const struct options *o)
 	if (!s && traced)
 		s = trace_save(&trace, option_text(o, OPTION_TRACE));
 	if (!s) {
-		print_report(o, &r, &figures);
+		print_report(o, &j, &r, &figures);
 		if (option_given(o, OPTION_REQUIRE_FIT))
 			s = job_require_fit(&r);
 	}

@@ -260,6 +260,8 @@ enum status command_train(const struct options *given)
 	if (!s && a.joined)
 		hosts_say_joined(a.rank, a.ranks);
 	if (!s)
+		hosts_say_library(&a.options, a.job.ranks_each);
+	if (!s)
 		s = run_and_show(&a);
 	report_release(&a.predicted);
 	report_release(&a.measured);

@@ -199,8 +199,8 @@ static enum status run_trial(struct trials *t, const struct settings *m, struct 
 {
 	struct job j;
 	bool judged = time_is_judged(t, m);
-	enum status s = job_open(&j, m);
-	if (s)
+	enum status s = software_check_runs(m->software);
+	if (s || (s = job_open(&j, m)))
 		return s;
 	s = job_predict_run(&j, t->options, &r->predicted);
 	if (!s)

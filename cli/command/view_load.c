@@ -307,7 +307,9 @@ static enum status load_race(struct loaded *l, const struct options *o)
 	if (option_given(o, OPTION_OVER) && is_memory_over(o))
 		return status_fail(STATUS_INPUT, "--over %s is of memory: a race is over sizes or ranks",
 		                   option_text(o, OPTION_OVER));
-	enum status s = job_alone(&job, o, "--race", race_first(race_operation(option_text(o, OPTION_RACE))));
+	struct alone first;
+	race_first(race_operation(option_text(o, OPTION_RACE)), &first);
+	enum status s = job_alone(&job, o, "--race", first.name);
 	return s ? s : load_job(l, o, load_cluster(o), &job);
 }
 

@@ -6,19 +6,16 @@
 
 #include "sim/sim.h"
 #include "strategy/cluster/links.h"
-#include "strategy/strategies/alone.h"
 #include "viz/timeline/timeline.h"
 
+/* The operations that are raced, and who comes first in the picture. Every other algorithm of the operation follows. */
 static const struct {
 	enum operation operation;
-	const char *first;
 	const char *racers[RACERS + 1];
 } races[] = {
-        {OPERATION_ALL_REDUCE,
-         "ring-all-reduce",
-         {"star-all-reduce", "ring-all-reduce", "tree-all-reduce", "halving-doubling-all-reduce"}},
-        {OPERATION_BROADCAST, "tree-broadcast", {"star-broadcast", "tree-broadcast", "chain-broadcast"}},
-        {OPERATION_REDUCE, "tree-reduce", {"star-reduce", "tree-reduce", "chain-reduce"}},
+        {OPERATION_ALL_REDUCE, {"star-all-reduce", "ring-all-reduce", "tree-all-reduce"}},
+        {OPERATION_BROADCAST, {"star-broadcast"}},
+        {OPERATION_REDUCE, {"star-reduce"}},
 };
 enum { RACES = sizeof races / sizeof races[0] };
 
@@ -30,9 +27,9 @@ static int race_of(enum operation o)
 	return i;
 }
 
-const char *race_first(enum operation o)
+void race_first(enum operation o, struct alone *out)
 {
-	return races[race_of(o)].first;
+	alone_at((int)schedule_first(o), out);
 }
 
 enum operation race_operation(const char *name)
@@ -43,19 +40,33 @@ enum operation race_operation(const char *name)
 	return races[i].operation;
 }
 
-/* The i-th racer: first those of the table, then the user's own algorithms; NULL past the last. */
+static int named_count(const char *const *names)
+{
+	int n = 0;
+	while (names[n])
+		n++;
+	return n;
+}
+
+static bool is_named(const char *const *names, const char *name)
+{
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names != NULL;
+}
+
+/* The i-th racer: first those of the table, then the other algorithms of the operation, the user's own at the end; NULL
+ * past the last. */
 static const char *racer_name(enum operation o, int i, struct alone *one)
 {
 	const char *const *names = races[race_of(o)].racers;
-	int known = 0, own = 0;
-	while (names[known])
-		known++;
+	int left = i - named_count(names);
 	if (i >= RACERS)
 		return NULL;
-	if (i < known)
+	if (left < 0)
 		return names[i];
-	for (int a = SCHEDULE_COUNT; a < schedule_count(); a++)
-		if (alone_at(a, one) && one->operation == o && own++ == i - known)
+	for (int a = 0; a < schedule_count(); a++)
+		if (alone_at(a, one) && one->operation == o && !is_named(names, one->name) && !left--)
 			return one->name;
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef SHARDLAB_VIEW_RACE_H
 #define SHARDLAB_VIEW_RACE_H
 
+#include "strategy/strategies/alone.h"
 #include "viz/race/race.h"
 
 /* Above so many ranks collectives are by formula. */
@@ -10,8 +11,8 @@ enum { RACE_BY_MESSAGE = 64 };
 /* Fills in all that follows from operation, ranks and bytes; what it held is released. A race that cannot run is no
  * failure: r->refused says why. cluster: name or file. */
 void race_run(struct race *r, const char *cluster);
-/* The collective alone that comes first in a race of an operation: "ring-all-reduce". */
-const char *race_first(enum operation o);
+/* The collective alone that the window has while a race of the operation is on: "ring-all-reduce". */
+void race_first(enum operation o, struct alone *out);
 /* "all-reduce", as an option's choice has it. */
 enum operation race_operation(const char *name);
 

@@ -160,7 +160,7 @@ static enum status take(struct options *o, const struct recipe *r)
 	tell(r);
 	if (!o->value[SETTING_MODEL].given)
 		fprintf(stderr, "note: neither the file nor --model says which model; this is of %s\n",
-		        o->value[SETTING_MODEL].text);
+		        setting_rows[SETTING_MODEL].fallback);
 	return STATUS_OK;
 }
 

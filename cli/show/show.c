@@ -296,6 +296,7 @@ static void show_whole(const struct report *r, FILE *out)
 	fputc('\n', out);
 	show_time(r, out);
 	show_checkpointing(&(struct column){.report = r}, 1, out);
+	show_gathering(r, out);
 	if (!r->rates_measured || r->roles[0].memory[SPACE_DEVICE].overhead_assumed) {
 		fputc('\n', out);
 		show_rates(r, out);

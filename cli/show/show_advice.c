@@ -197,6 +197,33 @@ static void show_lacking(const struct advice *a, bool all, FILE *out)
 		fprintf(out, "… %d more; --verbose lists all\n", a->lack_count - shown);
 }
 
+/* What no line differs in: " --clip 1 --bucket 1048576". */
+static void print_given(const struct settings *s, FILE *out)
+{
+	static const enum setting others[] = {SETTING_LOSS_SCALER,
+	                                      SETTING_LOSS_SCALE,
+	                                      SETTING_LOSS_SCALE_WINDOW,
+	                                      SETTING_STOCHASTIC_ROUNDING,
+	                                      SETTING_OPTIMIZER,
+	                                      SETTING_LEARNING_RATE,
+	                                      SETTING_WARMUP,
+	                                      SETTING_DECAY,
+	                                      SETTING_WEIGHT_DECAY,
+	                                      SETTING_CLIP,
+	                                      SETTING_BUCKET,
+	                                      SETTING_SEED};
+	for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+		char value[SETTING_TEXT], name[48];
+		enum setting i = others[k];
+		if (setting_is_rule(i, s) || !setting_differs(i, s))
+			continue;
+		snprintf(name, sizeof name, "{%s}", setting_rows[i].name);
+		setting_print_short(i, s, value, sizeof value);
+		bool flag = setting_rows[i].type == TAKES_FLAG;
+		fprintf(out, " %s%s%s", status_words(name), flag ? "" : " ", flag ? "" : value);
+	}
+}
+
 /* The whole command that simulates the best line. */
 static void show_command(const struct advice *a, const char *model, FILE *out)
 {
@@ -205,9 +232,11 @@ static void show_command(const struct advice *a, const char *model, FILE *out)
 	advise_options(&advise_best(a)->settings, options);
 	if (given->sequence)
 		snprintf(sequence, sizeof sequence, " --sequence %" PRId64, given->sequence);
-	fprintf(out, "%s: shardlab sim --model %s%s --ranks %" PRId64 " --cluster %s %s\n",
+	fprintf(out, "%s: shardlab sim --model %s%s --ranks %" PRId64 " --cluster %s %s",
 	        a->fit[0].tied ? "as fast as any, with the least offload" : "fastest", model, sequence, given->ranks,
 	        a->request.cluster, options);
+	print_given(&advise_best(a)->settings, out);
+	fputc('\n', out);
 }
 
 void show_advice(const struct advice *a, const char *model, bool all, FILE *out)

@@ -4,6 +4,7 @@
 
 #include "cli/show/show.h"
 #include "cli/show/table.h"
+#include "strategy/base/number.h"
 
 static bool is_used(const struct report *r, int space)
 {
@@ -49,9 +50,12 @@ static void space_total(struct table *t, const struct report *r, int space)
 		table_bytes(t, 1 + 2 * i, m->peak_bytes);
 		table_bytes(t, 2 + 2 * i, steady);
 	}
-	table_row(t, STYLE_PLAIN, "  as laid out");
+	/* Software with a caching allocator lays nothing out. */
+	bool cached = r->roles[0].memory[space].cached;
+	table_row(t, STYLE_PLAIN, cached ? "  reserved by the allocator" : "  as laid out");
 	for (int i = 0; i < r->role_count; i++)
-		table_bytes(t, 1 + 2 * i, r->roles[i].memory[space].arena_bytes);
+		table_bytes(t, 1 + 2 * i,
+		            cached ? r->roles[i].memory[space].reserved_bytes : r->roles[i].memory[space].arena_bytes);
 }
 
 void show_space(const struct report *r, int space, FILE *out)
@@ -200,4 +204,21 @@ void show_overhead(const struct column *columns, int count, FILE *out)
 		table_bytes(&t, 1 + c, role[c]->overhead.in_use_bytes);
 	fputc('\n', out);
 	table_end(&t, 0);
+}
+
+/* "saved by rank 0, which gathers all weights: …" */
+void show_gathering(const struct report *r, FILE *out)
+{
+	const struct report_gathering *saver = &r->roles[0].gathering;
+	char received[32], device[32], host[32], time[32];
+	if (!report_gathers(r))
+		return;
+	number_format_bytes(received, sizeof received, saver->received_bytes);
+	number_format_bytes(device, sizeof device, saver->peak_bytes[SPACE_DEVICE]);
+	number_format_bytes(host, sizeof host, saver->peak_bytes[SPACE_HOST]);
+	number_format_time(time, sizeof time, r->gathering_ns);
+	fprintf(out, "saving gathers the weights on rank 0: %s received a rank", received);
+	if (r->gathering_ns)
+		fprintf(out, ", in %s%s", time, r->rates_measured ? "" : " *");
+	fprintf(out, "; rank 0 has up to %s on its device and %s in host memory then\n", device, host);
 }

@@ -94,7 +94,7 @@ static int64_t elements_of(const struct collectives *c, int64_t bytes)
 	return bytes / (int64_t)sizeof(float) / c->between->ranks * c->between->ranks;
 }
 
-static enum status run_one(struct collectives *c, enum schedule_algorithm algorithm, int64_t elements, bool hurry,
+static enum status run_one(struct collectives *c, enum schedule_algorithm algorithm, int64_t elements, bool spin,
                            int64_t *ns, int64_t *processor_ns)
 {
 	struct communicator *m = c->between;
@@ -105,7 +105,7 @@ static enum status run_one(struct collectives *c, enum schedule_algorithm algori
 	                          .staging = c->memory + PLACES_BYTES};
 	struct traffic traffic;
 	struct timespec a, b;
-	m->ops->hurry(m, hurry);
+	m->ops->spin(m, spin);
 	calibrate_meet(c->k);
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
 	int64_t begin = clock_ns();
@@ -113,7 +113,7 @@ static enum status run_one(struct collectives *c, enum schedule_algorithm algori
 	*ns = clock_ns() - begin;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
 	*processor_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
-	m->ops->hurry(m, false);
+	m->ops->spin(m, false);
 	if (!s) /* the slowest rank counts */
 		MPI_Allreduce(MPI_IN_PLACE, ns, 1, MPI_INT64_T, MPI_MAX, c->k->group);
 	return s;
@@ -132,14 +132,14 @@ static int repeats_of(const struct collectives *c, int64_t elements, int64_t ns)
 	return (int)(fit < LEAST ? LEAST : fit > most ? most : fit);
 }
 
-static enum status run_repeats(struct collectives *c, enum schedule_algorithm algorithm, int64_t elements, bool hurry,
+static enum status run_repeats(struct collectives *c, enum schedule_algorithm algorithm, int64_t elements, bool spin,
                                struct rate *ns, struct rate *processor_ns)
 {
 	int64_t wall[REPEATS_MOST], processor[REPEATS_MOST];
-	enum status s = run_one(c, algorithm, elements, hurry, wall, processor); /* warms up */
+	enum status s = run_one(c, algorithm, elements, spin, wall, processor); /* warms up */
 	int repeats = s ? 0 : repeats_of(c, elements, wall[0]);
 	for (int i = 0; i < repeats && !s; i++)
-		s = run_one(c, algorithm, elements, hurry, &wall[i], &processor[i]);
+		s = run_one(c, algorithm, elements, spin, &wall[i], &processor[i]);
 	if (s)
 		return s;
 	*ns = calibrate_rate(0, wall, repeats);

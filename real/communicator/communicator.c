@@ -14,9 +14,9 @@ void communicator_release(struct communicator *c)
 	free(b);
 }
 
-void communicator_hurry(struct communicator *c, bool hurry)
+void communicator_spin(struct communicator *c, bool spin)
 {
-	atomic_store_explicit(&base_of(c)->hurry, hurry, memory_order_relaxed);
+	atomic_store_explicit(&base_of(c)->spin, spin, memory_order_relaxed);
 }
 
 /* A rank's part of one round. A sum sends or receives in a round, never both. */

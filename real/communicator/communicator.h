@@ -65,7 +65,7 @@ struct communicator_ops {
 	enum status (*message)(struct communicator *c, const struct point_to_point *what, struct traffic *traffic);
 	/* set by the executor while its compute queue stands still waiting for communication: then spinning is right;
 	 * otherwise the communicator sleeps between polls, and leaves the core to the compute thread */
-	void (*hurry)(struct communicator *c, bool hurry);
+	void (*spin)(struct communicator *c, bool spin);
 	void (*release)(struct communicator *c);
 };
 

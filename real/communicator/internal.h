@@ -14,7 +14,7 @@ enum { TAG_COLLECTIVE = 1, TAG_SUM = 2, TAG_MEETING = 3, TAG_MESSAGE = 4 };
 struct communicator_base {
 	struct communicator public; /* first: a pointer to the one is a pointer to the other */
 	MPI_Comm comm;
-	atomic_bool hurry;
+	atomic_bool spin;
 	bool broken; /* a call failed: nobody may take the messages on their way, so every later call fails too */
 	int64_t timeout_ns; /* of a wait in which nothing moves */
 };
@@ -37,7 +37,7 @@ enum status communicator_read_timeout(int64_t *ns);
 /* Functions that both communicators share. */
 enum status communicator_sum(struct communicator *c, double *values, int n, struct traffic *traffic);
 enum status communicator_message(struct communicator *c, const struct point_to_point *m, struct traffic *traffic);
-void communicator_hurry(struct communicator *c, bool hurry);
+void communicator_spin(struct communicator *c, bool spin);
 void communicator_release(struct communicator *c);
 
 /* How long a wait has been fruitless, and its limit. Start again whenever something has moved. */

@@ -176,7 +176,7 @@ static const struct communicator_ops mpi_ops = {
         .run = mpi_run,
         .sum = communicator_sum,
         .message = communicator_message,
-        .hurry = communicator_hurry,
+        .spin = communicator_spin,
         .release = mpi_release,
 };
 

@@ -27,7 +27,7 @@ static enum status make(struct communicator **out, const char *name, int64_t tim
 	if (!b)
 		return status_fail(STATUS_MEMORY, "out of memory for a communicator");
 	b->timeout_ns = timeout_ns;
-	atomic_init(&b->hurry, false);
+	atomic_init(&b->spin, false);
 	b->comm = comm;
 	/* by default MPI ends the process at an error, without a line that says which collective and which rank */
 	if (code == MPI_SUCCESS)

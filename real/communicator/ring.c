@@ -365,7 +365,7 @@ static const struct communicator_ops ring_ops = {
         .run = ring_run,
         .sum = communicator_sum,
         .message = communicator_message,
-        .hurry = communicator_hurry,
+        .spin = communicator_spin,
         .release = communicator_release,
 };
 

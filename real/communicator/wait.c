@@ -2,7 +2,7 @@
  *
  * MPI moves bytes only inside its calls, so a wait is a loop of polls. Between two that found nothing:
  *
- *     hurry         yield: the compute thread stands still, nothing is taken from it; but now and then sleep a little,
+ *     spinning      yield: the compute thread stands still, nothing is taken from it; but now and then sleep a little,
  *                   or two ranks that found themselves on one core would hand it to each other once in a time slice
  *     … to meet     the same at first, then sleep: the other end may compute, and a core that another rank yields on is
  *                   a core on which the scheduler lets none of its threads in
@@ -25,9 +25,9 @@ enum {
 	YIELDS = 8,
 	SLEEP_FIRST_NS = 20 * 1000,
 	SLEEP_LIMIT_NS = 100 * 1000,
-	HURRY_YIELDS = 64,
-	HURRY_SLEEP_NS = 5 * 1000,
-	CLOCK_EVERY = 1024, /* in a hurry, look at the clock once in so many polls */
+	SPIN_YIELDS = 64,
+	SPIN_SLEEP_NS = 5 * 1000,
+	CLOCK_EVERY = 1024, /* spinning, look at the clock once in so many polls */
 	PATIENCE_TO_MEET = 30,
 };
 
@@ -59,12 +59,12 @@ static bool time_is_up(struct patience *p)
 	return now - p->since_ns > p->limit_ns;
 }
 
-static void pause_in_a_hurry(const struct patience *p)
+static void pause_spinning(const struct patience *p)
 {
-	if (p->computing && p->polls > HURRY_YIELDS)
+	if (p->computing && p->polls > SPIN_YIELDS)
 		sleep_ns(SLEEP_FIRST_NS);
-	else if (p->polls % HURRY_YIELDS == 0)
-		sleep_ns(HURRY_SLEEP_NS);
+	else if (p->polls % SPIN_YIELDS == 0)
+		sleep_ns(SPIN_SLEEP_NS);
 	else
 		sched_yield();
 }
@@ -72,8 +72,8 @@ static void pause_in_a_hurry(const struct patience *p)
 bool patience_pause(struct communicator_base *b, struct patience *p)
 {
 	p->polls++;
-	if (atomic_load_explicit(&b->hurry, memory_order_relaxed)) {
-		pause_in_a_hurry(p);
+	if (atomic_load_explicit(&b->spin, memory_order_relaxed)) {
+		pause_spinning(p);
 		return p->polls % CLOCK_EVERY != 0 || !time_is_up(p);
 	}
 	if (p->polls <= YIELDS) {

@@ -70,13 +70,13 @@ static void wait_for(struct cpu_executor *e, const struct op *op)
 	if (waits_are_done(e, op))
 		return;
 	if (op->queue == QUEUE_COMPUTE)
-		executor_hurry(&e->base, true);
+		executor_spin(&e->base, true);
 	e->awaits[op->queue] = op;
 	while (!waits_are_done(e, op) && !e->base.status)
 		pthread_cond_wait(&e->op_done, &e->base.lock);
 	e->awaits[op->queue] = NULL;
 	if (op->queue == QUEUE_COMPUTE)
-		executor_hurry(&e->base, false);
+		executor_spin(&e->base, false);
 }
 
 /* Called with the lock when an operation is done. Returns whether another queue goes on. Waking a queue that must go on
@@ -165,10 +165,10 @@ static void run_queues(struct cpu_executor *e, const struct section *s)
 	pthread_mutex_unlock(&e->base.lock);
 	executor_issue(&e->base, s, 1u << QUEUE_COMPUTE);
 	pthread_mutex_lock(&e->base.lock);
-	executor_hurry(&e->base, true);
+	executor_spin(&e->base, true);
 	while (is_busy(e))
 		pthread_cond_wait(&e->changed, &e->base.lock);
-	executor_hurry(&e->base, false);
+	executor_spin(&e->base, false);
 	pthread_mutex_unlock(&e->base.lock);
 }
 
@@ -179,7 +179,7 @@ static enum status cpu_run(struct executor *base, const struct section *s)
 	for (int i = s->begin; i < s->end; i++)
 		e->done[i] = false;
 	if (base->memory->guard) {
-		executor_hurry(base, true);
+		executor_spin(base, true);
 		enum status status = executor_issue(base, s, ALL_QUEUES);
 		return status ? status : rank_memory_check(base->memory);
 	}

@@ -190,7 +190,7 @@ static enum status run_eagerly(struct cuda_executor *e, const struct section *s)
 {
 	struct cuda_device *c = e->device;
 	executor_begin(&e->base, s);
-	executor_hurry(&e->base, true);
+	executor_spin(&e->base, true);
 	if (!is_step(e, s))
 		c->step_known = false;
 	enum status status = cuda_slots_begin(c, s);
@@ -207,7 +207,7 @@ static enum status run_eagerly(struct cuda_executor *e, const struct section *s)
 		fill_ahead(e, s);
 	/* This waits after a failure too: work on the streams writes to memory that is about to be freed. */
 	enum status waited = wait_for_all(e);
-	executor_hurry(&e->base, false);
+	executor_spin(&e->base, false);
 	status = status ? status : waited;
 	if (e->base.status)
 		return status_fail(e->base.status, "%s", e->base.message);

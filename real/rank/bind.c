@@ -145,12 +145,14 @@ enum status rank_execute(struct rank_memory *memory, int number)
 	const struct op *op = &memory->role->ops[number];
 	struct loss_scale scaler_begin;
 	int32_t gave_up = 0;
+	float scalar;
 	const struct binding b = {.memory = memory,
 	                          .kernels = &cpu_kernels,
 	                          .loss = &memory->evaluate_loss,
 	                          .correct = &memory->evaluate_correct,
 	                          .scaler_begin = &scaler_begin,
-	                          .gave_up = &gave_up};
+	                          .gave_up = &gave_up,
+	                          .scalar = &scalar};
 	assert(op_class(op->kind) != OP_CLASS_C);
 	if (op_class(op->kind) == OP_CLASS_M)
 		return rank_memory_mark(memory, op);

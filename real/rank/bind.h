@@ -30,6 +30,7 @@ struct binding {
 	int64_t *correct;
 	struct loss_scale *scaler_begin; /* what the loss scale begins with, until it is copied */
 	int32_t *gave_up;                /* becomes 1 where the loss scale cannot become any smaller */
+	float *scalar;                   /* CPU: a loss or a sum of squares beside its exact sum */
 };
 
 /* Puts an operation of class K or V on the stream: the device's error, or 0. */

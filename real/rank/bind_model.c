@@ -1,4 +1,7 @@
 /* The model's kernels. */
+#include <math.h>
+
+#include "kernels/exact.h"
 #include "real/rank/bind.h"
 #include "real/rank/operand.h"
 
@@ -157,9 +160,19 @@ BOUND(classifier)
 {
 	int64_t rows = rows_of(m, op), stride = m->plan->model->logits_stride, n;
 	const float *scaler = use_all(m, op, CLASSIFIER_SCALER, &n);
-	return RUN(classifier, ELEMENT(CLASSIFIER_LOGITS), rows, kernel_of(m, op)->out, stride, USE(CLASSIFIER_LOGITS),
-	           USE(CLASSIFIER_TARGETS), op->scale, scaler, ADD_TO(CLASSIFIER_LOSS));
+	bool exact = m->plan->settings.reproducible;
+	float *sum = USE(CLASSIFIER_LOSS), *loss = exact ? b->scalar : sum;
+	int error =
+	        RUN(classifier, ELEMENT(CLASSIFIER_LOGITS), rows, kernel_of(m, op)->out, stride, USE(CLASSIFIER_LOGITS),
+	            USE(CLASSIFIER_TARGETS), op->scale, scaler, loss, !exact && adds(op, CLASSIFIER_LOSS));
+	if (exact)
+		exact_add(exact_begin(sum, adds(op, CLASSIFIER_LOSS)), (double)*loss);
+	return error;
 }
+
+/* Whole numbers of such steps add up in a double without rounding, so that ranks may cut validation data as they like.
+ */
+#define EVALUATE_STEPS (1 << 20)
 
 BOUND(evaluate)
 {
@@ -169,8 +182,15 @@ BOUND(evaluate)
 	m->evaluate_total += m->evaluate_rows;
 	if (!m->evaluate_rows)
 		return 0;
-	return RUN(classifier_evaluate, ELEMENT(EVALUATE_LOGITS), m->evaluate_rows, kernel_of(m, op)->out, stride,
-	           logits, targets, b->loss, b->correct);
+	bool exact = m->plan->settings.reproducible;
+	double before = exact ? *b->loss : 0;
+	if (exact)
+		*b->loss = 0;
+	int error = RUN(classifier_evaluate, ELEMENT(EVALUATE_LOGITS), m->evaluate_rows, kernel_of(m, op)->out, stride,
+	                logits, targets, b->loss, b->correct);
+	if (exact)
+		*b->loss = before + round(*b->loss * EVALUATE_STEPS) / EVALUATE_STEPS;
+	return error;
 }
 
 BOUND(classifier_maxima)

@@ -1,9 +1,12 @@
 /* The optimizer, the loss scale, and vector work that knows nothing of the model. */
 #include <stddef.h>
 
+#include "kernels/exact.h"
 #include "real/rank/bind.h"
 #include "real/rank/operand.h"
 #include "real/rank/rounding.h"
+
+_Static_assert((int)SCALAR_DIGITS == EXACT_DIGITS, "a plan has room for exact sums");
 
 /* ---- vectors ---- */
 
@@ -18,6 +21,10 @@ BOUND(squares)
 {
 	int64_t n;
 	const void *x = use_all(m, op, SQUARES_X, &n);
+	if (m->plan->settings.reproducible) {
+		exact_add_squares(ELEMENT(SQUARES_X), n, x, exact_begin(USE(SQUARES_NORM), adds(op, SQUARES_NORM)));
+		return 0;
+	}
 	return RUN(vector_squares, ELEMENT(SQUARES_X), n, x, ADD_TO(SQUARES_NORM));
 }
 
@@ -76,7 +83,17 @@ enum status rank_loss_scale_ended(const struct loss_scale *scaler)
 
 /* ---- the optimizer ---- */
 
-static struct update update_of(struct rank_memory *m, const struct op *op)
+/* The sum of squares as the kernels read it. */
+static const float *squares_of(const struct binding *b, struct rank_memory *m, const struct op *op)
+{
+	const float *norm = use(m, op, op_find(op->kind, PART_NORM));
+	if (!norm || !m->plan->settings.reproducible)
+		return norm;
+	*b->scalar = (float)exact_value(norm);
+	return b->scalar;
+}
+
+static struct update update_of(const struct binding *b, struct rank_memory *m, const struct op *op)
 {
 	const struct settings *s = &m->plan->settings;
 	return (struct update){.learning_rate = s->learning_rate,
@@ -88,7 +105,7 @@ static struct update update_of(struct rank_memory *m, const struct op *op)
 	                       .weight_decay = (float)s->weight_decay,
 	                       .clip = s->clip,
 	                       .step = use(m, op, op_find(op->kind, PART_COUNTER)),
-	                       .squares = use(m, op, op_find(op->kind, PART_NORM)),
+	                       .squares = squares_of(b, m, op),
 	                       .scaler = use(m, op, op_find(op->kind, PART_SCALER)),
 	                       .overflow = use(m, op, op_find(op->kind, PART_OVERFLOW)),
 	                       .keep_parameters = op_access(op, op_find(op->kind, PART_PARAMETERS)) == 'w'};
@@ -147,7 +164,7 @@ BOUND(adamw)
 	v.first = use_all(m, op, ADAMW_FIRST, &n);
 	v.second = use_all(m, op, ADAMW_SECOND, &n);
 	v.master = USE(ADAMW_MASTER);
-	return update_all(b, op, update_of(m, op), &v, n);
+	return update_all(b, op, update_of(b, m, op), &v, n);
 }
 
 BOUND(sgd)
@@ -156,7 +173,7 @@ BOUND(sgd)
 	struct vectors v = {.type = ELEMENT(SGD_PARAMETERS), .parameters = use_all(m, op, SGD_PARAMETERS, &n)};
 	v.gradients = use_all(m, op, SGD_GRADIENTS, &n);
 	v.master = USE(SGD_MASTER);
-	return update_all(b, op, update_of(m, op), &v, n);
+	return update_all(b, op, update_of(b, m, op), &v, n);
 }
 
 const struct binding_row bind_update[OP_KIND_COUNT] = {

@@ -43,13 +43,13 @@ enum status executor_open_groups(struct executor *e)
 	return s;
 }
 
-void executor_hurry(struct executor *e, bool yes)
+void executor_spin(struct executor *e, bool yes)
 {
 	if (e->communicator)
-		e->communicator->ops->hurry(e->communicator, yes);
+		e->communicator->ops->spin(e->communicator, yes);
 	for (int i = 0; i < e->group_count; i++)
 		if (e->groups[i].communicator)
-			e->groups[i].communicator->ops->hurry(e->groups[i].communicator, yes);
+			e->groups[i].communicator->ops->spin(e->groups[i].communicator, yes);
 }
 
 static void *memory_of(const struct op *op, void *const operand[], enum part part)
@@ -73,9 +73,9 @@ struct collective executor_collective(const struct executor *e, const struct op 
 /* Scalars travel as doubles and come back in their own type. */
 enum status executor_sum(struct executor *e, const struct op *op, float *x, int64_t n, struct traffic *traffic)
 {
-	double values[4];
-	if (n > 4)
-		return status_fail(STATUS_INPUT, "sum: more than 4 control values");
+	double values[64];
+	if (n > 64)
+		return status_fail(STATUS_INPUT, "sum: more than 64 control values");
 	for (int64_t i = 0; i < n; i++)
 		values[i] = x[i];
 	struct communicator *c = executor_members(e, op);

@@ -101,7 +101,7 @@ struct point_to_point executor_message(const struct executor *e, const struct op
 struct group_of_ranks *executor_group(struct executor *e, const struct op *op);
 struct communicator *executor_members(struct executor *e, const struct op *op);
 enum status executor_open_groups(struct executor *e);
-void executor_hurry(struct executor *e, bool yes);
+void executor_spin(struct executor *e, bool yes);
 
 /* A collective with its operands' memory. */
 struct collective executor_collective(const struct executor *e, const struct op *op, void *const operand[3]);

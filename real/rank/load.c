@@ -34,14 +34,15 @@ static void load_samples(struct rank_memory *memory, const struct op *op, take_s
 	}
 }
 
-/* With n data ranks, sample m·n·micro + place·micro + i of the step's batch is the i-th of micro-batch m at that place.
- */
+/* With n data ranks, sample m·n·micro + place·micro + i of the step's batch is the i-th of micro-batch m at that place;
+ * in a row, of k micro-batches, place·k·micro + m·micro + i. */
 static void load_training(struct rank_memory *memory, const struct op *op, int64_t step, void *inputs, int32_t *targets)
 {
 	const struct settings *s = &memory->plan->settings;
-	int64_t first = step * s->batch + op->micro * s->micro_batch * plan_data_ranks(memory->plan);
+	int64_t micros = op->in_a_row ? 1 : plan_data_ranks(memory->plan), places = op->in_a_row ? s->accumulate : 1;
+	int64_t first = step * s->batch + op->micro * s->micro_batch * micros;
 	if (!op->all_ranks)
-		first += data_place(memory) * s->micro_batch;
+		first += data_place(memory) * s->micro_batch * places;
 	load_samples(memory, op, memory->input.training, first, samples_of(memory, op), inputs, targets);
 }
 

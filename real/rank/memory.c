@@ -263,7 +263,8 @@ static int64_t touched_bytes(const struct rank_memory *memory, int buffer)
 	return all.end > all.begin ? (all.end - all.begin) * type_bytes(memory->role->buffers[buffer].type) : 0;
 }
 
-void rank_memory_used(const struct rank_memory *memory, enum space space, struct memory_use *out)
+void rank_memory_used_in(const struct rank_memory *memory, const struct section *s, enum space space,
+                         struct memory_use *out)
 {
 	const struct role *r = memory->role;
 	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
@@ -276,7 +277,7 @@ void rank_memory_used(const struct rank_memory *memory, enum space space, struct
 	memcpy(out->steady, live, sizeof live);
 	memcpy(out->at_peak, live, sizeof live);
 	out->peak_bytes = total;
-	for (int i = r->step.begin; i < r->step.end; i++) {
+	for (int i = s->begin; i < s->end; i++) {
 		const struct op *op = &r->ops[i];
 		if (op_class(op->kind) != OP_CLASS_M)
 			continue;
@@ -292,4 +293,9 @@ void rank_memory_used(const struct rank_memory *memory, enum space space, struct
 		out->peak_op = i;
 		memcpy(out->at_peak, live, sizeof live);
 	}
+}
+
+void rank_memory_used(const struct rank_memory *memory, enum space space, struct memory_use *out)
+{
+	rank_memory_used_in(memory, &memory->role->step, space, out);
 }

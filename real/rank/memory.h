@@ -143,5 +143,8 @@ enum status rank_memory_check(const struct rank_memory *memory);
 
 /* Like plan_memory, but measured: the plan's allocs and frees give the order, the touched elements the sizes. */
 void rank_memory_used(const struct rank_memory *memory, enum space space, struct memory_use *out);
+/* The same of another section than the step, once that was carried out. */
+void rank_memory_used_in(const struct rank_memory *memory, const struct section *s, enum space space,
+                         struct memory_use *out);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef SHARDLAB_RANK_OPERAND_H
 #define SHARDLAB_RANK_OPERAND_H
 
+#include <assert.h>
+
 #include "kernels/kernels.h"
 #include "real/rank/memory.h"
 #include "strategy/model/slice.h"
@@ -48,6 +50,7 @@ static inline int64_t rows_of(const struct rank_memory *memory, const struct op 
 
 static inline bool adds(const struct op *op, int operand)
 {
+	assert(op_declared_access(op->kind, operand) == 'a');
 	return op->accumulate >> operand & 1;
 }
 

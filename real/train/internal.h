@@ -104,6 +104,8 @@ void training_release(struct training *t);
 
 /* weights.c */
 enum status training_open_init(struct training *t);
+/* Of a run that is resumed: zeros, since drawing weights for `restore` to write over would take as long as reading. */
+enum status training_no_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 
 /* save.c. Check: whether saving could begin; nothing is left of it once the training is released. */
@@ -175,6 +177,8 @@ void training_warn(struct training *t, const struct report_slowed *s);
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out);
 enum status training_report(struct training *t, struct report *out);
 enum status training_trace(struct training *t);
+/* Collective, after the epilogue of a plan that gathers the weights: what that took. */
+enum status training_gathering(struct training *t, struct report *out);
 
 /* place.c: around a step and what all ranks agree on after it. */
 void training_enter_step(struct training *t);

@@ -210,6 +210,8 @@ void training_merge(struct training *t, const struct rank_figures *all, struct r
 {
 	report_from_plan(out, &t->plan);
 	out->measured = true;
+	for (int i = 0; i < out->role_count; i++)
+		out->roles[i].gathering = (struct report_gathering){0}; /* what the epilogue did is not known yet */
 	out->saved = t->saved; /* not what the plan says: it is filled in once all is written */
 	snprintf(out->cluster, sizeof out->cluster, "%s", cluster_of(t));
 	for (int i = 0; i < out->role_count; i++)
@@ -276,6 +278,46 @@ enum status training_report(struct training *t, struct report *out)
 	if (!s && !t->rank)
 		training_merge(t, all, out);
 	free(all);
+	return s;
+}
+
+/* ---- weights that are gathered to be saved ---- */
+
+static struct report_gathering own_gathering(const struct training *t)
+{
+	const struct rank_memory *memory = t->device.rank;
+	const struct traffic_count *c = &executor_traffic(t->device.executor)[TRAFFIC_ALL_GATHER];
+	struct report_gathering g = {c->counted ? c->sent_bytes : -1, c->counted ? c->received_bytes : -1, {0}};
+	for (int space = 0; space < SPACE_COUNT; space++) {
+		struct memory_use use;
+		rank_memory_used_in(memory, &memory->role->epilogue, (enum space)space, &use);
+		g.peak_bytes[space] = use.peak_bytes;
+	}
+	return g;
+}
+
+static void merge_gathering(struct report_gathering *most, const struct report_gathering *g)
+{
+	raise_to(&most->sent_bytes, g->sent_bytes);
+	raise_to(&most->received_bytes, g->received_bytes);
+	for (int space = 0; space < SPACE_COUNT; space++)
+		raise_to(&most->peak_bytes[space], g->peak_bytes[space]);
+}
+
+enum status training_gathering(struct training *t, struct report *out)
+{
+	struct report_gathering mine = own_gathering(t), *all;
+	int bytes = sizeof mine;
+	void *figures;
+	enum status s = gather(t, "the report", &mine, &bytes, &figures);
+	all = figures;
+	for (int i = 0; i < out->role_count && !s && !t->rank; i++) {
+		const struct role *role = &t->plan.roles[i];
+		out->roles[i].gathering = all[role->first_rank];
+		for (int64_t r = role->first_rank; r < role->first_rank + role->ranks; r++)
+			merge_gathering(&out->roles[i].gathering, &all[r]);
+	}
+	free(figures);
 	return s;
 }
 

@@ -31,13 +31,14 @@ uint64_t training_data_checksum(const struct training *t)
 }
 
 /* What may be another after a resume: who holds what, who sends what when, and where. */
-static bool may_differ(enum setting i)
+static bool may_differ(enum setting i, bool reproducible)
 {
 	switch (i) {
+	case SETTING_MICRO_BATCH: /* of which a reproducible sum is made */
+		return !reproducible;
 	case SETTING_MODEL: /* its specification is looked at */
 	case SETTING_STRATEGY:
 	case SETTING_RANKS:
-	case SETTING_MICRO_BATCH:
 	case SETTING_ACCUMULATE:
 	case SETTING_BUCKET:
 	case SETTING_CHECKPOINTING:
@@ -82,13 +83,16 @@ static enum status check_delayed(const struct training *t)
 
 static enum status check_settings(const struct training *t)
 {
-	struct settings s = training_settings(t);
-	char now[SETTING_TEXT], name[64];
+	struct settings s = training_settings(t), none = settings_default();
+	char now[SETTING_TEXT], absent[SETTING_TEXT], name[64];
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		const char *saved = t->resumed.settings[i];
+		setting_print((enum setting)i, &none, absent, sizeof absent);
+		saved = saved || setting_rows[i].values[0] ? saved
+		                                           : absent; /* a flag that is newer than the checkpoint */
 		setting_print((enum setting)i, &s, now, sizeof now);
 		snprintf(name, sizeof name, "{%s}", setting_rows[i].name);
-		if (!may_differ((enum setting)i) && strcmp(saved ? saved : "", now) != 0)
+		if (!may_differ((enum setting)i, s.reproducible) && strcmp(saved ? saved : "", now) != 0)
 			return refuse(t, status_words(name), saved ? saved : "none", now);
 	}
 	return check_delayed(t);

@@ -41,6 +41,9 @@ static enum status check_runnable(const struct training *t)
 	if (t->options->steps < 1 || t->options->steps > 100000000)
 		return status_fail(STATUS_INPUT, "{steps}: %" PRId64 " is not between 1 and 100000000",
 		                   t->options->steps);
+	enum status other = software_check_runs(p->settings.software);
+	if (other)
+		return other;
 	const char *comm = t->options->communicator;
 	if (strcmp(comm, "ring") && strcmp(comm, "mpi") && strcmp(comm, "nccl"))
 		return status_fail(STATUS_INPUT, "{comm}: unknown communicator '%s'; known: ring, mpi, nccl", comm);
@@ -48,6 +51,10 @@ static enum status check_runnable(const struct training *t)
 	enum status s = device_find(t->options->device, &table);
 	if (s)
 		return s;
+	if (p->settings.reproducible && strcmp(t->options->device, "cpu") != 0)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{reproducible}: exact sums of losses and norms are made by the CPU; use {device} cpu");
 	if (p->settings.library_collectives && p->ranks > 1 && !strcmp(comm, "ring"))
 		return status_fail(
 		        STATUS_INPUT,

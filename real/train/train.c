@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/exact.h"
 #include "kernels/update.h"
 #include "real/communicator/hosts.h"
 #include "real/rank/kernel_threads.h"
@@ -43,6 +44,8 @@ static enum status open_rank(struct training *t)
 	weights->context = t;
 	if (t->options->init)
 		weights->read = training_read_weights;
+	else if (t->resume_path)
+		weights->read = training_no_weights;
 	if (t->options->save)
 		weights->show = training_show_weights;
 	if (t->mpi) {
@@ -72,8 +75,11 @@ static bool read_state(const struct training *t, const char *name, void *out, in
 
 static double read_loss(const struct training *t)
 {
-	float loss;
-	return read_state(t, "loss", &loss, sizeof loss) ? (double)loss : (double)NAN;
+	float loss[EXACT_DIGITS];
+	int64_t n = scalar_elements(&t->plan.settings);
+	if (!read_state(t, "loss", loss, n * (int64_t)sizeof *loss))
+		return (double)NAN;
+	return t->plan.settings.reproducible ? exact_value(loss) : (double)*loss;
 }
 
 static struct loss_scale read_scaler(const struct training *t)
@@ -280,6 +286,16 @@ static enum status run_epilogue(struct training *t)
 	return s ? fail_late(s) : add_checksums(t);
 }
 
+/* The weights, to save them. */
+static bool gathers(const struct training *t)
+{
+	const struct role *r = t->device.rank->role;
+	for (int i = r->epilogue.begin; i < r->epilogue.end; i++)
+		if (op_class(r->ops[i].kind) == OP_CLASS_C)
+			return true;
+	return false;
+}
+
 static enum status run_all(struct training *t, struct report *out, bool *stopped)
 {
 	enum status s = open_rank(t);
@@ -295,6 +311,8 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 		s = run_steps(t, out, stopped);
 	if (!s)
 		s = run_epilogue(t);
+	if (!s && gathers(t))
+		s = training_gathering(t, out);
 	out->validation_loss = t->validation_loss;
 	out->validation_accuracy = t->validation_accuracy;
 	out->saved = t->saved;

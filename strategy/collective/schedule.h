@@ -67,6 +67,7 @@ enum schedule_shape {
 #define SCHEDULE_LIST(X)                                                                                               \
 	X(RING_ALL_REDUCE, ring_all_reduce)                                                                            \
 	X(RING_REDUCE_SCATTER, ring_reduce_scatter)                                                                    \
+	X(HALVING_REDUCE_SCATTER, halving_reduce_scatter)                                                              \
 	X(RING_ALL_GATHER, ring_all_gather)                                                                            \
 	X(HALVING_DOUBLING_ALL_REDUCE, halving_doubling_all_reduce)                                                    \
 	X(TREE_BROADCAST, tree_broadcast)                                                                              \

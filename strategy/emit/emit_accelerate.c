@@ -39,6 +39,11 @@ static const char *zero_stage(struct emission *e)
 	return if_zero(e, emit_stage(e));
 }
 
+static const char *zero_saves(struct emission *e)
+{
+	return emit_stage_of(e) == 3 ? emit_if_saved(e, SAVE_16BIT, "true") : NULL;
+}
+
 static const char *zero_accumulate(struct emission *e)
 {
 	return if_zero(e, emit_whole(e, e->settings->accumulate));
@@ -74,9 +79,11 @@ const struct emit_row emit_accelerate_rows[] = {
         {FSDP("auto_wrap_policy"), SETTING_STRATEGY, emit_blocks},
         {FSDP("offload_params"), SETTING_OFFLOAD, emit_offload_all},
         {FSDP("activation_checkpointing"), SETTING_CHECKPOINTING, emit_checkpoint_blocks},
+        {FSDP("state_dict_type"), SETTING_STRATEGY, emit_full_state},
         {AXES("dp_shard_size"), SETTING_STRATEGY, group_size},
         {AXES("dp_replicate_size"), SETTING_STRATEGY, groups},
         {FEW("zero_stage"), SETTING_STRATEGY, zero_stage},
+        {FEW("zero3_save_16bit_model"), SETTING_STRATEGY, zero_saves},
         {FEW("gradient_accumulation_steps"), SETTING_ACCUMULATE, zero_accumulate},
         {FEW("gradient_clipping"), SETTING_CLIP, zero_clip},
         {FEW("offload_optimizer_device"), SETTING_OFFLOAD, zero_optimizer_place},

@@ -87,6 +87,11 @@ static const char *nothing_persists(struct emission *e)
 	return emit_stage_of(e) == 3 ? "0" : NULL;
 }
 
+static const char *gathers(struct emission *e)
+{
+	return emit_stage_of(e) == 3 ? emit_if_saved(e, SAVE_16BIT, "true") : NULL;
+}
+
 /* SGD is not among the optimizers that ZeRO knows. */
 static const char *untested(struct emission *e)
 {
@@ -144,6 +149,7 @@ const struct emit_row emit_deepspeed_rows[] = {
         {ZERO("stage3_max_live_parameters"), SETTING_STRATEGY, live},
         {ZERO("stage3_max_reuse_distance"), SETTING_STRATEGY, reuse},
         {ZERO("stage3_param_persistence_threshold"), SETTING_STRATEGY, nothing_persists},
+        {ZERO("stage3_gather_16bit_weights_on_model_save"), SETTING_STRATEGY, gathers},
         {ZERO("offload_optimizer.device"), SETTING_OFFLOAD, emit_optimizer_place},
         {ZERO("offload_optimizer.nvme_path"), SETTING_OFFLOAD, emit_optimizer_folder},
         {ZERO("offload_param.device"), SETTING_OFFLOAD, emit_parameters_place},

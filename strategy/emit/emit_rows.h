@@ -57,7 +57,9 @@ const char *emit_optimizer_folder(struct emission *e);
 const char *emit_parameters_folder(struct emission *e);
 const char *emit_second_version(struct emission *e); /* of FSDP */
 const char *emit_reshard(struct emission *e);
-const char *emit_blocks(struct emission *e); /* a block is a unit */
+const char *emit_if_saved(const struct emission *e, int64_t how, const char *literal); /* save= (choices.h) */
+const char *emit_full_state(struct emission *e);
+const char *emit_blocks(struct emission *e); /* a block is a unit, or the model */
 const char *emit_offload_all(struct emission *e);
 const char *emit_checkpoint_blocks(struct emission *e); /* every block, or none: what is in between, scripts say */
 const char *emit_last_step(struct emission *e);

@@ -52,6 +52,7 @@ const struct emit_row emit_trainer_rows[] = {
         {"fsdp_config.version", SETTING_STRATEGY, emit_second_version},
         {"fsdp_config.reshard_after_forward", SETTING_STRATEGY, emit_reshard},
         {"fsdp_config.auto_wrap_policy", SETTING_STRATEGY, emit_blocks},
+        {"fsdp_config.state_dict_type", SETTING_STRATEGY, emit_full_state},
         {"fsdp_config.cpu_offload", SETTING_OFFLOAD, emit_offload_all},
         {"fsdp_config.activation_checkpointing", SETTING_CHECKPOINTING, emit_checkpoint_blocks},
         {.path = ""},

@@ -173,9 +173,19 @@ const char *emit_reshard(struct emission *e)
 	return emit_if_sharded(e, emit_flag(!emit_choices(e).keep));
 }
 
+const char *emit_if_saved(const struct emission *e, int64_t how, const char *literal)
+{
+	return emit_choices(e).save == how ? literal : NULL;
+}
+
+const char *emit_full_state(struct emission *e)
+{
+	return emit_if_sharded(e, emit_if_saved(e, SAVE_FULL, "\"FULL_STATE_DICT\""));
+}
+
 const char *emit_blocks(struct emission *e)
 {
-	return emit_if_sharded(e, "\"TRANSFORMER_BASED_WRAP\"");
+	return emit_if_sharded(e, emit_choices(e).whole ? "\"NO_WRAP\"" : "\"TRANSFORMER_BASED_WRAP\"");
 }
 
 const char *emit_offload_all(struct emission *e)

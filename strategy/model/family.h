@@ -48,6 +48,10 @@ int model_add_buffer(struct model *m, const char *name, int64_t elements, double
 void model_set_pieces(struct model *m, int tensor, int count, const struct tensor_piece *pieces);
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
 
+/* STATUS_INPUT: a language model of more layers or parameters than JSON's exact integers count, or a sequence that is
+ * longer than its context. parameters: about. */
+enum status model_check_text(const struct model_request *q, const char *name, int64_t layers, int64_t context,
+                             double parameters);
 /* The two ends of a language model: token ids as inputs and targets; the head, whose input is x and whose tensor is
  * `weight`, with the loss. */
 void model_begin_text(struct model *m, int64_t context, int64_t tokens, int64_t vocabulary);

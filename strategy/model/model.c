@@ -105,6 +105,18 @@ struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit
 	return k;
 }
 
+enum status model_check_text(const struct model_request *q, const char *name, int64_t layers, int64_t context,
+                             double parameters)
+{
+	if (parameters > (double)MOST_PARAMETERS || layers > MOST_LAYERS)
+		return status_fail(STATUS_INPUT, "{model} %s: too large: at most 2,000 layers and 2^53 parameters",
+		                   q->specification);
+	if (q->sequence > context)
+		return status_fail(STATUS_INPUT, "{sequence}: %lld is longer than the context of %s, %lld",
+		                   (long long)q->sequence, name, (long long)context);
+	return STATUS_OK;
+}
+
 void model_begin_text(struct model *m, int64_t context, int64_t tokens, int64_t vocabulary)
 {
 	m->context = context;

@@ -79,29 +79,29 @@ struct model_buffer {
 
 enum nonlinearity { NONLINEAR_NONE, NONLINEAR_GELU_TANH, NONLINEAR_GELU, NONLINEAR_RELU };
 
-/* constant, name, what ranks that share the model divide among them (slice.c) */
+/* constant, name, what ranks that share the model divide among them (slice.c), what a profile has it as (profile.h) */
 #define KERNEL_LIST(X)                                                                                                 \
-	X(EMBEDDING, "embedding", TABLE)                                                                               \
-	X(NORM, "norm", ROWS)                                                                                          \
-	X(RMS_NORM, "rms_norm", ROWS)                                                                                  \
-	X(LINEAR, "linear", PAIR)                                                                                      \
-	X(SWIGLU, "swiglu", HEADS)                                                                                     \
-	X(ROTARY, "rotary", HEADS)                                                                                     \
-	X(ATTENTION, "attention", HEADS)                                                                               \
-	X(SCORES, "scores", HEADS)                                                                                     \
-	X(SOFTMAX, "softmax", HEADS)                                                                                   \
-	X(CONTEXT, "context", HEADS)                                                                                   \
-	X(DROPOUT, "dropout", EITHER)                                                                                  \
-	X(CLASSIFIER, "classifier", CLASSES)                                                                           \
-	X(BATCH_NORM, "batch_norm", SAMPLES)                                                                           \
-	X(ABSTRACT, "abstract", NOTHING)
+	X(EMBEDDING, "embedding", TABLE, REST)                                                                         \
+	X(NORM, "norm", ROWS, REST)                                                                                    \
+	X(RMS_NORM, "rms_norm", ROWS, REST)                                                                            \
+	X(LINEAR, "linear", PAIR, PRODUCTS)                                                                            \
+	X(SWIGLU, "swiglu", HEADS, REST)                                                                               \
+	X(ROTARY, "rotary", HEADS, REST)                                                                               \
+	X(ATTENTION, "attention", HEADS, ATTENTION)                                                                    \
+	X(SCORES, "scores", HEADS, ATTENTION)                                                                          \
+	X(SOFTMAX, "softmax", HEADS, ATTENTION)                                                                        \
+	X(CONTEXT, "context", HEADS, ATTENTION)                                                                        \
+	X(DROPOUT, "dropout", EITHER, REST)                                                                            \
+	X(CLASSIFIER, "classifier", CLASSES, REST)                                                                     \
+	X(BATCH_NORM, "batch_norm", SAMPLES, REST)                                                                     \
+	X(ABSTRACT, "abstract", NOTHING, PRODUCTS)
 
 enum kernel_kind {
-#define X(constant, name, divides) KERNEL_##constant,
+#define X(constant, name, divides, profile) KERNEL_##constant,
 	KERNEL_LIST(X)
 #undef X
 };
-#define X(constant, name, divides) +1
+#define X(constant, name, divides, profile) +1
 enum { KERNEL_KINDS = KERNEL_LIST(X) };
 #undef X
 

@@ -363,13 +363,11 @@ static const struct preset {
 };
 static_assert(sizeof names / sizeof *names == sizeof presets / sizeof *presets, "each name has its preset");
 
-/* L·C·(4·C + 2·hidden) is the bulk; refuse what would not fit the exact integers of JSON. */
-static bool too_large(const struct gpt_sizes *g)
+/* L·C·(4·C + 2·hidden) is the bulk. */
+static double parameters_of(const struct gpt_sizes *g)
 {
-	double parameters =
-	        (double)g->layers * (double)g->width * (4.0 * (double)g->width + 2.0 * (double)hidden_of(g)) +
-	        (double)(g->vocabulary + g->context) * (double)g->width;
-	return parameters > (double)MOST_PARAMETERS || g->layers > MOST_LAYERS;
+	return (double)g->layers * (double)g->width * (4.0 * (double)g->width + 2.0 * (double)hidden_of(g)) +
+	       (double)(g->vocabulary + g->context) * (double)g->width;
 }
 
 /* The keys in which the model is not its name's. */
@@ -446,13 +444,7 @@ static enum status check_sizes(const struct model_request *q, const char *name, 
 	if (g->width % g->heads)
 		return status_fail(STATUS_INPUT, "{model} %s: width %lld is not divisible by %lld heads",
 		                   q->specification, (long long)g->width, (long long)g->heads);
-	if (too_large(g))
-		return status_fail(STATUS_INPUT, "{model} %s: too large: at most 2,000 layers and 2^53 parameters",
-		                   q->specification);
-	if (q->sequence > g->context)
-		return status_fail(STATUS_INPUT, "{sequence}: %lld is longer than the context of %s, %lld",
-		                   (long long)q->sequence, name, (long long)g->context);
-	return STATUS_OK;
+	return model_check_text(q, name, g->layers, g->context, parameters_of(g));
 }
 
 static enum status open_gpt(struct model *m, const struct model_request *q, int place)

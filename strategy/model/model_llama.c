@@ -321,13 +321,12 @@ static struct llama_sizes read_sizes(const struct key_value *value, const struct
 	return g;
 }
 
-/* Counts the bulk of each layer, and refuses what would exceed JSON's exact integers. */
-static bool too_large(const struct llama_sizes *g)
+/* The bulk of each layer, and the tables. */
+static double parameters_of(const struct llama_sizes *g)
 {
 	double layer = (double)g->width *
 	               ((double)(2 * (g->heads + g->kv_heads)) * (double)g->head_size + 3.0 * (double)g->hidden);
-	double parameters = (double)g->layers * layer + 2.0 * (double)g->vocabulary * (double)g->width;
-	return parameters > (double)MOST_PARAMETERS || g->layers > MOST_LAYERS;
+	return (double)g->layers * layer + 2.0 * (double)g->vocabulary * (double)g->width;
 }
 
 /* A key of a scaling that is not chosen would be ignored. */
@@ -368,13 +367,7 @@ static enum status check_sizes(const struct model_request *q, const char *name, 
 		        q->specification, (long long)g->head_size, LEAST_HEAD, LARGEST_HEAD);
 	if (g->theta <= 1)
 		return status_fail(STATUS_INPUT, "{model} %s: theta must be above 1", q->specification);
-	if (too_large(g))
-		return status_fail(STATUS_INPUT, "{model} %s: too large: at most 2,000 layers and 2^53 parameters",
-		                   q->specification);
-	if (q->sequence > g->context)
-		return status_fail(STATUS_INPUT, "{sequence}: %lld is longer than the context of %s, %lld",
-		                   (long long)q->sequence, name, (long long)g->context);
-	return STATUS_OK;
+	return model_check_text(q, name, g->layers, g->context, parameters_of(g));
 }
 
 /* Writes every key, so that the text opens the same model. */

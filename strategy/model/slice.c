@@ -190,7 +190,7 @@ enum divides {
 };
 
 static const enum divides divides[] = {
-#define X(constant, name, what) DIVIDES_##what,
+#define X(constant, name, what, profile) DIVIDES_##what,
         KERNEL_LIST(X)
 #undef X
 };

@@ -1,7 +1,7 @@
 /* Memory of a plan, exactly: the sum of live bytes after every alloc of the step, in issue order. */
 #include "strategy/plan/plan.h"
 
-void plan_peak(const struct role *r, enum space space, struct memory_use *out)
+void plan_section_peak(const struct role *r, const struct section *s, enum space space, struct memory_use *out)
 {
 	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
 	*out = (struct memory_use){.peak_op = -1};
@@ -15,7 +15,7 @@ void plan_peak(const struct role *r, enum space space, struct memory_use *out)
 	for (int c = 0; c < CATEGORY_COUNT; c++)
 		out->steady[c] = out->at_peak[c] = live[c];
 	out->peak_bytes = total;
-	for (int i = r->step.begin; i < r->step.end; i++) {
+	for (int i = s->begin; i < s->end; i++) {
 		const struct op *op = &r->ops[i];
 		if (op_class(op->kind) != OP_CLASS_M)
 			continue;
@@ -32,6 +32,11 @@ void plan_peak(const struct role *r, enum space space, struct memory_use *out)
 		for (int c = 0; c < CATEGORY_COUNT; c++)
 			out->at_peak[c] = live[c];
 	}
+}
+
+void plan_peak(const struct role *r, enum space space, struct memory_use *out)
+{
+	plan_section_peak(r, &r->step, space, out);
 }
 
 void plan_memory(const struct plan *p, const struct role *r, enum space space, struct memory_use *out)

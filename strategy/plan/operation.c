@@ -63,6 +63,17 @@ bool kernel_synchronises(const struct plan *p, const struct kernel *k)
 	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;
 }
 
+/* The update has master weights beside the parameters. Of software that keeps fp32 parameters it has them where it says
+ * so. */
+static bool is_mixed(const struct plan *p, const struct op *op)
+{
+	int master = op_find(op->kind, PART_MASTER);
+	bool half = p->settings.precision != TYPE_FP32;
+	if (half && p->software.does[SOFTWARE_WEIGHTS] == WEIGHTS_FP32)
+		return master >= 0 && op->operand[master].buffer >= 0;
+	return half || (p->software.does[SOFTWARE_MASTER] == MASTER_ALWAYS && op->queue == QUEUE_COMPUTE);
+}
+
 struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 {
 	const struct model *m = p->model;
@@ -73,9 +84,10 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 		s = kernel_sizes(m, k, samples);
 	if (k && kernel_synchronises(p, k))
 		s.contributors = p->ranks;
-	s.mixed = p->settings.precision != TYPE_FP32;
+	s.mixed = is_mixed(p, op);
 	s.fp16 = p->settings.precision == TYPE_FP16;
 	s.clips = p->settings.clip > 0;
+	s.scalar = scalar_elements(&p->settings);
 	s.inputs = value_elements(&m->values[m->input], samples);
 	s.targets = value_elements(&m->values[m->target], samples);
 	s.n = is_there(op, 0) ? region_elements(p, op->operand) : 0;
@@ -85,6 +97,22 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 static enum type buffer_type(const struct role *r, const struct op *op, int operand)
 {
 	return r->buffers[op->operand[operand].buffer].type;
+}
+
+static bool keeps_fp32(const struct plan *p)
+{
+	return p->software.does[SOFTWARE_WEIGHTS] == WEIGHTS_FP32;
+}
+
+/* A copy of floating-point numbers may round them where it is not shardlab's own trainer that makes it. */
+static bool may_cast(const struct plan *p, const struct op *op)
+{
+	return op->kind == OP_COPY && !software_is_own(&p->software);
+}
+
+enum type plan_gradient_type(const struct plan *p)
+{
+	return p->software.does[SOFTWARE_GRADIENTS] == GRADIENTS_FP32 ? TYPE_FP32 : p->settings.precision;
 }
 
 enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand)
@@ -97,13 +125,19 @@ enum type op_operand_type(const struct plan *p, const struct role *r, const stru
 	case OPERAND_ANY:
 		return own;
 	case OPERAND_ALIKE:
+		if (may_cast(p, op) && (own == TYPE_FP32 || own == p->settings.precision))
+			return own;
 		return buffer_type(r, op, 0);
 	case OPERAND_FLOAT:
 		return own == TYPE_FP32 ? own : p->settings.precision;
 	case OPERAND_INPUT:
 		return plan_value_type(p, p->model->input);
+	case OPERAND_GRADIENT:
+		return own == TYPE_FP32 ? plan_gradient_type(p) : p->settings.precision;
 	case OPERAND_PLAN:
-		return p->settings.precision;
+		return own == TYPE_FP32 && op_part(op->kind, operand) == PART_PARAMETERS && keeps_fp32(p)
+		               ? own
+		               : p->settings.precision;
 	default:
 		return fixed[rule];
 	}

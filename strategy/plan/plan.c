@@ -86,9 +86,10 @@ enum status plan_take_model(struct plan *p, const struct model *model)
 {
 	unsigned tensor = plan_axis(p, "tensor");
 	int64_t slices = plan_along(p, tensor);
+	enum status s = software_parse(p->settings.software, &p->software);
 	p->model = model;
-	if (slices == 1)
-		return STATUS_OK;
+	if (s || slices == 1)
+		return s;
 	p->model = &p->slice;
 	return model_slice(&p->slice, model, slices, p->axes[__builtin_ctz(tensor)].sequence, &p->arena);
 }

@@ -76,7 +76,8 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
  * STATUS_INPUT with a line that names the option. `settings` need ranks, micro-batch and accumulate. */
 enum status plan_check_sizes(const struct model *m, const struct settings *settings, int64_t data_ranks);
 
-/* The plan computes this model: whole, or a slice of it on each rank if there is an axis "tensor" (model/slice.h). */
+/* Reads the settings' software. The plan computes this model: whole, or a slice of it on each rank if there is an axis
+ * "tensor" (model/slice.h). */
 enum status plan_take_model(struct plan *p, const struct model *model);
 /* The slice that a rank has. */
 int64_t plan_slice_of(const struct plan *p, int64_t rank);
@@ -88,6 +89,9 @@ unsigned group_slice_axes(const struct plan *p, int group); /* the axes along wh
 
 /* The type of the elements of a value of the model, in the plan's precision. */
 enum type plan_value_type(const struct plan *p, int value);
+
+/* The type of gradients where they are added up, sent and kept. */
+enum type plan_gradient_type(const struct plan *p);
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
 

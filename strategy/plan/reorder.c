@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/plan/verify/verify.h"
-
 void plan_set_waits(struct plan *p, int role, int op, const int *after, int count)
 {
 	struct op *o = &p->roles[role].ops[op];

@@ -11,6 +11,7 @@
 #include "strategy/model/model.h"
 #include "strategy/plan/ops.h"
 #include "strategy/settings/settings.h"
+#include "strategy/settings/software.h"
 
 /* The category of a buffer, by the design's accounting: constant, name */
 #define CATEGORY_LIST(X)                                                                                               \
@@ -165,8 +166,10 @@ struct op {
 	struct region operand[OP_OPERANDS];
 	int *after; /* operations of the same section that must be done, on other queues */
 	int after_count;
-	bool all_ranks;  /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
+	bool in_a_row;  /* load: a rank's micro-batches are samples one after another, and not the ranks' of each one */
+	bool all_ranks; /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
 	bool stochastic; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
+	bool joined;     /* collectives: in one call with the one before it ("joined") */
 	bool ends_only;  /* collectives: of each group only the first and the last along the axes ("ends") */
 };
 
@@ -198,6 +201,7 @@ struct plan {
 	        *model;           /* as every rank computes it: the whole, not owned, outlives the plan; or its slice */
 	struct model slice;       /* that slice, in the arena */
 	struct settings settings; /* resolved */
+	struct software software; /* settings.software, read */
 	const char *strategy;     /* its name alone: "zero2" */
 	int64_t ranks;
 	struct axis axes[PLAN_AXES]; /* ranks is the product of their sizes */

@@ -97,6 +97,25 @@ static void judge_fsdp(struct recipe *r)
 		            "reshard_after_forward does nothing in version 1, where fsdp_sharding_strategy says it");
 }
 
+/* DeepSpeedPlugin._deepspeed_config_checks: a file says these itself. */
+static void judge_file(struct recipe *r)
+{
+	static const char *const keys[] = {"mixed_precision",
+	                                   "deepspeed_config.gradient_accumulation_steps",
+	                                   "deepspeed_config.gradient_clipping",
+	                                   "deepspeed_config.zero_stage",
+	                                   "deepspeed_config.offload_optimizer_device",
+	                                   "deepspeed_config.offload_param_device",
+	                                   "deepspeed_config.offload_param_nvme_path",
+	                                   "deepspeed_config.offload_optimizer_nvme_path",
+	                                   "deepspeed_config.zero3_save_16bit_model"};
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		const struct tree *v = recipe_find(r, keys[i]);
+		if (v)
+			recipe_refuse(r, "Accelerate", v, "%s beside a deepspeed_config_file, which says it", keys[i]);
+	}
+}
+
 void judge_accelerate(struct recipe *r)
 {
 	const struct tree *type = recipe_find(r, "distributed_type");
@@ -104,4 +123,6 @@ void judge_accelerate(struct recipe *r)
 	judge_mixed(r);
 	if (type && is_word("FSDP", type))
 		judge_fsdp(r);
+	if (type && is_word("DEEPSPEED", type) && recipe_find(r, "deepspeed_config.deepspeed_config_file"))
+		judge_file(r);
 }

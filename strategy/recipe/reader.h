@@ -107,6 +107,9 @@ void judge_trainer(struct recipe *r);
 enum status take_trainer(struct recipe *r);
 const char *trainer_without(const struct recipe *r, const struct recipe_key *k); /* NULL: the key applies */
 enum status trainer_follow(struct recipe *r);                                    /* the argument deepspeed */
+/* Reads DeepSpeed's configuration that `at` names, or is, by this question: its lines, remarks and settings become this
+ * one's (trainer_deepspeed.c). */
+enum status recipe_follow(struct recipe *r, const struct tree *at, const struct recipe_question *q);
 /* Judges a tree that is there, into a recipe that has its question. On failure it is released. */
 enum status recipe_judge_tree(struct recipe *r, const struct tree_file *f);
 /* whose.c: whose file it is, and whether its program reads what it is written in. */
@@ -126,6 +129,19 @@ void take_offload(struct recipe *r, const struct offload_devices *d);
 void judge_deepspeed(struct recipe *r);
 /* take_deepspeed.c: the settings. STATUS_INPUT: the model is none. */
 enum status take_deepspeed(struct recipe *r);
+
+/* fsdp.c: what Accelerate and Trainer say of FSDP alike. The keys of `fsdp` for how the state is saved, "" or
+ * ":save=full"; shards: whether there are any. */
+const char *fsdp_saving(struct recipe *r, const char *path, bool shards);
+/* What a unit is: "" for a block, or ":units=model"; what is neither is barred. usual: the policy where the file says
+ * none. */
+struct fsdp_policy {
+	const char *path, *usual, *least; /* least: the key of SIZE_BASED_WRAP's least parameters */
+	int64_t least_usual;
+	int64_t version;
+	bool kept; /* out: version 1 has all of the model in its root, which it does not free after the forward pass */
+};
+const char *fsdp_units(struct recipe *r, struct fsdp_policy *p);
 
 /* class.c: what the lines of keys that compile say of here. */
 void class_say(struct recipe *r);

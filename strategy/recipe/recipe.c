@@ -97,7 +97,8 @@ static void take_value(struct recipe *r, struct recipe_line *l)
 	} else if (k->here == HERE_NOTED) {
 		l->state = STATE_NOTED;
 		l->here = "not in the figures";
-		recipe_note(r, l->value, "%s %s: not in the figures, which are those of %s", l->path, shown, k->value);
+		recipe_note(r, l->value, "%s %s: not in the figures, which are those of %s (%s)", l->path, shown,
+		            k->value, k->there);
 	} else {
 		l->state = STATE_REFUSED;
 		l->here = "refused";

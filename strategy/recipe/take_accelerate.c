@@ -47,6 +47,32 @@ static int64_t take_ranks(struct recipe *r)
 
 /* ---- FSDP ---- */
 
+/* A word, or the number that it is in PyTorch. */
+static bool is_any(const struct tree *v, const char *word, const char *number)
+{
+	return is_text(v, word) || (v && tree_same(v, number));
+}
+
+/* A unit stays gathered from its forward to its backward pass. */
+static bool is_zero2(const struct tree *v)
+{
+	return is_any(v, "SHARD_GRAD_OP", "2") || is_any(v, "HYBRID_SHARD_ZERO2", "5") ||
+	       is_text(v, "_HYBRID_SHARD_ZERO2");
+}
+
+/* The keys of fsdp, or of hybrid, that all versions have. stays: the model is not freed after its forward pass. */
+static const char *take_keys(struct recipe *r, bool alone, bool *stays)
+{
+	struct fsdp_policy policy = {.path = FSDP "auto_wrap_policy",
+	                             .usual = "NO_WRAP",
+	                             .least = FSDP "min_num_params",
+	                             .least_usual = 100000000,
+	                             .version = recipe_whole(r, FSDP "version", 1)};
+	const char *units = fsdp_units(r, &policy);
+	*stays = policy.kept;
+	return arena_print(&r->arena, "%s%s", units, fsdp_saving(r, FSDP "state_dict_type", alone));
+}
+
 /* Copies of the model inside a group of ranks; 0: it is not said. */
 static int64_t hybrid_group(struct recipe *r, int64_t ranks)
 {
@@ -55,7 +81,9 @@ static int64_t hybrid_group(struct recipe *r, int64_t ranks)
 	const struct tree *strategy = recipe_find(r, FSDP "sharding_strategy");
 	if (copies > 1 && shard > 1)
 		return shard;
-	if ((is_text(strategy, "HYBRID_SHARD") || (strategy && tree_same(strategy, "4"))) && ranks && machines > 0)
+	if ((is_any(strategy, "HYBRID_SHARD", "4") || is_any(strategy, "HYBRID_SHARD_ZERO2", "5") ||
+	     is_text(strategy, "_HYBRID_SHARD_ZERO2")) &&
+	    ranks && machines > 0)
 		return ranks / machines;
 	return 0;
 }
@@ -63,46 +91,32 @@ static int64_t hybrid_group(struct recipe *r, int64_t ranks)
 static void take_version1(struct recipe *r, int64_t ranks)
 {
 	const struct tree *v = recipe_find(r, FSDP "sharding_strategy");
-	if (is_text(v, "NO_SHARD") || (v && tree_same(v, "3")))
+	int64_t shard = hybrid_group(r, ranks);
+	bool stays;
+	const char *keys = take_keys(r, shard <= 1, &stays), *kept = is_zero2(v) || stays ? ":reshard=no" : "";
+	if (is_any(v, "NO_SHARD", "3"))
 		recipe_set(r, SETTING_STRATEGY, v, "ddp");
-	else if (is_text(v, "SHARD_GRAD_OP") || (v && tree_same(v, "2")))
-		recipe_set(r, SETTING_STRATEGY, v, "fsdp:reshard=no");
-	else if (hybrid_group(r, ranks) > 1)
-		recipe_set(r, SETTING_STRATEGY, v, "hybrid:shard=%" PRId64, hybrid_group(r, ranks));
-	else if (v && (strstr(tree_shown(&r->arena, v), "ZERO2") || tree_same(v, "5")))
-		recipe_bar(r, v, FSDP "sharding_strategy: HYBRID_SHARD_ZERO2 cannot be said here; HYBRID_SHARD can");
+	else if (shard > 1)
+		recipe_set(r, SETTING_STRATEGY, v, "hybrid:shard=%" PRId64 "%s%s", shard, kept, keys);
 	else
-		recipe_set(r, SETTING_STRATEGY, v, "fsdp");
+		recipe_set(r, SETTING_STRATEGY, v, "fsdp%s%s", kept, keys);
 }
 
 static void take_version2(struct recipe *r, int64_t ranks)
 {
 	const struct tree *v = recipe_find(r, FSDP "reshard_after_forward");
 	int64_t shard = hybrid_group(r, ranks);
-	bool reshard = recipe_flag(r, FSDP "reshard_after_forward", true);
-	if (shard > 1 && !reshard)
-		recipe_bar(r, v, FSDP "reshard_after_forward: false with copies of the model cannot be said here");
-	else if (shard > 1)
-		recipe_set(r, SETTING_STRATEGY, recipe_find(r, AXES "dp_shard_size"), "hybrid:shard=%" PRId64, shard);
-	else
-		recipe_set(r, SETTING_STRATEGY, v, reshard ? "fsdp" : "fsdp:reshard=no");
+	bool stays;
+	const char *keys = take_keys(r, shard <= 1, &stays),
+	           *kept = recipe_flag(r, FSDP "reshard_after_forward", true) ? "" : ":reshard=no";
 	if (shard > 1)
-		recipe_say(r, v, "as here");
-	recipe_say(r, recipe_find(r, AXES "dp_replicate_size"), "the other ranks");
-}
-
-/* What a unit is. Here it is a block. */
-static void take_units(struct recipe *r)
-{
-	const struct tree *v = recipe_find(r, FSDP "auto_wrap_policy");
-	if (is_text(v, "TRANSFORMER_BASED_WRAP"))
-		recipe_say(r, v, "as here: a block is a unit");
+		recipe_set(r, SETTING_STRATEGY, recipe_find(r, AXES "dp_shard_size"), "hybrid:shard=%" PRId64 "%s%s",
+		           shard, kept, keys);
 	else
-		recipe_bar(
-		        r, v,
-		        FSDP
-		        "auto_wrap_policy: %s cannot be said here; a block is a unit, as with TRANSFORMER_BASED_WRAP",
-		        v ? tree_shown(&r->arena, v) : "NO_WRAP, the default, one unit for the whole model,");
+		recipe_set(r, SETTING_STRATEGY, v, "fsdp%s%s", kept, keys);
+	if (shard > 1)
+		recipe_say(r, v, *kept ? "reshard=no" : "as here");
+	recipe_say(r, recipe_find(r, AXES "dp_replicate_size"), "the other ranks");
 }
 
 static void take_prefetch(struct recipe *r)
@@ -133,7 +147,6 @@ static void take_fsdp(struct recipe *r, int64_t ranks)
 		recipe_say(r, recipe_find(r, FSDP "reshard_after_forward"), "nothing, in version 1");
 	}
 	recipe_say(r, recipe_find(r, FSDP "version"), version == 2 ? "fully_shard" : "FullyShardedDataParallel");
-	take_units(r);
 	take_prefetch(r);
 	recipe_set(r, SETTING_OFFLOAD, offload,
 	           recipe_flag(r, FSDP "offload_params", false) ? "optimizer,parameters" : "none");
@@ -148,6 +161,7 @@ static void take_zero(struct recipe *r, enum type type)
 	enum { DEEPSPEED_BUCKET = 500000000 };
 	static const char *const names[] = {"ddp", "zero1:overlap=no", "zero2:overlap=no",
 	                                    "zero3:prefetch=50000000:live=1000000000:reuse=1000000000"};
+	const struct tree *saves = recipe_find(r, "deepspeed_config.zero3_save_16bit_model");
 	const struct tree *stage = recipe_find(r, "deepspeed_config.zero_stage"),
 	                  *clip = recipe_find(r, "deepspeed_config.gradient_clipping"),
 	                  *accumulate = recipe_find(r, "deepspeed_config.gradient_accumulation_steps");
@@ -157,7 +171,9 @@ static void take_zero(struct recipe *r, enum type type)
 	double norm = 1;
 	if (d.stage < 0 || d.stage > 3)
 		return; /* its line says so */
-	recipe_set(r, SETTING_STRATEGY, stage, "%s", names[d.stage]);
+	bool gathers = d.stage == 3 && recipe_flag(r, "deepspeed_config.zero3_save_16bit_model", false);
+	recipe_set(r, SETTING_STRATEGY, stage, "%s%s", names[d.stage], gathers ? ":save=16bit" : "");
+	recipe_say(r, saves, d.stage < 3 ? "nothing, below stage 3" : gathers ? "save=16bit" : "save=shards");
 	if (d.stage < 3)
 		recipe_set(r, SETTING_BUCKET, NULL, "%" PRId64, DEEPSPEED_BUCKET * type_bytes(type));
 	take_offload(r, &d);
@@ -170,6 +186,16 @@ static void take_zero(struct recipe *r, enum type type)
 		recipe_say(r, clip, "1, or {clip}");
 	if (tree_is_auto(accumulate))
 		recipe_say(r, accumulate, "{accumulate}");
+}
+
+/* The file says all of it; Accelerate fills in what is "auto". */
+static enum status follow_file(struct recipe *r, const struct tree *file, int64_t ranks)
+{
+	struct recipe_question q = r->question;
+	q.reader = RECIPE_TRANSFORMERS;
+	q.ranks = ranks;
+	recipe_say(r, file, "read below");
+	return recipe_follow(r, file, &q);
 }
 
 /* ---- what ranks do ---- */
@@ -188,12 +214,15 @@ static void take_ddp(struct recipe *r, const struct tree *v, enum type type)
 enum status take_accelerate(struct recipe *r)
 {
 	const struct tree *v = recipe_find(r, "distributed_type");
+	const struct tree *file = recipe_find(r, "deepspeed_config.deepspeed_config_file");
 	enum type type = take_precision(r);
 	int64_t ranks = take_ranks(r);
 	if (is_text(v, "FSDP") || is_text(v, "DEEPSPEED"))
 		recipe_say(r, v, is_text(v, "FSDP") ? "by fsdp_config" : "by deepspeed_config");
 	if (is_text(v, "FSDP"))
 		take_fsdp(r, ranks);
+	else if (is_text(v, "DEEPSPEED") && file)
+		return follow_file(r, file, ranks);
 	else if (is_text(v, "DEEPSPEED"))
 		take_zero(r, type);
 	else if (is_text(v, "NO") || (v && v->kind == TREE_FLAG))

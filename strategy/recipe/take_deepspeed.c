@@ -214,6 +214,52 @@ static const char *take_reduction(struct recipe *r, int64_t stage)
 	return stage == 1 && !scatters ? ":reduce=all" : "";
 }
 
+/* In its old spelling too, which DeepSpeed still reads. */
+static const char *take_saving(struct recipe *r)
+{
+	static const char path[] = "zero_optimization.stage3_gather_16bit_weights_on_model_save",
+	                  old[] = "zero_optimization.stage3_gather_fp16_weights_on_model_save";
+	const struct tree *v = recipe_find(r, path), *old_one = recipe_find(r, old);
+	bool gathers = recipe_flag(r, v ? path : old, false);
+	recipe_say(r, v ? v : old_one, "save=%s", gathers ? "16bit" : "shards");
+	return gathers ? ":save=16bit" : "";
+}
+
+/* The share of the model that stands in tensors with fewer elements, in %; 0 without a model. */
+static double persistent_share(const struct recipe *r, int64_t threshold)
+{
+	struct model m;
+	int64_t n = 0;
+	if (!r->question.model || model_open(&m, r->question.model, 0))
+		return 0;
+	for (int i = 0; i < m.tensor_count; i++)
+		n += m.tensors[i].elements < threshold ? m.tensors[i].elements : 0;
+	double share = 100 * (double)n / (double)m.parameters;
+	model_release(&m);
+	return share;
+}
+
+/* Whether the file says so or not: by default there are such tensors there. */
+static void note_persistence(struct recipe *r, int64_t width)
+{
+	static const struct sized persistence = {"zero_optimization.stage3_param_persistence_threshold", "10 h", 10,
+	                                         false, 100000};
+	const struct tree *v = recipe_find(r, persistence.path);
+	int64_t n = sized_value(r, &persistence, width);
+	double share = persistent_share(r, n);
+	recipe_say(r, v, n > 0 ? "not in the figures" : "as here");
+	if (n <= 0)
+		return;
+	recipe_note(r, v,
+	            "%s %" PRId64 "%s: tensors with fewer elements stay whole on every rank there%s; here they are "
+	            "gathered with their unit",
+	            persistence.path, n,
+	            v && !tree_is_auto(v) ? ""
+	            : v                   ? ", by \"auto\""
+	                                  : ", the default",
+	            share > 0 ? arena_print(&r->arena, ", %.2g %% of the model", share) : "");
+}
+
 static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width, const char *overlap)
 {
 	static const struct sized prefetch = {"zero_optimization.stage3_prefetch_bucket_size", "0.9 h²", 0.9, true,
@@ -222,8 +268,8 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 	           *reuse_key = "zero_optimization.stage3_max_reuse_distance";
 	int64_t ahead = sized_value(r, &prefetch, width), live = recipe_whole(r, live_key, 1000000000),
 	        reuse = recipe_whole(r, reuse_key, 1000000000);
-	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s", ahead,
-	           live, reuse, overlap);
+	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s%s",
+	           ahead, live, reuse, overlap, take_saving(r));
 	recipe_say(r, recipe_find(r, prefetch.path), "prefetch=%" PRId64, ahead);
 	recipe_say(r, recipe_find(r, live_key), "live=%" PRId64, live);
 	recipe_say(r, recipe_find(r, reuse_key), "reuse=%" PRId64, reuse);
@@ -247,14 +293,12 @@ static void take_strategy(struct recipe *r, enum type type, int64_t width)
 	static const char *const names[] = {"ddp", "zero1", "zero2"};
 	const struct tree *stage = recipe_find(r, "zero_optimization.stage");
 	int64_t n = recipe_stage(r);
-	static const struct sized persistence = {"zero_optimization.stage3_param_persistence_threshold", "10 h", 10,
-	                                         false, 100000};
 	if (n == 3)
 		take_stage3(r, stage, width, take_overlap(r, n));
 	else if (n >= 0 && n < 3)
 		recipe_set(r, SETTING_STRATEGY, stage, "%s%s%s", names[n], take_reduction(r, n), take_overlap(r, n));
-	if (n == 3 && tree_is_auto(recipe_find(r, persistence.path)))
-		(void)sized_value(r, &persistence, width);
+	if (n == 3)
+		note_persistence(r, width);
 	take_bucket(r, type, width);
 }
 

@@ -50,14 +50,11 @@ static void take_shards(struct recipe *r, const struct torchtitan_mesh *m)
 	                  *reshard = recipe_find(r, PARALLELISM "fsdp_reshard_after_forward");
 	const struct tree *from = shard ? shard : recipe_find(r, PARALLELISM "data_parallel_replicate_degree");
 	bool frees = is_resharded(r, m);
-	if (m->copies > 1 && !frees)
-		recipe_bar(r, reshard,
-		           PARALLELISM "fsdp_reshard_after_forward: \"never\" with copies of the model "
-		                       "cannot be said here");
-	else if (m->copies > 1)
-		recipe_set(r, SETTING_STRATEGY, from, "hybrid:shard=%" PRId64, m->shard);
+	const char *kept = frees ? "" : ":reshard=no";
+	if (m->copies > 1)
+		recipe_set(r, SETTING_STRATEGY, from, "hybrid:shard=%" PRId64 "%s", m->shard, kept);
 	else
-		recipe_set(r, SETTING_STRATEGY, from ? from : reshard, frees ? "fsdp" : "fsdp:reshard=no");
+		recipe_set(r, SETTING_STRATEGY, from ? from : reshard, "fsdp%s", kept);
 	recipe_say(r, reshard, frees ? "freed after the forward pass" : "reshard=no");
 }
 

@@ -119,30 +119,27 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 {
 	const struct tree *v = recipe_find(r, FSDP "reshard_after_forward"), *fsdp = recipe_find(r, "fsdp");
 	const char *strategy = words->strategy;
+	struct fsdp_policy policy = {.path = FSDP "auto_wrap_policy",
+	                             .usual = "TRANSFORMER_BASED_WRAP",
+	                             .least = FSDP "min_num_params",
+	                             .version = trainer_fsdp_version(r)};
+	const char *units = fsdp_units(r, &policy), *saving = fsdp_saving(r, FSDP "state_dict_type", true);
 	bool reshard;
 	if (v && v->kind == TREE_TEXT && strategy_of(v->text))
 		strategy = strategy_of(v->text);
 	else if (v && tree_flag(v, &reshard))
 		strategy = reshard ? "fsdp" : "fsdp:reshard=no";
+	if (policy.kept && (!strategy || !strcmp(strategy, "fsdp")))
+		strategy = "fsdp:reshard=no"; /* the root is not freed after its forward pass */
 	if (strategy && !*strategy)
 		recipe_bar(r, v ? v : fsdp,
 		           "fsdp: a hybrid strategy shards inside a machine, and these arguments do not say how many "
 		           "ranks that has: give {strategy} hybrid:shard=K without the file's");
 	else
-		recipe_set(r, SETTING_STRATEGY, v ? v : fsdp, "%s", strategy ? strategy : "fsdp");
+		recipe_set(r, SETTING_STRATEGY, v ? v : fsdp, "%s%s", strategy ? strategy : "fsdp",
+		           strategy && !strcmp(strategy, "ddp") ? "" : arena_print(&r->arena, "%s%s", units, saving));
 	if (v)
 		recipe_say(r, fsdp, "by fsdp_config");
-}
-
-static void take_units(struct recipe *r)
-{
-	const struct tree *v = recipe_find(r, FSDP "auto_wrap_policy");
-	if (v && !is_text(v, "TRANSFORMER_BASED_WRAP"))
-		recipe_bar(r, v,
-		           FSDP "auto_wrap_policy: %s cannot be said here; a block is a unit, as with "
-		                "TRANSFORMER_BASED_WRAP",
-		           tree_shown(&r->arena, v));
-	recipe_say(r, v, "as here: a block is a unit");
 }
 
 static void take_fsdp(struct recipe *r)
@@ -153,7 +150,6 @@ static void take_fsdp(struct recipe *r)
 	bool to_host = recipe_flag(r, FSDP "cpu_offload", words.offload);
 	int64_t version = trainer_fsdp_version(r);
 	take_sharding(r, &words);
-	take_units(r);
 	recipe_set(r, SETTING_OFFLOAD,
 	           offload         ? offload
 	           : words.offload ? fsdp

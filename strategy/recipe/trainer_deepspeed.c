@@ -1,5 +1,6 @@
-/* The argument `deepspeed`: a configuration of DeepSpeed's in a file or in a section, which Trainer fills in with its
- * arguments and holds to them. It is read as one, with these arguments, and what is said of it is said of this file. */
+/* A configuration of DeepSpeed's that another one names: Trainer's argument `deepspeed`, a file or a section, which it
+ * fills in with its arguments and holds to them; and deepspeed_config_file of Accelerate's. It is read as one, and what
+ * is said of it is said of this file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 /* ---- its text ---- */
 
-/* As Trainer opens it, from the current folder; else beside the file that names it. */
+/* As they open it, from the current folder; else beside the file that names it. */
 static const char *find_file(struct recipe *r, const char *path)
 {
 	const char *slash = strrchr(r->file.where, '/');
@@ -20,19 +21,21 @@ static const char *find_file(struct recipe *r, const char *path)
 	return arena_print(&r->arena, "%.*s%s", (int)(slash + 1 - r->file.where), r->file.where, path);
 }
 
-/* Reads it into a tree. What is none, Trainer refuses too. */
+/* Reads it into a tree. What is none, they refuse too. */
 static bool read_file(struct recipe *r, struct recipe *inner, const struct tree *at, struct tree_file *f)
 {
 	char *text;
 	size_t size;
 	const char *path = find_file(r, at->text);
-	enum status s = file_read(path, "deepspeed", TREE_BYTES, &text, &size);
-	if (!s) {
-		s = whose_read(&inner->arena, text, size, path, RECIPE_GUESSED, f);
-		free(text);
+	enum status s = file_read(path, at->key, TREE_BYTES, &text, &size);
+	if (s) {
+		recipe_refuse(r, recipe_judge(r->reader), at, "%s", status_message());
+		return false;
 	}
+	s = whose_read(&inner->arena, text, size, path, RECIPE_GUESSED, f);
+	free(text);
 	if (s)
-		recipe_refuse(r, "Trainer", at, "deepspeed: %s", status_message());
+		recipe_refuse(r, recipe_judge(r->reader), at, "%s: %s", at->key, status_message());
 	return !s;
 }
 
@@ -61,7 +64,7 @@ static void read_section(struct recipe *r, struct recipe *inner, const struct tr
 
 /* ---- what is said of it ---- */
 
-static void take_lines(struct recipe *r, const struct recipe *inner)
+static void take_lines(struct recipe *r, const struct recipe *inner, const struct tree *at)
 {
 	for (int i = 0; i < inner->line_count; i++) {
 		r->lines = arena_grow(&r->arena, r->lines, r->line_count, &r->line_capacity, sizeof *r->lines);
@@ -72,7 +75,7 @@ static void take_lines(struct recipe *r, const struct recipe *inner)
 		value->text = value->text ? arena_copy(&r->arena, value->text) : NULL;
 		value->first = value->first ? value : NULL; /* shown as […] or {…} */
 		to->value = value;
-		to->path = arena_print(&r->arena, "deepspeed.%s", to->path);
+		to->path = arena_print(&r->arena, "%s.%s", at->key, to->path);
 		to->here = arena_copy(&r->arena, to->here);
 		to->there = arena_copy(&r->arena, to->there);
 	}
@@ -88,7 +91,7 @@ static void take_remarks(struct recipe *r, const struct recipe *inner, const str
 		const struct tree place = {.line = m->line, .column = m->column};
 		bool same = inner->file.where == r->file.where;
 		say(r, same && m->line ? &place : at, m,
-		    same      ? arena_print(&r->arena, "deepspeed: %s", m->text)
+		    same      ? arena_print(&r->arena, "%s: %s", at->key, m->text)
 		    : m->line ? arena_print(&r->arena, "%s:%d:%d: %s", inner->file.where, m->line, m->column, m->text)
 		              : arena_print(&r->arena, "%s: %s", inner->file.where, m->text));
 	}
@@ -96,7 +99,7 @@ static void take_remarks(struct recipe *r, const struct recipe *inner, const str
 
 static void say_refusal(struct recipe *r, const struct tree *at, const struct recipe_remark *m, const char *text)
 {
-	recipe_refuse(r, "Trainer", at, "%s", text);
+	recipe_refuse(r, recipe_judge(r->reader), at, "%s", text);
 	r->refusals.list[r->refusals.count - 1].of_syntax = m->of_syntax;
 }
 
@@ -174,29 +177,53 @@ static struct recipe_question question_of(struct recipe *r)
 	return q;
 }
 
-enum status trainer_follow(struct recipe *r)
+/* False: it cannot be read, which is said. */
+static bool open_inner(struct recipe *r, struct recipe *inner, const struct tree *at, struct tree_file *f)
 {
-	const struct tree *at = recipe_find(r, "deepspeed");
-	struct recipe inner = {.question = question_of(r)};
+	if (at->kind == TREE_OBJECT && r->reader == RECIPE_TRAINER)
+		read_section(r, inner, at, f);
+	else if (at->kind == TREE_TEXT)
+		return read_file(r, inner, at, f);
+	else
+		recipe_bar(r, at, "%s: %s is neither a file nor a section", at->key, tree_shown(&r->arena, at));
+	return at->kind == TREE_OBJECT && r->reader == RECIPE_TRAINER;
+}
+
+/* Accelerate's batch is the data loader's, and of no file. */
+static void must_say_batch(struct recipe *r, const struct recipe *inner, const struct tree *at)
+{
+	const struct tree *micro = recipe_find(inner, "train_micro_batch_size_per_gpu");
+	if (r->reader == RECIPE_ACCELERATE && tree_is_auto(micro) && !recipe_given(r, SETTING_MICRO_BATCH))
+		recipe_bar(r, at,
+		           "%s:%d:%d: train_micro_batch_size_per_gpu \"auto\" is the data loader's: give {micro_batch}",
+		           inner->file.where, micro->line, micro->column);
+}
+
+enum status recipe_follow(struct recipe *r, const struct tree *at, const struct recipe_question *q)
+{
+	struct recipe inner = {.question = *q};
 	struct tree_file f;
-	if (at->kind == TREE_OBJECT) {
-		read_section(r, &inner, at, &f);
-	} else if (at->kind != TREE_TEXT) {
-		recipe_bar(r, at, "deepspeed: %s is neither a file nor a section", tree_shown(&r->arena, at));
-		return STATUS_OK;
-	} else if (!read_file(r, &inner, at, &f)) {
+	if (!open_inner(r, &inner, at, &f)) {
 		recipe_release(&inner);
 		return STATUS_OK;
 	}
 	enum status s = recipe_judge_tree(&inner, &f);
 	if (s)
 		return s;
-	judge_matches(r, &inner);
-	take_lines(r, &inner);
+	if (r->reader == RECIPE_TRAINER)
+		judge_matches(r, &inner);
+	must_say_batch(r, &inner, at);
+	take_lines(r, &inner, at);
 	take_remarks(r, &inner, &inner.refusals, say_refusal, at);
 	take_remarks(r, &inner, &inner.barriers, say_barrier, at);
 	take_remarks(r, &inner, &inner.notes, say_note, at);
 	take_pairs(r, &inner, at);
 	recipe_release(&inner);
 	return STATUS_OK;
+}
+
+enum status trainer_follow(struct recipe *r)
+{
+	const struct recipe_question q = question_of(r);
+	return recipe_follow(r, recipe_find(r, "deepspeed"), &q);
 }

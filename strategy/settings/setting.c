@@ -7,6 +7,7 @@
 #include "strategy/base/number.h"
 #include "strategy/settings/checkpointing.h"
 #include "strategy/settings/settings.h"
+#include "strategy/settings/software.h"
 
 const struct setting_row setting_rows[SETTING_COUNT] = {
 #define X(constant, name, field, type, values, low, high, fallback, line, help)                                        \
@@ -36,10 +37,13 @@ struct settings settings_default(void)
 static enum status read_text(enum setting i, const char *where, const char *text, char *out, size_t size)
 {
 	struct checkpointing c;
+	struct software software;
 	if (strlen(text) >= size)
 		return status_fail(STATUS_INPUT, "%s: the value has more than %zu characters", where, size - 1);
 	memcpy(out, text, strlen(text) + 1);
-	return i == SETTING_CHECKPOINTING ? checkpointing_parse(text, &c) : STATUS_OK;
+	return i == SETTING_CHECKPOINTING ? checkpointing_parse(text, &c)
+	       : i == SETTING_AS          ? software_parse(text, &software)
+	                                  : STATUS_OK;
 }
 
 static bool counts_from_one(const struct setting_row *row)
@@ -122,4 +126,27 @@ bool setting_differs(enum setting i, const struct settings *s)
 	setting_print(i, s, given, sizeof given);
 	setting_print(i, &d, fallback, sizeof fallback);
 	return strcmp(given, fallback) != 0;
+}
+
+void setting_print_short(enum setting i, const struct settings *s, char *out, size_t size)
+{
+	const struct setting_row *row = &setting_rows[i];
+	setting_print(i, s, out, size);
+	if (row->type == TAKES_SIZE)
+		number_exact_bytes(out, (int)size, *(const int64_t *)((const char *)s + row->offset));
+	if (row->type != TAKES_REAL)
+		return;
+	double v = *(const double *)((const char *)s + row->offset);
+	char text[40];
+	snprintf(text, sizeof text, "%.15g", v);
+	if (strtod(text, NULL) == v)
+		snprintf(out, size, "%s", text);
+}
+
+bool setting_is_rule(enum setting i, const struct settings *s)
+{
+	const struct loss_scale_rule *rule = loss_scale_rule(s->loss_scaler);
+	return (i == SETTING_LOSS_SCALER && s->loss_scaler != LOSS_SCALER_PYTORCH) ||
+	       (i == SETTING_LOSS_SCALE && (!s->loss_scaler || s->loss_scale == rule->initial)) ||
+	       (i == SETTING_LOSS_SCALE_WINDOW && (!s->loss_scaler || s->loss_scale_window == rule->window));
 }

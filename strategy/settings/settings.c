@@ -55,11 +55,61 @@ static enum status divide_batch(const struct settings *s, const char *ranks, int
 	return STATUS_OK;
 }
 
+/* ---- reproducible: the batch is cut into as many micro-batches whatever the number of ranks ---- */
+
+enum { REPRODUCIBLE_MICROS = 8 };
+
+static bool is_power_of_two(int64_t n)
+{
+	return n > 0 && !(n & (n - 1));
+}
+
+static int64_t largest_power_in(int64_t n)
+{
+	return n & -n;
+}
+
+static enum status choose_micros(struct settings *s, int64_t data_ranks)
+{
+	if (!s->reproducible)
+		return STATUS_OK;
+	if (!is_power_of_two(data_ranks))
+		return status_fail(STATUS_INPUT,
+		                   "{reproducible} adds up in a binary tree, and %" PRId64
+		                   " ranks are no power of two; give {ranks} 1, 2, 4, 8, …",
+		                   data_ranks);
+	if (s->micro_batch || s->accumulate)
+		return STATUS_OK;
+	if (!s->batch && !multiply(4, data_ranks, &s->batch))
+		return status_fail(STATUS_INPUT, "{ranks}: %" PRId64 " are too many", data_ranks);
+	int64_t most = largest_power_in(s->batch), micros = most < REPRODUCIBLE_MICROS ? most : REPRODUCIBLE_MICROS;
+	if (micros < data_ranks)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{reproducible} cuts {batch} %" PRId64 " into %" PRId64 " micro-batches, and there are %" PRId64
+		        " ranks; say with {micro_batch} how large they are, the same for every number of ranks",
+		        s->batch, micros, data_ranks);
+	s->micro_batch = s->batch / micros;
+	return STATUS_OK;
+}
+
+static enum status check_micros(const struct settings *s)
+{
+	if (!s->reproducible || is_power_of_two(s->batch / s->micro_batch))
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "{reproducible} adds up in a binary tree, and {batch} %" PRId64 " has %" PRId64
+	                   " micro-batches of %" PRId64 ", no power of two; change {batch} or {micro_batch}",
+	                   s->batch, s->batch / s->micro_batch, s->micro_batch);
+}
+
 enum status settings_resolve(struct settings *s, int64_t data_ranks)
 {
 	int64_t given_batch = s->batch, per_step;
 	const char *ranks = data_ranks == s->ranks ? "ranks" : "data ranks";
-	enum status status = STATUS_OK;
+	enum status status = choose_micros(s, data_ranks);
+	if (status)
+		return status;
 	if (!s->accumulate && s->batch && s->micro_batch)
 		status = divide_batch(s, ranks, data_ranks, "micro-batch", s->micro_batch, &s->accumulate);
 	else if (!s->accumulate)
@@ -81,6 +131,8 @@ enum status settings_resolve(struct settings *s, int64_t data_ranks)
 	if (s->accumulate > SETTING_MOST_ACCUMULATE)
 		return status_fail(STATUS_INPUT, "{accumulate}: %" PRId64 " is above %d", s->accumulate,
 		                   SETTING_MOST_ACCUMULATE);
+	if ((status = check_micros(s)))
+		return status;
 	status = check_rounding(s);
 	return status ? status : resolve_loss_scale(s);
 }

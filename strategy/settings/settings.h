@@ -47,11 +47,13 @@ struct settings {
 	int64_t bucket;            /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */
 	int64_t seed;
 	struct offload offload;
-	bool library_collectives;    /* real runs with a library's collectives need no staging of ours */
-	bool stochastic_rounding;    /* of 16-bit parameters from the fp32 master weights, at the update */
-	bool checkpoints;            /* the plan has sections to save and restore its state */
-	bool checkpoint_async;       /* … and what is saved is copied to host buffers first, and written from there */
+	bool library_collectives; /* real runs with a library's collectives need no staging of ours */
+	bool stochastic_rounding; /* of 16-bit parameters from the fp32 master weights, at the update */
+	bool checkpoints;         /* the plan has sections to save and restore its state */
+	bool checkpoint_async;    /* … and what is saved is copied to host buffers first, and written from there */
+	bool reproducible; /* gradients of micro-batches are summed in one binary tree, however many ranks there are */
 	char checkpointing[256];     /* --activation-checkpointing; see strategy/settings/checkpointing.h */
+	char software[192];          /* --as; see strategy/settings/software.h */
 	int64_t checkpointing_tried; /* how many plans number_checkpoints=auto has compared; 0: it was not auto */
 };
 
@@ -94,6 +96,8 @@ struct settings {
 	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
 	X(CHECKPOINTING, activation_checkpointing, checkpointing, TEXT, "none|full|every=K|selective[:key=value…]", 0, \
 	  0, "none", -3, "activations that are not kept but made again; see: help checkpointing")                      \
+	X(AS, as, software, TEXT, "NAME[:key=value:…]", 0, 0, "shardlab", -23,                                         \
+	  "whose plan: shardlab, pytorch, deepspeed or megatron; simulated only; see: help as")                        \
 	X(OFFLOAD, offload, offload, OFFLOAD, "none|optimizer|parameters|activations[,…]", 0, 0, "none", -19,          \
 	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
 	X(COLLECTIVES, collectives, library_collectives, CHOICE, "schedule|library", 0, 0, "schedule", 20,             \
@@ -101,6 +105,8 @@ struct settings {
 	X(CHECKPOINTS, checkpoints, checkpoints, FLAG, "", 0, 0, "", 0, "sections that save and restore the state")    \
 	X(CHECKPOINT_ASYNC, checkpoint_async, checkpoint_async, FLAG, "", 0, 0, "", -22,                               \
 	  "checkpoints are copied to host memory, and written while steps go on")                                      \
+	X(REPRODUCIBLE, reproducible, reproducible, FLAG, "", 0, 0, "", -23,                                           \
+	  "one tree of sums: the same bits on any number of ranks, by ddp, zero1 to 3, fsdp")                          \
 	X(SEED, seed, seed, WHOLE, "N", 0, INT64_MAX, "1", 21, "of the initial weights and the order of the data")
 
 #define SETTING_LARGE INT64_C(1000000000000000)
@@ -140,14 +146,28 @@ struct settings settings_default(void);
 /* Takes a value from text. where: for the message, "ranks", "my.plan:4:11: ranks". */
 enum status setting_read(enum setting i, const char *where, const char *text, struct settings *s);
 void setting_print(enum setting i, const struct settings *s, char *out, size_t size);
+/* The same with numbers as short as they can be: "1MiB", 0.1. */
+void setting_print_short(enum setting i, const struct settings *s, char *out, size_t size);
 /* True if the value is not the default. */
 bool setting_differs(enum setting i, const struct settings *s);
+/* True of the rules of fp16 that resolving fills in: a setting that is what it would be, had nobody given it. */
+bool setting_is_rule(enum setting i, const struct settings *s);
 
 /* Fills batch, micro_batch and accumulate: what is missing follows from the rest and from the number of ranks that take
- * different samples. All given and unequal, or not divisible: STATUS_INPUT. */
+ * different samples. All given and unequal, or not divisible: STATUS_INPUT. With `reproducible` ranks, and
+ * micro-batches of the batch, are powers of two; there are 8 unless one of the others says so, or fewer in a small
+ * batch. */
 enum status settings_resolve(struct settings *s, int64_t data_ranks);
 
 const char *optimizer_name(enum optimizer o);
+
+/* The elements that a loss and a sum of squares have in a plan: one number, or with `reproducible` the digits of a sum
+ * that no order changes (kernels/exact.h). */
+enum { SCALAR_DIGITS = 48 };
+static inline int64_t scalar_elements(const struct settings *s)
+{
+	return s->reproducible ? SCALAR_DIGITS : 1;
+}
 
 /* "optimizer:to=disk,parameters", "none". Printing needs OFFLOAD_TEXT characters. */
 enum { OFFLOAD_TEXT = 128 };

@@ -217,6 +217,6 @@ struct region buffers_own(const struct step *s)
 void buffers_show(struct step *s)
 {
 	struct region own = buffers_own(s);
-	if (own.buffer >= 0)
+	if (own.buffer >= 0 && step_speaks(s))
 		build_op(s->b, OP_SHOW_BUFFERS, QUEUE_COMPUTE)->operand[SHOW_BUFFERS_BUFFERS] = own;
 }

@@ -22,6 +22,8 @@ static const struct {
         {"reduce", offsetof(struct choices, all), WORD},
         {"sync", offsetof(struct choices, sync), WORD},
         {"schedule", offsetof(struct choices, schedule), WORD},
+        {"units", offsetof(struct choices, whole), WORD},
+        {"save", offsetof(struct choices, save), WORD},
         {"sequence", offsetof(struct choices, sequence), WORD},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };

@@ -12,6 +12,7 @@
 enum { CHOICE_WORD = -1 };
 
 enum { SYNC_EVERY, SYNC_LAST };
+enum { SAVE_SHARDS, SAVE_FULL, SAVE_16BIT };
 enum { PIPELINE_1F1B, PIPELINE_GPIPE };
 
 struct choices {
@@ -28,9 +29,13 @@ struct choices {
 	/* The place of the word among the key's words; 0, the first, is the default. */
 	int64_t keep;     /* `reshard=no`, 1: a unit stays gathered from its forward to its backward pass */
 	int64_t waits;    /* `overlap=no`, 1: kernels wait for each collective of the backward pass, and for gathers */
-	int64_t all;      /* `reduce=all`, 1: all-reduced gradients, of which a rank's update reads its slice alone */
+	int64_t all;      /* `reduce=all`, 1: all-reduced gradients, of which a rank's update reads its slice alone; in
+	                   * zero2 by --as */
 	int64_t sync;     /* which micro-batches reduce gradients */
 	int64_t schedule; /* of a pipeline */
+	int64_t whole;    /* `units=model`, 1: the whole model is one unit of what is gathered */
+	int64_t save; /* how the weights leave in the end: by shards, or gathered for rank 0, in fp32 or the precision
+	               */
 	int64_t sequence; /* 1: tensor parallelism also divides the rows of the sequence */
 };
 

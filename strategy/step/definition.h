@@ -44,6 +44,13 @@ struct hooks {
 
 enum { STRATEGY_KEYS = 6 };
 
+/* Of strategies with sharded parameters on one axis: what the epilogue does (save_gathered.c). */
+#define SAVE_KEY                                                                                                       \
+	{                                                                                                              \
+		"save", "shards|full|16bit", "shards",                                                                 \
+		        "gather the weights on rank 0 to save them, in fp32 or the precision"                          \
+	}
+
 struct strategy {
 	const char *name;
 	const char *what;               /* one line for help */

@@ -38,14 +38,15 @@ static void add_recompute(struct execution *e, const struct model *m, const stru
 
 /* Makes the spans of launches [begin, end), which are of one pass. The span of a unit whose kernels are not neighbours
  * reaches from the first to the last. A unit that is partly recomputed has a span for each run of its launches. */
-static void add_spans(struct execution *e, const struct model *m, const bool *by_run, int *open, int begin, int end)
+static void add_spans(struct execution *e, const struct gather_units *units, const bool *by_run, int *open, int begin,
+                      int end)
 {
-	for (int u = 0; u < m->unit_count; u++)
+	for (int u = 0; u < units->count; u++)
 		open[u] = -1;
 	for (int i = begin; i < end; i++) {
 		struct launch *launch = &e->launches[i];
-		int unit = m->kernels[launch->kernel].unit;
-		bool new_run = i == begin || m->kernels[e->launches[i - 1].kernel].unit != unit;
+		int unit = units->of_kernel[launch->kernel];
+		bool new_run = i == begin || units->of_kernel[e->launches[i - 1].kernel] != unit;
 		if (open[unit] < 0 || (by_run && by_run[unit] && new_run)) {
 			open[unit] = e->span_count;
 			e->spans[e->span_count++] = (struct unit_span){.unit = unit, .pass = launch->pass, .first = i};
@@ -57,13 +58,13 @@ static void add_spans(struct execution *e, const struct model *m, const bool *by
 	}
 }
 
-void execution_make(struct execution *e, struct arena *a, const struct model *m, const struct checkpoints *c, int begin,
-                    int end)
+void execution_make(struct execution *e, struct arena *a, const struct model *m, const struct checkpoints *c,
+                    const struct gather_units *units, int begin, int end)
 {
 	size_t most = (size_t)m->kernel_count * 3 + 1;
 	bool *done = arena_alloc(a, most * sizeof *done),
-	     *by_run = arena_alloc(a, ((size_t)m->unit_count + 1) * sizeof *by_run);
-	int *open = arena_alloc(a, ((size_t)m->unit_count + 1) * sizeof *open);
+	     *by_run = arena_alloc(a, ((size_t)units->count + 1) * sizeof *by_run);
+	int *open = arena_alloc(a, ((size_t)units->count + 1) * sizeof *open);
 	*e = (struct execution){.launches = arena_alloc(a, most * sizeof *e->launches),
 	                        .spans = arena_alloc(a, most * sizeof *e->spans)};
 	for (int i = begin; i < end; i++)
@@ -74,8 +75,8 @@ void execution_make(struct execution *e, struct arena *a, const struct model *m,
 		add_launch(e, i, PASS_BACKWARD);
 	}
 	for (int i = 0; i < m->kernel_count; i++)
-		by_run[m->kernels[i].unit] |= c->recomputed[i];
-	add_spans(e, m, NULL, open, 0, e->forward);
+		by_run[units->of_kernel[i]] |= c->recomputed[i];
+	add_spans(e, units, NULL, open, 0, e->forward);
 	e->forward_spans = e->span_count;
-	add_spans(e, m, by_run, open, e->forward, e->count);
+	add_spans(e, units, by_run, open, e->forward, e->count);
 }

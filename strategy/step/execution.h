@@ -22,8 +22,15 @@ struct launch {
 	int span;
 };
 
+/* What is gathered at once: the model's units, or of software that gathers module by module, each kernel. */
+struct gather_units {
+	int count, *of_kernel; /* units; by kernel, its unit */
+	int *first, *groups;   /* the groups of unit u: groups[first[u]] to groups[first[u + 1] - 1] */
+	bool modules;          /* they are kernels */
+};
+
 struct unit_span {
-	int unit;
+	int unit; /* of struct gather_units */
 	enum pass pass;
 	int first, last; /* launches */
 };
@@ -42,7 +49,7 @@ struct execution {
 };
 
 /* Covers kernels [begin, end) alone. */
-void execution_make(struct execution *e, struct arena *a, const struct model *m, const struct checkpoints *c, int begin,
-                    int end);
+void execution_make(struct execution *e, struct arena *a, const struct model *m, const struct checkpoints *c,
+                    const struct gather_units *units, int begin, int end);
 
 #endif

@@ -20,8 +20,13 @@
  * A shard that does not stay on the device is fetched first (offload.c). One rank then has nothing to gather, and
  * fetches the whole unit.
  *
- * Groups are units here (pack_units), so a unit's number is its group's.
+ * Groups are units here (pack_units), so a unit's number is its group's. With `units=model` all units are one group:
+ * it is there for a whole pass, as FSDP has a model that nothing in it was wrapped of (NO_WRAP). Where software gathers
+ * module by module, units are kernels and groups their tensors (pack_modules), so that a tied table is gathered for
+ * each that uses it.
  */
+#include <string.h>
+
 #include "strategy/step/step.h"
 
 static int unit_of(const struct step *s, int span)
@@ -70,40 +75,138 @@ void gather_close(struct step *s, int group)
 	point_weights(s, group, -1, 0);
 }
 
+/* ---- what is gathered at once ---- */
+
+bool gather_by_module(const struct plan *p, const struct strategy *g)
+{
+	return p->software.does[SOFTWARE_UNIT] == UNIT_MODULE && g->parameters == PLACE_SHARD;
+}
+
+static void add_group(struct gather_units *u, int unit, int group)
+{
+	int end = u->first[unit + 1];
+	if (end == u->first[unit] || u->groups[end - 1] != group)
+		u->groups[u->first[unit + 1]++] = group;
+}
+
+static void add_module(struct step *s, int kernel)
+{
+	const struct kernel *k = &s->model->kernels[kernel];
+	const int tensors[] = {k->weight, k->bias};
+	s->units.of_kernel[kernel] = kernel;
+	for (int i = 0; i < 2; i++)
+		if (tensors[i] >= 0)
+			add_group(&s->units, kernel, s->plan->tensor_group[tensors[i]]);
+}
+
+void gather_units_make(struct step *s)
+{
+	const struct model *m = s->model;
+	struct arena *a = &s->b->plan->arena;
+	struct gather_units *u = &s->units;
+	u->modules = !s->choices.whole && gather_by_module(s->plan, s->strategy);
+	u->count = u->modules ? m->kernel_count : m->unit_count;
+	u->of_kernel = arena_alloc(a, (size_t)m->kernel_count * sizeof *u->of_kernel);
+	u->first = arena_alloc(a, ((size_t)u->count + 1) * sizeof *u->first);
+	u->groups = arena_alloc(a, 2 * (size_t)u->count * sizeof *u->groups);
+	for (int i = 0; i < m->kernel_count && !u->modules; i++)
+		u->of_kernel[i] = m->kernels[i].unit;
+	for (int i = 0; i < u->count; i++) {
+		u->first[i + 1] = u->first[i];
+		if (u->modules)
+			add_module(s, i);
+		else
+			add_group(u, i, s->choices.whole ? 0 : i);
+	}
+}
+
+/* for (int i = first; i < past; i++) … s->units.groups[i] … */
+#define GROUPS_OF(s, unit, i)                                                                                          \
+	int i = (s)->units.first[unit];                                                                                \
+	i < (s)->units.first[(unit) + 1];                                                                              \
+	i++
+
+static int64_t unit_elements(const struct step *s, int unit)
+{
+	int64_t n = 0;
+	for (GROUPS_OF(s, unit, i))
+		n += s->plan->groups[s->units.groups[i]].padded;
+	return n;
+}
+
+/* Some of it is there, and may go with the unit that it was gathered for. */
+static bool is_there(const struct step *s, int unit)
+{
+	bool some = false;
+	for (GROUPS_OF(s, unit, i))
+		some |= s->group[s->units.groups[i]].gathered >= 0;
+	return some;
+}
+
 /* ---- gathers ---- */
 
-static int all_gather(struct step *s, int unit, enum pass pass, struct region shard, int buffer)
+static int all_gather(struct step *s, int group, enum pass pass, struct region shard, int buffer, bool joined)
 {
-	struct op *op = step_collective(s, OP_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
-	op->unit = unit;
+	struct op *op = step_collective(s, OP_ALL_GATHER, TRAFFIC_ALL_GATHER, group);
+	op->unit = s->model->tensors[s->plan->groups[group].tensors[0]].unit;
 	op->pass = pass;
+	op->joined = joined;
 	op->axes = step_axes(s, s->shard_axes);
 	op->operand[ALL_GATHER_X] = shard;
 	op->operand[ALL_GATHER_Y] = region_whole(s->b, buffer);
 	return build_number(s->b, op);
 }
 
-static void issue(struct step *s, int span)
+/* Of modules a group may be gathered several times in a pass: for each that uses it. */
+static const char *gather_name(struct step *s, int span, int group)
 {
-	int unit = unit_of(s, span);
+	const struct unit_span *v = &s->execution.spans[span];
+	const char *name = s->plan->groups[group].name, *pass = pass_name(v->pass);
+	struct arena *a = &s->b->plan->arena;
+	if (!s->units.modules || !strcmp(s->model->kernels[v->unit].name, name))
+		return arena_print(a, "%s.%s", name, pass);
+	return arena_print(a, "%s.%s.%s", name, s->model->kernels[v->unit].name, pass);
+}
+
+/* joined: in one call with the gather before it. */
+static void issue_group(struct step *s, int span, int group, bool joined)
+{
 	enum pass pass = s->execution.spans[span].pass;
-	struct group_state *g = &s->group[unit];
+	struct group_state *g = &s->group[group];
+	if (g->gathered >= 0)
+		return;
 	if (state_stays(s, STATE_PARAMETERS)) {
 		g->gathered = s->state.home[STATE_PARAMETERS].buffer;
-		point_weights(s, unit, g->gathered, g->base);
+		point_weights(s, group, g->gathered, g->base);
 		return;
 	}
-	const char *name = arena_print(&s->b->plan->arena, "%s.%s", s->plan->groups[unit].name, pass_name(pass));
-	int buffer = gather_open(s, unit, arena_print(&s->b->plan->arena, "gathered.%s", name));
-	g->gather_op = s->shards == 1 ? offload_fetch(s, unit, name, buffer)
-	                              : all_gather(s, unit, pass, offload_acquire(s, unit, name), buffer);
+	const char *name = gather_name(s, span, group);
+	int buffer = gather_open(s, group, arena_print(&s->b->plan->arena, "gathered.%s", name));
+	g->gather_op = s->shards == 1 ? offload_fetch(s, group, name, buffer)
+	                              : all_gather(s, group, pass, offload_acquire(s, group, name), buffer, joined);
 	if (s->choices.waits)
 		build_wait(s->b, QUEUE_COMPUTE, g->gather_op);
 }
 
+/* What is gathered ahead travels in one call with what it is gathered beside, if modules are gathered. */
+static bool joins(const struct step *s)
+{
+	return s->units.modules && s->choices.prefetch > 0;
+}
+
+static void issue(struct step *s, int span, bool *joined)
+{
+	int unit = unit_of(s, span);
+	for (GROUPS_OF(s, unit, i)) {
+		bool is_new = s->group[s->units.groups[i]].gathered < 0;
+		issue_group(s, span, s->units.groups[i], *joined);
+		*joined |= is_new && joins(s);
+	}
+}
+
 static bool is_root(const struct step *s, int unit)
 {
-	return !s->model->units[unit].block && model_blocks(s->model);
+	return !s->units.modules && !s->choices.whole && !s->model->units[unit].block && model_blocks(s->model);
 }
 
 /* The elements of all units that are gathered while this one begins. */
@@ -119,7 +222,7 @@ static int64_t ahead_elements(const struct step *s, int next)
 {
 	int64_t n = 0;
 	for (int v = next; v < s->gather.issued; v++)
-		n += s->plan->groups[unit_of(s, v)].padded;
+		n += unit_elements(s, unit_of(s, v));
 	return n;
 }
 
@@ -133,59 +236,84 @@ static struct ahead ahead_of(const struct step *s, int next)
 	const struct choices *c = &s->choices;
 	int last = next < s->gather.count ? next : next - 1;
 	if (c->prefetch == CHOICE_WORD)
-		return (struct ahead){s->plan->groups[unit_of(s, last)].padded, ahead_elements(s, next)};
+		return (struct ahead){unit_elements(s, unit_of(s, last)), ahead_elements(s, next)};
 	if (c->live == CHOICE_WORD)
 		return (struct ahead){c->prefetch, ahead_elements(s, next)};
-	return (struct ahead){c->prefetch * model_modules(s->model, unit_of(s, next - 1)), 0};
+	int modules = s->units.modules ? 1 : model_modules(s->model, unit_of(s, next - 1));
+	return (struct ahead){c->prefetch * modules, 0};
 }
 
 /* Gathers ahead, in order. It stops at a unit that is still there from its last span. */
-static void prefetch(struct step *s, int next)
+static void prefetch(struct step *s, int next, bool joined)
 {
 	struct ahead ahead = ahead_of(s, next);
 	int64_t live_most = s->choices.live == CHOICE_WORD ? INT64_MAX : s->choices.live;
 	int64_t live = live_elements(s, unit_of(s, next - 1));
 	for (; s->gather.issued < s->gather.count; s->gather.issued++) {
 		int unit = unit_of(s, s->gather.issued);
-		if (s->group[unit].gathered >= 0 || ahead.now >= ahead.most || live >= live_most)
+		int64_t elements = unit_elements(s, unit);
+		if (elements && (is_there(s, unit) || ahead.now >= ahead.most || live >= live_most))
 			break;
-		issue(s, s->gather.issued);
-		ahead.now += s->plan->groups[unit].padded;
-		live += s->plan->groups[unit].padded;
+		issue(s, s->gather.issued, &joined);
+		ahead.now += elements;
+		live += elements;
 	}
 }
 
 void gather_before(struct step *s, int unit)
 {
 	int span = s->gather.next++;
+	bool joined = false;
+	s->gather.open++;
 	if (s->gather.issued <= span) {
-		if (s->group[unit].gathered < 0)
-			issue(s, span);
+		issue(s, span, &joined);
 		s->gather.issued = span + 1;
 	}
-	prefetch(s, span + 1);
-	build_wait(s->b, QUEUE_COMPUTE, s->group[unit].gather_op);
-	offload_release(s, unit);
+	prefetch(s, span + 1, joined);
+	for (GROUPS_OF(s, unit, i)) {
+		build_wait(s->b, QUEUE_COMPUTE, s->group[s->units.groups[i]].gather_op);
+		offload_release(s, s->units.groups[i]);
+	}
 }
 
-/* Elements of the units that are used before `unit` is used again; -1: never again in this micro-batch. */
-static int64_t reuse_distance(const struct step *s, int unit)
+static bool uses_group(const struct step *s, int unit, int group)
+{
+	bool uses = false;
+	for (GROUPS_OF(s, unit, i))
+		uses |= s->units.groups[i] == group;
+	return uses;
+}
+
+/* Elements of the units that are used before `group` is used again; -1: never again in this micro-batch. */
+static int64_t reuse_distance(const struct step *s, int group)
 {
 	int64_t distance = 0;
 	for (int v = s->gather.next; v < s->gather.count; v++) {
-		if (unit_of(s, v) == unit)
+		if (uses_group(s, unit_of(s, v), group))
 			return distance;
-		distance += s->plan->groups[unit_of(s, v)].padded;
+		distance += unit_elements(s, unit_of(s, v));
 	}
 	return -1;
+}
+
+/* Where the model is one unit: a span of it is still at work, or the next is of the same pass. */
+static bool goes_on(const struct step *s)
+{
+	const struct unit_span *spans = s->execution.spans;
+	int next = s->gather.next;
+	return s->choices.whole &&
+	       (s->gather.open || (next < s->gather.count && spans[next].pass == spans[next - 1].pass));
 }
 
 /* Frees the unit, unless it is used again before `reuse` other elements are. */
 static void release(struct step *s, int unit, int64_t reuse)
 {
-	int64_t distance = reuse_distance(s, unit);
-	if (distance < 0 || distance >= reuse)
-		gather_close(s, unit);
+	s->gather.open--;
+	for (GROUPS_OF(s, unit, i)) {
+		int64_t distance = reuse_distance(s, s->units.groups[i]);
+		if (!goes_on(s) && (distance < 0 || distance >= reuse))
+			gather_close(s, s->units.groups[i]);
+	}
 }
 
 void gather_after(struct step *s, int unit)
@@ -195,7 +323,8 @@ void gather_after(struct step *s, int unit)
 
 void gather_after_forward(struct step *s, int unit)
 {
-	release(s, unit, s->choices.keep ? INT64_MAX : s->choices.reuse);
+	bool keep = s->choices.keep || (is_root(s, unit) && s->plan->software.does[SOFTWARE_ROOT] == ROOT_KEPT);
+	release(s, unit, keep ? INT64_MAX : s->choices.reuse);
 }
 
 /* ---- after the update ---- */

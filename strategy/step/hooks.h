@@ -32,6 +32,7 @@ const char *step_name(struct step *s, const char *format, ...) __attribute__((fo
 /* ---- how tensors are packed in groups (pack.c) ---- */
 
 void pack_units(struct plan *p);   /* a group a unit, in order of first use */
+void pack_modules(struct plan *p); /* a group for each kernel's tensors; embeddings are two */
 void pack_buckets(struct plan *p); /* in reverse order, as DDP's buckets */
 void pack_all(struct plan *p);     /* one group */
 void pack_slices(struct plan *p);  /* slices by unit, and what every rank has whole */

@@ -52,12 +52,14 @@ static void turn_into_gradient(struct step *s, int logits)
 void step_forward_loss(struct step *s)
 {
 	const struct model *m = s->model;
+	struct unfused_loss beside = unfused_loss_begin(s);
 	if (s->hooks.loss)
 		s->hooks.loss(s);
 	else if (m->maxima >= 0)
 		sliced_classifier(s);
 	else
 		step_classifier(s, false);
+	unfused_loss_end(s, &beside);
 	step_value_used(s, m->target);
 	if (s->evaluating)
 		step_value_used(s, m->logits);

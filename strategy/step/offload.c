@@ -187,8 +187,21 @@ int offload_fetch(struct step *s, int group, const char *name, int buffer)
 	return copy;
 }
 
+/* A fp32 shard as what the gather sends, until offload_release. */
+static struct region round_shard(struct step *s, int group, const char *name)
+{
+	struct region home = state_own(s, STATE_PARAMETERS, group);
+	int buffer = build_alloc(s->b, step_name(s, "rounded.%s", name), CATEGORY_BUFFERS, s->settings->precision,
+	                         home.count);
+	s->group[group].fetched = buffer;
+	step_copy(s, group, PASS_NONE, home, region_whole(s->b, buffer));
+	return region_whole(s->b, buffer);
+}
+
 struct region offload_acquire(struct step *s, int group, const char *name)
 {
+	if (s->state.casts)
+		return round_shard(s, group, name);
 	if (parameters_in(s, SPACE_DEVICE))
 		return state_own(s, STATE_PARAMETERS, group);
 	build_wait(s->b, QUEUE_COMMUNICATION, offload_fetch(s, group, name, -1));
@@ -204,6 +217,8 @@ void offload_release(struct step *s, int group)
 
 struct region offload_acquire_first(struct step *s, int group)
 {
+	if (s->state.casts) /* the owners' own fp32 shard is what is sent */
+		return state_own(s, STATE_PARAMETERS, group);
 	if (!parameters_in(s, SPACE_DEVICE))
 		build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_HOST_COMPUTE);
 	return offload_acquire(s, group, s->plan->groups[group].name);

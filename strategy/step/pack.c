@@ -4,7 +4,7 @@
 
 /* PyTorch's Reducer: a first bucket of 1 MiB, so that communication begins early, then 25 MiB
  * (kDefaultFirstBucketBytes, kDefaultBucketBytesCap of torch/csrc/distributed/c10d/reducer.hpp). */
-enum { FIRST_BUCKET_BYTES = 1 << 20, BUCKET_BYTES = 25 << 20 };
+enum { FIRST_BUCKET_BYTES = 1 << 20, BUCKET_BYTES = 25 << 20, FIXED_BUCKET_ELEMENTS = 500000000 };
 
 static struct group *add_group(struct plan *p, const char *name)
 {
@@ -84,6 +84,23 @@ void pack_units(struct plan *p)
 	packing_end(p, &k);
 }
 
+void pack_modules(struct plan *p)
+{
+	const struct model *m = p->model;
+	struct packing k = packing_begin(p, 2 * m->kernel_count);
+	for (int i = m->kernel_count - 1; i >= 0; i--) { /* a tied table belongs to the first that uses it */
+		const struct kernel *kernel = &m->kernels[i];
+		int apart = kernel->kind == KERNEL_EMBEDDING;
+		if (kernel->bias >= 0)
+			k.group[kernel->bias] = 2 * i + apart;
+		if (kernel->weight >= 0)
+			k.group[kernel->weight] = 2 * i;
+		k.name[2 * i] = apart ? m->tensors[kernel->weight].name : kernel->name;
+		k.name[2 * i + 1] = apart && kernel->bias >= 0 ? m->tensors[kernel->bias].name : kernel->name;
+	}
+	packing_end(p, &k);
+}
+
 /* A group for each unit's slices; then one for norms whose gradients are summed over the ranks, and one for the rest.
  */
 void pack_slices(struct plan *p)
@@ -101,11 +118,26 @@ void pack_slices(struct plan *p)
 
 /* ---- by size ---- */
 
+/* DeepSpeed's are counted in elements (reduce_bucket_size, 5e8). */
+int64_t step_bucket_bytes(const struct plan *p)
+{
+	bool fixed = p->software.does[SOFTWARE_BUCKET] == BUCKET_FIXED;
+	return p->settings.bucket ? p->settings.bucket
+	       : fixed            ? FIXED_BUCKET_ELEMENTS * type_bytes(plan_gradient_type(p))
+	                          : BUCKET_BYTES;
+}
+
+static int64_t first_bucket_bytes(const struct plan *p)
+{
+	int64_t bytes = step_bucket_bytes(p);
+	return bytes == BUCKET_BYTES && !p->settings.bucket ? FIRST_BUCKET_BYTES : bytes;
+}
+
 void pack_buckets(struct plan *p)
 {
 	const struct model *m = p->model;
-	int64_t bytes = type_bytes(p->settings.precision);
-	int64_t limit = p->settings.bucket ? p->settings.bucket : FIRST_BUCKET_BYTES;
+	int64_t bytes = type_bytes(plan_gradient_type(p));
+	int64_t limit = first_bucket_bytes(p);
 	struct group *g = NULL;
 	begin(p, m->tensor_count);
 	for (int t = m->tensor_count - 1; t >= 0; t--) {
@@ -115,7 +147,7 @@ void pack_buckets(struct plan *p)
 		if (g->elements * bytes >= limit) {
 			close_group(p, g, p->ranks);
 			g = NULL;
-			limit = p->settings.bucket ? p->settings.bucket : BUCKET_BYTES;
+			limit = step_bucket_bytes(p);
 		}
 	}
 	if (g)

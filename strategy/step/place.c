@@ -41,7 +41,8 @@ int *step_numbers(struct step *s, int n)
 
 bool step_mixed(const struct step *s)
 {
-	return s->settings->precision != TYPE_FP32;
+	return (s->settings->precision != TYPE_FP32 && !s->state.casts) ||
+	       (s->plan->software.does[SOFTWARE_MASTER] == MASTER_ALWAYS && step_update_space(s) == SPACE_DEVICE);
 }
 
 bool step_adamw(const struct step *s)
@@ -52,6 +53,11 @@ bool step_adamw(const struct step *s)
 bool step_holds_state(const struct step *s)
 {
 	return s->root || !s->strategy->root_alone;
+}
+
+bool step_speaks(const struct step *s)
+{
+	return s->root || s->stages > 1 || s->strategy->root_alone;
 }
 
 /* ---- places ---- */
@@ -74,6 +80,8 @@ struct region step_place(const struct step *s, int buffer, enum placement placem
 struct region state_own(const struct step *s, enum state_kind kind, int group)
 {
 	const struct home *h = &s->state.home[kind];
+	if (kind == STATE_GRADIENTS && s->state.frees_gradients)
+		return region_whole(s->b, s->group[group].shard);
 	if (h->buffer < 0)
 		return region_none();
 	return step_place(s, h->buffer, h->place == PLACE_WHOLE ? s->strategy->optimizer : h->place, group);

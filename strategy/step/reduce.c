@@ -30,7 +30,10 @@
 
 #include "strategy/step/step.h"
 
-enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
+int reduce_copying(const struct step *s, int group)
+{
+	return s->group[group].tied ? BUCKET_VIEWS : s->plan->software.does[SOFTWARE_BUCKET];
+}
 
 static bool stay_on_host(const struct step *s)
 {
@@ -53,11 +56,11 @@ static bool sync_every_micro(const struct step *s)
 
 /* ---- buffers ---- */
 
-static int alloc_shard(struct step *s, int group, const char *what)
+static int alloc_shard(struct step *s, int group, const char *what, enum category category)
 {
 	const struct group *g = &s->plan->groups[group];
-	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), CATEGORY_BUFFERS,
-	                   s->settings->precision, g->padded / s->shards);
+	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), category, plan_gradient_type(s->plan),
+	                   g->padded / s->shards);
 }
 
 /* The shard on the device in which this rank adds up its gradients. */
@@ -68,11 +71,24 @@ static struct region device_shard(const struct step *s, int group)
 	                    : step_place(s, s->state.home[STATE_GRADIENTS].buffer, PLACE_SHARD, group);
 }
 
+/* The whole gradients of a group in a buffer, which may have room for more. */
+static struct region whole_in(const struct step *s, int group, int buffer)
+{
+	return region_of(buffer, s->group[group].at, s->plan->groups[group].padded);
+}
+
 struct region reduce_written(const struct step *s, int group)
 {
 	int open = s->group[group].gradients;
-	return open >= 0 ? region_whole(s->b, open)
+	return open >= 0 ? whole_in(s, group, open)
 	                 : step_place(s, s->state.home[STATE_GRADIENTS].buffer, PLACE_WHOLE, group);
+}
+
+int64_t reduce_room(const struct step *s, int group)
+{
+	int64_t padded = s->plan->groups[group].padded;
+	int64_t full = step_bucket_bytes(s->plan) / type_bytes(plan_gradient_type(s->plan));
+	return reduce_copying(s, group) == BUCKET_FIXED && full > padded ? full : padded;
 }
 
 void reduce_open(struct step *s, int group, const char *name)
@@ -80,10 +96,13 @@ void reduce_open(struct step *s, int group, const char *name)
 	const struct group *g = &s->plan->groups[group];
 	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
 		return;
-	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, s->settings->precision, g->padded);
+	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, plan_gradient_type(s->plan),
+	                         reduce_room(s, group));
 	s->group[group].gradients = buffer;
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
+		if (s->tensor[t].piece >= 0)
+			continue;
 		s->tensor[t].gradient = region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
 		s->tensor[t].written = false;
 	}
@@ -117,9 +136,33 @@ static struct op *reduce_scatter(struct step *s, int group, struct region whole,
 	struct op *op = step_collective(s, OP_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
 	op->pass = PASS_BACKWARD;
 	op->axes = step_axes(s, s->shard_axes);
+	op->joined = s->bucket.joined;
 	op->operand[REDUCE_SCATTER_X] = whole;
 	op->operand[REDUCE_SCATTER_Y] = to;
 	return op;
+}
+
+/* Lists a reduction as under way: its buffers are in use until its operation is done. */
+static void depart(struct step *s, struct reduction r)
+{
+	assert(s->reductions.count < s->reductions.room);
+	s->reductions.list[s->reductions.count++] = r;
+}
+
+/* DDP's buckets are copies: what is reduced goes back when all of them are. */
+static void reduce_copy(struct step *s, int group, unsigned axes, struct region whole)
+{
+	struct region bucket = region_of(s->state.buckets, whole.offset, whole.count);
+	step_copy(s, group, PASS_BACKWARD, whole, bucket);
+	int op = build_number(s->b, all_reduce(s, group, axes, QUEUE_COMPUTE, bucket));
+	depart(s, (struct reduction){.group = group, .buffer = -1, .staging = -1, .shard = -1, .op = op, .back = true});
+}
+
+static void copy_back(struct step *s, int group)
+{
+	struct region whole = reduce_written(s, group);
+	struct region bucket = region_of(s->state.buckets, whole.offset, whole.count);
+	s->group[group].reduced = step_copy(s, group, PASS_BACKWARD, bucket, whole);
 }
 
 /* Reduces gradients where they stay, once a step; nothing is to do if all ranks have seen the same samples and rows. */
@@ -131,6 +174,8 @@ static void reduce_in_place(struct step *s, int group)
 		return;
 	if (s->strategy->optimizer == PLACE_SLICE && !s->choices.all)
 		reduce_done(s, group, reduce_scatter(s, group, whole, state_own(s, STATE_GRADIENTS, group)));
+	else if (s->state.buckets >= 0)
+		reduce_copy(s, group, axes, whole);
 	else
 		reduce_done(s, group, all_reduce(s, group, axes, QUEUE_COMPUTE, whole));
 	if (s->choices.waits)
@@ -150,29 +195,41 @@ static void reduce_replicas(struct step *s, int group, enum queue written_by)
 
 /* ---- on the way ---- */
 
-/* Lists a reduction as under way: its buffers are in use until its operation is done. */
-static void depart(struct step *s, struct reduction r)
-{
-	assert(s->reductions.count < s->reductions.room);
-	s->reductions.list[s->reductions.count++] = r;
-}
-
 /* A shard that has waited on the device is the sum of all micro-batches of all ranks, and goes to the host. */
 static void send_waiting(struct step *s, int group)
 {
 	int shard = s->group[group].shard;
-	if (shard < 0 || !s->last_micro)
+	if (shard < 0 || !s->last_micro || s->state.frees_gradients)
 		return;
 	s->group[group].shard = -1;
 	int copy = offload_gradients(s, group, region_whole(s->b, shard), QUEUE_COMMUNICATION, false);
-	depart(s, (struct reduction){group, -1, -1, shard, copy});
+	depart(s, (struct reduction){.group = group, .buffer = -1, .staging = -1, .shard = shard, .op = copy});
 }
 
 static void add_staging(struct step *s, int group, int staging)
 {
+	if (s->settings->reproducible) {
+		tree_add_shard(s, group, staging, device_shard(s, group));
+		return;
+	}
 	step_add_gradients(s, group, QUEUE_COMPUTE, staging, device_shard(s, group));
 	reduce_replicas(s, group, QUEUE_COMPUTE);
 	send_waiting(s, group);
+}
+
+/* Takes this rank's slice of an all-reduced group. */
+static void take_slice(struct step *s, const struct reduction *r)
+{
+	struct region slice =
+	        region_slice(r->buffer, s->shard_axes, s->group[r->group].at, s->plan->groups[r->group].padded);
+	struct region to = device_shard(s, r->group);
+	struct op *op = build_op(s->b, r->adds ? OP_ADD : OP_COPY, QUEUE_COMPUTE);
+	op->group = r->group;
+	op->micro = s->micro;
+	op->pass = PASS_BACKWARD;
+	op->operand[r->adds ? (int)ADD_X : (int)COPY_X] = slice;
+	op->operand[r->adds ? (int)ADD_Y : (int)COPY_Y] = to;
+	reduce_done(s, r->group, op);
 }
 
 /* Waits for the oldest reduction, and frees its buffers. */
@@ -186,7 +243,11 @@ static void arrive(struct step *s)
 	memmove(&all->list[0], &all->list[1], (size_t)--all->count * sizeof all->list[0]);
 	if (r.staging >= 0)
 		add_staging(s, r.group, r.staging);
-	if (r.buffer >= 0)
+	if (r.slice)
+		take_slice(s, &r);
+	if (r.back)
+		copy_back(s, r.group);
+	if (r.buffer >= 0 && !r.shared)
 		build_free(s->b, r.buffer);
 }
 
@@ -194,14 +255,8 @@ static int whole_in_flight(const struct step *s)
 {
 	int n = 0;
 	for (int i = 0; i < s->reductions.count; i++)
-		n += s->reductions.list[i].buffer >= 0;
+		n += s->reductions.list[i].buffer >= 0 && !s->reductions.list[i].shared;
 	return n;
-}
-
-void reduce_finish(struct step *s)
-{
-	while (s->reductions.count)
-		arrive(s);
 }
 
 /* ---- a group is full ---- */
@@ -209,7 +264,7 @@ void reduce_finish(struct step *s)
 /* Reduces a group and sends this rank's part of it to the host. */
 static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 {
-	struct region whole = region_whole(s->b, r->buffer), part = whole;
+	struct region whole = whole_in(s, r->group, r->buffer), part = whole;
 	enum queue queue = QUEUE_COMMUNICATION;
 	if (plan_along(s->plan, group_sum_axes(s->plan, r->group)) ==
 	    1) { /* all ranks have the same samples and rows */
@@ -218,9 +273,9 @@ static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
 	} else if (s->choices.all) {
 		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
-		part = region_slice(r->buffer, s->shard_axes, 0, s->plan->groups[r->group].padded);
+		part = region_slice(r->buffer, s->shard_axes, s->group[r->group].at, s->plan->groups[r->group].padded);
 	} else {
-		r->shard = alloc_shard(s, r->group, "slice");
+		r->shard = alloc_shard(s, r->group, "slice", CATEGORY_BUFFERS);
 		part = region_whole(s->b, r->shard);
 		reduce_scatter(s, r->group, whole, part);
 	}
@@ -231,18 +286,28 @@ static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 {
 	if (!adds && wait_on_device(s))
-		s->group[r->group].shard = alloc_shard(s, r->group, "shard");
+		s->group[r->group].shard = alloc_shard(s, r->group, "shard", CATEGORY_BUFFERS);
+	else if (!adds && s->state.frees_gradients)
+		s->group[r->group].shard = alloc_shard(s, r->group, "shard", CATEGORY_GRADIENTS);
+	if (s->choices.all) {
+		r->op = build_number(s->b, all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole_in(s, r->group, r->buffer)));
+		r->slice = true;
+		r->adds = adds;
+		return;
+	}
 	if (adds)
-		r->staging = alloc_shard(s, r->group, "staging");
+		r->staging = alloc_shard(s, r->group, "staging", CATEGORY_BUFFERS);
 	struct region to = adds ? region_whole(s->b, r->staging) : device_shard(s, r->group);
-	r->op = build_number(s->b, reduce_scatter(s, r->group, region_whole(s->b, r->buffer), to));
+	r->op = build_number(s->b, reduce_scatter(s, r->group, whole_in(s, r->group, r->buffer), to));
 }
 
-static void send(struct step *s, int group)
+void reduce_send(struct step *s, int group, bool owns)
 {
 	bool adds = s->micro && sync_every_micro(s);
-	struct reduction r = {group, s->group[group].gradients, -1, -1, -1};
+	struct reduction r = {
+	        .group = group, .buffer = s->group[group].gradients, .staging = -1, .shard = -1, .op = -1};
 	(stay_on_host(s) && !wait_on_device(s) ? reduce_to_host : reduce_to_shard)(s, &r, adds);
+	r.shared = !owns;
 	depart(s, r);
 	s->group[group].gradients = -1;
 	if (adds)
@@ -251,27 +316,71 @@ static void send(struct step *s, int group)
 	send_waiting(s, group);
 }
 
+void reduce_wait(struct step *s, int in_flight)
+{
+	while (whole_in_flight(s) > in_flight)
+		arrive(s);
+}
+
+void reduce_make_room(struct step *s, int group, int in_flight)
+{
+	reduce_wait(s, in_flight);
+	reduce_open(s, group, arena_print(&s->b->plan->arena, "gathered.gradients.%s", s->plan->groups[group].name));
+}
+
+void reduce_finish(struct step *s)
+{
+	bucket_send(s);
+	while (s->reductions.count)
+		arrive(s);
+}
+
+/* ---- a tensor's gradient ---- */
+
 void reduce_needed(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
-	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
+	if (state_stays(s, STATE_GRADIENTS)) {
+		tree_needed(s, group);
 		return;
-	while (whole_in_flight(s) > GROUPS_IN_FLIGHT)
-		arrive(s);
-	reduce_open(s, group, arena_print(&s->b->plan->arena, "gathered.gradients.%s", s->plan->groups[group].name));
+	}
+	if (reduce_copying(s, group) != BUCKET_VIEWS)
+		bucket_open_piece(s, tensor);
+	else if (s->group[group].gradients < 0)
+		reduce_make_room(s, group, GROUPS_IN_FLIGHT);
+}
+
+static bool is_sent(const struct step *s)
+{
+	return s->last_micro || sync_every_micro(s);
+}
+
+/* The last of its group is written. */
+static void reduce_group(struct step *s, int group)
+{
+	if (state_stays(s, STATE_GRADIENTS)) {
+		tree_ready(s, group);
+		reduce_in_place(s, group);
+	} else if (is_sent(s) && bucket_is_shared(s, group)) {
+		bucket_put(s, group);
+	} else if (is_sent(s)) {
+		if (reduce_copying(s, group) == BUCKET_COPIES)
+			bucket_copy_group(s, group);
+		reduce_send(s, group, true);
+	}
 }
 
 void reduce_ready(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
-	if (--s->group[group].tensors_left > 0 ||
-	    s->group[group].tied) /* stages reduce a tied group when both are done */
+	bool full = --s->group[group].tensors_left == 0;
+	if (!state_stays(s, STATE_GRADIENTS) && is_sent(s) && reduce_copying(s, group) == BUCKET_FIXED &&
+	    !bucket_is_shared(s, group))
+		bucket_copy_piece(s, tensor);
+	if (!full || s->group[group].tied) /* stages reduce a tied group when both are done */
 		return;
-	if (state_stays(s, STATE_GRADIENTS))
-		reduce_in_place(s, group);
-	else if (s->last_micro || sync_every_micro(s))
-		send(s, group);
-	if (s->choices.waits)
+	reduce_group(s, group);
+	if (s->choices.waits && !bucket_is_shared(s, group))
 		reduce_finish(s);
 }
 
@@ -280,8 +389,8 @@ void reduce_deliver(struct step *s, int group, enum queue queue)
 	int buffer = s->group[group].gradients;
 	if (buffer < 0)
 		return;
-	int copy = offload_gradients(s, group, region_whole(s->b, buffer), queue, false);
-	depart(s, (struct reduction){group, buffer, -1, -1, copy});
+	int copy = offload_gradients(s, group, whole_in(s, group, buffer), queue, false);
+	depart(s, (struct reduction){.group = group, .buffer = buffer, .staging = -1, .shard = -1, .op = copy});
 	s->group[group].gradients = -1;
 }
 

@@ -148,7 +148,8 @@ void step_snapshots(struct step *s)
 		alloc_whole(s, ITEM_STEP, whole_of(s, s->state.counter));
 		alloc_whole(s, ITEM_SCALER, whole_of(s, s->state.scaler));
 	}
-	alloc_whole(s, ITEM_RUNNING, buffers_own(s));
+	if (step_speaks(s))
+		alloc_whole(s, ITEM_RUNNING, buffers_own(s));
 }
 
 /* The next place in the snapshot of its item, if there is one. */
@@ -192,7 +193,8 @@ void step_save(struct step *s)
 		add_whole(s, OP_SAVE, ITEM_STEP, whole_of(s, s->state.counter));
 		add_whole(s, OP_SAVE, ITEM_SCALER, whole_of(s, s->state.scaler));
 	}
-	add_whole(s, OP_SAVE, ITEM_RUNNING, buffers_own(s));
+	if (step_speaks(s))
+		add_whole(s, OP_SAVE, ITEM_RUNNING, buffers_own(s));
 }
 
 /* ---- what comes back ---- */

@@ -16,10 +16,29 @@ static const struct {
         [STATE_SECOND_MOMENT] = {"second_moment", CATEGORY_OPTIMIZER},
 };
 
+/* Gradients of which a rank keeps a part come with their reduction, and go with the update. */
+static bool frees_gradients(const struct step *s)
+{
+	const struct home *h = &s->state.home[STATE_GRADIENTS];
+	int whose = s->strategy->parameters == PLACE_SHARD ? FREED_UNITS : FREED_BUCKETS;
+	return s->plan->software.does[SOFTWARE_FREED] == whose && h->place == PLACE_SHARD && h->space == SPACE_DEVICE &&
+	       s->shards > 1;
+}
+
+/* Shards of the parameters stay in fp32, and are rounded for each gather. */
+static bool casts(const struct step *s)
+{
+	const struct offload *o = &s->settings->offload;
+	return s->plan->software.does[SOFTWARE_WEIGHTS] == WEIGHTS_FP32 && s->settings->precision != TYPE_FP32 &&
+	       s->strategy->parameters == PLACE_SHARD && s->shards > 1 && !o->optimizer && !o->parameters;
+}
+
 static bool is_kept(const struct step *s, enum state_kind kind)
 {
 	bool on_host = s->state.update_queue == QUEUE_HOST_COMPUTE;
 	switch (kind) {
+	case STATE_GRADIENTS:
+		return !s->state.frees_gradients;
 	case STATE_MASTER: /* in fp32 the host updates weights of its own, unless the parameters are there as well */
 		return step_mixed(s) || (on_host && s->state.home[STATE_PARAMETERS].space == SPACE_DEVICE);
 	case STATE_FIRST_MOMENT:
@@ -30,13 +49,18 @@ static bool is_kept(const struct step *s, enum state_kind kind)
 	}
 }
 
+static enum type type_of(const struct step *s, enum state_kind kind)
+{
+	return kind == STATE_GRADIENTS                       ? plan_gradient_type(s->plan)
+	       : kind == STATE_PARAMETERS && !s->state.casts ? s->settings->precision
+	                                                     : TYPE_FP32;
+}
+
 static void alloc_kind(struct step *s, enum state_kind kind)
 {
 	struct home *h = &s->state.home[kind];
-	bool used_by_kernels = kind == STATE_PARAMETERS || kind == STATE_GRADIENTS;
 	if (is_kept(s, kind))
-		h->buffer = build_state_in(s->b, h->space, kinds[kind].name, kinds[kind].category,
-		                           used_by_kernels ? s->settings->precision : TYPE_FP32,
+		h->buffer = build_state_in(s->b, h->space, kinds[kind].name, kinds[kind].category, type_of(s, kind),
 		                           h->place == PLACE_SHARD ? s->state.held / s->shards : s->state.held);
 }
 
@@ -142,15 +166,37 @@ static void zero_padding(struct step *s)
 	}
 }
 
+static void alloc_buckets(struct step *s)
+{
+	const struct home *h = &s->state.home[STATE_GRADIENTS];
+	bool copied = s->plan->software.does[SOFTWARE_BUCKET] != BUCKET_VIEWS && h->space == SPACE_DEVICE;
+	if (copied && h->place == PLACE_WHOLE && s->strategy->optimizer == PLACE_WHOLE && s->stages == 1 &&
+	    !s->strategy->root_alone && plan_data_ranks(s->plan) > 1)
+		s->state.buckets =
+		        build_state(s->b, "buckets", CATEGORY_BUFFERS, plan_gradient_type(s->plan), s->state.held);
+}
+
+static void alloc_border(struct step *s)
+{
+	const struct role *r = s->b->role;
+	int64_t elements = border_is_kept(s->plan, s->strategy) ? border_elements(s->plan, r->first_rank, r->ranks) : 0;
+	if (elements)
+		build_state_in(s->b, s->state.home[STATE_GRADIENTS].space, "border", CATEGORY_GRADIENTS,
+		               plan_gradient_type(s->plan), elements);
+}
+
 static void alloc_kinds(struct step *s)
 {
 	struct state *st = &s->state;
-	st->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	int64_t scalar = scalar_elements(s->settings);
+	st->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, scalar);
 	if (s->settings->clip > 0)
-		st->norm = build_state_in(s->b, step_update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
+		st->norm = build_state_in(s->b, step_update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, scalar);
 	alloc_loss_scale(s);
 	for (int i = 0; i < STATE_KINDS; i++)
 		alloc_kind(s, (enum state_kind)i);
+	alloc_border(s);
+	alloc_buckets(s);
 	initialize(s, STATE_PARAMETERS);
 	initialize(s, STATE_MASTER);
 	zero_kind(s, STATE_FIRST_MOMENT);
@@ -164,8 +210,10 @@ static void alloc_kinds(struct step *s)
 void step_state(struct step *s)
 {
 	struct state *st = &s->state;
-	st->staging = st->loss = st->norm = st->scaler = st->update_scaler = st->overflow = -1;
+	st->buckets = st->staging = st->loss = st->norm = st->scaler = st->update_scaler = st->overflow = -1;
 	offload_choose(s);
+	st->casts = casts(s);
+	st->frees_gradients = frees_gradients(s);
 	alloc_counters(s);
 	if (has_collectives(s) && !s->settings->library_collectives)
 		st->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);

@@ -84,6 +84,7 @@ static void load_own(struct step *s)
 		step_alloc_value(s, m->target);
 	struct op *op = build_op(s->b, OP_LOAD, QUEUE_COMPUTE);
 	op->micro = s->micro;
+	op->in_a_row = tree_in_a_row(s);
 	op->operand[LOAD_INPUTS] = inputs ? s->value[m->input].data.at : region_none();
 	op->operand[LOAD_TARGETS] = targets ? s->value[m->target].data.at : region_none();
 	op->operand[LOAD_STEP] = step_counter(s);
@@ -112,8 +113,9 @@ static void run_forward(struct step *s)
 
 static void one_after_another(struct step *s)
 {
-	for (s->micro = 0; s->micro < s->settings->accumulate; s->micro++) {
-		s->last_micro = s->micro + 1 == s->settings->accumulate;
+	for (s->turn = 0; s->turn < s->settings->accumulate; s->turn++) {
+		s->micro = s->settings->reproducible ? tree_micro(s, s->turn) : s->turn;
+		s->last_micro = s->turn + 1 == s->settings->accumulate;
 		run_forward(s);
 		step_run(s, s->execution.forward, s->execution.count);
 		s->hooks.end_backward(s);
@@ -185,7 +187,10 @@ static void compile_restore(struct step *s)
 
 static void compile_epilogue(struct step *s)
 {
-	step_show_weights(s);
+	if (s->choices.save && s->shards > 1)
+		save_gathered(s);
+	else
+		step_show_weights(s);
 	buffers_show(s);
 	build_free_state(s->b);
 }

@@ -10,8 +10,11 @@
  *     place.c          names, places of groups, collectives
  *     pack.c, execution.c
  *     activations.c    buffers of values and of their gradients
+ *     border.c         tensors across the border of two slices
  *     offload.c        state that stays in host memory or on disk
- *     gather.c, reduce.c, broadcast.c       parameters and gradients between ranks
+ *     tree.c           gradients summed in one binary tree, however many ranks there are
+ *     gather.c, reduce.c, bucket.c, broadcast.c       parameters and gradients between ranks
+ *     unfused.c        what a stack's own kernels leave in memory besides
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels
  *     host_values.c, checkpoint_slices.c    activations that do not stay whole on the device
@@ -46,7 +49,11 @@ struct tensor_state {
 	struct region weight, gradient;
 	int uses_left; /* contributions to the gradient that are still to come in this micro-batch */
 	bool written;  /* the gradient's place holds something to add to */
+	int piece;     /* the buffer of the gradient alone, until it is copied into its group's; -1 */
 };
+
+/* tree.c: depths of a rank's tree; and ranks up to which the digits of its exact sums fit. */
+enum { TREE_DEPTH = 13, TREE_RANKS = 4096 };
 
 /* A group of tensors. Numbers of buffers and operations are -1 where there is none. */
 struct group_state {
@@ -58,10 +65,14 @@ struct group_state {
 	int gather_op;    /* the operation that gathered them */
 	int fetched;      /* staging of a parameter shard on its way to a gather */
 	int gradients;    /* the buffer of its whole gradients, where they do not stay */
-	int shard;        /* gradient shard that stays on the device until the last micro-batch */
+	int64_t at;       /* where they begin in that buffer */
+	int shard;        /* gradient shard that stays on the device until the last micro-batch, or the update */
 	int reduced;      /* the operation that completes its gradient */
 	int updated;      /* the host's update of it in this step */
 	int parameters16; /* staging of the 16-bit parameters that the host made */
+	/* tree.c */
+	int leaf;                /* the turn whose gradients its kernels write; -1 */
+	int partial[TREE_DEPTH]; /* by depth: the sum that waits there */
 };
 
 /* The state that a rank keeps from step to step. */
@@ -84,12 +95,15 @@ struct home {
 
 struct state {
 	struct home home[STATE_KINDS];
-	int64_t held;                                       /* elements of the groups that this role holds, padded */
+	int64_t held; /* elements of the groups that this role holds, padded */
+	int buckets;  /* of gradients that stay whole, where their copies are reduced; -1 */
 	int staging, counter, loss, norm, scaler, overflow; /* buffers; -1 */
 	/* The queue that updates: compute or the host's, which has its own count of updates and its own loss scale. */
 	enum queue update_queue;
 	int update_counter, update_scaler;
-	bool delayed; /* a step's gradients are applied while the next one computes */
+	bool delayed;         /* a step's gradients are applied while the next one computes */
+	bool casts;           /* parameters are fp32 shards, rounded for each gather; there are no master weights */
+	bool frees_gradients; /* they are no state: a group's shard is in group_state.shard until its update */
 };
 
 /* batch_norm.c: the model's buffers. */
@@ -113,6 +127,7 @@ struct checkpoint_block {
 struct gather_progress {
 	int count, next; /* the next to begin */
 	int issued;      /* the next to gather for */
+	int open;        /* that have begun and not ended: those of other units may be inside */
 };
 
 /* reduce.c: gradients on their way, oldest first. A group has at most one reduction and one shard that goes to the
@@ -124,8 +139,20 @@ struct reductions {
 		int staging; /* to be added to what is there; -1 */
 		int shard;   /* on its way to the host; -1 */
 		int op;
+		bool slice;  /* all-reduced: this rank's slice of the buffer goes to its shard, */
+		bool adds;   /* and is added to what is there */
+		bool shared; /* the buffer goes with a later reduction */
+		bool back;   /* the copy in state.buckets goes back to where the gradients stay */
 	} * list;
 	int count, room;
+};
+
+/* reduce.c: groups whose gradients wait in one buffer until it is full. */
+struct open_bucket {
+	int buffer; /* -1: none is open */
+	int64_t used, room;
+	int *groups, count;
+	bool joined; /* the group at hand is reduced in one call with the one before it */
 };
 
 /* Host staging: by use, the last two operations that read it. The next to take staging waits for the older one. */
@@ -159,19 +186,23 @@ struct step {
 	/* The moment of the step. */
 	bool evaluating; /* compiling the evaluate section: forward only */
 	int micro;       /* the micro-batch at hand */
+	int turn;        /* how many came before it */
 	bool last_micro;
 	bool recomputing; /* the kernel at hand is recomputed */
 
+	struct gather_units units;
 	struct execution execution;
 	struct checkpointing checkpointing;
 	struct checkpoints checkpoints;
 	struct value_state *value; /* by value; of the micro-batch at hand */
 	struct tensor_state *tensor;
+	int *kept; /* by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
 	struct group_state *group;
 	struct state state;
 	struct running_state running;
 	struct gather_progress gather;
 	struct reductions reductions;
+	struct open_bucket bucket;
 	struct staging_uses staging_uses;
 	struct snapshot_place snapshot[ITEM_COUNT];
 	struct checkpoint_block block;
@@ -182,9 +213,11 @@ struct step {
 /* ---- place.c ---- */
 
 int *step_numbers(struct step *s, int n); /* an array of n times -1, in the plan's arena */
-bool step_mixed(const struct step *s);    /* 16-bit parameters with fp32 master weights */
+bool step_mixed(const struct step *s);    /* the update has fp32 master weights beside the parameters */
 bool step_adamw(const struct step *s);
 bool step_holds_state(const struct step *s); /* this role keeps and updates parameters */
+/* This role shows and saves the model's buffers: of two that hold the same, the first. */
+bool step_speaks(const struct step *s);
 /* How the owner of a part keeps what no other rank keeps: a slice becomes a shard. */
 enum placement step_owned(enum placement p);
 /* The part of a group in a buffer under a placement. */
@@ -234,6 +267,18 @@ void step_backward_kernel(struct step *s, int index);
 /* Makes the operand `part` the place of a tensor's gradient. */
 void step_tensor_gradient(struct step *s, struct op *op, enum part part, int tensor);
 
+/* ---- unfused.c: what a stack's own kernels leave in memory besides ---- */
+
+void unfused_forward(struct step *s, int index, enum pass pass);
+void unfused_backward(struct step *s, int index);
+/* Tensors that stand beside the logits while the loss and its gradient are made. */
+enum { LOSS_BUFFERS = 3 };
+struct unfused_loss {
+	int buffer[LOSS_BUFFERS], count;
+};
+struct unfused_loss unfused_loss_begin(struct step *s);
+void unfused_loss_end(struct step *s, const struct unfused_loss *l);
+
 /* ---- loss.c ---- */
 
 void step_forward_loss(
@@ -259,9 +304,22 @@ void sliced_exchange(struct step *s, bool back, enum pass pass, struct region fr
 
 void step_state(struct step *s); /* prologue: allocates this role's state and initialises it */
 
+/* ---- border.c: tensors across the border of two slices ---- */
+
+bool border_is_kept(const struct plan *p, const struct strategy *g);
+/* The elements that one of ranks [first, first + ranks) keeps beyond its slice, at most. */
+int64_t border_elements(const struct plan *p, int64_t first, int64_t ranks);
+
+/* ---- gather.c ---- */
+
+/* What is gathered at once, and of which groups that is. */
+void gather_units_make(struct step *s);
+bool gather_by_module(const struct plan *p, const struct strategy *g);
+
 /* ---- restore.c: state that leaves, and comes back ---- */
 
 void step_show_weights(struct step *s); /* epilogue */
+void save_gathered(struct step *s);     /* the same, on rank 0 (save_gathered.c) */
 void step_snapshots(struct step *s);    /* prologue: room for what is saved asynchronously */
 void step_save(struct step *s);         /* section save */
 void step_restore(struct step *s);
@@ -313,12 +371,49 @@ void offload_release(struct step *s, int group);
 struct region offload_acquire_first(struct step *s, int group);
 void offload_write_back(struct step *s, int group);
 
+/* ---- tree.c: --reproducible ---- */
+
+/* STATUS_INPUT if the sums cannot be one tree. */
+enum status tree_check(const struct strategy *g, const struct model *m, const struct settings *t,
+                       const struct choices *c);
+void tree_choose(struct choices *c, const struct settings *t); /* the collectives that add up as the tree does */
+int tree_micro(const struct step *s, int turn);                /* the micro-batch that comes after `turn` others */
+bool tree_in_a_row(const struct step *s);                      /* of this role's loads: struct op */
+/* Whole gradients: kernels are about to write a group's; they have. Nothing is done unless `reproducible` is set. */
+void tree_needed(struct step *s, int group);
+void tree_ready(struct step *s, int group);
+/* The shard of a micro-batch, whose buffer becomes the tree's. home: where the sum of all stays. */
+void tree_add_shard(struct step *s, int group, int shard, struct region home);
+
 /* ---- gather.c ---- */
 
 /* Sends the parameters of a group that their owner has updated to the other ranks that keep them. */
 void gather_updated(struct step *s, int group, enum queue changed_by);
 
 /* ---- reduce.c ---- */
+
+enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
+/* How the gradients of a group get where they are reduced: BUCKET_VIEWS, … */
+int reduce_copying(const struct step *s, int group);
+/* Elements of a buffer for the group, which may be as large as a bucket can be, whatever is in it. */
+int64_t reduce_room(const struct step *s, int group);
+/* Waits until no more than so many buffers of whole gradients are on their way. */
+void reduce_wait(struct step *s, int in_flight);
+void reduce_make_room(struct step *s, int group, int in_flight); /* and opens the group's */
+/* owns: the buffer goes when this reduction is done. */
+void reduce_send(struct step *s, int group, bool owns);
+
+/* ---- bucket.c: gradients that are copied into the buffer in which they are reduced ---- */
+
+void bucket_open_piece(struct step *s, int tensor);     /* a kernel is about to write it */
+void bucket_copy_piece(struct step *s, int tensor);     /* it is written */
+void bucket_copy_group(struct step *s, int group);      /* all of the group's are */
+bool bucket_is_shared(const struct step *s, int group); /* several groups are reduced in one call */
+void bucket_put(struct step *s, int group);             /* the group is complete, and goes into the shared bucket */
+void bucket_send(struct step *s);                       /* reduces what is in it */
+
+/* The bytes at which a bucket is full, after the first. */
+int64_t step_bucket_bytes(const struct plan *p);
 
 void reduce_tied(struct step *s); /* sums the gradients of tensors that two stages use */
 

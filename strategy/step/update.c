@@ -55,8 +55,8 @@ static void sum_over_ranks(struct step *s, int buffer, unsigned axes, enum queue
 	sum->pass = pass;
 	sum->axes = step_axes(s, axes);
 	sum->traffic = TRAFFIC_CONTROL;
-	sum->payload = 1;
 	sum->operand[SUM_X] = region_whole(s->b, buffer);
+	sum->payload = sum->operand[SUM_X].count;
 	if (pass == PASS_UPDATE)
 		build_wait(s->b, queue, build_number(s->b, sum));
 }
@@ -145,6 +145,10 @@ static void update_group(struct step *s, int group, const struct update_part *pa
 	build_operand(op, PART_OVERFLOW, whole_or_none(s, s->state.overflow), false);
 	round_stochastically(s, op);
 	s->group[group].updated = build_number(s->b, op);
+	if (s->state.frees_gradients) {
+		build_free(s->b, s->group[group].shard);
+		s->group[group].shard = -1;
+	}
 }
 
 /* ---- all of them ---- */
@@ -171,6 +175,17 @@ static void update_scaler(struct step *s)
 	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, st->update_queue);
 	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE); /* the classifier has read the old one */
 	build_copy(s->b, region_whole(s->b, st->update_scaler), region_whole(s->b, st->scaler));
+}
+
+/* What the software's update needs beside the state, on the device, of all groups at once; -1: nothing. */
+static int alloc_temporary(struct step *s)
+{
+	int how = s->plan->software.does[SOFTWARE_UPDATE];
+	if (how == UPDATE_IN_PLACE || (how == UPDATE_FOREACH && !step_adamw(s)) || step_update_space(s) != SPACE_DEVICE)
+		return -1;
+	int64_t share = s->strategy->optimizer == PLACE_WHOLE ? s->state.held : s->state.held / s->shards;
+	return build_alloc(s->b, how == UPDATE_FP32 ? "gradients.fp32" : "square_roots", CATEGORY_BUFFERS, TYPE_FP32,
+	                   share);
 }
 
 /* The state of a group is fetched while the group before it is updated. */
@@ -234,6 +249,9 @@ void step_update(struct step *s)
 	if (s->state.update_counter != s->state.counter)
 		advance(s, s->state.update_counter, s->state.update_queue);
 	inspect_gradients(s, &o);
+	int temporary = alloc_temporary(s);
 	update_groups(s, &o);
+	if (temporary >= 0)
+		build_free(s->b, temporary);
 	update_scaler(s);
 }

@@ -88,6 +88,7 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	if (op_has_scale(op->kind))
 		op->scale = s->evaluating ? 1 : 1 / (1 - k->dropout);
 	sliced_finish_forward(s, index, pass, &sliced);
+	unfused_forward(s, index, pass);
 	step_values_used(s, k, pass);
 	if (!statistics || !s->recomputing)
 		step_drop_unread(s, k->saved);
@@ -125,6 +126,7 @@ void step_backward_kernel(struct step *s, int index)
 	if (d.sums.buffer >= 0)
 		build_free(s->b, d.sums.buffer);
 	sliced_finish_backward(s, index, &sliced);
+	unfused_backward(s, index);
 	/* The gradient of the output passes on along the residual connection, or is freed. */
 	if (k->residual >= 0)
 		step_pass_gradient(s, k->y, k->residual);

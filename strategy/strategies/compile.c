@@ -10,11 +10,14 @@ static void alloc_rows(struct step *s)
 	s->value = arena_alloc(a, (size_t)m->value_count * sizeof *s->value);
 	for (int i = 0; i < m->value_count; i++)
 		s->value[i].data = s->value[i].gradient = not_held();
+	s->kept = step_numbers(s, m->kernel_count);
 	s->tensor = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->tensor);
 	for (int i = 0; i < m->tensor_count; i++)
-		s->tensor[i].weight = s->tensor[i].gradient = region_none();
+		s->tensor[i] = (struct tensor_state){.weight = region_none(), .gradient = region_none(), .piece = -1};
 	s->reductions = (struct reductions){.room = 2 * s->plan->group_count + 1};
 	s->reductions.list = arena_alloc(a, (size_t)s->reductions.room * sizeof *s->reductions.list);
+	s->bucket = (struct open_bucket){.buffer = -1};
+	s->bucket.groups = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->bucket.groups);
 	s->group = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->group);
 	for (int i = 0; i < s->plan->group_count; i++)
 		s->group[i] = (struct group_state){.gathered = -1,
@@ -24,7 +27,8 @@ static void alloc_rows(struct step *s)
 		                                   .shard = -1,
 		                                   .reduced = -1,
 		                                   .updated = -1,
-		                                   .parameters16 = -1};
+		                                   .parameters16 = -1,
+		                                   .leaf = -1};
 }
 
 static void prepare(struct step *s)
@@ -32,7 +36,8 @@ static void prepare(struct step *s)
 	struct arena *a = &s->b->plan->arena;
 	checkpoints_make(&s->checkpoints, a, s->model, &s->checkpointing, s->kernel_begin, s->kernel_end);
 	step_place_checkpoints(s);
-	execution_make(&s->execution, a, s->model, &s->checkpoints, s->kernel_begin, s->kernel_end);
+	gather_units_make(s);
+	execution_make(&s->execution, a, s->model, &s->checkpoints, &s->units, s->kernel_begin, s->kernel_end);
 }
 
 /* As torch.nn.functional.batch_norm: the variance of one value is no statistic. */
@@ -51,6 +56,19 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 	return STATUS_OK;
 }
 
+/* How the software carries the strategy out. Only ZeRO's stages 1 and 2 keep slices of the optimizer's state. */
+static void apply_software(const struct software *how, struct strategy *g, struct choices *c)
+{
+	bool keeps_gradients = g->gradients == PLACE_WHOLE;
+	if (g->optimizer != PLACE_SLICE)
+		return;
+	c->all |= how->does[SOFTWARE_REDUCE] == REDUCE_ALL;
+	if (!keeps_gradients || how->does[SOFTWARE_STAGE1] == STAGE1_WHOLE)
+		return;
+	g->gradients = PLACE_SHARD;
+	c->sync = SYNC_LAST;
+}
+
 static void add_role(struct plan *p, const char *name, int64_t ranks)
 {
 	const struct role *last = p->role_count ? &p->roles[p->role_count - 1] : NULL;
@@ -58,7 +76,7 @@ static void add_role(struct plan *p, const char *name, int64_t ranks)
 	        (struct role){.name = name, .first_rank = last ? last->first_rank + last->ranks : 0, .ranks = ranks};
 }
 
-static void declare_roles(struct plan *p, const struct strategy *strategy)
+static void declare_roles(struct plan *p, const struct strategy *strategy, const struct choices *choices)
 {
 	if (strategy->stages) {
 		for (int i = 0; i < p->ranks; i++)
@@ -66,6 +84,12 @@ static void declare_roles(struct plan *p, const struct strategy *strategy)
 	} else if (strategy->root_alone && p->ranks > 1) {
 		add_role(p, "root", 1);
 		add_role(p, "worker", p->ranks - 1);
+	} else if (choices->save && p->ranks > 1) {
+		add_role(p, "saver", 1);
+		add_role(p, "rank", p->ranks - 1);
+	} else if (border_is_kept(p, strategy) && border_elements(p, 0, 1) != border_elements(p, 1, p->ranks - 1)) {
+		add_role(p, "first", 1);
+		add_role(p, "rest", p->ranks - 1);
 	} else {
 		add_role(p, "rank", p->ranks);
 	}
@@ -116,20 +140,35 @@ static enum status check(struct plan *p, const struct model *model, const struct
 		                   "{strategy} %s runs on one rank, and {ranks} is %lld; leave {ranks} out or "
 		                   "choose another strategy",
 		                   strategy->name, (long long)t->ranks);
-	if ((s = offload_check(strategy, t, c)) || (s = checkpointing_choose(model, t)))
+	const struct choices choices = strategy_choices(strategy, t->strategy);
+	if ((s = tree_check(strategy, model, t, &choices)) || (s = offload_check(strategy, t, c)) ||
+	    (s = checkpointing_choose(model, t)))
 		return s;
 	return checkpointing_parse(t->checkpointing, c);
 }
 
 static enum status compile(struct plan *p, const struct model *model, const struct settings *settings)
 {
-	const struct strategy *strategy;
+	const struct strategy *named;
 	struct checkpointing checkpointing;
-	enum status status = strategy_parse(settings->strategy, &strategy);
+	enum status status = strategy_parse(settings->strategy, &named);
 	p->settings = *settings;
-	if (status || (status = check(p, model, strategy, &checkpointing)))
+	if (status || (status = software_parse(settings->software, &p->software)))
 		return status;
-	struct choices choices = strategy_choices(strategy, settings->strategy);
+	if (settings->stochastic_rounding && p->software.does[SOFTWARE_WEIGHTS] == WEIGHTS_FP32)
+		return status_fail(STATUS_INPUT,
+		                   "{stochastic_rounding}: with {as} %s:weights=fp32 the update rounds "
+		                   "nothing; leave one of them out",
+		                   software_name(p->software.name));
+	/* Other software leaves collectives to a library, whose own memory is part of the overhead. */
+	p->settings.library_collectives |= p->software.name != SOFTWARE_OF_SHARDLAB;
+	struct strategy *strategy = arena_alloc(&p->arena, sizeof *strategy);
+	struct choices choices = strategy_choices(named, settings->strategy);
+	*strategy = *named;
+	apply_software(&p->software, strategy, &choices);
+	if ((status = check(p, model, strategy, &checkpointing)))
+		return status;
+	tree_choose(&choices, settings);
 	p->strategy = strategy->name;
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
@@ -137,8 +176,8 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	if ((strategy->mesh && (status = strategy->mesh(p, &choices))) || (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_slices_check(strategy, p->model, &checkpointing, settings)))
 		return status;
-	strategy->pack(p);
-	declare_roles(p, strategy);
+	(choices.whole ? pack_all : gather_by_module(p, strategy) ? pack_modules : strategy->pack)(p);
+	declare_roles(p, strategy, &choices);
 	for (int i = 0; i < p->role_count; i++) {
 		struct build b = {.plan = p, .role = &p->roles[i]};
 		struct step s = {.b = &b,

@@ -7,13 +7,10 @@
 static enum profile_kind kind_of_kernel(const struct plan *p, const struct op *op)
 {
 	static const enum profile_kind by_kernel[KERNEL_KINDS] = {
-	        [KERNEL_EMBEDDING] = PROFILE_REST,      [KERNEL_NORM] = PROFILE_REST,
-	        [KERNEL_RMS_NORM] = PROFILE_REST,       [KERNEL_LINEAR] = PROFILE_PRODUCTS,
-	        [KERNEL_SWIGLU] = PROFILE_REST,         [KERNEL_ROTARY] = PROFILE_REST,
-	        [KERNEL_ATTENTION] = PROFILE_ATTENTION, [KERNEL_SCORES] = PROFILE_ATTENTION,
-	        [KERNEL_SOFTMAX] = PROFILE_ATTENTION,   [KERNEL_CONTEXT] = PROFILE_ATTENTION,
-	        [KERNEL_DROPOUT] = PROFILE_REST,        [KERNEL_CLASSIFIER] = PROFILE_REST,
-	        [KERNEL_BATCH_NORM] = PROFILE_REST,     [KERNEL_ABSTRACT] = PROFILE_PRODUCTS};
+#define X(constant, name, divides, profile) [KERNEL_##constant] = PROFILE_##profile,
+	        KERNEL_LIST(X)
+#undef X
+	};
 	return op->kernel < 0 ? PROFILE_REST : by_kernel[p->model->kernels[op->kernel].kind];
 }
 

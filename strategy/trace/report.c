@@ -41,7 +41,8 @@ static void report_memory(struct report_memory *m, const struct plan *p, const s
 		m->at_peak[c] = use.at_peak[c];
 		m->steady[c] = use.steady[c];
 	}
-	plan_peak_describe(p, r, use.peak_op, m->peak_at, sizeof m->peak_at);
+	if (use.peak_bytes) /* else it is a space of other sections than the step */
+		plan_peak_describe(p, r, use.peak_op, m->peak_at, sizeof m->peak_at);
 }
 
 /* ---- communication ---- */
@@ -79,14 +80,15 @@ static int64_t busiest_rank(const struct plan *p, const struct role *r)
 	return busiest;
 }
 
-static void report_traffic(struct report_traffic *by_kind, const struct plan *p, const struct role *r, int64_t rank)
+static void report_traffic(struct report_traffic *by_kind, const struct plan *p, const struct role *r,
+                           const struct section *s, int64_t rank)
 {
-	for (int i = r->step.begin; i < r->step.end; i++) {
+	for (int i = s->begin; i < s->end; i++) {
 		const struct op *op = &r->ops[i];
 		if (!is_collective(op))
 			continue;
 		struct report_traffic *t = &by_kind[op->traffic];
-		t->calls++;
+		t->calls += !op->joined;
 		t->payload_bytes += op_payload_bytes(r, op);
 		t->sent_bytes += op_sent_bytes(p, r, op, rank);
 		t->received_bytes += op_received_bytes(p, r, op, rank);
@@ -95,7 +97,7 @@ static void report_traffic(struct report_traffic *by_kind, const struct plan *p,
 
 static void report_communication(struct report_role *out, const struct plan *p, const struct role *r)
 {
-	report_traffic(out->by_kind, p, r, busiest_rank(p, r));
+	report_traffic(out->by_kind, p, r, &r->step, busiest_rank(p, r));
 	for (int k = 0; k < TRAFFIC_COUNT; k++) {
 		if (k == TRAFFIC_CONTROL)
 			continue;
@@ -113,6 +115,25 @@ static void report_transfers(struct report_transfer *transfer, const struct plan
 		transfer[kind].calls++;
 		transfer[kind].bytes += op_transfer_bytes(p, r, &r->ops[i]);
 	}
+}
+
+/* Whatever gathers, gathers alike on all ranks of a role. */
+static void report_gathering(struct report_gathering *out, const struct plan *p, const struct role *r)
+{
+	struct report_traffic by_kind[TRAFFIC_COUNT] = {{0}};
+	report_traffic(by_kind, p, r, &r->epilogue, r->first_rank);
+	out->sent_bytes = by_kind[TRAFFIC_ALL_GATHER].sent_bytes;
+	out->received_bytes = by_kind[TRAFFIC_ALL_GATHER].received_bytes;
+	for (int space = 0; space < SPACE_COUNT && out->received_bytes; space++) {
+		struct memory_use use;
+		plan_section_peak(r, &r->epilogue, (enum space)space, &use);
+		out->peak_bytes[space] = use.peak_bytes;
+	}
+}
+
+bool report_gathers(const struct report *r)
+{
+	return r->role_count && r->roles[0].gathering.received_bytes;
 }
 
 /* ---- checkpointing ---- */
@@ -202,6 +223,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 			report_memory(&role->memory[space], p, &p->roles[i], (enum space)space);
 		report_communication(role, p, &p->roles[i]);
 		report_transfers(role->transfer, p, &p->roles[i]);
+		report_gathering(&role->gathering, p, &p->roles[i]);
 	}
 }
 
@@ -221,7 +243,7 @@ void report_add_ranks(struct report *r, const struct plan *p)
 	for (int64_t i = 0; i < p->ranks; i++) {
 		const struct role *role = plan_role_of(p, i);
 		const struct report_role *same = &r->roles[role - p->roles];
-		report_traffic(r->by_rank[i].by_kind, p, role, i);
+		report_traffic(r->by_rank[i].by_kind, p, role, &role->step, i);
 		memcpy(r->by_rank[i].transfer, same->transfer, sizeof same->transfer);
 		for (int space = 0; space < SPACE_COUNT; space++) {
 			r->by_rank[i].peak_bytes[space] = same->memory[space].peak_bytes;

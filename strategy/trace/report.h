@@ -52,10 +52,18 @@ struct report_memory {
 	int64_t peak_bytes, arena_bytes;
 	int64_t allocated_bytes,
 	        reserved_bytes; /* under a stack: at the peak, and with what its allocator holds; 0: none */
+	bool cached;            /* reserved_bytes follows from the plan and its software's caching allocator */
 	int64_t overhead_bytes;
 	bool overhead_assumed;
 	char peak_at[96]; /* "backward block.5.qkv, micro-batch 0" */
 	int64_t at_peak[CATEGORY_COUNT], steady[CATEGORY_COUNT];
+};
+
+/* What the epilogue takes that gathers the weights to save them (save=full, save=16bit): bytes of the busiest rank of a
+ * role (-1: not countable), and the most that are live meanwhile. */
+struct report_gathering {
+	int64_t sent_bytes, received_bytes;
+	int64_t peak_bytes[SPACE_COUNT];
 };
 
 struct report_role {
@@ -66,6 +74,7 @@ struct report_role {
 	int64_t sent_bytes, received_bytes;           /* of the busiest rank, without control; -1: not countable */
 	struct report_traffic by_kind[TRAFFIC_COUNT]; /* of the busiest rank */
 	struct report_transfer transfer[TRANSFER_COUNT];
+	struct report_gathering gathering; /* zeros: ranks save what they have */
 };
 
 /* The work of one rank in a step, and the memory that it took. */
@@ -175,6 +184,7 @@ struct report {
 	bool fits;           /* the tightest has room, so that all have */
 	bool measured;       /* it is of a real run */
 	struct report_saved saved;
+	int64_t gathering_ns; /* predicted: how long the epilogue takes to gather the weights; 0: it does not */
 	/* Of a real run, as `measured` says: all that follows. */
 	struct report_data data;
 	char weights_checksum[17];
@@ -206,6 +216,8 @@ void report_from_plan(struct report *r, const struct plan *p);
 void report_set_speed(struct report *r, double peak);
 /* Fills in by_rank too, to compare a measured report with. */
 void report_add_ranks(struct report *r, const struct plan *p);
+/* True if the epilogue gathers the weights. */
+bool report_gathers(const struct report *r);
 void report_release(struct report *r);
 
 /* The JSON object of the design. New reference. */

@@ -20,15 +20,6 @@ static bool has_place(enum setting i)
 	return false;
 }
 
-/* The rules of fp16 are filled in when settings are resolved. */
-static bool is_rule(enum setting i, const struct settings *s)
-{
-	const struct loss_scale_rule *rule = loss_scale_rule(s->loss_scaler);
-	return (i == SETTING_LOSS_SCALER && s->loss_scaler != LOSS_SCALER_PYTORCH) ||
-	       (i == SETTING_LOSS_SCALE && (!s->loss_scaler || s->loss_scale == rule->initial)) ||
-	       (i == SETTING_LOSS_SCALE_WINDOW && (!s->loss_scaler || s->loss_scale_window == rule->window));
-}
-
 static void print_value(enum setting i, const struct settings *s, char *out, size_t size)
 {
 	const struct setting_row *row = &setting_rows[i];
@@ -47,7 +38,7 @@ static void print_others(const struct settings *s, char *out, size_t size)
 	for (enum setting i = 0; i < SETTING_COUNT; i++) {
 		char value[SETTING_TEXT], name[32];
 		size_t at = strlen(out);
-		if (has_place(i) || is_rule(i, s) || !setting_differs(i, s))
+		if (has_place(i) || setting_is_rule(i, s) || !setting_differs(i, s))
 			continue;
 		print_value(i, s, value, sizeof value);
 		snprintf(name, sizeof name, "%s", setting_rows[i].name);

@@ -95,6 +95,18 @@ static void transfers(struct form *f, struct report_transfer *t)
 	}
 }
 
+static void gathering(struct form *f, struct report_gathering *g)
+{
+	if (form_absent(f, "gathering", !g->received_bytes))
+		return;
+	FORM_INSIDE (f, "gathering", outer) {
+		form_countable(f, "sent_bytes", &g->sent_bytes);
+		form_countable(f, "received_bytes", &g->received_bytes);
+		form_whole(f, "device_peak_bytes", &g->peak_bytes[SPACE_DEVICE]);
+		form_whole(f, "host_peak_bytes", &g->peak_bytes[SPACE_HOST]);
+	}
+}
+
 static void roles(struct form *f, struct report *r)
 {
 	json_t *list = form_list(f, "roles", PLAN_ROLES), *outer = f->o;
@@ -110,6 +122,7 @@ static void roles(struct form *f, struct report *r)
 		overhead(f, &role->overhead);
 		communication(f, role);
 		transfers(f, role->transfer);
+		gathering(f, &role->gathering);
 	}
 	form_leave(f, outer);
 }
@@ -334,6 +347,8 @@ static void report(struct form *f, struct report *r)
 	checkpointing(f, &r->checkpointing);
 	roles(f, r);
 	saved(f, r);
+	if (!form_absent(f, "gathering_s", !r->gathering_ns))
+		form_seconds(f, "gathering_s", &r->gathering_ns);
 	if (!form_absent(f, "grain", !*r->grain))
 		FORM_TEXT(f, "grain", r->grain);
 	times(f, r);

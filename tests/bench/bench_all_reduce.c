@@ -22,11 +22,11 @@
 #include "real/communicator/hosts.h"
 #include "tests/bench/bench.h"
 
-enum way { RING, RING_HURRY, MPI, MPI_HURRY, LIBRARY, WAYS };
+enum way { RING, RING_SPINNING, MPI, MPI_SPINNING, LIBRARY, WAYS };
 
 static const char *const way_names[WAYS] = {
-        [RING] = "ring, sleeping polls", [RING_HURRY] = "ring, hurry",           [MPI] = "mpi, sleeping polls",
-        [MPI_HURRY] = "mpi, hurry",      [LIBRARY] = "MPI_Allreduce (blocking)",
+        [RING] = "ring, sleeping polls",  [RING_SPINNING] = "ring, spinning",     [MPI] = "mpi, sleeping polls",
+        [MPI_SPINNING] = "mpi, spinning", [LIBRARY] = "MPI_Allreduce (blocking)",
 };
 
 struct bench {
@@ -50,14 +50,14 @@ static float *buffer(int64_t elements, bool huge)
 	return data;
 }
 
-static void run(struct bench *b, struct communicator *c, bool hurry)
+static void run(struct bench *b, struct communicator *c, bool spin)
 {
 	struct collective what = {.algorithm = SCHEDULE_RING_ALL_REDUCE,
 	                          .elements = b->elements,
 	                          .whole = b->data,
 	                          .staging = b->staging};
 	struct traffic traffic;
-	c->ops->hurry(c, hurry);
+	c->ops->spin(c, spin);
 	must(c->ops->run(c, &what, &traffic));
 }
 
@@ -74,7 +74,8 @@ static double seconds(struct bench *b, enum way way)
 	if (way == LIBRARY)
 		MPI_Allreduce(MPI_IN_PLACE, b->data, (int)b->elements, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 	else
-		run(b, way == RING || way == RING_HURRY ? b->ring : b->mpi, way == RING_HURRY || way == MPI_HURRY);
+		run(b, way == RING || way == RING_SPINNING ? b->ring : b->mpi,
+		    way == RING_SPINNING || way == MPI_SPINNING);
 	mine = MPI_Wtime() - begin;
 	MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 	return slowest;

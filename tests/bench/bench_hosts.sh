@@ -17,7 +17,7 @@ ring() {
 	local hosts=$1 repeats=$2
 	shift 2
 	lab_on 1 mpirun -n "$hosts" --hostfile "$lab/hosts" --bind-to none "$@" \
-		"$(dirname "$SHARDLAB")/tests/bench/bench_all_reduce" $mib "$repeats" huge 'ring, hurry' 2>/dev/null | awk '/^ring/ { print $3 }'
+		"$(dirname "$SHARDLAB")/tests/bench/bench_all_reduce" $mib "$repeats" huge 'ring, spinning' 2>/dev/null | awk '/^ring/ { print $3 }'
 }
 
 # with HOSTS RATE LIMIT REPEATS

@@ -36,3 +36,13 @@ grep -q '"operation": "all_reduce"' "$plan" || fail 'JSON: no all_reduce'
 few=$("$SHARDLAB" plan --strategy zero3 --model gpt --ranks 8 | wc -l)
 many=$("$SHARDLAB" plan --strategy zero3 --model gpt --ranks 16384 | wc -l)
 [ "$many" -le $((few + few / 20)) ] || fail "8 ranks have $few lines, 16384 have $many"
+
+# Plans of other software are printed, read again and simulated, and are not trained.
+"$SHARDLAB" plan --model gpt --strategy zero3 --ranks 2 --as deepspeed >"$plan"
+grep -q '^set as deepspeed' "$plan" || fail 'the plan does not say whose it is'
+"$SHARDLAB" sim --plan "$plan" --cluster h100 >"$plan.sim"
+grep -q 'reserved by the allocator' "$plan.sim" || fail 'the report does not say what the allocator reserves'
+refused 'is simulated only' "$SHARDLAB" train --plan "$plan"
+refused 'is simulated only' "$SHARDLAB" train --ranks 2 --as pytorch
+refused 'is simulated only' "$SHARDLAB" validate --ranks 2 --as pytorch:bucket=views
+refused "'torch' is not one of: shardlab, pytorch, deepspeed, megatron" "$SHARDLAB" sim --as torch

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/support/commands.sh
+[ -z "${SAN-}" ] || { echo 'under a sanitizer test_sim_stack predicts with stacks' && exit 77; }
 command -v python3 >/dev/null || { echo 'python3, which both tools need, is not installed' && exit 77; }
 
 runs=tests/golden/published_runs.csv

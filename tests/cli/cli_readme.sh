@@ -12,6 +12,7 @@ for page in "$readme" "$root"/docs/*.md; do
 		[ -e "$(dirname "$page")/$target" ] || fail "${page#"$root"/}: there is no $target"
 	done
 done
+[ -z "${SAN-}" ] || { echo 'left out: under a sanitizer the other scripts run these commands' && exit; }
 cd "$TMPDIR"
 mkdir Qwen2.5-7B # as downloaded
 cp "$root/tests/golden/configs/qwen2.5-7b.json" Qwen2.5-7B/config.json

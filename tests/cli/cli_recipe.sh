@@ -43,7 +43,7 @@ trained() {
 }
 machine=(--model gpt2-124m --cluster a100-80gb --ranks 8)
 same deepspeed "${machine[*]} --config zero3.json --micro-batch 4 --precision bf16" \
-	"${machine[@]}" --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000 --micro-batch 4 --precision bf16 --clip 1
+	"${machine[@]}" --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit --micro-batch 4 --precision bf16 --clip 1
 same deepspeed "${machine[*]} --config zero2_activation_checkpointing_hjson.json" \
 	"${machine[@]}" --strategy zero2:overlap=no --bucket 200000000B --micro-batch 8 --clip 1
 grep -q 'note: activation_checkpointing is read by deepspeed.checkpointing.configure() alone' "$TMPDIR/notes" || complain 'no note'
@@ -59,7 +59,7 @@ grep -q 'ranks by train_batch_size: 64 = micro-batch 2 × accumulation 4 × 8 ra
 
 # compare puts the other strategies beside the file's; train goes through mpirun with all of it.
 "$SHARDLAB" compare --config zero3.json "${machine[@]}" --precision bf16 2>/dev/null >"$TMPDIR/compare.out"
-grep -q '^ *zero3:prefetch=530841:live=1000000000:reuse=1000000000 *single .* zero2 *fsdp' "$TMPDIR/compare.out" ||
+grep -q '^ *zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit *single .* zero2 *fsdp' "$TMPDIR/compare.out" ||
 	complain "compare: $(head -n 3 "$TMPDIR/compare.out")"
 cat >"$TMPDIR/small.hjson" <<-EOF
 	train_batch_size: 4  # on two ranks
@@ -107,8 +107,7 @@ same pytorch-eager "--config ../torchtitan/hybrid.toml --ranks 8 --cluster h200"
 	--strategy hybrid:shard=4 --precision bf16 --micro-batch 2 --accumulate 4 --sequence 4096 --clip 1 \
 	--learning-rate 8e-4 --warmup 200 --decay 10000 --weight-decay 0.1
 same deepspeed "--config ../trainer/deepspeed_file.json ${machine[*]}" "${machine[@]}" --micro-batch 2 --accumulate 4 --precision bf16 \
-	--clip 1 --learning-rate 2e-5 --warmup 10 --decay 1000 --weight-decay 0 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000
-grep -q 'deepspeed_file.json:12:15: note: .*deepspeed/zero3.json:26:54: ' "$TMPDIR/notes" || complain "whose note: $(cat "$TMPDIR/notes")"
+	--clip 1 --learning-rate 2e-5 --warmup 10 --decay 1000 --weight-decay 0 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit
 refused 'llama3_8b.toml:56:23: activation_checkpoint.selective_ac_option "op": every second product is kept' "$SHARDLAB" sim --config ../torchtitan/llama3_8b.toml \
 	--ranks 8 || complain 'selective by operation'
 refused 'deepspeed_disagrees.json:5:15: Trainer would refuse: ../trainer/used/zero2_bf16.json:4:14: bf16.enabled true disagrees' "$SHARDLAB" sim \
@@ -118,8 +117,14 @@ refused 'deepspeed_disagrees.json:5:15: Trainer would refuse: ../trainer/used/ze
 accelerate=../accelerate/fsdp1_hybrid.yaml
 same pytorch-eager "--config $accelerate --model gpt2-124m --cluster a100-80gb --micro-batch 2" --ranks 16 --model gpt2-124m \
 	--cluster a100-80gb --micro-batch 2 --precision bf16 --strategy hybrid:shard=8 --activation-checkpointing full
-refused 'fsdp1_no_wrap.yaml: fsdp_config.fsdp_auto_wrap_policy: NO_WRAP, the default' "$SHARDLAB" sim \
-	--config ../accelerate/fsdp1_no_wrap.yaml || complain 'one unit for the whole model'
+same pytorch-eager "--config ../accelerate/fsdp1_no_wrap.yaml --model gpt2-124m --cluster a100-80gb --micro-batch 2" --ranks 8 --model gpt2-124m \
+	--cluster a100-80gb --micro-batch 2 --precision bf16 --strategy fsdp:reshard=no:units=model --activation-checkpointing full
+# … or the DeepSpeed file that it names.
+same deepspeed "--config ../accelerate/zero_file_alone.yaml --model gpt2-124m --cluster a100-80gb" --ranks 8 --model gpt2-124m \
+	--cluster a100-80gb --micro-batch 2 --accumulate 4 --precision bf16 --clip 1 \
+	--strategy zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit
+refused 'zero_file_missing.yaml:13:26: Accelerate would refuse: deepspeed_config_file: cannot open ' "$SHARDLAB" sim \
+	--config ../accelerate/zero_file_missing.yaml || complain 'a file that is not there'
 status=0
 "$SHARDLAB" config ../accelerate/mixed_no.yaml >"$TMPDIR/mixed.out" 2>"$TMPDIR/err" || status=$?
 [ "$status" = 1 ] && grep -q 'mixed_no.yaml:7:18: Accelerate would refuse: mixed_precision: a plain no is a flag' "$TMPDIR/mixed.out" ||

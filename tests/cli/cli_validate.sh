@@ -31,8 +31,19 @@ check 3 mpi --model mlp:sizes=784-40-40-40-10 --ranks 4 --strategy model,pipelin
 check 7 ring --precision bf16 --model mlp:sizes=784-40-10 --ranks 3 --strategy all --accumulate 2
 check 3 mpi --precision fp16 --model gpt:layers=1,width=32,heads=2,context=16 --ranks 2 --strategy ddp,zero2,zero3 --clip 1
 check 3 ring --precision fp16 --model gpt:layers=1,width=32,heads=2,context=16 --ranks 3 --strategy dp,zero1,fsdp
+check 2 ring --precision bf16 --model mlp:sizes=784-40-10 --ranks 3 --strategy zero3:save=16bit,fsdp:units=model:save=full
+for name in gathering.sent_bytes gathering.device_peak_bytes gathering.host_peak_bytes; do
+	grep -q "\"quantity\": \"$name\"" "$TMPDIR/out" || complain "no check of $name"
+done
 check 2 ring --model llama:layers=2,width=32,heads=4,kv_heads=2,hidden=44,context=16,qk_norm=yes --ranks 2 --strategy zero2,fsdp
 check 1 ring --precision bf16 --model llama:layers=2,width=32,heads=4,kv_heads=2,hidden=44,context=16 --ranks 2 --strategy tensor
+
+# What rank 0 gathers and saves is what the ranks save by themselves.
+for save in shards full; do
+	"$SHARDLAB" train --model mlp:sizes=784-40-10 --ranks 3 --strategy "fsdp:save=$save" --steps 2 --precision bf16 \
+		--save "$TMPDIR/$save.safetensors" >"$TMPDIR/train.out" 2>&1 || complain "save=$save: $(cat "$TMPDIR/train.out")"
+done
+cmp "$TMPDIR/shards.safetensors" "$TMPDIR/full.safetensors" || complain 'gathered weights are others'
 
 # The run that is reported can be looked at; a file holds one.
 check 1 ring --model mlp:sizes=784-40-10 --ranks 2 --strategy zero2 --trace "$TMPDIR/run.json"

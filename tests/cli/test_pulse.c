@@ -83,4 +83,21 @@ START_TEST(a_run_that_does_not_start_again_is_late_as_it_likes)
 }
 END_TEST
 
+/* A host that went while its daemon was started: over hosts alone, where logging in may hang, and until a rank is
+ * heard. */
+START_TEST(mpirun_that_starts_nobody_is_lost)
+{
+	static struct host two[] = {{.name = "node1", .slots = 2}, {.name = "node2", .slots = 1}};
+	const struct hosts hosts = {.list = two, .count = 2};
+	pulse.begun_ns -= 4 * pulse.limit_ns;
+	ck_assert(!finds());
+	pulse.hosts = &hosts;
+	ck_assert(finds());
+	ck_assert_str_eq(said, "mpirun has started no rank on the hosts for 40 s; the run was ended "
+	                       "(SHARDLAB_COMM_TIMEOUT_S sets the limit)");
+	hear("shardlab-pulse 0 100 9");
+	ck_assert(!finds());
+}
+END_TEST
+
 SUITE_WITH("pulse", 0, open_pulse, close_pulse)

@@ -51,6 +51,7 @@ same 2 --strategy pipeline
 export OMPI_MCA_btl_tcp_eager_limit=70000
 same 2 --strategy zero3 --comm mpi
 unset OMPI_MCA_btl_tcp_eager_limit
+[ "$(grep -c '^--comm mpi: between hosts' "$TMPDIR/apart.err")" = 1 ] || complain "of --comm mpi is said: $(cat "$TMPDIR/apart.err")"
 grep -q 'up to 70000 bytes .*, as it was set' "$TMPDIR/apart.err" || complain "a setting of the user's: $(cat "$TMPDIR/apart.err")"
 
 # A checkpoint of two hosts, and four that go on from it.

@@ -24,7 +24,7 @@ struct trial {
 	enum schedule_algorithm algorithm;
 	enum operation kind;
 	int64_t root, elements;
-	bool in_place, hurry;
+	bool in_place, spin;
 	int salt;
 	enum type type;
 };
@@ -179,7 +179,7 @@ static void try(const struct trial *t)
 			set(t, part, -i, GUARD_VALUE);
 			set(t, part, slice + i - 1, GUARD_VALUE);
 		}
-	t->c->ops->hurry(t->c, t->hurry);
+	t->c->ops->spin(t->c, t->spin);
 	enum status s = t->c->ops->run(t->c, &what, &traffic);
 
 	ranks_check(!s, "%s", status_message());

@@ -83,7 +83,9 @@ static void try_variants(void)
 	                                         "zero3:reuse=20000",
 	                                         "fsdp:reshard=no",
 	                                         "fsdp:sync=last",
-	                                         "fsdp:reshard=no:sync=last:prefetch=0"};
+	                                         "fsdp:reshard=no:sync=last:prefetch=0",
+	                                         "fsdp:units=model",
+	                                         "fsdp:units=model:reshard=no:sync=last"};
 	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
 		try_variant(strategies[i], "clip=0.5");
 		if (i % 3 == 0)

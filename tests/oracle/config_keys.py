@@ -212,11 +212,19 @@ def judge_files():
 def accelerate_error(path):
     """`accelerate launch` up to the environment of the ranks, and the plugin that these make of it."""
     from accelerate.commands.launch import _validate_launch_command, launch_command_parser
-    from accelerate.utils import FullyShardedDataParallelPlugin
-    from accelerate.utils.launch import prepare_multi_gpu_env, prepare_simple_launcher_cmd_env
-    before = dict(os.environ)
+    from accelerate.utils import DeepSpeedPlugin, FullyShardedDataParallelPlugin
+    from accelerate.utils.launch import (
+        prepare_deepspeed_cmd_env, prepare_multi_gpu_env, prepare_simple_launcher_cmd_env)
+    before, folder = dict(os.environ), os.getcwd()
+    os.chdir(pathlib.Path(path).parent)  # a file of DeepSpeed's that it names is opened from there
     try:
-        args, _, _ = _validate_launch_command(launch_command_parser().parse_args(["--config_file", path, "x.py"]))
+        args, defaults, mixed = _validate_launch_command(
+            launch_command_parser().parse_args(["--config_file", pathlib.Path(path).name, "x.py"]))
+        if args.use_deepspeed:  # as launch_command does
+            fields = list(defaults.deepspeed_config) + ["mixed_precision"] * mixed
+            args.deepspeed_fields_from_accelerate_config = ",".join(fields)
+            os.environ.update(prepare_deepspeed_cmd_env(args)[1])
+            DeepSpeedPlugin()
         if args.multi_gpu or args.use_fsdp or args.use_megatron_lm:
             os.environ.update(prepare_multi_gpu_env(args))
         elif not args.use_deepspeed:
@@ -227,6 +235,7 @@ def accelerate_error(path):
         no_device = "no available devices found" in str(error)  # the last that the plugin asks for
         return None if no_device else f"{type(error).__name__}: {error}"
     finally:
+        os.chdir(folder)
         os.environ.clear()
         os.environ.update(before)
     return None
@@ -249,7 +258,7 @@ def compare_accelerate():
 
 def judge_accelerate():
     lines = []
-    for path in sorted(path for path in ACCELERATE_FOLDER.iterdir() if path.name != "verdicts.txt"):
+    for path in sorted(path for path in ACCELERATE_FOLDER.iterdir() if path.is_file() and path.name != "verdicts.txt"):
         error = accelerate_error(str(path))
         if error:
             print(f"    {path.name}: {error.splitlines()[0][:150]}", file=sys.stderr)

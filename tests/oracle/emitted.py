@@ -43,8 +43,11 @@ MEANT = {
     "fsdp_offload": (4, 1, 1, "bf16", 0, True, "cpu cpu"), "hybrid": (8, 1, 1, "bf16", 0, True, ""),
     "selective": (4, 1, 1, "fp32", 0, True, ""), "tensor": (4, 2, 1, "bf16", 0, None, ""),
     "pipeline": (4, 1, 8, "fp32", 0, None, ""), "one_in": (4, 1, 1, "bf16", 0, True, ""),
-    "llama": (8, 1, 1, "bf16", 0, True, ""),
+    "llama": (8, 1, 1, "bf16", 0, True, ""), "fsdp_save": (4, 1, 1, "bf16", 0, True, ""),
+    "zero3_save": (4, 1, 1, "bf16", 3, None, ""), "fsdp_whole": (4, 1, 1, "fp32", 0, False, ""),
+    "hybrid_keep": (8, 1, 1, "fp32", 0, False, ""),
 }
+GATHERED = ("fsdp_save", "zero3_save")  # weights are gathered to be saved
 
 
 def precision_of(bf16, fp16):
@@ -63,7 +66,8 @@ def of_deepspeed(config, ranks):
               for p in (zero.offload_optimizer, zero.offload_param) if p and p.device != "none"]
     return {"micro": made.train_micro_batch_size_per_gpu, "accumulate": made.gradient_accumulation_steps,
             "precision": precision_of(made.bfloat16_config.enabled, made.float16_config.enabled),
-            "stage": made.zero_optimization_stage, "offload": " ".join(places)}
+            "stage": made.zero_optimization_stage, "offload": " ".join(places),
+            "gathered": zero.gather_16bit_weights_on_model_save}
 
 
 def read_deepspeed(path, ranks):
@@ -86,11 +90,13 @@ def read_accelerate(path, ranks):
         zero = config["zero_optimization"]
         places = [zero[f"offload_{what}"]["device"] for what in ("optimizer", "param")]
         got |= {"stage": plugin.zero_stage, "accumulate": config["gradient_accumulation_steps"],
-                "offload": " ".join(place for place in places if place != "none")}
+                "offload": " ".join(place for place in places if place != "none"),
+                "gathered": zero["stage3_gather_16bit_weights_on_model_save"]}
     elif args.use_fsdp:
         os.environ.update(prepare_multi_gpu_env(args))
         got |= {"reshard": os.environ["FSDP_RESHARD_AFTER_FORWARD"] == "true",
-                "offload": "cpu cpu" if os.environ["FSDP_OFFLOAD_PARAMS"] == "true" else ""}
+                "offload": "cpu cpu" if os.environ["FSDP_OFFLOAD_PARAMS"] == "true" else "",
+                "gathered": os.environ.get("FSDP_STATE_DICT_TYPE") == "FULL_STATE_DICT"}
         try:
             FullyShardedDataParallelPlugin()
         except RuntimeError as error:  # the last that it asks for is a GPU
@@ -147,7 +153,7 @@ KEYS = ("ranks", "micro", "accumulate", "precision", "stage", "reshard", "offloa
 
 def wrong_with(path):
     name, target, _ = path.name.split(".")
-    meant = dict(zip(KEYS, MEANT[name]))
+    meant = dict(zip(KEYS, MEANT[name]), gathered=name in GATHERED)
     before = dict(os.environ)
     try:
         got = READERS[target](path, meant["ranks"])

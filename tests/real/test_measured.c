@@ -61,14 +61,14 @@ static enum status late_message(struct communicator *c, const struct point_to_po
 	return STATUS_OK;
 }
 
-static void stand_in_hurry(struct communicator *c, bool hurry)
+static void stand_in_spin(struct communicator *c, bool spin)
 {
 	(void)c;
-	(void)hurry;
+	(void)spin;
 }
 
 static const struct communicator_ops stand_in_ops = {
-        .name = "stand-in", .run = stand_in_run, .sum = stand_in_sum, .message = late_message, .hurry = stand_in_hurry};
+        .name = "stand-in", .run = stand_in_run, .sum = stand_in_sum, .message = late_message, .spin = stand_in_spin};
 
 /* ---- rank 0 of two ---- */
 

@@ -149,13 +149,13 @@ static enum status no_sum(struct communicator *c, double *values, int n, struct 
 	return STATUS_OK;
 }
 
-static void no_hurry(struct communicator *c, bool hurry)
+static void no_spin(struct communicator *c, bool spin)
 {
 	(void)c;
-	(void)hurry;
+	(void)spin;
 }
 
-static const struct communicator_ops no_ops = {.name = "none", .run = no_run, .sum = no_sum, .hurry = no_hurry};
+static const struct communicator_ops no_ops = {.name = "none", .run = no_run, .sum = no_sum, .spin = no_spin};
 
 /* ---- the tests ---- */
 

@@ -20,6 +20,8 @@ static int64_t by_hand(enum schedule_algorithm a, int64_t n)
 	switch (a) {
 	case SCHEDULE_RING_ALL_REDUCE:
 		return 2 * (n - 1) * (alpha + slice);
+	case SCHEDULE_HALVING_REDUCE_SCATTER:
+		return p < n ? (n - 1) * (alpha + slice) : log2_up(n) * alpha + whole - slice;
 	case SCHEDULE_RING_REDUCE_SCATTER:
 	case SCHEDULE_RING_ALL_GATHER:
 		return (n - 1) * (alpha + slice);

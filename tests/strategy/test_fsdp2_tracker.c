@@ -80,15 +80,20 @@ static const struct sizes {
 };
 static const int64_t ranks_of[] = {8, 64};
 
-static const struct plan *plan_of(const struct sizes *z, int64_t ranks)
+static const struct plan *plan_as(const struct sizes *z, int64_t ranks, const char *as)
 {
 	if (z->ours)
-		return made_plan("%s fsdp ranks=%d micro_batch=1", z->ours, (int)ranks);
+		return made_plan("%s fsdp ranks=%d micro_batch=1 as=%s", z->ours, (int)ranks, as);
 	return made_plan(
 	        "llama:layers=%d,width=%d,heads=%d,kv_heads=%d,head_size=%d,hidden=%d,context=%d,vocabulary=%d "
-	        "fsdp ranks=%d micro_batch=1",
+	        "fsdp ranks=%d micro_batch=1 as=%s",
 	        (int)z->layers, (int)z->width, (int)z->heads, (int)z->keys, (int)z->size, (int)z->hidden,
-	        (int)z->tokens, (int)z->vocabulary, (int)ranks);
+	        (int)z->tokens, (int)z->vocabulary, (int)ranks, as);
+}
+
+static const struct plan *plan_of(const struct sizes *z, int64_t ranks)
+{
+	return plan_as(z, ranks, "shardlab");
 }
 
 /* Bytes of the terms that both are made of. */
@@ -271,6 +276,38 @@ START_LOOP_TEST(both_are_known_to_the_byte, 0, COUNT(sizes))
 		ck_assert_int_eq(t.all, t.root + z->layers * t.block);
 		check_theirs(z, &t, ranks_of[n]);
 		check_ours(z, &t, p, ranks_of[n]);
+		plans_forget();
+	}
+}
+
+/* ---- ours, as PyTorch does it ---- */
+
+/* At the loss all but their counters, positions, 64-bit tokens, and rows that fill a share; and our pads, and 12 bytes
+ * for the step and the loss. */
+static int64_t loss_as_they_do(const struct sizes *z, const struct terms *t, int64_t ranks)
+{
+	return 3 * t->all / ranks + t->root + z->layers * (t->block_saved + t->block_more) + t->last_norm +
+	       t->norm_more + 3 * t->padded_logits + 2 * t->index + 12;
+}
+
+/* Where the loss is the peak, to the byte. In a block PyTorch has the gradients of some of its matrices, and ours have
+ * been copied into the unit's. */
+START_LOOP_TEST(as_pytorch_comes_to_theirs, 0, COUNT(sizes))
+{
+	const struct sizes *z = &sizes[_i];
+	read_table();
+	for (int n = 0; n < COUNT(ranks_of); n++) {
+		struct memory_use use;
+		int64_t total = theirs(z->model, ranks_of[n], "peak.total"), at_loss[KINDS];
+		const struct plan *p = plan_as(z, ranks_of[n], "pytorch");
+		struct terms t = terms_of(z, p, ranks_of[n]);
+		plan_memory(p, &p->roles[0], SPACE_DEVICE, &use);
+		their_peak(z, &t, ranks_of[n], AT_LOSS, at_loss);
+		if (sum_of(at_loss, KINDS) == total)
+			ck_assert_int_eq(use.peak_bytes, loss_as_they_do(z, &t, ranks_of[n]));
+		ck_assert_msg(llabs((long long)(use.peak_bytes - total)) < total / 100,
+		              "%s on %lld ranks: %lld, and as pytorch %lld", z->model, (long long)ranks_of[n],
+		              (long long)total, (long long)use.peak_bytes);
 		plans_forget();
 	}
 }

@@ -78,6 +78,7 @@ static const char *const requests[] = {
         "gpt:layers=2,width=8,heads=2,context=6 zero2 ranks=8 accumulate=2 sequence=4 bucket=999",
         "gpt:layers=2,width=8,heads=2,context=6 zero3:live=100 ranks=3 precision=bf16 clip=1",
         "gpt:layers=2,width=8,heads=2,context=6 fsdp:reshard=no:sync=last ranks=2 accumulate=2",
+        "gpt:layers=2,width=8,heads=2,context=6 zero3 ranks=2 batch=8 clip=1 reproducible=yes",
         "gpt2-124m ddp ranks=1",
         "gpt:layers=3,width=8,heads=2,context=6 zero3 ranks=2 accumulate=2 activation_checkpointing=every=2",
         "gpt:layers=2,width=8,heads=2,context=6 dp ranks=3 activation_checkpointing=selective",

@@ -118,6 +118,10 @@ static const struct {
          "strategy=zero3:prefetch=50000000:live=8:reuse=1000000000"},
         {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.stage3_max_reuse_distance", "9",
          "strategy=zero3:prefetch=50000000:live=1000000000:reuse=9"},
+        {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.stage3_gather_16bit_weights_on_model_save", "true",
+         "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit"},
+        {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.stage3_gather_fp16_weights_on_model_save", "true",
+         "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit"},
         {"\"zero_optimization\": {\"stage\": 2}", "zero_optimization.offload_optimizer.device", "\"cpu\"",
          "offload=optimizer"},
         {"\"zero_optimization\": {\"stage\": 2}", "zero_optimization.offload_optimizer.device", "\"nvme\"",
@@ -139,7 +143,8 @@ static const struct {
 
 /* Keys that become a setting only together with another, or that must say what the precision is. */
 static const char *const said_elsewhere[] = {"fp16.loss_scale", "communication_data_type",
-                                             "data_types.grad_accum_dtype", "scheduler.params.warmup_max_lr"};
+                                             "data_types.grad_accum_dtype", "scheduler.params.warmup_max_lr",
+                                             "zero_optimization.stage3_param_persistence_threshold"};
 
 /* "a.b", value → "a": {"b": value}, inside what stands beside it if that is the same section. */
 static void put_key(char *out, size_t size, const char *beside, const char *key, const char *value)
@@ -253,6 +258,27 @@ START_TEST(other_values_are_refused_or_noted_by_name)
 	ck_assert_int_ge(noted, 25);
 }
 
+/* What stays whole there is said with its share, given or not. */
+START_TEST(small_tensors_that_stay_whole_are_noted)
+{
+	static const struct {
+		const char *value, *note;
+	} cases[] = {{"", " 100000, the default: tensors with fewer elements stay whole on every rank there, 0.098 %"},
+	             {", \"stage3_param_persistence_threshold\": 1000", " 1000: tensors with fewer"},
+	             {", \"stage3_param_persistence_threshold\": 0", NULL}};
+	for (int i = 0; i < COUNT(cases); i++) {
+		char text[200];
+		bool found = false;
+		snprintf(text, sizeof text, "{\"train_batch_size\": 8, \"zero_optimization\": {\"stage\": 3%s}}",
+		         cases[i].value);
+		must(read_as(RECIPE_DEEPSPEED, text));
+		for (int k = 0; k < recipe.notes.count; k++)
+			found |= strstr(recipe.notes.list[k].text, cases[i].note ? cases[i].note : "persistence") !=
+			         NULL;
+		ck_assert_msg(found == (cases[i].note != NULL), "%s", text);
+	}
+}
+
 /* A key that does nothing says so, and changes no setting. */
 START_TEST(keys_that_do_nothing_change_nothing)
 {
@@ -337,13 +363,26 @@ static const struct {
          "offload=optimizer,parameters", NULL},
         {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_activation_checkpointing: true",
          "activation_checkpointing=full", NULL},
-        {"FSDP", "fsdp_version: 1", NULL, "NO_WRAP, the default, one unit for the whole model, cannot be said here"},
-        {"FSDP", "fsdp_auto_wrap_policy: SIZE_BASED_WRAP", NULL,
-         "f.yaml:1:104: fsdp_config.fsdp_auto_wrap_policy: \"SIZE_B"},
+        {"FSDP", "fsdp_version: 1", "strategy=fsdp:reshard=no:units=model", NULL},
+        {"FSDP", "fsdp_version: 2, fsdp_auto_wrap_policy: NO_WRAP", "strategy=fsdp:units=model", NULL},
+        {"FSDP", "fsdp_auto_wrap_policy: SIZE_BASED_WRAP, fsdp_min_num_params: 7000000", "strategy=fsdp", NULL},
+        {"FSDP", "fsdp_auto_wrap_policy: SIZE_BASED_WRAP", "strategy=fsdp:units=model", NULL},
+        {"FSDP", "fsdp_auto_wrap_policy: SIZE_BASED_WRAP, fsdp_min_num_params: 200000000",
+         "strategy=fsdp:reshard=no:units=model", NULL},
+        {"FSDP", "fsdp_auto_wrap_policy: SIZE_BASED_WRAP, fsdp_min_num_params: 4000000", NULL,
+         "f.yaml:1:104: fsdp_config.fsdp_auto_wrap_policy: with fsdp_min_num_params of 4000000 a unit is a part of a"},
+        {"FSDP", "fsdp_auto_wrap_policy: SIZE_BASED_WRAP, fsdp_min_num_params: 20000000", NULL,
+         "a unit is the embedding alone, and another all blocks"},
+        {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_state_dict_type: FULL_STATE_DICT",
+         "strategy=fsdp:save=full", NULL},
         {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_ignored_modules: lm_head", NULL,
          "fsdp_config.fsdp_ignored_modules: \"lm_head\" cannot be said here"},
-        {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_sharding_strategy: HYBRID_SHARD_ZERO2", NULL,
-         "HYBRID_SHARD_ZERO2 cannot be said here"},
+        {"FSDP, num_machines: 2",
+         "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_sharding_strategy: HYBRID_SHARD_ZERO2",
+         "strategy=hybrid:shard=4:reshard=no", NULL},
+        {"FSDP, parallelism_config: {parallelism_config_dp_replicate_size: 4, parallelism_config_dp_shard_size: 2}",
+         "fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_reshard_after_forward: false",
+         "strategy=hybrid:shard=2:reshard=no", NULL},
         {"FSDP, parallelism_config: {parallelism_config_tp_size: 2}",
          "fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP", NULL,
          "parallelism_config_tp_size: 2 cannot"},
@@ -353,7 +392,9 @@ static const struct {
          NULL},
         {"DEEPSPEED", "zero_stage: 1, gradient_accumulation_steps: 3, gradient_clipping: 0.5",
          "strategy=zero1:overlap=no accumulate=3 clip=0.5", NULL},
-        {"DEEPSPEED", "deepspeed_config_file: zero3.json", NULL, "read that file instead"},
+        {"DEEPSPEED", "zero_stage: 3, zero3_save_16bit_model: true",
+         "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit", NULL},
+        {"DEEPSPEED", "deepspeed_config_file: none.json", NULL, "mixed_precision beside a deepspeed_config_file"},
         {"DEEPSPEED", "zero_stage: 5", NULL, "zero_stage: 5 is not one of 0 1 2 3"},
         {"MEGATRON_LM", "", NULL, "\"MEGATRON_LM\" cannot be said here"},
         {"XLA", "", NULL, "\"XLA\" cannot be said here"},
@@ -363,7 +404,7 @@ START_LOOP_TEST(accelerate_becomes_settings, 0, COUNT(accelerate))
 {
 	char text[700];
 	const char *section = !strncmp(accelerate[_i].type, "FSDP", 4) ? "fsdp_config" : "deepspeed_config";
-	const struct recipe_question q = {.reader = RECIPE_GUESSED};
+	const struct recipe_question q = {.reader = RECIPE_GUESSED, .model = "gpt2-124m"};
 	snprintf(text, sizeof text, "{num_processes: 8, mixed_precision: bf16, distributed_type: %s, %s: {%s}}",
 	         accelerate[_i].type, section, accelerate[_i].section);
 	must(recipe_read(&recipe, text, strlen(text), "f.yaml", &q));
@@ -374,6 +415,19 @@ START_LOOP_TEST(accelerate_becomes_settings, 0, COUNT(accelerate))
 	}
 	must(s);
 	must_have_settings(&recipe, accelerate[_i].settings);
+}
+
+/* What is said of it names both files. */
+START_TEST(accelerate_reads_the_file_that_it_names)
+{
+	must(takes_file(RECIPE_GUESSED, ACCELERATE "zero_file_alone.yaml") ? STATUS_OK : STATUS_INPUT);
+	must(recipe_plan(&recipe));
+	must_have_settings(&recipe, "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit "
+	                            "precision=bf16 micro_batch=2 accumulate=4 ranks=8 clip=1");
+	takes_file(RECIPE_GUESSED, ACCELERATE "zero_file_missing.yaml");
+	must_fail(recipe_plan(&recipe), STATUS_INPUT,
+	          ACCELERATE "zero_file_missing.yaml:13:26: Accelerate would refuse");
+	must_fail(recipe_plan(&recipe), STATUS_INPUT, ACCELERATE "used/missing.json");
 }
 
 START_TEST(every_key_of_accelerate_that_is_taken_has_a_case)

@@ -18,6 +18,7 @@ static const char *const requests[] = {
         MLP " zero2 ranks=3 accumulate=2 bucket=64",
         MLP " zero3 ranks=4",
         MLP " fsdp ranks=3 precision=fp16",
+        MLP " zero2 ranks=2 batch=8 clip=1 reproducible=yes",
         GPT " hybrid:shard=2 ranks=4",
         MLP " hybrid:shard=1 ranks=3 precision=bf16",
         MLP " model ranks=3",

@@ -316,10 +316,12 @@ static const struct {
         {SETTING_CLIP, "1", "1"},
         {SETTING_BUCKET, "25MB", "25000000"},
         {SETTING_CHECKPOINTING, "full", "full"},
+        {SETTING_AS, "pytorch:root=again", "pytorch:root=again"},
         {SETTING_OFFLOAD, "activations,optimizer", "optimizer,activations"},
         {SETTING_COLLECTIVES, "library", "library"},
         {SETTING_CHECKPOINTS, "yes", "yes"},
         {SETTING_CHECKPOINT_ASYNC, "yes", "yes"},
+        {SETTING_REPRODUCIBLE, "yes", "yes"},
         {SETTING_SEED, "9223372036854775807", "9223372036854775807"},
 };
 

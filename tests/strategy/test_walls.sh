@@ -2,6 +2,7 @@
 # Rooms have walls: what sources include, and what the objects that were linked say of each other, by `nm`.
 #
 #     includes   a source includes nothing but its layer and those that the layer stands on, by paths from the root
+#     up         nor does it include a header of a room further down the list below
 #     order      an object needs nothing of a room further down the list below, nor of a layer that is none of its layer's
 #     rings      no more than 4 objects of a room need each other, directly or through others
 #     alone      the linker, given all of a layer and the layers that it stands on, finds everything
@@ -76,6 +77,32 @@ wrong_includes() {
 		esac
 		echo "$file: \"$path\": write the path from the root of the tree"
 	done
+}
+
+# The same lines: prints those that lead up, to a room further down the list. Rooms that are not in the list have no floor.
+upward_includes() {
+	awk -v order="$order" '
+	function room_of(path) {
+		sub(/\/[^\/]*$/, "", path)
+		return path
+	}
+	BEGIN {
+		lines = split(order, line, "\n")
+		for (i = 1; i <= lines; i++) {
+			rooms = split(line[i], room, " ")
+			for (j = 1; j <= rooms; j++)
+				floor[room[j]] = i
+		}
+	}
+	{
+		file = $0
+		sub(/:.*/, "", file)
+		split($0, part, "\"")
+		from = room_of(file)
+		to = room_of(part[2])
+		if (from in floor && to in floor && floor[to] > floor[from])
+			print file ": \"" part[2] "\" is further up"
+	}'
 }
 
 # Prints what is wrong with the objects whose symbols (`nm -A -P`) are on stdin, nothing when all is well.
@@ -192,7 +219,7 @@ planted() {
 # included good|bad FILE PATH
 included() {
 	local found
-	found=$(wrong_includes <<<"$2:  #  include \"$3\"")
+	found=$(for check in wrong_includes upward_includes; do $check <<<"$2:  #  include \"$3\""; done)
 	case $1:$found in
 	good: | bad:?*) return ;;
 	esac
@@ -218,6 +245,11 @@ included bad viz/x.c sim/y.h
 included good cli/x.c real/y.h
 included bad cli/x.c ../real/y.h
 included good tests/sim/x.c tests/support/y.h
+included good strategy/plan/x.c strategy/base/y.h
+included bad strategy/base/x.c strategy/plan/y.h
+included bad strategy/plan/x.c strategy/plan/verify/y.h
+included good strategy/plan/verify/x.c strategy/plan/y.h
+included good viz/question/x.c viz/scene/y.h
 planted good 'strategy/plan/a>strategy/base/b' 'sim/c>strategy/plan/a' 'cli/command/d>sim/c'
 planted bad 'strategy/base/a>strategy/plan/b'
 planted bad 'strategy/plan/a>strategy/strategies/b'
@@ -232,8 +264,9 @@ planted bad 'sim/a>sim/b' 'sim/b>sim/c' 'sim/c>sim/d' 'sim/d>sim/e' 'sim/e>sim/a
 planted bad 'sim/a>strategy/base/b' 'strategy/base/b>sim/a'
 
 # Then the sources, and the objects of the program.
-found=$(grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.[ch]' --include='*.cu' --include='*.cuh' \
-	"${layers[@]}" tests | wrong_includes)
+includes=$(grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.[ch]' --include='*.cu' --include='*.cuh' \
+	"${layers[@]}" tests)
+found=$(for check in wrong_includes upward_includes; do $check <<<"$includes"; done)
 if [ -n "$found" ]; then
 	echo "$found"
 	errors=1

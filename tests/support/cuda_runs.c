@@ -66,7 +66,7 @@ static void each_other(void (*try_settings)(const struct settings *))
 		bool ranks[MOST_RANKS + 1];
 		const char *words;
 	} others[] = {
-	        {{0, 1, 1, 1, 1}, GPT " zero3 micro_batch=2 precision=bf16"},
+	        {{0, 1, 1, 1, 1}, GPT " zero3:save=16bit micro_batch=2 precision=bf16"},
 	        {{0, 1, 1, 1, 1}, GPT " zero2 micro_batch=2 precision=fp16 clip=1"},
 	        {{0, 1, 1, 1, 1}, GPT " zero2 micro_batch=2 offload=optimizer"},
 	        {{0, 1, 1, 1, 1}, GPT " zero3 micro_batch=2 offload=optimizer,parameters clip=1"},

@@ -100,7 +100,7 @@ void made_release(struct made *m)
 
 static void add_moved(struct moved *sum, const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
 {
-	sum->calls++;
+	sum->calls += !op->joined;
 	sum->payload += op_payload_bytes(r, op);
 	sum->sent += op_sent_bytes(p, r, op, rank);
 	sum->received += op_received_bytes(p, r, op, rank);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/exact.h"
 #include "kernels/mix64.h"
 #include "real/rank/bind.h"
 #include "real/rank/memory.h"
@@ -368,11 +369,13 @@ static void run_section(struct world *w, enum section_kind k)
 
 /* ---- the run ---- */
 
-static double read_loss(const struct rank *r)
+static double read_loss(const struct plan *p, const struct rank *r)
 {
 	for (int i = 0; r->role && i < r->role->buffer_count; i++)
-		if (r->role->buffers[i].state && !strcmp(r->role->buffers[i].name, "loss"))
-			return *(const float *)rank_memory_buffer(&r->device, i);
+		if (r->role->buffers[i].state && !strcmp(r->role->buffers[i].name, "loss")) {
+			const float *loss = rank_memory_buffer(&r->device, i);
+			return p->settings.reproducible ? exact_value(loss) : (double)*loss;
+		}
 	fail("rank 0 has no loss");
 }
 
@@ -415,7 +418,7 @@ void virtual_ranks_run(const struct plan *p, int steps, uint64_t seed, struct vi
 	run_section(&w, SECTION_PROLOGUE);
 	for (int i = 0; i < steps; i++) {
 		run_section(&w, SECTION_STEP);
-		out->losses[i] = read_loss(&w.rank[0]);
+		out->losses[i] = read_loss(p, &w.rank[0]);
 	}
 	for (int pass = 0; pass < 2; pass++) {
 		for (int i = 0; i < w.ranks; i++) {

@@ -9,6 +9,7 @@
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
+[ -z "${SAN-}" ] || { echo 'under a sanitizer test_sizes and cli_view.sh draw the same scenes' && exit 77; }
 command -v compare >/dev/null || { echo "ImageMagick's compare is missing: tools/install-dependencies.sh --ci brings it"; exit 77; }
 golden=$PWD/tests/golden/pictures
 list=()

@@ -195,7 +195,7 @@ static void say_fold(struct text *t, const struct collective *c, int64_t p, bool
 	say_ranks(t, c, 0, n - p - 1);
 }
 
-/* Recursive halving, then doubling (strategy/collective/halving_doubling.c). */
+/* Recursive halving, or halving and then doubling (strategy/collective/halving_doubling.c). */
 static void say_pairs(struct text *t, const struct collective *c, const struct sent *sent, bool adds)
 {
 	int64_t n = c->schedule.ranks, p = 1;
@@ -216,12 +216,19 @@ static void say_pairs(struct text *t, const struct collective *c, const struct s
 		say(t, "in pairs, ranks copy to each other what they have finished (%s)", bytes);
 }
 
+static bool is_in_pairs(const struct collective *c)
+{
+	bool power = !(c->schedule.ranks & (c->schedule.ranks - 1));
+	return c->schedule.algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE ||
+	       (c->schedule.algorithm == SCHEDULE_HALVING_REDUCE_SCATTER && power);
+}
+
 static void say_who_sends(struct text *t, const struct collective *c, const struct sent *sent, bool adds)
 {
 	char bytes[WORD];
 	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING && c->kind != OP_SEND;
 	bytes_word(bytes, sent->largest);
-	if (c->schedule.algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && c->kind != OP_SEND && sent->whole)
+	if (is_in_pairs(c) && c->kind != OP_SEND && sent->whole)
 		say_pairs(t, c, sent, adds);
 	else if (ring && sent->whole)
 		say(t, "every rank passes one chunk (%s) to the next", bytes);

@@ -237,6 +237,7 @@ static enum status read_words(struct reader *r, struct op *op)
 	if (scan_is(c, "over") && ((s = scan_word(c, "axes", &text)) || (s = read_op_axes(r, text, op))))
 		return s;
 	op->ends_only = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
+	op->joined = op_class(op->kind) == OP_CLASS_C && scan_is(c, "joined");
 	if (scan_is(c, "in") && (s = op_class(op->kind) == OP_CLASS_K ? read_recompute(r, op) : read_pass(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = scan_known(c, "group", &r->groups, &op->group)))
@@ -247,6 +248,7 @@ static enum status read_words(struct reader *r, struct op *op)
 		return s;
 	if (scan_is(c, "micro") && (s = read_int(r, "a micro-batch", r->p->settings.accumulate - 1, &op->micro)))
 		return s;
+	op->in_a_row = op->kind == OP_LOAD && scan_is(c, "row");
 	op->all_ranks = scan_is(c, "wide");
 	op->stochastic = (op->kind == OP_ADAMW || op->kind == OP_SGD) && scan_is(c, "stochastic");
 	if (op_has_scale(op->kind) && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))

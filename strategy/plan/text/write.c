@@ -124,6 +124,8 @@ void plan_write_op(const struct plan *p, const struct role *r, int number, FILE 
 	}
 	if (op->ends_only)
 		fputs(" ends", out);
+	if (op->joined)
+		fputs(" joined", out);
 	/* The kind of a kernel's operation says its pass, unless it is recomputed. */
 	if (op_class(op->kind) == OP_CLASS_K ? op->pass == PASS_RECOMPUTE : op->pass != PASS_NONE)
 		fprintf(out, " in %s", pass_name(op->pass));
@@ -135,6 +137,8 @@ void plan_write_op(const struct plan *p, const struct role *r, int number, FILE 
 		fprintf(out, " unit %s", p->model->units[op->unit].name);
 	if (op->micro >= 0)
 		fprintf(out, " micro %d", op->micro);
+	if (op->in_a_row)
+		fputs(" row", out);
 	if (op->all_ranks)
 		fputs(" wide", out);
 	if (op->stochastic)

@@ -248,13 +248,14 @@ static enum status sum(const struct at *all)
 	const struct plan *p = all->p;
 	struct addend addends[ROLES];
 	int n = all->participants, scaled = 0;
+	int64_t scalar = scalar_elements(&p->settings);
 	enum meaning_kind kind = MEANING_ZERO;
 	for (int i = 0; i < n; i++) {
 		const struct meaning *x = meaning_at(&all[i], SUM_X);
 		bool zero = x->kind == MEANING_ZERO; /* a role that has nothing to add */
 		bool known =
 		        (x->kind == MEANING_LOSS || x->kind == MEANING_NORM || x->kind == MEANING_OVERFLOW || zero) &&
-		        all[i].op->operand[SUM_X].count == 1;
+		        all[i].op->operand[SUM_X].count == (x->kind == MEANING_OVERFLOW ? 1 : scalar);
 		if (!known || (!zero && kind != MEANING_ZERO && (x->kind != kind || x->scaled != scaled)))
 			return refuse_at(&all[i], 5, SUM_X,
 			                 " must be a loss, a norm or an overflow of this step, the same on all roles");

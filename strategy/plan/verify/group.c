@@ -47,6 +47,8 @@ enum status verify_group(const struct at *a)
 	if ((a->op->ends_only && (!communicates || message)) ||
 	    (message ? a->op->neighbour != 1 && a->op->neighbour != -1 : a->op->neighbour != 0))
 		return refuse_op(a, 2, "ends are of collectives, neighbours (+1, -1) of messages");
+	if (a->op->joined && (message || software_is_own(&a->p->software)))
+		return refuse_op(a, 2, "is joined to another call: shardlab's own collectives and messages are not");
 	if (a->op->ends_only && (!is_first_axis(a->p, a->op) || !role_is_an_end(a->p, a->r)))
 		return refuse_op(a, 2, "runs between the ends of the first axis, and this role is at neither");
 	if (message && (!is_first_axis(a->p, a->op) || a->r->ranks != ranks_behind_first_axis(a->p) ||

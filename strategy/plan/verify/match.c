@@ -5,7 +5,7 @@
 #include "strategy/collective/check.h"
 #include "strategy/plan/verify/verify.h"
 
-enum { MOST_CONTROL_VALUES = 4 };
+enum { MOST_CONTROL_VALUES = SCALAR_DIGITS };
 
 static enum type element_type(const struct role *r, const struct op *op)
 {

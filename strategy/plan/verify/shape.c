@@ -46,12 +46,27 @@ static enum status check_operand(const struct at *a, int operand, const struct o
 
 /* ---- vector operations ---- */
 
+/* What the first load of the step says: all of them must cut the batch alike. Evaluation has a batch of its own. */
+static bool loads_in_a_row(const struct at *a)
+{
+	const struct role *r = &a->p->roles[0];
+	for (int i = r->step.begin; i < r->step.end && a->section == SECTION_STEP; i++)
+		if (r->ops[i].kind == OP_LOAD)
+			return r->ops[i].in_a_row;
+	return false;
+}
+
 static enum status check_load(const struct at *a)
 {
 	if (a->op->micro < 0)
 		return refuse_op(a, 2, "needs a micro-batch");
 	if (a->op->operand[LOAD_INPUTS].buffer < 0 && a->op->operand[LOAD_TARGETS].buffer < 0)
 		return refuse_op(a, 2, "loads neither inputs nor targets");
+	if (a->op->in_a_row != loads_in_a_row(a))
+		return refuse_op(a, 5,
+		                 a->op->in_a_row ? "is \"row\" and the first load of the step is not"
+		                                 : "is not \"row\" as the first load of the step is; some samples "
+		                                   "would be taken twice");
 	return STATUS_OK;
 }
 
@@ -183,10 +198,20 @@ static enum status check_item(const struct at *a)
 	else if (a->op->item == ITEM_ROUNDED)
 		right = type == precision && stochastic && !wide;
 	else if (a->op->item == ITEM_GRADIENTS)
-		right = type == precision;
+		right = type == plan_gradient_type(a->p);
 	if (!right)
 		return refuse_op(a, 2, "its operand is %s, which item %s is not", type_name(type),
 		                 item_name(a->op->item));
+	return check_group_operand(a);
+}
+
+/* State in 16 bits has master weights in fp32. What was gathered to be saved may have 16 (save=16bit). */
+static enum status check_shown(const struct at *a)
+{
+	const struct buffer *b = &a->r->buffers[a->op->operand[WEIGHTS_WEIGHTS].buffer];
+	if (b->state && b->type != TYPE_FP32)
+		return refuse_at(a, 2, WEIGHTS_WEIGHTS, " is kept in %s, and the fp32 weights are shown",
+		                 type_name(b->type));
 	return check_group_operand(a);
 }
 
@@ -194,7 +219,7 @@ static enum status check_vector(const struct at *a)
 {
 	static enum status (*const checks[OP_KIND_COUNT])(const struct at *) = {
 	        [OP_INITIALIZE] = check_group_operand,
-	        [OP_WEIGHTS] = check_group_operand,
+	        [OP_WEIGHTS] = check_shown,
 	        [OP_INITIALIZE_BUFFERS] = check_buffers,
 	        [OP_SHOW_BUFFERS] = check_buffers,
 	        [OP_SAVE] = check_item,

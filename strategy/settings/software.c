@@ -1,0 +1,82 @@
+#include "strategy/settings/software.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/base/keys.h"
+
+const struct software_row software_rows[SOFTWARE_SWITCHES] = {
+#define X(constant, key, words, shardlab, pytorch, deepspeed, megatron, help)                                          \
+	{#key, words, help, {shardlab, pytorch, deepspeed, megatron}},
+        SOFTWARE_SWITCH_LIST(X)
+#undef X
+};
+
+static const char software_names[] = ""
+#define X(constant, name) #name "|"
+        SOFTWARE_LIST(X)
+#undef X
+        ;
+
+const char *software_name(enum software_name name)
+{
+	static const char *const names[SOFTWARE_NAMES] = {
+#define X(constant, name) #name,
+	        SOFTWARE_LIST(X)
+#undef X
+	};
+	return names[name];
+}
+
+static enum status read_name(const char *text, struct software *out, char name[32])
+{
+	char words[sizeof software_names];
+	int place;
+	snprintf(words, sizeof words, "%.*s", (int)sizeof software_names - 2,
+	         software_names); /* without the last bar */
+	snprintf(name, 32, "%.*s", (int)strcspn(text, ":"), text);
+	enum status s = word_parse(words, status_words("{as}"), name, &place);
+	out->name = s ? SOFTWARE_OF_SHARDLAB : (enum software_name)place;
+	return s;
+}
+
+enum status software_parse(const char *text, struct software *out)
+{
+	char name[32];
+	struct key list[SOFTWARE_SWITCHES];
+	struct key_value value[SOFTWARE_SWITCHES];
+	const struct keys keys = {"{as}", name, list, SOFTWARE_SWITCHES, ":", 0, 0};
+	const char *pairs = strchr(text, ':');
+	*out = (struct software){0};
+	enum status s = read_name(text, out, name);
+	if (s)
+		return s;
+	for (int i = 0; i < SOFTWARE_SWITCHES; i++) {
+		const struct software_row *row = &software_rows[i];
+		list[i] = (struct key){row->key, row->words, row->way[out->name], row->help};
+	}
+	if ((s = keys_read(&keys, pairs ? pairs + 1 : NULL, value)))
+		return s;
+	for (int i = 0; i < SOFTWARE_SWITCHES; i++)
+		out->does[i] = key_word(&value[i], list[i].values, 0);
+	return STATUS_OK;
+}
+
+enum status software_check_runs(const char *text)
+{
+	struct software s;
+	enum status status = software_parse(text, &s);
+	if (status || software_is_own(&s))
+		return status;
+	return status_fail(
+	        STATUS_INPUT,
+	        "{as} %s is simulated only: what runs here is shardlab's own trainer; leave it out, or ask sim", text);
+}
+
+bool software_is_own(const struct software *s)
+{
+	bool own = s->name == SOFTWARE_OF_SHARDLAB;
+	for (int i = 0; i < SOFTWARE_SWITCHES; i++)
+		own &= !s->does[i];
+	return own;
+}

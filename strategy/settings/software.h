@@ -1,0 +1,107 @@
+/* What a software stack does in a training step, in memory and in messages: `--as NAME[:key=value:…]`. It is of the
+ * plan; how fast a stack is, is of the cluster (strategy/cluster/stack.h).
+ *
+ *     struct software s;
+ *     enum status status = software_parse("deepspeed:reduce=scatter", &s);
+ *     … s.does[SOFTWARE_MASTER] == MASTER_ALWAYS …
+ *
+ * Each thing that stacks do differently is a switch: a key whose words begin with what shardlab's trainer does. A name
+ * sets every switch to what that stack does as shipped, and a key after it changes one. Plans of other software are
+ * for the simulator: shardlab's trainer carries out its own alone.
+ */
+#ifndef SHARDLAB_SOFTWARE_H
+#define SHARDLAB_SOFTWARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/base/status.h"
+
+/* constant, name */
+#define SOFTWARE_LIST(X)                                                                                               \
+	X(SHARDLAB, shardlab)                                                                                          \
+	X(PYTORCH, pytorch)                                                                                            \
+	X(DEEPSPEED, deepspeed)                                                                                        \
+	X(MEGATRON, megatron)
+
+enum software_name {
+#define X(constant, name) SOFTWARE_OF_##constant,
+	SOFTWARE_LIST(X)
+#undef X
+	        SOFTWARE_NAMES
+};
+
+/* constant, key, words, what shardlab, pytorch, deepspeed, megatron do, help */
+#define SOFTWARE_SWITCH_LIST(X)                                                                                        \
+	X(ROOT, root, "again|kept", "again", "kept", "again", "again",                                                 \
+	  "gathered units: embeddings and head stay from the forward to the backward pass")                            \
+	X(UNIT, unit, "block|module", "block", "block", "module", "block",                                             \
+	  "zero3, fsdp, hybrid: what is gathered at once, a block or each of its matrices")                            \
+	X(REDUCE, reduce, "scatter|all", "scatter", "scatter", "all", "scatter",                                       \
+	  "zero1, zero2: a bucket is reduce-scattered, or all-reduced and a slice kept")                               \
+	X(STAGE1, stage1, "whole|slice", "whole", "whole", "slice", "whole",                                           \
+	  "zero1: gradients that a rank keeps once they are reduced")                                                  \
+	X(BORDER, border, "no|yes", "no", "no", "yes", "no",                                                           \
+	  "zero1, zero2: a tensor across the border of two slices is kept whole on both ranks")                        \
+	X(BUCKET, bucket, "views|copies|fixed", "views", "copies", "fixed", "views",                                   \
+	  "what is reduced: where kernels write gradients; a copy; or a copy in a buffer of the bucket's full size")   \
+	X(FREED, freed, "none|units|buckets", "none", "units", "buckets", "none",                                      \
+	  "reduced gradients that are allocated anew in each step: of zero3, fsdp, hybrid; or of zero1, zero2")        \
+	X(KERNELS, kernels, "fused|eager", "fused", "eager", "eager", "fused",                                         \
+	  "llama: what autograd keeps of norms and SwiGLU besides; fused where the model is compiled")                 \
+	X(LOSS, loss, "inplace|one|freed|kept", "inplace", "freed", "kept", "one",                                     \
+	  "tensors of the logits' size beside them: none; one in fp32; cross_entropy's, without or with the logits")   \
+	X(GRADIENTS, gradients, "16bit|fp32", "16bit", "fp32", "16bit", "fp32",                                        \
+	  "bf16, fp16: of what type gradients are where they are added up, sent and kept")                             \
+	X(WEIGHTS, weights, "16bit|fp32", "16bit", "fp32", "16bit", "16bit",                                           \
+	  "bf16, fp16: a rank's shard: 16-bit with fp32 master weights, or fp32 alone, rounded for each gather")       \
+	X(UPDATE, update, "inplace|foreach|fp32", "inplace", "foreach", "fp32", "inplace",                             \
+	  "the update's own memory: none; square roots of adamw's foreach; gradients as fp32 (a rank's share)")        \
+	X(ALLOCATOR, allocator, "arena|caching", "arena", "caching", "caching", "caching",                             \
+	  "memory by the plan's layout, or from PyTorch's caching allocator, with its rounding and segments")          \
+	X(MASTER, master, "16bit|always", "16bit", "16bit", "always", "16bit",                                         \
+	  "fp32 master weights beside 16-bit parameters only, or beside fp32 ones too")
+
+enum software_switch {
+#define X(constant, ...) SOFTWARE_##constant,
+	SOFTWARE_SWITCH_LIST(X)
+#undef X
+	        SOFTWARE_SWITCHES
+};
+
+/* The words of the switches, in their order. */
+enum { ROOT_AGAIN, ROOT_KEPT };
+enum { UNIT_BLOCK, UNIT_MODULE };
+enum { REDUCE_SCATTERS, REDUCE_ALL };
+enum { STAGE1_WHOLE, STAGE1_SLICE };
+enum { BORDER_CUT, BORDER_KEPT };
+enum { BUCKET_VIEWS, BUCKET_COPIES, BUCKET_FIXED };
+enum { FREED_NONE, FREED_UNITS, FREED_BUCKETS };
+enum { KERNELS_FUSED, KERNELS_EAGER };
+enum { LOSS_IN_PLACE, LOSS_ONE, LOSS_FREED, LOSS_KEPT };
+enum { GRADIENTS_16BIT, GRADIENTS_FP32 };
+enum { WEIGHTS_16BIT, WEIGHTS_FP32 };
+enum { UPDATE_IN_PLACE, UPDATE_FOREACH, UPDATE_FP32 };
+enum { ALLOCATOR_ARENA, ALLOCATOR_CACHING };
+enum { MASTER_16BIT, MASTER_ALWAYS };
+
+struct software {
+	enum software_name name;
+	int does[SOFTWARE_SWITCHES]; /* the place of the word among the switch's words */
+};
+
+struct software_row {
+	const char *key, *words, *help;
+	const char *way[SOFTWARE_NAMES]; /* the word that says what each stack does */
+};
+extern const struct software_row software_rows[SOFTWARE_SWITCHES];
+
+/* An unknown name, key or word is STATUS_INPUT with a line that names it. */
+enum status software_parse(const char *text, struct software *out);
+/* True if it does all that shardlab's trainer does, and nothing else. */
+bool software_is_own(const struct software *s);
+/* STATUS_INPUT if a training run would have to do as other software does. */
+enum status software_check_runs(const char *text);
+const char *software_name(enum software_name name);
+
+#endif

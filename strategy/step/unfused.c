@@ -1,0 +1,86 @@
+/* What a stack's own kernels leave in memory besides, where shardlab's are fused: tensors that PyTorch's autograd keeps
+ * for the backward pass, and those of its cross-entropy. Each is room alone: what is in it is no part of the plan's
+ * arithmetic, and the time of filling it is the stack's (memory.unfused of strategy/cluster/stack.h).
+ *
+ *     kernels=eager   RMS norm: x over its root mean square, as fp32 elements. In 16 bits autograd keeps x as fp32
+ *                     and its quotient in 16 bits, and no longer x itself, which is as much.
+ *                     SwiGLU: silu(gate), which shardlab's kernel makes again.
+ *     loss=…          beside the logits, which shardlab turns into their gradient in place:
+ *                     one      Megatron: the logits as fp32, in which the rest is done in place
+ *                     freed    cross_entropy(logits.float()), when the caller has let go of the logits: log-softmax,
+ *                              its gradient, and that of the logits as fp32, less the logits themselves
+ *                     kept     the same, while the caller keeps the logits, as Hugging Face's models do
+ *
+ * A kernel of a checkpointed segment keeps nothing until it is recomputed.
+ */
+#include "strategy/step/step.h"
+
+/* ---- kernels ---- */
+
+static const char *kept_name(const struct kernel *k)
+{
+	return k->kind == KERNEL_RMS_NORM ? "x_over_rms" : k->kind == KERNEL_SWIGLU ? "silu" : NULL;
+}
+
+void unfused_forward(struct step *s, int index, enum pass pass)
+{
+	const struct kernel *k = &s->model->kernels[index];
+	const char *name = kept_name(k);
+	bool keeps = !s->evaluating && (pass == PASS_RECOMPUTE || !s->checkpoints.recomputed[index]);
+	if (!name || s->plan->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED)
+		return;
+	struct region y = step_value(s, k->y);
+	enum type type = k->kind == KERNEL_RMS_NORM ? TYPE_FP32 : s->settings->precision;
+	int buffer = build_alloc(s->b, step_name(s, "%s.%s%s", k->name, name, s->recomputing ? ".again" : ""),
+	                         CATEGORY_ACTIVATIONS, type, y.count);
+	if (keeps)
+		s->kept[index] = buffer;
+	else
+		build_free(s->b, buffer);
+}
+
+void unfused_backward(struct step *s, int index)
+{
+	if (s->kept[index] >= 0)
+		build_free(s->b, s->kept[index]);
+	s->kept[index] = -1;
+}
+
+/* ---- the loss ---- */
+
+struct wide {
+	const char *name;
+	bool narrow; /* of the plan's type and not fp32; nothing in fp32 */
+};
+
+static const struct {
+	struct wide list[LOSS_BUFFERS];
+} losses[] = {
+        [LOSS_IN_PLACE] = {{{NULL}}},
+        [LOSS_ONE] = {{{"fp32", false}}},
+        [LOSS_FREED] = {{{"log_softmax", false}, {"d.log_softmax", false}, {"d.fp32", true}}},
+        [LOSS_KEPT] = {{{"log_softmax", false}, {"d.log_softmax", false}, {"d.fp32", false}}},
+};
+
+struct unfused_loss unfused_loss_begin(struct step *s)
+{
+	const struct model *m = s->model;
+	struct region logits = step_value(s, m->logits);
+	struct unfused_loss l = {.count = 0};
+	for (int i = 0; i < LOSS_BUFFERS; i++) {
+		const struct wide *w = &losses[s->plan->software.does[SOFTWARE_LOSS]].list[i];
+		bool half = s->settings->precision != TYPE_FP32;
+		if (!w->name || s->evaluating || (w->narrow && !half))
+			continue;
+		int buffer = build_alloc(s->b, step_name(s, "logits.%s", w->name), CATEGORY_ACTIVATIONS,
+		                         w->narrow ? s->settings->precision : TYPE_FP32, logits.count);
+		l.buffer[l.count++] = buffer;
+	}
+	return l;
+}
+
+void unfused_loss_end(struct step *s, const struct unfused_loss *l)
+{
+	for (int i = 0; i < l->count; i++)
+		build_free(s->b, l->buffer[i]);
+}

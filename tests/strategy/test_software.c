@@ -1,0 +1,138 @@
+/* --as: what other software does, as plans. */
+#include <math.h>
+#include <string.h>
+
+#include "strategy/plan/estimator.h"
+#include "strategy/settings/software.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
+
+#define GPT "gpt:layers=2,width=16,heads=2,context=8,vocabulary=33 "
+
+static struct software parsed(const char *text)
+{
+	struct software s;
+	ck_assert_int_eq(software_parse(text, &s), STATUS_OK);
+	return s;
+}
+
+START_TEST(a_name_sets_every_switch_and_a_key_changes_one)
+{
+	struct software own = parsed("shardlab"), theirs = parsed("deepspeed"),
+	                mixed = parsed("deepspeed:reduce=scatter");
+	ck_assert(software_is_own(&own));
+	ck_assert(!software_is_own(&theirs));
+	ck_assert_int_eq(theirs.does[SOFTWARE_REDUCE], REDUCE_ALL);
+	ck_assert_int_eq(mixed.does[SOFTWARE_REDUCE], REDUCE_SCATTERS);
+	ck_assert_int_eq(mixed.does[SOFTWARE_MASTER], theirs.does[SOFTWARE_MASTER]);
+}
+
+START_TEST(other_names_keys_and_words_are_refused)
+{
+	must_not_open("'torch' is not one of", GPT "ddp as=torch");
+	must_not_open("unknown key", GPT "ddp as=pytorch:speed=high");
+	must_not_open("reduce", GPT "ddp as=pytorch:reduce=none");
+}
+
+/* The first word of a switch is what shardlab does, and every word that a stack has is one of the switch. */
+START_TEST(the_table_of_switches_is_sound)
+{
+	for (int i = 0; i < SOFTWARE_SWITCHES; i++) {
+		const struct software_row *r = &software_rows[i];
+		char name[64];
+		ck_assert_msg(!strncmp(r->words, r->way[0], strlen(r->way[0])), "%s", r->key);
+		for (int n = 0; n < SOFTWARE_NAMES; n++) {
+			snprintf(name, sizeof name, "%s:%s=%s", software_name((enum software_name)n), r->key,
+			         r->way[n]);
+			struct software said = parsed(name), meant = parsed(software_name((enum software_name)n));
+			ck_assert_msg(!memcmp(&said, &meant, sizeof said), "%s", name);
+		}
+	}
+}
+
+/* The verifier lets through what every stack makes of every strategy. */
+START_TEST(plans_of_all_software_are_right)
+{
+	static const char *const strategies[] = {"single ranks=1",
+	                                         "ddp ranks=4",
+	                                         "zero1 ranks=4",
+	                                         "zero2 ranks=4",
+	                                         "zero3 ranks=4",
+	                                         "zero3:prefetch=1000 ranks=4",
+	                                         "zero3:prefetch=1000:reuse=500 ranks=4",
+	                                         "zero3:prefetch=500:live=3000:reuse=2000 ranks=4",
+	                                         "fsdp ranks=4",
+	                                         "hybrid ranks=4",
+	                                         "dp ranks=2",
+	                                         "pipeline ranks=2 accumulate=2",
+	                                         "tensor ranks=2"};
+	static const char *const more[] = {"",
+	                                   "accumulate=2",
+	                                   "precision=bf16 clip=1",
+	                                   "precision=fp16 accumulate=2",
+	                                   "offload=optimizer",
+	                                   "activation_checkpointing=full",
+	                                   "checkpoints=yes"};
+	for (int n = 1; n < SOFTWARE_NAMES; n++)
+		for (int g = 0; g < COUNT(strategies); g++)
+			for (int m = 0; m < COUNT(more); m++) {
+				if (strstr(strategies[g], "accumulate") && strstr(more[m], "accumulate"))
+					continue;
+				must_come_back(right_plan(GPT "%s %s as=%s", strategies[g], more[m],
+				                          software_name((enum software_name)n)));
+				plans_forget();
+			}
+}
+
+/* ---- DeepSpeed's estimators ---- */
+
+/* Parameters are given to a million, cut off, and results to a hundredth. */
+static void must_be_near(const char *line, double bytes, double gib, double share)
+{
+	ck_assert_msg(fabs(bytes / (1 << 30) - gib) <= 0.006 + share * gib, "%s: %.3f GiB", line, bytes / (1 << 30));
+}
+
+START_TEST(deepspeeds_estimates_come_out)
+{
+	char line[200], model[40], parameter[8], optimizer[8];
+	double parameters, largest, gpus, host, device;
+	int zero_init, rows = 0;
+	FILE *f = fopen("tests/golden/deepspeed_mem_estimator.csv", "r");
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof line, f)) {
+		if (*line == '#' || !strncmp(line, "model,", 6))
+			continue;
+		ck_assert_int_eq(sscanf(line, "%39[^,],%lf,%lf,%lf,%7[^,],%7[^,],%d,%lf,%lf", model, &parameters,
+		                        &largest, &gpus, parameter, optimizer, &zero_init, &host, &device),
+		                 9);
+		struct estimate e = estimate_make(&(struct estimate_of){
+		        .stage = 3,
+		        .parameters = (int64_t)(parameters * 1e6),
+		        .largest = (int64_t)(largest * 1e6),
+		        .devices = (int64_t)gpus,
+		        .nodes = 1,
+		        .offload = {.optimizer = !strcmp(optimizer, "cpu"), .parameters = !strcmp(parameter, "cpu")},
+		        .zero_init = zero_init});
+		must_be_near(line, e.host_bytes, host,
+		             1 / (zero_init && !strcmp(optimizer, "none") ? largest : parameters));
+		must_be_near(line, e.device_bytes, device, 1 / largest);
+		rows++;
+	}
+	fclose(f);
+	ck_assert_int_eq(rows, 18);
+}
+
+/* 2P + 18P/N, and of the host 4 bytes a parameter and rank, half as much again. */
+START_TEST(stage_2_is_the_formula_of_the_code)
+{
+	struct estimate e =
+	        estimate_make(&(struct estimate_of){.stage = 2, .parameters = 1000, .devices = 8, .nodes = 2});
+	ck_assert_int_eq((int64_t)e.device_bytes, 2000 + 18000 / 8);
+	ck_assert_int_eq((int64_t)e.host_bytes, 4 * 4 * 1500);
+	struct estimate none;
+	ck_assert(estimate_of_plan(made_plan(GPT "zero3 ranks=4 precision=bf16"), 4, &none));
+	ck_assert(!estimate_of_plan(made_plan(GPT "zero1 ranks=4 precision=bf16"), 4, &none));
+	ck_assert(!estimate_of_plan(made_plan(GPT "zero3 ranks=4"), 4, &none));
+}
+
+SUITE("software", 60)
