@@ -92,7 +92,7 @@ static enum status check_settings(const struct training *t)
 		setting_print((enum setting)i, &s, now, sizeof now);
 		snprintf(name, sizeof name, "{%s}", setting_rows[i].name);
 		if (!may_differ((enum setting)i, s.reproducible) && strcmp(saved, now) != 0)
-			return refuse(t, status_words(name), saved ? saved : "none", now);
+			return refuse(t, status_words(name), saved, now);
 	}
 	return check_delayed(t);
 }
