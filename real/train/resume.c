@@ -88,12 +88,11 @@ static enum status check_settings(const struct training *t)
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		const char *saved = t->resumed.settings[i];
 		setting_print((enum setting)i, &none, absent, sizeof absent);
-		saved = saved || setting_rows[i].values[0] ? saved
-		                                           : absent; /* a flag that is newer than the checkpoint */
+		saved = saved ? saved : absent; /* a setting that is newer than the checkpoint */
 		setting_print((enum setting)i, &s, now, sizeof now);
 		snprintf(name, sizeof name, "{%s}", setting_rows[i].name);
-		if (!may_differ((enum setting)i, s.reproducible) && strcmp(saved ? saved : "", now) != 0)
-			return refuse(t, status_words(name), saved ? saved : "none", now);
+		if (!may_differ((enum setting)i, s.reproducible) && strcmp(saved, now) != 0)
+			return refuse(t, status_words(name), saved, now);
 	}
 	return check_delayed(t);
 }
