@@ -23,11 +23,12 @@ static void list_ways(void)
 
 static void list_switches(void)
 {
-	struct table t;
-	table_init(&t, stdout, 2, 2);
-	for (int i = 0; i < SOFTWARE_SWITCHES; i++)
-		table_row(&t, STYLE_PLAIN, "%s\t%s", software_rows[i].words, software_rows[i].help);
-	table_end(&t, 2);
+	for (int i = 0; i < SOFTWARE_SWITCHES; i++) {
+		char text[240];
+		snprintf(text, sizeof text, "%s=%s  %s", software_rows[i].key, software_rows[i].words,
+		         software_rows[i].help);
+		text_wrapped(stdout, text, 6, text_columns(stdout, 80));
+	}
 }
 
 void help_software(void)
