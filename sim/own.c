@@ -307,6 +307,25 @@ static void use_of(const struct plan *p, struct memory_use *out)
 	}
 }
 
+static enum status refuse_held(const struct own_peak *p, double share)
+{
+	char given[32], most[32];
+	number_format_bytes(given, sizeof given, p->reserved);
+	number_format_bytes(most, sizeof most, (int64_t)((double)p->peak * (1 + share)));
+	return status_fail(STATUS_INPUT,
+	                   "{peak}: of %s held, a stack can have %s at the nearest beside what is allocated", given,
+	                   most);
+}
+
+/* There the plan has what is allocated, and its allocator makes of it what is held. */
+static enum status refuse_as(const struct plan *p)
+{
+	return status_fail(STATUS_INPUT,
+	                   "{peak}: with {as} %s the plan itself says what is allocated and held, and no stack changes "
+	                   "it; leave one of them out",
+	                   software_name(p->software.name));
+}
+
 static enum status check_peaks(const struct stack *s, const struct own_peak *peaks, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -319,6 +338,10 @@ static enum status check_peaks(const struct stack *s, const struct own_peak *pea
 		               activations * (double)s->value[STACK_ACTIVATIONS_FACTOR] / (double)MILLION;
 		if (fabs(there / (double)peaks[i].peak - 1) > OWN_TOLERANCE)
 			return refuse_peak(&peaks[i], &use);
+		double share = (double)s->value[STACK_RESERVED_SHARE] / (double)MILLION;
+		if (peaks[i].reserved &&
+		    fabs((double)peaks[i].peak * (1 + share) / (double)peaks[i].reserved - 1) > OWN_TOLERANCE)
+			return refuse_held(&peaks[i], share);
 	}
 	return STATUS_OK;
 }
@@ -330,6 +353,8 @@ enum status own_fit_peaks(struct stack *s, const struct own_peak *peaks, int cou
 		struct memory_use use;
 		if (!peaks[i].peak)
 			continue;
+		if (peaks[i].plan->software.does[SOFTWARE_ALLOCATOR] == ALLOCATOR_CACHING)
+			return refuse_as(peaks[i].plan);
 		use_of(peaks[i].plan, &use);
 		wanted += (double)(peaks[i].peak - use.peak_bytes + use.at_peak[CATEGORY_ACTIVATIONS]);
 		activations += (double)use.at_peak[CATEGORY_ACTIVATIONS];

@@ -202,6 +202,14 @@ static enum status fit(struct own *w)
 	return s ? s : own_fit_peaks(&w->stack, w->peaks, w->count);
 }
 
+static bool has_steps(const struct own *w)
+{
+	bool some = false;
+	for (int i = 0; i < w->count; i++)
+		some |= w->steps[i].measured > 0;
+	return some;
+}
+
 /* "mine", of "run/mine.yaml". */
 static void name_stack(struct own *w, const struct options *o)
 {
@@ -209,8 +217,8 @@ static void name_stack(struct own *w, const struct options *o)
 	const char *slash = strrchr(path, '/');
 	snprintf(w->stack.name, sizeof w->stack.name, "%.*s", (int)strcspn(slash ? slash + 1 : path, "."),
 	         slash ? slash + 1 : path);
-	snprintf(w->stack.about, sizeof w->stack.about, "%.40s, calibrated by %d of one's own steps on %.60s",
-	         w->before.name, w->count, w->ceilings[0].name);
+	snprintf(w->stack.about, sizeof w->stack.about, "%.40s, calibrated by %d of one's own %s on %.60s",
+	         w->before.name, w->count, has_steps(w) ? "steps" : "peaks", w->ceilings[0].name);
 	w->stack.by_default = false;
 }
 
@@ -247,6 +255,9 @@ static void show_constants(const struct own *w)
 static void show_steps(const struct own *w)
 {
 	struct table t;
+	if (!has_steps(w))
+		return;
+	putchar('\n');
 	table_init(&t, stdout, 4, 1);
 	table_row(&t, STYLE_HEAD, "step\tgiven\tbefore\tcalibrated");
 	for (int i = 0; i < w->count; i++) {
@@ -297,7 +308,6 @@ static enum status write_and_show(struct own *w, const struct options *o)
 		stack_print(&w->stack, stdout);
 	} else {
 		show_constants(w);
-		putchar('\n');
 		show_steps(w);
 		printf("\nwritten to %s: sim --stack %s%s --cluster %s\n", path, strchr(path, '/') ? "" : "./", path,
 		       w->ceilings[0].name);

@@ -106,7 +106,10 @@ void interval_show(const struct interval_figures *f, FILE *out)
 	if (f->mtbf_s <= 0)
 		return;
 	print_time(out, "with a failure every ", f->mtbf_s);
-	fprintf(out, " best every %" PRId64 " steps", f->best_every);
+	if (f->best_every > 1)
+		fprintf(out, " best every %" PRId64 " steps", f->best_every);
+	else
+		fputs(" best every step", out);
 	print_time(out, ", ", f->best_s);
 	fprintf(out, "; %.2f %% of the time makes steps that stay\n", 100 * f->goodput);
 }

@@ -38,10 +38,12 @@ static void with_dashes(char *name)
 /* The settings that change the picture of a step, where they are not the defaults. */
 static void print_techniques(char *out, size_t size, const struct settings *s)
 {
-	static const enum setting shown[] = {SETTING_CHECKPOINTING, SETTING_OFFLOAD, SETTING_BUCKET,
-	                                     SETTING_OPTIMIZER,     SETTING_CLIP,    SETTING_STOCHASTIC_ROUNDING};
-	static const char *const keys[] = {"activation-checkpointing:", "offload:", "bucket:", "optimizer:", "clip:",
-	                                   "stochastic-rounding:",      NULL};
+	static const enum setting shown[] = {
+	        SETTING_CHECKPOINTING,       SETTING_OFFLOAD, SETTING_BUCKET,      SETTING_OPTIMIZER, SETTING_CLIP,
+	        SETTING_STOCHASTIC_ROUNDING, SETTING_AS,      SETTING_REPRODUCIBLE};
+	static const char *const keys[] = {
+	        "activation-checkpointing:", "offload:", "bucket:",       "optimizer:", "clip:",
+	        "stochastic-rounding:",      "as:",      "reproducible:", NULL};
 	char name[SETTING_TEXT], value[SETTING_TEXT];
 	size_t at = 0;
 	*out = 0;

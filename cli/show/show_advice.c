@@ -211,6 +211,8 @@ static void print_given(const struct settings *s, FILE *out)
 	                                      SETTING_WEIGHT_DECAY,
 	                                      SETTING_CLIP,
 	                                      SETTING_BUCKET,
+	                                      SETTING_AS,
+	                                      SETTING_REPRODUCIBLE,
 	                                      SETTING_SEED};
 	for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
 		char value[SETTING_TEXT], name[48];

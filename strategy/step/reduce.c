@@ -152,8 +152,11 @@ static void depart(struct step *s, struct reduction r)
 /* DDP's buckets are copies: what is reduced goes back when all of them are. */
 static void reduce_copy(struct step *s, int group, unsigned axes, struct region whole)
 {
+	const struct group *g = &s->plan->groups[group];
 	struct region bucket = region_of(s->state.buckets, whole.offset, whole.count);
-	step_copy(s, group, PASS_BACKWARD, whole, bucket);
+	step_zero_padding(s, bucket.buffer, bucket.offset + g->elements, bucket.offset + g->padded);
+	step_copy(s, group, PASS_BACKWARD, region_of(whole.buffer, whole.offset, g->elements),
+	          region_of(bucket.buffer, bucket.offset, g->elements));
 	int op = build_number(s->b, all_reduce(s, group, axes, QUEUE_COMPUTE, bucket));
 	depart(s, (struct reduction){.group = group, .buffer = -1, .staging = -1, .shard = -1, .op = op, .back = true});
 }

@@ -154,6 +154,7 @@ static void timetable_make(struct timetable *t, struct arena *a, const struct st
 /* The values of one micro-batch. */
 struct slot {
 	struct value_state *value;
+	int *kept;
 	int received; /* the message that its next task waits for */
 };
 
@@ -163,13 +164,14 @@ struct flight {
 	int spares;
 };
 
-static struct slot *new_slot(const struct step *s)
+static struct slot *new_slot(struct step *s)
 {
 	struct arena *a = &s->b->plan->arena;
 	struct slot *slot = arena_alloc(a, sizeof *slot);
 	slot->value = arena_alloc(a, (size_t)s->model->value_count * sizeof *slot->value);
 	for (int i = 0; i < s->model->value_count; i++)
 		slot->value[i].data = slot->value[i].gradient = not_held();
+	slot->kept = step_numbers(s, s->model->kernel_count);
 	return slot;
 }
 
@@ -182,6 +184,7 @@ static struct slot *take_up(struct step *s, struct flight *f, int micro)
 	s->micro = micro;
 	s->last_micro = micro + 1 == s->settings->accumulate;
 	s->value = slot->value;
+	s->kept = slot->kept;
 	return slot;
 }
 

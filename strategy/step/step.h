@@ -196,7 +196,7 @@ struct step {
 	struct checkpoints checkpoints;
 	struct value_state *value; /* by value; of the micro-batch at hand */
 	struct tensor_state *tensor;
-	int *kept; /* by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
+	int *kept; /* … by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
 	struct group_state *group;
 	struct state state;
 	struct running_state running;

@@ -61,7 +61,7 @@ static struct region open_leaf(struct step *s, int group, int depth)
 	if (!depth)
 		return whole_home(s, group);
 	int buffer = build_alloc(s->b, step_name(s, "partial.gradients.%s", g->name), CATEGORY_GATHERED,
-	                         s->settings->precision, g->padded);
+	                         plan_gradient_type(s->plan), g->padded);
 	step_zero_padding(s, buffer, g->elements, g->padded);
 	s->group[group].partial[depth] = buffer;
 	return region_whole(s->b, buffer);
@@ -136,6 +136,9 @@ static enum status check_sums(const struct strategy *g, const struct settings *t
 		        g,
 		        "sums of this strategy are no binary tree over micro-batches; use single, ddp, zero1, zero2, "
 		        "zero3 or fsdp");
+	if (strncmp(t->software, "shardlab", strlen("shardlab")) != 0 && t->ranks > 1)
+		return refuse(g, status_words("other software leaves sums to a library, which adds up in an order of "
+		                              "its own; leave {as} out"));
 	if (t->library_collectives && t->ranks > 1)
 		return refuse(g, status_words("a library adds up in an order of its own; use {comm} ring"));
 	if (c->sync == SYNC_LAST)

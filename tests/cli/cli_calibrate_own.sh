@@ -76,6 +76,7 @@ near 'a trace, computing' "$(figure "$mine" 't["compute_s"]' --ranks 8 --micro-b
 refuse '--step 1.000 ms: with all rates at the ceilings of --cluster a100-80gb it would take' calibrate "${run[@]}" --ranks 8 --micro-batch 8 --step 1ms
 refuse '--step 1.000 s (1 of 2): beside the others, no rates' calibrate "${run[@]}" --ranks 8 --micro-batch 8 --step 1s --step 2s
 refuse 'no factor of activations gives it' calibrate "${run[@]}" --ranks 8 --micro-batch 8 --peak 500GB
+refuse 'the plan itself says what is allocated and held' calibrate "${run[@]}" --ranks 8 --as pytorch --peak 20GB,22GB
 refuse "--peak: '1GB' is below 2000000000 B" calibrate "${run[@]}" --ranks 8 --peak 2GB,1GB
 refuse "--step: '3' is not a time" calibrate "${run[@]}" --step 3
 refuse '--micro-batch is given twice' calibrate "${run[@]}" --step 1s --micro-batch 2 --micro-batch 3

@@ -8,6 +8,7 @@
 #include "tests/support/suite.h"
 
 #define GPT "gpt:layers=2,width=16,heads=2,context=8,vocabulary=33 "
+#define LLAMA "llama:layers=2,width=16,heads=2,kv_heads=2,hidden=24,context=8,vocabulary=33 "
 
 static struct software parsed(const char *text)
 {
@@ -55,6 +56,7 @@ START_TEST(plans_of_all_software_are_right)
 {
 	static const char *const strategies[] = {"single ranks=1",
 	                                         "ddp ranks=4",
+	                                         "ddp ranks=3", /* buckets are padded */
 	                                         "zero1 ranks=4",
 	                                         "zero2 ranks=4",
 	                                         "zero3 ranks=4",
@@ -78,10 +80,18 @@ START_TEST(plans_of_all_software_are_right)
 			for (int m = 0; m < COUNT(more); m++) {
 				if (strstr(strategies[g], "accumulate") && strstr(more[m], "accumulate"))
 					continue;
-				must_come_back(right_plan(GPT "%s %s as=%s", strategies[g], more[m],
+				must_come_back(right_plan("%s%s %s as=%s", m % 2 ? LLAMA : GPT, strategies[g], more[m],
 				                          software_name((enum software_name)n)));
 				plans_forget();
 			}
+}
+
+/* Several micro-batches are under way at once, each with what its kernels keep; and a tree of sums in fp32. */
+START_TEST(plans_of_many_micro_batches_are_right)
+{
+	must_come_back(right_plan(LLAMA "pipeline ranks=2 accumulate=4 as=pytorch"));
+	must_come_back(right_plan(LLAMA "pipeline:schedule=gpipe ranks=2 accumulate=4 as=deepspeed"));
+	must_come_back(right_plan(LLAMA "zero2 ranks=1 precision=bf16 accumulate=4 reproducible=yes as=pytorch"));
 }
 
 /* ---- DeepSpeed's estimators ---- */
