@@ -88,6 +88,21 @@ static enum status read_value(struct reader *r, const yaml_node_t *node, int i, 
 	return reader_number(r, node, what, f, out);
 }
 
+/* What it was fitted on: how many runs, and from the least to the most. */
+static enum status check_fit(struct reader *r, const yaml_node_t *node, const struct stack *s)
+{
+	if (s->value[STACK_FIT_ROWS] == STACK_MISSING)
+		return FAIL(r, node,
+		            "fit: 'rows' is missing: fitted on how many runs? At least 1; leave 'fit' out if on none");
+	for (int least = STACK_FIT_WIDTH_LEAST; least <= STACK_FIT_TOKENS_LEAST; least += 2) {
+		int64_t a = s->value[least], b = s->value[least + 1];
+		if (a != STACK_MISSING && b != STACK_MISSING && a > b)
+			return FAIL(r, node, "fit: %s is %lld, above %s, %lld", fields[least].key, (long long)a,
+			            fields[least + 1].key, (long long)b);
+	}
+	return STATUS_OK;
+}
+
 static enum status read_section(struct reader *r, const char *section, const yaml_node_t *node, struct stack *out)
 {
 	const char *name[STACK_VALUES];
@@ -101,10 +116,7 @@ static enum status read_section(struct reader *r, const char *section, const yam
 	for (int i = 0; !s && i < STACK_VALUES; i++)
 		if (value[i])
 			s = read_value(r, value[i], i, &out->value[i]);
-	if (!s && !strcmp(section, "fit") && out->value[STACK_FIT_ROWS] == STACK_MISSING)
-		return FAIL(r, node,
-		            "fit: 'rows' is missing: fitted on how many runs? At least 1; leave 'fit' out if on none");
-	return s;
+	return s || strcmp(section, "fit") != 0 ? s : check_fit(r, node, out);
 }
 
 static enum status read_top(struct reader *r, const yaml_node_t *root, const char *card, struct stack *out)

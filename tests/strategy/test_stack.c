@@ -59,6 +59,8 @@ static const struct {
         {"name: x\nclass: fused\ncard: ampere\nspeed: {share: 0.5}\n", "unknown key 'speed'"},
         {"name: x\nclass: fused\ncard: ampere\nfit: {rows: 0}\n", "mine.yaml:4:13: fit.rows"},
         {"name: x\nclass: fused\ncard: ampere\nfit: {width_least: 64}\n", "mine.yaml:4:6: fit: 'rows' is missing"},
+        {"name: x\nclass: fused\ncard: ampere\nfit: {rows: 1, ranks_least: 9, ranks_most: 8}\n",
+         "mine.yaml:4:6: fit: ranks_least is 9, above ranks_most, 8"},
         {"name: [x\n", "not YAML"},
         {"[[[[[[[[[[[[[[[[[[[[", "a stack file is flat"},
 };
