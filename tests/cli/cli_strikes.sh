@@ -8,6 +8,7 @@
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 . "$(dirname "$0")/../support/strike.sh"
+. "$(dirname "$0")/../support/chance.sh"
 
 strikes=${STRIKES:-5} limit=${STRIKES_LIMIT:-60}
 RANDOM=${STRIKES_SEED:-1}
@@ -15,28 +16,13 @@ export SHARDLAB_COMM_TIMEOUT_S=${SHARDLAB_COMM_TIMEOUT_S:-60} # silence of five 
 folder=$TMPDIR/run
 gpt=(--model 'gpt:layers=1,width=16,heads=2,context=8' --data tests/golden/text.txt --batch 12 --evaluate no --json)
 
-# choose WORD...: sets `chosen` to one of them. No subshell, which would draw the same again and again.
-choose() {
-	shift $((RANDOM % $#))
-	chosen=$1
-}
-milliseconds() {
-	local now=$EPOCHREALTIME
-	echo $((${now/./} / 1000))
-}
 # pause MOST: up to so many milliseconds.
 pause() {
 	sleep "$(printf '0.%03d' $((RANDOM % $1)))"
 }
-latest() {
-	sed 's/step-0*//' "$folder/latest" 2>/dev/null || echo 0
-}
 # last_step: that was said; 0: none.
 last_step() {
 	sed -n 's/^{"step": \([0-9]*\),.*/\1/p' "$TMPDIR/out" | tail -n 1 | grep . || echo 0
-}
-steps_said() {
-	grep -c '^{"step"' "$TMPDIR/out" || true
 }
 segments() {
 	local pid

@@ -8,6 +8,7 @@
 # cores: all
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
+. "$(dirname "$0")/../support/chance.sh"
 . "$(dirname "$0")/lab"
 
 [ -z "${SAN-}" ] || { echo 'skipped: mpirun'\''s agent starts programs without the environment that a sanitizer needs'; exit 77; }
@@ -22,17 +23,6 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 folder=$TMPDIR/run
 tiny=(--model 'gpt:layers=1,width=16,heads=2,context=8' --data tests/golden/text.txt --batch 12 --evaluate no --json)
 
-# choose WORD...: sets `chosen` to one of them. No subshell, which would draw the same again and again.
-choose() {
-	shift $((RANDOM % $#))
-	chosen=$1
-}
-milliseconds() {
-	local now=$EPOCHREALTIME
-	echo $((${now/./} / 1000))
-}
-latest() { sed 's/step-0*//' "$folder/latest" 2>/dev/null || echo 0; }
-steps_said() { grep -c '^{"step"' "$TMPDIR/out" || true; }
 is_over() { ! kill -0 "$parent" 2>/dev/null; }
 has_gone_on() { [ "$(steps_said)" -gt "$1" ]; }
 has_begun() { [ "$(steps_said)" -ge 3 ] || is_over; }

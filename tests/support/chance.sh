@@ -1,0 +1,21 @@
+# shellcheck shell=bash
+# Shared by the tests that strike runs at random. Sourced after commands.sh, not run. $folder holds the run's checkpoints,
+# $TMPDIR/out what it prints.
+
+# choose WORD...: sets `chosen` to one of them. No subshell, which would draw the same again and again.
+choose() {
+	shift $((RANDOM % $#))
+	chosen=$1
+}
+milliseconds() {
+	local now=$EPOCHREALTIME
+	echo $((${now/./} / 1000))
+}
+# latest: the step of the last checkpoint; 0: there is none.
+latest() {
+	sed 's/step-0*//' "$folder/latest" 2>/dev/null || echo 0
+}
+# steps_said: how many steps the run has said that it did.
+steps_said() {
+	grep -c '^{"step"' "$TMPDIR/out" || true
+}
