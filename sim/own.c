@@ -106,18 +106,17 @@ static void solve(double a[OWN_CONSTANTS][OWN_CONSTANTS], double *b, int n)
 		b[i] /= a[i][i];
 }
 
-enum { STEPS_MOST = 32, ROUNDS = 40 };
+enum { ROUNDS = 40 };
 #define APART 0.02      /* of a constant, for the slope */
 #define ENOUGH 1e-4     /* off by so little is met */
 #define DAMPED 1e-6     /* a constant without effect stays */
 #define LONGEST 1.0     /* of a round */
 #define DAMPED_MOST 1e3 /* no further step helps */
 
-static enum status slopes(const struct fit *f, const double *x, const double *r,
-                          double slope[STEPS_MOST][OWN_CONSTANTS])
+static enum status slopes(const struct fit *f, const double *x, const double *r, double slope[OWN_STEPS][OWN_CONSTANTS])
 {
 	for (int i = 0; i < f->freed; i++) {
-		double moved[OWN_CONSTANTS], there[STEPS_MOST], low, high;
+		double moved[OWN_CONSTANTS], there[OWN_STEPS], low, high;
 		memcpy(moved, x, sizeof moved);
 		bounds_of(f->base, i, f->freed, &low, &high);
 		double apart = x[i] + APART <= high ? APART : -APART;
@@ -132,7 +131,7 @@ static enum status slopes(const struct fit *f, const double *x, const double *r,
 }
 
 /* Which way a damped Gauss-Newton step goes, without those that are held at a bound. */
-static void direction(const struct fit *f, double slope[STEPS_MOST][OWN_CONSTANTS], const double *r, const bool *held,
+static void direction(const struct fit *f, double slope[OWN_STEPS][OWN_CONSTANTS], const double *r, const bool *held,
                       double damping, double *out)
 {
 	double a[OWN_CONSTANTS][OWN_CONSTANTS] = {{0}};
@@ -149,7 +148,7 @@ static void direction(const struct fit *f, double slope[STEPS_MOST][OWN_CONSTANT
 }
 
 /* x after such a step, within the bounds. A constant that would leave them is held there, and the others go again. */
-static void move(const struct fit *f, double slope[STEPS_MOST][OWN_CONSTANTS], const double *r, double damping,
+static void move(const struct fit *f, double slope[OWN_STEPS][OWN_CONSTANTS], const double *r, double damping,
                  const double *x, double *out)
 {
 	bool held[OWN_CONSTANTS] = {false}, again = true;
@@ -171,10 +170,10 @@ static void move(const struct fit *f, double slope[STEPS_MOST][OWN_CONSTANTS], c
 
 static enum status minimise(const struct fit *f, double *x, double *r)
 {
-	double damping = DAMPED, slope[STEPS_MOST][OWN_CONSTANTS];
+	double damping = DAMPED, slope[OWN_STEPS][OWN_CONSTANTS];
 	enum status s = residuals(f, x, r);
 	for (int round = 0; !s && round < ROUNDS && squares(r, f->count) > ENOUGH * ENOUGH; round++) {
-		double next[OWN_CONSTANTS] = {0}, there[STEPS_MOST];
+		double next[OWN_CONSTANTS] = {0}, there[OWN_STEPS];
 		if ((s = slopes(f, x, r, slope)))
 			return s;
 		bool better = false;
@@ -266,9 +265,9 @@ enum status own_fit_steps(struct stack *s, struct own_step *steps, int count)
 {
 	struct stack base = *s;
 	struct fit f = {&base, steps, count, count < OWN_CONSTANTS ? count : OWN_CONSTANTS};
-	double x[OWN_CONSTANTS] = {0}, r[STEPS_MOST] = {0};
-	if (count > STEPS_MOST)
-		return status_fail(STATUS_INPUT, "{step}: more than %d steps", STEPS_MOST);
+	double x[OWN_CONSTANTS] = {0}, r[OWN_STEPS] = {0};
+	if (count > OWN_STEPS)
+		return status_fail(STATUS_INPUT, "{step}: more than %d steps", OWN_STEPS);
 	enum status status = predict_all(steps, count, s, offsetof(struct own_step, before));
 	if (!status)
 		status = minimise(&f, x, r);

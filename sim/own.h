@@ -39,6 +39,8 @@ struct own_step {
 
 /* How far a step may still be off when no constants are left to free: more is a contradiction. */
 #define OWN_TOLERANCE 0.05
+
+enum { OWN_STEPS = 32 }; /* at most, in one fit */
 /* Of ten other steps of the same program, model and card, nine took between so many millionths of what was predicted
  * after one was given: the runs of docs/prediction.md at the level `step`. */
 #define OWN_RANGE_LOW 900000

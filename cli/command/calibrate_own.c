@@ -54,14 +54,12 @@ enum status calibrate_check_options(const struct options *o)
 
 /* ---- what was measured ---- */
 
-enum { STEPS_MOST = 32 };
-
 struct own {
-	struct options options[STEPS_MOST]; /* of each step */
-	struct job jobs[STEPS_MOST];
-	struct cluster ceilings[STEPS_MOST];
-	struct own_step steps[STEPS_MOST];
-	struct own_peak peaks[STEPS_MOST];
+	struct options options[OWN_STEPS]; /* of each step */
+	struct job jobs[OWN_STEPS];
+	struct cluster ceilings[OWN_STEPS];
+	struct own_step steps[OWN_STEPS];
+	struct own_peak peaks[OWN_STEPS];
 	int count;
 	struct stack before, stack;
 	struct profile recorded;
@@ -152,8 +150,8 @@ static enum status open_all(struct own *w, const struct options *given)
 {
 	int count = given->given ? arguments_count_steps(given->given_count, given->given) : 1;
 	enum status s = STATUS_OK;
-	if (count > STEPS_MOST)
-		return status_fail(STATUS_INPUT, "--step: more than %d steps", STEPS_MOST);
+	if (count > OWN_STEPS)
+		return status_fail(STATUS_INPUT, "--step: more than %d steps", OWN_STEPS);
 	if (count > 1 && option_given(given, OPTION_TRACE))
 		return status_fail(STATUS_INPUT, "--trace is of one step: give --step once, or not at all");
 	w->options[0] = *given;
@@ -210,6 +208,12 @@ static bool has_steps(const struct own *w)
 	return some;
 }
 
+/* What it was calibrated by. */
+static const char *source_of(const struct own *w)
+{
+	return has_steps(w) ? "steps" : option_given(&w->options[0], OPTION_TRACE) ? "traces" : "peaks";
+}
+
 /* "mine", of "run/mine.yaml". */
 static void name_stack(struct own *w, const struct options *o)
 {
@@ -218,7 +222,7 @@ static void name_stack(struct own *w, const struct options *o)
 	snprintf(w->stack.name, sizeof w->stack.name, "%.*s", (int)strcspn(slash ? slash + 1 : path, "."),
 	         slash ? slash + 1 : path);
 	snprintf(w->stack.about, sizeof w->stack.about, "%.40s, calibrated by %d of one's own %s on %.60s",
-	         w->before.name, w->count, has_steps(w) ? "steps" : "peaks", w->ceilings[0].name);
+	         w->before.name, w->count, source_of(w), w->ceilings[0].name);
 	w->stack.by_default = false;
 }
 

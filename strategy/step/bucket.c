@@ -2,8 +2,10 @@
  * kernel writes a tensor's gradient into a buffer of its own, a *piece*, which goes when it has been copied.
  *
  *     copies   FSDP2: when a unit's last gradient is written, all of them go into the unit's buffer
- *     fixed    DeepSpeed: each goes into the bucket's buffer as it comes. Where modules are groups (ZeRO-3), a bucket
- * has several, one after another, and all of them are reduced in one call when it is full:
+ *     fixed    DeepSpeed: each goes into the bucket's buffer as it comes
+ *
+ * Where modules are groups (ZeRO-3), a fixed bucket has several, one after another, and all of them are reduced in one
+ * call when it is full:
  *
  *     bucket   │ fc │ proj │ qkv │       free        │ ──► reduce-scatter fc, proj, qkv
  */

@@ -42,14 +42,6 @@ has_gone_on() {
 	fi
 	[ "$(steps_said)" -gt "$after" ]
 }
-# within PATIENCE COMMAND: until it is so.
-within() {
-	local end=$(($(milliseconds) + $1 * 1000))
-	until "${@:2}"; do
-		[ "$(milliseconds)" -lt $end ] || return 1
-		sleep 0.1
-	done
-}
 is_over_or_on() {
 	is_over || { [ "$expected" != ends ] && has_gone_on; }
 }

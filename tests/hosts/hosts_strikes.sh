@@ -29,15 +29,6 @@ has_begun() { [ "$(steps_said)" -ge 3 ] || is_over; }
 makes_steps() { is_over || has_gone_on "$said"; }
 goes_on_or_is_over() { is_over || { grep -q '^starting again' "$TMPDIR/err" && has_gone_on "$((said + 1))"; }; }
 
-# within PATIENCE COMMAND: until it is so.
-within() {
-	local end=$(($(milliseconds) + $1 * 1000))
-	until "${@:2}"; do
-		[ "$(milliseconds)" -lt $end ] || return 1
-		sleep 0.1
-	done
-}
-
 # processes HOST [NAME]: of that host, but for the one that keeps it.
 processes() {
 	local net

@@ -11,6 +11,14 @@ milliseconds() {
 	local now=$EPOCHREALTIME
 	echo $((${now/./} / 1000))
 }
+# within PATIENCE COMMAND: until it is so.
+within() {
+	local end=$(($(milliseconds) + $1 * 1000))
+	until "${@:2}"; do
+		[ "$(milliseconds)" -lt $end ] || return 1
+		sleep 0.1
+	done
+}
 # latest: the step of the last checkpoint; 0: there is none.
 latest() {
 	sed 's/step-0*//' "$folder/latest" 2>/dev/null || echo 0
