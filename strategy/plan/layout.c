@@ -79,8 +79,10 @@ static bool is_ordered(const struct placer *p, int a, const struct uses *b)
 static void forget_ghosts(struct placer *p)
 {
 	int kept = 0;
+	if (!p->ghosts)
+		return;
 	for (int i = 0; i < p->count; i++) {
-		if (p->ghosts && p->placed[i].ghost && is_ordered(p, p->placed[i].buffer, &p->next))
+		if (p->placed[i].ghost && is_ordered(p, p->placed[i].buffer, &p->next))
 			continue;
 		if (kept++ != i)
 			p->placed[kept - 1] = p->placed[i];
@@ -237,6 +239,7 @@ static void try_by_size(struct placer *p, const struct section *s, int64_t *in_o
 			list[n++] = (struct sized){room_for(p, buffer), buffer};
 	}
 	if (n && n <= MOST_BY_SIZE) {
+		find_lives(p, s);
 		qsort(list, (size_t)n, sizeof *list, larger_first);
 		int64_t arena = place_by_size(p, list, n, offset);
 		for (int i = 0; i < n && arena < *in_order; i++)
@@ -281,7 +284,6 @@ static void place_section(struct placer *p, const struct section *s)
 	p->order = &order;
 	p->count = p->ghosts = 0;
 	uses_find(p->uses, p->role, s);
-	find_lives(p, s);
 	*p->arena_bytes = p->floor;
 	place_in_order(p, s);
 	if (!p->in_order_alone && *p->arena_bytes > most_alive(p, s))
