@@ -142,6 +142,12 @@ struct fsdp_policy {
 	bool kept; /* out: version 1 has all of the model in its root, which it does not free after the forward pass */
 };
 const char *fsdp_units(struct recipe *r, struct fsdp_policy *p);
+/* The keys of `fsdp` and `hybrid` for what version 1 gathers ahead, "" or ":prefetch=…:backward=…". nothing: why the
+ * file's keys do nothing, or NULL. limit: NULL where the program has no such key. */
+struct fsdp_order {
+	const char *forward, *backward, *limit;
+};
+const char *fsdp_order(struct recipe *r, const struct fsdp_order *o, const char *nothing);
 
 /* class.c: what the lines of keys that compile say of here. */
 void class_say(struct recipe *r);
