@@ -138,7 +138,8 @@ const char *fsdp_units(struct recipe *r, struct fsdp_policy *p)
 			recipe_note(r, NULL, "%s is NO_WRAP by default: the whole model is one unit", p->path);
 		return ":units=model";
 	}
-	recipe_say(r, v, "as here: a block is a unit");
+	if (wrapped_by_class(r, p->classes))
+		recipe_say(r, v, "as here: a block is a unit");
 	return "";
 }
 

@@ -65,6 +65,7 @@ static const char *take_keys(struct recipe *r, bool alone, bool *stays)
 {
 	struct fsdp_policy policy = {.path = FSDP "auto_wrap_policy",
 	                             .usual = "NO_WRAP",
+	                             .classes = FSDP "transformer_layer_cls_to_wrap",
 	                             .least = FSDP "min_num_params",
 	                             .least_usual = 100000000,
 	                             .version = recipe_whole(r, FSDP "version", 1)};

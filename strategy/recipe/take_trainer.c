@@ -121,6 +121,7 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 	const char *strategy = words->strategy;
 	struct fsdp_policy policy = {.path = FSDP "auto_wrap_policy",
 	                             .usual = "TRANSFORMER_BASED_WRAP",
+	                             .classes = FSDP "transformer_layer_cls_to_wrap",
 	                             .least = FSDP "min_num_params",
 	                             .version = trainer_fsdp_version(r)};
 	const struct fsdp_order order = {FSDP "forward_prefetch", FSDP "backward_prefetch", FSDP "limit_all_gathers"};
