@@ -20,6 +20,7 @@ enum op_kind {
 /* clang-format off */
 enum {
 	NO_OPERAND = -1,
+	FIRST_OPERAND, /* where it is the same of several operations: the state that they make, save or show */
 #define OP(...) }; enum {
 #define OPERAND(operation, constant, ...) operation##_##constant,
 #include "strategy/plan/ops.def"

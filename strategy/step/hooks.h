@@ -10,7 +10,7 @@
 #include "strategy/plan/build.h"
 #include "strategy/step/definition.h"
 
-/* ---- the moment at which a hook is called ---- */
+/* ---- how far compiling has come when a hook is called ---- */
 
 struct step_view {
 	struct build *b;

@@ -105,7 +105,7 @@ int offload_begin_with(struct step *s, enum op_kind kind, const struct home *hom
 		build_wait(s->b, QUEUE_HOST_COMPUTE, s->staging_uses.written_back[0]);
 	}
 	struct op *op = build_op(s->b, kind, home->space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
-	op->operand[0] = at;
+	op->operand[FIRST_OPERAND] = at;
 	op->group = group;
 	op->axes = axes;
 	int number = build_number(s->b, op);

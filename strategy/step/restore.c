@@ -63,8 +63,8 @@ static struct op *show_group(struct step *s, enum op_kind op_kind, const char *n
 	                     &staging);
 	struct op *op = build_op(s->b, op_kind, home->space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
 	op->group = group;
-	op->operand[0] = shown;
-	op->operand[0].slice |= alike_axes(s, group);
+	op->operand[FIRST_OPERAND] = shown;
+	op->operand[FIRST_OPERAND].slice |= alike_axes(s, group);
 	op->axes = step_shard_axes(s, place);
 	if (staging >= 0)
 		build_free(s->b, staging);
@@ -170,7 +170,7 @@ static void add_whole(struct step *s, enum op_kind kind, enum item item, struct 
 	bool on_host = s->b->role->buffers[x.buffer].space == SPACE_HOST;
 	struct op *op = build_op(s->b, kind, on_host ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE);
 	op->item = item;
-	op->operand[0] = x;
+	op->operand[FIRST_OPERAND] = x;
 	if (kind == OP_SAVE)
 		take_snapshot(s, op);
 }

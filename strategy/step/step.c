@@ -113,9 +113,9 @@ static void run_forward(struct step *s)
 
 static void one_after_another(struct step *s)
 {
-	for (s->turn = 0; s->turn < s->settings->accumulate; s->turn++) {
-		s->micro = s->settings->reproducible ? tree_micro(s, s->turn) : s->turn;
-		s->last_micro = s->turn + 1 == s->settings->accumulate;
+	for (s->nth_micro = 0; s->nth_micro < s->settings->accumulate; s->nth_micro++) {
+		s->micro = s->settings->reproducible ? tree_micro(s, s->nth_micro) : s->nth_micro;
+		s->last_micro = s->nth_micro + 1 == s->settings->accumulate;
 		run_forward(s);
 		step_run(s, s->execution.forward, s->execution.count);
 		s->hooks.end_backward(s);

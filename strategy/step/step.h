@@ -75,7 +75,7 @@ struct group_state {
 	int updated;      /* the host's update of it in this step */
 	int parameters16; /* staging of the 16-bit parameters that the host made */
 	/* tree.c */
-	int leaf;                /* the turn whose gradients its kernels write; -1 */
+	int leaf;                /* the nth micro-batch, whose gradients its kernels write; -1 */
 	int partial[TREE_DEPTH]; /* by depth: the sum that waits there */
 };
 
@@ -187,10 +187,10 @@ struct step {
 	unsigned shard_axes, replica_axes; /* groups are sharded along the first, and alike along the second */
 	int64_t shards;                    /* ranks along shard_axes */
 
-	/* The moment of the step. */
+	/* How far compiling has come. */
 	bool evaluating; /* compiling the evaluate section: forward only */
 	int micro;       /* the micro-batch at hand */
-	int turn;        /* how many came before it */
+	int nth_micro;   /* how many came before it */
 	bool last_micro;
 	bool recomputing; /* the kernel at hand is recomputed */
 
@@ -400,7 +400,7 @@ void offload_write_back(struct step *s, int group);
 enum status tree_check(const struct strategy *g, const struct model *m, const struct settings *t,
                        const struct choices *c);
 void tree_choose(struct choices *c, const struct settings *t); /* the collectives that add up as the tree does */
-int tree_micro(const struct step *s, int turn);                /* the micro-batch that comes after `turn` others */
+int tree_micro(const struct step *s, int nth);                 /* the micro-batch that comes after `nth` others */
 bool tree_in_a_row(const struct step *s);                      /* of this role's loads: struct op */
 /* Whole gradients: kernels are about to write a group's; they have. Nothing is done unless `reproducible` is set. */
 void tree_needed(struct step *s, int group);

@@ -19,8 +19,9 @@
  * Within the rank micro-batches are computed from the left to the right of the tree, and a sum is made as soon as both
  * of its sides are there. So no more than log2(a) sums beside the last one wait for their other side:
  *
- *     turn 0 1 2 3 4 5 6 7    micro-batch 0 4 2 6 1 5 3 7    depth of its buffer = bits set in the turn
- *          0 1 1 2 1 2 2 3                                   sums behind it = ones at the end of the turn
+ *     the nth       0 1 2 3 4 5 6 7
+ *     micro-batch   0 4 2 6 1 5 3 7
+ *     depth         0 1 1 2 1 2 2 3      of its buffer: bits set in n; sums behind it: ones at the end of n
  *
  * Depth 0 is where the gradients stay. Addition is commutative to the bit, so which side is added to which is nothing.
  */
@@ -30,16 +31,16 @@
 
 _Static_assert(1 << (TREE_DEPTH - 1) == SETTING_MOST_ACCUMULATE, "a rank's micro-batches fit in the tree");
 
-static int depth_at(int turn)
+static int depth_at(int nth)
 {
-	return __builtin_popcount((unsigned)turn);
+	return __builtin_popcount((unsigned)nth);
 }
 
-int tree_micro(const struct step *s, int turn)
+int tree_micro(const struct step *s, int nth)
 {
 	int micro = 0;
-	for (int64_t bit = 1; bit < s->settings->accumulate; bit *= 2, turn >>= 1)
-		micro = 2 * micro + (turn & 1);
+	for (int64_t bit = 1; bit < s->settings->accumulate; bit *= 2, nth >>= 1)
+		micro = 2 * micro + (nth & 1);
 	return micro;
 }
 
@@ -70,10 +71,10 @@ static struct region open_leaf(struct step *s, int group, int depth)
 void tree_needed(struct step *s, int group)
 {
 	const struct group *g = &s->plan->groups[group];
-	if (!s->settings->reproducible || s->group[group].leaf == s->turn)
+	if (!s->settings->reproducible || s->group[group].leaf == s->nth_micro)
 		return;
-	s->group[group].leaf = s->turn;
-	struct region leaf = open_leaf(s, group, depth_at(s->turn));
+	s->group[group].leaf = s->nth_micro;
+	struct region leaf = open_leaf(s, group, depth_at(s->nth_micro));
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
 		s->tensor[t].gradient =
@@ -87,9 +88,9 @@ void tree_needed(struct step *s, int group)
 /* Makes the sums whose second side is the leaf at hand. home: the place at depth 0. */
 static void sum_up(struct step *s, int group, struct region home)
 {
-	int depth = depth_at(s->turn);
+	int depth = depth_at(s->nth_micro);
 	int *partial = s->group[group].partial;
-	for (int turn = s->turn; turn & 1; turn >>= 1, depth--)
+	for (int nth = s->nth_micro; nth & 1; nth >>= 1, depth--)
 		step_add_gradients(s, group, QUEUE_COMPUTE, partial[depth],
 		                   depth > 1 ? region_whole(s->b, partial[depth - 1]) : home);
 }
@@ -102,7 +103,7 @@ void tree_ready(struct step *s, int group)
 
 void tree_add_shard(struct step *s, int group, int shard, struct region home)
 {
-	s->group[group].partial[depth_at(s->turn)] = shard;
+	s->group[group].partial[depth_at(s->nth_micro)] = shard;
 	sum_up(s, group, home);
 }
 

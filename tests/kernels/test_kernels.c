@@ -22,6 +22,18 @@ START_TEST(linear_without_dx)
 	ck_assert_mem_eq(with, without, 24 * sizeof *with);
 }
 
+/* Near 0 and far from it; dy is 1. */
+static void arguments_of_activations(int n, float *x, float *dy)
+{
+	for (int i = 0; i < n - 3; i++)
+		x[i] = -20.0f + 0.005f * (float)i;
+	x[n - 3] = 1e4f;
+	x[n - 2] = -1e4f;
+	x[n - 1] = -0.0f;
+	for (int i = 0; i < n; i++)
+		dy[i] = 1.0f;
+}
+
 /* A 1 × 1 weight of 1 shows GELU itself: everywhere in its range, and where its exponential overflows. */
 START_LEVEL_TEST(gelu_range)
 {
@@ -29,13 +41,7 @@ START_LEVEL_TEST(gelu_range)
 	struct linear_shape s = {N, 1, 1, false, ACTIVATION_GELU_TANH, ELEMENT_FP32, 0};
 	const float one = 1.0f;
 	float *x = blank(N), *pre = blank(N), *y = blank(N), *dy = blank(N), *dx = blank(N), dweight;
-	for (int i = 0; i < N - 3; i++)
-		x[i] = -20.0f + 0.005f * (float)i;
-	x[N - 3] = 1e4f;
-	x[N - 2] = -1e4f;
-	x[N - 1] = -0.0f;
-	for (int i = 0; i < N; i++)
-		dy[i] = 1.0f;
+	arguments_of_activations(N, x, dy);
 	linear_forward(&s, x, &one, NULL, NULL, y, pre);
 	linear_backward(&s, dy, x, &one, pre, dx, &dweight, false, NULL, false);
 	for (int i = 0; i < N; i++) {
@@ -62,13 +68,7 @@ START_LEVEL_TEST(other_activations)
 	enum { N = 8003 };
 	const float one = 1.0f;
 	float *x = blank(N), *pre = blank(N), *y = blank(N), *dy = blank(N), *dx = blank(N), dweight;
-	for (int i = 0; i < N - 3; i++)
-		x[i] = -20.0f + 0.005f * (float)i;
-	x[N - 3] = 1e4f;
-	x[N - 2] = -1e4f;
-	x[N - 1] = -0.0f;
-	for (int i = 0; i < N; i++)
-		dy[i] = 1.0f;
+	arguments_of_activations(N, x, dy);
 	for (int a = ACTIVATION_GELU; a <= ACTIVATION_RELU; a++) {
 		struct linear_shape s = {N, 1, 1, false, (enum activation)a, ELEMENT_FP32, 0};
 		linear_forward(&s, x, &one, NULL, NULL, y, pre);

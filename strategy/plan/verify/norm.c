@@ -89,7 +89,7 @@ void write_norm_part(const struct at *a, int operand, enum part part, int scaled
 /* The model's buffers are `now`, and zeros behind them fill the operand up. */
 static void write_buffers(const struct at *a, struct meaning now)
 {
-	struct region g = a->op->operand[0];
+	struct region g = a->op->operand[FIRST_OPERAND];
 	write_meaning(a, 0, (struct meaning){.kind = MEANING_ZERO});
 	if (g.count > a->p->model->buffer_elements)
 		g.count = a->p->model->buffer_elements;
