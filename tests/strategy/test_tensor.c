@@ -194,12 +194,8 @@ static struct op *step_op(struct plan *p, enum op_kind kind)
 START_LOOP_TEST(own_rows_are_not_cut, 0, 2)
 {
 	struct region operands[OP_OPERANDS];
-	struct op cut = {.kind = OP_COPY,
-	                 .queue = QUEUE_COMPUTE,
-	                 .unit = -1,
-	                 .kernel = -1,
-	                 .group = -1,
-	                 .operand = operands};
+	struct op cut = {
+	        .kind = OP_COPY, .queue = QUEUE_COMPUTE, .unit = -1, .kernel = -1, .group = -1, .operand = operands};
 	struct plan p;
 	plan_copy(&p, made_plan(GPT " tensor:sequence=%s ranks=2", _i ? "yes" : "no"));
 	const struct op *norm = step_op(&p, OP_NORM_FORWARD);
