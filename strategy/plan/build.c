@@ -22,8 +22,7 @@ static struct op *append(struct build *b, enum op_kind kind, enum queue queue)
 	r->ops = arena_grow(&b->plan->arena, r->ops, r->op_count, &r->op_capacity, sizeof *r->ops);
 	struct op *op = &r->ops[r->op_count++];
 	*op = (struct op){.kind = kind, .queue = queue, .unit = -1, .kernel = -1, .micro = -1, .group = -1};
-	for (int i = 0; i < OP_OPERANDS; i++)
-		op->operand[i].buffer = -1;
+	op->operand = plan_operands(b->plan, op_operand_count(kind));
 	return op;
 }
 
@@ -74,7 +73,8 @@ void build_operand(struct op *op, enum part part, struct region region, bool add
 
 int build_copy(struct build *b, struct region from, struct region to)
 {
-	struct op copy = {.kind = OP_COPY, .operand = {from, to}};
+	struct region operands[] = {[COPY_X] = from, [COPY_Y] = to};
+	struct op copy = {.kind = OP_COPY, .operand = operands};
 	struct op *op = build_op(b, OP_COPY, op_queue_for(b->role, &copy));
 	op->operand[COPY_X] = from;
 	op->operand[COPY_Y] = to;

@@ -18,11 +18,9 @@ struct operand_row {
 
 struct op_row {
 	const char *name;
-	enum op_class class;
 	unsigned sections;
 	int kernel; /* enum kernel_kind; -1 */
 	enum pass pass;
-	int operand_count;
 	struct operand_row operand[OP_OPERANDS];
 };
 
@@ -51,19 +49,23 @@ enum {
 
 /* clang-format off */
 #define ROW(constant, field, value) [OP_##constant].field = (value),
-#define HEAD(constant, name_, class_, sections_, kernel_, pass_) \
-	ROW(constant, name, name_) ROW(constant, class, OP_CLASS_##class_) ROW(constant, sections, sections_) \
-	ROW(constant, kernel, kernel_) ROW(constant, pass, PASS_##pass_) \
-	ROW(constant, operand_count, constant##_OPERANDS)
+#define HEAD(constant, name_, sections_, kernel_, pass_) \
+	ROW(constant, name, name_) ROW(constant, sections, sections_) ROW(constant, kernel, kernel_) \
+	ROW(constant, pass, PASS_##pass_)
 static const struct op_row infos[] = {
-#define OP(constant, name, class, sections, flops) HEAD(constant, name, class, sections, -1, NONE)
+#define OP(constant, name, class, sections, flops) HEAD(constant, name, sections, -1, NONE)
 #define KERNEL_OP(constant, name, role, kernel, pass, condition, sections, flops) \
-	HEAD(constant, name, K, sections, KERNEL_##kernel, pass)
+	HEAD(constant, name, sections, KERNEL_##kernel, pass)
 #define OPERAND(operation, constant, name, access, presence, part, type, elements) \
 	[OP_##operation].operand[operation##_##constant] = {#name, access, PART_##part, OPERAND_##type, #presence},
 #include "strategy/plan/ops.def"
 };
 /* clang-format on */
+
+const struct op_brief op_brief[] = {
+#define OP(constant, name, class, sections, flops) [OP_##constant] = {OP_CLASS_##class, constant##_OPERANDS},
+#include "strategy/plan/ops.def"
+};
 
 static_assert(sizeof infos / sizeof infos[0] == OP_KIND_COUNT, "one row an operation");
 
@@ -81,11 +83,6 @@ bool section_is_of_checkpoints(enum section_kind k)
 const char *op_name(enum op_kind k)
 {
 	return infos[k].name;
-}
-
-enum op_class op_class(enum op_kind k)
-{
-	return infos[k].class;
 }
 
 unsigned op_sections(enum op_kind k)
@@ -113,11 +110,6 @@ bool op_has_item(enum op_kind k)
 	return k == OP_SAVE || k == OP_RESTORE;
 }
 
-int op_operand_count(enum op_kind k)
-{
-	return infos[k].operand_count;
-}
-
 const char *op_operand_name(enum op_kind k, int operand)
 {
 	return infos[k].operand[operand].name;
@@ -130,7 +122,7 @@ enum part op_part(enum op_kind k, int operand)
 
 int op_find(enum op_kind k, enum part part)
 {
-	for (int i = 0; i < infos[k].operand_count; i++)
+	for (int i = 0; i < op_operand_count(k); i++)
 		if (infos[k].operand[i].part == part)
 			return i;
 	return -1;

@@ -106,16 +106,27 @@ enum operand_type {
 
 /* ---- the table ---- */
 
+/* What is asked most, of every operation of a plan. */
+extern const struct op_brief {
+	unsigned char class_of, operands;
+} op_brief[OP_KIND_COUNT];
+
 const char *pass_name(enum pass p);
 const char *op_name(enum op_kind k);
-enum op_class op_class(enum op_kind k);
+static inline enum op_class op_class(enum op_kind k)
+{
+	return (enum op_class)op_brief[k].class_of;
+}
 unsigned op_sections(enum op_kind k); /* where it may stand: bit i for section kind i */
 enum pass op_pass(enum op_kind k);    /* of operations that carry out a kernel: forward or backward; else PASS_NONE */
 bool op_has_scale(enum op_kind k);
 bool op_has_item(enum op_kind k);   /* save, restore */
 bool op_makes_loss(enum op_kind k); /* and its gradient */
 
-int op_operand_count(enum op_kind k);
+static inline int op_operand_count(enum op_kind k)
+{
+	return op_brief[k].operands;
+}
 const char *op_operand_name(enum op_kind k, int operand);
 enum part op_part(enum op_kind k, int operand);
 int op_find(enum op_kind k, enum part part); /* the first operand that is this part; -1: there is none */

@@ -74,6 +74,21 @@ const struct section *section_of(const struct role *r, enum section_kind k)
 	return sections[k];
 }
 
+struct region *plan_operands(struct plan *p, int count)
+{
+	enum { BLOCK = 256 };
+	if (count > p->spare_count) {
+		p->spare_count = BLOCK;
+		p->spare = arena_alloc(&p->arena, BLOCK * sizeof *p->spare);
+	}
+	struct region *list = p->spare;
+	p->spare += count;
+	p->spare_count -= count;
+	for (int i = 0; i < count; i++)
+		list[i] = (struct region){.buffer = -1};
+	return list;
+}
+
 const struct role *plan_role_of(const struct plan *p, int64_t rank)
 {
 	for (int i = 0; i < p->role_count; i++)

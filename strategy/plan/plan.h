@@ -54,6 +54,8 @@
 #include "strategy/plan/types.h"
 
 void plan_release(struct plan *p); /* accepts NULL and a zeroed struct */
+/* So many operands for an operation, all absent. */
+struct region *plan_operands(struct plan *p, int count);
 
 /* ---- reading ---- */
 

@@ -33,6 +33,15 @@ static void copy_role(struct plan *out, const struct plan *p, int role, int step
 	}
 }
 
+/* Gives the operation operands of its own, as many as any kind has. */
+static void own_operands(struct plan *p, int role, int op)
+{
+	struct op *o = &p->roles[role].ops[op];
+	struct region *own = plan_operands(p, OP_OPERANDS);
+	memcpy(own, o->operand, (size_t)op_operand_count(o->kind) * sizeof *own);
+	o->operand = own;
+}
+
 /* The operation with its waits `by` further on. */
 static void shift_waits(struct plan *p, int role, int op, int by)
 {
@@ -46,12 +55,15 @@ void plan_copy(struct plan *out, const struct plan *p)
 {
 	*out = *p;
 	out->arena = (struct arena){0};
+	out->spare_count = 0;
 	for (int i = 0; i < p->role_count; i++) {
 		const struct section *step = &p->roles[i].step;
 		copy_role(out, p, i, step->end - step->begin);
 		memcpy(out->roles[i].ops, p->roles[i].ops, (size_t)p->roles[i].op_count * sizeof *p->roles[i].ops);
-		for (int k = 0; k < p->roles[i].op_count; k++)
+		for (int k = 0; k < p->roles[i].op_count; k++) {
 			shift_waits(out, i, k, 0);
+			own_operands(out, i, k);
+		}
 	}
 }
 
@@ -172,6 +184,7 @@ static void set_waits(struct reorder *r, int op, const struct op *from, int firs
 static void place(struct reorder *r, int op, const struct op *from, int first, int number)
 {
 	r->role->ops[op] = *from;
+	own_operands(r->plan, r->number, op);
 	if (op_class(from->kind) != OP_CLASS_M)
 		set_waits(r, op, from, first);
 	else if (from->kind == OP_FREE)
@@ -185,6 +198,7 @@ void plan_reorder(struct plan *out, const struct plan *p, int role, const int *o
 	int first = from->step.begin, steps = from->step.end - first, by = count - steps;
 	*out = *p;
 	out->arena = (struct arena){0};
+	out->spare_count = 0;
 	copy_role(out, p, role, count);
 	struct reorder r = {.plan = out, .role = &out->roles[role], .number = role};
 	r.now = array_make((size_t)steps, sizeof *r.now);

@@ -141,36 +141,38 @@ struct region {
 	int64_t offset, count; /* elements; with slice, of the whole range */
 };
 
+/* A plan may have millions of them. */
 struct op {
-	enum op_kind kind;
-	enum queue queue;
-	enum pass pass;
-	enum item item;      /* save, restore */
+	enum op_kind kind : 8;
+	enum queue queue : 8;
+	enum pass pass : 8;
+	enum item item : 8; /* save, restore */
+	enum traffic_kind traffic : 8;
+	bool in_a_row : 1;  /* load: a rank's micro-batches are samples one after another, and not the ranks' of each */
+	bool all_ranks : 1; /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text)
+	                     */
+	bool stochastic : 1; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
+	bool joined : 1;     /* collectives: in one call with the one before it ("joined") */
+	bool ends_only : 1;  /* collectives: of each group only the first and the last along the axes ("ends") */
+	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
 	int unit;            /* of the model; -1 */
 	int kernel;          /* of the model; -1. Of collectives those of a synchronised batch norm have one */
 	int micro;           /* micro-batch; -1 */
 	int group;           /* of parameters (initialize, adamw, weights, save, restore, collectives on parameters and
-	                        gradients); -1 */
-	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
+	                        gradients);	   -1 */
 	/* Communication: the axes that it runs over; 0: all (op_axes). Initialize, weights, save, restore, stochastic
 	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
 	 * group (op_shard_axes). */
 	unsigned axes;
 	int neighbour; /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
 	int root;
-	double scale; /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
-	               * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
 	enum schedule_algorithm algorithm; /* collectives */
-	enum traffic_kind traffic;
-	int64_t payload; /* collectives: elements without padding */
-	struct region operand[OP_OPERANDS];
-	int *after; /* operations of the same section that must be done, on other queues */
 	int after_count;
-	bool in_a_row;  /* load: a rank's micro-batches are samples one after another, and not the ranks' of each one */
-	bool all_ranks; /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text) */
-	bool stochastic; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
-	bool joined;     /* collectives: in one call with the one before it ("joined") */
-	bool ends_only;  /* collectives: of each group only the first and the last along the axes ("ends") */
+	int *after;             /* operations of the same section that must be done, on other queues */
+	double scale;           /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
+	                         * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
+	int64_t payload;        /* collectives: elements without padding */
+	struct region *operand; /* as many as its kind has (ops.def): plan_operands */
 };
 
 struct section {
@@ -213,7 +215,9 @@ struct plan {
 	int *tensor_group;      /* by tensor */
 	int64_t *tensor_offset; /* within its group */
 	int64_t group_elements; /* padded, of all groups together */
-	int *stage_end;         /* while it is compiled for stages: theirs are kernels [stage_end[i-1], stage_end[i]) */
+	struct region *spare;   /* operands that are to be handed out (plan_operands) */
+	int spare_count;
+	int *stage_end; /* while it is compiled for stages: theirs are kernels [stage_end[i-1], stage_end[i]) */
 };
 
 #endif

@@ -217,6 +217,12 @@ static int boundary(const struct model *m, int end)
 	return found;
 }
 
+static void find_boundaries(struct step *s)
+{
+	s->enters = boundary(s->model, s->kernel_begin);
+	s->leaves = boundary(s->model, s->kernel_end);
+}
+
 /* peer: the other stage's number, less this one's. */
 static struct op *message(struct step *s, enum op_kind kind, int peer, bool backward, struct region what)
 {
@@ -233,7 +239,7 @@ static struct op *message(struct step *s, enum op_kind kind, int peer, bool back
 /* Gradients come from the next stage, activations from the one before. */
 static int receive(struct step *s, bool backward)
 {
-	int value = boundary(s->model, backward ? s->kernel_end : s->kernel_begin);
+	int value = backward ? s->leaves : s->enters;
 	if (backward)
 		step_alloc_gradient(s, value);
 	else
@@ -244,7 +250,7 @@ static int receive(struct step *s, bool backward)
 
 static void send(struct step *s, bool backward)
 {
-	int value = boundary(s->model, backward ? s->kernel_begin : s->kernel_end);
+	int value = backward ? s->enters : s->leaves;
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	message(s, OP_SEND, backward ? -1 : 1, backward,
 	        backward ? s->value[value].gradient.at : s->value[value].data.at);
@@ -289,7 +295,7 @@ static void forward(struct step *s)
 {
 	step_begin_micro(s);
 	if (s->stage + 1 < s->stages)
-		s->value[boundary(s->model, s->kernel_end)].readers++; /* the message reads it */
+		s->value[s->leaves].readers++; /* the message reads it */
 	step_run(s, 0, s->execution.forward);
 }
 
@@ -336,6 +342,7 @@ void stage_micros(struct step *s, enum stage_order order)
 	struct arena scratch = {0}; /* every stage makes a timetable of all stages, and none is kept */
 	size_t micros = (size_t)s->settings->accumulate;
 	struct program p = {.s = s};
+	find_boundaries(s);
 	timetable_make(&p.table, &scratch, s, order);
 	p.flight.slot = arena_alloc(&scratch, micros * sizeof(struct slot *));
 	p.flight.spare = arena_alloc(&scratch, micros * sizeof(struct slot *));
@@ -349,6 +356,7 @@ void stage_micros(struct step *s, enum stage_order order)
 
 void stage_evaluate(struct step *s)
 {
+	find_boundaries(s);
 	int received = s->stage ? receive(s, false) : -1;
 	build_wait(s->b, QUEUE_COMPUTE, received);
 	forward(s);

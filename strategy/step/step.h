@@ -184,6 +184,7 @@ struct step {
 	bool root;
 	int stage, stages;                 /* where layers are spread over ranks (stage.h); else 0 of 1 */
 	int kernel_begin, kernel_end;      /* the kernels of this role */
+	int enters, leaves;                /* of a stage: the values that cross its ends; -1: none */
 	unsigned shard_axes, replica_axes; /* groups are sharded along the first, and alike along the second */
 	int64_t shards;                    /* ranks along shard_axes */
 

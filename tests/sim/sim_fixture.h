@@ -77,6 +77,7 @@ static struct fixture {
 	struct model model;
 	struct buffer buffer;
 	struct op ops[OPS];
+	struct region operands[OPS][OP_OPERANDS];
 	int after[OPS];
 } fixture;
 
@@ -106,6 +107,7 @@ static inline struct op *add_op(enum op_kind kind, enum queue queue, int64_t ele
 	r->step.end = r->op_count;
 	*op = (struct op){
 	        .kind = kind, .queue = queue, .unit = -1, .kernel = -1, .micro = -1, .group = -1, .payload = elements};
+	op->operand = fixture.operands[op - fixture.ops];
 	for (int i = 0; i < OP_OPERANDS; i++)
 		op->operand[i].buffer = -1;
 	*op->operand = (struct region){0, false, 0, elements};

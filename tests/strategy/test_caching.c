@@ -14,12 +14,13 @@ struct requests {
 	struct role role;
 	struct buffer buffers[MOST];
 	struct op ops[2 * MOST];
+	struct region operands[2 * MOST][OP_OPERANDS];
 };
 
 static void add(struct requests *r, enum op_kind kind, enum queue queue, int buffer)
 {
 	struct op *op = &r->ops[r->role.op_count++];
-	*op = (struct op){.kind = kind, .queue = queue};
+	*op = (struct op){.kind = kind, .queue = queue, .operand = r->operands[op - r->ops]};
 	for (int i = 0; i < OP_OPERANDS; i++)
 		op->operand[i].buffer = -1;
 	op->operand[0].buffer = buffer;

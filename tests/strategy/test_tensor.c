@@ -193,7 +193,9 @@ static struct op *step_op(struct plan *p, enum op_kind kind)
 /* A slice of a value is cut from one that is the same on all ranks, not from a rank's own rows. */
 START_LOOP_TEST(own_rows_are_not_cut, 0, 2)
 {
-	struct op cut = {.kind = OP_COPY, .queue = QUEUE_COMPUTE, .unit = -1, .kernel = -1, .group = -1};
+	struct region operands[OP_OPERANDS];
+	struct op cut = {
+	        .kind = OP_COPY, .queue = QUEUE_COMPUTE, .unit = -1, .kernel = -1, .group = -1, .operand = operands};
 	struct plan p;
 	plan_copy(&p, made_plan(GPT " tensor:sequence=%s ranks=2", _i ? "yes" : "no"));
 	const struct op *norm = step_op(&p, OP_NORM_FORWARD);
@@ -217,6 +219,9 @@ static void broadcast_a_slice(struct plan *p)
 	while (r->ops[made].kind != OP_INITIALIZE || !group_is_sliced(p, r->ops[made].group))
 		made++;
 	struct op wrong = r->ops[at];
+	struct region operands[OP_OPERANDS];
+	memcpy(operands, wrong.operand, (size_t)op_operand_count(wrong.kind) * sizeof *operands);
+	wrong.operand = operands;
 	wrong.group = r->ops[made].group;
 	wrong.operand[BROADCAST_X] = r->ops[made].operand[INITIALIZE_WEIGHTS];
 	wrong.payload = wrong.operand[BROADCAST_X].count;

@@ -32,6 +32,14 @@ static int *identity(struct plan *p, int n)
 	return to;
 }
 
+/* The operation gets operands of its own. */
+static void own_operands(struct plan *p, struct op *op)
+{
+	const struct region *from = op->operand;
+	op->operand = plan_operands(p, OP_OPERANDS);
+	memcpy(op->operand, from, (size_t)op_operand_count(op->kind) * sizeof *from);
+}
+
 void plan_drop_op(struct plan *p, int role, int op)
 {
 	struct role *r = &p->roles[role];
@@ -53,6 +61,7 @@ void plan_double_op(struct plan *p, int role, int op)
 		to[i] = i + 1;
 	memmove(&r->ops[op + 1], &r->ops[op], (size_t)(r->op_count - op) * sizeof *r->ops);
 	r->op_count++;
+	own_operands(p, &r->ops[op]);
 	plan_set_waits(p, role, op, r->ops[op + 1].after, r->ops[op + 1].after_count);
 	/* Operations that waited for it wait for the second. */
 	renumber(r, to);
@@ -64,6 +73,7 @@ void plan_insert_op(struct plan *p, int role, int at, const struct op *op)
 	struct op inserted = *op;
 	plan_double_op(p, role, at);
 	p->roles[role].ops[at] = inserted;
+	own_operands(p, &p->roles[role].ops[at]);
 	plan_set_waits(p, role, at, inserted.after, inserted.after_count);
 }
 

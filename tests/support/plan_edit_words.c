@@ -131,11 +131,9 @@ static const struct field {
 	const char *name;
 	size_t offset;
 	char type; /* int (or an enum), long (64 bits), double, bool */
-} of_op[] = {{FIELD(op, root, 'i')},       {FIELD(op, group, 'i')},   {FIELD(op, item, 'i')},
-             {FIELD(op, payload, 'l')},    {FIELD(op, micro, 'i')},   {FIELD(op, neighbour, 'i')},
-             {FIELD(op, accumulate, 'i')}, {FIELD(op, axes, 'i')},    {FIELD(op, queue, 'i')},
-             {FIELD(op, scale, 'd')},      {FIELD(op, traffic, 'i')}, {FIELD(op, ends_only, 'b')},
-             {FIELD(op, stochastic, 'b')}},
+} of_op[] = {{FIELD(op, root, 'i')},  {FIELD(op, group, 'i')},     {FIELD(op, payload, 'l')},
+             {FIELD(op, micro, 'i')}, {FIELD(op, neighbour, 'i')}, {FIELD(op, scale, 'd')},
+             {FIELD(op, axes, 'i')},  {FIELD(op, accumulate, 'i')}},
   of_region[] = {{FIELD(region, count, 'l')}, {FIELD(region, offset, 'l')}, {FIELD(region, slice, 'i')}},
   of_buffer[] = {{FIELD(buffer, type, 'i')}, {FIELD(buffer, space, 'i')}, {FIELD(buffer, state, 'b')}},
   of_settings[] = {{FIELD(settings, loss_scaler, 'i')},
@@ -179,6 +177,22 @@ static bool set_field(void *of, const struct field *fields, int count, const cha
 	return true;
 }
 
+/* Fields of an operation that have no address: they are some of its bits. */
+#define BITS(X)                                                                                                        \
+	X(item, enum item) X(queue, enum queue) X(traffic, enum traffic_kind) X(ends_only, bool) X(stochastic, bool)
+
+static bool set_bits(struct op *op, const char *name, const char *value)
+{
+#define X(field, type)                                                                                                 \
+	if (!strcmp(name, #field)) {                                                                                   \
+		op->field = (type)(int)changed((double)op->field, value);                                              \
+		return true;                                                                                           \
+	}
+	BITS(X)
+#undef X
+	return false;
+}
+
 /* Sets a field of the plan's settings ("settings"), of an operation, of one of its operands, or of that operand's
  * buffer ("all_reduce#1.staging"). */
 static void set(struct plan *p, const char *word, const char *field, const char *value)
@@ -191,7 +205,9 @@ static void set(struct plan *p, const char *word, const char *field, const char 
 	const char *section = strchr(word, '/'), *role = strchr(word, ':');
 	const char *name = role ? role + 1 : section ? section + 1 : word, *number = strpbrk(word, "#@");
 	if (number ? !strchr(number, '.') : kind_named(name) < OP_KIND_COUNT) {
-		ck_assert_msg(set_field(plan_op(p, word), of_op, COUNT(of_op), field, value), "no field %s", field);
+		struct op *op = plan_op(p, word);
+		ck_assert_msg(set_bits(op, field, value) || set_field(op, of_op, COUNT(of_op), field, value),
+		              "no field %s", field);
 		return;
 	}
 	struct region *r = plan_operand(p, word);

@@ -133,7 +133,8 @@ static enum status read_pass(struct reader *r, struct op *op)
 {
 	int pass;
 	enum status s = scan_name(&r->scan, "pass", pass_name, PASS_COUNT, &pass);
-	op->pass = s ? PASS_NONE : (enum pass)pass;
+	if (!s)
+		op->pass = (enum pass)pass;
 	return s;
 }
 
@@ -343,11 +344,10 @@ enum status read_op(struct reader *r)
 	if (!role || r->section < 0)
 		return scan_fail(&r->scan, 0,
 		                 "operations stand in a section: prologue, step, evaluate, save, restore or epilogue");
-	for (int i = 0; i < OP_OPERANDS; i++)
-		op.operand[i].buffer = -1;
 	if ((s = read_label(r)) || (s = scan_name(&r->scan, "operation", op_name, OP_KIND_COUNT, &kind)))
 		return s;
 	op.kind = (enum op_kind)kind;
+	op.operand = plan_operands(r->p, op_operand_count(op.kind));
 	if (op_class(op.kind) == OP_CLASS_M)
 		s = read_memory(r, &op);
 	else if (!(s = read_words(r, &op)) && !(s = read_operands(r, &op)))

@@ -8,9 +8,11 @@
 
 /* ---- meanings: equal ones have equal numbers ---- */
 
+/* Values of one micro-batch that follow one another stand side by side in the table: a stage comes to them together. */
 static uint64_t hash_meaning(const struct meaning *a)
 {
-	uint64_t words[6] = {(uint64_t)a->kind << 32 | (unsigned)a->index,
+	const unsigned side_by_side = 7;
+	uint64_t words[6] = {(uint64_t)a->kind << 32 | ((unsigned)a->index & ~side_by_side),
 	                     (uint64_t)(unsigned)a->micro << 32 | (unsigned)a->version,
 	                     (uint64_t)(unsigned)a->sum << 8 | a->shard << 1 | a->all_ranks,
 	                     (uint64_t)a->origin,
@@ -19,7 +21,8 @@ static uint64_t hash_meaning(const struct meaning *a)
 	uint64_t h = 88172645463325252u;
 	for (int i = 0; i < 6; i++)
 		h = (h ^ words[i] ^ words[i] >> 31) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 32;
+	h ^= h >> 32;
+	return (h & ~(uint64_t)side_by_side) | ((unsigned)a->index & side_by_side);
 }
 
 bool meanings_equal(const struct meaning *a, const struct meaning *b)

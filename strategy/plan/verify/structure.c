@@ -153,11 +153,11 @@ static enum status check_op(const struct at *a)
 	const struct op *op = a->op;
 	unsigned may_add = 0;
 	enum status s;
-	if ((int)op->kind < 0 || op->kind >= OP_KIND_COUNT)
+	if (op->kind >= OP_KIND_COUNT)
 		return refuse(a->v, 2, a->r, -1, -1, "operation %d is of no known kind", a->number);
 	if (op->kernel < -1 || op->kernel >= a->p->model->kernel_count || op->group < -1 ||
 	    op->group >= a->p->group_count || op->unit < -1 || op->unit >= a->p->model->unit_count || op->micro < -1 ||
-	    op->micro >= a->p->settings.accumulate || (int)op->pass < PASS_NONE || op->pass > PASS_UPDATE)
+	    op->micro >= a->p->settings.accumulate || op->pass > PASS_UPDATE)
 		return refuse(a->v, 2, a->r, -1, -1,
 		              "operation %d, %s: kernel, unit, group, micro-batch or pass is out of range", a->number,
 		              op_name(op->kind));
