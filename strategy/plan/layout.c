@@ -238,12 +238,13 @@ static bool may_share(const struct placer *p, const struct placed *a, const stru
 	return (a->life.compute_only && b->life.compute_only) || is_ordered(p, a->buffer, &p->uses[b->buffer]);
 }
 
-/* Returns what the arena then needs. `placed` is kept by offset, so the search ends at the first room that is free. */
-static int64_t place_by_size(struct placer *p, const struct sized *list, int n, int64_t *offset)
+/* Returns what the arena then needs, or as soon as that is `most`, as much. `placed` is kept by offset, so the search
+ * ends at the first room that is free. */
+static int64_t place_by_size(struct placer *p, const struct sized *list, int n, int64_t most, int64_t *offset)
 {
 	struct placed *placed = array_make((size_t)n, sizeof *placed);
 	int64_t arena = p->floor;
-	for (int i = 0, count = 0; i < n; i++) {
+	for (int i = 0, count = 0; i < n && arena < most; i++) {
 		int64_t at = p->floor, size = list[i].size;
 		struct placed what = {.buffer = list[i].buffer, .life = p->life[list[i].buffer]};
 		for (int j = 0; j < i && placed[j].offset < at + size; j++)
@@ -273,7 +274,7 @@ static void try_by_size(struct placer *p, const struct section *s, int64_t *in_o
 	if (n && n <= MOST_BY_SIZE) {
 		find_lives(p, s);
 		qsort(list, (size_t)n, sizeof *list, larger_first);
-		int64_t arena = place_by_size(p, list, n, offset);
+		int64_t arena = place_by_size(p, list, n, *in_order, offset);
 		for (int i = 0; i < n && arena < *in_order; i++)
 			p->offset[list[i].buffer] = offset[list[i].buffer] + p->guard;
 		if (arena < *in_order)
