@@ -18,8 +18,12 @@ enum status hosts_set_ranks(struct options *o)
 	if (s)
 		return s;
 	int64_t ranks = hosts_slots(&h);
-	o->value[OPTION_RANKS] = (struct option_value){
-	        .given = true, .text = arena_print(&o->arena, "%" PRId64, ranks), .whole = ranks, .least = ranks};
+	bool fewer = o->command == COMMAND_TRAIN && option_given(o, OPTION_RESTARTS) &&
+	             option_whole(o, OPTION_RESTARTS) && !option_given(o, OPTION_PLAN_FILE);
+	o->value[OPTION_RANKS] = (struct option_value){.given = true,
+	                                               .text = arena_print(&o->arena, "%" PRId64, ranks),
+	                                               .whole = ranks,
+	                                               .least = fewer ? 1 : ranks};
 	hosts_release(&h);
 	return STATUS_OK;
 }
