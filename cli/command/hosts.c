@@ -35,13 +35,14 @@ void hosts_say_joined(int rank, int ranks)
 		hosts_say((ranks + each - 1) / each, each, stderr);
 }
 
-/* Open MPI sends the halves of a large sum one after the other, each way in its turn, whatever its settings are. */
+/* Open MPI reduces the whole to one rank and then scatters it; for that it has one algorithm alone. */
 void hosts_say_library(const struct options *o, int64_t each)
 {
 	if (!each || strcmp(option_text(o, OPTION_COMM), "mpi") != 0 || hosts_is_quiet())
 		return;
-	fprintf(stderr, "--comm mpi: between hosts Open MPI's own collectives may reach no more than half of the link; "
-	                "--comm ring reaches all of it\n");
+	fprintf(stderr,
+	        "--comm mpi: between hosts Open MPI's own reduce-scatters may reach no more than half of the link; "
+	        "--comm ring reaches all of it\n");
 }
 
 bool hosts_is_quiet(void)
