@@ -121,21 +121,52 @@ static enum status write_cluster(struct cluster *c, const char *path)
 	return cluster_write(c, path);
 }
 
+bool calibrate_is_older(enum device_kind kind, int64_t seconds)
+{
+	char path[4096];
+	struct stat file;
+	return cluster_local_path(kind, path, sizeof path) || stat(path, &file) ||
+	       time(NULL) - file.st_mtime >= seconds;
+}
+
+enum status calibrate_in_ranks(const char *device)
+{
+	struct cluster c = {0};
+	struct calibrate_figures figures = {0};
+	struct calibrate_options k = calibrate_options_default();
+	char path[4096];
+	int rank = 0, ranks;
+	k.quick = true;
+	k.device = device;
+	train_under_mpi(&rank, &ranks);
+	enum status s = cluster_local_path(strcmp(device, "cuda") ? DEVICE_CPU : DEVICE_GPU, path, sizeof path);
+	if (!s && !rank)
+		fprintf(stderr, "measuring these ranks' rates, for %s\n", path);
+	if (!s)
+		s = calibrate_run(&k, &c, &figures);
+	if (!s && !rank)
+		s = write_cluster(&c, path);
+	calibrate_figures_release(&figures);
+	cluster_release(&c);
+	return s;
+}
+
 /* Quickly; processors two at once. */
 enum status calibrate_if_older(enum device_kind kind, int64_t seconds, const char *hosts)
 {
 	struct cluster c = {0};
 	struct calibrate_figures figures = {0};
 	struct options o;
-	struct stat file;
 	char path[4096];
 	char over[4200], *quick[] = {"--quick", kind == DEVICE_GPU ? "--device=cuda" : "--device=cpu",
 	                             hosts                ? over
 	                             : kind == DEVICE_GPU ? "--ranks=1"
 	                                                  : "--ranks=2"};
 	snprintf(over, sizeof over, "--hosts=%s", hosts ? hosts : "");
+	if (!calibrate_is_older(kind, seconds))
+		return STATUS_OK;
 	enum status s = cluster_local_path(kind, path, sizeof path);
-	if (s || (!stat(path, &file) && time(NULL) - file.st_mtime < seconds))
+	if (s)
 		return s;
 	fprintf(stderr, "measuring %s rates, for %s\n", hosts ? "these hosts'" : "this machine's", path);
 	s = options_parse(&o, COMMAND_CALIBRATE, 3, quick);

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command/hosts.h"
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
+#include "cli/command/reach.h"
 #include "real/checkpoint/folder.h"
 #include "real/checkpoint/manifest.h"
 #include "strategy/base/path.h"
@@ -46,8 +48,12 @@ static enum status settle_batch(struct elastic *e, struct options *o)
 static enum status try_ranks(struct elastic *e, struct options *o, int64_t ranks)
 {
 	struct job j;
+	int64_t each;
 	set_whole(e, o, OPTION_RANKS, ranks);
-	enum status s = job_from_options(&j, o);
+	enum status s = hosts_ranks_each(o, ranks, &each);
+	if (s)
+		return s;
+	s = job_from_options(&j, o);
 	job_release(&j);
 	return s;
 }
@@ -119,17 +125,22 @@ static enum status check(const struct options *o)
 enum status elastic_begin(struct elastic *e, struct options *o)
 {
 	const struct option_value *ranks = &o->value[OPTION_RANKS];
-	*e = (struct elastic){.least = ranks->least, .most = ranks->whole};
+	bool by_hosts = option_given(o, OPTION_HOSTS) && !ranks->given;
+	enum status s = hosts_set_ranks(o);
+	*e = (struct elastic){.least = ranks->least, .most = ranks->whole, .by_hosts = by_hosts};
 	e->restarts = option_given(o, OPTION_RESTARTS) ? option_whole(o, OPTION_RESTARTS) : 0;
-	enum status s = check(o);
-	if (s)
+	if (s || (s = check(o)))
 		return s;
 	if (e->restarts)
 		e->latest = look_at_latest(option_text(o, OPTION_CHECKPOINT));
+	e->top = e->most;
 	if (e->least == e->most)
 		return STATUS_OK;
 	s = settle_batch(e, o);
-	return s ? s : choose_ranks(e, o, e->most);
+	if (!s)
+		s = choose_ranks(e, o, e->most);
+	e->top = e->most;
+	return s;
 }
 
 static enum status check_world(const struct options *o, int64_t ranks)
@@ -165,15 +176,27 @@ static void take_fewer(struct elastic *e, struct options *o)
 		set_whole(e, o, OPTION_RANKS, now);
 }
 
+/* As many as the hosts have that are there: with fewer of them, or with those that are there again. */
+static enum status take_hosts(struct elastic *e, struct options *o, const char *what)
+{
+	char gone[256], why[512];
+	if (!choose_ranks(e, o, e->top))
+		return STATUS_OK;
+	snprintf(why, sizeof why, "%s", status_message());
+	reach_list_gone(gone, sizeof gone);
+	return status_fail(STATUS_LOST, "%s; without %s, which does not answer, it cannot go on: %s", what, gone, why);
+}
+
 static void say(const struct elastic *e, const struct options *o, const char *what, int64_t step)
 {
-	char from[64] = "the beginning";
+	char from[64] = "the beginning", gone[256];
 	if (step >= 0)
 		snprintf(from, sizeof from, "step %" PRId64, step);
 	int64_t ranks = option_whole(o, OPTION_RANKS);
 	fprintf(stderr, "%s\n", what);
-	fprintf(stderr, "starting again on %" PRId64 " rank%s from %s: restart %" PRId64 " of %" PRId64 "\n", ranks,
-	        ranks == 1 ? "" : "s", from, e->restarted, e->restarts);
+	reach_list_gone(gone, sizeof gone);
+	fprintf(stderr, "starting again on %" PRId64 " rank%s%s%s from %s: restart %" PRId64 " of %" PRId64 "\n", ranks,
+	        ranks == 1 ? "" : "s", *gone ? " without " : "", gone, from, e->restarted, e->restarts);
 }
 
 /* A run that was lost after its last step has nothing to start again for. */
@@ -197,8 +220,12 @@ bool elastic_again(struct elastic *e, struct options *o, bool progressed)
 	if (is_done(e, o, what, step))
 		return false;
 	e->restarted++;
-	if (!progressed)
+	if (reach_settle()) {
+		if (take_hosts(e, o, what))
+			return false;
+	} else if (!progressed && !e->by_hosts) {
 		take_fewer(e, o);
+	}
 	if (e->resume)
 		o->value[OPTION_RESUME] = (struct option_value){.given = true, .text = e->resume};
 	say(e, o, what, step);

@@ -10,7 +10,7 @@
  *
  * The number of ranks is the largest of the range that divides the batch, which stays the same: the micro-batch or the
  * accumulation follows. A start that comes to no step had more ranks than there is room for: then the next smaller
- * number is tried.
+ * number is tried. Hosts that do not answer are left out, for as long as they do not.
  */
 #ifndef SHARDLAB_ELASTIC_H
 #define SHARDLAB_ELASTIC_H
@@ -21,14 +21,17 @@
 #include "cli/options/options.h"
 
 struct elastic {
-	int64_t least, most;         /* of ranks that may be tried */
+	int64_t least, most,
+	        top;   /* of ranks that may be tried: at most so many, and so many when all hosts are there */
+	bool by_hosts; /* the slots of --hosts are the range */
 	int64_t restarts, restarted; /* how many may be, and were */
 	struct stat latest;          /* of the folder's `latest` as it was before the run: another run's */
 	char *resume;                /* a checkpoint of this run; NULL: there was none */
 	struct arena arena;          /* of the options that it gives */
 };
 
-/* STATUS_INPUT: there is nothing to start again from, or the batch divides by no number of the range. */
+/* Without --ranks the hosts' slots are the range: a run goes on where hosts are there.
+ * STATUS_INPUT: there is nothing to start again from, or the batch divides by no number of the range. */
 enum status elastic_begin(struct elastic *e, struct options *o);
 /* The same for a rank that mpirun started for the user, as one of so many: they must be among those of --ranks, if that
  * was given. */

@@ -18,8 +18,12 @@ enum status hosts_set_ranks(struct options *o)
 	if (s)
 		return s;
 	int64_t ranks = hosts_slots(&h);
-	o->value[OPTION_RANKS] = (struct option_value){
-	        .given = true, .text = arena_print(&o->arena, "%" PRId64, ranks), .whole = ranks, .least = ranks};
+	bool fewer = o->command == COMMAND_TRAIN && option_given(o, OPTION_RESTARTS) &&
+	             option_whole(o, OPTION_RESTARTS) && !option_given(o, OPTION_PLAN_FILE);
+	o->value[OPTION_RANKS] = (struct option_value){.given = true,
+	                                               .text = arena_print(&o->arena, "%" PRId64, ranks),
+	                                               .whole = ranks,
+	                                               .least = fewer ? 1 : ranks};
 	hosts_release(&h);
 	return STATUS_OK;
 }
@@ -31,13 +35,14 @@ void hosts_say_joined(int rank, int ranks)
 		hosts_say((ranks + each - 1) / each, each, stderr);
 }
 
-/* Open MPI sends the halves of a large sum one after the other, each way in its turn, whatever its settings are. */
+/* Open MPI reduces the whole to one rank and then scatters it; for that it has one algorithm alone. */
 void hosts_say_library(const struct options *o, int64_t each)
 {
 	if (!each || strcmp(option_text(o, OPTION_COMM), "mpi") != 0 || hosts_is_quiet())
 		return;
-	fprintf(stderr, "--comm mpi: between hosts Open MPI's own collectives may reach no more than half of the link; "
-	                "--comm ring reaches all of it\n");
+	fprintf(stderr,
+	        "--comm mpi: between hosts Open MPI's own reduce-scatters may reach no more than half of the link; "
+	        "--comm ring reaches all of it\n");
 }
 
 bool hosts_is_quiet(void)

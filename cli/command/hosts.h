@@ -10,6 +10,7 @@
 #ifndef SHARDLAB_COMMAND_HOSTS_H
 #define SHARDLAB_COMMAND_HOSTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ struct hosts {
 
 /* STATUS_INPUT, with FILE:line:column. On failure `h` is released. */
 enum status hosts_parse(struct hosts *h, const char *text, size_t size, const char *file);
+/* Leaves out those that are gone (reach.h). */
 enum status hosts_read(struct hosts *h, const char *path);
 void hosts_release(struct hosts *h); /* accepts a zeroed struct */
 
@@ -39,6 +41,8 @@ int64_t hosts_slots(const struct hosts *h); /* of all */
 enum status hosts_place(const struct hosts *h, int64_t ranks, int64_t *hosts, int64_t *each);
 /* "node1:2,node2:2", for mpirun's --host; in the arena. */
 const char *hosts_list(struct hosts *h);
+/* Does that name mean this machine? */
+bool hosts_is_here(const char *name);
 /* The host of a rank. "" if there are no hosts. */
 const char *hosts_name(const struct hosts *h, int64_t rank);
 
@@ -46,7 +50,8 @@ const char *hosts_name(const struct hosts *h, int64_t rank);
 void hosts_say_joined(int rank, int ranks);
 /* A line, once, on what a library's collectives reach between hosts. each: as hosts_ranks_each has it. */
 void hosts_say_library(const struct options *o, int64_t each);
-/* --ranks becomes the number of slots of --hosts, if that is given and --ranks is not. */
+/* --ranks becomes the number of slots of --hosts, if that is given and --ranks is not. With --restarts fewer will do:
+ * as many as the hosts have that are there. */
 enum status hosts_set_ranks(struct options *o);
 /* True of ranks but the first that a user started: one says what there is to say. */
 bool hosts_is_quiet(void);

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/command/reach.h"
 #include "strategy/base/file.h"
 
 /* ---- reading ---- */
@@ -117,6 +119,19 @@ enum status hosts_parse(struct hosts *h, const char *text, size_t size, const ch
 	return s;
 }
 
+static enum status leave_out_gone(struct hosts *h, const char *path)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < h->count; i++)
+		if (!reach_is_gone(h->list[i].name))
+			h->list[kept++] = h->list[i];
+	h->count = kept;
+	if (kept)
+		return STATUS_OK;
+	hosts_release(h);
+	return status_fail(STATUS_RUN, "%s: none of the hosts answers", path);
+}
+
 enum status hosts_read(struct hosts *h, const char *path)
 {
 	enum { MOST = 1 << 24 };
@@ -128,7 +143,7 @@ enum status hosts_read(struct hosts *h, const char *path)
 		return s;
 	s = hosts_parse(h, text, size, path);
 	free(text);
-	return s;
+	return s ? s : leave_out_gone(h, path);
 }
 
 void hosts_release(struct hosts *h)
@@ -184,6 +199,12 @@ const char *hosts_list(struct hosts *h)
 	for (size_t i = 0; i < h->count; i++)
 		at += sprintf(at, "%s%s:%" PRId64, i ? "," : "", h->list[i].name, h->list[i].slots);
 	return list;
+}
+
+bool hosts_is_here(const char *name)
+{
+	char own[256] = "";
+	return !gethostname(own, sizeof own - 1) && !strcmp(own, name);
 }
 
 const char *hosts_name(const struct hosts *h, int64_t rank)

@@ -18,6 +18,7 @@
 #include "cli/command/launch_stop.h"
 #include "cli/command/leftovers.h"
 #include "cli/command/line_reader.h"
+#include "cli/command/reach.h"
 #include "cli/command/talk.h"
 #include "real/communicator/hosts.h"
 #include "strategy/base/clock.h"
@@ -124,7 +125,7 @@ static void end_by_force(struct talk *t, pid_t child)
 		return;
 	int64_t since = clock_ns() - t->ending_ns;
 	if (*t->silent || since > steps[t->kills].after_s * INT64_C(1000000000)) {
-		if (*t->silent && since < t->kills * INT64_C(2000000000))
+		if (*t->silent && since < t->kills * INT64_C(1500000000))
 			return;
 		kill(child, steps[t->kills++].signal);
 		t->killed_ns = clock_ns();
@@ -134,7 +135,7 @@ static void end_by_force(struct talk *t, pid_t child)
 /* What mpirun started to reach a machine that is gone, such as ssh, outlives it, and holds the pipes. */
 static bool is_killed(const struct talk *t)
 {
-	return t->kills == ENDING_STEPS && clock_ns() - t->killed_ns > INT64_C(1000000000);
+	return t->kills == ENDING_STEPS && clock_ns() - t->killed_ns > INT64_C(500000000);
 }
 
 /* Ranks that live are heard all the time, so silence is looked for by the clock. */
@@ -144,7 +145,9 @@ static void look_for_silence(struct talk *t, pid_t child)
 	if (now - t->looked_ns < LOOK_EVERY_NS)
 		return;
 	t->looked_ns = now;
-	if (!*t->silent && pulse_is_silent(&t->pulse, child, t->silent, sizeof t->silent))
+	if (*t->silent)
+		reach_look(); /* who is there is to be known for the next start */
+	else if (pulse_is_silent(&t->pulse, child, t->silent, sizeof t->silent))
 		talk_should_end(t);
 }
 
@@ -179,12 +182,14 @@ static enum status read_hosts(const struct launch *l, struct hosts *h)
 		hosts_say(hosts, each, stderr);
 		said = true;
 	}
+	if (!s)
+		reach_watch(h);
 	return s;
 }
 
 static enum status run_on(const struct launch *l, struct hosts *hosts)
 {
-	bool mpirun = l->ranks > 1 || l->under_mpi;
+	bool mpirun = l->ranks > 1 || l->under_mpi || (hosts->count && !hosts_is_here(hosts->list[0].name));
 	char program[4096];
 	int out[2], err[2], status = 0;
 	struct taken_signals signals;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/command/reach.h"
 #include "real/communicator/communicator.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/clock.h"
@@ -179,24 +180,25 @@ static int64_t most_silent(const struct pulse *p)
 	return rank;
 }
 
-/* This process was stopped itself: what the others said meanwhile is still to be read. */
+/* This process was stopped itself, or got no core: what the others said meanwhile is still to be read. Of the time
+ * between two looks no more than a second counts; none would, if the clocks began anew, on a machine that is always
+ * late. */
 static bool was_away(struct pulse *p, int64_t now)
 {
-	int64_t before = p->looked_ns;
+	int64_t away = now - p->looked_ns - SECOND_NS;
 	p->looked_ns = now;
-	if (now - before <= SECOND_NS)
+	if (away <= 0)
 		return false;
 	for (int64_t i = 0; i < p->ranks; i++)
-		p->heard_ns[i] = p->heard_ns[i] ? now : 0;
-	p->running_ns = p->begun_ns = now;
+		p->heard_ns[i] += p->heard_ns[i] ? away : 0;
+	p->running_ns += away;
+	p->begun_ns += away;
 	return true;
 }
 
 static bool is_here(const struct pulse *p, int64_t rank)
 {
-	char own[256] = "";
-	return !p->hosts || !p->hosts->count ||
-	       (!gethostname(own, sizeof own - 1) && !strcmp(own, hosts_name(p->hosts, rank)));
+	return !p->hosts || !p->hosts->count || hosts_is_here(hosts_name(p->hosts, rank));
 }
 
 static bool tell_silent(const struct pulse *p, int64_t now, char *out, size_t size)
@@ -224,6 +226,29 @@ static bool tell_unstarted(const struct pulse *p, int64_t now, char *out, size_t
 	         "the limit)",
 	         (long long)(now - p->begun_ns) / SECOND_NS);
 	return true;
+}
+
+/* Ranks that have been heard say themselves whether their host is there. */
+static bool all_were_heard(const struct pulse *p)
+{
+	for (int64_t i = 0; i < p->ranks; i++)
+		if (!p->pid[i])
+			return false;
+	return true;
+}
+
+static bool tell_unreachable(const struct pulse *p, char *out, size_t size)
+{
+	if (!p->hosts || !p->hosts->count || all_were_heard(p))
+		return false;
+	reach_look();
+	const char *name = reach_missing(p->hosts, p->limit_ns);
+	if (name)
+		snprintf(
+		        out, size,
+		        "%.80s has not answered for %lld s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)",
+		        name, (long long)(p->limit_ns / SECOND_NS));
+	return name != NULL;
 }
 
 /* The process through which the ranks' lines come: while it is stopped nothing is heard of them. */
@@ -276,7 +301,7 @@ bool pulse_is_silent(struct pulse *p, pid_t child, char *out, size_t size)
 	if (is_mpirun_stopped(p, child))
 		return tell_stopped(p, now, out, size);
 	p->running_ns = now;
-	return tell_unstarted(p, now, out, size) || tell_silent(p, now, out, size) ||
+	return tell_unreachable(p, out, size) || tell_unstarted(p, now, out, size) || tell_silent(p, now, out, size) ||
 	       (p->watches_steps && tell_late(p, out, size));
 }
 

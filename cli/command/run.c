@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
@@ -39,6 +40,15 @@ struct train_options run_options(const struct options *o, const struct settings 
 	t.stop = &launch_stop;
 	t.place = &pulse_place;
 	return t;
+}
+
+enum status run_say_once(enum status s, int rank)
+{
+	if (s && rank) {
+		sleep(1);
+		_exit(status_exit_code(s));
+	}
+	return s;
 }
 
 static json_t *real_or_null(double v)

@@ -27,6 +27,10 @@ struct run {
 /* summary: what the run printed last; empty (role_count 0) if it did not get so far. */
 enum status run_start(const struct run *r, struct report *summary);
 
+/* A mistake that all ranks of a user's mpirun have found: rank 0 reports it. The others wait, so that mpirun does not
+ * end rank 0 before it has, and end here. */
+enum status run_say_once(enum status s, int rank);
+
 /* The two lines of `train --json`. That of a step is also a line of `train --log FILE.jsonl`. */
 void run_write_step(const struct train_step *step, FILE *out);
 void run_print_step(const struct train_step *step);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/command/reach.h"
 #include "real/communicator/communicator.h"
 #include "strategy/base/clock.h"
 
@@ -60,6 +61,11 @@ void talk_hear(void *context, const char *line)
 		t->signal = signal;
 		talk_should_end(t);
 	}
+	/* Two lines, of which the first says what happened:   Remote daemon: [[29425,0],1] on node node2 */
+	if (!*t->died && sscanf(line, " Remote daemon: %*s on node %127s", node) == 1) {
+		snprintf(t->died, sizeof t->died, "mpirun lost its daemon on %s", node);
+		talk_should_end(t);
+	}
 	bool framing = !*line || is_framing(line);
 	if (!framing && t->kept_count < KEPT_LINES)
 		t->kept[t->kept_count++] = arena_copy(&t->arena, line);
@@ -98,6 +104,10 @@ static bool never_began(const struct talk *t)
 
 static enum status judge_start(const struct talk *t)
 {
+	const char *missing = reach_missing(t->pulse.hosts, 0);
+	if (missing)
+		return status_fail(STATUS_LOST, "mpirun started no rank on the hosts, since %.80s does not answer",
+		                   missing);
 	return status_fail(
 	        STATUS_RUN,
 	        "mpirun started no rank on the hosts: %.300s; ssh must reach each of them without a password, and "
@@ -115,7 +125,7 @@ static enum status judge_death(const struct talk *t, int status, bool mpirun)
 	if (crashed || (!killed && !*t->died))
 		retell(t);
 	if (*t->died)
-		return status_fail(STATUS_LOST, "%s; the other ranks were ended", t->died);
+		return status_fail(STATUS_LOST, "%s; the %sranks were ended", t->died, t->signal ? "other " : "");
 	if (killed)
 		return status_fail(STATUS_LOST, "%s died (%s)%s", who, strsignal(WTERMSIG(status)),
 		                   mpirun ? "; the ranks were ended" : "");

@@ -108,17 +108,6 @@ static enum status run_elastic(struct elastic *e, struct options *o, struct job 
 	return train_view_close(v, measured, s);
 }
 
-/* Under mpirun all ranks find the same mistake and rank 0 reports it; the others wait, so that mpirun does not end rank
- * 0 before it has. */
-static enum status say_once(enum status s, int rank)
-{
-	if (s && rank) {
-		sleep(1);
-		_exit(status_exit_code(s));
-	}
-	return s;
-}
-
 static enum status take_checkpoints(const struct options *o, struct train_options *t)
 {
 	static const enum option needy[] = {OPTION_CHECKPOINT_EVERY, OPTION_CHECKPOINT_KEEP, OPTION_CHECKPOINT_ASYNC};
@@ -200,7 +189,8 @@ struct training_asked {
 
 static enum status run_asked(struct training_asked *a, struct train_view *v)
 {
-	if (a->joined || (a->job.plan.ranks == 1 && !a->elastic.restarts))
+	bool starts = a->job.plan.ranks > 1 || a->elastic.restarts || option_given(&a->options, OPTION_HOSTS);
+	if (a->joined || !starts)
 		return run_here(&a->train, v, a->rank, &a->measured);
 	if (a->elastic.restarts)
 		return run_elastic(&a->elastic, &a->options, &a->job, v, &a->predicted, &a->measured);
@@ -238,8 +228,6 @@ static enum status choose_ranks(struct training_asked *a)
 	if (a->joined)
 		return elastic_join(&a->elastic, &a->options, a->ranks);
 	enum status s = launch_check_alone();
-	if (!s)
-		s = hosts_set_ranks(&a->options);
 	return s ? s : elastic_begin(&a->elastic, &a->options);
 }
 
@@ -256,7 +244,7 @@ enum status command_train(const struct options *given)
 		s = prepare(&a.options, a.joined, &a.job, &a.train, &a.predicted, &a.found);
 	if (!s && !a.rank)
 		s = emit_settings(&a.options, &a.job.settings);
-	s = say_once(s, a.rank);
+	s = run_say_once(s, a.rank);
 	if (!s && a.joined)
 		hosts_say_joined(a.rank, a.ranks);
 	if (!s)

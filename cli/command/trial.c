@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/command/calibrate.h"
+#include "cli/command/hosts.h"
 #include "cli/command/launch.h"
 #include "cli/command/run.h"
 #include "strategy/base/output.h"
@@ -26,51 +28,7 @@ int64_t trial_cores(void)
 	return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
-/* ---- opening ---- */
-
-/* Finds what is wrong for all strategies (the data, the precision) before anything is measured. */
-static enum status check_first(const struct trials *t)
-{
-	for (int i = 0; i < t->members.count; i++) {
-		struct job j;
-		if (job_open(&j, &t->members.member[i]))
-			continue;
-		job_release(&j);
-		struct train_options run = run_options(t->options, &t->members.member[i]);
-		enum status s = train_check(&run);
-		int64_t ranks = option_whole(t->options, OPTION_RANKS); /* `single` among several has one */
-		return !s && ranks > 1 ? launch_check(ranks, option_text(t->options, OPTION_HOSTS)) : s;
-	}
-	return STATUS_OK; /* each will be skipped with its reason */
-}
-
-enum status trials_open(struct trials **out, const struct options *o, const char *command)
-{
-	int rank, ranks;
-	struct trials *t = *out = calloc(1, sizeof *t);
-	if (!t)
-		return status_fail(STATUS_MEMORY, "out of memory");
-	launch_stop_on_signals();
-	t->options = o;
-	enum status s = members_from_options(&t->members, o);
-	if (!s)
-		s = train_under_mpi(&rank, &ranks)
-		            ? status_fail(STATUS_INPUT, "%s starts its ranks by itself; run it without mpirun", command)
-		            : launch_check_alone();
-	return s ? s : check_first(t);
-}
-
-void trials_close(struct trials *t)
-{
-	for (int i = 0; t && i < MEMBERS; i++) {
-		report_release(&t->trial[i].predicted);
-		report_release(&t->trial[i].measured);
-		checks_release(&t->trial[i].checks);
-	}
-	free(t);
-}
-
-/* ---- one strategy ---- */
+/* ---- progress ---- */
 
 static void show_progress(struct trials *t, int64_t step)
 {
@@ -84,11 +42,132 @@ static void on_step(void *context, const struct train_step *step)
 	show_progress(context, step->step);
 }
 
-/* trace: where to record it; NULL: nowhere. */
+/* ---- ranks of a user's mpirun ---- */
+
+/* What rank 0 tells the others to do with it. */
+struct order {
+	enum { ORDER_END, ORDER_CALIBRATE, ORDER_TRAIN } does;
+	int member;
+	int64_t steps;
+};
+
+static enum status tell(const struct trials *t, struct order o)
+{
+	return world_hear(t->world, &o, sizeof o);
+}
+
+/* In this process, as one of the ranks. */
+static enum status train_here(struct trials *t, const struct settings *settings, struct report *measured)
+{
+	struct train_options o = run_options(t->options, settings);
+	o.steps = t->steps;
+	o.evaluate = false;
+	o.on_step = on_step;
+	o.context = t;
+	return train_run(&o, measured);
+}
+
+static enum status train_all(struct trials *t, const struct settings *settings, struct report *measured)
+{
+	enum status s = tell(t, (struct order){.does = ORDER_TRAIN, .member = t->current, .steps = t->steps});
+	return s ? s : train_here(t, settings, measured);
+}
+
+static enum status carry_out(struct trials *t, struct order o)
+{
+	struct report none = {0};
+	if (o.does == ORDER_CALIBRATE)
+		return calibrate_in_ranks(option_text(t->options, OPTION_DEVICE));
+	t->steps = o.steps;
+	enum status s = train_here(t, &t->members.member[o.member], &none);
+	report_release(&none);
+	return s;
+}
+
+enum status trials_join(struct trials *t)
+{
+	hosts_say_joined(t->rank, t->ranks);
+	return world_open(&t->world);
+}
+
+enum status trials_follow(struct trials *t)
+{
+	struct order o = {.does = ORDER_END};
+	enum status s = world_hear(t->world, &o, sizeof o);
+	while (!s && o.does != ORDER_END)
+		if (!(s = carry_out(t, o)))
+			s = world_hear(t->world, &o, sizeof o);
+	return status_is_stop(s) ? STATUS_OK : s; /* rank 0 says so */
+}
+
+enum status trials_calibrate(struct trials *t, enum device_kind kind, int64_t seconds)
+{
+	if (!t->joined)
+		return calibrate_if_older(kind, seconds, option_text(t->options, OPTION_HOSTS));
+	if (!calibrate_is_older(kind, seconds))
+		return STATUS_OK;
+	enum status s = tell(t, (struct order){.does = ORDER_CALIBRATE});
+	return s ? s : calibrate_in_ranks(option_text(t->options, OPTION_DEVICE));
+}
+
+/* ---- opening ---- */
+
+/* Finds what is wrong for all strategies (the data, the precision) before anything is measured. */
+static enum status check_first(const struct trials *t)
+{
+	for (int i = 0; i < t->members.count; i++) {
+		struct job j;
+		if (job_open(&j, &t->members.member[i]))
+			continue;
+		job_release(&j);
+		struct train_options run = run_options(t->options, &t->members.member[i]);
+		enum status s = train_check(&run);
+		int64_t ranks = option_whole(t->options, OPTION_RANKS); /* `single` among several has one */
+		return !s && !t->joined && ranks > 1 ? launch_check(ranks, option_text(t->options, OPTION_HOSTS)) : s;
+	}
+	return STATUS_OK; /* each will be skipped with its reason */
+}
+
+enum status trials_open(struct trials **out, const struct options *o, const char *command)
+{
+	struct trials *t = *out = calloc(1, sizeof *t);
+	if (!t)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	launch_stop_on_signals();
+	t->options = o;
+	enum status s = members_from_options(&t->members, o);
+	t->joined = train_under_mpi(&t->rank, &t->ranks);
+	if (!s && !t->joined)
+		s = launch_check_alone();
+	else if (!s && command)
+		s = status_fail(STATUS_INPUT, "%s starts its ranks by itself; run it without mpirun", command);
+	return s ? s : check_first(t);
+}
+
+void trials_close(struct trials *t)
+{
+	const struct order end = {.does = ORDER_END};
+	if (t && t->world && !t->rank)
+		tell(t, end);
+	for (int i = 0; t && i < MEMBERS; i++) {
+		report_release(&t->trial[i].predicted);
+		report_release(&t->trial[i].measured);
+		checks_release(&t->trial[i].checks);
+	}
+	if (t)
+		world_close(t->world);
+	free(t);
+}
+
+/* ---- one strategy ---- */
+
+/* trace: where to record it; NULL: nowhere. The ranks of a user's mpirun know of the one that was asked for. */
 static enum status run_member(struct trials *t, const struct settings *settings, const char *trace,
                               struct report *measured)
 {
 	struct arguments a;
+	if (t->joined)
+		return train_all(t, settings, measured);
 	arguments_begin(&a, "train");
 	arguments_set(&a, OPTION_STRATEGY, "%s", settings->strategy);
 	arguments_set(&a, OPTION_RANKS, "%" PRId64, settings->ranks);
@@ -142,7 +221,7 @@ static bool time_holds(const struct trials *t, const struct trial *r)
 /* A device or FIFO has the trace of the first run, and is not written into again. */
 static const char *trace_to_replace(const struct trials *t)
 {
-	const char *trace = option_text(t->options, OPTION_TRACE);
+	const char *trace = t->joined ? NULL : option_text(t->options, OPTION_TRACE);
 	struct stat info;
 	return trace && (stat(trace, &info) || S_ISREG(info.st_mode)) ? trace : NULL;
 }
@@ -155,6 +234,12 @@ static void keep_faster(struct trial *r, struct report *other, bool faster)
 	}
 	report_release(&r->measured);
 	r->measured = *other;
+}
+
+/* A trace that all ranks write is of the run that is reported: there is one. */
+static int most_again(const struct trials *t)
+{
+	return t->joined && option_given(t->options, OPTION_TRACE) ? 0 : RUNS_AGAIN;
 }
 
 static enum status run_again(struct trials *t, const struct settings *m, struct trial *r)
@@ -200,6 +285,8 @@ static enum status run_trial(struct trials *t, const struct settings *m, struct 
 	struct job j;
 	bool judged = time_is_judged(t, m);
 	enum status s = software_check_runs(m->software);
+	if (!s && t->joined && m->ranks != t->ranks)
+		s = status_fail(STATUS_INPUT, "mpirun started %d ranks, and this is for %" PRId64, t->ranks, m->ranks);
 	if (s || (s = job_open(&j, m)))
 		return s;
 	s = job_predict_run(&j, t->options, &r->predicted);
@@ -212,7 +299,7 @@ static enum status run_trial(struct trials *t, const struct settings *m, struct 
 		return s;
 	t->steps = choose_steps(t, &r->predicted);
 	s = run_member(t, m, option_text(t->options, OPTION_TRACE), &r->measured);
-	for (int again = 0; again < RUNS_AGAIN && judged && !s && !time_holds(t, r); again++)
+	for (int again = 0; again < most_again(t) && judged && !s && !time_holds(t, r); again++)
 		s = run_again(t, m, r);
 	if (s)
 		return s;

@@ -5,7 +5,9 @@
 #include "cli/command/apart.h"
 #include "cli/command/calibrate.h"
 #include "cli/command/command.h"
+#include "cli/command/elastic.h"
 #include "cli/command/hosts.h"
+#include "cli/command/run.h"
 #include "cli/command/trial.h"
 #include "cli/show/show.h"
 #include "cli/show/table.h"
@@ -183,23 +185,21 @@ static enum status check_trace(const struct trials *v)
 	return s ? s : output_check(path, "{trace}");
 }
 
-enum status command_validate(const struct options *given)
+static enum status take_ranks(struct elastic *e, struct options *o, int *rank)
 {
-	struct options all = *given;
-	const struct options *o = &all;
-	struct trials *v = NULL;
-	enum status s = inputs_are_files(o);
-	if (!s)
-		s = hosts_set_ranks(&all);
-	if (!s)
-		s = trials_open(&v, o, "validate");
-	if (!s)
-		s = check_trace(v);
-	if (!s &&
-	    links_named(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
-		s = calibrate_if_older(DEVICE_GPU, CALIBRATE_ONCE, NULL);
-	else if (!s && !option_given(o, OPTION_CLUSTER))
-		s = calibrate_if_older(DEVICE_CPU, CALIBRATE_AGAIN_S, option_text(o, OPTION_HOSTS));
+	int ranks;
+	return train_under_mpi(rank, &ranks) ? elastic_join(e, o, ranks) : hosts_set_ranks(o);
+}
+
+/* As rank 0, or as the process that starts the ranks. */
+static enum status measure_and_compare(struct trials *v)
+{
+	const struct options *o = v->options;
+	enum status s = STATUS_OK;
+	if (links_named(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
+		s = trials_calibrate(v, DEVICE_GPU, CALIBRATE_ONCE);
+	else if (!option_given(o, OPTION_CLUSTER))
+		s = trials_calibrate(v, DEVICE_CPU, CALIBRATE_AGAIN_S);
 	if (!s)
 		s = trials_run(v);
 	if (!s && option_given(o, OPTION_JSON))
@@ -208,6 +208,32 @@ enum status command_validate(const struct options *given)
 		show(v);
 	if (!s && !v->pass)
 		s = status_fail(STATUS_CHECK, "predicted and measured differ");
+	return s;
+}
+
+static enum status validate(struct trials *v)
+{
+	enum status s = v->joined ? trials_join(v) : STATUS_OK;
+	if (s)
+		return s;
+	return v->rank ? trials_follow(v) : measure_and_compare(v);
+}
+
+enum status command_validate(const struct options *given)
+{
+	struct options all = *given;
+	struct elastic e = {0};
+	struct trials *v = NULL;
+	int rank = 0;
+	enum status s = inputs_are_files(&all);
+	if (!s)
+		s = take_ranks(&e, &all, &rank);
+	if (!s)
+		s = trials_open(&v, &all, NULL);
+	if (!s)
+		s = check_trace(v);
+	s = s ? run_say_once(s, rank) : validate(v);
 	trials_close(v);
+	elastic_release(&e);
 	return s;
 }

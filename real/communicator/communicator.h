@@ -8,8 +8,8 @@
  *
  * When a rank dies, mpirun ends the others within seconds; nothing here looks for it. A wait in which nothing moves
  * ends with STATUS_RUN after SHARDLAB_COMM_TIMEOUT_S seconds (120 by default). A wait for the other end of a message
- * lasts 30 times as long, because the two ranks need not compute at the same time. A program that computes for longer
- * must set a larger value. After a timeout the communicator cannot be used again.
+ * lasts three times as long, because the two ranks need not compute at the same time. A program that computes for
+ * longer must set a larger value. After a timeout the communicator cannot be used again.
  */
 #ifndef SHARDLAB_COMMUNICATOR_H
 #define SHARDLAB_COMMUNICATOR_H

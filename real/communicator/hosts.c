@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #define EAGER_LIMIT "OMPI_MCA_btl_tcp_eager_limit"
+#define SUM_ALGORITHM "OMPI_MCA_coll_libnbc_iallreduce_algorithm"
+#define RABENSEIFNER "3"
 #define EAGER_BYTES "1114112" /* 1 MiB, the largest piece (ring.c), and 64 KiB for headers */
 
 static int64_t number_of(const char *variable)
@@ -34,6 +36,7 @@ int64_t hosts_ranks_of_allocation(int64_t ranks)
 
 void hosts_prepare(void)
 {
+	setenv(SUM_ALGORITHM, RABENSEIFNER, 0);
 	if (hosts_ranks_here())
 		setenv(EAGER_LIMIT, EAGER_BYTES, 0);
 }

@@ -7,7 +7,7 @@ set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 . "$(dirname "$0")/../support/strike.sh"
 
-# Silence of three seconds is noticed; the communicator waits for 36, and for a message thirty times as long.
+# Silence of three seconds is noticed; the communicator waits for 36, and for a message three times as long.
 export SHARDLAB_COMM_TIMEOUT_S=36
 
 # segments_of PID...: files of shared memory that they have.

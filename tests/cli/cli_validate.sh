@@ -38,6 +38,14 @@ done
 check 2 ring --model llama:layers=2,width=32,heads=4,kv_heads=2,hidden=44,context=16,qk_norm=yes --ranks 2 --strategy zero2,fsdp
 check 1 ring --precision bf16 --model llama:layers=2,width=32,heads=4,kv_heads=2,hidden=44,context=16 --ranks 2 --strategy tensor
 
+# In the ranks of a user's mpirun: the first predicts and compares, and all train. What runs on other ranks is skipped.
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 --oversubscribe --bind-to none "$SHARDLAB" validate --cluster laptop \
+	--threads 2 --model mlp:sizes=784-40-10 --strategy ddp,single,zero2 --steps 3 --json >"$TMPDIR/out" 2>"$TMPDIR/err" ||
+	complain "under mpirun: $(cat "$TMPDIR/err")"
+[ "$(grep -c '^      "pass": true' "$TMPDIR/out")" = 2 ] && [ "$(grep -c '^  "pass": true' "$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] &&
+	grep -q '"skipped": "mpirun started 2 ranks, and this is for 1"' "$TMPDIR/out" ||
+	complain "under mpirun: $(cat "$TMPDIR/err") $(grep -B 4 '"pass": false' "$TMPDIR/out")"
+
 # What rank 0 gathers and saves is what the ranks save by themselves.
 for save in shards full; do
 	"$SHARDLAB" train --model mlp:sizes=784-40-10 --ranks 3 --strategy "fsdp:save=$save" --steps 2 --precision bf16 \

@@ -105,4 +105,16 @@ START_LOOP_TEST(a_rank_knows_whether_there_are_others_elsewhere, 0, sizeof told 
 }
 END_TEST
 
+/* On one host, too, so that a library's sums have the bits that they have on several. */
+START_TEST(the_algorithm_of_sums_is_set_unless_the_user_has)
+{
+	unsetenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm");
+	hosts_prepare();
+	ck_assert_str_eq(getenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm"), "3");
+	setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "1", 1);
+	hosts_prepare();
+	ck_assert_str_eq(getenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm"), "1");
+}
+END_TEST
+
 SUITE("hosts", 0)

@@ -83,6 +83,20 @@ START_TEST(a_run_that_does_not_start_again_is_late_as_it_likes)
 }
 END_TEST
 
+/* Of the time in which the launcher did not look, a second counts: what was said meanwhile may be unread. */
+START_TEST(a_launcher_that_was_away_does_not_take_its_ranks_for_silent)
+{
+	const int64_t second = 1000000000;
+	hear("shardlab-pulse 1 101 9");
+	pulse.heard_ns[1] -= 60 * second;
+	pulse.looked_ns -= 60 * second;
+	ck_assert(!finds());
+	ck_assert(!finds());
+	pulse.heard_ns[1] -= pulse.limit_ns;
+	ck_assert(finds());
+}
+END_TEST
+
 /* A host that went while its daemon was started: over hosts alone, where logging in may hang, and until a rank is
  * heard. */
 START_TEST(mpirun_that_starts_nobody_is_lost)

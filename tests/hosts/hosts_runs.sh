@@ -84,6 +84,11 @@ grep -q '^between hosts, sums' "$TMPDIR/calibrate.out" || complain "calibrate ov
 over known 2 "${tiny[@]}" --steps 4 --cluster "$TMPDIR/rates.yaml"
 [ "$(grep -c . "$TMPDIR/known.err")" = 1 ] || complain "with a network that was measured is said: $(cat "$TMPDIR/known.err")"
 
+# Prediction and run beside each other, in the ranks of a user's mpirun.
+lab_on 1 timeout 90 mpirun -n 2 --hostfile "$TMPDIR/hosts2" -x OPENBLAS_NUM_THREADS "$SHARDLAB" validate --cluster "$TMPDIR/rates.yaml" \
+	--model mlp:sizes=784-64-64-10 --batch 8 --strategy zero2 --threads 4 --steps 3 --json >"$TMPDIR/validate.out" 2>"$TMPDIR/err" &&
+	grep -q '^  "pass": true' "$TMPDIR/validate.out" || complain "validate over hosts: $(cat "$TMPDIR/err")"
+
 # struck NAME PATTERN SECONDS COMMAND…: strikes a run that would not end, which does within SECONDS, with one line.
 struck() {
 	local name=$1 pattern=$2 seconds=$3 status=0 begun
@@ -104,3 +109,14 @@ struck() {
 struck 'a cable that is pulled' 'rank 1 on node2 has not been heard of for [34] s' 9 lab_unplug 2
 lab_plug 2
 struck 'a host that is powered off' 'rank 1 on node2 has not been heard of for [34] s' 9 lab_power_off 2
+
+# With --restarts a run goes on on the hosts that are there.
+printf 'node1\nnode3\n' >"$TMPDIR/hosts2"
+SHARDLAB_COMM_TIMEOUT_S=36 over alone 2 "${tiny[@]}" --steps 6000 --checkpoint "$TMPDIR/alone" --restarts 1 &
+run=$!
+until grep -qs '"step": 3,' "$TMPDIR/alone.out" || ! kill -0 $run 2>/dev/null; do sleep 0.05; done
+lab_unplug 3
+wait $run
+grep -q '^starting again on 1 rank without node3 from the beginning: restart 1 of 1$' "$TMPDIR/alone.err" &&
+	grep -q '^{"summary".*"ranks": 1,.*"steps": 6000' "$TMPDIR/alone.out" ||
+	complain "without a host: $(cat "$TMPDIR/alone.err"; tail -n 1 "$TMPDIR/alone.out" | cut -c 1-300)"

@@ -63,13 +63,16 @@ find_victim() {
 	victim=${all[0]-}
 }
 
+# hit: when is in `at`.
 hit() {
+	at=$(milliseconds)
 	case $* in
 	'cable out') lab_unplug 2 ;;
 	'cable shakes') lab_unplug 2 && sleep 1 && lab_plug 2 ;;
 	'power off') lab_power_off 2 ;;
 	*)
-		find_victim "$1"
+		find_victim "$1" # which takes a second on a busy machine
+		at=$(milliseconds)
 		[ -z "$victim" ] || kill "-$2" "$victim" 2>/dev/null || victim=
 		;;
 	esac
@@ -86,6 +89,16 @@ mend() {
 	within $((SHARDLAB_COMM_TIMEOUT_S + limit)) none_left || complain "$name: left behind: $(ps -o pid,args -p "$(processes 1) $(processes 2)")"
 }
 
+# note_times: when each line of the run's stderr came, as "MILLISECONDS LINE".
+note_times() {
+	local line
+	tail -n +1 -s 0.1 -f --pid="$parent" "$TMPDIR/err" | while IFS= read -r line; do echo "$(milliseconds) $line"; done >"$TMPDIR/times"
+}
+# time_line: what was said after the strike, and how many milliseconds after it.
+time_line() {
+	awk -v at="$at" '$1 >= at { t = $1 - at; $1 = ""; printf "\t%6d ms:%s\n", t, $0 }' "$TMPDIR/times"
+}
+
 begin() {
 	local resume=()
 	if [ -e "$folder/latest" ]; then resume=(--resume latest); fi
@@ -94,6 +107,8 @@ begin() {
 	lab_on 1 "$SHARDLAB" train "${tiny[@]}" --hosts "$lab/hosts" --steps 100000000 --checkpoint "$folder" --checkpoint-every "$every" \
 		--restarts "$restarts" "${resume[@]}" >"$TMPDIR/out" 2>"$TMPDIR/err" &
 	parent=$!
+	note_times &
+	noting=$!
 	if [ "$moment" = start ]; then
 		sleep "$(printf '0.%03d' $((RANDOM % 900)))"
 	else
@@ -127,7 +142,7 @@ for ((i = 1; i <= strikes; i++)); do
 	name="strike $i: $struck, $moment, --restarts $restarts --checkpoint-every $every"
 	before=$(latest)
 	begin
-	said=$(steps_said) at=$(milliseconds) outcome=ended
+	said=$(steps_said) outcome=ended
 	# A host that is gone is tried again, and takes as long again to be found missing.
 	victim=none patience=$([ "$struck" = 'power off' ] && echo $((limit * (1 + restarts))) || echo "$limit")
 	# shellcheck disable=SC2086
@@ -146,10 +161,12 @@ for ((i = 1; i <= strikes; i++)); do
 		within "$limit" is_over || complain "$name: goes on, and does not end"
 	fi
 	wait "$parent" 2>/dev/null || status=$?
+	wait "$noting"
 	mend
 	look
 	slowest=$((took > slowest ? took : slowest))
 	[ "$strikes" -lt 20 ] || printf '%s ms %s, status %d: %s\n' "$took" "$outcome" "$status" "$name"
+	[ "$strikes" -lt 20 ] || time_line
 done
 echo "$strikes strikes, the slowest end after $slowest ms, $errors wrong"
 exit $((errors > 0))

@@ -96,6 +96,26 @@ static void check_patience(void)
 	communicator_close(c);
 }
 
+/* One that does not come is not waited for much longer than in a collective. */
+static void check_end_of_patience(void)
+{
+	static struct communicator *volatile kept; /* it is broken, and not freed with its peers */
+	struct communicator *c = NULL;
+	MPI_Comm world = MPI_COMM_WORLD;
+	struct traffic traffic;
+	struct point_to_point m = {.peer = 1, .at = memory, .bytes = 1000};
+	if (ranks_count < 2)
+		return;
+	setenv("SHARDLAB_COMM_TIMEOUT_S", "0.1", 1);
+	ranks_check(!communicator_open(&c, "ring", &world), "%s", status_message());
+	unsetenv("SHARDLAB_COMM_TIMEOUT_S");
+	kept = c;
+	if (rank_number == 0)
+		ranks_check(kept->ops->message(c, &m, &traffic) == STATUS_RUN &&
+		                    strstr(status_message(), "waited 0.3 s for rank 1"),
+		            "waiting for a message: %s", status_message());
+}
+
 static void check(const char *name)
 {
 	struct communicator *c = NULL;
@@ -117,5 +137,6 @@ int main(int argc, char **argv)
 	check("ring");
 	check("mpi");
 	check_patience();
+	check_end_of_patience();
 	return ranks_finish("mpi_messages");
 }
