@@ -73,6 +73,17 @@ struct needs {
 	int64_t bytes[PLAN_ROLES][SPACE_COUNT];
 };
 
+/* A communicator of NCCL over the GPUs of a node: measured 544 and 688 MB (NVIDIA/nccl, issue 964). */
+#define COMMUNICATOR INT64_C(688000000)
+enum { FURTHER = 3 };
+
+/* The libraries of a rank: context and first communicator, and what other software opens besides. */
+static int64_t overhead_of(const struct engine *e)
+{
+	bool more = e->plan->software.does[SOFTWARE_GROUPS] == GROUPS_FOUR && e->plan->ranks > 1;
+	return e->c->overhead.value + (more && e->c->kind == DEVICE_GPU ? FURTHER * COMMUNICATOR : 0);
+}
+
 /* Every rank must fit on its device, and all ranks of a node together in its memory and on its disk. */
 static struct report_tightest find_tightest(const struct engine *e, const struct needs *n)
 {
@@ -85,7 +96,7 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 			const int64_t *bytes = n->bytes[a->role];
 			if (a->node != node)
 				continue;
-			wide device = (wide)bytes[SPACE_DEVICE] + (uint64_t)c->overhead.value;
+			wide device = (wide)bytes[SPACE_DEVICE] + (uint64_t)overhead_of(e);
 			if (c->kind == DEVICE_GPU)
 				consider(&t, SPACE_DEVICE, device, c->device_memory);
 			host += (uint64_t)a->copies * ((wide)bytes[SPACE_HOST] + (c->kind == DEVICE_CPU ? device : 0));
@@ -111,7 +122,7 @@ static bool follows_allocator(const struct engine *e)
 
 static int64_t cached(const struct engine *e, const struct role *r)
 {
-	int64_t room = e->c->kind == DEVICE_GPU ? e->c->device_memory - e->c->overhead.value : 0;
+	int64_t room = e->c->kind == DEVICE_GPU ? e->c->device_memory - overhead_of(e) : 0;
 	return caching_reserved(r, room > 0 ? room : 0);
 }
 
@@ -151,7 +162,7 @@ static void report_memory(const struct engine *e, struct report *out)
 	snprintf(out->cluster, sizeof out->cluster, "%s", e->c->name);
 	snprintf(out->stack, sizeof out->stack, "%s", e->c->stack.name);
 	for (int i = 0; i < out->role_count; i++) {
-		out->roles[i].memory[SPACE_DEVICE].overhead_bytes = e->c->overhead.value;
+		out->roles[i].memory[SPACE_DEVICE].overhead_bytes = overhead_of(e);
 		out->roles[i].memory[SPACE_DEVICE].overhead_assumed = !e->c->overhead.measured;
 		struct report_memory *m = out->roles[i].memory;
 		report_stack_memory(e, &e->plan->roles[i], &m[SPACE_DEVICE]);

@@ -97,6 +97,10 @@ CARDS = [
     (r"5090", "rtx-5090"), (r"4090", "rtx-4090"), (r"3090", "rtx-3090"), (r"l40s", "l40s"), (r"\bl4\b", "l4"),
     (r"\ba10g?\b", "a10"), (r"\bt4\b", "t4"),
 ]
+# Watts that the maker states. A card that is held at fewer has a clock that goes with their cube root, since power goes with
+# clock × voltage².
+WATTS = [(r"pcie", 350), (r"h100|h200", 700), (r"b200", 1000), (r"a100", 400), (r"v100", 300)]
+MEMORIES = {"h100": "80GB", "a100-40gb": "40GB", "a100-80gb": "80GB", "v100-32gb": "32GB"}
 # The gigabits a second of a node, from what is said of the network.
 NETWORKS = [
     (r"(\d+) ?x ?(\d+) ?gb", lambda m, gpus: int(m[1]) * int(m[2])),
@@ -122,7 +126,7 @@ PROGRAMS = [
 MEMORY_AS = [
     (r"llmq|llm\.c", "shardlab"),
     (r"torchtitan|composer|llm-foundry", "pytorch:update=inplace"),
-    (r"megatron.?deepspeed", "deepspeed:loss=freed:kernels=fused"),
+    (r"megatron.?deepspeed", "deepspeed:loss=two:kernels=fused:groups=four"),
     (r"nanotron|megatron", "megatron"),
     (r"deepspeed|zero", "deepspeed"),
     (r"", "pytorch"),
@@ -285,7 +289,7 @@ class Run:
         if not card:
             raise Unsaid("no card is stated, or one that shardlab does not have")
         self.card = card[1]
-        self.cluster = card[1] + self.network()
+        self.cluster = card[1] + self.network() + self.clock() + self.memory()
         row = find(STRATEGIES, r.get("strategy"))
         if not row and self.ranks == 1:
             row = ("", "single")
@@ -357,6 +361,18 @@ class Run:
             return ""
         v = gigabits[1](re.search(gigabits[0], text, re.I), min(self.ranks, 8))
         return ":nic=%d" % v
+
+    def clock(self):
+        text = self.row.get("gpu") or ""
+        held, stated = re.search(r"\b(\d{2,4}) ?W\b", text), find(WATTS, self.card)
+        if not held or not stated or int(held[1]) >= stated[1]:
+            return ""
+        return ":clock=%.3f" % (int(held[1]) / stated[1]) ** (1 / 3)
+
+    def memory(self):
+        """Of a card that the row says has more or less than the catalogue's."""
+        stated, label = (re.search(r"(\d+) ?GB", text or "", re.I) for text in (self.row.get("gpu"), MEMORIES.get(self.card)))
+        return "" if not stated or not label or stated[1] == label[1] else ":memory=%sGiB" % stated[1]
 
     def read_step(self):
         r = self.row

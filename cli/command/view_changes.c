@@ -124,8 +124,8 @@ static enum status name_cluster(const struct changes *c, const struct options *o
 	static const struct {
 		int setting;
 		const char *key;
-	} links[] = {{ROW_LINK, ":link="}, {ROW_NETWORK, ":network="}, {-1, ":node="}, {-1, ":nic="}, {-1, ":stack="},
-	             {-1, ":class="}};
+	} links[] = {{ROW_LINK, ":link="}, {ROW_NETWORK, ":network="}, {-1, ":node="},  {-1, ":nic="},
+	             {-1, ":clock="},      {-1, ":memory="},           {-1, ":stack="}, {-1, ":class="}};
 	const char *base = *value_of(c, ROW_CLUSTER) ? value_of(c, ROW_CLUSTER) : load_cluster(o),
 	           *pairs = links_find(base);
 	int at = snprintf(out, CLUSTER_TEXT, "%.*s", (int)(pairs - base), base);

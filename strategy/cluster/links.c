@@ -1,5 +1,5 @@
 /* A cluster with other links, "a100-80gb:link=50GB:network=10GB", bytes a second; with other nodes,
- * "a100-80gb:node=4:nic=1600"; and the stack that runs on it. */
+ * "a100-80gb:node=4:nic=1600"; a card at a lower clock, "h100:clock=0.9"; and the stack that runs on it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,9 +12,11 @@ static const struct key keys[] = {{"link", "", "", "inside a node: of a device, 
                                   {"network", "", "", "between nodes: of one NIC"},
                                   {"node", "", "", "devices of a node"},
                                   {"nic", "", "", "between nodes: all NICs of a node, in Gb/s of their line rate"},
+                                  {"clock", "", "", "of every rate of compute, the share that the card may take"},
+                                  {"memory", "", "", "of a device, in bytes"},
                                   {"stack", "", "", "what is reached of the rates"},
                                   {"class", "", "", "the same, where it does not say"}};
-enum { LINK, NETWORK, NODE, NIC, STACK_OF, CLASS_OF };
+enum { LINK, NETWORK, NODE, NIC, CLOCK, MEMORY, STACK_OF, CLASS_OF };
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
 const char *links_find(const char *cluster)
@@ -93,6 +95,40 @@ static enum status change_nic(struct cluster *c, const struct key_value *v)
 	return s;
 }
 
+static void slow_down(struct curve *curve, double share)
+{
+	for (int i = 0; i < curve->count; i++)
+		curve->point[i].rate = rate_assumed((int64_t)((double)curve->point[i].rate.value * share));
+}
+
+/* A card that is held at fewer watts. The data sheet's peak stays: MFU is a share of it. */
+static enum status change_clock(struct cluster *c, const struct key_value *v)
+{
+	char text[32], what[112];
+	double share;
+	if (!v->given)
+		return STATUS_OK;
+	snprintf(what, sizeof what, "%s %.60s: clock", status_words("{cluster}"), c->name);
+	snprintf(text, sizeof text, "%.*s", (int)(v->length < sizeof text ? v->length : sizeof text - 1), v->text);
+	enum status s = number_real(text, what, CLOCK_LEAST, 1, &share);
+	for (int key = 0; !s && key < COMPUTE_PEAK; key++)
+		for (int column = 0; column < CLUSTER_COLUMNS; column++)
+			slow_down(&c->compute[key][column], share);
+	return s;
+}
+
+static enum status change_memory(struct cluster *c, const struct key_value *v)
+{
+	char text[32], what[112];
+	if (!v->given)
+		return STATUS_OK;
+	if (c->kind != DEVICE_GPU)
+		return status_fail(STATUS_INPUT, "{cluster} %.60s: memory=BYTES is of a GPU; leave it out", c->name);
+	snprintf(what, sizeof what, "%s %.60s: memory", status_words("{cluster}"), c->name);
+	snprintf(text, sizeof text, "%.*s", (int)(v->length < sizeof text ? v->length : sizeof text - 1), v->text);
+	return number_bytes(text, what, LINK_LEAST, INT64_C(1) << 50, &c->device_memory);
+}
+
 /* ":link=…" and ":network=…" become part of the cluster's name; the stack has a place of its own. */
 static void name_links(struct cluster *c, const struct key_value *v)
 {
@@ -134,7 +170,7 @@ enum status links_change(struct cluster *c, const char *pairs)
 	enum status s = keys_read(&of, pairs + 1, v);
 	if (s || (s = change(c, keys[LINK].name, &v[LINK], &c->link)) ||
 	    (s = change(c, keys[NETWORK].name, &v[NETWORK], &c->network)) || (s = change_node(c, &v[NODE])) ||
-	    (s = change_nic(c, &v[NIC])))
+	    (s = change_nic(c, &v[NIC])) || (s = change_clock(c, &v[CLOCK])) || (s = change_memory(c, &v[MEMORY])))
 		return s;
 	name_links(c, v);
 	return take_stack(c, &v[STACK_OF], &v[CLASS_OF]);

@@ -5,6 +5,10 @@
  *
  *     a100-80gb:node=4:nic=1600           nodes of 4 devices, whose NICs together have 1,600 Gb/s
  *
+ *     h100:memory=96GiB                   … and another device memory
+ *     h100:clock=0.9                      a card that may take 0.9 of its clock, as one at fewer watts: of all rates of
+ * compute
+ *
  * Such a rate is assumed. So may the stack that runs on it (strategy/cluster/stack.h): a100-80gb:stack=megatron, or
  * which class it is where none is named: a100-80gb:class=deepspeed.
  */
@@ -13,6 +17,7 @@
 
 #include "strategy/cluster/cluster.h"
 
+#define CLOCK_LEAST 0.1
 #define LINK_LEAST INT64_C(1000)
 #define LINK_MOST INT64_C(1000000000000000)
 

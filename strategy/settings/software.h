@@ -49,8 +49,8 @@ enum software_name {
 	  "reduced gradients that are allocated anew in each step: of zero3, fsdp, hybrid; or of zero1, zero2")        \
 	X(KERNELS, kernels, "fused|eager", "fused", "eager", "eager", "fused",                                         \
 	  "llama: what autograd keeps of norms and SwiGLU besides; fused where the model is compiled")                 \
-	X(LOSS, loss, "inplace|one|freed|kept", "inplace", "freed", "kept", "one",                                     \
-	  "tensors of the logits' size beside them: none; one in fp32; cross_entropy's, without or with the logits")   \
+	X(LOSS, loss, "inplace|one|two|freed|kept", "inplace", "freed", "kept", "one",                                 \
+	  "tensors of the logits' size beside them: none; in fp32 one or two; cross_entropy's, logits let go or kept") \
 	X(GRADIENTS, gradients, "16bit|fp32", "16bit", "fp32", "16bit", "fp32",                                        \
 	  "bf16, fp16: of what type gradients are where they are added up, sent and kept")                             \
 	X(WEIGHTS, weights, "16bit|fp32", "16bit", "fp32", "16bit", "16bit",                                           \
@@ -60,7 +60,9 @@ enum software_name {
 	X(ALLOCATOR, allocator, "arena|caching", "arena", "caching", "caching", "caching",                             \
 	  "memory by the plan's layout, or from PyTorch's caching allocator, with its rounding and segments")          \
 	X(MASTER, master, "16bit|always", "16bit", "16bit", "always", "16bit",                                         \
-	  "fp32 master weights beside 16-bit parameters only, or beside fp32 ones too")
+	  "fp32 master weights beside 16-bit parameters only, or beside fp32 ones too")                                \
+	X(GROUPS, groups, "one|four", "one", "one", "one", "four",                                                     \
+	  "NCCL communicators: of all ranks; or besides of data, tensor and model parallelism, 688 MB each")
 
 enum software_switch {
 #define X(constant, ...) SOFTWARE_##constant,
@@ -78,12 +80,13 @@ enum { BORDER_CUT, BORDER_KEPT };
 enum { BUCKET_VIEWS, BUCKET_COPIES, BUCKET_FIXED };
 enum { FREED_NONE, FREED_UNITS, FREED_BUCKETS };
 enum { KERNELS_FUSED, KERNELS_EAGER };
-enum { LOSS_IN_PLACE, LOSS_ONE, LOSS_FREED, LOSS_KEPT };
+enum { LOSS_IN_PLACE, LOSS_ONE, LOSS_TWO, LOSS_FREED, LOSS_KEPT };
 enum { GRADIENTS_16BIT, GRADIENTS_FP32 };
 enum { WEIGHTS_16BIT, WEIGHTS_FP32 };
 enum { UPDATE_IN_PLACE, UPDATE_FOREACH, UPDATE_FP32 };
 enum { ALLOCATOR_ARENA, ALLOCATOR_CACHING };
 enum { MASTER_16BIT, MASTER_ALWAYS };
+enum { GROUPS_ONE, GROUPS_FOUR };
 
 struct software {
 	enum software_name name;

@@ -7,6 +7,7 @@
  *                     SwiGLU: silu(gate), which shardlab's kernel makes again.
  *     loss=…          beside the logits, which shardlab turns into their gradient in place:
  *                     one      Megatron: the logits as fp32, in which the rest is done in place
+ *                     two      Megatron of 2021: that copy, and less its largest, which becomes softmax and gradient
  *                     freed    cross_entropy(logits.float()), when the caller has let go of the logits: log-softmax,
  *                              its gradient, and that of the logits as fp32, less the logits themselves
  *                     kept     the same, while the caller keeps the logits, as Hugging Face's models do
@@ -58,6 +59,7 @@ static const struct {
 } losses[] = {
         [LOSS_IN_PLACE] = {{{NULL}}},
         [LOSS_ONE] = {{{"fp32", false}}},
+        [LOSS_TWO] = {{{"fp32", false}, {"softmax", false}}},
         [LOSS_FREED] = {{{"log_softmax", false}, {"d.log_softmax", false}, {"d.fp32", true}}},
         [LOSS_KEPT] = {{{"log_softmax", false}, {"d.log_softmax", false}, {"d.fp32", false}}},
 };

@@ -197,6 +197,8 @@ START_TEST(refused_behind_a_cluster)
 	must_fail(cluster_open(&c, "a100-80gb:stack=./nowhere.yaml", 1), STATUS_INPUT, "nowhere.yaml");
 	must_fail(cluster_open(&c, "laptop:node=2", 1), STATUS_INPUT, "how many GPUs a node has");
 	must_fail(cluster_open(&c, "a100-80gb:node=0", 1), STATUS_INPUT, "node");
+	must_fail(cluster_open(&c, "a100-80gb:clock=1.5", 1), STATUS_INPUT, "clock: '1.5' is above 1");
+	must_fail(cluster_open(&c, "laptop:memory=1GB", 1), STATUS_INPUT, "is of a GPU");
 	must_fail(cluster_open(&c, "laptop:nic=100", 1), STATUS_INPUT, "has no 'network'");
 }
 
