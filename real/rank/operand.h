@@ -74,6 +74,7 @@ struct elements; /* of a type that the plan chooses */
 #define OPERAND_OF_GRADIENT struct elements
 #define OPERAND_OF_INPUT struct elements
 #define OPERAND_OF_FP32 float
+#define OPERAND_OF_FP8 uint8_t
 #define OPERAND_OF_I32 int32_t
 #define OPERAND_OF_I64 int64_t
 #define OPERAND_OF_U8 uint8_t

@@ -44,6 +44,9 @@ static enum status check_runnable(const struct training *t)
 	enum status other = software_check_runs(p->settings.software);
 	if (other)
 		return other;
+	if (p->settings.fp8)
+		return status_fail(STATUS_INPUT, "{fp8}: products in fp8 are simulated only; leave it out, or say "
+		                                 "{precision} bf16");
 	const char *comm = t->options->communicator;
 	if (strcmp(comm, "ring") && strcmp(comm, "mpi") && strcmp(comm, "nccl"))
 		return status_fail(STATUS_INPUT, "{comm}: unknown communicator '%s'; known: ring, mpi, nccl", comm);

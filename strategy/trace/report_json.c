@@ -279,6 +279,7 @@ static void tightest(struct form *f, struct report_tightest *t)
 static void report(struct form *f, struct report *r)
 {
 	static const char *const types[] = {"fp32", "bf16", "fp16", NULL},
+	                         *const scalings[] = {"none", "dynamic", "delayed", NULL},
 	                         *const fit_words[] = {"yes", "close", "no", NULL},
 	                         *const rates[] = {"assumed", "measured", NULL};
 	FORM_INSIDE (f, "model", outer) {
@@ -290,6 +291,8 @@ static void report(struct form *f, struct report *r)
 	FORM_TEXT(f, "strategy", r->strategy);
 	form_whole(f, "ranks", &r->ranks);
 	r->precision = (enum type)form_word(f, "precision", (int)r->precision, types);
+	if (!form_absent(f, "fp8", !r->fp8))
+		r->fp8 = (enum fp8)form_word(f, "fp8", (int)r->fp8, scalings);
 	if (!form_absent(f, "tf32", !r->tf32))
 		form_yes_no(f, "tf32", &r->tf32);
 	if (!form_absent(f, "stochastic_rounding", !r->stochastic_rounding))
