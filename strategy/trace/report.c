@@ -194,6 +194,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 	                     .sequence = p->model->tokens,
 	                     .whole_context = p->model->tokens == p->model->context,
 	                     .precision = s->precision,
+	                     .fp8 = s->fp8,
 	                     .stochastic_rounding = s->stochastic_rounding,
 	                     .role_count = p->role_count,
 	                     .bubble = bubble_of(p),
