@@ -1,5 +1,5 @@
 /* Ranks that keep the same parameters begin with those of the first of them. */
-#include "strategy/step/step.h"
+#include "strategy/step/offload.h"
 
 /* The axes along which ranks keep the same parameters of a group. The stages' axis is one only if two stages hold the
  * group. */
@@ -15,14 +15,14 @@ static unsigned copies_axes(const struct step *s, int group)
 
 static void broadcast_group(struct step *s, int group, unsigned axes)
 {
-	struct region kept = offload_acquire_first(s, group);
+	struct region kept = home_acquire_first(s, group);
 	struct op *op = step_collective(s, OP_BROADCAST, TRAFFIC_BROADCAST, group);
 	op->axes = step_axes(s, axes);
 	op->ends_only = s->group[group].tied;
 	op->operand[BROADCAST_X] = kept;
 	if (kept.count < s->plan->groups[group].padded) /* the padding is on some shards and not on others */
 		op->payload = kept.count;
-	offload_write_back(s, group);
+	home_write_back(s, group);
 }
 
 void broadcast_parameters(struct step *s)

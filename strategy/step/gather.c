@@ -35,7 +35,7 @@
  */
 #include <string.h>
 
-#include "strategy/step/step.h"
+#include "strategy/step/offload.h"
 
 static int unit_of(const struct step *s, int span)
 {
@@ -159,7 +159,7 @@ static int all_gather(struct step *s, int group, enum pass pass, const char *nam
 	unsigned axes = s->shard_axes;
 	struct region shard = secondary_shard(s, group, &axes);
 	if (shard.buffer < 0)
-		shard = offload_acquire(s, group, name);
+		shard = home_acquire(s, group, name);
 	struct op *op = step_collective(s, OP_ALL_GATHER, TRAFFIC_ALL_GATHER, group);
 	op->unit = s->model->tensors[s->plan->groups[group].tensors[0]].unit;
 	op->pass = pass;
@@ -195,8 +195,8 @@ static void issue_group(struct step *s, int span, int group, bool joined)
 	}
 	const char *name = gather_name(s, span, group);
 	int buffer = gather_open(s, group, arena_print(&s->b->plan->arena, "gathered.%s", name));
-	g->gather_op = s->shards == 1 ? offload_fetch(s, group, name, buffer)
-	                              : all_gather(s, group, pass, name, buffer, joined);
+	g->gather_op =
+	        s->shards == 1 ? home_fetch(s, group, name, buffer) : all_gather(s, group, pass, name, buffer, joined);
 	if (s->choices.waits)
 		build_wait(s->b, QUEUE_COMPUTE, g->gather_op);
 }
@@ -297,7 +297,7 @@ void gather_before(struct step *s, int unit)
 	prefetch(s, span + 1, joined);
 	for (GROUPS_OF(s, unit, i)) {
 		build_wait(s->b, QUEUE_COMPUTE, s->group[s->units.groups[i]].gather_op);
-		offload_release(s, s->units.groups[i]);
+		home_release(s, s->units.groups[i]);
 	}
 }
 

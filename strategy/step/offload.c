@@ -3,17 +3,17 @@
  * 2104.07857) adds parameters, activations and the disk.
  *
  *     optimizer    gradients leave for the host as soon as they are reduced (reduce.c), the host updates its fp32
- *                  weights (update_place.c), and the new parameters come back: 2 bytes a parameter each way in mixed
+ *                  weights (offload_update.c), and the new parameters come back: 2 bytes a parameter each way in mixed
  *                  precision, over the ranks that share them. It is the least traffic there is: any other cut
  *                  through the graph of a step moves more (ZeRO-Offload, section 3).
  *     parameters   a unit's shard comes to the device before its gather, forward and backward (gather.c)
  *     activations  host_values.c
  *
- * The option becomes a space for each kind of state (offload_choose); from there on, the step asks where a kind of
- * state stays and never for the option. Copies run on queues of their own, so what they hide behind is what the waits
- * allow.
+ * The option becomes a space for each kind of state, and what follows from it (home_choose); from there on, the step
+ * asks where a kind of state stays and never for the option. Copies run on queues of their own, so what they hide
+ * behind is what the waits allow.
  */
-#include "strategy/step/step.h"
+#include "strategy/step/offload.h"
 
 /* ---- what goes with what ---- */
 
@@ -23,6 +23,10 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 	enum status s = host_values_check(t, c);
 	if (s || (!o->optimizer && !o->parameters))
 		return s;
+	if (o->optimizer && t->reproducible)
+		return status_fail(STATUS_INPUT, "{reproducible} with {strategy} %s: %s", g->name,
+		                   status_words("the host adds up micro-batches as they come; leave {offload} "
+		                                "optimizer out"));
 	if (o->parameters && g->parameters != PLACE_SHARD)
 		return status_fail(
 		        STATUS_INPUT,
@@ -59,19 +63,46 @@ static enum space space_of(bool offloaded, bool on_disk)
 	return !offloaded ? SPACE_DEVICE : on_disk ? SPACE_DISK : SPACE_HOST;
 }
 
+enum queue space_queue(enum space space)
+{
+	return space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE;
+}
+
+static struct home home_in(bool offloaded, bool on_disk, enum placement place)
+{
+	enum space space = space_of(offloaded, on_disk);
+	return (struct home){-1, space, space_queue(space), place};
+}
+
+/* Gradient shards go to the host with every micro-batch. But if replicas add up their shards once a step, these wait on
+ * the device until then; and what a strategy keeps whole is added up there, and reduced on the last micro-batch. */
+static void choose_departure(struct step *s)
+{
+	if (!s->settings->offload.optimizer)
+		return;
+	s->state.departure = s->replica_axes && s->shards > 1 ? DEPART_LAST : DEPART_AT_ONCE;
+	if (s->strategy->gradients != PLACE_SHARD || s->shards == 1)
+		s->choices.sync = SYNC_LAST;
+}
+
 /* The host updates shards, so gradients that it keeps are shards wherever the optimizer's state is. */
-void offload_choose(struct step *s)
+void home_choose(struct step *s)
 {
 	const struct strategy *g = s->strategy;
 	const struct offload *o = &s->settings->offload;
 	enum placement own = step_owned(g->optimizer);
 	struct home *home = s->state.home;
-	home[STATE_PARAMETERS] = (struct home){-1, space_of(o->parameters, o->parameters_on_disk), g->parameters};
-	home[STATE_GRADIENTS] = (struct home){-1, space_of(o->optimizer, false), o->optimizer ? own : g->gradients};
+	home[STATE_PARAMETERS] = home_in(o->parameters, o->parameters_on_disk, g->parameters);
+	home[STATE_GRADIENTS] = home_in(o->optimizer, false, o->optimizer ? own : g->gradients);
 	for (int i = STATE_MASTER; i < STATE_KINDS; i++)
-		home[i] = (struct home){-1, space_of(o->optimizer, o->optimizer_on_disk), own};
-	s->state.update_queue = o->optimizer ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;
+		home[i] = home_in(o->optimizer, o->optimizer_on_disk, own);
+	s->state.update_space = space_of(o->optimizer, false);
+	s->state.update_queue = space_queue(s->state.update_space);
+	s->state.elsewhere = o->optimizer || o->parameters;
+	s->state.own_weights = o->optimizer && !o->parameters;
+	s->state.by_arrival = o->optimizer;
 	s->state.delayed = o->delayed;
+	choose_departure(s);
 }
 
 /* ---- staging ---- */
@@ -81,30 +112,30 @@ static const char *print_name(struct step *s, const char *what, const char *name
 	return arena_print(&s->b->plan->arena, "%s.%s", what, name);
 }
 
-int offload_staging(struct step *s, const char *name, const struct region *home)
+int home_staging(struct step *s, const char *name, const struct region *home)
 {
 	const struct buffer *b = &s->b->role->buffers[home->buffer];
 	return build_alloc_in(s->b, SPACE_HOST, name, CATEGORY_BUFFERS, b->type, region_elements(s->plan, home));
 }
 
-void offload_remember(int uses[2], int op)
+void staging_read_by(int uses[2], int op)
 {
 	uses[0] = uses[1];
 	uses[1] = op;
 }
 
-int offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group)
+int home_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group)
 {
 	const char *name = s->plan->groups[group].name;
 	struct region kept = step_place(s, home->buffer, home->place, group), at = kept;
 	int staging = -1;
 	if (home->space == SPACE_DISK) {
 		name = print_name(s, s->b->role->buffers[home->buffer].name, name);
-		staging = offload_staging(s, print_name(s, kind == OP_RESTORE ? "restored" : "begin", name), &kept);
+		staging = home_staging(s, print_name(s, kind == OP_RESTORE ? "restored" : "begin", name), &kept);
 		at = region_whole(s->b, staging);
 		build_wait(s->b, QUEUE_HOST_COMPUTE, s->staging_uses.written_back[0]);
 	}
-	struct op *op = build_op(s->b, kind, home->space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
+	struct op *op = build_op(s->b, kind, home->queue);
 	op->operand[FIRST_OPERAND] = at;
 	op->group = group;
 	op->axes = axes;
@@ -112,30 +143,64 @@ int offload_begin_with(struct step *s, enum op_kind kind, const struct home *hom
 	if (staging < 0)
 		return number;
 	build_wait_all(s->b, QUEUE_DISK, QUEUE_HOST_COMPUTE);
-	offload_remember(s->staging_uses.written_back, build_copy(s->b, at, kept));
+	staging_read_by(s->staging_uses.written_back, build_copy(s->b, at, kept));
 	build_free(s->b, staging);
 	return number;
 }
 
-struct region offload_read(struct step *s, struct region home, const char *name, int *staging)
+struct region home_read(struct step *s, struct region home, const char *name, int *staging)
 {
 	if (s->b->role->buffers[home.buffer].space != SPACE_DISK)
 		return home;
-	*staging = offload_staging(s, name, &home);
+	*staging = home_staging(s, name, &home);
 	build_wait_all(s->b, QUEUE_DISK, QUEUE_HOST_COMPUTE);
 	build_wait(s->b, QUEUE_HOST_COMPUTE, build_copy(s->b, home, region_whole(s->b, *staging)));
 	return region_whole(s->b, *staging);
 }
 
+/* One operation zeros all of it, where no staging is needed. */
+void home_zero(struct step *s, const struct home *home)
+{
+	if (home->buffer < 0)
+		return;
+	if (home->space != SPACE_DISK) {
+		build_op(s->b, OP_ZERO, home->queue)->operand[ZERO_X] = region_whole(s->b, home->buffer);
+		return;
+	}
+	for (int g = 0; g < s->plan->group_count; g++)
+		if (s->group[g].base >= 0)
+			home_begin_with(s, OP_ZERO, home, 0, g);
+}
+
+struct region home_bring(struct step *s, const struct home *home, int group, int *fetched)
+{
+	struct region kept = step_place(s, home->buffer, PLACE_SHARD, group);
+	const char *name = s->plan->groups[group].name;
+	int staging = -1;
+	if (home->space == SPACE_DEVICE)
+		return kept;
+	kept = home_read(s, kept, print_name(s, "saved.read", name), &staging);
+	*fetched = build_alloc(s->b, print_name(s, "saved.fetched", name), CATEGORY_BUFFERS,
+	                       s->b->role->buffers[home->buffer].type, kept.count);
+	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_DISK);
+	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMMUNICATION);
+	int copy = step_copy(s, group, PASS_NONE, kept, region_whole(s->b, *fetched));
+	build_wait(s->b, QUEUE_COMMUNICATION, copy);
+	build_wait(s->b, QUEUE_DISK, copy);
+	if (staging >= 0)
+		build_free(s->b, staging);
+	return region_whole(s->b, *fetched);
+}
+
 /* ---- gradients ---- */
 
-int offload_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds)
+int home_send_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds)
 {
 	const struct home *h = &s->state.home[STATE_GRADIENTS];
 	struct region home = step_place(s, h->buffer, h->place, group), to = home;
 	int staging = -1;
 	if (adds) {
-		staging = offload_staging(s, step_name(s, "staging.gradients.%s", s->plan->groups[group].name), &home);
+		staging = home_staging(s, step_name(s, "staging.gradients.%s", s->plan->groups[group].name), &home);
 		to = region_whole(s->b, staging);
 		build_wait(s->b, QUEUE_DEVICE_TO_HOST, s->staging_uses.added[0]);
 	}
@@ -145,8 +210,7 @@ int offload_gradients(struct step *s, int group, struct region from, enum queue 
 	int copy = s->group[group].reduced = step_copy(s, group, PASS_BACKWARD, from, to);
 	if (adds) {
 		build_wait(s->b, QUEUE_HOST_COMPUTE, copy);
-		offload_remember(s->staging_uses.added,
-		                 step_add_gradients(s, group, QUEUE_HOST_COMPUTE, staging, home));
+		staging_read_by(s->staging_uses.added, step_add_gradients(s, group, QUEUE_HOST_COMPUTE, staging, home));
 	}
 	return copy;
 }
@@ -163,12 +227,12 @@ static bool parameters_in(const struct step *s, enum space space)
 	return s->state.home[STATE_PARAMETERS].space == space;
 }
 
-int offload_fetch(struct step *s, int group, const char *name, int buffer)
+int home_fetch(struct step *s, int group, const char *name, int buffer)
 {
 	struct region home = shard_home(s, group), from = home;
 	int staging = -1;
 	if (parameters_in(s, SPACE_DISK)) {
-		staging = offload_staging(s, step_name(s, "read.%s", name), &home);
+		staging = home_staging(s, step_name(s, "read.%s", name), &home);
 		from = region_whole(s->b, staging);
 		build_wait(s->b, QUEUE_DISK, s->staging_uses.fetched[0]);
 		build_wait(s->b, QUEUE_HOST_TO_DEVICE, build_copy(s->b, home, from));
@@ -181,13 +245,13 @@ int offload_fetch(struct step *s, int group, const char *name, int buffer)
 	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
 	int copy = step_copy(s, group, PASS_NONE, from, region_whole(s->b, buffer));
 	if (staging >= 0) {
-		offload_remember(s->staging_uses.fetched, copy);
+		staging_read_by(s->staging_uses.fetched, copy);
 		build_free(s->b, staging);
 	}
 	return copy;
 }
 
-/* A fp32 shard as what the gather sends, until offload_release. */
+/* A fp32 shard as what the gather sends, until home_release. */
 static struct region round_shard(struct step *s, int group, const char *name)
 {
 	struct region home = state_own(s, STATE_PARAMETERS, group);
@@ -198,33 +262,33 @@ static struct region round_shard(struct step *s, int group, const char *name)
 	return region_whole(s->b, buffer);
 }
 
-struct region offload_acquire(struct step *s, int group, const char *name)
+struct region home_acquire(struct step *s, int group, const char *name)
 {
 	if (s->state.casts)
 		return round_shard(s, group, name);
 	if (parameters_in(s, SPACE_DEVICE))
 		return state_own(s, STATE_PARAMETERS, group);
-	build_wait(s->b, QUEUE_COMMUNICATION, offload_fetch(s, group, name, -1));
+	build_wait(s->b, QUEUE_COMMUNICATION, home_fetch(s, group, name, -1));
 	return region_whole(s->b, s->group[group].fetched);
 }
 
-void offload_release(struct step *s, int group)
+void home_release(struct step *s, int group)
 {
 	if (s->group[group].fetched >= 0)
 		build_free(s->b, s->group[group].fetched);
 	s->group[group].fetched = -1;
 }
 
-struct region offload_acquire_first(struct step *s, int group)
+struct region home_acquire_first(struct step *s, int group)
 {
 	if (s->state.casts) /* the owners' own fp32 shard is what is sent */
 		return state_own(s, STATE_PARAMETERS, group);
 	if (!parameters_in(s, SPACE_DEVICE))
 		build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_HOST_COMPUTE);
-	return offload_acquire(s, group, s->plan->groups[group].name);
+	return home_acquire(s, group, s->plan->groups[group].name);
 }
 
-void offload_write_back(struct step *s, int group)
+void home_write_back(struct step *s, int group)
 {
 	struct region home, to;
 	int staging = -1;
@@ -232,7 +296,7 @@ void offload_write_back(struct step *s, int group)
 		return;
 	home = to = shard_home(s, group);
 	if (parameters_in(s, SPACE_DISK)) {
-		staging = offload_staging(s, print_name(s, "back", s->plan->groups[group].name), &home);
+		staging = home_staging(s, print_name(s, "back", s->plan->groups[group].name), &home);
 		to = region_whole(s->b, staging);
 	}
 	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, QUEUE_COMMUNICATION);
@@ -244,5 +308,5 @@ void offload_write_back(struct step *s, int group)
 		build_free(s->b, staging);
 	}
 	build_wait(s->b, QUEUE_HOST_TO_DEVICE, copy); /* the next shard may take this one's place on the device */
-	offload_release(s, group);
+	home_release(s, group);
 }

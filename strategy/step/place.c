@@ -42,7 +42,7 @@ int *step_numbers(struct step *s, int n)
 bool step_mixed(const struct step *s)
 {
 	return (s->settings->precision != TYPE_FP32 && !s->state.casts) ||
-	       (s->plan->software.does[SOFTWARE_MASTER] == MASTER_ALWAYS && step_update_space(s) == SPACE_DEVICE);
+	       step_software(s, SOFTWARE_MASTER) == MASTER_ALWAYS;
 }
 
 bool step_adamw(const struct step *s)
@@ -98,9 +98,9 @@ unsigned step_shard_axes(const struct step *s, enum placement place)
 	return place == PLACE_SHARD ? step_axes(s, s->shard_axes) : 0;
 }
 
-enum space step_update_space(const struct step *s)
+int step_software(const struct step *s, int which)
 {
-	return s->state.update_queue == QUEUE_HOST_COMPUTE ? SPACE_HOST : SPACE_DEVICE;
+	return s->state.elsewhere ? 0 : s->plan->software.does[which];
 }
 
 /* ---- operations ---- */

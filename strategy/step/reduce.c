@@ -28,30 +28,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "strategy/step/step.h"
+#include "strategy/step/offload.h"
 
 int reduce_copying(const struct step *s, int group)
 {
 	return s->group[group].tied ? BUCKET_VIEWS : s->plan->software.does[SOFTWARE_BUCKET];
-}
-
-static bool stay_on_host(const struct step *s)
-{
-	return s->state.home[STATE_GRADIENTS].space != SPACE_DEVICE;
-}
-
-/* Gradient shards go to the host with every micro-batch. But if replicas add up their shards once a step, these wait on
- * the device until then. */
-static bool wait_on_device(const struct step *s)
-{
-	return stay_on_host(s) && s->replica_axes && s->shards > 1;
-}
-
-static bool sync_every_micro(const struct step *s)
-{
-	if (stay_on_host(s) && (s->strategy->gradients != PLACE_SHARD || s->shards == 1))
-		return false;
-	return s->choices.sync == SYNC_EVERY;
 }
 
 /* ---- buffers ---- */
@@ -189,7 +170,7 @@ static void reduce_in_place(struct step *s, int group)
  * shard. */
 static void reduce_replicas(struct step *s, int group, enum queue written_by)
 {
-	if (!s->replica_axes || !s->last_micro || (stay_on_host(s) && !wait_on_device(s)))
+	if (!s->replica_axes || !s->last_micro || s->state.departure == DEPART_AT_ONCE)
 		return;
 	struct op *op = all_reduce(s, group, s->replica_axes, written_by, device_shard(s, group));
 	op->payload = op->operand[ALL_REDUCE_X].count; /* the padding is on some shards and not on others */
@@ -205,7 +186,7 @@ static void send_waiting(struct step *s, int group)
 	if (shard < 0 || !s->last_micro || s->state.frees_gradients)
 		return;
 	s->group[group].shard = -1;
-	int copy = offload_gradients(s, group, region_whole(s->b, shard), QUEUE_COMMUNICATION, false);
+	int copy = home_send_gradients(s, group, region_whole(s->b, shard), QUEUE_COMMUNICATION, false);
 	depart(s, (struct reduction){.group = group, .buffer = -1, .staging = -1, .shard = shard, .op = copy});
 }
 
@@ -282,13 +263,13 @@ static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 		part = region_whole(s->b, r->shard);
 		reduce_scatter(s, r->group, whole, part);
 	}
-	r->op = offload_gradients(s, r->group, part, queue, adds);
+	r->op = home_send_gradients(s, r->group, part, queue, adds);
 }
 
 /* Reduces a group into this rank's shard on the device, or into staging that will be added to it. */
 static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 {
-	if (!adds && wait_on_device(s))
+	if (!adds && s->state.departure == DEPART_LAST)
 		s->group[r->group].shard = alloc_shard(s, r->group, "shard", CATEGORY_BUFFERS);
 	else if (!adds && s->state.frees_gradients)
 		s->group[r->group].shard = alloc_shard(s, r->group, "shard", CATEGORY_GRADIENTS);
@@ -306,10 +287,10 @@ static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 
 void reduce_send(struct step *s, int group, bool owns)
 {
-	bool adds = s->micro && sync_every_micro(s);
+	bool adds = s->micro && s->choices.sync == SYNC_EVERY;
 	struct reduction r = {
 	        .group = group, .buffer = s->group[group].gradients, .staging = -1, .shard = -1, .op = -1};
-	(stay_on_host(s) && !wait_on_device(s) ? reduce_to_host : reduce_to_shard)(s, &r, adds);
+	(s->state.departure == DEPART_AT_ONCE ? reduce_to_host : reduce_to_shard)(s, &r, adds);
 	r.shared = !owns;
 	depart(s, r);
 	s->group[group].gradients = -1;
@@ -355,7 +336,7 @@ void reduce_needed(struct step *s, int tensor)
 
 static bool is_sent(const struct step *s)
 {
-	return s->last_micro || sync_every_micro(s);
+	return s->last_micro || s->choices.sync == SYNC_EVERY;
 }
 
 /* The last of its group is written. */
@@ -404,7 +385,7 @@ void reduce_deliver(struct step *s, int group, enum queue queue)
 	int buffer = s->group[group].gradients;
 	if (buffer < 0)
 		return;
-	int copy = offload_gradients(s, group, whole_in(s, group, buffer), queue, false);
+	int copy = home_send_gradients(s, group, whole_in(s, group, buffer), queue, false);
 	depart(s, (struct reduction){.group = group, .buffer = buffer, .staging = -1, .shard = -1, .op = copy});
 	s->group[group].gradients = -1;
 }

@@ -7,7 +7,7 @@
  * keeps it, wherever it keeps it. Both follow from the placements of the strategy and from the spaces of the offload,
  * as allocating does (state.c). So files hold parts of whole tensors, and know nothing of the number of ranks.
  */
-#include "strategy/step/step.h"
+#include "strategy/step/offload.h"
 
 /* Which kinds of state are parts of which item. Parameters are several kinds: what is saved is the first that is kept
  * in fp32. */
@@ -59,9 +59,9 @@ static struct op *show_group(struct step *s, enum op_kind op_kind, const char *n
 	enum placement place = shown_place(s, kind);
 	int staging = -1;
 	struct region shown = step_place(s, home->buffer, place, group);
-	shown = offload_read(s, shown, arena_print(&s->b->plan->arena, "%s.%s", name, s->plan->groups[group].name),
-	                     &staging);
-	struct op *op = build_op(s->b, op_kind, home->space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
+	shown = home_read(s, shown, arena_print(&s->b->plan->arena, "%s.%s", name, s->plan->groups[group].name),
+	                  &staging);
+	struct op *op = build_op(s->b, op_kind, home->queue);
 	op->group = group;
 	op->operand[FIRST_OPERAND] = shown;
 	op->operand[FIRST_OPERAND].slice |= alike_axes(s, group);
@@ -167,8 +167,7 @@ static void add_whole(struct step *s, enum op_kind kind, enum item item, struct 
 {
 	if (x.buffer < 0)
 		return;
-	bool on_host = s->b->role->buffers[x.buffer].space == SPACE_HOST;
-	struct op *op = build_op(s->b, kind, on_host ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE);
+	struct op *op = build_op(s->b, kind, space_queue(s->b->role->buffers[x.buffer].space));
 	op->item = item;
 	op->operand[FIRST_OPERAND] = x;
 	if (kind == OP_SAVE)
@@ -213,7 +212,7 @@ void step_restore(struct step *s)
 		for (int g = 0; g < s->plan->group_count && is_kept(s, kinds[i].kind); g++) {
 			if (s->group[g].base < 0)
 				continue;
-			int op = offload_begin_with(s, OP_RESTORE, h, step_shard_axes(s, h->place), g);
+			int op = home_begin_with(s, OP_RESTORE, h, step_shard_axes(s, h->place), g);
 			s->b->role->ops[op].item = item_of(s, i);
 		}
 	}

@@ -7,7 +7,7 @@
  * all ranks gather unit by unit, so the device holds one at a time. Rank 0 copies each into host memory, where all of
  * the model stands in the end, and saves it from there: its host memory must have room for that, and no other rank's.
  */
-#include "strategy/step/step.h"
+#include "strategy/step/offload.h"
 
 static enum state_kind saved_kind(const struct step *s)
 {
@@ -19,31 +19,11 @@ static const char *name_of(struct step *s, const char *what, int group)
 	return arena_print(&s->b->plan->arena, "%s.%s", what, s->plan->groups[group].name);
 }
 
-/* The rank's shard where a collective can read it: where it stays, or a copy of what is in host memory or on disk. */
-static struct region shard_on_device(struct step *s, const struct home *home, int group, int *fetched)
-{
-	struct region kept = step_place(s, home->buffer, PLACE_SHARD, group);
-	int staging = -1;
-	if (home->space == SPACE_DEVICE)
-		return kept;
-	kept = offload_read(s, kept, name_of(s, "saved.read", group), &staging);
-	*fetched = build_alloc(s->b, name_of(s, "saved.fetched", group), CATEGORY_BUFFERS,
-	                       s->b->role->buffers[home->buffer].type, kept.count);
-	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_DISK);
-	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMMUNICATION);
-	int copy = step_copy(s, group, PASS_NONE, kept, region_whole(s->b, *fetched));
-	build_wait(s->b, QUEUE_COMMUNICATION, copy);
-	build_wait(s->b, QUEUE_DISK, copy);
-	if (staging >= 0)
-		build_free(s->b, staging);
-	return region_whole(s->b, *fetched);
-}
-
 /* Returns the buffer of the whole group, to be freed by the caller. */
 static int gather(struct step *s, const struct home *home, int group)
 {
 	int fetched = -1, whole;
-	struct region shard = shard_on_device(s, home, group, &fetched);
+	struct region shard = home_bring(s, home, group, &fetched);
 	whole = build_alloc(s->b, name_of(s, "saved", group), CATEGORY_GATHERED, s->b->role->buffers[home->buffer].type,
 	                    s->plan->groups[group].padded);
 	struct op *op = step_collective(s, OP_ALL_GATHER, TRAFFIC_ALL_GATHER, group);

@@ -1,6 +1,6 @@
 /* State: what a rank keeps from step to step, and its first content. The strategy says what part of it a rank keeps,
  * offload.c where. */
-#include "strategy/step/step.h"
+#include "strategy/step/offload.h"
 
 /* Room for data that the communicator receives. */
 #define STAGING_ELEMENTS (SCHEDULE_STAGING_BYTES / (int64_t)sizeof(float))
@@ -21,26 +21,23 @@ static bool frees_gradients(const struct step *s)
 {
 	const struct home *h = &s->state.home[STATE_GRADIENTS];
 	int whose = s->strategy->parameters == PLACE_SHARD ? FREED_UNITS : FREED_BUCKETS;
-	return s->plan->software.does[SOFTWARE_FREED] == whose && h->place == PLACE_SHARD && h->space == SPACE_DEVICE &&
-	       s->shards > 1;
+	return step_software(s, SOFTWARE_FREED) == whose && h->place == PLACE_SHARD && s->shards > 1;
 }
 
 /* Shards of the parameters stay in fp32, and are rounded for each gather. */
 static bool casts(const struct step *s)
 {
-	const struct offload *o = &s->settings->offload;
-	return s->plan->software.does[SOFTWARE_WEIGHTS] == WEIGHTS_FP32 && s->settings->precision != TYPE_FP32 &&
-	       s->strategy->parameters == PLACE_SHARD && s->shards > 1 && !o->optimizer && !o->parameters;
+	return step_software(s, SOFTWARE_WEIGHTS) == WEIGHTS_FP32 && s->settings->precision != TYPE_FP32 &&
+	       s->strategy->parameters == PLACE_SHARD && s->shards > 1;
 }
 
 static bool is_kept(const struct step *s, enum state_kind kind)
 {
-	bool on_host = s->state.update_queue == QUEUE_HOST_COMPUTE;
 	switch (kind) {
 	case STATE_GRADIENTS:
 		return !s->state.frees_gradients;
-	case STATE_MASTER: /* in fp32 the host updates weights of its own, unless the parameters are there as well */
-		return step_mixed(s) || (on_host && s->state.home[STATE_PARAMETERS].space == SPACE_DEVICE);
+	case STATE_MASTER:
+		return step_mixed(s) || s->state.own_weights;
 	case STATE_FIRST_MOMENT:
 	case STATE_SECOND_MOMENT:
 		return step_adamw(s);
@@ -69,8 +66,7 @@ static void alloc_kind(struct step *s, enum state_kind kind)
 static int alloc_scaler(struct step *s, enum space space, const char *name)
 {
 	int scaler = build_state_in(s->b, space, name, CATEGORY_BUFFERS, TYPE_FP32, LOSS_SCALE_ELEMENTS);
-	build_op(s->b, OP_SCALER_BEGIN, space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE)
-	        ->operand[SCALER_BEGIN_SCALER] = region_whole(s->b, scaler);
+	build_op(s->b, OP_SCALER_BEGIN, space_queue(space))->operand[SCALER_BEGIN_SCALER] = region_whole(s->b, scaler);
 	return scaler;
 }
 
@@ -79,13 +75,13 @@ static int alloc_scaler(struct step *s, enum space space, const char *name)
 static void alloc_loss_scale(struct step *s)
 {
 	struct state *st = &s->state;
-	enum space space = step_update_space(s);
+	enum space space = st->update_space;
 	if (s->settings->loss_scaler == LOSS_SCALER_NONE)
 		return;
 	st->overflow = build_state_in(s->b, space, "overflow", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	st->scaler = st->update_scaler = alloc_scaler(s, SPACE_DEVICE, "scaler");
-	if (space == SPACE_HOST)
-		st->update_scaler = alloc_scaler(s, SPACE_HOST, "scaler.host");
+	if (space != SPACE_DEVICE)
+		st->update_scaler = alloc_scaler(s, space, "scaler.host");
 }
 
 /* A host that updates counts its own updates. */
@@ -94,10 +90,10 @@ static void alloc_counters(struct step *s)
 	struct state *st = &s->state;
 	st->counter = st->update_counter = build_state(s->b, "step", CATEGORY_BUFFERS, TYPE_I64, 1);
 	step_zero(s, region_whole(s->b, st->counter));
-	if (step_update_space(s) == SPACE_DEVICE || !step_holds_state(s))
+	if (st->update_space == SPACE_DEVICE || !step_holds_state(s))
 		return;
-	st->update_counter = build_state_in(s->b, SPACE_HOST, "updates", CATEGORY_BUFFERS, TYPE_I64, 1);
-	build_op(s->b, OP_ZERO, QUEUE_HOST_COMPUTE)->operand[ZERO_X] = region_whole(s->b, st->update_counter);
+	st->update_counter = build_state_in(s->b, st->update_space, "updates", CATEGORY_BUFFERS, TYPE_I64, 1);
+	build_op(s->b, OP_ZERO, st->update_queue)->operand[ZERO_X] = region_whole(s->b, st->update_counter);
 }
 
 /* Stages without a tied group only exchange messages, which go straight to their place. */
@@ -118,24 +114,8 @@ static void initialize(struct step *s, enum state_kind kind)
 		/* Parameters that another role owns are broadcast by it in the prologue. */
 		if (s->group[g].base < 0 || (!s->group[g].owner && kind == STATE_PARAMETERS))
 			continue;
-		offload_begin_with(s, OP_INITIALIZE, h, step_shard_axes(s, h->place), g);
+		home_begin_with(s, OP_INITIALIZE, h, step_shard_axes(s, h->place), g);
 	}
-}
-
-/* One operation zeros all of it, where no staging is needed. */
-static void zero_kind(struct step *s, enum state_kind kind)
-{
-	const struct home *h = &s->state.home[kind];
-	if (h->buffer < 0)
-		return;
-	if (h->space != SPACE_DISK) {
-		enum queue q = h->space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;
-		build_op(s->b, OP_ZERO, q)->operand[ZERO_X] = region_whole(s->b, h->buffer);
-		return;
-	}
-	for (int g = 0; g < s->plan->group_count; g++)
-		if (s->group[g].base >= 0)
-			offload_begin_with(s, OP_ZERO, h, 0, g);
 }
 
 /* Kernels use whole parameters and gradients where they stay. */
@@ -169,9 +149,9 @@ static void zero_padding(struct step *s)
 static void alloc_buckets(struct step *s)
 {
 	const struct home *h = &s->state.home[STATE_GRADIENTS];
-	bool copied = s->plan->software.does[SOFTWARE_BUCKET] != BUCKET_VIEWS && h->space == SPACE_DEVICE;
-	if (copied && h->place == PLACE_WHOLE && s->strategy->optimizer == PLACE_WHOLE && s->stages == 1 &&
-	    !s->strategy->root_alone && plan_data_ranks(s->plan) > 1)
+	if (step_software(s, SOFTWARE_BUCKET) != BUCKET_VIEWS && h->place == PLACE_WHOLE &&
+	    s->strategy->optimizer == PLACE_WHOLE && s->stages == 1 && !s->strategy->root_alone &&
+	    plan_data_ranks(s->plan) > 1)
 		s->state.buckets =
 		        build_state(s->b, "buckets", CATEGORY_BUFFERS, plan_gradient_type(s->plan), s->state.held);
 }
@@ -191,7 +171,7 @@ static void alloc_kinds(struct step *s)
 	int64_t scalar = scalar_elements(s->settings);
 	st->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, scalar);
 	if (s->settings->clip > 0)
-		st->norm = build_state_in(s->b, step_update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, scalar);
+		st->norm = build_state_in(s->b, st->update_space, "norm", CATEGORY_BUFFERS, TYPE_FP32, scalar);
 	alloc_loss_scale(s);
 	for (int i = 0; i < STATE_KINDS; i++)
 		alloc_kind(s, (enum state_kind)i);
@@ -199,10 +179,10 @@ static void alloc_kinds(struct step *s)
 	alloc_buckets(s);
 	initialize(s, STATE_PARAMETERS);
 	initialize(s, STATE_MASTER);
-	zero_kind(s, STATE_FIRST_MOMENT);
-	zero_kind(s, STATE_SECOND_MOMENT);
+	home_zero(s, &st->home[STATE_FIRST_MOMENT]);
+	home_zero(s, &st->home[STATE_SECOND_MOMENT]);
 	if (st->delayed)
-		zero_kind(s, STATE_GRADIENTS);
+		home_zero(s, &st->home[STATE_GRADIENTS]);
 	zero_padding(s);
 	point_tensors(s);
 }
@@ -211,7 +191,7 @@ void step_state(struct step *s)
 {
 	struct state *st = &s->state;
 	st->buckets = st->staging = st->loss = st->norm = st->scaler = st->update_scaler = st->overflow = -1;
-	offload_choose(s);
+	home_choose(s);
 	st->casts = casts(s);
 	st->frees_gradients = frees_gradients(s);
 	alloc_counters(s);

@@ -11,7 +11,7 @@
  *     pack.c, execution.c
  *     activations.c    buffers of values and of their gradients
  *     border.c         tensors across the border of two slices
- *     offload.c        state that stays in host memory or on disk
+ *     offload.h        state that stays in host memory or on disk
  *     tree.c           gradients summed in one binary tree, however many ranks there are
  *     secondary.c      a second copy of the parameters, sharded over a node
  *     gather.c, reduce.c, bucket.c, broadcast.c       parameters and gradients between ranks
@@ -20,7 +20,7 @@
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels
  *     host_values.c, checkpoint_slices.c    activations that do not stay whole on the device
- *     update_place.c, update.c              the update
+ *     update.c                              the update
  *     step.c           the step
  *     stage.c          steps of a pipeline
  *     compile.c        a plan
@@ -89,12 +89,20 @@ enum state_kind {
 	STATE_KINDS
 };
 
-/* Where one kind of state stays. --offload decides the space and the strategy the placement; whatever reads or writes
- * state asks here. */
+/* Where one kind of state stays. --offload decides the space and the strategy the placement (offload.h); whatever reads
+ * or writes state asks here. */
 struct home {
 	int buffer; /* -1: this role keeps none */
 	enum space space;
+	enum queue queue; /* that works on it */
 	enum placement place;
+};
+
+/* When a group's reduced gradients leave the device. */
+enum departure {
+	DEPART_NEVER,
+	DEPART_AT_ONCE, /* with every micro-batch that is reduced */
+	DEPART_LAST     /* once a step: replicas first add up the shards, which wait on the device */
 };
 
 struct state {
@@ -102,9 +110,14 @@ struct state {
 	int64_t held; /* elements of the groups that this role holds, padded */
 	int buckets;  /* of gradients that stay whole, where their copies are reduced; -1 */
 	int staging, counter, loss, norm, scaler, overflow; /* buffers; -1 */
-	/* The queue that updates: compute or the host's, which has its own count of updates and its own loss scale. */
+	/* Who updates: the device or the host, which has its own count of updates and its own loss scale. */
+	enum space update_space;
 	enum queue update_queue;
 	int update_counter, update_scaler;
+	bool elsewhere;   /* some of it stays on the host or on disk */
+	bool own_weights; /* the update has fp32 weights of its own, and the new parameters go to the device */
+	bool by_arrival;  /* groups are updated as their gradients come, and not by number */
+	enum departure departure;
 	bool delayed;         /* a step's gradients are applied while the next one computes */
 	bool casts;           /* parameters are fp32 shards, rounded for each gather; there are no master weights */
 	bool frees_gradients; /* they are no state: a group's shard is in group_state.shard until its update */
@@ -248,8 +261,8 @@ int step_copy(struct step *s, int group, enum pass pass, struct region from, str
 /* Adds a group's gradients in staging to the sum of earlier micro-batches, and frees the staging. Returns the number.
  */
 int step_add_gradients(struct step *s, int group, enum queue queue, int staging, struct region sum);
-/* The memory that the optimizer works in: the device's, or the host's. */
-enum space step_update_space(const struct step *s);
+/* What the software does with state (SOFTWARE_MASTER, …): as shardlab does, unless all of it stays on the device. */
+int step_software(const struct step *s, int which);
 
 /* ---- activations.c ---- */
 
@@ -352,48 +365,6 @@ void step_restore(struct step *s);
 
 void step_update_delayed(struct step *s); /* applies the gradients of the last step while this one computes */
 void step_update(struct step *s);         /* the update: norm if clipping, then every group */
-
-/* ---- update_place.c: where the optimizer works on a group's state ---- */
-
-enum { UPDATE_WEIGHTS, UPDATE_FIRST, UPDATE_SECOND, UPDATE_PARTS };
-struct update_part {
-	struct region home, at;
-	int staging; /* -1: they are the same place */
-	int read;    /* the copy from disk; -1 */
-};
-/* Makes the state of a group ready: reads it, if it is on disk. */
-void update_fetch(struct step *s, int group, struct update_part *parts);
-/* Where the update writes 16-bit parameters. */
-struct region update_parameters16(struct step *s, int group);
-/* Writes updated state back to where it stays, and sends the new parameters to whoever reads them. */
-void update_return(struct step *s, int group, const struct update_part *parts);
-
-/* ---- offload.c: state and gradients that stay in host memory or on disk ---- */
-
-/* STATUS_INPUT if the settings do not go together. */
-enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c);
-/* Where each kind of state stays, and who updates it. */
-void offload_choose(struct step *s);
-/* Staging in host memory for a part of state. */
-int offload_staging(struct step *s, const char *name, const struct region *home);
-void offload_remember(int uses[2], int op); /* of struct staging_uses: `op` is the last that reads it */
-/* The first content of a group's part of state, by `initialize`, `zero` or `restore`, wherever it stands. axes: those
- * along which the part is a shard of its group (struct op); none for `zero`. Returns the operation. */
-int offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group);
-/* Makes a part of state readable for the host: in place, or from disk in staging (-1: none). */
-struct region offload_read(struct step *s, struct region home, const char *name, int *staging);
-/* Reduced gradients of a group go to the host, and are added to what is there: `from` is written by the last operation
- * of `queue`. Returns the copy. */
-int offload_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds);
-/* Copies a group's parameter shard to the device, into `buffer`. Returns the copy. */
-int offload_fetch(struct step *s, int group, const char *name, int buffer);
-/* A group's parameter shard on the device, where a collective can read it: where it stays, or a copy until
- * offload_release. */
-struct region offload_acquire(struct step *s, int group, const char *name);
-void offload_release(struct step *s, int group);
-/* The same in the prologue; and the way back, when a collective has changed the shard. */
-struct region offload_acquire_first(struct step *s, int group);
-void offload_write_back(struct step *s, int group);
 
 /* ---- tree.c: --reproducible ---- */
 

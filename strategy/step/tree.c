@@ -150,9 +150,6 @@ static enum status check_sums(const struct strategy *g, const struct settings *t
 		return refuse(
 		        g,
 		        "a ring adds up each slice in another order; use algorithm=halving-doubling, or leave it out");
-	if (t->offload.optimizer)
-		return refuse(
-		        g, status_words("the host adds up micro-batches as they come; leave {offload} optimizer out"));
 	return STATUS_OK;
 }
 

@@ -11,7 +11,7 @@
  *     compute    │ forward, backward i        │ forward, backward i + 1    │
  *     host       │ adamw, gradients of i − 1  │ adamw, gradients of i      │
  */
-#include "strategy/step/step.h"
+#include "strategy/step/offload.h"
 
 /* The groups that this role holds, in the order of the update. */
 struct update_order {
@@ -21,13 +21,12 @@ struct update_order {
 static struct update_order choose_order(struct step *s)
 {
 	int groups = s->plan->group_count;
-	bool by_arrival = s->state.update_queue == QUEUE_HOST_COMPUTE;
 	struct update_order o = {arena_alloc(&s->b->plan->arena, (size_t)groups * sizeof *o.group), 0};
 	for (int g = 0; g < groups; g++) {
 		if (s->group[g].base < 0)
 			continue;
 		int at = o.count++;
-		for (; by_arrival && at > 0 && s->group[o.group[at - 1]].reduced > s->group[g].reduced; at--)
+		for (; s->state.by_arrival && at > 0 && s->group[o.group[at - 1]].reduced > s->group[g].reduced; at--)
 			o.group[at] = o.group[at - 1];
 		o.group[at] = g;
 	}
@@ -180,8 +179,8 @@ static void update_scaler(struct step *s)
 /* What the software's update needs beside the state, on the device, of all groups at once; -1: nothing. */
 static int alloc_temporary(struct step *s)
 {
-	int how = s->plan->software.does[SOFTWARE_UPDATE];
-	if (how == UPDATE_IN_PLACE || (how == UPDATE_FOREACH && !step_adamw(s)) || step_update_space(s) != SPACE_DEVICE)
+	int how = step_software(s, SOFTWARE_UPDATE);
+	if (how == UPDATE_IN_PLACE || (how == UPDATE_FOREACH && !step_adamw(s)))
 		return -1;
 	int64_t share = s->strategy->optimizer == PLACE_WHOLE ? s->state.held : s->state.held / s->shards;
 	return build_alloc(s->b, how == UPDATE_FP32 ? "gradients.fp32" : "square_roots", CATEGORY_BUFFERS, TYPE_FP32,

@@ -1,6 +1,6 @@
 /* From model and settings to a plan: checks the sizes, packs the tensors, compiles each role's program. */
+#include "strategy/step/offload.h"
 #include "strategy/step/stage.h"
-#include "strategy/step/step.h"
 #include "strategy/strategies/strategy.h"
 
 static void alloc_rows(struct step *s)

@@ -10,7 +10,7 @@
  * ones to staging or to the host's shard; in fp32 they are the master weights themselves. Where parameters are
  * offloaded in fp32, the host's shard is what is updated, and there is no master.
  */
-#include "strategy/step/step.h"
+#include "strategy/step/offload.h"
 
 static enum state_kind kind_of(const struct step *s, int part)
 {
@@ -24,7 +24,7 @@ static struct update_part read_from_disk(struct step *s, int group, struct regio
 {
 	const char *name = arena_print(&s->b->plan->arena, "update.%s.%s", s->b->role->buffers[home.buffer].name,
 	                               s->plan->groups[group].name);
-	int staging = offload_staging(s, name, &home);
+	int staging = home_staging(s, name, &home);
 	struct update_part part = {home, region_whole(s->b, staging), staging, -1};
 	/* The staging of the group before last has been written back, and its place may be taken. */
 	build_wait(s->b, QUEUE_DISK, s->staging_uses.written_back[1]);
@@ -44,7 +44,7 @@ void update_fetch(struct step *s, int group, struct update_part *parts)
 
 struct region update_parameters16(struct step *s, int group)
 {
-	if (s->state.home[STATE_PARAMETERS].space == step_update_space(s))
+	if (s->state.home[STATE_PARAMETERS].space == s->state.update_space)
 		return state_own(s, STATE_PARAMETERS, group);
 	struct region own = state_own(s, STATE_MASTER, group);
 	const char *name = arena_print(&s->b->plan->arena, "rounded.%s", s->plan->groups[group].name);
@@ -70,13 +70,13 @@ static int return_parameters(struct step *s, int group, struct region weights)
 	struct region new = staging >= 0 ? region_whole(s->b, staging) : weights;
 	if (home->space == SPACE_DISK && staging >= 0)
 		copy = copy_updated(s, group, QUEUE_DISK, new, kept);
-	if (home->space == SPACE_DEVICE && step_update_space(s) == SPACE_HOST) {
+	if (s->state.own_weights) {
 		/* Without a delay, all kernels have read the old parameters: the update follows their gradients. */
 		if (s->state.delayed)
 			build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
 		copy = copy_updated(s, group, QUEUE_HOST_TO_DEVICE, new, kept);
 	}
-	gather_updated(s, group, step_update_space(s) == SPACE_HOST ? QUEUE_HOST_TO_DEVICE : QUEUE_COMPUTE);
+	gather_updated(s, group, s->state.elsewhere ? QUEUE_HOST_TO_DEVICE : QUEUE_COMPUTE);
 	return copy;
 }
 
@@ -93,5 +93,5 @@ void update_return(struct step *s, int group, const struct update_part *parts)
 	if (*parameters16 >= 0)
 		build_free(s->b, *parameters16);
 	*parameters16 = -1;
-	offload_remember(s->staging_uses.written_back, copy >= 0 ? copy : last);
+	staging_read_by(s->staging_uses.written_back, copy >= 0 ? copy : last);
 }
