@@ -31,8 +31,7 @@ static bool is_summed(const struct model *m, int value)
 	return value == m->maxima || value == m->sums;
 }
 
-/* The elements of the value's buffer: a sum over ranks is padded to equal slices. */
-static int64_t padded_elements(const struct step *s, int value)
+int64_t step_value_room(const struct step *s, int value)
 {
 	int64_t n = step_value_elements(s, value);
 	return is_summed(s->model, value) ? round_up(n, s->model->slices) : n;
@@ -42,7 +41,7 @@ static int64_t padded_elements(const struct step *s, int value)
 
 static struct region alloc_like(struct step *s, int value, const char *name)
 {
-	int64_t n = step_value_elements(s, value), padded = padded_elements(s, value);
+	int64_t n = step_value_elements(s, value), padded = step_value_room(s, value);
 	int buffer = build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), padded);
 	step_zero_padding(s, buffer, n, padded);
 	return region_of(buffer, 0, n);
@@ -70,62 +69,6 @@ int step_alloc_value(struct step *s, int value)
 	return s->value[value].data.at.buffer;
 }
 
-/* ---- checkpoints in one buffer ---- */
-
-/* With contiguous_memory_optimization, the checkpoints that this role's kernels make and read share one buffer, which
- * lives from the first to the last of them. A checkpoint that goes to the next stage has a buffer of its own. */
-static bool in_block(const struct step *s, int value)
-{
-	return s->checkpointing.contiguous && !s->evaluating && s->block.place[value] >= 0;
-}
-
-static bool is_read_after(const struct model *m, int value, int kernel)
-{
-	for (int i = kernel; i < m->kernel_count; i++) {
-		struct kernel_reads reads = kernel_reads(&m->kernels[i], PASS_FORWARD);
-		for (int r = 0; r < 4; r++)
-			if (reads.value[r] == value)
-				return true;
-	}
-	return false;
-}
-
-void step_place_checkpoints(struct step *s)
-{
-	const struct model *m = s->model;
-	struct arena *a = &s->b->plan->arena;
-	struct checkpoint_block *b = &s->block;
-	b->place = arena_alloc(a, (size_t)m->value_count * sizeof *b->place);
-	b->micro = arena_alloc(a, (size_t)s->settings->accumulate * sizeof *b->micro);
-	for (int v = 0; v < m->value_count; v++) {
-		int producer = m->values[v].producer;
-		b->place[v] = -1;
-		if (!s->checkpoints.checkpoint[v] || producer < s->kernel_begin || producer >= s->kernel_end ||
-		    is_read_after(m, v, s->kernel_end) || padded_elements(s, v) != step_value_elements(s, v))
-			continue;
-		b->place[v] = b->elements;
-		b->elements += step_value_elements(s, v);
-		b->count++;
-	}
-}
-
-static void place_in_block(struct step *s, int value)
-{
-	struct checkpoint_block *b = &s->block;
-	if (!b->micro[s->micro].left) {
-		b->micro[s->micro].buffer = build_alloc(s->b, step_name(s, "checkpoints"), CATEGORY_ACTIVATIONS,
-		                                        step_value_type(s, value), b->elements);
-		b->micro[s->micro].left = b->count;
-	}
-	step_move_value(s, value, region_of(b->micro[s->micro].buffer, b->place[value], step_value_elements(s, value)));
-}
-
-static void leave_block(struct step *s)
-{
-	if (!--s->block.micro[s->micro].left)
-		build_free(s->b, s->block.micro[s->micro].buffer);
-}
-
 /* ---- how long they live ---- */
 
 static void drop(struct step *s, struct held *h)
@@ -137,8 +80,7 @@ static void drop(struct step *s, struct held *h)
 
 void step_free_value(struct step *s, int value)
 {
-	if (!s->value[value].data.owned && in_block(s, value))
-		leave_block(s);
+	checkpoint_leave(s, value);
 	drop(s, &s->value[value].data);
 }
 
@@ -161,11 +103,7 @@ void step_alloc_made(struct step *s, int value)
 		return;
 	if (s->recomputing)
 		s->value[value].readers = s->checkpoints.reads[value];
-	if (s->value[value].data.at.buffer >= 0)
-		return;
-	if (in_block(s, value) && !s->recomputing)
-		place_in_block(s, value);
-	else
+	if (s->value[value].data.at.buffer < 0 && !checkpoint_place(s, value))
 		step_alloc_value(s, value);
 }
 
@@ -188,16 +126,11 @@ static void count_readers(struct step *s, const struct kernel *k, enum pass pass
 void step_count_readers(struct step *s)
 {
 	const struct model *m = s->model;
+	const struct execution *e = &s->execution;
 	for (int v = 0; v < m->value_count; v++)
 		s->value[v].readers = 0;
-	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
-		const struct kernel *k = &m->kernels[i];
-		count_readers(s, k, PASS_FORWARD);
-		if (!s->evaluating)
-			count_readers(s, k, PASS_BACKWARD);
-		if (!s->evaluating && s->checkpoints.recomputed[i])
-			count_readers(s, k, PASS_RECOMPUTE);
-	}
+	for (int i = 0; i < (s->evaluating ? e->forward : e->count); i++)
+		count_readers(s, &m->kernels[e->launches[i].kernel], e->launches[i].pass);
 	s->value[m->target].readers = 1;
 }
 

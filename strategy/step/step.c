@@ -28,28 +28,12 @@ static void end_span(struct step *s, const struct unit_span *v)
 		after(s, v->unit);
 }
 
-/* At the beginning of a segment, and of its recomputation, synchronize_checkpoint_boundary makes every queue wait for
- * all others, as DeepSpeed synchronises the device there. */
-static void pass_boundary(struct step *s, int launch)
-{
-	const struct launch *t = &s->execution.launches[launch], *before = launch ? t - 1 : NULL;
-	int segment = s->checkpoints.segment[t->kernel];
-	if (!s->checkpointing.synchronize || segment < 0 || t->pass == PASS_BACKWARD || s->evaluating ||
-	    (before && before->pass == t->pass && s->checkpoints.segment[before->kernel] == segment))
-		return;
-	for (int of = 0; of < QUEUE_COUNT; of++)
-		for (int on = 0; on < QUEUE_COUNT; on++)
-			if (of != on)
-				build_wait_all(s->b, (enum queue)of, (enum queue)on);
-}
-
-static const struct keeper *const keepers[] = {&keeper_host_values, &keeper_checkpoint_slices};
+static const struct keeper *const keepers[] = {&keeper_checkpointing, &keeper_host_values};
 enum { KEEPERS = sizeof keepers / sizeof keepers[0] };
 
 static void launch(struct step *s, int i)
 {
 	const struct launch *l = &s->execution.launches[i];
-	pass_boundary(s, i);
 	for (int k = 0; k < KEEPERS; k++)
 		keepers[k]->before(s, i);
 	if (l->pass == PASS_BACKWARD)

@@ -19,7 +19,7 @@
  *     fp8.c            copies of what products in fp8 multiply
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels
- *     host_values.c, checkpoint_slices.c    activations that do not stay whole on the device
+ *     checkpointing.c, host_values.c        activations that do not stay whole on the device
  *     update.c                              the update
  *     step.c           the step
  *     stage.c          steps of a pipeline
@@ -131,9 +131,9 @@ struct running_state {
 	int sent;      /* the broadcast that brought them; -1 */
 };
 
-/* activations.c: with contiguous_memory_optimization, one buffer for all checkpoints of a micro-batch. */
+/* checkpointing.c: with contiguous_memory_optimization, one buffer for all checkpoints of a micro-batch. */
 struct checkpoint_block {
-	int64_t *place, elements; /* by value: its place in the buffer; -1 */
+	int64_t *place, elements; /* by value: its place in the buffer; -1. NULL: there is no such buffer */
 	int count;
 	struct {
 		int buffer, left; /* how many are in use or to come; 0: the buffer is not there */
@@ -261,13 +261,14 @@ int step_copy(struct step *s, int group, enum pass pass, struct region from, str
 /* Adds a group's gradients in staging to the sum of earlier micro-batches, and frees the staging. Returns the number.
  */
 int step_add_gradients(struct step *s, int group, enum queue queue, int staging, struct region sum);
-/* What the software does with state (SOFTWARE_MASTER, …): as shardlab does, unless all of it stays on the device. */
+/* What the software does with state (SOFTWARE_MASTER, …). State that stays elsewhere is treated as shardlab does. */
 int step_software(const struct step *s, int which);
 
 /* ---- activations.c ---- */
 
-void step_place_checkpoints(struct step *s); /* once for a role */
-void step_count_readers(struct step *s);     /* a micro-batch begins */
+/* Elements of the value's buffer: a sum over ranks is padded to equal slices. */
+int64_t step_value_room(const struct step *s, int value);
+void step_count_readers(struct step *s); /* a micro-batch begins */
 void step_free_value(struct step *s, int value);
 void step_value_used(struct step *s, int value); /* a kernel has read it: the last one frees it */
 void step_values_used(struct step *s, const struct kernel *k, enum pass pass); /* all that the kernel reads */
@@ -413,6 +414,12 @@ int64_t step_bucket_bytes(const struct plan *p);
 
 void reduce_tied(struct step *s); /* sums the gradients of tensors that two stages use */
 
+/* ---- checkpointing.c: what activation checkpointing asks for besides recomputing ---- */
+
+/* Gives a value that is about to be made a place among its like. False: it has a buffer of its own. */
+bool checkpoint_place(struct step *s, int value);
+void checkpoint_leave(struct step *s, int value); /* if it has such a place */
+
 /* ---- activations that do not stay whole on the device: what happens around each launch ---- */
 
 struct keeper {
@@ -420,8 +427,8 @@ struct keeper {
 	void (*before)(struct step *s, int launch);
 	void (*after)(struct step *s, int launch);
 };
-extern const struct keeper keeper_host_values;       /* they stay in host memory until backward needs them */
-extern const struct keeper keeper_checkpoint_slices; /* each rank of a tensor group keeps a slice of a checkpoint */
+extern const struct keeper keeper_host_values;   /* they stay in host memory until backward needs them */
+extern const struct keeper keeper_checkpointing; /* and each rank of a tensor group keeps a slice of a checkpoint */
 
 enum status host_values_check(const struct settings *t, const struct checkpointing *c);
 /* slice: a rank's slice of the model. */

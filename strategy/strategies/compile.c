@@ -36,7 +36,6 @@ static void prepare(struct step *s)
 {
 	struct arena *a = &s->b->plan->arena;
 	checkpoints_make(&s->checkpoints, a, s->model, &s->checkpointing, s->kernel_begin, s->kernel_end);
-	step_place_checkpoints(s);
 	gather_units_make(s);
 	execution_make(&s->execution, a, s->model, &s->checkpoints, &s->units, s->kernel_begin, s->kernel_end);
 }

@@ -1,6 +1,14 @@
-/* Checkpoints in slices (partition_activations, as in ZeRO: Rajbhandari et al. 2020, arXiv 1910.02054, section 6.1).
- * The ranks of a tensor group hold the same block inputs. Each keeps a slice, and they are brought together again
- * before the block is recomputed:
+/* What activation checkpointing asks for besides recomputing. strategy/plan/checkpoints.h says which values are kept
+ * and which kernels run again, and execution.c when; the rest of the step reads those tables.
+ *
+ *     contiguous_memory_optimization     the checkpoints that this role's kernels make and read share one buffer, which
+ *                                        lives from the first to the last of them. A checkpoint that goes to the next
+ *                                        stage has a buffer of its own.
+ *     synchronize_checkpoint_boundary    at the beginning of a segment, and of its recomputation, every queue waits for
+ *                                        all others, as DeepSpeed synchronises the device there.
+ *     partition_activations              checkpoints in slices, as in ZeRO (Rajbhandari et al. 2020, arXiv 1910.02054,
+ *                                        section 6.1). The ranks of a tensor group hold the same block inputs. Each
+ *                                        keeps a slice, and they are brought together before the block is recomputed:
  *
  *     forward     x ─► kernels of the block; copy of this rank's slice of x ─► part; x is freed
  *     backward    part ─ all-gather ─► x ─► the kernels once more, and backward
@@ -8,6 +16,82 @@
  * so of a checkpoint 1/t stays on each of t ranks, for one all-gather more a block.
  */
 #include "strategy/step/step.h"
+
+/* ---- in one buffer ---- */
+
+static bool in_block(const struct step *s, int value)
+{
+	return s->block.place && !s->evaluating && s->block.place[value] >= 0;
+}
+
+static bool is_read_after(const struct model *m, int value, int kernel)
+{
+	for (int i = kernel; i < m->kernel_count; i++) {
+		struct kernel_reads reads = kernel_reads(&m->kernels[i], PASS_FORWARD);
+		for (int r = 0; r < 4; r++)
+			if (reads.value[r] == value)
+				return true;
+	}
+	return false;
+}
+
+static void prepare_block(struct step *s)
+{
+	const struct model *m = s->model;
+	struct arena *a = &s->b->plan->arena;
+	struct checkpoint_block *b = &s->block;
+	if (!s->checkpointing.contiguous)
+		return;
+	b->place = arena_alloc(a, (size_t)m->value_count * sizeof *b->place);
+	b->micro = arena_alloc(a, (size_t)s->settings->accumulate * sizeof *b->micro);
+	for (int v = 0; v < m->value_count; v++) {
+		int producer = m->values[v].producer;
+		b->place[v] = -1;
+		if (!s->checkpoints.checkpoint[v] || producer < s->kernel_begin || producer >= s->kernel_end ||
+		    is_read_after(m, v, s->kernel_end) || step_value_room(s, v) != step_value_elements(s, v))
+			continue;
+		b->place[v] = b->elements;
+		b->elements += step_value_elements(s, v);
+		b->count++;
+	}
+}
+
+bool checkpoint_place(struct step *s, int value)
+{
+	struct checkpoint_block *b = &s->block;
+	if (s->recomputing || !in_block(s, value))
+		return false;
+	if (!b->micro[s->micro].left) {
+		b->micro[s->micro].buffer = build_alloc(s->b, step_name(s, "checkpoints"), CATEGORY_ACTIVATIONS,
+		                                        step_value_type(s, value), b->elements);
+		b->micro[s->micro].left = b->count;
+	}
+	step_move_value(s, value, region_of(b->micro[s->micro].buffer, b->place[value], step_value_elements(s, value)));
+	return true;
+}
+
+void checkpoint_leave(struct step *s, int value)
+{
+	if (!s->value[value].data.owned && in_block(s, value) && !--s->block.micro[s->micro].left)
+		build_free(s->b, s->block.micro[s->micro].buffer);
+}
+
+/* ---- boundaries ---- */
+
+static void pass_boundary(struct step *s, int launch)
+{
+	const struct launch *t = &s->execution.launches[launch], *before = launch ? t - 1 : NULL;
+	int segment = s->checkpoints.segment[t->kernel];
+	if (!s->checkpointing.synchronize || segment < 0 || t->pass == PASS_BACKWARD || s->evaluating ||
+	    (before && before->pass == t->pass && s->checkpoints.segment[before->kernel] == segment))
+		return;
+	for (int of = 0; of < QUEUE_COUNT; of++)
+		for (int on = 0; on < QUEUE_COUNT; on++)
+			if (of != on)
+				build_wait_all(s->b, (enum queue)of, (enum queue)on);
+}
+
+/* ---- in slices ---- */
 
 struct checkpoint_slices {
 	int count;
@@ -75,7 +159,7 @@ static int *find_reader(struct step *s, int begin, int end, bool last)
 	return found;
 }
 
-static void prepare(struct step *s)
+static void prepare_slices(struct step *s)
 {
 	const struct model *m = s->model;
 	const struct execution *e = &s->execution;
@@ -114,9 +198,18 @@ static void gather_whole(struct step *s, const struct kept_slice *kept)
 	build_free(s->b, kept->part);
 }
 
+/* ---- around each launch ---- */
+
+static void prepare(struct step *s)
+{
+	prepare_block(s);
+	prepare_slices(s);
+}
+
 static void before(struct step *s, int launch)
 {
 	struct checkpoint_slices *p = s->checkpoint_slices;
+	pass_boundary(s, launch);
 	for (int i = 0; p && !s->evaluating && i < p->count; i++)
 		if (p->list[i].first == launch)
 			gather_whole(s, &p->list[i]);
@@ -130,4 +223,4 @@ static void after(struct step *s, int launch)
 			keep_slice(s, &p->list[i]);
 }
 
-const struct keeper keeper_checkpoint_slices = {prepare, before, after};
+const struct keeper keeper_checkpointing = {prepare, before, after};
