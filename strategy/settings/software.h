@@ -60,7 +60,9 @@ enum software_name {
 	X(ALLOCATOR, allocator, "arena|caching", "arena", "caching", "caching", "caching",                             \
 	  "memory by the plan's layout, or from PyTorch's caching allocator, with its rounding and segments")          \
 	X(MASTER, master, "16bit|always", "16bit", "16bit", "always", "16bit",                                         \
-	  "fp32 master weights beside 16-bit parameters only, or beside fp32 ones too")
+	  "fp32 master weights beside 16-bit parameters only, or beside fp32 ones too")                                \
+	X(SAVED, saved, "gathered|broadcast", "gathered", "gathered", "broadcast", "gathered",                         \
+	  "save=: weights that were gathered are freed, or rank 0 broadcasts them first")
 
 enum software_switch {
 #define X(constant, ...) SOFTWARE_##constant,
@@ -84,6 +86,7 @@ enum { WEIGHTS_16BIT, WEIGHTS_FP32 };
 enum { UPDATE_IN_PLACE, UPDATE_FOREACH, UPDATE_FP32 };
 enum { ALLOCATOR_ARENA, ALLOCATOR_CACHING };
 enum { MASTER_16BIT, MASTER_ALWAYS };
+enum { SAVED_GATHERED, SAVED_BROADCAST };
 
 struct software {
 	enum software_name name;
