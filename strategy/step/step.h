@@ -16,6 +16,7 @@
  *     secondary.c      a second copy of the parameters, sharded over a node
  *     gather.c, reduce.c, bucket.c, broadcast.c       parameters and gradients between ranks
  *     unfused.c        what a stack's own kernels leave in memory besides
+ *     fp8.c            copies of what products in fp8 multiply
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels
  *     host_values.c, checkpoint_slices.c    activations that do not stay whole on the device
@@ -199,7 +200,8 @@ struct step {
 	struct checkpoints checkpoints;
 	struct value_state *value; /* by value; of the micro-batch at hand */
 	struct tensor_state *tensor;
-	int *kept; /* … by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
+	int fp8_history; /* the largest elements of earlier steps (fp8.c); -1 */
+	int *kept;       /* … by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
 	struct group_state *group;
 	struct state state;
 	struct running_state running;
@@ -302,6 +304,17 @@ void sliced_finish_backward(struct step *s, int index, const struct sliced_opera
 void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct region value);
 /* Gathers the parts that the ranks have into the whole; or, `back`, scatters the sum of everyone's whole by parts. */
 void sliced_exchange(struct step *s, bool back, enum pass pass, struct region from, struct region to);
+
+/* ---- fp8.c: copies of what products in fp8 multiply ---- */
+
+void fp8_state(struct step *s); /* the history of delayed scaling */
+enum { FP8_COPIES = 3 };
+struct fp8_copies {
+	int buffer[2 * FP8_COPIES], count; /* copies and scales */
+};
+/* Issues the casts of a kernel's pass. The copies live until fp8_end. */
+struct fp8_copies fp8_begin(struct step *s, int index, enum pass pass, const struct sliced_operands *at);
+void fp8_end(struct step *s, const struct fp8_copies *c);
 
 /* ---- state.c ---- */
 

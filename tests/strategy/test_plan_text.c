@@ -154,7 +154,7 @@ static const struct {
         {"set accumulate 1", "set accumulate 4097", "accumulate is 4097, above 4096"},
         {"set model mlp:", "set model mlq:", "unknown model 'mlq'"},
         {"set model mlp:sizes=4-3-2", "set model mlp:sizes=4-3-0", "'0' is below 1"},
-        {"set precision fp32", "set precision fp8", "precision: 'fp8' is not one of: fp32, bf16, fp16"},
+        {"set precision fp32", "set precision fp9", "precision: 'fp9' is not one of: fp32, bf16, fp16, fp8"},
         {"set optimizer adamw", "set optimizer lamb", "optimizer: 'lamb' is not one of: adamw, sgd"},
         {"set collectives schedule", "set collectives nccl", "collectives: 'nccl' is not one of: schedule, library"},
         {"set clip 0", "set clip nan", "clip: 'nan' is not a number"},
