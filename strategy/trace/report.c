@@ -114,8 +114,8 @@ static void report_gathering(struct report_gathering *out, const struct plan *p,
 {
 	struct report_traffic by_kind[TRAFFIC_COUNT] = {{0}};
 	report_traffic(by_kind, p, r, &r->epilogue, r->first_rank);
-	out->sent_bytes = by_kind[TRAFFIC_ALL_GATHER].sent_bytes;
-	out->received_bytes = by_kind[TRAFFIC_ALL_GATHER].received_bytes;
+	out->sent_bytes = by_kind[TRAFFIC_ALL_GATHER].sent_bytes + by_kind[TRAFFIC_BROADCAST].sent_bytes;
+	out->received_bytes = by_kind[TRAFFIC_ALL_GATHER].received_bytes + by_kind[TRAFFIC_BROADCAST].received_bytes;
 	for (int space = 0; space < SPACE_COUNT && out->received_bytes; space++) {
 		struct memory_use use;
 		plan_section_peak(r, &r->epilogue, (enum space)space, &use);
