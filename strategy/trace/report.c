@@ -220,6 +220,11 @@ void report_from_plan(struct report *r, const struct plan *p)
 	}
 }
 
+int64_t report_waiting(int64_t exposed, int64_t step)
+{
+	return step > 0 ? (int64_t)((double)exposed * 1e6 / (double)step) : 0;
+}
+
 void report_set_speed(struct report *r, double peak)
 {
 	struct report_speed *v = &r->speed;
