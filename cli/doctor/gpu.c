@@ -223,11 +223,11 @@ void doctor_cudnn(struct finding *out)
 		doctor_found(out, DOCTOR_OK, "%d.%d.%d", v / 10000, v / 100 % 100, v % 100);
 	else if (v)
 		doctor_found(out, DOCTOR_NOTE,
-		             "%d.%d.%d, which is too old: {attention} cudnn needs 9.10; install a newer one", v / 10000,
+		             "%d.%d.%d, which is too old: --attention cudnn needs 9.10; install a newer one", v / 10000,
 		             v / 100 % 100, v % 100);
 	else
 		doctor_found(out, DOCTOR_NOTE,
-		             "not found, and attention does without; for {attention} cudnn install it (pip install "
+		             "not found, and attention does without; for --attention cudnn install it (pip install "
 		             "nvidia-cudnn-cu13, or -cu12), or name libcudnn.so.9 in SHARDLAB_CUDNN");
 }
 
