@@ -47,6 +47,7 @@ int64_t cudnn_attention_samples(const struct attention_shape *s, bool backward, 
 /* For tests: a plan of a pass for a card that is described. Returns 0 or an error. */
 int cudnn_attention_check(const struct attention_shape *s, bool backward, const char *card, int64_t most_bytes,
                           int64_t *workspace_bytes);
+void attention_cudnn_close(struct kernel_context *c); /* accepts one that made no plan */
 
 #ifdef __cplusplus
 }
@@ -59,6 +60,5 @@ bool attention_cudnn_takes(struct kernel_context *c, const struct attention_shap
 /* Of a shape that it takes. */
 int attention_cudnn(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
                     const struct attention_arguments *a, bool backward);
-void attention_cudnn_close(struct kernel_context *c);
 #endif
 #endif

@@ -181,6 +181,7 @@ static void merge_losses(struct report *out, const struct training *t)
 static void merge_slowed(struct report_slowed *most, const struct report_slowed *s)
 {
 	raise_to(&most->gelu_passes, s->gelu_passes);
+	most->attention_refused |= s->attention_refused;
 	if (!*most->attention_forward) {
 		memcpy(most->attention_forward, s->attention_forward, sizeof most->attention_forward);
 		memcpy(most->attention_backward, s->attention_backward, sizeof most->attention_backward);
