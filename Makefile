@@ -244,7 +244,7 @@ $(stand_ins): $(BUILD)/flags
 	$(call quiet,LINK)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -fPIC -shared -Wl,-soname,$(@F) $(filter %.c,$^) -o $@
 $(BUILD)/tests/emulate/libcudnn.so.9: tests/emulate/cudnn.c
 $(BUILD)/tests/emulate/libcuda.so.1: tests/emulate/driver.c
-$(addprefix $(BUILD)/tests/cuda/,test_cuda_attention test_cuda_choice test_cuda_cudnn): | $(stand_ins)
+$(addprefix $(BUILD)/tests/,$(addprefix cuda/,test_cuda_attention test_cuda_choice test_cuda_cudnn) mpi/mpi_shipped): | $(stand_ins)
 
 # The GPU's kernels for the host.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
