@@ -41,6 +41,19 @@ ARCHITECTURES = [
     (r"llama.?3(\.1)?.?70b", (80, 8192, 64, 8, 28672, 128256, False, False)),
     (r"mistral.?7b", (32, 4096, 32, 8, 14336, 32000, False, False)),
 ]
+# The same of GPTs: layers, width, heads, vocabulary. An architecture has a context, which counts where a row does not say
+# how long its samples are.
+SHAPES = [
+    (r"gpt-?2.?(124m|small)", (12, 768, 12, 50257)), (r"gpt-?2.?(medium|345m|355m)", (24, 1024, 16, 50257)),
+    (r"gpt-?2.?(large|774m)", (36, 1280, 20, 50257)), (r"gpt-?2.?(xl|1\.5b|1558m)", (48, 1600, 25, 50257)),
+    (r"bloom.?560m", (24, 1024, 16, 250880)), (r"bloom.?1\.?1b", (24, 1536, 16, 250880)),
+    (r"bloom.?1\.?7b", (24, 2048, 16, 250880)), (r"bloom.?3b", (30, 2560, 32, 250880)),
+    (r"bloom.?7\.?1?b", (30, 4096, 32, 250880)), (r"bloom(.?176b)?$", (70, 14336, 112, 250880)),
+    (r"opt.?1\.3b", (24, 2048, 32, 50272)), (r"opt.?2\.7b", (32, 2560, 32, 50272)), (r"opt.?6\.7b", (32, 4096, 32, 50272)),
+    (r"opt.?13b", (40, 5120, 40, 50272)), (r"opt.?30b", (48, 7168, 56, 50272)), (r"opt.?66b", (64, 9216, 72, 50272)),
+    (r"gpt-?3.?(175b)?$", (96, 12288, 96, 50257)),
+]
+CONTEXTS = [(r"gpt-?2", 1024), (r"llama.?3", 8192), (r"llama.?2|mistral", 4096), (r"qwen", 32768), (r"", 2048)]
 FAMILIES = [(r"\bmpt\b|mpt-", "mpt"), (r"llama|qwen|mistral", "llama"), (r"gpt|bloom|opt\b|megatron", "gpt")]
 
 STRATEGIES = [  # the first that is found counts
@@ -57,7 +70,10 @@ STRATEGIES = [  # the first that is found counts
     (r"dataparallel", "dp"),
     (r"single", "single"),
 ]
-PRECISIONS = [(r"fp8|float8|e4m3|mxfp", None), (r"bf16", "bf16"), (r"fp16|half", "fp16"), (r"tf32", "tf32"), (r"fp32", "fp32")]
+PRECISIONS = [(r"mxfp|fp4", None), (r"fp8|float8|e4m3", "fp8"), (r"bf16", "bf16"), (r"fp16|half", "fp16"), (r"tf32", "tf32"), (r"fp32", "fp32")]
+# Who scales by the largest element of earlier steps (Transformer Engine), or takes it where a tensor is made, so that casts
+# read a tensor once; others read it twice.
+SCALINGS = [(r"llm-foundry|composer|nanotron|megatron|llmq", "delayed"), (r"", "dynamic")]
 # How much of a block is recomputed: figures between 0 and 1 are that much of the way from nothing to everything. Where a
 # row has MFU and HFU, which counts what is recomputed, they say it better.
 CHECKPOINTING = [
@@ -166,7 +182,7 @@ class Run:
 
     def read_program(self):
         r = self.row
-        words = " ".join((r.get(k) or "") for k in ("source_key", "strategy"))
+        self.words = words = " ".join((r.get(k) or "") for k in ("source_key", "strategy"))
         _, self.stack, self.class_, self.about = find(PROGRAMS, words)
         self.as_ = find(MEMORY_AS, words)[1]
         if re.search("compile", r.get("compile") or "", re.I) or re.search("compile", r.get("strategy") or "", re.I):
@@ -184,7 +200,7 @@ class Run:
         if memory and not re.search("before OOM|allocator print", self.row.get("mem_kind") or "", re.I):
             self.peak = memory * 2**30
         if self.step is None and self.peak is None:
-            raise Unsaid("neither a step's time nor memory was measured")
+            self.out = self.out or "neither a step's time nor memory was measured"
 
     def need(self, column, what):
         v = whole(self.row.get(column))
@@ -204,14 +220,21 @@ class Run:
         if not family:
             raise Unsaid("a model that shardlab does not have")
         family = family[1]
-        known = find(ARCHITECTURES, name)
-        self.sequence = self.need("seq_len", "the sequence")
+        known, shape = find(ARCHITECTURES, name), find(SHAPES, name)
+        self.sequence = whole(r.get("seq_len"))
+        if not self.sequence:
+            self.sequence = find(CONTEXTS, name)[1]
+            self.assume("the sequence", "the model's context")
         if known:
             layers, width, heads, kv, hidden, vocabulary, tied, bias = known[1]
             extra = ",kv_heads=%d,hidden=%d,tied=%s%s" % (kv, hidden, "yes" if tied else "no", ",bias=qkv" if bias else "")
         else:
-            layers, width, heads = (self.need(c, c) for c in ("n_layers", "d_model", "n_heads"))
-            vocabulary, extra = whole(r.get("vocab")), ""
+            stated = [whole(r.get(c)) for c in ("n_layers", "d_model", "n_heads", "vocab")]
+            if shape and not all(stated[:3]):
+                stated = shape[1]
+            layers, width, heads = (self.need(c, c) if not v else v
+                                    for c, v in zip(("n_layers", "d_model", "n_heads"), stated))
+            vocabulary, extra = stated[3], ""
             if not vocabulary:
                 vocabulary = 50257
                 self.near.append("a vocabulary of 50,257")
@@ -242,7 +265,10 @@ class Run:
         for axis in ("tp", "pp"):
             if (whole(r.get(axis)) or 1) > 1:
                 raise Unsaid("tensor or pipeline parallelism beside data parallelism")
-        self.micro = self.need("micro_batch_per_gpu", "the micro-batch")
+        self.micro = whole(r.get("micro_batch_per_gpu"))
+        if not self.micro:
+            self.micro = 1
+            self.assume("the micro-batch", "one sample")
         self.accumulate = whole(r.get("grad_accum"))
         batch = whole(r.get("global_batch_seqs"))
         if not self.accumulate and batch:
@@ -261,22 +287,24 @@ class Run:
         self.card = card[1]
         self.cluster = card[1] + self.network()
         row = find(STRATEGIES, r.get("strategy"))
+        if not row and self.ranks == 1:
+            row = ("", "single")
         if not row or not row[1]:
             raise Unsaid("a strategy that shardlab does not have")
-        strategy = row[1].replace("=node", "=%d" % min(8, self.ranks))
-        if self.ranks == 1:
-            strategy = "single"
+        strategy = "single" if self.ranks == 1 else row[1].replace("=node", "=%d" % min(8, self.ranks))
         precision = find(PRECISIONS, r.get("precision"))
         if not precision:
             half = "fp16" if self.card.startswith(("v100", "dgx-2", "t4", "titan")) else "bf16"
             precision = ("", half)
             self.assume("the precision", half)
         if not precision[1]:
-            raise Unsaid("products in fp8")
+            raise Unsaid("products in four bits, or in fp8 by blocks")
         self.arguments = ["--model", self.model, "--strategy", strategy, "--ranks", str(self.ranks),
                           "--micro-batch", str(self.micro), "--accumulate", str(self.accumulate),
                           "--sequence", str(self.sequence)]
         self.arguments += ["--tf32"] if precision[1] == "tf32" else ["--precision", precision[1]]
+        if precision[1] == "fp8":
+            self.arguments += ["--fp8", find(SCALINGS, self.words)[1]]
         self.read_savings()
 
     def read_savings(self):

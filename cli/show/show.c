@@ -23,7 +23,10 @@ static void write_heading(const struct report *r, unsigned settings, bool colour
 	        r->strategy, style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
 	        *r->asked.model_keys ? ":" : "", r->asked.model_keys, number_format_count(n, r->parameters));
 	if (settings & SHOW_PRECISION)
-		fprintf(out, " · %s%s%s", type_name(r->precision), r->tf32 ? ", products in tf32" : "",
+		fprintf(out, " · %s%s%s", type_name(r->precision),
+		        r->tf32  ? ", products in tf32"
+		        : r->fp8 ? ", products in fp8"
+		                 : "",
 		        r->stochastic_rounding ? ", rounded stochastically" : "");
 	bool split = settings & SHOW_MICRO;
 	int64_t data_ranks = r->batch / (r->micro_batch * r->accumulate);

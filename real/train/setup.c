@@ -44,6 +44,9 @@ static enum status check_runnable(const struct training *t)
 	enum status other = software_check_runs(p->settings.software);
 	if (other)
 		return other;
+	if (p->settings.fp8)
+		return status_fail(STATUS_INPUT, "{fp8}: products in fp8 are simulated only; leave it out, or say "
+		                                 "{precision} bf16");
 	const char *comm = t->options->communicator;
 	if (strcmp(comm, "ring") && strcmp(comm, "mpi") && strcmp(comm, "nccl"))
 		return status_fail(STATUS_INPUT, "{comm}: unknown communicator '%s'; known: ring, mpi, nccl", comm);
@@ -155,7 +158,7 @@ void training_release(struct training *t)
 	training_checkpoint_release(t); /* its thread reads what the device has */
 	device_release(&t->device);
 	communicator_close(t->communicator);
-	meeting_release(&t->meeting);
+	arrivals_release(&t->arrivals);
 	model_weights_release(&t->init);
 	weights_writer_release(&t->save);
 	dataset_release(&t->data);

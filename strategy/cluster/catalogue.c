@@ -33,6 +33,9 @@
  *   %, RTX PRO 6000, whose power holds it back less, 90 %. All others have their peak as ceiling, since their clocks
  *   rise above the data sheet's. Attention: half of the ceiling of products (FlashAttention-2's lower end), on B200 35
  *   % of the peak as on H100, on MI300X 30 % of products. Memory as nvidia-smi or rocm-smi shows it.
+ * - fp8, dense, sums in fp32: peaks as the makers state them, twice the 16-bit ones; H100 1402.6 of 1979 and B200
+ *   3432.5 of 4500 (the MAMF table, fp8), H100 PCIe the H100's 70.9 %, MI300X the 51.1 % of its bf16, RTX PRO 6000
+ *   the 90 % of its own, all others their peak. Cards before Ada and Hopper have none, and refuse it.
  * - Their links: NCCL's model of NVLink 5 (40.1 GB/s, 18 links), AMD's xGMI (7 × 64 GB/s, 312.9 measured on 8), two
  *   thirds of PCIe's rate where devices have no other link (20 GB/s with 3 or more A100 PCIe: nccl-tests, issue 178),
  *   with NCCL's hop of 5.7 us over PCIe.
@@ -74,8 +77,8 @@
 	COMPUTE(BOTH16, ", tf32: 135.6e12", "19.5e12", "16.9e12", "271.2e12", "156e12")                                \
 	RATES("peak", "19.5e12", BOTH16("312e12") ", tf32: 156e12")
 #define H100_COMPUTE                                                                                                   \
-	COMPUTE(BOTH16, ", tf32: 397.2e12", "67e12", "53.8e12", "794.5e12", "346e12")                                  \
-	RATES("peak", "67e12", BOTH16("989.4e12") ", tf32: 494.7e12")
+	COMPUTE(BOTH16, ", tf32: 397.2e12, fp8: 1402.6e12", "67e12", "53.8e12", "794.5e12", "346e12")                  \
+	RATES("peak", "67e12", BOTH16("989.4e12") ", tf32: 494.7e12, fp8: 1979e12")
 
 #define DGX1 NODE("volta", "8", "40", "512GB", "128e9") DISK("2e9", "2e9", "7.68TB")
 #define DGX2 NODE("volta", "16", "48", "1500GB", "199e9") DISK("28e9", "28e9", "30TB")
@@ -91,26 +94,26 @@
 	COMPUTE(BOTH16, ", tf32: 126.4e12", "19.5e12", "15.8e12", "252.9e12", "126e12")                                \
 	RATES("peak", "19.5e12", BOTH16("312e12") ", tf32: 156e12")
 #define H100_PCIE_COMPUTE                                                                                              \
-	COMPUTE(BOTH16, ", tf32: 303.5e12", "51e12", "41e12", "607e12", "265e12")                                      \
-	RATES("peak", "51e12", BOTH16("756e12") ", tf32: 378e12")
+	COMPUTE(BOTH16, ", tf32: 303.5e12, fp8: 1072.7e12", "51e12", "41e12", "607e12", "265e12")                      \
+	RATES("peak", "51e12", BOTH16("756e12") ", tf32: 378e12, fp8: 1513e12")
 #define B200_COMPUTE                                                                                                   \
-	COMPUTE(BOTH16, ", tf32: 872e12", "80e12", "64e12", "1745e12", "787e12")                                       \
-	RATES("peak", "80e12", BOTH16("2250e12") ", tf32: 1125e12")
+	COMPUTE(BOTH16, ", tf32: 872e12, fp8: 3432.5e12", "80e12", "64e12", "1745e12", "787e12")                       \
+	RATES("peak", "80e12", BOTH16("2250e12") ", tf32: 1125e12, fp8: 4500e12")
 #define MI300X_COMPUTE                                                                                                 \
-	COMPUTE(BOTH16, ", tf32: 334e12", "163.4e12", "120e12", "668.4e12", "200e12")                                  \
-	RATES("peak", "163.4e12", BOTH16("1307.4e12") ", tf32: 653.7e12")
+	COMPUTE(BOTH16, ", tf32: 334e12, fp8: 1334.4e12", "163.4e12", "120e12", "668.4e12", "200e12")                  \
+	RATES("peak", "163.4e12", BOTH16("1307.4e12") ", tf32: 653.7e12, fp8: 2610e12")
 #define A10_COMPUTE PEAKS("31.2e12", BOTH16, ", tf32: 62.5e12", "125e12", "62.5e12")
-#define L4_COMPUTE PEAKS("30.3e12", BOTH16, ", tf32: 60.5e12", "121e12", "60.5e12")
-#define L40S_COMPUTE PEAKS("91.6e12", BOTH16, ", tf32: 183e12", "362e12", "181e12")
+#define L4_COMPUTE PEAKS("30.3e12", BOTH16, ", tf32: 60.5e12, fp8: 242e12", "121e12", "60.5e12")
+#define L40S_COMPUTE PEAKS("91.6e12", BOTH16, ", tf32: 183e12, fp8: 733e12", "362e12", "181e12")
 #define T4_COMPUTE PEAKS("8.1e12", FP16, "", "65e12", "16e12")
 #define TITAN_RTX_COMPUTE PEAKS("16.3e12", FP16, "", "130.5e12", "33e12")
 #define RTX_3090_COMPUTE PEAKS("35.6e12", BOTH16, ", tf32: 35.6e12", "71e12", "35.5e12")
-#define RTX_4090_COMPUTE PEAKS("82.6e12", BOTH16, ", tf32: 82.6e12", "165.2e12", "82.6e12")
-#define RTX_5060TI_COMPUTE PEAKS("23.7e12", BOTH16, ", tf32: 23.7e12", "47.4e12", "23.7e12")
-#define RTX_5090_COMPUTE PEAKS("104.8e12", BOTH16, ", tf32: 104.8e12", "209.5e12", "104.8e12")
+#define RTX_4090_COMPUTE PEAKS("82.6e12", BOTH16, ", tf32: 82.6e12, fp8: 330.3e12", "165.2e12", "82.6e12")
+#define RTX_5060TI_COMPUTE PEAKS("23.7e12", BOTH16, ", tf32: 23.7e12, fp8: 94.8e12", "47.4e12", "23.7e12")
+#define RTX_5090_COMPUTE PEAKS("104.8e12", BOTH16, ", tf32: 104.8e12, fp8: 419e12", "209.5e12", "104.8e12")
 #define RTX_PRO_6000_COMPUTE                                                                                           \
-	COMPUTE(BOTH16, ", tf32: 226e12", "125e12", "112e12", "453e12", "226e12")                                      \
-	RATES("peak", "125e12", BOTH16("503.8e12") ", tf32: 251.9e12")
+	COMPUTE(BOTH16, ", tf32: 226e12, fp8: 906.8e12", "125e12", "112e12", "453e12", "226e12")                       \
+	RATES("peak", "125e12", BOTH16("503.8e12") ", tf32: 251.9e12, fp8: 1007.6e12")
 #define H100_8 DGX_H100 DEVICE("132", "81049MiB", "1966MiB", "3350e9")
 #define A100_80(links) DGX_A100("2TB") DEVICE("108", "81049MiB", "1966MiB", "2039e9") links A100_COMPUTE
 
@@ -129,7 +132,7 @@ static const struct {
               "  collective_cores: 0.5}\n"
               "compute:\n"
               "  default: {fp32: 5e9, bf16: 5e9, fp16: 5e9}\n"
-              "  linear: {fp32: 50e9, bf16: 50e9, fp16: 50e9}\n"
+              "  linear: {fp32: 50e9, bf16: 50e9, fp16: 50e9, fp8: 50e9}\n"
               "  abstract: {fp32: 50e9, bf16: 50e9, fp16: 50e9}\n"
               "  attention: {fp32: 20e9, bf16: 20e9, fp16: 20e9}\n"
               "link: {latency: 2e-6, bandwidth: 5e9}\n"

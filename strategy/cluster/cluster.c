@@ -116,6 +116,12 @@ static bool is_product(enum op_kind kind)
 	       kind == OP_CONTEXT_BACKWARD;
 }
 
+/* -1: types without rates. */
+static int column_of(enum type type)
+{
+	return type == TYPE_FP8 ? CLUSTER_FP8 : type < CLUSTER_TYPES ? (int)type : -1;
+}
+
 /* The curve of the kind itself, of its family, or the default; for products in TF32, the curves of TF32 come first. */
 static const struct curve *curve_of(const struct cluster *c, enum op_kind kind, enum type type)
 {
@@ -124,9 +130,10 @@ static const struct curve *curve_of(const struct cluster *c, enum op_kind kind, 
 	for (int i = 0; c->tf32 && type == TYPE_FP32 && i < 4; i++)
 		if (c->compute[keys[i]][CLUSTER_TF32].count)
 			return &c->compute[keys[i]][CLUSTER_TF32];
-	for (int i = 0; i < 4; i++)
-		if (type < CLUSTER_TYPES && c->compute[keys[i]][type].count)
-			return &c->compute[keys[i]][type];
+	int column = column_of(type);
+	for (int i = 0; column >= 0 && i < 4; i++)
+		if (c->compute[keys[i]][column].count)
+			return &c->compute[keys[i]][column];
 	return NULL;
 }
 
@@ -170,7 +177,7 @@ bool cluster_has_tf32(const struct cluster *c)
 
 const char *cluster_column_name(int column)
 {
-	return column == CLUSTER_TF32 ? "tf32" : type_name((enum type)column);
+	return column == CLUSTER_TF32 ? "tf32" : type_name(column == CLUSTER_FP8 ? TYPE_FP8 : (enum type)column);
 }
 
 bool cluster_measured_whole(const struct cluster *c, enum op_kind kind, enum type type, int64_t work)
@@ -180,7 +187,7 @@ bool cluster_measured_whole(const struct cluster *c, enum op_kind kind, enum typ
 	    !curve_rate(curve, work > 0 ? work : 1).measured)
 		return false;
 	int key = compute_key_parse(compute_key_name((int)kind)); /* `classifier` is written as its family */
-	return key >= 0 && curve >= c->compute[key] && curve <= &c->compute[key][CLUSTER_TF32];
+	return key >= 0 && curve >= c->compute[key] && curve < &c->compute[key][CLUSTER_COLUMNS];
 }
 
 /* ---- ranks ---- */

@@ -33,7 +33,8 @@
  *
  * Keys of `compute`: an operation of the plan ("linear.forward", "adamw"), a family (a model kernel: "linear" is both
  * passes; "vector": all that are not model kernels), or `default`. The most specific one counts. A type without a
- * rate (bf16 on V100) is refused when a plan needs it. Beside fp32, bf16 and fp16 there may be tf32, for --tf32.
+ * rate (bf16 on V100) is refused when a plan needs it. Beside fp32, bf16 and fp16 there may be tf32, for --tf32, and
+ * fp8, for --precision fp8.
  * `peak` is no kernel's rate but the data sheet's, which MFU is a share of; it may be left out.
  *
  *     struct cluster c;
@@ -71,9 +72,10 @@ struct curve {
 	int count; /* 0: none */
 };
 
-#define CLUSTER_TYPES 3            /* fp32, bf16, fp16: the first of enum type */
-#define CLUSTER_TF32 CLUSTER_TYPES /* of products of fp32 whose operands are rounded to TF32: a column of its own */
-#define CLUSTER_COLUMNS (CLUSTER_TF32 + 1)
+#define CLUSTER_TYPES 3                /* fp32, bf16, fp16: the first of enum type */
+#define CLUSTER_TF32 CLUSTER_TYPES     /* of products of fp32 whose operands are rounded to TF32: a column of its own */
+#define CLUSTER_FP8 (CLUSTER_TF32 + 1) /* of products of fp8, whose operands are copies */
+#define CLUSTER_COLUMNS (CLUSTER_FP8 + 1)
 
 /* The keys of `compute`. Operations come first, so that an op_kind is a key. */
 enum compute_key {
@@ -176,7 +178,7 @@ bool cluster_has_tf32(const struct cluster *c);
 /* The rate of a device that MFU is a share of (strategy/model/flops.h): its `peak`; where there is none, the fastest
  * rate of a matrix product of any size. 0: the cluster has no rate for the type. */
 struct rate cluster_peak(const struct cluster *c, enum type type);
-/* "fp32", "bf16", "fp16", "tf32": as descriptions call the columns of `compute`. */
+/* "fp32", "bf16", "fp16", "tf32", "fp8": as descriptions call the columns of `compute`. */
 const char *cluster_column_name(int column);
 /* True if the operation itself was measured, up to such work. Its rate then includes its memory traffic. */
 bool cluster_measured_whole(const struct cluster *c, enum op_kind kind, enum type type, int64_t work);

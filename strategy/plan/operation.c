@@ -117,8 +117,11 @@ enum type plan_gradient_type(const struct plan *p)
 
 enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand)
 {
-	static const enum type fixed[] = {
-	        [OPERAND_FP32] = TYPE_FP32, [OPERAND_I32] = TYPE_I32, [OPERAND_I64] = TYPE_I64, [OPERAND_U8] = TYPE_U8};
+	static const enum type fixed[] = {[OPERAND_FP32] = TYPE_FP32,
+	                                  [OPERAND_I32] = TYPE_I32,
+	                                  [OPERAND_I64] = TYPE_I64,
+	                                  [OPERAND_U8] = TYPE_U8,
+	                                  [OPERAND_FP8] = TYPE_FP8};
 	enum type own = buffer_type(r, op, operand);
 	enum operand_type rule = op_type_rule(op->kind, operand);
 	switch (rule) {
@@ -293,13 +296,27 @@ int64_t role_first_buffer(const struct plan *p, const struct role *r)
 	return first < 0 ? 0 : first;
 }
 
+bool op_is_fp8(const struct plan *p, const struct op *op)
+{
+	return p->settings.fp8 && (op->kind == OP_LINEAR_FORWARD || op->kind == OP_LINEAR_BACKWARD) &&
+	       p->model->kernels[op->kernel].y != p->model->logits;
+}
+
 enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op)
 {
 	if (op_class(op->kind) == OP_CLASS_K)
-		return p->settings.precision;
+		return op_is_fp8(p, op) ? TYPE_FP8 : p->settings.precision;
 	int buffer = op_buffer(op);
 	enum type type = buffer >= 0 ? r->buffers[buffer].type : TYPE_FP32;
 	return type == TYPE_BF16 || type == TYPE_FP16 ? type : TYPE_FP32;
+}
+
+/* A product in fp8 reads copies of its operands, one byte an element. */
+static int64_t bytes_of_element(const struct plan *p, const struct role *r, const struct op *op, int operand)
+{
+	enum part part = op_part(op->kind, operand);
+	bool copied = op_is_fp8(p, op) && (part == PART_X || part == PART_WEIGHT || part == PART_DY);
+	return type_bytes(copied ? TYPE_FP8 : r->buffers[op->operand[operand].buffer].type);
 }
 
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)
@@ -314,7 +331,7 @@ int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op
 		int other;
 		bool looks_up = op_access_rule(op->kind, i, &other) == ACCESS_LOOK_UP;
 		int64_t count = region_elements(p, &op->operand[looks_up ? other : i]);
-		bytes += (access == 'x' ? 2 : 1) * count * type_bytes(r->buffers[op->operand[i].buffer].type);
+		bytes += (access == 'x' ? 2 : 1) * count * bytes_of_element(p, r, op, i);
 	}
 	return bytes;
 }

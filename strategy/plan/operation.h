@@ -44,6 +44,8 @@ enum queue op_queue_for(const struct role *r, const struct op *op);
 enum transfer_kind op_transfer(const struct role *r, const struct op *op);
 int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op);
 
+/* It multiplies in fp8: a linear layer's product, but for that of the logits. */
+bool op_is_fp8(const struct plan *p, const struct op *op);
 /* The FLOPs of an operation, and the bytes that its operands read and write. */
 int64_t op_flops(const struct plan *p, const struct op *op);
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op);

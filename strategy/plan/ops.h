@@ -100,6 +100,7 @@ enum operand_type {
 	OPERAND_I32,
 	OPERAND_I64,
 	OPERAND_U8,
+	OPERAND_FP8,
 };
 
 /* ---- the table ---- */

@@ -63,6 +63,20 @@ static enum status read_choice(const struct setting_row *row, const char *where,
 	return s;
 }
 
+/* fp8 is a way to multiply: all else is as in bf16. */
+static enum status read_precision(const char *where, const char *text, struct settings *s)
+{
+	int place;
+	enum status status = word_parse(setting_rows[SETTING_PRECISION].values, where, text, &place);
+	bool fp8 = place == TYPE_FP16 + 1;
+	if (status)
+		return status;
+	s->precision = fp8 ? TYPE_BF16 : (enum type)place;
+	if (fp8 && !s->fp8)
+		s->fp8 = FP8_DYNAMIC;
+	return STATUS_OK;
+}
+
 enum status setting_read(enum setting i, const char *where, const char *text, struct settings *s)
 {
 	const struct setting_row *row = &setting_rows[i];
@@ -74,7 +88,7 @@ enum status setting_read(enum setting i, const char *where, const char *text, st
 	case TAKES_TEXT:
 		return read_text(i, where, text, out, row->size);
 	case TAKES_CHOICE:
-		return read_choice(row, where, text, out);
+		return i == SETTING_PRECISION ? read_precision(where, text, s) : read_choice(row, where, text, out);
 	case TAKES_WHOLE:
 		return number_whole(text, where, low, high, out);
 	case TAKES_SIZE:

@@ -41,6 +41,16 @@ static enum status check_rounding(const struct settings *s)
 	                                 "which rounds none; leave it out, or say {precision} bf16");
 }
 
+/* fp32's products have TF32 for that. */
+static enum status check_fp8(const struct settings *s)
+{
+	if (!s->fp8 || s->precision != TYPE_FP32)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "{fp8} is how products of 16 bits are computed, and {precision} is fp32; leave "
+	                   "it out, or say {precision} bf16");
+}
+
 /* *out = batch / (data ranks × factor), which must be whole. */
 static enum status divide_batch(const struct settings *s, const char *ranks, int64_t data_ranks, const char *name,
                                 int64_t factor, int64_t *out)
@@ -131,7 +141,7 @@ enum status settings_resolve(struct settings *s, int64_t data_ranks)
 	if (s->accumulate > SETTING_MOST_ACCUMULATE)
 		return status_fail(STATUS_INPUT, "{accumulate}: %" PRId64 " is above %d", s->accumulate,
 		                   SETTING_MOST_ACCUMULATE);
-	if ((status = check_micros(s)))
+	if ((status = check_fp8(s)) || (status = check_micros(s)))
 		return status;
 	status = check_rounding(s);
 	return status ? status : resolve_loss_scale(s);

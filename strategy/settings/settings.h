@@ -17,6 +17,9 @@
 
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 
+/* Products in fp8: whose scales are of the tensor itself, or of its largest elements in earlier steps. */
+enum fp8 { FP8_NONE, FP8_DYNAMIC, FP8_DELAYED };
+
 /* State that is kept outside the device's memory. strategy/step/offload.c says which of it goes with which strategy. */
 struct offload {
 	bool optimizer;   /* optimizer state and lasting gradients; the update is the host's work */
@@ -33,6 +36,7 @@ struct settings {
 	int64_t batch, micro_batch, accumulate; /* 0: not given */
 	int64_t sequence;                       /* 0: the model's context */
 	enum type precision;                    /* of parameters, gradients and activations */
+	enum fp8 fp8; /* of linear layers' products, beside a 16-bit precision; simulated only */
 	enum optimizer optimizer;
 	double learning_rate;
 	int64_t warmup,
@@ -74,8 +78,10 @@ struct settings {
 	  "micro-batches whose gradients are summed before the update; 1 unless batch asks for more")                  \
 	X(SEQUENCE, sequence, sequence, WHOLE, "T", 1, SETTING_LARGE, "", 7,                                           \
 	  "tokens of a sample; the model's context")                                                                   \
-	X(PRECISION, precision, precision, CHOICE, "fp32|bf16|fp16", 0, 0, "fp32", 8,                                  \
-	  "of parameters, gradients and activations; master weights, moments, sums are fp32")                          \
+	X(PRECISION, precision, precision, CHOICE, "fp32|bf16|fp16|fp8", 0, 0, "fp32", 8,                              \
+	  "of parameters, gradients and activations; master weights, moments, sums are fp32. fp8: bf16 with {fp8}")    \
+	X(FP8, fp8, fp8, CHOICE, "dynamic|delayed", 0, 0, "", -24,                                                     \
+	  "bf16, fp16: products of linear layers in fp8, by how tensors are scaled; simulated only")                   \
 	X(LOSS_SCALER, loss_scaler, loss_scaler, CHOICE, "deepspeed|pytorch", 0, 0, "", -15,                           \
 	  "fp16: whose rule moves the loss scale; deepspeed unless given")                                             \
 	X(LOSS_SCALE, loss_scale, loss_scale, REAL, "X", 1e-6, 1e38, "", -16,                                          \

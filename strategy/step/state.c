@@ -218,6 +218,7 @@ void step_state(struct step *s)
 	if (has_collectives(s) && !s->settings->library_collectives)
 		st->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);
 	buffers_state(s);
+	fp8_state(s);
 	if (step_holds_state(s))
 		alloc_kinds(s);
 }

@@ -13,8 +13,10 @@
  *     border.c         tensors across the border of two slices
  *     offload.c        state that stays in host memory or on disk
  *     tree.c           gradients summed in one binary tree, however many ranks there are
+ *     secondary.c      a second copy of the parameters, sharded over a node
  *     gather.c, reduce.c, bucket.c, broadcast.c       parameters and gradients between ranks
  *     unfused.c        what a stack's own kernels leave in memory besides
+ *     fp8.c            copies of what products in fp8 multiply
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels
  *     host_values.c, checkpoint_slices.c    activations that do not stay whole on the device
@@ -63,10 +65,12 @@ struct group_state {
 	int tensors_left; /* tensors whose gradient is not ready yet */
 	int gathered;     /* the buffer of its whole parameters, where they do not stay */
 	int gather_op;    /* the operation that gathered them */
+	int secondary;    /* its shard of a second copy (secondary.c) */
 	int fetched;      /* staging of a parameter shard on its way to a gather */
 	int gradients;    /* the buffer of its whole gradients, where they do not stay */
 	int64_t at;       /* where they begin in that buffer */
 	int shard;        /* gradient shard that stays on the device until the last micro-batch, or the update */
+	bool pending;     /* its gradients are complete, and the next unit's gather goes first (`backward=post`) */
 	int reduced;      /* the operation that completes its gradient */
 	int updated;      /* the host's update of it in this step */
 	int parameters16; /* staging of the 16-bit parameters that the host made */
@@ -196,7 +200,8 @@ struct step {
 	struct checkpoints checkpoints;
 	struct value_state *value; /* by value; of the micro-batch at hand */
 	struct tensor_state *tensor;
-	int *kept; /* … by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
+	int fp8_history; /* the largest elements of earlier steps (fp8.c); -1 */
+	int *kept;       /* … by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
 	struct group_state *group;
 	struct state state;
 	struct running_state running;
@@ -300,6 +305,17 @@ void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct
 /* Gathers the parts that the ranks have into the whole; or, `back`, scatters the sum of everyone's whole by parts. */
 void sliced_exchange(struct step *s, bool back, enum pass pass, struct region from, struct region to);
 
+/* ---- fp8.c: copies of what products in fp8 multiply ---- */
+
+void fp8_state(struct step *s); /* the history of delayed scaling */
+enum { FP8_COPIES = 3 };
+struct fp8_copies {
+	int buffer[2 * FP8_COPIES], count; /* copies and scales */
+};
+/* Issues the casts of a kernel's pass. The copies live until fp8_end. */
+struct fp8_copies fp8_begin(struct step *s, int index, enum pass pass, const struct sliced_operands *at);
+void fp8_end(struct step *s, const struct fp8_copies *c);
+
 /* ---- state.c ---- */
 
 void step_state(struct step *s); /* prologue: allocates this role's state and initialises it */
@@ -309,6 +325,13 @@ void step_state(struct step *s); /* prologue: allocates this role's state and in
 bool border_is_kept(const struct plan *p, const struct strategy *g);
 /* The elements that one of ranks [first, first + ranks) keeps beyond its slice, at most. */
 int64_t border_elements(const struct plan *p, int64_t first, int64_t ranks);
+
+/* ---- secondary.c: zero3:secondary=K ---- */
+
+void secondary_keep(struct step *s, int group); /* before the gathered group is freed */
+/* The shard to gather the group from, and the axes to gather it along; none: it is not there yet, or never. */
+struct region secondary_shard(const struct step *s, int group, unsigned *along);
+void secondary_free(struct step *s); /* the step's update is done */
 
 /* ---- gather.c ---- */
 
@@ -402,6 +425,7 @@ void reduce_wait(struct step *s, int in_flight);
 void reduce_make_room(struct step *s, int group, int in_flight); /* and opens the group's */
 /* owns: the buffer goes when this reduction is done. */
 void reduce_send(struct step *s, int group, bool owns);
+void reduce_pending(struct step *s); /* of groups that have waited for a gather */
 
 /* ---- bucket.c: gradients that are copied into the buffer in which they are reduced ---- */
 

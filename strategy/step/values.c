@@ -83,10 +83,12 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	if (statistics && !s->recomputing)
 		batch_norm_statistics_of(s, index);
 	struct sliced_operands sliced = sliced_begin_forward(s, index, pass);
+	struct fp8_copies copies = fp8_begin(s, index, pass, &sliced);
 	struct op *op = step_kernel_op(s, op_of_kernel(k->kind, pass), index, pass);
 	set_operands(s, op, &sliced, &(struct value_gradients){.x_adds = false});
 	if (op_has_scale(op->kind))
 		op->scale = s->evaluating ? 1 : 1 / (1 - k->dropout);
+	fp8_end(s, &copies);
 	sliced_finish_forward(s, index, pass, &sliced);
 	unfused_forward(s, index, pass);
 	step_values_used(s, k, pass);
@@ -119,12 +121,14 @@ void step_backward_kernel(struct step *s, int index)
 	if (k->kind == KERNEL_BATCH_NORM)
 		d.sums = batch_norm_sums_of(s, index);
 	struct sliced_operands sliced = sliced_begin_backward(s, index, dx);
+	struct fp8_copies copies = fp8_begin(s, index, PASS_BACKWARD, &sliced);
 	struct op *op = step_kernel_op(s, op_of_kernel(k->kind, PASS_BACKWARD), index, PASS_BACKWARD);
 	set_operands(s, op, &sliced, &d);
 	if (op_has_scale(op->kind))
 		op->scale = 1 / (1 - k->dropout);
 	if (d.sums.buffer >= 0)
 		build_free(s->b, d.sums.buffer);
+	fp8_end(s, &copies);
 	sliced_finish_backward(s, index, &sliced);
 	unfused_backward(s, index);
 	/* The gradient of the output passes on along the residual connection, or is freed. */

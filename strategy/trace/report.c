@@ -21,18 +21,10 @@ const char *overhead_what(enum overhead_part part)
 	return texts[part];
 }
 
-static bool has_space(const struct role *r, enum space space)
-{
-	for (int i = 0; i < r->buffer_count; i++)
-		if (r->buffers[i].space == space)
-			return true;
-	return false;
-}
-
 static void report_memory(struct report_memory *m, const struct plan *p, const struct role *r, enum space space)
 {
 	struct memory_use use;
-	if (!has_space(r, space))
+	if (!role_has_space(r, space))
 		return;
 	plan_memory(p, r, space, &use);
 	m->peak_bytes = use.peak_bytes;
@@ -202,6 +194,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 	                     .sequence = p->model->tokens,
 	                     .whole_context = p->model->tokens == p->model->context,
 	                     .precision = s->precision,
+	                     .fp8 = s->fp8,
 	                     .stochastic_rounding = s->stochastic_rounding,
 	                     .role_count = p->role_count,
 	                     .bubble = bubble_of(p),

@@ -182,6 +182,7 @@ struct report {
 	struct report_change change;
 	bool stochastic_rounding;
 	bool whole_context;  /* the sequence is the longest that the model has */
+	enum fp8 fp8;        /* products in fp8, and how they are scaled */
 	bool tf32;           /* predicted with the cluster's rates of tf32 for products of fp32 */
 	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
 	bool fits;           /* the tightest has room, so that all have */

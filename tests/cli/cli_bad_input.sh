@@ -142,8 +142,8 @@ refuse 'data ranks × accumulate = 1 × 3' sim --strategy pipeline --ranks 2 --b
 refuse 'there is no shard to gather from' sim --strategy pipeline --ranks 2 --offload optimizer,parameters
 refuse '--strategy single runs on one rank' compare --strategy single --ranks 2
 refuse "unknown cluster 'nope'" sim --cluster nope
-refuse "'fp8'" sim --precision fp8
-refuse "'fp8'" compare --precision bf16/fp8
+refuse "'fp9'" sim --precision fp9
+refuse "'fp9'" compare --precision bf16/fp9
 refuse "'bf16/fp16' is not one of" sim --precision bf16/fp16
 refuse 'an alternative is empty' compare --offload none//optimizer
 refuse 'more than 64 combinations' compare --offload none/none/none/none/none --precision fp32/bf16/fp16 \
@@ -249,7 +249,7 @@ refuse "unknown model 'nope'" advise --model nope
 refuse "unknown strategy 'nope'" advise --strategy ddp,nope
 refuse 'an empty name in the list' advise --strategy ddp,
 refuse "unknown cluster 'nope'" advise --cluster nope
-refuse "'fp8' is not one of" advise --precision bf16/fp8
+refuse "'fp9' is not one of" advise --precision bf16/fp9
 refuse "'half' is not one of" advise --activation-checkpointing none/half
 refuse 'more than 3 alternatives' advise --offload none/optimizer/activations/parameters
 refuse 'an alternative is empty' advise --offload none/

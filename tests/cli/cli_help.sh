@@ -129,7 +129,7 @@ completes() {
 	[ "$got" = "$want" ] || fail "completed $*: '$got', not '$want'"
 }
 completes 'zero1 zero2 zero3' sim --strategy zero
-completes 'fp32 fp16' train --precision fp
+completes 'fp32 fp16 fp8' train --precision fp
 completes '--micro-batch' sim --mic
 completes 'calibrate' cal
 completes 'a100-40gb a100-80gb a100-pcie-40gb a100-pcie-80gb' compare --cluster a100

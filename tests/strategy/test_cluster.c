@@ -188,7 +188,7 @@ static const struct {
         {"launch: 4e-6", "launch: -1e-6", "x.yaml:9:11: device.launch: '-1e-6' is below 0"},
         {"collective_share: 0.1", "collective_cores: 1", "x.yaml:11:21: 'collective_cores' is for kind: cpu"},
         {"vector:", "vectors:", "x.yaml:14:3: unknown key 'vectors' in compute"},
-        {"vector: {fp32", "vector: {fp8", "x.yaml:14:12: unknown key 'fp8' in compute.vector; known keys: fp32"},
+        {"vector: {fp32", "vector: {int4", "x.yaml:14:12: unknown key 'int4' in compute.vector; known keys: fp32"},
         {"{work: 1024,", "{size: 1024,",
          "x.yaml:15:32: unknown key 'size' in compute.linear.bf16; known keys: work, rate"},
         {"{work: 1024, rate: 1e12}", "{work: 1024}", "x.yaml:15:31: compute.linear.bf16: a point is"},

@@ -304,6 +304,7 @@ static const struct {
         {SETTING_ACCUMULATE, "3", "3"},
         {SETTING_SEQUENCE, "1e2", "100"},
         {SETTING_PRECISION, "fp16", "fp16"},
+        {SETTING_FP8, "delayed", "delayed"},
         {SETTING_LOSS_SCALER, "pytorch", "pytorch"},
         {SETTING_LOSS_SCALE, "1024.5", "1024.5"},
         {SETTING_LOSS_SCALE_WINDOW, "500", "500"},
@@ -337,6 +338,22 @@ START_LOOP_TEST(a_setting_is_read_and_printed, 0, COUNT(others))
 	ck_assert_str_eq(text, others[_i].printed);
 	for (int k = 0; k < SETTING_COUNT; k++)
 		ck_assert_msg(setting_differs((enum setting)k, &s) == (k == (int)i), "%s", setting_rows[k].name);
+}
+
+/* fp8 is a word of --precision: all but products is as in bf16, and how they are scaled may be said besides. */
+START_TEST(fp8_is_bf16_with_products_in_fp8)
+{
+	struct settings s = settings_default();
+	must(setting_read(SETTING_PRECISION, "it", "fp8", &s));
+	ck_assert_int_eq(s.precision, TYPE_BF16);
+	ck_assert_int_eq(s.fp8, FP8_DYNAMIC);
+	must(setting_read(SETTING_FP8, "it", "delayed", &s));
+	must(setting_read(SETTING_PRECISION, "it", "fp8", &s));
+	ck_assert_int_eq(s.fp8, FP8_DELAYED);
+	must(setting_read(SETTING_PRECISION, "it", "fp32", &s));
+	s.ranks = 1;
+	ck_assert_int_eq(settings_resolve(&s, 1), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "precision is fp32"));
 }
 
 /* ---- numbers ---- */

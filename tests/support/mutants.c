@@ -255,7 +255,7 @@ static bool set_buffer(struct chance *c)
 		b->elements += pick(c, 5) - 2;
 		break;
 	case 1:
-		b->type = (enum type)pick(c, TYPE_U8 + 1);
+		b->type = (enum type)pick(c, TYPE_COUNT);
 		break;
 	case 2:
 		b->state = !b->state;

@@ -55,7 +55,7 @@ static char *cut(char *word, char sign)
 static int named(const char *name)
 {
 	LOOK_UP(queue_name, queue, QUEUE_COUNT);
-	LOOK_UP(type_name, type, TYPE_U8 + 1);
+	LOOK_UP(type_name, type, TYPE_COUNT);
 	LOOK_UP(space_name, space, SPACE_COUNT);
 	LOOK_UP(traffic_name, traffic_kind, TRAFFIC_COUNT);
 	ck_abort_msg("nothing is called %s", name);

@@ -29,6 +29,7 @@ static const char *const catalogue[] = {
         GPT " zero2 ranks=4 accumulate=2 precision=fp16 clip=1",
         GPT " ddp ranks=2 precision=fp16 loss_scaler=pytorch",
         GPT " tensor ranks=2 precision=fp16",
+        GPT " ddp ranks=2 precision=fp8",
         GPT " zero1 ranks=2 offload=optimizer",
         GPT " zero3 ranks=4 offload=optimizer:to=disk,parameters",
         GPT " ddp ranks=2 offload=activations",

@@ -11,8 +11,8 @@
 #include "tests/support/viewed.h"
 #include "tests/viz/catalogue.h"
 #include "tests/viz/plain_words.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/op_words.h"
 
 /* ---- names ---- */
 
@@ -82,6 +82,8 @@ static const struct {
         {OP_SGD, "updates ", "update "},
         {OP_SQUARES, "sums up the squares ", "sum up the squares "},
         {OP_OVERFLOW, "looks for infinities ", "look for infinities "},
+        {OP_AMAX, "finds the largest element of ", "find the largest element of "},
+        {OP_CAST, "rounds ", "round "},
         {OP_SCALER_UPDATE, "adjusts the loss scale", "adjust the loss scale"},
         {OP_ADVANCE, "counts the step", "count the step"},
         {OP_ALL_REDUCE, "begins the all-reduce of ", "begin the all-reduce of "},

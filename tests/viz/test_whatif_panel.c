@@ -20,7 +20,7 @@ static const struct {
         {"bucket", "-1", "bucket: '-1'"},
         {"activation-checkpointing", "every=0", "every"},
         {"offload", "gradients", "gradients"},
-        {"precision", "fp8", "fp8"},
+        {"precision", "fp9", "fp9"},
 };
 
 START_TEST(nonsense_is_refused)

@@ -148,7 +148,7 @@ static enum status read_buffer(struct reader *r)
 	if ((s = scan_word(c, "a buffer's name", &name)) ||
 	    (s = scan_name(c, "category", category_name, CATEGORY_COUNT, &category)) ||
 	    (s = scan_name(c, "space", space_name, SPACE_COUNT, &space)) ||
-	    (s = scan_name(c, "type", type_name, TYPE_U8 + 1, &type)) ||
+	    (s = scan_name(c, "type", type_name, TYPE_COUNT, &type)) ||
 	    (s = scan_whole(c, "elements", 1, READ_MOST_ELEMENTS, &elements)))
 		return s;
 	bool state = scan_is(c, "state");

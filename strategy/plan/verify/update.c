@@ -271,6 +271,14 @@ static enum status zero(const struct at *a)
 	return write_group(a, ZERO_X, &(struct meaning){.kind = MEANING_ZERO}, false);
 }
 
+/* What kernels of other software read besides holds no part of the step's arithmetic. */
+static enum status cast(const struct at *a)
+{
+	if (!a->p->settings.fp8)
+		return refuse_op(a, 2, "is for products in fp8, and the plan has none");
+	return STATUS_OK;
+}
+
 static enum status begin_scaler(const struct at *a)
 {
 	write_meaning(a, SCALER_BEGIN_SCALER, loss_scale(a, SCALER_BEGIN_SCALER, 0));
@@ -284,6 +292,8 @@ enum status mean_vector(const struct at *a)
 	        [OP_ZERO] = zero,
 	        [OP_COPY] = copy,
 	        [OP_ADD] = add,
+	        [OP_AMAX] = cast,
+	        [OP_CAST] = cast,
 	        [OP_LOAD] = load,
 	        [OP_SQUARES] = squares,
 	        [OP_OVERFLOW] = overflow,
