@@ -131,7 +131,10 @@ struct report_slowed {
 	/* The rungs of attention's ladder (docs/gpu.md) that its forward and backward passes had: "hopper", or "hopper,
 	 * tensor" where not all layers have the same; "": no attention. */
 	char attention_forward[40], attention_backward[40];
-	char not_captured[224]; /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
+	char attention_why[16];    /* "highest" of our own, for nothing was measured; "asked"; "measured" */
+	char attention_times[192]; /* measured: "forward: tensor 412, hopper 301 µs; …", of the first layer */
+	bool attention_refused;    /* cuDNN was asked for, and does not take a pass, which has the next rung */
+	char not_captured[224];    /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
 };
 
 /* Checkpoints: the state's bytes of one, of all ranks and of the rank that saves most, without headers of files. */
