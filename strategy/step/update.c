@@ -212,7 +212,7 @@ void step_update_delayed(struct step *s)
 		update_fetch(s, o.group[i], parts);
 		update_group(s, o.group[i], parts);
 	}
-	advance(s, s->state.update_counter, QUEUE_HOST_COMPUTE);
+	advance(s, s->state.update_counter, s->state.update_queue);
 }
 
 /* Their state stays in host memory. */
