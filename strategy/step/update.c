@@ -1,5 +1,5 @@
 /* The update: how the optimizer turns gradients into parameters, the same for all strategies. Each rank updates the
- * part of every group that it owns, where update_place.c puts it, and the result goes to whoever needs it.
+ * part of every group that it owns, where offload_update.c puts it, and the result goes to whoever needs it.
  *
  * On the device groups are updated as they are numbered; on the host, in the order in which their gradients arrive:
  * units from the last to the first, buckets as they are numbered.
