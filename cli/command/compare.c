@@ -1,47 +1,19 @@
 /* shardlab compare: strategies side by side. */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command/chart.h"
 #include "cli/command/command.h"
-#include "cli/command/compare_fastest.h"
-#include "cli/command/compare_trace.h"
+#include "cli/command/comparison.h"
 #include "cli/command/emit.h"
-#include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/command/mend.h"
-#include "cli/show/show.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"
 
-/* One combination of strategy and settings. */
-struct entry {
-	char strategy[256];
-	const struct options *variant;
-	struct report report;
-	struct profile_step step;         /* with --trace */
-	struct interval_figures interval; /* with --checkpoint-every */
-	char skipped[1024];               /* why; "": it was not */
-};
-
 enum { VARIANTS = 64 };
-
-struct comparison {
-	struct arena arena;       /* of the alternatives' texts */
-	struct options *variants; /* one for each combination of alternatives; the last option varies fastest */
-	int variant_count;
-	struct entry *entries; /* room for MEMBERS of each variant */
-	int count;
-	struct column *columns; /* of what was not skipped */
-	int column_count;
-	struct report
-	        *nearest; /* of those that do not fit, the one that the least is missing for; NULL: something fits */
-	struct settings nearest_settings;
-	struct profile recorded; /* of --trace */
-};
 
 /* ---- alternatives: --precision bf16/fp16 --activation-checkpointing none/full ---- */
 
@@ -102,16 +74,11 @@ static enum status find_change(struct comparison *c, const struct options *o)
 	return s;
 }
 
-static bool is_recorded(const struct comparison *c)
-{
-	return c->recorded.rank_count > 0;
-}
-
 static enum status predict(const struct comparison *c, const struct settings *m, const char *cluster, enum grain grain,
                            struct entry *e)
 {
-	return is_recorded(c) ? recorded_predict(m, cluster, grain, &e->report, &e->step)
-	                      : job_simulate(m, cluster, grain, &e->report);
+	return comparison_is_recorded(c) ? recorded_predict(m, cluster, grain, &e->report, &e->step)
+	                                 : job_simulate(m, cluster, grain, &e->report);
 }
 
 static enum status predict_interval(const struct options *o, const struct settings *m, struct entry *e)
@@ -165,147 +132,6 @@ static enum status simulate_all(struct comparison *c, enum grain grain)
 	return c->column_count ? STATUS_OK : status_fail(STATUS_INPUT, "%s", c->entries[0].skipped);
 }
 
-static json_t *skipped_to_json(const struct comparison *c, const struct entry *e)
-{
-	const struct options *v = e->variant;
-	if (c->variant_count == 1)
-		return json_pack("{s:s, s:s}", "strategy", e->strategy, "skipped", e->skipped);
-	return json_pack("{s:s, s:s, s:{s:s}, s:s, s:s}", "strategy", e->strategy, "precision",
-	                 option_text(v, OPTION_PRECISION), "activation_checkpointing", "setting",
-	                 option_text(v, OPTION_CHECKPOINTING), "offload", option_text(v, OPTION_OFFLOAD), "skipped",
-	                 e->skipped);
-}
-
-static json_t *to_json(const struct comparison *c)
-{
-	int64_t best = show_fastest_step(c->columns, c->column_count);
-	json_t *results = json_array(), *o = json_pack("{s:o}", "results", results);
-	for (int i = 0; i < c->count; i++) {
-		const struct entry *e = &c->entries[i];
-		json_t *one = *e->skipped ? skipped_to_json(c, e) : report_to_json(&e->report);
-		if (!*e->skipped)
-			fastest_add_ratio(one, &e->report, best);
-		if (interval_is_asked(e->variant) && !*e->skipped)
-			json_object_set_new(one, "checkpoint", interval_to_json(&e->interval));
-		if (is_recorded(c) && !*e->skipped)
-			json_object_set_new(one, "profile", profile_step_to_json(&e->step));
-		json_array_append_new(results, one);
-	}
-	if (is_recorded(c))
-		json_object_set_new(o, "recorded", profile_to_json(&c->recorded));
-	return o;
-}
-
-static bool is_first(const struct comparison *c, int i, bool by_strategy)
-{
-	for (int k = 0; k < i; k++)
-		if (!strcmp(c->entries[k].skipped, c->entries[i].skipped) &&
-		    (!by_strategy || !strcmp(c->entries[k].strategy, c->entries[i].strategy)))
-			return false;
-	return true;
-}
-
-/* A line for each reason. */
-static void show_skipped(const struct comparison *c)
-{
-	for (int i = 0; i < c->count; i++) {
-		int count = 0;
-		if (!*c->entries[i].skipped || !is_first(c, i, false))
-			continue;
-		fputs("skipped ", stdout);
-		for (int k = i; k < c->count; k++) {
-			if (strcmp(c->entries[k].skipped, c->entries[i].skipped) != 0)
-				continue;
-			if (is_first(c, k, true))
-				printf("%s%s", count ? ", " : "", c->entries[k].strategy);
-			count++;
-		}
-		if (c->variant_count > 1)
-			printf(" (%d combination%s)", count, count == 1 ? "" : "s");
-		printf(": %s\n", c->entries[i].skipped);
-	}
-}
-
-/* What makes the nearest fit. */
-static void show_way_out(const struct comparison *c)
-{
-	if (c->column_count > 1)
-		printf("none of them fits; the nearest is %s\n", c->nearest->strategy);
-	else
-		puts("it does not fit");
-	show_change(c->nearest, stdout);
-}
-
-static bool has_single(const struct comparison *c)
-{
-	return c->count > 1 && !strcmp(c->entries[0].strategy, "single") && !*c->entries[0].skipped;
-}
-
-/* The last report stands for all: `single`, which comes first, has one rank. */
-static void show_head(const struct comparison *c)
-{
-	struct report heading = *c->columns[c->column_count - 1].report;
-	bool differ = show_micros_differ(c->columns, c->column_count);
-	snprintf(heading.strategy, sizeof heading.strategy, "%d strateg%s", c->column_count,
-	         c->column_count == 1 ? "y" : "ies");
-	show_heading(&heading, differ ? SHOW_ALL & ~(unsigned)SHOW_MICRO : SHOW_ALL, stdout);
-}
-
-static void show_recorded(const struct comparison *c)
-{
-	const struct profile_step *steps[MEMBERS];
-	const struct report *last = c->columns[c->column_count - 1].report;
-	int count = 0;
-	for (int i = 0; i < c->count; i++)
-		if (!*c->entries[i].skipped)
-			steps[count++] = &c->entries[i].step;
-	show_head(c);
-	recorded_show(&c->recorded, c->columns, steps, count, stdout);
-	show_rates(last, stdout);
-	show_model_note(last, stdout);
-	show_skipped(c);
-}
-
-static void show_intervals(const struct comparison *c)
-{
-	const char *names[MEMBERS];
-	struct interval_figures figures[MEMBERS];
-	int count = 0;
-	for (int i = 0; i < c->count; i++)
-		if (!*c->entries[i].skipped && interval_is_asked(c->entries[i].variant)) {
-			names[count] = c->entries[i].strategy;
-			figures[count++] = c->entries[i].interval;
-		}
-	if (count)
-		interval_compare(names, figures, count, stdout);
-}
-
-static void show(const struct comparison *c)
-{
-	const struct report *last = c->columns[c->column_count - 1].report;
-	assert(last);
-	if (c->variant_count > 1) {
-		struct report heading = *last;
-		snprintf(heading.strategy, sizeof heading.strategy, "%d combinations", c->column_count);
-		show_grid(&heading, c->columns, c->column_count, stdout);
-	} else {
-		show_head(c);
-		fputc('\n', stdout);
-		show_columns(c->columns, c->column_count, stdout);
-		show_intervals(c);
-	}
-	if (c->nearest)
-		show_way_out(c);
-	else if (c->column_count > 1 && !show_is_states_only(last))
-		fastest_show(c->columns, c->column_count, c->variant_count > 1, stdout);
-	if (c->variant_count == 1)
-		show_departure(c->columns, c->column_count, stdout);
-	if (has_single(c))
-		puts("single is one rank, with the whole batch");
-	show_model_note(last, stdout);
-	show_skipped(c);
-}
-
 static enum status write_csv(void *context, FILE *out)
 {
 	const struct comparison *c = context;
@@ -354,9 +180,9 @@ static enum status output(struct comparison *c, const struct options *o)
 	if (s)
 		return s;
 	if (option_given(o, OPTION_JSON))
-		print_json(to_json(c), false);
+		print_json(comparison_to_json(c), false);
 	else
-		(is_recorded(c) ? show_recorded : show)(c);
+		comparison_show(c);
 	return option_given(o, OPTION_REQUIRE_FIT) ? require_fit(c) : STATUS_OK;
 }
 

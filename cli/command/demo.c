@@ -52,7 +52,7 @@ static void group_rows(struct table *t, const struct trials *d, enum figure_grou
 	struct scale scale = group_scale(g, all, 2 * d->members.count);
 	table_gap(t);
 	table_row(t, STYLE_HEAD, "%s, %s", group_titles[g], scale.name);
-	for (const struct figure *f = figures; f->name; f++)
+	for (const struct figure *f = report_figures(); f->name; f++)
 		if (f->group == g && shown(f))
 			pair_rows(t, d, f, scale);
 }

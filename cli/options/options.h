@@ -19,7 +19,7 @@
 #include "strategy/base/status.h"
 #include "strategy/emit/emit.h"
 #include "strategy/settings/settings.h"
-#include "viz/scene/list.h"
+#include "viz/scenes.h"
 
 /* constant, name, what it does, what else help says */
 #define COMMAND_LIST(X)                                                                                                \

@@ -185,6 +185,7 @@ static void show_lacking(const struct advice *a, bool all, FILE *out)
 	if (!shown)
 		return;
 	table_init(&t, out, 10, 5);
+	t.left[8] = t.left[9] = true;
 	table_row(&t, STYLE_HEAD, "does not fit, with micro-batches of one sample or the smallest that was asked for");
 	table_row(&t, STYLE_HEAD,
 	          "\tstrategy\tprecision\tcheckpointing\toffload\tmissing\tmost of\tthe peak\tpeak at\twould fit with");

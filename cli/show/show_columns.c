@@ -78,7 +78,7 @@ static void show_micros(struct table *t, const struct spread *s)
 
 static bool is_empty(const struct spread *s, enum figure_group g)
 {
-	for (const struct figure *f = figures; f->name; f++)
+	for (const struct figure *f = report_figures(); f->name; f++)
 		for (int c = 0; f->group == g && c < s->count; c++)
 			if (figure_value(f, s->report[c], s->role[c]) > 0)
 				return false;
@@ -98,13 +98,13 @@ static void show_which(struct table *t, const struct spread *s)
 static void show_group(struct table *t, const struct spread *s, enum figure_group g, bool marked)
 {
 	struct scale scale = group_scale(g, s->report, s->count);
-	if ((g == GROUP_AWAY || g == GROUP_TIGHTEST) && is_empty(s, g))
+	if ((g == GROUP_BESIDE || g == GROUP_TIGHTEST) && is_empty(s, g))
 		return;
 	table_gap(t);
 	table_row(t, STYLE_HEAD, "%s, %s%s", group_titles[g], scale.name, marked ? " *" : "");
 	if (g == GROUP_TIGHTEST)
 		show_which(t, s);
-	for (const struct figure *f = figures; f->name; f++) {
+	for (const struct figure *f = report_figures(); f->name; f++) {
 		if (f->group != g)
 			continue;
 		table_row(t, f->total ? STYLE_HEAD : STYLE_PLAIN, "  %s", f->name);
@@ -294,7 +294,7 @@ void show_csv(const struct column *columns, int count, FILE *out)
 	fputs("strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
 	      "sequence,cluster,rates,fits",
 	      out);
-	for (const struct figure *f = figures; f->name; f++)
+	for (const struct figure *f = report_figures(); f->name; f++)
 		fprintf(out, ",%s", f->key);
 	fputs(",bubble_closed_form,grain,model_flops,tokens_per_s,tflops_per_device,mfu,seed,settings,version\n", out);
 	for (int c = 0; c < count; c++) {
@@ -311,7 +311,7 @@ void show_csv(const struct column *columns, int count, FILE *out)
 			        r->accumulate, r->sequence);
 			csv_text(out, r->cluster);
 			fprintf(out, ",%s,%s", r->rates_measured ? "measured" : "assumed", r->fits ? "yes" : "no");
-			for (const struct figure *f = figures; f->name; f++) {
+			for (const struct figure *f = report_figures(); f->name; f++) {
 				int64_t v = figure_value(f, r, role);
 				if (v < 0)
 					fputc(',', out);

@@ -29,9 +29,10 @@ void table_init(struct table *t, FILE *out, int columns, int text_columns)
 	*t = (struct table){
 	        .out = out,
 	        .columns = columns < TABLE_COLUMNS ? columns : TABLE_COLUMNS,
-	        .text_columns = text_columns,
 	        .colour = terminal_colour(out),
 	};
+	for (int c = 0; c < text_columns; c++)
+		t->left[c] = true;
 }
 
 static void add_row(struct table *t, enum style style)
@@ -77,11 +78,10 @@ void table_cell_style(struct table *t, int column, enum style style)
 static void print_cell(const struct table *t, const struct table_row *r, int c, int width, bool last)
 {
 	int space = width - text_width(r->cell[c]);
-	bool left = c < t->text_columns;
-	if (!left)
+	if (!t->left[c])
 		fprintf(t->out, "%*s", space, "");
 	fprintf(t->out, "%s%s%s", style_begin(r->style[c], t->colour), r->cell[c], style_end(r->style[c], t->colour));
-	if (left && !last)
+	if (t->left[c] && !last)
 		fprintf(t->out, "%*s", space, "");
 }
 

@@ -31,7 +31,8 @@ struct table_row {
 struct table {
 	struct arena arena;
 	FILE *out;
-	int columns, text_columns;  /* the first text_columns are set on the left */
+	int columns;
+	bool left[TABLE_COLUMNS];   /* columns of text; others than the first ones are set after table_init */
 	bool hidden[TABLE_COLUMNS]; /* columns that are not printed, set after table_init */
 	struct table_row *rows;
 	size_t row_count, row_capacity;

@@ -13,9 +13,9 @@ KERNEL_FUNCTION(batch_norm_merge)
 	double rows = 0;
 	for (int64_t c = 0; c < width; c++) {
 		double mean = 0, squares = 0;
-		const float *p = part;
+		const float *p = parts;
 		rows = 0;
-		for (int64_t i = 0; i < parts; i++, p += 2 * width + 1) {
+		for (int64_t i = 0; i < contributors; i++, p += 2 * width + 1) {
 			double m = (double)p[2 * width], difference = (double)p[c] - mean;
 			mean += difference * m / (rows + m);
 			squares += (double)p[width + c] * m + difference * difference * rows * m / (rows + m);

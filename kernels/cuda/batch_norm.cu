@@ -240,13 +240,13 @@ CUDA_KERNEL(batch_norm_statistics)
 	});
 	return error ? error
 	             : launch(statistics_finish, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, rows, width,
-	                      each, count, parts, part);
+	                      each, count, parts, local);
 }
 
 CUDA_KERNEL(batch_norm_merge)
 {
-	return launch(merge_kernel, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, parts,
-	              static_cast<int>(width), part, running, statistics);
+	return launch(merge_kernel, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, contributors,
+	              static_cast<int>(width), parts, running, statistics);
 }
 
 CUDA_KERNEL(batch_norm_running)
@@ -304,11 +304,11 @@ CUDA_KERNEL(batch_norm_backward)
 	int64_t n = shape->rows * shape->width;
 	return n == 0 ? 0 : with_type(shape->type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		return with_lanes<T>(shape->width, {du, x, weight, dx}, [&](auto lanes) {
+		return with_lanes<T>(shape->width, {dy, x, weight, dx}, [&](auto lanes) {
 			constexpr int V = decltype(lanes)::value;
 			unsigned blocks = blocks_for(n, V * THREADS, passing_blocks(c));
 			return launch(backward_kernel<T, V>, blocks, THREADS, 0, s, n, static_cast<int>(shape->width),
-			              static_cast<const T *>(du), static_cast<const T *>(x), statistics, sums,
+			              static_cast<const T *>(dy), static_cast<const T *>(x), statistics, sums,
 			              static_cast<const T *>(weight), static_cast<T *>(dx));
 		});
 	});

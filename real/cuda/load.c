@@ -111,14 +111,14 @@ int cuda_load(struct cuda_device *c, const struct op *op, kernel_stream s)
 	while (&m->role->ops[slots->op] != op)
 		slots++;
 	fill_slot(c, slots, c->step);
-	void *inputs = use(m, op, LOAD_INPUTS);
-	void *targets = use(m, op, LOAD_TARGETS);
-	rank_memory_touch(m, op, LOAD_STEP, 1);
+	const union operands o = operands_of(m, op);
 	int error = 0, i = (int)(c->step & 1);
-	if (inputs)
-		error = c->api->kernels.copy(c->context, s, inputs, slots->inputs[i], (size_t)input_bytes(c, op));
-	if (targets && !error)
-		error = c->api->kernels.copy(c->context, s, targets, slots->targets[i], (size_t)target_bytes(c, op));
+	if (o.LOAD.inputs)
+		error = c->api->kernels.copy(c->context, s, o.LOAD.inputs, slots->inputs[i],
+		                             (size_t)input_bytes(c, op));
+	if (o.LOAD.targets && !error)
+		error = c->api->kernels.copy(c->context, s, o.LOAD.targets, slots->targets[i],
+		                             (size_t)target_bytes(c, op));
 	return error;
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "real/rank/load.h"
-#include "real/rank/operand.h"
 #include "real/rank/restore.h"
 #include "real/rank/weights.h"
 
@@ -17,49 +16,45 @@ static enum type type_of(const struct rank_memory *memory, const struct op *op, 
 
 BOUND(zero)
 {
-	int64_t n;
-	void *x = use_all(m, op, ZERO_X, &n);
-	return RUN(fill, x, 0, (size_t)(n * type_bytes(type_of(m, op, ZERO_X))));
+	return RUN(fill, o->ZERO.x, 0, (size_t)(elements_of(m, op) * type_bytes(type_of(m, op, ZERO_X))));
 }
 
 /* Converts between floating-point types; elements of other types are only moved, within a space or between two. */
 BOUND(copy)
 {
 	enum transfer_kind kind = op_transfer(m->role, op);
-	int64_t n;
-	void *x = use_all(m, op, COPY_X, &n), *y = use_all(m, op, COPY_Y, &n);
 	enum type from = type_of(m, op, COPY_X), to = type_of(m, op, COPY_Y);
+	int64_t n = elements_of(m, op);
 	if (kind != TRANSFER_COUNT)
 		rank_memory_count(m, kind, n * type_bytes(from));
 	else if (from != to)
-		return RUN(vector_convert, n, (enum element)from, x, (enum element)to, y);
-	return RUN(copy, y, x, (size_t)(n * type_bytes(from)));
+		return RUN(vector_convert, n, (enum element)from, o->COPY.x, (enum element)to, o->COPY.y);
+	return RUN(copy, o->COPY.y, o->COPY.x, (size_t)(n * type_bytes(from)));
 }
 
 /* For kernels that read this process's memory. A device with other memory has its own way of loading. */
 BOUND(load)
 {
-	void *inputs = USE(LOAD_INPUTS);
-	int32_t *targets = USE(LOAD_TARGETS);
-	const int64_t *step = USE(LOAD_STEP);
 	(void)b;
-	rank_load_samples(m, op, *step, inputs, targets);
+	rank_load_samples(m, op, *o->LOAD.step, o->LOAD.inputs, o->LOAD.targets);
 	return 0;
 }
 
 static const struct binding_row bind_memory[OP_KIND_COUNT] = {
-        BIND(ZERO, zero, fill, fill),
-        BIND(COPY, copy, copy, vector_convert),
-        BIND(LOAD, load, copy, copy),
+        BIND(ZERO, zero, fill),
+        BIND(COPY, copy, vector_convert),
+        BIND(LOAD, load, copy),
 };
 
-static const struct binding_row *row_of(enum op_kind k)
+static const struct binding_row *row_of(const struct rank_memory *m, const struct op *op)
 {
-	enum { TABLES = 3 };
-	const struct binding_row *tables[TABLES] = {bind_model, bind_update, bind_memory};
+	enum { TABLES = 4 };
+	const struct binding_row *tables[TABLES] = {bind_kernel, bind_model, bind_update, bind_memory};
+	if (bind_sliced[op->kind].function && is_sliced(m, op))
+		return &bind_sliced[op->kind];
 	for (int i = 0; i < TABLES; i++)
-		if (tables[i][k].function)
-			return &tables[i][k];
+		if (tables[i][op->kind].function)
+			return &tables[i][op->kind];
 	return NULL;
 }
 
@@ -76,9 +71,10 @@ static enum status (*const of_process[OP_KIND_COUNT])(struct rank_memory *memory
 
 int bind_issue(const struct binding *b, const struct op *op)
 {
-	const struct binding_row *row = row_of(op->kind);
+	const struct binding_row *row = row_of(b->memory, op);
 	assert(row);
-	return row->function(b, b->memory, op);
+	const union operands o = operands_of(b->memory, op);
+	return row->function(b, b->memory, op, &o);
 }
 
 bool bind_is_of_process(const struct op *op)
@@ -86,17 +82,13 @@ bool bind_is_of_process(const struct op *op)
 	return of_process[op->kind] != NULL;
 }
 
-static bool is_there(const struct kernel_table *kernels, size_t entry)
+static bool is_bound(const struct rank_memory *m, const struct kernel_table *kernels, const struct op *op)
 {
-	void (*function)(void);
-	memcpy(&function, (const char *)kernels + entry, sizeof function);
+	const struct binding_row *row = row_of(m, op);
+	void (*function)(void) = NULL;
+	if (row)
+		memcpy(&function, (const char *)kernels + row->entry, sizeof function);
 	return function != NULL;
-}
-
-static bool is_bound(const struct kernel_table *kernels, const struct op *op)
-{
-	const struct binding_row *row = row_of(op->kind);
-	return row && is_there(kernels, row->entry) && is_there(kernels, row->other);
 }
 
 enum status bind_check(const struct rank_memory *memory, const struct kernel_table *kernels, const char *device)
@@ -106,7 +98,7 @@ enum status bind_check(const struct rank_memory *memory, const struct kernel_tab
 	for (int i = 0; i < r->op_count; i++) {
 		const struct op *op = &r->ops[i];
 		bool class = op_class(op->kind) == OP_CLASS_K || op_class(op->kind) == OP_CLASS_V;
-		if (!class || op_is_of_host(op) || bind_is_of_process(op) || is_bound(kernels, op))
+		if (!class || op_is_of_host(op) || bind_is_of_process(op) || is_bound(memory, kernels, op))
 			continue;
 		op_describe(memory->plan, op, what, sizeof what);
 		return status_fail(STATUS_INPUT, "{device} %s: %s: this build has no %s for GPUs; use {device} cpu",

@@ -1,10 +1,10 @@
-/* Binds operations to a device's kernels, whatever the device: a function for each operation, and a table of them.
+/* Binds operations to a device's kernels, whatever the device. The operands' memory is found, and what is touched of it
+ * recorded (operand.h); then a function calls the kernel.
  *
- *     bind.c            what runs on the CPU, copies and samples
- *     bind_model.c      the model's kernels
- *     bind_update.c     the optimizer, the loss scale, and vectors
- *
- * Each function finds the operands' memory, records what is touched of it (operand.h), and calls the kernel.
+ *     bind_kernel.c     made from the tables of kernels and of operations: most
+ *     bind_model.c      the model's operations that are more than one call of a kernel with their operands
+ *     bind_update.c     likewise the optimizer's, the loss scale's, and vectors'
+ *     bind.c            copies and samples; what runs on the CPU
  *
  *     struct binding b = {.memory = &memory, .kernels = &api->kernels, .context = context, .stream = stream, …};
  *     int error = bind_issue(&b, op);
@@ -16,7 +16,7 @@
 
 #include "kernels/table.h"
 #include "real/rank/fusion.h"
-#include "real/rank/memory.h"
+#include "real/rank/operand.h"
 
 /* Where an operation runs. */
 struct binding {
@@ -54,22 +54,20 @@ enum status rank_loss_scale_ended(const struct loss_scale *scaler);
 
 /* ---- the operations ---- */
 
-/* An operation's function, and which entries of a table of kernels it needs, by their place in it (a second one: where
- * the model is sliced, or types differ). */
+/* An operation's function, and the entry of a table of kernels that it needs, by its place in it. */
 struct binding_row {
-	int (*function)(const struct binding *b, struct rank_memory *m, const struct op *op);
-	size_t entry, other;
+	int (*function)(const struct binding *b, struct rank_memory *m, const struct op *op, const union operands *o);
+	size_t entry;
 };
-#define BIND(constant, name, entry, other)                                                                             \
-	[OP_##constant] = {bind_##name, offsetof(struct kernel_table, entry), offsetof(struct kernel_table, other)}
+#define BIND(constant, name, kernel) [OP_##constant] = {bind_##name, offsetof(struct kernel_table, kernel)}
 
-/* The function of an operation, BOUND(norm_forward) { … }, its call of a kernel, where it runs, and what it gives that
- * kernel: an operand (operand.h), one that is written or added to and which of the two, and an operand's type. */
-#define BOUND(name) static int bind_##name(const struct binding *b, struct rank_memory *m, const struct op *op)
+/* The function of an operation, BOUND(classifier) { … }, and its call of a kernel, where it runs. */
+#define BOUND(name)                                                                                                    \
+	static int bind_##name(const struct binding *b, struct rank_memory *m, const struct op *op,                    \
+	                       const union operands *o)
 #define RUN(kernel, ...) b->kernels->kernel(b->context, b->stream, __VA_ARGS__)
-#define USE(operand) use(m, op, operand)
-#define ADD_TO(operand) use(m, op, operand), adds(op, operand)
-#define ELEMENT(operand) element_of(m, op, operand)
-extern const struct binding_row bind_model[OP_KIND_COUNT], bind_update[OP_KIND_COUNT];
+extern const struct binding_row bind_kernel[OP_KIND_COUNT], bind_model[OP_KIND_COUNT], bind_update[OP_KIND_COUNT];
+/* In place of the others where the weights are sliced over ranks. */
+extern const struct binding_row bind_sliced[OP_KIND_COUNT];
 
 #endif

@@ -1,4 +1,5 @@
-/* The optimizer, the loss scale, and vector work that knows nothing of the model. */
+/* The optimizer, the loss scale and exact sums: what is more than one call of a kernel with the operation's operands.
+ */
 #include <stddef.h>
 
 #include "kernels/exact.h"
@@ -8,29 +9,15 @@
 
 _Static_assert((int)SCALAR_DIGITS == EXACT_DIGITS, "a plan has room for exact sums");
 
-/* ---- vectors ---- */
-
-BOUND(add)
-{
-	int64_t n;
-	void *x = use_all(m, op, ADD_X, &n), *y = use_all(m, op, ADD_Y, &n);
-	return RUN(vector_add, ELEMENT(ADD_X), n, x, y);
-}
-
 BOUND(squares)
 {
-	int64_t n;
-	const void *x = use_all(m, op, SQUARES_X, &n);
-	if (m->plan->settings.reproducible) {
-		exact_add_squares(ELEMENT(SQUARES_X), n, x, exact_begin(USE(SQUARES_NORM), adds(op, SQUARES_NORM)));
-		return 0;
-	}
-	return RUN(vector_squares, ELEMENT(SQUARES_X), n, x, ADD_TO(SQUARES_NORM));
-}
-
-BOUND(advance)
-{
-	return RUN(advance, USE(ADVANCE_STEP));
+	enum element type = element_of(m, op, SQUARES_X);
+	int64_t n = elements_of(m, op);
+	bool more = adds(op, SQUARES_NORM);
+	if (!m->plan->settings.reproducible)
+		return RUN(vector_squares, type, n, o->SQUARES.x, o->SQUARES.norm, more);
+	exact_add_squares(type, n, (const void *)o->SQUARES.x, exact_begin(o->SQUARES.norm, more));
+	return 0;
 }
 
 /* ---- the loss scale ---- */
@@ -42,35 +29,12 @@ _Static_assert(SCALER_SCALE * sizeof(float) == offsetof(struct loss_scale, scale
                        SCALER_ELEMENTS * sizeof(float) == sizeof(struct loss_scale),
                "the loss scale's state is laid out as the kernels read it");
 
-BOUND(overflow)
-{
-	int64_t n, one;
-	const void *x = use_all(m, op, OVERFLOW_X, &n);
-	float *overflow = use_all(m, op, OVERFLOW_OVERFLOW, &one);
-	return RUN(vector_overflow, ELEMENT(OVERFLOW_X), n, x, overflow, adds(op, OVERFLOW_OVERFLOW));
-}
-
 BOUND(scaler_begin)
 {
 	const struct settings *settings = &m->plan->settings;
-	int64_t n;
-	void *scaler = use_all(m, op, SCALER_BEGIN_SCALER, &n);
+	(void)op;
 	*b->scaler_begin = loss_scale_begin(settings->loss_scaler, settings->loss_scale);
-	return RUN(copy, scaler, b->scaler_begin, sizeof *b->scaler_begin);
-}
-
-BOUND(scaler_update)
-{
-	const struct settings *settings = &m->plan->settings;
-	const struct loss_scale_rule *rule = loss_scale_rule(settings->loss_scaler);
-	const struct scale_rule r = {.pytorch = settings->loss_scaler == LOSS_SCALER_PYTORCH,
-	                             .minimum = rule->minimum,
-	                             .window = settings->loss_scale_window,
-	                             .hysteresis = rule->hysteresis};
-	int64_t n;
-	float *scaler = use_all(m, op, SCALER_UPDATE_SCALER, &n);
-	const float *overflow = use_all(m, op, SCALER_UPDATE_OVERFLOW, &n);
-	return RUN(scaler_update, &r, overflow, scaler, b->gave_up);
+	return RUN(copy, o->SCALER_BEGIN.scaler, b->scaler_begin, sizeof *b->scaler_begin);
 }
 
 enum status rank_loss_scale_ended(const struct loss_scale *scaler)
@@ -84,18 +48,17 @@ enum status rank_loss_scale_ended(const struct loss_scale *scaler)
 /* ---- the optimizer ---- */
 
 /* The sum of squares as the kernels read it. */
-static const float *squares_of(const struct binding *b, struct rank_memory *m, const struct op *op)
+static const float *squares_of(const struct binding *b, const float *norm)
 {
-	const float *norm = use(m, op, op_find(op->kind, PART_NORM));
-	if (!norm || !m->plan->settings.reproducible)
+	if (!norm || !b->memory->plan->settings.reproducible)
 		return norm;
 	*b->scalar = (float)exact_value(norm);
 	return b->scalar;
 }
 
-static struct update update_of(const struct binding *b, struct rank_memory *m, const struct op *op)
+static struct update update_of(const struct binding *b, const struct op *op, const union operands *o)
 {
-	const struct settings *s = &m->plan->settings;
+	const struct settings *s = &b->memory->plan->settings;
 	return (struct update){.learning_rate = s->learning_rate,
 	                       .warmup = s->warmup,
 	                       .decay = s->decay,
@@ -104,10 +67,10 @@ static struct update update_of(const struct binding *b, struct rank_memory *m, c
 	                       .epsilon = 1e-8F,
 	                       .weight_decay = (float)s->weight_decay,
 	                       .clip = s->clip,
-	                       .step = use(m, op, op_find(op->kind, PART_COUNTER)),
-	                       .squares = squares_of(b, m, op),
-	                       .scaler = use(m, op, op_find(op->kind, PART_SCALER)),
-	                       .overflow = use(m, op, op_find(op->kind, PART_OVERFLOW)),
+	                       .step = operand_part(o, op, PART_COUNTER),
+	                       .squares = squares_of(b, operand_part(o, op, PART_NORM)),
+	                       .scaler = operand_part(o, op, PART_SCALER),
+	                       .overflow = operand_part(o, op, PART_OVERFLOW),
 	                       .keep_parameters = op_access(op, op_find(op->kind, PART_PARAMETERS)) == 'w'};
 }
 
@@ -155,34 +118,21 @@ static int update_all(const struct binding *b, const struct op *op, struct updat
 	return error ? error : update_part(b, &u, v, done, n - done);
 }
 
-BOUND(adamw)
+BOUND(optimizer)
 {
-	int64_t n;
-	struct vectors v = {
-	        .type = ELEMENT(ADAMW_PARAMETERS), .adamw = true, .parameters = use_all(m, op, ADAMW_PARAMETERS, &n)};
-	v.gradients = use_all(m, op, ADAMW_GRADIENTS, &n);
-	v.first = use_all(m, op, ADAMW_FIRST, &n);
-	v.second = use_all(m, op, ADAMW_SECOND, &n);
-	v.master = USE(ADAMW_MASTER);
-	return update_all(b, op, update_of(b, m, op), &v, n);
-}
-
-BOUND(sgd)
-{
-	int64_t n;
-	struct vectors v = {.type = ELEMENT(SGD_PARAMETERS), .parameters = use_all(m, op, SGD_PARAMETERS, &n)};
-	v.gradients = use_all(m, op, SGD_GRADIENTS, &n);
-	v.master = USE(SGD_MASTER);
-	return update_all(b, op, update_of(b, m, op), &v, n);
+	const struct vectors v = {.type = element_of(m, op, op_find(op->kind, PART_PARAMETERS)),
+	                          .adamw = op->kind == OP_ADAMW,
+	                          .parameters = operand_part(o, op, PART_PARAMETERS),
+	                          .gradients = operand_part(o, op, PART_GRADIENTS),
+	                          .first = operand_part(o, op, PART_FIRST_MOMENT),
+	                          .second = operand_part(o, op, PART_SECOND_MOMENT),
+	                          .master = operand_part(o, op, PART_MASTER)};
+	return update_all(b, op, update_of(b, op, o), &v, elements_of(m, op));
 }
 
 const struct binding_row bind_update[OP_KIND_COUNT] = {
-        BIND(ADD, add, vector_add, vector_add),
-        BIND(ADAMW, adamw, adamw_update, adamw_update),
-        BIND(SGD, sgd, sgd_update, sgd_update),
-        BIND(SQUARES, squares, vector_squares, vector_squares),
-        BIND(OVERFLOW, overflow, vector_overflow, vector_overflow),
-        BIND(SCALER_BEGIN, scaler_begin, copy, copy),
-        BIND(SCALER_UPDATE, scaler_update, scaler_update, scaler_update),
-        BIND(ADVANCE, advance, advance, advance),
+        BIND(ADAMW, optimizer, adamw_update),
+        BIND(SGD, optimizer, sgd_update),
+        BIND(SQUARES, squares, vector_squares),
+        BIND(SCALER_BEGIN, scaler_begin, copy),
 };

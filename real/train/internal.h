@@ -16,7 +16,7 @@
 #include "strategy/base/series.h"
 
 /* When each rank came to the collectives of a step, known to all ranks. */
-struct meeting {
+struct arrivals {
 	bool opened;
 	int64_t clock;       /* added to this rank's clock, it is that of rank 0 */
 	int64_t most;        /* collectives and messages of the role that has most */
@@ -92,7 +92,7 @@ struct training {
 	struct {
 		bool products, capture;
 	} warned; /* on stderr, of what is slow */
-	struct meeting meeting;
+	struct arrivals arrivals;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	uint64_t checksum;
 };
@@ -193,7 +193,7 @@ enum status training_hear_wishes(struct training *t, struct wishes *out);
 
 /* meet.c: called collectively after a step. The executor learns when the last member of every collective had come. */
 enum status training_meet(struct training *t);
-void meeting_release(struct meeting *m);
+void arrivals_release(struct arrivals *m);
 /* Nanoseconds that, added to this rank's clock, give rank 0's. Collective over a communicator of MPI. */
 int64_t clocks_align(const void *mpi_communicator, int64_t (*now)(void));
 

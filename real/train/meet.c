@@ -61,7 +61,7 @@ static bool communicates(const struct role *r, int op)
 	return op_class(r->ops[op].kind) == OP_CLASS_C;
 }
 
-static void meeting_open(struct meeting *m, const struct plan *p)
+static void arrivals_open(struct arrivals *m, const struct plan *p)
 {
 	for (int i = 0; i < p->role_count; i++) {
 		const struct role *r = &p->roles[i];
@@ -76,18 +76,18 @@ static void meeting_open(struct meeting *m, const struct plan *p)
 	m->opened = true;
 }
 
-void meeting_release(struct meeting *m)
+void arrivals_release(struct arrivals *m)
 {
 	free(m->mine);
 	free(m->all);
 	trace_release(&m->trace);
-	*m = (struct meeting){0};
+	*m = (struct arrivals){0};
 }
 
 static void write_down(struct training *t, int64_t started)
 {
 	const struct role *r = plan_role_of(&t->plan, t->rank);
-	int64_t *next = t->meeting.mine, begin, end;
+	int64_t *next = t->arrivals.mine, begin, end;
 	for (int op = r->step.begin; op < r->step.end; op++) {
 		if (!communicates(r, op))
 			continue;
@@ -99,7 +99,7 @@ static void write_down(struct training *t, int64_t started)
 /* Numbers of 64 bits travel as pairs of 32, which an all-gather moves as they are. */
 static enum status tell_all(struct training *t)
 {
-	struct meeting *m = &t->meeting;
+	struct arrivals *m = &t->arrivals;
 	struct traffic traffic;
 	struct collective c = {.algorithm = SCHEDULE_RING_ALL_GATHER,
 	                       .elements = 2 * m->most * t->ranks,
@@ -110,7 +110,7 @@ static enum status tell_all(struct training *t)
 }
 
 /* When others ended is not known, and does not matter. */
-static void read_all(struct meeting *m, const struct plan *p)
+static void read_all(struct arrivals *m, const struct plan *p)
 {
 	m->trace.span_count = 0;
 	for (int64_t rank = 0; rank < p->ranks; rank++) {
@@ -125,11 +125,11 @@ static void read_all(struct meeting *m, const struct plan *p)
 
 enum status training_meet(struct training *t)
 {
-	struct meeting *m = &t->meeting;
+	struct arrivals *m = &t->arrivals;
 	if (t->ranks == 1)
 		return STATUS_OK;
 	if (!m->opened)
-		meeting_open(m, &t->plan);
+		arrivals_open(m, &t->plan);
 	if (!m->most)
 		return STATUS_OK;
 	int64_t started = executor_started(t->device.executor) + m->clock;

@@ -327,7 +327,7 @@ enum status training_gathering(struct training *t, struct report *out)
 static enum status beginning(const struct training *t, int64_t *out)
 {
 	const struct exchange x = {.what = "the trace"};
-	int64_t started = executor_started(t->device.executor) + t->meeting.clock, earliest = started;
+	int64_t started = executor_started(t->device.executor) + t->arrivals.clock, earliest = started;
 	int64_t *all = array_make((size_t)t->ranks, sizeof *all);
 	enum status s = STATUS_OK;
 	if (t->mpi)

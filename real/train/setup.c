@@ -158,7 +158,7 @@ void training_release(struct training *t)
 	training_checkpoint_release(t); /* its thread reads what the device has */
 	device_release(&t->device);
 	communicator_close(t->communicator);
-	meeting_release(&t->meeting);
+	arrivals_release(&t->arrivals);
 	model_weights_release(&t->init);
 	weights_writer_release(&t->save);
 	dataset_release(&t->data);

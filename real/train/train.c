@@ -344,7 +344,7 @@ static void meet_ranks(struct training *t)
 	MPI_Comm_size(node, &t->local_ranks);
 	MPI_Comm_free(&node);
 	if (t->local_ranks < t->ranks) /* ranks of one machine share a clock */
-		t->meeting.clock = clocks_align(&(MPI_Comm){MPI_COMM_WORLD}, clock_ns);
+		t->arrivals.clock = clocks_align(&(MPI_Comm){MPI_COMM_WORLD}, clock_ns);
 }
 
 static enum status join_world(struct training *t)

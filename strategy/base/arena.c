@@ -1,5 +1,6 @@
 #include "strategy/base/arena.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 enum { CHUNK_BYTES = 64 * 1024, ALIGNMENT = 16 };
 
 struct arena_chunk {
-	struct arena_chunk *next;
+	struct arena_chunk *next, *previous;
 	size_t used, size;
 	_Alignas(ALIGNMENT) char data[];
 };
@@ -26,6 +27,8 @@ static struct arena_chunk *add_chunk(struct arena *a, struct arena_chunk *c, siz
 	if (!c)
 		memory_exhausted();
 	*c = (struct arena_chunk){.next = a->chunks, .size = size};
+	if (c->next)
+		c->next->previous = c;
 	return a->chunks = c;
 }
 
@@ -43,14 +46,29 @@ void *arena_alloc(struct arena *a, size_t bytes)
 	return p;
 }
 
-/* A chunk by itself, whose first bytes the caller fills: only the others are zeroed. */
-static void *alloc_alone(struct arena *a, size_t bytes, size_t filled)
+/* A chunk by itself, whose bytes are left as they are. */
+static void *alloc_alone(struct arena *a, size_t bytes)
 {
 	bytes = aligned(bytes);
 	struct arena_chunk *c = add_chunk(a, malloc(sizeof *c + bytes), bytes);
-	memset(c->data + filled, 0, bytes - filled);
 	c->used = bytes;
 	a->bytes += bytes;
+	return c->data;
+}
+
+/* The same for what has a chunk by itself already: the system moves pages, and copies none. */
+static void *grow_alone(struct arena *a, void *data, size_t bytes)
+{
+	struct arena_chunk *c = (struct arena_chunk *)((char *)data - offsetof(struct arena_chunk, data));
+	bytes = aligned(bytes);
+	a->bytes += bytes - c->size;
+	c = realloc(c, sizeof *c + bytes);
+	if (!c)
+		memory_exhausted();
+	c->used = c->size = bytes;
+	*(c->previous ? &c->previous->next : &a->chunks) = c;
+	if (c->next)
+		c->next->previous = c;
 	return c->data;
 }
 
@@ -85,16 +103,25 @@ void arena_release(struct arena *a)
 	a->bytes = 0;
 }
 
+static void *grow(struct arena *a, void *array, size_t count, size_t capacity, size_t element_bytes)
+{
+	size_t had = count * element_bytes, bytes = capacity * element_bytes;
+	if (had > CHUNK_BYTES)
+		return grow_alone(a, array, bytes);
+	void *grown = bytes > CHUNK_BYTES ? alloc_alone(a, bytes) : arena_alloc(a, bytes);
+	if (count)
+		memcpy(grown, array, had);
+	return grown;
+}
+
 void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes)
 {
-	if (count < *capacity)
-		return array;
-	*capacity = *capacity ? 2 * *capacity : 256;
-	size_t bytes = (size_t)*capacity * element_bytes, used = (size_t)count * element_bytes;
-	void *grown = bytes > CHUNK_BYTES ? alloc_alone(a, bytes, used) : arena_alloc(a, bytes);
-	if (count)
-		memcpy(grown, array, used);
-	return grown;
+	if (count >= *capacity) {
+		*capacity = *capacity ? 2 * *capacity : 256;
+		array = grow(a, array, (size_t)count, (size_t)*capacity, element_bytes);
+	}
+	memset((char *)array + (size_t)count * element_bytes, 0, element_bytes);
+	return array;
 }
 
 void *array_make(size_t count, size_t element_bytes)

@@ -28,7 +28,8 @@ char *arena_print(struct arena *a, const char *format, ...) __attribute__((forma
 char *arena_copy(struct arena *a, const char *text);
 void arena_release(struct arena *a); /* accepts NULL and a zeroed arena */
 
-/* Makes room for one more element at the end of an array in an arena: doubles it, and leaves the old one behind. */
+/* Makes room for one more element, zeroed, at the end of an array in an arena, which doubles: a small one leaves the
+ * old one behind, a large one moves. Memory behind the last element is not touched. */
 void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes);
 
 /* An array in ordinary memory, for free(): zeroed, and never NULL. */

@@ -81,6 +81,12 @@ static const char *reuse(struct emission *e)
 	return emit_stage_of(e) == 3 ? emit_whole(e, emit_choices(e).reuse) : NULL;
 }
 
+static const char *secondary(struct emission *e)
+{
+	int64_t k = emit_choices(e).secondary;
+	return emit_stage_of(e) == 3 && k > 1 ? emit_whole(e, k) : NULL;
+}
+
 /* No tensor stays whole here, however small. */
 static const char *nothing_persists(struct emission *e)
 {
@@ -149,6 +155,7 @@ const struct emit_row emit_deepspeed_rows[] = {
         {ZERO("stage3_max_live_parameters"), SETTING_STRATEGY, live},
         {ZERO("stage3_max_reuse_distance"), SETTING_STRATEGY, reuse},
         {ZERO("stage3_param_persistence_threshold"), SETTING_STRATEGY, nothing_persists},
+        {ZERO("zero_hpz_partition_size"), SETTING_STRATEGY, secondary},
         {ZERO("stage3_gather_16bit_weights_on_model_save"), SETTING_STRATEGY, gathers},
         {ZERO("offload_optimizer.device"), SETTING_OFFLOAD, emit_optimizer_place},
         {ZERO("offload_optimizer.nvme_path"), SETTING_OFFLOAD, emit_optimizer_folder},

@@ -33,7 +33,7 @@ struct life {
 
 struct placed {
 	int64_t offset, end;
-	int buffer;
+	int buffer; /* in issue order, of a ghost */
 	bool ghost;
 	struct life life; /* the buffer's; not for those in issue order */
 };
@@ -79,8 +79,10 @@ static bool is_ordered(const struct placer *p, int a, const struct uses *b)
 static void forget_ghosts(struct placer *p)
 {
 	int kept = 0;
+	if (!p->ghosts)
+		return;
 	for (int i = 0; i < p->count; i++) {
-		if (p->ghosts && p->placed[i].ghost && is_ordered(p, p->placed[i].buffer, &p->next))
+		if (p->placed[i].ghost && is_ordered(p, p->placed[i].buffer, &p->next))
 			continue;
 		if (kept++ != i)
 			p->placed[kept - 1] = p->placed[i];
@@ -89,13 +91,38 @@ static void forget_ghosts(struct placer *p)
 	p->count = kept;
 }
 
-/* Puts one more into a list that is sorted by offset, and has room for it. */
-static void insert(struct placed *list, int *count, struct placed what)
+/* Puts one more into a list that is sorted by offset, and has room for it; returns its place. */
+static int insert(struct placed *list, int *count, struct placed what)
 {
 	int at = (*count)++;
 	for (; at > 0 && list[at - 1].offset > what.offset; at--)
 		list[at] = list[at - 1];
 	list[at] = what;
+	return at;
+}
+
+static void take_out(struct placer *p, int at)
+{
+	memmove(&p->placed[at], &p->placed[at + 1], (size_t)(--p->count - at) * sizeof *p->placed);
+}
+
+/* What is alive and stands side by side is one entry, so that a search passes over it at once. */
+static void join(struct placer *p, int at)
+{
+	struct placed *a = &p->placed[at], *b = a + 1;
+	if (at < 0 || at + 1 >= p->count || a->ghost || b->ghost || a->end != b->offset)
+		return;
+	a->end = b->end;
+	take_out(p, at + 1);
+}
+
+static void take_room(struct placer *p, int64_t offset, int64_t end)
+{
+	if (offset == end)
+		return;
+	int at = insert(p->placed, &p->count, (struct placed){.offset = offset, .end = end});
+	join(p, at);
+	join(p, at - 1);
 }
 
 static int64_t room_for(const struct placer *p, int buffer)
@@ -129,19 +156,26 @@ static void place(struct placer *p, int buffer)
 	if (best < 0)
 		best = at;
 	p->offset[buffer] = best + p->guard;
-	insert(p->placed, &p->count, (struct placed){.offset = best, .end = best + size, .buffer = buffer});
+	take_room(p, best, best + size);
 	if (best + size > *p->arena_bytes)
 		*p->arena_bytes = best + size;
 }
 
 static void release(struct placer *p, int buffer)
 {
-	for (int i = 0; i < p->count; i++)
-		if (p->placed[i].buffer == buffer && !p->placed[i].ghost) {
-			p->placed[i].ghost = true;
-			p->ghosts++;
-			return;
-		}
+	struct placed ghost = {.offset = p->offset[buffer] - p->guard, .buffer = buffer, .ghost = true};
+	int at = 0;
+	while (at < p->count && (p->placed[at].ghost || p->placed[at].end <= ghost.offset))
+		at++;
+	if (at == p->count)
+		return;
+	struct placed all = p->placed[at];
+	ghost.end = ghost.offset + room_for(p, buffer);
+	take_out(p, at);
+	take_room(p, all.offset, ghost.offset);
+	take_room(p, ghost.end, all.end);
+	insert(p->placed, &p->count, ghost);
+	p->ghosts++;
 }
 
 /* True if the operation uses a buffer of this arena for the first time on its queue. */
@@ -237,6 +271,7 @@ static void try_by_size(struct placer *p, const struct section *s, int64_t *in_o
 			list[n++] = (struct sized){room_for(p, buffer), buffer};
 	}
 	if (n && n <= MOST_BY_SIZE) {
+		find_lives(p, s);
 		qsort(list, (size_t)n, sizeof *list, larger_first);
 		int64_t arena = place_by_size(p, list, n, offset);
 		for (int i = 0; i < n && arena < *in_order; i++)
@@ -281,7 +316,6 @@ static void place_section(struct placer *p, const struct section *s)
 	p->order = &order;
 	p->count = p->ghosts = 0;
 	uses_find(p->uses, p->role, s);
-	find_lives(p, s);
 	*p->arena_bytes = p->floor;
 	place_in_order(p, s);
 	if (!p->in_order_alone && *p->arena_bytes > most_alive(p, s))

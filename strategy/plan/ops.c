@@ -60,7 +60,7 @@ static const struct op_row infos[] = {
 #define KERNEL_OP(constant, name, role, kernel, pass, condition, sections, flops) \
 	HEAD(constant, name, K, sections, KERNEL_##kernel, pass)
 #define OPERAND(operation, constant, name, access, presence, part, type, elements) \
-	[OP_##operation].operand[operation##_##constant] = {name, access, PART_##part, OPERAND_##type, #presence},
+	[OP_##operation].operand[operation##_##constant] = {#name, access, PART_##part, OPERAND_##type, #presence},
 #include "strategy/plan/ops.def"
 };
 /* clang-format on */

@@ -82,6 +82,14 @@ const struct role *plan_role_of(const struct plan *p, int64_t rank)
 	return NULL;
 }
 
+bool role_has_space(const struct role *r, enum space space)
+{
+	for (int i = 0; i < r->buffer_count; i++)
+		if (r->buffers[i].space == space)
+			return true;
+	return false;
+}
+
 enum status plan_take_model(struct plan *p, const struct model *model)
 {
 	unsigned tensor = plan_axis(p, "tensor");

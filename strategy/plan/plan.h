@@ -94,6 +94,8 @@ enum type plan_value_type(const struct plan *p, int value);
 enum type plan_gradient_type(const struct plan *p);
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
+/* True if a buffer of the role stands in that space. */
+bool role_has_space(const struct role *r, enum space space);
 
 /* ---- text ---- */
 

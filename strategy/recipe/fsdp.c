@@ -138,6 +138,36 @@ const char *fsdp_units(struct recipe *r, struct fsdp_policy *p)
 			recipe_note(r, NULL, "%s is NO_WRAP by default: the whole model is one unit", p->path);
 		return ":units=model";
 	}
-	recipe_say(r, v, "as here: a block is a unit");
+	if (wrapped_by_class(r, p->classes))
+		recipe_say(r, v, "as here: a block is a unit");
 	return "";
+}
+
+/* ---- gathers ahead, in version 1 ---- */
+
+/* forward_prefetch issues the next gather before the unit is at work, and so has two under way beside it; without
+ * limit_all_gathers nothing holds one back (_limiter_utils.py, _runtime_utils.py). */
+static const char *ahead_in_forward(struct recipe *r, const struct fsdp_order *o, const char *nothing)
+{
+	const struct tree *next = recipe_find(r, o->forward), *limit = o->limit ? recipe_find(r, o->limit) : NULL;
+	bool all = o->limit && !recipe_flag(r, o->limit, true), two = recipe_flag(r, o->forward, false);
+	const char *said = !two ? "as here" : all ? "prefetch=all says it" : "prefetch=two";
+	recipe_say(r, next, nothing ? nothing : said);
+	recipe_say(r, limit, nothing ? nothing : all ? "prefetch=all" : "as here");
+	return all ? ":prefetch=all" : two ? ":prefetch=two" : "";
+}
+
+const char *fsdp_order(struct recipe *r, const struct fsdp_order *o, const char *nothing)
+{
+	const struct tree *v = recipe_find(r, o->backward);
+	const char *forward = ahead_in_forward(r, o, nothing);
+	const char *backward = is_text(v, "BACKWARD_PRE")    ? *forward ? "backward=unit" : ""
+	                       : is_text(v, "BACKWARD_POST") ? "backward=post"
+	                                                     : "backward=none";
+	recipe_say(r, v, nothing ? nothing : *backward ? backward : "as here");
+	if (nothing)
+		return "";
+	if (!v)
+		recipe_note(r, NULL, "%s is NO_PREFETCH by default: backward=none", o->backward);
+	return arena_print(&r->arena, "%s%s%s", forward, *backward ? ":" : "", backward);
 }

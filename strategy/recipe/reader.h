@@ -136,12 +136,20 @@ const char *fsdp_saving(struct recipe *r, const char *path, bool shards);
 /* What a unit is: "" for a block, or ":units=model"; what is neither is barred. usual: the policy where the file says
  * none. */
 struct fsdp_policy {
-	const char *path, *usual, *least; /* least: the key of SIZE_BASED_WRAP's least parameters */
+	const char *path, *usual, *classes, *least; /* least: the key of SIZE_BASED_WRAP's least parameters */
 	int64_t least_usual;
 	int64_t version;
 	bool kept; /* out: version 1 has all of the model in its root, which it does not free after the forward pass */
 };
 const char *fsdp_units(struct recipe *r, struct fsdp_policy *p);
+/* wrapped.c: judges the classes whose modules are units. False: it barred them. */
+bool wrapped_by_class(struct recipe *r, const char *path);
+/* The keys of `fsdp` and `hybrid` for what version 1 gathers ahead, "" or ":prefetch=…:backward=…". nothing: why the
+ * file's keys do nothing, or NULL. limit: NULL where the program has no such key. */
+struct fsdp_order {
+	const char *forward, *backward, *limit;
+};
+const char *fsdp_order(struct recipe *r, const struct fsdp_order *o, const char *nothing);
 
 /* class.c: what the lines of keys that compile say of here. */
 void class_say(struct recipe *r);

@@ -65,12 +65,20 @@ static const char *take_keys(struct recipe *r, bool alone, bool *stays)
 {
 	struct fsdp_policy policy = {.path = FSDP "auto_wrap_policy",
 	                             .usual = "NO_WRAP",
+	                             .classes = FSDP "transformer_layer_cls_to_wrap",
 	                             .least = FSDP "min_num_params",
 	                             .least_usual = 100000000,
 	                             .version = recipe_whole(r, FSDP "version", 1)};
+	const struct fsdp_order order = {FSDP "forward_prefetch", FSDP "backward_prefetch", NULL};
 	const char *units = fsdp_units(r, &policy);
+	bool no_shard = is_any(recipe_find(r, FSDP "sharding_strategy"), "NO_SHARD", "3");
 	*stays = policy.kept;
-	return arena_print(&r->arena, "%s%s", units, fsdp_saving(r, FSDP "state_dict_type", alone));
+	const char *nothing = policy.version == 2 ? "nothing, in version 2"
+	                      : *units            ? "nothing: the model is one unit"
+	                      : no_shard          ? "nothing: no unit is gathered"
+	                                          : NULL;
+	return arena_print(&r->arena, "%s%s%s", units, fsdp_order(r, &order, nothing),
+	                   fsdp_saving(r, FSDP "state_dict_type", alone));
 }
 
 /* Copies of the model inside a group of ranks; 0: it is not said. */
@@ -119,21 +127,6 @@ static void take_version2(struct recipe *r, int64_t ranks)
 	recipe_say(r, recipe_find(r, AXES "dp_replicate_size"), "the other ranks");
 }
 
-static void take_prefetch(struct recipe *r)
-{
-	const struct tree *v = recipe_find(r, FSDP "backward_prefetch");
-	bool second = recipe_whole(r, FSDP "version", 1) == 2;
-	if (second)
-		recipe_say(r, v, "nothing, in version 2");
-	else if (is_text(v, "BACKWARD_PRE"))
-		recipe_say(r, v, "as here");
-	else
-		recipe_note(r, v, FSDP "backward_prefetch %s: not in the figures, which are those of BACKWARD_PRE",
-		            v ? tree_shown(&r->arena, v) : "is NO_PREFETCH by default");
-	if (!second && v && !is_text(v, "BACKWARD_PRE"))
-		recipe_say(r, v, "not in the figures");
-}
-
 static void take_fsdp(struct recipe *r, int64_t ranks)
 {
 	const struct tree *offload = recipe_find(r, FSDP "offload_params"),
@@ -147,7 +140,6 @@ static void take_fsdp(struct recipe *r, int64_t ranks)
 		recipe_say(r, recipe_find(r, FSDP "reshard_after_forward"), "nothing, in version 1");
 	}
 	recipe_say(r, recipe_find(r, FSDP "version"), version == 2 ? "fully_shard" : "FullyShardedDataParallel");
-	take_prefetch(r);
 	recipe_set(r, SETTING_OFFLOAD, offload,
 	           recipe_flag(r, FSDP "offload_params", false) ? "optimizer,parameters" : "none");
 	recipe_set(r, SETTING_CHECKPOINTING, checkpointing,

@@ -221,6 +221,13 @@ static const char *take_saving(struct recipe *r)
 	                  old[] = "zero_optimization.stage3_gather_fp16_weights_on_model_save";
 	const struct tree *v = recipe_find(r, path), *old_one = recipe_find(r, old);
 	bool gathers = recipe_flag(r, v ? path : old, false);
+	if (gathers && recipe_whole(r, "zero_optimization.zero_hpz_partition_size", 1) > 1) {
+		recipe_say(r, v ? v : old_one, "not in the figures");
+		recipe_note(r, v ? v : old_one,
+		            "%s: the weights that are gathered to be saved are not in the figures of secondary=K",
+		            path);
+		return "";
+	}
 	recipe_say(r, v ? v : old_one, "save=%s", gathers ? "16bit" : "shards");
 	return gathers ? ":save=16bit" : "";
 }
@@ -260,6 +267,25 @@ static void note_persistence(struct recipe *r, int64_t width)
 	            share > 0 ? arena_print(&r->arena, ", %.2g %% of the model", share) : "");
 }
 
+static bool is_offloaded(const struct recipe *r, const char *device)
+{
+	const struct tree *v = recipe_find(r, device);
+	return v && v->kind == TREE_TEXT && strcmp(v->text, "none") != 0;
+}
+
+/* ZeRO++'s second copy. It stays where the parameters stay there, and on the device here. */
+static const char *take_secondary(struct recipe *r)
+{
+	const char *path = "zero_optimization.zero_hpz_partition_size";
+	const struct tree *v = recipe_find(r, path);
+	int64_t k = recipe_whole(r, path, 1);
+	recipe_say(r, v, k > 1 ? "secondary=%" PRId64 : "as here: there is none", k);
+	if (k > 1 && (is_offloaded(r, "zero_optimization.offload_param.device") ||
+	              recipe_flag(r, "zero_optimization.cpu_offload_param", false)))
+		recipe_bar(r, v, "%s: a second copy of offloaded parameters cannot be said here", path);
+	return k > 1 ? arena_print(&r->arena, ":secondary=%" PRId64, k) : "";
+}
+
 static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width, const char *overlap)
 {
 	static const struct sized prefetch = {"zero_optimization.stage3_prefetch_bucket_size", "0.9 h²", 0.9, true,
@@ -268,8 +294,8 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 	           *reuse_key = "zero_optimization.stage3_max_reuse_distance";
 	int64_t ahead = sized_value(r, &prefetch, width), live = recipe_whole(r, live_key, 1000000000),
 	        reuse = recipe_whole(r, reuse_key, 1000000000);
-	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s%s",
-	           ahead, live, reuse, overlap, take_saving(r));
+	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s%s%s",
+	           ahead, live, reuse, take_secondary(r), overlap, take_saving(r));
 	recipe_say(r, recipe_find(r, prefetch.path), "prefetch=%" PRId64, ahead);
 	recipe_say(r, recipe_find(r, live_key), "live=%" PRId64, live);
 	recipe_say(r, recipe_find(r, reuse_key), "reuse=%" PRId64, reuse);

@@ -55,6 +55,9 @@ static void take_shards(struct recipe *r, const struct torchtitan_mesh *m)
 		recipe_set(r, SETTING_STRATEGY, from, "hybrid:shard=%" PRId64 "%s", m->shard, kept);
 	else
 		recipe_set(r, SETTING_STRATEGY, from ? from : reshard, "fsdp%s", kept);
+	recipe_note(r, from ? from : reshard,
+	            "torchtitan makes the embedding a unit of its own, and final norm with head another; here they are "
+	            "one");
 	recipe_say(r, reshard, frees ? "freed after the forward pass" : "reshard=no");
 }
 

@@ -121,8 +121,10 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 	const char *strategy = words->strategy;
 	struct fsdp_policy policy = {.path = FSDP "auto_wrap_policy",
 	                             .usual = "TRANSFORMER_BASED_WRAP",
+	                             .classes = FSDP "transformer_layer_cls_to_wrap",
 	                             .least = FSDP "min_num_params",
 	                             .version = trainer_fsdp_version(r)};
+	const struct fsdp_order order = {FSDP "forward_prefetch", FSDP "backward_prefetch", FSDP "limit_all_gathers"};
 	const char *units = fsdp_units(r, &policy), *saving = fsdp_saving(r, FSDP "state_dict_type", true);
 	bool reshard;
 	if (v && v->kind == TREE_TEXT && strategy_of(v->text))
@@ -131,13 +133,19 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 		strategy = reshard ? "fsdp" : "fsdp:reshard=no";
 	if (policy.kept && (!strategy || !strcmp(strategy, "fsdp")))
 		strategy = "fsdp:reshard=no"; /* the root is not freed after its forward pass */
+	bool whole = strategy && !strcmp(strategy, "ddp");
+	const char *nothing = policy.version == 2 ? "nothing, in version 2"
+	                      : *units            ? "nothing: the model is one unit"
+	                      : whole             ? "nothing: no unit is gathered"
+	                                          : NULL;
+	const char *ahead = fsdp_order(r, &order, nothing);
 	if (strategy && !*strategy)
 		recipe_bar(r, v ? v : fsdp,
 		           "fsdp: a hybrid strategy shards inside a machine, and these arguments do not say how many "
 		           "ranks that has: give {strategy} hybrid:shard=K without the file's");
 	else
 		recipe_set(r, SETTING_STRATEGY, v ? v : fsdp, "%s%s", strategy ? strategy : "fsdp",
-		           strategy && !strcmp(strategy, "ddp") ? "" : arena_print(&r->arena, "%s%s", units, saving));
+		           whole ? "" : arena_print(&r->arena, "%s%s%s", units, ahead, saving));
 	if (v)
 		recipe_say(r, fsdp, "by fsdp_config");
 }
@@ -145,8 +153,7 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 static void take_fsdp(struct recipe *r)
 {
 	const struct fsdp_words words = read_words(r);
-	const struct tree *offload = recipe_find(r, FSDP "cpu_offload"), *fsdp = recipe_find(r, "fsdp"),
-	                  *prefetch = recipe_find(r, FSDP "backward_prefetch");
+	const struct tree *offload = recipe_find(r, FSDP "cpu_offload"), *fsdp = recipe_find(r, "fsdp");
 	bool to_host = recipe_flag(r, FSDP "cpu_offload", words.offload);
 	int64_t version = trainer_fsdp_version(r);
 	take_sharding(r, &words);
@@ -156,16 +163,6 @@ static void take_fsdp(struct recipe *r)
 	                           : NULL,
 	           to_host ? "optimizer,parameters" : "none");
 	recipe_say(r, recipe_find(r, FSDP "version"), version == 2 ? "fully_shard" : "FullyShardedDataParallel");
-	if (version == 2)
-		return;
-	if (is_text(prefetch, "BACKWARD_PRE"))
-		recipe_say(r, prefetch, "as here");
-	else
-		recipe_note(r, prefetch ? prefetch : fsdp,
-		            FSDP "backward_prefetch %s: not in the figures, which are those of BACKWARD_PRE",
-		            prefetch ? tree_shown(&r->arena, prefetch) : "is NO_PREFETCH by default");
-	if (!is_text(prefetch, "BACKWARD_PRE"))
-		recipe_say(r, prefetch, "not in the figures");
 }
 
 /* ---- activations ---- */

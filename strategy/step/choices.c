@@ -17,9 +17,11 @@ static const struct {
         {"live", offsetof(struct choices, live), NUMBER},
         {"reuse", offsetof(struct choices, reuse), NUMBER},
         {"shard", offsetof(struct choices, shard), NUMBER},
+        {"secondary", offsetof(struct choices, secondary), NUMBER},
         {"reshard", offsetof(struct choices, keep), WORD},
         {"overlap", offsetof(struct choices, waits), WORD},
         {"reduce", offsetof(struct choices, all), WORD},
+        {"backward", offsetof(struct choices, backward), WORD},
         {"sync", offsetof(struct choices, sync), WORD},
         {"schedule", offsetof(struct choices, schedule), WORD},
         {"units", offsetof(struct choices, whole), WORD},
@@ -47,7 +49,8 @@ static void set(struct choices *c, const struct key *key, const struct key_value
 	for (int i = 0; i < ROWS; i++)
 		if (!strcmp(rows[i].key, key->name)) {
 			int64_t *at = (int64_t *)(void *)((char *)c + rows[i].offset);
-			*at = rows[i].kind == NUMBER ? key_whole(value, CHOICE_WORD) : word_find(key->values, text);
+			int word = word_find(key->values, text);
+			*at = rows[i].kind == NUMBER ? key_whole(value, CHOICE_WORD - word) : word;
 			return;
 		}
 	abort(); /* a strategy has a key that no row reads */

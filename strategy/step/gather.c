@@ -17,6 +17,14 @@
  * together, and what is fetched is a unit. Of embedding and head the larger table counts as live while they begin, and
  * nothing later: there each is whole only while it is at work, here both for the whole pass.
  *
+ * In the backward pass the communication queue also has reductions, which wait for kernels: what is gathered behind one
+ * hides behind no kernel that is before it. `backward` says where the next unit's gather stands, as the
+ * backward_prefetch of PyTorch's FSDP does:
+ *
+ *     ahead, unit (BACKWARD_PRE)    gather 1 | reduce 2 | gather 0 | reduce 1      gather 1 travels during kernels 2
+ *     post (BACKWARD_POST)          gather 1 | reduce 2 | gather 0 | reduce 1      gather 1 waits for kernels 2
+ *     none                          reduce 2 | gather 1 | reduce 1 | gather 0      and for their reduction
+ *
  * A shard that does not stay on the device is fetched first (offload.c). One rank then has nothing to gather, and
  * fetches the whole unit.
  *
@@ -145,13 +153,18 @@ static bool is_there(const struct step *s, int unit)
 
 /* ---- gathers ---- */
 
-static int all_gather(struct step *s, int group, enum pass pass, struct region shard, int buffer, bool joined)
+/* From the shards that stay, or from a second copy that this step has made. */
+static int all_gather(struct step *s, int group, enum pass pass, const char *name, int buffer, bool joined)
 {
+	unsigned axes = s->shard_axes;
+	struct region shard = secondary_shard(s, group, &axes);
+	if (shard.buffer < 0)
+		shard = offload_acquire(s, group, name);
 	struct op *op = step_collective(s, OP_ALL_GATHER, TRAFFIC_ALL_GATHER, group);
 	op->unit = s->model->tensors[s->plan->groups[group].tensors[0]].unit;
 	op->pass = pass;
 	op->joined = joined;
-	op->axes = step_axes(s, s->shard_axes);
+	op->axes = step_axes(s, axes);
 	op->operand[ALL_GATHER_X] = shard;
 	op->operand[ALL_GATHER_Y] = region_whole(s->b, buffer);
 	return build_number(s->b, op);
@@ -183,7 +196,7 @@ static void issue_group(struct step *s, int span, int group, bool joined)
 	const char *name = gather_name(s, span, group);
 	int buffer = gather_open(s, group, arena_print(&s->b->plan->arena, "gathered.%s", name));
 	g->gather_op = s->shards == 1 ? offload_fetch(s, group, name, buffer)
-	                              : all_gather(s, group, pass, offload_acquire(s, group, name), buffer, joined);
+	                              : all_gather(s, group, pass, name, buffer, joined);
 	if (s->choices.waits)
 		build_wait(s->b, QUEUE_COMPUTE, g->gather_op);
 }
@@ -226,6 +239,14 @@ static int64_t ahead_elements(const struct step *s, int next)
 	return n;
 }
 
+static int64_t units_elements(const struct step *s, int first, int units)
+{
+	int64_t n = 0;
+	for (int v = first; v < s->gather.count && v < first + units; v++)
+		n += unit_elements(s, unit_of(s, v));
+	return n;
+}
+
 /* How much is fetched while the span before `next` is at work, and how much of it there is. */
 struct ahead {
 	int64_t most, now;
@@ -234,9 +255,13 @@ struct ahead {
 static struct ahead ahead_of(const struct step *s, int next)
 {
 	const struct choices *c = &s->choices;
+	bool backward = s->execution.spans[next - 1].pass == PASS_BACKWARD && c->backward != BACKWARD_AHEAD;
+	int units = backward                    ? c->backward == BACKWARD_UNIT
+	            : c->prefetch == CHOICE_ALL ? s->gather.count
+	                                        : -c->prefetch;
 	int last = next < s->gather.count ? next : next - 1;
-	if (c->prefetch == CHOICE_WORD)
-		return (struct ahead){unit_elements(s, unit_of(s, last)), ahead_elements(s, next)};
+	if (c->prefetch < 0 || backward)
+		return (struct ahead){units ? units_elements(s, last, units) : 0, ahead_elements(s, next)};
 	if (c->live == CHOICE_WORD)
 		return (struct ahead){c->prefetch, ahead_elements(s, next)};
 	int modules = s->units.modules ? 1 : model_modules(s->model, unit_of(s, next - 1));
@@ -305,20 +330,35 @@ static bool goes_on(const struct step *s)
 	       (s->gather.open || (next < s->gather.count && spans[next].pass == spans[next - 1].pass));
 }
 
+/* backward=post: the kernels of a unit are issued, and its reduction is not. */
+static void gather_following(struct step *s)
+{
+	struct gather_progress *g = &s->gather;
+	bool joined = false;
+	if (s->choices.backward != BACKWARD_POST || g->issued > g->next || g->issued == g->count ||
+	    is_there(s, unit_of(s, g->issued)))
+		return;
+	issue(s, g->issued++, &joined);
+}
+
 /* Frees the unit, unless it is used again before `reuse` other elements are. */
 static void release(struct step *s, int unit, int64_t reuse)
 {
 	s->gather.open--;
 	for (GROUPS_OF(s, unit, i)) {
 		int64_t distance = reuse_distance(s, s->units.groups[i]);
-		if (!goes_on(s) && (distance < 0 || distance >= reuse))
-			gather_close(s, s->units.groups[i]);
+		if (goes_on(s) || (distance >= 0 && distance < reuse))
+			continue;
+		secondary_keep(s, s->units.groups[i]);
+		gather_close(s, s->units.groups[i]);
 	}
 }
 
 void gather_after(struct step *s, int unit)
 {
 	release(s, unit, s->choices.reuse);
+	gather_following(s);
+	reduce_pending(s);
 }
 
 void gather_after_forward(struct step *s, int unit)

@@ -54,9 +54,9 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 
 /* ---- where state stays ---- */
 
-static enum space space_of(bool away, bool on_disk)
+static enum space space_of(bool offloaded, bool on_disk)
 {
-	return !away ? SPACE_DEVICE : on_disk ? SPACE_DISK : SPACE_HOST;
+	return !offloaded ? SPACE_DEVICE : on_disk ? SPACE_DISK : SPACE_HOST;
 }
 
 /* The host updates shards, so gradients that it keeps are shards wherever the optimizer's state is. */

@@ -382,9 +382,21 @@ void reduce_ready(struct step *s, int tensor)
 		bucket_copy_piece(s, tensor);
 	if (!full || s->group[group].tied) /* stages reduce a tied group when both are done */
 		return;
-	reduce_group(s, group);
+	if (s->choices.backward == BACKWARD_POST && !state_stays(s, STATE_GRADIENTS))
+		s->group[group].pending = true;
+	else
+		reduce_group(s, group);
 	if (s->choices.waits && !bucket_is_shared(s, group))
 		reduce_finish(s);
+}
+
+void reduce_pending(struct step *s)
+{
+	for (int g = 0; g < s->plan->group_count; g++)
+		if (s->group[g].pending) {
+			s->group[g].pending = false;
+			reduce_group(s, g);
+		}
 }
 
 void reduce_deliver(struct step *s, int group, enum queue queue)

@@ -43,6 +43,7 @@ struct posting {
 struct timetable {
 	enum stage_order order;
 	int stages, micros;
+	int own; /* the stage that is compiled; postings are those that leave or reach it */
 	/* For the forward pass [0] and the backward pass [1]: */
 	int64_t *duration[2]; /* by stage: how long it computes */
 	int64_t *end[2];      /* [stage · micros + micro]; -1: not yet */
@@ -87,7 +88,7 @@ static int64_t arrives(const struct timetable *t, int stage, struct task task)
 static void post(struct timetable *t, int stage, struct task task, int64_t ready)
 {
 	int to = task.backward ? stage - 1 : stage + 1;
-	if (to >= 0 && to < t->stages)
+	if (to >= 0 && to < t->stages && (stage == t->own || to == t->own))
 		t->postings[t->count++] = (struct posting){ready, stage, to, task};
 }
 
@@ -137,13 +138,15 @@ static void measure_stages(struct timetable *t, const struct model *m, const int
 static void timetable_make(struct timetable *t, struct arena *a, const struct step *s, enum stage_order order)
 {
 	size_t stages = (size_t)s->stages, cells = stages * (size_t)s->settings->accumulate;
-	*t = (struct timetable){.order = order, .stages = s->stages, .micros = (int)s->settings->accumulate};
+	*t = (struct timetable){
+	        .order = order, .stages = s->stages, .micros = (int)s->settings->accumulate, .own = s->stage};
 	for (int i = 0; i < 2; i++) {
 		t->duration[i] = arena_alloc(a, stages * sizeof *t->duration[i]);
 		t->end[i] = arena_alloc(a, cells * sizeof *t->end[i]);
 		memset(t->end[i], -1, cells * sizeof *t->end[i]);
 	}
-	t->postings = arena_alloc(a, 2 * cells * sizeof *t->postings);
+	/* Activations and gradients, that come and that go. */
+	t->postings = arena_alloc(a, 4 * (size_t)s->settings->accumulate * sizeof *t->postings);
 	measure_stages(t, s->model, s->plan->stage_end);
 	run_timetable(t);
 	qsort(t->postings, (size_t)t->count, sizeof *t->postings, earlier);
@@ -274,8 +277,6 @@ static void issue_until(struct program *p, struct task task, int from)
 	}
 	for (; last < p->table.count && p->next <= last; p->next++) {
 		const struct posting *m = &p->table.postings[p->next];
-		if (m->from != s->stage && m->to != s->stage)
-			continue;
 		struct slot *slot = take_up(s, &p->flight, m->task.micro);
 		if (m->to == s->stage)
 			slot->received = receive(s, m->task.backward);

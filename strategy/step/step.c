@@ -163,6 +163,7 @@ static void compile_step(struct step *s)
 	s->hooks.micros(s);
 	s->micro = -1;
 	step_update(s);
+	secondary_free(s);
 }
 
 static void compile_evaluate(struct step *s)

@@ -13,6 +13,7 @@
  *     border.c         tensors across the border of two slices
  *     offload.c        state that stays in host memory or on disk
  *     tree.c           gradients summed in one binary tree, however many ranks there are
+ *     secondary.c      a second copy of the parameters, sharded over a node
  *     gather.c, reduce.c, bucket.c, broadcast.c       parameters and gradients between ranks
  *     unfused.c        what a stack's own kernels leave in memory besides
  *     fp8.c            copies of what products in fp8 multiply
@@ -64,10 +65,12 @@ struct group_state {
 	int tensors_left; /* tensors whose gradient is not ready yet */
 	int gathered;     /* the buffer of its whole parameters, where they do not stay */
 	int gather_op;    /* the operation that gathered them */
+	int secondary;    /* its shard of a second copy (secondary.c) */
 	int fetched;      /* staging of a parameter shard on its way to a gather */
 	int gradients;    /* the buffer of its whole gradients, where they do not stay */
 	int64_t at;       /* where they begin in that buffer */
 	int shard;        /* gradient shard that stays on the device until the last micro-batch, or the update */
+	bool pending;     /* its gradients are complete, and the next unit's gather goes first (`backward=post`) */
 	int reduced;      /* the operation that completes its gradient */
 	int updated;      /* the host's update of it in this step */
 	int parameters16; /* staging of the 16-bit parameters that the host made */
@@ -325,6 +328,13 @@ bool border_is_kept(const struct plan *p, const struct strategy *g);
 /* The elements that one of ranks [first, first + ranks) keeps beyond its slice, at most. */
 int64_t border_elements(const struct plan *p, int64_t first, int64_t ranks);
 
+/* ---- secondary.c: zero3:secondary=K ---- */
+
+void secondary_keep(struct step *s, int group); /* before the gathered group is freed */
+/* The shard to gather the group from, and the axes to gather it along; none: it is not there yet, or never. */
+struct region secondary_shard(const struct step *s, int group, unsigned *along);
+void secondary_free(struct step *s); /* the step's update is done */
+
 /* ---- gather.c ---- */
 
 /* What is gathered at once, and of which groups that is. */
@@ -417,6 +427,7 @@ void reduce_wait(struct step *s, int in_flight);
 void reduce_make_room(struct step *s, int group, int in_flight); /* and opens the group's */
 /* owns: the buffer goes when this reduction is done. */
 void reduce_send(struct step *s, int group, bool owns);
+void reduce_pending(struct step *s); /* of groups that have waited for a gather */
 
 /* ---- bucket.c: gradients that are copied into the buffer in which they are reduced ---- */
 

@@ -22,6 +22,7 @@ static void alloc_rows(struct step *s)
 	for (int i = 0; i < s->plan->group_count; i++)
 		s->group[i] = (struct group_state){.gathered = -1,
 		                                   .gather_op = -1,
+		                                   .secondary = -1,
 		                                   .fetched = -1,
 		                                   .gradients = -1,
 		                                   .shard = -1,

@@ -3,8 +3,42 @@
  * Rank r keeps slice r of every unit. A unit is gathered before its forward and again before its backward, and freed
  * after each: 3Ψ(N−1)/N sent a step. Gradients leave unit by unit as in ZeRO-2. The settings of the prefetch are
  * DeepSpeed's (stage3_prefetch_bucket_size, stage3_max_live_parameters, stage3_max_reuse_distance), in elements.
+ *
+ * `secondary=K` is hpZ of ZeRO++ (secondary.c): after its forward a unit leaves a second copy in 1/K on each of K
+ * neighbouring ranks, and is gathered from it again: Ψ(N−1)/N over all ranks, Ψ(K−1)/K among the K.
  */
 #include "strategy/step/hooks.h"
+
+/* As DeepSpeed, at most all ranks. */
+static enum status mesh(struct plan *p, const struct choices *c)
+{
+	int64_t k = c->secondary < p->ranks ? c->secondary : p->ranks;
+	if (k <= 1)
+		return STATUS_OK;
+	if (p->settings.offload.parameters)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{strategy} zero3: secondary=%lld with {offload} parameters is not there: the second copy "
+		        "stays on the device; leave one of them out",
+		        (long long)c->secondary);
+	if (c->save && k < p->ranks)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{strategy} zero3: secondary=%lld with save= is not there: gathering to save goes along one "
+		        "axis; leave one of them out",
+		        (long long)c->secondary);
+	if (p->ranks % k)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{strategy} zero3: secondary=%lld does not divide %lld ranks; give zero3:secondary=K, where K "
+		        "does",
+		        (long long)k, (long long)p->ranks);
+	p->axis_count = 0;
+	if (k < p->ranks)
+		plan_add_axis(p, "group", p->ranks / k, true);
+	plan_add_axis(p, "secondary", k, true);
+	return STATUS_OK;
+}
 
 const struct strategy strategy_zero3 = {
         .name = "zero3",
@@ -12,8 +46,10 @@ const struct strategy strategy_zero3 = {
         .keys = {{"prefetch", "unit|N", "unit", "elements fetched ahead; with live=, by each module of a unit"},
                  {"live", "unlimited|N", "unlimited", "gathered elements of blocks that stop the prefetch"},
                  {"reuse", "0|N", "0", "keep a unit that is used again within N elements"},
+                 {"secondary", "1|N", "1", "ranks that share a second copy between forward and backward (hpZ)"},
                  {"overlap", "yes|no", "yes", "gathers and gradients travel while kernels compute"},
                  SAVE_KEY},
+        .mesh = mesh,
         .pack = pack_units,
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,

@@ -21,10 +21,13 @@
 
 #include "strategy/base/status.h"
 
+struct figure_list;
+
 struct form {
 	bool reads;
 	json_t *o; /* the object at hand; NULL: it was not there */
 	enum status status;
+	struct figure_list *figures; /* of a report: filled with what tables show of it (figure.h); else NULL */
 };
 
 /* Fails unless `holds`: "a report whose 'key' is not `what`". Returns whether all is well so far. */

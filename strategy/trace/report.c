@@ -21,18 +21,10 @@ const char *overhead_what(enum overhead_part part)
 	return texts[part];
 }
 
-static bool has_space(const struct role *r, enum space space)
-{
-	for (int i = 0; i < r->buffer_count; i++)
-		if (r->buffers[i].space == space)
-			return true;
-	return false;
-}
-
 static void report_memory(struct report_memory *m, const struct plan *p, const struct role *r, enum space space)
 {
 	struct memory_use use;
-	if (!has_space(r, space))
+	if (!role_has_space(r, space))
 		return;
 	plan_memory(p, r, space, &use);
 	m->peak_bytes = use.peak_bytes;

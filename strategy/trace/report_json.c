@@ -1,36 +1,81 @@
 /* The report as the JSON object of `sim --json`, and the report from it. Each figure has one line, which writes it or
- * reads it. The names are a contract: programs read them. */
+ * reads it; SHOWN says where tables have it. The names are a contract: programs read them. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/trace/json_form.h"
-#include "strategy/trace/report.h"
+#include "strategy/trace/figure.h"
+#include "strategy/trace/report_form.h"
+
+/* ---- what tables show of memory and copies ---- */
+
+#define FIGURE(group_, name_, key_, total_)                                                                            \
+	{                                                                                                              \
+		.group = GROUP_##group_, .name = (name_), .key = (key_), .total = (total_)                             \
+	}
+#define SHOWN(f, v, ...) figure_shown(f, v, (struct figure)FIGURE(__VA_ARGS__))
+
+static const struct figure peak_categories[CATEGORY_COUNT] = {
+#define X(constant, name) FIGURE(PEAK, name, "peak_" name "_bytes", false),
+        CATEGORY_LIST(X)
+#undef X
+};
+static const struct figure peaks[SPACE_COUNT] = {
+        [SPACE_DEVICE] = FIGURE(PEAK, "total", "peak_bytes", true),
+        [SPACE_HOST] = FIGURE(BESIDE, "host, at the peak", "host_peak_bytes", false),
+        [SPACE_DISK] = FIGURE(BESIDE, "disk, at the peak", "disk_peak_bytes", false),
+};
+static const struct figure arenas[SPACE_COUNT] = {
+        [SPACE_DEVICE] = FIGURE(PEAK, "as laid out", "arena_bytes", true),
+};
+static const struct figure copies[TRANSFER_COUNT] = {
+        [TRANSFER_DEVICE_TO_HOST] = FIGURE(BESIDE, "to the host, a step", "device_to_host_bytes", false),
+        [TRANSFER_HOST_TO_DEVICE] = FIGURE(BESIDE, "from the host", "host_to_device_bytes", false),
+};
+
+static_assert(CATEGORY_PARAMETERS == 0 && CATEGORY_GRADIENTS == 1 && CATEGORY_OPTIMIZER == 2,
+              "model states come first");
+
+/* Sums of the categories between steps. */
+static void steady_sums(const struct form *f, int64_t *steady)
+{
+	struct figure states = FIGURE(STEADY, "model states", "steady_model_states_bytes", false);
+	struct figure all = FIGURE(STEADY, "total", "steady_bytes", true);
+	states.count = CATEGORY_OPTIMIZER + 1;
+	all.count = CATEGORY_COUNT;
+	figure_shown(f, steady, states);
+	figure_shown(f, steady, all);
+}
 
 /* ---- what a report has ---- */
 
-static void categories(struct form *f, const char *key, int64_t *bytes)
+static void categories(struct form *f, const char *key, int64_t *bytes, const struct figure *figures)
 {
 	FORM_INSIDE (f, key, outer) {
 		for (int c = 0; c < CATEGORY_COUNT; c++)
-			form_whole(f, category_name((enum category)c), &bytes[c]);
+			form_whole(f, category_name((enum category)c),
+			           figure_shown(f, &bytes[c], figures ? figures[c] : (struct figure){0}));
 	}
 }
 
-static void memory(struct form *f, const char *space, struct report_memory *m)
+static void memory(struct form *f, enum space space, struct report_memory *m)
 {
-	FORM_INSIDE (f, space, outer) {
-		form_whole(f, "peak_bytes", &m->peak_bytes);
+	bool device = space == SPACE_DEVICE;
+	FORM_INSIDE (f, space_name(space), outer) {
+		form_whole(f, "peak_bytes", figure_shown(f, &m->peak_bytes, peaks[space]));
 		FORM_TEXT(f, "peak_at", m->peak_at);
-		form_whole(f, "arena_bytes", &m->arena_bytes);
+		form_whole(f, "arena_bytes", figure_shown(f, &m->arena_bytes, arenas[space]));
 		if (!form_absent(f, "reserved_bytes", !m->reserved_bytes)) {
 			form_whole(f, "allocated_bytes", &m->allocated_bytes);
 			form_whole(f, "reserved_bytes", &m->reserved_bytes);
 		}
 		form_whole(f, "overhead_bytes", &m->overhead_bytes);
 		form_yes_no(f, "overhead_assumed", &m->overhead_assumed);
-		categories(f, "at_peak", m->at_peak);
-		categories(f, "steady", m->steady);
+		categories(f, "at_peak", m->at_peak, device ? peak_categories : NULL);
+		categories(f, "steady", m->steady, NULL);
+		if (device)
+			steady_sums(f, m->steady);
 	}
 }
 
@@ -41,7 +86,7 @@ static void memories(struct form *f, struct report_memory *m)
 		for (int space = 0; space < SPACE_COUNT; space++) {
 			const char *name = space_name((enum space)space);
 			if (space != SPACE_DISK || !form_absent(f, name, !m[space].peak_bytes && !m[space].arena_bytes))
-				memory(f, name, &m[space]);
+				memory(f, (enum space)space, &m[space]);
 		}
 	}
 }
@@ -76,8 +121,9 @@ static void traffic(struct form *f, const char *kind, struct report_traffic *t)
 static void communication(struct form *f, struct report_role *r)
 {
 	FORM_INSIDE (f, "communication", outer) {
-		form_countable(f, "sent_bytes", &r->sent_bytes);
-		form_countable(f, "received_bytes", &r->received_bytes);
+		form_countable(f, "sent_bytes", SHOWN(f, &r->sent_bytes, TRAFFIC, "sends", "sent_bytes", false));
+		form_countable(f, "received_bytes",
+		               SHOWN(f, &r->received_bytes, TRAFFIC, "receives", "received_bytes", false));
 		FORM_INSIDE (f, "by_kind", inner)
 			for (int k = 0; k < TRAFFIC_COUNT; k++)
 				traffic(f, traffic_name((enum traffic_kind)k), &r->by_kind[k]);
@@ -90,7 +136,7 @@ static void transfers(struct form *f, struct report_transfer *t)
 		for (int k = 0; k < TRANSFER_COUNT; k++)
 			FORM_INSIDE (f, transfer_name((enum transfer_kind)k), inner) {
 				form_whole(f, "calls", &t[k].calls);
-				form_whole(f, "bytes", &t[k].bytes);
+				form_whole(f, "bytes", figure_shown(f, &t[k].bytes, copies[k]));
 			}
 	}
 }
@@ -125,90 +171,6 @@ static void roles(struct form *f, struct report *r)
 		gathering(f, &role->gathering);
 	}
 	form_leave(f, outer);
-}
-
-static void *make(struct form *f, size_t count, size_t size)
-{
-	void *array = calloc(count + 1, size);
-	if (!array)
-		f->status = status_fail(STATUS_MEMORY, "out of memory");
-	return array;
-}
-
-static void losses(struct form *f, struct report *r)
-{
-	json_t *list = form_list(f, "losses", INT64_MAX);
-	if (f->reads && (r->losses = make(f, json_array_size(list), sizeof *r->losses)))
-		r->loss_count = (int64_t)json_array_size(list);
-	for (int64_t i = 0; i < r->loss_count; i++)
-		if (f->reads)
-			r->losses[i] = form_real_from_json(f, json_array_get(list, (size_t)i), "losses");
-		else
-			json_array_append_new(list, form_real_to_json(r->losses[i]));
-}
-
-static void ranks(struct form *f, struct report *r)
-{
-	json_t *list = form_list(f, "by_rank", r->ranks), *outer = f->o;
-	if (f->reads && form_expect(f, (int64_t)json_array_size(list) == r->ranks, "by_rank", "a list of all ranks"))
-		r->by_rank = make(f, (size_t)r->ranks, sizeof *r->by_rank);
-	for (int64_t i = 0; i < r->ranks && r->by_rank && !f->status; i++) {
-		char name[64];
-		int64_t *figure;
-		f->o = form_element(f, list, i);
-		for (int k = 0; (figure = report_rank_figure(&r->by_rank[i], k, name, sizeof name)); k++)
-			form_countable(f, name, figure);
-	}
-	form_leave(f, outer);
-}
-
-static void data(struct form *f, struct report_data *d)
-{
-	FORM_INSIDE (f, "data", outer) {
-		FORM_TEXT(f, "type", d->type);
-		form_whole(f, "files", &d->files);
-		form_whole(f, "training_samples", &d->training_samples);
-		form_whole(f, "validation_samples", &d->validation_samples);
-	}
-}
-
-static void slowed(struct form *f, struct report_slowed *s)
-{
-	if (!form_absent(f, "attention", !*s->attention_forward))
-		FORM_INSIDE (f, "attention", inside) {
-			FORM_TEXT(f, "forward", s->attention_forward);
-			FORM_TEXT(f, "backward", s->attention_backward);
-		}
-	if (!form_absent(f, "gelu_passes", !s->gelu_passes))
-		form_whole(f, "gelu_passes", &s->gelu_passes);
-	if (!form_absent(f, "not_captured", !*s->not_captured))
-		FORM_TEXT(f, "not_captured", s->not_captured);
-	if (form_absent(f, "plain_products", !s->plain_products))
-		return;
-	FORM_INSIDE (f, "plain_products", outer) {
-		form_whole(f, "count", &s->plain_products);
-		FORM_TEXT(f, "why", s->plain_why);
-	}
-}
-
-static void run(struct form *f, struct report *r)
-{
-	data(f, &r->data);
-	form_whole(f, "steps", &r->steps);
-	form_whole(f, "losses_every", &r->losses_every);
-	losses(f, r);
-	ranks(f, r);
-	form_whole(f, "staging_touched_bytes", &r->staging_touched_bytes);
-	form_real(f, "validation_loss", &r->validation_loss);
-	form_real(f, "validation_accuracy", &r->validation_accuracy);
-	FORM_TEXT(f, "weights_checksum", r->weights_checksum);
-	if (!form_absent(f, "loss_scale", !(r->loss_scale > 0))) {
-		form_real(f, "loss_scale", &r->loss_scale);
-		form_whole(f, "skipped", &r->skipped_steps);
-	}
-	slowed(f, &r->slowed);
-	form_whole_or_null(f, "resident_bytes", &r->resident_bytes, 0);
-	form_real(f, "units_per_s", &r->units_per_s);
 }
 
 static void checkpointing(struct form *f, struct report_checkpointing *c)
@@ -269,12 +231,12 @@ static void times(struct form *f, struct report *r)
 	bool by_pass = r->checkpointing.profile;
 	FORM_INSIDE (f, "time", outer) {
 		form_whole(f, "rank", &t->rank);
-		form_seconds(f, "step_s", &t->step);
+		form_seconds(f, "step_s", SHOWN(f, &t->step, TIME, "step", "step_ns", true));
 		range(f, r);
-		form_seconds(f, "compute_s", &t->compute);
+		form_seconds(f, "compute_s", SHOWN(f, &t->compute, TIME, "computing", "compute_ns", false));
 		form_seconds(f, "communication_s", &t->communication);
-		form_seconds(f, "exposed_s", &t->exposed);
-		form_seconds(f, "bubble_s", &t->bubble);
+		form_seconds(f, "exposed_s", SHOWN(f, &t->exposed, TIME, "exposed comm.", "exposed_ns", false));
+		form_seconds(f, "bubble_s", SHOWN(f, &t->bubble, TIME, "bubble", "bubble_ns", false));
 		if (by_pass) {
 			form_seconds(f, "forward_s", &t->forward);
 			form_seconds(f, "recompute_s", &t->recompute);
@@ -308,8 +270,9 @@ static void tightest(struct form *f, struct report_tightest *t)
 		spaces[i] = space_name((enum space)i);
 	FORM_INSIDE (f, "tightest", outer) {
 		t->space = (enum space)form_word(f, "space", (int)t->space, spaces);
-		form_whole(f, "needed_bytes", &t->needed_bytes);
-		form_whole(f, "capacity_bytes", &t->capacity_bytes);
+		form_whole(f, "needed_bytes", SHOWN(f, &t->needed_bytes, TIGHTEST, "needed", "needed_bytes", false));
+		form_whole(f, "capacity_bytes",
+		           SHOWN(f, &t->capacity_bytes, TIGHTEST, "there", "capacity_bytes", false));
 	}
 }
 
@@ -369,10 +332,26 @@ static void report(struct form *f, struct report *r)
 	if (!form_absent(f, "would_fit_search_cut", !r->change.cut))
 		form_yes_no(f, "would_fit_search_cut", &r->change.cut);
 	if (r->measured)
-		run(f, r);
+		report_form_run(f, r);
 }
 
-/* ---- both ways ---- */
+/* ---- both ways, and for tables ---- */
+
+/* Of one role, with all that is left out where there is none of it. */
+const struct figure *report_figures(void)
+{
+	static struct figure_list list;
+	static struct report all = {.role_count = 1, .tightest.capacity_bytes = 1};
+	struct form f = {.figures = &list};
+	if (list.count)
+		return list.figure;
+	all.roles[0].memory[SPACE_DISK].peak_bytes = 1;
+	list.report = &all;
+	f.o = json_object();
+	report(&f, &all);
+	json_decref(f.o);
+	return list.figure;
+}
 
 json_t *report_overhead_to_json(const struct report_overhead *v)
 {

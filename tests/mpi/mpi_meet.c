@@ -31,7 +31,7 @@ static void clocks_agree(void)
 	ranks_check(rank_number || error == 0, "rank 0 has the clock, and corrects it by %g ns", error);
 }
 
-/* ---- meeting ---- */
+/* ---- a step ---- */
 
 static bool communicates(const struct role *r, int op)
 {
@@ -99,7 +99,7 @@ static void try_plan(const char *strategy, const char *communicator)
 		seen += is > own;
 	}
 	ranks_check(seen || ranks_count == 1 || rank_number, "%s: rank 0 waits for nobody", strategy);
-	meeting_release(&t.meeting);
+	arrivals_release(&t.arrivals);
 	communicator_close(t.communicator);
 	free(e.span);
 	made_release(&m);

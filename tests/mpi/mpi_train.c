@@ -84,6 +84,9 @@ static void try_variants(void)
 	                                         "fsdp:reshard=no",
 	                                         "fsdp:sync=last",
 	                                         "fsdp:reshard=no:sync=last:prefetch=0",
+	                                         "fsdp:prefetch=two:backward=unit",
+	                                         "fsdp:prefetch=all:backward=post",
+	                                         "fsdp:backward=none",
 	                                         "fsdp:units=model",
 	                                         "fsdp:units=model:reshard=no:sync=last"};
 	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
@@ -147,8 +150,13 @@ static void try_contrasts(void)
 	static const struct {
 		const char *strategy;
 		int most_ranks, multiple; /* stages are units at most; shards divide ranks */
-	} contrasts[] = {{"model", 4, 1},          {"pipeline", 4, 1},       {"pipeline:schedule=gpipe", 4, 1},
-	                 {"hybrid:shard=2", 8, 2}, {"hybrid:shard=4", 8, 4}, {"hybrid:shard=1", 3, 1}};
+	} contrasts[] = {{"model", 4, 1},
+	                 {"pipeline", 4, 1},
+	                 {"pipeline:schedule=gpipe", 4, 1},
+	                 {"zero3:secondary=2", 4, 2},
+	                 {"hybrid:shard=2", 8, 2},
+	                 {"hybrid:shard=4", 8, 4},
+	                 {"hybrid:shard=1", 3, 1}};
 	double single[STEPS] = {0};
 	for (int accumulate = 1; accumulate <= 4; accumulate++) {
 		int model = accumulate % 2 && ranks_count < 4 ? 0 : 2;
@@ -162,8 +170,12 @@ static void try_contrasts(void)
 		try_variant("pipeline", "clip=0.5 optimizer=sgd");
 		try_variant("pipeline:schedule=gpipe", "clip=0.5");
 	}
-	if (ranks_count % 2 == 0)
+	if (ranks_count % 2 == 0) {
 		try_variant("hybrid:shard=2", "clip=0.5");
+		try_variant("hybrid:shard=2:backward=post", "clip=0.5");
+		try_variant("zero3:secondary=2:reuse=20000", "clip=0.5 precision=bf16");
+		try_checkpointing(1, "zero3:secondary=2", "full");
+	}
 }
 
 /* Batch normalization: synchronised over the ranks, the losses and the running statistics of one rank with the same

@@ -31,6 +31,7 @@ static const struct {
         {"zero3",
          GPT " zero3:prefetch=50000000:live=1000000000:reuse=1000000000 ranks=16 micro_batch=1 clip=1 precision=bf16",
          2},
+        {"zero3_secondary", GPT " zero3:prefetch=7:live=8:reuse=9:secondary=2 ranks=4 clip=1 precision=bf16", 1},
         {"zero3_unit", GPT " zero3 ranks=4 micro_batch=1 precision=bf16 warmup=3 decay=100 clip=1", 1},
         {"zero3_disk",
          GPT " zero3:prefetch=7:live=8:reuse=9:overlap=no ranks=4 offload=optimizer:to=disk,parameters:to=disk clip=1",

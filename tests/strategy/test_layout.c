@@ -165,7 +165,8 @@ static const char *const names[] = {"mlp", "mlp:sizes=784-33-17-10", "gpt", "gpt
 static const char *const variants[] = {"single", "dp", "dp:broadcast=chain:reduce=tree", "ddp", "zero1",
                                        /* from here on communication has buffers that come and go */
                                        "zero2", "zero3", "zero3:prefetch=0", "zero3:prefetch=100000000",
-                                       "zero3:reuse=1000000", "fsdp", "fsdp:reshard=no", "fsdp:sync=last"};
+                                       "zero3:reuse=1000000", "fsdp", "fsdp:reshard=no", "fsdp:sync=last",
+                                       "fsdp:prefetch=two:backward=post"};
 enum { NAMES = sizeof names / sizeof *names, VARIANTS = sizeof variants / sizeof *variants, FIRST_SHARDED = 5 };
 
 START_LOOP_TEST(nothing_overlaps, 0, VARIANTS)

@@ -35,6 +35,8 @@ static const char *const requests[] = {
         MLP " zero2 ranks=3 bucket=64 clip=0.5",
         MLP " zero3 ranks=2 accumulate=2",
         MLP " zero3:reuse=1000 ranks=3 clip=0.5",
+        MLP " zero3:secondary=2 ranks=4 accumulate=2",
+        MLP " fsdp:backward=post ranks=2 accumulate=2",
         MLP " zero3:save=16bit ranks=2 precision=bf16",
         MLP " fsdp:units=model:save=full ranks=3 precision=bf16 offload=optimizer,parameters",
         MLP " fsdp:sync=last ranks=2 accumulate=2",

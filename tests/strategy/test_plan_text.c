@@ -88,6 +88,7 @@ static const char *const requests[] = {
         "mlp:sizes=4-5-3 model ranks=2 accumulate=2",
         "gpt:layers=2,width=8,heads=2,context=6 pipeline ranks=3 accumulate=4 clip=1",
         "mlp:sizes=4-5-3 hybrid:shard=2 ranks=6 accumulate=2 clip=1",
+        "mlp:sizes=4-5-3 zero3:secondary=2 ranks=6 accumulate=2 precision=bf16",
         "mlp:sizes=4-5-3 hybrid:shard=2 ranks=6 precision=bf16 stochastic_rounding=yes",
         "gpt:layers=1,width=8,heads=2,context=6,vocabulary=2047 dp ranks=3",
         "gpt:layers=1,width=8,heads=2,context=6,vocabulary=4093 tensor ranks=2",

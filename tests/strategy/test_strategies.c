@@ -280,6 +280,12 @@ START_TEST(gathers_obey_their_settings)
 	        {"zero3:reuse=7996416", ROOT + 5 * BLOCK, 8}, /* block 0 after the other five twice and the root */
 	        {"zero3:reuse=7996417", ROOT + 6 * BLOCK, 7},
 	        {"fsdp:reshard=no", ROOT + 6 * BLOCK, 7},
+	        {"zero3:secondary=2", ROOT + 2 * BLOCK, 14},
+	        {"fsdp:prefetch=two", ROOT + 3 * BLOCK, 14},
+	        {"fsdp:prefetch=two:backward=unit", ROOT + 3 * BLOCK, 14},
+	        {"fsdp:prefetch=all:backward=none", ROOT + 6 * BLOCK, 14},
+	        {"fsdp:prefetch=0:backward=unit", ROOT + 2 * BLOCK, 14},
+	        {"fsdp:prefetch=0:backward=post", ROOT + BLOCK, 14},
 	};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		const struct plan *p = made_plan("gpt %s ranks=4", want[i].strategy);
@@ -313,6 +319,44 @@ START_TEST(next_unit_is_fetched_meanwhile)
 			ck_assert(order_before(&o, find_op(r, OP_LINEAR_FORWARD, block - 1, PASS_FORWARD), gather));
 	}
 	order_release(&o);
+}
+
+static int find_reduction(const struct role *r, int group)
+{
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].kind == OP_REDUCE_SCATTER && r->ops[i].group == group)
+			return i;
+	ck_abort_msg("no such reduction");
+	return -1;
+}
+
+/* `backward`: the gather of the next unit stands before a unit's reduction or behind it, and waits for its kernels or
+ * not. */
+START_TEST(backward_gathers_stand_where_they_are_asked_for)
+{
+	static const struct {
+		const char *strategy;
+		bool before_reduction, before_kernels;
+	} want[] = {{"fsdp", true, true},
+	            {"fsdp:prefetch=0:backward=unit", true, true},
+	            {"hybrid:shard=2:backward=post", true, false},
+	            {"fsdp:backward=post", true, false},
+	            {"fsdp:backward=none", false, false}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct order o;
+		const struct plan *p = made_plan("gpt %s ranks=4", want[i].strategy);
+		const struct role *r = &p->roles[0];
+		order_make(&o, r, &r->step);
+		for (int unit = 1; unit < 6; unit++) { /* the unit after it in the backward pass; 0 is the root */
+			int gather = find_op(r, OP_ALL_GATHER, unit, PASS_BACKWARD);
+			int kernels = find_op(r, OP_LINEAR_BACKWARD, unit + 1, PASS_BACKWARD);
+			ck_assert_msg((gather < find_reduction(r, unit + 1)) == want[i].before_reduction, "%s, unit %d",
+			              want[i].strategy, unit);
+			ck_assert_msg(order_before(&o, kernels, gather) != want[i].before_kernels, "%s, unit %d",
+			              want[i].strategy, unit);
+		}
+		order_release(&o);
+	}
 }
 
 START_LOOP_TEST(buckets_leave_during_backward, 0, 3)

@@ -64,6 +64,23 @@ START_LOOP_TEST(shares_of_psi, 0, (int)(sizeof shares / sizeof *shares))
 		}
 }
 
+/* ZeRO++'s hpZ: the first gather of a unit in a step is over all ranks, later ones over the K that keep a second copy,
+ * which is 1/K of the parameters on each. */
+START_TEST(a_second_copy_is_gathered_nearby)
+{
+	for (int64_t k = 2; k <= 8; k *= 2)
+		for (int a = 1; a <= 3; a += 2) {
+			const struct plan *p =
+			        made_plan("gpt zero3:secondary=%d ranks=8 micro_batch=4 accumulate=%d", (int)k, a);
+			struct moved m = plan_moved(p, 0, TRAFFIC_ALL_GATHER);
+			int64_t far = PSI / 8 * 7, near = PSI / k * (k - 1);
+			assert_moved(m, "gathers", m.calls, 2 * a * PSI, far + (2 * a - 1) * near,
+			             far + (2 * a - 1) * near);
+			ck_assert_int_eq(plan_moved(p, 0, TRAFFIC_REDUCE_SCATTER).sent, a * far);
+			ck_assert_int_eq(plan_most_live(&p->roles[0], "secondary.", NULL), PSI / 4 / k);
+		}
+}
+
 START_TEST(load_of_the_root)
 {
 	static const int64_t others[] = {1, 3, 7};

@@ -30,6 +30,9 @@ static const char *const strategies[] = {
         "fsdp:reshard=no",
         "fsdp:sync=last",
         "fsdp:prefetch=0",
+        "fsdp:prefetch=two:backward=unit",
+        "fsdp:backward=post",
+        "fsdp:sync=last:backward=none",
         "fsdp:reshard=no:sync=last",
 };
 static const int ranks[] = {1, 2, 3, 4, 8};

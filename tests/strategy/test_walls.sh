@@ -43,7 +43,8 @@ real/train
 real/calibrate
 viz/draw
 viz/timeline
-viz/question viz/scene
+viz/question
+viz/scene
 viz/race
 viz/export
 viz/build
@@ -249,7 +250,8 @@ included good strategy/plan/x.c strategy/base/y.h
 included bad strategy/base/x.c strategy/plan/y.h
 included bad strategy/plan/x.c strategy/plan/verify/y.h
 included good strategy/plan/verify/x.c strategy/plan/y.h
-included good viz/question/x.c viz/scene/y.h
+included bad viz/question/x.c viz/scene/y.h
+included good viz/scene/x.c viz/question/y.h
 planted good 'strategy/plan/a>strategy/base/b' 'sim/c>strategy/plan/a' 'cli/command/d>sim/c'
 planted bad 'strategy/base/a>strategy/plan/b'
 planted bad 'strategy/plan/a>strategy/strategies/b'

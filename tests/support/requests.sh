@@ -45,7 +45,8 @@ requests() {
 # The Llama family under each strategy, whatever EVERY is.
 llamas() {
 	local model=llama:layers=3,width=32,heads=4,kv_heads=2,hidden=48,context=16,vocabulary=64 strategy
-	for strategy in dp ddp zero1 zero2 zero3 fsdp hybrid pipeline tensor; do
+	for strategy in dp ddp zero1 zero2 zero3 zero3:secondary=2 fsdp fsdp:backward=post fsdp:prefetch=two:backward=none \
+		hybrid pipeline tensor; do
 		echo "--model $model --strategy $strategy --ranks 2 --micro-batch 2"
 		echo "--model $model,qk_norm=yes,bias=qkv,tied=yes --strategy $strategy --ranks 4 --precision bf16" \
 			"--activation-checkpointing full --accumulate 2 --micro-batch 2"

@@ -9,7 +9,7 @@
 
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
-#include "viz/scene/op_words.h"
+#include "viz/timeline/op_words.h"
 
 #define GPT "gpt:layers=4,width=8,heads=2,context=8,vocabulary=24"
 #define MLP "mlp:sizes=12-16-8-4"

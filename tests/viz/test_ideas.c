@@ -11,8 +11,8 @@
 #include "tests/support/viewed.h"
 #include "tests/viz/catalogue.h"
 #include "tests/viz/plain_words.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/op_words.h"
 
 /* ---- names ---- */
 

@@ -4,7 +4,7 @@
 
 #include "strategy/base/language.h"
 #include "viz/build/exercise.h"
-#include "viz/scene/op_words.h"
+#include "viz/timeline/op_words.h"
 
 struct reason {
 	struct exercise *e;

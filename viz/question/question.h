@@ -19,7 +19,7 @@
 #ifndef SHARDLAB_VIZ_QUESTION_H
 #define SHARDLAB_VIZ_QUESTION_H
 
-#include "viz/scene/list.h"
+#include "viz/scenes.h"
 #include "viz/timeline/state.h"
 
 /* Constant, name. */

@@ -3,7 +3,7 @@
 #define SHARDLAB_VIZ_QUESTION_PARTS_H
 
 #include "viz/question/question.h"
-#include "viz/scene/op_words.h"
+#include "viz/timeline/op_words.h"
 
 /* A place where something may be asked: a stop of rounds, and what the next step does. */
 struct spot {

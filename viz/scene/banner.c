@@ -1,8 +1,8 @@
 /* The banner of a plan that does not fit: what it needs, what there is, where it runs out, and what would help. */
 #include "strategy/base/number.h"
 #include "strategy/plan/ops.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/op_words.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/scene/caption_parts.h"
-#include "viz/scene/op_words.h"
+#include "viz/timeline/op_words.h"
 
 /* More roles than these are not listed: the first, the fullest and the last stand for them. */
 enum { LISTED = 3 };

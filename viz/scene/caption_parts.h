@@ -2,8 +2,8 @@
 #ifndef SHARDLAB_VIZ_CAPTION_PARTS_H
 #define SHARDLAB_VIZ_CAPTION_PARTS_H
 
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene.h"
+#include "viz/timeline/op_words.h"
 
 /* A sentence as it grows: what does not fit is left out. */
 struct text {

@@ -5,8 +5,8 @@
 
 #include "strategy/base/language.h"
 #include "viz/scene/memory_parts.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/op_words.h"
 
 void compare_grid(int n, double width, int *columns, int *rows)
 {

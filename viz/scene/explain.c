@@ -5,8 +5,8 @@
 
 #include "strategy/base/language.h"
 #include "viz/scene/lane_cards.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/op_words.h"
 
 /* "1.622 s, waits 1.618 s for rank 0, then moves data for 3.9 ms" */
 static void say_time(const struct timeline *s, int index, int op, char *out, size_t size)

@@ -9,8 +9,8 @@
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/op_words.h"
 
 enum { CARD = 118, LINE_CARD = 20, ROW = 15, ROWS = 5, WAITS = 4, BETWEEN = 8 };
 

@@ -1,4 +1,4 @@
-#include "viz/scene/list.h"
+#include "viz/scenes.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 
 #include "strategy/base/language.h"
 #include "strategy/base/memory.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/op_words.h"
 
 struct alive {
 	int64_t bytes;

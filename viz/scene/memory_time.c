@@ -9,8 +9,8 @@
 #include "strategy/base/language.h"
 #include "strategy/base/memory.h"
 #include "viz/scene/memory_parts.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/op_words.h"
 
 /* How many operations a rank has issued at each position. */
 static int *issued_at(const struct timeline *s, int index)

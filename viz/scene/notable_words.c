@@ -4,7 +4,7 @@
 
 #include "strategy/base/language.h"
 #include "viz/scene/lane_cards.h"
-#include "viz/scene/op_words.h"
+#include "viz/timeline/op_words.h"
 
 /* "the all-reduce of bucket.1"; "the end of the step" where there is no operation. */
 static const char *op_of(char *out, const struct timeline *s, const struct notable *n)

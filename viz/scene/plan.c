@@ -6,9 +6,9 @@
 
 #include "strategy/base/language.h"
 #include "strategy/base/memory.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/scene/search.h"
+#include "viz/timeline/op_words.h"
 
 enum { LINE = 19, DETAIL = 118 };
 

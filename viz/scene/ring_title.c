@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "strategy/base/language.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
+#include "viz/timeline/op_words.h"
 
 /* Nothing of it has happened yet: it waits for what ends last of all that the lead's operation waits for. */
 static void say_next(const struct state *st, const struct collective *c, char *out, size_t size)

@@ -6,7 +6,7 @@
 
 #include "viz/draw/draw.h"
 #include "viz/question/asking.h"
-#include "viz/scene/list.h"
+#include "viz/scenes.h"
 #include "viz/timeline/lanes.h"
 #include "viz/timeline/state.h"
 

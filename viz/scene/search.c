@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "viz/scene/op_words.h"
+#include "viz/timeline/op_words.h"
 
 static bool has(const char *name, const char *part)
 {

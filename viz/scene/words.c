@@ -5,8 +5,8 @@
 
 #include "strategy/base/language.h"
 #include "strategy/base/number.h"
-#include "viz/scene/op_words.h"
 #include "viz/scene/scene.h"
+#include "viz/timeline/op_words.h"
 
 const char *bytes_word(char *out, int64_t bytes)
 {

@@ -32,13 +32,13 @@ void SIMD_BODY(batch_norm_statistics)(const void *task, int64_t begin, int64_t e
 	const element *x = t->x;
 	float rows = (float)s->rows;
 	if (begin == 0)
-		t->part[2 * s->width] = rows;
+		t->local[2 * s->width] = rows;
 	for (int64_t c = begin; c < end; c += LANES) {
 		int64_t n = smaller(LANES, end - c);
 		vector mean = column_sum(s, x + c, n, (vector){0}, false) / rows;
 		vector variance = column_sum(s, x + c, n, mean, true) / rows;
-		vector_store_part(t->part + c, mean, n);
-		vector_store_part(t->part + s->width + c, variance, n);
+		vector_store_part(t->local + c, mean, n);
+		vector_store_part(t->local + s->width + c, variance, n);
 	}
 }
 
@@ -168,7 +168,7 @@ void SIMD_BODY(batch_norm_backward)(const void *task, int64_t begin, int64_t end
 	const element *weight = t->weight;
 	float part = 1.0f / t->statistics[2 * width];
 	for (int64_t row = begin; row < end; row++) {
-		const element *x = (const element *)t->x + row * width, *du = (const element *)t->du + row * width;
+		const element *x = (const element *)t->x + row * width, *du = (const element *)t->dy + row * width;
 		element *dx = (element *)t->dx + row * width;
 		for (int64_t c = 0; c < width; c += LANES) {
 			int64_t n = smaller(LANES, width - c);

@@ -144,6 +144,8 @@ static enum status check_role(const struct verify *v, int role, const struct lay
 	m.uses = array_make((size_t)r->buffer_count, sizeof *m.uses);
 	m.alive = array_make((size_t)r->buffer_count, sizeof *m.alive);
 	for (int space = 0; space < SPACE_COUNT && !s; space++) {
+		if (!role_has_space(r, (enum space)space))
+			continue;
 		m.space = (enum space)space;
 		m.count = 0;
 		for (int k = 0; k < SECTION_KINDS && !s; k++) {

@@ -122,9 +122,10 @@ enum status read_exactly_in(const struct at *a, int operand, const struct region
 {
 	struct memory *m = a->memory;
 	char text[300], wanted[300];
-	int number = meaning_number(m, &want);
-	if (memory_get(m, a->role, g) == number)
+	int found = memory_get(m, a->role, g);
+	if (found >= 0 && meanings_equal(meaning_of(m, found), &want))
 		return STATUS_OK;
+	int number = meaning_number(m, &want);
 	memory_describe(m, a->role, g, number, text, sizeof text);
 	meaning_describe(m, number, wanted, sizeof wanted);
 	return refuse_at(a, rule, operand, " must hold %s; %s; %s", wanted, text,

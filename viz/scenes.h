@@ -1,6 +1,6 @@
 /* The list of scenes. To add one, write its file, which defines its row (viz/scene/scene.h), and name it here. */
-#ifndef SHARDLAB_VIZ_SCENE_LIST_H
-#define SHARDLAB_VIZ_SCENE_LIST_H
+#ifndef SHARDLAB_VIZ_SCENES_H
+#define SHARDLAB_VIZ_SCENES_H
 
 /* constant, name in options, row */
 #define SCENE_LIST(X)                                                                                                  \

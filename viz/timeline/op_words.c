@@ -14,7 +14,7 @@
 
 #include "strategy/base/language.h"
 #include "strategy/strategies/strategy.h"
-#include "viz/scene/op_words.h"
+#include "viz/timeline/op_words.h"
 
 struct row {
 	const char *does, *names;

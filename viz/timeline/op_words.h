@@ -22,10 +22,9 @@ const char *op_does(char *out, const struct timeline *s, const struct role *r, c
 const char *buffer_words(char *out, const struct timeline *s, const struct role *r, int buffer);
 /* Names the buffer that a collective or a message carries. */
 const char *payload_words(char *out, const struct timeline *s, const struct role *r, const struct op *op);
-/* A group of tensors: "bucket.0", "the model". */
 /* A role's name: "root", "worker", "stage 3". */
 const char *role_word(const struct role *r);
-
+/* A group of tensors: "bucket.0", "the model". */
 const char *group_word(const struct plan *p, int group);
 /* The part of a group that a rank updates: "slice", "shard"; NULL: the whole group. */
 const char *own_part_word(const struct plan *p);
