@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 
 trace=tests/golden/torch_cpu_trace.json
 run torch trace $trace
-for row in 'matrix products  *[1-9]' 'forward  *[1-9]' 'backward  *[1-9]' 'update  *[1-9]' 'mean of 2 steps'; do
+for row in 'matrix products  *0.0' 'forward  *0.3' 'backward  *0.2' 'update  *0.0' 'mean of 2 steps'; do
 	grep -q -- "$row" "$TMPDIR/torch.out" || fail "no '$row' in what trace prints of it"
 done
 refuse 'has no kernels of a GPU: record with ProfilerActivity.CUDA' calibrate --model mlp --strategy single --cluster a100-80gb --trace $trace
