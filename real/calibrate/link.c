@@ -12,7 +12,8 @@ enum { REPEATS_MOST = 63, SAMPLES_MOST = 32 };
 enum { QUICK_NS = 1500 * 1000 * 1000, LONG_NS = 2000 * 1000 * 1000 }; /* for one size */
 
 static const int64_t sizes[] = {4096, 65536, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20}; /* bytes of the whole */
-enum { SIZES = sizeof sizes / sizeof *sizes, BUSY_SIZE = 4, LARGE_ONES = 4 };
+enum { SIZES = sizeof sizes / sizeof *sizes, BUSY_SIZE = 4 };
+enum { NETWORK_SIZES = 2 }; /* between hosts, from this size on */
 
 /* Up to this size the shortest of the repeats counts, not the median: when a small message takes a thousand times as
  * long, another program has had the core for its time slice. */
@@ -46,18 +47,17 @@ static struct rate fit_latency(const struct link_sample *samples, int count)
 	return calibrate_rate(0, values, n);
 }
 
-static struct rate fit_bandwidth(const struct link_sample *samples, int count, int64_t latency)
+/* Of the samples that send at least `least` bytes a round. */
+static struct rate fit_bandwidth(const struct link_sample *samples, int count, int64_t latency, int64_t least)
 {
-	int64_t values[SAMPLES_MOST], most = 0;
+	int64_t values[SAMPLES_MOST];
 	int n = 0;
-	for (int i = 0; i < count; i++)
-		most = samples[i].bytes > most ? samples[i].bytes : most;
 	for (int i = 0; i < count && n < SAMPLES_MOST; i++) {
 		/* On a busy machine a small message may take as long as a large one. At least half of a large one is
 		 * moving. */
 		int64_t round = samples[i].ns / samples[i].rounds, moving = round - latency;
 		moving = moving > round / 2 ? moving : round / 2;
-		if (samples[i].bytes >= most / 4)
+		if (samples[i].bytes >= least)
 			values[n++] = (int64_t)((double)samples[i].bytes * 1e9 / (double)(moving > 0 ? moving : 1));
 	}
 	return calibrate_rate(0, values, n);
@@ -65,8 +65,11 @@ static struct rate fit_bandwidth(const struct link_sample *samples, int count, i
 
 void link_fit(const struct link_sample *samples, int count, struct link *out)
 {
+	int64_t most = 0;
+	for (int i = 0; i < count; i++)
+		most = samples[i].bytes > most ? samples[i].bytes : most;
 	out->latency = fit_latency(samples, count);
-	out->bandwidth = fit_bandwidth(samples, count, out->latency.value);
+	out->bandwidth = fit_bandwidth(samples, count, out->latency.value, most / 4);
 }
 
 /* ---- collectives ---- */
@@ -223,15 +226,16 @@ static struct rate measure_latency(const struct collectives *c)
 	return rank < 2 ? calibrate_rate(0, ns, PINGS) : rate_assumed(0);
 }
 
+/* By all sizes that steps send: on a real cable large messages lose packets that small ones do not. */
 static enum status measure_bandwidth(struct collectives *c, enum schedule_algorithm kind, int64_t latency,
                                      struct rate *out)
 {
 	struct samples samples = {.count = 0};
 	enum status s = STATUS_OK;
-	for (int i = LARGE_ONES; i < SIZES && !s; i++)
+	for (int i = NETWORK_SIZES; i < SIZES && !s; i++)
 		s = measure_size(c, kind, sizes[i], &samples);
 	if (!s)
-		*out = fit_bandwidth(samples.list, samples.count, latency);
+		*out = fit_bandwidth(samples.list, samples.count, latency, 0);
 	return s;
 }
 
