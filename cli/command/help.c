@@ -305,13 +305,13 @@ static void help_strategy(const struct strategy *g)
 	table_end(&t, 2);
 }
 
-/* Of an option the dashes may be there. */
+/* Finds an option with or without its dashes. */
 static int option_of_word(const char *word)
 {
 	return option_find(word + (strncmp(word, "--", 2) ? 0 : 2));
 }
 
-/* Of models, clusters and stacks a topic tells. */
+/* One word looked for in a topic's list of models, clusters or stacks. */
 struct listed {
 	const char *word;
 	bool found;

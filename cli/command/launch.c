@@ -132,7 +132,7 @@ static void end_by_force(struct talk *t, pid_t child)
 	}
 }
 
-/* What mpirun started to reach a machine that is gone, such as ssh, outlives it, and holds the pipes. */
+/* A process that mpirun started to reach a lost machine, such as ssh, outlives mpirun and holds the pipes. */
 static bool is_killed(const struct talk *t)
 {
 	return t->kills == ENDING_STEPS && clock_ns() - t->killed_ns > INT64_C(500000000);

@@ -87,7 +87,7 @@ static inline const struct changes *viewer_changes(const struct viewer *v)
 {
 	return &v->past[v->at];
 }
-/* As --what-if says; shows the panel. */
+/* Makes the changes of --what-if and shows the panel. */
 enum status viewer_what_if(struct viewer *v, const char *text);
 /* For the window: struct window_host. */
 enum status viewer_change(void *viewer, const struct whatif_change *c);

@@ -38,7 +38,7 @@ enum status lesson_fail(const struct lesson *l, int line, const char *format, ..
 
 /* ---- lines ---- */
 
-/* As cmark counts them: a line ends with \n, \r, or both. */
+/* Splits lines like cmark: a line ends with \n, \r, or both. */
 static void split_lines(struct lesson *l, const char *text, size_t size)
 {
 	int capacity = 0;
