@@ -68,7 +68,7 @@ struct attention_arguments part(const struct attention_arguments &a, enum elemen
 
 typedef int attention_version(kernel_stream s, enum element type, const struct attention_arguments *a);
 
-/* By rung */
+/* Indexed by rung. */
 attention_version *const forward[] = {nullptr, attention_forward_plain, attention_forward_simple,
                                       attention_forward_tensor, attention_forward_hopper};
 attention_version *const backward[] = {nullptr, attention_backward_plain, attention_backward_simple,

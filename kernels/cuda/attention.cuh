@@ -68,7 +68,7 @@ template <typename I> __device__ __forceinline__ I first_tile(I query, I window,
 	return query < window ? 0 : (query - window + 1) / keys * keys;
 }
 
-/* Where one head's rows are: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
+/* The place of one head's rows: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
 template <typename T> struct attention_head {
 	int64_t qkv_row, y_row, q, k, v, y, row; /* first elements; row: in [samples, heads, tokens] */
 	float slope;                             /* of ALiBi; 0: none */
@@ -264,7 +264,7 @@ static __device__ __forceinline__ float row_delta(const T *y, const T *dy, int s
 
 /* ---- softmax of 16 rows, whose columns come a tile at a time ---- */
 
-/* What LOCAL rows need besides; slope: ALiBi's, divided by the scores' scale. */
+/* LOCAL's additional data about rows. slope: ALiBi's, divided by the scores' scale. */
 struct local_rows {
 	int window;
 	float slope;

@@ -58,7 +58,7 @@ struct cuda_products {
 	/* Products that a kernel of ours computed, a thread an element: right, and hundreds of times slower. */
 	int64_t plain;
 	char first[96]; /* the first of those, as "16384 x 3072 x 768 bf16, A whole, B transposed" */
-	int why;        /* … and what was said to it, for error_text() */
+	int why;        /* the library's reason to refuse that one, for error_text() */
 };
 
 /* An algorithm of cuBLASLt for products of one shape, as bytes that mean something to the same library, with the same
