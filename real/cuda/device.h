@@ -38,7 +38,7 @@ struct cuda_slots {
 	int64_t step[2]; /* the step whose samples are there; -1: none */
 };
 
-/* By enum cuda_attention. */
+/* Indexed by enum cuda_attention. */
 extern const char *const cuda_attention_names[];
 
 struct cuda_device {

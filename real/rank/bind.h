@@ -18,7 +18,7 @@
 #include "real/rank/fusion.h"
 #include "real/rank/operand.h"
 
-/* Where an operation runs. */
+/* The memory and device that operations run on. */
 struct binding {
 	struct rank_memory *memory;
 	const struct kernel_table *kernels;

@@ -31,7 +31,7 @@ enum saving_phase {
 	SAVING_NAMES  /* rank 0 makes it a checkpoint */
 };
 
-/* What each rank tells the others of its file. */
+/* Each rank's report on its file to the others. */
 struct written {
 	int64_t failed; /* enum status */
 	int64_t bytes, state_bytes;
@@ -76,7 +76,7 @@ struct training {
 	struct report_saved saved; /* what was measured of them */
 	char *resume_path;         /* the checkpoint that the run goes on from; NULL: it begins */
 	struct manifest resumed;
-	int64_t steps_before; /* … and its steps */
+	int64_t steps_before; /* the steps before the checkpoint */
 	int64_t saved_step;   /* the last that has a checkpoint */
 	int64_t saved_ns;     /* when it was due, for --checkpoint-every TIME */
 	bool unsaved;         /* the last that was due could not be written */
@@ -104,7 +104,7 @@ void training_release(struct training *t);
 
 /* weights.c */
 enum status training_open_init(struct training *t);
-/* Of a run that is resumed: zeros, since drawing weights for `restore` to write over would take as long as reading. */
+/* Zeros for a run that is resumed: drawing weights that `restore` will overwrite would take as long as reading. */
 enum status training_no_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 
@@ -126,7 +126,7 @@ enum status training_agree(struct training *t, enum status s);
 enum status training_open_resume(struct training *t);
 /* Collective, after the prologue: the state is that of the checkpoint, on every rank. */
 enum status training_resume(struct training *t);
-/* Of the run's first samples, which stand for its data. */
+/* Covers the run's first samples, which stand for its data. */
 uint64_t training_data_checksum(const struct training *t);
 struct settings training_settings(const struct training *t); /* as a checkpoint has them */
 
@@ -183,7 +183,7 @@ enum status training_gathering(struct training *t, struct report *out);
 /* place.c: around a step and what all ranks agree on after it. */
 void training_enter_step(struct training *t);
 void training_leave_step(struct training *t);
-/* What the ranks tell each other after a step. */
+/* Requests that ranks exchange after a step. */
 struct wishes {
 	bool stop, time; /* for a checkpoint */
 	double written;  /* how many ranks have written their part of the one that is under way */
