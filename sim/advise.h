@@ -61,7 +61,7 @@ struct advise_skipped {
 	char why[512];
 };
 
-/* What another step up or down would bring. */
+/* The gain or loss of one more step up or down. */
 struct advise_next {
 	char what[ADVISE_OPTIONS]; /* "16 ranks", "links twice as fast" */
 	int64_t step;
@@ -98,7 +98,7 @@ bool advise_next(struct advice *a);
 enum status advise_status(const struct advice *a);
 void advise_end(struct advice *a); /* accepts NULL */
 
-/* Of the lines that share the first place, the one with the least offload and checkpointing; NULL: none fits. */
+/* The line with the least offload and checkpointing among those that share the first place; NULL: none fits. */
 const struct advised *advise_best(const struct advice *a);
 
 /* The options that make a line, for any other command: --strategy zero2 --precision bf16 --micro-batch 4 … */
