@@ -146,7 +146,7 @@ struct round schedule_round(const struct schedule *s, int64_t rank, int64_t roun
  * over its rounds (a test holds them to it). */
 int64_t schedule_sent(const struct schedule *s, int64_t rank);
 int64_t schedule_received(const struct schedule *s, int64_t rank);
-/* As struct algorithm has it; nothing for one rank. */
+/* The algorithm's amount (struct algorithm); nothing for one rank. */
 struct amount schedule_amount(const struct schedule *s);
 
 #ifdef __cplusplus

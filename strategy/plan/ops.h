@@ -106,7 +106,7 @@ enum operand_type {
 
 /* ---- the table ---- */
 
-/* What is asked most, of every operation of a plan. */
+/* Properties of an operation that every pass asks for. */
 extern const struct op_brief {
 	unsigned char class_of, operands;
 } op_brief[OP_KIND_COUNT];

@@ -121,7 +121,7 @@ struct recipe {
 	const char *ranks_from; /* "the file: 64 = 4 × 2 × 8"; NULL: nothing says how many ranks there are */
 };
 
-/* Of a file, or of its text. STATUS_INPUT: it cannot be read, or the model is none. */
+/* Opens a file, or its text. STATUS_INPUT: it cannot be read, or the model is none. */
 enum status recipe_open(struct recipe *r, const char *path, const struct recipe_question *q);
 enum status recipe_read(struct recipe *r, const char *text, size_t size, const char *where,
                         const struct recipe_question *q);

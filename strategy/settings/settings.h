@@ -54,7 +54,7 @@ struct settings {
 	bool library_collectives; /* real runs with a library's collectives need no staging of ours */
 	bool stochastic_rounding; /* of 16-bit parameters from the fp32 master weights, at the update */
 	bool checkpoints;         /* the plan has sections to save and restore its state */
-	bool checkpoint_async;    /* … and what is saved is copied to host buffers first, and written from there */
+	bool checkpoint_async;    /* and the saved state is copied to host buffers first, and written from there */
 	bool reproducible; /* gradients of micro-batches are summed in one binary tree, however many ranks there are */
 	char checkpointing[256];     /* --activation-checkpointing; see strategy/settings/checkpointing.h */
 	char software[192];          /* --as; see strategy/settings/software.h */

@@ -9,8 +9,7 @@
  */
 #include "strategy/step/step.h"
 
-/* Which kinds of state are parts of which item. Parameters are several kinds: what is saved is the first that is kept
- * in fp32. */
+/* The kinds of state that make up each item. Parameters are several kinds: the first that is kept in fp32 is saved. */
 static const struct {
 	enum state_kind kind;
 	enum item item;

@@ -89,7 +89,7 @@ enum state_kind {
 	STATE_KINDS
 };
 
-/* Where one kind of state stays. --offload decides the space and the strategy the placement; whatever reads or writes
+/* The place of one kind of state. --offload decides the space and the strategy the placement; whatever reads or writes
  * state asks here. */
 struct home {
 	int buffer; /* -1: this role keeps none */
@@ -202,7 +202,7 @@ struct step {
 	struct value_state *value; /* by value; of the micro-batch at hand */
 	struct tensor_state *tensor;
 	int fp8_history; /* the largest elements of earlier steps (fp8.c); -1 */
-	int *kept;       /* … by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
+	int *kept;       /* by kernel: the buffer that is kept besides for its backward pass (unfused.c); -1 */
 	struct group_state *group;
 	struct state state;
 	struct running_state running;
@@ -336,7 +336,7 @@ void secondary_free(struct step *s); /* the step's update is done */
 
 /* ---- gather.c ---- */
 
-/* What is gathered at once, and of which groups that is. */
+/* Lists the parts that are gathered at once, with their groups. */
 void gather_units_make(struct step *s);
 bool gather_by_module(const struct plan *p, const struct strategy *g);
 
@@ -363,7 +363,7 @@ struct update_part {
 };
 /* Makes the state of a group ready: reads it, if it is on disk. */
 void update_fetch(struct step *s, int group, struct update_part *parts);
-/* Where the update writes 16-bit parameters. */
+/* The region for the updated 16-bit parameters. */
 struct region update_parameters16(struct step *s, int group);
 /* Writes updated state back to where it stays, and sends the new parameters to whoever reads them. */
 void update_return(struct step *s, int group, const struct update_part *parts);
@@ -372,7 +372,7 @@ void update_return(struct step *s, int group, const struct update_part *parts);
 
 /* STATUS_INPUT if the settings do not go together. */
 enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c);
-/* Where each kind of state stays, and who updates it. */
+/* Chooses where each kind of state stays, and who updates it. */
 void offload_choose(struct step *s);
 /* Staging in host memory for a part of state. */
 int offload_staging(struct step *s, const char *name, const struct region *home);
@@ -474,7 +474,7 @@ struct region buffers_own(const struct step *s); /* the running statistics that 
 
 /* ---- pack.c ---- */
 
-/* Which group each tensor goes to; groups without tensors are left out. */
+/* The group of each tensor; groups without tensors are left out. */
 struct packing {
 	int groups;
 	int *group;        /* by tensor */

@@ -1,6 +1,6 @@
-/* What a stack's own kernels leave in memory besides, where shardlab's are fused: tensors that PyTorch's autograd keeps
- * for the backward pass, and those of its cross-entropy. Each is room alone: what is in it is no part of the plan's
- * arithmetic, and the time of filling it is the stack's (memory.unfused of strategy/cluster/stack.h).
+/* Tensors that a stack's own kernels leave in memory where shardlab's are fused: those that PyTorch's autograd keeps
+ * for the backward pass, and those of its cross-entropy. They only take room: their content is no part of the plan's
+ * arithmetic, and the time to fill them is the stack's (memory.unfused of strategy/cluster/stack.h).
  *
  *     kernels=eager   RMS norm: x over its root mean square, as fp32 elements. In 16 bits autograd keeps x as fp32
  *                     and its quotient in 16 bits, and no longer x itself, which is as much.

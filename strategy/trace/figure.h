@@ -32,7 +32,7 @@ struct figure {
 	const char *key;  /* in CSV files, with the unit: bytes or nanoseconds */
 	int count;        /* it is the sum of so many in a row; 0: of one */
 	bool total;       /* it stands below the others of its group */
-	/* Where it stands, which the list below fills in: in the report, the same for each role, or in a role. */
+	/* The figure's place, which the list below fills in: in the report, the same for each role, or in a role. */
 	bool whole_run;
 	size_t offset;
 };

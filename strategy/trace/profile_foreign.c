@@ -28,7 +28,7 @@ static enum profile_kind kind_of_copy(const char *name)
 	return rows[i].kind;
 }
 
-/* By what gpu_names.def says that it is. -1: no work of a GPU, or a range around some. */
+/* The kind by gpu_names.def. -1: no work of a GPU, or a range around some. */
 static int kind_of_gpu_span(const struct trace_file *f, const struct foreign_span *s)
 {
 	static const struct {

@@ -47,7 +47,7 @@ static enum status save_group(const struct at *a)
 		v->gradients[x.index] = x;
 		v->gradients[x.index].shard = 0;
 	}
-	/* As of the weights that are shown in the end. */
+	/* The same rule as for the weights that are shown in the end. */
 	if (x.shard & 1 && a->p->role_count > 1)
 		v->own[item][a->role][x.index]++;
 	else
