@@ -85,8 +85,8 @@ struct exercise {
 enum status exercise_open(struct exercise *e, const struct plan *plan);
 void exercise_release(struct exercise *e); /* accepts NULL and a zeroed struct */
 
-/* By its name, as a person writes it: of several of one name, the first that is not placed yet ("gather root" stands
- * for "gather root again" once the first is placed). -1: there is none. */
+/* Finds a move by its name as a person writes it. Of several with one name it is the first that is not placed yet
+ * ("gather root" stands for "gather root again" once the first is placed). -1: there is none. */
 int exercise_find(const struct exercise *e, const char *name);
 int exercise_times(const struct exercise *e, int move); /* how often it is placed */
 

@@ -248,7 +248,7 @@ static void put_beginning(const struct page *page, int run, FILE *out)
 	fprintf(out, "\"at\":%zu,\n", page_step_before(&page->steps, at));
 }
 
-/* Where each step stands in the first run, for going over from one to another. */
+/* The place of each step in the first run, for switching between runs. */
 static void put_places(const struct page *page, FILE *out)
 {
 	const struct playback *p = page->p;

@@ -89,7 +89,7 @@ void playback_go(struct playback *p, size_t position)
 		state_make(&p->state, &p->shown->timeline, p->step_size, position);
 }
 
-/* Where the second stands: at the last of its own stops up to the corresponding place. */
+/* The second run's position: the last of its own stops up to the corresponding place. */
 static size_t place_of_second(const struct playback *p, size_t position)
 {
 	const struct timeline *s = &p->second->timeline;

@@ -65,7 +65,7 @@ struct whatif_change {
 
 /* Draws the panel. buttons: leave room for those of the window (whatif_cell and whatif_foot). */
 void whatif_draw(struct canvas *c, const struct whatif *w, struct box b, bool buttons);
-/* Where a row lies, and its value, which is a slider. */
+/* The box of a row, and that of its value, which is a slider. */
 struct box whatif_line(const struct whatif *w, struct box b, int row);
 struct box whatif_cell(const struct whatif *w, struct box b, int row);
 /* The room for buttons at the foot. */
