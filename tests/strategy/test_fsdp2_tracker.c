@@ -154,7 +154,7 @@ static const char *const kinds[KINDS] = {
         "sharded_param", "unsharded_param", "sharded_grad",   "unsharded_grad", "activation",
         "temp",          "all_gather",      "reduce_scatter", "optstate",       "inputs"};
 
-/* Where a step may peak. */
+/* The moments at which a step may peak. */
 enum moment { AT_LOSS, AT_HEAD, IN_BLOCK, MOMENTS };
 
 /* The bytes alive at the peak, in the order of kinds. At the loss: the gradient of log-softmax's output, and of its
@@ -290,7 +290,7 @@ static int64_t loss_as_they_do(const struct sizes *z, const struct terms *t, int
 	       t->norm_more + 3 * t->padded_logits + 2 * t->index + 12;
 }
 
-/* Where the loss is the peak, to the byte. In a block PyTorch has the gradients of some of its matrices, and ours have
+/* A peak at the loss matches to the byte. In a block PyTorch has the gradients of some of its matrices, and ours have
  * been copied into the unit's. */
 START_LOOP_TEST(as_pytorch_comes_to_theirs, 0, COUNT(sizes))
 {
