@@ -49,7 +49,7 @@ struct advised {
 struct advise_lack {
 	struct settings settings;
 	struct report_tightest tightest;
-	enum category category; /* of which there is most at the peak */
+	enum category category; /* the largest category at the peak */
 	int64_t category_bytes;
 	char peak_at[96];
 	char mend[ADVISE_OPTIONS]; /* the cheapest change: all its options; "": none was found */
@@ -79,7 +79,7 @@ struct advice {
 	int fit_count, lack_count, skipped_count;
 	struct advise_next next[ADVISE_NEXT];
 	int next_count;
-	int64_t candidates, plans; /* that were judged, and that were compiled for it */
+	int64_t candidates, plans; /* the number judged, and the number compiled for it */
 	bool cut;
 	int done, total; /* walks */
 	size_t fit_capacity, lack_capacity, skipped_capacity;

@@ -60,7 +60,7 @@ struct cost_cache {
 		unsigned axes;
 		bool ends, inside; /* some hops of a ring stay inside a node */
 		int64_t crossing;  /* those that leave or reach the busiest */
-		int64_t nodes;     /* that a ring passes through */
+		int64_t nodes;     /* nodes that a ring passes through */
 	} * circles;
 	size_t circle_count, circle_capacity;
 };

@@ -15,7 +15,7 @@
 struct place {
 	bool is_there, is_folder, is_special; /* special: a device or FIFO, which nobody replaces */
 	struct stat self;
-	bool has_folder; /* that it would stand in */
+	bool has_folder; /* the folder that would hold it exists */
 	struct stat folder;
 	char name[NAME_MAX + 1]; /* in it */
 };

@@ -16,7 +16,7 @@
 
 struct reader {
 	const char *file, *line; /* the line at hand */
-	const char *at, *end;    /* what is left of it */
+	const char *at, *end;    /* the rest of the line */
 	int64_t number;
 };
 

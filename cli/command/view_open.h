@@ -47,8 +47,8 @@ struct viewer {
 	struct race race;                /* --race */
 	struct board *board;             /* --build without a window */
 	struct asking asking;            /* with --ask */
-	struct job built;                /* whose step one puts together */
-	const struct loaded *built_from; /* what was shown then */
+	struct job built;                /* the strategy of the step that the user builds */
+	const struct loaded *built_from; /* the plan that was shown then */
 };
 
 /* --pair: the step without the changes of --what-if. */

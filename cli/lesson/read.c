@@ -319,7 +319,7 @@ static const struct {
 	const char *name;
 	enum piece_kind kind;
 	enum status (*read)(struct reader *r, struct piece *p);
-	const char *keys; /* that it takes; NULL: any, as options of `view` */
+	const char *keys; /* the keys it takes; NULL: any, as options of `view` */
 } kinds[] = {
         {"run", PIECE_RUN, read_run, " tolerance where "},
         {"view", PIECE_VIEW, read_view, NULL},

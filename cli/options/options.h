@@ -306,10 +306,10 @@ struct options {
 	int word_count;
 	struct option_value value[OPTION_COUNT];
 	const char *class;  /* of stacks, by --config, where --stack is not given; else NULL */
-	const char *config; /* what --config was; NULL: it was not given */
+	const char *config; /* the text of --config; NULL: it was not given */
 	enum recipe_reader config_reader;
 	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena */
-	const char *model_path;                 /* what --model was, if that was a path; else NULL */
+	const char *model_path;                 /* the text of --model, if that was a path; else NULL */
 	char **given; /* of calibrate: the arguments as they came, of which only the first step's are read */
 	int given_count;
 	struct arena arena; /* of values that are not argv's own */
@@ -388,6 +388,6 @@ const char *command_name(enum command c);
 void options_help(enum command c, FILE *out); /* all about one command */
 /* One option: what it takes, and which commands have it. */
 void option_explain(enum option i, FILE *out);
-void commands_help(FILE *out); /* which commands there are */
+void commands_help(FILE *out); /* lists the commands */
 
 #endif

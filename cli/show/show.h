@@ -46,14 +46,14 @@ void show_csv(const struct column *columns, int count, FILE *out);
 
 /* Figures that only a real run has: losses, validation, checksum, memory as the operating system sees it. */
 void show_run(const struct report *r, FILE *out);
-const char *show_units(const struct report *r); /* what a model takes: "tokens" or "samples" */
+const char *show_units(const struct report *r); /* the model's unit of data: "tokens" or "samples" */
 
 /* The tables of one report. Memory: by category, a pair of columns for each role; of the other spaces nothing where
  * nothing is offloaded. */
 void show_space(const struct report *r, int space, FILE *out);
 void show_spaces(const struct report *r, FILE *out);    /* the host's and the disk's */
 void show_traffic(const struct report *r, FILE *out);   /* and copies between spaces */
-void show_gathering(const struct report *r, FILE *out); /* what the epilogue takes, if it gathers the weights */
+void show_gathering(const struct report *r, FILE *out); /* the epilogue's time and memory, if it gathers the weights */
 
 /* Many combinations as one table, a line each: what fits, how much memory the fullest rank takes and what most of it
  * is, what it sends, and how long a step is and waits. Settings that are the same for all are left to the heading,

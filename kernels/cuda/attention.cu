@@ -30,7 +30,7 @@ enum cuda_attention rung(const struct kernel_context *c, const struct attention_
 	enum cuda_attention most = c->attention == CUDA_ATTENTION_AUTO ? CUDA_ATTENTION_HOPPER : c->attention;
 	const bool local = (s->window > 0 && s->window < s->tokens) || s->alibi_heads > 0;
 	if (backward && local && most > CUDA_ATTENTION_TENSOR)
-		most = CUDA_ATTENTION_TENSOR; /* which alone has windows and ALiBi backward */
+		most = CUDA_ATTENTION_TENSOR; /* the only one with windows and ALiBi backward */
 	return highest(c, most, s, aligned);
 }
 

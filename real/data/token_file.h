@@ -50,7 +50,7 @@ const char *token_type_name(enum token_type type);
 
 struct token_spec {
 	int64_t vocabulary;   /* ids are below it; 2³¹ at most, since they become int32 */
-	enum token_type type; /* what the user says */
+	enum token_type type; /* the type that the user gives */
 };
 
 /* A file in memory: mapped, and nobody else's. */

@@ -23,7 +23,7 @@ struct device_choice {
 
 struct device {
 	const struct device_table *table; /* NULL: not open */
-	struct rank_memory *rank;         /* what the rank keeps, wherever its memory is */
+	struct rank_memory *rank;         /* the rank's buffers, wherever its memory is */
 	struct executor *executor;        /* once started */
 	void *own;                        /* the device's */
 };

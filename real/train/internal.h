@@ -36,7 +36,7 @@ struct written {
 	int64_t failed; /* enum status */
 	int64_t bytes, state_bytes;
 	uint64_t file_checksum, checksum;
-	int64_t ns; /* that it took */
+	int64_t ns; /* the time it took */
 };
 
 struct saving {
@@ -47,7 +47,7 @@ struct saving {
 	struct new_folder made; /* at rank 0 */
 	pthread_t thread;
 	bool in_thread;
-	atomic_bool done;   /* what this rank has to do in this phase; then the rest can be read */
+	atomic_bool done;   /* this rank has done its part of the phase; the rest can then be read */
 	enum status status; /* of the run: not of the file */
 	struct written mine;
 	struct written *all; /* [ranks] */
@@ -64,7 +64,7 @@ struct training {
 	struct model model;
 	struct plan plan;
 	struct dataset data;
-	int64_t validation_samples; /* that are evaluated */
+	int64_t validation_samples; /* samples of an evaluation */
 	struct model_weights init;
 	struct weights_writer save;
 	int local_rank, local_ranks; /* of those on this machine */
@@ -73,7 +73,7 @@ struct training {
 
 	struct piece_writer pieces; /* of checkpoints */
 	struct saving saving;
-	struct report_saved saved; /* what was measured of them */
+	struct report_saved saved; /* measurements of them */
 	char *resume_path;         /* the checkpoint that the run goes on from; NULL: it begins */
 	struct manifest resumed;
 	int64_t steps_before; /* the steps before the checkpoint */
@@ -155,7 +155,7 @@ enum status training_tell_all(struct training *t, const void *mine, int64_t byte
 struct rank_figures {
 	struct memory_use memory[SPACE_COUNT];
 	int64_t resident_bytes;
-	int64_t staging_bytes;  /* that collectives wrote to */
+	int64_t staging_bytes;  /* bytes of staging that collectives wrote to */
 	int64_t overhead_bytes; /* of the device */
 	struct report_slowed slowed;
 	struct report_overhead overhead;

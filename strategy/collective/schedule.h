@@ -99,7 +99,7 @@ struct round {
 	int64_t send_to, receive_from; /* -1: none in this round */
 	int64_t send_offset, send_count;
 	int64_t receive_offset, receive_count;
-	bool add; /* what is received is added to what is there; else it replaces it */
+	bool add; /* received data is added to what is there; else it replaces it */
 };
 
 /* times · elements: kept apart, since the product may not fit in 64 bits. */

@@ -131,7 +131,7 @@ struct checkpoint_block {
 struct gather_progress {
 	int count, next; /* the next to begin */
 	int issued;      /* the next to gather for */
-	int open;        /* that have begun and not ended: those of other units may be inside */
+	int open;        /* spans that have begun and not ended: those of other units may be inside */
 };
 
 /* reduce.c: gradients on their way, oldest first. A group has at most one reduction and one shard that goes to the

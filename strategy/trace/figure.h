@@ -45,7 +45,7 @@ int64_t figure_value(const struct figure *f, const struct report *r, int role);
 /* ---- for those that write a report's list ---- */
 
 struct figure_list {
-	const struct report *report; /* of which figures are members */
+	const struct report *report; /* the report whose members the figures are */
 	struct figure figure[32];
 	int count;
 };

@@ -122,7 +122,7 @@ struct reader {
 	const char *name;
 	enum profile_phase *phases; /* of each span of a host */
 	size_t *launch;             /* the host's span that launched it; SIZE_MAX: none is known */
-	int first_host;             /* that has steps; -1 */
+	int first_host;             /* the first host that has steps; -1 */
 };
 
 static void find_launches(struct reader *r)

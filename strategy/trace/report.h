@@ -170,8 +170,8 @@ struct report {
 	struct report_checkpointing checkpointing;
 	char offload[OFFLOAD_TEXT];    /* "optimizer:to=disk,activations", "none" */
 	struct times time;             /* of the slowest rank */
-	char stack[64];                /* that the times are of; "": the cluster's rates themselves */
-	char basis[160];               /* what the range rests on: "stack fsdp, fitted on 43 runs"; "": none */
+	char stack[64];                /* the stack whose times these are; "": the cluster's rates themselves */
+	char basis[160];               /* the range's basis: "stack fsdp, fitted on 43 runs"; "": none */
 	int64_t range_low, range_high; /* ns: of measured steps, nine of ten lie between */
 	struct report_speed speed;
 	struct bubble bubble; /* in closed form */
@@ -189,14 +189,14 @@ struct report {
 	/* From here on, figures of a real run, as `measured` says. */
 	struct report_data data;
 	char weights_checksum[17];
-	int64_t steps;  /* that were done */
+	int64_t steps;  /* steps that were done */
 	double *losses; /* owned: of the first step, of every losses_every-th from there on, and of the last */
 	int64_t loss_count, losses_every;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	double loss_scale; /* fp16: at the end, and how many steps were skipped until then; 0: no fp16 */
 	int64_t skipped_steps;
 	struct report_slowed slowed;
-	int64_t resident_bytes; /* what the operating system says of the largest rank; 0: unknown */
+	int64_t resident_bytes; /* the operating system's figure for the largest rank; 0: unknown */
 	/* Buffers count staging as the plan has it, since a collective is lent all of it; it wrote to so much, at most.
 	 */
 	int64_t staging_touched_bytes;

@@ -34,7 +34,7 @@ struct foreign_span {
 	const char *args; /* "stream 20, 4194304 B"; NULL: none that is worth showing */
 	const char
 	        *collective; /* its argument "Collective name": "all_to_allv", "_allgather_base"; NULL: it has none */
-	int64_t bytes;       /* that a collective or a copy moves, as nccl-tests count them; 0: it does not say */
+	int64_t bytes;       /* bytes that a collective or a copy moves, as nccl-tests count them; 0: it does not say */
 	int64_t ranks;       /* of its group; 0: it does not say */
 };
 

@@ -103,8 +103,8 @@ struct terms {
 	int64_t logits, padded_logits;  /* tokens × vocabulary, and as our rows have it */
 	int64_t root, block, all;       /* parameters */
 	int64_t fill;                   /* of the token table: whole shares for all ranks */
-	int64_t block_saved, last_norm; /* what both keep for the backward pass */
-	int64_t block_more, norm_more;  /* what PyTorch keeps besides */
+	int64_t block_saved, last_norm; /* bytes that both keep for the backward pass */
+	int64_t block_more, norm_more;  /* bytes that PyTorch keeps besides */
 	int64_t positions;              /* their tensors of positions */
 	int64_t tensors, index;         /* how many parameters, theirs; 32-bit tokens of a sample */
 };
@@ -185,7 +185,7 @@ static void their_peak(const struct sizes *z, const struct terms *t, int64_t ran
 	out[4] -= t->last_norm + t->norm_more + t->block_saved + t->block_more;
 	/* And those of the last norm and of the MLP's second layer. */
 	out[5] += matrix + t->hidden + (llama ? vector : 3 * vector);
-	out[7] = t->block; /* what the block before has reduced */
+	out[7] = t->block; /* the gradients that the block before has reduced */
 	if (llama) {       /* the product's factors, and the product is no longer needed */
 		out[5] += 2 * t->hidden;
 		out[4] -= t->hidden;

@@ -66,7 +66,7 @@ struct verdict {
 	bool accepted;
 	int rule; /* of the verifier; 0: none is broken */
 	char text[512];
-	int move; /* that was tried, or is advised; -1 */
+	int move; /* the move that was tried, or is advised; -1 */
 };
 
 struct exercise {

@@ -17,7 +17,7 @@ enum { SHAPES = 2 };
 
 struct page {
 	struct playback *p;
-	const struct trace_view *runs[CONTENDERS + 1]; /* what is shown, and what it is compared with */
+	const struct trace_view *runs[CONTENDERS + 1]; /* the run shown, and the runs it is compared with */
 	int run_count;
 	struct record record;
 	enum scene tabs[SCENE_COUNT + 1]; /* SCENE_COUNT: the strategies side by side */

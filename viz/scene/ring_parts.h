@@ -18,7 +18,7 @@ enum { RING_SLOTS_ABREAST = 4 };
 struct ring {
 	struct canvas *c;
 	const struct view *v;
-	const struct state *state;       /* whose chunks are drawn */
+	const struct state *state;       /* the state whose chunks are drawn */
 	const struct state_group *group; /* of that state */
 	const struct collective *collective;
 	const struct values *values; /* of that state; NULL: none are shown */

@@ -35,7 +35,7 @@ struct whatif {
 	bool undo, redo;          /* there is something to */
 	bool together;            /* before stands beside now */
 	/* of the window */
-	int row;                  /* that is chosen; -1: none */
+	int row;                  /* the row that is chosen; -1: none */
 	bool typing;              /* a value of that row is being typed */
 	char typed[WHATIF_VALUE]; /* so far */
 	int passed_row, passed;   /* how many places on the refused change of that row was; 0: none was refused */
