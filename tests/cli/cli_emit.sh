@@ -1,6 +1,6 @@
 #!/bin/bash
 # --emit: each command writes its settings as another program's configuration, and what is read again is the same.
-# Which file comes of which settings, tests/strategy/test_emit.c says.
+# tests/strategy/test_emit.c covers which file comes of which settings.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 cd "$TMPDIR"
@@ -15,7 +15,7 @@ cmp -s options.out file.out || complain 'another prediction comes of what was em
 grep -q 'ranks by train_batch_size: 16 = ' notes || complain "whence the ranks: $(cat notes)"
 [[ "$(cat said)" == *'beside the file: --model '*' --seed 3' ]] || complain "beside the file: $(cat said)"
 
-# What nobody asked for, and training depends on, is said; what was asked for is not.
+# A default that training depends on is mentioned; a setting that was given is not.
 ! grep -q 'clip' said || complain "the clipping was asked for: $(cat said)"
 grep -q "^deepspeed: note: its learning rate, 0.001, is shardlab's default: set yours, or give --learning-rate$" said ||
 	complain "whose learning rate it is: $(cat said)"
