@@ -79,8 +79,7 @@ struct settings {
 	X(SEQUENCE, sequence, sequence, WHOLE, "T", 1, SETTING_LARGE, "", 7,                                           \
 	  "tokens of a sample; the model's context")                                                                   \
 	X(PRECISION, precision, precision, CHOICE, "fp32|bf16|fp16|fp8", 0, 0, "fp32", 8,                              \
-	  "type of parameters, gradients, activations; master weights, moments, sums are fp32. fp8: bf16, fp8 "        \
-	  "products")                                                                                                  \
+	  "of parameters, gradients and activations; master weights, moments, sums are fp32. fp8: bf16, fp8 products") \
 	X(FP8, fp8, fp8, CHOICE, "dynamic|delayed", 0, 0, "", -24,                                                     \
 	  "bf16, fp16: products of linear layers in fp8, and how tensors are scaled; simulated only")                  \
 	X(LOSS_SCALER, loss_scaler, loss_scaler, CHOICE, "deepspeed|pytorch", 0, 0, "", -15,                           \
