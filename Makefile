@@ -238,6 +238,14 @@ $(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/cuda/%.o $(BUILD)/tests/gpu/t
 $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
+# Stand-ins for cuDNN, and for a driver without a GPU: libraries that tests open by their names.
+stand_ins := $(BUILD)/tests/emulate/libcudnn.so.9 $(BUILD)/tests/emulate/libcuda.so.1
+$(stand_ins): $(BUILD)/flags
+	$(call quiet,LINK)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -fPIC -shared -Wl,-soname,$(@F) $(filter %.c,$^) -o $@
+$(BUILD)/tests/emulate/libcudnn.so.9: tests/emulate/cudnn.c
+$(BUILD)/tests/emulate/libcuda.so.1: tests/emulate/driver.c
+$(addprefix $(BUILD)/tests/,$(addprefix cuda/,test_cuda_attention test_cuda_choice test_cuda_cudnn) mpi/mpi_shipped): | $(stand_ins)
+
 # The GPU's kernels for the host.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \

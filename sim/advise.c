@@ -130,13 +130,13 @@ static void set_speed(const struct grid_search *f, struct advised *line)
 }
 
 /* The same rule as `sim` has (sim.c). */
-static void set_range(const struct grid_search *f, struct advised *line)
+static void set_range(const struct grid_search *f, int64_t waiting, struct advised *line)
 {
 	const struct settings *s = &line->settings;
 	if (!cluster_has_stack(&f->cluster))
 		return;
-	struct effective_range r =
-	        effective_range(&f->cluster.stack, model_width(&f->model), s->ranks, s->micro_batch * f->model.tokens);
+	struct effective_range r = effective_range(&f->cluster.stack, model_width(&f->model), s->ranks,
+	                                           s->micro_batch * f->model.tokens, waiting);
 	line->range_low = time_clamp((wide)line->step * (uint64_t)r.low / MILLION);
 	line->range_high = time_clamp((wide)line->step * (uint64_t)r.high / MILLION);
 }
@@ -153,7 +153,7 @@ static void take_found(struct advice *a)
 		                       .tightest = f->list[i].tightest,
 		                       .order = a->fit_count};
 		set_speed(f, &line);
-		set_range(f, &line);
+		set_range(f, report_waiting(f->list[i].exposed, f->list[i].step), &line);
 		*ARRAY_ADD(a->fit, a->fit_count, a->fit_capacity) = line;
 	}
 }

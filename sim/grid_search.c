@@ -99,7 +99,7 @@ static int64_t step_of(struct grid_search *f, const struct settings *s)
 	int64_t step = -1;
 	if (is_spent(f) || compile(f, s, &p))
 		return -1;
-	if (sim_fits(&p, &f->cluster) && sim_time(&p, &f->cluster, &step))
+	if (sim_fits(&p, &f->cluster) && sim_time(&p, &f->cluster, &step, &f->exposed))
 		step = -1;
 	plan_release(&p);
 	return step;
@@ -114,6 +114,7 @@ static int64_t measured_step(struct grid_search *f, const struct settings *s, st
 	int64_t step = !grid_search_report(f, s, true, &r) && r.fits ? r.time.step : -1;
 	if (tightest)
 		*tightest = r.tightest;
+	f->exposed = r.time.exposed;
 	report_release(&r);
 	return step;
 }
@@ -182,7 +183,9 @@ int64_t grid_search_time(struct grid_search *f, const struct variant_place *plac
 	if (!shorten(&less, from - 1) || !shorten(&more, from))
 		return -1;
 	a = step_of(f, &less);
+	int64_t exposed = f->exposed;
 	b = a < 0 ? -1 : measured_step(f, &more, tightest);
+	f->exposed += (f->exposed - exposed) * (micros - from);
 	return b < 0 ? -1 : b + (b - a) * (micros - from);
 }
 
@@ -287,6 +290,7 @@ static void measure(struct grid_search *f)
 {
 	struct found found = {.place = f->at};
 	found.step = grid_search_time(f, &f->at, false, &found.tightest);
+	found.exposed = f->exposed;
 	if (found.step >= 0)
 		keep(f, found);
 	if (!f->all_micros || ++f->at.micro == f->grid.micros)

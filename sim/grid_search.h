@@ -24,7 +24,8 @@
 /* One that fits. */
 struct found {
 	struct variant_place place;
-	int64_t step; /* ns */
+	int64_t step;    /* ns */
+	int64_t exposed; /* of it, waiting for communication */
 	struct report_tightest tightest;
 	bool tried; /* for the caller */
 };
@@ -60,6 +61,7 @@ struct grid_search {
 	int low, high;                               /* micro-batches: those before low do not fit, high does */
 	int largest[VARIANT_LEVELS][VARIANT_LEVELS]; /* the first micro-batch that fits, by checkpointing and offload */
 	size_t capacity;
+	int64_t exposed; /* of the step that was timed last */
 	struct model model;
 	struct cluster cluster;
 };

@@ -60,7 +60,7 @@ static enum status predict(const struct own_step *step, const struct stack *s, i
 {
 	struct cluster c = *step->ceilings; /* what it owns stays the ceilings' */
 	enum status status = cluster_take_stack(&c, s);
-	return status ? status : sim_time(step->plan, &c, ns);
+	return status ? status : sim_time(step->plan, &c, ns, NULL);
 }
 
 struct fit {
@@ -261,14 +261,34 @@ static enum status predict_all(struct own_step *steps, int count, const struct s
 	return status;
 }
 
+/* The same step, measured again, says nothing of a second constant. */
+static bool is_again(const struct own_step *a, const struct own_step *b)
+{
+	return a->before == b->before && a->plan->ranks == b->plan->ranks &&
+	       !strcmp(a->plan->settings.strategy, b->plan->settings.strategy);
+}
+
+static int count_to_free(const struct own_step *steps, int count)
+{
+	int different = 0;
+	for (int i = 0; i < count; i++) {
+		int k = 0;
+		while (k < i && !is_again(&steps[k], &steps[i]))
+			k++;
+		different += k == i;
+	}
+	return different < OWN_CONSTANTS ? different : OWN_CONSTANTS;
+}
+
 enum status own_fit_steps(struct stack *s, struct own_step *steps, int count)
 {
 	struct stack base = *s;
-	struct fit f = {&base, steps, count, count < OWN_CONSTANTS ? count : OWN_CONSTANTS};
+	struct fit f = {&base, steps, count, 0};
 	double x[OWN_CONSTANTS] = {0}, r[OWN_STEPS] = {0};
 	if (count > OWN_STEPS)
 		return status_fail(STATUS_INPUT, "{step}: more than %d steps", OWN_STEPS);
 	enum status status = predict_all(steps, count, s, offsetof(struct own_step, before));
+	f.freed = count_to_free(steps, count);
 	if (!status)
 		status = minimise(&f, x, r);
 	if (status || (status = check(&f, r)))

@@ -3,12 +3,12 @@
  *     struct own_step steps[] = {{.plan = &a, .ceilings = &c, .measured = 1530000000}, …};
  *     enum status s = own_fit_steps(&stack, steps, 2);
  *
- * Each step frees one constant more, in the order of OWN_LIST; more steps than constants are met as well as they can
- * be. A constant is a factor of shares, none of which passes its ceiling. Those that are not free yet go along with
- * products: one step alone moves all rates by one factor. A step in which attention takes half of the time would else
- * make products answer for attention, and steps of shorter sequences would be off. The logarithms of predicted over
- * measured are made zero by Gauss-Newton steps within the bounds; a constant that none of the steps depends on, as the
- * network of one rank, stays where it was.
+ * Each step that is not another one once more frees one constant, in the order of OWN_LIST; more steps than constants
+ * are met as well as they can be. A constant is a factor of shares, none of which passes its ceiling. Those that are
+ * not free yet go along with products: one step alone moves all rates by one factor. A step in which attention takes
+ * half of the time would else make products answer for attention, and steps of shorter sequences would be off. The
+ * logarithms of predicted over measured are made zero by Gauss-Newton steps within the bounds; a constant that none of
+ * the steps depends on, as the network of one rank, stays where it was.
  */
 #ifndef SHARDLAB_SIM_OWN_H
 #define SHARDLAB_SIM_OWN_H

@@ -223,7 +223,8 @@ static void report_range(const struct engine *e, struct report *out)
 	if (!cluster_has_stack(e->c) || plan_is_alone(e->plan))
 		return;
 	struct effective_range range =
-	        effective_range(s, model_width(e->plan->model), e->plan->ranks, t->micro_batch * out->sequence);
+	        effective_range(s, model_width(e->plan->model), e->plan->ranks, t->micro_batch * out->sequence,
+	                        report_waiting(out->time.exposed, out->time.step));
 	name_basis(s, range.outside, out);
 	out->range_low = time_clamp((wide)out->time.step * (uint64_t)range.low / MILLION);
 	out->range_high = time_clamp((wide)out->time.step * (uint64_t)range.high / MILLION);
@@ -252,7 +253,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 	return s ? s : gathering_time(plan, c, &out->gathering_ns);
 }
 
-enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *step)
+enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *step, int64_t *exposed)
 {
 	struct engine e;
 	enum status s = engine_init(&e, plan, c, GRAIN_OPERATION, NULL);
@@ -260,6 +261,8 @@ enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *
 		s = engine_run(&e);
 	if (!s)
 		*step = slowest(&e).step;
+	if (!s && exposed)
+		*exposed = slowest(&e).exposed;
 	engine_release(&e);
 	return s;
 }

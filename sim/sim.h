@@ -70,7 +70,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 void sim_memory(const struct plan *plan, const struct cluster *c, struct report *out);
 /* Its `fits` alone, sooner: most plans are far enough from the limit for a bound of their layout. */
 bool sim_fits(const struct plan *plan, const struct cluster *c);
-/* The time of a step alone, ns. */
-enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *step);
+/* The time of a step alone, ns, and what of it waits for communication; exposed: may be NULL. */
+enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *step, int64_t *exposed);
 
 #endif

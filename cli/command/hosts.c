@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command/launch.h"
@@ -28,9 +29,19 @@ enum status hosts_set_ranks(struct options *o)
 	return STATUS_OK;
 }
 
+/* Rank 1 sees whether ranks were dealt out to the hosts in turn, as by mpirun --map-by node. */
+static void say_dealt(int rank, int64_t each)
+{
+	const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+	if (rank == 1 && each > 1 && local && atoll(local) != 1)
+		fprintf(stderr, "the ranks were dealt out to the hosts in turn, and are predicted as if each host had "
+		                "those that follow each other; mpirun --map-by slot places them so\n");
+}
+
 void hosts_say_joined(int rank, int ranks)
 {
 	int64_t each = hosts_ranks_here();
+	say_dealt(rank, each);
 	if (each && !rank && !launch_is_child())
 		hosts_say((ranks + each - 1) / each, each, stderr);
 }

@@ -179,7 +179,8 @@ static enum status read_hosts(const struct launch *l, struct hosts *h)
 	*h = (struct hosts){.list = NULL};
 	enum status s = l->hosts ? hosts_read(h, l->hosts) : STATUS_OK;
 	if (!s && h->count && !(s = hosts_place(h, l->ranks, &hosts, &each)) && !said) {
-		hosts_say(hosts, each, stderr);
+		if (hosts > 1)
+			hosts_say(hosts, each, stderr);
 		said = true;
 	}
 	if (!s)

@@ -153,7 +153,7 @@ enum status load_simulate(const struct plan *plan, const struct options *o, cons
 enum status load_job(struct loaded *l, const struct options *o, const char *cluster, struct job *job)
 {
 	struct limits limits = {0};
-	char where[192];
+	char where[192], on[160];
 	*l = (struct loaded){0};
 	job_move(&l->job, job);
 	enum status s = simulate(l, &l->job.plan, o, cluster, &limits);
@@ -166,7 +166,8 @@ enum status load_job(struct loaded *l, const struct options *o, const char *clus
 		load_release(l);
 		return s;
 	}
-	snprintf(where, sizeof where, tr("simulated on %s, grain %s%s"), l->trace.cluster, tr(grain_name(grain)),
+	snprintf(on, sizeof on, *l->report.stack ? tr("%.60s, stack %.60s") : "%s", l->trace.cluster, l->report.stack);
+	snprintf(where, sizeof where, tr("simulated on %s, grain %s%s"), on, tr(grain_name(grain)),
 	         limits.measured_rates ? "" : tr(", assumed rates"));
 	make_heading(&l->shown, &l->job.plan, where);
 	return STATUS_OK;

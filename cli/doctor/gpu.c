@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/cuda/cudnn.h"
 #include "real/communicator/nccl.h"
 #include "real/cuda/library.h"
 #include "strategy/base/file.h"
@@ -216,11 +217,18 @@ void doctor_cublaslt(struct finding *out)
 void doctor_cudnn(struct finding *out)
 {
 	static const char *const files[] = {"libcudnn.so.9", NULL};
-	size_t v = version_of(files, "cudnnGetVersion");
-	if (v)
-		doctor_found(out, DOCTOR_OK, "%zu.%zu.%zu", v / 10000, v / 100 % 100, v % 100);
+	const struct cuda_api *api;
+	int v = cuda_library_open(&api) ? (int)version_of(files, "cudnnGetVersion") : api->cudnn();
+	if (v >= CUDNN_OLDEST)
+		doctor_found(out, DOCTOR_OK, "%d.%d.%d", v / 10000, v / 100 % 100, v % 100);
+	else if (v)
+		doctor_found(out, DOCTOR_NOTE,
+		             "%d.%d.%d, which is too old: --attention cudnn needs 9.10; install a newer one", v / 10000,
+		             v / 100 % 100, v % 100);
 	else
-		doctor_found(out, DOCTOR_NOTE, "not found; shardlab does without");
+		doctor_found(out, DOCTOR_NOTE,
+		             "not found, and attention does without; for --attention cudnn install it (pip install "
+		             "nvidia-cudnn-cu13, or -cu12), or name libcudnn.so.9 in SHARDLAB_CUDNN");
 }
 
 void doctor_nccl(struct finding *out)

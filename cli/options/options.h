@@ -208,8 +208,9 @@ enum command {
 	  "cuda: issue every step instead of replaying a graph")                                                       \
 	X(AUTOTUNE, "autotune", FLAG, "", 0, 0, "", IN_RUNS,                                                           \
 	  "cuda: time several algorithms for each product once, and keep the fastest for later runs")                  \
-	X(ATTENTION, "attention", CHOICE, "auto|plain|simple|tensor|hopper", 0, 0, "", IN_RUNS,                        \
-	  "cuda: attention's kernels; auto: the fastest that takes the shape. The others, for comparison")             \
+	X(ATTENTION, "attention", CHOICE, "auto|plain|simple|tensor|hopper|cudnn", 0, 0, "", IN_RUNS,                  \
+	  "cuda: attention's kernels; auto: each that takes a shape is timed once, and the fastest is kept for later " \
+	  "runs. Without it: what was kept, else hopper")                                                              \
 	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
 	  "fp32 on GPUs: matrix products on tensor cores, operands rounded to 10 bits of mantissa")                    \
 	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE) | IN(GENERATE),                        \

@@ -339,6 +339,8 @@ void show_run(const struct report *r, FILE *out)
 	if (*r->slowed.attention_forward)
 		table_row(&t, STYLE_PLAIN, "kernels of attention, forward and backward\t%s; %s",
 		          r->slowed.attention_forward, r->slowed.attention_backward);
+	if (*r->slowed.attention_times)
+		table_row(&t, STYLE_PLAIN, "… the fastest, as was measured\t%s", r->slowed.attention_times);
 	if (r->slowed.plain_products > 0)
 		table_row(&t, STYLE_PLAIN,
 		          "products computed without cuBLASLt\t%" PRId64 ", hundreds of times slower; the first: %s",

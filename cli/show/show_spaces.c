@@ -209,11 +209,11 @@ void show_overhead(const struct column *columns, int count, FILE *out)
 /* "saved by rank 0, which gathers all weights: …" */
 void show_gathering(const struct report *r, FILE *out)
 {
-	const struct report_gathering *saver = &r->roles[0].gathering;
+	const struct report_gathering *saver = &r->roles[0].gathering, *other = &r->roles[r->role_count - 1].gathering;
 	char received[32], device[32], host[32], time[32];
 	if (!report_gathers(r))
 		return;
-	number_format_bytes(received, sizeof received, saver->received_bytes);
+	number_format_bytes(received, sizeof received, other->received_bytes);
 	number_format_bytes(device, sizeof device, saver->peak_bytes[SPACE_DEVICE]);
 	number_format_bytes(host, sizeof host, saver->peak_bytes[SPACE_HOST]);
 	number_format_time(time, sizeof time, r->gathering_ns);

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_cudnn.h"
+#include "kernels/cuda/stopwatch.h"
 #include "kernels/cuda/table.h"
 
 namespace
@@ -23,15 +25,47 @@ enum cuda_attention highest(const struct kernel_context *c, enum cuda_attention 
 	                                                                    : CUDA_ATTENTION_PLAIN;
 }
 
-enum cuda_attention rung(const struct kernel_context *c, const struct attention_shape *s, bool backward, bool aligned)
+bool is_same(const struct attention_shape *a, const struct attention_shape *b)
 {
-	/* `auto`: on an H200 every rung was faster than those below it, at all heads and lengths (kernels/RESULTS.md)
-	 */
-	enum cuda_attention most = c->attention == CUDA_ATTENTION_AUTO ? CUDA_ATTENTION_HOPPER : c->attention;
+	return a->samples == b->samples && a->tokens == b->tokens && a->heads == b->heads &&
+	       a->kv_heads == b->kv_heads && a->head_size == b->head_size && a->type == b->type &&
+	       a->window == b->window && a->alibi_heads == b->alibi_heads && a->first_head == b->first_head;
+}
+
+/* The measured choice for this shape; NULL: it was not measured. */
+const struct attention_place *measured(const struct kernel_context *c, const struct attention_shape *s, bool backward)
+{
+	const int n = c->choices < CUDA_ATTENTION_CHOICES ? c->choices : CUDA_ATTENTION_CHOICES;
+	for (int i = 0; i < n; i++)
+		if (c->choice[i].backward == backward && is_same(&c->choice[i].shape, s))
+			return &c->choice[i];
+	return nullptr;
+}
+
+/* `auto`: where nothing was measured, the highest of our own, for on an H200 every one was faster than those below it,
+ * at all heads and lengths (kernels/RESULTS.md). */
+enum cuda_attention wanted(const struct kernel_context *c, const struct attention_shape *s, bool backward)
+{
+	if (c->attention != CUDA_ATTENTION_AUTO)
+		return c->attention;
+	const struct attention_place *p = measured(c, s, backward);
+	return p ? p->choice.rung : CUDA_ATTENTION_HOPPER;
+}
+
+enum cuda_attention rung_of(struct kernel_context *c, enum cuda_attention most, const struct attention_shape *s,
+                            bool backward, bool aligned)
+{
+	if (most == CUDA_ATTENTION_CUDNN && aligned && attention_cudnn_takes(c, s, backward))
+		return CUDA_ATTENTION_CUDNN;
 	const bool local = (s->window > 0 && s->window < s->tokens) || s->alibi_heads > 0;
 	if (backward && local && most > CUDA_ATTENTION_TENSOR)
 		most = CUDA_ATTENTION_TENSOR; /* the only one with windows and ALiBi backward */
 	return highest(c, most, s, aligned);
+}
+
+enum cuda_attention rung(struct kernel_context *c, const struct attention_shape *s, bool backward, bool aligned)
+{
+	return rung_of(c, wanted(c, s, backward), s, backward, aligned);
 }
 
 struct attention_arguments arguments(const struct attention_shape *s)
@@ -69,10 +103,15 @@ struct attention_arguments part(const struct attention_arguments &a, enum elemen
 typedef int attention_version(kernel_stream s, enum element type, const struct attention_arguments *a);
 
 /* Indexed by rung. */
-attention_version *const forward[] = {nullptr, attention_forward_plain, attention_forward_simple,
-                                      attention_forward_tensor, attention_forward_hopper};
-attention_version *const backward[] = {nullptr, attention_backward_plain, attention_backward_simple,
-                                       attention_backward_tensor, attention_backward_hopper};
+attention_version *const forwards[] = {
+        nullptr, attention_forward_plain, attention_forward_simple, attention_forward_tensor, attention_forward_hopper,
+        nullptr};
+attention_version *const backwards[] = {nullptr,
+                                        attention_backward_plain,
+                                        attention_backward_simple,
+                                        attention_backward_tensor,
+                                        attention_backward_hopper,
+                                        nullptr};
 
 /* All samples, `together` at once. */
 int run(attention_version *f, kernel_stream s, enum element type, const struct attention_arguments &a, int64_t together)
@@ -85,47 +124,189 @@ int run(attention_version *f, kernel_stream s, enum element type, const struct a
 	return error;
 }
 
+/* ---- a pass, by whichever rung ---- */
+
+struct pass {
+	struct kernel_context *c;
+	kernel_stream s;
+	const struct attention_shape *shape;
+	struct attention_arguments a;
+	bool backward, aligned;
+	enum cuda_attention rung;
+};
+
+/* How many samples a kernel of ours does at once; 0: not one, and `error` says why. */
+int64_t together(const struct pass *p, int *error)
+{
+	const int64_t most = MOST_HEADS / p->shape->heads;
+	const int64_t fit =
+	        static_cast<int64_t>(p->c->workspace_bytes / sizeof(float)) / (p->shape->heads * p->shape->tokens);
+	*error = most < 1 ? CUDA_ERROR_SHAPE : CUDA_ERROR_WORKSPACE;
+	return p->backward && p->rung != CUDA_ATTENTION_PLAIN ? smaller(most, fit) : most;
+}
+
+int put(void *context)
+{
+	const struct pass *p = static_cast<const struct pass *>(context);
+	if (p->rung == CUDA_ATTENTION_CUDNN)
+		return attention_cudnn(p->c, p->s, p->shape, &p->a, p->backward);
+	int error = 0;
+	const int64_t n = together(p, &error);
+	return n < 1 ? error : run((p->backward ? backwards : forwards)[p->rung], p->s, p->shape->type, p->a, n);
+}
+
+/* ---- which of them is the fastest ---- */
+
+struct attention_place *take_choice(struct kernel_context *c, const struct attention_shape *s, bool backward)
+{
+	struct attention_place *at = &c->choice[c->choices++ % CUDA_ATTENTION_CHOICES];
+	*at = {};
+	at->shape = *s;
+	at->backward = backward;
+	at->cudnn = cudnn_version();
+	at->choice.why = CUDA_ATTENTION_MEASURED;
+	return at;
+}
+
+/* Times the rungs that take the shape, all but the plain one, which takes seconds. All leave the same results, up to
+ * rounding, and what is chosen overwrites them. */
+void choose(struct pass p)
+{
+	struct cuda_attention_choice best = {};
+	best.rung = CUDA_ATTENTION_HOPPER;
+	for (int r = CUDA_ATTENTION_SIMPLE; r < CUDA_ATTENTIONS; r++) {
+		p.rung = static_cast<enum cuda_attention>(r);
+		if (rung_of(p.c, p.rung, p.shape, p.backward, p.aligned) != p.rung)
+			continue;
+		const double took = 1e-3 * static_cast<double>(stopwatch_run(p.s, put, &p));
+		best.seconds[r] = took > 0 ? took : 0;
+		if (took > 0 && (best.seconds[best.rung] <= 0 || took < best.seconds[best.rung]))
+			best.rung = p.rung;
+	}
+	best.why = CUDA_ATTENTION_MEASURED;
+	take_choice(p.c, p.shape, p.backward)->choice = best;
+}
+
+int issue(struct pass p)
+{
+	if (p.c->attention == CUDA_ATTENTION_AUTO && p.c->times_attention && !measured(p.c, p.shape, p.backward) &&
+	    stopwatch_may(p.s))
+		choose(p);
+	p.rung = rung(p.c, p.shape, p.backward, p.aligned);
+	return put(&p);
+}
+
+/* ---- choices as words ---- */
+
+enum { MICROSECONDS = 1000000 };
+const uint64_t ATTENTION_WORD = UINT64_MAX; /* no product begins with it */
+
 } // namespace
 
 CUDA_KERNEL(attention_forward)
 {
-	struct attention_arguments a = arguments(shape);
-	const int how = rung(c, shape, false, in_packs(shape->head_size, 8, {qkv, y}));
-	const int64_t together = MOST_HEADS / shape->heads;
-	a.qkv = qkv;
-	a.y_out = y;
-	a.log_sum_exp_out = log_sum_exp;
-	return together < 1 ? CUDA_ERROR_SHAPE : run(forward[how], s, shape->type, a, together);
-}
-
-void cuda_use_attention(struct kernel_context *c, enum cuda_attention most)
-{
-	c->attention = most;
-}
-
-enum cuda_attention cuda_attention_rung(const struct kernel_context *c, const struct attention_shape *shape,
-                                        bool backward)
-{
-	return rung(c, shape, backward, true);
+	struct pass p = {
+	        c, s, shape, arguments(shape), false, in_packs(shape->head_size, 8, {qkv, y}), CUDA_ATTENTION_AUTO};
+	p.a.qkv = qkv;
+	p.a.y_out = y;
+	p.a.log_sum_exp_out = log_sum_exp;
+	return issue(p);
 }
 
 CUDA_KERNEL(attention_backward)
 {
-	struct attention_arguments a = arguments(shape);
-	const int how = rung(c, shape, true, in_packs(shape->head_size, 8, {qkv, y, dy, dqkv}));
-	int64_t together = MOST_HEADS / shape->heads;
-	int64_t rows = static_cast<int64_t>(c->workspace_bytes / sizeof(float)) / (shape->heads * shape->tokens);
-	a.qkv = qkv;
-	a.y = y;
-	a.dy = dy;
-	a.log_sum_exp = log_sum_exp;
-	a.dqkv = dqkv;
-	a.delta = static_cast<float *>(c->workspace);
-	if (together < 1)
-		return CUDA_ERROR_SHAPE;
-	if (how != CUDA_ATTENTION_PLAIN && rows < together)
-		together = rows;
-	if (together < 1)
-		return CUDA_ERROR_WORKSPACE;
-	return run(backward[how], s, shape->type, a, together);
+	struct pass p = {c,
+	                 s,
+	                 shape,
+	                 arguments(shape),
+	                 true,
+	                 in_packs(shape->head_size, 8, {qkv, y, dy, dqkv}),
+	                 CUDA_ATTENTION_AUTO};
+	p.a.qkv = qkv;
+	p.a.y = y;
+	p.a.dy = dy;
+	p.a.log_sum_exp = log_sum_exp;
+	p.a.dqkv = dqkv;
+	p.a.delta = static_cast<float *>(c->workspace);
+	return issue(p);
+}
+
+int cuda_use_attention(struct kernel_context *c, enum cuda_attention most, bool time)
+{
+	c->attention = most;
+	c->times_attention = time;
+	return most == CUDA_ATTENTION_CUDNN ? cudnn_open() : 0;
+}
+
+enum cuda_attention cuda_attention_rung(struct kernel_context *c, const struct attention_shape *shape, bool backward)
+{
+	return rung(c, shape, backward, true);
+}
+
+void cuda_attention_chosen(struct kernel_context *c, const struct attention_shape *shape, bool backward,
+                           struct cuda_attention_choice *out)
+{
+	const struct attention_place *p = measured(c, shape, backward);
+	*out = {};
+	if (c->attention != CUDA_ATTENTION_AUTO)
+		out->why = CUDA_ATTENTION_ASKED;
+	else if (p)
+		*out = p->choice;
+	out->rung = rung(c, shape, backward, true);
+}
+
+int cuda_cudnn(void)
+{
+	return cudnn_version();
+}
+
+bool cuda_attention_is_word(const struct cuda_algorithm *a)
+{
+	return a->product[0] == ATTENTION_WORD;
+}
+
+/* product: the mark, backward, type, the shape's numbers; algorithm: the rung, cuDNN's version, microseconds of rungs.
+ * What was measured with another cuDNN is measured again. */
+void cuda_attention_give(struct kernel_context *c, const struct cuda_algorithm *a)
+{
+	const uint64_t *w = a->product, *chosen = a->algorithm;
+	if (chosen[0] >= CUDA_ATTENTIONS || w[2] >= ELEMENT_TYPES ||
+	    chosen[1] != static_cast<uint64_t>(cudnn_version()))
+		return;
+	struct attention_shape s = {};
+	int64_t *const numbers[] = {&s.samples,   &s.tokens, &s.heads,       &s.kv_heads,
+	                            &s.head_size, &s.window, &s.alibi_heads, &s.first_head};
+	for (int i = 0; i < 8; i++)
+		*numbers[i] = static_cast<int64_t>(w[3 + i]);
+	s.type = static_cast<enum element>(w[2]);
+	struct attention_place *at = take_choice(c, &s, w[1] != 0);
+	at->choice.rung = static_cast<enum cuda_attention>(chosen[0]);
+	for (int r = CUDA_ATTENTION_PLAIN; r < CUDA_ATTENTIONS; r++)
+		at->choice.seconds[r] = static_cast<double>(chosen[1 + r]) / MICROSECONDS;
+}
+
+static struct cuda_algorithm words_of(const struct attention_place *at)
+{
+	const struct attention_shape *s = &at->shape;
+	const int64_t numbers[] = {s->samples,   s->tokens, s->heads,       s->kv_heads,
+	                           s->head_size, s->window, s->alibi_heads, s->first_head};
+	struct cuda_algorithm a = {};
+	a.product[0] = ATTENTION_WORD;
+	a.product[1] = at->backward;
+	a.product[2] = static_cast<uint64_t>(s->type);
+	a.algorithm[0] = static_cast<uint64_t>(at->choice.rung);
+	for (int i = 0; i < 8; i++)
+		a.product[3 + i] = static_cast<uint64_t>(numbers[i]);
+	a.algorithm[1] = static_cast<uint64_t>(at->cudnn);
+	for (int r = CUDA_ATTENTION_PLAIN; r < CUDA_ATTENTIONS; r++)
+		a.algorithm[1 + r] = static_cast<uint64_t>(at->choice.seconds[r] * MICROSECONDS + 0.5);
+	return a;
+}
+
+int cuda_attention_tell(const struct kernel_context *c, struct cuda_algorithm *out, int most)
+{
+	const int n = c->choices < CUDA_ATTENTION_CHOICES ? c->choices : CUDA_ATTENTION_CHOICES;
+	for (int i = 0; i < n && i < most; i++)
+		out[i] = words_of(&c->choice[i]);
+	return n;
 }

@@ -4,6 +4,15 @@
 
 #include "kernels/cuda/cuda.h"
 
+enum { CUDA_ATTENTION_CHOICES = 16 /* shapes and passes */ };
+
+struct attention_place {
+	struct attention_shape shape;
+	bool backward;
+	int cudnn; /* its version then */
+	struct cuda_attention_choice choice;
+};
+
 struct kernel_context {
 	int device;
 	int multiprocessors;
@@ -16,16 +25,22 @@ struct kernel_context {
 	struct cuda_opening opening;
 	void *blas;                    /* cublasLtHandle_t */
 	enum cuda_attention attention; /* the rung that was asked for */
-	void *algorithms;              /* product.cu: those that were chosen */
-	int product_refusal;           /* the error of the last product that cuBLASLt had nothing for */
-	struct cuda_products lost;     /* the products that cuBLASLt did not carry out */
+	bool times_attention;
+	int choices; /* of attention; when all places are taken, the first ones are used again */
+	struct attention_place choice[CUDA_ATTENTION_CHOICES];
+	void *algorithms;          /* product.cu: those that were chosen */
+	void *cudnn;               /* attention_cudnn.cu: a handle and plans; NULL: not asked for yet */
+	int product_refusal;       /* the error of the last product that cuBLASLt had nothing for */
+	struct cuda_products lost; /* the products that cuBLASLt did not carry out */
 };
 
 /* Errors of this library's own, beside those of CUDA (below 1000) and cuBLASLt. */
 enum {
-	CUDA_ERROR_WORKSPACE = 20001,   /* the workspace is too small for this shape */
-	CUDA_ERROR_SHAPE = 20002,       /* a shape that no kernel here is made for */
-	CUDA_ERROR_NO_ALGORITHM = 20003 /* cuBLASLt has none for this product */
+	CUDA_ERROR_WORKSPACE = 20001,    /* the workspace is too small for this shape */
+	CUDA_ERROR_SHAPE = 20002,        /* a shape that no kernel here is made for */
+	CUDA_ERROR_NO_ALGORITHM = 20003, /* cuBLASLt has none for this product */
+	CUDA_ERROR_NO_CUDNN = 20004,     /* it is not installed */
+	CUDA_ERROR_OLD_CUDNN = 20005     /* it is older than what is needed */
 };
 
 #endif

@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define CUDA_API_VERSION 5
+#define CUDA_API_VERSION 6
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
 
 typedef struct CUevent_st *cuda_event;
@@ -61,8 +61,8 @@ struct cuda_products {
 	int why;        /* the library's reason to refuse that one, for error_text() */
 };
 
-/* An algorithm of cuBLASLt for products of one shape, as bytes that mean something to the same library, with the same
- * cuBLASLt, on the same kind of card. */
+/* What was chosen for one shape, as words that mean something to the same library, with the same cuBLASLt, on the same
+ * kind of card: an algorithm of cuBLASLt for a product, or a rung for a pass of attention. */
 struct cuda_algorithm {
 	uint64_t product[15], algorithm[8];
 };
@@ -74,11 +74,26 @@ struct cuda_algorithm {
 	X(SIMPLE, simple) /* tiles, fp32 arithmetic */                                                                 \
 	X(TENSOR, tensor) /* tensor cores: 16 bits, heads of multiples of 8 up to 128 */                               \
 	X(HOPPER,                                                                                                      \
-	  hopper) /* wgmma: the same on compute capability 9.0, heads above 32; backward without windows and ALiBi */
+	  hopper) /* wgmma: the same on compute capability 9.0, heads above 32; backward without windows and ALiBi */  \
+	X(CUDNN, cudnn) /* cuDNN, where it is installed: 16 bits on compute capability 9.0, no windows, no ALiBi */
 enum cuda_attention {
 #define X(NAME, name) CUDA_ATTENTION_##NAME,
 	CUDA_ATTENTION_LIST(X)
 #undef X
+	        CUDA_ATTENTIONS
+};
+
+/* Why a pass has its rung. */
+enum cuda_attention_why {
+	CUDA_ATTENTION_HIGHEST, /* the highest of our own that takes the shape: nothing was measured */
+	CUDA_ATTENTION_ASKED,
+	CUDA_ATTENTION_MEASURED
+};
+
+struct cuda_attention_choice {
+	enum cuda_attention rung;
+	enum cuda_attention_why why;
+	double seconds[CUDA_ATTENTIONS]; /* of each rung; 0: it was not measured */
 };
 
 struct cuda_api {
@@ -96,18 +111,24 @@ struct cuda_api {
 	 * what is here. Needs no device. */
 	void (*cublaslt)(int *built, int *here);
 	void (*products)(const struct kernel_context *c, struct cuda_products *out);
-	/* From here on products of these shapes have these algorithms, as far as cuBLASLt still takes them. With
-	 * `time`, those of other shapes are timed when they are first put on a stream that is not captured: the fastest
-	 * of up to 8 is kept, where cuBLASLt's own first one is otherwise. */
+	/* From here on products and passes of attention of these shapes have what was chosen, as far as cuBLASLt and
+	 * cuDNN still have it. With `time`, products of other shapes are timed when they are first put on a stream that
+	 * is not captured: the fastest of up to 8 is kept, where cuBLASLt's own first one is otherwise. */
 	void (*use_algorithms)(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time);
 	/* Those that were given and taken, or timed: the first `most`. Returns how many there are. */
 	int (*algorithms)(const struct kernel_context *c, struct cuda_algorithm *out, int most);
 	/* Attention by this rung of its ladder, or by the highest below it that takes a shape; AUTO, unless set: by the
-	 * one that was measured to be the fastest. */
-	void (*use_attention)(struct kernel_context *c, enum cuda_attention most);
+	 * one that was measured to be the fastest. With `time`, AUTO times the rungs that take a shape when it is first
+	 * put on a stream that is not captured. Returns 0, or why there is no cuDNN where it is asked for. */
+	int (*use_attention)(struct kernel_context *c, enum cuda_attention most, bool time);
 	/* The rung that such a shape gets, where its addresses are multiples of 16. */
-	enum cuda_attention (*attention_rung)(const struct kernel_context *c, const struct attention_shape *shape,
+	enum cuda_attention (*attention_rung)(struct kernel_context *c, const struct attention_shape *shape,
 	                                      bool backward);
+	/* … and why. */
+	void (*attention_choice)(struct kernel_context *c, const struct attention_shape *shape, bool backward,
+	                         struct cuda_attention_choice *out);
+	/* cuDNN's version as it counts, 91900 is 9.19.0; 0: it is not installed. Needs no device. */
+	int (*cudnn)(void);
 	int (*memory)(struct kernel_context *c, int64_t *free_bytes, int64_t *total_bytes);
 	void (*opening)(const struct kernel_context *c, struct cuda_opening *out);
 	int (*allocate)(struct kernel_context *c, size_t bytes, void **out);

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/product.h"
+#include "kernels/cuda/stopwatch.h"
 #include "kernels/cuda/table.h"
 
 namespace
@@ -17,8 +18,7 @@ namespace
 enum {
 	PLACES = 96,
 	BLAS_ERROR = 10000, /* cuBLASLt's errors follow CUDA's */
-	MOST_TIMED = 8,     /* algorithms of a shape */
-	RUNS_TIMED = 3
+	MOST_TIMED = 8      /* algorithms of a shape */
 };
 
 /* All that an algorithm depends on. Compared as bytes. */
@@ -135,43 +135,19 @@ cublasStatus_t put(struct kernel_context *c, kernel_stream s, const struct produ
 
 /* ---- which of the algorithms is the fastest ---- */
 
-struct stopwatch {
-	cudaEvent_t begin, end;
-	void *spare; /* for a result that is added to itself: it may be added once */
+struct timed {
+	struct kernel_context *c;
+	kernel_stream s;
+	const struct product *p;
+	struct description *d;
+	const cublasLtMatmulAlgo_t *algorithm;
+	void *out; /* memory of its own for a result that is added to itself: it may be added once */
 };
 
-void stopwatch_release(struct stopwatch *w)
+int put_timed(void *context)
 {
-	if (w->begin)
-		cudaEventDestroy(w->begin);
-	if (w->end)
-		cudaEventDestroy(w->end);
-	cudaFree(w->spare);
-	(void)cudaGetLastError();
-}
-
-bool stopwatch_open(struct stopwatch *w, const struct product *p)
-{
-	size_t bytes = static_cast<size_t>(p->m * p->c_stride) * (p->type == ELEMENT_FP32 ? 4 : 2);
-	*w = {};
-	return !cudaEventCreate(&w->begin) && !cudaEventCreate(&w->end) &&
-	       (p->residual != p->c || !cudaMalloc(&w->spare, bytes));
-}
-
-/* Milliseconds of the fastest run, after one that loads the code; negative: it does not run. */
-float time_of(struct kernel_context *c, kernel_stream s, const struct product *p, struct description *d,
-              const cublasLtMatmulAlgo_t *algorithm, const struct stopwatch *w)
-{
-	void *out = w->spare ? w->spare : p->c;
-	float best = -1, once = 0;
-	for (int i = 0; i <= RUNS_TIMED; i++) {
-		if (cudaEventRecord(w->begin, s) || put(c, s, p, d, algorithm, out) || cudaEventRecord(w->end, s) ||
-		    cudaEventSynchronize(w->end) || cudaEventElapsedTime(&once, w->begin, w->end))
-			return -1;
-		if (i && (best < 0 || once < best))
-			best = once;
-	}
-	return best;
+	const struct timed *t = static_cast<const struct timed *>(context);
+	return put(t->c, t->s, t->p, t->d, t->algorithm, t->out);
 }
 
 /* The number of the fastest; 0, cuBLASLt's own choice, where time cannot be taken. All of them leave the same result
@@ -179,26 +155,29 @@ float time_of(struct kernel_context *c, kernel_stream s, const struct product *p
 int fastest(struct kernel_context *c, kernel_stream s, const struct product *p, struct description *d,
             const cublasLtMatmulHeuristicResult_t *found, int n)
 {
-	struct stopwatch w;
+	const size_t bytes = static_cast<size_t>(p->m * p->c_stride) * (p->type == ELEMENT_FP32 ? 4 : 2);
+	void *spare = nullptr;
+	struct timed t = {c, s, p, d, nullptr, p->c};
 	float best = -1;
 	int number = 0;
-	bool opened = stopwatch_open(&w, p);
+	bool opened = p->residual != p->c || !cudaMalloc(&spare, bytes);
+	t.out = spare ? spare : p->c;
 	for (int i = 0; i < n && opened; i++) {
-		float took = found[i].state ? -1 : time_of(c, s, p, d, &found[i].algo, &w);
+		t.algorithm = &found[i].algo;
+		float took = found[i].state ? -1 : stopwatch_run(s, put_timed, &t);
 		if (took >= 0 && (best < 0 || took < best)) {
 			best = took;
 			number = i;
 		}
 	}
-	stopwatch_release(&w);
+	cudaFree(spare);
+	(void)cudaGetLastError();
 	return number;
 }
 
 bool may_time(const struct kernel_context *c, kernel_stream s)
 {
-	cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-	return products_of(c)->time && !cudaStreamIsCapturing(s, &capturing) &&
-	       capturing == cudaStreamCaptureStatusNone;
+	return products_of(c)->time && stopwatch_may(s);
 }
 
 /* Returns 0, or why there is none. */
@@ -350,6 +329,10 @@ void cuda_use_algorithms(struct kernel_context *c, const struct cuda_algorithm *
 	all->time = time;
 	for (int i = 0; i < count && i < PLACES; i++) {
 		struct key key;
+		if (cuda_attention_is_word(&given[i])) {
+			cuda_attention_give(c, &given[i]);
+			continue;
+		}
 		memcpy(&key, given[i].product, sizeof key);
 		struct place *place = take_place(all, &key);
 		memcpy(&place->algorithm, given[i].algorithm, sizeof place->algorithm);
@@ -371,5 +354,5 @@ int cuda_algorithms(const struct kernel_context *c, struct cuda_algorithm *out, 
 		}
 		n++;
 	}
-	return n;
+	return n + cuda_attention_tell(c, out + (n < most ? n : most), n < most ? most - n : 0);
 }

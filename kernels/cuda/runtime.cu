@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "kernels/cuda/attention_cudnn.h"
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/table.h"
 
@@ -26,7 +27,13 @@ static const char *error_text(int error)
 		return "no kernel is made for this shape";
 	case CUDA_ERROR_NO_ALGORITHM:
 		return "cuBLASLt has no algorithm for it";
+	case CUDA_ERROR_NO_CUDNN:
+		return "cuDNN is not installed";
+	case CUDA_ERROR_OLD_CUDNN:
+		return "cuDNN is older than 9.10";
 	default:
+		if (cudnn_error_text(error))
+			return cudnn_error_text(error);
 		return error < BLAS_ERROR ? cudaGetErrorString(static_cast<cudaError_t>(error))
 		                          : cublasLtGetStatusString(static_cast<cublasStatus_t>(error - BLAS_ERROR));
 	}
@@ -77,6 +84,7 @@ static void device_close(struct kernel_context *c)
 	if (!c)
 		return;
 	product_close(c);
+	attention_cudnn_close(c);
 	cudaFree(c->workspace);
 	free(c);
 }
@@ -320,6 +328,8 @@ const struct cuda_api *shardlab_cuda_api(void)
 	api.algorithms = cuda_algorithms;
 	api.use_attention = cuda_use_attention;
 	api.attention_rung = cuda_attention_rung;
+	api.attention_choice = cuda_attention_chosen;
+	api.cudnn = cuda_cudnn;
 #define KERNEL(name, place) api.kernels.name = cuda_##name;
 #include "kernels/table.def"
 	return &api;

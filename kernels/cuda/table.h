@@ -21,9 +21,15 @@ extern "C" {
 #include "kernels/table.def"
 
 /* attention.cu */
-void cuda_use_attention(struct kernel_context *c, enum cuda_attention most);
-enum cuda_attention cuda_attention_rung(const struct kernel_context *c, const struct attention_shape *shape,
-                                        bool backward);
+int cuda_use_attention(struct kernel_context *c, enum cuda_attention most, bool time);
+enum cuda_attention cuda_attention_rung(struct kernel_context *c, const struct attention_shape *shape, bool backward);
+void cuda_attention_chosen(struct kernel_context *c, const struct attention_shape *shape, bool backward,
+                           struct cuda_attention_choice *out);
+int cuda_cudnn(void);
+/* Words of a choice of attention's, among those of products. */
+bool cuda_attention_is_word(const struct cuda_algorithm *a);
+void cuda_attention_give(struct kernel_context *c, const struct cuda_algorithm *a);
+int cuda_attention_tell(const struct kernel_context *c, struct cuda_algorithm *out, int most);
 void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out); /* linear.cu */
 /* product.cu */
 void cuda_cublaslt(int *built, int *here);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/cudnn.h"
 #include "real/communicator/nccl.h"
 #include "real/cuda/algorithms.h"
 #include "real/cuda/fit.h"
@@ -79,6 +80,22 @@ static enum cuda_attention attention_of(const struct device_choice *choice)
 	return i < count ? (enum cuda_attention)i : CUDA_ATTENTION_AUTO;
 }
 
+/* It loads cuDNN, which is not done unless it is asked for. */
+static enum status check_cudnn(const struct device_choice *choice, const struct cuda_api *api)
+{
+	int version = attention_of(choice) == CUDA_ATTENTION_CUDNN ? api->cudnn() : CUDNN_OLDEST;
+	if (version >= CUDNN_OLDEST)
+		return STATUS_OK;
+	if (version)
+		return status_fail(STATUS_INPUT,
+		                   "{attention} cudnn: cuDNN %d.%d.%d is older than 9.10; install a newer one",
+		                   version / 10000, version / 100 % 100, version % 100);
+	return status_fail(
+	        STATUS_INPUT,
+	        "{attention} cudnn: no libcudnn.so.9 is found; install it (pip install nvidia-cudnn-cu13, or "
+	        "-cu12), name it in SHARDLAB_CUDNN, or leave {attention} out");
+}
+
 static int sharing(const struct device_choice *choice, int gpus, int gpu)
 {
 	int ranks = choice->local_ranks > 0 ? choice->local_ranks : 1;
@@ -97,7 +114,8 @@ enum status cuda_device_find(const struct device_choice *choice, const struct cu
 	struct cuda_properties properties;
 	enum status s = check_choice(choice);
 	if (s || (s = cuda_library_open(api)) || (s = cuda_library_devices(*api, gpus)) ||
-	    (s = cuda_library_describe(*api, 0, &properties)) || (is_nccl(choice) && (s = nccl_check())))
+	    (s = cuda_library_describe(*api, 0, &properties)) || (is_nccl(choice) && (s = nccl_check())) ||
+	    (s = check_cudnn(choice, *api)))
 		return s;
 	return check_count(choice, *gpus);
 }
@@ -197,9 +215,12 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	if (error)
 		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
 	c->api->allow_tf32(c->context, choice->tf32);
-	c->api->use_attention(c->context, attention_of(choice));
-	c->tunes = choice->autotune;
-	if ((s = cuda_algorithms_use(c, c->tunes)))
+	c->attention = attention_of(choice);
+	c->tunes = choice->autotune || (choice->attention && c->attention == CUDA_ATTENTION_AUTO);
+	error = c->api->use_attention(c->context, c->attention, c->tunes);
+	if (error)
+		return cuda_device_error(c, error, "opening cuDNN");
+	if ((s = cuda_algorithms_use(c, choice->autotune)))
 		return s;
 	cuda_overhead_opened(c);
 	error = c->api->stream_create(c->context, false, &c->stream);

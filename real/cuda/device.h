@@ -47,11 +47,12 @@ struct cuda_device {
 	struct kernel_context *context;
 	int gpu;
 	struct cuda_properties properties;
-	char not_captured[224]; /* why steps could not be captured; "": nothing went wrong */
-	bool tunes;             /* algorithms of products are timed */
-	struct binding binding; /* of operations, but for their stream */
-	int sharing;            /* ranks that have this GPU, with this one */
-	kernel_stream stream;   /* of the compute queue; copies of remote memory go there too */
+	char not_captured[224];        /* why steps could not be captured; "": nothing went wrong */
+	bool tunes;                    /* algorithms of products, or rungs of attention, are timed */
+	enum cuda_attention attention; /* that was asked for */
+	struct binding binding;        /* of operations, but for their stream */
+	int sharing;                   /* ranks that have this GPU, with this one */
+	kernel_stream stream;          /* of the compute queue; copies of remote memory go there too */
 	struct remote_memory remote;
 	void *device_arena, *host_arena;
 	void *pinned;            /* a buffer for remote memory's copies, loads and the loss scale */

@@ -33,16 +33,42 @@ static void add_name(char *list, size_t size, const char *name)
 		snprintf(list + at, size - at, "%s%s", at ? ", " : "", name);
 }
 
+/* "forward: tensor 412, hopper 301 µs", after what is there. */
+static void add_times(char *list, size_t size, bool backward, const struct cuda_attention_choice *choice)
+{
+	const char *before = backward ? "backward: " : "forward: ";
+	size_t at = strlen(list);
+	if (choice->why != CUDA_ATTENTION_MEASURED || strstr(list, before))
+		return;
+	snprintf(list + at, size - at, "%s%s", at ? "; " : "", before);
+	for (int r = CUDA_ATTENTION_PLAIN, n = 0; r < CUDA_ATTENTIONS; r++)
+		if (choice->seconds[r] > 0) {
+			at = strlen(list);
+			snprintf(list + at, size - at, "%s%s %.0f", n++ ? ", " : "", cuda_attention_names[r],
+			         1e6 * choice->seconds[r]);
+		}
+	at = strlen(list);
+	snprintf(list + at, size - at, " µs");
+}
+
 static void name_attention(const struct cuda_device *c, struct report_slowed *out)
 {
+	static const char *const why[] = {[CUDA_ATTENTION_HIGHEST] = "highest",
+	                                  [CUDA_ATTENTION_ASKED] = "asked",
+	                                  [CUDA_ATTENTION_MEASURED] = "measured"};
 	for (int i = 0; i < c->rank.role->op_count; i++) {
 		const struct op *op = &c->rank.role->ops[i];
 		bool forward = op->kind == OP_ATTENTION_FORWARD, backward = op->kind == OP_ATTENTION_BACKWARD;
 		if (!forward && !backward)
 			continue;
 		struct attention_shape shape = attention_shape_of(&c->rank, op);
+		struct cuda_attention_choice choice;
+		c->api->attention_choice(c->context, &shape, backward, &choice);
 		add_name(forward ? out->attention_forward : out->attention_backward, sizeof out->attention_forward,
-		         cuda_attention_names[c->api->attention_rung(c->context, &shape, backward)]);
+		         cuda_attention_names[choice.rung]);
+		add_times(out->attention_times, sizeof out->attention_times, backward, &choice);
+		snprintf(out->attention_why, sizeof out->attention_why, "%s", why[choice.why]);
+		out->attention_refused |= c->attention == CUDA_ATTENTION_CUDNN && choice.rung != CUDA_ATTENTION_CUDNN;
 	}
 }
 

@@ -90,7 +90,7 @@ struct training {
 	struct trace_scale scale; /* of the last step */
 	double peak;              /* of a device, in FLOP/s (training_peak) */
 	struct {
-		bool products, capture;
+		bool products, capture, attention;
 	} warned; /* on stderr, of what is slow */
 	struct arrivals arrivals;
 	double validation_loss, validation_accuracy; /* NaN: none */

@@ -181,9 +181,12 @@ static void merge_losses(struct report *out, const struct training *t)
 static void merge_slowed(struct report_slowed *most, const struct report_slowed *s)
 {
 	raise_to(&most->gelu_passes, s->gelu_passes);
+	most->attention_refused |= s->attention_refused;
 	if (!*most->attention_forward) {
 		memcpy(most->attention_forward, s->attention_forward, sizeof most->attention_forward);
 		memcpy(most->attention_backward, s->attention_backward, sizeof most->attention_backward);
+		memcpy(most->attention_why, s->attention_why, sizeof most->attention_why);
+		memcpy(most->attention_times, s->attention_times, sizeof most->attention_times);
 	}
 	if (!*most->not_captured)
 		memcpy(most->not_captured, s->not_captured, sizeof most->not_captured);
@@ -202,6 +205,11 @@ void training_warn(struct training *t, const struct report_slowed *s)
 		        s->plain_products, s->plain_why);
 	if (!t->rank && !t->warned.capture && *s->not_captured)
 		fprintf(stderr, "warning: steps are issued anew, not replayed from a graph: %s\n", s->not_captured);
+	if (!t->rank && !t->warned.attention && s->attention_refused)
+		fprintf(stderr,
+		        "warning: cuDNN does not take every pass of this attention; forward has %s, backward %s\n",
+		        s->attention_forward, s->attention_backward);
+	t->warned.attention |= s->attention_refused;
 	t->warned.products |= s->plain_products > 0;
 	t->warned.capture |= *s->not_captured != 0;
 }

@@ -191,16 +191,18 @@ static bool is_outside(const int64_t *value, int least, int most, int64_t x)
 	                 (value[most] != STACK_MISSING && x > value[most]));
 }
 
-struct effective_range effective_range(const struct stack *s, int64_t width, int64_t ranks, int64_t tokens)
+struct effective_range effective_range(const struct stack *s, int64_t width, int64_t ranks, int64_t tokens,
+                                       int64_t network)
 {
 	const int64_t *v = s->value;
 	struct effective_range r = {v[STACK_RANGE_LOW], v[STACK_RANGE_HIGH],
 	                            is_outside(v, STACK_FIT_WIDTH_LEAST, STACK_FIT_WIDTH_MOST, width) ||
 	                                    is_outside(v, STACK_FIT_RANKS_LEAST, STACK_FIT_RANKS_MOST, ranks) ||
 	                                    is_outside(v, STACK_FIT_TOKENS_LEAST, STACK_FIT_TOKENS_MOST, tokens)};
-	if (r.outside) {
-		r.low = longer(MILLION - (MILLION - r.low) * WIDER_THIRDS / WIDER_HALVES, MILLION / 20);
-		r.high = MILLION + (r.high - MILLION) * WIDER_THIRDS / WIDER_HALVES;
-	}
+	int64_t wider = MILLION + (NETWORK_SPREAD - 1) * network;
+	if (r.outside)
+		wider = wider * WIDER_THIRDS / WIDER_HALVES;
+	r.low = longer(MILLION - share_of(MILLION - r.low, wider), r.low < MILLION / 20 ? r.low : MILLION / 20);
+	r.high = MILLION + share_of(r.high - MILLION, wider);
 	return r;
 }

@@ -34,11 +34,15 @@ int64_t effective_allocated(const struct cluster *c, int64_t bytes, int64_t acti
 int64_t effective_reserved(const struct cluster *c, int64_t allocated);
 
 /* The band around a predicted step in which nine of ten lie, in millionths of it: wider for what the stack was not
- * fitted on. tokens: of a rank's micro-batch; width: 0, unknown. */
+ * fitted on. What a step waits for the network is NETWORK_SPREAD times as uncertain as what it computes, so that the
+ * band widens with its share in the step: low = 1 - (1 - range.low) · (computing + NETWORK_SPREAD · network). tokens:
+ * of a rank's micro-batch; width: 0, unknown; network: millionths of the step. */
+enum { NETWORK_SPREAD = 2 };
 struct effective_range {
 	int64_t low, high;
 	bool outside; /* of what it was fitted on */
 };
-struct effective_range effective_range(const struct stack *s, int64_t width, int64_t ranks, int64_t tokens);
+struct effective_range effective_range(const struct stack *s, int64_t width, int64_t ranks, int64_t tokens,
+                                       int64_t network);
 
 #endif

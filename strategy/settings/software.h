@@ -62,7 +62,9 @@ enum software_name {
 	X(MASTER, master, "16bit|always", "16bit", "16bit", "always", "16bit",                                         \
 	  "fp32 master weights beside 16-bit parameters only, or beside fp32 ones too")                                \
 	X(GROUPS, groups, "one|four", "one", "one", "one", "four",                                                     \
-	  "NCCL communicators: of all ranks; or besides of data, tensor and model parallelism, 688 MB each")
+	  "NCCL communicators: of all ranks; or besides of data, tensor and model parallelism, 688 MB each")           \
+	X(SAVED, saved, "gathered|broadcast", "gathered", "gathered", "broadcast", "gathered",                         \
+	  "save=: weights that were gathered are freed, or rank 0 broadcasts them first")
 
 enum software_switch {
 #define X(constant, ...) SOFTWARE_##constant,
@@ -87,6 +89,7 @@ enum { UPDATE_IN_PLACE, UPDATE_FOREACH, UPDATE_FP32 };
 enum { ALLOCATOR_ARENA, ALLOCATOR_CACHING };
 enum { MASTER_16BIT, MASTER_ALWAYS };
 enum { GROUPS_ONE, GROUPS_FOUR };
+enum { SAVED_GATHERED, SAVED_BROADCAST };
 
 struct software {
 	enum software_name name;

@@ -6,6 +6,9 @@
  *
  * all ranks gather unit by unit, so the device holds one at a time. Rank 0 copies each into host memory, where all of
  * the model stands in the end, and saves it from there: its host memory must have room for that, and no other rank's.
+ *
+ * DeepSpeed gathers for rank 0 to change what was gathered (GatheredParameters with modifier_rank=0), and so broadcasts
+ * it before it is freed, changed or not.
  */
 #include "strategy/step/step.h"
 
@@ -55,6 +58,16 @@ static int gather(struct step *s, const struct home *home, int group)
 	return whole;
 }
 
+/* Rank 0's, to all ranks that have gathered it. */
+static void send_back(struct step *s, int group, int whole)
+{
+	if (s->plan->software.does[SOFTWARE_SAVED] != SAVED_BROADCAST)
+		return;
+	struct op *op = step_collective(s, OP_BROADCAST, TRAFFIC_BROADCAST, group);
+	op->axes = step_axes(s, s->shard_axes);
+	op->operand[BROADCAST_X] = region_whole(s->b, whole);
+}
+
 static void show(struct step *s, int group, struct region from)
 {
 	struct op *op = build_op(s->b, OP_WEIGHTS, QUEUE_HOST_COMPUTE);
@@ -80,6 +93,7 @@ void save_gathered(struct step *s)
 			build_wait(s->b, QUEUE_HOST_COMPUTE, copy);
 			show(s, g, place);
 		}
+		send_back(s, g, whole);
 		build_free(s->b, whole);
 	}
 	if (s->root)

@@ -114,8 +114,8 @@ static void report_gathering(struct report_gathering *out, const struct plan *p,
 {
 	struct report_traffic by_kind[TRAFFIC_COUNT] = {{0}};
 	report_traffic(by_kind, p, r, &r->epilogue, r->first_rank);
-	out->sent_bytes = by_kind[TRAFFIC_ALL_GATHER].sent_bytes;
-	out->received_bytes = by_kind[TRAFFIC_ALL_GATHER].received_bytes;
+	out->sent_bytes = by_kind[TRAFFIC_ALL_GATHER].sent_bytes + by_kind[TRAFFIC_BROADCAST].sent_bytes;
+	out->received_bytes = by_kind[TRAFFIC_ALL_GATHER].received_bytes + by_kind[TRAFFIC_BROADCAST].received_bytes;
 	for (int space = 0; space < SPACE_COUNT && out->received_bytes; space++) {
 		struct memory_use use;
 		plan_section_peak(r, &r->epilogue, (enum space)space, &use);
@@ -218,6 +218,11 @@ void report_from_plan(struct report *r, const struct plan *p)
 		report_transfers(role->transfer, p, &p->roles[i]);
 		report_gathering(&role->gathering, p, &p->roles[i]);
 	}
+}
+
+int64_t report_waiting(int64_t exposed, int64_t step)
+{
+	return step > 0 ? (int64_t)((double)exposed * 1e6 / (double)step) : 0;
 }
 
 void report_set_speed(struct report *r, double peak)

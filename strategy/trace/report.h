@@ -131,7 +131,10 @@ struct report_slowed {
 	/* The rungs of attention's ladder (docs/gpu.md) that its forward and backward passes had: "hopper", or "hopper,
 	 * tensor" where not all layers have the same; "": no attention. */
 	char attention_forward[40], attention_backward[40];
-	char not_captured[224]; /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
+	char attention_why[16];    /* "highest" of our own, for nothing was measured; "asked"; "measured" */
+	char attention_times[192]; /* measured: "forward: tensor 412, hopper 301 µs; …", of the first layer */
+	bool attention_refused;    /* cuDNN was asked for, and does not take a pass, which has the next rung */
+	char not_captured[224];    /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
 };
 
 /* Checkpoints: the state's bytes of one, of all ranks and of the rank that saves most, without headers of files. */
@@ -215,6 +218,8 @@ const char *report_fit_word(const struct report *r);
 void report_from_plan(struct report *r, const struct plan *p);
 /* Fills in what follows from the time of a step. peak: of a device, in FLOP/s; 0: unknown. */
 void report_set_speed(struct report *r, double peak);
+/* What of a step waits for communication, in millionths. */
+int64_t report_waiting(int64_t exposed, int64_t step);
 /* Fills in by_rank too, to compare a measured report with. */
 void report_add_ranks(struct report *r, const struct plan *p);
 /* True if the epilogue gathers the weights. */

@@ -54,6 +54,9 @@ static void slowed(struct form *f, struct report_slowed *s)
 		FORM_INSIDE (f, "attention", inside) {
 			FORM_TEXT(f, "forward", s->attention_forward);
 			FORM_TEXT(f, "backward", s->attention_backward);
+			FORM_TEXT(f, "why", s->attention_why);
+			if (!form_absent(f, "times", !*s->attention_times))
+				FORM_TEXT(f, "times", s->attention_times);
 		}
 	if (!form_absent(f, "gelu_passes", !s->gelu_passes))
 		form_whole(f, "gelu_passes", &s->gelu_passes);

@@ -6,9 +6,10 @@
  *
  * Products: TFLOP/s in each type, squares and those of GPT-2 124M at 16 × 1024 tokens, with their epilogues. Attention:
  * causal, bf16, 65536 tokens: half of 4·T²·D products a head forward, 2.5 times as many backward; against the largest
- * rate of a bf16 product in this run; `forward` and `backward` are those that are shipped, and each rung of the ladder
- * that takes the shape has a line of its own (a simple one at T 1024 alone, no plain one: they take seconds). Numbers
- * are random, as in training: on zeros a GPU draws less power, and is faster.
+ * rate of a bf16 product in this run; `forward` and `backward` are by the rung that was the fastest here, as
+ * `--attention auto` has it, and each rung of the ladder that takes the shape has a line of its own (a simple one at T
+ * 1024 alone, no plain one: they take seconds). Numbers are random, as in training: on zeros a GPU draws less power,
+ * and is faster.
  *
  * The library is that of `make`, or what SHARDLAB_CUDA_LIBRARY names. Where there is none, or no GPU, it says so.
  */
@@ -215,58 +216,73 @@ static void furthest(enum element type, const void *one, const void *other, int6
 	free(y);
 }
 
+static const char *const rung_names[] = {
+#define X(NAME, name) #name,
+        CUDA_ATTENTION_LIST(X)
+#undef X
+};
+
 /* A pass by one rung; AUTO: by the one that is shipped. */
 static double attention_line(const struct attention *a, const char *name, bool backward, enum cuda_attention rung)
 {
 	const double flops = 2.0 * TOKENS * 768 * (double)a->shape.tokens * (backward ? 2.5 : 1);
-	api->use_attention(gpu, rung);
+	(void)api->use_attention(gpu, rung, rung == CUDA_ATTENTION_AUTO);
 	double seconds = gpu_seconds(backward ? attend_backward : attend, a, "attention"),
 	       rate = 1e-12 * flops / seconds;
 	printf("attention, head %3lld, T %4lld %-15s bf16 %9.1f us %7.1f TFLOP/s %5.1f%% of products'\n",
 	       (long long)a->shape.head_size, (long long)a->shape.tokens, name, 1e6 * seconds, rate,
 	       100 * rate / product_rate);
+	if (rung == CUDA_ATTENTION_AUTO) {
+		struct cuda_attention_choice choice;
+		api->attention_choice(gpu, &a->shape, backward, &choice);
+		printf("attention, head %3lld, T %4lld, %s: the fastest is %s\n", (long long)a->shape.head_size,
+		       (long long)a->shape.tokens, name, rung_names[choice.rung]);
+	}
 	return seconds;
 }
 
-/* Do two rungs compute the same, and how much faster is the upper one? */
-static void compare_rungs(const struct attention *a, bool backward, double times)
+/* Does an upper rung compute what the tensor cores' does, and how much faster is it? */
+static void compare_rungs(const struct attention *a, bool backward, enum cuda_attention rung, double times)
 {
 	const int64_t n = TOKENS * 768 * (backward ? 3 : 1);
 	struct attention other = *a;
 	double apart, size;
 	other.y = backward ? a->y : filled(ELEMENT_BF16, n);
 	other.dqkv = backward ? filled(ELEMENT_BF16, n) : NULL;
-	api->use_attention(gpu, CUDA_ATTENTION_TENSOR);
+	(void)api->use_attention(gpu, CUDA_ATTENTION_TENSOR, false);
 	check((backward ? attend_backward : attend)(a), "attention");
-	api->use_attention(gpu, CUDA_ATTENTION_HOPPER);
+	(void)api->use_attention(gpu, rung, false);
 	check((backward ? attend_backward : attend)(&other), "attention");
 	furthest(ELEMENT_BF16, backward ? a->dqkv : a->y, backward ? other.dqkv : other.y, n, &apart, &size);
-	printf("attention, head %3lld, T %4lld hopper ÷ tensor, %s: %.3f times as fast; %.2g apart, of up to %.2g\n",
-	       (long long)a->shape.head_size, (long long)a->shape.tokens, backward ? "backward" : "forward", times,
-	       apart, size);
+	printf("attention, head %3lld, T %4lld %s ÷ tensor, %s: %.3f times as fast; %.2g apart, of up to %.2g\n",
+	       (long long)a->shape.head_size, (long long)a->shape.tokens, rung_names[rung],
+	       backward ? "backward" : "forward", times, apart, size);
 	release(1, (void *[]){backward ? other.dqkv : other.y});
 }
 
 /* The pass that is shipped, then each rung that takes the shape. */
 static void attention_pass(const struct attention *a, bool backward)
 {
-	double seconds[CUDA_ATTENTION_HOPPER + 1] = {0};
+	double seconds[CUDA_ATTENTIONS] = {0};
 	static const char *const names[][2] = {{"forward", "backward"},
 	                                       {"plain-forward", "plain-backward"},
 	                                       {"simple-forward", "simple-backward"},
 	                                       {"tensor-forward", "tensor-backward"},
-	                                       {"hopper-forward", "hopper-backward"}};
-	for (int rung = CUDA_ATTENTION_AUTO; rung <= CUDA_ATTENTION_HOPPER; rung++) {
-		api->use_attention(gpu, (enum cuda_attention)rung);
+	                                       {"hopper-forward", "hopper-backward"},
+	                                       {"cudnn-forward", "cudnn-backward"}};
+	for (int rung = CUDA_ATTENTION_AUTO; rung < CUDA_ATTENTIONS; rung++) {
+		(void)api->use_attention(gpu, (enum cuda_attention)rung, false);
 		/* a plain one takes seconds, and so does a simple one of thousands of tokens */
 		bool small = rung == CUDA_ATTENTION_AUTO ||
 		             rung >= (a->shape.tokens <= 1024 ? CUDA_ATTENTION_SIMPLE : CUDA_ATTENTION_TENSOR);
 		if (small && (!rung || (int)api->attention_rung(gpu, &a->shape, backward) == rung))
 			seconds[rung] = attention_line(a, names[rung][backward], backward, (enum cuda_attention)rung);
 	}
-	if (seconds[CUDA_ATTENTION_HOPPER] > 0)
-		compare_rungs(a, backward, seconds[CUDA_ATTENTION_TENSOR] / seconds[CUDA_ATTENTION_HOPPER]);
-	api->use_attention(gpu, CUDA_ATTENTION_AUTO);
+	for (int rung = CUDA_ATTENTION_HOPPER; rung < CUDA_ATTENTIONS; rung++)
+		if (seconds[rung] > 0)
+			compare_rungs(a, backward, (enum cuda_attention)rung,
+			              seconds[CUDA_ATTENTION_TENSOR] / seconds[rung]);
+	(void)api->use_attention(gpu, CUDA_ATTENTION_AUTO, false);
 }
 
 static void attention(int64_t size, int64_t tokens)

@@ -69,7 +69,7 @@ export LAYERS=2 WIDTH=32 CONTEXT=16 MICRO_BATCHES='1 2' STEPS=3 LOSSES=$TMPDIR/f
 # The driver's library is not here, so doctor says what is missing.
 stages_script 1 first.sh
 has $'^@stage\tdoctor\tstatus 1\t'
-for stage in versions products cpu eager graph cpu32 graph32 kernels train-1 train-2 matrix memory profile pytorch; do
+for stage in versions products cpu eager graph cpu32 graph32 kernels train-1 train-2 train-2-auto matrix memory profile pytorch; do
 	has $'^@stage\t'"$stage"$'\tok\t'
 done
 has '^losses of eager are 0 apart from those of cpu, bf16; limit 5e-4$'
@@ -77,14 +77,14 @@ has '^losses of graph are 0 apart from those of cpu, bf16'
 has '^losses of graph32 are 0 apart from those of cpu32, fp32'
 has '^linear.forward  *[0-9]* times  *[0-9.]* us  *[0-9.]* %$'
 has $'^@row\tpytorch-speed\t.*, each at its best micro-batch ([12], 2): reached$'
-has $'^@row\tfirst\t14 of 15 stages ended well$'
+has $'^@row\tfirst\t15 of 16 stages ended well$'
 cp "$TMPDIR/script.log" "$TMPDIR/first.log"
 
 # The table has what a log says, and what one says that ends in the middle of a line.
 cp kernels/RESULTS.md "$TMPDIR/table.md"
 export RESULTS=$TMPDIR/table.md
 tests/gpu/record.sh "$TMPDIR/first.log" || fail 'record.sh: first.log'
-grep -q '^| `first` | .* | 14 of 15 stages ended well (Stand-in, driver .*`tests/gpu/first.sh`) |$' "$RESULTS" || fail 'no row first'
+grep -q '^| `first` | .* | 15 of 16 stages ended well (Stand-in, driver .*`tests/gpu/first.sh`) |$' "$RESULTS" || fail 'no row first'
 grep -q '^| `attention` | .* | 55.5 %: reached (Stand-in, ' "$RESULTS" || fail 'no row attention'
 cp kernels/RESULTS.md "$TMPDIR/table.md"
 sed '/^@row\tpeak/q' "$TMPDIR/first.log" | head -c -9 >"$TMPDIR/cut.log"
@@ -118,9 +118,12 @@ has $'^@stage\tcpu\tleft out: no time\t0$'
 rm "$TMPDIR/fake/shardlab"
 ln -s "$PROGRAM" "$TMPDIR/fake/shardlab"
 RANKS=2 STRATEGIES=zero3 stages_script 0 second.sh
-for stage in plans-1 plans validate losses; do has $'^@stage\t'"$stage"$'\tok\t'; done
+for stage in plans-1 plans strategies validate losses; do has $'^@stage\t'"$stage"$'\tok\t'; done
 has $'^@row\tplans\t3 plans: losses at most 0 apart, '
 has $'^@row\tlosses\t0.12 % at most, of spans of 30 steps: reached$'
+STAGES='train-hopper train matrix pytorch' MICRO_BATCHES=2 stages_script 0 beside.sh
+for stage in train-hopper train matrix pytorch; do has $'^@stage\t'"$stage"$'\tok\t'; done
+has $'^@row\tpytorch-speed\t'
 STAGES=sanitizer stages_script 0 third.sh
 has $'^@row\tsanitizer\t16 programs and tools: clean$'
 FAKE_GPU_MIB=70 CALIBRATE=--quick STAGES=time stages_script 1 third.sh

@@ -65,7 +65,7 @@ static int attention_accesses(const struct attention_shape *s, enum cuda_attenti
 	void *qkv = zeros(3 * n), *y = zeros(n), *dy = zeros(n), *dqkv = zeros(3 * n);
 	float *sums = zeros(rows * s->heads * (int64_t)sizeof *sums);
 	emulated_accesses_begin();
-	api->use_attention(c, rung);
+	(void)api->use_attention(c, rung, false);
 	int error = backward ? api->kernels.attention_backward(c, NULL, s, dy, qkv, y, sums, dqkv)
 	                     : api->kernels.attention_forward(c, NULL, s, qkv, y, sums);
 	int count = emulated_accesses_end(kernels);

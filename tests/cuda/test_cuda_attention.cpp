@@ -177,7 +177,7 @@ START_LOOP_TEST(hopper, 0, SUITE_CASES(20, 10))
 	const struct cuda_api *api = target_api();
 	const bool local = shape.window > 0 || shape.alibi_heads > 0;
 	const int major = c->major;
-	api->use_attention(c, CUDA_ATTENTION_HOPPER);
+	(void)api->use_attention(c, CUDA_ATTENTION_HOPPER, false);
 	if (c->major == 9) {
 		ck_assert_int_eq(api->attention_rung(c, &shape, false), CUDA_ATTENTION_HOPPER);
 		ck_assert_int_eq(api->attention_rung(c, &shape, true),
@@ -194,7 +194,47 @@ START_LOOP_TEST(hopper, 0, SUITE_CASES(20, 10))
 	c->major = 8;
 	ck_assert_int_eq(api->attention_rung(c, &shape, false), CUDA_ATTENTION_TENSOR);
 	c->major = major;
-	api->use_attention(c, CUDA_ATTENTION_AUTO);
+	(void)api->use_attention(c, CUDA_ATTENTION_AUTO, false);
+	target_close(c);
+}
+
+/* cuDNN's rung: all samples at once, and as many as the workspace has room for dS of; heads that share keys; what it
+ * does not take goes to the rung below. */
+START_LOOP_TEST(cudnn, 0, 5)
+{
+	static const struct {
+		struct attention_shape shape;
+		size_t workspace;
+	} rows[] = {{{2, 20, 2, 2, 16, ELEMENT_BF16, 0, 0, 0}, 1 << 20},
+	            {{1, 16, 1, 1, 8, ELEMENT_BF16, 0, 0, 0}, 1 << 20},
+	            {{4, 33, 4, 2, 24, ELEMENT_BF16, 0, 0, 0}, 150 << 10},
+	            {{3, 65, 6, 2, 40, ELEMENT_BF16, 0, 0, 0}, 1 << 20},
+	            {{1, 130, 2, 1, 128, ELEMENT_BF16, 0, 0, 0}, 1 << 20}};
+	struct attention_shape shape = rows[_i].shape;
+	struct kernel_context *c = target_open(4, rows[_i].workspace);
+	const struct cuda_api *api = target_api();
+	ck_assert(target_cudnn() || target_is_gpu());
+	if (!target_cudnn() || c->major != 9) {
+		target_close(c);
+		return;
+	}
+	struct arrays a(shape);
+	const reference want = forward_in_double(shape, a.qkv.numbers());
+	ck_assert_int_eq(api->use_attention(c, CUDA_ATTENTION_CUDNN, false), 0);
+	ck_assert_int_eq(api->attention_rung(c, &shape, false), CUDA_ATTENTION_CUDNN);
+	ck_assert_int_eq(api->attention_rung(c, &shape, true), CUDA_ATTENTION_CUDNN);
+	a.run(target_kernels(), c);
+	/* gradients of heads that share keys are each rounded to the type before they are added up */
+	a.check(&want, shape.heads > shape.kv_heads ? 2 : 1);
+	struct arrays first = a;
+	a.clear();
+	a.run(target_kernels(), c);
+	ck_assert(a.y.same(first.y) && a.log_sum_exp.same(first.log_sum_exp) && a.dqkv.same(first.dqkv));
+	shape.window = 5;
+	ck_assert_int_lt(api->attention_rung(c, &shape, false), CUDA_ATTENTION_CUDNN);
+	shape = {1, 16, 1, 1, 200, ELEMENT_BF16, 0, 0, 0};
+	ck_assert_int_eq(api->attention_rung(c, &shape, false), CUDA_ATTENTION_PLAIN);
+	(void)api->use_attention(c, CUDA_ATTENTION_AUTO, false);
 	target_close(c);
 }
 
@@ -215,10 +255,10 @@ START_TEST(rungs)
 	struct kernel_context *c = target_open(4, 1 << 20);
 	for (const auto &r : rows) {
 		const struct attention_shape s = {1, 16, 1, 1, r.head, r.type, 0, 0, 0};
-		target_api()->use_attention(c, r.most);
+		(void)target_api()->use_attention(c, r.most, false);
 		ck_assert_int_eq(target_api()->attention_rung(c, &s, false), r.gets);
 	}
-	target_api()->use_attention(c, CUDA_ATTENTION_AUTO);
+	(void)target_api()->use_attention(c, CUDA_ATTENTION_AUTO, false);
 	target_close(c);
 }
 

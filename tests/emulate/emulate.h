@@ -20,6 +20,9 @@ const struct cuda_api *emulated_api(void);
 struct kernel_context *emulated_open(int multiprocessors, size_t workspace_bytes);
 void emulated_close(struct kernel_context *c);
 
+/* The milliseconds that the next pieces of work that are timed take, in their order. Without any nothing is timed. */
+void emulated_times(const float *milliseconds, int count);
+
 /* Blocks, and the threads between two barriers, run in ascending order, or in descending: what a missing barrier lets
  * pass in one shows in the other. */
 void emulated_order(bool descending);

@@ -1,5 +1,6 @@
 /* The table of kernels on the host, and the device that they are for: one of compute capability 9.0. */
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/stopwatch.h"
 #include "tests/emulate/emulate.h"
 
 /* Kernels that are not linked in stay NULL. */
@@ -9,9 +10,13 @@ extern "C" {
 	                                      kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE));
 #include "kernels/table.def"
 __attribute__((weak)) void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out);
-__attribute__((weak)) void cuda_use_attention(struct kernel_context *c, enum cuda_attention most);
-__attribute__((weak)) enum cuda_attention cuda_attention_rung(const struct kernel_context *c,
+__attribute__((weak)) int cuda_use_attention(struct kernel_context *c, enum cuda_attention most, bool time);
+__attribute__((weak)) enum cuda_attention cuda_attention_rung(struct kernel_context *c,
                                                               const struct attention_shape *shape, bool backward);
+__attribute__((weak)) void cuda_attention_chosen(struct kernel_context *c, const struct attention_shape *shape,
+                                                 bool backward, struct cuda_attention_choice *out);
+__attribute__((weak)) int cuda_cudnn(void);
+__attribute__((weak)) void attention_cudnn_close(struct kernel_context *c);
 }
 
 const struct cuda_api *emulated_api(void)
@@ -21,6 +26,8 @@ const struct cuda_api *emulated_api(void)
 	api.products = cuda_products_lost;
 	api.use_attention = cuda_use_attention;
 	api.attention_rung = cuda_attention_rung;
+	api.attention_choice = cuda_attention_chosen;
+	api.cudnn = cuda_cudnn;
 #define KERNEL(name, place) api.kernels.name = cuda_##name;
 #include "kernels/table.def"
 	return &api;
@@ -50,8 +57,34 @@ void emulated_close(struct kernel_context *c)
 {
 	if (!c)
 		return;
+	if (attention_cudnn_close)
+		attention_cudnn_close(c);
 	free(spare);
 	spare = c->workspace;
 	spare_bytes = c->workspace_bytes;
 	delete c;
+}
+
+/* ---- time, which a test says ---- */
+
+static const float *times;
+static int times_left;
+
+void emulated_times(const float *milliseconds, int count)
+{
+	times = milliseconds;
+	times_left = count;
+}
+
+bool stopwatch_may(kernel_stream)
+{
+	return times_left > 0;
+}
+
+float stopwatch_run(kernel_stream, int (*run)(void *context), void *context)
+{
+	if (run(context) || !times_left)
+		return -1;
+	times_left--;
+	return *times++;
 }

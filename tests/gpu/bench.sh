@@ -5,7 +5,7 @@
 # Settings: MICRO_BATCHES (4 8 16 32 64), STEPS (30), REPEATS (20: of a timing), VOCABULARY (50304: PyTorch's, in whole pieces as
 # the rows of ours are), PEAK (989: dense bf16 TFLOP/s of the card), SPEED_MODEL, LAYERS, WIDTH
 # and CONTEXT (GPT-2 124M's), PYTORCH (python3; none: without), LOSSES (losses.sh: what compares the loss curve), PARTS (train
-# strategies memory matrix pytorch losses), FIGURES (a folder: figures that another call with it wrote are here too).
+# strategies memory matrix pytorch losses), TRAIN_OPTIONS (more of `train`'s, as "--attention auto"), FIGURES (a folder: figures that another call with it wrote are here too).
 . "$(dirname "$0")/common.sh"
 : "${MICRO_BATCHES:=4 8 16 32 64}" "${STEPS:=30}" "${PEAK:=989}" "${SPEED_MODEL:=gpt2-124m}" "${LAYERS:=12}" "${WIDTH:=768}"
 : "${REPEATS:=20}" "${VOCABULARY:=50304}" "${CONTEXT:=1024}" "${PYTORCH:=python3}" "${PARTS:=train strategies memory matrix pytorch losses}"
@@ -27,8 +27,9 @@ part() {
 train() {
 	local out=$1
 	shift
+	# shellcheck disable=SC2086
 	limited 300 "$SHARDLAB" train --device cuda --model "$SPEED_MODEL" --data "$DATA" --precision bf16 --sequence "$CONTEXT" \
-		--steps "$STEPS" --evaluate no --json "$@" >"$out" 2>"$out.err" || {
+		--steps "$STEPS" --evaluate no --json ${TRAIN_OPTIONS-} "$@" >"$out" 2>"$out.err" || {
 		echo "$*: $(tail -n 1 "$out.err")"
 		return 1
 	}

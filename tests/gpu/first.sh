@@ -78,6 +78,8 @@ KERNELS_SECONDS=90 stage kernels 100 tests/gpu/kernels.sh
 for micro in $MICRO_BATCHES; do
 	PARTS=train MICRO_BATCHES=$micro STEPS=${STEPS:-20} stage "train-$micro" 60 tests/gpu/bench.sh
 done
+# The rungs of attention, cuDNN's among them where it is installed, are timed and the fastest kept; then all of them side by side.
+PARTS=train MICRO_BATCHES=$largest STEPS=${STEPS:-20} TRAIN_OPTIONS='--attention auto' stage "train-$largest-auto" 60 tests/gpu/bench.sh
 PARTS=matrix REPEATS=5 stage matrix 90 tests/gpu/bench.sh
 PARTS=memory REPEATS=5 stage memory 45 tests/gpu/bench.sh
 stage profile 40 bash -o pipefail -c profile

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The second ten minutes on a card, after first.sh: every plan beside the CPU's, bytes as predicted, the loss curve beside
-# PyTorch's. One rank comes first; a kill leaves what there was in the log.
+# The second ten minutes on a card, after first.sh: every plan beside the CPU's, ZeRO and FSDP beside one device's step, bytes as
+# predicted, the loss curve beside PyTorch's. One rank comes first; a kill leaves what there was in the log.
 #
 #     tests/gpu/second.sh [LOG]              second.log
 #
@@ -15,6 +15,7 @@ export COMMAND
 stages_begin "$log" 580
 RANKS=1 stage plans-1 90 tests/gpu/plans.sh
 stage plans 240 tests/gpu/plans.sh
+PARTS=strategies MICRO_BATCHES=16 STEPS=${STEPS:-20} stage strategies 60 tests/gpu/bench.sh
 CLUSTER=none stage validate 150 tests/gpu/validate.sh
 PARTS=losses stage losses 200 tests/gpu/bench.sh
 stages_end

@@ -28,6 +28,8 @@ const struct kernel_table *target_kernels(void); /* these alone */
 struct kernel_context *target_open(int multiprocessors, size_t workspace_bytes);
 void target_close(struct kernel_context *c); /* accepts NULL */
 bool target_is_gpu(void);
+/* Whether there is a cuDNN; on the host, one that carries out graphs as they stand (tests/emulate/cudnn.c). */
+bool target_cudnn(void);
 /* Until all that was put on the device is done: `error` if that is one, or what the device says. */
 int target_wait(struct kernel_context *c, int error);
 

@@ -1,5 +1,7 @@
 /* The kernels on the host. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/emulate/emulate.h"
 #include "tests/gpu/target.h"
@@ -34,6 +36,15 @@ int target_wait(struct kernel_context *c, int error)
 bool target_is_gpu(void)
 {
 	return false;
+}
+
+bool target_cudnn(void)
+{
+	const char *program = getenv("SHARDLAB"), *end = program ? strrchr(program, '/') : NULL;
+	char path[4096];
+	snprintf(path, sizeof path, "%.*s/tests/emulate/libcudnn.so.9", end ? (int)(end - program) : 5,
+	         end ? program : "build");
+	return !setenv("SHARDLAB_CUDNN", path, 1) && emulated_api()->cudnn() > 0;
 }
 
 void target_order(bool descending)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/cudnn.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/target.h"
 #include "tests/support/suite.h"
@@ -92,6 +93,11 @@ int target_wait(struct kernel_context *c, int error)
 bool target_is_gpu(void)
 {
 	return true;
+}
+
+bool target_cudnn(void)
+{
+	return target_api()->cudnn() >= CUDNN_OLDEST;
 }
 
 void target_order(bool descending)

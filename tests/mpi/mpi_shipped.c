@@ -7,7 +7,8 @@
  * Every strategy and contrast trains GPT, Llama and an MLP with batch normalization, in fp32, bf16 and fp16, from a
  * graph and eagerly, with the losses of the CPU within the limits of tests/gpu/plans.sh. Of a strategy's and a model's
  * six cases one is run, consecutive ones of the three models, so that each strategy meets every type, and both ways;
- * with SHIPPED_CASES=all every one. Ranks meet in the stand-in for NCCL where steps are replayed.
+ * with SHIPPED_CASES=all every one. Ranks meet in the stand-in for NCCL where steps are replayed. One case more has its
+ * attention by cuDNN's rung, on the stand-in for cuDNN.
  *
  * ranks: 1 2 4
  */
@@ -24,6 +25,7 @@
 #include "tests/support/runs.h"
 #include "tests/support/suite.h"
 
+enum { SINGLE, ZERO3 = 4 /* of strategies */ };
 enum { STEPS = 4, WAYS = 2, TYPES = 3, MOST_RANKS = 4, WORKSPACE = 1 << 20 };
 
 /* Heads of keys, and all sizes but a vocabulary, divide by four. */
@@ -57,12 +59,14 @@ static const struct {
 static double worst[TYPES];
 static bool nccl;
 
-static const struct report *train(const struct settings *q, const char *device, const char *communicator, bool graph)
+static const struct report *train(const struct settings *q, const char *device, const char *communicator, bool graph,
+                                  const char *attention)
 {
 	struct train_options o = runs_options(
 	        q, &(struct runs_how){.steps = STEPS, .communicator = communicator, .no_evaluation = true});
 	o.device = device;
 	o.no_graph = !graph;
+	o.attention = attention;
 	return runs_run(q, &o);
 }
 
@@ -73,7 +77,7 @@ static int samples(int model)
 	                                                                             : models[model].batch / 2;
 }
 
-static void try_case(int strategy, int model, int type, bool graph)
+static void try_case(int strategy, int model, int type, bool graph, const char *attention)
 {
 	static uint64_t seed;
 	const char *name = strategies[strategy].name, *words = models[model].words;
@@ -91,11 +95,13 @@ static void try_case(int strategy, int model, int type, bool graph)
 	                                                        .devices = ranks_count,
 	                                                        .shipped = target_api(),
 	                                                        .shipped_on = on}));
-	const struct report *cpu = train(&q, "cpu", "ring", false);
-	const struct report *cuda = cpu ? train(&q, "cuda", graph && nccl ? "nccl" : "ring", graph) : NULL;
+	const struct report *cpu = train(&q, "cpu", "ring", false, NULL);
+	const struct report *cuda = cpu ? train(&q, "cuda", graph && nccl ? "nccl" : "ring", graph, attention) : NULL;
 	if (cuda && !rank_number)
 		worst[type] =
 		        fmax(worst[type], runs_compare_losses(runs_name(&q), cuda, cpu->losses, types[type].limit));
+	ranks_check(!cuda || !attention || rank_number || !strcmp(cuda->slowed.attention_backward, attention),
+	            "%s: attention by %s", runs_name(&q), cuda ? cuda->slowed.attention_backward : "");
 	ranks_check(!cuda || (fake_cuda_counts()->launches > 0) == replayed, "%s: %lld replayed", runs_name(&q),
 	            (long long)fake_cuda_counts()->launches);
 	target_close(on);
@@ -113,9 +119,13 @@ int main(int argc, char **argv)
 			for (int i = 0; i < TYPES * WAYS; i++)
 				if (all || (i == (s + m + ranks_count / 2) % (TYPES * WAYS) &&
 				            (s + m) % SUITE_CASES(1, 3) == 0)) {
-					try_case(s, m, i % TYPES, i % WAYS);
+					try_case(s, m, i % TYPES, i % WAYS, NULL);
 					tried++;
 				}
+	if (target_cudnn() && ranks_count <= MOST_RANKS) {
+		try_case(ranks_count > 1 ? ZERO3 : SINGLE, 0, 1, true, "cudnn");
+		tried++;
+	}
 	cuda_library_use(NULL);
 	if (!rank_number)
 		printf("mpi_shipped: %d ranks, %d cases: losses %.1e apart in fp32, %.1e in bf16, %.1e in fp16\n",

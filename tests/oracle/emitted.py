@@ -37,7 +37,7 @@ MEANT = {
     "ddp": (8, 1, 1, "bf16", 0, None, ""), "sgd": (4, 1, 1, "fp32", 0, None, ""),
     "zero1": (8, 2, 4, "bf16", 1, None, ""), "zero2": (8, 2, 1, "fp16", 2, None, ""),
     "zero2_offload": (4, 1, 1, "fp32", 2, None, "cpu"), "zero3": (16, 1, 1, "bf16", 3, None, ""),
-    "zero3_unit": (4, 1, 1, "bf16", 3, None, ""), "zero3_disk": (4, 1, 1, "fp32", 3, None, "nvme nvme"),
+    "zero3_secondary": (4, 1, 1, "bf16", 3, None, ""), "zero3_unit": (4, 1, 1, "bf16", 3, None, ""), "zero3_disk": (4, 1, 1, "fp32", 3, None, "nvme nvme"),
     "scale": (4, 1, 1, "fp16", 0, None, ""), "fsdp": (8, 2, 1, "bf16", 0, True, ""),
     "fsdp_keep": (8, 1, 2, "fp32", 0, False, ""), "fsdp_sync": (8, 1, 2, "fp32", 0, True, ""),
     "fsdp_offload": (4, 1, 1, "bf16", 0, True, "cpu cpu"), "hybrid": (8, 1, 1, "bf16", 0, True, ""),
@@ -47,6 +47,7 @@ MEANT = {
     "zero3_save": (4, 1, 1, "bf16", 3, None, ""), "fsdp_whole": (4, 1, 1, "fp32", 0, False, ""),
     "hybrid_keep": (8, 1, 1, "fp32", 0, False, ""),
 }
+SECOND_COPY = {"zero3_secondary": 2}  # ranks that keep one between forward and backward
 GATHERED = ("fsdp_save", "zero3_save")  # weights are gathered to be saved
 
 
@@ -66,8 +67,8 @@ def of_deepspeed(config, ranks):
               for p in (zero.offload_optimizer, zero.offload_param) if p and p.device != "none"]
     return {"micro": made.train_micro_batch_size_per_gpu, "accumulate": made.gradient_accumulation_steps,
             "precision": precision_of(made.bfloat16_config.enabled, made.float16_config.enabled),
-            "stage": made.zero_optimization_stage, "offload": " ".join(places),
-            "gathered": zero.gather_16bit_weights_on_model_save}
+            "stage": made.zero_optimization_stage, "secondary": zero.zero_hpz_partition_size,
+            "offload": " ".join(places), "gathered": zero.gather_16bit_weights_on_model_save}
 
 
 def read_deepspeed(path, ranks):
@@ -153,7 +154,7 @@ KEYS = ("ranks", "micro", "accumulate", "precision", "stage", "reshard", "offloa
 
 def wrong_with(path):
     name, target, _ = path.name.split(".")
-    meant = dict(zip(KEYS, MEANT[name]), gathered=name in GATHERED)
+    meant = dict(zip(KEYS, MEANT[name]), gathered=name in GATHERED, secondary=SECOND_COPY.get(name, 1))
     before = dict(os.environ)
     try:
         got = READERS[target](path, meant["ranks"])

@@ -176,4 +176,45 @@ START_TEST(kernels_of_attention_are_those_that_were_asked_for)
 	ck_assert_int_eq(api->attention_rung(NULL, NULL, false), CUDA_ATTENTION_PLAIN);
 }
 
+START_TEST(cudnn_is_asked_for)
+{
+	struct fake_cuda_settings s = {.seed = 2};
+	struct train_options o = options(false);
+	o.attention = "cudnn";
+	cuda_library_use(fake_cuda(&s));
+	must_fail(train_check(&o), STATUS_INPUT, "attention cudnn: no libcudnn.so.9 is found; install it");
+	s.cudnn = 90700;
+	cuda_library_use(fake_cuda(&s));
+	must_fail(train_check(&o), STATUS_INPUT, "attention cudnn: cuDNN 9.7.0 is older than 9.10");
+	s.cudnn = 92000;
+	cuda_library_use(fake_cuda(&s));
+	const struct report *r = report_trained(&o);
+	ck_assert_str_eq(r->slowed.attention_forward, "cudnn");
+	ck_assert_str_eq(r->slowed.attention_why, "asked");
+	ck_assert(r->slowed.attention_refused); /* backward is plain there, and a line says so */
+}
+
+/* `auto` that is asked for times, and what it found is kept and said. */
+START_TEST(attention_is_measured)
+{
+	struct train_options o = options(false);
+	o.attention = "auto";
+	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.seed = 2}));
+	const struct report *r = report_trained(&o);
+	char *text = shown(r);
+	ck_assert(fake_cuda_counts()->times_attention);
+	ck_assert(!access(kept, R_OK));
+	ck_assert_ptr_nonnull(strstr(text, "forward: plain 300 µs; backward: plain 500 µs"));
+	json_t *written = report_to_json(r), *rungs = json_object_get(written, "attention");
+	ck_assert_str_eq(json_string_value(json_object_get(rungs, "why")), "measured");
+	ck_assert_str_eq(json_string_value(json_object_get(rungs, "times")),
+	                 "forward: plain 300 µs; backward: plain 500 µs");
+	json_decref(written);
+	free(text);
+	o.attention = NULL;
+	r = report_trained(&o);
+	ck_assert(!fake_cuda_counts()->times_attention);
+	ck_assert_str_eq(r->slowed.attention_why, "highest");
+}
+
 SUITE_WITH("algorithms", 60, make_place, remove_place)

@@ -66,4 +66,16 @@ START_TEST(contradictions)
 	must(own_fit_steps(&s, steps, 2));
 }
 
+/* A step that is given twice is met in the middle by the one constant that it frees: network goes along. */
+START_TEST(the_same_step_again_frees_nothing)
+{
+	struct stack s = open_stack();
+	open_step();
+	struct own_step steps[] = {{.plan = &fixture.plan, .ceilings = &cluster, .measured = 248000},
+	                           {.plan = &fixture.plan, .ceilings = &cluster, .measured = 256000}};
+	must(own_fit_steps(&s, steps, 2));
+	ck_assert_int_eq(s.value[STACK_NETWORK_INSIDE], s.value[STACK_MEMORY_BANDWIDTH]);
+	ck_assert_int_le(llabs(steps[0].after - 252000), 300);
+}
+
 SUITE("stacks of own steps", 0)

@@ -60,6 +60,7 @@ START_TEST(plans_of_all_software_are_right)
 	                                         "zero1 ranks=4",
 	                                         "zero2 ranks=4",
 	                                         "zero3 ranks=4",
+	                                         "zero3:save=16bit ranks=4",
 	                                         "zero3:prefetch=1000 ranks=4",
 	                                         "zero3:prefetch=1000:reuse=500 ranks=4",
 	                                         "zero3:prefetch=500:live=3000:reuse=2000 ranks=4",
@@ -86,6 +87,20 @@ START_TEST(plans_of_all_software_are_right)
 				                          software_name((enum software_name)n)));
 				plans_forget();
 			}
+}
+
+/* GatheredParameters with a modifier_rank: what is gathered to be saved is broadcast, module by module. */
+START_TEST(deepspeed_broadcasts_what_it_has_gathered)
+{
+	static const char *const software[] = {"shardlab", "deepspeed", "deepspeed:saved=gathered"};
+	for (int i = 0; i < COUNT(software); i++) {
+		const struct plan *p = right_plan(GPT "zero3:save=16bit ranks=4 precision=bf16 as=%s", software[i]);
+		int seen = 0;
+		for (int r = 0; r < p->role_count; r++)
+			for (int k = p->roles[r].epilogue.begin; k < p->roles[r].epilogue.end; k++)
+				seen += p->roles[r].ops[k].kind == OP_BROADCAST;
+		ck_assert_int_eq(seen, i == 1 ? 2 * p->group_count : 0);
+	}
 }
 
 /* Several micro-batches are under way at once, each with what its kernels keep; and a tree of sums in fp32. */

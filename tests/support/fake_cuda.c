@@ -258,19 +258,40 @@ static int algorithms(const struct kernel_context *c, struct cuda_algorithm *out
 
 static enum cuda_attention fake_attention;
 
-/* It has the CPU's kernels alone. */
-static void use_attention(struct kernel_context *c, enum cuda_attention most)
+/* It has the CPU's kernels alone, or those that are shipped. */
+static int use_attention(struct kernel_context *c, enum cuda_attention most, bool time)
 {
 	(void)c;
 	fake_attention = most;
+	fake_counts.times_attention = time;
+	return fake_settings.shipped ? fake_settings.shipped->use_attention(fake_settings.shipped_on, most, time) : 0;
 }
 
-static enum cuda_attention attention_rung(const struct kernel_context *c, const struct attention_shape *shape,
-                                          bool backward)
+static enum cuda_attention attention_rung(struct kernel_context *c, const struct attention_shape *shape, bool backward)
 {
 	(void)c;
 	(void)shape;
 	return fake_attention && !backward ? fake_attention : CUDA_ATTENTION_PLAIN;
+}
+
+static void attention_choice(struct kernel_context *c, const struct attention_shape *shape, bool backward,
+                             struct cuda_attention_choice *out)
+{
+	if (fake_settings.shipped) {
+		fake_settings.shipped->attention_choice(fake_settings.shipped_on, shape, backward, out);
+		return;
+	}
+	*out = (struct cuda_attention_choice){.rung = attention_rung(c, shape, backward),
+	                                      .why = fake_attention ? CUDA_ATTENTION_ASKED : CUDA_ATTENTION_HIGHEST};
+	if (!fake_counts.times_attention)
+		return;
+	out->why = CUDA_ATTENTION_MEASURED;
+	out->seconds[CUDA_ATTENTION_PLAIN] = backward ? 5e-4 : 3e-4;
+}
+
+static int cudnn(void)
+{
+	return fake_settings.shipped ? fake_settings.shipped->cudnn() : fake_settings.cudnn;
 }
 
 const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
@@ -291,6 +312,8 @@ const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 	        .algorithms = algorithms,
 	        .use_attention = use_attention,
 	        .attention_rung = attention_rung,
+	        .attention_choice = attention_choice,
+	        .cudnn = cudnn,
 	        .memory = memory,
 	        .opening = opening,
 	        .allocate = allocate,

@@ -11,6 +11,7 @@ enum key {
 	KEY_COMMUNICATION,
 	KEY_EXPOSED,
 	KEY_WAITING,
+	KEY_BESIDE,
 	KEY_COUNT
 };
 
@@ -25,12 +26,14 @@ static const struct {
         [KEY_COMMUNICATION] = {"communication", PASS_NONE},
         [KEY_EXPOSED] = {"exposed: computing waits for it", PASS_NONE},
         [KEY_WAITING] = {"bubble: waiting for another rank or nothing to do", PASS_NONE},
+        [KEY_BESIDE] = {"what the stack takes beside operations", PASS_NONE},
 };
 
 /* Shorter, where there is less room. */
 static const char *const short_words[KEY_COUNT] = {
         [KEY_EXPOSED] = "exposed",
         [KEY_WAITING] = "bubble",
+        [KEY_BESIDE] = "stack",
 };
 
 double lane_legend_height(const struct view *v)
@@ -47,7 +50,9 @@ static void find_keys(const struct lanes *lanes, bool *has)
 				has[key] |= lane->units[k].pass == keys[key].pass;
 		has[KEY_COMMUNICATION] |= lane->queue == QUEUE_COMMUNICATION;
 		for (size_t k = 0; k < lane->gap_count; k++)
-			has[lane->gaps[k].exposed ? KEY_EXPOSED : KEY_WAITING] = true;
+			has[lane->gaps[k].exposed  ? KEY_EXPOSED
+			    : lane->gaps[k].beside ? KEY_BESIDE
+			                           : KEY_WAITING] = true;
 	}
 }
 
@@ -61,6 +66,8 @@ static void draw_swatch(struct canvas *c, enum key key, struct box b)
 		draw_patterned_path(c, b, LANE_EXPOSED(t), PATTERN_RISING, t->warning);
 	else if (key == KEY_WAITING)
 		draw_patterned_path(c, b, LANE_WAITS(t), PATTERN_FALLING, colour_mix(t->panel, t->soft, 0.6));
+	else if (key == KEY_BESIDE)
+		draw_patterned_path(c, b, LANE_WAITS(t), PATTERN_DOTS, colour_mix(t->panel, t->soft, 0.6));
 	cairo_new_path(c->cr);
 	if (!hatched)
 		draw_fill(c, b, key == KEY_COMMUNICATION ? communication_colour() : pass_colour(keys[key].pass));

@@ -58,20 +58,28 @@ static void draw_gap_word(struct canvas *c, double size, const struct lane_gap *
 	draw_text(c, x, middle + size * 0.36, size, WEIGHT_BOLD, ink, ALIGN_CENTRE, 0, "%s", word);
 }
 
+enum gap_kind { GAP_WAITS, GAP_EXPOSED, GAP_BESIDE, GAP_KINDS };
+
+static enum gap_kind kind_of(const struct lane_gap *g)
+{
+	return g->exposed ? GAP_EXPOSED : g->beside ? GAP_BESIDE : GAP_WAITS;
+}
+
 /* Bars of one kind are drawn as one path: there can be many. Boxes too small for the hatching are flat. */
 static void draw_gaps_of(struct canvas *c, const struct lane_area *l, const struct lane *lane, struct box all,
-                         bool exposed, bool flat)
+                         enum gap_kind kind, bool flat)
 {
+	static const enum pattern patterns[] = {PATTERN_FALLING, PATTERN_RISING, PATTERN_DOTS};
+	bool exposed = kind == GAP_EXPOSED;
 	colour ink = exposed ? c->theme->warning : c->theme->soft;
 	colour fill = exposed ? LANE_EXPOSED(c->theme) : LANE_WAITS(c->theme);
 	struct box b;
 	cairo_new_path(c->cr);
 	for (size_t i = lane_find_gap(lane, l->from); i < lane->gap_count && lane->gaps[i].begin < l->to; i++)
-		if (lane->gaps[i].exposed == exposed && gap_box(c, l, &lane->gaps[i], all.y, all.height, &b) &&
+		if (kind_of(&lane->gaps[i]) == kind && gap_box(c, l, &lane->gaps[i], all.y, all.height, &b) &&
 		    pattern_is_too_dense(c, b) == flat)
 			cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
-	draw_tinted_path(c, all, fill, exposed ? PATTERN_RISING : PATTERN_FALLING,
-	                 exposed ? ink : colour_mix(c->theme->panel, ink, 0.6), flat);
+	draw_tinted_path(c, all, fill, patterns[kind], exposed ? ink : colour_mix(c->theme->panel, ink, 0.6), flat);
 	cairo_new_path(c->cr);
 }
 
@@ -79,8 +87,8 @@ static void draw_gaps(struct canvas *c, const struct lane_area *l, const struct 
 {
 	const struct theme *t = c->theme;
 	struct box all = {l->plot.x, y, l->plot.width, height}, b;
-	for (int kind = 0; kind < 4; kind++)
-		draw_gaps_of(c, l, lane, all, kind & 1, kind & 2);
+	for (int i = 0; i < 2 * GAP_KINDS; i++)
+		draw_gaps_of(c, l, lane, all, (enum gap_kind)(i % GAP_KINDS), i / GAP_KINDS);
 	if (height < l->small + 4)
 		return;
 	for (size_t i = lane_find_gap(lane, l->from); i < lane->gap_count && lane->gaps[i].begin < l->to; i++)

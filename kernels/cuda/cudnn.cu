@@ -1,0 +1,474 @@
+/* cuDNN's library and its descriptors. */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <glob.h>
+
+#include "kernels/cuda/cudnn.h"
+
+namespace
+{
+
+enum { CUDNN_ERROR = 30000 /* cuDNN's errors follow ours */ };
+
+typedef void *descriptor;
+
+/* ---- the library ---- */
+
+/* name after "cudnn", parameters */
+#define CUDNN_FUNCTION_LIST(X)                                                                                         \
+	X(Create, (void **handle))                                                                                     \
+	X(Destroy, (void *handle))                                                                                     \
+	X(SetStream, (void *handle, kernel_stream s))                                                                  \
+	X(BackendCreateDescriptor, (int kind, descriptor *out))                                                        \
+	X(BackendDestroyDescriptor, (descriptor d))                                                                    \
+	X(BackendFinalize, (descriptor d))                                                                             \
+	X(BackendSetAttribute, (descriptor d, int name, int type, int64_t count, const void *values))                  \
+	X(BackendGetAttribute, (descriptor d, int name, int type, int64_t most, int64_t *count, void *values))         \
+	X(BackendExecute, (void *handle, descriptor plan, descriptor pack))
+
+struct library {
+	bool asked;
+	int error, version;
+	size_t (*GetVersion)(void);
+	const char *(*GetErrorString)(int status);
+#define X(name, parameters) int(*name) parameters;
+	CUDNN_FUNCTION_LIST(X)
+#undef X
+} cudnn;
+
+/* ISO C has no conversion from an object pointer to a function pointer. */
+bool find(void *in, const char *name, void *function, size_t size)
+{
+	void *symbol = dlsym(in, name);
+	memcpy(function, &symbol, size);
+	return symbol;
+}
+
+/* Where Python's packages have it; * is a version of Python. Its other libraries lie beside it. */
+const char *const packages[] = {"{HOME}/.local/lib/python3*/site-packages", "{VIRTUAL_ENV}/lib/python3*/site-packages",
+                                "/usr/local/lib/python3*/dist-packages",    "/usr/local/lib/python3*/site-packages",
+                                "/usr/lib/python3*/site-packages",          "/opt/conda/lib/python3*/site-packages"};
+
+/* {NAME} at the start is a variable's value; without the variable there is no such folder. */
+bool expand(const char *pattern, char *out, size_t size)
+{
+	const char *end = *pattern == '{' ? strchr(pattern, '}') : nullptr, *value = "";
+	if (end) {
+		char name[32];
+		snprintf(name, sizeof name, "%.*s", static_cast<int>(end - pattern - 1), pattern + 1);
+		value = getenv(name);
+	}
+	return value && snprintf(out, size, "%s%s/nvidia/cudnn/lib/libcudnn.so.9", value, end ? end + 1 : pattern) <
+	                        static_cast<int>(size);
+}
+
+void *in_package(const char *pattern)
+{
+	char path[2000];
+	glob_t found;
+	void *library = nullptr;
+	if (!expand(pattern, path, sizeof path) || glob(path, 0, nullptr, &found))
+		return nullptr;
+	for (size_t i = 0; i < found.gl_pathc && !library; i++)
+		library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+	globfree(&found);
+	return library;
+}
+
+void *load()
+{
+	const char *given = getenv("SHARDLAB_CUDNN");
+	if (given && *given)
+		return dlopen(given, RTLD_NOW | RTLD_LOCAL);
+	void *library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; i < sizeof packages / sizeof *packages && !library; i++)
+		library = in_package(packages[i]);
+	return library;
+}
+
+int ask()
+{
+	void *in = load();
+	if (!in)
+		return CUDA_ERROR_NO_CUDNN;
+	if (!find(in, "cudnnGetVersion", &cudnn.GetVersion, sizeof cudnn.GetVersion))
+		return CUDA_ERROR_OLD_CUDNN;
+	cudnn.version = static_cast<int>(cudnn.GetVersion());
+#define X(name, parameters)                                                                                            \
+	if (!find(in, "cudnn" #name, &cudnn.name, sizeof cudnn.name))                                                  \
+		return CUDA_ERROR_OLD_CUDNN;
+	CUDNN_FUNCTION_LIST(X)
+#undef X
+	if (!find(in, "cudnnGetErrorString", &cudnn.GetErrorString, sizeof cudnn.GetErrorString))
+		return CUDA_ERROR_OLD_CUDNN;
+	return cudnn.version < CUDNN_OLDEST ? CUDA_ERROR_OLD_CUDNN : 0;
+}
+
+/* ---- descriptors ---- */
+
+enum kind {
+	OF_POINTWISE = 0,
+	OF_CONFIGURATION = 3,
+	OF_ADVICE = 4,
+	OF_PLAN = 5,
+	OF_POINTWISE_OPERATION = 13,
+	OF_GRAPH = 15,
+	OF_PACK = 16,
+	OF_TENSOR = 17,
+	OF_PRODUCT = 18,
+	OF_PRODUCT_OPERATION = 19,
+	OF_REDUCTION = 21,
+	OF_REDUCTION_OPERATION = 22,
+	OF_RESHAPE_OPERATION = 31,
+	OF_PROPERTIES = 38
+};
+
+enum value {
+	HANDLE = 0,
+	DATA_TYPE = 1,
+	BOOLEAN = 2,
+	INT64 = 3,
+	POINTER = 6,
+	ADVICE_MODE = 8,
+	POINTWISE_MODE = 14,
+	DESCRIPTOR = 15,
+	REDUCTION_OPERATOR = 18,
+	TEXT = 24
+};
+
+enum name {
+	POINTWISE_WHAT = 0,
+	POINTWISE_TYPE = 1,
+	POINTWISE_AXIS = 9,
+	ADVICE_HOW = 200,
+	ADVICE_GRAPH = 201,
+	ADVICE_RESULTS = 202,
+	ADVICE_PROPERTIES = 204,
+	PLAN_HANDLE = 400,
+	PLAN_CONFIGURATION = 401,
+	PLAN_WORKSPACE = 402,
+	PLAN_PROPERTIES = 407,
+	POINTWISE_DESCRIPTOR = 750,
+	POINTWISE_X = 751,
+	POINTWISE_B = 752,
+	POINTWISE_Y = 753,
+	POINTWISE_T = 758,
+	GRAPH_HANDLE = 800,
+	GRAPH_OPERATIONS = 801,
+	TENSOR_ALIGNMENT = 900,
+	TENSOR_TYPE = 901,
+	TENSOR_SIZES = 902,
+	TENSOR_STRIDES = 903,
+	TENSOR_NUMBER = 906,
+	TENSOR_IS_BETWEEN = 907,
+	TENSOR_IS_VALUE = 908,
+	PACK_NUMBERS = 1000,
+	PACK_POINTERS = 1001,
+	PACK_WORKSPACE = 1003,
+	PRODUCT_TYPE = 1500,
+	PRODUCT_A = 1520,
+	PRODUCT_B = 1521,
+	PRODUCT_C = 1522,
+	PRODUCT_DESCRIPTOR = 1523,
+	REDUCTION_HOW = 1600,
+	REDUCTION_TYPE = 1601,
+	REDUCTION_X = 1610,
+	REDUCTION_Y = 1611,
+	REDUCTION_DESCRIPTOR = 1612,
+	RESHAPE_X = 2200,
+	RESHAPE_Y = 2201,
+	PROPERTIES_HANDLE = 2701,
+	PROPERTIES_JSON = 2702
+};
+
+enum { ADVICE_A = 3, MOST_ADVISED = 8, ALIGNMENT = 16 };
+
+int failed(int status)
+{
+	return status ? CUDNN_ERROR + status : 0;
+}
+
+descriptor make(struct cudnn_graph *g, enum kind kind)
+{
+	descriptor d = nullptr;
+	if (g->error)
+		return nullptr;
+	if (g->descriptors == CUDNN_MOST_DESCRIPTORS) {
+		g->error = CUDA_ERROR_SHAPE;
+		return nullptr;
+	}
+	g->error = failed(cudnn.BackendCreateDescriptor(kind, &d));
+	if (!g->error)
+		g->descriptor[g->descriptors++] = d;
+	return d;
+}
+
+void set(struct cudnn_graph *g, descriptor d, enum name name, enum value type, int64_t count, const void *values)
+{
+	if (!g->error)
+		g->error = failed(cudnn.BackendSetAttribute(d, name, type, count, values));
+}
+
+template <typename T> void set_one(struct cudnn_graph *g, descriptor d, enum name name, enum value type, T value)
+{
+	set(g, d, name, type, 1, &value);
+}
+
+void set_tensor(struct cudnn_graph *g, descriptor d, enum name name, int tensor)
+{
+	if (tensor != CUDNN_NONE)
+		set(g, d, name, DESCRIPTOR, 1, &g->tensor[tensor]);
+}
+
+void finish(struct cudnn_graph *g, descriptor d)
+{
+	if (!g->error)
+		g->error = failed(cudnn.BackendFinalize(d));
+}
+
+void finish_operation(struct cudnn_graph *g, descriptor d)
+{
+	finish(g, d);
+	if (!g->error && g->operations < CUDNN_MOST_TENSORS)
+		g->operation[g->operations++] = d;
+}
+
+void pointwise(struct cudnn_graph *g, enum cudnn_pointwise mode, const int64_t *axis, int x, int b, int t, int y)
+{
+	descriptor what = make(g, OF_POINTWISE);
+	set_one(g, what, POINTWISE_WHAT, POINTWISE_MODE, static_cast<int>(mode));
+	set_one(g, what, POINTWISE_TYPE, DATA_TYPE, static_cast<int>(CUDNN_FLOAT));
+	if (axis)
+		set(g, what, POINTWISE_AXIS, INT64, 1, axis);
+	finish(g, what);
+	descriptor d = make(g, OF_POINTWISE_OPERATION);
+	set_one(g, d, POINTWISE_DESCRIPTOR, DESCRIPTOR, what);
+	set_tensor(g, d, POINTWISE_X, x);
+	set_tensor(g, d, POINTWISE_B, b);
+	set_tensor(g, d, POINTWISE_T, t);
+	set_tensor(g, d, POINTWISE_Y, y);
+	finish_operation(g, d);
+}
+
+} // namespace
+
+int cudnn_open(void)
+{
+	if (!cudnn.asked)
+		cudnn.error = ask();
+	cudnn.asked = true;
+	return cudnn.error;
+}
+
+int cudnn_version(void)
+{
+	(void)cudnn_open();
+	return cudnn.version;
+}
+
+const char *cudnn_error_text(int error)
+{
+	return error >= CUDNN_ERROR && cudnn.GetErrorString ? cudnn.GetErrorString(error - CUDNN_ERROR) : nullptr;
+}
+
+int cudnn_place_open(struct cudnn_place *out)
+{
+	*out = {};
+	int error = cudnn_open();
+	return error ? error : failed(cudnn.Create(&out->handle));
+}
+
+int cudnn_place_describe(struct cudnn_place *out, const char *json)
+{
+	*out = {};
+	int status = cudnn_open();
+	if (status)
+		return status;
+	status = cudnn.BackendCreateDescriptor(OF_PROPERTIES, &out->properties);
+	if (!status)
+		status = cudnn.BackendSetAttribute(out->properties, PROPERTIES_JSON, TEXT,
+		                                   static_cast<int64_t>(strlen(json)), json);
+	return failed(status ? status : cudnn.BackendFinalize(out->properties));
+}
+
+void cudnn_place_close(struct cudnn_place *p)
+{
+	if (p->handle)
+		(void)cudnn.Destroy(p->handle);
+	if (p->properties)
+		(void)cudnn.BackendDestroyDescriptor(p->properties);
+	*p = {};
+}
+
+void cudnn_begin(struct cudnn_graph *g, struct cudnn_place place)
+{
+	*g = {};
+	g->place = place;
+	g->error = cudnn_open();
+	g->tensors = 1; /* 0 is no tensor's number */
+}
+
+int cudnn_tensor(struct cudnn_graph *g, const struct cudnn_shape *about)
+{
+	const int number = g->tensors;
+	descriptor d = number < CUDNN_MOST_TENSORS ? make(g, OF_TENSOR) : nullptr;
+	if (!d)
+		return 0;
+	set_one(g, d, TENSOR_NUMBER, INT64, static_cast<int64_t>(number));
+	set_one(g, d, TENSOR_TYPE, DATA_TYPE, static_cast<int>(about->type));
+	set_one(g, d, TENSOR_ALIGNMENT, INT64, static_cast<int64_t>(ALIGNMENT));
+	set(g, d, TENSOR_SIZES, INT64, CUDNN_DIMENSIONS, about->size);
+	set(g, d, TENSOR_STRIDES, INT64, CUDNN_DIMENSIONS, about->stride);
+	set_one(g, d, TENSOR_IS_BETWEEN, BOOLEAN, about->kind == CUDNN_BETWEEN);
+	set_one(g, d, TENSOR_IS_VALUE, BOOLEAN, about->kind == CUDNN_VALUE);
+	finish(g, d);
+	g->tensor[g->tensors++] = d;
+	return number;
+}
+
+void cudnn_pointwise(struct cudnn_graph *g, enum cudnn_pointwise mode, int x, int b, int t, int y)
+{
+	pointwise(g, mode, nullptr, x, b, t, y);
+}
+
+void cudnn_index(struct cudnn_graph *g, int64_t dimension, int x, int y)
+{
+	pointwise(g, CUDNN_INDEX, &dimension, x, CUDNN_NONE, CUDNN_NONE, y);
+}
+
+void cudnn_product(struct cudnn_graph *g, int a, int b, int c)
+{
+	descriptor what = make(g, OF_PRODUCT);
+	set_one(g, what, PRODUCT_TYPE, DATA_TYPE, static_cast<int>(CUDNN_FLOAT));
+	finish(g, what);
+	descriptor d = make(g, OF_PRODUCT_OPERATION);
+	set_tensor(g, d, PRODUCT_A, a);
+	set_tensor(g, d, PRODUCT_B, b);
+	set_tensor(g, d, PRODUCT_C, c);
+	set_one(g, d, PRODUCT_DESCRIPTOR, DESCRIPTOR, what);
+	finish_operation(g, d);
+}
+
+void cudnn_reduce(struct cudnn_graph *g, enum cudnn_reduction how, int x, int y)
+{
+	descriptor what = make(g, OF_REDUCTION);
+	set_one(g, what, REDUCTION_TYPE, DATA_TYPE, static_cast<int>(CUDNN_FLOAT));
+	set_one(g, what, REDUCTION_HOW, REDUCTION_OPERATOR, static_cast<int>(how));
+	finish(g, what);
+	descriptor d = make(g, OF_REDUCTION_OPERATION);
+	set_one(g, d, REDUCTION_DESCRIPTOR, DESCRIPTOR, what);
+	set_tensor(g, d, REDUCTION_X, x);
+	set_tensor(g, d, REDUCTION_Y, y);
+	finish_operation(g, d);
+}
+
+void cudnn_reshape(struct cudnn_graph *g, int x, int y)
+{
+	descriptor d = make(g, OF_RESHAPE_OPERATION);
+	set_tensor(g, d, RESHAPE_X, x);
+	set_tensor(g, d, RESHAPE_Y, y);
+	finish_operation(g, d);
+}
+
+/* ---- plans ---- */
+
+static descriptor graph_of(struct cudnn_graph *g)
+{
+	descriptor d = make(g, OF_GRAPH);
+	set(g, d, GRAPH_OPERATIONS, DESCRIPTOR, g->operations, g->operation);
+	if (g->place.handle)
+		set_one(g, d, GRAPH_HANDLE, HANDLE, g->place.handle);
+	finish(g, d);
+	return d;
+}
+
+/* The engines that cuDNN advises, best first. Returns how many. */
+static int64_t advised(struct cudnn_graph *g, descriptor *configuration)
+{
+	descriptor graph = graph_of(g), d = make(g, OF_ADVICE);
+	int64_t count = 0;
+	set_one(g, d, ADVICE_GRAPH, DESCRIPTOR, graph);
+	set_one(g, d, ADVICE_HOW, ADVICE_MODE, static_cast<int>(ADVICE_A));
+	if (!g->place.handle)
+		set_one(g, d, ADVICE_PROPERTIES, DESCRIPTOR, g->place.properties);
+	finish(g, d);
+	for (int i = 0; i < MOST_ADVISED; i++)
+		configuration[i] = make(g, OF_CONFIGURATION);
+	if (!g->error)
+		g->error = failed(
+		        cudnn.BackendGetAttribute(d, ADVICE_RESULTS, DESCRIPTOR, MOST_ADVISED, &count, configuration));
+	return g->error ? 0 : count;
+}
+
+/* A plan for this engine; NULL: it cannot be made, or takes more. */
+static descriptor plan_of(const struct cudnn_graph *g, descriptor configuration, int64_t most, int64_t *bytes,
+                          int *status)
+{
+	descriptor d = nullptr;
+	int64_t count = 0;
+	*status = cudnn.BackendCreateDescriptor(OF_PLAN, &d);
+	if (!*status)
+		*status = g->place.handle
+		                  ? cudnn.BackendSetAttribute(d, PLAN_HANDLE, HANDLE, 1, &g->place.handle)
+		                  : cudnn.BackendSetAttribute(d, PLAN_PROPERTIES, DESCRIPTOR, 1, &g->place.properties);
+	if (!*status)
+		*status = cudnn.BackendSetAttribute(d, PLAN_CONFIGURATION, DESCRIPTOR, 1, &configuration);
+	if (!*status)
+		*status = cudnn.BackendFinalize(d);
+	if (!*status)
+		*status = cudnn.BackendGetAttribute(d, PLAN_WORKSPACE, INT64, 1, &count, bytes);
+	if (!*status && *bytes <= most)
+		return d;
+	cudnn_plan_release(d);
+	return nullptr;
+}
+
+int cudnn_plan(struct cudnn_graph *g, int64_t most, void **plan, int64_t *workspace_bytes)
+{
+	descriptor configuration[MOST_ADVISED] = {};
+	int status = 0;
+	const int64_t count = advised(g, configuration);
+	*plan = nullptr;
+	for (int64_t i = 0; i < count && !*plan; i++)
+		*plan = plan_of(g, configuration[i], most, workspace_bytes, &status);
+	if (*plan || g->error)
+		return g->error;
+	return status ? failed(status) : count ? CUDA_ERROR_WORKSPACE : CUDA_ERROR_SHAPE;
+}
+
+void cudnn_end(struct cudnn_graph *g)
+{
+	for (int i = g->descriptors - 1; i >= 0; i--)
+		(void)cudnn.BackendDestroyDescriptor(g->descriptor[i]);
+	*g = {};
+}
+
+int cudnn_run(void *handle, kernel_stream s, void *plan, int tensors, const int64_t *number, void *const *where,
+              void *workspace)
+{
+	descriptor pack = nullptr;
+	int status = cudnn.SetStream(handle, s);
+	if (!status)
+		status = cudnn.BackendCreateDescriptor(OF_PACK, &pack);
+	if (!status)
+		status = cudnn.BackendSetAttribute(pack, PACK_NUMBERS, INT64, tensors, number);
+	if (!status)
+		status = cudnn.BackendSetAttribute(pack, PACK_POINTERS, POINTER, tensors, where);
+	if (!status)
+		status = cudnn.BackendSetAttribute(pack, PACK_WORKSPACE, POINTER, 1, &workspace);
+	if (!status)
+		status = cudnn.BackendFinalize(pack);
+	if (!status)
+		status = cudnn.BackendExecute(handle, plan, pack);
+	if (pack)
+		(void)cudnn.BackendDestroyDescriptor(pack);
+	return failed(status);
+}
+
+void cudnn_plan_release(void *plan)
+{
+	if (plan)
+		(void)cudnn.BackendDestroyDescriptor(plan);
+}
