@@ -1,4 +1,4 @@
-/* What compare prints: JSON, the table, and the sentences below it. */
+/* Prints the results of compare: JSON, the table, and the sentences below it. */
 #include "cli/command/comparison.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@
  *     … r.pairs[i]: settings[pair.setting] = pair.text; all of them only if recipe_plan() is STATUS_OK …
  *     recipe_release(&r);
  *
- * What a program knows besides the file (its arguments, the model, how many ranks there are) is the question. An
+ * The question is all that a program knows besides the file: its arguments, the model, the number of ranks. An
  * argument that is not given is the program's own default where the file says "auto", and agrees with the file where
  * that says a value.
  *

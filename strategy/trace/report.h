@@ -218,7 +218,7 @@ const char *report_fit_word(const struct report *r);
 void report_from_plan(struct report *r, const struct plan *p);
 /* Fills in what follows from the time of a step. peak: of a device, in FLOP/s; 0: unknown. */
 void report_set_speed(struct report *r, double peak);
-/* What of a step waits for communication, in millionths. */
+/* The share of a step that waits for communication, in millionths. */
 int64_t report_waiting(int64_t exposed, int64_t step);
 /* Fills in by_rank too, to compare a measured report with. */
 void report_add_ranks(struct report *r, const struct plan *p);

@@ -9,7 +9,7 @@
  *     if (!s && !f.foreign) … f.trace, f.plan …
  *     trace_file_release(&f);
  *
- * What is wrong with a file is one line: name:line:column where it is not JSON, else what does not agree.
+ * A fault in a file is one line: name:line:column where it is not JSON, else what does not agree.
  */
 #ifndef SHARDLAB_TRACE_FILE_H
 #define SHARDLAB_TRACE_FILE_H

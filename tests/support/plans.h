@@ -7,7 +7,7 @@
  *     … m.plan, m.model …
  *     made_release(&m);
  *
- * What is not said is the settings' default; micro_batch is 1, where no batch is given.
+ * Settings that are not named have their defaults; micro_batch is 1 if no batch is given.
  */
 #ifndef SHARDLAB_TESTS_PLANS_H
 #define SHARDLAB_TESTS_PLANS_H

@@ -10,7 +10,7 @@
  *             exercise_plan(&e, &mine);                   // a real plan: verified, to be simulated, or run
  *     exercise_release(&e);
  *
- * What judges is the verifier (strategy/plan/plan.h). A move is held against the plan that consists of what is placed,
+ * The verifier judges (strategy/plan/plan.h). A move is held against the plan that consists of what is placed,
  * then this move, then the rest in the strategy's own order: if that is refused, so is the move, and the rule that it
  * breaks is said in plain words. So every legal order can be built, also one that is worse than the strategy's own. A
  * move may be placed twice, or left out: then the verifier has its say.

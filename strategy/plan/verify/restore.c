@@ -3,8 +3,8 @@
  *
  *     step 2 → save, counted → prologue, version 0 → restore, version 2:     state is what step 2 left
  *
- * What a step reads before it writes is what state carries from step to step (memory_age): of other state nothing is
- * left here.
+ * State that a step reads before it writes is carried from step to step (memory_age). Nothing is left here of other
+ * state.
  */
 #include <stdlib.h>
 
