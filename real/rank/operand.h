@@ -55,9 +55,9 @@ static inline int64_t rows_of(const struct rank_memory *memory, const struct op 
  *     o->NORM_FORWARD.statistics      a float *
  *     o->NORM_BACKWARD.statistics     a const float *
  *
- * Memory that is only read is const. Where the table fixes the type of the elements, the pointer has it; elements of the
- * plan's types are only for parameters that are `void *`. So the compiler holds each call of a kernel to what the table
- * says.
+ * Memory that is only read is const. Where the table fixes the type of the elements, the pointer has it; elements of
+ * the plan's types are only for parameters that are `void *`. So the compiler holds each call of a kernel to what the
+ * table says.
  */
 struct elements; /* of a type that the plan chooses */
 #define OPERAND_IS_READ const
