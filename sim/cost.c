@@ -75,7 +75,8 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 	int64_t compute = flops ? time_of(flops, rate.value) : 0, memory = time_of(bytes, bandwidth.value);
 	bool whole = flops && !host && cluster_measured_whole(c, op->kind, type, flops);
 	out->ns = host ? longer(compute, memory) + c->launch.value
-	               : effective_kernel(c, compute, whole ? 0 : memory, op_class(op->kind) == OP_CLASS_K);
+	               : effective_kernel(c, compute, whole ? 0 : memory,
+	                                  op_class(op->kind) == OP_CLASS_K && software_is_own(&p->software));
 	out->bytes = bytes;
 	out->measured = c->launch.measured && (whole || bandwidth.measured) && (!flops || rate.measured);
 	return STATUS_OK;

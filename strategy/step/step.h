@@ -277,6 +277,8 @@ void step_tensor_gradient(struct step *s, struct op *op, enum part part, int ten
 
 void unfused_forward(struct step *s, int index, enum pass pass);
 void unfused_backward(struct step *s, int index);
+/* Kernels that go over a value, or over the gradient of the kernel's input, beside the kernel. */
+void unfused_sweeps(struct step *s, int index, enum pass pass, struct region over);
 /* Tensors that stand beside the logits while the loss and its gradient are made. */
 enum { LOSS_BUFFERS = 3 };
 struct unfused_loss {

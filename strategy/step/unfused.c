@@ -1,6 +1,7 @@
-/* Tensors that a stack's own kernels leave in memory where shardlab's are fused: those that PyTorch's autograd keeps
- * for the backward pass, and those of its cross-entropy. They only take room: their content is no part of the plan's
- * arithmetic, and the time to fill them is the stack's (memory.unfused of strategy/cluster/stack.h).
+/* The extra work of a stack's own kernels where shardlab's are fused: their sweeps over memory, the tensors that
+ * PyTorch's autograd keeps for the backward pass, and those of its cross-entropy. The tensors only take room: their
+ * content is no part of the plan's arithmetic. Under --as the sweeps take the place of a stack's memory.unfused
+ * (strategy/cluster/stack.h), which is for shardlab's own plans.
  *
  *     kernels=eager   RMS norm: x over its root mean square, as fp32 elements. In 16 bits autograd keeps x as fp32
  *                     and its quotient in 16 bits, and no longer x itself, which is as much.
@@ -23,10 +24,37 @@ static const char *kept_name(const struct kernel *k)
 	return k->kind == KERNEL_RMS_NORM ? "x_over_rms" : k->kind == KERNEL_SWIGLU ? "silu" : NULL;
 }
 
+/* How many kernels PyTorch runs besides, each over as much as the kernel's output (backward: its input's gradient):
+ * eager norms raise to fp32, square, average, multiply twice and round; SwiGLU is a silu and a product; a rotary
+ * embedding takes halves and adds two products; softmax is scaled and masked before. */
+static const struct {
+	int forward, backward;
+} sweeps[KERNEL_KINDS] = {
+        [KERNEL_NORM] = {1, 1},   [KERNEL_RMS_NORM] = {4, 6}, [KERNEL_SWIGLU] = {1, 2},
+        [KERNEL_ROTARY] = {3, 3}, [KERNEL_SOFTMAX] = {2, 1},
+};
+
+/* A product's bias is added by the product. */
+static int sweeps_of(const struct kernel *k, enum pass pass)
+{
+	int own = pass == PASS_BACKWARD ? sweeps[k->kind].backward : sweeps[k->kind].forward;
+	return own + (k->kind == KERNEL_LINEAR && k->nonlinear) + (k->kind == KERNEL_LINEAR && k->residual >= 0);
+}
+
+void unfused_sweeps(struct step *s, int index, enum pass pass, struct region over)
+{
+	int count = sweeps_of(&s->model->kernels[index], pass);
+	if (s->plan->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED || over.buffer < 0)
+		return;
+	for (int i = 0; i < count; i++)
+		build_op(s->b, OP_SWEEP, QUEUE_COMPUTE)->operand[SWEEP_X] = over;
+}
+
 void unfused_forward(struct step *s, int index, enum pass pass)
 {
 	const struct kernel *k = &s->model->kernels[index];
 	const char *name = kept_name(k);
+	unfused_sweeps(s, index, pass, step_value(s, k->y));
 	bool keeps = !s->evaluating && (pass == PASS_RECOMPUTE || !s->checkpoints.recomputed[index]);
 	if (!name || s->plan->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED)
 		return;

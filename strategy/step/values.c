@@ -130,6 +130,7 @@ void step_backward_kernel(struct step *s, int index)
 		build_free(s->b, d.sums.buffer);
 	fp8_end(s, &copies);
 	sliced_finish_backward(s, index, &sliced);
+	unfused_sweeps(s, index, PASS_BACKWARD, dx);
 	unfused_backward(s, index);
 	/* The gradient of the output passes on along the residual connection, or is freed. */
 	if (k->residual >= 0)

@@ -162,4 +162,18 @@ START_TEST(stage_2_is_the_formula_of_the_code)
 	ck_assert(!estimate_of_plan(made_plan(GPT "zero3 ranks=4"), 4, &none));
 }
 
+/* A block of Llama has two norms, a rotary embedding, SwiGLU and two residuals; behind the blocks is a norm. */
+START_TEST(eager_kernels_go_over_memory)
+{
+	const struct plan *p = right_plan(LLAMA "ddp ranks=2 as=pytorch");
+	const struct role *r = &p->roles[0];
+	int sweeps = 0;
+	for (int i = r->step.begin; i < r->step.end; i++)
+		sweeps += r->ops[i].kind == OP_SWEEP;
+	ck_assert_int_eq(sweeps, 2 * (2 * 4 + 3 + 1 + 2) + 4 + 2 * (2 * 6 + 3 + 2 + 2) + 6);
+	p = right_plan(LLAMA "ddp ranks=2 as=pytorch:kernels=fused");
+	for (int i = 0; i < p->roles[0].op_count; i++)
+		ck_assert_int_ne(p->roles[0].ops[i].kind, OP_SWEEP);
+}
+
 SUITE("software", 60)

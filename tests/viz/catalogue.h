@@ -30,6 +30,7 @@ static const char *const catalogue[] = {
         GPT " ddp ranks=2 precision=fp16 loss_scaler=pytorch",
         GPT " tensor ranks=2 precision=fp16",
         GPT " ddp ranks=2 precision=fp8",
+        GPT " fsdp ranks=2 as=pytorch",
         GPT " zero1 ranks=2 offload=optimizer",
         GPT " zero3 ranks=4 offload=optimizer:to=disk,parameters",
         GPT " ddp ranks=2 offload=activations",

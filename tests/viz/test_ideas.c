@@ -82,6 +82,7 @@ static const struct {
         {OP_SGD, "updates ", "update "},
         {OP_SQUARES, "sums up the squares ", "sum up the squares "},
         {OP_OVERFLOW, "looks for infinities ", "look for infinities "},
+        {OP_SWEEP, "sweeps over ", "sweep over "},
         {OP_AMAX, "finds the largest element of ", "find the largest element of "},
         {OP_CAST, "rounds ", "round "},
         {OP_SCALER_UPDATE, "adjusts the loss scale", "adjust the loss scale"},

@@ -279,6 +279,13 @@ static enum status cast(const struct at *a)
 	return STATUS_OK;
 }
 
+static enum status sweep(const struct at *a)
+{
+	if (a->p->software.does[SOFTWARE_KERNELS] != KERNELS_EAGER)
+		return refuse_op(a, 2, "is of kernels that are not fused, and the plan's are");
+	return STATUS_OK;
+}
+
 static enum status begin_scaler(const struct at *a)
 {
 	write_meaning(a, SCALER_BEGIN_SCALER, loss_scale(a, SCALER_BEGIN_SCALER, 0));
@@ -294,6 +301,7 @@ enum status mean_vector(const struct at *a)
 	        [OP_ADD] = add,
 	        [OP_AMAX] = cast,
 	        [OP_CAST] = cast,
+	        [OP_SWEEP] = sweep,
 	        [OP_LOAD] = load,
 	        [OP_SQUARES] = squares,
 	        [OP_OVERFLOW] = overflow,
