@@ -39,7 +39,7 @@ grep -q '^num_processes: 2$' train.yaml || complain 'train.yaml'
 "$SHARDLAB" sim --config advised.json --model gpt --cluster a100-80gb --require-fit >advised.out 2>/dev/null ||
 	complain 'what was advised does not fit'
 # advise writes the fastest line that the program can be told, and says why it is not the best.
-"$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --precision bf16 --strategy zero1,dp,fsdp --emit torchtitan >advised.toml 2>said ||
+"$SHARDLAB" advise --model gpt2-124m --ranks 4 --cluster a100-80gb --precision bf16 --strategy zero1,dp,fsdp --emit torchtitan >advised.toml 2>said ||
 	complain "advise --emit torchtitan: $(cat said)"
 grep -q '^data_parallel_shard_degree = 4$' advised.toml || complain 'advise --emit torchtitan: not fsdp'
 grep -q '^note: this is --strategy fsdp .*: of the best line, --emit torchtitan: --strategy .* cannot be said there' said ||
