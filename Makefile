@@ -43,7 +43,7 @@ endif
 
 # ---- Flags ----
 
-# What may be uninitialized, or too long, gcc guesses from code that a sanitizer has changed.
+# gcc guesses wrongly about uninitialized or overlong data in code that a sanitizer has changed.
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion \
 	    $(if $(SAN),-Wno-maybe-uninitialized -Wno-format-truncation) $(if $(filter 1,$(WERROR)),-Werror)
 CPPFLAGS := -I.
@@ -195,7 +195,7 @@ $(BUILD)/libraries.mk: Makefile
 
 $(BUILD)/shardlab $(test_programs) $(fuzz_programs) $(gpu_tests) $(BUILD)/tests/gpu/ask_gpu $(BUILD)/tests/gpu/shardlab: | $(stay_loaded)
 
-# Which headers each object was made from, written by the compiler.
+# The headers that each object was made from, written by the compiler.
 -include $(patsubst %.o,%.d,$(library_objects) $(test_support)) \
 	 $(patsubst %,%.d,$(BUILD)/cli/main $(BUILD)/tests/fuzz/replay $(test_programs) $(fuzz_programs) $(bench_programs)) \
 	 $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/gpu/*.c))

@@ -129,7 +129,7 @@ static void set_speed(const struct grid_search *f, struct advised *line)
 	line->tokens_per_s = line->step > 0 ? 1e9 * (double)s->batch * (double)f->model.tokens / (double)line->step : 0;
 }
 
-/* As `sim` has it (sim.c). */
+/* The same rule as `sim` has (sim.c). */
 static void set_range(const struct grid_search *f, int64_t waiting, struct advised *line)
 {
 	const struct settings *s = &line->settings;
@@ -294,7 +294,7 @@ const struct advised *advise_best(const struct advice *a)
 	return best;
 }
 
-/* What no change of its own strategy mends, the fastest of all does. */
+/* A strategy that no change of its own can mend takes the change that the fastest of all would. */
 static void mend_by_strategy(struct advice *a)
 {
 	const struct advised *best = advise_best(a);

@@ -49,7 +49,7 @@ struct advised {
 struct advise_lack {
 	struct settings settings;
 	struct report_tightest tightest;
-	enum category category; /* of which there is most at the peak */
+	enum category category; /* the largest category at the peak */
 	int64_t category_bytes;
 	char peak_at[96];
 	char mend[ADVISE_OPTIONS]; /* the cheapest change: all its options; "": none was found */
@@ -61,7 +61,7 @@ struct advise_skipped {
 	char why[512];
 };
 
-/* What another step up or down would bring. */
+/* The gain or loss of one more step up or down. */
 struct advise_next {
 	char what[ADVISE_OPTIONS]; /* "16 ranks", "links twice as fast" */
 	int64_t step;
@@ -79,7 +79,7 @@ struct advice {
 	int fit_count, lack_count, skipped_count;
 	struct advise_next next[ADVISE_NEXT];
 	int next_count;
-	int64_t candidates, plans; /* that were judged, and that were compiled for it */
+	int64_t candidates, plans; /* the number judged, and the number compiled for it */
 	bool cut;
 	int done, total; /* walks */
 	size_t fit_capacity, lack_capacity, skipped_capacity;
@@ -98,7 +98,7 @@ bool advise_next(struct advice *a);
 enum status advise_status(const struct advice *a);
 void advise_end(struct advice *a); /* accepts NULL */
 
-/* Of the lines that share the first place, the one with the least offload and checkpointing; NULL: none fits. */
+/* The line with the least offload and checkpointing among those that share the first place; NULL: none fits. */
 const struct advised *advise_best(const struct advice *a);
 
 /* The options that make a line, for any other command: --strategy zero2 --precision bf16 --micro-batch 4 … */

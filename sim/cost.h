@@ -40,8 +40,8 @@ struct cost {
 enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                         struct cost *out);
 
-/* Which rounds of an algorithm leave a node. It is found once, by walking over all ranks, and kept. The cache owns it.
- */
+/* The rounds of an algorithm that leave a node. They are found once, by walking over all ranks, and kept by the cache,
+ * which owns them. */
 struct cost_profile {
 	enum schedule_algorithm algorithm;
 	int64_t root;
@@ -60,7 +60,7 @@ struct cost_cache {
 		unsigned axes;
 		bool ends, inside; /* some hops of a ring stay inside a node */
 		int64_t crossing;  /* those that leave or reach the busiest */
-		int64_t nodes;     /* that a ring passes through */
+		int64_t nodes;     /* nodes that a ring passes through */
 	} * circles;
 	size_t circle_count, circle_capacity;
 };
@@ -79,6 +79,6 @@ bool cost_crosses(const struct cluster *c, int64_t from, int64_t to); /* it leav
 int64_t cost_latency(const struct cluster *c, bool crosses);
 fixed cost_link_rate(const struct cluster *c);        /* of a device, each way: bytes a nanosecond */
 fixed cost_network_rate(const struct cluster *c);     /* of a node, all rails, each way */
-fixed cost_network_sum_rate(const struct cluster *c); /* … of what is added up where it comes */
+fixed cost_network_sum_rate(const struct cluster *c); /* of a node, where data is added up as it arrives */
 
 #endif

@@ -280,8 +280,8 @@ static wide cost_schedule(struct cost_cache *cache, const struct shape *h)
 
 /* ---- a library's collectives ---- */
 
-/* What a stack runs on GPUs are NCCL's, and which of its algorithms is NCCL's choice; unless a strategy asks for a
- * schedule that is not its operation's first, or the collective is shown alone, round by round. */
+/* On GPUs a stack's collectives are NCCL's, and NCCL chooses their algorithm. Exceptions: a strategy that asks for a
+ * schedule other than its operation's first, and a collective shown alone, round by round. */
 static bool is_by_nccl(const struct shape *h)
 {
 	const struct algorithm *a = schedule_row(h->s.algorithm);
@@ -306,7 +306,7 @@ static wide cost_call(struct cost_cache *cache, const struct shape *h)
 	                     : (wide)(uint64_t)h->c->collective_launch.value + cost_schedule(cache, h);
 }
 
-/* What is added to the call before it pays no launch and no latency again. */
+/* The cost of a part that joins the call before it, and so pays neither launch nor latency again. */
 static wide cost_joined(struct cost_cache *cache, const struct shape *h)
 {
 	struct shape nothing = *h;

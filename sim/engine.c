@@ -257,7 +257,7 @@ static enum status check_end(const struct engine *e)
 	return STATUS_OK;
 }
 
-/* What a step takes beside its operations passes before the first of them; a collective alone is no step. */
+/* A step's constant time passes before its first operation; a collective alone is no step and has none. */
 static int64_t start_of(const struct engine *e)
 {
 	return plan_is_alone(e->plan) ? 0 : effective_constant(e->c, e->plan->settings.accumulate);

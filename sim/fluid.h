@@ -33,7 +33,7 @@ struct use {
 #define FLUID_NO_LIMIT FIXED_MOST
 #define FLUID_WITHOUT_END (-1)
 
-/* By this the caller knows an activity again. */
+/* The caller's name for an activity. */
 struct activity_tag {
 	int kind, process, op;
 	int64_t number;

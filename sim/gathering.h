@@ -6,7 +6,7 @@
 #include "strategy/cluster/cluster.h"
 #include "strategy/plan/plan.h"
 
-/* Of the rank that saves; 0: nothing is gathered. Writing to a file is not in it. */
+/* The time on the rank that saves, without writing the file; 0: nothing is gathered. */
 enum status gathering_time(const struct plan *p, const struct cluster *c, int64_t *ns);
 
 #endif

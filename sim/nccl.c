@@ -44,7 +44,7 @@ static bool is_pcie(const struct cluster *c)
 	return 2 * c->link.latency.value > rows->nvlink + rows->pcie;
 }
 
-/* What stands in the cluster is the first row's. */
+/* Scales a figure of the cluster, which stands for the first row, to another row. */
 static wide in_proportion(int64_t here, int64_t value, int64_t of)
 {
 	return (wide)(uint64_t)here * (uint64_t)value / (uint64_t)of;

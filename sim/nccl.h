@@ -1,4 +1,4 @@
-/* What NCCL takes for a collective, by its own cost model: the best of its algorithms and protocols for the size.
+/* NCCL's time for a collective by its own cost model: the best of its algorithms and protocols for the size.
  *
  *     time = launch + hops inside · latency inside + hops between · latency between + bytes / bandwidth
  *

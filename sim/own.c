@@ -27,7 +27,7 @@ static int64_t bounded(int value, double v)
 	return llround(fmin(fmax(v, f->low * scale), f->high * scale));
 }
 
-/* Which number a constant goes by. */
+/* The number of the parameter that a constant shares. */
 static int number_of(int constant, int freed)
 {
 	return constant < freed ? constant : OWN_PRODUCTS;
@@ -40,7 +40,7 @@ static void put(struct stack *s, const struct stack *base, const double *x, int 
 			s->value[k] = bounded(k, (double)base->value[k] * exp(x[number_of(i, freed)]));
 }
 
-/* Where all shares that go by a number are at their bound, a further step changes nothing. */
+/* The bounds of a parameter: with all of its constants at theirs, a further step changes nothing. */
 static void bounds_of(const struct stack *base, int number, int freed, double *low, double *high)
 {
 	*low = INFINITY;
@@ -130,7 +130,7 @@ static enum status slopes(const struct fit *f, const double *x, const double *r,
 	return STATUS_OK;
 }
 
-/* Which way a damped Gauss-Newton step goes, without those that are held at a bound. */
+/* The direction of a damped Gauss-Newton step; parameters held at a bound stay out of it. */
 static void direction(const struct fit *f, double slope[OWN_STEPS][OWN_CONSTANTS], const double *r, const bool *held,
                       double damping, double *out)
 {
@@ -314,7 +314,7 @@ static enum status refuse_peak(const struct own_peak *p, const struct memory_use
 	                   given, least, most);
 }
 
-/* Of the device that is fullest, as max_memory_allocated is of one. */
+/* Memory of the fullest device, since max_memory_allocated speaks of one. */
 static void use_of(const struct plan *p, struct memory_use *out)
 {
 	plan_peak(&p->roles[0], SPACE_DEVICE, out);

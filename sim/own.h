@@ -41,8 +41,8 @@ struct own_step {
 #define OWN_TOLERANCE 0.05
 
 enum { OWN_STEPS = 32 }; /* at most, in one fit */
-/* Of ten other steps of the same program, model and card, nine took between so many millionths of what was predicted
- * after one was given: the runs of docs/prediction.md at the level `step`. */
+/* The range of a prediction after one step was given, in millionths of it: nine of ten other steps of the same program,
+ * model and card fell within it (the runs of docs/prediction.md at the level `step`). */
 #define OWN_RANGE_LOW 900000
 #define OWN_RANGE_HIGH 1060000
 

@@ -77,7 +77,8 @@ static int64_t computing(const struct kinds *k)
 	return k->products + k->attention + k->rest;
 }
 
-/* What is moved besides stands in the time of the plan's fused kernels, of whichever kind. */
+/* Fits the share of unfused kernels' extra bytes. Their time is added to the plan's fused kernels, whatever their
+ * kind. */
 static enum status take_unfused(struct stack *s, const struct own_step *step, const struct kinds *p,
                                 const struct kinds *r)
 {
@@ -105,7 +106,7 @@ static enum status check(const struct own_step *step, const struct kinds *p, con
 	        name, recorded, step->ceilings->name, least);
 }
 
-/* What the step takes beside its kernels, communication and copies. */
+/* The step's time beside its kernels, communication and copies. */
 static enum status take_constant(struct stack *s, const struct own_step *step, const struct kinds *r)
 {
 	struct kinds p = {0};

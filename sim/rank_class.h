@@ -37,7 +37,7 @@ struct rank_classes {
 	int64_t ranks, per_node;
 };
 
-/* As few classes as the cluster allows; or each of the first `count` ranks a class of its own. */
+/* Makes as few classes as the cluster allows, or gives each of the first `count` ranks one of its own. */
 void rank_classes_make(struct rank_classes *p, const struct plan *plan, const struct cluster *c);
 void rank_classes_each(struct rank_classes *p, const struct plan *plan, const struct cluster *c, int64_t count);
 void rank_classes_release(struct rank_classes *p);

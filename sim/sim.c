@@ -68,7 +68,7 @@ static void consider(struct report_tightest *t, enum space space, wide needed, i
 		*t = (struct report_tightest){space, bytes, capacity};
 }
 
-/* What a rank of each role needs in each space, libraries left out. */
+/* The memory a rank of each role needs in each space, without libraries. */
 struct needs {
 	int64_t bytes[PLAN_ROLES][SPACE_COUNT];
 };
@@ -113,8 +113,7 @@ static int64_t longer(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Of a plan that is other software's, what is allocated is in the plan, and what its allocator holds follows from it.
- */
+/* A plan made as other software's says what is allocated, and from that follows what its caching allocator holds. */
 static bool follows_allocator(const struct engine *e)
 {
 	return e->plan->software.does[SOFTWARE_ALLOCATOR] == ALLOCATOR_CACHING;
@@ -141,7 +140,7 @@ static void report_stack_memory(const struct engine *e, const struct role *r, st
 	m->reserved_bytes = effective_reserved(c, m->allocated_bytes);
 }
 
-/* What a stack's allocator holds may be less than the plan lays out, which is taken all the same. */
+/* A stack's allocator may hold less than the plan lays out; the layout then counts. */
 static int64_t held(const struct engine *e, const struct role *r, enum space space, int64_t laid_out)
 {
 	struct memory_use use;

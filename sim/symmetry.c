@@ -37,7 +37,7 @@ int64_t symmetry_shift(const struct engine *e)
 
 /* ---- every rank for itself ---- */
 
-/* What a message draws on at its other end is that rank's. */
+/* A message also uses resources of its other end, which belong to that rank. */
 static int ahead(const void *context, int id, int resource)
 {
 	const struct engine *e = context;

@@ -145,7 +145,7 @@ def plain_name(name, prefix):
 
 
 def save(tensors, path):
-    """As .safetensors, in fp32."""
+    """Writes .safetensors, in fp32."""
     torch, header, at = need("torch"), {"__metadata__": {"format": "pt"}}, 0
     for name, value in tensors.items():
         header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [at, at + 4 * value.numel()]}

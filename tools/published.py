@@ -71,8 +71,8 @@ STRATEGIES = [  # the first that is found counts
     (r"single", "single"),
 ]
 PRECISIONS = [(r"mxfp|fp4", None), (r"fp8|float8|e4m3", "fp8"), (r"bf16", "bf16"), (r"fp16|half", "fp16"), (r"tf32", "tf32"), (r"fp32", "fp32")]
-# Who scales by the largest element of earlier steps (Transformer Engine), or takes it where a tensor is made, so that casts
-# read a tensor once; others read it twice.
+# Programs that scale by the largest element of earlier steps (Transformer Engine), or find it where a tensor is made. Their
+# casts read a tensor once; those of others read it twice.
 SCALINGS = [(r"llm-foundry|composer|nanotron|megatron|llmq", "delayed"), (r"", "dynamic")]
 # How much of a block is recomputed: figures between 0 and 1 are that much of the way from nothing to everything. Where a
 # row has MFU and HFU, which counts what is recomputed, they say it better.
@@ -108,7 +108,7 @@ NETWORKS = [
     (r"(\d+) ?gb", lambda m, gpus: int(m[1])),
 ]
 
-# What programs are: the words of a row that name one, the stack that is fitted on its runs, its class, and what it is. Where
+# Programs: the words of a row that name one, the stack that is fitted on its runs, its class, and a description. Where
 # a row says that it was compiled, the class is pytorch-compiled.
 PROGRAMS = [
     (r"llm-foundry|composer", "composer", "pytorch-eager", "LLM Foundry and Composer: FSDP, flash attention"),
@@ -121,7 +121,7 @@ PROGRAMS = [
     (r"deepspeed|zero", "deepspeed-zero", "deepspeed", "DeepSpeed"),
     (r"", "pytorch", "pytorch-eager", "PyTorch"),
 ]
-# Whose plan a program's memory is predicted by (--as). torchtitan's AdamW is fused, and so is Composer's; Megatron's
+# The --as that predicts a program's memory. torchtitan's AdamW is fused, and so is Composer's; Megatron's
 # kernels are its own under DeepSpeed's ZeRO, too, and its cross-entropy leaves no logits behind.
 MEMORY_AS = [
     (r"llmq|llm\.c", "shardlab"),
@@ -249,7 +249,7 @@ class Run:
             family, layers, width, heads, vocabulary, self.sequence, extra)
 
     def derive_hidden(self, layers, width, vocabulary):
-        """Of a Llama of that many parameters, untied, without shared heads."""
+        """The hidden width of a Llama of that many parameters, untied, without shared heads."""
         parameters = number(self.row.get("n_params"))
         if not parameters:
             m = re.search(r"([\d.]+) ?B\b", self.row.get("model") or "")
@@ -370,7 +370,7 @@ class Run:
         return ":clock=%.3f" % (int(held[1]) / stated[1]) ** (1 / 3)
 
     def memory(self):
-        """Of a card that the row says has more or less than the catalogue's."""
+        """The memory of a card that has more or less than the catalogue's, by the row."""
         stated, label = (re.search(r"(\d+) ?GB", text or "", re.I) for text in (self.row.get("gpu"), MEMORIES.get(self.card)))
         return "" if not stated or not label or stated[1] == label[1] else ":memory=%sGiB" % stated[1]
 
@@ -423,7 +423,7 @@ def program():
 
 
 def ask(*arguments):
-    """What a command prints; None if it refuses."""
+    """The output of a command; None if it refuses."""
     done = subprocess.run([program()] + list(arguments), capture_output=True, text=True, check=False)
     return None if done.returncode else done.stdout
 

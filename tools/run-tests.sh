@@ -3,10 +3,10 @@
 #
 #     tools/run-tests.sh TEST...
 #
-# What a test is, goes by its name: `mpi_*` runs under mpirun at each number of ranks in MPI_RANKS, `fuzz_*` reads its
-# corpus, `*.sh` is a script, anything else is a program. Exit status 0 is passed, 77 is skipped, all else is failed. Why
-# a test is skipped, it says in a line "skipped: …", or in its last; a part that is left out in a line "left out: …". Tests
-# run in the root of the tree with
+# A test's name says its kind: `mpi_*` runs under mpirun at each number of ranks in MPI_RANKS, `fuzz_*` reads its
+# corpus, `*.sh` is a script, anything else is a program. Exit status 0 is passed, 77 is skipped, all else is failed. A
+# skipped test says why in a line "skipped: …", or in its last line; a part that is left out has a line "left out: …".
+# Tests run in the root of the tree with
 #
 #     SHARDLAB   the program under test          TMPDIR   a folder of their own, removed afterwards
 #     SAN        the sanitizers it has, or empty
@@ -34,9 +34,9 @@ unset OPENBLAS_CORETYPE
 export CK_DEFAULT_TIMEOUT=$timeout_s
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
-# Where a module that Open MPI loads has variables of a thread's own, AddressSanitizer may take its own header of their
-# memory for glibc's of 2.19: LeakSanitizer then reads from a size as if it were an address, and crashes. It happens where
-# that memory is at the beginning of a page, and so now and then.
+# AddressSanitizer may take its own header for glibc's of 2.19 when a module that Open MPI loads has thread-local variables:
+# LeakSanitizer then reads from a size as if it were an address, and crashes. It happens now and then, when that memory is
+# at the beginning of a page.
 mpi_asan_options=$ASAN_OPTIONS:intercept_tls_get_addr=0
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/lsan.supp:print_suppressions=0}
@@ -82,7 +82,7 @@ report() {
 	seconds=$(awk -v ns=$(($(date +%s%N) - starts[$1])) 'BEGIN { printf "%.1f s", ns / 1e9 }')
 	pids[$1]=0
 	if [ "$status" != 0 ] && [ "$status" != 77 ] && [ -z "$again" ]; then
-		# That says nothing about the test.
+		# This crash says nothing about the test.
 		if grep -q '^Tracer caught signal' "$output"; then
 			run_once_more "$1" 'LeakSanitizer itself crashed'
 			return
@@ -175,7 +175,7 @@ wants_all_cores() {
 	grep -qsx '\(#\| \*\) cores: all' tests/*/"$1" tests/*/"$1".c tests/*/"$1".cpp
 }
 
-# Of these numbers of ranks the ones in the source's line `ranks: 1 2 4`, if it has one.
+# The line `ranks: 1 2 4` of a test's source, if it has one, chooses among these numbers of ranks.
 ranks_of() {
 	local some ranks
 	some=$(sed -n 's/^ \* ranks: //p' tests/*/"$1".c)

@@ -15,7 +15,7 @@
 struct place {
 	bool is_there, is_folder, is_special; /* special: a device or FIFO, which nobody replaces */
 	struct stat self;
-	bool has_folder; /* that it would stand in */
+	bool has_folder; /* the folder that would hold it exists */
 	struct stat folder;
 	char name[NAME_MAX + 1]; /* in it */
 };
@@ -79,7 +79,7 @@ static const struct input {
 static const enum option outputs[] = {OPTION_LOG,  OPTION_PLOT,       OPTION_TRACE,
                                       OPTION_SAVE, OPTION_CHECKPOINT, OPTION_EMIT};
 
-/* Of {emit} TARGET:FILE the file; NULL: nothing is written. */
+/* The file of {emit} TARGET:FILE; NULL: nothing is written. */
 static const char *output_path(const struct options *o, enum option output)
 {
 	const char *text = option_text(o, output), *colon = text ? strchr(text, ':') : NULL;

@@ -108,7 +108,7 @@ static void tell_figures(const struct calibrate_figures *f)
 		       f->list[i].rate.low, f->list[i].rate.high, f->list[i].name);
 }
 
-/* What was found of this machine alone says nothing of its network: the last figures of that stay. */
+/* A calibration of this machine alone says nothing of its network, so the file keeps the network's last figures. */
 static enum status write_cluster(struct cluster *c, const char *path)
 {
 	struct cluster before = {0};

@@ -208,7 +208,7 @@ static bool has_steps(const struct own *w)
 	return some;
 }
 
-/* What it was calibrated by. */
+/* The word for what the calibration stands on. */
 static const char *source_of(const struct own *w)
 {
 	return has_steps(w) ? "steps" : option_given(&w->options[0], OPTION_TRACE) ? "traces" : "peaks";

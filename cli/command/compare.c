@@ -60,7 +60,7 @@ static void note_nearest(struct comparison *c, struct report *r, const struct se
 	c->nearest_settings = *settings;
 }
 
-/* Where nothing fits, what would is looked for from the nearest. */
+/* If nothing fits, finds the change that would make the nearest column fit. */
 static enum status find_change(struct comparison *c, const struct options *o)
 {
 	enum status s = STATUS_OK;

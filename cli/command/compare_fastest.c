@@ -16,7 +16,7 @@ static bool is_tied(const struct report *r, int64_t best)
 	return r->fits && *r->basis && r->time.step != best && ratio_of(r->time.step, best, true).tied;
 }
 
-/* Which else fit and may be as fast. */
+/* The other columns that fit and may be as fast. */
 static void show_ties(const struct column *columns, int count, int64_t best, bool several, FILE *out)
 {
 	enum { NAMED = 4 };

@@ -9,7 +9,7 @@
 /* The files of --trace a,b. Without --ranks, the run's ranks are those to predict for: `o` is changed. */
 enum status recorded_open(struct profile *p, struct options *o);
 
-/* As job_simulate, and the step of the slowest rank, by kind and phase. */
+/* Like job_simulate; also gives the slowest rank's step by kind and phase. */
 enum status recorded_predict(const struct settings *settings, const char *cluster, enum grain grain, struct report *out,
                              struct profile_step *step);
 

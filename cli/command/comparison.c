@@ -1,4 +1,4 @@
-/* What compare prints: JSON, the table, and the sentences below it. */
+/* Prints the results of compare: JSON, the table, and the sentences below it. */
 #include "cli/command/comparison.h"
 
 #include <assert.h>
@@ -72,7 +72,7 @@ static void show_skipped(const struct comparison *c)
 	}
 }
 
-/* What makes the nearest fit. */
+/* The change that would make the nearest column fit. */
 static void show_way_out(const struct comparison *c)
 {
 	if (c->column_count > 1)

@@ -22,7 +22,7 @@ static void set_whole(struct elastic *e, struct options *o, enum option i, int64
 	o->value[i] = (struct option_value){.given = true, .text = text, .whole = value, .least = value};
 }
 
-/* As the largest number of ranks makes it. */
+/* Makes the batch from the largest number of ranks. */
 static enum status make_batch(struct elastic *e, struct options *o)
 {
 	struct settings settings;
@@ -176,7 +176,7 @@ static void take_fewer(struct elastic *e, struct options *o)
 		set_whole(e, o, OPTION_RANKS, now);
 }
 
-/* As many as the hosts have that are there: with fewer of them, or with those that are there again. */
+/* Takes as many ranks as the hosts that answer have, whether hosts were lost or came back. */
 static enum status take_hosts(struct elastic *e, struct options *o, const char *what)
 {
 	char gone[256], why[512];

@@ -59,7 +59,7 @@ static enum status write_file(void *context, FILE *out)
 	                                                   : status_fail(STATUS_RUN, "{emit}: cannot be written");
 }
 
-/* What a reader of the file gives beside it: the model as the user wrote it. */
+/* Prints what the file cannot say and its reader needs, such as the model as the user wrote it. */
 static void print_beside(const struct options *o, const struct settings *s, const struct emission *e)
 {
 	if (!e->beside_count)

@@ -55,7 +55,7 @@ static void help_models(void)
 	        {"layers, width, heads",
 	         "n_layer, n_embd, n_head; num_hidden_layers, hidden_size, num_attention_heads"},
 	        {"context, vocabulary", "n_positions, max_position_embeddings; vocab_size"},
-	        {"hidden", "n_inner, ffn_dim, intermediate_size; of gpt four times the width unless given"},
+	        {"hidden", "n_inner, ffn_dim, intermediate_size; for gpt four times the width unless given"},
 	};
 	static const char *const gpt[][2] = {
 	        {"positions", "table, alibi (MPT's) or none"},
@@ -86,19 +86,19 @@ static void help_models(void)
 	        "--sequence samples are as long as the context, which may be 131,072 tokens.");
 	paragraph(
 	        "Keys behind a name or a path replace its own, as in gpt:layers=12,width=768,heads=12 or "
-	        "./Qwen2.5-7B:layers=2; name=WORD is what titles call it. mlp:sizes=784-256-10 sets the layers of the "
-	        "MLP. gpt, mpt, opt, llama and their presets have these keys, beside what config.json calls them:");
+	        "./Qwen2.5-7B:layers=2; name=WORD is its name in titles. mlp:sizes=784-256-10 sets the layers of the "
+	        "MLP. gpt, mpt, opt, llama and their presets have these keys, listed with their names in config.json:");
 	putchar('\n');
 	help_pairs(PAIRS(keys));
-	paragraph("gpt, mpt, opt and their presets have besides:");
+	paragraph("gpt, mpt, opt and their presets also have:");
 	putchar('\n');
 	help_pairs(PAIRS(gpt));
-	paragraph("llama and its presets have besides:");
+	paragraph("llama and its presets also have:");
 	putchar('\n');
 	help_pairs(PAIRS(llama));
-	paragraph("Gemma, Falcon, Mixtral, T5, BERT … are built otherwise. Their model states follow from the number "
+	paragraph("Gemma, Falcon, Mixtral, T5, BERT … are built differently. Their model states follow from the number "
 	          "of parameters and layers: params=8.54e9:units=28 is a Gemma 7B. It has no activations; those of "
-	          "a gpt or llama with the same layers, width and heads are near.");
+	          "a gpt or llama with the same layers, width and heads are close.");
 }
 
 static const char lab[] = "name: workstation\n"
@@ -123,16 +123,15 @@ static void help_clusters(void)
 {
 	puts("--cluster NAME|FILE[:link=BYTES][:network=BYTES]\n");
 	help_list(cluster_list);
-	paragraph("A card is named after what it has in GiB, less what it keeps for itself: one of 80 GB has 84.99 GB, "
-	          "which are 79.15 GiB. All other figures here are GB, 10⁹ bytes.");
+	paragraph("A card is named after its memory in GiB, of which it keeps some for itself: one of 80 GB offers "
+	          "84.99 GB, which are 79.15 GiB. All other figures here are GB, 10⁹ bytes.");
 	putchar('\n');
-	paragraph("Ranks fill nodes: 4 on a100-40gb are half a node, 16 two. A file is YAML, with a '/' in its path or "
-	          "ending in .yaml. calibrate writes one of this machine (--output mine.yaml), with --device cuda of "
-	          "its GPUs, which is what local means for train and validate with --device cuda. Behind either stand "
-	          "other "
-	          "links, in bytes a second, inside a node and between nodes: a100-80gb:link=50GB:network=10GB. One of "
-	          "your own, for "
-	          "a card of 24 GB; rates are bytes and FLOP a second:");
+	paragraph(
+	        "Ranks fill nodes: 4 on a100-40gb are half a node, 16 two. A file is YAML, with a '/' in its path or "
+	        "ending in .yaml. calibrate writes one for this machine (--output mine.yaml), and with --device cuda "
+	        "one for its GPUs, which local means for train and validate with --device cuda. Other links may follow "
+	        "either, in bytes a second, inside a node and between nodes: a100-80gb:link=50GB:network=10GB. Here is "
+	        "a file of your own, for a card of 24 GB; rates are bytes and FLOP a second:");
 	putchar('\n');
 	fputs(lab, stdout);
 }
@@ -141,16 +140,14 @@ static void help_stacks(void)
 {
 	puts("--stack NAME|FILE\n");
 	help_list(stack_list);
-	paragraph(
-	        "A cluster has ceilings: the best that was measured of one kernel, one link, one NIC. A stack is what "
-	        "a "
-	        "program reaches of them in a training step, with the range in which nine of ten measured steps lay. "
-	        "The first are classes, for programs that were not measured; what stands below them was fitted on "
-	        "published runs, for some cards. Without --stack a cluster of GPUs has the class fused, as shardlab's "
-	        "own plans "
-	        "are, or with --config FILE that of the file's program; calibrated ones have none. shardlab stack NAME "
-	        "--cluster NAME prints one as a file to change. "
-	        "Its fields:");
+	paragraph("A cluster's rates are ceilings: the best that was measured of one kernel, one link, one NIC. A "
+	          "stack is the share of them that a program reaches in a training step, with the range in which nine "
+	          "of ten measured steps lay. The first are classes, for programs that were not measured; those below "
+	          "were fitted on published runs, for some cards. Without --stack a GPU cluster has the class fused, "
+	          "like shardlab's own plans, or with --config FILE that of the file's program; calibrated clusters "
+	          "have none. shardlab stack NAME "
+	          "--cluster NAME prints one as a file to change. "
+	          "Its fields:");
 	putchar('\n');
 	struct table t = begin_list();
 	for (int i = 0; i < STACK_VALUES; i++) {
@@ -182,14 +179,14 @@ static void help_config(void)
 	help_keys(RECIPE_TORCHTITAN);
 	puts("\nTrainer's arguments\n");
 	help_keys(RECIPE_TRAINER);
-	paragraph("Of \"auto\" Trainer makes a value of its own arguments or of the model: config, sim, compare, plan "
+	paragraph("Trainer fills in \"auto\" from its own arguments or from the model: config, sim, compare, plan "
 	          "and "
 	          "train take these as --micro-batch, --accumulate, --precision, --clip, --learning-rate and --model. "
-	          "Nothing here stands for ZeRO++ (zero_hpz_partition_size, zero_quantized_weights, "
-	          "zero_quantized_gradients), mixture of experts, or tensor and pipeline parallelism together.");
-	paragraph("The other way, --emit deepspeed|accelerate|trainer|torchtitan of sim, compare, train and advise "
-	          "writes "
-	          "the settings as such a file, to stdout or :FILE; what it does not say is named on stderr.");
+	          "Nothing here stands for ZeRO++'s quantization (zero_quantized_weights, zero_quantized_gradients), "
+	          "mixture of experts, or tensor and pipeline parallelism together.");
+	paragraph("In the other direction, --emit deepspeed|accelerate|trainer|torchtitan of sim, compare, train and "
+	          "advise writes the settings as such a file, to stdout or :FILE; settings that it cannot hold are "
+	          "named on stderr.");
 }
 
 static void help_data(void)
@@ -209,11 +206,9 @@ static void help_data(void)
 	};
 	puts("--data PATH[:key=value…][,PATH…]\n");
 	help_pairs(PAIRS(files));
-	paragraph(
-	        "A pattern in quotes stands for files: 'fineweb_*.bin'. Those with the word val, valid, validation or "
-	        "test in their name are to validate with; without any, the last tenth of token ids or text is, or "
-	        "every "
-	        "tenth row. Ids must be below the model's vocabulary. Keys, behind a path:");
+	paragraph("A pattern in quotes stands for files: 'fineweb_*.bin'. Files with the word val, valid, validation "
+	          "or test in their name are validation data; without any, the last tenth of token ids or text is kept "
+	          "for it, or every tenth row. Ids must be below the model's vocabulary. Keys, behind a path:");
 	putchar('\n');
 	help_pairs(PAIRS(keys));
 	paragraph("tools/tokenize.py makes files of token ids from texts.");
@@ -258,8 +253,8 @@ static void help_checkpointing(void)
 	     "  none       every activation that the backward pass needs is kept\n"
 	     "  full       of a block, only its input; the rest is made again before its backward pass\n"
 	     "  every=K    the same, with K blocks between two checkpoints\n"
-	     "  selective  everything but attention's inner part (gpt only)\n\n"
-	     "A block is a transformer block of a gpt, a linear layer of the mlp. Keys, the default first:\n");
+	     "  selective  everything but attention's inner part (transformers only)\n\n"
+	     "A block is a transformer block, or a linear layer of the mlp. Keys, the default first:\n");
 	struct table t = begin_list();
 	list_keys(&t, "", checkpointing_keys, CHECKPOINTING_KEYS);
 	table_end(&t, 2);
@@ -305,13 +300,13 @@ static void help_strategy(const struct strategy *g)
 	table_end(&t, 2);
 }
 
-/* Of an option the dashes may be there. */
+/* Finds an option with or without its dashes. */
 static int option_of_word(const char *word)
 {
 	return option_find(word + (strncmp(word, "--", 2) ? 0 : 2));
 }
 
-/* Of models, clusters and stacks a topic tells. */
+/* One word looked for in a topic's list of models, clusters or stacks. */
 struct listed {
 	const char *word;
 	bool found;

@@ -46,7 +46,7 @@ bool hosts_is_here(const char *name);
 /* The host of a rank. "" if there are no hosts. */
 const char *hosts_name(const struct hosts *h, int64_t rank);
 
-/* Of ranks that a user started on several hosts, the first says what hosts_say does. */
+/* Rank 0's version of hosts_say for ranks that a user started on several hosts. */
 void hosts_say_joined(int rank, int ranks);
 /* A line, once, on what a library's collectives reach between hosts. each: as hosts_ranks_each has it. */
 void hosts_say_library(const struct options *o, int64_t each);

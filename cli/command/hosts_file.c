@@ -16,7 +16,7 @@
 
 struct reader {
 	const char *file, *line; /* the line at hand */
-	const char *at, *end;    /* what is left of it */
+	const char *at, *end;    /* the rest of the line */
 	int64_t number;
 };
 
@@ -42,7 +42,7 @@ static size_t next_word(struct reader *r, const char **word)
 	return (size_t)(r->at - *word);
 }
 
-/* What mpirun's --host takes for a name, and ssh for no option. */
+/* A name that mpirun's --host accepts and that ssh does not take for an option. */
 static bool is_name(const char *word, size_t length)
 {
 	for (size_t i = 0; i < length; i++)

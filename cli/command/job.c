@@ -50,7 +50,7 @@ void job_release(struct job *j)
 
 void job_move(struct job *to, struct job *from)
 {
-	bool sliced = from->plan.model == &from->plan.slice; /* what each rank has of it (plan_take_model) */
+	bool sliced = from->plan.model == &from->plan.slice; /* each rank's slice (plan_take_model) */
 	*to = *from;
 	to->plan.model = sliced ? &to->plan.slice : &to->model;
 	*from = (struct job){0};

@@ -85,7 +85,7 @@ static void exec_child(const struct launch *l, bool mpirun, struct hosts *hosts,
 	/* Until mpirun has its handler: a signal that came too early must not end it. A single rank is a child whose
 	 * handler comes first thing. */
 	signal(SIGUSR1, SIG_IGN);
-	signal(SIGPIPE, SIG_DFL); /* who reads us is the parent, without whom there is nothing to go on for */
+	signal(SIGPIPE, SIG_DFL); /* our reader is the parent, without which there is no reason to go on */
 	if (!geteuid()) {
 		setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
 		setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
@@ -132,7 +132,7 @@ static void end_by_force(struct talk *t, pid_t child)
 	}
 }
 
-/* What mpirun started to reach a machine that is gone, such as ssh, outlives it, and holds the pipes. */
+/* A process that mpirun started to reach a lost machine, such as ssh, outlives mpirun and holds the pipes. */
 static bool is_killed(const struct talk *t)
 {
 	return t->kills == ENDING_STEPS && clock_ns() - t->killed_ns > INT64_C(500000000);
@@ -146,7 +146,7 @@ static void look_for_silence(struct talk *t, pid_t child)
 		return;
 	t->looked_ns = now;
 	if (*t->silent)
-		reach_look(); /* who is there is to be known for the next start */
+		reach_look(); /* the next start has to know which hosts answer */
 	else if (pulse_is_silent(&t->pulse, child, t->silent, sizeof t->silent))
 		talk_should_end(t);
 }

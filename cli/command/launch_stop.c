@@ -22,7 +22,7 @@ static void ask_to_stop(int number)
 	launch_stop = 1;
 }
 
-/* By a user, a batch system, or the terminal that goes away. */
+/* Sent by a user, a batch system, or a terminal that goes away. */
 static const int asking[ASKING_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 /* nohup has SIGHUP ignored. A script's background has SIGINT ignored too, and whoever sends it there means it. */

@@ -33,7 +33,7 @@ static enum status change_settings(struct settings *s, const char *words)
 	return status ? status : settings_resolve(s, strategy_data_ranks(s));
 }
 
-/* As a shell takes it. */
+/* Quotes a word for the shell if it needs it. */
 static void put_word(char *out, size_t size, const char *word)
 {
 	size_t at = strlen(out);
@@ -56,7 +56,7 @@ static void put_option(char *out, size_t size, enum option i, const char *value)
 		put_word(out, size, value);
 }
 
-/* What a plan has that is not the default. */
+/* The plan's settings that differ from their defaults. */
 static bool is_said(enum setting i, const struct settings *s)
 {
 	return i != SETTING_ACCUMULATE && i != SETTING_COLLECTIVES && i != SETTING_CHECKPOINTS &&

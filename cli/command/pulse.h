@@ -19,7 +19,7 @@
 /* In a rank: begins, and says that it ends in order and will be silent. */
 void pulse_start(void);
 void pulse_end(void);
-/* Where this rank's training is: it says so itself. */
+/* This rank's place in its training, which the training updates. */
 extern struct train_place pulse_place;
 
 /* A rank that has been in its step for longer than the limit, and than LATE_STEPS of its steps. */

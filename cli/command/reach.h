@@ -1,6 +1,6 @@
-/* Which hosts of a run answer. Each is asked for a connection to ssh's port; taken or refused, that is an answer. The
- * machine's kernel gives it, so one that is busy or starts slowly answers as fast as any, and one that is gone, or
- * whose cable is out, does not.
+/* Finds the hosts of a run that answer. Each is asked for a connection to ssh's port; taken or refused, that is an
+ * answer. The machine's kernel gives it, so one that is busy or starts slowly answers as fast as any, and one that is
+ * gone, or whose cable is out, does not.
  *
  *     reach_watch(&hosts);                                 // before the first start, while all should be there
  *     while (…) {

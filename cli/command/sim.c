@@ -47,7 +47,7 @@ static void find_change(const struct job *j, const struct options *o, struct rep
 	mend_spell(o, &j->settings, out);
 }
 
-/* Of a plan as DeepSpeed's, what its own estimator says. False: nothing. */
+/* The figure of DeepSpeed's own estimator for a plan made as DeepSpeed's. False: it has none. */
 static bool estimate(const struct options *o, const struct job *j, struct estimate *out)
 {
 	struct cluster c;

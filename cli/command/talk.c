@@ -83,7 +83,7 @@ static void retell(const struct talk *t)
 		fprintf(stderr, "%s\n", t->kept[i]);
 }
 
-/* What was asked for once and could not be finished, such as saving, is told; who asks twice does not wait for it. */
+/* A request that was made once and failed, such as saving, is reported; a user who asks twice does not wait for it. */
 static bool was_stopped(const struct launch *l, const struct talk *t)
 {
 	return launch_stop && (launch_stop > 1 || l->ends_at_once || (!*t->fatal && !*t->silent));

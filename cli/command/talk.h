@@ -12,7 +12,7 @@ enum { KEPT_LINES = 200, LINE_BYTES = 1024 };
 struct talk {
 	char fatal[LINE_BYTES]; /* the first line of ours, without "fatal: " */
 	char died[LINE_BYTES];  /* mpirun's line about a rank that a signal ended */
-	int signal;             /* which */
+	int signal;             /* its number */
 	char *kept[KEPT_LINES]; /* the first of those that are not mpirun's framing: for a crash that says no more */
 	int kept_count;
 	char silent[256];  /* a rank that has fallen silent */

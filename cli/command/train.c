@@ -166,7 +166,7 @@ static void outlive_reader(bool joined)
 		signal(SIGPIPE, SIG_IGN);
 }
 
-/* What nobody wanted to read is no failure to write. */
+/* A reader that closed its pipe is no write error. */
 static void forget_reader(void)
 {
 	struct pollfd output = {.fd = STDOUT_FILENO};

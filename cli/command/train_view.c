@@ -68,7 +68,7 @@ static void view_validation(struct train_view *v, const struct train_step *step)
 	fflush(stdout);
 }
 
-/* What comes last is left out first where a terminal is narrow. */
+/* A narrow terminal leaves out the last parts first. */
 static void view_progress(struct train_view *v, const struct train_step *step)
 {
 	char label[200], flops[32];

@@ -1,5 +1,4 @@
-/* What the user sees of a training, and its files that grow with it: the lines of steps, the log, the curves, the
- * summary.
+/* The user's view of a training, and its files that grow with it: the lines of steps, the log, the curves, the summary.
  *
  *     struct train_view v;
  *     train_view_begin(&v, &options, &train);

@@ -44,7 +44,7 @@ static void on_step(void *context, const struct train_step *step)
 
 /* ---- ranks of a user's mpirun ---- */
 
-/* What rank 0 tells the others to do with it. */
+/* Rank 0's orders to the other ranks. */
 struct order {
 	enum { ORDER_END, ORDER_CALIBRATE, ORDER_TRAIN } does;
 	int member;

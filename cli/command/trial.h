@@ -50,6 +50,6 @@ enum status trials_run(struct trials *t);
 void trials_close(struct trials *t); /* accepts NULL */
 
 bool trials_on_gpu(const struct trials *t);
-int64_t trial_cores(void); /* that this process may use */
+int64_t trial_cores(void); /* cores that this process may use */
 
 #endif

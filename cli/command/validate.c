@@ -191,7 +191,7 @@ static enum status take_ranks(struct elastic *e, struct options *o, int *rank)
 	return train_under_mpi(rank, &ranks) ? elastic_join(e, o, ranks) : hosts_set_ranks(o);
 }
 
-/* As rank 0, or as the process that starts the ranks. */
+/* Runs as rank 0, or as the process that starts the ranks. */
 static enum status measure_and_compare(struct trials *v)
 {
 	const struct options *o = v->options;

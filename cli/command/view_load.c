@@ -103,7 +103,7 @@ static enum status grain_of(const struct plan *plan, const struct options *o, en
 	return s;
 }
 
-/* As whoever describes a cluster says them, not as its stack reaches them. */
+/* The figures as the cluster's file gives them, not as its stack reaches them. */
 static struct links links_of(const struct cluster *c)
 {
 	return cluster_has_stack(c) ? (struct links){c->unscaled.link, c->unscaled.network}

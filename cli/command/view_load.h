@@ -27,7 +27,7 @@ struct loaded {
 	bool read;                 /* from a trace file */
 };
 
-/* As the options say: --trace, --plan, or the settings. */
+/* Loads what the options ask for: --trace, --plan, or the settings. */
 enum status load_from_options(struct loaded *l, const struct options *o);
 /* A recorded run, or another program's trace; the other options are those of --trace. */
 enum status load_trace(struct loaded *l, const struct options *o, const char *path);

@@ -47,8 +47,8 @@ struct viewer {
 	struct race race;                /* --race */
 	struct board *board;             /* --build without a window */
 	struct asking asking;            /* with --ask */
-	struct job built;                /* whose step one puts together */
-	const struct loaded *built_from; /* what was shown then */
+	struct job built;                /* the strategy of the step that the user builds */
+	const struct loaded *built_from; /* the plan that was shown then */
 };
 
 /* --pair: the step without the changes of --what-if. */
@@ -87,7 +87,7 @@ static inline const struct changes *viewer_changes(const struct viewer *v)
 {
 	return &v->past[v->at];
 }
-/* As --what-if says; shows the panel. */
+/* Makes the changes of --what-if and shows the panel. */
 enum status viewer_what_if(struct viewer *v, const char *text);
 /* For the window: struct window_host. */
 enum status viewer_change(void *viewer, const struct whatif_change *c);

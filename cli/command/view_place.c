@@ -1,4 +1,4 @@
-/* Where the options of `view` put the playback: scene, place in the step, rank, range, selection. */
+/* The options of `view` that place the playback: scene, place in the step, rank, range, selection. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

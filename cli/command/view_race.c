@@ -73,7 +73,7 @@ static const char *racer_name(enum operation o, int i, struct alone *one)
 
 /* ---- one ---- */
 
-/* By formula, the rounds of a part share its time. */
+/* The formula gives a part one time, which its rounds share equally. */
 static void share_rounds(struct racer *out, int first, int64_t rounds, int64_t begin, int64_t end)
 {
 	for (int64_t k = 0; k < rounds; k++)

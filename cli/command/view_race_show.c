@@ -26,7 +26,7 @@ static enum status begin(struct viewer *v)
 	return *v->race.refused ? status_fail(STATUS_INPUT, "%s", v->race.refused) : STATUS_OK;
 }
 
-/* Where the fastest is done. */
+/* The race at the position where its fastest is done. */
 static void draw(void *viewer, cairo_t *cr, double width, double height)
 {
 	struct viewer *v = viewer;

@@ -9,7 +9,7 @@
 /* Rows that are no settings. */
 enum { ROW_CLUSTER = SETTING_COUNT, ROW_LINK, ROW_NETWORK };
 
-/* Which values ← and → go through; the first three are numbers. */
+/* The kinds of values that ← and → step through; the first three are numbers. */
 enum row_values { VALUES_COUNT, VALUES_BYTES, VALUES_RATE, VALUES_WORDS, VALUES_MODELS, VALUES_CLUSTERS };
 
 struct row {

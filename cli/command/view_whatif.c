@@ -175,7 +175,7 @@ static void say_batch(struct arguments *a, const struct settings *s)
 	arguments_drop(a, OPTION_MICRO_BATCH);
 }
 
-/* As options of their own. */
+/* Gives each change as an option of its own. */
 static void say_changes(const struct viewer *v, struct arguments *a, const struct loaded *now)
 {
 	char text[SETTING_TEXT];

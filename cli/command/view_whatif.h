@@ -8,7 +8,7 @@
 #include "cli/command/view_load.h"
 #include "viz/scene/whatif.h"
 
-/* By row; "": as it was. */
+/* The changed value of each row; "": unchanged. */
 struct changes {
 	char value[WHATIF_ROWS][WHATIF_VALUE];
 };

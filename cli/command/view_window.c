@@ -89,7 +89,7 @@ static void append(struct line *l, const char *text)
 	l->at += n;
 }
 
-/* As a shell reads it: in quotes unless it is plain. */
+/* Quotes a word for the shell unless it is plain. */
 static void append_word(struct line *l, const char *word)
 {
 	append(l, " ");

@@ -11,7 +11,7 @@ struct busy {
 	int patience; /* ms before it is said, and said again; 0: a third of a second */
 };
 
-/* As load_settings. */
+/* Like load_settings. */
 enum status work_load(struct loaded *l, const struct options *o, const struct settings *settings, const char *cluster,
                       const struct busy *busy);
 

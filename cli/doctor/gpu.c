@@ -44,7 +44,7 @@ static struct driver {
 	int device[MOST_GPUS];
 } driver;
 
-/* What is wrong; NULL: nothing. */
+/* The driver's error; NULL: there is none. */
 static const char *driver_ask(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -20,7 +20,7 @@ struct checking {
 
 /* ---- what depends on the machine ---- */
 
-/* Which option makes a command say the same everywhere; NULL: none does. */
+/* The option that makes a command's output the same on every machine; NULL: there is none. */
 static const struct {
 	const char *command, *option, *give;
 } predicted[] = {
@@ -170,7 +170,7 @@ static enum status try_exercise(struct checking *k, const struct piece *p)
 	return s;
 }
 
-/* Where something is missing for a block, it stays as it is written. */
+/* A block that needs something this machine lacks stays as it is written. */
 static enum status run_commands(struct checking *k, struct piece *p)
 {
 	bool here;

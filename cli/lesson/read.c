@@ -38,7 +38,7 @@ enum status lesson_fail(const struct lesson *l, int line, const char *format, ..
 
 /* ---- lines ---- */
 
-/* As cmark counts them: a line ends with \n, \r, or both. */
+/* Splits lines like cmark: a line ends with \n, \r, or both. */
 static void split_lines(struct lesson *l, const char *text, size_t size)
 {
 	int capacity = 0;
@@ -319,7 +319,7 @@ static const struct {
 	const char *name;
 	enum piece_kind kind;
 	enum status (*read)(struct reader *r, struct piece *p);
-	const char *keys; /* that it takes; NULL: any, as options of `view` */
+	const char *keys; /* the keys it takes; NULL: any, as options of `view` */
 } kinds[] = {
         {"run", PIECE_RUN, read_run, " tolerance where "},
         {"view", PIECE_VIEW, read_view, NULL},

@@ -25,7 +25,7 @@ enum status place_open(struct place *p, const char *lessons);
 enum status place_run(const struct place *p, const char *command, char **output, int *exit_status);
 /* Does it succeed here? "" does. What it prints is not kept. */
 enum status place_try(const struct place *p, const char *command, bool *succeeds);
-/* As place_run, on the terminal, with the user's own settings, for as long as it takes. */
+/* Like place_run, but on the terminal, with the user's own settings and no time limit. */
 enum status place_show(const struct place *p, const char *command, int *exit_status);
 void place_close(struct place *p); /* takes the folder away; accepts NULL and a zeroed struct */
 

@@ -33,7 +33,7 @@ int arguments_count_steps(int argc, char *const *argv)
 	return n > 1 ? n : 1;
 }
 
-/* Of which step the option's value there is taken that counts for `which`: the last up to it, else the first. */
+/* The step whose value of the option holds for step `which`: the last one up to it that has a value, else the first. */
 static int step_that_counts(int argc, char *const *argv, const char *option, int which)
 {
 	int step = -1, best = -1;

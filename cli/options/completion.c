@@ -65,7 +65,7 @@ static bool put_values(enum option i)
 	return true;
 }
 
-/* What help is about. */
+/* Offers the topics of help. */
 static void put_topics(void)
 {
 	fputs("models strategies clusters stacks checkpointing data config man bash zsh ", stdout);

@@ -34,32 +34,34 @@
 	  "compared.")                                                                                                 \
 	X(ADVISE, advise, "what fits, by predicted speed, and what the rest lacks",                                    \
 	  "Searches strategies, micro-batches, checkpointing, offload and precision for a model, a cluster and a "     \
-	  "global batch (--batch). Each of --precision, --activation-checkpointing and --offload that is given, as "   \
-	  "in bf16/fp32, is searched alone; --micro-batch or --accumulate fixes it.")                                  \
+	  "global batch (--batch). --precision, --activation-checkpointing and --offload narrow the search to the "    \
+	  "values given, as in bf16/fp32; --micro-batch or --accumulate fixes how the batch is cut.")                  \
 	X(TRAIN, train, "train for real, on CPU ranks or GPUs",                                                        \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
 	  "… Ctrl+C finishes the step; --save, --plot, --log and a checkpoint are written as at the end, and the "   \
 	  "exit status is 75. A second one ends the run at once, without them.")                                       \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
-	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
-	  "GPU. Without --cluster it first measures this machine's rates again, unless that was done within the last " \
+	  "Bytes must be equal. Step times must be within 25% where each rank has a core of its own, within 10% for "  \
+	  "one rank on a GPU. Without --cluster it first measures this machine's rates again, unless that was done "   \
+	  "within the last "                                                                                           \
 	  "minute (see calibrate).")                                                                                   \
-	X(CALIBRATE, calibrate, "measure this machine's rates, or a stack by steps of yours",                          \
+	X(CALIBRATE, calibrate, "measure this machine's rates, or make a stack from your steps",                       \
 	  "Writes the cluster `local`, which all commands use unless --cluster names another; with "                   \
 	  "--device "                                                                                                  \
-	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks measure what is between them: "     \
-	  "--comm nccl, or ring and mpi by way of the host. With --step, --peak or --trace nothing is run: it writes " \
+	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks also measure the links between "    \
+	  "them, with --comm nccl, or with ring and mpi by way of the host. With --step, --peak or --trace nothing "   \
+	  "is run: it writes "                                                                                         \
 	  "a stack, for --stack, whose constants give what you measured on --cluster.")                                \
-	X(DOCTOR, doctor, "what this machine has for it, and what to do where something is missing",                   \
-	  "A line a check. ok: it is there; note: it works without, and what it costs; missing: what has to be done. " \
-	  "With --device cuda it looks at the GPUs, too. Exit status 1 if something is missing.")                      \
+	X(DOCTOR, doctor, "what this machine has and what it lacks, and what to do about it",                          \
+	  "One line for each check. ok: it is there; note: it works without, at a cost; missing: something has to be " \
+	  "done. With --device cuda it checks the GPUs too. Exit status 1 if something is missing.")                   \
 	X(GENERATE, generate, "text from a trained model",                                                             \
-	  "Goes on from --prompt with the weights of --init, in fp32 on the CPU: any gpt or llama that train --save "  \
-	  "wrote, or a folder of Hugging Face's. A model of 256 classes reads and writes bytes, any other needs a "    \
-	  "tokenizer.json. The same seed writes the same text.")                                                       \
+	  "Continues --prompt with the weights of --init, in fp32 on the CPU: any gpt, llama, mpt or opt that train "  \
+	  "--save wrote, or a folder from Hugging Face. A model of 256 classes reads and writes bytes; any other "     \
+	  "needs a tokenizer.json. The same seed writes the same text.")                                               \
 	X(CHECKPOINT, checkpoint, "what a checkpoint holds, whether it is whole, its weights",                         \
 	  "shardlab checkpoint show DIR, verify DIR, or weights DIR --save PATH. DIR is a checkpoint, or a run's "     \
-	  "folder: the latest. train --checkpoint writes them.")                                                       \
+	  "folder, which stands for its latest. train --checkpoint writes them.")                                      \
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
 	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
 	  "FILE writes pictures without a window, --describe text.")                                                   \
@@ -70,28 +72,25 @@
 	  "--trace "                                                                                                   \
 	  "puts it beside predictions.")                                                                               \
 	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
-	  "shardlab collective NAME prints what every rank holds after each round, up to 8 ranks with numbers that "   \
-	  "are added and copied. view --collective NAME shows the same as pictures.")                                  \
+	  "shardlab collective NAME prints what every rank holds after each round; up to 8 ranks, it shows the "       \
+	  "numbers that are added and copied. view --collective NAME shows the same as pictures.")                     \
 	X(CLUSTER, cluster, "an entry of the clusters' catalogue, as a file to change",                                \
-	  "shardlab cluster NAME prints what --cluster NAME is; shardlab cluster lists the names.")                    \
+	  "shardlab cluster NAME prints the file of --cluster NAME; shardlab cluster lists the names.")                \
 	X(STACK, stack, "an entry of the stacks' catalogue, as a file to change",                                      \
-	  "shardlab stack NAME prints what --stack NAME is on the card of --cluster; shardlab stack lists the "        \
+	  "shardlab stack NAME prints the file of --stack NAME on the card of --cluster; shardlab stack lists the "    \
 	  "names.")                                                                                                    \
 	X(CONFIG, config,                                                                                              \
 	  "what a configuration of DeepSpeed, Accelerate, Trainer or torchtitan says, and who would refuse it",        \
-	  "shardlab config FILE prints a line a key: its value, its place, what it does here, what it does there; "    \
-	  "then "                                                                                                      \
-	  "what its program would refuse. Exit status 1 if it would. sim, compare, advise, plan and train take such "  \
-	  "a file "                                                                                                    \
-	  "as "                                                                                                        \
-	  "--config FILE.")                                                                                            \
+	  "shardlab config FILE prints one line for each key: its value, its place, what it does here, what it does "  \
+	  "there. Then it lists what the program would refuse; the exit status is 1 if there is anything. sim, "       \
+	  "compare, advise, plan, train and calibrate take such a file as --config FILE.")                             \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "Trains an MLP on Fashion-MNIST, in less than two minutes on two cores.")                                    \
 	X(LESSON, lesson, "a course: lessons that run",                                                                \
 	  "Without a number it lists them. A lesson goes piece by piece: text, commands that run, the window, "        \
 	  "questions; Enter goes on.")                                                                                 \
 	X(HELP, help,                                                                                                  \
-	  "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, stacks, checkpointing, data, "       \
+	  "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, stacks, as, checkpointing, data, "   \
 	  "config",                                                                                                    \
 	  "")
 
@@ -156,7 +155,7 @@ enum command {
 	X(BUILD, "build", FLAG, "", 0, 0, "", IN(VIEW),                                                                \
 	  "an empty step to put together by hand; what breaks a rule is refused, with the reason")                     \
 	X(MOVES, "moves", TEXT, "FILE|LIST", 0, 0, "", IN(VIEW),                                                       \
-	  "with --build: what is placed, such as \"load samples, gather root, …\"; … is the rest")                     \
+	  "with --build: the operations to place, such as \"load samples, gather root, …\"; … is the rest")            \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
 	  "colours: projector has strong contrast, paper is for print")                                                \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")             \
@@ -174,7 +173,7 @@ enum command {
 	  "an operation of a rank, by its number in the plan: its waits are drawn")                                    \
 	X(SCROLL, "scroll", WHOLE, "N", -SETTING_LARGE, SETTING_LARGE, "", IN(VIEW),                                   \
 	  "plan: lines below the cursor; timeline: the lane at the top, from 0")                                       \
-	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
+	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "the part of the timeline to show, in nanoseconds")     \
 	X(MEASURE, "measure", TEXT, "FROM:TO", 0, 0, "", IN(VIEW),                                                     \
 	  "a range in nanoseconds whose sums stand below the timeline")                                                \
 	X(OVER, "over", CHOICE, "time|steps|sizes|ranks", 0, 0, "time", IN(VIEW),                                      \
@@ -185,8 +184,8 @@ enum command {
 	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "full screen, larger, without controls")               \
 	X(COLLECTIVE, "collective", TEXT, "NAME", 0, 0, "", IN(VIEW), "one collective alone, such as ring-all-reduce") \
 	X(RACE, "race", CHOICE, "all-reduce|broadcast|reduce", 0, 0, "", IN(VIEW),                                     \
-	  "its algorithms against each other, in true proportion of time")                                             \
-	X(BYTES, "bytes", SIZE, "SIZE", 0, 9e15, "", IN(VIEW) | IN(COLLECTIVE), "how large its buffer is")             \
+	  "this operation's algorithms against each other, in true proportion of time")                                \
+	X(BYTES, "bytes", SIZE, "SIZE", 0, 9e15, "", IN(VIEW) | IN(COLLECTIVE), "size of the collective's buffer")     \
 	X(NO_VALUES, "no-values", FLAG, "", 0, 0, "", IN(VIEW) | IN(COLLECTIVE),                                       \
 	  "no numbers in the chunks of a collective")                                                                  \
 	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
@@ -197,12 +196,12 @@ enum command {
 	  "run every command, draw every picture: is the lesson what the program does?")                               \
 	X(UPDATE, "update", FLAG, "", 0, 0, "", IN(LESSON), "write outputs and pictures of the lesson anew")           \
 	X(LANGUAGE, "language", CHOICE, "en|zh", 0, 0, "", IN(LESSON) | IN(VIEW) | IN(COLLECTIVE),                     \
-	  "English or Chinese; by default the user's, as LANG has it")                                                 \
+	  "English or Chinese; LANG decides by default")                                                               \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH,…", 0, 0, "", IN_RUNS | IN(DEMO),                                                  \
 	  "token ids (.bin, .npy), text, a table (.csv), IDX files; see: help data")                                   \
 	X(DATA_TYPE, "data-type", CHOICE, "uint16|uint32|bytes", 0, 0, "", IN_RUNS,                                    \
-	  "what the ids of --data are, where neither a header nor the vocabulary tells")                               \
+	  "the type of --data's ids, if neither a header nor the vocabulary tells")                                    \
 	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE) | IN(DOCTOR),                     \
 	  "where ranks compute; cuda: rank i on GPU i")                                                                \
 	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                           \
@@ -225,9 +224,9 @@ enum command {
 	X(PLOT, "plot", TEXT, "FILE.svg", 0, 0, "", IN(TRAIN),                                                         \
 	  "draw the losses over the steps at the end (or .pdf, .png)")                                                 \
 	X(CURVE, "curve", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
-	  "draw the losses as text at the end, as there is by default on a terminal")                                  \
+	  "draw the losses as text at the end; the default on a terminal")                                             \
 	X(INIT, "init", TEXT, "PATH", 0, 0, "", IN(TRAIN) | IN(GENERATE),                                              \
-	  "start from these weights: a file.safetensors, or a folder as Hugging Face has it")                          \
+	  "start from these weights: a file.safetensors, or a folder in Hugging Face's form")                          \
 	X(SAVE, "save", TEXT, "PATH", 0, 0, "", IN(TRAIN) | IN(CHECKPOINT),                                            \
 	  "write the weights at the end: a file.safetensors, or a folder that transformers loads")                     \
 	X(SAVE_SHARD, "save-shard", SIZE, "SIZE", 1, 9e15, "", IN(TRAIN) | IN(CHECKPOINT),                             \
@@ -307,10 +306,10 @@ struct options {
 	int word_count;
 	struct option_value value[OPTION_COUNT];
 	const char *class;  /* of stacks, by --config, where --stack is not given; else NULL */
-	const char *config; /* what --config was; NULL: it was not given */
+	const char *config; /* the text of --config; NULL: it was not given */
 	enum recipe_reader config_reader;
 	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena */
-	const char *model_path;                 /* what --model was, if that was a path; else NULL */
+	const char *model_path;                 /* the text of --model, if that was a path; else NULL */
 	char **given; /* of calibrate: the arguments as they came, of which only the first step's are read */
 	int given_count;
 	struct arena arena; /* of values that are not argv's own */
@@ -389,6 +388,6 @@ const char *command_name(enum command c);
 void options_help(enum command c, FILE *out); /* all about one command */
 /* One option: what it takes, and which commands have it. */
 void option_explain(enum option i, FILE *out);
-void commands_help(FILE *out); /* which commands there are */
+void commands_help(FILE *out); /* lists the commands */
 
 #endif

@@ -72,11 +72,11 @@ void commands_help(FILE *out)
 	      "  shardlab compare --model gpt2-124m --ranks 8 --cluster a100-80gb\n"
 	      "  shardlab train --model gpt --strategy zero3 --ranks 4\n\n",
 	      out);
-	text_wrapped(
-	        out,
-	        "For the options of a command: shardlab help COMMAND. Exit status: 0 done, 1 done and what was checked "
-	        "does not hold or the run failed, 2 the input is wrong (one line on stderr says what).",
-	        0, text_columns(out, COLUMNS));
+	text_wrapped(out,
+	             "For the options of a command: shardlab help COMMAND. Exit status: 0 done; 1 the run failed, or "
+	             "what was checked does not hold; 2 the input is wrong, and one line on stderr says what; 75 a "
+	             "training was stopped by a signal and ended in order.",
+	             0, text_columns(out, COLUMNS));
 }
 
 static void option_line(enum option i, enum command c, int columns, FILE *out)

@@ -109,7 +109,7 @@ static bool is_searched(const struct options *o, enum setting i)
 	        i == SETTING_CHECKPOINTING || i == SETTING_OFFLOAD);
 }
 
-/* What the file says, and the options beside it where it does not. */
+/* Merges the file's settings with the options given beside it; the file goes first. */
 static enum status settings_of_file(const struct options *o, const struct recipe *r, struct settings *out)
 {
 	enum status s = STATUS_OK;

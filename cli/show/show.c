@@ -236,7 +236,7 @@ const char *show_units(const struct report *r)
 	return r->sequence > 1 ? "tokens" : "samples";
 }
 
-/* What a device makes of the time. */
+/* The device's speed in this step. */
 static void show_speed(const struct report *r, FILE *out)
 {
 	const struct report_speed *v = &r->speed;

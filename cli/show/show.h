@@ -7,7 +7,7 @@
 #include "cli/show/table.h"
 #include "strategy/trace/report.h"
 
-/* Which settings a heading names. */
+/* The settings that a heading names. */
 enum { SHOW_PRECISION = 1, SHOW_CHECKPOINTING = 2, SHOW_OFFLOAD = 4, SHOW_MICRO = 8, SHOW_OTHERS = 16, SHOW_ALL = 31 };
 
 /* "fsdp:reshard=no on 4 ranks · gpt:vocabulary=512, 4,837,376 parameters · fp32 · batch 16 = 4 ranks × 4 ·
@@ -17,7 +17,7 @@ void show_heading(const struct report *r, unsigned settings, FILE *out);
 /* One report, in full: what `sim` prints. */
 void show_report(const struct report *r, FILE *out);
 
-/* What would make it fit, or what of the work to take less of: nothing where none was looked for. */
+/* The change that would make it fit, or the part of the work to reduce. Prints nothing if none was looked for. */
 void show_change(const struct report *r, FILE *out);
 
 enum style show_fit_style(const struct report *r);
@@ -27,7 +27,7 @@ struct column {
 	const char *heading; /* "zero2", "predicted" */
 	const struct report *report;
 };
-/* Of those that fit; INT64_MAX: none does. */
+/* The fastest step among the columns that fit; INT64_MAX: none does. */
 int64_t show_fastest_step(const struct column *columns, int count);
 /* Whether two take the batch in other micro-batches; `single`, which has one rank for all of it, is no other. */
 bool show_micros_differ(const struct column *columns, int count);
@@ -46,14 +46,14 @@ void show_csv(const struct column *columns, int count, FILE *out);
 
 /* Figures that only a real run has: losses, validation, checksum, memory as the operating system sees it. */
 void show_run(const struct report *r, FILE *out);
-const char *show_units(const struct report *r); /* what a model takes: "tokens" or "samples" */
+const char *show_units(const struct report *r); /* the model's unit of data: "tokens" or "samples" */
 
 /* The tables of one report. Memory: by category, a pair of columns for each role; of the other spaces nothing where
  * nothing is offloaded. */
 void show_space(const struct report *r, int space, FILE *out);
 void show_spaces(const struct report *r, FILE *out);    /* the host's and the disk's */
 void show_traffic(const struct report *r, FILE *out);   /* and copies between spaces */
-void show_gathering(const struct report *r, FILE *out); /* what the epilogue takes, if it gathers the weights */
+void show_gathering(const struct report *r, FILE *out); /* the epilogue's time and memory, if it gathers the weights */
 
 /* Many combinations as one table, a line each: what fits, how much memory the fullest rank takes and what most of it
  * is, what it sends, and how long a step is and waits. Settings that are the same for all are left to the heading,

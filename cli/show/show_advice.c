@@ -66,7 +66,7 @@ static void show_line(struct table *t, const struct advised *x, struct scale mem
 	table_cell(t, FRONTIER, "%s", x->frontier ? "*" : "");
 }
 
-/* What the signs mean that the lines have. */
+/* Explains the signs that the lines use. */
 static void show_legend(const struct advice *a, int lines, FILE *out)
 {
 	char text[400];
@@ -198,7 +198,7 @@ static void show_lacking(const struct advice *a, bool all, FILE *out)
 		fprintf(out, "… %d more; --verbose lists all\n", a->lack_count - shown);
 }
 
-/* What no line differs in: " --clip 1 --bucket 1048576". */
+/* The settings that all lines share, such as " --clip 1 --bucket 1048576". */
 static void print_given(const struct settings *s, FILE *out)
 {
 	static const enum setting others[] = {SETTING_LOSS_SCALER,

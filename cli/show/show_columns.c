@@ -281,7 +281,7 @@ static void csv_model(FILE *out, const struct report *r)
 	csv_text(out, text);
 }
 
-/* What the columns before it have no place for. */
+/* Settings without a column of their own. */
 static void csv_asked(FILE *out, const struct report *r)
 {
 	fprintf(out, ",%" PRId64 ",", r->asked.seed);

@@ -1,4 +1,4 @@
-/* Where practice departs from theory: a strategy that divides more, and takes more memory at the peak all the same. */
+/* Notes a strategy that divides more and still has the higher peak. */
 #include <stdio.h>
 #include <string.h>
 

@@ -16,7 +16,7 @@ struct profile_column {
 void show_profile_columns(const struct profile_column *columns, int count, bool ratio, FILE *out);
 /* A line a rank and step. */
 void show_profile_steps(const struct profile *p, FILE *out);
-/* What was read, and what it cannot say: "mean of 3 steps on 2 of 2 ranks". */
+/* Says how much was read and what it cannot tell: "mean of 3 steps on 2 of 2 ranks". */
 void show_profile_notes(const struct profile *p, FILE *out);
 
 #endif

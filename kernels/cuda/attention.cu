@@ -32,7 +32,7 @@ bool is_same(const struct attention_shape *a, const struct attention_shape *b)
 	       a->window == b->window && a->alibi_heads == b->alibi_heads && a->first_head == b->first_head;
 }
 
-/* What was measured for this shape. */
+/* The measured choice for this shape; NULL: it was not measured. */
 const struct attention_place *measured(const struct kernel_context *c, const struct attention_shape *s, bool backward)
 {
 	const int n = c->choices < CUDA_ATTENTION_CHOICES ? c->choices : CUDA_ATTENTION_CHOICES;
@@ -59,7 +59,7 @@ enum cuda_attention rung_of(struct kernel_context *c, enum cuda_attention most, 
 		return CUDA_ATTENTION_CUDNN;
 	const bool local = (s->window > 0 && s->window < s->tokens) || s->alibi_heads > 0;
 	if (backward && local && most > CUDA_ATTENTION_TENSOR)
-		most = CUDA_ATTENTION_TENSOR; /* which alone has windows and ALiBi backward */
+		most = CUDA_ATTENTION_TENSOR; /* the only one with windows and ALiBi backward */
 	return highest(c, most, s, aligned);
 }
 
@@ -102,7 +102,7 @@ struct attention_arguments part(const struct attention_arguments &a, enum elemen
 
 typedef int attention_version(kernel_stream s, enum element type, const struct attention_arguments *a);
 
-/* By rung */
+/* Indexed by rung. */
 attention_version *const forwards[] = {
         nullptr, attention_forward_plain, attention_forward_simple, attention_forward_tensor, attention_forward_hopper,
         nullptr};

@@ -68,7 +68,7 @@ template <typename I> __device__ __forceinline__ I first_tile(I query, I window,
 	return query < window ? 0 : (query - window + 1) / keys * keys;
 }
 
-/* Where one head's rows are: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
+/* The place of one head's rows: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
 template <typename T> struct attention_head {
 	int64_t qkv_row, y_row, q, k, v, y, row; /* first elements; row: in [samples, heads, tokens] */
 	float slope;                             /* of ALiBi; 0: none */
@@ -123,9 +123,9 @@ template <> __device__ __forceinline__ uint32_t pack_pair<__half>(float x, float
 
 enum { PIECE = 8 };
 
-/* Where a piece of a row is. ldmatrix reads one piece of 8 rows at once: they must lie in 8 different sixteenths of 128
- * bytes, all banks. Rows of 128 bytes or a multiple would begin in the same banks, so the piece's number is changed by
- * the row's; rows of an odd multiple of 64 bytes begin in two, and 4 pieces are changed by every other row's. */
+/* The place of a piece of a row. ldmatrix reads one piece of 8 rows at once: they must lie in 8 different sixteenths of
+ * 128 bytes, all banks. Rows of 128 bytes or a multiple would begin in the same banks, so the piece's number is changed
+ * by the row's; rows of an odd multiple of 64 bytes begin in two, and 4 pieces are changed by every other row's. */
 template <int HEAD> static __device__ __forceinline__ int piece(int row, int number)
 {
 	static_assert(HEAD % 32 == 0, "whole groups of pieces");
@@ -165,8 +165,8 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int row
 	}
 }
 
-/* Where a lane's ldmatrix begins to read 16 rows: in rows 0-7, 8-15, 0-7, 8-15 of its four matrices, the last two in
- * the second half of 16 columns. */
+/* The start of a lane's part when ldmatrix reads 16 rows: in rows 0-7, 8-15, 0-7, 8-15 of its four matrices, the last
+ * two in the second half of 16 columns. */
 template <int HEAD, typename T> static __device__ __forceinline__ uint32_t pieces_down(const T *tile, int lane)
 {
 	return shared_address(tile + piece<HEAD>(lane & 15, lane >> 4));
@@ -264,7 +264,7 @@ static __device__ __forceinline__ float row_delta(const T *y, const T *dy, int s
 
 /* ---- softmax of 16 rows, whose columns come a tile at a time ---- */
 
-/* What LOCAL rows need besides; slope: ALiBi's, divided by the scores' scale. */
+/* LOCAL's additional data about rows. slope: ALiBi's, divided by the scores' scale. */
 struct local_rows {
 	int window;
 	float slope;

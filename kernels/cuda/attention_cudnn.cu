@@ -32,7 +32,7 @@ enum cudnn_type type_of(enum element type)
 	return type == ELEMENT_BF16 ? CUDNN_BFLOAT16 : CUDNN_HALF;
 }
 
-/* What the tensors of a pass have in common. */
+/* The parts that the tensors of a pass have in common. */
 struct drawing {
 	struct cudnn_graph *g;
 	int64_t samples, tokens, heads, kv_heads, size, row; /* row: elements of a token's q, k and v */
@@ -293,7 +293,7 @@ void put(struct addresses *p, int number, const void *where)
 	p->where[p->count++] = const_cast<void *>(where);
 }
 
-/* Where samples from `first` on are. */
+/* The addresses of the samples from `first` on. */
 void fill(struct addresses *to, const struct attention_arguments *a, enum element type, int64_t first, bool backward)
 {
 	const int64_t element = element_bytes(type), width = a->heads * a->size * element,

@@ -57,7 +57,7 @@ struct attention_arguments;
 /* True where cuDNN is installed, knows this card and has a plan for the shape, which is made when it is first asked
  * about: that takes a second or so. */
 bool attention_cudnn_takes(struct kernel_context *c, const struct attention_shape *s, bool backward);
-/* Of a shape that it takes. */
+/* Attention of a shape that it takes. */
 int attention_cudnn(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
                     const struct attention_arguments *a, bool backward);
 #endif

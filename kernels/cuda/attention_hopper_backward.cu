@@ -53,7 +53,7 @@ template <bool BEFORE> __device__ __forceinline__ void mask(float (&s)[STEP / 8]
 		}
 }
 
-/* Of a tile that comes by: which head of those that share the keys, and its first query. */
+/* A tile's head (among those that share the keys) and its first query. */
 struct passing {
 	int head, begin;
 };

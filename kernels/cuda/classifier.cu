@@ -11,7 +11,7 @@ namespace
 {
 
 enum { MOST_THREADS = 1024, FINISH_THREADS = 1024 };
-/* Where two blocks' rows fit into shared memory: threads of each, and what it takes beside the row. */
+/* Threads of each block where two blocks' rows fit into shared memory, and the bytes beside a row. */
 enum { HALF_THREADS = 512, BLOCK_BYTES = 2048 };
 
 /* A row of `stride` logits, of which `count` are classes from `first` on. */
@@ -22,7 +22,7 @@ struct rows_task {
 	const int32_t *targets;
 };
 
-/* Where the row's target is among the classes; −1: elsewhere. */
+/* The target's place among the slice's classes; −1: it is elsewhere. */
 __device__ __forceinline__ int target_of(const rows_task &t, int64_t row)
 {
 	int64_t target = t.targets[row] - t.first;

@@ -31,7 +31,7 @@ struct kernel_context {
 	void *algorithms;          /* product.cu: those that were chosen */
 	void *cudnn;               /* attention_cudnn.cu: a handle and plans; NULL: not asked for yet */
 	int product_refusal;       /* the error of the last product that cuBLASLt had nothing for */
-	struct cuda_products lost; /* what it had nothing for */
+	struct cuda_products lost; /* the products that cuBLASLt did not carry out */
 };
 
 /* Errors of this library's own, beside those of CUDA (below 1000) and cuBLASLt. */

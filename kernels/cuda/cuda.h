@@ -58,11 +58,11 @@ struct cuda_products {
 	/* Products that a kernel of ours computed, a thread an element: right, and hundreds of times slower. */
 	int64_t plain;
 	char first[96]; /* the first of those, as "16384 x 3072 x 768 bf16, A whole, B transposed" */
-	int why;        /* … and what was said to it, for error_text() */
+	int why;        /* the library's reason to refuse that one, for error_text() */
 };
 
-/* What was chosen for one shape, as words that mean something to the same library, with the same cuBLASLt, on the same
- * kind of card: an algorithm of cuBLASLt for a product, or a rung for a pass of attention. */
+/* The choice for one shape, as words that mean something to the same library, with the same cuBLASLt, on the same kind
+ * of card: an algorithm of cuBLASLt for a product, or a rung for a pass of attention. */
 struct cuda_algorithm {
 	uint64_t product[15], algorithm[8];
 };
@@ -124,7 +124,7 @@ struct cuda_api {
 	/* The rung that such a shape gets, where its addresses are multiples of 16. */
 	enum cuda_attention (*attention_rung)(struct kernel_context *c, const struct attention_shape *shape,
 	                                      bool backward);
-	/* … and why. */
+	/* The same rung, and the reason for it. */
 	void (*attention_choice)(struct kernel_context *c, const struct attention_shape *shape, bool backward,
 	                         struct cuda_attention_choice *out);
 	/* cuDNN's version as it counts, 91900 is 9.19.0; 0: it is not installed. Needs no device. */

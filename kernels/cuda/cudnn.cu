@@ -46,7 +46,7 @@ bool find(void *in, const char *name, void *function, size_t size)
 	return symbol;
 }
 
-/* Where Python's packages have it; * is a version of Python. Its other libraries lie beside it. */
+/* The folders of Python's packages; * is a version of Python. cuDNN's other libraries lie beside it. */
 const char *const packages[] = {"{HOME}/.local/lib/python3*/site-packages", "{VIRTUAL_ENV}/lib/python3*/site-packages",
                                 "/usr/local/lib/python3*/dist-packages",    "/usr/local/lib/python3*/site-packages",
                                 "/usr/lib/python3*/site-packages",          "/opt/conda/lib/python3*/site-packages"};

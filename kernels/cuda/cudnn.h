@@ -52,14 +52,14 @@ enum cudnn_kind {
 	CUDNN_VALUE    /* one fp32 on the host, whose address is */
 };
 
-/* What a tensor is. Its number, from 1 on, is also what a run knows it by. */
+/* The description of a tensor. Its number, from 1 on, is also its name in a run. */
 struct cudnn_shape {
 	enum cudnn_kind kind;
 	enum cudnn_type type;
 	int64_t size[CUDNN_DIMENSIONS], stride[CUDNN_DIMENSIONS];
 };
 
-/* Where a plan is for: a card that is here, by its handle, or one whose properties are described. */
+/* The card that a plan is for: one that is here, by its handle, or one whose properties are described. */
 struct cudnn_place {
 	void *handle, *properties;
 };

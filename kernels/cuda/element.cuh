@@ -155,7 +155,7 @@ template <typename V, typename Op> __device__ __forceinline__ V block_reduce(V v
 	__shared__ V parts[WARP];
 	unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 	value = warp_reduce(value, op);
-	__syncthreads(); /* what an earlier call left has been read */
+	__syncthreads(); /* an earlier call's values have been read */
 	if (lane == 0)
 		parts[warp] = value;
 	__syncthreads();

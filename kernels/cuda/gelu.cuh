@@ -1,6 +1,5 @@
-/* What a linear layer applies to its sums. GELU in its tanh form, as kernels/cpu/simd/math.h has it: ½x(1 + tanh u)
- * with u = sqrt(2/π)(x + 0.044715x³) is x / (1 + e^(−2u)), which has one exponential and loses no digits where tanh
- * nears −1. */
+/* The activations of a linear layer. GELU in its tanh form, as kernels/cpu/simd/math.h has it: ½x(1 + tanh u) with u =
+ * sqrt(2/π)(x + 0.044715x³) is x / (1 + e^(−2u)), which has one exponential and loses no digits where tanh nears −1. */
 #ifndef SHARDLAB_CUDA_GELU_CUH
 #define SHARDLAB_CUDA_GELU_CUH
 

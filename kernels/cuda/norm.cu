@@ -48,7 +48,7 @@ template <int SHARERS, int N> __device__ __forceinline__ void row_sums(float (&s
 		sums[i] = warp_reduce(sums[i], sum_of());
 	if constexpr (SHARERS > WARP) {
 		__shared__ float parts[WARPS][N];
-		__syncthreads(); /* what an earlier call left has been read */
+		__syncthreads(); /* an earlier call's values have been read */
 		if (threadIdx.x % WARP == 0)
 #pragma unroll
 			for (int i = 0; i < N; i++)

@@ -56,7 +56,7 @@ cudaDataType_t data_type(enum element type)
 	return type == ELEMENT_FP32 ? CUDA_R_32F : type == ELEMENT_BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
-/* By product_epilogue. Our A is its B. */
+/* Indexed by product_epilogue. Our A is cuBLASLt's B. */
 const cublasLtEpilogue_t epilogues[] = {CUBLASLT_EPILOGUE_DEFAULT,  CUBLASLT_EPILOGUE_BIAS,
                                         CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS,
                                         CUBLASLT_EPILOGUE_DGELU,    CUBLASLT_EPILOGUE_BGRADB,

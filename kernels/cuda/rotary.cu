@@ -179,7 +179,7 @@ __device__ __forceinline__ void sums_store(const rotary_task &t, int which, int 
 {
 	__shared__ float sums[WARPS][2 * ROTARY_PAIRS];
 	const int warp = static_cast<int>(threadIdx.x) / WARP;
-	__syncthreads(); /* what an earlier call left has been read */
+	__syncthreads(); /* an earlier call's values have been read */
 	store_pairs(sums[warp], t.size, lane, sum);
 	__syncthreads();
 	for (int i = static_cast<int>(threadIdx.x); i < t.size; i += THREADS) {

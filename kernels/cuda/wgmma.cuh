@@ -42,7 +42,7 @@ static __device__ __forceinline__ uint64_t wgmma_descriptor(uint32_t address, ui
 
 #ifdef SHARDLAB_EMULATE
 
-/* Where an element is, by what the PTX ISA says of canonical layouts and of swizzling. */
+/* The place of an element under the PTX ISA's rules for canonical layouts and swizzling. */
 static inline const unsigned char *emulate_wgmma_place(uint64_t d, bool contiguous_k, uint32_t mn, uint32_t k)
 {
 	uint32_t start = (d & 0x3fff) << 4, leading = (d >> 16 & 0x3fff) << 4, stride = (d >> 32 & 0x3fff) << 4;

@@ -131,7 +131,7 @@ static enum status join(struct calibration *k, bool *ours)
 	return k->ranks > 1 ? communicator_open(&k->communicator, name, &world) : STATUS_OK;
 }
 
-/* Of several machines, the ranks of each measure among themselves, and one of each with those of the others. */
+/* With several machines, the ranks of each machine are one group, and one rank of every machine is another. */
 static enum status part(struct calibration *k)
 {
 	struct communicator *all = k->communicator, *here = NULL;

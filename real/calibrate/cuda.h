@@ -9,7 +9,7 @@ struct gpu {
 	const struct cuda_api *api;
 	struct kernel_context *cuda; /* NULL: not open */
 	struct cuda_properties properties;
-	int number;              /* which one this rank has */
+	int number;              /* this rank's GPU */
 	int64_t available_bytes; /* of its memory, once it is open */
 	kernel_stream stream;
 	cuda_event begin, end;

@@ -17,7 +17,7 @@ struct curve_point {
 	enum type type;
 	int64_t work;
 	struct rate rate;
-	int64_t times; /* that it was measured */
+	int64_t times; /* the number of measurements */
 };
 struct curve_points {
 	struct curve_point *points; /* owned */
@@ -61,7 +61,7 @@ struct calibration {
 	struct calibration_gpu *gpu;       /* while GPUs are measured */
 	struct communicator *communicator; /* of the ranks of this machine; NULL: the process stands alone there */
 	struct communicator *between;      /* of one rank of each machine, in those; NULL: there is one machine */
-	MPI_Comm group;                    /* who measures together at present; where MPI is not there: not used */
+	MPI_Comm group;                    /* the ranks that measure together at present; not used without MPI */
 	MPI_Comm node, hosts;              /* the ranks of this machine, and one of each */
 	int group_ranks;
 	struct curve_points points; /* of rank 0 */

@@ -91,7 +91,7 @@ static float *next_place(struct collectives *c, int64_t elements)
 	return place;
 }
 
-/* Of the whole, divided by the ranks. */
+/* Elements of the whole, rounded down to a multiple of the ranks. */
 static int64_t elements_of(const struct collectives *c, int64_t bytes)
 {
 	return bytes / (int64_t)sizeof(float) / c->between->ranks * c->between->ranks;
@@ -122,8 +122,8 @@ static enum status run_one(struct collectives *c, enum schedule_algorithm algori
 	return s;
 }
 
-/* As often as there is time for, but three times. All ranks know the same times. Small ones are quick, and of those the
- * shortest counts, which is to be found between the time slices of others. */
+/* As many repeats as time allows, at least three, and the same number on all ranks. The shortest of the small ones
+ * counts, so they need enough repeats for one to fall between other processes' time slices. */
 static int repeats_of(const struct collectives *c, int64_t elements, int64_t ns)
 {
 	enum { LEAST = 3, QUICK_REPEATS = 9, LONG_REPEATS = 31 };

@@ -36,9 +36,9 @@ enum status checkpoint_folder_make(struct new_folder *f, const char *folder, int
  * all. */
 enum status checkpoint_folder_finish(struct new_folder *f, const char *folder, int64_t step, int64_t keep);
 
-/* What to resume from, which the caller frees: `given` is a checkpoint, a run's folder or the file `latest` in it (its
- * latest), or the word latest (of `folder`; NULL: none is known). Where `latest` does not lead to a checkpoint, the
- * last one there is. */
+/* Finds the checkpoint to resume from; the caller frees its path. `given` is a checkpoint, a run's folder, the file
+ * `latest` in it, or the word latest (of `folder`; NULL: none is known). A folder and `latest` mean the run's latest
+ * checkpoint. If `latest` does not lead to a checkpoint, the newest one there is taken. */
 enum status checkpoint_find(const char *given, const char *folder, char **out);
 
 #endif

@@ -94,7 +94,8 @@ static int64_t own(const struct ring *r)
 	return slice(r) * r->base.public.rank;
 }
 
-/* Where the elements from `offset` on are read, and where they are written: in the whole, or in the rank's part. */
+/* The place to read the elements from `offset` on, then the place to write them: in the whole, or in the rank's
+ * part. */
 static char *source(const struct ring *r, int64_t offset)
 {
 	if (r->operation == OPERATION_GATHER)

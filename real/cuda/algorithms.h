@@ -1,4 +1,4 @@
-/* Which algorithm of cuBLASLt each shape of product has, where that was measured: kept in a file beside the GPUs'
+/* The measured choice of cuBLASLt's algorithm for each shape of product. It is kept in a file beside the GPUs'
  * calibration, one for each kind of card and version of cuBLASLt, so that a run has the same bits as the one before.
  *
  *     ~/.config/shardlab/algorithms-NVIDIA-H200-130100.txt

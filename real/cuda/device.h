@@ -38,11 +38,11 @@ struct cuda_slots {
 	int64_t step[2]; /* the step whose samples are there; -1: none */
 };
 
-/* By enum cuda_attention. */
+/* Indexed by enum cuda_attention. */
 extern const char *const cuda_attention_names[];
 
 struct cuda_device {
-	struct rank_memory rank; /* what it keeps; arena[SPACE_DEVICE] is device memory */
+	struct rank_memory rank; /* the rank's memory; arena[SPACE_DEVICE] is on the device */
 	const struct cuda_api *api;
 	struct kernel_context *context;
 	int gpu;
@@ -55,7 +55,7 @@ struct cuda_device {
 	kernel_stream stream;          /* of the compute queue; copies of remote memory go there too */
 	struct remote_memory remote;
 	void *device_arena, *host_arena;
-	void *pinned;            /* what remote memory's copies, loads and the loss scale go through */
+	void *pinned;            /* a buffer for remote memory's copies, loads and the loss scale */
 	struct cuda_sums *sums;  /* device */
 	struct cuda_sums *shown; /* pinned */
 	struct loss_scale *scaler_begin;
@@ -65,7 +65,7 @@ struct cuda_device {
 	int slot_count;
 	struct report_overhead overhead; /* so far */
 	int64_t used_before;             /* by the stage at hand; -1: unknown */
-	int64_t step;                    /* what loads read of the plan's step counter, while `step_known` */
+	int64_t step;                    /* the step that loads read from the plan's counter, while `step_known` */
 	bool step_known;
 };
 

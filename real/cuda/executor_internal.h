@@ -30,7 +30,7 @@ struct cuda_executor {
 	bool is_nccl;
 	struct nccl *nccl;     /* of all ranks */
 	bool nccl_failed;      /* its communicators must be aborted */
-	unsigned char *pinned; /* what `ring` and `mpi` stage in */
+	unsigned char *pinned; /* staging of `ring` and `mpi` */
 	int64_t pinned_bytes;
 
 	bool measures; /* the section at hand: events around every operation */

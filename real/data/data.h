@@ -76,7 +76,7 @@ struct dataset {
 	const char *type;       /* "uint16", "uint32", "bytes"; "pixels" and "numbers" where inputs are floats */
 	int64_t largest_id;     /* of token ids that were looked at */
 	const char *largest_in; /* the file that has it; NULL: there are no token ids */
-	char words[384];        /* what was found: files, type, how many to train on and to validate with */
+	char words[384];        /* a summary: files, type, how many samples to train on and to validate with */
 
 	const struct dataset_form *form;
 	void *own; /* the form's */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 struct dataset_form {
-	/* Which sample of `samples` the i-th of a run is. */
+	/* The number in `samples` of a run's i-th sample. */
 	int64_t (*place)(uint64_t seed, int64_t samples, int64_t i);
 	/* Fills in one sample; either may be NULL. */
 	enum status (*fill)(const struct dataset *d, bool validation, int64_t which, void *input, int32_t *target);

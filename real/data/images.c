@@ -19,14 +19,14 @@ enum { PATH_BYTES = 4096 };
 /* Images with their labels, one byte a pixel. */
 struct set {
 	int64_t count;
-	unsigned char *pixels_file, *labels_file; /* what was read, to be freed */
+	unsigned char *pixels_file, *labels_file; /* the files' contents, to be freed */
 	const unsigned char *pixels, *labels;     /* in it, behind the headers */
 };
 
 struct images {
 	struct set training, validation; /* of a pair all is in `training`, and every tenth to validate with */
 	bool is_pair;
-	float pixel_value[256]; /* what each byte is after normalisation */
+	float pixel_value[256]; /* the value of each byte after normalisation */
 };
 
 static const struct dataset_form images_form;

@@ -21,14 +21,14 @@
 
 #include <stdint.h>
 
-/* Where element `i` of [0, n) stands in the order of this epoch: a permutation of [0, n). n ≥ 1. */
+/* The place of element `i` of [0, n) in this epoch's order, a permutation of [0, n). n ≥ 1. */
 int64_t sampler_permute(uint64_t seed, int64_t epoch, int64_t n, int64_t i);
 
 /* The image that training sample `i` is, of n: epoch i / n, place i % n. */
 int64_t sampler_image(uint64_t seed, int64_t n, int64_t i);
 
-/* Where in the text training sample `i` begins, in [0, starts). The remainder of 64 bits: even to 1 in 2^32 for any
- * text that fits in memory. */
+/* The start of training sample `i` in the text, in [0, starts): a remainder of 64 bits, even to 1 in 2^32 for any text
+ * that fits in memory. */
 int64_t sampler_start(uint64_t seed, int64_t starts, int64_t i);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which of the forms takes what a model with numbers as inputs is given. */
+/* Chooses the form for the data of a model whose inputs are numbers. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>

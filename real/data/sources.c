@@ -14,7 +14,7 @@ enum { MOST_FILES = 100000 };
 
 /* ---- names ---- */
 
-/* Where `word` stands in a file's name with neither letter nor digit around it; NULL: nowhere. */
+/* Finds `word` in a file's name with neither letter nor digit around it; NULL: it is not there. */
 static const char *find_word(const char *name, const char *word)
 {
 	size_t length = strlen(word);
@@ -76,7 +76,7 @@ static enum status add_pattern(struct sources *s, const char *pattern, const cha
 
 /* ---- folders ---- */
 
-/* Where the word of its split stands in a name; NULL: it has none. */
+/* Finds the word of its split in a name; NULL: it has none. */
 static const char *split_of(const char *name, const struct source_folder *folder)
 {
 	const char *at = NULL;
@@ -148,7 +148,8 @@ static enum status add_any(struct sources *s, const char *path, const char *pair
 	return strpbrk(path, "*?[") ? add_pattern(s, path, pairs) : add(s, path, pairs);
 }
 
-/* Where keys begin: behind the first colon after which all is key=value, with colons between. NULL: there are none. */
+/* Finds the keys of a path: they begin behind the first colon after which all is key=value, with colons between. NULL:
+ * there are none. */
 static char *find_pairs(char *path)
 {
 	char *at = NULL;

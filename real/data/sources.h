@@ -32,14 +32,14 @@ struct sources {
 	int capacity;
 };
 
-/* Which files of a folder count. Lists end with NULL. */
+/* The files of a folder that count. Lists end with NULL. */
 struct source_folder {
 	const char *const *endings;
 	const char *const *splits; /* words of which a name has one: "train", "val" */
 	const char *looked_for;    /* "train.bin or NAME_train_*.bin" */
 };
 
-/* That a file exists is checked of patterns and folders alone; opening tells of the others. On failure s is released.
+/* Checks only of patterns and folders that their files exist; opening reports other files. On failure s is released.
  * folder: NULL lists folders themselves, in place of what is in them. */
 enum status sources_find(struct sources *s, const char *text, const struct source_folder *folder);
 void sources_release(struct sources *s); /* accepts NULL and a zeroed one */

@@ -108,7 +108,7 @@ static int find_name(const struct table *t, const char *name)
 	return -1;
 }
 
-/* By what the user says; -1: nothing is said. */
+/* Reads the user's choice of label; -1: there is none. */
 static enum status read_label(const struct table *t, const char *name, int *out)
 {
 	int64_t n = 0;
@@ -148,7 +148,7 @@ static enum status begin(struct table *t, const char *name, const struct first_r
 	return s;
 }
 
-/* Where words may stand, FIRST or LAST; -1: nowhere. */
+/* The places where words may stand, FIRST or LAST; -1: nowhere. */
 static int words_of(const struct table *t, int column)
 {
 	if (t->label >= 0)

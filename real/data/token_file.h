@@ -44,13 +44,13 @@
 /* The bytes of an id. */
 enum token_type { TOKEN_FOUND_OUT = 0, TOKEN_BYTES = 1, TOKEN_UINT16 = 2, TOKEN_UINT32 = 4 };
 #define TOKEN_TYPE_WORDS "uint16|uint32|bytes"
-/* By its word; NULL: found out. The caller has checked the word. */
+/* The type of this name, which the caller has checked; NULL: the file decides. */
 enum token_type token_type_of(const char *word);
 const char *token_type_name(enum token_type type);
 
 struct token_spec {
 	int64_t vocabulary;   /* ids are below it; 2³¹ at most, since they become int32 */
-	enum token_type type; /* what the user says */
+	enum token_type type; /* the type that the user gives */
 };
 
 /* A file in memory: mapped, and nobody else's. */

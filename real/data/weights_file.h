@@ -43,7 +43,7 @@ void weights_file_release(struct weights_file *w); /* accepts NULL and a zeroed 
  * "transformer." or "model." before them, or those names with "transformer.": GPT-2's come both ways. */
 const struct weights_tensor *weights_file_find(const struct weights_file *w, const char *name);
 
-/* As safetensors_read. */
+/* Like safetensors_read. */
 enum status weights_file_read(const struct weights_tensor *t, int64_t first, int64_t count, float *out);
 
 #endif

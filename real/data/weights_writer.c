@@ -34,7 +34,7 @@ static const char *temporary_name(int shard, char name[NAME_BYTES])
 	return name;
 }
 
-/* As transformers names them. */
+/* The file's name by transformers' rule. */
 static const char *final_name(int shard, int shards, char name[NAME_BYTES])
 {
 	if (shards == 1)

@@ -31,7 +31,7 @@ void device_release(struct device *d); /* accepts a zeroed struct */
 /* Bytes of the device's memory that libraries took; 0 where that is not measured. */
 int64_t device_overhead(const struct device *d, struct report_overhead *out);
 
-/* What was slower on it than it could be, so far. */
+/* Adds what has been slower on the device than it could be. */
 void device_slowed(const struct device *d, struct report_slowed *out);
 
 #endif

@@ -18,7 +18,7 @@
 #include "real/rank/fusion.h"
 #include "real/rank/operand.h"
 
-/* Where an operation runs. */
+/* The memory and device that operations run on. */
 struct binding {
 	struct rank_memory *memory;
 	const struct kernel_table *kernels;
@@ -28,7 +28,7 @@ struct binding {
 	/* In memory that the kernels reach: */
 	double *loss; /* sums of `evaluate` */
 	int64_t *correct;
-	struct loss_scale *scaler_begin; /* what the loss scale begins with, until it is copied */
+	struct loss_scale *scaler_begin; /* the first loss scale, until it is copied */
 	int32_t *gave_up;                /* becomes 1 where the loss scale cannot become any smaller */
 	float *scalar;                   /* CPU: a loss or a sum of squares beside its exact sum */
 };

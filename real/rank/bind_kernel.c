@@ -13,7 +13,7 @@
 
 /* ---- numbers and structures, by the names of parameters ---- */
 
-/* What a parameter gets; 0: it takes no operand. */
+/* The source of a parameter's value; 0: it takes no operand. */
 #define NUMBER(expression) _, expression, 0
 #define ADDS_TO(operand) NUMBER(adds(op, (int)(offsetof(these, operand) / sizeof(void *))))
 #define NUMBER_type NUMBER(type_of(m, op))
@@ -50,7 +50,7 @@ static enum element type_of(const struct rank_memory *m, const struct op *op)
 	return element_of(m, op, i);
 }
 
-/* Of a sum over the tensor group a rank may get a part of the rows. */
+/* A rank may get only some rows of a sum over the tensor group. */
 static int64_t rows_of_call(const struct rank_memory *m, const struct op *op)
 {
 	return op_find(op->kind, PART_SUM) < 0 ? rows_of(m, op) : made_rows(m, op);

@@ -23,7 +23,7 @@ struct device_choice {
 
 struct device {
 	const struct device_table *table; /* NULL: not open */
-	struct rank_memory *rank;         /* what the rank keeps, wherever its memory is */
+	struct rank_memory *rank;         /* the rank's buffers, wherever its memory is */
 	struct executor *executor;        /* once started */
 	void *own;                        /* the device's */
 };
@@ -41,7 +41,7 @@ struct device_table {
 	void (*release)(struct device *d); /* the executor is closed already */
 	/* Bytes of the device's memory that libraries took. NULL: not measured, and 0. */
 	int64_t (*overhead)(const struct device *d, struct report_overhead *out);
-	/* What was slower than it could be. NULL: nothing. */
+	/* Adds what was slower than it could be. NULL: nothing ever is. */
 	void (*slowed)(const struct device *d, struct report_slowed *out);
 };
 

@@ -22,7 +22,7 @@ struct executor;
 
 struct traffic_count {
 	int64_t calls, payload_bytes, sent_bytes, received_bytes;
-	int64_t staging_bytes; /* that a call wrote to, at the most */
+	int64_t staging_bytes; /* the most that a call wrote to */
 	bool counted;          /* false once a call's bytes could not be counted */
 };
 

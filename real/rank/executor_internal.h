@@ -35,7 +35,7 @@ struct op_span {
 struct group_of_ranks {
 	unsigned axes;
 	bool ends;
-	int colour, place;                 /* which of the groups, and this rank's place in it; colour -1: none */
+	int colour, place;                 /* the group, and this rank's place in it; colour -1: none */
 	struct communicator *communicator; /* NULL: this rank is in none */
 	void *library;                     /* the executor's own: the same ranks in its library */
 };
@@ -44,7 +44,7 @@ enum { MOST_GROUPS = 2 << PLAN_AXES };
 
 struct executor {
 	const struct executor_ops *ops;
-	struct rank_memory *memory; /* what the rank keeps, wherever its memory is */
+	struct rank_memory *memory; /* the rank's buffers, wherever its memory is */
 	struct communicator *communicator;
 	struct group_of_ranks groups[MOST_GROUPS];
 	int group_count;

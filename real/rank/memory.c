@@ -130,7 +130,7 @@ void rank_memory_touch(struct rank_memory *memory, const struct op *op, int oper
 
 /* ---- to and from the disk ---- */
 
-/* Where a region stands in its arena, and how long it is, bytes. */
+/* The place of a region in its arena, and its length in bytes. */
 static int64_t region_place(const struct rank_memory *memory, const struct region *r, int64_t *bytes)
 {
 	int64_t offset, count, size = type_bytes(memory->role->buffers[r->buffer].type);

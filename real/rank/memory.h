@@ -87,7 +87,7 @@ struct rank_memory {
 	struct layout layout;
 	unsigned char *arena[SPACE_COUNT]; /* NULL: nothing stands there; of the disk always */
 	struct {
-		void *at; /* what an arena lies in, aligned to large pages */
+		void *at; /* the allocation that holds an arena, aligned to large pages */
 		size_t bytes;
 	} mapped[SPACE_COUNT];
 	const struct remote_memory *remote;             /* NULL: all memory is this process's own */
@@ -100,7 +100,7 @@ struct rank_memory {
 	struct touched *touched[QUEUE_COUNT]; /* [queue][buffer]: queues run in threads of their own */
 	/* the evaluate section */
 	bool evaluating;
-	int64_t evaluate_pass; /* which part of the validation data is next */
+	int64_t evaluate_pass; /* the next part of the validation data */
 	int64_t evaluate_rows; /* rows of it that `evaluate` counts */
 	double evaluate_loss;  /* sums, over all passes so far */
 	int64_t evaluate_correct, evaluate_total;

@@ -55,9 +55,9 @@ static inline int64_t rows_of(const struct rank_memory *memory, const struct op 
  *     o->NORM_FORWARD.statistics      a float *
  *     o->NORM_BACKWARD.statistics     a const float *
  *
- * What is only read is const. Where the table fixes the type of the elements, the pointer has it; elements of the
- * plan's types are only for parameters that are `void *`. So the compiler holds each call of a kernel to what the table
- * says.
+ * Memory that is only read is const. Where the table fixes the type of the elements, the pointer has it; elements of
+ * the plan's types are only for parameters that are `void *`. So the compiler holds each call of a kernel to what the
+ * table says.
  */
 struct elements; /* of a type that the plan chooses */
 #define OPERAND_IS_READ const
@@ -117,7 +117,7 @@ static inline bool adds(const struct op *op, int operand)
 	return op->accumulate >> operand & 1;
 }
 
-/* Of the first operand, since vector operations have no shape of their own. */
+/* Elements of the first operand, since vector operations have no shape of their own. */
 static inline int64_t elements_of(const struct rank_memory *memory, const struct op *op)
 {
 	int64_t n;
@@ -146,7 +146,7 @@ static inline int64_t context_of(const struct rank_memory *memory, const struct 
 	return positions < 0 ? 0 : memory->plan->model->tensors[positions].rows;
 }
 
-/* What this rank has: token ids of an embedding, classes of the loss. */
+/* This rank's slice of the token ids (embedding) or classes (loss). */
 static inline struct class_slice class_slice_of(const struct rank_memory *memory, const struct op *op)
 {
 	const struct model *model = memory->plan->model;

@@ -8,8 +8,8 @@
 /* An operation with a snapshot fills that. Else what is saved goes to the store; without its function, nothing is done.
  */
 enum status rank_save(struct rank_memory *memory, const struct op *op);
-/* What the operation's snapshot holds goes to the store. It uses nothing else that a step does, so another thread may
- * call it while steps go on. */
+/* Writes the operation's snapshot to the store. It touches nothing else that a step uses, so another thread may call it
+ * while steps go on. */
 enum status rank_save_snapshot(struct rank_memory *memory, const struct op *op);
 enum status rank_restore(struct rank_memory *memory, const struct op *op);
 

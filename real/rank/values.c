@@ -89,7 +89,7 @@ static double read_element(enum type type, const void *at, int64_t element)
 	}
 }
 
-/* Where a rank keeps its share of the whole, before or after an operation. */
+/* The operations before or after which a rank holds only its share of the whole. */
 static bool is_part(enum operation o, bool after)
 {
 	return after ? o == OPERATION_REDUCE_SCATTER || o == OPERATION_SCATTER

@@ -220,7 +220,7 @@ static enum status fill_buffers(struct rank_memory *memory, float *values, int64
 	return STATUS_OK;
 }
 
-/* Where the operand's values can be read and written: themselves, or a copy that the caller frees. */
+/* Memory to make the operand's values in: the operand's own, or a buffer that the caller frees. */
 static float *values_here(const struct rank_memory *memory, const struct op *op, void *values, int64_t n)
 {
 	if (!is_remote(memory, op))

@@ -15,8 +15,8 @@ struct group_walk {
 
 /* Visits the tensors, or parts of tensors, that the operand holds of the operation's group. */
 enum status rank_walk_group(const struct op *op, const struct group_walk *w);
-/* Where one of the model's buffers stands among n elements, which are a stage's own buffers; -1: it is another stage's.
- */
+/* The place of one of the model's buffers among n elements, which are a stage's own buffers; -1: it is another
+ * stage's. */
 int64_t rank_place_of_buffer(const struct rank_memory *memory, const struct model_buffer *b, int64_t n);
 
 enum status rank_initialize(struct rank_memory *memory, const struct op *op);

@@ -13,7 +13,7 @@ struct added_token {
 	bool takes_before, takes_behind; /* the white space there goes with it: lstrip, rstrip */
 };
 
-/* By first byte, the longest of each first. */
+/* Ordered by first byte, the longest of each first. */
 struct added_tokens {
 	struct added_token *list;
 	size_t count, capacity;

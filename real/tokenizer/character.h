@@ -17,14 +17,15 @@ static inline size_t character_bytes(char first)
 size_t characters_valid(const char *text, size_t size);
 /* Could these bytes be the beginning of a character whose rest is still to come? */
 bool character_is_begun(const char *text, size_t size);
-/* Where no whole character is: the bytes that one U+FFFD stands for (the Unicode Standard, 3.9: maximal subparts). */
+/* For bytes that are no whole character: how many of them one U+FFFD replaces (the Unicode Standard, 3.9: maximal
+ * subparts). */
 size_t character_broken(const char *text, size_t size);
 
 uint32_t character_code(const char *at);
 /* Writes it at `out` and returns its bytes. */
 size_t character_write(uint32_t code, char out[4]);
 
-/* As regular expressions have it: Unicode's White_Space; \w. */
+/* The classes of regular expressions: Unicode's White_Space; \w. */
 bool character_is_space(uint32_t code);
 bool character_is_word(uint32_t code);
 

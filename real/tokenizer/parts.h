@@ -17,7 +17,7 @@ struct tokenizer_parts {
 	struct decode_step *decode;
 	int normal_count, cut_count, decode_count;
 	int normal_capacity, cut_capacity, decode_capacity;
-	struct token_list before, after; /* what is put around a text */
+	struct token_list before, after; /* ids that go around a text */
 };
 
 /* Fills zeroed parts from a file; on failure they are half filled, and released as whole ones are. */

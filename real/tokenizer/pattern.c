@@ -189,7 +189,7 @@ static void prepare(struct pattern_expression *e)
 		abort();
 	pcre2_set_match_limit(e->limits, MOST_STEPS);
 	pcre2_set_heap_limit(e->limits, MOST_KILOBYTES);
-	/* Where there is no compiler for the processor, the interpreter matches the same. */
+	/* On a processor without PCRE2's compiler, the interpreter matches the same. */
 	if (!pcre2_jit_compile(e->code, PCRE2_JIT_COMPLETE) && e->stack)
 		pcre2_jit_stack_assign(e->limits, NULL, e->stack);
 }

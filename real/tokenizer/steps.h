@@ -55,7 +55,7 @@ struct cut_step {
 	enum cut_kind kind;
 	struct pattern pattern; /* metaspace: its replacement */
 	enum cut_behavior behavior;
-	bool invert; /* what matches is what does not */
+	bool invert; /* takes the text between matches instead */
 	bool individual;
 	bool split;
 	enum cut_scheme scheme;

@@ -20,8 +20,8 @@
  *     decoder           ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace, Sequence: ids to text; without one,
  *                       tokens have spaces between them
  *
- * What is not in this list, and every key that is not known, is STATUS_INPUT with its place in the file: a text cut in
- * another way would be another prompt. Patterns are Oniguruma's there and PCRE2's here; what the two read differently
+ * Anything else, and every unknown key, is STATUS_INPUT with its place in the file: a text cut in another way would be
+ * another prompt. Patterns are Oniguruma's there and PCRE2's here; what the two read differently
  * is refused (pattern.h).
  */
 #ifndef SHARDLAB_TOKENIZER_H

@@ -65,7 +65,7 @@ static enum status write_manifest(const struct training *t)
 	return s;
 }
 
-/* What the snapshot holds goes to the store, as section save does without one. */
+/* Writes the snapshot to the store, like section save where there is no snapshot. */
 static enum status save_snapshot(struct training *t)
 {
 	const struct role *r = t->device.rank->role;

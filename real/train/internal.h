@@ -31,12 +31,12 @@ enum saving_phase {
 	SAVING_NAMES  /* rank 0 makes it a checkpoint */
 };
 
-/* What each rank tells the others of its file. */
+/* Each rank's report on its file to the others. */
 struct written {
 	int64_t failed; /* enum status */
 	int64_t bytes, state_bytes;
 	uint64_t file_checksum, checksum;
-	int64_t ns; /* that it took */
+	int64_t ns; /* the time it took */
 };
 
 struct saving {
@@ -47,7 +47,7 @@ struct saving {
 	struct new_folder made; /* at rank 0 */
 	pthread_t thread;
 	bool in_thread;
-	atomic_bool done;   /* what this rank has to do in this phase; then the rest can be read */
+	atomic_bool done;   /* this rank has done its part of the phase; the rest can then be read */
 	enum status status; /* of the run: not of the file */
 	struct written mine;
 	struct written *all; /* [ranks] */
@@ -64,7 +64,7 @@ struct training {
 	struct model model;
 	struct plan plan;
 	struct dataset data;
-	int64_t validation_samples; /* that are evaluated */
+	int64_t validation_samples; /* samples of an evaluation */
 	struct model_weights init;
 	struct weights_writer save;
 	int local_rank, local_ranks; /* of those on this machine */
@@ -73,10 +73,10 @@ struct training {
 
 	struct piece_writer pieces; /* of checkpoints */
 	struct saving saving;
-	struct report_saved saved; /* what was measured of them */
+	struct report_saved saved; /* measurements of them */
 	char *resume_path;         /* the checkpoint that the run goes on from; NULL: it begins */
 	struct manifest resumed;
-	int64_t steps_before; /* … and its steps */
+	int64_t steps_before; /* the steps before the checkpoint */
 	int64_t saved_step;   /* the last that has a checkpoint */
 	int64_t saved_ns;     /* when it was due, for --checkpoint-every TIME */
 	bool unsaved;         /* the last that was due could not be written */
@@ -104,7 +104,7 @@ void training_release(struct training *t);
 
 /* weights.c */
 enum status training_open_init(struct training *t);
-/* Of a run that is resumed: zeros, since drawing weights for `restore` to write over would take as long as reading. */
+/* Zeros for a run that is resumed: drawing weights that `restore` will overwrite would take as long as reading. */
 enum status training_no_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 
@@ -126,7 +126,7 @@ enum status training_agree(struct training *t, enum status s);
 enum status training_open_resume(struct training *t);
 /* Collective, after the prologue: the state is that of the checkpoint, on every rank. */
 enum status training_resume(struct training *t);
-/* Of the run's first samples, which stand for its data. */
+/* Covers the run's first samples, which stand for its data. */
 uint64_t training_data_checksum(const struct training *t);
 struct settings training_settings(const struct training *t); /* as a checkpoint has them */
 
@@ -155,7 +155,7 @@ enum status training_tell_all(struct training *t, const void *mine, int64_t byte
 struct rank_figures {
 	struct memory_use memory[SPACE_COUNT];
 	int64_t resident_bytes;
-	int64_t staging_bytes;  /* that collectives wrote to */
+	int64_t staging_bytes;  /* bytes of staging that collectives wrote to */
 	int64_t overhead_bytes; /* of the device */
 	struct report_slowed slowed;
 	struct report_overhead overhead;
@@ -183,7 +183,7 @@ enum status training_gathering(struct training *t, struct report *out);
 /* place.c: around a step and what all ranks agree on after it. */
 void training_enter_step(struct training *t);
 void training_leave_step(struct training *t);
-/* What the ranks tell each other after a step. */
+/* Requests that ranks exchange after a step. */
 struct wishes {
 	bool stop, time; /* for a checkpoint */
 	double written;  /* how many ranks have written their part of the one that is under way */

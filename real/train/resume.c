@@ -30,7 +30,7 @@ uint64_t training_data_checksum(const struct training *t)
 	return sum;
 }
 
-/* What may be another after a resume: who holds what, who sends what when, and where. */
+/* Settings that may change at a resume: who holds what, who sends what when, and where. */
 static bool may_differ(enum setting i, bool reproducible)
 {
 	switch (i) {
@@ -169,7 +169,7 @@ static enum status restore(struct training *t)
 	return s;
 }
 
-/* What the ranks now hold adds up to what was saved, whoever held it then. */
+/* Checks that the ranks' state adds up to the saved state, whoever held it then. */
 static enum status check_state(struct training *t)
 {
 	uint64_t *all = array_make((size_t)t->ranks, sizeof *all), sum = 0;

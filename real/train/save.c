@@ -83,7 +83,7 @@ enum status training_save_agree(struct training *t, enum status s)
 	return agree(t, s, true);
 }
 
-/* As transformers had it for years. */
+/* transformers' limit for many years. */
 static const int64_t SHARD_BYTES = INT64_C(5000000000);
 
 static int64_t shard_bytes(const struct training *t)

@@ -204,7 +204,7 @@ static enum status take_figures(struct training *t, struct report *out)
 	return s;
 }
 
-/* What is slow is said after the first steps, not after the last. */
+/* Warns of slow parts after the first steps rather than after the last. */
 static void look_for_what_is_slow(struct training *t)
 {
 	enum { FIRST_STEPS = 4 }; /* two eager ones, and two that are captured */

@@ -34,9 +34,10 @@ struct train_step {
 	double loss_scale, next_loss_scale;
 };
 
-/* Where a rank is, for a thread of its process that watches it. Times are CLOCK_MONOTONIC, in nanoseconds. */
+/* A rank's place in its training, for a thread of its process that watches it. Times are CLOCK_MONOTONIC, in
+ * nanoseconds. */
 struct train_place {
-	atomic_llong step; /* which it carries out; 0: it does something else */
+	atomic_llong step; /* the step under way; 0: it does something else */
 	atomic_llong since;
 	atomic_llong median; /* of the last steps; 0: too few to tell */
 };

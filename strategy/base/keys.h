@@ -57,7 +57,7 @@ double key_real(const struct key_value *v);
 int word_find(const char *words, const char *text);
 /* Copies a word by its place; -1: "". */
 void word_at(const char *words, int place, char *out, size_t size);
-/* As word_find, but none of them is STATUS_INPUT: "WHERE: 'fp8' is not one of: fp32, bf16". */
+/* Like word_find, but an unknown word is STATUS_INPUT: "WHERE: 'fp8' is not one of: fp32, bf16". */
 enum status word_parse(const char *words, const char *where, const char *text, int *place);
 
 #endif

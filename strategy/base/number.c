@@ -63,7 +63,7 @@ double number_byte_unit(const char *unit, bool loosely)
 	return 0;
 }
 
-/* As model sizes are written: 350M, 7B. */
+/* Units of model sizes: 350M, 7B. */
 static double count_unit(const char *unit)
 {
 	static const char letters[] = "KMBT";

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-const char *path_name(const char *path); /* what stands behind the last slash */
+const char *path_name(const char *path); /* the part behind the last slash */
 
 /* Whether the path ends so, with something before the ending. */
 bool path_ends_in(const char *path, const char *ending);

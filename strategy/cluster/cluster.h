@@ -126,7 +126,7 @@ struct cluster {
 	struct rate network_sum; /* bytes/s, of what is added up where it comes; 0: as the network's */
 	struct storage disk;
 	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_COLUMNS];
-	struct stack stack; /* what is reached of all this; name "": the rates themselves */
+	struct stack stack; /* the stack whose rates these are; name "": the rates themselves */
 	struct {
 		int64_t link, network; /* bandwidths that the stack's shares are of; without a stack 0 */
 	} unscaled;

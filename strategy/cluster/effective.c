@@ -80,7 +80,7 @@ static int64_t tiles_along(int64_t n)
 	return (n + TILE - 1) / TILE;
 }
 
-/* What the last wave leaves idle, in millionths of the work: (waves · multiprocessors − tiles) / tiles. */
+/* The loss to an incomplete last wave, in millionths of the work: (waves · multiprocessors − tiles) / tiles. */
 static int64_t lost_to_waves(int64_t multiprocessors, int64_t rows, int64_t columns)
 {
 	wide tiles = (wide)tiles_along(rows) * tiles_along(columns);
@@ -101,7 +101,7 @@ static int64_t product_share(const struct cluster *c, int64_t rows, int64_t colu
 	return (int64_t)((wide)share * MILLION / (MILLION + lost));
 }
 
-/* Of two halves of the work at two rates. */
+/* The joint rate when half of the work runs at each of two rates. */
 static int64_t half_each(int64_t a, int64_t b)
 {
 	return a + b ? (int64_t)((wide)2 * a * b / (a + b)) : 0;

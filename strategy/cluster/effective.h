@@ -1,4 +1,4 @@
-/* What a stack reaches of a cluster: the rates that the simulator computes with, in one place.
+/* The rates that a stack reaches on a cluster, which the simulator computes with, in one place.
  *
  *     cluster_take_stack(&c, &stack);                     links, memory, launches: once, when the cluster is opened
  *     effective_share(&c, kind, &sizes)                   of its rate of compute, for each operation, by its shape

@@ -21,7 +21,7 @@ enum field_kind {
 	FIELD_SHARE,      /* struct rate: kept in millionths */
 };
 
-/* Where a field may stand, and where it must. */
+/* The devices on which a field may stand, and those on which it must. */
 enum { ON_CPU = 1, ON_GPU = 2, CPU_NEEDS = 4, GPU_NEEDS = 8, REQUIRED = CPU_NEEDS | GPU_NEEDS };
 
 struct field {

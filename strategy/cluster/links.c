@@ -81,7 +81,7 @@ static enum status change_node(struct cluster *c, const struct key_value *v)
 	return whole_of(c, NODE, v, 65536, &c->devices);
 }
 
-/* As NCCL models it: 12.0 GB/s for each 100 Gb/s, over as many rails as the cluster has. */
+/* NCCL's model of a network: 12.0 GB/s for each 100 Gb/s, over as many rails as the cluster has. */
 static enum status change_nic(struct cluster *c, const struct key_value *v)
 {
 	int64_t gigabits = 0;

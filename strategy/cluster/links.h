@@ -21,7 +21,7 @@
 #define LINK_LEAST INT64_C(1000)
 #define LINK_MOST INT64_C(1000000000000000)
 
-/* Where ":link=…" begins; at the end, if it is not there. */
+/* Finds ":link=…" in a cluster's name; its end, if there is none. */
 const char *links_find(const char *cluster);
 /* Is it this one, with whatever links; and is it this machine or in the catalogue? */
 bool links_named(const char *cluster, const char *name);

@@ -89,7 +89,7 @@ enum status reader_values(struct reader *r, const yaml_node_t *node, const char 
 
 static enum status not_yaml(const yaml_parser_t *p, const char *file)
 {
-	/* Where the library has nothing to say, it had no memory. */
+	/* A parser error without a message means that the library had no memory. */
 	if (p->error == YAML_MEMORY_ERROR || !p->problem)
 		memory_exhausted();
 	return status_fail(STATUS_INPUT, "%s:%zu:%zu: not YAML: %s", file, p->problem_mark.line + 1,

@@ -23,8 +23,8 @@ const struct stack_row *stack_row(int value)
 
 /* ---- classes ---- */
 
-/* What each class reaches on ampere, in the order of STACK_LIST and in the units of a file; and what the cards change
- * of it. docs/prediction.md says which runs they were fitted on and how far they are off. */
+/* Each class's values on ampere, in the order of STACK_LIST and in the units of a file, then the cards' changes to
+ * them. docs/prediction.md says which runs they were fitted on and how far they are off. */
 static const struct {
 	const char *name, *what;
 	double value[STACK_OF_CLASS];

@@ -75,7 +75,7 @@ enum stack_value {
 };
 enum { STACK_OF_CLASS = STACK_FIT_ROWS }; /* every class has the values before it */
 
-/* What the list says of a value. */
+/* A value's row of the list. */
 struct stack_row {
 	const char *section, *key, *what;
 };
@@ -102,7 +102,7 @@ struct stack {
 enum status stack_open(struct stack *s, const char *name_or_path, const char *card);
 /* Reads a description from memory. Errors begin with "file:line:column: ". */
 enum status stack_read(struct stack *s, const char *text, size_t size, const char *file, const char *card);
-/* As stack_read takes it, every value that is known by the same table. */
+/* Prints every known value in the form that stack_read takes. */
 void stack_print(const struct stack *s, FILE *out);
 /* One line an entry of the catalogue, for `shardlab help`. */
 void stack_list(void (*line)(void *context, const char *name, const char *what), void *context);

@@ -88,7 +88,7 @@ static enum status read_value(struct reader *r, const yaml_node_t *node, int i, 
 	return reader_number(r, node, what, f, out);
 }
 
-/* What it was fitted on: how many runs, and from the least to the most. */
+/* Reads the runs that a stack was fitted on: their number, and their range from least to most. */
 static enum status check_fit(struct reader *r, const yaml_node_t *node, const struct stack *s)
 {
 	if (s->value[STACK_FIT_ROWS] == STACK_MISSING)

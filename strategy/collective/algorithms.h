@@ -29,7 +29,7 @@ struct stretch {
 	int64_t offset, count;
 };
 
-/* Where piece k begins when `elements` are cut into `pieces`: k·elements/pieces rounded down, without the product that
+/* The start of piece k when `elements` are cut into `pieces`: k·elements/pieces rounded down, without the product that
  * would overflow. Pieces differ by at most one element and cover everything; some are empty if pieces > elements. */
 static inline int64_t piece_begin(int64_t elements, int64_t pieces, int64_t k)
 {

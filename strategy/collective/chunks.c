@@ -8,7 +8,7 @@
 struct cuts {
 	int64_t *list;
 	size_t count, capacity;
-	size_t last; /* that was added: the next is often the same, or the one behind */
+	size_t last; /* the last one added: the next is often the same, or the one behind */
 };
 
 /* The same few come again and again: they are kept in order, each once. */

@@ -99,7 +99,7 @@ struct round {
 	int64_t send_to, receive_from; /* -1: none in this round */
 	int64_t send_offset, send_count;
 	int64_t receive_offset, receive_count;
-	bool add; /* what is received is added to what is there; else it replaces it */
+	bool add; /* received data is added to what is there; else it replaces it */
 };
 
 /* times · elements: kept apart, since the product may not fit in 64 bits. */
@@ -146,7 +146,7 @@ struct round schedule_round(const struct schedule *s, int64_t rank, int64_t roun
  * over its rounds (a test holds them to it). */
 int64_t schedule_sent(const struct schedule *s, int64_t rank);
 int64_t schedule_received(const struct schedule *s, int64_t rank);
-/* As struct algorithm has it; nothing for one rank. */
+/* The algorithm's amount (struct algorithm); nothing for one rank. */
 struct amount schedule_amount(const struct schedule *s);
 
 #ifdef __cplusplus

@@ -161,7 +161,7 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 	return e->said[p->setting] && !same ? differs(e, p->setting, here, there) : STATUS_OK;
 }
 
-/* Of a file that has no name yet: what recipe_plan says, without the place. */
+/* Checks what was written before it has a file name: recipe_plan's refusals without the place. */
 static enum status must_be_taken(const struct emission *e, const struct recipe *r)
 {
 	const char *name = emit_target_name(e->target);
@@ -223,7 +223,7 @@ static void list_beside(struct emission *e)
 
 /* ---- the whole ---- */
 
-/* What no file says, and its user has to know. */
+/* Notes what no file says and its user has to know. */
 static void note_places(struct emission *e)
 {
 	const struct offload *o = &e->settings->offload;

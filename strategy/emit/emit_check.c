@@ -1,4 +1,4 @@
-/* What cannot be said to another program at all. */
+/* Settings that cannot be told to another program at all. */
 #include <string.h>
 
 #include "strategy/base/keys.h"
@@ -58,7 +58,7 @@ static enum status check_offload(struct emission *e)
 	               : STATUS_OK;
 }
 
-/* Where the file, and not the training script, says it. */
+/* For the targets whose file, and not the training script, asks for checkpointing. */
 static enum status check_checkpointing(struct emission *e)
 {
 	const char *what = e->settings->checkpointing;

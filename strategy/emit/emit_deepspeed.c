@@ -27,7 +27,7 @@ static const char *overlap(struct emission *e)
 	return emit_stage_of(e) ? emit_flag(!emit_choices(e).waits) : NULL;
 }
 
-/* By default the first bucket here is smaller, which DeepSpeed's are not. */
+/* The first bucket is smaller by default here; DeepSpeed's are all alike. */
 static const char *bucket(struct emission *e)
 {
 	enum { USUAL = 25 << 20 };

@@ -17,18 +17,18 @@ extern const struct emit_row emit_deepspeed_rows[], emit_accelerate_rows[], emit
 /* The rows of a target; an empty path ends them. */
 const struct emit_row *emit_rows(enum emit_target t);
 
-/* What cannot be said in any of a target's rows: STATUS_INPUT, by name (emit_check.c). */
+/* STATUS_INPUT names a setting that none of a target's rows can express (emit_check.c). */
 enum status emit_check(struct emission *e);
 
 /* ---- values (emit_values.c) ---- */
 
-/* As JSON has them. */
+/* JSON literals. */
 const char *emit_whole(struct emission *e, int64_t n);
 const char *emit_real(struct emission *e, double x);
 const char *emit_word(struct emission *e, const char *text);
 const char *emit_flag(bool yes);
 
-/* Of the strategy: its name, up to the first colon; its keys; ZeRO's stage, or 0. */
+/* The strategy: its name, up to the first colon; its keys; ZeRO's stage, or 0. */
 bool emit_is(const struct emission *e, const char *strategy);
 bool emit_is_zero(const struct emission *e);
 bool emit_is_sharded(const struct emission *e);  /* fsdp, hybrid */
@@ -39,7 +39,7 @@ bool emit_checkpoints(const struct emission *e, const char *what);
 /* N where every N-th block is made again, full:one_in=N, and that is all; NULL. */
 const char *emit_one_in(const struct emission *e);
 
-/* Of rows. NULL: the key is left out. */
+/* Values of rows. NULL: the key is left out. */
 const char *emit_if_sharded(struct emission *e, const char *literal);
 const char *emit_batch(struct emission *e);
 const char *emit_sequence(struct emission *e); /* tokens: the model's unless given */

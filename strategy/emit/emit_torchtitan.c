@@ -106,7 +106,7 @@ static const char *warmup(struct emission *e)
 	return emit_whole(e, e->settings->warmup);
 }
 
-/* What is left of the steps; 0: the rate stays. */
+/* The share of the steps that remains for decay after the warmup; 0: the rate stays. */
 static const char *decay_ratio(struct emission *e)
 {
 	const struct settings *s = e->settings;

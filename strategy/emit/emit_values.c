@@ -22,7 +22,7 @@ const char *emit_flag(bool yes)
 	return yes ? "true" : "false";
 }
 
-/* As short as it can be, and read again as the same number. */
+/* The shortest text that reads back as the same number. */
 const char *emit_real(struct emission *e, double x)
 {
 	const char *text = arena_print(&e->arena, "%.15g", x);

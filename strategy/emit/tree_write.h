@@ -3,7 +3,7 @@
  *     struct tree *v = tree_put(&file, &arena, "zero_optimization.stage", "2");
  *     tree_write(file.root, FORM_JSON, out);
  *
- * What is written is read again as the same tree by read_hjson.c and read_yaml.c, and by the programs themselves.
+ * read_hjson.c, read_yaml.c and the programs themselves read the written text as the same tree.
  */
 #ifndef SHARDLAB_TREE_WRITE_H
 #define SHARDLAB_TREE_WRITE_H

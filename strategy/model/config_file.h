@@ -76,11 +76,11 @@ int64_t config_pair_whole(const struct config *c, const char *key);
 /* A family: the types of files that it reads. */
 struct config_family {
 	const char *types[CONFIG_TYPES]; /* model_type */
-	const char *base[CONFIG_TYPES];  /* what their specification begins with */
+	const char *base[CONFIG_TYPES];  /* the beginning of their specification */
 	const char *presets;             /* presets of these specifications begin with one of a|b */
 	const struct config_row *rows;
 	int count;
-	enum status (*finish)(struct config *c, int type); /* what the rows cannot say */
+	enum status (*finish)(struct config *c, int type); /* does what the rows cannot express */
 };
 extern const struct config_family config_gpt2, config_mpt, config_opt, config_llama;
 

@@ -56,7 +56,7 @@ enum value_type {
 	VALUE_ACTIVATION, /* in the type of the parameters */
 	VALUE_FP32,       /* statistics, and what is kept in fp32 whatever the precision */
 	VALUE_INDEX,      /* token ids, labels: 32-bit integers */
-	VALUE_MASK,       /* which elements dropout kept: a byte each */
+	VALUE_MASK,       /* the elements that dropout kept: a byte each */
 };
 
 struct value {

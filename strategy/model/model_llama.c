@@ -24,7 +24,7 @@
 #define INIT_DEVIATION 0.02
 enum { LEAST_HEAD = 4, LARGEST_HEAD = 256 };
 
-/* Which linear layers have a bias: none, q, k and v (Qwen2), all of attention, or the MLP's too. */
+/* The linear layers that have a bias: none, q, k and v (Qwen2), all of attention, or the MLP's too. */
 #define BIASES "none|qkv|attention|all"
 enum biases { BIAS_NONE, BIAS_QKV, BIAS_ATTENTION, BIAS_ALL };
 

@@ -17,7 +17,7 @@
 struct build {
 	struct plan *plan;
 	struct role *role;
-	struct section *section;               /* that is being built; operations of other sections are out of reach */
+	struct section *section;               /* under construction; operations of other sections are out of reach */
 	int last[QUEUE_COUNT];                 /* last operation issued on each queue in this section; -1 */
 	int pending[QUEUE_COUNT][QUEUE_COUNT]; /* [of][on]: the next operation of `of` must wait for this one; -1 */
 	int waited[QUEUE_COUNT][QUEUE_COUNT];  /* [of][on]: the latest that `of` has waited for already; -1 */

@@ -1,5 +1,5 @@
-/* Which values activation checkpointing (strategy/settings/checkpointing.h) keeps of a model, and which kernels make
- * the others again. */
+/* The values that activation checkpointing (strategy/settings/checkpointing.h) keeps of a model, and the kernels that
+ * recompute the others. */
 #ifndef SHARDLAB_CHECKPOINTS_H
 #define SHARDLAB_CHECKPOINTS_H
 

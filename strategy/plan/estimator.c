@@ -19,7 +19,7 @@ static struct estimate stage2(const struct estimate_of *e)
 	return (struct estimate){HALF * p + ALL_STATES * p / devices, p * 4 * each * HOST_FACTOR};
 }
 
-/* What each process holds before the model is divided: all of it, or with zero.Init nothing to speak of. */
+/* Host memory of each process before the model is divided: the whole model, or next to nothing with zero.Init. */
 static double host_of(const struct estimate_of *e, double states)
 {
 	double p = (double)e->parameters, each = (double)e->devices / (double)e->nodes;

@@ -1,7 +1,6 @@
-/* What DeepSpeed's own estimators say of a model (estimate_zero2_model_states_mem_needs and
+/* DeepSpeed's own estimates for a model (estimate_zero2_model_states_mem_needs and
  * estimate_zero3_model_states_mem_needs of deepspeed/runtime/zero). They count parameters, gradients and optimizer
- * state in 16-bit training with Adam, and leave out activations, buckets, what is gathered ahead, and libraries.
- */
+ * state in 16-bit training with Adam, and leave out activations, buckets, what is gathered ahead, and libraries. */
 #ifndef SHARDLAB_ESTIMATOR_H
 #define SHARDLAB_ESTIMATOR_H
 
@@ -20,7 +19,8 @@ struct estimate {
 };
 
 struct estimate estimate_make(const struct estimate_of *of);
-/* Of a plan on nodes of so many devices, with zero.Init. False: the estimators have no figure for its strategy. */
+/* The estimate for a plan on nodes of so many devices, with zero.Init. False: the estimators have no figure for its
+ * strategy. */
 bool estimate_of_plan(const struct plan *p, int64_t devices_each, struct estimate *out);
 
 #endif

@@ -25,7 +25,7 @@
 /* More transient buffers than this in a section are placed in issue order alone. */
 enum { MOST_BY_SIZE = 2000 };
 
-/* Where a buffer is allocated and freed in the section at hand; -1: it is not. */
+/* The operations that allocate and free a buffer in the section at hand; -1: none. */
 struct life {
 	int allocated, freed;
 	bool compute_only; /* no other queue uses it */
@@ -106,7 +106,7 @@ static void take_out(struct placer *p, int at)
 	memmove(&p->placed[at], &p->placed[at + 1], (size_t)(--p->count - at) * sizeof *p->placed);
 }
 
-/* What is alive and stands side by side is one entry, so that a search passes over it at once. */
+/* Neighbours that are both alive become one entry, which a search passes over at once. */
 static void join(struct placer *p, int at)
 {
 	struct placed *a = &p->placed[at], *b = a + 1;

@@ -34,8 +34,8 @@ void layout_release(struct layout *l);
  * found sooner. */
 enum layout_bound { LAYOUT_LEAST, LAYOUT_MOST, LAYOUT_EXACT };
 int64_t layout_arena_bytes(const struct role *r, enum space space, enum layout_bound bound);
-/* Where memory peaks (memory_use.peak_op), in words: the operation that was allocated for; "between steps" for -1; "the
- * end of the step" where none follows. */
+/* Describes the place of a memory peak (memory_use.peak_op): the operation that was allocated for; "between steps" for
+ * -1; "the end of the step" where none follows. */
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size);
 
 #endif

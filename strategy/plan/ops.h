@@ -92,11 +92,11 @@ enum part {
 /* The type that an operand's elements must have. */
 enum operand_type {
 	OPERAND_ANY,
-	OPERAND_ALIKE,    /* that of the operation's first operand */
+	OPERAND_ALIKE,    /* like the operation's first operand */
 	OPERAND_FLOAT,    /* fp32, or the precision */
 	OPERAND_PLAN,     /* the plan's precision */
 	OPERAND_GRADIENT, /* the same; of software that keeps gradients in fp32, that too */
-	OPERAND_INPUT,    /* that of the model's samples */
+	OPERAND_INPUT,    /* like the model's samples */
 	OPERAND_FP32,
 	OPERAND_I32,
 	OPERAND_I64,
@@ -106,7 +106,7 @@ enum operand_type {
 
 /* ---- the table ---- */
 
-/* What is asked most, of every operation of a plan. */
+/* Properties of an operation that every pass asks for. */
 extern const struct op_brief {
 	unsigned char class_of, operands;
 } op_brief[OP_KIND_COUNT];

@@ -1,4 +1,4 @@
-/* Which plans have sizes that can be counted in 64 bits: what compiles and what reads back are the same. */
+/* Refuses plans whose sizes do not fit in 64 bits: the same ones, whether compiled or read from text. */
 #include <inttypes.h>
 
 #include "strategy/base/number.h"

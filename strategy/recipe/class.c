@@ -1,9 +1,9 @@
-/* Whose steps a recipe's are: the class of stacks that is taken where nobody names one. */
+/* Chooses the class of stacks for a recipe where the user names none. */
 #include <string.h>
 
 #include "strategy/recipe/reader.h"
 
-/* By the first row that holds: a key of the file is the text, or where there is none it is there and not "no". */
+/* The first row that holds gives the class: the file's key is `text`, or with no text it is there and not "no". */
 static const struct {
 	enum recipe_reader reader;
 	const char *key, *text, *class;

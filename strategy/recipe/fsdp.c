@@ -11,7 +11,7 @@ static bool is_text(const struct tree *v, const char *word)
 	return v && v->kind == TREE_TEXT && !strcasecmp(v->text, word);
 }
 
-/* Where the file says nothing, the training script decides: accelerator.save_state takes shards or not by version, and
+/* Where the file is silent, the training script decides: accelerator.save_state takes shards or not by version, and
  * get_state_dict gathers whatever the file says. */
 const char *fsdp_saving(struct recipe *r, const char *path, bool shards)
 {
@@ -29,8 +29,8 @@ const char *fsdp_saving(struct recipe *r, const char *path, bool shards)
 
 /* ---- units ---- */
 
-/* What size_based_auto_wrap_policy looks at: elements of a block, of the largest module inside one, and of the largest
- * table beside the blocks. */
+/* The sizes that size_based_auto_wrap_policy looks at: elements of a block, of the largest module inside one, and of
+ * the largest table beside the blocks. */
 struct sizes {
 	int64_t block, part, table, model;
 };

@@ -1,5 +1,5 @@
-/* What Accelerate refuses: when it reads the file (ClusterConfig), when it starts the ranks (accelerate launch), and
- * when they make FullyShardedDataParallelPlugin of what it hands on. */
+/* Accelerate's refusals: when it reads the file (ClusterConfig), when it starts the ranks (accelerate launch), and when
+ * they make FullyShardedDataParallelPlugin of what it hands on. */
 #include <string.h>
 #include <strings.h>
 
@@ -51,7 +51,7 @@ static void judge_mixed(struct recipe *r)
 		refuse_word(r, "mixed_precision", v, words);
 }
 
-/* By the name of a value, or by its number from 1. */
+/* Takes a value by its name, or by its number from 1. */
 static void judge_choice(struct recipe *r, const char *path, const char *words, bool numbered)
 {
 	const struct tree *v = recipe_find(r, path);

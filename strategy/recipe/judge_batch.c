@@ -1,4 +1,4 @@
-/* Which samples a rank takes. DeepSpeed has three keys and the number of ranks, of which one follows from the others:
+/* The samples of a rank. DeepSpeed has three keys and the number of ranks, of which one follows from the others:
  *
  *     train_batch_size = train_micro_batch_size_per_gpu × gradient_accumulation_steps × ranks
  *

@@ -1,4 +1,4 @@
-/* What DeepSpeed refuses though each value alone is fine. */
+/* DeepSpeed's refusals of values that are each fine alone. */
 #include <string.h>
 
 #include "strategy/recipe/reader.h"

@@ -1,4 +1,4 @@
-/* What torchtitan refuses: when it reads the file (its ConfigManager looks at names alone), and when a job begins and
+/* torchtitan's refusals: when it reads the file (its ConfigManager looks at names alone), and when a job begins and
  * makes the mesh, the optimizer, the checkpoints and the batch of what it says. */
 #include <ctype.h>
 #include <inttypes.h>
@@ -74,7 +74,7 @@ static int64_t degree(const struct recipe *r, const char *path)
 
 static const char shard_key[] = PARALLELISM "data_parallel_shard_degree";
 
-/* Of the ranks that the other axes leave. 0: the number of ranks is not known. */
+/* The shard degree of the ranks that the other axes leave. 0: the number of ranks is not known. */
 static int64_t shard_degree(const struct recipe *r, int64_t others)
 {
 	int64_t n = recipe_whole(r, shard_key, -1), ranks = r->question.ranks;

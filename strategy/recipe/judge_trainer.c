@@ -1,5 +1,5 @@
-/* What Trainer refuses of its arguments: when they are made (TrainingArguments.__post_init__), and when it begins with
- * them. What it refuses of a DeepSpeed file is said by take_trainer.c, which reads that. */
+/* Trainer's refusals of its arguments: when they are made (TrainingArguments.__post_init__), and when it begins with
+ * them. take_trainer.c, which reads the DeepSpeed file, has its refusals of that. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -182,7 +182,7 @@ static const char *copy(struct reading *r, const char *begin, const char *end)
 	return arena_print(r->arena, "%.*s", (int)(end - begin), begin);
 }
 
-/* As JSON writes numbers. whole: without point and exponent. */
+/* JSON's numbers. whole: without point and exponent. */
 static bool is_number(const char *text, bool *whole)
 {
 	const char *p = text + (*text == '-');

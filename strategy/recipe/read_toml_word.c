@@ -1,4 +1,4 @@
-/* What TOML's values are made of. */
+/* The parts of TOML's values. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -85,7 +85,7 @@ bool recipe_is_said(const struct recipe *r, const struct tree *from);
 void recipe_say(struct recipe *r, const struct tree *from, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
-/* What ranks there are, and how many samples each takes; 0: unknown. Refusals are recorded (judge_batch.c). */
+/* The number of ranks and the samples of each; 0: unknown. Refusals are recorded (judge_batch.c). */
 struct recipe_batch {
 	int64_t batch, micro, accumulate, ranks;
 };
@@ -115,7 +115,7 @@ enum status recipe_judge_tree(struct recipe *r, const struct tree_file *f);
 /* whose.c: whose file it is, and whether its program reads what it is written in. */
 void whose_choose(struct recipe *r);
 void whose_judge_syntax(struct recipe *r);
-/* As what the end of its name says; asked: the reader that the user named, or GUESSED. */
+/* Reads by the ending of the file's name. asked: the reader that the user named, or GUESSED. */
 enum status whose_read(struct arena *a, const char *text, size_t size, const char *where, enum recipe_reader asked,
                        struct tree_file *out);
 /* take_deepspeed.c: where DeepSpeed keeps state. The devices are none, cpu or nvme; NULL: not said. */
@@ -133,7 +133,7 @@ enum status take_deepspeed(struct recipe *r);
 /* fsdp.c: what Accelerate and Trainer say of FSDP alike. The keys of `fsdp` for how the state is saved, "" or
  * ":save=full"; shards: whether there are any. */
 const char *fsdp_saving(struct recipe *r, const char *path, bool shards);
-/* What a unit is: "" for a block, or ":units=model"; what is neither is barred. usual: the policy where the file says
+/* The kind of unit: "" for a block, or ":units=model"; anything else is barred. usual: the policy where the file names
  * none. */
 struct fsdp_policy {
 	const char *path, *usual, *classes, *least; /* least: the key of SIZE_BASED_WRAP's least parameters */

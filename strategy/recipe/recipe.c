@@ -18,7 +18,8 @@ static bool offloads_to(const struct recipe *r, const char *path, const char *de
 	return v && v->kind == TREE_TEXT && !strcmp(v->text, device);
 }
 
-/* Where what a key does holds for a part of the configurations alone, it begins with "stage 3: …". NULL: it applies. */
+/* The reason that a key does nothing in this configuration; NULL: it applies. A key that works in some configurations
+ * alone has a text that begins with "stage 3: …". */
 static const char *does_not_apply(const struct recipe *r, const struct recipe_key *k)
 {
 	int64_t stage = recipe_stage(r);
@@ -52,7 +53,7 @@ static const char *is_of_another_type(const struct recipe *r, const struct recip
 	return NULL;
 }
 
-/* What torchtitan asks of an axis that there is none of. */
+/* torchtitan's keys for an axis that the configuration does not have. */
 static const char *is_of_no_axis(const struct recipe *r, const struct recipe_key *k)
 {
 	static const struct {
@@ -192,7 +193,7 @@ static void judge_old(struct recipe *r, struct recipe_line *l, const struct reci
 	}
 }
 
-/* Of two spellings DeepSpeed knows the longer, and the other is then an unknown key. */
+/* DeepSpeed knows the longer of two spellings; the other is then an unknown key. */
 static bool is_second_spelling(const struct recipe *r, const struct recipe_line *l)
 {
 	return l->key && strcmp(l->key->path, l->path) != 0 && tree_find(r->file.root, l->key->path) &&

@@ -9,7 +9,7 @@
  *     … r.pairs[i]: settings[pair.setting] = pair.text; all of them only if recipe_plan() is STATUS_OK …
  *     recipe_release(&r);
  *
- * What a program knows besides the file (its arguments, the model, how many ranks there are) is the question. An
+ * The question is all that a program knows besides the file: its arguments, the model, the number of ranks. An
  * argument that is not given is the program's own default where the file says "auto", and agrees with the file where
  * that says a value.
  *
@@ -121,7 +121,7 @@ struct recipe {
 	const char *ranks_from; /* "the file: 64 = 4 × 2 × 8"; NULL: nothing says how many ranks there are */
 };
 
-/* Of a file, or of its text. STATUS_INPUT: it cannot be read, or the model is none. */
+/* Opens a file, or its text. STATUS_INPUT: it cannot be read, or the model is none. */
 enum status recipe_open(struct recipe *r, const char *path, const struct recipe_question *q);
 enum status recipe_read(struct recipe *r, const char *text, size_t size, const char *where,
                         const struct recipe_question *q);

@@ -1,4 +1,4 @@
-/* What judges and takers of settings ask of a recipe, and say of it. */
+/* Queries and remarks on a recipe, for judges and takers of settings. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

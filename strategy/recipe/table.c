@@ -218,7 +218,8 @@ static const char *last_word(const char *path)
 	return dot ? dot + 1 : path;
 }
 
-/* What has taken its place; else among the keys of its section; else a key of that name in another one. */
+/* The key's successor, if it was renamed; else the nearest key of its section; else a key of that name in another
+ * section. */
 const char *table_near(const struct recipe_table *t, struct arena *a, const char *path)
 {
 	struct near near = {.typed = last_word(path)};
@@ -248,7 +249,7 @@ static bool ends(const char *rest)
 	return !*trimmed(rest);
 }
 
-/* As pydantic reads a whole number from a text: "500000000", " 5 ", "5_000", "5.0"; no exponent. */
+/* A whole number by pydantic's rules: "500000000", " 5 ", "5_000", "5.0"; no exponent. */
 static bool whole_of_text(const char *text, int64_t *out)
 {
 	char plain[64];

@@ -12,7 +12,7 @@
 
 /* ---- its text ---- */
 
-/* As they open it, from the current folder; else beside the file that names it. */
+/* Looks in the current folder, as Trainer does; else beside the file that names it. */
 static const char *find_file(struct recipe *r, const char *path)
 {
 	const char *slash = strrchr(r->file.where, '/');

@@ -1,4 +1,4 @@
-/* Whose file it is, and whether its program reads what it is written in. */
+/* The program that a file belongs to, and whether that program reads the file's syntax. */
 #include <string.h>
 
 #include "strategy/recipe/reader.h"
@@ -15,7 +15,7 @@ static bool ends_in(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
-/* By the name, and the reader if one was asked for: Accelerate takes all but .json for YAML. */
+/* The syntax by the file's name, and by the reader if one was asked for: Accelerate takes all but .json for YAML. */
 static enum form form_of(const char *where, enum recipe_reader asked)
 {
 	if (ends_in(where, ".yaml") || ends_in(where, ".yml"))
@@ -34,7 +34,7 @@ enum status whose_read(struct arena *a, const char *text, size_t size, const cha
 	                            : tree_read_hjson)(a, text, size, where, out);
 }
 
-/* What its program reads of a file with this name. Accelerate and Trainer's arguments go by the end of it. */
+/* The syntax in which its program reads a file of this name. Accelerate and Trainer's arguments go by its ending. */
 static enum form form_wanted(const struct recipe *r)
 {
 	bool yaml = form_of(r->file.where, r->question.reader) == FORM_YAML, json = ends_in(r->file.where, ".json");

@@ -54,7 +54,7 @@ struct settings {
 	bool library_collectives; /* real runs with a library's collectives need no staging of ours */
 	bool stochastic_rounding; /* of 16-bit parameters from the fp32 master weights, at the update */
 	bool checkpoints;         /* the plan has sections to save and restore its state */
-	bool checkpoint_async;    /* … and what is saved is copied to host buffers first, and written from there */
+	bool checkpoint_async;    /* and the saved state is copied to host buffers first, and written from there */
 	bool reproducible; /* gradients of micro-batches are summed in one binary tree, however many ranks there are */
 	char checkpointing[256];     /* --activation-checkpointing; see strategy/settings/checkpointing.h */
 	char software[192];          /* --as; see strategy/settings/software.h */
@@ -79,9 +79,9 @@ struct settings {
 	X(SEQUENCE, sequence, sequence, WHOLE, "T", 1, SETTING_LARGE, "", 7,                                           \
 	  "tokens of a sample; the model's context")                                                                   \
 	X(PRECISION, precision, precision, CHOICE, "fp32|bf16|fp16|fp8", 0, 0, "fp32", 8,                              \
-	  "of parameters, gradients and activations; master weights, moments, sums are fp32. fp8: bf16 with {fp8}")    \
+	  "of parameters, gradients and activations; master weights, moments, sums are fp32. fp8: bf16, fp8 products") \
 	X(FP8, fp8, fp8, CHOICE, "dynamic|delayed", 0, 0, "", -24,                                                     \
-	  "bf16, fp16: products of linear layers in fp8, by how tensors are scaled; simulated only")                   \
+	  "bf16, fp16: products of linear layers in fp8, and how tensors are scaled; simulated only")                  \
 	X(LOSS_SCALER, loss_scaler, loss_scaler, CHOICE, "deepspeed|pytorch", 0, 0, "", -15,                           \
 	  "fp16: whose rule moves the loss scale; deepspeed unless given")                                             \
 	X(LOSS_SCALE, loss_scale, loss_scale, REAL, "X", 1e-6, 1e38, "", -16,                                          \

@@ -1,5 +1,5 @@
-/* What a software stack does in a training step, in memory and in messages: `--as NAME[:key=value:…]`. It is of the
- * plan; how fast a stack is, is of the cluster (strategy/cluster/stack.h).
+/* The habits of a software stack in a training step, in memory and in messages: `--as NAME[:key=value:…]`. They belong
+ * to the plan; a stack's speed belongs to the cluster (strategy/cluster/stack.h).
  *
  *     struct software s;
  *     enum status status = software_parse("deepspeed:reduce=scatter", &s);

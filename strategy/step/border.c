@@ -32,7 +32,7 @@ static struct cut cut_at(const struct model *m, int64_t at, int *next, int64_t *
 	return (struct cut){at - *begin, *begin + m->tensors[*next].elements - at};
 }
 
-/* What ranks [first, first + ranks) keep beyond their run, at most. */
+/* The most elements that one of the ranks [first, first + ranks) keeps beyond its run. */
 int64_t border_elements(const struct plan *p, int64_t first, int64_t ranks)
 {
 	const struct model *m = p->model;

@@ -144,7 +144,7 @@ enum status checkpoint_slices_check(const struct strategy *g, const struct model
 	return s;
 }
 
-/* By value: the last launch of [begin, end) that reads it, or the first; -1 if none does. */
+/* For each value, the last launch of [begin, end) that reads it, or the first; -1 if none does. */
 static int *find_reader(struct step *s, int begin, int end, bool last)
 {
 	const struct model *m = s->model;

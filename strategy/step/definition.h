@@ -17,7 +17,7 @@
 
 struct step;
 
-/* Where a rank keeps the part of a group that it is responsible for. */
+/* The place of the part of a group that a rank is responsible for. */
 enum placement {
 	PLACE_WHOLE, /* the buffer holds all groups whole, and all of them are ours: [base, base + padded) */
 	PLACE_SLICE, /* the buffer holds all groups whole; ours is slice r of each */
@@ -44,7 +44,7 @@ struct hooks {
 
 enum { STRATEGY_KEYS = 6 };
 
-/* Of strategies with sharded parameters on one axis: what the epilogue does (save_gathered.c). */
+/* The key `save` of strategies with sharded parameters on one axis: what the epilogue does (save_gathered.c). */
 #define SAVE_KEY                                                                                                       \
 	{                                                                                                              \
 		"save", "shards|full|16bit", "shards",                                                                 \

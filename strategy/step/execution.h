@@ -22,7 +22,7 @@ struct launch {
 	int span;
 };
 
-/* What is gathered at once: the model's units, or of software that gathers module by module, each kernel. */
+/* The parts that are gathered at once: the model's units, or each kernel for software that gathers module by module. */
 struct gather_units {
 	int count, *of_kernel; /* units; by kernel, its unit */
 	int *first, *groups;   /* the groups of unit u: groups[first[u]] to groups[first[u + 1] - 1] */

@@ -32,7 +32,7 @@ void fp8_state(struct step *s)
 	step_zero(s, region_whole(s->b, s->fp8_history));
 }
 
-/* Of a kernel's x, w and dy. */
+/* The history of a kernel's x, w or dy. */
 static struct region history_of(const struct step *s, int index, int which)
 {
 	int64_t place = which;

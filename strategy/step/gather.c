@@ -170,7 +170,7 @@ static int all_gather(struct step *s, int group, enum pass pass, const char *nam
 	return build_number(s->b, op);
 }
 
-/* Of modules a group may be gathered several times in a pass: for each that uses it. */
+/* With modules, a group may be gathered several times in a pass, once for each module that uses it. */
 static const char *gather_name(struct step *s, int span, int group)
 {
 	const struct unit_span *v = &s->execution.spans[span];
@@ -201,7 +201,7 @@ static void issue_group(struct step *s, int span, int group, bool joined)
 		build_wait(s->b, QUEUE_COMPUTE, g->gather_op);
 }
 
-/* What is gathered ahead travels in one call with what it is gathered beside, if modules are gathered. */
+/* With modules, a group gathered ahead travels in one call with the group beside it. */
 static bool joins(const struct step *s)
 {
 	return s->units.modules && s->choices.prefetch > 0;
@@ -321,7 +321,7 @@ static int64_t reuse_distance(const struct step *s, int group)
 	return -1;
 }
 
-/* Where the model is one unit: a span of it is still at work, or the next is of the same pass. */
+/* With the model as one unit: a span of it is still at work, or the next is of the same pass. */
 static bool goes_on(const struct step *s)
 {
 	const struct unit_span *spans = s->execution.spans;

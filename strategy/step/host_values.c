@@ -18,7 +18,7 @@ struct host_values {
 	int run_count, forward_runs; /* the runs of the forward pass come first */
 	int *last;                   /* by value: the last forward launch that makes or reads it */
 	int *wanted;                 /* by value: the first backward run that reads it; -1: none does */
-	/* By micro-batch under way (in_flight of them) and by value: */
+	/* Indexed by micro-batch under way (in_flight of them) and by value: */
 	int in_flight;
 	int *host; /* its buffer on the host; -1: it is not there */
 	int *copy; /* the copy that is under way, or done; -1 */

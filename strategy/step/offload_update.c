@@ -1,5 +1,5 @@
-/* Where the optimizer works on a group's state. On the device that is where it stays. With --offload optimizer, Adam or
- * SGD runs on the host, group by group, while copies of the groups before and after are under way:
+/* The place where the optimizer works on a group's state. On the device the state simply stays. With --offload
+ * optimizer, Adam or SGD runs on the host, group by group, while copies of the groups before and after are under way:
  *
  *     device-to-host   gradients 2 │ gradients 1 │ …                (reduce.c, during backward)
  *     disk                         read 2 │ read 1 │ write 2 │ …    (with to=disk: two groups are in host memory)

@@ -3,14 +3,13 @@
  *     sections save and restore     what a step reads before it writes, item by item (ITEM_LIST)
  *     epilogue                      the fp32 weights alone
  *
- * What leaves, leaves once: of ranks that keep the same, each gives a slice. Restored state comes to every rank that
+ * Each element leaves once: ranks that keep the same give a slice each. Restored state comes to every rank that
  * keeps it, wherever it keeps it. Both follow from the placements of the strategy and from the spaces of the offload,
  * as allocating does (state.c). So files hold parts of whole tensors, and know nothing of the number of ranks.
  */
 #include "strategy/step/offload.h"
 
-/* Which kinds of state are parts of which item. Parameters are several kinds: what is saved is the first that is kept
- * in fp32. */
+/* The kinds of state that make up each item. Parameters are several kinds: the first that is kept in fp32 is saved. */
 static const struct {
 	enum state_kind kind;
 	enum item item;

@@ -89,8 +89,8 @@ enum state_kind {
 	STATE_KINDS
 };
 
-/* Where one kind of state stays. --offload decides the space and the strategy the placement (offload.h); whatever reads
- * or writes state asks here. */
+/* The place of one kind of state. --offload decides the space and the strategy the placement (offload.h); whatever
+ * reads or writes state asks here. */
 struct home {
 	int buffer; /* -1: this role keeps none */
 	enum space space;
@@ -144,7 +144,7 @@ struct checkpoint_block {
 struct gather_progress {
 	int count, next; /* the next to begin */
 	int issued;      /* the next to gather for */
-	int open;        /* that have begun and not ended: those of other units may be inside */
+	int open;        /* spans that have begun and not ended: those of other units may be inside */
 };
 
 /* reduce.c: gradients on their way, oldest first. A group has at most one reduction and one shard that goes to the
@@ -215,7 +215,7 @@ struct step {
 	struct value_state *value; /* by value; of the micro-batch at hand */
 	struct tensor_state *tensor;
 	int fp8_history; /* the largest elements of earlier steps (fp8.c); -1 */
-	int *kept;       /* … by kernel: the buffer that is kept for its backward pass besides (unfused.c); -1 */
+	int *kept;       /* by kernel: the buffer that is kept besides for its backward pass (unfused.c); -1 */
 	struct group_state *group;
 	struct state state;
 	struct running_state running;
@@ -352,7 +352,7 @@ void secondary_free(struct step *s); /* the step's update is done */
 
 /* ---- gather.c ---- */
 
-/* What is gathered at once, and of which groups that is. */
+/* Lists the parts that are gathered at once, with their groups. */
 void gather_units_make(struct step *s);
 bool gather_by_module(const struct plan *p, const struct strategy *g);
 
@@ -454,7 +454,7 @@ struct region buffers_own(const struct step *s); /* the running statistics that 
 
 /* ---- pack.c ---- */
 
-/* Which group each tensor goes to; groups without tensors are left out. */
+/* The group of each tensor; groups without tensors are left out. */
 struct packing {
 	int groups;
 	int *group;        /* by tensor */

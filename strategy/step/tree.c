@@ -129,7 +129,7 @@ static enum status refuse(const struct strategy *g, const char *why)
 	return status_fail(STATUS_INPUT, "{reproducible} with {strategy} %s: %s", g->name, why);
 }
 
-/* What would add up in another order. */
+/* Refuses settings that would add up in another order. */
 static enum status check_sums(const struct strategy *g, const struct settings *t, const struct choices *c)
 {
 	if (adds_by_itself(g))

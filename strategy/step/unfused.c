@@ -1,6 +1,6 @@
-/* What a stack's own kernels do besides, where shardlab's are fused: how often they go over memory, the tensors that
- * PyTorch's autograd keeps for the backward pass, and those of its cross-entropy. Each of these is room alone: what is
- * in it is no part of the plan's arithmetic. Under --as the sweeps take the place of a stack's memory.unfused
+/* The extra work of a stack's own kernels where shardlab's are fused: their sweeps over memory, the tensors that
+ * PyTorch's autograd keeps for the backward pass, and those of its cross-entropy. The tensors only take room: their
+ * content is no part of the plan's arithmetic. Under --as the sweeps take the place of a stack's memory.unfused
  * (strategy/cluster/stack.h), which is for shardlab's own plans.
  *
  *     kernels=eager   RMS norm: x over its root mean square, as fp32 elements. In 16 bits autograd keeps x as fp32

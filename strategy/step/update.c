@@ -176,7 +176,7 @@ static void update_scaler(struct step *s)
 	build_copy(s->b, region_whole(s->b, st->update_scaler), region_whole(s->b, st->scaler));
 }
 
-/* What the software's update needs beside the state, on the device, of all groups at once; -1: nothing. */
+/* Temporary device memory of the software's update, for all groups at once; -1: it needs none. */
 static int alloc_temporary(struct step *s)
 {
 	int how = step_software(s, SOFTWARE_UPDATE);

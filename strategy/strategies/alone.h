@@ -21,7 +21,7 @@ enum { ALONE_PARTS = 2, ALONE_RANKS = 16384 };
 
 struct alone {
 	char name[40];
-	enum operation operation; /* what it comes to */
+	enum operation operation; /* the collective's operation as a whole */
 	enum schedule_algorithm part[ALONE_PARTS];
 	int parts; /* schedules, one after another */
 };

@@ -40,7 +40,7 @@ static void prepare(struct step *s)
 	execution_make(&s->execution, a, s->model, &s->checkpoints, &s->units, s->kernel_begin, s->kernel_end);
 }
 
-/* As torch.nn.functional.batch_norm: the variance of one value is no statistic. */
+/* torch.nn.functional.batch_norm refuses this too: the variance of one value is no statistic. */
 static enum status too_few_to_normalize(const struct model *m, const struct settings *t)
 {
 	for (int i = 0; i < m->kernel_count; i++) {

@@ -9,7 +9,7 @@
  */
 #include "strategy/step/hooks.h"
 
-/* As DeepSpeed, at most all ranks. */
+/* At most all ranks, as in DeepSpeed. */
 static enum status mesh(struct plan *p, const struct choices *c)
 {
 	int64_t k = c->secondary < p->ranks ? c->secondary : p->ranks;

@@ -32,7 +32,7 @@ struct figure {
 	const char *key;  /* in CSV files, with the unit: bytes or nanoseconds */
 	int count;        /* it is the sum of so many in a row; 0: of one */
 	bool total;       /* it stands below the others of its group */
-	/* Where it stands, which the list below fills in: in the report, the same for each role, or in a role. */
+	/* The figure's place, which the list below fills in: in the report, the same for each role, or in a role. */
 	bool whole_run;
 	size_t offset;
 };
@@ -45,7 +45,7 @@ int64_t figure_value(const struct figure *f, const struct report *r, int role);
 /* ---- for those that write a report's list ---- */
 
 struct figure_list {
-	const struct report *report; /* of which figures are members */
+	const struct report *report; /* the report whose members the figures are */
 	struct figure figure[32];
 	int count;
 };

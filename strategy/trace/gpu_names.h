@@ -10,7 +10,7 @@ enum gpu_kind {
 	GPU_COMMUNICATION, /* moves data between GPUs, or between host and GPU */
 };
 
-/* What a collective or a message does. */
+/* The kinds of collectives and messages. */
 enum gpu_collective {
 	GPU_ALL_REDUCE,
 	GPU_REDUCE_SCATTER,

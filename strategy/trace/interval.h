@@ -25,7 +25,7 @@ void intervals_add(struct intervals *v, int64_t begin, int64_t end);
 /* Sorts them and joins those that touch. */
 void intervals_unite(struct intervals *v);
 
-/* Of united ones: how long they are in all, how much of them lies in a stretch of time, and in both of two. */
+/* For united intervals: their total length, the part of it within a stretch of time, and the part in both of two. */
 int64_t intervals_length(const struct intervals *v);
 int64_t intervals_within(const struct intervals *v, int64_t begin, int64_t end);
 int64_t intervals_common(const struct intervals *a, const struct intervals *b);

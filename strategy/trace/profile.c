@@ -127,8 +127,8 @@ static void add_item(struct profile_step *s, const struct layers *l, const struc
 enum { FIGURES = sizeof(struct profile_step) / sizeof(int64_t) };
 static_assert(sizeof(struct profile_step) % sizeof(int64_t) == 0, "a step is nothing but numbers");
 
-/* Of steps that stand `stride` bytes apart. Rounded down, so that parts may miss a nanosecond of their whole: idle has
- * it. */
+/* The mean of steps that stand `stride` bytes apart. It rounds down, so parts may miss a nanosecond of their whole,
+ * which idle gets. */
 static struct profile_step mean_of(const struct profile_step *first, size_t stride, int count)
 {
 	union {

@@ -1,5 +1,5 @@
-/* What a training step spent its time on, by rank and by step, whoever recorded it: kernels sorted into matrix
- * products, attention and the rest, collectives by kind, copies; and when neither computes.
+/* The time of a training step by rank and by step, whoever recorded it: kernels sorted into matrix products, attention
+ * and the rest, collectives by kind, copies; and the time when neither computes.
  *
  *     struct profile p = {0};
  *     enum status s = profile_open(&p, paths, count);      // PyTorch's profiler's traces, a file a rank; or our own
@@ -58,8 +58,8 @@ enum profile_kind {
 
 enum profile_does { PROFILE_COMPUTES, PROFILE_COMMUNICATES, PROFILE_COPIES, PROFILE_DOES };
 
-/* Of computing. What is neither backward nor update counts as forward in a profiler's trace, where nothing marks it.
- * recomputing is part of the backward pass. */
+/* Phases of computing. What is neither backward nor update counts as forward in a profiler's trace, where nothing marks
+ * it. recomputing is part of the backward pass. */
 #define PROFILE_PHASE_LIST(X) X(FORWARD, "forward") X(BACKWARD, "backward") X(UPDATE, "update") X(BESIDE, "other")
 
 enum profile_phase {
@@ -112,7 +112,7 @@ struct profile {
 
 /* One line says what is wrong with a file. On failure `p` is released. */
 enum status profile_open(struct profile *p, const char *const *paths, int count);
-/* Of one file that is open: the same for callers that have it in memory. */
+/* The same for one open file, for callers that have it in memory. */
 enum status profile_add(struct profile *p, const struct trace_file *f, const char *name);
 /* A trace that is at hand, as one of a simulation. */
 void profile_of_trace(struct profile *p, const struct trace *t);

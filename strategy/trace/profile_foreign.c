@@ -28,7 +28,7 @@ static enum profile_kind kind_of_copy(const char *name)
 	return rows[i].kind;
 }
 
-/* By what gpu_names.def says that it is. -1: no work of a GPU, or a range around some. */
+/* The kind by gpu_names.def. -1: no work of a GPU, or a range around some. */
 static int kind_of_gpu_span(const struct trace_file *f, const struct foreign_span *s)
 {
 	static const struct {
@@ -122,7 +122,7 @@ struct reader {
 	const char *name;
 	enum profile_phase *phases; /* of each span of a host */
 	size_t *launch;             /* the host's span that launched it; SIZE_MAX: none is known */
-	int first_host;             /* that has steps; -1 */
+	int first_host;             /* the first host that has steps; -1 */
 };
 
 static void find_launches(struct reader *r)

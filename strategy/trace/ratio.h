@@ -1,7 +1,7 @@
 /* One predicted step beside another: how many times as long, between which bounds, and whether that is a tie.
  *
- * What is off with one step is off alike with another of the same model and card, so a ratio is known better than a
- * step. Of 653 pairs of published runs, each of one source, model and card, the measured ratio lay within RATIO_SPREAD
+ * An error in one step is much the same in another of the same model and card, so a ratio is known better than a step.
+ * Of 653 pairs of published runs, each of one source, model and card, the measured ratio lay within RATIO_SPREAD
  * of the predicted one in nine of ten. Without a stack a step has no range, and no prediction is more exact than
  * RATIO_TIE.
  */

@@ -59,8 +59,8 @@ struct report_memory {
 	int64_t at_peak[CATEGORY_COUNT], steady[CATEGORY_COUNT];
 };
 
-/* What the epilogue takes that gathers the weights to save them (save=full, save=16bit): bytes of the busiest rank of a
- * role (-1: not countable), and the most that are live meanwhile. */
+/* The epilogue's gathering of weights to save them (save=full, save=16bit): bytes of the busiest rank of a role (-1:
+ * not countable), and the most that are live meanwhile. */
 struct report_gathering {
 	int64_t sent_bytes, received_bytes;
 	int64_t peak_bytes[SPACE_COUNT];
@@ -109,8 +109,8 @@ struct report_change {
 	bool none;       /* the latter */
 	bool cut;        /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
 	int64_t step;    /* ns */
-	/* Where a configuration says the settings, beside which the options cannot be given: a command with all of
-	 * them, and the program for which --emit can write them (""). "": there was none. */
+	/* For settings from a configuration, beside which the options cannot be given: a command with all of them, and
+	 * the program for which --emit can write them (""). "": there was none. */
 	char command[1024], emit[16];
 };
 
@@ -141,17 +141,17 @@ struct report_slowed {
 struct report_saved {
 	int64_t bytes, rank_bytes; /* 0: the plan saves nothing, or the run saved nothing */
 	int64_t saves;             /* measured: how many became checkpoints */
-	int64_t write_ns;          /* … how long the slowest rank took to write its part of the last */
-	int64_t stall_ns;          /* … for how long steps waited for them, in all */
+	int64_t write_ns;          /* the time that the slowest rank took to write its part of the last */
+	int64_t stall_ns;          /* the time that steps waited for them, in all */
 };
 
-/* What a run was trained on. */
+/* The training data of a run. */
 struct report_data {
 	char type[16]; /* "uint16", "bytes", "pixels", … */
 	int64_t files, training_samples, validation_samples;
 };
 
-/* What was asked for beside the settings that have a figure. */
+/* The settings without a figure of their own. */
 struct report_asked {
 	char model_keys[256]; /* "vocabulary=256"; of a file's model "" */
 	char others[256];     /* "clip 1 · seed 7": those that are not the default */
@@ -173,8 +173,8 @@ struct report {
 	struct report_checkpointing checkpointing;
 	char offload[OFFLOAD_TEXT];    /* "optimizer:to=disk,activations", "none" */
 	struct times time;             /* of the slowest rank */
-	char stack[64];                /* that the times are of; "": the cluster's rates themselves */
-	char basis[160];               /* what the range rests on: "stack fsdp, fitted on 43 runs"; "": none */
+	char stack[64];                /* the stack whose times these are; "": the cluster's rates themselves */
+	char basis[160];               /* the range's basis: "stack fsdp, fitted on 43 runs"; "": none */
 	int64_t range_low, range_high; /* ns: of measured steps, nine of ten lie between */
 	struct report_speed speed;
 	struct bubble bubble; /* in closed form */
@@ -189,17 +189,17 @@ struct report {
 	bool measured;       /* it is of a real run */
 	struct report_saved saved;
 	int64_t gathering_ns; /* predicted: how long the epilogue takes to gather the weights; 0: it does not */
-	/* Of a real run, as `measured` says: all that follows. */
+	/* From here on, figures of a real run, as `measured` says. */
 	struct report_data data;
 	char weights_checksum[17];
-	int64_t steps;  /* that were done */
+	int64_t steps;  /* steps that were done */
 	double *losses; /* owned: of the first step, of every losses_every-th from there on, and of the last */
 	int64_t loss_count, losses_every;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	double loss_scale; /* fp16: at the end, and how many steps were skipped until then; 0: no fp16 */
 	int64_t skipped_steps;
 	struct report_slowed slowed;
-	int64_t resident_bytes; /* what the operating system says of the largest rank; 0: unknown */
+	int64_t resident_bytes; /* the operating system's figure for the largest rank; 0: unknown */
 	/* Buffers count staging as the plan has it, since a collective is lent all of it; it wrote to so much, at most.
 	 */
 	int64_t staging_touched_bytes;
@@ -218,7 +218,7 @@ const char *report_fit_word(const struct report *r);
 void report_from_plan(struct report *r, const struct plan *p);
 /* Fills in what follows from the time of a step. peak: of a device, in FLOP/s; 0: unknown. */
 void report_set_speed(struct report *r, double peak);
-/* What of a step waits for communication, in millionths. */
+/* The share of a step that waits for communication, in millionths. */
 int64_t report_waiting(int64_t exposed, int64_t step);
 /* Fills in by_rank too, to compare a measured report with. */
 void report_add_ranks(struct report *r, const struct plan *p);

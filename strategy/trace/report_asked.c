@@ -1,12 +1,12 @@
-/* What was asked for beside the name of the model and the settings that a report has figures of: without it the reports
- * of two runs may look alike. */
+/* The model's keys and those settings of which a report has no figures. Without them the reports of two runs may look
+ * alike. */
 #include <string.h>
 
 #include "strategy/base/number.h"
 #include "strategy/base/version.h"
 #include "strategy/trace/report.h"
 
-/* Of those the title has a place of its own, or they are not the user's. */
+/* Settings that the title shows elsewhere, or that are not the user's. */
 static bool has_place(enum setting i)
 {
 	static const enum setting with[] = {SETTING_MODEL,      SETTING_STRATEGY,    SETTING_RANKS,

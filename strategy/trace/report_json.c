@@ -337,7 +337,7 @@ static void report(struct form *f, struct report *r)
 
 /* ---- both ways, and for tables ---- */
 
-/* Of one role, with all that is left out where there is none of it. */
+/* The figures of one role, including those that are left out when they are zero. */
 const struct figure *report_figures(void)
 {
 	static struct figure_list list;

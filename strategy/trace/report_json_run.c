@@ -1,4 +1,4 @@
-/* What a report has of a real run, written and read as report_json.c does. */
+/* A report's figures of a real run, written and read like those of report_json.c. */
 #include <stdlib.h>
 
 #include "strategy/trace/report_form.h"

@@ -94,8 +94,7 @@ void trace_meet(struct trace *t);
 struct times trace_times(const struct trace *t, int64_t rank, int64_t step);
 /* True if `a` ends later than `b`, or at the same time after computing more, so that others wait for it. */
 bool times_are_slower(const struct times *a, const struct times *b);
-/* Where the spans of a rank follow one another: those of the rank whose spans begin at *at, which moves on behind them.
- */
+/* For spans in order of rank: the times of the rank whose spans begin at *at, which moves on behind them. */
 struct times trace_next_times(const struct trace *t, size_t *at, int64_t step);
 /* The times of the slowest rank; of the first among equals. */
 struct times trace_slowest(const struct trace *t);

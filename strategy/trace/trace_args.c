@@ -6,8 +6,8 @@
 #include "strategy/trace/gpu_names.h"
 #include "strategy/trace/trace_foreign.h"
 
-/* As Kineto and PyTorch write them (libkineto/src/output_json.cpp; ParamCommsUtils.hpp for collectives): constant, key,
- * before and after its value. */
+/* Arguments as Kineto and PyTorch write them (libkineto/src/output_json.cpp; ParamCommsUtils.hpp for collectives):
+ * constant, key, before and after its value. */
 #define ARGUMENT_LIST(X)                                                                                               \
 	X(DEVICE, "device", ", device ", "")                                                                           \
 	X(STREAM, "stream", ", stream ", "")                                                                           \
@@ -85,7 +85,7 @@ static int64_t elements_of(const struct stream_text *dimensions)
 	return sum;
 }
 
-/* Of a host's collective, with record_shapes. The first input's type holds for all. */
+/* Bytes of a host's collective, recorded with record_shapes. The first input's type holds for all. */
 static int64_t bytes_of_inputs(const struct stream_text *value)
 {
 	const struct stream_text *type = &value[ARGUMENT_INPUT_TYPE];

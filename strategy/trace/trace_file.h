@@ -9,7 +9,7 @@
  *     if (!s && !f.foreign) … f.trace, f.plan …
  *     trace_file_release(&f);
  *
- * What is wrong with a file is one line: name:line:column where it is not JSON, else what does not agree.
+ * A fault in a file is one line: name:line:column where it is not JSON, else what does not agree.
  */
 #ifndef SHARDLAB_TRACE_FILE_H
 #define SHARDLAB_TRACE_FILE_H
@@ -34,7 +34,7 @@ struct foreign_span {
 	const char *args; /* "stream 20, 4194304 B"; NULL: none that is worth showing */
 	const char
 	        *collective; /* its argument "Collective name": "all_to_allv", "_allgather_base"; NULL: it has none */
-	int64_t bytes;       /* that a collective or a copy moves, as nccl-tests count them; 0: it does not say */
+	int64_t bytes;       /* bytes that a collective or a copy moves, as nccl-tests count them; 0: it does not say */
 	int64_t ranks;       /* of its group; 0: it does not say */
 };
 

@@ -7,7 +7,7 @@
 
 void trace_values_write(const struct trace *t, FILE *out);
 
-/* As they stand in a file. */
+/* The values as a file has them. */
 struct raw_values {
 	bool found;
 	int64_t version;

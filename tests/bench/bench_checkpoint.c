@@ -1,5 +1,5 @@
-/* What checkpoints cost: by how much the steps of a run take longer with one every 50 steps, of `gpt` on two ranks, one
- * thread each; written while the ranks wait, and (--checkpoint-async) while steps go on.
+/* Measures the cost of checkpoints: how much longer the steps of a run take with one every 50 steps, for `gpt` on two
+ * ranks of one thread each; written while the ranks wait, and (--checkpoint-async) while steps go on.
  * ranks: 2
  *
  *     mpirun -n 2 bench_checkpoint [rounds]            default: 4
@@ -91,7 +91,8 @@ static void measure(bool async, int rounds)
 		double percent = cost(rounds, &step_s);
 		double stall_s = 1e-9 * (double)r.saved.stall_ns / (double)r.saved.saves,
 		       write_s = 1e-9 * (double)r.saved.write_ns;
-		/* As if the thread that writes took all of its time from the steps, and nothing else. */
+		/* An upper bound: the thread that writes takes all of its time from the steps, and nothing else
+		 * does. */
 		double own = 100 * (stall_s + (async ? write_s : 0)) / (EVERY * step_s);
 		printf("gpt, 2 ranks, a checkpoint of %.0f MB every %d steps, %s: %+.1f %% of a step, by its own times "
 		       "at most "

@@ -36,7 +36,7 @@ static int rank, ranks;
 
 /* ---- a step as it went ---- */
 
-/* By stage, which is the rank, and by operation of its step. */
+/* Indexed by stage, which is the rank, and by operation of its step. */
 struct step_times {
 	int stages;
 	struct op_time {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What --reproducible costs: the processor time of 20 steps of `gpt` with and without, in turn, in pairs, on one rank and thread, in
-# fp32, with a batch of 16 in 8 micro-batches; and what the simulation says of it. PAIRS: 5.
+# The cost of --reproducible: the processor time of 20 steps of `gpt` with and without, in turn, in pairs, on one rank and
+# thread, in fp32, with a batch of 16 in 8 micro-batches; and the simulation's prediction of it. PAIRS: 5.
 set -euo pipefail
 folder=$(mktemp -d "${TMPDIR:-/tmp}/bench_reproducible.XXXXXX")
 trap 'rm -rf "$folder"' EXIT

@@ -326,7 +326,7 @@ static void bench_file(struct playback *p, const struct fonts *fonts)
 	trace_file_release(&f);
 }
 
-/* As a profiler writes it: four threads, nested calls. */
+/* A trace like a profiler's: four threads, nested calls. */
 static char *foreign_trace(size_t *size)
 {
 	char *text = NULL;

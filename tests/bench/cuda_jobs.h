@@ -36,7 +36,7 @@ struct buffer {
 
 struct job {
 	const char *name;
-	double bytes; /* that must be read and written */
+	double bytes; /* bytes that must be read and written */
 	int (*run)(const struct on *o, const struct buffer *b);
 	struct buffer b[MOST_BUFFERS];
 };

@@ -32,7 +32,7 @@ validation() { sed -n 's/^validation loss *\([0-9.]*\)$/\1/p' "$TMPDIR/$1.out"; 
 awk -v a="$(validation save)" -v b="$(validation again)" 'BEGIN { d = a > b ? a - b : b - a; exit !(a > 0 && d < 0.1 * a) }' ||
 	fail "validation loss $(validation save), and $(validation again) when read again"
 
-# … and by stages, of which each has its own.
+# Stages work too; each has its own statistics.
 run stages train --model $model,norm=batch --strategy pipeline --ranks 2 --micro-batch 8 --accumulate 2 --steps 20 \
 	--optimizer sgd --learning-rate 0.1 --save "$TMPDIR/stages.safetensors"
 run staged train --model $model,norm=batch --strategy single --micro-batch 16 --steps 1 --optimizer sgd \

@@ -72,7 +72,7 @@ near 'a trace, computing' "$(figure "$mine" 't["compute_s"]' --ranks 8 --micro-b
 "$SHARDLAB" calibrate "${run[@]}" --ranks 8 --micro-batch 8 --step "${a}s" >"$mine"
 "$SHARDLAB" sim "${run[@]}" --ranks 8 --stack "$mine" >"$TMPDIR/sim"
 
-# What contradicts the ceilings, the other steps, or itself.
+# Input that contradicts the ceilings, the other steps, or itself.
 refuse '--step 1.000 ms: with all rates at the ceilings of --cluster a100-80gb it would take' calibrate "${run[@]}" --ranks 8 --micro-batch 8 --step 1ms
 refuse '--step 1.000 s (1 of 2): beside the others, no rates' calibrate "${run[@]}" --ranks 8 --micro-batch 8 --step 1s --step 2s
 refuse 'no factor of activations gives it' calibrate "${run[@]}" --ranks 8 --micro-batch 8 --peak 500GB

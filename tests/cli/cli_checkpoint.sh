@@ -27,7 +27,7 @@ for other in 'single --ranks 1' 'ddp --ranks 3' 'pipeline --ranks 3 --accumulate
 	rm -r "$run.other"
 done
 
-# What it holds.
+# The checkpoint's contents.
 run show checkpoint show "$run"
 grep -q '^  step        2$' "$TMPDIR/show.out" || fail 'checkpoint show does not say the step'
 grep -q 'first_moment  *34,176 elements' "$TMPDIR/show.out" || fail 'checkpoint show does not say the moments'
@@ -36,7 +36,7 @@ run weights checkpoint weights "$run" --save "$TMPDIR/weights"
 run init train "${same[@]}" --steps 1 --learning-rate 0 --weight-decay 0 --init "$TMPDIR/weights"
 [ "$(checksum saved)" = "$(checksum init)" ] || fail 'the weights of a checkpoint are others than those of its run'
 
-# As many bytes as sim says, and the headers of the files.
+# The bytes that sim predicts, and the headers of the files.
 run sim sim --model $gpt --strategy zero2 --ranks 2 --batch 12 --cluster laptop --checkpoint-every 1 --mtbf 6h --json
 bytes=$(sed -n 's/^    "bytes": \([0-9]*\),$/\1/p' "$TMPDIR/sim.out" | sort -u) # of the plan, and of its checkpoints
 [ "$bytes" = 410120 ] || fail "sim says that a checkpoint has '$bytes' bytes"
@@ -47,7 +47,7 @@ for file in "$run"/step-00000002/*.safetensors; do
 done
 [ "$bytes" = 0 ] || fail "the files have $((-bytes)) bytes more than sim says"
 
-# What does not go with it is named; nothing is written.
+# A setting that does not go with the checkpoint is named, and nothing is written.
 resume=(train "${same[@]}" --strategy zero2 --ranks 2 --steps 4 --resume "$run")
 refuse '--learning-rate 0.001, and this run has 0.002' "${resume[@]}" --learning-rate 2e-3
 refuse '--seed 1, and this run has 2' "${resume[@]}" --seed 2

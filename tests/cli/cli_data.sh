@@ -67,7 +67,7 @@ grep -q '^4 documents, vocabulary 256: shardlab train' "$TMPDIR/several.out" || 
 	tr '\n' ' ' >"$TMPDIR/ids"
 [ "$(cat "$TMPDIR/ids")" = '97 98 0 99 0 100 195 169 0 102 0 ' ] || fail "other ids: $(cat "$TMPDIR/ids")"
 
-# What is wrong, in a line.
+# Bad data is refused in one line.
 wrong() {
 	local pattern=$1 status=0
 	shift

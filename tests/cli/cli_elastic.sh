@@ -112,7 +112,7 @@ starting again on 3 ranks from the beginning: restart 1 of 1
 fatal: mpirun failed with exit status 1'
 [ "$status" = 1 ] && [ "$(cat "$TMPDIR/err")" = "$wanted" ] || complain "restarts: exit status $status, $(cat "$TMPDIR/err")"
 
-# What would happen again is no reason to start again.
+# An error that would happen again is no reason to start again.
 status=0
 "$program" train "${tiny[@]}" --ranks 2 --steps 50 --optimizer sgd --learning-rate 1e6 --restarts 3 --checkpoint "$TMPDIR/diverged" \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?

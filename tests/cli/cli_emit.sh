@@ -1,6 +1,6 @@
 #!/bin/bash
 # --emit: each command writes its settings as another program's configuration, and what is read again is the same.
-# Which file comes of which settings, tests/strategy/test_emit.c says.
+# tests/strategy/test_emit.c covers which file comes of which settings.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 cd "$TMPDIR"
@@ -15,7 +15,7 @@ cmp -s options.out file.out || complain 'another prediction comes of what was em
 grep -q 'ranks by train_batch_size: 16 = ' notes || complain "whence the ranks: $(cat notes)"
 [[ "$(cat said)" == *'beside the file: --model '*' --seed 3' ]] || complain "beside the file: $(cat said)"
 
-# What nobody asked for, and training depends on, is said; what was asked for is not.
+# A default that training depends on is mentioned; a setting that was given is not.
 ! grep -q 'clip' said || complain "the clipping was asked for: $(cat said)"
 grep -q "^deepspeed: note: its learning rate, 0.001, is shardlab's default: set yours, or give --learning-rate$" said ||
 	complain "whose learning rate it is: $(cat said)"
@@ -39,7 +39,7 @@ grep -q '^num_processes: 2$' train.yaml || complain 'train.yaml'
 "$SHARDLAB" sim --config advised.json --model gpt --cluster a100-80gb --require-fit >advised.out 2>/dev/null ||
 	complain 'what was advised does not fit'
 # advise writes the fastest line that the program can be told, and says why it is not the best.
-"$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --precision bf16 --strategy zero1,dp,fsdp --emit torchtitan >advised.toml 2>said ||
+"$SHARDLAB" advise --model gpt2-124m --ranks 4 --cluster a100-80gb --precision bf16 --strategy zero1,dp,fsdp --emit torchtitan >advised.toml 2>said ||
 	complain "advise --emit torchtitan: $(cat said)"
 grep -q '^data_parallel_shard_degree = 4$' advised.toml || complain 'advise --emit torchtitan: not fsdp'
 grep -q '^note: this is --strategy fsdp .*: of the best line, --emit torchtitan: --strategy .* cannot be said there' said ||

@@ -67,7 +67,7 @@ change=$(sed -n 's/.*would fit with: //p' "$TMPDIR/settings.out")
 	complain "sim of a plan's file would fit with '$(sed -n 's/.*would fit with: //p' "$TMPDIR/file.out")', of its settings with '$change'"
 grep -qF "Would fit with $change" "$TMPDIR/seen.out" || complain "view of a plan's file does not say 'Would fit with $change'"
 
-# By hand: nothing that fits is faster than what is proposed, neither one setting nor two.
+# Tried by hand: no other setting, and no two, fit and are faster than the proposal.
 job='--model gpt2-124m --strategy ddp --ranks 2 --cluster v100-16gb'
 run proposed sim $job --batch 64 --json
 step=$(grep -A 3 would_fit_with "$TMPDIR/proposed.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p')
@@ -85,7 +85,7 @@ for change in '--micro-batch 16' '--micro-batch 8' '--activation-checkpointing s
 done
 [ -n "$reached" ] || complain "none of these takes the $step s of what is proposed"
 
-# What fits says nothing of it; what does not fit is not done at its end either; a job that nothing mends says so.
+# A plan that fits gets no advice; the last caption of one that does not fit says so; so does a job that nothing mends.
 run fits sim --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb
 ! grep -q 'would fit' "$TMPDIR/fits.out" || complain 'a plan that fits would fit'
 run fits view --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb --describe --at 0
@@ -96,7 +96,7 @@ grep '^caption' "$TMPDIR/beyond.out" | tail -n 1 | grep -q '^caption  The step d
 run never view --model gpt3-175b --strategy zero3 --ranks 64 --cluster v100-16gb --describe --at 0
 sed -n 2p "$TMPDIR/never.out" | grep -q 'No change of one or a few settings' || complain "$(sed -n 2p "$TMPDIR/never.out")"
 
-# Where nothing mends it, sim says what of the work itself to take less of; with that there is a way.
+# If no setting mends it, sim says which part of the work to reduce, and that works.
 long=(--model tests/golden/configs/qwen2.5-7b.json --strategy fsdp --ranks 8 --cluster a100-80gb)
 run long sim "${long[@]}"
 grep -qF "  nothing that was tried would fit: take a shorter --sequence (4096 is usual; this is the model's whole context) and --precision bf16" \

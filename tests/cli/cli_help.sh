@@ -85,7 +85,7 @@ done
 "$SHARDLAB" sim --model gpt2-355m --precision bf16 --cluster "$TMPDIR/one.yaml" >"$TMPDIR/out" || fail 'the cluster file'
 has "$(cat "$TMPDIR/out")" "of its device's 24.00 GB (22.35 GiB)"
 
-# Where there is no terminal, lines of options end before column 81.
+# Without a terminal, lines of options end before column 81.
 for command in plan sim compare advise train validate calibrate view demo lesson; do
 	long=$("$SHARDLAB" help "$command" | grep -v '^  shardlab ' | LC_ALL=C.UTF-8 grep -E '^.{81,}' || true)
 	[ -z "$long" ] || fail "help $command: too long: $long"
@@ -119,7 +119,7 @@ if command -v groff >/dev/null; then
 	[ -z "$message" ] || fail "the manual page: $message"
 fi
 
-# What bash completes.
+# bash's completion.
 "$SHARDLAB" help bash >"$TMPDIR/completion"
 completes() {
 	local want=$1

@@ -64,7 +64,7 @@ mends trainer trainer.json --model gpt2-1558m --ranks 4
 mends torchtitan torchtitan.toml --model gpt2-1558m
 mends deepspeed deepspeed.json --model gpt2-1558m --ranks 4 --activation-checkpointing none # said beside the file
 
-# As JSON, and in compare.
+# The same as JSON, and in compare.
 shardlab sim --config deepspeed.json --model gpt2-1558m --ranks 4 --cluster a100-40gb --json 2>err | grep -q '"command": "shardlab sim ' ||
 	complain 'no command in JSON'
 shardlab compare --config deepspeed.json --model gpt2-1558m --ranks 4 --cluster a100-40gb --strategy ddp,zero1 2>err |

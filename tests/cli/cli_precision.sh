@@ -53,7 +53,7 @@ sed -n 1p "$TMPDIR/torch.out" | grep -q '"skipped": true, "next_loss_scale": 536
 run grows train --model $model --precision fp16 --loss-scale 64 --loss-scale-window 3 --steps 8 --evaluate no
 [ "$(grep -c '^step .* loss scale 64, from now on 128$' "$TMPDIR/grows.out")" = 1 ] || fail 'the scale does not grow'
 
-# Where nothing helps: one line, status 1, on one rank and on several.
+# If nothing helps: one line, status 1, on one rank and on several.
 for ranks in 1 3; do
 	for precision in bf16 fp16; do
 		status=0

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `train` says of a run on its way: --eval-every, --log, --plot, the curve, the progress bar, and the end of a run that
+# The output of `train` during a run: --eval-every, --log, --plot, the curve, the progress bar, and the end of a run that
 # diverges.
 #
 # cores: all
@@ -101,7 +101,7 @@ assert any(abs(a[0] - training[2][0]) < 0.01 and abs(b[0] - training[5][0]) < 0.
                (validations[1] - validations[0]) / (losses[0] - losses[5])) < 0.01 for a, b in ends), "no validation"
 PYTHON
 
-# Of a run that is killed the log has every step that was done. Its picture was not yet begun.
+# The log of a killed run has every step that was done. Its picture was not yet begun.
 SHARDLAB_CONFIG=$TMPDIR/none.yaml "$SHARDLAB" train --model $model --strategy single --steps 100000000 --batch 4 --log "$TMPDIR/killed.csv" \
 	--plot "$TMPDIR/killed.svg" >"$TMPDIR/killed.out" 2>&1 &
 pid=$!

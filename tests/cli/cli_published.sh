@@ -42,7 +42,7 @@ assert all(p.get("inside") or p["why"] for p in points), [p["point"] for p in po
 assert [p["inside"] for p in points[:2]] == [True, True], points[:2]
 PYTHON
 
-# What was fitted is a stack that the program takes, and that says how many runs it stands on.
+# A fit gives a stack that the program takes, and that says how many runs it stands on.
 "$SHARDLAB" sim --model mpt-7b --strategy fsdp --ranks 8 --cluster a100-80gb --precision bf16 --micro-batch 4 \
 	--activation-checkpointing full --stack "$TMPDIR/composer-ampere.yaml" >"$TMPDIR/sim"
 grep -q 'stack composer, fitted on 5 runs' "$TMPDIR/sim" || fail "the step does not rest on the fitted stack"

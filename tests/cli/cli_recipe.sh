@@ -119,7 +119,7 @@ same pytorch-eager "--config $accelerate --model gpt2-124m --cluster a100-80gb -
 	--cluster a100-80gb --micro-batch 2 --precision bf16 --strategy hybrid:shard=8 --activation-checkpointing full
 same pytorch-eager "--config ../accelerate/fsdp1_no_wrap.yaml --model gpt2-124m --cluster a100-80gb --micro-batch 2" --ranks 8 --model gpt2-124m \
 	--cluster a100-80gb --micro-batch 2 --precision bf16 --strategy fsdp:reshard=no:units=model --activation-checkpointing full
-# … or the DeepSpeed file that it names.
+# The DeepSpeed file that it names is read too.
 same deepspeed "--config ../accelerate/zero_file_alone.yaml --model gpt2-124m --cluster a100-80gb" --ranks 8 --model gpt2-124m \
 	--cluster a100-80gb --micro-batch 2 --accumulate 4 --precision bf16 --clip 1 \
 	--strategy zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit
@@ -130,7 +130,7 @@ status=0
 [ "$status" = 1 ] && grep -q 'mixed_no.yaml:7:18: Accelerate would refuse: mixed_precision: a plain no is a flag' "$TMPDIR/mixed.out" ||
 	complain "a plain no: exit status $status"
 
-# What disagrees, and what is missing.
+# Settings that disagree or are missing.
 refused 'small.hjson:2:28 says zero2:overlap=no; leave one of them out' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" --ranks 2 \
 	--strategy zero3 || complain "a strategy beside the file's"
 refused 'does not say how many ranks there are: give --ranks N' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" || complain 'ranks'

@@ -48,7 +48,7 @@ is_over_or_on() {
 	is_over || { [ "$expected" != ends ] && has_gone_on; }
 }
 
-# What is struck with what, and what then comes: it ends, it goes on, or (where it depends on the moment) one of them.
+# Victim, signal and outcome: the run ends, goes on, starts again, or (where it depends on the moment) either.
 cases=('shardlab KILL ends' 'shardlab TERM ends' 'shardlab INT ends' 'shardlab HUP ends' 'shardlab PAUSE on'
 	'mpirun KILL again' 'mpirun STOP again' 'mpirun TERM either' 'mpirun PAUSE on'
 	'rank KILL again' 'rank KILL again' 'rank STOP again' 'rank SEGV again' 'rank TERM either' 'rank INT either' 'rank PAUSE on')

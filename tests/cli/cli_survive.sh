@@ -1,5 +1,5 @@
 #!/bin/bash
-# What strikes a run, and how it ends: stopped processes, signals to the ranks, a folder that goes away, a device as target.
+# Strikes at a run, and its end: stopped processes, signals to the ranks, a folder that goes away, a device as target.
 # Every case says one line, leaves nothing behind, and takes seconds.
 #
 # cores: all

@@ -73,7 +73,7 @@ ends 103 end
 printf '{"eos_token_id": 300}' >"$folder/generation_config.json"
 ends 300 tokens
 
-# What both refuse.
+# Files that both programs refuse.
 both() {
 	wrong "$1" "$folder"
 	refuse "$2" generate --model $golden/llama --init "$TMPDIR/weights.safetensors" --tokenizer "$folder" --prompt x

@@ -46,7 +46,7 @@ OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 --oversubs
 	grep -q '"skipped": "mpirun started 2 ranks, and this is for 1"' "$TMPDIR/out" ||
 	complain "under mpirun: $(cat "$TMPDIR/err") $(grep -B 4 '"pass": false' "$TMPDIR/out")"
 
-# What rank 0 gathers and saves is what the ranks save by themselves.
+# Rank 0 gathers and saves the same weights as the ranks save by themselves.
 for save in shards full; do
 	"$SHARDLAB" train --model mlp:sizes=784-40-10 --ranks 3 --strategy "fsdp:save=$save" --steps 2 --precision bf16 \
 		--save "$TMPDIR/$save.safetensors" >"$TMPDIR/train.out" 2>&1 || complain "save=$save: $(cat "$TMPDIR/train.out")"

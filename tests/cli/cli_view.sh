@@ -118,7 +118,7 @@ cmp -s "$tmp/micro-batch=2.png" "$tmp/batch=8.png" || fail '--compare: tensor ha
 
 # ---- predicted and measured ----
 
-# What train measured stands below its simulation, with dashed frames where the simulation has the same operations: in
+# Measured spans of train stand below its simulation, with dashed frames where the simulation has the same operations: in
 # the timeline's lower half, which the picture without --predict does not have. A simulated trace that says it was
 # measured has frames as large as its spans, however busy this machine is.
 "$SHARDLAB" train --model mlp:sizes=784-12-10 --strategy zero2 --ranks 2 --steps 3 --evaluate no --trace "$tmp/real.json" >"$tmp/out" ||
@@ -172,7 +172,7 @@ for word in compute communication exposed bubble; do
 		complain "--describe: $word is $(us "$word" "$tmp/ddp.txt") us, sim says $wanted s"
 done
 
-# Of what was recorded; of other programs' traces; of ranks that are not shown; of several strategies.
+# Recorded traces, other programs' traces, ranks that are not shown, and several strategies.
 view --describe --trace "$tmp/real.json" >"$tmp/real.txt"
 says "$tmp/real.txt" ', measured at '
 view --describe --trace "$tmp/f.json" >"$tmp/foreign.txt"
@@ -182,7 +182,7 @@ torch=tests/golden/torch_profiler.json
 view --describe --trace "$torch" >"$tmp/torch.txt"
 says "$tmp/torch.txt" 'gpu      python (GPU 0): compute 250.0 µs (45.5 %), communication 300.0 µs (54.5 %), exposed 200.0 µs (36.4 %), idle 100.0 µs (18.2 %) of 550.0 µs'
 says "$tmp/torch.txt" 'exposed  1: 180.0 µs (32.7 % of the time) on python (GPU 1), stream 20: allreduce (ncclDevKernel_AllReduce_Sum_f32_RING_LL), at 320.0 µs, 4.194 MB'
-# Where nothing is computed, all of a collective is exposed.
+# With nothing computed, all of a collective is exposed.
 view --describe --collective ring-all-reduce --ranks 4 --at 0 >"$tmp/alone.txt"
 says "$tmp/alone.txt" '(100.0 % of the step) on rank 0: the all-reduce of the buffer'
 says "$tmp/torch.txt" '4.194 MB in 200.0 µs: 21.0 GB/s, on the bus 21.0 GB/s'

@@ -37,7 +37,7 @@ for file in config.json tokenizer.json generation_config.json model.safetensors;
 	cmp "$saved/llama/$file" "$saved/again/$file" || fail "$file is another after it was read and saved"
 done
 
-# What transformers has loaded (tests/oracle/weights.py) is written again, to the byte.
+# Weights that transformers has loaded (tests/oracle/weights.py) are written again, to the byte.
 golden=$PWD/tests/golden/weights loaded=$TMPDIR/loaded
 mkdir "$loaded"
 field() {
@@ -76,7 +76,7 @@ refuse "$TMPDIR/text.txt: is text, and the ids of these weights are those of the
 	train --init tests/golden/generate/llama --data "$TMPDIR/text.txt" --steps 1
 run meant train --init tests/golden/generate/llama --data "$TMPDIR/text.txt" --data-type bytes --steps 1 --batch 2
 
-# What is taken along with the tokenizer is read first.
+# Files that are copied along with the tokenizer are read first.
 mkdir "$TMPDIR/broken"
 cp tests/golden/generate/llama/* "$TMPDIR/broken"
 for broken in '{"eos_token_id": [1' '[1]'; do
@@ -86,7 +86,7 @@ for broken in '{"eos_token_id": [1' '[1]'; do
 	[ ! -e "$TMPDIR/never" ] || complain 'a folder with a broken file'
 done
 
-# What is there stays, and is found out before training. So is a model that transformers has none of.
+# An existing file stays, and is found before training. So is a model that transformers does not have.
 refuse "$saved/gpt: is there and not empty" train --model $gpt --steps 1 --save "$saved/gpt"
 refuse "$saved/again/config.json: is there and not a folder" train --model $gpt --steps 1 --save "$saved/again/config.json"
 refuse 'transformers has no model like mlp:' train --model mlp --steps 1 --save "$saved/mlp"

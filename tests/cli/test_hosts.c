@@ -80,7 +80,7 @@ START_LOOP_TEST(ranks_fill_hosts_in_order, 0, sizeof places / sizeof places[0])
 }
 END_TEST
 
-/* What a launcher says in the environment of a rank: Open MPI, Slurm. */
+/* Variables that launchers set in the environment of a rank: Open MPI, Slurm. */
 static const struct {
 	const char *all, *here, *all_value, *here_value;
 	int64_t ranks;

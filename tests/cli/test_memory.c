@@ -30,7 +30,7 @@ int command_main(int argc, char **argv);
 /* ---- failing ---- */
 
 static long *counted; /* shared with the child that counts */
-static long failing;  /* which one; 0: none */
+static long failing;  /* the allocation that fails; 0: none */
 static bool from_then_on;
 
 #ifndef __SANITIZE_ADDRESS__ /* which has an allocator of its own */

@@ -83,7 +83,7 @@ START_TEST(a_run_that_does_not_start_again_is_late_as_it_likes)
 }
 END_TEST
 
-/* Of the time in which the launcher did not look, a second counts: what was said meanwhile may be unread. */
+/* After a time in which the launcher did not look, only a second counts: pulses sent meanwhile may be unread. */
 START_TEST(a_launcher_that_was_away_does_not_take_its_ranks_for_silent)
 {
 	const int64_t second = 1000000000;

@@ -1,4 +1,4 @@
-/* Which hosts answer: this machine does, by another name, whether anything listens at that port or not. */
+/* The hosts that answer: this machine does, by another name, whether anything listens at that port or not. */
 #include <string.h>
 
 #include "cli/command/reach.h"

@@ -301,7 +301,7 @@ START_TEST(a_unit_is_chosen)
 	ck_assert_str_eq(scale_of_time(2000000000).name, "s");
 }
 
-/* Where strategies take the batch in other micro-batches, the columns say so and the heading does not. */
+/* With strategies that take the batch in other micro-batches, the columns say so and the heading does not. */
 START_TEST(micro_batches_are_told_apart)
 {
 	struct report a = report_of("zero1"), b = report_of("pipeline"), one = report_of("single");

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What ptxas said when the GPU's kernels were built, kept beside each object: no kernel spills more registers into memory or
+# Limits on ptxas's figures for the GPU's kernels, kept beside each object: no kernel spills more registers into memory or
 # has more of them than is written here, and no products of Hopper's wgmma are made to wait for one another.
 set -uo pipefail
 [ -z "${SAN-}" ] || { echo 'under a sanitizer there is no library for GPUs' && exit 77; }

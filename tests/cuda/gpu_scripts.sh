@@ -133,7 +133,7 @@ SEVERAL_MODEL=$small STRATEGIES=fsdp COMM=ring MAKE=none MICRO_BATCH=1 RESULTS=n
 grep -q $'^@row\tnccl-2\t1 plans: .*; 2 plans on 2 ranks: bytes exact; tokens/s .*: ddp [.0-9]*, .*, fsdp [.0-9]*$' \
 	"$TMPDIR/several.log" || fail 'several.sh: no row'
 
-# … and of which it does, where the build does.
+# The same with NCCL, where the build has it.
 "$SHARDLAB" train --device cuda --comm nccl --model "$small" --data tests/golden/text.txt --steps 1 >"$TMPDIR/nccl" 2>&1 || true
 if grep -q 'without NCCL' "$TMPDIR/nccl"; then
 	echo 'left out: NCCL: the build is without it (no nccl.h)'

@@ -154,7 +154,7 @@ START_LOOP_TEST(memory, 0, JOBS)
 static const int64_t HEADS[] = {32, 64, 96, 128};
 static const enum element TYPES[] = {ELEMENT_BF16, ELEMENT_FP32};
 
-/* By type, pass and the rungs above SIMPLE; fp32 gets that one, whatever is asked for. */
+/* Loops over type, pass and the rungs above SIMPLE; fp32 gets that one, whatever is asked for. */
 START_LOOP_TEST(attention, 0, 8)
 {
 	for (size_t i = 0; i < sizeof HEADS / sizeof *HEADS; i++) {

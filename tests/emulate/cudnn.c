@@ -15,7 +15,7 @@ enum { DIMENSIONS = 4, MOST_ATTRIBUTES = 16, MOST_TENSORS = 64, BAD_PARAMETER = 
 enum { FLOAT = 0, BFLOAT16 = 9 };
 enum { CONFIGURATION = 3, ADVICE = 4, PLAN = 5, POINTWISE = 13, PRODUCT = 19, REDUCTION = 22, RESHAPE = 31 };
 
-/* By enum of attributes' types. */
+/* Indexed by the enum of attributes' types. */
 static const size_t sizes[32] = {
         [0] = 8, [1] = 4, [2] = 1, [3] = 8, [4] = 4, [6] = 8, [8] = 4, [14] = 4, [15] = 8, [18] = 4, [24] = 1};
 
@@ -36,7 +36,7 @@ struct tensor {
 	int64_t size[DIMENSIONS], stride[DIMENSIONS];
 	int type;
 	char *memory;   /* given */
-	double *values; /* … or between operations */
+	double *values; /* computed, between operations */
 };
 
 static struct tensor tensors[MOST_TENSORS];
@@ -145,7 +145,7 @@ static bool flag(const struct descriptor *d, int name)
 	return a && *(const bool *)a->values;
 }
 
-/* What an operation is made of is finished. */
+/* The parts of an operation must be finished before it. */
 int cudnnBackendFinalize(struct descriptor *d)
 {
 	static const int parts[] = {201,  401,  750,  751,  752,  753,  758,  1520,
@@ -287,7 +287,7 @@ static double computed(int mode, double x, double b)
 	}
 }
 
-/* Where one element of x serves several of y, its index along that dimension is 0. */
+/* An element of x that serves several of y has index 0 along that dimension. */
 static double operand(const struct tensor *t, const int64_t at[DIMENSIONS])
 {
 	int64_t within[DIMENSIONS];

@@ -1,4 +1,4 @@
-/* What the fuzz targets of configurations share: a text that is read, and what is refused says where, on one line. */
+/* Shared by the fuzz targets of configurations: reads a text, and holds each refusal to one line that says where. */
 #ifndef SHARDLAB_FUZZ_RECIPE_H
 #define SHARDLAB_FUZZ_RECIPE_H
 

@@ -3,7 +3,7 @@
 #
 #     make check-gpu 2>&1 | tee check.log; tests/gpu/record.sh check.log
 #
-# Of a log that was cut off, as by a kill in the middle of a line, all whole lines are read.
+# A log that was cut off, as by a kill in the middle of a line, gives all its whole lines.
 #
 # A row that a log has a result for gets it, with the card, the driver, the date and the command; of several results the
 # last. All other rows stay as they are. RESULTS: another file.

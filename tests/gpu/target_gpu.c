@@ -28,7 +28,7 @@ struct head {
 	int size;
 };
 
-/* Of the driver's API (cuda.h); 0: it went well. */
+/* From the driver's API (cuda.h); 0: it went well. */
 typedef int allocate_managed(unsigned long long *out, size_t bytes, unsigned flags);
 typedef int free_managed(unsigned long long address);
 enum { ATTACH_GLOBAL = 1 };

@@ -44,7 +44,7 @@ same 2 --strategy ddp
 same 4 --strategy zero2
 same 2 --strategy pipeline
 
-# What is said: where ranks are, how their messages go, and that nothing is known of the network. A setting of the user's stays.
+# The messages name the hosts, say how messages go, and that nothing is known of the network. A setting of the user's stays.
 [ "$(grep -c . "$TMPDIR/apart.err")" = 2 ] && grep -q '^on 2 hosts; messages of up to 1114112 bytes need no answer' "$TMPDIR/apart.err" &&
 	grep -q '^the network between the hosts was not measured, so 1 Gbit/s is assumed' "$TMPDIR/apart.err" ||
 	complain "of two hosts is said: $(cat "$TMPDIR/apart.err")"

@@ -48,7 +48,7 @@ launcher() {
 }
 none_left() { [ -z "$(processes 1)$(processes 2)" ]; }
 
-# What is struck: what it takes, and what comes of it. Ranks are shardlab on either host; on node1 there is the launcher too.
+# The victim and the signal. Ranks are shardlab on either host; node1 also has the launcher.
 cases=('cable out' 'cable out' 'cable shakes' 'power off' 'power off' 'rank KILL' 'rank STOP' 'daemon KILL' 'mpirun KILL' 'mpirun STOP'
 	'launcher KILL' 'launcher TERM')
 

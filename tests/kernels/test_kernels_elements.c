@@ -217,7 +217,7 @@ static void *take(struct results *r, int64_t n)
 	return place(r->type, r->memory, r->count - n);
 }
 
-/* As below, of a layer that has the middle third of the classes and ids, the last place empty. */
+/* Like the runs below, for a layer that has the middle third of the classes and ids, the last place empty. */
 static void run_sliced(enum element type, const void *x, const void *dy, struct results *out)
 {
 	enum { OWN = WIDTH / 3 };

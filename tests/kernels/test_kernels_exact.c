@@ -7,7 +7,7 @@
 
 enum { NUMBERS = 3000, PARTS = 7 };
 
-/* Of every size that an fp32 has, denormal numbers too, and of both signs. */
+/* Numbers of every size that fp32 has, denormal ones too, and of both signs. */
 static float *numbers_of_every_size(void)
 {
 	float *x = filled(NUMBERS);
@@ -30,7 +30,7 @@ START_TEST(order_is_nothing)
 	ck_assert(exact_value(up) == 0);
 }
 
-/* As ranks do it: each its part, then the digits are added up, and nobody carries. */
+/* Adds like the ranks: each its part, then the digits are added up, and nobody carries. */
 START_TEST(parts_are_nothing)
 {
 	const float *x = numbers_of_every_size();

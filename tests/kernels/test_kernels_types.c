@@ -159,7 +159,7 @@ START_LEVEL_TEST(norm)
 		}
 }
 
-/* As with a bias of zeros. */
+/* No bias gives the result of a bias of zeros. */
 START_LEVEL_TEST(norm_without_bias)
 {
 	static const int64_t rows[] = {1, 130}, widths[] = {7, 33, 1030};

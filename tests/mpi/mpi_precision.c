@@ -2,7 +2,7 @@
  *
  *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi/mpi_precision
  *
- * What was measured is what the plan says, byte by byte, by our schedules and by the library's collectives; the same
+ * Measured bytes are those of the plan, by our schedules and by the library's collectives; the same
  * run twice gives the same bits, with and without guarded memory; strategies give the losses of one rank within what 16
  * bits round. An overflow anywhere skips the step everywhere: whatever the strategy, the weights are then those it
  * began with, and the scale is what the rule says. Rounded stochastically, on two ranks, where a sum has one order, all

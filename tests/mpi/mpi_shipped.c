@@ -37,7 +37,7 @@ static const struct {
         {"llama:layers=2,width=32,heads=8,kv_heads=4,hidden=44,context=16,vocabulary=257,qk_norm=yes,window=7", 2},
         {"mlp:sizes=48-36-20-12-10,norm=batch", 8},
 };
-/* Where ranks share a layer, running statistics would be whole on none. */
+/* Ranks that share a layer would have its running statistics whole on none. */
 static const char *const shared_mlp = "mlp:sizes=48-36-20-12-10";
 
 static const struct {
@@ -50,7 +50,7 @@ static const struct {
                   {"model", {0, 0, 1, 0, 1}}, {"pipeline", {0, 0, 1, 0, 1}},
                   {"tensor", {0, 0, 1, 0, 1}}};
 
-/* As tests/gpu/plans.sh has them. */
+/* The plans of tests/gpu/plans.sh. */
 static const struct {
 	const char *words;
 	double limit;

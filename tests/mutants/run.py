@@ -48,7 +48,7 @@ class Mutant:
             sys.exit(f"fatal: {self.where}: '{line}' is neither in, by, - nor +")
 
     def place(self, text):
-        """Where the old text stands, or why it cannot be said."""
+        """The place of the old text, or the reason that there is none."""
         words = "\n".join(self.old).split()
         found = list(re.finditer(r"\s+".join(map(re.escape, words)), text))
         if len(found) != 1:

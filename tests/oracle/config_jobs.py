@@ -35,7 +35,7 @@ def package():
 
 
 def quiet(function, *arguments):
-    """What it raises, in a line; None: nothing."""
+    """Its exception in one line; None: there is none."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -159,7 +159,7 @@ def default_of(field):
 
 # ---- Trainer ----
 
-# What may be a path or a section, and what takes more than its annotation says.
+# Arguments that may be a path or a section, or that take more than their annotation says.
 SECTIONS = {"fsdp_config": "~section?", "accelerator_config": "~section?", "parallelism_config": "~any", "fsdp": "~any"}
 
 
@@ -183,7 +183,7 @@ def compare_trainer(rows):
 
 
 def refuse_as_trainer(args):
-    """What Trainer.__init__ and create_accelerator_and_postprocess raise of arguments alone."""
+    """Errors that Trainer.__init__ and create_accelerator_and_postprocess raise from arguments alone."""
     if args.fsdp and args.deepspeed:
         raise ValueError("Using --fsdp xxx together with --deepspeed is not possible")
     if args.fsdp and args.fsdp_config.get("activation_checkpointing") and args.activation_checkpointing:

@@ -116,7 +116,7 @@ def default_of(field):
     return str(int(value)) if isinstance(value, int) else str(value)
 
 
-# What the models alone do not say: rules of a validator, words behind a text.
+# Rules beyond the models: those of a validator, and words behind a text.
 EXTRA = {"fp16.loss_scale": "real >=0", "zero_optimization.zenflow.select_strategy": "auto|step|epoch",
          "zero_optimization.zenflow.select_interval": "any", "zero_optimization.zenflow.update_interval": "any"}
 

@@ -65,7 +65,7 @@ def mix64(x):
 
 
 def checksum(tensors):
-    """Of all elements of all tensors, in order: 16 hex digits."""
+    """The checksum of all elements of all tensors, in order: 16 hex digits."""
     values = np.concatenate([np.ascontiguousarray(t, np.float32).reshape(-1) for t in tensors])
     places = np.arange(values.size, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     return f"{int(np.sum(mix64(mix64(places) ^ values.view(np.uint32).astype(np.uint64)), dtype=np.uint64)):016x}"

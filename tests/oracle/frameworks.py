@@ -1,4 +1,4 @@
-"""What PyTorch's DDP and FSDP and DeepSpeed's ZeRO send and hold for a small GPT on the CPU, beside what our plans say.
+"""Compares what PyTorch's DDP and FSDP and DeepSpeed's ZeRO send and hold for a small GPT on the CPU with our plans.
 
     pip install -r tests/oracle/requirements.txt
     python tests/oracle/frameworks.py                 (from the top folder, after make; two minutes; gloo on this machine)

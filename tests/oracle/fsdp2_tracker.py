@@ -122,7 +122,7 @@ class Llama(nn.Module):
 
 
 def bytes_of(snapshot):
-    """By kind; the tracker's kinds are words of its own enumeration."""
+    """Bytes by kind; the tracker's kinds are words of its own enumeration."""
     (device,) = [kinds for kinds in snapshot.values() if kinds.get("Total")]
     return {getattr(kind, "value", kind): count for kind, count in device.items()}
 

@@ -190,7 +190,7 @@ def summary(tensor):
 
 
 def trained_buffers(model, data, batch, final):
-    """What training left in the model's buffers, and a loss that shows that they are used."""
+    """The model's buffers after training, and a loss that shows that they are used."""
     if not getattr(model, "norm", False):
         return {}
     model.training = False

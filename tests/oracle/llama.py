@@ -178,7 +178,7 @@ def rotary():
 
 
 def tensors_of(k):
-    """Of a Llama the product's tensors in its order: names in transformers' model and rows of each, shape, init."""
+    """The product's tensors of a Llama in its order: names in transformers' model and rows of each, shape, init."""
     width, size, vocabulary = k["width"], k["head_size"], 256
     q, kv = k["heads"] * size, k["kv_heads"] * size
 
@@ -251,7 +251,7 @@ SAVED = {}, {"bias": "qkv"}, {"qk_norm": "yes"}
 
 
 def saved(own):
-    """Of a block with these keys, beside those of `llama`."""
+    """The bytes that autograd saves in a block with these keys, beside those of `llama`."""
     k = dict(layers=1, width=256, heads=8, kv_heads=4, head_size=32, hidden=688, context=128, tied="no", bias="none",
              qk_norm="no") | own
     config, kind = config_of(k)

@@ -252,7 +252,7 @@ START_TEST(greedy_takes_the_first_of_the_largest)
 	ck_assert_int_eq(draw((struct sampler_rule){.temperature = 9, .top_p = 1e-9, .seed = 4}, x, 5, 0), 1);
 }
 
-/* As often as softmax says, within 4 standard deviations; and never what is left out. */
+/* Draws are as frequent as softmax says, within 4 standard deviations; what is left out never comes. */
 START_TEST(draws_are_as_likely_as_they_should_be)
 {
 	enum { N = 5, DRAWS = 20000 };

@@ -20,7 +20,7 @@ static const char text_file[] = "tests/golden/text.txt";
 
 struct stand_in {
 	struct communicator public;              /* first */
-	int64_t handed, sent, received, staging; /* what a call counts more than it does */
+	int64_t handed, sent, received, staging; /* the excess that a call counts */
 };
 
 static enum status stand_in_run(struct communicator *c, const struct collective *what, struct traffic *traffic)

@@ -171,7 +171,7 @@ static void remove_images(void)
 	images_remove(images);
 }
 
-/* That it allocates nothing, beyond the first time. */
+/* Fails if anything is allocated after the first time. */
 static void assert_none(enum status s, bool first, const char *words, int threads, const char *what)
 {
 	watching = false;

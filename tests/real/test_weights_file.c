@@ -132,7 +132,7 @@ START_TEST(shards)
 	must_have_all(folder);
 }
 
-/* As transformers has it: the one file is the model, whatever lies beside it. */
+/* transformers' rule: the one file is the model, whatever lies beside it. */
 START_TEST(one_file_goes_before_an_index)
 {
 	put_shard("model.safetensors", "c", "a", "b", (const char *)NULL);

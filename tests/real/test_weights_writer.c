@@ -201,7 +201,7 @@ START_TEST(what_the_dead_left)
 /* ---- the system's calls ---- */
 
 static bool swept;       /* the next folder is taken away as soon as it is made, as a sweep may do */
-static int folder_syncs; /* that worked */
+static int folder_syncs; /* the number that worked */
 static int sync_error;   /* of those of folders */
 
 int mkdir(const char *path, mode_t mode)

@@ -47,7 +47,7 @@ static int64_t by_hand(enum schedule_algorithm a, int64_t n)
 	return -1;
 }
 
-/* As a whole operation; by messages it takes within 1 % of that. */
+/* The time at the grain of operations, which the grain of messages comes to within 1 %. */
 static int64_t agreed_time(enum schedule_algorithm a, int64_t ranks, int64_t root, int64_t elements)
 {
 	int64_t whole = collective_time(a, ranks, root, elements, GRAIN_OPERATION);
@@ -89,7 +89,7 @@ START_LOOP_TEST(test_nodes_agree, 0, SCHEDULE_COUNT)
 	}
 }
 
-/* Where a node is not full, and the root is in it; and where more messages leave a node than reach any. */
+/* Nodes that are not full, with the root in one; and more messages that leave a node than reach any. */
 START_TEST(test_uneven_nodes)
 {
 	static const enum schedule_algorithm uneven[] = {

@@ -146,7 +146,7 @@ START_TEST(the_best_by_size)
 	by_nccl(OPERATION_ALL_REDUCE, 8, 1, 64 << 20, "ring, Simple");
 }
 
-/* What is asked for as a schedule of its own, what is shown alone, and what runs on bare ceilings stay schedules. */
+/* A schedule asked for by name, a collective shown alone, and bare ceilings all stay schedules. */
 START_TEST(schedules_stay)
 {
 	open_gpus("2", "0", "0", "");

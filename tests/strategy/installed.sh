@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `make install` puts in place can be built against, and is gone after `make uninstall`. A program of a few lines
+# Files from `make install` can be built against, and are gone after `make uninstall`. A program of a few lines
 # compiles, verifies, simulates and prints a plan, without any library of the executors or the window: the text and the
 # time are those of the command.
 set -euo pipefail

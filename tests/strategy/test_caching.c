@@ -80,7 +80,7 @@ START_TEST(a_segment_is_split_and_joined_again)
 	ck_assert_int_eq(caching_reserved(&r.role, 0), 20 * MEBI);
 }
 
-/* What is left is free only if it is more than 1 MiB: 19 MiB leave 1, which nobody else can have. */
+/* A rest is free only if it is more than 1 MiB: 19 MiB leave 1, which nobody else can have. */
 START_TEST(a_small_rest_is_not_split_off)
 {
 	struct requests r;

@@ -198,8 +198,8 @@ static void assert_reported(const struct plan *p, int checkpoints)
 	ck_assert_int_eq(report_planned(p)->checkpointing.checkpoints, checkpoints);
 }
 
-/* As many are reported as the roles have between them, by what they carry out: a stage has its own, the root of `dp`
- * and its workers the same; what a plan's text calls its strategy does not count. */
+/* The number reported is that of the roles' distinct checkpoints: each stage has its own, while the root of `dp` and
+ * its workers have the same. The strategy's name in a plan's text does not count. */
 START_TEST(number_of_checkpoints_reported)
 {
 	static const struct {

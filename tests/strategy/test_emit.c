@@ -184,7 +184,8 @@ static void must_be_same_plan(const struct settings *a, const struct settings *b
 	free(y);
 }
 
-/* Where a size is another one there, so is the plan. `zero3` in numbers is not: they say what `unit` does. */
+/* A setting that the other program has otherwise gives another plan there. `zero3` in numbers is an exception: they say
+ * what `unit` does. */
 static bool comes_back(const struct emission *e)
 {
 	return !e->otherwise || (e->target != EMIT_ACCELERATE && emit_is(e, "zero3"));

@@ -103,8 +103,8 @@ struct terms {
 	int64_t logits, padded_logits;  /* tokens × vocabulary, and as our rows have it */
 	int64_t root, block, all;       /* parameters */
 	int64_t fill;                   /* of the token table: whole shares for all ranks */
-	int64_t block_saved, last_norm; /* what both keep for the backward pass */
-	int64_t block_more, norm_more;  /* what PyTorch keeps besides */
+	int64_t block_saved, last_norm; /* bytes that both keep for the backward pass */
+	int64_t block_more, norm_more;  /* bytes that PyTorch keeps besides */
 	int64_t positions;              /* their tensors of positions */
 	int64_t tensors, index;         /* how many parameters, theirs; 32-bit tokens of a sample */
 };
@@ -154,7 +154,7 @@ static const char *const kinds[KINDS] = {
         "sharded_param", "unsharded_param", "sharded_grad",   "unsharded_grad", "activation",
         "temp",          "all_gather",      "reduce_scatter", "optstate",       "inputs"};
 
-/* Where a step may peak. */
+/* The moments at which a step may peak. */
 enum moment { AT_LOSS, AT_HEAD, IN_BLOCK, MOMENTS };
 
 /* The bytes alive at the peak, in the order of kinds. At the loss: the gradient of log-softmax's output, and of its
@@ -185,7 +185,7 @@ static void their_peak(const struct sizes *z, const struct terms *t, int64_t ran
 	out[4] -= t->last_norm + t->norm_more + t->block_saved + t->block_more;
 	/* And those of the last norm and of the MLP's second layer. */
 	out[5] += matrix + t->hidden + (llama ? vector : 3 * vector);
-	out[7] = t->block; /* what the block before has reduced */
+	out[7] = t->block; /* the gradients that the block before has reduced */
 	if (llama) {       /* the product's factors, and the product is no longer needed */
 		out[5] += 2 * t->hidden;
 		out[4] -= t->hidden;
@@ -290,7 +290,7 @@ static int64_t loss_as_they_do(const struct sizes *z, const struct terms *t, int
 	       t->norm_more + 3 * t->padded_logits + 2 * t->index + 12;
 }
 
-/* Where the loss is the peak, to the byte. In a block PyTorch has the gradients of some of its matrices, and ours have
+/* A peak at the loss matches to the byte. In a block PyTorch has the gradients of some of its matrices, and ours have
  * been copied into the unit's. */
 START_LOOP_TEST(as_pytorch_comes_to_theirs, 0, COUNT(sizes))
 {

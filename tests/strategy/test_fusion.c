@@ -1,5 +1,5 @@
-/* Which operations of a plan the GPU carries out together: GELU's backward pass in the product before it, where nothing
- * comes between the two. */
+/* The operations of a plan that the GPU carries out together: GELU's backward pass in the product before it, where
+ * nothing comes between the two. */
 #include <stdlib.h>
 
 #include "real/rank/fusion.h"

@@ -1,7 +1,7 @@
 /* The memory layout of every strategy's plans: buffers that share bytes are never alive together and are ordered by
  * waits, places are aligned, guard zones are kept, and the arena is hardly larger than the peak.
  *
- * What is done before what is worked out here a second time, as sets of operations, without strategy/plan/order.c. */
+ * The order of operations is worked out here a second time, as sets of operations, without strategy/plan/order.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@ static char *print_request(const char *words)
 	return plan_to_text(made_plan("%s", words), NULL);
 }
 
-/* By a line that says this; nothing is left behind. */
+/* Expects a refusal with this message; nothing is left behind. */
 static void must_not_be_read(const char *text, const char *message)
 {
 	struct made m;
@@ -226,7 +226,7 @@ static const struct {
         {"set model mlp:", "set model ml\xc3\xbc:", "byte 0xc3 has no place in a plan"},
 };
 
-/* By a line with the place in the file. */
+/* Expects a refusal that names the place in the file. */
 static void assert_refused(const char *words, const char *what, const char *by, const char *message)
 {
 	int line = 0, column = 0;

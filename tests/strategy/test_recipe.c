@@ -260,7 +260,7 @@ START_TEST(other_values_are_refused_or_noted_by_name)
 	ck_assert_int_ge(noted, 25);
 }
 
-/* What stays whole there is said with its share, given or not. */
+/* Tensors that the other program keeps whole are noted with their share, given or not. */
 START_TEST(small_tensors_that_stay_whole_are_noted)
 {
 	static const struct {
@@ -441,7 +441,7 @@ START_LOOP_TEST(accelerate_becomes_settings, 0, COUNT(accelerate))
 	must_have_settings(&recipe, accelerate[_i].settings);
 }
 
-/* What is said of it names both files. */
+/* Messages about it name both files. */
 START_TEST(accelerate_reads_the_file_that_it_names)
 {
 	must(takes_file(RECIPE_GUESSED, ACCELERATE "zero_file_alone.yaml") ? STATUS_OK : STATUS_INPUT);
@@ -467,7 +467,7 @@ START_TEST(every_key_of_accelerate_that_is_taken_has_a_case)
 	}
 }
 
-/* What took a key's place is read, and the key itself no more. */
+/* A renamed key's successor is read, and the key itself no more. */
 START_TEST(renamed_keys_have_successors)
 {
 	const struct recipe_renamed *r;

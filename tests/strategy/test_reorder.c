@@ -88,7 +88,7 @@ START_TEST(what_reads_later_waits)
 	plan_release(&mine);
 }
 
-/* Where the later of two was waited for, and is the earlier now, the other is waited for too. */
+/* If the later of two was waited for, and is the earlier now, the other is waited for too. */
 START_TEST(what_was_covered_waits)
 {
 	const struct plan *p =

@@ -41,7 +41,7 @@ START_TEST(test_from_plan)
 	report_release(NULL);
 }
 
-/* What tells two runs apart whose figures have the same names. */
+/* The settings that tell two runs apart whose figures have the same names. */
 START_TEST(what_was_asked_for_is_said)
 {
 	struct report r;
@@ -56,7 +56,7 @@ START_TEST(what_was_asked_for_is_said)
 	report_from_plan(&r, made_plan("gpt:layers=2,width=32,heads=2,context=128,vocabulary=256 ddp ranks=2"));
 	ck_assert_str_eq(r.asked.model_keys, "layers=2,width=32,heads=2");
 	report_release(&r);
-	/* Of fp16, what its rule fills in is not asked for. */
+	/* The settings that fp16's rule fills in were not asked for. */
 	report_from_plan(&r, made_plan("mlp ddp ranks=2 precision=fp16"));
 	ck_assert_str_eq(r.asked.model_keys, "");
 	ck_assert_str_eq(r.asked.others, "");

@@ -11,7 +11,7 @@
 #include "strategy/collective/schedule.h"
 #include "tests/support/suite.h"
 
-/* As ck_assert, without the note to the runner at each success: these are asked millions of times. */
+/* Like ck_assert, without the note to the runner at each success: these are asked millions of times. */
 #define HOLDS(condition)                                                                                               \
 	do {                                                                                                           \
 		if (!(condition))                                                                                      \

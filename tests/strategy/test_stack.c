@@ -24,7 +24,7 @@ static char *print_of(const struct stack *s)
 	return text;
 }
 
-/* What is given counts, and the class gives the rest. */
+/* Given values count, and the class gives the rest. */
 START_TEST(classes_give_the_rest)
 {
 	struct stack s, class;

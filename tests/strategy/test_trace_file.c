@@ -220,7 +220,8 @@ START_TEST(not_a_trace)
 	refused(deep, sizeof deep, "deep");
 }
 
-/* As PyTorch's profiler writes: names for processes and threads, threads that are texts, nested and B/E events. */
+/* A trace as PyTorch's profiler writes it: names for processes and threads, threads that are texts, nested and B/E
+ * events. */
 START_TEST(traces_of_other_programs_open)
 {
 	static const char text[] =

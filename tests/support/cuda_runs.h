@@ -1,6 +1,6 @@
 /* The same on all ranks of this job, twice: on CPUs, and on stand-ins for GPUs (tests/support/fake_cuda.h). What was
  * measured there is held against the plan, and nothing may stay allocated; how the two compare is the caller's to say.
- * What differs is counted as failed checks (tests/support/ranks.h); rank 0 has the reports.
+ * Differences are counted as failed checks (tests/support/ranks.h); rank 0 has the reports.
  *
  *     struct cuda_runs r;
  *     if (cuda_runs_train(&r, settings, "ring", STEPS))

@@ -30,13 +30,13 @@ struct fake_cuda_settings {
 	uint64_t seed;        /* 0: streams go on in turn */
 	int devices;          /* 0: one; -1: none */
 	int64_t memory_bytes; /* 0: 8 GiB */
-	int count_error;      /* what `count` returns */
+	int count_error;      /* the result of `count` */
 	bool no_code;         /* for this compute capability */
 	bool no_attention;    /* the table lacks attention_forward */
 	int64_t kernel_ns; /* time is what the work says, not the clock: kernels take 1 to 4 times so long; 0: the clock
 	                    */
 	int cudnn;         /* its version; 0: there is none */
-	int plain_products; /* that cuBLASLt had nothing for, it says */
+	int plain_products; /* the number it reports for which cuBLASLt had nothing */
 	bool no_capture;    /* a capture does not end well */
 	int fail_after;     /* so many kernels are put on streams, and then one fails; 0: none */
 	/* Kernels in place of the CPU's, and their device. They are done on return. NULL: the CPU's */
@@ -48,7 +48,7 @@ struct fake_cuda_counts {
 	int algorithms_given; /* by use_algorithms; a device that is to time them has one more of its own */
 	bool times_attention; /* the last argument of use_attention */
 	int64_t launches;     /* of graphs */
-	int64_t kernels, copies, host_calls; /* that were carried out */
+	int64_t kernels, copies, host_calls; /* the number carried out */
 	int64_t live;                        /* allocations, streams, events and graphs that are not released */
 };
 

@@ -75,14 +75,14 @@ struct kernel_context {
 	int64_t time; /* where it is not the clock's */
 	void (*seen[PLACES])(const void *arguments);
 	bool loaded;           /* a kernel has run */
-	pthread_t thread;      /* that opened it: another one would be at GPU 0, and host calls may not call at all */
+	pthread_t thread;      /* its opener: others would be at GPU 0, and host calls may not call at all */
 	cuda_graph capturing;  /* under way; NULL: none */
 	kernel_stream working; /* of the kernels that use the workspace */
 };
 
 extern struct fake_cuda_settings fake_settings;
 extern struct fake_cuda_counts fake_counts;
-extern struct kernel_context *fake_device; /* that was opened last */
+extern struct kernel_context *fake_device; /* the last one opened */
 /* Called with each graph that is destroyed; NULL: nobody is interested. */
 extern void (*fake_graph_goes)(const struct CUgraphExec_st *g);
 

@@ -6,8 +6,8 @@
 #include "strategy/trace/report.h"
 #include "tests/support/plans.h"
 
-/* Which bytes were counted as they were sent: a library's collectives are not, and neither are control values where the
- * library sends those too. */
+/* The bytes that are counted as they are sent. A library's collectives are not counted, and neither are control values
+ * where the library sends those too. */
 enum counted { COUNTED_MESSAGES, COUNTED_CONTROL, COUNTED_ALL };
 
 /* Counts what differs as failed checks (tests/support/ranks.h). Called on every rank; rank 0 has the report. */

@@ -41,7 +41,7 @@ struct broken {
 	const char *rule, *words;
 	const char *edit;               /* as plan_edit_words's; NULL: none */
 	const char *says;               /* in the line */
-	void (*breaks)(struct plan *p); /* what words cannot say; NULL: nothing */
+	void (*breaks)(struct plan *p); /* a change that words cannot express; NULL: none */
 };
 void must_be_refused(const struct broken *b);
 

@@ -7,7 +7,7 @@
  *     … m.plan, m.model …
  *     made_release(&m);
  *
- * What is not said is the settings' default; micro_batch is 1, where no batch is given.
+ * Settings that are not named have their defaults; micro_batch is 1 if no batch is given.
  */
 #ifndef SHARDLAB_TESTS_PLANS_H
 #define SHARDLAB_TESTS_PLANS_H
@@ -24,8 +24,8 @@ struct made {
 	struct plan plan;
 };
 
-/* As the command does: settings, which need not be resolved, model, plan. Not verified. On failure nothing needs to be
- * released. */
+/* Makes settings, which need not be resolved, model and plan in the command's way. The plan is not verified. On failure
+ * nothing needs to be released. */
 enum status made_open(struct made *m, const struct settings *s);
 enum status made_open_words(struct made *m, const char *words);
 void made_release(struct made *m);
@@ -40,7 +40,7 @@ struct settings settings_resolved(const struct settings *s); /* or aborts */
 	char text[1024];                                                                                               \
 	WITH_ARGS(format, vsnprintf(text, sizeof text, format, args) < (int)sizeof text || (abort(), 0))
 
-/* Where tests keep what is offloaded to disk: $TMPDIR, or /tmp. */
+/* The folder for what tests offload to disk: $TMPDIR, or /tmp. */
 const char *support_folder(void);
 
 /* The bytes that one rank moves in a step in one kind of traffic. */

@@ -1,4 +1,4 @@
-/* What a configuration became. */
+/* Checks the settings that a configuration became. */
 #ifndef SHARDLAB_TEST_RECIPE_SETTINGS_H
 #define SHARDLAB_TEST_RECIPE_SETTINGS_H
 

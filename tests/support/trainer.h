@@ -22,7 +22,7 @@ struct trainer {
 
 /* data: as dataset_open's path. The plan is for one rank and outlives the trainer. */
 enum status trainer_open(struct trainer *t, const struct plan *p, const char *data, bool guard);
-/* As rank 0 of a plan for several, whose communicator is the test's own. */
+/* Opens rank 0 of a plan for several ranks, whose communicator is the test's own. */
 enum status trainer_open_among(struct trainer *t, const struct plan *p, const char *data, bool guard,
                                struct communicator *communicator);
 /* With these weights in place of the model's own. */

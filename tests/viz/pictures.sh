@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a teacher, an engineer and a newcomer see first, as `view --export` draws it: a row a picture, compared with
+# The first pictures of a teacher, an engineer and a newcomer, as `view --export` draws them: a row a picture, compared with
 # tests/golden/pictures/NAME.png (a few levels a channel may differ in a few pixels, as in window.sh). No display is needed.
 #
 #     UPDATE=1 SHARDLAB=$PWD/build/shardlab tests/viz/pictures.sh      draws them anew

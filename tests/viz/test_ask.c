@@ -227,7 +227,7 @@ START_TEST(numbers_are_typed)
 	ck_assert_int_eq(w->asking.tally.right, 1);
 }
 
-/* As long as it is open, keys that would show what comes next are refused, and others work. */
+/* While it is open, keys that would show what comes next are refused, and others work. */
 START_TEST(an_open_question_shows_nothing_more)
 {
 	static const SDL_Keycode refused[] = {SDLK_END, SDLK_LEFT, SDLK_HOME, SDLK_UP, SDLK_DOWN, SDLK_SPACE};

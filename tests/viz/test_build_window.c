@@ -219,7 +219,7 @@ START_TEST(a_move_is_dragged_to_its_place)
 	hand(SDL_MOUSEBUTTONDOWN, w->board->chips[0].x + 3, w->board->chips[0].y + 3);
 	hand(SDL_MOUSEBUTTONUP, 3, 3);
 	ck_assert_int_eq(e->placed_count, 4);
-	push(SDLK_BACKSPACE, 0); /* what came last, wherever it stands */
+	push(SDLK_BACKSPACE, 0); /* the last one placed, wherever it stands */
 	exercise_list(e, list, sizeof list);
 	ck_assert_str_eq(list, "load samples, gather root, forward embedding");
 }

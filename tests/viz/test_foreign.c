@@ -67,7 +67,7 @@ static void ck_says(const char *words)
 
 /* ---- what is read ---- */
 
-/* By process and sort index, whatever the order in the file; a GPU that does nothing is not there. */
+/* Ordered by process and sort index, whatever the order in the file; an idle GPU has no lane. */
 START_TEST(processes_and_lanes_are_in_order)
 {
 	static const struct {

@@ -276,7 +276,7 @@ static int times_said(const char *request, enum step_size step_size, const char 
 	return found;
 }
 
-/* By places in the catalogue. */
+/* Indexed by place in the catalogue. */
 START_TEST(ideas_are_said)
 {
 	static const struct {

@@ -253,7 +253,7 @@ START_TEST(the_list_in_the_presenter_has_whole_figures)
 	ck_assert_int_gt(bandwidths, 0);
 }
 
-/* Where there is no room for it, a namespace goes before the name does. */
+/* A name too long for its room loses its namespace first. */
 START_TEST(narrow_calls_keep_their_names)
 {
 	open_torch();

@@ -46,7 +46,7 @@ START_LOOP_TEST(figures_are_the_simulators, 0, COUNT(plans))
 	ck_figures(v->second, viewed_plan(plans[_i][1]));
 }
 
-/* Where both have the same phases, the second stands in the same one. */
+/* With the same phases in both, the second stands in the same one. */
 START_TEST(both_step_together)
 {
 	open_pair(plans[0]);

@@ -305,7 +305,7 @@ START_TEST(the_next_pass)
 	ck_assert_double_eq_tol(q.number, 100 * 3 / 7.0, 1e-9);
 }
 
-/* By times alone: of what it waits for, nothing ends later; and no wrong choice has begun. */
+/* Checks by times alone: nothing that it waits for ends later, and no wrong choice has begun. */
 START_TEST(what_must_be_done_first)
 {
 	struct question q;

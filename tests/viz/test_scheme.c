@@ -33,7 +33,7 @@ static void draw_at(size_t position, double width, double height)
 	              position, width, height, collision);
 }
 
-/* Where a collective is under way: as many bytes have been sent as half of the step comes to. */
+/* A position in the midst of a collective: half of the step's bytes have been sent. */
 static size_t middle(void)
 {
 	const struct timeline *s = &playback.shown->timeline;

@@ -146,7 +146,7 @@ START_TEST(rounds_are_counted_from_one)
 	}
 }
 
-/* Where ranks lag behind, a stop has messages of several rounds. */
+/* If ranks lag behind, a stop has messages of several rounds. */
 START_TEST(rounds_of_one_stop)
 {
 	int several = 0;

@@ -17,7 +17,7 @@ static void step_release(struct built_step *s)
 	*s = (struct built_step){0};
 }
 
-/* As the scenes name it. */
+/* The step's name in the scenes. */
 static void name_step(struct trace_view *v, const struct plan *p, bool own)
 {
 	const char *ranks = p->ranks == 1 ? tr("rank") : tr("ranks");

@@ -28,7 +28,7 @@ struct build_host {
 /* A simulated step. */
 struct built_step {
 	bool there;
-	struct plan plan; /* what is placed; of the strategy's own: empty */
+	struct plan plan; /* the plan of what is placed; of the strategy's own: empty */
 	struct trace trace;
 	struct trace_view shown;
 	struct playback playback;

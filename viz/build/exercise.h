@@ -10,7 +10,7 @@
  *             exercise_plan(&e, &mine);                   // a real plan: verified, to be simulated, or run
  *     exercise_release(&e);
  *
- * What judges is the verifier (strategy/plan/plan.h). A move is held against the plan that consists of what is placed,
+ * The verifier judges (strategy/plan/plan.h). A move is held against the plan that consists of what is placed,
  * then this move, then the rest in the strategy's own order: if that is refused, so is the move, and the rule that it
  * breaks is said in plain words. So every legal order can be built, also one that is worse than the strategy's own. A
  * move may be placed twice, or left out: then the verifier has its say.
@@ -66,7 +66,7 @@ struct verdict {
 	bool accepted;
 	int rule; /* of the verifier; 0: none is broken */
 	char text[512];
-	int move; /* that was tried, or is advised; -1 */
+	int move; /* the move that was tried, or is advised; -1 */
 };
 
 struct exercise {
@@ -85,8 +85,8 @@ struct exercise {
 enum status exercise_open(struct exercise *e, const struct plan *plan);
 void exercise_release(struct exercise *e); /* accepts NULL and a zeroed struct */
 
-/* By its name, as a person writes it: of several of one name, the first that is not placed yet ("gather root" stands
- * for "gather root again" once the first is placed). -1: there is none. */
+/* Finds a move by its name as a person writes it. Of several with one name it is the first that is not placed yet
+ * ("gather root" stands for "gather root again" once the first is placed). -1: there is none. */
 int exercise_find(const struct exercise *e, const char *name);
 int exercise_times(const struct exercise *e, int move); /* how often it is placed */
 

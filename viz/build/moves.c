@@ -176,7 +176,7 @@ static bool alike(const struct move *a, const struct move *b)
 	       (a->unit < 0 || a->micro == b->micro);
 }
 
-/* Which of the moves that are alike is it, and how many are there? */
+/* Counts the moves like this one, and finds its place among them. */
 static int count_alike(const struct exercise *e, const struct move *m, int *which)
 {
 	int count = 0;

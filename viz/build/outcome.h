@@ -21,7 +21,7 @@ struct outcome {
 #define X(field, name, bytes) int64_t field;
 	OUTCOME_LIST(X)
 #undef X
-	int64_t at_peak[HELD_COUNT]; /* what the peak consists of */
+	int64_t at_peak[HELD_COUNT]; /* the parts of the peak */
 };
 
 void outcome_make(struct outcome *o, const struct plan *p, const struct report *r);

@@ -8,12 +8,12 @@
 
 struct reason {
 	struct exercise *e;
-	const struct plan *p; /* that was refused */
+	const struct plan *p; /* the refused plan */
 	const struct refusal *why;
 	int tried;             /* move; -1: the step was said to be complete */
 	int named;             /* the move that the verifier names; -1 */
 	const struct op *op;   /* the operation that it names; NULL */
-	char buffer[OP_WORDS]; /* what the buffer that it names holds; "" */
+	char buffer[OP_WORDS]; /* the contents of the buffer that it names; "" */
 };
 
 const char *exercise_rule(char out[RULE_WORDS], int rule)

@@ -45,7 +45,7 @@ struct canvas {
 	bool verbatim;         /* text is of the user or of the plan: it stays as it is in every language */
 	bool raster;           /* pixels, not lines: patterns are tiles */
 	struct record *record; /* drawing is written down there instead (viz/draw/record.h); NULL: it is drawn */
-	struct tile {          /* that were made for this picture */
+	struct tile {          /* tiles made for this picture */
 		cairo_pattern_t *source;
 		enum pattern pattern;
 		colour ink, ground;

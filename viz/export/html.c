@@ -17,7 +17,7 @@ enum { SHAPES = 2 };
 
 struct page {
 	struct playback *p;
-	const struct trace_view *runs[CONTENDERS + 1]; /* what is shown, and what it is compared with */
+	const struct trace_view *runs[CONTENDERS + 1]; /* the run shown, and the runs it is compared with */
 	int run_count;
 	struct record record;
 	enum scene tabs[SCENE_COUNT + 1]; /* SCENE_COUNT: the strategies side by side */
@@ -248,7 +248,7 @@ static void put_beginning(const struct page *page, int run, FILE *out)
 	fprintf(out, "\"at\":%zu,\n", page_step_before(&page->steps, at));
 }
 
-/* Where each step stands in the first run, for going over from one to another. */
+/* The place of each step in the first run, for switching between runs. */
 static void put_places(const struct page *page, FILE *out)
 {
 	const struct playback *p = page->p;

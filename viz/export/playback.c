@@ -89,7 +89,7 @@ void playback_go(struct playback *p, size_t position)
 		state_make(&p->state, &p->shown->timeline, p->step_size, position);
 }
 
-/* Where the second stands: at the last of its own stops up to the corresponding place. */
+/* The second run's position: the last of its own stops up to the corresponding place. */
 static size_t place_of_second(const struct playback *p, size_t position)
 {
 	const struct timeline *s = &p->second->timeline;
@@ -146,7 +146,7 @@ static void make_pair_heading(struct playback *p)
 	pair_name(a, b, p->shown->label, names[0], sizeof names[0]);
 	pair_name(b, a, p->second->label, names[1], sizeof names[1]);
 	pair_common(a, b, common, sizeof common);
-	bool first = !strcmp(p->shown->label, p->second->label); /* what was before stands first */
+	bool first = !strcmp(p->shown->label, p->second->label); /* the run from before stands first */
 	snprintf(p->pair_heading, sizeof p->pair_heading, tr("%.180s beside %.180s%s%s"), names[first], names[!first],
 	         *common ? " · " : "", common);
 }

@@ -26,7 +26,7 @@ struct trace_view {
 	bool has_other; /* another trace of the same plan: its simulation, where the first was measured */
 	struct timeline other;
 	struct lanes other_lanes;
-	struct notable *notables; /* what N goes to, in this order; another program's trace has none */
+	struct notable *notables; /* the places that N goes to, in this order; another program's trace has none */
 	size_t notable_count;
 	struct exposed exposed[EXPOSED_LISTED]; /* the longest, of exposed_count */
 	size_t exposed_count;
@@ -56,7 +56,7 @@ struct playback {
 	bool presenter;
 	int64_t focus_rank;
 	int64_t from, to;                   /* ns: range of the timeline; equal: all */
-	const struct search *search;        /* what is found is lit; NULL: nothing is searched */
+	const struct search *search;        /* its hits are lit; NULL: nothing is searched */
 	int64_t measured_from, measured_to; /* ns: a range whose sums are shown; equal: none */
 	int first_lane, plan_scroll;
 	int64_t selected_rank;
@@ -67,7 +67,7 @@ struct playback {
 	const struct asking *asking; /* a question, beside the picture; NULL: none */
 	const char *hint;            /* at the beginning: which keys to press; NULL where there are none */
 	struct whatif *whatif;       /* shown beside the scene; NULL: it is not */
-	/* what follows from all that */
+	/* derived from all of the above */
 	struct state state, before, contenders[CONTENDERS];
 	struct state second_state, second_before;
 	char pair_heading[768], pair_names[2][384];

@@ -1,4 +1,4 @@
-/* Which questions a step has, and where. */
+/* Finds the questions of a step, and their places. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +88,8 @@ static bool is_new(const struct question_set *set, const struct question *q)
 	return true;
 }
 
-/* Where the next one of a kind is looked for: the first anywhere, another a good way behind it. */
+/* The place from which to look for the next question of a kind: the first may be anywhere, another comes well behind
+ * it. */
 static size_t first_place(const struct question_set *set, const struct timeline *s, enum question_kind kind)
 {
 	size_t first = 0;

@@ -46,7 +46,7 @@ static void say_reason(struct text *t, const struct timeline *s, const struct ro
 		say(t, ", now that %s is done", op_words_beside(words, s, role, reason, op));
 }
 
-/* Which message of how many like it: of which micro-batch. */
+/* Says which of several messages alike it is, and of which micro-batch. */
 static void say_message_begins(struct text *t, const struct timeline *s, const struct role *role, const struct op *op,
                                const struct who *w, const struct collective *one)
 {

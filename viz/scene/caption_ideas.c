@@ -11,7 +11,7 @@
 
 /* ---- communication ---- */
 
-/* By what its bytes are counted under: a kind of traffic without a row does not compile. */
+/* Indexed by kind of traffic: a kind without a row does not compile. */
 /* clang-format off */
 #define IDEA_ALL_REDUCE "Summed over the ranks, the gradients are those of the whole batch."
 #define IDEA_REDUCE_SCATTER "Every rank gets the sum of the slice that it keeps, and no other."

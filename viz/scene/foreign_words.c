@@ -231,7 +231,7 @@ void counter_peak_words(const struct lanes *l, const struct foreign_counter *cou
 
 /* ---- the caption ---- */
 
-/* As many GPUs as there is room for; the one with the most exposed communication is among them. */
+/* Names as many GPUs as there is room for, among them the one with the most exposed communication. */
 static void say_gpus(const struct lanes *l, char *out, size_t size)
 {
 	enum { SAID = 3 };

@@ -51,7 +51,7 @@ double lane_area_x(const struct lane_area *l, int64_t time);
 int64_t lane_area_time(const struct lane_area *l, double x);
 /* The lane of a rank, or that which stands for it; -1: none is in sight. */
 int lane_area_of(const struct lane_area *l, int64_t rank, enum queue queue);
-/* Where a lane in sight begins. */
+/* The top of a lane that is in sight. */
 double lane_area_top(const struct lane_area *l, int lane);
 /* The middle of a rank's lane; -1: not in sight. */
 double lane_area_y(const struct lane_area *l, int64_t rank, enum queue queue);
@@ -62,13 +62,13 @@ int lane_area_last(const struct lane_area *l);
 /* "rank 3"; of several "ranks 0–63: the same" */
 enum { LANE_RANKS = 160 };
 const char *lane_ranks(char *out, const struct lanes *l, const struct lane *lane);
-/* Where ": the same" begins in what lane_ranks() made; NULL: it is of one rank. */
+/* Finds ": the same" in the text of lane_ranks(); NULL: the text is of one rank. */
 char *lane_ranks_rest(char *ranks);
 bool lane_is_one_rank(const struct lanes *l, const struct lane *lane);
 /* Colours and hatchings in words, of those that the lanes have (lane_legend.c). */
 void lane_legend_draw(struct canvas *c, const struct lane_area *l, double y);
 double lane_legend_height(const struct view *v);
-/* As struct scene_row has it. */
+/* Implements `hit` of struct scene_row. */
 void lane_area_hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h);
 /* The range that a view shows: [from, to) ns of its longest trace. */
 void lane_area_range(const struct view *v, int64_t *from, int64_t *to);

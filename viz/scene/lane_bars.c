@@ -1,4 +1,4 @@
-/* Which bars a lane has in sight: its spans, or from afar what they fold to. */
+/* The bars of a lane that are in sight: its spans, or from afar what they fold to. */
 #include <math.h>
 
 #include "viz/scene/lane_foreign.h"

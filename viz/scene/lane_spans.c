@@ -88,7 +88,7 @@ static void draw_messages(struct canvas *c, const struct lane_area *l, const str
 	}
 }
 
-/* As bubbles are. */
+/* Drawn like bubbles. */
 static void draw_waiting(struct canvas *c, const struct lane_area *l, struct bar_row *row, double y, double height)
 {
 	const struct theme *t = c->theme;

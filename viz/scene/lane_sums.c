@@ -26,7 +26,7 @@ static const char *name_of(const struct lane_area *l, enum spent part)
 	return part == SPENT_IDLE && l->lanes->file ? tr("idle") : names[part];
 }
 
-/* As in the lanes; computing is of any pass. */
+/* Drawn like the lanes, but computing has one colour for all passes. */
 static void draw_part(struct canvas *c, struct box b, enum spent part)
 {
 	const struct theme *t = c->theme;

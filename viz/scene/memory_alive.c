@@ -22,7 +22,7 @@ static int by_size(const void *a, const void *b)
 	return x->buffer - y->buffer;
 }
 
-/* As the plan names it; what is whole for a while, by what it is. */
+/* The buffer's name in the plan; a buffer that is whole only for a while is named by its contents. */
 static void name_of(char *out, const struct timeline *s, const struct role *r, int buffer)
 {
 	static const char article[] = "the ";

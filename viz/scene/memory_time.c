@@ -68,7 +68,7 @@ static void curve_init(struct curve *v, const struct canvas *c, const struct vie
 	                    .pixel = c->pixel};
 }
 
-/* Where a position stands, and which stands there. */
+/* The x of a position, then the position at an x. */
 static double x_of(const struct curve *v, size_t position)
 {
 	const struct timeline *s = v->timeline;

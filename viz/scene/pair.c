@@ -192,7 +192,7 @@ static void draw_row(struct canvas *c, struct box b, const struct columns *k, co
 		          "%s", words[f]);
 }
 
-/* Where they are too long to be read whole, the share alone: "−38 %" of "−253.4 MB (−38 %)". */
+/* If the differences are too long to be read whole, only the share stays: "−38 %" of "−253.4 MB (−38 %)". */
 static void shorten(struct canvas *c, const struct columns *k, char words[][DIFFERENCE])
 {
 	double longest = longest_of(c, k, fmax(9.5, c->least), WEIGHT_BOLD, words);

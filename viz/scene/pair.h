@@ -37,7 +37,7 @@ const char *figure_word(char *out, enum figure f, int64_t value);
 enum { DIFFERENCE = 80 };
 const char *figure_difference(char *out, enum figure f, int64_t first, int64_t second);
 
-/* Where they stand: side by side, or where that leaves more room one above the other. */
+/* The two halves: side by side, or one above the other where that leaves more room. */
 struct pair {
 	struct box strip;
 	struct pair_part {

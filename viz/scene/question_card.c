@@ -29,7 +29,7 @@ static struct box card_of(struct box b)
 	return (struct box){b.x + 2, b.y + 8, b.width - 10, b.height - 16};
 }
 
-/* Where everything stands, at sizes of text that are so many times the normal ones. */
+/* The places of everything on the card, with text so many times the normal size. */
 struct places {
 	double part; /* of normal size */
 	double text, choice, small;
@@ -81,7 +81,7 @@ static struct places places_at(struct canvas *c, const struct asking *a, struct 
 	return p;
 }
 
-/* As large as there is room for. */
+/* The largest size that there is room for. */
 static struct places places_of(struct canvas *c, const struct asking *a, struct box b)
 {
 	static const double parts[] = {1.3, 1.2, 1.1, 1, 0.94, 0.88, 0.82, 0.76, 0.7, 0.64};

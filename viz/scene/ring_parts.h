@@ -18,7 +18,7 @@ enum { RING_SLOTS_ABREAST = 4 };
 struct ring {
 	struct canvas *c;
 	const struct view *v;
-	const struct state *state;       /* whose chunks are drawn */
+	const struct state *state;       /* the state whose chunks are drawn */
 	const struct state_group *group; /* of that state */
 	const struct collective *collective;
 	const struct values *values; /* of that state; NULL: none are shown */
@@ -33,7 +33,7 @@ struct ring {
 struct ring ring_make(struct canvas *c, const struct view *v, const struct state *state,
                       const struct state_group *group, const struct collective *one);
 
-/* Where the groups that carry a collective out stand side by side, and below them the ranks that take no part. */
+/* Up to so many groups that carry out a collective stand side by side, above the ranks that take no part. */
 enum { RING_GROUPS = 4 };
 struct ring_cells {
 	struct box cell[RING_GROUPS];
@@ -81,12 +81,12 @@ bool ring_values_shown(const struct view *v, const struct collective *c);
 /* A chunk's number; of a fresh one "5 + 3 = 8", if there is room. False: there is none, so that it ought to stand
  * beside the rank's name. Where it would hide slots that lie on each other, nothing is drawn. */
 bool ring_value(const struct ring *r, struct box place, int64_t member, int number, bool fresh);
-/* Where a chunk's number stands: on it; above it, and the chunk is lower, where its slots lie on each other. */
+/* The box of a chunk's number: on the chunk, or above a lower chunk where its slots lie on each other. */
 struct box ring_value_box(const struct ring *r, struct box *chunk);
 /* The least height of a chunk with its number; 0: none are shown. */
 double ring_value_height(const struct ring *r);
 void ring_value_beside(const struct ring *r, int64_t member, int number, double right, double y, double room);
-/* As before the messages of the last step. */
+/* The values before the messages of the last step. */
 void ring_values_before(struct values *v, const struct state *st, const struct collective *c);
 
 /* More ranks than cards can be drawn of: a row for a rank, a column for a chunk. */

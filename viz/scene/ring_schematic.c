@@ -21,7 +21,7 @@ enum { FIRST = 4, LAST = 2, CARDS = FIRST + LAST + 1, FOLD = FIRST, GAP = 46, PL
 struct scheme {
 	struct canvas *c;
 	const struct view *v;
-	const struct state *state; /* whose chunks are drawn */
+	const struct state *state; /* the state whose chunks are drawn */
 	const struct collective *one;
 	int64_t n;
 	struct box card[CARDS]; /* FOLD: of those between */

@@ -41,8 +41,8 @@ struct view {
 	int64_t peak, end;     /* bytes and ns that the scales of memory and time hold at least: both have the same */
 	int64_t from, to;      /* ns: what the timeline shows; equal: all */
 	int64_t selected_rank; /* of the operation that is selected; -1: none. Of another program's span: its lane */
-	int64_t focus_rank;    /* whose plan and buffers are shown */
-	const struct search *search;        /* what is found is lit; NULL: nothing is searched */
+	int64_t focus_rank;    /* the rank whose plan and buffers are shown */
+	const struct search *search;        /* its hits are lit; NULL: nothing is searched */
 	int64_t measured_from, measured_to; /* ns: a range whose sums are shown; equal: none */
 	const char *note;                   /* beside the caption: the answer to a key */
 	/* A question that is asked beside the picture (viz/question/asking.h); NULL: none. As long as it is open, what

@@ -103,7 +103,7 @@ static inline bool is_veiled(const struct view *v)
 void draw_veil(struct canvas *c, struct box b);
 /* The question with its choices, or the answer with its reason, or the count at the end. */
 void draw_question(struct canvas *c, const struct asking *a, struct box b);
-/* Where a choice stands in it. */
+/* The box of a choice on the card. */
 struct box question_choice_box(struct canvas *c, const struct asking *a, struct box b, int choice);
 /* How wide the question is beside a picture of this width. */
 double question_width(double width);

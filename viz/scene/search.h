@@ -28,7 +28,7 @@ struct search {
 	bool *spans;           /* by number of another program's span; NULL: none */
 };
 
-void search_make(struct search *s, const struct lanes *l, const char *text); /* what was found before is forgotten */
+void search_make(struct search *s, const struct lanes *l, const char *text); /* forgets the hits of an earlier search */
 void search_release(struct search *s);                                       /* accepts a zeroed struct */
 
 /* True if the span of a lane is among what was found. */

@@ -194,7 +194,7 @@ static int64_t number_of(const struct lanes *all, int lane)
 	return all->timeline ? all->lanes[lane].rank : lane + 1;
 }
 
-/* Which lanes are drawn, where it is not all of them. */
+/* Says which lanes are drawn, unless all are. */
 static void draw_extent(struct canvas *c, const struct lane_area *l)
 {
 	const struct lanes *all = l->lanes;

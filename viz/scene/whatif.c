@@ -61,7 +61,7 @@ static const char *label_words(const struct whatif_row *r)
 	return own != r->label ? own : tr(r->label);
 }
 
-/* As options have it; that there is none is a word. */
+/* The value as options write it; a word stands for none. */
 static const char *value_word(const char *value)
 {
 	static const char *const keys[] = {"none:", NULL};

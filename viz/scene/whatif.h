@@ -35,7 +35,7 @@ struct whatif {
 	bool undo, redo;          /* there is something to */
 	bool together;            /* before stands beside now */
 	/* of the window */
-	int row;                  /* that is chosen; -1: none */
+	int row;                  /* the row that is chosen; -1: none */
 	bool typing;              /* a value of that row is being typed */
 	char typed[WHATIF_VALUE]; /* so far */
 	int passed_row, passed;   /* how many places on the refused change of that row was; 0: none was refused */
@@ -65,7 +65,7 @@ struct whatif_change {
 
 /* Draws the panel. buttons: leave room for those of the window (whatif_cell and whatif_foot). */
 void whatif_draw(struct canvas *c, const struct whatif *w, struct box b, bool buttons);
-/* Where a row lies, and its value, which is a slider. */
+/* The box of a row, and that of its value, which is a slider. */
 struct box whatif_line(const struct whatif *w, struct box b, int row);
 struct box whatif_cell(const struct whatif *w, struct box b, int row);
 /* The room for buttons at the foot. */

@@ -29,7 +29,7 @@ static void add_rank(const struct lane *compute, const struct lane *communicatio
 	}
 }
 
-/* Where nothing is computed, all of a collective is exposed, from when its last member has come. */
+/* With nothing computed, all of a collective is exposed, from when its last member has come. */
 static void add_alone(const struct lane *communication, struct exposed *of_span)
 {
 	for (size_t i = 0; i < communication->span_count; i++) {

@@ -14,7 +14,7 @@ struct exposed {
 	int64_t bytes;       /* of payload, as in struct speed; 0: not known */
 };
 
-/* As many are listed. */
+/* The most that are listed. */
 enum { EXPOSED_LISTED = 20 };
 
 /* At most `most` of them; returns how many there are in all. */

@@ -115,7 +115,7 @@ static double scale_for(const char *name, int64_t ns)
 	return (double)(CHARACTER * strlen(name) + AROUND) / (double)(ns > 0 ? ns : 1);
 }
 
-/* As soon as half of the parts have room, or more than half. */
+/* The scale at which half of the parts, or more than half, have room. */
 static double median(double *scales, size_t count, bool more)
 {
 	if (!count)
@@ -148,8 +148,8 @@ static double unit_opens(const struct timeline *s, const struct lane *lane, cons
 	return median(scales, n, true);
 }
 
-/* Where micro-batches have numbers, units need names of their own: "block.5", and not "5". The name of a pass says more
- * than that of the only unit in it. */
+/* Beside numbered micro-batches, units need names of their own: "block.5", and not "5". The name of a pass says more
+ * than the name of its only unit. */
 static double pass_opens(const struct timeline *s, const struct lane *lane, const struct lane_fold *f, double *scales)
 {
 	size_t n = 0;

@@ -12,7 +12,7 @@
 struct lane_span {
 	int64_t begin, end; /* ns; a message's from when its rank has come to it */
 	int64_t came;       /* up to then it waits for another rank */
-	int64_t awaits;     /* which; -1: none, or one that is not shown */
+	int64_t awaits;     /* that rank; -1: none, or one that is not shown */
 	int op;             /* of the rank's role; or the index of a message's event; -1: another program's */
 	int depth;          /* in a lane of another program: of how many others it is part */
 	const char *name;   /* another program's; else NULL */
@@ -62,8 +62,8 @@ struct lane {
 	struct lane_gap {
 		int64_t begin, end;
 		bool exposed, waits;            /* waits: communication of this rank waits for another meanwhile */
-		bool beside;                    /* what a stack takes beside operations, before the first of any rank */
-		int64_t awaits;                 /* which; -1: one that is not shown */
+		bool beside;                    /* a stack's constant time, before the first operation of any rank */
+		int64_t awaits;                 /* the rank it waits for; -1: one that is not shown */
 		int64_t before, exposed_before; /* ns of gaps before it, and of those that are exposed */
 	} * gaps;
 	size_t gap_count, gap_capacity;

@@ -39,7 +39,7 @@ static size_t add_spans(struct lanes *l, struct lane *lane, int number, size_t i
 	return i;
 }
 
-/* Where each span of the file is now. */
+/* Finds the new place of each span of the file. */
 static void find_places(struct lanes *l)
 {
 	l->places = array_make(l->file->span_count, sizeof *l->places);

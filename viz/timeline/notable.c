@@ -57,7 +57,7 @@ static void add_memory(struct list *l, const struct timeline *s, enum highlight_
 
 /* ---- time ---- */
 
-/* Where computing stops, if the cursor can stand there, or what has happened by then. */
+/* The stop at this time, if the cursor can stand there; else the last position before it. */
 static size_t stop_at(const struct timeline *s, int64_t time)
 {
 	for (int i = 0; i < s->highlight_count; i++)

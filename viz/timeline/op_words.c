@@ -159,7 +159,7 @@ static int copied_with(const struct role *r, int buffer)
 	return -1;
 }
 
-/* By what it is to the operations that use it; false: that says nothing. */
+/* Describes a buffer by its part in the operations that use it; false: that says nothing. */
 static bool part_words(const struct timeline *s, const struct role *r, int buffer, char *out)
 {
 	for (size_t i = 0; i < sizeof of_part / sizeof of_part[0]; i++) {

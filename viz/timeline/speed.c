@@ -90,7 +90,7 @@ bool speed_of_op(const struct timeline *s, int index, int op, struct speed *out)
 
 /* ---- of another program ---- */
 
-/* Of an all-to-all each rank keeps 1/n, as of an all-gather. */
+/* A rank keeps 1/n of an all-to-all, as of an all-gather. */
 static enum operation operation_of(const char *name)
 {
 	static const enum operation operations[GPU_COLLECTIVES + 1] = {

@@ -267,7 +267,7 @@ static void highlight_memory(struct timeline *s, size_t *capacity, int role, int
 	}
 }
 
-/* Where what lasts is too much already, that is at the beginning. */
+/* A role whose lasting buffers are too much already overflows at the beginning. */
 static void highlight_overflow(struct timeline *s, size_t *capacity, int role)
 {
 	int issued = first_above(&s->roles[role], s->limits.device_bytes - s->limits.overhead_bytes);

@@ -174,7 +174,7 @@ struct mark {
 	size_t event;   /* how many */
 	bool alone;     /* the step has no collectives but control */
 	bool begun;     /* a collective that counts has begun */
-	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
+	int collective; /* the last in which something happened; before any, the first that counts; -1: none */
 	int64_t sent;   /* bytes by all ranks, without control */
 	struct rank_mark {
 		int issued;             /* operations of the rank's step */
@@ -185,7 +185,7 @@ struct mark {
 /* Limits of the cluster, drawn beside the needs of the plan. 0: unknown. */
 struct limits {
 	int64_t device_bytes;   /* of one rank */
-	int64_t overhead_bytes; /* what libraries take of it */
+	int64_t overhead_bytes; /* the libraries' share of it */
 	/* Bytes/s of the links in one direction: a rank's inside a node, one NIC's, a device's to its host, a node's
 	 * disk's. */
 	int64_t link, network, host_link, disk_read, disk_write;
@@ -193,7 +193,7 @@ struct limits {
 	int64_t node_ranks; /* ranks of a node; 0: all are in one */
 	bool measured_rates;
 	bool overflows; /* it does not fit: then what is tightest, and what would fit */
-	bool searching; /* what would fit is still being looked for */
+	bool searching; /* the search for a change that fits is under way */
 	struct report_tightest tightest;
 	struct report_change change;
 };
@@ -245,7 +245,7 @@ size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size
 size_t timeline_stop_showing(const struct timeline *s, enum step_size step_size, size_t position);
 /* The phase in which the last event before a position lies; at the beginning, the first. */
 const struct phase *timeline_phase(const struct timeline *s, size_t position);
-size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
+size_t timeline_position_at(const struct timeline *s, int64_t time); /* the last position by then */
 int64_t timeline_time(const struct timeline *s, size_t position);
 /* The position, forward or back from another, at which the next collective or message between stages has begun and sent
  * nothing yet. SIZE_MAX: there is none. */
@@ -264,7 +264,7 @@ int timeline_collective_of(const struct timeline *s, int index, int op);
 /* The time in which communication of a shown rank waits for another: from its coming to the other's. */
 struct wait {
 	int64_t begin, end;
-	int64_t rank; /* that comes last; -1: none that is shown */
+	int64_t rank; /* the rank that comes last; -1: none that is shown */
 };
 struct wait timeline_wait(const struct timeline *s, int index, int op);
 /* The position right after an event. */

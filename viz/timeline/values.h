@@ -43,10 +43,10 @@ double value_initially(const struct timeline *s, const struct collective *c, int
 /* An exponent of ten, a multiple of 3, so that the largest number of a collective, in all its groups, has one to three
  * digits before the point. */
 int value_power(const struct timeline *s, const struct collective *c);
-/* As before the first message. */
+/* The values before the first message. */
 void values_init(struct values *v, const struct timeline *s, const struct collective *c);
 void values_carry(struct values *v, const struct collective *c, const struct event *message);
-/* As a state has them: after the messages that have arrived. */
+/* The values in a state: after the messages that have arrived. */
 void values_make(struct values *v, const struct state *st, const struct state_group *g);
 void values_release(struct values *v); /* accepts NULL and a zeroed struct */
 

@@ -49,7 +49,7 @@ bool window_lift_blank(struct window *w)
 	return was;
 }
 
-/* Where no window manager runs, nobody but us makes the window as large as the display, and small again. */
+/* Without a window manager, nobody but us makes the window as large as the display, and small again. */
 void window_set_full(struct window *w, bool full)
 {
 	SDL_Rect *was = &w->windowed, all;

@@ -1,4 +1,4 @@
-/* Which key does what: read from the names in ACTION_LIST, so that help and keys cannot differ. */
+/* The keys of actions, read from the names in ACTION_LIST, so that help and keys cannot differ. */
 #include <string.h>
 
 #include "viz/window/parts.h"

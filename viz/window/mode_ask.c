@@ -161,7 +161,7 @@ static bool ask_for_answer(struct window *w)
 	return true;
 }
 
-/* As long as a question is open, nothing shows what comes next; then one may look around. */
+/* While a question is open, nothing shows what comes next; afterwards the user may look around. */
 static bool action(struct window *w, int a)
 {
 	bool open = asking_is_open(&w->asking);

@@ -187,7 +187,7 @@ static int row_under(const struct window *w, struct box b)
 	return -1;
 }
 
-/* Where more moves wait behind this one, only the last counts. */
+/* If more moves wait behind this one, only the last counts. */
 static void slide(struct window *w, struct box b, bool on)
 {
 	const struct whatif *f = w->playback->whatif;

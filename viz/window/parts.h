@@ -152,7 +152,7 @@ struct window {
 	int before;                       /* the strategy that was shown before it; -1 */
 	int second;                       /* the strategy beside it */
 	const struct trace_view *paired;  /* second holds while the playback's second is this one */
-	char asked[16];                   /* what is typed behind "go to" */
+	char asked[16];                   /* the text typed behind "go to" */
 	struct board *board;              /* of mode_build; NULL: none yet */
 	char board_of[384];               /* the heading of what the board is about */
 	const struct trace_view *unbuilt; /* shown before the user's own step was, which stands beside it */
@@ -177,7 +177,7 @@ struct window {
 	int64_t drag_time;
 	char title[640];
 	struct racing racing;
-	int slider;           /* what if: the row whose slider the mouse holds; -1 */
+	int slider;           /* the what-if row whose slider the mouse holds; -1 */
 	bool searches;        /* the program has work that can wait */
 	struct asking asking; /* the questions of a step, while they are asked */
 };

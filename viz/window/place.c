@@ -1,5 +1,5 @@
-/* Where one stands, taken along to another trace of the same model: the place of the step, the rank, the selected
- * operation, the range of the timeline. */
+/* Carries the user's place to another trace of the same model: the place of the step, the rank, the selected operation,
+ * the range of the timeline. */
 #include <string.h>
 
 #include "viz/window/parts.h"

@@ -12,11 +12,11 @@ enum { RACE_FIELD_NONE, RACE_FIELD_BYTES, RACE_FIELD_RANKS };
 
 struct racing {
 	struct race race;
-	bool stale; /* what was asked has changed */
+	bool stale; /* the request has changed */
 	double now; /* ns: its clock */
 	bool playing;
 	Uint64 turned;     /* ms: when the clock was moved last */
-	int field, slider; /* what is typed, and what the mouse moves */
+	int field, slider; /* the field being typed, and the slider the mouse holds */
 	char typed[24], labels[4][64], note[256];
 };
 

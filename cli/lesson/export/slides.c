@@ -33,7 +33,7 @@ static const struct paper_style foot = {sans, 12, 1, SOFT, .bold = false};
 struct slides {
 	struct paper *p;
 	int weight;  /* of the text on the slide at hand */
-	bool closed; /* what comes next begins a slide */
+	bool closed; /* the next piece begins a slide */
 	int questions;
 };
 

@@ -49,7 +49,7 @@ struct tile {
 	bool diagonal;           /* q0 = k0 */
 	bool first_queries;      /* nothing is in the keys' sums yet */
 	bool new_queries, new_keys;
-	bool key_sums, query_sums; /* what is wanted */
+	bool key_sums, query_sums; /* the sums that are wanted */
 	const float *delta;        /* of the queries */
 	float *dq;                 /* the queries' sums */
 	bool first_keys;           /* nothing is in them yet */

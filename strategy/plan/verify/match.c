@@ -111,7 +111,7 @@ static enum status check_payload(const struct at *a)
 		payload = elements / a->p->model->logits_stride * a->p->model->classes; /* pads are none */
 	if (a->op->group >= 0) {
 		const struct group *g = &a->p->groups[a->op->group];
-		/* Where the group is sharded along other axes, the padding is on some shards and not on others. */
+		/* If the group is sharded along other axes too, some shards hold padding and others do not. */
 		int64_t shards = plan_along(a->p, plan_all_axes(a->p) & ~op_axes(a->p, a->op));
 		bool shard = a->op->axes && elements < g->padded;
 		payload = shard ? elements : g->elements;

@@ -27,7 +27,7 @@ static inline const struct kernel *kernel_of(const struct at *a)
 	return &a->p->model->kernels[a->op->kernel];
 }
 
-/* As refuse_at, and says what the operand holds. */
+/* Like refuse_at; also says what the operand holds. */
 enum status refuse_found(const struct at *a, int rule, int operand, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 

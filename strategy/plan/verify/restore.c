@@ -3,8 +3,8 @@
  *
  *     step 2 → save, counted → prologue, version 0 → restore, version 2:     state is what step 2 left
  *
- * What a step reads before it writes is what state carries from step to step (memory_age): of other state nothing is
- * left here.
+ * State that a step reads before it writes is carried from step to step (memory_age). Nothing is left here of other
+ * state.
  */
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static enum status save_group(const struct at *a)
 		v->gradients[x.index] = x;
 		v->gradients[x.index].shard = 0;
 	}
-	/* As of the weights that are shown in the end. */
+	/* The same rule as for the weights that are shown in the end. */
 	if (x.shard & 1 && a->p->role_count > 1)
 		v->own[item][a->role][x.index]++;
 	else

@@ -46,7 +46,8 @@ static enum status check_operand(const struct at *a, int operand, const struct o
 
 /* ---- vector operations ---- */
 
-/* What the first load of the step says: all of them must cut the batch alike. Evaluation has a batch of its own. */
+/* True if the first load of the step is "row". All loads must cut the batch alike; evaluation has a batch of its
+ * own. */
 static bool loads_in_a_row(const struct at *a)
 {
 	const struct role *r = &a->p->roles[0];

@@ -8,7 +8,7 @@
  * With sequence parallelism, reduce-scatter leaves each rank its own rows of the sum, and all-gather brings all rows
  * together for a kernel that reads all.
  *
- * What is no part of a sum is refused: it would be counted once for every rank. */
+ * A value that is no part of a sum is refused: it would be counted once for every rank. */
 #include "strategy/model/slice.h"
 #include "strategy/plan/verify/meaning.h"
 

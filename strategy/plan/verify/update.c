@@ -271,7 +271,7 @@ static enum status zero(const struct at *a)
 	return write_group(a, ZERO_X, &(struct meaning){.kind = MEANING_ZERO}, false);
 }
 
-/* What kernels of other software read besides holds no part of the step's arithmetic. */
+/* Other software's extra reads are no part of the step's arithmetic. */
 static enum status cast(const struct at *a)
 {
 	if (!a->p->settings.fp8)
