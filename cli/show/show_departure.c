@@ -12,7 +12,7 @@
 static int divided(const struct report *r)
 {
 	const struct strategy *g;
-	if (r->ranks < 2 || strategy_parse(r->strategy, &g) || g->root_alone || g->slices || g->stages || g->mesh)
+	if (r->ranks < 2 || strategy_parse(r->strategy, &g) || g->root_alone || g->slices || g->stages || g->group_key)
 		return -1;
 	return (g->parameters != PLACE_WHOLE) + (g->gradients != PLACE_WHOLE) + (g->optimizer != PLACE_WHOLE);
 }

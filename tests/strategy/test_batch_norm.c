@@ -65,7 +65,9 @@ START_LOOP_TEST(local_traffic, 0, COUNT(data_parallel))
 /* The first half of the sums in place of the second. */
 static void copy_half_of_the_sums(struct plan *p)
 {
+	struct region operands[OP_OPERANDS];
 	struct op *dx = plan_op(p, "batch_norm.backward"), half = {.kind = OP_COPY,
+	                                                           .operand = operands,
 	                                                           .queue = QUEUE_COMPUTE,
 	                                                           .unit = -1,
 	                                                           .kernel = -1,

@@ -8,14 +8,14 @@
 
 START_TEST(ties_are_within_the_spread)
 {
-	struct ratio r = ratio_of(1080, 1000, true);
-	ck_assert_double_eq_tol(r.value, 1.08, 1e-12);
+	struct ratio r = ratio_of(1090, 1000, true);
+	ck_assert_double_eq_tol(r.value, 1.09, 1e-12);
 	ck_assert_double_eq_tol(r.low, 1, 1e-12);
-	ck_assert_double_eq_tol(r.high, 1.1664, 1e-12);
-	ck_assert(ratio_of(1079, 1000, true).tied);
-	ck_assert(ratio_of(1000, 1079, true).tied);
-	ck_assert(!ratio_of(1081, 1000, true).tied);
-	ck_assert(!ratio_of(1000, 1081, true).tied);
+	ck_assert_double_eq_tol(r.high, 1.1881, 1e-12);
+	ck_assert(ratio_of(1089, 1000, true).tied);
+	ck_assert(ratio_of(1000, 1089, true).tied);
+	ck_assert(!ratio_of(1091, 1000, true).tied);
+	ck_assert(!ratio_of(1000, 1091, true).tied);
 	ck_assert(ratio_of(1019, 1000, false).tied);
 	ck_assert(!ratio_of(1021, 1000, false).tied);
 }
