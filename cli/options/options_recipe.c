@@ -48,7 +48,7 @@ static enum status take_pair(struct options *o, const struct recipe *r, const st
 	enum status s = option_read_value(row, false, arena_copy(&o->arena, p->text), &value);
 	if (s)
 		return p->from ? status_prefix(s, "%s:%d:%d: ", r->file.where, p->from->line, p->from->column) : s;
-	if (!at->given)
+	if (!at->given || p->setting == SETTING_AS) /* what was given, and a switch of the file's */
 		*at = value;
 	else if (!may_differ(o, p) && !agrees(row, at, &value))
 		return status_fail(STATUS_INPUT, "--%s %s: %s:%d:%d says %s; leave one of them out", row->name,
@@ -109,6 +109,12 @@ static bool is_searched(const struct options *o, enum setting i)
 	        i == SETTING_CHECKPOINTING || i == SETTING_OFFLOAD);
 }
 
+/* What runs is shardlab's own update, whatever the file says of another software's. */
+static bool is_simulated_only(const struct options *o, const struct recipe_pair *p)
+{
+	return o->command == COMMAND_TRAIN && p->setting == SETTING_AS;
+}
+
 /* Merges the file's settings with the options given beside it; the file goes first. */
 static enum status settings_of_file(const struct options *o, const struct recipe *r, struct settings *out)
 {
@@ -143,7 +149,7 @@ static enum status take(struct options *o, const struct recipe *r)
 	bool listed = option_given(o, (enum option)SETTING_STRATEGY);
 	enum status s = recipe_plan(r);
 	for (int i = 0; !s && i < r->pair_count; i++)
-		if (!is_searched(o, r->pairs[i].setting))
+		if (!is_searched(o, r->pairs[i].setting) && !is_simulated_only(o, &r->pairs[i]))
 			s = take_pair(o, r, &r->pairs[i]);
 	if (!s && !o->value[SETTING_RANKS].given)
 		s = status_fail(STATUS_INPUT, "%s does not say how many ranks there are: give --ranks N",

@@ -81,6 +81,12 @@ static const char *reuse(struct emission *e)
 	return emit_stage_of(e) == 3 ? emit_whole(e, emit_choices(e).reuse) : NULL;
 }
 
+static const char *pieces(struct emission *e)
+{
+	int64_t n = emit_choices(e).pieces, usual = 1000000000;
+	return emit_stage_of(e) == 3 && n != usual ? emit_whole(e, n) : NULL;
+}
+
 static const char *secondary(struct emission *e)
 {
 	int64_t k = emit_choices(e).secondary;
@@ -153,6 +159,7 @@ const struct emit_row emit_deepspeed_rows[] = {
         {ZERO("reduce_bucket_size"), SETTING_BUCKET, bucket},
         {ZERO("stage3_prefetch_bucket_size"), SETTING_STRATEGY, prefetch},
         {ZERO("stage3_max_live_parameters"), SETTING_STRATEGY, live},
+        {ZERO("sub_group_size"), SETTING_STRATEGY, pieces},
         {ZERO("stage3_max_reuse_distance"), SETTING_STRATEGY, reuse},
         {ZERO("stage3_param_persistence_threshold"), SETTING_STRATEGY, nothing_persists},
         {ZERO("zero_hpz_partition_size"), SETTING_STRATEGY, secondary},

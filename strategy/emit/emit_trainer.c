@@ -33,9 +33,16 @@ static const char *bucket_mb(struct emission *e)
 	return emit_is(e, "ddp") && e->settings->bucket ? emit_whole(e, n ? n : 1) : NULL;
 }
 
+/* By default gradients travel with the last micro-batch alone. */
+static const char *syncs_each(struct emission *e)
+{
+	return e->settings->accumulate > 1 && emit_choices(e).sync == SYNC_EVERY ? emit_if_sharded(e, "true") : NULL;
+}
+
 const struct emit_row emit_trainer_rows[] = {
         {"per_device_train_batch_size", SETTING_MICRO_BATCH, NULL},
         {"gradient_accumulation_steps", SETTING_ACCUMULATE, NULL},
+        {"accelerator_config.gradient_accumulation_kwargs.sync_each_batch", SETTING_STRATEGY, syncs_each},
         {"max_grad_norm", SETTING_CLIP, emit_clip},
         {"bf16", SETTING_PRECISION, emit_if_bf16},
         {"fp16", SETTING_PRECISION, emit_if_fp16},

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/keys.h"
 #include "strategy/recipe/reader.h"
+#include "strategy/settings/software.h"
 
 static const struct {
 	const char *name, *judge, *version;
@@ -110,6 +112,19 @@ void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const
 	r->pairs[r->pair_count++] =
 	        (struct recipe_pair){.setting = i, .text = arena_copy(&r->arena, text), .from = from};
 	recipe_say(r, from, "%s %s", recipe_option(r, i), text);
+}
+
+void recipe_switch(struct recipe *r, const struct tree *from, int which, const char *word)
+{
+	const struct software_row *row = &software_rows[which];
+	const char *given = recipe_given(r, SETTING_AS), *name = given ? given : software_name(SOFTWARE_OF_SHARDLAB);
+	struct software s;
+	if (software_parse(name, &s) || s.does[which] == word_find(row->words, word))
+		recipe_say(r, from, "as {as} %s", name);
+	else if (strstr(name, arena_print(&r->arena, ":%s=", row->key)))
+		recipe_say(r, from, "{as} %s stands for it", name);
+	else
+		recipe_set(r, SETTING_AS, from, "%s:%s=%s", name, row->key, word);
 }
 
 const char *recipe_pair_find(const struct recipe *r, enum setting i)

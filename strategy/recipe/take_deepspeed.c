@@ -286,6 +286,16 @@ static const char *take_secondary(struct recipe *r)
 	return k > 1 ? arena_print(&r->arena, ":secondary=%" PRId64, k) : "";
 }
 
+/* Of 0 each tensor is a piece. */
+static const char *take_pieces(struct recipe *r)
+{
+	enum { DEEPSPEED_PIECE = 1000000000 };
+	int64_t n = recipe_whole(r, "zero_optimization.sub_group_size", DEEPSPEED_PIECE);
+	n = n ? n : 1;
+	recipe_say(r, recipe_find(r, "zero_optimization.sub_group_size"), "pieces=%" PRId64, n);
+	return n == DEEPSPEED_PIECE ? "" : arena_print(&r->arena, ":pieces=%" PRId64, n);
+}
+
 static void take_stage3(struct recipe *r, const struct tree *stage, int64_t width, const char *overlap)
 {
 	static const struct sized prefetch = {"zero_optimization.stage3_prefetch_bucket_size", "0.9 h²", 0.9, true,
@@ -294,8 +304,8 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 	           *reuse_key = "zero_optimization.stage3_max_reuse_distance";
 	int64_t ahead = sized_value(r, &prefetch, width), live = recipe_whole(r, live_key, 1000000000),
 	        reuse = recipe_whole(r, reuse_key, 1000000000);
-	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s%s%s",
-	           ahead, live, reuse, take_secondary(r), overlap, take_saving(r));
+	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s%s%s%s",
+	           ahead, live, reuse, take_pieces(r), take_secondary(r), overlap, take_saving(r));
 	recipe_say(r, recipe_find(r, prefetch.path), "prefetch=%" PRId64, ahead);
 	recipe_say(r, recipe_find(r, live_key), "live=%" PRId64, live);
 	recipe_say(r, recipe_find(r, reuse_key), "reuse=%" PRId64, reuse);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "strategy/recipe/reader.h"
+#include "strategy/settings/software.h"
 
 #define PARALLELISM "parallelism."
 #define TRAINING "training."
@@ -264,6 +265,20 @@ static void take_decay(struct recipe *r, const struct tree *until, int64_t last)
 	recipe_say(r, falls ? ratio : until, falls ? "only the learning rate" : "nothing: the rate stays");
 }
 
+/* A loop's square roots are of one tensor at a time, and foreach's of all. */
+static void take_implementation(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, "optimizer.implementation");
+	if (!v)
+		return;
+	recipe_switch(r, v, SOFTWARE_UPDATE, is_text(v, "foreach") ? "foreach" : "inplace");
+	if (!is_text(v, "fused"))
+		recipe_note(r, v,
+		            "optimizer.implementation %s reads and writes state several times there; here an update "
+		            "takes the time of \"fused\"",
+		            tree_shown(&r->arena, v));
+}
+
 static void take_update(struct recipe *r)
 {
 	const struct tree *name = recipe_find(r, "optimizer.name"), *steps = recipe_find(r, TRAINING "steps"),
@@ -275,6 +290,7 @@ static void take_update(struct recipe *r)
 	recipe_set(r, SETTING_WEIGHT_DECAY, recipe_find(r, "optimizer.weight_decay"), "%.15g",
 	           real(r, "optimizer.weight_decay", 0.1));
 	take_clip(r);
+	take_implementation(r);
 	if (is_text(name, "Adam"))
 		recipe_note(r, name, "weight decay is a part of the gradient there, and decoupled here");
 	if (last < 0 || rise < 0 || last > SETTING_LARGE || rise > SETTING_LARGE) {

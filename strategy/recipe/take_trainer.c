@@ -42,6 +42,8 @@ const char *trainer_without(const struct recipe *r, const struct recipe_key *k)
 		return "without fsdp";
 	if (word_find(of_version_1, k->path) >= 0 && trainer_fsdp_version(r) == 2)
 		return "in version 2";
+	if (strstr(k->path, "sync_each_batch") && recipe_find(r, "deepspeed"))
+		return "with deepspeed";
 	if (!strncmp(k->path, "ddp_", 4) && (trainer_shards(r) || recipe_find(r, "deepspeed")))
 		return "without DDP";
 	return NULL;
@@ -69,6 +71,25 @@ static void take_precision(struct recipe *r)
 
 /* ---- what ranks do ---- */
 
+/* Gradients travel with the last micro-batch alone, unless sync_each_batch: "" or ":sync=last" of FSDP. DDP's plan has
+ * no other way. */
+static const char *take_sync(struct recipe *r, bool whole)
+{
+	static const char path[] = "accelerator_config.gradient_accumulation_kwargs.sync_each_batch";
+	const struct tree *v = recipe_find(r, path);
+	bool each = recipe_flag(r, path, false), several = recipe_whole(r, "gradient_accumulation_steps", 1) > 1;
+	if (!several)
+		recipe_say(r, v, "nothing, with one micro-batch");
+	else if (!whole)
+		recipe_say(r, v, "sync=%s", each ? "every" : "last");
+	else if (each)
+		recipe_bar(r, v, "%s: true cannot be said here of DDP, which reduces the last micro-batch; FSDP can",
+		           path);
+	else
+		recipe_say(r, v, "as here");
+	return several && !whole && !each ? ":sync=last" : "";
+}
+
 /* A given bucket is the first one's size too. Accelerate does not hand on what is its default. */
 static void take_ddp(struct recipe *r)
 {
@@ -76,6 +97,7 @@ static void take_ddp(struct recipe *r)
 	const struct tree *bucket = recipe_find(r, "ddp_bucket_cap_mb");
 	int64_t n = recipe_whole(r, "ddp_bucket_cap_mb", 0);
 	recipe_set(r, SETTING_STRATEGY, NULL, r->question.ranks == 1 ? "single" : "ddp");
+	take_sync(r, true);
 	if (bucket && (n < 1 || n > 1 << 20))
 		recipe_bar(r, bucket, "ddp_bucket_cap_mb: %s is no size of a bucket", tree_shown(&r->arena, bucket));
 	else if (bucket)
@@ -138,14 +160,14 @@ static void take_sharding(struct recipe *r, const struct fsdp_words *words)
 	                      : *units            ? "nothing: the model is one unit"
 	                      : whole             ? "nothing: no unit is gathered"
 	                                          : NULL;
-	const char *ahead = fsdp_order(r, &order, nothing);
+	const char *ahead = fsdp_order(r, &order, nothing), *sync = take_sync(r, whole);
 	if (strategy && !*strategy)
 		recipe_bar(r, v ? v : fsdp,
 		           "fsdp: a hybrid strategy shards inside a machine, and these arguments do not say how many "
 		           "ranks that has: give {strategy} hybrid:shard=K without the file's");
 	else
 		recipe_set(r, SETTING_STRATEGY, v ? v : fsdp, "%s%s", strategy ? strategy : "fsdp",
-		           whole ? "" : arena_print(&r->arena, "%s%s%s", units, ahead, saving));
+		           whole ? "" : arena_print(&r->arena, "%s%s%s%s", sync, units, ahead, saving));
 	if (v)
 		recipe_say(r, fsdp, "by fsdp_config");
 }

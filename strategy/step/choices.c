@@ -16,6 +16,7 @@ static const struct {
         {"prefetch", offsetof(struct choices, prefetch), NUMBER},
         {"live", offsetof(struct choices, live), NUMBER},
         {"reuse", offsetof(struct choices, reuse), NUMBER},
+        {"pieces", offsetof(struct choices, pieces), NUMBER},
         {"shard", offsetof(struct choices, shard), NUMBER},
         {"secondary", offsetof(struct choices, secondary), NUMBER},
         {"reshard", offsetof(struct choices, keep), WORD},

@@ -23,11 +23,12 @@ struct choices {
 	 * operation. */
 	enum schedule_algorithm algorithm[OPERATION_COUNT];
 	/* Numbers. */
-	int64_t prefetch;  /* elements gathered ahead, or with `live` by each module; CHOICE_WORD, the default: one unit
-	                    */
-	int64_t live;      /* gathered elements of blocks that stop the prefetch; CHOICE_WORD, the default: no limit */
-	int64_t reuse;     /* a unit that is used again within so many elements stays gathered; 0 */
-	int64_t shard;     /* ranks that share one copy of the model */
+	int64_t prefetch; /* elements gathered ahead, or with `live` by each module; CHOICE_WORD, the default: one unit
+	                   */
+	int64_t live;     /* gathered elements of blocks that stop the prefetch; CHOICE_WORD, the default: no limit */
+	int64_t reuse;    /* a unit that is used again within so many elements stays gathered; 0 */
+	int64_t pieces; /* elements of a rank's share that an update of --as takes at once, in whole tensors; 0: all */
+	int64_t shard;  /* ranks that share one copy of the model */
 	int64_t secondary; /* ranks that share a second copy of the parameters in each step; 0 or 1: there is none */
 	/* The place of the word among the key's words; 0, the first, is the default. */
 	int64_t keep;     /* `reshard=no`, 1: a unit stays gathered from its forward to its backward pass */

@@ -42,7 +42,7 @@ struct hooks {
 	void (*end_backward)(struct step *s);
 };
 
-enum { STRATEGY_KEYS = 6 };
+enum { STRATEGY_KEYS = 7 };
 
 /* The key `save` of strategies with sharded parameters on one axis: what the epilogue does (save_gathered.c). */
 #define SAVE_KEY                                                                                                       \

@@ -176,13 +176,28 @@ static void update_scaler(struct step *s)
 	build_copy(s->b, region_whole(s->b, st->update_scaler), region_whole(s->b, st->scaler));
 }
 
-/* Temporary device memory of the software's update, for all groups at once; -1: it needs none. */
+/* The largest piece of the share: tensors in the model's order, a piece ends with the tensor that fills it. */
+static int64_t largest_piece(const struct step *s, int64_t share)
+{
+	int64_t most = 0, piece = 0;
+	for (int i = 0; i < s->model->tensor_count && s->choices.pieces; i++) {
+		piece += (s->model->tensors[i].elements + s->shards - 1) / s->shards;
+		most = piece > most ? piece : most;
+		piece = piece >= s->choices.pieces ? 0 : piece;
+	}
+	return most && most < share ? most : share;
+}
+
+/* Temporary device memory of the software's update, for all groups at once, or for a piece of zero3's; -1: it needs
+ * none. */
 static int alloc_temporary(struct step *s)
 {
 	int how = step_software(s, SOFTWARE_UPDATE);
 	if (how == UPDATE_IN_PLACE || (how == UPDATE_FOREACH && !step_adamw(s)))
 		return -1;
 	int64_t share = s->strategy->optimizer == PLACE_WHOLE ? s->state.held : s->state.held / s->shards;
+	if (how == UPDATE_FP32)
+		share = largest_piece(s, share);
 	return build_alloc(s->b, how == UPDATE_FP32 ? "gradients.fp32" : "square_roots", CATEGORY_BUFFERS, TYPE_FP32,
 	                   share);
 }

@@ -103,6 +103,23 @@ START_TEST(deepspeed_broadcasts_what_it_has_gathered)
 	}
 }
 
+/* A piece ends with the tensor that fills it; without an end to it, it is a rank's share. */
+START_TEST(fp32_gradients_are_those_of_a_piece)
+{
+	static const char *const pieces[] = {"1", "500", "1000000000"};
+	int64_t bytes[COUNT(pieces)] = {0}, largest = 0;
+	for (int i = 0; i < COUNT(pieces); i++) {
+		const struct plan *p = right_plan(GPT "zero3:pieces=%s ranks=4 precision=bf16 as=deepspeed", pieces[i]);
+		for (int b = 0; b < p->roles[0].buffer_count; b++)
+			if (!strcmp(p->roles[0].buffers[b].name, "gradients.fp32"))
+				bytes[i] = p->roles[0].buffers[b].elements;
+		for (int t = 0; !i && t < p->model->tensor_count; t++)
+			largest = p->model->tensors[t].elements > largest ? p->model->tensors[t].elements : largest;
+	}
+	ck_assert_int_eq(bytes[0], (largest + 3) / 4);
+	ck_assert(bytes[0] < bytes[1] && bytes[1] < bytes[2]);
+}
+
 /* Several micro-batches are under way at once, each with what its kernels keep; and a tree of sums in fp32. */
 START_TEST(plans_of_many_micro_batches_are_right)
 {
