@@ -129,19 +129,22 @@ static struct region squares_of(const struct role *r, int group)
 
 static void order_squares(struct role *r, const struct role *like)
 {
-	struct op ordered[64];
+	struct {
+		int group;
+		struct region x;
+	} ordered[64];
 	int count = 0, i, k;
 	for (i = next_squares(like, -1); i >= 0 && count < 64; i = next_squares(like, i)) {
 		ordered[count].group = like->ops[i].group;
-		ordered[count].operand[SQUARES_X] = squares_of(r, like->ops[i].group);
+		ordered[count].x = squares_of(r, like->ops[i].group);
 		count++;
 	}
 	for (i = next_squares(r, -1), k = 0; i >= 0; i = next_squares(r, i), k++) {
-		ranks_check(k < count && ordered[k].operand[SQUARES_X].buffer >= 0, "squares of other groups");
+		ranks_check(k < count && ordered[k].x.buffer >= 0, "squares of other groups");
 		if (k >= count)
 			return;
 		r->ops[i].group = ordered[k].group;
-		r->ops[i].operand[SQUARES_X] = ordered[k].operand[SQUARES_X];
+		r->ops[i].operand[SQUARES_X] = ordered[k].x;
 	}
 	ranks_check(k == count, "%d squares instead of %d", k, count);
 }
