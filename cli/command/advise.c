@@ -182,7 +182,7 @@ static enum status check_outputs(const struct options *o)
 	return s ? s : outputs_are_apart(o);
 }
 
-/* The fastest line that the program can be told; why not the best one, is said. */
+/* The fastest line that the program can be told. The reason why it is not the best one is printed. */
 static enum status emit_next_best(const struct options *o, const struct advice *a)
 {
 	char why[512], options[ADVISE_OPTIONS];

@@ -11,7 +11,7 @@
 
 #include "cli/options/options.h"
 
-/* STATUS_INPUT: which option names what which other one reads or writes. */
+/* STATUS_INPUT if an option names a file that another one reads or writes. */
 enum status outputs_are_apart(const struct options *o);
 
 /* Every rank reads what its command names, from the beginning: STATUS_INPUT for a pipe, such as the shell's <(command),

@@ -95,7 +95,7 @@ static enum status run_command(struct checking *k, struct piece *p, struct lesso
 
 /* ---- pictures ---- */
 
-/* Fonts are drawn a little differently from release to release: few pixels, by little. */
+/* Fonts are drawn a little differently from release to release: a few pixels change, and not by much. */
 static bool same_picture(const char *a, const char *b)
 {
 	cairo_surface_t *one = cairo_image_surface_create_from_png(a), *other = cairo_image_surface_create_from_png(b);

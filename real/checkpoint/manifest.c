@@ -242,7 +242,7 @@ enum status manifest_check_file(const struct manifest *m, const char *folder, in
 	enum status s = checkpoint_file_checksum(path, &bytes, &checksum);
 	if (!s && (bytes != f->bytes || checksum != f->checksum))
 		s = status_fail(STATUS_INPUT,
-		                "%s: it is not as it was saved: its %s is another; take an older checkpoint", path,
+		                "%s: it is not as it was saved: its %s has changed; take an older checkpoint", path,
 		                bytes != f->bytes ? "size" : "checksum");
 	free(path);
 	return s;

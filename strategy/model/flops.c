@@ -1,3 +1,5 @@
+/* Model FLOPs, as MFU counts them: products of one pass, whatever a plan computes again or besides. ops.def has what
+ * each operation of a plan computes. */
 #include "strategy/model/flops.h"
 
 /* Standard attention has its two products as kernels of their own. */

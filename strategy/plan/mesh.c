@@ -22,6 +22,22 @@ void plan_one_axis(struct plan *p)
 	plan_add_axis(p, "rank", p->ranks, true);
 }
 
+enum status plan_group_axes(struct plan *p, const char *key, const char *groups, const char *within, int64_t size)
+{
+	if (size < 1 || p->ranks % size)
+		return status_fail(STATUS_INPUT,
+		                   "{strategy} %s=%lld does not divide %lld ranks; give a number of ranks that does",
+		                   key, (long long)size, (long long)p->ranks);
+	if (p->ranks == 1)
+		return STATUS_OK;
+	p->axis_count = 0;
+	if (size < p->ranks)
+		plan_add_axis(p, groups, p->ranks / size, true);
+	if (size > 1)
+		plan_add_axis(p, within, size, true);
+	return STATUS_OK;
+}
+
 unsigned plan_all_axes(const struct plan *p)
 {
 	return (1u << p->axis_count) - 1;

@@ -8,6 +8,9 @@
 void plan_one_axis(struct plan *p);
 /* Adds an axis, faster than those before. */
 void plan_add_axis(struct plan *p, const char *name, int64_t size, bool data);
+/* Two axes of data ranks: groups of `size` neighbours, and as many of these as there are. An axis of one rank is left
+ * out. STATUS_INPUT, where `key` ("hybrid: shard") names the size, if the ranks cannot be divided so. */
+enum status plan_group_axes(struct plan *p, const char *key, const char *groups, const char *within, int64_t size);
 
 unsigned plan_all_axes(const struct plan *p);
 unsigned plan_data_axes(const struct plan *p);

@@ -29,7 +29,7 @@
  * fetches the whole unit.
  *
  * Groups are units here (pack_units), so a unit's number is its group's. With `units=model` all units are one group:
- * it is there for a whole pass, as FSDP has a model that nothing in it was wrapped of (NO_WRAP). Where software gathers
+ * it is there for a whole pass, as FSDP keeps a model of which no part was wrapped (NO_WRAP). Where software gathers
  * module by module, units are kernels and groups their tensors (pack_modules), so that a tied table is gathered for
  * each that uses it.
  */

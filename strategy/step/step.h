@@ -5,7 +5,7 @@
  * s->tensor), lets the kernel write it, and says when its last use is in (gradient_ready): then DDP sends its bucket
  * off, and the update waits for it.
  *
- * Files, each of which calls those above it:
+ * Files, roughly from the bottom up:
  *
  *     place.c          names, places of groups, collectives
  *     pack.c, execution.c
@@ -14,7 +14,8 @@
  *     offload.h        state that stays in host memory or on disk
  *     tree.c           gradients summed in one binary tree, however many ranks there are
  *     secondary.c      a second copy of the parameters, sharded over a node
- *     gather.c, reduce.c, bucket.c, broadcast.c       parameters and gradients between ranks
+ *     bucket.c, reduce.c, gather.c, broadcast.c       parameters and gradients between ranks
+ *     save_gathered.c  parameters gathered to be saved
  *     unfused.c        what a stack's own kernels leave in memory besides
  *     fp8.c            copies of what products in fp8 multiply
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
@@ -22,7 +23,7 @@
  *     checkpointing.c, host_values.c        activations that do not stay whole on the device
  *     update.c                              the update
  *     step.c           the step
- *     stage.c          steps of a pipeline
+ *     stage.c, stage_split.c                steps of a pipeline
  *     compile.c        a plan
  */
 #ifndef SHARDLAB_STEP_H

@@ -13,20 +13,7 @@
 
 static enum status mesh(struct plan *p, const struct choices *c)
 {
-	int64_t shard = c->shard;
-	if (shard < 1 || p->ranks % shard)
-		return status_fail(
-		        STATUS_INPUT,
-		        "{strategy} hybrid: shard=%lld does not divide %lld ranks; give hybrid:shard=K, where K does",
-		        (long long)shard, (long long)p->ranks);
-	if (p->ranks == 1)
-		return STATUS_OK;
-	p->axis_count = 0;
-	if (shard < p->ranks)
-		plan_add_axis(p, "replica", p->ranks / shard, true);
-	if (shard > 1)
-		plan_add_axis(p, "shard", shard, true);
-	return STATUS_OK;
+	return plan_group_axes(p, "hybrid: shard", "replica", "shard", c->shard);
 }
 
 const struct strategy strategy_hybrid = {

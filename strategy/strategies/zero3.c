@@ -19,26 +19,16 @@ static enum status mesh(struct plan *p, const struct choices *c)
 	if (p->settings.offload.parameters)
 		return status_fail(
 		        STATUS_INPUT,
-		        "{strategy} zero3: secondary=%lld with {offload} parameters is not there: the second copy "
-		        "stays on the device; leave one of them out",
+		        "{strategy} zero3: secondary=%lld cannot be combined with {offload} parameters: the second "
+		        "copy stays on the device; leave one of them out",
 		        (long long)c->secondary);
 	if (c->save && k < p->ranks)
 		return status_fail(
 		        STATUS_INPUT,
-		        "{strategy} zero3: secondary=%lld with save= is not there: gathering to save goes along one "
-		        "axis; leave one of them out",
+		        "{strategy} zero3: secondary=%lld cannot be combined with save=: gathering to save goes along "
+		        "one axis; leave one of them out",
 		        (long long)c->secondary);
-	if (p->ranks % k)
-		return status_fail(
-		        STATUS_INPUT,
-		        "{strategy} zero3: secondary=%lld does not divide %lld ranks; give zero3:secondary=K, where K "
-		        "does",
-		        (long long)k, (long long)p->ranks);
-	p->axis_count = 0;
-	if (k < p->ranks)
-		plan_add_axis(p, "group", p->ranks / k, true);
-	plan_add_axis(p, "secondary", k, true);
-	return STATUS_OK;
+	return plan_group_axes(p, "zero3: secondary", "group", "secondary", k);
 }
 
 const struct strategy strategy_zero3 = {

@@ -35,10 +35,10 @@ static enum status take_span(struct trace_file *f, const struct raw_span *s, siz
 {
 	int64_t rank;
 	if (!stream_text_whole(&s->pid, &rank) || rank < 0 || rank >= f->plan.ranks)
-		return disagrees(name, "its rank is none of the plan's", number);
+		return disagrees(name, "the plan has no such rank", number);
 	const struct role *r = plan_role_of(&f->plan, rank);
 	if (s->op < r->step.begin || s->op >= r->step.end || op_class(r->ops[s->op].kind) == OP_CLASS_M)
-		return disagrees(name, "its operation is none that takes time in the plan's step", number);
+		return disagrees(name, "the plan's step has no such operation that takes time", number);
 	bool communicates = op_class(r->ops[s->op].kind) == OP_CLASS_C;
 	if (!s->message && communicates && s->waited > s->end - s->begin)
 		return disagrees(name, "it waits for longer than it takes", number);
@@ -48,7 +48,7 @@ static enum status take_span(struct trace_file *f, const struct raw_span *s, siz
 		return STATUS_OK;
 	}
 	if (!communicates || s->to < 0 || s->to >= f->plan.ranks || s->bytes < 0)
-		return disagrees(name, "a message that is none of a collective of the plan", number);
+		return disagrees(name, "a message of no collective of the plan", number);
 	struct message m = {
 	        .from = rank, .to = s->to, .bytes = s->bytes, .op = (int)s->op, .begin = s->begin, .end = s->end};
 	trace_add_message(&f->trace, &m);

@@ -121,7 +121,7 @@ START_TEST(a_flipped_bit_is_found)
 			must(manifest_check_file(&m, folder, 0));
 		} else {
 			must_fail(manifest_check_file(&m, folder, 0), STATUS_INPUT,
-			          bad == 1 ? "its checksum is another" : "its size is another");
+			          bad == 1 ? "its checksum has changed" : "its size has changed");
 		}
 	}
 	free(path);

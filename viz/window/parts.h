@@ -182,7 +182,7 @@ struct window {
 	struct asking asking; /* the questions of a step, while they are asked */
 };
 
-/* window_widgets.c */
+/* widgets.c */
 /* A button; where there is no room for more, the next takes its place. */
 struct widget *widget_add(struct window *w, enum widget_kind kind, int number, struct box box, const char *label);
 void widgets_lay(struct window *w, struct canvas *c);
@@ -196,7 +196,7 @@ const char *action_what(enum action a);
 /* True if it is about the window and its look, whatever is shown in it. */
 bool action_is_of_window(enum action a);
 
-/* window_actions.c */
+/* actions.c */
 void window_do(struct window *w, enum action a);
 void window_activate(struct window *w, const struct widget *one);
 void window_move(struct window *w, size_t position, bool tween);
@@ -227,11 +227,11 @@ void window_build_release(struct window *w);
 /* The command that restores what is built or stepped through; NULL: neither is on. */
 const char *window_build_command(struct window *w, int width, int height);
 
-/* window_keys.c: the action of a key, or of what it writes. False: none. */
+/* keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);
 bool window_action_of_text(char c, enum action *out);
 
-/* window_view.c: what one looks at */
+/* view.c: what one looks at */
 void window_select(struct window *w, int64_t rank, int op);
 void window_select_by(struct window *w, int by);
 void window_next_rank(struct window *w);
@@ -267,7 +267,7 @@ void foreign_to_selected(struct window *w);
 void foreign_next_exposed(struct window *w, int by);
 void foreign_go_to(struct window *w, int64_t lane, int64_t span, bool cursor);
 
-/* window_input.c */
+/* input.c */
 void window_key(struct window *w, const SDL_KeyboardEvent *k);
 void window_text(struct window *w, const char *text);
 void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b);
