@@ -126,8 +126,10 @@ static void compare_speed(char *out, size_t size, int64_t step, int64_t before)
 		snprintf(out, size, "%.0f %% faster", 100 * (ratio - 1));
 	else if (ratio > 0.995)
 		snprintf(out, size, "no faster");
-	else
+	else if (ratio > 1 / 1.5)
 		snprintf(out, size, "%.0f %% slower", 100 * (1 / ratio - 1));
+	else
+		snprintf(out, size, "%.2f times as long", 1 / ratio);
 }
 
 /* " (1.79 … 2.08)": of the speed, beside that of the best line. */

@@ -232,6 +232,9 @@ static const char *take_saving(struct recipe *r)
 	return gathers ? ":save=16bit" : "";
 }
 
+/* Above this share of the model, in %, figures without what stays whole would mislead. */
+enum { PERSISTENT_MOST = 1 };
+
 /* The share of the model that stands in tensors with fewer elements, in %; 0 without a model. */
 static double persistent_share(const struct recipe *r, int64_t threshold)
 {
@@ -255,7 +258,12 @@ static void note_persistence(struct recipe *r, int64_t width)
 	int64_t n = sized_value(r, &persistence, width);
 	double share = persistent_share(r, n);
 	recipe_say(r, v, n > 0 ? "not in the figures" : "as here");
-	if (n <= 0)
+	if (share >= PERSISTENT_MOST)
+		recipe_bar(r, v,
+		           "%s %" PRId64 ": %.0f %% of the model would stay whole on every rank, which cannot be said "
+		           "here; a lower threshold can",
+		           persistence.path, n, share);
+	if (n <= 0 || share >= PERSISTENT_MOST)
 		return;
 	recipe_note(r, v,
 	            "%s %" PRId64 "%s: tensors with fewer elements stay whole on every rank there%s; here they are "

@@ -283,6 +283,15 @@ START_TEST(small_tensors_that_stay_whole_are_noted)
 	}
 }
 
+/* A threshold under which much of the model would stay whole cannot be said here. */
+START_TEST(large_tensors_that_stay_whole_are_refused)
+{
+	must(read_as(RECIPE_DEEPSPEED, "{\"train_batch_size\": 8, \"zero_optimization\": {\"stage\": 3, "
+	                               "\"stage3_param_persistence_threshold\": 10000000}}"));
+	ck_assert_int_eq(recipe.barriers.count, 1);
+	ck_assert_ptr_nonnull(strstr(recipe.barriers.list[0].text, "threshold 10000000: 69 % of the model"));
+}
+
 /* A key that does nothing says so, and changes no setting. */
 START_TEST(keys_that_do_nothing_change_nothing)
 {
