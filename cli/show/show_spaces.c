@@ -39,6 +39,21 @@ static void space_heading(struct table *t, const struct report *r, int space)
 	}
 }
 
+/* A stack's allocator holds more than a plan lays out. */
+static void held_row(struct table *t, const struct report *r, int space)
+{
+	bool more = false;
+	for (int i = 0; i < r->role_count; i++) {
+		const struct report_memory *m = &r->roles[i].memory[space];
+		more |= !m->cached && m->reserved_bytes > m->arena_bytes;
+	}
+	if (!more)
+		return;
+	table_row(t, STYLE_PLAIN, "  held by its allocator");
+	for (int i = 0; i < r->role_count; i++)
+		table_bytes(t, 1 + 2 * i, r->roles[i].memory[space].reserved_bytes);
+}
+
 static void space_total(struct table *t, const struct report *r, int space)
 {
 	table_row(t, STYLE_HEAD, "  total");
@@ -56,6 +71,7 @@ static void space_total(struct table *t, const struct report *r, int space)
 	for (int i = 0; i < r->role_count; i++)
 		table_bytes(t, 1 + 2 * i,
 		            cached ? r->roles[i].memory[space].reserved_bytes : r->roles[i].memory[space].arena_bytes);
+	held_row(t, r, space);
 }
 
 void show_space(const struct report *r, int space, FILE *out)
