@@ -61,7 +61,9 @@ static enum status weights(const struct checkpoint *c, const struct options *o)
 		return status_fail(STATUS_INPUT,
 		                   "checkpoint weights: where to? Give {save} PATH: a file.safetensors, or "
 		                   "a folder that transformers loads");
-	enum status s = checkpoint_weights(c, path, option_whole(o, OPTION_SAVE_SHARD));
+	enum status s = checkpoint_verify(c);
+	if (!s)
+		s = checkpoint_weights(c, path, option_whole(o, OPTION_SAVE_SHARD));
 	if (!s)
 		printf("wrote %s\n", path);
 	return s;

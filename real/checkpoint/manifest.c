@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/mix64.h"
 #include "real/data/new_folder.h"
 #include "real/rank/checksum.h"
 #include "strategy/base/file.h"
 #include "strategy/base/json_stream.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/path.h"
 
 #define FORMAT "shardlab checkpoint"
@@ -132,6 +134,24 @@ static bool read_version(struct json_stream *j)
 	        stream_fail(j, "version %lld; this program reads version %d", (long long)version, VERSION));
 }
 
+/* Of all that stands in the file before the checksum itself. */
+static uint64_t text_checksum(const char *text, size_t size)
+{
+	uint64_t sum = size;
+	for (size_t i = 0; i < size; i++)
+		sum = mix64(sum ^ (unsigned char)text[i]);
+	return sum;
+}
+
+static bool read_own_checksum(struct json_stream *j, const struct stream_text *key)
+{
+	uint64_t said;
+	if (!read_checksum(j, &said))
+		return false;
+	return said == text_checksum(j->begin, (size_t)(key->text - j->begin)) ||
+	       stream_fail(j, "this file is not as it was saved; take an older checkpoint");
+}
+
 static bool read_model(struct manifest *m, struct json_stream *j)
 {
 	struct stream_text t;
@@ -141,8 +161,11 @@ static bool read_model(struct manifest *m, struct json_stream *j)
 	return true;
 }
 
-static bool read_member(struct manifest *m, struct json_stream *j, const struct stream_text *key, bool *known)
+static bool read_member(struct manifest *m, struct json_stream *j, const struct stream_text *key, bool *known,
+                        bool *ends)
 {
+	if (*ends)
+		return stream_fail(j, "something follows its checksum");
 	if (stream_is(key, "format"))
 		return read_format(j, known);
 	if (stream_is(key, "version"))
@@ -157,15 +180,18 @@ static bool read_member(struct manifest *m, struct json_stream *j, const struct 
 		return read_data(m, j);
 	if (stream_is(key, "state_checksum"))
 		return read_checksum(j, &m->state_checksum);
+	*ends = stream_is(key, "checksum");
+	if (*ends)
+		return read_own_checksum(j, key);
 	return stream_is(key, "files") ? read_files(m, j) : stream_skip(j);
 }
 
 static bool read_all(struct manifest *m, struct json_stream *j)
 {
 	struct stream_text key;
-	bool good = stream_enter(j, '{'), known = false;
+	bool good = stream_enter(j, '{'), known = false, ends = false;
 	while (good && stream_key(j, &key))
-		good = read_member(m, j, &key, &known);
+		good = read_member(m, j, &key, &known, &ends);
 	if (!stream_finished(j))
 		return false;
 	const char *missing = !known                        ? "format"
@@ -271,15 +297,30 @@ static json_t *to_json(const struct manifest *m)
 	                 checksum_to_json(m->state_checksum), "files", files);
 }
 
+/* As the last member, in place of the closing brace. */
+static void print_with_checksum(char *text, FILE *out)
+{
+	static const char member[] = ",\n \"";
+	size_t size = strlen(text) - strlen("\n}");
+	char *all = memory_take(size + sizeof member);
+	memcpy(all, text, size);
+	memcpy(all + size, member, sizeof member);
+	fprintf(out, "%schecksum\": \"%016" PRIx64 "\"\n}\n", all, text_checksum(all, size + sizeof member - 1));
+	free(all);
+}
+
 static enum status print(void *context, FILE *out)
 {
 	json_t *o = to_json(context);
 	if (!o)
 		return status_fail(STATUS_RUN, "{checkpoint}: " MANIFEST_NAME " cannot be written: a name in it is not "
 		                               "UTF-8");
-	json_dumpf(o, out, JSON_INDENT(1));
-	fputc('\n', out);
+	char *text = json_dumps(o, JSON_INDENT(1));
 	json_decref(o);
+	if (!text)
+		memory_exhausted();
+	print_with_checksum(text, out);
+	free(text);
 	return STATUS_OK;
 }
 

@@ -5,10 +5,12 @@
  *      "settings": {"strategy": "zero2", "ranks": "4", …},
  *      "data": {"samples": 60000, "checksum": "16 hex digits"},
  *      "state_checksum": "16 hex digits",
- *      "files": [{"name": "rank-00000.safetensors", "bytes": 4096, "checksum": "16 hex digits"}, …]}
+ *      "files": [{"name": "rank-00000.safetensors", "bytes": 4096, "checksum": "16 hex digits"}, …],
+ *      "checksum": "16 hex digits"}
  *
  * The checksum of the state (pieces.h) does not depend on how it is spread over ranks; that of a file is the checksum
- * of its 32-bit words (real/rank/checksum.h), zeros behind the last byte.
+ * of its 32-bit words (real/rank/checksum.h), zeros behind the last byte. The last one is of the text before it, and may
+ * be missing.
  *
  *     struct manifest m;
  *     s = manifest_read(&m, "run/step-00001000");

@@ -84,6 +84,10 @@ status=0
 [ $status = 1 ] && grep -q 'rank-00001.safetensors: it is not as it was saved' "$TMPDIR/err" ||
 	fail "verify of a damaged checkpoint: exit status $status"
 status=0
+"$SHARDLAB" checkpoint weights "$run" --save "$TMPDIR/damaged.safetensors" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+[ $status = 1 ] && grep -q 'rank-00001.safetensors: it is not as it was saved' "$TMPDIR/err" && [ ! -e "$TMPDIR/damaged.safetensors" ] ||
+	fail "weights of a damaged checkpoint: exit status $status"
+status=0
 "$SHARDLAB" "${resume[@]}" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
 [ $status != 0 ] && grep -q 'rank-00001.safetensors: it is not as it was saved' "$TMPDIR/err" ||
 	fail "a damaged checkpoint was taken: exit status $status"
@@ -100,7 +104,7 @@ cp "$TMPDIR/good" "$damaged"
 # A run that is stopped, and cannot leave a checkpoint, does not end with the status of one that can be gone on with.
 "$SHARDLAB" train "${same[@]}" --strategy single --steps 100000000 --checkpoint "$TMPDIR/away" >"$TMPDIR/away.out" 2>"$TMPDIR/err" &
 until grep -qs '"step": 3,' "$TMPDIR/away.out" || ! kill -0 $! 2>/dev/null; do sleep 0.1; done
-rm -rf "$TMPDIR/away"
+until rm -rf "$TMPDIR/away" 2>/dev/null; do sleep 0.1; done # a save may be under way
 echo none >"$TMPDIR/away"
 kill -INT $!
 status=0

@@ -53,7 +53,7 @@ unshare -m bash -c '
 	# It fills up after the first step: a line a checkpoint, and the run ends as it would have.
 	rm "$TMPDIR/disk/filler"
 	small="--model mlp:sizes=784-60-10"
-	for way in "" --checkpoint-async; do
+	for way in "" "--checkpoint-async --strategy ddp --ranks 2"; do
 		mkfifo "$TMPDIR/steps"
 		"$SHARDLAB" train $small --steps 400 --evaluate no --json --checkpoint "$TMPDIR/disk/run" --checkpoint-every 200 $way \
 			>"$TMPDIR/steps" 2>"$TMPDIR/err" &

@@ -42,6 +42,7 @@ check 1 ring --precision bf16 --model llama:layers=2,width=32,heads=4,kv_heads=2
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 --oversubscribe --bind-to none "$SHARDLAB" validate --cluster laptop \
 	--threads 2 --model mlp:sizes=784-40-10 --strategy ddp,single,zero2 --steps 3 --json >"$TMPDIR/out" 2>"$TMPDIR/err" ||
 	complain "under mpirun: $(cat "$TMPDIR/err")"
+sed -i '/^\[hwloc\//d' "$TMPDIR/err" # said where there is no /sys
 [ "$(grep -c '^      "pass": true' "$TMPDIR/out")" = 2 ] && [ "$(grep -c '^  "pass": true' "$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] &&
 	grep -q '"skipped": "mpirun started 2 ranks, and this is for 1"' "$TMPDIR/out" ||
 	complain "under mpirun: $(cat "$TMPDIR/err") $(grep -B 4 '"pass": false' "$TMPDIR/out")"

@@ -8,6 +8,7 @@
 #include "real/checkpoint/folder.h"
 #include "real/checkpoint/manifest.h"
 #include "real/checkpoint/pieces.h"
+#include "strategy/base/file.h"
 #include "strategy/base/path.h"
 #include "tests/support/plans.h"
 #include "tests/support/refusal.h"
@@ -97,6 +98,7 @@ static const struct {
         {HEAD REST "\"step\": 3, \"files\": [{\"name\": \"rank-00000.safetensors\"}]}", "no bytes"},
         {HEAD "\"state_checksum\": \"12\"}", "16 hexadecimal digits"},
         {HEAD "\"settings\": {\"ranks\": \"1\", \"ranks\": \"2\"}}", "comes twice"},
+        {HEAD "\"step\": 3, \"checksum\": \"0123456789abcdef\"}", "not as it was saved"},
 };
 
 START_LOOP_TEST(a_wrong_manifest_is_refused, 0, COUNT(wrong))
@@ -104,6 +106,29 @@ START_LOOP_TEST(a_wrong_manifest_is_refused, 0, COUNT(wrong))
 	struct manifest m;
 	must_fail(manifest_parse(&m, "it.json", wrong[_i].text, strlen(wrong[_i].text)), STATUS_INPUT, wrong[_i].says);
 	ck_assert(strstr(status_message(), "it.json"));
+}
+
+START_TEST(a_changed_or_longer_manifest_is_found)
+{
+	struct manifest_file file;
+	struct manifest m = a_manifest(&file, 1), back;
+	char *path = path_in_folder(folder, MANIFEST_NAME), *text, *at;
+	size_t size;
+	must(manifest_write(&m, folder));
+	must(file_read(path, "x", 1 << 20, &text, &size));
+	must(manifest_parse(&back, "it.json", text, size));
+	manifest_release(&back);
+	at = strstr(text, "\"step\": 7");
+	ck_assert(at);
+	at[8] = '8';
+	must_fail(manifest_parse(&back, "it.json", text, size), STATUS_INPUT, "not as it was saved");
+	at[8] = '7';
+	char longer[4096];
+	ck_assert(size < sizeof longer - 32);
+	snprintf(longer, sizeof longer, "%.*s, \"step\": 8}", (int)(strrchr(text, '}') - text), text);
+	must_fail(manifest_parse(&back, "it.json", longer, strlen(longer)), STATUS_INPUT, "something follows");
+	free(text);
+	free(path);
 }
 
 START_TEST(a_flipped_bit_is_found)
