@@ -9,8 +9,8 @@
  *      "checksum": "16 hex digits"}
  *
  * The checksum of the state (pieces.h) does not depend on how it is spread over ranks; that of a file is the checksum
- * of its 32-bit words (real/rank/checksum.h), zeros behind the last byte. The last one is of the text before it, and may
- * be missing.
+ * of its 32-bit words (real/rank/checksum.h), zeros behind the last byte. The last one is of the text before it, and
+ * may be missing.
  *
  *     struct manifest m;
  *     s = manifest_read(&m, "run/step-00001000");
