@@ -61,10 +61,11 @@ struct settings training_settings(const struct training *t)
 
 static enum status refuse(const struct training *t, const char *what, const char *saved, const char *now)
 {
-	return status_fail(STATUS_INPUT,
-	                   "{resume} %.200s: it was saved with %s %.100s, and this run has %.100s; strategy, ranks, "
-	                   "micro-batch, bucket, offload, communicator and device may differ, nothing else",
-	                   t->resume_path, what, saved, now);
+	return status_fail(
+	        STATUS_INPUT,
+	        "{resume} %.200s: it was saved with %s %.100s, and this run has %.100s; only strategy, ranks, "
+	        "%saccumulation, bucket, activation checkpointing, offload, communicator and device may differ",
+	        t->resume_path, what, saved, now, t->plan.settings.reproducible ? "" : "micro-batch, ");
 }
 
 /* A gradient that waits for its update is there, or it is not. */
@@ -85,7 +86,9 @@ static enum status check_settings(const struct training *t)
 {
 	struct settings s = training_settings(t), none = settings_default();
 	char now[SETTING_TEXT], absent[SETTING_TEXT], name[64];
-	for (int i = 0; i < SETTING_COUNT; i++) {
+	/* Whether sums are reproducible decides about others, so it comes first. */
+	for (int k = -1; k < SETTING_COUNT; k++) {
+		int i = k < 0 ? SETTING_REPRODUCIBLE : k;
 		const char *saved = t->resumed.settings[i];
 		setting_print((enum setting)i, &none, absent, sizeof absent);
 		saved = saved ? saved : absent; /* a setting that is newer than the checkpoint */
@@ -111,7 +114,8 @@ static enum status check_resumed(const struct training *t)
 	if (m->data_samples != t->data.training_samples)
 		return refuse(t, status_words("{data}"), saved, now);
 	if (m->data_checksum != training_data_checksum(t))
-		return refuse(t, status_words("{data}"), "of other content", "as many samples");
+		return status_fail(STATUS_INPUT, "{resume} %.200s: {data} has other samples than it was saved with",
+		                   t->resume_path);
 	if (m->step >= t->options->steps)
 		return status_fail(STATUS_INPUT,
 		                   "{steps} %" PRId64 ": the checkpoint %.200s is of step %" PRId64
