@@ -38,7 +38,7 @@ const struct strategy strategy_zero3 = {
                  {"live", "unlimited|N", "unlimited", "gathered elements of blocks that stop the prefetch"},
                  {"reuse", "0|N", "0", "keep a unit that is used again within N elements"},
                  {"pieces", "1000000000|N", "1000000000",
-                  "elements of a rank's share that {as} …:update=fp32 takes at once"},
+                  "elements of a rank's share that DeepSpeed's update takes at once"},
                  {"secondary", "1|N", "1", "ranks that share a second copy between forward and backward (hpZ)"},
                  {"overlap", "yes|no", "yes", "gathers and gradients travel while kernels compute"},
                  SAVE_KEY},

@@ -113,7 +113,7 @@ START_TEST(damage_is_refused)
 	        {"\"ts\":0.000", "\"ts\":-5.000", "negative"},
 	        {"\"dur\":", "\"dur\":-", "before it begins"},
 	        {"\"args\":{\"op\":", "\"args\":{\"op\":9", "operation"},
-	        {"\"pid\":3,\"tid\":0,\"ts\"", "\"pid\":4,\"tid\":0,\"ts\"", "none of the plan"},
+	        {"\"pid\":3,\"tid\":0,\"ts\"", "\"pid\":4,\"tid\":0,\"ts\"", "the plan has no such rank"},
 	        {"\"args\":{\"op\":", "\"args\":{\"xp\":", "operation"},
 	        {"shardlab plan 1", "shardlab plan 7", "plan"},
 	        {"\"to\":1", "\"to\":99", "message"},
