@@ -48,8 +48,10 @@ void talk_hear(void *context, const char *line)
 		snprintf(t->fatal, sizeof t->fatal, "%s", line + strlen("fatal: "));
 		talk_should_end(t);
 	}
-	if (!strncmp(line, "warning: ", strlen("warning: ")))
+	if (!strncmp(line, "warning: ", strlen("warning: "))) {
 		fprintf(stderr, "%s\n", line);
+		return;
+	}
 	if (!strncmp(line, "stopped by the user", strlen("stopped by the user")))
 		snprintf(t->stopped, sizeof t->stopped, "%s", line);
 	/* mpirun noticed that process rank 2 with PID 123 on node lab exited on signal 9 (Killed). */

@@ -226,7 +226,7 @@ static struct rate measure_latency(const struct collectives *c)
 	return rank < 2 ? calibrate_rate(0, ns, PINGS) : rate_assumed(0);
 }
 
-/* By all sizes that steps send: on a real cable large messages lose packets that small ones do not. */
+/* By all sizes that steps send: large messages overfill a cable's queue and lose packets, small ones do not. */
 static enum status measure_bandwidth(struct collectives *c, enum schedule_algorithm kind, int64_t latency,
                                      struct rate *out)
 {
