@@ -10,6 +10,7 @@
  * update is done, as DeepSpeed does (_partition_param_sec, invalidate_secondary_tensor). So with accumulation later
  * micro-batches gather from it in the forward pass as well.
  */
+#include "strategy/step/groups.h"
 #include "strategy/step/step.h"
 
 static unsigned axes(const struct step *s)

@@ -1,4 +1,6 @@
 /* From model and settings to a plan: checks the sizes, packs the tensors, compiles each role's program. */
+#include "strategy/step/activations.h"
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 #include "strategy/step/stage.h"
 #include "strategy/strategies/strategy.h"
