@@ -209,8 +209,8 @@ static void time_row(struct table *t, const char *name, int64_t ns, int64_t step
 		table_cell(t, 2, "%.1f %%", 100.0 * (double)ns / (double)step);
 }
 
-/* "1.79 … 1.98 s", in the unit of the step. */
-void show_range_cell(struct table *t, int column, const struct report *r)
+/* "1.79 … 1.98 s", in the unit of the step: the range of a step under a stack, nothing of others. */
+static void show_range_cell(struct table *t, int column, const struct report *r)
 {
 	char low[32], high[32];
 	if (!*r->basis)

@@ -14,6 +14,7 @@
  * behind is what the waits allow.
  */
 #include "strategy/step/offload.h"
+#include "strategy/step/activations.h"
 
 /* ---- what goes with what ---- */
 

@@ -11,6 +11,7 @@
  *     compute    │ forward, backward i        │ forward, backward i + 1    │
  *     host       │ adamw, gradients of i − 1  │ adamw, gradients of i      │
  */
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 /* The groups that this role holds, in the order of the update. */
