@@ -28,12 +28,12 @@ const char *step_name(struct step *s, const char *format, ...)
 		snprintf(text + n, sizeof text - (size_t)n, ".eval");
 	else if (s->settings->accumulate > 1 && s->micro >= 0)
 		snprintf(text + n, sizeof text - (size_t)n, ".m%d", s->micro);
-	return arena_copy(&s->b->plan->arena, text);
+	return arena_copy(s->scratch, text);
 }
 
 int *step_numbers(struct step *s, int n)
 {
-	int *p = arena_alloc(&s->b->plan->arena, (size_t)n * sizeof *p);
+	int *p = arena_alloc(s->scratch, (size_t)n * sizeof *p);
 	for (int i = 0; i < n; i++)
 		p[i] = -1;
 	return p;

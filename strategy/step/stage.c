@@ -169,7 +169,7 @@ struct flight {
 
 static struct slot *new_slot(struct step *s)
 {
-	struct arena *a = &s->b->plan->arena;
+	struct arena *a = s->scratch;
 	struct slot *slot = arena_alloc(a, sizeof *slot);
 	slot->value = arena_alloc(a, (size_t)s->model->value_count * sizeof *slot->value);
 	for (int i = 0; i < s->model->value_count; i++)

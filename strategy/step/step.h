@@ -195,6 +195,7 @@ struct step {
 	int64_t ranks;
 
 	/* The role that is being compiled. */
+	struct arena *scratch; /* what is needed until it is */
 	bool root;
 	int stage, stages;                 /* where layers are spread over ranks (stage.h); else 0 of 1 */
 	int kernel_begin, kernel_end;      /* the kernels of this role */
@@ -232,7 +233,7 @@ struct step {
 
 /* ---- place.c ---- */
 
-int *step_numbers(struct step *s, int n); /* an array of n times -1, in the plan's arena */
+int *step_numbers(struct step *s, int n); /* an array of n times -1, until the role is compiled */
 bool step_mixed(const struct step *s);    /* the update has fp32 master weights beside the parameters */
 bool step_adamw(const struct step *s);
 bool step_holds_state(const struct step *s); /* this role keeps and updates parameters */
