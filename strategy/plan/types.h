@@ -148,6 +148,8 @@ struct op {
 	enum pass pass : 8;
 	enum item item : 8; /* save, restore */
 	enum traffic_kind traffic : 8;
+	enum schedule_algorithm algorithm : 8; /* collectives */
+	signed neighbour : 8; /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
 	bool in_a_row : 1;  /* load: a rank's micro-batches are samples one after another, and not the ranks' of each */
 	bool all_ranks : 1; /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text)
 	                     */
@@ -164,14 +166,14 @@ struct op {
 	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
 	 * group (op_shard_axes). */
 	unsigned axes;
-	int neighbour; /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
 	int root;
-	enum schedule_algorithm algorithm; /* collectives */
 	int after_count;
-	int *after;             /* operations of the same section that must be done, on other queues */
-	double scale;           /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
-	                         * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
-	int64_t payload;        /* collectives: elements without padding */
+	int *after; /* operations of the same section that must be done, on other queues */
+	union {
+		double scale;    /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
+		                  * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
+		int64_t payload; /* collectives: elements without padding */
+	};
 	struct region *operand; /* as many as its kind has (ops.def): plan_operands */
 };
 

@@ -141,7 +141,8 @@ struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kin
 	enum operation operation = op_operation(kind);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, made_by);
 	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
-	op->algorithm = group >= 0 ? s->choices.algorithm[operation] : schedule_first(operation);
+	enum schedule_algorithm algorithm = group >= 0 ? s->choices.algorithm[operation] : schedule_first(operation);
+	op->algorithm = algorithm;
 	op->traffic = t;
 	op->group = group;
 	op->micro = s->micro;

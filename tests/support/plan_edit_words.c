@@ -132,8 +132,8 @@ static const struct field {
 	size_t offset;
 	char type; /* int (or an enum), long (64 bits), double, bool */
 } of_op[] = {{FIELD(op, root, 'i')},  {FIELD(op, group, 'i')},     {FIELD(op, payload, 'l')},
-             {FIELD(op, micro, 'i')}, {FIELD(op, neighbour, 'i')}, {FIELD(op, scale, 'd')},
-             {FIELD(op, axes, 'i')},  {FIELD(op, accumulate, 'i')}},
+             {FIELD(op, micro, 'i')}, {FIELD(op, scale, 'd')},     {FIELD(op, axes, 'i')},
+             {FIELD(op, accumulate, 'i')}},
   of_region[] = {{FIELD(region, count, 'l')}, {FIELD(region, offset, 'l')}, {FIELD(region, slice, 'i')}},
   of_buffer[] = {{FIELD(buffer, type, 'i')}, {FIELD(buffer, space, 'i')}, {FIELD(buffer, state, 'b')}},
   of_settings[] = {{FIELD(settings, loss_scaler, 'i')},
@@ -179,7 +179,9 @@ static bool set_field(void *of, const struct field *fields, int count, const cha
 
 /* Fields of an operation that have no address: they are some of its bits. */
 #define BITS(X)                                                                                                        \
-	X(item, enum item) X(queue, enum queue) X(traffic, enum traffic_kind) X(ends_only, bool) X(stochastic, bool)
+	X(item, enum item)                                                                                             \
+	X(queue, enum queue)                                                                                           \
+	X(traffic, enum traffic_kind) X(neighbour, signed char) X(ends_only, bool) X(stochastic, bool)
 
 static bool set_bits(struct op *op, const char *name, const char *value)
 {

@@ -129,37 +129,61 @@ void memory_init(struct memory *m, const struct verify *v)
 	for (int i = 0; i < v->p->role_count; i++) {
 		const struct role *r = &v->p->roles[i];
 		m->cells[i] = array_make((size_t)r->buffer_count, sizeof *m->cells[i]);
-		for (int b = 0; b < r->buffer_count; b++) {
-			m->cells[i][b].elements = r->buffers[b].elements;
-			memory_clear(m, i, b);
-		}
 	}
 }
 
-static void release_cells(struct cells *c, int count)
+static void release_cells(struct cells *c)
 {
-	for (int b = 0; b < count; b++)
-		if (c[b].blocks != &c[b].first)
-			free(c[b].blocks);
+	if (c && c->blocks != &c->first)
+		free(c->blocks);
 	free(c);
 }
 
 void memory_release(struct memory *m)
 {
-	for (int i = 0; i < m->v->p->role_count; i++)
-		release_cells(m->cells[i], m->v->p->roles[i].buffer_count);
+	for (int i = 0; i < m->v->p->role_count; i++) {
+		for (int b = 0; b < m->v->p->roles[i].buffer_count; b++)
+			release_cells(m->cells[i][b]);
+		free(m->cells[i]);
+	}
+	while (m->unused) {
+		struct cells *next = m->unused->next;
+		release_cells(m->unused);
+		m->unused = next;
+	}
 	sums_release(&m->sums);
 	free(m->meanings);
 	free(m->table);
 }
 
+static struct cells *take_cells(struct memory *m)
+{
+	struct cells *c = m->unused;
+	if (c) {
+		m->unused = c->next;
+		return c;
+	}
+	c = array_make(1, sizeof *c);
+	c->blocks = &c->first;
+	return c;
+}
+
 void memory_clear(struct memory *m, int role, int buffer)
 {
-	struct cells *c = &m->cells[role][buffer];
-	if (!c->blocks)
-		c->blocks = &c->first;
-	c->count = 1;
-	c->blocks[0] = (struct block){0};
+	struct cells **c = &m->cells[role][buffer];
+	if (!*c)
+		*c = take_cells(m);
+	(*c)->elements = m->v->p->roles[role].buffers[buffer].elements;
+	(*c)->count = 1;
+	(*c)->blocks[0] = (struct block){0};
+}
+
+void memory_forget(struct memory *m, int role, int buffer)
+{
+	struct cells **c = &m->cells[role][buffer];
+	(*c)->next = m->unused;
+	m->unused = *c;
+	*c = NULL;
 }
 
 /* Makes room for one more block. */
@@ -242,7 +266,7 @@ static bool is_slice(const struct plan *p, const struct region *g)
 
 bool memory_set(struct memory *m, int role, const struct region *g, int meaning)
 {
-	struct cells *c = &m->cells[role][g->buffer];
+	struct cells *c = m->cells[role][g->buffer];
 	if (is_slice(m->v->p, g))
 		return set_own(c, g->offset, g->offset + g->count, g->slice, meaning);
 	set_all(c, g->offset, g->offset + g->count, meaning);
@@ -256,7 +280,7 @@ static bool is_zero(const struct memory *m, const struct block *b)
 
 void memory_set_but_zeros(struct memory *m, int role, const struct region *g, int meaning)
 {
-	struct cells *c = &m->cells[role][g->buffer];
+	struct cells *c = m->cells[role][g->buffer];
 	bool own = is_slice(m->v->p, g);
 	int first = split(c, g->offset), past = split(c, g->offset + g->count);
 	for (int i = first; i < past; i++) {
@@ -278,7 +302,7 @@ void memory_spoil(struct memory *m, int role, const struct region *g)
 
 void memory_walk_begin(struct memory_walk *w, const struct memory *m, int role, const struct region *g)
 {
-	*w = (struct memory_walk){.cells = &m->cells[role][g->buffer], .region = g, .end = g->offset};
+	*w = (struct memory_walk){.cells = m->cells[role][g->buffer], .region = g, .end = g->offset};
 	w->block = find(w->cells, g->offset);
 }
 

@@ -87,6 +87,7 @@ struct cells {
 	size_t capacity;
 	int64_t elements;
 	struct block first; /* room for one, which most buffers are content with */
+	struct cells *next; /* of those that are unused */
 };
 
 struct memory {
@@ -96,7 +97,8 @@ struct memory {
 	size_t count, capacity;
 	int *table;
 	size_t table_size;
-	struct cells *cells[ROLES]; /* by buffer */
+	struct cells **cells[ROLES]; /* by buffer; NULL: it is not alive */
+	struct cells *unused;
 };
 
 void memory_init(struct memory *m, const struct verify *v);
@@ -112,7 +114,8 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 
 /* Writing. `region` is resolved: with slice, the own slice alone is written (false: its frame is not that of what
  * stands there, so the result could not be told). */
-void memory_clear(struct memory *m, int role, int buffer); /* alloc */
+void memory_clear(struct memory *m, int role, int buffer);  /* alloc */
+void memory_forget(struct memory *m, int role, int buffer); /* free */
 bool memory_set(struct memory *m, int role, const struct region *g, int meaning);
 void memory_set_but_zeros(struct memory *m, int role, const struct region *g, int meaning); /* zeros stay zeros */
 void memory_spoil(struct memory *m, int role, const struct region *g); /* any region; zeros stay zeros */

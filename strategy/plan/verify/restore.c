@@ -222,7 +222,7 @@ static enum status check_buffer(struct interpreter *ip, const struct snapshot *l
 		const struct block *b = &then->blocks[k];
 		if ((!is_state(meaning_of(&ip->memory, b->own)->kind) &&
 		     !is_state(meaning_of(&ip->memory, b->rest)->kind)) ||
-		    is_back(ip, then, k, &ip->memory.cells[role][buffer]))
+		    is_back(ip, then, k, ip->memory.cells[role][buffer]))
 			continue;
 		meaning_describe(&ip->memory, b->own, text, sizeof text);
 		return refuse(

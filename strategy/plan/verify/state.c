@@ -27,7 +27,7 @@ void memory_age(struct memory *m)
 	int stale = meaning_number(m, &(struct meaning){.kind = MEANING_STALE});
 	for (int i = 0; i < m->v->p->role_count; i++)
 		for (int b = 0; b < m->v->p->roles[i].buffer_count; b++) {
-			struct cells *c = &m->cells[i][b];
+			struct cells *c = m->cells[i][b];
 			int kept = 0;
 			if (!m->v->p->roles[i].buffers[b].state)
 				continue;
@@ -51,7 +51,7 @@ void snapshot_take(struct snapshot *s, const struct memory *m)
 		for (int b = 0; b < r->buffer_count; b++) {
 			if (!r->buffers[b].state)
 				continue;
-			const struct cells *from = &m->cells[i][b];
+			const struct cells *from = m->cells[i][b];
 			struct cells *to = &s->cells[i][b];
 			to->count = from->count;
 			to->blocks = array_make((size_t)from->count, sizeof *to->blocks);
@@ -95,7 +95,7 @@ bool snapshot_same(const struct snapshot *s, struct memory *m, int later, int *r
 	for (*role = 0; *role < m->v->p->role_count; ++*role)
 		for (*buffer = 0; *buffer < m->v->p->roles[*role].buffer_count; ++*buffer)
 			if (m->v->p->roles[*role].buffers[*buffer].state &&
-			    !same_cells(m, &m->cells[*role][*buffer], &s->cells[*role][*buffer], later))
+			    !same_cells(m, m->cells[*role][*buffer], &s->cells[*role][*buffer], later))
 				return false;
 	return true;
 }
