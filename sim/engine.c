@@ -44,16 +44,40 @@ static enum status check_messages(const struct engine *e)
 	return STATUS_OK;
 }
 
+static bool costs_are_equal(const struct cost *a, const struct cost *b)
+{
+	return a->ns == b->ns && a->bytes == b->bytes && a->measured == b->measured;
+}
+
+/* The kernels of a micro-batch cost what those of the one before did, so a look at the latest finds nearly all. */
+void role_costs_set(struct role_costs *c, int number, const struct cost *cost)
+{
+	enum { LATEST = 64 };
+	size_t i = c->count;
+	while (i && c->count - i < LATEST && !costs_are_equal(&c->list[i - 1], cost))
+		i--;
+	if (!i || !costs_are_equal(&c->list[i - 1], cost)) {
+		*ARRAY_ADD(c->list, c->count, c->capacity) = *cost;
+		i = c->count;
+	}
+	c->of[number] = (int)i - 1;
+}
+
 /* The costs of a role's kernels and vector operations; its communication belongs to instances. */
 static enum status make_costs(struct engine *e, int role)
 {
 	const struct role *r = &e->plan->roles[role];
-	enum status s = STATUS_OK;
-	e->costs[role] = make((size_t)step_length(r), sizeof *e->costs[role]);
-	for (int op = r->step.begin; op < r->step.end && !s; op++)
-		if (op_class(r->ops[op].kind) == OP_CLASS_K || op_class(r->ops[op].kind) == OP_CLASS_V)
-			s = cost_kernel(e->c, e->plan, r, &r->ops[op], &e->costs[role][op - r->step.begin]);
-	return s;
+	struct cost cost;
+	e->costs[role].of = make((size_t)step_length(r), sizeof *e->costs[role].of);
+	for (int op = r->step.begin; op < r->step.end; op++) {
+		if (op_class(r->ops[op].kind) != OP_CLASS_K && op_class(r->ops[op].kind) != OP_CLASS_V)
+			continue;
+		enum status s = cost_kernel(e->c, e->plan, r, &r->ops[op], &cost);
+		if (s)
+			return s;
+		role_costs_set(&e->costs[role], op - r->step.begin, &cost);
+	}
+	return STATUS_OK;
 }
 
 static void make_process(struct engine *e, struct process *p, const struct rank_class *who)
@@ -127,8 +151,10 @@ void engine_release(struct engine *e)
 		free(e->processes[i].begin);
 		free(e->processes[i].end);
 	}
-	for (int i = 0; i < PLAN_ROLES; i++)
-		free(e->costs[i]);
+	for (int i = 0; i < PLAN_ROLES; i++) {
+		free(e->costs[i].list);
+		free(e->costs[i].of);
+	}
 	free(e->processes);
 	instances_release(e);
 	free(e->nodes);
@@ -170,7 +196,8 @@ static void begin_kernel(struct engine *e, int process, int op)
 {
 	const struct cluster *c = e->c;
 	const struct process *p = &e->processes[process];
-	const struct cost *cost = &e->costs[p->who->role][op - p->role->step.begin];
+	const struct role_costs *costs = &e->costs[p->who->role];
+	const struct cost *cost = &costs->list[costs->of[op - p->role->step.begin]];
 	const struct node_resources *node = &e->nodes[p->who->node];
 	enum queue queue = engine_op(e, process, op)->queue;
 	uint64_t copies = (uint64_t)p->who->copies;

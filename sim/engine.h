@@ -68,6 +68,14 @@ struct ready {
 	int process, op;
 };
 
+/* What a role's ranks do by themselves: its different costs, and which of them an operation has. */
+struct role_costs {
+	struct cost *list;
+	size_t count, capacity;
+	int *of; /* [op - step.begin] */
+};
+void role_costs_set(struct role_costs *c, int number, const struct cost *cost); /* of operation step.begin + number */
+
 struct engine {
 	const struct plan *plan;
 	const struct cluster *c;
@@ -77,7 +85,7 @@ struct engine {
 	int64_t shift; /* message by message: how many ranks stand for all (symmetry.h) */
 	struct rendezvous rendezvous;
 	struct cost_cache cache;
-	struct cost *costs[PLAN_ROLES]; /* [op - step.begin]: of what a rank does by itself */
+	struct role_costs costs[PLAN_ROLES];
 	struct process *processes;      /* one a class */
 	struct simulated_instance *instances;
 	struct simulated_group *groups;

@@ -1,5 +1,6 @@
 #include "strategy/base/arena.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void *alloc_alone(struct arena *a, size_t bytes)
 	return c->data;
 }
 
-/* The same for what has a chunk by itself already: the system moves pages, and copies none. */
+/* The same for what has a chunk by itself already. Of a large one the system moves pages, and copies none. */
 static void *grow_alone(struct arena *a, void *data, size_t bytes)
 {
 	struct arena_chunk *c = (struct arena_chunk *)((char *)data - offsetof(struct arena_chunk, data));
@@ -103,25 +104,24 @@ void arena_release(struct arena *a)
 	a->bytes = 0;
 }
 
-static void *grow(struct arena *a, void *array, size_t count, size_t capacity, size_t element_bytes)
-{
-	size_t had = count * element_bytes, bytes = capacity * element_bytes;
-	if (had > CHUNK_BYTES)
-		return grow_alone(a, array, bytes);
-	void *grown = bytes > CHUNK_BYTES ? alloc_alone(a, bytes) : arena_alloc(a, bytes);
-	if (count)
-		memcpy(grown, array, had);
-	return grown;
-}
-
 void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes)
 {
 	if (count >= *capacity) {
-		*capacity = *capacity ? 2 * *capacity : 256;
-		array = grow(a, array, (size_t)count, (size_t)*capacity, element_bytes);
+		bool first = !*capacity;
+		*capacity = first ? 256 : 2 * *capacity;
+		size_t bytes = (size_t)*capacity * element_bytes;
+		array = first ? alloc_alone(a, bytes) : grow_alone(a, array, bytes);
 	}
 	memset((char *)array + (size_t)count * element_bytes, 0, element_bytes);
 	return array;
+}
+
+void *arena_fit(struct arena *a, void *array, int count, int *capacity, size_t element_bytes)
+{
+	if (!*capacity)
+		return array;
+	*capacity = count;
+	return grow_alone(a, array, (size_t)count * element_bytes);
 }
 
 void *array_make(size_t count, size_t element_bytes)

@@ -117,12 +117,13 @@ enum item {
 enum { PLAN_VERSION = 1, PLAN_VERSION_CHECKPOINTS = 2 };
 #define PLAN_ROLES 128
 
+/* A plan may have hundreds of thousands of them. */
 struct buffer {
 	const char *name; /* unique within the role */
-	enum category category;
-	enum space space;
-	enum type type;
 	int64_t elements;
+	enum category category : 8;
+	enum space space : 8;
+	enum type type : 8;
 	bool state; /* lives from the prologue to the epilogue */
 };
 

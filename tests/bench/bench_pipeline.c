@@ -111,7 +111,7 @@ static void take_costs(struct engine *e, const struct step_times *t, bool messag
 		for (int op = r->step.begin; op < r->step.end; op++) {
 			int64_t ns = took(&t->of[i][op - r->step.begin]);
 			int number = rendezvous_number(&e->rendezvous, r, op);
-			e->costs[i][op - r->step.begin] = (struct cost){.ns = ns};
+			role_costs_set(&e->costs[i], op - r->step.begin, &(struct cost){.ns = ns});
 			if (number < 0)
 				continue;
 			struct cost *together = &e->instances[number].cost;

@@ -228,6 +228,8 @@ static bool set_scale(struct chance *c)
 {
 	double factors[] = {2, 0.5, 1 + 1e-9, (double)c->p->ranks, 1 / (double)c->p->ranks, 0, -1};
 	double old = op_of(c)->scale;
+	if (op_class(op_of(c)->kind) == OP_CLASS_C) /* has a payload in its place */
+		return false;
 	op_of(c)->scale *= factors[pick(c, 7)];
 	return op_makes_loss(op_of(c)->kind) && old != op_of(c)->scale;
 }

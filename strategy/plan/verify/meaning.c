@@ -92,6 +92,7 @@ static enum status go_on(struct at *a, enum section_kind k)
 		a->op = &a->r->ops[a->number];
 		if (op_class(a->op->kind) == OP_CLASS_C)
 			return STATUS_OK;
+		memory_sweep(a->memory);
 		enum status s = mean_op(a);
 		if (s)
 			return s;

@@ -8,6 +8,9 @@
 
 /* ---- meanings: equal ones have equal numbers ---- */
 
+/* Fewer meanings are not worth a sweep. */
+enum { LEAST_SWEPT = 1 << 14 };
+
 /* Values of one micro-batch that follow one another stand side by side in the table: a stage comes to them together. */
 static uint64_t hash_meaning(const struct meaning *a)
 {
@@ -32,11 +35,8 @@ bool meanings_equal(const struct meaning *a, const struct meaning *b)
 	       a->all_ranks == b->all_ranks && a->origin == b->origin && a->consumers == b->consumers;
 }
 
-static void grow_table(struct memory *m)
+static void fill_table(struct memory *m)
 {
-	m->table_size = m->table_size ? 2 * m->table_size : 1024;
-	free(m->table);
-	m->table = array_make(m->table_size, sizeof *m->table);
 	memset(m->table, -1, m->table_size * sizeof *m->table);
 	for (size_t i = 0; i < m->count; i++) {
 		size_t at = hash_meaning(&m->meanings[i]) & (m->table_size - 1);
@@ -44,6 +44,14 @@ static void grow_table(struct memory *m)
 			at = (at + 1) & (m->table_size - 1);
 		m->table[at] = (int)i;
 	}
+}
+
+static void grow_table(struct memory *m)
+{
+	m->table_size = m->table_size ? 2 * m->table_size : 1024;
+	free(m->table);
+	m->table = array_make(m->table_size, sizeof *m->table);
+	fill_table(m);
 }
 
 int meaning_number(struct memory *m, const struct meaning *what)
@@ -122,10 +130,11 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 
 void memory_init(struct memory *m, const struct verify *v)
 {
-	*m = (struct memory){.v = v};
+	*m = (struct memory){.v = v, .sweep_at = LEAST_SWEPT};
 	sums_init(&m->sums, v->p);
 	grow_table(m);
 	meaning_number(m, &(struct meaning){.kind = MEANING_UNDEFINED});
+	m->lasting = m->count;
 	for (int i = 0; i < v->p->role_count; i++) {
 		const struct role *r = &v->p->roles[i];
 		m->cells[i] = array_make((size_t)r->buffer_count, sizeof *m->cells[i]);
@@ -185,6 +194,53 @@ void memory_forget(struct memory *m, int role, int buffer)
 	m->unused = *c;
 	*c = NULL;
 }
+
+/* ---- meanings that nothing stands for any more ---- */
+
+/* Calls `each` for every meaning that a buffer holds. */
+static void for_held(struct memory *m, void (*each)(int *number, int *now), int *now)
+{
+	for (int i = 0; i < m->v->p->role_count; i++)
+		for (int b = 0; b < m->v->p->roles[i].buffer_count; b++) {
+			struct cells *c = m->cells[i][b];
+			for (int k = 0; c && k < c->count; k++) {
+				each(&c->blocks[k].own, now);
+				each(&c->blocks[k].rest, now);
+			}
+		}
+}
+
+static void mark(int *number, int *now)
+{
+	now[*number] = 1;
+}
+
+static void renumber(int *number, int *now)
+{
+	*number = now[*number];
+}
+
+void memory_sweep(struct memory *m)
+{
+	if (m->count < m->sweep_at)
+		return;
+	int *now = array_make(m->count, sizeof *now);
+	size_t kept = 0;
+	for_held(m, mark, now);
+	for (size_t i = 0; i < m->count; i++) {
+		if (i >= m->lasting && !now[i])
+			continue;
+		m->meanings[kept] = m->meanings[i];
+		now[i] = (int)kept++;
+	}
+	for_held(m, renumber, now);
+	free(now);
+	m->count = kept;
+	m->sweep_at = 2 * kept > LEAST_SWEPT ? 2 * kept : LEAST_SWEPT;
+	fill_table(m);
+}
+
+/* ---- their blocks ---- */
 
 /* Makes room for one more block. */
 static void reserve(struct cells *c)

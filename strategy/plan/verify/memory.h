@@ -95,6 +95,8 @@ struct memory {
 	struct sums sums;
 	struct meaning *meanings;
 	size_t count, capacity;
+	size_t lasting;  /* meanings below keep their numbers: a snapshot may name them */
+	size_t sweep_at; /* so many meanings, and those that nothing stands for any more are forgotten */
 	int *table;
 	size_t table_size;
 	struct cells **cells[ROLES]; /* by buffer; NULL: it is not alive */
@@ -125,6 +127,10 @@ int memory_get(const struct memory *m, int role, const struct region *g);
 /* For messages: of the first element that is not `good` (-1: the first at all). */
 void memory_describe(const struct memory *m, int role, const struct region *g, int good, char *out, size_t size);
 
+/* Between two operations: forgets meanings that no buffer holds and that no snapshot names, once they are many. Numbers
+ * of the others change. */
+void memory_sweep(struct memory *m);
+
 /* Walks the meanings of a region: of a slice, those on the own slice. */
 struct memory_walk {
 	const struct cells *cells;
@@ -148,7 +154,7 @@ void memory_age(struct memory *m);
 struct snapshot {
 	struct cells *cells[ROLES]; /* by buffer; those of others are empty */
 };
-void snapshot_take(struct snapshot *s, const struct memory *m);
+void snapshot_take(struct snapshot *s, struct memory *m);
 void snapshot_release(struct snapshot *s, const struct memory *m);
 /* True if state is the same now, except that versions are `later` higher. If not, tells where. */
 bool snapshot_same(const struct snapshot *s, struct memory *m, int later, int *role, int *buffer);

@@ -42,9 +42,10 @@ void memory_age(struct memory *m)
 		}
 }
 
-void snapshot_take(struct snapshot *s, const struct memory *m)
+void snapshot_take(struct snapshot *s, struct memory *m)
 {
 	*s = (struct snapshot){0};
+	m->lasting = m->count;
 	for (int i = 0; i < m->v->p->role_count; i++) {
 		const struct role *r = &m->v->p->roles[i];
 		s->cells[i] = array_make((size_t)r->buffer_count, sizeof *s->cells[i]);
