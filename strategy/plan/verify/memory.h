@@ -152,7 +152,7 @@ static inline int verify_lag(const struct verify *v)
 void memory_age(struct memory *m);
 /* State as it was: of all state buffers. */
 struct snapshot {
-	struct cells *cells[ROLES]; /* by buffer; those of others are empty */
+	struct cells **cells[ROLES]; /* by buffer; NULL: it is no state */
 };
 void snapshot_take(struct snapshot *s, struct memory *m);
 void snapshot_release(struct snapshot *s, const struct memory *m);
