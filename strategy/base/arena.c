@@ -22,37 +22,44 @@ static size_t aligned(size_t bytes)
 	return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-/* c: fresh memory for a chunk of this size. */
-static struct arena_chunk *add_chunk(struct arena *a, struct arena_chunk *c, size_t size)
+/* c: fresh memory for a chunk of this size. Small things are taken from the first chunk; one that is full stands behind
+ * it. */
+static struct arena_chunk *add_chunk(struct arena *a, struct arena_chunk *c, size_t size, bool full)
 {
+	struct arena_chunk *before = full ? a->chunks : NULL;
+	struct arena_chunk **place = before ? &before->next : &a->chunks;
 	if (!c)
 		memory_exhausted();
-	*c = (struct arena_chunk){.next = a->chunks, .size = size};
+	*c = (struct arena_chunk){.next = *place, .previous = before, .used = full ? size : 0, .size = size};
 	if (c->next)
 		c->next->previous = c;
-	return a->chunks = c;
+	return *place = c;
+}
+
+void *arena_pack(struct arena *a, size_t bytes, size_t alignment)
+{
+	struct arena_chunk *c = a->chunks;
+	size_t at = c ? (c->used + alignment - 1) & ~(alignment - 1) : 0;
+	if (!c || at > c->size || c->size - at < bytes) {
+		size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+		c = add_chunk(a, calloc(1, sizeof *c + size), size, false);
+		at = 0;
+	}
+	a->bytes += at + bytes - c->used;
+	c->used = at + bytes;
+	return c->data + at;
 }
 
 void *arena_alloc(struct arena *a, size_t bytes)
 {
-	bytes = aligned(bytes);
-	struct arena_chunk *c = a->chunks;
-	if (!c || c->size - c->used < bytes) {
-		size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-		c = add_chunk(a, calloc(1, sizeof *c + size), size);
-	}
-	void *p = c->data + c->used;
-	c->used += bytes;
-	a->bytes += bytes;
-	return p;
+	return arena_pack(a, bytes, ALIGNMENT);
 }
 
 /* A chunk by itself, whose bytes are left as they are. */
 static void *alloc_alone(struct arena *a, size_t bytes)
 {
 	bytes = aligned(bytes);
-	struct arena_chunk *c = add_chunk(a, malloc(sizeof *c + bytes), bytes);
-	c->used = bytes;
+	struct arena_chunk *c = add_chunk(a, malloc(sizeof *c + bytes), bytes, true);
 	a->bytes += bytes;
 	return c->data;
 }
@@ -78,7 +85,7 @@ char *arena_print(struct arena *a, const char *format, ...)
 	int n;
 	char usual[128];
 	WITH_ARGS(format, n = vsnprintf(usual, sizeof usual, format, args));
-	char *text = arena_alloc(a, (size_t)n + 1);
+	char *text = arena_pack(a, (size_t)n + 1, 1);
 	if ((size_t)n < sizeof usual)
 		memcpy(text, usual, (size_t)n);
 	else
@@ -89,7 +96,7 @@ char *arena_print(struct arena *a, const char *format, ...)
 char *arena_copy(struct arena *a, const char *text)
 {
 	size_t n = strlen(text);
-	return memcpy(arena_alloc(a, n + 1), text, n);
+	return memcpy(arena_pack(a, n + 1, 1), text, n);
 }
 
 void arena_release(struct arena *a)

@@ -133,7 +133,7 @@ struct op *build_op(struct build *b, enum op_kind kind, enum queue queue)
 		}
 	}
 	if (n) {
-		op->after = arena_alloc(&b->plan->arena, (size_t)n * sizeof *op->after);
+		op->after = arena_pack(&b->plan->arena, (size_t)n * sizeof *op->after, _Alignof(int));
 		memcpy(op->after, after, (size_t)n * sizeof *op->after);
 		op->after_count = n;
 	}

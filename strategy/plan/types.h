@@ -142,31 +142,31 @@ struct region {
 	int64_t offset, count; /* elements; with slice, of the whole range */
 };
 
-/* A plan may have millions of them. */
+/* A plan may have millions of them: 56 bytes each. */
 struct op {
 	enum op_kind kind : 8;
-	enum queue queue : 8;
-	enum pass pass : 8;
-	enum item item : 8; /* save, restore */
-	enum traffic_kind traffic : 8;
+	enum queue queue : 4;
+	enum pass pass : 4;
+	enum item item : 4; /* save, restore */
+	enum traffic_kind traffic : 4;
 	enum schedule_algorithm algorithm : 8; /* collectives */
-	signed neighbour : 8; /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
+	/* Communication: the axes that it runs over; 0: all (op_axes). Initialize, weights, save, restore, stochastic
+	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
+	 * group (op_shard_axes). */
+	uint8_t axes;
+	signed neighbour : 3; /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
 	bool in_a_row : 1;  /* load: a rank's micro-batches are samples one after another, and not the ranks' of each */
 	bool all_ranks : 1; /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text)
 	                     */
 	bool stochastic : 1; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
 	bool joined : 1;     /* collectives: in one call with the one before it ("joined") */
 	bool ends_only : 1;  /* collectives: of each group only the first and the last along the axes ("ends") */
-	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
+	uint16_t accumulate; /* bit i: operand i is added to, not overwritten */
 	int unit;            /* of the model; -1 */
 	int kernel;          /* of the model; -1. Of collectives those of a synchronised batch norm have one */
 	int micro;           /* micro-batch; -1 */
 	int group;           /* of parameters (initialize, adamw, weights, save, restore, collectives on parameters and
 	                        gradients);	   -1 */
-	/* Communication: the axes that it runs over; 0: all (op_axes). Initialize, weights, save, restore, stochastic
-	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
-	 * group (op_shard_axes). */
-	unsigned axes;
 	int root;
 	int after_count;
 	int *after; /* operations of the same section that must be done, on other queues */

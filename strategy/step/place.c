@@ -93,7 +93,7 @@ bool state_stays(const struct step *s, enum state_kind kind)
 	return h->buffer >= 0 && h->space == SPACE_DEVICE && (h->place == PLACE_WHOLE || s->shards == 1);
 }
 
-unsigned step_shard_axes(const struct step *s, enum placement place)
+uint8_t step_shard_axes(const struct step *s, enum placement place)
 {
 	return place == PLACE_SHARD ? step_axes(s, s->shard_axes) : 0;
 }
@@ -105,9 +105,9 @@ int step_software(const struct step *s, int which)
 
 /* ---- operations ---- */
 
-unsigned step_axes(const struct step *s, unsigned axes)
+uint8_t step_axes(const struct step *s, unsigned axes)
 {
-	return axes == plan_all_axes(s->plan) ? 0 : axes;
+	return axes == plan_all_axes(s->plan) ? 0 : (uint8_t)axes;
 }
 
 void step_zero(struct step *s, struct region region)

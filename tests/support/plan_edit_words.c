@@ -132,8 +132,7 @@ static const struct field {
 	size_t offset;
 	char type; /* int (or an enum), long (64 bits), double, bool */
 } of_op[] = {{FIELD(op, root, 'i')},  {FIELD(op, group, 'i')},     {FIELD(op, payload, 'l')},
-             {FIELD(op, micro, 'i')}, {FIELD(op, scale, 'd')},     {FIELD(op, axes, 'i')},
-             {FIELD(op, accumulate, 'i')}},
+             {FIELD(op, micro, 'i')}, {FIELD(op, scale, 'd')}},
   of_region[] = {{FIELD(region, count, 'l')}, {FIELD(region, offset, 'l')}, {FIELD(region, slice, 'i')}},
   of_buffer[] = {{FIELD(buffer, state, 'b')}},
   of_settings[] = {{FIELD(settings, loss_scaler, 'i')},
@@ -181,7 +180,8 @@ static bool set_field(void *of, const struct field *fields, int count, const cha
 #define OP_BITS(X)                                                                                                        \
 	X(item, enum item)                                                                                             \
 	X(queue, enum queue)                                                                                           \
-	X(traffic, enum traffic_kind) X(neighbour, signed char) X(ends_only, bool) X(stochastic, bool)
+	X(traffic, enum traffic_kind)                                                                                  \
+	X(axes, uint8_t) X(accumulate, uint16_t) X(neighbour, signed char) X(ends_only, bool) X(stochastic, bool)
 
 #define BUFFER_BITS(X) X(type, enum type) X(space, enum space)
 

@@ -123,9 +123,9 @@ static enum status read_kernel(struct reader *r, struct op *op)
 /* The axes that communication runs over: 0 stands for all of them. */
 static enum status read_op_axes(struct reader *r, char *text, struct op *op)
 {
-	enum status s = read_axes(r, r->scan.next - 1, text, &op->axes);
-	if (op->axes == plan_all_axes(r->p))
-		op->axes = 0;
+	unsigned axes = 0;
+	enum status s = read_axes(r, r->scan.next - 1, text, &axes);
+	op->axes = axes == plan_all_axes(r->p) ? 0 : (uint8_t)axes;
 	return s;
 }
 
