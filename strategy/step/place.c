@@ -28,12 +28,12 @@ const char *step_name(struct step *s, const char *format, ...)
 		snprintf(text + n, sizeof text - (size_t)n, ".eval");
 	else if (s->settings->accumulate > 1 && s->micro >= 0)
 		snprintf(text + n, sizeof text - (size_t)n, ".m%d", s->micro);
-	return arena_copy(&s->b->plan->arena, text);
+	return arena_copy(s->scratch, text);
 }
 
 int *step_numbers(struct step *s, int n)
 {
-	int *p = arena_alloc(&s->b->plan->arena, (size_t)n * sizeof *p);
+	int *p = arena_alloc(s->scratch, (size_t)n * sizeof *p);
 	for (int i = 0; i < n; i++)
 		p[i] = -1;
 	return p;
@@ -93,7 +93,7 @@ bool state_stays(const struct step *s, enum state_kind kind)
 	return h->buffer >= 0 && h->space == SPACE_DEVICE && (h->place == PLACE_WHOLE || s->shards == 1);
 }
 
-unsigned step_shard_axes(const struct step *s, enum placement place)
+uint8_t step_shard_axes(const struct step *s, enum placement place)
 {
 	return place == PLACE_SHARD ? step_axes(s, s->shard_axes) : 0;
 }
@@ -105,9 +105,9 @@ int step_software(const struct step *s, int which)
 
 /* ---- operations ---- */
 
-unsigned step_axes(const struct step *s, unsigned axes)
+uint8_t step_axes(const struct step *s, unsigned axes)
 {
-	return axes == plan_all_axes(s->plan) ? 0 : axes;
+	return axes == plan_all_axes(s->plan) ? 0 : (uint8_t)axes;
 }
 
 void step_zero(struct step *s, struct region region)
@@ -141,7 +141,8 @@ struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kin
 	enum operation operation = op_operation(kind);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, made_by);
 	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
-	op->algorithm = group >= 0 ? s->choices.algorithm[operation] : schedule_first(operation);
+	enum schedule_algorithm algorithm = group >= 0 ? s->choices.algorithm[operation] : schedule_first(operation);
+	op->algorithm = algorithm;
 	op->traffic = t;
 	op->group = group;
 	op->micro = s->micro;

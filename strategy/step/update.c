@@ -22,7 +22,7 @@ struct update_order {
 static struct update_order choose_order(struct step *s)
 {
 	int groups = s->plan->group_count;
-	struct update_order o = {arena_alloc(&s->b->plan->arena, (size_t)groups * sizeof *o.group), 0};
+	struct update_order o = {arena_alloc(s->scratch, (size_t)groups * sizeof *o.group), 0};
 	for (int g = 0; g < groups; g++) {
 		if (s->group[g].base < 0)
 			continue;
