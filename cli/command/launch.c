@@ -222,7 +222,7 @@ static enum status run_on(const struct launch *l, struct hosts *hosts)
 	if (child > 0) {
 		struct guard guard = {.pipe = -1};
 		if (mpirun)
-			guard_start(&guard, child);
+			guard_start(&guard, child, l->held);
 		attend(l, child, readers, &guard, &signals.before);
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			continue;

@@ -199,10 +199,15 @@ static int failed_rank(const struct saving *v, int ranks)
 	return -1;
 }
 
-static void say_failed(const struct training *t, const char *line)
+/* Of the run's last one its end says so. */
+static void say_failed(struct training *t, const char *line)
 {
 	int64_t step = t->saving.step;
-	if (!t->rank)
+	if (t->rank)
+		return;
+	if (t->saving.last)
+		snprintf(t->unsaved_why, sizeof t->unsaved_why, "%s", line);
+	else
 		fprintf(stderr, "warning: no checkpoint of step %" PRId64 ": %s; the run goes on\n", step, line);
 }
 
@@ -333,6 +338,7 @@ enum status training_checkpoint(struct training *t, bool last)
 	int64_t begun = clock_ns();
 	enum status s = settle(t);
 	t->unsaved = true;
+	t->saving.last = last;
 	if (!s)
 		s = begin_and_start(t);
 	if (!s && (last || !is_async(t)))

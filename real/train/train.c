@@ -370,13 +370,17 @@ static enum status join_world(struct training *t)
 	return STATUS_OK;
 }
 
-/* unsaved: the checkpoint that was due could not be written. */
-static enum status end_stopped(bool unsaved, int64_t steps)
+/* All steps that were to be made are made. */
+static enum status end_whole(const struct training *t, bool stopped, int64_t steps)
 {
-	if (unsaved)
+	if (t->unsaved && stopped)
 		return status_fail(STATUS_INTERRUPTED,
-		                   "stopped by the user after step %" PRId64 ", without a checkpoint of it", steps);
-	return status_fail(STATUS_STOPPED, "stopped by the user after step %" PRId64, steps);
+		                   "stopped by the user after step %" PRId64 ", without a checkpoint of it: %s", steps,
+		                   t->unsaved_why);
+	if (t->unsaved)
+		return status_fail(STATUS_UNSAVED, "no checkpoint of step %" PRId64 ": %s", t->steps_done,
+		                   t->unsaved_why);
+	return stopped ? status_fail(STATUS_STOPPED, "stopped by the user after step %" PRId64, steps) : STATUS_OK;
 }
 
 enum status train_run(const struct train_options *o, struct report *out)
@@ -398,14 +402,14 @@ enum status train_run(const struct train_options *o, struct report *out)
 		        status_message());
 		MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
 	}
-	bool started_mpi = t.started_mpi, unsaved = t.unsaved;
+	bool started_mpi = t.started_mpi;
+	if (!s)
+		s = end_whole(&t, stopped, out->steps);
 	training_release(&t);
 	if (started_mpi) {
 		communicator_deadline("MPI_Finalize");
 		MPI_Finalize();
 		communicator_deadline_end();
 	}
-	if (!s && stopped)
-		s = end_stopped(unsaved, out->steps);
 	return s;
 }
