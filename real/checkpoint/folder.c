@@ -252,10 +252,11 @@ enum status checkpoint_folder_check_own(const char *folder, const char *resume)
 	char *there = named_latest(folder), *from = NULL;
 	enum status s = there && resume ? checkpoint_find(resume, folder, &from) : STATUS_OK;
 	if (!s && there && !(from && lies_in(from, folder)))
-		s = status_fail(STATUS_INPUT,
-		                "{checkpoint} %.200s: it has checkpoints of another run, up to %.40s; give {resume} latest "
-		                "to go on from there, choose another folder, or remove this one",
-		                folder, path_name(there));
+		s = status_fail(
+		        STATUS_INPUT,
+		        "{checkpoint} %.200s: it has checkpoints of another run, up to %.40s; give {resume} latest "
+		        "to go on from there, choose another folder, or remove this one",
+		        folder, path_name(there));
 	free(there);
 	free(from);
 	return s;

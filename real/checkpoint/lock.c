@@ -81,9 +81,10 @@ static enum outcome try_once(struct checkpoint_lock *l, char who[WORDS])
 
 static enum status refuse(const char *folder, const char *who)
 {
-	return status_fail(STATUS_INPUT,
-	                   "{checkpoint} %.200s: another run writes there%s%.100s; wait for its end, or choose another folder",
-	                   folder, *who ? ", process " : "", who);
+	return status_fail(
+	        STATUS_INPUT,
+	        "{checkpoint} %.200s: another run writes there%s%.100s; wait for its end, or choose another folder",
+	        folder, *who ? ", process " : "", who);
 }
 
 enum status checkpoint_lock_take(struct checkpoint_lock *l, const char *folder, const volatile int *stop)
