@@ -1,7 +1,7 @@
 /* Training for real: carries out a plan, step after step, on every rank of an MPI job.
  *
  * Called by every rank of the job (one process a rank). Rank 0 gets the report; the others get an empty one. MPI is
- * started and ended here, unless the caller has started it (with MPI_THREAD_SERIALIZED): then it may train again.
+ * started here, and ended when the process exits, unless the caller has started it (with MPI_THREAD_SERIALIZED).
  *
  *     struct train_options o = train_options_default();
  *     o.settings = …resolved…;
