@@ -204,6 +204,8 @@ static enum status run_on(const struct launch *l, struct hosts *hosts)
 		return status_fail(STATUS_RUN, "cannot start the ranks: %s", strerror(errno));
 	program[length] = 0;
 
+	if (mpirun)
+		leftovers_sweep();
 	signals_take(&signals);
 	fflush(NULL);
 	pid_t parent = getpid(), child = fork();

@@ -14,6 +14,7 @@
 #include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
+#include "cli/command/leftovers.h"
 #include "cli/command/run.h"
 #include "cli/command/run_log.h"
 #include "cli/command/run_plot.h"
@@ -253,6 +254,8 @@ enum status command_train(const struct options *given)
 		return emit_alone(given);
 	a.joined = train_under_mpi(&a.rank, &a.ranks);
 	launch_stop_on_signals();
+	if (a.joined && !a.rank && !launch_is_child())
+		leftovers_sweep();
 	outlive_reader(a.joined);
 	enum status s = choose_ranks(&a);
 	if (!s)

@@ -42,7 +42,8 @@ struct written {
 struct saving {
 	enum saving_phase phase;
 	int64_t step;
-	bool last; /* no step follows */
+	bool last;           /* no step follows */
+	uint64_t data_whole; /* at rank 0 */
 	uint64_t data_checksum;
 	char folder[4096];      /* temporary */
 	struct new_folder made; /* at rank 0 */

@@ -55,6 +55,8 @@ refuse '--precision fp32' "${resume[@]}" --precision bf16
 refuse '--batch 12' train "${same[@]/12/8}" --strategy zero2 --ranks 2 --steps 4 --resume "$run"
 refuse '--model gpt:layers=2' train --model mlp --steps 4 --resume "$run"
 refuse '--offload optimizer:delayed= no' "${resume[@]}" --offload optimizer:delayed=yes
+sed '$s/[a-y]/z/' tests/golden/text.txt >"$TMPDIR/text.txt" # a letter far behind the first samples
+refuse '--data has other samples' train --model $gpt --data "$TMPDIR/text.txt" --batch 12 --steps 4 --resume "$run"
 refuse '--init: --resume has the weights' "${resume[@]}" --init "$TMPDIR/weights"
 refuse 'is of step 2 already' train "${same[@]}" --strategy zero2 --ranks 2 --steps 2 --resume "$run"
 refuse 'of which run? Give --checkpoint' train "${same[@]}" --steps 4 --resume latest

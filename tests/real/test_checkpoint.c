@@ -57,6 +57,7 @@ static struct manifest a_manifest(struct manifest_file *files, int count)
 	                     .model = "mlp:sizes=4-3-2",
 	                     .data_samples = 5,
 	                     .data_checksum = UINT64_C(0xfedcba9876543210),
+	                     .data_whole = 2,
 	                     .state_checksum = 1,
 	                     .files = files,
 	                     .file_count = count};
@@ -80,6 +81,7 @@ START_TEST(a_manifest_comes_back)
 	ck_assert_str_eq(back.settings[SETTING_STRATEGY], m.settings[SETTING_STRATEGY]);
 	ck_assert(!back.settings[SETTING_SEED]);
 	ck_assert(back.data_checksum == m.data_checksum && back.state_checksum == 1 && back.data_samples == 5);
+	ck_assert(back.has_whole && back.data_whole == 2);
 	ck_assert_int_eq(back.file_count, 2);
 	ck_assert(back.files[1].bytes == 101 && back.files[1].checksum == UINT64_MAX - 1);
 	manifest_release(&back);
