@@ -5,6 +5,7 @@
 
 #include "cli/options/options_table.h"
 
+#include "strategy/base/character.h"
 #include "strategy/strategies/strategy.h"
 
 struct recipe_question options_question(const struct options *o)
@@ -47,7 +48,9 @@ static enum status take_pair(struct options *o, const struct recipe *r, const st
 	struct option_value value = {.given = true}, *at = &o->value[p->setting];
 	enum status s = option_read_value(row, false, arena_copy(&o->arena, p->text), &value);
 	if (s)
-		return p->from ? status_prefix(s, "%s:%d:%d: ", r->file.where, p->from->line, p->from->column) : s;
+		return p->from ? status_prefix(s, "%s:%d:%d: ", character_plain(r->file.where), p->from->line,
+		                               p->from->column)
+		               : s;
 	if (!at->given || p->setting == SETTING_AS) /* what was given, and a switch of the file's */
 		*at = value;
 	else if (!may_differ(o, p) && !agrees(row, at, &value))
@@ -80,22 +83,23 @@ static void widen_list(struct options *o, const char *own)
 static void tell_place(const struct recipe *r, const struct recipe_remark *m)
 {
 	if (m->line)
-		fprintf(stderr, "%s:%d:%d: ", r->file.where, m->line, m->column);
+		fprintf(stderr, "%s:%d:%d: ", character_plain(r->file.where), m->line, m->column);
 	else
-		fprintf(stderr, "%s: ", r->file.where);
+		fprintf(stderr, "%s: ", character_plain(r->file.where));
 }
 
 static void tell(const struct recipe *r)
 {
-	fprintf(stderr, "%s: read as %s reads it (%s)%s%s\n", r->file.where, recipe_judge(r->reader),
+	fprintf(stderr, "%s: read as %s reads it (%s)%s%s\n", character_plain(r->file.where), recipe_judge(r->reader),
 	        recipe_version(r->reader), r->why ? ": " : "", r->why ? r->why : "");
 	for (int i = 0; i < r->refusals.count; i++) { /* of its syntax */
 		tell_place(r, &r->refusals.list[i]);
-		fprintf(stderr, "%s would refuse this: %s\n", r->refusals.list[i].by, r->refusals.list[i].text);
+		fprintf(stderr, "%s would refuse this: %s\n", r->refusals.list[i].by,
+		        character_plain(r->refusals.list[i].text));
 	}
 	for (int i = 0; i < r->notes.count; i++) {
 		tell_place(r, &r->notes.list[i]);
-		fprintf(stderr, "note: %s\n", r->notes.list[i].text);
+		fprintf(stderr, "note: %s\n", character_plain(r->notes.list[i].text));
 	}
 	if (r->ranks_from)
 		fprintf(stderr, "ranks by %s\n", r->ranks_from);
