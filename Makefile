@@ -140,7 +140,7 @@ $(BUILD)/cuda/%.o: %.cu $(BUILD)/cuda_flags
 -include $(cuda_objects:.o=.d)
 # Compute capability 9.0 has instructions that only code for it alone may use. Others have an empty kernel there.
 ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
-$(patsubst %,$(BUILD)/cuda/kernels/cuda/%.o,attention_hopper attention_hopper_backward): CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
+$(patsubst %,$(BUILD)/cuda/kernels/cuda/%.o,attention_hopper attention_hopper_backward product_hopper): CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
 endif
 
 nccl_objects := $(BUILD)/real/communicator/nccl.o $(BUILD)/tests/support/fake_nccl.o

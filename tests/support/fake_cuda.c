@@ -229,6 +229,7 @@ static void products(const struct kernel_context *c, struct cuda_products *out)
 	*out = (struct cuda_products){.plain = fake_settings.plain_products,
 	                              .first = "8 x 16 x 32 bf16, A whole, B whole",
 	                              .why = ERROR_VALUE};
+	out->by[fake_counts.rung_of_products] = 3;
 }
 
 static void cublaslt(int *built, int *here)
@@ -254,6 +255,14 @@ static int algorithms(const struct kernel_context *c, struct cuda_algorithm *out
 	for (int i = 0; i < algorithm_count && i < most; i++)
 		out[i] = algorithm_list[i];
 	return algorithm_count;
+}
+
+static void use_products(struct kernel_context *c, enum cuda_product_rung most)
+{
+	(void)c;
+	fake_counts.rung_of_products = most;
+	if (fake_settings.shipped)
+		fake_settings.shipped->use_products(fake_settings.shipped_on, most);
 }
 
 static enum cuda_attention fake_attention;
@@ -308,6 +317,7 @@ const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 	        .allow_tf32 = allow_tf32,
 	        .cublaslt = cublaslt,
 	        .products = products,
+	        .use_products = use_products,
 	        .use_algorithms = use_algorithms,
 	        .algorithms = algorithms,
 	        .use_attention = use_attention,
