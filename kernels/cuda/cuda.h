@@ -50,7 +50,7 @@ struct cuda_opening {
 	int64_t total_bytes, after_context, after_workspace, after_cublaslt;
 };
 
-/* Rungs of the ladder of products (docs/gpu.md): each but the first takes fewer shapes than the one before. */
+/* Rungs of the ladder of products (docs/ladder.md): each but the first takes fewer shapes than the one before. */
 #define CUDA_PRODUCT_LIST(X)                                                                                           \
 	X(CUBLASLT, cublaslt) /* cuBLASLt's, and PLAIN what it has nothing for */                                      \
 	X(PLAIN, plain)       /* a thread makes an element */                                                          \
@@ -83,7 +83,7 @@ struct cuda_algorithm {
 	uint64_t product[15], algorithm[8];
 };
 
-/* Rungs of attention's ladder (docs/gpu.md): each takes fewer shapes than the one before. */
+/* Rungs of attention's ladder (docs/ladder.md): each takes fewer shapes than the one before. */
 #define CUDA_ATTENTION_LIST(X)                                                                                         \
 	X(AUTO, auto)     /* the fastest, as was measured */                                                           \
 	X(PLAIN, plain)   /* a thread makes a row */                                                                   \

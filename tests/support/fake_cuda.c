@@ -226,6 +226,10 @@ bool fake_cuda_tf32(void)
 static void products(const struct kernel_context *c, struct cuda_products *out)
 {
 	(void)c;
+	if (fake_settings.shipped) {
+		fake_settings.shipped->products(fake_settings.shipped_on, out);
+		return;
+	}
 	*out = (struct cuda_products){.plain = fake_settings.plain_products,
 	                              .first = "8 x 16 x 32 bf16, A whole, B whole",
 	                              .why = ERROR_VALUE};
@@ -279,7 +283,8 @@ static int use_attention(struct kernel_context *c, enum cuda_attention most, boo
 static enum cuda_attention attention_rung(struct kernel_context *c, const struct attention_shape *shape, bool backward)
 {
 	(void)c;
-	(void)shape;
+	if (fake_settings.shipped)
+		return fake_settings.shipped->attention_rung(fake_settings.shipped_on, shape, backward);
 	return fake_attention && !backward ? fake_attention : CUDA_ATTENTION_PLAIN;
 }
 
