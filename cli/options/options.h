@@ -209,6 +209,9 @@ enum command {
 	  "cuda: issue every step instead of replaying a graph")                                                       \
 	X(AUTOTUNE, "autotune", FLAG, "", 0, 0, "", IN_RUNS,                                                           \
 	  "cuda: time several algorithms for each product once, and keep the fastest for later runs")                  \
+	X(PRODUCTS, "products", CHOICE, "cublaslt|plain|simple|tensor|hopper", 0, 0, "", IN_RUNS,                      \
+	  "cuda: kernels of matrix products; without it cublaslt. The others are shardlab's own, to see what each "    \
+	  "step of the ladder gains")                                                                                  \
 	X(ATTENTION, "attention", CHOICE, "auto|plain|simple|tensor|hopper|cudnn", 0, 0, "", IN_RUNS,                  \
 	  "cuda: attention's kernels; auto: each that takes a shape is timed once, and the fastest is kept for later " \
 	  "runs. Without it: what was kept, else hopper")                                                              \

@@ -336,6 +336,9 @@ void show_run(const struct report *r, FILE *out)
 	if (r->loss_scale > 0)
 		table_row(&t, STYLE_PLAIN, "steps skipped, loss scale at the end\t%" PRId64 ", %.10g", r->skipped_steps,
 		          r->loss_scale);
+	if (*r->slowed.products_by)
+		table_row(&t, STYLE_PLAIN, "kernels of products, as they were put on streams\t%s",
+		          r->slowed.products_by);
 	if (*r->slowed.attention_forward)
 		table_row(&t, STYLE_PLAIN, "kernels of attention, forward and backward\t%s; %s",
 		          r->slowed.attention_forward, r->slowed.attention_backward);
