@@ -189,7 +189,8 @@ static enum status read_again(struct emission *e, enum tree_form form)
 	        [FORM_JSON] = "emitted.json", [FORM_YAML] = "emitted.yaml", [FORM_TOML] = "emitted.toml"};
 	struct recipe r;
 	const struct recipe_question q = {.reader = targets[e->target].reader,
-	                                  .model = e->said[SETTING_MODEL] ? NULL : e->settings->model};
+	                                  .model = e->said[SETTING_MODEL] ? NULL : e->settings->model,
+	                                  .given[SETTING_AS] = e->settings->software};
 	enum status s = recipe_read(&r, e->text, e->size, names[form], &q);
 	if (!s) {
 		s = compare_all(e, &r);

@@ -50,6 +50,7 @@ const char *emit_seed(struct emission *e);
 const char *emit_if_bf16(struct emission *e);
 const char *emit_if_fp16(struct emission *e);
 const char *emit_optimizer_type(struct emission *e);
+bool emit_is_foreach(const struct emission *e); /* AdamW in PyTorch's foreach, by --as */
 const char *emit_stage(struct emission *e);
 const char *emit_optimizer_place(struct emission *e); /* cpu, nvme */
 const char *emit_parameters_place(struct emission *e);

@@ -8,7 +8,9 @@ static const char *true_if_sharded(struct emission *e)
 
 static const char *trainer_optimizer(struct emission *e)
 {
-	return e->settings->optimizer == OPTIMIZER_ADAMW ? "\"adamw_torch_fused\"" : "\"sgd\"";
+	return e->settings->optimizer != OPTIMIZER_ADAMW ? "\"sgd\""
+	       : !emit_is_zero(e) && emit_is_foreach(e)  ? "\"adamw_torch\""
+	                                                 : "\"adamw_torch_fused\"";
 }
 
 static const char *schedule(struct emission *e)

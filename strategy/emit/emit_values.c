@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "strategy/model/model.h"
+#include "strategy/settings/software.h"
 #include "strategy/strategies/strategy.h"
 
 const char *emit_whole(struct emission *e, int64_t n)
@@ -126,6 +127,13 @@ const char *emit_if_fp16(struct emission *e)
 const char *emit_optimizer_type(struct emission *e)
 {
 	return e->settings->optimizer == OPTIMIZER_ADAMW ? "\"AdamW\"" : "\"SGD\"";
+}
+
+bool emit_is_foreach(const struct emission *e)
+{
+	struct software s;
+	return e->settings->optimizer == OPTIMIZER_ADAMW && !software_parse(e->settings->software, &s) &&
+	       s.does[SOFTWARE_UPDATE] == UPDATE_FOREACH;
 }
 
 int64_t emit_stage_of(const struct emission *e)
