@@ -120,11 +120,25 @@ static bool alike(const struct settings *s, const char *there)
 	return s->ranks == 1 || (strcspn(there, ":") == n && !strncmp(s->strategy, there, n));
 }
 
+/* The same things in the same places: what is set aside besides is a size. */
+static bool same_places(const char *here, const char *there)
+{
+	struct offload a, b;
+	if (offload_parse(here, &a) || offload_parse(there, &b))
+		return false;
+	a.buffers = b.buffers = a.staging = b.staging = 0;
+	char x[OFFLOAD_TEXT], y[OFFLOAD_TEXT];
+	offload_print(&a, x, sizeof x);
+	offload_print(&b, y, sizeof y);
+	return !strcmp(x, y);
+}
+
 static enum status differs(struct emission *e, enum setting i, const char *here, const char *there)
 {
 	const char *name = arena_print(&e->arena, "{%s}", setting_rows[i].name);
 	e->otherwise = true;
-	if (!is_detail(i) && !(i == SETTING_STRATEGY && alike(e->settings, there)))
+	if (!is_detail(i) && !(i == SETTING_STRATEGY && alike(e->settings, there)) &&
+	    !(i == SETTING_OFFLOAD && same_places(here, there)))
 		return status_fail(STATUS_INPUT, "{emit} %s: %s %.100s cannot be said there; it would be %.100s",
 		                   emit_target_name(e->target), status_words(name), *here ? here : "none", there);
 	if (i == SETTING_BUCKET && !e->settings->bucket)
@@ -155,7 +169,7 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 	setting_print(p->setting, e->settings, here, sizeof here);
 	setting_print(p->setting, &back, there, sizeof there);
 	bool same = is_same(e, p->setting, here, there);
-	e->said[p->setting] = same || p->from || is_detail(p->setting);
+	e->said[p->setting] = same || p->from || is_detail(p->setting) || p->setting == SETTING_AS;
 	if (p->setting == SETTING_WEIGHT_DECAY && e->settings->optimizer == OPTIMIZER_SGD)
 		return STATUS_OK; /* it is AdamW's */
 	return e->said[p->setting] && !same ? differs(e, p->setting, here, there) : STATUS_OK;
@@ -190,6 +204,7 @@ static enum status read_again(struct emission *e, enum tree_form form)
 	struct recipe r;
 	const struct recipe_question q = {.reader = targets[e->target].reader,
 	                                  .model = e->said[SETTING_MODEL] ? NULL : e->settings->model,
+	                                  .ranks = e->target == EMIT_TRAINER ? e->settings->ranks : 0,
 	                                  .given[SETTING_AS] = e->settings->software};
 	enum status s = recipe_read(&r, e->text, e->size, names[form], &q);
 	if (!s) {

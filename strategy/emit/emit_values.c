@@ -151,6 +151,12 @@ static const char *place(struct emission *e, bool offloaded, bool on_disk)
 	return offloaded ? emit_word(e, on_disk ? "nvme" : "cpu") : NULL;
 }
 
+/* Buffers for a disk are there of a disk alone, even if nothing stays on it. */
+static bool staged_on_disk(const struct emission *e)
+{
+	return e->settings->offload.parameters_on_disk || e->settings->offload.staging;
+}
+
 const char *emit_optimizer_place(struct emission *e)
 {
 	return place(e, e->settings->offload.optimizer, e->settings->offload.optimizer_on_disk);
@@ -158,7 +164,7 @@ const char *emit_optimizer_place(struct emission *e)
 
 const char *emit_parameters_place(struct emission *e)
 {
-	return place(e, e->settings->offload.parameters, e->settings->offload.parameters_on_disk);
+	return place(e, e->settings->offload.parameters, staged_on_disk(e));
 }
 
 const char *emit_optimizer_folder(struct emission *e)
@@ -168,7 +174,7 @@ const char *emit_optimizer_folder(struct emission *e)
 
 const char *emit_parameters_folder(struct emission *e)
 {
-	return e->settings->offload.parameters_on_disk ? "\"/local_nvme\"" : NULL;
+	return staged_on_disk(e) ? "\"/local_nvme\"" : NULL;
 }
 
 const char *emit_second_version(struct emission *e)

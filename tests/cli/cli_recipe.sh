@@ -54,7 +54,7 @@ cat >"$TMPDIR/full.json" <<-EOF
 EOF
 same deepspeed "--config $TMPDIR/full.json --model gpt2-124m --cluster a100-80gb" "${machine[@]}" --precision bf16 --accumulate 4 \
 	--micro-batch 2 --clip 1 --strategy zero3:prefetch=50000000:live=1000000000:reuse=1000000000 \
-	--offload optimizer,parameters:to=disk
+	--offload optimizer,parameters:staging=500001280
 grep -q 'ranks by train_batch_size: 64 = micro-batch 2 × accumulation 4 × 8 ranks' "$TMPDIR/notes" || complain 'whence the ranks'
 
 # compare puts the other strategies beside the file's; train goes through mpirun with all of it.

@@ -34,7 +34,16 @@ static const struct {
         {"zero3_secondary", GPT " zero3:prefetch=7:live=8:reuse=9:secondary=2 ranks=4 clip=1 precision=bf16", 1},
         {"zero3_unit", GPT " zero3 ranks=4 micro_batch=1 precision=bf16 warmup=3 decay=100 clip=1", 1},
         {"zero3_disk",
-         GPT " zero3:prefetch=7:live=8:reuse=9:overlap=no ranks=4 offload=optimizer:to=disk,parameters:to=disk clip=1",
+         GPT " zero3:prefetch=7:live=8:reuse=9:overlap=no ranks=4 clip=1 "
+             "offload=optimizer:to=disk:buffers=4,parameters:to=disk:staging=500000000",
+         1},
+        {"zero3_buffers",
+         GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=deepspeed:disk=reads:pinned=parameters "
+             "offload=optimizer:to=disk:buffers=5,parameters:to=disk:staging=5120",
+         1},
+        {"zero3_staged",
+         GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=shardlab:pinned=none "
+             "offload=optimizer,parameters:staging=1024",
          1},
         {"scale", GPT " ddp ranks=4 precision=fp16 loss_scale=1000 loss_scale_window=50 bucket=1048576 clip=1", 1},
         {"fsdp", GPT " fsdp ranks=8 micro_batch=2 precision=bf16 activation_checkpointing=full clip=1 sequence=16", 1},
@@ -143,7 +152,9 @@ static struct settings read_back(const struct emission *e, const struct settings
 	struct settings back = settings_default();
 	char text[SETTING_TEXT];
 	const struct recipe_question q = {.reader = emit_target_reader(e->target),
-	                                  .model = is_beside(e, SETTING_MODEL) ? s->model : NULL};
+	                                  .model = is_beside(e, SETTING_MODEL) ? s->model : NULL,
+	                                  .ranks = is_beside(e, SETTING_RANKS) ? s->ranks : 0,
+	                                  .given[SETTING_AS] = is_beside(e, SETTING_AS) ? s->software : NULL};
 	must(recipe_read(&r, e->text, e->size, name, &q));
 	must(recipe_plan(&r));
 	for (int i = 0; i < r.pair_count; i++)
