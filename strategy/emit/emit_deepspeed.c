@@ -116,13 +116,13 @@ static const char *no_own_adam(struct emission *e)
 	return untested(e) && e->settings->offload.optimizer ? "false" : NULL;
 }
 
-/* Trainer has arguments for it. */
+/* Trainer has arguments for it, and under Accelerate the training script makes optimizer and scheduler. */
 static const char *scheduler(struct emission *e)
 {
-	return e->target == EMIT_TRAINER ? NULL
-	       : e->settings->decay      ? "\"WarmupDecayLR\""
-	       : e->settings->warmup     ? "\"WarmupLR\""
-	                                 : NULL;
+	return e->target != EMIT_DEEPSPEED ? NULL
+	       : e->settings->decay        ? "\"WarmupDecayLR\""
+	       : e->settings->warmup       ? "\"WarmupLR\""
+	                                   : NULL;
 }
 
 static const char *scheduler_warmup(struct emission *e)
@@ -209,6 +209,27 @@ static const char *most_in_host(struct emission *e)
 	return o->parameters_on_disk ? "0" : o->staging ? emit_whole(e, OFFLOAD_STAGING_MOST / 4) : NULL;
 }
 
+static const char *turns(struct emission *e)
+{
+	int64_t stage = emit_stage_of(e);
+	return e->settings->offload.optimizer && (stage == 1 || stage == 2) ? "true" : NULL;
+}
+
+static const char *optimizer_type(struct emission *e)
+{
+	return e->target == EMIT_ACCELERATE ? NULL : emit_optimizer_type(e);
+}
+
+static const char *optimizer_rate(struct emission *e)
+{
+	return e->target == EMIT_ACCELERATE ? NULL : emit_rate(e);
+}
+
+static const char *optimizer_decay(struct emission *e)
+{
+	return e->target == EMIT_ACCELERATE ? NULL : emit_weight_decay(e);
+}
+
 #define ZERO(key) "zero_optimization." key
 const struct emit_row emit_deepspeed_rows[] = {
         {"train_batch_size", SETTING_RANKS, step_batch},
@@ -220,6 +241,7 @@ const struct emit_row emit_deepspeed_rows[] = {
         {"fp16.initial_scale_power", SETTING_LOSS_SCALE, scale_power},
         {"fp16.loss_scale_window", SETTING_LOSS_SCALE_WINDOW, scale_window},
         {ZERO("stage"), SETTING_STRATEGY, emit_stage},
+        {ZERO("round_robin_gradients"), SETTING_OFFLOAD, turns},
         {ZERO("overlap_comm"), SETTING_STRATEGY, overlap},
         {ZERO("reduce_bucket_size"), SETTING_BUCKET, bucket},
         {ZERO("stage3_prefetch_bucket_size"), SETTING_STRATEGY, prefetch},
@@ -241,9 +263,9 @@ const struct emit_row emit_deepspeed_rows[] = {
         {ZERO("offload_param.buffer_count"), SETTING_OFFLOAD, buffer_count},
         {ZERO("offload_param.buffer_size"), SETTING_OFFLOAD, buffer_size},
         {ZERO("offload_param.max_in_cpu"), SETTING_OFFLOAD, most_in_host},
-        {"optimizer.type", SETTING_OPTIMIZER, emit_optimizer_type},
-        {"optimizer.params.lr", SETTING_LEARNING_RATE, emit_rate},
-        {"optimizer.params.weight_decay", SETTING_WEIGHT_DECAY, emit_weight_decay},
+        {"optimizer.type", SETTING_OPTIMIZER, optimizer_type},
+        {"optimizer.params.lr", SETTING_LEARNING_RATE, optimizer_rate},
+        {"optimizer.params.weight_decay", SETTING_WEIGHT_DECAY, optimizer_decay},
         {"zero_allow_untested_optimizer", SETTING_OPTIMIZER, untested},
         {"zero_force_ds_cpu_optimizer", SETTING_OPTIMIZER, no_own_adam},
         {"scheduler.type", SETTING_WARMUP, scheduler},

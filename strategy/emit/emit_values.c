@@ -177,14 +177,35 @@ const char *emit_parameters_folder(struct emission *e)
 	return staged_on_disk(e) ? "\"/local_nvme\"" : NULL;
 }
 
-const char *emit_second_version(struct emission *e)
+bool emit_is_first_version(const struct emission *e)
 {
-	return emit_if_sharded(e, "2");
+	struct choices c = emit_choices(e);
+	return emit_is_sharded(e) && !c.whole &&
+	       (c.backward != BACKWARD_AHEAD || c.prefetch == CHOICE_TWO || c.prefetch == CHOICE_ALL);
+}
+
+const char *emit_version(struct emission *e)
+{
+	return emit_if_sharded(e, emit_is_first_version(e) ? "1" : "2");
+}
+
+const char *emit_backward(struct emission *e)
+{
+	static const char *const words[] = {[BACKWARD_AHEAD] = "\"BACKWARD_PRE\"",
+	                                    [BACKWARD_UNIT] = "\"BACKWARD_PRE\"",
+	                                    [BACKWARD_POST] = "\"BACKWARD_POST\"",
+	                                    [BACKWARD_NONE] = "\"NO_PREFETCH\""};
+	return emit_is_first_version(e) ? words[emit_choices(e).backward] : NULL;
+}
+
+const char *emit_forward(struct emission *e)
+{
+	return emit_is_first_version(e) && emit_choices(e).prefetch == CHOICE_TWO ? "true" : NULL;
 }
 
 const char *emit_reshard(struct emission *e)
 {
-	return emit_if_sharded(e, emit_flag(!emit_choices(e).keep));
+	return emit_is_first_version(e) ? NULL : emit_if_sharded(e, emit_flag(!emit_choices(e).keep));
 }
 
 const char *emit_if_saved(const struct emission *e, int64_t how, const char *literal)

@@ -50,6 +50,7 @@ struct recipe_question {
 	const char *model; /* a specification */
 	int64_t ranks;
 	const char *given[SETTING_COUNT]; /* of micro_batch, accumulate, precision, clip, … */
+	const char *beside, *beside_text; /* a file that is not written yet, which this one may name; or NULL */
 };
 
 enum recipe_here { HERE_TAKEN, HERE_ONLY, HERE_NOTED, HERE_NOTHING };
