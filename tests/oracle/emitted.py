@@ -127,7 +127,7 @@ def read_trainer(path, ranks):
     if args.fsdp:
         plugin = args.fsdp_plugin_args
         first = plugin["fsdp_version"] == 1
-        frees = plugin["sharding_strategy"] == "full_shard" if first else plugin["reshard_after_forward"]
+        frees = plugin["reshard_after_forward"] == "full_shard" if first else plugin["reshard_after_forward"]
         got |= {"reshard": frees, "offload": "cpu cpu" if plugin.get("cpu_offload") else ""}
     if said.get("deepspeed"):
         config = HfTrainerDeepSpeedConfig(said["deepspeed"])
