@@ -26,6 +26,7 @@ static enum status run_command(int argc, char **argv)
 		options_help(c, stdout);
 	else if (!s)
 		s = run[c](&o);
+	s = options_explain(&o, s);
 	options_release(&o);
 	return s;
 }

@@ -122,8 +122,8 @@ enum command {
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local",                                               \
 	  IN_MODELS | IN(ADVISE) | IN(COLLECTIVE) | IN(STACK) | IN(CALIBRATE),                                         \
 	  "the hardware to predict for; see: help clusters")                                                           \
-	X(HOSTS, "hosts", TEXT, "FILE", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                             \
-	  "start the ranks on these machines, a line each: node1 slots=2; as many ranks as slots")                     \
+	X(HOSTS, "hosts", TEXT, "FILE", 0, 0, "", IN_RUNS | IN_RECIPES | IN(CONFIG),                                   \
+	  "these machines, a line each: node1 slots=2; as many ranks as slots. train and validate start them there")   \
 	X(STACK, "stack", TEXT, "NAME|FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(CALIBRATE),             \
 	  "the software whose step is predicted: what it reaches of the cluster's rates; see: help stacks")            \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
@@ -309,10 +309,13 @@ struct options {
 	const char **words; /* of trace: its arguments; in the arena */
 	int word_count;
 	struct option_value value[OPTION_COUNT];
-	const char *class;  /* of stacks, by --config, where --stack is not given; else NULL */
-	const char *config; /* the text of --config; NULL: it was not given */
+	const char *place[SETTING_COUNT]; /* of a setting by --config: "ds.json:3:4: train_batch_size"; NULL: none */
+	int64_t hosts_ranks;              /* slots of --hosts, where --ranks was not given; else 0 */
+	const char *class;                /* of stacks, by --config, where --stack is not given; else NULL */
+	const char *config;               /* the text of --config; NULL: it was not given */
 	enum recipe_reader config_reader;
-	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena */
+	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena. NULL: it
+	                                           cannot be said */
 	const char *model_path;                 /* the text of --model, if that was a path; else NULL */
 	char **given; /* of calibrate: the arguments as they came, of which only the first step's are read */
 	int given_count;
@@ -328,6 +331,8 @@ int arguments_of_step(int argc, char **argv, int which, char **out);
 /* The path of a model's file has become its specification (strategy/model/config.h). */
 enum status options_parse(struct options *o, enum command c, int argc, char **argv);
 void options_release(struct options *o);
+/* A failure that names an option which a file said, and nobody typed, gets the place in the file before it. */
+enum status options_explain(const struct options *o, enum status s);
 
 static inline bool option_given(const struct options *o, enum option i)
 {

@@ -165,6 +165,8 @@ int step_copy(struct step *s, int group, enum pass pass, struct region from, str
 	op->group = group;
 	op->micro = s->micro;
 	op->pass = pass;
+	if (op_is_pageable(s->plan, op))
+		build_wait(s->b, QUEUE_COMPUTE, number);
 	return number;
 }
 
