@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/cluster/effective.h"
 #include "strategy/strategies/strategy.h"
 
 /* A step of more micro-batches is predicted from steps of this many and of one less; of stages, from so many as fill
@@ -28,8 +29,10 @@ static int64_t price_of(const struct plan *p)
 	return price;
 }
 
-static void leave_margin(struct cluster *c, double margin)
+static void leave_margin(struct cluster *c, double margin, bool surely)
 {
+	if (surely && cluster_has_stack(c))
+		c->device_memory -= c->device_memory / REPORT_CLOSE + 1;
 	c->device_memory -= (int64_t)(margin * (double)c->device_memory);
 	c->node_memory -= (int64_t)(margin * (double)c->node_memory);
 }
@@ -38,7 +41,7 @@ static enum status open_cluster(const struct grid_search *f, int64_t ranks, stru
 {
 	enum status s = cluster_open(c, f->cluster_name, ranks);
 	if (!s)
-		leave_margin(c, f->margin);
+		leave_margin(c, f->margin, f->surely);
 	return s;
 }
 

@@ -42,6 +42,7 @@ struct grid_search {
 	struct variant_grid grid;
 	const char *cluster_name;
 	double margin;     /* of each memory, left to its allocator: 0 … 1 */
+	bool surely;       /* under a stack, nothing whose device is close to full (strategy/trace/report.h) */
 	bool given_is_out; /* the first place is known not to fit */
 	bool all_micros;
 

@@ -294,6 +294,7 @@ struct option_value {
 	int64_t whole;
 	int64_t least; /* of a range, A..B: A, and whole is B; else the same as whole */
 	double real;
+	bool by_file; /* given by the file of --config, and not beside it */
 };
 
 struct options {
@@ -308,6 +309,7 @@ struct options {
 	const char *class;  /* of stacks, by --config, where --stack is not given; else NULL */
 	const char *config; /* the text of --config; NULL: it was not given */
 	enum recipe_reader config_reader;
+	bool widened;                           /* the file's strategy became a list of it and others */
 	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena */
 	const char *model_path;                 /* the text of --model, if that was a path; else NULL */
 	char **given; /* of calibrate: the arguments as they came, of which only the first step's are read */

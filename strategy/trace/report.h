@@ -107,6 +107,7 @@ struct report_tightest {
 struct report_change {
 	char words[160]; /* "": none was looked for, or nothing that was tried does */
 	bool none;       /* the latter */
+	bool close;      /* it fits, but that is close (enum report_fit): nothing that was tried surely does */
 	bool cut;        /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
 	int64_t step;    /* ns */
 	/* For settings from a configuration, beside which the options cannot be given: a command with all of them, and
