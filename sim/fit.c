@@ -16,6 +16,7 @@ struct fit_search {
 	struct grid_search search;
 	enum phase phase;
 	int doublings;
+	bool found_sure;
 	struct report_change best;
 	char cluster[];
 };
@@ -66,44 +67,69 @@ static void propose(struct fit_search *f, const struct variant *v, int64_t step)
 	f->best.close = f->phase == PHASE_CLOSELY;
 }
 
+/* Beside what surely fits, one that does so closely is worth a word if it is faster by more than a tie. */
+static void propose_near(struct fit_search *f, const struct variant *v, int64_t step)
+{
+	if (step >= f->best.step || ratio_of(step, f->best.step, ranges(f)).tied)
+		return;
+	snprintf(f->best.near, sizeof f->best.near, "%s", status_words(v->change));
+	f->best.near_step = step;
+}
+
 static void propose_place(struct fit_search *f, const struct variant_place *place, int64_t step)
 {
 	struct variant v;
-	if (variant_at(&f->search.grid, place, &v))
+	if (!variant_at(&f->search.grid, place, &v))
+		return;
+	if (f->phase == PHASE_CLOSELY && f->found_sure)
+		propose_near(f, &v, step);
+	else
 		propose(f, &v, step);
 }
 
 /* The same grid once more, with all of a device's memory. */
 static void search_closely(struct fit_search *f)
 {
-	f->phase = PHASE_RANKS;
-	f->best.cut |= f->search.cut;
-	if (!ranges(f))
-		return;
 	struct grid_search next = {
 	        .grid = f->search.grid, .cluster_name = f->search.cluster_name, .given_is_out = true};
+	f->best.cut |= f->search.cut;
 	grid_search_release(&f->search);
 	f->search = next;
 	f->phase = grid_search_begin(&f->search) ? PHASE_OVER : PHASE_CLOSELY;
+}
+
+/* What comes when a phase has nothing more to choose from, or has chosen. */
+static void go_on(struct fit_search *f)
+{
+	if (f->phase == PHASE_SURELY && ranges(f))
+		search_closely(f);
+	else
+		f->phase = *f->best.words ? PHASE_OVER : PHASE_RANKS;
+}
+
+static void forget(struct fit_search *f)
+{
+	if (f->found_sure)
+		*f->best.near = 0;
+	else
+		f->best = (struct report_change){.cut = f->best.cut};
+	f->best.cut |= f->search.cut;
 }
 
 /* The best one is simulated as it is; if it does not hold what it promised, the next one is. */
 static void choose(struct fit_search *f)
 {
 	struct found *best = best_left(f);
-	f->best = (struct report_change){.cut = f->best.cut | f->search.cut};
-	if (!best && f->phase == PHASE_SURELY) {
-		search_closely(f);
-	} else if (!best) {
-		f->phase = PHASE_RANKS;
-	} else {
+	forget(f);
+	int64_t step = best ? grid_search_time(&f->search, &best->place, true, NULL) : 0;
+	if (best && step < 0) {
 		best->tried = true;
-		int64_t step = grid_search_time(&f->search, &best->place, true, NULL);
-		if (step >= 0) {
-			propose_place(f, &best->place, step);
-			f->phase = PHASE_OVER;
-		}
+		return;
 	}
+	if (best)
+		propose_place(f, &best->place, step);
+	f->found_sure |= best && f->phase == PHASE_SURELY;
+	go_on(f);
 }
 
 /* The fewest that surely fit; without such, the fewest that do. */

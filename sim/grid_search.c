@@ -231,6 +231,24 @@ static void go_on(struct grid_search *f)
 	f->stage = SEARCH_STRATEGY;
 }
 
+/* The first micro-batch is all of a rank's batch. Without accumulation a plan may keep no gradients, so that this one
+ * may fit where smaller ones, which accumulate, do not. */
+static bool begins_whole(const struct grid_search *f)
+{
+	return f->grid.given.accumulate == 1;
+}
+
+static bool fits_somehow(struct grid_search *f, struct variant_place *place)
+{
+	if (fits(f, place))
+		return true;
+	bool known = f->given_is_out && !place->strategy && !place->checkpointing && !place->offload;
+	if (known || !place->micro || !begins_whole(f))
+		return false;
+	place->micro = 0;
+	return fits(f, place);
+}
+
 /* The smallest variant that can be compiled: not every model can recompute, and not every strategy can offload
  * parameters. */
 static bool fits_at_all(struct grid_search *f, int strategy)
@@ -239,7 +257,7 @@ static bool fits_at_all(struct grid_search *f, int strategy)
 	for (int c = g->checkpointings; c-- > 0;)
 		for (int o = g->offloads; o-- > 0;) {
 			struct variant_place place = {strategy, c, o, g->micros - 1};
-			if (!fits(f, &place))
+			if (!fits_somehow(f, &place))
 				continue;
 			if (!f->any)
 				f->smallest = place;
@@ -265,13 +283,14 @@ static void next_place(struct grid_search *f)
 	go_on(f);
 }
 
-/* A plan that fits with a micro-batch fits with smaller ones, so that the range in question is halved each time. */
+/* A plan that accumulates and fits fits with smaller micro-batches, so that the range in question is halved each time.
+ */
 static void try_micro(struct grid_search *f)
 {
 	struct variant_place *at = &f->at;
 	int *largest = &f->largest[at->checkpointing][at->offload];
 	if (f->low < f->high) {
-		at->micro = (f->low + f->high) / 2;
+		at->micro = !f->low && begins_whole(f) ? 0 : (f->low + f->high) / 2;
 		if (fits(f, at))
 			f->high = at->micro;
 		else

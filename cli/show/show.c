@@ -160,6 +160,11 @@ void show_change(const struct report *r, FILE *out)
 		      "leaves "
 		      "more\n",
 		      out);
+	if (*r->change.near) {
+		number_format_time(step, sizeof step, r->change.near_step);
+		fprintf(out, "  faster, but close to all of a device's memory: %s, in %s a step\n", r->change.near,
+		        step);
+	}
 	if (r->change.none && !r->change.cut)
 		show_way_out(r, out);
 	if (r->change.cut)

@@ -86,6 +86,14 @@ static const struct tried *cheapest(const struct settings *given, int count)
 	return best;
 }
 
+static bool has_words(int count, const char *words)
+{
+	for (int i = 0; i < count; i++)
+		if (!strcmp(tried[i].words, words))
+			return true;
+	return false;
+}
+
 START_LOOP_TEST(nothing_on_the_grid_is_cheaper, 0, JOBS *PERCENTS)
 {
 	struct settings s = settings_of("%s", jobs[_i / PERCENTS]);
@@ -109,6 +117,11 @@ START_LOOP_TEST(nothing_on_the_grid_is_cheaper, 0, JOBS *PERCENTS)
 		              best->step, shortest_of(count));
 	else
 		ck_assert_msg(!*found.words || strstr(found.words, "ranks"), "%s", found.words);
+	if (*found.near) { /* faster by more than a tie, and not sure */
+		ck_assert((double)found.near_step * (1 + RATIO_SPREAD) < (double)found.step);
+		ck_assert(sure && !has_words(count, found.near));
+		ck_assert(has_words(try_all(path, 0, &s), found.near));
+	}
 	unlink(path);
 	made_release(&m);
 }
