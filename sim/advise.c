@@ -122,7 +122,6 @@ static void skip(struct advice *a, const char *strategy)
 /* A plan of one micro-batch says whether the strategy goes with the model, the ranks and the precision at all. */
 static enum status try_plainly(struct grid_search *f)
 {
-	struct report r;
 	struct variant v;
 	struct variant_place smallest = {.micro = f->grid.micros - 1};
 	if (!variant_at(&f->grid, &smallest, &v))
@@ -130,10 +129,7 @@ static enum status try_plainly(struct grid_search *f)
 	v.settings.accumulate = 1;
 	v.settings.batch = 0;
 	enum status s = settings_resolve(&v.settings, strategy_data_ranks(&v.settings));
-	if (!s)
-		s = grid_search_report(f, &v.settings, true, &r);
-	report_release(&r);
-	return s;
+	return s ? s : grid_search_try(f, &v.settings);
 }
 
 static enum status begin_walk(struct advice *a)

@@ -8,15 +8,7 @@
 #include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 
-/* Of a device, a node and a disk that have room for anything. */
-#define ENDLESS (INT64_C(1) << 50)
-
 /* ---- one step ---- */
-
-static void lift_limits(struct cluster *c)
-{
-	c->device_memory = c->node_memory = c->disk.capacity = ENDLESS;
-}
 
 static enum status open_search(const struct advice *a, const struct settings *s, struct grid_search *f)
 {
@@ -31,22 +23,16 @@ static const struct variant_place as_given;
 static bool judge(struct advice *a, const struct settings *s, void (*change)(struct cluster *), struct advise_next *out)
 {
 	struct grid_search f;
-	struct report r = {0};
+	struct report_tightest t = {0};
 	bool there = !open_search(a, s, &f);
 	if (there && change)
 		change(&f.cluster);
-	there = there && !grid_search_memory(&f, &as_given, &r);
-	int64_t missing = r.tightest.needed_bytes - r.tightest.capacity_bytes;
-	if (there) {
-		lift_limits(&f.cluster);
-		out->missing_bytes = missing > 0 ? missing : 0;
-		out->step = grid_search_time(&f, &as_given, false, NULL);
-		there = out->step >= 0;
-	}
-	report_release(&r);
+	f.fits_or_not = true;
+	out->step = there ? grid_search_time(&f, &as_given, false, &t) : -1;
+	out->missing_bytes = t.needed_bytes > t.capacity_bytes ? t.needed_bytes - t.capacity_bytes : 0;
 	a->plans += f.plans;
 	grid_search_release(&f);
-	return there;
+	return out->step >= 0;
 }
 
 static void add(struct advice *a, const struct advise_next *n)

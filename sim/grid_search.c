@@ -1,6 +1,7 @@
 #include "sim/grid_search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "strategy/base/arena.h"
 #include "strategy/cluster/effective.h"
@@ -79,42 +80,75 @@ enum status grid_search_report(struct grid_search *f, const struct settings *s, 
 	return status;
 }
 
+enum status grid_search_try(struct grid_search *f, const struct settings *s)
+{
+	struct plan p = {0};
+	int64_t step;
+	enum status status = compile(f, s, &p);
+	if (status)
+		return status;
+	status = sim_time(&p, &f->cluster, &step, NULL);
+	plan_release(&p);
+	return status;
+}
+
 /* Once the walk has taken its time, nothing more is compiled for it. */
 static bool is_spent(const struct grid_search *f)
 {
 	return f->compiled > BUDGET && f->stage < SEARCH_OVER;
 }
 
+static void drop_kept(struct grid_search *f)
+{
+	if (f->has_kept)
+		plan_release(&f->kept);
+	f->has_kept = false;
+}
+
+/* The last plan that fits is kept, since what comes next is mostly its time. */
 static bool settings_fit(struct grid_search *f, const struct settings *s)
 {
 	struct plan p = {0};
 	if (is_spent(f) || compile(f, s, &p))
 		return false;
-	bool fit = sim_fits(&p, &f->cluster);
-	plan_release(&p);
-	return fit;
+	if (!sim_fits(&p, &f->cluster)) {
+		plan_release(&p);
+		return false;
+	}
+	drop_kept(f);
+	f->kept = p;
+	f->kept_settings = *s;
+	f->has_kept = true;
+	return true;
 }
 
-/* The time of a step that fits; -1: it does not fit, or cannot be compiled. */
+/* The time of a step, whether it fits or not; -1: it cannot be compiled. */
 static int64_t step_of(struct grid_search *f, const struct settings *s)
 {
 	struct plan p = {0};
 	int64_t step = -1;
 	if (is_spent(f) || compile(f, s, &p))
 		return -1;
-	if (sim_fits(&p, &f->cluster) && sim_time(&p, &f->cluster, &step, &f->exposed))
+	if (sim_time(&p, &f->cluster, &step, &f->exposed))
 		step = -1;
 	plan_release(&p);
 	return step;
 }
 
-/* The same, with its memory. */
+static enum status report_kept(struct grid_search *f, const struct settings *s, struct report *out)
+{
+	*out = (struct report){0};
+	return f->has_kept && !memcmp(&f->kept_settings, s, sizeof *s) ? report_on(f, &f->kept, true, out)
+	                                                               : grid_search_report(f, s, true, out);
+}
+
+/* With its memory; -1 also where it does not fit, unless that is all the same. */
 static int64_t measured_step(struct grid_search *f, const struct settings *s, struct report_tightest *tightest)
 {
 	struct report r;
 	if (is_spent(f))
 		return -1;
-	int64_t step = !grid_search_report(f, s, true, &r) && r.fits ? r.time.step : -1;
+	int64_t step = !report_kept(f, s, &r) && (r.fits || f->fits_or_not) ? r.time.step : -1;
 	if (tightest)
 		*tightest = r.tightest;
 	f->exposed = r.time.exposed;
@@ -185,9 +219,9 @@ int64_t grid_search_time(struct grid_search *f, const struct variant_place *plac
 		return measured_step(f, &v.settings, tightest);
 	if (!shorten(&less, from - 1) || !shorten(&more, from))
 		return -1;
-	a = step_of(f, &less);
+	a = measured_step(f, &less, tightest);
 	int64_t exposed = f->exposed;
-	b = a < 0 ? -1 : measured_step(f, &more, tightest);
+	b = a < 0 ? -1 : step_of(f, &more);
 	f->exposed += (f->exposed - exposed) * (micros - from);
 	return b < 0 ? -1 : b + (b - a) * (micros - from);
 }
@@ -349,6 +383,7 @@ void grid_search_release(struct grid_search *f)
 	if (!f)
 		return;
 	free(f->list);
+	drop_kept(f);
 	cluster_release(&f->cluster);
 	model_release(&f->model);
 	*f = (struct grid_search){0};
