@@ -101,22 +101,22 @@ static bool is_spent(const struct grid_search *f)
 static void drop_kept(struct grid_search *f)
 {
 	if (f->has_kept)
-		plan_release(&f->kept);
+		plan_release(&f->kept[f->at_kept]);
 	f->has_kept = false;
 }
 
 /* The last plan that fits is kept, since what comes next is mostly its time. */
 static bool settings_fit(struct grid_search *f, const struct settings *s)
 {
-	struct plan p = {0};
-	if (is_spent(f) || compile(f, s, &p))
+	struct plan *p = &f->kept[!f->at_kept];
+	if (is_spent(f) || compile(f, s, p))
 		return false;
-	if (!sim_fits(&p, &f->cluster)) {
-		plan_release(&p);
+	if (!sim_fits(p, &f->cluster)) {
+		plan_release(p);
 		return false;
 	}
 	drop_kept(f);
-	f->kept = p;
+	f->at_kept = !f->at_kept;
 	f->kept_settings = *s;
 	f->has_kept = true;
 	return true;
@@ -138,7 +138,7 @@ static int64_t step_of(struct grid_search *f, const struct settings *s)
 static enum status report_kept(struct grid_search *f, const struct settings *s, struct report *out)
 {
 	*out = (struct report){0};
-	return f->has_kept && !memcmp(&f->kept_settings, s, sizeof *s) ? report_on(f, &f->kept, true, out)
+	return f->has_kept && !memcmp(&f->kept_settings, s, sizeof *s) ? report_on(f, &f->kept[f->at_kept], true, out)
 	                                                               : grid_search_report(f, s, true, out);
 }
 

@@ -66,7 +66,8 @@ struct grid_search {
 	int64_t exposed; /* of the step that was timed last */
 	struct model model;
 	struct cluster cluster;
-	struct plan kept; /* the last that was found to fit */
+	struct plan kept[2]; /* at_kept: the last that was found to fit. A plan cannot be moved */
+	bool at_kept;
 	struct settings kept_settings;
 	bool has_kept;
 };
