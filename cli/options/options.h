@@ -298,6 +298,7 @@ struct option_value {
 	int64_t whole;
 	int64_t least; /* of a range, A..B: A, and whole is B; else the same as whole */
 	double real;
+	bool by_file; /* given by the file of --config, and not beside it */
 };
 
 struct options {
@@ -314,6 +315,7 @@ struct options {
 	const char *class;                /* of stacks, by --config, where --stack is not given; else NULL */
 	const char *config;               /* the text of --config; NULL: it was not given */
 	enum recipe_reader config_reader;
+	bool widened;                           /* the file's strategy became a list of it and others */
 	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena. NULL: it
 	                                           cannot be said */
 	const char *model_path;                 /* the text of --model, if that was a path; else NULL */

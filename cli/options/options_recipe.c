@@ -45,7 +45,7 @@ static bool may_differ(const struct options *o, const struct recipe_pair *p)
 static enum status take_pair(struct options *o, const struct recipe *r, const struct recipe_pair *p)
 {
 	const struct option_row *row = option_row((int)p->setting);
-	struct option_value value = {.given = true}, *at = &o->value[p->setting];
+	struct option_value value = {.given = true, .by_file = true}, *at = &o->value[p->setting];
 	enum status s = option_read_value(row, false, arena_copy(&o->arena, p->text), &value);
 	if (s)
 		return p->from ? status_prefix(s, "%s:%d:%d: ", character_plain(r->file.where), p->from->line,
@@ -79,7 +79,7 @@ static void widen_list(struct options *o, const char *own)
 		if (is_beside(o, strategy_at(i)) && (strlen(name) != length || strncmp(own, name, length) != 0))
 			list = arena_print(&o->arena, "%s,%s", list, name);
 	}
-	o->value[SETTING_STRATEGY].given = true;
+	o->value[SETTING_STRATEGY].given = o->widened = true;
 	o->value[SETTING_STRATEGY].text = list;
 }
 
@@ -113,12 +113,14 @@ static void tell(const struct options *o, const struct recipe *r)
 		fprintf(stderr, "ranks by --ranks: %" PRId64 "\n", r->question.ranks);
 }
 
-/* advise looks for these, and takes the rest from the file: the batch, the precision, the optimizer. */
-static bool is_searched(const struct options *o, enum setting i)
+/* advise looks for these, and takes the rest from the file: the batch, the optimizer, and a precision that the file
+ * says and does not leave to its program. */
+static bool is_searched(const struct options *o, const struct recipe_pair *p)
 {
+	const enum setting i = p->setting;
 	return o->command == COMMAND_ADVISE &&
 	       (i == SETTING_STRATEGY || i == SETTING_MICRO_BATCH || i == SETTING_ACCUMULATE ||
-	        i == SETTING_CHECKPOINTING || i == SETTING_OFFLOAD);
+	        i == SETTING_CHECKPOINTING || i == SETTING_OFFLOAD || (i == SETTING_PRECISION && !p->from));
 }
 
 /* What runs is shardlab's own update, whatever the file says of another software's. */
@@ -169,7 +171,7 @@ static enum status take(struct options *o, const struct recipe *r)
 	const struct recipe_remark *other = NULL;
 	enum status s = o->command == COMMAND_ADVISE ? recipe_plan_searched(r, &other) : recipe_plan(r);
 	for (int i = 0; !s && i < r->pair_count; i++)
-		if (!is_searched(o, r->pairs[i].setting) && !is_simulated_only(o, &r->pairs[i]))
+		if (!is_searched(o, &r->pairs[i]) && !is_simulated_only(o, &r->pairs[i]))
 			s = take_pair(o, r, &r->pairs[i]);
 	if (!s && !o->value[SETTING_RANKS].given && !o->hosts_ranks)
 		s = status_fail(STATUS_INPUT,

@@ -155,6 +155,16 @@ void show_change(const struct report *r, FILE *out)
 	} else if (*r->change.words) {
 		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words, step);
 	}
+	if (r->change.close)
+		fputs("  that is close: within a twentieth of all of a device's memory, and nothing that was tried "
+		      "leaves "
+		      "more\n",
+		      out);
+	if (*r->change.near) {
+		number_format_time(step, sizeof step, r->change.near_step);
+		fprintf(out, "  faster, but close to all of a device's memory: %s, in %s a step\n", r->change.near,
+		        step);
+	}
 	if (r->change.none && !r->change.cut)
 		show_way_out(r, out);
 	if (r->change.cut)
