@@ -53,7 +53,7 @@ struct report_memory {
 	int64_t allocated_bytes,
 	        reserved_bytes; /* under a stack: at the peak, and with what its allocator holds; 0: none */
 	bool cached;            /* reserved_bytes follows from the plan and its software's caching allocator */
-	int64_t overhead_bytes;
+	int64_t overhead_bytes, workspace_bytes; /* of libraries; of that what a stack's products work in, 0: unknown */
 	bool overhead_assumed;
 	char peak_at[96]; /* "backward block.5.qkv, micro-batch 0" */
 	int64_t at_peak[CATEGORY_COUNT], steady[CATEGORY_COUNT];
