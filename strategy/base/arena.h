@@ -23,7 +23,7 @@ struct arena {
 	size_t bytes; /* handed out so far */
 };
 
-void *arena_alloc(struct arena *a, size_t bytes); /* zeroed, aligned to 16 bytes */
+void *arena_alloc(struct arena *a, size_t bytes);                  /* zeroed, aligned to 16 bytes */
 void *arena_pack(struct arena *a, size_t bytes, size_t alignment); /* zeroed, aligned to less: a power of 2 */
 char *arena_print(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_copy(struct arena *a, const char *text);

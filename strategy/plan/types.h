@@ -142,6 +142,8 @@ struct region {
 	int64_t offset, count; /* elements; with slice, of the whole range */
 };
 
+enum neighbour { NEIGHBOUR_BEFORE = -1, NEIGHBOUR_NONE, NEIGHBOUR_BEHIND };
+
 /* A plan may have millions of them: 56 bytes each. */
 struct op {
 	enum op_kind kind : 8;
@@ -154,7 +156,7 @@ struct op {
 	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
 	 * group (op_shard_axes). */
 	uint8_t axes;
-	signed neighbour : 3; /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
+	enum neighbour neighbour : 3; /* messages: the peer's coordinate along the one axis, less this rank's */
 	bool in_a_row : 1;  /* load: a rank's micro-batches are samples one after another, and not the ranks' of each */
 	bool all_ranks : 1; /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text)
 	                     */
@@ -172,7 +174,8 @@ struct op {
 	int *after; /* operations of the same section that must be done, on other queues */
 	union {
 		double scale;    /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
-		                  * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
+		                  * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is
+		                  * kept */
 		int64_t payload; /* collectives: elements without padding */
 	};
 	struct region *operand; /* as many as its kind has (ops.def): plan_operands */

@@ -232,7 +232,7 @@ static struct op *message(struct step *s, enum op_kind kind, int peer, bool back
 	op->traffic = backward ? TRAFFIC_ACTIVATION_GRADIENTS : TRAFFIC_ACTIVATIONS;
 	op->pass = backward ? PASS_BACKWARD : PASS_FORWARD;
 	op->micro = s->micro;
-	op->neighbour = peer > 0 ? 1 : -1;
+	op->neighbour = peer > 0 ? NEIGHBOUR_BEHIND : NEIGHBOUR_BEFORE;
 	op->payload = what.count;
 	op->operand[SEND_X] = what;
 	return op;

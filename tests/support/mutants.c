@@ -219,7 +219,7 @@ FIELD_CHANGE(wide, all_ranks, !op->all_ranks, IS_KERNEL || op->kind == OP_LOAD)
 FIELD_CHANGE(payload, payload, op->payload + (pick(c, 2) ? 1 : -1), COMMUNICATES)
 FIELD_CHANGE(traffic, traffic, (enum traffic_kind)pick(c, TRAFFIC_COUNT), COMMUNICATES)
 FIELD_CHANGE(ends, ends_only, !op->ends_only, COMMUNICATES)
-FIELD_CHANGE(shift, neighbour, (signed char)(pick(c, 2) ? op->neighbour + 1 : -op->neighbour - !op->neighbour),
+FIELD_CHANGE(shift, neighbour, (enum neighbour)(pick(c, 2) ? op->neighbour + 1 : -op->neighbour - !op->neighbour),
              COMMUNICATES)
 FIELD_CHANGE(pass, pass, (enum pass)pick(c, 4), RUNS)
 FIELD_CHANGE(kind, kind, (enum op_kind)pick(c, OP_KIND_COUNT), true)

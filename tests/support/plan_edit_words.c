@@ -131,8 +131,11 @@ static const struct field {
 	const char *name;
 	size_t offset;
 	char type; /* int (or an enum), long (64 bits), double, bool */
-} of_op[] = {{FIELD(op, root, 'i')},  {FIELD(op, group, 'i')},     {FIELD(op, payload, 'l')},
-             {FIELD(op, micro, 'i')}, {FIELD(op, scale, 'd')}},
+} of_op[] = {{FIELD(op, root, 'i')},
+             {FIELD(op, group, 'i')},
+             {FIELD(op, payload, 'l')},
+             {FIELD(op, micro, 'i')},
+             {FIELD(op, scale, 'd')}},
   of_region[] = {{FIELD(region, count, 'l')}, {FIELD(region, offset, 'l')}, {FIELD(region, slice, 'i')}},
   of_buffer[] = {{FIELD(buffer, state, 'b')}},
   of_settings[] = {{FIELD(settings, loss_scaler, 'i')},
@@ -177,11 +180,11 @@ static bool set_field(void *of, const struct field *fields, int count, const cha
 }
 
 /* Fields of an operation, and of a buffer, that have no address: they are some of its bits. */
-#define OP_BITS(X)                                                                                                        \
+#define OP_BITS(X)                                                                                                     \
 	X(item, enum item)                                                                                             \
 	X(queue, enum queue)                                                                                           \
 	X(traffic, enum traffic_kind)                                                                                  \
-	X(axes, uint8_t) X(accumulate, uint16_t) X(neighbour, signed char) X(ends_only, bool) X(stochastic, bool)
+	X(axes, uint8_t) X(accumulate, uint16_t) X(neighbour, enum neighbour) X(ends_only, bool) X(stochastic, bool)
 
 #define BUFFER_BITS(X) X(type, enum type) X(space, enum space)
 
@@ -222,8 +225,7 @@ static void set(struct plan *p, const char *word, const char *field, const char 
 	}
 	struct region *r = plan_operand(p, word);
 	struct buffer *b = &p->roles[role ? atoi(role - 1) : 0].buffers[r->buffer];
-	ck_assert_msg(set_field(r, of_region, COUNT(of_region), field, value) ||
-	                      set_buffer_bits(b, field, value) ||
+	ck_assert_msg(set_field(r, of_region, COUNT(of_region), field, value) || set_buffer_bits(b, field, value) ||
 	                      set_field(b, of_buffer, COUNT(of_buffer), field, value),
 	              "no field %s", field);
 }

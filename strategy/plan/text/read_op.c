@@ -159,7 +159,7 @@ static enum status read_peer(struct reader *r, struct op *op)
 	size_t length = strlen(text);
 	if (length < 3 || (strcmp(text + length - 2, "+1") && strcmp(text + length - 2, "-1")))
 		return scan_fail(c, c->next - 1, "a neighbour is an axis, and +1 or -1 behind it");
-	op->neighbour = text[length - 2] == '+' ? 1 : -1;
+	op->neighbour = text[length - 2] == '+' ? NEIGHBOUR_BEHIND : NEIGHBOUR_BEFORE;
 	text[length - 2] = 0;
 	return read_op_axes(r, text, op);
 }

@@ -9,7 +9,7 @@
 /* ---- meanings: equal ones have equal numbers ---- */
 
 /* Fewer meanings are not worth a sweep. */
-enum { LEAST_SWEPT = 1 << 14 };
+enum { LEAST_SWEPT = 1 << 16 };
 
 /* Values of one micro-batch that follow one another stand side by side in the table: a stage comes to them together. */
 static uint64_t hash_meaning(const struct meaning *a)
@@ -236,7 +236,7 @@ void memory_sweep(struct memory *m)
 	for_held(m, renumber, now);
 	free(now);
 	m->count = kept;
-	m->sweep_at = 2 * kept > LEAST_SWEPT ? 2 * kept : LEAST_SWEPT;
+	m->sweep_at = 4 * kept > LEAST_SWEPT ? 4 * kept : LEAST_SWEPT;
 	fill_table(m);
 }
 
