@@ -188,17 +188,19 @@ if [ -z "${SAN-}" ]; then
 	HANG(CALL)' >"$TMPDIR/hang.c"
 	theirs=(train --model mlp:sizes=784-32-10 --steps 2 --json)
 	hanging=()
-	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize; do
+	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize MPI_Comm_split; do
 		${CC:-cc} -w -shared -fPIC -DCALL=$call "$TMPDIR/hang.c" -o "$TMPDIR/$call.so"
+		others=1
+		if [ $call = MPI_Comm_split ]; then others=3 theirs+=(--strategy hybrid:shard=2); fi # groups of ranks
 		(
 			export SHARDLAB_COMM_TIMEOUT_S=4
-			mpirun --oversubscribe --bind-to none -n 1 "$program" "${theirs[@]}" : \
+			mpirun --oversubscribe --bind-to none -n $others "$program" "${theirs[@]}" : \
 				-n 1 env LD_PRELOAD="$TMPDIR/$call.so" "$program" "${theirs[@]}" || echo "status $?"
 		) >"$TMPDIR/$call.said" 2>&1 &
 		hanging+=($!)
 	done
 	wait "${hanging[@]}"
-	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize; do
+	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize MPI_Comm_split; do
 		grep -q '^fatal: .*: waited 4 s for the other ranks' "$TMPDIR/$call.said" && grep -q '^status [1-9]' "$TMPDIR/$call.said" ||
 			complain "a rank that hangs in $call: $(head -n 5 "$TMPDIR/$call.said")"
 	done
