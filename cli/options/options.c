@@ -309,6 +309,13 @@ static void take_stack(struct options *o)
 		*cluster = arena_print(&o->arena, "%s:class=%s", *cluster, o->class);
 }
 
+static enum status (*take_hosts)(struct options *o);
+
+void options_on_hosts(enum status (*take)(struct options *o))
+{
+	take_hosts = take;
+}
+
 void options_release(struct options *o)
 {
 	arena_release(&o->arena);
@@ -353,7 +360,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return s;
 	if ((s = read_model_file(o)))
 		return s;
-	if ((s = options_take_hosts(o)))
+	if (take_hosts && option_given(o, OPTION_HOSTS) && (s = take_hosts(o)))
 		return s;
 	if (option_given(o, OPTION_CONFIG) && (s = options_take_recipe(o)))
 		return s;
