@@ -331,7 +331,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		return argc < 2 ? STATUS_OK
 		                : status_fail(STATUS_INPUT, "help takes one word: a command, an option, a "
 		                                            "strategy, models, strategies, clusters, stacks, "
-		                                            "checkpointing, data or config");
+		                                            "as, checkpointing, data or config");
 	}
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
