@@ -310,6 +310,13 @@ static void take_stack(struct options *o)
 		*cluster = arena_print(&o->arena, "%s:class=%s", *cluster, o->class);
 }
 
+static enum status (*take_hosts)(struct options *o);
+
+void options_on_hosts(enum status (*take)(struct options *o))
+{
+	take_hosts = take;
+}
+
 void options_release(struct options *o)
 {
 	arena_release(&o->arena);
@@ -325,7 +332,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		return argc < 2 ? STATUS_OK
 		                : status_fail(STATUS_INPUT, "help takes one word: a command, an option, a "
 		                                            "strategy, models, strategies, clusters, stacks, "
-		                                            "checkpointing, data or config");
+		                                            "as, checkpointing, data or config");
 	}
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
@@ -354,7 +361,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return s;
 	if ((s = read_model_file(o)))
 		return s;
-	if ((s = options_take_hosts(o)))
+	if (take_hosts && option_given(o, OPTION_HOSTS) && (s = take_hosts(o)))
 		return s;
 	if (option_given(o, OPTION_CONFIG) && (s = options_take_recipe(o)))
 		return s;

@@ -333,6 +333,8 @@ int arguments_of_step(int argc, char **argv, int which, char **out);
 /* The path of a model's file has become its specification (strategy/model/config.h). */
 enum status options_parse(struct options *o, enum command c, int argc, char **argv);
 void options_release(struct options *o);
+/* Who reads the file of --hosts, once the options are read and before that of --config is. */
+void options_on_hosts(enum status (*take)(struct options *o));
 /* A failure that names an option which a file said, and nobody typed, gets the place in the file before it. */
 enum status options_explain(const struct options *o, enum status s);
 

@@ -36,7 +36,5 @@ enum status option_read_value(const struct option_row *row, bool varies, const c
 
 /* options_recipe.c: what --config says becomes values, as if they had been given. */
 enum status options_take_recipe(struct options *o);
-/* --hosts (options_hosts.c): afterwards --ranks is given, but where ranks are started. */
-enum status options_take_hosts(struct options *o);
 
 #endif

@@ -271,8 +271,9 @@ static void note_places(struct emission *e)
 	if (o->optimizer_on_disk || o->parameters_on_disk)
 		emit_note(e, "nvme_path /local_nvme is a place to change: the folder on the disk");
 	if (e->target == EMIT_ACCELERATE && emit_is_zero(e) && e->otherwise && !e->where)
-		emit_note(e, "{emit} accelerate:FILE writes a second file beside FILE, which says what these few keys "
-		             "do not");
+		emit_note(e,
+		          "%s accelerate:FILE writes a second file beside FILE, which says what these few keys do not",
+		          status_words("{emit}"));
 	if (e->target == EMIT_ACCELERATE && e->nodes > 1)
 		emit_note(e, "each of the %lld machines starts it with --machine_rank and --main_process_ip",
 		          (long long)e->nodes);

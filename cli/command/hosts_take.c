@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/command/hosts.h"
-#include "cli/options/options_table.h"
 #include "strategy/base/file.h"
 #include "strategy/cluster/cluster.h"
 #include "strategy/cluster/links.h"
@@ -47,8 +46,8 @@ static bool starts_ranks(enum command c)
 	return c == COMMAND_TRAIN || c == COMMAND_VALIDATE || c == COMMAND_CALIBRATE;
 }
 
-/* Where ranks are started, that asks the hosts; a file of --config needs to know the number before. */
-enum status options_take_hosts(struct options *o)
+/* Where ranks are started, that asks the hosts; only a file of --config needs to know the number before. */
+enum status hosts_take(struct options *o)
 {
 	struct hosts h;
 	struct option_value *ranks = &o->value[SETTING_RANKS];
