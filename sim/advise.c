@@ -73,6 +73,10 @@ bool advise_takes_all(const struct settings *s)
 static enum status settle_batch(struct settings *given)
 {
 	struct settings s = *given;
+	bool free = !s.micro_batch && !s.accumulate;
+	if (free && s.batch && s.ranks > 0 && s.batch % s.ranks)
+		return status_fail(STATUS_INPUT, "{batch} %" PRId64 " is not divisible by %" PRId64 " ranks", s.batch,
+		                   s.ranks);
 	enum status status = settings_resolve(&s, s.ranks);
 	given->batch = s.batch;
 	return status;

@@ -229,6 +229,21 @@ static bool searched_halves(const struct advice *a)
 	return false;
 }
 
+/* What the cluster computes in with 16 bits; fp32 if that was searched, or there is none. */
+static enum type untried_halves(const struct advice *a)
+{
+	struct cluster c;
+	enum type type = TYPE_FP32;
+	if (searched_halves(a) || cluster_open(&c, a->request.cluster, a->request.given.ranks))
+		return type;
+	if (cluster_peak(&c, TYPE_FP16).value > 0)
+		type = TYPE_FP16;
+	if (cluster_peak(&c, TYPE_BF16).value > 0)
+		type = TYPE_BF16;
+	cluster_release(&c);
+	return type;
+}
+
 /* The work itself made smaller: 16 bits, and as long a sequence as such models are mostly trained with. */
 static void try_less(struct advice *a, const struct settings *nearest)
 {
@@ -236,8 +251,9 @@ static void try_less(struct advice *a, const struct settings *nearest)
 	struct settings s = *nearest;
 	char more[48] = "", options[ADVISE_OPTIONS];
 	struct advise_next n = {0};
-	if (!searched_halves(a))
-		s.precision = TYPE_BF16;
+	enum type halves = untried_halves(a);
+	if (halves != TYPE_FP32)
+		s.precision = halves;
 	if (a->tokens > LONG_ENOUGH) {
 		s.sequence = LONG_ENOUGH;
 		snprintf(more, sizeof more, "%s %d with ", status_words("{sequence}"), LONG_ENOUGH);

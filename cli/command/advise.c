@@ -20,6 +20,9 @@
 static enum status add_strategy(struct advise_request *q, const char *name)
 {
 	const struct strategy *strategy;
+	for (int i = 0; i < q->strategies; i++)
+		if (!strcmp(q->strategy[i], name)) /* said twice, or also in `all` */
+			return STATUS_OK;
 	if (q->strategies == ADVISE_STRATEGIES)
 		return status_fail(STATUS_INPUT, "--strategy: more than %d in a list", ADVISE_STRATEGIES);
 	q->strategy[q->strategies++] = name;

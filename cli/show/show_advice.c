@@ -231,6 +231,7 @@ static void show_lacking(const struct advice *a, bool all, FILE *out)
 		return;
 	table_init(&t, out, 10, 5);
 	t.left[8] = t.left[9] = true;
+	t.hidden[9] = !a->fit_count;
 	table_row(&t, STYLE_HEAD, "does not fit, with micro-batches of one sample or the smallest that was asked for");
 	table_row(&t, STYLE_HEAD,
 	          "\tstrategy\tprecision\tcheckpointing\toffload\tmissing\tmost of\tthe peak\tpeak at\twould fit with");
