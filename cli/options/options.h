@@ -42,10 +42,9 @@
 	  "… Ctrl+C finishes the step; --save, --plot, --log and a checkpoint are written as at the end, and the "   \
 	  "exit status is 75. A second one ends the run at once, without them.")                                       \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
-	  "Bytes must be equal. Step times must be within 25% where each rank has a core of its own, within 10% for "  \
-	  "one rank on a GPU. Without --cluster it first measures this machine's rates again, unless that was done "   \
-	  "within the last "                                                                                           \
-	  "minute (see calibrate).")                                                                                   \
+	  "Bytes must be equal. Step times must be within 10% where each rank has a core of its own, or on one "       \
+	  "GPU. Without --cluster it first measures this machine's rates again, unless that was done within the "      \
+	  "last minute (see calibrate), and once more beside each run that it repeats, as its time is off.")           \
 	X(CALIBRATE, calibrate, "measure this machine's rates, or make a stack from your steps",                       \
 	  "Writes the cluster `local`, which all commands use unless --cluster names another; with "                   \
 	  "--device "                                                                                                  \
