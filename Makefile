@@ -221,7 +221,8 @@ demo: $(BUILD)/shardlab ## set up, build, and show the main job
 # With ONLY, what is not run is not built.
 chosen = $(if $(ONLY),$(foreach test,$(1),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(test))))),$(test))),$(1))
 check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
-		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh %/gpu_stages.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) ## set up, build, and run every test
+		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh %/gpu_stages.sh %/gpu_pack.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) \
+		$(if $(cuda_library),$(if $(filter %/gpu_pack.sh,$(call chosen,$(test_scripts))),$(filter %/bench_cuda_memory %/bench_cuda_matrix %/bench_cuda_ladder,$(bench_programs)))) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' CC='$(CC)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(call chosen,$(test_programs) $(fuzz_programs) $(test_scripts))
 
