@@ -155,6 +155,16 @@ void show_change(const struct report *r, FILE *out)
 	} else if (*r->change.words) {
 		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words, step);
 	}
+	if (r->change.close)
+		fputs("  that is close: within a twentieth of all of a device's memory, and nothing that was tried "
+		      "leaves "
+		      "more\n",
+		      out);
+	if (*r->change.near) {
+		number_format_time(step, sizeof step, r->change.near_step);
+		fprintf(out, "  faster, but close to all of a device's memory: %s, in %s a step\n", r->change.near,
+		        step);
+	}
 	if (r->change.none && !r->change.cut)
 		show_way_out(r, out);
 	if (r->change.cut)
@@ -336,6 +346,9 @@ void show_run(const struct report *r, FILE *out)
 	if (r->loss_scale > 0)
 		table_row(&t, STYLE_PLAIN, "steps skipped, loss scale at the end\t%" PRId64 ", %.10g", r->skipped_steps,
 		          r->loss_scale);
+	if (*r->slowed.products_by)
+		table_row(&t, STYLE_PLAIN, "kernels of products, as they were put on streams\t%s",
+		          r->slowed.products_by);
 	if (*r->slowed.attention_forward)
 		table_row(&t, STYLE_PLAIN, "kernels of attention, forward and backward\t%s; %s",
 		          r->slowed.attention_forward, r->slowed.attention_backward);

@@ -34,10 +34,11 @@ struct kernel_context {
 	bool times_attention;
 	int choices; /* of attention; when all places are taken, the first ones are used again */
 	struct attention_place choice[CUDA_ATTENTION_CHOICES];
-	void *algorithms;          /* product.cu: those that were chosen */
-	void *cudnn;               /* attention_cudnn.cu: a handle and plans; NULL: not asked for yet */
-	int product_refusal;       /* the error of the last product that cuBLASLt had nothing for */
-	struct cuda_products lost; /* the products that cuBLASLt did not carry out */
+	void *algorithms;                        /* product.cu: those that were chosen */
+	void *cudnn;                             /* attention_cudnn.cu: a handle and plans; NULL: not asked for yet */
+	int product_refusal;                     /* the error of the last product that cuBLASLt had nothing for */
+	struct cuda_products products;           /* who carried them out */
+	enum cuda_product_rung rung_of_products; /* that was asked for */
 };
 
 /* Errors of this library's own, beside those of CUDA (below 1000) and cuBLASLt. */

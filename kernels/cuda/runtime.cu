@@ -324,6 +324,7 @@ const struct cuda_api *shardlab_cuda_api(void)
 	api.graph_launch = graph_launch;
 	api.graph_destroy = graph_destroy;
 	api.products = cuda_products_lost;
+	api.use_products = cuda_use_products;
 	api.cublaslt = cuda_cublaslt;
 	api.use_algorithms = cuda_use_algorithms;
 	api.algorithms = cuda_algorithms;

@@ -104,6 +104,9 @@ bool communicator_lost(const char *message);
  * it takes longer than SHARDLAB_COMM_TIMEOUT_S. */
 enum status communicator_deadline(const char *what);
 void communicator_deadline_end(void);
+/* MPI for this process as communicators need it, and its end, each with that deadline. */
+enum status communicator_start_mpi(void);
+void communicator_end_mpi(void);
 
 /* A communicator of the same kind for part of the ranks: those that give the same colour, in the order of `place`.
  * Every rank of `c` calls it; one that gives a colour below 0 is in none and gets NULL. */

@@ -77,7 +77,11 @@ enum status communicator_split(struct communicator **out, struct communicator *c
 	*out = NULL;
 	if (b->broken)
 		return communicator_is_broken(b);
+	enum status s = communicator_deadline("parting the ranks");
+	if (s)
+		return s;
 	int code = MPI_Comm_split(b->comm, colour < 0 ? MPI_UNDEFINED : colour, place, &comm);
+	communicator_deadline_end();
 	if (code != MPI_SUCCESS)
 		return communicator_mpi_failed(b, code, "splitting the communicator", -1);
 	return comm == MPI_COMM_NULL ? STATUS_OK : make(out, c->ops->name, b->timeout_ns, code, comm);

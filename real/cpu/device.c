@@ -18,6 +18,10 @@ static enum status check(const struct device_choice *c, const struct plan *p)
 		return status_fail(STATUS_INPUT,
 		                   "{autotune}: only a GPU's products have algorithms to choose from; leave it out, or "
 		                   "say {device} cuda");
+	if (c->products)
+		return status_fail(STATUS_INPUT,
+		                   "{products}: only a GPU has kernels of products to choose from; leave it out, or "
+		                   "say {device} cuda");
 	if (c->attention)
 		return status_fail(STATUS_INPUT,
 		                   "{attention}: only a GPU has kernels of attention to choose from; leave it out, or "

@@ -96,6 +96,7 @@ struct device_choice training_device(const struct training *t)
 	                              .collectives = o->communicator,
 	                              .eager = o->no_graph || o->trace_file,
 	                              .autotune = o->autotune,
+	                              .products = o->products,
 	                              .attention = o->attention,
 	                              .tf32 = o->tf32,
 	                              .local_rank = t->local_rank,

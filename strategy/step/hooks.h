@@ -26,7 +26,7 @@ struct step_view {
 };
 struct step_view step_view(const struct step *s);
 
-/* The name of a micro-batch's buffer: "block.0.qkv.y", with ".m1" for the second micro-batch. */
+/* The name of a micro-batch's buffer: "block.0.qkv.y", with ".m1" for the second micro-batch. format: %s alone. */
 const char *step_name(struct step *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- how tensors are packed in groups (pack.c) ---- */

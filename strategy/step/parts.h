@@ -167,6 +167,7 @@ struct step {
 	int64_t ranks;
 
 	/* The role that is being compiled. */
+	struct arena *scratch; /* what is needed until it is */
 	bool root;
 	int stage, stages;                 /* where layers are spread over ranks (stage.h); else 0 of 1 */
 	int kernel_begin, kernel_end;      /* the kernels of this role */

@@ -35,7 +35,7 @@
 
 /* ---- place.c ---- */
 
-int *step_numbers(struct step *s, int n); /* an array of n times -1, in the plan's arena */
+int *step_numbers(struct step *s, int n); /* an array of n times -1, until the role is compiled */
 bool step_mixed(const struct step *s);    /* the update has fp32 master weights beside the parameters */
 bool step_adamw(const struct step *s);
 bool step_holds_state(const struct step *s); /* this role keeps and updates parameters */
@@ -50,9 +50,9 @@ struct region state_own(const struct step *s, enum state_kind kind, int group);
 /* True if the whole state of this kind stays on the device, so that kernels use it there. */
 bool state_stays(const struct step *s, enum state_kind kind);
 /* The axes along which the operand is a shard of its group; 0 where its size says so already. */
-unsigned step_shard_axes(const struct step *s, enum placement place);
+uint8_t step_shard_axes(const struct step *s, enum placement place);
 /* Axes as an operation stores them: 0 stands for all. */
-unsigned step_axes(const struct step *s, unsigned axes);
+uint8_t step_axes(const struct step *s, unsigned axes);
 struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass);
 struct region step_weight(const struct step *s, int tensor); /* -1: none */
 void step_zero(struct step *s, struct region region);

@@ -7,7 +7,7 @@
 
 static void alloc_rows(struct step *s)
 {
-	struct arena *a = &s->b->plan->arena;
+	struct arena *a = s->scratch;
 	const struct model *m = s->model;
 	s->value = arena_alloc(a, (size_t)m->value_count * sizeof *s->value);
 	for (int i = 0; i < m->value_count; i++)
@@ -36,7 +36,7 @@ static void alloc_rows(struct step *s)
 
 static void prepare(struct step *s)
 {
-	struct arena *a = &s->b->plan->arena;
+	struct arena *a = s->scratch;
 	checkpoints_make(&s->checkpoints, a, s->model, &s->checkpointing, s->kernel_begin, s->kernel_end);
 	gather_units_make(s);
 	execution_make(&s->execution, a, s->model, &s->checkpoints, &s->units, s->kernel_begin, s->kernel_end);
@@ -190,6 +190,7 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	(choices.whole ? pack_all : gather_by_module(p, strategy) ? pack_modules : strategy->pack)(p);
 	declare_roles(p, strategy, &choices);
 	for (int i = 0; i < p->role_count; i++) {
+		struct arena scratch = {0};
 		struct build b = {.plan = p, .role = &p->roles[i]};
 		struct step s = {.b = &b,
 		                 .plan = p,
@@ -198,10 +199,12 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 		                 .strategy = strategy,
 		                 .choices = choices,
 		                 .ranks = p->ranks,
+		                 .scratch = &scratch,
 		                 .checkpointing = checkpointing,
 		                 .micro = -1,
 		                 .root = i == 0};
 		compile_role(&s, i);
+		arena_release(&scratch);
 	}
 	return STATUS_OK;
 }
