@@ -15,6 +15,7 @@
  *
  * so of a checkpoint 1/t stays on each of t ranks, for one all-gather more a block.
  */
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 /* ---- in one buffer ---- */

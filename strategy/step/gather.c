@@ -35,6 +35,7 @@
  */
 #include <string.h>
 
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 static int unit_of(const struct step *s, int span)

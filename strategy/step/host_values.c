@@ -11,6 +11,7 @@
  * the checkpoints, since the rest has gone. A stage of a pipeline does so with every micro-batch that is under way,
  * each of which keeps its last run here.
  */
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 struct host_values {

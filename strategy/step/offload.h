@@ -53,4 +53,7 @@ struct region update_parameters16(struct step *s, int group);
 /* Writes updated state back to where it stays, and sends the new parameters to whoever reads them. */
 void update_return(struct step *s, int group, const struct update_part *parts);
 
+/* update.c: elements of the largest piece of a rank's share that an update takes at once (`pieces=`), or all of it. */
+int64_t update_largest_piece(const struct step *s);
+
 #endif

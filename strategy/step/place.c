@@ -1,5 +1,5 @@
 /* Below everything else of the step: names, places of groups in buffers, operations and collectives on them. */
-#include <stdio.h>
+#include <stdarg.h>
 
 #include "strategy/step/step.h"
 
@@ -17,18 +17,53 @@ struct step_view step_view(const struct step *s)
 	                          .last_micro = s->last_micro};
 }
 
+struct name {
+	char text[160];
+	size_t length;
+};
+
+static void put(struct name *n, size_t most, const char *word)
+{
+	while (*word && n->length < most)
+		n->text[n->length++] = *word++;
+}
+
+static void put_number(struct name *n, int number)
+{
+	char digits[12], *p = digits + sizeof digits - 1;
+	*p = 0;
+	do
+		*--p = (char)('0' + number % 10);
+	while (number /= 10);
+	put(n, sizeof n->text - 1, p);
+}
+
+/* A plan has tens of thousands of names, and printf would be a tenth of the time that it takes. */
+static void put_words(struct name *n, size_t most, const char *format, va_list args)
+{
+	for (; *format && n->length < most; format++)
+		if (format[0] == '%' && format[1] == 's') {
+			put(n, most, va_arg(args, const char *));
+			format++;
+		} else {
+			n->text[n->length++] = *format;
+		}
+}
+
 const char *step_name(struct step *s, const char *format, ...)
 {
-	char text[160];
-	int n;
-	WITH_ARGS(format, n = vsnprintf(text, sizeof text - 24, format, args));
-	if (n > (int)sizeof text - 25)
-		n = (int)sizeof text - 25;
-	if (s->evaluating)
-		snprintf(text + n, sizeof text - (size_t)n, ".eval");
-	else if (s->settings->accumulate > 1 && s->micro >= 0)
-		snprintf(text + n, sizeof text - (size_t)n, ".m%d", s->micro);
-	return arena_copy(s->scratch, text);
+	enum { SUFFIX = 25 };
+	struct name n;
+	n.length = 0;
+	WITH_ARGS(format, put_words(&n, sizeof n.text - SUFFIX, format, args));
+	if (s->evaluating) {
+		put(&n, sizeof n.text - 1, ".eval");
+	} else if (s->settings->accumulate > 1 && s->micro >= 0) {
+		put(&n, sizeof n.text - 1, ".m");
+		put_number(&n, s->micro);
+	}
+	n.text[n.length] = 0;
+	return arena_copy(s->scratch, n.text);
 }
 
 int *step_numbers(struct step *s, int n)
@@ -165,6 +200,8 @@ int step_copy(struct step *s, int group, enum pass pass, struct region from, str
 	op->group = group;
 	op->micro = s->micro;
 	op->pass = pass;
+	if (op_is_pageable(s->plan, op))
+		build_wait(s->b, QUEUE_COMPUTE, number);
 	return number;
 }
 

@@ -1,4 +1,6 @@
 #include "strategy/step/stage.h"
+#include "strategy/step/activations.h"
+#include "strategy/step/groups.h"
 
 #include <stdlib.h>
 #include <string.h>

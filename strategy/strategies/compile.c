@@ -1,4 +1,6 @@
 /* From model and settings to a plan: checks the sizes, packs the tensors, compiles each role's program. */
+#include "strategy/step/activations.h"
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 #include "strategy/step/stage.h"
 #include "strategy/strategies/strategy.h"
@@ -54,6 +56,15 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 		                   k->synchronised ? "" : status_words(", or {model} mlp:norm=sync-batch"));
 	}
 	return STATUS_OK;
+}
+
+static enum status make_mesh(struct plan *p, const struct strategy *g, const struct choices *c)
+{
+	char key[64];
+	if (g->mesh || !g->group_key)
+		return g->mesh ? g->mesh(p, c) : STATUS_OK;
+	snprintf(key, sizeof key, "%s: %s", g->name, g->group_key);
+	return plan_group_axes(p, key, "replica", "shard", c->shard);
 }
 
 /* How the software carries the strategy out. Only ZeRO's stages 1 and 2 keep slices of the optimizer's state. */
@@ -173,7 +184,7 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
 	p->model = model;
-	if ((strategy->mesh && (status = strategy->mesh(p, &choices))) || (status = plan_take_model(p, model)) ||
+	if ((status = make_mesh(p, strategy, &choices)) || (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_slices_check(strategy, p->model, &checkpointing, settings)))
 		return status;
 	(choices.whole ? pack_all : gather_by_module(p, strategy) ? pack_modules : strategy->pack)(p);
