@@ -4,6 +4,7 @@
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "cli/show/table.h"
+#include "strategy/base/character.h"
 #include "strategy/recipe/reader.h"
 #include "strategy/strategies/strategy.h"
 
@@ -29,10 +30,10 @@ static void print_remarks(const struct recipe *r, const struct recipe_remarks *a
 {
 	for (int i = 0; i < all->count; i++) {
 		const struct recipe_remark *m = &all->list[i];
-		printf("%s", r->file.where);
+		printf("%s", character_plain(r->file.where));
 		if (m->line)
 			printf(":%d:%d", m->line, m->column);
-		printf(": %s%s%s\n", m->by ? m->by : "", what, m->text);
+		printf(": %s%s%s\n", m->by ? m->by : "", what, character_plain(m->text));
 	}
 }
 
@@ -90,8 +91,8 @@ static void print_ranks(const struct options *o, const struct recipe *r)
 
 static void print_text(const struct options *o, struct recipe *r, const char *why)
 {
-	printf("%s, as %s reads it (%s)%s%s\n\n", r->file.where, recipe_judge(r->reader), recipe_version(r->reader),
-	       r->why ? ": " : "", r->why ? r->why : "");
+	printf("%s, as %s reads it (%s)%s%s\n\n", character_plain(r->file.where), recipe_judge(r->reader),
+	       recipe_version(r->reader), r->why ? ": " : "", r->why ? r->why : "");
 	print_lines(r);
 	putchar('\n');
 	print_ranks(o, r);
@@ -102,7 +103,7 @@ static void print_text(const struct options *o, struct recipe *r, const char *wh
 	print_remarks(r, &r->refusals, " would refuse: ");
 	print_remarks(r, &r->others, " would refuse: ");
 	if (!r->refusals.count)
-		printf("%s: %s takes it\n", r->file.where, recipe_judge(r->reader));
+		printf("%s: %s takes it\n", character_plain(r->file.where), recipe_judge(r->reader));
 }
 
 /* ---- JSON ---- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command/job.h"
+#include "strategy/base/character.h"
 #include "strategy/base/file.h"
 #include "strategy/base/near.h"
 #include "strategy/emit/emit.h"
@@ -80,7 +81,7 @@ static void print_beside(const struct options *o, const struct settings *s, cons
 		bool flag = setting_rows[at].type == TAKES_FLAG;
 		fprintf(stderr, " --%s%s%s", option_name((enum option)at), flag ? "" : " ",
 		        flag                                   ? ""
-		        : at == SETTING_MODEL && o->model_path ? o->model_path
+		        : at == SETTING_MODEL && o->model_path ? character_plain(o->model_path)
 		                                               : text);
 	}
 	fputc('\n', stderr);
@@ -90,21 +91,21 @@ static void print_beside(const struct options *o, const struct settings *s, cons
 static void print_unasked(const struct options *o, const struct settings *s, const struct emission *e, const char *name)
 {
 	if (e->said[SETTING_LEARNING_RATE] && !option_given(o, (enum option)SETTING_LEARNING_RATE))
-		fprintf(stderr, "%s: note: its learning rate, %g, is shardlab's default: set yours, or give %s\n", name,
-		        s->learning_rate, status_words("{learning_rate}"));
+		fprintf(stderr, "%s: note: its learning rate, %g, is shardlab's default: set yours, or give %s\n",
+		        character_plain(name), s->learning_rate, status_words("{learning_rate}"));
 	if (e->said[SETTING_CLIP] && !option_given(o, (enum option)SETTING_CLIP))
-		fprintf(stderr, "%s: note: it does not clip gradients, as no %s was given; 1 is usual\n", name,
-		        status_words("{clip}"));
+		fprintf(stderr, "%s: note: it does not clip gradients, as no %s was given; 1 is usual\n",
+		        character_plain(name), status_words("{clip}"));
 }
 
 static void print_notes(const struct options *o, const struct settings *s, const struct emission *e)
 {
 	const char *file = file_of(o), *name = file ? file : emit_target_name(e->target);
 	if (file)
-		fprintf(stderr, "%s: as %s reads it%s%s\n", file, emit_target_version(e->target),
-		        e->beside_where ? ", with " : "", e->beside_where ? e->beside_where : "");
+		fprintf(stderr, "%s: as %s reads it%s%s\n", character_plain(file), emit_target_version(e->target),
+		        e->beside_where ? ", with " : "", e->beside_where ? character_plain(e->beside_where) : "");
 	for (int i = 0; i < e->note_count; i++)
-		fprintf(stderr, "%s: note: %s\n", name, e->notes[i]);
+		fprintf(stderr, "%s: note: %s\n", character_plain(name), character_plain(e->notes[i]));
 	print_unasked(o, s, e, name);
 	print_beside(o, s, e);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/options/options_table.h"
+#include "real/communicator/kind.h"
 #include "strategy/base/keys.h"
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
@@ -430,6 +431,6 @@ enum status options_settings(const struct options *o, struct settings *out)
 	out->checkpoints = option_given(o, OPTION_CHECKPOINT) || option_given(o, OPTION_RESUME) ||
 	                   option_given(o, OPTION_CHECKPOINT_EVERY) || option_given(o, OPTION_MTBF) ||
 	                   out->checkpoint_async;
-	out->library_collectives = strcmp(option_text(o, OPTION_COMM), "ring") != 0;
+	out->library_collectives = communicator_kind(option_text(o, OPTION_COMM))->library;
 	return STATUS_OK;
 }

@@ -182,6 +182,11 @@ int64_t effective_reserved(const struct cluster *c, int64_t allocated)
 	return cluster_has_stack(c) ? allocated + share_of(allocated, c->stack.value[STACK_RESERVED_SHARE]) : allocated;
 }
 
+int64_t effective_overhead(const struct cluster *c)
+{
+	return c->overhead.value + (cluster_has_stack(c) ? c->stack.value[STACK_LIBRARIES_WORKSPACE] : 0);
+}
+
 /* ---- ranges ---- */
 
 /* Outside of what a stack was fitted on its band is half as wide again. */

@@ -1,5 +1,7 @@
 /* State: what a rank keeps from step to step, and its first content. The strategy says what part of it a rank keeps,
  * offload.c where. */
+#include "strategy/step/activations.h"
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 /* Room for data that the communicator receives. */

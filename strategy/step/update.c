@@ -11,6 +11,7 @@
  *     compute    │ forward, backward i        │ forward, backward i + 1    │
  *     host       │ adamw, gradients of i − 1  │ adamw, gradients of i      │
  */
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 /* The groups that this role holds, in the order of the update. */
@@ -21,7 +22,7 @@ struct update_order {
 static struct update_order choose_order(struct step *s)
 {
 	int groups = s->plan->group_count;
-	struct update_order o = {arena_alloc(&s->b->plan->arena, (size_t)groups * sizeof *o.group), 0};
+	struct update_order o = {arena_alloc(s->scratch, (size_t)groups * sizeof *o.group), 0};
 	for (int g = 0; g < groups; g++) {
 		if (s->group[g].base < 0)
 			continue;

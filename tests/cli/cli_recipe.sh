@@ -70,10 +70,11 @@ trained train --config "$TMPDIR/small.hjson" --ranks 2 --steps 2
 grep -q '"strategy": "zero2:overlap=no".*"batch": 4' "$TMPDIR/train.out" || complain "train: $(cut -c 1-300 "$TMPDIR/train.out")"
 
 # overlap=no: the same weights, traffic and no more memory, and nothing is hidden.
-for strategy in zero1 zero2 zero3; do
+# Under a sanitizer the strategy with the most operations says enough.
+for strategy in $([ -n "${SAN-}" ] || echo zero1 zero2) zero3; do
 	for overlap in yes no; do
 		"$SHARDLAB" sim "${machine[@]}" --accumulate 2 --strategy $strategy:overlap=$overlap --json >"$TMPDIR/$overlap.out"
-		trained train_$overlap --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy $strategy:overlap=$overlap
+		trained train_$overlap --model mlp --ranks 3 --steps 2 --accumulate 2 --evaluate no --strategy $strategy:overlap=$overlap
 	done
 	[ -n "$(checksum train_no)" ] && [ "$(checksum train_no)" = "$(checksum train_yes)" ] || complain "$strategy:overlap=no: other weights"
 	python3 - "$TMPDIR" <<-'EOF' || complain "$strategy:overlap=no"
@@ -90,9 +91,9 @@ done
 for strategy in zero1 zero1:reduce=all; do
 	"$SHARDLAB" sim "${machine[@]}" --strategy $strategy --json >"$TMPDIR/$strategy.out"
 done
-trained train_scatter --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy zero1
+trained train_scatter --model mlp --ranks 3 --steps 2 --accumulate 2 --evaluate no --strategy zero1
 for offload in none optimizer; do
-	trained train_all --model mlp --ranks 3 --steps 2 --accumulate 2 --strategy zero1:reduce=all --offload $offload
+	trained train_all --model mlp --ranks 3 --steps 2 --accumulate 2 --evaluate no --strategy zero1:reduce=all --offload $offload
 	[ "$(checksum train_all)" = "$(checksum train_scatter)" ] || complain "zero1:reduce=all --offload $offload: other weights"
 done
 python3 - "$TMPDIR" <<-'EOF' || complain 'zero1:reduce=all'
