@@ -88,10 +88,10 @@ static inline void open_plan(int64_t ranks)
 	memset(f, 0, sizeof *f);
 	ck_assert(!model_open(&f->model, "params=1e6", 0));
 	f->buffer = (struct buffer){.name = "x",
+	                            .elements = INT64_C(1) << 40,
 	                            .category = CATEGORY_BUFFERS,
 	                            .space = SPACE_DEVICE,
 	                            .type = TYPE_FP32,
-	                            .elements = INT64_C(1) << 40,
 	                            .state = true};
 	f->plan = (struct plan){.model = &f->model,
 	                        .settings = settings_default(),
