@@ -15,7 +15,7 @@
 
 /* ---- words ---- */
 
-/* Appends " {option} value" to the text. */
+/* Appends a name in braces and its value to the text. */
 static void say(char *out, const char *option, const char *value)
 {
 	size_t n = strlen(out);

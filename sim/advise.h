@@ -23,7 +23,7 @@ enum { ADVISE_STRATEGIES = 32, ADVISE_PRECISIONS = 3, ADVISE_OPTIONS = 480, ADVI
 /* A setting that was asked for, so that it was not searched. */
 struct advise_fixed {
 	enum setting setting;
-	const char *value, *by; /* "bf16", "--precision" or a file */
+	const char *value, *by; /* what it is; the option or the file that says so */
 };
 
 struct advise_request {
@@ -73,7 +73,7 @@ struct advise_skipped {
 /* One more step up or down. Where something fits, what it gains or loses beside the best line; where nothing does, what
  * would be enough, of what lacks least. */
 struct advise_next {
-	char what[ADVISE_OPTIONS + 80]; /* "--ranks 16", "links twice as fast", "devices of 190 GB with --strategy …" */
+	char what[ADVISE_OPTIONS + 80]; /* another number of ranks, "links twice as fast", "devices of 190 GB with …" */
 	int64_t step;
 	int64_t missing_bytes; /* 0: it fits */
 };

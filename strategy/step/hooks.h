@@ -74,6 +74,11 @@ struct region gather_home(const struct step *s, int group);
 int gather_open(struct step *s, int group, const char *name);
 void gather_close(struct step *s, int group);
 
+/* ---- a second copy of the parameters (secondary.c) ---- */
+
+/* The mesh of zero3:secondary=K; STATUS_INPUT where there can be no such copy. */
+enum status secondary_mesh(struct plan *p, const struct choices *c);
+
 /* ---- gradients (reduce.c) ---- */
 
 void reduce_needed(struct step *s, int tensor);

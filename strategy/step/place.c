@@ -63,12 +63,12 @@ const char *step_name(struct step *s, const char *format, ...)
 		put_number(&n, s->micro);
 	}
 	n.text[n.length] = 0;
-	return arena_copy(&s->b->plan->arena, n.text);
+	return arena_copy(s->scratch, n.text);
 }
 
 int *step_numbers(struct step *s, int n)
 {
-	int *p = arena_alloc(&s->b->plan->arena, (size_t)n * sizeof *p);
+	int *p = arena_alloc(s->scratch, (size_t)n * sizeof *p);
 	for (int i = 0; i < n; i++)
 		p[i] = -1;
 	return p;
@@ -128,7 +128,7 @@ bool state_stays(const struct step *s, enum state_kind kind)
 	return h->buffer >= 0 && h->space == SPACE_DEVICE && (h->place == PLACE_WHOLE || s->shards == 1);
 }
 
-unsigned step_shard_axes(const struct step *s, enum placement place)
+uint8_t step_shard_axes(const struct step *s, enum placement place)
 {
 	return place == PLACE_SHARD ? step_axes(s, s->shard_axes) : 0;
 }
@@ -140,9 +140,9 @@ int step_software(const struct step *s, int which)
 
 /* ---- operations ---- */
 
-unsigned step_axes(const struct step *s, unsigned axes)
+uint8_t step_axes(const struct step *s, unsigned axes)
 {
-	return axes == plan_all_axes(s->plan) ? 0 : axes;
+	return axes == plan_all_axes(s->plan) ? 0 : (uint8_t)axes;
 }
 
 void step_zero(struct step *s, struct region region)
@@ -176,7 +176,8 @@ struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kin
 	enum operation operation = op_operation(kind);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, made_by);
 	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
-	op->algorithm = group >= 0 ? s->choices.algorithm[operation] : schedule_first(operation);
+	enum schedule_algorithm algorithm = group >= 0 ? s->choices.algorithm[operation] : schedule_first(operation);
+	op->algorithm = algorithm;
 	op->traffic = t;
 	op->group = group;
 	op->micro = s->micro;
@@ -199,6 +200,8 @@ int step_copy(struct step *s, int group, enum pass pass, struct region from, str
 	op->group = group;
 	op->micro = s->micro;
 	op->pass = pass;
+	if (op_is_pageable(s->plan, op))
+		build_wait(s->b, QUEUE_COMPUTE, number);
 	return number;
 }
 

@@ -71,6 +71,8 @@ static void memory(struct form *f, enum space space, struct report_memory *m)
 			form_whole(f, "reserved_bytes", &m->reserved_bytes);
 		}
 		form_whole(f, "overhead_bytes", &m->overhead_bytes);
+		if (!form_absent(f, "workspace_bytes", !m->workspace_bytes))
+			form_whole(f, "workspace_bytes", &m->workspace_bytes);
 		form_yes_no(f, "overhead_assumed", &m->overhead_assumed);
 		categories(f, "at_peak", m->at_peak, device ? peak_categories : NULL);
 		categories(f, "steady", m->steady, NULL);
