@@ -21,10 +21,10 @@ static void show_fixed(const struct advise_request *q, FILE *out)
 		const struct advise_fixed *x = &q->fixed[i];
 		size_t n = strlen(text);
 		snprintf(text + n, sizeof text - n, "%s%s %.100s (%.100s)",
-		         n ? " · " : "not searched: ", setting_rows[x->setting].name, x->value, x->by);
+		         n ? " · " : "not searched: ", option_name((enum option)x->setting), x->value, x->by);
 	}
 	if (q->fixed_count)
-		text_items(out, text, " · ", 0, text_columns(out, 110));
+		text_items(out, text, " · ", 2, text_columns(out, 110));
 }
 
 static void show_head(const struct advice *a, const char *model, FILE *out)
