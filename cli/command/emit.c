@@ -53,6 +53,14 @@ enum status emit_check_option(const struct options *o)
 	return s;
 }
 
+static enum status write_beside(void *context, FILE *out)
+{
+	const struct emission *e = context;
+	return fwrite(e->beside_text, 1, e->beside_size, out) == e->beside_size
+	               ? STATUS_OK
+	               : status_fail(STATUS_RUN, "{emit}: cannot be written");
+}
+
 static enum status write_file(void *context, FILE *out)
 {
 	const struct emission *e = context;
@@ -94,7 +102,8 @@ static void print_notes(const struct options *o, const struct settings *s, const
 {
 	const char *file = file_of(o), *name = file ? file : emit_target_name(e->target);
 	if (file)
-		fprintf(stderr, "%s: as %s reads it\n", character_plain(file), emit_target_version(e->target));
+		fprintf(stderr, "%s: as %s reads it%s%s\n", character_plain(file), emit_target_version(e->target),
+		        e->beside_where ? ", with " : "", e->beside_where ? character_plain(e->beside_where) : "");
 	for (int i = 0; i < e->note_count; i++)
 		fprintf(stderr, "%s: note: %s\n", character_plain(name), character_plain(e->notes[i]));
 	print_unasked(o, s, e, name);
@@ -125,7 +134,15 @@ enum status emit_settings(const struct options *o, const struct settings *s)
 		status = emit_make(&e, target, file, s, nodes_of(o, s->ranks));
 	if (status)
 		return status;
-	status = file ? file_write(file, "{emit}", write_file, &e) : write_file(&e, stdout);
+	if (e.beside_where && o->config && !strcmp(e.beside_where, o->config)) {
+		emit_release(&e);
+		return status_fail(STATUS_INPUT, "{emit}: '%s' is what is read for --config; give FILE another name",
+		                   o->config);
+	}
+	if (e.beside_where)
+		status = file_write(e.beside_where, "{emit}", write_beside, &e);
+	if (!status)
+		status = file ? file_write(file, "{emit}", write_file, &e) : write_file(&e, stdout);
 	if (!status)
 		print_notes(o, s, &e);
 	emit_release(&e);

@@ -20,6 +20,7 @@ struct train_options run_options(const struct options *o, const struct settings 
 	t.communicator = option_text(o, OPTION_COMM);
 	t.no_graph = option_given(o, OPTION_NO_GRAPH);
 	t.autotune = option_given(o, OPTION_AUTOTUNE);
+	t.products = option_text(o, OPTION_PRODUCTS);
 	t.attention = option_text(o, OPTION_ATTENTION);
 	t.tf32 = option_given(o, OPTION_TF32);
 	t.data = option_text(o, OPTION_DATA);

@@ -8,6 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "real/calibrate/internal.h"
+#include "real/communicator/kind.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/train.h"
 
@@ -128,8 +129,7 @@ static enum status join(struct calibration *k, bool *ours)
 	MPI_Comm_rank(k->node, &k->local_rank);
 	MPI_Comm_size(k->node, &k->local_ranks);
 	calibrate_gather(k, world);
-	/* NCCL's ranks find each other through MPI. */
-	const char *name = strcmp(k->options->communicator, "nccl") ? k->options->communicator : "mpi";
+	const char *name = communicator_kind(k->options->communicator)->host;
 	s = k->ranks > 1 ? communicator_open(&k->communicator, name, &world) : STATUS_OK;
 	communicator_deadline_end();
 	return s;
@@ -176,7 +176,7 @@ enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
 	        .name = o->device, .collectives = o->communicator, .eager = o->no_graph, .local_ranks = (int)ranks};
 	const struct device_table *table;
 	enum status s = device_find(o->device, &table);
-	if (!s && table->kind == DEVICE_CPU && strcmp(o->communicator, "ring") != 0)
+	if (!s && table->kind == DEVICE_CPU && communicator_kind(o->communicator)->library)
 		return status_fail(
 		        STATUS_INPUT,
 		        "{comm} %s: between processors calibrate measures ring; leave it out, or say {device} cuda",

@@ -146,7 +146,6 @@ bool training_checkpoint_is_under_way(const struct training *t, double *wish);
 enum status training_checkpoint_go_on(struct training *t, double wishes);
 /* After this step, by its number or (at rank 0, which tells the others) by the clock. */
 bool training_checkpoint_is_due(const struct training *t, bool last, bool time);
-bool training_checkpoint_time(const struct training *t);
 /* Waits for the thread that writes. */
 void training_checkpoint_release(struct training *t);
 /* The plan's section save, by which pieces are learnt, written or added up. */

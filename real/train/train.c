@@ -10,6 +10,7 @@
 
 #include "kernels/exact.h"
 #include "kernels/update.h"
+#include "real/communicator/kind.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/internal.h"
 #include "strategy/base/clock.h"
@@ -50,8 +51,7 @@ static enum status open_rank(struct training *t)
 		weights->show = training_show_weights;
 	if (t->mpi) {
 		MPI_Comm world = MPI_COMM_WORLD;
-		/* NCCL's ranks find each other and send control values through MPI. */
-		const char *name = strcmp(t->options->communicator, "nccl") ? t->options->communicator : "mpi";
+		const char *name = communicator_kind(t->options->communicator)->host;
 		if (!t->started_mpi || !(s = communicator_deadline("opening the communicator")))
 			s = communicator_open(&t->communicator, name, &world);
 		communicator_deadline_end();

@@ -47,9 +47,10 @@ struct train_options {
 	const char *plan_file;    /* NULL: compile from the settings */
 	int64_t steps;
 	const char *device;       /* "cpu" or "cuda" */
-	const char *communicator; /* "ring" or "mpi"; of a GPU also "nccl" */
+	const char *communicator; /* its name (real/communicator/kind.h) */
 	bool no_graph;            /* of a GPU: every step is issued operation by operation */
 	bool autotune;            /* of a GPU: time algorithms of products, and keep the fastest */
+	const char *products;     /* of a GPU: the rung of its kernels, of CUDA_PRODUCT_LIST; NULL: cuBLASLt's */
 	const char *attention;    /* of a GPU: the rung of its kernels, of CUDA_ATTENTION_LIST; NULL: auto */
 	bool tf32;                /* of a GPU, in fp32: products on tensor cores */
 	const char *data;         /* NULL: the model's default data */

@@ -249,7 +249,7 @@ cat >"$SHARDLAB_CONFIG" <<-EOF
 EOF
 small=(--model gpt --ranks 2 --steps 1)
 refuse 'does not fit this machine: its ranks take 3' train "${small[@]}"
-refuse 'would fit with: --strategy ' train "${small[@]}" --activation-checkpointing full
+refuse 'would fit with: --micro-batch ' train "${small[@]}" --activation-checkpointing full
 refuse 'nothing that was tried would fit: take a smaller model; --force starts it all the same' train --model gpt2-124m --ranks 2
 refuse 'does not fit this machine' validate "${small[@]}" --strategy ddp
 "$SHARDLAB" train "${small[@]}" --force >"$TMPDIR/forced.out" 2>"$TMPDIR/err" || fail 'train --force'
