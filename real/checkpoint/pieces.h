@@ -87,10 +87,9 @@ void piece_writer_release(struct piece_writer *w); /* accepts NULL and a zeroed 
 struct piece_reader {
 	const struct model *model;
 	struct safetensors *files;
-	int file_count;
 	struct piece *pieces;
-	int count;
 	size_t capacity;
+	int file_count, count;
 };
 
 /* Opens the files of so many ranks and checks every name in them: STATUS_INPUT with file and tensor. */

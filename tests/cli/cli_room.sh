@@ -25,7 +25,7 @@ mpirun --oversubscribe --bind-to none -n 1 -wdir "$TMPDIR/here" "$SHARDLAB" "${m
 grep '^fatal: ' "$TMPDIR/all" | sort -u >"$TMPDIR/err"
 early 'a folder that is not shared' "$status"
 grep -q 'give a folder that all ranks share' "$TMPDIR/err" || complain "not shared: no line says so: $(cat "$TMPDIR/err")"
-[ -z "$(find "$TMPDIR/here" "$TMPDIR/there" -name '*.partial' -o -type f)" ] ||
+[ -z "$(find "$TMPDIR/here" "$TMPDIR/there" -name '*.partial' -o -type f ! -name .lock)" ] ||
 	complain "not shared: left: $(find "$TMPDIR/here" "$TMPDIR/there")"
 
 # A disk of two megabytes, which is full, or read-only, or fills up while a run goes on. The file system is this process's own.
