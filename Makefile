@@ -99,7 +99,7 @@ emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(
 emulated_tests := $(filter $(BUILD)/tests/cuda/% %/mpi_shipped,$(test_programs))
 # The tests of these kernels, on a GPU, and what tests/gpu's scripts and their test stand on.
 gpu_tests := $(patsubst tests/cuda/%,$(BUILD)/tests/gpu/%,$(basename $(shell grep -lE 'target_run|CUDA_SUITE' $(wildcard tests/cuda/test_cuda_*.c*))))
-gpu_scripts_need := $(gpu_tests) $(BUILD)/tests/gpu/ask_gpu $(BUILD)/tests/gpu/shardlab
+gpu_scripts_need := $(gpu_tests) $(addprefix $(BUILD)/tests/gpu/,ask_gpu shardlab bench_cuda_ladder)
 
 every_source := $(sort $(shell find * -path build -prune -o \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print))
 
@@ -140,7 +140,7 @@ $(BUILD)/cuda/%.o: %.cu $(BUILD)/cuda_flags
 -include $(cuda_objects:.o=.d)
 # Compute capability 9.0 has instructions that only code for it alone may use. Others have an empty kernel there.
 ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
-$(patsubst %,$(BUILD)/cuda/kernels/cuda/%.o,attention_hopper attention_hopper_backward): CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
+$(patsubst %,$(BUILD)/cuda/kernels/cuda/%.o,attention_hopper attention_hopper_backward product_hopper): CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
 endif
 
 nccl_objects := $(BUILD)/real/communicator/nccl.o $(BUILD)/tests/support/fake_nccl.o
@@ -272,6 +272,11 @@ $(BUILD)/tests/gpu/shardlab: $(BUILD)/cli/main.o $(BUILD)/tests/gpu/fake_gpu.o \
 		$(filter $(BUILD)/tests/support/fake_% %/elements.o,$(test_support)) $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
+# A benchmark of a GPU on the same stand-in with the shipped kernels: that what it computes is right.
+$(BUILD)/tests/gpu/bench_%: $(BUILD)/tests/bench/bench_%.o $(BUILD)/tests/gpu/fake_bench.o $(emulated_objects) \
+		$(filter $(BUILD)/tests/support/fake_% %/elements.o,$(test_support)) $(layer_libraries)
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -lstdc++ -o $@
+
 # In `make check` a fuzz target reads its corpus; under `make fuzz` clang's fuzzer drives it and looks for more.
 ifeq ($(filter fuzzer-no-link,$(subst $(comma), ,$(SAN))),)
 fuzz_driver := $(BUILD)/tests/fuzz/replay.o
@@ -287,7 +292,7 @@ $(fuzz_programs): %: %.o $(filter %.o,$(fuzz_driver)) $(filter-out %-kernels.a,$
 gpu_needs := $(BUILD)/shardlab $(cuda_library) $(BUILD)/tests/gpu/ask_gpu $(filter %/bench_cuda_memory,$(bench_programs))
 check-gpu: $(gpu_needs) $(gpu_tests) ## on a GPU: kernels, plans, validate, other families, compute-sanitizer
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' tests/gpu/check.sh
-bench-gpu: $(gpu_needs) $(filter %/bench_cuda_matrix,$(bench_programs)) ## on a GPU: speed and memory, beside PyTorch's
+bench-gpu: $(gpu_needs) $(filter %/bench_cuda_matrix %/bench_cuda_ladder,$(bench_programs)) ## on a GPU: speed and memory, beside PyTorch's
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' tests/gpu/bench.sh
 
 .PHONY: mutants

@@ -97,7 +97,7 @@ enum status trials_follow(struct trials *t)
 	while (!s && o.does != ORDER_END)
 		if (!(s = carry_out(t, o)))
 			s = world_hear(t->world, &o, sizeof o);
-	return status_is_stop(s) ? STATUS_OK : s; /* rank 0 says so */
+	return status_has_report(s) ? STATUS_OK : s; /* rank 0 says so */
 }
 
 enum status trials_calibrate(struct trials *t, enum device_kind kind, int64_t seconds)

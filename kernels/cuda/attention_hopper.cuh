@@ -1,33 +1,11 @@
-/* Shared by attention's passes for compute capability 9.0: tiles as wgmma.cuh wants them, rows of 64 elements, those of
- * 128 in two halves one after the other, and the two forms of products of which all passes consist. */
+/* Shared by attention's passes for compute capability 9.0: the two forms of products of which all passes consist. */
 #ifndef SHARDLAB_CUDA_ATTENTION_HOPPER_CUH
 #define SHARDLAB_CUDA_ATTENTION_HOPPER_CUH
 
 #include "kernels/cuda/attention.cuh"
-#include "kernels/cuda/wgmma.cuh"
-
-enum { ROW = 64, ROW_BYTES = 2 * ROW }; /* of a half */
+#include "kernels/cuda/tiles_hopper.cuh"
 
 #if defined(SHARDLAB_EMULATE) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-/* The beginning of shared memory, at a multiple of what patterns begin at. */
-template <typename T> static __device__ __forceinline__ T *patterns_begin()
-{
-	unsigned char *begin = shared_memory<unsigned char>();
-	begin += (SWIZZLE_BYTES - shared_address(begin) % SWIZZLE_BYTES) % SWIZZLE_BYTES;
-	return reinterpret_cast<T *>(begin);
-}
-
-/* Begins to copy ROWS rows from `first` on. */
-template <int HEAD, int ROWS, int THREADS, typename T>
-static __device__ __forceinline__ void halves_copy(T *tile, const T *from, int row_elements, int first, int rows,
-                                                   int size)
-{
-#pragma unroll
-	for (int column = 0; column < HEAD; column += ROW)
-		tile_copy<ROW, ROWS, THREADS>(tile + column * ROWS, from + column, row_elements, first, rows,
-		                              size - column);
-}
 
 /* products[64,RIGHT] = 64 rows of a tile of LEFT rows · (RIGHT rows)ᵀ: addresses of the first of each. */
 template <typename T, int HEAD, int LEFT, int RIGHT>
@@ -64,14 +42,6 @@ static __device__ __forceinline__ void pack_left_operand(uint32_t (&p)[STEPS][4]
 		for (int i = 0; i < 4; i++)
 			p[step][i] =
 			        pack_pair<T>(s[2 * step + i / 2][2 * (i % 2)], s[2 * step + i / 2][2 * (i % 2) + 1]);
-}
-
-/* Waits until what was copied has come, for all threads and for products. */
-static __device__ __forceinline__ void arrived()
-{
-	cp_async_wait<0>();
-	shared_fence();
-	__syncthreads();
 }
 
 #endif

@@ -6,6 +6,12 @@
 
 enum { CUDA_ATTENTION_CHOICES = 16 /* shapes and passes */ };
 
+/* cudaStream_t, which a queue of the device's work is here. */
+static inline struct CUstream_st *cuda_stream(kernel_stream s)
+{
+	return (struct CUstream_st *)s;
+}
+
 struct attention_place {
 	struct attention_shape shape;
 	bool backward;
@@ -28,10 +34,11 @@ struct kernel_context {
 	bool times_attention;
 	int choices; /* of attention; when all places are taken, the first ones are used again */
 	struct attention_place choice[CUDA_ATTENTION_CHOICES];
-	void *algorithms;          /* product.cu: those that were chosen */
-	void *cudnn;               /* attention_cudnn.cu: a handle and plans; NULL: not asked for yet */
-	int product_refusal;       /* the error of the last product that cuBLASLt had nothing for */
-	struct cuda_products lost; /* the products that cuBLASLt did not carry out */
+	void *algorithms;                        /* product.cu: those that were chosen */
+	void *cudnn;                             /* attention_cudnn.cu: a handle and plans; NULL: not asked for yet */
+	int product_refusal;                     /* the error of the last product that cuBLASLt had nothing for */
+	struct cuda_products products;           /* who carried them out */
+	enum cuda_product_rung rung_of_products; /* that was asked for */
 };
 
 /* Errors of this library's own, beside those of CUDA (below 1000) and cuBLASLt. */

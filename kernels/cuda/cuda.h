@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define CUDA_API_VERSION 6
+#define CUDA_API_VERSION 7
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
 
 typedef struct CUevent_st *cuda_event;
@@ -50,12 +50,28 @@ struct cuda_opening {
 	int64_t total_bytes, after_context, after_workspace, after_cublaslt;
 };
 
-/* Products of linear layers that cuBLASLt had nothing for, counted as they are put on a stream: a replayed step counts
- * none. */
+/* Rungs of the ladder of products (docs/ladder.md): each but the first takes fewer shapes than the one before. */
+#define CUDA_PRODUCT_LIST(X)                                                                                           \
+	X(CUBLASLT, cublaslt) /* cuBLASLt's, and PLAIN what it has nothing for */                                      \
+	X(PLAIN, plain)       /* a thread makes an element */                                                          \
+	X(SIMPLE, simple)     /* tiles, fp32 arithmetic */                                                             \
+	X(TENSOR, tensor)     /* tensor cores: 16 bits, rows of whole pieces of 16 bytes */                            \
+	X(HOPPER, hopper)     /* wgmma: the same on compute capability 9.0 */
+enum cuda_product_rung {
+#define X(NAME, name) CUDA_PRODUCT_##NAME,
+	CUDA_PRODUCT_LIST(X)
+#undef X
+	        CUDA_PRODUCT_RUNGS
+};
+
+/* Products of linear layers and who computed them, counted as they are put on a stream: a replayed step counts none. */
 struct cuda_products {
+	int64_t by[CUDA_PRODUCT_RUNGS];
 	/* Calls of linear_backward with x_pre whose product could not give the slope of GELU: it took a pass more. */
 	int64_t gelu_passes;
-	/* Products that a kernel of ours computed, a thread an element: right, and hundreds of times slower. */
+	/* Products that cuBLASLt had nothing for, so that a thread made an element: right, and hundreds of times
+	 * slower.
+	 */
 	int64_t plain;
 	char first[96]; /* the first of those, as "16384 x 3072 x 768 bf16, A whole, B transposed" */
 	int why;        /* the library's reason to refuse that one, for error_text() */
@@ -67,7 +83,7 @@ struct cuda_algorithm {
 	uint64_t product[15], algorithm[8];
 };
 
-/* Rungs of attention's ladder (docs/gpu.md): each takes fewer shapes than the one before. */
+/* Rungs of attention's ladder (docs/ladder.md): each takes fewer shapes than the one before. */
 #define CUDA_ATTENTION_LIST(X)                                                                                         \
 	X(AUTO, auto)     /* the fastest, as was measured */                                                           \
 	X(PLAIN, plain)   /* a thread makes a row */                                                                   \
@@ -111,6 +127,9 @@ struct cuda_api {
 	 * what is here. Needs no device. */
 	void (*cublaslt)(int *built, int *here);
 	void (*products)(const struct kernel_context *c, struct cuda_products *out);
+	/* From here on products by this rung of their ladder, or by the highest below it that takes one; cuBLASLt's
+	 * unless set. GELU, its slope and a bias's gradient are passes of their own then. */
+	void (*use_products)(struct kernel_context *c, enum cuda_product_rung most);
 	/* From here on products and passes of attention of these shapes have what was chosen, as far as cuBLASLt and
 	 * cuDNN still have it. With `time`, products of other shapes are timed when they are first put on a stream that
 	 * is not captured: the fastest of up to 8 is kept, where cuBLASLt's own first one is otherwise. */

@@ -21,7 +21,7 @@ const char *const type_names[] = {"fp32", "bf16", "fp16"};
 /* A product that takes hundreds of times as long is counted, and the first one is named. */
 void note_plain(struct kernel_context *c, const struct product *p)
 {
-	struct cuda_products *lost = &c->lost;
+	struct cuda_products *lost = &c->products;
 	if (lost->plain++)
 		return;
 	lost->why = c->product_refusal;
@@ -31,13 +31,23 @@ void note_plain(struct kernel_context *c, const struct product *p)
 	         p->epilogue == PRODUCT_BIAS ? ", bias" : "");
 }
 
+/* By cuBLASLt, with the product's epilogue; CUDA_ERROR_NO_ALGORITHM: it has nothing, or is not asked. */
+int run_whole(struct kernel_context *c, kernel_stream s, const struct product *p)
+{
+	int error = c->rung_of_products ? CUDA_ERROR_NO_ALGORITHM : product_run(c, s, p);
+	c->products.by[CUDA_PRODUCT_CUBLASLT] += !error;
+	return error;
+}
+
 int run_part(struct kernel_context *c, kernel_stream s, const struct product *p)
 {
-	int error = product_run(c, s, p);
+	if (c->rung_of_products)
+		return product_by_rung(c, s, p, c->rung_of_products);
+	int error = run_whole(c, s, p);
 	if (error != CUDA_ERROR_NO_ALGORITHM)
 		return error;
 	note_plain(c, p);
-	return product_plain(s, p);
+	return product_by_rung(c, s, p, CUDA_PRODUCT_PLAIN);
 }
 
 /* One without GELU or sums: of any shape. */
@@ -61,10 +71,10 @@ int backward_input(struct kernel_context *c, kernel_stream s, const struct linea
 		return run(c, s, &p);
 	p.pre = const_cast<void *>(x_pre);
 	p.epilogue = PRODUCT_GELU_SLOPE;
-	int error = product_run(c, s, &p);
+	int error = run_whole(c, s, &p);
 	if (error != CUDA_ERROR_NO_ALGORITHM)
 		return error;
-	c->lost.gelu_passes++;
+	c->products.gelu_passes++;
 	p.epilogue = PRODUCT_PLAIN;
 	p.pre = nullptr;
 	error = run(c, s, &p);
@@ -88,7 +98,7 @@ CUDA_KERNEL(linear_forward)
 	int error = CUDA_ERROR_NO_ALGORITHM;
 	if (shape->activation == ACTIVATION_GELU_TANH) {
 		p.epilogue = bias ? PRODUCT_GELU_BIAS : PRODUCT_GELU;
-		error = product_run(c, s, &p);
+		error = run_whole(c, s, &p);
 	}
 	if (error != CUDA_ERROR_NO_ALGORITHM)
 		return error;
@@ -108,7 +118,7 @@ CUDA_KERNEL(linear_backward)
 	if (dbias && !shape->activation && !accumulate_bias && shape->out <= shape->in) {
 		p.epilogue = product_bias_sums(shape);
 		p.sums = dbias;
-		error = product_run(c, s, &p);
+		error = run_whole(c, s, &p);
 	}
 	if (error == CUDA_ERROR_NO_ALGORITHM) {
 		const void *before = shape->activation ? pre : nullptr;
@@ -125,5 +135,5 @@ CUDA_KERNEL(linear_backward)
 
 void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out)
 {
-	*out = c->lost;
+	*out = c->products;
 }

@@ -263,10 +263,30 @@ int product_run(struct kernel_context *c, kernel_stream s, const struct product 
  * (0) if so. */
 int product_check(const struct product *p, bool tf32);
 
-/* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */
+/* ---- kernels of shardlab's own: the ladder ---- */
 
-/* A product of any shape, with bias and residual, but without GELU and sums whatever the epilogue. */
+/* Each makes a product with bias and residual, but without GELU and sums whatever the epilogue. The first two take any
+ * type, shape and address; the others those that product_is_in_pieces(), the last on compute capability 9.0. */
 int product_plain(kernel_stream s, const struct product *p);
+int product_simple(kernel_stream s, const struct product *p);
+int product_tensor(kernel_stream s, const struct product *p);
+int product_hopper(kernel_stream s, const struct product *p);
+bool product_hopper_is_here(const struct kernel_context *c);
+
+/* By this rung, or by the highest below it that takes it. */
+int product_by_rung(struct kernel_context *c, kernel_stream s, const struct product *p, enum cuda_product_rung most);
+
+/* 16 bits, and both operands' rows are whole pieces of 16 bytes, C's whole pairs of elements. */
+static inline bool product_is_in_pieces(const struct product *p)
+{
+	const int64_t a_row = p->a_transposed ? p->m : p->k, b_row = p->b_transposed ? p->k : p->n;
+	bool pieces = a_row % 8 == 0 && b_row % 8 == 0 && p->a_stride % 8 == 0 && p->b_stride % 8 == 0;
+	bool pairs = p->n % 2 == 0 && p->c_stride % 2 == 0 && product_alignment(p->c) >= 4 &&
+	             product_alignment(p->residual) >= 4 && product_alignment(p->bias) >= 4;
+	bool of_layers = !p->a_transposed || !p->b_transposed;
+	return p->type != ELEMENT_FP32 && of_layers && pieces && pairs && product_alignment(p->a) >= 16 &&
+	       product_alignment(p->b) >= 16;
+}
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,7 @@ bool cuda_attention_is_word(const struct cuda_algorithm *a);
 void cuda_attention_give(struct kernel_context *c, const struct cuda_algorithm *a);
 int cuda_attention_tell(const struct kernel_context *c, struct cuda_algorithm *out, int most);
 void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out); /* linear.cu */
+void cuda_use_products(struct kernel_context *c, enum cuda_product_rung most);      /* product_ladder.cu */
 /* product.cu */
 void cuda_cublaslt(int *built, int *here);
 void cuda_use_algorithms(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time);

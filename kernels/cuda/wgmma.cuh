@@ -7,6 +7,8 @@
  *     wgmma_registers<T>(o, p, b);       o[64,N] += P · B: P[64,16] in registers, B[16,N] in shared memory, N
  * contiguous wgmma_commit(); wgmma_wait<1>();                   s may be read; until then registers of both stay as
  * they are
+ *     wgmma_either<T, A_ACROSS, B_ACROSS>(d, a, b);             d[64,128] += A · B, both in shared memory, each with k
+ *                                                               contiguous (as wgmma_shared's), or across: m or n is
  *
  * N is 64 or 128.
  *
@@ -22,11 +24,12 @@
  *     bits 49-51  base offset       62-63  swizzle: 1 is 128 bytes
  *
  *     rows of k (wgmma_shared)      stride: from 8 rows to the next 8; leading: not used
- *     rows of n (wgmma_registers)   stride: from 8 rows of k to the next 8; leading: from 64 columns to the next 64
+ *     rows of n or m (across)       stride: from 8 rows of k to the next 8; leading: from 64 columns to the next 64
  */
 #ifndef SHARDLAB_CUDA_WGMMA_CUH
 #define SHARDLAB_CUDA_WGMMA_CUH
 
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cuda/mma.cuh"
@@ -98,16 +101,28 @@ __forceinline__ void emulate_wgmma(float (&d)[N / 8][4], uint64_t b, bool contig
 	emulate_product(&d[0][0], N / 2, run, std::move(reads));
 }
 
-template <typename T, int TILES>
-__forceinline__ void wgmma_shared(float (&d)[TILES][4], uint64_t a, uint64_t b, bool accumulate)
+template <typename T, bool A_ACROSS, bool B_ACROSS, int TILES>
+__forceinline__ void emulate_wgmma_shared(float (&d)[TILES][4], uint64_t a, uint64_t b, bool accumulate)
 {
 	emulate_untold meanwhile;
 	std::vector<const void *> reads;
-	emulate_wgmma_reads(reads, a, true, 64);
+	emulate_wgmma_reads(reads, a, !A_ACROSS, 64);
 	auto element = [=](int row, int k) {
-		return emulate_wgmma_element(a, true, static_cast<uint32_t>(row), static_cast<uint32_t>(k));
+		return emulate_wgmma_element(a, !A_ACROSS, static_cast<uint32_t>(row), static_cast<uint32_t>(k));
 	};
-	emulate_wgmma<T, 8 * TILES>(d, b, true, accumulate, element, std::move(reads));
+	emulate_wgmma<T, 8 * TILES>(d, b, !B_ACROSS, accumulate, element, std::move(reads));
+}
+
+template <typename T, int TILES>
+__forceinline__ void wgmma_shared(float (&d)[TILES][4], uint64_t a, uint64_t b, bool accumulate)
+{
+	emulate_wgmma_shared<T, false, false>(d, a, b, accumulate);
+}
+
+template <typename T, bool A_ACROSS, bool B_ACROSS>
+__forceinline__ void wgmma_either(float (&d)[16][4], uint64_t a, uint64_t b)
+{
+	emulate_wgmma_shared<T, A_ACROSS, B_ACROSS>(d, a, b, true);
 }
 
 template <typename T, int TILES>
@@ -211,6 +226,22 @@ __device__ __forceinline__ void wgmma_registers(float (&d)[16][4], const uint32_
 WGMMA_OF(__nv_bfloat16, "bf16")
 WGMMA_OF(__half, "f16")
 #undef WGMMA_OF
+
+/* The last operands: as above; those of the two flags are numbers of the instruction. */
+#define WGMMA_EITHER(type)                                                                                             \
+	asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" WGMMA_NAMES_64                  \
+	             "}, %64, %65, 1, 1, 1, %66, %67;"                                                                 \
+	             : WGMMA_32(d, 0), WGMMA_32(d, 8)                                                                  \
+	             : "l"(a), "l"(b), "n"(A_ACROSS), "n"(B_ACROSS))
+template <typename T, bool A_ACROSS, bool B_ACROSS>
+__device__ __forceinline__ void wgmma_either(float (&d)[16][4], uint64_t a, uint64_t b)
+{
+	if constexpr (std::is_same<T, __half>::value)
+		WGMMA_EITHER("f16");
+	else
+		WGMMA_EITHER("bf16");
+}
+#undef WGMMA_EITHER
 
 static __device__ __forceinline__ void wgmma_fence()
 {

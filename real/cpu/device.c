@@ -1,12 +1,14 @@
 #include "real/cpu/device.h"
 
+#include "real/communicator/kind.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static enum status check(const struct device_choice *c, const struct plan *p)
 {
 	(void)p;
-	if (c->collectives && !strcmp(c->collectives, "nccl"))
+	if (c->collectives && communicator_kind(c->collectives)->device)
 		return status_fail(STATUS_INPUT,
 		                   "{comm} nccl moves a GPU's memory; say {device} cuda, or {comm} ring or mpi");
 	if (c->eager)
@@ -15,6 +17,10 @@ static enum status check(const struct device_choice *c, const struct plan *p)
 	if (c->autotune)
 		return status_fail(STATUS_INPUT,
 		                   "{autotune}: only a GPU's products have algorithms to choose from; leave it out, or "
+		                   "say {device} cuda");
+	if (c->products)
+		return status_fail(STATUS_INPUT,
+		                   "{products}: only a GPU has kernels of products to choose from; leave it out, or "
 		                   "say {device} cuda");
 	if (c->attention)
 		return status_fail(STATUS_INPUT,

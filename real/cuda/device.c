@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cudnn.h"
+#include "real/communicator/kind.h"
 #include "real/communicator/nccl.h"
 #include "real/cuda/algorithms.h"
 #include "real/cuda/fit.h"
@@ -35,7 +36,7 @@ enum status cuda_device_error(const struct cuda_device *c, int error, const char
 
 static bool is_nccl(const struct device_choice *choice)
 {
-	return choice->collectives && !strcmp(choice->collectives, "nccl");
+	return choice->collectives && communicator_kind(choice->collectives)->device;
 }
 
 static enum status check_count(const struct device_choice *choice, int gpus)
@@ -71,13 +72,24 @@ const char *const cuda_attention_names[] = {
 #undef X
 };
 
+static const char *const product_names[] = {
+#define X(NAME, name) #name,
+        CUDA_PRODUCT_LIST(X)
+#undef X
+};
+
+/* The place of a rung in such a list; 0 where none is asked for. */
+static int rung_of(const char *asked, const char *const *names, int count)
+{
+	int i = 0;
+	while (asked && i < count && strcmp(names[i], asked) != 0)
+		i++;
+	return asked && i < count ? i : 0;
+}
+
 static enum cuda_attention attention_of(const struct device_choice *choice)
 {
-	const size_t count = sizeof cuda_attention_names / sizeof *cuda_attention_names;
-	size_t i = 0;
-	while (choice->attention && i < count && strcmp(cuda_attention_names[i], choice->attention) != 0)
-		i++;
-	return i < count ? (enum cuda_attention)i : CUDA_ATTENTION_AUTO;
+	return (enum cuda_attention)rung_of(choice->attention, cuda_attention_names, CUDA_ATTENTIONS);
 }
 
 /* It loads cuDNN, which is not done unless it is asked for. */
@@ -215,6 +227,8 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	if (error)
 		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
 	c->api->allow_tf32(c->context, choice->tf32);
+	c->api->use_products(c->context,
+	                     (enum cuda_product_rung)rung_of(choice->products, product_names, CUDA_PRODUCT_RUNGS));
 	c->attention = attention_of(choice);
 	c->tunes = choice->autotune || (choice->attention && c->attention == CUDA_ATTENTION_AUTO);
 	error = c->api->use_attention(c->context, c->attention, c->tunes);

@@ -1,4 +1,5 @@
 /* A GPU as a device. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,22 @@ static void add_times(char *list, size_t size, bool backward, const struct cuda_
 	snprintf(list + at, size - at, " µs");
 }
 
+/* "hopper 98, simple 2" */
+static void name_products(const struct cuda_products *p, struct report_slowed *out)
+{
+	static const char *const names[] = {
+#define X(NAME, name) #name,
+	        CUDA_PRODUCT_LIST(X)
+#undef X
+	};
+	for (int r = CUDA_PRODUCT_RUNGS - 1; r > CUDA_PRODUCT_CUBLASLT; r--) {
+		const size_t at = strlen(out->products_by);
+		if (p->by[r])
+			snprintf(out->products_by + at, sizeof out->products_by - at, "%s%s %" PRId64, at ? ", " : "",
+			         names[r], p->by[r]);
+	}
+}
+
 static void name_attention(const struct cuda_device *c, struct report_slowed *out)
 {
 	static const char *const why[] = {[CUDA_ATTENTION_HIGHEST] = "highest",
@@ -78,6 +95,8 @@ static void slowed(const struct device *d, struct report_slowed *out)
 	struct cuda_products p;
 	c->api->products(c->context, &p);
 	name_attention(c, out);
+	if (!p.by[CUDA_PRODUCT_CUBLASLT])
+		name_products(&p, out);
 	out->gelu_passes = p.gelu_passes;
 	out->plain_products = p.plain;
 	snprintf(out->not_captured, sizeof out->not_captured, "%s", c->not_captured);

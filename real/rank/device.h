@@ -13,9 +13,10 @@ struct device_choice {
 	const char *name;            /* "cpu", "cuda", …; NULL: the CPU */
 	bool guard;                  /* of the CPU alone */
 	const char *folder;          /* for what is kept on disk; NULL: none given */
-	const char *collectives;     /* "ring", "mpi" or "nccl" */
+	const char *collectives;     /* the communicator (kind.h); NULL: one rank */
 	bool eager;                  /* cuda: no graph */
 	bool autotune;               /* cuda: algorithms of products are timed, and kept */
+	const char *products;        /* cuda: the rung of its kernels, of CUDA_PRODUCT_LIST; NULL: cuBLASLt's */
 	const char *attention;       /* cuda: the rung of its kernels, of CUDA_ATTENTION_LIST; NULL: auto */
 	bool tf32;                   /* cuda, in fp32: products on tensor cores, of operands rounded to TF32 */
 	int local_rank, local_ranks; /* of the ranks on this machine; 0, 0: alone */

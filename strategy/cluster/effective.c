@@ -33,6 +33,8 @@ enum status cluster_take_stack(struct cluster *c, const struct stack *s)
 	if (c->network.bandwidth.value)
 		scale(&c->network.bandwidth, s->value[STACK_NETWORK_BETWEEN]);
 	scale(&c->host_link.bandwidth, s->value[STACK_HOST_LINK]);
+	if (c->pageable.value)
+		scale(&c->pageable, s->value[STACK_HOST_LINK]);
 	scale(&c->node_bandwidth, s->value[STACK_HOST_MEMORY]);
 	c->launch = rate_assumed(s->value[STACK_LAUNCH_GAP]);
 	c->collective_share = rate_assumed(s->value[STACK_OVERLAP_SHARE]);

@@ -123,7 +123,8 @@ void stack_list(void (*line)(void *context, const char *name, const char *what),
 			line(context, entries[i].name, entries[i].what);
 }
 
-const char *stack_cards(const char *name, char *out, size_t size)
+/* The cards of a name of the catalogue, with commas; "": there is none of that name. */
+static const char *stack_cards(const char *name, char *out, size_t size)
 {
 	size_t n = 0;
 	*out = 0;

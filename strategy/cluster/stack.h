@@ -108,8 +108,6 @@ enum status stack_read(struct stack *s, const char *text, size_t size, const cha
 void stack_print(const struct stack *s, FILE *out);
 /* One line an entry of the catalogue, for `shardlab help`. */
 void stack_list(void (*line)(void *context, const char *name, const char *what), void *context);
-/* The cards of a name of the catalogue, with commas; "": there is none of that name. */
-const char *stack_cards(const char *name, char *out, size_t size);
 
 /* Fills in what is missing from the class on the card. */
 void stack_complete(struct stack *s);

@@ -14,6 +14,7 @@
  * behind is what the waits allow.
  */
 #include "strategy/step/offload.h"
+#include "strategy/step/activations.h"
 
 /* ---- what goes with what ---- */
 
@@ -126,7 +127,7 @@ void staging_read_by(int uses[2], int op)
 	uses[1] = op;
 }
 
-int home_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group)
+int home_begin_with(struct step *s, enum op_kind kind, const struct home *home, uint8_t axes, int group)
 {
 	const char *name = s->plan->groups[group].name;
 	struct region kept = step_place(s, home->buffer, home->place, group), at = kept;

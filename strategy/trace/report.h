@@ -107,8 +107,11 @@ struct report_tightest {
 struct report_change {
 	char words[160]; /* "": none was looked for, or nothing that was tried does */
 	bool none;       /* the latter */
+	bool close;      /* it fits, but that is close (enum report_fit): nothing that was tried surely does */
 	bool cut;        /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
 	int64_t step;    /* ns */
+	char near[160];  /* beside one that surely fits: one that is faster, and close; "": there is none */
+	int64_t near_step;
 	/* For settings from a configuration, beside which the options cannot be given: a command with all of them, and
 	 * the program for which --emit can write them (""). "": there was none. */
 	char command[1024], emit[16];
@@ -128,8 +131,9 @@ struct report_slowed {
 	int64_t gelu_passes;    /* GELU's backward pass was a kernel of its own */
 	int64_t plain_products; /* products of linear layers that cuBLASLt had nothing for: hundreds of times slower */
 	char plain_why[224];    /* of the first: its shape, and what cuBLASLt said */
-	/* The rungs of attention's ladder (docs/gpu.md) that its forward and backward passes had: "hopper", or "hopper,
-	 * tensor" where not all layers have the same; "": no attention. */
+	char products_by[64];   /* "hopper 98, simple 2": where other kernels than cuBLASLt's were asked for; "" */
+	/* The rungs of attention's ladder (docs/ladder.md) that its forward and backward passes had: "hopper", or
+	 * "hopper, tensor" where not all layers have the same; "": no attention. */
 	char attention_forward[40], attention_backward[40];
 	char attention_why[16];    /* "highest" of our own, for nothing was measured; "asked"; "measured" */
 	char attention_times[192]; /* measured: "forward: tensor 412, hopper 301 µs; …", of the first layer */

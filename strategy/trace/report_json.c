@@ -330,6 +330,12 @@ static void report(struct form *f, struct report *r)
 			if (!form_absent(f, "command", !*r->change.command))
 				FORM_TEXT(f, "command", r->change.command);
 			form_seconds(f, "step_s", &r->change.step);
+			form_word(f, "fit", r->change.close, fit_words);
+			if (!form_absent(f, "close", !*r->change.near))
+				FORM_INSIDE (f, "close", within) {
+					FORM_TEXT(f, "options", r->change.near);
+					form_seconds(f, "step_s", &r->change.near_step);
+				}
 		}
 	if (!form_absent(f, "would_fit_search_cut", !r->change.cut))
 		form_yes_no(f, "would_fit_search_cut", &r->change.cut);

@@ -58,6 +58,8 @@ static void slowed(struct form *f, struct report_slowed *s)
 			if (!form_absent(f, "times", !*s->attention_times))
 				FORM_TEXT(f, "times", s->attention_times);
 		}
+	if (!form_absent(f, "products_by", !*s->products_by))
+		FORM_TEXT(f, "products_by", s->products_by);
 	if (!form_absent(f, "gelu_passes", !s->gelu_passes))
 		form_whole(f, "gelu_passes", &s->gelu_passes);
 	if (!form_absent(f, "not_captured", !*s->not_captured))

@@ -13,40 +13,12 @@
  *
  * The library is that of `make`, or what SHARDLAB_CUDA_LIBRARY names. Where there is none, or no GPU, it says so.
  */
-#include <math.h>
-
 #include "tests/bench/cuda_bench.h"
 
-enum { ROWS = 16 * 1024, TOKENS = 65536, TILE = 1 << 22 };
+enum { ROWS = 16 * 1024, TOKENS = 65536 };
 
 static const char *only = "";
 static double peak = 989, product_rate; /* TFLOP/s; the fastest bf16 product so far */
-
-/* n elements in [−1, 1): as many random ones as no cache or predictor remembers, again and again. */
-static void *filled(enum element type, int64_t n)
-{
-	static float floats[TILE];
-	const int64_t most = n < TILE ? n : TILE, size = element_bytes(type);
-	char *elements = host((size_t)(most * size)), *p = NULL;
-	uint32_t state = 1;
-	for (int64_t i = 0; i < TILE; i++)
-		floats[i] = 2 * random_next(&state) - 1;
-	vector_convert(most, ELEMENT_FP32, floats, type, elements);
-	check(api->allocate(gpu, (size_t)(n * size), (void **)&p), "memory");
-	for (int64_t done = 0; done < n; done += most)
-		check(kernels->copy(gpu, stream, p + done * size, elements,
-		                    (size_t)((n - done < most ? n - done : most) * size)),
-		      "a copy");
-	check(api->stream_synchronize(gpu, stream), "a copy");
-	free(elements);
-	return p;
-}
-
-static void release(int n, void **p)
-{
-	for (int i = 0; i < n; i++)
-		api->release(gpu, p[i]);
-}
 
 /* ---- products ---- */
 
@@ -198,22 +170,6 @@ static int attend_backward(const void *what)
 {
 	const struct attention *a = what;
 	return kernels->attention_backward(gpu, stream, &a->shape, a->dy, a->qkv, a->y, a->log_sum_exp, a->dqkv);
-}
-
-/* The largest difference between the first `n` results of two passes, and the largest of them. */
-static void furthest(enum element type, const void *one, const void *other, int64_t n, double *apart, double *size)
-{
-	float *x = fetched(type, one, n), *y = fetched(type, other, n);
-	*apart = *size = 0;
-	for (int64_t i = 0; i < n; i++) {
-		double difference = fabs((double)x[i] - (double)y[i]);
-		if (!(difference <= *apart)) /* or is no number */
-			*apart = difference;
-		if (fabs((double)x[i]) > *size)
-			*size = fabs((double)x[i]);
-	}
-	free(x);
-	free(y);
 }
 
 static const char *const rung_names[] = {

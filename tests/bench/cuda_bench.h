@@ -11,6 +11,7 @@
 #define SHARDLAB_CUDA_BENCH_H
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "kernels/cuda/cuda.h"
 #include "tests/bench/bench.h"
 
-enum { MOST_REPEATS = 1000, WARM_UP = 3, MOST_IN_A_ROW = 50 };
+enum { MOST_REPEATS = 1000, WARM_UP = 3, MOST_IN_A_ROW = 50, TILE = 1 << 22 };
 
 static const char *bench_name;
 static const struct cuda_api *api;
@@ -62,6 +63,49 @@ static inline float *fetched(enum element type, const void *p, int64_t n)
 	return floats;
 }
 
+/* n elements in [−1, 1): as many random ones as no cache or predictor remembers, again and again. */
+static inline void *filled(enum element type, int64_t n)
+{
+	static float floats[TILE];
+	const int64_t most = n < TILE ? n : TILE, size = element_bytes(type);
+	char *elements = host((size_t)(most * size)), *p = NULL;
+	uint32_t state = 1;
+	for (int64_t i = 0; i < TILE; i++)
+		floats[i] = 2 * random_next(&state) - 1;
+	vector_convert(most, ELEMENT_FP32, floats, type, elements);
+	check(api->allocate(gpu, (size_t)(n * size), (void **)&p), "memory");
+	for (int64_t done = 0; done < n; done += most)
+		check(kernels->copy(gpu, stream, p + done * size, elements,
+		                    (size_t)((n - done < most ? n - done : most) * size)),
+		      "a copy");
+	check(api->stream_synchronize(gpu, stream), "a copy");
+	free(elements);
+	return p;
+}
+
+static inline void release(int n, void **p)
+{
+	for (int i = 0; i < n; i++)
+		api->release(gpu, p[i]);
+}
+
+/* The largest difference between the first `n` results of two passes, and the largest of them. */
+static inline void furthest(enum element type, const void *one, const void *other, int64_t n, double *apart,
+                            double *size)
+{
+	float *x = fetched(type, one, n), *y = fetched(type, other, n);
+	*apart = *size = 0;
+	for (int64_t i = 0; i < n; i++) {
+		double difference = fabs((double)x[i] - (double)y[i]);
+		if (!(difference <= *apart)) /* or is no number */
+			*apart = difference;
+		if (fabs((double)x[i]) > *size)
+			*size = fabs((double)x[i]);
+	}
+	free(x);
+	free(y);
+}
+
 /* The time of one run among `count` in a row. */
 static inline double gpu_seconds_of(int (*run)(const void *), const void *what, const char *name, int count,
                                     cuda_event begin, cuda_event end)
@@ -94,6 +138,9 @@ static inline double gpu_seconds(int (*run)(const void *), const void *what, con
 	return median(times, repeats);
 }
 
+/* A table that the program itself was linked with: tests/gpu/fake_bench.c. */
+__attribute__((weak)) const struct cuda_api *shardlab_cuda_api(void);
+
 static inline const struct cuda_api *table_of(void *library)
 {
 	void *function = library ? dlsym(library, CUDA_API_SYMBOL) : NULL;
@@ -111,7 +158,7 @@ static inline bool gpu_open(const char *name)
 	path = path ? path : "build/libshardlab-cuda.so";
 	int devices = 0;
 	bench_name = name;
-	api = table_of(dlopen(path, RTLD_NOW | RTLD_LOCAL));
+	api = shardlab_cuda_api ? shardlab_cuda_api() : table_of(dlopen(path, RTLD_NOW | RTLD_LOCAL));
 	kernels = api ? &api->kernels : NULL;
 	int error = api ? api->count(&devices) : 0;
 	if (!api || error || devices < 1) {

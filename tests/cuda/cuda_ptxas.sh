@@ -6,7 +6,7 @@ set -uo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
 # FILE or *, and the most registers of a thread of its kernels. A multiprocessor has 65536: of 255 it holds 256 threads, of
-# 128 twice as many, of 80 three times. Attention and norms keep what they work on in registers, a few blocks at a time.
+# 128 twice as many, of 80 three times. Attention, norms and products keep what they work on in registers, a few blocks at a time.
 # The third figure: bytes that may be spilled. The pass over keys lacks a few registers since it knows windows and ALiBi.
 ceilings='
 attention_backward   255   24
@@ -16,6 +16,9 @@ attention_hopper_backward 255 0
 norm                 255    0
 embedding            128    0
 attention_plain      128    0
+product_simple       128    0
+product_tensor       128    0
+product_hopper       128    0
 *                     80    0
 '
 

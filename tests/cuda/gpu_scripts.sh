@@ -78,6 +78,11 @@ FAKE_GPU_MIB=140 CALIBRATE=--quick STRATEGIES=fsdp RANKS=2 \
 cp "$TMPDIR/script.out" "$TMPDIR/time.log"
 FAKE_GPU_MIB=70 CALIBRATE=--quick STRATEGIES=fsdp RANKS=2 gpu_script 1 $'^@row\tvalidate-time\tFAILED: calibrate$' validate.sh
 
+# Every rung of products and of attention, beside the others.
+"$build/tests/gpu/bench_cuda_ladder" --small >"$TMPDIR/ladder" 2>&1 || fail "the ladder: $(cat "$TMPDIR/ladder")"
+[ "$(grep -c '^\(attn\|mlp\|logits\).*\( *ran\)\{5\}$' "$TMPDIR/ladder")" = 10 ] || fail "products' ladder: $(cat "$TMPDIR/ladder")"
+[ "$(grep -c '^heads.*\( *ran\)\{4\} *–$' "$TMPDIR/ladder")" = 8 ] || fail "attention's ladder: $(cat "$TMPDIR/ladder")"
+
 # Tests that pass, that fail, and what compute-sanitizer says where it has no way to the device.
 mkdir -p "$TMPDIR/checked/tests/gpu"
 ln -s "$(realpath "$build/tests/gpu/shardlab")" "$TMPDIR/checked/shardlab"

@@ -45,6 +45,10 @@ program tests/bench/bench_cuda_matrix <<'END'
 #!/bin/sh
 echo "attention, head 128, T 4096 forward  bf16     900.0 us   300.0 TFLOP/s  55.5% of products'"
 END
+program tests/bench/bench_cuda_ladder <<'END'
+#!/bin/sh
+echo 'attn.c_attn forward'
+END
 program ask <<'END'
 #!/bin/sh
 printf 'name=Stand-in\ndevices=1\nmemory_bytes=8589934592\ndriver_cuda=13.0\n'
@@ -69,7 +73,7 @@ export LAYERS=2 WIDTH=32 CONTEXT=16 MICRO_BATCHES='1 2' STEPS=3 LOSSES=$TMPDIR/f
 # The driver's library is not here, so doctor says what is missing.
 stages_script 1 first.sh
 has $'^@stage\tdoctor\tstatus 1\t'
-for stage in versions products cpu eager graph cpu32 graph32 kernels train-1 train-2 train-2-auto matrix memory profile pytorch; do
+for stage in versions products cpu eager graph cpu32 graph32 kernels train-1 train-2 train-2-auto matrix memory profile pytorch ladder; do
 	has $'^@stage\t'"$stage"$'\tok\t'
 done
 has '^losses of eager are 0 apart from those of cpu, bf16; limit 5e-4$'
@@ -77,14 +81,14 @@ has '^losses of graph are 0 apart from those of cpu, bf16'
 has '^losses of graph32 are 0 apart from those of cpu32, fp32'
 has '^linear.forward  *[0-9]* times  *[0-9.]* us  *[0-9.]* %$'
 has $'^@row\tpytorch-speed\t.*, each at its best micro-batch ([12], 2): reached$'
-has $'^@row\tfirst\t15 of 16 stages ended well$'
+has $'^@row\tfirst\t16 of 17 stages ended well$'
 cp "$TMPDIR/script.log" "$TMPDIR/first.log"
 
 # The table has what a log says, and what one says that ends in the middle of a line.
 cp kernels/RESULTS.md "$TMPDIR/table.md"
 export RESULTS=$TMPDIR/table.md
 tests/gpu/record.sh "$TMPDIR/first.log" || fail 'record.sh: first.log'
-grep -q '^| `first` | .* | 15 of 16 stages ended well (Stand-in, driver .*`tests/gpu/first.sh`) |$' "$RESULTS" || fail 'no row first'
+grep -q '^| `first` | .* | 16 of 17 stages ended well (Stand-in, driver .*`tests/gpu/first.sh`) |$' "$RESULTS" || fail 'no row first'
 grep -q '^| `attention` | .* | 55.5 %: reached (Stand-in, ' "$RESULTS" || fail 'no row attention'
 cp kernels/RESULTS.md "$TMPDIR/table.md"
 sed '/^@row\tpeak/q' "$TMPDIR/first.log" | head -c -9 >"$TMPDIR/cut.log"

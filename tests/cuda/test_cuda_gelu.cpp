@@ -74,20 +74,20 @@ START_LOOP_TEST(through_gelu, 0, CASES)
 	struct kernel_context *c = target_open(4, 1 << 16);
 	struct layer apart(s), fused = apart, without = apart;
 	const bool fits = s.type != ELEMENT_FP32 && s.in % 8 == 0;
-	int64_t passes = c->lost.gelu_passes;
+	int64_t passes = c->products.gelu_passes;
 	if (target_products(c, 0)) {
 		run(c, &apart, true);
 		check(&apart, 2);
-		ck_assert_int_eq(c->lost.gelu_passes, ++passes);
+		ck_assert_int_eq(c->products.gelu_passes, ++passes);
 	}
 	const bool emulated = target_products(c, ~0U); /* a GPU's cuBLASLt may lack it for more shapes */
 	run(c, &fused, true);
-	const bool in_one = c->lost.gelu_passes == passes;
+	const bool in_one = c->products.gelu_passes == passes;
 	ck_assert(emulated ? in_one == fits : fits || !in_one);
 	check(&fused, in_one && emulated ? 1 : 2); /* cuBLASLt may round the product before the slope */
 	passes += !in_one;
 	run(c, &without, false);
-	ck_assert_int_eq(c->lost.gelu_passes, passes);
+	ck_assert_int_eq(c->products.gelu_passes, passes);
 	ck_assert(fused.dweight.same(without.dweight) && fused.dbias.same(without.dbias) && fused.dy.same(without.dy));
 	ck_assert(!fused.dx.same(without.dx));
 	target_products(c, 0);

@@ -316,13 +316,50 @@ START_LOOP_TEST(ordinary_shapes_use_cublas, 0, 2)
 		struct layer before(s), after = before;
 		struct kernel_context *c = target_open(4, 1 << 16);
 		target_products(c, ~0U);
-		int64_t plain = c->lost.plain;
+		int64_t plain = c->products.plain;
 		run(c, &after, BIAS | RESIDUAL | INPUT);
 		check(&before, &after, BIAS | RESIDUAL | INPUT);
-		ck_assert_int_eq(c->lost.plain, plain);
+		ck_assert_int_eq(c->products.plain, plain);
 		target_products(c, 0);
 		target_close(c);
 	}
+}
+
+/* The ladder: shapes of several blocks in every direction, which end within one; and what only the lower rungs take. */
+const struct {
+	struct linear_shape shape;
+	bool pieces;
+} RUNGS[] = {
+        {{136, 40, 200, false, ACTIVATION_NONE, ELEMENT_BF16, 0}, true},
+        {{38, 200, 136, true, ACTIVATION_NONE, ELEMENT_FP16, 0}, true}, /* 38 are terms, of operands across them */
+        {{33, 20, 9, false, ACTIVATION_GELU_TANH, ELEMENT_FP16, 0}, false},
+        {{70, 8, 72, true, ACTIVATION_NONE, ELEMENT_FP32, 0}, false},
+};
+enum { RUNG_CASES = sizeof RUNGS / sizeof *RUNGS };
+
+START_LOOP_TEST(rungs, 0, RUNG_CASES *(CUDA_PRODUCT_RUNGS - 1))
+{
+	const auto &r = RUNGS[_i % RUNG_CASES];
+	const int asked = 1 + _i / RUNG_CASES, options = BIAS | RESIDUAL | INPUT | ACCUMULATE_WEIGHT;
+	/* the one that makes all products of this layer; on the host all are there */
+	const int made = r.pieces || asked < CUDA_PRODUCT_SIMPLE ? asked : static_cast<int>(CUDA_PRODUCT_SIMPLE);
+	struct kernel_context *c = target_open(4, 1 << 16);
+	struct layer before(r.shape);
+	before.dweight.fill(1);
+	struct layer after = before, again = before;
+	const struct cuda_products so_far = c->products;
+	target_api()->use_products(c, static_cast<enum cuda_product_rung>(asked));
+	run(c, &after, options);
+	check(&before, &after, options);
+	ck_assert(target_is_gpu() || c->products.by[made] == so_far.by[made] + 3);
+	ck_assert_int_eq(c->products.by[CUDA_PRODUCT_CUBLASLT], so_far.by[CUDA_PRODUCT_CUBLASLT]);
+	ck_assert_int_eq(c->products.plain, so_far.plain); /* which are those that cuBLASLt lacks */
+	target_order(true);
+	run(c, &again, options);
+	target_order(false);
+	ck_assert(after.y.same(again.y) && after.dx.same(again.dx) && after.dweight.same(again.dweight));
+	target_api()->use_products(c, CUDA_PRODUCT_CUBLASLT);
+	target_close(c);
 }
 
 /* A workspace that holds one row of partial sums; and one that does not. */

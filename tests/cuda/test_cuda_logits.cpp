@@ -1,7 +1,7 @@
 /* Rows of logits that begin further apart than there are classes: the layer that makes them, their loss and gradient,
- * and the layer's backward pass, whole and as one of two slices, on the CPU and by the GPU's kernels, with cuBLASLt
- * and, on the host, without. Whatever the pads hold, NaN or numbers, no bit of a result is another; and results are
- * those of rows without pads. */
+ * and the layer's backward pass, whole and as one of two slices, on the CPU and by the GPU's kernels, with cuBLASLt,
+ * by the ladder of products and, on the host, without either. Whatever the pads hold, NaN or numbers, no bit of a
+ * result is another; and results are those of rows without pads. */
 #include <cmath>
 #include <vector>
 
@@ -18,7 +18,7 @@ namespace
 {
 
 enum { ROWS = 5, WIDTH = 24, CLASSES = 133, PADDED = 192, FIRST = 40 };
-enum way { CPU, WITHOUT_BLAS, WITH_BLAS, WAYS };
+enum way { CPU, WITHOUT_BLAS, WITH_BLAS, BY_LADDER, WAYS };
 
 struct head {
 	enum element type;
@@ -88,6 +88,7 @@ void run(enum way way, struct head *h)
 	struct kernel_context *c = target_open(4, 1 << 16);
 	struct linear_shape s = shape_of(h);
 	target_products(c, way == WITH_BLAS ? ~0U : 0);
+	target_api()->use_products(c, way == BY_LADDER ? CUDA_PRODUCT_HOPPER : CUDA_PRODUCT_CUBLASLT);
 	int error = kernels->linear_forward(c, nullptr, &s, h->x.data(), h->weight.data(), nullptr, nullptr,
 	                                    h->logits.data(), nullptr);
 	error |= run_classifier(kernels, c, h);
@@ -95,6 +96,7 @@ void run(enum way way, struct head *h)
 	                                  nullptr, h->dx.data(), h->dweight.data(), true, nullptr, false);
 	ck_assert_int_eq(target_wait(c, error), 0);
 	target_products(c, 0);
+	target_api()->use_products(c, CUDA_PRODUCT_CUBLASLT);
 	target_close(c);
 }
 

@@ -10,6 +10,7 @@ extern "C" {
 	                                      kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE));
 #include "kernels/table.def"
 __attribute__((weak)) void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out);
+__attribute__((weak)) void cuda_use_products(struct kernel_context *c, enum cuda_product_rung most);
 __attribute__((weak)) int cuda_use_attention(struct kernel_context *c, enum cuda_attention most, bool time);
 __attribute__((weak)) enum cuda_attention cuda_attention_rung(struct kernel_context *c,
                                                               const struct attention_shape *shape, bool backward);
@@ -24,6 +25,7 @@ const struct cuda_api *emulated_api(void)
 	static struct cuda_api api;
 	api.version = CUDA_API_VERSION;
 	api.products = cuda_products_lost;
+	api.use_products = cuda_use_products;
 	api.use_attention = cuda_use_attention;
 	api.attention_rung = cuda_attention_rung;
 	api.attention_choice = cuda_attention_chosen;

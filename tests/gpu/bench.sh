@@ -5,10 +5,10 @@
 # Settings: MICRO_BATCHES (4 8 16 32 64), STEPS (30), REPEATS (20: of a timing), VOCABULARY (50304: PyTorch's, in whole pieces as
 # the rows of ours are), PEAK (989: dense bf16 TFLOP/s of the card), SPEED_MODEL, LAYERS, WIDTH
 # and CONTEXT (GPT-2 124M's), PYTORCH (python3; none: without), LOSSES (losses.sh: what compares the loss curve), PARTS (train
-# strategies memory matrix pytorch losses), TRAIN_OPTIONS (more of `train`'s, as "--attention auto"), FIGURES (a folder: figures that another call with it wrote are here too).
+# strategies memory matrix ladder pytorch losses), TRAIN_OPTIONS (more of `train`'s, as "--attention auto"), FIGURES (a folder: figures that another call with it wrote are here too).
 . "$(dirname "$0")/common.sh"
 : "${MICRO_BATCHES:=4 8 16 32 64}" "${STEPS:=30}" "${PEAK:=989}" "${SPEED_MODEL:=gpt2-124m}" "${LAYERS:=12}" "${WIDTH:=768}"
-: "${REPEATS:=20}" "${VOCABULARY:=50304}" "${CONTEXT:=1024}" "${PYTORCH:=python3}" "${PARTS:=train strategies memory matrix pytorch losses}"
+: "${REPEATS:=20}" "${VOCABULARY:=50304}" "${CONTEXT:=1024}" "${PYTORCH:=python3}" "${PARTS:=train strategies memory matrix ladder pytorch losses}"
 : "${LOSSES:=tests/gpu/losses.sh}"
 begin 'speed and memory'
 : "${FIGURES:=$folder}"
@@ -103,6 +103,9 @@ if part matrix; then
 	else
 		row attention 'FAILED: bench_cuda_matrix' && failed=1
 	fi
+fi
+if part ladder; then
+	"$build/tests/bench/bench_cuda_ladder" --repeats "$REPEATS" || failed=1
 fi
 
 # PyTorch's JSON has a figure a line: "MICRO_BATCH VALUE" of one name.

@@ -85,4 +85,5 @@ PARTS=memory REPEATS=5 stage memory 45 tests/gpu/bench.sh
 stage profile 40 bash -o pipefail -c profile
 [ "${PYTORCH:=python3}" = none ] ||
 	PARTS=pytorch MICRO_BATCHES=$largest REPEATS=10 stage pytorch 150 tests/gpu/bench.sh
+PARTS=ladder REPEATS=3 stage ladder 60 tests/gpu/bench.sh
 stages_end first

@@ -13,7 +13,7 @@ set -euo pipefail
 archive=$(realpath "$1")
 cd "$(dirname "$0")/../.."
 
-programs=(shardlab tests/gpu/ask_gpu tests/bench/bench_cuda_memory tests/bench/bench_cuda_matrix)
+programs=(shardlab tests/gpu/ask_gpu tests/bench/bench_cuda_memory tests/bench/bench_cuda_matrix tests/bench/bench_cuda_ladder)
 while read -r source; do
 	programs+=("tests/gpu/$(basename "${source%.*}")")
 done < <(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*)

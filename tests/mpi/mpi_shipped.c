@@ -8,7 +8,8 @@
  * graph and eagerly, with the losses of the CPU within the limits of tests/gpu/plans.sh. Of a strategy's and a model's
  * six cases one is run, consecutive ones of the three models, so that each strategy meets every type, and both ways;
  * with SHIPPED_CASES=all every one. Ranks meet in the stand-in for NCCL where steps are replayed. One case more has its
- * attention by cuDNN's rung, on the stand-in for cuDNN.
+ * attention by cuDNN's rung, on the stand-in for cuDNN, and on one rank two have their products by tensor
+ * cores of the ladder, those that these do not take by the rungs below.
  *
  * ranks: 1 2 4
  */
@@ -59,14 +60,20 @@ static const struct {
 static double worst[TYPES];
 static bool nccl;
 
+/* The rungs of attention and of products that are asked for; NULL: none. */
+struct rungs {
+	const char *attention, *products;
+};
+
 static const struct report *train(const struct settings *q, const char *device, const char *communicator, bool graph,
-                                  const char *attention)
+                                  struct rungs rungs)
 {
 	struct train_options o = runs_options(
 	        q, &(struct runs_how){.steps = STEPS, .communicator = communicator, .no_evaluation = true});
 	o.device = device;
 	o.no_graph = !graph;
-	o.attention = attention;
+	o.attention = rungs.attention;
+	o.products = rungs.products;
 	return runs_run(q, &o);
 }
 
@@ -77,7 +84,7 @@ static int samples(int model)
 	                                                                             : models[model].batch / 2;
 }
 
-static void try_case(int strategy, int model, int type, bool graph, const char *attention)
+static void try_case(int strategy, int model, int type, bool graph, struct rungs rungs)
 {
 	static uint64_t seed;
 	const char *name = strategies[strategy].name, *words = models[model].words;
@@ -95,13 +102,16 @@ static void try_case(int strategy, int model, int type, bool graph, const char *
 	                                                        .devices = ranks_count,
 	                                                        .shipped = target_api(),
 	                                                        .shipped_on = on}));
-	const struct report *cpu = train(&q, "cpu", "ring", false, NULL);
-	const struct report *cuda = cpu ? train(&q, "cuda", graph && nccl ? "nccl" : "ring", graph, attention) : NULL;
+	const struct report *cpu = train(&q, "cpu", "ring", false, (struct rungs){NULL, NULL});
+	const struct report *cuda = cpu ? train(&q, "cuda", graph && nccl ? "nccl" : "ring", graph, rungs) : NULL;
 	if (cuda && !rank_number)
 		worst[type] =
 		        fmax(worst[type], runs_compare_losses(runs_name(&q), cuda, cpu->losses, types[type].limit));
-	ranks_check(!cuda || !attention || rank_number || !strcmp(cuda->slowed.attention_backward, attention),
+	ranks_check(!cuda || !rungs.attention || rank_number ||
+	                    !strcmp(cuda->slowed.attention_backward, rungs.attention),
 	            "%s: attention by %s", runs_name(&q), cuda ? cuda->slowed.attention_backward : "");
+	ranks_check(!cuda || !rungs.products || rank_number || strstr(cuda->slowed.products_by, rungs.products),
+	            "%s: products by %s", runs_name(&q), cuda ? cuda->slowed.products_by : "");
 	ranks_check(!cuda || (fake_cuda_counts()->launches > 0) == replayed, "%s: %lld replayed", runs_name(&q),
 	            (long long)fake_cuda_counts()->launches);
 	target_close(on);
@@ -119,11 +129,13 @@ int main(int argc, char **argv)
 			for (int i = 0; i < TYPES * WAYS; i++)
 				if (all || (i == (s + m + ranks_count / 2) % (TYPES * WAYS) &&
 				            (s + m) % SUITE_CASES(1, 3) == 0)) {
-					try_case(s, m, i % TYPES, i % WAYS, NULL);
+					try_case(s, m, i % TYPES, i % WAYS, (struct rungs){NULL, NULL});
 					tried++;
 				}
+	for (int model = 0; model < 2 && ranks_count == 1; model++, tried++)
+		try_case(SINGLE, model, 1, model, (struct rungs){NULL, model ? "tensor" : "hopper"});
 	if (target_cudnn() && ranks_count <= MOST_RANKS) {
-		try_case(ranks_count > 1 ? ZERO3 : SINGLE, 0, 1, true, "cudnn");
+		try_case(ranks_count > 1 ? ZERO3 : SINGLE, 0, 1, true, (struct rungs){"cudnn", NULL});
 		tried++;
 	}
 	cuda_library_use(NULL);

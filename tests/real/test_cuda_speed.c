@@ -149,8 +149,23 @@ START_TEST(a_cpu_has_nothing_to_time)
 	o.device = "cpu";
 	must_fail(train_check(&o), STATUS_INPUT, "autotune: only a GPU's products");
 	o.autotune = false;
+	o.products = "simple";
+	must_fail(train_check(&o), STATUS_INPUT, "products: only a GPU has kernels");
+	o.products = NULL;
 	o.attention = "simple";
 	must_fail(train_check(&o), STATUS_INPUT, "attention: only a GPU has kernels");
+}
+
+START_TEST(kernels_of_products_are_those_that_were_asked_for)
+{
+	struct train_options o = options(false);
+	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.seed = 2}));
+	(void)report_trained(&o);
+	ck_assert_int_eq(fake_cuda_counts()->rung_of_products, CUDA_PRODUCT_CUBLASLT);
+	o.products = "hopper";
+	const struct report *r = report_trained(&o);
+	ck_assert_int_eq(fake_cuda_counts()->rung_of_products, CUDA_PRODUCT_HOPPER);
+	ck_assert_str_eq(r->slowed.products_by, "hopper 3"); /* as the fake card has it */
 }
 
 /* ---- attention ---- */

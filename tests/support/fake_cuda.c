@@ -226,9 +226,14 @@ bool fake_cuda_tf32(void)
 static void products(const struct kernel_context *c, struct cuda_products *out)
 {
 	(void)c;
+	if (fake_settings.shipped) {
+		fake_settings.shipped->products(fake_settings.shipped_on, out);
+		return;
+	}
 	*out = (struct cuda_products){.plain = fake_settings.plain_products,
 	                              .first = "8 x 16 x 32 bf16, A whole, B whole",
 	                              .why = ERROR_VALUE};
+	out->by[fake_counts.rung_of_products] = 3;
 }
 
 static void cublaslt(int *built, int *here)
@@ -256,6 +261,14 @@ static int algorithms(const struct kernel_context *c, struct cuda_algorithm *out
 	return algorithm_count;
 }
 
+static void use_products(struct kernel_context *c, enum cuda_product_rung most)
+{
+	(void)c;
+	fake_counts.rung_of_products = most;
+	if (fake_settings.shipped)
+		fake_settings.shipped->use_products(fake_settings.shipped_on, most);
+}
+
 static enum cuda_attention fake_attention;
 
 /* It has the CPU's kernels alone, or those that are shipped. */
@@ -270,7 +283,8 @@ static int use_attention(struct kernel_context *c, enum cuda_attention most, boo
 static enum cuda_attention attention_rung(struct kernel_context *c, const struct attention_shape *shape, bool backward)
 {
 	(void)c;
-	(void)shape;
+	if (fake_settings.shipped)
+		return fake_settings.shipped->attention_rung(fake_settings.shipped_on, shape, backward);
 	return fake_attention && !backward ? fake_attention : CUDA_ATTENTION_PLAIN;
 }
 
@@ -308,6 +322,7 @@ const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 	        .allow_tf32 = allow_tf32,
 	        .cublaslt = cublaslt,
 	        .products = products,
+	        .use_products = use_products,
 	        .use_algorithms = use_algorithms,
 	        .algorithms = algorithms,
 	        .use_attention = use_attention,

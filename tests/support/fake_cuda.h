@@ -47,9 +47,10 @@ struct fake_cuda_settings {
 struct fake_cuda_counts {
 	int algorithms_given; /* by use_algorithms; a device that is to time them has one more of its own */
 	bool times_attention; /* the last argument of use_attention */
-	int64_t launches;     /* of graphs */
-	int64_t kernels, copies, host_calls; /* the number carried out */
-	int64_t live;                        /* allocations, streams, events and graphs that are not released */
+	enum cuda_product_rung rung_of_products; /* that of use_products */
+	int64_t launches;                        /* of graphs */
+	int64_t kernels, copies, host_calls;     /* the number carried out */
+	int64_t live;                            /* allocations, streams, events and graphs that are not released */
 };
 
 /* The settings are kept until the next call. */
