@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "cli/command/hosts.h"
 #include "cli/command/launch.h"
 #include "strategy/base/memory.h"
 #include "strategy/base/version.h"
@@ -26,6 +27,7 @@ static enum status run_command(int argc, char **argv)
 		options_help(c, stdout);
 	else if (!s)
 		s = run[c](&o);
+	s = options_explain(&o, s);
 	options_release(&o);
 	return s;
 }
@@ -34,6 +36,7 @@ int main(int argc, char **argv)
 {
 	enum status s;
 	status_spell(option_spell);
+	options_on_hosts(hosts_take);
 	memory_guard_json();
 	signal(SIGXFSZ, SIG_IGN); /* a file that grows beyond the limit is a write that fails, and is told */
 	launch_join();

@@ -27,8 +27,8 @@ extern "C" {
 
 /* An opened device as the kernels need it; the device's own files define it. */
 struct kernel_context;
-/* A queue of the device's work. The type is CUDA's own, for kernels that are handed it on. */
-typedef struct CUstream_st *kernel_stream;
+/* A queue of the device's work; the device knows what it is. */
+typedef struct kernel_queue *kernel_stream;
 
 struct kernel_table {
 	/* Bytes between any two places that the device reaches, and into one. */

@@ -15,18 +15,56 @@
 
 /* ---- words ---- */
 
+/* Appends a name in braces and its value to the text. */
+static void say(char *out, const char *option, const char *value)
+{
+	size_t n = strlen(out);
+	snprintf(out + n, ADVISE_OPTIONS - n, "%s{%s} %s", n ? " " : "", option, value);
+}
+
+static void say_number(char *out, const char *option, int64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%" PRId64, value);
+	say(out, option, text);
+}
+
+/* from: only what differs from it; NULL: all, but for what is left undone. */
+static void say_options(const struct settings *from, const struct settings *s, char *out)
+{
+	char offload[OFFLOAD_TEXT], before[OFFLOAD_TEXT] = "none", text[ADVISE_OPTIONS] = "";
+	const char *checkpointing = from ? from->checkpointing : "none";
+	offload_print(&s->offload, offload, sizeof offload);
+	if (from)
+		offload_print(&from->offload, before, sizeof before);
+	if (!from || strcmp(s->strategy, from->strategy) != 0)
+		say(text, "strategy", s->strategy);
+	if (!from || s->precision != from->precision)
+		say(text, "precision", type_name(s->precision));
+	if (!from || s->micro_batch != from->micro_batch)
+		say_number(text, "micro_batch", s->micro_batch);
+	if (!from || s->accumulate != from->accumulate)
+		say_number(text, "accumulate", s->accumulate);
+	if (strcmp(s->checkpointing, checkpointing) != 0)
+		say(text, "activation_checkpointing", s->checkpointing);
+	if (strcmp(offload, before) != 0)
+		say(text, "offload", offload);
+	snprintf(out, ADVISE_OPTIONS, "%s", status_words(text));
+}
+
 void advise_options(const struct settings *s, char out[ADVISE_OPTIONS])
 {
-	char offload[OFFLOAD_TEXT], text[ADVISE_OPTIONS];
-	int n = snprintf(text, sizeof text,
-	                 "{strategy} %.60s {precision} %s {micro_batch} %" PRId64 " {accumulate} %" PRId64, s->strategy,
-	                 type_name(s->precision), s->micro_batch, s->accumulate);
-	if (strcmp(s->checkpointing, "none") != 0)
-		n += snprintf(text + n, sizeof text - (size_t)n, " {activation_checkpointing} %.60s", s->checkpointing);
-	offload_print(&s->offload, offload, sizeof offload);
-	if (strcmp(offload, "none") != 0)
-		snprintf(text + n, sizeof text - (size_t)n, " {offload} %.50s", offload);
-	snprintf(out, ADVISE_OPTIONS, "%s", status_words(text));
+	say_options(NULL, s, out);
+}
+
+void advise_change(const struct settings *from, const struct settings *to, char out[ADVISE_OPTIONS])
+{
+	say_options(from, to, out);
+}
+
+bool advise_takes_all(const struct settings *s)
+{
+	return s->micro_batch * strategy_data_ranks(s) >= s->batch;
 }
 
 /* ---- one walk: a strategy in a precision ---- */
@@ -35,6 +73,10 @@ void advise_options(const struct settings *s, char out[ADVISE_OPTIONS])
 static enum status settle_batch(struct settings *given)
 {
 	struct settings s = *given;
+	bool free = !s.micro_batch && !s.accumulate;
+	if (free && s.batch && s.ranks > 0 && s.batch % s.ranks)
+		return status_fail(STATUS_INPUT, "{batch} %" PRId64 " is not divisible by %" PRId64 " ranks", s.batch,
+		                   s.ranks);
 	enum status status = settings_resolve(&s, s.ranks);
 	given->batch = s.batch;
 	return status;
@@ -76,7 +118,7 @@ static void skip(struct advice *a, const char *strategy)
 	for (int i = 0; i < a->skipped_count; i++)
 		if (!strcmp(a->skipped[i].strategy, strategy) && !strcmp(a->skipped[i].why, status_message()))
 			return;
-	snprintf(skipped.strategy, sizeof skipped.strategy, "%.60s", strategy);
+	snprintf(skipped.strategy, sizeof skipped.strategy, "%s", strategy);
 	snprintf(skipped.why, sizeof skipped.why, "%.500s", status_message());
 	*ARRAY_ADD(a->skipped, a->skipped_count, a->skipped_capacity) = skipped;
 }
@@ -84,7 +126,6 @@ static void skip(struct advice *a, const char *strategy)
 /* A plan of one micro-batch says whether the strategy goes with the model, the ranks and the precision at all. */
 static enum status try_plainly(struct grid_search *f)
 {
-	struct report r;
 	struct variant v;
 	struct variant_place smallest = {.micro = f->grid.micros - 1};
 	if (!variant_at(&f->grid, &smallest, &v))
@@ -92,10 +133,7 @@ static enum status try_plainly(struct grid_search *f)
 	v.settings.accumulate = 1;
 	v.settings.batch = 0;
 	enum status s = settings_resolve(&v.settings, strategy_data_ranks(&v.settings));
-	if (!s)
-		s = grid_search_report(f, &v.settings, true, &r);
-	report_release(&r);
-	return s;
+	return s ? s : grid_search_try(f, &v.settings);
 }
 
 static enum status begin_walk(struct advice *a)
@@ -184,24 +222,10 @@ static enum space space_of(const struct report *r)
 	return empty ? SPACE_DEVICE : space;
 }
 
-/* The shortest step of this walk that has as much checkpointing and offload, or more. */
-static const struct found *mend_of(const struct grid_search *f, const struct variant_place *place)
-{
-	const struct found *best = NULL;
-	for (int i = 0; i < f->count; i++) {
-		const struct found *x = &f->list[i];
-		bool more = x->place.checkpointing >= place->checkpointing && x->place.offload >= place->offload;
-		if (more && x->step && (!best || x->step < best->step))
-			best = x;
-	}
-	return best;
-}
-
 static void take_lack(struct advice *a, const struct variant_place *place, const struct report *r)
 {
 	const struct grid_search *f = &a->walk;
 	struct variant v;
-	const struct found *mend = mend_of(f, place);
 	const struct report_memory *m = &fullest_role(r, space_of(r))->memory[space_of(r)];
 	struct advise_lack lack = {.tightest = r->tightest, .category = largest_category(m->at_peak)};
 	if (!variant_at(&f->grid, place, &v))
@@ -209,10 +233,6 @@ static void take_lack(struct advice *a, const struct variant_place *place, const
 	lack.settings = v.settings;
 	lack.category_bytes = m->at_peak[lack.category];
 	snprintf(lack.peak_at, sizeof lack.peak_at, "%s", m->peak_at);
-	if (mend && variant_at(&f->grid, &mend->place, &v)) {
-		advise_options(&v.settings, lack.mend);
-		lack.mend_step = mend->step;
-	}
 	*ARRAY_ADD(a->lack, a->lack_count, a->lack_capacity) = lack;
 }
 
@@ -294,90 +314,43 @@ const struct advised *advise_best(const struct advice *a)
 	return best;
 }
 
-/* A strategy that no change of its own can mend takes the change that the fastest of all would. */
-static void mend_by_strategy(struct advice *a)
+/* ---- the cheapest change ---- */
+
+/* How far a line is from what does not fit: the same precision and a strategy that divides as much or more come first.
+ */
+static int remoteness(const struct settings *lack, const struct settings *line)
 {
-	const struct advised *best = advise_best(a);
-	for (int i = 0; best && i < a->lack_count; i++)
-		if (!*a->lack[i].mend) {
-			advise_options(&best->settings, a->lack[i].mend);
-			a->lack[i].mend_step = best->step;
-		}
+	bool near = !strcmp(line->strategy, lack->strategy) || variant_divides_more(lack, line->strategy);
+	return line->precision != lack->precision ? 2 : near ? 0 : 1;
 }
 
-/* ---- the next step ---- */
-
-static void add_next(struct advice *a, const struct settings *s, const char *what)
+/* The lines are in the order of their steps: so of the nearest kind the first is the fastest, and of those that tie
+ * with it the one with the least change is the cheapest. */
+static const struct advised *cheapest(const struct advice *a, const struct settings *lack)
 {
-	struct report r;
-	enum status status = grid_search_report(&a->walk, s, true, &r);
-	int64_t missing = r.tightest.needed_bytes - r.tightest.capacity_bytes;
-	if (!status && a->next_count < ADVISE_NEXT) {
-		struct advise_next *n = &a->next[a->next_count++];
-		*n = (struct advise_next){.step = r.time.step, .missing_bytes = missing > 0 ? missing : 0};
-		snprintf(n->what, sizeof n->what, "%s", what);
+	const struct advised *first = NULL, *best = NULL;
+	for (int i = 0; i < a->fit_count; i++)
+		if (!first || remoteness(lack, &a->fit[i].settings) < remoteness(lack, &first->settings))
+			first = &a->fit[i];
+	for (const struct advised *x = first; x && x < a->fit + a->fit_count; x++)
+		if (remoteness(lack, &x->settings) == remoteness(lack, &first->settings) &&
+		    ratio_of(x->step, first->step, a->has_ranges).tied &&
+		    (!best || variant_distance(lack, &x->settings) < variant_distance(lack, &best->settings)))
+			best = x;
+	return best;
+}
+
+static void mend(struct advice *a)
+{
+	for (int i = 0; i < a->lack_count; i++) {
+		struct advise_lack *x = &a->lack[i];
+		const struct advised *line = cheapest(a, &x->settings);
+		if (!line)
+			continue;
+		advise_options(&line->settings, x->mend);
+		advise_change(&x->settings, &line->settings, x->change);
+		x->mend_step = line->step;
 	}
-	report_release(&r);
-}
-
-/* The same batch on another number of ranks, in micro-batches of the same size or smaller. */
-static bool on_ranks(const struct settings *s, int64_t ranks, struct settings *out)
-{
-	for (int64_t micro = s->micro_batch; micro >= 1; micro /= 2) {
-		*out = *s;
-		out->ranks = ranks;
-		out->micro_batch = micro;
-		out->accumulate = 0;
-		if (!settings_resolve(out, strategy_data_ranks(out)))
-			return true;
-	}
-	return false;
-}
-
-/* With nothing computed again and nothing offloaded, a sample at a time; where that is so already, with twice the
- * micro-batch. */
-static bool with_more_memory(const struct settings *s, struct settings *out)
-{
-	const struct offload none = {0};
-	bool plain = !strcmp(s->checkpointing, "none") && !s->offload.optimizer && !s->offload.parameters &&
-	             !s->offload.activations;
-	*out = *s;
-	snprintf(out->checkpointing, sizeof out->checkpointing, "none");
-	out->offload = none;
-	out->accumulate = 0;
-	out->micro_batch = plain ? 2 * s->micro_batch : 1;
-	return settings_resolve(out, strategy_data_ranks(out)) == STATUS_OK;
-}
-
-static void double_links(struct cluster *c)
-{
-	c->link.bandwidth.value *= 2;
-	c->network.bandwidth.value *= 2;
-}
-
-static void find_next(struct advice *a)
-{
-	struct settings s, best = advise_best(a)->settings;
-	struct grid_search *f = &a->walk;
-	char what[ADVISE_OPTIONS];
-	*f = (struct grid_search){.grid.given = best, .cluster_name = a->request.cluster, .margin = a->request.margin};
-	if (!grid_search_begin(f)) {
-		if (with_more_memory(&best, &s)) {
-			advise_options(&s, what);
-			add_next(a, &s, what);
-		}
-		for (int i = 0; i < 2; i++) {
-			int64_t ranks = i ? 2 * best.ranks : best.ranks / 2;
-			snprintf(what, sizeof what, "%s %" PRId64, status_words("{ranks}"), ranks);
-			if (ranks > 1 && on_ranks(&best, ranks, &s))
-				add_next(a, &s, what);
-		}
-		double_links(&f->cluster);
-		if (best.ranks > 1)
-			add_next(a, &best, "links twice as fast");
-	}
-	a->plans += f->plans;
-	grid_search_release(f);
 }
 
 /* ---- the whole ---- */
@@ -388,9 +361,8 @@ static void finish(struct advice *a)
 		qsort(a->fit, (size_t)a->fit_count, sizeof *a->fit, faster_first);
 	set_places(a);
 	set_frontier(a);
-	mend_by_strategy(a);
-	if (a->fit_count)
-		find_next(a);
+	mend(a);
+	advise_find_next(a);
 }
 
 enum status advise_begin(struct advice **out, const struct advise_request *q)

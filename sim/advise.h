@@ -18,7 +18,13 @@
 
 #include "sim/grid_search.h"
 
-enum { ADVISE_STRATEGIES = 32, ADVISE_PRECISIONS = 3, ADVISE_OPTIONS = 240 };
+enum { ADVISE_STRATEGIES = 32, ADVISE_PRECISIONS = 3, ADVISE_OPTIONS = 480, ADVISE_FIXED = 6 };
+
+/* A setting that was asked for, so that it was not searched. */
+struct advise_fixed {
+	enum setting setting;
+	const char *value, *by; /* what it is; the option or the file that says so */
+};
 
 struct advise_request {
 	struct settings given; /* not resolved; strategy, precision, checkpointing and offload are chosen */
@@ -29,6 +35,8 @@ struct advise_request {
 	const char *checkpointing[VARIANT_LEVELS];
 	struct offload offload[VARIANT_LEVELS];
 	int strategies, precisions, checkpointings, offloads; /* the last two: 0 for all */
+	struct advise_fixed fixed[ADVISE_FIXED];              /* for those who read the advice */
+	int fixed_count;
 };
 
 /* One that fits. */
@@ -52,22 +60,24 @@ struct advise_lack {
 	enum category category; /* the largest category at the peak */
 	int64_t category_bytes;
 	char peak_at[96];
-	char mend[ADVISE_OPTIONS]; /* the cheapest change: all its options; "": none was found */
+	/* The cheapest change: all options then, and those that change; "": none was found. */
+	char mend[ADVISE_OPTIONS], change[ADVISE_OPTIONS];
 	int64_t mend_step;
 };
 
 struct advise_skipped {
-	char strategy[64];
+	char strategy[256];
 	char why[512];
 };
 
-/* The gain or loss of one more step up or down. */
+/* One more step up or down. Where something fits, what it gains or loses beside the best line; where nothing does, what
+ * would be enough, of what lacks least. */
 struct advise_next {
-	char what[ADVISE_OPTIONS]; /* "16 ranks", "links twice as fast" */
+	char what[ADVISE_OPTIONS + 80]; /* another number of ranks, "links twice as fast", "devices of 190 GB with …" */
 	int64_t step;
 	int64_t missing_bytes; /* 0: it fits */
 };
-enum { ADVISE_NEXT = 4 };
+enum { ADVISE_NEXT = 8 };
 
 struct advice {
 	struct advise_request request; /* its batch is resolved */
@@ -101,7 +111,14 @@ void advise_end(struct advice *a); /* accepts NULL */
 /* The line with the least offload and checkpointing among those that share the first place; NULL: none fits. */
 const struct advised *advise_best(const struct advice *a);
 
-/* The options that make a line, for any other command: --strategy zero2 --precision bf16 --micro-batch 4 … */
+/* The options that make a line, for any other command: --strategy zero2 --precision bf16 --micro-batch 4 … And those
+ * that differ from other settings. */
 void advise_options(const struct settings *s, char out[ADVISE_OPTIONS]);
+void advise_change(const struct settings *from, const struct settings *to, char out[ADVISE_OPTIONS]);
+/* A rank's micro-batch is the whole of its batch, so that no memory makes it larger. */
+bool advise_takes_all(const struct settings *s);
+
+/* Fills in `next` (sim/advise_next.c). */
+void advise_find_next(struct advice *a);
 
 #endif

@@ -102,6 +102,6 @@ struct checkpoint_rhythm checkpoint_rhythm(const struct checkpoint_cost *c, bool
 	double d = async ? c->copy_s : c->write_s, m = mtbf_s, x = d / (2 * m);
 	double t = d < 2 * m ? sqrt(2 * d * m) * (1 + sqrt(x) / 3 + x / 9) - d : m;
 	t = async && t < c->write_s ? c->write_s : t;
-	double passes = m * exp(c->read_s / m) * expm1((t + d) / m);
+	double passes = m * exp((c->notice_s + c->start_s + c->read_s) / m) * expm1((t + d) / m);
 	return (struct checkpoint_rhythm){t, isfinite(passes) && passes > 0 ? t / passes : 0};
 }

@@ -6,7 +6,8 @@
  *     struct checkpoint_rhythm r = checkpoint_rhythm(&c, 6 * 3600.0);      for a run that fails every 6 hours
  *
  * The best interval and the goodput are Daly's (2006, doi 10.1016/j.future.2004.11.016). With δ the time of a
- * checkpoint, R that of a restart and M the mean time between failures, the interval is
+ * checkpoint, R that of a restart (noticing that a rank is lost, starting the ranks, reading) and M the mean time
+ * between failures, the interval is
  *
  *     τ = √(2δM) · (1 + √(δ/2M)/3 + (δ/2M)/9) - δ          if δ < 2M, else M          (equation 37)
  *
@@ -25,6 +26,7 @@ struct checkpoint_cost {
 	int64_t read_bytes;        /* of the rank that restores most */
 	double write_s, read_s;    /* of the busiest node */
 	double copy_s;             /* of the state to a snapshot in host memory, which alone steps wait for then */
+	double notice_s, start_s;  /* until a lost rank is noticed, and ranks are started again: the caller's, else 0 */
 	bool measured;             /* the disk's rates were */
 };
 

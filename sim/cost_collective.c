@@ -127,7 +127,7 @@ static const struct cost_circle *circle_of(struct cost_cache *cache, const struc
 /* A ring adds up in its first n - 1 rounds, if it adds at all. */
 static int64_t adding_rounds(const struct shape *h)
 {
-	return schedule_row(h->s.algorithm)->operation == OPERATION_ALL_GATHER ? 0 : h->n - 1;
+	return operation_row(schedule_row(h->s.algorithm)->operation)->adds ? h->n - 1 : 0;
 }
 
 static wide cost_ring(struct cost_cache *cache, const struct shape *h)
@@ -285,7 +285,7 @@ static wide cost_schedule(struct cost_cache *cache, const struct shape *h)
 static bool is_by_nccl(const struct shape *h)
 {
 	const struct algorithm *a = schedule_row(h->s.algorithm);
-	return cluster_has_stack(h->c) && !plan_is_alone(h->p) && nccl_has(a->operation) &&
+	return cluster_has_stack(h->c) && !plan_is_alone(h->p) && !operation_has_root(a->operation) &&
 	       (a->shape == SHAPE_RING || a->operation == OPERATION_SUM);
 }
 

@@ -44,16 +44,49 @@ static enum status check_messages(const struct engine *e)
 	return STATUS_OK;
 }
 
+static bool costs_are_equal(const struct cost *a, const struct cost *b)
+{
+	return a->ns == b->ns && a->bytes == b->bytes && a->measured == b->measured;
+}
+
+/* The kernels of a micro-batch cost what those of the one before did, so a look at the latest finds nearly all. */
+void timed_set_cost(struct timed *t, int place, const struct cost *cost)
+{
+	enum { LATEST = 64 };
+	size_t i = t->cost_count;
+	while (i && t->cost_count - i < LATEST && !costs_are_equal(&t->costs[i - 1], cost))
+		i--;
+	if (!i || !costs_are_equal(&t->costs[i - 1], cost)) {
+		*ARRAY_ADD(t->costs, t->cost_count, t->cost_capacity) = *cost;
+		i = t->cost_count;
+	}
+	t->cost[place] = (int)i - 1;
+}
+
+static void make_places(struct timed *t, const struct role *r)
+{
+	t->place = make((size_t)step_length(r), sizeof *t->place);
+	for (int i = 0; i < step_length(r); i++)
+		t->place[i] = op_class(r->ops[r->step.begin + i].kind) == OP_CLASS_M ? -1 : t->places++;
+}
+
 /* The costs of a role's kernels and vector operations; its communication belongs to instances. */
 static enum status make_costs(struct engine *e, int role)
 {
 	const struct role *r = &e->plan->roles[role];
-	enum status s = STATUS_OK;
-	e->costs[role] = make((size_t)step_length(r), sizeof *e->costs[role]);
-	for (int op = r->step.begin; op < r->step.end && !s; op++)
-		if (op_class(r->ops[op].kind) == OP_CLASS_K || op_class(r->ops[op].kind) == OP_CLASS_V)
-			s = cost_kernel(e->c, e->plan, r, &r->ops[op], &e->costs[role][op - r->step.begin]);
-	return s;
+	struct timed *t = &e->timed[role];
+	struct cost cost;
+	make_places(t, r);
+	t->cost = make((size_t)t->places, sizeof *t->cost);
+	for (int op = r->step.begin; op < r->step.end; op++) {
+		if (op_class(r->ops[op].kind) != OP_CLASS_K && op_class(r->ops[op].kind) != OP_CLASS_V)
+			continue;
+		enum status s = cost_kernel(e->c, e->plan, r, &r->ops[op], &cost);
+		if (s)
+			return s;
+		timed_set_cost(t, t->place[op - r->step.begin], &cost);
+	}
+	return STATUS_OK;
 }
 
 static void make_process(struct engine *e, struct process *p, const struct rank_class *who)
@@ -61,9 +94,11 @@ static void make_process(struct engine *e, struct process *p, const struct rank_
 	p->who = who;
 	p->role = &e->plan->roles[who->role];
 	walk_begin(&p->walk, p->role, SECTION_STEP);
-	p->begin = make((size_t)step_length(p->role), sizeof *p->begin);
-	p->end = make((size_t)step_length(p->role), sizeof *p->end);
-	for (int i = 0; i < step_length(p->role); i++)
+	const struct timed *t = &e->timed[who->role];
+	p->place = t->place;
+	p->begin = make((size_t)t->places, sizeof *p->begin);
+	p->end = make((size_t)t->places, sizeof *p->end);
+	for (int i = 0; i < t->places; i++)
 		p->begin[i] = p->end[i] = -1;
 	p->device = p->link_out = p->link_in = -1;
 	if (e->c->kind == DEVICE_GPU)
@@ -127,8 +162,11 @@ void engine_release(struct engine *e)
 		free(e->processes[i].begin);
 		free(e->processes[i].end);
 	}
-	for (int i = 0; i < PLAN_ROLES; i++)
-		free(e->costs[i]);
+	for (int i = 0; i < PLAN_ROLES; i++) {
+		free(e->timed[i].place);
+		free(e->timed[i].costs);
+		free(e->timed[i].cost);
+	}
 	free(e->processes);
 	instances_release(e);
 	free(e->nodes);
@@ -170,7 +208,8 @@ static void begin_kernel(struct engine *e, int process, int op)
 {
 	const struct cluster *c = e->c;
 	const struct process *p = &e->processes[process];
-	const struct cost *cost = &e->costs[p->who->role][op - p->role->step.begin];
+	const struct timed *t = &e->timed[p->who->role];
+	const struct cost *cost = &t->costs[t->cost[p->place[op - p->role->step.begin]]];
 	const struct node_resources *node = &e->nodes[p->who->node];
 	enum queue queue = engine_op(e, process, op)->queue;
 	uint64_t copies = (uint64_t)p->who->copies;

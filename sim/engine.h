@@ -32,7 +32,8 @@ struct process {
 	const struct rank_class *who;
 	const struct role *role;
 	struct walk walk;
-	int64_t *begin, *end;          /* [op - step.begin]; -1: not yet */
+	const int *place;              /* of its role */
+	int64_t *begin, *end;          /* by place; -1: not yet */
 	int device, link_out, link_in; /* resources; -1 */
 	struct participation at[QUEUE_COUNT];
 };
@@ -68,6 +69,17 @@ struct ready {
 	int process, op;
 };
 
+/* The operations of a role's step that take time have a place among them; more than half of a step takes none. What its
+ * ranks do by themselves has one of its different costs. */
+struct timed {
+	int *place; /* [op - step.begin]; -1: it takes no time */
+	int places;
+	struct cost *costs;
+	size_t cost_count, cost_capacity;
+	int *cost; /* by place */
+};
+void timed_set_cost(struct timed *t, int place, const struct cost *cost);
+
 struct engine {
 	const struct plan *plan;
 	const struct cluster *c;
@@ -77,7 +89,7 @@ struct engine {
 	int64_t shift; /* message by message: how many ranks stand for all (symmetry.h) */
 	struct rendezvous rendezvous;
 	struct cost_cache cache;
-	struct cost *costs[PLAN_ROLES]; /* [op - step.begin]: of what a rank does by itself */
+	struct timed timed[PLAN_ROLES]; /* by role */
 	struct process *processes;      /* one a class */
 	struct simulated_instance *instances;
 	struct simulated_group *groups;
@@ -104,11 +116,11 @@ static inline const struct op *engine_op(const struct engine *e, int process, in
 
 static inline int64_t *process_begin(const struct process *p, int op)
 {
-	return &p->begin[op - p->role->step.begin];
+	return &p->begin[p->place[op - p->role->step.begin]];
 }
 static inline int64_t *process_end(const struct process *p, int op)
 {
-	return &p->end[op - p->role->step.begin];
+	return &p->end[p->place[op - p->role->step.begin]];
 }
 
 static inline struct participation *engine_participation(struct engine *e, int process, int op)

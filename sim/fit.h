@@ -1,7 +1,11 @@
 /* The cheapest change that makes a plan fit: of all changes of the settings that the grid of variants has
- * (strategy/strategies/variants.h), the one whose step is the shortest in prediction. The global batch stays as it is,
- * so that this is also the shortest time of a sample. More ranks are asked for only where no change of settings is
- * enough.
+ * (strategy/strategies/variants.h), the one that loses least speed in prediction. The global batch stays as it is, so
+ * that the shortest step is also the shortest time of a sample. Steps that are as fast as the shortest, within a tie
+ * (strategy/trace/ratio.h), are judged by how little of the job changes: first a smaller micro-batch in more
+ * accumulation, then checkpointing, then another strategy, then offload.
+ *
+ * Under a stack a change is looked for that surely fits; only where there is none, one that is close. More ranks are
+ * asked for only where no change of settings is enough.
  */
 #ifndef SHARDLAB_SIM_FIT_H
 #define SHARDLAB_SIM_FIT_H

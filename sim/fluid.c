@@ -15,7 +15,7 @@ void fluid_release(struct fluid *f)
 {
 	for (size_t i = 0; i < f->activity_count; i++) {
 		free(f->activities[i].uses);
-		free(f->activities[i].places);
+		free(f->activities[i].used);
 	}
 	for (size_t i = 0; i < f->resource_count; i++)
 		free(f->resources[i].users);
@@ -61,10 +61,10 @@ static void set_uses(struct fluid *f, int id, const struct use *uses, int count)
 	struct activity *a = &f->activities[id];
 	if (count > a->use_capacity) {
 		free(a->uses);
-		free(a->places);
+		free(a->used);
 		a->uses = calloc((size_t)count, sizeof *a->uses);
-		a->places = calloc((size_t)count, sizeof *a->places);
-		if (!a->uses || !a->places)
+		a->used = calloc((size_t)count, sizeof *a->used);
+		if (!a->uses || !a->used)
 			memory_exhausted();
 		a->use_capacity = count;
 	}
@@ -74,7 +74,9 @@ static void set_uses(struct fluid *f, int id, const struct use *uses, int count)
 			continue;
 		struct resource *r = &f->resources[uses[i].resource];
 		struct user user = {id, a->use_count};
-		a->places[a->use_count] = (int)r->user_count;
+		fixed demand = fixed_times(a->weight, uses[i].amount);
+		a->used[a->use_count] = (struct used){(int)r->user_count, demand ? demand : 1};
+		r->demanded += a->used[a->use_count].demand;
 		a->uses[a->use_count++] = uses[i];
 		APPEND(r->users, r->user_count, r->user_capacity, user);
 		touch(f, uses[i].resource);
@@ -117,8 +119,9 @@ static void leave_resources(struct fluid *f, int id)
 	for (int i = 0; i < a->use_count; i++) {
 		struct resource *r = &f->resources[a->uses[i].resource];
 		struct user moved = r->users[--r->user_count];
-		r->users[a->places[i]] = moved;
-		f->activities[moved.activity].places[moved.use] = a->places[i];
+		r->users[a->used[i].place] = moved;
+		f->activities[moved.activity].used[moved.use].place = a->used[i].place;
+		r->demanded -= a->used[i].demand;
 		touch(f, a->uses[i].resource);
 	}
 	a->use_count = 0;
@@ -158,10 +161,11 @@ static int copy_activity(struct fluid *f, int id, const struct copied *of, int k
 	struct activity *to = &f->activities[copy];
 	const struct activity *from = &f->activities[id];
 	struct use *uses = to->uses;
-	int *places = to->places, capacity = to->use_capacity;
+	struct used *used = to->used;
+	int capacity = to->use_capacity;
 	*to = *from;
 	to->uses = uses;
-	to->places = places;
+	to->used = used;
 	to->use_capacity = capacity;
 	size_t at = (size_t)id < f->heap.place_count ? f->heap.place[id] : 0;
 	int64_t time = at ? f->heap.entry[at - 1].time : 0;
@@ -243,13 +247,6 @@ static void gather_near(struct fluid *f)
 	}
 }
 
-/* An activity takes so much of a resource for each unit of level. It is at least 2^-32, so that it is never 0. */
-static fixed demand_of(const struct activity *a, int use)
-{
-	fixed d = fixed_times(a->weight, a->uses[use].amount);
-	return d ? d : 1;
-}
-
 static void get_on(struct activity *a, int64_t now)
 {
 	wide done = (wide)a->rate * (wide)(now - a->updated);
@@ -265,9 +262,9 @@ static void freeze(struct fluid *f, int id, fixed rate)
 	a->frozen = true;
 	for (int k = 0; k < a->use_count; k++) {
 		struct resource *r = &f->resources[a->uses[k].resource];
-		fixed taken = fixed_times(rate, a->uses[k].amount), demand = demand_of(a, k);
+		fixed taken = fixed_times(rate, a->uses[k].amount);
 		r->free = r->free > taken ? r->free - taken : 0;
-		r->demand -= demand;
+		r->demand -= a->used[k].demand;
 	}
 	if (rate == a->rate && !a->without_end)
 		return; /* its end stays where it is */
@@ -285,9 +282,7 @@ static void share(struct fluid *f)
 	for (size_t i = 0; i < f->near_resource_count; i++) {
 		struct resource *r = &f->resources[f->near_resources[i]];
 		r->free = r->capacity;
-		r->demand = 0;
-		for (size_t u = 0; u < r->user_count; u++)
-			r->demand += demand_of(&f->activities[r->users[u].activity], r->users[u].use);
+		r->demand = r->demanded;
 	}
 	for (size_t left = f->near_activity_count; left;) {
 		fixed lowest = FIXED_MOST;

@@ -48,7 +48,12 @@ struct activity {
 	bool alive, without_end;
 	struct use *uses;
 	int use_count, use_capacity;
-	int *places; /* by use: its place in the resource's list of users */
+	/* by use: its place in the resource's list of users, and how much it takes for each unit of level: at least
+	 * 2^-32, so that it is never 0 */
+	struct used {
+		int place;
+		fixed demand;
+	} * used;
 	/* for share() */
 	bool frozen;
 	uint64_t stamp;
@@ -62,9 +67,10 @@ struct resource {
 	fixed capacity;
 	struct user *users;
 	size_t user_count, user_capacity;
+	fixed demanded; /* by all users, for each unit of level */
 	bool dirty;
 	/* for share() */
-	fixed free, demand;
+	fixed free, demand; /* that are left */
 	uint64_t stamp;
 };
 

@@ -1,8 +1,10 @@
 #include "sim/grid_search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/cluster/effective.h"
 #include "strategy/strategies/strategy.h"
 
 /* A step of more micro-batches is predicted from steps of this many and of one less; of stages, from so many as fill
@@ -28,8 +30,10 @@ static int64_t price_of(const struct plan *p)
 	return price;
 }
 
-static void leave_margin(struct cluster *c, double margin)
+static void leave_margin(struct cluster *c, double margin, bool surely)
 {
+	if (surely && cluster_has_stack(c))
+		c->device_memory -= c->device_memory / REPORT_CLOSE + 1;
 	c->device_memory -= (int64_t)(margin * (double)c->device_memory);
 	c->node_memory -= (int64_t)(margin * (double)c->node_memory);
 }
@@ -38,7 +42,7 @@ static enum status open_cluster(const struct grid_search *f, int64_t ranks, stru
 {
 	enum status s = cluster_open(c, f->cluster_name, ranks);
 	if (!s)
-		leave_margin(c, f->margin);
+		leave_margin(c, f->margin, f->surely);
 	return s;
 }
 
@@ -76,42 +80,75 @@ enum status grid_search_report(struct grid_search *f, const struct settings *s, 
 	return status;
 }
 
+enum status grid_search_try(struct grid_search *f, const struct settings *s)
+{
+	struct plan p = {0};
+	int64_t step;
+	enum status status = compile(f, s, &p);
+	if (status)
+		return status;
+	status = sim_time(&p, &f->cluster, &step, NULL);
+	plan_release(&p);
+	return status;
+}
+
 /* Once the walk has taken its time, nothing more is compiled for it. */
 static bool is_spent(const struct grid_search *f)
 {
 	return f->compiled > BUDGET && f->stage < SEARCH_OVER;
 }
 
-static bool settings_fit(struct grid_search *f, const struct settings *s)
+static void drop_kept(struct grid_search *f)
 {
-	struct plan p = {0};
-	if (is_spent(f) || compile(f, s, &p))
-		return false;
-	bool fit = sim_fits(&p, &f->cluster);
-	plan_release(&p);
-	return fit;
+	if (f->has_kept)
+		plan_release(&f->kept[f->at_kept]);
+	f->has_kept = false;
 }
 
-/* The time of a step that fits; -1: it does not fit, or cannot be compiled. */
+/* The last plan that fits is kept, since what comes next is mostly its time. */
+static bool settings_fit(struct grid_search *f, const struct settings *s)
+{
+	struct plan *p = &f->kept[!f->at_kept];
+	if (is_spent(f) || compile(f, s, p))
+		return false;
+	if (!sim_fits(p, &f->cluster)) {
+		plan_release(p);
+		return false;
+	}
+	drop_kept(f);
+	f->at_kept = !f->at_kept;
+	f->kept_settings = *s;
+	f->has_kept = true;
+	return true;
+}
+
+/* The time of a step, whether it fits or not; -1: it cannot be compiled. */
 static int64_t step_of(struct grid_search *f, const struct settings *s)
 {
 	struct plan p = {0};
 	int64_t step = -1;
 	if (is_spent(f) || compile(f, s, &p))
 		return -1;
-	if (sim_fits(&p, &f->cluster) && sim_time(&p, &f->cluster, &step, &f->exposed))
+	if (sim_time(&p, &f->cluster, &step, &f->exposed))
 		step = -1;
 	plan_release(&p);
 	return step;
 }
 
-/* The same, with its memory. */
+static enum status report_kept(struct grid_search *f, const struct settings *s, struct report *out)
+{
+	*out = (struct report){0};
+	return f->has_kept && !memcmp(&f->kept_settings, s, sizeof *s) ? report_on(f, &f->kept[f->at_kept], true, out)
+	                                                               : grid_search_report(f, s, true, out);
+}
+
+/* With its memory; -1 also where it does not fit, unless that is all the same. */
 static int64_t measured_step(struct grid_search *f, const struct settings *s, struct report_tightest *tightest)
 {
 	struct report r;
 	if (is_spent(f))
 		return -1;
-	int64_t step = !grid_search_report(f, s, true, &r) && r.fits ? r.time.step : -1;
+	int64_t step = !report_kept(f, s, &r) && (r.fits || f->fits_or_not) ? r.time.step : -1;
 	if (tightest)
 		*tightest = r.tightest;
 	f->exposed = r.time.exposed;
@@ -182,9 +219,9 @@ int64_t grid_search_time(struct grid_search *f, const struct variant_place *plac
 		return measured_step(f, &v.settings, tightest);
 	if (!shorten(&less, from - 1) || !shorten(&more, from))
 		return -1;
-	a = step_of(f, &less);
+	a = measured_step(f, &less, tightest);
 	int64_t exposed = f->exposed;
-	b = a < 0 ? -1 : measured_step(f, &more, tightest);
+	b = a < 0 ? -1 : step_of(f, &more);
 	f->exposed += (f->exposed - exposed) * (micros - from);
 	return b < 0 ? -1 : b + (b - a) * (micros - from);
 }
@@ -228,6 +265,24 @@ static void go_on(struct grid_search *f)
 	f->stage = SEARCH_STRATEGY;
 }
 
+/* The first micro-batch is all of a rank's batch. Without accumulation a plan may keep no gradients, so that this one
+ * may fit where smaller ones, which accumulate, do not. */
+static bool begins_whole(const struct grid_search *f)
+{
+	return f->grid.given.accumulate == 1;
+}
+
+static bool fits_somehow(struct grid_search *f, struct variant_place *place)
+{
+	if (fits(f, place))
+		return true;
+	bool known = f->given_is_out && !place->strategy && !place->checkpointing && !place->offload;
+	if (known || !place->micro || !begins_whole(f))
+		return false;
+	place->micro = 0;
+	return fits(f, place);
+}
+
 /* The smallest variant that can be compiled: not every model can recompute, and not every strategy can offload
  * parameters. */
 static bool fits_at_all(struct grid_search *f, int strategy)
@@ -236,7 +291,7 @@ static bool fits_at_all(struct grid_search *f, int strategy)
 	for (int c = g->checkpointings; c-- > 0;)
 		for (int o = g->offloads; o-- > 0;) {
 			struct variant_place place = {strategy, c, o, g->micros - 1};
-			if (!fits(f, &place))
+			if (!fits_somehow(f, &place))
 				continue;
 			if (!f->any)
 				f->smallest = place;
@@ -262,13 +317,14 @@ static void next_place(struct grid_search *f)
 	go_on(f);
 }
 
-/* A plan that fits with a micro-batch fits with smaller ones, so that the range in question is halved each time. */
+/* A plan that accumulates and fits fits with smaller micro-batches, so that the range in question is halved each time.
+ */
 static void try_micro(struct grid_search *f)
 {
 	struct variant_place *at = &f->at;
 	int *largest = &f->largest[at->checkpointing][at->offload];
 	if (f->low < f->high) {
-		at->micro = (f->low + f->high) / 2;
+		at->micro = !f->low && begins_whole(f) ? 0 : (f->low + f->high) / 2;
 		if (fits(f, at))
 			f->high = at->micro;
 		else
@@ -327,6 +383,7 @@ void grid_search_release(struct grid_search *f)
 	if (!f)
 		return;
 	free(f->list);
+	drop_kept(f);
 	cluster_release(&f->cluster);
 	model_release(&f->model);
 	*f = (struct grid_search){0};

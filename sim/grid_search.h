@@ -42,6 +42,8 @@ struct grid_search {
 	struct variant_grid grid;
 	const char *cluster_name;
 	double margin;     /* of each memory, left to its allocator: 0 … 1 */
+	bool surely;       /* under a stack, nothing whose device is close to full (strategy/trace/report.h) */
+	bool fits_or_not;  /* a time is asked for where the memory is not enough, too */
 	bool given_is_out; /* the first place is known not to fit */
 	bool all_micros;
 
@@ -64,6 +66,10 @@ struct grid_search {
 	int64_t exposed; /* of the step that was timed last */
 	struct model model;
 	struct cluster cluster;
+	struct plan kept[2]; /* at_kept: the last that was found to fit. A plan cannot be moved */
+	bool at_kept;
+	struct settings kept_settings;
+	bool has_kept;
 };
 
 /* Opens the model and the cluster. On failure `f` is to be released as well. */
@@ -75,8 +81,10 @@ void grid_search_release(struct grid_search *f); /* accepts NULL and a zeroed st
 /* The time of a step, its tightest memory, or all else that is known of settings. of another number of ranks than the
  * grid's, too. STATUS_INPUT: they cannot be compiled, or the cluster has no rates for them. */
 enum status grid_search_report(struct grid_search *f, const struct settings *s, bool timed, struct report *out);
-/* The time of a place's step; -1: it does not fit, or cannot be compiled. exactly: it is simulated as it is, however
- * many micro-batches it has. tightest: NULL, or what its memory is. */
+/* Can they be compiled and timed? On as many ranks as the grid's. */
+enum status grid_search_try(struct grid_search *f, const struct settings *s);
+/* The time of a place's step; -1: it does not fit (unless fits_or_not), or cannot be compiled. exactly: it is simulated
+ * as it is, however many micro-batches it has. tightest: NULL, or what its memory is. */
 int64_t grid_search_time(struct grid_search *f, const struct variant_place *place, bool exactly,
                          struct report_tightest *tightest);
 /* The memory of a place, judged by a step of as many micro-batches as are under way at once. */

@@ -27,17 +27,6 @@ static const struct card_row {
 #undef X
 };
 
-bool nccl_has(enum operation o)
-{
-	return o == OPERATION_ALL_REDUCE || o == OPERATION_REDUCE_SCATTER || o == OPERATION_ALL_GATHER ||
-	       o == OPERATION_SUM;
-}
-
-static bool sums_everywhere(enum operation o)
-{
-	return o == OPERATION_ALL_REDUCE || o == OPERATION_SUM;
-}
-
 /* A hop of the ring with Simple is nearer to that over PCIe. */
 static bool is_pcie(const struct cluster *c)
 {
@@ -52,7 +41,7 @@ static wide in_proportion(int64_t here, int64_t value, int64_t of)
 
 static int64_t steps_of(const struct nccl_call *k)
 {
-	return (k->ranks - 1) * (sums_everywhere(k->operation) ? 2 : 1);
+	return (k->ranks - 1) * (operation_sums_everywhere(k->operation) ? 2 : 1);
 }
 
 static int64_t log2_up(int64_t n)
@@ -71,7 +60,7 @@ static void hops_of(const struct nccl_row *r, const struct nccl_call *k, int64_t
 		*between = 2 * log2_up(k->nodes);
 		return;
 	}
-	int64_t times = sums_everywhere(k->operation) ? 2 : 1, steps = steps_of(k);
+	int64_t times = operation_sums_everywhere(k->operation) ? 2 : 1, steps = steps_of(k);
 	*between = times * (k->nodes - 1);
 	*inside = steps - *between;
 }
@@ -93,7 +82,8 @@ static wide latency_of(const struct cluster *c, const struct nccl_row *r, const 
 	                                             : in_proportion(c->link.latency.value, r->nvlink, rows->nvlink)) +
 	        (wide)(uint64_t)between * in_proportion(c->network.latency.value, r->network, rows->network);
 	ns += in_proportion(c->collective_launch.value, r->launch, rows->launch);
-	if (r != rows || k->nodes == 1 || !sums_everywhere(k->operation) || k->bytes / k->ranks < PLATEAU_BYTES)
+	if (r != rows || k->nodes == 1 || !operation_sums_everywhere(k->operation) ||
+	    k->bytes / k->ranks < PLATEAU_BYTES)
 		return ns;
 	return ns * (is_before_ampere(c) ? PLATEAU_BEFORE_AMPERE : PLATEAU) / 10;
 }
@@ -119,7 +109,7 @@ static wide moving_of(const struct cluster *c, const struct nccl_row *r, const s
 
 static bool can_take(const struct cluster *c, const struct nccl_row *r, const struct nccl_call *k)
 {
-	return (r->algorithm == RING || sums_everywhere(k->operation)) && (!r->needs_nvlink || !is_pcie(c));
+	return (r->algorithm == RING || operation_sums_everywhere(k->operation)) && (!r->needs_nvlink || !is_pcie(c));
 }
 
 int64_t nccl_time(const struct cluster *c, const struct nccl_call *call, const char **name)

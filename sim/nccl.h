@@ -52,9 +52,7 @@ struct nccl_call {
 	fixed rate;           /* bytes a nanosecond of the slowest link of the ring */
 };
 
-/* All-reduce, reduce-scatter, all-gather, and the sum of control values. */
-bool nccl_has(enum operation o);
-/* name: NULL, or gets which of the rows it is. */
+/* call: of an operation without a root. name: NULL, or gets which of the rows it is. */
 int64_t nccl_time(const struct cluster *c, const struct nccl_call *call, const char **name);
 
 #endif

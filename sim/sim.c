@@ -77,11 +77,11 @@ struct needs {
 #define COMMUNICATOR INT64_C(688000000)
 enum { FURTHER = 3 };
 
-/* The libraries of a rank: context and first communicator, and what other software opens besides. */
+/* The libraries of a rank: context and first communicator, workspace, and what other software opens besides. */
 static int64_t overhead_of(const struct engine *e)
 {
 	bool more = e->plan->software.does[SOFTWARE_GROUPS] == GROUPS_FOUR && e->plan->ranks > 1;
-	return e->c->overhead.value + (more && e->c->kind == DEVICE_GPU ? FURTHER * COMMUNICATOR : 0);
+	return effective_overhead(e->c) + (more && e->c->kind == DEVICE_GPU ? FURTHER * COMMUNICATOR : 0);
 }
 
 /* Every rank must fit on its device, and all ranks of a node together in its memory and on its disk. */
@@ -162,6 +162,7 @@ static void report_memory(const struct engine *e, struct report *out)
 	snprintf(out->stack, sizeof out->stack, "%s", e->c->stack.name);
 	for (int i = 0; i < out->role_count; i++) {
 		out->roles[i].memory[SPACE_DEVICE].overhead_bytes = overhead_of(e);
+		out->roles[i].memory[SPACE_DEVICE].workspace_bytes = effective_overhead(e->c) - e->c->overhead.value;
 		out->roles[i].memory[SPACE_DEVICE].overhead_assumed = !e->c->overhead.measured;
 		struct report_memory *m = out->roles[i].memory;
 		report_stack_memory(e, &e->plan->roles[i], &m[SPACE_DEVICE]);

@@ -8,8 +8,7 @@
 
 bool symmetry_holds(const struct engine *e, int instance)
 {
-	enum schedule_algorithm a = e->instances[instance].schedule.algorithm;
-	return a == SCHEDULE_RING_ALL_REDUCE || a == SCHEDULE_RING_REDUCE_SCATTER || a == SCHEDULE_RING_ALL_GATHER;
+	return schedule_row(e->instances[instance].schedule.algorithm)->rotates;
 }
 
 static bool is_of_all(const struct engine *e, const struct instance *x)

@@ -19,6 +19,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 # ---- what words mean ----
@@ -132,6 +133,8 @@ MEMORY_AS = [
     (r"", "pytorch"),
 ]
 
+# Figures of one step that are further apart contradict each other.
+APART = 0.2
 # Rows whose figures are no good measure, by the column that says so.
 RULES_OUT = [
     ("quality", r"eye|digiti[sz]ed|screenshot|chart|bar|plotly data", "read off a picture"),
@@ -383,7 +386,7 @@ class Run:
         steps = [(step(number(r.get(column))), rounding(r.get(column))) for column, step in ways
                  if number(r.get(column))]
         self.step = steps[0][0] if steps else self.step_of_flops(samples)
-        if any(abs(s / self.step - 1) > 0.2 + off for s, off in steps):
+        if any(abs(s / self.step - 1) > APART + off for s, off in steps):
             self.out = self.out or "its figures of time, batch and tokens contradict each other"
 
     def step_of_flops(self, samples):
@@ -410,9 +413,46 @@ class Unsaid(Exception):
     pass
 
 
+NEEDED = ["model", "seq_len", "n_gpus", "gpu", "precision", "strategy", "source_key"]
+
+
+def refuse(path, line, text):
+    """Input that cannot be used ends the program: one line, and status 2."""
+    print("fatal: %s:%d: %s" % (path, line, text), file=sys.stderr)
+    sys.exit(2)
+
+
 def read(path):
-    with open(path, newline="") as f:
-        return [Run(row) for row in csv.DictReader(f)]
+    """The runs of a file, each with the line on which it begins."""
+    runs, line = [], 1
+    try:
+        with open(path, newline="", encoding="utf-8") as f:
+            rows = csv.DictReader(f)
+            for name in NEEDED:
+                if name not in (rows.fieldnames or []):
+                    refuse(path, 1, "no column '%s'; the first line names the columns that tools/published.py lists" % name)
+            line = rows.line_num
+            for row in rows:
+                runs.append(Run(row))
+                runs[-1].line, line = line + 1, rows.line_num
+    except OSError as e:
+        refuse(path, 1, "cannot be read: %s" % e.strerror)
+    except (ValueError, csv.Error) as e:
+        refuse(path, line + 1, "no row of published runs: %s" % e)
+    return runs
+
+
+def check_alike(path, runs):
+    """Refuses two runs of one program, card and settings whose steps are so far apart that one must be wrong."""
+    seen = {}
+    for run in runs:
+        if not run.counts or not run.step:
+            continue
+        key = (run.stack, run.cluster, tuple(run.arguments), run.recomputed)
+        other = seen.setdefault(key, run)
+        if abs(run.step / other.step - 1) > APART:
+            refuse(path, run.line, "a step of %.4g s contradicts that of line %d, %.4g s: program, model, batch, ranks and "
+                   "card are the same; leave one out" % (run.step, other.line, other.step))
 
 
 # ---- shardlab ----

@@ -10,6 +10,7 @@
 #include "cli/command/command.h"
 #include "cli/command/emit.h"
 #include "cli/command/job.h"
+#include "cli/command/mend.h"
 #include "cli/show/progress.h"
 #include "cli/show/show_advice.h"
 #include "strategy/strategies/strategy.h"
@@ -19,6 +20,9 @@
 static enum status add_strategy(struct advise_request *q, const char *name)
 {
 	const struct strategy *strategy;
+	for (int i = 0; i < q->strategies; i++)
+		if (!strcmp(q->strategy[i], name)) /* said twice, or also in `all` */
+			return STATUS_OK;
 	if (q->strategies == ADVISE_STRATEGIES)
 		return status_fail(STATUS_INPUT, "--strategy: more than %d in a list", ADVISE_STRATEGIES);
 	q->strategy[q->strategies++] = name;
@@ -105,6 +109,22 @@ static enum status read_alternatives(struct advise_request *q, const struct opti
 	return s || q->precisions ? s : add_usual_precisions(q);
 }
 
+/* Which of the searched settings were asked for, and by whom. */
+static void note_fixed(struct advise_request *q, const struct options *o, struct arena *a)
+{
+	static const enum setting searched[ADVISE_FIXED] = {SETTING_STRATEGY,      SETTING_PRECISION,
+	                                                    SETTING_MICRO_BATCH,   SETTING_ACCUMULATE,
+	                                                    SETTING_CHECKPOINTING, SETTING_OFFLOAD};
+	for (int i = 0; i < ADVISE_FIXED; i++) {
+		const struct option_value *v = &o->value[searched[i]];
+		if (!v->given || (searched[i] == SETTING_STRATEGY && o->widened))
+			continue;
+		q->fixed[q->fixed_count++] = (struct advise_fixed){
+		        searched[i], v->text,
+		        v->by_file ? o->config : arena_print(a, "--%s", option_name((enum option)searched[i]))};
+	}
+}
+
 static enum status read_request(struct advise_request *q, const struct options *o, struct arena *a)
 {
 	struct options plain = *o;
@@ -116,6 +136,7 @@ static enum status read_request(struct advise_request *q, const struct options *
 	enum status s = options_settings(&plain, &q->given);
 	if (!s)
 		s = add_strategies(q, option_text(o, OPTION_STRATEGY), a);
+	note_fixed(q, o, a);
 	return s ? s : read_alternatives(q, o, a);
 }
 
@@ -149,9 +170,15 @@ static const char *model_of(const struct options *o)
 /* With --config, what the file says stands beside the advice. */
 static enum status predict_own(const struct options *o, struct report *own)
 {
-	return o->config_settings
-	               ? job_simulate(o->config_settings, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, own)
-	               : STATUS_OK;
+	const char *cluster = option_text(o, OPTION_CLUSTER);
+	if (!o->config_settings)
+		return STATUS_OK;
+	enum status s = job_simulate(o->config_settings, cluster, GRAIN_OPERATION, own);
+	if (!s && !own->fits)
+		s = job_find_change(o->config_settings, cluster, &own->change);
+	if (!s)
+		mend_spell(o, o->config_settings, &own->change);
+	return s;
 }
 
 static enum status print_advice(const struct options *o, const struct advice *a)

@@ -66,17 +66,28 @@ static struct cloud_point *add_point(struct cloud *cloud, const struct settings 
 	return p;
 }
 
+/* "zero3:save=16bit", or "zero3:…" of many keys. */
+static void name_strategy(char *out, size_t size, const char *strategy)
+{
+	enum { SHORT = 24 };
+	if (strlen(strategy) <= SHORT)
+		snprintf(out, size, "%s", strategy);
+	else
+		snprintf(out, size, "%.*s:…", (int)strcspn(strategy, ":"), strategy);
+}
+
 /* "zero2 bf16, 4 × 2, full, offload optimizer" */
 static void name_point(struct cloud_point *p, const struct advised *x)
 {
 	const struct settings *s = &x->settings;
-	char offload[OFFLOAD_TEXT], checkpointing[80] = "", where[OFFLOAD_TEXT + 16] = "", count[32];
+	char offload[OFFLOAD_TEXT], checkpointing[80] = "", where[OFFLOAD_TEXT + 16] = "", count[32], name[32];
+	name_strategy(name, sizeof name, s->strategy);
 	offload_print(&s->offload, offload, sizeof offload);
 	if (strcmp(s->checkpointing, "none") != 0)
 		snprintf(checkpointing, sizeof checkpointing, ", %.60s", s->checkpointing);
 	if (strcmp(offload, "none") != 0)
 		snprintf(where, sizeof where, ", offload %s", offload);
-	snprintf(p->label, sizeof p->label, "%.24s %s, %" PRId64 " × %" PRId64 "%.24s%.40s: %s a second", s->strategy,
+	snprintf(p->label, sizeof p->label, "%s %s, %" PRId64 " × %" PRId64 "%.24s%.40s: %s a second", name,
 	         type_name(s->precision), s->micro_batch, s->accumulate, checkpointing, where,
 	         number_format_count(count, (int64_t)(x->tokens_per_s + 0.5)));
 }
@@ -100,16 +111,19 @@ static void title(struct cloud *cloud, const struct advice *a, const char *model
 {
 	const struct advise_request *q = &a->request;
 	char count[32], sequence[40] = "";
+	struct report_asked asked;
 	cloud->tokens = a->tokens > 1;
 	if (cloud->tokens)
 		snprintf(sequence, sizeof sequence, " · sequence %" PRId64, a->tokens);
 	snprintf(cloud->title, sizeof cloud->title, "Memory against speed: %.60s on %" PRId64 " rank%s of %.40s", model,
 	         q->given.ranks, q->given.ranks == 1 ? "" : "s", q->cluster);
+	report_asked(&asked, &q->given);
 	snprintf(cloud->subtitle, sizeof cloud->subtitle,
-	         "batch %s%s · %" PRId64
+	         "batch %s%s%s%.80s · %" PRId64
 	         " candidates: %d line%s fit%s · simulated; %g %% of each memory left to the allocator",
-	         number_format_count(count, q->given.batch), sequence, a->candidates, a->fit_count,
-	         a->fit_count == 1 ? "" : "s", a->fit_count == 1 ? "s" : "", 100 * q->margin);
+	         number_format_count(count, q->given.batch), sequence, *asked.others ? " · " : "", asked.others,
+	         a->candidates, a->fit_count, a->fit_count == 1 ? "" : "s", a->fit_count == 1 ? "s" : "",
+	         100 * q->margin);
 }
 
 enum status advise_chart_write(const struct advice *a, const char *model, const char *path)

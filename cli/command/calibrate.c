@@ -18,6 +18,7 @@
 #include "cli/show/table.h"
 #include "real/calibrate/calibrate.h"
 #include "real/train/train.h"
+#include "strategy/base/character.h"
 
 /* ---- measuring ---- */
 
@@ -141,7 +142,7 @@ enum status calibrate_in_ranks(const char *device)
 	train_under_mpi(&rank, &ranks);
 	enum status s = cluster_local_path(strcmp(device, "cuda") ? DEVICE_CPU : DEVICE_GPU, path, sizeof path);
 	if (!s && !rank)
-		fprintf(stderr, "measuring these ranks' rates, for %s\n", path);
+		fprintf(stderr, "measuring these ranks' rates, for %s\n", character_plain(path));
 	if (!s)
 		s = calibrate_run(&k, &c, &figures);
 	if (!s && !rank)
@@ -168,7 +169,8 @@ enum status calibrate_if_older(enum device_kind kind, int64_t seconds, const cha
 	enum status s = cluster_local_path(kind, path, sizeof path);
 	if (s)
 		return s;
-	fprintf(stderr, "measuring %s rates, for %s\n", hosts ? "these hosts'" : "this machine's", path);
+	fprintf(stderr, "measuring %s rates, for %s\n", hosts ? "these hosts'" : "this machine's",
+	        character_plain(path));
 	s = options_parse(&o, COMMAND_CALIBRATE, 3, quick);
 	if (!s)
 		s = hosts_set_ranks(&o);
@@ -315,8 +317,8 @@ static void show(const struct options *o, const struct cluster *c, const struct 
 		print_json(to_json(c, &rates, path), false);
 	} else {
 		show_cluster(c, &rates);
-		printf("\nwritten to %s%s%s%s\n", path, local ? ", the cluster `" : "", local ? c->name : "",
-		       local ? "`" : "");
+		printf("\nwritten to %s%s%s%s\n", character_plain(path), local ? ", the cluster `" : "",
+		       local ? c->name : "", local ? "`" : "");
 	}
 	calibrate_figures_release(&rates);
 }

@@ -8,6 +8,7 @@
 #include "cli/command/job.h"
 #include "cli/show/table.h"
 #include "sim/own.h"
+#include "strategy/base/character.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
 #include "strategy/cluster/effective.h"
@@ -313,8 +314,8 @@ static enum status write_and_show(struct own *w, const struct options *o)
 	} else {
 		show_constants(w);
 		show_steps(w);
-		printf("\nwritten to %s: sim --stack %s%s --cluster %s\n", path, strchr(path, '/') ? "" : "./", path,
-		       w->ceilings[0].name);
+		printf("\nwritten to %s: sim --stack %s%s --cluster %s\n", path, strchr(path, '/') ? "" : "./",
+		       character_plain(path), w->ceilings[0].name);
 	}
 	return STATUS_OK;
 }

@@ -79,7 +79,7 @@ static enum status ask_cluster(struct chart *chart, const struct options *o, con
 	bool traffic = kind && kind->value == sent_of;
 	if (c.kind == DEVICE_GPU &&
 	    !traffic) /* a node's memory is shared: how much a rank has depends on their number */
-		chart->capacity = c.device_memory - c.overhead.value;
+		chart->capacity = c.device_memory - effective_overhead(&c);
 	number_format_bytes(word, sizeof word, cluster_has_stack(&c) ? c.unscaled.link : c.link.bandwidth.value);
 	if (kind && kind->axis == CHART_BANDWIDTH)
 		snprintf(chart->note, sizeof chart->note, "%s has %s/s%s", c.name, word,

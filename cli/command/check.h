@@ -25,8 +25,7 @@ struct checks {
 	bool pass;
 };
 
-#define CHECK_TIME_LIMIT 0.25     /* of a step, where there is a core for each thread */
-#define CHECK_GPU_TIME_LIMIT 0.10 /* of a step of one rank on a GPU */
+#define CHECK_TIME_LIMIT 0.10 /* of a step, where there is a core for each thread; of one rank on a GPU */
 
 /* One check for every category at the peak and between steps, the peak, the arena, and calls, payload, sent and
  * received bytes of every kind of communication and of copies between spaces, for every role; for each rank's own of

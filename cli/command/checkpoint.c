@@ -7,6 +7,7 @@
 
 #include "cli/command/command.h"
 #include "cli/show/show.h"
+#include "strategy/base/character.h"
 #include "strategy/base/number.h"
 
 static const char *setting_of(const struct checkpoint *c, enum setting i)
@@ -26,9 +27,9 @@ static enum status show(const struct checkpoint *c, const struct options *o)
 {
 	char text[40];
 	(void)o;
-	printf("%s\n", c->path);
+	printf("%s\n", character_plain(c->path));
 	printf("  step        %s\n", number_format_count(text, c->manifest.step));
-	printf("  model       %s", c->manifest.model);
+	printf("  model       %s", character_plain(c->manifest.model));
 	printf(", %s parameters\n", number_format_count(text, c->model.parameters));
 	printf("  saved by    %s on %s ranks, %s, %s\n", setting_of(c, SETTING_STRATEGY), setting_of(c, SETTING_RANKS),
 	       setting_of(c, SETTING_PRECISION), setting_of(c, SETTING_OPTIMIZER));
@@ -49,7 +50,7 @@ static enum status verify(const struct checkpoint *c, const struct options *o)
 	(void)o;
 	enum status s = checkpoint_verify(c);
 	if (!s)
-		printf("%s: whole: %d files, state %016" PRIx64 "\n", c->path, c->manifest.file_count,
+		printf("%s: whole: %d files, state %016" PRIx64 "\n", character_plain(c->path), c->manifest.file_count,
 		       c->manifest.state_checksum);
 	return s;
 }
@@ -65,7 +66,7 @@ static enum status weights(const struct checkpoint *c, const struct options *o)
 	if (!s)
 		s = checkpoint_weights(c, path, option_whole(o, OPTION_SAVE_SHARD));
 	if (!s)
-		printf("wrote %s\n", path);
+		printf("wrote %s\n", character_plain(path));
 	return s;
 }
 

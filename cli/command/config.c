@@ -4,9 +4,11 @@
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "cli/show/table.h"
+#include "strategy/base/character.h"
 #include "strategy/recipe/reader.h"
+#include "strategy/strategies/strategy.h"
 
-/* ---- text ---- */
+/* ---- lines and remarks ---- */
 
 static void print_lines(struct recipe *r)
 {
@@ -28,31 +30,80 @@ static void print_remarks(const struct recipe *r, const struct recipe_remarks *a
 {
 	for (int i = 0; i < all->count; i++) {
 		const struct recipe_remark *m = &all->list[i];
-		printf("%s", r->file.where);
+		printf("%s", character_plain(r->file.where));
 		if (m->line)
 			printf(":%d:%d", m->line, m->column);
-		printf(": %s%s%s\n", m->by ? m->by : "", what, m->text);
+		printf(": %s%s%s\n", m->by ? m->by : "", what, character_plain(m->text));
 	}
 }
 
-static void print_text(struct recipe *r)
+/* ---- what shardlab itself says ---- */
+
+/* All that the file says, and what was given beside it. */
+static enum status settings_of(const struct options *o, const struct recipe *r, struct settings *out)
 {
-	printf("%s, as %s reads it (%s)%s%s\n\n", r->file.where, recipe_judge(r->reader), recipe_version(r->reader),
-	       r->why ? ": " : "", r->why ? r->why : "");
-	print_lines(r);
-	putchar('\n');
+	enum status s = options_settings(o, out);
+	for (int i = 0; !s && i < r->pair_count; i++)
+		s = setting_read(r->pairs[i].setting, setting_rows[r->pairs[i].setting].name, r->pairs[i].text, out);
+	if (!s && r->question.ranks)
+		out->ranks = r->question.ranks;
+	return s ? s : settings_resolve(out, strategy_data_ranks(out));
+}
+
+/* STATUS_INPUT or STATUS_REFUSED: no plan comes of it, for the reason of the message. A model is looked at if it is
+ * known. */
+static enum status check_plan(const struct options *o, const struct recipe *r)
+{
+	struct settings settings;
+	struct job j;
+	bool model = r->question.model || recipe_pair_find(r, SETTING_MODEL);
+	enum status s = recipe_plan(r);
+	if (s || !(r->question.ranks || recipe_pair_find(r, SETTING_RANKS)))
+		return s;
+	s = settings_of(o, r, &settings);
+	if (s || !model)
+		return s;
+	s = job_open(&j, &settings);
+	if (!s)
+		job_release(&j);
+	return s;
+}
+
+/* NULL: a plan comes of it. Of what is said in `barriers` and `refusals` the first. */
+static const char *why_no_plan(const struct options *o, struct recipe *r)
+{
+	return check_plan(o, r) ? arena_copy(&r->arena, status_message()) : NULL;
+}
+
+/* ---- text ---- */
+
+static void print_ranks(const struct options *o, const struct recipe *r)
+{
 	if (r->ranks_from)
 		printf("ranks by %s\n", r->ranks_from);
+	else if (o->hosts_ranks)
+		printf("ranks by --hosts %s\n", o->place[SETTING_RANKS]);
 	else if (r->question.ranks)
 		printf("ranks by --ranks: %lld\n", (long long)r->question.ranks);
 	else
-		printf("ranks: the file does not say how many; --ranks N does\n");
+		printf("ranks: the file does not say how many; --ranks N does, or --hosts FILE\n");
+}
+
+static void print_text(const struct options *o, struct recipe *r, const char *why)
+{
+	printf("%s, as %s reads it (%s)%s%s\n\n", character_plain(r->file.where), recipe_judge(r->reader),
+	       recipe_version(r->reader), r->why ? ": " : "", r->why ? r->why : "");
+	print_lines(r);
+	putchar('\n');
+	print_ranks(o, r);
 	print_remarks(r, &r->notes, "note: ");
 	print_remarks(r, &r->barriers, "shardlab refuses: ");
+	if (why && !recipe_plan(r))
+		printf("%s: shardlab refuses: %s\n", r->file.where, why);
 	print_remarks(r, &r->refusals, " would refuse: ");
 	print_remarks(r, &r->others, " would refuse: ");
 	if (!r->refusals.count)
-		printf("%s: %s takes it\n", r->file.where, recipe_judge(r->reader));
+		printf("%s: %s takes it\n", character_plain(r->file.where), recipe_judge(r->reader));
 }
 
 /* ---- JSON ---- */
@@ -93,13 +144,14 @@ static json_t *settings_to_json(const struct recipe *r)
 	return o;
 }
 
-static void print_object(struct recipe *r)
+static void print_object(struct recipe *r, const char *why)
 {
-	print_json(json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "file", r->file.where, "reader",
-	                     recipe_reader_name(r->reader), "version", recipe_version(r->reader), "accepted",
-	                     !r->refusals.count, "keys", lines_to_json(r), "settings", settings_to_json(r), "notes",
-	                     remarks_to_json(&r->notes), "barriers", remarks_to_json(&r->barriers), "refusals",
-	                     remarks_to_json(&r->refusals), "others", remarks_to_json(&r->others)),
+	print_json(json_pack("{s:s, s:s, s:s, s:b, s:b, s:s*, s:o, s:o, s:o, s:o, s:o, s:o}", "file", r->file.where,
+	                     "reader", recipe_reader_name(r->reader), "version", recipe_version(r->reader), "accepted",
+	                     !r->refusals.count, "planned", !why, "why", why, "keys", lines_to_json(r), "settings",
+	                     settings_to_json(r), "notes", remarks_to_json(&r->notes), "barriers",
+	                     remarks_to_json(&r->barriers), "refusals", remarks_to_json(&r->refusals), "others",
+	                     remarks_to_json(&r->others)),
 	           false);
 }
 
@@ -114,10 +166,11 @@ enum status command_config(const struct options *o)
 	enum status s = recipe_open(&r, o->topic, &q);
 	if (s)
 		return s;
+	const char *why = why_no_plan(o, &r);
 	if (option_given(o, OPTION_JSON))
-		print_object(&r);
+		print_object(&r, why);
 	else
-		print_text(&r);
+		print_text(o, &r, why);
 	if (r.refusals.count)
 		s = status_fail(STATUS_CHECK, "%s would refuse %s", recipe_judge(r.reader), r.file.where);
 	recipe_release(&r);

@@ -23,6 +23,7 @@
 struct elastic {
 	int64_t least, most,
 	        top;   /* of ranks that may be tried: at most so many, and so many when all hosts are there */
+	int held;      /* as of struct launch; the caller's */
 	bool by_hosts; /* the slots of --hosts are the range */
 	int64_t restarts, restarted; /* how many may be, and were */
 	struct stat latest;          /* of the folder's `latest` as it was before the run: another run's */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command/job.h"
+#include "strategy/base/character.h"
 #include "strategy/base/file.h"
 #include "strategy/base/near.h"
 #include "strategy/emit/emit.h"
@@ -52,6 +53,14 @@ enum status emit_check_option(const struct options *o)
 	return s;
 }
 
+static enum status write_beside(void *context, FILE *out)
+{
+	const struct emission *e = context;
+	return fwrite(e->beside_text, 1, e->beside_size, out) == e->beside_size
+	               ? STATUS_OK
+	               : status_fail(STATUS_RUN, "{emit}: cannot be written");
+}
+
 static enum status write_file(void *context, FILE *out)
 {
 	const struct emission *e = context;
@@ -72,7 +81,7 @@ static void print_beside(const struct options *o, const struct settings *s, cons
 		bool flag = setting_rows[at].type == TAKES_FLAG;
 		fprintf(stderr, " --%s%s%s", option_name((enum option)at), flag ? "" : " ",
 		        flag                                   ? ""
-		        : at == SETTING_MODEL && o->model_path ? o->model_path
+		        : at == SETTING_MODEL && o->model_path ? character_plain(o->model_path)
 		                                               : text);
 	}
 	fputc('\n', stderr);
@@ -82,20 +91,21 @@ static void print_beside(const struct options *o, const struct settings *s, cons
 static void print_unasked(const struct options *o, const struct settings *s, const struct emission *e, const char *name)
 {
 	if (e->said[SETTING_LEARNING_RATE] && !option_given(o, (enum option)SETTING_LEARNING_RATE))
-		fprintf(stderr, "%s: note: its learning rate, %g, is shardlab's default: set yours, or give %s\n", name,
-		        s->learning_rate, status_words("{learning_rate}"));
+		fprintf(stderr, "%s: note: its learning rate, %g, is shardlab's default: set yours, or give %s\n",
+		        character_plain(name), s->learning_rate, status_words("{learning_rate}"));
 	if (e->said[SETTING_CLIP] && !option_given(o, (enum option)SETTING_CLIP))
-		fprintf(stderr, "%s: note: it does not clip gradients, as no %s was given; 1 is usual\n", name,
-		        status_words("{clip}"));
+		fprintf(stderr, "%s: note: it does not clip gradients, as no %s was given; 1 is usual\n",
+		        character_plain(name), status_words("{clip}"));
 }
 
 static void print_notes(const struct options *o, const struct settings *s, const struct emission *e)
 {
 	const char *file = file_of(o), *name = file ? file : emit_target_name(e->target);
 	if (file)
-		fprintf(stderr, "%s: as %s reads it\n", file, emit_target_version(e->target));
+		fprintf(stderr, "%s: as %s reads it%s%s\n", character_plain(file), emit_target_version(e->target),
+		        e->beside_where ? ", with " : "", e->beside_where ? character_plain(e->beside_where) : "");
 	for (int i = 0; i < e->note_count; i++)
-		fprintf(stderr, "%s: note: %s\n", name, e->notes[i]);
+		fprintf(stderr, "%s: note: %s\n", character_plain(name), character_plain(e->notes[i]));
 	print_unasked(o, s, e, name);
 	print_beside(o, s, e);
 }
@@ -124,7 +134,15 @@ enum status emit_settings(const struct options *o, const struct settings *s)
 		status = emit_make(&e, target, file, s, nodes_of(o, s->ranks));
 	if (status)
 		return status;
-	status = file ? file_write(file, "{emit}", write_file, &e) : write_file(&e, stdout);
+	if (e.beside_where && o->config && !strcmp(e.beside_where, o->config)) {
+		emit_release(&e);
+		return status_fail(STATUS_INPUT, "{emit}: '%s' is what is read for --config; give FILE another name",
+		                   o->config);
+	}
+	if (e.beside_where)
+		status = file_write(e.beside_where, "{emit}", write_beside, &e);
+	if (!status)
+		status = file ? file_write(file, "{emit}", write_file, &e) : write_file(&e, stdout);
 	if (!status)
 		print_notes(o, s, &e);
 	emit_release(&e);

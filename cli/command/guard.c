@@ -19,15 +19,15 @@ enum { DONE = 0, MPIRUN_MS = 4000 }; /* mpirun has had its signal: its parent di
 
 /* ---- in the guard ---- */
 
-/* It holds nothing of the run's: no pipe would come to its end. */
-static void let_go(int pipe, int mpirun)
+/* It holds nothing else of the run's: no pipe would come to its end. */
+static void let_go(int pipe, int mpirun, int held)
 {
 	int nothing = open("/dev/null", O_RDWR);
 	long most = sysconf(_SC_OPEN_MAX);
 	for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(nothing, fd);
 	for (int fd = STDERR_FILENO + 1; fd < (most > 0 && most < 4096 ? most : 4096); fd++)
-		if (fd != pipe && fd != mpirun)
+		if (fd != pipe && fd != mpirun && fd != held)
 			close(fd);
 }
 
@@ -47,7 +47,7 @@ static bool hear_death(int pipe, unsigned long *job)
 	}
 }
 
-static void stand_guard(int pipe, int mpirun, pid_t pid)
+static void stand_guard(int pipe, int mpirun, pid_t pid, int held)
 {
 	struct pollfd end = {.fd = mpirun, .events = POLLIN};
 	unsigned long job = 0;
@@ -55,7 +55,7 @@ static void stand_guard(int pipe, int mpirun, pid_t pid)
 	setpgid(0, 0);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	let_go(pipe, mpirun);
+	let_go(pipe, mpirun, held);
 	if (!hear_death(pipe, &job))
 		return;
 	if (poll(&end, 1, MPIRUN_MS) <= 0 && !pidfd_send_signal(mpirun, SIGKILL, NULL, 0))
@@ -65,7 +65,7 @@ static void stand_guard(int pipe, int mpirun, pid_t pid)
 
 /* ---- in the launcher ---- */
 
-void guard_start(struct guard *g, pid_t mpirun)
+void guard_start(struct guard *g, pid_t mpirun, int held)
 {
 	int ends[2], handle = pidfd_open(mpirun, 0);
 	*g = (struct guard){.pipe = -1, .process = -1};
@@ -77,7 +77,7 @@ void guard_start(struct guard *g, pid_t mpirun)
 	g->process = fork();
 	if (!g->process) {
 		close(ends[1]);
-		stand_guard(ends[0], handle, mpirun);
+		stand_guard(ends[0], handle, mpirun, held);
 		_exit(0);
 	}
 	close(handle);

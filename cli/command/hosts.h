@@ -53,6 +53,9 @@ void hosts_say_library(const struct options *o, int64_t each);
 /* --ranks becomes the number of slots of --hosts, if that is given and --ranks is not. With --restarts fewer will do:
  * as many as the hosts have that are there. */
 enum status hosts_set_ranks(struct options *o);
+/* --hosts while options are read (options_on_hosts): for commands that start nothing --ranks and the devices of a node,
+ * and for --config how many ranks there are (hosts_take.c). */
+enum status hosts_take(struct options *o);
 /* True of ranks but the first that a user started: one says what there is to say. */
 bool hosts_is_quiet(void);
 /* How many ranks each host has of those that will be started by these options, or with which this one was; 0: all are

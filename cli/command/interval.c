@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command/pulse.h"
 #include "cli/show/table.h"
 #include "sim/checkpoint.h"
 #include "strategy/base/number.h"
@@ -40,6 +41,10 @@ bool interval_is_asked(const struct options *o)
 	return option_given(o, OPTION_CHECKPOINT_EVERY) || option_given(o, OPTION_MTBF);
 }
 
+/* From the end of a run's ranks to the first step of those that are started again, without reading: measured on one
+ * machine (docs/benchmarks.md). A batch system that has to find nodes first takes longer. */
+static const double START_S = 1;
+
 static int64_t steps_in(double seconds, double step_s)
 {
 	double n = step_s > 0 ? floor(seconds / step_s) : 1;
@@ -74,6 +79,8 @@ enum status interval_predict(const struct job *j, const struct options *o, doubl
 	out->stall_s = checkpoint_stall(&cost, false, out->every, step_s);
 	out->async_stall_s = checkpoint_stall(&cost, true, out->every, step_s);
 	if (out->mtbf_s > 0) {
+		out->notice_s = cost.notice_s = (double)pulse_limit_ns() / 1e9;
+		out->start_s = cost.start_s = START_S;
 		struct checkpoint_rhythm r = checkpoint_rhythm(&cost, out->async, out->mtbf_s);
 		out->best_s = r.interval_s;
 		out->best_every = steps_in(r.interval_s, step_s);
@@ -112,6 +119,10 @@ void interval_show(const struct interval_figures *f, FILE *out)
 		fputs(" best every step", out);
 	print_time(out, ", ", f->best_s);
 	fprintf(out, "; %.2f %% of the time makes steps that stay\n", 100 * f->goodput);
+	print_time(out, "a restart: ", f->notice_s);
+	print_time(out, " until a silent rank is noticed, ", f->start_s);
+	print_time(out, " to start, ", f->read_s);
+	fputs(" to read\n", out);
 }
 
 static int64_t nanoseconds(double seconds)
@@ -148,8 +159,8 @@ json_t *interval_to_json(const struct interval_figures *f)
 	                      f->copy_s, "every", (json_int_t)f->every, "stall_s", f->stall_s, "async_stall_s",
 	                      f->async_stall_s, "measured", f->measured);
 	if (f->mtbf_s > 0)
-		json_object_update_new(o, json_pack("{s:f, s:I, s:f, s:f}", "mtbf_s", f->mtbf_s, "best_every",
+		json_object_update_new(o, json_pack("{s:f, s:I, s:f, s:f, s:f, s:f}", "mtbf_s", f->mtbf_s, "best_every",
 		                                    (json_int_t)f->best_every, "best_s", f->best_s, "goodput",
-		                                    f->goodput));
+		                                    f->goodput, "notice_s", f->notice_s, "start_s", f->start_s));
 	return o;
 }

@@ -22,6 +22,7 @@ struct interval_figures {
 	double mtbf_s;                 /* 0: not given */
 	int64_t best_every;            /* steps */
 	double best_s, goodput;        /* goodput: without the loss of a step's own time to other causes */
+	double notice_s, start_s;      /* of a restart, beside reading */
 	bool measured, async;          /* the disk's rates were; the plan has snapshots */
 };
 /* step_s: of a step without checkpoints. */

@@ -212,7 +212,7 @@ enum status job_check_fits(const struct job *j, const struct options *o, const s
 	number_format_capacity(there, sizeof there, t->capacity_bytes);
 	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
 	if (*change.words)
-		snprintf(mend, sizeof mend, "; would fit with%s: %s",
+		snprintf(mend, sizeof mend, "; would %sfit with%s: %s", change.close ? "just " : "",
 		         o->config ? ", in place of what the file of --config says" : "", change.words);
 	else if (change.none && !change.cut)
 		snprintf(mend, sizeof mend, "; nothing that was tried would fit: take a smaller model");

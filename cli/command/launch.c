@@ -204,6 +204,8 @@ static enum status run_on(const struct launch *l, struct hosts *hosts)
 		return status_fail(STATUS_RUN, "cannot start the ranks: %s", strerror(errno));
 	program[length] = 0;
 
+	if (mpirun)
+		leftovers_sweep();
 	signals_take(&signals);
 	fflush(NULL);
 	pid_t parent = getpid(), child = fork();
@@ -222,7 +224,7 @@ static enum status run_on(const struct launch *l, struct hosts *hosts)
 	if (child > 0) {
 		struct guard guard = {.pipe = -1};
 		if (mpirun)
-			guard_start(&guard, child);
+			guard_start(&guard, child, l->held);
 		attend(l, child, readers, &guard, &signals.before);
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			continue;

@@ -24,6 +24,7 @@ struct launch {
 	const char *hosts;                                /* the file of --hosts; NULL: mpirun chooses */
 	bool under_mpi;                                   /* mpirun also for one rank */
 	bool ends_at_once;                                /* a signal ends the ranks wherever they are */
+	int held;                                         /* a file to hold while a rank may live; 0: none */
 	bool watches_steps;                               /* a rank that comes to the end of no step is lost, too */
 	void (*on_line)(void *context, const char *line); /* of stdout, without the newline */
 	void *context;

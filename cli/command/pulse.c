@@ -28,7 +28,7 @@ enum {
 };
 #define SECOND_NS INT64_C(1000000000)
 
-static int64_t limit_ns(void)
+int64_t pulse_limit_ns(void)
 {
 	const char *given = getenv("SHARDLAB_COMM_TIMEOUT_S");
 	int64_t seconds = (given && atoll(given) > 0 ? atoll(given) : COMMUNICATOR_S) / LIMIT_SHARE;
@@ -66,7 +66,7 @@ static void print_late(char *out, size_t size, int64_t limit)
 static void *beat(void *unused)
 {
 	const struct timespec pause = {0, BEAT_MS * 1000000L};
-	int64_t limit = limit_ns();
+	int64_t limit = pulse_limit_ns();
 	char line[128], late[64];
 	(void)unused;
 	for (;;) {
@@ -101,7 +101,7 @@ void pulse_end(void)
 void pulse_init(struct pulse *p, int64_t ranks)
 {
 	*p = (struct pulse){.ranks = ranks,
-	                    .limit_ns = limit_ns(),
+	                    .limit_ns = pulse_limit_ns(),
 	                    .late = array_make((size_t)ranks, sizeof *p->late),
 	                    .heard_ns = array_make((size_t)ranks, sizeof *p->heard_ns),
 	                    .pid = array_make((size_t)ranks, sizeof *p->pid),

@@ -16,6 +16,9 @@
 #include "cli/command/hosts.h"
 #include "real/train/train.h"
 
+/* For how long a rank may be silent. */
+int64_t pulse_limit_ns(void);
+
 /* In a rank: begins, and says that it ends in order and will be silent. */
 void pulse_start(void);
 void pulse_end(void);

@@ -151,12 +151,15 @@ enum status run_start(const struct run *r, struct report *summary)
 	struct launch launch = {.ranks = r->ranks,
 	                        .arguments = r->arguments,
 	                        .hosts = r->hosts,
+	                        .held = r->held,
 	                        .watches_steps = r->watches_steps,
 	                        .on_line = on_line,
 	                        .context = &l};
 	*summary = (struct report){0};
 	enum status s = launch_run(&launch);
-	if (s && !status_is_stop(s))
+	if (s == STATUS_RUN && summary->role_count) /* it came so far as to tell the whole */
+		s = STATUS_UNSAVED;
+	if (!status_has_report(s))
 		report_release(summary);
 	if (!s)
 		s = l.status;

@@ -18,6 +18,7 @@ struct run {
 	int64_t ranks;
 	char *const *arguments;                                        /* of `train`, with --json among them */
 	const char *hosts;                                             /* as of struct launch */
+	int held;                                                      /* as of struct launch */
 	bool watches_steps;                                            /* as of struct launch */
 	bool pass_on;                                                  /* print its lines as they come */
 	void (*on_step)(void *context, const struct train_step *step); /* NULL: none */

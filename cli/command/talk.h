@@ -15,12 +15,12 @@ struct talk {
 	int signal;             /* its number */
 	char *kept[KEPT_LINES]; /* the first of those that are not mpirun's framing: for a crash that says no more */
 	int kept_count;
-	char silent[256];  /* a rank that has fallen silent */
-	char stopped[256]; /* a rank's line that a signal has stopped the run */
-	int64_t looked_ns; /* when it was last looked for one */
-	int64_t ending_ns; /* since when the run should be ending; 0: it goes on */
-	int kills;         /* signals sent since then */
-	int64_t killed_ns; /* when the last of them was sent */
+	char silent[256];         /* a rank that has fallen silent */
+	char stopped[LINE_BYTES]; /* a rank's line that a signal has stopped the run */
+	int64_t looked_ns;        /* when it was last looked for one */
+	int64_t ending_ns;        /* since when the run should be ending; 0: it goes on */
+	int kills;                /* signals sent since then */
+	int64_t killed_ns;        /* when the last of them was sent */
 	struct pulse pulse;
 	struct arena arena;
 };

@@ -14,6 +14,7 @@
 #include "cli/command/interval.h"
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
+#include "cli/command/leftovers.h"
 #include "cli/command/run.h"
 #include "cli/command/run_log.h"
 #include "cli/command/run_plot.h"
@@ -22,6 +23,7 @@
 #include "cli/show/show.h"
 #include "cli/show/text.h"
 #include "real/checkpoint/folder.h"
+#include "real/checkpoint/lock.h"
 #include "real/data/weights_writer.h"
 #include "strategy/base/output.h"
 
@@ -38,8 +40,8 @@ static enum status run_here(const struct train_options *t, struct train_view *v,
 	enum status s = train_run(&own, measured);
 	if (rank)
 		/* One report is enough, and mpirun ends all ranks as soon as one exits with a status other than 0. */
-		return status_is_stop(s) ? STATUS_OK : s;
-	if (v->json && measured->role_count && (!s || status_is_stop(s)))
+		return status_has_report(s) ? STATUS_OK : s;
+	if (v->json && measured->role_count && status_has_report(s))
 		run_print_summary(measured);
 	return train_view_close(v, measured, s);
 }
@@ -60,11 +62,12 @@ static void sweep_outputs(const struct options *o)
 
 /* Under mpirun, which this process starts. Of a run that may be started again this process writes the picture: a
  * rank does not outlive the others. Rank 0 writes the log, each line before the checkpoint of its step. */
-static enum status start_ranks(const struct options *o, int64_t ranks, bool elastic, struct train_view *v,
+static enum status start_ranks(const struct options *o, int64_t ranks, const struct elastic *e, struct train_view *v,
                                struct report *measured)
 {
 	static const enum option own[] = {OPTION_CURVE, OPTION_EMIT, OPTION_RESTARTS, OPTION_HOSTS, OPTION_PLOT};
 	struct arguments a;
+	bool elastic = e->restarts > 0;
 	arguments_begin(&a, "train");
 	arguments_flag(&a, OPTION_JSON);
 	for (int i = 0; i < (elastic ? 5 : 4); i++)
@@ -75,6 +78,7 @@ static enum status start_ranks(const struct options *o, int64_t ranks, bool elas
 	struct run run = {.ranks = ranks,
 	                  .arguments = a.list,
 	                  .hosts = option_text(o, OPTION_HOSTS),
+	                  .held = e->held,
 	                  .watches_steps = elastic,
 	                  .pass_on = v->json,
 	                  .on_step = train_view_step,
@@ -98,12 +102,12 @@ static enum status predict_again(const struct options *o, struct job *j, struct 
 static enum status run_elastic(struct elastic *e, struct options *o, struct job *j, struct train_view *v,
                                struct report *predicted, struct report *measured)
 {
-	enum status s = start_ranks(o, j->plan.ranks, true, v, measured);
+	enum status s = start_ranks(o, j->plan.ranks, e, v, measured);
 	while (s == STATUS_LOST && elastic_again(e, o, v->made > 0)) {
 		progress_clear(&v->progress);
 		s = predict_again(o, j, predicted);
 		if (!s)
-			s = start_ranks(o, j->plan.ranks, true, v, measured);
+			s = start_ranks(o, j->plan.ranks, e, v, measured);
 	}
 	return train_view_close(v, measured, s);
 }
@@ -183,6 +187,7 @@ struct training_asked {
 	struct train_options train;
 	struct train_found found;
 	struct report predicted, measured;
+	struct checkpoint_lock lock;
 	bool joined; /* it is a rank */
 	int rank, ranks;
 };
@@ -194,7 +199,7 @@ static enum status run_asked(struct training_asked *a, struct train_view *v)
 		return run_here(&a->train, v, a->rank, &a->measured);
 	if (a->elastic.restarts)
 		return run_elastic(&a->elastic, &a->options, &a->job, v, &a->predicted, &a->measured);
-	return start_ranks(&a->options, a->job.plan.ranks, false, v, &a->measured);
+	return start_ranks(&a->options, a->job.plan.ranks, &a->elastic, v, &a->measured);
 }
 
 static void show_begin(const struct training_asked *a)
@@ -215,7 +220,7 @@ static enum status run_and_show(struct training_asked *a)
 		show_begin(a);
 	enum status s = run_asked(a, &v);
 	progress_clear(&v.progress);
-	if (shows && a->measured.role_count && (!s || status_is_stop(s))) {
+	if (shows && a->measured.role_count && status_has_report(s)) {
 		train_view_end(&v, &a->predicted, &a->measured);
 		written_show(&a->options, stdout);
 	}
@@ -231,6 +236,17 @@ static enum status choose_ranks(struct training_asked *a)
 	return s ? s : elastic_begin(&a->elastic, &a->options);
 }
 
+/* The folder of checkpoints is this run's until its end. Ranks that shardlab started leave that to it. */
+static enum status take_folder(struct training_asked *a)
+{
+	const char *folder = a->train.checkpoint;
+	if (!folder || a->rank || launch_is_child())
+		return STATUS_OK;
+	enum status s = checkpoint_lock_take(&a->lock, folder, &launch_stop);
+	a->elastic.held = a->lock.file;
+	return s ? s : checkpoint_folder_check_own(folder, a->train.resume);
+}
+
 enum status command_train(const struct options *given)
 {
 	struct training_asked a = {.options = *given, .ranks = 1};
@@ -238,10 +254,14 @@ enum status command_train(const struct options *given)
 		return emit_alone(given);
 	a.joined = train_under_mpi(&a.rank, &a.ranks);
 	launch_stop_on_signals();
+	if (a.joined && !a.rank && !launch_is_child())
+		leftovers_sweep();
 	outlive_reader(a.joined);
 	enum status s = choose_ranks(&a);
 	if (!s)
 		s = prepare(&a.options, a.joined, &a.job, &a.train, &a.predicted, &a.found);
+	if (!s)
+		s = take_folder(&a);
 	if (!s && !a.rank)
 		s = emit_settings(&a.options, &a.job.settings);
 	s = run_say_once(s, a.rank);
@@ -255,6 +275,7 @@ enum status command_train(const struct options *given)
 	report_release(&a.measured);
 	job_release(&a.job);
 	elastic_release(&a.elastic);
+	checkpoint_lock_release(&a.lock);
 	forget_reader();
 	return s;
 }

@@ -162,7 +162,7 @@ static enum status write_plot(const struct train_view *v, const struct report *m
 
 enum status train_view_close(struct train_view *v, const struct report *measured, enum status s)
 {
-	if (s && !status_is_stop(s)) {
+	if (!status_has_report(s)) {
 		run_log_release(&v->lines);
 		return s;
 	}

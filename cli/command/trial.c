@@ -97,7 +97,7 @@ enum status trials_follow(struct trials *t)
 	while (!s && o.does != ORDER_END)
 		if (!(s = carry_out(t, o)))
 			s = world_hear(t->world, &o, sizeof o);
-	return status_is_stop(s) ? STATUS_OK : s; /* rank 0 says so */
+	return status_has_report(s) ? STATUS_OK : s; /* rank 0 says so */
 }
 
 enum status trials_calibrate(struct trials *t, enum device_kind kind, int64_t seconds)
@@ -207,15 +207,10 @@ bool trials_on_gpu(const struct trials *t)
 	return !strcmp(option_text(t->options, OPTION_DEVICE), "cuda");
 }
 
-static double time_limit(const struct trials *t)
-{
-	return trials_on_gpu(t) ? CHECK_GPU_TIME_LIMIT : CHECK_TIME_LIMIT;
-}
-
-static bool time_holds(const struct trials *t, const struct trial *r)
+static bool time_holds(const struct trial *r)
 {
 	struct check step = {.predicted = r->predicted.time.step, .measured = r->measured.time.step};
-	return check_error(&step) <= time_limit(t);
+	return check_error(&step) <= CHECK_TIME_LIMIT;
 }
 
 /* A device or FIFO has the trace of the first run, and is not written into again. */
@@ -226,14 +221,37 @@ static const char *trace_to_replace(const struct trials *t)
 	return trace && (stat(trace, &info) || S_ISREG(info.st_mode)) ? trace : NULL;
 }
 
-static void keep_faster(struct trial *r, struct report *other, bool faster)
+static void replace(struct report *kept, struct report *other)
 {
-	if (!faster) {
-		report_release(other);
-		return;
-	}
-	report_release(&r->measured);
-	r->measured = *other;
+	report_release(kept);
+	*kept = *other;
+	*other = (struct report){0};
+}
+
+static enum status predict(const struct trials *t, const struct settings *m, struct report *out)
+{
+	struct job j;
+	enum status s = job_open(&j, m);
+	if (s)
+		return s;
+	s = job_predict_run(&j, t->options, out);
+	if (!s)
+		s = job_check_fits(&j, t->options, out);
+	if (!s)
+		report_add_ranks(out, &j.plan);
+	job_release(&j);
+	return s;
+}
+
+/* The rates of a machine that other programs use drift: they are measured again beside each further run, unless they
+ * were asked for. Without that `out` stays empty. */
+static enum status predict_again(struct trials *t, const struct settings *m, struct report *out)
+{
+	if (option_given(t->options, OPTION_CLUSTER) || trials_on_gpu(t))
+		return STATUS_OK;
+	progress_clear(&t->progress);
+	enum status s = trials_calibrate(t, DEVICE_CPU, 0);
+	return s ? s : predict(t, m, out);
 }
 
 /* A trace that all ranks write is of the run that is reported: there is one. */
@@ -242,20 +260,26 @@ static int most_again(const struct trials *t)
 	return t->joined && option_given(t->options, OPTION_TRACE) ? 0 : RUNS_AGAIN;
 }
 
+/* A run that is faster counts, with what was predicted for it. */
 static enum status run_again(struct trials *t, const struct settings *m, struct trial *r)
 {
-	struct report other;
+	struct report predicted = {0}, measured = {0};
 	struct output *o = NULL;
 	const char *trace = trace_to_replace(t);
-	enum status s = trace ? output_open(&o, trace, "{trace}") : STATUS_OK;
+	enum status s = predict_again(t, m, &predicted);
+	if (!s && trace)
+		s = output_open(&o, trace, "{trace}");
 	if (!s)
-		s = run_member(t, m, o ? output_temporary(o) : NULL, &other);
-	if (!s) {
-		bool faster = check_run_is_faster(&other, &r->measured);
-		keep_faster(r, &other, faster);
-		if (faster && o)
-			s = output_finish(o);
-	}
+		s = run_member(t, m, o ? output_temporary(o) : NULL, &measured);
+	bool faster = !s && check_run_is_faster(&measured, &r->measured);
+	if (faster && predicted.role_count)
+		replace(&r->predicted, &predicted);
+	if (faster)
+		replace(&r->measured, &measured);
+	if (faster && o)
+		s = output_finish(o);
+	report_release(&predicted);
+	report_release(&measured);
 	output_close(o);
 	return s;
 }
@@ -282,24 +306,15 @@ static bool time_is_judged(const struct trials *t, const struct settings *s)
 
 static enum status run_trial(struct trials *t, const struct settings *m, struct trial *r)
 {
-	struct job j;
 	bool judged = time_is_judged(t, m);
 	enum status s = software_check_runs(m->software);
 	if (!s && t->joined && m->ranks != t->ranks)
 		s = status_fail(STATUS_INPUT, "mpirun started %d ranks, and this is for %" PRId64, t->ranks, m->ranks);
-	if (s || (s = job_open(&j, m)))
-		return s;
-	s = job_predict_run(&j, t->options, &r->predicted);
-	if (!s)
-		s = job_check_fits(&j, t->options, &r->predicted);
-	if (!s)
-		report_add_ranks(&r->predicted, &j.plan);
-	job_release(&j);
-	if (s)
+	if (s || (s = predict(t, m, &r->predicted)))
 		return s;
 	t->steps = choose_steps(t, &r->predicted);
 	s = run_member(t, m, option_text(t->options, OPTION_TRACE), &r->measured);
-	for (int again = 0; again < most_again(t) && judged && !s && !time_holds(t, r); again++)
+	for (int again = 0; again < most_again(t) && judged && !s && !time_holds(r); again++)
 		s = run_again(t, m, r);
 	if (s)
 		return s;
@@ -307,7 +322,7 @@ static enum status run_trial(struct trials *t, const struct settings *m, struct 
 		return status_fail(
 		        STATUS_RUN, "the run reports %d roles on %" PRId64 " ranks, the plan has %d on %" PRId64,
 		        r->measured.role_count, r->measured.ranks, r->predicted.role_count, r->predicted.ranks);
-	checks_make(&r->checks, &r->predicted, &r->measured, judged ? time_limit(t) : -1);
+	checks_make(&r->checks, &r->predicted, &r->measured, judged ? CHECK_TIME_LIMIT : -1);
 	return STATUS_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/command/trial.h"
 #include "cli/show/show.h"
 #include "cli/show/table.h"
+#include "real/communicator/kind.h"
 #include "strategy/base/number.h"
 #include "strategy/base/output.h"
 #include "strategy/cluster/links.h"
@@ -162,7 +163,7 @@ static void show(const struct trials *v)
 		puts("° several ranks on GPUs: printed, not judged");
 	else if (unlimited)
 		printf("° more threads than the %" PRId64 " cores, or a disk: printed, not judged\n", trial_cores());
-	if (strcmp(option_text(v->options, OPTION_COMM), "ring") != 0)
+	if (communicator_kind(option_text(v->options, OPTION_COMM))->library)
 		puts("bytes sent inside the library cannot be counted: calls and payload were compared");
 	for (int i = 0; i < v->members.count; i++)
 		if (*v->trial[i].skipped)

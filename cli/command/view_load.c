@@ -19,7 +19,7 @@ static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks
 {
 	int64_t there = c->devices && c->devices < ranks ? c->devices : ranks;
 	out->device_bytes = c->kind == DEVICE_GPU ? c->device_memory : c->node_memory / (there ? there : 1);
-	out->overhead_bytes = c->overhead.value;
+	out->overhead_bytes = effective_overhead(c);
 	out->link = c->link.bandwidth.value;
 	out->network = c->network.bandwidth.value;
 	out->rails = c->rails;

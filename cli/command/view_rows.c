@@ -69,7 +69,7 @@ static int64_t rate_of(const struct loaded *l, int setting)
 	return setting == ROW_LINK ? l->links.link : l->links.network;
 }
 
-int64_t row_number(int row, const struct loaded *l)
+static int64_t row_number(int row, const struct loaded *l)
 {
 	const struct row *r = &rows[row];
 	int64_t value = 0;

@@ -25,8 +25,7 @@ extern const int row_count;
 const char *row_name(int row); /* "micro-batch", "link-bandwidth" */
 const char *row_what(int row);
 int row_find(const char *text, size_t length); /* -1 */
-/* The value that a step was made with, as a number and as text. */
-int64_t row_number(int row, const struct loaded *l);
+/* The value that a step was made with. */
 void row_print(int row, const struct loaded *l, char out[WHATIF_VALUE]);
 
 enum { LADDER = 40 };

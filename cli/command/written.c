@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "strategy/base/character.h"
+
 enum { NAMED_MOST = 8 }; /* of a folder */
 
 static int is_shown(const struct dirent *entry)
@@ -20,7 +22,7 @@ static void show_folder(const char *path, FILE *out)
 		return;
 	for (int i = 0; i < count; i++) {
 		if (i < NAMED_MOST)
-			fprintf(out, "%s%s", i ? ", " : " (", entries[i]->d_name);
+			fprintf(out, "%s%s", i ? ", " : " (", character_plain(entries[i]->d_name));
 		free(entries[i]);
 	}
 	free(entries);
@@ -39,7 +41,7 @@ void written_show(const struct options *o, FILE *out)
 		struct stat info;
 		if (!option_given(o, files[i]) || !path || stat(path, &info))
 			continue;
-		fprintf(out, "%s%s", any ? ", " : "\nwrote ", path);
+		fprintf(out, "%s%s", any ? ", " : "\nwrote ", character_plain(path));
 		if (S_ISDIR(info.st_mode))
 			show_folder(path, out);
 		any = true;

@@ -7,6 +7,7 @@
 
 #include "cli/lesson/same.h"
 #include "cli/lesson/shell.h"
+#include "strategy/base/character.h"
 #include "strategy/base/file.h"
 
 struct checking {
@@ -60,7 +61,7 @@ static enum status check_machine(const struct lesson *l, const struct lesson_com
 
 static void differs(struct checking *k, int line, const char *what, const char *why)
 {
-	fprintf(k->out, "%s:%d: %s: %s\n", k->l.path, line, what, why);
+	fprintf(k->out, "%s:%d: %s: %s\n", character_plain(k->l.path), line, what, why);
 	k->differences++;
 }
 
@@ -176,7 +177,8 @@ static enum status run_commands(struct checking *k, struct piece *p)
 	bool here;
 	enum status s = place_try(&k->place, p->where, &here);
 	if (!s && !here)
-		fprintf(k->out, "%s:%d: left out, since this fails here: %s\n", k->l.path, p->line, p->where);
+		fprintf(k->out, "%s:%d: left out, since this fails here: %s\n", character_plain(k->l.path), p->line,
+		        p->where);
 	for (int i = 0; !s && here && i < p->command_count; i++)
 		s = run_command(k, p, &p->commands[i]);
 	return s;

@@ -68,7 +68,7 @@ static bool put_values(enum option i)
 /* Offers the topics of help. */
 static void put_topics(void)
 {
-	fputs("models strategies clusters stacks checkpointing data config man bash zsh ", stdout);
+	fputs("models strategies clusters stacks as checkpointing data config man bash zsh ", stdout);
 	for (int c = 0; c < COMMAND_COUNT; c++)
 		printf("%s ", command_rows[c].name);
 	put_strategies();
@@ -106,7 +106,8 @@ static void put_cases(void)
 	put_arguments();
 	puts("    *) case $command in");
 	for (int c = 0; c < COMMAND_COUNT; c++) {
-		printf("      %s) words='", command_rows[c].name);
+		bool files = c == COMMAND_CONFIG || c == COMMAND_TRACE; /* unless an option is begun */
+		printf("      %s) %swords='", command_rows[c].name, files ? "[[ $typed == -* ]] && " : "");
 		for (int i = 0; i < OPTION_COUNT; i++)
 			if (option_of((enum option)i, (enum command)c))
 				printf("--%s ", option_row(i)->name);
@@ -124,6 +125,7 @@ void completion_bash(void)
 	     "  [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}   # --option=word is three words to bash\n"
 	     "  [[ $word == = ]] && word=''\n"
 	     "  [[ $word == *,* ]] && list=${word%,*}, word=${word##*,}    # the last of a list");
+	puts("  local typed=$word");
 	put_cases();
 	puts("  COMPREPLY=($(compgen -P \"$list\" -W \"$words\" -- \"$word\"))\n"
 	     "}\n"
@@ -136,7 +138,7 @@ void completion_zsh(void)
 	     "# Completion of shardlab for zsh, made by: shardlab help zsh\n"
 	     "_shardlab() {\n"
 	     "  local before=${words[CURRENT-1]:t} command=${words[2]}\n"
-	     "  local words=''");
+	     "  local words='' typed=$PREFIX");
 	put_cases();
 	puts("  if [[ -n $words ]]; then compadd -- ${=words}; else _files; fi\n"
 	     "}\n"

@@ -1,11 +1,13 @@
 #include "cli/options/options.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/options/options_table.h"
+#include "real/communicator/kind.h"
 #include "strategy/base/keys.h"
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
@@ -308,6 +310,13 @@ static void take_stack(struct options *o)
 		*cluster = arena_print(&o->arena, "%s:class=%s", *cluster, o->class);
 }
 
+static enum status (*take_hosts)(struct options *o);
+
+void options_on_hosts(enum status (*take)(struct options *o))
+{
+	take_hosts = take;
+}
+
 void options_release(struct options *o)
 {
 	arena_release(&o->arena);
@@ -323,7 +332,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		return argc < 2 ? STATUS_OK
 		                : status_fail(STATUS_INPUT, "help takes one word: a command, an option, a "
 		                                            "strategy, models, strategies, clusters, stacks, "
-		                                            "checkpointing, data or config");
+		                                            "as, checkpointing, data or config");
 	}
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
@@ -352,6 +361,8 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return s;
 	if ((s = read_model_file(o)))
 		return s;
+	if (take_hosts && option_given(o, OPTION_HOSTS) && (s = take_hosts(o)))
+		return s;
 	if (option_given(o, OPTION_CONFIG) && (s = options_take_recipe(o)))
 		return s;
 	for (int i = 0; i < OPTION_COUNT; i++) {
@@ -361,6 +372,25 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 	}
 	take_stack(o);
 	return STATUS_OK;
+}
+
+static bool is_named(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+	for (const char *p = text; (p = strstr(p, "--")); p += 2)
+		if (!strncmp(p + 2, name, n) && !isalnum((unsigned char)p[2 + n]) && p[2 + n] != '-')
+			return true;
+	return false;
+}
+
+enum status options_explain(const struct options *o, enum status s)
+{
+	const char *message = status_message();
+	for (int i = 0; s == STATUS_INPUT && i < SETTING_COUNT; i++)
+		if (o->place[i] && is_named(message, option_name((enum option)i)) &&
+		    strncmp(message, o->place[i], strcspn(o->place[i], ":")) != 0)
+			return status_prefix(s, "%s", o->place[i]);
+	return s;
 }
 
 /* The numbers in `options` count, not their texts: commands have defaults of their own. */
@@ -401,6 +431,6 @@ enum status options_settings(const struct options *o, struct settings *out)
 	out->checkpoints = option_given(o, OPTION_CHECKPOINT) || option_given(o, OPTION_RESUME) ||
 	                   option_given(o, OPTION_CHECKPOINT_EVERY) || option_given(o, OPTION_MTBF) ||
 	                   out->checkpoint_async;
-	out->library_collectives = strcmp(option_text(o, OPTION_COMM), "ring") != 0;
+	out->library_collectives = communicator_kind(option_text(o, OPTION_COMM))->library;
 	return STATUS_OK;
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "real/communicator/kind.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
 #include "strategy/emit/emit.h"
@@ -41,10 +42,9 @@
 	  "… Ctrl+C finishes the step; --save, --plot, --log and a checkpoint are written as at the end, and the "   \
 	  "exit status is 75. A second one ends the run at once, without them.")                                       \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
-	  "Bytes must be equal. Step times must be within 25% where each rank has a core of its own, within 10% for "  \
-	  "one rank on a GPU. Without --cluster it first measures this machine's rates again, unless that was done "   \
-	  "within the last "                                                                                           \
-	  "minute (see calibrate).")                                                                                   \
+	  "Bytes must be equal. Step times must be within 10% where each rank has a core of its own, or on one "       \
+	  "GPU. Without --cluster it first measures this machine's rates again, unless that was done within the "      \
+	  "last minute (see calibrate), and once more beside each run that it repeats, as its time is off.")           \
 	X(CALIBRATE, calibrate, "measure this machine's rates, or make a stack from your steps",                       \
 	  "Writes the cluster `local`, which all commands use unless --cluster names another; with "                   \
 	  "--device "                                                                                                  \
@@ -121,13 +121,13 @@ enum command {
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE[:link=B]", 0, 0, "local",                                               \
 	  IN_MODELS | IN(ADVISE) | IN(COLLECTIVE) | IN(STACK) | IN(CALIBRATE),                                         \
 	  "the hardware to predict for; see: help clusters")                                                           \
-	X(HOSTS, "hosts", TEXT, "FILE", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                             \
-	  "start the ranks on these machines, a line each: node1 slots=2; as many ranks as slots")                     \
+	X(HOSTS, "hosts", TEXT, "FILE", 0, 0, "", IN_RUNS | IN_RECIPES | IN(CONFIG),                                   \
+	  "these machines, a line each: node1 slots=2; as many ranks as slots. train and validate start them there")   \
 	X(STACK, "stack", TEXT, "NAME|FILE", 0, 0, "", IN(SIM) | IN(COMPARE) | IN(ADVISE) | IN(CALIBRATE),             \
 	  "the software whose step is predicted: what it reaches of the cluster's rates; see: help stacks")            \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
-	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                   \
+	X(COMM, "comm", CHOICE, COMMUNICATOR_NAMES, 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                \
 	  "what carries out collectives: shardlab's schedules, or a library; nccl needs GPUs")                         \
 	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                        \
 	  "read the plan's text from a file instead of compiling one")                                                 \
@@ -297,6 +297,7 @@ struct option_value {
 	int64_t whole;
 	int64_t least; /* of a range, A..B: A, and whole is B; else the same as whole */
 	double real;
+	bool by_file; /* given by the file of --config, and not beside it */
 };
 
 struct options {
@@ -308,10 +309,14 @@ struct options {
 	const char **words; /* of trace: its arguments; in the arena */
 	int word_count;
 	struct option_value value[OPTION_COUNT];
-	const char *class;  /* of stacks, by --config, where --stack is not given; else NULL */
-	const char *config; /* the text of --config; NULL: it was not given */
+	const char *place[SETTING_COUNT]; /* of a setting by --config: "ds.json:3:4: train_batch_size"; NULL: none */
+	int64_t hosts_ranks;              /* slots of --hosts, where --ranks was not given; else 0 */
+	const char *class;                /* of stacks, by --config, where --stack is not given; else NULL */
+	const char *config;               /* the text of --config; NULL: it was not given */
 	enum recipe_reader config_reader;
-	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena */
+	bool widened;                           /* the file's strategy became a list of it and others */
+	const struct settings *config_settings; /* of advise: all that the file says, resolved; in the arena. NULL: it
+	                                           cannot be said */
 	const char *model_path;                 /* the text of --model, if that was a path; else NULL */
 	char **given; /* of calibrate: the arguments as they came, of which only the first step's are read */
 	int given_count;
@@ -327,6 +332,10 @@ int arguments_of_step(int argc, char **argv, int which, char **out);
 /* The path of a model's file has become its specification (strategy/model/config.h). */
 enum status options_parse(struct options *o, enum command c, int argc, char **argv);
 void options_release(struct options *o);
+/* Who reads the file of --hosts, once the options are read and before that of --config is. */
+void options_on_hosts(enum status (*take)(struct options *o));
+/* A failure that names an option which a file said, and nobody typed, gets the place in the file before it. */
+enum status options_explain(const struct options *o, enum status s);
 
 static inline bool option_given(const struct options *o, enum option i)
 {

@@ -5,6 +5,7 @@
 
 #include "cli/options/options_table.h"
 
+#include "strategy/base/character.h"
 #include "strategy/strategies/strategy.h"
 
 struct recipe_question options_question(const struct options *o)
@@ -18,7 +19,7 @@ struct recipe_question options_question(const struct options *o)
 		if (o->value[i].given)
 			q.given[i] = o->value[i].text;
 	q.model = q.given[SETTING_MODEL];
-	q.ranks = o->value[SETTING_RANKS].given ? o->value[SETTING_RANKS].whole : 0;
+	q.ranks = o->value[SETTING_RANKS].given ? o->value[SETTING_RANKS].whole : o->hosts_ranks;
 	return q;
 }
 
@@ -44,13 +45,19 @@ static bool may_differ(const struct options *o, const struct recipe_pair *p)
 static enum status take_pair(struct options *o, const struct recipe *r, const struct recipe_pair *p)
 {
 	const struct option_row *row = option_row((int)p->setting);
-	struct option_value value = {.given = true}, *at = &o->value[p->setting];
+	struct option_value value = {.given = true, .by_file = true}, *at = &o->value[p->setting];
 	enum status s = option_read_value(row, false, arena_copy(&o->arena, p->text), &value);
 	if (s)
-		return p->from ? status_prefix(s, "%s:%d:%d: ", r->file.where, p->from->line, p->from->column) : s;
-	if (!at->given || p->setting == SETTING_AS) /* what was given, and a switch of the file's */
+		return p->from ? status_prefix(s, "%s:%d:%d: ", character_plain(r->file.where), p->from->line,
+		                               p->from->column)
+		               : s;
+	if (!at->given || p->setting == SETTING_AS) { /* what was given, and a switch of the file's */
 		*at = value;
-	else if (!may_differ(o, p) && !agrees(row, at, &value))
+		if (p->from)
+			o->place[p->setting] = arena_print(&o->arena, "%s:%d:%d: %s", r->file.where, p->from->line,
+			                                   p->from->column, tree_path(&o->arena, p->from));
+	}
+	if (!may_differ(o, p) && !agrees(row, at, &value))
 		return status_fail(STATUS_INPUT, "--%s %s: %s:%d:%d says %s; leave one of them out", row->name,
 		                   at->text, r->file.where, p->from->line, p->from->column, p->text);
 	return STATUS_OK;
@@ -72,7 +79,7 @@ static void widen_list(struct options *o, const char *own)
 		if (is_beside(o, strategy_at(i)) && (strlen(name) != length || strncmp(own, name, length) != 0))
 			list = arena_print(&o->arena, "%s,%s", list, name);
 	}
-	o->value[SETTING_STRATEGY].given = true;
+	o->value[SETTING_STRATEGY].given = o->widened = true;
 	o->value[SETTING_STRATEGY].text = list;
 }
 
@@ -80,33 +87,40 @@ static void widen_list(struct options *o, const char *own)
 static void tell_place(const struct recipe *r, const struct recipe_remark *m)
 {
 	if (m->line)
-		fprintf(stderr, "%s:%d:%d: ", r->file.where, m->line, m->column);
+		fprintf(stderr, "%s:%d:%d: ", character_plain(r->file.where), m->line, m->column);
 	else
-		fprintf(stderr, "%s: ", r->file.where);
+		fprintf(stderr, "%s: ", character_plain(r->file.where));
 }
 
-static void tell(const struct recipe *r)
+static void tell(const struct options *o, const struct recipe *r)
 {
-	fprintf(stderr, "%s: read as %s reads it (%s)%s%s\n", r->file.where, recipe_judge(r->reader),
+	fprintf(stderr, "%s: read as %s reads it (%s)%s%s\n", character_plain(r->file.where), recipe_judge(r->reader),
 	        recipe_version(r->reader), r->why ? ": " : "", r->why ? r->why : "");
 	for (int i = 0; i < r->refusals.count; i++) { /* of its syntax */
 		tell_place(r, &r->refusals.list[i]);
-		fprintf(stderr, "%s would refuse this: %s\n", r->refusals.list[i].by, r->refusals.list[i].text);
+		fprintf(stderr, "%s would refuse this: %s\n", r->refusals.list[i].by,
+		        character_plain(r->refusals.list[i].text));
 	}
 	for (int i = 0; i < r->notes.count; i++) {
 		tell_place(r, &r->notes.list[i]);
-		fprintf(stderr, "note: %s\n", r->notes.list[i].text);
+		fprintf(stderr, "note: %s\n", character_plain(r->notes.list[i].text));
 	}
 	if (r->ranks_from)
 		fprintf(stderr, "ranks by %s\n", r->ranks_from);
+	else if (o->hosts_ranks)
+		fprintf(stderr, "ranks by --hosts %s\n", o->place[SETTING_RANKS]);
+	else if (r->question.ranks)
+		fprintf(stderr, "ranks by --ranks: %" PRId64 "\n", r->question.ranks);
 }
 
-/* advise looks for these, and takes the rest from the file: the batch, the precision, the optimizer. */
-static bool is_searched(const struct options *o, enum setting i)
+/* advise looks for these, and takes the rest from the file: the batch, the optimizer, and a precision that the file
+ * says and does not leave to its program. */
+static bool is_searched(const struct options *o, const struct recipe_pair *p)
 {
+	const enum setting i = p->setting;
 	return o->command == COMMAND_ADVISE &&
 	       (i == SETTING_STRATEGY || i == SETTING_MICRO_BATCH || i == SETTING_ACCUMULATE ||
-	        i == SETTING_CHECKPOINTING || i == SETTING_OFFLOAD);
+	        i == SETTING_CHECKPOINTING || i == SETTING_OFFLOAD || (i == SETTING_PRECISION && !p->from));
 }
 
 /* What runs is shardlab's own update, whatever the file says of another software's. */
@@ -144,15 +158,24 @@ static enum status keep_settings(struct options *o, const struct recipe *r)
 	return STATUS_OK;
 }
 
+/* What the file says of checkpointing cannot be said here, and advise looks for another choice. */
+static void tell_other(const struct recipe *r, const struct recipe_remark *other)
+{
+	tell_place(r, other);
+	fprintf(stderr, "note: %s; the search has other choices, and the file's own is not beside them\n", other->text);
+}
+
 static enum status take(struct options *o, const struct recipe *r)
 {
 	bool listed = option_given(o, (enum option)SETTING_STRATEGY);
-	enum status s = recipe_plan(r);
+	const struct recipe_remark *other = NULL;
+	enum status s = o->command == COMMAND_ADVISE ? recipe_plan_searched(r, &other) : recipe_plan(r);
 	for (int i = 0; !s && i < r->pair_count; i++)
-		if (!is_searched(o, r->pairs[i].setting) && !is_simulated_only(o, &r->pairs[i]))
+		if (!is_searched(o, &r->pairs[i]) && !is_simulated_only(o, &r->pairs[i]))
 			s = take_pair(o, r, &r->pairs[i]);
-	if (!s && !o->value[SETTING_RANKS].given)
-		s = status_fail(STATUS_INPUT, "%s does not say how many ranks there are: give --ranks N",
+	if (!s && !o->value[SETTING_RANKS].given && !o->hosts_ranks)
+		s = status_fail(STATUS_INPUT,
+		                "%s does not say how many ranks there are: give --ranks N, or --hosts FILE",
 		                r->file.where);
 	if (s)
 		return s;
@@ -163,7 +186,11 @@ static enum status take(struct options *o, const struct recipe *r)
 		return s;
 	if (o->command == COMMAND_ADVISE && !listed)
 		widen_list(o, o->config_settings->strategy);
-	tell(r);
+	tell(o, r);
+	if (other) {
+		o->config_settings = NULL;
+		tell_other(r, other);
+	}
 	if (!o->value[SETTING_MODEL].given)
 		fprintf(stderr, "note: neither the file nor --model says which model; this is of %s\n",
 		        setting_rows[SETTING_MODEL].fallback);

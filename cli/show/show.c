@@ -155,6 +155,16 @@ void show_change(const struct report *r, FILE *out)
 	} else if (*r->change.words) {
 		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words, step);
 	}
+	if (r->change.close)
+		fputs("  that is close: within a twentieth of all of a device's memory, and nothing that was tried "
+		      "leaves "
+		      "more\n",
+		      out);
+	if (*r->change.near) {
+		number_format_time(step, sizeof step, r->change.near_step);
+		fprintf(out, "  faster, but close to all of a device's memory: %s, in %s a step\n", r->change.near,
+		        step);
+	}
 	if (r->change.none && !r->change.cut)
 		show_way_out(r, out);
 	if (r->change.cut)
@@ -209,8 +219,8 @@ static void time_row(struct table *t, const char *name, int64_t ns, int64_t step
 		table_cell(t, 2, "%.1f %%", 100.0 * (double)ns / (double)step);
 }
 
-/* "1.79 … 1.98 s", in the unit of the step. */
-void show_range_cell(struct table *t, int column, const struct report *r)
+/* "1.79 … 1.98 s", in the unit of the step: the range of a step under a stack, nothing of others. */
+static void show_range_cell(struct table *t, int column, const struct report *r)
 {
 	char low[32], high[32];
 	if (!*r->basis)

@@ -69,10 +69,6 @@ const struct report_role *show_fullest(const struct report *r);
 /* True if a role is shown. Of many roles (the stages of a long pipeline), the first, the fullest and the last are. */
 bool show_has_role(const struct report *r, int role);
 
-/* The range of a step under a stack; nothing of others. */
-struct table;
-void show_range_cell(struct table *t, int column, const struct report *r);
-
 /* The owner of the fullest memory: a "device", a "node" (on CPUs devices are in it), a "disk". */
 const char *show_memory_name(const struct report_tightest *t);
 

@@ -7,10 +7,25 @@
 #include "cli/show/table.h"
 #include "cli/show/text.h"
 #include "strategy/base/number.h"
+#include "strategy/base/version.h"
 #include "strategy/trace/ratio.h"
 
 /* Without --verbose. */
 enum { LINES = 12 };
+
+/* "not searched: precision bf16 (ds.json) · micro-batch 2 (--micro-batch)" */
+static void show_fixed(const struct advise_request *q, FILE *out)
+{
+	char text[900] = "";
+	for (int i = 0; i < q->fixed_count; i++) {
+		const struct advise_fixed *x = &q->fixed[i];
+		size_t n = strlen(text);
+		snprintf(text + n, sizeof text - n, "%s%s %.100s (%.100s)",
+		         n ? " · " : "not searched: ", setting_rows[x->setting].name, x->value, x->by);
+	}
+	if (q->fixed_count)
+		text_items(out, text, " · ", 0, text_columns(out, 110));
+}
 
 static void show_head(const struct advice *a, const char *model, FILE *out)
 {
@@ -25,9 +40,11 @@ static void show_head(const struct advice *a, const char *model, FILE *out)
 	         a->tokens, *asked.others ? " · " : "", asked.others, q->cluster, *a->stack ? " · stack " : "",
 	         a->stack, 100 * q->margin);
 	text_items(out, text, " · ", 0, text_columns(out, 110));
-	fprintf(out, "%" PRId64 " candidates, %d strateg%s in %d precision%s: %d line%s fit%s\n\n", a->candidates,
+	fprintf(out, "%" PRId64 " candidates, %d strateg%s in %d precision%s: %d line%s fit%s\n", a->candidates,
 	        q->strategies, q->strategies == 1 ? "y" : "ies", q->precisions, q->precisions == 1 ? "" : "s",
 	        a->fit_count, a->fit_count == 1 ? "" : "s", a->fit_count == 1 ? "s" : "");
+	show_fixed(q, out);
+	fputc('\n', out);
 }
 
 /* ---- what fits ---- */
@@ -105,6 +122,14 @@ static void show_fitting(const struct advice *a, int lines, FILE *out)
 	show_legend(a, lines, out);
 }
 
+/* What keeps the micro-batch from being larger, if that is not the memory. */
+static const char *largest_limit(const struct advice *a, const struct settings *s)
+{
+	if (a->request.given.micro_batch || a->request.given.accumulate)
+		return ", as was asked for";
+	return advise_takes_all(s) ? ", all of a rank's batch: a larger batch would allow more" : "";
+}
+
 static void show_largest(const struct advice *a, FILE *out)
 {
 	char options[ADVISE_OPTIONS];
@@ -113,7 +138,8 @@ static void show_largest(const struct advice *a, FILE *out)
 		if (a->fit[i].settings.micro_batch > most->settings.micro_batch)
 			most = &a->fit[i];
 	advise_options(&most->settings, options);
-	fprintf(out, "largest micro-batch: %" PRId64 ", with %s\n", most->settings.micro_batch, options);
+	fprintf(out, "largest micro-batch: %" PRId64 "%s, with %s\n", most->settings.micro_batch,
+	        largest_limit(a, &most->settings), options);
 }
 
 /* "1.93 times as fast", "12 % slower" */
@@ -140,21 +166,38 @@ static void show_ratio_range(const struct advice *a, int64_t step, FILE *out)
 		fprintf(out, " (%.2f … %.2f times as fast)", r.low, r.high);
 }
 
+/* What lacks least is still too large, or is small enough then. */
+static void show_next_memory(const struct advise_next *n, FILE *out)
+{
+	char bytes[32];
+	number_format_bytes(bytes, sizeof bytes, n->missing_bytes);
+	if (n->missing_bytes)
+		fprintf(out, "; does not fit, %s more would be needed", bytes);
+}
+
 static void show_next(const struct advice *a, FILE *out)
 {
+	const struct advised *best = advise_best(a);
 	for (int i = 0; i < a->next_count; i++) {
 		const struct advise_next *n = &a->next[i];
-		char time[32], speed[40], bytes[32];
+		char time[32], speed[40];
 		number_format_time(time, sizeof time, n->step);
-		compare_speed(speed, sizeof speed, n->step, advise_best(a)->step);
-		fprintf(out, "%s%s: %s a step, %s", i ? "      " : "next: ", n->what, time, speed);
-		show_ratio_range(a, n->step, out);
-		if (n->missing_bytes) {
-			number_format_bytes(bytes, sizeof bytes, n->missing_bytes);
-			fprintf(out, "; does not fit, %s more would be needed", bytes);
+		fprintf(out, "%s%s: %s a step", i ? "      " : "next: ", n->what, time);
+		if (best) {
+			compare_speed(speed, sizeof speed, n->step, best->step);
+			fprintf(out, ", %s", speed);
+			show_ratio_range(a, n->step, out);
 		}
+		show_next_memory(n, out);
 		fputc('\n', out);
 	}
+}
+
+/* Nothing fits: then the next step is what would. */
+static void show_way_out(const struct advice *a, FILE *out)
+{
+	fputs("nothing fits\n", out);
+	show_next(a, out);
 }
 
 /* ---- what does not ---- */
@@ -175,7 +218,7 @@ static void show_lack(struct table *t, const struct advise_lack *x)
 	table_cell(t, 8, "%s", x->peak_at);
 	number_format_time(time, sizeof time, x->mend_step);
 	if (*x->mend)
-		table_cell(t, 9, "%s, %s a step", x->mend, time);
+		table_cell(t, 9, "%s, %s a step", x->change, time);
 }
 
 static void show_lacking(const struct advice *a, bool all, FILE *out)
@@ -188,6 +231,7 @@ static void show_lacking(const struct advice *a, bool all, FILE *out)
 		return;
 	table_init(&t, out, 10, 5);
 	t.left[8] = t.left[9] = true;
+	t.hidden[9] = !a->fit_count;
 	table_row(&t, STYLE_HEAD, "does not fit, with micro-batches of one sample or the smallest that was asked for");
 	table_row(&t, STYLE_HEAD,
 	          "\tstrategy\tprecision\tcheckpointing\toffload\tmissing\tmost of\tthe peak\tpeak at\twould fit with");
@@ -254,6 +298,8 @@ void show_advice(const struct advice *a, const char *model, bool all, FILE *out)
 		show_largest(a, out);
 		show_command(a, model, out);
 		show_next(a, out);
+	} else if (a->next_count) {
+		show_way_out(a, out);
 	}
 	show_lacking(a, all, out);
 	for (int i = 0; i < a->skipped_count; i++)
@@ -269,9 +315,10 @@ void show_own(const struct advice *a, const struct report *own, FILE *out)
 	number_format_time(step, sizeof step, own->time.step);
 	number_format_bytes(missing, sizeof missing, own->tightest.needed_bytes - own->tightest.capacity_bytes);
 	fprintf(out, "the file itself, %s: %s a step", own->strategy, step);
-	if (!own->fits)
+	if (!own->fits) {
 		fprintf(out, "; does not fit, %s are missing\n", missing);
-	else if (best)
+		show_change(own, out);
+	} else if (best)
 		fprintf(out, ", %.2f times as long as the best line\n", (double)own->time.step / (double)best->step);
 	else
 		fputc('\n', out);
@@ -282,8 +329,13 @@ void show_own(const struct advice *a, const struct report *own, FILE *out)
 json_t *own_to_json(const struct report *own)
 {
 	int64_t missing = own->tightest.needed_bytes - own->tightest.capacity_bytes;
-	return json_pack("{s:s, s:f, s:b, s:I}", "strategy", own->strategy, "step_s", 1e-9 * (double)own->time.step,
-	                 "fits", own->fits, "missing_bytes", (json_int_t)(own->fits ? 0 : missing));
+	json_t *change = *own->change.words ? json_pack("{s:s, s:s, s:s, s:f}", "options", own->change.words, "command",
+	                                                own->change.command, "fit", own->change.close ? "close" : "yes",
+	                                                "step_s", 1e-9 * (double)own->change.step)
+	                                    : json_null();
+	return json_pack("{s:s, s:f, s:b, s:I, s:o}", "strategy", own->strategy, "step_s",
+	                 1e-9 * (double)own->time.step, "fits", own->fits, "missing_bytes",
+	                 (json_int_t)(own->fits ? 0 : missing), "would_fit_with", change);
 }
 
 static json_t *settings_to_json(const struct settings *s)
@@ -345,9 +397,29 @@ static json_t *lack_to_json(const struct advise_lack *x)
 	                                         "category", category_name(x->category), "category_bytes",
 	                                         (json_int_t)x->category_bytes, "peak_at", x->peak_at));
 	json_object_set_new(object, "would_fit_with",
-	                    *x->mend ? json_pack("{s:s, s:f}", "options", x->mend, "step_s", seconds(x->mend_step))
+	                    *x->mend ? json_pack("{s:s, s:s, s:f}", "options", x->mend, "change", x->change, "step_s",
+	                                         seconds(x->mend_step))
 	                             : json_null());
 	return object;
+}
+
+static json_t *fixed_to_json(const struct advise_request *q)
+{
+	json_t *list = json_array();
+	for (int i = 0; i < q->fixed_count; i++)
+		json_array_append_new(list,
+		                      json_pack("{s:s, s:s, s:s}", "setting", setting_rows[q->fixed[i].setting].name,
+		                                "value", q->fixed[i].value, "by", q->fixed[i].by));
+	return list;
+}
+
+/* What was asked for besides, as a report has it. */
+static void add_asked(json_t *object, const struct settings *given)
+{
+	struct report_asked asked;
+	report_asked(&asked, given);
+	json_object_update_new(object, json_pack("{s:I, s:s, s:s}", "seed", (json_int_t)given->seed, "settings",
+	                                         asked.others, "version", SHARDLAB_VERSION));
 }
 
 json_t *advice_to_json(const struct advice *a)
@@ -364,9 +436,12 @@ json_t *advice_to_json(const struct advice *a)
 	for (int i = 0; i < a->skipped_count; i++)
 		json_array_append_new(skipped, json_pack("{s:s, s:s}", "strategy", a->skipped[i].strategy, "skipped",
 		                                         a->skipped[i].why));
-	return json_pack("{s:s, s:I, s:s, s:I, s:I, s:f, s:I, s:b, s:o, s:o, s:o, s:o}", "model", a->model, "ranks",
-	                 (json_int_t)a->request.given.ranks, "cluster", a->request.cluster, "batch",
-	                 (json_int_t)a->request.given.batch, "sequence", (json_int_t)a->tokens, "margin",
-	                 a->request.margin, "candidates", (json_int_t)a->candidates, "search_cut", a->cut, "fits", fits,
-	                 "does_not_fit", lacks, "next", next, "skipped", skipped);
+	json_t *o = json_pack("{s:s, s:I, s:s, s:I, s:I, s:f, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "model", a->model,
+	                      "ranks", (json_int_t)a->request.given.ranks, "cluster", a->request.cluster, "batch",
+	                      (json_int_t)a->request.given.batch, "sequence", (json_int_t)a->tokens, "margin",
+	                      a->request.margin, "candidates", (json_int_t)a->candidates, "search_cut", a->cut, "fits",
+	                      fits, "does_not_fit", lacks, "next", next, "skipped", skipped, "fixed",
+	                      fixed_to_json(&a->request));
+	add_asked(o, &a->request.given);
+	return o;
 }

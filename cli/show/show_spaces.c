@@ -74,6 +74,19 @@ static void space_total(struct table *t, const struct report *r, int space)
 	held_row(t, r, space);
 }
 
+/* Context, communicators and workspace together; and the workspace, where a stack says what it is. */
+static void libraries(struct table *t, const struct report *r)
+{
+	table_row(t, STYLE_PLAIN, "  libraries%s", r->roles[0].memory[SPACE_DEVICE].overhead_assumed ? " *" : "");
+	for (int i = 0; i < r->role_count; i++)
+		table_bytes(t, 1 + 2 * i, r->roles[i].memory[SPACE_DEVICE].overhead_bytes);
+	if (!r->roles[0].memory[SPACE_DEVICE].workspace_bytes)
+		return;
+	table_row(t, STYLE_PLAIN, "    their workspace");
+	for (int i = 0; i < r->role_count; i++)
+		table_bytes(t, 1 + 2 * i, r->roles[i].memory[SPACE_DEVICE].workspace_bytes);
+}
+
 void show_space(const struct report *r, int space, FILE *out)
 {
 	struct table t;
@@ -89,11 +102,8 @@ void show_space(const struct report *r, int space, FILE *out)
 		}
 	}
 	space_total(&t, r, space);
-	if (space == SPACE_DEVICE) {
-		table_row(&t, STYLE_PLAIN, "  libraries%s", r->roles[0].memory[space].overhead_assumed ? " *" : "");
-		for (int i = 0; i < r->role_count; i++)
-			table_bytes(&t, 1 + 2 * i, r->roles[i].memory[space].overhead_bytes);
-	}
+	if (space == SPACE_DEVICE)
+		libraries(&t, r);
 	table_end(&t, 0);
 }
 

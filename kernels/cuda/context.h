@@ -6,6 +6,12 @@
 
 enum { CUDA_ATTENTION_CHOICES = 16 /* shapes and passes */ };
 
+/* cudaStream_t, which a queue of the device's work is here. */
+static inline struct CUstream_st *cuda_stream(kernel_stream s)
+{
+	return (struct CUstream_st *)s;
+}
+
 struct attention_place {
 	struct attention_shape shape;
 	bool backward;

@@ -34,13 +34,13 @@ int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_b
 		if (error)
 			return error;
 	}
-	kernel<<<grid, block, shared_bytes, stream>>>(static_cast<Parameters>(arguments)...);
+	kernel<<<grid, block, shared_bytes, cuda_stream(stream)>>>(static_cast<Parameters>(arguments)...);
 	return cudaGetLastError();
 }
 
 static inline int device_fill(kernel_stream stream, void *to, int byte, size_t bytes)
 {
-	return bytes ? cudaMemsetAsync(to, byte, bytes, stream) : 0;
+	return bytes ? cudaMemsetAsync(to, byte, bytes, cuda_stream(stream)) : 0;
 }
 
 /* `bytes` of shared memory, in place of `extern __shared__`, whose type must be one for all kernels of a file. */

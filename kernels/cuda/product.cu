@@ -130,7 +130,7 @@ cublasStatus_t put(struct kernel_context *c, kernel_stream s, const struct produ
 	const float alpha = 1, beta = p->residual ? 1 : 0;
 	return cublasLtMatmul((cublasLtHandle_t)c->blas, &d->product, &alpha, p->b, &d->a, p->a, &d->b, &beta,
 	                      p->residual ? p->residual : out, &d->c, out, &d->d, algorithm, c->workspace,
-	                      c->workspace_bytes, s);
+	                      c->workspace_bytes, cuda_stream(s));
 }
 
 /* ---- which of the algorithms is the fastest ---- */

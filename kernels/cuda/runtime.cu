@@ -192,23 +192,24 @@ static int stream_create(struct kernel_context *, bool urgent, kernel_stream *ou
 	int least = 0, greatest = 0;
 	cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
 	if (!error)
-		error = cudaStreamCreateWithPriority(out, cudaStreamNonBlocking, urgent ? greatest : least);
+		error = cudaStreamCreateWithPriority(reinterpret_cast<cudaStream_t *>(out), cudaStreamNonBlocking,
+		                                     urgent ? greatest : least);
 	return said(error);
 }
 
 static void stream_destroy(struct kernel_context *, kernel_stream s)
 {
-	cudaStreamDestroy(s);
+	cudaStreamDestroy(cuda_stream(s));
 }
 
 static int stream_synchronize(struct kernel_context *, kernel_stream s)
 {
-	return cudaStreamSynchronize(s);
+	return cudaStreamSynchronize(cuda_stream(s));
 }
 
 static int stream_wait(struct kernel_context *, kernel_stream s, cuda_event e)
 {
-	return cudaStreamWaitEvent(s, e, 0);
+	return cudaStreamWaitEvent(cuda_stream(s), e, 0);
 }
 
 static int event_create(struct kernel_context *, bool timed, cuda_event *out)
@@ -223,7 +224,7 @@ static void event_destroy(struct kernel_context *, cuda_event e)
 
 static int event_record(struct kernel_context *, cuda_event e, kernel_stream s)
 {
-	return cudaEventRecord(e, s);
+	return cudaEventRecord(e, cuda_stream(s));
 }
 
 static int event_is_done(struct kernel_context *, cuda_event e, bool *done)
@@ -246,17 +247,17 @@ static int event_elapsed(struct kernel_context *, cuda_event begin, cuda_event e
 
 static int copy(struct kernel_context *, kernel_stream s, void *to, const void *from, size_t bytes)
 {
-	return bytes ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, s) : cudaSuccess;
+	return bytes ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda_stream(s)) : cudaSuccess;
 }
 
 static int fill(struct kernel_context *, kernel_stream s, void *to, int byte, size_t bytes)
 {
-	return bytes ? cudaMemsetAsync(to, byte, bytes, s) : cudaSuccess;
+	return bytes ? cudaMemsetAsync(to, byte, bytes, cuda_stream(s)) : cudaSuccess;
 }
 
 static int host_call(struct kernel_context *, kernel_stream s, void (*function)(void *context), void *context)
 {
-	return cudaLaunchHostFunc(s, function, context);
+	return cudaLaunchHostFunc(cuda_stream(s), function, context);
 }
 
 /* ---- graphs ---- */
@@ -264,14 +265,14 @@ static int host_call(struct kernel_context *, kernel_stream s, void (*function)(
 /* Other threads (the driver's, NCCL's) go on calling CUDA meanwhile. */
 static int capture_begin(struct kernel_context *, kernel_stream s)
 {
-	return cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
+	return cudaStreamBeginCapture(cuda_stream(s), cudaStreamCaptureModeThreadLocal);
 }
 
 static int capture_end(struct kernel_context *, kernel_stream s, cuda_graph *out)
 {
 	cudaGraph_t graph = nullptr;
 	*out = nullptr;
-	cudaError_t error = cudaStreamEndCapture(s, &graph);
+	cudaError_t error = cudaStreamEndCapture(cuda_stream(s), &graph);
 	if (!error)
 		error = cudaGraphInstantiate(out, graph, 0);
 	if (graph)
@@ -281,7 +282,7 @@ static int capture_end(struct kernel_context *, kernel_stream s, cuda_graph *out
 
 static int graph_launch(struct kernel_context *, cuda_graph g, kernel_stream s)
 {
-	return cudaGraphLaunch(g, s);
+	return cudaGraphLaunch(g, cuda_stream(s));
 }
 
 static void graph_destroy(struct kernel_context *, cuda_graph g)

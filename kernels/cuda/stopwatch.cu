@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include "kernels/cuda/context.h"
 #include "kernels/cuda/stopwatch.h"
 
 enum { RUNS = 3 };
@@ -7,15 +8,15 @@ enum { RUNS = 3 };
 bool stopwatch_may(kernel_stream s)
 {
 	cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-	return !cudaStreamIsCapturing(s, &capturing) && capturing == cudaStreamCaptureStatusNone;
+	return !cudaStreamIsCapturing(cuda_stream(s), &capturing) && capturing == cudaStreamCaptureStatusNone;
 }
 
 static float best_of(kernel_stream s, int (*run)(void *context), void *context, cudaEvent_t begin, cudaEvent_t end)
 {
 	float best = -1, once = 0;
 	for (int i = 0; i <= RUNS; i++) {
-		if (cudaEventRecord(begin, s) || run(context) || cudaEventRecord(end, s) || cudaEventSynchronize(end) ||
-		    cudaEventElapsedTime(&once, begin, end))
+		if (cudaEventRecord(begin, cuda_stream(s)) || run(context) || cudaEventRecord(end, cuda_stream(s)) ||
+		    cudaEventSynchronize(end) || cudaEventElapsedTime(&once, begin, end))
 			return -1;
 		if (i && (best < 0 || once < best))
 			best = once;

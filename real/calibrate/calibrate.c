@@ -8,7 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "real/calibrate/internal.h"
-#include "real/communicator/hosts.h"
+#include "real/communicator/kind.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/train.h"
 
@@ -108,17 +108,20 @@ static enum status measure(struct calibration *k)
 
 static enum status join(struct calibration *k, bool *ours)
 {
-	int initialized = 0, level;
+	int initialized = 0;
 	*ours = false;
 	k->ranks = k->local_ranks = 1;
 	MPI_Initialized(&initialized);
 	if (!initialized && !train_under_mpi(&k->rank, &k->ranks))
 		return STATUS_OK;
-	if (!initialized) {
-		hosts_prepare();
-		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
-		*ours = true;
+	enum status s = initialized ? STATUS_OK : communicator_start_mpi();
+	if (s) {
+		k->ranks = 1; /* it is alone */
+		return s;
 	}
+	*ours = !initialized;
+	if ((s = communicator_deadline("meeting")))
+		return s;
 	MPI_Comm_rank(MPI_COMM_WORLD, &k->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &k->ranks);
 	MPI_Comm world = MPI_COMM_WORLD;
@@ -126,9 +129,10 @@ static enum status join(struct calibration *k, bool *ours)
 	MPI_Comm_rank(k->node, &k->local_rank);
 	MPI_Comm_size(k->node, &k->local_ranks);
 	calibrate_gather(k, world);
-	/* NCCL's ranks find each other through MPI. */
-	const char *name = strcmp(k->options->communicator, "nccl") ? k->options->communicator : "mpi";
-	return k->ranks > 1 ? communicator_open(&k->communicator, name, &world) : STATUS_OK;
+	const char *name = communicator_kind(k->options->communicator)->host;
+	s = k->ranks > 1 ? communicator_open(&k->communicator, name, &world) : STATUS_OK;
+	communicator_deadline_end();
+	return s;
 }
 
 /* With several machines, the ranks of each machine are one group, and one rank of every machine is another. */
@@ -163,7 +167,7 @@ static void leave(struct calibration *k, bool ours)
 	if (k->ranks > 1)
 		MPI_Comm_free(&k->node);
 	if (ours)
-		MPI_Finalize();
+		communicator_end_mpi();
 }
 
 enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
@@ -172,7 +176,7 @@ enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
 	        .name = o->device, .collectives = o->communicator, .eager = o->no_graph, .local_ranks = (int)ranks};
 	const struct device_table *table;
 	enum status s = device_find(o->device, &table);
-	if (!s && table->kind == DEVICE_CPU && strcmp(o->communicator, "ring") != 0)
+	if (!s && table->kind == DEVICE_CPU && communicator_kind(o->communicator)->library)
 		return status_fail(
 		        STATUS_INPUT,
 		        "{comm} %s: between processors calibrate measures ring; leave it out, or say {device} cuda",

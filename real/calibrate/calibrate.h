@@ -53,7 +53,7 @@ struct calibrate_options {
 	bool quick;               /* fewer sizes and repeats: about 8 seconds instead of about a minute */
 	int threads;              /* of each rank */
 	const char *device;       /* "cpu" or "cuda" */
-	const char *communicator; /* cuda: "ring", "mpi" or "nccl"; between processors "ring" is measured */
+	const char *communicator; /* its name (real/communicator/kind.h); between processors "ring" is measured */
 	bool no_graph;            /* cuda: steps as they are without being captured */
 	void (*progress)(void *context, double done, const char *what); /* done: 0 to 1; on rank 0 only; NULL: none */
 	void *context;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "real/calibrate/cuda.h"
+#include "real/communicator/kind.h"
 #include "real/communicator/nccl.h"
 
 enum { REPEATS = 11, SAMPLES_MOST = 32 };
@@ -35,7 +36,7 @@ struct links {
 
 static bool is_nccl(const struct calibration *k)
 {
-	return !strcmp(k->options->communicator, "nccl");
+	return communicator_kind(k->options->communicator)->device;
 }
 
 static int size_count(const struct calibration *k)
@@ -108,8 +109,8 @@ static void run_staged(void *context)
 static int issue_staged(struct links *l, struct gpu *g)
 {
 	int64_t whole = l->what.elements * (int64_t)sizeof(float), part = whole / l->k->ranks;
-	bool gathers = l->what.algorithm == SCHEDULE_RING_ALL_GATHER;
-	bool scatters = l->what.algorithm == SCHEDULE_RING_REDUCE_SCATTER;
+	const struct operation_row *o = operation_row(schedule_row(l->what.algorithm)->operation);
+	bool gathers = o->before == EXTENT_SLICE, scatters = o->after == EXTENT_SLICE;
 	int error = gathers ? g->api->kernels.copy(g->cuda, g->stream, l->what.part, l->part, (size_t)part)
 	                    : g->api->kernels.copy(g->cuda, g->stream, l->what.whole, l->whole, (size_t)whole);
 	if (!error)

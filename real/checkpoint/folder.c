@@ -226,3 +226,38 @@ enum status checkpoint_find(const char *given, const char *folder, char **out)
 	return status_fail(STATUS_INPUT, "%.200s: there is no checkpoint in it; give a folder that {checkpoint} wrote",
 	                   in);
 }
+
+/* ---- whose they are ---- */
+
+/* The folder that a checkpoint lies in, by its true name. */
+static char *true_parent(const char *checkpoint)
+{
+	char *path = realpath(checkpoint, NULL), *slash = path ? strrchr(path, '/') : NULL;
+	if (slash)
+		slash[slash == path] = '\0';
+	return path;
+}
+
+static bool lies_in(const char *checkpoint, const char *folder)
+{
+	char *parent = true_parent(checkpoint), *in = realpath(folder, NULL);
+	bool same = parent && in && !strcmp(parent, in);
+	free(parent);
+	free(in);
+	return same;
+}
+
+enum status checkpoint_folder_check_own(const char *folder, const char *resume)
+{
+	char *there = named_latest(folder), *from = NULL;
+	enum status s = there && resume ? checkpoint_find(resume, folder, &from) : STATUS_OK;
+	if (!s && there && !(from && lies_in(from, folder)))
+		s = status_fail(
+		        STATUS_INPUT,
+		        "{checkpoint} %.200s: it has checkpoints of another run, up to %.40s; give {resume} latest "
+		        "to go on from there, choose another folder, or remove this one",
+		        folder, path_name(there));
+	free(there);
+	free(from);
+	return s;
+}

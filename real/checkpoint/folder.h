@@ -23,6 +23,10 @@ char *checkpoint_path(const char *folder, int64_t step);
  * runs left of theirs. STATUS_INPUT if not. */
 enum status checkpoint_folder_check(const char *folder);
 
+/* STATUS_INPUT: `latest` leads to the checkpoint of another run than the one that goes on from `resume` (NULL: it
+ * begins): both would lie there in one order, and the latest would be of either. */
+enum status checkpoint_folder_check_own(const char *folder, const char *resume);
+
 /* A temporary folder there, for new_folder_release to remove: to try what the ranks can do in it. */
 enum status checkpoint_folder_try(struct new_folder *f, const char *folder);
 

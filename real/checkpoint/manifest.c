@@ -74,6 +74,7 @@ static bool read_data(struct manifest *m, struct json_stream *j)
 	while (good && stream_key(j, &key))
 		good = stream_is(&key, "samples")    ? read_count(j, "samples", &m->data_samples)
 		       : stream_is(&key, "checksum") ? read_checksum(j, &m->data_checksum)
+		       : stream_is(&key, "whole")    ? (m->has_whole = read_checksum(j, &m->data_whole))
 		                                     : stream_skip(j);
 	return !j->failed;
 }
@@ -291,10 +292,11 @@ static json_t *to_json(const struct manifest *m)
 		json_array_append_new(files, json_pack("{s:s, s:I, s:o}", "name", m->files[i].name, "bytes",
 		                                       (json_int_t)m->files[i].bytes, "checksum",
 		                                       checksum_to_json(m->files[i].checksum)));
-	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:{s:I, s:o}, s:o, s:o}", "format", FORMAT, "version", VERSION,
+	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:{s:I, s:o, s:o}, s:o, s:o}", "format", FORMAT, "version", VERSION,
 	                 "step", (json_int_t)m->step, "model", m->model, "settings", settings, "data", "samples",
-	                 (json_int_t)m->data_samples, "checksum", checksum_to_json(m->data_checksum), "state_checksum",
-	                 checksum_to_json(m->state_checksum), "files", files);
+	                 (json_int_t)m->data_samples, "checksum", checksum_to_json(m->data_checksum), "whole",
+	                 checksum_to_json(m->data_whole), "state_checksum", checksum_to_json(m->state_checksum),
+	                 "files", files);
 }
 
 /* As the last member, in place of the closing brace. */

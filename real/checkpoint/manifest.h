@@ -3,7 +3,7 @@
  *
  *     {"format": "shardlab checkpoint", "version": 1, "step": 1000, "model": "gpt:layers=6,…",
  *      "settings": {"strategy": "zero2", "ranks": "4", …},
- *      "data": {"samples": 60000, "checksum": "16 hex digits"},
+ *      "data": {"samples": 60000, "checksum": "16 hex digits", "whole": "16 hex digits"},
  *      "state_checksum": "16 hex digits",
  *      "files": [{"name": "rank-00000.safetensors", "bytes": 4096, "checksum": "16 hex digits"}, …],
  *      "checksum": "16 hex digits"}
@@ -20,6 +20,7 @@
 #ifndef SHARDLAB_MANIFEST_H
 #define SHARDLAB_MANIFEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,8 +43,9 @@ struct manifest {
 	const char *model;                   /* its specification */
 	const char *settings[SETTING_COUNT]; /* as setting_print has them; NULL: not there */
 	int64_t data_samples;
-	uint64_t data_checksum, state_checksum;
-	struct manifest_file *files; /* of rank 0, 1, … at save */
+	uint64_t data_checksum, data_whole, state_checksum; /* data: of the run's first samples; dataset_checksum */
+	bool has_whole;                                     /* older ones have no data_whole */
+	struct manifest_file *files;                        /* of rank 0, 1, … at save */
 	int file_count, file_capacity;
 };
 

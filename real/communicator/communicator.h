@@ -57,7 +57,7 @@ struct traffic {
 };
 
 struct communicator_ops {
-	const char *name; /* "ring", "mpi" */
+	const char *name; /* of kind.h */
 	enum status (*run)(struct communicator *c, const struct collective *what, struct traffic *traffic);
 	/* control values: sums `n` doubles over all ranks, the same bits everywhere. Numbers of fp32 whose exponents
 	 * differ by less than 29 - log2(ranks) add up exactly, whatever the order. */
@@ -74,8 +74,8 @@ struct communicator {
 	int rank, ranks;
 };
 
-/* name: "ring" or "mpi". `mpi_communicator` is a pointer to an MPI_Comm (kept out of this header), which is duplicated.
- * MPI must be initialized with at least MPI_THREAD_SERIALIZED. */
+/* name: of one that moves no device's memory (kind.h). `mpi_communicator` is a pointer to an MPI_Comm (kept out of this
+ * header), which is duplicated. MPI must be initialized with at least MPI_THREAD_SERIALIZED. */
 enum status communicator_open(struct communicator **out, const char *name, void *mpi_communicator);
 void communicator_close(struct communicator *c); /* accepts NULL */
 
@@ -104,6 +104,9 @@ bool communicator_lost(const char *message);
  * it takes longer than SHARDLAB_COMM_TIMEOUT_S. */
 enum status communicator_deadline(const char *what);
 void communicator_deadline_end(void);
+/* MPI for this process as communicators need it, and its end, each with that deadline. */
+enum status communicator_start_mpi(void);
+void communicator_end_mpi(void);
 
 /* A communicator of the same kind for part of the ranks: those that give the same colour, in the order of `place`.
  * Every rank of `c` calls it; one that gives a colour below 0 is in none and gets NULL. */

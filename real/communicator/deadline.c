@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "real/communicator/hosts.h"
 #include "real/communicator/internal.h"
 
 static char line[160]; /* for the signal handler, which can print nothing else */
@@ -35,4 +36,25 @@ enum status communicator_deadline(const char *what)
 void communicator_deadline_end(void)
 {
 	alarm(0);
+}
+
+enum status communicator_start_mpi(void)
+{
+	int given = 0;
+	enum status s = communicator_deadline("MPI_Init");
+	if (s)
+		return s;
+	hosts_prepare();
+	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
+	communicator_deadline_end();
+	return given < MPI_THREAD_SERIALIZED
+	               ? status_fail(STATUS_RUN, "this MPI library does not allow a communication thread")
+	               : STATUS_OK;
+}
+
+void communicator_end_mpi(void)
+{
+	communicator_deadline("MPI_Finalize");
+	MPI_Finalize();
+	communicator_deadline_end();
 }

@@ -29,12 +29,6 @@ struct elements {
 /* One call moves at most so many elements: MPI counts with int. */
 enum { CALL_ELEMENTS = 1 << 28 };
 
-static bool by_slices(enum operation o)
-{
-	return o == OPERATION_REDUCE_SCATTER || o == OPERATION_ALL_GATHER || o == OPERATION_SCATTER ||
-	       o == OPERATION_GATHER;
-}
-
 static void add_bf16(void *in, void *sum, int *n, MPI_Datatype *type)
 {
 	(void)type;
@@ -148,7 +142,7 @@ static enum status run_slices(struct communicator_base *b, enum operation o, con
 	code = start_slices(b, o, &e, whole, part, in_place, (int)n, (int)what->root, &request);
 	s = finish(b, code, &request, o);
 	traffic->handed_bytes = n * e.bytes * b->public.ranks;
-	if (!s && o == OPERATION_REDUCE_SCATTER && in_place && own != whole)
+	if (!s && operation_row(o)->adds && in_place && own != whole)
 		memcpy(own, whole, (size_t)(n * e.bytes));
 	return s;
 }
@@ -160,7 +154,7 @@ static enum status mpi_run(struct communicator *c, const struct collective *what
 	*traffic = (struct traffic){.counted = false};
 	if (b->broken)
 		return communicator_is_broken(b);
-	return by_slices(o) ? run_slices(b, o, what, traffic) : run_whole(b, o, what, traffic);
+	return operation_has_slices(o) ? run_slices(b, o, what, traffic) : run_whole(b, o, what, traffic);
 }
 
 static void mpi_release(struct communicator *c)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "real/communicator/internal.h"
+#include "real/communicator/kind.h"
 
 enum status communicator_read_timeout(int64_t *ns)
 {
@@ -23,7 +24,8 @@ enum status communicator_read_timeout(int64_t *ns)
 /* `code` is what MPI said when it made `comm`. */
 static enum status make(struct communicator **out, const char *name, int64_t timeout_ns, int code, MPI_Comm comm)
 {
-	struct communicator_base *b = strcmp(name, "ring") == 0 ? communicator_ring_new() : communicator_mpi_new();
+	struct communicator_base *b =
+	        communicator_kind(name)->library ? communicator_mpi_new() : communicator_ring_new();
 	if (!b)
 		return status_fail(STATUS_MEMORY, "out of memory for a communicator");
 	b->timeout_ns = timeout_ns;
@@ -54,7 +56,8 @@ enum status communicator_open(struct communicator **out, const char *name, void 
 	*out = NULL;
 	if (s)
 		return s;
-	if (strcmp(name, "ring") != 0 && strcmp(name, "mpi") != 0)
+	const struct communicator_kind *kind = communicator_kind(name);
+	if (!kind || kind->device)
 		return status_fail(STATUS_INPUT, "no communicator is called `%s`; use ring or mpi", name);
 	MPI_Initialized(&initialized);
 	if (initialized)
@@ -74,7 +77,11 @@ enum status communicator_split(struct communicator **out, struct communicator *c
 	*out = NULL;
 	if (b->broken)
 		return communicator_is_broken(b);
+	enum status s = communicator_deadline("parting the ranks");
+	if (s)
+		return s;
 	int code = MPI_Comm_split(b->comm, colour < 0 ? MPI_UNDEFINED : colour, place, &comm);
+	communicator_deadline_end();
 	if (code != MPI_SUCCESS)
 		return communicator_mpi_failed(b, code, "splitting the communicator", -1);
 	return comm == MPI_COMM_NULL ? STATUS_OK : make(out, c->ops->name, b->timeout_ns, code, comm);

@@ -57,7 +57,7 @@ struct ring {
 	int64_t bytes; /* of an element */
 	struct schedule schedule;
 	int64_t rounds;
-	enum operation operation;
+	const struct operation_row *operation;
 	bool in_place; /* the result of a reduce-scatter is where it belongs */
 	struct traffic *traffic;
 	struct lane send, receive;
@@ -98,7 +98,7 @@ static int64_t own(const struct ring *r)
  * part. */
 static char *source(const struct ring *r, int64_t offset)
 {
-	if (r->operation == OPERATION_GATHER)
+	if (r->operation->before == EXTENT_SLICE && r->operation->after == EXTENT_AT_ROOT)
 		return (char *)r->what->part + (offset - own(r)) * r->bytes;
 	return (char *)r->what->whole + offset * r->bytes;
 }
@@ -106,12 +106,13 @@ static char *source(const struct ring *r, int64_t offset)
 /* The last round of a reduce-scatter adds up the rank's own slice: that sum can go to its place at once. */
 static bool is_result(const struct ring *r, const struct piece *p)
 {
-	return r->operation == OPERATION_REDUCE_SCATTER && p->round == r->rounds - 1;
+	return r->operation->adds && r->operation->after == EXTENT_SLICE && p->round == r->rounds - 1;
 }
 
 static char *target(const struct ring *r, const struct piece *p)
 {
-	if (r->operation == OPERATION_SCATTER || is_result(r, p))
+	bool to_part = r->operation->before == EXTENT_AT_ROOT && r->operation->after == EXTENT_SLICE;
+	if (to_part || is_result(r, p))
 		return (char *)r->what->part + (p->offset - own(r)) * r->bytes;
 	return (char *)r->what->whole + p->offset * r->bytes;
 }
@@ -226,7 +227,7 @@ static bool copies_meet(const struct lane *lane, const struct piece *p)
 
 static enum status failed(struct ring *r, int code, int peer)
 {
-	return communicator_mpi_failed(&r->base, code, operation_name(r->operation), peer);
+	return communicator_mpi_failed(&r->base, code, r->operation->name, peer);
 }
 
 static enum status post_sends(struct ring *r, bool *moved)
@@ -304,7 +305,7 @@ static void abandon(struct lane *lane)
 static enum status timed_out(struct ring *r)
 {
 	const struct lane *lane = r->receive.count ? &r->receive : &r->send;
-	return communicator_timed_out(&r->base, r->base.timeout_ns, operation_name(r->operation),
+	return communicator_timed_out(&r->base, r->base.timeout_ns, r->operation->name,
 	                              lane->count ? lane->flying[lane->first].peer : -1);
 }
 
@@ -346,17 +347,16 @@ static enum status ring_run(struct communicator *c, const struct collective *wha
 	r->bytes = type_bytes(what->type);
 	traffic->handed_bytes = what->elements * r->bytes;
 	r->traffic = traffic;
-	r->operation = schedule_row(what->algorithm)->operation;
+	const struct operation_row *o = r->operation = operation_row(schedule_row(what->algorithm)->operation);
 	r->schedule = (struct schedule){what->algorithm, c->ranks, what->root, what->elements, 0};
 	r->rounds = schedule_rounds(&r->schedule);
 	r->in_place = false;
 
 	char *place = what->whole ? (char *)what->whole + own(r) * r->bytes : NULL;
-	if (r->operation == OPERATION_ALL_GATHER || (r->operation == OPERATION_GATHER && root))
+	if (o->before == EXTENT_SLICE && (root || o->after == EXTENT_WHOLE))
 		copy(r, place, what->part, slice(r));
 	s = carry_out(r);
-	if (!s &&
-	    ((r->operation == OPERATION_REDUCE_SCATTER && !r->in_place) || (r->operation == OPERATION_SCATTER && root)))
+	if (!s && o->after == EXTENT_SLICE && (o->adds ? !r->in_place : root))
 		copy(r, what->part, place, slice(r));
 	return s;
 }

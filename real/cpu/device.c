@@ -1,12 +1,14 @@
 #include "real/cpu/device.h"
 
+#include "real/communicator/kind.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static enum status check(const struct device_choice *c, const struct plan *p)
 {
 	(void)p;
-	if (c->collectives && !strcmp(c->collectives, "nccl"))
+	if (c->collectives && communicator_kind(c->collectives)->device)
 		return status_fail(STATUS_INPUT,
 		                   "{comm} nccl moves a GPU's memory; say {device} cuda, or {comm} ring or mpi");
 	if (c->eager)

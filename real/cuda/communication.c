@@ -143,7 +143,7 @@ static int issue_alone(struct cuda_executor *e, const struct op *op, kernel_stre
 {
 	struct cuda_device *c = e->device;
 	struct traffic none = {.handed_bytes = handed_bytes(&e->base, op), .counted = true};
-	bool gathers = op->kind == OP_ALL_GATHER || op->kind == OP_GATHER;
+	bool gathers = operation_row(op_operation(op->kind))->before == EXTENT_SLICE;
 	const struct region *whole = op_region(op, PART_WHOLE), *share = op_region(op, PART_SHARE);
 	const struct region *from = gathers ? share : whole, *to = gathers ? whole : share;
 	int64_t n;

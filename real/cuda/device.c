@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cudnn.h"
+#include "real/communicator/kind.h"
 #include "real/communicator/nccl.h"
 #include "real/cuda/algorithms.h"
 #include "real/cuda/fit.h"
@@ -35,7 +36,7 @@ enum status cuda_device_error(const struct cuda_device *c, int error, const char
 
 static bool is_nccl(const struct device_choice *choice)
 {
-	return choice->collectives && !strcmp(choice->collectives, "nccl");
+	return choice->collectives && communicator_kind(choice->collectives)->device;
 }
 
 static enum status check_count(const struct device_choice *choice, int gpus)

@@ -4,6 +4,8 @@
 
 #include "real/cuda/executor_internal.h"
 
+#include "real/communicator/kind.h"
+
 void cuda_executor_close(struct executor *base)
 {
 	struct cuda_executor *e = (struct cuda_executor *)base;
@@ -84,7 +86,7 @@ enum status cuda_executor_open(struct executor **out, struct cuda_device *device
 	if (!e)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	e->device = device;
-	e->is_nccl = choice->collectives && !strcmp(choice->collectives, "nccl");
+	e->is_nccl = choice->collectives && communicator_kind(choice->collectives)->device;
 	enum status s = executor_base_open(&e->base, &cuda_executor_ops, &device->rank, communicator);
 	if (s)
 		return s;

@@ -90,13 +90,11 @@ enum status executor_sum(struct executor *e, const struct op *op, float *x, int6
 static int64_t elements_used(const struct executor *e, const struct op *op, int operand, int64_t handed)
 {
 	const struct plan *p = e->memory->plan;
-	bool y_is_part = op->kind == OP_REDUCE_SCATTER || op->kind == OP_SCATTER;
-	bool x_is_part = op->kind == OP_ALL_GATHER || op->kind == OP_GATHER;
 	if (op->operand[operand].buffer < 0)
 		return 0;
 	if (!strcmp(op_operand_name(op->kind, operand), "staging"))
 		return region_elements(p, &op->operand[operand]);
-	return (operand == 0 && x_is_part) || (operand == 1 && y_is_part) ? handed / op_members(p, op) : handed;
+	return op_part(op->kind, operand) == PART_SHARE ? handed / op_members(p, op) : handed;
 }
 
 /* The payload is what the communicator worked on, less the plan's padding. */

@@ -13,7 +13,7 @@ struct device_choice {
 	const char *name;            /* "cpu", "cuda", …; NULL: the CPU */
 	bool guard;                  /* of the CPU alone */
 	const char *folder;          /* for what is kept on disk; NULL: none given */
-	const char *collectives;     /* "ring", "mpi" or "nccl" */
+	const char *collectives;     /* the communicator (kind.h); NULL: one rank */
 	bool eager;                  /* cuda: no graph */
 	bool autotune;               /* cuda: algorithms of products are timed, and kept */
 	const char *products;        /* cuda: the rung of its kernels, of CUDA_PRODUCT_LIST; NULL: cuBLASLt's */

@@ -25,14 +25,15 @@ static enum status restore_part(const struct group_walk *w, int tensor, int64_t 
 
 enum { STEP_LOW = 1 << 20 };
 
-void step_to_floats(int64_t step, float out[2])
+/* The number of a step as two floats, and back. */
+static void step_to_floats(int64_t step, float out[2])
 {
 	int64_t high = step / STEP_LOW;
 	out[0] = (float)high;
 	out[1] = (float)(step % STEP_LOW);
 }
 
-int64_t step_from_floats(const float in[2])
+static int64_t step_from_floats(const float in[2])
 {
 	return (int64_t)in[0] * STEP_LOW + (int64_t)in[1];
 }

@@ -13,8 +13,4 @@ enum status rank_save(struct rank_memory *memory, const struct op *op);
 enum status rank_save_snapshot(struct rank_memory *memory, const struct op *op);
 enum status rank_restore(struct rank_memory *memory, const struct op *op);
 
-/* The number of a step as two floats, and back. */
-void step_to_floats(int64_t step, float out[2]);
-int64_t step_from_floats(const float in[2]);
-
 #endif

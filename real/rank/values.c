@@ -89,31 +89,16 @@ static double read_element(enum type type, const void *at, int64_t element)
 	}
 }
 
-/* The operations before or after which a rank holds only its share of the whole. */
-static bool is_part(enum operation o, bool after)
-{
-	return after ? o == OPERATION_REDUCE_SCATTER || o == OPERATION_SCATTER
-	             : o == OPERATION_ALL_GATHER || o == OPERATION_GATHER;
-}
-
-/* True if only the root has the whole then. */
-static bool is_root_s(enum operation o, bool after)
-{
-	return after ? o == OPERATION_REDUCE || o == OPERATION_GATHER
-	             : o == OPERATION_BROADCAST || o == OPERATION_SCATTER;
-}
-
 /* An element of a collective that this rank, at its place in the group, brings or keeps. */
 static double read_of(const struct collective *c, int64_t ranks, int64_t member, int64_t element, bool after)
 {
-	enum operation o = schedule_row(c->algorithm)->operation;
-	int64_t slice = c->elements / ranks;
-	if (is_part(o, after))
-		return element / slice == member && c->part ? read_element(c->type, c->part, element - member * slice)
-		                                            : (double)NAN;
-	if ((is_root_s(o, after) && c->root != member) || !c->whole)
+	const struct schedule s = {c->algorithm, ranks, c->root, c->elements, 0};
+	const struct operation_row *o = operation_row(schedule_row(c->algorithm)->operation);
+	enum extent extent = after ? o->after : o->before;
+	const void *at = extent == EXTENT_SLICE ? c->part : c->whole;
+	if (!at || !schedule_holds(&s, extent, member, element))
 		return (double)NAN;
-	return read_element(c->type, c->whole, element);
+	return read_element(c->type, at, extent == EXTENT_SLICE ? element - member * (c->elements / ranks) : element);
 }
 
 static void note(struct trace_value *v, double x, bool after)

@@ -38,7 +38,8 @@ static struct manifest describe(const struct training *t, char settings[SETTING_
 	struct manifest m = {.step = t->saving.step,
 	                     .model = t->model.specification,
 	                     .data_samples = t->data.training_samples,
-	                     .data_checksum = t->saving.data_checksum};
+	                     .data_checksum = t->saving.data_checksum,
+	                     .data_whole = t->saving.data_whole};
 	struct settings s = training_settings(t);
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		setting_print((enum setting)i, &s, settings[i], SETTING_TEXT);
@@ -199,10 +200,15 @@ static int failed_rank(const struct saving *v, int ranks)
 	return -1;
 }
 
-static void say_failed(const struct training *t, const char *line)
+/* Of the run's last one its end says so. */
+static void say_failed(struct training *t, const char *line)
 {
 	int64_t step = t->saving.step;
-	if (!t->rank)
+	if (t->rank)
+		return;
+	if (t->saving.last)
+		snprintf(t->unsaved_why, sizeof t->unsaved_why, "%s", line);
+	else
 		fprintf(stderr, "warning: no checkpoint of step %" PRId64 ": %s; the run goes on\n", step, line);
 }
 
@@ -333,6 +339,7 @@ enum status training_checkpoint(struct training *t, bool last)
 	int64_t begun = clock_ns();
 	enum status s = settle(t);
 	t->unsaved = true;
+	t->saving.last = last;
 	if (!s)
 		s = begin_and_start(t);
 	if (!s && (last || !is_async(t)))
@@ -365,8 +372,10 @@ enum status training_checkpoint_try(struct training *t)
 	enum status made = STATUS_OK, s;
 	if (!t->options->checkpoint)
 		return STATUS_OK;
-	if (!t->rank)
+	if (!t->rank) {
+		v->data_whole = dataset_checksum(&t->data);
 		made = checkpoint_folder_try(&v->made, t->options->checkpoint);
+	}
 	if (!(s = training_agree(t, made)) && !(s = hear_folder(t, made)) && !(s = training_learn_pieces(t)))
 		s = training_agree(t, try_own(t));
 	if (!t->rank)

@@ -42,6 +42,8 @@ struct written {
 struct saving {
 	enum saving_phase phase;
 	int64_t step;
+	bool last;           /* no step follows */
+	uint64_t data_whole; /* at rank 0 */
 	uint64_t data_checksum;
 	char folder[4096];      /* temporary */
 	struct new_folder made; /* at rank 0 */
@@ -76,10 +78,11 @@ struct training {
 	struct report_saved saved; /* measurements of them */
 	char *resume_path;         /* the checkpoint that the run goes on from; NULL: it begins */
 	struct manifest resumed;
-	int64_t steps_before; /* the steps before the checkpoint */
-	int64_t saved_step;   /* the last that has a checkpoint */
-	int64_t saved_ns;     /* when it was due, for --checkpoint-every TIME */
-	bool unsaved;         /* the last that was due could not be written */
+	int64_t steps_before;  /* the steps before the checkpoint */
+	int64_t saved_step;    /* the last that has a checkpoint */
+	int64_t saved_ns;      /* when it was due, for --checkpoint-every TIME */
+	bool unsaved;          /* the last that was due could not be written */
+	char unsaved_why[512]; /* at rank 0, if it was the last of the run */
 
 	int64_t steps_done;
 	int64_t recent_ns[RECENT_STEPS]; /* how long the last steps took, in turn; of this process recent_count */
@@ -143,7 +146,6 @@ bool training_checkpoint_is_under_way(const struct training *t, double *wish);
 enum status training_checkpoint_go_on(struct training *t, double wishes);
 /* After this step, by its number or (at rank 0, which tells the others) by the clock. */
 bool training_checkpoint_is_due(const struct training *t, bool last, bool time);
-bool training_checkpoint_time(const struct training *t);
 /* Waits for the thread that writes. */
 void training_checkpoint_release(struct training *t);
 /* The plan's section save, by which pieces are learnt, written or added up. */

@@ -42,7 +42,7 @@ void training_leave_step(struct training *t)
 	atomic_store(&p->median, median_of_recent(t));
 }
 
-bool training_checkpoint_time(const struct training *t)
+static bool training_checkpoint_time(const struct training *t)
 {
 	double since = (double)(clock_ns() - t->saved_ns) / 1e9;
 	return !t->rank && t->options->checkpoint_seconds > 0 && since >= t->options->checkpoint_seconds;

@@ -113,7 +113,8 @@ static enum status check_resumed(const struct training *t)
 	snprintf(now, sizeof now, "%" PRId64, t->data.training_samples);
 	if (m->data_samples != t->data.training_samples)
 		return refuse(t, status_words("{data}"), saved, now);
-	if (m->data_checksum != training_data_checksum(t))
+	if (m->data_checksum != training_data_checksum(t) ||
+	    (m->has_whole && m->data_whole != dataset_checksum(&t->data)))
 		return status_fail(STATUS_INPUT, "{resume} %.200s: {data} has other samples than it was saved with",
 		                   t->resume_path);
 	if (m->step >= t->options->steps)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "real/rank/disk.h"
+
+#include "real/communicator/kind.h"
 #include "real/train/internal.h"
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"
@@ -48,7 +50,8 @@ static enum status check_runnable(const struct training *t)
 		return status_fail(STATUS_INPUT, "{fp8}: products in fp8 are simulated only; leave it out, or say "
 		                                 "{precision} bf16");
 	const char *comm = t->options->communicator;
-	if (strcmp(comm, "ring") && strcmp(comm, "mpi") && strcmp(comm, "nccl"))
+	const struct communicator_kind *kind = communicator_kind(comm);
+	if (!kind)
 		return status_fail(STATUS_INPUT, "{comm}: unknown communicator '%s'; known: ring, mpi, nccl", comm);
 	const struct device_table *table;
 	enum status s = device_find(t->options->device, &table);
@@ -58,7 +61,7 @@ static enum status check_runnable(const struct training *t)
 		return status_fail(
 		        STATUS_INPUT,
 		        "{reproducible}: exact sums of losses and norms are made by the CPU; use {device} cpu");
-	if (p->settings.library_collectives && p->ranks > 1 && !strcmp(comm, "ring"))
+	if (p->settings.library_collectives && p->ranks > 1 && !kind->library)
 		return status_fail(
 		        STATUS_INPUT,
 		        "{comm} %s: this plan is for a library's collectives and has no staging for ours; use "

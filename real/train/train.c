@@ -5,11 +5,12 @@
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/exact.h"
 #include "kernels/update.h"
-#include "real/communicator/hosts.h"
+#include "real/communicator/kind.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/internal.h"
 #include "strategy/base/clock.h"
@@ -50,8 +51,7 @@ static enum status open_rank(struct training *t)
 		weights->show = training_show_weights;
 	if (t->mpi) {
 		MPI_Comm world = MPI_COMM_WORLD;
-		/* NCCL's ranks find each other and send control values through MPI. */
-		const char *name = strcmp(t->options->communicator, "nccl") ? t->options->communicator : "mpi";
+		const char *name = communicator_kind(t->options->communicator)->host;
 		if (!t->started_mpi || !(s = communicator_deadline("opening the communicator")))
 			s = communicator_open(&t->communicator, name, &world);
 		communicator_deadline_end();
@@ -322,15 +322,14 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 
 /* ---- MPI ---- */
 
+/* It ends when the process has said all that it has to say: mpirun may end it meanwhile. */
 static enum status start_mpi(struct training *t)
 {
-	int given = 0;
-	hosts_prepare();
-	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
-	if (given < MPI_THREAD_SERIALIZED)
-		return status_fail(STATUS_RUN, "this MPI library does not allow a communication thread");
+	enum status s = communicator_start_mpi();
+	if (s)
+		return s;
 	t->started_mpi = true;
-	return STATUS_OK;
+	return atexit(communicator_end_mpi) ? status_fail(STATUS_MEMORY, "out of memory") : STATUS_OK;
 }
 
 static void meet_ranks(struct training *t)
@@ -356,10 +355,8 @@ static enum status join_world(struct training *t)
 		return STATUS_OK;
 	}
 	MPI_Initialized(&given);
-	enum status s = given ? STATUS_OK : communicator_deadline("MPI_Init");
-	if (!s && !given)
-		s = start_mpi(t);
-	if (!s)
+	enum status s = given ? STATUS_OK : start_mpi(t);
+	if (!s && !(s = communicator_deadline("meeting")))
 		meet_ranks(t);
 	communicator_deadline_end();
 	if (s)
@@ -370,13 +367,17 @@ static enum status join_world(struct training *t)
 	return STATUS_OK;
 }
 
-/* unsaved: the checkpoint that was due could not be written. */
-static enum status end_stopped(bool unsaved, int64_t steps)
+/* All steps that were to be made are made. */
+static enum status end_whole(const struct training *t, bool stopped, int64_t steps)
 {
-	if (unsaved)
+	if (t->unsaved && stopped)
 		return status_fail(STATUS_INTERRUPTED,
-		                   "stopped by the user after step %" PRId64 ", without a checkpoint of it", steps);
-	return status_fail(STATUS_STOPPED, "stopped by the user after step %" PRId64, steps);
+		                   "stopped by the user after step %" PRId64 ", without a checkpoint of it: %s", steps,
+		                   t->unsaved_why);
+	if (t->unsaved)
+		return status_fail(STATUS_UNSAVED, "no checkpoint of step %" PRId64 ": %s", t->steps_done,
+		                   t->unsaved_why);
+	return stopped ? status_fail(STATUS_STOPPED, "stopped by the user after step %" PRId64, steps) : STATUS_OK;
 }
 
 enum status train_run(const struct train_options *o, struct report *out)
@@ -398,14 +399,8 @@ enum status train_run(const struct train_options *o, struct report *out)
 		        status_message());
 		MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
 	}
-	bool started_mpi = t.started_mpi, unsaved = t.unsaved;
+	if (!s)
+		s = end_whole(&t, stopped, out->steps);
 	training_release(&t);
-	if (started_mpi) {
-		communicator_deadline("MPI_Finalize");
-		MPI_Finalize();
-		communicator_deadline_end();
-	}
-	if (!s && stopped)
-		s = end_stopped(unsaved, out->steps);
 	return s;
 }

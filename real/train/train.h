@@ -1,7 +1,7 @@
 /* Training for real: carries out a plan, step after step, on every rank of an MPI job.
  *
  * Called by every rank of the job (one process a rank). Rank 0 gets the report; the others get an empty one. MPI is
- * started and ended here, unless the caller has started it (with MPI_THREAD_SERIALIZED): then it may train again.
+ * started here, and ended when the process exits, unless the caller has started it (with MPI_THREAD_SERIALIZED).
  *
  *     struct train_options o = train_options_default();
  *     o.settings = …resolved…;
@@ -47,7 +47,7 @@ struct train_options {
 	const char *plan_file;    /* NULL: compile from the settings */
 	int64_t steps;
 	const char *device;       /* "cpu" or "cuda" */
-	const char *communicator; /* "ring" or "mpi"; of a GPU also "nccl" */
+	const char *communicator; /* its name (real/communicator/kind.h) */
 	bool no_graph;            /* of a GPU: every step is issued operation by operation */
 	bool autotune;            /* of a GPU: time algorithms of products, and keep the fastest */
 	const char *products;     /* of a GPU: the rung of its kernels, of CUDA_PRODUCT_LIST; NULL: cuBLASLt's */
@@ -86,7 +86,7 @@ struct train_found {
 enum status train_look(const struct train_options *o, struct train_found *out);
 
 /* STATUS_STOPPED when it was stopped, and STATUS_INTERRUPTED if its checkpoint could not be written then: the report
- * holds what was done until then. */
+ * holds what was done until then. STATUS_UNSAVED: all steps were made, and the last checkpoint could not be written. */
 enum status train_run(const struct train_options *o, struct report *out);
 
 /* The rank and size of this process if it was started by mpirun or Slurm; false if it stands alone. Does not touch MPI.

@@ -4,29 +4,20 @@
 #include <stdlib.h>
 
 #include "real/communicator/communicator.h"
-#include "real/communicator/hosts.h"
+#include "strategy/base/arena.h"
 
 struct world {
 	struct communicator *communicator;
 };
 
-static enum status start(void)
-{
-	int given = 0;
-	enum status s = communicator_deadline("MPI_Init");
-	if (s)
-		return s;
-	hosts_prepare();
-	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
-	communicator_deadline_end();
-	return STATUS_OK;
-}
-
 enum status world_open(struct world **out)
 {
-	struct world *w = *out = calloc(1, sizeof *w);
-	enum status s = w ? start() : status_fail(STATUS_MEMORY, "out of memory");
-	return s ? s : communicator_open(&w->communicator, "ring", &(MPI_Comm){MPI_COMM_WORLD});
+	*out = NULL;
+	enum status s = communicator_start_mpi();
+	if (s)
+		return s;
+	struct world *w = *out = array_make(1, sizeof *w);
+	return communicator_open(&w->communicator, "ring", &(MPI_Comm){MPI_COMM_WORLD});
 }
 
 enum status world_hear(struct world *w, void *at, int64_t bytes)
@@ -41,7 +32,5 @@ void world_close(struct world *w)
 		return;
 	communicator_close(w->communicator);
 	free(w);
-	communicator_deadline("MPI_Finalize");
-	MPI_Finalize();
-	communicator_deadline_end();
+	communicator_end_mpi();
 }

@@ -1,5 +1,6 @@
 #include "strategy/base/arena.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,42 +22,49 @@ static size_t aligned(size_t bytes)
 	return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-/* c: fresh memory for a chunk of this size. */
-static struct arena_chunk *add_chunk(struct arena *a, struct arena_chunk *c, size_t size)
+/* c: fresh memory for a chunk of this size. Small things are taken from the first chunk; one that is full stands behind
+ * it. */
+static struct arena_chunk *add_chunk(struct arena *a, struct arena_chunk *c, size_t size, bool full)
 {
+	struct arena_chunk *before = full ? a->chunks : NULL;
+	struct arena_chunk **place = before ? &before->next : &a->chunks;
 	if (!c)
 		memory_exhausted();
-	*c = (struct arena_chunk){.next = a->chunks, .size = size};
+	*c = (struct arena_chunk){.next = *place, .previous = before, .used = full ? size : 0, .size = size};
 	if (c->next)
 		c->next->previous = c;
-	return a->chunks = c;
+	return *place = c;
+}
+
+void *arena_pack(struct arena *a, size_t bytes, size_t alignment)
+{
+	struct arena_chunk *c = a->chunks;
+	size_t at = c ? (c->used + alignment - 1) & ~(alignment - 1) : 0;
+	if (!c || at > c->size || c->size - at < bytes) {
+		size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+		c = add_chunk(a, calloc(1, sizeof *c + size), size, false);
+		at = 0;
+	}
+	a->bytes += at + bytes - c->used;
+	c->used = at + bytes;
+	return c->data + at;
 }
 
 void *arena_alloc(struct arena *a, size_t bytes)
 {
-	bytes = aligned(bytes);
-	struct arena_chunk *c = a->chunks;
-	if (!c || c->size - c->used < bytes) {
-		size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-		c = add_chunk(a, calloc(1, sizeof *c + size), size);
-	}
-	void *p = c->data + c->used;
-	c->used += bytes;
-	a->bytes += bytes;
-	return p;
+	return arena_pack(a, bytes, ALIGNMENT);
 }
 
 /* A chunk by itself, whose bytes are left as they are. */
 static void *alloc_alone(struct arena *a, size_t bytes)
 {
 	bytes = aligned(bytes);
-	struct arena_chunk *c = add_chunk(a, malloc(sizeof *c + bytes), bytes);
-	c->used = bytes;
+	struct arena_chunk *c = add_chunk(a, malloc(sizeof *c + bytes), bytes, true);
 	a->bytes += bytes;
 	return c->data;
 }
 
-/* The same for what has a chunk by itself already: the system moves pages, and copies none. */
+/* The same for what has a chunk by itself already. Of a large one the system moves pages, and copies none. */
 static void *grow_alone(struct arena *a, void *data, size_t bytes)
 {
 	struct arena_chunk *c = (struct arena_chunk *)((char *)data - offsetof(struct arena_chunk, data));
@@ -77,7 +85,7 @@ char *arena_print(struct arena *a, const char *format, ...)
 	int n;
 	char usual[128];
 	WITH_ARGS(format, n = vsnprintf(usual, sizeof usual, format, args));
-	char *text = arena_alloc(a, (size_t)n + 1);
+	char *text = arena_pack(a, (size_t)n + 1, 1);
 	if ((size_t)n < sizeof usual)
 		memcpy(text, usual, (size_t)n);
 	else
@@ -88,7 +96,7 @@ char *arena_print(struct arena *a, const char *format, ...)
 char *arena_copy(struct arena *a, const char *text)
 {
 	size_t n = strlen(text);
-	return memcpy(arena_alloc(a, n + 1), text, n);
+	return memcpy(arena_pack(a, n + 1, 1), text, n);
 }
 
 void arena_release(struct arena *a)
@@ -103,25 +111,24 @@ void arena_release(struct arena *a)
 	a->bytes = 0;
 }
 
-static void *grow(struct arena *a, void *array, size_t count, size_t capacity, size_t element_bytes)
-{
-	size_t had = count * element_bytes, bytes = capacity * element_bytes;
-	if (had > CHUNK_BYTES)
-		return grow_alone(a, array, bytes);
-	void *grown = bytes > CHUNK_BYTES ? alloc_alone(a, bytes) : arena_alloc(a, bytes);
-	if (count)
-		memcpy(grown, array, had);
-	return grown;
-}
-
 void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes)
 {
 	if (count >= *capacity) {
-		*capacity = *capacity ? 2 * *capacity : 256;
-		array = grow(a, array, (size_t)count, (size_t)*capacity, element_bytes);
+		bool first = !*capacity;
+		*capacity = first ? 256 : 2 * *capacity;
+		size_t bytes = (size_t)*capacity * element_bytes;
+		array = first ? alloc_alone(a, bytes) : grow_alone(a, array, bytes);
 	}
 	memset((char *)array + (size_t)count * element_bytes, 0, element_bytes);
 	return array;
+}
+
+void *arena_fit(struct arena *a, void *array, int count, int *capacity, size_t element_bytes)
+{
+	if (!*capacity)
+		return array;
+	*capacity = count;
+	return grow_alone(a, array, (size_t)count * element_bytes);
 }
 
 void *array_make(size_t count, size_t element_bytes)

@@ -23,14 +23,17 @@ struct arena {
 	size_t bytes; /* handed out so far */
 };
 
-void *arena_alloc(struct arena *a, size_t bytes); /* zeroed, aligned to 16 bytes */
+void *arena_alloc(struct arena *a, size_t bytes);                  /* zeroed, aligned to 16 bytes */
+void *arena_pack(struct arena *a, size_t bytes, size_t alignment); /* zeroed, aligned to less: a power of 2 */
 char *arena_print(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_copy(struct arena *a, const char *text);
 void arena_release(struct arena *a); /* accepts NULL and a zeroed arena */
 
-/* Makes room for one more element, zeroed, at the end of an array in an arena, which doubles: a small one leaves the
- * old one behind, a large one moves. Memory behind the last element is not touched. */
+/* Makes room for one more element, zeroed, at the end of an array in an arena, which doubles, and may move. A new one
+ * is NULL and has no capacity. Memory behind the last element is not touched. */
 void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes);
+/* Gives back the room of such an array behind its last element; it may move. */
+void *arena_fit(struct arena *a, void *array, int count, int *capacity, size_t element_bytes);
 
 /* An array in ordinary memory, for free(): zeroed, and never NULL. */
 void *array_make(size_t count, size_t element_bytes) __attribute__((returns_nonnull));

@@ -1,6 +1,7 @@
 #include "strategy/base/character.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 unsigned character_next(const char **at)
 {
@@ -75,4 +76,17 @@ void character_make_plain(char *text)
 			*to++ = *begin++;
 	}
 	*to = 0;
+}
+
+const char *character_plain(const char *text)
+{
+	enum { COPIES = 4, BYTES = 4096 };
+	static _Thread_local char copies[COPIES][BYTES];
+	static _Thread_local int next;
+	if (!text)
+		return NULL;
+	char *out = copies[next++ % COPIES];
+	snprintf(out, BYTES, "%s", text);
+	character_make_plain(out);
+	return out;
 }

@@ -21,5 +21,8 @@ bool character_may_part(unsigned before, unsigned after);
 /* Replaces by ? what a terminal must not get from a file's name or contents: control characters, those that turn the
  * direction of writing, and bytes that are not UTF-8. The text becomes no longer. */
 void character_make_plain(char *text);
+/* Such a copy, for a name on its way to a terminal; messages (status.h) are plain already. Four of a thread, of 4096
+ * bytes, live at a time. NULL stays NULL. */
+const char *character_plain(const char *text);
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "strategy/base/path.h"
@@ -132,18 +133,36 @@ static enum status write_into(struct output *o, int file)
 	return STATUS_OK;
 }
 
-/* Opened as a writer would, without truncation: so the kernel judges permissions and links. Not to wait here for a
- * FIFO's reader, which write_into does. there: whether a regular file is to be replaced, described by *info. */
+/* -1, with ENXIO: a FIFO whose reader does not come within some seconds. */
+static int open_to_write(const char *path)
+{
+	enum { TRIES = 100 };
+	const struct timespec pause = {0, 50 * 1000 * 1000};
+	int file = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	for (int i = 0; i < TRIES && file < 0 && errno == ENXIO; i++) {
+		nanosleep(&pause, NULL);
+		file = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	}
+	return file;
+}
+
+static const char *why_not(int error)
+{
+	return error == EISDIR  ? "it is a folder"
+	       : error == ENXIO ? "nobody reads it; start its reader first"
+	                        : strerror(error);
+}
+
+/* Opened as a writer would, without truncation: so the kernel judges permissions and links. there: whether a regular
+ * file is to be replaced, described by *info. */
 static enum status look_at_target(struct output *o, struct stat *info, bool *there)
 {
-	int file = open(o->target, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int file = open_to_write(o->target);
 	*there = false;
-	if (file < 0 && errno == ENXIO) /* a FIFO without a reader */
-		file = open(o->target, O_WRONLY | O_NOCTTY | O_CLOEXEC);
 	if (file < 0 && errno == ENOENT)
 		return check_absent(o);
 	if (file < 0)
-		return cannot_write(o, STATUS_INPUT, errno == EISDIR ? "it is a folder" : strerror(errno));
+		return cannot_write(o, STATUS_INPUT, why_not(errno));
 	if (fstat(file, info))
 		memset(info, 0, sizeof *info);
 	if (!S_ISREG(info->st_mode))

@@ -20,7 +20,8 @@
  *     a link to nothing           refused
  *     a file that is read-only    refused, as the shell's `>` does
  *     stdout or stderr            written into, as /dev/stdout
- *     a device, FIFO or socket    written into and never replaced; output_temporary() is NULL
+ *     a device, FIFO or socket    written into and never replaced; output_temporary() is NULL; a FIFO's reader is
+ *                                 waited for, 5 seconds
  *     a folder                    refused
  *
  * The writer holds a lock on its temporary. Code that ends a run removes what it left: output_close() after a failure,

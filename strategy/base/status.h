@@ -35,7 +35,8 @@ extern "C" {
 	X(MEMORY, -5, 1, "out of memory")                                                                              \
 	X(INTERRUPTED, -6, 1, "stopped by the user")                                                                   \
 	X(STOPPED, -7, 75, "stopped by a signal, and what was asked for is saved: to be gone on with")                 \
-	X(LOST, -8, 1, "a rank died, is silent, or cannot be reached: the run can start again")
+	X(LOST, -8, 1, "a rank died, is silent, or cannot be reached: the run can start again")                        \
+	X(UNSAVED, -9, 1, "a run made its steps, and its last checkpoint could not be written")
 
 enum status {
 #define X(name, value, code, meaning) STATUS_##name = (value),
@@ -69,10 +70,15 @@ void status_spell(void (*spell)(const char *name, char *out, size_t size));
 const char *status_message(void);            /* of the calling thread's last failure; "" before the first */
 const char *status_name(enum status status); /* "INPUT" */
 int status_exit_code(enum status status);
-/* Somebody wanted the run to end: what there is of its report is right. */
+/* Somebody wanted the run to end. */
 static inline bool status_is_stop(enum status status)
 {
 	return status == STATUS_STOPPED || status == STATUS_INTERRUPTED;
+}
+/* The run has a report, which is right. */
+static inline bool status_has_report(enum status status)
+{
+	return !status || status_is_stop(status) || status == STATUS_UNSAVED;
 }
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@
  *     link: {latency: 3.4e-6, bandwidth: 2.4e11}              # inside a node: per device and direction
  *     network: {latency: 1.4e-5, bandwidth: 2.4e10, rails: 8} # between nodes: of one NIC, and how many a node has;
  *                                 # on a cpu cluster also sum_bandwidth, of what is added up where it comes
- *     host_link: {latency: 1e-5, bandwidth: 2.5e10}           # between a device and its host
+ *     host_link: {latency: 1e-5, bandwidth: 2.5e10}           # between a device and its host (pageable: 1.2e10)
  *     disk: {latency: 1e-4, read_bandwidth: 1e10, write_bandwidth: 5e9, capacity: 15TB}  # of a node; may be left out
  *     slow: {3: 1.5}                # rank 3 computes 1.5 times as long
  *
@@ -123,6 +123,7 @@ struct cluster {
 	struct rate collective_share;          /* gpu: millionths of the device that a running collective takes */
 	struct rate collective_cores;          /* cpu: millionths of a core that a running collective needs, per rank */
 	struct link link, network, host_link;
+	struct rate pageable;    /* gpu, bytes/s: of host_link, where host memory is not page-locked; 0: half of that */
 	struct rate network_sum; /* bytes/s, of what is added up where it comes; 0: as the network's */
 	struct storage disk;
 	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_COLUMNS];

@@ -33,6 +33,8 @@ enum status cluster_take_stack(struct cluster *c, const struct stack *s)
 	if (c->network.bandwidth.value)
 		scale(&c->network.bandwidth, s->value[STACK_NETWORK_BETWEEN]);
 	scale(&c->host_link.bandwidth, s->value[STACK_HOST_LINK]);
+	if (c->pageable.value)
+		scale(&c->pageable, s->value[STACK_HOST_LINK]);
 	scale(&c->node_bandwidth, s->value[STACK_HOST_MEMORY]);
 	c->launch = rate_assumed(s->value[STACK_LAUNCH_GAP]);
 	c->collective_share = rate_assumed(s->value[STACK_OVERLAP_SHARE]);
@@ -178,6 +180,11 @@ int64_t effective_allocated(const struct cluster *c, int64_t bytes, int64_t acti
 int64_t effective_reserved(const struct cluster *c, int64_t allocated)
 {
 	return cluster_has_stack(c) ? allocated + share_of(allocated, c->stack.value[STACK_RESERVED_SHARE]) : allocated;
+}
+
+int64_t effective_overhead(const struct cluster *c)
+{
+	return c->overhead.value + (cluster_has_stack(c) ? c->stack.value[STACK_LIBRARIES_WORKSPACE] : 0);
 }
 
 /* ---- ranges ---- */

@@ -32,6 +32,8 @@ int64_t effective_constant(const struct cluster *c, int64_t micro_batches);
 /* Bytes that a rank's device holds, of which so many are activations at the peak. */
 int64_t effective_allocated(const struct cluster *c, int64_t bytes, int64_t activations);
 int64_t effective_reserved(const struct cluster *c, int64_t allocated);
+/* Bytes of a rank's libraries: the cluster's overhead, and what the stack's products work in. */
+int64_t effective_overhead(const struct cluster *c);
 
 /* The band around a predicted step in which nine of ten lie, in millionths of it: wider for what the stack was not
  * fitted on. What a step waits for the network is NETWORK_SPREAD times as uncertain as what it computes, so that the

@@ -44,6 +44,7 @@ static const struct field all[] = {
         {"network", "rails", FIELD_WHOLE, BOTH, 1, 65536, AT(rails)},
         {"host_link", "latency", FIELD_SECONDS, ON_GPU | REQUIRED, 0, 1, AT(host_link.latency)},
         {"host_link", "bandwidth", FIELD_PER_SECOND, ON_GPU | REQUIRED, 1e3, 1e15, AT(host_link.bandwidth)},
+        {"host_link", "pageable", FIELD_PER_SECOND, ON_GPU, 1e3, 1e15, AT(pageable)},
         {"disk", "latency", FIELD_SECONDS, BOTH | REQUIRED, 0, 1, AT(disk.latency)},
         {"disk", "read_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e3, 1e15, AT(disk.read)},
         {"disk", "write_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e3, 1e15, AT(disk.write)},

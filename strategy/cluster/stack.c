@@ -38,9 +38,10 @@ static const struct {
 static const struct {
 	const char *name;
 	double product, attention; /* factors of the shares */
+	double workspace;          /* at least */
 } cards[] = {
 #define CLASS(...)
-#define CARD(name, product, attention) {name, product, attention},
+#define CARD(name, product, attention, workspace) {name, product, attention, workspace},
 #define STACK(...)
 #include "strategy/cluster/stacks.def"
 };
@@ -70,22 +71,36 @@ static int find_class(const char *name)
 	return i;
 }
 
-static double factor_of(const char *card, int value)
+static int find_card(const char *name)
 {
 	int i = CARD_COUNT - 1;
-	while (i > 0 && strcmp(cards[i].name, card) != 0)
+	while (i > 0 && strcmp(cards[i].name, name) != 0)
 		i--;
-	return value == STACK_PRODUCT_SHARE                                            ? cards[i].product
-	       : value == STACK_ATTENTION_FORWARD || value == STACK_ATTENTION_BACKWARD ? cards[i].attention
-	                                                                               : 1;
+	return i;
+}
+
+/* A class's value on a card. */
+static double on_card(double v, int value, int card)
+{
+	switch (value) {
+	case STACK_PRODUCT_SHARE:
+		return v * cards[card].product;
+	case STACK_ATTENTION_FORWARD:
+	case STACK_ATTENTION_BACKWARD:
+		return v * cards[card].attention;
+	case STACK_LIBRARIES_WORKSPACE:
+		return fmax(v, cards[card].workspace);
+	default:
+		return v;
+	}
 }
 
 void stack_complete(struct stack *s)
 {
-	int c = find_class(s->class);
+	int c = find_class(s->class), card = find_card(s->card);
 	for (int i = 0; i < STACK_OF_CLASS && c >= 0; i++) {
 		const struct field *f = stack_field(i);
-		double v = fmin(classes[c].value[i] * factor_of(s->card, i), f->high);
+		double v = fmin(on_card(classes[c].value[i], i, card), f->high);
 		if (s->value[i] == STACK_MISSING)
 			s->value[i] = llround(v * field_scale(f->kind));
 	}
@@ -108,7 +123,8 @@ void stack_list(void (*line)(void *context, const char *name, const char *what),
 			line(context, entries[i].name, entries[i].what);
 }
 
-const char *stack_cards(const char *name, char *out, size_t size)
+/* The cards of a name of the catalogue, with commas; "": there is none of that name. */
+static const char *stack_cards(const char *name, char *out, size_t size)
 {
 	size_t n = 0;
 	*out = 0;

@@ -19,7 +19,8 @@
  * does not, `unfused` times the bytes of its kernel once more.
  * - network: bandwidth inside a node and between nodes, of the cluster's.
  * - a step: `constant`, and `micro_batch` for each micro-batch; they pass before the first operation.
- * - memory: activations · factor, and all that is allocated · (1 + reserved): whether a plan fits.
+ * - memory: activations · factor, and all that is allocated · (1 + reserved): whether a plan fits. libraries: their
+ *   workspace stands beside the cluster's overhead.
  *
  * A stack is a cluster's own: "a100-80gb:stack=NAME|FILE" opens both, which is what --stack says. No program reaches
  * all of a card's ceilings, so that a cluster of which nothing was measured has a class also where none is named:
@@ -57,6 +58,7 @@
 	X(STEP_MICRO_BATCH, "step", "micro_batch", SECONDS, 0, 100, "a micro-batch")                                   \
 	X(ACTIVATIONS_FACTOR, "activations", "factor", SHARE, 0.5, 4, "bytes for each of the plan's")                  \
 	X(RESERVED_SHARE, "reserved", "share", SHARE, 0, 1, "held by the allocator beyond what is allocated")          \
+	X(LIBRARIES_WORKSPACE, "libraries", "workspace", WHOLE, 0, 1e12, "bytes that matrix products work in")         \
 	X(RANGE_LOW, "range", "low", SHARE, 0.1, 1, "measured over predicted: nine of ten runs are between")           \
 	X(RANGE_HIGH, "range", "high", SHARE, 1, 10, "and this")                                                       \
 	X(FIT_ROWS, "fit", "rows", WHOLE, 1, 1e9, "runs that it was fitted on")                                        \
@@ -106,8 +108,6 @@ enum status stack_read(struct stack *s, const char *text, size_t size, const cha
 void stack_print(const struct stack *s, FILE *out);
 /* One line an entry of the catalogue, for `shardlab help`. */
 void stack_list(void (*line)(void *context, const char *name, const char *what), void *context);
-/* The cards of a name of the catalogue, with commas; "": there is none of that name. */
-const char *stack_cards(const char *name, char *out, size_t size);
 
 /* Fills in what is missing from the class on the card. */
 void stack_complete(struct stack *s);

@@ -37,7 +37,7 @@ static const struct {
 };
 
 /* The sections in the order of the list, each once, behind the texts. */
-enum { SECTIONS = 16 };
+enum { SECTIONS = 20 };
 
 static int top_keys(const char *name[SECTIONS])
 {

@@ -14,7 +14,7 @@
 struct checking {
 	const struct schedule *s;
 	struct schedule_fault *why;
-	enum operation operation;
+	const struct operation_row *operation;
 	uint64_t *held, *before; /* [rank * elements + element]; before the round */
 	struct round *rounds;    /* of the round at hand, by rank */
 	int64_t *sent, *received;
@@ -32,49 +32,19 @@ __attribute__((format(printf, 3, 4))) static bool fault(struct checking *k, int 
 
 /* ---- what the operation promises ---- */
 
-static int64_t owner(const struct schedule *s, int64_t element)
-{
-	return element / (s->elements / s->ranks);
-}
-
 static uint64_t at_first(const struct checking *k, int64_t rank, int64_t element)
 {
-	uint64_t own = UINT64_C(1) << rank;
-	switch (k->operation) {
-	case OPERATION_ALL_GATHER:
-	case OPERATION_GATHER:
-		return owner(k->s, element) == rank ? own : SPOILED;
-	case OPERATION_BROADCAST:
-	case OPERATION_SCATTER:
-		return rank == k->s->root ? own : SPOILED;
-	default:
-		return own;
-	}
+	return schedule_holds(k->s, k->operation->before, rank, element) ? UINT64_C(1) << rank : SPOILED;
 }
 
-/* 0: any of them. */
+/* Of all ranks, or of the one that had the element. 0: any of them. */
 static uint64_t in_the_end(const struct checking *k, int64_t rank, int64_t element)
 {
-	uint64_t all = (UINT64_C(1) << k->s->ranks) - 1, root = UINT64_C(1) << k->s->root;
-	switch (k->operation) {
-	case OPERATION_ALL_REDUCE:
-	case OPERATION_SUM:
-		return all;
-	case OPERATION_REDUCE_SCATTER:
-		return owner(k->s, element) == rank ? all : 0;
-	case OPERATION_REDUCE:
-		return rank == k->s->root ? all : 0;
-	case OPERATION_ALL_GATHER:
-		return UINT64_C(1) << owner(k->s, element);
-	case OPERATION_GATHER:
-		return rank == k->s->root ? UINT64_C(1) << owner(k->s, element) : 0;
-	case OPERATION_BROADCAST:
-		return root;
-	case OPERATION_SCATTER:
-		return owner(k->s, element) == rank ? root : 0;
-	default:
-		abort();
-	}
+	uint64_t of = 0;
+	for (int64_t i = 0; i < k->s->ranks; i++)
+		if (schedule_holds(k->s, k->operation->before, i, element))
+			of |= UINT64_C(1) << i;
+	return schedule_holds(k->s, k->operation->after, rank, element) ? of : 0;
 }
 
 /* ---- a round ---- */
@@ -117,6 +87,17 @@ static bool partner_agrees(struct checking *k, int64_t round, int64_t rank)
 	return true;
 }
 
+static bool rotates(struct checking *k, int64_t round, int64_t rank)
+{
+	const struct round *first = k->rounds, *r = &k->rounds[rank];
+	bool same = r->send_count == first->send_count && (first->send_to < 0) == (r->send_to < 0);
+	if (same && (r->send_to < 0 || r->send_to == (first->send_to + rank) % k->s->ranks))
+		return true;
+	return fault(k, 2,
+	             "round %lld: it is said to rotate, and what rank %lld sends is not rank 0's, %lld ranks further",
+	             (long long)round + 1, (long long)rank, (long long)rank);
+}
+
 static int lowest(uint64_t bits)
 {
 	int i = 0;
@@ -155,8 +136,9 @@ static bool carry_out(struct checking *k, int64_t round)
 		k->sent[rank] += r.send_count;
 		k->received[rank] += r.receive_count;
 	}
+	bool must_rotate = schedule_row(k->s->algorithm)->rotates;
 	for (int64_t rank = 0; rank < n; rank++)
-		if (!partner_agrees(k, round, rank))
+		if (!partner_agrees(k, round, rank) || (must_rotate && !rotates(k, round, rank)))
 			return false;
 	memcpy(k->before, k->held, (size_t)(n * k->s->elements) * sizeof *k->held);
 	for (int64_t rank = 0; rank < n; rank++)
@@ -232,8 +214,8 @@ bool schedule_check(const struct schedule *s, struct schedule_fault *why)
 	struct round *rounds = calloc(ranks, sizeof *rounds);
 	if (!cell || !count || !rounds)
 		memory_exhausted();
-	struct checking k = {s,     why,          schedule_row(s->algorithm)->operation, cell, cell + cells, rounds,
-	                     count, count + ranks};
+	const struct operation_row *operation = operation_row(schedule_row(s->algorithm)->operation);
+	struct checking k = {s, why, operation, cell, cell + cells, rounds, count, count + ranks};
 	*why = (struct schedule_fault){0};
 	bool right = check(&k);
 	free(cell);

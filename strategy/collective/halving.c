@@ -64,4 +64,6 @@ const struct algorithm halving_reduce_scatter = {
         .amount = halving_amount,
         .formula = "(n − 1)/n · S",
         .time = "hop(S/2) + hop(S/4) + … + hop(S/n)",
+        .time_uneven = "(n − 1) · hop(S/n)",
+        .halves = halves,
 };

@@ -111,6 +111,12 @@ static struct amount halving_doubling_amount(const struct schedule *s)
 	return times_whole(s, 2 * (s->ranks - 1));
 }
 
+static bool always_halves(const struct schedule *s)
+{
+	(void)s;
+	return true;
+}
+
 const struct algorithm halving_doubling_all_reduce = {
         .name = "halving-doubling",
         .description =
@@ -124,4 +130,6 @@ const struct algorithm halving_doubling_all_reduce = {
         .amount = halving_doubling_amount,
         .formula = "2 (n − 1) · S",
         .time = "2 (hop(S/2) + hop(S/4) + … + hop(S/p))",
+        .time_uneven = "2 (hop(S/2) + hop(S/4) + … + hop(S/p)) + 2 hop(S)",
+        .halves = always_halves,
 };

@@ -55,14 +55,20 @@ static struct amount ring_amount(const struct schedule *s)
 	return times_slice(s, ring_rounds(s));
 }
 
+static int64_t ring_half(const struct schedule *s)
+{
+	return s->ranks - 1;
+}
+
 #define RING                                                                                                           \
-	.name = "ring", .shape = SHAPE_RING, .slices = true, .symmetric = true, .rounds = ring_rounds,                 \
-	.round = ring_round, .sent = ring_sent, .received = ring_sent, .amount = ring_amount
+	.name = "ring", .shape = SHAPE_RING, .slices = true, .symmetric = true, .rotates = true,                       \
+	.rounds = ring_rounds, .round = ring_round, .sent = ring_sent, .received = ring_sent, .amount = ring_amount
 
 const struct algorithm ring_all_reduce = {
         RING,
         .description = "reduce-scatter, then all-gather, each n-1 rounds round the ring",
         .operation = OPERATION_ALL_REDUCE,
+        .half = ring_half,
         .formula = "2 (n − 1)/n · S",
         .time = "2 (n − 1) · hop(S/n)",
 };

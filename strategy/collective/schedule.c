@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/base/list.h"
 #include "strategy/collective/algorithms.h"
 
 static const struct algorithm *const rows[SCHEDULE_COUNT] = {
@@ -12,15 +11,40 @@ static const struct algorithm *const rows[SCHEDULE_COUNT] = {
 #undef X
 };
 
+static const struct operation_row operations[OPERATION_COUNT + 1] = {
+#define X(constant, name, before, after, adds) {name, EXTENT_##before, EXTENT_##after, adds},
+        OPERATION_LIST(X)
+#undef X
+                [OPERATION_COUNT] = {"message", EXTENT_AT_ROOT, EXTENT_WHOLE, false}};
+
+const struct operation_row *operation_row(enum operation o)
+{
+	return &operations[o];
+}
+
 const char *operation_name(enum operation o)
 {
-	static const char *const names[] = {OPERATION_LIST(SECOND)};
-	return names[o];
+	return operations[o].name;
+}
+
+static bool begins_or_ends(enum operation o, enum extent e)
+{
+	return operations[o].before == e || operations[o].after == e;
 }
 
 bool operation_has_root(enum operation o)
 {
-	return o == OPERATION_BROADCAST || o == OPERATION_REDUCE || o == OPERATION_SCATTER || o == OPERATION_GATHER;
+	return begins_or_ends(o, EXTENT_AT_ROOT);
+}
+
+bool operation_has_slices(enum operation o)
+{
+	return begins_or_ends(o, EXTENT_SLICE);
+}
+
+bool operation_sums_everywhere(enum operation o)
+{
+	return operations[o].adds && operations[o].after == EXTENT_WHOLE;
 }
 
 static int own_count(void)
@@ -117,6 +141,14 @@ int64_t schedule_received(const struct schedule *s, int64_t rank)
 {
 	const struct algorithm *a = algorithm_of(s);
 	return s->ranks == 1 ? 0 : a->received(s, rank);
+}
+
+bool schedule_holds(const struct schedule *s, enum extent e, int64_t rank, int64_t element)
+{
+	int64_t slice = s->elements / s->ranks;
+	if (e == EXTENT_SLICE)
+		return slice && element / slice == rank;
+	return e == EXTENT_WHOLE || rank == s->root;
 }
 
 struct amount schedule_amount(const struct schedule *s)

@@ -32,26 +32,44 @@ extern "C" {
  * leave the sum of everyone's buffer everywhere; reduce-scatter leaves the sum of slice r on rank r (the rest is
  * spoiled); all-gather reads slice r of rank r; broadcast and reduce move the whole buffer from and to the root (reduce
  * may spoil the buffers of the others); scatter: rank r gets slice r of the root; gather: the root gets slice r of rank
- * r. A sum is an all-reduce of a few control values, which travel together. */
+ * r. A sum is an all-reduce of a few control values, which travel together.
+ * Constant, name, what a rank has of the buffer before and after it, whether contributions are added. */
 #define OPERATION_LIST(X)                                                                                              \
-	X(ALL_REDUCE, "all-reduce")                                                                                    \
-	X(REDUCE_SCATTER, "reduce-scatter")                                                                            \
-	X(ALL_GATHER, "all-gather")                                                                                    \
-	X(BROADCAST, "broadcast")                                                                                      \
-	X(REDUCE, "reduce")                                                                                            \
-	X(SCATTER, "scatter")                                                                                          \
-	X(GATHER, "gather")                                                                                            \
-	X(SUM, "sum")
+	X(ALL_REDUCE, "all-reduce", WHOLE, WHOLE, true)                                                                \
+	X(REDUCE_SCATTER, "reduce-scatter", WHOLE, SLICE, true)                                                        \
+	X(ALL_GATHER, "all-gather", SLICE, WHOLE, false)                                                               \
+	X(BROADCAST, "broadcast", AT_ROOT, WHOLE, false)                                                               \
+	X(REDUCE, "reduce", WHOLE, AT_ROOT, true)                                                                      \
+	X(SCATTER, "scatter", AT_ROOT, SLICE, false)                                                                   \
+	X(GATHER, "gather", SLICE, AT_ROOT, false)                                                                     \
+	X(SUM, "sum", WHOLE, WHOLE, true)
 
 enum operation {
-#define X(constant, name) OPERATION_##constant,
+#define X(constant, ...) OPERATION_##constant,
 	OPERATION_LIST(X)
 #undef X
 	        OPERATION_COUNT
 };
 
-const char *operation_name(enum operation o); /* "all-reduce" */
+/* What a rank has of the buffer. */
+enum extent {
+	EXTENT_WHOLE,   /* all of it */
+	EXTENT_SLICE,   /* slice r */
+	EXTENT_AT_ROOT, /* all of it at the root, nothing elsewhere */
+};
+
+struct operation_row {
+	const char *name; /* "all-reduce" */
+	enum extent before, after;
+	bool adds;
+};
+
+/* OPERATION_COUNT: of a message, which is a broadcast between two. */
+const struct operation_row *operation_row(enum operation o);
+const char *operation_name(enum operation o);
 bool operation_has_root(enum operation o);
+bool operation_has_slices(enum operation o);
+bool operation_sums_everywhere(enum operation o); /* everyone gets the whole sum */
 
 /* The pattern of communication, from which a collective's drawing and its cost follow. */
 enum schedule_shape {
@@ -115,6 +133,7 @@ struct algorithm {
 	enum schedule_shape shape;
 	bool slices;    /* it cuts the buffer into a slice a rank */
 	bool symmetric; /* all ranks send and receive the same */
+	bool rotates;   /* in every round, rank r + 1 sends as much as rank r, one rank further */
 	int64_t (*rounds)(const struct schedule *s);
 	/* A message of no elements is turned into none, at both ends alike, by schedule_round(). */
 	void (*round)(const struct schedule *s, int64_t rank, int64_t round, struct round *r);
@@ -124,8 +143,14 @@ struct algorithm {
 	 * a sum of products of n ranks, S, and p, the largest power of two up to n. */
 	struct amount (*amount)(const struct schedule *s);
 	const char *formula;
-	/* The time inside one node, in hop(x), a message of x bytes: latency + x / bandwidth. NULL: not told. */
-	const char *time;
+	/* The time inside one node, in hop(x), a message of x bytes: latency + x / bandwidth. NULL: not told. The other
+	 * is for ranks that are no power of two; NULL: the same. */
+	const char *time, *time_uneven;
+	/* Of an all-reduce that is a reduce-scatter, then an all-gather of as many rounds: those of each. NULL: it is
+	 * not. */
+	int64_t (*half)(const struct schedule *s);
+	/* Pairs of ranks exchange halves of what they still work on. NULL: they do not. */
+	bool (*halves)(const struct schedule *s);
 	/* Only so many ranks, counted from the root on, can send in this round; NULL: any can. */
 	int64_t (*senders)(const struct schedule *s, int64_t round);
 };
@@ -146,6 +171,8 @@ struct round schedule_round(const struct schedule *s, int64_t rank, int64_t roun
  * over its rounds (a test holds them to it). */
 int64_t schedule_sent(const struct schedule *s, int64_t rank);
 int64_t schedule_received(const struct schedule *s, int64_t rank);
+/* Whether a rank has that element, where a rank has so much of the buffer. */
+bool schedule_holds(const struct schedule *s, enum extent e, int64_t rank, int64_t element);
 /* The algorithm's amount (struct algorithm); nothing for one rank. */
 struct amount schedule_amount(const struct schedule *s);
 

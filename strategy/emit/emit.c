@@ -85,14 +85,29 @@ static enum tree_form form_of(const struct emission *e)
 	                                                                           : usual;
 }
 
-static void write_text(struct emission *e, enum tree_form form)
+static void write_text(const struct tree_file *f, enum tree_form form, char **text, size_t *size)
 {
-	FILE *out = open_memstream(&e->text, &e->size);
+	FILE *out = open_memstream(text, size);
 	if (!out)
 		memory_exhausted();
-	tree_write(e->file.root, form, out);
+	tree_write(f->root, form, out);
 	if (fclose(out))
 		memory_exhausted();
+}
+
+/* Accelerate's second file, where the first has a name: launch.yaml has launch.deepspeed.json beside it. */
+static void write_beside(struct emission *e)
+{
+	struct tree_file first = e->file;
+	const char *where = e->where, *dot = where ? strrchr(where, '.') : NULL;
+	if (e->target != EMIT_ACCELERATE || !emit_is_zero(e) || !where || strpbrk(where, "\"\\"))
+		return;
+	size_t n = dot && !strchr(dot, '/') ? (size_t)(dot - where) : strlen(where);
+	e->beside_where = arena_print(&e->arena, "%.*s.deepspeed.json", (int)n, where);
+	e->file = (struct tree_file){.where = e->beside_where};
+	emit_put(e, emit_rows(EMIT_DEEPSPEED), "");
+	write_text(&e->file, FORM_JSON, &e->beside_text, &e->beside_size);
+	e->file = first;
 }
 
 /* ---- as it is read ---- */
@@ -113,18 +128,40 @@ static bool same_strategy(const char *a, const char *b)
 	return choices_same(&x, &y);
 }
 
-/* The same strategy in other numbers; and on one rank there is nothing that tells them apart. */
+/* The same strategy in other numbers, but for who shares a copy and the order of gathers; and on one rank there is
+ * nothing that tells them apart. */
 static bool alike(const struct settings *s, const char *there)
 {
+	const struct strategy *g, *h;
 	size_t n = strcspn(s->strategy, ":");
+	if (s->ranks > 1 && !strategy_parse(s->strategy, &g) && !strategy_parse(there, &h)) {
+		struct choices x = strategy_choices(g, s->strategy), y = strategy_choices(h, there);
+		bool zero = !strncmp(s->strategy, "zero", 4); /* what its words do, numbers say there */
+		if (x.shard != y.shard || (!zero && (x.backward != y.backward || x.prefetch != y.prefetch)))
+			return false;
+	}
 	return s->ranks == 1 || (strcspn(there, ":") == n && !strncmp(s->strategy, there, n));
+}
+
+/* The same things in the same places: what is set aside besides is a size. */
+static bool same_places(const char *here, const char *there)
+{
+	struct offload a, b;
+	if (offload_parse(here, &a) || offload_parse(there, &b))
+		return false;
+	a.buffers = b.buffers = a.staging = b.staging = 0;
+	char x[OFFLOAD_TEXT], y[OFFLOAD_TEXT];
+	offload_print(&a, x, sizeof x);
+	offload_print(&b, y, sizeof y);
+	return !strcmp(x, y);
 }
 
 static enum status differs(struct emission *e, enum setting i, const char *here, const char *there)
 {
 	const char *name = arena_print(&e->arena, "{%s}", setting_rows[i].name);
 	e->otherwise = true;
-	if (!is_detail(i) && !(i == SETTING_STRATEGY && alike(e->settings, there)))
+	if (!is_detail(i) && !(i == SETTING_STRATEGY && alike(e->settings, there)) &&
+	    !(i == SETTING_OFFLOAD && same_places(here, there)))
 		return status_fail(STATUS_INPUT, "{emit} %s: %s %.100s cannot be said there; it would be %.100s",
 		                   emit_target_name(e->target), status_words(name), *here ? here : "none", there);
 	if (i == SETTING_BUCKET && !e->settings->bucket)
@@ -155,7 +192,7 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 	setting_print(p->setting, e->settings, here, sizeof here);
 	setting_print(p->setting, &back, there, sizeof there);
 	bool same = is_same(e, p->setting, here, there);
-	e->said[p->setting] = same || p->from || is_detail(p->setting);
+	e->said[p->setting] = same || p->from || is_detail(p->setting) || p->setting == SETTING_AS;
 	if (p->setting == SETTING_WEIGHT_DECAY && e->settings->optimizer == OPTIMIZER_SGD)
 		return STATUS_OK; /* it is AdamW's */
 	return e->said[p->setting] && !same ? differs(e, p->setting, here, there) : STATUS_OK;
@@ -189,7 +226,11 @@ static enum status read_again(struct emission *e, enum tree_form form)
 	        [FORM_JSON] = "emitted.json", [FORM_YAML] = "emitted.yaml", [FORM_TOML] = "emitted.toml"};
 	struct recipe r;
 	const struct recipe_question q = {.reader = targets[e->target].reader,
-	                                  .model = e->said[SETTING_MODEL] ? NULL : e->settings->model};
+	                                  .model = e->said[SETTING_MODEL] ? NULL : e->settings->model,
+	                                  .beside = e->beside_where,
+	                                  .beside_text = e->beside_text,
+	                                  .ranks = e->target == EMIT_TRAINER ? e->settings->ranks : 0,
+	                                  .given[SETTING_AS] = e->settings->software};
 	enum status s = recipe_read(&r, e->text, e->size, names[form], &q);
 	if (!s) {
 		s = compare_all(e, &r);
@@ -229,6 +270,10 @@ static void note_places(struct emission *e)
 	const struct offload *o = &e->settings->offload;
 	if (o->optimizer_on_disk || o->parameters_on_disk)
 		emit_note(e, "nvme_path /local_nvme is a place to change: the folder on the disk");
+	if (e->target == EMIT_ACCELERATE && emit_is_zero(e) && e->otherwise && !e->where)
+		emit_note(e,
+		          "%s accelerate:FILE writes a second file beside FILE, which says what these few keys do not",
+		          status_words("{emit}"));
 	if (e->target == EMIT_ACCELERATE && e->nodes > 1)
 		emit_note(e, "each of the %lld machines starts it with --machine_rank and --main_process_ip",
 		          (long long)e->nodes);
@@ -244,10 +289,11 @@ enum status emit_make(struct emission *e, enum emit_target target, const char *w
 	enum tree_form form = form_of(e);
 	enum status status = emit_check(e);
 	if (!status) {
+		write_beside(e);
 		emit_put(e, emit_rows(target), "");
 		if (target == EMIT_TRAINER && emit_is_zero(e))
 			emit_put(e, emit_rows(EMIT_DEEPSPEED), "deepspeed.");
-		write_text(e, form);
+		write_text(&e->file, form, &e->text, &e->size);
 		status = read_again(e, form);
 	}
 	if (status) {
@@ -264,6 +310,7 @@ void emit_release(struct emission *e)
 	if (!e)
 		return;
 	free(e->text);
+	free(e->beside_text);
 	arena_release(&e->arena);
 	*e = (struct emission){0};
 }

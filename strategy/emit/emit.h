@@ -2,7 +2,7 @@
  *
  *     struct emission e;
  *     enum status s = emit_make(&e, EMIT_DEEPSPEED, NULL, &settings, 1);
- *     … e.text, e.size: the file …
+ *     … e.text, e.size: the file; e.beside_text: a second one, of the name e.beside_where, or NULL …
  *     … e.notes[i]: what the program does otherwise …
  *     … e.beside[i]: settings that are none of the file's, such as the model and the sequence …
  *     emit_release(&e);
@@ -47,6 +47,11 @@ struct emission {
 	struct tree_file file;
 	char *text;
 	size_t size;
+	/* The second file, which the first one names: deepspeed_config_file of Accelerate's, whose own keys for
+	 * DeepSpeed are few. NULL: there is none. */
+	const char *beside_where;
+	char *beside_text;
+	size_t beside_size;
 	bool said[SETTING_COUNT];
 	enum setting beside[SETTING_COUNT];
 	int beside_count;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "strategy/model/model.h"
+#include "strategy/settings/software.h"
 
 /* The power of two that is nearest from below. */
 static const char *scale_power(struct emission *e)
@@ -115,13 +116,13 @@ static const char *no_own_adam(struct emission *e)
 	return untested(e) && e->settings->offload.optimizer ? "false" : NULL;
 }
 
-/* Trainer has arguments for it. */
+/* Trainer has arguments for it, and under Accelerate the training script makes optimizer and scheduler. */
 static const char *scheduler(struct emission *e)
 {
-	return e->target == EMIT_TRAINER ? NULL
-	       : e->settings->decay      ? "\"WarmupDecayLR\""
-	       : e->settings->warmup     ? "\"WarmupLR\""
-	                                 : NULL;
+	return e->target != EMIT_DEEPSPEED ? NULL
+	       : e->settings->decay        ? "\"WarmupDecayLR\""
+	       : e->settings->warmup       ? "\"WarmupLR\""
+	                                   : NULL;
 }
 
 static const char *scheduler_warmup(struct emission *e)
@@ -144,6 +145,91 @@ static const char *scheduler_type(struct emission *e)
 	return scheduler(e) ? "\"linear\"" : NULL;
 }
 
+/* ---- offload: buffers, and what goes on at a time ---- */
+
+static const char *optimizer_buffers(struct emission *e)
+{
+	const struct offload *o = &e->settings->offload;
+	return o->optimizer_on_disk && o->buffers ? emit_whole(e, o->buffers) : NULL;
+}
+
+/* Does --as have one of these words of a switch? */
+static bool as_does(const struct emission *e, enum software_switch which, int a, int b)
+{
+	struct software s;
+	return !software_parse(e->settings->software, &s) && (s.does[which] == a || s.does[which] == b);
+}
+
+static const char *reads_ahead(struct emission *e)
+{
+	return e->settings->offload.optimizer_on_disk && as_does(e, SOFTWARE_DISK, DISK_BOTH, DISK_READS) ? "true"
+	                                                                                                  : NULL;
+}
+
+static const char *writes_behind(struct emission *e)
+{
+	return e->settings->offload.optimizer_on_disk && as_does(e, SOFTWARE_DISK, DISK_BOTH, DISK_WRITES) ? "true"
+	                                                                                                   : NULL;
+}
+
+static const char *optimizer_pinned(struct emission *e)
+{
+	return e->settings->offload.optimizer && as_does(e, SOFTWARE_PINNED, PINNED_PARAMETERS, PINNED_NONE) ? "false"
+	                                                                                                     : NULL;
+}
+
+static const char *parameters_pinned(struct emission *e)
+{
+	return e->settings->offload.parameters && as_does(e, SOFTWARE_PINNED, PINNED_OPTIMIZER, PINNED_NONE) ? "false"
+	                                                                                                     : NULL;
+}
+
+/* DeepSpeed's own number of buffers, where they can be as many. */
+static int64_t staging_buffers(const struct emission *e)
+{
+	enum { USUAL = 5 };
+	return e->settings->offload.staging % USUAL ? 1 : USUAL;
+}
+
+static const char *buffer_count(struct emission *e)
+{
+	return e->settings->offload.staging ? emit_whole(e, staging_buffers(e)) : NULL;
+}
+
+static const char *buffer_size(struct emission *e)
+{
+	int64_t n = e->settings->offload.staging;
+	return n ? emit_whole(e, n / staging_buffers(e)) : NULL;
+}
+
+/* All on the disk, or all of any share in host memory. */
+static const char *most_in_host(struct emission *e)
+{
+	const struct offload *o = &e->settings->offload;
+	return o->parameters_on_disk ? "0" : o->staging ? emit_whole(e, OFFLOAD_STAGING_MOST / 4) : NULL;
+}
+
+static const char *turns(struct emission *e)
+{
+	int64_t stage = emit_stage_of(e);
+	return e->settings->offload.optimizer && (stage == 1 || stage == 2) ? "true" : NULL;
+}
+
+static const char *optimizer_type(struct emission *e)
+{
+	return e->target == EMIT_ACCELERATE ? NULL : emit_optimizer_type(e);
+}
+
+static const char *optimizer_rate(struct emission *e)
+{
+	return e->target == EMIT_ACCELERATE ? NULL : emit_rate(e);
+}
+
+static const char *optimizer_decay(struct emission *e)
+{
+	return e->target == EMIT_ACCELERATE ? NULL : emit_weight_decay(e);
+}
+
 #define ZERO(key) "zero_optimization." key
 const struct emit_row emit_deepspeed_rows[] = {
         {"train_batch_size", SETTING_RANKS, step_batch},
@@ -155,6 +241,7 @@ const struct emit_row emit_deepspeed_rows[] = {
         {"fp16.initial_scale_power", SETTING_LOSS_SCALE, scale_power},
         {"fp16.loss_scale_window", SETTING_LOSS_SCALE_WINDOW, scale_window},
         {ZERO("stage"), SETTING_STRATEGY, emit_stage},
+        {ZERO("round_robin_gradients"), SETTING_OFFLOAD, turns},
         {ZERO("overlap_comm"), SETTING_STRATEGY, overlap},
         {ZERO("reduce_bucket_size"), SETTING_BUCKET, bucket},
         {ZERO("stage3_prefetch_bucket_size"), SETTING_STRATEGY, prefetch},
@@ -166,11 +253,19 @@ const struct emit_row emit_deepspeed_rows[] = {
         {ZERO("stage3_gather_16bit_weights_on_model_save"), SETTING_STRATEGY, gathers},
         {ZERO("offload_optimizer.device"), SETTING_OFFLOAD, emit_optimizer_place},
         {ZERO("offload_optimizer.nvme_path"), SETTING_OFFLOAD, emit_optimizer_folder},
+        {ZERO("offload_optimizer.pin_memory"), SETTING_AS, optimizer_pinned},
+        {ZERO("offload_optimizer.buffer_count"), SETTING_OFFLOAD, optimizer_buffers},
+        {ZERO("offload_optimizer.pipeline_read"), SETTING_AS, reads_ahead},
+        {ZERO("offload_optimizer.pipeline_write"), SETTING_AS, writes_behind},
         {ZERO("offload_param.device"), SETTING_OFFLOAD, emit_parameters_place},
         {ZERO("offload_param.nvme_path"), SETTING_OFFLOAD, emit_parameters_folder},
-        {"optimizer.type", SETTING_OPTIMIZER, emit_optimizer_type},
-        {"optimizer.params.lr", SETTING_LEARNING_RATE, emit_rate},
-        {"optimizer.params.weight_decay", SETTING_WEIGHT_DECAY, emit_weight_decay},
+        {ZERO("offload_param.pin_memory"), SETTING_AS, parameters_pinned},
+        {ZERO("offload_param.buffer_count"), SETTING_OFFLOAD, buffer_count},
+        {ZERO("offload_param.buffer_size"), SETTING_OFFLOAD, buffer_size},
+        {ZERO("offload_param.max_in_cpu"), SETTING_OFFLOAD, most_in_host},
+        {"optimizer.type", SETTING_OPTIMIZER, optimizer_type},
+        {"optimizer.params.lr", SETTING_LEARNING_RATE, optimizer_rate},
+        {"optimizer.params.weight_decay", SETTING_WEIGHT_DECAY, optimizer_decay},
         {"zero_allow_untested_optimizer", SETTING_OPTIMIZER, untested},
         {"zero_force_ds_cpu_optimizer", SETTING_OPTIMIZER, no_own_adam},
         {"scheduler.type", SETTING_WARMUP, scheduler},

@@ -50,12 +50,17 @@ const char *emit_seed(struct emission *e);
 const char *emit_if_bf16(struct emission *e);
 const char *emit_if_fp16(struct emission *e);
 const char *emit_optimizer_type(struct emission *e);
+bool emit_is_foreach(const struct emission *e); /* AdamW in PyTorch's foreach, by --as */
 const char *emit_stage(struct emission *e);
 const char *emit_optimizer_place(struct emission *e); /* cpu, nvme */
 const char *emit_parameters_place(struct emission *e);
 const char *emit_optimizer_folder(struct emission *e);
 const char *emit_parameters_folder(struct emission *e);
-const char *emit_second_version(struct emission *e); /* of FSDP */
+/* FSDP: version 1 only where its order of gathers says the plan. */
+bool emit_is_first_version(const struct emission *e);
+const char *emit_version(struct emission *e);
+const char *emit_backward(struct emission *e); /* of version 1 */
+const char *emit_forward(struct emission *e);
 const char *emit_reshard(struct emission *e);
 const char *emit_if_saved(const struct emission *e, int64_t how, const char *literal); /* save= (choices.h) */
 const char *emit_full_state(struct emission *e);

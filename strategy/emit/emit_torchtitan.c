@@ -94,6 +94,11 @@ static const char *titan_one_in(struct emission *e)
 	return emit_one_in(e) ? emit_word(e, emit_one_in(e)) : NULL;
 }
 
+static const char *implementation(struct emission *e)
+{
+	return emit_is_foreach(e) ? "\"foreach\"" : NULL;
+}
+
 /* Its own default is another one. */
 static const char *beta2(struct emission *e)
 {
@@ -130,6 +135,7 @@ const struct emit_row emit_torchtitan_rows[] = {
         {"training.enable_cpu_offload", SETTING_OFFLOAD, titan_offload},
         {"optimizer.name", SETTING_OPTIMIZER, emit_optimizer_type},
         {"optimizer.lr", SETTING_LEARNING_RATE, emit_rate},
+        {"optimizer.implementation", SETTING_AS, implementation},
         {"optimizer.beta2", SETTING_OPTIMIZER, beta2},
         {"optimizer.weight_decay", SETTING_WEIGHT_DECAY, emit_weight_decay},
         {"lr_scheduler.warmup_steps", SETTING_WARMUP, warmup},

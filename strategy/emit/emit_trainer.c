@@ -1,14 +1,24 @@
 /* Trainer's arguments, as HfArgumentParser reads them from a file. */
 #include "strategy/emit/emit_rows.h"
 
-static const char *true_if_sharded(struct emission *e)
+/* In version 1 a word says what is sharded. */
+static const char *sharding(struct emission *e)
 {
-	return emit_if_sharded(e, "true");
+	return emit_if_sharded(e, !emit_is_first_version(e) ? "true"
+	                          : emit_choices(e).keep    ? "\"shard_grad_op\""
+	                                                    : "\"full_shard\"");
+}
+
+static const char *limits(struct emission *e)
+{
+	return emit_is_first_version(e) && emit_choices(e).prefetch == CHOICE_ALL ? "false" : NULL;
 }
 
 static const char *trainer_optimizer(struct emission *e)
 {
-	return e->settings->optimizer == OPTIMIZER_ADAMW ? "\"adamw_torch_fused\"" : "\"sgd\"";
+	return e->settings->optimizer != OPTIMIZER_ADAMW ? "\"sgd\""
+	       : !emit_is_zero(e) && emit_is_foreach(e)  ? "\"adamw_torch\""
+	                                                 : "\"adamw_torch_fused\"";
 }
 
 static const char *schedule(struct emission *e)
@@ -55,8 +65,11 @@ const struct emit_row emit_trainer_rows[] = {
         {"seed", SETTING_SEED, emit_seed},
         {"ddp_bucket_cap_mb", SETTING_BUCKET, bucket_mb},
         {"activation_checkpointing", SETTING_CHECKPOINTING, trainer_checkpoints},
-        {"fsdp", SETTING_STRATEGY, true_if_sharded},
-        {"fsdp_config.version", SETTING_STRATEGY, emit_second_version},
+        {"fsdp", SETTING_STRATEGY, sharding},
+        {"fsdp_config.version", SETTING_STRATEGY, emit_version},
+        {"fsdp_config.backward_prefetch", SETTING_STRATEGY, emit_backward},
+        {"fsdp_config.forward_prefetch", SETTING_STRATEGY, emit_forward},
+        {"fsdp_config.limit_all_gathers", SETTING_STRATEGY, limits},
         {"fsdp_config.reshard_after_forward", SETTING_STRATEGY, emit_reshard},
         {"fsdp_config.auto_wrap_policy", SETTING_STRATEGY, emit_blocks},
         {"fsdp_config.state_dict_type", SETTING_STRATEGY, emit_full_state},

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "strategy/model/model.h"
+#include "strategy/settings/software.h"
 #include "strategy/strategies/strategy.h"
 
 const char *emit_whole(struct emission *e, int64_t n)
@@ -128,6 +129,13 @@ const char *emit_optimizer_type(struct emission *e)
 	return e->settings->optimizer == OPTIMIZER_ADAMW ? "\"AdamW\"" : "\"SGD\"";
 }
 
+bool emit_is_foreach(const struct emission *e)
+{
+	struct software s;
+	return e->settings->optimizer == OPTIMIZER_ADAMW && !software_parse(e->settings->software, &s) &&
+	       s.does[SOFTWARE_UPDATE] == UPDATE_FOREACH;
+}
+
 int64_t emit_stage_of(const struct emission *e)
 {
 	return emit_is_zero(e) ? e->settings->strategy[4] - '0' : 0;
@@ -143,6 +151,12 @@ static const char *place(struct emission *e, bool offloaded, bool on_disk)
 	return offloaded ? emit_word(e, on_disk ? "nvme" : "cpu") : NULL;
 }
 
+/* Buffers for a disk are there of a disk alone, even if nothing stays on it. */
+static bool staged_on_disk(const struct emission *e)
+{
+	return e->settings->offload.parameters_on_disk || e->settings->offload.staging;
+}
+
 const char *emit_optimizer_place(struct emission *e)
 {
 	return place(e, e->settings->offload.optimizer, e->settings->offload.optimizer_on_disk);
@@ -150,7 +164,7 @@ const char *emit_optimizer_place(struct emission *e)
 
 const char *emit_parameters_place(struct emission *e)
 {
-	return place(e, e->settings->offload.parameters, e->settings->offload.parameters_on_disk);
+	return place(e, e->settings->offload.parameters, staged_on_disk(e));
 }
 
 const char *emit_optimizer_folder(struct emission *e)
@@ -160,17 +174,38 @@ const char *emit_optimizer_folder(struct emission *e)
 
 const char *emit_parameters_folder(struct emission *e)
 {
-	return e->settings->offload.parameters_on_disk ? "\"/local_nvme\"" : NULL;
+	return staged_on_disk(e) ? "\"/local_nvme\"" : NULL;
 }
 
-const char *emit_second_version(struct emission *e)
+bool emit_is_first_version(const struct emission *e)
 {
-	return emit_if_sharded(e, "2");
+	struct choices c = emit_choices(e);
+	return emit_is_sharded(e) && !c.whole &&
+	       (c.backward != BACKWARD_AHEAD || c.prefetch == CHOICE_TWO || c.prefetch == CHOICE_ALL);
+}
+
+const char *emit_version(struct emission *e)
+{
+	return emit_if_sharded(e, emit_is_first_version(e) ? "1" : "2");
+}
+
+const char *emit_backward(struct emission *e)
+{
+	static const char *const words[] = {[BACKWARD_AHEAD] = "\"BACKWARD_PRE\"",
+	                                    [BACKWARD_UNIT] = "\"BACKWARD_PRE\"",
+	                                    [BACKWARD_POST] = "\"BACKWARD_POST\"",
+	                                    [BACKWARD_NONE] = "\"NO_PREFETCH\""};
+	return emit_is_first_version(e) ? words[emit_choices(e).backward] : NULL;
+}
+
+const char *emit_forward(struct emission *e)
+{
+	return emit_is_first_version(e) && emit_choices(e).prefetch == CHOICE_TWO ? "true" : NULL;
 }
 
 const char *emit_reshard(struct emission *e)
 {
-	return emit_if_sharded(e, emit_flag(!emit_choices(e).keep));
+	return emit_is_first_version(e) ? NULL : emit_if_sharded(e, emit_flag(!emit_choices(e).keep));
 }
 
 const char *emit_if_saved(const struct emission *e, int64_t how, const char *literal)

@@ -1,14 +1,28 @@
 #include "strategy/plan/build.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+static void end_role(struct build *b)
+{
+	struct role *r = b->role;
+	struct arena *a = &b->plan->arena;
+	r->ops = arena_fit(a, r->ops, r->op_count, &r->op_capacity, sizeof *r->ops);
+	r->buffers = arena_fit(a, r->buffers, r->buffer_count, &r->buffer_capacity, sizeof *r->buffers);
+	free(b->whole);
+	b->whole = NULL;
+}
 
 void build_section(struct build *b, struct section *section)
 {
 	if (b->section)
 		b->section->end = b->role->op_count;
 	b->section = section;
-	if (section)
-		section->begin = section->end = b->role->op_count;
+	if (!section) {
+		end_role(b);
+		return;
+	}
+	section->begin = section->end = b->role->op_count;
 	for (int i = 0; i < QUEUE_COUNT; i++) {
 		b->last[i] = -1;
 		for (int j = 0; j < QUEUE_COUNT; j++)
@@ -16,14 +30,19 @@ void build_section(struct build *b, struct section *section)
 	}
 }
 
-static struct op *append(struct build *b, enum op_kind kind, enum queue queue)
+static struct op *append_with(struct build *b, enum op_kind kind, enum queue queue, struct region *operands)
 {
 	struct role *r = b->role;
 	r->ops = arena_grow(&b->plan->arena, r->ops, r->op_count, &r->op_capacity, sizeof *r->ops);
 	struct op *op = &r->ops[r->op_count++];
 	*op = (struct op){.kind = kind, .queue = queue, .unit = -1, .kernel = -1, .micro = -1, .group = -1};
-	op->operand = plan_operands(b->plan, op_operand_count(kind));
+	op->operand = operands;
 	return op;
+}
+
+static struct op *append(struct build *b, enum op_kind kind, enum queue queue)
+{
+	return append_with(b, kind, queue, plan_operands(b->plan, op_operand_count(kind)));
 }
 
 static int declare(struct build *b, enum space space, const char *name, enum category c, enum type t, int64_t elements,
@@ -37,7 +56,10 @@ static int declare(struct build *b, enum space space, const char *name, enum cat
 	                                              .type = t,
 	                                              .elements = elements,
 	                                              .state = state};
-	append(b, OP_ALLOC, QUEUE_COMPUTE)->operand[ALLOC_BUFFER] = region_of(r->buffer_count, 0, elements);
+	struct region *whole = append(b, OP_ALLOC, QUEUE_COMPUTE)->operand;
+	*whole = region_of(r->buffer_count, 0, elements);
+	b->whole = array_reserve(b->whole, (size_t)r->buffer_count, &b->whole_capacity, sizeof *b->whole);
+	b->whole[r->buffer_count] = whole;
 	return r->buffer_count++;
 }
 
@@ -88,7 +110,7 @@ struct region region_whole(const struct build *b, int buffer)
 
 void build_free(struct build *b, int buffer)
 {
-	append(b, OP_FREE, QUEUE_COMPUTE)->operand[FREE_BUFFER] = region_whole(b, buffer);
+	append_with(b, OP_FREE, QUEUE_COMPUTE, b->whole[buffer]);
 }
 
 void build_free_state(struct build *b)
@@ -111,7 +133,7 @@ struct op *build_op(struct build *b, enum op_kind kind, enum queue queue)
 		}
 	}
 	if (n) {
-		op->after = arena_alloc(&b->plan->arena, (size_t)n * sizeof *op->after);
+		op->after = arena_pack(&b->plan->arena, (size_t)n * sizeof *op->after, _Alignof(int));
 		memcpy(op->after, after, (size_t)n * sizeof *op->after);
 		op->after_count = n;
 	}

@@ -21,6 +21,8 @@ struct build {
 	int last[QUEUE_COUNT];                 /* last operation issued on each queue in this section; -1 */
 	int pending[QUEUE_COUNT][QUEUE_COUNT]; /* [of][on]: the next operation of `of` must wait for this one; -1 */
 	int waited[QUEUE_COUNT][QUEUE_COUNT];  /* [of][on]: the latest that `of` has waited for already; -1 */
+	struct region **whole;                 /* by buffer: the operand of its alloc, which its free has too */
+	size_t whole_capacity;
 };
 
 /* Begins a section of the role; ends the one before. Pass NULL to end the last. */

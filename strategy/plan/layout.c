@@ -20,6 +20,7 @@
 #include "strategy/base/compare.h"
 #include "strategy/base/number.h"
 #include "strategy/plan/order.h"
+#include "strategy/plan/plan.h"
 #include "strategy/plan/walk.h"
 
 /* More transient buffers than this in a section are placed in issue order alone. */
@@ -365,7 +366,7 @@ static void place_space(struct placer *p, enum space space, int64_t *arena_bytes
 	place_state(p, space);
 	p->arena_bytes = arena_bytes;
 	*arena_bytes = p->floor;
-	for (int k = 0; k < SECTION_KINDS; k++)
+	for (int k = 0; k < SECTION_KINDS && role_has_space(r, space); k++)
 		place_section(p, section_of(r, (enum section_kind)k));
 }
 

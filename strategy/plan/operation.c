@@ -94,6 +94,17 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 	return s;
 }
 
+/* What leaves the device are gradients, for the optimizer; what comes to it are parameters, or what was updated. */
+bool op_is_pageable(const struct plan *p, const struct op *op)
+{
+	const struct offload *o = &p->settings.offload;
+	int pinned = p->software.does[SOFTWARE_PINNED];
+	bool in = op->queue == QUEUE_HOST_TO_DEVICE, out = op->queue == QUEUE_DEVICE_TO_HOST;
+	if (pinned == PINNED_ALL || op->group < 0 || !(in || out) || !(o->optimizer || o->parameters))
+		return false;
+	return pinned != (in && o->parameters ? PINNED_PARAMETERS : PINNED_OPTIMIZER);
+}
+
 static enum type buffer_type(const struct role *r, const struct op *op, int operand)
 {
 	return r->buffers[op->operand[operand].buffer].type;

@@ -117,12 +117,13 @@ enum item {
 enum { PLAN_VERSION = 1, PLAN_VERSION_CHECKPOINTS = 2 };
 #define PLAN_ROLES 128
 
+/* A plan may have hundreds of thousands of them. */
 struct buffer {
 	const char *name; /* unique within the role */
-	enum category category;
-	enum space space;
-	enum type type;
 	int64_t elements;
+	enum category category : 8;
+	enum space space : 8;
+	enum type type : 8;
 	bool state; /* lives from the prologue to the epilogue */
 };
 
@@ -141,37 +142,42 @@ struct region {
 	int64_t offset, count; /* elements; with slice, of the whole range */
 };
 
-/* A plan may have millions of them. */
+enum neighbour { NEIGHBOUR_BEFORE = -1, NEIGHBOUR_NONE, NEIGHBOUR_BEHIND };
+
+/* A plan may have millions of them: 56 bytes each. */
 struct op {
 	enum op_kind kind : 8;
-	enum queue queue : 8;
-	enum pass pass : 8;
-	enum item item : 8; /* save, restore */
-	enum traffic_kind traffic : 8;
+	enum queue queue : 4;
+	enum pass pass : 4;
+	enum item item : 4; /* save, restore */
+	enum traffic_kind traffic : 4;
+	enum schedule_algorithm algorithm : 8; /* collectives */
+	/* Communication: the axes that it runs over; 0: all (op_axes). Initialize, weights, save, restore, stochastic
+	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
+	 * group (op_shard_axes). */
+	uint8_t axes;
+	enum neighbour neighbour : 3; /* messages: the peer's coordinate along the one axis, less this rank's */
 	bool in_a_row : 1;  /* load: a rank's micro-batches are samples one after another, and not the ranks' of each */
 	bool all_ranks : 1; /* load, classifier, evaluate: on all ranks' samples, not this rank's ("wide" in the text)
 	                     */
 	bool stochastic : 1; /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
 	bool joined : 1;     /* collectives: in one call with the one before it ("joined") */
 	bool ends_only : 1;  /* collectives: of each group only the first and the last along the axes ("ends") */
-	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
+	uint16_t accumulate; /* bit i: operand i is added to, not overwritten */
 	int unit;            /* of the model; -1 */
 	int kernel;          /* of the model; -1. Of collectives those of a synchronised batch norm have one */
 	int micro;           /* micro-batch; -1 */
 	int group;           /* of parameters (initialize, adamw, weights, save, restore, collectives on parameters and
 	                        gradients);	   -1 */
-	/* Communication: the axes that it runs over; 0: all (op_axes). Initialize, weights, save, restore, stochastic
-	 * updates: the axes along which the operand is a shard of its group; 0: all, or none if it is as large as the
-	 * group (op_shard_axes). */
-	unsigned axes;
-	int neighbour; /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
 	int root;
-	enum schedule_algorithm algorithm; /* collectives */
 	int after_count;
-	int *after;             /* operations of the same section that must be done, on other queues */
-	double scale;           /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
-	                         * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
-	int64_t payload;        /* collectives: elements without padding */
+	int *after; /* operations of the same section that must be done, on other queues */
+	union {
+		double scale;    /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
+		                  * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is
+		                  * kept */
+		int64_t payload; /* collectives: elements without padding */
+	};
 	struct region *operand; /* as many as its kind has (ops.def): plan_operands */
 };
 

@@ -121,7 +121,7 @@ void whose_judge_syntax(struct recipe *r);
 /* Reads by the ending of the file's name. asked: the reader that the user named, or GUESSED. */
 enum status whose_read(struct arena *a, const char *text, size_t size, const char *where, enum recipe_reader asked,
                        struct tree_file *out);
-/* take_deepspeed.c: where DeepSpeed keeps state. The devices are none, cpu or nvme; NULL: not said. */
+/* take_offload.c: where DeepSpeed keeps state. The devices are none, cpu or nvme; NULL: not said. */
 struct offload_devices {
 	int64_t stage;
 	const struct tree *optimizer, *parameters;

@@ -354,10 +354,28 @@ static enum status fail_with(const struct recipe *r, const struct recipe_remark 
 	                   m->by ? " would refuse: " : "", m->text);
 }
 
-enum status recipe_plan(const struct recipe *r)
+static enum status plan_but(const struct recipe *r, bool searched, const struct recipe_remark **other)
 {
+	*other = NULL;
 	for (int i = 0; i < r->refusals.count; i++)
 		if (!r->refusals.list[i].of_syntax)
 			return fail_with(r, &r->refusals.list[i]);
-	return r->barriers.count ? fail_with(r, &r->barriers.list[0]) : STATUS_OK;
+	for (int i = 0; i < r->barriers.count; i++) {
+		const struct recipe_remark *m = &r->barriers.list[i];
+		if (!searched || !m->of_checkpointing)
+			return fail_with(r, m);
+		*other = *other ? *other : m;
+	}
+	return STATUS_OK;
+}
+
+enum status recipe_plan(const struct recipe *r)
+{
+	const struct recipe_remark *other;
+	return plan_but(r, false, &other);
+}
+
+enum status recipe_plan_searched(const struct recipe *r, const struct recipe_remark **other)
+{
+	return plan_but(r, true, other);
 }

@@ -50,6 +50,7 @@ struct recipe_question {
 	const char *model; /* a specification */
 	int64_t ranks;
 	const char *given[SETTING_COUNT]; /* of micro_batch, accumulate, precision, clip, … */
+	const char *beside, *beside_text; /* a file that is not written yet, which this one may name; or NULL */
 };
 
 enum recipe_here { HERE_TAKEN, HERE_ONLY, HERE_NOTED, HERE_NOTHING };
@@ -88,8 +89,9 @@ struct recipe_line {
 struct recipe_remark {
 	const char *by; /* of a refusal: "DeepSpeed", "Trainer" */
 	const char *text;
-	int line, column; /* 0: none */
-	bool of_syntax;   /* how the file is written, not what it says */
+	int line, column;      /* 0: none */
+	bool of_syntax;        /* how the file is written, not what it says */
+	bool of_checkpointing; /* what is kept of a block: another choice of that can be said */
 };
 
 struct recipe_pair {
@@ -130,6 +132,9 @@ void recipe_release(struct recipe *r); /* accepts NULL and a zeroed struct */
 /* STATUS_INPUT with the first refusal or barrier; then pairs must not be used. What is not JSON for a reader of JSON is
  * no reason: the values are clear. */
 enum status recipe_plan(const struct recipe *r);
+/* The same for those who look for checkpointing themselves: what the file says of it is no reason either. *other: the
+ * first such barrier; NULL: there is none. */
+enum status recipe_plan_searched(const struct recipe *r, const struct recipe_remark **other);
 
 /* The class of stacks (strategy/cluster/stack.h) that the program is, with this file. */
 const char *recipe_class(const struct recipe *r);

@@ -119,6 +119,9 @@ void recipe_switch(struct recipe *r, const struct tree *from, int which, const c
 	const struct software_row *row = &software_rows[which];
 	const char *given = recipe_given(r, SETTING_AS), *name = given ? given : software_name(SOFTWARE_OF_SHARDLAB);
 	struct software s;
+	for (int i = 0; i < r->pair_count; i++)
+		if (r->pairs[i].setting == SETTING_AS)
+			name = r->pairs[i].text; /* with the switches that were set before */
 	if (software_parse(name, &s) || s.does[which] == word_find(row->words, word))
 		recipe_say(r, from, "as {as} %s", name);
 	else if (strstr(name, arena_print(&r->arena, ":%s=", row->key)))
@@ -127,9 +130,10 @@ void recipe_switch(struct recipe *r, const struct tree *from, int which, const c
 		recipe_set(r, SETTING_AS, from, "%s:%s=%s", name, row->key, word);
 }
 
+/* The last counts. */
 const char *recipe_pair_find(const struct recipe *r, enum setting i)
 {
-	for (int k = 0; k < r->pair_count; k++)
+	for (int k = r->pair_count - 1; k >= 0; k--)
 		if (r->pairs[k].setting == i)
 			return r->pairs[k].text;
 	return NULL;

@@ -346,45 +346,7 @@ static void take_strategy(struct recipe *r, enum type type, int64_t width)
 	take_bucket(r, type, width);
 }
 
-/* ---- offload ---- */
-
-/* "", or the name with :to=disk. */
-static const char *offloaded(struct recipe *r, const struct tree *device, bool old, const char *name)
-{
-	if (!device)
-		return old ? name : "";
-	if (device->kind != TREE_TEXT || (strcmp(device->text, "cpu") != 0 && strcmp(device->text, "nvme") != 0))
-		return "";
-	return strcmp(device->text, "nvme") ? name : arena_print(&r->arena, "%s:to=disk", name);
-}
-
-static void say_on_device(struct recipe *r, const struct tree *device)
-{
-	if (device && device->kind == TREE_TEXT && !strcmp(device->text, "none"))
-		recipe_say(r, device, "on the device");
-}
-
-void take_offload(struct recipe *r, const struct offload_devices *d)
-{
-	const char *optimizer = offloaded(r, d->optimizer, d->old_optimizer, "optimizer"),
-	           *parameters = offloaded(r, d->parameters, d->old_parameters, "parameters");
-	if (d->stage == 0 && *optimizer) {
-		recipe_say(r, d->optimizer, "nothing, in stage 0");
-		optimizer = "";
-	}
-	if (d->stage != 3 && *parameters) {
-		recipe_say(r, d->parameters, "nothing, below stage 3");
-		parameters = "";
-	}
-	if (*parameters && !*optimizer)
-		recipe_bar(r, d->parameters, "parameters that are offloaded without the optimizer cannot be said here");
-	recipe_set(r, SETTING_OFFLOAD, *optimizer ? d->optimizer : NULL, "%s%s%s",
-	           *optimizer || *parameters ? optimizer : "none", *optimizer && *parameters ? "," : "", parameters);
-	if (*parameters)
-		recipe_say(r, d->parameters, "{offload} …,%s", parameters);
-	say_on_device(r, d->optimizer);
-	say_on_device(r, d->parameters);
-}
+/* ---- offload: take_offload.c ---- */
 
 static void take_devices(struct recipe *r)
 {

@@ -201,6 +201,7 @@ static void take_unsaid(struct recipe *r, const struct tree *from, const char *w
 	           "%s cannot be said here: give {activation_checkpointing} full, selective or none, whichever is "
 	           "nearest",
 	           what);
+	r->barriers.list[r->barriers.count - 1].of_checkpointing = true;
 }
 
 /* By default every second block, counted from the first: blocks 2, 4, … are made again. */
@@ -269,10 +270,8 @@ static void take_decay(struct recipe *r, const struct tree *until, int64_t last)
 static void take_implementation(struct recipe *r)
 {
 	const struct tree *v = recipe_find(r, "optimizer.implementation");
-	if (!v)
-		return;
 	recipe_switch(r, v, SOFTWARE_UPDATE, is_text(v, "foreach") ? "foreach" : "inplace");
-	if (!is_text(v, "fused"))
+	if (v && !is_text(v, "fused"))
 		recipe_note(r, v,
 		            "optimizer.implementation %s reads and writes state several times there; here an update "
 		            "takes the time of \"fused\"",

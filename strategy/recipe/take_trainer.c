@@ -7,6 +7,7 @@
 #include "strategy/base/keys.h"
 #include "strategy/recipe/reader.h"
 #include "strategy/recipe/trainer.h"
+#include "strategy/settings/software.h"
 
 #define FSDP "fsdp_config."
 
@@ -212,6 +213,21 @@ static void take_checkpointing(struct recipe *r)
 
 /* ---- the update ---- */
 
+/* adamw_torch leaves the kernels to PyTorch, which takes foreach on a GPU: its square roots are memory. Under DeepSpeed
+ * the update is what --as says of it. */
+static void take_kernels(struct recipe *r, const struct tree *v)
+{
+	bool foreach = is_text(v, "adamw_torch");
+	if (recipe_find(r, "deepspeed"))
+		return;
+	recipe_switch(r, v, SOFTWARE_UPDATE, foreach ? "foreach" : "inplace");
+	if (foreach)
+		recipe_note(
+		        r, v,
+		        "optim adamw_torch is PyTorch's foreach, which reads and writes state several times; here an "
+		        "update takes the time of adamw_torch_fused");
+}
+
 static void take_optimizer(struct recipe *r)
 {
 	static const char adamw[] = "adamw_torch|adamw_torch_fused|adamw_torch_xla|adamw_torch_npu_fused";
@@ -223,6 +239,8 @@ static void take_optimizer(struct recipe *r)
 	else
 		recipe_bar(r, v, "optim: %s keeps another state, and cannot be said here; adamw_torch and sgd can",
 		           tree_shown(&r->arena, v));
+	if (!is_sgd)
+		take_kernels(r, v);
 	recipe_set(r, SETTING_LEARNING_RATE, recipe_find(r, "learning_rate"), "%.15g", real(r, "learning_rate", 5e-5));
 	recipe_set(r, SETTING_WEIGHT_DECAY, recipe_find(r, "weight_decay"), "%.15g", real(r, "weight_decay", 0));
 	recipe_set(r, SETTING_CLIP, recipe_find(r, "max_grad_norm"), "%.15g", real(r, "max_grad_norm", 1));

@@ -26,7 +26,10 @@ static bool read_file(struct recipe *r, struct recipe *inner, const struct tree 
 {
 	char *text;
 	size_t size;
+	const struct recipe_question *q = &r->question;
 	const char *path = find_file(r, at->text);
+	if (q->beside && !strcmp(q->beside, at->text))
+		return !whose_read(&inner->arena, q->beside_text, strlen(q->beside_text), q->beside, RECIPE_GUESSED, f);
 	enum status s = file_read(path, at->key, TREE_BYTES, &text, &size);
 	if (s) {
 		recipe_refuse(r, recipe_judge(r->reader), at, "%s", status_message());

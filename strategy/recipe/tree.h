@@ -35,8 +35,12 @@ struct tree {
 	struct tree *parent, *first, *last, *next;
 };
 
+/* How a file is written: by the end of its name, or else by its first line (whose.c). */
+enum tree_syntax { SYNTAX_HJSON, SYNTAX_JSON, SYNTAX_YAML, SYNTAX_TOML };
+
 struct tree_file {
 	const char *where; /* for messages */
+	enum tree_syntax syntax;
 	struct tree *root; /* an object */
 	int values;
 	/* The first thing that JSON does not have. */

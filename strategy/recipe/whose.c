@@ -1,13 +1,13 @@
 /* The program that a file belongs to, and whether that program reads the file's syntax. */
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "strategy/recipe/reader.h"
 
 /* ---- how it is written ---- */
 
-enum form { FORM_HJSON, FORM_JSON, FORM_YAML, FORM_TOML };
-
-static const char *const form_names[] = {"Hjson", "JSON", "YAML", "TOML"};
+static const char *const syntax_names[] = {"Hjson", "JSON", "YAML", "TOML"};
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -15,40 +15,92 @@ static bool ends_in(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
-/* The syntax by the file's name, and by the reader if one was asked for: Accelerate takes all but .json for YAML. */
-static enum form form_of(const char *where, enum recipe_reader asked)
+/* The first line that is neither empty nor a comment. */
+static const char *first_line(const char *p, const char *end)
+{
+	while (p < end && (isspace((unsigned char)*p) || *p == '#')) {
+		const char *newline = *p == '#' ? memchr(p, '\n', (size_t)(end - p)) : p;
+		p = newline ? newline + 1 : end;
+	}
+	return p;
+}
+
+static bool is_key_of(const char *key, enum recipe_reader reader)
+{
+	return table_key(recipe_tables[reader], key);
+}
+
+/* "key: value" is YAML, and Hjson without braces: by whose key it is. */
+static enum tree_syntax syntax_of_key(const char *key, size_t length)
+{
+	char word[64];
+	snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), key);
+	return is_key_of(word, RECIPE_DEEPSPEED) && !is_key_of(word, RECIPE_TRAINER) ? SYNTAX_HJSON : SYNTAX_YAML;
+}
+
+/* A file whose name says nothing: "[section]" and "key = value" begin TOML, "---" and "key: value" YAML. All else is
+ * Hjson. */
+static enum tree_syntax guess_syntax(const char *text, size_t size)
+{
+	const char *end = text + size, *p = first_line(text, end), *word = p;
+	if (end - p >= 3 && !strncmp(p, "---", 3))
+		return SYNTAX_YAML;
+	p += p < end && *p == '[';
+	while (p < end && (isalnum((unsigned char)*p) || *p == '_' || *p == '-' || *p == '.'))
+		p++;
+	if (p < end && *word == '[')
+		return *p == ']' && p > word + 1 && isalpha((unsigned char)word[1]) ? SYNTAX_TOML : SYNTAX_HJSON;
+	if (p == word)
+		return SYNTAX_HJSON;
+	if (p < end && *p == ':')
+		return syntax_of_key(word, (size_t)(p - word));
+	while (p < end && *p == ' ')
+		p++;
+	return p < end && *p == '=' ? SYNTAX_TOML : SYNTAX_HJSON;
+}
+
+/* By the file's name, by the reader if one was asked for (Accelerate takes all but .json for YAML), or by what is in
+ * it. */
+static enum tree_syntax syntax_of(const char *where, enum recipe_reader asked, const char *text, size_t size)
 {
 	if (ends_in(where, ".yaml") || ends_in(where, ".yml"))
-		return FORM_YAML;
+		return SYNTAX_YAML;
 	if (asked == RECIPE_ACCELERATE && !ends_in(where, ".json"))
-		return FORM_YAML;
-	return ends_in(where, ".toml") ? FORM_TOML : FORM_HJSON;
+		return SYNTAX_YAML;
+	if (ends_in(where, ".toml"))
+		return SYNTAX_TOML;
+	if (ends_in(where, ".json") || ends_in(where, ".hjson") || asked == RECIPE_DEEPSPEED)
+		return SYNTAX_HJSON;
+	return guess_syntax(text, size);
 }
 
 enum status whose_read(struct arena *a, const char *text, size_t size, const char *where, enum recipe_reader asked,
                        struct tree_file *out)
 {
-	enum form form = form_of(where, asked);
-	return (form == FORM_YAML   ? tree_read_yaml
-	        : form == FORM_TOML ? tree_read_toml
-	                            : tree_read_hjson)(a, text, size, where, out);
+	static enum status (*const read[])(struct arena * a, const char *text, size_t size, const char *where,
+	                                   struct tree_file *out) = {
+	        [SYNTAX_HJSON] = tree_read_hjson, [SYNTAX_YAML] = tree_read_yaml, [SYNTAX_TOML] = tree_read_toml};
+	enum tree_syntax syntax = syntax_of(where, asked, text, size);
+	enum status s = read[syntax](a, text, size, where, out);
+	out->syntax = syntax;
+	return s;
 }
 
 /* The syntax in which its program reads a file of this name. Accelerate and Trainer's arguments go by its ending. */
-static enum form form_wanted(const struct recipe *r)
+static enum tree_syntax syntax_wanted(const struct recipe *r)
 {
-	bool yaml = form_of(r->file.where, r->question.reader) == FORM_YAML, json = ends_in(r->file.where, ".json");
+	bool yaml = r->file.syntax == SYNTAX_YAML, json = ends_in(r->file.where, ".json");
 	switch (r->reader) {
 	case RECIPE_DEEPSPEED:
-		return FORM_HJSON;
+		return SYNTAX_HJSON;
 	case RECIPE_TRANSFORMERS:
-		return FORM_JSON;
+		return SYNTAX_JSON;
 	case RECIPE_TORCHTITAN:
-		return FORM_TOML;
+		return SYNTAX_TOML;
 	case RECIPE_TRAINER:
-		return yaml ? FORM_YAML : FORM_JSON;
+		return yaml ? SYNTAX_YAML : SYNTAX_JSON;
 	default:
-		return json ? FORM_JSON : FORM_YAML;
+		return json ? SYNTAX_JSON : SYNTAX_YAML;
 	}
 }
 
@@ -57,16 +109,17 @@ void whose_judge_syntax(struct recipe *r)
 {
 	const struct tree_file *f = &r->file;
 	const struct tree at = {.line = f->not_json_line, .column = f->not_json_column};
-	enum form is = form_of(f->where, r->question.reader), wanted = form_wanted(r);
+	enum tree_syntax is = f->syntax, wanted = syntax_wanted(r);
 	const char *judge = recipe_judge(r->reader);
-	if (is == wanted || (is == FORM_HJSON && wanted == FORM_YAML) ||
-	    (is == FORM_HJSON && wanted == FORM_JSON && !f->not_json))
+	if (is == wanted || (is == SYNTAX_HJSON && wanted == SYNTAX_YAML) ||
+	    (is == SYNTAX_HJSON && wanted == SYNTAX_JSON && !f->not_json))
 		return;
-	if (is == FORM_HJSON && wanted == FORM_JSON)
+	if (is == SYNTAX_HJSON && wanted == SYNTAX_JSON)
 		recipe_refuse(r, judge, &at, "%s: this is Hjson, and %s reads JSON", f->not_json, judge);
 	else
 		recipe_refuse(r, judge, f->not_json ? &at : NULL, "this is %s, and %s reads %s",
-		              is == FORM_HJSON && !f->not_json ? "JSON" : form_names[is], judge, form_names[wanted]);
+		              is == SYNTAX_HJSON && !f->not_json ? "JSON" : syntax_names[is], judge,
+		              syntax_names[wanted]);
 	r->refusals.list[0].of_syntax = true;
 }
 
@@ -91,11 +144,6 @@ static void guess_by_auto(struct recipe *r)
 	                   : "nothing in it is \"auto\"";
 }
 
-static bool is_key_of(const char *key, enum recipe_reader reader)
-{
-	return table_key(recipe_tables[reader], key);
-}
-
 /* The first key that Trainer's arguments have alone; NULL: there are no more of them than of DeepSpeed's alone. */
 static const struct tree *first_argument(const struct recipe *r)
 {
@@ -113,8 +161,8 @@ static const struct tree *first_argument(const struct recipe *r)
 static void guess(struct recipe *r)
 {
 	const struct tree *argument = first_argument(r), *type = tree_find(r->file.root, "distributed_type");
-	enum form form = form_of(r->file.where, r->question.reader);
-	if (form == FORM_TOML) {
+	enum tree_syntax syntax = r->file.syntax;
+	if (syntax == SYNTAX_TOML) {
 		r->reader = RECIPE_TORCHTITAN;
 		r->why = "it is TOML";
 	} else if (type) {
@@ -124,7 +172,7 @@ static void guess(struct recipe *r)
 		r->reader = RECIPE_TRAINER;
 		r->why = arena_print(&r->arena, "line %d says %s, an argument of Trainer's", argument->key_line,
 		                     argument->key);
-	} else if (form == FORM_YAML) {
+	} else if (syntax == SYNTAX_YAML) {
 		r->reader = RECIPE_ACCELERATE;
 		r->why = "it is YAML";
 	} else {

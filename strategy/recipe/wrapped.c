@@ -3,7 +3,54 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/near.h"
 #include "strategy/recipe/reader.h"
+
+/* transformers' classes of blocks, by the beginning of a model's specification. A folder's llama may be any that is
+ * read as one. */
+static const struct {
+	const char *model, *class;
+} blocks[] = {{"llama", "LlamaDecoderLayer"},
+              {"llama:", "MistralDecoderLayer"},
+              {"llama:", "Qwen2DecoderLayer"},
+              {"llama:", "Qwen3DecoderLayer"},
+              {"mistral", "MistralDecoderLayer"},
+              {"qwen2", "Qwen2DecoderLayer"},
+              {"qwen3", "Qwen3DecoderLayer"},
+              {"gpt", "GPT2Block"},
+              {"mpt", "MptBlock"},
+              {"opt", "OPTDecoderLayer"}};
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Bars a class that the model cannot have: its program looks for it in the model, and finds none. What is nobody's
+ * and near nothing may be a class of the user's own. */
+static void judge_class(struct recipe *r, const char *path, const struct tree *v, const char *class)
+{
+	const char *model = r->question.model ? r->question.model : "", *other = NULL;
+	struct near near = {.typed = class}, any = {.typed = class};
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+		bool own = !*model || begins(model, blocks[i].model);
+		if (own && !strcmp(class, blocks[i].class))
+			return;
+		if (!strcmp(class, blocks[i].class))
+			other = class;
+		near_consider(own ? &near : &any, blocks[i].class);
+	}
+	if (!near.known[0])
+		return; /* of this model no class is known */
+	if (other)
+		recipe_bar(r, v, "%s: %s has no %s; its blocks are %s; %s finds that out when it wraps them", path,
+		           model, class, near.known, recipe_judge(r->reader));
+	else if (near.name || any.name)
+		recipe_bar(r, v, "%s: no model has a %s%s; %s finds that out when it wraps them", path, class,
+		           near_words(near.name ? &near : &any), recipe_judge(r->reader));
+	else
+		recipe_note(r, v, "%s: %s is taken for the class of a block", path, class);
+}
 
 enum wrapped { WRAPPED_BLOCK, WRAPPED_TABLE, WRAPPED_PART };
 
@@ -52,6 +99,8 @@ bool wrapped_by_class(struct recipe *r, const char *path)
 	for (int i = 0; v && class_at(v, i, class, sizeof class); i++) {
 		enum wrapped kind = kind_of(class);
 		has[kind] = true;
+		if (kind == WRAPPED_BLOCK)
+			judge_class(r, path, v, class);
 		if (kind == WRAPPED_PART)
 			snprintf(part, sizeof part, "%s", class);
 	}

@@ -1,4 +1,5 @@
-/* The offload setting as text: optimizer:to=disk:delayed=no,parameters:to=host,activations. */
+/* The offload setting as text: optimizer:to=disk:delayed=no,parameters:to=host:staging=0,activations. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,11 +7,19 @@
 #include "strategy/settings/settings.h"
 
 enum { NONE, OPTIMIZER, PARAMETERS, ACTIVATIONS, THINGS };
-enum { TO, DELAYED, KEYS };
+enum { TO, DELAYED, BUFFERS, KEYS };
+enum { STAGING = 1 }; /* of parameters */
 
 static const char things[] = "none|optimizer|parameters|activations";
-static const struct key keys_of_things[KEYS] = {{"to", "host|disk", "host", ""}, {"delayed", "no|yes", "no", ""}};
-static const int key_count[THINGS] = {[OPTIMIZER] = 2, [PARAMETERS] = 1, [ACTIVATIONS] = 0};
+static const struct key keys_of_optimizer[] = {
+        {"to", "host|disk", "host", ""}, {"delayed", "no|yes", "no", ""}, {"buffers", "N", "0", ""}};
+static const struct key keys_of_parameters[] = {{"to", "host|disk", "host", ""}, {"staging", "N", "0", ""}};
+static const struct {
+	const struct key *list;
+	int count;
+	int64_t most; /* of its numbers: products stay within 63 bits */
+} keys_of[THINGS] = {[OPTIMIZER] = {keys_of_optimizer, 3, OFFLOAD_BUFFERS_MOST},
+                     [PARAMETERS] = {keys_of_parameters, 2, OFFLOAD_STAGING_MOST}};
 
 static enum status read_thing(char *text, bool given[THINGS], struct offload *out)
 {
@@ -27,16 +36,18 @@ static enum status read_thing(char *text, bool given[THINGS], struct offload *ou
 	if (given[i])
 		return status_fail(STATUS_INPUT, "{offload}: %s is given twice", text);
 	given[i] = true;
-	const struct keys keys = {"{offload}", text, keys_of_things, key_count[i], ":", 0, 0};
+	const struct keys keys = {"{offload}", text, keys_of[i].list, keys_of[i].count, ":", 0, keys_of[i].most};
 	if ((s = keys_read(&keys, pairs, value)))
 		return s;
 	if (i == OPTIMIZER) {
 		out->optimizer = true;
 		out->optimizer_on_disk = key_is(&value[TO], "disk");
 		out->delayed = key_is(&value[DELAYED], "yes");
+		out->buffers = key_whole(&value[BUFFERS], 0);
 	} else if (i == PARAMETERS) {
 		out->parameters = true;
 		out->parameters_on_disk = key_is(&value[TO], "disk");
+		out->staging = key_whole(&value[STAGING], 0);
 	} else {
 		out->activations = true;
 	}
@@ -62,11 +73,20 @@ enum status offload_parse(const char *text, struct offload *out)
 	return s;
 }
 
+/* ":key=N", or "" of 0. */
+static const char *number(char *out, size_t size, const char *key, int64_t n)
+{
+	snprintf(out, size, ":%s=%" PRId64, key, n);
+	return n ? out : "";
+}
+
 void offload_print(const struct offload *o, char *out, size_t size)
 {
-	snprintf(out, size, "%s%s%s%s%s%s%s", o->optimizer ? ",optimizer" : "", o->optimizer_on_disk ? ":to=disk" : "",
-	         o->delayed ? ":delayed=yes" : "", o->parameters ? ",parameters" : "",
-	         o->parameters_on_disk ? ":to=disk" : "", o->activations ? ",activations" : "",
-	         o->optimizer || o->parameters || o->activations ? "" : ",none");
+	char buffers[40], staging[40];
+	snprintf(out, size, "%s%s%s%s%s%s%s%s%s", o->optimizer ? ",optimizer" : "",
+	         o->optimizer_on_disk ? ":to=disk" : "", o->delayed ? ":delayed=yes" : "",
+	         number(buffers, sizeof buffers, "buffers", o->buffers), o->parameters ? ",parameters" : "",
+	         o->parameters_on_disk ? ":to=disk" : "", number(staging, sizeof staging, "staging", o->staging),
+	         o->activations ? ",activations" : "", o->optimizer || o->parameters || o->activations ? "" : ",none");
 	memmove(out, out + 1, strlen(out)); /* the first comma */
 }

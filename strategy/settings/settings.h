@@ -27,6 +27,10 @@ struct offload {
 	bool activations; /* what forward saves for backward */
 	bool optimizer_on_disk, parameters_on_disk; /* in files, through host staging */
 	bool delayed; /* a step's gradients are applied while the next step computes (lag 1) */
+	/* Host memory that is set aside besides, whatever the step needs: so many buffers for the optimizer's state,
+	 * each of the largest piece of a rank's share in fp32; and so many elements for parameters, in the precision.
+	 */
+	int64_t buffers, staging;
 };
 
 struct settings {
@@ -176,7 +180,8 @@ static inline int64_t scalar_elements(const struct settings *s)
 }
 
 /* "optimizer:to=disk,parameters", "none". Printing needs OFFLOAD_TEXT characters. */
-enum { OFFLOAD_TEXT = 128 };
+enum { OFFLOAD_TEXT = 128, OFFLOAD_BUFFERS_MOST = 4096 };
+#define OFFLOAD_STAGING_MOST INT64_C(1000000000000)
 enum status offload_parse(const char *text, struct offload *out);
 void offload_print(const struct offload *o, char *out, size_t size);
 

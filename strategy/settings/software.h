@@ -64,7 +64,11 @@ enum software_name {
 	X(GROUPS, groups, "one|four", "one", "one", "one", "four",                                                     \
 	  "NCCL communicators: of all ranks; or besides of data, tensor and model parallelism, 688 MB each")           \
 	X(SAVED, saved, "gathered|broadcast", "gathered", "gathered", "broadcast", "gathered",                         \
-	  "save=: weights that were gathered are freed, or rank 0 broadcasts them first")
+	  "save=: weights that were gathered are freed, or rank 0 broadcasts them first")                              \
+	X(PINNED, pinned, "all|optimizer|parameters|none", "all", "all", "all", "all",                                 \
+	  "offload: whose host memory is page-locked; copies from other memory are slower, and kernels wait for them") \
+	X(DISK, disk, "both|reads|writes|none", "both", "both", "none", "both",                                        \
+	  "offload optimizer:to=disk: what goes on while another group is updated")
 
 enum software_switch {
 #define X(constant, ...) SOFTWARE_##constant,
@@ -90,6 +94,8 @@ enum { ALLOCATOR_ARENA, ALLOCATOR_CACHING };
 enum { MASTER_16BIT, MASTER_ALWAYS };
 enum { GROUPS_ONE, GROUPS_FOUR };
 enum { SAVED_GATHERED, SAVED_BROADCAST };
+enum { PINNED_ALL, PINNED_OPTIMIZER, PINNED_PARAMETERS, PINNED_NONE };
+enum { DISK_BOTH, DISK_READS, DISK_WRITES, DISK_NONE };
 
 struct software {
 	enum software_name name;

@@ -2,6 +2,7 @@
  * that needs it (forward or backward) has read it. The gradient of a residual connection is the same buffer handed on,
  * so it is never copied.
  */
+#include "strategy/step/activations.h"
 #include "strategy/base/number.h"
 #include "strategy/model/slice.h"
 #include "strategy/step/step.h"

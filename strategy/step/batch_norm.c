@@ -24,6 +24,7 @@
  * torch.nn.DataParallel.
  */
 #include "strategy/base/number.h"
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 static int64_t part_elements(const struct kernel *k)

@@ -9,6 +9,7 @@
  * So ranks keep different amounts, and every rank but the first may have a border on both sides. The first rank is a
  * role of its own where it differs; the others have the room of the one that keeps most.
  */
+#include "strategy/step/groups.h"
 #include "strategy/step/step.h"
 
 bool border_is_kept(const struct plan *p, const struct strategy *g)

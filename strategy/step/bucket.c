@@ -9,6 +9,7 @@
  *
  *     bucket   │ fc │ proj │ qkv │       free        │ ──► reduce-scatter fc, proj, qkv
  */
+#include "strategy/step/groups.h"
 #include "strategy/step/step.h"
 
 /* ---- gradients that are copied into the buffer of their group ---- */

@@ -15,6 +15,7 @@
  *
  * so of a checkpoint 1/t stays on each of t ranks, for one all-gather more a block.
  */
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 /* ---- in one buffer ---- */
@@ -38,7 +39,7 @@ static bool is_read_after(const struct model *m, int value, int kernel)
 static void prepare_block(struct step *s)
 {
 	const struct model *m = s->model;
-	struct arena *a = &s->b->plan->arena;
+	struct arena *a = s->scratch;
 	struct checkpoint_block *b = &s->block;
 	if (!s->checkpointing.contiguous)
 		return;
@@ -165,8 +166,8 @@ static void prepare_slices(struct step *s)
 	const struct execution *e = &s->execution;
 	if (!s->checkpointing.partition || s->ranks == 1)
 		return;
-	struct checkpoint_slices *p = arena_alloc(&s->b->plan->arena, sizeof *p);
-	p->list = arena_alloc(&s->b->plan->arena, (size_t)m->value_count * sizeof *p->list);
+	struct checkpoint_slices *p = arena_alloc(s->scratch, sizeof *p);
+	p->list = arena_alloc(s->scratch, (size_t)m->value_count * sizeof *p->list);
 	const int *last = find_reader(s, 0, e->forward, true), *first = find_reader(s, e->forward, e->count, false);
 	for (int v = 0; v < m->value_count; v++)
 		if (is_shared(s, v) && last[v] >= 0 && first[v] >= 0)

@@ -69,7 +69,9 @@ struct strategy {
 	/* With stages: from how many micro-batches on no more of them are under way at once, so that more of them need
 	 * no more memory. NULL: never. */
 	int64_t (*most_in_flight)(const struct settings *s, const struct choices *c);
-	const char *group_key; /* the key that says how many ranks share one copy of the model; NULL: there is none */
+	/* The key that says how many ranks share one copy of the model; NULL: there is none. Without a mesh of its own
+	 * the strategy then has axes "replica" and "shard". */
+	const char *group_key;
 	struct hooks hooks;
 };
 

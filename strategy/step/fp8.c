@@ -10,6 +10,7 @@
  *
  * A scale is one fp32 number a tensor.
  */
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 /* Transformer Engine's amax_history_len. */

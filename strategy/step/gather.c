@@ -35,6 +35,7 @@
  */
 #include <string.h>
 
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 static int unit_of(const struct step *s, int span)
@@ -110,7 +111,7 @@ static void add_module(struct step *s, int kernel)
 void gather_units_make(struct step *s)
 {
 	const struct model *m = s->model;
-	struct arena *a = &s->b->plan->arena;
+	struct arena *a = s->scratch;
 	struct gather_units *u = &s->units;
 	u->modules = !s->choices.whole && gather_by_module(s->plan, s->strategy);
 	u->count = u->modules ? m->kernel_count : m->unit_count;

@@ -26,7 +26,7 @@ struct step_view {
 };
 struct step_view step_view(const struct step *s);
 
-/* The name of a micro-batch's buffer: "block.0.qkv.y", with ".m1" for the second micro-batch. */
+/* The name of a micro-batch's buffer: "block.0.qkv.y", with ".m1" for the second micro-batch. format: %s alone. */
 const char *step_name(struct step *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- how tensors are packed in groups (pack.c) ---- */
@@ -73,6 +73,11 @@ struct region gather_home(const struct step *s, int group);
 /* Allocates a buffer for the whole parameters of a group, which kernels read until it is closed. Returns it. */
 int gather_open(struct step *s, int group, const char *name);
 void gather_close(struct step *s, int group);
+
+/* ---- a second copy of the parameters (secondary.c) ---- */
+
+/* The mesh of zero3:secondary=K; STATUS_INPUT where there can be no such copy. */
+enum status secondary_mesh(struct plan *p, const struct choices *c);
 
 /* ---- gradients (reduce.c) ---- */
 

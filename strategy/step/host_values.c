@@ -11,6 +11,7 @@
  * the checkpoints, since the rest has gone. A stage of a pipeline does so with every micro-batch that is under way,
  * each of which keeps its last run here.
  */
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 struct host_values {
@@ -81,7 +82,7 @@ static void prepare(struct step *s)
 	const struct execution *e = &s->execution;
 	if (!any_leave(s->settings, &s->checkpointing))
 		return;
-	struct host_values *a = arena_alloc(&s->b->plan->arena, sizeof *a);
+	struct host_values *a = arena_alloc(s->scratch, sizeof *a);
 	int in_flight = s->strategy->stages ? (int)s->settings->accumulate : 1;
 	*a = (struct host_values){.run = step_numbers(s, e->count),
 	                          .last = step_numbers(s, m->value_count),
@@ -89,7 +90,7 @@ static void prepare(struct step *s)
 	                          .in_flight = in_flight,
 	                          .host = step_numbers(s, in_flight * m->value_count),
 	                          .copy = step_numbers(s, in_flight * m->value_count)};
-	a->sent = arena_alloc(&s->b->plan->arena, ((size_t)m->value_count + 1) * sizeof *a->sent);
+	a->sent = arena_alloc(s->scratch, ((size_t)m->value_count + 1) * sizeof *a->sent);
 	for (int i = 0; i < e->count; i++) {
 		int unit = m->kernels[e->launches[i].kernel].unit;
 		if (!i || i == e->forward || m->kernels[e->launches[i - 1].kernel].unit != unit)

@@ -1,5 +1,6 @@
 /* The last kernel of the forward pass: the loss, and in place of the logits their gradient; or, evaluating, what the
  * loss and the accuracy are counted from. */
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 static struct op *loss_op(struct step *s, enum op_kind kind)

@@ -14,6 +14,7 @@
  * behind is what the waits allow.
  */
 #include "strategy/step/offload.h"
+#include "strategy/step/activations.h"
 
 /* ---- what goes with what ---- */
 
@@ -75,13 +76,15 @@ static struct home home_in(bool offloaded, bool on_disk, enum placement place)
 }
 
 /* Gradient shards go to the host with every micro-batch. But if replicas add up their shards once a step, these wait on
- * the device until then; and what a strategy keeps whole is added up there, and reduced on the last micro-batch. */
+ * the device until then; and what a strategy keeps whole is added up there, and reduced on the last micro-batch. So
+ * does shardlab's trainer with one rank's shards, which are whole: its kernels add to them, to the bits of a run
+ * without offload. Other software sends them with every micro-batch (ZeRO-Offload). */
 static void choose_departure(struct step *s)
 {
 	if (!s->settings->offload.optimizer)
 		return;
 	s->state.departure = s->replica_axes && s->shards > 1 ? DEPART_LAST : DEPART_AT_ONCE;
-	if (s->strategy->gradients != PLACE_SHARD || s->shards == 1)
+	if (s->strategy->gradients != PLACE_SHARD || (s->shards == 1 && software_is_own(&s->plan->software)))
 		s->choices.sync = SYNC_LAST;
 }
 
@@ -124,7 +127,7 @@ void staging_read_by(int uses[2], int op)
 	uses[1] = op;
 }
 
-int home_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group)
+int home_begin_with(struct step *s, enum op_kind kind, const struct home *home, uint8_t axes, int group)
 {
 	const char *name = s->plan->groups[group].name;
 	struct region kept = step_place(s, home->buffer, home->place, group), at = kept;

@@ -19,7 +19,7 @@ int home_staging(struct step *s, const char *name, const struct region *home);
 void staging_read_by(int uses[2], int op); /* of struct staging_uses: `op` is the last that reads it */
 /* The first content of a group's part of state, by `initialize`, `zero` or `restore`, wherever it stands. axes: those
  * along which the part is a shard of its group (struct op); none for `zero`. Returns the operation. */
-int home_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group);
+int home_begin_with(struct step *s, enum op_kind kind, const struct home *home, uint8_t axes, int group);
 void home_zero(struct step *s, const struct home *home); /* the whole of it, in as few operations as can be */
 /* Makes a part of state readable for the host: in place, or from disk in staging (-1: none). */
 struct region home_read(struct step *s, struct region home, const char *name, int *staging);
@@ -52,5 +52,8 @@ void update_fetch(struct step *s, int group, struct update_part *parts);
 struct region update_parameters16(struct step *s, int group);
 /* Writes updated state back to where it stays, and sends the new parameters to whoever reads them. */
 void update_return(struct step *s, int group, const struct update_part *parts);
+
+/* update.c: elements of the largest piece of a rank's share that an update takes at once (`pieces=`), or all of it. */
+int64_t update_largest_piece(const struct step *s);
 
 #endif

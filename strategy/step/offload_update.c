@@ -10,6 +10,7 @@
  * ones to staging or to the host's shard; in fp32 they are the master weights themselves. Where parameters are
  * offloaded in fp32, the host's shard is what is updated, and there is no master.
  */
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 static enum state_kind kind_of(const struct step *s, int part)

@@ -1,5 +1,6 @@
 /* Packing: in which groups the tensors of a model stand, and where. A group is what a strategy sends as one. */
 #include "strategy/base/number.h"
+#include "strategy/step/groups.h"
 #include "strategy/step/step.h"
 
 /* PyTorch's Reducer: a first bucket of 1 MiB, so that communication begins early, then 25 MiB

@@ -1,5 +1,5 @@
 /* Below everything else of the step: names, places of groups in buffers, operations and collectives on them. */
-#include <stdio.h>
+#include <stdarg.h>
 
 #include "strategy/step/step.h"
 
@@ -17,23 +17,58 @@ struct step_view step_view(const struct step *s)
 	                          .last_micro = s->last_micro};
 }
 
+struct name {
+	char text[160];
+	size_t length;
+};
+
+static void put(struct name *n, size_t most, const char *word)
+{
+	while (*word && n->length < most)
+		n->text[n->length++] = *word++;
+}
+
+static void put_number(struct name *n, int number)
+{
+	char digits[12], *p = digits + sizeof digits - 1;
+	*p = 0;
+	do
+		*--p = (char)('0' + number % 10);
+	while (number /= 10);
+	put(n, sizeof n->text - 1, p);
+}
+
+/* A plan has tens of thousands of names, and printf would be a tenth of the time that it takes. */
+static void put_words(struct name *n, size_t most, const char *format, va_list args)
+{
+	for (; *format && n->length < most; format++)
+		if (format[0] == '%' && format[1] == 's') {
+			put(n, most, va_arg(args, const char *));
+			format++;
+		} else {
+			n->text[n->length++] = *format;
+		}
+}
+
 const char *step_name(struct step *s, const char *format, ...)
 {
-	char text[160];
-	int n;
-	WITH_ARGS(format, n = vsnprintf(text, sizeof text - 24, format, args));
-	if (n > (int)sizeof text - 25)
-		n = (int)sizeof text - 25;
-	if (s->evaluating)
-		snprintf(text + n, sizeof text - (size_t)n, ".eval");
-	else if (s->settings->accumulate > 1 && s->micro >= 0)
-		snprintf(text + n, sizeof text - (size_t)n, ".m%d", s->micro);
-	return arena_copy(&s->b->plan->arena, text);
+	enum { SUFFIX = 25 };
+	struct name n;
+	n.length = 0;
+	WITH_ARGS(format, put_words(&n, sizeof n.text - SUFFIX, format, args));
+	if (s->evaluating) {
+		put(&n, sizeof n.text - 1, ".eval");
+	} else if (s->settings->accumulate > 1 && s->micro >= 0) {
+		put(&n, sizeof n.text - 1, ".m");
+		put_number(&n, s->micro);
+	}
+	n.text[n.length] = 0;
+	return arena_copy(s->scratch, n.text);
 }
 
 int *step_numbers(struct step *s, int n)
 {
-	int *p = arena_alloc(&s->b->plan->arena, (size_t)n * sizeof *p);
+	int *p = arena_alloc(s->scratch, (size_t)n * sizeof *p);
 	for (int i = 0; i < n; i++)
 		p[i] = -1;
 	return p;
@@ -93,7 +128,7 @@ bool state_stays(const struct step *s, enum state_kind kind)
 	return h->buffer >= 0 && h->space == SPACE_DEVICE && (h->place == PLACE_WHOLE || s->shards == 1);
 }
 
-unsigned step_shard_axes(const struct step *s, enum placement place)
+uint8_t step_shard_axes(const struct step *s, enum placement place)
 {
 	return place == PLACE_SHARD ? step_axes(s, s->shard_axes) : 0;
 }
@@ -105,9 +140,9 @@ int step_software(const struct step *s, int which)
 
 /* ---- operations ---- */
 
-unsigned step_axes(const struct step *s, unsigned axes)
+uint8_t step_axes(const struct step *s, unsigned axes)
 {
-	return axes == plan_all_axes(s->plan) ? 0 : axes;
+	return axes == plan_all_axes(s->plan) ? 0 : (uint8_t)axes;
 }
 
 void step_zero(struct step *s, struct region region)
@@ -141,7 +176,8 @@ struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kin
 	enum operation operation = op_operation(kind);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, made_by);
 	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
-	op->algorithm = group >= 0 ? s->choices.algorithm[operation] : schedule_first(operation);
+	enum schedule_algorithm algorithm = group >= 0 ? s->choices.algorithm[operation] : schedule_first(operation);
+	op->algorithm = algorithm;
 	op->traffic = t;
 	op->group = group;
 	op->micro = s->micro;
@@ -164,6 +200,8 @@ int step_copy(struct step *s, int group, enum pass pass, struct region from, str
 	op->group = group;
 	op->micro = s->micro;
 	op->pass = pass;
+	if (op_is_pageable(s->plan, op))
+		build_wait(s->b, QUEUE_COMPUTE, number);
 	return number;
 }
 

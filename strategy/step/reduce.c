@@ -28,6 +28,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 int reduce_copying(const struct step *s, int group)

@@ -7,6 +7,8 @@
  * keeps it, wherever it keeps it. Both follow from the placements of the strategy and from the spaces of the offload,
  * as allocating does (state.c). So files hold parts of whole tensors, and know nothing of the number of ranks.
  */
+#include "strategy/step/activations.h"
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 /* The kinds of state that make up each item. Parameters are several kinds: the first that is kept in fp32 is saved. */

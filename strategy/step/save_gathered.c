@@ -10,6 +10,7 @@
  * DeepSpeed gathers for rank 0 to change what was gathered (GatheredParameters with modifier_rank=0), and so broadcasts
  * it before it is freed, changed or not.
  */
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 static enum state_kind saved_kind(const struct step *s)

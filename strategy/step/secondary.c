@@ -10,7 +10,29 @@
  * update is done, as DeepSpeed does (_partition_param_sec, invalidate_secondary_tensor). So with accumulation later
  * micro-batches gather from it in the forward pass as well.
  */
+#include "strategy/step/groups.h"
 #include "strategy/step/step.h"
+
+/* At most all ranks, as in DeepSpeed. */
+enum status secondary_mesh(struct plan *p, const struct choices *c)
+{
+	int64_t k = c->secondary < p->ranks ? c->secondary : p->ranks;
+	if (k <= 1)
+		return STATUS_OK;
+	if (p->settings.offload.parameters)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{strategy} zero3: secondary=%lld cannot be combined with {offload} parameters: the second "
+		        "copy stays on the device; leave one of them out",
+		        (long long)c->secondary);
+	if (c->save && k < p->ranks)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{strategy} zero3: secondary=%lld cannot be combined with save=: gathering to save goes along "
+		        "one axis; leave one of them out",
+		        (long long)c->secondary);
+	return plan_group_axes(p, "zero3: secondary", "group", "secondary", k);
+}
 
 static unsigned axes(const struct step *s)
 {

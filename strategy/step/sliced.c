@@ -11,6 +11,7 @@
  */
 #include "strategy/base/number.h"
 #include "strategy/model/slice.h"
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct region value)

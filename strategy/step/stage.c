@@ -1,4 +1,6 @@
 #include "strategy/step/stage.h"
+#include "strategy/step/activations.h"
+#include "strategy/step/groups.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +171,7 @@ struct flight {
 
 static struct slot *new_slot(struct step *s)
 {
-	struct arena *a = &s->b->plan->arena;
+	struct arena *a = s->scratch;
 	struct slot *slot = arena_alloc(a, sizeof *slot);
 	slot->value = arena_alloc(a, (size_t)s->model->value_count * sizeof *slot->value);
 	for (int i = 0; i < s->model->value_count; i++)
@@ -230,7 +232,7 @@ static struct op *message(struct step *s, enum op_kind kind, int peer, bool back
 	op->traffic = backward ? TRAFFIC_ACTIVATION_GRADIENTS : TRAFFIC_ACTIVATIONS;
 	op->pass = backward ? PASS_BACKWARD : PASS_FORWARD;
 	op->micro = s->micro;
-	op->neighbour = peer;
+	op->neighbour = peer > 0 ? NEIGHBOUR_BEHIND : NEIGHBOUR_BEFORE;
 	op->payload = what.count;
 	op->operand[SEND_X] = what;
 	return op;

@@ -2,6 +2,7 @@
  * (of the root unit of a GPT, both are). Segments go to stages in order. */
 #include <stdlib.h>
 
+#include "strategy/step/groups.h"
 #include "strategy/step/stage.h"
 #include "strategy/step/step.h"
 

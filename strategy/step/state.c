@@ -1,5 +1,7 @@
 /* State: what a rank keeps from step to step, and its first content. The strategy says what part of it a rank keeps,
  * offload.c where. */
+#include "strategy/step/activations.h"
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 /* Room for data that the communicator receives. */
@@ -187,6 +189,18 @@ static void alloc_kinds(struct step *s)
 	point_tensors(s);
 }
 
+/* Host memory of --offload that is set aside for good. */
+static void alloc_set_aside(struct step *s)
+{
+	const struct offload *o = &s->settings->offload;
+	if (o->buffers)
+		build_state_in(s->b, SPACE_HOST, "offload.buffers", CATEGORY_BUFFERS, TYPE_FP32,
+		               o->buffers * update_largest_piece(s));
+	if (o->staging)
+		build_state_in(s->b, SPACE_HOST, "offload.staging", CATEGORY_BUFFERS, s->settings->precision,
+		               o->staging);
+}
+
 void step_state(struct step *s)
 {
 	struct state *st = &s->state;
@@ -199,8 +213,10 @@ void step_state(struct step *s)
 		st->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);
 	buffers_state(s);
 	fp8_state(s);
-	if (step_holds_state(s))
+	if (step_holds_state(s)) {
 		alloc_kinds(s);
+		alloc_set_aside(s);
+	}
 }
 
 struct region step_counter(const struct step *s)

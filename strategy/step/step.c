@@ -10,6 +10,8 @@
  * The operands of a kernel are in values.c, the state that a rank keeps in state.c.
  */
 #include "strategy/step/step.h"
+#include "strategy/step/activations.h"
+#include "strategy/step/groups.h"
 
 /* ---- the passes ---- */
 

@@ -27,6 +27,7 @@
  */
 #include <string.h>
 
+#include "strategy/step/groups.h"
 #include "strategy/step/step.h"
 
 _Static_assert(1 << (TREE_DEPTH - 1) == SETTING_MOST_ACCUMULATE, "a rank's micro-batches fit in the tree");

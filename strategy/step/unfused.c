@@ -15,6 +15,7 @@
  *
  * A kernel of a checkpointed segment keeps nothing until it is recomputed.
  */
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 /* ---- kernels ---- */

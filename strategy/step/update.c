@@ -11,6 +11,7 @@
  *     compute    │ forward, backward i        │ forward, backward i + 1    │
  *     host       │ adamw, gradients of i − 1  │ adamw, gradients of i      │
  */
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 
 /* The groups that this role holds, in the order of the update. */
@@ -21,7 +22,7 @@ struct update_order {
 static struct update_order choose_order(struct step *s)
 {
 	int groups = s->plan->group_count;
-	struct update_order o = {arena_alloc(&s->b->plan->arena, (size_t)groups * sizeof *o.group), 0};
+	struct update_order o = {arena_alloc(s->scratch, (size_t)groups * sizeof *o.group), 0};
 	for (int g = 0; g < groups; g++) {
 		if (s->group[g].base < 0)
 			continue;
@@ -176,10 +177,15 @@ static void update_scaler(struct step *s)
 	build_copy(s->b, region_whole(s->b, st->update_scaler), region_whole(s->b, st->scaler));
 }
 
-/* The largest piece of the share: tensors in the model's order, a piece ends with the tensor that fills it. */
-static int64_t largest_piece(const struct step *s, int64_t share)
+static int64_t own_share(const struct step *s)
 {
-	int64_t most = 0, piece = 0;
+	return s->strategy->optimizer == PLACE_WHOLE ? s->state.held : s->state.held / s->shards;
+}
+
+/* Tensors in the model's order; a piece ends with the tensor that fills it. */
+int64_t update_largest_piece(const struct step *s)
+{
+	int64_t most = 0, piece = 0, share = own_share(s);
 	for (int i = 0; i < s->model->tensor_count && s->choices.pieces; i++) {
 		piece += (s->model->tensors[i].elements + s->shards - 1) / s->shards;
 		most = piece > most ? piece : most;
@@ -195,24 +201,40 @@ static int alloc_temporary(struct step *s)
 	int how = step_software(s, SOFTWARE_UPDATE);
 	if (how == UPDATE_IN_PLACE || (how == UPDATE_FOREACH && !step_adamw(s)))
 		return -1;
-	int64_t share = s->strategy->optimizer == PLACE_WHOLE ? s->state.held : s->state.held / s->shards;
-	if (how == UPDATE_FP32)
-		share = largest_piece(s, share);
+	int64_t share = how == UPDATE_FP32 ? update_largest_piece(s) : own_share(s);
 	return build_alloc(s->b, how == UPDATE_FP32 ? "gradients.fp32" : "square_roots", CATEGORY_BUFFERS, TYPE_FP32,
 	                   share);
 }
 
-/* The state of a group is fetched while the group before it is updated. */
+/* What --as says that a disk does while a group is updated; without a disk there is nothing to hold back. */
+static int disk_of(const struct step *s)
+{
+	return s->settings->offload.optimizer_on_disk ? s->plan->software.does[SOFTWARE_DISK] : DISK_BOTH;
+}
+
+/* The state of a group is fetched while the group before it is updated, and written back meanwhile too, unless --as
+ * says otherwise. A fetch that is not ahead stands before the writing where that goes on. */
 static void update_groups(struct step *s, const struct update_order *o)
 {
 	struct update_part parts[2][UPDATE_PARTS];
+	int disk = disk_of(s);
+	bool ahead = disk == DISK_BOTH || disk == DISK_READS, behind = disk == DISK_BOTH || disk == DISK_WRITES;
 	for (int i = 0; i <= o->count; i++) {
-		if (i < o->count)
+		int group = i ? o->group[i - 1] : -1;
+		if (i < o->count && (ahead || !i))
 			update_fetch(s, o->group[i], parts[i % 2]);
-		if (i) {
-			update_group(s, o->group[i - 1], parts[(i - 1) % 2]);
-			update_return(s, o->group[i - 1], parts[(i - 1) % 2]);
+		if (i)
+			update_group(s, group, parts[(i - 1) % 2]);
+		if (i && i < o->count && !ahead && behind) {
+			build_wait(s->b, QUEUE_DISK, s->group[group].updated);
+			update_fetch(s, o->group[i], parts[i % 2]);
 		}
+		if (i)
+			update_return(s, group, parts[(i - 1) % 2]);
+		if (i && !behind)
+			build_wait_all(s->b, s->state.update_queue, QUEUE_DISK);
+		if (i && i < o->count && !ahead && !behind)
+			update_fetch(s, o->group[i], parts[i % 2]);
 	}
 }
 

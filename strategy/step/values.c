@@ -1,6 +1,7 @@
 /* The model's kernels as operations. A kernel's parameters, and places for their gradients, are the strategy's
  * business.
  */
+#include "strategy/step/activations.h"
 #include "strategy/step/step.h"
 
 /* The kernel writes a tensor's gradient there, or adds to it. */

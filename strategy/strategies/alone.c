@@ -96,7 +96,7 @@ static void pack_one(struct plan *p, bool slices)
 
 static bool has_shares(enum operation o)
 {
-	return o == OPERATION_SCATTER || o == OPERATION_GATHER;
+	return operation_has_root(o) && operation_has_slices(o);
 }
 
 static const struct {

@@ -1,11 +1,13 @@
 /* From model and settings to a plan: checks the sizes, packs the tensors, compiles each role's program. */
+#include "strategy/step/activations.h"
+#include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
 #include "strategy/step/stage.h"
 #include "strategy/strategies/strategy.h"
 
 static void alloc_rows(struct step *s)
 {
-	struct arena *a = &s->b->plan->arena;
+	struct arena *a = s->scratch;
 	const struct model *m = s->model;
 	s->value = arena_alloc(a, (size_t)m->value_count * sizeof *s->value);
 	for (int i = 0; i < m->value_count; i++)
@@ -34,7 +36,7 @@ static void alloc_rows(struct step *s)
 
 static void prepare(struct step *s)
 {
-	struct arena *a = &s->b->plan->arena;
+	struct arena *a = s->scratch;
 	checkpoints_make(&s->checkpoints, a, s->model, &s->checkpointing, s->kernel_begin, s->kernel_end);
 	gather_units_make(s);
 	execution_make(&s->execution, a, s->model, &s->checkpoints, &s->units, s->kernel_begin, s->kernel_end);
@@ -54,6 +56,15 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 		                   k->synchronised ? "" : status_words(", or {model} mlp:norm=sync-batch"));
 	}
 	return STATUS_OK;
+}
+
+static enum status make_mesh(struct plan *p, const struct strategy *g, const struct choices *c)
+{
+	char key[64];
+	if (g->mesh || !g->group_key)
+		return g->mesh ? g->mesh(p, c) : STATUS_OK;
+	snprintf(key, sizeof key, "%s: %s", g->name, g->group_key);
+	return plan_group_axes(p, key, "replica", "shard", c->shard);
 }
 
 /* How the software carries the strategy out. Only ZeRO's stages 1 and 2 keep slices of the optimizer's state. */
@@ -173,12 +184,13 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
 	p->model = model;
-	if ((strategy->mesh && (status = strategy->mesh(p, &choices))) || (status = plan_take_model(p, model)) ||
+	if ((status = make_mesh(p, strategy, &choices)) || (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_slices_check(strategy, p->model, &checkpointing, settings)))
 		return status;
 	(choices.whole ? pack_all : gather_by_module(p, strategy) ? pack_modules : strategy->pack)(p);
 	declare_roles(p, strategy, &choices);
 	for (int i = 0; i < p->role_count; i++) {
+		struct arena scratch = {0};
 		struct build b = {.plan = p, .role = &p->roles[i]};
 		struct step s = {.b = &b,
 		                 .plan = p,
@@ -187,10 +199,12 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 		                 .strategy = strategy,
 		                 .choices = choices,
 		                 .ranks = p->ranks,
+		                 .scratch = &scratch,
 		                 .checkpointing = checkpointing,
 		                 .micro = -1,
 		                 .root = i == 0};
 		compile_role(&s, i);
+		arena_release(&scratch);
 	}
 	return STATUS_OK;
 }

@@ -11,11 +11,6 @@
  */
 #include "strategy/step/hooks.h"
 
-static enum status mesh(struct plan *p, const struct choices *c)
-{
-	return plan_group_axes(p, "hybrid: shard", "replica", "shard", c->shard);
-}
-
 const struct strategy strategy_hybrid = {
         .name = "hybrid",
         .what = "FSDP inside groups of ranks; an all-reduce of gradient shards across the groups",
@@ -25,7 +20,6 @@ const struct strategy strategy_hybrid = {
                  {"backward", "ahead|unit|post|none", "ahead", "what is gathered ahead in the backward pass"},
                  {"units", "blocks|model", "blocks", "gather blocks one by one, or the whole model (NO_WRAP)"}},
         .group_key = "shard",
-        .mesh = mesh,
         .pack = pack_units,
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,

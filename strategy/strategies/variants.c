@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/strategies/strategy.h"
@@ -171,6 +172,41 @@ bool variant_of_ranks(const struct settings *given, int doublings, struct varian
 	say_number(out, "{ranks}", out->settings.ranks);
 	say_number(out, "{batch}", out->settings.batch);
 	return true;
+}
+
+bool variant_divides_more(const struct settings *than, const char *strategy)
+{
+	const struct strategy *g;
+	return strategy_parse(strategy, &g) == STATUS_OK && !g->mesh && divides_more(than, g);
+}
+
+static int offloaded(const struct settings *s)
+{
+	return s->offload.optimizer + s->offload.parameters + s->offload.activations;
+}
+
+/* How much is computed again. */
+static int again(const struct settings *s)
+{
+	return !strcmp(s->checkpointing, "none") ? 0 : !strcmp(s->checkpointing, "selective") ? 1 : 2;
+}
+
+static int stages_apart(const struct settings *a, const struct settings *b)
+{
+	const struct strategy *x, *y;
+	if (!strcmp(a->strategy, b->strategy))
+		return 0;
+	if (strategy_parse(a->strategy, &x) || strategy_parse(b->strategy, &y) || divided(x) == divided(y))
+		return 1;
+	return abs(divided(x) - divided(y));
+}
+
+int variant_distance(const struct settings *a, const struct settings *b)
+{
+	enum { MICRO = 1, AGAIN = 2, STRATEGY = 8, OFFLOAD = 32, PRECISION = 128 };
+	return MICRO * (a->micro_batch != b->micro_batch) + AGAIN * abs(again(a) - again(b)) +
+	       STRATEGY * stages_apart(a, b) + OFFLOAD * abs(offloaded(a) - offloaded(b)) +
+	       PRECISION * (a->precision != b->precision);
 }
 
 /* ---- one setting ---- */

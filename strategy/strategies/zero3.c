@@ -10,27 +10,6 @@
  */
 #include "strategy/step/hooks.h"
 
-/* At most all ranks, as in DeepSpeed. */
-static enum status mesh(struct plan *p, const struct choices *c)
-{
-	int64_t k = c->secondary < p->ranks ? c->secondary : p->ranks;
-	if (k <= 1)
-		return STATUS_OK;
-	if (p->settings.offload.parameters)
-		return status_fail(
-		        STATUS_INPUT,
-		        "{strategy} zero3: secondary=%lld cannot be combined with {offload} parameters: the second "
-		        "copy stays on the device; leave one of them out",
-		        (long long)c->secondary);
-	if (c->save && k < p->ranks)
-		return status_fail(
-		        STATUS_INPUT,
-		        "{strategy} zero3: secondary=%lld cannot be combined with save=: gathering to save goes along "
-		        "one axis; leave one of them out",
-		        (long long)c->secondary);
-	return plan_group_axes(p, "zero3: secondary", "group", "secondary", k);
-}
-
 const struct strategy strategy_zero3 = {
         .name = "zero3",
         .what = "parameters are sharded too: a unit is gathered before use and freed after",
@@ -42,7 +21,7 @@ const struct strategy strategy_zero3 = {
                  {"secondary", "1|N", "1", "ranks that share a second copy between forward and backward (hpZ)"},
                  {"overlap", "yes|no", "yes", "gathers and gradients travel while kernels compute"},
                  SAVE_KEY},
-        .mesh = mesh,
+        .mesh = secondary_mesh,
         .pack = pack_units,
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,

@@ -53,7 +53,7 @@ struct report_memory {
 	int64_t allocated_bytes,
 	        reserved_bytes; /* under a stack: at the peak, and with what its allocator holds; 0: none */
 	bool cached;            /* reserved_bytes follows from the plan and its software's caching allocator */
-	int64_t overhead_bytes;
+	int64_t overhead_bytes, workspace_bytes; /* of libraries; of that what a stack's products work in, 0: unknown */
 	bool overhead_assumed;
 	char peak_at[96]; /* "backward block.5.qkv, micro-batch 0" */
 	int64_t at_peak[CATEGORY_COUNT], steady[CATEGORY_COUNT];
@@ -107,8 +107,11 @@ struct report_tightest {
 struct report_change {
 	char words[160]; /* "": none was looked for, or nothing that was tried does */
 	bool none;       /* the latter */
+	bool close;      /* it fits, but that is close (enum report_fit): nothing that was tried surely does */
 	bool cut;        /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
 	int64_t step;    /* ns */
+	char near[160];  /* beside one that surely fits: one that is faster, and close; "": there is none */
+	int64_t near_step;
 	/* For settings from a configuration, beside which the options cannot be given: a command with all of them, and
 	 * the program for which --emit can write them (""). "": there was none. */
 	char command[1024], emit[16];

@@ -71,6 +71,8 @@ static void memory(struct form *f, enum space space, struct report_memory *m)
 			form_whole(f, "reserved_bytes", &m->reserved_bytes);
 		}
 		form_whole(f, "overhead_bytes", &m->overhead_bytes);
+		if (!form_absent(f, "workspace_bytes", !m->workspace_bytes))
+			form_whole(f, "workspace_bytes", &m->workspace_bytes);
 		form_yes_no(f, "overhead_assumed", &m->overhead_assumed);
 		categories(f, "at_peak", m->at_peak, device ? peak_categories : NULL);
 		categories(f, "steady", m->steady, NULL);
@@ -328,6 +330,12 @@ static void report(struct form *f, struct report *r)
 			if (!form_absent(f, "command", !*r->change.command))
 				FORM_TEXT(f, "command", r->change.command);
 			form_seconds(f, "step_s", &r->change.step);
+			form_word(f, "fit", r->change.close, fit_words);
+			if (!form_absent(f, "close", !*r->change.near))
+				FORM_INSIDE (f, "close", within) {
+					FORM_TEXT(f, "options", r->change.near);
+					form_seconds(f, "step_s", &r->change.near_step);
+				}
 		}
 	if (!form_absent(f, "would_fit_search_cut", !r->change.cut))
 		form_yes_no(f, "would_fit_search_cut", &r->change.cut);

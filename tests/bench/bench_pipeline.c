@@ -111,7 +111,9 @@ static void take_costs(struct engine *e, const struct step_times *t, bool messag
 		for (int op = r->step.begin; op < r->step.end; op++) {
 			int64_t ns = took(&t->of[i][op - r->step.begin]);
 			int number = rendezvous_number(&e->rendezvous, r, op);
-			e->costs[i][op - r->step.begin] = (struct cost){.ns = ns};
+			int place = e->timed[i].place[op - r->step.begin];
+			if (place >= 0)
+				timed_set_cost(&e->timed[i], place, &(struct cost){.ns = ns});
 			if (number < 0)
 				continue;
 			struct cost *together = &e->instances[number].cost;
@@ -135,8 +137,11 @@ static double replay(const struct plan *p, const struct step_times *t, bool mess
 	for (int i = 0; i < e.classes.count; i++) {
 		const struct process *x = &e.processes[i];
 		for (int op = x->role->step.begin; op < x->role->step.end; op++)
-			simulated.of[x->who->role][op - x->role->step.begin] =
-			        (struct op_time){*process_begin(x, op), *process_end(x, op)};
+			if (x->place[op - x->role->step.begin] < 0)
+				simulated.of[x->who->role][op - x->role->step.begin] = (struct op_time){-1, -1};
+			else
+				simulated.of[x->who->role][op - x->role->step.begin] =
+				        (struct op_time){*process_begin(x, op), *process_end(x, op)};
 	}
 	double got = bubble(p, &simulated, &end);
 	engine_release(&e);

@@ -218,6 +218,26 @@ for arguments in $'--model\tmlp\e[31m' $'--model\ta\nb' $'--model\tx\xc2\x9b31m'
 	[ -z "$(LC_ALL=C tr -d '\n -~' <"$TMPDIR/err")" ] || complain "a control character is echoed: $(cat -A "$TMPDIR/err")"
 done
 
+# Neither do those of names that are right.
+odd=$TMPDIR/$'a\e[31mb\rc'
+cp tests/golden/text.txt "$odd.txt"
+tiny=(--model gpt:layers=1,width=16,heads=2,context=8 --data "$odd.txt")
+while read -r words; do
+	eval "arguments=($words)"
+	"$SHARDLAB" "${arguments[@]}" >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null || complain "$words: $(cat -A "$TMPDIR/err")"
+	[ -z "$(LC_ALL=C tr -d '\n\040-\377' <"$TMPDIR/out")$(LC_ALL=C tr -d '\n\040-\377' <"$TMPDIR/err")" ] ||
+		complain "a control character is echoed: $words: $(cat -A "$TMPDIR/out" "$TMPDIR/err")"
+done <<'END'
+train "${tiny[@]}" --steps 1 --evaluate no --save "$odd" --checkpoint "$odd.run" --log "$odd.csv" --plot "$odd.svg" --trace "$odd.trace"
+checkpoint show "$odd.run"
+checkpoint verify "$odd.run"
+checkpoint weights "$odd.run" --save "$odd.weights"
+sim --model "$odd" --micro-batch 1 --cluster laptop
+sim --model gpt --ranks 2 --cluster laptop --emit deepspeed:"$odd.json"
+sim --model gpt --config "$odd.json" --cluster laptop
+config "$odd.json"
+END
+
 # A machine that is too small for what it should train.
 cat >"$SHARDLAB_CONFIG" <<-EOF
 	name: local
@@ -229,7 +249,7 @@ cat >"$SHARDLAB_CONFIG" <<-EOF
 EOF
 small=(--model gpt --ranks 2 --steps 1)
 refuse 'does not fit this machine: its ranks take 3' train "${small[@]}"
-refuse 'would fit with: --strategy ' train "${small[@]}" --activation-checkpointing full
+refuse 'would fit with: --micro-batch ' train "${small[@]}" --activation-checkpointing full
 refuse 'nothing that was tried would fit: take a smaller model; --force starts it all the same' train --model gpt2-124m --ranks 2
 refuse 'does not fit this machine' validate "${small[@]}" --strategy ddp
 "$SHARDLAB" train "${small[@]}" --force >"$TMPDIR/forced.out" 2>"$TMPDIR/err" || fail 'train --force'

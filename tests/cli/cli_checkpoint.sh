@@ -55,6 +55,8 @@ refuse '--precision fp32' "${resume[@]}" --precision bf16
 refuse '--batch 12' train "${same[@]/12/8}" --strategy zero2 --ranks 2 --steps 4 --resume "$run"
 refuse '--model gpt:layers=2' train --model mlp --steps 4 --resume "$run"
 refuse '--offload optimizer:delayed= no' "${resume[@]}" --offload optimizer:delayed=yes
+sed '$s/[a-y]/z/' tests/golden/text.txt >"$TMPDIR/text.txt" # a letter far behind the first samples
+refuse '--data has other samples' train --model $gpt --data "$TMPDIR/text.txt" --batch 12 --steps 4 --resume "$run"
 refuse '--init: --resume has the weights' "${resume[@]}" --init "$TMPDIR/weights"
 refuse 'is of step 2 already' train "${same[@]}" --strategy zero2 --ranks 2 --steps 2 --resume "$run"
 refuse 'of which run? Give --checkpoint' train "${same[@]}" --steps 4 --resume latest
@@ -63,6 +65,10 @@ refuse "--checkpoint-every '5x': give a number of steps" train "${same[@]}" --ch
 refuse '--checkpoint-keep: there are no checkpoints' train "${same[@]}" --checkpoint-keep 3
 refuse "--mtbf '6': give a time, as 90s" sim --model $gpt --cluster laptop --mtbf 6
 refuse "is what is written for --checkpoint" train "${same[@]}" --checkpoint "$run" --save "$run"
+refuse 'it has checkpoints of another run, up to step-00000002; give --resume latest' train "${same[@]}" --steps 4 --checkpoint "$run"
+run elsewhere train "${same[@]}" --steps 1 --checkpoint "$run.other"
+refuse 'it has checkpoints of another run' train "${same[@]}" --steps 4 --checkpoint "$run" --resume "$run.other"
+rm -r "$run.other"
 refuse 'cannot be made' train "${same[@]}" --checkpoint /proc/none
 refuse 'checkpoint takes what to do' checkpoint shows "$run"
 refuse 'where to? Give --save' checkpoint weights "$run"
@@ -109,7 +115,7 @@ echo none >"$TMPDIR/away"
 kill -INT $!
 status=0
 wait $! || status=$?
-[ $status = 1 ] && grep -q '^stopped by the user after step [0-9]*, without a checkpoint of it$' "$TMPDIR/err" ||
+[ $status = 1 ] && grep -q '^stopped by the user after step [0-9]*, without a checkpoint of it: .' "$TMPDIR/err" ||
 	fail "a run that is stopped and leaves no checkpoint: exit status $status"
 
 # Killed at any moment, it goes on from a checkpoint, and ends as if nothing had been.

@@ -63,7 +63,7 @@ run what view --model gpt --what-if model=./tiny.json --ranks 2 --export what.pn
 "$SHARDLAB" train --model ./tiny.json --strategy zero3 --ranks 2 --steps 2 --json >train.out 2>err || fail 'train'
 "$SHARDLAB" train --model $words --strategy zero3 --ranks 2 --steps 2 --json >words.out 2>err || fail 'train, by keys'
 [ -n "$(checksum train)" ] && [ "$(checksum train)" = "$(checksum words)" ] || fail 'another model than that of the keys'
-"$SHARDLAB" validate --model ./tiny.json --strategy ddp --ranks 2 --steps 2 --json >validate.out 2>err || [ $? = 1 ] ||
+"$SHARDLAB" validate --model ./tiny.json --strategy ddp --ranks 2 --steps 2 --cluster laptop --json >validate.out 2>err || [ $? = 1 ] ||
 	fail 'validate'
 says '"strategy": "ddp"' validate.out
 

@@ -103,7 +103,10 @@ starting again on 2 ranks from the beginning: restart 1 of 3'
 [ "$(cat "$TMPDIR/err")" = "$wanted" ] || complain "no room for four: $(cat "$TMPDIR/err")"
 grep -q '"ranks": 2, .*"batch": 8, "micro_batch": 2, "accumulate": 2' "$TMPDIR/out" || complain 'no room for four: not the same batch'
 [ "$(cat "$folder/latest")" = step-00000003 ] || complain 'no room for four: no checkpoint'
-# Another run's checkpoint, which was there before, is none to go on from; and it does not start more often than it may.
+# Another run's checkpoint, which was there before, is none to go on from.
+refuse 'it has checkpoints of another run, up to step-00000003' train "${tiny[@]}" --ranks 2 --steps 9 --restarts 1 --checkpoint "$folder"
+# It does not start more often than it may.
+rm -r "$folder"
 status=0
 PATH=$TMPDIR/path:$PATH "$program" train "${tiny[@]}" --ranks 3 --steps 9 --restarts 1 --checkpoint "$folder" \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?

@@ -48,6 +48,15 @@ status=0
 "$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --strategy dp --emit torchtitan >advised.toml 2>said || status=$?
 [ "$status" = 2 ] && [ ! -s advised.toml ] || complain "no line can be told torchtitan: status $status"
 
+# Accelerate's few keys for DeepSpeed say no bucket: a second file does.
+"$SHARDLAB" sim "${options[@]}" --emit accelerate:launch.yaml 2>said >/dev/null
+grep -q '^launch.yaml: as Accelerate 1.15 reads it, with launch.deepspeed.json$' said || complain "two files: $(cat said)"
+"$SHARDLAB" sim --config launch.yaml --model gpt --json >file.out 2>/dev/null
+cmp -s options.out file.out || complain 'another prediction comes of two files'
+status=0
+"$SHARDLAB" sim --config launch.deepspeed.json --model gpt --ranks 4 --emit accelerate:launch.yaml >/dev/null 2>said || status=$?
+[ "$status" = 2 ] && grep -q "'launch.deepspeed.json' is what is read for --config" said || complain "over what is read: $(cat said)"
+
 # From a file: its batch and precision, its strategy first, and its own plan beside the best line.
 "$SHARDLAB" advise --config ds.json --model gpt --cluster a100-80gb --json >advice.json 2>/dev/null
 python3 - <<'PYTHON' || complain 'advise --config'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A plan that does not fit: sim and the window say what is missing and the cheapest change that mends it, in the same
-# words, and it does: with these options it fits, in the step that was promised, and nothing that fits is faster.
+# words, and it does: with these options it fits, in the step that was promised, and nothing that fits is faster by more
+# than a tie.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
@@ -13,7 +14,7 @@ mends() {
 	shift
 	run before sim "$@" --json
 	grep -q '"fits": false' "$TMPDIR/before.out" || fail "sim $*: fits already"
-	change=$(sed -n 's/.*"options": "\(.*\)",*$/\1/p' "$TMPDIR/before.out")
+	change=$(sed -n 's/.*"options": "\(.*\)",*$/\1/p' "$TMPDIR/before.out" | head -n 1)
 	step=$(grep -A 3 would_fit_with "$TMPDIR/before.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p')
 	[[ -n "$change" && "$change" == *"$wanted"* ]] || complain "sim $*: would fit with '$change', wanted '$wanted'"
 	# An option that is said again stands for the first.
@@ -32,7 +33,7 @@ mends() {
 	run text sim "$@"
 	grep -qF -- "would fit with: $change, in " "$TMPDIR/text.out" || complain "sim $*: another change in text"
 	run view view "$@" --describe --at 0
-	sed -n 2p "$TMPDIR/view.out" | grep -qF -- "Would fit with $change, in " || complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
+	sed -n 2p "$TMPDIR/view.out" | grep -qF -e "Would fit with $change, in " -e "Would just fit with $change, in " || complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
 	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB with libraries, and its device has [0-9.]* GB ([0-9.]* GiB): [0-9.]* GB are missing' ||
 		complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
 	grep -q '^matters .*: rank [0-9]* needs [0-9.]* GB, more memory than there is beside libraries, \(for \|before the step begins$\)' "$TMPDIR/view.out" ||
@@ -47,7 +48,24 @@ fi
 mends '--strategy' --model gpt2-774m --strategy ddp --ranks 4 --batch 4 --cluster v100-16gb
 mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
 mends '--strategy zero3 --micro-batch 1' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb:stack=ceiling
-mends '--offload' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --cluster v100-16gb
+# Of what is as fast within a tie, the smallest change of the job: no other strategy where a smaller micro-batch does,
+# and no offload where the next stage does.
+mends '--micro-batch 1 --accumulate 4' --model llama-3-8b --strategy zero3 --ranks 8 --cluster a100-80gb --precision bf16
+! grep -q -e 'would fit with.*--strategy' "$TMPDIR/text.out" || complain "another strategy: $(grep 'would fit' "$TMPDIR/text.out")"
+mends '--strategy zero2 --micro-batch 1' --model llama-3-8b --strategy zero1 --ranks 8 --cluster a100-80gb --precision bf16
+! grep -q -e 'would fit with.*--offload' "$TMPDIR/text.out" || complain "offload: $(grep 'would fit' "$TMPDIR/text.out")"
+# Under a stack it surely fits, or is said to be close; the same of it then in JSON.
+mends '--offload optimizer' --model llama-2-7b --strategy single --ranks 1 --batch 16 --precision fp16 --cluster v100-32gb
+grep -q '^  that is close: within a twentieth ' "$TMPDIR/text.out" || complain "not close: $(grep -A 1 'would fit' "$TMPDIR/text.out")"
+grep -A 4 would_fit_with "$TMPDIR/before.out" | grep -q '"fit": "close"' || complain 'in JSON it is not close'
+grep -q '"fit": "close"' "$TMPDIR/after.out" || complain 'with these options it is not close'
+# All of a rank's batch at once keeps no gradients for the next micro-batch, and takes less than smaller ones.
+mends '--activation-checkpointing full --offload optimizer' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --cluster v100-16gb
+! grep -q 'that is close' "$TMPDIR/text.out" || complain "with all of the batch at once: $(grep -A 1 'would fit' "$TMPDIR/text.out")"
+# A faster one that is close stands beside one that surely fits.
+mends '--offload optimizer' --model params=7e9:units=32 --strategy zero2 --ranks 4 --cluster v100-32gb --precision fp16
+grep -q "^  faster, but close to all of a device's memory: --strategy zero3, in " "$TMPDIR/text.out" || complain "not beside: $(grep -A 1 'would fit' "$TMPDIR/text.out")"
+[ "$(grep -A 8 would_fit_with "$TMPDIR/before.out" | grep -A 2 '"close": {' | grep -c 'zero3\|step_s')" = 2 ] || complain 'in JSON nothing is beside it'
 # A proposal is complete: it names the batch that small micro-batches make up, and what is offloaded already.
 mends '--micro-batch 8 --accumulate 2' --model gpt2-124m --strategy ddp --ranks 2 --micro-batch 16 --cluster v100-16gb
 mends '--offload optimizer,activations' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --offload activations --cluster v100-16gb
@@ -80,7 +98,7 @@ for change in '--micro-batch 16' '--micro-batch 8' '--activation-checkpointing s
 	grep -q '"fits": true' "$TMPDIR/one.out" || continue
 	one=$(grep -A 30 '"time"' "$TMPDIR/one.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p' | head -n 1)
 	[ "$one" != "$step" ] || reached=yes
-	[ "$(printf '%s\n' "$one" "$step" | sort -g | head -n 1)" = "$step" ] ||
+	awk "BEGIN { exit !($step <= 1.09 * $one) }" ||
 		complain "$change fits and takes $one s; proposed: $(grep -A 3 would_fit_with "$TMPDIR/proposed.out")"
 done
 [ -n "$reached" ] || complain "none of these takes the $step s of what is proposed"

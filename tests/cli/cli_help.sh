@@ -142,6 +142,11 @@ completes 'transformers torchtitan trainer' config --reader t
 completes 'h100 h200 h100-pcie' cluster h
 completes 'strategies stacks stack' help st
 completes 'verify' checkpoint v
+completes '' config ''
+completes '--reader' config --rea
+completes '' trace ''
+completes '--hosts' sim --ho
+completes 'as' help as
 completes 'ring-all-reduce' collective ring-all-r
 has "$("$SHARDLAB" help zsh)" "#compdef shardlab"
 

@@ -123,6 +123,36 @@ for signal in TERM USR1 HUP INT; do
 done
 wait_until none_left || complain "the user's mpirun left behind: $(processes)"
 
+# What an mpirun of the user's that was killed has left goes with the next start; what a living one has stays.
+theirs=() segments=()
+for name in killed living; do
+	"${alone[@]}" mpirun --oversubscribe --bind-to none -n 2 "$program" train --model mlp:sizes=784-32-10 --threads 1 \
+		--steps 100000000 --json >"$TMPDIR/$name.out" 2>"$TMPDIR/err" &
+	theirs+=($!)
+	wait_until has_stepped "$TMPDIR/$name.out" || complain "a $name mpirun: no steps"
+	mapfile -t rank < <(for pid in $(ranks); do [ "$(parent_of "$pid")" != $! ] || echo "$pid"; done)
+	segments+=("$(segments_of "${rank[@]}")")
+done
+kill -KILL "${theirs[0]}"
+wait "${theirs[0]}" 2>/dev/null || true
+is_gone() {
+	[ "$(ranks | wc -l)" = 2 ]
+}
+wait_until is_gone || complain 'a killed mpirun: its ranks stay'
+"$program" train --model mlp:sizes=784-32-10 --threads 1 --ranks 2 --steps 1 --json >"$TMPDIR/out" 2>"$TMPDIR/err" || complain "after a killed mpirun: $(cat "$TMPDIR/err")"
+for segment in ${segments[0]}; do
+	[ ! -e "$segment" ] || complain "a killed mpirun: left behind: $segment"
+done
+for segment in ${segments[1]}; do
+	[ -e "$segment" ] || complain "a living mpirun: its $segment was removed"
+done
+[ -n "${segments[0]}" ] && [ -n "${segments[1]}" ] || complain 'the ranks of mpirun share no memory'
+[ "$(cd "$TMPDIR" && echo ompi.*/pid.*)" = "$(cd "$TMPDIR" && echo ompi.*/pid."${theirs[1]}")" ] ||
+	complain "sessions, of which that of ${theirs[1]} lives: $(ls "$TMPDIR"/ompi.*)"
+kill -TERM "${rank[0]}"
+wait "${theirs[1]}" || true
+wait_until none_left || complain "the user's mpirun left behind: $(processes)"
+
 # A folder that the ranks do not share is told before the first step: the same path is another folder to the second rank.
 mkdir "$TMPDIR/here" "$TMPDIR/there"
 status=0
@@ -158,17 +188,19 @@ if [ -z "${SAN-}" ]; then
 	HANG(CALL)' >"$TMPDIR/hang.c"
 	theirs=(train --model mlp:sizes=784-32-10 --steps 2 --json)
 	hanging=()
-	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize; do
+	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize MPI_Comm_split; do
 		${CC:-cc} -w -shared -fPIC -DCALL=$call "$TMPDIR/hang.c" -o "$TMPDIR/$call.so"
+		others=1
+		if [ $call = MPI_Comm_split ]; then others=3 theirs+=(--strategy hybrid:shard=2); fi # groups of ranks
 		(
 			export SHARDLAB_COMM_TIMEOUT_S=4
-			mpirun --oversubscribe --bind-to none -n 1 "$program" "${theirs[@]}" : \
+			mpirun --oversubscribe --bind-to none -n $others "$program" "${theirs[@]}" : \
 				-n 1 env LD_PRELOAD="$TMPDIR/$call.so" "$program" "${theirs[@]}" || echo "status $?"
 		) >"$TMPDIR/$call.said" 2>&1 &
 		hanging+=($!)
 	done
 	wait "${hanging[@]}"
-	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize; do
+	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize MPI_Comm_split; do
 		grep -q '^fatal: .*: waited 4 s for the other ranks' "$TMPDIR/$call.said" && grep -q '^status [1-9]' "$TMPDIR/$call.said" ||
 			complain "a rank that hangs in $call: $(head -n 5 "$TMPDIR/$call.said")"
 	done

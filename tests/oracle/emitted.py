@@ -46,6 +46,10 @@ MEANT = {
     "llama": (8, 1, 1, "bf16", 0, True, ""), "fsdp_save": (4, 1, 1, "bf16", 0, True, ""),
     "zero3_save": (4, 1, 1, "bf16", 3, None, ""), "fsdp_whole": (4, 1, 1, "fp32", 0, False, ""),
     "hybrid_keep": (8, 1, 1, "fp32", 0, False, ""),
+    "zero3_buffers": (4, 1, 1, "bf16", 3, None, "nvme nvme"), "zero3_staged": (4, 1, 1, "bf16", 3, None, "cpu nvme"),
+    "fsdp_post": (4, 1, 1, "fp32", 0, True, ""), "fsdp_two": (4, 1, 1, "bf16", 0, False, ""),
+    "fsdp_all": (4, 1, 1, "fp32", 0, True, ""), "hybrid_post": (8, 1, 1, "fp32", 0, True, ""),
+    "foreach": (4, 1, 1, "fp32", 0, True, ""),
 }
 SECOND_COPY = {"zero3_secondary": 2}  # ranks that keep one between forward and backward
 GATHERED = ("fsdp_save", "zero3_save")  # weights are gathered to be saved
@@ -88,6 +92,8 @@ def read_accelerate(path, ranks):
         os.environ.update(prepare_deepspeed_cmd_env(args)[1])
         plugin = DeepSpeedPlugin()
         config = plugin.deepspeed_config
+        if args.deepspeed_config_file:  # it says all but the ranks
+            return got | {"ranks": args.num_processes} | of_deepspeed(args.deepspeed_config_file, args.num_processes)
         zero = config["zero_optimization"]
         places = [zero[f"offload_{what}"]["device"] for what in ("optimizer", "param")]
         got |= {"stage": plugin.zero_stage, "accumulate": config["gradient_accumulation_steps"],
@@ -95,7 +101,9 @@ def read_accelerate(path, ranks):
                 "gathered": zero["stage3_gather_16bit_weights_on_model_save"]}
     elif args.use_fsdp:
         os.environ.update(prepare_multi_gpu_env(args))
-        got |= {"reshard": os.environ["FSDP_RESHARD_AFTER_FORWARD"] == "true",
+        first = os.environ["FSDP_VERSION"] == "1"
+        frees = os.environ["FSDP_SHARDING_STRATEGY"] in ("FULL_SHARD", "HYBRID_SHARD")
+        got |= {"reshard": frees if first else os.environ["FSDP_RESHARD_AFTER_FORWARD"] == "true",
                 "offload": "cpu cpu" if os.environ["FSDP_OFFLOAD_PARAMS"] == "true" else "",
                 "gathered": os.environ.get("FSDP_STATE_DICT_TYPE") == "FULL_STATE_DICT"}
         try:
@@ -118,7 +126,9 @@ def read_trainer(path, ranks):
            "precision": precision_of(args.bf16, args.fp16), "stage": 0}
     if args.fsdp:
         plugin = args.fsdp_plugin_args
-        got |= {"reshard": plugin["reshard_after_forward"], "offload": "cpu cpu" if plugin.get("cpu_offload") else ""}
+        first = plugin["fsdp_version"] == 1
+        frees = plugin["reshard_after_forward"] == "full_shard" if first else plugin["reshard_after_forward"]
+        got |= {"reshard": frees, "offload": "cpu cpu" if plugin.get("cpu_offload") else ""}
     if said.get("deepspeed"):
         config = HfTrainerDeepSpeedConfig(said["deepspeed"])
         config.trainer_config_process(args)
@@ -154,6 +164,7 @@ KEYS = ("ranks", "micro", "accumulate", "precision", "stage", "reshard", "offloa
 
 def wrong_with(path):
     name, target, _ = path.name.split(".")
+    name = name.removesuffix("-two")  # two files, of which the first names the second
     meant = dict(zip(KEYS, MEANT[name]), gathered=name in GATHERED, secondary=SECOND_COPY.get(name, 1))
     before = dict(os.environ)
     try:
@@ -170,7 +181,7 @@ def wrong_with(path):
 def main():
     wrong = [f"{module.__name__} is {module.__version__}, and the files are for {version}"
              for module, version in VERSIONS.items() if not module.__version__.startswith(version)]
-    files = sorted(path for path in FOLDER.iterdir() if path.name != "said.txt")
+    files = sorted(path for path in FOLDER.iterdir() if path.name.count(".") == 2)
     for path in files:
         wrong += wrong_with(path)
     print("\n".join(wrong) or f"{len(files)} files are read as they were meant")

@@ -198,7 +198,7 @@ static int64_t step_of(enum type precision, bool eager)
 }
 
 /* Within the limit that `validate` has for GPUs, on one whose time is its own: replayed, and issued. */
-START_LOOP_TEST(predictions_match_measured_steps, SUITE_CASES(0, 1), 2)
+START_LOOP_TEST(predictions_match_measured_steps, SUITE_CASES(0, 2), 2)
 {
 	struct calibrate_options o = options();
 	struct cluster c;

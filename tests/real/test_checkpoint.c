@@ -1,11 +1,15 @@
-/* The files of a checkpoint: the manifest, names of pieces, writing and reading them, and the folder of a run. */
+/* The files of a checkpoint: the manifest, names of pieces, writing and reading them, and the folder of a run,
+ * which one run at a time has. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "real/checkpoint/folder.h"
+#include "real/checkpoint/lock.h"
 #include "real/checkpoint/manifest.h"
 #include "real/checkpoint/pieces.h"
 #include "strategy/base/file.h"
@@ -53,6 +57,7 @@ static struct manifest a_manifest(struct manifest_file *files, int count)
 	                     .model = "mlp:sizes=4-3-2",
 	                     .data_samples = 5,
 	                     .data_checksum = UINT64_C(0xfedcba9876543210),
+	                     .data_whole = 2,
 	                     .state_checksum = 1,
 	                     .files = files,
 	                     .file_count = count};
@@ -76,6 +81,7 @@ START_TEST(a_manifest_comes_back)
 	ck_assert_str_eq(back.settings[SETTING_STRATEGY], m.settings[SETTING_STRATEGY]);
 	ck_assert(!back.settings[SETTING_SEED]);
 	ck_assert(back.data_checksum == m.data_checksum && back.state_checksum == 1 && back.data_samples == 5);
+	ck_assert(back.has_whole && back.data_whole == 2);
 	ck_assert_int_eq(back.file_count, 2);
 	ck_assert(back.files[1].bytes == 101 && back.files[1].checksum == UINT64_MAX - 1);
 	manifest_release(&back);
@@ -374,6 +380,50 @@ START_TEST(what_the_dead_left_goes)
 	ck_assert(!is_there("step-00000009.1.0.partial") && is_there("step-x.partial"));
 	free(stale);
 	free(other);
+}
+
+/* ---- one run at a time ---- */
+
+START_TEST(a_run_mixes_with_no_other)
+{
+	char *ten = checkpoint_path(folder, 10);
+	must(checkpoint_folder_check_own(folder, NULL));
+	make(10, 0);
+	must_fail(checkpoint_folder_check_own(folder, NULL), STATUS_INPUT, "of another run, up to step-00000010");
+	must_fail(checkpoint_folder_check_own(folder, "/elsewhere"), STATUS_INPUT, "there is no checkpoint");
+	must(checkpoint_folder_check_own(folder, "latest"));
+	must(checkpoint_folder_check_own(folder, ten));
+	free(ten);
+}
+
+/* A process that has the lock; it is there once this returns. */
+static pid_t holder(void)
+{
+	int ends[2];
+	char byte;
+	ck_assert(!pipe(ends));
+	pid_t child = fork();
+	if (!child) {
+		struct checkpoint_lock l;
+		byte = checkpoint_lock_take(&l, folder, &(int){0}) ? 'x' : 'y';
+		_exit(write(ends[1], &byte, 1) == 1 ? pause() : 1);
+	}
+	ck_assert(read(ends[0], &byte, 1) == 1 && byte == 'y');
+	return child;
+}
+
+START_TEST(one_run_at_a_time_has_the_folder)
+{
+	struct checkpoint_lock l;
+	char who[64];
+	pid_t other = holder();
+	snprintf(who, sizeof who, "another run writes there, process %ld on ", (long)other);
+	must_fail(checkpoint_lock_take(&l, folder, &(int){0}), STATUS_INPUT, who);
+	ck_assert(is_there(CHECKPOINT_LOCK));
+	ck_assert(!kill(other, SIGKILL) && waitpid(other, NULL, 0) == other);
+	must(checkpoint_lock_take(&l, folder, &(int){0}));
+	checkpoint_lock_release(&l);
+	ck_assert(!is_there(CHECKPOINT_LOCK));
 }
 
 SUITE_WITH("checkpoint", 20, setup, teardown)

@@ -7,6 +7,7 @@
 #include "real/rank/checksum.h"
 #include "tests/support/json.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <inttypes.h>
@@ -20,8 +21,8 @@
 
 static const char *const names[4] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                                      "t10k-labels-idx1-ubyte"};
-static char folder[64], text_path[96];
-static const struct dataset_spec tiny_spec = {.kind = DATASET_IMAGES, .path = folder, .pixels = 6, .classes = 10};
+static char text_path[96];
+static const struct dataset_spec tiny_spec = {.kind = DATASET_IMAGES, .path = scratch, .pixels = 6, .classes = 10};
 
 /* Three training images of 2 × 3 and two for validation. */
 static const unsigned char images_3[34] = {0, 0, 8, 3, 0, 0, 0, 3, 0,  0,  0,  2,  0,  0,  0,  3,  1,
@@ -33,7 +34,7 @@ static const unsigned char labels_2[10] = {0, 0, 8, 1, 0, 0, 0, 2, 7, 6};
 
 static void path_of(char path[128], const char *name, const char *ending)
 {
-	snprintf(path, 128, "%s/%s%s", folder, name, ending);
+	snprintf(path, 128, "%s/%s%s", scratch, name, ending);
 }
 
 static void put(const char *path, const void *bytes, size_t size)
@@ -76,23 +77,9 @@ static void put_tiny(void)
 
 static void setup(void)
 {
-	snprintf(folder, sizeof folder, "/tmp/shardlab-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	snprintf(text_path, sizeof text_path, "%s/text", folder);
+	scratch_make();
+	snprintf(text_path, sizeof text_path, "%s/text", scratch);
 	put_tiny();
-}
-
-static void teardown(void)
-{
-	char path[128];
-	for (int i = 0; i < 4; i++) {
-		path_of(path, names[i], "");
-		unlink(path);
-		path_of(path, names[i], ".gz");
-		unlink(path);
-	}
-	unlink(text_path);
-	ck_assert_int_eq(rmdir(folder), 0);
 }
 
 static void assert_refused(const struct dataset_spec *spec, const char *name, const char *word)
@@ -201,7 +188,7 @@ START_TEST(wrong_images)
 	assert_refused(&large, names[0], "6 pixels");
 	path_of(path, names[3], "");
 	unlink(path);
-	assert_refused(&tiny_spec, names[3], folder);
+	assert_refused(&tiny_spec, names[3], scratch);
 	ck_assert_int_eq(mkdir(path, 0777), 0);
 	assert_refused(&tiny_spec, names[3], "is a folder");
 	ck_assert_int_eq(rmdir(path), 0);
@@ -287,8 +274,8 @@ START_TEST(short_texts)
 	}
 	spec.tokens = INT64_MAX;
 	assert_refused(&spec, text_path, "too few");
-	spec.path = folder;
-	assert_refused(&spec, folder, "is a folder");
+	spec.path = scratch;
+	assert_refused(&spec, scratch, "is a folder");
 	spec.path = "/dev/null";
 	assert_refused(&spec, "/dev/null", "not a regular file");
 	spec.path = "/none/text";
@@ -416,4 +403,4 @@ START_TEST(default_data_is_there)
 	dataset_release(&d);
 }
 
-SUITE_WITH("data", 60, setup, teardown)
+SUITE_WITH("data", 60, setup, scratch_remove)

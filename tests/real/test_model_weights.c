@@ -6,6 +6,7 @@
 #include "real/rank/memory.h"
 #include "real/rank/weights.h"
 #include "tests/support/plan_check.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <fcntl.h>
@@ -15,19 +16,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static char place[64], file[96];
+static char file[96];
 
 static void setup(void)
 {
-	snprintf(place, sizeof place, "/tmp/shardlab-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(place));
-	snprintf(file, sizeof file, "%s/f.safetensors", place);
+	scratch_make();
+	snprintf(file, sizeof file, "%s/f.safetensors", scratch);
 }
 
 static void teardown(void)
 {
 	unlink(file);
-	ck_assert_int_eq(rmdir(place), 0);
+	ck_assert_int_eq(rmdir(scratch), 0);
 }
 
 /* A tensor besides the model's. */

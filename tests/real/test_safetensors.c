@@ -2,9 +2,9 @@
  * a line that names the file; nothing half-written stands at the final name. */
 #include "real/data/safetensors.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,38 +13,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64], file[96];
+static char file[96];
 
 static void setup(void)
 {
-	snprintf(folder, sizeof folder, "/tmp/shardlab-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	snprintf(file, sizeof file, "%s/f.safetensors", folder);
-}
-
-static int files_in_folder(void)
-{
-	int count = 0;
-	DIR *d = opendir(folder);
-	ck_assert_ptr_nonnull(d);
-	for (struct dirent *e; (e = readdir(d));)
-		count += e->d_name[0] != '.';
-	closedir(d);
-	return count;
+	scratch_make();
+	snprintf(file, sizeof file, "%s/f.safetensors", scratch);
 }
 
 static void teardown(void)
 {
 	unlink(file);
-	ck_assert_int_eq(rmdir(folder), 0); /* and so: nothing else was left in it */
+	ck_assert_int_eq(rmdir(scratch), 0); /* and so: nothing else was left in it */
 }
 
 static void put_bytes(const void *bytes, size_t size)
 {
-	FILE *f = fopen(file, "wb");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(bytes, 1, size, f), size);
-	ck_assert_int_eq(fclose(f), 0);
+	scratch_put("f.safetensors", bytes, size);
 }
 
 /* Header text, then so many bytes of data: 0, 1, 2, … */
@@ -92,7 +77,7 @@ START_TEST(round_trip_by_ranges)
 	ck_assert_int_eq(access(file, F_OK), -1);
 	ck_assert_int_eq(safetensors_finish(&w, w.elements_written), STATUS_OK);
 	safetensors_writer_release(&w);
-	ck_assert_int_eq(files_in_folder(), 1);
+	ck_assert_int_eq(folder_entries(scratch), 1);
 
 	struct safetensors f;
 	ck_assert_int_eq(safetensors_open(&f, file), STATUS_OK);
@@ -152,10 +137,10 @@ START_TEST(unfinished_leaves_the_old_file)
 	ck_assert_int_eq(safetensors_begin(&w), STATUS_OK);
 	ck_assert_int_eq(safetensors_write(&w, 0, 0, 6, seven), STATUS_OK);
 	must_fail(safetensors_finish(&w, w.elements_written), STATUS_RUN, "6 elements were written");
-	ck_assert_int_eq(files_in_folder(), 2);
+	ck_assert_int_eq(folder_entries(scratch), 2);
 	safetensors_writer_release(&w);
 	safetensors_writer_release(&w);
-	ck_assert_int_eq(files_in_folder(), 1);
+	ck_assert_int_eq(folder_entries(scratch), 1);
 	struct stat info;
 	ck_assert_int_eq(stat(file, &info), 0);
 	ck_assert_int_eq(info.st_size, 3);
@@ -165,9 +150,9 @@ START_TEST(writer_refuses)
 {
 	struct safetensors_writer w;
 	char path[128];
-	snprintf(path, sizeof path, "%s/none/f.safetensors", folder);
+	snprintf(path, sizeof path, "%s/none/f.safetensors", scratch);
 	must_fail(safetensors_create(&w, path), STATUS_INPUT, path);
-	ck_assert_int_eq(safetensors_create(&w, folder), STATUS_INPUT);
+	ck_assert_int_eq(safetensors_create(&w, scratch), STATUS_INPUT);
 	ck_assert_int_eq(safetensors_join(&w, path), STATUS_RUN);
 
 	ck_assert_int_eq(safetensors_create(&w, file), STATUS_OK);
@@ -272,7 +257,7 @@ START_TEST(wrong_file)
 {
 	struct safetensors f;
 	must_fail(safetensors_open(&f, file), STATUS_INPUT, "No such file");
-	ck_assert_int_eq(safetensors_open(&f, folder), STATUS_INPUT);
+	ck_assert_int_eq(safetensors_open(&f, scratch), STATUS_INPUT);
 	put_bytes("\x10\0\0", 3);
 	assert_refused("too few");
 	put_bytes("\x10\0\0\0\0\0\0\0{}", 10);

@@ -4,6 +4,7 @@
 #include "real/data/data.h"
 #include "real/data/sampler.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -12,47 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
-
-enum { MOST_PATHS = 16 };
-
-static char folder[64], paths[MOST_PATHS][128];
-static int path_count;
-
-static const char *put(const char *name, const void *bytes, size_t size)
-{
-	char path[128];
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	int i = 0;
-	while (i < path_count && strcmp(paths[i], path) != 0)
-		i++;
-	ck_assert_int_lt(i, MOST_PATHS);
-	path_count += i == path_count;
-	memcpy(paths[i], path, sizeof path);
-	FILE *f = fopen(path, "wb");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(bytes, 1, size, f), size);
-	ck_assert_int_eq(fclose(f), 0);
-	return paths[i];
-}
-
-static const char *put_text(const char *name, const char *text)
-{
-	return put(name, text, strlen(text));
-}
-
-static void setup(void)
-{
-	path_count = 0;
-	snprintf(folder, sizeof folder, "/tmp/shardlab-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void teardown(void)
-{
-	while (path_count)
-		unlink(paths[--path_count]);
-	ck_assert_int_eq(rmdir(folder), 0);
-}
 
 static enum status open_rows(struct dataset *d, const char *path, const char *keys, int inputs, int classes)
 {
@@ -101,11 +61,11 @@ START_TEST(fields_as_people_write_them)
 START_TEST(wrong_fields)
 {
 	char text[600];
-	assert_refused(put_text("a.csv", "1,2,0\n1,\"2,1\n"), "", 2, 2, "a.csv:3: a quote is not closed");
-	assert_refused(put_text("a.csv", "1,2,0\n1,\"2\"x,1\n"), "", 2, 2, "a.csv:2: text behind a closing quote");
-	assert_refused(put("a.csv", "1,2,0\n1,\0,1\n", 12), "", 2, 2, "a.csv:2: a byte of zero");
+	assert_refused(scratch_text("a.csv", "1,2,0\n1,\"2,1\n"), "", 2, 2, "a.csv:3: a quote is not closed");
+	assert_refused(scratch_text("a.csv", "1,2,0\n1,\"2\"x,1\n"), "", 2, 2, "a.csv:2: text behind a closing quote");
+	assert_refused(scratch_put("a.csv", "1,2,0\n1,\0,1\n", 12), "", 2, 2, "a.csv:2: a byte of zero");
 	snprintf(text, sizeof text, "1,2,0\n1,%0300d,1\n", 7);
-	assert_refused(put_text("a.csv", text), "", 2, 2, "a.csv:2: a field is longer than 255 bytes");
+	assert_refused(scratch_text("a.csv", text), "", 2, 2, "a.csv:2: a field is longer than 255 bytes");
 }
 
 /* ---- labels ---- */
@@ -116,7 +76,7 @@ static void assert_label(const char *text, const char *keys, int classes, int ro
 	struct dataset d;
 	char all[128];
 	snprintf(all, sizeof all, ":normalize=none%s", keys);
-	must(open_rows(&d, put_text("a.csv", text), all, 2, classes));
+	must(open_rows(&d, scratch_text("a.csv", text), all, 2, classes));
 	for (int64_t i = 0; i < d.training_samples; i++) {
 		float input[2];
 		int32_t target;
@@ -149,7 +109,7 @@ START_TEST(which_column_is_the_label)
 static void assert_rows(const char *text, const char *keys, int inputs, int64_t rows, const char *says)
 {
 	struct dataset d;
-	must(open_rows(&d, put_text("a.csv", text), keys, inputs, 3));
+	must(open_rows(&d, scratch_text("a.csv", text), keys, inputs, 3));
 	int64_t got = d.training_samples + d.validation_samples;
 	ck_assert_msg(got == rows, "%s: %d rows, not %d", text, (int)got, (int)rows);
 	ck_assert_msg(strstr(d.words, says), "'%s' is not in: %s", says, d.words);
@@ -170,58 +130,62 @@ START_TEST(columns_named_by_numbers)
 	assert_rows("2,1,a\n5,4,b\n5,3,b\n", "", 2, 3, "the label is column 3;");
 	assert_rows("0,1,2\n5,4,1\n5,3,0\n", "", 2, 3, "the label is column 3;");
 	assert_rows("0,1,2,2\n5,4,3,1\n5,4,3,0\n", "", 3, 3, "the label is column 4;");
-	assert_refused(put_text("a.csv", "0,1,species\n5,\"4\n"), "", 2, 3, "a quote is not closed");
+	assert_refused(scratch_text("a.csv", "0,1,species\n5,\"4\n"), "", 2, 3, "a quote is not closed");
 }
 
 START_TEST(labels_that_are_wrong)
 {
-	assert_refused(put_text("a.csv", "0,1.5,1\n1,2.5,0\n"), "", 2, 2, "both of the first and the last column");
-	assert_refused(put_text("a.csv", "0.5,1.5,1\n1,2.5,2\n"), "", 2, 2, "none of the first and the last column");
-	assert_refused(put_text("a.csv", "a,1.5,b\nb,2.5,a\n"), "", 2, 2, "both of the first and the last column");
-	assert_refused(put_text("a.csv", "5,1.5,1\n1,2.5,2\n"), ":label=last", 2, 2,
+	assert_refused(scratch_text("a.csv", "0,1.5,1\n1,2.5,0\n"), "", 2, 2, "both of the first and the last column");
+	assert_refused(scratch_text("a.csv", "0.5,1.5,1\n1,2.5,2\n"), "", 2, 2,
+	               "none of the first and the last column");
+	assert_refused(scratch_text("a.csv", "a,1.5,b\nb,2.5,a\n"), "", 2, 2, "both of the first and the last column");
+	assert_refused(scratch_text("a.csv", "5,1.5,1\n1,2.5,2\n"), ":label=last", 2, 2,
 	               "label 2 in row 2, but the model has classes 0 to 1; the label is column 3");
-	assert_refused(put_text("a.csv", "5,1.5,0.5\n1,2.5,1\n"), ":label=last", 2, 2, "label 0.5 in row 1");
-	assert_refused(put_text("a.csv", "1,1.5,a\n1,2.5,b\n2,2,c\n"), "", 2, 2, "3 different labels in column 3");
-	assert_refused(put_text("a.csv", "1,1.5,a\n1,2.5,b\n2,2,c\n"), ":label=3", 2, 2, "'c' is a class too many");
-	assert_refused(put_text("a.csv", "1,1.5,0\n1,2.5,b\n"), "", 2, 2,
+	assert_refused(scratch_text("a.csv", "5,1.5,0.5\n1,2.5,1\n"), ":label=last", 2, 2, "label 0.5 in row 1");
+	assert_refused(scratch_text("a.csv", "1,1.5,a\n1,2.5,b\n2,2,c\n"), "", 2, 2, "3 different labels in column 3");
+	assert_refused(scratch_text("a.csv", "1,1.5,a\n1,2.5,b\n2,2,c\n"), ":label=3", 2, 2, "'c' is a class too many");
+	assert_refused(scratch_text("a.csv", "1,1.5,0\n1,2.5,b\n"), "", 2, 2,
 	               "a.csv:2: column 3: 'b' stands in a column of both numbers and words");
-	assert_refused(put_text("a.csv", "1,1.5,a\n1,2.5,1\n"), "", 2, 2, "'1' stands in a column of both");
+	assert_refused(scratch_text("a.csv", "1,1.5,a\n1,2.5,1\n"), "", 2, 2, "'1' stands in a column of both");
 	static const char *const beyond[] = {"4", "0", "99999999999999999999"};
 	for (int i = 0; i < COUNT(beyond); i++) {
 		char keys[40];
 		snprintf(keys, sizeof keys, ":label=%s", beyond[i]);
-		assert_refused(paths[0], keys, 2, 2, "a.csv: label: '");
+		assert_refused(scratch_paths[0], keys, 2, 2, "a.csv: label: '");
 		ck_assert_msg(!strchr(status_message(), '{'), "%s", status_message());
 	}
-	assert_refused(paths[0], ":label=4", 2, 2, "'4' is above 3");
-	assert_refused(paths[0], ":label=", 2, 2, "a.csv: label: the value is missing");
-	assert_refused(paths[0], ":label=none", 2, 2, "no column is named 'none'");
-	assert_refused(paths[0], ":normalize=all", 2, 2, "a.csv: normalize: 'all' is not one of: columns, whole, none");
-	assert_refused(paths[0], ":sort=yes", 2, 2, "a.csv: unknown key 'sort'");
+	assert_refused(scratch_paths[0], ":label=4", 2, 2, "'4' is above 3");
+	assert_refused(scratch_paths[0], ":label=", 2, 2, "a.csv: label: the value is missing");
+	assert_refused(scratch_paths[0], ":label=none", 2, 2, "no column is named 'none'");
+	assert_refused(scratch_paths[0], ":normalize=all", 2, 2,
+	               "a.csv: normalize: 'all' is not one of: columns, whole, none");
+	assert_refused(scratch_paths[0], ":sort=yes", 2, 2, "a.csv: unknown key 'sort'");
 }
 
 START_TEST(rows_that_are_wrong)
 {
-	assert_refused(put_text("a.csv", ""), "", 2, 2, "a.csv: holds no rows");
-	assert_refused(put_text("a.csv", "x,y,label\n"), "", 2, 2, "a.csv: holds no rows");
-	assert_refused(put_text("a.csv", "1\n2\n"), "", 2, 2, "one column");
-	assert_refused(put_text("a.csv", "1,2,3,0\n"), "", 2, 2,
+	assert_refused(scratch_text("a.csv", ""), "", 2, 2, "a.csv: holds no rows");
+	assert_refused(scratch_text("a.csv", "x,y,label\n"), "", 2, 2, "a.csv: holds no rows");
+	assert_refused(scratch_text("a.csv", "1\n2\n"), "", 2, 2, "one column");
+	assert_refused(scratch_text("a.csv", "1,2,3,0\n"), "", 2, 2,
 	               "3 numbers in a row beside the label, but the model takes 2");
-	assert_refused(put_text("a.csv", "1,2,0\n1,2\n"), "", 2, 2, "a.csv:2: fewer than the 3 columns");
-	assert_refused(put_text("a.csv", "1,2,0\n1,2,0,4\n"), "", 2, 2, "a.csv:2: more than the 3 columns");
-	assert_refused(put_text("a.csv", "1,2,0\n1,,1\n"), "", 2, 2, "a.csv:2: column 2 is empty; fill it in");
-	assert_refused(put_text("a.csv", "1,2,0\n1,\"\033[1m\n\",1\n"), "", 2, 2, "column 2: '?[1m?' is not a number");
+	assert_refused(scratch_text("a.csv", "1,2,0\n1,2\n"), "", 2, 2, "a.csv:2: fewer than the 3 columns");
+	assert_refused(scratch_text("a.csv", "1,2,0\n1,2,0,4\n"), "", 2, 2, "a.csv:2: more than the 3 columns");
+	assert_refused(scratch_text("a.csv", "1,2,0\n1,,1\n"), "", 2, 2, "a.csv:2: column 2 is empty; fill it in");
+	assert_refused(scratch_text("a.csv", "1,2,0\n1,\"\033[1m\n\",1\n"), "", 2, 2,
+	               "column 2: '?[1m?' is not a number");
 	static const char *const decimal = "column 2: '2,5' has a decimal comma; write a point";
-	assert_refused(put_text("a.csv", "x;y;label\n1,5;2,5;0\n"), ":label=last", 2, 2, "'1,5' has a decimal comma");
-	assert_refused(put_text("a.csv", "1;2;0\n1;2,5;1\n"), "", 2, 2, decimal);
-	assert_refused(put_text("a.csv", "1,5;2,5;0\n3,5;4,5;1\n"), "", 2, 2, decimal);
-	assert_refused(put_text("a.csv", "1;2;0\n1;2,x;1\n"), "", 2, 2, "'2,x' is not a number");
+	assert_refused(scratch_text("a.csv", "x;y;label\n1,5;2,5;0\n"), ":label=last", 2, 2,
+	               "'1,5' has a decimal comma");
+	assert_refused(scratch_text("a.csv", "1;2;0\n1;2,5;1\n"), "", 2, 2, decimal);
+	assert_refused(scratch_text("a.csv", "1,5;2,5;0\n3,5;4,5;1\n"), "", 2, 2, decimal);
+	assert_refused(scratch_text("a.csv", "1;2;0\n1;2,x;1\n"), "", 2, 2, "'2,x' is not a number");
 	static const char *const numbers[] = {"x", "nan", "inf", "0x10", "1e999", "1.5.", "--1", "1 2"};
 	for (int i = 0; i < COUNT(numbers); i++) {
 		char text[64], says[64];
 		snprintf(text, sizeof text, "1,2,0\n\n1,%s,1\n", numbers[i]);
 		snprintf(says, sizeof says, "a.csv:3: column 2: '%s' is not a number", numbers[i]);
-		assert_refused(put_text("a.csv", text), "", 2, 2, says);
+		assert_refused(scratch_text("a.csv", text), "", 2, 2, says);
 	}
 	assert_refused("/none/a.csv", "", 2, 2, "/none/a.csv: no such file");
 }
@@ -241,7 +205,7 @@ START_TEST(columns_are_scaled)
 	write_rows(f, 0, 25);
 	fclose(f);
 	struct dataset d;
-	must(open_rows(&d, put_text("a.csv", text), ":label=last", 2, 2));
+	must(open_rows(&d, scratch_text("a.csv", text), ":label=last", 2, 2));
 	ck_assert_int_eq(d.training_samples, 23);
 	ck_assert_int_eq(d.validation_samples, 2);
 	ck_assert_ptr_nonnull(strstr(d.words, "each column less its mean"));
@@ -283,7 +247,7 @@ START_TEST(pictures_are_scaled_as_a_whole)
 	struct dataset d;
 	float input[64];
 	int32_t target;
-	must(open_rows(&d, put_text("a.csv", text), "", 64, 2));
+	must(open_rows(&d, scratch_text("a.csv", text), "", 64, 2));
 	ck_assert_ptr_nonnull(strstr(d.words, "less 63.75, divided by 110.4"));
 	for (int64_t i = 0; i < 4; i++) {
 		dataset_fill(&d, 1, i, 1, input, &target);
@@ -300,21 +264,21 @@ START_TEST(several_tables)
 	write_rows(f, 0, 25);
 	fclose(f);
 	struct dataset d;
-	put_text("x_train.csv", text);
-	put_text("x_test.csv", "25,7,1\n26,7,0\n");
-	must(open_rows(&d, folder, "", 2, 2));
+	scratch_text("x_train.csv", text);
+	scratch_text("x_test.csv", "25,7,1\n26,7,0\n");
+	must(open_rows(&d, scratch, "", 2, 2));
 	ck_assert_int_eq(d.training_samples, 25);
 	ck_assert_int_eq(d.validation_samples, 2);
 	dataset_release(&d);
-	snprintf(list, sizeof list, "%s/x_train.csv,%s", folder, put_text("b.csv", "25,7,1\n26,7,0\n"));
+	snprintf(list, sizeof list, "%s/x_train.csv,%s", scratch, scratch_text("b.csv", "25,7,1\n26,7,0\n"));
 	must(open_rows(&d, list, "", 2, 2));
 	ck_assert_int_eq(d.training_samples + d.validation_samples, 27);
 	dataset_release(&d);
-	snprintf(list, sizeof list, "%s/x_train.csv,%s", folder, put_text("b.csv", "25,7,1,0\n"));
+	snprintf(list, sizeof list, "%s/x_train.csv,%s", scratch, scratch_text("b.csv", "25,7,1,0\n"));
 	assert_refused(list, "", 2, 2, "b.csv:1: more than the 3 columns");
-	snprintf(list, sizeof list, "%s/x_train.csv,%s", folder, put_text("b.csv", "25,7,1\n26,7,2\n"));
+	snprintf(list, sizeof list, "%s/x_train.csv,%s", scratch, scratch_text("b.csv", "25,7,1\n26,7,2\n"));
 	assert_refused(list, "", 2, 2, "none of the first and the last column");
-	snprintf(list, sizeof list, "%s/x_train.csv:label=last,%s", folder, paths[2]);
+	snprintf(list, sizeof list, "%s/x_train.csv:label=last,%s", scratch, scratch_paths[2]);
 	assert_refused(list, "", 2, 2, "b.csv: label 2 in row 2");
 	assert_refused(list, ":label=first", 2, 2, "keys hold for all files");
 }
@@ -331,10 +295,10 @@ START_TEST(packed_tables)
 	z.next_out = (Bytef *)packed;
 	z.avail_out = sizeof packed;
 	ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
-	must(open_rows(&d, put("a.csv.gz", packed, z.total_out), "", 2, 2));
+	must(open_rows(&d, scratch_put("a.csv.gz", packed, z.total_out), "", 2, 2));
 	ck_assert_int_eq(d.training_samples, 2);
 	dataset_release(&d);
-	assert_refused(put("a.csv.gz", packed, z.total_out - 3), "", 2, 2, "truncated");
+	assert_refused(scratch_put("a.csv.gz", packed, z.total_out - 3), "", 2, 2, "truncated");
 	deflateEnd(&z);
 }
 
@@ -351,7 +315,8 @@ START_TEST(a_pair_of_idx_files)
 	}
 	for (int turned = 0; turned < 2; turned++) {
 		struct dataset d;
-		const char *a = put("pictures", images, sizeof images), *b = put("names", labels, sizeof labels);
+		const char *a = scratch_put("pictures", images, sizeof images),
+		           *b = scratch_put("names", labels, sizeof labels);
 		snprintf(list, sizeof list, "%s,%s", turned ? b : a, turned ? a : b);
 		must(open_rows(&d, list, "", 2, 3));
 		ck_assert_int_eq(d.training_samples, 18);
@@ -366,11 +331,11 @@ START_TEST(a_pair_of_idx_files)
 		}
 		dataset_release(&d);
 	}
-	assert_refused(paths[0], "", 2, 3, "an IDX file of images goes with one of labels");
+	assert_refused(scratch_paths[0], "", 2, 3, "an IDX file of images goes with one of labels");
 	assert_refused(list, "", 3, 3, "images of 2 pixels, but the model takes 3");
 	assert_refused(list, "", 2, 2, "label 2 of image 2");
-	snprintf(list, sizeof list, "%s,%s", paths[0], put("more", images, sizeof images));
+	snprintf(list, sizeof list, "%s,%s", scratch_paths[0], scratch_put("more", images, sizeof images));
 	assert_refused(list, "", 2, 3, "not an IDX file of labels");
 }
 
-SUITE_WITH("tables", 60, setup, teardown)
+SUITE_WITH("tables", 60, scratch_make, scratch_remove)

@@ -4,6 +4,7 @@
 #include "real/data/sampler.h"
 #include "real/data/token_file.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <inttypes.h>
@@ -15,41 +16,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { TOKENS = 8, VOCABULARY = 50257, MOST_PATHS = 32 };
-
-static char folder[64], paths[MOST_PATHS][128];
-static int path_count;
-
-/* In the test's folder, removed at its end. */
-static const char *path_to(const char *name)
-{
-	char path[128];
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	for (int i = 0; i < path_count; i++)
-		if (!strcmp(paths[i], path))
-			return paths[i];
-	ck_assert_int_lt(path_count, MOST_PATHS);
-	memcpy(paths[path_count], path, sizeof path);
-	return paths[path_count++];
-}
-
-static void setup(void)
-{
-	path_count = 0;
-	snprintf(folder, sizeof folder, "/tmp/shardlab-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void teardown(void)
-{
-	while (path_count)
-		unlink(paths[--path_count]);
-	ck_assert_int_eq(rmdir(folder), 0);
-}
+enum { TOKENS = 8, VOCABULARY = 50257 };
 
 static FILE *begin(const char *name)
 {
-	FILE *f = fopen(path_to(name), "wb");
+	FILE *f = fopen(scratch_path(name), "wb");
 	ck_assert_ptr_nonnull(f);
 	return f;
 }
@@ -82,7 +53,7 @@ static const char *put_raw(const char *name, uint32_t first, int count, int byte
 	FILE *f = begin(name);
 	put_ids(f, first, count, bytes);
 	ck_assert_int_eq(fclose(f), 0);
-	return path_to(name);
+	return scratch_path(name);
 }
 
 static const char *put_llm_c(const char *name, uint32_t magic, uint32_t version, uint32_t first, int count, int bytes)
@@ -91,7 +62,7 @@ static const char *put_llm_c(const char *name, uint32_t magic, uint32_t version,
 	put_header(f, magic, version, (uint32_t)count);
 	put_ids(f, first, count, bytes);
 	ck_assert_int_eq(fclose(f), 0);
-	return path_to(name);
+	return scratch_path(name);
 }
 
 static const char *put_npy(const char *name, const char *dictionary, uint32_t first, int count, int bytes)
@@ -102,20 +73,20 @@ static const char *put_npy(const char *name, const char *dictionary, uint32_t fi
 	fputs(dictionary, f);
 	put_ids(f, first, count, bytes);
 	ck_assert_int_eq(fclose(f), 0);
-	return path_to(name);
+	return scratch_path(name);
 }
 
 /* Ids of two bytes below 256. */
 static const char *put_packed(const char *name)
 {
-	gzFile f = gzopen(path_to(name), "wb");
+	gzFile f = gzopen(scratch_path(name), "wb");
 	ck_assert_ptr_nonnull(f);
 	for (int i = 0; i < 1000; i++) {
 		gzputc(f, i % 200);
 		gzputc(f, 0);
 	}
 	ck_assert_int_eq(gzclose(f), Z_OK);
-	return path_to(name);
+	return scratch_path(name);
 }
 
 static struct dataset_spec spec_of(const char *path)
@@ -298,32 +269,32 @@ START_TEST(folders_of_nanogpt_and_llm_c)
 	put_raw("train.bin", 1, 100, 2);
 	put_raw("val.bin", 1, 41, 2);
 	put_raw("meta.pkl", 1, 41, 2);
-	assert_found(folder, 100 - TOKENS, 5);
-	unlink(path_to("train.bin"));
-	unlink(path_to("val.bin"));
-	assert_refused(folder, NULL, "without train.bin or NAME_train_*.bin");
+	assert_found(scratch, 100 - TOKENS, 5);
+	unlink(scratch_path("train.bin"));
+	unlink(scratch_path("val.bin"));
+	assert_refused(scratch, NULL, "without train.bin or NAME_train_*.bin");
 	put_llm_c("x_train_000002.bin", 20240520, 1, 1, 100, 2);
 	put_llm_c("x_train_000001.bin", 20240520, 1, 1, 50, 2);
 	put_llm_c("x_val_000000.bin", 20240520, 1, 1, 41, 2);
-	assert_found(folder, 100 + 50 - 2 * TOKENS, 5);
-	snprintf(pattern, sizeof pattern, "%s/x_*.bin", folder);
+	assert_found(scratch, 100 + 50 - 2 * TOKENS, 5);
+	snprintf(pattern, sizeof pattern, "%s/x_*.bin", scratch);
 	assert_found(pattern, 100 + 50 - 2 * TOKENS, 5);
-	snprintf(pattern, sizeof pattern, "%s/x_train_*.bin,%s/x_val_000000.bin", folder, folder);
+	snprintf(pattern, sizeof pattern, "%s/x_train_*.bin,%s/x_val_000000.bin", scratch, scratch);
 	assert_found(pattern, 100 + 50 - 2 * TOKENS, 5);
-	snprintf(pattern, sizeof pattern, "%s/*val*.bin", folder); /* there is no other: it is trained on */
+	snprintf(pattern, sizeof pattern, "%s/*val*.bin", scratch); /* there is no other: it is trained on */
 	assert_found(pattern, 41 - TOKENS, 0);
 	put_llm_c("y_train_000001.bin", 20240520, 1, 1, 50, 2);
-	assert_refused(folder, NULL, "holds several data sets");
-	snprintf(pattern, sizeof pattern, "%s/z*.bin", folder);
+	assert_refused(scratch, NULL, "holds several data sets");
+	snprintf(pattern, sizeof pattern, "%s/z*.bin", scratch);
 	assert_refused(pattern, NULL, "no file has such a name");
-	snprintf(pattern, sizeof pattern, "%s/x_*.bin,%s/x_val_000000.bin", folder, folder);
+	snprintf(pattern, sizeof pattern, "%s/x_*.bin,%s/x_val_000000.bin", scratch, scratch);
 	assert_refused(pattern, NULL, "is named twice");
-	snprintf(pattern, sizeof pattern, "%s/x_val_000000.bin,%s/./x_val_000000.bin", folder, folder);
+	snprintf(pattern, sizeof pattern, "%s/x_val_000000.bin,%s/./x_val_000000.bin", scratch, scratch);
 	assert_refused(pattern, NULL, "/./x_val_000000.bin: is the same file as /tmp");
-	ck_assert_int_eq(symlink("x_val_000000.bin", path_to("linked.bin")), 0);
-	snprintf(pattern, sizeof pattern, "%s/x_val_000000.bin,%s", folder, path_to("linked.bin"));
+	ck_assert_int_eq(symlink("x_val_000000.bin", scratch_path("linked.bin")), 0);
+	snprintf(pattern, sizeof pattern, "%s/x_val_000000.bin,%s", scratch, scratch_path("linked.bin"));
 	assert_refused(pattern, NULL, "linked.bin: is the same file as /tmp");
-	snprintf(pattern, sizeof pattern, "%s/x_train_000001.bin,,", folder);
+	snprintf(pattern, sizeof pattern, "%s/x_train_000001.bin,,", scratch);
 	assert_refused(pattern, NULL, "a path is empty");
 	/* A path that is there is taken as it stands. */
 	assert_found(put_raw("a,b*:type=uint32", 33, 60, 1), 60 - TOKENS, 0);
@@ -351,8 +322,8 @@ START_TEST(wrong_files)
 	assert_refused(path, NULL, "promises -2147483648 ids");
 
 	put_raw("odd.bin", 1, 41, 1);
-	assert_refused(path_to("odd.bin"), NULL, "41 bytes are no whole number of ids of 2 bytes");
-	assert_refused(path_to("odd.bin"), "uint32", "41 bytes are no whole number of ids of 4 bytes");
+	assert_refused(scratch_path("odd.bin"), NULL, "41 bytes are no whole number of ids of 2 bytes");
+	assert_refused(scratch_path("odd.bin"), "uint32", "41 bytes are no whole number of ids of 4 bytes");
 	struct dataset d;
 	struct dataset_spec spec = spec_of(put_raw("half.bin", 1, 41, 2));
 	spec.classes = 128256;
@@ -371,10 +342,10 @@ START_TEST(wrong_files)
 	assert_refused(put_raw("b.bin", 1, 9, 2), NULL, "9 ids are too few");
 	assert_refused(put_raw("b.bin", 1, 0, 2), NULL, "0 ids are too few");
 	put_raw("x_train.bin", 1, 100, 2);
-	snprintf(list, sizeof list, "%s,%s", path_to("x_train.bin"), put_raw("x_val.bin", 1, 8, 2));
+	snprintf(list, sizeof list, "%s,%s", scratch_path("x_train.bin"), put_raw("x_val.bin", 1, 8, 2));
 	assert_refused(list, NULL, "x_val.bin: 8 ids are too few");
 	assert_refused("/none/train.bin", NULL, "/none/train.bin: no such file");
-	spec = spec_of(path_to("c.txt"));
+	spec = spec_of(scratch_path("c.txt"));
 	spec.classes = 255;
 	must_fail(dataset_open(&d, &spec), STATUS_INPUT, "needs a vocabulary of 256; this one has 255");
 }
@@ -493,4 +464,4 @@ START_TEST(files_that_become_shorter)
 	dataset_release(&d);
 }
 
-SUITE_WITH("tokens", 60, setup, teardown)
+SUITE_WITH("tokens", 60, scratch_make, scratch_remove)

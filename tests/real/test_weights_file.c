@@ -3,9 +3,9 @@
 #include "real/data/weights_file.h"
 #include "real/data/weights_index.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
-#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,48 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64];
-
-static const char *in_folder(const char *name)
-{
-	static char path[2][400];
-	static int turn;
-	turn ^= 1;
-	snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-	return path[turn];
-}
-
-static void setup(void)
-{
-	snprintf(folder, sizeof folder, "/tmp/shardlab-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void teardown(void)
-{
-	DIR *d = opendir(folder);
-	ck_assert_ptr_nonnull(d);
-	for (struct dirent *e; (e = readdir(d));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			unlink(in_folder(e->d_name));
-	closedir(d);
-	ck_assert_int_eq(rmdir(folder), 0);
-}
-
-static void put_text(const char *name, const char *text)
-{
-	FILE *f = fopen(in_folder(name), "wb");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_int_ge(fputs(text, f), 0);
-	ck_assert_int_eq(fclose(f), 0);
-}
-
 /* A shard with tensors of two elements each: the letter's number, and a hundred more. The names end with NULL. */
 static void put_shard(const char *file, ...)
 {
 	struct safetensors_writer w;
 	va_list names;
-	must(safetensors_create(&w, in_folder(file)));
+	must(safetensors_create(&w, scratch_path(file)));
 	va_start(names, file);
 	for (const char *name; (name = va_arg(names, const char *));)
 		must(safetensors_declare(&w, name, 1, (int64_t[]){2}));
@@ -82,7 +46,7 @@ static void put_index(const char *total, const char *map)
 {
 	char text[512];
 	snprintf(text, sizeof text, "{\"metadata\": {\"total_size\": %s}, \"weight_map\": {%s}}\n", total, map);
-	put_text(INDEX, text);
+	scratch_text(INDEX, text);
 }
 
 #define WHOLE_MAP "\"a\": \"" SHARD1 "\", \"b\": \"" SHARD1 "\", \"c\": \"" SHARD2 "\""
@@ -115,29 +79,29 @@ static void must_have_all(const char *path)
 START_TEST(one_file)
 {
 	put_shard("model.safetensors", "c", "a", "b", (const char *)NULL);
-	must_have_all(in_folder("model.safetensors"));
-	must_have_all(folder);
+	must_have_all(scratch_path("model.safetensors"));
+	must_have_all(scratch);
 }
 
 START_TEST(shards)
 {
 	put_shards();
 	put_index("24", WHOLE_MAP);
-	must_have_all(folder);
-	must_have_all(in_folder(INDEX));
-	must_have_all(in_folder(""));
+	must_have_all(scratch);
+	must_have_all(scratch_path(INDEX));
+	must_have_all(scratch_path(""));
 	put_index("24.0", WHOLE_MAP);
-	must_have_all(folder);
-	put_text(INDEX, "{\"weight_map\": {" WHOLE_MAP "}}");
-	must_have_all(folder);
+	must_have_all(scratch);
+	scratch_text(INDEX, "{\"weight_map\": {" WHOLE_MAP "}}");
+	must_have_all(scratch);
 }
 
 /* transformers' rule: the one file is the model, whatever lies beside it. */
 START_TEST(one_file_goes_before_an_index)
 {
 	put_shard("model.safetensors", "c", "a", "b", (const char *)NULL);
-	put_text(INDEX, "left over");
-	must_have_all(folder);
+	scratch_text(INDEX, "left over");
+	must_have_all(scratch);
 }
 
 START_TEST(names_with_and_without_prefix)
@@ -145,7 +109,7 @@ START_TEST(names_with_and_without_prefix)
 	struct weights_file w;
 	put_shard("model.safetensors", "transformer.h.0.ln_1.weight", "wte.weight", "layers.0.norm",
 	          (const char *)NULL);
-	must(weights_file_open(&w, folder));
+	must(weights_file_open(&w, scratch));
 	ck_assert_ptr_nonnull(weights_file_find(&w, "h.0.ln_1.weight"));
 	ck_assert_ptr_nonnull(weights_file_find(&w, "transformer.wte.weight"));
 	ck_assert_ptr_nonnull(weights_file_find(&w, "model.layers.0.norm"));
@@ -189,7 +153,7 @@ START_TEST(spellings_of_a_shard)
 	weights_index_release(&x);
 	put_shards();
 	put_index("24", "\"a\": \"" SHARD1 "\", \"b\": \"./" SHARD1 "\", \"c\": \"" SHARD2 "\"");
-	must_have_all(folder);
+	must_have_all(scratch);
 }
 
 START_LOOP_TEST(contradiction, 0, COUNT(contradictions))
@@ -197,8 +161,8 @@ START_LOOP_TEST(contradiction, 0, COUNT(contradictions))
 	struct weights_file w;
 	put_shards();
 	put_index(contradictions[_i].total, contradictions[_i].map);
-	must_fail(weights_file_open(&w, folder), STATUS_INPUT, contradictions[_i].says);
-	must_fail(weights_file_open(&w, folder), STATUS_INPUT, folder);
+	must_fail(weights_file_open(&w, scratch), STATUS_INPUT, contradictions[_i].says);
+	must_fail(weights_file_open(&w, scratch), STATUS_INPUT, scratch);
 	ck_assert_ptr_null(w.files);
 }
 
@@ -208,7 +172,7 @@ START_TEST(tensor_in_two_shards)
 	put_shard(SHARD1, "b", "a", (const char *)NULL);
 	put_shard(SHARD2, "b", "c", (const char *)NULL);
 	put_index("32", WHOLE_MAP);
-	must_fail(weights_file_open(&w, folder), STATUS_INPUT, "tensor b: is in ");
+	must_fail(weights_file_open(&w, scratch), STATUS_INPUT, "tensor b: is in ");
 	ck_assert(strstr(status_message(), SHARD1) && strstr(status_message(), SHARD2));
 }
 
@@ -229,28 +193,28 @@ START_TEST(wrong_index)
 {
 	struct weights_file w;
 	put_shards();
-	put_text(INDEX, "{}");
-	must_fail(weights_file_open(&w, folder), STATUS_INPUT, "has no weight_map");
-	put_text(INDEX, "{\"weight_map\": {},\n \"weight_map\": {}}");
-	must_fail(weights_file_open(&w, folder), STATUS_INPUT, INDEX ":2:3: 'weight_map' comes twice");
-	put_text(INDEX, "[]");
-	must_fail(weights_file_open(&w, folder), STATUS_INPUT, "expected an object");
+	scratch_text(INDEX, "{}");
+	must_fail(weights_file_open(&w, scratch), STATUS_INPUT, "has no weight_map");
+	scratch_text(INDEX, "{\"weight_map\": {},\n \"weight_map\": {}}");
+	must_fail(weights_file_open(&w, scratch), STATUS_INPUT, INDEX ":2:3: 'weight_map' comes twice");
+	scratch_text(INDEX, "[]");
+	must_fail(weights_file_open(&w, scratch), STATUS_INPUT, "expected an object");
 }
 
 START_TEST(wrong_folder)
 {
 	struct weights_file w;
-	must_fail(weights_file_open(&w, folder), STATUS_INPUT, "holds neither model.safetensors nor " INDEX);
-	put_text("pytorch_model.bin", "PK");
-	must_fail(weights_file_open(&w, folder), STATUS_INPUT, "convert it with transformers");
-	must_fail(weights_file_open(&w, in_folder("pytorch_model.bin")), STATUS_INPUT, "*.bin files are not read");
+	must_fail(weights_file_open(&w, scratch), STATUS_INPUT, "holds neither model.safetensors nor " INDEX);
+	scratch_text("pytorch_model.bin", "PK");
+	must_fail(weights_file_open(&w, scratch), STATUS_INPUT, "convert it with transformers");
+	must_fail(weights_file_open(&w, scratch_path("pytorch_model.bin")), STATUS_INPUT, "*.bin files are not read");
 	must_fail(weights_file_open(&w, "a/config.json"), STATUS_INPUT,
 	          "a/config.json: holds no weights; name the folder");
 	must_fail(weights_file_open(&w, "model.gguf"), STATUS_INPUT, "*.gguf files are not read");
-	must_fail(weights_file_open(&w, in_folder("none")), STATUS_INPUT, "No such file");
-	must_fail(weights_file_open(&w, in_folder(INDEX)), STATUS_INPUT, "no such file");
-	put_text("model.safetensors", "version https://git-lfs.github.com/spec/v1\n");
-	must_fail(weights_file_open(&w, folder), STATUS_INPUT, "not a safetensors file");
+	must_fail(weights_file_open(&w, scratch_path("none")), STATUS_INPUT, "No such file");
+	must_fail(weights_file_open(&w, scratch_path(INDEX)), STATUS_INPUT, "no such file");
+	scratch_text("model.safetensors", "version https://git-lfs.github.com/spec/v1\n");
+	must_fail(weights_file_open(&w, scratch), STATUS_INPUT, "not a safetensors file");
 }
 
-SUITE_WITH("weights file", 0, setup, teardown)
+SUITE_WITH("weights file", 0, scratch_make, scratch_remove)

@@ -3,9 +3,9 @@
 #include "real/data/weights_file.h"
 #include "real/data/weights_writer.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,50 +18,19 @@
 
 enum { MANY = 1000000000, ELEMENTS = 4, BYTES = 4 * ELEMENTS };
 
-static char place[64], out[96];
+static char out[96];
 
 static void setup(void)
 {
-	snprintf(place, sizeof place, "/tmp/shardlab-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(place));
-	snprintf(out, sizeof out, "%s/out", place);
-}
-
-static bool is_dot(const char *name)
-{
-	return !strcmp(name, ".") || !strcmp(name, "..");
-}
-
-static int entries(const char *folder)
-{
-	int count = 0;
-	DIR *d = opendir(folder);
-	if (!d)
-		return -1;
-	for (struct dirent *e; (e = readdir(d));)
-		count += !is_dot(e->d_name);
-	closedir(d);
-	return count;
-}
-
-static void empty(const char *folder)
-{
-	char path[512];
-	DIR *d = opendir(folder);
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (!is_dot(e->d_name)) {
-			snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-			unlink(path);
-		}
-	if (d)
-		closedir(d);
+	scratch_make();
+	snprintf(out, sizeof out, "%s/out", scratch);
 }
 
 static void teardown(void)
 {
-	empty(out);
+	folder_empty(out);
 	rmdir(out);
-	ck_assert_int_eq(rmdir(place), 0); /* and so: nothing else was left in it */
+	ck_assert_int_eq(rmdir(scratch), 0); /* and so: nothing else was left in it */
 }
 
 static void declare(struct weights_writer *w)
@@ -101,13 +70,13 @@ static int files_of(int64_t shard_bytes)
 	must(weights_writer_create(&w, out, shard_bytes));
 	declare(&w);
 	put(&w, 0, ELEMENTS);
-	ck_assert_int_le(entries(out), 0);
+	ck_assert_int_le(folder_entries(out), 0);
 	weights_writer_counts(&w, counts);
 	must(weights_writer_finish(&w, counts));
 	weights_writer_release(&w);
 	weights_writer_release(&w);
 	check_tensors();
-	return entries(out);
+	return folder_entries(out);
 }
 
 static const struct {
@@ -139,7 +108,7 @@ START_LOOP_TEST(several_write, 0, 2)
 	must(weights_writer_finish(&root, mine));
 	weights_writer_release(&root);
 	check_tensors();
-	ck_assert_int_eq(entries(out), _i ? 2 : 5);
+	ck_assert_int_eq(folder_entries(out), _i ? 2 : 5);
 }
 
 /* A tensor that nobody wrote, or a folder that is given up, leaves nothing. */
@@ -153,7 +122,7 @@ START_TEST(unfinished)
 	weights_writer_counts(&w, counts);
 	must_fail(weights_writer_finish(&w, counts), STATUS_RUN, "6 elements were written, but its tensors have 8");
 	weights_writer_release(&w);
-	ck_assert_int_eq(entries(place), 0);
+	ck_assert_int_eq(folder_entries(scratch), 0);
 }
 
 START_TEST(what_is_there_stays)
@@ -165,7 +134,7 @@ START_TEST(what_is_there_stays)
 	ck_assert_int_eq(files_of(MANY), 1); /* an empty folder is taken */
 	must_fail(weights_writer_create(&w, out, MANY), STATUS_INPUT, "is there and not empty");
 	check_tensors();
-	empty(out);
+	folder_empty(out);
 	ck_assert_int_eq(rmdir(out), 0);
 	FILE *f = fopen(out, "w");
 	ck_assert_ptr_nonnull(f);
@@ -188,11 +157,11 @@ START_TEST(what_the_dead_left)
 	ck_assert_ptr_nonnull(f);
 	fclose(f);
 	must(weights_writer_create(&alive, out, MANY));
-	ck_assert_int_eq(entries(dead), -1);
-	ck_assert_int_eq(entries(other), 0);
+	ck_assert_int_eq(folder_entries(dead), -1);
+	ck_assert_int_eq(folder_entries(other), 0);
 	must(weights_writer_create(&w, out, MANY));
-	ck_assert_int_eq(entries(alive.temporary), 0);
-	ck_assert_int_eq(entries(w.temporary), 0);
+	ck_assert_int_eq(folder_entries(alive.temporary), 0);
+	ck_assert_int_eq(folder_entries(w.temporary), 0);
 	weights_writer_release(&w);
 	weights_writer_release(&alive);
 	ck_assert_int_eq(rmdir(other), 0);
@@ -228,7 +197,7 @@ START_TEST(a_folder_that_is_swept_away_is_made_again)
 	struct weights_writer w;
 	swept = true;
 	must(weights_writer_create(&w, out, MANY));
-	ck_assert_int_eq(entries(w.temporary), 0);
+	ck_assert_int_eq(folder_entries(w.temporary), 0);
 	ck_assert_ptr_nonnull(strstr(w.temporary, ".1.partial"));
 	weights_writer_release(&w);
 }
@@ -239,13 +208,13 @@ START_TEST(the_name_reaches_the_disk)
 	files_of(MANY);
 	ck_assert_int_eq(folder_syncs, 2); /* itself, and the one that has its name */
 	sync_error = EIO;
-	empty(out);
+	folder_empty(out);
 	must(weights_writer_create(&w, out, MANY));
 	declare(&w);
 	put(&w, 0, ELEMENTS);
 	must_fail(weights_writer_finish(&w, (int64_t[]){5 * ELEMENTS}), STATUS_RUN, strerror(EIO));
 	weights_writer_release(&w);
-	ck_assert_int_eq(entries(out), 0);
+	ck_assert_int_eq(folder_entries(out), 0);
 }
 
 START_TEST(a_link_to_a_folder_stays)
@@ -253,7 +222,7 @@ START_TEST(a_link_to_a_folder_stays)
 	char link[128];
 	struct stat info;
 	struct weights_writer w;
-	snprintf(link, sizeof link, "%s/link", place);
+	snprintf(link, sizeof link, "%s/link", scratch);
 	ck_assert(!mkdir(out, 0777) && !symlink("out", link));
 	must(weights_writer_create(&w, link, MANY));
 	declare(&w);

@@ -71,6 +71,10 @@ START_TEST(the_best_interval_is_dalys)
 	double at_best = r.goodput;
 	ck_assert(checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 10, .read_s = 100}, false, 10000).goodput <
 	          at_best);
+	struct checkpoint_cost late = {.write_s = 10, .notice_s = 60, .start_s = 30, .read_s = 10},
+	                       read = {.write_s = 10, .read_s = 100};
+	ck_assert_double_eq_tol(checkpoint_rhythm(&late, false, 10000).goodput,
+	                        checkpoint_rhythm(&read, false, 10000).goodput, 1e-12);
 	for (int t = 300; t < 700; t += 50)
 		ck_assert(t / (10000 * expm1((t + 10) / 10000.0)) <= at_best + 1e-6);
 	ck_assert_double_eq(checkpoint_rhythm(&(struct checkpoint_cost){.write_s = 100}, false, 20).interval_s, 20);

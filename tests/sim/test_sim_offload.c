@@ -42,6 +42,58 @@ START_TEST(copies_take_the_host_link)
 	trace_release(&slow);
 }
 
+/* Of memory that is not page-locked half of the link's rate is reached, or what the cluster says; and nothing hides
+ * such a copy. */
+START_TEST(other_memory_than_page_locked_is_slower)
+{
+	static const char *const pinned[] = {"all", "optimizer", "parameters", "none"};
+	int64_t step[COUNT(pinned)];
+	open_gpus("8", "0", "0", "");
+	cluster.host_link.bandwidth = rate_assumed(cluster.host_link.bandwidth.value / 8);
+	for (int i = 0; i < COUNT(pinned); i++)
+		step[i] = simulate(made_plan(SMALL "zero3 ranks=4 offload=optimizer,parameters as=shardlab:pinned=%s",
+		                             pinned[i]),
+		                   GRAIN_OPERATION, NULL)
+		                  .time.step;
+	ck_assert_int_lt(step[0], step[1]);
+	ck_assert_int_lt(step[0], step[2]);
+	ck_assert_int_lt(step[1], step[3]);
+	ck_assert_int_lt(step[2], step[3]);
+	cluster.pageable = rate_assumed(cluster.host_link.bandwidth.value / 4);
+	const struct plan *p = made_plan(SMALL "zero3 ranks=4 offload=optimizer,parameters as=shardlab:pinned=none");
+	ck_assert_int_gt(simulate(p, GRAIN_OPERATION, NULL).time.step, step[3]);
+}
+
+/* The less goes on while a group is updated, the longer the step. */
+START_TEST(a_disk_that_waits_makes_a_longer_step)
+{
+	static const char *const words[] = {"both", "reads", "writes", "none"};
+	int64_t step[COUNT(words)];
+	open_gpus_with_disk();
+	for (int i = 0; i < COUNT(words); i++)
+		step[i] = simulate(made_plan(SMALL "zero3 ranks=4 offload=optimizer:to=disk as=shardlab:disk=%s",
+		                             words[i]),
+		                   GRAIN_OPERATION, NULL)
+		                  .time.step;
+	ck_assert_int_le(step[0], step[1]);
+	ck_assert_int_le(step[0], step[2]);
+	ck_assert_int_lt(step[1], step[3]);
+	ck_assert_int_lt(step[2], step[3]);
+}
+
+/* Host memory that is set aside counts, whatever the step needs of it. */
+START_TEST(buffers_that_are_set_aside_are_host_memory)
+{
+	open_gpus("8", "0", "0", "");
+	int64_t bytes[2];
+	for (int i = 0; i < 2; i++) {
+		const struct plan *p = made_plan(SMALL "zero3 ranks=4 offload=optimizer%s,parameters%s",
+		                                 i ? ":buffers=3" : "", i ? ":staging=1000" : "");
+		bytes[i] = simulate(p, GRAIN_OPERATION, NULL).roles[0].memory[SPACE_HOST].steady[CATEGORY_BUFFERS];
+	}
+	ck_assert_int_gt(bytes[1], bytes[0] + 2000);
+}
+
 static int64_t first_span(const struct plan *p, const struct trace *t, enum op_kind kind, enum queue queue,
                           const struct op **op)
 {

@@ -278,7 +278,8 @@ START_TEST(settings_are_read_and_printed)
 	        {"optimizer:to=host:delayed=no", "optimizer"},
 	        {"activations,parameters:to=disk,optimizer:delayed=yes",
 	         "optimizer:delayed=yes,parameters:to=disk,activations"},
-	        {"optimizer:delayed=no:to=disk,parameters:to=host", "optimizer:to=disk,parameters"}};
+	        {"optimizer:delayed=no:to=disk,parameters:to=host", "optimizer:to=disk,parameters"},
+	        {"parameters:staging=7,optimizer:buffers=2", "optimizer:buffers=2,parameters:staging=7"}};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct offload o, again;
 		char text[OFFLOAD_TEXT];
@@ -290,10 +291,12 @@ START_TEST(settings_are_read_and_printed)
 		ck_assert_str_eq(text, rows[i][1]);
 	}
 	/* The longest fits. */
-	struct offload all = {true, true, true, true, true, true};
+	struct offload all = {true, true, true, true, true, true, OFFLOAD_BUFFERS_MOST, OFFLOAD_STAGING_MOST};
 	char text[OFFLOAD_TEXT];
 	offload_print(&all, text, sizeof text);
-	ck_assert_str_eq(text, "optimizer:to=disk:delayed=yes,parameters:to=disk,activations");
+	ck_assert_str_eq(
+	        text,
+	        "optimizer:to=disk:delayed=yes:buffers=4096,parameters:to=disk:staging=1000000000000,activations");
 }
 
 SUITE("offload", 120)

@@ -278,6 +278,15 @@ static bool find_device(const char *name, unsigned minor, char path[512])
 	return fd >= 0;
 }
 
+START_TEST(a_fifo_that_nobody_reads_is_given_up)
+{
+	struct output *o;
+	ck_assert_int_eq(mkfifo(in_folder("fifo"), 0600), 0);
+	ck_assert_int_eq(output_open(&o, in_folder("fifo"), "{trace}"), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "nobody reads it"));
+	ck_assert_ptr_null(o);
+}
+
 START_TEST(a_fifo_is_not_waited_for)
 {
 	char *text;

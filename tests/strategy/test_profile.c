@@ -166,6 +166,21 @@ START_TEST(kernels_belong_to_the_step_that_launched_them)
 	ck_assert_int_eq(s[1].phases[PROFILE_UPDATE], 10000);
 }
 
+/* A stream that waits for an event, and a host that waits for a stream, are spans on a GPU's lanes too: nothing runs in
+ * them. */
+START_TEST(waits_are_no_work)
+{
+	must(add_text("[" STEP("0", "0", "100") KERNEL("gemm", "7", "5", "10")
+	                      SPAN("cuda_sync", "Stream Wait Event", "0", "7", "15", "60", "\"stream\": 7")
+	                              SPAN("cuda_sync", "Context Sync", "0", "-1", "10", "80", "\"stream\": -1")
+	                                      KERNEL("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage"
+	                                             "<4096ul>)",
+	                                             "20", "15", "60") KERNEL("add", "7", "75", "10") END,
+	              "x.json"));
+	ck_step(&p.ranks[0].steps[0], 20, 60, 0, 0);
+	ck_assert_int_eq(p.ranks[0].steps[0].kinds[PROFILE_REST].calls, 1);
+}
+
 /* ---- a host alone ---- */
 
 /* Each operator has its own time, and one that calls another of its kind is one call.

@@ -88,7 +88,14 @@ START_TEST(files_are_known_for_whose_they_are)
 	             {"a.json", "{\"train_batch_size\": 8, \"bf16\": {\"enabled\": true}}", RECIPE_DEEPSPEED},
 	             {"a.json", "{\"train_batch_size\": 8, \"zero_optimization\": {\"stage\": 1}, \"seed\": 1}",
 	              RECIPE_DEEPSPEED},
-	             {"a.json", "{\"train_batch_size\": \"auto\"}", RECIPE_TRANSFORMERS}};
+	             {"a.json", "{\"train_batch_size\": \"auto\"}", RECIPE_TRANSFORMERS},
+	             {"a", "# of yesterday\n[training]\nseq_len = 16", RECIPE_TORCHTITAN},
+	             {"a", "training.seq_len = 16", RECIPE_TORCHTITAN},
+	             {"a", "---\nnum_processes: 2", RECIPE_ACCELERATE},
+	             {"a", "\noutput_dir: x\nbf16: true", RECIPE_TRAINER},
+	             {"a", "{output_dir: x\nbf16: true}", RECIPE_TRAINER},
+	             {"a", "train_batch_size: 8 # of all", RECIPE_DEEPSPEED},
+	             {"a.conf", "{\"train_batch_size\": 8}", RECIPE_DEEPSPEED}};
 	for (int i = 0; i < COUNT(files); i++) {
 		must(read_text(RECIPE_GUESSED, files[i].where, files[i].text, 1));
 		ck_assert_int_eq(recipe.reader, files[i].reader);

@@ -89,6 +89,24 @@ START_TEST(plans_of_all_software_are_right)
 			}
 }
 
+/* However much goes on at a time, and whoever waits for copies, plans are right. */
+START_TEST(offloaded_plans_are_right_whatever_waits)
+{
+	static const char *const disk[] = {"both", "reads", "writes", "none"};
+	static const char *const pinned[] = {"all", "optimizer", "parameters", "none"};
+	static const char *const offload[] = {"zero3 ranks=4 offload=optimizer:to=disk,parameters",
+	                                      "zero3 ranks=4 offload=optimizer:to=disk:buffers=4",
+	                                      "zero3 ranks=2 offload=optimizer,parameters:to=disk:staging=1000",
+	                                      "zero2 ranks=4 accumulate=2 offload=optimizer",
+	                                      "fsdp ranks=4 offload=optimizer:to=disk optimizer=sgd"};
+	for (int d = 0; d < COUNT(disk); d++)
+		for (int i = 0; i < COUNT(offload); i++) {
+			must_come_back(right_plan(GPT "%s precision=bf16 as=deepspeed:disk=%s:pinned=%s", offload[i],
+			                          disk[d], pinned[(d + i) % COUNT(pinned)]));
+			plans_forget();
+		}
+}
+
 /* GatheredParameters with a modifier_rank: what is gathered to be saved is broadcast, module by module. */
 START_TEST(deepspeed_broadcasts_what_it_has_gathered)
 {

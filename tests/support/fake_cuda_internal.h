@@ -31,7 +31,7 @@ struct list {
 	int64_t head, count, capacity;
 };
 
-struct CUstream_st {
+struct kernel_queue {
 	struct list work;
 	cuda_graph capturing; /* NULL: not */
 	bool used;
@@ -62,7 +62,7 @@ struct place {
 };
 
 struct kernel_context {
-	struct CUstream_st streams[PLACES];
+	struct kernel_queue streams[PLACES];
 	struct place places[PLACES];
 	struct ticket *tickets;
 	int64_t ticket_count;

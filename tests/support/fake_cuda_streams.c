@@ -385,7 +385,7 @@ static int capture_begin(struct kernel_context *c, kernel_stream s)
 }
 
 /* The last that a stream was given is a record that the origin waits for. */
-static bool is_joined(const struct CUgraphExec_st *g, const struct CUstream_st *s)
+static bool is_joined(const struct CUgraphExec_st *g, const struct kernel_queue *s)
 {
 	int64_t last = g->items.count - 1;
 	while (last >= 0 && g->items.items[last].stream != s)

@@ -214,12 +214,13 @@ FIELD_CHANGE(root, root, pick(c, c->p->ranks + 1), COMMUNICATES)
 FIELD_CHANGE(algorithm, algorithm, (enum schedule_algorithm)pick(c, SCHEDULE_COUNT), COMMUNICATES)
 FIELD_CHANGE(micro, micro, pick(c, c->p->settings.accumulate + 1) - 1, RUNS)
 FIELD_CHANGE(group, group, pick(c, c->p->group_count + 1) - 1, RUNS)
-FIELD_CHANGE(add, accumulate, op->accumulate ^ 1u << pick(c, op_operand_count(op->kind)), true)
+FIELD_CHANGE(add, accumulate, (uint16_t)(op->accumulate ^ 1u << pick(c, op_operand_count(op->kind))), true)
 FIELD_CHANGE(wide, all_ranks, !op->all_ranks, IS_KERNEL || op->kind == OP_LOAD)
 FIELD_CHANGE(payload, payload, op->payload + (pick(c, 2) ? 1 : -1), COMMUNICATES)
 FIELD_CHANGE(traffic, traffic, (enum traffic_kind)pick(c, TRAFFIC_COUNT), COMMUNICATES)
 FIELD_CHANGE(ends, ends_only, !op->ends_only, COMMUNICATES)
-FIELD_CHANGE(shift, neighbour, pick(c, 2) ? op->neighbour + 1 : -op->neighbour - !op->neighbour, COMMUNICATES)
+FIELD_CHANGE(shift, neighbour, (enum neighbour)(pick(c, 2) ? op->neighbour + 1 : -op->neighbour - !op->neighbour),
+             COMMUNICATES)
 FIELD_CHANGE(pass, pass, (enum pass)pick(c, 4), RUNS)
 FIELD_CHANGE(kind, kind, (enum op_kind)pick(c, OP_KIND_COUNT), true)
 
@@ -227,6 +228,8 @@ static bool set_scale(struct chance *c)
 {
 	double factors[] = {2, 0.5, 1 + 1e-9, (double)c->p->ranks, 1 / (double)c->p->ranks, 0, -1};
 	double old = op_of(c)->scale;
+	if (op_class(op_of(c)->kind) == OP_CLASS_C) /* has a payload in its place */
+		return false;
 	op_of(c)->scale *= factors[pick(c, 7)];
 	return op_makes_loss(op_of(c)->kind) && old != op_of(c)->scale;
 }
@@ -243,7 +246,7 @@ static bool set_kernel(struct chance *c)
 static bool set_axes(struct chance *c)
 {
 	unsigned old = op_axes(c->p, op_of(c));
-	op_of(c)->axes = (unsigned)pick(c, (int)plan_all_axes(c->p) + 2);
+	op_of(c)->axes = (uint8_t)pick(c, (int)plan_all_axes(c->p) + 2);
 	return op_class(op_of(c)->kind) != OP_CLASS_M && old != op_axes(c->p, op_of(c));
 }
 

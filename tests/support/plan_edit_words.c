@@ -131,11 +131,13 @@ static const struct field {
 	const char *name;
 	size_t offset;
 	char type; /* int (or an enum), long (64 bits), double, bool */
-} of_op[] = {{FIELD(op, root, 'i')},  {FIELD(op, group, 'i')},     {FIELD(op, payload, 'l')},
-             {FIELD(op, micro, 'i')}, {FIELD(op, neighbour, 'i')}, {FIELD(op, scale, 'd')},
-             {FIELD(op, axes, 'i')},  {FIELD(op, accumulate, 'i')}},
+} of_op[] = {{FIELD(op, root, 'i')},
+             {FIELD(op, group, 'i')},
+             {FIELD(op, payload, 'l')},
+             {FIELD(op, micro, 'i')},
+             {FIELD(op, scale, 'd')}},
   of_region[] = {{FIELD(region, count, 'l')}, {FIELD(region, offset, 'l')}, {FIELD(region, slice, 'i')}},
-  of_buffer[] = {{FIELD(buffer, type, 'i')}, {FIELD(buffer, space, 'i')}, {FIELD(buffer, state, 'b')}},
+  of_buffer[] = {{FIELD(buffer, state, 'b')}},
   of_settings[] = {{FIELD(settings, loss_scaler, 'i')},
                    {FIELD(settings, loss_scale, 'd')},
                    {FIELD(settings, loss_scale_window, 'l')},
@@ -177,21 +179,32 @@ static bool set_field(void *of, const struct field *fields, int count, const cha
 	return true;
 }
 
-/* Fields of an operation that have no address: they are some of its bits. */
-#define BITS(X)                                                                                                        \
-	X(item, enum item) X(queue, enum queue) X(traffic, enum traffic_kind) X(ends_only, bool) X(stochastic, bool)
+/* Fields of an operation, and of a buffer, that have no address: they are some of its bits. */
+#define OP_BITS(X)                                                                                                     \
+	X(item, enum item)                                                                                             \
+	X(queue, enum queue)                                                                                           \
+	X(traffic, enum traffic_kind)                                                                                  \
+	X(axes, uint8_t) X(accumulate, uint16_t) X(neighbour, enum neighbour) X(ends_only, bool) X(stochastic, bool)
 
-static bool set_bits(struct op *op, const char *name, const char *value)
-{
+#define BUFFER_BITS(X) X(type, enum type) X(space, enum space)
+
 #define X(field, type)                                                                                                 \
 	if (!strcmp(name, #field)) {                                                                                   \
-		op->field = (type)(int)changed((double)op->field, value);                                              \
+		of->field = (type)(int)changed((double)of->field, value);                                              \
 		return true;                                                                                           \
 	}
-	BITS(X)
-#undef X
+static bool set_op_bits(struct op *of, const char *name, const char *value)
+{
+	OP_BITS(X)
 	return false;
 }
+
+static bool set_buffer_bits(struct buffer *of, const char *name, const char *value)
+{
+	BUFFER_BITS(X)
+	return false;
+}
+#undef X
 
 /* Sets a field of the plan's settings ("settings"), of an operation, of one of its operands, or of that operand's
  * buffer ("all_reduce#1.staging"). */
@@ -206,13 +219,13 @@ static void set(struct plan *p, const char *word, const char *field, const char 
 	const char *name = role ? role + 1 : section ? section + 1 : word, *number = strpbrk(word, "#@");
 	if (number ? !strchr(number, '.') : kind_named(name) < OP_KIND_COUNT) {
 		struct op *op = plan_op(p, word);
-		ck_assert_msg(set_bits(op, field, value) || set_field(op, of_op, COUNT(of_op), field, value),
+		ck_assert_msg(set_op_bits(op, field, value) || set_field(op, of_op, COUNT(of_op), field, value),
 		              "no field %s", field);
 		return;
 	}
 	struct region *r = plan_operand(p, word);
 	struct buffer *b = &p->roles[role ? atoi(role - 1) : 0].buffers[r->buffer];
-	ck_assert_msg(set_field(r, of_region, COUNT(of_region), field, value) ||
+	ck_assert_msg(set_field(r, of_region, COUNT(of_region), field, value) || set_buffer_bits(b, field, value) ||
 	                      set_field(b, of_buffer, COUNT(of_buffer), field, value),
 	              "no field %s", field);
 }

@@ -129,14 +129,14 @@ static void look_at_caption(const struct state *st, const char *caption)
 	ck_chinese("caption", caption);
 }
 
-START_LOOP_TEST(captions_are_chinese, 0, REQUESTS)
+START_LOOP_TEST(captions_are_chinese, 0, SUITE_CASES(REQUESTS, 4))
 {
 	open_chinese(catalogue[_i], SCENE_OVERVIEW);
 	for (int size = 0; size < STEP_SIZE_COUNT; size++)
 		each_caption(&v.shown.timeline, (enum step_size)size, look_at_caption);
 }
 
-START_LOOP_TEST(questions_are_chinese, 0, REQUESTS)
+START_LOOP_TEST(questions_are_chinese, 0, SUITE_CASES(REQUESTS, 4))
 {
 	struct question q;
 	open_chinese(catalogue[_i], SCENE_OVERVIEW);
@@ -165,7 +165,7 @@ static void look_at_words(const char *request)
 			ck_chinese(request, drawn[i].text);
 }
 
-START_LOOP_TEST(scenes_are_chinese, 0, REQUESTS)
+START_LOOP_TEST(scenes_are_chinese, 0, SUITE_CASES(REQUESTS, 4))
 {
 	open_chinese(catalogue[_i], SCENE_OVERVIEW);
 	const struct timeline *s = &v.shown.timeline;
@@ -383,7 +383,7 @@ static const char *const runs[] = {
         MLP " ddp ranks=48",         GPT " pipeline ranks=4 accumulate=4"};
 enum { RUNS = COUNT(runs), PLACES = 3 };
 
-START_LOOP_TEST(text_is_clear, 0, RUNS)
+START_LOOP_TEST(text_is_clear, 0, SUITE_CASES(RUNS, 2))
 {
 	static const int sizes[][2] = {{1920, 1080}, {1366, 768}, {1024, 768}};
 	open_chinese(runs[_i], SCENE_OVERVIEW);

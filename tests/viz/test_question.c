@@ -477,12 +477,4 @@ START_TEST(every_kind_is_asked)
 		ck_assert_msg(kinds_seen >> kind & 1, "'%s' is never asked", question_name((enum question_kind)kind));
 }
 
-START_TEST(kinds_have_names)
-{
-	enum question_kind k;
-	ck_assert(question_parse("peak", &k));
-	ck_assert_int_eq(k, QUESTION_PEAK);
-	ck_assert(!question_parse("peaks", &k));
-}
-
 SUITE("question", 120)

@@ -107,11 +107,6 @@ static void set_font(struct canvas *c, double size, enum weight w, bool han)
 	cairo_set_font_size(c->cr, size);
 }
 
-void draw_font(struct canvas *c, double size, enum weight w)
-{
-	set_font(c, size, w, false);
-}
-
 /* Shows text from the current point on: Latin and Han characters by turns, each in its font. */
 static void show_text(struct canvas *c, double size, enum weight w, char *text)
 {
@@ -419,7 +414,7 @@ void draw_frame(struct canvas *c, struct box b, colour line, double width)
 	draw_stroke_path(c);
 }
 
-void draw_round(struct canvas *c, struct box b, double radius)
+static void draw_round(struct canvas *c, struct box b, double radius)
 {
 	double r = fmin(radius, fmin(b.width, b.height) / 2);
 	cairo_new_sub_path(c->cr);

@@ -81,7 +81,6 @@ void canvas_end(struct canvas *c);
 enum align { ALIGN_LEFT, ALIGN_CENTRE, ALIGN_RIGHT };
 enum weight { WEIGHT_PLAIN, WEIGHT_BOLD, WEIGHT_MONO };
 
-void draw_font(struct canvas *c, double size, enum weight w);
 double text_length(struct canvas *c, double size, enum weight w, const char *text);
 /* Removes bytes that are not UTF-8, such as half a character at the end of a name that was cut. All text that is drawn
  * goes through it: at an invalid byte cairo stops drawing. */
@@ -111,7 +110,6 @@ void draw_fill_path(struct canvas *c);
 void draw_stroke_path(struct canvas *c);
 void draw_fill(struct canvas *c, struct box b, colour fill);
 void draw_frame(struct canvas *c, struct box b, colour line, double width);
-void draw_round(struct canvas *c, struct box b, double radius); /* the path alone */
 void draw_card(struct canvas *c, struct box b, colour fill, colour line, double width);
 void draw_line(struct canvas *c, double x0, double y0, double x1, double y1, colour line, double width);
 /* A category's box: colour, pattern and outline. */

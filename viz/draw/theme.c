@@ -114,7 +114,7 @@ static double linear(double v)
 	return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
 }
 
-double colour_luminance(colour c)
+static double colour_luminance(colour c)
 {
 	return 0.2126 * linear((c >> 16 & 255) / 255.0) + 0.7152 * linear((c >> 8 & 255) / 255.0) +
 	       0.0722 * linear((c & 255) / 255.0);

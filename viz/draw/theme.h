@@ -56,8 +56,7 @@ colour communication_colour(void);
 
 /* Black or white, whichever reads better on a ground. */
 colour ink_on(colour ground);
-double colour_luminance(colour c);          /* relative, WCAG 2.1 */
-double colour_contrast(colour a, colour b); /* 1 … 21 */
+double colour_contrast(colour a, colour b); /* 1 … 21, WCAG 2.1 */
 colour colour_mix(colour a, colour b, double part_of_b);
 
 #endif

@@ -22,16 +22,6 @@ const char *question_name(enum question_kind k)
 	return names[k];
 }
 
-bool question_parse(const char *name, enum question_kind *out)
-{
-	for (int k = 0; k < QUESTION_KINDS; k++)
-		if (!strcmp(name, names[k])) {
-			*out = (enum question_kind)k;
-			return true;
-		}
-	return false;
-}
-
 static bool make_at(const struct timeline *s, size_t k, enum question_kind kind, struct question *q)
 {
 	struct spot at;

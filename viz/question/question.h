@@ -51,7 +51,6 @@ enum question_kind {
 };
 
 const char *question_name(enum question_kind k);
-bool question_parse(const char *name, enum question_kind *out);
 
 enum { QUESTION_CHOICES = 5, QUESTION_CHOICE = 160, QUESTION_TEXT = 480 };
 

@@ -175,11 +175,6 @@ const char *race_words(char *out, const struct race *r)
 
 /* ---- what ranks hold ---- */
 
-static bool adds(enum operation o)
-{
-	return o == OPERATION_ALL_REDUCE || o == OPERATION_REDUCE;
-}
-
 static void carry_round(const struct schedule *s, int64_t round, const int64_t *cuts, int chunks, uint32_t *held,
                         uint32_t *old)
 {
@@ -205,7 +200,7 @@ static int ones(uint32_t bits)
 static void carry(const struct race *r, const struct racer *one, int rounds, const int64_t *cuts, int chunks,
                   uint32_t *held, uint32_t *old)
 {
-	bool sums = adds(r->operation);
+	bool sums = operation_row(r->operation)->adds;
 	for (int64_t rank = 0; rank < r->ranks; rank++)
 		for (int k = 0; k < chunks; k++)
 			held[rank * chunks + k] = sums || rank == 0 ? 1U << rank : 0;
@@ -229,7 +224,7 @@ void race_held_make(struct race_held *out, const struct race *r, const struct ra
 	out->chunks = chunks;
 	carry(r, one, rounds, cuts, chunks, held, held + cells);
 	for (size_t i = 0; i < cells; i++)
-		out->part[i] = ones(held[i]) / (double)(adds(r->operation) ? r->ranks : 1);
+		out->part[i] = ones(held[i]) / (double)(operation_row(r->operation)->adds ? r->ranks : 1);
 	free(held);
 	free(cuts);
 }
@@ -240,11 +235,11 @@ void race_held_make(struct race_held *out, const struct race *r, const struct ra
  * are those of sim/cost.h inside one node. */
 const char *race_time_form(char *out, const struct racer *one, int64_t ranks)
 {
-	bool folds = one->part[0].algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE && (ranks & (ranks - 1));
-	bool twice = one->parts == 2;
-	const char *time = schedule_row(one->part[0].algorithm)->time;
-	snprintf(out, RACE_FORM, "%slaunch + %s%s%s", twice ? "2 · (" : "", time ? time : tr("not told by its row"),
-	         folds ? " + 2 hop(S)" : "", twice ? ")" : "");
+	const struct algorithm *a = schedule_row(one->part[0].algorithm);
+	bool twice = one->parts == 2, uneven = a->time_uneven && (ranks & (ranks - 1));
+	const char *time = uneven ? a->time_uneven : a->time;
+	snprintf(out, RACE_FORM, "%slaunch + %s%s", twice ? "2 · (" : "", time ? time : tr("not told by its row"),
+	         twice ? ")" : "");
 	return out;
 }
 

@@ -74,8 +74,10 @@ void banner_words(const struct timeline *s, char *what, char *change, size_t siz
 	snprintf(what, size, tr("Does not fit. %s: %s are missing at the peak%s."), both,
 	         bytes_word(missing, l->tightest.needed_bytes - l->tightest.capacity_bytes), where);
 	if (*l->change.words)
-		snprintf(change, size, tr("Would fit with %s, in %s a step."), l->change.words,
-		         time_word(step, l->change.step));
+		snprintf(change, size,
+		         tr(l->change.close ? "Would just fit with %s, in %s a step."
+		                            : "Would fit with %s, in %s a step."),
+		         l->change.words, time_word(step, l->change.step));
 	else if (l->searching)
 		snprintf(change, size, tr("What would fit is being looked for."));
 	else if (l->change.cut)

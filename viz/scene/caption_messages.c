@@ -89,9 +89,10 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 		snprintf(ranks, sizeof ranks, tr("all %" PRId64), c->schedule.ranks);
 	else
 		text_of_ranks(ranks, sizeof ranks, held, 65);
-	if ((c->kind == OP_BROADCAST || c->kind == OP_SCATTER) && messages_of(st->timeline, e->collective) == 1)
+	bool from_root = operation_row(op_operation(c->kind))->before == EXTENT_AT_ROOT;
+	if (from_root && messages_of(st->timeline, e->collective) == 1)
 		say(t, ".");
-	else if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
+	else if (from_root)
 		say(t, "; %d of %d messages have arrived.", (int)st->arrived, messages_of(st->timeline, e->collective));
 	else if (!collective_adds(c))
 		say(t, ": it is rank %s's share.", ranks);
@@ -161,8 +162,8 @@ static void say_reached(struct text *t, const struct collective *c, int round)
 	int left = c->rounds - round;
 	ledger_formula(c, &f);
 	bytes_word(bytes, f.bytes);
-	bool all = c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
-	if (all && left == c->rounds / 2)
+	const struct algorithm *a = schedule_row(c->schedule.algorithm);
+	if (a->half && round == a->half(&c->schedule))
 		say(t,
 		    left == 1 ? " Now each rank owns one finished chunk; the next round only copies."
 		              : " Now each rank owns one finished chunk; the next %d rounds only copy.",
@@ -170,7 +171,7 @@ static void say_reached(struct text *t, const struct collective *c, int round)
 	else if (!left && c->kind == OP_REDUCE_SCATTER)
 		say(t, " Now each rank owns the finished sum of its slice; each has sent %s.", bytes);
 	else if (!left && f.of_one)
-		say_everyone_has(t, all ? result_of(c) : NULL, bytes);
+		say_everyone_has(t, a->half ? result_of(c) : NULL, bytes);
 }
 
 /* "rank 4" or "ranks 4 and 5", of the group's places from `first` to `last`. */
@@ -216,19 +217,13 @@ static void say_pairs(struct text *t, const struct collective *c, const struct s
 		say(t, "in pairs, ranks copy to each other what they have finished (%s)", bytes);
 }
 
-static bool is_in_pairs(const struct collective *c)
-{
-	bool power = !(c->schedule.ranks & (c->schedule.ranks - 1));
-	return c->schedule.algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE ||
-	       (c->schedule.algorithm == SCHEDULE_HALVING_REDUCE_SCATTER && power);
-}
-
 static void say_who_sends(struct text *t, const struct collective *c, const struct sent *sent, bool adds)
 {
 	char bytes[WORD];
-	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING && c->kind != OP_SEND;
+	const struct algorithm *a = schedule_row(c->schedule.algorithm);
+	bool ring = a->shape == SHAPE_RING;
 	bytes_word(bytes, sent->largest);
-	if (is_in_pairs(c) && c->kind != OP_SEND && sent->whole)
+	if (a->halves && a->halves(&c->schedule) && sent->whole)
 		say_pairs(t, c, sent, adds);
 	else if (ring && sent->whole)
 		say(t, "every rank passes one chunk (%s) to the next", bytes);
@@ -263,7 +258,7 @@ void say_round(struct text *t, const struct state *st, const struct event *first
 	const struct collective *c = &st->timeline->collectives[first->collective];
 	struct sent sent = sum_up(st, first);
 	char what[COLLECTIVE_WORDS];
-	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING && c->kind != OP_SEND;
+	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING;
 	bool drawn = !c->control && first->collective == st->collective && st->held;
 	collective_words(st->timeline, c, what, sizeof what);
 	if (c->family == st->collective)

@@ -135,8 +135,10 @@ static void draw_axes(struct canvas *c, const struct cloud *cloud, struct box b,
 	each_tick(&s->memory, memory_tick, &a);
 	draw_line(c, b.x, bottom, b.x + b.width, bottom, c->theme->line, 1.4);
 	draw_line(c, b.x, b.y, b.x, bottom, c->theme->line, 1.4);
-	draw_text(c, b.x - 60, b.y - 14, 15, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, 0, "%s%s",
-	          tr(cloud->tokens ? "tokens a second" : "samples a second"), logarithmic(&s->rate));
+	if (has_rates(cloud)) /* above the limits' names */
+		draw_text(c, b.x - 60, b.y - 14 - 17.0 * cloud->limit_count, 15, WEIGHT_PLAIN, c->theme->soft,
+		          ALIGN_LEFT, 0, "%s%s", tr(cloud->tokens ? "tokens a second" : "samples a second"),
+		          logarithmic(&s->rate));
 	draw_text(c, b.x + b.width / 2, bottom + 50, 15, WEIGHT_PLAIN, c->theme->soft, ALIGN_CENTRE, b.width,
 	          "what is needed of the memory that is fullest for its size%s", logarithmic(&s->memory));
 }
@@ -193,20 +195,28 @@ static void draw_points(struct canvas *c, const struct cloud *cloud, struct box 
 		}
 }
 
-/* Above and to the left of its mark, where a frontier that rises leaves room; below the one before where they touch. */
+/* So high that it hides none of those that stand already. */
+static double clear_of(const double (*placed)[2], int count, double x, double y)
+{
+	for (int i = 0; i < count; i++)
+		if (fabs(x - placed[i][0]) < 16 && fabs(y - placed[i][1]) < 14)
+			return clear_of(placed, count, x, placed[i][1] - 14);
+	return y;
+}
+
+/* Above and to the left of its mark, where a frontier that rises leaves room. */
 static void draw_numbers(struct canvas *c, const struct cloud *cloud, struct box b, const struct scales *s)
 {
-	double last_x = -1e9, last_y = -1e9;
+	double placed[NUMBERED][2];
 	for (int i = 0, n = 0; i < cloud->point_count && n < NUMBERED; i++) {
 		const struct cloud_point *p = &cloud->points[i];
 		if (!p->frontier)
 			continue;
-		double x = x_of(&s->memory, b, (double)p->bytes) - 13, y = y_of(&s->rate, b, p->rate) - 9;
-		if (fabs(x - last_x) < 12 && fabs(y - last_y) < 14)
-			y = last_y - 14;
-		draw_text(c, x, y, 14, WEIGHT_BOLD, c->theme->ink, ALIGN_CENTRE, 0, "%d", ++n);
-		last_x = x;
-		last_y = y;
+		double x = x_of(&s->memory, b, (double)p->bytes) - 13;
+		placed[n][1] = clear_of((const double(*)[2])placed, n, x, y_of(&s->rate, b, p->rate) - 9);
+		placed[n][0] = x;
+		draw_text(c, x, placed[n][1], 14, WEIGHT_BOLD, c->theme->ink, ALIGN_CENTRE, 0, "%d", n + 1);
+		n++;
 	}
 }
 
@@ -264,7 +274,7 @@ void cloud_draw(void *context, cairo_t *cr, double width, double height)
 	canvas_begin(&c, cr, width, height, 1, theme_of(cloud->theme), cloud->fonts);
 	draw_text(&c, 36, 44, 22, WEIGHT_BOLD, c.theme->ink, ALIGN_LEFT, c.width - 72, "%s", cloud->title);
 	draw_text(&c, 36, 70, 14, WEIGHT_PLAIN, c.theme->soft, ALIGN_LEFT, c.width - 72, "%s", cloud->subtitle);
-	double top = 112 + 17.0 * cloud->limit_count;
+	double top = 118 + 17.0 * cloud->limit_count;
 	struct box plot = {110, top, c.width - 110 - COLUMN - 30, c.height - top - 80};
 	struct scales s = scales_of(cloud);
 	draw_axes(&c, cloud, plot, &s);

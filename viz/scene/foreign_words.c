@@ -33,7 +33,8 @@ static double share(const struct gpu_use *u, int64_t ns)
 	return 100 * (double)ns / (double)(u->end > u->begin ? u->end - u->begin : 1);
 }
 
-void gpu_words(const struct lanes *l, const struct gpu_process *g, char *out, size_t size)
+/* "python (GPU 0): compute 3 ms (60.0 %), communication …, exposed …, idle …" */
+static void gpu_words(const struct lanes *l, const struct gpu_process *g, char *out, size_t size)
 {
 	const struct gpu_use *u = &l->gpus;
 	char compute[WORD], communication[WORD], exposed[WORD], idle[WORD];

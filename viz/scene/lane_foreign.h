@@ -23,8 +23,6 @@ void foreign_draw_selected(struct canvas *c, const struct view *v, const struct 
 /* Writes a value to the caller's buffer and returns it: "12.5", "1,048,576", or for bytes "1.049 MB". */
 enum { COUNTER_WORD = 40 };
 const char *counter_word(char *out, const struct foreign_counter *counter, double value);
-/* "python (GPU 0): compute 3 ms (60.0 %), communication …, exposed …, idle …" */
-void gpu_words(const struct lanes *l, const struct gpu_process *g, char *out, size_t size);
 /* Writes a span's name for a reader to the caller's buffer and returns it. "void", a function's arguments and empty
  * namespaces are left out; a collective's own name comes first, "all_to_allv (ncclDevKernel_SendRecv)". */
 enum { FOREIGN_NAME = 160, FOREIGN_TITLE = 200 };

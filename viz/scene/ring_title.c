@@ -133,16 +133,15 @@ void ring_title(const struct ring *r, struct box b, double room)
 	const struct state *st = r->v->state;
 	const struct state_group *g = r->group;
 	char what[COLLECTIVE_WORDS], bytes[WORD], amount[128], progress[160], groups[40] = "", values[64];
-	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
+	const struct algorithm *a = schedule_row(c->schedule.algorithm);
 	bool done = g->done || (!st->held && st->done); /* whose rounds are no events */
 	int round = g->round ? g->round : 1;            /* the one that was last over, or that runs first */
-	const char *part = !ring ? "" : round <= c->rounds / 2 ? tr(": reduce-scatter") : tr(": all-gather");
+	const char *part = !a->half ? "" : round <= a->half(&c->schedule) ? tr(": reduce-scatter") : tr(": all-gather");
 	collective_words(st->timeline, c, what, sizeof what);
 	if (st->group_count > RING_GROUPS)
 		snprintf(groups, sizeof groups, tr(", one of %d groups"), st->group_count);
 	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
-	         c->kind == OP_SEND ? "" : tr(", by "),
-	         c->kind == OP_SEND ? "" : schedule_row(c->schedule.algorithm)->name, groups);
+	         c->kind == OP_SEND ? "" : tr(", by "), c->kind == OP_SEND ? "" : a->name, groups);
 	if (!st->begun && is_veiled(r->v))
 		snprintf(progress, sizeof progress, tr("next"));
 	else if (!st->begun)

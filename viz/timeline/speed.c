@@ -7,18 +7,9 @@
 double speed_bus_factor(enum operation o, int64_t ranks)
 {
 	double others = ranks > 0 ? (double)(ranks - 1) / (double)ranks : 0;
-	switch (o) {
-	case OPERATION_ALL_REDUCE:
-	case OPERATION_SUM:
+	if (operation_sums_everywhere(o))
 		return 2 * others;
-	case OPERATION_REDUCE_SCATTER:
-	case OPERATION_ALL_GATHER:
-	case OPERATION_GATHER:
-	case OPERATION_SCATTER:
-		return others;
-	default:
-		return 1;
-	}
+	return operation_has_slices(o) ? others : 1;
 }
 
 static bool divide(struct speed *s, double factor)
@@ -111,7 +102,7 @@ static bool is_message(const char *collective)
 static double factor_of_span(const struct foreign_span *s)
 {
 	enum operation o = operation_of(s->collective ? s->collective : s->name);
-	if (is_message(s->collective) || o == OPERATION_BROADCAST || o == OPERATION_REDUCE)
+	if (is_message(s->collective))
 		return 1;
 	return o == OPERATION_COUNT ? 0 : speed_bus_factor(o, s->ranks);
 }

@@ -6,30 +6,21 @@
 
 /* ---- chunks ---- */
 
+/* A message is a broadcast between two. */
+static enum operation collective_operation(const struct collective *c)
+{
+	return schedule_row(c->schedule.algorithm)->operation;
+}
+
 bool collective_adds(const struct collective *c)
 {
-	return c->kind == OP_ALL_REDUCE || c->kind == OP_REDUCE_SCATTER || c->kind == OP_REDUCE || c->kind == OP_SUM ||
-	       c->kind == OP_ALL_REDUCE_MAXIMUM;
+	return operation_row(collective_operation(c))->adds;
 }
 
 uint64_t state_initially(const struct collective *c, int64_t member, int chunk)
 {
-	const struct schedule *s = &c->schedule;
-	uint64_t own = UINT64_C(1) << c->rank[member];
-	int64_t slice = s->elements / s->ranks;
-	bool mine = slice && c->cuts[chunk] / slice == member;
-	switch (c->kind) {
-	case OP_ALL_GATHER:
-	case OP_GATHER:
-		return mine ? own : 0;
-	case OP_BROADCAST:
-	case OP_SCATTER:
-		return member == s->root ? own : 0;
-	case OP_SEND:
-		return member ? 0 : own;
-	default:
-		return own;
-	}
+	enum extent before = operation_row(collective_operation(c))->before;
+	return schedule_holds(&c->schedule, before, member, c->cuts[chunk]) ? UINT64_C(1) << c->rank[member] : 0;
 }
 
 int state_contributors(uint64_t held)

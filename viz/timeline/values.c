@@ -70,7 +70,9 @@ static double largest(const struct timeline *s, const struct collective *c)
 	return most;
 }
 
-int value_power(const struct timeline *s, const struct collective *c)
+/* An exponent of ten, a multiple of 3, so that the largest number of a collective, in all its groups, has one to three
+ * digits before the point. */
+static int value_power(const struct timeline *s, const struct collective *c)
 {
 	double most = 0;
 	for (int i = 0; values_recorded(s) && i < s->collective_count; i++)

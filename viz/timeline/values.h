@@ -40,9 +40,6 @@ bool values_shown(const struct timeline *s, const struct collective *c);
 /* The number that a rank's chunk begins with; NAN: it was not recorded. s: NULL stands for one without values. */
 double value_initially(const struct timeline *s, const struct collective *c, int64_t member, int chunk);
 
-/* An exponent of ten, a multiple of 3, so that the largest number of a collective, in all its groups, has one to three
- * digits before the point. */
-int value_power(const struct timeline *s, const struct collective *c);
 /* The values before the first message. */
 void values_init(struct values *v, const struct timeline *s, const struct collective *c);
 void values_carry(struct values *v, const struct collective *c, const struct event *message);

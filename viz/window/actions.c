@@ -147,175 +147,239 @@ static void change_range(struct window *w, enum action a)
 		window_pan(w, a == ACTION_PAN_RIGHT ? 0.25 : -0.25);
 }
 
+/* NULL: a trace of another program, which has spans and no steps. */
+static const struct timeline *timeline_shown(const struct window *w)
+{
+	return w->playback->shown->foreign ? NULL : &w->playback->shown->timeline;
+}
+
+static void to_edge(struct window *w, enum action a)
+{
+	const struct timeline *s = timeline_shown(w);
+	w->playing = false;
+	if (s)
+		window_move(w, a == ACTION_FIRST ? 0 : s->instant_count, false);
+	else
+		foreign_to_edge(w, a == ACTION_LAST);
+}
+
+static void move_a_step(struct window *w, enum action a)
+{
+	move_by(w, w->playback->step_size, a == ACTION_NEXT);
+}
+
+static void move_a_phase(struct window *w, enum action a)
+{
+	move_by(w, STEP_SIZE_PHASE, a == ACTION_NEXT_PHASE);
+}
+
+static void move_an_event(struct window *w, enum action a)
+{
+	move_by(w, STEP_SIZE_MESSAGE, a == ACTION_NEXT_EVENT);
+}
+
+static void play(struct window *w)
+{
+	const struct timeline *s = timeline_shown(w);
+	if (s && !w->playing && w->playback->position == s->instant_count)
+		window_move(w, 0, false);
+	w->playing = s && !w->playing;
+	w->stepped = SDL_GetTicks64() - 100000; /* the first step at once */
+}
+
+static void to_collective(struct window *w, enum action a)
+{
+	window_next_collective(w, a == ACTION_COLLECTIVE);
+}
+
+static void to_notable(struct window *w, enum action a)
+{
+	window_next_notable(w, a == ACTION_HIGHLIGHT ? 1 : -1);
+}
+
+static void look_at_exposed(struct window *w)
+{
+	window_enter(w, &mode_exposed);
+}
+
+static void search(struct window *w)
+{
+	window_enter(w, &mode_search);
+}
+
+static void show_over_steps(struct window *w)
+{
+	w->playback->over_steps = !w->playback->over_steps;
+}
+
+static void ask_where(struct window *w)
+{
+	w->asked[0] = 0;
+	if (timeline_shown(w))
+		window_enter(w, &mode_go);
+}
+
+static void change_step_size(struct window *w)
+{
+	struct playback *p = w->playback;
+	const struct timeline *s = timeline_shown(w);
+	p->step_size = (enum step_size)((p->step_size + 1) % STEP_SIZE_COUNT);
+	window_move(w, s ? timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, p->position)) : 0, false);
+}
+
+static void change_speed(struct window *w, enum action a)
+{
+	w->speed = fmin(32, fmax(1.0 / 8, w->speed * (a == ACTION_FASTER ? 2 : 0.5)));
+	window_note(w, "Speed: %g times", w->speed);
+}
+
+static void normal_speed(struct window *w)
+{
+	w->speed = 1;
+	window_note(w, "Normal speed");
+}
+
+static void next_scene(struct window *w)
+{
+	w->playback->scene = (enum scene)((w->playback->scene + 1) % SCENE_COUNT);
+	w->playback->compare = false;
+}
+
+static void race(struct window *w)
+{
+	window_race(w, NULL);
+}
+
+static void undo(struct window *w, enum action a)
+{
+	whatif_undo(w, a == ACTION_REDO);
+}
+
+static void show_values(struct window *w)
+{
+	w->playback->values = !w->playback->values;
+}
+
+static void next_theme(struct window *w)
+{
+	w->playback->theme = (enum theme_name)((w->playback->theme + 1) % THEME_COUNT);
+}
+
+static void scale_text(struct window *w, enum action a)
+{
+	change_text(w, a == ACTION_LARGER ? 1 : a == ACTION_SMALLER ? -1 : 0);
+}
+
+static void select_one(struct window *w, enum action a)
+{
+	window_select_by(w, a == ACTION_SELECT_NEXT ? 1 : -1);
+}
+
+static void scroll(struct window *w, enum action a)
+{
+	window_scroll(w, a == ACTION_SCROLL_DOWN ? 4 : -4);
+}
+
+static void blank(struct window *w)
+{
+	w->blank = w->playback->presenter && !w->blank;
+}
+
+static void fill_screen(struct window *w)
+{
+	window_set_full(w, !w->full);
+}
+
 static void present(struct window *w)
 {
 	w->playback->presenter = !w->playback->presenter;
 	window_set_full(w, w->playback->presenter);
 }
 
+static void show_help(struct window *w)
+{
+	w->help = !w->help;
+}
+
+static void quit(struct window *w)
+{
+	w->left = true;
+}
+
+/* An action has one of them: where several share a function, it asks which of them it is. */
+static const struct {
+	void (*alone)(struct window *w);
+	void (*shared)(struct window *w, enum action a);
+} deeds[ACTION_COUNT] = {
+        [ACTION_FIRST] = {.shared = to_edge},
+        [ACTION_LAST] = {.shared = to_edge},
+        [ACTION_NEXT] = {.shared = move_a_step},
+        [ACTION_BACK] = {.shared = move_a_step},
+        [ACTION_NEXT_PHASE] = {.shared = move_a_phase},
+        [ACTION_BACK_PHASE] = {.shared = move_a_phase},
+        [ACTION_NEXT_EVENT] = {.shared = move_an_event},
+        [ACTION_BACK_EVENT] = {.shared = move_an_event},
+        [ACTION_PLAY] = {play},
+        [ACTION_COLLECTIVE] = {.shared = to_collective},
+        [ACTION_COLLECTIVE_BACK] = {.shared = to_collective},
+        [ACTION_HIGHLIGHT] = {.shared = to_notable},
+        [ACTION_HIGHLIGHT_BACK] = {.shared = to_notable},
+        [ACTION_EXPOSED] = {look_at_exposed},
+        [ACTION_SEARCH] = {search},
+        [ACTION_MEASURE] = {window_measure},
+        [ACTION_OVER_TIME] = {show_over_steps},
+        [ACTION_GO] = {ask_where},
+        [ACTION_STEP_SIZE] = {change_step_size},
+        [ACTION_SLOWER] = {.shared = change_speed},
+        [ACTION_FASTER] = {.shared = change_speed},
+        [ACTION_NORMAL] = {normal_speed},
+        [ACTION_SCENE] = {next_scene},
+        [ACTION_COMPARE] = {window_compare},
+        [ACTION_RACE] = {race},
+        [ACTION_BUILD] = {window_build},
+        [ACTION_PREDICT] = {predict},
+        [ACTION_WHAT_IF] = {whatif_enter},
+        [ACTION_UNDO] = {.shared = undo},
+        [ACTION_REDO] = {.shared = undo},
+        [ACTION_VALUES] = {show_values},
+        [ACTION_ASK] = {window_ask},
+        [ACTION_THEME] = {next_theme},
+        [ACTION_SAVE] = {save},
+        [ACTION_COPY] = {copy},
+        [ACTION_LARGER] = {.shared = scale_text},
+        [ACTION_SMALLER] = {.shared = scale_text},
+        [ACTION_NORMAL_TEXT] = {.shared = scale_text},
+        [ACTION_FIT] = {window_fit},
+        [ACTION_ZOOM_IN] = {.shared = change_range},
+        [ACTION_ZOOM_OUT] = {.shared = change_range},
+        [ACTION_PAN_LEFT] = {.shared = change_range},
+        [ACTION_PAN_RIGHT] = {.shared = change_range},
+        [ACTION_RANK] = {window_next_rank},
+        [ACTION_SELECT_NEXT] = {.shared = select_one},
+        [ACTION_SELECT_BACK] = {.shared = select_one},
+        [ACTION_BEGIN] = {window_to_selected},
+        [ACTION_SCROLL_DOWN] = {.shared = scroll},
+        [ACTION_SCROLL_UP] = {.shared = scroll},
+        [ACTION_BLANK] = {blank},
+        [ACTION_FULL] = {fill_screen},
+        [ACTION_PRESENT] = {present},
+        [ACTION_HELP] = {show_help},
+        [ACTION_QUIT] = {quit},
+};
+
 void window_do(struct window *w, enum action a)
 {
-	struct playback *p = w->playback;
-	const struct timeline *s = p->shown->foreign ? NULL : &p->shown->timeline;
 	w->dirty = true;
 	if (a != ACTION_BLANK && window_lift_blank(w))
 		return;
 	if (w->mode && w->mode->action && w->mode->action(w, (int)a))
 		return;
 	w->note_until = 0;
-	p->note[0] = 0;
-	switch (a) {
-	case ACTION_FIRST:
-	case ACTION_LAST:
-		w->playing = false;
-		if (s)
-			window_move(w, a == ACTION_FIRST ? 0 : s->instant_count, false);
-		else
-			foreign_to_edge(w, a == ACTION_LAST);
-		break;
-	case ACTION_NEXT:
-	case ACTION_BACK:
-		move_by(w, p->step_size, a == ACTION_NEXT);
-		break;
-	case ACTION_NEXT_PHASE:
-	case ACTION_BACK_PHASE:
-		move_by(w, STEP_SIZE_PHASE, a == ACTION_NEXT_PHASE);
-		break;
-	case ACTION_NEXT_EVENT:
-	case ACTION_BACK_EVENT:
-		move_by(w, STEP_SIZE_MESSAGE, a == ACTION_NEXT_EVENT);
-		break;
-	case ACTION_PLAY:
-		if (s && !w->playing && p->position == s->instant_count)
-			window_move(w, 0, false);
-		w->playing = s && !w->playing;
-		w->stepped = SDL_GetTicks64() - 100000; /* the first step at once */
-		break;
-	case ACTION_COLLECTIVE:
-	case ACTION_COLLECTIVE_BACK:
-		window_next_collective(w, a == ACTION_COLLECTIVE);
-		break;
-	case ACTION_HIGHLIGHT:
-	case ACTION_HIGHLIGHT_BACK:
-		window_next_notable(w, a == ACTION_HIGHLIGHT ? 1 : -1);
-		break;
-	case ACTION_EXPOSED:
-		window_enter(w, &mode_exposed);
-		break;
-	case ACTION_SEARCH:
-		window_enter(w, &mode_search);
-		break;
-	case ACTION_MEASURE:
-		window_measure(w);
-		break;
-	case ACTION_OVER_TIME:
-		p->over_steps = !p->over_steps;
-		break;
-	case ACTION_GO:
-		w->asked[0] = 0;
-		if (s)
-			window_enter(w, &mode_go);
-		break;
-	case ACTION_STEP_SIZE:
-		p->step_size = (enum step_size)((p->step_size + 1) % STEP_SIZE_COUNT);
-		window_move(w, s ? timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, p->position)) : 0,
-		            false);
-		break;
-	case ACTION_SLOWER:
-	case ACTION_FASTER:
-		w->speed = fmin(32, fmax(1.0 / 8, w->speed * (a == ACTION_FASTER ? 2 : 0.5)));
-		window_note(w, "Speed: %g times", w->speed);
-		break;
-	case ACTION_NORMAL:
-		w->speed = 1;
-		window_note(w, "Normal speed");
-		break;
-	case ACTION_SCENE:
-		p->scene = (enum scene)((p->scene + 1) % SCENE_COUNT);
-		p->compare = false;
-		break;
-	case ACTION_COMPARE:
-		window_compare(w);
-		break;
-	case ACTION_RACE:
-		window_race(w, NULL);
-		break;
-	case ACTION_BUILD:
-		window_build(w);
-		break;
-	case ACTION_PREDICT:
-		predict(w);
-		break;
-	case ACTION_WHAT_IF:
-		whatif_enter(w);
-		break;
-	case ACTION_UNDO:
-	case ACTION_REDO:
-		whatif_undo(w, a == ACTION_REDO);
-		break;
-	case ACTION_VALUES:
-		p->values = !p->values;
-		break;
-	case ACTION_ASK:
-		window_ask(w);
-		break;
-	case ACTION_THEME:
-		p->theme = (enum theme_name)((p->theme + 1) % THEME_COUNT);
-		break;
-	case ACTION_SAVE:
-		save(w);
-		break;
-	case ACTION_COPY:
-		copy(w);
-		break;
-	case ACTION_LARGER:
-	case ACTION_SMALLER:
-		change_text(w, a == ACTION_LARGER ? 1 : -1);
-		break;
-	case ACTION_NORMAL_TEXT:
-		change_text(w, 0);
-		break;
-	case ACTION_FIT:
-		window_fit(w);
-		break;
-	case ACTION_ZOOM_IN:
-	case ACTION_ZOOM_OUT:
-	case ACTION_PAN_LEFT:
-	case ACTION_PAN_RIGHT:
-		change_range(w, a);
-		break;
-	case ACTION_RANK:
-		window_next_rank(w);
-		break;
-	case ACTION_SELECT_NEXT:
-	case ACTION_SELECT_BACK:
-		window_select_by(w, a == ACTION_SELECT_NEXT ? 1 : -1);
-		break;
-	case ACTION_BEGIN:
-		window_to_selected(w);
-		break;
-	case ACTION_SCROLL_DOWN:
-	case ACTION_SCROLL_UP:
-		window_scroll(w, a == ACTION_SCROLL_DOWN ? 4 : -4);
-		break;
-	case ACTION_BLANK:
-		w->blank = p->presenter && !w->blank;
-		break;
-	case ACTION_FULL:
-		window_set_full(w, !w->full);
-		break;
-	case ACTION_PRESENT:
-		present(w);
-		break;
-	case ACTION_HELP:
-		w->help = !w->help;
-		break;
-	case ACTION_QUIT:
-		w->left = true;
-		break;
-	case ACTION_COUNT:
-		break;
-	}
+	w->playback->note[0] = 0;
+	if (deeds[a].alone)
+		deeds[a].alone(w);
+	else
+		deeds[a].shared(w, a);
 }
 
 void window_activate(struct window *w, const struct widget *one)

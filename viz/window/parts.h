@@ -211,7 +211,6 @@ void window_open_strategy(struct window *w, int number);
 void window_compare(struct window *w); /* all; two; one */
 
 /* place.c */
-bool is_same_op(const struct op *op, const struct same_op *s);
 void place_remember(struct place *out, const struct window *w);
 void place_return(const struct place *place, struct window *w); /* the playback shows the other */
 

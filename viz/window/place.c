@@ -4,6 +4,12 @@
 
 #include "viz/window/parts.h"
 
+static bool is_same_op(const struct op *op, const struct same_op *s)
+{
+	return op->kind == s->kind && op->pass == s->pass && op->unit == s->unit && op->kernel == s->kernel &&
+	       op->micro == s->micro && op->group == s->group;
+}
+
 static void remember_selected(struct place *out, const struct playback *p)
 {
 	const struct timeline *s = &p->shown->timeline;
@@ -73,12 +79,6 @@ void place_remember(struct place *out, const struct window *w)
 	/* The step that was shown then may be gone. */
 	out->timeline = here.timeline;
 	out->position = here.position;
-}
-
-bool is_same_op(const struct op *op, const struct same_op *s)
-{
-	return op->kind == s->kind && op->pass == s->pass && op->unit == s->unit && op->kernel == s->kernel &&
-	       op->micro == s->micro && op->group == s->group;
 }
 
 /* The same operation of the same rank, if the other plan has it. */

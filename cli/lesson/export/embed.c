@@ -7,7 +7,7 @@
 
 enum { MOST_PICTURE = 64 << 20 };
 
-void embed_bytes(const void *bytes, size_t size, FILE *out)
+static void embed_bytes(const void *bytes, size_t size, FILE *out)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *b = bytes;

@@ -6,7 +6,6 @@
 
 #include "strategy/base/status.h"
 
-void embed_bytes(const void *bytes, size_t size, FILE *out);
 /* Packed by zlib, for DecompressionStream('deflate'). */
 enum status embed_packed(const char *text, size_t length, FILE *out);
 /* "data:image/png;base64,…" */

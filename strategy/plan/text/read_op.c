@@ -123,9 +123,9 @@ static enum status read_kernel(struct reader *r, struct op *op)
 /* The axes that communication runs over: 0 stands for all of them. */
 static enum status read_op_axes(struct reader *r, char *text, struct op *op)
 {
-	enum status s = read_axes(r, r->scan.next - 1, text, &op->axes);
-	if (op->axes == plan_all_axes(r->p))
-		op->axes = 0;
+	unsigned axes = 0;
+	enum status s = read_axes(r, r->scan.next - 1, text, &axes);
+	op->axes = axes == plan_all_axes(r->p) ? 0 : (uint8_t)axes;
 	return s;
 }
 
@@ -159,7 +159,7 @@ static enum status read_peer(struct reader *r, struct op *op)
 	size_t length = strlen(text);
 	if (length < 3 || (strcmp(text + length - 2, "+1") && strcmp(text + length - 2, "-1")))
 		return scan_fail(c, c->next - 1, "a neighbour is an axis, and +1 or -1 behind it");
-	op->neighbour = text[length - 2] == '+' ? 1 : -1;
+	op->neighbour = text[length - 2] == '+' ? NEIGHBOUR_BEHIND : NEIGHBOUR_BEFORE;
 	text[length - 2] = 0;
 	return read_op_axes(r, text, op);
 }
@@ -176,12 +176,14 @@ static enum status read_int(struct reader *r, const char *what, int64_t most, in
 static enum status read_algorithm(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
+	enum schedule_algorithm algorithm;
 	char *text;
 	enum status s;
 	if ((s = scan_expect(c, "by")) || (s = scan_word(c, "an algorithm", &text)))
 		return s;
-	if (!schedule_find(op_operation(op->kind), text, &op->algorithm))
+	if (!schedule_find(op_operation(op->kind), text, &algorithm))
 		return scan_fail(c, c->next - 1, "%s has no algorithm '%.60s'", op_name(op->kind), text);
+	op->algorithm = algorithm;
 	s = scan_expect(c, "root");
 	return s ? s : read_int(r, "a root", r->p->ranks - 1, &op->root);
 }

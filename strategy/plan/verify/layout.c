@@ -21,7 +21,7 @@ struct stretch {
 struct map {
 	const struct verify *v;
 	const struct role *role;
-	const struct order *order;
+	struct order order;
 	const struct layout *layout;
 	enum space space; /* the arena at hand */
 	struct uses *uses;
@@ -45,7 +45,7 @@ static enum status check_order(const struct map *m, int number, int a, int b)
 	if (m->alive[a] || m->role->buffers[a].state)
 		return refuse(m->v, 8, m->role, number, b,
 		              "takes bytes of buffer '%s', which is alive; move one of them", name);
-	if (!uses_clash(m->order, &m->uses[a], &m->uses[b], &used, &first))
+	if (!uses_clash(&m->order, &m->uses[a], &m->uses[b], &used, &first))
 		return STATUS_OK;
 	return refuse(m->v, 8, m->role, first, b,
 	              "takes bytes of buffer '%s', which operation %s may still use; let %d wait for it, or move one "
@@ -111,11 +111,9 @@ static enum status allocate(struct map *m, int number, int buffer)
 	return STATUS_OK;
 }
 
-static enum status check_section(struct map *m, enum section_kind k)
+static enum status check_allocs(struct map *m, const struct section *s)
 {
-	const struct section *s = section_of(m->role, k);
 	enum status status = STATUS_OK;
-	uses_find(m->uses, m->role, s);
 	/* Only state outlives a section; the rest begins anew. */
 	size_t kept = 0;
 	for (size_t i = 0; i < m->count; i++)
@@ -136,6 +134,15 @@ static enum status check_section(struct map *m, enum section_kind k)
 	return status;
 }
 
+static enum status check_section(struct map *m, const struct section *s)
+{
+	order_make(&m->order, m->role, s);
+	uses_find(m->uses, m->role, s);
+	enum status status = check_allocs(m, s);
+	order_release(&m->order);
+	return status;
+}
+
 static enum status check_role(const struct verify *v, int role, const struct layout *l)
 {
 	const struct role *r = &v->p->roles[role];
@@ -148,10 +155,8 @@ static enum status check_role(const struct verify *v, int role, const struct lay
 			continue;
 		m.space = (enum space)space;
 		m.count = 0;
-		for (int k = 0; k < SECTION_KINDS && !s; k++) {
-			m.order = &v->order[role][k];
-			s = check_section(&m, (enum section_kind)k);
-		}
+		for (int k = 0; k < SECTION_KINDS && !s; k++)
+			s = check_section(&m, section_of(r, (enum section_kind)k));
 	}
 	free(m.uses);
 	free(m.alive);

@@ -51,7 +51,8 @@ static enum status check_operands(const struct at *a)
 	int64_t members = op_members(a->p, a->op);
 	int w = op_find(a->op->kind, PART_WHOLE), share = op_find(a->op->kind, PART_SHARE);
 	const struct region *whole = &a->op->operand[w];
-	bool at_root_only = a->op->kind == OP_SCATTER || a->op->kind == OP_GATHER;
+	enum operation o = op_operation(a->op->kind);
+	bool at_root_only = operation_has_root(o) && operation_has_slices(o);
 	enum status s = at_root_only ? check_root(a, w) : STATUS_OK;
 	if (s)
 		return s;
@@ -121,7 +122,7 @@ static enum status check_payload(const struct at *a)
 			                 (long long)g->padded);
 	}
 	/* A value that is summed over a tensor group may be padded; with what is checked with what it means. */
-	bool value = a->op->group < 0 && (a->op->kind == OP_ALL_REDUCE || a->op->kind == OP_ALL_REDUCE_MAXIMUM);
+	bool value = a->op->group < 0 && op_operation(a->op->kind) == OPERATION_ALL_REDUCE;
 	if (value && a->op->payload > 0 && a->op->payload <= elements &&
 	    round_up(a->op->payload, a->p->ranks) == elements)
 		return STATUS_OK;

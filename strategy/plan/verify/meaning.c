@@ -75,8 +75,7 @@ static enum status mean_op(const struct at *a)
 {
 	switch (op_class(a->op->kind)) {
 	case OP_CLASS_M:
-		if (a->op->kind == OP_ALLOC)
-			memory_clear(a->memory, a->role, op_buffer(a->op));
+		(a->op->kind == OP_ALLOC ? memory_clear : memory_forget)(a->memory, a->role, op_buffer(a->op));
 		return STATUS_OK;
 	case OP_CLASS_K:
 		return mean_kernel(a);
@@ -93,6 +92,7 @@ static enum status go_on(struct at *a, enum section_kind k)
 		a->op = &a->r->ops[a->number];
 		if (op_class(a->op->kind) == OP_CLASS_C)
 			return STATUS_OK;
+		memory_sweep(a->memory);
 		enum status s = mean_op(a);
 		if (s)
 			return s;
@@ -175,7 +175,7 @@ static bool is_snapshot(const struct role *r, int buffer)
 static enum status check_version(struct interpreter *ip, int role, int buffer)
 {
 	const struct role *r = &ip->v->p->roles[role];
-	const struct cells *c = &ip->memory.cells[role][buffer];
+	const struct cells *c = ip->memory.cells[role][buffer];
 	bool counter = r->buffers[buffer].type == TYPE_I64 && !is_snapshot(r, buffer);
 	char text[300];
 	for (int i = 0; i < c->count; i++)

@@ -8,6 +8,9 @@
 
 /* ---- meanings: equal ones have equal numbers ---- */
 
+/* Fewer meanings are not worth a sweep. */
+enum { LEAST_SWEPT = 1 << 16 };
+
 /* Values of one micro-batch that follow one another stand side by side in the table: a stage comes to them together. */
 static uint64_t hash_meaning(const struct meaning *a)
 {
@@ -32,11 +35,8 @@ bool meanings_equal(const struct meaning *a, const struct meaning *b)
 	       a->all_ranks == b->all_ranks && a->origin == b->origin && a->consumers == b->consumers;
 }
 
-static void grow_table(struct memory *m)
+static void fill_table(struct memory *m)
 {
-	m->table_size = m->table_size ? 2 * m->table_size : 1024;
-	free(m->table);
-	m->table = array_make(m->table_size, sizeof *m->table);
 	memset(m->table, -1, m->table_size * sizeof *m->table);
 	for (size_t i = 0; i < m->count; i++) {
 		size_t at = hash_meaning(&m->meanings[i]) & (m->table_size - 1);
@@ -44,6 +44,14 @@ static void grow_table(struct memory *m)
 			at = (at + 1) & (m->table_size - 1);
 		m->table[at] = (int)i;
 	}
+}
+
+static void grow_table(struct memory *m)
+{
+	m->table_size = m->table_size ? 2 * m->table_size : 1024;
+	free(m->table);
+	m->table = array_make(m->table_size, sizeof *m->table);
+	fill_table(m);
 }
 
 int meaning_number(struct memory *m, const struct meaning *what)
@@ -122,45 +130,117 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 
 void memory_init(struct memory *m, const struct verify *v)
 {
-	*m = (struct memory){.v = v};
+	*m = (struct memory){.v = v, .sweep_at = LEAST_SWEPT};
 	sums_init(&m->sums, v->p);
 	grow_table(m);
 	meaning_number(m, &(struct meaning){.kind = MEANING_UNDEFINED});
+	m->lasting = m->count;
 	for (int i = 0; i < v->p->role_count; i++) {
 		const struct role *r = &v->p->roles[i];
 		m->cells[i] = array_make((size_t)r->buffer_count, sizeof *m->cells[i]);
-		for (int b = 0; b < r->buffer_count; b++) {
-			m->cells[i][b].elements = r->buffers[b].elements;
-			memory_clear(m, i, b);
-		}
 	}
 }
 
-static void release_cells(struct cells *c, int count)
+static void release_cells(struct cells *c)
 {
-	for (int b = 0; b < count; b++)
-		if (c[b].blocks != &c[b].first)
-			free(c[b].blocks);
+	if (c && c->blocks != &c->first)
+		free(c->blocks);
 	free(c);
 }
 
 void memory_release(struct memory *m)
 {
-	for (int i = 0; i < m->v->p->role_count; i++)
-		release_cells(m->cells[i], m->v->p->roles[i].buffer_count);
+	for (int i = 0; i < m->v->p->role_count; i++) {
+		for (int b = 0; b < m->v->p->roles[i].buffer_count; b++)
+			release_cells(m->cells[i][b]);
+		free(m->cells[i]);
+	}
+	while (m->unused) {
+		struct cells *next = m->unused->next;
+		release_cells(m->unused);
+		m->unused = next;
+	}
 	sums_release(&m->sums);
 	free(m->meanings);
 	free(m->table);
 }
 
+static struct cells *take_cells(struct memory *m)
+{
+	struct cells *c = m->unused;
+	if (c) {
+		m->unused = c->next;
+		return c;
+	}
+	c = array_make(1, sizeof *c);
+	c->blocks = &c->first;
+	return c;
+}
+
 void memory_clear(struct memory *m, int role, int buffer)
 {
-	struct cells *c = &m->cells[role][buffer];
-	if (!c->blocks)
-		c->blocks = &c->first;
-	c->count = 1;
-	c->blocks[0] = (struct block){0};
+	struct cells **c = &m->cells[role][buffer];
+	if (!*c)
+		*c = take_cells(m);
+	(*c)->elements = m->v->p->roles[role].buffers[buffer].elements;
+	(*c)->count = 1;
+	(*c)->blocks[0] = (struct block){0};
 }
+
+void memory_forget(struct memory *m, int role, int buffer)
+{
+	struct cells **c = &m->cells[role][buffer];
+	(*c)->next = m->unused;
+	m->unused = *c;
+	*c = NULL;
+}
+
+/* ---- meanings that nothing stands for any more ---- */
+
+/* Calls `each` for every meaning that a buffer holds. */
+static void for_held(struct memory *m, void (*each)(int *number, int *now), int *now)
+{
+	for (int i = 0; i < m->v->p->role_count; i++)
+		for (int b = 0; b < m->v->p->roles[i].buffer_count; b++) {
+			struct cells *c = m->cells[i][b];
+			for (int k = 0; c && k < c->count; k++) {
+				each(&c->blocks[k].own, now);
+				each(&c->blocks[k].rest, now);
+			}
+		}
+}
+
+static void mark(int *number, int *now)
+{
+	now[*number] = 1;
+}
+
+static void renumber(int *number, int *now)
+{
+	*number = now[*number];
+}
+
+void memory_sweep(struct memory *m)
+{
+	if (m->count < m->sweep_at)
+		return;
+	int *now = array_make(m->count, sizeof *now);
+	size_t kept = 0;
+	for_held(m, mark, now);
+	for (size_t i = 0; i < m->count; i++) {
+		if (i >= m->lasting && !now[i])
+			continue;
+		m->meanings[kept] = m->meanings[i];
+		now[i] = (int)kept++;
+	}
+	for_held(m, renumber, now);
+	free(now);
+	m->count = kept;
+	m->sweep_at = 4 * kept > LEAST_SWEPT ? 4 * kept : LEAST_SWEPT;
+	fill_table(m);
+}
+
+/* ---- their blocks ---- */
 
 /* Makes room for one more block. */
 static void reserve(struct cells *c)
@@ -242,7 +322,7 @@ static bool is_slice(const struct plan *p, const struct region *g)
 
 bool memory_set(struct memory *m, int role, const struct region *g, int meaning)
 {
-	struct cells *c = &m->cells[role][g->buffer];
+	struct cells *c = m->cells[role][g->buffer];
 	if (is_slice(m->v->p, g))
 		return set_own(c, g->offset, g->offset + g->count, g->slice, meaning);
 	set_all(c, g->offset, g->offset + g->count, meaning);
@@ -256,7 +336,7 @@ static bool is_zero(const struct memory *m, const struct block *b)
 
 void memory_set_but_zeros(struct memory *m, int role, const struct region *g, int meaning)
 {
-	struct cells *c = &m->cells[role][g->buffer];
+	struct cells *c = m->cells[role][g->buffer];
 	bool own = is_slice(m->v->p, g);
 	int first = split(c, g->offset), past = split(c, g->offset + g->count);
 	for (int i = first; i < past; i++) {
@@ -278,7 +358,7 @@ void memory_spoil(struct memory *m, int role, const struct region *g)
 
 void memory_walk_begin(struct memory_walk *w, const struct memory *m, int role, const struct region *g)
 {
-	*w = (struct memory_walk){.cells = &m->cells[role][g->buffer], .region = g, .end = g->offset};
+	*w = (struct memory_walk){.cells = m->cells[role][g->buffer], .region = g, .end = g->offset};
 	w->block = find(w->cells, g->offset);
 }
 

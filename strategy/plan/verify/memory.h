@@ -87,6 +87,7 @@ struct cells {
 	size_t capacity;
 	int64_t elements;
 	struct block first; /* room for one, which most buffers are content with */
+	struct cells *next; /* of those that are unused */
 };
 
 struct memory {
@@ -94,9 +95,12 @@ struct memory {
 	struct sums sums;
 	struct meaning *meanings;
 	size_t count, capacity;
+	size_t lasting;  /* meanings below keep their numbers: a snapshot may name them */
+	size_t sweep_at; /* so many meanings, and those that nothing stands for any more are forgotten */
 	int *table;
 	size_t table_size;
-	struct cells *cells[ROLES]; /* by buffer */
+	struct cells **cells[ROLES]; /* by buffer; NULL: it is not alive */
+	struct cells *unused;
 };
 
 void memory_init(struct memory *m, const struct verify *v);
@@ -112,7 +116,8 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 
 /* Writing. `region` is resolved: with slice, the own slice alone is written (false: its frame is not that of what
  * stands there, so the result could not be told). */
-void memory_clear(struct memory *m, int role, int buffer); /* alloc */
+void memory_clear(struct memory *m, int role, int buffer);  /* alloc */
+void memory_forget(struct memory *m, int role, int buffer); /* free */
 bool memory_set(struct memory *m, int role, const struct region *g, int meaning);
 void memory_set_but_zeros(struct memory *m, int role, const struct region *g, int meaning); /* zeros stay zeros */
 void memory_spoil(struct memory *m, int role, const struct region *g); /* any region; zeros stay zeros */
@@ -121,6 +126,10 @@ void memory_spoil(struct memory *m, int role, const struct region *g); /* any re
 int memory_get(const struct memory *m, int role, const struct region *g);
 /* For messages: of the first element that is not `good` (-1: the first at all). */
 void memory_describe(const struct memory *m, int role, const struct region *g, int good, char *out, size_t size);
+
+/* Between two operations: forgets meanings that no buffer holds and that no snapshot names, once they are many. Numbers
+ * of the others change. */
+void memory_sweep(struct memory *m);
 
 /* Walks the meanings of a region: of a slice, those on the own slice. */
 struct memory_walk {
@@ -143,9 +152,9 @@ static inline int verify_lag(const struct verify *v)
 void memory_age(struct memory *m);
 /* State as it was: of all state buffers. */
 struct snapshot {
-	struct cells *cells[ROLES]; /* by buffer; those of others are empty */
+	struct cells **cells[ROLES]; /* by buffer; NULL: it is no state */
 };
-void snapshot_take(struct snapshot *s, const struct memory *m);
+void snapshot_take(struct snapshot *s, struct memory *m);
 void snapshot_release(struct snapshot *s, const struct memory *m);
 /* True if state is the same now, except that versions are `later` higher. If not, tells where. */
 bool snapshot_same(const struct snapshot *s, struct memory *m, int later, int *role, int *buffer);

@@ -246,7 +246,8 @@ const struct at *at_root(const struct at *all)
 
 struct region without_padding(const struct at *a)
 {
-	struct region g = *op_region(a->op, a->op->kind == OP_ALL_GATHER ? PART_SHARE : PART_WHOLE);
+	bool gathers = operation_row(op_operation(a->op->kind))->before == EXTENT_SLICE;
+	struct region g = *op_region(a->op, gathers ? PART_SHARE : PART_WHOLE);
 	if (a->op->payload < g.count)
 		g.count = a->op->payload;
 	return g;

@@ -16,7 +16,7 @@ struct access {
 struct races {
 	const struct verify *v;
 	const struct role *role;
-	const struct order *order;
+	struct order order;
 	struct access *list;
 	int count;
 	int (*latest)[QUEUE_COUNT]; /* by buffer; -1 */
@@ -26,7 +26,7 @@ static enum status check_operand(const struct races *c, int number, int operand)
 {
 	const struct op *op = &c->role->ops[number];
 	const struct region *g = &op->operand[operand];
-	const int *clock = c->order->clock[number - c->order->begin];
+	const int *clock = c->order.clock[number - c->order.begin];
 	bool writes = op_access(op, operand) != 'r';
 	for (int q = 0; q < QUEUE_COUNT; q++) {
 		if (q == (int)op->queue)
@@ -56,7 +56,7 @@ static void record(struct races *c, int number, int operand)
 	*latest = c->count++;
 }
 
-static enum status check_section(struct races *c, const struct section *s)
+static enum status check_operands(struct races *c, const struct section *s)
 {
 	memset(c->latest, -1, (size_t)c->role->buffer_count * sizeof *c->latest);
 	c->count = 0;
@@ -78,6 +78,14 @@ static enum status check_section(struct races *c, const struct section *s)
 	return STATUS_OK;
 }
 
+static enum status check_section(struct races *c, const struct section *s)
+{
+	order_make(&c->order, c->role, s);
+	enum status status = check_operands(c, s);
+	order_release(&c->order);
+	return status;
+}
+
 enum status verify_races(const struct verify *v)
 {
 	enum status s = STATUS_OK;
@@ -86,10 +94,8 @@ enum status verify_races(const struct verify *v)
 		struct races c = {.v = v, .role = r};
 		c.list = array_make((size_t)r->op_count * OP_OPERANDS, sizeof *c.list);
 		c.latest = array_make((size_t)r->buffer_count, sizeof *c.latest);
-		for (int k = 0; k < SECTION_KINDS && !s; k++) {
-			c.order = &v->order[i][k];
+		for (int k = 0; k < SECTION_KINDS && !s; k++)
 			s = check_section(&c, section_of(r, (enum section_kind)k));
-		}
 		free(c.list);
 		free(c.latest);
 	}

@@ -136,8 +136,8 @@ static bool is_carried(const struct interpreter *ip, const struct snapshot *left
 	const struct plan *p = ip->v->p;
 	for (int i = 0; i < p->role_count; i++)
 		for (int b = 0; b < p->roles[i].buffer_count; b++)
-			for (int k = 0; k < left->cells[i][b].count; k++) {
-				const struct meaning *x = meaning_of(&ip->memory, left->cells[i][b].blocks[k].own);
+			for (int k = 0; left->cells[i][b] && k < left->cells[i][b]->count; k++) {
+				const struct meaning *x = meaning_of(&ip->memory, left->cells[i][b]->blocks[k].own);
 				if (x->kind == kind_of(item) && (group < 0 || x->index == group) &&
 				    (item != ITEM_ROUNDED || p->settings.stochastic_rounding))
 					return true;
@@ -216,13 +216,13 @@ static bool is_back(const struct interpreter *ip, const struct cells *left, int 
 static enum status check_buffer(struct interpreter *ip, const struct snapshot *left, int role, int buffer)
 {
 	const struct role *r = &ip->v->p->roles[role];
-	const struct cells *then = &left->cells[role][buffer];
+	const struct cells *then = left->cells[role][buffer];
 	char text[300];
-	for (int k = 0; k < then->count; k++) {
+	for (int k = 0; then && k < then->count; k++) {
 		const struct block *b = &then->blocks[k];
 		if ((!is_state(meaning_of(&ip->memory, b->own)->kind) &&
 		     !is_state(meaning_of(&ip->memory, b->rest)->kind)) ||
-		    is_back(ip, then, k, &ip->memory.cells[role][buffer]))
+		    is_back(ip, then, k, ip->memory.cells[role][buffer]))
 			continue;
 		meaning_describe(&ip->memory, b->own, text, sizeof text);
 		return refuse(

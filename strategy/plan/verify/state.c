@@ -27,7 +27,7 @@ void memory_age(struct memory *m)
 	int stale = meaning_number(m, &(struct meaning){.kind = MEANING_STALE});
 	for (int i = 0; i < m->v->p->role_count; i++)
 		for (int b = 0; b < m->v->p->roles[i].buffer_count; b++) {
-			struct cells *c = &m->cells[i][b];
+			struct cells *c = m->cells[i][b];
 			int kept = 0;
 			if (!m->v->p->roles[i].buffers[b].state)
 				continue;
@@ -42,17 +42,18 @@ void memory_age(struct memory *m)
 		}
 }
 
-void snapshot_take(struct snapshot *s, const struct memory *m)
+void snapshot_take(struct snapshot *s, struct memory *m)
 {
 	*s = (struct snapshot){0};
+	m->lasting = m->count;
 	for (int i = 0; i < m->v->p->role_count; i++) {
 		const struct role *r = &m->v->p->roles[i];
 		s->cells[i] = array_make((size_t)r->buffer_count, sizeof *s->cells[i]);
 		for (int b = 0; b < r->buffer_count; b++) {
 			if (!r->buffers[b].state)
 				continue;
-			const struct cells *from = &m->cells[i][b];
-			struct cells *to = &s->cells[i][b];
+			const struct cells *from = m->cells[i][b];
+			struct cells *to = s->cells[i][b] = array_make(1, sizeof *to);
 			to->count = from->count;
 			to->blocks = array_make((size_t)from->count, sizeof *to->blocks);
 			memcpy(to->blocks, from->blocks, (size_t)from->count * sizeof *to->blocks);
@@ -64,7 +65,10 @@ void snapshot_release(struct snapshot *s, const struct memory *m)
 {
 	for (int i = 0; i < m->v->p->role_count; i++) {
 		for (int b = 0; b < m->v->p->roles[i].buffer_count; b++)
-			free(s->cells[i][b].blocks);
+			if (s->cells[i][b]) {
+				free(s->cells[i][b]->blocks);
+				free(s->cells[i][b]);
+			}
 		free(s->cells[i]);
 	}
 }
@@ -95,7 +99,7 @@ bool snapshot_same(const struct snapshot *s, struct memory *m, int later, int *r
 	for (*role = 0; *role < m->v->p->role_count; ++*role)
 		for (*buffer = 0; *buffer < m->v->p->roles[*role].buffer_count; ++*buffer)
 			if (m->v->p->roles[*role].buffers[*buffer].state &&
-			    !same_cells(m, &m->cells[*role][*buffer], &s->cells[*role][*buffer], later))
+			    !same_cells(m, m->cells[*role][*buffer], s->cells[*role][*buffer], later))
 				return false;
 	return true;
 }

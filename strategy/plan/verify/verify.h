@@ -40,7 +40,6 @@ enum { ROLES = sizeof(((struct plan *)0)->roles) / sizeof(struct role) };
 struct verify {
 	const struct plan *p;
 	struct rendezvous rendezvous[SECTION_KINDS]; /* from verify_graph on */
-	struct order order[ROLES][SECTION_KINDS];    /* from verify_lifetime on */
 	struct refusal *why;                         /* is filled in by a refusal */
 };
 
