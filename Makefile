@@ -4,8 +4,6 @@
 #     make check                          the same set-up, then every test
 #     make check ONLY='plan sim'          only tests with "plan" or "sim" in their name
 #     make check SAN=address,undefined    the tests under sanitizers, in a build folder of their own
-#     make check NOISE=1 ONLY=shipped     the GPU's kernels on the host with a GPU's rounding: products fused into sums, exp2 off by
-#                                         a unit in the last place: do the tolerances hold? (tests/emulate/emulate.cuh)
 #     make V=1 WERROR=1                   show the commands; a warning is an error (as CI has it)
 #
 # A new source file needs no line here: every .c file in a layer's folder belongs to the program, and tests go by name
@@ -32,7 +30,7 @@ space := $(subst ,, )
 
 # ---- Options: sanitizers, warnings as errors, commands shown ----
 
-BUILD := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))$(if $(NOISE),/noise)
+BUILD := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
 ifneq ($(SAN),)
 sanitize := -fsanitize=$(SAN) -fno-sanitize-recover=all
 stay_loaded := $(BUILD)/tests/support/stay_loaded.o
@@ -88,6 +86,8 @@ test_support := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/stay_loaded.c,$(wildc
 test_folders := $(addprefix tests/,strategy sim real viz cli kernels mpi cuda hosts)
 test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard $(test_folders:%=%/test_*.c) tests/mpi/mpi_*.c)) \
 		 $(patsubst %.cpp,$(BUILD)/%,$(wildcard tests/cuda/test_*.cpp))
+# What it runs under a sanitizer mpi_shipped does too.
+test_programs := $(if $(SAN),$(filter-out %/mpi_noisy,$(test_programs)),$(test_programs))
 # Builds a whole Debian in a folder: run by hand, as `make fresh-root`.
 test_scripts := $(filter-out tests/cli/fresh_root.sh,$(wildcard $(test_folders:%=%/*.sh)))
 fuzz_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -97,6 +97,8 @@ bench_scripts := $(wildcard tests/bench/bench_*.sh)
 emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu tests/emulate/*.cu)) $(wildcard tests/emulate/*.cpp)
 emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
 emulated_tests := $(filter $(BUILD)/tests/cuda/% %/mpi_shipped,$(test_programs))
+# The same with a GPU's rounding: products fused into sums, exp2 off by a unit in the last place (tests/emulate/emulate.cuh).
+noisy_objects := $(emulated_objects:$(BUILD)/emulated/%=$(BUILD)/noisy/%)
 # The tests of these kernels, on a GPU, and what tests/gpu's scripts and their test stand on.
 gpu_tests := $(patsubst tests/cuda/%,$(BUILD)/tests/gpu/%,$(basename $(shell grep -lE 'target_run|CUDA_SUITE' $(wildcard tests/cuda/test_cuda_*.c*))))
 gpu_scripts_need := $(gpu_tests) $(addprefix $(BUILD)/tests/gpu/,ask_gpu shardlab bench_cuda_ladder)
@@ -111,7 +113,7 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 cuda_sources := $(wildcard kernels/cuda/*.cu)
 cuda_objects := $(cuda_sources:%.cu=$(BUILD)/cuda/%.o)
 # Sanitizers are the host's.
-cuda_library := $(if $(SAN)$(NOISE),,$(if $(NVCC),$(BUILD)/libshardlab-cuda.so))
+cuda_library := $(if $(SAN),,$(if $(NVCC),$(BUILD)/libshardlab-cuda.so))
 CUDA_FLAGS := -std=c++17 -O3 -lineinfo -I. -Xcompiler -fPIC,-Wall,-Wextra \
 	      $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$(a),code=sm_$(a)) \
 	      -gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES)) \
@@ -221,7 +223,8 @@ demo: $(BUILD)/shardlab ## set up, build, and show the main job
 # With ONLY, what is not run is not built.
 chosen = $(if $(ONLY),$(foreach test,$(1),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(test))))),$(test))),$(1))
 check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
-		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh %/gpu_stages.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) ## set up, build, and run every test
+		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh %/gpu_stages.sh %/gpu_pack.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) \
+		$(if $(cuda_library),$(if $(filter %/gpu_pack.sh,$(call chosen,$(test_scripts))),$(filter %/bench_cuda_memory %/bench_cuda_matrix %/bench_cuda_ladder,$(bench_programs)))) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' CC='$(CC)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(call chosen,$(test_programs) $(fuzz_programs) $(test_scripts))
 
@@ -229,7 +232,7 @@ check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_p
 
 $(test_programs): %: %.o $(test_support) $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) \
-		$(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
+		$(if $(filter $(emulated_objects) $(noisy_objects),$^),-lstdc++) -o $@
 
 # On a GPU: the kernels are the library's. What asks for one is no test, and no test support either.
 $(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/cuda/%.o $(BUILD)/tests/gpu/target_gpu.o $(BUILD)/tests/gpu/gpu.o \
@@ -244,15 +247,13 @@ $(stand_ins): $(BUILD)/flags
 	$(call quiet,LINK)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -fPIC -shared -Wl,-soname,$(@F) $(filter %.c,$^) -o $@
 $(BUILD)/tests/emulate/libcudnn.so.9: tests/emulate/cudnn.c
 $(BUILD)/tests/emulate/libcuda.so.1: tests/emulate/driver.c
-$(addprefix $(BUILD)/tests/,$(addprefix cuda/,test_cuda_attention test_cuda_choice test_cuda_cudnn) mpi/mpi_shipped): | $(stand_ins)
+$(addprefix $(BUILD)/tests/,$(addprefix cuda/,test_cuda_attention test_cuda_choice test_cuda_cudnn) mpi/mpi_shipped mpi/mpi_noisy): | $(stand_ins)
 
 # The GPU's kernels for the host.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
+$(BUILD)/tests/mpi/mpi_noisy: $(noisy_objects) $(BUILD)/tests/gpu/target_emulated.o
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
-ifneq ($(NOISE),)
-EMULATED_CFLAGS += -DEMULATE_NOISE -ffp-contract=fast $(if $(filter x86_64,$(shell uname -m)),-mfma)
-endif
 # Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but
 # *_plain.cu, in which a thread works alone.
 ifeq ($(SAN),)
@@ -263,9 +264,12 @@ $(told_objects): told := -O1 -fsanitize=thread --param tsan-instrument-func-entr
 endif
 $(BUILD)/emulated/%.o: % $(BUILD)/flags
 	$(call quiet,CXX)mkdir -p $(@D) && $(CXX) $(EMULATED_CFLAGS) -MMD -MP -x c++ -c $< -o $@
+$(noisy_objects): $(BUILD)/noisy/%.o: % $(BUILD)/flags
+	$(call quiet,CXX)mkdir -p $(@D) && $(CXX) $(filter-out -DEMULATE_TELLS,$(EMULATED_CFLAGS)) -DEMULATE_NOISE -ffp-contract=fast \
+		$(if $(filter x86_64,$(shell uname -m)),-mfma) -MMD -MP -x c++ -c $< -o $@
 $(BUILD)/tests/%.o: tests/%.cpp $(BUILD)/flags
 	$(call quiet,CXX)mkdir -p $(@D) && $(CXX) $(EMULATED_CFLAGS) -MMD -MP -c $< -o $@
--include $(emulated_objects:.o=.d)
+-include $(emulated_objects:.o=.d) $(noisy_objects:.o=.d)
 
 # The program with stand-ins for GPUs and NCCL, for the tests of tests/gpu's scripts.
 $(BUILD)/tests/gpu/shardlab: $(BUILD)/cli/main.o $(BUILD)/tests/gpu/fake_gpu.o \

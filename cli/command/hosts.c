@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/command/launch.h"
 #include "real/communicator/hosts.h"
+#include "real/communicator/kind.h"
 #include "real/train/train.h"
 
 enum status hosts_set_ranks(struct options *o)
@@ -49,7 +49,8 @@ void hosts_say_joined(int rank, int ranks)
 /* Open MPI reduces the whole to one rank and then scatters it; for that it has one algorithm alone. */
 void hosts_say_library(const struct options *o, int64_t each)
 {
-	if (!each || strcmp(option_text(o, OPTION_COMM), "mpi") != 0 || hosts_is_quiet())
+	const struct communicator_kind *kind = communicator_kind(option_text(o, OPTION_COMM));
+	if (!each || !kind->library || kind->device || hosts_is_quiet())
 		return;
 	fprintf(stderr,
 	        "--comm mpi: between hosts Open MPI's own reduce-scatters may reach no more than half of the link; "

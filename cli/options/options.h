@@ -127,7 +127,7 @@ enum command {
 	  "the software whose step is predicted: what it reaches of the cluster's rates; see: help stacks")            \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
 	  "the folder for state that is offloaded to disk")                                                            \
-	X(COMM, "comm", CHOICE, COMMUNICATOR_NAMES, 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                \
+	X(COMM, "comm", CHOICE, COMMUNICATOR_CHOICES, 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),              \
 	  "what carries out collectives: shardlab's schedules, or a library; nccl needs GPUs")                         \
 	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                        \
 	  "read the plan's text from a file instead of compiling one")                                                 \

@@ -20,11 +20,15 @@ static void show_fixed(const struct advise_request *q, FILE *out)
 	for (int i = 0; i < q->fixed_count; i++) {
 		const struct advise_fixed *x = &q->fixed[i];
 		size_t n = strlen(text);
-		snprintf(text + n, sizeof text - n, "%s%s %.100s (%.100s)",
-		         n ? " · " : "not searched: ", setting_rows[x->setting].name, x->value, x->by);
+		char name[48];
+		snprintf(name, sizeof name, "{%s}", setting_rows[x->setting].name);
+		const char *option = status_words(name);
+		option += strspn(option, "-");
+		snprintf(text + n, sizeof text - n, "%s%s %.100s (%.100s)", n ? " · " : "not searched: ", option,
+		         x->value, x->by);
 	}
 	if (q->fixed_count)
-		text_items(out, text, " · ", 0, text_columns(out, 110));
+		text_items(out, text, " · ", 2, text_columns(out, 110));
 }
 
 static void show_head(const struct advice *a, const char *model, FILE *out)

@@ -5,7 +5,7 @@
 
 static const struct communicator_kind kinds[] = {
 #define X(name, library, device, host) {name, library, device, host},
-        COMMUNICATOR_LIST(X, )
+        COMMUNICATOR_LIST(X)
 #undef X
 };
 

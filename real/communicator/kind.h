@@ -4,13 +4,15 @@
 
 #include <stdbool.h>
 
-/* name, library, device, host: see below; OR stands between two rows. */
-#define COMMUNICATOR_LIST(X, OR)                                                                                       \
+/* name, library, device, host: see below */
+#define COMMUNICATOR_LIST(X)                                                                                           \
 	X("ring", false, false, "ring")                                                                                \
-	OR X("mpi", true, false, "mpi") OR X("nccl", true, true, "mpi")
+	X("mpi", true, false, "mpi")                                                                                   \
+	X("nccl", true, true, "mpi")
 
-#define COMMUNICATOR_NAME(name, ...) name
-#define COMMUNICATOR_NAMES COMMUNICATOR_LIST(COMMUNICATOR_NAME, "|") /* "ring|mpi|nccl" */
+/* Their names, as an option's choices: "ring|mpi|nccl". */
+#define COMMUNICATOR_OR_NAME(name, ...) "|" name
+#define COMMUNICATOR_CHOICES (&(COMMUNICATOR_LIST(COMMUNICATOR_OR_NAME))[1])
 
 struct communicator_kind {
 	const char *name;

@@ -58,7 +58,7 @@ static int declare(struct build *b, enum space space, const char *name, enum cat
 	                                              .state = state};
 	struct region *whole = append(b, OP_ALLOC, QUEUE_COMPUTE)->operand;
 	*whole = region_of(r->buffer_count, 0, elements);
-	b->whole = array_reserve(b->whole, (size_t)r->buffer_count, &b->whole_capacity, sizeof *b->whole);
+	b->whole = array_reserve(b->whole, (size_t)r->buffer_count, &b->whole_capacity, sizeof(struct region *));
 	b->whole[r->buffer_count] = whole;
 	return r->buffer_count++;
 }

@@ -127,7 +127,7 @@ static const char *divide(struct recipe *r, const struct offload_devices *d, int
 		recipe_say(r, v, "all on the disk");
 		return staged(r, true, buffers);
 	}
-	if (!r->question.model || !ranks || measure(r, ranks, &h)) {
+	if (!r->question.model || ranks <= 0 || measure(r, ranks, &h)) {
 		recipe_bar(r, v ? v : d->parameters,
 		           "%s %" PRId64
 		           ": what of a rank's share stays in host memory depends on the model and the ranks; "
@@ -206,7 +206,8 @@ static void take_turns(struct recipe *r, int64_t stage, bool offloads)
 {
 	static const char path[] = "zero_optimization.round_robin_gradients";
 	const struct tree *v = recipe_find(r, path);
-	bool turns = recipe_flag(r, path, false), counts = offloads && (stage == 1 || stage == 2) && ranks_of(r) != 1;
+	int64_t ranks = ranks_of(r);
+	bool turns = recipe_flag(r, path, false), counts = offloads && (stage == 1 || stage == 2) && ranks != 1;
 	struct held h;
 	recipe_say(r, v,
 	           !offloads || stage < 1 || stage > 2 ? "nothing, without offload in stage 1 or 2"
@@ -214,7 +215,7 @@ static void take_turns(struct recipe *r, int64_t stage, bool offloads)
 	                                               : "as here");
 	if (!counts || turns)
 		return;
-	bool known = r->question.model && ranks_of(r) && !measure(r, ranks_of(r), &h);
+	bool known = r->question.model && ranks > 0 && !measure(r, ranks, &h);
 	recipe_note(r, v,
 	            "%s false%s: the rank with the first layers copies all of its gradients%s to the host behind the "
 	            "backward pass there; here all ranks copy as they come, as with true",

@@ -20,7 +20,8 @@ has 'in 2 precisions: ' open
 hasnt 'not searched' open
 has 'largest micro-batch: 16, all of a rank'"'"'s batch: a larger batch would allow more, with' open
 run fixed advise --model gpt2-124m --ranks 4 --cluster v100-16gb --batch 64 --precision fp16 --micro-batch 4 --strategy zero1,zero1,zero3
-has 'not searched: strategy zero1,zero1,zero3 (--strategy) · precision fp16 (--precision) · micro-batch 4 (--micro-batch)' fixed
+has 'not searched: strategy zero1,zero1,zero3 (--strategy) · precision fp16 (--precision)' fixed
+has 'micro-batch 4 (--micro-batch)' fixed
 has ', 2 strategies in 1 precision: ' fixed
 has 'largest micro-batch: 4, as was asked for, with' fixed
 run memory advise --model llama-3-8b --ranks 8 --cluster a100-80gb --batch 256 --strategy zero2 --precision bf16
@@ -33,8 +34,8 @@ file=(--model llama-2-7b --ranks 8 --cluster a100-80gb)
 "$SHARDLAB" advise --config "$TMPDIR/says.json" "${file[@]}" >"$TMPDIR/says.out" 2>/dev/null
 has "not searched: precision bf16 ($TMPDIR/says.json)" says
 # The file itself does not fit: the change is a smaller micro-batch, and no other strategy.
-has 'the file itself, zero3: ' says
-grep -q '^  would fit, in .* a step, in place of the file: shardlab sim .*--strategy zero3 .*--micro-batch [1-4] ' "$TMPDIR/says.out" ||
+has 'the file itself, zero3' says
+grep -q '^  would fit, in .* a step, in place of the file: shardlab sim .*--strategy zero3.*--micro-batch [1-4] ' "$TMPDIR/says.out" ||
 	complain "the file itself: $(grep -A 3 'the file itself' "$TMPDIR/says.out")"
 "$SHARDLAB" advise --config "$TMPDIR/auto.json" "${file[@]}" >"$TMPDIR/auto.out" 2>/dev/null
 has 'in 2 precisions: ' auto

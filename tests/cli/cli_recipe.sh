@@ -123,8 +123,8 @@ same pytorch-eager "--config ../accelerate/fsdp1_no_wrap.yaml --model llama --cl
 # A file without an ending is known by its first line, hosts say how many ranks there are, and a value that no plan has names its place.
 printf 'worker-1 slots=2\nworker-2 slots=2\n' >"$TMPDIR/hosts"
 printf 'per_device_train_batch_size: 1\noutput_dir: x\nbf16: true\n' >"$TMPDIR/arguments"
-same pytorch-eager "--config $TMPDIR/arguments --hosts $TMPDIR/hosts --model gpt2-124m --cluster a100-80gb:node=2" --ranks 4 --model gpt2-124m \
-	--cluster a100-80gb:node=2 --micro-batch 1 --precision bf16 --strategy ddp --clip 1 --learning-rate 5e-5 --weight-decay 0
+same pytorch-eager "--config $TMPDIR/arguments --hosts $TMPDIR/hosts --model gpt2-124m --cluster a100-80gb" --ranks 4 --model gpt2-124m \
+	--cluster a100-80gb:class=pytorch-eager:node=2 --micro-batch 1 --precision bf16 --strategy ddp --clip 1 --learning-rate 5e-5 --weight-decay 0
 grep -q "^ranks by --hosts $TMPDIR/hosts: 2 hosts with 4 slots$" "$TMPDIR/notes" || complain "whence the ranks: $(cat "$TMPDIR/notes")"
 "$SHARDLAB" sim --model gpt --hosts "$TMPDIR/hosts" --cluster a100-80gb >"$TMPDIR/hosts.out"
 grep -q 'ddp on 4 ranks .* cluster a100-80gb:node=2' "$TMPDIR/hosts.out" || complain "hosts: $(head -n 1 "$TMPDIR/hosts.out")"

@@ -74,6 +74,15 @@ OMP_STACKSIZE=100k "$SHARDLAB" train --model $model --strategy single --steps 1 
 [ $status = 2 ] && [ "$(wc -l <"$TMPDIR/err")" = 1 ] && grep -q '^fatal: .*raise OMP_STACKSIZE' "$TMPDIR/err" ||
 	fail "stacks that are too small: exit status $status"
 
+# The same seed, strategy, ranks and threads give the same bits again; another seed does not.
+bits() {
+	"$SHARDLAB" train --model gpt:layers=2,width=64,heads=4,context=32 --data tests/golden/text.txt --strategy zero2 --ranks 2 --threads 2 \
+		--batch 8 --steps 3 --evaluate no --json "$@" 2>/dev/null | grep -o '"weights_checksum": "[0-9a-f]*"'
+}
+once=$(bits --seed 3)
+[ -n "$once" ] && [ "$once" = "$(bits --seed 3)" ] || fail "other bits when repeated with two threads: $once"
+[ "$once" != "$(bits --seed 4)" ] || fail 'another seed, and the same bits'
+
 # Files come whole or not at all.
 # Weights that are not finite fail one rank or all, when the file is already begun.
 status=0

@@ -9,6 +9,7 @@
 #
 # `tests/gpu/record.sh LOG…` then writes what they printed into kernels/RESULTS.md.
 set -euo pipefail
+# An ARCHIVE.tar is not compressed. MAKE=none: all is built already.
 [ $# = 1 ] || { echo "usage: $0 ARCHIVE.tar.xz" >&2 && exit 2; }
 archive=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -17,7 +18,7 @@ programs=(shardlab tests/gpu/ask_gpu tests/bench/bench_cuda_memory tests/bench/b
 while read -r source; do
 	programs+=("tests/gpu/$(basename "${source%.*}")")
 done < <(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*)
-make WERROR=1 "${programs[@]/#/build/}" build/libshardlab-cuda.so
+[ "${MAKE-}" = none ] || make WERROR=1 "${programs[@]/#/build/}" build/libshardlab-cuda.so
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
@@ -80,5 +81,8 @@ sed -i "s/CUBLASLT/${cublaslt:?}/" "$stage/env.sh"
 cp /usr/share/dictd/jargon.dict.dz "$stage/data/"
 git archive HEAD tests/gpu tests/golden/text.txt tests/golden/gpt2_losses.json tests/oracle kernels/RESULTS.md \
 	tests/cuda/test_cuda_\* | tar -C "$stage/tree" -x
-tar -C "$stage" -c . | xz -T 0 -3 >"$archive"
+case $archive in
+*.tar) tar -C "$stage" -c . >"$archive" ;;
+*) tar -C "$stage" -c . | xz -T 0 -3 >"$archive" ;;
+esac
 echo "$archive: $(du -h "$archive" | cut -f 1)"

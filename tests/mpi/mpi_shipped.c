@@ -57,6 +57,10 @@ static const struct {
 	double limit;
 } types[TYPES] = {{"precision=fp32", 1e-6}, {"precision=bf16", 5e-4}, {"precision=fp16", 6e-5}};
 
+#ifndef SHIPPED_NAME
+#define SHIPPED_NAME "mpi_shipped"
+#endif
+
 static double worst[TYPES];
 static bool nccl;
 
@@ -140,7 +144,7 @@ int main(int argc, char **argv)
 	}
 	cuda_library_use(NULL);
 	if (!rank_number)
-		printf("mpi_shipped: %d ranks, %d cases: losses %.1e apart in fp32, %.1e in bf16, %.1e in fp16\n",
+		printf(SHIPPED_NAME ": %d ranks, %d cases: losses %.1e apart in fp32, %.1e in bf16, %.1e in fp16\n",
 		       ranks_count, tried, worst[0], worst[1], worst[2]);
-	return runs_finish("mpi_shipped");
+	return runs_finish(SHIPPED_NAME);
 }

@@ -87,7 +87,12 @@ static inline void open_plan(int64_t ranks)
 	model_release(&f->model);
 	memset(f, 0, sizeof *f);
 	ck_assert(!model_open(&f->model, "params=1e6", 0));
-	f->buffer = (struct buffer){"x", CATEGORY_BUFFERS, SPACE_DEVICE, TYPE_FP32, INT64_C(1) << 40, true};
+	f->buffer = (struct buffer){.name = "x",
+	                            .elements = INT64_C(1) << 40,
+	                            .category = CATEGORY_BUFFERS,
+	                            .space = SPACE_DEVICE,
+	                            .type = TYPE_FP32,
+	                            .state = true};
 	f->plan = (struct plan){.model = &f->model,
 	                        .settings = settings_default(),
 	                        .strategy = "fixture",

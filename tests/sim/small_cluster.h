@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/sim.h"
+#include "strategy/cluster/effective.h"
 #include "tests/support/cluster_text.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
@@ -15,11 +16,13 @@
  * `path`. The caller removes it. */
 static inline void small_cluster_write(char *path, size_t size, const struct plan *p, int percent)
 {
-	struct cluster c;
+	struct cluster c, opened; /* the file has no stack, so that it is opened under the card's class */
 	struct report r = {0};
 	ck_assert(!cluster_open(&c, "a100-40gb:stack=ceiling", p->ranks));
+	ck_assert(!cluster_open(&opened, "a100-40gb", p->ranks));
 	ck_assert(!sim_run(p, &c, GRAIN_OPERATION, NULL, &r));
-	c.device_memory = c.overhead.value + (r.tightest.needed_bytes - c.overhead.value) * percent / 100;
+	c.device_memory = effective_overhead(&opened) + (r.tightest.needed_bytes - c.overhead.value) * percent / 100;
+	cluster_release(&opened);
 	report_release(&r);
 	snprintf(path, size, "%s/small_%ld.yaml", support_folder(), (long)getpid());
 	FILE *f = fopen(path, "w");

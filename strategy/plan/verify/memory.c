@@ -137,7 +137,7 @@ void memory_init(struct memory *m, const struct verify *v)
 	m->lasting = m->count;
 	for (int i = 0; i < v->p->role_count; i++) {
 		const struct role *r = &v->p->roles[i];
-		m->cells[i] = array_make((size_t)r->buffer_count, sizeof *m->cells[i]);
+		m->cells[i] = array_make((size_t)r->buffer_count, sizeof(struct cells *));
 	}
 }
 

@@ -48,7 +48,7 @@ void snapshot_take(struct snapshot *s, struct memory *m)
 	m->lasting = m->count;
 	for (int i = 0; i < m->v->p->role_count; i++) {
 		const struct role *r = &m->v->p->roles[i];
-		s->cells[i] = array_make((size_t)r->buffer_count, sizeof *s->cells[i]);
+		s->cells[i] = array_make((size_t)r->buffer_count, sizeof(struct cells *));
 		for (int b = 0; b < r->buffer_count; b++) {
 			if (!r->buffers[b].state)
 				continue;

@@ -1,0 +1,7 @@
+/* mpi_shipped with kernels that round as a GPU's do: products fused into sums, exp2 off by a unit in the last place,
+ * sums over k in parts. The limits of losses hold all the same.
+ *
+ * ranks: 1
+ */
+#define SHIPPED_NAME "mpi_noisy"
+#include "tests/mpi/mpi_shipped.c" /* NOLINT(bugprone-suspicious-include) */
