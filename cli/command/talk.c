@@ -70,7 +70,7 @@ void talk_hear(void *context, const char *line)
 		snprintf(t->died, sizeof t->died, "mpirun lost its daemon on %s", node);
 		talk_should_end(t);
 	}
-	bool framing = !*line || is_framing(line);
+	bool framing = !*line || is_framing(line) || strstr(line, "plm:rsh: Warning: ");
 	if (!framing && t->kept_count < KEPT_LINES)
 		t->kept[t->kept_count++] = arena_copy(&t->arena, line);
 }
