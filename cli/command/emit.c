@@ -77,7 +77,7 @@ static void print_beside(const struct options *o, const struct settings *s, cons
 	for (int i = 0; i < e->beside_count; i++) {
 		char text[SETTING_TEXT];
 		enum setting at = e->beside[i];
-		setting_print(at, s, text, sizeof text);
+		setting_print_short(at, s, text, sizeof text);
 		bool flag = setting_rows[at].type == TAKES_FLAG;
 		fprintf(stderr, " --%s%s%s", option_name((enum option)at), flag ? "" : " ",
 		        flag                                   ? ""

@@ -6,6 +6,7 @@
 #include "cli/options/options_table.h"
 
 #include "strategy/base/character.h"
+#include "strategy/recipe/tree.h"
 #include "strategy/strategies/strategy.h"
 
 struct recipe_question options_question(const struct options *o)
@@ -113,6 +114,30 @@ static void tell(const struct options *o, const struct recipe *r)
 		fprintf(stderr, "ranks by --ranks: %" PRId64 "\n", r->question.ranks);
 }
 
+/* A default of the program's, or an "auto": whatever was typed goes before it. */
+static bool is_left_open(const struct recipe_pair *p)
+{
+	return !p->from || tree_is_auto(p->from);
+}
+
+static bool is_typed(const struct options *o, enum setting i)
+{
+	return o->value[i].given && !o->value[i].by_file;
+}
+
+/* What neither the file nor an option says of the samples. */
+static void tell_samples(const struct options *o, const struct recipe *r)
+{
+	enum { USUAL_MICRO = 4 };
+	if (is_typed(o, SETTING_BATCH) || is_typed(o, SETTING_MICRO_BATCH) || recipe_pair_find(r, SETTING_MICRO_BATCH))
+		return;
+	if (o->command == COMMAND_ADVISE)
+		fprintf(stderr, "batch %" PRId64 ", of micro-batch %d by default\n", o->value[SETTING_BATCH].whole,
+		        USUAL_MICRO);
+	else
+		fprintf(stderr, "micro-batch %d by default\n", USUAL_MICRO);
+}
+
 /* advise looks for these, and takes the rest from the file: the batch, the optimizer, and a precision that the file
  * says and does not leave to its program. */
 static bool is_searched(const struct options *o, const struct recipe_pair *p)
@@ -130,23 +155,83 @@ static bool is_simulated_only(const struct options *o, const struct recipe_pair 
 }
 
 /* Merges the file's settings with the options given beside it; the file goes first. */
-static enum status settings_of_file(const struct options *o, const struct recipe *r, struct settings *out)
+static enum status settings_of_file(const struct options *o, const struct recipe *r, bool with_batch,
+                                    struct settings *out)
 {
 	enum status s = STATUS_OK;
 	*out = settings_default();
 	for (enum setting i = 0; !s && i < SETTING_COUNT; i++)
-		if (o->value[i].given && i != SETTING_STRATEGY && !strchr(o->value[i].text, '/'))
+		if (o->value[i].given && i != SETTING_STRATEGY && (i != SETTING_BATCH || with_batch) &&
+		    !strchr(o->value[i].text, '/'))
 			s = setting_read(i, setting_rows[i].name, o->value[i].text, out);
-	for (int i = 0; !s && i < r->pair_count; i++)
-		s = setting_read(r->pairs[i].setting, setting_rows[r->pairs[i].setting].name, r->pairs[i].text, out);
+	for (int i = 0; !s && i < r->pair_count; i++) {
+		const struct recipe_pair *p = &r->pairs[i];
+		if (!is_left_open(p) || !is_typed(o, p->setting))
+			s = setting_read(p->setting, setting_rows[p->setting].name, p->text, out);
+	}
 	return s ? s : settings_resolve(out, strategy_data_ranks(out));
 }
 
+/* ---- a batch that was typed ---- */
+
+static void drop_open(struct recipe *r, enum setting i)
+{
+	int kept = 0;
+	for (int k = 0; k < r->pair_count; k++)
+		if (r->pairs[k].setting != i || !is_left_open(&r->pairs[k]))
+			r->pairs[kept++] = r->pairs[k];
+	r->pair_count = kept;
+}
+
+/* A batch that was typed goes before what the file leaves open: first the accumulation gives way, then the
+ * micro-batch. */
+static void make_way(const struct options *o, struct recipe *r)
+{
+	static const enum setting order[] = {SETTING_ACCUMULATE, SETTING_MICRO_BATCH};
+	struct settings all;
+	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+		if (is_typed(o, SETTING_BATCH) && !r->batch && settings_of_file(o, r, true, &all))
+			drop_open(r, order[i]);
+}
+
+/* "micro-batch 4 and accumulation 2" of the file; "": it says neither. */
+static const char *samples_said(struct options *o, const struct recipe *r)
+{
+	const char *micro = recipe_pair_find(r, SETTING_MICRO_BATCH), *times = recipe_pair_find(r, SETTING_ACCUMULATE);
+	if (!micro && !times)
+		return "";
+	return arena_print(&o->arena, "%s%s%s%s%s", micro ? "micro-batch " : "", micro ? micro : "",
+	                   micro && times ? " and " : "", times ? "accumulation " : "", times ? times : "");
+}
+
+/* One that the file's own samples cannot make. */
+static enum status check_batch(struct options *o, const struct recipe *r)
+{
+	const struct option_value *batch = &o->value[SETTING_BATCH];
+	struct settings all;
+	if (!is_typed(o, SETTING_BATCH) || o->command == COMMAND_ADVISE || strchr(batch->text, '/'))
+		return STATUS_OK;
+	if (r->batch && !tree_same(r->batch, batch->text))
+		return status_fail(STATUS_INPUT, "--batch %s: %s:%d:%d says %s; leave one of them out", batch->text,
+		                   character_plain(r->file.where), r->batch->line, r->batch->column,
+		                   tree_shown(&o->arena, r->batch));
+	const char *said = samples_said(o, r);
+	if (!*said || is_typed(o, SETTING_MICRO_BATCH) || is_typed(o, SETTING_ACCUMULATE) ||
+	    !settings_of_file(o, r, true, &all) || settings_of_file(o, r, false, &all))
+		return STATUS_OK; /* or another message says why not */
+	return status_fail(STATUS_INPUT,
+	                   "--batch %s: on %" PRId64 " ranks %s says %s; leave --batch out, or change one of them",
+	                   batch->text, all.ranks, character_plain(r->file.where), said);
+}
+
+/* The file's own line has the batch that was typed, unless the file says another. */
 static enum status keep_settings(struct options *o, const struct recipe *r)
 {
 	struct settings *all = arena_alloc(&o->arena, sizeof *all);
 	struct option_value *batch = &o->value[SETTING_BATCH];
-	enum status s = settings_of_file(o, r, all);
+	enum status s = settings_of_file(o, r, !r->batch, all);
+	if (s && is_typed(o, SETTING_BATCH))
+		s = settings_of_file(o, r, false, all);
 	if (s)
 		return s;
 	o->config_settings = all;
@@ -165,11 +250,15 @@ static void tell_other(const struct recipe *r, const struct recipe_remark *other
 	fprintf(stderr, "note: %s; the search has other choices, and the file's own is not beside them\n", other->text);
 }
 
-static enum status take(struct options *o, const struct recipe *r)
+static enum status take(struct options *o, struct recipe *r)
 {
 	bool listed = option_given(o, (enum option)SETTING_STRATEGY);
 	const struct recipe_remark *other = NULL;
 	enum status s = o->command == COMMAND_ADVISE ? recipe_plan_searched(r, &other) : recipe_plan(r);
+	if (!s) {
+		make_way(o, r);
+		s = check_batch(o, r);
+	}
 	for (int i = 0; !s && i < r->pair_count; i++)
 		if (!is_searched(o, &r->pairs[i]) && !is_simulated_only(o, &r->pairs[i]))
 			s = take_pair(o, r, &r->pairs[i]);
@@ -187,6 +276,7 @@ static enum status take(struct options *o, const struct recipe *r)
 	if (o->command == COMMAND_ADVISE && !listed)
 		widen_list(o, o->config_settings->strategy);
 	tell(o, r);
+	tell_samples(o, r);
 	if (other) {
 		o->config_settings = NULL;
 		tell_other(r, other);

@@ -1,9 +1,11 @@
 /* Accelerate's refusals: when it reads the file (ClusterConfig), when it starts the ranks (accelerate launch), and when
  * they make FullyShardedDataParallelPlugin of what it hands on. */
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
 #include "strategy/base/keys.h"
+#include "strategy/base/number.h"
 #include "strategy/recipe/reader.h"
 
 #define FSDP "fsdp_config.fsdp_"
@@ -116,10 +118,41 @@ static void judge_file(struct recipe *r)
 	}
 }
 
+/* What a rank makes of parallelism_config (ParallelismConfig._validate_accelerator): its axes are all of the ranks. Of
+ * Ulysses it leaves that to DeepSpeed. */
+static void judge_axes(struct recipe *r)
+{
+	static const char *const names[] = {"dp_replicate", "dp_shard", "tp", "cp", "sp"};
+	enum { SHARD = 1, CONTEXT = 3, ULYSSES = 4, AXES = sizeof names / sizeof names[0] };
+	const struct tree *section = recipe_find(r, "parallelism_config");
+	int64_t size[AXES], total = 1, ranks = recipe_whole(r, "num_processes", 0);
+	for (int i = 0; i < AXES; i++) {
+		size[i] = recipe_whole(
+		        r, arena_print(&r->arena, "parallelism_config.parallelism_config_%s_size", names[i]), 1);
+		if (size[i] < 1 || !multiply(total, size[i], &total))
+			return; /* a line of its own says so */
+	}
+	if (!section || !section->first || ranks < 2 || size[ULYSSES] > 1)
+		return;
+	if (total > 1 && total != ranks)
+		recipe_refuse(r, "Accelerate", section,
+		              "parallelism_config: dp_replicate × dp_shard × tp × cp = %" PRId64 " × %" PRId64
+		              " × %" PRId64 " × %" PRId64 " is %" PRId64 ", and num_processes %" PRId64,
+		              size[0], size[1], size[2], size[3], total, ranks);
+	else if (size[SHARD] == 1 && size[CONTEXT] == 1 && recipe_whole(r, FSDP "version", 1) == 2 &&
+	         is_word("FSDP", tree_find(r->file.root, "distributed_type")))
+		recipe_refuse(
+		        r, "Accelerate", section,
+		        "parallelism_config: dp_shard_size and cp_size are both 1, so FSDP has no axis to shard along");
+}
+
 void judge_accelerate(struct recipe *r)
 {
 	const struct tree *type = recipe_find(r, "distributed_type");
 	judge_type(r);
+	if (type && (is_word("FSDP", type) || is_word("DEEPSPEED", type) ||
+	             (type->kind == TREE_TEXT && !strncmp(type->text, "MULTI_", 6))))
+		judge_axes(r);
 	judge_mixed(r);
 	if (type && is_word("FSDP", type))
 		judge_fsdp(r);

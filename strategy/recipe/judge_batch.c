@@ -41,7 +41,7 @@ static int64_t trainer_value(struct recipe *r, const char *path, enum setting i,
 	if (given && n && given != n)
 		recipe_refuse(r, "Trainer", v, "%s %" PRId64 " disagrees with its argument %s %" PRId64, path, n, name,
 		              given);
-	if (tree_is_auto(v) && !given)
+	if (tree_is_auto(v) && !given && !recipe_given(r, SETTING_BATCH))
 		recipe_note(r, v, "%s is Trainer's default of %s: %" PRId64 "; %s gives another", path, name, otherwise,
 		            recipe_option(r, i));
 	return n ? n : given ? given : otherwise;
@@ -129,5 +129,6 @@ static struct recipe_batch deepspeed_batch(struct recipe *r)
 
 struct recipe_batch judge_batch(struct recipe *r)
 {
+	r->batch = said(r, batch_key) ? recipe_find(r, batch_key) : NULL;
 	return r->reader == RECIPE_TRANSFORMERS ? trainer_batch(r) : deepspeed_batch(r);
 }

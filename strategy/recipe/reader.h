@@ -57,9 +57,6 @@ bool type_is_checked(const char *type); /* by the program when it reads the file
 bool tree_whole(const struct tree *v, int64_t *out);
 bool tree_real(const struct tree *v, double *out);
 bool tree_flag(const struct tree *v, bool *out);
-bool tree_is_auto(const struct tree *v);
-/* True if the value is the one that the text stands for. */
-bool tree_same(const struct tree *v, const char *text);
 
 /* A key's value in the file, whichever spelling it has; NULL: it is not there, or null. */
 const struct tree *recipe_find(const struct recipe *r, const char *path);

@@ -237,7 +237,8 @@ static struct recipe_line *add_line(struct recipe *r, const struct tree *t)
 /* A section has a line where it is not what it should be, or says something by itself. */
 static bool is_plain_section(const struct tree *t, const struct recipe_key *key)
 {
-	return t->kind == TREE_OBJECT && key && strstr(key->type, "section") && key->here == HERE_NOTHING;
+	return t->kind == TREE_OBJECT && key && strstr(key->type, "section") &&
+	       (key->here == HERE_NOTHING || strchr(key->type, '|'));
 }
 
 static void walk(struct recipe *r, const struct tree *section)

@@ -120,7 +120,8 @@ struct recipe {
 	struct recipe_remarks notes;
 	struct recipe_pair *pairs;
 	int pair_count, pair_capacity;
-	const char *ranks_from; /* "the file: 64 = 4 × 2 × 8"; NULL: nothing says how many ranks there are */
+	const struct tree *batch; /* where it says the samples of a step; NULL: nowhere */
+	const char *ranks_from;   /* "the file: 64 = 4 × 2 × 8"; NULL: nothing says how many ranks there are */
 };
 
 /* Opens a file, or its text. STATUS_INPUT: it cannot be read, or the model is none. */

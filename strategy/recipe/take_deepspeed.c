@@ -335,8 +335,10 @@ static void take_bucket(struct recipe *r, enum type type, int64_t width)
 static void take_strategy(struct recipe *r, enum type type, int64_t width)
 {
 	static const char *const names[] = {"ddp", "zero1", "zero2"};
-	const struct tree *stage = recipe_find(r, "zero_optimization.stage");
+	const struct tree *stage = recipe_find(r, "zero_optimization.stage"),
+	                  *flag = recipe_find(r, "zero_optimization");
 	int64_t n = recipe_stage(r);
+	stage = stage || !flag || flag->kind == TREE_OBJECT ? stage : flag;
 	if (n == 3)
 		take_stage3(r, stage, width, take_overlap(r, n));
 	else if (n >= 0 && n < 3)

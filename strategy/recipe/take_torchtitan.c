@@ -138,6 +138,7 @@ static void take_samples(struct recipe *r, const struct torchtitan_mesh *m)
 	        all = recipe_whole(r, TRAINING "global_batch_size", -1), times = 1;
 	if (r->refusals.count || samples < 1)
 		return;
+	r->batch = all > 0 ? global : NULL;
 	if (all > 0 && m->data)
 		times = all / samples / m->data;
 	if (m->stages > 1) {

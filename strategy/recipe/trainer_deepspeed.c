@@ -128,6 +128,19 @@ static struct recipe_pair *own_pair(struct recipe *r, enum setting i)
 	return NULL;
 }
 
+/* The batch that it says, at the place that names it. */
+static void take_batch(struct recipe *r, const struct tree *batch, const struct tree *at)
+{
+	if (!batch)
+		return;
+	struct tree *own = arena_alloc(&r->arena, sizeof *own);
+	*own = *batch;
+	own->text = batch->text ? arena_copy(&r->arena, batch->text) : NULL;
+	own->line = at->line;
+	own->column = at->column;
+	r->batch = own;
+}
+
 /* DeepSpeed's own value counts; where it agrees with an argument, the argument says it. */
 static void take_pairs(struct recipe *r, const struct recipe *inner, const struct tree *at)
 {
@@ -137,8 +150,9 @@ static void take_pairs(struct recipe *r, const struct recipe *inner, const struc
 		if (own)
 			own->text = arena_copy(&r->arena, p->text);
 		else
-			recipe_set(r, p->setting, p->from ? at : NULL, "%s", p->text);
+			recipe_set(r, p->setting, p->from && !tree_is_auto(p->from) ? at : NULL, "%s", p->text);
 	}
+	take_batch(r, inner->batch, at);
 	if (inner->ranks_from)
 		r->ranks_from = arena_copy(&r->arena, inner->ranks_from);
 }

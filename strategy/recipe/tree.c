@@ -53,6 +53,13 @@ static int place_in_list(const struct tree *t)
 	return n;
 }
 
+/* Nobody would see the blank. */
+static bool has_blank_end(const char *key)
+{
+	size_t n = strlen(key);
+	return !n || strchr(" \t", key[0]) || strchr(" \t", key[n - 1]);
+}
+
 const char *tree_path(struct arena *a, const struct tree *t)
 {
 	if (!t->parent)
@@ -60,7 +67,8 @@ const char *tree_path(struct arena *a, const struct tree *t)
 	const char *before = tree_path(a, t->parent);
 	if (!t->key)
 		return arena_print(a, "%s[%d]", before, place_in_list(t));
-	return arena_print(a, "%s%s%s", before, *before ? "." : "", t->key);
+	const char *quote = has_blank_end(t->key) ? "\"" : "";
+	return arena_print(a, "%s%s%s%s%s", before, *before ? "." : "", quote, t->key, quote);
 }
 
 const char *tree_shown(struct arena *a, const struct tree *t)

@@ -71,5 +71,8 @@ bool tree_repeated(const struct tree *t);
 const char *tree_path(struct arena *a, const struct tree *t);
 /* The value as a message shows it, no longer than a few words. Lives in the arena. */
 const char *tree_shown(struct arena *a, const struct tree *t);
+bool tree_is_auto(const struct tree *v);
+/* True if the value is the one that the text stands for. */
+bool tree_same(const struct tree *v, const char *text);
 
 #endif

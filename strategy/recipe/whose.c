@@ -74,6 +74,15 @@ static enum tree_syntax syntax_of(const char *where, enum recipe_reader asked, c
 	return guess_syntax(text, size);
 }
 
+static bool says_syntax(const char *where)
+{
+	static const char *const ends[] = {".json", ".hjson", ".yaml", ".yml", ".toml"};
+	bool says = false;
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+		says |= ends_in(where, ends[i]);
+	return says;
+}
+
 enum status whose_read(struct arena *a, const char *text, size_t size, const char *where, enum recipe_reader asked,
                        struct tree_file *out)
 {
@@ -81,9 +90,13 @@ enum status whose_read(struct arena *a, const char *text, size_t size, const cha
 	                                   struct tree_file *out) = {
 	        [SYNTAX_HJSON] = tree_read_hjson, [SYNTAX_YAML] = tree_read_yaml, [SYNTAX_TOML] = tree_read_toml};
 	enum tree_syntax syntax = syntax_of(where, asked, text, size);
+	if (syntax == SYNTAX_HJSON && first_line(text, text + size) == text + size)
+		return status_fail(STATUS_INPUT, "%s:1:1: empty; a configuration has keys and values", where);
 	enum status s = read[syntax](a, text, size, where, out);
 	out->syntax = syntax;
-	return s;
+	return s && !says_syntax(where) ? status_fail(s, "%s (read as %s: its name says no format)",
+	                                              arena_copy(a, status_message()), syntax_names[syntax])
+	                                : s;
 }
 
 /* The syntax in which its program reads a file of this name. Accelerate and Trainer's arguments go by its ending. */

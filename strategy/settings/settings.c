@@ -56,6 +56,10 @@ static enum status divide_batch(const struct settings *s, const char *ranks, int
                                 int64_t factor, int64_t *out)
 {
 	int64_t divisor;
+	if (factor == 1 && s->batch % data_ranks)
+		return status_fail(STATUS_INPUT,
+		                   "{batch} %" PRId64 " is not divisible by %" PRId64 " %s; change one of them",
+		                   s->batch, data_ranks, ranks);
 	if (!multiply(data_ranks, factor, &divisor) || s->batch % divisor)
 		return status_fail(STATUS_INPUT,
 		                   "{batch} %" PRId64 " is not divisible by %s × %s = %" PRId64 " × %" PRId64

@@ -156,6 +156,16 @@ refused 'small.hjson:2:28 says zero2:overlap=no; leave one of them out' "$SHARDL
 	--strategy zero3 || complain "a strategy beside the file's"
 refused 'does not say how many ranks there are: give --ranks N' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" || complain 'ranks'
 refused 'says all that --config FILE does' "$SHARDLAB" sim --config "$TMPDIR/small.hjson" --plan x || complain 'two files'
+# A batch that was typed goes before what the file leaves open, and in advise before what it says.
+auto=(--config zero3.json --model gpt2-124m --ranks 8 --cluster a100-80gb --precision bf16)
+"$SHARDLAB" sim "${auto[@]}" --batch 256 --json >"$TMPDIR/auto.out" 2>"$TMPDIR/notes" || complain "$(cat "$TMPDIR/notes")"
+grep -q "gradient_accumulation_steps is Trainer" "$TMPDIR/notes" && complain "a default that does not hold"
+grep -q "\"accumulate\": 4" "$TMPDIR/auto.out" || complain "256 = 8 × 8 × 4"
+echo "{\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 2}" >"$TMPDIR/stated.json"
+refused "stated.json says micro-batch 4 and accumulation 2; leave --batch out" "$SHARDLAB" sim \
+	--config "$TMPDIR/stated.json" --ranks 8 --batch 128 || complain "a batch beside the file's"
+"$SHARDLAB" advise --config "$TMPDIR/stated.json" --model gpt2-124m --ranks 8 --cluster a100-80gb --batch 128 >"$TMPDIR/advise.out" \
+	2>"$TMPDIR/err" && grep -q "batch 128" "$TMPDIR/advise.out" || complain "advise: $(cat "$TMPDIR/err")"
 refused 'needs a file' "$SHARDLAB" config || complain 'no file'
 "$SHARDLAB" config zero3.json --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["accepted"]' || complain 'JSON'
 exit $errors

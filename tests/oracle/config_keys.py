@@ -209,6 +209,15 @@ def judge_files():
     return "".join(lines)
 
 
+def judge_axes(args):
+    """What Accelerator asks of parallelism_config when a rank makes one."""
+    from accelerate import DistributedType, ParallelismConfig
+    kind = DistributedType.FSDP if args.use_fsdp else DistributedType.MULTI_GPU
+    ParallelismConfig()._validate_accelerator(types.SimpleNamespace(
+        multi_device=args.num_processes > 1, num_processes=args.num_processes, distributed_type=kind,
+        is_fsdp2=bool(args.use_fsdp) and args.fsdp_version == 2, is_main_process=False))
+
+
 def accelerate_error(path):
     """`accelerate launch` up to the environment of the ranks, and the plugin that these make of it."""
     from accelerate.commands.launch import _validate_launch_command, launch_command_parser
@@ -231,6 +240,8 @@ def accelerate_error(path):
             os.environ.update(prepare_simple_launcher_cmd_env(args)[1])
         if args.use_fsdp:
             FullyShardedDataParallelPlugin()
+        if os.environ.get("ACCELERATE_USE_PARALLELISM_CONFIG", "false") == "true":
+            judge_axes(args)
     except Exception as error:
         no_device = "no available devices found" in str(error)  # the last that the plugin asks for
         return None if no_device else f"{type(error).__name__}: {error}"

@@ -404,8 +404,42 @@ START_TEST(mistakes_are_refused_in_a_line)
 		if (!s)
 			s = recipe_plan(&recipe);
 		must_fail(s, STATUS_INPUT, "f:");
-		ck_assert_str_eq(status_message(), mistakes[i].line);
+		size_t n = strlen(mistakes[i].line); /* of one that cannot be read at all also as what it was read */
+		const char *rest = status_message() + (strlen(status_message()) < n ? 0 : n);
+		ck_assert_msg(!strncmp(status_message(), mistakes[i].line, n), "%s", status_message());
+		ck_assert_msg(!*rest || !strcmp(rest, " (read as Hjson: its name says no format)"), "%s",
+		              status_message());
 	}
+}
+
+/* Which format a file was read as is said where its name does not say it. */
+START_TEST(a_file_that_cannot_be_read_says_as_what)
+{
+	static const struct {
+		const char *where, *text, *line;
+	} files[] = {
+	        {"a.ini", "b c", "a.ini:1:3: 'c' where a : should be (read as Hjson: its name says no format)"},
+	        {"a.ini", "[x]\nb",
+	         "a.ini:2:2: the file ends where a = behind the key should be (read as TOML: its name "
+	         "says no format)"},
+	        {"a.json", "b c", "a.json:1:3: 'c' where a : should be"},
+	        {"a.json", " \n", "a.json:1:1: empty; a configuration has keys and values"},
+	};
+	for (int i = 0; i < COUNT(files); i++) {
+		const struct recipe_question q = {.reader = RECIPE_GUESSED};
+		recipe_release(&recipe);
+		must_fail(recipe_read(&recipe, files[i].text, strlen(files[i].text), files[i].where, &q), STATUS_INPUT,
+		          "a.");
+		ck_assert_str_eq(status_message(), files[i].line);
+	}
+}
+
+START_TEST(the_oldest_form_of_zero_is_stage_1)
+{
+	must(read_as(RECIPE_DEEPSPEED, "{\"train_batch_size\": 8, \"zero_optimization\": true, \"bf16 \": 1}"));
+	ck_assert_str_eq(recipe.lines[1].here, "strategy zero1:overlap=no");
+	ck_assert_int_eq(recipe.lines[1].state, STATE_TAKEN);
+	ck_assert_str_eq(recipe.lines[2].path, "\"bf16 \"");
 }
 
 /* A renamed key's successor is read, and the key itself no more. */

@@ -116,9 +116,15 @@ static const struct {
         {"FSDP, parallelism_config: {parallelism_config_dp_replicate_size: 4, parallelism_config_dp_shard_size: 2}",
          "fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_reshard_after_forward: false",
          "strategy=hybrid:shard=2:reshard=no", NULL},
-        {"FSDP, parallelism_config: {parallelism_config_tp_size: 2}",
+        {"FSDP, parallelism_config: {parallelism_config_tp_size: 2, parallelism_config_dp_shard_size: 4}",
          "fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP", NULL,
          "parallelism_config_tp_size: 2 cannot"},
+        {"FSDP, parallelism_config: {parallelism_config_dp_shard_size: 4}",
+         "fsdp_version: 2, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP", NULL,
+         "Accelerate would refuse: parallelism_config: dp_replicate × dp_shard × tp × cp = 1 × 4 × 1 × 1 is 4, and "
+         "num_processes 8"},
+        {"MULTI_GPU, parallelism_config: {parallelism_config_dp_replicate_size: 4}", "", NULL,
+         "is 4, and num_processes 8"},
         {"DEEPSPEED", "", "strategy=zero2:overlap=no bucket=1000000000 clip=1", NULL},
         {"DEEPSPEED", "zero_stage: 3, offload_optimizer_device: cpu, offload_param_device: nvme",
          "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000 "
