@@ -27,6 +27,7 @@ enum status command_find(const char *name, enum command *out)
 		}
 		near_consider(&near, command_rows[c].name);
 	}
+	near_consider(&near, "--version");
 	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s; known: %s", name, near_words(&near), near.known);
 }
 
@@ -38,6 +39,7 @@ static const struct {
         {"per-device-train-batch-size", OPTION_MICRO_BATCH},
         {"train-micro-batch-size-per-gpu", OPTION_MICRO_BATCH},
         {"batch-size", OPTION_BATCH},
+        {"batchsize", OPTION_BATCH},
         {"global-batch-size", OPTION_BATCH},
         {"gradient-accumulation-steps", OPTION_ACCUMULATE},
         {"seq-length", OPTION_SEQUENCE},

@@ -362,8 +362,15 @@ static enum status join_world(struct training *t)
 	if (s)
 		return s;
 	if (t->ranks != t->plan.ranks)
-		return status_fail(STATUS_INPUT, "the plan is for %lld ranks and mpirun started %d; make them equal",
-		                   (long long)t->plan.ranks, t->ranks);
+		return t->ranks != ranks
+		               ? status_fail(STATUS_INPUT,
+		                             "the launcher started %d ranks and they did not connect: rank %d is alone "
+		                             "with "
+		                             "%d; start them with the mpirun of the MPI that shardlab was built with",
+		                             ranks, rank, t->ranks)
+		               : status_fail(STATUS_INPUT,
+		                             "the plan is for %lld ranks and mpirun started %d; make them equal",
+		                             (long long)t->plan.ranks, t->ranks);
 	return STATUS_OK;
 }
 

@@ -37,18 +37,24 @@ void word_at(const char *words, int place, char *out, size_t size)
 
 enum status word_parse(const char *words, const char *where, const char *text, int *place)
 {
-	char list[256];
+	enum { MOST = 24, LONGEST = 32 };
+	char list[256], names[MOST][LONGEST];
+	struct near near = {.typed = text};
 	size_t n = 0;
 	*place = word_find(words, text);
 	if (*place >= 0)
 		return STATUS_OK;
-	for (; *words && n + 3 < sizeof list; words++) {
-		list[n++] = *words == '|' ? ',' : *words;
-		if (*words == '|')
-			list[n++] = ' ';
+	for (int i = 0; *words && n + 3 < sizeof list; i++) {
+		size_t length = strcspn(words, "|");
+		n += (size_t)snprintf(list + n, sizeof list - n, "%s%.*s", i ? ", " : "", (int)length, words);
+		if (i < MOST) {
+			snprintf(names[i], LONGEST, "%.*s", (int)length, words);
+			near_consider(&near, names[i]);
+		}
+		words += length + (words[length] == '|');
 	}
-	list[n] = 0;
-	return status_fail(STATUS_INPUT, "%s: '%.40s' is not one of: %s", where, text, list);
+	list[n < sizeof list ? n : sizeof list - 1] = 0;
+	return status_fail(STATUS_INPUT, "%s: '%.40s' is not one of: %s%s", where, text, list, near_words(&near));
 }
 
 /* ---- values ---- */

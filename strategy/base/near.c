@@ -55,6 +55,27 @@ static void keep(struct near *n, const char *name, int d)
 	n->count++;
 }
 
+/* What people say for it, and no letters are near. */
+static const struct {
+	const char *typed, *name;
+} meant[] = {
+        {"4090", "rtx-4090"},   {"3090", "rtx-3090"},   {"5090", "rtx-5090"},   {"5060ti", "rtx-5060ti"},
+        {"bfloat16", "bf16"},   {"float16", "fp16"},    {"half", "fp16"},       {"float32", "fp32"},
+        {"float", "fp32"},      {"cpu", "optimizer"},   {"nvme", "optimizer"},  {"adam", "adamw"},
+        {"deepspeed", "zero1"}, {"deepspeed", "zero2"}, {"deepspeed", "zero3"}, {"fp16", "precision"},
+        {"bf16", "precision"},  {"fp32", "precision"},  {"half", "precision"},  {"nvme", "offload"},
+        {"cpu", "offload"},     {"completion", "bash"}, {"completion", "zsh"},  {"completions", "bash"},
+        {"completions", "zsh"}, {"manual", "man"},      {"manpage", "man"},
+};
+
+static bool is_meant(const char *typed, const char *name)
+{
+	for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++)
+		if (!strcasecmp(typed, meant[i].typed) && !strcmp(name, meant[i].name))
+			return true;
+	return false;
+}
+
 /* Is the name the first part of what was typed, as h100 is of h100-80gb? */
 static bool begins(const char *typed, const char *name)
 {
@@ -73,6 +94,10 @@ void near_consider(struct near *n, const char *name)
 	snprintf(n->known + listed, sizeof n->known - listed, "%s%s", listed ? ", " : "", name);
 	bool begun = length >= 3 && !strncmp(typed, known, (size_t)length), longer = begins(n->typed, name);
 	/* Short words must be nearer than long ones. */
+	if (is_meant(n->typed, name)) {
+		keep(n, name, 0);
+		return;
+	}
 	if (!begun && !longer && d > (length < 8 ? 1 : length / 4))
 		return;
 	/* Few mistake the first letter. */

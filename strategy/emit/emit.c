@@ -159,8 +159,10 @@ static bool same_places(const char *here, const char *there)
 static enum status differs(struct emission *e, enum setting i, const char *here, const char *there)
 {
 	const char *name = arena_print(&e->arena, "{%s}", setting_rows[i].name);
+	if (i == SETTING_BUCKET && !e->settings->bucket && emit_is(e, "zero3"))
+		return STATUS_OK; /* a unit's gradients travel together, whatever it is */
 	e->otherwise = true;
-	if (!is_detail(i) && !(i == SETTING_STRATEGY && alike(e->settings, there)) &&
+	if (!is_detail(i) && i != SETTING_AS && !(i == SETTING_STRATEGY && alike(e->settings, there)) &&
 	    !(i == SETTING_OFFLOAD && same_places(here, there)))
 		return status_fail(STATUS_INPUT, "{emit} %s: %s %.100s cannot be said there; it would be %.100s",
 		                   emit_target_name(e->target), status_words(name), *here ? here : "none", there);
@@ -214,7 +216,8 @@ static enum status compare_all(struct emission *e, const struct recipe *r)
 	enum status s = must_be_taken(e, r);
 	memset(e->said, 0, sizeof e->said);
 	for (int i = 0; !s && i < r->pair_count; i++)
-		s = compare(e, &r->pairs[i]);
+		if (recipe_pair_find(r, r->pairs[i].setting) == r->pairs[i].text) /* the last counts */
+			s = compare(e, &r->pairs[i]);
 	for (int i = 0; !s && i < r->notes.count; i++)
 		emit_note(e, "%s", r->notes.list[i].text);
 	return s;

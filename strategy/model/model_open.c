@@ -28,6 +28,9 @@ static enum status unknown_model(const char *name)
 {
 	struct near near = {.typed = name};
 	model_list(near_line, &near);
+	if (near.name)
+		return status_fail(STATUS_INPUT, "{model}: unknown model '%.60s'%s; all of them: {help} models", name,
+		                   near_words(&near));
 	return status_fail(STATUS_INPUT,
 	                   "{model}: unknown model '%.60s'%s; known: %s; others by their sizes: see {help} models",
 	                   name, near_words(&near), near.known);

@@ -80,6 +80,8 @@ void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const
 /* A switch (enum software_switch) of --as, where what was given, or shardlab, does otherwise. One that was given by its
  * key stands. */
 void recipe_switch(struct recipe *r, const struct tree *from, int which, const char *word);
+/* Products in `type` of a model whose parameters stay fp32, as do its gradients. what: the key that says so. */
+void recipe_autocast(struct recipe *r, const struct tree *from, const char *what, enum type type);
 bool recipe_is_said(const struct recipe *r, const struct tree *from);
 /* More of what the line of `from` says of here. NULL: nothing happens. */
 void recipe_say(struct recipe *r, const struct tree *from, const char *format, ...)

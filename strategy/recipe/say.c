@@ -130,6 +130,16 @@ void recipe_switch(struct recipe *r, const struct tree *from, int which, const c
 		recipe_set(r, SETTING_AS, from, "%s:%s=%s", name, row->key, word);
 }
 
+/* The copies that autocast keeps of the weights are our parameters, and its parameters our master weights. */
+void recipe_autocast(struct recipe *r, const struct tree *from, const char *what, enum type type)
+{
+	recipe_switch(r, from, SOFTWARE_GRADIENTS, "fp32");
+	recipe_note(r, from,
+	            "%s is autocast there: parameters and gradients are fp32, and gradients travel so, as here; its %s "
+	            "copies of the weights come and go, and here they stay, beside fp32 master weights",
+	            what, type_name(type));
+}
+
 /* The last counts. */
 const char *recipe_pair_find(const struct recipe *r, enum setting i)
 {

@@ -192,15 +192,11 @@ static enum status follow_file(struct recipe *r, const struct tree *file, int64_
 
 /* ---- what ranks do ---- */
 
-static void take_ddp(struct recipe *r, const struct tree *v, enum type type)
+static void take_alike(struct recipe *r, const struct tree *v, const char *strategy, enum type type)
 {
-	recipe_set(r, SETTING_STRATEGY, v, "ddp");
+	recipe_set(r, SETTING_STRATEGY, v, "%s", strategy);
 	if (type != TYPE_FP32)
-		recipe_note(r, recipe_find(r, "mixed_precision"),
-		            "mixed_precision is autocast there: parameters and gradients stay fp32, and gradients "
-		            "travel so; "
-		            "here they are %s with fp32 master weights",
-		            type_name(type));
+		recipe_autocast(r, recipe_find(r, "mixed_precision"), "mixed_precision", type);
 }
 
 enum status take_accelerate(struct recipe *r)
@@ -218,9 +214,9 @@ enum status take_accelerate(struct recipe *r)
 	else if (is_text(v, "DEEPSPEED"))
 		take_zero(r, type);
 	else if (is_text(v, "NO") || (v && v->kind == TREE_FLAG))
-		recipe_set(r, SETTING_STRATEGY, v, ranks > 1 ? "ddp" : "single");
+		take_alike(r, v, ranks > 1 ? "ddp" : "single", type);
 	else if (v && v->kind == TREE_TEXT && !strncmp(v->text, "MULTI_", 6))
-		take_ddp(r, v, type);
+		take_alike(r, v, "ddp", type);
 	else if (v)
 		recipe_bar(r, v, "distributed_type: %s cannot be said here; NO, MULTI_GPU, FSDP and DEEPSPEED can",
 		           tree_shown(&r->arena, v));

@@ -7,6 +7,7 @@
 #include "strategy/base/number.h"
 #include "strategy/model/model.h"
 #include "strategy/recipe/reader.h"
+#include "strategy/settings/software.h"
 
 static bool is_trainer(const struct recipe *r)
 {
@@ -170,20 +171,46 @@ static enum type take_precision(struct recipe *r)
 	return type;
 }
 
-/* Types that travel or add up, and that are the precision's own here. */
+/* DeepSpeed and PyTorch have several names for a type. */
+static bool is_type(const struct tree *v, enum type type)
+{
+	static const char *const names[][4] = {[TYPE_FP32] = {"fp32", "float32", "float", "torch.float32"},
+	                                       [TYPE_BF16] = {"bf16", "bfloat16", "torch.bfloat16", "bf16"},
+	                                       [TYPE_FP16] = {"fp16", "float16", "half", "torch.float16"}};
+	for (int i = 0; i < 4; i++)
+		if (v->kind == TREE_TEXT && !strcasecmp(v->text, names[type][i]))
+			return true;
+	return false;
+}
+
+/* Types in which gradients travel and in which they are kept: here they have one, the precision's, or fp32
+ * ({as} …:gradients=fp32). */
 static void take_types(struct recipe *r, enum type type)
 {
-	static const char *const keys[] = {"communication_data_type", "data_types.grad_accum_dtype"};
-	for (int i = 0; i < 2; i++) {
-		const struct tree *v = recipe_find(r, keys[i]);
-		if (!v || v->kind != TREE_TEXT)
-			continue;
-		if (!strcasecmp(v->text, type_name(type)))
-			recipe_say(r, v, "as here");
+	static const char sent_key[] = "communication_data_type", kept_key[] = "data_types.grad_accum_dtype";
+	const struct tree *sent = recipe_find(r, sent_key), *kept = recipe_find(r, kept_key);
+	if (sent && !is_type(sent, type) && !is_type(sent, TYPE_FP32)) {
+		recipe_bar(r, sent,
+		           "%s: gradients travel in the type of {precision} here, %s, or in fp32, and not in %.40s",
+		           sent_key, type_name(type), tree_shown(&r->arena, sent));
+	} else if (sent && type != TYPE_FP32 && is_type(sent, TYPE_FP32)) {
+		recipe_switch(r, sent, SOFTWARE_GRADIENTS, "fp32");
+		if (!kept || !is_type(kept, TYPE_FP32))
+			recipe_note(r, sent, "%s: gradients that are kept are %s there, and here fp32, as they travel",
+			            sent_key, type_name(type));
 		else
-			recipe_bar(r, v, "%s: gradients have the type of {precision} here, %s, and not %.40s", keys[i],
-			           type_name(type), v->text);
+			recipe_say(r, kept, "as they travel");
+		return;
+	} else {
+		recipe_say(r, sent, "as here");
 	}
+	if (kept && !is_type(kept, type))
+		recipe_bar(r, kept,
+		           "%s: gradients that travel in %s and are kept in %.40s cannot be said here; with "
+		           "%s fp32 they can",
+		           kept_key, type_name(type), tree_shown(&r->arena, kept), sent_key);
+	else
+		recipe_say(r, kept, "as here");
 }
 
 /* ---- strategy ---- */
@@ -319,17 +346,36 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 	recipe_say(r, recipe_find(r, reuse_key), "reuse=%" PRId64, reuse);
 }
 
+/* In stage 3 the bucket is a buffer that is there from the start (stage3.py, _setup_for_real_optimizer). Where a unit
+ * is a block its gradients travel together, in memory of their own. */
+static void note_stage3_bucket(struct recipe *r, const struct tree *v, int64_t bytes)
+{
+	char size[32];
+	struct software s;
+	const char *as = recipe_given(r, SETTING_AS);
+	bool has = as && !software_parse(as, &s) && s.does[SOFTWARE_UNIT] == UNIT_MODULE &&
+	           s.does[SOFTWARE_BUCKET] == BUCKET_FIXED;
+	number_format_bytes(size, sizeof size, bytes);
+	if (!has)
+		recipe_note(r, v,
+		            "reduce_bucket_size: there a buffer of %s is on the device for good, which is in the "
+		            "figures of "
+		            "{as} deepspeed alone; here a unit's gradients travel together",
+		            size);
+}
+
 static void take_bucket(struct recipe *r, enum type type, int64_t width)
 {
 	static const struct sized bucket = {"zero_optimization.reduce_bucket_size", "h²", 1, true, 500000000};
 	const struct tree *v = recipe_find(r, bucket.path);
 	int64_t elements = sized_value(r, &bucket, width), bytes;
-	if (recipe_stage(r) == 3)
-		recipe_say(r, v, "nothing: a unit's gradients travel together");
-	else if (!multiply(elements, type_bytes(type), &bytes) || bytes > SETTING_LARGE)
+	if (!multiply(elements, type_bytes(type), &bytes) || bytes > SETTING_LARGE) {
 		recipe_bar(r, v, "%s %" PRId64 ": too large", bucket.path, elements);
-	else
-		recipe_set(r, SETTING_BUCKET, v, "%" PRId64, bytes);
+		return;
+	}
+	recipe_set(r, SETTING_BUCKET, v, "%" PRId64, bytes);
+	if (recipe_stage(r) == 3)
+		note_stage3_bucket(r, v, bytes);
 }
 
 static void take_strategy(struct recipe *r, enum type type, int64_t width)

@@ -156,6 +156,14 @@ static void take_samples(struct recipe *r, const struct torchtitan_mesh *m)
 
 /* ---- precision ---- */
 
+/* mixed_precision_reduce is float32, and nothing else. */
+static void take_fp32_shards(struct recipe *r, const struct tree *v)
+{
+	const struct tree *reduce = recipe_find(r, TRAINING "mixed_precision_reduce");
+	recipe_switch(r, reduce, SOFTWARE_GRADIENTS, "fp32");
+	recipe_switch(r, v, SOFTWARE_WEIGHTS, "fp32");
+}
+
 static void take_precision(struct recipe *r, const struct torchtitan_mesh *m)
 {
 	const struct tree *v = recipe_find(r, TRAINING "mixed_precision_param");
@@ -166,13 +174,9 @@ static void take_precision(struct recipe *r, const struct torchtitan_mesh *m)
 		                    "here; bfloat16 and float32 can");
 	recipe_set(r, SETTING_PRECISION, v, is_bf16 ? "bf16" : "fp32");
 	if (is_bf16 && sharded)
-		recipe_note(r, v,
-		            "parameters stay fp32 there and are gathered in bf16, and gradients travel in fp32; "
-		            "here both travel in bf16, and master weights are fp32");
+		take_fp32_shards(r, v);
 	else if (is_bf16)
-		recipe_note(r, v,
-		            "mixed_precision_param is autocast there without FSDP: parameters and gradients "
-		            "stay fp32, and gradients travel so; here they are bf16 with fp32 master weights");
+		recipe_autocast(r, v, "mixed_precision_param without FSDP", TYPE_BF16);
 }
 
 /* ---- memory ---- */

@@ -64,10 +64,7 @@ static void take_precision(struct recipe *r)
 			recipe_say(r, other, "not this precision");
 	}
 	if ((is_bf16 || is_fp16) && !trainer_shards(r) && !recipe_find(r, "deepspeed"))
-		recipe_note(r, from,
-		            "%s is autocast there: parameters and gradients stay fp32, and gradients travel so; here "
-		            "they are %s with fp32 master weights",
-		            is_bf16 ? "bf16" : "fp16", is_bf16 ? "bf16" : "fp16");
+		recipe_autocast(r, from, is_bf16 ? "bf16" : "fp16", is_bf16 ? TYPE_BF16 : TYPE_FP16);
 }
 
 /* ---- what ranks do ---- */

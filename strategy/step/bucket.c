@@ -71,12 +71,18 @@ void bucket_send(struct step *s)
 	b->joined = false;
 }
 
+/* What comes while the bucket is on its way waits in memory of its own: there as single gradients, here as another
+ * bucket. */
 static void open_bucket(struct step *s, int group)
 {
 	struct open_bucket *b = &s->bucket;
 	reduce_wait(s, GROUPS_IN_FLIGHT);
 	b->room = reduce_room(s, group);
 	b->used = 0;
+	if (b->own >= 0 && !reduce_uses(s, b->own)) {
+		b->buffer = b->own;
+		return;
+	}
 	b->buffer = build_alloc(s->b, step_name(s, "bucket.%s", s->plan->groups[group].name), CATEGORY_GATHERED,
 	                        plan_gradient_type(s->plan), b->room);
 }

@@ -71,6 +71,8 @@ void reduce_send(struct step *s, int group, bool owns);
 void reduce_pending(struct step *s); /* of groups that have waited for a gather */
 void reduce_tied(struct step *s);    /* sums the gradients of tensors that two stages use */
 
+bool reduce_uses(const struct step *s, int buffer); /* a reduction of it is under way */
+
 /* ---- bucket.c: gradients that are copied into the buffer in which they are reduced ---- */
 
 void bucket_open_piece(struct step *s, int tensor);     /* a kernel is about to write it */

@@ -140,6 +140,7 @@ struct reductions {
 /* reduce.c: groups whose gradients wait in one buffer until it is full. */
 struct open_bucket {
 	int buffer; /* -1: none is open */
+	int own;    /* the buffer that is there for good; -1: there is none */
 	int64_t used, room;
 	int *groups, count;
 	bool joined; /* the group at hand is reduced in one call with the one before it */

@@ -232,8 +232,16 @@ static void arrive(struct step *s)
 		take_slice(s, &r);
 	if (r.back)
 		copy_back(s, r.group);
-	if (r.buffer >= 0 && !r.shared)
+	if (r.buffer >= 0 && !r.shared && r.buffer != s->bucket.own)
 		build_free(s->b, r.buffer);
+}
+
+bool reduce_uses(const struct step *s, int buffer)
+{
+	for (int i = 0; i < s->reductions.count; i++)
+		if (s->reductions.list[i].buffer == buffer)
+			return true;
+	return false;
 }
 
 static int whole_in_flight(const struct step *s)

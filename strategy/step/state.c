@@ -158,6 +158,17 @@ static void alloc_buckets(struct step *s)
 		        build_state(s->b, "buckets", CATEGORY_BUFFERS, plan_gradient_type(s->plan), s->state.held);
 }
 
+/* DeepSpeed's stage 3 has its bucket from the start, between steps too. */
+static void alloc_own_bucket(struct step *s)
+{
+	int64_t room = 0;
+	for (int g = 0; g < s->plan->group_count; g++)
+		if (bucket_is_shared(s, g) && reduce_room(s, g) > room)
+			room = reduce_room(s, g);
+	if (room && s->shards > 1 && !state_stays(s, STATE_GRADIENTS))
+		s->bucket.own = build_state(s->b, "bucket", CATEGORY_BUFFERS, plan_gradient_type(s->plan), room);
+}
+
 static void alloc_border(struct step *s)
 {
 	const struct role *r = s->b->role;
@@ -179,6 +190,7 @@ static void alloc_kinds(struct step *s)
 		alloc_kind(s, (enum state_kind)i);
 	alloc_border(s);
 	alloc_buckets(s);
+	alloc_own_bucket(s);
 	initialize(s, STATE_PARAMETERS);
 	initialize(s, STATE_MASTER);
 	home_zero(s, &st->home[STATE_FIRST_MOMENT]);

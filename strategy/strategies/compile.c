@@ -18,7 +18,7 @@ static void alloc_rows(struct step *s)
 		s->tensor[i] = (struct tensor_state){.weight = region_none(), .gradient = region_none(), .piece = -1};
 	s->reductions = (struct reductions){.room = 2 * s->plan->group_count + 1};
 	s->reductions.list = arena_alloc(a, (size_t)s->reductions.room * sizeof *s->reductions.list);
-	s->bucket = (struct open_bucket){.buffer = -1};
+	s->bucket = (struct open_bucket){.buffer = -1, .own = -1};
 	s->bucket.groups = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->bucket.groups);
 	s->group = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->group);
 	for (int i = 0; i < s->plan->group_count; i++)

@@ -43,7 +43,7 @@ trained() {
 }
 machine=(--model gpt2-124m --cluster a100-80gb --ranks 8)
 same deepspeed "${machine[*]} --config zero3.json --micro-batch 4 --precision bf16" \
-	"${machine[@]}" --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit --micro-batch 4 --precision bf16 --clip 1
+	"${machine[@]}" --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit --micro-batch 4 --precision bf16 --clip 1 --bucket 1179648B
 same deepspeed "${machine[*]} --config zero2_activation_checkpointing_hjson.json" \
 	"${machine[@]}" --strategy zero2:overlap=no --bucket 200000000B --micro-batch 8 --clip 1
 grep -q 'note: activation_checkpointing is read by deepspeed.checkpointing.configure() alone' "$TMPDIR/notes" || complain 'no note'
@@ -54,7 +54,7 @@ cat >"$TMPDIR/full.json" <<-EOF
 EOF
 same deepspeed "--config $TMPDIR/full.json --model gpt2-124m --cluster a100-80gb" "${machine[@]}" --precision bf16 --accumulate 4 \
 	--micro-batch 2 --clip 1 --strategy zero3:prefetch=50000000:live=1000000000:reuse=1000000000 \
-	--offload optimizer,parameters:staging=500001280
+	--offload optimizer,parameters:staging=500001280 --bucket 1GB
 grep -q 'ranks by train_batch_size: 64 = micro-batch 2 × accumulation 4 × 8 ranks' "$TMPDIR/notes" || complain 'whence the ranks'
 
 # compare puts the other strategies beside the file's; train goes through mpirun with all of it.
@@ -105,10 +105,10 @@ EOF
 
 # torchtitan's TOML, and Trainer's arguments with the DeepSpeed file that they name.
 same pytorch-eager "--config ../torchtitan/hybrid.toml --ranks 8 --cluster h200" --ranks 8 --cluster h200 --model llama-3-8b \
-	--strategy hybrid:shard=4 --precision bf16 --micro-batch 2 --accumulate 4 --sequence 4096 --clip 1 \
+	--strategy hybrid:shard=4 --precision bf16 --as shardlab:gradients=fp32:weights=fp32 --micro-batch 2 --accumulate 4 --sequence 4096 --clip 1 \
 	--learning-rate 8e-4 --warmup 200 --decay 10000 --weight-decay 0.1
 same deepspeed "--config ../trainer/deepspeed_file.json ${machine[*]}" "${machine[@]}" --micro-batch 2 --accumulate 4 --precision bf16 \
-	--clip 1 --learning-rate 2e-5 --warmup 10 --decay 1000 --weight-decay 0 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit
+	--clip 1 --bucket 1179648B --learning-rate 2e-5 --warmup 10 --decay 1000 --weight-decay 0 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit
 refused 'llama3_8b.toml:56:23: activation_checkpoint.selective_ac_option "op": every second product is kept' "$SHARDLAB" sim --config ../torchtitan/llama3_8b.toml \
 	--ranks 8 || complain 'selective by operation'
 refused 'deepspeed_disagrees.json:5:15: Trainer would refuse: ../trainer/used/zero2_bf16.json:4:14: bf16.enabled true disagrees' "$SHARDLAB" sim \
@@ -124,7 +124,7 @@ same pytorch-eager "--config ../accelerate/fsdp1_no_wrap.yaml --model llama --cl
 printf 'worker-1 slots=2\nworker-2 slots=2\n' >"$TMPDIR/hosts"
 printf 'per_device_train_batch_size: 1\noutput_dir: x\nbf16: true\n' >"$TMPDIR/arguments"
 same pytorch-eager "--config $TMPDIR/arguments --hosts $TMPDIR/hosts --model gpt2-124m --cluster a100-80gb" --ranks 4 --model gpt2-124m \
-	--cluster a100-80gb:class=pytorch-eager:node=2 --micro-batch 1 --precision bf16 --strategy ddp --clip 1 --learning-rate 5e-5 --weight-decay 0
+	--cluster a100-80gb:class=pytorch-eager:node=2 --micro-batch 1 --precision bf16 --as shardlab:gradients=fp32 --strategy ddp --clip 1 --learning-rate 5e-5 --weight-decay 0
 grep -q "^ranks by --hosts $TMPDIR/hosts: 2 hosts with 4 slots$" "$TMPDIR/notes" || complain "whence the ranks: $(cat "$TMPDIR/notes")"
 "$SHARDLAB" sim --model gpt --hosts "$TMPDIR/hosts" --cluster a100-80gb >"$TMPDIR/hosts.out"
 grep -q 'ddp on 4 ranks .* cluster a100-80gb:node=2' "$TMPDIR/hosts.out" || complain "hosts: $(head -n 1 "$TMPDIR/hosts.out")"
@@ -142,7 +142,7 @@ grep -q 'llama3_8b.toml:56:23: note: .*"op".*the search has other choices' "$TMP
 
 # The DeepSpeed file that it names is read too.
 same deepspeed "--config ../accelerate/zero_file_alone.yaml --model gpt2-124m --cluster a100-80gb" --ranks 8 --model gpt2-124m \
-	--cluster a100-80gb --micro-batch 2 --accumulate 4 --precision bf16 --clip 1 \
+	--cluster a100-80gb --micro-batch 2 --accumulate 4 --precision bf16 --clip 1 --bucket 1GB \
 	--strategy zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit
 refused 'zero_file_missing.yaml:13:26: Accelerate would refuse: deepspeed_config_file: cannot open ' "$SHARDLAB" sim \
 	--config ../accelerate/zero_file_missing.yaml || complain 'a file that is not there'

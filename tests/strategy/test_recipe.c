@@ -166,16 +166,16 @@ static const struct {
         {"\"optimizer\": {\"type\": \"Adam\"}", "optimizer.params.weight_decay", "0.5",
          "optimizer=adamw weight_decay=0.5"},
         {"", "scheduler.type", "\"WarmupLR\"", "warmup=1000"},
+        {"\"bf16\": {\"enabled\": true}", "communication_data_type", "\"fp32\"", "as=shardlab:gradients=fp32"},
+        {"\"bf16\": {\"enabled\": true}, \"communication_data_type\": \"fp32\"", "data_types.grad_accum_dtype",
+         "\"fp32\"", "as=shardlab:gradients=fp32"},
         {"\"scheduler\": {\"type\": \"WarmupLR\"}", "scheduler.params.warmup_num_steps", "5", "warmup=5"},
         {"\"scheduler\": {\"type\": \"WarmupDecayLR\"}", "scheduler.params.total_num_steps", "50",
          "warmup=1000 decay=50"},
 };
 
 /* Keys that become a setting only together with another, or that must say what the precision is. */
-static const char *const said_elsewhere[] = {"fp16.loss_scale",
-                                             "communication_data_type",
-                                             "data_types.grad_accum_dtype",
-                                             "scheduler.params.warmup_max_lr",
+static const char *const said_elsewhere[] = {"fp16.loss_scale", "scheduler.params.warmup_max_lr",
                                              "zero_optimization.stage3_param_persistence_threshold",
                                              "zero_optimization.round_robin_gradients"};
 

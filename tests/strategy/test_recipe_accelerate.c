@@ -46,8 +46,8 @@ START_TEST(accelerate_files_are_judged_as_it_judges)
 static const struct {
 	const char *type, *section, *settings, *refused;
 } accelerate[] = {
-        {"MULTI_GPU", "", "strategy=ddp ranks=8 precision=bf16", NULL},
-        {"NO", "", "strategy=ddp ranks=8", NULL},
+        {"MULTI_GPU", "", "strategy=ddp ranks=8 precision=bf16 as=shardlab:gradients=fp32", NULL},
+        {"NO", "", "strategy=ddp ranks=8 as=shardlab:gradients=fp32", NULL},
         {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP",
          "strategy=fsdp:backward=none offload=none activation_checkpointing=none", NULL},
         {"FSDP", "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_sharding_strategy: SHARD_GRAD_OP",
