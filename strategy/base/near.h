@@ -1,5 +1,6 @@
 /* The name that somebody probably meant: near by a letter too many, too few, wrong or swapped, or begun by what was
- * typed, which is nearest, or the first part of it, or in other words (`half` is fp16). Case and punctuation do not count, so `ZeRO-2` is `zero2`.
+ * typed, which is nearest, or the first part of it, or in other words (`half` is fp16). Case and punctuation do not
+ * count, so `ZeRO-2` is `zero2`.
  *
  *     struct near near = {.typed = "tran"};
  *     near_consider(&near, "train");        // for each name there is

@@ -129,6 +129,8 @@ struct offload_devices {
 void take_offload(struct recipe *r, const struct offload_devices *d);
 /* judge_deepspeed.c: refusals that are not of one value alone. */
 void judge_deepspeed(struct recipe *r);
+/* take_deepspeed_types.c: the precision, which it returns, and the type of gradients. */
+enum type deepspeed_types(struct recipe *r);
 /* take_deepspeed.c: the settings. STATUS_INPUT: the model is none. */
 enum status take_deepspeed(struct recipe *r);
 
