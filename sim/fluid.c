@@ -25,8 +25,6 @@ void fluid_release(struct fluid *f)
 	free(f->dirty);
 	free(f->near_resources);
 	free(f->near_activities);
-	free(f->levels);
-	free(f->ceilings);
 	heap_release(&f->heap);
 	*f = (struct fluid){0};
 }
@@ -216,26 +214,10 @@ int *fluid_multiply(struct fluid *f, int copies, int (*ahead)(const void *contex
 
 /* ---- sharing ---- */
 
-static void add_near_resource(struct fluid *f, int resource)
+static void add_near(struct fluid *f, int resource)
 {
-	struct resource *r = &f->resources[resource];
-	r->stamp = f->stamp;
-	r->near = (int)f->near_resource_count;
-	APPEND(f->near_resources, f->near_resource_count, f->near_resource_capacity, resource);
-}
-
-static void add_near_activity(struct fluid *f, int id)
-{
-	struct activity *a = &f->activities[id];
-	a->stamp = f->stamp;
-	a->frozen = a->concerned = false;
-	a->near = (int)f->near_activity_count;
-	f->ceilings = array_reserve(f->ceilings, f->near_activity_count, &f->ceiling_capacity, sizeof *f->ceilings);
-	f->ceilings[a->near] = a->ceiling;
-	APPEND(f->near_activities, f->near_activity_count, f->near_activity_capacity, id);
-	for (int k = 0; k < a->use_count; k++)
-		if (f->resources[a->uses[k].resource].stamp != f->stamp)
-			add_near_resource(f, a->uses[k].resource);
+	f->resources[resource].stamp = f->stamp;
+	f->near_resources[f->near_resource_count++] = resource;
 }
 
 /* Finds all that is connected with the resources that changed: only there can rates have changed. */
@@ -243,16 +225,27 @@ static void gather_near(struct fluid *f)
 {
 	f->stamp++;
 	f->near_resource_count = f->near_activity_count = 0;
+	f->near_resources = array_reserve(f->near_resources, f->resource_count, &f->near_resource_capacity,
+	                                  sizeof *f->near_resources);
+	f->near_activities = array_reserve(f->near_activities, f->activity_count, &f->near_activity_capacity,
+	                                   sizeof *f->near_activities);
 	for (size_t i = 0; i < f->dirty_count; i++) {
 		f->resources[f->dirty[i]].dirty = false;
-		add_near_resource(f, f->dirty[i]);
+		add_near(f, f->dirty[i]);
 	}
 	f->dirty_count = 0;
 	for (size_t i = 0; i < f->near_resource_count; i++) {
 		const struct resource *r = &f->resources[f->near_resources[i]];
-		for (size_t u = 0; u < r->user_count; u++)
-			if (f->activities[r->users[u].activity].stamp != f->stamp)
-				add_near_activity(f, r->users[u].activity);
+		for (size_t u = 0; u < r->user_count; u++) {
+			struct activity *a = &f->activities[r->users[u].activity];
+			if (a->stamp == f->stamp)
+				continue;
+			a->stamp = f->stamp;
+			f->near_activities[f->near_activity_count++] = r->users[u].activity;
+			for (int k = 0; k < a->use_count; k++)
+				if (f->resources[a->uses[k].resource].stamp != f->stamp)
+					add_near(f, a->uses[k].resource);
+		}
 	}
 }
 
@@ -263,25 +256,9 @@ static void get_on(struct activity *a, int64_t now)
 	a->updated = now;
 }
 
-static void set_level(struct fluid *f, const struct resource *r)
-{
-	f->levels[r->near] = r->demand ? fixed_over(r->free, r->demand) : FIXED_MOST;
-}
-
-static void freeze(struct fluid *f, int id, fixed rate)
+static void set_rate(struct fluid *f, int id, fixed rate)
 {
 	struct activity *a = &f->activities[id];
-	if (!rate)
-		rate = 1;
-	a->frozen = true;
-	f->ceilings[a->near] = FIXED_MOST;
-	for (int k = 0; k < a->use_count; k++) {
-		struct resource *r = &f->resources[a->uses[k].resource];
-		fixed taken = fixed_times(rate, a->uses[k].amount);
-		r->free = r->free > taken ? r->free - taken : 0;
-		r->demand -= a->used[k].demand;
-		set_level(f, r);
-	}
 	if (rate == a->rate && !a->without_end)
 		return; /* its end stays where it is */
 	get_on(a, f->now);
@@ -290,54 +267,70 @@ static void freeze(struct fluid *f, int id, fixed rate)
 		heap_set(&f->heap, id, end_of(a, f->now));
 }
 
-/* Freezes at their limits those that reach them by this level; returns how many. */
-static size_t freeze_limited(struct fluid *f, fixed level)
+/* What is left of its resources for the others. */
+static void take_from_resources(struct fluid *f, const struct activity *a, fixed rate)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < f->near_activity_count; i++) {
-		const struct activity *a = &f->activities[f->near_activities[i]];
-		if (f->ceilings[i] > level || a->frozen)
-			continue;
-		freeze(f, f->near_activities[i], a->limit);
-		n++;
+	for (int k = 0; k < a->use_count; k++) {
+		struct resource *r = &f->resources[a->uses[k].resource];
+		fixed taken = fixed_times(rate, a->uses[k].amount);
+		r->free = r->free > taken ? r->free - taken : 0;
+		r->demand -= a->used[k].demand;
 	}
-	return n;
 }
 
-/* Freezes the users of a resource that is full at this level, in the order in which they were found, which decides
- * between events at one instant. Returns how many. */
-static size_t freeze_users(struct fluid *f, const struct resource *full, fixed level)
+/* The lowest level at which a resource is full, and which; -1: none ever is. */
+static int find_full(const struct fluid *f, fixed *level)
 {
-	size_t n = 0;
-	int first = (int)f->near_activity_count, last = -1;
-	for (size_t u = 0; u < full->user_count; u++) {
-		struct activity *a = &f->activities[full->users[u].activity];
-		a->concerned = !a->frozen;
-		first = a->concerned && a->near < first ? a->near : first;
-		last = a->concerned && a->near > last ? a->near : last;
-	}
-	for (int i = first; i <= last; i++) {
-		struct activity *a = &f->activities[f->near_activities[i]];
-		if (!a->concerned)
-			continue;
-		a->concerned = false;
-		freeze(f, f->near_activities[i], fixed_times(level, a->weight));
-		n++;
-	}
-	return n;
-}
-
-/* The place of the first of the lowest; the count, if all are as high as can be. */
-static size_t lowest_of(const fixed *list, size_t count, fixed *lowest)
-{
-	size_t at = count;
-	*lowest = FIXED_MOST;
-	for (size_t i = 0; i < count; i++)
-		if (list[i] < *lowest) {
-			*lowest = list[i];
-			at = i;
+	int full = -1;
+	*level = FIXED_MOST;
+	for (size_t i = 0; i < f->near_resource_count; i++) {
+		const struct resource *r = &f->resources[f->near_resources[i]];
+		fixed at = r->demand ? fixed_over(r->free, r->demand) : FIXED_MOST;
+		if (at < *level) {
+			*level = at;
+			full = f->near_resources[i];
 		}
-	return at;
+	}
+	return full;
+}
+
+/* It uses the resource; -1: it reaches its limit by this level. */
+static bool is_concerned(const struct activity *a, int full, fixed level)
+{
+	if (full < 0)
+		return a->ceiling <= level;
+	for (int k = 0; k < a->use_count; k++)
+		if (a->uses[k].resource == full)
+			return true;
+	return false;
+}
+
+static size_t count_concerned(const struct fluid *f, int full, fixed level)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->near_activity_count; i++)
+		n += is_concerned(&f->activities[f->near_activities[i]], full, level);
+	return n;
+}
+
+/* Settles the rates of those concerned, all of them in the last pass. */
+static void freeze(struct fluid *f, int full, fixed level, bool last)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < f->near_activity_count; i++) {
+		int id = f->near_activities[i];
+		const struct activity *a = &f->activities[id];
+		if (!last && !is_concerned(a, full, level)) {
+			f->near_activities[kept++] = id;
+			continue;
+		}
+		fixed rate = full < 0 ? a->limit : fixed_times(level, a->weight);
+		rate = rate ? rate : 1;
+		if (!last)
+			take_from_resources(f, a, rate);
+		set_rate(f, id, rate);
+	}
+	f->near_activity_count = kept;
 }
 
 /* Progressive filling. Each pass stops at the lowest level at which an activity reaches its limit or a resource is
@@ -345,20 +338,17 @@ static size_t lowest_of(const fixed *list, size_t count, fixed *lowest)
 static void share(struct fluid *f)
 {
 	gather_near(f);
-	if (f->near_resource_count)
-		f->levels = array_reserve(f->levels, f->near_resource_count - 1, &f->level_capacity, sizeof *f->levels);
 	for (size_t i = 0; i < f->near_resource_count; i++) {
 		struct resource *r = &f->resources[f->near_resources[i]];
 		r->free = r->capacity;
 		r->demand = r->demanded;
-		set_level(f, r);
 	}
-	for (size_t left = f->near_activity_count; left;) {
-		fixed level, ceiling;
-		size_t full = lowest_of(f->levels, f->near_resource_count, &level);
-		lowest_of(f->ceilings, f->near_activity_count, &ceiling);
-		left -= ceiling <= level ? freeze_limited(f, level)
-		                         : freeze_users(f, &f->resources[f->near_resources[full]], level);
+	while (f->near_activity_count) {
+		fixed level;
+		int full = find_full(f, &level);
+		size_t limited = count_concerned(f, -1, level);
+		size_t n = limited ? limited : count_concerned(f, full, level);
+		freeze(f, limited ? -1 : full, level, n == f->near_activity_count);
 	}
 }
 

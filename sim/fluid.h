@@ -55,8 +55,6 @@ struct activity {
 		fixed demand;
 	} * used;
 	/* for share() */
-	bool frozen, concerned;
-	int near; /* its place in near_activities */
 	uint64_t stamp;
 };
 
@@ -72,7 +70,6 @@ struct resource {
 	bool dirty;
 	/* for share() */
 	fixed free, demand; /* that are left */
-	int near;           /* its place in near_resources */
 	uint64_t stamp;
 };
 
@@ -87,10 +84,6 @@ struct fluid {
 	size_t dirty_count, dirty_capacity;
 	int *near_resources, *near_activities; /* for share(): the part of the network at hand */
 	size_t near_resource_count, near_resource_capacity, near_activity_count, near_activity_capacity;
-	/* side by side, since each pass looks through all: the level at which a near resource is full, and at which a
-	 * near activity reaches its limit */
-	fixed *levels, *ceilings;
-	size_t level_capacity, ceiling_capacity;
 	uint64_t stamp;
 	struct heap heap;
 	int64_t now;
