@@ -3,7 +3,7 @@
 #include <string.h>
 
 struct issued {
-	const struct layout *layouts;       /* by role; NULL: to be made */
+	const struct layout *layouts;        /* by role; NULL: to be made */
 	int64_t (*arena_bytes)[SPACE_COUNT]; /* by role: gets what they need; NULL */
 };
 

@@ -76,8 +76,8 @@ enum status refuse_op(const struct at *a, int rule, const char *format, ...) __a
 enum status refuse_at(const struct at *a, int rule, int operand, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 
-/* Verifies parts 0 … count - 1, which do not need each other, on several cores where the plan is large (base/work.h). The
- * refusal is that of the lowest part that is refused. */
+/* Verifies parts 0 … count - 1, which do not need each other, on several cores where the plan is large (base/work.h).
+ * The refusal is that of the lowest part that is refused. */
 enum status verify_parts(const struct verify *v,
                          enum status (*part)(const struct verify *v, const void *context, int i), const void *context,
                          int count);
