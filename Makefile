@@ -86,6 +86,8 @@ test_support := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/stay_loaded.c,$(wildc
 test_folders := $(addprefix tests/,strategy sim real viz cli kernels mpi cuda hosts)
 test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard $(test_folders:%=%/test_*.c) tests/mpi/mpi_*.c)) \
 		 $(patsubst %.cpp,$(BUILD)/%,$(wildcard tests/cuda/test_*.cpp))
+# What it runs under a sanitizer mpi_shipped does too.
+test_programs := $(if $(SAN),$(filter-out %/mpi_noisy,$(test_programs)),$(test_programs))
 # Builds a whole Debian in a folder: run by hand, as `make fresh-root`.
 test_scripts := $(filter-out tests/cli/fresh_root.sh,$(wildcard $(test_folders:%=%/*.sh)))
 fuzz_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -70,7 +70,7 @@ void talk_hear(void *context, const char *line)
 		snprintf(t->died, sizeof t->died, "mpirun lost its daemon on %s", node);
 		talk_should_end(t);
 	}
-	bool framing = !*line || is_framing(line);
+	bool framing = !*line || is_framing(line) || strstr(line, "plm:rsh: Warning: ");
 	if (!framing && t->kept_count < KEPT_LINES)
 		t->kept[t->kept_count++] = arena_copy(&t->arena, line);
 }
@@ -139,8 +139,9 @@ static enum status judge_death(const struct talk *t, int status, bool mpirun)
 enum status talk_judge(const struct launch *l, const struct talk *t, int status, bool mpirun)
 {
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	/* mpirun that is to end kills ranks that are on their way out. */
-	bool in_order = code && !strstr(t->stopped, "without a checkpoint");
+	/* An mpirun that somebody else asks to end kills ranks that are on their way out. */
+	bool asked = !t->kills && !*t->silent && !*t->died && !strstr(t->stopped, "without a checkpoint"),
+	     in_order = code == status_exit_code(STATUS_STOPPED) || asked;
 	if (!code && !l->ends_at_once)
 		return STATUS_OK;
 	if (in_order && *t->stopped && !*t->fatal)

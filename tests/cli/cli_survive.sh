@@ -136,7 +136,7 @@ done
 kill -KILL "${theirs[0]}"
 wait "${theirs[0]}" 2>/dev/null || true
 is_gone() {
-	[ "$(ranks | wc -l)" = 2 ]
+	[ "$(processes | wc -l)" = 2 ]
 }
 wait_until is_gone || complain 'a killed mpirun: its ranks stay'
 "$program" train --model mlp:sizes=784-32-10 --threads 1 --ranks 2 --steps 1 --json >"$TMPDIR/out" 2>"$TMPDIR/err" || complain "after a killed mpirun: $(cat "$TMPDIR/err")"

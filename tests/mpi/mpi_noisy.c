@@ -4,4 +4,4 @@
  * ranks: 1
  */
 #define SHIPPED_NAME "mpi_noisy"
-#include "tests/mpi/mpi_shipped.c"
+#include "tests/mpi/mpi_shipped.c" /* NOLINT(bugprone-suspicious-include) */

@@ -1,7 +1,7 @@
 /* Whatever has saved a state, anything restores it: all pairs of strategies and contrasts on 1, 2, 3, 4 and 8 ranks, by
  * the checksum of the state; and every strategy, precision and offload on 4 ranks there and back. All ranks are in this
- * process: only their operations save and restore are carried out, on files. (Whole runs that are resumed:
- * tests/mpi/mpi_checkpoint.c.)
+ * process: only their operations save and restore are carried out, on files, so nothing stays on disk. (Whole runs,
+ * disk too: tests/mpi/mpi_checkpoint.c.)
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -191,7 +191,7 @@ START_TEST(what_would_fit_comes_later)
 	set("micro-batch", "64");
 	ck_assert_str_eq(figure_named("fits")->now, "no");
 	struct loaded *l = viewer_shown(v);
-	for (int i = 0; i < 200 && l->search; i++)
+	for (int i = 0; i < 600 && l->search; i++)
 		window_turn(w);
 	ck_assert_ptr_null(l->search);
 	ck_assert_ptr_nonnull(strstr(l->shown.timeline.limits.change.words, "micro_batch 8"));
