@@ -11,7 +11,7 @@
 
 #include "strategy/base/memory.h"
 
-enum { THREADS_MOST = 8 };
+enum { THREADS_MOST = 4 };
 
 struct work {
 	enum status (*piece)(void *context, int i);

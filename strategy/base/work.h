@@ -24,7 +24,7 @@
 enum status work_run(enum status (*piece)(void *context, int i), void *context, int count, int64_t size);
 
 /* So many threads, the caller's among them, from now on; 0, as at the start: one for each core that the process may
- * use. Never more than 8, since each holds what its piece needs. A rank of a run takes the number that it computes
+ * use. Never more than 4, since each holds what its piece needs. A rank of a run takes the number that it computes
  * with. */
 void work_set_threads(int threads);
 
