@@ -41,6 +41,19 @@ refuse 'did you mean offload?' help ofload
 refuse 'there is no option --nodes: the cluster says how many ranks a node has' sim --nodes 2
 refuse 'did you mean a100-40gb, a100-80gb, a100-pcie-40gb or a100-pcie-80gb?' sim --cluster a100
 refuse 'did you mean zero1, zero2 or zero3?' sim --strategy zero4
+refuse "unknown cluster '4090' (did you mean rtx-4090?); all of them: " sim --cluster 4090
+refuse '(did you mean bf16?)' sim --precision bfloat16
+refuse '(did you mean fp16?)' sim --precision float16
+refuse '(did you mean fp16?)' sim --precision half
+refuse '(did you mean optimizer?)' sim --offload cpu
+refuse '(did you mean adamw?)' sim --optimizer adam
+refuse 'shardlab calls it --batch N' sim --batchsize 3
+refuse '(did you mean zero1, zero2 or zero3?)' sim --strategy deepspeed
+refuse '(did you mean --version?)' version
+refuse '(did you mean precision?)' help fp16
+refuse 'or offload?)' help nvme
+refuse '(did you mean bash or zsh?)' help completion
+refuse '--batch 3 is not divisible by 2 ranks' sim --ranks 2 --batch 3
 refuse 'did you mean gpt?' sim --model gtp
 refuse 'did you mean h100?' sim --cluster h100-80gb
 refuse "'7b' is not a whole number; say 7B" sim --model params=7b

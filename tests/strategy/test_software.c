@@ -139,6 +139,29 @@ START_TEST(fp32_gradients_are_those_of_a_piece)
 }
 
 /* Several micro-batches are under way at once, each with what its kernels keep; and a tree of sums in fp32. */
+/* stage3.py, _setup_for_real_optimizer: reduce_bucket_size elements of the type in which gradients travel. */
+START_TEST(deepspeeds_stage_3_has_its_bucket_for_good)
+{
+	static const struct {
+		const char *more;
+		int64_t bytes;
+	} buckets[] = {{"precision=bf16 bucket=200000 as=deepspeed", 200000},
+	               {"precision=bf16 as=deepspeed", 1000000000},
+	               {"precision=bf16 as=deepspeed:gradients=fp32", 2000000000},
+	               {"precision=bf16 bucket=200000 as=deepspeed:bucket=copies", 0},
+	               {"precision=bf16 bucket=200000", 0}};
+	for (int i = 0; i < COUNT(buckets); i++) {
+		const struct plan *p = right_plan(GPT "zero3 ranks=4 %s", buckets[i].more);
+		const struct role *r = plan_role_of(p, 0);
+		int64_t bytes = 0;
+		for (int b = 0; b < r->buffer_count; b++)
+			if (r->buffers[b].state && !strcmp(r->buffers[b].name, "bucket"))
+				bytes += buffer_bytes(&r->buffers[b]);
+		ck_assert_msg(bytes == buckets[i].bytes, "%s: %lld", buckets[i].more, (long long)bytes);
+		plans_forget();
+	}
+}
+
 START_TEST(plans_of_many_micro_batches_are_right)
 {
 	must_come_back(right_plan(LLAMA "pipeline ranks=2 accumulate=4 as=pytorch"));
