@@ -41,6 +41,8 @@ refuse 'did you mean offload?' help ofload
 refuse 'there is no option --nodes: the cluster says how many ranks a node has' sim --nodes 2
 refuse 'did you mean a100-40gb, a100-80gb, a100-pcie-40gb or a100-pcie-80gb?' sim --cluster a100
 refuse 'did you mean zero1, zero2 or zero3?' sim --strategy zero4
+# Another MPI's launcher, whose ranks each are alone.
+PMI_RANK=1 PMI_SIZE=2 refuse 'the launcher started 2 ranks and they did not connect' train --ranks 2 --steps 1
 refuse "unknown cluster '4090' (did you mean rtx-4090?); all of them: " sim --cluster 4090
 refuse '(did you mean bf16?)' sim --precision bfloat16
 refuse '(did you mean fp16?)' sim --precision float16
