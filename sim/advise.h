@@ -29,6 +29,8 @@ struct advise_fixed {
 struct advise_request {
 	struct settings given; /* not resolved; strategy, precision, checkpointing and offload are chosen */
 	const char *cluster;
+	/* What runs a strategy's plans may be another program, and so another stack. NULL: the same. */
+	const char *cluster_of[ADVISE_STRATEGIES];
 	double margin; /* of each memory, for the allocator */
 	const char *strategy[ADVISE_STRATEGIES];
 	enum type precision[ADVISE_PRECISIONS];
@@ -96,7 +98,7 @@ struct advice {
 	struct grid_search walk;
 	bool walking;
 	bool has_ranges; /* the cluster has a stack */
-	char stack[64];  /* its name; "": none */
+	char stack[160]; /* its name, or those of all strategies; "": none */
 };
 
 /* STATUS_INPUT where the model or the cluster cannot be opened, or the batch cannot be divided. On failure `*out` is to
@@ -110,6 +112,9 @@ void advise_end(struct advice *a); /* accepts NULL */
 
 /* The line with the least offload and checkpointing among those that share the first place; NULL: none fits. */
 const struct advised *advise_best(const struct advice *a);
+
+/* The cluster that a strategy's lines are judged by. */
+const char *advise_cluster(const struct advise_request *q, const char *strategy);
 
 /* The options that make a line, for any other command: --strategy zero2 --precision bf16 --micro-batch 4 … And those
  * that differ from other settings. */

@@ -12,7 +12,8 @@
 
 static enum status open_search(const struct advice *a, const struct settings *s, struct grid_search *f)
 {
-	*f = (struct grid_search){.cluster_name = a->request.cluster, .margin = a->request.margin};
+	*f = (struct grid_search){.cluster_name = advise_cluster(&a->request, s->strategy),
+	                          .margin = a->request.margin};
 	variant_grid_make(&f->grid, s);
 	return grid_search_begin(f);
 }

@@ -287,7 +287,7 @@ static void show_command(const struct advice *a, const char *model, FILE *out)
 		snprintf(sequence, sizeof sequence, " --sequence %" PRId64, given->sequence);
 	fprintf(out, "%s: shardlab sim --model %s%s --ranks %" PRId64 " --cluster %s %s",
 	        a->fit[0].tied ? "as fast as any, with the least offload" : "fastest", model, sequence, given->ranks,
-	        a->request.cluster, options);
+	        advise_cluster(&a->request, advise_best(a)->settings.strategy), options);
 	print_given(&advise_best(a)->settings, out);
 	fputc('\n', out);
 }

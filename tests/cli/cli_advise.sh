@@ -53,6 +53,15 @@ fits --model llama-3-70b --cluster a100-40gb $ranks --require-fit
 run half advise --model gpt2-1558m --ranks 1 --cluster v100-16gb --precision fp32 --offload none --batch 4
 grep -q '^      --strategy single --precision fp16 ' "$TMPDIR/half.out" || complain "16 bits: $(grep -A 3 '^nothing' "$TMPDIR/half.out")"
 
+# What was advised for a program fits as that program's file, under the class that it is read as.
+for target in deepspeed:advised.json accelerate:advised.yaml trainer:advised.json torchtitan:advised.toml; do
+	written=$TMPDIR/${target#*:} large=(--model gpt2-1558m --sequence 1024 --ranks 8 --cluster a100-40gb)
+	"$SHARDLAB" advise "${large[@]}" --batch 64 --emit "${target%:*}:$written" >"$TMPDIR/emitted.out" 2>&1
+	has 'note: judged as ' emitted
+	"$SHARDLAB" sim --config "$written" "${large[@]}" >"$TMPDIR/again.out" 2>/dev/null
+	has '  fits: yes' again
+done
+
 # JSON has all of it, the seed and the version.
 run json advise --model gpt2-124m --ranks 4 --cluster v100-16gb --batch 64 --precision fp16 --seed 7 --clip 1 --json
 has '"version": "' json
