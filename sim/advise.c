@@ -322,6 +322,15 @@ const struct advised *advise_best(const struct advice *a)
 	return best;
 }
 
+const struct advised *advise_largest(const struct advice *a)
+{
+	const struct advised *most = a->fit_count ? &a->fit[0] : NULL;
+	for (int i = 1; i < a->fit_count; i++)
+		if (a->fit[i].settings.micro_batch > most->settings.micro_batch)
+			most = &a->fit[i];
+	return most;
+}
+
 /* ---- the cheapest change ---- */
 
 /* How far a line is from what does not fit: the same precision and a strategy that divides as much or more come first.

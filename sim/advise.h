@@ -91,6 +91,9 @@ struct advice {
 	int fit_count, lack_count, skipped_count;
 	struct advise_next next[ADVISE_NEXT];
 	int next_count;
+	/* Where the largest micro-batch is all of a rank's batch: what memory would hold of its line, with a larger batch; 0:
+	 * no more. */
+	int64_t held_micro, held_batch;
 	int64_t candidates, plans; /* the number judged, and the number compiled for it */
 	bool cut;
 	int done, total; /* walks */
@@ -123,7 +126,10 @@ void advise_change(const struct settings *from, const struct settings *to, char 
 /* A rank's micro-batch is the whole of its batch, so that no memory makes it larger. */
 bool advise_takes_all(const struct settings *s);
 
-/* Fills in `next` (sim/advise_next.c). */
+/* The fastest of the lines with the largest micro-batch; NULL: none fits. */
+const struct advised *advise_largest(const struct advice *a);
+
+/* Fills in `next`, and what memory would hold (sim/advise_next.c). */
 void advise_find_next(struct advice *a);
 
 #endif
