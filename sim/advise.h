@@ -91,8 +91,8 @@ struct advice {
 	int fit_count, lack_count, skipped_count;
 	struct advise_next next[ADVISE_NEXT];
 	int next_count;
-	/* Where the largest micro-batch is all of a rank's batch: what memory would hold of its line, with a larger batch; 0:
-	 * no more. */
+	/* Where the largest micro-batch is all of a rank's batch: what memory would hold of its line, with a larger
+	 * batch; 0: no more. */
 	int64_t held_micro, held_batch;
 	int64_t candidates, plans; /* the number judged, and the number compiled for it */
 	bool cut;

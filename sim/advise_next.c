@@ -163,7 +163,8 @@ static bool enlarge(struct grid_search *f)
 }
 
 /* "devices of 190 GB (177 GiB) and nodes of 2 TB (1.8 TiB)", with the margin. */
-static void say_memories(const struct cluster *before, const struct cluster *after, double margin, char *out, size_t size)
+static void say_memories(const struct cluster *before, const struct cluster *after, double margin, char *out,
+                         size_t size)
 {
 	static const char *const names[SPACE_COUNT] = {
 	        [SPACE_DEVICE] = "devices", [SPACE_HOST] = "nodes", [SPACE_DISK] = "disks"};

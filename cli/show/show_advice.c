@@ -135,7 +135,8 @@ static void show_legend(const struct advice *a, int lines, FILE *out)
 	if (ties)
 		text_wrapped(out, text, 2, text_columns(out, 110));
 	snprintf(text, sizeof text,
-	         "n, d of a node's memory or disk, for all its ranks, which is fuller for its size than a device's memory");
+	         "n, d of a node's memory or disk, for all its ranks, which is fuller for its size than a device's "
+	         "memory");
 	if (marks)
 		text_wrapped(out, text, 2, text_columns(out, 110));
 }

@@ -124,9 +124,8 @@ json_t *advice_to_json(const struct advice *a)
 	                      fits, "does_not_fit", lacks, "next", next, "skipped", skipped, "fixed",
 	                      fixed_to_json(&a->request));
 	if (a->held_micro)
-		json_object_update_new(o, json_pack("{s:I, s:I}", "memory_holds_micro_batch",
-		                                    (json_int_t)a->held_micro, "memory_holds_batch",
-		                                    (json_int_t)a->held_batch));
+		json_object_update_new(o, json_pack("{s:I, s:I}", "memory_holds_micro_batch", (json_int_t)a->held_micro,
+		                                    "memory_holds_batch", (json_int_t)a->held_batch));
 	add_asked(o, &a->request.given);
 	return o;
 }
