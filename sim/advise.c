@@ -67,6 +67,14 @@ bool advise_takes_all(const struct settings *s)
 	return s->micro_batch * strategy_data_ranks(s) >= s->batch;
 }
 
+const char *advise_cluster(const struct advise_request *q, const char *strategy)
+{
+	for (int i = 0; i < q->strategies; i++)
+		if (q->cluster_of[i] && !strcmp(q->strategy[i], strategy))
+			return q->cluster_of[i];
+	return q->cluster;
+}
+
 /* ---- one walk: a strategy in a precision ---- */
 
 /* The batch is the same for all: as asked for, or what data-parallel ranks would take. */
@@ -142,7 +150,7 @@ static enum status begin_walk(struct advice *a)
 	const struct strategy *strategy;
 	struct grid_search *f = &a->walk;
 	struct settings s = settings_of_walk(q, a->done);
-	*f = (struct grid_search){.cluster_name = q->cluster, .margin = q->margin};
+	*f = (struct grid_search){.cluster_name = advise_cluster(q, s.strategy), .margin = q->margin};
 	enum status status = strategy_parse(s.strategy, &strategy);
 	if (!status)
 		status = settings_resolve(&s, strategy_data_ranks(&s));
@@ -314,6 +322,15 @@ const struct advised *advise_best(const struct advice *a)
 	return best;
 }
 
+const struct advised *advise_largest(const struct advice *a)
+{
+	const struct advised *most = a->fit_count ? &a->fit[0] : NULL;
+	for (int i = 1; i < a->fit_count; i++)
+		if (a->fit[i].settings.micro_batch > most->settings.micro_batch)
+			most = &a->fit[i];
+	return most;
+}
+
 /* ---- the cheapest change ---- */
 
 /* How far a line is from what does not fit: the same precision and a strategy that divides as much or more come first.
@@ -365,11 +382,37 @@ static void finish(struct advice *a)
 	advise_find_next(a);
 }
 
+/* Adds the cluster's stack to those that are named. */
+static void note_stack(struct advice *a, const struct cluster *c)
+{
+	size_t n = strlen(a->stack);
+	a->has_ranges |= cluster_has_stack(c);
+	if (!strstr(a->stack, c->stack.name))
+		snprintf(a->stack + n, sizeof a->stack - n, "%s%s", n ? " and " : "", c->stack.name);
+}
+
+static enum status note_stacks(struct advice *a)
+{
+	const struct advise_request *q = &a->request;
+	struct cluster c;
+	enum status s = STATUS_OK;
+	for (int i = 0; !s && i < q->strategies; i++) {
+		const char *cluster = advise_cluster(q, q->strategy[i]);
+		if (i && !strcmp(cluster, advise_cluster(q, q->strategy[i - 1])))
+			continue;
+		s = cluster_open(&c, cluster, q->given.ranks);
+		if (!s) {
+			note_stack(a, &c);
+			cluster_release(&c);
+		}
+	}
+	return s;
+}
+
 enum status advise_begin(struct advice **out, const struct advise_request *q)
 {
 	struct advice *a = *out = calloc(1, sizeof *a);
 	struct model m;
-	struct cluster c;
 	if (!a)
 		memory_exhausted();
 	a->request = *q;
@@ -380,12 +423,7 @@ enum status advise_begin(struct advice **out, const struct advise_request *q)
 		a->tokens = m.tokens;
 		model_release(&m);
 	}
-	if (!s && !(s = cluster_open(&c, q->cluster, q->given.ranks))) {
-		a->has_ranges = cluster_has_stack(&c);
-		snprintf(a->stack, sizeof a->stack, "%s", c.stack.name);
-		cluster_release(&c);
-	}
-	return s;
+	return s ? s : note_stacks(a);
 }
 
 bool advise_next(struct advice *a)

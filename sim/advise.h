@@ -29,6 +29,8 @@ struct advise_fixed {
 struct advise_request {
 	struct settings given; /* not resolved; strategy, precision, checkpointing and offload are chosen */
 	const char *cluster;
+	/* What runs a strategy's plans may be another program, and so another stack. NULL: the same. */
+	const char *cluster_of[ADVISE_STRATEGIES];
 	double margin; /* of each memory, for the allocator */
 	const char *strategy[ADVISE_STRATEGIES];
 	enum type precision[ADVISE_PRECISIONS];
@@ -89,6 +91,9 @@ struct advice {
 	int fit_count, lack_count, skipped_count;
 	struct advise_next next[ADVISE_NEXT];
 	int next_count;
+	/* Where the largest micro-batch is all of a rank's batch: what memory would hold of its line, with a larger
+	 * batch; 0: no more. */
+	int64_t held_micro, held_batch;
 	int64_t candidates, plans; /* the number judged, and the number compiled for it */
 	bool cut;
 	int done, total; /* walks */
@@ -96,7 +101,7 @@ struct advice {
 	struct grid_search walk;
 	bool walking;
 	bool has_ranges; /* the cluster has a stack */
-	char stack[64];  /* its name; "": none */
+	char stack[160]; /* its name, or those of all strategies; "": none */
 };
 
 /* STATUS_INPUT where the model or the cluster cannot be opened, or the batch cannot be divided. On failure `*out` is to
@@ -111,6 +116,9 @@ void advise_end(struct advice *a); /* accepts NULL */
 /* The line with the least offload and checkpointing among those that share the first place; NULL: none fits. */
 const struct advised *advise_best(const struct advice *a);
 
+/* The cluster that a strategy's lines are judged by. */
+const char *advise_cluster(const struct advise_request *q, const char *strategy);
+
 /* The options that make a line, for any other command: --strategy zero2 --precision bf16 --micro-batch 4 … And those
  * that differ from other settings. */
 void advise_options(const struct settings *s, char out[ADVISE_OPTIONS]);
@@ -118,7 +126,10 @@ void advise_change(const struct settings *from, const struct settings *to, char 
 /* A rank's micro-batch is the whole of its batch, so that no memory makes it larger. */
 bool advise_takes_all(const struct settings *s);
 
-/* Fills in `next` (sim/advise_next.c). */
+/* The fastest of the lines with the largest micro-batch; NULL: none fits. */
+const struct advised *advise_largest(const struct advice *a);
+
+/* Fills in `next`, and what memory would hold (sim/advise_next.c). */
 void advise_find_next(struct advice *a);
 
 #endif

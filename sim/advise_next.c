@@ -12,7 +12,8 @@
 
 static enum status open_search(const struct advice *a, const struct settings *s, struct grid_search *f)
 {
-	*f = (struct grid_search){.cluster_name = a->request.cluster, .margin = a->request.margin};
+	*f = (struct grid_search){.cluster_name = advise_cluster(&a->request, s->strategy),
+	                          .margin = a->request.margin};
 	variant_grid_make(&f->grid, s);
 	return grid_search_begin(f);
 }
@@ -127,41 +128,56 @@ static const struct advise_lack *nearest(const struct advice *a, bool offloaded)
 	return best;
 }
 
-static int64_t *memory_of(struct cluster *c, enum space space)
+static int64_t memory_of(const struct cluster *c, enum space space)
 {
-	return space == SPACE_DEVICE ? &c->device_memory : space == SPACE_HOST ? &c->node_memory : &c->disk.capacity;
+	return space == SPACE_DEVICE ? c->device_memory : space == SPACE_HOST ? c->node_memory : c->disk.capacity;
+}
+
+/* With the margin: the search has taken it from a node's memory, and spares it of a device's. */
+static void set_memory(struct cluster *c, enum space space, int64_t needed, double margin)
+{
+	if (space == SPACE_DEVICE) {
+		c->device_memory = (int64_t)((double)needed / (1 - margin)) + 1;
+		c->device_spared = c->device_memory - needed;
+	} else if (space == SPACE_HOST) {
+		c->node_memory = needed;
+	} else {
+		c->disk.capacity = needed;
+	}
 }
 
 /* Raises each memory to what is needed. False: that comes to no end. */
 static bool enlarge(struct grid_search *f)
 {
-	enum { SPACES_TWICE = 2 * SPACE_COUNT };
-	for (int i = 0; i < SPACES_TWICE; i++) {
+	enum { TRIES = 4 * SPACE_COUNT }; /* an allocator may take more of a larger device */
+	for (int i = 0; i < TRIES; i++) {
 		struct report r;
 		bool failed = grid_search_memory(f, &as_given, &r) != STATUS_OK, fits = r.fits;
 		const struct report_tightest t = r.tightest;
 		report_release(&r);
 		if (failed || fits)
 			return !failed;
-		*memory_of(&f->cluster, t.space) = t.needed_bytes;
+		set_memory(&f->cluster, t.space, t.needed_bytes, f->margin);
 	}
 	return false;
 }
 
 /* "devices of 190 GB (177 GiB) and nodes of 2 TB (1.8 TiB)", with the margin. */
-static void say_memories(const struct cluster *before, struct cluster *after, double margin, char *out, size_t size)
+static void say_memories(const struct cluster *before, const struct cluster *after, double margin, char *out,
+                         size_t size)
 {
 	static const char *const names[SPACE_COUNT] = {
 	        [SPACE_DEVICE] = "devices", [SPACE_HOST] = "nodes", [SPACE_DISK] = "disks"};
-	struct cluster had = *before;
 	*out = 0;
 	for (int i = 0; i < SPACE_COUNT; i++) {
-		int64_t needed = *memory_of(after, (enum space)i);
+		int64_t needed = memory_of(after, (enum space)i);
 		char text[64];
 		size_t n = strlen(out);
-		if (needed == *memory_of(&had, (enum space)i))
+		if (needed == memory_of(before, (enum space)i))
 			continue;
-		number_format_capacity(text, sizeof text, (int64_t)((double)needed / (1 - margin)));
+		if (i == SPACE_HOST)
+			needed = (int64_t)((double)needed / (1 - margin));
+		number_format_capacity(text, sizeof text, needed);
 		snprintf(out + n, size - n, "%s%s of %s", n ? " and " : "", names[i], text);
 	}
 }
@@ -204,21 +220,18 @@ static bool with_ranks(const struct settings *s, int64_t ranks, struct settings 
 	return true;
 }
 
-/* The fewest that are enough, of twice, four times, … as many; or how much the most of them still lack. */
+/* The fewest that are enough, of twice, four times, … as many. */
 static void try_ranks(struct advice *a, const struct settings *s)
 {
 	enum { DOUBLINGS = 10 };
-	struct advise_next n = {0}, last = {0};
+	struct advise_next n = {0};
 	struct settings more;
-	for (int k = 1; k <= DOUBLINGS; k++) {
-		if (!with_ranks(s, s->ranks << k, &more, n.what, sizeof n.what) || !judge(a, &more, NULL, &n))
-			continue;
-		last = n;
-		if (!n.missing_bytes)
-			break;
-	}
-	if (*last.what)
-		add(a, &last);
+	for (int k = 1; k <= DOUBLINGS; k++)
+		if (with_ranks(s, s->ranks << k, &more, n.what, sizeof n.what) && judge(a, &more, NULL, &n) &&
+		    !n.missing_bytes) {
+			add(a, &n);
+			return;
+		}
 }
 
 static bool searched_halves(const struct advice *a)
@@ -236,10 +249,7 @@ static enum type untried_halves(const struct advice *a)
 	enum type type = TYPE_FP32;
 	if (searched_halves(a) || cluster_open(&c, a->request.cluster, a->request.given.ranks))
 		return type;
-	if (cluster_peak(&c, TYPE_FP16).value > 0)
-		type = TYPE_FP16;
-	if (cluster_peak(&c, TYPE_BF16).value > 0)
-		type = TYPE_BF16;
+	type = grid_search_halves(&c);
 	cluster_release(&c);
 	return type;
 }
@@ -262,7 +272,8 @@ static void try_less(struct advice *a, const struct settings *nearest)
 		return;
 	advise_options(&s, options);
 	snprintf(n.what, sizeof n.what, "%s%s", more, options);
-	judge_and_add(a, &s, NULL, &n);
+	if (judge(a, &s, NULL, &n) && !n.missing_bytes)
+		add(a, &n);
 }
 
 static void find_way_out(struct advice *a)
@@ -283,8 +294,57 @@ static void find_way_out(struct advice *a)
 	try_less(a, &least->settings);
 }
 
+/* ---- the largest micro-batch ---- */
+
+static bool holds(struct grid_search *f, const struct settings *line, int64_t micro, int64_t *batch)
+{
+	struct settings s = *line;
+	struct report r = {0};
+	s.micro_batch = micro;
+	s.batch = 0;
+	bool fits = !settings_resolve(&s, strategy_data_ranks(&s)) && !grid_search_report(f, &s, false, &r) && r.fits;
+	report_release(&r);
+	if (fits)
+		*batch = s.batch;
+	return fits;
+}
+
+/* Twice as many samples until they are too many, and then between the last two. */
+static void find_held(struct advice *a, struct grid_search *f, const struct settings *s)
+{
+	enum { MOST = 1 << 20 };
+	int64_t low = s->micro_batch, high = 2 * low, batch = 0;
+	while (high < MOST && holds(f, s, high, &batch)) {
+		low = high;
+		high *= 2;
+	}
+	while (high - low > 1) {
+		int64_t middle = low + (high - low) / 2;
+		if (holds(f, s, middle, &batch))
+			low = middle;
+		else
+			high = middle;
+	}
+	a->held_micro = batch ? low : 0;
+	a->held_batch = batch;
+}
+
+static void try_larger(struct advice *a)
+{
+	const struct settings *s = &advise_largest(a)->settings;
+	struct grid_search f;
+	if (a->request.given.micro_batch || a->request.given.accumulate || !advise_takes_all(s))
+		return;
+	if (!open_search(a, s, &f))
+		find_held(a, &f, s);
+	a->plans += f.plans;
+	grid_search_release(&f);
+}
+
 void advise_find_next(struct advice *a)
 {
+	if (a->fit_count)
+		try_larger(a);
 	if (a->fit_count)
 		go_on(a, &advise_best(a)->settings);
 	else

@@ -185,6 +185,7 @@ bool fit_next(struct fit_search *f, struct report_change *out)
 	else if (!over)
 		choose(f);
 	*out = f->best;
+	out->halves = grid_search_halves(&f->search.cluster);
 	return !over;
 }
 

@@ -30,11 +30,12 @@ static int64_t price_of(const struct plan *p)
 	return price;
 }
 
+/* The device itself stays as large as it is: a caching allocator takes what there is before it gives back. */
 static void leave_margin(struct cluster *c, double margin, bool surely)
 {
 	if (surely && cluster_has_stack(c))
-		c->device_memory -= c->device_memory / REPORT_CLOSE + 1;
-	c->device_memory -= (int64_t)(margin * (double)c->device_memory);
+		c->device_spared = c->device_memory / REPORT_CLOSE + 1;
+	c->device_spared += (int64_t)(margin * (double)(c->device_memory - c->device_spared));
 	c->node_memory -= (int64_t)(margin * (double)c->node_memory);
 }
 
@@ -360,6 +361,13 @@ enum status grid_search_begin(struct grid_search *f)
 	const struct settings *s = &f->grid.given;
 	enum status status = model_open(&f->model, s->model, s->sequence);
 	return status ? status : open_cluster(f, s->ranks, &f->cluster);
+}
+
+enum type grid_search_halves(const struct cluster *c)
+{
+	return cluster_peak(c, TYPE_BF16).value > 0   ? TYPE_BF16
+	       : cluster_peak(c, TYPE_FP16).value > 0 ? TYPE_FP16
+	                                              : TYPE_FP32;
 }
 
 bool grid_search_next(struct grid_search *f)

@@ -98,7 +98,7 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 				continue;
 			wide device = (wide)bytes[SPACE_DEVICE] + (uint64_t)overhead_of(e);
 			if (c->kind == DEVICE_GPU)
-				consider(&t, SPACE_DEVICE, device, c->device_memory);
+				consider(&t, SPACE_DEVICE, device, c->device_memory - c->device_spared);
 			host += (uint64_t)a->copies * ((wide)bytes[SPACE_HOST] + (c->kind == DEVICE_CPU ? device : 0));
 			disk += (wide)(uint64_t)a->copies * (uint64_t)bytes[SPACE_DISK];
 		}

@@ -109,6 +109,15 @@ static enum status read_alternatives(struct advise_request *q, const struct opti
 	return s || q->precisions ? s : add_usual_precisions(q);
 }
 
+/* Each strategy runs in the program that the file is for. */
+static void take_clusters(struct advise_request *q, const struct options *o, struct arena *a)
+{
+	for (int i = 0; i < q->strategies; i++)
+		q->cluster_of[i] = options_cluster_of(o, q->strategy[i], a);
+	if (strcmp(q->cluster_of[0], q->cluster) != 0)
+		q->cluster = o->cluster_alone;
+}
+
 /* Which of the searched settings were asked for, and by whom. */
 static void note_fixed(struct advise_request *q, const struct options *o, struct arena *a)
 {
@@ -136,6 +145,8 @@ static enum status read_request(struct advise_request *q, const struct options *
 	enum status s = options_settings(&plain, &q->given);
 	if (!s)
 		s = add_strategies(q, option_text(o, OPTION_STRATEGY), a);
+	if (!s)
+		take_clusters(q, o, a);
 	note_fixed(q, o, a);
 	return s ? s : read_alternatives(q, o, a);
 }

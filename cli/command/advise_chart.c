@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/show/show_advice.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"
+#include "strategy/base/version.h"
 #include "viz/export/export.h"
 #include "viz/scene/chart_cloud.h"
 
@@ -66,22 +68,12 @@ static struct cloud_point *add_point(struct cloud *cloud, const struct settings 
 	return p;
 }
 
-/* "zero3:save=16bit", or "zero3:…" of many keys. */
-static void name_strategy(char *out, size_t size, const char *strategy)
-{
-	enum { SHORT = 24 };
-	if (strlen(strategy) <= SHORT)
-		snprintf(out, size, "%s", strategy);
-	else
-		snprintf(out, size, "%.*s:…", (int)strcspn(strategy, ":"), strategy);
-}
-
 /* "zero2 bf16, 4 × 2, full, offload optimizer" */
 static void name_point(struct cloud_point *p, const struct advised *x)
 {
 	const struct settings *s = &x->settings;
 	char offload[OFFLOAD_TEXT], checkpointing[80] = "", where[OFFLOAD_TEXT + 16] = "", count[32], name[32];
-	name_strategy(name, sizeof name, s->strategy);
+	advice_strategy(s->strategy, name, sizeof name);
 	offload_print(&s->offload, offload, sizeof offload);
 	if (strcmp(s->checkpointing, "none") != 0)
 		snprintf(checkpointing, sizeof checkpointing, ", %.60s", s->checkpointing);
@@ -92,10 +84,31 @@ static void name_point(struct cloud_point *p, const struct advised *x)
 	         number_format_count(count, (int64_t)(x->tokens_per_s + 0.5)));
 }
 
+/* The memory of the axis: the devices', unless no line fills that most. */
+static enum space axis_of(const struct advice *a)
+{
+	for (int i = 0; i < a->fit_count; i++)
+		if (a->fit[i].tightest.space == SPACE_DEVICE)
+			return SPACE_DEVICE;
+	return a->fit_count ? a->fit[0].tightest.space : a->lack_count ? a->lack[0].tightest.space : SPACE_DEVICE;
+}
+
+/* Lines that fit and are of another memory than the axis: they are left out. */
+static int others_of(const struct advice *a)
+{
+	int others = 0;
+	for (int i = 0; i < a->fit_count; i++)
+		others += a->fit[i].tightest.space != axis_of(a);
+	return others;
+}
+
 static void add_points(struct cloud *cloud, const struct advice *a)
 {
+	enum space axis = axis_of(a);
 	for (int i = 0; i < a->fit_count; i++) {
 		const struct advised *x = &a->fit[i];
+		if (x->tightest.space != axis)
+			continue;
 		struct cloud_point *p = add_point(cloud, &x->settings, &x->tightest);
 		if (!p)
 			return;
@@ -104,13 +117,14 @@ static void add_points(struct cloud *cloud, const struct advice *a)
 		name_point(p, x);
 	}
 	for (int i = 0; i < a->lack_count; i++)
-		(void)add_point(cloud, &a->lack[i].settings, &a->lack[i].tightest);
+		if (a->lack[i].tightest.space == axis)
+			(void)add_point(cloud, &a->lack[i].settings, &a->lack[i].tightest);
 }
 
 static void title(struct cloud *cloud, const struct advice *a, const char *model)
 {
 	const struct advise_request *q = &a->request;
-	char count[32], sequence[40] = "";
+	char count[32], sequence[40] = "", others[80] = "";
 	struct report_asked asked;
 	cloud->tokens = a->tokens > 1;
 	if (cloud->tokens)
@@ -118,12 +132,15 @@ static void title(struct cloud *cloud, const struct advice *a, const char *model
 	snprintf(cloud->title, sizeof cloud->title, "Memory against speed: %.60s on %" PRId64 " rank%s of %.40s", model,
 	         q->given.ranks, q->given.ranks == 1 ? "" : "s", q->cluster);
 	report_asked(&asked, &q->given);
+	if (others_of(a))
+		snprintf(others, sizeof others, ", of which %d fill another memory more and are not drawn",
+		         others_of(a));
+	cloud->spared = 100 * q->margin;
 	snprintf(cloud->subtitle, sizeof cloud->subtitle,
-	         "batch %s%s%s%.80s · %" PRId64
-	         " candidates: %d line%s fit%s · simulated; %g %% of each memory left to the allocator",
-	         number_format_count(count, q->given.batch), sequence, *asked.others ? " · " : "", asked.others,
-	         a->candidates, a->fit_count, a->fit_count == 1 ? "" : "s", a->fit_count == 1 ? "s" : "",
-	         100 * q->margin);
+	         "batch %s%s%s%s%s%.80s · %" PRId64 " candidates: %d line%s fit%s%s · simulated by shardlab %s",
+	         number_format_count(count, q->given.batch), sequence, *a->stack ? " · stack " : "", a->stack,
+	         *asked.others ? " · " : "", asked.others, a->candidates, a->fit_count, a->fit_count == 1 ? "" : "s",
+	         a->fit_count == 1 ? "s" : "", others, SHARDLAB_VERSION);
 }
 
 enum status advise_chart_write(const struct advice *a, const char *model, const char *path)

@@ -7,6 +7,7 @@
 
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
+#include "strategy/base/version.h"
 #include "strategy/cluster/effective.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
@@ -68,6 +69,17 @@ static const struct kind *kind_of(const char *name)
 	return NULL;
 }
 
+/* What the figures rest on: "seed 7 · stack fused · shardlab 0.1". */
+static void note_basis(struct chart *chart, const struct options *o, const struct cluster *c)
+{
+	char seed[40] = "";
+	int64_t given = option_whole(o, (enum option)SETTING_SEED);
+	if (given != 1)
+		snprintf(seed, sizeof seed, "seed %" PRId64 " · ", given);
+	snprintf(chart->note, sizeof chart->note, "%s%s%.60s%sshardlab %s", seed, *c->stack.name ? "stack " : "",
+	         c->stack.name, *c->stack.name ? " · " : "", SHARDLAB_VERSION);
+}
+
 /* kind: NULL for bars. */
 static enum status ask_cluster(struct chart *chart, const struct options *o, const struct kind *kind)
 {
@@ -81,8 +93,10 @@ static enum status ask_cluster(struct chart *chart, const struct options *o, con
 	    !traffic) /* a node's memory is shared: how much a rank has depends on their number */
 		chart->capacity = c.device_memory - effective_overhead(&c);
 	number_format_bytes(word, sizeof word, cluster_has_stack(&c) ? c.unscaled.link : c.link.bandwidth.value);
+	note_basis(chart, o, &c);
+	size_t at = strlen(chart->note);
 	if (kind && kind->axis == CHART_BANDWIDTH)
-		snprintf(chart->note, sizeof chart->note, "%s has %s/s%s", c.name, word,
+		snprintf(chart->note + at, sizeof chart->note - at, " · %s has %s/s%s", c.name, word,
 		         c.network.bandwidth.value ? "; the network between nodes stays as it is" : "");
 	cluster_release(&c);
 	return STATUS_OK;

@@ -98,6 +98,18 @@ static void print_unasked(const struct options *o, const struct settings *s, con
 		        character_plain(name), status_words("{clip}"));
 }
 
+/* What the file was judged by, where nobody named it. */
+static void print_class(const struct options *o, const struct settings *s, const struct emission *e, const char *name)
+{
+	struct arena a = {0};
+	bool judged = o->command == COMMAND_ADVISE || (o->command == COMMAND_SIM && file_of(o));
+	const char *cluster = judged ? options_cluster_of(o, s->strategy, &a) : "", *class = strstr(cluster, ":class=");
+	if (class && !strstr(o->cluster_alone, ":class="))
+		fprintf(stderr, "%s: note: judged as %s runs it, class %s; --stack names another\n",
+		        character_plain(name), emit_target_version(e->target), class + strlen(":class="));
+	arena_release(&a);
+}
+
 static void print_notes(const struct options *o, const struct settings *s, const struct emission *e)
 {
 	const char *file = file_of(o), *name = file ? file : emit_target_name(e->target);
@@ -106,6 +118,7 @@ static void print_notes(const struct options *o, const struct settings *s, const
 		        e->beside_where ? ", with " : "", e->beside_where ? character_plain(e->beside_where) : "");
 	for (int i = 0; i < e->note_count; i++)
 		fprintf(stderr, "%s: note: %s\n", character_plain(name), character_plain(e->notes[i]));
+	print_class(o, s, e, name);
 	print_unasked(o, s, e, name);
 	print_beside(o, s, e);
 }

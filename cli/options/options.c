@@ -13,6 +13,7 @@
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"
 #include "strategy/cluster/links.h"
+#include "strategy/emit/emit.h"
 #include "strategy/model/config.h"
 
 /* ---- suggestions ---- */
@@ -302,14 +303,33 @@ static enum status read_model_file(struct options *o)
 	return model_config_read(&o->arena, v->text, &v->text);
 }
 
+/* A cluster that says itself which stack runs there, or is this machine. */
+static bool has_stack(const char *cluster)
+{
+	return strstr(cluster, ":stack=") || strstr(cluster, ":class=") || links_named(cluster, CLUSTER_LOCAL);
+}
+
+const char *options_cluster_of(const struct options *o, const char *strategy, struct arena *a)
+{
+	enum emit_target target;
+	bool emits = option_given(o, OPTION_EMIT) && !option_given(o, OPTION_STACK) &&
+	             emit_target_named(option_text(o, OPTION_EMIT), &target);
+	if (!emits || has_stack(o->cluster_alone))
+		return option_text(o, OPTION_CLUSTER);
+	return arena_print(a, "%s:class=%s", o->cluster_alone, emit_target_class(target, strategy));
+}
+
 /* A stack is the cluster's (strategy/cluster/links.h): whoever opens the one has the other. */
 static void take_stack(struct options *o)
 {
 	const char **cluster = &o->value[OPTION_CLUSTER].text;
+	o->cluster_alone = *cluster;
 	if (option_given(o, OPTION_STACK))
 		*cluster = arena_print(&o->arena, "%s:stack=%s", *cluster, option_text(o, OPTION_STACK));
 	else if (o->class && !links_named(*cluster, CLUSTER_LOCAL))
 		*cluster = arena_print(&o->arena, "%s:class=%s", *cluster, o->class);
+	if (o->command == COMMAND_SIM)
+		*cluster = options_cluster_of(o, option_text(o, (enum option)SETTING_STRATEGY), &o->arena);
 }
 
 static enum status (*take_hosts)(struct options *o);

@@ -312,6 +312,7 @@ struct options {
 	const char *place[SETTING_COUNT]; /* of a setting by --config: "ds.json:3:4: train_batch_size"; NULL: none */
 	int64_t hosts_ranks;              /* slots of --hosts, where --ranks was not given; else 0 */
 	const char *class;                /* of stacks, by --config, where --stack is not given; else NULL */
+	const char *cluster_alone;        /* the text of --cluster, where the command has it, without a stack */
 	const char *config;               /* the text of --config; NULL: it was not given */
 	enum recipe_reader config_reader;
 	bool widened;                           /* the file's strategy became a list of it and others */
@@ -332,6 +333,8 @@ int arguments_of_step(int argc, char **argv, int which, char **out);
 /* The path of a model's file has become its specification (strategy/model/config.h). */
 enum status options_parse(struct options *o, enum command c, int argc, char **argv);
 void options_release(struct options *o);
+/* The cluster for plans of a strategy: with --emit, and without --stack, under the class that its file is read as. */
+const char *options_cluster_of(const struct options *o, const char *strategy, struct arena *a);
 /* Who reads the file of --hosts, once the options are read and before that of --config is. */
 void options_on_hosts(enum status (*take)(struct options *o));
 /* A failure that names an option which a file said, and nobody typed, gets the place in the file before it. */

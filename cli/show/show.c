@@ -127,15 +127,15 @@ const char *show_memory_name(const struct report_tightest *t)
 static void show_way_out(const struct report *r, FILE *out)
 {
 	enum { LONG_ENOUGH = 4096 };
-	bool shorter = r->sequence > LONG_ENOUGH, halves = r->precision == TYPE_FP32;
+	bool shorter = r->sequence > LONG_ENOUGH, halves = r->precision == TYPE_FP32 && r->change.halves != TYPE_FP32;
 	fprintf(out, "  nothing that was tried would fit: take %s", shorter ? "a shorter --sequence" : "");
 	if (shorter)
 		fprintf(out, " (%d%s)", LONG_ENOUGH,
 		        r->whole_context ? " is usual; this is the model's whole context" : " is usual");
-	fprintf(out, "%s%s\n", shorter && halves ? " and " : "",
-	        halves    ? "--precision bf16"
-	        : shorter ? ""
-	                  : "devices with more memory, or a smaller model");
+	if (halves)
+		fprintf(out, "%s--precision %s\n", shorter ? " and " : "", type_name(r->change.halves));
+	else
+		fprintf(out, "%s\n", shorter ? "" : "devices with more memory, or a smaller model");
 }
 
 /* Beside a configuration its options cannot be given, so there the change is a command of its own. */
@@ -179,15 +179,26 @@ enum style show_fit_style(const struct report *r)
 	return styles[report_fit(r)];
 }
 
+/* What is over, or is left where that is close. */
+static void show_apart(const struct report *r, FILE *out)
+{
+	char apart[32];
+	number_format_bytes(apart, sizeof apart, llabs(r->tightest.needed_bytes - r->tightest.capacity_bytes));
+	if (report_fit(r) == FIT_CLOSE)
+		fprintf(out, ": predicted %s %s, which is within the prediction's error", apart,
+		        r->fits ? "to spare" : "over");
+	else if (!r->fits)
+		fprintf(out, ": %s are missing", apart);
+}
+
 static void show_fits(const struct report *r, FILE *out)
 {
 	const struct report_tightest *t = &r->tightest;
 	bool colour = terminal_colour(out);
 	enum style style = show_fit_style(r);
-	char needed[32], there[64], missing[32];
+	char needed[32], there[64];
 	number_format_bytes(needed, sizeof needed, t->needed_bytes);
 	number_format_capacity(there, sizeof there, t->capacity_bytes);
-	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
 	fprintf(out, "  fits: %s%s%s", style_begin(style, colour), report_fit_word(r), style_end(style, colour));
 	fprintf(out, ", with libraries %s %s of its %s%s",
 	        t->space == SPACE_DEVICE ? "a rank takes" : "the ranks of a node take", needed,
@@ -195,8 +206,7 @@ static void show_fits(const struct report *r, FILE *out)
 	        : t->space == SPACE_DISK ? "disk's "
 	                                 : "",
 	        there);
-	if (!r->fits)
-		fprintf(out, ": %s are missing", missing);
+	show_apart(r, out);
 	fputc('\n', out);
 	show_change(r, out);
 }

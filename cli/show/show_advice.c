@@ -13,6 +13,27 @@
 /* Without --verbose. */
 enum { LINES = 12 };
 
+/* ---- names of strategies ---- */
+
+enum { SHORT = 24 };
+
+void advice_strategy(const char *strategy, char *out, size_t size)
+{
+	if (strlen(strategy) <= SHORT)
+		snprintf(out, size, "%s", strategy);
+	else
+		snprintf(out, size, "%.*s:…", (int)strcspn(strategy, ":"), strategy);
+}
+
+/* Those that the tables shorten, once in full. */
+static void show_strategies(const struct advise_request *q, FILE *out)
+{
+	for (int i = 0; i < q->strategies; i++)
+		if (strlen(q->strategy[i]) > SHORT)
+			fprintf(out, "%.*s:… below is %s\n", (int)strcspn(q->strategy[i], ":"), q->strategy[i],
+			        q->strategy[i]);
+}
+
 /* "not searched: precision bf16 (ds.json) · micro-batch 2 (--micro-batch)" */
 static void show_fixed(const struct advise_request *q, FILE *out)
 {
@@ -39,15 +60,16 @@ static void show_head(const struct advice *a, const char *model, FILE *out)
 	report_asked(&asked, &q->given);
 	snprintf(text, sizeof text,
 	         "%.200s on %" PRId64 " rank%s · batch %s · sequence %" PRId64
-	         "%s%s · cluster %.100s%s%s · %g %% of each memory left to the allocator",
+	         "%s%s · cluster %.100s%s%s · %g %% of each memory left to the allocator · shardlab %s",
 	         model, q->given.ranks, q->given.ranks == 1 ? "" : "s", number_format_count(n, q->given.batch),
 	         a->tokens, *asked.others ? " · " : "", asked.others, q->cluster, *a->stack ? " · stack " : "",
-	         a->stack, 100 * q->margin);
+	         a->stack, 100 * q->margin, SHARDLAB_VERSION);
 	text_items(out, text, " · ", 0, text_columns(out, 110));
 	fprintf(out, "%" PRId64 " candidates, %d strateg%s in %d precision%s: %d line%s fit%s\n", a->candidates,
 	        q->strategies, q->strategies == 1 ? "y" : "ies", q->precisions, q->precisions == 1 ? "" : "s",
 	        a->fit_count, a->fit_count == 1 ? "" : "s", a->fit_count == 1 ? "s" : "");
 	show_fixed(q, out);
+	show_strategies(q, out);
 	fputc('\n', out);
 }
 
@@ -55,9 +77,10 @@ static void show_head(const struct advice *a, const char *model, FILE *out)
 
 static void setting_cells(struct table *t, const struct settings *s)
 {
-	char offload[OFFLOAD_TEXT];
+	char offload[OFFLOAD_TEXT], strategy[40];
 	offload_print(&s->offload, offload, sizeof offload);
-	table_cell(t, 1, "%s", s->strategy);
+	advice_strategy(s->strategy, strategy, sizeof strategy);
+	table_cell(t, 1, "%s", strategy);
 	table_cell(t, 2, "%s", type_name(s->precision));
 	table_cell(t, 3, "%s", s->checkpointing);
 	table_cell(t, 4, "%s", offload);
@@ -66,6 +89,12 @@ static void setting_cells(struct table *t, const struct settings *s)
 static double percent(int64_t part, int64_t whole)
 {
 	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* What it needs is a device's, unless the line says otherwise. */
+static const char *mark_of(const struct advised *x)
+{
+	return x->tightest.space == SPACE_HOST ? "n " : x->tightest.space == SPACE_DISK ? "d " : "";
 }
 
 enum { STEP = 8, FROM, TO, TOKENS, MFU, FRONTIER, COLUMNS };
@@ -77,7 +106,7 @@ static void show_line(struct table *t, const struct advised *x, struct scale mem
 	setting_cells(t, &x->settings);
 	table_cell(t, 5, "%" PRId64 " × %" PRId64, x->settings.micro_batch, x->settings.accumulate);
 	table_scaled(t, 6, x->tightest.needed_bytes, memory);
-	table_cell(t, 7, "%.0f %%", percent(x->tightest.needed_bytes, x->tightest.capacity_bytes));
+	table_cell(t, 7, "%s%.0f %%", mark_of(x), percent(x->tightest.needed_bytes, x->tightest.capacity_bytes));
 	table_scaled(t, STEP, x->step, time);
 	table_scaled(t, FROM, x->range_low, time);
 	table_scaled(t, TO, x->range_high, time);
@@ -91,9 +120,11 @@ static void show_line(struct table *t, const struct advised *x, struct scale mem
 static void show_legend(const struct advice *a, int lines, FILE *out)
 {
 	char text[400];
-	bool ties = false;
-	for (int i = 0; i < lines; i++)
+	bool ties = false, marks = false;
+	for (int i = 0; i < lines; i++) {
 		ties |= a->fit[i].tied;
+		marks |= *mark_of(&a->fit[i]) != 0;
+	}
 	snprintf(text, sizeof text, "* no line is faster with as little memory");
 	text_wrapped(out, text, 2, text_columns(out, 110));
 	snprintf(text, sizeof text, "= as fast as the first line of its place, within %g %%%s",
@@ -102,6 +133,11 @@ static void show_legend(const struct advice *a, int lines, FILE *out)
 	                 ? ": so far off were ratios of published steps, in nine of ten pairs of one model and card"
 	                 : "");
 	if (ties)
+		text_wrapped(out, text, 2, text_columns(out, 110));
+	snprintf(text, sizeof text,
+	         "n, d of a node's memory or disk, for all its ranks, which is fuller for its size than a device's "
+	         "memory");
+	if (marks)
 		text_wrapped(out, text, 2, text_columns(out, 110));
 }
 
@@ -127,23 +163,25 @@ static void show_fitting(const struct advice *a, int lines, FILE *out)
 }
 
 /* What keeps the micro-batch from being larger, if that is not the memory. */
-static const char *largest_limit(const struct advice *a, const struct settings *s)
+static void say_limit(const struct advice *a, const struct settings *s, char *out, size_t size)
 {
+	*out = 0;
 	if (a->request.given.micro_batch || a->request.given.accumulate)
-		return ", as was asked for";
-	return advise_takes_all(s) ? ", all of a rank's batch: a larger batch would allow more" : "";
+		snprintf(out, size, ", as was asked for");
+	else if (a->held_micro)
+		snprintf(out, size, ", all of a rank's batch; memory would hold %" PRId64 " with --batch %" PRId64,
+		         a->held_micro, a->held_batch);
+	else if (advise_takes_all(s))
+		snprintf(out, size, ", all of a rank's batch, and memory would hold no more");
 }
 
 static void show_largest(const struct advice *a, FILE *out)
 {
-	char options[ADVISE_OPTIONS];
-	const struct advised *most = &a->fit[0];
-	for (int i = 1; i < a->fit_count; i++)
-		if (a->fit[i].settings.micro_batch > most->settings.micro_batch)
-			most = &a->fit[i];
+	char options[ADVISE_OPTIONS], limit[120];
+	const struct advised *most = advise_largest(a);
 	advise_options(&most->settings, options);
-	fprintf(out, "largest micro-batch: %" PRId64 "%s, with %s\n", most->settings.micro_batch,
-	        largest_limit(a, &most->settings), options);
+	say_limit(a, &most->settings, limit, sizeof limit);
+	fprintf(out, "largest micro-batch: %" PRId64 "%s, with %s\n", most->settings.micro_batch, limit, options);
 }
 
 /* "1.93 times as fast", "12 % slower" */
@@ -287,7 +325,7 @@ static void show_command(const struct advice *a, const char *model, FILE *out)
 		snprintf(sequence, sizeof sequence, " --sequence %" PRId64, given->sequence);
 	fprintf(out, "%s: shardlab sim --model %s%s --ranks %" PRId64 " --cluster %s %s",
 	        a->fit[0].tied ? "as fast as any, with the least offload" : "fastest", model, sequence, given->ranks,
-	        a->request.cluster, options);
+	        advise_cluster(&a->request, advise_best(a)->settings.strategy), options);
 	print_given(&advise_best(a)->settings, out);
 	fputc('\n', out);
 }
@@ -320,7 +358,11 @@ void show_own(const struct advice *a, const struct report *own, FILE *out)
 	number_format_bytes(missing, sizeof missing, own->tightest.needed_bytes - own->tightest.capacity_bytes);
 	fprintf(out, "the file itself, %s: %s a step", own->strategy, step);
 	if (!own->fits) {
-		fprintf(out, "; does not fit, %s are missing\n", missing);
+		fprintf(out,
+		        report_fit(own) == FIT_CLOSE
+		                ? "; close: predicted %s over, which is within the prediction's error\n"
+		                : "; does not fit, %s are missing\n",
+		        missing);
 		show_change(own, out);
 	} else if (best)
 		fprintf(out, ", %.2f times as long as the best line\n", (double)own->time.step / (double)best->step);
@@ -329,123 +371,3 @@ void show_own(const struct advice *a, const struct report *own, FILE *out)
 }
 
 /* ---- JSON ---- */
-
-json_t *own_to_json(const struct report *own)
-{
-	int64_t missing = own->tightest.needed_bytes - own->tightest.capacity_bytes;
-	json_t *change = *own->change.words ? json_pack("{s:s, s:s, s:s, s:f}", "options", own->change.words, "command",
-	                                                own->change.command, "fit", own->change.close ? "close" : "yes",
-	                                                "step_s", 1e-9 * (double)own->change.step)
-	                                    : json_null();
-	return json_pack("{s:s, s:f, s:b, s:I, s:o}", "strategy", own->strategy, "step_s",
-	                 1e-9 * (double)own->time.step, "fits", own->fits, "missing_bytes",
-	                 (json_int_t)(own->fits ? 0 : missing), "would_fit_with", change);
-}
-
-static json_t *settings_to_json(const struct settings *s)
-{
-	char offload[OFFLOAD_TEXT], options[ADVISE_OPTIONS];
-	offload_print(&s->offload, offload, sizeof offload);
-	advise_options(s, options);
-	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:s}", "strategy", s->strategy, "precision",
-	                 type_name(s->precision), "activation_checkpointing", s->checkpointing, "offload", offload,
-	                 "micro_batch", (json_int_t)s->micro_batch, "accumulate", (json_int_t)s->accumulate, "options",
-	                 options);
-}
-
-static void add_memory(json_t *object, const struct report_tightest *t)
-{
-	json_object_set_new(object, "space", json_string(space_name(t->space)));
-	json_object_set_new(object, "needed_bytes", json_integer(t->needed_bytes));
-	json_object_set_new(object, "capacity_bytes", json_integer(t->capacity_bytes));
-}
-
-static double seconds(int64_t ns)
-{
-	return 1e-9 * (double)ns;
-}
-
-static json_t *range_to_json(bool there, double low, double high)
-{
-	return there ? json_pack("[f, f]", low, high) : json_null();
-}
-
-/* The time of a step as a multiple of the first line's. */
-static void add_ratio(json_t *object, const struct advice *a, const struct advised *x)
-{
-	const struct ratio ratio = ratio_of(x->step, a->fit[0].step, a->has_ranges);
-	json_object_set_new(object, "range_s",
-	                    range_to_json(a->has_ranges, seconds(x->range_low), seconds(x->range_high)));
-	ratio_to_json(object, &ratio, a->has_ranges);
-}
-
-static json_t *fit_to_json(const struct advice *a, const struct advised *x)
-{
-	json_t *object = settings_to_json(&x->settings);
-	add_ratio(object, a, x);
-	add_memory(object, &x->tightest);
-	json_object_update_new(object,
-	                       json_pack("{s:i, s:b, s:b, s:f, s:f, s:f, s:o}", "place", x->place, "tied", x->tied,
-	                                 "frontier", x->frontier, "step_s", seconds(x->step), "tokens_per_s",
-	                                 x->tokens_per_s, "tflops_per_device", x->speed.tflops_per_device, "mfu",
-	                                 x->speed.mfu > 0 ? json_real(x->speed.mfu) : json_null()));
-	return object;
-}
-
-static json_t *lack_to_json(const struct advise_lack *x)
-{
-	json_t *object = settings_to_json(&x->settings);
-	add_memory(object, &x->tightest);
-	json_object_update_new(object, json_pack("{s:I, s:s, s:I, s:s}", "missing_bytes",
-	                                         (json_int_t)(x->tightest.needed_bytes - x->tightest.capacity_bytes),
-	                                         "category", category_name(x->category), "category_bytes",
-	                                         (json_int_t)x->category_bytes, "peak_at", x->peak_at));
-	json_object_set_new(object, "would_fit_with",
-	                    *x->mend ? json_pack("{s:s, s:s, s:f}", "options", x->mend, "change", x->change, "step_s",
-	                                         seconds(x->mend_step))
-	                             : json_null());
-	return object;
-}
-
-static json_t *fixed_to_json(const struct advise_request *q)
-{
-	json_t *list = json_array();
-	for (int i = 0; i < q->fixed_count; i++)
-		json_array_append_new(list,
-		                      json_pack("{s:s, s:s, s:s}", "setting", setting_rows[q->fixed[i].setting].name,
-		                                "value", q->fixed[i].value, "by", q->fixed[i].by));
-	return list;
-}
-
-/* What was asked for besides, as a report has it. */
-static void add_asked(json_t *object, const struct settings *given)
-{
-	struct report_asked asked;
-	report_asked(&asked, given);
-	json_object_update_new(object, json_pack("{s:I, s:s, s:s}", "seed", (json_int_t)given->seed, "settings",
-	                                         asked.others, "version", SHARDLAB_VERSION));
-}
-
-json_t *advice_to_json(const struct advice *a)
-{
-	json_t *fits = json_array(), *lacks = json_array(), *next = json_array(), *skipped = json_array();
-	for (int i = 0; i < a->fit_count; i++)
-		json_array_append_new(fits, fit_to_json(a, &a->fit[i]));
-	for (int i = 0; i < a->lack_count; i++)
-		json_array_append_new(lacks, lack_to_json(&a->lack[i]));
-	for (int i = 0; i < a->next_count; i++)
-		json_array_append_new(next, json_pack("{s:s, s:f, s:I}", "with", a->next[i].what, "step_s",
-		                                      seconds(a->next[i].step), "missing_bytes",
-		                                      (json_int_t)a->next[i].missing_bytes));
-	for (int i = 0; i < a->skipped_count; i++)
-		json_array_append_new(skipped, json_pack("{s:s, s:s}", "strategy", a->skipped[i].strategy, "skipped",
-		                                         a->skipped[i].why));
-	json_t *o = json_pack("{s:s, s:I, s:s, s:I, s:I, s:f, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "model", a->model,
-	                      "ranks", (json_int_t)a->request.given.ranks, "cluster", a->request.cluster, "batch",
-	                      (json_int_t)a->request.given.batch, "sequence", (json_int_t)a->tokens, "margin",
-	                      a->request.margin, "candidates", (json_int_t)a->candidates, "search_cut", a->cut, "fits",
-	                      fits, "does_not_fit", lacks, "next", next, "skipped", skipped, "fixed",
-	                      fixed_to_json(&a->request));
-	add_asked(o, &a->request.given);
-	return o;
-}

@@ -15,6 +15,9 @@ void show_advice(const struct advice *a, const char *model, bool all, FILE *out)
 void show_own(const struct advice *a, const struct report *own, FILE *out);
 json_t *own_to_json(const struct report *own);
 
+/* "zero3:save=16bit", or "zero3:…" of many keys. */
+void advice_strategy(const char *strategy, char *out, size_t size);
+
 /* The object that docs/json.md describes. New reference. */
 json_t *advice_to_json(const struct advice *a);
 

@@ -115,6 +115,7 @@ struct cluster {
 	int64_t devices;         /* of a node; 0: all ranks on one node */
 	int64_t cores, threads, rails;
 	int64_t node_memory, device_memory;    /* bytes; a cpu has only the node's */
+	int64_t device_spared;                 /* set by its user: to be left free */
 	struct rate overhead;                  /* bytes a rank */
 	struct rate node_bandwidth;            /* of host memory, shared by the node's ranks, bytes/s */
 	struct rate device_bandwidth;          /* of the device's memory; cpu: what one rank can draw */

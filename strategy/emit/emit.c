@@ -34,6 +34,24 @@ enum recipe_reader emit_target_reader(enum emit_target t)
 	return targets[t].reader;
 }
 
+/* DeepSpeed alone has ZeRO, whoever starts it. */
+const char *emit_target_class(enum emit_target t, const char *strategy)
+{
+	bool starts = t == EMIT_ACCELERATE || t == EMIT_TRAINER;
+	return t == EMIT_DEEPSPEED || (starts && !strncmp(strategy, "zero", 4)) ? "deepspeed" : "pytorch-eager";
+}
+
+bool emit_target_named(const char *text, enum emit_target *out)
+{
+	size_t n = strcspn(text, ":");
+	for (int t = 0; t < EMIT_TARGET_COUNT; t++) {
+		*out = (enum emit_target)t;
+		if (strlen(targets[t].name) == n && !strncmp(text, targets[t].name, n))
+			return true;
+	}
+	return false;
+}
+
 const struct emit_row *emit_rows(enum emit_target t)
 {
 	static const struct emit_row *const rows[] = {[EMIT_DEEPSPEED] = emit_deepspeed_rows,

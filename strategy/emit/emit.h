@@ -37,6 +37,10 @@ enum emit_target {
 const char *emit_target_name(enum emit_target t);    /* "deepspeed" */
 const char *emit_target_version(enum emit_target t); /* "DeepSpeed 0.19.8" */
 enum recipe_reader emit_target_reader(enum emit_target t);
+/* The class of stacks (strategy/cluster/stack.h) that a file with this strategy is read as: recipe_class() of it. */
+const char *emit_target_class(enum emit_target t, const char *strategy);
+/* "deepspeed" or "deepspeed:ae.json", as --emit has it. False: no target has this name. */
+bool emit_target_named(const char *text, enum emit_target *out);
 
 struct emission {
 	struct arena arena;

@@ -52,6 +52,32 @@ static void add_group(struct variant_grid *g, const char *key, int64_t ranks)
 	g->strategies++;
 }
 
+/* Keys with which a strategy keeps more than it must: without them it takes less memory. */
+static bool keeps_memory(const char *pair, size_t length)
+{
+	static const char *const keeping[] = {":reshard=no", ":units=model", ":sync=last", ":prefetch=two",
+	                                      ":prefetch=all"};
+	for (size_t i = 0; i < sizeof keeping / sizeof keeping[0]; i++)
+		if (strlen(keeping[i]) == length && !strncmp(pair, keeping[i], length))
+			return true;
+	return false;
+}
+
+static void add_without_keeping(struct variant_grid *g)
+{
+	size_t size = sizeof g->strategy[0], at = strcspn(g->given.strategy, ":"), n;
+	char *out = g->strategy[g->strategies];
+	if (strlen(g->given.strategy) >= size)
+		return;
+	n = (size_t)snprintf(out, size, "%.*s", (int)at, g->given.strategy);
+	for (const char *pair = g->given.strategy + at; *pair; pair += at) {
+		at = 1 + strcspn(pair + 1, ":");
+		if (!keeps_memory(pair, at))
+			n += (size_t)snprintf(out + n, size - n, "%.*s", (int)at, pair);
+	}
+	g->strategies += strcmp(out, g->given.strategy) != 0;
+}
+
 /* Twice as many ranks for one copy of the model, four times as many, … all. */
 static void add_groups(struct variant_grid *g)
 {
@@ -71,6 +97,7 @@ static void add_groups(struct variant_grid *g)
 static void add_strategies(struct variant_grid *g)
 {
 	snprintf(g->strategy[g->strategies++], sizeof g->strategy[0], "%.63s", g->given.strategy);
+	add_without_keeping(g);
 	add_groups(g);
 	for (int i = 0; strategy_at(i) && g->strategies < VARIANT_STRATEGIES; i++)
 		if (divides_more(&g->given, strategy_at(i)))

@@ -3,7 +3,8 @@
  *
  * They are the places of a grid, of which the first along each axis is what was given:
  *
- *     strategy        the one given, and those that divide more among their ranks: of hybrid those with larger groups
+ *     strategy        the one given, without keys that keep memory (reshard=no …), and those that divide more among
+ *                     their ranks: of hybrid those with larger groups
  *     checkpointing   as given, selective, full
  *     offload         as given, with the optimizer, with optimizer and parameters
  *     micro-batch     as given, half, a quarter, … 1, in as many more steps of accumulation

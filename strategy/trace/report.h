@@ -105,12 +105,13 @@ struct report_tightest {
 
 /* A change that makes a plan fit: the options to add, and the time of a step then. */
 struct report_change {
-	char words[160]; /* "": none was looked for, or nothing that was tried does */
-	bool none;       /* the latter */
-	bool close;      /* it fits, but that is close (enum report_fit): nothing that was tried surely does */
-	bool cut;        /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
-	int64_t step;    /* ns */
-	char near[160];  /* beside one that surely fits: one that is faster, and close; "": there is none */
+	char words[160];  /* "": none was looked for, or nothing that was tried does */
+	bool none;        /* the latter */
+	enum type halves; /* none: what the cluster computes in with 16 bits; fp32: nothing */
+	bool close;       /* it fits, but that is close (enum report_fit): nothing that was tried surely does */
+	bool cut;         /* the search gave up before it had tried all: there may be a cheaper one, or one at all */
+	int64_t step;     /* ns */
+	char near[160];   /* beside one that surely fits: one that is faster, and close; "": there is none */
 	int64_t near_step;
 	/* For settings from a configuration, beside which the options cannot be given: a command with all of them, and
 	 * the program for which --emit can write them (""). "": there was none. */

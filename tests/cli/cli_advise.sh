@@ -18,7 +18,16 @@ fits() {
 run open advise --model gpt2-124m --ranks 4 --cluster v100-16gb --batch 64
 has 'in 2 precisions: ' open
 hasnt 'not searched' open
-has 'largest micro-batch: 16, all of a rank'"'"'s batch: a larger batch would allow more, with' open
+# Memory's own limit is with a larger batch: that many samples fit, and one more does not.
+has 'largest micro-batch: 16, all of a rank'"'"'s batch; memory would hold ' open
+held=$(sed -n 's/.*memory would hold \([0-9]*\) with --batch \([0-9]*\), with .*/\1 \2/p' "$TMPDIR/open.out")
+most=$(sed -n 's/^largest .*, with \(--strategy .*\) --micro-batch .*/\1/p' "$TMPDIR/open.out")
+[ $((${held% *} * 4)) = "${held#* }" ] || complain "memory would hold $held"
+# shellcheck disable=SC2086
+fits --model gpt2-124m --ranks 4 --cluster v100-16gb $most --micro-batch "${held% *}"
+# shellcheck disable=SC2086
+"$SHARDLAB" sim --model gpt2-124m --ranks 4 --cluster v100-16gb $most --micro-batch $((${held% *} + 1)) >"$TMPDIR/over.out"
+hasnt 'fits: yes' over
 run fixed advise --model gpt2-124m --ranks 4 --cluster v100-16gb --batch 64 --precision fp16 --micro-batch 4 --strategy zero1,zero1,zero3
 has 'not searched: strategy zero1,zero1,zero3 (--strategy) · precision fp16 (--precision)' fixed
 has 'micro-batch 4 (--micro-batch)' fixed
@@ -47,11 +56,30 @@ has 'nothing fits' none
 grep -q '^next: devices of [0-9.]* GB ([0-9.]* GiB) with --strategy ' "$TMPDIR/none.out" || complain "memory: $(grep -A 5 '^nothing fits' "$TMPDIR/none.out")"
 grep -q '^      nodes of [0-9.]* TB ([0-9.]* GiB) with --strategy .*--offload ' "$TMPDIR/none.out" || complain 'no memory of a node'
 hasnt 'would fit with' none
+# What is named is enough: no number of ranks holds this sequence, and the 16 bits are those that the card has.
+run way advise --model qwen3-8b --ranks 2 --cluster v100-16gb --precision fp32
+has ' --precision fp16 ' way
+hasnt 'would be needed' way
+hasnt ' bf16' way
 ranks=$(sed -n 's/^      \(--ranks .*\) with \(--strategy .*\): [0-9.]* m\{0,1\}s a step$/\1 \2/p' "$TMPDIR/none.out" | head -n 1)
 # shellcheck disable=SC2086
 fits --model llama-3-70b --cluster a100-40gb $ranks --require-fit
-run half advise --model gpt2-1558m --ranks 1 --cluster v100-16gb --precision fp32 --offload none --batch 4
-grep -q '^      --strategy single --precision fp16 ' "$TMPDIR/half.out" || complain "16 bits: $(grep -A 3 '^nothing' "$TMPDIR/half.out")"
+
+# What was advised for a program fits as that program's file, under the class that it is read as.
+for target in deepspeed:advised.json accelerate:advised.yaml trainer:advised.json torchtitan:advised.toml; do
+	written=$TMPDIR/${target#*:} large=(--model gpt2-1558m --sequence 1024 --ranks 8 --cluster a100-40gb)
+	"$SHARDLAB" advise "${large[@]}" --batch 64 --emit "${target%:*}:$written" >"$TMPDIR/emitted.out" 2>&1
+	has 'note: judged as ' emitted
+	"$SHARDLAB" sim --config "$written" "${large[@]}" >"$TMPDIR/again.out" 2>/dev/null
+	has '  fits: yes' again
+done
+
+# A strategy of many keys stands in full once above the table; figures of a node's memory are marked.
+long=zero3:prefetch=15099494:live=1000000000:reuse=1000000000
+run long advise --model gpt2-124m --ranks 4 --cluster a100-40gb --strategy $long --batch 16
+has "zero3:… below is $long" long
+[ "$(grep -c "^[0-9].*$long" "$TMPDIR/long.out")" = 0 ] || complain 'the table has the strategy in full'
+has ' · shardlab ' long
 
 # JSON has all of it, the seed and the version.
 run json advise --model gpt2-124m --ranks 4 --cluster v100-16gb --batch 64 --precision fp16 --seed 7 --clip 1 --json

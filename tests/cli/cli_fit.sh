@@ -47,6 +47,9 @@ if [ -n "${SAN-}" ]; then
 fi
 mends '--strategy' --model gpt2-774m --strategy ddp --ranks 4 --batch 4 --cluster v100-16gb
 mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
+# Without the keys that keep memory: a strategy that gathers once more.
+mends "--strategy fsdp " --model llama-3-8b --strategy fsdp:reshard=no --ranks 4 --cluster v100-16gb --precision fp16 --batch 4 --sequence 1024
+! grep -q "that is close" "$TMPDIR/text.out" || complain "without reshard=no: $(grep -A 1 "would fit" "$TMPDIR/text.out")"
 mends '--strategy zero3 --micro-batch 1' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb:stack=ceiling
 # Of what is as fast within a tie, the smallest change of the job: no other strategy where a smaller micro-batch does,
 # and no offload where the next stage does.
@@ -122,7 +125,7 @@ grep -qF "  nothing that was tried would fit: take a shorter --sequence (4096 is
 run shorter sim "${long[@]}" --sequence 4096 --precision bf16
 grep -q '^  would fit with: --micro-batch ' "$TMPDIR/shorter.out" || complain "shorter, in bf16: $(grep -A 1 'fits: ' "$TMPDIR/shorter.out")"
 run large sim --model gpt3-175b --strategy zero3 --ranks 64 --cluster v100-16gb
-grep -q '^  nothing that was tried would fit: take --precision bf16$' "$TMPDIR/large.out" || complain "$(grep -A 1 'fits: ' "$TMPDIR/large.out")"
+grep -q '^  nothing that was tried would fit: take --precision fp16$' "$TMPDIR/large.out" || complain "$(grep -A 1 'fits: ' "$TMPDIR/large.out")"
 run larger sim --model gpt3-175b --strategy ddp --ranks 2 --cluster v100-16gb --precision fp16
 grep -q '^  nothing that was tried would fit: take devices with more memory, or a smaller model$' "$TMPDIR/larger.out" ||
 	complain "$(grep -A 1 'fits: ' "$TMPDIR/larger.out")"

@@ -42,7 +42,7 @@ static inline int64_t small_cluster_step(const char *path, double margin, const 
 	if (made_open(&m, s))
 		return -1;
 	ck_assert(!cluster_open(&c, path, m.plan.ranks));
-	c.device_memory -= (int64_t)(margin * (double)c.device_memory);
+	c.device_spared = (int64_t)(margin * (double)c.device_memory);
 	if (!sim_run(&m.plan, &c, GRAIN_OPERATION, NULL, &r) && r.fits)
 		step = r.time.step;
 	report_release(&r);

@@ -170,6 +170,7 @@ static struct settings read_back(const struct emission *e, const struct settings
 	                                  .given[SETTING_AS] = is_beside(e, SETTING_AS) ? s->software : NULL};
 	must(recipe_read(&r, e->text, e->size, name, &q));
 	must(recipe_plan(&r));
+	ck_assert_str_eq(emit_target_class(e->target, s->strategy), recipe_class(&r));
 	for (int i = 0; i < r.pair_count; i++)
 		must(setting_read(r.pairs[i].setting, "", r.pairs[i].text, &back));
 	for (int i = 0; i < e->beside_count; i++) {

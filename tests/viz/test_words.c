@@ -261,7 +261,8 @@ START_TEST(a_cloud_says_its_frontier_and_what_does_not_fit)
 	                   {.bytes = 110000000, .series = 2}},
 	        .point_count = 4,
 	        .limits = {{"device", 80000000}},
-	        .limit_count = 1};
+	        .limit_count = 1,
+	        .spared = 5};
 	cairo_t *cr = sheet_open(1280, 720);
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	c.theme = THEME_PAPER;
@@ -271,7 +272,7 @@ START_TEST(a_cloud_says_its_frontier_and_what_does_not_fit)
 	cairo_destroy(cr);
 	fonts_release(&fonts);
 	ck_words("tokens a second (logarithmic)\n");
-	ck_words("device: 80.00 MB\n");
+	ck_words("device less 5 %: 80.00 MB\n");
 	ck_words("zero1\nzero3\nfits with no micro-batch\n"); /* dp has no mark */
 	ck_words("1\nthe fastest\n2\nthe least\n");
 }

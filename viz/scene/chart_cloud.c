@@ -28,7 +28,7 @@ static struct scale scale_between(double least, double most)
 
 static double part_of(const struct scale *s, double v)
 {
-	return s->logarithmic ? log(fmax(v, s->low) / s->low) / log(s->high / s->low) : v / s->high;
+	return fmin(1, s->logarithmic ? log(fmax(v, s->low) / s->low) / log(s->high / s->low) : v / s->high);
 }
 
 static double x_of(const struct scale *s, struct box b, double bytes)
@@ -51,11 +51,20 @@ static void widen(double *least, double *most, double v)
 	*most = fmax(*most, v);
 }
 
+static double largest_limit(const struct cloud *cloud)
+{
+	double most = 0;
+	for (int i = 0; i < cloud->limit_count; i++)
+		most = fmax(most, (double)cloud->limits[i].bytes);
+	return most;
+}
+
+/* What does not fit by far stands at the edge: it would push the rest together. */
 static struct scales scales_of(const struct cloud *cloud)
 {
-	double memory[2] = {1e300, 1}, rate[2] = {1e300, 1};
+	double memory[2] = {1e300, 1}, rate[2] = {1e300, 1}, edge = 1.3 * largest_limit(cloud);
 	for (int i = 0; i < cloud->point_count; i++) {
-		widen(&memory[0], &memory[1], (double)cloud->points[i].bytes);
+		widen(&memory[0], &memory[1], fmin((double)cloud->points[i].bytes, edge > 0 ? edge : 1e300));
 		widen(&rate[0], &rate[1], cloud->points[i].rate);
 	}
 	for (int i = 0; i < cloud->limit_count; i++)
@@ -148,12 +157,15 @@ static void draw_limits(struct canvas *c, const struct cloud *cloud, struct box 
 {
 	for (int i = 0; i < cloud->limit_count; i++) {
 		const struct cloud_limit *limit = &cloud->limits[i];
-		char word[64];
+		char word[64], less[32] = "";
 		double x = x_of(memory, b, (double)limit->bytes);
+		if (cloud->spared > 0)
+			snprintf(less, sizeof less, tr(" less %g %%"), cloud->spared);
 		number_format_capacity(word, sizeof word, limit->bytes);
 		draw_line(c, x, b.y - 4, x, b.y + b.height, c->theme->warning, 2);
 		draw_text(c, x + 6, b.y - 8 - 17.0 * i, 14, WEIGHT_BOLD, c->theme->warning,
-		          x > b.x + 0.6 * b.width ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s: %s", tr(limit->name), word);
+		          x > b.x + 0.6 * b.width ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s%s: %s", tr(limit->name), less,
+		          word);
 	}
 }
 
@@ -179,6 +191,21 @@ static void draw_frontier(struct canvas *c, const struct cloud *cloud, struct bo
 	}
 }
 
+/* Marks that would hide each other stand side by side: the faster ones, or those of equal speed that come first, stay.
+ */
+static double aside(const struct cloud *cloud, struct box b, const struct scales *s, int point)
+{
+	const struct cloud_point *p = &cloud->points[point];
+	double x = x_of(&s->memory, b, (double)p->bytes), y = y_of(&s->rate, b, p->rate);
+	int hidden = 0;
+	for (int i = 0; i < point; i++) {
+		const struct cloud_point *q = &cloud->points[i];
+		hidden += q->rate > 0 && fabs(x_of(&s->memory, b, (double)q->bytes) - x) < RADIUS &&
+		          fabs(y_of(&s->rate, b, q->rate) - y) < RADIUS;
+	}
+	return 2.0 * RADIUS * hidden;
+}
+
 /* The slowest first, so that the frontier lies above. */
 static void draw_points(struct canvas *c, const struct cloud *cloud, struct box b, const struct scales *s)
 {
@@ -189,7 +216,8 @@ static void draw_points(struct canvas *c, const struct cloud *cloud, struct box 
 			if (p->frontier != frontier)
 				continue;
 			if (p->rate > 0)
-				chart_draw_mark(c, x, y_of(&s->rate, b, p->rate), p->series, RADIUS + 2.0 * frontier);
+				chart_draw_mark(c, x + (frontier ? 0 : aside(cloud, b, s, i)),
+				                y_of(&s->rate, b, p->rate), p->series, RADIUS + 2.0 * frontier);
 			else
 				draw_cross(c, x, b.y + b.height);
 		}
@@ -212,9 +240,11 @@ static void draw_numbers(struct canvas *c, const struct cloud *cloud, struct box
 		const struct cloud_point *p = &cloud->points[i];
 		if (!p->frontier)
 			continue;
-		double x = x_of(&s->memory, b, (double)p->bytes) - 13;
-		placed[n][1] = clear_of((const double(*)[2])placed, n, x, y_of(&s->rate, b, p->rate) - 9);
+		double x = x_of(&s->memory, b, (double)p->bytes) - 13, y = y_of(&s->rate, b, p->rate);
+		placed[n][1] = clear_of((const double(*)[2])placed, n, x, y - 9);
 		placed[n][0] = x;
+		if (placed[n][1] < y - 10) /* a number that had to go up still leads to its mark */
+			draw_line(c, x + 5, placed[n][1], x + 13, y, c->theme->soft, 0.8);
 		draw_text(c, x, placed[n][1], 14, WEIGHT_BOLD, c->theme->ink, ALIGN_CENTRE, 0, "%d", n + 1);
 		n++;
 	}

@@ -7,8 +7,8 @@
  *           └───────────────┴──× ×── memory
  *
  * A candidate stands at what it needs of the memory that is fullest for its size. Those that do not fit have no speed:
- * they stand on the axis below. The frontier joins those that take less memory than every faster one; the first of them
- * are numbered, and said at the right.
+ * they stand on the axis below, at its end if they need far more. The frontier joins those that take less memory than
+ * every faster one; the first of them are numbered, and said at the right.
  */
 #ifndef SHARDLAB_VIZ_CHART_CLOUD_H
 #define SHARDLAB_VIZ_CHART_CLOUD_H
@@ -38,6 +38,7 @@ struct cloud {
 	char series[CLOUD_SERIES][64];
 	struct cloud_point points[CLOUD_POINTS]; /* the fastest first */
 	struct cloud_limit limits[CLOUD_LIMITS];
+	double spared; /* percent of each memory, which the limits are less than it */
 	int series_count, point_count, limit_count;
 	enum theme_name theme;
 	const struct fonts *fonts;
