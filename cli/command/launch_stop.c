@@ -14,6 +14,8 @@ volatile int launch_stop;
 /* The first asks, the second kills; SIGUSR1 is sent again and again and only asks. */
 static void ask_to_stop(int number)
 {
+	if (number != SIGUSR1)
+		pulse_asked();
 	if (launch_stop && number != SIGUSR1) {
 		outputs_abandon();
 		signal(number, SIG_DFL);
