@@ -228,6 +228,20 @@ enum status checkpoint_find(const char *given, const char *folder, char **out)
 	                   in);
 }
 
+int checkpoint_each(const char *folder, void (*visit)(void *context, const char *path), void *context)
+{
+	struct list l = {.count = 0};
+	if (!has_manifest(folder))
+		l = list_of(folder, true);
+	for (int i = 0; i < l.count; i++) {
+		char *path = checkpoint_path(folder, l.steps[i]);
+		visit(context, path);
+		free(path);
+	}
+	free(l.steps);
+	return l.count;
+}
+
 /* ---- whose they are ---- */
 
 /* The folder that a checkpoint lies in, by its true name. */

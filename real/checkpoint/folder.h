@@ -46,4 +46,7 @@ enum status checkpoint_folder_finish(struct new_folder *f, const char *folder, i
  * checkpoint. If `latest` does not lead to a checkpoint, the newest one there is taken. */
 enum status checkpoint_find(const char *given, const char *folder, char **out);
 
+/* Calls it for each checkpoint of a run's folder, whole or not, by step. Returns how many; 0: it is no such folder. */
+int checkpoint_each(const char *folder, void (*visit)(void *context, const char *path), void *context);
+
 #endif

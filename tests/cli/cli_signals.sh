@@ -60,6 +60,7 @@ end 'Ctrl+C, one rank' 'stopped by the user' 1 parent INT
 end 'Ctrl+C' 'stopped by the user after step' 3 parent INT
 tail -n 1 "$TMPDIR/out" | grep -q '^{"summary"' || { echo 'Ctrl+C: no summary' && errors=$((errors + 1)); }
 end 'TERM' 'stopped by the user after step' 2 parent TERM
+end 'USR2, one rank' 'stopped by the user after step' 1 parent USR2
 end 'a rank that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL
 end 'a stage that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL --strategy pipeline --accumulate 3 \
 	--model mlp:sizes=784-32-32-10
