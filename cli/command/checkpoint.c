@@ -92,8 +92,8 @@ static enum status verify_all(const struct options *o, bool *any)
 		return STATUS_OK;
 	if (v.count == 1)
 		return status_fail(STATUS_CHECK, "%s", v.why);
-	return status_fail(STATUS_CHECK, "%s; %d of %d checkpoints are not whole; the newest that is: %s", v.why, v.amiss,
-	                   v.count, *v.whole ? v.whole : "none");
+	return status_fail(STATUS_CHECK, "%s; %d of %d checkpoints are not whole; the newest that is: %s", v.why,
+	                   v.amiss, v.count, *v.whole ? v.whole : "none");
 }
 
 static enum status weights(const struct checkpoint *c, const struct options *o)

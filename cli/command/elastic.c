@@ -197,8 +197,8 @@ static void say(const struct elastic *e, const struct options *o, const char *wh
 	int64_t ranks = option_whole(o, OPTION_RANKS);
 	fprintf(stderr, "%s\n", what);
 	reach_list_gone(gone, sizeof gone);
-	fprintf(stderr, "starting again on %" PRId64 " rank%s%s%s%s from %s: restart %" PRId64 " of %" PRId64 "\n", ranks,
-	        ranks == 1 ? "" : "s", why, *gone ? " without " : "", gone, from, e->restarted, e->restarts);
+	fprintf(stderr, "starting again on %" PRId64 " rank%s%s%s%s from %s: restart %" PRId64 " of %" PRId64 "\n",
+	        ranks, ranks == 1 ? "" : "s", why, *gone ? " without " : "", gone, from, e->restarted, e->restarts);
 }
 
 /* A run that was lost after its last step has nothing to start again for. */

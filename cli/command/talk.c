@@ -136,8 +136,8 @@ static enum status judge_death(const struct talk *t, int status, bool mpirun)
 	return status_fail(STATUS_LOST, "%s failed with exit status %d", who, WEXITSTATUS(status));
 }
 
-/* Somebody asked mpirun, which says nothing itself and gives its ranks a second. What a rank died of, or what mpirun has
- * to say, comes first: mpirun asks the others to end then, too. */
+/* Somebody asked mpirun, which says nothing itself and gives its ranks a second. What a rank died of, or what mpirun
+ * has to say, comes first: mpirun asks the others to end then, too. */
 static bool mpirun_was_asked(const struct talk *t, int code)
 {
 	return t->pulse.asked && code == 1 && !t->kills && !*t->died && !t->kept_count;

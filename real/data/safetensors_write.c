@@ -54,10 +54,11 @@ static enum status write_bytes(const struct safetensors_writer *w, int64_t at, i
 /* Ranks write where their elements belong, in any order. */
 static enum status not_regular(const char *path)
 {
-	return status_fail(STATUS_INPUT,
-	                   "%s: is there and not a regular file, which weights need, since ranks write them out of order; "
-	                   "choose another name",
-	                   path);
+	return status_fail(
+	        STATUS_INPUT,
+	        "%s: is there and not a regular file, which weights need, since ranks write them out of order; "
+	        "choose another name",
+	        path);
 }
 
 static enum status open_output(struct safetensors_writer *w)

@@ -89,8 +89,9 @@ static struct loss_scale read_scaler(const struct training *t)
 	return read_state(t, "scaler", &scaler, sizeof scaler) ? scaler : (struct loss_scale){.scale = 0};
 }
 
-/* The run has diverged: its weights are worth nothing. All ranks hear it, those that hold no loss too. In fp16 gradients
- * may overflow, and their step is skipped; the loss is computed before it is scaled, so no smaller scale mends it. */
+/* The run has diverged: its weights are worth nothing. All ranks hear it, those that hold no loss too. In fp16
+ * gradients may overflow, and their step is skipped; the loss is computed before it is scaled, so no smaller scale
+ * mends it. */
 static enum status check_loss(const struct training *t, const struct wishes *w)
 {
 	enum type type = t->plan.settings.precision;
