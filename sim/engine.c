@@ -6,6 +6,7 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
+#include "strategy/base/work.h"
 #include "strategy/cluster/effective.h"
 #include "strategy/strategies/alone.h"
 
@@ -71,8 +72,9 @@ static void make_places(struct timed *t, const struct role *r)
 }
 
 /* The costs of a role's kernels and vector operations; its communication belongs to instances. */
-static enum status make_costs(struct engine *e, int role)
+static enum status make_costs(void *engine, int role)
 {
+	struct engine *e = engine;
 	const struct role *r = &e->plan->roles[role];
 	struct timed *t = &e->timed[role];
 	struct cost cost;
@@ -136,10 +138,7 @@ enum status engine_init(struct engine *e, const struct plan *plan, const struct 
 {
 	*e = (struct engine){.plan = plan, .c = c, .grain = grain, .trace = trace, .measured = true};
 	enum status s;
-	for (int i = 0; i < plan->role_count; i++)
-		if ((s = make_costs(e, i)))
-			return s;
-	if ((s = instances_make(e)))
+	if ((s = work_run(make_costs, e, plan->role_count, plan_operations(plan))) || (s = instances_make(e)))
 		return s;
 	e->shift = symmetry_shift(e);
 	if ((s = check_messages(e)))

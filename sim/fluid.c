@@ -214,15 +214,24 @@ int *fluid_multiply(struct fluid *f, int copies, int (*ahead)(const void *contex
 
 /* ---- sharing ---- */
 
+static void add_near(struct fluid *f, int resource)
+{
+	f->resources[resource].stamp = f->stamp;
+	f->near_resources[f->near_resource_count++] = resource;
+}
+
 /* Finds all that is connected with the resources that changed: only there can rates have changed. */
 static void gather_near(struct fluid *f)
 {
 	f->stamp++;
 	f->near_resource_count = f->near_activity_count = 0;
+	f->near_resources = array_reserve(f->near_resources, f->resource_count, &f->near_resource_capacity,
+	                                  sizeof *f->near_resources);
+	f->near_activities = array_reserve(f->near_activities, f->activity_count, &f->near_activity_capacity,
+	                                   sizeof *f->near_activities);
 	for (size_t i = 0; i < f->dirty_count; i++) {
 		f->resources[f->dirty[i]].dirty = false;
-		f->resources[f->dirty[i]].stamp = f->stamp;
-		APPEND(f->near_resources, f->near_resource_count, f->near_resource_capacity, f->dirty[i]);
+		add_near(f, f->dirty[i]);
 	}
 	f->dirty_count = 0;
 	for (size_t i = 0; i < f->near_resource_count; i++) {
@@ -232,17 +241,10 @@ static void gather_near(struct fluid *f)
 			if (a->stamp == f->stamp)
 				continue;
 			a->stamp = f->stamp;
-			a->frozen = false;
-			APPEND(f->near_activities, f->near_activity_count, f->near_activity_capacity,
-			       r->users[u].activity);
-			for (int k = 0; k < a->use_count; k++) {
-				struct resource *other = &f->resources[a->uses[k].resource];
-				if (other->stamp == f->stamp)
-					continue;
-				other->stamp = f->stamp;
-				APPEND(f->near_resources, f->near_resource_count, f->near_resource_capacity,
-				       a->uses[k].resource);
-			}
+			f->near_activities[f->near_activity_count++] = r->users[u].activity;
+			for (int k = 0; k < a->use_count; k++)
+				if (f->resources[a->uses[k].resource].stamp != f->stamp)
+					add_near(f, a->uses[k].resource);
 		}
 	}
 }
@@ -254,24 +256,81 @@ static void get_on(struct activity *a, int64_t now)
 	a->updated = now;
 }
 
-static void freeze(struct fluid *f, int id, fixed rate)
+static void set_rate(struct fluid *f, int id, fixed rate)
 {
 	struct activity *a = &f->activities[id];
-	if (!rate)
-		rate = 1;
-	a->frozen = true;
-	for (int k = 0; k < a->use_count; k++) {
-		struct resource *r = &f->resources[a->uses[k].resource];
-		fixed taken = fixed_times(rate, a->uses[k].amount);
-		r->free = r->free > taken ? r->free - taken : 0;
-		r->demand -= a->used[k].demand;
-	}
 	if (rate == a->rate && !a->without_end)
 		return; /* its end stays where it is */
 	get_on(a, f->now);
 	a->rate = rate;
 	if (!a->without_end)
 		heap_set(&f->heap, id, end_of(a, f->now));
+}
+
+/* What is left of its resources for the others. */
+static void take_from_resources(struct fluid *f, const struct activity *a, fixed rate)
+{
+	for (int k = 0; k < a->use_count; k++) {
+		struct resource *r = &f->resources[a->uses[k].resource];
+		fixed taken = fixed_times(rate, a->uses[k].amount);
+		r->free = r->free > taken ? r->free - taken : 0;
+		r->demand -= a->used[k].demand;
+	}
+}
+
+/* The lowest level at which a resource is full, and which; -1: none ever is. */
+static int find_full(const struct fluid *f, fixed *level)
+{
+	int full = -1;
+	*level = FIXED_MOST;
+	for (size_t i = 0; i < f->near_resource_count; i++) {
+		const struct resource *r = &f->resources[f->near_resources[i]];
+		fixed at = r->demand ? fixed_over(r->free, r->demand) : FIXED_MOST;
+		if (at < *level) {
+			*level = at;
+			full = f->near_resources[i];
+		}
+	}
+	return full;
+}
+
+/* It uses the resource; -1: it reaches its limit by this level. */
+static bool is_concerned(const struct activity *a, int full, fixed level)
+{
+	if (full < 0)
+		return a->ceiling <= level;
+	for (int k = 0; k < a->use_count; k++)
+		if (a->uses[k].resource == full)
+			return true;
+	return false;
+}
+
+static size_t count_concerned(const struct fluid *f, int full, fixed level)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->near_activity_count; i++)
+		n += is_concerned(&f->activities[f->near_activities[i]], full, level);
+	return n;
+}
+
+/* Settles the rates of those concerned, all of them in the last pass. */
+static void freeze(struct fluid *f, int full, fixed level, bool last)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < f->near_activity_count; i++) {
+		int id = f->near_activities[i];
+		const struct activity *a = &f->activities[id];
+		if (!last && !is_concerned(a, full, level)) {
+			f->near_activities[kept++] = id;
+			continue;
+		}
+		fixed rate = full < 0 ? a->limit : fixed_times(level, a->weight);
+		rate = rate ? rate : 1;
+		if (!last)
+			take_from_resources(f, a, rate);
+		set_rate(f, id, rate);
+	}
+	f->near_activity_count = kept;
 }
 
 /* Progressive filling. Each pass stops at the lowest level at which an activity reaches its limit or a resource is
@@ -284,40 +343,12 @@ static void share(struct fluid *f)
 		r->free = r->capacity;
 		r->demand = r->demanded;
 	}
-	for (size_t left = f->near_activity_count; left;) {
-		fixed lowest = FIXED_MOST;
-		int full = -1;
-		bool limited = false;
-		for (size_t i = 0; i < f->near_resource_count; i++) {
-			const struct resource *r = &f->resources[f->near_resources[i]];
-			fixed level = r->demand ? fixed_over(r->free, r->demand) : FIXED_MOST;
-			if (level < lowest) {
-				lowest = level;
-				full = f->near_resources[i];
-			}
-		}
-		for (size_t i = 0; i < f->near_activity_count; i++) {
-			const struct activity *a = &f->activities[f->near_activities[i]];
-			if (!a->frozen && a->ceiling <= lowest)
-				limited = true;
-		}
-		size_t kept = 0;
-		for (size_t i = 0; i < f->near_activity_count; i++) {
-			int id = f->near_activities[i];
-			const struct activity *a = &f->activities[id];
-			bool concerned = false;
-			if (limited) {
-				concerned = a->ceiling <= lowest;
-			} else {
-				for (int k = 0; k < a->use_count && !concerned; k++)
-					concerned = a->uses[k].resource == full;
-			}
-			if (concerned)
-				freeze(f, id, limited ? a->limit : fixed_times(lowest, a->weight));
-			else
-				f->near_activities[kept++] = id;
-		}
-		f->near_activity_count = left = kept;
+	while (f->near_activity_count) {
+		fixed level;
+		int full = find_full(f, &level);
+		size_t limited = count_concerned(f, -1, level);
+		size_t n = limited ? limited : count_concerned(f, full, level);
+		freeze(f, limited ? -1 : full, level, n == f->near_activity_count);
 	}
 }
 

@@ -55,7 +55,6 @@ struct activity {
 		fixed demand;
 	} * used;
 	/* for share() */
-	bool frozen;
 	uint64_t stamp;
 };
 

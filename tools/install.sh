@@ -48,5 +48,5 @@ Description: Plans of distributed training: compiled, verified, simulated
 Version: $(sed -n 's/^#define SHARDLAB_VERSION "\(.*\)"/\1/p' strategy/base/version.h)
 Requires: jansson yaml-0.1 zlib
 Cflags: -I\${prefix}/include/shardlab
-Libs: -L\${prefix}/lib -lshardlab-sim -lshardlab-strategy -lm
+Libs: -L\${prefix}/lib -lshardlab-sim -lshardlab-strategy -lm -lpthread
 PC

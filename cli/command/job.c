@@ -20,7 +20,7 @@ enum status job_open(struct job *j, const struct settings *settings)
 	if (!s)
 		s = plan_compile(&j->plan, &j->model, &j->settings);
 	if (!s)
-		s = plan_verify(&j->plan, NULL);
+		s = plan_verify_and_keep(&j->plan);
 	if (s)
 		job_release(j);
 	return s;
@@ -32,7 +32,7 @@ static enum status job_read(struct job *j, const char *path)
 	*j = (struct job){.from_file = true};
 	enum status s = plan_read_file(&j->plan, &j->model, path);
 	if (!s)
-		s = plan_verify(&j->plan, NULL);
+		s = plan_verify_and_keep(&j->plan);
 	j->settings = j->plan.settings;
 	if (s)
 		job_release(j);

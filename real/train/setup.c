@@ -11,6 +11,7 @@
 #include "real/train/internal.h"
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"
+#include "strategy/base/work.h"
 #include "strategy/strategies/strategy.h"
 
 enum { TEXT_VALIDATION_SAMPLES = 256 };
@@ -20,6 +21,7 @@ static enum status make_plan(struct training *t)
 {
 	const struct train_options *o = t->options;
 	enum status s;
+	work_set_threads(o->threads);
 	if (o->plan_file) {
 		s = plan_read_file(&t->plan, &t->model, o->plan_file);
 	} else {

@@ -111,6 +111,24 @@ void arena_release(struct arena *a)
 	a->bytes = 0;
 }
 
+void arena_join(struct arena *a, struct arena *b)
+{
+	struct arena_chunk *first = a->chunks, *last = b->chunks;
+	a->bytes += b->bytes;
+	while (last && last->next)
+		last = last->next;
+	if (!first) {
+		a->chunks = b->chunks;
+	} else if (last) { /* behind the first, which still has room */
+		last->next = first->next;
+		if (last->next)
+			last->next->previous = last;
+		first->next = b->chunks;
+		b->chunks->previous = first;
+	}
+	*b = (struct arena){0};
+}
+
 void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes)
 {
 	if (count >= *capacity) {

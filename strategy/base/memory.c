@@ -1,6 +1,7 @@
 #include "strategy/base/memory.h"
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,6 +12,9 @@
 void memory_exhausted(void)
 {
 	static const char line[] = "fatal: out of memory\n";
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+	while (atomic_flag_test_and_set(&said))
+		pause(); /* another thread is ending the program */
 	outputs_abandon();
 	ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
 	(void)written;

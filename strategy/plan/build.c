@@ -90,7 +90,7 @@ void build_operand(struct op *op, enum part part, struct region region, bool add
 		return;
 	op->operand[operand] = region;
 	if (adds && op_declared_access(op->kind, operand) == 'a')
-		op->accumulate |= 1u << operand;
+		op->accumulate = (uint16_t)(op->accumulate | 1u << operand);
 }
 
 int build_copy(struct build *b, struct region from, struct region to)

@@ -43,7 +43,7 @@ void plan_memory(const struct plan *p, const struct role *r, enum space space, s
 {
 	(void)p;
 	plan_peak(r, space, out);
-	out->arena_bytes = layout_arena_bytes(r, space, LAYOUT_EXACT);
+	out->arena_bytes = r->laid_out ? r->arena_bytes[space] : layout_arena_bytes(r, space, LAYOUT_EXACT);
 }
 
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size)

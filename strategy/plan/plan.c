@@ -97,6 +97,14 @@ const struct role *plan_role_of(const struct plan *p, int64_t rank)
 	return NULL;
 }
 
+int64_t plan_operations(const struct plan *p)
+{
+	int64_t n = 0;
+	for (int i = 0; i < p->role_count; i++)
+		n += p->roles[i].op_count;
+	return n;
+}
+
 bool role_has_space(const struct role *r, enum space space)
 {
 	for (int i = 0; i < r->buffer_count; i++)

@@ -96,6 +96,7 @@ enum type plan_value_type(const struct plan *p, int value);
 enum type plan_gradient_type(const struct plan *p);
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
+int64_t plan_operations(const struct plan *p); /* of all roles together */
 /* True if a buffer of the role stands in that space. */
 bool role_has_space(const struct role *r, enum space space);
 
@@ -139,5 +140,9 @@ struct refusal {
 	int role, op, buffer; /* of the plan, the role, the role; -1: not named */
 };
 enum status plan_verify_why(const struct plan *p, const struct layout *layouts, struct refusal *out);
+
+/* plan_verify for a plan that nobody changes any more: what its layouts need is kept with the roles, so that reports of
+ * its memory need not lay it out again. */
+enum status plan_verify_and_keep(struct plan *p);
 
 #endif

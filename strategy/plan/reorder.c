@@ -19,6 +19,7 @@ static void copy_role(struct plan *out, const struct plan *p, int role, int step
 	const struct role *from = &p->roles[role];
 	struct role *to = &out->roles[role];
 	int by = steps - (from->step.end - from->step.begin);
+	to->laid_out = false;
 	to->op_count = from->op_count + by;
 	to->ops = arena_alloc(&out->arena, ((size_t)to->op_count + 2) * sizeof *to->ops);
 	memcpy(to->ops, from->ops, (size_t)from->step.begin * sizeof *to->ops);

@@ -194,6 +194,8 @@ struct role {
 	int op_count;
 	struct section prologue, step, evaluate, save, restore, epilogue;
 	int buffer_capacity, op_capacity; /* of the builder */
+	bool laid_out;                    /* arena_bytes is known: what layouts without a guard need */
+	int64_t arena_bytes[SPACE_COUNT];
 };
 
 struct group {

@@ -1,4 +1,7 @@
 /* From model and settings to a plan: checks the sizes, packs the tensors, compiles each role's program. */
+#include <stdlib.h>
+
+#include "strategy/base/work.h"
 #include "strategy/step/activations.h"
 #include "strategy/step/groups.h"
 #include "strategy/step/offload.h"
@@ -129,12 +132,70 @@ static void place_role(struct step *s, int role)
 	}
 }
 
-static void compile_role(struct step *s, int role)
+/* What all roles are compiled from. */
+struct compilation {
+	const struct plan *plan; /* without roles' programs */
+	const struct strategy *strategy;
+	struct choices choices;
+	struct checkpointing checkpointing;
+	/* by role, where each is compiled apart */
+	struct role *roles;
+	struct arena *arenas;
+};
+
+/* p: the plan, or a copy that has an arena of its own. */
+static void compile_role(struct plan *p, const struct compilation *c, int role)
 {
-	alloc_rows(s);
-	place_role(s, role);
-	prepare(s);
-	step_compile_role(s, s->b->role);
+	struct arena scratch = {0};
+	struct build b = {.plan = p, .role = &p->roles[role]};
+	struct step s = {.b = &b,
+	                 .plan = p,
+	                 .model = p->model,
+	                 .settings = &p->settings,
+	                 .strategy = c->strategy,
+	                 .choices = c->choices,
+	                 .ranks = p->ranks,
+	                 .scratch = &scratch,
+	                 .checkpointing = c->checkpointing,
+	                 .micro = -1,
+	                 .root = role == 0};
+	alloc_rows(&s);
+	place_role(&s, role);
+	prepare(&s);
+	step_compile_role(&s, b.role);
+	arena_release(&scratch);
+}
+
+static enum status compile_apart(void *compilation, int role)
+{
+	const struct compilation *c = compilation;
+	struct plan own = *c->plan;
+	own.arena = (struct arena){0};
+	own.spare_count = 0;
+	compile_role(&own, c, role);
+	c->roles[role] = own.roles[role];
+	c->arenas[role] = own.arena;
+	return STATUS_OK;
+}
+
+/* Roles are compiled on several cores if there is enough to do for them. */
+static void compile_roles(struct plan *p, struct compilation *c)
+{
+	int64_t size = p->settings.accumulate * p->model->kernel_count;
+	if (p->role_count == 1 || size < WORK_LEAST) {
+		for (int i = 0; i < p->role_count; i++)
+			compile_role(p, c, i);
+		return;
+	}
+	c->roles = array_make((size_t)p->role_count, sizeof *c->roles);
+	c->arenas = array_make((size_t)p->role_count, sizeof *c->arenas);
+	work_run(compile_apart, c, p->role_count, size);
+	for (int i = 0; i < p->role_count; i++) {
+		p->roles[i] = c->roles[i];
+		arena_join(&p->arena, &c->arenas[i]);
+	}
+	free(c->roles);
+	free(c->arenas);
 }
 
 /* Checks that the settings go together, before there is a plan, and chooses what they leave open. */
@@ -189,23 +250,8 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 		return status;
 	(choices.whole ? pack_all : gather_by_module(p, strategy) ? pack_modules : strategy->pack)(p);
 	declare_roles(p, strategy, &choices);
-	for (int i = 0; i < p->role_count; i++) {
-		struct arena scratch = {0};
-		struct build b = {.plan = p, .role = &p->roles[i]};
-		struct step s = {.b = &b,
-		                 .plan = p,
-		                 .model = p->model,
-		                 .settings = &p->settings,
-		                 .strategy = strategy,
-		                 .choices = choices,
-		                 .ranks = p->ranks,
-		                 .scratch = &scratch,
-		                 .checkpointing = checkpointing,
-		                 .micro = -1,
-		                 .root = i == 0};
-		compile_role(&s, i);
-		arena_release(&scratch);
-	}
+	compile_roles(p, &(struct compilation){
+	                         .plan = p, .strategy = strategy, .choices = choices, .checkpointing = checkpointing});
 	return STATUS_OK;
 }
 

@@ -55,7 +55,7 @@ unshare -m bash -c '
 	small="--model mlp:sizes=784-60-10"
 	for way in "" "--checkpoint-async --strategy ddp --ranks 2"; do
 		mkfifo "$TMPDIR/steps"
-		"$SHARDLAB" train $small --steps 400 --evaluate no --json --checkpoint "$TMPDIR/disk/run" --checkpoint-every 200 $way \
+		"$SHARDLAB" train $small --steps 3000 --evaluate no --json --checkpoint "$TMPDIR/disk/run" --checkpoint-every 1500 $way \
 			>"$TMPDIR/steps" 2>"$TMPDIR/err" &
 		exec 3<"$TMPDIR/steps"
 		read -r line <&3
@@ -65,8 +65,8 @@ unshare -m bash -c '
 		wait $! || status=$?
 		exec 3<&-
 		rm "$TMPDIR/steps"
-		if [ $status != 1 ] || ! grep -q "^warning: no checkpoint of step 200: .*no room.*; the run goes on" "$TMPDIR/err" ||
-			! grep -q "^fatal: no checkpoint of step 400: .*no room" "$TMPDIR/err" || [ "$(wc -l <"$TMPDIR/err")" != 2 ] || [ -n "$(ls "$TMPDIR/disk/run")" ] || ! grep -q "\"summary\"" "$TMPDIR/out"; then
+		if [ $status != 1 ] || ! grep -q "^warning: no checkpoint of step 1500: .*no room.*; the run goes on" "$TMPDIR/err" ||
+			! grep -q "^fatal: no checkpoint of step 3000: .*no room" "$TMPDIR/err" || [ "$(wc -l <"$TMPDIR/err")" != 2 ] || [ -n "$(ls "$TMPDIR/disk/run")" ] || ! grep -q "\"summary\"" "$TMPDIR/out"; then
 			complain "a disk that fills up, $way: exit status $status, $(cat "$TMPDIR/err"); left: $(ls "$TMPDIR/disk/run")"
 		fi
 		rm "$TMPDIR/disk/filler"

@@ -90,7 +90,7 @@ static enum status read_operands(struct reader *r, struct op *op)
 		if (adds && op_declared_access(op->kind, i) != 'a')
 			return scan_fail(c, c->next,
 			                 "operand %s cannot be added to; use =", op_operand_name(op->kind, i));
-		op->accumulate |= adds ? 1u << i : 0;
+		op->accumulate = (uint16_t)(op->accumulate | (adds ? 1u << i : 0));
 		where[i] = c->next;
 		enum status s = read_region(r, c->next, equals + 1, &op->operand[i]);
 		if (s)

@@ -164,18 +164,14 @@ static enum status check_role(const struct verify *v, int role, const struct lay
 	return s;
 }
 
-enum status verify_layout(const struct verify *v, const struct layout *layouts)
+enum status verify_layout(const struct verify *v, int role, const struct layout *layout, int64_t *arena_bytes)
 {
-	enum status s = STATUS_OK;
-	for (int i = 0; i < v->p->role_count && !s; i++) {
-		if (layouts) {
-			s = check_role(v, i, &layouts[i]);
-			continue;
-		}
-		struct layout made;
-		layout_make(&made, v->p, &v->p->roles[i], 0);
-		s = check_role(v, i, &made);
-		layout_release(&made);
-	}
+	struct layout made = {0};
+	if (!layout)
+		layout_make(&made, v->p, &v->p->roles[role], 0);
+	enum status s = check_role(v, role, layout ? layout : &made);
+	if (arena_bytes)
+		memcpy(arena_bytes, layout ? layout->arena_bytes : made.arena_bytes, sizeof made.arena_bytes);
+	layout_release(&made);
 	return s;
 }

@@ -86,18 +86,16 @@ static enum status check_section(struct races *c, const struct section *s)
 	return status;
 }
 
-enum status verify_races(const struct verify *v)
+enum status verify_races(const struct verify *v, int role)
 {
+	const struct role *r = &v->p->roles[role];
+	struct races c = {.v = v, .role = r};
 	enum status s = STATUS_OK;
-	for (int i = 0; i < v->p->role_count && !s; i++) {
-		const struct role *r = &v->p->roles[i];
-		struct races c = {.v = v, .role = r};
-		c.list = array_make((size_t)r->op_count * OP_OPERANDS, sizeof *c.list);
-		c.latest = array_make((size_t)r->buffer_count, sizeof *c.latest);
-		for (int k = 0; k < SECTION_KINDS && !s; k++)
-			s = check_section(&c, section_of(r, (enum section_kind)k));
-		free(c.list);
-		free(c.latest);
-	}
+	c.list = array_make((size_t)r->op_count * OP_OPERANDS, sizeof *c.list);
+	c.latest = array_make((size_t)r->buffer_count, sizeof *c.latest);
+	for (int k = 0; k < SECTION_KINDS && !s; k++)
+		s = check_section(&c, section_of(r, (enum section_kind)k));
+	free(c.list);
+	free(c.latest);
 	return s;
 }

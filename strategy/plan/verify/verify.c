@@ -1,15 +1,37 @@
 #include "strategy/plan/verify/verify.h"
 
-static enum status verify_issued(const struct verify *v, const struct layout *layouts)
+#include <string.h>
+
+struct issued {
+	const struct layout *layouts;        /* by role; NULL: to be made */
+	int64_t (*arena_bytes)[SPACE_COUNT]; /* by role: gets what they need; NULL */
+};
+
+/* Races and layouts role by role, and between them what is carried out on all roles together. Beside what was verified
+ * before, these need nothing of each other. In the order of their rules, so that the first that is broken is told. */
+static enum status verify_apart(const struct verify *v, const void *context, int i)
 {
+	const struct issued *x = context;
+	const int roles = v->p->role_count;
 	enum status s;
-	if ((s = verify_graph(v)) || (s = verify_shapes(v)) || (s = verify_matching(v)) || (s = verify_lifetimes(v)) ||
-	    (s = verify_races(v)) || (s = verify_replicas(v)) || (s = verify_meaning(v)))
-		return s;
-	return verify_layout(v, layouts);
+	if (i < roles)
+		return verify_races(v, i);
+	if (i == roles)
+		return (s = verify_replicas(v)) ? s : verify_meaning(v);
+	int role = i - roles - 1;
+	return verify_layout(v, role, x->layouts ? &x->layouts[role] : NULL,
+	                     x->arena_bytes ? x->arena_bytes[role] : NULL);
 }
 
-enum status plan_verify_why(const struct plan *p, const struct layout *layouts, struct refusal *out)
+static enum status verify_issued(const struct verify *v, const struct issued *x)
+{
+	enum status s;
+	if ((s = verify_graph(v)) || (s = verify_shapes(v)) || (s = verify_matching(v)) || (s = verify_lifetimes(v)))
+		return s;
+	return verify_parts(v, verify_apart, x, 2 * v->p->role_count + 1);
+}
+
+static enum status verify(const struct plan *p, const struct issued *x, struct refusal *out)
 {
 	struct verify v = {.p = p, .why = out};
 	*out = (struct refusal){.role = -1, .op = -1, .buffer = -1};
@@ -18,14 +40,31 @@ enum status plan_verify_why(const struct plan *p, const struct layout *layouts, 
 		return s;
 	for (int k = 0; k < SECTION_KINDS; k++)
 		rendezvous_init(&v.rendezvous[k], p, (enum section_kind)k);
-	s = verify_issued(&v, layouts);
+	s = verify_issued(&v, x);
 	for (int k = 0; k < SECTION_KINDS; k++)
 		rendezvous_release(&v.rendezvous[k]);
 	return s;
+}
+
+enum status plan_verify_why(const struct plan *p, const struct layout *layouts, struct refusal *out)
+{
+	return verify(p, &(struct issued){.layouts = layouts}, out);
 }
 
 enum status plan_verify(const struct plan *p, const struct layout *layouts)
 {
 	struct refusal why;
 	return plan_verify_why(p, layouts, &why);
+}
+
+enum status plan_verify_and_keep(struct plan *p)
+{
+	int64_t bytes[PLAN_ROLES][SPACE_COUNT];
+	struct refusal why;
+	enum status s = verify(p, &(struct issued){.arena_bytes = bytes}, &why);
+	for (int i = 0; i < p->role_count && !s; i++) {
+		memcpy(p->roles[i].arena_bytes, bytes[i], sizeof bytes[i]);
+		p->roles[i].laid_out = true;
+	}
+	return s;
 }

@@ -2,7 +2,7 @@
  *
  *     verify.c            the order of the checks
  *     refuse.c            how a refusal reads
- *     each.c              a check of every operation
+ *     each.c              a check of every operation; what parts several cores verify at once
  *     structure.c         every index and region is in range, roles cover the ranks, groups hold the model
  *     graph.c             rule 1: the joint graph of all ranks comes to an end
  *     shape.c             rule 2: operands are what the table of operations demands
@@ -31,6 +31,7 @@
 #ifndef SHARDLAB_VERIFY_H
 #define SHARDLAB_VERIFY_H
 
+#include "strategy/base/work.h"
 #include "strategy/plan/order.h"
 #include "strategy/plan/plan.h"
 #include "strategy/plan/rendezvous.h"
@@ -75,6 +76,12 @@ enum status refuse_op(const struct at *a, int rule, const char *format, ...) __a
 enum status refuse_at(const struct at *a, int rule, int operand, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 
+/* Verifies parts 0 … count - 1, which do not need each other, on several cores where the plan is large (base/work.h).
+ * The refusal is that of the lowest part that is refused. */
+enum status verify_parts(const struct verify *v,
+                         enum status (*part)(const struct verify *v, const void *context, int i), const void *context,
+                         int count);
+
 /* Asks `check` about every operation of every role, up to the first that it refuses. */
 enum status verify_each(const struct verify *v, enum status (*check)(const struct at *a));
 
@@ -96,9 +103,10 @@ enum status verify_graph(const struct verify *v);
 enum status verify_shapes(const struct verify *v);
 enum status verify_matching(const struct verify *v);
 enum status verify_lifetimes(const struct verify *v);
+enum status verify_races(const struct verify *v, int role);
 enum status verify_replicas(const struct verify *v);
-enum status verify_races(const struct verify *v);
 enum status verify_meaning(const struct verify *v);
-enum status verify_layout(const struct verify *v, const struct layout *layouts);
+/* layout: NULL to have it made. arena_bytes, by space: NULL, or gets what the layout needs. */
+enum status verify_layout(const struct verify *v, int role, const struct layout *layout, int64_t *arena_bytes);
 
 #endif
