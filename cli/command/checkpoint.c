@@ -2,11 +2,13 @@
 #include "real/checkpoint/whole.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command/command.h"
 #include "cli/show/show.h"
+#include "real/checkpoint/folder.h"
 #include "strategy/base/character.h"
 #include "strategy/base/number.h"
 
@@ -55,6 +57,45 @@ static enum status verify(const struct checkpoint *c, const struct options *o)
 	return s;
 }
 
+/* What is told of the checkpoints of a run. */
+struct verified {
+	const struct options *options;
+	int count, amiss;
+	char why[1024];   /* of the newest that is amiss */
+	char whole[1024]; /* the newest that is not; "": none */
+};
+
+static void verify_one(void *context, const char *path)
+{
+	struct verified *v = context;
+	struct checkpoint c;
+	enum status s = checkpoint_open(&c, path);
+	if (!s)
+		s = verify(&c, v->options);
+	checkpoint_release(&c);
+	v->count++;
+	v->amiss += s != STATUS_OK;
+	if (!s) {
+		snprintf(v->whole, sizeof v->whole, "%s", path);
+		return;
+	}
+	snprintf(v->why, sizeof v->why, "%s", status_message());
+	printf("%s: not whole\n", character_plain(path));
+}
+
+/* All of a run's folder: so the one to go on from has a name. */
+static enum status verify_all(const struct options *o, bool *any)
+{
+	struct verified v = {.options = o};
+	*any = checkpoint_each(o->second, verify_one, &v) > 0;
+	if (!v.amiss)
+		return STATUS_OK;
+	if (v.count == 1)
+		return status_fail(STATUS_CHECK, "%s", v.why);
+	return status_fail(STATUS_CHECK, "%s; %d of %d checkpoints are not whole; the newest that is: %s", v.why,
+	                   v.amiss, v.count, *v.whole ? v.whole : "none");
+}
+
 static enum status weights(const struct checkpoint *c, const struct options *o)
 {
 	const char *path = option_text(o, OPTION_SAVE);
@@ -88,7 +129,11 @@ enum status command_checkpoint(const struct options *o)
 	if (tasks[i].carry_out != weights && (option_given(o, OPTION_SAVE) || option_given(o, OPTION_SAVE_SHARD)))
 		return status_fail(STATUS_INPUT, "{save}: only checkpoint weights writes anything; leave it out");
 	struct checkpoint c;
-	enum status s = checkpoint_open(&c, o->second);
+	bool any = false;
+	enum status s = tasks[i].carry_out == verify ? verify_all(o, &any) : STATUS_OK;
+	if (s || any)
+		return s;
+	s = checkpoint_open(&c, o->second);
 	if (!s)
 		s = tasks[i].carry_out(&c, o);
 	checkpoint_release(&c);

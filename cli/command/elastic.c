@@ -169,11 +169,13 @@ enum status elastic_join(struct elastic *e, struct options *o, int64_t ranks)
 }
 
 /* Fewer, if there are fewer that will do. */
-static void take_fewer(struct elastic *e, struct options *o)
+static void take_fewer(struct elastic *e, struct options *o, char why[80])
 {
 	int64_t now = e->most;
 	if (e->least < now && choose_ranks(e, o, now - 1))
 		set_whole(e, o, OPTION_RANKS, now);
+	else if (e->most < now)
+		snprintf(why, 80, ", fewer since %" PRId64 " came to no step, maybe for lack of memory,", now);
 }
 
 /* Takes as many ranks as the hosts that answer have, whether hosts were lost or came back. */
@@ -187,7 +189,7 @@ static enum status take_hosts(struct elastic *e, struct options *o, const char *
 	return status_fail(STATUS_LOST, "%s; without %s, which does not answer, it cannot go on: %s", what, gone, why);
 }
 
-static void say(const struct elastic *e, const struct options *o, const char *what, int64_t step)
+static void say(const struct elastic *e, const struct options *o, const char *what, const char *why, int64_t step)
 {
 	char from[64] = "the beginning", gone[256];
 	if (step >= 0)
@@ -195,8 +197,8 @@ static void say(const struct elastic *e, const struct options *o, const char *wh
 	int64_t ranks = option_whole(o, OPTION_RANKS);
 	fprintf(stderr, "%s\n", what);
 	reach_list_gone(gone, sizeof gone);
-	fprintf(stderr, "starting again on %" PRId64 " rank%s%s%s from %s: restart %" PRId64 " of %" PRId64 "\n", ranks,
-	        ranks == 1 ? "" : "s", *gone ? " without " : "", gone, from, e->restarted, e->restarts);
+	fprintf(stderr, "starting again on %" PRId64 " rank%s%s%s%s from %s: restart %" PRId64 " of %" PRId64 "\n",
+	        ranks, ranks == 1 ? "" : "s", why, *gone ? " without " : "", gone, from, e->restarted, e->restarts);
 }
 
 /* A run that was lost after its last step has nothing to start again for. */
@@ -212,7 +214,7 @@ static bool is_done(const struct elastic *e, const struct options *o, const char
 
 bool elastic_again(struct elastic *e, struct options *o, bool progressed)
 {
-	char what[1024];
+	char what[1024], why[80] = "";
 	if (e->restarted == e->restarts || launch_stop)
 		return false;
 	snprintf(what, sizeof what, "%s", status_message());
@@ -224,11 +226,11 @@ bool elastic_again(struct elastic *e, struct options *o, bool progressed)
 		if (take_hosts(e, o, what))
 			return false;
 	} else if (!progressed && !e->by_hosts) {
-		take_fewer(e, o);
+		take_fewer(e, o, why);
 	}
 	if (e->resume)
 		o->value[OPTION_RESUME] = (struct option_value){.given = true, .text = e->resume};
-	say(e, o, what, step);
+	say(e, o, what, why, step);
 	return true;
 }
 

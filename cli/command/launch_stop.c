@@ -14,6 +14,8 @@ volatile int launch_stop;
 /* The first asks, the second kills; SIGUSR1 is sent again and again and only asks. */
 static void ask_to_stop(int number)
 {
+	if (number != SIGUSR1)
+		pulse_asked();
 	if (launch_stop && number != SIGUSR1) {
 		outputs_abandon();
 		signal(number, SIG_DFL);
@@ -23,7 +25,7 @@ static void ask_to_stop(int number)
 }
 
 /* Sent by a user, a batch system, or a terminal that goes away. */
-static const int asking[ASKING_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+static const int asking[ASKING_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 /* nohup has SIGHUP ignored. A script's background has SIGINT ignored too, and whoever sends it there means it. */
 static bool is_ignored(int number)
@@ -44,6 +46,7 @@ void launch_stop_on_signals(void)
 	for (int i = 0; i < ASKING_SIGNALS; i++)
 		if (!is_ignored(asking[i]))
 			on_signal(asking[i], SA_RESTART);
+	signal(SIGALRM, SIG_IGN); /* a rank's waits for MPI have their own handler (real/communicator/deadline.c) */
 }
 
 /* ---- in the launcher ---- */

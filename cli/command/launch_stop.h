@@ -8,7 +8,7 @@
 
 #define LAUNCHED "SHARDLAB_LAUNCHED" /* in the ranks' environment: set by launch_run */
 
-enum { ASKING_SIGNALS = 4 };
+enum { ASKING_SIGNALS = 5 };
 
 struct taken_signals {
 	sigset_t before; /* the mask, for the child and for waiting */

@@ -78,8 +78,26 @@ static void *beat(void *unused)
 	return NULL;
 }
 
+static volatile sig_atomic_t told; /* somebody hears this process */
+
+void pulse_asked(void)
+{
+	static const char line[] = "\n" BEAT "asked\n"; /* behind half a line, it may be */
+	ssize_t written = told ? write(STDERR_FILENO, line, sizeof line - 1) : 0;
+	(void)written;
+}
+
+void pulse_stopped(const char *message)
+{
+	char line[256];
+	snprintf(line, sizeof line, "%s\n", message);
+	if (told)
+		say(line);
+}
+
 void pulse_start(void)
 {
+	told = 1;
 	sigset_t all, before;
 	pthread_t thread;
 	sigfillset(&all);
@@ -143,6 +161,8 @@ bool pulse_hear(struct pulse *p, const char *line)
 	int end = 0;
 	if (strncmp(line, BEAT, strlen(BEAT)) != 0)
 		return false;
+	if (!strcmp(line + strlen(BEAT), "asked"))
+		p->asked = true;
 	if (sscanf(line + strlen(BEAT), "%ld %ld %lu%n", &rank, &pid, &job, &end) < 3 || rank < 0 || rank >= p->ranks)
 		return true;
 	expect_others(p);

@@ -22,6 +22,10 @@ int64_t pulse_limit_ns(void);
 /* In a rank: begins, and says that it ends in order and will be silent. */
 void pulse_start(void);
 void pulse_end(void);
+/* In a signal handler of a rank: says that somebody asked it to stop. */
+void pulse_asked(void);
+/* Says so at once, as long as mpirun passes lines on: one that ends itself soon stops to. */
+void pulse_stopped(const char *message);
 /* This rank's place in its training, which the training updates. */
 extern struct train_place pulse_place;
 
@@ -37,6 +41,7 @@ struct pulse {
 	int64_t begun_ns;          /* when the child was started */
 	int64_t running_ns;        /* when the child was last seen not to be stopped */
 	bool began;                /* a rank has been heard */
+	bool asked;                /* a rank has been asked to stop, by a signal that was not the launcher's */
 	bool watches_steps;        /* whether one that is late is lost */
 	struct late *late;         /* by rank */
 	int64_t *heard_ns;         /* by rank; 0: none has been yet, or it has said that it ends */

@@ -15,7 +15,7 @@
 
 enum status run_log_check(const char *path)
 {
-	if (!path_ends_in(path, ".jsonl") && !path_ends_in(path, ".csv"))
+	if (!path_ends_in(path, ".jsonl") && !path_ends_in(path, ".csv") && !output_is_special(path))
 		return status_fail(STATUS_INPUT, "{log} %.60s: the name must end in .jsonl or .csv", path);
 	return output_check(path, "{log}");
 }

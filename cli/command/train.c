@@ -15,6 +15,7 @@
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
 #include "cli/command/leftovers.h"
+#include "cli/command/pulse.h"
 #include "cli/command/run.h"
 #include "cli/command/run_log.h"
 #include "cli/command/run_plot.h"
@@ -38,6 +39,8 @@ static enum status run_here(const struct train_options *t, struct train_view *v,
 	if (!rank)
 		train_view_log(v);
 	enum status s = train_run(&own, measured);
+	if (s == STATUS_STOPPED)
+		pulse_stopped(status_message());
 	if (rank)
 		/* One report is enough, and mpirun ends all ranks as soon as one exits with a status other than 0. */
 		return status_has_report(s) ? STATUS_OK : s;

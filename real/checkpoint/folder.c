@@ -40,6 +40,7 @@ static bool has_manifest(const char *folder)
 
 struct list {
 	const char *folder;
+	bool any;       /* folders without a manifest count too */
 	int64_t *steps; /* of whole checkpoints */
 	int count;
 	size_t capacity;
@@ -55,7 +56,7 @@ static void add(void *context, const char *name)
 	int64_t step = strtoll(name + strlen(BEGINS), NULL, 10);
 	name_of(step, back);
 	char *path = path_in_folder(l->folder, name);
-	if (!strcmp(back, name) && has_manifest(path)) {
+	if (!strcmp(back, name) && (l->any || has_manifest(path))) {
 		l->steps = array_reserve(l->steps, (size_t)l->count, &l->capacity, sizeof *l->steps);
 		l->steps[l->count++] = step;
 	}
@@ -68,9 +69,9 @@ static int by_step(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-static struct list list_of(const char *folder)
+static struct list list_of(const char *folder, bool any)
 {
-	struct list l = {.folder = folder};
+	struct list l = {.folder = folder, .any = any};
 	folder_each(folder, add, &l);
 	if (l.count)
 		qsort(l.steps, (size_t)l.count, sizeof *l.steps, by_step);
@@ -136,7 +137,7 @@ static enum status sync_folder(const char *folder)
 /* Those of later steps, of a run that was resumed before them, are not older. */
 static void remove_old(const char *folder, int64_t step, int64_t keep)
 {
-	struct list l = list_of(folder);
+	struct list l = list_of(folder, false);
 	int older = 0;
 	while (older < l.count && l.steps[older] < step)
 		older++;
@@ -186,9 +187,9 @@ static char *named_latest(const char *folder)
 	return found;
 }
 
-static char *last_there(const char *folder)
+static char *last_there(const char *folder, bool any)
 {
-	struct list l = list_of(folder);
+	struct list l = list_of(folder, any);
 	char *path = l.count ? checkpoint_path(folder, l.steps[l.count - 1]) : NULL;
 	free(l.steps);
 	return path;
@@ -220,11 +221,25 @@ enum status checkpoint_find(const char *given, const char *folder, char **out)
 		                   "{resume} latest: of which run? Give {checkpoint} DIR too, or {resume} DIR");
 	*out = !latest && has_manifest(in) ? strdup(in) : named_latest(in);
 	if (!*out)
-		*out = last_there(in);
+		*out = last_there(in, false);
 	if (*out)
 		return STATUS_OK;
 	return status_fail(STATUS_INPUT, "%.200s: there is no checkpoint in it; give a folder that {checkpoint} wrote",
 	                   in);
+}
+
+int checkpoint_each(const char *folder, void (*visit)(void *context, const char *path), void *context)
+{
+	struct list l = {.count = 0};
+	if (!has_manifest(folder))
+		l = list_of(folder, true);
+	for (int i = 0; i < l.count; i++) {
+		char *path = checkpoint_path(folder, l.steps[i]);
+		visit(context, path);
+		free(path);
+	}
+	free(l.steps);
+	return l.count;
 }
 
 /* ---- whose they are ---- */
@@ -247,9 +262,23 @@ static bool lies_in(const char *checkpoint, const char *folder)
 	return same;
 }
 
+/* What tells that a run has saved there, whole or not; NULL: nothing. */
+static char *trace_of_run(const char *folder)
+{
+	char *found = named_latest(folder), *latest = path_in_folder(folder, LATEST);
+	struct stat info;
+	if (!found)
+		found = last_there(folder, true);
+	if (found || lstat(latest, &info)) {
+		free(latest);
+		return found;
+	}
+	return latest;
+}
+
 enum status checkpoint_folder_check_own(const char *folder, const char *resume)
 {
-	char *there = named_latest(folder), *from = NULL;
+	char *there = trace_of_run(folder), *from = NULL;
 	enum status s = there && resume ? checkpoint_find(resume, folder, &from) : STATUS_OK;
 	if (!s && there && !(from && lies_in(from, folder)))
 		s = status_fail(

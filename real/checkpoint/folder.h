@@ -23,8 +23,9 @@ char *checkpoint_path(const char *folder, int64_t step);
  * runs left of theirs. STATUS_INPUT if not. */
 enum status checkpoint_folder_check(const char *folder);
 
-/* STATUS_INPUT: `latest` leads to the checkpoint of another run than the one that goes on from `resume` (NULL: it
- * begins): both would lie there in one order, and the latest would be of either. */
+/* STATUS_INPUT: another run than the one that goes on from `resume` (NULL: it begins) has saved there: both would lie
+ * there in one order, and the latest would be of either. Any step's folder tells so, whole or not, and a `latest` that
+ * leads nowhere. */
 enum status checkpoint_folder_check_own(const char *folder, const char *resume);
 
 /* A temporary folder there, for new_folder_release to remove: to try what the ranks can do in it. */
@@ -44,5 +45,8 @@ enum status checkpoint_folder_finish(struct new_folder *f, const char *folder, i
  * `latest` in it, or the word latest (of `folder`; NULL: none is known). A folder and `latest` mean the run's latest
  * checkpoint. If `latest` does not lead to a checkpoint, the newest one there is taken. */
 enum status checkpoint_find(const char *given, const char *folder, char **out);
+
+/* Calls it for each checkpoint of a run's folder, whole or not, by step. Returns how many; 0: it is no such folder. */
+int checkpoint_each(const char *folder, void (*visit)(void *context, const char *path), void *context);
 
 #endif

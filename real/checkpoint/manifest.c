@@ -149,8 +149,11 @@ static bool read_own_checksum(struct json_stream *j, const struct stream_text *k
 	uint64_t said;
 	if (!read_checksum(j, &said))
 		return false;
-	return said == text_checksum(j->begin, (size_t)(key->text - j->begin)) ||
-	       stream_fail(j, "this file is not as it was saved; take an older checkpoint");
+	if (said == text_checksum(j->begin, (size_t)(key->text - j->begin)))
+		return true;
+	/* Whatever was changed stands elsewhere than here. */
+	j->failed = status_fail(STATUS_INPUT, "%s: it is not as it was saved; take an older checkpoint", j->name);
+	return false;
 }
 
 static bool read_model(struct manifest *m, struct json_stream *j)

@@ -51,13 +51,23 @@ static enum status write_bytes(const struct safetensors_writer *w, int64_t at, i
 	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->path, strerror(error)) : STATUS_OK;
 }
 
+/* Ranks write where their elements belong, in any order. */
+static enum status not_regular(const char *path)
+{
+	return status_fail(
+	        STATUS_INPUT,
+	        "%s: is there and not a regular file, which weights need, since ranks write them out of order; "
+	        "choose another name",
+	        path);
+}
+
 static enum status open_output(struct safetensors_writer *w)
 {
-	enum status s = output_open(&w->output, w->path, "{save}");
+	enum status s = output_is_special(w->path) ? not_regular(w->path) : output_open(&w->output, w->path, "{save}");
 	if (s)
 		return s;
 	if (!output_temporary(w->output))
-		return status_fail(STATUS_INPUT, "%s: is there and not a regular file; choose another name", w->path);
+		return not_regular(w->path);
 	w->temporary = strdup(output_temporary(w->output));
 	return w->temporary ? STATUS_OK : out_of_memory(w->path);
 }

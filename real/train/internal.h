@@ -87,7 +87,8 @@ struct training {
 	int64_t steps_done;
 	int64_t recent_ns[RECENT_STEPS]; /* how long the last steps took, in turn; of this process recent_count */
 	int64_t recent_count;
-	double loss;                 /* of the last step */
+	double loss; /* of the last step; NaN on ranks that do not hold it */
+	bool holds_loss;
 	struct series losses, times; /* double, struct times; of all steps of a run that is not long */
 	struct series gaps;       /* int64_t ns: from the end of a step to the end of the next; the first: of itself */
 	struct trace_scale scale; /* of the last step */
@@ -189,6 +190,7 @@ void training_leave_step(struct training *t);
 struct wishes {
 	bool stop, time; /* for a checkpoint */
 	double written;  /* how many ranks have written their part of the one that is under way */
+	bool nan, inf;   /* the loss: the run diverged */
 };
 
 enum status training_hear_wishes(struct training *t, struct wishes *out);

@@ -1,6 +1,6 @@
 /* Around a step: what a rank tells whoever watches it (which step it is in, since when, and how long steps take), what
  * the ranks tell each other after it, and whether a checkpoint is due then. */
-#include <string.h>
+#include <math.h>
 
 #include "real/train/internal.h"
 #include "strategy/base/clock.h"
@@ -56,15 +56,17 @@ bool training_checkpoint_is_due(const struct training *t, bool last, bool time)
 	return last || time || (o->checkpoint_every && t->steps_done % o->checkpoint_every == 0);
 }
 
-/* All ranks stop together, or not at all; and all see that it is time for a checkpoint, or none does. */
+/* All ranks stop together, or not at all; all see that it is time for a checkpoint, or none does; and all that the run
+ * diverged. */
 enum status training_hear_wishes(struct training *t, struct wishes *out)
 {
-	double w[] = {t->options->stop && *t->options->stop, training_checkpoint_time(t), 0};
+	double w[] = {t->options->stop && *t->options->stop, training_checkpoint_time(t), 0,
+	              t->holds_loss && isnan(t->loss), t->holds_loss && isinf(t->loss)};
 	bool under_way = training_checkpoint_is_under_way(t, &w[2]);
 	struct traffic traffic;
 	enum status s = STATUS_OK;
 	if (t->communicator && (t->options->stop || t->options->checkpoint_seconds > 0 || under_way))
-		s = t->communicator->ops->sum(t->communicator, w, 3, &traffic);
-	*out = (struct wishes){w[0] > 0, w[1] > 0, w[2]};
+		s = t->communicator->ops->sum(t->communicator, w, 5, &traffic);
+	*out = (struct wishes){w[0] > 0, w[1] > 0, w[2], w[3] > 0, w[4] > 0};
 	return s;
 }

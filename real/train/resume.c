@@ -59,18 +59,37 @@ struct settings training_settings(const struct training *t)
 	return s;
 }
 
+/* A number by the fewest digits that mean it; other text as it is. */
+static const char *shortest(const char *text, char out[32])
+{
+	char *end;
+	double value = strtod(text, &end);
+	if (*end || end == text)
+		return text;
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(out, 32, "%.*g", digits, value);
+		if (strtod(out, NULL) == value)
+			break;
+	}
+	return out;
+}
+
 static enum status refuse(const struct training *t, const char *what, const char *saved, const char *now)
 {
+	char was[32], is[32];
 	return status_fail(
 	        STATUS_INPUT,
 	        "{resume} %.200s: it was saved with %s %.100s, and this run has %.100s; only strategy, ranks, "
-	        "%saccumulation, bucket, activation checkpointing, offload, communicator and device may differ",
-	        t->resume_path, what, saved, now, t->plan.settings.reproducible ? "" : "micro-batch, ");
+	        "%saccumulation, bucket, activation checkpointing, offload but for delayed, communicator, device, "
+	        "{threads} and {checkpoint_async} may differ",
+	        t->resume_path, what, shortest(saved, was), shortest(now, is),
+	        t->plan.settings.reproducible ? "" : "micro-batch, ");
 }
 
 /* A gradient that waits for its update is there, or it is not. */
 static enum status check_delayed(const struct training *t)
 {
+	static const char *const delayed[] = {"optimizer:delayed=no", "optimizer:delayed=yes"};
 	struct offload saved;
 	const char *text = t->resumed.settings[SETTING_OFFLOAD];
 	bool now = t->plan.settings.offload.delayed;
@@ -78,8 +97,7 @@ static enum status check_delayed(const struct training *t)
 	if (s)
 		return status_fail(STATUS_INPUT, "{resume} %.200s: its setting 'offload' is wrong", t->resume_path);
 	return saved.delayed == now ? STATUS_OK
-	                            : refuse(t, status_words("{offload} optimizer:delayed="),
-	                                     saved.delayed ? "yes" : "no", now ? "yes" : "no");
+	                            : refuse(t, status_words("{offload}"), delayed[saved.delayed], delayed[now]);
 }
 
 static enum status check_settings(const struct training *t)

@@ -73,11 +73,12 @@ static bool read_state(const struct training *t, const char *name, void *out, in
 	return false;
 }
 
-static double read_loss(const struct training *t)
+static double read_loss(struct training *t)
 {
 	float loss[EXACT_DIGITS];
 	int64_t n = scalar_elements(&t->plan.settings);
-	if (!read_state(t, "loss", loss, n * (int64_t)sizeof *loss))
+	t->holds_loss = read_state(t, "loss", loss, n * (int64_t)sizeof *loss);
+	if (!t->holds_loss)
 		return (double)NAN;
 	return t->plan.settings.reproducible ? exact_value(loss) : (double)*loss;
 }
@@ -88,22 +89,19 @@ static struct loss_scale read_scaler(const struct training *t)
 	return read_state(t, "scaler", &scaler, sizeof scaler) ? scaler : (struct loss_scale){.scale = 0};
 }
 
-/* The run has diverged: its weights are worth nothing. In fp16 a step that overflows is skipped instead, as long as the
- * loss scale can shrink; a rank that does not hold the scale leaves it to those that do. */
-static enum status check_loss(const struct training *t)
+/* The run has diverged: its weights are worth nothing. All ranks hear it, those that hold no loss too. In fp16
+ * gradients may overflow, and their step is skipped; the loss is computed before it is scaled, so no smaller scale
+ * mends it. */
+static enum status check_loss(const struct training *t, const struct wishes *w)
 {
-	bool half = t->plan.settings.precision == TYPE_FP16;
-	float any;
-	if (isfinite(t->loss) || !read_state(t, "loss", &any, sizeof any))
+	enum type type = t->plan.settings.precision;
+	if (!w->nan && !w->inf)
 		return STATUS_OK;
-	if (half && (t->scale.skipped || !(t->scale.now > 0)))
-		return STATUS_OK;
-	bool fp32 = t->plan.settings.precision == TYPE_FP32;
 	return status_fail(STATUS_RUN,
 	                   "step %" PRId64 ": the loss is not finite in %s (%s): the run diverged and saved nothing; "
 	                   "lower {learning_rate}, give {clip} or {warmup}%s",
-	                   t->steps_done, type_name(t->plan.settings.precision), isnan(t->loss) ? "nan" : "inf",
-	                   fp32 ? "" : status_words(", or use {precision} fp32"));
+	                   t->steps_done, type_name(type), w->nan ? "nan" : "inf",
+	                   type == TYPE_FP32 ? "" : status_words(", or use {precision} fp32"));
 }
 
 /* Passes over the validation data; the figures of all ranks are added up. */
@@ -184,7 +182,7 @@ static enum status run_step(struct training *t)
 	series_add(&t->losses, t->steps_done - t->steps_before, &t->loss);
 	series_add(&t->times, t->steps_done - t->steps_before, &times);
 	t->steps_done++;
-	return check_loss(t);
+	return STATUS_OK;
 }
 
 /* A path was right when the run began; ids of the data that are wrong always were. */
@@ -233,6 +231,8 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 		s = training_hear_wishes(t, &wishes);
 		*stopped = wishes.stop;
 		training_leave_step(t);
+		if (!s)
+			s = check_loss(t, &wishes);
 		if (!s)
 			s = training_checkpoint_go_on(t, wishes.written);
 		if (!s && is_last(t, *stopped))

@@ -375,15 +375,31 @@ void output_close(struct output *o)
 	free(o);
 }
 
+static enum status refuse_place(const char *path, const char *setting, int error)
+{
+	return status_fail(STATUS_INPUT, "%s: cannot write '%.600s': %s", status_words(setting), path, why_not(error));
+}
+
+/* It stays open as long as this process lives: closing it would be its end for the reader. */
+static enum status check_fifo(const char *path, const char *setting)
+{
+	return open_to_write(path) < 0 ? refuse_place(path, setting, errno) : STATUS_OK;
+}
+
+bool output_is_special(const char *path)
+{
+	struct stat info;
+	return !stat(path, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 enum status output_check(const char *path, const char *setting)
 {
 	struct stat info;
 	struct output *o;
-	/* Opening a FIFO and closing it would be its end for the reader. */
-	if (!stat(path, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-		return access(path, W_OK) ? status_fail(STATUS_INPUT, "%s: cannot write '%.600s': %s",
-		                                        status_words(setting), path, strerror(errno))
-		                          : STATUS_OK;
+	if (!stat(path, &info) && S_ISFIFO(info.st_mode))
+		return check_fifo(path, setting);
+	if (output_is_special(path))
+		return access(path, W_OK) ? refuse_place(path, setting, errno) : STATUS_OK;
 	enum status s = output_open(&o, path, setting);
 	if (!s)
 		output_close(o);

@@ -46,8 +46,11 @@ const char *output_temporary(const struct output *o);
 enum status output_finish(struct output *o);
 void output_close(struct output *o); /* accepts NULL */
 
-/* Whether output_open could; leaves nothing behind. For files that are written at the end of a long run. */
+/* Whether output_open could; leaves nothing behind. For files that are written at the end of a long run. A FIFO's
+ * reader is waited for, and does not come to the FIFO's end before this process has ended. */
 enum status output_check(const char *path, const char *setting);
+/* A device, FIFO or socket, which is written into under whatever name. */
+bool output_is_special(const char *path);
 /* Removes the temporaries that dead writers left of this target. */
 void output_sweep(const char *path);
 /* Removes the temporaries that this process has open, for an exit in a hurry: safe in a signal handler. */

@@ -66,6 +66,14 @@ for model in mlp:sizes=2-4-2 gpt:layers=1,width=16,heads=2,context=8; do
 	[ $status = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q "^fatal: --data: 'pipe' is a pipe, which can be read once" err ||
 		fail "a pipe as data of $model: exit status $status"
 done
+mkfifo read
+cat read >lines &
+run named "${train[@]}" --data big.csv --log read
+wait $!
+[ "$(wc -l <lines)" = 1 ] && grep -q '^{"step": 1,' lines || fail "a log into a pipe: $(cat lines)"
+run nowhere "${train[@]}" --data big.csv --log /dev/null
+mkfifo weights.safetensors
+refuse 'weights.safetensors: is there and not a regular file, which weights need' "${train[@]}" --data big.csv --save weights.safetensors
 mkdir folder
 mkfifo folder/a_train.bin
 refuse 'folder/a_train.bin: not a regular file' train --model gpt:layers=1,width=16,heads=2,context=8 --data folder

@@ -54,7 +54,7 @@ refuse '--seed 1, and this run has 2' "${resume[@]}" --seed 2
 refuse '--precision fp32' "${resume[@]}" --precision bf16
 refuse '--batch 12' train "${same[@]/12/8}" --strategy zero2 --ranks 2 --steps 4 --resume "$run"
 refuse '--model gpt:layers=2' train --model mlp --steps 4 --resume "$run"
-refuse '--offload optimizer:delayed= no' "${resume[@]}" --offload optimizer:delayed=yes
+refuse 'saved with --offload optimizer:delayed=no, and this run has optimizer:delayed=yes' "${resume[@]}" --offload optimizer:delayed=yes
 sed '$s/[a-y]/z/' tests/golden/text.txt >"$TMPDIR/text.txt" # a letter far behind the first samples
 refuse '--data has other samples' train --model $gpt --data "$TMPDIR/text.txt" --batch 12 --steps 4 --resume "$run"
 refuse '--init: --resume has the weights' "${resume[@]}" --init "$TMPDIR/weights"
@@ -98,6 +98,20 @@ status=0
 [ $status != 0 ] && grep -q 'rank-00001.safetensors: it is not as it was saved' "$TMPDIR/err" ||
 	fail "a damaged checkpoint was taken: exit status $status"
 cp "$TMPDIR/good" "$damaged"
+
+# Of a run's folder all checkpoints are looked at: which of them is whole has a name. Without `latest` the folder is used.
+run two train --model mlp:sizes=784-32-10 --strategy single --batch 12 --steps 2 --checkpoint "$run.two" --checkpoint-every 1 --evaluate no
+run verified checkpoint verify "$run.two"
+[ "$(grep -c ': whole: 1 files' "$TMPDIR/verified.out")" = 2 ] || fail "verify: $(cat "$TMPDIR/verified.out")"
+sed -i 's/"step": 2/"step": 3/' "$run.two/step-00000002/checkpoint.json"
+status=0
+"$SHARDLAB" checkpoint verify "$run.two" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+[ $status = 1 ] && grep -q 'step-00000002/checkpoint.json: it is not as it was saved.* 1 of 2 .*: .*/step-00000001$' "$TMPDIR/err" ||
+	fail "verify of two: exit status $status, $(cat "$TMPDIR/err")"
+rm "$run.two/latest"
+refuse 'it has checkpoints of another run, up to step-00000002' train --model mlp:sizes=784-32-10 --batch 12 --steps 2 --checkpoint "$run.two"
+refuse 'with --learning-rate 0.001, and this run has 0.1;' train --model mlp:sizes=784-32-10 --strategy single --batch 12 --steps 4 \
+	--learning-rate 0.1 --resume "$run.two/step-00000001"
 
 # No room is told before the first step. (Later it costs a checkpoint and not the run: tests/cli/cli_room.sh.)
 (

@@ -63,3 +63,15 @@ for ranks in 1 3; do
 			fail "diverging in $precision on $ranks ranks: exit status $status"
 	done
 done
+
+# The loss is computed before it is scaled: where it is not finite no smaller scale helps, and the good file stays.
+for how in '1 --strategy single' '2 --strategy ddp' '2 --strategy pipeline'; do
+	echo good >"$TMPDIR/good.safetensors"
+	status=0
+	# shellcheck disable=SC2086
+	"$SHARDLAB" train --model $model --precision fp16 --batch 24 --steps 10 --learning-rate 1e3 --optimizer sgd --ranks $how \
+		--save "$TMPDIR/good.safetensors" --checkpoint "$TMPDIR/good.${how##* }" >"$TMPDIR/fails.out" 2>"$TMPDIR/err" || status=$?
+	[ $status = 1 ] && [ "$(wc -l <"$TMPDIR/err")" = 1 ] && grep -q '^fatal: .*step [0-9]*: the loss is not finite in fp16' "$TMPDIR/err" ||
+		fail "a loss that is not finite in fp16, $how: exit status $status"
+	[ "$(cat "$TMPDIR/good.safetensors")" = good ] && [ ! -e "$TMPDIR/good.${how##* }/latest" ] || fail "$how: it was saved"
+done

@@ -60,11 +60,31 @@ end 'Ctrl+C, one rank' 'stopped by the user' 1 parent INT
 end 'Ctrl+C' 'stopped by the user after step' 3 parent INT
 tail -n 1 "$TMPDIR/out" | grep -q '^{"summary"' || { echo 'Ctrl+C: no summary' && errors=$((errors + 1)); }
 end 'TERM' 'stopped by the user after step' 2 parent TERM
+end 'USR2, one rank' 'stopped by the user after step' 1 parent USR2
 end 'a rank that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL
 end 'a stage that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL --strategy pipeline --accumulate 3 \
 	--model mlp:sizes=784-32-32-10
 end 'a replica that is killed' '^fatal: rank 3 died (Killed)' 4 rank KILL --strategy hybrid:shard=2
 end 'a parent that is killed' '' 3 parent KILL
+
+# mpirun gives its ranks a second, which may be too short to save: either way the line says who was asked, and no run
+# that somebody asked to end starts again.
+for signal in TERM HUP; do
+	status=0
+	rm -f "$TMPDIR/out"
+	"${alone[@]}" "$program" train --model mlp:sizes=784-32-10 --ranks 2 --steps 100000000 --json --restarts 2 \
+		--checkpoint "$TMPDIR/asked.$signal" >"$TMPDIR/out" 2>"$TMPDIR/err" &
+	parent=$!
+	wait_until has_stepped || complain "$signal to mpirun: no steps"
+	kill -"$signal" "$(parent_of "$(ranks | tail -n 1)")"
+	wait "$parent" 2>/dev/null || status=$?
+	case $status in
+	75) grep -q '^stopped by the user after step' "$TMPDIR/err" && [ -e "$TMPDIR/asked.$signal/latest" ] ;;
+	1) grep -q '^mpirun was asked to end by a signal, and ended the ranks before they had saved' "$TMPDIR/err" ;;
+	*) false ;;
+	esac && [ "$(wc -l <"$TMPDIR/err")" = 1 ] || complain "$signal to mpirun: exit status $status, $(cat "$TMPDIR/err")"
+	wait_until none_left || complain "$signal to mpirun: left behind: $(processes)"
+done
 
 # Offload to disk leaves no file, however the run ends.
 folder=$TMPDIR/offloaded

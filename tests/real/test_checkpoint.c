@@ -393,6 +393,18 @@ START_TEST(a_run_mixes_with_no_other)
 	must_fail(checkpoint_folder_check_own(folder, "/elsewhere"), STATUS_INPUT, "there is no checkpoint");
 	must(checkpoint_folder_check_own(folder, "latest"));
 	must(checkpoint_folder_check_own(folder, ten));
+	char *latest = path_in_folder(folder, "latest"), *manifest = path_in_folder(ten, "checkpoint.json");
+	ck_assert(!unlink(latest));
+	must_fail(checkpoint_folder_check_own(folder, NULL), STATUS_INPUT, "of another run, up to step-00000010");
+	must(checkpoint_folder_check_own(folder, "latest"));
+	ck_assert(!unlink(manifest));
+	must_fail(checkpoint_folder_check_own(folder, NULL), STATUS_INPUT, "of another run, up to step-00000010");
+	folder_remove(ten, "checkpoint.json");
+	must(checkpoint_folder_check_own(folder, NULL));
+	ck_assert(!symlink("nowhere", latest));
+	must_fail(checkpoint_folder_check_own(folder, NULL), STATUS_INPUT, "of another run, up to latest");
+	free(latest);
+	free(manifest);
 	free(ten);
 }
 
