@@ -137,11 +137,16 @@ void new_folder_sweep_all(const char *parent, const char *begins)
 	folder_each(parent, sweep_entry, &(struct sweep){parent, begins, true});
 }
 
+/* Under a temporary name: whoever is killed meanwhile leaves what the next sweeps. */
 void folder_remove(const char *path, const char *first)
 {
-	char *folder = strdup(path);
+	size_t bytes = strlen(path) + NAME_ROOM;
+	char *folder = malloc(bytes);
 	if (!folder)
 		return;
+	snprintf(folder, bytes, "%s.%ld.%d" SUFFIX, path, (long)getpid(), NAME_TRIES);
+	if (rename(path, folder))
+		snprintf(folder, bytes, "%s", path);
 	remove_file(folder, first);
 	remove_folder(folder);
 	free(folder);

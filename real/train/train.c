@@ -375,16 +375,17 @@ static enum status join_world(struct training *t)
 }
 
 /* All steps that were to be made are made. */
-static enum status end_whole(const struct training *t, bool stopped, int64_t steps)
+static enum status end_whole(const struct training *t, bool stopped)
 {
 	if (t->unsaved && stopped)
 		return status_fail(STATUS_INTERRUPTED,
-		                   "stopped by the user after step %" PRId64 ", without a checkpoint of it: %s", steps,
-		                   t->unsaved_why);
+		                   "stopped by the user after step %" PRId64 ", without a checkpoint of it: %s",
+		                   t->steps_done, t->unsaved_why);
 	if (t->unsaved)
 		return status_fail(STATUS_UNSAVED, "no checkpoint of step %" PRId64 ": %s", t->steps_done,
 		                   t->unsaved_why);
-	return stopped ? status_fail(STATUS_STOPPED, "stopped by the user after step %" PRId64, steps) : STATUS_OK;
+	return stopped ? status_fail(STATUS_STOPPED, "stopped by the user after step %" PRId64, t->steps_done)
+	               : STATUS_OK;
 }
 
 enum status train_run(const struct train_options *o, struct report *out)
@@ -407,7 +408,7 @@ enum status train_run(const struct train_options *o, struct report *out)
 		MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
 	}
 	if (!s)
-		s = end_whole(&t, stopped, out->steps);
+		s = end_whole(&t, stopped);
 	training_release(&t);
 	return s;
 }
