@@ -32,6 +32,7 @@ struct hosts {
 
 /* STATUS_INPUT, with FILE:line:column. On failure `h` is released. */
 enum status hosts_parse(struct hosts *h, const char *text, size_t size, const char *file);
+enum status hosts_read_all(struct hosts *h, const char *path);
 /* Leaves out those that are gone (reach.h). */
 enum status hosts_read(struct hosts *h, const char *path);
 void hosts_release(struct hosts *h); /* accepts a zeroed struct */

@@ -132,7 +132,7 @@ static enum status leave_out_gone(struct hosts *h, const char *path)
 	return status_fail(STATUS_RUN, "%s: none of the hosts answers", path);
 }
 
-enum status hosts_read(struct hosts *h, const char *path)
+enum status hosts_read_all(struct hosts *h, const char *path)
 {
 	enum { MOST = 1 << 24 };
 	char *text;
@@ -143,6 +143,12 @@ enum status hosts_read(struct hosts *h, const char *path)
 		return s;
 	s = hosts_parse(h, text, size, path);
 	free(text);
+	return s;
+}
+
+enum status hosts_read(struct hosts *h, const char *path)
+{
+	enum status s = hosts_read_all(h, path);
 	return s ? s : leave_out_gone(h, path);
 }
 

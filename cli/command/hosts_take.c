@@ -1,25 +1,10 @@
 /* --hosts of commands that start nothing: how many ranks there are, and how many on a node. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command/hosts.h"
-#include "strategy/base/file.h"
 #include "strategy/cluster/cluster.h"
 #include "strategy/cluster/links.h"
-
-static enum status read_hosts(struct hosts *h, const char *path)
-{
-	enum { MOST = 1 << 24 };
-	char *text;
-	size_t size;
-	enum status s = file_read(path, "{hosts}", MOST, &text, &size);
-	if (s)
-		return s;
-	s = hosts_parse(h, text, size, path);
-	free(text);
-	return s;
-}
 
 static bool has_gpus(const char *cluster)
 {
@@ -55,7 +40,7 @@ enum status hosts_take(struct options *o)
 	if (!o->value[OPTION_HOSTS].given ||
 	    (starts_ranks(o->command) && (ranks->given || !o->value[OPTION_CONFIG].given)))
 		return STATUS_OK;
-	enum status s = read_hosts(&h, o->value[OPTION_HOSTS].text);
+	enum status s = hosts_read_all(&h, o->value[OPTION_HOSTS].text);
 	if (s)
 		return s;
 	int64_t wanted = ranks->given ? ranks->whole : hosts_slots(&h);
