@@ -59,12 +59,12 @@ struct settings training_settings(const struct training *t)
 	return s;
 }
 
-/* A number by the fewest digits that mean it; other text as it is. */
+/* A fraction by the fewest digits that mean it; whole numbers and other text as they are. */
 static const char *shortest(const char *text, char out[32])
 {
 	char *end;
 	double value = strtod(text, &end);
-	if (*end || end == text)
+	if (*end || end == text || !strchr(text, '.'))
 		return text;
 	for (int digits = 1; digits <= 17; digits++) {
 		snprintf(out, 32, "%.*g", digits, value);
