@@ -476,10 +476,10 @@ def simulate(run, stack=None, cluster=None):
     return simulate_share(run, run.recomputed, stack, cluster, ())
 
 
-def simulate_memory(run):
+def simulate_memory(run, stack):
     """The same step as the run's program makes it. Time is the stack's, which was fitted on shardlab's plans."""
     model = run.model + run.attention
-    return simulate_share(run, run.kept, None, None, ("--as", run.as_, "--model", model))
+    return simulate_share(run, run.kept, stack, None, ("--as", run.as_, "--model", model))
 
 
 def simulate_share(run, share, stack, cluster, more):
