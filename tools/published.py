@@ -79,7 +79,8 @@ SCALINGS = [(r"llm-foundry|composer|nanotron|megatron|llmq", "delayed"), (r"", "
 # row has MFU and HFU, which counts what is recomputed, they say it better.
 CHECKPOINTING = [
     (r"recompute-block", 1), (r"recompute-ffn", 0.6), (r"recompute-(swiglu|norm)", 0),
-    (r"selective", 0.5), (r"full", 1), (r"none|^no$", 0),
+    (r"every (second|other|2nd|2)\b", 0.5), (r"every (third|3rd|3)\b", 1 / 3), (r"every (fourth|4th|4)\b", 0.25),
+    (r"selective", 0.5), (r"full|every (block|layer)", 1), (r"none|^no$", 0),
 ]
 OFFLOADS = [
     (r"activation.*opt|opt.*activation", "optimizer,activations"),
