@@ -88,6 +88,8 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 	out->ns = host ? longer(compute, memory) + c->launch.value
 	               : effective_kernel(c, compute, whole ? 0 : memory,
 	                                  op_class(op->kind) == OP_CLASS_K && software_is_own(&p->software));
+	if (whole && c->weight_bandwidth.value)
+		out->ns += time_of(op_weight_bytes(p, r, op), c->weight_bandwidth.value);
 	out->bytes = bytes;
 	out->measured = c->launch.measured && (whole || bandwidth.measured) && (!flops || rate.measured);
 	return STATUS_OK;

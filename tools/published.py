@@ -155,16 +155,18 @@ def find(table, text):
 
 
 def number(text):
+    """A figure, with or without commas between thousands; None: there is none, or none that anybody measures."""
     try:
-        return float(text)
-    except (TypeError, ValueError):
+        v = float(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text or ""))
+    except ValueError:
         return None
+    return v if 0 <= v < 1e18 else None
 
 
 def rounding(text):
     """How far a written figure may be off by its rounding, as a share: half of its last digit."""
     digits = len(text.split(".")[1]) if "." in text else 0
-    return 0.5 / 10**digits / abs(float(text))
+    return 0.5 / 10**digits / number(text)
 
 
 def whole(text):
