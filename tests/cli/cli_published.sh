@@ -61,6 +61,10 @@ PYTHON
 grep -q 'stack composer, fitted on 5 runs' "$TMPDIR/sim" || fail "the step does not rest on the fitted stack"
 grep -Eq '^  step  .*\(.* … .* s\)' "$TMPDIR/sim" || fail "the step has no range"
 
+# Other software's plan has its class's speed.
+"$SHARDLAB" sim --model gpt2-124m --strategy ddp --ranks 2 --cluster a100-80gb --precision bf16 --as pytorch:compile=yes >"$TMPDIR/sim"
+grep -q 'class pytorch-compiled on ampere, as no stack was named' "$TMPDIR/sim" || fail "--as has another class: $(tail -1 "$TMPDIR/sim")"
+
 # A rate above its ceiling, no class, another card, fitted on nothing.
 sed 's/share: [0-9.]*/share: 1.5/' "$TMPDIR/composer-ampere.yaml" >"$TMPDIR/above.yaml"
 refuse 'product.share is 1.5, above the ceiling' sim --cluster a100-80gb --stack "$TMPDIR/above.yaml"
