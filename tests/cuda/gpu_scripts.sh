@@ -91,7 +91,7 @@ for source in $(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*); do
 	printf '#!/bin/sh\necho "100%%: Checks: 7, Failures: 0, Errors: 0"\n' >"$TMPDIR/checked/tests/gpu/$name"
 	chmod +x "$TMPDIR/checked/tests/gpu/$name"
 done
-SHARDLAB=$TMPDIR/checked/shardlab gpu_script 0 $'^@row\tkernels\t49 tests pass$' kernels.sh
+SHARDLAB=$TMPDIR/checked/shardlab gpu_script 0 $'^@row\tkernels\t56 tests pass$' kernels.sh
 cp "$TMPDIR/script.out" "$TMPDIR/kernels.log"
 printf '#!/bin/sh\nexit 3\n' >"$TMPDIR/checked/tests/gpu/test_cuda_update"
 SHARDLAB=$TMPDIR/checked/shardlab gpu_script 1 $'^@row\tkernels\tFAILED: test_cuda_update$' kernels.sh
@@ -101,7 +101,7 @@ chmod +x "$TMPDIR/sanitizer"
 SANITIZER=$TMPDIR/sanitizer gpu_script 0 '^skipped: compute-sanitizer: .*Device not supported$' sanitizer.sh
 ! grep -q '^@row' "$TMPDIR/script.out" || fail 'sanitizer.sh: a row of nothing'
 printf '#!/bin/sh\necho "ERROR SUMMARY: 0 errors"\n' >"$TMPDIR/sanitizer"
-SANITIZER=$TMPDIR/sanitizer gpu_script 0 $'^@row\tsanitizer\t16 programs and tools: clean$' sanitizer.sh
+SANITIZER=$TMPDIR/sanitizer gpu_script 0 $'^@row\tsanitizer\t18 programs and tools: clean$' sanitizer.sh
 
 printf '%s\n' '#!/bin/sh' "printf '%-24s %9.1f us %8.1f GB/s %5.1f%% of the copy\n' copy 120 4150 100 'bias, GELU' 30.1 3300 79.5 'those of a step together' 30.1 3300 91.2" \
 	>"$TMPDIR/fake/tests/bench/bench_cuda_memory"

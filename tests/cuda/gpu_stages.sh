@@ -129,6 +129,6 @@ STAGES='train-hopper train matrix pytorch' MICRO_BATCHES=2 stages_script 0 besid
 for stage in train-hopper train matrix pytorch; do has $'^@stage\t'"$stage"$'\tok\t'; done
 has $'^@row\tpytorch-speed\t'
 STAGES=sanitizer stages_script 0 third.sh
-has $'^@row\tsanitizer\t16 programs and tools: clean$'
+has $'^@row\tsanitizer\t18 programs and tools: clean$'
 FAKE_GPU_MIB=70 CALIBRATE=--quick STAGES=time stages_script 1 third.sh
 has $'^@row\tvalidate-time\tFAILED: calibrate$'
