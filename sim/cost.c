@@ -32,6 +32,16 @@ static enum status cost_host_copy(const struct cluster *c, int64_t bytes, bool p
 	return STATUS_OK;
 }
 
+/* A copy on which the ranks' time depends, and that a rank makes alone: all take as long as it does, and of the memory
+ * that ranks share they take what they copy themselves. */
+static enum status cost_copy_in_turn(const struct cluster *c, int64_t bytes, int64_t most, bool pageable,
+                                     struct cost *out)
+{
+	enum status s = cost_host_copy(c, 2 * longer(most, bytes / 2), pageable, out);
+	out->bytes = c->kind == DEVICE_CPU ? bytes : bytes / 2;
+	return s;
+}
+
 static enum status cost_disk(const struct cluster *c, bool reads, int64_t bytes, struct cost *out)
 {
 	const struct rate *rate = reads ? &c->disk.read : &c->disk.write;
@@ -72,6 +82,9 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 	bool host = op->queue == QUEUE_HOST_COMPUTE && c->kind == DEVICE_GPU;
 	struct rate rate, bandwidth = host ? c->node_bandwidth : c->device_bandwidth;
 
+	int64_t most = op_bytes_in_turn(p, r, op);
+	if (most)
+		return cost_copy_in_turn(c, bytes, most, op_is_pageable(p, op), out);
 	if (op->queue == QUEUE_HOST_TO_DEVICE || op->queue == QUEUE_DEVICE_TO_HOST)
 		return cost_host_copy(c, bytes, op_is_pageable(p, op), out);
 	if (op->queue == QUEUE_DISK)

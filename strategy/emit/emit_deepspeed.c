@@ -212,7 +212,10 @@ static const char *most_in_host(struct emission *e)
 static const char *turns(struct emission *e)
 {
 	int64_t stage = emit_stage_of(e);
-	return e->settings->offload.optimizer && (stage == 1 || stage == 2) ? "true" : NULL;
+	return e->settings->offload.optimizer && (stage == 1 || stage == 2) &&
+	                       as_does(e, SOFTWARE_COPIES, COPIES_ALL, COPIES_ALL)
+	               ? "true"
+	               : NULL;
 }
 
 static const char *optimizer_type(struct emission *e)
@@ -241,7 +244,7 @@ const struct emit_row emit_deepspeed_rows[] = {
         {"fp16.initial_scale_power", SETTING_LOSS_SCALE, scale_power},
         {"fp16.loss_scale_window", SETTING_LOSS_SCALE_WINDOW, scale_window},
         {ZERO("stage"), SETTING_STRATEGY, emit_stage},
-        {ZERO("round_robin_gradients"), SETTING_OFFLOAD, turns},
+        {ZERO("round_robin_gradients"), SETTING_AS, turns},
         {ZERO("overlap_comm"), SETTING_STRATEGY, overlap},
         {ZERO("reduce_bucket_size"), SETTING_BUCKET, bucket},
         {ZERO("stage3_prefetch_bucket_size"), SETTING_STRATEGY, prefetch},

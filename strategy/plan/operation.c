@@ -1,5 +1,7 @@
 #include "strategy/plan/operation.h"
 
+#include <string.h>
+
 #include "strategy/plan/mesh.h"
 #include "strategy/plan/plan.h"
 
@@ -103,6 +105,42 @@ bool op_is_pageable(const struct plan *p, const struct op *op)
 	if (pinned == PINNED_ALL || op->group < 0 || !(in || out) || !(o->optimizer || o->parameters))
 		return false;
 	return pinned != (in && o->parameters ? PINNED_PARAMETERS : PINNED_OPTIMIZER);
+}
+
+static bool copies_in_turn(const struct plan *p, const struct op *op)
+{
+	return p->software.does[SOFTWARE_COPIES] == COPIES_ONE && op->queue == QUEUE_DEVICE_TO_HOST && op->group >= 0 &&
+	       op->pass == PASS_BACKWARD && p->settings.offload.optimizer &&
+	       (!strcmp(p->strategy, "zero1") || !strcmp(p->strategy, "zero2"));
+}
+
+/* The ranks' pieces follow one another through the model, and buckets come from its end (DeepSpeed's
+ * stage_1_and_2.py, copy_grads_in_partition). Of a bucket a rank has a whole piece, or one of two that it begins or
+ * ends in:
+ *
+ *     pieces    │  rank 0  │  rank 1  │  rank 2  │  rank 3  │
+ *     buckets   │       2       │       1       │     0     │
+ */
+static int64_t most_of_bucket(const struct plan *p, int group)
+{
+	int64_t all = 0, behind = 0;
+	for (int g = 0; g < p->group_count; g++) {
+		behind += g < group ? p->groups[g].elements : 0;
+		all += p->groups[g].elements;
+	}
+	int64_t piece = (all + p->ranks - 1) / p->ranks, begin = all - behind - p->groups[group].elements;
+	int64_t end = all - behind, first = piece - begin % piece;
+	first = first < end - begin ? first : end - begin;
+	int64_t rest = end - begin - first;
+	rest = rest < piece ? rest : piece;
+	return first > rest ? first : rest;
+}
+
+int64_t op_bytes_in_turn(const struct plan *p, const struct role *r, const struct op *op)
+{
+	if (!copies_in_turn(p, op))
+		return 0;
+	return most_of_bucket(p, op->group) * type_bytes(r->buffers[op->operand[COPY_X].buffer].type);
 }
 
 static enum type buffer_type(const struct role *r, const struct op *op, int operand)

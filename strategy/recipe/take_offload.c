@@ -200,27 +200,17 @@ static void take_pinning(struct recipe *r, bool optimizer, bool parameters)
 		recipe_say(r, b, "offload_optimizer.pin_memory's line says it");
 }
 
-/* Without it a rank has one piece of the model, and the one with the first layers, whose gradients come last, has its
- * copies behind the backward pass. Here every rank has a slice of every bucket. */
+/* Without it a rank has one piece of the model, and copies alone while the others wait; with it the tensors of every
+ * bucket go around. */
 static void take_turns(struct recipe *r, int64_t stage, bool offloads)
 {
 	static const char path[] = "zero_optimization.round_robin_gradients";
 	const struct tree *v = recipe_find(r, path);
-	int64_t ranks = ranks_of(r);
-	bool turns = recipe_flag(r, path, false), counts = offloads && (stage == 1 || stage == 2) && ranks != 1;
-	struct held h;
-	recipe_say(r, v,
-	           !offloads || stage < 1 || stage > 2 ? "nothing, without offload in stage 1 or 2"
-	           : counts && !turns                  ? "not in the figures"
-	                                               : "as here");
-	if (!counts || turns)
-		return;
-	bool known = r->question.model && ranks > 0 && !measure(r, ranks, &h);
-	recipe_note(r, v,
-	            "%s false%s: the rank with the first layers copies all of its gradients%s to the host behind the "
-	            "backward pass there; here all ranks copy as they come, as with true",
-	            path, v ? "" : ", the default",
-	            known ? arena_print(&r->arena, ", %" PRId64 " elements,", h.share) : "");
+	bool turns = recipe_flag(r, path, false);
+	if (offloads && (stage == 1 || stage == 2))
+		recipe_switch(r, v, SOFTWARE_COPIES, turns ? "all" : "one");
+	else
+		recipe_say(r, v, "nothing, without offload in stage 1 or 2");
 }
 
 void take_offload(struct recipe *r, const struct offload_devices *d)

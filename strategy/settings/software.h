@@ -68,7 +68,11 @@ enum software_name {
 	X(PINNED, pinned, "all|optimizer|parameters|none", "all", "all", "all", "all",                                 \
 	  "offload: whose host memory is page-locked; copies from other memory are slower, and kernels wait for them") \
 	X(DISK, disk, "both|reads|writes|none", "both", "both", "none", "both",                                        \
-	  "offload optimizer:to=disk: what goes on while another group is updated")
+	  "offload optimizer:to=disk: what goes on while another group is updated")                                    \
+	X(COPIES, copies, "all|one", "all", "all", "one", "all",                                                       \
+	  "zero1, zero2, offload: who copies a bucket's gradients to the host, and for whom all wait: all ranks "      \
+	  "their "                                                                                                     \
+	  "slices at a time, or the rank whose piece of the model it is")
 
 enum software_switch {
 #define X(constant, ...) SOFTWARE_##constant,
@@ -96,6 +100,7 @@ enum { GROUPS_ONE, GROUPS_FOUR };
 enum { SAVED_GATHERED, SAVED_BROADCAST };
 enum { PINNED_ALL, PINNED_OPTIMIZER, PINNED_PARAMETERS, PINNED_NONE };
 enum { DISK_BOTH, DISK_READS, DISK_WRITES, DISK_NONE };
+enum { COPIES_ALL, COPIES_ONE };
 
 struct software {
 	enum software_name name;

@@ -141,7 +141,7 @@ static const struct {
         {"\"zero_optimization\": {\"stage\": 3}", "zero_optimization.offload_optimizer.pin_memory",
          "false, \"device\": \"nvme\"", "as=shardlab:disk=none:pinned=parameters"},
         {"\"zero_optimization\": {\"stage\": 1}", "zero_optimization.offload_optimizer.pin_memory",
-         "false, \"device\": \"cpu\"", "as=shardlab:pinned=parameters"},
+         "false, \"device\": \"cpu\"", "as=shardlab:pinned=parameters:copies=one"},
         {"\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}}",
          "zero_optimization.offload_param.pin_memory", "false, \"device\": \"cpu\"", "as=shardlab:pinned=optimizer"},
         {"\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}}",
@@ -161,6 +161,10 @@ static const struct {
          "zero_optimization.offload_param.device", "\"cpu\"", "offload=optimizer,parameters"},
         {"\"zero_optimization\": {\"stage\": 3, \"cpu_offload\": true}", "zero_optimization.cpu_offload_param", "true",
          "offload=optimizer,parameters"},
+        {"\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}",
+         "zero_optimization.round_robin_gradients", "false", "as=shardlab:copies=one"},
+        {"\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": \"cpu\"}}",
+         "zero_optimization.round_robin_gradients", "true", "offload=optimizer"},
         {"", "optimizer.type", "\"SGD\"", "optimizer=sgd learning_rate=0.001 weight_decay=0"},
         {"\"optimizer\": {\"type\": \"AdamW\"}", "optimizer.params.lr", "0.25", "optimizer=adamw learning_rate=0.25"},
         {"\"optimizer\": {\"type\": \"Adam\"}", "optimizer.params.weight_decay", "0.5",
@@ -176,8 +180,7 @@ static const struct {
 
 /* Keys that become a setting only together with another, or that must say what the precision is. */
 static const char *const said_elsewhere[] = {"fp16.loss_scale", "scheduler.params.warmup_max_lr",
-                                             "zero_optimization.stage3_param_persistence_threshold",
-                                             "zero_optimization.round_robin_gradients"};
+                                             "zero_optimization.stage3_param_persistence_threshold"};
 
 /* "a.b", value → "a": {"b": value}, inside what stands beside it if that is the same section. */
 static void put_key(char *out, size_t size, const char *beside, const char *key, const char *value)
@@ -328,33 +331,6 @@ START_TEST(small_tensors_that_stay_whole_are_noted)
 		must(read_as(RECIPE_DEEPSPEED, text));
 		for (int k = 0; k < recipe.notes.count; k++)
 			found |= strstr(recipe.notes.list[k].text, cases[i].note ? cases[i].note : "persistence") !=
-			         NULL;
-		ck_assert_msg(found == (cases[i].note != NULL), "%s", text);
-	}
-}
-
-/* Whose copies stand behind the backward pass is said where there are any, and where nothing says otherwise. */
-START_TEST(who_copies_when_is_noted)
-{
-	static const struct {
-		const char *keys, *note;
-	} cases[] = {
-	        {"\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}",
-	         "false, the default: the rank with the first layers copies all of its gradients, 62219904 elements,"},
-	        {"\"stage\": 1, \"round_robin_gradients\": false, \"offload_optimizer\": {\"device\": \"cpu\"}",
-	         "round_robin_gradients false: the rank"},
-	        {"\"stage\": 2, \"round_robin_gradients\": true, \"offload_optimizer\": {\"device\": \"cpu\"}", NULL},
-	        {"\"stage\": 2, \"round_robin_gradients\": false", NULL},
-	        {"\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}", NULL}};
-	const struct recipe_question q = {.reader = RECIPE_DEEPSPEED, .model = "gpt2-124m", .ranks = 2};
-	for (int i = 0; i < COUNT(cases); i++) {
-		char text[300];
-		bool found = false;
-		snprintf(text, sizeof text, "{\"train_batch_size\": 8, \"zero_optimization\": {%s}}", cases[i].keys);
-		recipe_release(&recipe);
-		must(recipe_read(&recipe, text, strlen(text), "f", &q));
-		for (int k = 0; k < recipe.notes.count; k++)
-			found |= strstr(recipe.notes.list[k].text, cases[i].note ? cases[i].note : "round_robin") !=
 			         NULL;
 		ck_assert_msg(found == (cases[i].note != NULL), "%s", text);
 	}

@@ -107,6 +107,29 @@ START_TEST(offloaded_plans_are_right_whatever_waits)
 		}
 }
 
+/* A bucket that has a whole piece of the model is copied by one rank, and one of all the model by all of them; which
+ * takes what the rank with the most of it copies. */
+START_TEST(a_bucket_is_copied_by_whoever_has_its_piece)
+{
+	static const char *const buckets[] = {"2000000", "1000"};
+	for (int i = 0; i < COUNT(buckets); i++) {
+		const struct plan *p =
+		        right_plan(GPT "zero2 ranks=4 offload=optimizer bucket=%s as=shardlab:copies=one", buckets[i]);
+		const struct role *r = &p->roles[0];
+		int64_t most = 0, all = 0, own = 0, piece = (p->model->parameters + 3) / 4 * 4;
+		for (int k = r->step.begin; k < r->step.end; k++) {
+			int64_t n = op_bytes_in_turn(p, r, &r->ops[k]);
+			all += n;
+			most = n > most ? n : most;
+			own += n ? op_transfer_bytes(p, r, &r->ops[k]) : 0;
+		}
+		ck_assert_int_le(most, piece);
+		ck_assert_int_ge(own, piece - 4 * 4);
+		ck_assert_int_ge(all, i ? 3 * piece : piece); /* the last of a bucket may be another rank's */
+		ck_assert_int_le(all, i ? 4 * piece : piece);
+	}
+}
+
 /* GatheredParameters with a modifier_rank: what is gathered to be saved is broadcast, module by module. */
 START_TEST(deepspeed_broadcasts_what_it_has_gathered)
 {
