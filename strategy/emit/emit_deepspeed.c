@@ -209,6 +209,30 @@ static const char *most_in_host(struct emission *e)
 	return o->parameters_on_disk ? "0" : o->staging ? emit_whole(e, OFFLOAD_STAGING_MOST / 4) : NULL;
 }
 
+/* Requests of a MiB, as many as fill the queue, or one of them all. */
+static int64_t requests(const struct emission *e)
+{
+	enum { USUAL = 1 << 20 };
+	return e->settings->offload.queue % USUAL ? 1 : e->settings->offload.queue / USUAL;
+}
+
+static const char *block_size(struct emission *e)
+{
+	int64_t n = e->settings->offload.queue;
+	return n ? emit_whole(e, n / requests(e)) : NULL;
+}
+
+static const char *queue_depth(struct emission *e)
+{
+	return e->settings->offload.queue ? emit_whole(e, requests(e)) : NULL;
+}
+
+static const char *asks_ahead(struct emission *e)
+{
+	return e->settings->offload.queue ? emit_flag(as_does(e, SOFTWARE_REQUESTS, REQUESTS_AHEAD, REQUESTS_AHEAD))
+	                                  : NULL;
+}
+
 static const char *turns(struct emission *e)
 {
 	int64_t stage = emit_stage_of(e);
@@ -266,6 +290,9 @@ const struct emit_row emit_deepspeed_rows[] = {
         {ZERO("offload_param.buffer_count"), SETTING_OFFLOAD, buffer_count},
         {ZERO("offload_param.buffer_size"), SETTING_OFFLOAD, buffer_size},
         {ZERO("offload_param.max_in_cpu"), SETTING_OFFLOAD, most_in_host},
+        {"aio.block_size", SETTING_OFFLOAD, block_size},
+        {"aio.queue_depth", SETTING_OFFLOAD, queue_depth},
+        {"aio.overlap_events", SETTING_AS, asks_ahead},
         {"optimizer.type", SETTING_OPTIMIZER, optimizer_type},
         {"optimizer.params.lr", SETTING_LEARNING_RATE, optimizer_rate},
         {"optimizer.params.weight_decay", SETTING_WEIGHT_DECAY, optimizer_decay},

@@ -72,7 +72,9 @@ enum software_name {
 	X(COPIES, copies, "all|one", "all", "all", "one", "all",                                                       \
 	  "zero1, zero2, offload: who copies a bucket's gradients to the host, and for whom all wait: all ranks "      \
 	  "their "                                                                                                     \
-	  "slices at a time, or the rank whose piece of the model it is")
+	  "slices at a time, or the rank whose piece of the model it is")                                              \
+	X(REQUESTS, requests, "waves|ahead", "waves", "ahead", "ahead", "ahead",                                       \
+	  "offload …:to=disk:queue=N: the disk is asked for more once all of N bytes are there, or as each part is")
 
 enum software_switch {
 #define X(constant, ...) SOFTWARE_##constant,
@@ -101,6 +103,7 @@ enum { SAVED_GATHERED, SAVED_BROADCAST };
 enum { PINNED_ALL, PINNED_OPTIMIZER, PINNED_PARAMETERS, PINNED_NONE };
 enum { DISK_BOTH, DISK_READS, DISK_WRITES, DISK_NONE };
 enum { COPIES_ALL, COPIES_ONE };
+enum { REQUESTS_WAVES, REQUESTS_AHEAD };
 
 struct software {
 	enum software_name name;

@@ -105,6 +105,24 @@ START_TEST(a_disk_that_waits_makes_a_longer_step)
 	ck_assert_int_lt(step[2], step[3]);
 }
 
+/* A few bytes at a time make a disk slow by its latency, the more so where the next are asked for once all are there;
+ * as many as a copy has, or a disk of no latency, do not. */
+START_TEST(a_short_queue_makes_a_slow_disk)
+{
+	static const char *const words[] = {"", ":queue=1000000000", ":queue=4096", ":queue=4096"};
+	int64_t step[COUNT(words)];
+	open_gpus_with_disk();
+	cluster.disk.latency = rate_assumed(100000);
+	for (int i = 0; i < COUNT(words); i++)
+		step[i] = simulate(made_plan(SMALL "zero3 ranks=4 offload=optimizer:to=disk%s as=shardlab:requests=%s",
+		                             words[i], i == 3 ? "waves" : "ahead"),
+		                   GRAIN_OPERATION, NULL)
+		                  .time.step;
+	ck_assert_int_eq(step[0], step[1]);
+	ck_assert_int_lt(step[1], step[2]);
+	ck_assert_int_lt(step[2], step[3]);
+}
+
 /* Host memory that is set aside counts, whatever the step needs of it. */
 START_TEST(buffers_that_are_set_aside_are_host_memory)
 {

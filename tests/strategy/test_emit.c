@@ -39,7 +39,7 @@ static const struct {
          1},
         {"zero3_buffers",
          GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=deepspeed:disk=reads:pinned=parameters "
-             "offload=optimizer:to=disk:buffers=5,parameters:to=disk:staging=5120",
+             "offload=optimizer:to=disk:buffers=5:queue=3145728,parameters:to=disk:staging=5120",
          1},
         {"zero3_staged",
          GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=shardlab:pinned=none "
