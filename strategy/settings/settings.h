@@ -105,8 +105,9 @@ struct settings {
 	X(CLIP, clip, clip, REAL, "NORM", 0, 1e30, "0", 14, "global norm of the gradients at most; 0: any")            \
 	X(BUCKET, bucket, bucket, SIZE, "BYTES", 0, SETTING_LARGE, "", 0,                                              \
 	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
-	X(CHECKPOINTING, activation_checkpointing, checkpointing, TEXT, "none|full|every=K|selective[:key=value…]", 0, \
-	  0, "none", -3, "activations that are not kept but made again; see: help checkpointing")                      \
+	X(CHECKPOINTING, activation_checkpointing, checkpointing, TEXT,                                                \
+	  "none|full|every=K|selective|operations[:key=value…]", 0, 0, "none", -3,                                     \
+	  "activations that are not kept but made again; see: help checkpointing")                                     \
 	X(AS, as, software, TEXT, "NAME[:key=value:…]", 0, 0, "shardlab", -23,                                         \
 	  "whose plan: shardlab, pytorch, deepspeed or megatron; simulated only; see: help as")                        \
 	X(OFFLOAD, offload, offload, OFFLOAD, "none|optimizer|parameters|activations[,…]", 0, 0, "none", -19,          \

@@ -39,6 +39,7 @@ MEANT = {
     "zero2_offload": (4, 1, 1, "fp32", 2, None, "cpu"), "zero3": (16, 1, 1, "bf16", 3, None, ""),
     "zero3_secondary": (4, 1, 1, "bf16", 3, None, ""), "zero3_unit": (4, 1, 1, "bf16", 3, None, ""), "zero3_disk": (4, 1, 1, "fp32", 3, None, "nvme nvme"),
     "scale": (4, 1, 1, "fp16", 0, None, ""), "fsdp": (8, 2, 1, "bf16", 0, True, ""),
+    "fsdp_operations": (4, 1, 1, "fp32", 0, True, ""),
     "fsdp_keep": (8, 1, 2, "fp32", 0, False, ""), "fsdp_sync": (8, 1, 2, "fp32", 0, True, ""),
     "fsdp_offload": (4, 1, 1, "bf16", 0, True, "cpu cpu"), "hybrid": (8, 1, 1, "bf16", 0, True, ""),
     "selective": (4, 1, 1, "fp32", 0, True, ""), "tensor": (4, 2, 1, "bf16", 0, None, ""),

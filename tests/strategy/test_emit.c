@@ -62,6 +62,7 @@ static const struct {
         {"hybrid_post", GPT " hybrid:shard=4:backward=post ranks=8 micro_batch=1 clip=1", 2},
         {"hybrid_inside", GPT " hybrid:shard=2:backward=post ranks=8 micro_batch=1 clip=1", 2},
         {"foreach", GPT " fsdp ranks=4 clip=1 as=pytorch", 1},
+        {"fsdp_operations", GPT " fsdp ranks=4 micro_batch=1 activation_checkpointing=operations clip=1", 1},
         {"selective", GPT " fsdp ranks=4 activation_checkpointing=selective clip=1", 1},
         {"one_in",
          GPT " fsdp ranks=4 activation_checkpointing=full:one_in=2 precision=bf16 clip=1 "
