@@ -242,6 +242,21 @@ static const char *turns(struct emission *e)
 	               : NULL;
 }
 
+static bool says_gradients(const struct emission *e, int word)
+{
+	return emit_is_zero(e) && e->settings->precision != TYPE_FP32 && as_does(e, SOFTWARE_GRADIENTS, word, word);
+}
+
+static const char *sent_type(struct emission *e)
+{
+	return says_gradients(e, GRADIENTS_FP32) ? "\"fp32\"" : NULL;
+}
+
+static const char *kept_type(struct emission *e)
+{
+	return says_gradients(e, GRADIENTS_FP32) || says_gradients(e, GRADIENTS_KEPT) ? "\"fp32\"" : NULL;
+}
+
 static const char *optimizer_type(struct emission *e)
 {
 	return e->target == EMIT_ACCELERATE ? NULL : emit_optimizer_type(e);
@@ -267,6 +282,8 @@ const struct emit_row emit_deepspeed_rows[] = {
         {"fp16.enabled", SETTING_PRECISION, emit_if_fp16},
         {"fp16.initial_scale_power", SETTING_LOSS_SCALE, scale_power},
         {"fp16.loss_scale_window", SETTING_LOSS_SCALE_WINDOW, scale_window},
+        {"communication_data_type", SETTING_AS, sent_type},
+        {"data_types.grad_accum_dtype", SETTING_AS, kept_type},
         {ZERO("stage"), SETTING_STRATEGY, emit_stage},
         {ZERO("round_robin_gradients"), SETTING_AS, turns},
         {ZERO("overlap_comm"), SETTING_STRATEGY, overlap},

@@ -153,15 +153,21 @@ static bool keeps_fp32(const struct plan *p)
 	return p->software.does[SOFTWARE_WEIGHTS] == WEIGHTS_FP32;
 }
 
-/* A copy of floating-point numbers may round them where it is not shardlab's own trainer that makes it. */
+/* A copy of floating-point numbers may round them where it is not shardlab's own trainer that makes it, and a sum may
+ * be of another type than what is added. */
 static bool may_cast(const struct plan *p, const struct op *op)
 {
-	return op->kind == OP_COPY && !software_is_own(&p->software);
+	return (op->kind == OP_COPY || op->kind == OP_ADD) && !software_is_own(&p->software);
 }
 
 enum type plan_gradient_type(const struct plan *p)
 {
 	return p->software.does[SOFTWARE_GRADIENTS] == GRADIENTS_FP32 ? TYPE_FP32 : p->settings.precision;
+}
+
+enum type plan_shard_type(const struct plan *p)
+{
+	return p->software.does[SOFTWARE_GRADIENTS] == GRADIENTS_16BIT ? p->settings.precision : TYPE_FP32;
 }
 
 enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand)
@@ -185,7 +191,9 @@ enum type op_operand_type(const struct plan *p, const struct role *r, const stru
 	case OPERAND_INPUT:
 		return plan_value_type(p, p->model->input);
 	case OPERAND_GRADIENT:
-		return own == TYPE_FP32 ? plan_gradient_type(p) : p->settings.precision;
+		if (own != TYPE_FP32)
+			return p->settings.precision;
+		return op_class(op->kind) == OP_CLASS_K ? plan_gradient_type(p) : plan_shard_type(p);
 	case OPERAND_PLAN:
 		return own == TYPE_FP32 && op_part(op->kind, operand) == PART_PARAMETERS && keeps_fp32(p)
 		               ? own

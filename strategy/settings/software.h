@@ -51,8 +51,10 @@ enum software_name {
 	  "llama: what autograd keeps of norms and SwiGLU besides; fused where the model is compiled")                 \
 	X(LOSS, loss, "inplace|one|two|freed|kept", "inplace", "freed", "kept", "one",                                 \
 	  "tensors of the logits' size beside them: none; in fp32 one or two; cross_entropy's, logits let go or kept") \
-	X(GRADIENTS, gradients, "16bit|fp32", "16bit", "fp32", "16bit", "fp32",                                        \
-	  "bf16, fp16: of what type gradients are where they are added up, sent and kept")                             \
+	X(GRADIENTS, gradients, "16bit|fp32|kept", "16bit", "fp32", "16bit", "fp32",                                   \
+	  "bf16, fp16: of what type gradients are where they are added up, sent and kept; kept: fp32 in a rank's "     \
+	  "shard "                                                                                                     \
+	  "alone")                                                                                                     \
 	X(WEIGHTS, weights, "16bit|fp32", "16bit", "fp32", "16bit", "16bit",                                           \
 	  "bf16, fp16: a rank's shard: 16-bit with fp32 master weights, or fp32 alone, rounded for each gather")       \
 	X(UPDATE, update, "inplace|foreach|fp32", "inplace", "foreach", "fp32", "inplace",                             \
@@ -93,7 +95,7 @@ enum { BUCKET_VIEWS, BUCKET_COPIES, BUCKET_FIXED };
 enum { FREED_NONE, FREED_UNITS, FREED_BUCKETS };
 enum { KERNELS_FUSED, KERNELS_EAGER };
 enum { LOSS_IN_PLACE, LOSS_ONE, LOSS_TWO, LOSS_FREED, LOSS_KEPT };
-enum { GRADIENTS_16BIT, GRADIENTS_FP32 };
+enum { GRADIENTS_16BIT, GRADIENTS_FP32, GRADIENTS_KEPT };
 enum { WEIGHTS_16BIT, WEIGHTS_FP32 };
 enum { UPDATE_IN_PLACE, UPDATE_FOREACH, UPDATE_FP32 };
 enum { ALLOCATOR_ARENA, ALLOCATOR_CACHING };

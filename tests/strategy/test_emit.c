@@ -41,6 +41,8 @@ static const struct {
          GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=deepspeed:disk=reads:pinned=parameters "
              "offload=optimizer:to=disk:buffers=5:queue=3145728,parameters:to=disk:staging=5120",
          1},
+        {"zero3_kept", GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=deepspeed:gradients=kept",
+         1},
         {"zero3_staged",
          GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=shardlab:pinned=none "
              "offload=optimizer,parameters:staging=1024",

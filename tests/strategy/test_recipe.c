@@ -180,6 +180,8 @@ static const struct {
         {"\"bf16\": {\"enabled\": true}", "communication_data_type", "\"fp32\"", "as=shardlab:gradients=fp32"},
         {"\"bf16\": {\"enabled\": true}, \"communication_data_type\": \"fp32\"", "data_types.grad_accum_dtype",
          "\"fp32\"", "as=shardlab:gradients=fp32"},
+        {"\"bf16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 3}", "data_types.grad_accum_dtype",
+         "\"fp32\"", "as=shardlab:gradients=kept"},
         {"\"scheduler\": {\"type\": \"WarmupLR\"}", "scheduler.params.warmup_num_steps", "5", "warmup=5"},
         {"\"scheduler\": {\"type\": \"WarmupDecayLR\"}", "scheduler.params.total_num_steps", "50",
          "warmup=1000 decay=50"},

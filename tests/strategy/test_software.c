@@ -144,6 +144,29 @@ START_TEST(deepspeed_broadcasts_what_it_has_gathered)
 	}
 }
 
+/* In stage 3 gradients come and go in 16 bits, and a rank's share of them is fp32. */
+START_TEST(gradients_are_kept_wider_than_they_travel)
+{
+	static const char *const strategies[] = {"zero3", "zero3:prefetch=1000", "fsdp", "hybrid", "zero2"};
+	static const char *const more[] = {"", "accumulate=2", "accumulate=2 clip=1"};
+	for (int i = 0; i < COUNT(strategies) * COUNT(more); i++) {
+		const struct plan *kept = right_plan(GPT "%s ranks=4 precision=bf16 %s as=deepspeed:gradients=kept",
+		                                     strategies[i % COUNT(strategies)], more[i / COUNT(strategies)]);
+		const struct plan *as_sent = right_plan(GPT "%s ranks=4 precision=bf16 %s as=deepspeed",
+		                                        strategies[i % COUNT(strategies)], more[i / COUNT(strategies)]);
+		must_come_back(kept);
+		ck_assert_int_eq(plan_moved(kept, 0, TRAFFIC_REDUCE_SCATTER).sent,
+		                 plan_moved(as_sent, 0, TRAFFIC_REDUCE_SCATTER).sent);
+		const struct role *r = &kept->roles[0];
+		for (int b = 0; b < r->buffer_count; b++)
+			if (r->buffers[b].category == CATEGORY_GRADIENTS)
+				ck_assert_int_eq(r->buffers[b].type, TYPE_FP32);
+			else if (r->buffers[b].category == CATEGORY_GATHERED)
+				ck_assert_int_eq(r->buffers[b].type, TYPE_BF16);
+		plans_forget();
+	}
+}
+
 /* A piece ends with the tensor that fills it; without an end to it, it is a rank's share. */
 START_TEST(fp32_gradients_are_those_of_a_piece)
 {
