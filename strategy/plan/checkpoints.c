@@ -84,7 +84,7 @@ static struct share share_of(const struct tensor *weight, int *products)
  *     gate | up, of which one is kept    block 0   made again    block 1   kept    block 2   made again  … */
 static bool is_kept_here(struct share s, int block)
 {
-	return (block + 1) * s.kept / s.all > block * s.kept / s.all;
+	return s.all > 0 && (block + 1) * s.kept / s.all > block * s.kept / s.all;
 }
 
 static void keep_selected(const struct checkpoints *c, const struct model *m, bool *kept)
