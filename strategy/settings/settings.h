@@ -111,8 +111,7 @@ struct settings {
 	X(AS, as, software, TEXT, "NAME[:key=value:…]", 0, 0, "shardlab", -23,                                         \
 	  "whose plan: shardlab, pytorch, deepspeed or megatron; simulated only; see: help as")                        \
 	X(OFFLOAD, offload, offload, OFFLOAD, "none|optimizer|parameters|activations[,…]", 0, 0, "none", -19,          \
-	  "to host memory; optimizer and parameters also :to=disk, with :queue=BYTES at a time; optimizer also "       \
-	  ":delayed=yes")                                                                                              \
+	  "to host memory; optimizer and parameters also :to=disk[:queue=BYTES], optimizer also :delayed=yes")         \
 	X(COLLECTIVES, collectives, library_collectives, CHOICE, "schedule|library", 0, 0, "schedule", 20,             \
 	  "our schedules, or a library's collectives")                                                                 \
 	X(CHECKPOINTS, checkpoints, checkpoints, FLAG, "", 0, 0, "", 0, "sections that save and restore the state")    \
