@@ -258,6 +258,7 @@ enum status command_compare(const struct options *given)
 	struct comparison c;
 	struct options own = *given;
 	own.arena = (struct arena){0};
+	options_judge(&own, option_text(&own, OPTION_STRATEGY)); /* a file has one; a list is refused */
 	enum status s = comparison_open(&c, &own);
 	if (!s)
 		s = compare(&c, &own);

@@ -102,7 +102,7 @@ static void print_unasked(const struct options *o, const struct settings *s, con
 static void print_class(const struct options *o, const struct settings *s, const struct emission *e, const char *name)
 {
 	struct arena a = {0};
-	bool judged = o->command == COMMAND_ADVISE || (o->command == COMMAND_SIM && file_of(o));
+	bool judged = o->command == COMMAND_ADVISE || file_of(o);
 	const char *cluster = judged ? options_cluster_of(o, s->strategy, &a) : "", *class = strstr(cluster, ":class=");
 	if (class && !strstr(o->cluster_alone, ":class="))
 		fprintf(stderr, "%s: note: judged as %s runs it, class %s; --stack names another\n",

@@ -128,12 +128,13 @@ static enum status take_checkpoints(const struct options *o, struct train_option
 }
 
 /* Finds every mistake before anything is printed or started. */
-static enum status prepare(const struct options *o, bool joined, struct job *j, struct train_options *t,
+static enum status prepare(struct options *o, bool joined, struct job *j, struct train_options *t,
                            struct report *predicted, struct train_found *found)
 {
 	enum status s = inputs_are_files(o);
 	if (s || (s = emit_check_option(o)) || (s = job_from_options(j, o)))
 		return s;
+	options_judge(o, j->settings.strategy);
 	*t = run_options(o, &j->settings);
 	s = take_checkpoints(o, t);
 	if (!s)
@@ -255,6 +256,7 @@ enum status command_train(const struct options *given)
 	struct training_asked a = {.options = *given, .ranks = 1};
 	if (emit_is_all(given))
 		return emit_alone(given);
+	a.options.arena = (struct arena){0};
 	a.joined = train_under_mpi(&a.rank, &a.ranks);
 	launch_stop_on_signals();
 	if (a.joined && !a.rank && !launch_is_child())
@@ -279,6 +281,7 @@ enum status command_train(const struct options *given)
 	job_release(&a.job);
 	elastic_release(&a.elastic);
 	checkpoint_lock_release(&a.lock);
+	arena_release(&a.options.arena);
 	forget_reader();
 	return s;
 }

@@ -30,6 +30,14 @@ for command in sim compare; do
 	grep -q 'memory' report || complain "$command: no report beside the file"
 	grep -q "^$command.json: as DeepSpeed 0.19.8 reads it" said || complain "$command: $(cat said)"
 done
+# The plan takes the rates of the program that the file is for, whichever command writes it.
+"$SHARDLAB" plan --model mlp --ranks 2 --strategy zero3 >zero3.plan
+for request in 'sim --strategy zero1' 'compare --strategy zero1' 'sim --plan zero3.plan' 'train --strategy zero1 --steps 1'; do
+	[[ "$request" == *--plan* ]] || request+=' --model mlp --ranks 2'
+	"$SHARDLAB" $request --cluster a100-80gb --emit accelerate:judged.yaml >report 2>said || complain "$request: $(cat said)"
+	grep -q ' stack deepspeed' report && grep -q '^judged.yaml: note: judged as Accelerate 1.15 runs it, class deepspeed;' said ||
+		complain "$request: whose rates: $(head -1 report) $(cat said)"
+done
 "$SHARDLAB" train "${options[@]}" --seed 3 --emit deepspeed 2>"$TMPDIR/err" >train.json || fail "train --emit: exit status $?"
 cmp -s ds.json train.json || complain 'train --emit deepspeed: another file'
 "$SHARDLAB" train --model mlp --ranks 2 --steps 1 --json --emit accelerate:train.yaml 2>/dev/null | grep -q summary ||
