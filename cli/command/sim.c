@@ -78,7 +78,7 @@ static json_t *estimate_to_json(const struct estimate *e)
 }
 
 static void print_report(const struct options *o, const struct job *j, const struct report *r,
-                         const struct interval_figures *f)
+                         const struct interval_figures *f, json_t *emitted)
 {
 	struct estimate theirs;
 	bool has = estimate(o, j, &theirs);
@@ -95,6 +95,7 @@ static void print_report(const struct options *o, const struct job *j, const str
 		json_object_set_new(json, "checkpoint", interval_to_json(f));
 	if (has)
 		json_object_set_new(json, "deepspeed_estimate", estimate_to_json(&theirs));
+	emit_add_said(json, json_incref(emitted));
 	print_json(json, false);
 }
 
@@ -104,7 +105,8 @@ static enum status simulate(struct options *o, struct job *j, enum grain grain)
 	struct trace trace = {0};
 	struct interval_figures figures = {0};
 	bool traced = option_given(o, OPTION_TRACE);
-	enum status s = emit_settings(o, &j->settings);
+	json_t *emitted = NULL;
+	enum status s = emit_settings(o, &j->settings, &emitted);
 	if (s || emit_is_all(o))
 		return s;
 	options_judge(o, j->settings.strategy);
@@ -120,12 +122,13 @@ static enum status simulate(struct options *o, struct job *j, enum grain grain)
 	if (!s && traced)
 		s = trace_save(&trace, option_text(o, OPTION_TRACE));
 	if (!s) {
-		print_report(o, j, &r, &figures);
+		print_report(o, j, &r, &figures, emitted);
 		if (option_given(o, OPTION_REQUIRE_FIT))
 			s = job_require_fit(&r);
 	}
 	trace_release(&trace);
 	report_release(&r);
+	json_decref(emitted);
 	return s;
 }
 

@@ -161,8 +161,18 @@ static enum status emit_alone(const struct options *o)
 	enum status s = emit_check_option(o);
 	if (s || (s = job_from_options(&j, o)))
 		return s;
-	s = emit_settings(o, &j.settings);
+	s = emit_settings(o, &j.settings, NULL);
 	job_release(&j);
+	return s;
+}
+
+/* A file beside the training. With --json what is said of it is the first line. */
+static enum status emit_beside(const struct options *o, const struct settings *settings)
+{
+	json_t *said = NULL;
+	enum status s = emit_settings(o, settings, &said);
+	if (said)
+		print_json(json_pack("{s:o}", "emitted", said), true);
 	return s;
 }
 
@@ -268,7 +278,7 @@ enum status command_train(const struct options *given)
 	if (!s)
 		s = take_folder(&a);
 	if (!s && !a.rank)
-		s = emit_settings(&a.options, &a.job.settings);
+		s = emit_beside(&a.options, &a.job.settings);
 	s = run_say_once(s, a.rank);
 	if (!s && a.joined)
 		hosts_say_joined(a.rank, a.ranks);

@@ -61,15 +61,6 @@ const struct emit_row *emit_rows(enum emit_target t)
 	return rows[t];
 }
 
-/* One line that says what the program does otherwise. */
-static __attribute__((format(printf, 2, 3))) void emit_note(struct emission *e, const char *format, ...)
-{
-	char text[400];
-	WITH_ARGS(format, status_format(text, sizeof text, format, args));
-	e->notes = arena_grow(&e->arena, e->notes, e->note_count, &e->note_capacity, sizeof *e->notes);
-	e->notes[e->note_count++] = arena_copy(&e->arena, text);
-}
-
 /* ---- the text ---- */
 
 static const char *number_of(struct emission *e, enum setting i)
@@ -174,8 +165,9 @@ static bool same_places(const char *here, const char *there)
 	return !strcmp(x, y);
 }
 
-static enum status differs(struct emission *e, enum setting i, const char *here, const char *there)
+static enum status differs(struct emission *e, const struct recipe_pair *p, const char *here, const char *there)
 {
+	enum setting i = p->setting;
 	const char *name = arena_print(&e->arena, "{%s}", setting_rows[i].name);
 	if (i == SETTING_BUCKET && !e->settings->bucket && emit_is(e, "zero3"))
 		return STATUS_OK; /* a unit's gradients travel together, whatever it is */
@@ -185,11 +177,10 @@ static enum status differs(struct emission *e, enum setting i, const char *here,
 		return status_fail(STATUS_INPUT, "{emit} %s: %s %.100s cannot be said there; it would be %.100s",
 		                   emit_target_name(e->target), status_words(name), *here ? here : "none", there);
 	if (i == SETTING_BUCKET && !e->settings->bucket)
-		emit_note(e, "%s: the first is as large as the others there, %s bytes", status_words(name), there);
+		here = "of 25 MiB, the first of 1 MiB";
 	else if (i == SETTING_BUCKET && !strcmp(there, "0"))
-		emit_note(e, "%s %s: the first has 1 MiB there", status_words(name), here);
-	else
-		emit_note(e, "%s %s: there it is %s", status_words(name), here, there);
+		there = "25 MiB, the first 1 MiB";
+	emit_note_differs(e, i, p->from, here, there);
 	return STATUS_OK;
 }
 
@@ -215,7 +206,7 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 	e->said[p->setting] = same || p->from || is_detail(p->setting) || p->setting == SETTING_AS;
 	if (p->setting == SETTING_WEIGHT_DECAY && e->settings->optimizer == OPTIMIZER_SGD)
 		return STATUS_OK; /* it is AdamW's */
-	return e->said[p->setting] && !same ? differs(e, p->setting, here, there) : STATUS_OK;
+	return e->said[p->setting] && !same ? differs(e, p, here, there) : STATUS_OK;
 }
 
 /* Checks what was written before it has a file name: recipe_plan's refusals without the place. */

@@ -129,8 +129,10 @@ static void write_all(FILE *said)
 			must_be_golden(path, e.text, e.size);
 			for (int k = 0; k < e.beside_count; k++)
 				fprintf(said, " %s", setting_rows[e.beside[k]].name);
-			for (int k = 0; k < e.note_count; k++)
-				fprintf(said, "\n\t%s", e.notes[k]);
+			for (int k = 0; k < e.note_count; k++) {
+				fprintf(said, "\n\t%s", e.notes[k].text);
+				ck_assert_msg(!e.notes[k].option || e.notes[k].why, "no reason: %s", e.notes[k].text);
+			}
 			fputc('\n', said);
 			emit_release(&e);
 		}
