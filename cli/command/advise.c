@@ -1,5 +1,5 @@
 /* shardlab advise: what fits, by predicted speed, and what the rest lacks. */
-#include "sim/advise.h"
+#include "sim/advise_habits.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -148,7 +148,12 @@ static enum status read_request(struct advise_request *q, const struct options *
 	if (!s)
 		take_clusters(q, o, a);
 	note_fixed(q, o, a);
-	return s ? s : read_alternatives(q, o, a);
+	if (!s)
+		s = read_alternatives(q, o, a);
+	enum emit_target target;
+	if (!s && option_given(o, OPTION_EMIT) && emit_target_named(option_text(o, OPTION_EMIT), &target))
+		advise_take_habits(q, target, !emit_is_all(o), a);
+	return s;
 }
 
 /* ---- the search ---- */

@@ -7,6 +7,7 @@
 #include "strategy/base/memory.h"
 #include "strategy/base/path.h"
 #include "strategy/emit/emit_rows.h"
+#include "strategy/settings/software.h"
 #include "strategy/strategies/strategy.h"
 
 static const struct {
@@ -137,6 +138,13 @@ static bool same_strategy(const char *a, const char *b)
 	return choices_same(&x, &y);
 }
 
+static bool same_software(const char *a, const char *b)
+{
+	struct software x, y;
+	return !software_parse(a, &x) && !software_parse(b, &y) && x.name == y.name &&
+	       !memcmp(x.does, y.does, sizeof x.does);
+}
+
 /* The same strategy in other numbers, but for who shares a copy and the order of gathers; and on one rank there is
  * nothing that tells them apart. */
 static bool alike(const struct settings *s, const char *there)
@@ -188,6 +196,8 @@ static bool is_same(struct emission *e, enum setting i, const char *here, const 
 {
 	if (i == SETTING_STRATEGY)
 		return same_strategy(here, there);
+	if (i == SETTING_AS)
+		return same_software(here, there);
 	const char *tokens = i == SETTING_SEQUENCE ? emit_sequence(e) : NULL;
 	return !strcmp(tokens ? tokens : here, there);
 }
@@ -206,6 +216,8 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 	e->said[p->setting] = same || p->from || is_detail(p->setting) || p->setting == SETTING_AS;
 	if (p->setting == SETTING_WEIGHT_DECAY && e->settings->optimizer == OPTIMIZER_SGD)
 		return STATUS_OK; /* it is AdamW's */
+	if (p->setting == SETTING_AS && !same)
+		e->software = arena_copy(&e->arena, there);
 	return e->said[p->setting] && !same ? differs(e, p, here, there) : STATUS_OK;
 }
 
@@ -232,18 +244,36 @@ static enum status compare_all(struct emission *e, const struct recipe *r)
 	return s;
 }
 
-static enum status read_again(struct emission *e, enum tree_form form)
+static enum status read_as(struct emission *e, enum tree_form form, const char *software, struct recipe *r)
 {
 	static const char *const names[] = {
 	        [FORM_JSON] = "emitted.json", [FORM_YAML] = "emitted.yaml", [FORM_TOML] = "emitted.toml"};
-	struct recipe r;
 	const struct recipe_question q = {.reader = targets[e->target].reader,
 	                                  .model = e->said[SETTING_MODEL] ? NULL : e->settings->model,
 	                                  .beside = e->beside_where,
 	                                  .beside_text = e->beside_text,
 	                                  .ranks = e->target == EMIT_TRAINER ? e->settings->ranks : 0,
-	                                  .given[SETTING_AS] = e->settings->software};
-	enum status s = recipe_read(&r, e->text, e->size, names[form], &q);
+	                                  .given[SETTING_AS] = software};
+	return recipe_read(r, e->text, e->size, names[form], &q);
+}
+
+/* Does the file alone say all switches that the settings have? */
+static bool says_switches(const struct emission *e, const struct recipe *r)
+{
+	const char *text = recipe_pair_find(r, SETTING_AS);
+	return text && same_software(e->settings->software, text);
+}
+
+/* As it is read without --as; and where it does not say all switches, beside it. */
+static enum status read_again(struct emission *e, enum tree_form form)
+{
+	struct recipe r;
+	const char *software = e->settings->software;
+	enum status s = read_as(e, form, NULL, &r);
+	if (!s && !says_switches(e, &r)) {
+		recipe_release(&r);
+		s = read_as(e, form, software, &r);
+	}
 	if (!s) {
 		s = compare_all(e, &r);
 		recipe_release(&r);

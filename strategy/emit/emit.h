@@ -68,7 +68,9 @@ struct emission {
 	int beside_count;
 	struct emit_note *notes;
 	int note_count, note_capacity;
-	bool otherwise; /* a size or a rate is another one there: that of a note */
+	const char
+	        *software; /* as whose switches the file is read, where they are others than the settings'; else NULL */
+	bool otherwise;    /* a size or a rate is another one there: that of a note */
 };
 
 /* where: the file's name, whose ending chooses a form where a program reads several; NULL: the target's usual one.
