@@ -352,10 +352,12 @@ static enum status no_help(const char *word)
 		near_consider(&near, strategy_at(i)->name);
 	for (int i = 0; strategy_contrast_at(i); i++)
 		near_consider(&near, strategy_contrast_at(i)->name);
+	if (near.name)
+		return status_fail(STATUS_INPUT, "no help on '%.40s'%s", word, near_words(&near));
 	return status_fail(STATUS_INPUT,
-	                   "no help on '%.40s'%s; there is help on each command (shardlab help) and option, each "
+	                   "no help on '%.40s'; there is help on each command (shardlab help) and option, each "
 	                   "strategy, and on models, strategies, clusters, stacks, checkpointing, data, config",
-	                   word, near_words(&near));
+	                   word);
 }
 
 static enum status help_word(const char *word)
