@@ -3,8 +3,10 @@
 #include <string.h>
 
 struct issued {
-	const struct layout *layouts;        /* by role; NULL: to be made */
-	int64_t (*arena_bytes)[SPACE_COUNT]; /* by role: gets what they need; NULL */
+	const struct layout *layouts;             /* by role; NULL: to be made */
+	int64_t (*arena_bytes)[SPACE_COUNT];      /* by role: gets what they need; NULL */
+	enum status (*companion)(void *context); /* what else is done meanwhile; NULL */
+	void *context;
 };
 
 /* Races and layouts role by role, and between them what is carried out on all roles together. Beside what was verified
@@ -18,6 +20,8 @@ static enum status verify_apart(const struct verify *v, const void *context, int
 		return verify_races(v, i);
 	if (i == roles)
 		return (s = verify_replicas(v)) ? s : verify_meaning(v);
+	if (i == 2 * roles + 1)
+		return x->companion(x->context);
 	int role = i - roles - 1;
 	return verify_layout(v, role, x->layouts ? &x->layouts[role] : NULL,
 	                     x->arena_bytes ? x->arena_bytes[role] : NULL);
@@ -28,7 +32,7 @@ static enum status verify_issued(const struct verify *v, const struct issued *x)
 	enum status s;
 	if ((s = verify_graph(v)) || (s = verify_shapes(v)) || (s = verify_matching(v)) || (s = verify_lifetimes(v)))
 		return s;
-	return verify_parts(v, verify_apart, x, 2 * v->p->role_count + 1);
+	return verify_parts(v, verify_apart, x, 2 * v->p->role_count + (x->companion ? 2 : 1));
 }
 
 static enum status verify(const struct plan *p, const struct issued *x, struct refusal *out)
@@ -59,9 +63,15 @@ enum status plan_verify(const struct plan *p, const struct layout *layouts)
 
 enum status plan_verify_and_keep(struct plan *p)
 {
+	return plan_verify_beside(p, NULL, NULL);
+}
+
+enum status plan_verify_beside(struct plan *p, enum status (*companion)(void *context), void *context)
+{
 	int64_t bytes[PLAN_ROLES][SPACE_COUNT];
 	struct refusal why;
-	enum status s = verify(p, &(struct issued){.arena_bytes = bytes}, &why);
+	enum status s = verify(
+	        p, &(struct issued){.arena_bytes = bytes, .companion = companion, .context = context}, &why);
 	for (int i = 0; i < p->role_count && !s; i++) {
 		memcpy(p->roles[i].arena_bytes, bytes[i], sizeof bytes[i]);
 		p->roles[i].laid_out = true;
