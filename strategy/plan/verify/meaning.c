@@ -84,12 +84,30 @@ static enum status mean_op(const struct at *a)
 	}
 }
 
+/* Plans are larger than caches: what operations to come will ask for is fetched while those before them are at work. */
+static void look_ahead(const struct at *a, int end)
+{
+	enum { OPERANDS = 16, CELLS = 8, BLOCKS = 4 };
+	const struct op *op = a->op;
+	struct cells **cells = a->memory->cells[a->role];
+	if (end - a->number <= OPERANDS)
+		return;
+	__builtin_prefetch(op[OPERANDS].operand);
+	for (int i = 0; i < op_operand_count(op[CELLS].kind); i++)
+		if (op[CELLS].operand[i].buffer >= 0)
+			__builtin_prefetch(&cells[op[CELLS].operand[i].buffer]);
+	for (int i = 0; i < op_operand_count(op[BLOCKS].kind); i++)
+		if (op[BLOCKS].operand[i].buffer >= 0)
+			__builtin_prefetch(cells[op[BLOCKS].operand[i].buffer]);
+}
+
 /* A role up to its next communication; its op is NULL when the section is at its end. */
 static enum status go_on(struct at *a, enum section_kind k)
 {
 	int end = section_of(a->r, k)->end;
 	for (; a->number < end; a->number++) {
 		a->op = &a->r->ops[a->number];
+		look_ahead(a, end);
 		if (op_class(a->op->kind) == OP_CLASS_C)
 			return STATUS_OK;
 		memory_sweep(a->memory);

@@ -35,14 +35,20 @@ bool meanings_equal(const struct meaning *a, const struct meaning *b)
 	       a->all_ranks == b->all_ranks && a->origin == b->origin && a->consumers == b->consumers;
 }
 
+static struct slot slot_of(uint64_t hash, size_t number)
+{
+	return (struct slot){(int)number, (unsigned)(hash >> 32)};
+}
+
 static void fill_table(struct memory *m)
 {
 	memset(m->table, -1, m->table_size * sizeof *m->table);
 	for (size_t i = 0; i < m->count; i++) {
-		size_t at = hash_meaning(&m->meanings[i]) & (m->table_size - 1);
-		while (m->table[at] >= 0)
+		uint64_t hash = hash_meaning(&m->meanings[i]);
+		size_t at = hash & (m->table_size - 1);
+		while (m->table[at].number >= 0)
 			at = (at + 1) & (m->table_size - 1);
-		m->table[at] = (int)i;
+		m->table[at] = slot_of(hash, i);
 	}
 }
 
@@ -56,13 +62,14 @@ static void grow_table(struct memory *m)
 
 int meaning_number(struct memory *m, const struct meaning *what)
 {
-	size_t at = hash_meaning(what) & (m->table_size - 1);
-	for (; m->table[at] >= 0; at = (at + 1) & (m->table_size - 1))
-		if (meanings_equal(what, &m->meanings[m->table[at]]))
-			return m->table[at];
+	const uint64_t hash = hash_meaning(what);
+	size_t at = hash & (m->table_size - 1);
+	for (struct slot *t; (t = &m->table[at])->number >= 0; at = (at + 1) & (m->table_size - 1))
+		if (t->hash == (unsigned)(hash >> 32) && meanings_equal(what, &m->meanings[t->number]))
+			return t->number;
 	m->meanings = array_reserve(m->meanings, m->count, &m->capacity, sizeof *m->meanings);
 	m->meanings[m->count] = *what;
-	m->table[at] = (int)m->count;
+	m->table[at] = slot_of(hash, m->count);
 	int number = (int)m->count++;
 	if (m->count * 2 > m->table_size)
 		grow_table(m);

@@ -97,7 +97,10 @@ struct memory {
 	size_t count, capacity;
 	size_t lasting;  /* meanings below keep their numbers: a snapshot may name them */
 	size_t sweep_at; /* so many meanings, and those that nothing stands for any more are forgotten */
-	int *table;
+	struct slot {
+		int number;    /* of a meaning; -1: free */
+		unsigned hash; /* a part of it: most meanings that differ are told apart without a look at them */
+	} * table;
 	size_t table_size;
 	struct cells **cells[ROLES]; /* by buffer; NULL: it is not alive */
 	struct cells *unused;
