@@ -43,7 +43,8 @@ struct simulated_instance {
 	struct cost cost;
 	struct schedule schedule;
 	int64_t rounds, element_bytes;
-	int first_group; /* its groups follow one another */
+	int first_group;   /* its groups follow one another */
+	bool inside_nodes; /* every group lies on one node */
 };
 
 struct simulated_group {

@@ -9,8 +9,24 @@ struct issued {
 	void *context;
 };
 
-/* Races and layouts role by role, and between them what is carried out on all roles together. Beside what was verified
- * before, these need nothing of each other. In the order of their rules, so that the first that is broken is told. */
+/* What follows on the same things having passed needs nothing of each other. In the order of their rules, so that the
+ * first that is broken is told. */
+static enum status verify_first(const struct verify *v, const void *context, int i)
+{
+	const int roles = v->p->role_count;
+	(void)context;
+	if (!i)
+		return verify_end(v);
+	return i <= roles ? verify_issue_order(v, i - 1) : verify_shapes(v, i - roles - 1);
+}
+
+static enum status verify_second(const struct verify *v, const void *context, int i)
+{
+	(void)context;
+	return i ? verify_lifetimes(v, i - 1) : verify_matching(v);
+}
+
+/* Races and layouts role by role, and between them what is carried out on all roles together. */
 static enum status verify_apart(const struct verify *v, const void *context, int i)
 {
 	const struct issued *x = context;
@@ -29,10 +45,12 @@ static enum status verify_apart(const struct verify *v, const void *context, int
 
 static enum status verify_issued(const struct verify *v, const struct issued *x)
 {
+	const int roles = v->p->role_count;
 	enum status s;
-	if ((s = verify_graph(v)) || (s = verify_shapes(v)) || (s = verify_matching(v)) || (s = verify_lifetimes(v)))
+	if ((s = verify_waits(v)) || (s = verify_parts(v, verify_first, NULL, 1 + 2 * roles)) ||
+	    (s = verify_parts(v, verify_second, NULL, 1 + roles)))
 		return s;
-	return verify_parts(v, verify_apart, x, 2 * v->p->role_count + (x->companion ? 2 : 1));
+	return verify_parts(v, verify_apart, x, 2 * roles + (x->companion ? 2 : 1));
 }
 
 static enum status verify(const struct plan *p, const struct issued *x, struct refusal *out)
