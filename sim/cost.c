@@ -120,6 +120,8 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 	bool whole = flops && !host && cluster_measured_whole(c, op->kind, type, flops);
 	out->ns = host ? longer(compute, memory) + c->launch.value
 	               : effective_kernel(c, compute, whole ? 0 : memory, has_fused(p, op));
+	if (whole && c->weight_bandwidth.value)
+		out->ns += time_of(op_weight_bytes(p, r, op), c->weight_bandwidth.value);
 	out->bytes = bytes;
 	out->measured = c->launch.measured && (whole || bandwidth.measured) && (!flops || rate.measured);
 	return STATUS_OK;

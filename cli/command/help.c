@@ -144,8 +144,8 @@ static void help_stacks(void)
 	          "stack is the share of them that a program reaches in a training step, with the range in which nine "
 	          "of ten measured steps lay. The first are classes, for programs that were not measured; those below "
 	          "were fitted on published runs, for some cards. Without --stack a GPU cluster has the class fused, "
-	          "like shardlab's own plans, or with --config FILE that of the file's program; calibrated clusters "
-	          "have none. shardlab stack NAME "
+	          "like shardlab's own plans, with --config FILE that of the file's program, and with --as that of its "
+	          "software; calibrated clusters have none. shardlab stack NAME "
 	          "--cluster NAME prints one as a file to change. "
 	          "Its fields:");
 	putchar('\n');
