@@ -250,6 +250,8 @@ START_LOOP_TEST(every_call_of_a_save, 0, COUNT(ways))
 		look(n, *saves, ways[_i], _i ? NULL : wanted);
 	} while (WIFSIGNALED(status));
 	ck_assert_msg(WIFEXITED(status) && !WEXITSTATUS(status), "the run that nothing killed: status %d", status);
+	if (getenv("FAULTS_SAY")) /* for tests/bench/bench_faults.sh */
+		printf("faults %ld%s\n", n - 1, ways[_i]);
 	ck_assert_msg(most > 100, "%ld calls are too few to be two saves'", most);
 }
 
