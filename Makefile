@@ -322,7 +322,7 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/plans.o 
 # One after another, when nothing compiles any more. A program that speaks MPI itself runs on two ranks (which mpirun
 # allows root only with the two OMPI settings). A forced BLAS kernel would change the rates.
 bench_on_ranks := $(patsubst %.c,$(BUILD)/%,$(shell grep -ls '<mpi.h>' tests/bench/bench_*.c))
-bench: $(BUILD)/shardlab $(bench_programs) ## set up, build, and measure: kernels against the machine's limits, then the rest
+bench: $(BUILD)/shardlab $(bench_programs) $(addprefix $(BUILD)/tests/cli/,test_memory test_killed) ## set up, build, and measure: kernels against the machine's limits, then the rest
 	@set -e; unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE; export SHARDLAB='$(abspath $(BUILD)/shardlab)'; \
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
 	for program in $(filter-out $(bench_on_ranks),$(bench_programs)) $(bench_scripts); do \
