@@ -338,8 +338,11 @@ static void take_stack(struct options *o)
 		*cluster = arena_print(&o->arena, "%s:stack=%s", *cluster, option_text(o, OPTION_STACK));
 	else if (class && !has_stack(*cluster))
 		*cluster = arena_print(&o->arena, "%s:class=%s", *cluster, class);
-	if (o->command == COMMAND_SIM)
-		*cluster = options_cluster_of(o, option_text(o, (enum option)SETTING_STRATEGY), &o->arena);
+}
+
+void options_judge(struct options *o, const char *strategy)
+{
+	o->value[OPTION_CLUSTER].text = options_cluster_of(o, strategy, &o->arena);
 }
 
 static enum status (*take_hosts)(struct options *o);
