@@ -86,6 +86,14 @@ static struct rate device_rate(const struct cluster *c, const struct plan *p, co
 	return rate_assumed(longer((int64_t)reached, 1));
 }
 
+/* What a stack moves besides, for what the plan fuses: a plan as other software's, or with kernels=eager, has
+ * operations of its own for that. Another switch of shardlab's own plan, as gradients=fp32, adds none. */
+static bool has_fused(const struct plan *p, const struct op *op)
+{
+	return op_class(op->kind) == OP_CLASS_K && p->software.name == SOFTWARE_OF_SHARDLAB &&
+	       p->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED;
+}
+
 enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                         struct cost *out)
 {
@@ -111,8 +119,9 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 	int64_t compute = flops ? time_of(flops, rate.value) : 0, memory = time_of(bytes, bandwidth.value);
 	bool whole = flops && !host && cluster_measured_whole(c, op->kind, type, flops);
 	out->ns = host ? longer(compute, memory) + c->launch.value
-	               : effective_kernel(c, compute, whole ? 0 : memory,
-	                                  op_class(op->kind) == OP_CLASS_K && software_is_own(&p->software));
+	               : effective_kernel(c, compute, whole ? 0 : memory, has_fused(p, op));
+	if (whole && c->weight_bandwidth.value)
+		out->ns += time_of(op_weight_bytes(p, r, op), c->weight_bandwidth.value);
 	out->bytes = bytes;
 	out->measured = c->launch.measured && (whole || bandwidth.measured) && (!flops || rate.measured);
 	return STATUS_OK;

@@ -376,6 +376,21 @@ static int64_t bytes_of_element(const struct plan *p, const struct role *r, cons
 	return type_bytes(copied ? TYPE_FP8 : r->buffers[op->operand[operand].buffer].type);
 }
 
+static bool has_part(const struct op *op, enum part part)
+{
+	int i = op_find(op->kind, part);
+	return i >= 0 && op_access(op, i);
+}
+
+int64_t op_weight_bytes(const struct plan *p, const struct role *r, const struct op *op)
+{
+	enum { LARGE = 1 << 20 };
+	bool reads = op->kind == OP_LINEAR_FORWARD || (op->kind == OP_LINEAR_BACKWARD && has_part(op, PART_DX));
+	int i = reads ? op_find(op->kind, PART_WEIGHT) : -1;
+	int64_t bytes = i < 0 ? 0 : region_elements(p, &op->operand[i]) * bytes_of_element(p, r, op, i);
+	return bytes < LARGE ? 0 : bytes;
+}
+
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)
 {
 	int64_t bytes = 0;

@@ -77,6 +77,7 @@ const char *recipe_option(struct recipe *r, enum setting i);
 /* The setting, and with it what the line of `from` says of here: the option and its value. */
 void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
+void recipe_set_real(struct recipe *r, enum setting i, const struct tree *from, double value);
 /* A switch (enum software_switch) of --as, where what was given, or shardlab, does otherwise. One that was given by its
  * key stands. */
 void recipe_switch(struct recipe *r, const struct tree *from, int which, const char *word);

@@ -173,7 +173,7 @@ static void take_zero(struct recipe *r, enum type type)
 		deepspeed_note_bucket(r, stage, DEEPSPEED_BUCKET * type_bytes(type));
 	take_offload(r, &d);
 	if (!clip || tree_is_auto(clip) || tree_real(clip, &norm))
-		recipe_set(r, SETTING_CLIP, tree_is_auto(clip) ? NULL : clip, "%.15g", norm);
+		recipe_set_real(r, SETTING_CLIP, tree_is_auto(clip) ? NULL : clip, norm);
 	if (accumulate && !tree_is_auto(accumulate))
 		recipe_set(r, SETTING_ACCUMULATE, accumulate, "%" PRId64,
 		           recipe_whole(r, "deepspeed_config.gradient_accumulation_steps", 1));

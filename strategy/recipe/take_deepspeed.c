@@ -300,8 +300,8 @@ static void take_optimizer(struct recipe *r)
 	else
 		recipe_bar(r, type, "optimizer.type: %s cannot be said here; Adam, AdamW and SGD can",
 		           tree_shown(&r->arena, type));
-	recipe_set(r, SETTING_LEARNING_RATE, lr, "%.15g", lr ? argued_value(r, &rate) : 1e-3);
-	recipe_set(r, SETTING_WEIGHT_DECAY, decay, "%.15g", decay ? argued_value(r, &weight) : 0);
+	recipe_set_real(r, SETTING_LEARNING_RATE, lr, lr ? argued_value(r, &rate) : 1e-3);
+	recipe_set_real(r, SETTING_WEIGHT_DECAY, decay, decay ? argued_value(r, &weight) : 0);
 }
 
 static void take_steps(struct recipe *r, enum setting i, const char *path, int64_t otherwise)
@@ -352,7 +352,7 @@ static void take_clip(struct recipe *r)
 		return;
 	if (v && is_trainer(r))
 		norm = argued_value(r, &clip);
-	recipe_set(r, SETTING_CLIP, v, "%.15g", norm);
+	recipe_set_real(r, SETTING_CLIP, v, norm);
 }
 
 static void take_batch(struct recipe *r)

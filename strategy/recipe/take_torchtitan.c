@@ -272,7 +272,7 @@ static void take_clip(struct recipe *r)
 {
 	const struct tree *v = recipe_find(r, TRAINING "max_norm");
 	double most = real(r, TRAINING "max_norm", 1);
-	recipe_set(r, SETTING_CLIP, v, "%.15g", isinf(most) ? 0 : most);
+	recipe_set_real(r, SETTING_CLIP, v, isinf(most) ? 0 : most);
 	if (isinf(most))
 		recipe_note(r, v, TRAINING "max_norm inf: there the norm is computed all the same");
 }
@@ -305,9 +305,9 @@ static void take_update(struct recipe *r)
 	int64_t last = recipe_whole(r, "lr_scheduler.total_steps", recipe_whole(r, TRAINING "steps", 10000)),
 	        rise = recipe_whole(r, "lr_scheduler.warmup_steps", 200);
 	recipe_set(r, SETTING_OPTIMIZER, name, "adamw");
-	recipe_set(r, SETTING_LEARNING_RATE, recipe_find(r, "optimizer.lr"), "%.15g", real(r, "optimizer.lr", 8e-4));
-	recipe_set(r, SETTING_WEIGHT_DECAY, recipe_find(r, "optimizer.weight_decay"), "%.15g",
-	           real(r, "optimizer.weight_decay", 0.1));
+	recipe_set_real(r, SETTING_LEARNING_RATE, recipe_find(r, "optimizer.lr"), real(r, "optimizer.lr", 8e-4));
+	recipe_set_real(r, SETTING_WEIGHT_DECAY, recipe_find(r, "optimizer.weight_decay"),
+	                real(r, "optimizer.weight_decay", 0.1));
 	take_clip(r);
 	take_implementation(r);
 	if (is_text(name, "Adam"))

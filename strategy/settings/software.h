@@ -6,8 +6,9 @@
  *     … s.does[SOFTWARE_MASTER] == MASTER_ALWAYS …
  *
  * Each thing that stacks do differently is a switch: a key whose words begin with what shardlab's trainer does. A name
- * sets every switch to what that stack does as shipped, and a key after it changes one. Plans of other software are
- * for the simulator: shardlab's trainer carries out its own alone.
+ * sets every switch to what that stack does as shipped, and a key after it changes one. `compile=yes|no` is another
+ * word for kernels=fused|eager, by what the user of a framework decides. Plans of other software are for the simulator:
+ * shardlab's trainer carries out its own alone.
  */
 #ifndef SHARDLAB_SOFTWARE_H
 #define SHARDLAB_SOFTWARE_H
@@ -48,7 +49,7 @@ enum software_name {
 	X(FREED, freed, "none|units|buckets", "none", "units", "buckets", "none",                                      \
 	  "reduced gradients that are allocated anew in each step: of zero3, fsdp, hybrid; or of zero1, zero2")        \
 	X(KERNELS, kernels, "fused|eager", "fused", "eager", "eager", "fused",                                         \
-	  "llama: what autograd keeps of norms and SwiGLU besides; fused where the model is compiled")                 \
+	  "eager: a pass over memory more for norms, activations, residuals, casts, and what autograd keeps")          \
 	X(LOSS, loss, "inplace|one|two|freed|kept", "inplace", "freed", "kept", "one",                                 \
 	  "tensors of the logits' size beside them: none; in fp32 one or two; cross_entropy's, logits let go or kept") \
 	X(GRADIENTS, gradients, "16bit|fp32|kept", "16bit", "fp32", "16bit", "fp32",                                   \
@@ -125,5 +126,7 @@ bool software_is_own(const struct software *s);
 /* STATUS_INPUT if a training run would have to do as other software does. */
 enum status software_check_runs(const char *text);
 const char *software_name(enum software_name name);
+/* The class of stacks (strategy/cluster/stack.h) that is as fast; NULL: shardlab's own, which clusters have anyway. */
+const char *software_class(const struct software *s);
 
 #endif

@@ -51,7 +51,7 @@ MEANT = {
     "zero3_buffers": (4, 1, 1, "bf16", 3, None, "nvme nvme"), "zero3_staged": (4, 1, 1, "bf16", 3, None, "cpu nvme"),
     "fsdp_post": (4, 1, 1, "fp32", 0, True, ""), "fsdp_two": (4, 1, 1, "bf16", 0, False, ""),
     "fsdp_all": (4, 1, 1, "fp32", 0, True, ""), "hybrid_post": (8, 1, 1, "fp32", 0, True, ""),
-    "foreach": (4, 1, 1, "fp32", 0, True, ""),
+    "foreach": (4, 1, 1, "fp32", 0, True, ""), "digits": (4, 1, 1, "fp32", 0, None, ""),
 }
 SECOND_COPY = {"zero3_secondary": 2}  # ranks that keep one between forward and backward
 GATHERED = ("fsdp_save", "zero3_save")  # weights are gathered to be saved

@@ -76,6 +76,7 @@ static const struct {
          1},
         {"tensor", GPT " tensor ranks=4 micro_batch=2 precision=bf16 clip=1 as=shardlab:gradients=fp32", 1},
         {"pipeline", GPT " pipeline:schedule=gpipe ranks=4 micro_batch=1 accumulate=8 clip=1", 1},
+        {"digits", GPT " ddp ranks=4 learning_rate=1e-05 weight_decay=0.30000000000000004 clip=0.1 bucket=26214400", 1},
         {"dp", GPT " dp ranks=4", 1},
         {"half_offload", GPT " fsdp ranks=4 offload=optimizer", 1},
         {"activations", GPT " ddp ranks=4 offload=activations", 1},
@@ -132,8 +133,10 @@ static void write_all(FILE *said)
 			must_be_golden(path, e.text, e.size);
 			for (int k = 0; k < e.beside_count; k++)
 				fprintf(said, " %s", setting_rows[e.beside[k]].name);
-			for (int k = 0; k < e.note_count; k++)
-				fprintf(said, "\n\t%s", e.notes[k]);
+			for (int k = 0; k < e.note_count; k++) {
+				fprintf(said, "\n\t%s", e.notes[k].text);
+				ck_assert_msg(!e.notes[k].option || e.notes[k].why, "no reason: %s", e.notes[k].text);
+			}
 			fputc('\n', said);
 			emit_release(&e);
 		}

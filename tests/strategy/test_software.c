@@ -33,6 +33,20 @@ START_TEST(other_names_keys_and_words_are_refused)
 	must_not_open("'torch' is not one of", GPT "ddp as=torch");
 	must_not_open("unknown key", GPT "ddp as=pytorch:speed=high");
 	must_not_open("reduce", GPT "ddp as=pytorch:reduce=none");
+	must_not_open("compile and kernels", GPT "ddp as=pytorch:kernels=eager:compile=yes");
+}
+
+START_TEST(compiling_fuses_kernels_and_each_software_has_a_class)
+{
+	struct software eager = parsed("pytorch"), compiled = parsed("pytorch:compile=yes"),
+	                deepspeed = parsed("deepspeed:compile=yes"), own = parsed("shardlab:compile=no");
+	ck_assert_int_eq(eager.does[SOFTWARE_KERNELS], KERNELS_EAGER);
+	ck_assert_int_eq(compiled.does[SOFTWARE_KERNELS], KERNELS_FUSED);
+	ck_assert_int_eq(own.does[SOFTWARE_KERNELS], KERNELS_EAGER);
+	ck_assert_str_eq(software_class(&eager), "pytorch-eager");
+	ck_assert_str_eq(software_class(&compiled), "pytorch-compiled");
+	ck_assert_str_eq(software_class(&deepspeed), "deepspeed");
+	ck_assert_ptr_null(software_class(&own));
 }
 
 /* The first word of a switch is what shardlab does, and every word that a stack has is one of the switch. */
