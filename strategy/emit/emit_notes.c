@@ -13,7 +13,8 @@ enum {
 #define SIZES ZERO "stage3_prefetch_bucket_size, stage3_max_live_parameters, stage3_max_reuse_distance"
 #define LEFT_TO_DEEPSPEED "Accelerate's own keys for DeepSpeed leave it to DeepSpeed's default"
 
-/* Of the programs with these files, where the setting's value begins so, or has these keys. All that hold are said.
+/* Of the programs with these files, where the setting's value begins so, or has these keys ({as}: gets them there). All
+ * that hold are said.
  * key: where it is another one than that from which the value comes. */
 static const struct {
 	int targets;
@@ -36,7 +37,8 @@ static const struct {
         {D | T, SETTING_LOSS_SCALE, "", "", NULL, "it is a power of two there"},
         {A, SETTING_LOSS_SCALE, "", "", NULL, LEFT_TO_DEEPSPEED},
         {A, SETTING_OFFLOAD, "", "", NULL, LEFT_TO_DEEPSPEED},
-        {A | T, SETTING_AS, "", "", NULL, "autocast keeps parameters and gradients in fp32"},
+        {A | T, SETTING_AS, "", "gradients=fp32", NULL, "autocast keeps parameters and gradients in fp32"},
+        {A, SETTING_AS, "", "copies=one", NULL, LEFT_TO_DEEPSPEED},
         {N, SETTING_AS, "", "", NULL,
          "parameters stay fp32, are rounded for each gather, and gradients travel in fp32"},
 };
@@ -63,10 +65,11 @@ static void explain(struct emission *e, enum setting i, struct emit_note *n)
 {
 	char value[SETTING_TEXT];
 	setting_print(i, e->settings, value, sizeof value);
+	const char *keys = i == SETTING_AS ? n->there : value;
 	for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) {
 		bool holds = reasons[k].targets >> e->target & 1 && reasons[k].setting == i &&
 		             !strncmp(value, reasons[k].begins, strlen(reasons[k].begins)) &&
-		             strstr(value, reasons[k].has);
+		             strstr(keys, reasons[k].has);
 		if (!holds || (n->why && !*reasons[k].has))
 			continue;
 		n->why = joined(e, n->why, reasons[k].why, "; ");

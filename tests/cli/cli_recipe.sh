@@ -109,8 +109,13 @@ same pytorch-eager "--config ../torchtitan/hybrid.toml --ranks 8 --cluster h200"
 	--learning-rate 8e-4 --warmup 200 --decay 10000 --weight-decay 0.1
 same deepspeed "--config ../trainer/deepspeed_file.json ${machine[*]}" "${machine[@]}" --micro-batch 2 --accumulate 4 --precision bf16 \
 	--clip 1 --bucket 1179648B --learning-rate 2e-5 --warmup 10 --decay 1000 --weight-decay 0 --activation-checkpointing full --strategy zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit
-refused 'llama3_8b.toml:56:23: activation_checkpoint.selective_ac_option "op": every second product is kept' "$SHARDLAB" sim --config ../torchtitan/llama3_8b.toml \
-	--ranks 8 || complain 'selective by operation'
+same pytorch-eager "--config ../torchtitan/llama3_8b.toml --ranks 8 --cluster h200" --ranks 8 --cluster h200 --model llama-3-8b --strategy fsdp \
+	--precision bf16 --as shardlab:gradients=fp32:weights=fp32 --micro-batch 1 --accumulate 1 --sequence 8192 --clip 1 --learning-rate 3e-4 --warmup 200 \
+	--decay 1000 --weight-decay 0.1 --activation-checkpointing operations
+sed -e '/activation_checkpoint/,/compile/s/^mode = .*/mode = "memory_budget"/' -e 's/^enable = false/enable = true/' ../torchtitan/llama3_8b.toml \
+	>"$TMPDIR/budget.toml"
+refused 'budget.toml:55:8: activation_checkpoint.mode "memory_budget", what the compiler chooses' "$SHARDLAB" sim --config "$TMPDIR/budget.toml" \
+	--ranks 8 || complain 'a budget of memory'
 refused 'deepspeed_disagrees.json:5:15: Trainer would refuse: ../trainer/used/zero2_bf16.json:4:14: bf16.enabled true disagrees' "$SHARDLAB" sim \
 	--config ../trainer/deepspeed_disagrees.json "${machine[@]}" || complain 'a file that disagrees with its arguments'
 
@@ -136,9 +141,9 @@ status=0
 "$SHARDLAB" config "$TMPDIR/long" --hosts "$TMPDIR/hosts" --json >"$TMPDIR/long.out"
 grep -q '"planned": false' "$TMPDIR/long.out" && grep -q '"accepted": true' "$TMPDIR/long.out" || complain 'who takes it'
 # What advise looks for itself may be what cannot be said.
-"$SHARDLAB" advise --config ../torchtitan/llama3_8b.toml --ranks 8 --cluster h200 --strategy fsdp >"$TMPDIR/advise.out" 2>"$TMPDIR/notes" ||
+"$SHARDLAB" advise --config "$TMPDIR/budget.toml" --ranks 8 --cluster h200 --strategy fsdp >"$TMPDIR/advise.out" 2>"$TMPDIR/notes" ||
 	complain "advise: $(cat "$TMPDIR/notes")"
-grep -q 'llama3_8b.toml:56:23: note: .*"op".*the search has other choices' "$TMPDIR/notes" || complain "of op: $(cat "$TMPDIR/notes")"
+grep -q 'budget.toml:55:8: note: .*"memory_budget".*the search has other choices' "$TMPDIR/notes" || complain "of a budget: $(cat "$TMPDIR/notes")"
 
 # The DeepSpeed file that it names is read too.
 same deepspeed "--config ../accelerate/zero_file_alone.yaml --model gpt2-124m --cluster a100-80gb" --ranks 8 --model gpt2-124m \
