@@ -177,12 +177,13 @@ static enum status take_checkpoints(const struct options *o, struct train_option
 }
 
 /* Finds every mistake before anything is printed or started. */
-static enum status prepare(const struct options *o, bool joined, struct job *j, struct train_options *t,
+static enum status prepare(struct options *o, bool joined, struct job *j, struct train_options *t,
                            struct report *predicted, struct train_found *found)
 {
 	enum status s = inputs_are_files(o);
 	if (s || (s = emit_check_option(o)) || (s = job_from_options(j, o)))
 		return s;
+	options_judge(o, j->settings.strategy);
 	*t = run_options(o, &j->settings);
 	s = take_checkpoints(o, t);
 	if (!s)
@@ -209,8 +210,18 @@ static enum status emit_alone(const struct options *o)
 	enum status s = emit_check_option(o);
 	if (s || (s = job_from_options(&j, o)))
 		return s;
-	s = emit_settings(o, &j.settings);
+	s = emit_settings(o, &j.settings, NULL);
 	job_release(&j);
+	return s;
+}
+
+/* A file beside the training. With --json what is said of it is the first line. */
+static enum status emit_beside(const struct options *o, const struct settings *settings)
+{
+	json_t *said = NULL;
+	enum status s = emit_settings(o, settings, &said);
+	if (said)
+		print_json(json_pack("{s:o}", "emitted", said), true);
 	return s;
 }
 
@@ -291,6 +302,7 @@ enum status command_train(const struct options *given)
 	struct training_asked a = {.options = *given, .given = given, .ranks = 1};
 	if (emit_is_all(given))
 		return emit_alone(given);
+	a.options.arena = (struct arena){0};
 	a.joined = train_under_mpi(&a.rank, &a.ranks);
 	launch_stop_on_signals();
 	if (a.joined && !a.rank && !launch_is_child())
@@ -304,7 +316,7 @@ enum status command_train(const struct options *given)
 	if (!s)
 		s = take_folder(&a);
 	if (!s && !a.rank)
-		s = emit_settings(&a.options, &a.job.settings);
+		s = emit_beside(&a.options, &a.job.settings);
 	s = run_say_once(s, a.rank);
 	if (!s && a.joined)
 		hosts_say_joined(a.rank, a.ranks);
@@ -317,6 +329,7 @@ enum status command_train(const struct options *given)
 	job_release(&a.job);
 	elastic_release(&a.elastic);
 	checkpoint_lock_release(&a.lock);
+	arena_release(&a.options.arena);
 	forget_reader();
 	return s;
 }

@@ -62,8 +62,7 @@ enum { RECENT_STEPS = 31 };
 struct training {
 	const struct train_options *options;
 	int rank, ranks;
-	bool mpi;         /* MPI runs; false for one rank that stands alone */
-	bool started_mpi; /* the run started it, and will end it */
+	bool mpi; /* MPI runs; false for one rank that stands alone */
 	struct model model;
 	struct plan plan;
 	struct dataset data;
