@@ -115,20 +115,29 @@ static void pass_on_signals(const struct launch *l, const struct talk *t, pid_t 
 
 enum { ENDING_STEPS = 2, LOOK_EVERY_NS = 300 * 1000 * 1000 };
 
+static bool is_on_hosts(const struct talk *t)
+{
+	return t->pulse.hosts && t->pulse.hosts->count;
+}
+
+/* When the next signal is due, in ns since the run should be ending. Of a silent run on this machine there is nothing
+ * to wait for, and its ranks die with mpirun; daemons on other hosts have time to end theirs. */
+static int64_t next_signal_ns(const struct talk *t)
+{
+	static const int64_t says_why_ms[ENDING_STEPS] = {2000, 4000}, silent_ms[ENDING_STEPS] = {0, 1500};
+	return (*t->silent ? silent_ms : says_why_ms)[t->kills] * 1000000;
+}
+
 /* A run that has said its last line, or that is silent, and does not end: mpirun may wait for a machine that is gone,
  * or be stopped itself. Its ranks die with it. */
 static void end_by_force(struct talk *t, pid_t child)
 {
-	static const int64_t after_s[ENDING_STEPS] = {2, 4};
-	if (!t->ending_ns || t->kills == ENDING_STEPS)
+	if (!t->ending_ns || t->kills == ENDING_STEPS || clock_ns() - t->ending_ns < next_signal_ns(t))
 		return;
-	int64_t since = clock_ns() - t->ending_ns;
-	if (*t->silent || since > after_s[t->kills] * INT64_C(1000000000)) {
-		if (*t->silent && since < t->kills * INT64_C(1500000000))
-			return;
-		kill(child, t->kills++ ? SIGKILL : t->ending_signal);
-		t->killed_ns = clock_ns();
-	}
+	if (*t->silent && !is_on_hosts(t))
+		t->kills = ENDING_STEPS - 1;
+	kill(child, t->kills++ ? SIGKILL : t->ending_signal);
+	t->killed_ns = clock_ns();
 }
 
 /* A process that mpirun started to reach a lost machine, such as ssh, outlives mpirun and holds the pipes. */
