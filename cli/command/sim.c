@@ -139,7 +139,8 @@ enum status command_sim(const struct options *given)
 	enum grain grain;
 	enum status s = grain_parse(option_text(given, OPTION_GRAIN), &grain);
 	own.arena = (struct arena){0};
-	if (s || (s = outputs_are_apart(given)) || (s = emit_check_option(given)) || (s = job_from_options(&j, given)))
+	if (s || (s = outputs_are_apart(given)) || (s = emit_check_option(given)) ||
+	    (s = option_given(given, OPTION_EMIT) ? job_from_options(&j, given) : job_to_predict(&j, given)))
 		return s;
 	s = simulate(&own, &j, grain);
 	job_release(&j);

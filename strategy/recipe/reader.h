@@ -132,6 +132,8 @@ void take_offload(struct recipe *r, const struct offload_devices *d);
 void judge_deepspeed(struct recipe *r);
 /* take_deepspeed_types.c: the precision, which it returns, and the type of gradients. */
 enum type deepspeed_types(struct recipe *r);
+/* take_deepspeed.c: says where stage 3's bucket, of so many bytes, is in the figures. v: its key; NULL. */
+void deepspeed_note_bucket(struct recipe *r, const struct tree *v, int64_t bytes);
 /* take_deepspeed.c: the settings. STATUS_INPUT: the model is none. */
 enum status take_deepspeed(struct recipe *r);
 

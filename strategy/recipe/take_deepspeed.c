@@ -219,7 +219,7 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 
 /* In stage 3 the bucket is a buffer that is there from the start (stage3.py, _setup_for_real_optimizer). Where a unit
  * is a block its gradients travel together, in memory of their own. */
-static void note_stage3_bucket(struct recipe *r, const struct tree *v, int64_t bytes)
+void deepspeed_note_bucket(struct recipe *r, const struct tree *v, int64_t bytes)
 {
 	char size[32];
 	struct software s;
@@ -246,7 +246,7 @@ static void take_bucket(struct recipe *r, enum type type, int64_t width)
 	}
 	recipe_set(r, SETTING_BUCKET, v, "%" PRId64, bytes);
 	if (recipe_stage(r) == 3)
-		note_stage3_bucket(r, v, bytes);
+		deepspeed_note_bucket(r, v, bytes);
 }
 
 static void take_strategy(struct recipe *r, enum type type, int64_t width)
