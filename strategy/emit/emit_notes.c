@@ -78,7 +78,7 @@ static void explain(struct emission *e, enum setting i, struct emit_note *n)
 	}
 }
 
-/* "--bucket 1MiB: there it is 26214400 (zero_optimization.reduce_bucket_size): why". */
+/* "{bucket} 1MiB: there it is 26214400 (zero_optimization.reduce_bucket_size): why". */
 void emit_note_differs(struct emission *e, enum setting i, const struct tree *from, const char *here, const char *there)
 {
 	const char *name = arena_print(&e->arena, "{%s}", setting_rows[i].name);

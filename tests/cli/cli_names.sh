@@ -15,10 +15,10 @@ use strict;
 # Functions that spell, and the number of the argument that they spell.
 my %format = (status_fail => 1, status_prefix => 1, status_words => 0, scan_fail => 2, part_fail => 1, window_note => 1,
               cuda_device_error => 2, cuda_library_failed => 3, json_file_read => 0, tokenizer_read_json => 0,
-              recipe_say => 2, recipe_note => 2, recipe_bar => 2, recipe_refuse => 3);
+              emit_note => 1, recipe_say => 2, recipe_note => 2, recipe_bar => 2, recipe_refuse => 3);
 # Lists whose texts go through status_words() where they are printed.
 my %printed = ('cli/command/help.c' => 1, 'strategy/strategies/pipeline.c' => 1, 'strategy/cluster/catalogue.c' => 1,
-               'sim/advise.c' => 1);
+               'sim/advise.c' => 1, 'strategy/model/elsewhere.c' => 1);
 my %no_call = map { $_ => 1 } qw(if for while switch return sizeof);
 for my $path (@ARGV) {
 	open my $file, '<', $path or die "$path: $!";
