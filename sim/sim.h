@@ -67,8 +67,8 @@ enum status grain_parse(const char *text, enum grain *out);
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,
                     struct report *out);
 /* The same in two halves, for a caller that has the plan verified meanwhile (plan_verify_beside). The first half, which
- * takes the time and needs no more than rules 1 to 3, fills the trace; the second, the report. *out is released whatever
- * the status is. */
+ * takes the time and needs no more than rules 1 to 3, fills the trace; the second, the report. *out is released
+ * whatever the status is. */
 struct simulation;
 enum status simulation_run(struct simulation **out, const struct plan *plan, const struct cluster *c, enum grain grain,
                            struct trace *trace);

@@ -51,7 +51,8 @@ enum status job_alone(struct job *j, const struct options *o, const char *where,
 /* --cluster; where ranks compute on GPUs, `local` is this machine's: `local-cuda`. */
 const char *job_cluster(const struct options *o);
 
-/* Simulates one step on a cluster; a plan that is not verified yet is verified meanwhile. threads: of each rank on a cpu, 0: as the cluster says. trace: NULL, or zeroed. */
+/* Simulates one step on a cluster; a plan that is not verified yet is verified meanwhile. threads: of each rank on a
+ * cpu, 0: as the cluster says. trace: NULL, or zeroed. */
 enum status job_predict(struct job *j, const char *cluster, enum grain grain, int64_t threads, struct trace *trace,
                         struct report *out);
 /* The step that ranks of this machine will take, with the threads and products that the options name. */

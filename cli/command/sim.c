@@ -107,7 +107,8 @@ enum status command_sim(const struct options *o)
 	enum grain grain;
 	bool traced = option_given(o, OPTION_TRACE);
 	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
-	if (s || (s = outputs_are_apart(o)) || (s = emit_check_option(o)) || (s = option_given(o, OPTION_EMIT) ? job_from_options(&j, o) : job_to_predict(&j, o)))
+	if (s || (s = outputs_are_apart(o)) || (s = emit_check_option(o)) ||
+	    (s = option_given(o, OPTION_EMIT) ? job_from_options(&j, o) : job_to_predict(&j, o)))
 		return s;
 	if ((s = emit_settings(o, &j.settings)) || emit_is_all(o)) {
 		job_release(&j);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 struct issued {
-	const struct layout *layouts;             /* by role; NULL: to be made */
-	int64_t (*arena_bytes)[SPACE_COUNT];      /* by role: gets what they need; NULL */
+	const struct layout *layouts;            /* by role; NULL: to be made */
+	int64_t (*arena_bytes)[SPACE_COUNT];     /* by role: gets what they need; NULL */
 	enum status (*companion)(void *context); /* what else is done meanwhile; NULL */
 	void *context;
 };
@@ -88,8 +88,8 @@ enum status plan_verify_beside(struct plan *p, enum status (*companion)(void *co
 {
 	int64_t bytes[PLAN_ROLES][SPACE_COUNT];
 	struct refusal why;
-	enum status s = verify(
-	        p, &(struct issued){.arena_bytes = bytes, .companion = companion, .context = context}, &why);
+	enum status s =
+	        verify(p, &(struct issued){.arena_bytes = bytes, .companion = companion, .context = context}, &why);
 	for (int i = 0; i < p->role_count && !s; i++) {
 		memcpy(p->roles[i].arena_bytes, bytes[i], sizeof bytes[i]);
 		p->roles[i].laid_out = true;
