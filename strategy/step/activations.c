@@ -114,29 +114,28 @@ void step_drop_unread(struct step *s, int value)
 		step_free_value(s, value);
 }
 
-/* Counts what a kernel reads in a pass. After the forward pass, values that are made again have other copies. */
-static void count_readers(struct step *s, const struct kernel *k, enum pass pass)
+/* Counts how often each value is read from here on. For a value that is recomputed, only its first copy counts: after
+ * the forward pass it has others. */
+static void count_readers(struct step *s, const struct launch *l)
 {
-	struct kernel_reads reads = kernel_reads(k, pass);
-	for (int r = 0; r < 4; r++)
-		if (reads.value[r] >= 0 && (pass == PASS_FORWARD || !s->checkpoints.again[reads.value[r]]))
-			s->value[reads.value[r]].readers++;
+	for (int r = 0; r < 4; r++) {
+		int value = l->reads.value[r];
+		if (value >= 0 && (l->pass == PASS_FORWARD || !s->checkpoints.again[value]))
+			s->value[value].readers++;
+	}
 }
 
-/* Counts how often each value is read from here on. For a value that is recomputed, only its first copy counts. */
+/* Nothing but what launches read is ever counted: a stage has few of the model's values. */
 void step_count_readers(struct step *s)
 {
-	const struct model *m = s->model;
 	const struct execution *e = &s->execution;
-	for (int i = 0; i < e->count; i++) { /* nothing else is ever counted: a stage has few of the model's values */
-		struct kernel_reads reads = kernel_reads(&m->kernels[e->launches[i].kernel], e->launches[i].pass);
+	for (int i = 0; i < e->count; i++)
 		for (int r = 0; r < 4; r++)
-			if (reads.value[r] >= 0)
-				s->value[reads.value[r]].readers = 0;
-	}
+			if (e->launches[i].reads.value[r] >= 0)
+				s->value[e->launches[i].reads.value[r]].readers = 0;
 	for (int i = 0; i < (s->evaluating ? e->forward : e->count); i++)
-		count_readers(s, &m->kernels[e->launches[i].kernel], e->launches[i].pass);
-	s->value[m->target].readers = 1;
+		count_readers(s, &e->launches[i]);
+	s->value[s->model->target].readers = 1;
 }
 
 /* ---- gradients ---- */

@@ -10,9 +10,10 @@ struct kernel_reads kernel_reads(const struct kernel *k, enum pass pass)
 
 /* ---- the order ---- */
 
-static void add_launch(struct execution *e, int kernel, enum pass pass)
+static void add_launch(struct execution *e, const struct model *m, int kernel, enum pass pass)
 {
-	e->launches[e->count++] = (struct launch){.kernel = kernel, .pass = pass};
+	e->launches[e->count++] =
+	        (struct launch){.kernel = kernel, .pass = pass, .reads = kernel_reads(&m->kernels[kernel], pass)};
 }
 
 /* Recomputes the values that the backward pass of kernel i reads: whole segments, each once. */
@@ -30,7 +31,7 @@ static void add_recompute(struct execution *e, const struct model *m, const stru
 			n--;
 		for (; n < m->kernel_count && c->segment[n] == segment; n++)
 			if (c->recomputed[n])
-				add_launch(e, n, PASS_RECOMPUTE);
+				add_launch(e, m, n, PASS_RECOMPUTE);
 	}
 }
 
@@ -68,11 +69,11 @@ void execution_make(struct execution *e, struct arena *a, const struct model *m,
 	*e = (struct execution){.launches = arena_alloc(a, most * sizeof *e->launches),
 	                        .spans = arena_alloc(a, most * sizeof *e->spans)};
 	for (int i = begin; i < end; i++)
-		add_launch(e, i, PASS_FORWARD);
+		add_launch(e, m, i, PASS_FORWARD);
 	e->forward = e->count;
 	for (int i = end - 1; i >= begin; i--) {
 		add_recompute(e, m, c, done, i);
-		add_launch(e, i, PASS_BACKWARD);
+		add_launch(e, m, i, PASS_BACKWARD);
 	}
 	for (int i = 0; i < m->kernel_count; i++)
 		by_run[units->of_kernel[i]] |= c->recomputed[i];

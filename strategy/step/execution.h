@@ -15,13 +15,6 @@
 #include "strategy/plan/checkpoints.h"
 #include "strategy/plan/plan.h"
 
-/* A kernel in a pass. */
-struct launch {
-	int kernel;
-	enum pass pass;
-	int span;
-};
-
 /* The parts that are gathered at once: the model's units, or each kernel for software that gathers module by module. */
 struct gather_units {
 	int count, *of_kernel; /* units; by kernel, its unit */
@@ -40,6 +33,14 @@ struct kernel_reads {
 	int value[4];
 };
 struct kernel_reads kernel_reads(const struct kernel *k, enum pass pass);
+
+/* A kernel in a pass. */
+struct launch {
+	int kernel;
+	enum pass pass;
+	int span;
+	struct kernel_reads reads;
+};
 
 struct execution {
 	struct launch *launches;

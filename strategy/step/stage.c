@@ -309,7 +309,8 @@ static void backward(struct step *s)
 			const int tensors[] = {s->model->kernels[i].weight, s->model->kernels[i].bias};
 			for (int k = 0; k < 2; k++)
 				if (tensors[k] >= 0)
-					s->tensor[tensors[k]].uses_left = pass ? s->tensor[tensors[k]].uses_left + 1 : 0;
+					s->tensor[tensors[k]].uses_left =
+					        pass ? s->tensor[tensors[k]].uses_left + 1 : 0;
 		}
 	for (int g = 0; g < s->plan->group_count; g++)
 		s->group[g].tensors_left = s->plan->groups[g].tensor_count;

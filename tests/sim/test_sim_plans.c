@@ -1,6 +1,7 @@
 /* The simulator on whole plans: classes of ranks, both grains on every strategy, what fits, what is refused. */
 #include "sim/rank_class.h"
 #include "tests/sim/sim_fixture.h"
+#include "tests/support/mutants.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
@@ -272,7 +273,7 @@ static const struct {
 START_LOOP_TEST(nodes_that_are_alike, 0, COUNT(alike))
 {
 	struct trace t = {0};
-	const struct plan *p = made_plan("gpt:layers=3,width=64,heads=2 %s micro_batch=2", alike[_i].words);
+	struct plan *p = made_plan("gpt:layers=3,width=64,heads=2 %s micro_batch=2", alike[_i].words);
 	must(cluster_open(&cluster, alike[_i].cluster, p->ranks));
 	struct report each = simulate(p, GRAIN_MESSAGE, &t), some = simulate(p, GRAIN_MESSAGE, NULL);
 	ck_assert_mem_eq(&each.time, &some.time, sizeof each.time);
@@ -375,6 +376,56 @@ START_TEST(test_endless)
 	for (int i = 0; i < 4; i++)
 		add_op(OP_ZERO, QUEUE_COMPUTE, INT64_C(1) << 55);
 	must_fail(sim_run(&fixture.plan, &cluster, GRAIN_OPERATION, NULL, &report), STATUS_INPUT, "73 years");
+}
+
+struct beside {
+	const struct plan *plan;
+	bool called;
+};
+
+static enum status simulate_beside(void *context)
+{
+	struct beside *b = context;
+	struct simulation *x;
+	enum status s = simulation_run(&x, b->plan, &cluster, GRAIN_OPERATION, NULL);
+	b->called = true;
+	simulation_release(x);
+	return s;
+}
+
+/* A plan is simulated while it is verified: one that breaks a rule later than the third too. What is told is the
+ * refusal, and nothing is simulated of a plan that breaks an earlier one. */
+START_TEST(test_simulated_while_refused)
+{
+	enum { MUTANTS = 400 };
+	struct plan *p = made_plan("gpt:layers=3,width=8,heads=2,context=4,vocabulary=5 pipeline ranks=3 accumulate=4");
+	int early = 0, late = 0;
+	open_cpus("", "1", "1e9");
+	for (uint64_t seed = 0; seed < MUTANTS; seed++) {
+		struct plan mutant;
+		struct beside b = {.plan = &mutant};
+		struct refusal why;
+		int kind;
+		char what[200], message[1024];
+		if (mutant_make(&mutant, p, seed, &kind, what, sizeof what)) {
+			enum status s = plan_verify_why(&mutant, NULL, &why);
+			snprintf(message, sizeof message, "%s", s ? status_message() : "");
+			ck_assert_msg(plan_verify_beside(&mutant, simulate_beside, &b) == s, "%s", what);
+			ck_assert_msg(!s || !strcmp(message, status_message()), "%s: %s", what, message);
+			ck_assert_msg(s ? why.rule > 3 || !b.called : b.called, "%s", what);
+			early += s && why.rule <= 3;
+			late += s && why.rule > 3;
+			/* Where the rule comes too early for a thread beside, alone. */
+			ck_assert_msg(!s || why.rule <= 3 || !simulate_beside(&b), "%s", what);
+		}
+		plan_release(&mutant);
+	}
+	ck_assert(early > MUTANTS / 20 && late > MUTANTS / 20);
+	struct beside b = {.plan = p};
+	must(plan_verify_beside(p, simulate_beside, &b));
+	open_gpus("4", "0", "0", "");
+	b.plan = p = made_plan("gpt:layers=1,width=32,heads=2 ddp precision=bf16 ranks=4");
+	must_fail(plan_verify_beside(p, simulate_beside, &b), STATUS_INPUT, "in bf16");
 }
 
 SUITE("sim plans", 120)

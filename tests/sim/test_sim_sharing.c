@@ -165,4 +165,38 @@ START_TEST(test_fluid_hold)
 	fluid_release(&f);
 }
 
+/* Sharing that keeps the rates that stay, beside sharing everything anew: the same ends, in the same order. Many flows
+ * are alike, as kernels on shared cores are; some have limits, or narrow links. */
+START_TEST(test_fluid_keeps_rates)
+{
+	enum { FLOWS = 3000, UNDER_WAY = 12, LINKS = 3 };
+	struct fluid f[2] = {{0}};
+	int kept = 0, names = 0;
+	for (int i = 0; i < 2 * LINKS; i++)
+		fluid_add_resource(&f[i / LINKS], (i % LINKS ? 40 : 10) * FIXED_ONE);
+	for (int ended = 0; ended < FLOWS; ended++) {
+		int wanted = UNDER_WAY - (random_below(20) ? 0 : random_below(4));
+		for (; names - ended < wanted; names++) {
+			bool alike = random_below(60) > 0;
+			int64_t work = 100 + random_below(1000);
+			fixed limit = alike ? FIXED_ONE : (fixed)(1 + random_below(3)) * FIXED_ONE / 4;
+			int link = alike ? 0 : random_below(LINKS);
+			for (int k = 0; k < 2; k++)
+				begin_flow(&f[k], names, work, limit, link, alike ? 1 : -1);
+		}
+		int64_t now[2];
+		bool was_even = f[0].was_even;
+		uint64_t stamp = f[0].stamp;
+		f[1].was_even = false;
+		int id = fluid_next(&f[0], &now[0]), anew = fluid_next(&f[1], &now[1]);
+		ck_assert(id == anew && now[0] == now[1]);
+		kept += was_even && f[0].stamp == stamp;
+		for (int k = 0; k < 2; k++)
+			fluid_end(&f[k], id);
+	}
+	ck_assert_int_gt(kept, FLOWS / 4);
+	fluid_release(&f[0]);
+	fluid_release(&f[1]);
+}
+
 SUITE("sim sharing", 120)

@@ -103,7 +103,8 @@ static inline __attribute__((always_inline)) void look_ahead(const struct at *a,
 		if (op[CELLS].operand[i].buffer >= 0)
 			__builtin_prefetch(cells[op[CELLS].operand[i].buffer]);
 	for (int i = 0; i < op_operand_count(op[MEANINGS].kind); i++) {
-		const struct cells *c = op[MEANINGS].operand[i].buffer < 0 ? NULL : cells[op[MEANINGS].operand[i].buffer];
+		const struct cells *c =
+		        op[MEANINGS].operand[i].buffer < 0 ? NULL : cells[op[MEANINGS].operand[i].buffer];
 		if (c)
 			__builtin_prefetch(meaning_of(a->memory, c->blocks->own));
 	}

@@ -105,7 +105,7 @@ struct memory {
 	} * table;
 	size_t table_size;
 	struct cells **cells[ROLES]; /* by buffer; NULL: it is not alive */
-	struct slab *slabs; /* which hold all cells */
+	struct slab *slabs;          /* which hold all cells */
 	struct cells *unused;
 };
 

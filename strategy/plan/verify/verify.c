@@ -1,12 +1,22 @@
 #include "strategy/plan/verify/verify.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-struct issued {
-	const struct layout *layouts;             /* by role; NULL: to be made */
-	int64_t (*arena_bytes)[SPACE_COUNT];      /* by role: gets what they need; NULL */
-	enum status (*companion)(void *context); /* what else is done meanwhile; NULL */
+#include "strategy/base/memory.h"
+
+/* What a caller has done meanwhile. A refusal goes before what it fails with, so it never fails as a part. */
+struct companion {
+	enum status (*run)(void *context);
 	void *context;
+	enum status status;
+	char *message;
+};
+
+struct issued {
+	const struct layout *layouts;        /* by role; NULL: to be made */
+	int64_t (*arena_bytes)[SPACE_COUNT]; /* by role: gets what they need; NULL */
+	struct companion *companion;         /* NULL: there is none */
 };
 
 /* What follows on the same things having passed needs nothing of each other. In the order of their rules, so that the
@@ -26,7 +36,16 @@ static enum status verify_second(const struct verify *v, const void *context, in
 	return i ? verify_lifetimes(v, i - 1) : verify_matching(v);
 }
 
-/* Races and layouts role by role, and between them what is carried out on all roles together. */
+static enum status run_companion(struct companion *c)
+{
+	c->status = c->run(c->context);
+	if (c->status && !(c->message = strdup(status_message())))
+		memory_exhausted();
+	return STATUS_OK;
+}
+
+/* Races and layouts role by role, and between them what is carried out on all roles together, and the companion: the
+ * long parts begin before the many short ones. */
 static enum status verify_apart(const struct verify *v, const void *context, int i)
 {
 	const struct issued *x = context;
@@ -36,9 +55,9 @@ static enum status verify_apart(const struct verify *v, const void *context, int
 		return verify_races(v, i);
 	if (i == roles)
 		return (s = verify_replicas(v)) ? s : verify_meaning(v);
-	if (i == 2 * roles + 1)
-		return x->companion(x->context);
-	int role = i - roles - 1;
+	if (x->companion && i == roles + 1)
+		return run_companion(x->companion);
+	int role = i - roles - (x->companion ? 2 : 1);
 	return verify_layout(v, role, x->layouts ? &x->layouts[role] : NULL,
 	                     x->arena_bytes ? x->arena_bytes[role] : NULL);
 }
@@ -79,20 +98,29 @@ enum status plan_verify(const struct plan *p, const struct layout *layouts)
 	return plan_verify_why(p, layouts, &why);
 }
 
-enum status plan_verify_and_keep(struct plan *p)
-{
-	return plan_verify_beside(p, NULL, NULL);
-}
-
-enum status plan_verify_beside(struct plan *p, enum status (*companion)(void *context), void *context)
+static enum status verify_and_keep(struct plan *p, struct companion *companion)
 {
 	int64_t bytes[PLAN_ROLES][SPACE_COUNT];
 	struct refusal why;
-	enum status s = verify(
-	        p, &(struct issued){.arena_bytes = bytes, .companion = companion, .context = context}, &why);
+	enum status s = verify(p, &(struct issued){.arena_bytes = bytes, .companion = companion}, &why);
 	for (int i = 0; i < p->role_count && !s; i++) {
 		memcpy(p->roles[i].arena_bytes, bytes[i], sizeof bytes[i]);
 		p->roles[i].laid_out = true;
 	}
+	return s;
+}
+
+enum status plan_verify_and_keep(struct plan *p)
+{
+	return verify_and_keep(p, NULL);
+}
+
+enum status plan_verify_beside(struct plan *p, enum status (*companion)(void *context), void *context)
+{
+	struct companion c = {.run = companion, .context = context};
+	enum status s = verify_and_keep(p, &c);
+	if (!s && c.status)
+		s = status_fail(c.status, "%s", c.message);
+	free(c.message);
 	return s;
 }
