@@ -36,7 +36,8 @@ struct written {
 	int64_t failed; /* enum status */
 	int64_t bytes, state_bytes;
 	uint64_t file_checksum, checksum;
-	int64_t ns; /* the time it took */
+	int64_t ns;  /* the time it took */
+	bool ruined; /* the state is not finite */
 };
 
 struct saving {

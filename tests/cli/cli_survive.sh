@@ -53,12 +53,12 @@ strike() {
 		complain "$name: left behind: $(find "$TMPDIR" -name 'pid.*' -o -name '*.partial')"
 }
 
-# A machine that is gone: the run has said its last line and mpirun waits, deaf to SIGTERM, as does what it started. It
+# A machine that is gone: the run has said its last line and mpirun waits, deaf to signals, as does what it started. It
 # goes on while others are struck.
 mkdir "$TMPDIR/path"
 cat >"$TMPDIR/path/mpirun" <<-'END'
 	#!/bin/sh
-	trap '' TERM
+	trap '' TERM HUP
 	echo 'fatal: rank 1: the link is down' >&2
 	setsid sleep 20 &
 	echo $! >"$TMPDIR/deaf"
