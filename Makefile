@@ -322,7 +322,7 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/plans.o 
 # One after another, when nothing compiles any more. A program that speaks MPI itself runs on two ranks (which mpirun
 # allows root only with the two OMPI settings). A forced BLAS kernel would change the rates.
 bench_on_ranks := $(patsubst %.c,$(BUILD)/%,$(shell grep -ls '<mpi.h>' tests/bench/bench_*.c))
-bench: $(BUILD)/shardlab $(bench_programs) ## set up, build, and measure: kernels against the machine's limits, then the rest
+bench: $(BUILD)/shardlab $(bench_programs) $(addprefix $(BUILD)/tests/cli/,test_memory test_killed) ## set up, build, and measure: kernels against the machine's limits, then the rest
 	@set -e; unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE; export SHARDLAB='$(abspath $(BUILD)/shardlab)'; \
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
 	for program in $(filter-out $(bench_on_ranks),$(bench_programs)) $(bench_scripts); do \
@@ -342,12 +342,19 @@ check-format: ## fail when a C file is laid out differently
 
 # Level 1 stands for the vector code, in fp32 and in bf16: the same text, with the intrinsics that a checker can parse.
 checked_sources := $(filter %.c,$(every_source))
+# clang's analyzer goes through what a function calls too, which is most of its time. Tests, all of which run under sanitizers, do
+# without that.
+shallow := -Xclang -analyzer-config -Xclang mode=shallow
+tidied := $(filter-out $(simd_sources),$(checked_sources))
+# $1: sources, $2: flags
+define tidy_each
+	@printf '%s\n' $1 | xargs -r -P $$(nproc) -I {} clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) -std=gnu11 $2
+
+endef
 tidy: ## clang-tidy, with the checks in .clang-tidy
-	@printf '%s\n' $(filter-out $(simd_sources),$(checked_sources)) | xargs -P $$(nproc) -I {} \
-		clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) $(LIBRARY_CFLAGS) -std=gnu11 -fopenmp
-	@for type in fp32 bf16; do printf '%s\n' $(simd_sources) | xargs -r -P $$(nproc) -I {} \
-		clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) -std=gnu11 -fopenmp $(SIMD_FLAGS_1) \
-		-DSIMD_LEVEL=1 -DSIMD_TYPE_$$type || exit 1; done
+	$(call tidy_each,$(filter-out tests/%,$(tidied)),$(LIBRARY_CFLAGS) -fopenmp)
+	$(call tidy_each,$(filter tests/%,$(tidied)),$(LIBRARY_CFLAGS) -fopenmp $(shallow))
+	$(foreach type,fp32 bf16,$(call tidy_each,$(simd_sources),$(SIMD_FLAGS_1) -DSIMD_LEVEL=1 -DSIMD_TYPE_$(type)))
 # Neither sees fp16, the other levels, or aarch64: of those the tests and gcc's warnings are what there is.
 cppcheck_call = cppcheck --quiet --error-exitcode=1 --inline-suppr --suppressions-list=tools/cppcheck.txt -j $$(nproc) \
 		--enable=warning,portability --std=c11 -D__x86_64__ $(CPPFLAGS)

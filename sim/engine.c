@@ -66,9 +66,10 @@ void timed_set_cost(struct timed *t, int place, const struct cost *cost)
 
 static void make_places(struct timed *t, const struct role *r)
 {
-	t->place = make((size_t)step_length(r), sizeof *t->place);
+	subset_init(&t->timed, step_length(r));
 	for (int i = 0; i < step_length(r); i++)
-		t->place[i] = op_class(r->ops[r->step.begin + i].kind) == OP_CLASS_M ? -1 : t->places++;
+		if (op_class(r->ops[r->step.begin + i].kind) != OP_CLASS_M)
+			subset_add(&t->timed, i);
 }
 
 /* The costs of a role's kernels and vector operations; its communication belongs to instances. */
@@ -79,14 +80,14 @@ static enum status make_costs(void *engine, int role)
 	struct timed *t = &e->timed[role];
 	struct cost cost;
 	make_places(t, r);
-	t->cost = make((size_t)t->places, sizeof *t->cost);
+	t->cost = make((size_t)t->timed.count, sizeof *t->cost);
 	for (int op = r->step.begin; op < r->step.end; op++) {
 		if (op_class(r->ops[op].kind) != OP_CLASS_K && op_class(r->ops[op].kind) != OP_CLASS_V)
 			continue;
 		enum status s = cost_kernel(e->c, e->plan, r, &r->ops[op], &cost);
 		if (s)
 			return s;
-		timed_set_cost(t, t->place[op - r->step.begin], &cost);
+		timed_set_cost(t, subset_place(&t->timed, op - r->step.begin), &cost);
 	}
 	return STATUS_OK;
 }
@@ -97,10 +98,10 @@ static void make_process(struct engine *e, struct process *p, const struct rank_
 	p->role = &e->plan->roles[who->role];
 	walk_begin(&p->walk, p->role, SECTION_STEP);
 	const struct timed *t = &e->timed[who->role];
-	p->place = t->place;
-	p->begin = make((size_t)t->places, sizeof *p->begin);
-	p->end = make((size_t)t->places, sizeof *p->end);
-	for (int i = 0; i < t->places; i++)
+	p->timed = &t->timed;
+	p->begin = make((size_t)t->timed.count, sizeof *p->begin);
+	p->end = make((size_t)t->timed.count, sizeof *p->end);
+	for (int i = 0; i < t->timed.count; i++)
 		p->begin[i] = p->end[i] = -1;
 	p->device = p->link_out = p->link_in = -1;
 	if (e->c->kind == DEVICE_GPU)
@@ -162,7 +163,7 @@ void engine_release(struct engine *e)
 		free(e->processes[i].end);
 	}
 	for (int i = 0; i < PLAN_ROLES; i++) {
-		free(e->timed[i].place);
+		subset_release(&e->timed[i].timed);
 		free(e->timed[i].costs);
 		free(e->timed[i].cost);
 	}
@@ -208,7 +209,7 @@ static void begin_kernel(struct engine *e, int process, int op)
 	const struct cluster *c = e->c;
 	const struct process *p = &e->processes[process];
 	const struct timed *t = &e->timed[p->who->role];
-	const struct cost *cost = &t->costs[t->cost[p->place[op - p->role->step.begin]]];
+	const struct cost *cost = &t->costs[t->cost[subset_place(p->timed, op - p->role->step.begin)]];
 	const struct node_resources *node = &e->nodes[p->who->node];
 	enum queue queue = engine_op(e, process, op)->queue;
 	uint64_t copies = (uint64_t)p->who->copies;

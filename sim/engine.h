@@ -13,6 +13,7 @@
 #include "sim/fluid.h"
 #include "sim/rank_class.h"
 #include "sim/sim.h"
+#include "strategy/base/subset.h"
 #include "strategy/plan/rendezvous.h"
 #include "strategy/plan/walk.h"
 
@@ -32,7 +33,7 @@ struct process {
 	const struct rank_class *who;
 	const struct role *role;
 	struct walk walk;
-	const int *place;              /* of its role */
+	const struct subset *timed;    /* of its role */
 	int64_t *begin, *end;          /* by place; -1: not yet */
 	int device, link_out, link_in; /* resources; -1 */
 	struct participation at[QUEUE_COUNT];
@@ -42,7 +43,8 @@ struct simulated_instance {
 	struct cost cost;
 	struct schedule schedule;
 	int64_t rounds, element_bytes;
-	int first_group; /* its groups follow one another */
+	int first_group;   /* its groups follow one another */
+	bool inside_nodes; /* every group lies on one node */
 };
 
 struct simulated_group {
@@ -72,8 +74,7 @@ struct ready {
 /* The operations of a role's step that take time have a place among them; more than half of a step takes none. What its
  * ranks do by themselves has one of its different costs. */
 struct timed {
-	int *place; /* [op - step.begin]; -1: it takes no time */
-	int places;
+	struct subset timed; /* [op - step.begin] */
 	struct cost *costs;
 	size_t cost_count, cost_capacity;
 	int *cost; /* by place */
@@ -116,11 +117,11 @@ static inline const struct op *engine_op(const struct engine *e, int process, in
 
 static inline int64_t *process_begin(const struct process *p, int op)
 {
-	return &p->begin[p->place[op - p->role->step.begin]];
+	return &p->begin[subset_place(p->timed, op - p->role->step.begin)];
 }
 static inline int64_t *process_end(const struct process *p, int op)
 {
-	return &p->end[p->place[op - p->role->step.begin]];
+	return &p->end[subset_place(p->timed, op - p->role->step.begin)];
 }
 
 static inline struct participation *engine_participation(struct engine *e, int process, int op)

@@ -23,6 +23,7 @@ void fluid_release(struct fluid *f)
 	free(f->unused);
 	free(f->resources);
 	free(f->dirty);
+	free(f->fresh);
 	free(f->near_resources);
 	free(f->near_activities);
 	heap_release(&f->heap);
@@ -81,6 +82,8 @@ static void set_uses(struct fluid *f, int id, const struct use *uses, int count)
 		APPEND(r->users, r->user_count, r->user_capacity, user);
 		touch(f, uses[i].resource);
 	}
+	if (a->use_count)
+		APPEND(f->fresh, f->fresh_count, f->fresh_capacity, id);
 }
 
 /* Whole nanoseconds until `left` is gone at `rate`, rounded up. */
@@ -278,14 +281,18 @@ static void take_from_resources(struct fluid *f, const struct activity *a, fixed
 	}
 }
 
+static fixed full_at(const struct resource *r)
+{
+	return r->demand ? fixed_over(r->free, r->demand) : FIXED_MOST;
+}
+
 /* The lowest level at which a resource is full, and which; -1: none ever is. */
 static int find_full(const struct fluid *f, fixed *level)
 {
 	int full = -1;
 	*level = FIXED_MOST;
 	for (size_t i = 0; i < f->near_resource_count; i++) {
-		const struct resource *r = &f->resources[f->near_resources[i]];
-		fixed at = r->demand ? fixed_over(r->free, r->demand) : FIXED_MOST;
+		fixed at = full_at(&f->resources[f->near_resources[i]]);
 		if (at < *level) {
 			*level = at;
 			full = f->near_resources[i];
@@ -333,23 +340,108 @@ static void freeze(struct fluid *f, int full, fixed level, bool last)
 	f->near_activity_count = kept;
 }
 
-/* Progressive filling. Each pass stops at the lowest level at which an activity reaches its limit or a resource is
- * full, and freezes the activities concerned; so there are at most as many passes as activities. */
-static void share(struct fluid *f)
+static void empty_resources(struct fluid *f)
 {
-	gather_near(f);
 	for (size_t i = 0; i < f->near_resource_count; i++) {
 		struct resource *r = &f->resources[f->near_resources[i]];
 		r->free = r->capacity;
 		r->demand = r->demanded;
 	}
-	while (f->near_activity_count) {
+}
+
+/* Progressive filling. Each pass stops at the lowest level at which an activity reaches its limit or a resource is
+ * full, and freezes the activities concerned; so there are at most as many passes as activities. */
+static void share_anew(struct fluid *f)
+{
+	gather_near(f);
+	empty_resources(f);
+	f->was_even = false;
+	for (bool first = true; f->near_activity_count; first = false) {
 		fixed level;
 		int full = find_full(f, &level);
 		size_t limited = count_concerned(f, -1, level);
 		size_t n = limited ? limited : count_concerned(f, full, level);
-		freeze(f, limited ? -1 : full, level, n == f->near_activity_count);
+		bool last = n == f->near_activity_count;
+		if (first && last && !limited) {
+			f->was_even = true;
+			f->even = full;
+			f->even_level = level;
+		}
+		freeze(f, limited ? -1 : full, level, last);
 	}
+}
+
+/* The place of an activity among the users of a resource; -1: it is none. */
+static int place_among(const struct activity *a, int resource)
+{
+	for (int k = 0; k < a->use_count; k++)
+		if (a->uses[k].resource == resource)
+			return a->used[k].place;
+	return -1;
+}
+
+/* Puts the fresh ones in the order in which share_anew would come to them, as users of the first resource that changed.
+ * False: not all of them are, or not all go at the level at which `even` is full. */
+static bool arrange_fresh(struct fluid *f)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < f->fresh_count; i++) {
+		int id = f->fresh[i];
+		const struct activity *a = &f->activities[id];
+		if (!a->alive || !a->use_count)
+			continue;
+		int place = place_among(a, f->dirty[0]);
+		if (place < 0 || a->ceiling <= f->even_level || !is_concerned(a, f->even, f->even_level))
+			return false;
+		size_t at = count++;
+		for (; at && place_among(&f->activities[f->fresh[at - 1]], f->dirty[0]) > place; at--)
+			f->fresh[at] = f->fresh[at - 1];
+		f->fresh[at] = id;
+	}
+	f->fresh_count = count;
+	return true;
+}
+
+/* Nothing but fresh activities and those that the last share() saw can be near, and `even` is full at the same level as
+ * then, below all others. */
+static bool is_as_before(const struct fluid *f)
+{
+	for (size_t i = 0; i < f->dirty_count; i++)
+		if (f->resources[f->dirty[i]].stamp != f->stamp)
+			return false;
+	for (size_t i = 0; i < f->near_resource_count; i++) {
+		fixed at = full_at(&f->resources[f->near_resources[i]]);
+		if (f->near_resources[i] == f->even ? at != f->even_level : at <= f->even_level)
+			return false;
+	}
+	return true;
+}
+
+/* Where one kernel follows another the level is often what it was. Then the others keep their rates, and what began has
+ * the level too: share_anew would find the same. False: it has to. */
+static bool share_as_before(struct fluid *f)
+{
+	enum { FEW = 8 };
+	if (!f->was_even || f->fresh_count > FEW)
+		return false;
+	empty_resources(f);
+	if (!is_as_before(f) || !arrange_fresh(f))
+		return false;
+	for (size_t i = 0; i < f->fresh_count; i++) {
+		fixed rate = fixed_times(f->even_level, f->activities[f->fresh[i]].weight);
+		set_rate(f, f->fresh[i], rate ? rate : 1);
+	}
+	for (size_t i = 0; i < f->dirty_count; i++)
+		f->resources[f->dirty[i]].dirty = false;
+	f->dirty_count = 0;
+	return true;
+}
+
+static void share(struct fluid *f)
+{
+	if (!share_as_before(f))
+		share_anew(f);
+	f->fresh_count = 0;
 }
 
 int fluid_next(struct fluid *f, int64_t *now)

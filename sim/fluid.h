@@ -85,6 +85,13 @@ struct fluid {
 	int *near_resources, *near_activities; /* for share(): the part of the network at hand */
 	size_t near_resource_count, near_resource_capacity, near_activity_count, near_activity_capacity;
 	uint64_t stamp;
+	/* The last share() gave all of its part of the network one level, at which the resource `even` is full; and the
+	 * activities that have taken up resources since. */
+	bool was_even;
+	int even;
+	fixed even_level;
+	int *fresh;
+	size_t fresh_count, fresh_capacity;
 	struct heap heap;
 	int64_t now;
 };

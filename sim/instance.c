@@ -52,25 +52,25 @@ static bool is_inside_nodes(const struct engine *e, const struct op *op)
 	return !axes && e->classes.per_node % size == 0;
 }
 
-static int64_t count_groups(const struct engine *e, const struct instance *x)
+static int64_t count_groups(const struct engine *e, int instance)
 {
 	if (e->grain == GRAIN_MESSAGE)
-		return instance_groups(&e->rendezvous, x);
-	return is_inside_nodes(e, op_of(e, x)) ? e->classes.node_count : 1;
+		return instance_groups(&e->rendezvous, &e->rendezvous.instances[instance]);
+	return e->instances[instance].inside_nodes ? e->classes.node_count : 1;
 }
 
-static int64_t place_of_group(const struct engine *e, const struct instance *x, const struct rank_class *who)
+static int64_t place_of_group(const struct engine *e, int instance, const struct rank_class *who)
 {
 	if (e->grain == GRAIN_MESSAGE)
-		return instance_group(&e->rendezvous, x, who->rank);
-	return is_inside_nodes(e, op_of(e, x)) ? who->node : 0;
+		return instance_group(&e->rendezvous, &e->rendezvous.instances[instance], who->rank);
+	return e->instances[instance].inside_nodes ? who->node : 0;
 }
 
 int group_of(const struct engine *e, int process, int op)
 {
 	const struct process *p = &e->processes[process];
 	int number = rendezvous_number(&e->rendezvous, p->role, op);
-	return e->instances[number].first_group + (int)place_of_group(e, &e->rendezvous.instances[number], p->who);
+	return e->instances[number].first_group + (int)place_of_group(e, number, p->who);
 }
 
 int64_t engine_came(const struct engine *e, int process, int op)
@@ -88,7 +88,7 @@ static void count_wanted(struct engine *e)
 	for (int i = 0; i < e->classes.count; i++) {
 		const struct role *r = e->processes[i].role;
 		for (int op = r->step.begin; op < r->step.end; op++)
-			if (rendezvous_number(&e->rendezvous, r, op) >= 0)
+			if (op_class(r->ops[op].kind) == OP_CLASS_C)
 				e->groups[group_of(e, i, op)].wanted++;
 	}
 }
@@ -99,14 +99,15 @@ enum status groups_make(struct engine *e)
 	int64_t count = 0;
 	for (int i = 0; i < v->instance_count; i++) {
 		e->instances[i].first_group = (int)count;
-		count += count_groups(e, &v->instances[i]);
+		e->instances[i].inside_nodes = is_inside_nodes(e, op_of(e, &v->instances[i]));
+		count += count_groups(e, i);
 		if (count > INT32_MAX / 2)
 			return status_fail(STATUS_INPUT,
 			                   "{grain} message: over 2^30 collectives; use {grain} operation");
 	}
 	e->groups = array_make((size_t)count, sizeof *e->groups);
 	for (int i = 0, g = 0; i < v->instance_count; i++)
-		for (int64_t k = count_groups(e, &v->instances[i]); k > 0; k--) /* a missing role never arrives */
+		for (int64_t k = count_groups(e, i); k > 0; k--) /* a missing role never arrives */
 			e->groups[g++] = (struct simulated_group){.instance = i, .wanted = v->instances[i].missing};
 	if (count)
 		count_wanted(e);

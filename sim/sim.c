@@ -1,9 +1,11 @@
 #include "sim/sim.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "sim/engine.h"
 #include "sim/gathering.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/keys.h"
 #include "strategy/cluster/effective.h"
 #include "strategy/plan/caching.h"
@@ -212,8 +214,8 @@ static void name_basis(const struct stack *s, bool outside, struct report *out)
 		snprintf(out->basis, sizeof out->basis, "class %s on %s%s", s->class, s->card,
 		         s->by_default ? ", as no stack was named" : "");
 	else
-		snprintf(out->basis, sizeof out->basis, "stack %s, fitted on %lld runs%s", s->name,
-		         (long long)s->value[STACK_FIT_ROWS], unseen);
+		snprintf(out->basis, sizeof out->basis, "stack %s, fitted on %lld run%s%s", s->name,
+		         (long long)s->value[STACK_FIT_ROWS], s->value[STACK_FIT_ROWS] == 1 ? "" : "s", unseen);
 }
 
 /* The band around a step; a collective alone is none. */
@@ -231,27 +233,55 @@ static void report_range(const struct engine *e, struct report *out)
 	out->range_high = time_clamp((wide)out->time.step * (uint64_t)range.high / MILLION);
 }
 
+struct simulation {
+	struct engine e;
+	struct times slowest;
+	int64_t gathering_ns;
+};
+
+enum status simulation_run(struct simulation **out, const struct plan *plan, const struct cluster *c, enum grain grain,
+                           struct trace *trace)
+{
+	struct simulation *x = *out = array_make(1, sizeof *x);
+	if (trace)
+		trace_open(trace, plan, c->name, false);
+	enum status s = engine_init(&x->e, plan, c, grain, trace);
+	if (s || (s = engine_run(&x->e)))
+		return s;
+	x->slowest = slowest(&x->e);
+	if (trace)
+		fill_trace(&x->e, trace);
+	return gathering_time(plan, c, &x->gathering_ns);
+}
+
+void simulation_report(const struct simulation *x, struct report *out)
+{
+	const struct engine *e = &x->e;
+	report_memory(e, out);
+	snprintf(out->grain, sizeof out->grain, "%s", grain_name(e->grain));
+	out->time = x->slowest;
+	report_range(e, out);
+	report_set_speed(out, (double)cluster_peak(e->c, out->precision).value);
+	out->rates_measured = e->measured;
+	out->gathering_ns = x->gathering_ns;
+}
+
+void simulation_release(struct simulation *x)
+{
+	if (x)
+		engine_release(&x->e);
+	free(x);
+}
+
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,
                     struct report *out)
 {
-	struct engine e;
-	if (trace)
-		trace_open(trace, plan, c->name, false);
-	enum status s = engine_init(&e, plan, c, grain, trace);
+	struct simulation *x;
+	enum status s = simulation_run(&x, plan, c, grain, trace);
 	if (!s)
-		s = engine_run(&e);
-	if (!s) {
-		report_memory(&e, out);
-		snprintf(out->grain, sizeof out->grain, "%s", grain_name(grain));
-		out->time = slowest(&e);
-		report_range(&e, out);
-		report_set_speed(out, (double)cluster_peak(c, out->precision).value);
-		out->rates_measured = e.measured;
-		if (trace)
-			fill_trace(&e, trace);
-	}
-	engine_release(&e);
-	return s ? s : gathering_time(plan, c, &out->gathering_ns);
+		simulation_report(x, out);
+	simulation_release(x);
+	return s;
 }
 
 enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *step, int64_t *exposed)

@@ -66,6 +66,14 @@ enum status grain_parse(const char *text, enum grain *out);
  * comes to more than 2^28 messages. STATUS_REFUSED: the plan deadlocks; the verifier finds that first. */
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,
                     struct report *out);
+/* The same in two halves, for a caller that has the plan verified meanwhile (plan_verify_beside). The first half, which
+ * takes the time and needs no more than rules 1 to 3, fills the trace; the second, the report. *out is released whatever
+ * the status is. */
+struct simulation;
+enum status simulation_run(struct simulation **out, const struct plan *plan, const struct cluster *c, enum grain grain,
+                           struct trace *trace);
+void simulation_report(const struct simulation *x, struct report *out);
+void simulation_release(struct simulation *x); /* accepts NULL */
 /* The same without times, which are not simulated: names, memory, traffic, tightest and fits. */
 void sim_memory(const struct plan *plan, const struct cluster *c, struct report *out);
 /* Its `fits` alone, sooner: most plans are far enough from the limit for a bound of their layout. */

@@ -76,7 +76,7 @@ static int64_t moved(int64_t rank, int64_t by, int64_t ranks)
 static void move_process(const struct engine *e, struct process *p, int k, int resources, const int *numbers)
 {
 	size_t ops = (size_t)(p->role->step.end - p->role->step.begin);
-	size_t places = (size_t)e->timed[p->role - e->plan->roles].places;
+	size_t places = (size_t)e->timed[p->role - e->plan->roles].timed.count;
 	p->begin = copied(p->begin, places * sizeof *p->begin);
 	p->end = copied(p->end, places * sizeof *p->end);
 	p->walk.done = copied(p->walk.done, ops * sizeof *p->walk.done);

@@ -13,14 +13,12 @@
 
 /* ---- one job ---- */
 
-enum status job_open(struct job *j, const struct settings *settings)
+static enum status compile(struct job *j, const struct settings *settings)
 {
 	*j = (struct job){.settings = *settings};
 	enum status s = model_open(&j->model, settings->model, settings->sequence);
 	if (!s)
 		s = plan_compile(&j->plan, &j->model, &j->settings);
-	if (!s)
-		s = plan_verify_and_keep(&j->plan);
 	if (s)
 		job_release(j);
 	return s;
@@ -31,12 +29,25 @@ static enum status job_read(struct job *j, const char *path)
 {
 	*j = (struct job){.from_file = true};
 	enum status s = plan_read_file(&j->plan, &j->model, path);
-	if (!s)
-		s = plan_verify_and_keep(&j->plan);
 	j->settings = j->plan.settings;
 	if (s)
 		job_release(j);
 	return s;
+}
+
+static enum status verify(struct job *j)
+{
+	enum status s = plan_verify_and_keep(&j->plan);
+	j->verified = !s;
+	if (s)
+		job_release(j);
+	return s;
+}
+
+enum status job_open(struct job *j, const struct settings *settings)
+{
+	enum status s = compile(j, settings);
+	return s ? s : verify(j);
 }
 
 void job_release(struct job *j)
@@ -67,6 +78,12 @@ enum status check_file_alone(const struct options *o, enum option file)
 
 enum status job_from_options(struct job *j, const struct options *o)
 {
+	enum status s = job_to_predict(j, o);
+	return s ? s : verify(j);
+}
+
+enum status job_to_predict(struct job *j, const struct options *o)
+{
 	struct settings settings;
 	const struct strategy *strategy;
 	const char *list = option_text(o, OPTION_STRATEGY);
@@ -87,7 +104,7 @@ enum status job_from_options(struct job *j, const struct options *o)
 		                   (int)sizeof settings.strategy - 1);
 	if ((s = settings_resolve(&settings, strategy_data_ranks(&settings))))
 		return s;
-	return job_open(j, &settings);
+	return compile(j, &settings);
 }
 
 enum status job_alone(struct job *j, const struct options *o, const char *where, const char *name)
@@ -171,22 +188,46 @@ static void say_assumed(const struct job *j, const char *cluster)
 	cluster_release(&c);
 }
 
-enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
-                        struct trace *trace, struct report *out)
+struct prediction {
+	const struct job *job;
+	const struct cluster *cluster;
+	enum grain grain;
+	struct trace *trace;
+	struct simulation *simulation;
+};
+
+static enum status simulate(void *prediction)
+{
+	struct prediction *x = prediction;
+	return simulation_run(&x->simulation, &x->job->plan, x->cluster, x->grain, x->trace);
+}
+
+static enum status predict(struct job *j, struct prediction *x, struct report *out)
+{
+	enum status s = j->verified ? simulate(x) : plan_verify_beside(&j->plan, simulate, x);
+	j->verified |= !s;
+	if (!s)
+		simulation_report(x->simulation, out);
+	simulation_release(x->simulation);
+	out->tf32 = x->cluster->tf32;
+	return s ? s : lay_out_without(j, out);
+}
+
+enum status job_predict(struct job *j, const char *cluster, enum grain grain, int64_t threads, struct trace *trace,
+                        struct report *out)
 {
 	struct cluster c;
 	*out = (struct report){0};
-	enum status s = cluster_open(&c, cluster, j->plan.ranks);
-	if (s)
-		return s;
+	enum status s = cluster_open(&c, cluster, j->plan.ranks), refused;
+	if (s) /* what is wrong with the plan goes first */
+		return !j->verified && (refused = plan_verify_and_keep(&j->plan)) ? refused : s;
 	if (threads)
 		c.threads = threads;
 	place_on_hosts(&c, j->ranks_each);
 	c.tf32 = j->tf32 && cluster_has_tf32(&c);
-	s = sim_run(&j->plan, &c, grain, trace, out);
-	out->tf32 = c.tf32;
+	s = predict(j, &(struct prediction){j, &c, grain, trace, NULL}, out);
 	cluster_release(&c);
-	return s ? s : lay_out_without(j, out);
+	return s;
 }
 
 enum status job_predict_run(struct job *j, const struct options *o, struct report *out)
@@ -226,7 +267,7 @@ enum status job_check_fits(const struct job *j, const struct options *o, const s
 enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out)
 {
 	struct job j;
-	enum status s = job_open(&j, settings);
+	enum status s = compile(&j, settings);
 	if (s)
 		return s;
 	s = job_predict(&j, cluster, grain, 0, NULL, out);

@@ -24,6 +24,7 @@ struct job {
 	struct settings settings; /* resolved */
 	struct model model;
 	struct plan plan;
+	bool verified;
 	bool from_file;     /* the plan was read, not compiled */
 	int64_t ranks_each; /* of each host, where they are on several; else 0 */
 	bool tf32;          /* predict with the cluster's rates of tf32 where it has any; the report says whether */
@@ -40,6 +41,8 @@ enum status check_file_alone(const struct options *o, enum option file);
 
 /* For commands that take one strategy: reads --plan if it was given, else compiles the settings. */
 enum status job_from_options(struct job *j, const struct options *o);
+/* The same, and the plan is not verified yet: for commands whose next step is job_predict. */
+enum status job_to_predict(struct job *j, const struct options *o);
 
 /* The collective of that name alone, in place of a strategy (strategy/strategies/alone.h), by --ranks and --bytes:
  * without --bytes two elements a rank. where: what the name was given to. */
@@ -48,9 +51,9 @@ enum status job_alone(struct job *j, const struct options *o, const char *where,
 /* --cluster; where ranks compute on GPUs, `local` is this machine's: `local-cuda`. */
 const char *job_cluster(const struct options *o);
 
-/* Simulates one step on a cluster. threads: of each rank on a cpu, 0: as the cluster says. trace: NULL, or zeroed. */
-enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
-                        struct trace *trace, struct report *out);
+/* Simulates one step on a cluster; a plan that is not verified yet is verified meanwhile. threads: of each rank on a cpu, 0: as the cluster says. trace: NULL, or zeroed. */
+enum status job_predict(struct job *j, const char *cluster, enum grain grain, int64_t threads, struct trace *trace,
+                        struct report *out);
 /* The step that ranks of this machine will take, with the threads and products that the options name. */
 enum status job_predict_run(struct job *j, const struct options *o, struct report *out);
 /* STATUS_INPUT, with the cheapest change, if that step does not fit this machine's memory: its ranks would end in the

@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,16 @@ void *arena_fit(struct arena *a, void *array, int count, int *capacity, size_t e
 void *array_make(size_t count, size_t element_bytes)
 {
 	void *p = calloc(count + 1, element_bytes);
+	if (!p)
+		memory_exhausted();
+	return p;
+}
+
+void *array_room(size_t count, size_t element_bytes)
+{
+	if (count >= SIZE_MAX / element_bytes)
+		memory_exhausted();
+	void *p = malloc((count + 1) * element_bytes);
 	if (!p)
 		memory_exhausted();
 	return p;

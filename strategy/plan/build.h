@@ -23,6 +23,8 @@ struct build {
 	int waited[QUEUE_COUNT][QUEUE_COUNT];  /* [of][on]: the latest that `of` has waited for already; -1 */
 	struct region **whole;                 /* by buffer: the operand of its alloc, which its free has too */
 	size_t whole_capacity;
+	struct region *spare; /* such operands that are to be handed out */
+	int spare_count;
 };
 
 /* Begins a section of the role; ends the one before. Pass NULL to end the last. */

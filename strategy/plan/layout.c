@@ -46,6 +46,7 @@ struct placer {
 	struct life *life;
 	struct placed *placed; /* by offset */
 	int count, ghosts;
+	size_t capacity; /* of placed */
 	int64_t *offset;
 	int64_t floor, guard, *arena_bytes;
 	enum space space;
@@ -90,6 +91,13 @@ static void forget_ghosts(struct placer *p)
 	}
 	p->ghosts -= p->count - kept;
 	p->count = kept;
+}
+
+/* What one operation may put into the list: a ghost, and what is alive on both sides of it. */
+static void make_room(struct placer *p)
+{
+	enum { MOST_ADDED = 3 };
+	p->placed = array_reserve(p->placed, (size_t)p->count + MOST_ADDED, &p->capacity, sizeof *p->placed);
 }
 
 /* Puts one more into a list that is sorted by offset, and has room for it; returns its place. */
@@ -209,6 +217,7 @@ static void place_in_order(struct placer *p, const struct section *s)
 			p->next.first[op->queue] = next_first_use(p, s, op->queue, i + 1);
 		if (op_class(op->kind) != OP_CLASS_M || !is_placed_here(p, b))
 			continue;
+		make_room(p);
 		if (op->kind == OP_ALLOC)
 			place(p, b);
 		else
@@ -334,7 +343,6 @@ static struct placer placer_make(const struct role *r, int64_t guard, int64_t *o
 	return (struct placer){.role = r,
 	                       .uses = array_make(n, sizeof(struct uses)),
 	                       .life = array_make(n, sizeof(struct life)),
-	                       .placed = array_make((size_t)r->op_count, sizeof(struct placed)),
 	                       .offset = offset,
 	                       .guard = guard};
 }

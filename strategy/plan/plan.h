@@ -94,6 +94,7 @@ enum type plan_value_type(const struct plan *p, int value);
 
 /* The type of gradients where they are added up, sent and kept. */
 enum type plan_gradient_type(const struct plan *p);
+enum type plan_shard_type(const struct plan *p); /* of the shard in which a rank adds them up */
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
 int64_t plan_operations(const struct plan *p); /* of all roles together */
@@ -144,5 +145,9 @@ enum status plan_verify_why(const struct plan *p, const struct layout *layouts, 
 /* plan_verify for a plan that nobody changes any more: what its layouts need is kept with the roles, so that reports of
  * its memory need not lay it out again. */
 enum status plan_verify_and_keep(struct plan *p);
+/* The same, and `companion` meanwhile, on another core where the plan is large: what takes long, reads the plan alone,
+ * and needs no more than a structure in order and rules 1 to 3. Once those hold it is called, unless another rule is
+ * known to be broken by then. A refusal goes before the companion's own status. */
+enum status plan_verify_beside(struct plan *p, enum status (*companion)(void *context), void *context);
 
 #endif

@@ -136,19 +136,22 @@ static int next_instance(struct matcher *m, struct line *l)
 static int match_role(struct matcher *m, const struct role *r)
 {
 	const struct section *s = section_of(r, m->v->section);
-	int *number = array_make((size_t)(s->end - s->begin), sizeof *number), found = 0;
-	m->v->number[role_number(m->v->plan, r)] = number;
+	const int role = role_number(m->v->plan, r);
+	struct subset *found = &m->v->communication[role];
+	size_t capacity = 0;
+	subset_init(found, s->end - s->begin);
 	m->line_count = 0;
 	for (int i = s->begin; i < s->end; i++) {
-		number[i - s->begin] = -1;
 		if (op_class(r->ops[i].kind) != OP_CLASS_C)
 			continue;
-		number[i - s->begin] = next_instance(m, find_line(m, r, &r->ops[i]));
-		m->v->instances[number[i - s->begin]].participant_count++;
-		m->v->instances[number[i - s->begin]].missing--;
-		found++;
+		int number = next_instance(m, find_line(m, r, &r->ops[i]));
+		m->v->number[role] = array_reserve(m->v->number[role], (size_t)found->count, &capacity, sizeof(int));
+		m->v->number[role][found->count] = number;
+		subset_add(found, i - s->begin);
+		m->v->instances[number].participant_count++;
+		m->v->instances[number].missing--;
 	}
-	return found;
+	return found->count;
 }
 
 /* Every instance gets its run of the participants, and the roles put themselves in, in order. */
@@ -161,11 +164,12 @@ static void list_participants(struct rendezvous *v, int count)
 		v->instances[i].participant_count = 0;
 	}
 	for (int i = 0; i < v->plan->role_count; i++) {
-		const struct section *s = section_of(&v->plan->roles[i], v->section);
+		const struct role *r = &v->plan->roles[i];
+		const struct section *s = section_of(r, v->section);
 		for (int op = s->begin; op < s->end; op++) {
-			if (v->number[i][op - s->begin] < 0)
+			if (op_class(r->ops[op].kind) != OP_CLASS_C)
 				continue;
-			struct instance *x = &v->instances[v->number[i][op - s->begin]];
+			struct instance *x = &v->instances[rendezvous_number(v, r, op)];
 			x->participants[x->participant_count++] = (struct participant){i, op};
 		}
 	}
@@ -189,8 +193,10 @@ void rendezvous_release(struct rendezvous *v)
 {
 	if (!v)
 		return;
-	for (int i = 0; i < PLAN_ROLES; i++)
+	for (int i = 0; i < PLAN_ROLES; i++) {
+		subset_release(&v->communication[i]);
 		free(v->number[i]);
+	}
 	free(v->participants);
 	free(v->instances);
 	*v = (struct rendezvous){0};
@@ -198,7 +204,9 @@ void rendezvous_release(struct rendezvous *v)
 
 int rendezvous_number(const struct rendezvous *v, const struct role *r, int op)
 {
-	return v->number[role_number(v->plan, r)][op - section_of(r, v->section)->begin];
+	const int role = role_number(v->plan, r);
+	int place = subset_place(&v->communication[role], op - section_of(r, v->section)->begin);
+	return place < 0 ? -1 : v->number[role][place];
 }
 
 /* ---- by rank ---- */

@@ -26,6 +26,7 @@
 #ifndef SHARDLAB_RENDEZVOUS_H
 #define SHARDLAB_RENDEZVOUS_H
 
+#include "strategy/base/subset.h"
 #include "strategy/plan/plan.h"
 
 struct participant {
@@ -44,7 +45,9 @@ struct rendezvous {
 	struct instance *instances;
 	int instance_count;
 	struct participant *participants; /* of all instances */
-	int *number[PLAN_ROLES];          /* by role, [op - section.begin]: its instance; -1: no communication */
+	/* by role: its communication, [op - section.begin], and by the place among that, the instance */
+	struct subset communication[PLAN_ROLES];
+	int *number[PLAN_ROLES];
 };
 
 /* The plan's structure has been verified (verify/structure.c), or it was compiled. */

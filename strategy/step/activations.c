@@ -128,8 +128,12 @@ void step_count_readers(struct step *s)
 {
 	const struct model *m = s->model;
 	const struct execution *e = &s->execution;
-	for (int v = 0; v < m->value_count; v++)
-		s->value[v].readers = 0;
+	for (int i = 0; i < e->count; i++) { /* nothing else is ever counted: a stage has few of the model's values */
+		struct kernel_reads reads = kernel_reads(&m->kernels[e->launches[i].kernel], e->launches[i].pass);
+		for (int r = 0; r < 4; r++)
+			if (reads.value[r] >= 0)
+				s->value[reads.value[r]].readers = 0;
+	}
 	for (int i = 0; i < (s->evaluating ? e->forward : e->count); i++)
 		count_readers(s, &m->kernels[e->launches[i].kernel], e->launches[i].pass);
 	s->value[m->target].readers = 1;

@@ -190,11 +190,11 @@ static void copy_running(struct step *s)
 
 void buffers_before_forward(struct step *s)
 {
-	bool roots = s->strategy->root_alone, local = any_local(s->model);
 	s->running.now = s->running.state;
 	s->running.sent = -1;
 	if (!s->model->buffer_count || plan_data_ranks(s->plan) == 1)
 		return;
+	bool roots = s->strategy->root_alone, local = any_local(s->model);
 	if ((s->evaluating && (roots || local)) || (roots && s->running.state < 0))
 		copy_running(s);
 	if (roots || (local && !s->micro))

@@ -304,14 +304,13 @@ static void forward(struct step *s)
 /* On a stage, a tensor's gradient is complete when the stage's own kernels have added to it. */
 static void backward(struct step *s)
 {
-	for (int t = 0; t < s->model->tensor_count; t++)
-		s->tensor[t].uses_left = 0;
-	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
-		const int tensors[] = {s->model->kernels[i].weight, s->model->kernels[i].bias};
-		for (int k = 0; k < 2; k++)
-			if (tensors[k] >= 0)
-				s->tensor[tensors[k]].uses_left++;
-	}
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = s->kernel_begin; i < s->kernel_end; i++) {
+			const int tensors[] = {s->model->kernels[i].weight, s->model->kernels[i].bias};
+			for (int k = 0; k < 2; k++)
+				if (tensors[k] >= 0)
+					s->tensor[tensors[k]].uses_left = pass ? s->tensor[tensors[k]].uses_left + 1 : 0;
+		}
 	for (int g = 0; g < s->plan->group_count; g++)
 		s->group[g].tensors_left = s->plan->groups[g].tensor_count;
 	step_run(s, s->execution.forward, s->execution.count);

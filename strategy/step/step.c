@@ -78,12 +78,7 @@ static void load_own(struct step *s)
 
 void step_begin_micro(struct step *s)
 {
-	const struct model *m = s->model;
 	step_count_readers(s);
-	for (int t = 0; t < m->tensor_count; t++)
-		s->tensor[t].uses_left = m->tensors[t].uses;
-	for (int g = 0; g < s->plan->group_count; g++)
-		s->group[g].tensors_left = s->plan->groups[g].tensor_count;
 	if (s->hooks.begin_micro)
 		s->hooks.begin_micro(s);
 	buffers_before_forward(s);
@@ -97,12 +92,21 @@ static void run_forward(struct step *s)
 	buffers_after_forward(s);
 }
 
+static void count_gradients(struct step *s)
+{
+	for (int t = 0; t < s->model->tensor_count; t++)
+		s->tensor[t].uses_left = s->model->tensors[t].uses;
+	for (int g = 0; g < s->plan->group_count; g++)
+		s->group[g].tensors_left = s->plan->groups[g].tensor_count;
+}
+
 static void one_after_another(struct step *s)
 {
 	for (s->nth_micro = 0; s->nth_micro < s->settings->accumulate; s->nth_micro++) {
 		s->micro = s->settings->reproducible ? tree_micro(s, s->nth_micro) : s->nth_micro;
 		s->last_micro = s->nth_micro + 1 == s->settings->accumulate;
 		run_forward(s);
+		count_gradients(s);
 		step_run(s, s->execution.forward, s->execution.count);
 		s->hooks.end_backward(s);
 	}

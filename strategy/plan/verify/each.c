@@ -37,19 +37,24 @@ struct each {
 	enum status (*check)(const struct at *a);
 };
 
-static enum status check_role(const struct verify *v, const void *context, int role)
+enum status verify_each_of(const struct verify *v, int role, enum status (*check)(const struct at *a))
 {
-	const struct each *each = context;
 	enum status s = STATUS_OK;
 	for (int k = 0; k < SECTION_KINDS; k++) {
 		struct at a = {.v = v, .p = v->p, .r = &v->p->roles[role], .section = (enum section_kind)k};
 		const struct section *section = section_of(a.r, a.section);
 		for (a.number = section->begin; a.number < section->end && !s; a.number++) {
 			a.op = &a.r->ops[a.number];
-			s = each->check(&a);
+			s = check(&a);
 		}
 	}
 	return s;
+}
+
+static enum status check_role(const struct verify *v, const void *context, int role)
+{
+	const struct each *each = context;
+	return verify_each_of(v, role, each->check);
 }
 
 enum status verify_each(const struct verify *v, enum status (*check)(const struct at *a))

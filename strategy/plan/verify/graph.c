@@ -149,10 +149,20 @@ static enum status check_issue_order(const struct at *a)
 	return STATUS_OK;
 }
 
-enum status verify_graph(const struct verify *v)
+enum status verify_waits(const struct verify *v)
 {
-	enum status s = verify_each(v, check_waits);
+	return verify_each(v, check_waits);
+}
+
+enum status verify_end(const struct verify *v)
+{
+	enum status s = STATUS_OK;
 	for (int k = 0; k < SECTION_KINDS && !s; k++)
 		s = walk_section(v, (enum section_kind)k);
-	return s ? s : verify_each(v, check_issue_order);
+	return s;
+}
+
+enum status verify_issue_order(const struct verify *v, int role)
+{
+	return verify_each_of(v, role, check_issue_order);
 }

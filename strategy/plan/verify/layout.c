@@ -53,41 +53,34 @@ static enum status check_order(const struct map *m, int number, int a, int b)
 	              name, op_title(m->v, m->role, used), first);
 }
 
-static void add(struct map *m, struct stretch s)
-{
-	m->had = array_reserve(m->had, m->count, &m->capacity, sizeof *m->had);
-	size_t at = m->count++;
-	while (at > 0 && m->had[at - 1].begin > s.begin) {
-		m->had[at] = m->had[at - 1];
-		at--;
-	}
-	m->had[at] = s;
-}
-
 static size_t first_past(const struct map *m, int64_t offset)
 {
 	return FIRST_PAST(m->had, end, 0, m->count, offset);
 }
 
-/* Takes [begin, end) out of the map. */
-static void take_out(struct map *m, int64_t begin, int64_t end)
+/* Puts these in place of had[first] up to had[past]. */
+static void replace(struct map *m, size_t first, size_t past, const struct stretch *with, size_t count)
 {
-	size_t first = first_past(m, begin), past = first;
-	struct stretch left = {0}, right = {0};
-	while (past < m->count && m->had[past].begin < end) {
-		if (m->had[past].begin < begin)
-			left = (struct stretch){m->had[past].begin, begin, m->had[past].buffer};
-		if (m->had[past].end > end)
-			right = (struct stretch){end, m->had[past].end, m->had[past].buffer};
+	m->had = array_reserve(m->had, m->count + count, &m->capacity, sizeof *m->had);
+	if (past - first != count)
+		memmove(&m->had[first + count], &m->had[past], (m->count - past) * sizeof *m->had);
+	memcpy(&m->had[first], with, count * sizeof *with);
+	m->count = m->count + count - (past - first);
+}
+
+/* From now on the buffer has these bytes; who had some of them keeps the others. */
+static void take(struct map *m, struct stretch s)
+{
+	struct stretch with[3];
+	size_t first = first_past(m, s.begin), past = first, n = 0;
+	while (past < m->count && m->had[past].begin < s.end)
 		past++;
-	}
-	if (past > first)
-		memmove(&m->had[first], &m->had[past], (m->count - past) * sizeof *m->had);
-	m->count -= past - first;
-	if (left.end > left.begin)
-		add(m, left);
-	if (right.end > right.begin)
-		add(m, right);
+	if (past > first && m->had[first].begin < s.begin)
+		with[n++] = (struct stretch){m->had[first].begin, s.begin, m->had[first].buffer};
+	with[n++] = s;
+	if (past > first && m->had[past - 1].end > s.end)
+		with[n++] = (struct stretch){s.end, m->had[past - 1].end, m->had[past - 1].buffer};
+	replace(m, first, past, with, n);
 }
 
 static enum status allocate(struct map *m, int number, int buffer)
@@ -106,8 +99,7 @@ static enum status allocate(struct map *m, int number, int buffer)
 	 * them. */
 	if (!m->role->buffers[buffer].state && !is_used(m, buffer))
 		return STATUS_OK;
-	take_out(m, begin, end);
-	add(m, (struct stretch){begin, end, buffer});
+	take(m, (struct stretch){begin, end, buffer});
 	return STATUS_OK;
 }
 
@@ -136,6 +128,8 @@ static enum status check_allocs(struct map *m, const struct section *s)
 
 static enum status check_section(struct map *m, const struct section *s)
 {
+	if (s->begin == s->end)
+		return STATUS_OK;
 	order_make(&m->order, m->role, s);
 	uses_find(m->uses, m->role, s);
 	enum status status = check_allocs(m, s);

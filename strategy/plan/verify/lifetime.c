@@ -61,19 +61,13 @@ static enum status check_section(const struct verify *v, const struct role *r, b
 	return STATUS_OK;
 }
 
-static enum status check_role(const struct verify *v, const void *context, int role)
+enum status verify_lifetimes(const struct verify *v, int role)
 {
 	const struct role *r = &v->p->roles[role];
 	bool *alive = array_make((size_t)r->buffer_count, sizeof *alive);
 	enum status s = STATUS_OK;
-	(void)context;
 	for (int k = 0; k < SECTION_KINDS && !s; k++)
 		s = check_section(v, r, alive, (enum section_kind)k);
 	free(alive);
 	return s;
-}
-
-enum status verify_lifetimes(const struct verify *v)
-{
-	return verify_parts(v, check_role, NULL, v->p->role_count);
 }

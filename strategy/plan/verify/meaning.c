@@ -84,12 +84,38 @@ static enum status mean_op(const struct at *a)
 	}
 }
 
+/* Plans are larger than caches: what operations to come will ask for is fetched while those before them are at work:
+ * their operands, where those stand, and what they stand for. gcc takes out calls of a function that does nothing else,
+ * so it has to be inlined. */
+static inline __attribute__((always_inline)) void look_ahead(const struct at *a, int end)
+{
+	enum { OPERANDS = 16, PLACES = 10, CELLS = 6, MEANINGS = 3, PER_LINE = 64 / sizeof(struct region) };
+	const struct op *op = a->op;
+	struct cells **cells = a->memory->cells[a->role];
+	if (end - a->number <= OPERANDS)
+		return;
+	for (int i = 0; i < op_operand_count(op[OPERANDS].kind); i += PER_LINE)
+		__builtin_prefetch(&op[OPERANDS].operand[i]);
+	for (int i = 0; i < op_operand_count(op[PLACES].kind); i++)
+		if (op[PLACES].operand[i].buffer >= 0)
+			__builtin_prefetch(&cells[op[PLACES].operand[i].buffer]);
+	for (int i = 0; i < op_operand_count(op[CELLS].kind); i++)
+		if (op[CELLS].operand[i].buffer >= 0)
+			__builtin_prefetch(cells[op[CELLS].operand[i].buffer]);
+	for (int i = 0; i < op_operand_count(op[MEANINGS].kind); i++) {
+		const struct cells *c = op[MEANINGS].operand[i].buffer < 0 ? NULL : cells[op[MEANINGS].operand[i].buffer];
+		if (c)
+			__builtin_prefetch(meaning_of(a->memory, c->blocks->own));
+	}
+}
+
 /* A role up to its next communication; its op is NULL when the section is at its end. */
 static enum status go_on(struct at *a, enum section_kind k)
 {
 	int end = section_of(a->r, k)->end;
 	for (; a->number < end; a->number++) {
 		a->op = &a->r->ops[a->number];
+		look_ahead(a, end);
 		if (op_class(a->op->kind) == OP_CLASS_C)
 			return STATUS_OK;
 		memory_sweep(a->memory);

@@ -1,5 +1,6 @@
 #include "strategy/plan/verify/memory.h"
 
+#include "strategy/base/memory.h"
 #include "strategy/base/search.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 /* ---- meanings: equal ones have equal numbers ---- */
 
 /* Fewer meanings are not worth a sweep. */
-enum { LEAST_SWEPT = 1 << 16 };
+enum { LEAST_SWEPT = 1 << 14 };
 
 /* Values of one micro-batch that follow one another stand side by side in the table: a stage comes to them together. */
 static uint64_t hash_meaning(const struct meaning *a)
@@ -35,14 +36,20 @@ bool meanings_equal(const struct meaning *a, const struct meaning *b)
 	       a->all_ranks == b->all_ranks && a->origin == b->origin && a->consumers == b->consumers;
 }
 
+static struct slot slot_of(uint64_t hash, size_t number)
+{
+	return (struct slot){(int)number, (unsigned)(hash >> 32)};
+}
+
 static void fill_table(struct memory *m)
 {
 	memset(m->table, -1, m->table_size * sizeof *m->table);
 	for (size_t i = 0; i < m->count; i++) {
-		size_t at = hash_meaning(&m->meanings[i]) & (m->table_size - 1);
-		while (m->table[at] >= 0)
+		uint64_t hash = hash_meaning(&m->meanings[i]);
+		size_t at = hash & (m->table_size - 1);
+		while (m->table[at].number >= 0)
 			at = (at + 1) & (m->table_size - 1);
-		m->table[at] = (int)i;
+		m->table[at] = slot_of(hash, i);
 	}
 }
 
@@ -56,13 +63,14 @@ static void grow_table(struct memory *m)
 
 int meaning_number(struct memory *m, const struct meaning *what)
 {
-	size_t at = hash_meaning(what) & (m->table_size - 1);
-	for (; m->table[at] >= 0; at = (at + 1) & (m->table_size - 1))
-		if (meanings_equal(what, &m->meanings[m->table[at]]))
-			return m->table[at];
+	const uint64_t hash = hash_meaning(what);
+	size_t at = hash & (m->table_size - 1);
+	for (struct slot *t; (t = &m->table[at])->number >= 0; at = (at + 1) & (m->table_size - 1))
+		if (t->hash == (unsigned)(hash >> 32) && meanings_equal(what, &m->meanings[t->number]))
+			return t->number;
 	m->meanings = array_reserve(m->meanings, m->count, &m->capacity, sizeof *m->meanings);
 	m->meanings[m->count] = *what;
-	m->table[at] = (int)m->count;
+	m->table[at] = slot_of(hash, m->count);
 	int number = (int)m->count++;
 	if (m->count * 2 > m->table_size)
 		grow_table(m);
@@ -141,24 +149,49 @@ void memory_init(struct memory *m, const struct verify *v)
 	}
 }
 
-static void release_cells(struct cells *c)
+enum { SLAB_CELLS = 255, LINE_BYTES = 64 };
+
+struct slab {
+	_Alignas(LINE_BYTES) struct slab *next;
+	_Alignas(LINE_BYTES) struct cells cells[SLAB_CELLS];
+};
+
+static void put_cells(struct memory *m, struct cells *c)
 {
-	if (c && c->blocks != &c->first)
-		free(c->blocks);
-	free(c);
+	c->count = 0;
+	c->next = m->unused;
+	m->unused = c;
+}
+
+static void add_slab(struct memory *m)
+{
+	struct slab *s = aligned_alloc(LINE_BYTES, sizeof *s);
+	if (!s)
+		memory_exhausted();
+	s->next = m->slabs;
+	m->slabs = s;
+	for (int i = SLAB_CELLS - 1; i >= 0; i--) {
+		s->cells[i] = (struct cells){.blocks = &s->cells[i].first};
+		put_cells(m, &s->cells[i]);
+	}
+}
+
+static void release_slab(struct slab *s)
+{
+	for (int i = 0; i < SLAB_CELLS; i++)
+		if (s->cells[i].blocks != &s->cells[i].first)
+			free(s->cells[i].blocks);
+	free(s);
 }
 
 void memory_release(struct memory *m)
 {
-	for (int i = 0; i < m->v->p->role_count; i++) {
-		for (int b = 0; b < m->v->p->roles[i].buffer_count; b++)
-			release_cells(m->cells[i][b]);
+	for (int i = 0; i < m->v->p->role_count; i++)
 		free(m->cells[i]);
-	}
-	while (m->unused) {
-		struct cells *next = m->unused->next;
-		release_cells(m->unused);
-		m->unused = next;
+	while (m->slabs) {
+		struct slab *next = m->slabs->next;
+		release_slab(m->slabs);
+		m->slabs = next;
 	}
 	sums_release(&m->sums);
 	free(m->meanings);
@@ -167,13 +200,10 @@ void memory_release(struct memory *m)
 
 static struct cells *take_cells(struct memory *m)
 {
+	if (!m->unused)
+		add_slab(m);
 	struct cells *c = m->unused;
-	if (c) {
-		m->unused = c->next;
-		return c;
-	}
-	c = array_make(1, sizeof *c);
-	c->blocks = &c->first;
+	m->unused = c->next;
 	return c;
 }
 
@@ -189,10 +219,8 @@ void memory_clear(struct memory *m, int role, int buffer)
 
 void memory_forget(struct memory *m, int role, int buffer)
 {
-	struct cells **c = &m->cells[role][buffer];
-	(*c)->next = m->unused;
-	m->unused = *c;
-	*c = NULL;
+	put_cells(m, m->cells[role][buffer]);
+	m->cells[role][buffer] = NULL;
 }
 
 /* ---- meanings that nothing stands for any more ---- */
@@ -200,14 +228,12 @@ void memory_forget(struct memory *m, int role, int buffer)
 /* Calls `each` for every meaning that a buffer holds. */
 static void for_held(struct memory *m, void (*each)(int *number, int *now), int *now)
 {
-	for (int i = 0; i < m->v->p->role_count; i++)
-		for (int b = 0; b < m->v->p->roles[i].buffer_count; b++) {
-			struct cells *c = m->cells[i][b];
-			for (int k = 0; c && k < c->count; k++) {
-				each(&c->blocks[k].own, now);
-				each(&c->blocks[k].rest, now);
+	for (struct slab *s = m->slabs; s; s = s->next)
+		for (int i = 0; i < SLAB_CELLS; i++)
+			for (int k = 0; k < s->cells[i].count; k++) {
+				each(&s->cells[i].blocks[k].own, now);
+				each(&s->cells[i].blocks[k].rest, now);
 			}
-		}
 }
 
 static void mark(int *number, int *now)
@@ -236,7 +262,7 @@ void memory_sweep(struct memory *m)
 	for_held(m, renumber, now);
 	free(now);
 	m->count = kept;
-	m->sweep_at = 4 * kept > LEAST_SWEPT ? 4 * kept : LEAST_SWEPT;
+	m->sweep_at = 2 * kept > LEAST_SWEPT ? 2 * kept : LEAST_SWEPT;
 	fill_table(m);
 }
 
@@ -246,9 +272,9 @@ void memory_sweep(struct memory *m)
 static void reserve(struct cells *c)
 {
 	bool inside = c->blocks == &c->first;
-	if (inside)
-		c->capacity = 0;
-	c->blocks = array_reserve(inside ? NULL : c->blocks, (size_t)c->count, &c->capacity, sizeof *c->blocks);
+	size_t capacity = inside ? 0 : (size_t)c->capacity;
+	c->blocks = array_reserve(inside ? NULL : c->blocks, (size_t)c->count, &capacity, sizeof *c->blocks);
+	c->capacity = (int)capacity;
 	if (inside)
 		c->blocks[0] = c->first;
 }

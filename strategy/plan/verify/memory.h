@@ -81,13 +81,15 @@ struct block {
 /* Keeps where it begins. begin, end, axes: the frame, if there is one. */
 void block_set(struct block *b, int own, int rest, int64_t begin, int64_t end, unsigned axes);
 
+/* As large as a line of a cache: what a step of a long pipeline has alive is far more than caches hold. */
 struct cells {
 	struct block *blocks;
-	int count;
-	size_t capacity;
+	int count, capacity; /* count 0: they are unused */
 	int64_t elements;
-	struct block first; /* room for one, which most buffers are content with */
-	struct cells *next; /* of those that are unused */
+	union {
+		struct block first; /* room for one, which most buffers are content with */
+		struct cells *next; /* of those that are unused */
+	};
 };
 
 struct memory {
@@ -97,9 +99,13 @@ struct memory {
 	size_t count, capacity;
 	size_t lasting;  /* meanings below keep their numbers: a snapshot may name them */
 	size_t sweep_at; /* so many meanings, and those that nothing stands for any more are forgotten */
-	int *table;
+	struct slot {
+		int number;    /* of a meaning; -1: free */
+		unsigned hash; /* a part of it: most meanings that differ are told apart without a look at them */
+	} * table;
 	size_t table_size;
 	struct cells **cells[ROLES]; /* by buffer; NULL: it is not alive */
+	struct slab *slabs; /* which hold all cells */
 	struct cells *unused;
 };
 

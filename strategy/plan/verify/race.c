@@ -80,6 +80,8 @@ static enum status check_operands(struct races *c, const struct section *s)
 
 static enum status check_section(struct races *c, const struct section *s)
 {
+	if (s->begin == s->end)
+		return STATUS_OK;
 	order_make(&c->order, c->role, s);
 	enum status status = check_operands(c, s);
 	order_release(&c->order);
@@ -91,7 +93,7 @@ enum status verify_races(const struct verify *v, int role)
 	const struct role *r = &v->p->roles[role];
 	struct races c = {.v = v, .role = r};
 	enum status s = STATUS_OK;
-	c.list = array_make((size_t)r->op_count * OP_OPERANDS, sizeof *c.list);
+	c.list = array_room((size_t)r->op_count * OP_OPERANDS, sizeof *c.list);
 	c.latest = array_make((size_t)r->buffer_count, sizeof *c.latest);
 	for (int k = 0; k < SECTION_KINDS && !s; k++)
 		s = check_section(&c, section_of(r, (enum section_kind)k));

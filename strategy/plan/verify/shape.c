@@ -306,25 +306,30 @@ static enum status check_alias(const struct at *a)
 
 /* ---- one operation ---- */
 
-static enum status check_op(const struct at *a)
+static enum status check_operands(const struct at *a)
 {
 	struct op_sizes sizes = op_sizes_of(a->p, a->op);
+	enum status s = op_class(a->op->kind) == OP_CLASS_K ? check_kernel(a, &sizes) : STATUS_OK;
+	for (int i = 0; !s && i < op_operand_count(a->op->kind); i++)
+		s = check_operand(a, i, &sizes);
+	return s;
+}
+
+static enum status check_op(const struct at *a)
+{
 	enum op_class class = op_class(a->op->kind);
 	enum status s = STATUS_OK;
 	if (!(op_sections(a->op->kind) >> a->section & 1))
 		return refuse_op(a, 2, "%s has no place in section %s", op_name(a->op->kind), section_name(a->section));
 	if (a->section == SECTION_EVALUATE && a->op->micro > 0)
 		return refuse_op(a, 2, "there is one micro-batch in evaluate, number 0");
-	if (class == OP_CLASS_M || (class == OP_CLASS_K && (s = check_kernel(a, &sizes))))
+	if (class == OP_CLASS_M || (class != OP_CLASS_C && (s = check_operands(a))))
 		return s;
-	for (int i = 0; class != OP_CLASS_C && i < op_operand_count(a->op->kind); i++)
-		if ((s = check_operand(a, i, &sizes)))
-			return s;
 	s = class == OP_CLASS_K ? check_scale(a) : check_vector(a);
 	return s ? s : check_alias(a);
 }
 
-enum status verify_shapes(const struct verify *v)
+enum status verify_shapes(const struct verify *v, int role)
 {
-	return verify_each(v, check_op);
+	return verify_each_of(v, role, check_op);
 }

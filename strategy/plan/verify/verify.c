@@ -3,12 +3,30 @@
 #include <string.h>
 
 struct issued {
-	const struct layout *layouts;        /* by role; NULL: to be made */
-	int64_t (*arena_bytes)[SPACE_COUNT]; /* by role: gets what they need; NULL */
+	const struct layout *layouts;             /* by role; NULL: to be made */
+	int64_t (*arena_bytes)[SPACE_COUNT];      /* by role: gets what they need; NULL */
+	enum status (*companion)(void *context); /* what else is done meanwhile; NULL */
+	void *context;
 };
 
-/* Races and layouts role by role, and between them what is carried out on all roles together. Beside what was verified
- * before, these need nothing of each other. In the order of their rules, so that the first that is broken is told. */
+/* What follows on the same things having passed needs nothing of each other. In the order of their rules, so that the
+ * first that is broken is told. */
+static enum status verify_first(const struct verify *v, const void *context, int i)
+{
+	const int roles = v->p->role_count;
+	(void)context;
+	if (!i)
+		return verify_end(v);
+	return i <= roles ? verify_issue_order(v, i - 1) : verify_shapes(v, i - roles - 1);
+}
+
+static enum status verify_second(const struct verify *v, const void *context, int i)
+{
+	(void)context;
+	return i ? verify_lifetimes(v, i - 1) : verify_matching(v);
+}
+
+/* Races and layouts role by role, and between them what is carried out on all roles together. */
 static enum status verify_apart(const struct verify *v, const void *context, int i)
 {
 	const struct issued *x = context;
@@ -18,6 +36,8 @@ static enum status verify_apart(const struct verify *v, const void *context, int
 		return verify_races(v, i);
 	if (i == roles)
 		return (s = verify_replicas(v)) ? s : verify_meaning(v);
+	if (i == 2 * roles + 1)
+		return x->companion(x->context);
 	int role = i - roles - 1;
 	return verify_layout(v, role, x->layouts ? &x->layouts[role] : NULL,
 	                     x->arena_bytes ? x->arena_bytes[role] : NULL);
@@ -25,10 +45,12 @@ static enum status verify_apart(const struct verify *v, const void *context, int
 
 static enum status verify_issued(const struct verify *v, const struct issued *x)
 {
+	const int roles = v->p->role_count;
 	enum status s;
-	if ((s = verify_graph(v)) || (s = verify_shapes(v)) || (s = verify_matching(v)) || (s = verify_lifetimes(v)))
+	if ((s = verify_waits(v)) || (s = verify_parts(v, verify_first, NULL, 1 + 2 * roles)) ||
+	    (s = verify_parts(v, verify_second, NULL, 1 + roles)))
 		return s;
-	return verify_parts(v, verify_apart, x, 2 * v->p->role_count + 1);
+	return verify_parts(v, verify_apart, x, 2 * roles + (x->companion ? 2 : 1));
 }
 
 static enum status verify(const struct plan *p, const struct issued *x, struct refusal *out)
@@ -59,9 +81,15 @@ enum status plan_verify(const struct plan *p, const struct layout *layouts)
 
 enum status plan_verify_and_keep(struct plan *p)
 {
+	return plan_verify_beside(p, NULL, NULL);
+}
+
+enum status plan_verify_beside(struct plan *p, enum status (*companion)(void *context), void *context)
+{
 	int64_t bytes[PLAN_ROLES][SPACE_COUNT];
 	struct refusal why;
-	enum status s = verify(p, &(struct issued){.arena_bytes = bytes}, &why);
+	enum status s = verify(
+	        p, &(struct issued){.arena_bytes = bytes, .companion = companion, .context = context}, &why);
 	for (int i = 0; i < p->role_count && !s; i++) {
 		memcpy(p->roles[i].arena_bytes, bytes[i], sizeof bytes[i]);
 		p->roles[i].laid_out = true;

@@ -40,7 +40,7 @@ enum { ROLES = sizeof(((struct plan *)0)->roles) / sizeof(struct role) };
 
 struct verify {
 	const struct plan *p;
-	struct rendezvous rendezvous[SECTION_KINDS]; /* from verify_graph on */
+	struct rendezvous rendezvous[SECTION_KINDS]; /* from verify_waits on */
 	struct refusal *why;                         /* is filled in by a refusal */
 };
 
@@ -84,6 +84,8 @@ enum status verify_parts(const struct verify *v,
 
 /* Asks `check` about every operation of every role, up to the first that it refuses. */
 enum status verify_each(const struct verify *v, enum status (*check)(const struct at *a));
+/* About those of one role. */
+enum status verify_each_of(const struct verify *v, int role, enum status (*check)(const struct at *a));
 
 /* "31 (backward layer.0.linear)", for texts of refusals. Good until the fourth call after it. */
 const char *op_title(const struct verify *v, const struct role *r, int op);
@@ -99,10 +101,12 @@ int64_t members_in(const struct plan *p, const struct op *op, const struct role 
 int64_t copies_in(const struct plan *p, const struct op *op, const struct role *r, unsigned distinct);
 
 enum status verify_structure(const struct verify *v);
-enum status verify_graph(const struct verify *v);
-enum status verify_shapes(const struct verify *v);
+enum status verify_waits(const struct verify *v);
+enum status verify_end(const struct verify *v); /* the walk comes to it */
+enum status verify_issue_order(const struct verify *v, int role);
+enum status verify_shapes(const struct verify *v, int role);
 enum status verify_matching(const struct verify *v);
-enum status verify_lifetimes(const struct verify *v);
+enum status verify_lifetimes(const struct verify *v, int role);
 enum status verify_races(const struct verify *v, int role);
 enum status verify_replicas(const struct verify *v);
 enum status verify_meaning(const struct verify *v);
