@@ -1,112 +1,11 @@
-/* cuDNN's library and its descriptors. */
-#include <cstdio>
-#include <cstdlib>
+/* cuDNN's descriptors. */
 #include <cstring>
-#include <dlfcn.h>
-#include <glob.h>
 
 #include "kernels/cuda/cudnn.h"
+#include "kernels/cuda/cudnn_library.h"
 
 namespace
 {
-
-enum { CUDNN_ERROR = 30000 /* cuDNN's errors follow ours */ };
-
-typedef void *descriptor;
-
-/* ---- the library ---- */
-
-/* name after "cudnn", parameters */
-#define CUDNN_FUNCTION_LIST(X)                                                                                         \
-	X(Create, (void **handle))                                                                                     \
-	X(Destroy, (void *handle))                                                                                     \
-	X(SetStream, (void *handle, kernel_stream s))                                                                  \
-	X(BackendCreateDescriptor, (int kind, descriptor *out))                                                        \
-	X(BackendDestroyDescriptor, (descriptor d))                                                                    \
-	X(BackendFinalize, (descriptor d))                                                                             \
-	X(BackendSetAttribute, (descriptor d, int name, int type, int64_t count, const void *values))                  \
-	X(BackendGetAttribute, (descriptor d, int name, int type, int64_t most, int64_t *count, void *values))         \
-	X(BackendExecute, (void *handle, descriptor plan, descriptor pack))
-
-struct library {
-	bool asked;
-	int error, version;
-	size_t (*GetVersion)(void);
-	const char *(*GetErrorString)(int status);
-#define X(name, parameters) int(*name) parameters;
-	CUDNN_FUNCTION_LIST(X)
-#undef X
-} cudnn;
-
-/* ISO C has no conversion from an object pointer to a function pointer. */
-bool find(void *in, const char *name, void *function, size_t size)
-{
-	void *symbol = dlsym(in, name);
-	memcpy(function, &symbol, size);
-	return symbol;
-}
-
-/* The folders of Python's packages; * is a version of Python. cuDNN's other libraries lie beside it. */
-const char *const packages[] = {"{HOME}/.local/lib/python3*/site-packages", "{VIRTUAL_ENV}/lib/python3*/site-packages",
-                                "/usr/local/lib/python3*/dist-packages",    "/usr/local/lib/python3*/site-packages",
-                                "/usr/lib/python3*/site-packages",          "/opt/conda/lib/python3*/site-packages"};
-
-/* {NAME} at the start is a variable's value; without the variable there is no such folder. */
-bool expand(const char *pattern, char *out, size_t size)
-{
-	const char *end = *pattern == '{' ? strchr(pattern, '}') : nullptr, *value = "";
-	if (end) {
-		char name[32];
-		snprintf(name, sizeof name, "%.*s", static_cast<int>(end - pattern - 1), pattern + 1);
-		value = getenv(name);
-	}
-	return value && snprintf(out, size, "%s%s/nvidia/cudnn/lib/libcudnn.so.9", value, end ? end + 1 : pattern) <
-	                        static_cast<int>(size);
-}
-
-void *in_package(const char *pattern)
-{
-	char path[2000];
-	glob_t found;
-	void *library = nullptr;
-	if (!expand(pattern, path, sizeof path) || glob(path, 0, nullptr, &found))
-		return nullptr;
-	for (size_t i = 0; i < found.gl_pathc && !library; i++)
-		library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
-	globfree(&found);
-	return library;
-}
-
-void *load()
-{
-	const char *given = getenv("SHARDLAB_CUDNN");
-	if (given && *given)
-		return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-	void *library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; i < sizeof packages / sizeof *packages && !library; i++)
-		library = in_package(packages[i]);
-	return library;
-}
-
-int ask()
-{
-	void *in = load();
-	if (!in)
-		return CUDA_ERROR_NO_CUDNN;
-	if (!find(in, "cudnnGetVersion", &cudnn.GetVersion, sizeof cudnn.GetVersion))
-		return CUDA_ERROR_OLD_CUDNN;
-	cudnn.version = static_cast<int>(cudnn.GetVersion());
-#define X(name, parameters)                                                                                            \
-	if (!find(in, "cudnn" #name, &cudnn.name, sizeof cudnn.name))                                                  \
-		return CUDA_ERROR_OLD_CUDNN;
-	CUDNN_FUNCTION_LIST(X)
-#undef X
-	if (!find(in, "cudnnGetErrorString", &cudnn.GetErrorString, sizeof cudnn.GetErrorString))
-		return CUDA_ERROR_OLD_CUDNN;
-	return cudnn.version < CUDNN_OLDEST ? CUDA_ERROR_OLD_CUDNN : 0;
-}
-
-/* ---- descriptors ---- */
 
 enum kind {
 	OF_POINTWISE = 0,
@@ -185,11 +84,6 @@ enum name {
 
 enum { ADVICE_A = 3, MOST_ADVISED = 8, ALIGNMENT = 16 };
 
-int failed(int status)
-{
-	return status ? CUDNN_ERROR + status : 0;
-}
-
 descriptor make(struct cudnn_graph *g, enum kind kind)
 {
 	descriptor d = nullptr;
@@ -199,7 +93,7 @@ descriptor make(struct cudnn_graph *g, enum kind kind)
 		g->error = CUDA_ERROR_SHAPE;
 		return nullptr;
 	}
-	g->error = failed(cudnn.BackendCreateDescriptor(kind, &d));
+	g->error = cudnn_failed(cudnn_library.BackendCreateDescriptor(kind, &d));
 	if (!g->error)
 		g->descriptor[g->descriptors++] = d;
 	return d;
@@ -208,7 +102,7 @@ descriptor make(struct cudnn_graph *g, enum kind kind)
 void set(struct cudnn_graph *g, descriptor d, enum name name, enum value type, int64_t count, const void *values)
 {
 	if (!g->error)
-		g->error = failed(cudnn.BackendSetAttribute(d, name, type, count, values));
+		g->error = cudnn_failed(cudnn_library.BackendSetAttribute(d, name, type, count, values));
 }
 
 template <typename T> void set_one(struct cudnn_graph *g, descriptor d, enum name name, enum value type, T value)
@@ -225,7 +119,7 @@ void set_tensor(struct cudnn_graph *g, descriptor d, enum name name, int tensor)
 void finish(struct cudnn_graph *g, descriptor d)
 {
 	if (!g->error)
-		g->error = failed(cudnn.BackendFinalize(d));
+		g->error = cudnn_failed(cudnn_library.BackendFinalize(d));
 }
 
 void finish_operation(struct cudnn_graph *g, descriptor d)
@@ -254,30 +148,11 @@ void pointwise(struct cudnn_graph *g, enum cudnn_pointwise mode, const int64_t *
 
 } // namespace
 
-int cudnn_open(void)
-{
-	if (!cudnn.asked)
-		cudnn.error = ask();
-	cudnn.asked = true;
-	return cudnn.error;
-}
-
-int cudnn_version(void)
-{
-	(void)cudnn_open();
-	return cudnn.version;
-}
-
-const char *cudnn_error_text(int error)
-{
-	return error >= CUDNN_ERROR && cudnn.GetErrorString ? cudnn.GetErrorString(error - CUDNN_ERROR) : nullptr;
-}
-
 int cudnn_place_open(struct cudnn_place *out)
 {
 	*out = {};
 	int error = cudnn_open();
-	return error ? error : failed(cudnn.Create(&out->handle));
+	return error ? error : cudnn_failed(cudnn_library.Create(&out->handle));
 }
 
 int cudnn_place_describe(struct cudnn_place *out, const char *json)
@@ -286,19 +161,19 @@ int cudnn_place_describe(struct cudnn_place *out, const char *json)
 	int status = cudnn_open();
 	if (status)
 		return status;
-	status = cudnn.BackendCreateDescriptor(OF_PROPERTIES, &out->properties);
+	status = cudnn_library.BackendCreateDescriptor(OF_PROPERTIES, &out->properties);
 	if (!status)
-		status = cudnn.BackendSetAttribute(out->properties, PROPERTIES_JSON, TEXT,
-		                                   static_cast<int64_t>(strlen(json)), json);
-	return failed(status ? status : cudnn.BackendFinalize(out->properties));
+		status = cudnn_library.BackendSetAttribute(out->properties, PROPERTIES_JSON, TEXT,
+		                                           static_cast<int64_t>(strlen(json)), json);
+	return cudnn_failed(status ? status : cudnn_library.BackendFinalize(out->properties));
 }
 
 void cudnn_place_close(struct cudnn_place *p)
 {
 	if (p->handle)
-		(void)cudnn.Destroy(p->handle);
+		(void)cudnn_library.Destroy(p->handle);
 	if (p->properties)
-		(void)cudnn.BackendDestroyDescriptor(p->properties);
+		(void)cudnn_library.BackendDestroyDescriptor(p->properties);
 	*p = {};
 }
 
@@ -397,8 +272,8 @@ static int64_t advised(struct cudnn_graph *g, descriptor *configuration)
 	for (int i = 0; i < MOST_ADVISED; i++)
 		configuration[i] = make(g, OF_CONFIGURATION);
 	if (!g->error)
-		g->error = failed(
-		        cudnn.BackendGetAttribute(d, ADVICE_RESULTS, DESCRIPTOR, MOST_ADVISED, &count, configuration));
+		g->error = cudnn_failed(cudnn_library.BackendGetAttribute(d, ADVICE_RESULTS, DESCRIPTOR, MOST_ADVISED,
+		                                                          &count, configuration));
 	return g->error ? 0 : count;
 }
 
@@ -408,17 +283,18 @@ static descriptor plan_of(const struct cudnn_graph *g, descriptor configuration,
 {
 	descriptor d = nullptr;
 	int64_t count = 0;
-	*status = cudnn.BackendCreateDescriptor(OF_PLAN, &d);
+	*status = cudnn_library.BackendCreateDescriptor(OF_PLAN, &d);
 	if (!*status)
 		*status = g->place.handle
-		                  ? cudnn.BackendSetAttribute(d, PLAN_HANDLE, HANDLE, 1, &g->place.handle)
-		                  : cudnn.BackendSetAttribute(d, PLAN_PROPERTIES, DESCRIPTOR, 1, &g->place.properties);
+		                  ? cudnn_library.BackendSetAttribute(d, PLAN_HANDLE, HANDLE, 1, &g->place.handle)
+		                  : cudnn_library.BackendSetAttribute(d, PLAN_PROPERTIES, DESCRIPTOR, 1,
+		                                                      &g->place.properties);
 	if (!*status)
-		*status = cudnn.BackendSetAttribute(d, PLAN_CONFIGURATION, DESCRIPTOR, 1, &configuration);
+		*status = cudnn_library.BackendSetAttribute(d, PLAN_CONFIGURATION, DESCRIPTOR, 1, &configuration);
 	if (!*status)
-		*status = cudnn.BackendFinalize(d);
+		*status = cudnn_library.BackendFinalize(d);
 	if (!*status)
-		*status = cudnn.BackendGetAttribute(d, PLAN_WORKSPACE, INT64, 1, &count, bytes);
+		*status = cudnn_library.BackendGetAttribute(d, PLAN_WORKSPACE, INT64, 1, &count, bytes);
 	if (!*status && *bytes <= most)
 		return d;
 	cudnn_plan_release(d);
@@ -435,13 +311,13 @@ int cudnn_plan(struct cudnn_graph *g, int64_t most, void **plan, int64_t *worksp
 		*plan = plan_of(g, configuration[i], most, workspace_bytes, &status);
 	if (*plan || g->error)
 		return g->error;
-	return status ? failed(status) : count ? CUDA_ERROR_WORKSPACE : CUDA_ERROR_SHAPE;
+	return status ? cudnn_failed(status) : count ? CUDA_ERROR_WORKSPACE : CUDA_ERROR_SHAPE;
 }
 
 void cudnn_end(struct cudnn_graph *g)
 {
 	for (int i = g->descriptors - 1; i >= 0; i--)
-		(void)cudnn.BackendDestroyDescriptor(g->descriptor[i]);
+		(void)cudnn_library.BackendDestroyDescriptor(g->descriptor[i]);
 	*g = {};
 }
 
@@ -449,26 +325,26 @@ int cudnn_run(void *handle, kernel_stream s, void *plan, int tensors, const int6
               void *workspace)
 {
 	descriptor pack = nullptr;
-	int status = cudnn.SetStream(handle, s);
+	int status = cudnn_library.SetStream(handle, s);
 	if (!status)
-		status = cudnn.BackendCreateDescriptor(OF_PACK, &pack);
+		status = cudnn_library.BackendCreateDescriptor(OF_PACK, &pack);
 	if (!status)
-		status = cudnn.BackendSetAttribute(pack, PACK_NUMBERS, INT64, tensors, number);
+		status = cudnn_library.BackendSetAttribute(pack, PACK_NUMBERS, INT64, tensors, number);
 	if (!status)
-		status = cudnn.BackendSetAttribute(pack, PACK_POINTERS, POINTER, tensors, where);
+		status = cudnn_library.BackendSetAttribute(pack, PACK_POINTERS, POINTER, tensors, where);
 	if (!status)
-		status = cudnn.BackendSetAttribute(pack, PACK_WORKSPACE, POINTER, 1, &workspace);
+		status = cudnn_library.BackendSetAttribute(pack, PACK_WORKSPACE, POINTER, 1, &workspace);
 	if (!status)
-		status = cudnn.BackendFinalize(pack);
+		status = cudnn_library.BackendFinalize(pack);
 	if (!status)
-		status = cudnn.BackendExecute(handle, plan, pack);
+		status = cudnn_library.BackendExecute(handle, plan, pack);
 	if (pack)
-		(void)cudnn.BackendDestroyDescriptor(pack);
-	return failed(status);
+		(void)cudnn_library.BackendDestroyDescriptor(pack);
+	return cudnn_failed(status);
 }
 
 void cudnn_plan_release(void *plan)
 {
 	if (plan)
-		(void)cudnn.BackendDestroyDescriptor(plan);
+		(void)cudnn_library.BackendDestroyDescriptor(plan);
 }

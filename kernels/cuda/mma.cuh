@@ -33,26 +33,44 @@ static inline const void *shared_pointer(uint32_t address)
 	return emulate_shared_at(address);
 }
 
+struct mma_registers {
+	uint32_t a[4], b[2];
+};
+
+/* Registers of all lanes become their shares of A · B. */
+template <typename T> void mma_together(unsigned char *slots)
+{
+	float a[16][16], b[16][8], d[16][8] = {};
+	for (int lane = 0; lane < 32; lane++) {
+		mma_registers r;
+		memcpy(&r, slots + EMULATE_SLOT * lane, sizeof r);
+		for (int i = 0; i < 12; i++) {
+			uint16_t bits = static_cast<uint16_t>((i < 8 ? r.a : r.b)[i % 8 / 2] >> i % 2 * 16);
+			int place = lane % 4 * 2 + i % 2, group = lane / 4;
+			float *to =
+			        i < 8 ? &a[group + i / 2 % 2 * 8][place + i / 4 * 8] : &b[place + i / 2 % 2 * 8][group];
+			*to = mma_element(T{}, bits);
+		}
+	}
+	for (int row = 0; row < 16; row++)
+		for (int k = 0; k < 16; k++)
+			for (int column = 0; column < 8; column++)
+				d[row][column] += a[row][k] * b[k][column];
+	for (int lane = 0; lane < 32; lane++)
+		for (int i = 0; i < 4; i++)
+			memcpy(slots + EMULATE_SLOT * lane + 4 * i, &d[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2],
+			       sizeof(float));
+}
+
 /* D += A · B, T is __nv_bfloat16 or __half */
 template <typename T> void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
-	struct registers {
-		uint32_t a[4], b[2];
-	} mine = {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}}, all[32];
-	const unsigned char *slots = emulate_exchange(~0U, &mine, sizeof mine, "mma");
-	for (int i = 0; i < 32; i++)
-		memcpy(all + i, slots + EMULATE_SLOT * i, sizeof *all);
-	for (int i = 0; i < 4; i++) {
-		int row = emulate_lane() / 4 + i / 2 * 8, column = emulate_lane() % 4 * 2 + i % 2;
-		float sum = 0;
-		for (int k = 0; k < 16; k++) {
-			uint32_t x = all[row % 8 * 4 + k % 8 / 2].a[row / 8 + k / 8 * 2];
-			uint32_t y = all[column * 4 + k % 8 / 2].b[k / 8];
-			sum += mma_element(T{}, static_cast<uint16_t>(x >> k % 2 * 16)) *
-			       mma_element(T{}, static_cast<uint16_t>(y >> k % 2 * 16));
-		}
-		d[i] += sum;
-	}
+	mma_registers mine = {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
+	float share[4];
+	const unsigned char *slots = emulate_exchange(~0U, &mine, sizeof mine, "mma", mma_together<T>);
+	memcpy(share, slots + EMULATE_SLOT * emulate_lane(), sizeof share);
+	for (int i = 0; i < 4; i++)
+		d[i] += share[i];
 }
 
 /* Matrices of 8 × 8 elements from shared memory: lane 8·i + j names row j (16 bytes) of matrix i; then r[i] holds of

@@ -12,20 +12,14 @@ enum { BYTES = SWIZZLE_BYTES + PLACES * 2 * TILE_BYTES };
 
 #if defined(SHARDLAB_EMULATE) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-/* Begins to copy terms [k, k + DEPTH) of SIDE rows of A, or columns of B, from `first` on. */
-template <bool ALONG, typename T>
-__device__ __forceinline__ void copy_terms(T *tile, const void *from, int64_t stride, int first, int64_t rows, int k,
-                                           int64_t terms)
-{
-	const T *begin = static_cast<const T *>(from);
-	const int step = static_cast<int>(stride);
-	if constexpr (ALONG)
-		halves_copy<DEPTH, SIDE, THREADS>(tile, begin + k, step, first, static_cast<int>(rows),
-		                                  static_cast<int>(terms) - k);
-	else
-		halves_copy<SIDE, DEPTH, THREADS>(tile, begin + first, step, k, static_cast<int>(terms),
-		                                  static_cast<int>(rows) - first);
-}
+struct copier {
+	template <int COLUMNS, int ROWS, int BY, typename T>
+	static __device__ __forceinline__ void begin(T *tile, const T *from, int stride, int first, int rows,
+	                                             int columns)
+	{
+		halves_copy<COLUMNS, ROWS, BY>(tile, from, stride, first, rows, columns);
+	}
+};
 
 /* 16 terms of a tile's rows from `row`, a multiple of 64, on. */
 template <bool ALONG> __device__ __forceinline__ uint64_t operand(uint32_t tile, int row, int step)
@@ -53,8 +47,10 @@ __global__ void __launch_bounds__(THREADS, 2) multiply(const struct product p)
 	auto copy = [&](int tile) {
 		const int place = tile % PLACES * TILE;
 		if (tile < tiles) {
-			copy_terms<A_ALONG>(of_a + place, p.a, p.a_stride, first_row, p.m, tile * DEPTH, p.k);
-			copy_terms<B_ALONG>(of_b + place, p.b, p.b_stride, first_column, p.n, tile * DEPTH, p.k);
+			copy_terms<copier, A_ALONG, SIDE, DEPTH, THREADS>(of_a + place, p.a, p.a_stride, first_row, p.m,
+			                                                  tile * DEPTH, p.k);
+			copy_terms<copier, B_ALONG, SIDE, DEPTH, THREADS>(of_b + place, p.b, p.b_stride, first_column,
+			                                                  p.n, tile * DEPTH, p.k);
 		}
 		cp_async_commit();
 	};

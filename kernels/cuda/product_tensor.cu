@@ -15,20 +15,14 @@ namespace
 enum { THREADS = 256, SIDE = 128, DEPTH = 32, PLACES = 3, TILE = SIDE * DEPTH, BYTES = PLACES * 2 * TILE * 2 };
 enum { WARP_ROWS = 64, WARP_COLUMNS = 32, DOWN = WARP_ROWS / 16, ACROSS = WARP_COLUMNS / 16 };
 
-/* Begins to copy terms [k, k + DEPTH) of SIDE rows of A, or columns of B, from `first` on. */
-template <bool ALONG, typename T>
-__device__ __forceinline__ void copy_terms(T *tile, const void *from, int64_t stride, int first, int64_t rows, int k,
-                                           int64_t terms)
-{
-	const T *begin = static_cast<const T *>(from);
-	const int step = static_cast<int>(stride);
-	if constexpr (ALONG)
-		tile_copy<DEPTH, SIDE, THREADS>(tile, begin + k, step, first, static_cast<int>(rows),
-		                                static_cast<int>(terms) - k);
-	else
-		tile_copy<SIDE, DEPTH, THREADS>(tile, begin + first, step, k, static_cast<int>(terms),
-		                                static_cast<int>(rows) - first);
-}
+struct copier {
+	template <int COLUMNS, int ROWS, int BY, typename T>
+	static __device__ __forceinline__ void begin(T *tile, const T *from, int stride, int first, int rows,
+	                                             int columns)
+	{
+		tile_copy<COLUMNS, ROWS, BY>(tile, from, stride, first, rows, columns);
+	}
+};
 
 /* 16 rows of A from `row` on, 16 terms. `begin`: where the lane's part of a tile begins. */
 template <bool ALONG> __device__ __forceinline__ void left_operand(uint32_t a[4], uint32_t begin, int row, int step)
@@ -64,8 +58,10 @@ __global__ void __launch_bounds__(THREADS, 2) multiply(const struct product p)
 	auto copy = [&](int tile) {
 		const int place = tile % PLACES * TILE;
 		if (tile < tiles) {
-			copy_terms<A_ALONG>(of_a + place, p.a, p.a_stride, first_row, p.m, tile * DEPTH, p.k);
-			copy_terms<B_ALONG>(of_b + place, p.b, p.b_stride, first_column, p.n, tile * DEPTH, p.k);
+			copy_terms<copier, A_ALONG, SIDE, DEPTH, THREADS>(of_a + place, p.a, p.a_stride, first_row, p.m,
+			                                                  tile * DEPTH, p.k);
+			copy_terms<copier, B_ALONG, SIDE, DEPTH, THREADS>(of_b + place, p.b, p.b_stride, first_column,
+			                                                  p.n, tile * DEPTH, p.k);
 		}
 		cp_async_commit();
 	};

@@ -1,5 +1,5 @@
-/* Shared by the products on tensor cores: how a block's part of C is finished, and which kernel a product's operands
- * ask for.
+/* Shared by the products on tensor cores: how operands come to a block, how its part of C is finished, and which kernel
+ * a product's operands ask for.
  *
  * An operand lies along k (a stored row has terms of one sum: A as it is, B transposed) or across it. */
 #ifndef SHARDLAB_CUDA_PRODUCT_TILES_CUH
@@ -23,6 +23,22 @@ static __device__ __forceinline__ void product_pair(const struct product &p, int
 	if (p.residual)
 		load(static_cast<const T *>(p.residual) + place, residual);
 	store(static_cast<T *>(p.c) + place, {x + bias[0] + residual[0], y + bias[1] + residual[1]});
+}
+
+/* Begins to copy terms [k, k + DEPTH) of SIDE rows of A, or columns of B, from `first` on:
+ * Copy::begin<columns, rows, THREADS>(tile, from, stride, first row, rows that there are, columns that there are). */
+template <typename Copy, bool ALONG, int SIDE, int DEPTH, int THREADS, typename T>
+__device__ __forceinline__ void copy_terms(T *tile, const void *from, int64_t stride, int first, int64_t rows, int k,
+                                           int64_t terms)
+{
+	const T *begin = static_cast<const T *>(from);
+	const int step = static_cast<int>(stride);
+	if constexpr (ALONG)
+		Copy::template begin<DEPTH, SIDE, THREADS>(tile, begin + k, step, first, static_cast<int>(rows),
+		                                           static_cast<int>(terms) - k);
+	else
+		Copy::template begin<SIDE, DEPTH, THREADS>(tile, begin + first, step, k, static_cast<int>(terms),
+		                                           static_cast<int>(rows) - first);
 }
 
 /* f(tag of the 16-bit type, whether A lies along k, whether B does). No layer has A across k and B along it. */

@@ -218,23 +218,6 @@ static void products(void)
 
 /* ---- attention ---- */
 
-struct attention {
-	struct attention_shape shape;
-	void *qkv, *y, *dy, *dqkv, *log_sum_exp;
-};
-
-static int attend(const void *what)
-{
-	const struct attention *a = what;
-	return kernels->attention_forward(gpu, stream, &a->shape, a->qkv, a->y, a->log_sum_exp);
-}
-
-static int attend_backward(const void *what)
-{
-	const struct attention *a = what;
-	return kernels->attention_backward(gpu, stream, &a->shape, a->dy, a->qkv, a->y, a->log_sum_exp, a->dqkv);
-}
-
 static bool attends(const struct rung *r, const struct attention *a, bool is_backward)
 {
 	return !api->use_attention(gpu, (enum cuda_attention)r->number, false) &&

@@ -155,23 +155,6 @@ static void layers(void)
 
 /* ---- attention ---- */
 
-struct attention {
-	struct attention_shape shape;
-	void *qkv, *y, *dy, *dqkv, *log_sum_exp;
-};
-
-static int attend(const void *what)
-{
-	const struct attention *a = what;
-	return kernels->attention_forward(gpu, stream, &a->shape, a->qkv, a->y, a->log_sum_exp);
-}
-
-static int attend_backward(const void *what)
-{
-	const struct attention *a = what;
-	return kernels->attention_backward(gpu, stream, &a->shape, a->dy, a->qkv, a->y, a->log_sum_exp, a->dqkv);
-}
-
 static const char *const rung_names[] = {
 #define X(NAME, name) #name,
         CUDA_ATTENTION_LIST(X)

@@ -190,6 +190,24 @@ static inline int gpu_products_status(void)
 	return 1;
 }
 
+/* A pass of attention, for the calls below. */
+struct attention {
+	struct attention_shape shape;
+	void *qkv, *y, *dy, *dqkv, *log_sum_exp;
+};
+
+static inline int attend(const void *what)
+{
+	const struct attention *a = what;
+	return kernels->attention_forward(gpu, stream, &a->shape, a->qkv, a->y, a->log_sum_exp);
+}
+
+static inline int attend_backward(const void *what)
+{
+	const struct attention *a = what;
+	return kernels->attention_backward(gpu, stream, &a->shape, a->dy, a->qkv, a->y, a->log_sum_exp, a->dqkv);
+}
+
 static inline void gpu_close(void)
 {
 	api->stream_destroy(gpu, stream);

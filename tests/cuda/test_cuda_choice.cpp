@@ -1,7 +1,12 @@
 /* `auto` takes the rung of attention that was the fastest: times are what a test says (emulated_times). */
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <unistd.h>
 
 #include "kernels/cuda/context.h"
+#include "kernels/cuda/cudnn.h"
 #include "kernels/cuda/table.h"
 #include "tests/emulate/emulate.h"
 #include "tests/support/elements.hpp"
@@ -38,6 +43,27 @@ struct cuda_attention_choice choice_of(struct kernel_context *c, bool backward)
 	struct cuda_attention_choice out;
 	emulated_api()->attention_choice(c, &SHAPE, backward, &out);
 	return out;
+}
+
+/* No variable says which, and python3 is a link that leads elsewhere, as in a virtual environment. */
+START_TEST(cudnn_is_found_beside_the_python_of_the_path)
+{
+	ck_assert(target_cudnn());
+	char there[4096], folder[] = "/tmp/shardlab-pythonXXXXXX";
+	ck_assert_ptr_nonnull(realpath(getenv("SHARDLAB_CUDNN"), there));
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	const std::string root = folder, library = root + "/lib/python3.99/site-packages/nvidia/cudnn/lib";
+	const std::string make = "mkdir -p " + root + "/bin " + library + " && ln -s /bin/true " + root +
+	                         "/bin/python3 && ln -s " + there + " " + library + "/libcudnn.so.9";
+	const std::string path = root + "/nothing:" + root + "/bin:" + getenv("PATH");
+	ck_assert_int_eq(system(make.c_str()), 0);
+	setenv("PATH", path.c_str(), 1);
+	for (const char *name : {"SHARDLAB_CUDNN", "VIRTUAL_ENV", "HOME"})
+		unsetenv(name);
+	const int error = cudnn_open();
+	ck_assert_int_eq(system(("rm -rf " + root).c_str()), 0);
+	ck_assert_int_eq(error, 0);
+	ck_assert_int_gt(cudnn_version(), 0);
 }
 
 /* Simple, tensor, hopper and cuDNN, forward and then backward, in milliseconds. */

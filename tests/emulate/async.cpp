@@ -50,9 +50,13 @@ template <typename T> std::vector<T> take_before(std::vector<T> &all, int end)
 /* Copies that nobody waits for end with the thread; products must not. */
 void emulate_async_end()
 {
-	if (!threads[emulate_thread()].products.empty())
+	state *f = threads + emulate_thread();
+	if (!f->products.empty())
 		emulate_fail("a thread ends before its products");
-	threads[emulate_thread()] = state();
+	f->copies.clear();
+	f->sums.clear();
+	f->groups = f->product_groups = 0;
+	f->fenced = false;
 }
 
 /* ---- copies that run by themselves ---- */

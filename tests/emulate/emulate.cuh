@@ -54,9 +54,11 @@ int emulate_launch(const void *kernel, void (*run)(const void *), const void *co
 void *emulate_shared();
 /* Waits for all threads of the block; adds up what each gives. */
 int emulate_barrier(const char *file, int line, int value);
-/* Waits for the lanes of the mask; returns what each lane gave, `stride` bytes apart. Valid until the next but one. */
+/* Waits for the lanes of the mask; returns what each lane gave, EMULATE_SLOT bytes apart. Valid until the next but one.
+ * `together`: once, before any lane goes on, with what all gave, which it may change. */
 enum { EMULATE_SLOT = 32 };
-const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t bytes, const char *what);
+const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t bytes, const char *what,
+                                      void (*together)(unsigned char *slots) = nullptr);
 int emulate_thread(); /* of the block */
 int emulate_lane();
 unsigned emulate_lanes(); /* those that this warp has */

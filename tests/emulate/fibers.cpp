@@ -22,6 +22,9 @@ namespace
 {
 
 enum { MOST_THREADS = 1024, WARPS = MOST_THREADS / 32, STACK_BYTES = 256 << 10 };
+/* The tops of stacks are so far from where they would be that those of a warp do not lie in the same lines of a cache.
+ */
+enum { STACK_STEP = 11 * 64 };
 enum { MOST_SHARED_BYTES = 227 << 10 }; /* of one block, on compute capability 9.0 */
 enum { ERROR_CONFIGURATION = 9 };       /* cudaErrorInvalidConfiguration */
 /* Where dynamic shared memory begins: no multiple of 1024, so that who needs one must see to it. */
@@ -32,7 +35,7 @@ struct fiber {
 	dim3 index;
 	bool begun; /* its stack stands in thread_main */
 	bool done;
-	const char *waits_at; /* NULL: it can run */
+	const char *waits_at; /* last */
 	int line;
 	unsigned mask;  /* … for these lanes */
 	int operations; /* of its warp that it took part in */
@@ -44,6 +47,7 @@ struct fiber {
 
 struct warp {
 	unsigned exists, gone, arrived;
+	unsigned ready; /* lanes that can run */
 	const char *what;
 	unsigned char slots[2][32 * EMULATE_SLOT];
 };
@@ -53,6 +57,8 @@ EMULATE_OWN warp warps[WARPS];
 stack_state scheduler;
 char *stacks;
 int threads, current, arrived, left, sum, result;
+const char *barrier_file; /* that the first of those that have arrived is at */
+int barrier_line;
 bool descending;
 unsigned char *shared_window;
 uint32_t shared_end;
@@ -66,29 +72,58 @@ const void *scheduler_stack;
 size_t scheduler_stack_bytes;
 #endif
 
-void leave()
+int first_of(unsigned lanes)
 {
-	fiber *f = fibers + current;
-#if FIBER_ASAN
-	__sanitizer_start_switch_fiber(&f->sanitizer, scheduler_stack, scheduler_stack_bytes);
-#endif
-	stack_switch(&f->state, &scheduler);
-#if FIBER_ASAN
-	__sanitizer_finish_switch_fiber(f->sanitizer, &scheduler_stack, &scheduler_stack_bytes);
-#endif
+	return descending ? 31 - __builtin_clz(lanes) : __builtin_ctz(lanes);
 }
 
-void enter(int i)
+void become(int i)
 {
 	fiber *f = fibers + i;
 	current = i;
 	threadIdx = f->index;
+	emulate_told = watcher && !f->untold;
+}
+
+/* To the next lane of the warp that can run, or to the scheduler, which AddressSanitizer must know of each time. */
+void leave()
+{
+	fiber *f = fibers + current;
+	const warp *w = warps + current / 32;
+	emulate_told = false;
+#if FIBER_ASAN
+	__sanitizer_start_switch_fiber(&f->sanitizer, scheduler_stack, scheduler_stack_bytes);
+	(void)w;
+	stack_switch(&f->state, &scheduler);
+	__sanitizer_finish_switch_fiber(f->sanitizer, &scheduler_stack, &scheduler_stack_bytes);
+#else
+	if (w->ready) {
+		become(current / 32 * 32 + first_of(w->ready));
+		stack_switch(&f->state, &fibers[current].state);
+	} else {
+		stack_switch(&f->state, &scheduler);
+	}
+#endif
+}
+
+void wait_at(const char *where, int line, unsigned mask)
+{
+	fiber *f = fibers + current;
+	f->waits_at = where;
+	f->line = line;
+	f->mask = mask;
+	warps[current / 32].ready &= ~(1U << current % 32);
+	leave();
+}
+
+void enter(int i)
+{
 #if FIBER_ASAN
 	__sanitizer_start_switch_fiber(&scheduler_sanitizer, stacks + static_cast<size_t>(i) * STACK_BYTES,
 	                               STACK_BYTES);
 #endif
-	emulate_told = watcher && !f->untold;
-	stack_switch(&scheduler, &f->state);
+	become(i);
+	stack_switch(&scheduler, &fibers[i].state);
 	emulate_told = false;
 #if FIBER_ASAN
 	__sanitizer_finish_switch_fiber(scheduler_sanitizer, nullptr, nullptr);
@@ -110,6 +145,7 @@ void enter(int i)
 		fibers[current].done = true;
 		left--;
 		warps[current / 32].gone |= 1U << current % 32;
+		warps[current / 32].ready &= ~(1U << current % 32);
 		leave();
 	}
 }
@@ -120,9 +156,8 @@ void release_barrier()
 	sum = arrived = 0;
 	if (watcher)
 		watcher->barrier();
-	for (int i = 0; i < threads; i++)
-		if (!fibers[i].mask)
-			fibers[i].waits_at = nullptr;
+	for (int w = 0; w * 32 < threads; w++)
+		warps[w].ready = warps[w].exists & ~warps[w].gone;
 }
 
 [[noreturn]] void report_waiting()
@@ -148,24 +183,24 @@ void run_block()
 		f->mask = 0;
 		f->operations = f->line = f->untold = 0;
 		if (!f->begun)
-			stack_begin(&f->state, stacks + static_cast<size_t>(i) * STACK_BYTES, STACK_BYTES, thread_main);
+			stack_begin(&f->state, stacks + static_cast<size_t>(i) * STACK_BYTES,
+			            STACK_BYTES - static_cast<size_t>(i % 64) * STACK_STEP, thread_main);
 		f->begun = true;
 	}
 	for (int w = 0; w * 32 < threads; w++) {
 		int lanes = std::min(threads - w * 32, 32);
 		warps[w].exists = lanes == 32 ? ~0U : (1U << lanes) - 1;
+		warps[w].ready = warps[w].exists;
 		warps[w].gone = warps[w].arrived = 0;
 	}
 	if (watcher)
 		watcher->block(threads);
 	while (left) {
 		bool moved = false;
-		for (int k = 0; k < threads; k++) {
-			int i = descending ? threads - 1 - k : k;
-			if (fibers[i].done || fibers[i].waits_at)
-				continue;
-			moved = true;
-			enter(i);
+		for (int k = 0, count = (threads + 31) / 32; k < count; k++) {
+			int w = descending ? count - 1 - k : k;
+			for (; warps[w].ready; moved = true)
+				enter(w * 32 + first_of(warps[w].ready));
 		}
 		if (left && arrived == left) /* threads that have ended are not waited for */
 			release_barrier();
@@ -252,23 +287,22 @@ const unsigned char *emulate_shared_at(uint32_t address)
 	return shared_window + address;
 }
 
+static bool same(const char *a, const char *b)
+{
+	return a == b || !strcmp(a, b);
+}
+
 int emulate_barrier(const char *file, int line, int value)
 {
-	fiber *f = fibers + current;
-	for (int i = 0; arrived && i < threads; i++)
-		if (!fibers[i].done && fibers[i].waits_at && !fibers[i].mask &&
-		    (fibers[i].line != line || strcmp(fibers[i].waits_at, file) != 0)) {
-			fprintf(stderr, "%s:%d and %s:%d\n", file, line, fibers[i].waits_at, fibers[i].line);
-			emulate_fail("threads of a block are at different barriers");
-		} else if (!fibers[i].done && fibers[i].waits_at && !fibers[i].mask) {
-			break; /* the others were compared with this one */
-		}
-	f->waits_at = file;
-	f->line = line;
-	f->mask = 0;
-	arrived++;
+	if (!arrived++) {
+		barrier_file = file;
+		barrier_line = line;
+	} else if (barrier_line != line || !same(barrier_file, file)) {
+		fprintf(stderr, "%s:%d and %s:%d\n", file, line, barrier_file, barrier_line);
+		emulate_fail("threads of a block are at different barriers");
+	}
 	sum += value;
-	leave();
+	wait_at(file, line, 0);
 	return result;
 }
 
@@ -287,8 +321,22 @@ unsigned emulate_lanes()
 	return warps[current / 32].exists;
 }
 
+/* Those that have waited for the lane that comes last are at the same operation. */
+static void compare(const warp *w, unsigned lanes, unsigned mask, int operations)
+{
+	const fiber *first = fibers + (w - warps) * 32;
+	for (unsigned rest = lanes; rest; rest &= rest - 1) {
+		const fiber *f = first + __builtin_ctz(rest);
+		if (f->mask != mask)
+			emulate_fail("lanes of a warp name different masks");
+		if (f->operations % 2 != operations % 2)
+			emulate_fail("lanes of a warp took part in different operations before");
+	}
+}
+
 /* Two sets of slots are enough: nobody writes to a set again before all have come to the operation between. */
-const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t bytes, const char *what)
+const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t bytes, const char *what,
+                                      void (*together)(unsigned char *slots))
 {
 	warp *w = warps + current / 32;
 	fiber *f = fibers + current;
@@ -297,31 +345,23 @@ const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t by
 		emulate_fail("a lane is not in the mask of its own operation");
 	if (wanted & w->gone)
 		emulate_fail("an operation of a warp names lanes that have ended");
-	if ((w->arrived & wanted) && strcmp(w->what, what) != 0)
+	if ((w->arrived & wanted) && !same(w->what, what))
 		emulate_fail("lanes of a warp are at different operations");
 	w->what = what;
 	w->arrived |= 1U << lane;
 	unsigned char *slots = w->slots[f->operations++ % 2];
 	memcpy(slots + lane * EMULATE_SLOT, mine, bytes);
 	if ((w->arrived & wanted) != wanted) {
-		f->waits_at = what;
-		f->mask = mask;
-		leave();
-	} else {
-		w->arrived &= ~wanted;
-		for (int i = 0; i < 32; i++)
-			if ((wanted >> i & 1) && i != static_cast<int>(lane)) {
-				fiber *other = fibers + current / 32 * 32 + i;
-				if (other->mask != mask)
-					emulate_fail("lanes of a warp name different masks");
-				if (other->operations % 2 != f->operations % 2)
-					emulate_fail("lanes of a warp took part in different operations before");
-				other->waits_at = nullptr;
-				other->mask = 0;
-			}
-		if (watcher)
-			watcher->warp(current / 32, wanted, bytes == 0);
+		wait_at(what, 0, mask);
+		return slots;
 	}
+	w->arrived &= ~wanted;
+	compare(w, wanted & ~(1U << lane), mask, f->operations);
+	w->ready |= wanted;
+	if (together)
+		together(slots);
+	if (watcher)
+		watcher->warp(current / 32, wanted, bytes == 0);
 	return slots;
 }
 

@@ -1,15 +1,15 @@
 /* The kernels that are shipped, under emulation, driven by the CUDA executor on all ranks of this job, beside the
  * CPU's:
  *
- *     mpirun --oversubscribe --bind-to none -n 2 build/tests/mpi/mpi_shipped
- *     SHIPPED_CASES=all mpirun --oversubscribe --bind-to none -n 2 -x SHIPPED_CASES build/tests/mpi/mpi_shipped
+ *     mpirun --oversubscribe --bind-to none -n 2 build/tests/mpi/mpi_noisy
  *
  * Every strategy and contrast trains GPT, Llama and an MLP with batch normalization, in fp32, bf16 and fp16, from a
- * graph and eagerly, with the losses of the CPU within the limits of tests/gpu/plans.sh. Of a strategy's and a model's
- * six cases one is run, consecutive ones of the three models, so that each strategy meets every type, and both ways;
- * with SHIPPED_CASES=all every one. Ranks meet in the stand-in for NCCL where steps are replayed. One case more has its
- * attention by cuDNN's rung, on the stand-in for cuDNN, and on one rank two have their products by tensor
- * cores of the ladder, those that these do not take by the rungs below.
+ * graph and eagerly, with the losses of the CPU within the limits of tests/gpu/plans.sh. All of these cases are
+ * mpi_noisy's, whose kernels round as a GPU's do. This program's tell of every access to memory, which takes twice as
+ * long: on one rank it takes a sixth, and in half of those looks for races, on several ranks an eighteenth. Ranks
+ * meet in the stand-in for NCCL where steps are replayed. One case more has its attention by cuDNN's rung, on the
+ * stand-in for cuDNN, and on one rank two have their products by tensor cores of the ladder, those that these do not
+ * take by the rungs below.
  *
  * ranks: 1 2 4
  */
@@ -27,7 +27,8 @@
 #include "tests/support/suite.h"
 
 enum { SINGLE, ZERO3 = 4 /* of strategies */ };
-enum { STEPS = 4, WAYS = 2, TYPES = 3, MOST_RANKS = 4, WORKSPACE = 1 << 20 };
+/* A replayed step is the third, and the fourth shows what it updated. */
+enum { STEPS = 4, EAGER_STEPS = 3, WAYS = 2, EVERY_WAY = 3, TYPES = 3, MOST_RANKS = 4, WORKSPACE = 1 << 20 };
 
 /* Heads of keys, and all sizes but a vocabulary, divide by four. */
 static const struct {
@@ -59,44 +60,59 @@ static const struct {
 
 #ifndef SHIPPED_NAME
 #define SHIPPED_NAME "mpi_shipped"
+#define SHIPPED_ALL false
 #endif
 
 static double worst[TYPES];
 static bool nccl;
+static int tried;
 
 /* The rungs of attention and of products that are asked for; NULL: none. */
 struct rungs {
 	const char *attention, *products;
 };
 
-static const struct report *train(const struct settings *q, const char *device, const char *communicator, bool graph,
-                                  struct rungs rungs)
+static const struct report *train(const struct settings *q, int steps, const char *communicator,
+                                  const struct train_options *like)
 {
 	struct train_options o = runs_options(
-	        q, &(struct runs_how){.steps = STEPS, .communicator = communicator, .no_evaluation = true});
-	o.device = device;
-	o.no_graph = !graph;
-	o.attention = rungs.attention;
-	o.products = rungs.products;
+	        q, &(struct runs_how){.steps = steps, .communicator = communicator, .no_evaluation = true});
+	o.device = like->device;
+	o.no_graph = like->no_graph;
+	o.attention = like->attention;
+	o.products = like->products;
 	return runs_run(q, &o);
 }
 
-/* A rank's samples: batches of four ranks are as large as those of two, but for statistics, which need samples. */
+/* A rank's samples: of several ranks each has half as many, but for statistics, which need samples. */
 static int samples(int model)
 {
-	return ranks_count < MOST_RANKS || strstr(models[model].words, "norm=batch") ? models[model].batch
-	                                                                             : models[model].batch / 2;
+	return ranks_count == 1 || strstr(models[model].words, "norm=batch") ? models[model].batch
+	                                                                     : models[model].batch / 2;
 }
 
-static void try_case(int strategy, int model, int type, bool graph, struct rungs rungs)
+static struct settings settings_for(int strategy, int model, int type)
 {
-	static uint64_t seed;
 	const char *name = strategies[strategy].name, *words = models[model].words;
 	if (!strcmp(name, "tensor") && strstr(words, "norm=batch"))
 		words = shared_mlp;
 	struct settings q = settings_of("%s %s ranks=%d %s bucket=4096 accumulate=%d", words, name, ranks_count,
 	                                types[type].words, 1 + (strategy & 1));
 	q.micro_batch = samples(model) * ranks_count / strategy_data_ranks(&q);
+	return q;
+}
+
+static void check_rungs(const struct settings *q, const struct report *cuda, struct rungs rungs)
+{
+	ranks_check(!rungs.attention || !strcmp(cuda->slowed.attention_backward, rungs.attention),
+	            "%s: attention by %s", runs_name(q), cuda->slowed.attention_backward);
+	ranks_check(!rungs.products || strstr(cuda->slowed.products_by, rungs.products), "%s: products by %s",
+	            runs_name(q), cuda->slowed.products_by);
+}
+
+static void try_way(const struct settings *q, int type, bool graph, struct rungs rungs, const struct report *cpu)
+{
+	static uint64_t seed;
 	bool replayed = graph && (ranks_count == 1 || nccl);
 	struct kernel_context *on = target_open(3, WORKSPACE);
 	(void)target_products(on, ~0U);
@@ -106,42 +122,61 @@ static void try_case(int strategy, int model, int type, bool graph, struct rungs
 	                                                        .devices = ranks_count,
 	                                                        .shipped = target_api(),
 	                                                        .shipped_on = on}));
-	const struct report *cpu = train(&q, "cpu", "ring", false, (struct rungs){NULL, NULL});
-	const struct report *cuda = cpu ? train(&q, "cuda", graph && nccl ? "nccl" : "ring", graph, rungs) : NULL;
-	if (cuda && !rank_number)
+	const struct report *cuda = train(q, graph ? STEPS : EAGER_STEPS, graph && nccl ? "nccl" : "ring",
+	                                  &(struct train_options){.device = "cuda",
+	                                                          .no_graph = !graph,
+	                                                          .attention = rungs.attention,
+	                                                          .products = rungs.products});
+	if (cuda && !rank_number) {
 		worst[type] =
-		        fmax(worst[type], runs_compare_losses(runs_name(&q), cuda, cpu->losses, types[type].limit));
-	ranks_check(!cuda || !rungs.attention || rank_number ||
-	                    !strcmp(cuda->slowed.attention_backward, rungs.attention),
-	            "%s: attention by %s", runs_name(&q), cuda ? cuda->slowed.attention_backward : "");
-	ranks_check(!cuda || !rungs.products || rank_number || strstr(cuda->slowed.products_by, rungs.products),
-	            "%s: products by %s", runs_name(&q), cuda ? cuda->slowed.products_by : "");
-	ranks_check(!cuda || (fake_cuda_counts()->launches > 0) == replayed, "%s: %lld replayed", runs_name(&q),
+		        fmax(worst[type], runs_compare_losses(runs_name(q), cuda, cpu->losses, types[type].limit));
+		check_rungs(q, cuda, rungs);
+	}
+	ranks_check(!cuda || (fake_cuda_counts()->launches > 0) == replayed, "%s: %lld replayed", runs_name(q),
 	            (long long)fake_cuda_counts()->launches);
 	target_close(on);
+	tried++;
+}
+
+/* ways: 1 << eagerly (0), from a graph (1). */
+static void try_case(int strategy, int model, int type, unsigned ways, struct rungs rungs)
+{
+	struct settings q = settings_for(strategy, model, type);
+	const struct report *cpu = train(&q, STEPS, "ring", &(struct train_options){.device = "cpu"});
+	for (int way = 0; way < WAYS && cpu; way++)
+		if (ways >> way & 1)
+			try_way(&q, type, way, rungs, cpu);
+}
+
+/* Of a strategy's and a model's six cases one, consecutive ones of the three models, so that each strategy meets every
+ * type, and both ways; of few cases a third of these. */
+static void try_some(int strategy, int model, bool few)
+{
+	int i = (strategy + model + ranks_count / 2) % (TYPES * WAYS);
+	if (!few || (strategy + 2 * model) % 3 == 0)
+		try_case(strategy, model, i % TYPES, 1U << i % WAYS, (struct rungs){NULL, NULL});
+}
+
+static void try_all(int strategy, int model)
+{
+	for (int type = 0; type < TYPES; type++)
+		try_case(strategy, model, type, EVERY_WAY, (struct rungs){NULL, NULL});
 }
 
 int main(int argc, char **argv)
 {
 	runs_begin(&argc, &argv, 100, 20);
-	const char *cases = getenv("SHIPPED_CASES");
-	bool all = cases && !strcmp(cases, "all");
-	int tried = 0;
 	nccl = fake_nccl();
 	for (int s = 0; s < COUNT(strategies) && ranks_count <= MOST_RANKS; s++)
 		for (int m = 0; m < COUNT(models) && strategies[s].ranks[ranks_count]; m++)
-			for (int i = 0; i < TYPES * WAYS; i++)
-				if (all || (i == (s + m + ranks_count / 2) % (TYPES * WAYS) &&
-				            (s + m) % SUITE_CASES(1, 3) == 0)) {
-					try_case(s, m, i % TYPES, i % WAYS, (struct rungs){NULL, NULL});
-					tried++;
-				}
-	for (int model = 0; model < 2 && ranks_count == 1; model++, tried++)
-		try_case(SINGLE, model, 1, model, (struct rungs){NULL, model ? "tensor" : "hopper"});
-	if (target_cudnn() && ranks_count <= MOST_RANKS) {
-		try_case(ranks_count > 1 ? ZERO3 : SINGLE, 0, 1, true, (struct rungs){"cudnn", NULL});
-		tried++;
-	}
+			if (SHIPPED_ALL)
+				try_all(s, m);
+			else
+				try_some(s, m, ranks_count > 1 || SUITE_CASES(false, true));
+	for (int model = 0; model < 2 && ranks_count == 1; model++)
+		try_case(SINGLE, model, 1, 1U << model, (struct rungs){NULL, model ? "tensor" : "hopper"});
+	if (target_cudnn() && ranks_count <= MOST_RANKS)
+		try_case(ranks_count > 1 ? ZERO3 : SINGLE, 0, 1, 2, (struct rungs){"cudnn", NULL});
 	cuda_library_use(NULL);
 	if (!rank_number)
 		printf(SHIPPED_NAME ": %d ranks, %d cases: losses %.1e apart in fp32, %.1e in bf16, %.1e in fp16\n",
