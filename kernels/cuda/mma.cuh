@@ -37,20 +37,24 @@ struct mma_registers {
 	uint32_t a[4], b[2];
 };
 
+/* The first or second element of a register. */
+template <typename T> float mma_half(uint32_t pair, int second)
+{
+	return mma_element(T{}, static_cast<uint16_t>(pair >> 16 * second));
+}
+
 /* Registers of all lanes become their shares of A · B. */
 template <typename T> void mma_together(unsigned char *slots)
 {
 	float a[16][16], b[16][8], d[16][8] = {};
 	for (int lane = 0; lane < 32; lane++) {
 		mma_registers r;
+		const int group = lane / 4, place = lane % 4 * 2;
 		memcpy(&r, slots + EMULATE_SLOT * lane, sizeof r);
-		for (int i = 0; i < 12; i++) {
-			uint16_t bits = static_cast<uint16_t>((i < 8 ? r.a : r.b)[i % 8 / 2] >> i % 2 * 16);
-			int place = lane % 4 * 2 + i % 2, group = lane / 4;
-			float *to =
-			        i < 8 ? &a[group + i / 2 % 2 * 8][place + i / 4 * 8] : &b[place + i / 2 % 2 * 8][group];
-			*to = mma_element(T{}, bits);
-		}
+		for (int i = 0; i < 8; i++)
+			a[group + i / 2 % 2 * 8][place + i % 2 + i / 4 * 8] = mma_half<T>(r.a[i / 2], i % 2);
+		for (int i = 0; i < 4; i++)
+			b[place + i % 2 + i / 2 * 8][group] = mma_half<T>(r.b[i / 2], i % 2);
 	}
 	for (int row = 0; row < 16; row++)
 		for (int k = 0; k < 16; k++)
