@@ -234,8 +234,9 @@ $(test_programs): %: %.o $(test_support) $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) \
 		$(if $(filter $(emulated_objects) $(noisy_objects),$^),-lstdc++) -o $@
 
+target_gpu := $(addprefix $(BUILD)/tests/gpu/,target_gpu.o operands.o gpu.o)
 # On a GPU: the kernels are the library's. What asks for one is no test, and no test support either.
-$(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/cuda/%.o $(BUILD)/tests/gpu/target_gpu.o $(BUILD)/tests/gpu/gpu.o \
+$(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/cuda/%.o $(target_gpu) \
 		$(test_support) $(layer_libraries)
 	$(call quiet,LINK)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) -lstdc++ -o $@
 $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(layer_libraries)
@@ -250,7 +251,12 @@ $(BUILD)/tests/emulate/libcuda.so.1: tests/emulate/driver.c
 $(addprefix $(BUILD)/tests/,$(addprefix cuda/,test_cuda_attention test_cuda_choice test_cuda_cudnn) mpi/mpi_shipped mpi/mpi_noisy): | $(stand_ins)
 
 # The GPU's kernels for the host.
-$(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
+$(emulated_tests): $(emulated_objects)
+$(filter-out %/test_cuda_operands,$(emulated_tests)): $(BUILD)/tests/gpu/target_emulated.o
+$(BUILD)/tests/cuda/test_cuda_operands: $(target_gpu) $(BUILD)/tests/gpu/card.o
+# The other tests of kernels as they reach a card, by hand: `make build/tests/card/test_cuda_update`.
+$(BUILD)/tests/card/%: $(BUILD)/tests/cuda/%.o $(target_gpu) $(BUILD)/tests/gpu/card.o $(emulated_objects) $(test_support) $(layer_libraries)
+	$(call quiet,LINK)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) -lstdc++ -o $@
 $(BUILD)/tests/mpi/mpi_noisy: $(noisy_objects) $(BUILD)/tests/gpu/target_emulated.o
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
@@ -316,7 +322,7 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/plans.o 
 # One after another, when nothing compiles any more. A program that speaks MPI itself runs on two ranks (which mpirun
 # allows root only with the two OMPI settings). A forced BLAS kernel would change the rates.
 bench_on_ranks := $(patsubst %.c,$(BUILD)/%,$(shell grep -ls '<mpi.h>' tests/bench/bench_*.c))
-bench: $(BUILD)/shardlab $(bench_programs) ## set up, build, and measure: kernels against the machine's limits, then the rest
+bench: $(BUILD)/shardlab $(bench_programs) $(addprefix $(BUILD)/tests/cli/,test_memory test_killed) ## set up, build, and measure: kernels against the machine's limits, then the rest
 	@set -e; unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE; export SHARDLAB='$(abspath $(BUILD)/shardlab)'; \
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
 	for program in $(filter-out $(bench_on_ranks),$(bench_programs)) $(bench_scripts); do \
@@ -336,12 +342,19 @@ check-format: ## fail when a C file is laid out differently
 
 # Level 1 stands for the vector code, in fp32 and in bf16: the same text, with the intrinsics that a checker can parse.
 checked_sources := $(filter %.c,$(every_source))
+# clang's analyzer goes through what a function calls too, which is most of its time. Tests, all of which run under sanitizers, do
+# without that.
+shallow := -Xclang -analyzer-config -Xclang mode=shallow
+tidied := $(filter-out $(simd_sources),$(checked_sources))
+# $1: sources, $2: flags
+define tidy_each
+	@printf '%s\n' $1 | xargs -r -P $$(nproc) -I {} clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) -std=gnu11 $2
+
+endef
 tidy: ## clang-tidy, with the checks in .clang-tidy
-	@printf '%s\n' $(filter-out $(simd_sources),$(checked_sources)) | xargs -P $$(nproc) -I {} \
-		clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) $(LIBRARY_CFLAGS) -std=gnu11 -fopenmp
-	@for type in fp32 bf16; do printf '%s\n' $(simd_sources) | xargs -r -P $$(nproc) -I {} \
-		clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) -std=gnu11 -fopenmp $(SIMD_FLAGS_1) \
-		-DSIMD_LEVEL=1 -DSIMD_TYPE_$$type || exit 1; done
+	$(call tidy_each,$(filter-out tests/%,$(tidied)),$(LIBRARY_CFLAGS) -fopenmp)
+	$(call tidy_each,$(filter tests/%,$(tidied)),$(LIBRARY_CFLAGS) -fopenmp $(shallow))
+	$(foreach type,fp32 bf16,$(call tidy_each,$(simd_sources),$(SIMD_FLAGS_1) -DSIMD_LEVEL=1 -DSIMD_TYPE_$(type)))
 # Neither sees fp16, the other levels, or aarch64: of those the tests and gcc's warnings are what there is.
 cppcheck_call = cppcheck --quiet --error-exitcode=1 --inline-suppr --suppressions-list=tools/cppcheck.txt -j $$(nproc) \
 		--enable=warning,portability --std=c11 -D__x86_64__ $(CPPFLAGS)

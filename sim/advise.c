@@ -13,55 +13,6 @@
 #include "strategy/strategies/strategy.h"
 #include "strategy/trace/ratio.h"
 
-/* ---- words ---- */
-
-/* Appends a name in braces and its value to the text. */
-static void say(char *out, const char *option, const char *value)
-{
-	size_t n = strlen(out);
-	snprintf(out + n, ADVISE_OPTIONS - n, "%s{%s} %s", n ? " " : "", option, value);
-}
-
-static void say_number(char *out, const char *option, int64_t value)
-{
-	char text[24];
-	snprintf(text, sizeof text, "%" PRId64, value);
-	say(out, option, text);
-}
-
-/* from: only what differs from it; NULL: all, but for what is left undone. */
-static void say_options(const struct settings *from, const struct settings *s, char *out)
-{
-	char offload[OFFLOAD_TEXT], before[OFFLOAD_TEXT] = "none", text[ADVISE_OPTIONS] = "";
-	const char *checkpointing = from ? from->checkpointing : "none";
-	offload_print(&s->offload, offload, sizeof offload);
-	if (from)
-		offload_print(&from->offload, before, sizeof before);
-	if (!from || strcmp(s->strategy, from->strategy) != 0)
-		say(text, "strategy", s->strategy);
-	if (!from || s->precision != from->precision)
-		say(text, "precision", type_name(s->precision));
-	if (!from || s->micro_batch != from->micro_batch)
-		say_number(text, "micro_batch", s->micro_batch);
-	if (!from || s->accumulate != from->accumulate)
-		say_number(text, "accumulate", s->accumulate);
-	if (strcmp(s->checkpointing, checkpointing) != 0)
-		say(text, "activation_checkpointing", s->checkpointing);
-	if (strcmp(offload, before) != 0)
-		say(text, "offload", offload);
-	snprintf(out, ADVISE_OPTIONS, "%s", status_words(text));
-}
-
-void advise_options(const struct settings *s, char out[ADVISE_OPTIONS])
-{
-	say_options(NULL, s, out);
-}
-
-void advise_change(const struct settings *from, const struct settings *to, char out[ADVISE_OPTIONS])
-{
-	say_options(from, to, out);
-}
-
 bool advise_takes_all(const struct settings *s)
 {
 	return s->micro_batch * strategy_data_ranks(s) >= s->batch;
@@ -93,8 +44,14 @@ static enum status settle_batch(struct settings *given)
 static struct settings settings_of_walk(const struct advise_request *q, int walk)
 {
 	struct settings s = q->given;
+	const struct advise_habit *habit = &q->habit[walk / q->precisions];
+	const char *software = habit->software[walk % q->precisions];
 	snprintf(s.strategy, sizeof s.strategy, "%s", q->strategy[walk / q->precisions]);
 	s.precision = q->precision[walk % q->precisions];
+	if (habit->bucket)
+		s.bucket = habit->bucket;
+	if (software)
+		snprintf(s.software, sizeof s.software, "%s", software);
 	if (q->checkpointings)
 		snprintf(s.checkpointing, sizeof s.checkpointing, "%s", q->checkpointing[0]);
 	if (q->offloads)
@@ -187,6 +144,33 @@ static void set_range(const struct grid_search *f, int64_t waiting, struct advis
 	line->range_high = time_clamp((wide)line->step * (uint64_t)r.high / MILLION);
 }
 
+static bool is_way(const struct advice *a, int walk)
+{
+	return a->request.habit[walk / a->request.precisions].way;
+}
+
+/* The strategy's own line, of which another way is. */
+static bool is_own_of(const struct advice *a, const struct advised *own, const struct advised *x)
+{
+	const struct settings *s = &own->settings, *t = &x->settings;
+	int walk = x->walk;
+	while (is_way(a, walk))
+		walk -= a->request.precisions;
+	return own->walk == walk && !strcmp(s->checkpointing, t->checkpointing) &&
+	       s->offload.optimizer == t->offload.optimizer && s->offload.parameters == t->offload.parameters &&
+	       s->offload.activations == t->offload.activations;
+}
+
+/* Another way of a strategy pays where it is faster than its own by more than a tie. */
+static bool pays(const struct advice *a, const struct advised *x)
+{
+	for (int i = 0; is_way(a, x->walk) && i < a->fit_count; i++)
+		if (is_own_of(a, &a->fit[i], x) &&
+		    (x->step >= a->fit[i].step || ratio_of(a->fit[i].step, x->step, false).tied))
+			return false;
+	return true;
+}
+
 static void take_found(struct advice *a)
 {
 	const struct grid_search *f = &a->walk;
@@ -197,7 +181,10 @@ static void take_found(struct advice *a)
 		struct advised line = {.settings = v.settings,
 		                       .step = f->list[i].step,
 		                       .tightest = f->list[i].tightest,
-		                       .order = a->fit_count};
+		                       .order = a->fit_count,
+		                       .walk = a->done};
+		if (!pays(a, &line))
+			continue;
 		set_speed(f, &line);
 		set_range(f, report_waiting(f->list[i].exposed, f->list[i].step), &line);
 		*ARRAY_ADD(a->fit, a->fit_count, a->fit_capacity) = line;
@@ -264,7 +251,7 @@ static void end_walk(struct advice *a)
 {
 	struct grid_search *f = &a->walk;
 	take_found(a);
-	if (!f->cut)
+	if (!f->cut && !is_way(a, a->done))
 		take_lacks(a);
 	a->cut |= f->cut;
 	a->candidates += (int64_t)f->grid.checkpointings * f->grid.offloads * f->grid.micros;

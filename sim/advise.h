@@ -26,11 +26,20 @@ struct advise_fixed {
 	const char *value, *by; /* what it is; the option or the file that says so */
 };
 
+/* How a program's file has a strategy (sim/advise_habits.h). */
+struct advise_habit {
+	bool way;       /* another way of the strategy before it: its lines are kept where it pays */
+	int64_t bucket; /* 0: as given */
+	const char *software[ADVISE_PRECISIONS]; /* NULL: as given */
+};
+
 struct advise_request {
 	struct settings given; /* not resolved; strategy, precision, checkpointing and offload are chosen */
 	const char *cluster;
 	/* What runs a strategy's plans may be another program, and so another stack. NULL: the same. */
 	const char *cluster_of[ADVISE_STRATEGIES];
+	struct advise_habit habit[ADVISE_STRATEGIES];
+	int asked;     /* strategies, without ways that were added to them; 0: none was */
 	double margin; /* of each memory, for the allocator */
 	const char *strategy[ADVISE_STRATEGIES];
 	enum type precision[ADVISE_PRECISIONS];
@@ -53,6 +62,7 @@ struct advised {
 	bool tied;     /* with another line */
 	bool frontier; /* none is faster with as little memory */
 	int order;     /* of the search, for equal times */
+	int walk;
 };
 
 /* One that does not, with the smallest micro-batch. */

@@ -32,7 +32,30 @@ static enum status cost_host_copy(const struct cluster *c, int64_t bytes, bool p
 	return STATUS_OK;
 }
 
-static enum status cost_disk(const struct cluster *c, bool reads, int64_t bytes, struct cost *out)
+/* A copy on which the ranks' time depends, and that a rank makes alone: all take as long as it does, and of the memory
+ * that ranks share they take what they copy themselves. */
+static enum status cost_copy_in_turn(const struct cluster *c, int64_t bytes, int64_t most, bool pageable,
+                                     struct cost *out)
+{
+	enum status s = cost_host_copy(c, 2 * longer(most, bytes / 2), pageable, out);
+	out->bytes = c->kind == DEVICE_CPU ? bytes : bytes / 2;
+	return s;
+}
+
+/* What the requests' latency adds where only so many bytes are under way at a time (queue=N; DeepSpeed's aio,
+ * deepspeed_aio_common.cpp): of each wave, or, where the next request is made as one is done, of Little's law alone:
+ * N bytes each latency at the most. */
+static int64_t disk_time(const struct cluster *c, const struct plan *p, int64_t bytes, int64_t rate)
+{
+	int64_t queue = p->settings.offload.queue, latency = c->disk.latency.value, moving = time_of(bytes, rate);
+	int64_t waves = queue ? (bytes + queue - 1) / queue : 1;
+	if (queue && p->software.does[SOFTWARE_REQUESTS] == REQUESTS_AHEAD)
+		return time_clamp((wide)latency +
+		                  (wide)longer(moving, time_clamp((wide)latency * (uint64_t)bytes / (uint64_t)queue)));
+	return time_clamp((wide)latency * (uint64_t)longer(waves, 1) + (wide)moving);
+}
+
+static enum status cost_disk(const struct cluster *c, const struct plan *p, bool reads, int64_t bytes, struct cost *out)
 {
 	const struct rate *rate = reads ? &c->disk.read : &c->disk.write;
 	if (!rate->value)
@@ -40,8 +63,7 @@ static enum status cost_disk(const struct cluster *c, bool reads, int64_t bytes,
 		                   "{cluster} %s: the plan offloads to disk, and it has no 'disk'; take to=host, or "
 		                   "describe one: disk: {latency, read_bandwidth, write_bandwidth, capacity}",
 		                   c->name);
-	*out = (struct cost){time_clamp((wide)(c->disk.latency.value + time_of(bytes, rate->value))), bytes,
-	                     c->disk.latency.measured && rate->measured};
+	*out = (struct cost){disk_time(c, p, bytes, rate->value), bytes, c->disk.latency.measured && rate->measured};
 	return STATUS_OK;
 }
 
@@ -64,6 +86,14 @@ static struct rate device_rate(const struct cluster *c, const struct plan *p, co
 	return rate_assumed(longer((int64_t)reached, 1));
 }
 
+/* What a stack moves besides, for what the plan fuses: a plan as other software's, or with kernels=eager, has
+ * operations of its own for that. Another switch of shardlab's own plan, as gradients=fp32, adds none. */
+static bool has_fused(const struct plan *p, const struct op *op)
+{
+	return op_class(op->kind) == OP_CLASS_K && p->software.name == SOFTWARE_OF_SHARDLAB &&
+	       p->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED;
+}
+
 enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                         struct cost *out)
 {
@@ -72,10 +102,13 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 	bool host = op->queue == QUEUE_HOST_COMPUTE && c->kind == DEVICE_GPU;
 	struct rate rate, bandwidth = host ? c->node_bandwidth : c->device_bandwidth;
 
+	int64_t most = op_bytes_in_turn(p, r, op);
+	if (most)
+		return cost_copy_in_turn(c, bytes, most, op_is_pageable(p, op), out);
 	if (op->queue == QUEUE_HOST_TO_DEVICE || op->queue == QUEUE_DEVICE_TO_HOST)
 		return cost_host_copy(c, bytes, op_is_pageable(p, op), out);
 	if (op->queue == QUEUE_DISK)
-		return cost_disk(c, op_transfer(r, op) == TRANSFER_DISK_READ, bytes / 2, out);
+		return cost_disk(c, p, op_transfer(r, op) == TRANSFER_DISK_READ, bytes / 2, out);
 	rate = host ? host_rate(c) : device_rate(c, p, op, flops, type);
 	if (flops && !rate.value)
 		return status_fail(
@@ -86,8 +119,9 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 	int64_t compute = flops ? time_of(flops, rate.value) : 0, memory = time_of(bytes, bandwidth.value);
 	bool whole = flops && !host && cluster_measured_whole(c, op->kind, type, flops);
 	out->ns = host ? longer(compute, memory) + c->launch.value
-	               : effective_kernel(c, compute, whole ? 0 : memory,
-	                                  op_class(op->kind) == OP_CLASS_K && software_is_own(&p->software));
+	               : effective_kernel(c, compute, whole ? 0 : memory, has_fused(p, op));
+	if (whole && c->weight_bandwidth.value)
+		out->ns += time_of(op_weight_bytes(p, r, op), c->weight_bandwidth.value);
 	out->bytes = bytes;
 	out->measured = c->launch.measured && (whole || bandwidth.measured) && (!flops || rate.measured);
 	return STATUS_OK;

@@ -214,8 +214,8 @@ static void name_basis(const struct stack *s, bool outside, struct report *out)
 		snprintf(out->basis, sizeof out->basis, "class %s on %s%s", s->class, s->card,
 		         s->by_default ? ", as no stack was named" : "");
 	else
-		snprintf(out->basis, sizeof out->basis, "stack %s, fitted on %lld runs%s", s->name,
-		         (long long)s->value[STACK_FIT_ROWS], unseen);
+		snprintf(out->basis, sizeof out->basis, "stack %s, fitted on %lld run%s%s", s->name,
+		         (long long)s->value[STACK_FIT_ROWS], s->value[STACK_FIT_ROWS] == 1 ? "" : "s", unseen);
 }
 
 /* The band around a step; a collective alone is none. */

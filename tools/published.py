@@ -79,7 +79,8 @@ SCALINGS = [(r"llm-foundry|composer|nanotron|megatron|llmq", "delayed"), (r"", "
 # row has MFU and HFU, which counts what is recomputed, they say it better.
 CHECKPOINTING = [
     (r"recompute-block", 1), (r"recompute-ffn", 0.6), (r"recompute-(swiglu|norm)", 0),
-    (r"selective", 0.5), (r"full", 1), (r"none|^no$", 0),
+    (r"every (second|other|2nd|2)\b", 0.5), (r"every (third|3rd|3)\b", 1 / 3), (r"every (fourth|4th|4)\b", 0.25),
+    (r"selective", 0.5), (r"full|every (block|layer)", 1), (r"none|^no$", 0),
 ]
 OFFLOADS = [
     (r"activation.*opt|opt.*activation", "optimizer,activations"),
@@ -154,16 +155,18 @@ def find(table, text):
 
 
 def number(text):
+    """A figure, with or without commas between thousands; None: there is none, or none that anybody measures."""
     try:
-        return float(text)
-    except (TypeError, ValueError):
+        v = float(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text or ""))
+    except ValueError:
         return None
+    return v if 0 <= v < 1e18 else None
 
 
 def rounding(text):
     """How far a written figure may be off by its rounding, as a share: half of its last digit."""
     digits = len(text.split(".")[1]) if "." in text else 0
-    return 0.5 / 10**digits / abs(float(text))
+    return 0.5 / 10**digits / number(text)
 
 
 def whole(text):
@@ -476,10 +479,10 @@ def simulate(run, stack=None, cluster=None):
     return simulate_share(run, run.recomputed, stack, cluster, ())
 
 
-def simulate_memory(run):
+def simulate_memory(run, stack):
     """The same step as the run's program makes it. Time is the stack's, which was fitted on shardlab's plans."""
     model = run.model + run.attention
-    return simulate_share(run, run.kept, None, None, ("--as", run.as_, "--model", model))
+    return simulate_share(run, run.kept, stack, None, ("--as", run.as_, "--model", model))
 
 
 def simulate_share(run, share, stack, cluster, more):

@@ -1,5 +1,5 @@
 /* shardlab advise: what fits, by predicted speed, and what the rest lacks. */
-#include "sim/advise.h"
+#include "sim/advise_habits.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -148,7 +148,12 @@ static enum status read_request(struct advise_request *q, const struct options *
 	if (!s)
 		take_clusters(q, o, a);
 	note_fixed(q, o, a);
-	return s ? s : read_alternatives(q, o, a);
+	if (!s)
+		s = read_alternatives(q, o, a);
+	enum emit_target target;
+	if (!s && option_given(o, OPTION_EMIT) && emit_target_named(option_text(o, OPTION_EMIT), &target))
+		advise_take_habits(q, target, !emit_is_all(o), a);
+	return s;
 }
 
 /* ---- the search ---- */
@@ -192,7 +197,7 @@ static enum status predict_own(const struct options *o, struct report *own)
 	return s;
 }
 
-static enum status print_advice(const struct options *o, const struct advice *a)
+static enum status print_advice(const struct options *o, const struct advice *a, json_t *emitted)
 {
 	struct report own = {0};
 	enum status s = predict_own(o, &own);
@@ -202,6 +207,7 @@ static enum status print_advice(const struct options *o, const struct advice *a)
 		json_t *json = advice_to_json(a);
 		if (o->config_settings)
 			json_object_set_new(json, "file", own_to_json(&own));
+		emit_add_said(json, json_incref(emitted));
 		print_json(json, false);
 	} else {
 		show_advice(a, model_of(o), option_given(o, OPTION_VERBOSE), stdout);
@@ -220,33 +226,55 @@ static enum status check_outputs(const struct options *o)
 	return s ? s : outputs_are_apart(o);
 }
 
-/* The fastest line that the program can be told. The reason why it is not the best one is printed. */
-static enum status emit_next_best(const struct options *o, const struct advice *a)
+static void say_instead(const struct advised *line, const char *why, json_t *said)
 {
-	char why[512], options[ADVISE_OPTIONS];
+	char options[ADVISE_OPTIONS], text[ADVISE_OPTIONS + 600];
+	advise_options(&line->settings, options);
+	snprintf(text, sizeof text, "this is %s, place %d: of the best line, %s", options, line->place, why);
+	fprintf(stderr, "note: %s\n", text);
+	if (said)
+		json_array_append_new(json_object_get(said, "notes"), json_pack("{s:s}", "text", text));
+}
+
+/* The fastest line that the program can be told. The reason why it is not the best one is printed. */
+static enum status emit_next_best(const struct options *o, const struct advice *a, json_t **said)
+{
+	char why[512];
 	snprintf(why, sizeof why, "%s", status_message());
 	for (int i = 0; i < a->fit_count; i++) {
-		enum status s = emit_settings(o, &a->fit[i].settings);
+		enum status s = emit_settings(o, &a->fit[i].settings, said);
 		if (s == STATUS_INPUT)
 			continue;
-		advise_options(&a->fit[i].settings, options);
 		if (!s)
-			fprintf(stderr, "note: this is %s, place %d: of the best line, %s\n", options, a->fit[i].place,
-			        why);
+			say_instead(&a->fit[i], why, *said);
 		return s;
 	}
 	return status_fail(STATUS_INPUT, "%s", why);
 }
 
-static enum status emit_best(const struct options *o, const struct advice *a)
+static enum status emit_best(const struct options *o, const struct advice *a, json_t **said)
 {
 	const struct advised *best = advise_best(a);
 	if (!option_given(o, OPTION_EMIT))
 		return STATUS_OK;
 	if (!best)
 		return status_fail(STATUS_CHECK, "{emit}: nothing fits, so that there is nothing to write");
-	enum status s = emit_settings(o, &best->settings);
-	return s == STATUS_INPUT ? emit_next_best(o, a) : s;
+	enum status s = emit_settings(o, &best->settings, said);
+	return s == STATUS_INPUT ? emit_next_best(o, a, said) : s;
+}
+
+/* The file first, since what is said of it is in the JSON; the advice is worth printing without one too. */
+static enum status output(const struct options *o, const struct advice *a)
+{
+	char why[512];
+	json_t *said = NULL;
+	enum status emitted = emit_best(o, a, &said);
+	if (emit_is_all(o))
+		return emitted;
+	snprintf(why, sizeof why, "%s", status_message());
+	enum status s = print_advice(o, a, said);
+	json_decref(said);
+	return s || !emitted ? s : status_fail(emitted, "%s", why);
 }
 
 enum status command_advise(const struct options *o)
@@ -265,10 +293,8 @@ enum status command_advise(const struct options *o)
 	}
 	if (!s && option_given(o, OPTION_EXPORT))
 		s = advise_chart_write(a, model_of(o), option_text(o, OPTION_EXPORT));
-	if (!s && !emit_is_all(o))
-		s = print_advice(o, a);
 	if (!s)
-		s = emit_best(o, a);
+		s = output(o, a);
 	advise_end(a);
 	arena_release(&arena);
 	return s;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "cli/command/descriptor.h"
 #include "cli/show/show.h"
 #include "real/checkpoint/folder.h"
 #include "strategy/base/character.h"
@@ -99,13 +100,16 @@ static enum status verify_all(const struct options *o, bool *any)
 static enum status weights(const struct checkpoint *c, const struct options *o)
 {
 	const char *path = option_text(o, OPTION_SAVE);
+	char out[DESCRIPTOR_PATH] = "";
 	if (!option_given(o, OPTION_SAVE))
 		return status_fail(STATUS_INPUT,
 		                   "checkpoint weights: where to? Give {save} PATH: a file.safetensors, or "
 		                   "a folder that transformers loads");
 	enum status s = checkpoint_verify(c);
 	if (!s)
-		s = checkpoint_weights(c, path, option_whole(o, OPTION_SAVE_SHARD));
+		s = descriptor_free_stdout(path, "{save}", out);
+	if (!s)
+		s = checkpoint_weights(c, *out ? out : path, option_whole(o, OPTION_SAVE_SHARD));
 	if (!s)
 		printf("wrote %s\n", character_plain(path));
 	return s;

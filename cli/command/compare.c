@@ -219,11 +219,12 @@ static void comparison_release(struct comparison *c)
 	free(c->columns);
 	free(c->variants);
 	profile_release(&c->recorded);
+	json_decref(c->emitted);
 	arena_release(&c->arena);
 }
 
 /* A file says one strategy in one combination. */
-static enum status emit_one(const struct comparison *c, const struct options *o)
+static enum status emit_one(struct comparison *c, const struct options *o)
 {
 	struct members members;
 	enum status s = emit_check_option(o);
@@ -234,7 +235,7 @@ static enum status emit_one(const struct comparison *c, const struct options *o)
 		                   "{emit} writes one strategy in one combination, and these are %d; "
 		                   "give one, or shardlab advise",
 		                   members.count * c->variant_count);
-	return emit_settings(o, &members.member[0]);
+	return emit_settings(o, &members.member[0], &c->emitted);
 }
 
 static enum status compare(struct comparison *c, const struct options *o)
@@ -258,6 +259,7 @@ enum status command_compare(const struct options *given)
 	struct comparison c;
 	struct options own = *given;
 	own.arena = (struct arena){0};
+	options_judge(&own, option_text(&own, OPTION_STRATEGY)); /* a file has one; a list is refused */
 	enum status s = comparison_open(&c, &own);
 	if (!s)
 		s = compare(&c, &own);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command/compare_fastest.h"
+#include "cli/command/emit.h"
 
 /* ---- JSON ---- */
 
@@ -37,6 +38,7 @@ json_t *comparison_to_json(const struct comparison *c)
 	}
 	if (comparison_is_recorded(c))
 		json_object_set_new(o, "recorded", profile_to_json(&c->recorded));
+	emit_add_said(o, json_incref(c->emitted));
 	return o;
 }
 

@@ -29,6 +29,7 @@ struct comparison {
 	        *nearest; /* of those that do not fit, the one that the least is missing for; NULL: something fits */
 	struct settings nearest_settings;
 	struct profile recorded; /* of --trace */
+	json_t *emitted;         /* what --emit said; NULL: nothing */
 };
 
 static inline bool comparison_is_recorded(const struct comparison *c)

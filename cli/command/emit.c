@@ -68,60 +68,86 @@ static enum status write_file(void *context, FILE *out)
 	                                                   : status_fail(STATUS_RUN, "{emit}: cannot be written");
 }
 
-/* Prints what the file cannot say and its reader needs, such as the model as the user wrote it. */
-static void print_beside(const struct options *o, const struct settings *s, const struct emission *e)
-{
-	if (!e->beside_count)
-		return;
-	fprintf(stderr, "beside the file:");
-	for (int i = 0; i < e->beside_count; i++) {
-		char text[SETTING_TEXT];
-		enum setting at = e->beside[i];
-		setting_print_short(at, s, text, sizeof text);
-		bool flag = setting_rows[at].type == TAKES_FLAG;
-		fprintf(stderr, " --%s%s%s", option_name((enum option)at), flag ? "" : " ",
-		        flag                                   ? ""
-		        : at == SETTING_MODEL && o->model_path ? character_plain(o->model_path)
-		                                               : text);
-	}
-	fputc('\n', stderr);
-}
+/* ---- what is said of it ---- */
 
 /* Figures that the file has and nobody asked for: a plan does not care for them, and training does. */
-static void print_unasked(const struct options *o, const struct settings *s, const struct emission *e, const char *name)
+static void note_unasked(const struct options *o, const struct settings *s, struct emission *e)
 {
 	if (e->said[SETTING_LEARNING_RATE] && !option_given(o, (enum option)SETTING_LEARNING_RATE))
-		fprintf(stderr, "%s: note: its learning rate, %g, is shardlab's default: set yours, or give %s\n",
-		        character_plain(name), s->learning_rate, status_words("{learning_rate}"));
+		emit_note(e, "its learning rate, %g, is shardlab's default: set yours, or give {learning_rate}",
+		          s->learning_rate);
 	if (e->said[SETTING_CLIP] && !option_given(o, (enum option)SETTING_CLIP))
-		fprintf(stderr, "%s: note: it does not clip gradients, as no %s was given; 1 is usual\n",
-		        character_plain(name), status_words("{clip}"));
+		emit_note(e, "it does not clip gradients, as no {clip} was given; 1 is usual");
 }
 
-/* What the file was judged by, where nobody named it. */
-static void print_class(const struct options *o, const struct settings *s, const struct emission *e, const char *name)
+/* What the plan was judged by, where nobody named it. */
+static void note_class(const struct options *o, const struct settings *s, struct emission *e)
 {
 	struct arena a = {0};
-	bool judged = o->command == COMMAND_ADVISE || (o->command == COMMAND_SIM && file_of(o));
+	bool judged = o->command == COMMAND_ADVISE || file_of(o);
 	const char *cluster = judged ? options_cluster_of(o, s->strategy, &a) : "", *class = strstr(cluster, ":class=");
 	if (class && !strstr(o->cluster_alone, ":class="))
-		fprintf(stderr, "%s: note: judged as %s runs it, class %s; --stack names another\n",
-		        character_plain(name), emit_target_version(e->target), class + strlen(":class="));
+		emit_note(e, "judged as %s runs it, class %s; --stack names another", emit_target_version(e->target),
+		          class + strlen(":class="));
 	arena_release(&a);
 }
 
-static void print_notes(const struct options *o, const struct settings *s, const struct emission *e)
+/* An option that the file cannot say and its reader needs, such as the model as the user wrote it. */
+static const char *beside(const struct options *o, const struct settings *s, struct emission *e, enum setting at)
+{
+	char text[SETTING_TEXT];
+	const char *name = option_name((enum option)at);
+	if (setting_rows[at].type == TAKES_FLAG)
+		return arena_print(&e->arena, "--%s", name);
+	setting_print_short(at, s, text, sizeof text);
+	return arena_print(&e->arena, "--%s %s", name,
+	                   at == SETTING_MODEL && o->model_path ? character_plain(o->model_path) : text);
+}
+
+static void print_said(const struct options *o, const struct settings *s, struct emission *e)
 {
 	const char *file = file_of(o), *name = file ? file : emit_target_name(e->target);
 	if (file)
 		fprintf(stderr, "%s: as %s reads it%s%s\n", character_plain(file), emit_target_version(e->target),
 		        e->beside_where ? ", with " : "", e->beside_where ? character_plain(e->beside_where) : "");
 	for (int i = 0; i < e->note_count; i++)
-		fprintf(stderr, "%s: note: %s\n", character_plain(name), character_plain(e->notes[i]));
-	print_class(o, s, e, name);
-	print_unasked(o, s, e, name);
-	print_beside(o, s, e);
+		fprintf(stderr, "%s: note: %s\n", character_plain(name), character_plain(e->notes[i].text));
+	for (int i = 0; i < e->beside_count; i++)
+		fprintf(stderr, "%s %s%s", i ? "" : "beside the file:", beside(o, s, e, e->beside[i]),
+		        i == e->beside_count - 1 ? "\n" : "");
 }
+
+static json_t *note_to_json(const struct emit_note *n)
+{
+	json_t *json = json_pack("{s:s}", "text", n->text);
+	if (n->option)
+		json_object_update_new(json, json_pack("{s:s, s:s?, s:s, s:s, s:s?}", "option", n->option, "key",
+		                                       n->key, "here", n->here, "there", n->there, "why", n->why));
+	return json;
+}
+
+static json_t *said_to_json(const struct options *o, const struct settings *s, struct emission *e)
+{
+	json_t *notes = json_array(), *options = json_array();
+	for (int i = 0; i < e->note_count; i++)
+		json_array_append_new(notes, note_to_json(&e->notes[i]));
+	for (int i = 0; i < e->beside_count; i++)
+		json_array_append_new(options, json_string(beside(o, s, e, e->beside[i])));
+	return json_pack("{s:s, s:s?, s:s, s:s, s:o, s:o}", "file", file_of(o), "second_file", e->beside_where,
+	                 "program", emit_target_name(e->target), "version", emit_target_version(e->target), "notes",
+	                 notes, "beside", options);
+}
+
+static void say(const struct options *o, const struct settings *s, struct emission *e, json_t **said)
+{
+	note_class(o, s, e);
+	note_unasked(o, s, e);
+	print_said(o, s, e);
+	if (said && file_of(o) && option_given(o, OPTION_JSON))
+		*said = said_to_json(o, s, e);
+}
+
+/* ---- the whole ---- */
 
 static int64_t nodes_of(const struct options *o, int64_t ranks)
 {
@@ -135,7 +161,7 @@ static int64_t nodes_of(const struct options *o, int64_t ranks)
 	return nodes;
 }
 
-enum status emit_settings(const struct options *o, const struct settings *s)
+enum status emit_settings(const struct options *o, const struct settings *s, json_t **said)
 {
 	struct emission e;
 	enum emit_target target;
@@ -157,7 +183,13 @@ enum status emit_settings(const struct options *o, const struct settings *s)
 	if (!status)
 		status = file ? file_write(file, "{emit}", write_file, &e) : write_file(&e, stdout);
 	if (!status)
-		print_notes(o, s, &e);
+		say(o, s, &e, said);
 	emit_release(&e);
 	return status;
+}
+
+void emit_add_said(json_t *printed, json_t *said)
+{
+	if (said)
+		json_object_set_new(printed, "emitted", said);
 }

@@ -144,8 +144,8 @@ static void help_stacks(void)
 	          "stack is the share of them that a program reaches in a training step, with the range in which nine "
 	          "of ten measured steps lay. The first are classes, for programs that were not measured; those below "
 	          "were fitted on published runs, for some cards. Without --stack a GPU cluster has the class fused, "
-	          "like shardlab's own plans, or with --config FILE that of the file's program; calibrated clusters "
-	          "have none. shardlab stack NAME "
+	          "like shardlab's own plans, with --config FILE that of the file's program, and with --as that of its "
+	          "software; calibrated clusters have none. shardlab stack NAME "
 	          "--cluster NAME prints one as a file to change. "
 	          "Its fields:");
 	putchar('\n');
@@ -249,11 +249,13 @@ static void help_strategies(void)
 
 static void help_checkpointing(void)
 {
-	puts("--activation-checkpointing none|full|every=K|selective[:key=value:…]\n\n"
-	     "  none       every activation that the backward pass needs is kept\n"
-	     "  full       of a block, only its input; the rest is made again before its backward pass\n"
-	     "  every=K    the same, with K blocks between two checkpoints\n"
-	     "  selective  everything but attention's inner part (transformers only)\n\n"
+	puts("--activation-checkpointing none|full|every=K|selective|operations[:key=value:…]\n\n"
+	     "  none        every activation that the backward pass needs is kept\n"
+	     "  full        of a block, only its input; the rest is made again before its backward pass\n"
+	     "  every=K     the same, with K blocks between two checkpoints\n"
+	     "  selective   everything but attention's inner part (transformers only)\n"
+	     "  operations  of a block, its input, attention's results and every second product's (transformers "
+	     "only)\n\n"
 	     "A block is a transformer block, or a linear layer of the mlp. Keys, the default first:\n");
 	struct table t = begin_list();
 	list_keys(&t, "", checkpointing_keys, CHECKPOINTING_KEYS);
@@ -350,10 +352,12 @@ static enum status no_help(const char *word)
 		near_consider(&near, strategy_at(i)->name);
 	for (int i = 0; strategy_contrast_at(i); i++)
 		near_consider(&near, strategy_contrast_at(i)->name);
+	if (near.name)
+		return status_fail(STATUS_INPUT, "no help on '%.40s'%s", word, near_words(&near));
 	return status_fail(STATUS_INPUT,
-	                   "no help on '%.40s'%s; there is help on each command (shardlab help) and option, each "
+	                   "no help on '%.40s'; there is help on each command (shardlab help) and option, each "
 	                   "strategy, and on models, strategies, clusters, stacks, checkpointing, data, config",
-	                   word, near_words(&near));
+	                   word);
 }
 
 static enum status help_word(const char *word)

@@ -90,7 +90,9 @@ static void exec_child(const struct launch *l, bool mpirun, struct hosts *hosts,
 		setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
 		setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 	}
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_PDEATHSIG, mpirun ? SIGNAL_ENDS_MPIRUN : SIGTERM);
+	if (mpirun)
+		signals_deafen_child();
 	if (getppid() != parent)
 		_exit(1);
 	execvp(w.list[0], (char *const *)w.list);
@@ -98,8 +100,8 @@ static void exec_child(const struct launch *l, bool mpirun, struct hosts *hosts,
 	_exit(2);
 }
 
-/* mpirun passes SIGUSR1 on to the ranks, if there are any yet: so it is sent again. SIGTERM ends them all. */
-static void pass_on_signals(const struct launch *l, pid_t child, int *passed_on)
+/* mpirun passes SIGUSR1 on to the ranks, if there are any yet: so it is sent again. */
+static void pass_on_signals(const struct launch *l, const struct talk *t, pid_t child, int *passed_on)
 {
 	int wish = launch_stop && l->ends_at_once ? launch_stop + 1 : launch_stop;
 	if (!wish)
@@ -107,7 +109,7 @@ static void pass_on_signals(const struct launch *l, pid_t child, int *passed_on)
 	if (wish == 1)
 		kill(child, SIGUSR1);
 	else if (wish > *passed_on)
-		kill(child, wish == 2 ? SIGTERM : SIGKILL);
+		kill(child, wish == 2 ? t->ending_signal : SIGKILL);
 	*passed_on = wish;
 }
 
@@ -117,17 +119,14 @@ enum { ENDING_STEPS = 2, LOOK_EVERY_NS = 300 * 1000 * 1000 };
  * or be stopped itself. Its ranks die with it. */
 static void end_by_force(struct talk *t, pid_t child)
 {
-	static const struct {
-		int64_t after_s;
-		int signal;
-	} steps[ENDING_STEPS] = {{2, SIGTERM}, {4, SIGKILL}};
+	static const int64_t after_s[ENDING_STEPS] = {2, 4};
 	if (!t->ending_ns || t->kills == ENDING_STEPS)
 		return;
 	int64_t since = clock_ns() - t->ending_ns;
-	if (*t->silent || since > steps[t->kills].after_s * INT64_C(1000000000)) {
+	if (*t->silent || since > after_s[t->kills] * INT64_C(1000000000)) {
 		if (*t->silent && since < t->kills * INT64_C(1500000000))
 			return;
-		kill(child, steps[t->kills++].signal);
+		kill(child, t->kills++ ? SIGKILL : t->ending_signal);
 		t->killed_ns = clock_ns();
 	}
 }
@@ -138,13 +137,15 @@ static bool is_killed(const struct talk *t)
 	return t->kills == ENDING_STEPS && clock_ns() - t->killed_ns > INT64_C(500000000);
 }
 
-/* Ranks that live are heard all the time, so silence is looked for by the clock. */
-static void look_for_silence(struct talk *t, pid_t child)
+/* Ranks that live are heard all the time, so it is looked for by the clock: silence, and a signal to the child. */
+static void look_around(struct talk *t, pid_t child)
 {
 	int64_t now = clock_ns();
 	if (now - t->looked_ns < LOOK_EVERY_NS)
 		return;
 	t->looked_ns = now;
+	if (!launch_stop && t->ending_signal == SIGNAL_ENDS_MPIRUN && signals_ask_child(child))
+		launch_stop = 1;
 	if (*t->silent)
 		reach_look(); /* the next start has to know which hosts answer */
 	else if (pulse_is_silent(&t->pulse, child, t->silent, sizeof t->silent))
@@ -161,13 +162,13 @@ static void attend(const struct launch *l, pid_t child, struct line_reader *read
 	while ((readers[0].fd >= 0 || readers[1].fd >= 0) && !is_killed(t)) {
 		struct pollfd p[2] = {{readers[0].fd, POLLIN, 0}, {readers[1].fd, POLLIN, 0}};
 		int ready = ppoll(p, 2, &again, waiting);
-		if (ready <= 0)
-			pass_on_signals(l, child, &passed_on);
+		if (ready <= 0 || !passed_on)
+			pass_on_signals(l, t, child, &passed_on);
 		for (int i = 0; ready > 0 && i < 2; i++)
 			if (p[i].revents)
 				line_reader_read(&readers[i]);
 		guard_tell(guard, t->pulse.job);
-		look_for_silence(t, child);
+		look_around(t, child);
 		end_by_force(t, child);
 	}
 }
@@ -217,6 +218,7 @@ static enum status run_on(const struct launch *l, struct hosts *hosts)
 	close(err[1]);
 	struct talk talk;
 	talk_init(&talk, l->ranks);
+	talk.ending_signal = mpirun ? SIGNAL_ENDS_MPIRUN : SIGTERM;
 	talk.pulse.hosts = hosts;
 	talk.pulse.watches_steps = l->watches_steps;
 	struct line_reader readers[2] = {{.fd = out[0], .on_line = l->on_line, .context = l->context},

@@ -5,6 +5,8 @@
 #define SHARDLAB_LAUNCH_STOP_H
 
 #include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
 #define LAUNCHED "SHARDLAB_LAUNCHED" /* in the ranks' environment: set by launch_run */
 
@@ -17,5 +19,11 @@ struct taken_signals {
 
 void signals_take(struct taken_signals *t);
 void signals_give_back(const struct taken_signals *t);
+
+enum { SIGNAL_ENDS_MPIRUN = SIGHUP };
+/* In the child that becomes mpirun: SIGTERM and SIGINT, sent to it by others, wait there. */
+void signals_deafen_child(void);
+/* Whether one waits there: it is to be heard as one to the launcher. */
+bool signals_ask_child(pid_t child);
 
 #endif

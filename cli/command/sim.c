@@ -78,7 +78,7 @@ static json_t *estimate_to_json(const struct estimate *e)
 }
 
 static void print_report(const struct options *o, const struct job *j, const struct report *r,
-                         const struct interval_figures *f)
+                         const struct interval_figures *f, json_t *emitted)
 {
 	struct estimate theirs;
 	bool has = estimate(o, j, &theirs);
@@ -95,43 +95,55 @@ static void print_report(const struct options *o, const struct job *j, const str
 		json_object_set_new(json, "checkpoint", interval_to_json(f));
 	if (has)
 		json_object_set_new(json, "deepspeed_estimate", estimate_to_json(&theirs));
+	emit_add_said(json, json_incref(emitted));
 	print_json(json, false);
 }
 
-enum status command_sim(const struct options *o)
+static enum status simulate(struct options *o, struct job *j, enum grain grain)
 {
-	struct job j;
 	struct report r = {0};
 	struct trace trace = {0};
 	struct interval_figures figures = {0};
-	enum grain grain;
 	bool traced = option_given(o, OPTION_TRACE);
-	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
-	if (s || (s = outputs_are_apart(o)) || (s = emit_check_option(o)) ||
-	    (s = option_given(o, OPTION_EMIT) ? job_from_options(&j, o) : job_to_predict(&j, o)))
+	json_t *emitted = NULL;
+	enum status s = emit_settings(o, &j->settings, &emitted);
+	if (s || emit_is_all(o))
 		return s;
-	if ((s = emit_settings(o, &j.settings)) || emit_is_all(o)) {
-		job_release(&j);
-		return s;
-	}
-	j.tf32 = option_given(o, OPTION_TF32);
-	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
+	options_judge(o, j->settings.strategy);
+	j->tf32 = option_given(o, OPTION_TF32);
+	s = job_predict(j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
 	if (!s && !r.fits)
-		find_change(&j, o, &r.change);
-	if (!s && j.tf32)
+		find_change(j, o, &r.change);
+	if (!s && j->tf32)
 		s = check_tf32(&r);
 	if (!s)
-		s = predict_interval(&j, o, &r, &figures);
+		s = predict_interval(j, o, &r, &figures);
 	/* The file comes first: if it cannot be written, nothing has been printed yet. */
 	if (!s && traced)
 		s = trace_save(&trace, option_text(o, OPTION_TRACE));
 	if (!s) {
-		print_report(o, &j, &r, &figures);
+		print_report(o, j, &r, &figures, emitted);
 		if (option_given(o, OPTION_REQUIRE_FIT))
 			s = job_require_fit(&r);
 	}
 	trace_release(&trace);
 	report_release(&r);
+	json_decref(emitted);
+	return s;
+}
+
+enum status command_sim(const struct options *given)
+{
+	struct job j;
+	struct options own = *given;
+	enum grain grain;
+	enum status s = grain_parse(option_text(given, OPTION_GRAIN), &grain);
+	own.arena = (struct arena){0};
+	if (s || (s = outputs_are_apart(given)) || (s = emit_check_option(given)) ||
+	    (s = option_given(given, OPTION_EMIT) ? job_from_options(&j, given) : job_to_predict(&j, given)))
+		return s;
+	s = simulate(&own, &j, grain);
 	job_release(&j);
+	arena_release(&own.arena);
 	return s;
 }

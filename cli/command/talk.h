@@ -20,6 +20,7 @@ struct talk {
 	int64_t looked_ns;        /* when it was last looked for one */
 	int64_t ending_ns;        /* since when the run should be ending; 0: it goes on */
 	int kills;                /* signals sent since then */
+	int ending_signal;        /* the first of them: it ends the child in order */
 	int64_t killed_ns;        /* when the last of them was sent */
 	struct pulse pulse;
 	struct arena arena;

@@ -8,6 +8,7 @@
 
 #include "cli/command/apart.h"
 #include "cli/command/command.h"
+#include "cli/command/descriptor.h"
 #include "cli/command/elastic.h"
 #include "cli/command/emit.h"
 #include "cli/command/hosts.h"
@@ -63,6 +64,52 @@ static void sweep_outputs(const struct options *o)
 		output_sweep(save);
 }
 
+/* The run as it was asked for, in one of the three ways. */
+struct training_asked {
+	struct options options;
+	struct elastic elastic;
+	struct job job;
+	struct train_options train;
+	struct train_found found;
+	struct report predicted, measured;
+	struct checkpoint_lock lock;
+	const struct options *given;
+	char save[DESCRIPTOR_PATH]; /* the way to stdout, if weights go there */
+	bool joined;                /* it is a rank */
+	int rank, ranks;
+};
+
+/* Weights that go to stdout have it alone. */
+static enum status free_stdout(struct training_asked *a)
+{
+	struct option_value *save = &a->options.value[OPTION_SAVE];
+	enum status s = save->given ? descriptor_free_stdout(save->text, "{save}", a->save) : STATUS_OK;
+	if (!s && *a->save)
+		save->text = a->save;
+	return s;
+}
+
+/* The ranks reach a pipe or device by this process. What is printed into a file has its place there, which they do not
+ * know. */
+static enum status lend_descriptors(struct arguments *a, const struct options *o)
+{
+	static const enum option files[] = {OPTION_SAVE, OPTION_TRACE, OPTION_LOG};
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		const char *path = option_given(o, files[i]) ? option_text(o, files[i]) : NULL;
+		int fd = path ? descriptor_of(path) : -1;
+		if (fd < 0)
+			continue;
+		if (fd <= STDERR_FILENO && !output_is_special(path))
+			return status_fail(STATUS_INPUT,
+			                   "--%s: '%s' is a file that this process has open already, and a rank cannot "
+			                   "write into it; "
+			                   "give the file's name",
+			                   option_name(files[i]), path);
+		arguments_set(a, files[i], "/proc/%ld/fd/%d", (long)getpid(), fd);
+	}
+	return STATUS_OK;
+}
+
 /* Under mpirun, which this process starts. Of a run that may be started again this process writes the picture: a
  * rank does not outlive the others. Rank 0 writes the log, each line before the checkpoint of its step. */
 static enum status start_ranks(const struct options *o, int64_t ranks, const struct elastic *e, struct train_view *v,
@@ -75,6 +122,7 @@ static enum status start_ranks(const struct options *o, int64_t ranks, const str
 	arguments_flag(&a, OPTION_JSON);
 	for (int i = 0; i < (elastic ? 5 : 4); i++)
 		arguments_drop(&a, own[i]);
+	enum status s = lend_descriptors(&a, o);
 	arguments_pass(&a, COMMAND_TRAIN, o);
 	v->passes_on = v->json;
 	v->made = 0;
@@ -86,7 +134,8 @@ static enum status start_ranks(const struct options *o, int64_t ranks, const str
 	                  .pass_on = v->json,
 	                  .on_step = train_view_step,
 	                  .context = v};
-	enum status s = run_start(&run, measured);
+	if (!s)
+		s = run_start(&run, measured);
 	arguments_release(&a);
 	if (s)
 		sweep_outputs(o);
@@ -128,12 +177,13 @@ static enum status take_checkpoints(const struct options *o, struct train_option
 }
 
 /* Finds every mistake before anything is printed or started. */
-static enum status prepare(const struct options *o, bool joined, struct job *j, struct train_options *t,
+static enum status prepare(struct options *o, bool joined, struct job *j, struct train_options *t,
                            struct report *predicted, struct train_found *found)
 {
 	enum status s = inputs_are_files(o);
 	if (s || (s = emit_check_option(o)) || (s = job_from_options(j, o)))
 		return s;
+	options_judge(o, j->settings.strategy);
 	*t = run_options(o, &j->settings);
 	s = take_checkpoints(o, t);
 	if (!s)
@@ -160,8 +210,18 @@ static enum status emit_alone(const struct options *o)
 	enum status s = emit_check_option(o);
 	if (s || (s = job_from_options(&j, o)))
 		return s;
-	s = emit_settings(o, &j.settings);
+	s = emit_settings(o, &j.settings, NULL);
 	job_release(&j);
+	return s;
+}
+
+/* A file beside the training. With --json what is said of it is the first line. */
+static enum status emit_beside(const struct options *o, const struct settings *settings)
+{
+	json_t *said = NULL;
+	enum status s = emit_settings(o, settings, &said);
+	if (said)
+		print_json(json_pack("{s:o}", "emitted", said), true);
 	return s;
 }
 
@@ -181,19 +241,6 @@ static void forget_reader(void)
 	if (poll(&output, 1, 0) > 0 && output.revents & (POLLERR | POLLHUP) && !freopen("/dev/null", "w", stdout))
 		clearerr(stdout);
 }
-
-/* The run as it was asked for, in one of the three ways. */
-struct training_asked {
-	struct options options;
-	struct elastic elastic;
-	struct job job;
-	struct train_options train;
-	struct train_found found;
-	struct report predicted, measured;
-	struct checkpoint_lock lock;
-	bool joined; /* it is a rank */
-	int rank, ranks;
-};
 
 static enum status run_asked(struct training_asked *a, struct train_view *v)
 {
@@ -225,7 +272,7 @@ static enum status run_and_show(struct training_asked *a)
 	progress_clear(&v.progress);
 	if (shows && a->measured.role_count && status_has_report(s)) {
 		train_view_end(&v, &a->predicted, &a->measured);
-		written_show(&a->options, stdout);
+		written_show(a->given, stdout);
 	}
 	train_view_release(&v);
 	return s;
@@ -252,21 +299,24 @@ static enum status take_folder(struct training_asked *a)
 
 enum status command_train(const struct options *given)
 {
-	struct training_asked a = {.options = *given, .ranks = 1};
+	struct training_asked a = {.options = *given, .given = given, .ranks = 1};
 	if (emit_is_all(given))
 		return emit_alone(given);
+	a.options.arena = (struct arena){0};
 	a.joined = train_under_mpi(&a.rank, &a.ranks);
 	launch_stop_on_signals();
 	if (a.joined && !a.rank && !launch_is_child())
 		leftovers_sweep();
 	outlive_reader(a.joined);
-	enum status s = choose_ranks(&a);
+	enum status s = free_stdout(&a);
+	if (!s)
+		s = choose_ranks(&a);
 	if (!s)
 		s = prepare(&a.options, a.joined, &a.job, &a.train, &a.predicted, &a.found);
 	if (!s)
 		s = take_folder(&a);
 	if (!s && !a.rank)
-		s = emit_settings(&a.options, &a.job.settings);
+		s = emit_beside(&a.options, &a.job.settings);
 	s = run_say_once(s, a.rank);
 	if (!s && a.joined)
 		hosts_say_joined(a.rank, a.ranks);
@@ -279,6 +329,7 @@ enum status command_train(const struct options *given)
 	job_release(&a.job);
 	elastic_release(&a.elastic);
 	checkpoint_lock_release(&a.lock);
+	arena_release(&a.options.arena);
 	forget_reader();
 	return s;
 }

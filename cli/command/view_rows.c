@@ -155,7 +155,7 @@ static void add_rates(struct ladder *l, int64_t base)
 	}
 }
 
-/* "none|full|every=K|selective[:key=value…]": of a pattern an example. */
+/* "none|full|every=K|selective|operations[:key=value…]": of a pattern an example. */
 static void add_words(struct ladder *l, const char *words)
 {
 	for (; *words; words++) {

@@ -15,6 +15,7 @@
 #include "strategy/cluster/links.h"
 #include "strategy/emit/emit.h"
 #include "strategy/model/config.h"
+#include "strategy/settings/software.h"
 
 /* ---- suggestions ---- */
 
@@ -319,17 +320,29 @@ const char *options_cluster_of(const struct options *o, const char *strategy, st
 	return arena_print(a, "%s:class=%s", o->cluster_alone, emit_target_class(target, strategy));
 }
 
+/* The class of the file's program, else of what --as names. */
+static const char *class_of_step(const struct options *o)
+{
+	struct software software;
+	if (o->class || software_parse(option_text(o, OPTION_AS), &software))
+		return o->class;
+	return software_class(&software);
+}
+
 /* A stack is the cluster's (strategy/cluster/links.h): whoever opens the one has the other. */
 static void take_stack(struct options *o)
 {
-	const char **cluster = &o->value[OPTION_CLUSTER].text;
+	const char **cluster = &o->value[OPTION_CLUSTER].text, *class = class_of_step(o);
 	o->cluster_alone = *cluster;
 	if (option_given(o, OPTION_STACK))
 		*cluster = arena_print(&o->arena, "%s:stack=%s", *cluster, option_text(o, OPTION_STACK));
-	else if (o->class && !links_named(*cluster, CLUSTER_LOCAL))
-		*cluster = arena_print(&o->arena, "%s:class=%s", *cluster, o->class);
-	if (o->command == COMMAND_SIM)
-		*cluster = options_cluster_of(o, option_text(o, (enum option)SETTING_STRATEGY), &o->arena);
+	else if (class && !has_stack(*cluster))
+		*cluster = arena_print(&o->arena, "%s:class=%s", *cluster, class);
+}
+
+void options_judge(struct options *o, const char *strategy)
+{
+	o->value[OPTION_CLUSTER].text = options_cluster_of(o, strategy, &o->arena);
 }
 
 static enum status (*take_hosts)(struct options *o);

@@ -335,6 +335,8 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 void options_release(struct options *o);
 /* The cluster for plans of a strategy: with --emit, and without --stack, under the class that its file is read as. */
 const char *options_cluster_of(const struct options *o, const char *strategy, struct arena *a);
+/* --cluster becomes that one, once the strategy is known: a plan that was read says its own. */
+void options_judge(struct options *o, const char *strategy);
 /* Who reads the file of --hosts, once the options are read and before that of --config is. */
 void options_on_hosts(enum status (*take)(struct options *o));
 /* A failure that names an option which a file said, and nobody typed, gets the place in the file before it. */

@@ -56,6 +56,8 @@ static void write_heading(const struct report *r, unsigned settings, bool colour
 		fprintf(out, " · stack %s", r->stack);
 	if (*r->grain)
 		fprintf(out, " · grain %s", r->grain);
+	if (*r->asked.version)
+		fprintf(out, " · shardlab %s", r->asked.version);
 }
 
 void show_heading(const struct report *r, unsigned settings, FILE *out)

@@ -11,7 +11,7 @@
 enum { SHOW_PRECISION = 1, SHOW_CHECKPOINTING = 2, SHOW_OFFLOAD = 4, SHOW_MICRO = 8, SHOW_OTHERS = 16, SHOW_ALL = 31 };
 
 /* "fsdp:reshard=no on 4 ranks · gpt:vocabulary=512, 4,837,376 parameters · fp32 · batch 16 = 4 ranks × 4 ·
- * sequence 128 · clip 1 · seed 7" */
+ * sequence 128 · clip 1 · seed 7 · cluster local · grain operation · shardlab 0.1" */
 void show_heading(const struct report *r, unsigned settings, FILE *out);
 
 /* One report, in full: what `sim` prints. */

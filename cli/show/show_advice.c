@@ -65,9 +65,11 @@ static void show_head(const struct advice *a, const char *model, FILE *out)
 	         a->tokens, *asked.others ? " · " : "", asked.others, q->cluster, *a->stack ? " · stack " : "",
 	         a->stack, 100 * q->margin, SHARDLAB_VERSION);
 	text_items(out, text, " · ", 0, text_columns(out, 110));
-	fprintf(out, "%" PRId64 " candidates, %d strateg%s in %d precision%s: %d line%s fit%s\n", a->candidates,
-	        q->strategies, q->strategies == 1 ? "y" : "ies", q->precisions, q->precisions == 1 ? "" : "s",
-	        a->fit_count, a->fit_count == 1 ? "" : "s", a->fit_count == 1 ? "s" : "");
+	int strategies = q->asked ? q->asked : q->strategies;
+	fprintf(out, "%" PRId64 " candidates, %d strateg%s in %d precision%s%s: %d line%s fit%s\n", a->candidates,
+	        strategies, strategies == 1 ? "y" : "ies", q->precisions, q->precisions == 1 ? "" : "s",
+	        q->strategies > strategies ? " and in ways that the file can say" : "", a->fit_count,
+	        a->fit_count == 1 ? "" : "s", a->fit_count == 1 ? "s" : "");
 	show_fixed(q, out);
 	show_strategies(q, out);
 	fputc('\n', out);
@@ -75,12 +77,16 @@ static void show_head(const struct advice *a, const char *model, FILE *out)
 
 /* ---- what fits ---- */
 
-static void setting_cells(struct table *t, const struct settings *s)
+static void setting_cells(struct table *t, const struct advice *a, const struct settings *s)
 {
-	char offload[OFFLOAD_TEXT], strategy[40];
+	char offload[OFFLOAD_TEXT], strategy[40], bucket[32];
 	offload_print(&s->offload, offload, sizeof offload);
 	advice_strategy(s->strategy, strategy, sizeof strategy);
-	table_cell(t, 1, "%s", strategy);
+	number_exact_bytes(bucket, sizeof bucket, s->bucket);
+	if (s->bucket == a->request.given.bucket)
+		table_cell(t, 1, "%s", strategy);
+	else
+		table_cell(t, 1, "%s, bucket %s", strategy, bucket);
 	table_cell(t, 2, "%s", type_name(s->precision));
 	table_cell(t, 3, "%s", s->checkpointing);
 	table_cell(t, 4, "%s", offload);
@@ -99,11 +105,12 @@ static const char *mark_of(const struct advised *x)
 
 enum { STEP = 8, FROM, TO, TOKENS, MFU, FRONTIER, COLUMNS };
 
-static void show_line(struct table *t, const struct advised *x, struct scale memory, struct scale time)
+static void show_line(struct table *t, const struct advice *a, const struct advised *x, struct scale memory,
+                      struct scale time)
 {
 	char count[32];
 	table_row(t, STYLE_PLAIN, "%d%s", x->place, x->tied ? " =" : "");
-	setting_cells(t, &x->settings);
+	setting_cells(t, a, &x->settings);
 	table_cell(t, 5, "%" PRId64 " × %" PRId64, x->settings.micro_batch, x->settings.accumulate);
 	table_scaled(t, 6, x->tightest.needed_bytes, memory);
 	table_cell(t, 7, "%s%.0f %%", mark_of(x), percent(x->tightest.needed_bytes, x->tightest.capacity_bytes));
@@ -155,7 +162,7 @@ static void show_fitting(const struct advice *a, int lines, FILE *out)
 	          a->tokens > 1 ? "tokens" : "samples");
 	table_row(&t, STYLE_HEAD, "\t\t\t\t\tbatches\t%s\t\t%s\tfrom\tto\ta second", m.name, s.name);
 	for (int i = 0; i < lines; i++)
-		show_line(&t, &a->fit[i], m, s);
+		show_line(&t, a, &a->fit[i], m, s);
 	table_end(&t, 0);
 	if (lines < a->fit_count)
 		fprintf(out, "… %d more; --verbose lists all\n", a->fit_count - lines);
@@ -249,11 +256,11 @@ static bool is_plain(const struct settings *s)
 	return !strcmp(s->checkpointing, "none") && !s->offload.optimizer && !s->offload.parameters;
 }
 
-static void show_lack(struct table *t, const struct advise_lack *x)
+static void show_lack(struct table *t, const struct advice *a, const struct advise_lack *x)
 {
 	char time[32];
 	table_row(t, STYLE_PLAIN, " ");
-	setting_cells(t, &x->settings);
+	setting_cells(t, a, &x->settings);
 	table_bytes(t, 5, x->tightest.needed_bytes - x->tightest.capacity_bytes);
 	table_cell(t, 6, "%s,", category_name(x->category));
 	table_bytes(t, 7, x->category_bytes);
@@ -279,14 +286,14 @@ static void show_lacking(const struct advice *a, bool all, FILE *out)
 	          "\tstrategy\tprecision\tcheckpointing\toffload\tmissing\tmost of\tthe peak\tpeak at\twould fit with");
 	for (int i = 0; i < a->lack_count; i++)
 		if (all || is_plain(&a->lack[i].settings))
-			show_lack(&t, &a->lack[i]);
+			show_lack(&t, a, &a->lack[i]);
 	fputc('\n', out);
 	table_end(&t, 0);
 	if (shown < a->lack_count)
 		fprintf(out, "… %d more; --verbose lists all\n", a->lack_count - shown);
 }
 
-/* The settings that all lines share, such as " --clip 1 --bucket 1048576". */
+/* The settings that all lines share, such as " --clip 1", but for those that are among a line's options. */
 static void print_given(const struct settings *s, FILE *out)
 {
 	static const enum setting others[] = {SETTING_LOSS_SCALER,
@@ -299,8 +306,6 @@ static void print_given(const struct settings *s, FILE *out)
 	                                      SETTING_DECAY,
 	                                      SETTING_WEIGHT_DECAY,
 	                                      SETTING_CLIP,
-	                                      SETTING_BUCKET,
-	                                      SETTING_AS,
 	                                      SETTING_REPRODUCIBLE,
 	                                      SETTING_SEED};
 	for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {

@@ -70,7 +70,7 @@ static double case_seconds(const struct calibration *k)
 
 int calibrate_compute_tasks(const struct calibration *k)
 {
-	int n = 2 + BESIDE; /* vectors, launch */
+	int n = 3 + BESIDE; /* vectors, weights, launch */
 	for (int i = 0; i < CASES; i++)
 		n += cases[i].quick || !k->options->quick;
 	return n;
@@ -110,7 +110,8 @@ static double stretch(const struct durations *all, int64_t medians)
 	return s < 1 ? 1 : s > STRETCH_MOST ? STRETCH_MOST : s;
 }
 
-static void add_medians(struct durations *all, struct curve_points *points, struct rate *bandwidth)
+static void add_medians(struct durations *all, const struct rate *weights, struct curve_points *points,
+                        struct rate *bandwidth)
 {
 	int64_t *ns = malloc((all->count + 1) * sizeof *ns), medians = 0;
 	const size_t steps = all->step_count; /* at least three, and every step has operations */
@@ -128,11 +129,24 @@ static void add_medians(struct durations *all, struct curve_points *points, stru
 		next = durations_equal(all, i, ns);
 		for (size_t k = 0; k < next - i; k++)
 			ns[k] = (int64_t)((double)ns[k] * s);
+		raise_bandwidth(bandwidth, all->d[i].bytes, ns, (int)(next - i));
+		for (size_t k = 0; k < next - i; k++)
+			ns[k] = calibrate_without_weights(&all->d[i], ns[k], weights);
 		curve_points_add(points, all->d[i].kind, all->d[i].type, all->d[i].work,
 		                 calibrate_rate(all->d[i].work, ns, (int)(next - i)));
-		raise_bandwidth(bandwidth, all->d[i].bytes, ns, (int)(next - i));
 	}
 	free(ns);
+}
+
+enum status calibrate_case(const struct calibration *k, const struct timed_case *what, bool together,
+                           struct durations *all)
+{
+	struct timed_run r;
+	enum status s = timed_run_open(&r, what, NULL);
+	if (!s)
+		s = calibrate_steps(&r, k, case_seconds(k), together, collect, all);
+	timed_run_release(&r);
+	return s;
 }
 
 /* together: all ranks do so at once, each on its own plan. Raises *bandwidth to the rate at which this rank moved
@@ -140,15 +154,11 @@ static void add_medians(struct durations *all, struct curve_points *points, stru
 static enum status measure_case(const struct calibration *k, const struct timed_case *what, bool together,
                                 struct curve_points *points, struct rate *bandwidth)
 {
-	struct timed_run r;
 	struct durations all = {0};
-	enum status s = timed_run_open(&r, what, NULL);
+	enum status s = calibrate_case(k, what, together, &all);
 	if (!s)
-		s = calibrate_steps(&r, k, case_seconds(k), together, collect, &all);
-	if (!s)
-		add_medians(&all, points, bandwidth);
+		add_medians(&all, &k->cluster->weight_bandwidth, points, bandwidth);
 	durations_release(&all);
-	timed_run_release(&r);
 	return s;
 }
 
@@ -299,6 +309,10 @@ enum status calibrate_compute(struct calibration *k)
 	/* A step copies parameters and gradients: megabytes. */
 	if (!s)
 		s = calibrate_copy(INT64_C(8) << 20, &k->cluster->device_bandwidth);
+	if (!s) {
+		calibrate_progress(k, "weights");
+		s = calibrate_weights(k);
+	}
 	for (int i = 0; i < CASES && !s; i++) {
 		if (k->options->quick && !cases[i].quick)
 			continue;

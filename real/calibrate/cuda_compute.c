@@ -223,7 +223,7 @@ static enum status does_fit(const struct calibration *k, const struct settings *
 
 static double case_seconds(const struct calibration *k)
 {
-	return k->options->quick ? 0.2 : 0.8;
+	return k->options->quick ? 0.2 : 0.5;
 }
 
 static enum status measure_steps(struct calibration *k, struct timed_run *r)

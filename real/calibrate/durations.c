@@ -18,8 +18,12 @@ void durations_add(struct durations *all, const struct timed_run *r, int number)
 	int64_t begin, end;
 	executor_span(r->executor, number, &begin, &end);
 	all->d = array_reserve(all->d, all->count, &all->capacity, sizeof *all->d);
-	all->d[all->count++] = (struct duration){(int)op->kind, op_compute_type(&r->plan, role, op),
-	                                         op_flops(&r->plan, op), op_bytes(&r->plan, role, op), end - begin};
+	all->d[all->count++] = (struct duration){(int)op->kind,
+	                                         op_compute_type(&r->plan, role, op),
+	                                         op_flops(&r->plan, op),
+	                                         op_bytes(&r->plan, role, op),
+	                                         op_weight_bytes(&r->plan, role, op),
+	                                         end - begin};
 }
 
 static int by_all(const void *a, const void *b)

@@ -32,7 +32,7 @@ void curve_points_release(struct curve_points *p);
 struct duration {
 	int kind;
 	enum type type;
-	int64_t work, bytes, ns;
+	int64_t work, bytes, weights, ns; /* weights: bytes of them (op_weight_bytes) */
 };
 
 struct durations {
@@ -96,10 +96,21 @@ enum status calibrate_cuda(struct calibration *k); /* all ranks */
 /* The bytes that a copy of fp32 moves, as plans count them: each is read once and written once. */
 int64_t calibrate_copy_bytes(int64_t elements);
 int calibrate_compute_tasks(const struct calibration *k);
+/* The durations of a case's steps; together: all ranks at once. */
+enum status calibrate_case(const struct calibration *k, const struct timed_case *what, bool together,
+                           struct durations *all);
 enum status calibrate_compute(struct calibration *k);  /* rank 0 alone */
 enum status calibrate_together(struct calibration *k); /* all ranks: more points, node_bandwidth, overhead */
 /* The rate at which this process copies so many elements of fp32, more than caches hold. */
 enum status calibrate_copy(int64_t elements, struct rate *out);
+
+/* ---- weights.c ---- */
+
+enum status calibrate_weights(struct calibration *k); /* rank 0 alone: weight_bandwidth */
+/* From the steps of few samples and of many. Assumed and 0 if weights are seen to take nothing. Sorts them. */
+struct rate calibrate_fit_weights(struct durations *few, struct durations *many);
+/* What a product takes beside its weights: at least a quarter of its time. */
+int64_t calibrate_without_weights(const struct duration *d, int64_t ns, const struct rate *bandwidth);
 
 /* ---- link.c ---- */
 

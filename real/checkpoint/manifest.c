@@ -74,7 +74,7 @@ static bool read_data(struct manifest *m, struct json_stream *j)
 	while (good && stream_key(j, &key))
 		good = stream_is(&key, "samples")    ? read_count(j, "samples", &m->data_samples)
 		       : stream_is(&key, "checksum") ? read_checksum(j, &m->data_checksum)
-		       : stream_is(&key, "whole")    ? (m->has_whole = read_checksum(j, &m->data_whole))
+		       : stream_is(&key, "all")      ? (m->has_whole = read_checksum(j, &m->data_whole))
 		                                     : stream_skip(j);
 	return !j->failed;
 }
@@ -297,7 +297,7 @@ static json_t *to_json(const struct manifest *m)
 		                                       checksum_to_json(m->files[i].checksum)));
 	return json_pack("{s:s, s:i, s:I, s:s, s:o, s:{s:I, s:o, s:o}, s:o, s:o}", "format", FORMAT, "version", VERSION,
 	                 "step", (json_int_t)m->step, "model", m->model, "settings", settings, "data", "samples",
-	                 (json_int_t)m->data_samples, "checksum", checksum_to_json(m->data_checksum), "whole",
+	                 (json_int_t)m->data_samples, "checksum", checksum_to_json(m->data_checksum), "all",
 	                 checksum_to_json(m->data_whole), "state_checksum", checksum_to_json(m->state_checksum),
 	                 "files", files);
 }

@@ -1,10 +1,12 @@
 #include "real/checkpoint/pieces.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/kernels.h"
 #include "kernels/loss_scale.h"
 #include "real/checkpoint/manifest.h"
 #include "real/rank/checksum.h"
@@ -167,10 +169,30 @@ static void learn(struct piece_writer *w, const struct piece *p)
 	w->pieces[w->count++] = *p;
 }
 
+static bool fits_fp16(int64_t n, const float *values)
+{
+	static const float rounds_to_infinity = 65520;
+	bool fits = true;
+	for (int64_t i = 0; i < n; i++)
+		fits &= fabsf(values[i]) < rounds_to_infinity;
+	return fits;
+}
+
+/* In fp16 a step whose gradients overflow is skipped, later too if its update waits. */
+static bool is_ruined(const struct piece_writer *w, const struct piece *p, const float *values)
+{
+	if (w->fp16 && p->item == ITEM_GRADIENTS)
+		return false;
+	return w->fp16 && p->item == ITEM_PARAMETERS ? !fits_fp16(p->count, values)
+	                                             : !vector_is_finite(ELEMENT_FP32, p->count, values);
+}
+
 static void write_piece(struct piece_writer *w, const struct piece *p, const float *values)
 {
 	const struct piece *in = find(w->pieces, w->count, p);
 	w->checksum += piece_checksum(w->model, p, values);
+	if (!w->ruined && is_ruined(w, p, values))
+		w->ruined = item_name(p->item);
 	if (w->doing == PIECES_WRITE && !w->failed)
 		fail(w, safetensors_write(&w->file, in->number, in->at + p->first - in->first, p->count, values));
 }
@@ -239,6 +261,7 @@ enum status piece_writer_begin(struct piece_writer *w, const char *path)
 {
 	char name[PIECE_NAME];
 	w->failed = STATUS_OK;
+	w->ruined = NULL;
 	w->checksum = 0;
 	w->doing = PIECES_WRITE;
 	fail(w, safetensors_create_at(&w->file, path));

@@ -69,6 +69,8 @@ struct piece_writer {
 	struct safetensors_writer file;
 	int64_t bytes, state_bytes; /* of a file that is finished, and of them those of elements */
 	uint64_t file_checksum, checksum;
+	bool fp16;          /* ranks compute in it: weights beyond its range are ruined, gradients that wait are not */
+	const char *ruined; /* an item that was saved and has an element that is not finite; NULL: none has */
 	enum status failed;
 	char line[512]; /* why */
 };

@@ -100,7 +100,10 @@ int64_t communicator_waited(void);
 /* Whether this is the message of a wait for a rank that did not come, or of a call that failed: that rank is gone. */
 bool communicator_lost(const char *message);
 
-/* Between these two calls of the library that wait for all ranks, such as MPI_Init, ends the process with a line when
+/* Whether a call of it failed. Every later one fails too, and MPI_Finalize would wait for those that do not come. */
+bool communicator_failed(const struct communicator *c);
+
+/* Between these two a call of the library that waits for all ranks, such as MPI_Init, ends the process with a line when
  * it takes longer than SHARDLAB_COMM_TIMEOUT_S. */
 enum status communicator_deadline(const char *what);
 void communicator_deadline_end(void);

@@ -66,7 +66,10 @@ enum status communicator_open(struct communicator **out, const char *name, void 
 		return status_fail(STATUS_INPUT,
 		                   "the communicator `%s` needs MPI initialized with MPI_THREAD_SERIALIZED; %s", name,
 		                   initialized ? "this MPI gives less" : "MPI is not initialized");
+	if ((s = communicator_deadline("opening the communicator")))
+		return s;
 	int code = MPI_Comm_dup(*(MPI_Comm *)mpi_communicator, &comm);
+	communicator_deadline_end();
 	return make(out, name, timeout_ns, code, comm);
 }
 

@@ -140,6 +140,11 @@ bool communicator_lost(const char *message)
 	return strstr(message, LIMIT_SET_BY) || strstr(message, MPI_SAYS);
 }
 
+bool communicator_failed(const struct communicator *c)
+{
+	return ((const struct communicator_base *)c)->broken;
+}
+
 enum status communicator_is_broken(const struct communicator_base *b)
 {
 	return status_fail(STATUS_RUN, "rank %d: the communicator failed before and cannot be used again",

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "real/data/form.h"
-#include "strategy/base/arena.h"
 #include "strategy/base/character.h"
 
 /* The first sample that could not be filled. */
@@ -99,38 +98,4 @@ void dataset_fill_validation(const struct dataset *d, int64_t first, int64_t cou
 		abort();
 	for (int64_t i = 0; i < count; i++)
 		fill_one(d, true, first + i, i, inputs, targets);
-}
-
-/* ---- the whole ---- */
-
-static uint64_t mix(uint64_t sum, int64_t count, const int32_t *words)
-{
-	for (int64_t i = 0; i < count; i++) {
-		sum = (sum ^ (uint32_t)words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-		sum ^= sum >> 32;
-	}
-	return sum;
-}
-
-/* Samples of a text begin anywhere: those that follow each other have each id once. An id that is wrong is found by the
- * step that uses it. */
-static uint64_t mix_samples(const struct dataset *d, bool validation, uint64_t sum)
-{
-	enum { ALL_ELEMENTS = 1 << 24, SPREAD = 1024 };
-	int64_t samples = validation ? d->validation_samples : d->training_samples, inputs = d->inputs_per_sample,
-	        step = d->kind == DATASET_TEXT && !validation ? inputs : 1, all = samples / step * inputs,
-	        stride = all <= ALL_ELEMENTS ? step : (samples + SPREAD - 1) / SPREAD;
-	int32_t *input = array_make((size_t)inputs, sizeof *input),
-	        *target = array_make((size_t)d->targets_per_sample, sizeof *target);
-	for (int64_t i = 0; i < samples; i += stride)
-		if (!d->form->fill(d, validation, i, input, target))
-			sum = mix(mix(sum, inputs, input), d->targets_per_sample, target);
-	free(input);
-	free(target);
-	return mix(sum, 2, (int32_t[]){(int32_t)samples, (int32_t)(samples >> 32)});
-}
-
-uint64_t dataset_checksum(const struct dataset *d)
-{
-	return mix_samples(d, true, mix_samples(d, false, 1));
 }

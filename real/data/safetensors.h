@@ -108,6 +108,7 @@ enum status safetensors_read(const struct safetensors *f, const struct safetenso
 struct safetensors_writer {
 	char *path, *temporary;
 	struct output *output; /* of the one that created it; NULL: it has a descriptor */
+	bool is_stream;        /* path is a device or FIFO, into which the finished file is written */
 	bool is_first;         /* it made the file, writes the header and finishes */
 	bool is_open;          /* the descriptor */
 	bool rests;            /* it is opened again by what writes next */

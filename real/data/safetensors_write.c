@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "real/rank/disk.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/number.h"
 #include "strategy/base/output.h"
+#include "strategy/base/path.h"
 
 enum { LENGTH_BYTES = 8, ALIGNMENT = 8, ELEMENT_BYTES = sizeof(float) };
 
@@ -51,23 +53,37 @@ static enum status write_bytes(const struct safetensors_writer *w, int64_t at, i
 	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->path, strerror(error)) : STATUS_OK;
 }
 
-/* Ranks write where their elements belong, in any order. */
-static enum status not_regular(const char *path)
+/* Ranks write where their elements belong, in any order, which a stream does not take: they write a file that is passed
+ * through in the end. It is beside a FIFO, which may be in a folder that the ranks share. */
+static char *staging_path(const char *path)
 {
-	return status_fail(
-	        STATUS_INPUT,
-	        "%s: is there and not a regular file, which weights need, since ranks write them out of order; "
-	        "choose another name",
-	        path);
+	static const char name[] = "shardlab-weights.safetensors";
+	const char *temporary = getenv("TMPDIR");
+	struct stat info;
+	bool fifo = !lstat(path, &info) && S_ISFIFO(info.st_mode);
+	return fifo ? path_beside(path, name) : path_in_folder(temporary && *temporary ? temporary : "/tmp", name);
+}
+
+static enum status open_staging(struct safetensors_writer *w)
+{
+	enum status s = output_check(w->path, "{save}");
+	if (s)
+		return s;
+	char *path = staging_path(w->path);
+	w->is_stream = true;
+	s = output_open(&w->output, path, "{save}");
+	free(path);
+	return s;
 }
 
 static enum status open_output(struct safetensors_writer *w)
 {
-	enum status s = output_is_special(w->path) ? not_regular(w->path) : output_open(&w->output, w->path, "{save}");
+	enum status s = output_is_special(w->path) ? open_staging(w) : output_open(&w->output, w->path, "{save}");
 	if (s)
 		return s;
 	if (!output_temporary(w->output))
-		return not_regular(w->path);
+		return status_fail(STATUS_INPUT, "{save}: '%s' is where this program prints; choose another name",
+		                   w->path);
 	w->temporary = strdup(output_temporary(w->output));
 	return w->temporary ? STATUS_OK : out_of_memory(w->path);
 }
@@ -243,6 +259,49 @@ enum status safetensors_leave(struct safetensors_writer *w)
 	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->path, strerror(error)) : STATUS_OK;
 }
 
+static int write_all(int file, const char *bytes, int64_t count)
+{
+	while (count > 0) {
+		ssize_t n = write(file, bytes, (size_t)count);
+		if (n < 0 && errno != EINTR)
+			return errno;
+		bytes += n > 0 ? n : 0;
+		count -= n > 0 ? n : 0;
+	}
+	return 0;
+}
+
+static int copy(int from, int to, int64_t bytes)
+{
+	enum { AT_ONCE = 1 << 18 };
+	char *some = array_make(AT_ONCE, 1);
+	int error = 0;
+	for (int64_t at = 0; at < bytes && !error; at += AT_ONCE) {
+		int64_t n = bytes - at < AT_ONCE ? bytes - at : AT_ONCE;
+		error = file_move(from, false, at, some, n);
+		if (!error)
+			error = write_all(to, some, n);
+	}
+	free(some);
+	return error;
+}
+
+static enum status pass_through(const struct safetensors_writer *w)
+{
+	struct output *to;
+	enum status s = output_open(&to, w->path, "{save}");
+	if (s)
+		return s;
+	int error = copy(output_descriptor(w->output), output_descriptor(to), w->data_at + w->data_bytes);
+	if (error)
+		s = status_fail(STATUS_RUN, "{save}: cannot write '%s': %s", w->path,
+		                error == EPIPE ? "nobody reads it any more" : strerror(error));
+	else
+		s = output_finish(to);
+	output_close(to);
+	return s;
+}
+
 enum status safetensors_finish(struct safetensors_writer *w, int64_t elements_written)
 {
 	if (!w->is_first || !w->data_at)
@@ -251,6 +310,8 @@ enum status safetensors_finish(struct safetensors_writer *w, int64_t elements_wr
 	if (elements_written != declared)
 		return status_fail(STATUS_RUN, "%s: %lld elements were written, but its tensors have %lld", w->path,
 		                   (long long)elements_written, (long long)declared);
+	if (w->is_stream)
+		return pass_through(w);
 	return w->output ? output_finish(w->output) : safetensors_leave(w);
 }
 

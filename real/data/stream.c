@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "real/data/form.h"
@@ -333,4 +334,29 @@ static enum status fill_stream(const struct dataset *d, bool validation, int64_t
 	                         d->inputs_per_sample, input, target);
 }
 
-static const struct dataset_form stream_form = {sampler_start, fill_stream, release_stream};
+/* Wrong ids are found by the step that uses them: then they count as they are not. */
+static void read_ids(const struct token_file *f, int64_t first, int64_t count, int32_t *out)
+{
+	memset(out, 0, (size_t)count * sizeof *out);
+	(void)token_file_sample(f, first, count - 1, out, NULL);
+	(void)token_file_sample(f, first + count - 2, 1, NULL, out + count - 1);
+}
+
+static int64_t ids_of_stream(const struct dataset *d, int64_t which, int64_t end, int64_t most, int32_t *out,
+                             int64_t *next)
+{
+	const struct stream *s = d->own;
+	const struct part *p = part_of(&s->training, which), *last = &s->training.list[s->training.count - 1];
+	int64_t part_end = p < last ? p[1].samples_before : d->training_samples;
+	int64_t stop = end < part_end ? end : part_end, room = most - d->inputs_per_sample;
+	int64_t first = p->begin + which - p->samples_before;
+	*next = stop - which > room ? which + room : stop;
+	int64_t count = *next - which + (*next == part_end ? d->inputs_per_sample : 0);
+	if (count > 1)
+		read_ids(p->file, first, count, out);
+	else
+		(void)token_file_sample(p->file, first, 1, out, NULL);
+	return count;
+}
+
+static const struct dataset_form stream_form = {sampler_start, fill_stream, ids_of_stream, release_stream};

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "real/rank/disk.h"
 #include "strategy/base/arena.h"
+#include "strategy/base/output.h"
 #include "strategy/base/path.h"
 
 enum { NAME_BYTES = 64 };
@@ -19,11 +21,20 @@ static enum status out_of_memory(const char *path)
 	return status_fail(STATUS_MEMORY, "%s: no memory to write it", path);
 }
 
+/* As the shell's >(command) and the program's descriptors are named. */
+static bool is_descriptor(const char *path)
+{
+	struct stat info;
+	bool named = !strncmp(path, "/proc/", strlen("/proc/")) || !strncmp(path, "/dev/fd/", strlen("/dev/fd/"));
+	return named && !stat(path, &info) && !S_ISDIR(info.st_mode);
+}
+
 bool weights_writer_takes_folder(const char *path)
 {
 	static const char ending[] = ".safetensors";
 	size_t length = strlen(path), tail = sizeof ending - 1;
-	return length <= tail || strcmp(path + length - tail, ending) != 0;
+	bool is_file = length > tail && !strcmp(path + length - tail, ending);
+	return !is_file && !output_is_special(path) && !is_descriptor(path);
 }
 
 /* ---- names ---- */
@@ -80,10 +91,9 @@ static enum status create_folder(struct weights_writer *w)
 	return w->temporary ? STATUS_OK : out_of_memory(w->path);
 }
 
-static enum status open_writer(struct weights_writer *w, const char *path, int64_t shard_bytes)
+static enum status open_writer(struct weights_writer *w, const char *path, bool folder, int64_t shard_bytes)
 {
-	*w = (struct weights_writer){
-	        .path = strdup(path), .folder = weights_writer_takes_folder(path), .shard_bytes = shard_bytes};
+	*w = (struct weights_writer){.path = strdup(path), .folder = folder, .shard_bytes = shard_bytes};
 	return w->path ? STATUS_OK : out_of_memory(path);
 }
 
@@ -104,7 +114,7 @@ enum status weights_writer_create(struct weights_writer *w, const char *path, in
 	*w = (struct weights_writer){0};
 	enum status s = check_ending(path);
 	if (!s)
-		s = open_writer(w, path, shard_bytes);
+		s = open_writer(w, path, weights_writer_takes_folder(path), shard_bytes);
 	if (!s)
 		s = w->folder ? create_folder(w) : create_file(w);
 	if (s)
@@ -114,7 +124,7 @@ enum status weights_writer_create(struct weights_writer *w, const char *path, in
 
 enum status weights_writer_join(struct weights_writer *w, const char *path, const char *temporary, int64_t shard_bytes)
 {
-	enum status s = open_writer(w, path, shard_bytes);
+	enum status s = open_writer(w, path, path_is_folder(temporary), shard_bytes);
 	if (!s && !(w->temporary = strdup(temporary)))
 		s = out_of_memory(path);
 	if (!s && !w->folder)

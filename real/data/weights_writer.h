@@ -1,6 +1,6 @@
 /* Writes weights: one .safetensors file, or a folder as Hugging Face's save_pretrained writes it (weights_file.h), with
  * as many shards as it takes to keep each below a size, and an index if they are several. A path that ends in
- * ".safetensors" is a file; any other is a folder.
+ * ".safetensors" is a file; so is a device or FIFO, into which the file is written in the end. Any other is a folder.
  *
  *     struct weights_writer w;
  *     s = weights_writer_create(&w, "saved", 5000000000);          (makes saved.4711.0.partial)

@@ -9,6 +9,7 @@
 
 struct disk {
 	int file;
+	int64_t most;      /* bytes at a time */
 	char folder[1024]; /* for messages */
 };
 
@@ -34,6 +35,7 @@ enum status disk_open(struct disk **out, const char *folder, int64_t bytes)
 	struct disk *d = calloc(1, sizeof *d);
 	if (!d)
 		return status_fail(STATUS_MEMORY, "out of memory");
+	d->most = INT64_MAX;
 	snprintf(d->folder, sizeof d->folder, "%s", folder);
 	d->file = mkstemp(path);
 	if (d->file < 0) {
@@ -78,9 +80,24 @@ int file_move(int file, bool writes, int64_t place, void *memory, int64_t bytes)
 	return 0;
 }
 
+void disk_ask(struct disk *d, int64_t most)
+{
+	d->most = most;
+}
+
+static int move_in_parts(struct disk *d, bool writes, int64_t place, char *memory, int64_t bytes)
+{
+	int error = 0;
+	for (int64_t at = 0, n; at < bytes && !error; at += n) {
+		n = bytes - at < d->most ? bytes - at : d->most;
+		error = file_move(d->file, writes, place + at, memory + at, n);
+	}
+	return error;
+}
+
 enum status disk_read(struct disk *d, int64_t offset, void *to, int64_t count)
 {
-	int error = file_move(d->file, false, offset, to, count);
+	int error = move_in_parts(d, false, offset, to, count);
 	return error ? status_fail(STATUS_RUN, "{offload_folder}: cannot read in '%s': %s", d->folder,
 	                           error == FILE_ENDED ? "the file ends" : strerror(error))
 	             : STATUS_OK;
@@ -88,7 +105,7 @@ enum status disk_read(struct disk *d, int64_t offset, void *to, int64_t count)
 
 enum status disk_write(struct disk *d, int64_t offset, const void *from, int64_t count)
 {
-	int error = file_move(d->file, true, offset, (void *)(uintptr_t)from, count);
+	int error = move_in_parts(d, true, offset, (char *)(uintptr_t)from, count);
 	return error ? status_fail(STATUS_RUN, "{offload_folder}: cannot write in '%s': %s", d->folder,
 	                           error == FILE_ENDED ? "nothing is taken" : strerror(error))
 	             : STATUS_OK;

@@ -22,6 +22,8 @@ struct disk;
 /* STATUS_INPUT: the folder is not there, cannot be written to, or has no room for `bytes`. */
 enum status disk_open(struct disk **out, const char *folder, int64_t bytes);
 void disk_close(struct disk *d); /* accepts NULL */
+/* From now on no more than so many bytes are asked for at a time. */
+void disk_ask(struct disk *d, int64_t most);
 
 /* Repeats posix_fallocate until no signal interrupts it: 0 or an errno. */
 int disk_reserve(int file, int64_t bytes);

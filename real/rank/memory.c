@@ -71,6 +71,8 @@ enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, i
 		s = map_arena(memory, SPACE_HOST);
 	if (!s && memory->layout.arena_bytes[SPACE_DISK])
 		s = disk_open(&memory->disk, folder, memory->layout.arena_bytes[SPACE_DISK]);
+	if (!s && memory->disk && p->settings.offload.queue)
+		disk_ask(memory->disk, p->settings.offload.queue);
 	if (!s)
 		s = take_tables(memory);
 	if (!s)

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROUNDS = 10, LANES = 4 };
+#include "strategy/base/work.h"
+
+enum { ROUNDS = 10, LANES = 4, PIECE = 1 << 16 /* elements, of one thread */ };
 
 /* The constants are the paper's, table 2 (multipliers) and section 4.3 (Weyl increments of the key). */
 static const uint32_t multiplier_0 = 0xD2511F53, multiplier_1 = 0xCD9E8D57;
@@ -65,6 +67,35 @@ static void block_values(uint64_t seed, uint64_t stream, uint64_t block, enum we
 	}
 }
 
+/* Elements [first, first + count) of a tensor. */
+struct range {
+	uint64_t seed, stream;
+	int64_t first, count;
+	enum weights_init init;
+	double scale;
+	float *out;
+};
+
+/* A range may begin and end inside a block: the lanes outside are made and dropped. */
+static void fill(const struct range *r, int64_t from, int64_t to)
+{
+	for (int64_t i = from; i < to;) {
+		double values[LANES];
+		int64_t lane = (r->first + i) % LANES;
+		block_values(r->seed, r->stream, (uint64_t)(r->first + i) / LANES, r->init, values);
+		for (; lane < LANES && i < to; lane++, i++)
+			r->out[i] = (float)(values[lane] * r->scale);
+	}
+}
+
+static enum status fill_piece(void *context, int i)
+{
+	const struct range *r = context;
+	int64_t from = (int64_t)i * PIECE;
+	fill(r, from, r->count - from < PIECE ? r->count : from + PIECE);
+	return STATUS_OK;
+}
+
 void weights_fill(uint64_t seed, uint64_t tensor_index, int64_t first, int64_t count, enum weights_init init,
                   double scale, float *out)
 {
@@ -75,13 +106,6 @@ void weights_fill(uint64_t seed, uint64_t tensor_index, int64_t first, int64_t c
 			out[i] = init == WEIGHTS_ONES ? 1.0F : 0.0F;
 		return;
 	}
-	uint64_t stream = random_stream(RANDOM_WEIGHTS, tensor_index);
-	/* A range may begin and end inside a block: the lanes outside are made and dropped. */
-	for (int64_t i = 0; i < count;) {
-		double values[LANES];
-		int64_t lane = (first + i) % LANES;
-		block_values(seed, stream, (uint64_t)(first + i) / LANES, init, values);
-		for (; lane < LANES && i < count; lane++, i++)
-			out[i] = (float)(values[lane] * scale);
-	}
+	struct range r = {seed, random_stream(RANDOM_WEIGHTS, tensor_index), first, count, init, scale, out};
+	(void)work_run(fill_piece, &r, (int)((r.count + PIECE - 1) / PIECE), r.count);
 }

@@ -166,12 +166,14 @@ static enum status show_tensor(const struct group_walk *w, int tensor, int64_t f
 {
 	struct rank_memory *memory = w->memory;
 	int64_t place = 0;
+	bool fp32 = memory->plan->settings.precision == TYPE_FP32;
 	/* The last step's loss is from before its update. */
-	if (memory->plan->settings.precision != TYPE_FP32 && !vector_is_finite(ELEMENT_FP32, count, at))
+	if (!vector_is_finite(ELEMENT_FP32, count, at))
 		return status_fail(STATUS_RUN,
-		                   "the weights of %s are not finite in the end; lower {learning_rate}, give {clip} or "
-		                   "{warmup}, or use {precision} fp32",
-		                   memory->plan->model->tensors[tensor].name);
+		                   "the weights of %s are not finite in the end: the run diverged and saved nothing; "
+		                   "lower {learning_rate}, give {clip} or {warmup}%s",
+		                   memory->plan->model->tensors[tensor].name,
+		                   fp32 ? "" : status_words(", or use {precision} fp32"));
 	for (int t = 0; t < tensor; t++)
 		place += tensor_whole_elements(&memory->plan->model->tensors[t]);
 	memory->checksum += weights_checksum(place + first, count, at);

@@ -96,6 +96,7 @@ enum status training_learn_pieces(struct training *t)
 		return STATUS_OK;
 	piece_writer_release(&t->pieces);
 	piece_writer_init(&t->pieces, &t->model);
+	t->pieces.fp16 = t->plan.settings.precision == TYPE_FP16;
 	enum status s = training_save_state(t);
 	piece_writer_learnt(&t->pieces);
 	return s;
@@ -131,6 +132,9 @@ static enum status write_own(struct training *t)
 	v->mine.file_checksum = t->pieces.file_checksum;
 	v->mine.checksum = t->pieces.checksum;
 	v->mine.ns = clock_ns() - begun;
+	v->mine.ruined = t->pieces.ruined;
+	if (v->mine.ruined)
+		snprintf(v->line, sizeof v->line, "%s", t->pieces.ruined);
 	return s;
 }
 
@@ -219,6 +223,34 @@ static void end(struct training *t)
 		new_folder_release(&t->saving.made);
 }
 
+/* An update has ruined the state at a loss that was finite: what was saved before is worth more. It is as good as gone
+ * before any rank ends the others. */
+static enum status refuse_ruined(struct training *t, int rank)
+{
+	struct saving *v = &t->saving;
+	const char *more = t->plan.settings.precision == TYPE_FP32 ? "" : status_words(", or use {precision} fp32");
+	enum status s = STATUS_OK;
+	end(t);
+	if (t->mpi)
+		s = communicator_hear(t->communicator, &exchanging, v->line, sizeof v->line, rank);
+	if (!s)
+		s = training_agree(t, STATUS_OK);
+	return s ? s
+	         : status_fail(STATUS_RUN,
+	                       "step %" PRId64
+	                       ": its update left %s that are not finite in %s: the run diverged, and this "
+	                       "checkpoint was not kept; lower {learning_rate}, give {clip} or {warmup}%s",
+	                       v->step, v->line, type_name(t->plan.settings.precision), more);
+}
+
+static int ruined_rank(const struct saving *v, int ranks)
+{
+	for (int i = 0; i < ranks; i++)
+		if (v->all[i].ruined)
+			return i;
+	return -1;
+}
+
 /* Rank 0 hears the line of the one that failed. */
 static enum status give_up(struct training *t, int rank)
 {
@@ -254,6 +286,9 @@ static enum status go_on(struct training *t)
 	int failed = s ? -1 : failed_rank(v, t->ranks);
 	if (s || failed >= 0)
 		return s ? s : give_up(t, failed);
+	int ruined = ruined_rank(v, t->ranks);
+	if (ruined >= 0)
+		return refuse_ruined(t, ruined);
 	if (v->phase == SAVING_NAMES) {
 		t->unsaved = false;
 		t->saved.saves++;

@@ -36,7 +36,8 @@ struct written {
 	int64_t failed; /* enum status */
 	int64_t bytes, state_bytes;
 	uint64_t file_checksum, checksum;
-	int64_t ns; /* the time it took */
+	int64_t ns;  /* the time it took */
+	bool ruined; /* the state is not finite */
 };
 
 struct saving {
@@ -61,8 +62,7 @@ enum { RECENT_STEPS = 31 };
 struct training {
 	const struct train_options *options;
 	int rank, ranks;
-	bool mpi;         /* MPI runs; false for one rank that stands alone */
-	bool started_mpi; /* the run started it, and will end it */
+	bool mpi; /* MPI runs; false for one rank that stands alone */
 	struct model model;
 	struct plan plan;
 	struct dataset data;

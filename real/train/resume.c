@@ -118,6 +118,13 @@ static enum status check_settings(const struct training *t)
 	return check_delayed(t);
 }
 
+/* One rank reads all of the data. */
+static bool is_first(void)
+{
+	int rank, ranks;
+	return !train_under_mpi(&rank, &ranks) || rank == 0;
+}
+
 static enum status check_resumed(const struct training *t)
 {
 	const struct manifest *m = &t->resumed;
@@ -132,7 +139,7 @@ static enum status check_resumed(const struct training *t)
 	if (m->data_samples != t->data.training_samples)
 		return refuse(t, status_words("{data}"), saved, now);
 	if (m->data_checksum != training_data_checksum(t) ||
-	    (m->has_whole && m->data_whole != dataset_checksum(&t->data)))
+	    (m->has_whole && is_first() && m->data_whole != dataset_checksum(&t->data)))
 		return status_fail(STATUS_INPUT, "{resume} %.200s: {data} has other samples than it was saved with",
 		                   t->resume_path);
 	if (m->step >= t->options->steps)

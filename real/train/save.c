@@ -54,9 +54,10 @@ static enum status agree(struct training *t, enum status s, bool release)
 {
 	int worst = 0, *all = array_make((size_t)t->ranks + 1, sizeof *all);
 	char line[1024];
-	enum status told = STATUS_OK;
+	bool alone = t->mpi && communicator_failed(t->communicator); /* and nobody hears of s */
+	enum status told = alone ? s : STATUS_OK;
 	all[0] = s;
-	if (t->mpi)
+	if (t->mpi && !told)
 		told = communicator_tell_all(t->communicator, &saving, &(int){s}, sizeof *all, all);
 	for (int i = 1; i < t->ranks && !told; i++)
 		worst = all[i] < all[worst] ? i : worst;

@@ -52,10 +52,7 @@ static enum status open_rank(struct training *t)
 	if (t->mpi) {
 		MPI_Comm world = MPI_COMM_WORLD;
 		const char *name = communicator_kind(t->options->communicator)->host;
-		if (!t->started_mpi || !(s = communicator_deadline("opening the communicator")))
-			s = communicator_open(&t->communicator, name, &world);
-		communicator_deadline_end();
-		if (s)
+		if ((s = communicator_open(&t->communicator, name, &world)))
 			return s;
 	}
 	t->peak = t->rank ? 0 : training_peak(t);
@@ -323,12 +320,11 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 /* ---- MPI ---- */
 
 /* It ends when the process has said all that it has to say: mpirun may end it meanwhile. */
-static enum status start_mpi(struct training *t)
+static enum status start_mpi(void)
 {
 	enum status s = communicator_start_mpi();
 	if (s)
 		return s;
-	t->started_mpi = true;
 	return atexit(communicator_end_mpi) ? status_fail(STATUS_MEMORY, "out of memory") : STATUS_OK;
 }
 
@@ -355,7 +351,7 @@ static enum status join_world(struct training *t)
 		return STATUS_OK;
 	}
 	MPI_Initialized(&given);
-	enum status s = given ? STATUS_OK : start_mpi(t);
+	enum status s = given ? STATUS_OK : start_mpi();
 	if (!s && !(s = communicator_deadline("meeting")))
 		meet_ranks(t);
 	communicator_deadline_end();

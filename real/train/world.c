@@ -30,7 +30,9 @@ void world_close(struct world *w)
 {
 	if (!w)
 		return;
+	bool all_there = w->communicator && !communicator_failed(w->communicator);
 	communicator_close(w->communicator);
 	free(w);
-	communicator_end_mpi();
+	if (all_there) /* else mpirun ends the others, and the line that says why is still to come */
+		communicator_end_mpi();
 }

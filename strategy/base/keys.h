@@ -16,7 +16,7 @@
 
 #include "strategy/base/status.h"
 
-enum { KEYS_MOST = 20 };
+enum { KEYS_MOST = 32 };
 
 struct key {
 	const char *name;

@@ -50,6 +50,9 @@ static void keep(struct near *n, const char *name, int d)
 		n->distance = d;
 		n->count = 0;
 	}
+	for (int i = 0; i < n->count && i < NEAR_NAMES; i++)
+		if (!strcmp(n->names[i], name)) /* an option and a topic, say */
+			return;
 	if (n->count < NEAR_NAMES)
 		n->names[n->count] = name;
 	n->count++;
@@ -65,7 +68,9 @@ static const struct {
         {"deepspeed", "zero1"}, {"deepspeed", "zero2"}, {"deepspeed", "zero3"}, {"fp16", "precision"},
         {"bf16", "precision"},  {"fp32", "precision"},  {"half", "precision"},  {"nvme", "offload"},
         {"cpu", "offload"},     {"completion", "bash"}, {"completion", "zsh"},  {"completions", "bash"},
-        {"completions", "zsh"}, {"manual", "man"},      {"manpage", "man"},
+        {"completions", "zsh"}, {"manual", "man"},      {"manpage", "man"},     {"pp", "pipeline"},
+        {"tp", "tensor"},       {"gpipe", "pipeline"},  {"megatron", "tensor"}, {"hsdp", "hybrid"},
+        {"batchsize", "batch"}, {"bs", "batch"},        {"gpus", "ranks"},      {"lr", "learning-rate"},
 };
 
 static bool is_meant(const char *typed, const char *name)

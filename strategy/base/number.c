@@ -181,6 +181,15 @@ void number_exact_bytes(char *out, int size, int64_t bytes)
 	snprintf(out, (size_t)size, "%" PRId64 "%s", bytes / unit[u].bytes, bytes ? unit[u].name : "");
 }
 
+void number_exact_real(char out[NUMBER_REAL], double x)
+{
+	enum { CERTAIN = 15, ENOUGH = 17 };
+	int digits = CERTAIN;
+	do
+		snprintf(out, NUMBER_REAL, "%.*g", digits, x);
+	while (strtod(out, NULL) != x && digits++ < ENOUGH);
+}
+
 void number_format_capacity(char *out, int size, int64_t bytes)
 {
 	char decimal[32], binary[32];

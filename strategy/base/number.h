@@ -35,6 +35,9 @@ static inline int64_t round_up(int64_t n, int64_t multiple)
 
 /* "1.5 GB", "37.2 MB", "512 B": at most four digits, powers of ten. */
 void number_format_bytes(char *out, int size, int64_t bytes);
+/* The fewest digits that read back as the same double: "0.1", "1e-05", "0.30000000000000004". */
+enum { NUMBER_REAL = 32 };
+void number_exact_real(char out[NUMBER_REAL], double x);
 /* All digits, and readable by number_bytes(): "25MiB", "1MB", "1048577B". */
 void number_exact_bytes(char *out, int size, int64_t bytes);
 /* The memory of a device or a node: "84.99 GB (79.15 GiB)", since a card of 80 GB is named after the second. Below 1 GB

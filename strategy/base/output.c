@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,8 @@ static enum status write_into(struct output *o, int file)
 		close(file);
 		return cannot_write(o, STATUS_INPUT, strerror(errno));
 	}
+	fflush(stdout);           /* it may be the target, and what was printed comes first */
+	signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a write that fails, and is told */
 	o->descriptor = file;
 	return STATUS_OK;
 }

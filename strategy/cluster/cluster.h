@@ -13,6 +13,7 @@
  *       multiprocessors: 108        # may be left out
  *       overhead: 2GiB              # CUDA context and communicator
  *       memory_bandwidth: {measured: 1.81e12, min: 1.78e12, max: 1.83e12}
+ *       weight_bandwidth: 2e10      # cpu, beside measured products: of their large weights; may be left out
  *       launch: 2e-6                # seconds: units are FLOP/s, bytes/s, seconds and bytes everywhere
  *       collective_launch: 8.4e-6
  *       collective_share: 0.08      # of the multiprocessors, while a collective runs
@@ -119,6 +120,8 @@ struct cluster {
 	struct rate overhead;                  /* bytes a rank */
 	struct rate node_bandwidth;            /* of host memory, shared by the node's ranks, bytes/s */
 	struct rate device_bandwidth;          /* of the device's memory; cpu: what one rank can draw */
+	struct rate weight_bandwidth;          /* cpu: at which large weights reach a product, bytes/s,
+	                                          beside its rate; 0: that has all of it */
 	struct rate core_compute;              /* gpu: of one host core, FLOP/s, for the host queue */
 	struct rate launch, collective_launch; /* ns */
 	struct rate collective_share;          /* gpu: millionths of the device that a running collective takes */

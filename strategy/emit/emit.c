@@ -7,6 +7,7 @@
 #include "strategy/base/memory.h"
 #include "strategy/base/path.h"
 #include "strategy/emit/emit_rows.h"
+#include "strategy/settings/software.h"
 #include "strategy/strategies/strategy.h"
 
 static const struct {
@@ -59,15 +60,6 @@ const struct emit_row *emit_rows(enum emit_target t)
 	                                              [EMIT_TRAINER] = emit_trainer_rows,
 	                                              [EMIT_TORCHTITAN] = emit_torchtitan_rows};
 	return rows[t];
-}
-
-/* One line that says what the program does otherwise. */
-static __attribute__((format(printf, 2, 3))) void emit_note(struct emission *e, const char *format, ...)
-{
-	char text[400];
-	WITH_ARGS(format, status_format(text, sizeof text, format, args));
-	e->notes = arena_grow(&e->arena, e->notes, e->note_count, &e->note_capacity, sizeof *e->notes);
-	e->notes[e->note_count++] = arena_copy(&e->arena, text);
 }
 
 /* ---- the text ---- */
@@ -146,6 +138,13 @@ static bool same_strategy(const char *a, const char *b)
 	return choices_same(&x, &y);
 }
 
+static bool same_software(const char *a, const char *b)
+{
+	struct software x, y;
+	return !software_parse(a, &x) && !software_parse(b, &y) && x.name == y.name &&
+	       !memcmp(x.does, y.does, sizeof x.does);
+}
+
 /* The same strategy in other numbers, but for who shares a copy and the order of gathers; and on one rank there is
  * nothing that tells them apart. */
 static bool alike(const struct settings *s, const char *there)
@@ -174,8 +173,9 @@ static bool same_places(const char *here, const char *there)
 	return !strcmp(x, y);
 }
 
-static enum status differs(struct emission *e, enum setting i, const char *here, const char *there)
+static enum status differs(struct emission *e, const struct recipe_pair *p, const char *here, const char *there)
 {
+	enum setting i = p->setting;
 	const char *name = arena_print(&e->arena, "{%s}", setting_rows[i].name);
 	if (i == SETTING_BUCKET && !e->settings->bucket && emit_is(e, "zero3"))
 		return STATUS_OK; /* a unit's gradients travel together, whatever it is */
@@ -185,11 +185,10 @@ static enum status differs(struct emission *e, enum setting i, const char *here,
 		return status_fail(STATUS_INPUT, "{emit} %s: %s %.100s cannot be said there; it would be %.100s",
 		                   emit_target_name(e->target), status_words(name), *here ? here : "none", there);
 	if (i == SETTING_BUCKET && !e->settings->bucket)
-		emit_note(e, "%s: the first is as large as the others there, %s bytes", status_words(name), there);
+		here = "of 25 MiB, the first of 1 MiB";
 	else if (i == SETTING_BUCKET && !strcmp(there, "0"))
-		emit_note(e, "%s %s: the first has 1 MiB there", status_words(name), here);
-	else
-		emit_note(e, "%s %s: there it is %s", status_words(name), here, there);
+		there = "25 MiB, the first 1 MiB";
+	emit_note_differs(e, i, p->from, here, there);
 	return STATUS_OK;
 }
 
@@ -197,6 +196,8 @@ static bool is_same(struct emission *e, enum setting i, const char *here, const 
 {
 	if (i == SETTING_STRATEGY)
 		return same_strategy(here, there);
+	if (i == SETTING_AS)
+		return same_software(here, there);
 	const char *tokens = i == SETTING_SEQUENCE ? emit_sequence(e) : NULL;
 	return !strcmp(tokens ? tokens : here, there);
 }
@@ -215,7 +216,9 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 	e->said[p->setting] = same || p->from || is_detail(p->setting) || p->setting == SETTING_AS;
 	if (p->setting == SETTING_WEIGHT_DECAY && e->settings->optimizer == OPTIMIZER_SGD)
 		return STATUS_OK; /* it is AdamW's */
-	return e->said[p->setting] && !same ? differs(e, p->setting, here, there) : STATUS_OK;
+	if (p->setting == SETTING_AS && !same)
+		e->software = arena_copy(&e->arena, there);
+	return e->said[p->setting] && !same ? differs(e, p, here, there) : STATUS_OK;
 }
 
 /* Checks what was written before it has a file name: recipe_plan's refusals without the place. */
@@ -241,18 +244,36 @@ static enum status compare_all(struct emission *e, const struct recipe *r)
 	return s;
 }
 
-static enum status read_again(struct emission *e, enum tree_form form)
+static enum status read_as(struct emission *e, enum tree_form form, const char *software, struct recipe *r)
 {
 	static const char *const names[] = {
 	        [FORM_JSON] = "emitted.json", [FORM_YAML] = "emitted.yaml", [FORM_TOML] = "emitted.toml"};
-	struct recipe r;
 	const struct recipe_question q = {.reader = targets[e->target].reader,
 	                                  .model = e->said[SETTING_MODEL] ? NULL : e->settings->model,
 	                                  .beside = e->beside_where,
 	                                  .beside_text = e->beside_text,
 	                                  .ranks = e->target == EMIT_TRAINER ? e->settings->ranks : 0,
-	                                  .given[SETTING_AS] = e->settings->software};
-	enum status s = recipe_read(&r, e->text, e->size, names[form], &q);
+	                                  .given[SETTING_AS] = software};
+	return recipe_read(r, e->text, e->size, names[form], &q);
+}
+
+/* Does the file alone say all switches that the settings have? */
+static bool says_switches(const struct emission *e, const struct recipe *r)
+{
+	const char *text = recipe_pair_find(r, SETTING_AS);
+	return text && same_software(e->settings->software, text);
+}
+
+/* As it is read without --as; and where it does not say all switches, beside it. */
+static enum status read_again(struct emission *e, enum tree_form form)
+{
+	struct recipe r;
+	const char *software = e->settings->software;
+	enum status s = read_as(e, form, NULL, &r);
+	if (!s && !says_switches(e, &r)) {
+		recipe_release(&r);
+		s = read_as(e, form, software, &r);
+	}
 	if (!s) {
 		s = compare_all(e, &r);
 		recipe_release(&r);

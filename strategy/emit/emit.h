@@ -42,6 +42,13 @@ const char *emit_target_class(enum emit_target t, const char *strategy);
 /* "deepspeed" or "deepspeed:ae.json", as --emit has it. False: no target has this name. */
 bool emit_target_named(const char *text, enum emit_target *out);
 
+struct emit_note {
+	const char *text; /* the whole sentence */
+	/* Of a setting that has another value there: the option, its value here and there, the key of the file that
+	 * makes it so (NULL: none does), and why. NULL: it is a note of another kind. */
+	const char *option, *here, *there, *key, *why;
+};
+
 struct emission {
 	struct arena arena;
 	enum emit_target target;
@@ -59,15 +66,19 @@ struct emission {
 	bool said[SETTING_COUNT];
 	enum setting beside[SETTING_COUNT];
 	int beside_count;
-	const char **notes;
+	struct emit_note *notes;
 	int note_count, note_capacity;
-	bool otherwise; /* a size or a rate is another one there: that of a note */
+	const char
+	        *software; /* as whose switches the file is read, where they are others than the settings'; else NULL */
+	bool otherwise;    /* a size or a rate is another one there: that of a note */
 };
 
 /* where: the file's name, whose ending chooses a form where a program reads several; NULL: the target's usual one.
  * nodes: on which the ranks are. STATUS_INPUT: what cannot be said there, by name. */
 enum status emit_make(struct emission *e, enum emit_target target, const char *where, const struct settings *s,
                       int64_t nodes);
+/* One more line that says what its user has to know. */
+__attribute__((format(printf, 2, 3))) void emit_note(struct emission *e, const char *format, ...);
 void emit_release(struct emission *e); /* accepts NULL and a zeroed struct */
 
 #endif

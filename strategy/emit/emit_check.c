@@ -64,10 +64,10 @@ static enum status check_checkpointing(struct emission *e)
 	const char *what = e->settings->checkpointing;
 	bool titan = e->target == EMIT_TORCHTITAN;
 	if ((!titan && e->target != EMIT_TRAINER) || !strcmp(what, "none") || !strcmp(what, "full") ||
-	    (titan && emit_one_in(e)))
+	    (titan && (emit_one_in(e) || !strcmp(what, "operations"))))
 		return STATUS_OK;
 	return cannot(e, "{activation_checkpointing}", what,
-	              titan ? "none, full and full:one_in=N can" : "none and full can");
+	              titan ? "none, full, full:one_in=N and operations can" : "none and full can");
 }
 
 static enum status check_values(const struct emission *e)

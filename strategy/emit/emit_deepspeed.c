@@ -209,10 +209,52 @@ static const char *most_in_host(struct emission *e)
 	return o->parameters_on_disk ? "0" : o->staging ? emit_whole(e, OFFLOAD_STAGING_MOST / 4) : NULL;
 }
 
+/* Requests of a MiB, as many as fill the queue, or one of them all. */
+static int64_t requests(const struct emission *e)
+{
+	enum { USUAL = 1 << 20 };
+	return e->settings->offload.queue % USUAL ? 1 : e->settings->offload.queue / USUAL;
+}
+
+static const char *block_size(struct emission *e)
+{
+	int64_t n = e->settings->offload.queue;
+	return n ? emit_whole(e, n / requests(e)) : NULL;
+}
+
+static const char *queue_depth(struct emission *e)
+{
+	return e->settings->offload.queue ? emit_whole(e, requests(e)) : NULL;
+}
+
+static const char *asks_ahead(struct emission *e)
+{
+	return e->settings->offload.queue ? emit_flag(as_does(e, SOFTWARE_REQUESTS, REQUESTS_AHEAD, REQUESTS_AHEAD))
+	                                  : NULL;
+}
+
 static const char *turns(struct emission *e)
 {
 	int64_t stage = emit_stage_of(e);
-	return e->settings->offload.optimizer && (stage == 1 || stage == 2) ? "true" : NULL;
+	return e->settings->offload.optimizer && (stage == 1 || stage == 2) &&
+	                       as_does(e, SOFTWARE_COPIES, COPIES_ALL, COPIES_ALL)
+	               ? "true"
+	               : NULL;
+}
+
+static bool says_gradients(const struct emission *e, int word)
+{
+	return emit_is_zero(e) && e->settings->precision != TYPE_FP32 && as_does(e, SOFTWARE_GRADIENTS, word, word);
+}
+
+static const char *sent_type(struct emission *e)
+{
+	return says_gradients(e, GRADIENTS_FP32) ? "\"fp32\"" : NULL;
+}
+
+static const char *kept_type(struct emission *e)
+{
+	return says_gradients(e, GRADIENTS_FP32) || says_gradients(e, GRADIENTS_KEPT) ? "\"fp32\"" : NULL;
 }
 
 static const char *optimizer_type(struct emission *e)
@@ -240,8 +282,10 @@ const struct emit_row emit_deepspeed_rows[] = {
         {"fp16.enabled", SETTING_PRECISION, emit_if_fp16},
         {"fp16.initial_scale_power", SETTING_LOSS_SCALE, scale_power},
         {"fp16.loss_scale_window", SETTING_LOSS_SCALE_WINDOW, scale_window},
+        {"communication_data_type", SETTING_AS, sent_type},
+        {"data_types.grad_accum_dtype", SETTING_AS, kept_type},
         {ZERO("stage"), SETTING_STRATEGY, emit_stage},
-        {ZERO("round_robin_gradients"), SETTING_OFFLOAD, turns},
+        {ZERO("round_robin_gradients"), SETTING_AS, turns},
         {ZERO("overlap_comm"), SETTING_STRATEGY, overlap},
         {ZERO("reduce_bucket_size"), SETTING_BUCKET, bucket},
         {ZERO("stage3_prefetch_bucket_size"), SETTING_STRATEGY, prefetch},
@@ -263,6 +307,9 @@ const struct emit_row emit_deepspeed_rows[] = {
         {ZERO("offload_param.buffer_count"), SETTING_OFFLOAD, buffer_count},
         {ZERO("offload_param.buffer_size"), SETTING_OFFLOAD, buffer_size},
         {ZERO("offload_param.max_in_cpu"), SETTING_OFFLOAD, most_in_host},
+        {"aio.block_size", SETTING_OFFLOAD, block_size},
+        {"aio.queue_depth", SETTING_OFFLOAD, queue_depth},
+        {"aio.overlap_events", SETTING_AS, asks_ahead},
         {"optimizer.type", SETTING_OPTIMIZER, optimizer_type},
         {"optimizer.params.lr", SETTING_LEARNING_RATE, optimizer_rate},
         {"optimizer.params.weight_decay", SETTING_WEIGHT_DECAY, optimizer_decay},

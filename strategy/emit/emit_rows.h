@@ -20,6 +20,12 @@ const struct emit_row *emit_rows(enum emit_target t);
 /* STATUS_INPUT names a setting that none of a target's rows can express (emit_check.c). */
 enum status emit_check(struct emission *e);
 
+/* ---- notes (emit_notes.c) ---- */
+
+/* A setting that has another value there: by the key of the file that it comes from, or NULL. */
+void emit_note_differs(struct emission *e, enum setting i, const struct tree *from, const char *here,
+                       const char *there);
+
 /* ---- values (emit_values.c) ---- */
 
 /* JSON literals. */

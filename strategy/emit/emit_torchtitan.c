@@ -86,12 +86,15 @@ static const char *pipeline_schedule(struct emission *e)
 
 static const char *titan_checkpoints(struct emission *e)
 {
-	return emit_word(e, emit_one_in(e) ? "selective" : e->settings->checkpointing);
+	return emit_word(e, emit_one_in(e) || emit_checkpoints(e, "operations") ? "selective"
+	                                                                        : e->settings->checkpointing);
 }
 
 static const char *titan_one_in(struct emission *e)
 {
-	return emit_one_in(e) ? emit_word(e, emit_one_in(e)) : NULL;
+	return emit_checkpoints(e, "operations") ? emit_word(e, "op")
+	       : emit_one_in(e)                  ? emit_word(e, emit_one_in(e))
+	                                         : NULL;
 }
 
 static const char *implementation(struct emission *e)

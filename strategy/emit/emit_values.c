@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "strategy/base/number.h"
 #include "strategy/model/model.h"
 #include "strategy/settings/software.h"
 #include "strategy/strategies/strategy.h"
@@ -23,11 +24,14 @@ const char *emit_flag(bool yes)
 	return yes ? "true" : "false";
 }
 
-/* The shortest text that reads back as the same number. */
+/* With a point, and digits on both sides of it: 1e-05 is a text to YAML 1.1. */
 const char *emit_real(struct emission *e, double x)
 {
-	const char *text = arena_print(&e->arena, "%.15g", x);
-	return strpbrk(text, ".en") ? text : arena_print(&e->arena, "%s.0", text);
+	char text[NUMBER_REAL];
+	number_exact_real(text, x);
+	size_t n = strcspn(text, "e");
+	return strpbrk(text, ".n") ? arena_copy(&e->arena, text)
+	                           : arena_print(&e->arena, "%.*s.0%s", (int)n, text, text + n);
 }
 
 bool emit_is(const struct emission *e, const char *strategy)

@@ -177,14 +177,22 @@ static enum status refuse_gpt_neox(const struct config *c)
 	                       part);
 }
 
+const char *config_differs(const char *type)
+{
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (word_find(others[i][0], type) >= 0)
+			return others[i][1];
+	return NULL;
+}
+
 enum status config_refuse_type(const struct config *c)
 {
 	if (!strcmp(c->type, "gpt_neox"))
 		return refuse_gpt_neox(c);
 	static const char known[] = "gpt2, llama, mistral, qwen2, qwen3, mpt and opt";
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (word_find(others[i][0], c->type) >= 0)
-			return config_fail(c, "model_type", "%s is not read: %s", c->type, others[i][1]);
+	const char *why = config_differs(c->type);
+	if (why)
+		return config_fail(c, "model_type", "%s is not read: %s", c->type, why);
 	return config_fail(c, "model_type", "'%s' is unknown; the files of %s are read",
 	                   config_shown(c, config_find(c, "model_type")), known);
 }

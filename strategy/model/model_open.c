@@ -6,6 +6,7 @@
 
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
+#include "strategy/model/elsewhere.h"
 #include "strategy/model/family.h"
 #include "strategy/model/flops.h"
 #include "strategy/model/model.h"
@@ -27,13 +28,18 @@ static bool is_called(const struct model_name *n, const char *specification)
 static enum status unknown_model(const char *name)
 {
 	struct near near = {.typed = name};
+	struct arena a = {0};
+	const char *elsewhere = model_elsewhere(&a, name);
 	model_list(near_line, &near);
-	if (near.name)
-		return status_fail(STATUS_INPUT, "{model}: unknown model '%.60s'%s; all of them: {help} models", name,
-		                   near_words(&near));
-	return status_fail(STATUS_INPUT,
-	                   "{model}: unknown model '%.60s'%s; known: %s; others by their sizes: see {help} models",
-	                   name, near_words(&near), near.known);
+	enum status s =
+	        elsewhere
+	                ? status_fail(STATUS_INPUT, "{model}: unknown model '%.60s': %s", name, status_words(elsewhere))
+	                : status_fail(STATUS_INPUT,
+	                              "{model}: unknown model '%.60s'%s; of any other give the folder with its "
+	                              "config.json, as downloaded; all names: {help} models",
+	                              name, near_words(&near));
+	arena_release(&a);
+	return s;
 }
 
 static const struct family *find_family(const char *specification, int *name)

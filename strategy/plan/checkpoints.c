@@ -59,6 +59,54 @@ static void find_kept(const struct checkpoints *c, const struct model *m, bool *
 		kept[v] |= m->values[v].per_batch;
 }
 
+/* ---- selected operations ---- */
+
+/* Of the products of a block, the share of each layer's that is kept: torchtitan counts those of the tensors that the
+ * layer has in files, and keeps the first and every second from there (activation_checkpoint.py, _apply_op_sac). */
+struct share {
+	int64_t kept, all;
+};
+
+static struct share share_of(const struct tensor *weight, int *products)
+{
+	struct share share = {0, 0};
+	int parts = weight->piece_count && weight->pieces[0].name ? weight->piece_count : 1;
+	for (int i = 0; i < parts; i++) {
+		int64_t rows = parts > 1 ? weight->pieces[i].size : 1;
+		share.kept += (*products)++ % 2 ? 0 : rows;
+		share.all += rows;
+	}
+	return share;
+}
+
+/* A layer is kept or made again as a whole. So of blocks one after another as many keep it as its share says:
+ *
+ *     gate | up, of which one is kept    block 0   made again    block 1   kept    block 2   made again  … */
+static bool is_kept_here(struct share s, int block)
+{
+	return s.all > 0 && (block + 1) * s.kept / s.all > block * s.kept / s.all;
+}
+
+static void keep_selected(const struct checkpoints *c, const struct model *m, bool *kept)
+{
+	int block = -1, products = 0;
+	for (int i = 0; i < m->kernel_count; i++) {
+		const struct kernel *k = &m->kernels[i];
+		bool product = k->kind == KERNEL_LINEAR, keeps = k->kind == KERNEL_ATTENTION;
+		if (c->segment[i] < 0)
+			continue;
+		if (c->segment[i] != block)
+			products = 0;
+		block = c->segment[i];
+		if (product)
+			keeps = is_kept_here(share_of(&m->tensors[k->weight], &products), block);
+		if (keeps && k->y >= 0)
+			kept[k->y] = true;
+		if (keeps && k->saved >= 0)
+			kept[k->saved] = true;
+	}
+}
+
 static void want(const struct checkpoints *c, const struct model *m, const bool *kept, int value, int times)
 {
 	if (value < 0 || !times || m->values[value].producer < 0 || c->segment[m->values[value].producer] < 0 ||
@@ -96,6 +144,8 @@ void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model
 	for (int i = 0; i < m->kernel_count; i++)
 		c->segment[i] = i >= begin && i < end ? c->segment[i] : -1;
 	find_kept(c, m, kept);
+	if (setting->mode == CHECKPOINTING_OPERATIONS)
+		keep_selected(c, m, kept);
 	for (int i = 0; i < m->kernel_count; i++) {
 		const struct kernel *k = &m->kernels[i];
 		want(c, m, kept, k->x, kernel_backward_reads_x(k));

@@ -1,5 +1,7 @@
 #include "strategy/plan/operation.h"
 
+#include <string.h>
+
 #include "strategy/plan/mesh.h"
 #include "strategy/plan/plan.h"
 
@@ -105,6 +107,42 @@ bool op_is_pageable(const struct plan *p, const struct op *op)
 	return pinned != (in && o->parameters ? PINNED_PARAMETERS : PINNED_OPTIMIZER);
 }
 
+static bool copies_in_turn(const struct plan *p, const struct op *op)
+{
+	return p->software.does[SOFTWARE_COPIES] == COPIES_ONE && op->queue == QUEUE_DEVICE_TO_HOST && op->group >= 0 &&
+	       op->pass == PASS_BACKWARD && p->settings.offload.optimizer &&
+	       (!strcmp(p->strategy, "zero1") || !strcmp(p->strategy, "zero2"));
+}
+
+/* The ranks' pieces follow one another through the model, and buckets come from its end (DeepSpeed's
+ * stage_1_and_2.py, copy_grads_in_partition). Of a bucket a rank has a whole piece, or one of two that it begins or
+ * ends in:
+ *
+ *     pieces    │  rank 0  │  rank 1  │  rank 2  │  rank 3  │
+ *     buckets   │       2       │       1       │     0     │
+ */
+static int64_t most_of_bucket(const struct plan *p, int group)
+{
+	int64_t all = 0, behind = 0;
+	for (int g = 0; g < p->group_count; g++) {
+		behind += g < group ? p->groups[g].elements : 0;
+		all += p->groups[g].elements;
+	}
+	int64_t piece = (all + p->ranks - 1) / p->ranks, begin = all - behind - p->groups[group].elements;
+	int64_t end = all - behind, first = piece - begin % piece;
+	first = first < end - begin ? first : end - begin;
+	int64_t rest = end - begin - first;
+	rest = rest < piece ? rest : piece;
+	return first > rest ? first : rest;
+}
+
+int64_t op_bytes_in_turn(const struct plan *p, const struct role *r, const struct op *op)
+{
+	if (!copies_in_turn(p, op))
+		return 0;
+	return most_of_bucket(p, op->group) * type_bytes(r->buffers[op->operand[COPY_X].buffer].type);
+}
+
 static enum type buffer_type(const struct role *r, const struct op *op, int operand)
 {
 	return r->buffers[op->operand[operand].buffer].type;
@@ -115,15 +153,21 @@ static bool keeps_fp32(const struct plan *p)
 	return p->software.does[SOFTWARE_WEIGHTS] == WEIGHTS_FP32;
 }
 
-/* A copy of floating-point numbers may round them where it is not shardlab's own trainer that makes it. */
+/* A copy of floating-point numbers may round them where it is not shardlab's own trainer that makes it, and a sum may
+ * be of another type than what is added. */
 static bool may_cast(const struct plan *p, const struct op *op)
 {
-	return op->kind == OP_COPY && !software_is_own(&p->software);
+	return (op->kind == OP_COPY || op->kind == OP_ADD) && !software_is_own(&p->software);
 }
 
 enum type plan_gradient_type(const struct plan *p)
 {
 	return p->software.does[SOFTWARE_GRADIENTS] == GRADIENTS_FP32 ? TYPE_FP32 : p->settings.precision;
+}
+
+enum type plan_shard_type(const struct plan *p)
+{
+	return p->software.does[SOFTWARE_GRADIENTS] == GRADIENTS_16BIT ? p->settings.precision : TYPE_FP32;
 }
 
 enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand)
@@ -147,7 +191,9 @@ enum type op_operand_type(const struct plan *p, const struct role *r, const stru
 	case OPERAND_INPUT:
 		return plan_value_type(p, p->model->input);
 	case OPERAND_GRADIENT:
-		return own == TYPE_FP32 ? plan_gradient_type(p) : p->settings.precision;
+		if (own != TYPE_FP32)
+			return p->settings.precision;
+		return op_class(op->kind) == OP_CLASS_K ? plan_gradient_type(p) : plan_shard_type(p);
 	case OPERAND_PLAN:
 		return own == TYPE_FP32 && op_part(op->kind, operand) == PART_PARAMETERS && keeps_fp32(p)
 		               ? own
@@ -328,6 +374,21 @@ static int64_t bytes_of_element(const struct plan *p, const struct role *r, cons
 	enum part part = op_part(op->kind, operand);
 	bool copied = op_is_fp8(p, op) && (part == PART_X || part == PART_WEIGHT || part == PART_DY);
 	return type_bytes(copied ? TYPE_FP8 : r->buffers[op->operand[operand].buffer].type);
+}
+
+static bool has_part(const struct op *op, enum part part)
+{
+	int i = op_find(op->kind, part);
+	return i >= 0 && op_access(op, i);
+}
+
+int64_t op_weight_bytes(const struct plan *p, const struct role *r, const struct op *op)
+{
+	enum { LARGE = 1 << 20 };
+	bool reads = op->kind == OP_LINEAR_FORWARD || (op->kind == OP_LINEAR_BACKWARD && has_part(op, PART_DX));
+	int i = reads ? op_find(op->kind, PART_WEIGHT) : -1;
+	int64_t bytes = i < 0 ? 0 : region_elements(p, &op->operand[i]) * bytes_of_element(p, r, op, i);
+	return bytes < LARGE ? 0 : bytes;
 }
 
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)

@@ -49,9 +49,16 @@ bool op_is_fp8(const struct plan *p, const struct op *op);
 /* The FLOPs of an operation, and the bytes that its operands read and write. */
 int64_t op_flops(const struct plan *p, const struct op *op);
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op);
+/* Of these, the weights that a product reads, if they are large: the rest of a step has driven them out of the caches
+ * since they were last used, unlike activations that were just made. */
+int64_t op_weight_bytes(const struct plan *p, const struct role *r, const struct op *op);
 /* A copy of offloaded state between device and host memory that is not page-locked (--as): on a GPU it is slower, and
  * whoever asks for it waits. */
 bool op_is_pageable(const struct plan *p, const struct op *op);
+/* Gradients of a bucket that leave for the host, and of which each rank has not a slice there but a piece of the model,
+ * one layer after another (--as …:copies=one): bytes of the rank that has the most of this bucket to copy, for which
+ * the others wait. 0: an operation that is none of these. */
+int64_t op_bytes_in_turn(const struct plan *p, const struct role *r, const struct op *op);
 /* The type whose rates an operation takes: a kernel of the model, that of the plan; other work, that of its first
  * operand; fp32 where that holds no floating-point numbers. */
 enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op);

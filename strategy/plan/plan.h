@@ -94,6 +94,7 @@ enum type plan_value_type(const struct plan *p, int value);
 
 /* The type of gradients where they are added up, sent and kept. */
 enum type plan_gradient_type(const struct plan *p);
+enum type plan_shard_type(const struct plan *p); /* of the shard in which a rank adds them up */
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
 int64_t plan_operations(const struct plan *p); /* of all roles together */

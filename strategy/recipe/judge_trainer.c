@@ -182,6 +182,13 @@ static void judge_best(struct recipe *r)
 		        saves, looks);
 }
 
+static void judge_accumulation(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, "accelerator_config.gradient_accumulation_kwargs.num_steps");
+	if (v && recipe_whole(r, "gradient_accumulation_steps", 1) > 1)
+		recipe_refuse(r, "Trainer", v, "num_steps and gradient_accumulation_steps are both there");
+}
+
 static void judge_loader(struct recipe *r)
 {
 	const struct tree *ahead = recipe_find(r, "dataloader_prefetch_factor");
@@ -217,6 +224,7 @@ void judge_trainer(struct recipe *r)
 	judge_precision(r);
 	judge_intervals(r);
 	judge_best(r);
+	judge_accumulation(r);
 	judge_loader(r);
 	judge_debug(r);
 	judge_texts(r);

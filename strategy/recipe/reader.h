@@ -77,6 +77,7 @@ const char *recipe_option(struct recipe *r, enum setting i);
 /* The setting, and with it what the line of `from` says of here: the option and its value. */
 void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
+void recipe_set_real(struct recipe *r, enum setting i, const struct tree *from, double value);
 /* A switch (enum software_switch) of --as, where what was given, or shardlab, does otherwise. One that was given by its
  * key stands. */
 void recipe_switch(struct recipe *r, const struct tree *from, int which, const char *word);
@@ -131,6 +132,8 @@ void take_offload(struct recipe *r, const struct offload_devices *d);
 void judge_deepspeed(struct recipe *r);
 /* take_deepspeed_types.c: the precision, which it returns, and the type of gradients. */
 enum type deepspeed_types(struct recipe *r);
+/* take_deepspeed.c: says where stage 3's bucket, of so many bytes, is in the figures. v: its key; NULL. */
+void deepspeed_note_bucket(struct recipe *r, const struct tree *v, int64_t bytes);
 /* take_deepspeed.c: the settings. STATUS_INPUT: the model is none. */
 enum status take_deepspeed(struct recipe *r);
 

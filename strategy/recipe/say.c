@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "strategy/base/keys.h"
+#include "strategy/base/number.h"
 #include "strategy/recipe/reader.h"
 #include "strategy/settings/software.h"
 
@@ -112,6 +113,13 @@ void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const
 	r->pairs[r->pair_count++] =
 	        (struct recipe_pair){.setting = i, .text = arena_copy(&r->arena, text), .from = from};
 	recipe_say(r, from, "%s %s", recipe_option(r, i), text);
+}
+
+void recipe_set_real(struct recipe *r, enum setting i, const struct tree *from, double value)
+{
+	char text[NUMBER_REAL];
+	number_exact_real(text, value);
+	recipe_set(r, i, from, "%s", text);
 }
 
 void recipe_switch(struct recipe *r, const struct tree *from, int which, const char *word)

@@ -166,11 +166,14 @@ static void take_zero(struct recipe *r, enum type type)
 	bool gathers = d.stage == 3 && recipe_flag(r, "deepspeed_config.zero3_save_16bit_model", false);
 	recipe_set(r, SETTING_STRATEGY, stage, "%s%s", names[d.stage], gathers ? ":save=16bit" : "");
 	recipe_say(r, saves, d.stage < 3 ? "nothing, below stage 3" : gathers ? "save=16bit" : "save=shards");
-	if (d.stage < 3)
-		recipe_set(r, SETTING_BUCKET, NULL, "%" PRId64, DEEPSPEED_BUCKET * type_bytes(type));
+	/* DeepSpeedPlugin names no bucket in the configuration that it makes, so it is DeepSpeed's own in every stage;
+	 * h² is for a file that says "auto" (accelerator.py, hidden_size_based_keys). */
+	recipe_set(r, SETTING_BUCKET, NULL, "%" PRId64, DEEPSPEED_BUCKET * type_bytes(type));
+	if (d.stage == 3)
+		deepspeed_note_bucket(r, stage, DEEPSPEED_BUCKET * type_bytes(type));
 	take_offload(r, &d);
 	if (!clip || tree_is_auto(clip) || tree_real(clip, &norm))
-		recipe_set(r, SETTING_CLIP, tree_is_auto(clip) ? NULL : clip, "%.15g", norm);
+		recipe_set_real(r, SETTING_CLIP, tree_is_auto(clip) ? NULL : clip, norm);
 	if (accumulate && !tree_is_auto(accumulate))
 		recipe_set(r, SETTING_ACCUMULATE, accumulate, "%" PRId64,
 		           recipe_whole(r, "deepspeed_config.gradient_accumulation_steps", 1));

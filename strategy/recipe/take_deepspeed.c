@@ -219,7 +219,7 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 
 /* In stage 3 the bucket is a buffer that is there from the start (stage3.py, _setup_for_real_optimizer). Where a unit
  * is a block its gradients travel together, in memory of their own. */
-static void note_stage3_bucket(struct recipe *r, const struct tree *v, int64_t bytes)
+void deepspeed_note_bucket(struct recipe *r, const struct tree *v, int64_t bytes)
 {
 	char size[32];
 	struct software s;
@@ -246,7 +246,7 @@ static void take_bucket(struct recipe *r, enum type type, int64_t width)
 	}
 	recipe_set(r, SETTING_BUCKET, v, "%" PRId64, bytes);
 	if (recipe_stage(r) == 3)
-		note_stage3_bucket(r, v, bytes);
+		deepspeed_note_bucket(r, v, bytes);
 }
 
 static void take_strategy(struct recipe *r, enum type type, int64_t width)
@@ -300,8 +300,8 @@ static void take_optimizer(struct recipe *r)
 	else
 		recipe_bar(r, type, "optimizer.type: %s cannot be said here; Adam, AdamW and SGD can",
 		           tree_shown(&r->arena, type));
-	recipe_set(r, SETTING_LEARNING_RATE, lr, "%.15g", lr ? argued_value(r, &rate) : 1e-3);
-	recipe_set(r, SETTING_WEIGHT_DECAY, decay, "%.15g", decay ? argued_value(r, &weight) : 0);
+	recipe_set_real(r, SETTING_LEARNING_RATE, lr, lr ? argued_value(r, &rate) : 1e-3);
+	recipe_set_real(r, SETTING_WEIGHT_DECAY, decay, decay ? argued_value(r, &weight) : 0);
 }
 
 static void take_steps(struct recipe *r, enum setting i, const char *path, int64_t otherwise)
@@ -352,7 +352,7 @@ static void take_clip(struct recipe *r)
 		return;
 	if (v && is_trainer(r))
 		norm = argued_value(r, &clip);
-	recipe_set(r, SETTING_CLIP, v, "%.15g", norm);
+	recipe_set_real(r, SETTING_CLIP, v, norm);
 }
 
 static void take_batch(struct recipe *r)

@@ -105,6 +105,27 @@ static bool is_type(const struct tree *v, enum type type)
 	return false;
 }
 
+static bool updates_on_device(const struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, "zero_optimization.offload_optimizer.device");
+	bool elsewhere = v && v->kind == TREE_TEXT && strcmp(v->text, "none") != 0;
+	return !elsewhere && !recipe_flag(r, "zero_optimization.cpu_offload", false);
+}
+
+/* In stage 3 gradients are written and travel in the precision, and a rank's shard is fp32 (partition_grads). Below it
+ * all are fp32 from the moment on which they are made, and rounded for the way. */
+static void take_kept(struct recipe *r, const struct tree *kept, enum type type, const char *kept_key)
+{
+	if (recipe_stage(r) == 3 && updates_on_device(r) && is_type(kept, TYPE_FP32))
+		recipe_switch(r, kept, SOFTWARE_GRADIENTS, "kept");
+	else
+		recipe_bar(r, kept,
+		           "%s: gradients that travel in %s and are kept in %.40s cannot be said here%s; with "
+		           "communication_data_type fp32 they can",
+		           kept_key, type_name(type), tree_shown(&r->arena, kept),
+		           is_type(kept, TYPE_FP32) ? " below stage 3, nor with an offloaded optimizer" : "");
+}
+
 /* Types in which gradients travel and in which they are kept: here they have one, the precision's, or fp32
  * ({as} …:gradients=fp32). */
 static void take_types(struct recipe *r, enum type type)
@@ -127,10 +148,7 @@ static void take_types(struct recipe *r, enum type type)
 		recipe_say(r, sent, "as here");
 	}
 	if (kept && !is_type(kept, type))
-		recipe_bar(r, kept,
-		           "%s: gradients that travel in %s and are kept in %.40s cannot be said here; with "
-		           "%s fp32 they can",
-		           kept_key, type_name(type), tree_shown(&r->arena, kept), sent_key);
+		take_kept(r, kept, type, kept_key);
 	else
 		recipe_say(r, kept, "as here");
 }

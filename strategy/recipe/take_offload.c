@@ -186,6 +186,64 @@ static const char *take_parameters_place(struct recipe *r, const struct offload_
 	return at == PLACE_DISK ? parameters_on_disk(r, d) : "parameters";
 }
 
+/* ---- requests to the disk ---- */
+
+static bool is_said_of_requests(const struct recipe *r)
+{
+	static const char *const keys[] = {"aio.block_size", "aio.queue_depth", "aio.intra_op_parallelism",
+	                                   "aio.overlap_events"};
+	bool said = false;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		said |= recipe_find(r, keys[i]) != NULL;
+	return said;
+}
+
+/* Pieces with fewer bytes than a request, in fp32, stay in host memory for good (is_swappable_tensor). */
+static void bar_small_pieces(struct recipe *r, int64_t block)
+{
+	enum { SMALLEST = 1 << 20 }; /* DeepSpeed's MIN_AIO_BYTES */
+	struct held h;
+	if (block > SMALLEST && r->question.model && ranks_of(r) > 0 && !measure(r, ranks_of(r), &h) &&
+	    h.first < block / 4)
+		recipe_bar(r, recipe_find(r, "aio.block_size"),
+		           "aio.block_size %" PRId64 ": a rank's %" PRId64
+		           " elements are less than a request, and stay in host memory there; give a smaller one",
+		           block, h.first);
+}
+
+/* What is under way at a time. A file that says nothing of it has the rates of the cluster's disk. */
+static int64_t take_queue(struct recipe *r, bool disk)
+{
+	static const char *const keys[] = {"aio.block_size", "aio.queue_depth", "aio.intra_op_parallelism",
+	                                   "aio.overlap_events"};
+	const struct tree *v[4];
+	int64_t block = recipe_whole(r, keys[0], 1048576), depth = recipe_whole(r, keys[1], 8),
+	        threads = recipe_whole(r, keys[2], 1), bytes = 0;
+	for (int i = 0; i < 4; i++) {
+		v[i] = recipe_find(r, keys[i]);
+		if (!disk)
+			recipe_say(r, v[i], "nothing, without a disk");
+	}
+	if (!disk || !is_said_of_requests(r))
+		return 0;
+	if (block < 1 || depth < 1 || threads < 1 || !multiply(block, depth, &bytes) ||
+	    !multiply(bytes, threads, &bytes) || bytes > OFFLOAD_STAGING_MOST) {
+		recipe_bar(r,
+		           v[0]   ? v[0]
+		           : v[1] ? v[1]
+		                  : v[2],
+		           "aio.block_size, queue_depth and intra_op_parallelism: their "
+		           "product must be 1 to %" PRId64 " bytes",
+		           OFFLOAD_STAGING_MOST);
+		return 0;
+	}
+	for (int i = 0; i < 3; i++)
+		recipe_say(r, v[i], "%" PRId64 " bytes of queue=", bytes);
+	recipe_switch(r, v[3], SOFTWARE_REQUESTS, recipe_flag(r, keys[3], true) ? "ahead" : "waves");
+	bar_small_pieces(r, block);
+	return bytes;
+}
+
 /* ---- page-locked memory ---- */
 
 static void take_pinning(struct recipe *r, bool optimizer, bool parameters)
@@ -200,32 +258,27 @@ static void take_pinning(struct recipe *r, bool optimizer, bool parameters)
 		recipe_say(r, b, "offload_optimizer.pin_memory's line says it");
 }
 
-/* Without it a rank has one piece of the model, and the one with the first layers, whose gradients come last, has its
- * copies behind the backward pass. Here every rank has a slice of every bucket. */
+/* Without it a rank has one piece of the model, and copies alone while the others wait; with it the tensors of every
+ * bucket go around. */
 static void take_turns(struct recipe *r, int64_t stage, bool offloads)
 {
 	static const char path[] = "zero_optimization.round_robin_gradients";
 	const struct tree *v = recipe_find(r, path);
-	int64_t ranks = ranks_of(r);
-	bool turns = recipe_flag(r, path, false), counts = offloads && (stage == 1 || stage == 2) && ranks != 1;
-	struct held h;
-	recipe_say(r, v,
-	           !offloads || stage < 1 || stage > 2 ? "nothing, without offload in stage 1 or 2"
-	           : counts && !turns                  ? "not in the figures"
-	                                               : "as here");
-	if (!counts || turns)
-		return;
-	bool known = r->question.model && ranks > 0 && !measure(r, ranks, &h);
-	recipe_note(r, v,
-	            "%s false%s: the rank with the first layers copies all of its gradients%s to the host behind the "
-	            "backward pass there; here all ranks copy as they come, as with true",
-	            path, v ? "" : ", the default",
-	            known ? arena_print(&r->arena, ", %" PRId64 " elements,", h.share) : "");
+	bool turns = recipe_flag(r, path, false);
+	if (offloads && (stage == 1 || stage == 2))
+		recipe_switch(r, v, SOFTWARE_COPIES, turns ? "all" : "one");
+	else
+		recipe_say(r, v, "nothing, without offload in stage 1 or 2");
 }
 
 void take_offload(struct recipe *r, const struct offload_devices *d)
 {
 	const char *optimizer = take_optimizer_place(r, d), *parameters = take_parameters_place(r, d);
+	bool first = strstr(optimizer, "to=disk"), second = strstr(parameters, "to=disk");
+	int64_t queue = take_queue(r, first || second);
+	if (queue)
+		*(first ? &optimizer : &parameters) =
+		        arena_print(&r->arena, "%s:queue=%" PRId64, first ? optimizer : parameters, queue);
 	if (*parameters && !*optimizer)
 		recipe_bar(r, d->parameters, "parameters that are offloaded without the optimizer cannot be said here");
 	recipe_set(r, SETTING_OFFLOAD, *optimizer ? d->optimizer : NULL, "%s%s%s",
@@ -234,7 +287,7 @@ void take_offload(struct recipe *r, const struct offload_devices *d)
 		recipe_say(r, d->parameters, "{offload} …,%s", parameters);
 	say_on_device(r, d->optimizer);
 	say_on_device(r, d->parameters);
-	if (strstr(optimizer, "to=disk"))
+	if (first)
 		take_pipeline(r);
 	take_pinning(r, *optimizer, *parameters);
 	take_turns(r, d->stage, *optimizer);

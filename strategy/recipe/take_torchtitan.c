@@ -209,6 +209,20 @@ static void take_unsaid(struct recipe *r, const struct tree *from, const char *w
 	r->barriers.list[r->barriers.count - 1].of_checkpointing = true;
 }
 
+/* Products that are made again by the shape of their weights. By default those of a router, which these models have
+ * not. */
+static void bar_shapes(struct recipe *r)
+{
+	static const char path[] = CHECKPOINTS "per_op_sac_force_recompute_mm_shapes_by_fqns";
+	const struct tree *v = recipe_find(r, path);
+	for (const struct tree *i = v && v->kind == TREE_LIST ? v->first : NULL; i; i = i->next)
+		if (i->kind == TREE_TEXT && !is_text(i, "moe.router.gate")) {
+			recipe_bar(r, v, "%s: which products are made again cannot be said here, but for every second",
+			           path);
+			return;
+		}
+}
+
 /* By default every second block, counted from the first: blocks 2, 4, … are made again. */
 static void take_selective(struct recipe *r, const struct tree *mode)
 {
@@ -217,7 +231,8 @@ static void take_selective(struct recipe *r, const struct tree *mode)
 	if (v && mode)
 		recipe_say(r, mode, "by selective_ac_option");
 	if (v && is_text(v, "op")) {
-		take_unsaid(r, v, CHECKPOINTS "selective_ac_option \"op\": every second product is kept, and that");
+		recipe_set(r, SETTING_CHECKPOINTING, v, "operations");
+		bar_shapes(r);
 		return;
 	}
 	if (v && !tree_whole(v, &every))
@@ -257,7 +272,7 @@ static void take_clip(struct recipe *r)
 {
 	const struct tree *v = recipe_find(r, TRAINING "max_norm");
 	double most = real(r, TRAINING "max_norm", 1);
-	recipe_set(r, SETTING_CLIP, v, "%.15g", isinf(most) ? 0 : most);
+	recipe_set_real(r, SETTING_CLIP, v, isinf(most) ? 0 : most);
 	if (isinf(most))
 		recipe_note(r, v, TRAINING "max_norm inf: there the norm is computed all the same");
 }
@@ -290,9 +305,9 @@ static void take_update(struct recipe *r)
 	int64_t last = recipe_whole(r, "lr_scheduler.total_steps", recipe_whole(r, TRAINING "steps", 10000)),
 	        rise = recipe_whole(r, "lr_scheduler.warmup_steps", 200);
 	recipe_set(r, SETTING_OPTIMIZER, name, "adamw");
-	recipe_set(r, SETTING_LEARNING_RATE, recipe_find(r, "optimizer.lr"), "%.15g", real(r, "optimizer.lr", 8e-4));
-	recipe_set(r, SETTING_WEIGHT_DECAY, recipe_find(r, "optimizer.weight_decay"), "%.15g",
-	           real(r, "optimizer.weight_decay", 0.1));
+	recipe_set_real(r, SETTING_LEARNING_RATE, recipe_find(r, "optimizer.lr"), real(r, "optimizer.lr", 8e-4));
+	recipe_set_real(r, SETTING_WEIGHT_DECAY, recipe_find(r, "optimizer.weight_decay"),
+	                real(r, "optimizer.weight_decay", 0.1));
 	take_clip(r);
 	take_implementation(r);
 	if (is_text(name, "Adam"))

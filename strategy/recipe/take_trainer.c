@@ -238,9 +238,9 @@ static void take_optimizer(struct recipe *r)
 		           tree_shown(&r->arena, v));
 	if (!is_sgd)
 		take_kernels(r, v);
-	recipe_set(r, SETTING_LEARNING_RATE, recipe_find(r, "learning_rate"), "%.15g", real(r, "learning_rate", 5e-5));
-	recipe_set(r, SETTING_WEIGHT_DECAY, recipe_find(r, "weight_decay"), "%.15g", real(r, "weight_decay", 0));
-	recipe_set(r, SETTING_CLIP, recipe_find(r, "max_grad_norm"), "%.15g", real(r, "max_grad_norm", 1));
+	recipe_set_real(r, SETTING_LEARNING_RATE, recipe_find(r, "learning_rate"), real(r, "learning_rate", 5e-5));
+	recipe_set_real(r, SETTING_WEIGHT_DECAY, recipe_find(r, "weight_decay"), real(r, "weight_decay", 0));
+	recipe_set_real(r, SETTING_CLIP, recipe_find(r, "max_grad_norm"), real(r, "max_grad_norm", 1));
 }
 
 /* The learning rate rises for warmup_steps, and under all types but constants falls until max_steps. */

@@ -20,7 +20,7 @@ const struct key checkpointing_keys[CHECKPOINTING_KEYS] = {
 
 static enum status parse_mode(const char *text, struct checkpointing *out)
 {
-	static const char words[] = "none|full|every=K|selective"; /* in the order of the modes */
+	static const char words[] = "none|full|every=K|selective|operations"; /* in the order of the modes */
 	int mode;
 	*out = (struct checkpointing){.mode = CHECKPOINTING_EVERY, .every = 1, .one_in = 1};
 	if (!strncmp(text, "every=", 6))
@@ -46,6 +46,12 @@ static enum status check_keys(const struct checkpointing *c, const char *mode)
 		                   "{activation_checkpointing} selective: %s is about checkpoints between blocks, and "
 		                   "selective has none; say full or every=K",
 		                   of_boundaries);
+	if (of_boundaries && c->mode == CHECKPOINTING_OPERATIONS)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{activation_checkpointing} operations: %s is about a block's input alone, and operations "
+		        "keeps more of it; say full or every=K",
+		        of_boundaries);
 	if ((c->number || c->automatic) && c->mode != CHECKPOINTING_FULL)
 		return status_fail(STATUS_INPUT,
 		                   "{activation_checkpointing} %s: number_checkpoints goes with full, which says "
@@ -100,6 +106,11 @@ enum status checkpointing_check(const struct checkpointing *c, const struct mode
 		return status_fail(STATUS_INPUT,
 		                   "{activation_checkpointing} selective recomputes attention's inner part, and %s has "
 		                   "no attention; say full or every=K",
+		                   m->name);
+	if (c->mode == CHECKPOINTING_OPERATIONS && !inner)
+		return status_fail(STATUS_INPUT,
+		                   "{activation_checkpointing} operations keeps attention's results and every second "
+		                   "product's, and %s has no attention; say full or every=K",
 		                   m->name);
 	if (c->every > blocks)
 		return status_fail(STATUS_INPUT,

@@ -8,6 +8,9 @@
  *     full:one_in=K of K blocks only the last is checkpointed (torchtitan's selective_ac_option)
  *     selective     everything is kept but attention's inner part (Korthikanti et al. 2023, arXiv 2205.05198,
  *                   section 5), which takes much memory and little time
+ *     operations    of a block, its input, attention's results and those of every second product, the first among
+ *                   them (torchtitan's selective_ac_option "op"); a joined layer (q|k|v, gate|up) in as many blocks
+ *                   as products of it are kept there
  *
  * A *segment* is what is made again at once: blocks between two checkpoints, or one attention's inner part. A block of
  * a GPT is a transformer block, a block of the MLP is a linear layer with its activation.
@@ -39,7 +42,13 @@
 #include "strategy/base/keys.h"
 #include "strategy/model/model.h"
 
-enum checkpointing_mode { CHECKPOINTING_NONE, CHECKPOINTING_FULL, CHECKPOINTING_EVERY, CHECKPOINTING_SELECTIVE };
+enum checkpointing_mode {
+	CHECKPOINTING_NONE,
+	CHECKPOINTING_FULL,
+	CHECKPOINTING_EVERY,
+	CHECKPOINTING_SELECTIVE,
+	CHECKPOINTING_OPERATIONS
+};
 
 /* The keys behind the mode. Their names are those of DeepSpeed's activation_checkpointing section. */
 enum { CHECKPOINTING_KEYS = 7 };

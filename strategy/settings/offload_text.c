@@ -1,4 +1,5 @@
-/* The offload setting as text: optimizer:to=disk:delayed=no,parameters:to=host:staging=0,activations. */
+/* The offload setting as text: optimizer:to=disk:delayed=no,parameters:to=host:staging=0,
+ * activations. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,19 +8,43 @@
 #include "strategy/settings/settings.h"
 
 enum { NONE, OPTIMIZER, PARAMETERS, ACTIVATIONS, THINGS };
-enum { TO, DELAYED, BUFFERS, KEYS };
-enum { STAGING = 1 }; /* of parameters */
+enum { TO, QUEUE, DELAYED, BUFFERS, KEYS };
+enum { STAGING = 2 }; /* of parameters */
 
 static const char things[] = "none|optimizer|parameters|activations";
-static const struct key keys_of_optimizer[] = {
-        {"to", "host|disk", "host", ""}, {"delayed", "no|yes", "no", ""}, {"buffers", "N", "0", ""}};
-static const struct key keys_of_parameters[] = {{"to", "host|disk", "host", ""}, {"staging", "N", "0", ""}};
+static const struct key keys_of_optimizer[] = {{"to", "host|disk", "host", ""},
+                                               {"queue", "N", "0", ""},
+                                               {"delayed", "no|yes", "no", ""},
+                                               {"buffers", "N", "0", ""}};
+static const struct key keys_of_parameters[] = {
+        {"to", "host|disk", "host", ""}, {"queue", "N", "0", ""}, {"staging", "N", "0", ""}};
 static const struct {
 	const struct key *list;
 	int count;
-	int64_t most; /* of its numbers: products stay within 63 bits */
-} keys_of[THINGS] = {[OPTIMIZER] = {keys_of_optimizer, 3, OFFLOAD_BUFFERS_MOST},
-                     [PARAMETERS] = {keys_of_parameters, 2, OFFLOAD_STAGING_MOST}};
+} keys_of[THINGS] = {[OPTIMIZER] = {keys_of_optimizer, KEYS}, [PARAMETERS] = {keys_of_parameters, 3}};
+
+static enum status check_buffers(int64_t n)
+{
+	return n <= OFFLOAD_BUFFERS_MOST
+	               ? STATUS_OK
+	               : status_fail(STATUS_INPUT, "{offload} optimizer:buffers=%" PRId64 ": at most %d", n,
+	                             OFFLOAD_BUFFERS_MOST);
+}
+
+/* There is one queue to a disk, whatever comes from it. */
+static enum status take_queue(const char *thing, bool disk, int64_t n, struct offload *out)
+{
+	if (n && !disk)
+		return status_fail(STATUS_INPUT,
+		                   "{offload} %s:queue=%" PRId64 ": it is a disk's; say to=disk, or leave it out",
+		                   thing, n);
+	if (n && out->queue && out->queue != n)
+		return status_fail(STATUS_INPUT,
+		                   "{offload} queue=%" PRId64 " and queue=%" PRId64 ": there is one disk; give it once",
+		                   out->queue, n);
+	out->queue = n ? n : out->queue;
+	return STATUS_OK;
+}
 
 static enum status read_thing(char *text, bool given[THINGS], struct offload *out)
 {
@@ -36,7 +61,7 @@ static enum status read_thing(char *text, bool given[THINGS], struct offload *ou
 	if (given[i])
 		return status_fail(STATUS_INPUT, "{offload}: %s is given twice", text);
 	given[i] = true;
-	const struct keys keys = {"{offload}", text, keys_of[i].list, keys_of[i].count, ":", 0, keys_of[i].most};
+	const struct keys keys = {"{offload}", text, keys_of[i].list, keys_of[i].count, ":", 0, OFFLOAD_STAGING_MOST};
 	if ((s = keys_read(&keys, pairs, value)))
 		return s;
 	if (i == OPTIMIZER) {
@@ -44,14 +69,18 @@ static enum status read_thing(char *text, bool given[THINGS], struct offload *ou
 		out->optimizer_on_disk = key_is(&value[TO], "disk");
 		out->delayed = key_is(&value[DELAYED], "yes");
 		out->buffers = key_whole(&value[BUFFERS], 0);
+		if ((s = check_buffers(out->buffers)))
+			return s;
 	} else if (i == PARAMETERS) {
 		out->parameters = true;
 		out->parameters_on_disk = key_is(&value[TO], "disk");
 		out->staging = key_whole(&value[STAGING], 0);
 	} else {
 		out->activations = true;
+		return STATUS_OK;
 	}
-	return STATUS_OK;
+	return take_queue(text, i == OPTIMIZER ? out->optimizer_on_disk : out->parameters_on_disk,
+	                  key_whole(&value[QUEUE], 0), out);
 }
 
 enum status offload_parse(const char *text, struct offload *out)
@@ -82,11 +111,14 @@ static const char *number(char *out, size_t size, const char *key, int64_t n)
 
 void offload_print(const struct offload *o, char *out, size_t size)
 {
-	char buffers[40], staging[40];
-	snprintf(out, size, "%s%s%s%s%s%s%s%s%s", o->optimizer ? ",optimizer" : "",
+	char buffers[40], staging[40], first[40], second[40];
+	snprintf(out, size, "%s%s%s%s%s%s%s%s%s%s%s", o->optimizer ? ",optimizer" : "",
 	         o->optimizer_on_disk ? ":to=disk" : "", o->delayed ? ":delayed=yes" : "",
-	         number(buffers, sizeof buffers, "buffers", o->buffers), o->parameters ? ",parameters" : "",
-	         o->parameters_on_disk ? ":to=disk" : "", number(staging, sizeof staging, "staging", o->staging),
+	         number(buffers, sizeof buffers, "buffers", o->buffers),
+	         number(first, sizeof first, "queue", o->optimizer_on_disk ? o->queue : 0),
+	         o->parameters ? ",parameters" : "", o->parameters_on_disk ? ":to=disk" : "",
+	         number(staging, sizeof staging, "staging", o->staging),
+	         number(second, sizeof second, "queue", o->parameters_on_disk && !o->optimizer_on_disk ? o->queue : 0),
 	         o->activations ? ",activations" : "", o->optimizer || o->parameters || o->activations ? "" : ",none");
 	memmove(out, out + 1, strlen(out)); /* the first comma */
 }

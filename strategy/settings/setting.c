@@ -150,11 +150,9 @@ void setting_print_short(enum setting i, const struct settings *s, char *out, si
 		number_exact_bytes(out, (int)size, *(const int64_t *)((const char *)s + row->offset));
 	if (row->type != TAKES_REAL)
 		return;
-	double v = *(const double *)((const char *)s + row->offset);
-	char text[40];
-	snprintf(text, sizeof text, "%.15g", v);
-	if (strtod(text, NULL) == v)
-		snprintf(out, size, "%s", text);
+	char text[NUMBER_REAL];
+	number_exact_real(text, *(const double *)((const char *)s + row->offset));
+	snprintf(out, size, "%s", text);
 }
 
 bool setting_is_rule(enum setting i, const struct settings *s)

@@ -31,6 +31,7 @@ struct offload {
 	 * each of the largest piece of a rank's share in fp32; and so many elements for parameters, in the precision.
 	 */
 	int64_t buffers, staging;
+	int64_t queue; /* bytes that are asked of the disk at a time at the most; 0: no bound */
 };
 
 struct settings {
@@ -104,12 +105,13 @@ struct settings {
 	X(CLIP, clip, clip, REAL, "NORM", 0, 1e30, "0", 14, "global norm of the gradients at most; 0: any")            \
 	X(BUCKET, bucket, bucket, SIZE, "BYTES", 0, SETTING_LARGE, "", 0,                                              \
 	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
-	X(CHECKPOINTING, activation_checkpointing, checkpointing, TEXT, "none|full|every=K|selective[:key=value…]", 0, \
-	  0, "none", -3, "activations that are not kept but made again; see: help checkpointing")                      \
+	X(CHECKPOINTING, activation_checkpointing, checkpointing, TEXT,                                                \
+	  "none|full|every=K|selective|operations[:key=value…]", 0, 0, "none", -3,                                     \
+	  "activations that are not kept but made again; see: help checkpointing")                                     \
 	X(AS, as, software, TEXT, "NAME[:key=value:…]", 0, 0, "shardlab", -23,                                         \
 	  "whose plan: shardlab, pytorch, deepspeed or megatron; simulated only; see: help as")                        \
 	X(OFFLOAD, offload, offload, OFFLOAD, "none|optimizer|parameters|activations[,…]", 0, 0, "none", -19,          \
-	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
+	  "to host memory; optimizer and parameters also :to=disk[:queue=BYTES], optimizer also :delayed=yes")         \
 	X(COLLECTIVES, collectives, library_collectives, CHOICE, "schedule|library", 0, 0, "schedule", 20,             \
 	  "our schedules, or a library's collectives")                                                                 \
 	X(CHECKPOINTS, checkpoints, checkpoints, FLAG, "", 0, 0, "", 0, "sections that save and restore the state")    \

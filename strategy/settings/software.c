@@ -40,12 +40,24 @@ static enum status read_name(const char *text, struct software *out, char name[3
 	return s;
 }
 
+enum { COMPILE = SOFTWARE_SWITCHES, KEYS }; /* the key beside the switches */
+
+static enum status take_compile(const struct key_value value[KEYS], struct software *out)
+{
+	if (!value[COMPILE].given)
+		return STATUS_OK;
+	if (value[SOFTWARE_KERNELS].given)
+		return status_fail(STATUS_INPUT, "{as}: compile and kernels say the same; give one");
+	out->does[SOFTWARE_KERNELS] = key_is(&value[COMPILE], "yes") ? KERNELS_FUSED : KERNELS_EAGER;
+	return STATUS_OK;
+}
+
 enum status software_parse(const char *text, struct software *out)
 {
 	char name[32];
-	struct key list[SOFTWARE_SWITCHES];
-	struct key_value value[SOFTWARE_SWITCHES];
-	const struct keys keys = {"{as}", name, list, SOFTWARE_SWITCHES, ":", 0, 0};
+	struct key list[KEYS];
+	struct key_value value[KEYS];
+	const struct keys keys = {"{as}", name, list, KEYS, ":", 0, 0};
 	const char *pairs = strchr(text, ':');
 	*out = (struct software){0};
 	enum status s = read_name(text, out, name);
@@ -55,11 +67,19 @@ enum status software_parse(const char *text, struct software *out)
 		const struct software_row *row = &software_rows[i];
 		list[i] = (struct key){row->key, row->words, row->way[out->name], row->help};
 	}
+	list[COMPILE] = (struct key){"compile", "no|yes", "no", "kernels=eager, or fused"};
 	if ((s = keys_read(&keys, pairs ? pairs + 1 : NULL, value)))
 		return s;
 	for (int i = 0; i < SOFTWARE_SWITCHES; i++)
 		out->does[i] = key_word(&value[i], list[i].values, 0);
-	return STATUS_OK;
+	return take_compile(value, out);
+}
+
+const char *software_class(const struct software *s)
+{
+	static const char *const classes[SOFTWARE_NAMES] = {NULL, "pytorch-eager", "deepspeed", "megatron"};
+	bool compiled = s->name == SOFTWARE_OF_PYTORCH && s->does[SOFTWARE_KERNELS] == KERNELS_FUSED;
+	return compiled ? "pytorch-compiled" : classes[s->name];
 }
 
 enum status software_check_runs(const char *text)

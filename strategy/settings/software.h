@@ -6,8 +6,9 @@
  *     … s.does[SOFTWARE_MASTER] == MASTER_ALWAYS …
  *
  * Each thing that stacks do differently is a switch: a key whose words begin with what shardlab's trainer does. A name
- * sets every switch to what that stack does as shipped, and a key after it changes one. Plans of other software are
- * for the simulator: shardlab's trainer carries out its own alone.
+ * sets every switch to what that stack does as shipped, and a key after it changes one. `compile=yes|no` is another
+ * word for kernels=fused|eager, by what the user of a framework decides. Plans of other software are for the simulator:
+ * shardlab's trainer carries out its own alone.
  */
 #ifndef SHARDLAB_SOFTWARE_H
 #define SHARDLAB_SOFTWARE_H
@@ -48,11 +49,13 @@ enum software_name {
 	X(FREED, freed, "none|units|buckets", "none", "units", "buckets", "none",                                      \
 	  "reduced gradients that are allocated anew in each step: of zero3, fsdp, hybrid; or of zero1, zero2")        \
 	X(KERNELS, kernels, "fused|eager", "fused", "eager", "eager", "fused",                                         \
-	  "llama: what autograd keeps of norms and SwiGLU besides; fused where the model is compiled")                 \
+	  "eager: a pass over memory more for norms, activations, residuals, casts, and what autograd keeps")          \
 	X(LOSS, loss, "inplace|one|two|freed|kept", "inplace", "freed", "kept", "one",                                 \
 	  "tensors of the logits' size beside them: none; in fp32 one or two; cross_entropy's, logits let go or kept") \
-	X(GRADIENTS, gradients, "16bit|fp32", "16bit", "fp32", "16bit", "fp32",                                        \
-	  "bf16, fp16: of what type gradients are where they are added up, sent and kept")                             \
+	X(GRADIENTS, gradients, "16bit|fp32|kept", "16bit", "fp32", "16bit", "fp32",                                   \
+	  "bf16, fp16: of what type gradients are where they are added up, sent and kept; kept: fp32 in a rank's "     \
+	  "shard "                                                                                                     \
+	  "alone")                                                                                                     \
 	X(WEIGHTS, weights, "16bit|fp32", "16bit", "fp32", "16bit", "16bit",                                           \
 	  "bf16, fp16: a rank's shard: 16-bit with fp32 master weights, or fp32 alone, rounded for each gather")       \
 	X(UPDATE, update, "inplace|foreach|fp32", "inplace", "foreach", "fp32", "inplace",                             \
@@ -68,7 +71,13 @@ enum software_name {
 	X(PINNED, pinned, "all|optimizer|parameters|none", "all", "all", "all", "all",                                 \
 	  "offload: whose host memory is page-locked; copies from other memory are slower, and kernels wait for them") \
 	X(DISK, disk, "both|reads|writes|none", "both", "both", "none", "both",                                        \
-	  "offload optimizer:to=disk: what goes on while another group is updated")
+	  "offload optimizer:to=disk: what goes on while another group is updated")                                    \
+	X(COPIES, copies, "all|one", "all", "all", "one", "all",                                                       \
+	  "zero1, zero2, offload: who copies a bucket's gradients to the host, and for whom all wait: all ranks "      \
+	  "their "                                                                                                     \
+	  "slices at a time, or the rank whose piece of the model it is")                                              \
+	X(REQUESTS, requests, "waves|ahead", "waves", "ahead", "ahead", "ahead",                                       \
+	  "offload …:to=disk:queue=N: the disk is asked for more once all of N bytes are there, or as each part is")
 
 enum software_switch {
 #define X(constant, ...) SOFTWARE_##constant,
@@ -87,7 +96,7 @@ enum { BUCKET_VIEWS, BUCKET_COPIES, BUCKET_FIXED };
 enum { FREED_NONE, FREED_UNITS, FREED_BUCKETS };
 enum { KERNELS_FUSED, KERNELS_EAGER };
 enum { LOSS_IN_PLACE, LOSS_ONE, LOSS_TWO, LOSS_FREED, LOSS_KEPT };
-enum { GRADIENTS_16BIT, GRADIENTS_FP32 };
+enum { GRADIENTS_16BIT, GRADIENTS_FP32, GRADIENTS_KEPT };
 enum { WEIGHTS_16BIT, WEIGHTS_FP32 };
 enum { UPDATE_IN_PLACE, UPDATE_FOREACH, UPDATE_FP32 };
 enum { ALLOCATOR_ARENA, ALLOCATOR_CACHING };
@@ -96,6 +105,8 @@ enum { GROUPS_ONE, GROUPS_FOUR };
 enum { SAVED_GATHERED, SAVED_BROADCAST };
 enum { PINNED_ALL, PINNED_OPTIMIZER, PINNED_PARAMETERS, PINNED_NONE };
 enum { DISK_BOTH, DISK_READS, DISK_WRITES, DISK_NONE };
+enum { COPIES_ALL, COPIES_ONE };
+enum { REQUESTS_WAVES, REQUESTS_AHEAD };
 
 struct software {
 	enum software_name name;
@@ -115,5 +126,7 @@ bool software_is_own(const struct software *s);
 /* STATUS_INPUT if a training run would have to do as other software does. */
 enum status software_check_runs(const char *text);
 const char *software_name(enum software_name name);
+/* The class of stacks (strategy/cluster/stack.h) that is as fast; NULL: shardlab's own, which clusters have anyway. */
+const char *software_class(const struct software *s);
 
 #endif

@@ -202,6 +202,8 @@ int step_copy(struct step *s, int group, enum pass pass, struct region from, str
 	op->pass = pass;
 	if (op_is_pageable(s->plan, op))
 		build_wait(s->b, QUEUE_COMPUTE, number);
+	if (op_bytes_in_turn(s->plan, s->b->role, op)) /* the stream of the reductions makes it */
+		build_wait(s->b, QUEUE_COMMUNICATION, number);
 	return number;
 }
 

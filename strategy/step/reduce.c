@@ -41,8 +41,8 @@ int reduce_copying(const struct step *s, int group)
 static int alloc_shard(struct step *s, int group, const char *what, enum category category)
 {
 	const struct group *g = &s->plan->groups[group];
-	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), category, plan_gradient_type(s->plan),
-	                   g->padded / s->shards);
+	enum type type = category == CATEGORY_GRADIENTS ? plan_shard_type(s->plan) : plan_gradient_type(s->plan);
+	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), category, type, g->padded / s->shards);
 }
 
 /* The shard on the device in which this rank adds up its gradients. */
@@ -191,6 +191,14 @@ static void send_waiting(struct step *s, int group)
 	depart(s, (struct reduction){.group = group, .buffer = -1, .staging = -1, .shard = shard, .op = copy});
 }
 
+/* What has come is rounded up to the type of the shard (--as …:gradients=kept). */
+static void keep_staging(struct step *s, int group, int staging)
+{
+	step_copy(s, group, PASS_BACKWARD, region_whole(s->b, staging), device_shard(s, group));
+	build_free(s->b, staging);
+	reduce_replicas(s, group, QUEUE_COMPUTE);
+}
+
 static void add_staging(struct step *s, int group, int staging)
 {
 	if (s->settings->reproducible) {
@@ -227,7 +235,7 @@ static void arrive(struct step *s)
 		build_free(s->b, r.shard);
 	memmove(&all->list[0], &all->list[1], (size_t)--all->count * sizeof all->list[0]);
 	if (r.staging >= 0)
-		add_staging(s, r.group, r.staging);
+		(r.adds ? add_staging : keep_staging)(s, r.group, r.staging);
 	if (r.slice)
 		take_slice(s, &r);
 	if (r.back)
@@ -288,9 +296,10 @@ static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 		r->adds = adds;
 		return;
 	}
-	if (adds)
+	r->adds = adds;
+	if (adds || plan_shard_type(s->plan) != plan_gradient_type(s->plan))
 		r->staging = alloc_shard(s, r->group, "staging", CATEGORY_BUFFERS);
-	struct region to = adds ? region_whole(s->b, r->staging) : device_shard(s, r->group);
+	struct region to = r->staging >= 0 ? region_whole(s->b, r->staging) : device_shard(s, r->group);
 	r->op = build_number(s->b, reduce_scatter(s, r->group, whole_in(s, r->group, r->buffer), to));
 }
 
@@ -303,7 +312,7 @@ void reduce_send(struct step *s, int group, bool owns)
 	r.shared = !owns;
 	depart(s, r);
 	s->group[group].gradients = -1;
-	if (adds)
+	if (adds || r.staging >= 0)
 		return;
 	reduce_replicas(s, group, QUEUE_COMMUNICATION);
 	send_waiting(s, group);

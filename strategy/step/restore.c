@@ -67,9 +67,10 @@ static struct op *show_group(struct step *s, enum op_kind op_kind, const char *n
 	op->operand[FIRST_OPERAND] = shown;
 	op->operand[FIRST_OPERAND].slice |= alike_axes(s, group);
 	op->axes = step_shard_axes(s, place);
+	int number = build_number(s->b, op);
 	if (staging >= 0)
-		build_free(s->b, staging);
-	return &s->b->role->ops[build_number(s->b, op)];
+		build_free(s->b, staging); /* the operations may have moved */
+	return &s->b->role->ops[number];
 }
 
 /* Shows each fp32 weight exactly once over all ranks. Ranks that keep the same weights show a slice each; ranks of a

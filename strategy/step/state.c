@@ -50,7 +50,8 @@ static bool is_kept(const struct step *s, enum state_kind kind)
 
 static enum type type_of(const struct step *s, enum state_kind kind)
 {
-	return kind == STATE_GRADIENTS                       ? plan_gradient_type(s->plan)
+	bool shard = s->strategy->gradients == PLACE_SHARD && !s->settings->offload.optimizer;
+	return kind == STATE_GRADIENTS                       ? (shard ? plan_shard_type : plan_gradient_type)(s->plan)
 	       : kind == STATE_PARAMETERS && !s->state.casts ? s->settings->precision
 	                                                     : TYPE_FP32;
 }
@@ -175,7 +176,7 @@ static void alloc_border(struct step *s)
 	int64_t elements = border_is_kept(s->plan, s->strategy) ? border_elements(s->plan, r->first_rank, r->ranks) : 0;
 	if (elements)
 		build_state_in(s->b, s->state.home[STATE_GRADIENTS].space, "border", CATEGORY_GRADIENTS,
-		               plan_gradient_type(s->plan), elements);
+		               type_of(s, STATE_GRADIENTS), elements);
 }
 
 static void alloc_kinds(struct step *s)

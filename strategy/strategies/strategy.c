@@ -67,8 +67,12 @@ static enum status unknown_strategy(const char *name)
 	struct near near = {.typed = name};
 	for (int i = 0; any_at(i); i++)
 		near_consider(&near, any_at(i)->name);
-	return status_fail(STATUS_INPUT, "{strategy}: unknown strategy '%s'%s; known: %s, all (the first seven)", name,
-	                   near_words(&near), near.known);
+	return near.name
+	               ? status_fail(STATUS_INPUT, "{strategy}: unknown strategy '%s'%s; all names: {help} strategies",
+	                             name, near_words(&near))
+	               : status_fail(STATUS_INPUT,
+	                             "{strategy}: unknown strategy '%s'; known: %s, all (the first seven)", name,
+	                             near.known);
 }
 
 enum status strategy_parse(const char *text, const struct strategy **out)

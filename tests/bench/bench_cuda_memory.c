@@ -1,6 +1,7 @@
 /* How fast the kernels that memory limits are on this GPU, and what share that is of how fast it copies.
  *
- *     bench_cuda_memory [--repeats N]      GB/s of each, at the sizes of GPT-2 124M, 64 × 1024 tokens, bf16
+ *     bench_cuda_memory [--repeats N]      GB/s of each, at the sizes of GPT-2 124M, 64 × 1024 tokens, bf16; and of all
+ *                                          of a step
  *     bench_cuda_memory --check            the same kernels beside the CPU's, on fewer rows; exit status 1 if one
  *                                          differs by more than its rounding
  *
@@ -106,7 +107,7 @@ static bool job_agrees(const struct job *j)
 static bool run_all(bool compare)
 {
 	struct job jobs[JOBS];
-	double limit = 0;
+	double limit = 0, bytes = 0, seconds = 0;
 	bool agree = true;
 	jobs_make(jobs);
 	for (size_t k = 0; k < JOBS; k++) {
@@ -118,14 +119,19 @@ static bool run_all(bool compare)
 		if (compare) {
 			agree = job_agrees(j) && agree;
 		} else {
-			double rate = 1e-9 * j->bytes / gpu_seconds(run_job, j, j->name);
+			double once = gpu_seconds(run_job, j, j->name), rate = 1e-9 * j->bytes / once;
 			limit = j->run == run_copy ? rate : limit;
+			bytes += j->in_step * j->bytes;
+			seconds += j->in_step * once;
 			printf("%-24s %9.1f us %8.1f GB/s %5.1f%% of the copy\n", j->name, 1e-3 * j->bytes / rate, rate,
 			       100 * rate / limit);
 		}
 		for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
 			api->release(gpu, j->b[i].p);
 	}
+	if (!compare)
+		printf("those of a step together %9.1f us %8.1f GB/s %5.1f%% of the copy\n", 1e6 * seconds,
+		       1e-9 * bytes / seconds, 1e-7 * bytes / seconds / limit);
 	return agree;
 }
 

@@ -1,5 +1,6 @@
 /* The kernels that memory limits, at the sizes of GPT-2 124M in bf16: what each is called with, and how many bytes it
- * must move, each number once; what a kernel reads again, and what it keeps in the workspace, is its own affair.
+ * must move, each number once; what a kernel reads again, and what it keeps in the workspace, is its own affair. How
+ * often a step of `single` has it tells what its time is worth.
  *
  *     struct job jobs[JOBS];
  *     jobs_make(jobs);
@@ -36,7 +37,8 @@ struct buffer {
 
 struct job {
 	const char *name;
-	double bytes; /* bytes that must be read and written */
+	double bytes; /* that must be read and written */
+	int in_step;  /* runs in a step of GPT-2 124M's 12 blocks */
 	int (*run)(const struct on *o, const struct buffer *b);
 	struct buffer b[MOST_BUFFERS];
 };
@@ -94,13 +96,15 @@ static inline void jobs_make(struct job jobs[JOBS])
 	int64_t r = rows(), n = r * WIDTH, table = (int64_t)VOCABULARY * WIDTH, p = parameters;
 	double size = (double)n * 2;
 	const struct job all[] = {
-	        {"copy", 4.0 * (double)p, run_copy, {BF16(p), BF16(p)}},
+	        {"copy", 4.0 * (double)p, 0, run_copy, {BF16(p), BF16(p)}},
 	        {"norm forward",
 	         2 * size,
+	         25,
 	         run_norm_forward,
 	         {BF16(n), BF16(WIDTH), BF16(WIDTH), RESULT(ELEMENT_BF16, n), RESULT(ELEMENT_FP32, 2 * r)}},
 	        {"norm backward",
 	         4 * size,
+	         25,
 	         run_norm_backward,
 	         {BF16(n),
 	          BF16(n),
@@ -111,18 +115,22 @@ static inline void jobs_make(struct job jobs[JOBS])
 	          RESULT(ELEMENT_BF16, WIDTH)}},
 	        {"classifier",
 	         4.0 * (double)r * VOCABULARY,
+	         1,
 	         run_classifier,
 	         {RESULT(ELEMENT_BF16, r * STRIDE), IDS(r), RESULT(ELEMENT_FP32, 1)}},
 	        {"embedding forward",
 	         2 * size,
+	         1,
 	         run_embedding_forward,
 	         {IDS(r), BF16(table), BF16(tokens * WIDTH), RESULT(ELEMENT_BF16, n)}},
 	        {"embedding backward",
 	         2 * size + 2.0 * (double)table,
+	         1,
 	         run_embedding_backward,
 	         {IDS(r), BF16(n), RESULT(ELEMENT_BF16, table), RESULT(ELEMENT_BF16, tokens * WIDTH)}},
 	        {"AdamW",
 	         28.0 * (double)p,
+	         1,
 	         run_adamw,
 	         {RESULT(ELEMENT_BF16, p),
 	          BF16(p),
@@ -130,16 +138,18 @@ static inline void jobs_make(struct job jobs[JOBS])
 	          {.type = ELEMENT_FP32, .n = p, .is_result = true},
 	          RESULT(ELEMENT_FP32, p),
 	          {.n = 2, .ids = true, .step = true}}},
-	        {"vector add", 6.0 * (double)p, run_add, {BF16(p), RESULT(ELEMENT_BF16, p)}},
-	        {"sum of squares", 2.0 * (double)p, run_squares, {BF16(p), RESULT(ELEMENT_FP32, 1)}},
-	        {"overflow", 2.0 * (double)p, run_overflow, {BF16(p), {.type = ELEMENT_FP32, .n = 1}}},
-	        {"fp32 to bf16", 6.0 * (double)p, run_convert, {{.type = ELEMENT_FP32, .n = p}, BF16(p)}},
+	        {"vector add", 6.0 * (double)p, 0, run_add, {BF16(p), RESULT(ELEMENT_BF16, p)}},
+	        {"sum of squares", 2.0 * (double)p, 0, run_squares, {BF16(p), RESULT(ELEMENT_FP32, 1)}},
+	        {"overflow", 2.0 * (double)p, 0, run_overflow, {BF16(p), {.type = ELEMENT_FP32, .n = 1}}},
+	        {"fp32 to bf16", 6.0 * (double)p, 0, run_convert, {{.type = ELEMENT_FP32, .n = p}, BF16(p)}},
 	        {"bias, residual, GELU",
 	         4 * size,
+	         0,
 	         run_finish,
 	         {BF16(WIDTH), BF16(n), RESULT(ELEMENT_BF16, n), RESULT(ELEMENT_BF16, n)}},
 	        {"bias, residual, GELU of 4×",
 	         16 * size,
+	         0,
 	         run_finish,
 	         {BF16(4 * WIDTH), BF16(4 * n), RESULT(ELEMENT_BF16, 4 * n), RESULT(ELEMENT_BF16, 4 * n)}},
 	};

@@ -72,8 +72,35 @@ run named "${train[@]}" --data big.csv --log read
 wait $!
 [ "$(wc -l <lines)" = 1 ] && grep -q '^{"step": 1,' lines || fail "a log into a pipe: $(cat lines)"
 run nowhere "${train[@]}" --data big.csv --log /dev/null
-mkfifo weights.safetensors
-refuse 'weights.safetensors: is there and not a regular file, which weights need' "${train[@]}" --data big.csv --save weights.safetensors
+
+# Weights go into a FIFO, a device, stdout or a shell's >(command) as they stand in a file, and nothing takes its place.
+mkfifo weights
+for ranks in 1 2; do
+	strategy=single
+	[ $ranks = 1 ] || strategy=zero2
+	saves=(train --model mlp:sizes=2-20000-2 --strategy $strategy --ranks $ranks --batch 2 --steps 1 --data big.csv --json)
+	run saved "${saves[@]}" --save saved.safetensors
+	cat weights >got &
+	run fifo "${saves[@]}" --save weights
+	wait $!
+	cmp got saved.safetensors && [ -p weights ] || fail "$ranks ranks: weights into a FIFO"
+	run nowhere "${saves[@]}" --save /dev/null
+	[ -c /dev/null ] || fail "$ranks ranks: /dev/null is replaced"
+	"$SHARDLAB" "${saves[@]}" --save /dev/stdout 2>err | cat >got
+	cmp got saved.safetensors || fail "$ranks ranks: weights to stdout"
+	run substituted "${saves[@]}" --save >(cat >substituted && : >done)
+	until [ -e done ]; do sleep 0.01; done
+	rm done
+	cmp substituted saved.safetensors || fail "$ranks ranks: weights into a command"
+	# A reader that goes away is one line, on any rank.
+	head -c 1 weights >/dev/null &
+	status=0
+	"$SHARDLAB" "${saves[@]}" --save weights >out 2>err || status=$?
+	wait $!
+	[ $status = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "^fatal: .*--save: cannot write 'weights': nobody reads it any more" err ||
+		fail "$ranks ranks: a reader that goes away: exit status $status"
+	[ -z "$(find . "${TMPDIR:-/tmp}" -name 'shardlab-weights*')" ] || fail "$ranks ranks: left behind"
+done
 mkdir folder
 mkfifo folder/a_train.bin
 refuse 'folder/a_train.bin: not a regular file' train --model gpt:layers=1,width=16,heads=2,context=8 --data folder

@@ -59,7 +59,9 @@ refuse '--batch 3 is not divisible by 2 ranks' sim --ranks 2 --batch 3
 refuse 'did you mean gpt?' sim --model gtp
 refuse 'did you mean h100?' sim --cluster h100-80gb
 refuse "'7b' is not a whole number; say 7B" sim --model params=7b
-refuse 'did you mean zero1, zero2 or zero3?' help zero4
+refuse "no help on 'zero4' (did you mean zero1, zero2 or zero3?)" help zero4
+refuse "no help on 'clustr' (did you mean cluster?)" help clustr
+refuse "params=46.7e9:units=32 has the model states of Mixtral 8x7B" sim --model mixtral
 refuse "no help on 'llama' alone; shardlab help models has it" help llama
 refuse 'did you mean llama-2-7b?' sim --model llama-7b
 refuse '--bucket 25: of what? 25MiB, 25MB, or 25B if bytes are meant' sim --bucket 25

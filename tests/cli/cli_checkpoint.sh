@@ -146,31 +146,3 @@ for wait in 0.15 0.22 0.3; do
 	[ -z "$(find "$TMPDIR/killed" -name '*.partial')" ] || fail "left behind: $(ls "$TMPDIR/killed")"
 	rm -r "$TMPDIR/killed"
 done
-
-# Killed at a system call of a save: `latest` leads to a whole checkpoint, of this step or the one before.
-if [ -n "${SAN-}" ] || ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
-	echo 'left out: saves that are killed at a system call: that takes strace, and no sanitizer'
-	exit 0
-fi
-calls=mkdir,mkdirat,openat,fallocate,pwrite64,write,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,rmdir
-struck=$TMPDIR/struck
-two=(train "${same[@]}" --strategy single --steps 2 --checkpoint "$struck" --checkpoint-every 1 --checkpoint-keep 1)
-run once "${two[@]}"
-rm -r "$struck"
-strace -f -qq -o "$TMPDIR/calls" -e trace=$calls "$SHARDLAB" "${two[@]}" >/dev/null 2>&1
-begin=$(grep -n 'step-00000001' "$TMPDIR/calls" | head -n 1 | cut -d: -f1)
-every=${CHECKPOINT_STRIKES_EVERY:-9}
-# strace counts each call by its name.
-awk '{ sub(/\(.*/, "", $2); count[$2]++; print $2, count[$2] }' "$TMPDIR/calls" |
-	awk -v begin="$begin" -v every="$every" 'NR >= begin && (NR - begin) % every == 0' >"$TMPDIR/strikes"
-while read -r call n; do
-	rm -rf "$struck"
-	(strace -f -qq -o /dev/null -e trace=$calls -e inject="$call":signal=KILL:when="$n" "$SHARDLAB" "${two[@]}" || true) \
-		</dev/null >/dev/null 2>&1
-	[ -e "$struck/latest" ] || continue
-	"$SHARDLAB" checkpoint verify "$struck" >"$TMPDIR/out" 2>"$TMPDIR/err" || fail "killed at $call $n: $(cat "$TMPDIR/err")"
-	grep -q step-00000002 "$TMPDIR/out" && continue
-	run struck "${two[@]}" --resume latest
-	[ "$(checksum once)" = "$(checksum struck)" ] || fail "killed at $call $n and resumed: other weights"
-	[ -z "$(find "$struck" -name '*.partial')" ] || fail "killed at $call $n: left behind: $(ls "$struck")"
-done <"$TMPDIR/strikes"

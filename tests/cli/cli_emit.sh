@@ -30,6 +30,31 @@ for command in sim compare; do
 	grep -q 'memory' report || complain "$command: no report beside the file"
 	grep -q "^$command.json: as DeepSpeed 0.19.8 reads it" said || complain "$command: $(cat said)"
 done
+# With --json what is said of the file is said there too, note by note.
+for request in sim compare advise 'train --steps 1'; do
+	"$SHARDLAB" $request --model gpt --strategy zero3 --ranks 2 --batch 8 --json --emit deepspeed:said.json 2>said >report.json ||
+		complain "$request: $(cat said)"
+	python3 - <<'PYTHON' || complain "$request --json: what is emitted"
+import json
+text = open("report.json").read()
+e = json.loads(text.split("\n")[0] if text.startswith('{"') else text)["emitted"]
+assert (e["file"], e["program"], e["version"]) == ("said.json", "deepspeed", "DeepSpeed 0.19.8"), e
+said = open("said").read().split("\n")
+assert [f"said.json: note: {n['text']}" for n in e["notes"]] == [s for s in said if "note: " in s], e
+assert "beside the file: " + " ".join(e["beside"]) in said, e
+sizes = [n for n in e["notes"] if n.get("option") == "--strategy"]
+assert len(sizes) == 1 and "stage3_prefetch_bucket_size" in sizes[0]["key"] and sizes[0]["here"] == "zero3" and sizes[0]["why"], e
+PYTHON
+done
+
+# The plan takes the rates of the program that the file is for, whichever command writes it.
+"$SHARDLAB" plan --model mlp --ranks 2 --strategy zero3 >zero3.plan
+for request in 'sim --strategy zero1' 'compare --strategy zero1' 'sim --plan zero3.plan' 'train --strategy zero1 --steps 1'; do
+	[[ "$request" == *--plan* ]] || request+=' --model mlp --ranks 2'
+	"$SHARDLAB" $request --cluster a100-80gb --emit accelerate:judged.yaml >report 2>said || complain "$request: $(cat said)"
+	grep -q ' stack deepspeed' report && grep -q '^judged.yaml: note: judged as Accelerate 1.15 runs it, class deepspeed;' said ||
+		complain "$request: whose rates: $(head -1 report) $(cat said)"
+done
 "$SHARDLAB" train "${options[@]}" --seed 3 --emit deepspeed 2>"$TMPDIR/err" >train.json || fail "train --emit: exit status $?"
 cmp -s ds.json train.json || complain 'train --emit deepspeed: another file'
 "$SHARDLAB" train --model mlp --ranks 2 --steps 1 --json --emit accelerate:train.yaml 2>/dev/null | grep -q summary ||

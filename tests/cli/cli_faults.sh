@@ -100,6 +100,7 @@ strike compare compare --model mlp --json
 small=(train --model 'gpt:layers=1,width=16,heads=2,context=8' --data "$text" --strategy single --steps 1 --batch 2 --evaluate no)
 strike train "${small[@]}" --save saved --trace run.json
 strike 'train to files' "${small[@]}" --save weights.safetensors --log run.csv --plot run.svg
+echo "faults $((${struck[0]-0} + ${struck[1]-0} + ${struck[2]-0})): ended as otherwise ${struck[0]-0}, with status 1 ${struck[1]-0}, with status 2 ${struck[2]-0}"
 # Else nothing was struck.
 [ "${struck[0]-0}" -gt 4 ] && [ "${struck[1]-0}" -gt 4 ] && [ "${struck[2]-0}" -gt 4 ] ||
 	complain "runs by exit status: 0 ${struck[0]-0}, 1 ${struck[1]-0}, 2 ${struck[2]-0}"

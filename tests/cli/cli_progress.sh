@@ -126,6 +126,32 @@ for precision in fp32 bf16; do
 		fail "a run in $precision that diverges: $(cat "$TMPDIR/err")"
 	[ "$(cat "$TMPDIR/good.safetensors")" = good ] || fail 'a run that diverged replaced a file'
 done
+# An update that ruins the weights at a finite loss: what was saved before stays, and nothing else is saved. Weights that fp16
+# cannot hold are ruined there.
+ruins=(train --model mlp:sizes=784-10 --batch 16 --evaluate no --optimizer adamw --learning-rate 1e6 --weight-decay 1e6)
+for precision in fp32:3 bf16:3 fp16:0; do
+	last=${precision#*:} precision=${precision%:*}
+	for way in '--strategy single' '--strategy zero2 --ranks 2'; do
+		said="step $((last + 1)): its update left parameters that are not finite in $precision: .* this checkpoint was not kept"
+		rm -rf "$TMPDIR/ruined"
+		status=0
+		# shellcheck disable=SC2086
+		"$SHARDLAB" "${ruins[@]}" $way --steps 20 --precision $precision --checkpoint "$TMPDIR/ruined" --checkpoint-every 1 \
+			>"$TMPDIR/ruined.out" 2>"$TMPDIR/err" || status=$?
+		[ $status = 1 ] && [ "$(wc -l <"$TMPDIR/err")" = 1 ] &&
+			grep -q "$said" "$TMPDIR/err" || fail "$precision, $way: ruined weights: exit status $status"
+		[ "$last" = 0 ] && [ -z "$(ls -A "$TMPDIR/ruined")" ] || [ "$(cat "$TMPDIR/ruined/latest")" = "step-0000000$last" ] ||
+			fail "$precision, $way: ruined weights: $(ls -A "$TMPDIR/ruined")"
+		[ -z "$(find "$TMPDIR/ruined" -name '*.partial')" ] || fail "$precision, $way: left behind"
+	done
+done
+for way in '--strategy single' '--strategy zero2 --ranks 2'; do
+	status=0
+	# shellcheck disable=SC2086
+	"$SHARDLAB" "${ruins[@]}" $way --steps 4 --save "$TMPDIR/good.safetensors" >"$TMPDIR/ruined.out" 2>"$TMPDIR/err" || status=$?
+	[ $status = 1 ] && [ "$(wc -l <"$TMPDIR/err")" = 1 ] && grep -q 'are not finite in the end' "$TMPDIR/err" &&
+		[ "$(cat "$TMPDIR/good.safetensors")" = good ] || fail "$way: ruined weights in the end: exit status $status"
+done
 if ls "$TMPDIR"/*.tmp >/dev/null 2>&1; then fail 'temporary files are left'; fi
 
 refuse '--log run.txt: the name must end in .jsonl or .csv' train --model $model --log run.txt

@@ -11,10 +11,14 @@ runs=tests/golden/published_runs.csv
 for level in ceiling class stack step; do
 	tools/predict_published --json --level $level $runs >"$TMPDIR/$level.json"
 done
-tools/fit_stacks --output "$TMPDIR" $runs >"$TMPDIR/fitted" 2>"$TMPDIR/summary"
+tools/fit_stacks --json --output "$TMPDIR" $runs >"$TMPDIR/fitted.json"
 
 python3 - "$TMPDIR" <<'PYTHON'
 import json, sys
+fitted = json.load(open(sys.argv[1] + "/fitted.json"))    # what is fitted and what is left out are all rows
+assert [(r["line"], r["rule"]) for r in fitted["left_out"]] == [
+    (10, "what is recomputed is not stated"), (11, "read off a picture"), (12, "the sequence is not stated")], fitted["left_out"]
+assert fitted["runs"] == sum(s["runs"] for s in fitted["stacks"]) == 8, fitted
 b = {n: json.load(open("%s/%s.json" % (sys.argv[1], n))) for n in ("ceiling", "class", "stack")}
 for name, v in b.items():
     assert v["said"] == {"exact": 6, "near": 5, "not": 0}, (name, v["said"])
@@ -31,6 +35,15 @@ assert 0 < step["n"] < 7 and step["mean"] < b["ceiling"]["time"]["mean"] / 2 and
 pairs = b["stack"]["pairs"]    # of what the runs of llm-foundry have in common, four of five are of one model and card
 assert pairs["n"] > 0 and 0 < pairs["median"] <= pairs["p80"] <= pairs["p90"] < 30, pairs
 PYTHON
+
+# What is left out is listed before what is fitted, each line with its rule.
+sed -n '1p;7p;11p' $runs >"$TMPDIR/few.csv"
+sed -n 2p $runs | sed 's/,4096,32,50368,/,4096,31,50368,/' >>"$TMPDIR/few.csv"    # 31 heads, of which the model has no width
+tools/fit_stacks "$TMPDIR/few.csv" >"$TMPDIR/few"
+[ "$(cut -d: -f2- "$TMPDIR/few" | head -1)" = "3: left out: read off a picture (GPT-175B, 128 GPUs A100-80GB (Azure NDm A100 v4), deepspeed)" ] ||
+	fail "the run that is left out is not listed first: $(cat "$TMPDIR/few")"
+grep -q ':4: left out: --model mpt.*heads' "$TMPDIR/few" || fail "a run that sim refuses is not listed: $(cat "$TMPDIR/few")"
+grep -q '^1 runs fitted, 2 left out' "$TMPDIR/few" || fail "what is fitted and left out is not counted: $(cat "$TMPDIR/few")"
 
 # Known points: what is said of each, or why not.
 tools/known_points --json >"$TMPDIR/points.json"

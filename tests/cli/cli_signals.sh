@@ -67,24 +67,52 @@ end 'a stage that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL --strate
 end 'a replica that is killed' '^fatal: rank 3 died (Killed)' 4 rank KILL --strategy hybrid:shard=2
 end 'a parent that is killed' '' 3 parent KILL
 
-# mpirun gives its ranks a second, which may be too short to save: either way the line says who was asked, and no run
-# that somebody asked to end starts again.
-for signal in TERM HUP; do
-	status=0
+# The first fsync of each rank takes three seconds.
+slow=
+if [ -z "${SAN-}" ]; then # a sanitizer wants to be loaded first
+	cat >"$TMPDIR/disk.c" <<-'END'
+		#define _GNU_SOURCE
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		int fsync(int fd)
+		{
+			static int once;
+			if (!once++)
+				sleep(3);
+			return (int)syscall(SYS_fsync, fd);
+		}
+	END
+	${CC:-cc} -shared -fPIC "$TMPDIR/disk.c" -o "$TMPDIR/disk.so"
+	slow=$TMPDIR/disk.so
+fi
+
+# A signal to mpirun alone, or to all: mpirun would give its ranks a second, and is deaf to it. But not to SIGHUP, by which the
+# launcher ends it: either way the line says who was asked, and no run that somebody asked to end starts again.
+ask_mpirun() {
+	local signal=$1 status=0 mpirun
 	rm -f "$TMPDIR/out"
-	"${alone[@]}" "$program" train --model mlp:sizes=784-32-10 --ranks 2 --steps 100000000 --json --restarts 2 \
-		--checkpoint "$TMPDIR/asked.$signal" >"$TMPDIR/out" 2>"$TMPDIR/err" &
+	LD_PRELOAD=${slow:-} "${alone[@]}" "$program" train --model mlp:sizes=784-32-10 --ranks 2 --steps 100000000 --json --restarts 2 \
+		--checkpoint "$TMPDIR/asked.$signal.$2" --checkpoint-every 100000000 >"$TMPDIR/out" 2>"$TMPDIR/err" &
 	parent=$!
-	wait_until has_stepped || complain "$signal to mpirun: no steps"
-	kill -"$signal" "$(parent_of "$(ranks | tail -n 1)")"
+	wait_until has_stepped || complain "$signal to $2: no steps"
+	mpirun=$(parent_of "$(ranks | tail -n 1)")
+	# shellcheck disable=SC2046
+	case $2 in
+	mpirun) kill -"$signal" "$mpirun" ;;
+	all) kill -"$signal" "$parent" "$mpirun" $(ranks) ;;
+	esac
 	wait "$parent" 2>/dev/null || status=$?
-	case $status in
-	75) grep -q '^stopped by the user after step' "$TMPDIR/err" && [ -e "$TMPDIR/asked.$signal/latest" ] ;;
-	1) grep -q '^mpirun was asked to end by a signal, and ended the ranks before they had saved' "$TMPDIR/err" ;;
+	case $signal.$status in
+	*.75) grep -q '^stopped by the user after step' "$TMPDIR/err" && [ -e "$TMPDIR/asked.$signal.$2/latest" ] ;;
+	HUP.1) grep -q '^mpirun was asked to end by a signal, and ended the ranks before they had saved' "$TMPDIR/err" ;;
 	*) false ;;
-	esac && [ "$(wc -l <"$TMPDIR/err")" = 1 ] || complain "$signal to mpirun: exit status $status, $(cat "$TMPDIR/err")"
-	wait_until none_left || complain "$signal to mpirun: left behind: $(processes)"
-done
+	esac && [ "$(wc -l <"$TMPDIR/err")" = 1 ] || complain "$signal to $2: exit status $status, $(cat "$TMPDIR/err")"
+	wait_until none_left || complain "$signal to $2: left behind: $(processes)"
+}
+ask_mpirun TERM mpirun
+ask_mpirun INT mpirun
+ask_mpirun TERM all
+slow='' ask_mpirun HUP mpirun
 
 # Offload to disk leaves no file, however the run ends.
 folder=$TMPDIR/offloaded

@@ -53,12 +53,12 @@ strike() {
 		complain "$name: left behind: $(find "$TMPDIR" -name 'pid.*' -o -name '*.partial')"
 }
 
-# A machine that is gone: the run has said its last line and mpirun waits, deaf to SIGTERM, as does what it started. It
+# A machine that is gone: the run has said its last line and mpirun waits, deaf to signals, as does what it started. It
 # goes on while others are struck.
 mkdir "$TMPDIR/path"
 cat >"$TMPDIR/path/mpirun" <<-'END'
 	#!/bin/sh
-	trap '' TERM
+	trap '' TERM HUP
 	echo 'fatal: rank 1: the link is down' >&2
 	setsid sleep 20 &
 	echo $! >"$TMPDIR/deaf"
@@ -177,33 +177,6 @@ if [ -z "${SAN-}" ]; then # a sanitizer wants to be loaded first
 		[ -n "$(find "$TMPDIR" -name 'synced*')" ]; then
 		complain "a part that cannot be synced: exit status $status, '$(head -n 3 "$TMPDIR/err")', $(ls "$TMPDIR")"
 	fi
-fi
-
-# A rank that hangs where MPI waits for all of them: under the user's mpirun, too, the others give up in time.
-if [ -z "${SAN-}" ]; then
-	echo '#include <stdlib.h>
-	#include <string.h>
-	#include <unistd.h>
-	#define HANG(name) int name() { for (;;) sleep(1); }
-	HANG(CALL)' >"$TMPDIR/hang.c"
-	theirs=(train --model mlp:sizes=784-32-10 --steps 2 --json)
-	hanging=()
-	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize MPI_Comm_split; do
-		${CC:-cc} -w -shared -fPIC -DCALL=$call "$TMPDIR/hang.c" -o "$TMPDIR/$call.so"
-		others=1
-		if [ $call = MPI_Comm_split ]; then others=3 theirs+=(--strategy hybrid:shard=2); fi # groups of ranks
-		(
-			export SHARDLAB_COMM_TIMEOUT_S=4
-			mpirun --oversubscribe --bind-to none -n $others "$program" "${theirs[@]}" : \
-				-n 1 env LD_PRELOAD="$TMPDIR/$call.so" "$program" "${theirs[@]}" || echo "status $?"
-		) >"$TMPDIR/$call.said" 2>&1 &
-		hanging+=($!)
-	done
-	wait "${hanging[@]}"
-	for call in MPI_Init_thread MPI_Comm_split_type MPI_Comm_dup MPI_Finalize MPI_Comm_split; do
-		grep -q '^fatal: .*: waited 4 s for the other ranks' "$TMPDIR/$call.said" && grep -q '^status [1-9]' "$TMPDIR/$call.said" ||
-			complain "a rank that hangs in $call: $(head -n 5 "$TMPDIR/$call.said")"
-	done
 fi
 
 # Room for the weights is tried before the first step.

@@ -219,17 +219,29 @@ static void remove_folder(void)
 	munmap(whole, 2 * TEXT);
 }
 
+/* For tests/bench/bench_faults.sh. */
+static void say(const char *command, long tried, long done_without, long all)
+{
+	if (getenv("FAULTS_SAY"))
+		printf("faults %ld done-without %ld of %ld: %s, %s\n", tried, done_without, all, command,
+		       from_then_on ? "all from there on" : "one");
+}
+
 START_LOOP_TEST(an_allocation_that_fails_is_told, 0, 2 * COUNT(commands))
 {
 	const char *command = commands[_i / 2];
 	struct result want, r;
+	long tried = 0, done_without = 0;
 	carry_out(command, 0, false, &want, whole);
 	ck_assert_msg(!want.status && !*want.error, "%s: %s", command, want.error);
 	ck_assert_msg(want.count > 100, "%s: %ld allocations are too few to be all", command, want.count);
 	for (long n = 1; n <= want.count; n = next_of(n)) {
 		carry_out(command, n, _i % 2, &r, text);
 		assert_ended_well(command, n, &r, &want);
+		tried++;
+		done_without += !r.status;
 	}
+	say(command, tried, done_without, want.count);
 }
 
 int main(int argc, char **argv)

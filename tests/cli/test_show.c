@@ -113,7 +113,7 @@ START_TEST(a_report_says_its_figures)
 	SHOWN(show_heading(&r, SHOW_ALL, out));
 	assert_lines("dp on 3 ranks · gpt:width=64, 1,234,567 parameters · bf16 · batch 18 = 3 ranks × 3 × 2 "
 	             "micro-batches · "
-	             "sequence 16 · offload optimizer · clip 1 · seed 7 · cluster here");
+	             "sequence 16 · offload optimizer · clip 1 · seed 7 · cluster here · shardlab 0.1\n");
 	r.asked = (struct report_asked){0};
 	SHOWN(show_report(&r, out));
 	assert_lines("dp on 3 ranks · gpt, 1,234,567 parameters · bf16 · batch 18 = 3 ranks × 3 × 2 micro-batches · "

@@ -39,7 +39,7 @@ for source in $(grep -lE 'target_run|CUDA_SUITE' tests/cuda/test_cuda_*.c*); do
 done
 program tests/bench/bench_cuda_memory <<'END'
 #!/bin/sh
-printf '%-24s %9.1f us %8.1f GB/s %5.1f%% of the copy\n' copy 120 4150 100 'bias, GELU' 30.1 3300 79.5
+printf '%-24s %9.1f us %8.1f GB/s %5.1f%% of the copy\n' copy 120 4150 100 'bias, GELU' 30.1 3300 79.5 'those of a step together' 30 3300 79.5
 END
 program tests/bench/bench_cuda_matrix <<'END'
 #!/bin/sh
@@ -56,7 +56,7 @@ END
 program python <<'END'
 #!/bin/sh
 [ "$1" != -c ] || exit 0
-printf '{\n "micro_batches": [\n  {\n   "micro_batch": 2,\n   "tokens_per_second": 1e-3,\n   "max_memory_allocated": 1000\n  }\n ]\n}\n'
+printf '{\n "micro_batches": [\n  {\n   "micro_batch": 2,\n   "backend": "flash",\n   "tokens_per_second": 1e-3,\n   "max_memory_allocated": 1000\n  }\n ]\n}\n'
 END
 program losses <<'END'
 #!/bin/sh
@@ -80,7 +80,7 @@ has '^losses of eager are 0 apart from those of cpu, bf16; limit 5e-4$'
 has '^losses of graph are 0 apart from those of cpu, bf16'
 has '^losses of graph32 are 0 apart from those of cpu32, fp32'
 has '^linear.forward  *[0-9]* times  *[0-9.]* us  *[0-9.]* %$'
-has $'^@row\tpytorch-speed\t.*, each at its best micro-batch ([12], 2): reached$'
+has $'^@row\tpytorch-speed\t.*, each at its best micro-batch ([12], 2), PyTorch with its flash attention: reached$'
 has $'^@row\tfirst\t16 of 17 stages ended well$'
 cp "$TMPDIR/script.log" "$TMPDIR/first.log"
 
@@ -129,6 +129,6 @@ STAGES='train-hopper train matrix pytorch' MICRO_BATCHES=2 stages_script 0 besid
 for stage in train-hopper train matrix pytorch; do has $'^@stage\t'"$stage"$'\tok\t'; done
 has $'^@row\tpytorch-speed\t'
 STAGES=sanitizer stages_script 0 third.sh
-has $'^@row\tsanitizer\t16 programs and tools: clean$'
+has $'^@row\tsanitizer\t18 programs and tools: clean$'
 FAKE_GPU_MIB=70 CALIBRATE=--quick STAGES=time stages_script 1 third.sh
 has $'^@row\tvalidate-time\tFAILED: calibrate$'

@@ -21,7 +21,8 @@ whole=$(mktemp -d)
 trap 'rm -rf "$whole"' EXIT
 logs=()
 for log in "$@"; do
-	logs+=("$whole/$(basename "$log")")
+	mkdir "$whole/${#logs[@]}" # two may have one name
+	logs+=("$whole/${#logs[@]}/$(basename "$log")")
 	if [ -n "$(tail -c 1 "$log" | tr -d '\n')" ]; then sed '$d' "$log"; else cat "$log"; fi >"${logs[-1]}"
 done
 awk -F '\t' -v table="$results" '

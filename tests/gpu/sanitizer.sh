@@ -1,6 +1,6 @@
 #!/bin/bash
 # compute-sanitizer: memcheck and racecheck over the tests of the kernels; memcheck over the kernels that memory limits,
-# whose arrays lie in the GPU's own memory, and over a short training.
+# and over a short training.
 #
 # Settings: SANITIZER (compute-sanitizer of PATH, or beside nvcc), SANITIZER_SECONDS (500: for each).
 . "$(dirname "$0")/common.sh"

@@ -8,8 +8,8 @@
  *     target_close(c);
  *     target_release(x);
  *
- * All that kernels read or write, scalars as well as vectors, must be target_memory(): a GPU does not see a test's
- * stack.
+ * All that kernels read or write, scalars as well as vectors, must be target_memory(): a GPU gets copies of it, between
+ * guards (operands.h).
  */
 #ifndef SHARDLAB_TESTS_TARGET_H
 #define SHARDLAB_TESTS_TARGET_H

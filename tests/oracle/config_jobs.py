@@ -164,6 +164,7 @@ SECTIONS = {"fsdp_config": "~section?", "accelerator_config": "~section?", "para
 
 
 def compare_trainer(rows):
+    from accelerate.utils import GradientAccumulationPlugin
     from transformers import TrainingArguments
     from transformers.trainer_pt_utils import AcceleratorConfig
     mine = {row[0]: row for row in rows("KEY", pathlib.Path("strategy/recipe/trainer.def"))}
@@ -171,6 +172,9 @@ def compare_trainer(rows):
               for f in dataclasses.fields(TrainingArguments) if f.init}
     theirs |= {f"accelerator_config.{f.name}": (kind_of(f.type), default_of(f))
                for f in dataclasses.fields(AcceleratorConfig)}
+    # Trainer hands these to Accelerate as they are.
+    theirs |= {f"accelerator_config.gradient_accumulation_kwargs.{f.name}": (kind_of(f.type), default_of(f))
+               for f in dataclasses.fields(GradientAccumulationPlugin)}
     # fsdp_config is a dict whose keys are what _process_fsdp_args asks it for.
     import inspect
     read = set(re.findall(r'(?<!xla_)fsdp_config(?:\.get\(|\.setdefault\(|\[)"(\w+)"|"(\w+)" in self\.fsdp_config',
@@ -184,10 +188,15 @@ def compare_trainer(rows):
 
 def refuse_as_trainer(args):
     """Errors that Trainer.__init__ and create_accelerator_and_postprocess raise from arguments alone."""
+    import accelerate
     if args.fsdp and args.deepspeed:
         raise ValueError("Using --fsdp xxx together with --deepspeed is not possible")
     if args.fsdp and args.fsdp_config.get("activation_checkpointing") and args.activation_checkpointing:
         raise ValueError("activation_checkpointing twice")
+    kwargs = args.accelerator_config.gradient_accumulation_kwargs or {}
+    if "num_steps" in kwargs and args.gradient_accumulation_steps > 1:
+        raise ValueError("num_steps beside gradient_accumulation_steps")
+    accelerate.utils.GradientAccumulationPlugin(**{**kwargs, "num_steps": 1})
 
 
 def run_trainer(path, judge):

@@ -39,6 +39,7 @@ MEANT = {
     "zero2_offload": (4, 1, 1, "fp32", 2, None, "cpu"), "zero3": (16, 1, 1, "bf16", 3, None, ""),
     "zero3_secondary": (4, 1, 1, "bf16", 3, None, ""), "zero3_unit": (4, 1, 1, "bf16", 3, None, ""), "zero3_disk": (4, 1, 1, "fp32", 3, None, "nvme nvme"),
     "scale": (4, 1, 1, "fp16", 0, None, ""), "fsdp": (8, 2, 1, "bf16", 0, True, ""),
+    "fsdp_operations": (4, 1, 1, "fp32", 0, True, ""),
     "fsdp_keep": (8, 1, 2, "fp32", 0, False, ""), "fsdp_sync": (8, 1, 2, "fp32", 0, True, ""),
     "fsdp_offload": (4, 1, 1, "bf16", 0, True, "cpu cpu"), "hybrid": (8, 1, 1, "bf16", 0, True, ""),
     "selective": (4, 1, 1, "fp32", 0, True, ""), "tensor": (4, 2, 1, "bf16", 0, None, ""),
@@ -46,10 +47,11 @@ MEANT = {
     "llama": (8, 1, 1, "bf16", 0, True, ""), "fsdp_save": (4, 1, 1, "bf16", 0, True, ""),
     "zero3_save": (4, 1, 1, "bf16", 3, None, ""), "fsdp_whole": (4, 1, 1, "fp32", 0, False, ""),
     "hybrid_keep": (8, 1, 1, "fp32", 0, False, ""),
+    "zero3_kept": (4, 1, 1, "bf16", 3, None, ""),
     "zero3_buffers": (4, 1, 1, "bf16", 3, None, "nvme nvme"), "zero3_staged": (4, 1, 1, "bf16", 3, None, "cpu nvme"),
     "fsdp_post": (4, 1, 1, "fp32", 0, True, ""), "fsdp_two": (4, 1, 1, "bf16", 0, False, ""),
     "fsdp_all": (4, 1, 1, "fp32", 0, True, ""), "hybrid_post": (8, 1, 1, "fp32", 0, True, ""),
-    "foreach": (4, 1, 1, "fp32", 0, True, ""),
+    "foreach": (4, 1, 1, "fp32", 0, True, ""), "digits": (4, 1, 1, "fp32", 0, None, ""),
 }
 SECOND_COPY = {"zero3_secondary": 2}  # ranks that keep one between forward and backward
 GATHERED = ("fsdp_save", "zero3_save")  # weights are gathered to be saved

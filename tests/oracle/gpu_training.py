@@ -5,12 +5,13 @@
     python tests/oracle/gpu_training.py losses --device cpu --no-compile --sequence 256 --batch 2 --micro-batch 2 --lr 1e-4 \
         > tests/golden/gpt2_losses.json
 
-bf16 by autocast over fp32 weights, torch.compile, scaled_dot_product_attention (flash), AdamW with fused=True: what
-PyTorch's users take to be fast.
+bf16 by autocast over fp32 weights, torch.compile, scaled_dot_product_attention, AdamW with fused=True: what PyTorch's users
+take to be fast.
 
 speed     tokens a second, the share of the card's peak (--peak, in TFLOP/s; 6 FLOPs a weight a token and 6·L·T·C of
-          causal attention, as the project counts), and torch.cuda.max_memory_allocated, for each micro-batch that fits;
-          and flash attention alone, forward and backward, in TFLOP/s, beside the rate of a bf16 product
+          causal attention, as the project counts), and torch.cuda.max_memory_allocated, with each of --backends (flash,
+          cudnn: whose attention) for each micro-batch that fits; and their attention alone, forward and backward, in
+          TFLOP/s, beside the rate of a bf16 product. A backend that PyTorch refuses here is a row with the reason
 losses    of each step, before its update, on the same samples as the product takes of the text (bytes), from the same
           weights: those that `shardlab train --save FILE` wrote (after `--steps 0`, or of any other run), or, without
           --init, those that the product starts with for this --seed. AdamW with betas 0.9 and 0.999, eps 1e-8.
@@ -29,6 +30,9 @@ import time
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 
 MODELS = {"gpt2-124m": (12, 768, 12), "gpt2-355m": (24, 1024, 16), "gpt2-774m": (36, 1280, 20),
           "gpt2-1558m": (48, 1600, 25)}
@@ -144,19 +148,23 @@ def seconds_of(run, repeats):
     return sorted(in_a_row(count) for _ in range(repeats))[repeats // 2]
 
 
-def attention_rates(repeats):
-    """Causal: half of 4·T²·D products a head forward, and 2.5 times as many backward."""
+def product_rate(repeats):
     n = 8192
     a, b = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     for _ in range(3):
         a @ b
-    rows = [{"product": n, "tflops": 2e-12 * n**3 / seconds_of(lambda: a @ b, repeats)}]
-    del a, b
-    for size in 64, 128:
-        for tokens in 1024, 4096:
-            samples, heads = 65536 // tokens, 768 // size
-            q, k, v = (torch.randn(samples, heads, tokens, size, device="cuda", dtype=torch.bfloat16,
-                                   requires_grad=True) for _ in range(3))
+    return {"product": n, "tflops": 2e-12 * n**3 / seconds_of(lambda: a @ b, repeats)}
+
+
+def attention_rate(backend, size, tokens, repeats):
+    """Causal: half of 4·T²·D products a head forward, and 2.5 times as many backward."""
+    samples, heads = 65536 // tokens, 768 // size
+    q, k, v = (torch.randn(samples, heads, tokens, size, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+               for _ in range(3))
+    flops = 2e-12 * samples * heads * tokens**2 * size
+    row = {"backend": backend, "head_size": size, "tokens": tokens, "samples": samples, "heads": heads}
+    try:
+        with sdpa_kernel(BACKENDS[backend]):
             y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
             dy = torch.randn_like(y)
 
@@ -168,41 +176,49 @@ def attention_rates(repeats):
                 torch.autograd.grad(y, (q, k, v), dy, retain_graph=True)
 
             forward(), backward()
-            flops = 2e-12 * samples * heads * tokens**2 * size
-            rows.append({"head_size": size, "tokens": tokens, "samples": samples, "heads": heads,
-                         "forward_tflops": flops / seconds_of(forward, repeats),
-                         "backward_tflops": 2.5 * flops / seconds_of(backward, repeats)})
-    return rows
+            return {**row, "forward_tflops": flops / seconds_of(forward, repeats),
+                    "backward_tflops": 2.5 * flops / seconds_of(backward, repeats)}
+    except RuntimeError as e:
+        return {**row, "refused": str(e).splitlines()[0]}
 
 
-def speed(a):
+def attention_rates(a):
+    return [product_rate(a.repeats)] + [attention_rate(backend, size, tokens, a.repeats) for backend in a.backends
+                                        for size in (64, 128) for tokens in (1024, 4096)]
+
+
+def training_rate(a, backend, micro):
     layers, width, _ = MODELS[a.model]
-    rows = []
-    for micro in [int(m) for m in a.micro_batches.split(",")]:
-        torch.cuda.empty_cache()
-        torch._dynamo.reset()
-        try:
-            model = make_model(a)
-            step = make_step(model, a)
-            weights = sum(p.numel() for p in model.parameters())
-            data = torch.randint(a.vocabulary, (micro, a.context + 1), device="cuda")
-            batches = [(data[:, :-1].contiguous(), data[:, 1:].contiguous())]
+    row = {"micro_batch": micro, "backend": backend}
+    torch.cuda.empty_cache()
+    torch._dynamo.reset()
+    try:
+        model = make_model(a)
+        step = make_step(model, a)
+        weights = sum(p.numel() for p in model.parameters())
+        data = torch.randint(a.vocabulary, (micro, a.context + 1), device="cuda")
+        batches = [(data[:, :-1].contiguous(), data[:, 1:].contiguous())]
+        with sdpa_kernel(BACKENDS[backend]):
             for _ in range(5):
                 step(batches)
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
             seconds = seconds_of(lambda: step(batches), a.repeats)
-            rate = micro * a.context / seconds
-            flops = rate * (6 * weights + 6 * layers * a.context * width)
-            rows.append({"micro_batch": micro, "step_seconds": seconds, "tokens_per_second": rate,
-                         "share_of_peak": flops / (a.peak * 1e12), "max_memory_allocated":
-                         torch.cuda.max_memory_allocated()})
-            print(f"micro-batch {micro}: {rate:.0f} tokens/s", file=sys.stderr)
-            del model, step
-        except torch.OutOfMemoryError:
-            rows.append({"micro_batch": micro, "out_of_memory": True})
-            model = step = None
-    return {"micro_batches": rows, "attention": attention_rates(a.repeats)}
+    except torch.OutOfMemoryError:
+        return {**row, "out_of_memory": True}
+    except RuntimeError as e:
+        return {**row, "refused": str(e).splitlines()[0]}
+    rate = micro * a.context / seconds
+    flops = rate * (6 * weights + 6 * layers * a.context * width)
+    print(f"micro-batch {micro}, {backend}: {rate:.0f} tokens/s", file=sys.stderr)
+    return {**row, "step_seconds": seconds, "tokens_per_second": rate, "share_of_peak": flops / (a.peak * 1e12),
+            "max_memory_allocated": torch.cuda.max_memory_allocated()}
+
+
+def speed(a):
+    return {"micro_batches": [training_rate(a, backend, int(m)) for m in a.micro_batches.split(",")
+                              for backend in a.backends],
+            "attention": attention_rates(a)}
 
 
 def losses(a):
@@ -236,6 +252,7 @@ def main():
     parser.add_argument("--clip", type=float, default=0.0)
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--micro-batches", default="4,8,16,32,64", help="speed: which, separated by commas")
+    parser.add_argument("--backends", default="flash,cudnn", help="speed: whose attention, separated by commas")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--peak", type=float, default=989.0, help="dense bf16 TFLOP/s of the card")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: losses alone")
@@ -248,6 +265,10 @@ def main():
     parser.add_argument("--micro-batch", type=int, default=16)
     a = parser.parse_args()
     a.sequence = a.sequence or a.context
+    a.backends = a.backends.split(",")
+    for backend in a.backends:
+        if backend not in BACKENDS:
+            parser.error(f"--backends: '{backend}' is not one of {', '.join(BACKENDS)}")
     if a.batch % a.micro_batch:
         parser.error("--batch is not a multiple of --micro-batch")
     if a.device == "cpu" and a.what == "speed":

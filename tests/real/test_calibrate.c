@@ -133,6 +133,24 @@ START_TEST(a_copy_has_the_bytes_of_a_plans_copy)
 	ck_assert_int_gt(copies, 1);
 }
 
+/* 4 MB of weights at 20 bytes/ns, beside 200 FLOPs/ns; the way back takes no longer, so that it sets the rate. */
+START_TEST(few_samples_and_many_tell_weights_from_work)
+{
+	enum { WEIGHTS = 4000000, WAIT = 200000, LITTLE = 8000000, MUCH = 512000000 };
+	struct duration a = {OP_LINEAR_FORWARD, TYPE_FP32, LITTLE, WEIGHTS, WEIGHTS, WAIT + LITTLE / 200},
+	                b = {OP_LINEAR_FORWARD, TYPE_FP32, MUCH, WEIGHTS, WEIGHTS, WAIT + MUCH / 200};
+	struct durations few = {.d = &a, .count = 1}, many = {.d = &b, .count = 1};
+	struct rate r = calibrate_fit_weights(&few, &many);
+	ck_assert_double_eq_tol((double)r.value, 20e9, 1e6);
+	ck_assert(r.measured);
+	ck_assert_int_eq(calibrate_without_weights(&a, WAIT + 100000, &r), 100000);
+	ck_assert_int_eq(calibrate_without_weights(&a, WAIT, &r), WAIT / 4); /* some of it is work */
+	b.ns = MUCH / 200 * 8; /* much takes longer than little and its weights would */
+	r = calibrate_fit_weights(&few, &many);
+	ck_assert_int_eq(r.value, 0);
+	ck_assert_int_eq(calibrate_without_weights(&a, WAIT, &r), WAIT);
+}
+
 /* ---- the whole, on one rank ---- */
 
 static double last_done;

@@ -222,6 +222,44 @@ START_TEST(wrong_gzip)
 
 /* ---- text ---- */
 
+static uint64_t sum_of_text(const char *bytes, size_t size)
+{
+	struct dataset d;
+	const struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16, .classes = 256};
+	put(text_path, bytes, size);
+	must(dataset_open(&d, &spec));
+	uint64_t sum = dataset_checksum(&d);
+	dataset_release(&d);
+	return sum;
+}
+
+static void assert_seen(char *bytes, size_t size, size_t at, uint64_t sum)
+{
+	bytes[at] ^= 1;
+	ck_assert_msg(sum_of_text(bytes, size) != sum, "character %zu went unseen", at);
+	bytes[at] ^= 1;
+}
+
+/* Of 1000 characters 900 are to train on, and 97 to validate with. Of nine million the ends of what is read at once,
+ * and of what a thread does, are among those that change. */
+START_TEST(checksum_sees_every_id)
+{
+	enum { SMALL = 1000, LARGE = 9000000, AT_ONCE = 1 << 16, PIECE = 8100000 / 2 };
+	char *bytes = malloc(LARGE);
+	ck_assert_ptr_nonnull(bytes);
+	for (int i = 0; i < LARGE; i++)
+		bytes[i] = (char)(32 + i % 91);
+	uint64_t sum = sum_of_text(bytes, SMALL);
+	for (size_t at = 0; at < 997; at += at < 880 ? 7 : 1)
+		assert_seen(bytes, SMALL, at, sum);
+	sum = sum_of_text(bytes, LARGE);
+	const size_t places[] = {0, AT_ONCE - 1, AT_ONCE, PIECE - 17, PIECE - 1, PIECE, PIECE + 1, 8099999, 8100000};
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		assert_seen(bytes, LARGE, places[i], sum);
+	ck_assert(sum_of_text(bytes, LARGE) == sum);
+	free(bytes);
+}
+
 START_TEST(text_is_shifted_by_one)
 {
 	char bytes[1000];

@@ -1,7 +1,7 @@
 /* Whatever has saved a state, anything restores it: all pairs of strategies and contrasts on 1, 2, 3, 4 and 8 ranks, by
- * the checksum of the state; and every strategy, precision and offload on 4 ranks there and back. All ranks are in this
- * process: only their operations save and restore are carried out, on files, so nothing stays on disk. (Whole runs,
- * disk too: tests/mpi/mpi_checkpoint.c.)
+ * the checksum of the state, with state in memory and on disk; and every strategy, precision and offload on 4 ranks
+ * there and back. All ranks are in this process, and of their plans the sections save and restore are carried out, on
+ * files. (Whole runs: tests/mpi/mpi_checkpoint.c.)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "real/checkpoint/manifest.h"
 #include "real/checkpoint/pieces.h"
 #include "real/data/new_folder.h"
-#include "real/rank/restore.h"
+#include "real/rank/bind.h"
 #include "strategy/base/path.h"
 #include "tests/support/plans.h"
 #include "tests/support/refusal.h"
@@ -22,7 +22,9 @@
 static const char *const strategies[] = {"single", "dp",     "ddp",   "zero1",    "zero2", "zero3",
                                          "fsdp",   "hybrid", "model", "pipeline", "tensor"};
 static const int ranks[] = {1, 2, 3, 4, 8};
-enum { MOST = COUNT(strategies) * COUNT(ranks) };
+/* Where state that a plan keeps in memory elsewhere goes through staging, as it is saved and restored. */
+static const char *const places[] = {"none", "optimizer:to=disk", "optimizer:to=disk,parameters:to=disk"};
+enum { MOST = COUNT(strategies) * COUNT(ranks) * COUNT(places) };
 
 static char folder[256];
 
@@ -89,10 +91,7 @@ static void run_section(struct rank_memory *m, const struct section *s, struct s
 {
 	m->state = store;
 	for (int i = s->begin; i < s->end; i++)
-		if (m->role->ops[i].kind == OP_SAVE)
-			must(rank_save(m, &m->role->ops[i]));
-		else if (m->role->ops[i].kind == OP_RESTORE)
-			must(rank_restore(m, &m->role->ops[i]));
+		must(rank_execute(m, i));
 	m->state = (struct state_store){.load = NULL};
 }
 
@@ -180,37 +179,105 @@ static enum status open_plan(struct made *m, const char *strategy, int n, const 
 
 /* ---- tests ---- */
 
+static struct made made[MOST];
+static struct total has_saved[MOST], read_back[MOST];
+static struct piece_reader reader[MOST];
+
+/* Saves, as number `count`, unless a strategy has no such ranks or no such offload. */
+static bool save_one(int count, const char *strategy, int n, const char *place)
+{
+	char words[64], name[16];
+	snprintf(words, sizeof words, "offload=%s", place);
+	if (open_plan(&made[count], strategy, n, words))
+		return false;
+	snprintf(name, sizeof name, "%d", count);
+	char *path = save(&made[count], name, &has_saved[count]);
+	must(piece_reader_open(&reader[count], &made[count].model, path, (int)made[count].plan.ranks));
+	ck_assert(has_saved[count].checksum == has_saved[0].checksum);
+	ck_assert_int_eq(has_saved[count].elements, has_saved[0].elements);
+	free(path);
+	return true;
+}
+
+/* From `first` on; returns how many there are then. */
+static int save_all(int first, const char *place)
+{
+	int count = first;
+	for (size_t s = 0; s < COUNT(strategies); s++)
+		for (size_t n = 0; n < COUNT(ranks); n++)
+			if ((s || !n) && save_one(count, strategies[s], ranks[n], place))
+				count++;
+	return count;
+}
+
+/* What number `i` has once it has restored what each of those has saved. */
+static void restore_each(int i, const int *from, int count)
+{
+	const struct piece_reader *readers[MOST];
+	for (int k = 0; k < count; k++) {
+		readers[k] = &reader[from[k]];
+		read_back[k] = (struct total){.model = &made[i].model};
+	}
+	restore(&made[i].plan, readers, count, read_back);
+	for (int k = 0; k < count; k++)
+		ck_assert_msg(read_back[k].checksum == has_saved[0].checksum,
+		              "%s on %d ranks restores other state than %s on %d has saved",
+		              made[i].plan.settings.strategy, (int)made[i].plan.ranks,
+		              made[from[k]].plan.settings.strategy, (int)made[from[k]].plan.ranks);
+}
+
+/* Those in memory; or of them those whose ranks each save a shard. Returns how many. */
+static int list(int *out, int memory, const char *strategy)
+{
+	int n = 0;
+	for (int i = 0; i < memory; i++)
+		if (!strategy || !strcmp(made[i].plan.settings.strategy, strategy))
+			out[n++] = i;
+	return n;
+}
+
+/* The number of the same strategy and ranks in memory. */
+static int in_memory(int i, int count)
+{
+	for (int m = 0; m < count; m++)
+		if (!strcmp(made[m].plan.settings.strategy, made[i].plan.settings.strategy) &&
+		    made[m].plan.ranks == made[i].plan.ranks)
+			return m;
+	ck_abort_msg("%s is nowhere in memory", made[i].plan.settings.strategy);
+}
+
+/* Then whoever restores the one restores the other. */
+static void assert_same_files(int i, int m)
+{
+	for (int64_t rank = 0; rank < made[i].plan.ranks; rank++) {
+		char name[MANIFEST_FILE_NAME], path[2][400];
+		int64_t bytes[2];
+		uint64_t sum[2];
+		checkpoint_file_name(rank, name);
+		for (int k = 0; k < 2; k++) {
+			snprintf(path[k], sizeof path[k], "%s/%d/%s", folder, k ? m : i, name);
+			must(checkpoint_file_checksum(path[k], &bytes[k], &sum[k]));
+		}
+		ck_assert_msg(bytes[0] == bytes[1] && sum[0] == sum[1], "%s on %d ranks: %s depends on %s",
+		              made[i].plan.settings.strategy, (int)made[i].plan.ranks, name, path[0]);
+	}
+}
+
 START_TEST(all_pairs)
 {
-	static struct made made[MOST];
-	static struct total saved[MOST], read[MOST];
-	static struct piece_reader reader[MOST];
-	const struct piece_reader *readers[MOST];
-	int count = 0;
-	for (size_t s = 0; s < COUNT(strategies); s++)
-		for (size_t n = 0; n < COUNT(ranks); n++) {
-			char name[32];
-			if ((!s && n) || open_plan(&made[count], strategies[s], ranks[n], ""))
-				continue;
-			snprintf(name, sizeof name, "%d", count);
-			char *path = save(&made[count], name, &saved[count]);
-			must(piece_reader_open(&reader[count], &made[count].model, path, (int)made[count].plan.ranks));
-			readers[count] = &reader[count];
-			ck_assert(saved[count].checksum == saved[0].checksum);
-			ck_assert_int_eq(saved[count].elements, saved[0].elements);
-			count++;
-			free(path);
-		}
-	ck_assert_int_eq(count, 51); /* `single` is on one rank */
-	for (int i = 0; i < count; i++) {
-		for (int from = 0; from < count; from++)
-			read[from] = (struct total){.model = &made[i].model};
-		restore(&made[i].plan, readers, count, read);
-		for (int from = 0; from < count; from++)
-			ck_assert_msg(read[from].checksum == saved[0].checksum,
-			              "%s on %d ranks restores other state than %s on %d has saved",
-			              made[i].plan.settings.strategy, (int)made[i].plan.ranks,
-			              made[from].plan.settings.strategy, (int)made[from].plan.ranks);
+	int memory = save_all(0, places[0]), count = memory, all[MOST], shards[MOST];
+	for (size_t p = 1; p < COUNT(places); p++)
+		count = save_all(count, places[p]);
+	ck_assert_int_eq(memory, 51); /* `single` is on one rank */
+	ck_assert_int_eq(count, 117);
+	ck_assert_int_eq(list(all, memory, NULL), memory);
+	ck_assert_int_eq(list(shards, memory, "zero3"), COUNT(ranks));
+	for (int i = 0; i < memory; i++)
+		restore_each(i, all, memory);
+	/* A disk changes where restored state goes, and not how it is read. */
+	for (int i = memory; i < count; i++) {
+		assert_same_files(i, in_memory(i, memory));
+		restore_each(i, shards, COUNT(ranks));
 	}
 	for (int i = 0; i < count; i++) {
 		piece_reader_release(&reader[i]);
@@ -219,7 +286,8 @@ START_TEST(all_pairs)
 }
 
 static const char *const precisions[] = {"fp32", "bf16", "fp16"};
-static const char *const offloads[] = {"none", "optimizer", "optimizer,parameters"};
+static const char *const offloads[] = {"none", "optimizer", "optimizer,parameters", "optimizer:to=disk",
+                                       "optimizer:to=disk,parameters:to=disk"};
 
 /* Saved by one rank and read by these, and saved by these and read by one. */
 static void there_and_back(const struct made *one, const struct piece_reader *whole, const struct total *truth,
@@ -263,7 +331,7 @@ START_LOOP_TEST(every_precision_and_offload, 0, COUNT(precisions))
 			made_release(&other);
 			tried++;
 		}
-	ck_assert_int_eq(tried, 23);
+	ck_assert_int_eq(tried, 36);
 	piece_reader_release(&whole);
 	made_release(&one);
 	free(path);

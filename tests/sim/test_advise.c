@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sim/advise.h"
+#include "sim/advise_habits.h"
 #include "strategy/strategies/strategy.h"
 #include "strategy/trace/ratio.h"
 #include "tests/sim/small_cluster.h"
@@ -225,6 +225,90 @@ START_TEST(a_micro_batch_that_is_given_stays)
 	for (int i = 0; i < advice->fit_count; i++)
 		ck_assert_int_eq(advice->fit[i].settings.micro_batch, 2);
 	end();
+}
+
+/* ---- with --emit: as a file's program has it ---- */
+
+static void advise_for(enum emit_target t, const char *cluster, const char *const *strategies, int count,
+                       struct arena *a)
+{
+	struct advise_request q = {.given = wished(), .cluster = cluster, .precision = {TYPE_BF16}, .precisions = 1};
+	q.given.clip = 1;
+	for (q.strategies = 0; q.strategies < count; q.strategies++)
+		q.strategy[q.strategies] = strategies[q.strategies];
+	advise_take_habits(&q, t, true, a);
+	ck_assert_int_eq(q.asked, count);
+	ck_assert(!advise_begin(&advice, &q));
+	while (advise_next(advice))
+		;
+}
+
+/* Its switches, its buckets, and what it can compute again: of no line it makes another plan. */
+START_TEST(lines_for_torchtitan_are_its_plans)
+{
+	static const char *const strategies[] = {"ddp", "fsdp"};
+	struct arena a = {0};
+	advise_for(EMIT_TORCHTITAN, "a100-80gb:class=pytorch-eager", strategies, 2, &a);
+	const struct advise_request *q = &advice->request;
+	ck_assert_int_eq(q->strategies, 3);
+	ck_assert_str_eq(q->strategy[2], "fsdp:reshard=no");
+	ck_assert_str_eq(q->habit[0].software[0], "shardlab:gradients=fp32");
+	ck_assert_str_eq(q->habit[1].software[0], "shardlab:gradients=fp32:weights=fp32");
+	ck_assert_int_eq(q->checkpointings, 3);
+	ck_assert_str_eq(q->checkpointing[1], "full:one_in=2");
+	ck_assert_int_gt(advice->fit_count, 1);
+	for (int i = 0; i < advice->fit_count; i++) {
+		struct emission e;
+		char options[ADVISE_OPTIONS];
+		advise_options(&advice->fit[i].settings, options);
+		if (emit_make(&e, EMIT_TORCHTITAN, NULL, &advice->fit[i].settings, 1))
+			continue; /* a part that is offloaded */
+		ck_assert_msg(!e.otherwise, "%s: another plan there", options);
+		ck_assert(strstr(options, "as shardlab:gradients=fp32"));
+		emit_release(&e);
+	}
+	advise_end(advice);
+	arena_release(&a);
+}
+
+/* A strategy's other ways are lines where they are faster by more than a tie. */
+START_TEST(a_way_is_a_line_where_it_pays)
+{
+	static const char *const strategies[] = {"zero2", "zero3"};
+	struct arena a = {0};
+	advise_for(EMIT_DEEPSPEED, "a100-80gb:network=1MB:class=deepspeed", strategies, 2, &a);
+	ck_assert_int_eq(advice->request.strategies, 4); /* on one node zero3 has no second copy */
+	for (int i = 0; i < advice->fit_count; i++)
+		for (int k = 0; k < i; k++) {
+			const struct advised *x = &advice->fit[k], *y = &advice->fit[i];
+			bool alike = !strcmp(x->settings.strategy, y->settings.strategy) &&
+			             !strcmp(x->settings.checkpointing, y->settings.checkpointing) &&
+			             !memcmp(&x->settings.offload, &y->settings.offload, sizeof x->settings.offload);
+			ck_assert(!alike || (x->settings.bucket && !ratio_of(y->step, x->step, false).tied));
+		}
+	advise_end(advice);
+	arena_release(&a);
+}
+
+/* What a stack moves besides is not less for gradients in fp32. */
+START_TEST(a_switch_keeps_the_stacks_share)
+{
+	int64_t steps[2];
+	for (int i = 0; i < 2; i++) {
+		struct cluster c;
+		struct report r = {0};
+		struct made m;
+		struct settings s =
+		        settings_of("gpt2-124m ddp ranks=2 precision=bf16 %s", i ? "as=shardlab:gradients=fp32" : "");
+		s = settings_resolved(&s);
+		ck_assert(!made_open(&m, &s) && !cluster_open(&c, "a100-80gb:class=pytorch-eager", 2));
+		ck_assert(!sim_run(&m.plan, &c, GRAIN_OPERATION, NULL, &r));
+		steps[i] = r.time.step;
+		report_release(&r);
+		cluster_release(&c);
+		made_release(&m);
+	}
+	ck_assert_int_ge(steps[1], steps[0]);
 }
 
 SUITE("advise", 120)

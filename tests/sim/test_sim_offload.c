@@ -64,6 +64,30 @@ START_TEST(other_memory_than_page_locked_is_slower)
 	ck_assert_int_gt(simulate(p, GRAIN_OPERATION, NULL).time.step, step[3]);
 }
 
+/* Where one rank copies and the others wait, a step takes longer, by as many copies as there are ranks; its bytes are
+ * the same, and where one bucket has the whole model all copy at a time in either case. */
+START_TEST(copies_of_one_rank_make_the_others_wait)
+{
+	static const char *const strategies[] = {"zero1", "zero2", "zero2:overlap=no"};
+	open_gpus("8", "0", "0", "");
+	for (int i = 0; i < 2 * COUNT(strategies); i++) {
+		int64_t step[2], moved[2];
+		for (int one = 0; one < 2; one++) {
+			const struct plan *p =
+			        made_plan(SMALL "%s ranks=4 offload=optimizer bucket=%s as=shardlab:copies=%s",
+			                  strategies[i / 2], i % 2 ? "1000000000" : "20000", one ? "one" : "all");
+			struct report r = simulate(p, GRAIN_OPERATION, NULL);
+			step[one] = r.time.step;
+			moved[one] = r.roles[0].transfer[TRANSFER_DEVICE_TO_HOST].bytes;
+		}
+		ck_assert_int_eq(moved[0], moved[1]);
+		if (i % 2)
+			ck_assert_int_eq(step[0], step[1]);
+		else
+			ck_assert_int_lt(step[0], step[1]);
+	}
+}
+
 /* The less goes on while a group is updated, the longer the step. */
 START_TEST(a_disk_that_waits_makes_a_longer_step)
 {
@@ -78,6 +102,24 @@ START_TEST(a_disk_that_waits_makes_a_longer_step)
 	ck_assert_int_le(step[0], step[1]);
 	ck_assert_int_le(step[0], step[2]);
 	ck_assert_int_lt(step[1], step[3]);
+	ck_assert_int_lt(step[2], step[3]);
+}
+
+/* A few bytes at a time make a disk slow by its latency, the more so where the next are asked for once all are there;
+ * as many as a copy has, or a disk of no latency, do not. */
+START_TEST(a_short_queue_makes_a_slow_disk)
+{
+	static const char *const words[] = {"", ":queue=1000000000", ":queue=4096", ":queue=4096"};
+	int64_t step[COUNT(words)];
+	open_gpus_with_disk();
+	cluster.disk.latency = rate_assumed(100000);
+	for (int i = 0; i < COUNT(words); i++)
+		step[i] = simulate(made_plan(SMALL "zero3 ranks=4 offload=optimizer:to=disk%s as=shardlab:requests=%s",
+		                             words[i], i == 3 ? "waves" : "ahead"),
+		                   GRAIN_OPERATION, NULL)
+		                  .time.step;
+	ck_assert_int_eq(step[0], step[1]);
+	ck_assert_int_lt(step[1], step[2]);
 	ck_assert_int_lt(step[2], step[3]);
 }
 

@@ -159,6 +159,25 @@ START_TEST(test_messages_are_the_plan)
 	}
 }
 
+/* Three products read 4 MiB of weights, at a byte a nanosecond; the first layer's backward pass reads none, as it makes
+ * no gradient of the samples. Where no product was measured, its time has them already. */
+START_TEST(large_weights_come_beside_measured_products)
+{
+	const struct plan *p = plan_on("laptop", "mlp:sizes=1024-1024-1024-10", "single", 1);
+	int64_t before = simulate(p, GRAIN_OPERATION, NULL).time.step;
+	cluster.weight_bandwidth = rate_assumed(1000000000);
+	ck_assert_int_eq(simulate(p, GRAIN_OPERATION, NULL).time.step, before);
+	static const enum op_kind products[] = {OP_LINEAR_FORWARD, OP_LINEAR_BACKWARD};
+	for (int i = 0; i < 2; i++) {
+		struct curve *curve = &cluster.compute[products[i]][TYPE_FP32];
+		curve->count = 0;
+		must(curve_add(curve, 1000000000, rate_measured(5000000000, 5000000000, 5000000000)));
+	}
+	int64_t with = simulate(p, GRAIN_OPERATION, NULL).time.step;
+	cluster.weight_bandwidth = rate_assumed(0);
+	ck_assert_int_eq(with - simulate(p, GRAIN_OPERATION, NULL).time.step, 3 * 4 << 20);
+}
+
 /* Queues in order, waits kept, in both grains and for every rank. */
 START_TEST(test_order_is_kept)
 {

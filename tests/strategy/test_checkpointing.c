@@ -145,6 +145,22 @@ START_LOOP_TEST(standard_attention_is_verified, 0, 3)
 	}
 }
 
+/* torchtitan's Llama keeps of a block, with h the width, f the hidden one, q and k those of all heads: its input, the
+ * results of wq and wv, of attention, and of w1; w2's is the next block's input here. Joined layers are kept in as many
+ * blocks as those are parts of them. */
+START_TEST(selected_operations_keep_every_second_product)
+{
+	enum { W = 64, F = 176, K = 32, T = 16, BLOCKS = 12, HEADS_ALL = 4 };
+	const struct plan *p =
+	        right_plan("llama:layers=%d,width=%d,hidden=%d,heads=%d,kv_heads=2,context=%d ddp ranks=2 "
+	                   "micro_batch=1 precision=bf16 activation_checkpointing=operations",
+	                   BLOCKS, W, F, HEADS_ALL, T);
+	const struct role *r = &p->roles[0];
+	int64_t kept = alive_after(r, end_of_forward(r, BLOCKS)) - 2 * T * W - (int64_t)T * 8;
+	int64_t share = (W + K) * BLOCKS / (W + 2 * K);
+	ck_assert_int_eq(kept, (int64_t)T * (BLOCKS * (2 * (W + W + F) + 4 * HEADS_ALL) + share * 2 * (W + 2 * K)));
+}
+
 /* ---- how many ---- */
 
 /* At the end of the forward pass: as many checkpoints as there are segments, and no more. */

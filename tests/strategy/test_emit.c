@@ -39,7 +39,9 @@ static const struct {
          1},
         {"zero3_buffers",
          GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=deepspeed:disk=reads:pinned=parameters "
-             "offload=optimizer:to=disk:buffers=5,parameters:to=disk:staging=5120",
+             "offload=optimizer:to=disk:buffers=5:queue=3145728,parameters:to=disk:staging=5120",
+         1},
+        {"zero3_kept", GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=deepspeed:gradients=kept",
          1},
         {"zero3_staged",
          GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=shardlab:pinned=none "
@@ -62,6 +64,7 @@ static const struct {
         {"hybrid_post", GPT " hybrid:shard=4:backward=post ranks=8 micro_batch=1 clip=1", 2},
         {"hybrid_inside", GPT " hybrid:shard=2:backward=post ranks=8 micro_batch=1 clip=1", 2},
         {"foreach", GPT " fsdp ranks=4 clip=1 as=pytorch", 1},
+        {"fsdp_operations", GPT " fsdp ranks=4 micro_batch=1 activation_checkpointing=operations clip=1", 1},
         {"selective", GPT " fsdp ranks=4 activation_checkpointing=selective clip=1", 1},
         {"one_in",
          GPT " fsdp ranks=4 activation_checkpointing=full:one_in=2 precision=bf16 clip=1 "
@@ -73,6 +76,7 @@ static const struct {
          1},
         {"tensor", GPT " tensor ranks=4 micro_batch=2 precision=bf16 clip=1 as=shardlab:gradients=fp32", 1},
         {"pipeline", GPT " pipeline:schedule=gpipe ranks=4 micro_batch=1 accumulate=8 clip=1", 1},
+        {"digits", GPT " ddp ranks=4 learning_rate=1e-05 weight_decay=0.30000000000000004 clip=0.1 bucket=26214400", 1},
         {"dp", GPT " dp ranks=4", 1},
         {"half_offload", GPT " fsdp ranks=4 offload=optimizer", 1},
         {"activations", GPT " ddp ranks=4 offload=activations", 1},
@@ -129,8 +133,10 @@ static void write_all(FILE *said)
 			must_be_golden(path, e.text, e.size);
 			for (int k = 0; k < e.beside_count; k++)
 				fprintf(said, " %s", setting_rows[e.beside[k]].name);
-			for (int k = 0; k < e.note_count; k++)
-				fprintf(said, "\n\t%s", e.notes[k]);
+			for (int k = 0; k < e.note_count; k++) {
+				fprintf(said, "\n\t%s", e.notes[k].text);
+				ck_assert_msg(!e.notes[k].option || e.notes[k].why, "no reason: %s", e.notes[k].text);
+			}
 			fputc('\n', said);
 			emit_release(&e);
 		}

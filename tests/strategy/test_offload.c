@@ -279,7 +279,9 @@ START_TEST(settings_are_read_and_printed)
 	        {"activations,parameters:to=disk,optimizer:delayed=yes",
 	         "optimizer:delayed=yes,parameters:to=disk,activations"},
 	        {"optimizer:delayed=no:to=disk,parameters:to=host", "optimizer:to=disk,parameters"},
-	        {"parameters:staging=7,optimizer:buffers=2", "optimizer:buffers=2,parameters:staging=7"}};
+	        {"parameters:staging=7,optimizer:buffers=2", "optimizer:buffers=2,parameters:staging=7"},
+	        {"optimizer:to=disk,parameters:to=disk:queue=4096", "optimizer:to=disk:queue=4096,parameters:to=disk"},
+	        {"optimizer,parameters:to=disk:queue=4096", "optimizer,parameters:to=disk:queue=4096"}};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct offload o, again;
 		char text[OFFLOAD_TEXT];
@@ -291,12 +293,21 @@ START_TEST(settings_are_read_and_printed)
 		ck_assert_str_eq(text, rows[i][1]);
 	}
 	/* The longest fits. */
-	struct offload all = {true, true, true, true, true, true, OFFLOAD_BUFFERS_MOST, OFFLOAD_STAGING_MOST};
+	struct offload all = {
+	        true, true, true, true, true, true, OFFLOAD_BUFFERS_MOST, OFFLOAD_STAGING_MOST, OFFLOAD_STAGING_MOST};
 	char text[OFFLOAD_TEXT];
 	offload_print(&all, text, sizeof text);
-	ck_assert_str_eq(
-	        text,
-	        "optimizer:to=disk:delayed=yes:buffers=4096,parameters:to=disk:staging=1000000000000,activations");
+	ck_assert_str_eq(text, "optimizer:to=disk:delayed=yes:buffers=4096:queue=1000000000000,parameters:to=disk:"
+	                       "staging=1000000000000,activations");
+}
+
+START_TEST(a_queue_is_a_disks)
+{
+	struct offload o;
+	must_fail(offload_parse("optimizer:queue=4096", &o), STATUS_INPUT, "optimizer:queue=4096: it is a disk's");
+	must_fail(offload_parse("optimizer:to=disk:queue=1,parameters:to=disk:queue=2", &o), STATUS_INPUT,
+	          "queue=1 and queue=2: there is one disk");
+	must_fail(offload_parse("optimizer:buffers=4097", &o), STATUS_INPUT, "buffers=4097: at most 4096");
 }
 
 SUITE("offload", 120)

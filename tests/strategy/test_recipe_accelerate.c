@@ -133,7 +133,7 @@ static const struct {
         {"DEEPSPEED", "zero_stage: 1, gradient_accumulation_steps: 3, gradient_clipping: 0.5",
          "strategy=zero1:overlap=no accumulate=3 clip=0.5", NULL},
         {"DEEPSPEED", "zero_stage: 3, zero3_save_16bit_model: true",
-         "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit", NULL},
+         "strategy=zero3:prefetch=50000000:live=1000000000:reuse=1000000000:save=16bit bucket=1000000000", NULL},
         {"DEEPSPEED", "deepspeed_config_file: none.json", NULL, "mixed_precision beside a deepspeed_config_file"},
         {"DEEPSPEED", "zero_stage: 5", NULL, "zero_stage: 5 is not one of 0 1 2 3"},
         {"MEGATRON_LM", "", NULL, "\"MEGATRON_LM\" cannot be said here"},

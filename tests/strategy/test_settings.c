@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/model/elsewhere.h"
 #include "strategy/settings/checkpointing.h"
 #include "strategy/strategies/strategy.h"
 #include "tests/support/plan_check.h"
@@ -116,6 +117,7 @@ static const char *const strategies_put_wrong[][2] = {
         {"zero", "unknown strategy"},
         {"zer2", "unknown strategy 'zer2' (did you mean zero2?)"},
         {"zero33", "unknown strategy"},
+        {"tp", "unknown strategy 'tp' (did you mean tensor?); all names: help strategies"},
         {":algorithm=ring", "unknown strategy"},
         {"ddp:reshard=no", "unknown key 'reshard'"},
         {"ddp:algorithm", "not key=value"},
@@ -198,7 +200,14 @@ START_TEST(nothing_is_left_of_a_refused_plan)
 
 static const char *const models_put_wrong[][2] = {
         {"", "unknown model"},
-        {"gpt4", "unknown model 'gpt4'"},
+        {"gpt4", "unknown model 'gpt4': its sizes are not public"},
+        {"Mixtral-8x7B-v0.1", "experts; routers, and MLPs that only some tokens pass, are missing here; model "
+                              "params=46.7e9:units=32 has the model states of Mixtral 8x7B"},
+        {"gemma2", "params=9.24e9:units=42 has the model states of Gemma 2 9B"},
+        {"gemma-27b", "Gemma 7B"},
+        {"bert_base", "BERT base"},
+        {"berta", "unknown model 'berta'; of any other give the folder with its config.json"},
+        {"llama-405b", "did you mean llama?"},
         {"llama.json", "unknown model 'llama.json'"},
         {"gpt:name=", "name: '' is not 1 to 40 letters"},
         {"gpt:name=a b", "name: 'a b' is not"},
@@ -244,6 +253,24 @@ START_LOOP_TEST(model_is_refused, 0, COUNT(models_put_wrong))
 	struct model m;
 	must_fail(model_open(&m, models_put_wrong[_i][0], 0), STATUS_INPUT, models_put_wrong[_i][1]);
 	ck_assert_ptr_null(m.tensors);
+}
+
+/* Each type that the table of models elsewhere names is one of those that files may have, and so has a reason. */
+START_TEST(models_elsewhere_have_a_reason)
+{
+	static const char names[] =
+	        "mixtral mixtral-8x22b deepseek-v2 deepseek-v3 deepseek-r1 gpt-oss-20b llama-4 "
+	        "qwen3-30b-a3b qwen3-235b gemma-2b gemma-2-9b gemma phi-1.5 phi-2 phi falcon bloom gpt-j "
+	        "gpt-neox pythia olmo bert roberta t5 vit resnet";
+	struct arena a = {0};
+	for (const char *p = names; *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+		const char *name = arena_print(&a, "%.*s", (int)n, p), *why = model_elsewhere(&a, name);
+		ck_assert_msg(why && strstr(why, " has the model states of ") && !strstr(why, "(null)"), "%s: %s", name,
+		              why ? why : "nothing");
+		p += n;
+	}
+	arena_release(&a);
 }
 
 START_TEST(long_models_are_refused)

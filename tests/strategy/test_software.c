@@ -33,6 +33,20 @@ START_TEST(other_names_keys_and_words_are_refused)
 	must_not_open("'torch' is not one of", GPT "ddp as=torch");
 	must_not_open("unknown key", GPT "ddp as=pytorch:speed=high");
 	must_not_open("reduce", GPT "ddp as=pytorch:reduce=none");
+	must_not_open("compile and kernels", GPT "ddp as=pytorch:kernels=eager:compile=yes");
+}
+
+START_TEST(compiling_fuses_kernels_and_each_software_has_a_class)
+{
+	struct software eager = parsed("pytorch"), compiled = parsed("pytorch:compile=yes"),
+	                deepspeed = parsed("deepspeed:compile=yes"), own = parsed("shardlab:compile=no");
+	ck_assert_int_eq(eager.does[SOFTWARE_KERNELS], KERNELS_EAGER);
+	ck_assert_int_eq(compiled.does[SOFTWARE_KERNELS], KERNELS_FUSED);
+	ck_assert_int_eq(own.does[SOFTWARE_KERNELS], KERNELS_EAGER);
+	ck_assert_str_eq(software_class(&eager), "pytorch-eager");
+	ck_assert_str_eq(software_class(&compiled), "pytorch-compiled");
+	ck_assert_str_eq(software_class(&deepspeed), "deepspeed");
+	ck_assert_ptr_null(software_class(&own));
 }
 
 /* The first word of a switch is what shardlab does, and every word that a stack has is one of the switch. */
@@ -107,6 +121,29 @@ START_TEST(offloaded_plans_are_right_whatever_waits)
 		}
 }
 
+/* A bucket that has a whole piece of the model is copied by one rank, and one of all the model by all of them; which
+ * takes what the rank with the most of it copies. */
+START_TEST(a_bucket_is_copied_by_whoever_has_its_piece)
+{
+	static const char *const buckets[] = {"2000000", "1000"};
+	for (int i = 0; i < COUNT(buckets); i++) {
+		const struct plan *p =
+		        right_plan(GPT "zero2 ranks=4 offload=optimizer bucket=%s as=shardlab:copies=one", buckets[i]);
+		const struct role *r = &p->roles[0];
+		int64_t most = 0, all = 0, own = 0, piece = (p->model->parameters + 3) / 4 * 4;
+		for (int k = r->step.begin; k < r->step.end; k++) {
+			int64_t n = op_bytes_in_turn(p, r, &r->ops[k]);
+			all += n;
+			most = n > most ? n : most;
+			own += n ? op_transfer_bytes(p, r, &r->ops[k]) : 0;
+		}
+		ck_assert_int_le(most, piece);
+		ck_assert_int_ge(own, piece - 4 * 4);
+		ck_assert_int_ge(all, i ? 3 * piece : piece); /* the last of a bucket may be another rank's */
+		ck_assert_int_le(all, i ? 4 * piece : piece);
+	}
+}
+
 /* GatheredParameters with a modifier_rank: what is gathered to be saved is broadcast, module by module. */
 START_TEST(deepspeed_broadcasts_what_it_has_gathered)
 {
@@ -118,6 +155,29 @@ START_TEST(deepspeed_broadcasts_what_it_has_gathered)
 			for (int k = p->roles[r].epilogue.begin; k < p->roles[r].epilogue.end; k++)
 				seen += p->roles[r].ops[k].kind == OP_BROADCAST;
 		ck_assert_int_eq(seen, i == 1 ? 2 * p->group_count : 0);
+	}
+}
+
+/* In stage 3 gradients come and go in 16 bits, and a rank's share of them is fp32. */
+START_TEST(gradients_are_kept_wider_than_they_travel)
+{
+	static const char *const strategies[] = {"zero3", "zero3:prefetch=1000", "fsdp", "hybrid", "zero2"};
+	static const char *const more[] = {"", "accumulate=2", "accumulate=2 clip=1"};
+	for (int i = 0; i < COUNT(strategies) * COUNT(more); i++) {
+		const struct plan *kept = right_plan(GPT "%s ranks=4 precision=bf16 %s as=deepspeed:gradients=kept",
+		                                     strategies[i % COUNT(strategies)], more[i / COUNT(strategies)]);
+		const struct plan *as_sent = right_plan(GPT "%s ranks=4 precision=bf16 %s as=deepspeed",
+		                                        strategies[i % COUNT(strategies)], more[i / COUNT(strategies)]);
+		must_come_back(kept);
+		ck_assert_int_eq(plan_moved(kept, 0, TRAFFIC_REDUCE_SCATTER).sent,
+		                 plan_moved(as_sent, 0, TRAFFIC_REDUCE_SCATTER).sent);
+		const struct role *r = &kept->roles[0];
+		for (int b = 0; b < r->buffer_count; b++)
+			if (r->buffers[b].category == CATEGORY_GRADIENTS)
+				ck_assert_int_eq(r->buffers[b].type, TYPE_FP32);
+			else if (r->buffers[b].category == CATEGORY_GATHERED)
+				ck_assert_int_eq(r->buffers[b].type, TYPE_BF16);
+		plans_forget();
 	}
 }
 
