@@ -366,6 +366,9 @@ void show_run(const struct report *r, FILE *out)
 		          r->slowed.attention_forward, r->slowed.attention_backward);
 	if (*r->slowed.attention_times)
 		table_row(&t, STYLE_PLAIN, "… the fastest, as was measured\t%s", r->slowed.attention_times);
+	if (*r->slowed.bias_times)
+		table_row(&t, STYLE_PLAIN, "gradients of biases, the faster way as was measured\t%s",
+		          r->slowed.bias_times);
 	if (r->slowed.plain_products > 0)
 		table_row(&t, STYLE_PLAIN,
 		          "products computed without cuBLASLt\t%" PRId64 ", hundreds of times slower; the first: %s",

@@ -4,7 +4,10 @@
 
 #include "kernels/cuda/cuda.h"
 
-enum { CUDA_ATTENTION_CHOICES = 16 /* shapes and passes */ };
+enum {
+	CUDA_ATTENTION_CHOICES = 16, /* shapes and passes */
+	CUDA_BIAS_CHOICES = 32       /* shapes */
+};
 
 /* cudaStream_t, which a queue of the device's work is here. */
 static inline struct CUstream_st *cuda_stream(kernel_stream s)
@@ -34,6 +37,9 @@ struct kernel_context {
 	bool times_attention;
 	int choices; /* of attention; when all places are taken, the first ones are used again */
 	struct attention_place choice[CUDA_ATTENTION_CHOICES];
+	bool times_products; /* and both ways of a bias's gradient */
+	int bias_choices;
+	struct cuda_bias_choice bias_choice[CUDA_BIAS_CHOICES];
 	void *algorithms;                        /* product.cu: those that were chosen */
 	void *cudnn;                             /* attention_cudnn.cu: a handle and plans; NULL: not asked for yet */
 	int product_refusal;                     /* the error of the last product that cuBLASLt had nothing for */

@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define CUDA_API_VERSION 7
+#define CUDA_API_VERSION 8
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
 
 typedef struct CUevent_st *cuda_event;
@@ -78,7 +78,7 @@ struct cuda_products {
 };
 
 /* The choice for one shape, as words that mean something to the same library, with the same cuBLASLt, on the same kind
- * of card: an algorithm of cuBLASLt for a product, or a rung for a pass of attention. */
+ * of card: an algorithm of cuBLASLt for a product, a rung for a pass of attention, or the way of a bias's gradient. */
 struct cuda_algorithm {
 	uint64_t product[15], algorithm[8];
 };
@@ -112,6 +112,22 @@ struct cuda_attention_choice {
 	double seconds[CUDA_ATTENTIONS]; /* of each rung; 0: it was not measured */
 };
 
+/* How a linear layer without an activation gets the gradient of its bias. */
+enum cuda_bias_way {
+	CUDA_BIAS_EPILOGUE, /* as the epilogue of the product that makes dweight */
+	CUDA_BIAS_PASS,     /* by a pass over dy of its own */
+	CUDA_BIAS_WAYS
+};
+
+/* The faster of them, as was measured: of dweight and the bias's gradient together. */
+struct cuda_bias_choice {
+	struct linear_shape shape;
+	bool accumulates; /* dweight */
+	bool used;        /* by a layer of this run */
+	enum cuda_bias_way way;
+	double seconds[CUDA_BIAS_WAYS]; /* 0: it does not run */
+};
+
 struct cuda_api {
 	int version; /* CUDA_API_VERSION */
 
@@ -132,10 +148,13 @@ struct cuda_api {
 	void (*use_products)(struct kernel_context *c, enum cuda_product_rung most);
 	/* From here on products and passes of attention of these shapes have what was chosen, as far as cuBLASLt and
 	 * cuDNN still have it. With `time`, products of other shapes are timed when they are first put on a stream that
-	 * is not captured: the fastest of up to 8 is kept, where cuBLASLt's own first one is otherwise. */
+	 * is not captured: the fastest of up to 8 is kept, where cuBLASLt's own first one is otherwise. So are both
+	 * ways of a bias's gradient; without it the pass is taken where a layer widens, and else the epilogue. */
 	void (*use_algorithms)(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time);
 	/* Those that were given and taken, or timed: the first `most`. Returns how many there are. */
 	int (*algorithms)(const struct kernel_context *c, struct cuda_algorithm *out, int most);
+	/* The measured ways that layers of this run have: the first `most`. Returns how many there are. */
+	int (*bias_choices)(const struct kernel_context *c, struct cuda_bias_choice *out, int most);
 	/* Attention by this rung of its ladder, or by the highest below it that takes a shape; AUTO, unless set: by the
 	 * one that was measured to be the fastest. With `time`, AUTO times the rungs that take a shape when it is first
 	 * put on a stream that is not captured. Returns 0, or why there is no cuDNN where it is asked for. */

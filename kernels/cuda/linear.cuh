@@ -14,4 +14,11 @@ int linear_activation(kernel_stream s, enum element type, enum activation activa
 int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, enum activation activation,
                    int64_t rows, int64_t width, const void *pre, void *dy, void *dbias, bool accumulate);
 
+/* The way of the bias's gradient that was measured for this shape; NULL: none was. */
+struct cuda_bias_choice *linear_bias_measured(struct kernel_context *c, const struct linear_shape *shape,
+                                              bool accumulates);
+/* Shapes beyond CUDA_BIAS_CHOICES are not kept, so that none is measured again and again. */
+void linear_bias_keep(struct kernel_context *c, const struct cuda_bias_choice *choice);
+bool linear_bias_is_full(const struct kernel_context *c);
+
 #endif

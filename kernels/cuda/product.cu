@@ -41,7 +41,7 @@ struct place {
 };
 
 struct products {
-	bool tf32, time;
+	bool tf32;
 	int used;
 	struct place place[PLACES];
 };
@@ -155,13 +155,12 @@ int put_timed(void *context)
 int fastest(struct kernel_context *c, kernel_stream s, const struct product *p, struct description *d,
             const cublasLtMatmulHeuristicResult_t *found, int n)
 {
-	const size_t bytes = static_cast<size_t>(p->m * p->c_stride) * (p->type == ELEMENT_FP32 ? 4 : 2);
-	void *spare = nullptr;
-	struct timed t = {c, s, p, d, nullptr, p->c};
+	const bool adds = p->residual == p->c;
+	void *spare = adds ? stopwatch_memory(product_bytes(p)) : nullptr;
+	struct timed t = {c, s, p, d, nullptr, spare ? spare : p->c};
 	float best = -1;
 	int number = 0;
-	bool opened = p->residual != p->c || !cudaMalloc(&spare, bytes);
-	t.out = spare ? spare : p->c;
+	const bool opened = !adds || spare;
 	for (int i = 0; i < n && opened; i++) {
 		t.algorithm = &found[i].algo;
 		float took = found[i].state ? -1 : stopwatch_run(s, put_timed, &t);
@@ -170,14 +169,13 @@ int fastest(struct kernel_context *c, kernel_stream s, const struct product *p, 
 			number = i;
 		}
 	}
-	cudaFree(spare);
-	(void)cudaGetLastError();
+	stopwatch_memory_release(spare);
 	return number;
 }
 
 bool may_time(const struct kernel_context *c, kernel_stream s)
 {
-	return products_of(c)->time && stopwatch_may(s);
+	return c->times_products && stopwatch_may(s);
 }
 
 /* Returns 0, or why there is none. */
@@ -326,13 +324,15 @@ void cuda_cublaslt(int *built, int *here)
 void cuda_use_algorithms(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time)
 {
 	struct products *all = products_of(c);
-	all->time = time;
+	c->times_products = time;
 	for (int i = 0; i < count && i < PLACES; i++) {
 		struct key key;
 		if (cuda_attention_is_word(&given[i])) {
 			cuda_attention_give(c, &given[i]);
 			continue;
 		}
+		if (cuda_bias_give(c, &given[i]))
+			continue;
 		memcpy(&key, given[i].product, sizeof key);
 		struct place *place = take_place(all, &key);
 		memcpy(&place->algorithm, given[i].algorithm, sizeof place->algorithm);
@@ -354,5 +354,6 @@ int cuda_algorithms(const struct kernel_context *c, struct cuda_algorithm *out, 
 		}
 		n++;
 	}
-	return n + cuda_attention_tell(c, out + (n < most ? n : most), n < most ? most - n : 0);
+	n += cuda_attention_tell(c, out + (n < most ? n : most), n < most ? most - n : 0);
+	return n + cuda_bias_tell(c, out + (n < most ? n : most), n < most ? most - n : 0);
 }

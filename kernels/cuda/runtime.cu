@@ -328,6 +328,7 @@ const struct cuda_api *shardlab_cuda_api(void)
 	api.cublaslt = cuda_cublaslt;
 	api.use_algorithms = cuda_use_algorithms;
 	api.algorithms = cuda_algorithms;
+	api.bias_choices = cuda_bias_choices;
 	api.use_attention = cuda_use_attention;
 	api.attention_rung = cuda_attention_rung;
 	api.attention_choice = cuda_attention_chosen;

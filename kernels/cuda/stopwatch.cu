@@ -11,6 +11,20 @@ bool stopwatch_may(kernel_stream s)
 	return !cudaStreamIsCapturing(cuda_stream(s), &capturing) && capturing == cudaStreamCaptureStatusNone;
 }
 
+void *stopwatch_memory(size_t bytes)
+{
+	void *memory = nullptr;
+	const bool there = !cudaMalloc(&memory, bytes);
+	(void)cudaGetLastError();
+	return there ? memory : nullptr;
+}
+
+void stopwatch_memory_release(void *memory)
+{
+	cudaFree(memory);
+	(void)cudaGetLastError();
+}
+
 static float best_of(kernel_stream s, int (*run)(void *context), void *context, cudaEvent_t begin, cudaEvent_t end)
 {
 	float best = -1, once = 0;

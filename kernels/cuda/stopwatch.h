@@ -14,6 +14,11 @@ bool stopwatch_may(kernel_stream s);
  * work on the stream and returns 0 or an error. */
 float stopwatch_run(kernel_stream s, int (*run)(void *context), void *context);
 
+/* Where a result may go that is added to another in earnest: timed work may not add it again and again. NULL: there is
+ * no such memory. */
+void *stopwatch_memory(size_t bytes);
+void stopwatch_memory_release(void *memory); /* accepts NULL */
+
 #ifdef __cplusplus
 }
 #endif

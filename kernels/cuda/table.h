@@ -30,6 +30,10 @@ int cuda_cudnn(void);
 bool cuda_attention_is_word(const struct cuda_algorithm *a);
 void cuda_attention_give(struct kernel_context *c, const struct cuda_algorithm *a);
 int cuda_attention_tell(const struct kernel_context *c, struct cuda_algorithm *out, int most);
+/* linear_bias.cu. cuda_bias_give: false if it is another's choice. */
+bool cuda_bias_give(struct kernel_context *c, const struct cuda_algorithm *a);
+int cuda_bias_tell(const struct kernel_context *c, struct cuda_algorithm *out, int most);
+int cuda_bias_choices(const struct kernel_context *c, struct cuda_bias_choice *out, int most);
 void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out); /* linear.cu */
 void cuda_use_products(struct kernel_context *c, enum cuda_product_rung most);      /* product_ladder.cu */
 /* product.cu */

@@ -89,12 +89,39 @@ static void name_attention(const struct cuda_device *c, struct report_slowed *ou
 	}
 }
 
+/* "768 to 2304: epilogue 202, pass 203 µs", after what is there, if it fits. */
+static void add_bias(char *list, size_t size, const struct cuda_bias_choice *choice)
+{
+	static const char *const ways[] = {[CUDA_BIAS_EPILOGUE] = "epilogue", [CUDA_BIAS_PASS] = "pass"};
+	char line[160];
+	const size_t at = strlen(list);
+	snprintf(line, sizeof line, "%s%" PRId64 " to %" PRId64 "%s: ", at ? "; " : "", choice->shape.in,
+	         choice->shape.out, choice->accumulates ? ", accumulated" : "");
+	for (int w = 0, n = 0; w < CUDA_BIAS_WAYS; w++)
+		if (choice->seconds[w] > 0) {
+			const size_t end = strlen(line);
+			snprintf(line + end, sizeof line - end, "%s%s %.0f", n++ ? ", " : "", ways[w],
+			         1e6 * choice->seconds[w]);
+		}
+	if (at + strlen(line) + sizeof " µs" <= size)
+		snprintf(list + at, size - at, "%s µs", line);
+}
+
+static void name_biases(const struct cuda_device *c, struct report_slowed *out)
+{
+	struct cuda_bias_choice choice[8];
+	const int n = c->api->bias_choices(c->context, choice, 8);
+	for (int i = 0; i < n && i < 8; i++)
+		add_bias(out->bias_times, sizeof out->bias_times, &choice[i]);
+}
+
 static void slowed(const struct device *d, struct report_slowed *out)
 {
 	const struct cuda_device *c = d->own;
 	struct cuda_products p;
 	c->api->products(c->context, &p);
 	name_attention(c, out);
+	name_biases(c, out);
 	if (!p.by[CUDA_PRODUCT_CUBLASLT])
 		name_products(&p, out);
 	out->gelu_passes = p.gelu_passes;

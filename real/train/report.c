@@ -188,6 +188,8 @@ static void merge_slowed(struct report_slowed *most, const struct report_slowed 
 		memcpy(most->attention_why, s->attention_why, sizeof most->attention_why);
 		memcpy(most->attention_times, s->attention_times, sizeof most->attention_times);
 	}
+	if (!*most->bias_times)
+		memcpy(most->bias_times, s->bias_times, sizeof most->bias_times);
 	if (!*most->products_by)
 		memcpy(most->products_by, s->products_by, sizeof most->products_by);
 	if (!*most->not_captured)

@@ -58,6 +58,8 @@ static void slowed(struct form *f, struct report_slowed *s)
 			if (!form_absent(f, "times", !*s->attention_times))
 				FORM_TEXT(f, "times", s->attention_times);
 		}
+	if (!form_absent(f, "bias_gradients", !*s->bias_times))
+		FORM_TEXT(f, "bias_gradients", s->bias_times);
 	if (!form_absent(f, "products_by", !*s->products_by))
 		FORM_TEXT(f, "products_by", s->products_by);
 	if (!form_absent(f, "gelu_passes", !s->gelu_passes))

@@ -101,10 +101,24 @@ static void squares(void)
 	api->allow_tf32(gpu, false);
 }
 
+/* Times both ways, whatever the rule would take. Products that have an algorithm keep it. */
+static void bias_line(const struct layer *l)
+{
+	struct cuda_bias_choice choice[32];
+	api->use_algorithms(gpu, NULL, 0, true);
+	check(backward(l), l->name);
+	api->use_algorithms(gpu, NULL, 0, false);
+	const int n = api->bias_choices(gpu, choice, 32);
+	for (int i = 0; i < n && i < 32; i++)
+		if (choice[i].shape.in == l->shape.in && choice[i].shape.out == l->shape.out)
+			printf("%-24s gradient of the bias: epilogue %.1f us, pass %.1f us\n", l->name,
+			       1e6 * choice[i].seconds[CUDA_BIAS_EPILOGUE], 1e6 * choice[i].seconds[CUDA_BIAS_PASS]);
+}
+
 /* GPT-2 124M's: backward has twice the products, and no product turns dy into something else, so that runs are alike.
- * Without bias: what its gradient, as an epilogue, costs the product that it comes with; "… + pass" has it as a kernel
- * of its own beside that. The gradient through GELU is the epilogue of c_proj's, as training has it; "GELU unfused" is
- * without. */
+ * Without bias: what its gradient costs beside the products; "… + pass" has it as a kernel of its own, and "gradient of
+ * the bias" is dweight with it, in both ways, as --autotune times them. The gradient through GELU is the epilogue of
+ * c_proj's, as training has it; "GELU unfused" is without. */
 static void layers(void)
 {
 	struct layer all[] = {
@@ -148,6 +162,8 @@ static void layers(void)
 		if (l->has_bias)
 			line(l->name, "… + pass", "bf16", 2 * products_of(s), gpu_seconds(backward_columns, l, l->name),
 			     peak);
+		if (l->has_bias)
+			bias_line(l);
 		release(11, (void *[]){l->x, l->weight, l->bias, l->residual, l->y, l->pre, l->dy, l->x_pre, l->dx,
 		                       l->dweight, l->dbias});
 	}

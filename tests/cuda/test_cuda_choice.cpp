@@ -1,14 +1,19 @@
-/* `auto` takes the rung of attention that was the fastest: times are what a test says (emulated_times). */
+/* What is chosen by a measurement: the rung of attention, and the way of a bias's gradient. Times are what a test says
+ * (emulated_times). */
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <unistd.h>
 
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/cudnn.h"
+#include "kernels/cuda/product.h"
 #include "kernels/cuda/table.h"
 #include "tests/emulate/emulate.h"
+#include "tests/gpu/target.h"
 #include "tests/support/elements.hpp"
 #include "tests/support/suite.h"
 
@@ -129,6 +134,119 @@ START_TEST(choices_that_are_not_heeded)
 	other.algorithm[0] = CUDA_ATTENTIONS;
 	cuda_attention_give(later, &other);
 	ck_assert_int_eq(choice_of(later, false).why, CUDA_ATTENTION_HIGHEST);
+	emulated_close(c);
+	emulated_close(later);
+}
+
+/* ---- the gradient of a bias ---- */
+
+const struct linear_shape BIASED[] = {{40, 24, 16, false, ACTIVATION_NONE, ELEMENT_BF16, 0}, /* the rule: epilogue */
+                                      {40, 16, 48, false, ACTIVATION_NONE, ELEMENT_FP16, 0}, /* a pass */
+                                      {40, 24, 16, true, ACTIVATION_NONE, ELEMENT_FP16, 0},
+                                      {40, 16, 48, true, ACTIVATION_NONE, ELEMENT_BF16, 0}};
+enum { BIASED_SHAPES = sizeof BIASED / sizeof *BIASED };
+
+struct gradients {
+	struct linear_shape shape;
+	elements dy, x, weight, dweight, dbias;
+	explicit gradients(const struct linear_shape &s)
+	    : shape(s), dy(s.type, s.rows * s.out), x(s.type, s.rows * s.in), weight(s.type, s.in * s.out),
+	      dweight(s.type, s.in * s.out), dbias(s.type, s.out)
+	{
+		for (elements *e : {&dy, &x, &weight, &dweight})
+			e->fill(1);
+	}
+	/* Whether it took a pass, whose partial sums begin at the workspace's start. */
+	bool pass(struct kernel_context *c, bool accumulate)
+	{
+		uint32_t start;
+		memset(c->workspace, 0xff, sizeof start);
+		ck_assert_int_eq(emulated_api()->kernels.linear_backward(
+		                         c, nullptr, &shape, dy.data(), x.data(), weight.data(), nullptr, nullptr,
+		                         nullptr, dweight.data(), accumulate, dbias.data(), false),
+		                 0);
+		memcpy(&start, c->workspace, sizeof start);
+		return start != UINT32_MAX;
+	}
+};
+
+struct kernel_context *open_products()
+{
+	struct kernel_context *c = emulated_open(4, 1 << 16);
+	ck_assert(target_products(c, ~0U >> 1));
+	return c;
+}
+
+/* The words that a file keeps (tests/real/test_cuda_speed.c), to another device. */
+int give_later(struct kernel_context *c, struct kernel_context *later)
+{
+	struct cuda_algorithm kept[8];
+	const int count = emulated_api()->algorithms(c, kept, 8);
+	emulated_api()->use_algorithms(later, kept, count, false);
+	return count;
+}
+
+/* Of either time, the epilogue's and then the pass's. */
+START_LOOP_TEST(the_way_of_a_bias_follows_the_times, 0, 2 * 2 * BIASED_SHAPES)
+{
+	static const float times[2][2] = {{1, 2}, {2, 1}};
+	const bool pass = _i & 1, accumulate = _i & 2;
+	struct gradients rule(BIASED[_i / 4]), timed = rule, after = rule;
+	struct kernel_context *c = open_products(), *later = open_products();
+	struct cuda_bias_choice choice[2];
+	ck_assert(rule.pass(later, accumulate) == (rule.shape.out > rule.shape.in));
+	emulated_api()->use_algorithms(c, nullptr, 0, true);
+	emulated_times(times[pass], 2);
+	const int64_t so_far = c->products.by[CUDA_PRODUCT_CUBLASLT];
+	(void)timed.pass(c, accumulate);
+	emulated_times(nullptr, 0);
+	ck_assert_int_eq(c->products.by[CUDA_PRODUCT_CUBLASLT], so_far + 1); /* what was timed is none of a step's */
+	ck_assert_int_eq(emulated_api()->bias_choices(c, choice, 2), 1);
+	ck_assert_int_eq(choice[0].way, pass ? CUDA_BIAS_PASS : CUDA_BIAS_EPILOGUE);
+	ck_assert_double_eq_tol(choice[0].seconds[CUDA_BIAS_PASS], 1e-3 * (double)times[pass][1], 1e-9);
+
+	ck_assert_int_eq(give_later(c, later), 1);
+	ck_assert_int_eq(emulated_api()->bias_choices(later, choice, 2), 0); /* until a layer has it */
+	ck_assert(after.pass(later, accumulate) == pass);
+	ck_assert_int_eq(emulated_api()->bias_choices(later, choice, 2), 1);
+	ck_assert(choice[0].accumulates == accumulate && choice[0].shape.out == rule.shape.out);
+	/* The same bits as where it was timed, and by rule but for the order of a sum. */
+	ck_assert(after.dbias.same(timed.dbias) && after.dweight.same(timed.dweight));
+	ck_assert(after.dweight.same(rule.dweight));
+	for (int64_t i = 0; i < rule.shape.out; i++) {
+		const double a = after.dbias.numbers()[static_cast<size_t>(i)];
+		const double b = rule.dbias.numbers()[static_cast<size_t>(i)];
+		ck_assert_double_le(fabs(a - b), 2 * unit(rule.shape.type) * fabs(b) + 1e-5);
+	}
+	emulated_close(c);
+	emulated_close(later);
+}
+
+/* Without an epilogue there is nothing to choose; one that a card turns out not to have is not waited for; and words
+ * that say what cannot be are not taken. */
+START_TEST(ways_that_are_not_there)
+{
+	static const float times[] = {1, 1, 1};
+	struct linear_shape narrow = BIASED[0];
+	narrow.type = ELEMENT_FP32;
+	struct gradients exact(narrow), layer(BIASED[0]);
+	struct kernel_context *c = open_products(), *later = open_products();
+	struct cuda_bias_choice choice;
+	struct cuda_algorithm kept;
+	emulated_api()->use_algorithms(c, nullptr, 0, true);
+	emulated_times(times, 3);
+	ck_assert(exact.pass(c, false));
+	ck_assert_int_eq(emulated_api()->algorithms(c, &kept, 1), 0);
+	ck_assert(target_products(c, 1U << PRODUCT_PLAIN));
+	ck_assert(layer.pass(c, false));
+	emulated_times(nullptr, 0);
+	ck_assert_int_eq(emulated_api()->bias_choices(c, &choice, 1), 1);
+	ck_assert(choice.seconds[CUDA_BIAS_EPILOGUE] <= 0 && choice.way == CUDA_BIAS_PASS);
+	ck_assert_int_eq(emulated_api()->algorithms(c, &kept, 1), 1);
+	kept.algorithm[0] = CUDA_BIAS_WAYS;
+	emulated_api()->use_algorithms(later, &kept, 1, false);
+	ck_assert(target_products(c, ~0U >> 1));
+	ck_assert(!layer.pass(later, false));
 	emulated_close(c);
 	emulated_close(later);
 }

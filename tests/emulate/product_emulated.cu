@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/gelu.cuh"
 #include "kernels/cuda/product.h"
+#include "kernels/cuda/table.h"
 
 namespace
 {
@@ -79,6 +80,23 @@ int product_run(struct kernel_context *c, kernel_stream, const struct product *p
 		return CUDA_ERROR_NO_ALGORITHM;
 	const bool split = *epilogues >> 31;
 	return with_type(p->type, [&](auto tag) { return multiply<typename decltype(tag)::type>(p, split); });
+}
+
+/* There are no algorithms of products here to choose from, but there are the other choices. */
+void cuda_use_algorithms(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time)
+{
+	c->times_products = time;
+	for (int i = 0; i < count; i++)
+		if (cuda_attention_is_word(&given[i]))
+			cuda_attention_give(c, &given[i]);
+		else
+			(void)cuda_bias_give(c, &given[i]);
+}
+
+int cuda_algorithms(const struct kernel_context *c, struct cuda_algorithm *out, int most)
+{
+	const int n = cuda_attention_tell(c, out, most), left = n < most ? most - n : 0;
+	return n + cuda_bias_tell(c, out + (most - left), left);
 }
 
 #endif

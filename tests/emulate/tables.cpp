@@ -11,6 +11,10 @@ extern "C" {
 #include "kernels/table.def"
 __attribute__((weak)) void cuda_products_lost(const struct kernel_context *c, struct cuda_products *out);
 __attribute__((weak)) void cuda_use_products(struct kernel_context *c, enum cuda_product_rung most);
+__attribute__((weak)) void cuda_use_algorithms(struct kernel_context *c, const struct cuda_algorithm *given, int count,
+                                               bool time);
+__attribute__((weak)) int cuda_algorithms(const struct kernel_context *c, struct cuda_algorithm *out, int most);
+__attribute__((weak)) int cuda_bias_choices(const struct kernel_context *c, struct cuda_bias_choice *out, int most);
 __attribute__((weak)) int cuda_use_attention(struct kernel_context *c, enum cuda_attention most, bool time);
 __attribute__((weak)) enum cuda_attention cuda_attention_rung(struct kernel_context *c,
                                                               const struct attention_shape *shape, bool backward);
@@ -26,6 +30,9 @@ const struct cuda_api *emulated_api(void)
 	api.version = CUDA_API_VERSION;
 	api.products = cuda_products_lost;
 	api.use_products = cuda_use_products;
+	api.use_algorithms = cuda_use_algorithms;
+	api.algorithms = cuda_algorithms;
+	api.bias_choices = cuda_bias_choices;
 	api.use_attention = cuda_use_attention;
 	api.attention_rung = cuda_attention_rung;
 	api.attention_choice = cuda_attention_chosen;
@@ -76,6 +83,16 @@ void emulated_times(const float *milliseconds, int count)
 {
 	times = milliseconds;
 	times_left = count;
+}
+
+void *stopwatch_memory(size_t bytes)
+{
+	return malloc(bytes);
+}
+
+void stopwatch_memory_release(void *memory)
+{
+	free(memory);
 }
 
 bool stopwatch_may(kernel_stream)

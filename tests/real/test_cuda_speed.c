@@ -130,6 +130,25 @@ START_TEST(what_was_timed_is_given_to_later_runs)
 	ck_assert_int_eq(given_to_a_run(false), 2);
 }
 
+START_TEST(times_of_biases_are_said)
+{
+	static const char *const times = "16 to 48: epilogue 300, pass 200 µs; 16 to 48, accumulated: pass 200 µs";
+	const struct report *r = trained(&(struct fake_cuda_settings){.seed = 2}, true);
+	struct report again;
+	char *text = shown(r);
+	ck_assert_ptr_nonnull(strstr(text, "gradients of biases, the faster way as was measured"));
+	ck_assert_ptr_nonnull(strstr(text, times));
+	json_t *o = report_to_json(r);
+	ck_assert_str_eq(json_string_value(json_object_get(o, "bias_gradients")), times);
+	ck_assert_int_eq(report_from_json(&again, o), STATUS_OK);
+	ck_assert_str_eq(again.slowed.bias_times, times);
+	report_release(&again);
+	json_decref(o);
+	free(text);
+	r = trained(&(struct fake_cuda_settings){.seed = 2}, false);
+	ck_assert_str_eq(r->slowed.bias_times, "");
+}
+
 START_TEST(a_broken_file_is_one_line)
 {
 	struct train_options o = options(false);

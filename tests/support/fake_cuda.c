@@ -245,10 +245,15 @@ static void cublaslt(int *built, int *here)
 static void use_algorithms(struct kernel_context *c, const struct cuda_algorithm *given, int count, bool time)
 {
 	(void)c;
+	fake_counts.algorithms_given = count;
+	fake_counts.times_products = time;
+	if (fake_settings.shipped) {
+		fake_settings.shipped->use_algorithms(fake_settings.shipped_on, given, count, time);
+		return;
+	}
 	algorithm_count = 0;
 	for (int i = 0; i < count && i < FAKE_ALGORITHMS - 1; i++)
 		algorithm_list[algorithm_count++] = given[i];
-	fake_counts.algorithms_given = count;
 	if (time)
 		algorithm_list[algorithm_count++] = (struct cuda_algorithm){{(uint64_t)count + 1}, {7}};
 }
@@ -256,9 +261,26 @@ static void use_algorithms(struct kernel_context *c, const struct cuda_algorithm
 static int algorithms(const struct kernel_context *c, struct cuda_algorithm *out, int most)
 {
 	(void)c;
+	if (fake_settings.shipped)
+		return fake_settings.shipped->algorithms(fake_settings.shipped_on, out, most);
 	for (int i = 0; i < algorithm_count && i < most; i++)
 		out[i] = algorithm_list[i];
 	return algorithm_count;
+}
+
+/* As if one layer had met both ways, and accumulated. */
+static int bias_choices(const struct kernel_context *c, struct cuda_bias_choice *out, int most)
+{
+	(void)c;
+	if (fake_settings.shipped)
+		return fake_settings.shipped->bias_choices(fake_settings.shipped_on, out, most);
+	for (int i = 0; i < 2 && i < most && fake_counts.times_products; i++)
+		out[i] = (struct cuda_bias_choice){.shape = {.rows = 8, .in = 16, .out = 48},
+		                                   .accumulates = i,
+		                                   .used = true,
+		                                   .way = CUDA_BIAS_PASS,
+		                                   .seconds = {i ? 0 : 3e-4, 2e-4}};
+	return fake_counts.times_products ? 2 : 0;
 }
 
 static void use_products(struct kernel_context *c, enum cuda_product_rung most)
@@ -325,6 +347,7 @@ const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 	        .use_products = use_products,
 	        .use_algorithms = use_algorithms,
 	        .algorithms = algorithms,
+	        .bias_choices = bias_choices,
 	        .use_attention = use_attention,
 	        .attention_rung = attention_rung,
 	        .attention_choice = attention_choice,

@@ -46,6 +46,7 @@ struct fake_cuda_settings {
 
 struct fake_cuda_counts {
 	int algorithms_given; /* by use_algorithms; a device that is to time them has one more of its own */
+	bool times_products;  /* the last argument of use_algorithms */
 	bool times_attention; /* the last argument of use_attention */
 	enum cuda_product_rung rung_of_products; /* that of use_products */
 	int64_t launches;                        /* of graphs */
