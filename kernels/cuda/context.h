@@ -4,11 +4,6 @@
 
 #include "kernels/cuda/cuda.h"
 
-enum {
-	CUDA_ATTENTION_CHOICES = 16, /* shapes and passes */
-	CUDA_BIAS_CHOICES = 32       /* shapes */
-};
-
 /* cudaStream_t, which a queue of the device's work is here. */
 static inline struct CUstream_st *cuda_stream(kernel_stream s)
 {

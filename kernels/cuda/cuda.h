@@ -79,6 +79,12 @@ struct cuda_products {
 
 /* The choice for one shape, as words that mean something to the same library, with the same cuBLASLt, on the same kind
  * of card: an algorithm of cuBLASLt for a product, a rung for a pass of attention, or the way of a bias's gradient. */
+enum {
+	CUDA_PRODUCT_CHOICES = 96,   /* more than a step of any model here has products */
+	CUDA_ATTENTION_CHOICES = 16, /* shapes and passes */
+	CUDA_BIAS_CHOICES = 32,      /* shapes */
+	CUDA_CHOICES = CUDA_PRODUCT_CHOICES + CUDA_ATTENTION_CHOICES + CUDA_BIAS_CHOICES
+};
 struct cuda_algorithm {
 	uint64_t product[15], algorithm[8];
 };

@@ -16,7 +16,7 @@ namespace
 {
 
 enum {
-	PLACES = 96,
+	PLACES = CUDA_PRODUCT_CHOICES,
 	BLAS_ERROR = 10000, /* cuBLASLt's errors follow CUDA's */
 	MOST_TIMED = 8      /* algorithms of a shape */
 };
@@ -325,7 +325,7 @@ void cuda_use_algorithms(struct kernel_context *c, const struct cuda_algorithm *
 {
 	struct products *all = products_of(c);
 	c->times_products = time;
-	for (int i = 0; i < count && i < PLACES; i++) {
+	for (int i = 0; i < count; i++) {
 		struct key key;
 		if (cuda_attention_is_word(&given[i])) {
 			cuda_attention_give(c, &given[i]);

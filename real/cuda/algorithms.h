@@ -17,7 +17,7 @@
 
 #include "real/cuda/device.h"
 
-enum { CUDA_ALGORITHMS_MOST = 96 }; /* as many as the library has places for */
+enum { CUDA_ALGORITHMS_MOST = CUDA_CHOICES }; /* as many as the library has places for */
 
 /* The text of such a file; `path` is for the message. The caller frees *out. STATUS_INPUT: "path:line: what". */
 enum status cuda_algorithms_read(const char *text, size_t size, const char *path, struct cuda_algorithm **out,

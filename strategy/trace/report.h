@@ -139,7 +139,7 @@ struct report_slowed {
 	char attention_why[16];    /* "highest" of our own, for nothing was measured; "asked"; "measured" */
 	char attention_times[192]; /* measured: "forward: tensor 412, hopper 301 µs; …", of the first layer */
 	/* Where it was measured how a layer's bias gets its gradient: "768 to 2304: epilogue 202, pass 203 µs; …". */
-	char bias_times[320];
+	char bias_times[512];
 	bool attention_refused; /* cuDNN was asked for, and does not take a pass, which has the next rung */
 	char not_captured[224]; /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
 };
