@@ -1,6 +1,6 @@
-/* The kernels that memory limits, at the sizes of GPT-2 124M in bf16: what each is called with, and how many bytes it
- * must move, each number once; what a kernel reads again, and what it keeps in the workspace, is its own affair. How
- * often a step of `single` has it tells what its time is worth.
+/* The kernels that memory limits, those of Llama too, at the sizes of GPT-2 124M in bf16: what each is called with, and
+ * how many bytes it must move, each number once; what a kernel reads again, and what it keeps in the workspace, is its
+ * own affair. How often a step of `single` has it tells what its time is worth.
  *
  *     struct job jobs[JOBS];
  *     jobs_make(jobs);
@@ -14,7 +14,7 @@
 
 #include "kernels/cuda/cuda.h"
 
-enum { MOST_BUFFERS = 8, JOBS = 13 };
+enum { MOST_BUFFERS = 8, JOBS = 19 };
 enum { WIDTH = 768, VOCABULARY = 50257, STRIDE = 50304, PARAMETERS = 124439808 };
 
 /* 100 MB an operand: several times what an L2 holds, which 50 to 60 MB are. */
@@ -77,6 +77,26 @@ RUN(squares, vector_squares, ELEMENT_BF16, parameters, b[0].p, b[1].p, false)
 RUN(overflow, vector_overflow, ELEMENT_BF16, parameters, b[0].p, b[1].p, false)
 RUN(convert, vector_convert, parameters, ELEMENT_FP32, b[0].p, ELEMENT_BF16, b[1].p)
 RUN(finish, linear_finish, ELEMENT_BF16, ACTIVATION_GELU_TANH, rows(), b[0].n, b[0].p, b[1].p, b[2].p, b[3].p)
+
+RUN(rms_norm_forward, rms_norm_forward, ELEMENT_BF16, rows(), WIDTH, 1e-5F, b[0].p, b[1].p, b[2].p, b[3].p)
+RUN(rms_norm_backward, rms_norm_backward, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p, true,
+    b[5].p, true)
+RUN(swiglu_forward, swiglu_forward, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p)
+RUN(swiglu_backward, swiglu_backward, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p)
+/* A row of q, k and v is as wide as the model. */
+static const float frequencies[32] = {1, 0.7F, 0.5F, 0.3F, 0.2F, 0.1F};
+#define ROTARY                                                                                                         \
+	(&(struct rotary_shape){.samples = samples,                                                                    \
+	                        .tokens = tokens,                                                                      \
+	                        .heads = 8,                                                                            \
+	                        .kv_heads = 2,                                                                         \
+	                        .head_size = 64,                                                                       \
+	                        .amplitude = 1,                                                                        \
+	                        .frequency = frequencies,                                                              \
+	                        .type = ELEMENT_BF16})
+_Static_assert((8 + 2 * 2) * 64 == WIDTH, "ROTARY's row");
+RUN(rotary_forward, rotary_forward, ROTARY, b[0].p, NULL, NULL, b[1].p)
+RUN(rotary_backward, rotary_backward, ROTARY, b[0].p, NULL, NULL, NULL, b[1].p, NULL, false, NULL, false)
 
 #define BF16(count)                                                                                                    \
 	{                                                                                                              \
@@ -152,6 +172,29 @@ static inline void jobs_make(struct job jobs[JOBS])
 	         0,
 	         run_finish,
 	         {BF16(4 * WIDTH), BF16(4 * n), RESULT(ELEMENT_BF16, 4 * n), RESULT(ELEMENT_BF16, 4 * n)}},
+	        {"RMSNorm forward",
+	         2 * size,
+	         0,
+	         run_rms_norm_forward,
+	         {BF16(n), BF16(WIDTH), RESULT(ELEMENT_BF16, n), RESULT(ELEMENT_FP32, r)}},
+	        {"RMSNorm backward",
+	         4 * size,
+	         0,
+	         run_rms_norm_backward,
+	         {BF16(n),
+	          BF16(n),
+	          {.type = ELEMENT_FP32, .n = r},
+	          BF16(WIDTH),
+	          RESULT(ELEMENT_BF16, n),
+	          RESULT(ELEMENT_BF16, WIDTH)}},
+	        {"SwiGLU forward", 3 * size, 0, run_swiglu_forward, {BF16(2 * n), RESULT(ELEMENT_BF16, n)}},
+	        {"SwiGLU backward",
+	         5 * size,
+	         0,
+	         run_swiglu_backward,
+	         {BF16(n), BF16(2 * n), RESULT(ELEMENT_BF16, 2 * n)}},
+	        {"rotary forward", 2 * size, 0, run_rotary_forward, {BF16(n), RESULT(ELEMENT_BF16, n)}},
+	        {"rotary backward", 2 * size, 0, run_rotary_backward, {BF16(n), RESULT(ELEMENT_BF16, n)}},
 	};
 	_Static_assert(sizeof all / sizeof *all == JOBS, "as many jobs");
 	memcpy(jobs, all, sizeof all);

@@ -113,7 +113,13 @@ static const struct {
         {"overflow", 1.001},
         {"fp32 to bf16", 1.001},
         {"bias, residual, GELU", 1.26}, /* the bias once for each row */
-        {"bias, residual, GELU of 4×", 1.26}};
+        {"bias, residual, GELU of 4×", 1.26},
+        {"RMSNorm forward", 1.51},  /* the weight for each row */
+        {"RMSNorm backward", 1.30}, /* as above */
+        {"SwiGLU forward", 1.001},
+        {"SwiGLU backward", 1.001},
+        {"rotary forward", 1.001},
+        {"rotary backward", 1.001}};
 
 START_LOOP_TEST(memory, 0, JOBS)
 {
@@ -141,14 +147,20 @@ START_LOOP_TEST(memory, 0, JOBS)
 	              (long long)sectors, (long long)least);
 }
 
-static const int64_t HEADS[] = {32, 64, 96, 128};
+/* The last: two heads of queries share one of keys, and see a window. */
+static const struct attention_shape HEADS[] = {{1, 160, 1, 1, 32, .window = 0},
+                                               {1, 160, 1, 1, 64, .window = 0},
+                                               {1, 160, 1, 1, 96, .window = 0},
+                                               {1, 160, 1, 1, 128, .window = 0},
+                                               {1, 160, 2, 1, 64, .window = 50}};
 static const enum element TYPES[] = {ELEMENT_BF16, ELEMENT_FP32};
 
 /* Loops over type, pass and the rungs above SIMPLE; fp32 gets that one, whatever is asked for. */
 START_LOOP_TEST(attention, 0, 8)
 {
 	for (size_t i = 0; i < sizeof HEADS / sizeof *HEADS; i++) {
-		struct attention_shape shape = {1, 160, 1, 1, HEADS[i], .type = TYPES[_i % 2]};
+		struct attention_shape shape = HEADS[i];
+		shape.type = TYPES[_i % 2];
 		enum cuda_attention rung = _i / 4 ? CUDA_ATTENTION_HOPPER : CUDA_ATTENTION_TENSOR;
 		const struct emulated_accesses *kernels;
 		int n = attention_accesses(&shape, rung, _i / 2 % 2, &kernels);
