@@ -6,6 +6,7 @@
  *     kernels=eager   RMS norm: x over its root mean square, as fp32 elements. In 16 bits autograd keeps x as fp32
  *                     and its quotient in 16 bits, and no longer x itself, which is as much.
  *                     SwiGLU: silu(gate), which shardlab's kernel makes again.
+ *     attention=…     see unfused_attention.c
  *     loss=…          beside the logits, which shardlab turns into their gradient in place:
  *                     one      Megatron: the logits as fp32, in which the rest is done in place
  *                     two      Megatron of 2021: that copy, and less its largest, which becomes softmax and gradient
@@ -57,6 +58,8 @@ void unfused_forward(struct step *s, int index, enum pass pass)
 	const char *name = kept_name(k);
 	unfused_sweeps(s, index, pass, step_value(s, k->y));
 	bool keeps = !s->evaluating && (pass == PASS_RECOMPUTE || !s->checkpoints.recomputed[index]);
+	if (k->kind == KERNEL_ATTENTION)
+		unfused_attention_forward(s, index, keeps);
 	if (!name || s->plan->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED)
 		return;
 	struct region y = step_value(s, k->y);
@@ -71,6 +74,8 @@ void unfused_forward(struct step *s, int index, enum pass pass)
 
 void unfused_backward(struct step *s, int index)
 {
+	if (s->model->kernels[index].kind == KERNEL_ATTENTION)
+		unfused_attention_backward(s, index);
 	if (s->kept[index] >= 0)
 		build_free(s->b, s->kept[index]);
 	s->kept[index] = -1;
