@@ -6,6 +6,8 @@
  *     kernels=eager   RMS norm: x over its root mean square, as fp32 elements. In 16 bits autograd keeps x as fp32
  *                     and its quotient in 16 bits, and no longer x itself, which is as much.
  *                     SwiGLU: silu(gate), which shardlab's kernel makes again.
+ *                     A product that --activation-checkpointing operations keeps, beside its sum with the residual
+ *                     stream.
  *     attention=…     see unfused_attention.c
  *     loss=…          beside the logits, which shardlab turns into their gradient in place:
  *                     one      Megatron: the logits as fp32, in which the rest is done in place
@@ -21,8 +23,12 @@
 
 /* ---- kernels ---- */
 
-static const char *kept_name(const struct kernel *k)
+/* torchtitan keeps a selected product, and autograd its sum with the residual stream. Fused, the sum is all. */
+static const char *kept_name(const struct step *s, int index)
 {
+	const struct kernel *k = &s->model->kernels[index];
+	if (k->kind == KERNEL_LINEAR && k->residual >= 0)
+		return s->checkpoints.selected[index] ? "product" : NULL;
 	return k->kind == KERNEL_RMS_NORM ? "x_over_rms" : k->kind == KERNEL_SWIGLU ? "silu" : NULL;
 }
 
@@ -55,7 +61,7 @@ void unfused_sweeps(struct step *s, int index, enum pass pass, struct region ove
 void unfused_forward(struct step *s, int index, enum pass pass)
 {
 	const struct kernel *k = &s->model->kernels[index];
-	const char *name = kept_name(k);
+	const char *name = kept_name(s, index);
 	unfused_sweeps(s, index, pass, step_value(s, k->y));
 	bool keeps = !s->evaluating && (pass == PASS_RECOMPUTE || !s->checkpoints.recomputed[index]);
 	if (k->kind == KERNEL_ATTENTION)
