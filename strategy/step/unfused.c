@@ -1,7 +1,7 @@
 /* The extra work of a stack's own kernels where shardlab's are fused: their sweeps over memory, the tensors that
  * PyTorch's autograd keeps for the backward pass, and those of its cross-entropy. The tensors only take room: their
- * content is no part of the plan's arithmetic. Under --as the sweeps take the place of a stack's memory.unfused
- * (strategy/cluster/stack.h), which is for shardlab's own plans.
+ * content is no part of the plan's arithmetic. The sweeps take the place of a stack's memory.unfused
+ * (strategy/cluster/stack.h), which is for plans with fused kernels.
  *
  *     kernels=eager   RMS norm: x over its root mean square, as fp32 elements. In 16 bits autograd keeps x as fp32
  *                     and its quotient in 16 bits, and no longer x itself, which is as much.
