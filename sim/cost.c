@@ -86,12 +86,11 @@ static struct rate device_rate(const struct cluster *c, const struct plan *p, co
 	return rate_assumed(longer((int64_t)reached, 1));
 }
 
-/* What a stack moves besides, for what the plan fuses: a plan as other software's, or with kernels=eager, has
- * operations of its own for that. Another switch of shardlab's own plan, as gradients=fp32, adds none. */
+/* What a stack moves besides is of plans whose kernels are fused, on which stacks were fitted: with kernels=eager a
+ * plan has operations of its own for that. */
 static bool has_fused(const struct plan *p, const struct op *op)
 {
-	return op_class(op->kind) == OP_CLASS_K && p->software.name == SOFTWARE_OF_SHARDLAB &&
-	       p->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED;
+	return op_class(op->kind) == OP_CLASS_K && p->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED;
 }
 
 enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,

@@ -75,12 +75,14 @@ PRECISIONS = [(r"mxfp|fp4", None), (r"fp8|float8|e4m3", "fp8"), (r"bf16", "bf16"
 # Programs that scale by the largest element of earlier steps (Transformer Engine), or find it where a tensor is made. Their
 # casts read a tensor once; those of others read it twice.
 SCALINGS = [(r"llm-foundry|composer|nanotron|megatron|llmq", "delayed"), (r"", "dynamic")]
-# How much of a block is recomputed: figures between 0 and 1 are that much of the way from nothing to everything. Where a
-# row has MFU and HFU, which counts what is recomputed, they say it better.
+# What is recomputed, as shardlab's policies say it. "selective op" is torchtitan's; of every second block is what its
+# "selective" of a number is. Figures between 0 and 1 are for what has no policy: that much of the way from nothing to
+# everything. Where a row has MFU and HFU, which counts what is recomputed, they say it better.
 CHECKPOINTING = [
-    (r"recompute-block", 1), (r"recompute-ffn", 0.6), (r"recompute-(swiglu|norm)", 0),
-    (r"every (second|other|2nd|2)\b", 0.5), (r"every (third|3rd|3)\b", 1 / 3), (r"every (fourth|4th|4)\b", 0.25),
-    (r"selective", 0.5), (r"full|every (block|layer)", 1), (r"none|^no$", 0),
+    (r"recompute-block", "full"), (r"recompute-ffn", 0.6), (r"recompute-(swiglu|norm)", "none"),
+    (r"every (second|other|2nd|2)\b", "full:one_in=2"), (r"every (third|3rd|3)\b", "full:one_in=3"),
+    (r"every (fourth|4th|4)\b", "full:one_in=4"), (r"selective.*\bop", "operations"), (r"selective", 0.5),
+    (r"full|every (block|layer)", "full"), (r"none|^no$", "none"),
 ]
 OFFLOADS = [
     (r"activation.*opt|opt.*activation", "optimizer,activations"),
@@ -180,7 +182,7 @@ class Run:
     def __init__(self, row):
         self.row, self.why, self.near, self.out = row, None, [], None
         self.arguments, self.cluster, self.step, self.peak = [], None, None, None
-        self.recomputed = 0
+        self.recomputed = "none"  # a policy, or a share
         self.read_program()
         for column, pattern, reason in RULES_OUT:
             if re.search(pattern, row.get(column) or "", re.I) and not self.out:
@@ -320,11 +322,11 @@ class Run:
     def read_savings(self):
         policy = find(CHECKPOINTING, self.row.get("act_ckpt"))
         if not policy:
-            policy = ("", 0)
+            policy = ("", "none")
             self.assume("what is recomputed", "nothing")
         self.recomputed = policy[1]
         mfu, hfu = number(self.row.get("mfu_pct")), number(self.row.get("hfu_pct"))
-        if 0 < self.recomputed < 1:
+        if isinstance(self.recomputed, float):
             if mfu and hfu and hfu > mfu:
                 self.recomputed = min(1.0, 3 * (hfu / mfu - 1))
             self.near.append("a part of a block is recomputed: so much of the way from nothing to everything")
@@ -332,22 +334,6 @@ class Run:
         if not offload or not offload[1]:
             raise Unsaid("an offload that shardlab does not have")
         self.arguments += ["--offload", offload[1]]
-
-    @property
-    def kept(self):
-        """The share of a block's activations that is made again, in bytes. torchtitan's selected operations (op) keep
-        every second product of a block, attention's, and the block's input; and so queries, values, gates, and what
-        attention and the MLP put out, of all that a block keeps."""
-        if not re.search(r"selective.*\bop", self.row.get("act_ckpt") or "", re.I):
-            return self.recomputed
-        known = find(ARCHITECTURES, self.row.get("model") or "")
-        if not known:
-            return self.recomputed
-        _, width, heads, keys, hidden = known[1][:5]
-        of_keys = width // heads * keys
-        kept = 3 * width + of_keys + hidden
-        whole = 3 * width + 3 * hidden + 2 * (width + of_keys) + (0 if self.compiled else 2 * 2 * width + hidden)
-        return 1 - kept / whole
 
     @property
     def attention(self):
@@ -400,7 +386,7 @@ class Run:
             return None
         self.assume("how TFLOP/s are counted", "as Megatron does")
         layers, h, s, v = self.layers, self.width, self.sequence, self.vocabulary
-        flops = (96 if self.recomputed == 1 else 72) * samples * s * layers * h * h
+        flops = (96 if self.recomputed in ("full", 1) else 72) * samples * s * layers * h * h
         return flops * (1 + s / 6 / h + v / 12 / layers / h) / self.ranks / tflops / 1e12
 
     @property
@@ -482,14 +468,14 @@ def simulate(run, stack=None, cluster=None):
 def simulate_memory(run, stack):
     """The same step as the run's program makes it. Time is the stack's, which was fitted on shardlab's plans."""
     model = run.model + run.attention
-    return simulate_share(run, run.kept, stack, None, ("--as", run.as_, "--model", model))
+    return simulate_share(run, run.recomputed, stack, None, ("--as", run.as_, "--model", model))
 
 
-def simulate_share(run, share, stack, cluster, more):
-    if 0 < share < 1:
+def simulate_share(run, recomputed, stack, cluster, more):
+    if isinstance(recomputed, float):
         return between(simulate_with(run, "none", stack, cluster, more),
-                       simulate_with(run, "full", stack, cluster, more), share)
-    return simulate_with(run, "full" if share else "none", stack, cluster, more)
+                       simulate_with(run, "full", stack, cluster, more), recomputed)
+    return simulate_with(run, recomputed, stack, cluster, more)
 
 
 def between(a, b, share):
@@ -519,9 +505,10 @@ def calibrate(run, stack):
     """The text of the stack that gives the run's own step. None: shardlab refuses it. What recomputes a part of a block
     is given as what recomputes all, as much longer as is predicted."""
     said = simulate(run, stack)
-    whole = simulate_with(run, "full", stack, None) if 0 < run.recomputed < 1 else said
+    policy = "full" if isinstance(run.recomputed, float) else run.recomputed
+    whole = simulate_with(run, policy, stack, None)
     step = run.step * whole["time"]["step_s"] / said["time"]["step_s"]
-    arguments = run.arguments + ["--activation-checkpointing", "full" if run.recomputed else "none"]
+    arguments = run.arguments + ["--activation-checkpointing", policy]
     return with_stack(stack, lambda s: ask("calibrate", "--step", "%.6fs" % step, "--cluster", run.cluster, "--stack", s,
                                            *arguments))
 

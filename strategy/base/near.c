@@ -62,15 +62,18 @@ static void keep(struct near *n, const char *name, int d)
 static const struct {
 	const char *typed, *name;
 } meant[] = {
-        {"4090", "rtx-4090"},   {"3090", "rtx-3090"},   {"5090", "rtx-5090"},   {"5060ti", "rtx-5060ti"},
-        {"bfloat16", "bf16"},   {"float16", "fp16"},    {"half", "fp16"},       {"float32", "fp32"},
-        {"float", "fp32"},      {"cpu", "optimizer"},   {"nvme", "optimizer"},  {"adam", "adamw"},
-        {"deepspeed", "zero1"}, {"deepspeed", "zero2"}, {"deepspeed", "zero3"}, {"fp16", "precision"},
-        {"bf16", "precision"},  {"fp32", "precision"},  {"half", "precision"},  {"nvme", "offload"},
-        {"cpu", "offload"},     {"completion", "bash"}, {"completion", "zsh"},  {"completions", "bash"},
-        {"completions", "zsh"}, {"manual", "man"},      {"manpage", "man"},     {"pp", "pipeline"},
-        {"tp", "tensor"},       {"gpipe", "pipeline"},  {"megatron", "tensor"}, {"hsdp", "hybrid"},
-        {"batchsize", "batch"}, {"bs", "batch"},        {"gpus", "ranks"},      {"lr", "learning-rate"},
+        {"4090", "rtx-4090"},   {"3090", "rtx-3090"},    {"5090", "rtx-5090"},       {"5060ti", "rtx-5060ti"},
+        {"bfloat16", "bf16"},   {"float16", "fp16"},     {"half", "fp16"},           {"float32", "fp32"},
+        {"float", "fp32"},      {"cpu", "optimizer"},    {"nvme", "optimizer"},      {"adam", "adamw"},
+        {"deepspeed", "zero1"}, {"deepspeed", "zero2"},  {"deepspeed", "zero3"},     {"fp16", "precision"},
+        {"bf16", "precision"},  {"fp32", "precision"},   {"half", "precision"},      {"nvme", "offload"},
+        {"cpu", "offload"},     {"completion", "bash"},  {"completion", "zsh"},      {"completions", "bash"},
+        {"completions", "zsh"}, {"manual", "man"},       {"manpage", "man"},         {"pp", "pipeline"},
+        {"tp", "tensor"},       {"gpipe", "pipeline"},   {"megatron", "tensor"},     {"hsdp", "hybrid"},
+        {"batchsize", "batch"}, {"bs", "batch"},         {"gpus", "ranks"},          {"lr", "learning-rate"},
+        {"p3", "p3.16xlarge"},  {"p3", "p3dn.24xlarge"}, {"p4", "p4d.24xlarge"},     {"p4", "p4de.24xlarge"},
+        {"p5", "p5.48xlarge"},  {"p5", "p5en.48xlarge"}, {"p6", "p6-b200.48xlarge"}, {"g4dn", "g4dn.12xlarge"},
+        {"g5", "g5.12xlarge"},  {"g5", "g5.48xlarge"},   {"g6", "g6.48xlarge"},      {"a4", "a4-highgpu-8g"},
 };
 
 static bool is_meant(const char *typed, const char *name)

@@ -39,9 +39,15 @@
  * - Their links: NCCL's model of NVLink 5 (40.1 GB/s, 18 links), AMD's xGMI (7 × 64 GB/s, 312.9 measured on 8), two
  *   thirds of PCIe's rate where devices have no other link (20 GB/s with 3 or more A100 PCIe: nccl-tests, issue 178),
  *   with NCCL's hop of 5.7 us over PCIe.
- * - Cloud machines: network as their makers state it (AWS EC2 p3, p3dn, p4d, p4de, p5, p5en, p6, g4dn, g5, g6, g6e;
- *   Google Cloud a2, a3, a4, the NICs of the GPUs alone; Azure ND A100, H100, H200 and MI300X), at NCCL's 12.0 GB/s per
- * 100 Gb/s.
+ * - Cloud machines, at NCCL's 12.0 GB/s per 100 Gb/s; the NICs of the GPUs alone; cores are half of the vCPUs. AWS:
+ *   GPUs, their memory, vCPUs, memory and network of p3, p3dn, g4dn, g5, g6: AWS Batch user guide, GPU jobs; of p4d,
+ * p4de, p5, p5en, g6e the vCPUs, memory and EFA devices that pytorch/torchx has of them (specs/named_resources_aws.py),
+ * 100 Gb/s each, those of p5en 200: p5 and p5en have 3,200 Gb/s (skypilot, examples/aws_efa; torchx, pull request 995);
+ *   p6-b200 3,200 Gb/s (Next Platform, 146009) and 2,048 GiB (openshift-docs, pull request 98009). Google Cloud:
+ * Compute Engine, Networking and GPU machines: A2 up to 100 Gb/s, A3 High 1,000, A3 Mega 1,800, A3 Ultra and A4 3,600,
+ * of which 200, 200, 400 and 400 are not the GPUs'; their memory as its machine types are listed, but of A3 Ultra and
+ * A4 that of DGX H100. Azure: Microsoft Learn, ND-A100-v4, NDm-A100-v4, ND-H100-v5, ND-H200-v5 and ND-MI300X-v5 size
+ *   series: an InfiniBand port a GPU, of 200 or 400 Gb/s, and 900, 1,900, 1,900, 1,850 and 1,850 GiB.
  *
  * Without a source, to be replaced by measuring: 100 us a request to the disk, 2 us a kernel launch, 10 us a copy over
  * the host link, 8 % of the multiprocessors for a running collective (NCCL takes one for each of its channels, some 8
@@ -115,17 +121,27 @@
 #define RTX_PRO_6000_COMPUTE                                                                                           \
 	COMPUTE(BOTH16, ", tf32: 226e12, fp8: 906.8e12", "125e12", "112e12", "453e12", "226e12")                       \
 	RATES("peak", "125e12", BOTH16("503.8e12") ", tf32: 251.9e12, fp8: 1007.6e12")
-#define H100_8 DGX_H100 DEVICE("132", "81049MiB", "1966MiB", "3350e9")
-#define H200_8 DGX_H100 DEVICE("132", "143771MiB", "1966MiB", "4800e9")
-#define B200_8                                                                                                         \
-	NODE("blackwell", "8", "112", "2TB", "614.4e9")                                                                \
-	DISK("20e9", "10e9", "30.7TB") DEVICE("148", "183359MiB", "1966MiB", "8000e9")
-#define MI300X_8                                                                                                       \
-	NODE("cdna3", "8", "112", "2TB", "614.4e9")                                                                    \
-	DISK("20e9", "10e9", "30.7TB") DEVICE("304", "196592MiB", "1966MiB", "5300e9")
+/* Cloud machines: cores and memory of the whole machine, else the node and disks of the maker's own. */
+#define HOST_V100(cores, memory) NODE("volta", "8", cores, memory, "128e9") DISK("2e9", "2e9", "7.68TB")
+#define HOST_A100(cores, memory) NODE("ampere", "8", cores, memory, "409.6e9") DISK("10e9", "5e9", "15.3TB")
+#define HOST_8(card, cores, memory) NODE(card, "8", cores, memory, "614.4e9") DISK("20e9", "10e9", "30.7TB")
+#define HOST_PCIE(card, devices, cores, memory) NODE(card, devices, cores, memory, "300e9") DISK("5e9", "3e9", "4TB")
+#define V100_16 DEVICE("80", "16160MiB", "2828MiB", "900e9")
+#define V100_32 DEVICE("80", "32320MiB", "2828MiB", "900e9")
+#define A100_40 DEVICE("108", "40537MiB", "1966MiB", "1555e9")
+#define A100_80 DEVICE("108", "81049MiB", "1966MiB", "2039e9")
+#define H100_80 DEVICE("132", "81049MiB", "1966MiB", "3350e9")
+#define H200_141 DEVICE("132", "143771MiB", "1966MiB", "4800e9")
+#define B200_180 DEVICE("148", "183359MiB", "1966MiB", "8000e9")
+#define MI300X_192 DEVICE("304", "196592MiB", "1966MiB", "5300e9")
+#define L4_24 DEVICE("58", "23034MiB", "1000MiB", "300e9")
+#define L40S_48 DEVICE("142", "46068MiB", "1500MiB", "864e9")
+#define T4_16 DEVICE("40", "15360MiB", "1000MiB", "320e9")
+#define H200_8 DGX_H100 H200_141
+#define B200_8 HOST_8("blackwell", "112", "2TB") B200_180
+#define MI300X_8 HOST_8("cdna3", "112", "2TB") MI300X_192
 #define A10G DEVICE("80", "23028MiB", "1000MiB", "600e9")
 #define A10G_COMPUTE PEAKS("31.5e12", BOTH16, ", tf32: 35e12", "70e12", "35e12")
-#define A100_80(links) DGX_A100("2TB") DEVICE("108", "81049MiB", "1966MiB", "2039e9") links A100_COMPUTE
 
 #define ENTRY(name, what, text)                                                                                        \
 	{                                                                                                              \
@@ -208,54 +224,51 @@ static const struct {
               SERVER("blackwell", "8") DEVICE("188", "97887MiB", "1200MiB", "1792e9")
                       LINKS_PCIE("42e9", "48e9", "1", "50e9") RTX_PRO_6000_COMPUTE),
         ENTRY("p3dn.24xlarge", "AWS: 8 V100 with 32 GB, NVLink, 100 Gb/s",
-              DGX1 DEVICE("80", "32320MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "1", "12e9") V100_COMPUTE),
+              HOST_V100("48", "768GiB") V100_32 LINKS("120e9", "12e9", "1", "12e9") V100_COMPUTE),
         ENTRY("p3.16xlarge", "AWS: 8 V100 with 16 GB, NVLink, 25 Gb/s",
-              DGX1 DEVICE("80", "16160MiB", "2828MiB", "900e9") LINKS("120e9", "3e9", "1", "12e9") V100_COMPUTE),
+              HOST_V100("32", "488GiB") V100_16 LINKS("120e9", "3e9", "1", "12e9") V100_COMPUTE),
         ENTRY("p4d.24xlarge", "AWS: 8 A100 with 40 GB, NVLink, 4 × 100 Gb/s",
-              DGX_A100("1TB") DEVICE("108", "40537MiB", "1966MiB", "1555e9") LINKS("240e9", "12e9", "4", "25e9")
-                      A100_COMPUTE),
+              HOST_A100("48", "1152GiB") A100_40 LINKS("240e9", "12e9", "4", "25e9") A100_COMPUTE),
         ENTRY("p4de.24xlarge", "AWS: 8 A100 with 80 GB, NVLink, 4 × 100 Gb/s",
-              A100_80(LINKS("240e9", "12e9", "4", "25e9"))),
+              HOST_A100("48", "1152GiB") A100_80 LINKS("240e9", "12e9", "4", "25e9") A100_COMPUTE),
         ENTRY("p5.48xlarge", "AWS: 8 H100, NVLink, 32 × 100 Gb/s",
-              H100_8 LINKS("370.8e9", "12e9", "32", "55.4e9") H100_COMPUTE),
+              HOST_8("hopper", "96", "2048GiB") H100_80 LINKS("370.8e9", "12e9", "32", "55.4e9") H100_COMPUTE),
         ENTRY("p5en.48xlarge", "AWS: 8 H200, NVLink, 16 × 200 Gb/s",
-              H200_8 LINKS("370.8e9", "24e9", "16", "55.4e9") H100_COMPUTE),
+              HOST_8("hopper", "96", "2048GiB") H200_141 LINKS("370.8e9", "24e9", "16", "55.4e9") H100_COMPUTE),
         ENTRY("p6-b200.48xlarge", "AWS: 8 B200, NVLink, 8 × 400 Gb/s",
-              B200_8 LINKS("721.8e9", "48e9", "8", "55.4e9") B200_COMPUTE),
+              HOST_8("blackwell", "96", "2048GiB") B200_180 LINKS("721.8e9", "48e9", "8", "55.4e9") B200_COMPUTE),
         ENTRY("g4dn.12xlarge", "AWS: 4 T4 with 16 GB, PCIe, 50 Gb/s",
-              SERVER("turing", "4") DEVICE("40", "15360MiB", "1000MiB", "320e9") LINKS_PCIE("10e9", "6e9", "1", "12e9")
-                      T4_COMPUTE),
+              HOST_PCIE("turing", "4", "24", "192GiB") T4_16 LINKS_PCIE("10e9", "6e9", "1", "12e9") T4_COMPUTE),
         ENTRY("g5.12xlarge", "AWS: 4 A10G with 24 GB, PCIe, 40 Gb/s",
-              SERVER("ampere", "4") A10G LINKS_PCIE("20e9", "4.8e9", "1", "25e9") A10G_COMPUTE),
+              HOST_PCIE("ampere", "4", "24", "192GiB") A10G LINKS_PCIE("20e9", "4.8e9", "1", "25e9") A10G_COMPUTE),
         ENTRY("g5.48xlarge", "AWS: 8 A10G with 24 GB, PCIe, 100 Gb/s",
-              SERVER("ampere", "8") A10G LINKS_PCIE("20e9", "12e9", "1", "25e9") A10G_COMPUTE),
+              HOST_PCIE("ampere", "8", "96", "768GiB") A10G LINKS_PCIE("20e9", "12e9", "1", "25e9") A10G_COMPUTE),
         ENTRY("g6.48xlarge", "AWS: 8 L4 with 24 GB, PCIe, 100 Gb/s",
-              SERVER("ada", "8") DEVICE("58", "23034MiB", "1000MiB", "300e9") LINKS_PCIE("20e9", "12e9", "1", "25e9")
-                      L4_COMPUTE),
-        ENTRY("g6e.48xlarge", "AWS: 8 L40S with 48 GB, PCIe, 400 Gb/s",
-              SERVER("ada", "8") DEVICE("142", "46068MiB", "1500MiB", "864e9") LINKS_PCIE("20e9", "48e9", "1", "25e9")
-                      L40S_COMPUTE),
+              HOST_PCIE("ada", "8", "96", "768GiB") L4_24 LINKS_PCIE("20e9", "12e9", "1", "25e9") L4_COMPUTE),
+        ENTRY("g6e.48xlarge", "AWS: 8 L40S with 48 GB, PCIe, 4 × 100 Gb/s",
+              HOST_PCIE("ada", "8", "96", "1536GiB") L40S_48 LINKS_PCIE("20e9", "12e9", "4", "25e9") L40S_COMPUTE),
         ENTRY("a2-highgpu-8g", "Google Cloud: 8 A100 with 40 GB, NVLink, 100 Gb/s",
-              DGX_A100("1TB") DEVICE("108", "40537MiB", "1966MiB", "1555e9") LINKS("240e9", "12e9", "1", "25e9")
-                      A100_COMPUTE),
+              HOST_A100("48", "680GiB") A100_40 LINKS("240e9", "12e9", "1", "25e9") A100_COMPUTE),
         ENTRY("a2-ultragpu-8g", "Google Cloud: 8 A100 with 80 GB, NVLink, 100 Gb/s",
-              A100_80(LINKS("240e9", "12e9", "1", "25e9"))),
+              HOST_A100("48", "1360GiB") A100_80 LINKS("240e9", "12e9", "1", "25e9") A100_COMPUTE),
         ENTRY("a3-highgpu-8g", "Google Cloud: 8 H100, NVLink, 4 × 200 Gb/s",
-              H100_8 LINKS("370.8e9", "24e9", "4", "55.4e9") H100_COMPUTE),
+              HOST_8("hopper", "104", "1872GiB") H100_80 LINKS("370.8e9", "24e9", "4", "55.4e9") H100_COMPUTE),
         ENTRY("a3-megagpu-8g", "Google Cloud: 8 H100, NVLink, 8 × 200 Gb/s",
-              H100_8 LINKS("370.8e9", "24e9", "8", "55.4e9") H100_COMPUTE),
+              HOST_8("hopper", "104", "1872GiB") H100_80 LINKS("370.8e9", "24e9", "8", "55.4e9") H100_COMPUTE),
         ENTRY("a3-ultragpu-8g", "Google Cloud: 8 H200, NVLink, 8 × 400 Gb/s",
               H200_8 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
         ENTRY("a4-highgpu-8g", "Google Cloud: 8 B200, NVLink, 8 × 400 Gb/s",
               B200_8 LINKS("721.8e9", "48e9", "8", "55.4e9") B200_COMPUTE),
-        ENTRY("nd-a100-v4", "Azure: 8 A100 with 80 GB, NVLink, 8 × 200 Gb/s",
-              A100_80(LINKS("240e9", "24e9", "8", "25e9"))),
+        ENTRY("nd-a100-v4", "Azure: 8 A100 with 40 GB, NVLink, 8 × 200 Gb/s",
+              HOST_A100("96", "900GiB") A100_40 LINKS("240e9", "24e9", "8", "25e9") A100_COMPUTE),
+        ENTRY("ndm-a100-v4", "Azure: 8 A100 with 80 GB, NVLink, 8 × 200 Gb/s",
+              HOST_A100("96", "1900GiB") A100_80 LINKS("240e9", "24e9", "8", "25e9") A100_COMPUTE),
         ENTRY("nd-h100-v5", "Azure: 8 H100, NVLink, 8 × 400 Gb/s",
-              H100_8 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
+              HOST_8("hopper", "96", "1900GiB") H100_80 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
         ENTRY("nd-h200-v5", "Azure: 8 H200, NVLink, 8 × 400 Gb/s",
-              H200_8 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
+              HOST_8("hopper", "96", "1850GiB") H200_141 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
         ENTRY("nd-mi300x-v5", "Azure: 8 MI300X, xGMI, 8 × 400 Gb/s",
-              MI300X_8 LINKS("312.9e9", "48e9", "8", "55.4e9") MI300X_COMPUTE),
+              HOST_8("cdna3", "96", "1850GiB") MI300X_192 LINKS("312.9e9", "48e9", "8", "55.4e9") MI300X_COMPUTE),
 };
 
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };

@@ -283,13 +283,10 @@ static enum status unknown(const char *name)
 {
 	struct near near = {.typed = name};
 	cluster_list(near_line, &near);
-	if (near.name)
-		return status_fail(STATUS_INPUT,
-		                   "{cluster}: unknown cluster '%.60s'%s; all of them: {help} clusters, or a file "
-		                   "(./NAME.yaml)",
-		                   name, near_words(&near));
-	return status_fail(STATUS_INPUT, "{cluster}: unknown cluster '%.60s'%s; known: %s, or a file (./NAME.yaml)",
-	                   name, near_words(&near), near.known);
+	return status_fail(
+	        STATUS_INPUT,
+	        "{cluster}: unknown cluster '%.60s'%s; all of them: {help} clusters, or a file (./NAME.yaml)", name,
+	        near_words(&near));
 }
 
 static enum status open_named(struct cluster *c, const char *name_or_path, int64_t ranks)

@@ -87,7 +87,7 @@ static bool is_kept_here(struct share s, int block)
 	return s.all > 0 && (block + 1) * s.kept / s.all > block * s.kept / s.all;
 }
 
-static void keep_selected(const struct checkpoints *c, const struct model *m, bool *kept)
+static void keep_selected(struct checkpoints *c, const struct model *m, bool *kept)
 {
 	int block = -1, products = 0;
 	for (int i = 0; i < m->kernel_count; i++) {
@@ -99,7 +99,7 @@ static void keep_selected(const struct checkpoints *c, const struct model *m, bo
 			products = 0;
 		block = c->segment[i];
 		if (product)
-			keeps = is_kept_here(share_of(&m->tensors[k->weight], &products), block);
+			keeps = c->selected[i] = is_kept_here(share_of(&m->tensors[k->weight], &products), block);
 		if (keeps && k->y >= 0)
 			kept[k->y] = true;
 		if (keeps && k->saved >= 0)
@@ -137,6 +137,7 @@ void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model
 	bool *kept = make(a, m->value_count, sizeof *kept);
 	*c = (struct checkpoints){.segment = make(a, m->kernel_count, sizeof *c->segment)};
 	c->recomputed = make(a, m->kernel_count, sizeof *c->recomputed);
+	c->selected = make(a, m->kernel_count, sizeof *c->selected);
 	c->again = make(a, m->value_count, sizeof *c->again);
 	c->reads = make(a, m->value_count, sizeof *c->reads);
 	c->checkpoint = make(a, m->value_count, sizeof *c->checkpoint);

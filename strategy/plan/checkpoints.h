@@ -8,6 +8,7 @@
 struct checkpoints {
 	int *segment;     /* by kernel; -1: kept as it is */
 	bool *recomputed; /* by kernel */
+	bool *selected;   /* by kernel: a product that `operations` keeps */
 	bool *again;      /* by value: its first copy goes with the forward pass, and a second one is made */
 	int *reads;       /* by value: how often the second is read */
 	int segments;     /* with full and every=K: as many checkpoints */

@@ -50,6 +50,9 @@ enum software_name {
 	  "reduced gradients that are allocated anew in each step: of zero3, fsdp, hybrid; or of zero1, zero2")        \
 	X(KERNELS, kernels, "fused|eager", "fused", "eager", "eager", "fused",                                         \
 	  "eager: a pass over memory more for norms, activations, residuals, casts, and what autograd keeps")          \
+	X(ATTENTION, attention, "flash|efficient|math|standard", "flash", "flash", "flash", "flash",                   \
+	  "what is kept of scores: their log-sum-exp, or that in whole 32 tokens; as PyTorch's math kernel; or "       \
+	  "Megatron's softmax")                                                                                        \
 	X(LOSS, loss, "inplace|one|two|freed|kept", "inplace", "freed", "kept", "one",                                 \
 	  "tensors of the logits' size beside them: none; in fp32 one or two; cross_entropy's, logits let go or kept") \
 	X(GRADIENTS, gradients, "16bit|fp32|kept", "16bit", "fp32", "16bit", "fp32",                                   \
@@ -95,6 +98,7 @@ enum { BORDER_CUT, BORDER_KEPT };
 enum { BUCKET_VIEWS, BUCKET_COPIES, BUCKET_FIXED };
 enum { FREED_NONE, FREED_UNITS, FREED_BUCKETS };
 enum { KERNELS_FUSED, KERNELS_EAGER };
+enum { ATTENTION_FLASH, ATTENTION_EFFICIENT, ATTENTION_MATH, ATTENTION_STANDARD };
 enum { LOSS_IN_PLACE, LOSS_ONE, LOSS_TWO, LOSS_FREED, LOSS_KEPT };
 enum { GRADIENTS_16BIT, GRADIENTS_FP32, GRADIENTS_KEPT };
 enum { WEIGHTS_16BIT, WEIGHTS_FP32 };

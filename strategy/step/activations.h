@@ -42,6 +42,14 @@ struct unfused_loss {
 struct unfused_loss unfused_loss_begin(struct step *s);
 void unfused_loss_end(struct step *s, const struct unfused_loss *l);
 
+/* ---- unfused_attention.c ---- */
+
+/* STATUS_INPUT for a model that keeps scores by itself. */
+enum status unfused_attention_check(const struct plan *p, const struct model *m);
+/* keeps: the backward pass finds what this pass leaves. */
+void unfused_attention_forward(struct step *s, int index, bool keeps);
+void unfused_attention_backward(struct step *s, int index); /* what was kept, unfused_backward frees */
+
 /* ---- loss.c ---- */
 
 void step_forward_loss(

@@ -17,6 +17,7 @@
  *     bucket.c, reduce.c, gather.c, broadcast.c       parameters and gradients between ranks
  *     save_gathered.c  parameters gathered to be saved
  *     unfused.c        what a stack's own kernels leave in memory besides
+ *     unfused_attention.c  scores that its attention keeps
  *     fp8.c            copies of what products in fp8 multiply
  *     state.c, batch_norm.c, restore.c, sliced.c, loss.c
  *     values.c         kernels

@@ -1,11 +1,14 @@
 /* The extra work of a stack's own kernels where shardlab's are fused: their sweeps over memory, the tensors that
  * PyTorch's autograd keeps for the backward pass, and those of its cross-entropy. The tensors only take room: their
- * content is no part of the plan's arithmetic. Under --as the sweeps take the place of a stack's memory.unfused
- * (strategy/cluster/stack.h), which is for shardlab's own plans.
+ * content is no part of the plan's arithmetic. The sweeps take the place of a stack's memory.unfused
+ * (strategy/cluster/stack.h), which is for plans with fused kernels.
  *
  *     kernels=eager   RMS norm: x over its root mean square, as fp32 elements. In 16 bits autograd keeps x as fp32
  *                     and its quotient in 16 bits, and no longer x itself, which is as much.
  *                     SwiGLU: silu(gate), which shardlab's kernel makes again.
+ *                     A product that --activation-checkpointing operations keeps, beside its sum with the residual
+ *                     stream.
+ *     attention=…     see unfused_attention.c
  *     loss=…          beside the logits, which shardlab turns into their gradient in place:
  *                     one      Megatron: the logits as fp32, in which the rest is done in place
  *                     two      Megatron of 2021: that copy, and less its largest, which becomes softmax and gradient
@@ -20,8 +23,12 @@
 
 /* ---- kernels ---- */
 
-static const char *kept_name(const struct kernel *k)
+/* torchtitan keeps a selected product, and autograd its sum with the residual stream. Fused, the sum is all. */
+static const char *kept_name(const struct step *s, int index)
 {
+	const struct kernel *k = &s->model->kernels[index];
+	if (k->kind == KERNEL_LINEAR && k->residual >= 0)
+		return s->checkpoints.selected[index] ? "product" : NULL;
 	return k->kind == KERNEL_RMS_NORM ? "x_over_rms" : k->kind == KERNEL_SWIGLU ? "silu" : NULL;
 }
 
@@ -54,9 +61,11 @@ void unfused_sweeps(struct step *s, int index, enum pass pass, struct region ove
 void unfused_forward(struct step *s, int index, enum pass pass)
 {
 	const struct kernel *k = &s->model->kernels[index];
-	const char *name = kept_name(k);
+	const char *name = kept_name(s, index);
 	unfused_sweeps(s, index, pass, step_value(s, k->y));
 	bool keeps = !s->evaluating && (pass == PASS_RECOMPUTE || !s->checkpoints.recomputed[index]);
+	if (k->kind == KERNEL_ATTENTION)
+		unfused_attention_forward(s, index, keeps);
 	if (!name || s->plan->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED)
 		return;
 	struct region y = step_value(s, k->y);
@@ -71,6 +80,8 @@ void unfused_forward(struct step *s, int index, enum pass pass)
 
 void unfused_backward(struct step *s, int index)
 {
+	if (s->model->kernels[index].kind == KERNEL_ATTENTION)
+		unfused_attention_backward(s, index);
 	if (s->kept[index] >= 0)
 		build_free(s->b, s->kept[index]);
 	s->kept[index] = -1;

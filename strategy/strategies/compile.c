@@ -205,7 +205,8 @@ static enum status check(struct plan *p, const struct model *model, const struct
 	struct settings *t = &p->settings;
 	enum status s;
 	if ((s = checkpointing_parse(t->checkpointing, c)) || (s = checkpointing_check(c, model)) ||
-	    (s = plan_check_sizes(model, t, strategy_data_ranks(t))) || (s = too_few_to_normalize(model, t)))
+	    (s = plan_check_sizes(model, t, strategy_data_ranks(t))) || (s = too_few_to_normalize(model, t)) ||
+	    (s = unfused_attention_check(p, model)))
 		return s;
 	if (strategy->one_rank && t->ranks > 1)
 		return status_fail(STATUS_INPUT,

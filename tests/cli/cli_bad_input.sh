@@ -44,6 +44,8 @@ refuse 'did you mean zero1, zero2 or zero3?' sim --strategy zero4
 # Another MPI's launcher, whose ranks each are alone.
 PMI_RANK=1 PMI_SIZE=2 refuse 'the launcher started 2 ranks and they did not connect' train --ranks 2 --steps 1
 refuse "unknown cluster '4090' (did you mean rtx-4090?); all of them: " sim --cluster 4090
+refuse "unknown cluster 'p5' (did you mean p5.48xlarge or p5en.48xlarge?); all of them: " sim --cluster p5
+refuse "unknown cluster 'zx81'; all of them: shardlab help clusters, or a file (./NAME.yaml)" sim --cluster zx81
 refuse '(did you mean bf16?)' sim --precision bfloat16
 refuse '(did you mean fp16?)' sim --precision float16
 refuse '(did you mean fp16?)' sim --precision half

@@ -2,6 +2,7 @@
 #include "sim/nccl.h"
 #include "strategy/cluster/effective.h"
 #include "tests/sim/sim_fixture.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 /* Two ranks, two buckets, a link of 10 bytes/ns with 1 us:
@@ -88,6 +89,29 @@ START_TEST(a_stack_reaches_shares)
 	ck_assert_int_le(llabs(r.range_high - (r.time.step + spread / 5)), 1);
 	ck_assert_str_eq(r.stack, "halves");
 	ck_assert_str_eq(r.basis, "stack halves, fitted on 5 runs");
+}
+
+/* A stack's share for what kernels fuse is of every fused plan. An eager one has operations for it. */
+START_TEST(fused_kernels_of_any_software_move_more)
+{
+	static const char *const software[] = {"shardlab", "megatron:loss=inplace:allocator=arena:groups=one",
+	                                       "pytorch:kernels=fused:loss=inplace:update=inplace"};
+	int64_t compute[COUNT(software)];
+	for (int i = 0; i < COUNT(software); i++) {
+		struct cluster c;
+		struct report r;
+		must(cluster_open(&c, "a100-80gb:class=megatron", 1));
+		const struct plan *p = right_plan("gpt:layers=2,width=64,heads=2,context=64,vocabulary=128 single "
+		                                  "ranks=1 micro_batch=4 as=%s",
+		                                  software[i]);
+		must(sim_run(p, &c, GRAIN_OPERATION, NULL, &r));
+		compute[i] = r.time.compute;
+		report_release(&r);
+		cluster_release(&c);
+		plans_forget();
+	}
+	ck_assert_int_eq(compute[1], compute[0]);
+	ck_assert_int_eq(compute[2], compute[0]);
 }
 
 /* ---- NCCL's cost model ---- */

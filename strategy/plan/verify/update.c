@@ -281,7 +281,8 @@ static enum status cast(const struct at *a)
 
 static enum status sweep(const struct at *a)
 {
-	if (a->p->software.does[SOFTWARE_KERNELS] != KERNELS_EAGER)
+	const int *does = a->p->software.does;
+	if (does[SOFTWARE_KERNELS] != KERNELS_EAGER && does[SOFTWARE_ATTENTION] <= ATTENTION_EFFICIENT)
 		return refuse_op(a, 2, "is of kernels that are not fused, and the plan's are");
 	return STATUS_OK;
 }
