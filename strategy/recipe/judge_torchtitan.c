@@ -130,11 +130,13 @@ static void judge_batch_of_step(struct recipe *r, const struct torchtitan_mesh *
 	static const char global_key[] = "training.global_batch_size", local_key[] = "training.local_batch_size";
 	const struct tree *v = recipe_find(r, global_key);
 	int64_t local = recipe_whole(r, local_key, 8), global = recipe_whole(r, global_key, -1), share, length;
-	if (local <= 0 || local > SETTING_LARGE / 1000000) {
+	if (local <= 0)
 		recipe_refuse(r, "torchtitan", recipe_find(r, local_key), "%s %" PRId64 " is no number of samples",
 		              local_key, local);
+	if (local > SETTING_LARGE / 1000000)
+		recipe_bar(r, recipe_find(r, local_key), "%s %" PRId64 " is too large", local_key, local);
+	if (local <= 0 || local > SETTING_LARGE / 1000000)
 		return;
-	}
 	share = times(local, m->data);
 	if (share && (global == 0 || (global > 0 && global % share)))
 		recipe_refuse(r, "torchtitan", v,

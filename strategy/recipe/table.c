@@ -434,6 +434,14 @@ static bool kind_holds(const char *type, const struct tree *v, struct arena *a, 
 	return word_holds(words_of(a, type), v);
 }
 
+/* Python's whole numbers have no end, and pydantic takes them where they are written without point and exponent. */
+bool type_is_exceeded(const char *type, const struct tree *v)
+{
+	type += *type == '~';
+	return v->kind == TREE_NUMBER && v->number >= 9.3e18 &&
+	       (begins(type, "count") || (begins(type, "whole") && v->whole));
+}
+
 bool type_holds(const char *type, const struct tree *v, struct arena *a, const char **want)
 {
 	type += *type == '~';
