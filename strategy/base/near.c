@@ -71,6 +71,8 @@ static const struct {
         {"completions", "zsh"}, {"manual", "man"},      {"manpage", "man"},     {"pp", "pipeline"},
         {"tp", "tensor"},       {"gpipe", "pipeline"},  {"megatron", "tensor"}, {"hsdp", "hybrid"},
         {"batchsize", "batch"}, {"bs", "batch"},        {"gpus", "ranks"},      {"lr", "learning-rate"},
+        {"stage1", "zero1"},    {"stage2", "zero2"},    {"stage3", "zero3"},    {"nodes", "ranks"},
+        {"hf", "transformers"}, {"hf", "trainer"},      {"simulate", "sim"},    {"lint", "config"},
 };
 
 static bool is_meant(const char *typed, const char *name)

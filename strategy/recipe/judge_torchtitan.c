@@ -16,7 +16,8 @@ static void judge_word(struct recipe *r, const char *path, const char *words)
 {
 	const struct tree *v = recipe_find(r, path);
 	if (v && (v->kind != TREE_TEXT || word_find(words, v->text) < 0))
-		recipe_refuse(r, "torchtitan", v, "%s: %s is not one of %s", path, tree_shown(&r->arena, v), words);
+		recipe_refuse(r, "torchtitan", v, "%s: %s is not one of %s%s", path, tree_shown(&r->arena, v), words,
+		              tree_near(&r->arena, words, v));
 }
 
 static bool is_text(const struct tree *v, const char *word)

@@ -52,6 +52,8 @@ const char *table_near(const struct recipe_table *t, struct arena *a, const char
 
 /* Does the value have the type of a row? If not, *want is what it must be: "a whole number above 0". */
 bool type_holds(const char *type, const struct tree *v, struct arena *a, const char **want);
+/* " (did you mean FSDP?)", of the words "DDP|FSDP"; "": none is near. */
+const char *tree_near(struct arena *a, const char *words, const struct tree *v);
 bool type_is_checked(const char *type); /* by the program when it reads the file */
 /* Is it a whole number that the program takes, and no int64_t? */
 bool type_is_exceeded(const char *type, const struct tree *v);

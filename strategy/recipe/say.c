@@ -1,4 +1,5 @@
 /* Queries and remarks on a recipe, for judges and takers of settings. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -164,6 +165,14 @@ const char *recipe_pair_find(const struct recipe *r, enum setting i)
 }
 
 /* ---- values ---- */
+
+const char *tree_near(struct arena *a, const char *words, const struct tree *v)
+{
+	char near[WORD_NEAR] = "";
+	if (v->kind == TREE_TEXT && isalpha((unsigned char)*words) && isalpha((unsigned char)*v->text))
+		word_near(words, v->text, near);
+	return arena_copy(a, near);
+}
 
 bool recipe_is_default(const struct recipe *r, const char *path, const struct tree *v)
 {
