@@ -174,7 +174,7 @@ refused "stated.json says micro-batch 4 and accumulation 2; leave --batch out" "
 printf 'distributed_type: FSDP\nnum_processes: 100000000\n' >"$TMPDIR/many.yaml"
 refused "many.yaml:2:16: num_processes: --ranks: '100000000' is above 16777216" "$SHARDLAB" sim --config "$TMPDIR/many.yaml" ||
 	complain 'too many ranks'
-"$SHARDLAB" compare --config zero3.json --model gpt2-124m --cluster a100-80gb --trace ../../torch_profiler.json \
+"$SHARDLAB" compare --config zero3.json --model gpt2-124m --ranks 2 --cluster a100-80gb --trace ../../torch_profiler.json \
 	2>/dev/null >"$TMPDIR/trace.out"
 grep -qF 'zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit *' "$TMPDIR/trace.out" || complain 'a strategy over a trace, cut'
 refused 'needs a file' "$SHARDLAB" config || complain 'no file'
