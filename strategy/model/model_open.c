@@ -41,7 +41,7 @@ static enum status unknown_model(const char *name)
 	if (!elsewhere && is_size(name))
 		elsewhere = arena_print(&a,
 		                        "a model of which only the size is known is params=%.*s%c; one with layers has "
-		                        "a name: {help} models",
+		                        "a name, as llama-2-7b",
 		                        (int)strlen(name) - 1, name, toupper((unsigned char)name[strlen(name) - 1]));
 	model_list(near_line, &near);
 	enum status s =

@@ -124,7 +124,7 @@ refuse 'more than the model has elements' sim --model mlp:sizes=4-4-2 --ranks 31
 
 # Names.
 refuse "unknown model 'nope'" sim --model nope
-refuse "unknown model '7b': a model of which only the size is known is params=7B; one with layers has a name: shardlab help models" sim --model 7b
+refuse "unknown model '7b': a model of which only the size is known is params=7B; one with layers has a name, as llama-2-7b" sim --model 7b
 refuse 'unknown option --tp; shardlab calls it --strategy' sim --tp 2
 refuse "unknown strategy 'stage3' (did you mean zero3?)" sim --strategy stage3
 echo '{}' >ds.json
