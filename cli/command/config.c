@@ -40,11 +40,15 @@ static void print_remarks(const struct recipe *r, const struct recipe_remarks *a
 /* ---- what shardlab itself says ---- */
 
 /* All that the file says, and what was given beside it. */
-static enum status settings_of(const struct options *o, const struct recipe *r, struct settings *out)
+static enum status settings_of(const struct options *o, struct recipe *r, struct settings *out)
 {
 	enum status s = options_settings(o, out);
-	for (int i = 0; !s && i < r->pair_count; i++)
-		s = setting_read(r->pairs[i].setting, setting_rows[r->pairs[i].setting].name, r->pairs[i].text, out);
+	for (int i = 0; !s && i < r->pair_count; i++) {
+		const struct recipe_pair *p = &r->pairs[i];
+		s = setting_read(p->setting, setting_rows[p->setting].name, p->text, out);
+		if (s && p->from)
+			status_prefix(s, "%s", tree_path(&r->arena, p->from));
+	}
 	if (!s && r->question.ranks)
 		out->ranks = r->question.ranks;
 	return s ? s : settings_resolve(out, strategy_data_ranks(out));
@@ -52,7 +56,7 @@ static enum status settings_of(const struct options *o, const struct recipe *r, 
 
 /* STATUS_INPUT or STATUS_REFUSED: no plan comes of it, for the reason of the message. A model is looked at if it is
  * known. */
-static enum status check_plan(const struct options *o, const struct recipe *r)
+static enum status check_plan(const struct options *o, struct recipe *r)
 {
 	struct settings settings;
 	struct job j;

@@ -19,6 +19,17 @@
 
 /* ---- suggestions ---- */
 
+/* Is it a file that may be a configuration? */
+static bool is_file(const char *path)
+{
+	static const char *const endings[] = {".json", ".hjson", ".yaml", ".yml", ".toml"};
+	struct stat s;
+	for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+		if (path_ends_in(path, endings[i]))
+			return !stat(path, &s) && S_ISREG(s.st_mode);
+	return false;
+}
+
 enum status command_find(const char *name, enum command *out)
 {
 	struct near near = {.typed = name};
@@ -30,6 +41,10 @@ enum status command_find(const char *name, enum command *out)
 		near_consider(&near, command_rows[c].name);
 	}
 	near_consider(&near, "--version");
+	if (is_file(name))
+		return status_fail(STATUS_INPUT,
+		                   "'%.60s' is no command; what a configuration says: shardlab config %.60s", name,
+		                   name);
 	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s; known: %s", name, near_words(&near), near.known);
 }
 
@@ -73,6 +88,8 @@ static const struct {
         {"fsdp", OPTION_STRATEGY},
         {"sharding-strategy", OPTION_STRATEGY},
         {"tensor-parallel-size", OPTION_STRATEGY},
+        {"tp", OPTION_STRATEGY},
+        {"pp", OPTION_STRATEGY},
         {"pipeline-parallel-size", OPTION_STRATEGY},
         {"max-steps", OPTION_STEPS},
         {"bucket-cap-mb", OPTION_BUCKET},
@@ -229,6 +246,10 @@ static enum status read_given(enum option i, enum command c, const char *text, s
 static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 {
 	const char *word = argv[(*at)++];
+	if ((strncmp(word, "--", 2) != 0 || !word[2]) && is_file(word) && option_of(OPTION_CONFIG, o->command))
+		return status_fail(STATUS_INPUT,
+		                   "unexpected argument '%.60s'; a configuration is read with --config %.60s", word,
+		                   word);
 	if (strncmp(word, "--", 2) != 0 || !word[2])
 		return status_fail(STATUS_INPUT,
 		                   "unexpected argument '%.60s'; options look like --ranks 4; see: shardlab help %s",

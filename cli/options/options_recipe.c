@@ -49,8 +49,8 @@ static enum status take_pair(struct options *o, const struct recipe *r, const st
 	struct option_value value = {.given = true, .by_file = true}, *at = &o->value[p->setting];
 	enum status s = option_read_value(row, false, arena_copy(&o->arena, p->text), &value);
 	if (s)
-		return p->from ? status_prefix(s, "%s:%d:%d: ", character_plain(r->file.where), p->from->line,
-		                               p->from->column)
+		return p->from ? status_prefix(s, "%s:%d:%d: %s", character_plain(r->file.where), p->from->line,
+		                               p->from->column, tree_path(&o->arena, p->from))
 		               : s;
 	if (!at->given || p->setting == SETTING_AS) { /* what was given, and a switch of the file's */
 		*at = value;

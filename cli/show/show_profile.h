@@ -7,7 +7,7 @@
 #include "strategy/trace/profile.h"
 
 struct profile_column {
-	char heading[64];
+	char heading[264]; /* a strategy as it was asked for, and a mark */
 	const struct profile_step *step;
 };
 

@@ -35,26 +35,35 @@ void word_at(const char *words, int place, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)strcspn(words, "|"), words);
 }
 
-enum status word_parse(const char *words, const char *where, const char *text, int *place)
+void word_near(const char *words, const char *text, char out[WORD_NEAR])
 {
 	enum { MOST = 24, LONGEST = 32 };
-	char list[256], names[MOST][LONGEST];
+	char names[MOST][LONGEST];
 	struct near near = {.typed = text};
+	for (int i = 0; *words && i < MOST; i++) {
+		size_t length = strcspn(words, "|");
+		snprintf(names[i], LONGEST, "%.*s", (int)length, words);
+		near_consider(&near, names[i]);
+		words += length + (words[length] == '|');
+	}
+	snprintf(out, WORD_NEAR, "%s", near_words(&near));
+}
+
+enum status word_parse(const char *words, const char *where, const char *text, int *place)
+{
+	char list[256], near[WORD_NEAR];
 	size_t n = 0;
 	*place = word_find(words, text);
 	if (*place >= 0)
 		return STATUS_OK;
+	word_near(words, text, near);
 	for (int i = 0; *words && n + 3 < sizeof list; i++) {
 		size_t length = strcspn(words, "|");
 		n += (size_t)snprintf(list + n, sizeof list - n, "%s%.*s", i ? ", " : "", (int)length, words);
-		if (i < MOST) {
-			snprintf(names[i], LONGEST, "%.*s", (int)length, words);
-			near_consider(&near, names[i]);
-		}
 		words += length + (words[length] == '|');
 	}
 	list[n < sizeof list ? n : sizeof list - 1] = 0;
-	return status_fail(STATUS_INPUT, "%s: '%.40s' is not one of: %s%s", where, text, list, near_words(&near));
+	return status_fail(STATUS_INPUT, "%s: '%.40s' is not one of: %s%s", where, text, list, near);
 }
 
 /* ---- values ---- */

@@ -57,6 +57,9 @@ double key_real(const struct key_value *v);
 int word_find(const char *words, const char *text);
 /* Copies a word by its place; -1: "". */
 void word_at(const char *words, int place, char *out, size_t size);
+/* " (did you mean fp16?)": those of the words that somebody probably meant (near.h); "": none is near. */
+enum { WORD_NEAR = 128 };
+void word_near(const char *words, const char *text, char out[WORD_NEAR]);
 /* Like word_find, but an unknown word is STATUS_INPUT: "WHERE: 'fp8' is not one of: fp32, bf16". */
 enum status word_parse(const char *words, const char *where, const char *text, int *place);
 

@@ -74,6 +74,8 @@ static const struct {
         {"p3", "p3.16xlarge"},  {"p3", "p3dn.24xlarge"}, {"p4", "p4d.24xlarge"},     {"p4", "p4de.24xlarge"},
         {"p5", "p5.48xlarge"},  {"p5", "p5en.48xlarge"}, {"p6", "p6-b200.48xlarge"}, {"g4dn", "g4dn.12xlarge"},
         {"g5", "g5.12xlarge"},  {"g5", "g5.48xlarge"},   {"g6", "g6.48xlarge"},      {"a4", "a4-highgpu-8g"},
+        {"stage1", "zero1"},    {"stage2", "zero2"},     {"stage3", "zero3"},        {"nodes", "ranks"},
+        {"hf", "transformers"}, {"hf", "trainer"},       {"simulate", "sim"},        {"lint", "config"},
 };
 
 static bool is_meant(const char *typed, const char *name)

@@ -28,12 +28,13 @@ static const char *overlap(struct emission *e)
 	return emit_stage_of(e) ? emit_flag(!emit_choices(e).waits) : NULL;
 }
 
-/* The first bucket is smaller by default here; DeepSpeed's are all alike. */
+/* The first bucket is smaller by default here; DeepSpeed's are all alike. In stage 3, where a unit's gradients travel
+ * together whatever the default is, it is DeepSpeed's own unless one was given: there it is a buffer for good. */
 static const char *bucket(struct emission *e)
 {
 	enum { USUAL = 25 << 20 };
-	int64_t bytes = e->settings->bucket ? e->settings->bucket : USUAL;
-	return emit_stage_of(e) < 3 ? emit_whole(e, bytes / type_bytes(e->settings->precision)) : NULL;
+	int64_t given = e->settings->bucket, bytes = given || emit_stage_of(e) == 3 ? given : USUAL;
+	return bytes ? emit_whole(e, bytes / type_bytes(e->settings->precision)) : NULL;
 }
 
 /* The elements of a block, and of the largest tensor beside the blocks. */

@@ -25,11 +25,24 @@ static bool is_called(const struct model_name *n, const char *specification)
 	       (n->alias && strlen(n->alias) == length && !strncmp(n->alias, specification, length));
 }
 
+/* "7B", "1.5b", "774m": how many parameters, and of no model in particular. */
+static bool is_size(const char *name)
+{
+	size_t digits = strspn(name, "0123456789.");
+	return isdigit((unsigned char)*name) && digits <= 12 && strchr("bBmM", name[digits]) && name[digits] &&
+	       !name[digits + 1];
+}
+
 static enum status unknown_model(const char *name)
 {
 	struct near near = {.typed = name};
 	struct arena a = {0};
 	const char *elsewhere = model_elsewhere(&a, name);
+	if (!elsewhere && is_size(name))
+		elsewhere = arena_print(&a,
+		                        "a model of which only the size is known is params=%.*s%c; one with layers has "
+		                        "a name, as llama-2-7b",
+		                        (int)strlen(name) - 1, name, toupper((unsigned char)name[strlen(name) - 1]));
 	model_list(near_line, &near);
 	enum status s =
 	        elsewhere

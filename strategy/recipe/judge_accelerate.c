@@ -23,7 +23,8 @@ static bool is_word(const char *words, const struct tree *v)
 
 static void refuse_word(struct recipe *r, const char *path, const struct tree *v, const char *words)
 {
-	recipe_refuse(r, "Accelerate", v, "%s: %s is not one of %s", path, tree_shown(&r->arena, v), words);
+	recipe_refuse(r, "Accelerate", v, "%s: %s is not one of %s%s", path, tree_shown(&r->arena, v), words,
+	              tree_near(&r->arena, words, v));
 }
 
 static void judge_type(struct recipe *r)

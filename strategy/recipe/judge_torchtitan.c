@@ -16,7 +16,8 @@ static void judge_word(struct recipe *r, const char *path, const char *words)
 {
 	const struct tree *v = recipe_find(r, path);
 	if (v && (v->kind != TREE_TEXT || word_find(words, v->text) < 0))
-		recipe_refuse(r, "torchtitan", v, "%s: %s is not one of %s", path, tree_shown(&r->arena, v), words);
+		recipe_refuse(r, "torchtitan", v, "%s: %s is not one of %s%s", path, tree_shown(&r->arena, v), words,
+		              tree_near(&r->arena, words, v));
 }
 
 static bool is_text(const struct tree *v, const char *word)
@@ -130,11 +131,13 @@ static void judge_batch_of_step(struct recipe *r, const struct torchtitan_mesh *
 	static const char global_key[] = "training.global_batch_size", local_key[] = "training.local_batch_size";
 	const struct tree *v = recipe_find(r, global_key);
 	int64_t local = recipe_whole(r, local_key, 8), global = recipe_whole(r, global_key, -1), share, length;
-	if (local <= 0 || local > SETTING_LARGE / 1000000) {
+	if (local <= 0)
 		recipe_refuse(r, "torchtitan", recipe_find(r, local_key), "%s %" PRId64 " is no number of samples",
 		              local_key, local);
+	if (local > SETTING_LARGE / 1000000)
+		recipe_bar(r, recipe_find(r, local_key), "%s %" PRId64 " is too large", local_key, local);
+	if (local <= 0 || local > SETTING_LARGE / 1000000)
 		return;
-	}
 	share = times(local, m->data);
 	if (share && (global == 0 || (global > 0 && global % share)))
 		recipe_refuse(r, "torchtitan", v,

@@ -47,20 +47,22 @@ int64_t trainer_fsdp_version(const struct recipe *r)
 /* Strategies are read in either case, and in version 2 are two words in lower case. */
 static void judge_fsdp_words(struct recipe *r)
 {
-	static const char of_version_1[] = "no_shard|hybrid_shard|hybrid_shard_zero2", others[] = "offload|auto_wrap",
-	                  of_both[] = "full_shard|shard_grad_op";
+#define OF_BOTH "full_shard|shard_grad_op"
+#define OF_VERSION_1 "no_shard|hybrid_shard|hybrid_shard_zero2"
+#define BESIDE "offload|auto_wrap"
+	static const char all[] = OF_BOTH "|" OF_VERSION_1 "|" BESIDE;
 	const struct tree *v = recipe_find(r, "fsdp");
-	char word[64], low[64];
+	char word[64], low[64], near[WORD_NEAR];
 	for (int i = 0; trainer_word(v, i, word, sizeof word); i++) {
 		size_t n = 0;
 		for (; word[n]; n++)
 			low[n] = (char)tolower((unsigned char)word[n]);
 		low[n] = '\0';
-		bool strategy = word_find(of_both, low) >= 0 || word_find(of_version_1, low) >= 0;
-		if (!strategy && word_find(others, word) < 0)
-			recipe_refuse(r, "Trainer", v, "fsdp: %.40s is not one of %s|%s|%s", word, of_both,
-			              of_version_1, others);
-		else if (strategy && trainer_fsdp_version(r) == 2 && word_find(of_both, word) < 0)
+		bool strategy = word_find(OF_BOTH, low) >= 0 || word_find(OF_VERSION_1, low) >= 0;
+		word_near(all, word, near);
+		if (!strategy && word_find(BESIDE, word) < 0)
+			recipe_refuse(r, "Trainer", v, "fsdp: %.40s is not one of %s%s", word, all, near);
+		else if (strategy && trainer_fsdp_version(r) == 2 && word_find(OF_BOTH, word) < 0)
 			recipe_refuse(r, "Trainer", v, "fsdp: %.40s goes with fsdp_config.version 1 alone", word);
 	}
 }

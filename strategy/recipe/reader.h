@@ -52,7 +52,11 @@ const char *table_near(const struct recipe_table *t, struct arena *a, const char
 
 /* Does the value have the type of a row? If not, *want is what it must be: "a whole number above 0". */
 bool type_holds(const char *type, const struct tree *v, struct arena *a, const char **want);
+/* " (did you mean FSDP?)", of the words "DDP|FSDP"; "": none is near. */
+const char *tree_near(struct arena *a, const char *words, const struct tree *v);
 bool type_is_checked(const char *type); /* by the program when it reads the file */
+/* Is it a whole number that the program takes, and no int64_t? */
+bool type_is_exceeded(const char *type, const struct tree *v);
 /* A value of a numeric type, also one written as a text ("500000000"), or a flag. */
 bool tree_whole(const struct tree *v, int64_t *out);
 bool tree_real(const struct tree *v, double *out);
@@ -161,6 +165,8 @@ const char *fsdp_order(struct recipe *r, const struct fsdp_order *o, const char 
 /* class.c: what the lines of keys that compile say of here. */
 void class_say(struct recipe *r);
 
+/* Is it not a value that its key takes? That is said of it, and nothing comes of it. */
+bool recipe_is_wrong(const struct recipe *r, const struct tree *from);
 /* A whole number or a flag that the file has, or the program's default. */
 int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise);
 /* The seed, where the file says one. */

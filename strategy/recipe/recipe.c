@@ -144,8 +144,12 @@ static void judge_value(struct recipe *r, struct recipe_line *l)
 	if (type_holds(type, l->value, &r->arena, &want))
 		return;
 	l->state = STATE_WRONG;
+	if (strncmp(l->here, "nothing", 7) != 0)
+		l->here = "wrong";
 	const char *shown = tree_shown(&r->arena, l->value);
-	if (type_is_checked(type))
+	if (type_is_exceeded(type, l->value))
+		recipe_bar(r, l->value, "%s: %s is too large", l->path, shown);
+	else if (type_is_checked(type))
 		recipe_refuse(r, judge, l->value, "%s: %s is not %s", l->path, shown, want);
 	else if (l->key->here != HERE_NOTHING)
 		recipe_bar(r, l->value, "%s: %s is not %s; %s finds that out when it uses it", l->path, shown, want,

@@ -1,4 +1,5 @@
 /* Queries and remarks on a recipe, for judges and takers of settings. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -86,12 +87,18 @@ bool recipe_is_said(const struct recipe *r, const struct tree *from)
 	return l && *l->here;
 }
 
+bool recipe_is_wrong(const struct recipe *r, const struct tree *from)
+{
+	const struct recipe_line *l = line_of(r, from);
+	return l && l->state == STATE_WRONG;
+}
+
 static void say(struct recipe *r, const struct tree *from, const char *format, va_list args)
 {
 	char text[300];
 	struct recipe_line *l = line_of(r, from);
 	status_format(text, sizeof text, format, args);
-	if (l)
+	if (l && l->state != STATE_WRONG)
 		l->here = *l->here ? arena_print(&r->arena, "%s, %s", l->here, text) : arena_copy(&r->arena, text);
 }
 
@@ -159,6 +166,14 @@ const char *recipe_pair_find(const struct recipe *r, enum setting i)
 
 /* ---- values ---- */
 
+const char *tree_near(struct arena *a, const char *words, const struct tree *v)
+{
+	char near[WORD_NEAR] = "";
+	if (v->kind == TREE_TEXT && isalpha((unsigned char)*words) && isalpha((unsigned char)*v->text))
+		word_near(words, v->text, near);
+	return arena_copy(a, near);
+}
+
 bool recipe_is_default(const struct recipe *r, const char *path, const struct tree *v)
 {
 	return v->kind == TREE_NULL ||
@@ -190,7 +205,7 @@ int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise
 {
 	const struct tree *v = recipe_find(r, path);
 	int64_t n;
-	return v && !recipe_is_default(r, path, v) && tree_whole(v, &n) ? n : otherwise;
+	return v && !recipe_is_default(r, path, v) && !recipe_is_wrong(r, v) && tree_whole(v, &n) ? n : otherwise;
 }
 
 void recipe_take_seed(struct recipe *r, const char *path)
@@ -213,7 +228,10 @@ bool recipe_flag(const struct recipe *r, const char *path, bool otherwise)
 int64_t recipe_stage(const struct recipe *r)
 {
 	/* zero_optimization: true is the oldest form, of stage 1. */
-	return recipe_flag(r, "zero_optimization", false) ? 1 : recipe_whole(r, "zero_optimization.stage", 0);
+	const struct tree *v = recipe_find(r, "zero_optimization.stage");
+	int64_t n;
+	bool said = v && !recipe_is_default(r, "zero_optimization.stage", v) && tree_whole(v, &n);
+	return recipe_flag(r, "zero_optimization", false) ? 1 : said ? n : 0; /* also one that there is not */
 }
 
 const char *recipe_given(const struct recipe *r, enum setting i)

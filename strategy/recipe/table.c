@@ -385,12 +385,12 @@ static const char *words_of(struct arena *a, const char *type)
 	return arena_print(a, "%.*s", (int)strcspn(type, "? "), type);
 }
 
-static const char *listed(struct arena *a, const char *words)
+static const char *listed(struct arena *a, const char *words, const struct tree *v)
 {
 	char *text = arena_print(a, "one of %s", words);
 	for (char *p = text; *p; p++)
 		*p = *p == '|' ? ' ' : *p;
-	return text;
+	return arena_print(a, "%s%s", text, tree_near(a, words, v));
 }
 
 static bool kind_holds(const char *type, const struct tree *v, struct arena *a, const char **want)
@@ -430,8 +430,16 @@ static bool kind_holds(const char *type, const struct tree *v, struct arena *a, 
 		*want = "a text";
 		return v->kind == TREE_TEXT;
 	}
-	*want = listed(a, words_of(a, type));
+	*want = listed(a, words_of(a, type), v);
 	return word_holds(words_of(a, type), v);
+}
+
+/* Python's whole numbers have no end, and pydantic takes them where they are written without point and exponent. */
+bool type_is_exceeded(const char *type, const struct tree *v)
+{
+	type += *type == '~';
+	return v->kind == TREE_NUMBER && v->number >= 9.3e18 &&
+	       (begins(type, "count") || (begins(type, "whole") && v->whole));
 }
 
 bool type_holds(const char *type, const struct tree *v, struct arena *a, const char **want)

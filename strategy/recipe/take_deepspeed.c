@@ -40,6 +40,7 @@ struct sized {
 	int64_t otherwise; /* DeepSpeed's default */
 };
 
+/* -1: it takes a width that is not there, which is said. */
 static int64_t sized_value(struct recipe *r, const struct sized *k, int64_t width)
 {
 	const struct tree *v = recipe_find(r, k->path);
@@ -50,7 +51,8 @@ static int64_t sized_value(struct recipe *r, const struct sized *k, int64_t widt
 		           r->question.model ? "%s: \"auto\" is %s of the model's width, and this model has none"
 		                             : "%s: \"auto\" is %s of the model's width: give {model}",
 		           k->path, k->formula);
-		return k->otherwise;
+		recipe_say(r, v, "%s, with {model}", k->formula);
+		return -1;
 	}
 	double h = (double)width;
 	int64_t n = (int64_t)(k->factor * h * (k->squared ? h : 1));
@@ -155,6 +157,8 @@ static void note_persistence(struct recipe *r, int64_t width)
 	const struct tree *v = recipe_find(r, persistence.path);
 	int64_t n = sized_value(r, &persistence, width);
 	double share = persistent_share(r, n);
+	if (n < 0 || recipe_is_wrong(r, v))
+		return;
 	recipe_say(r, v, n > 0 ? "not in the figures" : "as here");
 	if (share >= PERSISTENT_MOST)
 		recipe_bar(r, v,
@@ -210,9 +214,12 @@ static void take_stage3(struct recipe *r, const struct tree *stage, int64_t widt
 	           *reuse_key = "zero_optimization.stage3_max_reuse_distance";
 	int64_t ahead = sized_value(r, &prefetch, width), live = recipe_whole(r, live_key, 1000000000),
 	        reuse = recipe_whole(r, reuse_key, 1000000000);
-	recipe_set(r, SETTING_STRATEGY, stage, "zero3:prefetch=%" PRId64 ":live=%" PRId64 ":reuse=%" PRId64 "%s%s%s%s",
-	           ahead, live, reuse, take_pieces(r), take_secondary(r), overlap, take_saving(r));
-	recipe_say(r, recipe_find(r, prefetch.path), "prefetch=%" PRId64, ahead);
+	const char *fetched = ahead < 0 ? "" : arena_print(&r->arena, "prefetch=%" PRId64, ahead);
+	recipe_set(r, SETTING_STRATEGY, stage, "zero3%s%s:live=%" PRId64 ":reuse=%" PRId64 "%s%s%s%s",
+	           *fetched ? ":" : "", fetched, live, reuse, take_pieces(r), take_secondary(r), overlap,
+	           take_saving(r));
+	if (*fetched)
+		recipe_say(r, recipe_find(r, prefetch.path), "%s", fetched);
 	recipe_say(r, recipe_find(r, live_key), "live=%" PRId64, live);
 	recipe_say(r, recipe_find(r, reuse_key), "reuse=%" PRId64, reuse);
 }
@@ -240,6 +247,8 @@ static void take_bucket(struct recipe *r, enum type type, int64_t width)
 	static const struct sized bucket = {"zero_optimization.reduce_bucket_size", "h²", 1, true, 500000000};
 	const struct tree *v = recipe_find(r, bucket.path);
 	int64_t elements = sized_value(r, &bucket, width), bytes;
+	if (elements < 0 || recipe_is_wrong(r, v))
+		return;
 	if (!multiply(elements, type_bytes(type), &bytes) || bytes > SETTING_LARGE) {
 		recipe_bar(r, v, "%s %" PRId64 ": too large", bucket.path, elements);
 		return;

@@ -18,7 +18,7 @@ static bool trainer_enables(struct recipe *r, const char *path, const char *name
 	if (!v)
 		return false;
 	if (tree_is_auto(v)) {
-		recipe_say(r, v, asked ? "true, by {precision} %s" : "false, without {precision} %s", name);
+		recipe_say(r, v, asked ? "true" : "false, without {precision} %s", name);
 		return asked;
 	}
 	if (given && said != asked)
@@ -87,7 +87,9 @@ static enum type take_precision(struct recipe *r)
 		drop_loss_scale(r);
 	for (int i = 0; i < 2; i++) {
 		const struct tree *other = i ? bf16 : fp16;
-		if (other && other != from && !tree_is_auto(other))
+		if (tree_is_auto(other) && r->reader == RECIPE_DEEPSPEED)
+			recipe_say(r, other, "false, the default");
+		else if (other && other != from && !tree_is_auto(other))
 			recipe_say(r, other, "not this precision");
 	}
 	return type;

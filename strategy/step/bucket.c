@@ -87,11 +87,41 @@ static void open_bucket(struct step *s, int group)
 	                        plan_gradient_type(s->plan), b->room);
 }
 
+int64_t bucket_elements(const struct plan *p)
+{
+	return step_bucket_bytes(p) / type_bytes(plan_gradient_type(p));
+}
+
+/* A tensor of more elements than the bucket has is never copied into it (stage3.py, __add_grad_to_ipg_bucket), and one
+ * that divides as it stands is reduced where it is (reduce_scatter_coalesced). What has a bias is copied here. */
+bool bucket_is_passed(const struct step *s, int group)
+{
+	const struct group *g = &s->plan->groups[group];
+	return g->padded > bucket_elements(s->plan) && g->tensor_count == 1 && g->elements == g->padded &&
+	       plan_gradient_type(s->plan) == s->settings->precision;
+}
+
+static void send_alone(struct step *s, int group)
+{
+	struct tensor_state *t = &s->tensor[s->plan->groups[group].tensors[0]];
+	bucket_send(s);
+	reduce_wait(s, GROUPS_IN_FLIGHT);
+	s->group[group].gradients = t->piece;
+	s->group[group].at = 0;
+	t->piece = -1;
+	t->gradient = region_none();
+	reduce_send(s, group, true);
+}
+
 /* The group's gradients are all there, and go into the bucket. */
 void bucket_put(struct step *s, int group)
 {
 	const struct group *g = &s->plan->groups[group];
 	struct open_bucket *b = &s->bucket;
+	if (bucket_is_passed(s, group)) {
+		send_alone(s, group);
+		return;
+	}
 	if (b->buffer >= 0 && b->used + g->padded > b->room)
 		bucket_send(s);
 	if (b->buffer < 0)

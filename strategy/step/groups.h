@@ -82,6 +82,10 @@ bool bucket_is_shared(const struct step *s, int group); /* several groups are re
 void bucket_put(struct step *s, int group);             /* the group is complete, and goes into the shared bucket */
 void bucket_send(struct step *s);                       /* reduces what is in it */
 
+bool bucket_is_passed(const struct step *s, int group); /* it is larger, and goes by itself */
+/* The elements of a bucket whose size is fixed. */
+int64_t bucket_elements(const struct plan *p);
+
 /* The bytes at which a bucket is full, after the first. */
 int64_t step_bucket_bytes(const struct plan *p);
 

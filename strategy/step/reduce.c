@@ -69,7 +69,7 @@ struct region reduce_written(const struct step *s, int group)
 int64_t reduce_room(const struct step *s, int group)
 {
 	int64_t padded = s->plan->groups[group].padded;
-	int64_t full = step_bucket_bytes(s->plan) / type_bytes(plan_gradient_type(s->plan));
+	int64_t full = bucket_elements(s->plan);
 	return reduce_copying(s, group) == BUCKET_FIXED && full > padded ? full : padded;
 }
 

@@ -164,7 +164,7 @@ static void alloc_own_bucket(struct step *s)
 {
 	int64_t room = 0;
 	for (int g = 0; g < s->plan->group_count; g++)
-		if (bucket_is_shared(s, g) && reduce_room(s, g) > room)
+		if (bucket_is_shared(s, g) && !bucket_is_passed(s, g) && reduce_room(s, g) > room)
 			room = reduce_room(s, g);
 	if (room && s->shards > 1 && !state_stays(s, STATE_GRADIENTS))
 		s->bucket.own = build_state(s->b, "bucket", CATEGORY_BUFFERS, plan_gradient_type(s->plan), room);

@@ -126,6 +126,14 @@ refuse 'more than the model has elements' sim --model mlp:sizes=4-4-2 --ranks 31
 
 # Names.
 refuse "unknown model 'nope'" sim --model nope
+refuse "unknown model '7b': a model of which only the size is known is params=7B; one with layers has a name, as llama-2-7b" sim --model 7b
+refuse 'unknown option --tp; shardlab calls it --strategy' sim --tp 2
+refuse "unknown strategy 'stage3' (did you mean zero3?)" sim --strategy stage3
+echo '{}' >ds.json
+refuse "unexpected argument 'ds.json'; a configuration is read with --config ds.json" sim ds.json
+refuse "'ds.json' is no command; what a configuration says: shardlab config ds.json" ds.json
+refuse "no help on 'nodes' (did you mean ranks?)" help nodes
+refuse "unknown command 'simulate' (did you mean sim?)" simulate
 refuse "unknown model 'gpt2-124' (did you mean gpt2-124m?)" sim --model gpt2-124
 refuse "unknown model '{ranks}'" sim --model '{ranks}'
 refuse "unknown key 'layer' (did you mean layers?)" sim --model gpt:layer=1

@@ -171,6 +171,12 @@ refused "stated.json says micro-batch 4 and accumulation 2; leave --batch out" "
 	--config "$TMPDIR/stated.json" --ranks 8 --batch 128 || complain "a batch beside the file's"
 "$SHARDLAB" advise --config "$TMPDIR/stated.json" --model gpt2-124m --ranks 8 --cluster a100-80gb --batch 128 >"$TMPDIR/advise.out" \
 	2>"$TMPDIR/err" && grep -q "batch 128" "$TMPDIR/advise.out" || complain "advise: $(cat "$TMPDIR/err")"
+printf 'distributed_type: FSDP\nnum_processes: 100000000\n' >"$TMPDIR/many.yaml"
+refused "many.yaml:2:16: num_processes: --ranks: '100000000' is above 16777216" "$SHARDLAB" sim --config "$TMPDIR/many.yaml" ||
+	complain 'too many ranks'
+"$SHARDLAB" compare --config zero3.json --model gpt2-124m --ranks 2 --cluster a100-80gb --trace ../../torch_profiler.json \
+	2>/dev/null >"$TMPDIR/trace.out"
+grep -qF 'zero3:prefetch=530841:live=1000000000:reuse=1000000000:save=16bit *' "$TMPDIR/trace.out" || complain 'a strategy over a trace, cut'
 refused 'needs a file' "$SHARDLAB" config || complain 'no file'
 "$SHARDLAB" config zero3.json --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["accepted"]' || complain 'JSON'
 exit $errors

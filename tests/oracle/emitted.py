@@ -47,7 +47,7 @@ MEANT = {
     "llama": (8, 1, 1, "bf16", 0, True, ""), "fsdp_save": (4, 1, 1, "bf16", 0, True, ""),
     "zero3_save": (4, 1, 1, "bf16", 3, None, ""), "fsdp_whole": (4, 1, 1, "fp32", 0, False, ""),
     "hybrid_keep": (8, 1, 1, "fp32", 0, False, ""),
-    "zero3_kept": (4, 1, 1, "bf16", 3, None, ""),
+    "zero3_kept": (4, 1, 1, "bf16", 3, None, ""), "zero3_bucket": (4, 1, 1, "bf16", 3, None, ""),
     "zero3_buffers": (4, 1, 1, "bf16", 3, None, "nvme nvme"), "zero3_staged": (4, 1, 1, "bf16", 3, None, "cpu nvme"),
     "fsdp_post": (4, 1, 1, "fp32", 0, True, ""), "fsdp_two": (4, 1, 1, "bf16", 0, False, ""),
     "fsdp_all": (4, 1, 1, "fp32", 0, True, ""), "hybrid_post": (8, 1, 1, "fp32", 0, True, ""),

@@ -43,6 +43,8 @@ static const struct {
          1},
         {"zero3_kept", GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=deepspeed:gradients=kept",
          1},
+        {"zero3_bucket",
+         GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 bucket=1048576 as=deepspeed", 1},
         {"zero3_staged",
          GPT " zero3:prefetch=7:live=8:reuse=9 ranks=4 clip=1 precision=bf16 as=shardlab:pinned=none "
              "offload=optimizer,parameters:staging=1024",

@@ -387,6 +387,42 @@ START_TEST(keys_that_do_nothing_change_nothing)
 	}
 }
 
+static const struct recipe_line *line_at(const char *path)
+{
+	for (int i = 0; i < recipe.line_count; i++)
+		if (!strcmp(recipe.lines[i].path, path))
+			return &recipe.lines[i];
+	ck_abort_msg("no line %s", path);
+}
+
+/* A value that cannot be read makes no setting, and none of the default either. */
+START_TEST(of_a_wrong_value_nothing_comes)
+{
+	must(read_as(RECIPE_DEEPSPEED,
+	             "{\"train_batch_size\": 8, \"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": -1, "
+	             "\"stage3_prefetch_bucket_size\": \"5e7\"}}"));
+	ck_assert_str_eq(line_at("zero_optimization.reduce_bucket_size")->here, "wrong");
+	ck_assert_str_eq(line_at("zero_optimization.stage3_prefetch_bucket_size")->here, "wrong");
+	ck_assert_ptr_null(recipe_pair_find(&recipe, SETTING_BUCKET));
+	for (int i = 0; i < recipe.notes.count; i++)
+		ck_assert_ptr_null(strstr(recipe.notes.list[i].text, "reduce_bucket_size"));
+}
+
+/* Nor of an "auto" that is a size of the model's, where no model is given. */
+START_TEST(of_an_auto_without_a_model_nothing_comes)
+{
+	const struct recipe_question q = {.reader = RECIPE_TRANSFORMERS};
+	const char *text = "{\"train_batch_size\": \"auto\", \"zero_optimization\": {\"stage\": 3, "
+	                   "\"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\"}}";
+	recipe_release(&recipe);
+	must(recipe_read(&recipe, text, strlen(text), "f", &q));
+	ck_assert_str_eq(line_at("zero_optimization.reduce_bucket_size")->here, "h², with model");
+	ck_assert_str_eq(line_at("zero_optimization.stage3_prefetch_bucket_size")->here, "0.9 h², with model");
+	ck_assert_ptr_null(recipe_pair_find(&recipe, SETTING_BUCKET));
+	ck_assert_ptr_null(strstr(recipe_pair_find(&recipe, SETTING_STRATEGY), "prefetch"));
+	must_fail(recipe_plan(&recipe), STATUS_INPUT, "give model");
+}
+
 /* ---- mistakes ---- */
 
 static const struct {

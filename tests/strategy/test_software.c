@@ -198,7 +198,6 @@ START_TEST(fp32_gradients_are_those_of_a_piece)
 	ck_assert(bytes[0] < bytes[1] && bytes[1] < bytes[2]);
 }
 
-/* Several micro-batches are under way at once, each with what its kernels keep; and a tree of sums in fp32. */
 /* stage3.py, _setup_for_real_optimizer: reduce_bucket_size elements of the type in which gradients travel. */
 START_TEST(deepspeeds_stage_3_has_its_bucket_for_good)
 {
@@ -222,6 +221,41 @@ START_TEST(deepspeeds_stage_3_has_its_bucket_for_good)
 	}
 }
 
+/* __add_grad_to_ipg_bucket: a tensor that is larger than the bucket is reduced where its kernel wrote it, if it
+ * divides, and the bucket is no larger for it. */
+START_TEST(a_tensor_larger_than_the_bucket_passes_it)
+{
+	static const struct {
+		const char *words;
+		int passes;
+		int64_t bytes; /* of the bucket */
+	} cases[] = {
+	        {"vocabulary=64 zero3 ranks=4 bucket=1024", 2 + 2 * 2,
+	         1024},                                               /* qkv and gate with up, of 768 elements, too */
+	        {"vocabulary=64 zero3 ranks=4 bucket=1600", 2, 1600}, /* table and head, of 1,024 elements */
+	        {"vocabulary=64 zero3 ranks=4 bucket=1000000", 0, 1000000},
+	        {"vocabulary=33 zero3 ranks=5 bucket=1000", 0, 1540}}; /* 768 do not divide: copied, padded to 770 */
+	for (int i = 0; i < COUNT(cases); i++) {
+		const struct plan *p = right_plan("llama:layers=2,width=16,heads=2,kv_heads=2,hidden=24,context=8,%s "
+		                                  "precision=bf16 as=deepspeed",
+		                                  cases[i].words);
+		const struct role *r = plan_role_of(p, 0);
+		int passes = 0;
+		int64_t bytes = 0;
+		for (int b = 0; b < r->buffer_count; b++)
+			if (r->buffers[b].state && !strcmp(r->buffers[b].name, "bucket"))
+				bytes = buffer_bytes(&r->buffers[b]);
+		for (int k = r->step.begin; k < r->step.end; k++)
+			if (r->ops[k].kind == OP_REDUCE_SCATTER)
+				passes +=
+				        !strncmp(r->buffers[r->ops[k].operand[REDUCE_SCATTER_X].buffer].name, "d.", 2);
+		ck_assert_msg(passes == cases[i].passes && bytes == cases[i].bytes, "%s: %d, %lld", cases[i].words,
+		              passes, (long long)bytes);
+		plans_forget();
+	}
+}
+
+/* Several micro-batches are under way at once, each with what its kernels keep; and a tree of sums in fp32. */
 START_TEST(plans_of_many_micro_batches_are_right)
 {
 	must_come_back(right_plan(LLAMA "pipeline ranks=2 accumulate=4 as=pytorch"));
