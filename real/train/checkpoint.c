@@ -408,7 +408,8 @@ enum status training_checkpoint_try(struct training *t)
 	if (!t->options->checkpoint)
 		return STATUS_OK;
 	if (!t->rank) {
-		v->data_whole = dataset_checksum(&t->data);
+		/* Where it was compared, it is known. */
+		v->data_whole = t->resumed.has_whole ? t->resumed.data_whole : dataset_checksum(&t->data);
 		made = checkpoint_folder_try(&v->made, t->options->checkpoint);
 	}
 	if (!(s = training_agree(t, made)) && !(s = hear_folder(t, made)) && !(s = training_learn_pieces(t)))
