@@ -257,10 +257,12 @@ static bool all_were_heard(const struct pulse *p)
 	return true;
 }
 
-static bool tell_unreachable(const struct pulse *p, char *out, size_t size)
+static bool tell_unreachable(const struct pulse *p, int64_t now, char *out, size_t size)
 {
 	if (!p->hosts || !p->hosts->count || all_were_heard(p))
 		return false;
+	if (!p->began && now - p->begun_ns >= p->limit_ns)
+		reach_expect(p->hosts);
 	reach_look();
 	const char *name = reach_missing(p->hosts, p->limit_ns);
 	if (name)
@@ -321,8 +323,8 @@ bool pulse_is_silent(struct pulse *p, pid_t child, char *out, size_t size)
 	if (is_mpirun_stopped(p, child))
 		return tell_stopped(p, now, out, size);
 	p->running_ns = now;
-	return tell_unreachable(p, out, size) || tell_unstarted(p, now, out, size) || tell_silent(p, now, out, size) ||
-	       (p->watches_steps && tell_late(p, out, size));
+	return tell_unreachable(p, now, out, size) || tell_unstarted(p, now, out, size) ||
+	       tell_silent(p, now, out, size) || (p->watches_steps && tell_late(p, out, size));
 }
 
 /* ---- the end ---- */

@@ -9,7 +9,8 @@
  *     }
  *     reach_settle(&hosts);                                // between two starts: who is gone is left out from here on
  *
- * A host that has never answered is not missed, unless there is no route to it: its network may drop what is asked.
+ * A host that has never answered is not missed, unless there is no route to it: its network may drop what is asked. But
+ * it is where mpirun does not get anywhere either (reach_expect).
  */
 #ifndef SHARDLAB_REACH_H
 #define SHARDLAB_REACH_H
@@ -26,6 +27,8 @@ void reach_watch(const struct hosts *h);
 void reach_look(void);
 /* The first of these hosts that has not answered for so long, since it was asked; NULL: there is none. */
 const char *reach_missing(const struct hosts *h, int64_t limit_ns);
+/* From now on those of them that never answered are missed, too: mpirun has reached none either. */
+void reach_expect(const struct hosts *h);
 /* Waits for answers, two seconds at most, and takes those that did not give any for gone. False if that changes
  * nothing: the same are gone as before. */
 bool reach_settle(void);

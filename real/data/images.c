@@ -221,4 +221,4 @@ static enum status fill_image(const struct dataset *d, bool validation, int64_t 
 	return STATUS_OK;
 }
 
-static const struct dataset_form images_form = {sampler_image, fill_image, NULL, release_images};
+static const struct dataset_form images_form = {sampler_image, fill_image, NULL, release_images, NULL};

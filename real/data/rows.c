@@ -221,4 +221,4 @@ static enum status fill_row(const struct dataset *d, bool validation, int64_t wh
 	return STATUS_OK;
 }
 
-static const struct dataset_form rows_form = {sampler_image, fill_row, NULL, release_rows};
+static const struct dataset_form rows_form = {sampler_image, fill_row, NULL, release_rows, NULL};

@@ -359,4 +359,19 @@ static int64_t ids_of_stream(const struct dataset *d, int64_t which, int64_t end
 	return count;
 }
 
-static const struct dataset_form stream_form = {sampler_start, fill_stream, ids_of_stream, release_stream};
+static int64_t row_of_stream(const struct dataset *d, int64_t which, int64_t end, int64_t most, int32_t *out)
+{
+	const struct stream *s = d->own;
+	const struct part *p = part_of(&s->validation, which), *last = &s->validation.list[s->validation.count - 1];
+	int64_t part_end = p < last ? p[1].samples_before : d->validation_samples, tokens = d->inputs_per_sample;
+	int64_t stop = end < part_end ? end : part_end, room = (most - 1) / tokens;
+	int64_t count = stop - which < room ? stop - which : room;
+	int64_t first = p->begin + (which - p->samples_before) * tokens, behind = first + count * tokens;
+	if (count < 2 || token_file_sample(p->file, first, count * tokens, out, NULL) ||
+	    token_file_sample(p->file, behind - 1, 1, NULL, out + count * tokens))
+		return 0;
+	return count;
+}
+
+static const struct dataset_form stream_form = {sampler_start, fill_stream, ids_of_stream, release_stream,
+                                                row_of_stream};

@@ -301,6 +301,7 @@ enum status token_file_sample(const struct token_file *f, int64_t first, int64_t
 		s = check_range(f, first, first + tokens + 1);
 	if (s)
 		return s;
+	token_map_ahead(&f->map, f->ids + first * f->type, (tokens + 1) * f->type);
 	if (inputs)
 		widen(f->ids, f->type, first, tokens, inputs);
 	if (targets)

@@ -32,7 +32,8 @@ static enum status map_open_file(struct token_map *m, int file, const char *path
 		return status_fail(STATUS_INPUT, "%s: cannot be mapped: %s", path, strerror(errno));
 	m->mapped = at;
 	m->bytes = at;
-	/* Samples begin at random places: what lies behind one is not read ahead. */
+	/* Samples begin at random places: what lies behind one is not read ahead, but by
+	 * token_map_ahead. */
 	(void)madvise(m->mapped, (size_t)m->size, MADV_RANDOM);
 	return STATUS_OK;
 }
@@ -71,15 +72,32 @@ enum status token_map_check(const struct token_map *m, const char *path)
 /* The system maps more than the pages that were asked for, but stays within so much, aligned. */
 enum { AROUND = 2 << 20 };
 
-void token_map_rest(const struct token_map *m, const void *begin, int64_t bytes)
+/* Clipped to the mapping. */
+static void advise(const struct token_map *m, uintptr_t first, uintptr_t last, int advice)
 {
-	if (!m->mapped)
-		return;
-	uintptr_t first = (uintptr_t)begin / AROUND * AROUND, whole = (uintptr_t)m->mapped;
-	uintptr_t last = ((uintptr_t)begin + (uintptr_t)bytes + AROUND - 1) / AROUND * AROUND;
+	uintptr_t whole = (uintptr_t)m->mapped;
 	if (first < whole)
 		first = whole;
 	if (last > whole + (uintptr_t)m->size)
 		last = whole + (uintptr_t)m->size;
-	(void)madvise(m->mapped + (first - whole), last - first, MADV_DONTNEED);
+	(void)madvise(m->mapped + (first - whole), last - first, advice);
+}
+
+void token_map_rest(const struct token_map *m, const void *begin, int64_t bytes)
+{
+	uintptr_t first = (uintptr_t)begin / AROUND * AROUND;
+	uintptr_t last = ((uintptr_t)begin + (uintptr_t)bytes + AROUND - 1) / AROUND * AROUND;
+	if (m->mapped)
+		advise(m, first, last, MADV_DONTNEED);
+}
+
+enum { LEAST_IN_A_ROW = 64 << 10, PAGE = 4096 };
+
+/* Asked for once in each AROUND. */
+void token_map_ahead(const struct token_map *m, const void *begin, int64_t bytes)
+{
+	uintptr_t at = (uintptr_t)begin;
+	if (m->mapped && bytes >= LEAST_IN_A_ROW)
+		advise(m, at / PAGE * PAGE, at + (uintptr_t)bytes + (at % AROUND < (uintptr_t)bytes ? AROUND : 0),
+		       MADV_WILLNEED);
 }

@@ -15,4 +15,8 @@ enum status token_map_check(const struct token_map *m, const char *path);
  */
 void token_map_rest(const struct token_map *m, const void *begin, int64_t bytes);
 
+/* Long ranges are soon read, and what lies behind them next: from a disk, page by page would take many times as long.
+ */
+void token_map_ahead(const struct token_map *m, const void *begin, int64_t bytes);
+
 #endif

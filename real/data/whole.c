@@ -61,15 +61,36 @@ static uint64_t sum_ids(const struct whole *w, int64_t begin, int64_t end)
 }
 
 /* A sample that is wrong is found by the step that uses it. */
+static uint64_t sum_sample(const struct whole *w, int64_t at, int32_t *input, int32_t *target, uint64_t sum)
+{
+	const struct dataset *d = w->d;
+	if (d->form->fill(d, w->validation, at, input, target))
+		return sum;
+	return mix(mix(sum, d->inputs_per_sample, input), d->targets_per_sample, target);
+}
+
+/* Short samples one by one would cost some system calls each. */
+static int64_t read_row(const struct whole *w, int64_t at, int64_t end, int64_t most, int32_t *ids)
+{
+	bool in_a_row = w->d->form->row && w->validation && w->step == 1;
+	return in_a_row ? w->d->form->row(w->d, at, end, most, ids) : 0;
+}
+
 static uint64_t sum_samples(const struct whole *w, int64_t begin, int64_t end)
 {
 	const struct dataset *d = w->d;
-	int32_t *input = array_make((size_t)d->inputs_per_sample, sizeof *input),
+	int64_t size = d->inputs_per_sample, most = size + IDS_AT_ONCE;
+	int32_t *input = array_make((size_t)most, sizeof *input),
 	        *target = array_make((size_t)d->targets_per_sample, sizeof *target);
 	uint64_t sum = 1;
-	for (int64_t at = begin; at < end; at += w->step)
-		if (!d->form->fill(d, w->validation, at, input, target))
-			sum = mix(mix(sum, d->inputs_per_sample, input), d->targets_per_sample, target);
+	for (int64_t at = begin; at < end;) {
+		int64_t row = read_row(w, at, end, most, input);
+		for (int64_t i = 0; i < row; i++)
+			sum = mix(mix(sum, size, input + i * size), size, input + i * size + 1);
+		if (!row)
+			sum = sum_sample(w, at, input, target, sum);
+		at += row ? row : w->step;
+	}
 	free(input);
 	free(target);
 	return sum;

@@ -302,7 +302,7 @@ static enum status go_on(struct training *t)
 	return STATUS_OK;
 }
 
-static enum status settle(struct training *t)
+enum status training_checkpoint_settle(struct training *t)
 {
 	enum status s = STATUS_OK;
 	while (t->saving.phase && !s)
@@ -372,13 +372,13 @@ static enum status begin_and_start(struct training *t)
 enum status training_checkpoint(struct training *t, bool last)
 {
 	int64_t begun = clock_ns();
-	enum status s = settle(t);
+	enum status s = training_checkpoint_settle(t);
 	t->unsaved = true;
 	t->saving.last = last;
 	if (!s)
 		s = begin_and_start(t);
 	if (!s && (last || !is_async(t)))
-		s = settle(t);
+		s = training_checkpoint_settle(t);
 	t->saved_step = t->steps_done;
 	t->saved_ns = clock_ns();
 	t->saved.stall_ns += t->saved_ns - begun;
@@ -408,7 +408,8 @@ enum status training_checkpoint_try(struct training *t)
 	if (!t->options->checkpoint)
 		return STATUS_OK;
 	if (!t->rank) {
-		v->data_whole = dataset_checksum(&t->data);
+		/* Where it was compared, it is known. */
+		v->data_whole = t->resumed.has_whole ? t->resumed.data_whole : dataset_checksum(&t->data);
 		made = checkpoint_folder_try(&v->made, t->options->checkpoint);
 	}
 	if (!(s = training_agree(t, made)) && !(s = hear_folder(t, made)) && !(s = training_learn_pieces(t)))
@@ -422,7 +423,7 @@ enum status training_checkpoint_try(struct training *t)
 void training_checkpoint_release(struct training *t)
 {
 	if (!t->mpi)
-		(void)settle(t);
+		(void)training_checkpoint_settle(t);
 	join(&t->saving);
 	new_folder_release(&t->saving.made);
 	free(t->saving.all);

@@ -145,6 +145,8 @@ enum status training_checkpoint(struct training *t, bool last);
 bool training_checkpoint_is_under_way(const struct training *t, double *wish);
 /* Collective: goes on with it once the sum of the wishes says that all are done. */
 enum status training_checkpoint_go_on(struct training *t, double wishes);
+/* Collective: waits for the one that is under way, if any. STATUS_RUN: its state is not finite, and it is gone. */
+enum status training_checkpoint_settle(struct training *t);
 /* After this step, by its number or (at rank 0, which tells the others) by the clock. */
 bool training_checkpoint_is_due(const struct training *t, bool last, bool time);
 /* Waits for the thread that writes. */

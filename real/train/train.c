@@ -88,12 +88,16 @@ static struct loss_scale read_scaler(const struct training *t)
 
 /* The run has diverged: its weights are worth nothing. All ranks hear it, those that hold no loss too. In fp16
  * gradients may overflow, and their step is skipped; the loss is computed before it is scaled, so no smaller scale
- * mends it. */
-static enum status check_loss(const struct training *t, const struct wishes *w)
+ * mends it. A checkpoint that is under way is of a step before: it is finished, or it has the ruin that is heard of
+ * here, and says so. */
+static enum status check_loss(struct training *t, const struct wishes *w)
 {
 	enum type type = t->plan.settings.precision;
 	if (!w->nan && !w->inf)
 		return STATUS_OK;
+	enum status s = training_checkpoint_settle(t);
+	if (s)
+		return s;
 	return status_fail(STATUS_RUN,
 	                   "step %" PRId64 ": the loss is not finite in %s (%s): the run diverged and saved nothing; "
 	                   "lower {learning_rate}, give {clip} or {warmup}%s",

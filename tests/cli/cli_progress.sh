@@ -131,7 +131,8 @@ done
 ruins=(train --model mlp:sizes=784-10 --batch 16 --evaluate no --optimizer adamw --learning-rate 1e6 --weight-decay 1e6)
 for precision in fp32:3 bf16:3 fp16:0; do
 	last=${precision#*:} precision=${precision%:*}
-	for way in '--strategy single' '--strategy zero2 --ranks 2'; do
+	for way in '--strategy single' '--strategy zero2 --ranks 2' '--strategy single --checkpoint-async' \
+		'--strategy zero2 --ranks 2 --checkpoint-async'; do
 		said="step $((last + 1)): its update left parameters that are not finite in $precision: .* this checkpoint was not kept"
 		rm -rf "$TMPDIR/ruined"
 		status=0

@@ -31,4 +31,19 @@ START_TEST(a_host_that_was_not_asked_is_not_missed)
 }
 END_TEST
 
+/* An address that is kept for documents: no network has it. Whether there is a route to it is this machine's matter. */
+START_TEST(a_host_that_never_answered_is_missed_once_it_is_expected)
+{
+	static struct host silent[] = {{.name = "198.51.100.7", .slots = 1}};
+	const struct hosts alone = {.list = silent, .count = 1};
+	reach_watch(&hosts);
+	reach_settle();
+	reach_watch(&alone);
+	reach_expect(&alone);
+	ck_assert_str_eq(reach_missing(&alone, 0), "198.51.100.7");
+	reach_expect(&hosts);
+	ck_assert_ptr_null(reach_missing(&hosts, 0));
+}
+END_TEST
+
 SUITE("reach", 0)
