@@ -42,7 +42,7 @@ static enum status cost_copy_in_turn(const struct cluster *c, int64_t bytes, int
 	return s;
 }
 
-/* What the requests' latency adds where only so many bytes are under way at a time (queue=N; DeepSpeed's aio,
+/* The latency of requests counts where only so many bytes are under way at a time (queue=N; DeepSpeed's aio,
  * deepspeed_aio_common.cpp): of each wave, or, where the next request is made as one is done, of Little's law alone:
  * N bytes each latency at the most. */
 static int64_t disk_time(const struct cluster *c, const struct plan *p, int64_t bytes, int64_t rate)
@@ -86,7 +86,7 @@ static struct rate device_rate(const struct cluster *c, const struct plan *p, co
 	return rate_assumed(longer((int64_t)reached, 1));
 }
 
-/* What a stack moves besides, for what the plan fuses: a plan as other software's, or with kernels=eager, has
+/* A stack moves more where the plan fuses: a plan as other software's, or with kernels=eager, has
  * operations of its own for that. Another switch of shardlab's own plan, as gradients=fp32, adds none. */
 static bool has_fused(const struct plan *p, const struct op *op)
 {

@@ -118,7 +118,7 @@ static void take_clusters(struct advise_request *q, const struct options *o, str
 		q->cluster = o->cluster_alone;
 }
 
-/* Which of the searched settings were asked for, and by whom. */
+/* Notes which of the searched settings were asked for, and by whom. */
 static void note_fixed(struct advise_request *q, const struct options *o, struct arena *a)
 {
 	static const enum setting searched[ADVISE_FIXED] = {SETTING_STRATEGY,      SETTING_PRECISION,

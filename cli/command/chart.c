@@ -69,7 +69,7 @@ static const struct kind *kind_of(const char *name)
 	return NULL;
 }
 
-/* What the figures rest on: "seed 7 · stack fused · shardlab 0.1". */
+/* Notes what the figures rest on: "seed 7 · stack fused · shardlab 0.1". */
 static void note_basis(struct chart *chart, const struct options *o, const struct cluster *c)
 {
 	char seed[40] = "";
