@@ -14,6 +14,7 @@
 #include "cli/show/progress.h"
 #include "cli/show/show_advice.h"
 #include "strategy/strategies/strategy.h"
+#include "viz/export/export.h"
 
 /* ---- the request ---- */
 
@@ -222,7 +223,7 @@ static enum status check_outputs(const struct options *o)
 {
 	enum status s = emit_check_option(o);
 	if (!s && option_given(o, OPTION_EXPORT))
-		s = advise_chart_check(option_text(o, OPTION_EXPORT));
+		s = export_chart_check(option_text(o, OPTION_EXPORT), "{export}");
 	return s ? s : outputs_are_apart(o);
 }
 
