@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
 #include "kernels/loss_scale.h"
 #include "real/checkpoint/manifest.h"
 #include "real/rank/checksum.h"
@@ -169,22 +168,22 @@ static void learn(struct piece_writer *w, const struct piece *p)
 	w->pieces[w->count++] = *p;
 }
 
-static bool fits_fp16(int64_t n, const float *values)
+/* Nor is what is no number below anything. */
+static bool are_below(float limit, int64_t n, const float *values)
 {
-	static const float rounds_to_infinity = 65520;
-	bool fits = true;
+	bool below = true;
 	for (int64_t i = 0; i < n; i++)
-		fits &= fabsf(values[i]) < rounds_to_infinity;
-	return fits;
+		below &= fabsf(values[i]) < limit;
+	return below;
 }
 
 /* In fp16 a step whose gradients overflow is skipped, later too if its update waits. */
 static bool is_ruined(const struct piece_writer *w, const struct piece *p, const float *values)
 {
+	static const float rounds_to_infinity = 65520;
 	if (w->fp16 && p->item == ITEM_GRADIENTS)
 		return false;
-	return w->fp16 && p->item == ITEM_PARAMETERS ? !fits_fp16(p->count, values)
-	                                             : !vector_is_finite(ELEMENT_FP32, p->count, values);
+	return !are_below(w->fp16 && p->item == ITEM_PARAMETERS ? rounds_to_infinity : INFINITY, p->count, values);
 }
 
 static void write_piece(struct piece_writer *w, const struct piece *p, const float *values)
