@@ -36,7 +36,7 @@ struct advise_habit {
 struct advise_request {
 	struct settings given; /* not resolved; strategy, precision, checkpointing and offload are chosen */
 	const char *cluster;
-	/* What runs a strategy's plans may be another program, and so another stack. NULL: the same. */
+	/* Another program, and so another stack, may run a strategy's plans. NULL: the same. */
 	const char *cluster_of[ADVISE_STRATEGIES];
 	struct advise_habit habit[ADVISE_STRATEGIES];
 	int asked;     /* strategies, without ways that were added to them; 0: none was */

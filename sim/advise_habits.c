@@ -1,4 +1,4 @@
-/* What a file of another program sets besides the searched settings. */
+/* Settings of another program's file besides those that are searched. */
 #include "sim/advise_habits.h"
 
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static const struct way {
         {"fsdp", ":reshard=no", 0, A | T | N, false},
 };
 
-/* What the file itself can say to be computed again; elsewhere the training script says it. */
+/* The file itself can ask to recompute these; elsewhere the training script does. */
 static const char *const levels_of[EMIT_TARGET_COUNT][VARIANT_LEVELS] = {
         [EMIT_TRAINER] = {"none", "full"},
         [EMIT_TORCHTITAN] = {"none", "full:one_in=2", "full"},

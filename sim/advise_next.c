@@ -117,7 +117,7 @@ static bool offloads(const struct settings *s)
 	return s->offload.optimizer || s->offload.parameters || s->offload.activations;
 }
 
-/* What lacks least for its size; NULL: there is none. */
+/* The choice that lacks the least for its size; NULL: there is none. */
 static const struct advise_lack *nearest(const struct advice *a, bool offloaded)
 {
 	const struct advise_lack *best = NULL;
@@ -242,7 +242,7 @@ static bool searched_halves(const struct advice *a)
 	return false;
 }
 
-/* What the cluster computes in with 16 bits; fp32 if that was searched, or there is none. */
+/* The type with 16 bits that the cluster computes in; fp32 if that was searched, or there is none. */
 static enum type untried_halves(const struct advice *a)
 {
 	struct cluster c;

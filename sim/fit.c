@@ -42,7 +42,7 @@ static int distance(const struct fit_search *f, const struct found *x)
 	                                                  : INT_MAX;
 }
 
-/* Of those that are as fast as the shortest step, within a tie, the one that changes least; of these the fastest. */
+/* The one that changes least among those as fast as the shortest step, within a tie; if several, the fastest. */
 static struct found *best_left(struct fit_search *f)
 {
 	struct found *best = NULL;
@@ -98,7 +98,7 @@ static void search_closely(struct fit_search *f)
 	f->phase = grid_search_begin(&f->search) ? PHASE_OVER : PHASE_CLOSELY;
 }
 
-/* What comes when a phase has nothing more to choose from, or has chosen. */
+/* Goes on when a phase has nothing more to choose from, or has chosen. */
 static void go_on(struct fit_search *f)
 {
 	if (f->phase == PHASE_SURELY && ranges(f))

@@ -270,7 +270,7 @@ static void set_rate(struct fluid *f, int id, fixed rate)
 		heap_set(&f->heap, id, end_of(a, f->now));
 }
 
-/* What is left of its resources for the others. */
+/* Leaves the rest of its resources to the others. */
 static void take_from_resources(struct fluid *f, const struct activity *a, fixed rate)
 {
 	for (int k = 0; k < a->use_count; k++) {

@@ -76,7 +76,7 @@ struct grid_search {
 enum status grid_search_begin(struct grid_search *f);
 /* Takes one step of the walk. False: it is over. */
 bool grid_search_next(struct grid_search *f);
-/* What a cluster computes in with 16 bits: bf16, or else fp16; fp32: neither. */
+/* The type with 16 bits that a cluster computes in: bf16, or else fp16; fp32: neither. */
 enum type grid_search_halves(const struct cluster *c);
 void grid_search_release(struct grid_search *f); /* accepts NULL and a zeroed struct */
 

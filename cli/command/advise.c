@@ -14,6 +14,7 @@
 #include "cli/show/progress.h"
 #include "cli/show/show_advice.h"
 #include "strategy/strategies/strategy.h"
+#include "viz/export/export.h"
 
 /* ---- the request ---- */
 
@@ -118,7 +119,7 @@ static void take_clusters(struct advise_request *q, const struct options *o, str
 		q->cluster = o->cluster_alone;
 }
 
-/* Which of the searched settings were asked for, and by whom. */
+/* Notes which of the searched settings were asked for, and by whom. */
 static void note_fixed(struct advise_request *q, const struct options *o, struct arena *a)
 {
 	static const enum setting searched[ADVISE_FIXED] = {SETTING_STRATEGY,      SETTING_PRECISION,
@@ -222,7 +223,7 @@ static enum status check_outputs(const struct options *o)
 {
 	enum status s = emit_check_option(o);
 	if (!s && option_given(o, OPTION_EXPORT))
-		s = advise_chart_check(option_text(o, OPTION_EXPORT));
+		s = export_chart_check(option_text(o, OPTION_EXPORT), "{export}");
 	return s ? s : outputs_are_apart(o);
 }
 

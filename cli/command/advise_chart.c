@@ -6,31 +6,10 @@
 #include <string.h>
 
 #include "cli/show/show_advice.h"
-#include "strategy/base/file.h"
 #include "strategy/base/number.h"
-#include "strategy/base/path.h"
 #include "strategy/base/version.h"
 #include "viz/export/export.h"
 #include "viz/scene/chart_cloud.h"
-
-struct exported {
-	struct cloud cloud;
-	enum export_format format;
-};
-
-static enum status write_chart(void *context, FILE *out)
-{
-	struct exported *e = context;
-	struct picture size = {.width = 1280, .height = 720, .scale = 1};
-	return export_drawing(cloud_draw, &e->cloud, e->format, &size, out);
-}
-
-enum status advise_chart_check(const char *path)
-{
-	return path_ends_in(path, ".svg") || path_ends_in(path, ".pdf") || path_ends_in(path, ".png")
-	               ? STATUS_OK
-	               : status_fail(STATUS_INPUT, "{export} %.60s: the name must end in .svg, .pdf or .png", path);
-}
 
 /* ---- points ---- */
 
@@ -146,17 +125,17 @@ static void title(struct cloud *cloud, const struct advice *a, const char *model
 enum status advise_chart_write(const struct advice *a, const char *model, const char *path)
 {
 	struct fonts fonts = {0};
-	struct exported *e = calloc(1, sizeof *e);
-	if (!e)
+	struct cloud *cloud = calloc(1, sizeof *cloud);
+	if (!cloud)
 		return status_fail(STATUS_MEMORY, "out of memory");
-	e->cloud.theme = THEME_PAPER;
-	e->cloud.fonts = &fonts;
-	title(&e->cloud, a, model);
-	add_points(&e->cloud, a);
-	enum status s = export_parse(path, &e->format) ? fonts_open(&fonts) : STATUS_INPUT;
+	cloud->theme = THEME_PAPER;
+	cloud->fonts = &fonts;
+	title(cloud, a, model);
+	add_points(cloud, a);
+	enum status s = fonts_open(&fonts);
 	if (!s)
-		s = file_write(path, "{export}", write_chart, e);
+		s = export_chart(path, "{export}", cloud_draw, cloud);
 	fonts_release(&fonts);
-	free(e);
+	free(cloud);
 	return s;
 }

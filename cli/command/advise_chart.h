@@ -5,8 +5,6 @@
 #include "cli/options/options.h"
 #include "sim/advise.h"
 
-/* Before the search: STATUS_INPUT, the name ends in none of these. */
-enum status advise_chart_check(const char *path);
 /* model: as the user wrote it. */
 enum status advise_chart_write(const struct advice *a, const char *model, const char *path);
 

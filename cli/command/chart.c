@@ -5,25 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/base/file.h"
 #include "strategy/base/number.h"
 #include "strategy/base/version.h"
 #include "strategy/cluster/effective.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
 #include "viz/scene/chart.h"
-
-struct exported {
-	struct chart chart;
-	enum export_format format;
-};
-
-static enum status write_chart(void *context, FILE *out)
-{
-	struct exported *e = context;
-	struct picture size = {.width = 1280, .height = 720, .scale = 1};
-	return export_drawing(chart_draw, &e->chart, e->format, &size, out);
-}
 
 /* ---- kinds ---- */
 
@@ -69,7 +56,7 @@ static const struct kind *kind_of(const char *name)
 	return NULL;
 }
 
-/* What the figures rest on: "seed 7 · stack fused · shardlab 0.1". */
+/* Notes what the figures rest on: "seed 7 · stack fused · shardlab 0.1". */
 static void note_basis(struct chart *chart, const struct options *o, const struct cluster *c)
 {
 	char seed[40] = "";
@@ -270,17 +257,17 @@ enum status chart_export(const struct options *o, const struct members *members,
                          int count, const char *path)
 {
 	struct fonts fonts = {0};
-	struct exported *e = calloc(1, sizeof *e);
-	if (!e)
+	struct chart *chart = calloc(1, sizeof *chart);
+	if (!chart)
 		return status_fail(STATUS_MEMORY, "out of memory");
-	e->chart.theme = THEME_PAPER;
-	e->chart.fonts = &fonts;
-	enum status s = export_parse(path, &e->format) ? fonts_open(&fonts) : STATUS_INPUT;
+	chart->theme = THEME_PAPER;
+	chart->fonts = &fonts;
+	enum status s = fonts_open(&fonts);
 	if (!s)
-		s = chart_make(&e->chart, o, members, columns, count);
+		s = chart_make(chart, o, members, columns, count);
 	if (!s)
-		s = file_write(path, "{export}", write_chart, e);
+		s = export_chart(path, "{export}", chart_draw, chart);
 	fonts_release(&fonts);
-	free(e);
+	free(chart);
 	return s;
 }

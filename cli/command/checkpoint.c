@@ -58,7 +58,7 @@ static enum status verify(const struct checkpoint *c, const struct options *o)
 	return s;
 }
 
-/* What is told of the checkpoints of a run. */
+/* A run's checkpoints, as they are told. */
 struct verified {
 	const struct options *options;
 	int count, amiss;

@@ -80,7 +80,7 @@ static void note_unasked(const struct options *o, const struct settings *s, stru
 		emit_note(e, "it does not clip gradients, as no {clip} was given; 1 is usual");
 }
 
-/* What the plan was judged by, where nobody named it. */
+/* Notes what the plan was judged by, where nobody named it. */
 static void note_class(const struct options *o, const struct settings *s, struct emission *e)
 {
 	struct arena a = {0};

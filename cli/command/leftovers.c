@@ -117,7 +117,7 @@ void leftovers_remove(pid_t mpirun, unsigned long job)
 
 /* ---- of an mpirun that somebody killed before ---- */
 
-/* What it says of itself:   378929152.0;tcp://192.0.2.2,10.0.0.2:44615;tcp6://…
+/* Its contact file reads:   378929152.0;tcp://192.0.2.2,10.0.0.2:44615;tcp6://…
  *                           31336                                                  */
 struct contact {
 	unsigned long job;

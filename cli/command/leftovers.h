@@ -12,7 +12,7 @@
 
 /* Called when mpirun has been waited for. job: Open MPI's number of it, 0: not known. */
 void leftovers_remove(pid_t mpirun, unsigned long job);
-/* Of every mpirun that is dead, before the next starts. */
+/* Removes what every dead mpirun has left, before the next starts. */
 void leftovers_sweep(void);
 
 #endif

@@ -125,7 +125,7 @@ static bool is_typed(const struct options *o, enum setting i)
 	return o->value[i].given && !o->value[i].by_file;
 }
 
-/* What neither the file nor an option says of the samples. */
+/* Says which facts about the samples neither the file nor an option gives. */
 static void tell_samples(const struct options *o, const struct recipe *r)
 {
 	enum { USUAL_MICRO = 4 };
@@ -148,7 +148,7 @@ static bool is_searched(const struct options *o, const struct recipe_pair *p)
 	        i == SETTING_CHECKPOINTING || i == SETTING_OFFLOAD || (i == SETTING_PRECISION && !p->from));
 }
 
-/* What runs is shardlab's own update, whatever the file says of another software's. */
+/* A run has shardlab's own update, whatever the file says of another software's. */
 static bool is_simulated_only(const struct options *o, const struct recipe_pair *p)
 {
 	return o->command == COMMAND_TRAIN && p->setting == SETTING_AS;
@@ -243,7 +243,7 @@ static enum status keep_settings(struct options *o, const struct recipe *r)
 	return STATUS_OK;
 }
 
-/* What the file says of checkpointing cannot be said here, and advise looks for another choice. */
+/* The file's checkpointing cannot be said here, and advise looks for another choice. */
 static void tell_other(const struct recipe *r, const struct recipe_remark *other)
 {
 	tell_place(r, other);

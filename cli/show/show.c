@@ -181,7 +181,7 @@ enum style show_fit_style(const struct report *r)
 	return styles[report_fit(r)];
 }
 
-/* What is over, or is left where that is close. */
+/* Shows how much is over, or how much is left where that is close. */
 static void show_apart(const struct report *r, FILE *out)
 {
 	char apart[32];

@@ -97,7 +97,7 @@ static double percent(int64_t part, int64_t whole)
 	return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* What it needs is a device's, unless the line says otherwise. */
+/* The bytes it needs are a device's, unless the line says otherwise. */
 static const char *mark_of(const struct advised *x)
 {
 	return x->tightest.space == SPACE_HOST ? "n " : x->tightest.space == SPACE_DISK ? "d " : "";
@@ -169,7 +169,7 @@ static void show_fitting(const struct advice *a, int lines, FILE *out)
 	show_legend(a, lines, out);
 }
 
-/* What keeps the micro-batch from being larger, if that is not the memory. */
+/* Says what keeps the micro-batch from being larger, if that is not the memory. */
 static void say_limit(const struct advice *a, const struct settings *s, char *out, size_t size)
 {
 	*out = 0;
@@ -215,7 +215,7 @@ static void show_ratio_range(const struct advice *a, int64_t step, FILE *out)
 		fprintf(out, " (%.2f … %.2f times as fast)", r.low, r.high);
 }
 
-/* What lacks least is still too large, or is small enough then. */
+/* The choice that lacks the least is still too large, or is small enough then. */
 static void show_next_memory(const struct advise_next *n, FILE *out)
 {
 	char bytes[32];

@@ -94,7 +94,7 @@ static json_t *fixed_to_json(const struct advise_request *q)
 	return list;
 }
 
-/* What was asked for besides, as a report has it. */
+/* Adds what else was asked for, as a report has it. */
 static void add_asked(json_t *object, const struct settings *given)
 {
 	struct report_asked asked;

@@ -82,38 +82,28 @@ static void backward_run(struct backward *b, int64_t rows)
 	}
 }
 
+/* The parameters that both have. */
+#define BACKWARD(norm)                                                                                                 \
+	.input = kernel_bodies(type)->norm##_backward_input, .weight = kernel_bodies(type)->norm##_backward_weight,    \
+	.type = type, .dweight = dweight,                                                                              \
+	.task = {.width = width,                                                                                       \
+	         .dy = dy,                                                                                             \
+	         .x = x,                                                                                               \
+	         .statistics = statistics,                                                                             \
+	         .weight = weight,                                                                                     \
+	         .dx = dx,                                                                                             \
+	         .accumulate_x = accumulate_x,                                                                         \
+	         .accumulate_weight = accumulate_weight}
+
 KERNEL_FUNCTION(norm_backward)
 {
-	struct backward b = {.input = kernel_bodies(type)->norm_backward_input,
-	                     .weight = kernel_bodies(type)->norm_backward_weight,
-	                     .type = type,
-	                     .task = {.width = width,
-	                              .dy = dy,
-	                              .x = x,
-	                              .statistics = statistics,
-	                              .weight = weight,
-	                              .dx = dx,
-	                              .accumulate_x = accumulate_x,
-	                              .accumulate_weight = accumulate_weight,
-	                              .accumulate_bias = accumulate_bias},
-	                     .dweight = dweight,
-	                     .dbias = dbias};
+	struct backward b = {BACKWARD(norm), .dbias = dbias};
+	b.task.accumulate_bias = accumulate_bias;
 	backward_run(&b, rows);
 }
 
 KERNEL_FUNCTION(rms_norm_backward)
 {
-	struct backward b = {.input = kernel_bodies(type)->rms_norm_backward_input,
-	                     .weight = kernel_bodies(type)->rms_norm_backward_weight,
-	                     .type = type,
-	                     .task = {.width = width,
-	                              .dy = dy,
-	                              .x = x,
-	                              .statistics = statistics,
-	                              .weight = weight,
-	                              .dx = dx,
-	                              .accumulate_x = accumulate_x,
-	                              .accumulate_weight = accumulate_weight},
-	                     .dweight = dweight};
+	struct backward b = {BACKWARD(rms_norm)};
 	backward_run(&b, rows);
 }

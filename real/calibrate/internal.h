@@ -109,7 +109,7 @@ enum status calibrate_copy(int64_t elements, struct rate *out);
 enum status calibrate_weights(struct calibration *k); /* rank 0 alone: weight_bandwidth */
 /* From the steps of few samples and of many. Assumed and 0 if weights are seen to take nothing. Sorts them. */
 struct rate calibrate_fit_weights(struct durations *few, struct durations *many);
-/* What a product takes beside its weights: at least a quarter of its time. */
+/* The time of a product without its weights: at least a quarter of the whole. */
 int64_t calibrate_without_weights(const struct duration *d, int64_t ns, const struct rate *bandwidth);
 
 /* ---- link.c ---- */

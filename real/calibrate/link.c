@@ -47,7 +47,7 @@ static struct rate fit_latency(const struct link_sample *samples, int count)
 	return calibrate_rate(0, values, n);
 }
 
-/* Of the samples that send at least `least` bytes a round. */
+/* Fits the samples that send at least `least` bytes a round. */
 static struct rate fit_bandwidth(const struct link_sample *samples, int count, int64_t latency, int64_t least)
 {
 	int64_t values[SAMPLES_MOST];

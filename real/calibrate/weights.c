@@ -11,7 +11,7 @@
 static const struct timed_case few_rows = {"mlp", "single", 4, TYPE_FP32},
                                many_rows = {"mlp", "single", 256, TYPE_FP32};
 
-/* Of the operation of a kind with the most weights: its median. */
+/* The median of a kind's operation with the most weights. */
 static struct duration heaviest(struct durations *all, enum op_kind kind)
 {
 	struct duration most = {.kind = (int)kind};

@@ -262,7 +262,7 @@ static bool lies_in(const char *checkpoint, const char *folder)
 	return same;
 }
 
-/* What tells that a run has saved there, whole or not; NULL: nothing. */
+/* A file that shows that a run has saved there, whole or not; NULL: none. */
 static char *trace_of_run(const char *folder)
 {
 	char *found = named_latest(folder), *latest = path_in_folder(folder, LATEST);

@@ -135,7 +135,7 @@ static bool read_version(struct json_stream *j)
 	        stream_fail(j, "version %lld; this program reads version %d", (long long)version, VERSION));
 }
 
-/* Of all that stands in the file before the checksum itself. */
+/* The checksum of all that stands in the file before it. */
 static uint64_t text_checksum(const char *text, size_t size)
 {
 	uint64_t sum = size;

@@ -95,9 +95,9 @@ void dataset_fill(const struct dataset *d, uint64_t seed, int64_t first, int64_t
 /* Validation samples [first, first + count), which must lie below validation_samples. */
 void dataset_fill_validation(const struct dataset *d, int64_t first, int64_t count, void *inputs, int32_t *targets);
 
-/* Of all that there is to train and to validate with, in order: another one if an id or number differs. It reads all,
- * on several cores. Of more than 2^33 ids or numbers it takes 2^20 samples, spread evenly, so that no start waits for
- * terabytes. */
+/* The checksum of all samples, to train and to validate with, in order: it differs if an id or number does. It reads
+ * all, on several cores. From more than 2^33 ids or numbers it takes 2^20 samples, spread evenly, so that no start
+ * waits for terabytes. */
 uint64_t dataset_checksum(const struct dataset *d);
 
 /* STATUS_INPUT, with the first fault, once a sample could not be filled. Safe while another thread fills. */

@@ -12,7 +12,7 @@ struct dataset_form {
 	int64_t (*place)(uint64_t seed, int64_t samples, int64_t i);
 	/* Fills in one sample; either may be NULL. */
 	enum status (*fill)(const struct dataset *d, bool validation, int64_t which, void *input, int32_t *target);
-	/* Of training samples that begin at any id: reads the ids from the first of sample `which` on, in order, up to
+	/* For training samples that begin at any id: reads the ids from the first of sample `which` on, in order, up to
 	 * where sample `end` begins, or behind the last sample of its part, and at most `most`; *next is the sample to
 	 * go on with. NULL: samples do not overlap. */
 	int64_t (*ids)(const struct dataset *d, int64_t which, int64_t end, int64_t most, int32_t *out, int64_t *next);

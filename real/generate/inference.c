@@ -344,10 +344,3 @@ void inference_forward(struct inference *e, const int32_t *tokens, int64_t n, co
 	}
 	*logits = e->values[e->model->logits];
 }
-
-void inference_rewind(struct inference *e, int64_t length)
-{
-	if (length < 0 || length > e->length)
-		abort();
-	e->length = length;
-}

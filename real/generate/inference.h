@@ -57,7 +57,5 @@ void inference_release(struct inference *e); /* accepts NULL and a zeroed struct
 /* Takes n ≥ 1 more tokens, which must have room in the cache. *logits: rows of m->logits_stride; of the last token, or
  * of every token with all_logits, when n is INFERENCE_MOST_ROWS at most. They last until the next call. */
 void inference_forward(struct inference *e, const int32_t *tokens, int64_t n, const float **logits);
-/* Forgets all but the first tokens. */
-void inference_rewind(struct inference *e, int64_t length);
 
 #endif

@@ -204,7 +204,7 @@ static int failed_rank(const struct saving *v, int ranks)
 	return -1;
 }
 
-/* Of the run's last one its end says so. */
+/* If it was the run's last one, the end of the run says so. */
 static void say_failed(struct training *t, const char *line)
 {
 	int64_t step = t->saving.step;

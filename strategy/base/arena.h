@@ -29,7 +29,7 @@ char *arena_print(struct arena *a, const char *format, ...) __attribute__((forma
 char *arena_copy(struct arena *a, const char *text);
 void arena_release(struct arena *a); /* accepts NULL and a zeroed arena */
 
-/* What is in b stays where it is and belongs to a; b is then empty. */
+/* The contents of b stay where they are and belong to a; b is then empty. */
 void arena_join(struct arena *a, struct arena *b);
 
 /* Makes room for one more element, zeroed, at the end of an array in an arena, which doubles, and may move. A new one

@@ -58,7 +58,7 @@ static void keep(struct near *n, const char *name, int d)
 	n->count++;
 }
 
-/* What people say for it, and no letters are near. */
+/* Words that people type for a name that is spelt quite differently. */
 static const struct {
 	const char *typed, *name;
 } meant[] = {

@@ -37,7 +37,7 @@ static uint64_t at_first(const struct checking *k, int64_t rank, int64_t element
 	return schedule_holds(k->s, k->operation->before, rank, element) ? UINT64_C(1) << rank : SPOILED;
 }
 
-/* Of all ranks, or of the one that had the element. 0: any of them. */
+/* The contributions of all ranks, or of the one that had the element. 0: any of them. */
 static uint64_t in_the_end(const struct checking *k, int64_t rank, int64_t element)
 {
 	uint64_t of = 0;

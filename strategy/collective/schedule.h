@@ -51,7 +51,7 @@ enum operation {
 	        OPERATION_COUNT
 };
 
-/* What a rank has of the buffer. */
+/* The part of the buffer that a rank has. */
 enum extent {
 	EXTENT_WHOLE,   /* all of it */
 	EXTENT_SLICE,   /* slice r */
@@ -146,7 +146,7 @@ struct algorithm {
 	/* The time inside one node, in hop(x), a message of x bytes: latency + x / bandwidth. NULL: not told. The other
 	 * is for ranks that are no power of two; NULL: the same. */
 	const char *time, *time_uneven;
-	/* Of an all-reduce that is a reduce-scatter, then an all-gather of as many rounds: those of each. NULL: it is
+	/* The rounds of each half of an all-reduce that is a reduce-scatter, then an all-gather as long. NULL: it is
 	 * not. */
 	int64_t (*half)(const struct schedule *s);
 	/* Pairs of ranks exchange halves of what they still work on. NULL: they do not. */

@@ -44,7 +44,7 @@ bool emit_target_named(const char *text, enum emit_target *out);
 
 struct emit_note {
 	const char *text; /* the whole sentence */
-	/* Of a setting that has another value there: the option, its value here and there, the key of the file that
+	/* For a setting that has another value there: the option, its value here and there, the key of the file that
 	 * makes it so (NULL: none does), and why. NULL: it is a note of another kind. */
 	const char *option, *here, *there, *key, *why;
 };

@@ -1,4 +1,4 @@
-/* What is said beside a file: settings that have another value there, each with the key that says it, and why. */
+/* Notes beside a file: settings that have another value there, each with the key that says it, and why. */
 #include <string.h>
 
 #include "strategy/emit/emit_rows.h"
@@ -13,8 +13,8 @@ enum {
 #define SIZES ZERO "stage3_prefetch_bucket_size, stage3_max_live_parameters, stage3_max_reuse_distance"
 #define LEFT_TO_DEEPSPEED "Accelerate's own keys for DeepSpeed leave it to DeepSpeed's default"
 
-/* Of the programs with these files, where the setting's value begins so, or has these keys ({as}: gets them there). All
- * that hold are said.
+/* Notes on the programs with these files, where a setting's value begins so or has these keys ({as}: gets them there).
+ * All that hold are said.
  * key: where it is another one than that from which the value comes. */
 static const struct {
 	int targets;

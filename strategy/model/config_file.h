@@ -91,7 +91,7 @@ enum status config_rope(struct config *c);
 enum status config_check_file(const struct config *c);
 /* Refuses a type that no family reads, with what differs. */
 enum status config_refuse_type(const struct config *c);
-/* What differs in such a type. NULL: unknown. */
+/* Says what differs in such a type. NULL: unknown. */
 const char *config_differs(const char *type);
 /* The type of a text_config that does not say it, by the type of the file around it; NULL: unknown. */
 const char *config_text_type(const char *outer);

@@ -9,7 +9,7 @@
 #define CLOSED "its sizes are not public"
 #define CONVOLUTIONS "convolutions are missing here"
 
-/* Of names that begin alike, the longer one stands first. type: of its config.json, which says what differs; NULL: why
+/* The longer of two names that begin alike stands first. type: of its config.json, which says what differs; NULL: why
  * does. parameters, layers: of the one that `which` names; NULL: nobody knows. */
 static const struct {
 	const char *name, *type, *why, *which, *parameters;

@@ -8,7 +8,7 @@
 
 #include "strategy/base/arena.h"
 
-/* What differs, and what to give instead. NULL: nothing is known of such a name. */
+/* Says what differs, and what to give instead. NULL: nothing is known of such a name. */
 const char *model_elsewhere(struct arena *a, const char *typed);
 
 #endif

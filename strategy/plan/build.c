@@ -45,7 +45,7 @@ static struct op *append(struct build *b, enum op_kind kind, enum queue queue)
 	return append_with(b, kind, queue, plan_operands(b->plan, op_operand_count(kind)));
 }
 
-/* What is allocated and freed stands side by side, apart from other operands: passes that look at that alone, or at a
+/* Regions that are allocated or freed stand side by side, apart from other operands: passes that read those alone, or a
  * buffer's end long after its beginning, find it in fewer lines of a cache. */
 static struct region *new_whole(struct build *b)
 {

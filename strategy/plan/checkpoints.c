@@ -61,7 +61,7 @@ static void find_kept(const struct checkpoints *c, const struct model *m, bool *
 
 /* ---- selected operations ---- */
 
-/* Of the products of a block, the share of each layer's that is kept: torchtitan counts those of the tensors that the
+/* The share of each layer's products in a block that is kept: torchtitan counts those of the tensors that the
  * layer has in files, and keeps the first and every second from there (activation_checkpoint.py, _apply_op_sac). */
 struct share {
 	int64_t kept, all;

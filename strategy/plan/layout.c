@@ -93,7 +93,7 @@ static void forget_ghosts(struct placer *p)
 	p->count = kept;
 }
 
-/* What one operation may put into the list: a ghost, and what is alive on both sides of it. */
+/* Makes room for what one operation may put into the list: a ghost, and what is alive on both sides of it. */
 static void make_room(struct placer *p)
 {
 	enum { MOST_ADDED = 3 };

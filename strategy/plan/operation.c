@@ -96,7 +96,7 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 	return s;
 }
 
-/* What leaves the device are gradients, for the optimizer; what comes to it are parameters, or what was updated. */
+/* Gradients leave the device, for the optimizer; parameters come to it, or what was updated. */
 bool op_is_pageable(const struct plan *p, const struct op *op)
 {
 	const struct offload *o = &p->settings.offload;

@@ -49,8 +49,8 @@ bool op_is_fp8(const struct plan *p, const struct op *op);
 /* The FLOPs of an operation, and the bytes that its operands read and write. */
 int64_t op_flops(const struct plan *p, const struct op *op);
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op);
-/* Of these, the weights that a product reads, if they are large: the rest of a step has driven them out of the caches
- * since they were last used, unlike activations that were just made. */
+/* The part of these that is a product's weights, if they are large: the rest of a step has driven them out of the
+ * caches since they were last used, unlike activations that were just made. */
 int64_t op_weight_bytes(const struct plan *p, const struct role *r, const struct op *op);
 /* A copy of offloaded state between device and host memory that is not page-locked (--as): on a GPU it is slower, and
  * whoever asks for it waits. */

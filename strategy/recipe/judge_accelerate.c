@@ -119,8 +119,8 @@ static void judge_file(struct recipe *r)
 	}
 }
 
-/* What a rank makes of parallelism_config (ParallelismConfig._validate_accelerator): its axes are all of the ranks. Of
- * Ulysses it leaves that to DeepSpeed. */
+/* Judges parallelism_config as a rank does (ParallelismConfig._validate_accelerator): its axes are all of the ranks.
+ * For Ulysses it leaves that to DeepSpeed. */
 static void judge_axes(struct recipe *r)
 {
 	static const char *const names[] = {"dp_replicate", "dp_shard", "tp", "cp", "sp"};

@@ -196,7 +196,7 @@ static const char *take_secondary(struct recipe *r)
 	return k > 1 ? arena_print(&r->arena, ":secondary=%" PRId64, k) : "";
 }
 
-/* Of 0 each tensor is a piece. */
+/* With 0, each tensor is a piece. */
 static const char *take_pieces(struct recipe *r)
 {
 	enum { DEEPSPEED_PIECE = 1000000000 };

@@ -77,7 +77,7 @@ static const char *take_optimizer_place(struct recipe *r, const struct offload_d
 
 /* ---- parameters ---- */
 
-/* What a rank holds of the parameters, and the first piece of it (sub_group_size), in elements. */
+/* The elements of the parameters that a rank holds, and those of the first piece (sub_group_size). */
 struct held {
 	int64_t share, first;
 };
@@ -211,7 +211,7 @@ static void bar_small_pieces(struct recipe *r, int64_t block)
 		           block, h.first);
 }
 
-/* What is under way at a time. A file that says nothing of it has the rates of the cluster's disk. */
+/* The number of bytes under way at a time. A file that does not say has the rates of the cluster's disk. */
 static int64_t take_queue(struct recipe *r, bool disk)
 {
 	static const char *const keys[] = {"aio.block_size", "aio.queue_depth", "aio.intra_op_parallelism",

@@ -1,4 +1,4 @@
-/* What stands around kernels: values and their gradients, from the kernel that makes them to the last that reads them.
+/* Buffers around kernels: values and their gradients, from the kernel that makes them to the last that reads them.
  */
 #ifndef SHARDLAB_STEP_ACTIVATIONS_H
 #define SHARDLAB_STEP_ACTIVATIONS_H

@@ -71,8 +71,8 @@ void bucket_send(struct step *s)
 	b->joined = false;
 }
 
-/* What comes while the bucket is on its way waits in memory of its own: there as single gradients, here as another
- * bucket. */
+/* Gradients that come while the bucket is on its way wait in memory of their own: there as single gradients, here as
+ * another bucket. */
 static void open_bucket(struct step *s, int group)
 {
 	struct open_bucket *b = &s->bucket;

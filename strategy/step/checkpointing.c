@@ -1,4 +1,4 @@
-/* What activation checkpointing asks for besides recomputing. strategy/plan/checkpoints.h says which values are kept
+/* Activation checkpointing, except for recomputing. strategy/plan/checkpoints.h says which values are kept
  * and which kernels run again, and execution.c when; the rest of the step reads those tables.
  *
  *     contiguous_memory_optimization     the checkpoints that this role's kernels make and read share one buffer, which

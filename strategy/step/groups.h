@@ -1,4 +1,4 @@
-/* What becomes of a group of tensors: its state, its parameters and gradients between ranks, its update. */
+/* Groups of tensors: their state, their parameters and gradients between ranks, their update. */
 #ifndef SHARDLAB_STEP_GROUPS_H
 #define SHARDLAB_STEP_GROUPS_H
 

@@ -1,4 +1,4 @@
-/* What the step holds while it is compiled, part by part. A file of strategy/step changes the part that it is about,
+/* The step while it is compiled, part by part. A file of strategy/step changes the part that it is about,
  * and reads others. */
 #ifndef SHARDLAB_STEP_PARTS_H
 #define SHARDLAB_STEP_PARTS_H

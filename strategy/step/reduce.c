@@ -191,7 +191,7 @@ static void send_waiting(struct step *s, int group)
 	depart(s, (struct reduction){.group = group, .buffer = -1, .staging = -1, .shard = shard, .op = copy});
 }
 
-/* What has come is rounded up to the type of the shard (--as …:gradients=kept). */
+/* Gradients that have come are converted to the type of the shard (--as …:gradients=kept). */
 static void keep_staging(struct step *s, int group, int staging)
 {
 	step_copy(s, group, PASS_BACKWARD, region_whole(s->b, staging), device_shard(s, group));

@@ -66,7 +66,7 @@ int step_copy(struct step *s, int group, enum pass pass, struct region from, str
 /* Adds a group's gradients in staging to the sum of earlier micro-batches, and frees the staging. Returns the number.
  */
 int step_add_gradients(struct step *s, int group, enum queue queue, int staging, struct region sum);
-/* What the software does with state (SOFTWARE_MASTER, …). State that stays elsewhere is treated as shardlab does. */
+/* How the software treats state (SOFTWARE_MASTER, …). State that stays elsewhere is treated as shardlab does. */
 int step_software(const struct step *s, int which);
 
 /* ---- step.c ---- */

@@ -206,7 +206,7 @@ static int alloc_temporary(struct step *s)
 	                   share);
 }
 
-/* What --as says that a disk does while a group is updated; without a disk there is nothing to hold back. */
+/* How a disk works while a group is updated, by --as; without a disk there is nothing to hold back. */
 static int disk_of(const struct step *s)
 {
 	return s->settings->offload.optimizer_on_disk ? s->plan->software.does[SOFTWARE_DISK] : DISK_BOTH;

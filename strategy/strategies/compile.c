@@ -132,7 +132,7 @@ static void place_role(struct step *s, int role)
 	}
 }
 
-/* What all roles are compiled from. */
+/* All roles are compiled from this. */
 struct compilation {
 	const struct plan *plan; /* without roles' programs */
 	const struct strategy *strategy;

@@ -36,6 +36,9 @@ for name in gathering.sent_bytes gathering.device_peak_bytes gathering.host_peak
 	grep -q "\"quantity\": \"$name\"" "$TMPDIR/out" || complain "no check of $name"
 done
 check 2 ring --model llama:layers=2,width=32,heads=4,kv_heads=2,hidden=44,context=16,qk_norm=yes --ranks 2 --strategy zero2,fsdp
+# Offload; tests/mpi/mpi_grid.c has it under every strategy.
+check 2 ring --precision fp16 --model gpt:layers=2,width=32,heads=2,context=16 --ranks 2 --strategy zero2,fsdp --activation-checkpointing full \
+	--offload optimizer:to=disk,activations --offload-folder "$TMPDIR"
 check 1 ring --precision bf16 --model llama:layers=2,width=32,heads=4,kv_heads=2,hidden=44,context=16 --ranks 2 --strategy tensor
 
 # In the ranks of a user's mpirun: the first predicts and compares, and all train. What runs on other ranks is skipped.

@@ -197,7 +197,7 @@ static int computing_in_heading(int heading)
 	struct lane_area l;
 	playback_draw(&playback, cr, WIDTH, HEIGHT);
 	const struct view *v = playback_view(&playback);
-	lane_area_lay(&l, v, v->lanes, scene_box(&c, v), true);
+	lane_area_lay(&l, v, v->lanes, frame_scene(v, (struct box){0, 0, c.width, c.height}), true);
 	double y = l.plot.y + l.row / 2;
 	for (int i = 0; i < heading; i++)
 		y += l.row * shown.lanes.lanes[i].depth;

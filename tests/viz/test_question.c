@@ -26,8 +26,7 @@ static void open_words(const char *words)
 
 static void find(enum question_kind kind, size_t position, struct question *q)
 {
-	ck_assert_msg(question_find(s, position, kind, q), "no question '%s' from %zu on", question_name(kind),
-	              position);
+	ck_assert_msg(question_find(s, position, kind, q), "no question %d from %zu on", (int)kind, position);
 	ck_assert_uint_ge(q->position, position);
 	ck_assert_uint_ge(q->shown, q->position);
 }
@@ -474,7 +473,7 @@ START_TEST(every_kind_is_asked)
 			kinds_seen |= 1U << set.list[k].kind;
 	}
 	for (int kind = 0; kind < QUESTION_KINDS; kind++)
-		ck_assert_msg(kinds_seen >> kind & 1, "'%s' is never asked", question_name((enum question_kind)kind));
+		ck_assert_msg(kinds_seen >> kind & 1, "question %d is never asked", kind);
 }
 
 SUITE("question", 120)

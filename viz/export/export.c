@@ -1,4 +1,5 @@
 #include "viz/export/export.h"
+#include "strategy/base/file.h"
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
@@ -6,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "strategy/base/file.h"
 
 static cairo_status_t write_bytes(void *out, const unsigned char *data, unsigned int length)
 {
@@ -108,6 +111,40 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 	draw(context, cr, width, height);
 	cairo_show_page(cr);
 	return finish(surface, cr);
+}
+
+struct chart_file {
+	void (*draw)(void *context, cairo_t *cr, double width, double height);
+	void *context;
+	enum export_format format;
+};
+
+static bool chart_format(const char *path, enum export_format *out)
+{
+	return export_parse(path, out) && (*out == EXPORT_SVG || *out == EXPORT_PDF || *out == EXPORT_PNG);
+}
+
+enum status export_chart_check(const char *path, const char *setting)
+{
+	enum export_format format;
+	if (chart_format(path, &format))
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "%s %.60s: the name must end in .svg, .pdf or .png", status_words(setting),
+	                   path);
+}
+
+static enum status write_chart(void *context, FILE *out)
+{
+	static const struct picture size = {.width = 1280, .height = 720, .scale = 1};
+	const struct chart_file *c = context;
+	return export_drawing(c->draw, c->context, c->format, &size, out);
+}
+
+enum status export_chart(const char *path, const char *setting,
+                         void (*draw)(void *context, cairo_t *cr, double width, double height), void *context)
+{
+	struct chart_file c = {.draw = draw, .context = context};
+	return chart_format(path, &c.format) ? file_write(path, setting, write_chart, &c) : STATUS_INPUT;
 }
 
 /* ---- of a playback ---- */

@@ -40,6 +40,11 @@ enum status export_write(struct playback *p, enum export_format format, const st
 enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width, double height), void *context,
                            enum export_format format, const struct picture *size, FILE *out);
 
+/* A chart as a file whose name says which of the three. setting: "{plot}", for messages. */
+enum status export_chart_check(const char *path, const char *setting);
+enum status export_chart(const char *path, const char *setting,
+                         void (*draw)(void *context, cairo_t *cr, double width, double height), void *context);
+
 /* The captions, the ledger and the figures of all stops as text, or of the one where the playback stands; of another
  * program's trace its lanes. */
 void export_describe(struct playback *p, bool all, FILE *out);

@@ -6,21 +6,10 @@
 #include "viz/question/question_parts.h"
 
 static const struct question_row *const rows[QUESTION_KINDS] = {
-#define X(constant, name) &question_##constant,
+#define X(constant) &question_##constant,
         QUESTION_LIST(X)
 #undef X
 };
-
-static const char *const names[QUESTION_KINDS] = {
-#define X(constant, name) name,
-        QUESTION_LIST(X)
-#undef X
-};
-
-const char *question_name(enum question_kind k)
-{
-	return names[k];
-}
 
 static bool make_at(const struct timeline *s, size_t k, enum question_kind kind, struct question *q)
 {

@@ -22,35 +22,32 @@
 #include "viz/scenes.h"
 #include "viz/timeline/state.h"
 
-/* Constant, name. */
 #define QUESTION_LIST(X)                                                                                               \
-	X(PASS, "pass")         /* whose pass comes next: F2, B0 */                                                    \
-	X(BUBBLE, "bubble")     /* the part of the step in which stages of a pipeline stand still */                   \
-	X(SKIPPED, "skipped")   /* what an infinite gradient leads to */                                               \
-	X(PEAK, "peak")         /* in which operation memory is at its peak */                                         \
-	X(FREED, "freed")       /* what is freed, and why */                                                           \
-	X(EXPOSED, "exposed")   /* does communication hide behind computing? */                                        \
-	X(CHUNK, "chunk")       /* which chunk a rank sends */                                                         \
-	X(HOLDS, "holds")       /* whose contributions a chunk has then */                                             \
-	X(VALUE, "value")       /* 3 + 5 */                                                                            \
-	X(LEFT, "left")         /* how many rounds are left, and what they do */                                       \
-	X(SENT, "sent")         /* bytes that a rank has sent */                                                       \
-	X(WAITS, "waits")       /* for which rank */                                                                   \
-	X(SHARD, "shard")       /* which ranks keep the same slice */                                                  \
-	X(GROWS, "grows")       /* which part of memory */                                                             \
-	X(MEMORY, "memory")     /* bytes of parameters, gradients and optimizer state */                               \
-	X(NEEDS, "needs")       /* what must be done first */                                                          \
-	X(NEXT, "next")         /* what the communication queue does next */                                           \
-	X(RECEIVER, "receiver") /* to whom a rank sends */
+	X(PASS)     /* whose pass comes next: F2, B0 */                                                                \
+	X(BUBBLE)   /* the part of the step in which stages of a pipeline stand still */                               \
+	X(SKIPPED)  /* what an infinite gradient leads to */                                                           \
+	X(PEAK)     /* in which operation memory is at its peak */                                                     \
+	X(FREED)    /* what is freed, and why */                                                                       \
+	X(EXPOSED)  /* does communication hide behind computing? */                                                    \
+	X(CHUNK)    /* which chunk a rank sends */                                                                     \
+	X(HOLDS)    /* whose contributions a chunk has then */                                                         \
+	X(VALUE)    /* 3 + 5 */                                                                                        \
+	X(LEFT)     /* how many rounds are left, and what they do */                                                   \
+	X(SENT)     /* bytes that a rank has sent */                                                                   \
+	X(WAITS)    /* for which rank */                                                                               \
+	X(SHARD)    /* which ranks keep the same slice */                                                              \
+	X(GROWS)    /* which part of memory */                                                                         \
+	X(MEMORY)   /* bytes of parameters, gradients and optimizer state */                                           \
+	X(NEEDS)    /* what must be done first */                                                                      \
+	X(NEXT)     /* what the communication queue does next */                                                       \
+	X(RECEIVER) /* to whom a rank sends */
 
 enum question_kind {
-#define X(constant, name) QUESTION_##constant,
+#define X(constant) QUESTION_##constant,
 	QUESTION_LIST(X)
 #undef X
 	        QUESTION_KINDS
 };
-
-const char *question_name(enum question_kind k);
 
 enum { QUESTION_CHOICES = 5, QUESTION_CHOICE = 160, QUESTION_TEXT = 480 };
 

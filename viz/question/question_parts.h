@@ -24,7 +24,7 @@ struct question_row {
 	bool late; /* the last place is asked first */
 };
 
-#define X(constant, name) extern const struct question_row question_##constant;
+#define X(constant) extern const struct question_row question_##constant;
 QUESTION_LIST(X)
 #undef X
 

@@ -59,7 +59,7 @@ static double largest_limit(const struct cloud *cloud)
 	return most;
 }
 
-/* What does not fit by far stands at the edge: it would push the rest together. */
+/* Points that are far from fitting stand at the edge: they would push the rest together. */
 static struct scales scales_of(const struct cloud *cloud)
 {
 	double memory[2] = {1e300, 1}, rate[2] = {1e300, 1}, edge = 1.3 * largest_limit(cloud);

@@ -24,11 +24,6 @@ struct box frame_scene(const struct view *v, struct box all)
 	return (struct box){all.x + MARGIN, all.y + top, width, fmax(all.height - top - bottom, 1)};
 }
 
-struct box scene_box(const struct canvas *c, const struct view *v)
-{
-	return frame_scene(v, (struct box){0, 0, c->width, c->height});
-}
-
 /* The place where the second line of the heading begins: after the last "·" that leaves the first short enough. */
 static size_t break_heading(struct canvas *c, const char *heading, double room)
 {

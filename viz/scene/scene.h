@@ -66,8 +66,6 @@ void scene_draw_asking(struct canvas *c, const struct view *v, struct box all);
 /* The scene and the bar of phases alone: heading, caption and ledger are beside the picture. In a narrow
  * picture, for a phone, the parts of the overview are one below the other. */
 void scene_draw_alone(struct canvas *c, const struct view *v);
-/* The box of the scene itself in such a picture. */
-struct box scene_box(const struct canvas *c, const struct view *v);
 /* The window's version: between two edges that the caller draws. */
 void scene_draw_in(struct canvas *c, const struct view *v, struct box all);
 

@@ -5,7 +5,7 @@
 
 #include "strategy/base/memory.h"
 
-/* What a caller has done meanwhile. A refusal goes before what it fails with, so it never fails as a part. */
+/* Work that a caller has done meanwhile. A refusal goes before what it fails with, so it never fails as a part. */
 struct companion {
 	enum status (*run)(void *context);
 	void *context;
@@ -19,7 +19,7 @@ struct issued {
 	struct companion *companion;         /* NULL: there is none */
 };
 
-/* What follows on the same things having passed needs nothing of each other. In the order of their rules, so that the
+/* These checks rest on the same earlier ones and not on each other. They are in the order of their rules, so that the
  * first that is broken is told. */
 static enum status verify_first(const struct verify *v, const void *context, int i)
 {
