@@ -342,8 +342,9 @@ static void check_errors(void)
 	ranks_check(strstr(status_message(), "nccl") != NULL, "the message does not name nccl: %s", status_message());
 	setenv("SHARDLAB_COMM_TIMEOUT_S", "soon", 1);
 	ranks_check(communicator_open(&c, "ring", &world) == STATUS_INPUT && !c, "a timeout of `soon` was taken");
-	setenv("SHARDLAB_COMM_TIMEOUT_S", "0.2", 1);
 	communicator_close(NULL);
+	MPI_Barrier(world); /* opening has this patience, too */
+	setenv("SHARDLAB_COMM_TIMEOUT_S", "0.2", 1);
 
 	/* Rank 0 waits for a partner that does not come; then it is broken and says so. */
 	struct traffic traffic;

@@ -87,6 +87,7 @@ static void check_patience(void)
 	struct point_to_point m = {rank_number == 0, rank_number == 0, memory, 1000};
 	if (ranks_count < 2)
 		return;
+	MPI_Barrier(world); /* opening has this patience, too */
 	setenv("SHARDLAB_COMM_TIMEOUT_S", "1", 1);
 	ranks_check(!communicator_open(&c, "ring", &world), "%s", status_message());
 	unsetenv("SHARDLAB_COMM_TIMEOUT_S");
@@ -106,6 +107,7 @@ static void check_end_of_patience(void)
 	struct point_to_point m = {.peer = 1, .at = memory, .bytes = 1000};
 	if (ranks_count < 2)
 		return;
+	MPI_Barrier(world); /* opening has this patience, too */
 	setenv("SHARDLAB_COMM_TIMEOUT_S", "0.1", 1);
 	ranks_check(!communicator_open(&c, "ring", &world), "%s", status_message());
 	unsetenv("SHARDLAB_COMM_TIMEOUT_S");
