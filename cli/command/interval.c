@@ -96,6 +96,15 @@ static void print_time(FILE *out, const char *before, double seconds)
 	fprintf(out, "%s%s", before, text);
 }
 
+/* Hours of a run, as people give them. */
+static void print_span(FILE *out, const char *before, double seconds)
+{
+	size_t i = sizeof units / sizeof *units - 1;
+	while (i && seconds < units[i].seconds)
+		i--;
+	fprintf(out, "%s%.4g %s", before, seconds / units[i].seconds, units[i].unit);
+}
+
 void interval_show(const struct interval_figures *f, FILE *out)
 {
 	char rank[32], all[32];
@@ -112,7 +121,7 @@ void interval_show(const struct interval_figures *f, FILE *out)
 	fputc('\n', out);
 	if (f->mtbf_s <= 0)
 		return;
-	print_time(out, "with a failure every ", f->mtbf_s);
+	print_span(out, "with a failure every ", f->mtbf_s);
 	if (f->best_every > 1)
 		fprintf(out, " best every %" PRId64 " steps", f->best_every);
 	else
@@ -133,9 +142,11 @@ static int64_t nanoseconds(double seconds)
 void interval_compare(const char *const *names, const struct interval_figures *f, int count, FILE *out)
 {
 	struct table t;
-	table_init(&t, out, 7, 1);
+	bool fails = count && f->mtbf_s > 0;
+	table_init(&t, out, fails ? 9 : 7, 1);
 	table_gap(&t);
-	table_row(&t, STYLE_HEAD, "checkpoints\tall ranks\ta rank\twritten in\tread in\tstalls a step\tasync");
+	table_row(&t, STYLE_HEAD, "checkpoints\tall ranks\ta rank\twritten in\tread in\tstalls a step\tasync%s",
+	          fails ? "\tbest every\tgoodput" : "");
 	for (int i = 0; i < count; i++) {
 		table_row(&t, STYLE_PLAIN, "%s", names[i]);
 		table_bytes(&t, 1, f[i].bytes);
@@ -144,12 +155,20 @@ void interval_compare(const char *const *names, const struct interval_figures *f
 		table_time(&t, 4, nanoseconds(f[i].read_s));
 		table_time(&t, 5, nanoseconds(f[i].stall_s));
 		table_time(&t, 6, nanoseconds(f[i].async_stall_s));
+		if (fails) {
+			table_cell(&t, 7, "%" PRId64 " steps", f[i].best_every);
+			table_cell(&t, 8, "%.2f %%", 100 * f[i].goodput);
+		}
 	}
 	table_end(&t, 0);
 	if (count)
 		fprintf(out,
 		        "a rank: the one that saves most; every %" PRId64 " steps; async: with --checkpoint-async%s\n",
 		        f->every, f->measured ? "" : "; assumed rates of the disk");
+	if (!fails)
+		return;
+	print_span(out, "with a failure every ", f->mtbf_s);
+	fputs("; goodput: the share of the time that makes steps that stay\n", out);
 }
 
 json_t *interval_to_json(const struct interval_figures *f)

@@ -239,7 +239,7 @@ enum command {
 	X(CHECKPOINT_EVERY, "checkpoint-every", TEXT, "N|TIME", 0, 0, "100",                                           \
 	  IN(TRAIN) | IN(VALIDATE) | IN(SIM) | IN(COMPARE),                                                            \
 	  "steps, or a time as 90s, 10min, 1h; and at the end of the run")                                             \
-	X(MTBF, "mtbf", TEXT, "TIME", 0, 0, "", IN(SIM),                                                               \
+	X(MTBF, "mtbf", TEXT, "TIME", 0, 0, "", IN(SIM) | IN(COMPARE),                                                 \
 	  "the whole run's mean time between failures, as 6h: the best interval of checkpoints, and the goodput")      \
 	X(CHECKPOINT_KEEP, "checkpoint-keep", WHOLE, "K", 0, 1000000, "2", IN(TRAIN),                                  \
 	  "how many checkpoints stay; 0: all")                                                                         \

@@ -63,6 +63,10 @@ refuse 'of which run? Give --checkpoint' train "${same[@]}" --steps 4 --resume l
 refuse 'there is no checkpoint in it' train "${same[@]}" --steps 4 --resume "$TMPDIR/weights"
 refuse "--checkpoint-every '5x': give a number of steps" train "${same[@]}" --checkpoint "$run" --checkpoint-every 5x
 refuse '--checkpoint-keep: there are no checkpoints' train "${same[@]}" --checkpoint-keep 3
+"$SHARDLAB" compare --model $gpt --strategy zero2,ddp --ranks 2 --batch 12 --cluster laptop --mtbf 6h >"$TMPDIR/mtbf" ||
+	fail 'compare --mtbf'
+[ "$(grep -cE '^(zero2|ddp) .* [0-9]+ steps +[0-9.]+ %$' "$TMPDIR/mtbf")" = 2 ] || fail "no best interval: $(cat "$TMPDIR/mtbf")"
+grep -q '^with a failure every 6 h; goodput: ' "$TMPDIR/mtbf" || fail 'compare: no time between failures'
 refuse "--mtbf '6': give a time, as 90s" sim --model $gpt --cluster laptop --mtbf 6
 refuse "is what is written for --checkpoint" train "${same[@]}" --checkpoint "$run" --save "$run"
 refuse 'it has checkpoints of another run, up to step-00000002; give --resume latest' train "${same[@]}" --steps 4 --checkpoint "$run"
