@@ -168,7 +168,7 @@ static void learn(struct piece_writer *w, const struct piece *p)
 	w->pieces[w->count++] = *p;
 }
 
-/* Nor is what is no number below anything. */
+/* NaN is not below anything. */
 static bool are_below(float limit, int64_t n, const float *values)
 {
 	bool below = true;

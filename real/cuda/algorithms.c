@@ -11,8 +11,6 @@
 
 enum { PRODUCT_WORDS = 15, WORDS = PRODUCT_WORDS + 8, DIGITS = 16, MOST_BYTES = 1 << 20 };
 
-_Static_assert(CUDA_ALGORITHMS_MOST == 144, "as a message says");
-
 static const char first_line[] = "shardlab algorithms 1";
 
 /* ---- the text ---- */
@@ -65,7 +63,7 @@ enum status cuda_algorithms_read(const char *text, size_t size, const char *path
 		    ((size_t)(stop - at) != strlen(first_line) || memcmp(at, first_line, strlen(first_line)) != 0))
 			s = refuse(path, 1, "it does not begin with 'shardlab algorithms 1'");
 		else if (line && n == CUDA_ALGORITHMS_MOST)
-			s = refuse(path, line + 1, "more than there are places for (144)");
+			s = refuse(path, line + 1, "more choices than there are places for");
 		else if (line && !read_line(at, stop, &list[n++]))
 			s = refuse(path, line + 1, "not 23 words of 16 hexadecimal digits, with a space between them");
 		at = stop + (stop < end);

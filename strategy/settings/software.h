@@ -56,9 +56,8 @@ enum software_name {
 	X(LOSS, loss, "inplace|one|two|freed|kept", "inplace", "freed", "kept", "one",                                 \
 	  "tensors of the logits' size beside them: none; in fp32 one or two; cross_entropy's, logits let go or kept") \
 	X(GRADIENTS, gradients, "16bit|fp32|kept", "16bit", "fp32", "16bit", "fp32",                                   \
-	  "bf16, fp16: of what type gradients are where they are added up, sent and kept; kept: fp32 in a rank's "     \
-	  "shard "                                                                                                     \
-	  "alone")                                                                                                     \
+	  "bf16, fp16: of what type gradients are where they are added up, sent and kept; kept: fp32 in a "            \
+	  "rank's shard alone")                                                                                        \
 	X(WEIGHTS, weights, "16bit|fp32", "16bit", "fp32", "16bit", "16bit",                                           \
 	  "bf16, fp16: a rank's shard: 16-bit with fp32 master weights, or fp32 alone, rounded for each gather")       \
 	X(UPDATE, update, "inplace|foreach|fp32", "inplace", "foreach", "fp32", "inplace",                             \
@@ -77,8 +76,7 @@ enum software_name {
 	  "offload optimizer:to=disk: what goes on while another group is updated")                                    \
 	X(COPIES, copies, "all|one", "all", "all", "one", "all",                                                       \
 	  "zero1, zero2, offload: who copies a bucket's gradients to the host, and for whom all wait: all ranks "      \
-	  "their "                                                                                                     \
-	  "slices at a time, or the rank whose piece of the model it is")                                              \
+	  "their slices at a time, or the rank whose piece of the model it is")                                        \
 	X(REQUESTS, requests, "waves|ahead", "waves", "ahead", "ahead", "ahead",                                       \
 	  "offload …:to=disk:queue=N: the disk is asked for more once all of N bytes are there, or as each part is")
 

@@ -288,12 +288,7 @@ static bool may_trace(void)
 int main(int argc, char **argv)
 {
 	(void)argc;
-	/* A process that has threads cannot be forked and go on as one. */
-	if (!getenv("OPENBLAS_NUM_THREADS")) {
-		setenv("OPENBLAS_NUM_THREADS", "1", 1);
-		setenv("SHARDLAB_CONFIG", "/nonexistent/rates.yaml", 1);
-		execv("/proc/self/exe", argv);
-	}
+	suite_alone(argv);
 #ifdef __SANITIZE_ADDRESS__
 	return suite_skip("the sanitizer looks for leaks by tracing");
 #endif

@@ -247,12 +247,7 @@ START_LOOP_TEST(an_allocation_that_fails_is_told, 0, 2 * COUNT(commands))
 int main(int argc, char **argv)
 {
 	(void)argc;
-	/* A process that has threads cannot be forked and go on as one. */
-	if (!getenv("OPENBLAS_NUM_THREADS")) {
-		setenv("OPENBLAS_NUM_THREADS", "1", 1);
-		setenv("SHARDLAB_CONFIG", "/nonexistent/rates.yaml", 1);
-		execv("/proc/self/exe", argv);
-	}
+	suite_alone(argv);
 #ifdef __SANITIZE_ADDRESS__
 	return suite_skip("the sanitizer has an allocator of its own");
 #endif
