@@ -2,11 +2,11 @@
  * fp32 log-sum-exp of each head's and token's scores. With a heads, s tokens and size e of an element, a sample:
  *
  *     attention=flash      nothing besides: PyTorch's flash attention keeps the same
- *     attention=efficient  PyTorch's memory-efficient kernel: log-sum-exps of whole 32 tokens (kAlignLSE,
- * kernel_forward.h) attention=math       PyTorch's math kernel: the softmax, scaled queries and keys, and values, of
- * which each head has its own, all of it as fp32, for 16-bit elements, too. It keeps no log-sum-exp, and lets go of
- *                          what queries, keys and values were made from: 4·a·s·s + 4·3·a·s·head size, less what is kept
- *                          here (measured by saved_tensors_hooks, PyTorch 2.15)
+ *     attention=efficient  PyTorch's memory-efficient kernel: log-sum-exps of whole 32 tokens (kAlignLSE of its source)
+ *     attention=math       PyTorch's math kernel: the softmax, scaled queries and keys, and values, a head's own each,
+ *                          all of it as fp32, for 16-bit elements, too. It keeps no log-sum-exp, and lets go of what
+ *                          they were made from: 4·a·s·s + 4·3·a·s·head size, less what is kept here (measured by
+ *                          saved_tensors_hooks, PyTorch 2.15)
  *     attention=standard   Megatron's fused softmax: its output, e·a·s·s, and no log-sum-exp (fused_softmax.py)
  *
  * The last two go over scores in memory. The forward pass writes them, masks them (math alone: Megatron's softmax
