@@ -111,7 +111,7 @@ static void take_costs(struct engine *e, const struct step_times *t, bool messag
 		for (int op = r->step.begin; op < r->step.end; op++) {
 			int64_t ns = took(&t->of[i][op - r->step.begin]);
 			int number = rendezvous_number(&e->rendezvous, r, op);
-			int place = e->timed[i].place[op - r->step.begin];
+			int place = subset_place(&e->timed[i].timed, op - r->step.begin);
 			if (place >= 0)
 				timed_set_cost(&e->timed[i], place, &(struct cost){.ns = ns});
 			if (number < 0)
@@ -137,7 +137,7 @@ static double replay(const struct plan *p, const struct step_times *t, bool mess
 	for (int i = 0; i < e.classes.count; i++) {
 		const struct process *x = &e.processes[i];
 		for (int op = x->role->step.begin; op < x->role->step.end; op++)
-			if (x->place[op - x->role->step.begin] < 0)
+			if (subset_place(x->timed, op - x->role->step.begin) < 0)
 				simulated.of[x->who->role][op - x->role->step.begin] = (struct op_time){-1, -1};
 			else
 				simulated.of[x->who->role][op - x->role->step.begin] =
