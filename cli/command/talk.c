@@ -142,13 +142,15 @@ enum status talk_judge(const struct launch *l, const struct talk *t, int status,
 	/* An mpirun that somebody else asks to end kills ranks that are on their way out. */
 	bool asked = !t->kills && !*t->silent && !*t->died && !strstr(t->stopped, "without a checkpoint"),
 	     in_order = code == status_exit_code(STATUS_STOPPED) || asked;
-	if (!code && !l->ends_at_once)
+	/* mpirun that has reached no host yet ends with 0 when it cannot pass a signal on. */
+	bool done = !code && (t->pulse.began || !mpirun);
+	if (done && !l->ends_at_once)
 		return STATUS_OK;
 	if (in_order && *t->stopped && !*t->fatal)
 		return status_fail(STATUS_STOPPED, "%s", t->stopped);
 	if (was_stopped(l, t))
 		return status_fail(STATUS_INTERRUPTED, "%s", *t->stopped ? t->stopped : "stopped by the user");
-	if (!code)
+	if (done)
 		return STATUS_OK;
 	if (*t->fatal)
 		return judge_fatal(t, code);
