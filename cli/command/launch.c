@@ -117,27 +117,15 @@ static void pass_on_signals(const struct launch *l, struct talk *t, pid_t child,
 
 enum { ENDING_STEPS = 2, LOOK_EVERY_NS = 300 * 1000 * 1000 };
 
-static bool is_on_hosts(const struct talk *t)
-{
-	return t->pulse.hosts && t->pulse.hosts->count;
-}
-
-/* When the next signal is due, in ns since the run should be ending. Of a silent run on this machine there is nothing
- * to wait for, and its ranks die with mpirun; daemons on other hosts have time to end theirs. */
-static int64_t next_signal_ns(const struct talk *t)
-{
-	static const int64_t says_why_ms[ENDING_STEPS] = {2000, 4000}, silent_ms[ENDING_STEPS] = {0, 1500};
-	return (*t->silent ? silent_ms : says_why_ms)[t->kills] * 1000000;
-}
-
 /* A run that has said its last line, or that is silent, and does not end: mpirun may wait for a machine that is gone,
- * or be stopped itself. Its ranks die with it. */
+ * or be stopped itself. Its ranks die with it, or are ended by its daemons. Of silence there is nothing to wait for. */
 static void end_by_force(struct talk *t, pid_t child)
 {
-	if (!t->ending_ns || t->kills == ENDING_STEPS || clock_ns() - t->ending_ns < next_signal_ns(t))
-		return;
-	if (*t->silent && !is_on_hosts(t))
+	static const int64_t due_ms[ENDING_STEPS] = {2000, 4000};
+	if (*t->silent && t->kills < ENDING_STEPS - 1)
 		t->kills = ENDING_STEPS - 1;
+	else if (!t->ending_ns || t->kills == ENDING_STEPS || clock_ns() - t->ending_ns < due_ms[t->kills] * 1000000)
+		return;
 	kill(child, t->kills++ ? SIGKILL : t->ending_signal);
 	t->killed_ns = clock_ns();
 }
