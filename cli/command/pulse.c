@@ -1,11 +1,15 @@
+#define _GNU_SOURCE /* pidfd_open */
 #include "cli/command/pulse.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -360,14 +364,27 @@ bool pulse_is_silent(struct pulse *p, pid_t child, char *out, size_t size)
 
 /* ---- the end ---- */
 
-/* The same program: another process may have the number by now, or the rank was on another machine. */
-static bool is_there(long pid)
+/* The same program: another process may have the number by now, or the rank was on another machine. One that dies has
+ * none any more. */
+static bool is_ours(long pid)
 {
 	char path[64];
 	struct stat rank, own;
 	snprintf(path, sizeof path, "/proc/%ld/exe", pid);
-	return pid && !stat(path, &rank) && !stat("/proc/self/exe", &own) && rank.st_ino == own.st_ino &&
-	       rank.st_dev == own.st_dev;
+	if (stat(path, &rank))
+		return errno == ENOENT;
+	return !stat("/proc/self/exe", &own) && rank.st_ino == own.st_ino && rank.st_dev == own.st_dev;
+}
+
+/* With any of its threads: the last to go takes files and locks with it. */
+static bool is_there(long pid)
+{
+	int handle = pid && is_ours(pid) ? pidfd_open((pid_t)pid, 0) : -1;
+	struct pollfd end = {.fd = handle, .events = POLLIN};
+	bool there = handle >= 0 && poll(&end, 1, 0) == 0;
+	if (handle >= 0)
+		close(handle);
+	return there;
 }
 
 void pulse_wait_for_end(const struct pulse *p)

@@ -1,5 +1,8 @@
 /* The pulse of a run, as the launcher hears it: which rank is told to be late, and when none is. */
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/command/pulse.h"
@@ -111,6 +114,30 @@ START_TEST(mpirun_that_starts_nobody_is_lost)
 	                       "(SHARDLAB_COMM_TIMEOUT_S sets the limit)");
 	hear("shardlab-pulse 0 100 9");
 	ck_assert(!finds());
+}
+END_TEST
+
+static void *linger(void *unused)
+{
+	nanosleep(&(struct timespec){0, 200 * 1000 * 1000}, NULL);
+	_exit(0);
+	return unused;
+}
+
+/* The first thread of a process that dies goes before its files and locks do. */
+START_TEST(a_rank_is_waited_for_until_its_last_thread_has_ended)
+{
+	char line[64];
+	pthread_t thread;
+	pid_t rank = fork();
+	if (!rank) {
+		pthread_create(&thread, NULL, linger, NULL);
+		pthread_exit(NULL);
+	}
+	snprintf(line, sizeof line, "shardlab-pulse 0 %ld 9", (long)rank);
+	hear(line);
+	pulse_wait_for_end(&pulse);
+	ck_assert_int_eq(waitpid(rank, NULL, WNOHANG), rank);
 }
 END_TEST
 

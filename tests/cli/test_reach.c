@@ -43,6 +43,9 @@ START_TEST(a_host_that_never_answered_is_missed_once_it_is_expected)
 	ck_assert_str_eq(reach_missing(&alone, 0), "198.51.100.7");
 	reach_expect(&hosts);
 	ck_assert_ptr_null(reach_missing(&hosts, 0));
+	ck_assert_int_gt(reach_missed_ns("198.51.100.7"), 0);
+	reach_rest();
+	ck_assert_int_eq(reach_missed_ns("198.51.100.7"), 0);
 }
 END_TEST
 
