@@ -72,7 +72,7 @@ static void ask(struct watched *w)
 		take_answer(w, i, error);
 }
 
-static void look_at(struct watched *w)
+static void take_answers(struct watched *w)
 {
 	for (int i = 0; i < ASKED_AT_ONCE; i++) {
 		struct pollfd p = {.fd = w->fd[i], .events = POLLOUT};
@@ -81,6 +81,11 @@ static void look_at(struct watched *w)
 		if (w->fd[i] >= 0 && poll(&p, 1, 0) > 0 && !getsockopt(w->fd[i], SOL_SOCKET, SO_ERROR, &error, &size))
 			take_answer(w, i, error);
 	}
+}
+
+static void look_at(struct watched *w)
+{
+	take_answers(w);
 	if (clock_ns() - w->asked_ns >= ASK_EVERY_NS)
 		ask(w);
 }
@@ -134,6 +139,9 @@ void reach_look(void)
 void reach_rest(void)
 {
 	for (int i = 0; i < count; i++) {
+		take_answers(&list[i]);
+		if (!list[i].known) /* whether it answers at all is still to be seen */
+			continue;
 		forget(&list[i]);
 		list[i].missing_ns = 0;
 	}

@@ -25,7 +25,8 @@ enum { REACH_MOST = 256 };
 void reach_watch(const struct hosts *h);
 /* Takes the answers, and asks each that was not asked within a second. */
 void reach_look(void);
-/* All are known to be there by other means: forgets what was asked, so that the next look begins anew. */
+/* All are known to be there by other means: takes the answers, and forgets what else was asked, so that the next look
+ * begins anew. */
 void reach_rest(void);
 /* For how long it has not answered, since it was asked; 0: it did, or is not missed. */
 int64_t reach_missed_ns(const char *name);
