@@ -35,7 +35,7 @@ hidden=$TMPDIR/hidden.yaml mine=$TMPDIR/mine.yaml
 # One step moves all rates by one factor; its own step comes out.
 a=$(figure "$hidden" 't["step_s"]' --ranks 8 --micro-batch 8)
 run one calibrate "${run[@]}" --stack pytorch-eager --step "${a}s" --ranks 8 --micro-batch 8 --output "$mine"
-grep -q '^product.share  *0.8812 ' "$TMPDIR/one.out" || fail 'it does not say what it changed'
+grep -q '^product.share  *0[.][0-9]* ' "$TMPDIR/one.out" || fail 'it does not say what it changed'
 near 'one step' "$(figure "$mine" 't["step_s"]' --ranks 8 --micro-batch 8)" "$a"
 "$SHARDLAB" sim "${run[@]}" --ranks 8 --micro-batch 8 --stack "$mine" | grep -q 'stack mine, fitted on 1 run;' || fail 'the basis'
 
