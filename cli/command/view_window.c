@@ -1,6 +1,5 @@
 /* The window of `view`: what it asks of the program. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

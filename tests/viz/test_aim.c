@@ -1,7 +1,6 @@
 /* Aiming with mouse and keys: at a place on the memory curve, at its peak, and at the selection while zooming. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* The caption: what the last step did, and why, made from the plan, so that it is never wrong. */
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "strategy/base/language.h"
 #include "strategy/strategies/alone.h"

@@ -6,7 +6,6 @@
 
 #include "strategy/base/language.h"
 #include "viz/scene/ring_parts.h"
-#include "viz/scene/scene_parts.h"
 
 /* ---- chunks ---- */
 

@@ -6,7 +6,6 @@
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
-#include "viz/scene/scene_parts.h"
 #include "viz/timeline/op_words.h"
 
 const char *rate_word(char *out, double rate)

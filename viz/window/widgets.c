@@ -1,6 +1,5 @@
 /* Buttons: their places, how they look, and the help. Few kinds, drawn by hand. */
 #include <math.h>
-#include <stdio.h>
 
 #include "strategy/base/language.h"
 #include "viz/window/parts.h"
