@@ -5,20 +5,12 @@
 
 #include "cli/command/view_rows.h"
 #include "cli/command/view_whatif.h"
+#include "cli/show/show.h"
 #include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "viz/scene/scene.h"
 
 /* ---- figures ---- */
-
-static int64_t peak_of(const struct report *r)
-{
-	int64_t most = 0;
-	for (int i = 0; i < r->role_count; i++)
-		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > most)
-			most = r->roles[i].memory[SPACE_DEVICE].peak_bytes;
-	return most;
-}
 
 static int64_t sent_of(const struct report *r)
 {
@@ -36,7 +28,7 @@ enum measure { UNIT_TIME, UNIT_BYTES, UNIT_COUNT, UNIT_YES };
 	X("step time", r->time.step, TIME, -1)                                                                         \
 	X("samples a step", r->batch, COUNT, 0)                                                                        \
 	X("time a sample", r->batch ? r->time.step / r->batch : 0, TIME, -1)                                           \
-	X("peak memory", peak_of(r), BYTES, -1)                                                                        \
+	X("peak memory", show_fullest(r)->memory[SPACE_DEVICE].peak_bytes, BYTES, -1)                                  \
 	X("with libraries", r->tightest.needed_bytes, BYTES, -1)                                                       \
 	X("capacity", r->tightest.capacity_bytes, BYTES, 1)                                                            \
 	X("fits", r->fits, YES, 1)                                                                                     \

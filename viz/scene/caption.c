@@ -9,8 +9,6 @@
 
 /* ---- operations ---- */
 
-/* An operation waits for others, and for the one before it on its queue: the last to finish is why it begins only now.
- */
 const struct op *caption_cause(const struct timeline *s, int index, const struct op *op)
 {
 	const struct timeline_rank *r = &s->ranks[index];
