@@ -165,14 +165,14 @@ static void meet_on_machine(struct calibration *k)
 {
 	struct machine ours = machine_here(), *all = array_make((size_t)k->ranks, sizeof *all);
 	int first = k->rank, least;
-	MPI_Bcast(&ours, sizeof ours, MPI_BYTE, 0, k->node);
-	MPI_Allgather(&ours, sizeof ours, MPI_BYTE, all, sizeof ours, MPI_BYTE, MPI_COMM_WORLD);
+	CALIBRATE_WAITS(MPI_Bcast(&ours, sizeof ours, MPI_BYTE, 0, k->node));
+	CALIBRATE_WAITS(MPI_Allgather(&ours, sizeof ours, MPI_BYTE, all, sizeof ours, MPI_BYTE, MPI_COMM_WORLD));
 	for (int i = k->rank; *ours.boot && i >= 0; i--)
 		if (!memcmp(&all[i], &ours, sizeof ours))
 			first = i;
-	MPI_Allreduce(&first, &least, 1, MPI_INT, MPI_MIN, k->node);
+	CALIBRATE_WAITS(MPI_Allreduce(&first, &least, 1, MPI_INT, MPI_MIN, k->node));
 	free(all);
-	MPI_Comm_split(MPI_COMM_WORLD, least, k->rank, &k->machine);
+	CALIBRATE_WAITS(MPI_Comm_split(MPI_COMM_WORLD, least, k->rank, &k->machine));
 	MPI_Comm_size(k->machine, &k->machine_ranks);
 	int hosts = (k->machine_ranks + k->local_ranks - 1) / k->local_ranks;
 	k->cluster->together = hosts > 1 ? hosts : 0;
