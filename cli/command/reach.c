@@ -1,7 +1,6 @@
 #include "cli/command/reach.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>

@@ -62,7 +62,9 @@ struct calibration {
 	struct communicator *communicator; /* of the ranks of this machine; NULL: the process stands alone there */
 	struct communicator *between;      /* of one rank of each machine, in those; NULL: there is one machine */
 	MPI_Comm group;                    /* the ranks that measure together at present; not used without MPI */
-	MPI_Comm node, hosts;              /* the ranks of this machine, and one of each */
+	MPI_Comm node, hosts;              /* the ranks of this host, and one of each */
+	MPI_Comm machine;                  /* of the hosts that share this one's cores (containers, namespaces) */
+	int machine_ranks;
 	int group_ranks;
 	struct curve_points points; /* of rank 0 */
 	int tasks, tasks_done;      /* for the progress */

@@ -225,7 +225,8 @@ static struct rate measure_latency(const struct collectives *c)
 	}
 	communicator_deadline_end();
 	calibrate_sleep(hosts);
-	return rank < 2 ? calibrate_rate(0, ns, PINGS) : rate_assumed(0);
+	struct rate way = rank < 2 ? calibrate_rate(0, ns, PINGS) : rate_assumed(0);
+	return rank < 2 ? rate_measured(way.low, way.low, way.high) : way; /* the shortest counts, as of SMALL ones */
 }
 
 /* By all sizes that steps send: large messages overfill a cable's queue and lose packets, small ones do not. */
@@ -250,7 +251,10 @@ static enum status measure_network(struct collectives *c, struct cluster *out)
 	int64_t latency = out->network.latency.value;
 	enum status s = measure_bandwidth(c, SCHEDULE_RING_ALL_GATHER, latency, &out->network.bandwidth);
 	calibrate_progress(c->k, "sums between hosts");
-	return s ? s : measure_bandwidth(c, SCHEDULE_RING_REDUCE_SCATTER, latency, &out->network_sum);
+	if (!s)
+		s = measure_bandwidth(c, SCHEDULE_RING_REDUCE_SCATTER, latency, &out->network_sum);
+	/* Without a link inside hosts, a collective's share of a core is that of one between them. */
+	return s || c->k->communicator ? s : measure_cores(c, elements_of(c, sizes[BUSY_SIZE]), out);
 }
 
 /* ---- the way to the communication thread and back ---- */
