@@ -3,9 +3,7 @@
 # of this program plays, nothing is wider than the window, nothing is said on the console, nobody is asked for anything.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
-
-browser=$(command -v chromium || command -v chromium-browser || true)
-[ -n "$browser" ] || { echo 'chromium is missing: tools/install-dependencies.sh --ci brings it'; exit 77; }
+. "$(dirname "$0")/../support/browser.sh"
 
 # Under sanitizers one lesson is enough: the others' steps are drawn by the same program.
 which=${SAN:+3}
@@ -86,22 +84,6 @@ async function view(figure){
 </script>
 SCRIPT
 
-# In place of the end of the page: the page itself is as it was written.
-probed() {
-	sed 's#^</body>##; s#^</html>##' "$TMPDIR/lesson.html" >"$TMPDIR/probed.html"
-	cat "$TMPDIR/probe" >>"$TMPDIR/probed.html"
-	cat >"$TMPDIR/frame.html" <<FRAME
-<pre id="result"></pre>
-<script>addEventListener('message',e=>{document.getElementById('result').textContent='RESULT\n'+e.data+'\nDONE'})</script>
-<iframe src="probed.html" style="border:0;width:$1px;height:$2px"></iframe>
-FRAME
-	# No network at all: an address would not even be looked up.
-	timeout 200 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$TMPDIR/profile" \
-		--host-resolver-rules='MAP * ~NOTFOUND' --enable-logging=stderr --v=0 --virtual-time-budget=2000000 \
-		--dump-dom "file://$TMPDIR/frame.html" >"$TMPDIR/dom" 2>"$TMPDIR/log" || { tail -n 5 "$TMPDIR/log"; echo 'the browser failed'; exit 1; }
-	got=$(sed 's/<[^>]*>//g' "$TMPDIR/dom" | awk '/^RESULT$/ && !done { on = 1 } on { print } /^DONE$/ { on = 0; done = 1 }')
-}
-
 wanted="RESULT
 within true
 pictures true
@@ -113,7 +95,7 @@ requests 0
 DONE"
 for size in '1280 800' '420 800'; do
 	# shellcheck disable=SC2086
-	probed $size
+	probed lesson $size 2000
 	if grep -E 'CONSOLE' "$TMPDIR/log"; then complain 'the console is not empty'; fi
 	[ "$got" = "$wanted" ] || complain "at $size the page says:
 $got

@@ -5,6 +5,7 @@
 # cores: all
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
+. "$(dirname "$0")/../support/display.sh"
 
 case ${SAN-} in *address* | *thread*)
 	echo "under a sanitizer the window draws too slowly; view_page.sh and cli_view.sh draw the same"
@@ -15,21 +16,14 @@ for tool in Xvfb xdotool script; do
 	command -v $tool >/dev/null || { echo "$tool is missing: tools/install-dependencies.sh --ci brings it"; exit 77; }
 done
 
-xvfb= teacher=
+teacher=
 finish() {
 	[ -z "$teacher" ] || kill "$teacher" 2>/dev/null || true
-	[ -z "$xvfb" ] || kill "$xvfb" 2>/dev/null || true
+	close_display
 }
 trap finish EXIT
-Xvfb -displayfd 3 -screen 0 1280x800x24 -noreset -nolisten tcp 3>"$TMPDIR/display" >/dev/null 2>&1 &
-xvfb=$!
-for _ in $(seq 100); do
-	[ ! -s "$TMPDIR/display" ] || break
-	sleep 0.1
-done
-DISPLAY=:$(cat "$TMPDIR/display")
-export DISPLAY XDG_STATE_HOME=$TMPDIR/state XDG_CONFIG_HOME=$TMPDIR XDG_CACHE_HOME=$TMPDIR
-unset SDL_VIDEODRIVER WAYLAND_DISPLAY
+open_display 1280x800
+export XDG_STATE_HOME=$TMPDIR/state XDG_CONFIG_HOME=$TMPDIR XDG_CACHE_HOME=$TMPDIR
 
 # await WORDS: the window whose title ends so, in $id; empty after half a minute.
 await() {

@@ -3,11 +3,10 @@
 # of them, says nothing on the console, and asks nobody for anything. On a phone nothing is cut off: all that is there lies
 # within 420 pixels. A script that is put behind the page plays, and a frame around it writes down what it saw.
 set -euo pipefail
+: "${TMPDIR:=/tmp}"
+. "$(dirname "$0")/../support/browser.sh"
 
-browser=$(command -v chromium || command -v chromium-browser || true)
-[ -n "$browser" ] || { echo 'chromium is missing: tools/install-dependencies.sh --ci brings it'; exit 77; }
-
-tmp=${TMPDIR:-/tmp}
+tmp=$TMPDIR
 "$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --scene memory --export "$tmp/player.html"
 "$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --compare ddp,zero3 --export "$tmp/compared.html"
 printf '[{"ph":"M","name":"process_name","pid":1,"args":{"name":"</script><script>window.hurt=1</script>"}},
@@ -94,22 +93,6 @@ setTimeout(late,200);
 </script>
 SCRIPT
 
-# In place of the end of the page: the page itself is as it was written.
-probed() {
-	sed 's#^</body>##; s#^</html>##' "$tmp/$1.html" >"$tmp/probed.html"
-	cat "$tmp/probe" >>"$tmp/probed.html"
-	cat >"$tmp/frame.html" <<FRAME
-<pre id="result"></pre>
-<script>addEventListener('message',e=>{document.getElementById('result').textContent='RESULT\n'+e.data+'\nDONE'})</script>
-<iframe src="probed.html" style="border:0;width:$2px;height:$3px"></iframe>
-FRAME
-	# No network at all: an address would not even be looked up.
-	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$tmp/profile" \
-		--host-resolver-rules='MAP * ~NOTFOUND' --enable-logging=stderr --v=0 --virtual-time-budget=5000 \
-		--dump-dom "file://$tmp/frame.html" >"$tmp/dom" 2>"$tmp/log" || { tail -n 5 "$tmp/log"; echo 'the browser failed'; exit 1; }
-	got=$(sed 's/<[^>]*>//g' "$tmp/dom" | awk '/^RESULT$/ && !done { on = 1 } on { print } /^DONE$/ { on = 0; done = 1 }')
-}
-
 errors=0
 check() {
 	if grep -E 'CONSOLE' "$tmp/log"; then
@@ -128,7 +111,7 @@ check() {
 questions=$("$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --ask --describe | grep -c '^asked')
 for size in '1280 720 0' '420 800 1'; do
 	read -r width height shape <<<"$size"
-	probed player "$width" "$height"
+	probed player "$width" "$height" 5
 	last=$(sed -n 's/^last //p' <<<"$got")
 	at() { echo "$2 $1, step $1 of ${last:-?}"; }
 	check "RESULT
@@ -166,14 +149,14 @@ last $last
 DONE"
 done
 
-probed compared 420 800
+probed compared 420 800 5
 last=$(sed -n 's/^last //p' <<<"$got")
 for line in 'end of ddp ddp' "other zero3 zero3 overview $last, step $last of $last" 'back to ddp ddp' 'address plan 3, step 3 of '"$last" 'within true '; do
 	grep -qxF "$line" <<<"$got" || { echo "two strategies: no '$line' in $got"; errors=1; }
 done
 grep -q '^error\|^nothing is drawn' <<<"$got" && { echo "$got"; errors=1; }
 
-probed hurt 420 800
+probed hurt 420 800 5
 grep -q '^no questions true$' <<<"$got" || { echo "questions without a plan: $got"; errors=1; }
 grep -q '^hurt undefined$' <<<"$got" || { echo "a name broke out of the script: $got"; errors=1; }
 grep -q '^error' <<<"$got" && { echo "$got"; errors=1; }

@@ -7,6 +7,8 @@
 #
 # cores: all
 set -euo pipefail
+: "${TMPDIR:=/tmp}"
+. "$(dirname "$0")/../support/display.sh"
 
 case ${SAN-} in *address* | *thread*)
 	echo "under a sanitizer the window draws too slowly for keys in real time; test_view and cli_view.sh draw the same"
@@ -18,7 +20,7 @@ for tool in Xvfb xdotool xclip import compare; do
 	command -v $tool >/dev/null || { echo "$tool is missing: tools/install-dependencies.sh --ci brings it"; exit 77; }
 done
 
-tmp=${TMPDIR:-/tmp}
+tmp=$TMPDIR
 golden=$PWD/tests/golden/view
 errors=0
 fail() {
@@ -26,23 +28,13 @@ fail() {
 	errors=1
 }
 
-xvfb= window=
+window=
 finish() {
 	[ -z "$window" ] || kill "$window" 2>/dev/null || true
-	[ -z "$xvfb" ] || kill "$xvfb" 2>/dev/null || true
+	close_display
 }
 trap finish EXIT
-
-# The server chooses a number that is free and says which.
-Xvfb -displayfd 3 -screen 0 1280x720x24 -noreset -nolisten tcp 3>"$tmp/display" >/dev/null 2>&1 &
-xvfb=$!
-for _ in $(seq 100); do
-	[ ! -s "$tmp/display" ] || break
-	sleep 0.1
-done
-DISPLAY=:$(cat "$tmp/display")
-export DISPLAY
-unset SDL_VIDEODRIVER WAYLAND_DISPLAY
+open_display 1280x720
 
 # open_window ARGUMENTS…: starts it and finds it. MOTION= (empty): messages travel. SIZE=WIDTHxHEIGHT: another size;
 # SIZE= (empty): its own.
