@@ -86,17 +86,22 @@ static int64_t overhead_of(const struct engine *e)
 	return effective_overhead(e->c) + (more && e->c->kind == DEVICE_GPU ? FURTHER * COMMUNICATOR : 0);
 }
 
-/* Every rank must fit on its device, and all ranks of a node together in its memory and on its disk. */
+static bool is_on_machine(const struct engine *e, const struct rank_class *a, int machine)
+{
+	return a->node / (int)e->classes.together == machine;
+}
+
+/* Every rank must fit on its device, and all ranks of a machine together in its memory and on its disk. */
 static struct report_tightest find_tightest(const struct engine *e, const struct needs *n)
 {
 	const struct cluster *c = e->c;
 	struct report_tightest t = {0};
-	for (int node = 0; node < e->classes.node_count; node++) {
+	for (int machine = 0; machine * (int)e->classes.together < e->classes.node_count; machine++) {
 		wide host = 0, disk = 0;
 		for (int i = 0; i < e->classes.count; i++) {
 			const struct rank_class *a = &e->classes.classes[i];
 			const int64_t *bytes = n->bytes[a->role];
-			if (a->node != node)
+			if (!is_on_machine(e, a, machine))
 				continue;
 			wide device = (wide)bytes[SPACE_DEVICE] + (uint64_t)overhead_of(e);
 			if (c->kind == DEVICE_GPU)
@@ -108,6 +113,16 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 		consider(&t, SPACE_DISK, disk, c->disk.capacity);
 	}
 	return t;
+}
+
+static int64_t most_on_machine(const struct engine *e)
+{
+	int64_t most = 0, here = 0;
+	for (int node = 0; node < e->classes.node_count; node++) {
+		here = (node % e->classes.together ? here : 0) + e->classes.node_ranks[node];
+		most = here > most ? here : most;
+	}
+	return most;
 }
 
 static int64_t longer(int64_t a, int64_t b)
@@ -174,6 +189,7 @@ static void report_memory(const struct engine *e, struct report *out)
 		if (follows_allocator(e))
 			n.bytes[i][SPACE_DEVICE] = m[SPACE_DEVICE].reserved_bytes;
 	}
+	out->machine_ranks = most_on_machine(e);
 	out->tightest = find_tightest(e, &n);
 	out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
 }
