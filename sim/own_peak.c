@@ -1,6 +1,5 @@
 /* The constants of a stack's memory, from what was measured: own_fit_peaks. */
 #include <math.h>
-#include <string.h>
 
 #include "sim/own.h"
 #include "sim/sim.h"
