@@ -146,8 +146,8 @@ static void report_stack_memory(const struct engine *e, const struct role *r, st
 {
 	const struct cluster *c = e->c;
 	if (follows_allocator(e)) {
-		m->allocated_bytes = m->peak_bytes;
-		m->reserved_bytes = cached(e, r);
+		m->allocated_bytes = effective_allocated_as(c, m->peak_bytes, m->at_peak[CATEGORY_ACTIVATIONS]);
+		m->reserved_bytes = effective_reserved_as(c, m->allocated_bytes, cached(e, r) - m->peak_bytes);
 		m->cached = true;
 		return;
 	}
@@ -161,13 +161,14 @@ static void report_stack_memory(const struct engine *e, const struct role *r, st
 static int64_t held(const struct engine *e, const struct role *r, enum space space, int64_t laid_out)
 {
 	struct memory_use use;
-	if (follows_allocator(e) && space == SPACE_DEVICE)
-		return cached(e, r);
+	int64_t *activations = &use.at_peak[CATEGORY_ACTIVATIONS];
 	if (!cluster_has_stack(e->c) || space != SPACE_DEVICE)
-		return laid_out;
+		return follows_allocator(e) && space == SPACE_DEVICE ? cached(e, r) : laid_out;
 	plan_peak(r, space, &use);
-	return longer(laid_out, effective_reserved(e->c, effective_allocated(e->c, use.peak_bytes,
-	                                                                     use.at_peak[CATEGORY_ACTIVATIONS])));
+	if (follows_allocator(e))
+		return effective_reserved_as(e->c, effective_allocated_as(e->c, use.peak_bytes, *activations),
+		                             cached(e, r) - use.peak_bytes);
+	return longer(laid_out, effective_reserved(e->c, effective_allocated(e->c, use.peak_bytes, *activations)));
 }
 
 /* Fills what needs no clock: names, memory, and which memory is fullest. */

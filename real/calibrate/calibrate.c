@@ -85,9 +85,11 @@ static enum status measure_cpu(struct calibration *k)
 	enum status s = STATUS_OK;
 	k->cluster->threads = k->options->threads;
 	k->tasks = calibrate_compute_tasks(k) + calibrate_links_tasks(k);
+	k->alone = true;
 	if (!k->rank)
 		s = calibrate_compute(k);
-	calibrate_wait(k);
+	k->alone = false;
+	calibrate_wait_for_first(k);
 	if (!s)
 		s = calibrate_together(k);
 	if (!s && k->ranks > 1)
@@ -163,14 +165,14 @@ static void meet_on_machine(struct calibration *k)
 {
 	struct machine ours = machine_here(), *all = array_make((size_t)k->ranks, sizeof *all);
 	int first = k->rank, least;
-	MPI_Bcast(&ours, sizeof ours, MPI_BYTE, 0, k->node);
-	MPI_Allgather(&ours, sizeof ours, MPI_BYTE, all, sizeof ours, MPI_BYTE, MPI_COMM_WORLD);
+	CALIBRATE_WAITS(MPI_Bcast(&ours, sizeof ours, MPI_BYTE, 0, k->node));
+	CALIBRATE_WAITS(MPI_Allgather(&ours, sizeof ours, MPI_BYTE, all, sizeof ours, MPI_BYTE, MPI_COMM_WORLD));
 	for (int i = k->rank; *ours.boot && i >= 0; i--)
 		if (!memcmp(&all[i], &ours, sizeof ours))
 			first = i;
-	MPI_Allreduce(&first, &least, 1, MPI_INT, MPI_MIN, k->node);
+	CALIBRATE_WAITS(MPI_Allreduce(&first, &least, 1, MPI_INT, MPI_MIN, k->node));
 	free(all);
-	MPI_Comm_split(MPI_COMM_WORLD, least, k->rank, &k->machine);
+	CALIBRATE_WAITS(MPI_Comm_split(MPI_COMM_WORLD, least, k->rank, &k->machine));
 	MPI_Comm_size(k->machine, &k->machine_ranks);
 	int hosts = (k->machine_ranks + k->local_ranks - 1) / k->local_ranks;
 	k->cluster->together = hosts > 1 ? hosts : 0;
@@ -182,11 +184,11 @@ static enum status part(struct calibration *k)
 	struct communicator *all = k->communicator, *here = NULL;
 	int first = k->rank, several = k->local_ranks < k->ranks, anywhere = several;
 	if (k->ranks > 1)
-		MPI_Allreduce(&several, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+		CALIBRATE_WAITS(MPI_Allreduce(&several, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
 	if (!anywhere)
 		return STATUS_OK;
-	MPI_Bcast(&first, 1, MPI_INT, 0, k->node);
-	MPI_Comm_split(MPI_COMM_WORLD, k->local_rank ? MPI_UNDEFINED : 0, k->rank, &k->hosts);
+	CALIBRATE_WAITS(MPI_Bcast(&first, 1, MPI_INT, 0, k->node));
+	CALIBRATE_WAITS(MPI_Comm_split(MPI_COMM_WORLD, k->local_rank ? MPI_UNDEFINED : 0, k->rank, &k->hosts));
 	enum status s = communicator_split(&here, all, first, k->rank);
 	if (!s)
 		s = communicator_split(&k->between, all, k->local_rank ? -1 : 0, k->rank);

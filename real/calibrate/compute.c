@@ -355,7 +355,7 @@ enum status calibrate_together(struct calibration *k)
 	/* The node's bandwidth is at least what all ranks together were seen to move. */
 	int64_t sums[3] = {moved.value, moved.low, moved.high}, overhead = resident_bytes();
 	if (k->ranks > 1)
-		MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_INT64_T, MPI_SUM, k->machine);
+		CALIBRATE_WAITS(MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_INT64_T, MPI_SUM, k->machine));
 	k->cluster->node_bandwidth = rate_measured(sums[0], sums[1], sums[2]);
 	if (overhead > 0)
 		k->cluster->overhead = rate_measured(overhead, overhead, overhead);
