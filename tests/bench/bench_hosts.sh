@@ -40,8 +40,10 @@ for hosts in 2 4; do
 	with $hosts "$rate" "$bits" 3
 	export SHARDLAB_CONFIG=$lab/own.yaml
 	lab_on 1 "$SHARDLAB" calibrate --quick --hosts "$lab/hosts" >/dev/null 2>&1
-	lab_on 1 "$SHARDLAB" validate --model mlp --strategy ddp,zero3 --steps 8 --hosts "$lab/hosts" --cluster "$SHARDLAB_CONFIG" 2>/dev/null |
-		sed -n '/predicted.*measured.*error/p; /^\(ddp\|zero3\)/p'
+	for model in mlp gpt; do
+		lab_on 1 "$SHARDLAB" validate --model $model --strategy ddp,zero3,pipeline --steps 8 --hosts "$lab/hosts" --cluster "$SHARDLAB_CONFIG" 2>/dev/null |
+			sed -n "/predicted.*measured.*error/s/^strategy/$model    /p; /^\(ddp\|zero3\|pipeline\)  *[0-9]/p"
+	done
 	lab_down
 	with $hosts '' 0 15
 	lab_down

@@ -81,6 +81,7 @@ lab_on 1 timeout 90 mpirun -n 2 --hostfile "$TMPDIR/hosts2" -x OPENBLAS_NUM_THRE
 	>"$TMPDIR/calibrate.out" 2>"$TMPDIR/err" || complain "calibrate over hosts: $(cat "$TMPDIR/err")"
 [ "$(sed -n '/^network:/,/^[^ ]/p' "$TMPDIR/rates.yaml" | grep -c '{measured: ')" = 3 ] || complain "no network in $(cat "$TMPDIR/rates.yaml")"
 grep -q '^between hosts, sums' "$TMPDIR/calibrate.out" || complain "calibrate over hosts shows $(cat "$TMPDIR/calibrate.out")"
+grep -q '^  together: 2$' "$TMPDIR/rates.yaml" || complain "calibrate did not see that its hosts are one machine: $(head -20 "$TMPDIR/rates.yaml")"
 over known 2 "${tiny[@]}" --steps 4 --cluster "$TMPDIR/rates.yaml"
 [ "$(grep -c . "$TMPDIR/known.err")" = 1 ] || complain "with a network that was measured is said: $(cat "$TMPDIR/known.err")"
 

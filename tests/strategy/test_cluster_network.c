@@ -7,6 +7,28 @@
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
 
+/* Hosts that are one machine, as calibrate writes it. */
+START_TEST(test_nodes_of_one_machine)
+{
+	static const char text[] =
+	        "name: c\nkind: cpu\nnode: {devices: 1, together: 4, cores: 2, memory: 1GB, memory_bandwidth: 1e10}\n"
+	        "device: {overhead: 1MB, memory_bandwidth: 1e9, launch: 0, collective_launch: 0,\n"
+	        "  collective_cores: 0.5}\ncompute: {default: {fp32: 1e9}}\n"
+	        "link: {latency: 1e-6, bandwidth: 1e9}\nnetwork: {latency: 1e-5, bandwidth: 2e8}\n";
+	struct cluster c, again;
+	must(cluster_read(&c, text, strlen(text), "c.yaml"));
+	ck_assert_int_eq(cluster_machine_nodes(&c), 4);
+	must_read_back(&c, &again);
+	ck_assert_int_eq(again.together, 4);
+	c.together = 0; /* not said: a node is a machine, and nothing is written */
+	cluster_release(&again);
+	must_read_back(&c, &again);
+	ck_assert_int_eq(again.together, 0);
+	ck_assert_int_eq(cluster_machine_nodes(&again), 1);
+	cluster_release(&c);
+	cluster_release(&again);
+}
+
 /* Sums between hosts have a rate of their own, if the file says one. */
 START_TEST(test_sums_between_nodes)
 {
