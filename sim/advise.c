@@ -8,7 +8,6 @@
 #include "sim/fixed.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/compare.h"
-#include "strategy/base/memory.h"
 #include "strategy/cluster/effective.h"
 #include "strategy/strategies/strategy.h"
 #include "strategy/trace/ratio.h"
@@ -108,15 +107,12 @@ static enum status begin_walk(struct advice *a)
 	struct grid_search *f = &a->walk;
 	struct settings s = settings_of_walk(q, a->done);
 	*f = (struct grid_search){.cluster_name = advise_cluster(q, s.strategy), .margin = q->margin};
-	enum status status = strategy_parse(s.strategy, &strategy);
-	if (!status)
-		status = settings_resolve(&s, strategy_data_ranks(&s));
-	if (status)
-		return status;
+	TRY(strategy_parse(s.strategy, &strategy));
+	TRY(settings_resolve(&s, strategy_data_ranks(&s)));
 	f->all_micros = strategy->stages;
 	make_grid(q, &s, &f->grid);
-	status = grid_search_begin(f);
-	return status ? status : try_plainly(f);
+	TRY(grid_search_begin(f));
+	return try_plainly(f);
 }
 
 /* ---- what a walk found ---- */
@@ -398,10 +394,8 @@ static enum status note_stacks(struct advice *a)
 
 enum status advise_begin(struct advice **out, const struct advise_request *q)
 {
-	struct advice *a = *out = calloc(1, sizeof *a);
+	struct advice *a = *out = array_make(1, sizeof *a);
 	struct model m;
-	if (!a)
-		memory_exhausted();
 	a->request = *q;
 	a->total = q->strategies * q->precisions;
 	enum status s = settle_batch(&a->request.given);

@@ -4,7 +4,6 @@
 
 #include "sim/nccl.h"
 #include "strategy/base/arena.h"
-#include "strategy/base/memory.h"
 #include "strategy/cluster/effective.h"
 #include "strategy/strategies/alone.h"
 
@@ -217,13 +216,11 @@ static const struct cost_profile *profile_of(struct cost_cache *cache, const str
 	                           .ends = h->op->ends_only,
 	                           .rounds = schedule_rounds(&h->s)};
 	p->round = array_make((size_t)p->rounds, sizeof *p->round);
-	int64_t *counts = calloc((size_t)h->nodes * 2, sizeof *counts);
+	int64_t *counts = array_make((size_t)h->nodes * 2, sizeof *counts);
 	struct shape whole = *h;
 	whole.s.elements = h->n; /* a message that carries nothing would not show */
 	while (whole.s.elements < 2 * h->n * h->n && whole.s.elements < INT64_C(1) << 40)
 		whole.s.elements *= 2;
-	if (!counts)
-		memory_exhausted();
 	for (int64_t i = 0; i < p->rounds; i++)
 		profile_round(&whole, p, i, counts, counts + h->nodes);
 	free(counts);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
-#include "strategy/base/memory.h"
 
 #define APPEND(array, count, capacity, value)                                                                          \
 	do {                                                                                                           \
@@ -63,10 +62,8 @@ static void set_uses(struct fluid *f, int id, const struct use *uses, int count)
 	if (count > a->use_capacity) {
 		free(a->uses);
 		free(a->used);
-		a->uses = calloc((size_t)count, sizeof *a->uses);
-		a->used = calloc((size_t)count, sizeof *a->used);
-		if (!a->uses || !a->used)
-			memory_exhausted();
+		a->uses = array_make((size_t)count, sizeof *a->uses);
+		a->used = array_make((size_t)count, sizeof *a->used);
 		a->use_capacity = count;
 	}
 	a->use_count = 0;
@@ -198,9 +195,7 @@ int *fluid_multiply(struct fluid *f, int copies, int (*ahead)(const void *contex
                     const void *context)
 {
 	size_t count = f->activity_count, resources = f->resource_count;
-	int *numbers = calloc((size_t)copies * count + 1, sizeof *numbers);
-	if (!numbers)
-		memory_exhausted();
+	int *numbers = array_make((size_t)copies * count, sizeof *numbers);
 	for (size_t i = 0; i < (size_t)copies * count; i++)
 		numbers[i] = i < count && f->activities[i].alive ? (int)i : -1;
 	for (size_t i = resources; i < (size_t)copies * resources; i++)

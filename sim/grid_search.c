@@ -41,10 +41,9 @@ static void leave_margin(struct cluster *c, double margin, bool surely)
 
 static enum status open_cluster(const struct grid_search *f, int64_t ranks, struct cluster *c)
 {
-	enum status s = cluster_open(c, f->cluster_name, ranks);
-	if (!s)
-		leave_margin(c, f->margin, f->surely);
-	return s;
+	TRY(cluster_open(c, f->cluster_name, ranks));
+	leave_margin(c, f->margin, f->surely);
+	return STATUS_OK;
 }
 
 static enum status report_on(struct grid_search *f, const struct plan *p, bool timed, struct report *out)
@@ -73,10 +72,8 @@ enum status grid_search_report(struct grid_search *f, const struct settings *s, 
 {
 	struct plan p = {0};
 	*out = (struct report){0};
-	enum status status = compile(f, s, &p);
-	if (status)
-		return status;
-	status = report_on(f, &p, timed, out);
+	TRY(compile(f, s, &p));
+	enum status status = report_on(f, &p, timed, out);
 	plan_release(&p);
 	return status;
 }
@@ -85,10 +82,8 @@ enum status grid_search_try(struct grid_search *f, const struct settings *s)
 {
 	struct plan p = {0};
 	int64_t step;
-	enum status status = compile(f, s, &p);
-	if (status)
-		return status;
-	status = sim_time(&p, &f->cluster, &step, NULL);
+	TRY(compile(f, s, &p));
+	enum status status = sim_time(&p, &f->cluster, &step, NULL);
 	plan_release(&p);
 	return status;
 }

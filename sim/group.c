@@ -4,7 +4,6 @@
 
 #include "sim/engine.h"
 #include "strategy/base/arena.h"
-#include "strategy/base/memory.h"
 
 static int64_t members_of(const struct engine *e, int group)
 {
@@ -29,10 +28,8 @@ static void begin_collective(struct engine *e, int group)
 	const struct cluster *c = e->c;
 	const struct cost *cost = &engine_instance(e, group)->cost;
 	uint64_t cores = (uint64_t)c->collective_cores.value, *here = members_by_node(e, group);
-	struct use *uses = calloc((size_t)e->classes.node_count * 2 + 1, sizeof *uses);
+	struct use *uses = array_make((size_t)e->classes.node_count * 2, sizeof *uses);
 	int n = 0;
-	if (!uses)
-		memory_exhausted();
 	for (int i = 0; c->kind == DEVICE_CPU && cost->ns && i < e->classes.node_count; i++) {
 		/* each byte is read once and written once, on the node of its rank */
 		wide bytes = (wide)cost->bytes * 2 * here[i] / (uint64_t)members_of(e, group);

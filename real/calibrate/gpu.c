@@ -13,12 +13,9 @@ enum status gpu_open(struct gpu *g, const struct calibration *k)
 	int gpus = 0;
 	int64_t total = 0;
 	*g = (struct gpu){.cuda = NULL};
-	enum status s = cuda_device_find(&k->gpu->choice, &g->api, &gpus);
-	if (s)
-		return s;
+	TRY(cuda_device_find(&k->gpu->choice, &g->api, &gpus));
 	g->number = k->gpu->choice.local_rank % gpus;
-	if ((s = cuda_library_describe(g->api, g->number, &g->properties)))
-		return s;
+	TRY(cuda_library_describe(g->api, g->number, &g->properties));
 	int error = g->api->open(&g->cuda, g->number, CUDA_WORKSPACE_BYTES);
 	if (!error)
 		error = g->api->memory(g->cuda, &g->available_bytes, &total);

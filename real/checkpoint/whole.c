@@ -126,10 +126,9 @@ static enum status verify_state(const struct checkpoint *c)
 
 enum status checkpoint_verify(const struct checkpoint *c)
 {
-	enum status s = verify_files(c);
-	if (!s)
-		s = verify_items(c);
-	return s ? s : verify_state(c);
+	TRY(verify_files(c));
+	TRY(verify_items(c));
+	return verify_state(c);
 }
 
 /* ---- weights ---- */

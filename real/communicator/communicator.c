@@ -32,9 +32,7 @@ static enum status sum_round(struct communicator_base *b, const struct round *r,
 	                 : MPI_Irecv(incoming, n, MPI_DOUBLE, peer, TAG_SUM, b->comm, &request);
 	if (code != MPI_SUCCESS)
 		return communicator_mpi_failed(b, code, "sum", peer);
-	enum status s = communicator_wait(b, &request, "sum", peer);
-	if (s)
-		return s;
+	TRY(communicator_wait(b, &request, "sum", peer));
 	*(sends ? &t->sent_bytes : &t->received_bytes) += n * (int64_t)sizeof *values;
 	for (int i = 0; i < n && !sends; i++)
 		values[i] = r->add ? values[i] + incoming[i] : incoming[i];

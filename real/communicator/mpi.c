@@ -12,6 +12,7 @@
 
 #include "kernels/kernels.h"
 #include "real/communicator/internal.h"
+#include "strategy/base/arena.h"
 
 struct library {
 	struct communicator_base base; /* first */
@@ -176,9 +177,7 @@ static const struct communicator_ops mpi_ops = {
 
 struct communicator_base *communicator_mpi_new(void)
 {
-	struct library *l = calloc(1, sizeof *l);
-	if (!l)
-		return NULL;
+	struct library *l = array_make(1, sizeof *l);
 	MPI_Op_create(add_bf16, 1, &l->add_bf16);
 	MPI_Op_create(add_fp16, 1, &l->add_fp16);
 	l->base.public.ops = &mpi_ops;

@@ -38,6 +38,7 @@ void nccl_close(struct nccl *n, bool abort)
 #include <string.h>
 
 #include "real/communicator/internal.h"
+#include "strategy/base/arena.h"
 
 static struct nccl_functions library; /* GetUniqueId is NULL: not opened */
 
@@ -112,9 +113,7 @@ enum status nccl_open(struct nccl **out, struct communicator *members)
 	*out = NULL;
 	if (s)
 		return s;
-	struct nccl *n = calloc(1, sizeof *n);
-	if (!n)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct nccl *n = array_make(1, sizeof *n);
 	n->rank = members->rank;
 	n->ranks = members->ranks;
 	if (!n->rank)
@@ -133,10 +132,8 @@ enum status nccl_open(struct nccl **out, struct communicator *members)
 enum status nccl_split(struct nccl **out, struct nccl *of, int colour, int place)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-	struct nccl *n = calloc(1, sizeof *n);
+	struct nccl *n = array_make(1, sizeof *n);
 	*out = NULL;
-	if (!n)
-		return status_fail(STATUS_MEMORY, "out of memory");
 	config.splitShare = 1;
 	ncclResult_t r =
 	        library.CommSplit(of->comm, colour < 0 ? NCCL_SPLIT_NOCOLOR : colour, place, &n->comm, &config);

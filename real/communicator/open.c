@@ -80,9 +80,7 @@ enum status communicator_split(struct communicator **out, struct communicator *c
 	*out = NULL;
 	if (b->broken)
 		return communicator_is_broken(b);
-	enum status s = communicator_deadline("parting the ranks");
-	if (s)
-		return s;
+	TRY(communicator_deadline("parting the ranks"));
 	int code = MPI_Comm_split(b->comm, colour < 0 ? MPI_UNDEFINED : colour, place, &comm);
 	communicator_deadline_end();
 	if (code != MPI_SUCCESS)

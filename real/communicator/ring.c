@@ -19,6 +19,7 @@
 
 #include "kernels/kernels.h"
 #include "real/communicator/internal.h"
+#include "strategy/base/arena.h"
 
 /* Sizes in bytes. A piece that is added goes through staging, which should stay in the cache until then. A copied piece
  * goes straight to its place, so larger ones only save calls. */
@@ -339,7 +340,6 @@ static enum status ring_run(struct communicator *c, const struct collective *wha
 {
 	struct ring *r = (struct ring *)c;
 	bool root = what->root == c->rank;
-	enum status s;
 	*traffic = (struct traffic){.counted = true};
 	if (r->base.broken)
 		return communicator_is_broken(&r->base);
@@ -355,10 +355,10 @@ static enum status ring_run(struct communicator *c, const struct collective *wha
 	char *place = what->whole ? (char *)what->whole + own(r) * r->bytes : NULL;
 	if (o->before == EXTENT_SLICE && (root || o->after == EXTENT_WHOLE))
 		copy(r, place, what->part, slice(r));
-	s = carry_out(r);
-	if (!s && o->after == EXTENT_SLICE && (o->adds ? !r->in_place : root))
+	TRY(carry_out(r));
+	if (o->after == EXTENT_SLICE && (o->adds ? !r->in_place : root))
 		copy(r, what->part, place, slice(r));
-	return s;
+	return STATUS_OK;
 }
 
 static const struct communicator_ops ring_ops = {
@@ -372,9 +372,7 @@ static const struct communicator_ops ring_ops = {
 
 struct communicator_base *communicator_ring_new(void)
 {
-	struct ring *r = calloc(1, sizeof *r);
-	if (!r)
-		return NULL;
+	struct ring *r = array_make(1, sizeof *r);
 	r->base.public.ops = &ring_ops;
 	return &r->base;
 }

@@ -26,9 +26,7 @@ enum status communicator_tell_all(struct communicator *c, const struct exchange 
 {
 	struct communicator_base *b = base_of(c);
 	MPI_Request request;
-	enum status s = check(b, x, bytes * b->public.ranks);
-	if (s)
-		return s;
+	TRY(check(b, x, bytes * b->public.ranks));
 	int code = MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, b->comm, &request);
 	return finish(b, code, &request, x);
 }
@@ -38,9 +36,7 @@ enum status communicator_tell_first(struct communicator *c, const struct exchang
 {
 	struct communicator_base *b = base_of(c);
 	MPI_Request request;
-	enum status s = check(b, x, bytes);
-	if (s)
-		return s;
+	TRY(check(b, x, bytes));
 	int code = MPI_Igatherv(mine, bytes, MPI_BYTE, all, counts, places, MPI_BYTE, 0, b->comm, &request);
 	return finish(b, code, &request, x);
 }
@@ -49,9 +45,7 @@ enum status communicator_hear(struct communicator *c, const struct exchange *x, 
 {
 	struct communicator_base *b = base_of(c);
 	MPI_Request request;
-	enum status s = check(b, x, bytes);
-	if (s)
-		return s;
+	TRY(check(b, x, bytes));
 	int code = MPI_Ibcast(at, (int)bytes, MPI_BYTE, from, b->comm, &request);
 	return finish(b, code, &request, x);
 }

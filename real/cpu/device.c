@@ -35,9 +35,7 @@ static enum status check(const struct device_choice *c, const struct plan *p)
 static enum status open_memory(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,
                                const struct device_choice *c)
 {
-	d->own = d->rank = calloc(1, sizeof *d->rank);
-	if (!d->own)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	d->own = d->rank = array_make(1, sizeof *d->rank);
 	return rank_memory_open(d->rank, p, rank, input, c->guard, c->folder, NULL);
 }
 

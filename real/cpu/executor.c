@@ -221,16 +221,12 @@ static const struct executor_ops cpu_ops = {.run = cpu_run,
 
 enum status cpu_executor_open(struct executor **out, struct rank_memory *memory, struct communicator *communicator)
 {
-	struct cpu_executor *e = calloc(1, sizeof *e);
-	*out = e ? &e->base : NULL;
-	if (!e)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct cpu_executor *e = array_make(1, sizeof *e);
+	*out = &e->base;
 	pthread_cond_init(&e->changed, NULL);
 	pthread_cond_init(&e->op_done, NULL);
-	enum status s = executor_base_open(&e->base, &cpu_ops, memory, communicator);
-	e->done = calloc((size_t)memory->role->op_count + 1, sizeof *e->done);
-	if (s || !e->done)
-		return s ? s : status_fail(STATUS_MEMORY, "out of memory");
+	e->done = array_make((size_t)memory->role->op_count, sizeof *e->done);
+	TRY(executor_base_open(&e->base, &cpu_ops, memory, communicator));
 	const struct section all = {0, memory->role->op_count};
 	for (int q = 0; q < QUEUE_COUNT; q++) {
 		struct worker *w = &e->worker[q];

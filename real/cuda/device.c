@@ -166,9 +166,7 @@ static enum status take(void *context, enum space space, int64_t bytes, void **a
 		                                   "no pinned memory for a host arena of %" PRId64 " bytes", bytes)
 		             : STATUS_OK;
 	}
-	enum status s = cuda_device_error(c, c->api->memory(c->context, &available, &total), "asking for free memory");
-	if (s)
-		return s;
+	TRY(cuda_device_error(c, c->api->memory(c->context, &available, &total), "asking for free memory"));
 	name_gpu(gpu, sizeof gpu, c->gpu, &c->properties, c->sharing);
 	if (bytes > available)
 		return cuda_fit_failed(c->rank.plan, gpu, bytes, available);
@@ -241,30 +239,16 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	return error ? cuda_device_error(c, error, "making a stream") : take_pinned(c);
 }
 
-static enum status find_fusions(struct cuda_device *c)
-{
-	const struct role *r = c->rank.role;
-	c->fusion = calloc((size_t)r->op_count + 1, sizeof *c->fusion);
-	if (!c->fusion)
-		return status_fail(STATUS_MEMORY, "out of memory");
-	fusion_find(c->rank.plan->model, r, c->fusion);
-	return STATUS_OK;
-}
-
 enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int64_t rank,
                              const struct input_source *input, const struct device_choice *choice)
 {
-	struct cuda_device *c = *out = calloc(1, sizeof *c);
-	if (!c)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct cuda_device *c = *out = array_make(1, sizeof *c);
 	c->rank.plan = p; /* for the message when it does not fit */
-	enum status s = open_gpu(c, choice);
-	if (!s)
-		s = rank_memory_open(&c->rank, p, rank, input, false, choice->folder, &c->remote);
-	if (!s)
-		s = bind_check(&c->rank, &c->api->kernels, "cuda");
-	if (s || (s = find_fusions(c)))
-		return s;
+	TRY(open_gpu(c, choice));
+	TRY(rank_memory_open(&c->rank, p, rank, input, false, choice->folder, &c->remote));
+	TRY(bind_check(&c->rank, &c->api->kernels, "cuda"));
+	c->fusion = array_make((size_t)c->rank.role->op_count, sizeof *c->fusion);
+	fusion_find(p->model, c->rank.role, c->fusion);
 	c->binding = (struct binding){.memory = &c->rank,
 	                              .kernels = &c->api->kernels,
 	                              .context = c->context,

@@ -164,9 +164,7 @@ static enum status end_sums(struct cuda_device *c)
 {
 	if (!c->rank.evaluating)
 		return STATUS_OK;
-	enum status s = cuda_device_copy(c, c->shown, c->sums, sizeof *c->sums);
-	if (s)
-		return s;
+	TRY(cuda_device_copy(c, c->shown, c->sums, sizeof *c->sums));
 	c->rank.evaluate_loss += c->shown->loss;
 	c->rank.evaluate_correct += c->shown->correct;
 	return STATUS_OK;
@@ -233,10 +231,8 @@ static enum status capture(struct cuda_executor *e, const struct section *s, cud
 	memcpy(traffic, e->base.traffic, sizeof traffic);
 	memcpy(transfer, c->rank.transfer, sizeof transfer);
 	int error = c->api->capture_begin(c->context, e->stream[QUEUE_COMPUTE]);
-	enum status status = cuda_device_error(c, error, "capturing a step");
-	if (status)
-		return status;
-	status = issue(e, s, false);
+	TRY(cuda_device_error(c, error, "capturing a step"));
+	enum status status = issue(e, s, false);
 	error = c->api->capture_end(c->context, e->stream[QUEUE_COMPUTE], out);
 	memcpy(e->base.traffic, traffic, sizeof traffic);
 	memcpy(c->rank.transfer, transfer, sizeof transfer);

@@ -81,20 +81,14 @@ static int open_events(struct cuda_executor *e)
 enum status cuda_executor_open(struct executor **out, struct cuda_device *device, struct communicator *communicator,
                                const struct device_choice *choice)
 {
-	struct cuda_executor *e = calloc(1, sizeof *e);
-	*out = e ? &e->base : NULL;
-	if (!e)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct cuda_executor *e = array_make(1, sizeof *e);
+	*out = &e->base;
 	e->device = device;
 	e->is_nccl = choice->collectives && communicator_kind(choice->collectives)->device;
-	enum status s = executor_base_open(&e->base, &cuda_executor_ops, &device->rank, communicator);
-	if (s)
-		return s;
-	size_t ops = (size_t)e->base.role->op_count + 1;
-	e->events = calloc(ops, sizeof *e->events);
-	e->jobs = calloc(ops, sizeof *e->jobs);
-	if (!e->events || !e->jobs)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	TRY(executor_base_open(&e->base, &cuda_executor_ops, &device->rank, communicator));
+	size_t ops = (size_t)e->base.role->op_count;
+	e->events = array_make(ops, sizeof *e->events);
+	e->jobs = array_make(ops, sizeof *e->jobs);
 	int error = open_streams(e);
 	if (!error)
 		error = open_events(e);

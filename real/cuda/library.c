@@ -59,9 +59,7 @@ enum status cuda_library_open(const struct cuda_api **out)
 	*out = in_use;
 	if (in_use)
 		return STATUS_OK;
-	enum status s = find(path, sizeof path);
-	if (s)
-		return s;
+	TRY(find(path, sizeof path));
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return status_fail(STATUS_INPUT, "{device} cuda: cannot load %.500s: %.500s", path, dlerror());

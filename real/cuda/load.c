@@ -44,15 +44,11 @@ enum status cuda_slots_open(struct cuda_device *c)
 	int loads = 0;
 	for (int i = 0; i < r->op_count; i++)
 		loads += r->ops[i].kind == OP_LOAD;
-	c->slots = calloc((size_t)loads + 1, sizeof *c->slots);
-	if (!c->slots)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	c->slots = array_make((size_t)loads, sizeof *c->slots);
 	for (int i = 0; i < r->op_count; i++) {
 		if (r->ops[i].kind != OP_LOAD)
 			continue;
-		enum status s = open_slots(c, &c->slots[c->slot_count], i);
-		if (s)
-			return s;
+		TRY(open_slots(c, &c->slots[c->slot_count], i));
 		c->slot_count++;
 	}
 	return STATUS_OK;
@@ -78,10 +74,8 @@ enum status cuda_slots_begin(struct cuda_device *c, const struct section *s)
 		if (!is_in(s, c->slots[i].op))
 			continue;
 		const struct op *op = &c->rank.role->ops[c->slots[i].op];
-		enum status status = cuda_device_copy(
-		        c, &c->step, rank_memory_region(&c->rank, &op->operand[LOAD_STEP], &n), sizeof c->step);
-		if (status)
-			return status;
+		TRY(cuda_device_copy(c, &c->step, rank_memory_region(&c->rank, &op->operand[LOAD_STEP], &n),
+		                     sizeof c->step));
 		c->step_known = true;
 	}
 	return STATUS_OK;

@@ -116,9 +116,7 @@ enum status csv_next(struct csv *c)
 	c->column = c->row_is_open ? c->column + 1 : 0;
 	c->row += !c->row_is_open;
 	c->line = c->next_line;
-	enum status s = c->next < c->end && *c->next == '"' ? read_quoted(c) : read_plain(c);
-	if (s)
-		return s;
+	TRY(c->next < c->end && *c->next == '"' ? read_quoted(c) : read_plain(c));
 	c->text[c->length] = 0;
 	c->ends_row = is_line_end(c);
 	c->row_is_open = !c->ends_row;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "real/data/form.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/character.h"
 
 /* The first sample that could not be filled. */
@@ -28,8 +29,8 @@ static enum status check_spec(const struct dataset_spec *spec)
 
 enum status dataset_open(struct dataset *d, const struct dataset_spec *spec)
 {
-	*d = (struct dataset){.kind = spec->kind, .fault = calloc(1, sizeof *d->fault)};
-	enum status s = d->fault ? check_spec(spec) : status_fail(STATUS_MEMORY, "out of memory");
+	*d = (struct dataset){.kind = spec->kind, .fault = array_make(1, sizeof *d->fault)};
+	enum status s = check_spec(spec);
 	if (!s)
 		s = spec->kind == DATASET_IMAGES ? dataset_open_samples(d, spec) : dataset_open_stream(d, spec);
 	if (s)

@@ -140,9 +140,7 @@ static enum status inflate_all(z_stream *z, const struct data_file *packed, stru
 {
 	int64_t used = 0, capacity = first_capacity(packed, limit);
 	for (;;) {
-		enum status s = grow(out, &capacity, limit, name);
-		if (s)
-			return s;
+		TRY(grow(out, &capacity, limit, name));
 		unsigned room = window(capacity + 1 - out->size), given = window(packed->size - used);
 		z->next_in = packed->bytes + used;
 		z->avail_in = given;
@@ -151,8 +149,7 @@ static enum status inflate_all(z_stream *z, const struct data_file *packed, stru
 		int r = inflate(z, Z_NO_FLUSH);
 		used += given - z->avail_in;
 		out->size += room - z->avail_out;
-		if ((s = check_ratio(out->size, used, name)))
-			return s;
+		TRY(check_ratio(out->size, used, name));
 		if (r == Z_MEM_ERROR)
 			return out_of_memory(name, capacity);
 		if (r == Z_STREAM_END) {

@@ -11,6 +11,7 @@
 #include "real/data/form.h"
 #include "real/data/images.h"
 #include "real/data/sampler.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"
 
@@ -48,12 +49,9 @@ static enum status find_file(char path[PATH_BYTES], const char *folder, const ch
 static enum status read_idx(struct idx *x, struct data_file *f, const char *path, enum idx_rank rank,
                             const char *advice)
 {
-	enum status s = data_file_read(f, path, DATA_FILE_LIMIT, advice);
-	if (!s)
-		s = data_file_unpack(f, path, DATA_FILE_LIMIT);
-	if (!s)
-		s = idx_parse(x, path, f->bytes, f->size, rank);
-	return s;
+	TRY(data_file_read(f, path, DATA_FILE_LIMIT, advice));
+	TRY(data_file_unpack(f, path, DATA_FILE_LIMIT));
+	return idx_parse(x, path, f->bytes, f->size, rank);
 }
 
 static enum status check_labels(const struct idx *labels, const char *path, int64_t classes)
@@ -75,18 +73,17 @@ struct pair {
 
 static enum status read_pair(struct pair *p, const struct dataset_spec *spec, const char *advice)
 {
-	enum status s = read_idx(&p->images, &p->images_file, p->images_path, IDX_IMAGES, advice);
-	if (!s && p->images.item_bytes != spec->pixels)
-		s = status_fail(STATUS_INPUT,
-		                "%s: images of %lld pixels, but the model takes %lld; choose data or a model "
-		                "that go together",
-		                p->images_path, (long long)p->images.item_bytes, (long long)spec->pixels);
-	if (!s)
-		s = read_idx(&p->labels, &p->labels_file, p->labels_path, IDX_LABELS, advice);
-	if (!s && p->labels.count != p->images.count)
-		s = status_fail(STATUS_INPUT, "%s: %lld labels, but %s has %lld images", p->labels_path,
-		                (long long)p->labels.count, p->images_path, (long long)p->images.count);
-	return s ? s : check_labels(&p->labels, p->labels_path, spec->classes);
+	TRY(read_idx(&p->images, &p->images_file, p->images_path, IDX_IMAGES, advice));
+	if (p->images.item_bytes != spec->pixels)
+		return status_fail(STATUS_INPUT,
+		                   "%s: images of %lld pixels, but the model takes %lld; choose data or a model "
+		                   "that go together",
+		                   p->images_path, (long long)p->images.item_bytes, (long long)spec->pixels);
+	TRY(read_idx(&p->labels, &p->labels_file, p->labels_path, IDX_LABELS, advice));
+	if (p->labels.count != p->images.count)
+		return status_fail(STATUS_INPUT, "%s: %lld labels, but %s has %lld images", p->labels_path,
+		                   (long long)p->labels.count, p->images_path, (long long)p->images.count);
+	return check_labels(&p->labels, p->labels_path, spec->classes);
 }
 
 static enum status open_set(struct set *out, const struct dataset_spec *spec, const char *images, const char *labels,
@@ -140,9 +137,7 @@ static enum status open_folder(struct dataset *d, struct images *all, const stru
 
 static struct images *begin(struct dataset *d, const struct dataset_spec *spec)
 {
-	struct images *all = calloc(1, sizeof *all);
-	if (!all)
-		abort();
+	struct images *all = array_make(1, sizeof *all);
 	d->form = &images_form;
 	d->own = all;
 	d->type = "pixels";
@@ -166,9 +161,7 @@ static void describe(struct dataset *d, const char *name, const char *how)
 enum status dataset_open_images(struct dataset *d, const struct dataset_spec *spec)
 {
 	struct images *all = begin(d, spec);
-	enum status s = open_folder(d, all, spec);
-	if (s)
-		return s;
+	TRY(open_folder(d, all, spec));
 	d->files = 4;
 	d->training_samples = all->training.count;
 	d->validation_samples = all->validation.count;
@@ -180,10 +173,7 @@ enum status dataset_open_pair(struct dataset *d, const struct dataset_spec *spec
                               const char *labels)
 {
 	struct images *all = begin(d, spec);
-	enum status s = open_set(&all->training, spec, images, labels, "give a file of images and one of labels",
-	                         &d->bytes_held);
-	if (s)
-		return s;
+	TRY(open_set(&all->training, spec, images, labels, "give a file of images and one of labels", &d->bytes_held));
 	all->is_pair = true;
 	d->files = 2;
 	d->validation_samples = all->training.count / 10;

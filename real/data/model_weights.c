@@ -178,9 +178,7 @@ static enum status check_tied(const struct model_weights *w)
 
 static enum status check_all(const struct model_weights *w)
 {
-	bool *used = calloc((size_t)w->files.count + 1, sizeof *used);
-	if (!used)
-		return status_fail(STATUS_MEMORY, "%s: no memory for the names of its tensors", w->files.path);
+	bool *used = array_make((size_t)w->files.count, sizeof *used);
 	enum status s = STATUS_OK;
 	for (int i = 0; i < w->model->tensor_count + w->model->buffer_count && !s; i++)
 		s = check_number(w, i, used);

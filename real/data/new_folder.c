@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
 #include "strategy/base/path.h"
 
@@ -20,11 +21,6 @@ enum { NAME_TRIES = 1000, NAME_ROOM = 48 };
 static enum status cannot_write(enum status s, const char *path)
 {
 	return status_fail(s, "%s: cannot be written: %s", path, strerror(errno));
-}
-
-static enum status out_of_memory(const char *path)
-{
-	return status_fail(STATUS_MEMORY, "%s: no memory to write it", path);
 }
 
 /* ---- files in folders ---- */
@@ -118,9 +114,9 @@ static void sweep_entry(void *context, const char *entry)
 static char *parent_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *parent = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-	if (!parent)
-		memory_exhausted();
+	char *parent = memory_text(!slash ? "." : slash == path ? "/" : path);
+	if (slash && slash != path)
+		parent[slash - path] = '\0';
 	return parent;
 }
 
@@ -141,9 +137,7 @@ void new_folder_sweep_all(const char *parent, const char *begins)
 void folder_remove(const char *path, const char *first)
 {
 	size_t bytes = strlen(path) + NAME_ROOM;
-	char *folder = malloc(bytes);
-	if (!folder)
-		return;
+	char *folder = array_room(bytes, 1);
 	snprintf(folder, bytes, "%s.%ld.%d" SUFFIX, path, (long)getpid(), NAME_TRIES);
 	if (rename(path, folder))
 		snprintf(folder, bytes, "%s", path);
@@ -198,10 +192,8 @@ static bool try_name(struct new_folder *f, const char *name)
 static enum status make_temporary(struct new_folder *f)
 {
 	size_t bytes = strlen(f->path) + NAME_ROOM;
-	char *name = malloc(bytes);
+	char *name = array_room(bytes, 1);
 	bool made = false;
-	if (!name)
-		return out_of_memory(f->path);
 	for (int i = 0; !made && i < NAME_TRIES; i++) {
 		snprintf(name, bytes, "%s.%ld.%d" SUFFIX, f->path, (long)getpid(), i);
 		made = try_name(f, name);
@@ -237,9 +229,7 @@ static void follow_link(struct new_folder *f)
 
 enum status new_folder_make(struct new_folder *f, const char *path)
 {
-	*f = (struct new_folder){.path = strdup(path), .lock = -1};
-	if (!f->path)
-		return out_of_memory(path);
+	*f = (struct new_folder){.path = memory_text(path), .lock = -1};
 	cut_slashes(f->path);
 	follow_link(f);
 	enum status s = check_place(f->path);
@@ -282,9 +272,7 @@ enum status new_folder_finish(struct new_folder *f)
 
 void new_folder_sweep(const char *path)
 {
-	struct new_folder f = {.path = strdup(path), .lock = -1};
-	if (!f.path)
-		memory_exhausted();
+	struct new_folder f = {.path = memory_text(path), .lock = -1};
 	cut_slashes(f.path);
 	follow_link(&f);
 	sweep(f.path);

@@ -118,16 +118,12 @@ static void describe(struct dataset *d, const struct rows *r, const char *scaled
 enum status dataset_take_rows(struct dataset *d, const struct table *table, int64_t training, const char *how)
 {
 	char scaled[96];
-	struct rows *r = calloc(1, sizeof *r);
-	if (!r)
-		abort();
+	struct rows *r = array_make(1, sizeof *r);
 	*r = (struct rows){.table = *table, .training = training};
 	struct table *t = &r->table;
 	d->form = &rows_form;
 	d->own = r;
-	enum status s = table_finish(t);
-	if (s)
-		return s;
+	TRY(table_finish(t));
 	d->validation_samples = training ? t->rows - training : t->rows / 10;
 	d->training_samples = t->rows - d->validation_samples;
 	d->files = t->file_count;

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "real/rank/disk.h"
+#include "strategy/base/arena.h"
+#include "strategy/base/memory.h"
 
 /* The reference implementation has the same limit. */
 enum { HEADER_LIMIT = 100 * 1000 * 1000, LENGTH_BYTES = 8 };
@@ -85,9 +87,7 @@ static enum status parse_tensor(struct safetensors_tensor *t, const char *path, 
 {
 	if (has_controls(name))
 		return status_fail(STATUS_INPUT, "%s: the name of a tensor has control characters in it", path);
-	t->name = strdup(name);
-	if (!t->name)
-		return status_fail(STATUS_MEMORY, "%s: no memory for the names of its tensors", path);
+	t->name = memory_text(name);
 	if (!json_is_object(entry))
 		return bad_tensor(path, name, "its description is not an object");
 	const char *dtype = json_string_value(json_object_get(entry, "dtype"));
@@ -100,9 +100,7 @@ static enum status parse_tensor(struct safetensors_tensor *t, const char *path, 
 		return status_fail(STATUS_INPUT, "%s: tensor %s: dtype %s is not supported", path, name, dtype);
 	t->dtype = (enum safetensors_dtype)d;
 
-	enum status s = parse_shape(t, path, json_object_get(entry, "shape"));
-	if (s)
-		return s;
+	TRY(parse_shape(t, path, json_object_get(entry, "shape")));
 	const json_t *offsets = json_object_get(entry, "data_offsets");
 	const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
 	if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
@@ -158,9 +156,7 @@ static enum status parse_header(struct safetensors *f, const json_t *header, int
 {
 	if (!json_is_object(header))
 		return status_fail(STATUS_INPUT, "%s: the header is not a JSON object", f->path);
-	f->tensors = calloc(json_object_size(header) + 1, sizeof *f->tensors);
-	if (!f->tensors)
-		return status_fail(STATUS_MEMORY, "%s: no memory for its header", f->path);
+	f->tensors = array_make(json_object_size(header), sizeof *f->tensors);
 	/* jansson's iterators take a pointer that is not const, but do not write. */
 	json_t *object = (json_t *)(uintptr_t)header;
 	for (void *at = json_object_iter(object); at; at = json_object_iter_next(object, at)) {
@@ -208,9 +204,7 @@ static enum status read_size(struct safetensors *f, int64_t *bytes)
 static enum status read_length(const struct safetensors *f, int64_t bytes, uint64_t *length)
 {
 	unsigned char text[LENGTH_BYTES];
-	enum status s = read_bytes(f->descriptor, f->path, 0, LENGTH_BYTES, text);
-	if (s)
-		return s;
+	TRY(read_bytes(f->descriptor, f->path, 0, LENGTH_BYTES, text));
 	*length = 0;
 	for (int i = LENGTH_BYTES - 1; i >= 0; i--)
 		*length = *length << 8 | text[i];
@@ -257,9 +251,7 @@ static enum status read_header(struct safetensors *f)
 
 enum status safetensors_open(struct safetensors *f, const char *path)
 {
-	*f = (struct safetensors){.path = strdup(path)};
-	if (!f->path)
-		return status_fail(STATUS_MEMORY, "%s: no memory for its name", path);
+	*f = (struct safetensors){.path = memory_text(path)};
 	f->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	f->is_open = f->descriptor >= 0;
 	enum status s = f->is_open ? read_header(f)
@@ -352,9 +344,7 @@ static enum status read_floats(int descriptor, const struct safetensors *f, cons
 	uint16_t piece[PIECE] = {0};
 	for (int64_t done = 0; done < count; done += PIECE) {
 		int64_t n = count - done < PIECE ? count - done : PIECE;
-		enum status s = read_bytes(descriptor, f->path, at + done * d->bytes, n * d->bytes, piece);
-		if (s)
-			return s;
+		TRY(read_bytes(descriptor, f->path, at + done * d->bytes, n * d->bytes, piece));
 		for (int64_t i = 0; i < n; i++)
 			out[done + i] =
 			        t->dtype == SAFETENSORS_F16 ? from_half(piece[i]) : from_bits((uint32_t)piece[i] << 16);
@@ -373,10 +363,8 @@ enum status safetensors_read(const struct safetensors *f, const struct safetenso
 		return status_fail(STATUS_INPUT, "%s: tensor %s: is %s; weights are read from F32, F16 and BF16",
 		                   f->path, t->name, d->name);
 	int descriptor;
-	enum status s = open_reader(f, &descriptor);
-	if (s)
-		return s;
-	s = read_floats(descriptor, f, t, first, count, out);
+	TRY(open_reader(f, &descriptor));
+	enum status s = read_floats(descriptor, f, t, first, count, out);
 	close_reader(f, descriptor);
 	return s;
 }

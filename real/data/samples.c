@@ -66,10 +66,8 @@ static enum status open_idx_files(struct dataset *d, const struct sources *s, co
 static enum status open_files(struct dataset *d, const struct dataset_spec *spec, const struct source_folder *folder)
 {
 	struct sources s;
-	enum status status = sources_find(&s, spec->path, folder);
-	if (status)
-		return status;
-	status = idx_kind(s.list[0].path) ? open_idx_files(d, &s, spec) : dataset_open_rows(d, &s, spec);
+	TRY(sources_find(&s, spec->path, folder));
+	enum status status = idx_kind(s.list[0].path) ? open_idx_files(d, &s, spec) : dataset_open_rows(d, &s, spec);
 	sources_release(&s);
 	return status;
 }

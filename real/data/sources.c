@@ -97,9 +97,7 @@ static enum status read_folder(struct sources *s, DIR *dir, const char *path, co
 	while ((entry = readdir(dir))) {
 		if (!source_folder_takes(folder, entry->d_name))
 			continue;
-		enum status status = add(s, arena_print(&s->arena, "%s/%s", path, entry->d_name), pairs);
-		if (status)
-			return status;
+		TRY(add(s, arena_print(&s->arena, "%s/%s", path, entry->d_name), pairs));
 	}
 	return STATUS_OK;
 }

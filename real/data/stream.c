@@ -103,10 +103,8 @@ static void cut(struct stream *s, int training, int64_t tokens)
 static enum status divide(struct stream *s, int training, int64_t tokens)
 {
 	int own = s->count - training;
-	s->training.list = calloc((size_t)s->count + 1, sizeof *s->training.list);
-	s->validation.list = calloc((size_t)s->count + 1, sizeof *s->validation.list);
-	if (!s->training.list || !s->validation.list)
-		return status_fail(STATUS_MEMORY, "out of memory for the parts of %d files", s->count);
+	s->training.list = array_make((size_t)s->count, sizeof *s->training.list);
+	s->validation.list = array_make((size_t)s->count, sizeof *s->validation.list);
 	if (own) {
 		add_files(&s->training, s, 0, training, 0, INT64_MAX, tokens, false);
 		add_files(&s->validation, s, training, s->count, 0, INT64_MAX, tokens, true);
@@ -201,19 +199,12 @@ enum status dataset_take_stream(struct dataset *d, struct token_file *files, int
 {
 	if (tokens < 1 || count < 1)
 		abort();
-	struct stream *s = calloc(1, sizeof *s);
-	if (!s) {
-		release_files(files, count);
-		return status_fail(STATUS_MEMORY, "out of memory");
-	}
+	struct stream *s = array_make(1, sizeof *s);
 	*s = (struct stream){.files = files, .count = count};
 	d->form = &stream_form;
 	d->own = s;
-	enum status status = check_alike(files, count);
-	if (!status)
-		status = divide(s, training, tokens);
-	if (status)
-		return status;
+	TRY(check_alike(files, count));
+	TRY(divide(s, training, tokens));
 	d->bytes_held = bytes_held(s);
 	d->files = count;
 	d->type = token_type_name(files[0].type);
@@ -236,9 +227,7 @@ static enum status read_type(const struct source *source, enum token_type *out)
 	char word[16];
 	if (!source->pairs)
 		return STATUS_OK;
-	enum status s = keys_read(&keys, source->pairs, &value);
-	if (s)
-		return s;
+	TRY(keys_read(&keys, source->pairs, &value));
 	snprintf(word, sizeof word, "%.*s", (int)value.length, value.text);
 	*out = token_type_of(word);
 	return STATUS_OK;
@@ -270,10 +259,8 @@ static enum status open_one(struct token_file *f, const struct source *source, c
 
 static enum status open_sources(struct dataset *d, const struct sources *s, const struct dataset_spec *spec)
 {
-	struct token_file *files = calloc((size_t)s->count, sizeof *files);
+	struct token_file *files = array_make((size_t)s->count, sizeof *files);
 	enum status status = STATUS_OK;
-	if (!files)
-		return status_fail(STATUS_MEMORY, "out of memory for %d files", s->count);
 	for (int i = 0; i < s->count && !status; i++)
 		status = open_one(&files[i], &s->list[i], spec);
 	if (!status)

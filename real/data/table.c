@@ -63,9 +63,7 @@ static enum status read_first(struct first_row *r, struct arena *arena, const ch
 	*r = (struct first_row){.rise = true, .count_up = true, .number = -1};
 	csv_begin(&c, name, bytes, size);
 	do {
-		enum status s = csv_next(&c);
-		if (s)
-			return s;
+		TRY(csv_next(&c));
 		if (c.at_end)
 			return status_fail(STATUS_INPUT, "%s: holds no rows", name);
 		if (c.column == COLUMNS_MOST)
@@ -236,13 +234,12 @@ static enum status read_rows(struct table *t, const char *name, const unsigned c
 	struct csv c;
 	csv_begin(&c, name, bytes, size);
 	for (;;) {
-		enum status s = csv_next(&c);
-		if (s || c.at_end)
-			return s;
+		TRY(csv_next(&c));
+		if (c.at_end)
+			return STATUS_OK;
 		if (has_header && !c.row)
 			continue;
-		if ((s = read_row(t, &c)))
-			return s;
+		TRY(read_row(t, &c));
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "real/data/token_header.h"
 #include "real/data/token_map.h"
 #include "strategy/base/keys.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/path.h"
 
 static const enum token_type types[] = {TOKEN_UINT16, TOKEN_UINT32, TOKEN_BYTES}; /* as in TOKEN_TYPE_WORDS */
@@ -121,12 +122,10 @@ static int64_t larger_in(const struct token_file *f, int64_t than, int64_t first
 static enum status check_ends(struct token_file *f)
 {
 	struct ends e = ends_of(f->count, f->type);
-	enum status s = check_range(f, 0, e.first_end);
-	if (!s)
-		s = check_range(f, e.last_begin, e.count);
-	if (!s)
-		f->largest = larger_in(f, larger_in(f, 0, 0, e.first_end), e.last_begin, e.count);
-	return s;
+	TRY(check_range(f, 0, e.first_end));
+	TRY(check_range(f, e.last_begin, e.count));
+	f->largest = larger_in(f, larger_in(f, 0, 0, e.first_end), e.last_begin, e.count);
+	return STATUS_OK;
 }
 
 /* ---- files without a header ---- */
@@ -228,8 +227,8 @@ static enum status begin(struct token_file *f, const char *path, const unsigned 
 {
 	if (spec->vocabulary > (int64_t)INT32_MAX + 1)
 		abort();
-	*f = (struct token_file){.path = strdup(path), .vocabulary = spec->vocabulary};
-	return f->path ? parse(f, bytes, size, spec) : status_fail(STATUS_MEMORY, "out of memory");
+	*f = (struct token_file){.path = memory_text(path), .vocabulary = spec->vocabulary};
+	return parse(f, bytes, size, spec);
 }
 
 enum status token_file_parse(struct token_file *f, const char *path, const unsigned char *bytes, int64_t size,
@@ -296,11 +295,8 @@ void token_file_release(struct token_file *f)
 enum status token_file_sample(const struct token_file *f, int64_t first, int64_t tokens, int32_t *inputs,
                               int32_t *targets)
 {
-	enum status s = token_map_check(&f->map, f->path);
-	if (!s)
-		s = check_range(f, first, first + tokens + 1);
-	if (s)
-		return s;
+	TRY(token_map_check(&f->map, f->path));
+	TRY(check_range(f, first, first + tokens + 1));
 	token_map_ahead(&f->map, f->ids + first * f->type, (tokens + 1) * f->type);
 	if (inputs)
 		widen(f->ids, f->type, first, tokens, inputs);

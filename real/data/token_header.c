@@ -157,9 +157,7 @@ static enum status read_npy(struct token_header *h, const char *path, const unsi
 {
 	char header[NPY_HEADER_MOST + 1];
 	int64_t ids_at = 0, count = 0;
-	enum status s = npy_header(header, path, bytes, size, &ids_at);
-	if (s)
-		return s;
+	TRY(npy_header(header, path, bytes, size, &ids_at));
 	enum token_type type = npy_type(npy_value(header, "'descr'"));
 	if (!type)
 		return bad_npy(path, "of another type than uint16, uint32 or int32 (little-endian)");

@@ -6,6 +6,7 @@
 
 #include "real/data/file.h"
 #include "real/data/weights_index.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/path.h"
 
 #define ONE_FILE "model.safetensors"
@@ -14,11 +15,6 @@
 
 /* An index of a million tensors has less. */
 static const int64_t INDEX_LIMIT = INT64_C(256) << 20;
-
-static enum status out_of_memory(const char *path)
-{
-	return status_fail(STATUS_MEMORY, "%s: no memory for the names of its tensors", path);
-}
 
 /* ---- the tensors of all files ---- */
 
@@ -43,9 +39,7 @@ static enum status collect(struct weights_file *w)
 	size_t all = 0;
 	for (int f = 0; f < w->file_count; f++)
 		all += (size_t)w->files[f].count;
-	w->tensors = calloc(all + 1, sizeof *w->tensors);
-	if (!w->tensors)
-		return out_of_memory(w->path);
+	w->tensors = array_make(all, sizeof *w->tensors);
 	for (int f = 0; f < w->file_count; f++)
 		for (int i = 0; i < w->files[f].count; i++)
 			w->tensors[w->count++] = (struct weights_tensor){&w->files[f], &w->files[f].tensors[i]};
@@ -55,9 +49,7 @@ static enum status collect(struct weights_file *w)
 
 static enum status open_one(struct weights_file *w, const char *path)
 {
-	w->files = calloc(1, sizeof *w->files);
-	if (!w->files)
-		return out_of_memory(path);
+	w->files = array_make(1, sizeof *w->files);
 	enum status s = safetensors_open(&w->files[0], path);
 	w->file_count = s ? 0 : 1;
 	return s ? s : collect(w);
@@ -69,9 +61,7 @@ static enum status open_shards(struct weights_file *w, const struct weights_inde
 {
 	enum { DESCRIPTORS_MOST = 64 };
 	enum status s = STATUS_OK;
-	w->files = calloc((size_t)x->file_count, sizeof *w->files);
-	if (!w->files)
-		return out_of_memory(index);
+	w->files = array_make((size_t)x->file_count, sizeof *w->files);
 	for (int f = 0; f < x->file_count && !s; f++) {
 		char *path = path_beside(index, x->files[f]);
 		if (!path_is_there(path))
@@ -132,10 +122,8 @@ static enum status open_index(struct weights_file *w, const char *index)
 {
 	struct data_file f;
 	struct weights_index x;
-	enum status s = data_file_read(&f, index, INDEX_LIMIT, "name a folder of weights");
-	if (s)
-		return s;
-	s = weights_index_parse(&x, index, (const char *)f.bytes, (size_t)f.size);
+	TRY(data_file_read(&f, index, INDEX_LIMIT, "name a folder of weights"));
+	enum status s = weights_index_parse(&x, index, (const char *)f.bytes, (size_t)f.size);
 	data_file_release(&f);
 	if (s)
 		return s;
@@ -194,16 +182,14 @@ static enum status open_path(struct weights_file *w)
 {
 	if (path_is_folder(w->path))
 		return open_folder(w);
-	enum status s = check_kind(w->path);
-	if (s)
-		return s;
+	TRY(check_kind(w->path));
 	return path_ends_in(w->path, INDEX_ENDING) ? open_index(w, w->path) : open_one(w, w->path);
 }
 
 enum status weights_file_open(struct weights_file *w, const char *path)
 {
-	*w = (struct weights_file){.path = strdup(path)};
-	enum status s = w->path ? open_path(w) : out_of_memory(path);
+	*w = (struct weights_file){.path = memory_text(path)};
+	enum status s = open_path(w);
 	if (s)
 		weights_file_release(w);
 	return s;

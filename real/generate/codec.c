@@ -115,13 +115,13 @@ bool codec_is_end(const struct codec *c, int32_t id)
 
 static enum status open_tokenizer(struct codec *c, const char *path, int64_t classes)
 {
-	enum status s = tokenizer_open(&c->tokenizer, path);
-	if (s)
-		return s;
+	TRY(tokenizer_open(&c->tokenizer, path));
 	c->tokens = tokenizer_size(&c->tokenizer);
-	s = c->tokens <= classes
-	            ? find_ends(c, path, classes)
-	            : status_fail(STATUS_INPUT,
+	enum status s =
+	        c->tokens <= classes
+	                ? find_ends(c, path, classes)
+	                : status_fail(
+	                          STATUS_INPUT,
 	                          "{tokenizer} %s: has ids up to %lld, and the model a vocabulary of %lld; it belongs "
 	                          "to another model",
 	                          path, (long long)c->tokens - 1, (long long)classes);

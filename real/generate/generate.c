@@ -37,20 +37,14 @@ static enum status check_prompt(const struct run *r)
 static enum status open_model(struct run *r)
 {
 	const struct generate_options *o = r->o;
-	enum status s = model_open(&r->model, o->model, 0);
-	if (s)
-		return s;
+	TRY(model_open(&r->model, o->model, 0));
 	r->g->context = r->model.context;
 	if (!r->model.is_text)
 		return status_fail(STATUS_INPUT, "{model} %s writes no text; {generate} takes gpt, llama, mpt and opt",
 		                   r->model.name);
-	s = codec_open(&r->codec, o->tokenizer, r->model.classes);
-	if (!s)
-		s = codec_encode(&r->codec, o->prompt, o->prompt_bytes, &r->g->prompt);
-	if (!s)
-		s = check_prompt(r);
-	if (s)
-		return s;
+	TRY(codec_open(&r->codec, o->tokenizer, r->model.classes));
+	TRY(codec_encode(&r->codec, o->prompt, o->prompt_bytes, &r->g->prompt));
+	TRY(check_prompt(r));
 	int64_t most = (int64_t)r->g->prompt.count + o->tokens;
 	model_release(&r->model);
 	return model_open(&r->model, o->model, most < r->g->context ? most : r->g->context);
@@ -104,13 +98,11 @@ static enum status prepare_threads(int threads)
 static enum status open_all(struct run *r)
 {
 	struct inference_options e = {.read = read_weights, .context = &r->weights};
-	enum status s = open_model(r);
-	if (s)
-		return s;
+	TRY(open_model(r));
 	e.capacity = r->model.tokens;
 	r->g->memory = inference_bytes(&r->model, &e);
 	r->weights = (struct model_weights){.model = &r->model, .setting = "{init}"};
-	s = check_memory(r);
+	enum status s = check_memory(r);
 	if (!s)
 		s = model_weights_open(&r->weights, r->o->init);
 	r->g->threads = choose_threads(r->o, r->g->memory.weights);

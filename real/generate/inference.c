@@ -291,10 +291,9 @@ static enum status check(const struct model *m)
 
 static enum status read_weights(struct inference *e, const struct inference_options *o)
 {
-	enum status s = STATUS_OK;
-	for (int i = 0; i < e->model->tensor_count && !s; i++)
-		s = o->read(o->context, i, 0, e->model->tensors[i].elements, e->tensors[i]);
-	return s;
+	for (int i = 0; i < e->model->tensor_count; i++)
+		TRY(o->read(o->context, i, 0, e->model->tensors[i].elements, e->tensors[i]));
+	return STATUS_OK;
 }
 
 enum status inference_open(struct inference *e, const struct model *m, const struct inference_options *o)

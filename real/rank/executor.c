@@ -13,9 +13,7 @@ enum status executor_base_open(struct executor *e, const struct executor_ops *op
 	e->memory = memory;
 	e->communicator = communicator;
 	e->role = memory->role;
-	e->span = calloc((size_t)e->role->op_count + 1, sizeof *e->span);
-	if (!e->span)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	e->span = array_make((size_t)e->role->op_count, sizeof *e->span);
 	e->replayed_ns = -1;
 	trace_open(&e->trace, memory->plan, "", true);
 	return STATUS_OK;

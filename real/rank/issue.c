@@ -86,8 +86,7 @@ enum status executor_communicate(struct executor *e, const struct op *op, void *
 	if (whole)
 		c = executor_collective(e, op, operand);
 	note_values(e, op, operand, whole ? &c : NULL, false);
-	enum status s = communicate(e, op, operand, whole ? &c : NULL, traffic);
-	if (!s)
-		note_values(e, op, operand, whole ? &c : NULL, true);
-	return s;
+	TRY(communicate(e, op, operand, whole ? &c : NULL, traffic));
+	note_values(e, op, operand, whole ? &c : NULL, true);
+	return STATUS_OK;
 }

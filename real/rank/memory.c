@@ -42,19 +42,13 @@ static enum status map_arena(struct rank_memory *memory, enum space space)
 }
 
 /* Allocates the tables beside the arenas. */
-static enum status take_tables(struct rank_memory *memory)
+static void take_tables(struct rank_memory *memory)
 {
 	const struct plan *p = memory->plan;
-	bool taken = true;
-	for (int q = 0; q < QUEUE_COUNT; q++) {
-		memory->touched[q] = calloc((size_t)memory->role->buffer_count + 1, sizeof *memory->touched[q]);
-		taken &= memory->touched[q] != NULL;
-	}
-	if (type_bytes(p->settings.precision) == 2 && p->model->values[p->model->input].type == VALUE_ACTIVATION) {
-		memory->sample = calloc((size_t)p->model->input_elements, sizeof *memory->sample);
-		taken &= memory->sample != NULL;
-	}
-	return taken ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		memory->touched[q] = array_make((size_t)memory->role->buffer_count, sizeof *memory->touched[q]);
+	if (type_bytes(p->settings.precision) == 2 && p->model->values[p->model->input].type == VALUE_ACTIVATION)
+		memory->sample = array_make((size_t)p->model->input_elements, sizeof *memory->sample);
 }
 
 enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, int64_t rank,
@@ -66,6 +60,7 @@ enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, i
 	if (input)
 		memory->input = *input;
 	layout_make(&memory->layout, p, memory->role, guard ? RANK_MEMORY_GUARD : 0);
+	take_tables(memory);
 	enum status s = map_arena(memory, SPACE_DEVICE);
 	if (!s)
 		s = map_arena(memory, SPACE_HOST);
@@ -73,8 +68,6 @@ enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, i
 		s = disk_open(&memory->disk, folder, memory->layout.arena_bytes[SPACE_DISK]);
 	if (!s && memory->disk && p->settings.offload.queue)
 		disk_ask(memory->disk, p->settings.offload.queue);
-	if (!s)
-		s = take_tables(memory);
 	if (!s)
 		s = rank_types_check(memory);
 	if (s)
@@ -170,15 +163,14 @@ enum { CHUNK = 4096 };
 static enum status fill(struct rank_memory *memory, enum space space, int64_t at, int64_t bytes, int byte)
 {
 	unsigned char chunk[CHUNK];
-	enum status s = STATUS_OK;
 	if (space != SPACE_DISK) {
 		memset(memory->arena[space] + at, byte, (size_t)bytes);
 		return STATUS_OK;
 	}
 	memset(chunk, byte, sizeof chunk);
-	for (int64_t done = 0; done < bytes && !s; done += CHUNK)
-		s = disk_write(memory->disk, at + done, chunk, bytes - done < CHUNK ? bytes - done : CHUNK);
-	return s;
+	for (int64_t done = 0; done < bytes; done += CHUNK)
+		TRY(disk_write(memory->disk, at + done, chunk, bytes - done < CHUNK ? bytes - done : CHUNK));
+	return STATUS_OK;
 }
 
 enum status rank_memory_fill(struct rank_memory *memory, int buffer, int byte, int64_t most)
@@ -200,9 +192,7 @@ static enum status zone_is_intact(const struct rank_memory *memory, const struct
 	if (b->space != SPACE_DISK) {
 		zone = memory->arena[b->space] + at;
 	} else {
-		enum status s = disk_read(memory->disk, at, chunk, RANK_MEMORY_GUARD);
-		if (s)
-			return s;
+		TRY(disk_read(memory->disk, at, chunk, RANK_MEMORY_GUARD));
 	}
 	for (int i = 0; i < RANK_MEMORY_GUARD; i++)
 		if (zone[i] != GUARD_BYTE)

@@ -33,10 +33,7 @@ static enum status check_op(const struct rank_memory *memory, const struct op *o
 
 enum status rank_types_check(const struct rank_memory *memory)
 {
-	for (int i = 0; i < memory->role->op_count; i++) {
-		enum status s = check_op(memory, &memory->role->ops[i]);
-		if (s)
-			return s;
-	}
+	for (int i = 0; i < memory->role->op_count; i++)
+		TRY(check_op(memory, &memory->role->ops[i]));
 	return STATUS_OK;
 }

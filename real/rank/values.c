@@ -37,11 +37,8 @@ enum status values_open(struct value_log **out, const struct rank_memory *memory
 {
 	const struct section *step = &memory->role->step;
 	size_t capacity = 0;
-	struct value_log *v = *out = calloc(1, sizeof *v);
-	if (v)
-		v->first = calloc((size_t)(step->end - step->begin) + 1, sizeof *v->first);
-	if (!v || !v->first)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct value_log *v = *out = array_make(1, sizeof *v);
+	v->first = array_make((size_t)(step->end - step->begin), sizeof *v->first);
 	v->memory = memory;
 	trace_open(&v->trace, memory->plan, "", true);
 	for (int i = step->begin; i < step->end; i++) {

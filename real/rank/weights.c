@@ -212,12 +212,9 @@ static enum status fill_buffers(struct rank_memory *memory, float *values, int64
 		float *at = values + place;
 		for (int64_t i = 0; i < buffer->elements; i++)
 			at[i] = (float)buffer->initial;
-		enum status s = memory->weights.read
-		                        ? memory->weights.read(memory->weights.context, m->tensor_count + b, 0,
-		                                               buffer->elements, at)
-		                        : STATUS_OK;
-		if (s)
-			return s;
+		TRY(memory->weights.read ? memory->weights.read(memory->weights.context, m->tensor_count + b, 0,
+		                                                buffer->elements, at)
+		                         : STATUS_OK);
 	}
 	return STATUS_OK;
 }

@@ -11,9 +11,7 @@ enum status json_file_read(const char *setting, const char *path, json_t **value
 	size_t size;
 	json_error_t error = {.text = ""};
 	*value = NULL;
-	enum status s = file_read(path, "{tokenizer}", MOST, &text, &size);
-	if (s)
-		return s;
+	TRY(file_read(path, "{tokenizer}", MOST, &text, &size));
 	*value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	free(text);
 	return *value ? STATUS_OK

@@ -111,8 +111,7 @@ static enum status normalize_by(const struct normal_step *step, struct bytes *te
 
 enum status normalize(const struct normal_step *steps, int count, struct bytes *text)
 {
-	enum status s = STATUS_OK;
-	for (int i = 0; i < count && !s; i++)
-		s = normalize_by(&steps[i], text);
-	return s;
+	for (int i = 0; i < count; i++)
+		TRY(normalize_by(&steps[i], text));
+	return STATUS_OK;
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "real/tokenizer/tokenizer.h"
+#include "strategy/base/arena.h"
+#include "strategy/base/memory.h"
 
 struct pattern_expression {
 	pcre2_code *code;
@@ -150,9 +152,7 @@ static enum status translate(struct translation *t)
 
 enum status pattern_open_text(struct pattern *p, const char *where, const char *text)
 {
-	*p = (struct pattern){.text = strdup(text), .size = strlen(text)};
-	if (!p->text)
-		abort();
+	*p = (struct pattern){.text = memory_text(text), .size = strlen(text)};
 	if (p->size)
 		return STATUS_OK;
 	pattern_release(p);

@@ -93,9 +93,7 @@ enum status part_whole(const struct part *p, const char *key, int64_t otherwise,
 enum status part_word(const struct part *p, const char *key, const char *words, int *out)
 {
 	const char *text;
-	enum status s = part_text(p, key, NULL, &text);
-	if (s)
-		return s;
+	TRY(part_text(p, key, NULL, &text));
 	*out = word_find(words, text);
 	return *out >= 0 ? STATUS_OK : part_fail(p, "%s '%.40s' is not supported", key, text);
 }
@@ -120,9 +118,7 @@ enum status part_read(const struct part *p, const struct part_reader *readers, s
 		return STATUS_OK;
 	if (!json_is_object(p->object))
 		return part_fail(p, "it is not an object");
-	enum status s = part_text(p, "type", NULL, &type);
-	if (s)
-		return s;
+	TRY(part_text(p, "type", NULL, &type));
 	for (size_t i = 0; i < count; i++)
 		if (type && !strcmp(readers[i].type, type))
 			return readers[i].read(p);

@@ -21,9 +21,7 @@ static enum status largest_id(const struct part *p, int64_t *size)
 	int64_t id;
 	*size = 0;
 	for (void *at = json_object_iter(object); at; at = json_object_iter_next(object, at)) {
-		enum status s = check_id(p, json_object_iter_key(at), json_object_iter_value(at), &id);
-		if (s)
-			return s;
+		TRY(check_id(p, json_object_iter_key(at), json_object_iter_value(at), &id));
 		*size = id >= *size ? id + 1 : *size;
 	}
 	return STATUS_OK;
@@ -35,9 +33,7 @@ static enum status read_vocabulary(const struct part *p, struct vocabulary *v)
 	int64_t size;
 	if (!json_is_object(object) || !json_object_size(object))
 		return part_fail(p, "an object with the tokens' ids is needed");
-	enum status s = largest_id(p, &size);
-	if (s)
-		return s;
+	TRY(largest_id(p, &size));
 	vocabulary_init(v, size, json_object_size(object));
 	for (void *at = json_object_iter(object); at; at = json_object_iter_next(object, at)) {
 		const char *key = json_object_iter_key(at);
@@ -84,20 +80,15 @@ static enum status read_merge(const struct part *p, size_t i, struct bpe *b, str
 {
 	struct two t = {.left = ""};
 	struct merge m = {.rank = (int32_t)i};
-	enum status s = split_merge(p, i, &t);
-	if (!s)
-		s = find_token(p, i, &b->vocabulary, t.left, t.left_size, &m.left);
-	if (!s)
-		s = find_token(p, i, &b->vocabulary, t.right, t.right_size, &m.right);
-	if (s)
-		return s;
+	TRY(split_merge(p, i, &t));
+	TRY(find_token(p, i, &b->vocabulary, t.left, t.left_size, &m.left));
+	TRY(find_token(p, i, &b->vocabulary, t.right, t.right_size, &m.right));
 	room->size = 0;
 	bytes_add(room, t.left, t.left_size);
 	bytes_add(room, t.right, t.right_size);
-	s = find_token(p, i, &b->vocabulary, room->size ? room->at : "", room->size, &m.merged);
-	if (!s)
-		merge_table_put(&b->merges, m);
-	return s;
+	TRY(find_token(p, i, &b->vocabulary, room->size ? room->at : "", room->size, &m.merged));
+	merge_table_put(&b->merges, m);
+	return STATUS_OK;
 }
 
 static bool is_version(const json_t *merge)
@@ -149,37 +140,28 @@ static void find_bytes(struct bpe *b)
 static enum status read_flags(const struct part *p, struct bpe *b)
 {
 	const json_t *dropout = json_object_get(p->object, "dropout");
-	enum status s = part_flag(p, "fuse_unk", false, &b->fuse_unknown);
-	if (!s)
-		s = part_flag(p, "byte_fallback", false, &b->byte_fallback);
-	if (!s)
-		s = part_flag(p, "ignore_merges", false, &b->whole_words);
-	if (!s)
-		s = must_be_empty(p, "continuing_subword_prefix");
-	if (!s)
-		s = must_be_empty(p, "end_of_word_suffix");
-	if (!s && dropout && !json_is_null(dropout) && json_number_value(dropout) != 0)
-		s = part_fail(p, "dropout is not supported; write null");
-	return s;
+	TRY(part_flag(p, "fuse_unk", false, &b->fuse_unknown));
+	TRY(part_flag(p, "byte_fallback", false, &b->byte_fallback));
+	TRY(part_flag(p, "ignore_merges", false, &b->whole_words));
+	TRY(must_be_empty(p, "continuing_subword_prefix"));
+	TRY(must_be_empty(p, "end_of_word_suffix"));
+	if (dropout && !json_is_null(dropout) && json_number_value(dropout) != 0)
+		return part_fail(p, "dropout is not supported; write null");
+	return STATUS_OK;
 }
 
 static enum status read_bpe(const struct part *p)
 {
 	struct bpe *b = &p->reader->parts->bpe;
 	struct part vocabulary = part_at(p, "vocab"), merges = part_at(p, "merges");
-	enum status s = part_check(p, "type dropout unk_token continuing_subword_prefix end_of_word_suffix fuse_unk "
-	                              "byte_fallback ignore_merges vocab merges");
-	if (!s)
-		s = read_flags(p, b);
-	if (!s)
-		s = read_vocabulary(&vocabulary, &b->vocabulary);
-	if (!s)
-		s = read_unknown(p, b);
-	if (!s)
-		s = read_merges(&merges, b);
-	if (!s)
-		find_bytes(b);
-	return s;
+	TRY(part_check(p, "type dropout unk_token continuing_subword_prefix end_of_word_suffix fuse_unk "
+	                  "byte_fallback ignore_merges vocab merges"));
+	TRY(read_flags(p, b));
+	TRY(read_vocabulary(&vocabulary, &b->vocabulary));
+	TRY(read_unknown(p, b));
+	TRY(read_merges(&merges, b));
+	find_bytes(b);
+	return STATUS_OK;
 }
 
 static enum status read_word_level(const struct part *p)
@@ -217,23 +199,16 @@ static enum status read_added(const struct part *p)
 	bool normalized, special;
 	int64_t id;
 	const char *text;
-	enum status s = part_check(p, "id content single_word lstrip rstrip normalized special");
-	if (!s)
-		s = part_text(p, "content", NULL, &text);
-	if (!s)
-		s = check_id(p, text, json_object_get(p->object, "id"), &id);
-	if (!s)
-		s = part_flag(p, "single_word", false, &t.single_word);
-	if (!s)
-		s = part_flag(p, "lstrip", false, &t.takes_before);
-	if (!s)
-		s = part_flag(p, "rstrip", false, &t.takes_behind);
-	if (!s)
-		s = part_flag(p, "special", false, &special);
-	if (!s)
-		s = part_flag(p, "normalized", !special, &normalized);
-	if (s || !*text)
-		return s;
+	TRY(part_check(p, "id content single_word lstrip rstrip normalized special"));
+	TRY(part_text(p, "content", NULL, &text));
+	TRY(check_id(p, text, json_object_get(p->object, "id"), &id));
+	TRY(part_flag(p, "single_word", false, &t.single_word));
+	TRY(part_flag(p, "lstrip", false, &t.takes_before));
+	TRY(part_flag(p, "rstrip", false, &t.takes_behind));
+	TRY(part_flag(p, "special", false, &special));
+	TRY(part_flag(p, "normalized", !special, &normalized));
+	if (!*text)
+		return STATUS_OK;
 	int32_t known = vocabulary_find(&parts->all, text, strlen(text));
 	if (known >= 0 ? known != id : parts->all.tokens[id].text != NULL)
 		return part_fail(p, "'%.40s' has id %lld, and in the vocabulary %s", text, (long long)id,

@@ -13,13 +13,9 @@ static enum status read_pattern(const struct part *p, struct pattern *out)
 {
 	struct part pattern = part_at(p, "pattern");
 	const char *text, *expression;
-	enum status s = part_check(&pattern, "String Regex");
-	if (!s)
-		s = part_text(&pattern, "String", "", &text);
-	if (!s)
-		s = part_text(&pattern, "Regex", "", &expression);
-	if (s)
-		return s;
+	TRY(part_check(&pattern, "String Regex"));
+	TRY(part_text(&pattern, "String", "", &text));
+	TRY(part_text(&pattern, "Regex", "", &expression));
 	if (!*text == !*expression)
 		return part_fail(&pattern, "either String or Regex is needed, and not empty");
 	const char *where = arena_print(&p->reader->parts->arena, "%s %s: %s", status_words("{tokenizer}"),
@@ -60,10 +56,9 @@ static enum status read_prepend(const struct part *p)
 static enum status read_replace(const struct part *p)
 {
 	struct normal_step *step = add_normal(p, NORMAL_REPLACE);
-	enum status s = part_check(p, "type pattern content");
-	if (!s)
-		s = part_text(p, "content", NULL, &step->content);
-	return s ? s : read_pattern(p, &step->pattern);
+	TRY(part_check(p, "type pattern content"));
+	TRY(part_text(p, "content", NULL, &step->content));
+	return read_pattern(p, &step->pattern);
 }
 
 static enum status read_normalizers(const struct part *p)
@@ -151,17 +146,12 @@ static enum status read_metaspace_keys(const struct part *p, const char **replac
 	bool space;
 	int word = SCHEME_ALWAYS;
 	const char *again;
-	enum status s = part_check(p, METASPACE_KEYS);
-	if (!s)
-		s = part_text(p, "replacement", NULL, replacement);
-	if (!s)
-		s = part_text(p, "str_rep", *replacement, &again);
-	if (!s)
-		s = part_flag(p, "add_prefix_space", true, &space);
-	if (!s && json_object_get(p->object, "prepend_scheme"))
-		s = part_word(p, "prepend_scheme", SCHEMES, &word);
-	if (s)
-		return s;
+	TRY(part_check(p, METASPACE_KEYS));
+	TRY(part_text(p, "replacement", NULL, replacement));
+	TRY(part_text(p, "str_rep", *replacement, &again));
+	TRY(part_flag(p, "add_prefix_space", true, &space));
+	if (json_object_get(p->object, "prepend_scheme"))
+		TRY(part_word(p, "prepend_scheme", SCHEMES, &word));
 	if (!**replacement || strcmp(*replacement, again) != 0)
 		return part_fail(p, "replacement: a character is needed, and str_rep, if it is there, the same");
 	*scheme = space ? (enum cut_scheme)word : SCHEME_NEVER;
@@ -255,18 +245,15 @@ static enum status decode_replace(const struct part *p)
 static enum status decode_strip(const struct part *p)
 {
 	struct decode_step *step = add_decode(p, DECODE_STRIP);
-	enum status s = part_check(p, "type content start stop");
-	if (!s)
-		s = part_text(p, "content", NULL, &step->content);
-	if (!s)
-		s = part_whole(p, "start", -1, &step->start);
-	if (!s)
-		s = part_whole(p, "stop", -1, &step->stop);
-	if (!s && !*step->content)
-		s = part_fail(p, "content: it is empty");
-	if (!s && step->fused && step->stop)
-		s = part_fail(p, "stop: taking away the end of a text that still grows is not supported");
-	return s;
+	TRY(part_check(p, "type content start stop"));
+	TRY(part_text(p, "content", NULL, &step->content));
+	TRY(part_whole(p, "start", -1, &step->start));
+	TRY(part_whole(p, "stop", -1, &step->stop));
+	if (!*step->content)
+		return part_fail(p, "content: it is empty");
+	if (step->fused && step->stop)
+		return part_fail(p, "stop: taking away the end of a text that still grows is not supported");
+	return STATUS_OK;
 }
 
 static enum status decode_metaspace(const struct part *p)
@@ -336,13 +323,9 @@ static enum status read_template(const struct part *p, const struct part *one, s
 	struct part special = part_at(one, "SpecialToken"), text = part_at(one, "Sequence");
 	const struct part *said = special.object ? &special : &text;
 	const char *name;
-	enum status s = part_check(one, "SpecialToken Sequence");
-	if (!s)
-		s = part_check(said, "id type_id");
-	if (!s)
-		s = part_text(said, "id", NULL, &name);
-	if (s)
-		return s;
+	TRY(part_check(one, "SpecialToken Sequence"));
+	TRY(part_check(said, "id type_id"));
+	TRY(part_text(said, "id", NULL, &name));
 	if (special.object)
 		return add_special(p, name, *behind ? after : before);
 	if (*behind || strcmp(name, "A") != 0)

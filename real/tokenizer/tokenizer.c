@@ -5,14 +5,13 @@
 
 #include "real/tokenizer/character.h"
 #include "real/tokenizer/parts.h"
+#include "strategy/base/memory.h"
 
 /* ---- opening ---- */
 
 enum status tokenizer_open(struct tokenizer *t, const char *path)
 {
-	*t = (struct tokenizer){.path = strdup(path), .parts = array_make(1, sizeof *t->parts)};
-	if (!t->path)
-		abort();
+	*t = (struct tokenizer){.path = memory_text(path), .parts = array_make(1, sizeof *t->parts)};
 	enum status s = tokenizer_read(t->parts, path);
 	if (s)
 		tokenizer_release(t);

@@ -134,9 +134,7 @@ enum status training_meet(struct training *t)
 		return STATUS_OK;
 	int64_t started = executor_started(t->device.executor) + m->clock;
 	write_down(t, started);
-	enum status s = tell_all(t);
-	if (s)
-		return s;
+	TRY(tell_all(t));
 	read_all(m, &t->plan);
 	for (size_t i = 0; i < m->trace.span_count; i++)
 		if (m->trace.spans[i].rank == t->rank)

@@ -8,7 +8,6 @@
 #include "real/train/internal.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/compare.h"
-#include "strategy/base/memory.h"
 #include "strategy/cluster/cluster.h"
 
 static void raise_to(int64_t *most, int64_t value)
@@ -128,9 +127,7 @@ static void merge_role(struct report_role *r, const struct plan *p, const struct
 
 static void merge_ranks(struct report *out, const struct rank_figures *all)
 {
-	out->by_rank = calloc((size_t)out->ranks, sizeof *out->by_rank);
-	if (!out->by_rank)
-		memory_exhausted();
+	out->by_rank = array_make((size_t)out->ranks, sizeof *out->by_rank);
 	for (int64_t i = 0; i < out->ranks; i++) {
 		struct report_rank *r = &out->by_rank[i];
 		memcpy(r->by_kind, all[i].traffic, sizeof r->by_kind);
@@ -393,9 +390,7 @@ enum status training_trace(struct training *t)
 	enum status s = STATUS_OK;
 	if (!t->options->trace_file)
 		return STATUS_OK;
-	struct span *mine = calloc((size_t)(step->end - step->begin) + 1, sizeof *mine);
-	if (!mine)
-		memory_exhausted();
+	struct span *mine = array_make((size_t)(step->end - step->begin), sizeof *mine);
 	int64_t offset;
 	s = beginning(t, &offset);
 	int bytes = own_spans(t, offset, mine) * (int)sizeof *mine, value_bytes = (int)(count * sizeof *values);

@@ -131,9 +131,7 @@ static enum status check_resumed(const struct training *t)
 	char saved[32], now[32];
 	if (strcmp(m->model, t->model.specification) != 0)
 		return refuse(t, status_words("{model}"), m->model, t->model.specification);
-	enum status s = check_settings(t);
-	if (s)
-		return s;
+	TRY(check_settings(t));
 	snprintf(saved, sizeof saved, "%" PRId64 " samples", m->data_samples);
 	snprintf(now, sizeof now, "%" PRId64, t->data.training_samples);
 	if (m->data_samples != t->data.training_samples)
@@ -180,10 +178,9 @@ enum status training_open_resume(struct training *t)
 static enum status check_files(const struct training *t)
 {
 	const struct manifest *m = &t->resumed;
-	enum status s = STATUS_OK;
-	for (int i = t->rank; i < m->file_count && !s; i += t->ranks)
-		s = manifest_check_file(m, t->resume_path, i);
-	return s;
+	for (int i = t->rank; i < m->file_count; i += t->ranks)
+		TRY(manifest_check_file(m, t->resume_path, i));
+	return STATUS_OK;
 }
 
 static enum status restore(struct training *t)

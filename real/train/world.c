@@ -13,9 +13,7 @@ struct world {
 enum status world_open(struct world **out)
 {
 	*out = NULL;
-	enum status s = communicator_start_mpi();
-	if (s)
-		return s;
+	TRY(communicator_start_mpi());
 	struct world *w = *out = array_make(1, sizeof *w);
 	return communicator_open(&w->communicator, "ring", &(MPI_Comm){MPI_COMM_WORLD});
 }

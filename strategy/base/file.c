@@ -62,9 +62,7 @@ enum status file_read(const char *path, const char *setting, size_t most, char *
 	int file;
 	*text = NULL;
 	*size = 0;
-	enum status s = file_open(&file, path, setting);
-	if (s)
-		return s;
+	TRY(file_open(&file, path, setting));
 	bool done = read_all(file, most, text, size);
 	int error = errno;
 	close(file);
@@ -105,10 +103,8 @@ enum status file_write(const char *path, const char *setting, enum status (*writ
 {
 	struct output *o;
 	bool failed;
-	enum status s = output_open(&o, path, setting);
-	if (s)
-		return s;
-	s = print_to(output_descriptor(o), write, context, &failed);
+	TRY(output_open(&o, path, setting));
+	enum status s = print_to(output_descriptor(o), write, context, &failed);
 	/* The writer's own line may say no more than that it could not write. */
 	if (failed)
 		s = cannot_write(path, setting);

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "strategy/base/output.h"
@@ -27,6 +28,12 @@ void *memory_take(size_t bytes)
 	if (!p)
 		memory_exhausted();
 	return p;
+}
+
+char *memory_text(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	return memcpy(memory_take(bytes), text, bytes);
 }
 
 FILE *memory_stream(char **text, size_t *size)

@@ -21,6 +21,7 @@ void memory_exhausted(void) __attribute__((noreturn));
 
 /* malloc, never NULL: also what a library that swallows a failed allocation is given. */
 void *memory_take(size_t bytes) __attribute__((returns_nonnull));
+char *memory_text(const char *text) __attribute__((returns_nonnull)); /* strdup, likewise */
 
 /* open_memstream, never NULL, and its end: *text is whole, and the caller frees it. */
 FILE *memory_stream(char **text, size_t *size) __attribute__((returns_nonnull));

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/path.h"
 
 #define SUFFIX ".partial"
@@ -298,9 +299,7 @@ static enum status open_beside(struct output *o, const struct stat *old, bool th
 
 static enum status make(struct output **out, const char *path, const char *setting)
 {
-	struct output *o = *out = calloc(1, sizeof *o);
-	if (!o)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct output *o = *out = array_make(1, sizeof *o);
 	o->folder = o->descriptor = -1;
 	snprintf(o->setting, sizeof o->setting, "%s", status_words(setting));
 	if (strlen(path) < sizeof o->target) {
@@ -403,10 +402,9 @@ enum status output_check(const char *path, const char *setting)
 		return check_fifo(path, setting);
 	if (output_is_special(path))
 		return access(path, W_OK) ? refuse_place(path, setting, errno) : STATUS_OK;
-	enum status s = output_open(&o, path, setting);
-	if (!s)
-		output_close(o);
-	return s;
+	TRY(output_open(&o, path, setting));
+	output_close(o);
+	return STATUS_OK;
 }
 
 void output_sweep(const char *path)

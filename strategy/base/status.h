@@ -2,11 +2,10 @@
  *
  * A function that can fail returns an `enum status`: 0, or negative. Whoever decides that something is an error
  * calls status_fail() with the one line that the user will read: what is wrong, where, and what to do. Those that
- * pass it on only pass the status on:
+ * pass it on only pass the status on, with TRY where nothing is to be released first:
  *
- *     enum status s = cluster_read(&cluster, path);
- *     if (s)
- *         return s;
+ *     TRY(cluster_read(&cluster, path));
+ *     return cluster_check(&cluster);
  *
  * The line is kept for the calling thread until the next failure; the command prints it and exits with
  * status_exit_code(). abort() is for bugs, never for input.
@@ -84,4 +83,12 @@ static inline bool status_has_report(enum status status)
 #ifdef __cplusplus
 }
 #endif
+
+/* Makes the call; if it fails, the function that stands here returns its status. */
+#define TRY(call)                                                                                                      \
+	do {                                                                                                           \
+		enum status tried = (call);                                                                            \
+		if (tried)                                                                                             \
+			return tried;                                                                                  \
+	} while (0)
 #endif

@@ -54,9 +54,7 @@ static int take(struct work *w)
 /* Pieces below have all begun, and say so if they fail too. */
 static void fail(struct work *w, int i, enum status s)
 {
-	char *message = strdup(status_message());
-	if (!message)
-		memory_exhausted();
+	char *message = memory_text(status_message());
 	pthread_mutex_lock(&w->lock);
 	if (i < w->end) {
 		char *before = w->message;
@@ -112,10 +110,9 @@ enum status work_run(enum status (*piece)(void *context, int i), void *context, 
 {
 	struct work w = {piece, context, PTHREAD_MUTEX_INITIALIZER, 0, count, STATUS_OK, NULL};
 	int threads = threads_for(count, size);
-	enum status s = STATUS_OK;
 	if (threads > 1)
 		return run_on(&w, threads);
-	for (int i = 0; i < count && !s; i++)
-		s = piece(context, i);
-	return s;
+	for (int i = 0; i < count; i++)
+		TRY(piece(context, i));
+	return STATUS_OK;
 }

@@ -41,10 +41,9 @@ static enum status change(struct cluster *c, const char *name, const struct key_
 	if (!link->bandwidth.value)
 		return status_fail(STATUS_INPUT, "{cluster} %.60s has no '%s' that could be changed", c->name, name);
 	int64_t value;
-	enum status s = number_bytes(text, what, LINK_LEAST, LINK_MOST, &value);
-	if (!s)
-		link->bandwidth = rate_assumed(value);
-	return s;
+	TRY(number_bytes(text, what, LINK_LEAST, LINK_MOST, &value));
+	link->bandwidth = rate_assumed(value);
+	return STATUS_OK;
 }
 
 bool links_named(const char *cluster, const char *name)

@@ -7,7 +7,6 @@
 
 #include "strategy/base/compare.h"
 #include "strategy/base/keys.h"
-#include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 
 #define RATE_FIELD                                                                                                     \
@@ -124,9 +123,7 @@ static enum status read_slow(struct reader *r, const yaml_node_t *node)
 	if (s)
 		return s;
 	ptrdiff_t count = node->data.mapping.pairs.top - node->data.mapping.pairs.start;
-	c->slow = calloc((size_t)count + 1, sizeof *c->slow);
-	if (!c->slow)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	c->slow = array_make((size_t)count, sizeof *c->slow);
 	for (ptrdiff_t i = 0; i < count; i++) {
 		const yaml_node_pair_t *p = &node->data.mapping.pairs.start[i];
 		const yaml_node_t *key = reader_node(r, p->key);
@@ -227,11 +224,10 @@ enum status cluster_read(struct cluster *c, const char *text, size_t size, const
 	struct reader r = {.c = c, .file = file, .what = "cluster"};
 	const yaml_node_t *root = NULL;
 	*c = (struct cluster){.threads = 1, .rails = 1};
-	enum status s = reader_open(&r, text, size, &root);
-	if (s)
-		return s;
-	s = root ? read_top(&r, root)
-	         : status_fail(STATUS_INPUT, "%s:1:1: empty; a cluster file begins with `name:` and `kind:`", file);
+	TRY(reader_open(&r, text, size, &root));
+	enum status s =
+	        root ? read_top(&r, root)
+	             : status_fail(STATUS_INPUT, "%s:1:1: empty; a cluster file begins with `name:` and `kind:`", file);
 	reader_release(&r);
 	if (s)
 		cluster_release(c);

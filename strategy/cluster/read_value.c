@@ -140,12 +140,10 @@ enum status reader_open(struct reader *r, const char *text, size_t size, const y
 {
 	if (size > FILE_MOST)
 		return status_fail(STATUS_INPUT, "%s:1:1: larger than 1 MiB; a %s file is a page", r->file, r->what);
-	enum status s = load(r, true, text, size);
-	if (!s)
-		s = load(r, false, text, size);
-	if (!s)
-		*root = yaml_document_get_root_node(&r->document);
-	return s;
+	TRY(load(r, true, text, size));
+	TRY(load(r, false, text, size));
+	*root = yaml_document_get_root_node(&r->document);
+	return STATUS_OK;
 }
 
 void reader_release(struct reader *r)
@@ -184,10 +182,9 @@ enum status reader_number(struct reader *r, const yaml_node_t *node, const char 
 	if (f->kind == FIELD_BYTES || f->kind == FIELD_RATE_BYTES)
 		return number_bytes(text, r->where, (int64_t)f->low, (int64_t)f->high, out);
 	double v = 0;
-	enum status s = number_real(text, r->where, f->low, f->high, &v);
-	if (!s)
-		*out = llround(v * field_scale(f->kind));
-	return s;
+	TRY(number_real(text, r->where, f->low, f->high, &v));
+	*out = llround(v * field_scale(f->kind));
+	return STATUS_OK;
 }
 
 enum status reader_rate(struct reader *r, const yaml_node_t *node, const char *what, const struct field *f,

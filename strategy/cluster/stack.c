@@ -168,10 +168,8 @@ static enum status read_file(struct stack *s, const char *path, const char *card
 {
 	char *text;
 	size_t size;
-	enum status status = file_read(path, "{stack}", 1 << 20, &text, &size);
-	if (status)
-		return status;
-	status = stack_read(s, text, size, path, card);
+	TRY(file_read(path, "{stack}", 1 << 20, &text, &size));
+	enum status status = stack_read(s, text, size, path, card);
 	free(text);
 	return status;
 }

@@ -146,11 +146,10 @@ enum status stack_read(struct stack *out, const char *text, size_t size, const c
 	*out = (struct stack){.name = ""};
 	for (int i = 0; i < STACK_VALUES; i++)
 		out->value[i] = STACK_MISSING;
-	enum status s = reader_open(&r, text, size, &root);
-	if (s)
-		return s;
-	s = root ? read_top(&r, root, card, out)
-	         : status_fail(STATUS_INPUT, "%s:1:1: empty; a stack file begins with `name:` and `class:`", file);
+	TRY(reader_open(&r, text, size, &root));
+	enum status s =
+	        root ? read_top(&r, root, card, out)
+	             : status_fail(STATUS_INPUT, "%s:1:1: empty; a stack file begins with `name:` and `class:`", file);
 	reader_release(&r);
 	return s;
 }

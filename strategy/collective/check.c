@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
 
 /* An element of a rank's buffer. Bit r stands for the contribution of rank r, and SPOILED for a value that nobody may
  * read. */
@@ -209,11 +209,9 @@ static bool check(struct checking *k)
 bool schedule_check(const struct schedule *s, struct schedule_fault *why)
 {
 	size_t ranks = (size_t)s->ranks, cells = ranks * (size_t)s->elements;
-	uint64_t *cell = calloc(2 * cells + 1, sizeof *cell);
-	int64_t *count = calloc(2 * ranks, sizeof *count);
-	struct round *rounds = calloc(ranks, sizeof *rounds);
-	if (!cell || !count || !rounds)
-		memory_exhausted();
+	uint64_t *cell = array_make(2 * cells, sizeof *cell);
+	int64_t *count = array_make(2 * ranks, sizeof *count);
+	struct round *rounds = array_make(ranks, sizeof *rounds);
 	const struct operation_row *operation = operation_row(schedule_row(s->algorithm)->operation);
 	struct checking k = {s, why, operation, cell, cell + cells, rounds, count, count + ranks};
 	*why = (struct schedule_fault){0};

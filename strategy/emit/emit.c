@@ -207,9 +207,7 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 {
 	struct settings back = settings_default();
 	char here[SETTING_TEXT], there[SETTING_TEXT];
-	enum status s = setting_read(p->setting, setting_rows[p->setting].name, p->text, &back);
-	if (s)
-		return s;
+	TRY(setting_read(p->setting, setting_rows[p->setting].name, p->text, &back));
 	setting_print(p->setting, e->settings, here, sizeof here);
 	setting_print(p->setting, &back, there, sizeof there);
 	bool same = is_same(e, p->setting, here, there);

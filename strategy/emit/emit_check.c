@@ -85,10 +85,8 @@ static enum status check_values(const struct emission *e)
 
 enum status emit_check(struct emission *e)
 {
-	enum status s = check_strategy(e);
-	if (!s)
-		s = check_offload(e);
-	if (!s)
-		s = check_checkpointing(e);
-	return s ? s : check_values(e);
+	TRY(check_strategy(e));
+	TRY(check_offload(e));
+	TRY(check_checkpointing(e));
+	return check_values(e);
 }

@@ -90,13 +90,12 @@ static enum status finish_mpt(struct config *c, int type)
 {
 	(void)type;
 	double scale = 0;
-	enum status s = check_heads(c, "d_model", "n_heads");
-	if (!s && config_given(c, "attn_config") && !json_is_object(config_find(c, "attn_config")))
-		s = config_fail(c, "attn_config", "is not an object");
-	if (!s)
-		s = config_real(c, "attn_config.softmax_scale", &scale);
-	if (s || scale <= 0)
-		return s;
+	TRY(check_heads(c, "d_model", "n_heads"));
+	if (config_given(c, "attn_config") && !json_is_object(config_find(c, "attn_config")))
+		return config_fail(c, "attn_config", "is not an object");
+	TRY(config_real(c, "attn_config.softmax_scale", &scale));
+	if (scale <= 0)
+		return STATUS_OK;
 	int64_t size = config_pair_whole(c, "width") / config_pair_whole(c, "heads");
 	double usual = 1 / sqrt((double)size);
 	return fabs(scale - usual) <= 1e-6 * usual

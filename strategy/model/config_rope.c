@@ -62,9 +62,7 @@ static enum status read_type(const struct config *r, enum rotary_scaling *out)
 	        {"proportional", "pairs that are not turned"},
 	};
 	const char *type = "default", *key = config_given(r, "rope_type") ? "rope_type" : "type";
-	enum status s = config_text(r, key, &type);
-	if (s)
-		return s;
+	TRY(config_text(r, key, &type));
 	int place = word_find(ROTARY_SCALINGS, !strcmp(type, "default") ? "none" : type);
 	if (place >= 0) {
 		*out = (enum rotary_scaling)place;
@@ -129,12 +127,11 @@ static enum status read_bounds(const struct config *r, enum rotary_scaling scali
 		return config_fail(r, lower, "missing");
 	if (llama3 && !config_given(r, upper))
 		return config_fail(r, upper, "missing");
-	enum status s = config_real(r, lower, low);
-	if (!s)
-		s = config_real(r, upper, high);
-	if (!s && *low >= *high)
-		s = config_fail(r, lower, "%g must be below %s, %g", *low, upper, *high);
-	return s;
+	TRY(config_real(r, lower, low));
+	TRY(config_real(r, upper, high));
+	if (*low >= *high)
+		return config_fail(r, lower, "%g must be below %s, %g", *low, upper, *high);
+	return STATUS_OK;
 }
 
 /* The context before scaling. Beside the object it goes before what is in it. */
@@ -151,11 +148,11 @@ static enum status read_scaling(struct config *c, const struct config *r)
 	double factor = 0, low, high;
 	int64_t original = 0;
 	char word[16];
-	enum status s = read_type(r, &scaling);
-	if (s || scaling == ROTARY_NONE)
-		return s;
-	if ((s = read_original(c, r, &original)) || (s = read_factor(c, r, scaling, original, &factor)))
-		return s;
+	TRY(read_type(r, &scaling));
+	if (scaling == ROTARY_NONE)
+		return STATUS_OK;
+	TRY(read_original(c, r, &original));
+	TRY(read_factor(c, r, scaling, original, &factor));
 	if (scaling == ROTARY_LINEAR && factor <= 1)
 		return STATUS_OK;
 	word_at(ROTARY_SCALINGS, (int)scaling, word, sizeof word);
@@ -163,8 +160,7 @@ static enum status read_scaling(struct config *c, const struct config *r)
 	config_set(c, "factor", "%.17g", factor);
 	if (scaling < ROTARY_LLAMA3) /* dynamic goes by max_position_embeddings */
 		return STATUS_OK;
-	if ((s = read_bounds(r, scaling, &low, &high)))
-		return s;
+	TRY(read_bounds(r, scaling, &low, &high));
 	config_set(c, "original", "%lld", (long long)original);
 	config_set(c, "low", "%.17g", low);
 	config_set(c, "high", "%.17g", high);
@@ -175,19 +171,13 @@ enum status config_rope(struct config *c)
 {
 	struct config r = rope_object(c);
 	double theta = USUAL_THETA;
-	enum status s = check_form(c, &r);
-	if (!s)
-		s = check_part(c);
-	if (!s)
-		s = check_part(&r);
-	if (!s)
-		s = config_real(c, "rope_theta", &theta);
-	if (!s)
-		s = config_real(&r, "rope_theta", &theta);
-	if (!s && theta <= 1)
-		s = config_fail(config_given(&r, "rope_theta") ? &r : c, "rope_theta", "%g must be above 1", theta);
-	if (s)
-		return s;
+	TRY(check_form(c, &r));
+	TRY(check_part(c));
+	TRY(check_part(&r));
+	TRY(config_real(c, "rope_theta", &theta));
+	TRY(config_real(&r, "rope_theta", &theta));
+	if (theta <= 1)
+		return config_fail(config_given(&r, "rope_theta") ? &r : c, "rope_theta", "%g must be above 1", theta);
 	config_set(c, "theta", "%.17g", theta);
 	return read_scaling(c, &r);
 }

@@ -146,14 +146,12 @@ static enum status find_type(struct config *c)
 static enum status read_object(struct config *c, const char *overrides, const char *name, const char **out)
 {
 	int place = 0;
-	enum status s = find_type(c);
-	if (s)
-		return s;
+	TRY(find_type(c));
 	const struct config_family *f = find_family(c->type ? c->type : "", &place);
 	if (!f)
 		return config_refuse_type(c);
-	if ((s = config_rows(c, f->rows, f->count, place)) || (s = f->finish(c, place)))
-		return s;
+	TRY(config_rows(c, f->rows, f->count, place));
+	TRY(f->finish(c, place));
 	make_way(c, overrides);
 	if (*c->inside && name && *name) /* what else the file describes is left out */
 		name = arena_print(c->arena, "%s-text", name);

@@ -420,9 +420,7 @@ static enum status read_sizes(const struct model_request *q, const char *name, c
 	                                      {"activation", ACTIVATION_WORDS, "", ""}};
 	const struct keys keys = {"{model}", name, list, KEYS, ",", 1, LARGEST_SIZE};
 	struct key_value value[KEYS];
-	enum status s = keys_read(&keys, q->pairs, value);
-	if (s)
-		return s;
+	TRY(keys_read(&keys, q->pairs, value));
 	*out = (struct gpt_sizes){.layers = key_whole(&value[LAYERS], preset->layers),
 	                          .width = key_whole(&value[WIDTH], preset->width),
 	                          .heads = key_whole(&value[HEADS], preset->heads),
@@ -452,9 +450,8 @@ static enum status open_gpt(struct model *m, const struct model_request *q, int 
 	const char *name = names[place].name;
 	const struct gpt_sizes *preset = &presets[place].sizes;
 	struct gpt_sizes g;
-	enum status s;
-	if ((s = read_sizes(q, name, preset, &g)) || (s = check_sizes(q, name, &g)))
-		return s;
+	TRY(read_sizes(q, name, preset, &g));
+	TRY(check_sizes(q, name, &g));
 	m->name = name;
 	m->specification = arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld%s",
 	                               name, (long long)g.layers, (long long)g.width, (long long)g.heads,

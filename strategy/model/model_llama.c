@@ -400,16 +400,11 @@ static enum status open_llama(struct model *m, const struct model_request *q, in
 	const char *name = names[place].name;
 	const struct keys keys = {"{model}", name, list, KEYS, ",", 1, LARGEST_SIZE};
 	struct key_value value[KEYS];
-	enum status s = keys_read(&keys, q->pairs, value);
-	if (s)
-		return s;
+	TRY(keys_read(&keys, q->pairs, value));
 	const struct llama_sizes g = read_sizes(value, &presets[place]);
 	const struct rotary r = read_rotary(value, &g);
-	s = check_scaling(q, value, &r);
-	if (!s)
-		s = check_sizes(q, name, &g);
-	if (s)
-		return s;
+	TRY(check_scaling(q, value, &r));
+	TRY(check_sizes(q, name, &g));
 	m->name = name;
 	m->specification = specification_of(&m->arena, name, &g, &r);
 	build(m, &g, &r, q->sequence ? q->sequence : g.context);

@@ -93,9 +93,7 @@ static enum status read_layers(const struct key_value *v, struct mlp_sizes *out)
 		snprintf(text, sizeof text, "%.*s", (int)((dash ? dash : end) - p), p);
 		if (out->count == MOST)
 			return status_fail(STATUS_INPUT, "%s: more than %d", what, MOST);
-		enum status s = number_whole(text, what, 1, LARGEST_SIZE, &out->sizes[out->count]);
-		if (s)
-			return s;
+		TRY(number_whole(text, what, 1, LARGEST_SIZE, &out->sizes[out->count]));
 		p = (dash ? dash : end) + 1;
 	}
 	if (out->count < 2)

@@ -132,16 +132,13 @@ static enum status open_called(struct model *m, struct model_request *q, const c
 {
 	const char *name = key + strlen(NAME_KEY), *end = key + strcspn(key, ",");
 	size_t length = (size_t)(end - name);
-	enum status s = check_name(name, length);
-	if (s)
-		return s;
+	TRY(check_name(name, length));
 	const char *rest = arena_print(&m->arena, "%.*s%s", (int)(key - q->pairs), q->pairs, *end ? end + 1 : "");
 	size_t left = strlen(rest);
 	if (left && !*end) /* the comma before the key */
 		left--;
 	q->pairs = left ? arena_print(&m->arena, "%.*s", (int)left, rest) : NULL;
-	if ((s = open_named(m, q)))
-		return s;
+	TRY(open_named(m, q));
 	m->name = arena_print(&m->arena, "%.*s", (int)length, name);
 	m->specification = arena_print(&m->arena, "%s%c" NAME_KEY "%s", m->specification,
 	                               strchr(m->specification, ':') ? ',' : ':', m->name);

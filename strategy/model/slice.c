@@ -268,11 +268,8 @@ enum status model_slice(struct model *out, const struct model *whole, int64_t ra
 	out->units = copy_of(&c, whole->units, whole->unit_count, sizeof *whole->units);
 	out->values = arena_alloc(arena, (size_t)(whole->value_count + CLASSIFIER_VALUES) * sizeof *whole->values);
 	memcpy(out->values, whole->values, (size_t)whole->value_count * sizeof *whole->values);
-	for (int i = 0; i < out->kernel_count; i++) {
-		enum status s = slice_kernel(&c, &out->kernels[i]);
-		if (s)
-			return s;
-	}
+	for (int i = 0; i < out->kernel_count; i++)
+		TRY(slice_kernel(&c, &out->kernels[i]));
 	for (int u = 0; u < out->unit_count; u++)
 		out->units[u].elements = 0;
 	for (int t = 0; t < out->tensor_count; t++)

@@ -61,9 +61,7 @@ static enum status skip(struct reading *r)
 			reading_step(r);
 		if (!begins_comment(r))
 			return STATUS_OK;
-		enum status s = skip_comment(r);
-		if (s)
-			return s;
+		TRY(skip_comment(r));
 	}
 }
 
@@ -356,17 +354,15 @@ static enum status read_root(struct reading *r)
 	struct tree *root = r->f->root = tree_add(r->f, r->arena, NULL, NULL);
 	root->kind = TREE_OBJECT;
 	root->line = root->column = 1;
-	enum status s = skip(r);
-	if (s)
-		return s;
+	TRY(skip(r));
 	if (reading_peek(r, 0) == '[')
 		return reading_fail(r, "a list; a configuration is a section of keys, { … }");
 	if (reading_peek(r, 0) != '{') {
 		depart(r, r->at == r->end ? "an empty file" : "no { } around the file");
 		return read_members(r, root, -1);
 	}
-	if ((s = read_value(r, root)) || (s = skip(r)))
-		return s;
+	TRY(read_value(r, root));
+	TRY(skip(r));
 	return r->at < r->end ? reading_fail(r, "more follows behind the } that ends the file") : STATUS_OK;
 }
 
@@ -375,9 +371,7 @@ enum status tree_read_hjson(struct arena *a, const char *text, size_t size, cons
 	static const char mark[] = "\xef\xbb\xbf";
 	*out = (struct tree_file){.where = where};
 	struct reading r;
-	enum status s = reading_open(&r, a, text, size, out);
-	if (s)
-		return s;
+	TRY(reading_open(&r, a, text, size, out));
 	if (size >= 3 && !memcmp(text, mark, 3)) {
 		depart(&r, "a byte order mark");
 		r.at += 3;

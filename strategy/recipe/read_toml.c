@@ -83,9 +83,7 @@ static struct tree *find(const struct tree *section, const char *name)
 static enum status add(struct reading *r, struct tree *section, const struct key *k, const char *name,
                        struct tree **out)
 {
-	enum status s = reading_add(r, section, name, out);
-	if (s)
-		return s;
+	TRY(reading_add(r, section, name, out));
 	(*out)->kind = TREE_OBJECT;
 	(*out)->line = (*out)->key_line = k->at.line;
 	(*out)->column = (*out)->key_column = reading_column(&k->at);
@@ -104,9 +102,7 @@ static int depth(const struct tree *t)
 static enum status enter(struct reading *r, struct tree **at, const struct key *k, int i)
 {
 	struct tree *next = find(*at, k->part[i]);
-	enum status s = next ? STATUS_OK : add(r, *at, k, k->part[i], &next);
-	if (s)
-		return s;
+	TRY(next ? STATUS_OK : add(r, *at, k, k->part[i], &next));
 	if (next->made & MADE_BY_VALUE)
 		return reading_fail(&k->at, "%.80s has its value already, and nothing can be added to it",
 		                    printed(k, i + 1));
@@ -177,9 +173,7 @@ static enum status read_inline(struct toml *t, struct tree *v)
 		return STATUS_OK;
 	}
 	for (;;) {
-		enum status s = read_pair(t, v, true);
-		if (s)
-			return s;
+		TRY(read_pair(t, v, true));
 		toml_skip_blanks(r);
 		int c = reading_peek(r, 0);
 		if (c != ',' && c != '}')
@@ -223,14 +217,11 @@ static enum status read_pair(struct toml *t, struct tree *section, bool in_brace
 	struct reading *r = &t->reading;
 	struct key k;
 	struct tree *v;
-	enum status s = read_key(r, &k);
-	if (s)
-		return s;
+	TRY(read_key(r, &k));
 	if (reading_peek(r, 0) != '=')
 		return toml_unexpected(r, "a = behind the key");
 	for (int i = 0; i + 1 < k.count; i++) {
-		if ((s = enter(r, &section, &k, i)))
-			return s;
+		TRY(enter(r, &section, &k, i));
 		if (!in_braces && (is_closed(t, section) ||
 		                   (section->parent->made & MADE_BY_HEADER && section->parent->kind == TREE_LIST)))
 			return reading_fail(&k.at, "%.80s is a section already: write this key under its header",
@@ -243,8 +234,7 @@ static enum status read_pair(struct toml *t, struct tree *section, bool in_brace
 		return reading_fail(&k.at, "%.80s is there twice", tree_path(r->arena, there));
 	r->at++;
 	toml_skip_blanks(r);
-	if ((s = add(r, section, &k, name, &v)))
-		return s;
+	TRY(add(r, section, &k, name, &v));
 	return read_value(t, v);
 }
 
@@ -255,10 +245,9 @@ static enum status open_section(struct toml *t, struct tree **at, const struct k
 	struct tree *there = find(*at, k->part[k->count - 1]);
 	if (there && is_closed(t, there))
 		return reading_fail(&k->at, "the section %.80s is there twice", printed(k, k->count));
-	enum status s = enter(&t->reading, at, k, k->count - 1);
-	if (!s)
-		(*at)->made = MADE_BY_HEADER;
-	return s;
+	TRY(enter(&t->reading, at, k, k->count - 1));
+	(*at)->made = MADE_BY_HEADER;
+	return STATUS_OK;
 }
 
 static enum status open_element(struct toml *t, struct tree **at, const struct key *k)
@@ -324,9 +313,7 @@ enum status tree_read_toml(struct arena *a, const char *text, size_t size, const
 {
 	struct toml t = {.header = 1};
 	*out = (struct tree_file){.where = where, .not_json = "TOML", .not_json_line = 1, .not_json_column = 1};
-	enum status s = reading_open(&t.reading, a, text, size, out);
-	if (s)
-		return s;
+	TRY(reading_open(&t.reading, a, text, size, out));
 	struct tree *root = out->root = tree_add(out, a, NULL, NULL);
 	root->kind = TREE_OBJECT;
 	root->line = root->column = 1;

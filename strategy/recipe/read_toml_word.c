@@ -128,9 +128,7 @@ enum status toml_line_text(struct reading *r, const char **out)
 	while (reading_peek(r, 0) != quote) {
 		if (toml_ends_line(r))
 			return reading_fail(&begin, "a text begins here, and its line ends without the quote");
-		enum status s = take_character(r, &t, quote, false);
-		if (s)
-			return s;
+		TRY(take_character(r, &t, quote, false));
 	}
 	r->at++;
 	*out = t.at;
@@ -152,11 +150,9 @@ enum status toml_lines_text(struct reading *r, const char **out)
 	if (r->at < r->end && toml_ends_line(r))
 		toml_next_line(r);
 	while (!is_closing(r, quote)) {
-		enum status s = r->at < r->end ? take_character(r, &t, quote, true)
-		                               : reading_fail(&begin, "%c%c%c begins a text here, and nothing ends it",
-		                                              quote, quote, quote);
-		if (s)
-			return s;
+		TRY(r->at < r->end ? take_character(r, &t, quote, true)
+		                   : reading_fail(&begin, "%c%c%c begins a text here, and nothing ends it", quote,
+		                                  quote, quote));
 	}
 	r->at += 3;
 	for (int i = 0; i < 2 && reading_peek(r, 0) == quote; i++)

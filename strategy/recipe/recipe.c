@@ -332,10 +332,8 @@ enum status recipe_open(struct recipe *r, const char *path, const struct recipe_
 	char *text;
 	size_t size;
 	*r = (struct recipe){0};
-	enum status s = file_read(path, "{config}", TREE_BYTES, &text, &size);
-	if (s)
-		return s;
-	s = recipe_read(r, text, size, path, q);
+	TRY(file_read(path, "{config}", TREE_BYTES, &text, &size));
+	enum status s = recipe_read(r, text, size, path, q);
 	free(text);
 	return s;
 }

@@ -22,9 +22,7 @@ static enum status find_width(const struct recipe *r, int64_t *out)
 	*out = 0;
 	if (!r->question.model)
 		return STATUS_OK;
-	enum status s = model_open(&m, r->question.model, 0);
-	if (s)
-		return s;
+	TRY(model_open(&m, r->question.model, 0));
 	for (int k = 0; k < m.kernel_count && !*out; k++)
 		if (m.kernels[k].kind == KERNEL_EMBEDDING)
 			*out = m.kernels[k].out;
@@ -398,9 +396,7 @@ static void note_checkpointing(struct recipe *r)
 enum status take_deepspeed(struct recipe *r)
 {
 	int64_t width;
-	enum status s = find_width(r, &width);
-	if (s)
-		return s;
+	TRY(find_width(r, &width));
 	take_batch(r);
 	enum type type = deepspeed_types(r);
 	take_strategy(r, type, width);

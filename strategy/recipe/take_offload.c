@@ -88,9 +88,7 @@ static enum status measure(const struct recipe *r, int64_t ranks, struct held *o
 	int64_t piece = recipe_whole(r, "zero_optimization.sub_group_size", 1000000000);
 	bool full = false;
 	*out = (struct held){0, 0};
-	enum status s = model_open(&m, r->question.model, 0);
-	if (s)
-		return s;
+	TRY(model_open(&m, r->question.model, 0));
 	for (int i = 0; i < m.tensor_count; i++) {
 		int64_t n = (m.tensors[i].elements + ranks - 1) / ranks;
 		out->share += n;

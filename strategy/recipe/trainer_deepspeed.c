@@ -224,9 +224,7 @@ enum status recipe_follow(struct recipe *r, const struct tree *at, const struct 
 		recipe_release(&inner);
 		return STATUS_OK;
 	}
-	enum status s = recipe_judge_tree(&inner, &f);
-	if (s)
-		return s;
+	TRY(recipe_judge_tree(&inner, &f));
 	if (r->reader == RECIPE_TRAINER)
 		judge_matches(r, &inner);
 	must_say_batch(r, &inner, at);

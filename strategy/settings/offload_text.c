@@ -53,24 +53,20 @@ static enum status read_thing(char *text, bool given[THINGS], struct offload *ou
 	char *pairs = strchr(text, ':');
 	if (pairs)
 		*pairs++ = 0;
-	enum status s = word_parse(things, status_words("{offload}"), text, &i);
-	if (s)
-		return s;
+	TRY(word_parse(things, status_words("{offload}"), text, &i));
 	if (i == NONE)
 		return status_fail(STATUS_INPUT, "{offload}: none stands alone; leave it or the others out");
 	if (given[i])
 		return status_fail(STATUS_INPUT, "{offload}: %s is given twice", text);
 	given[i] = true;
 	const struct keys keys = {"{offload}", text, keys_of[i].list, keys_of[i].count, ":", 0, OFFLOAD_STAGING_MOST};
-	if ((s = keys_read(&keys, pairs, value)))
-		return s;
+	TRY(keys_read(&keys, pairs, value));
 	if (i == OPTIMIZER) {
 		out->optimizer = true;
 		out->optimizer_on_disk = key_is(&value[TO], "disk");
 		out->delayed = key_is(&value[DELAYED], "yes");
 		out->buffers = key_whole(&value[BUFFERS], 0);
-		if ((s = check_buffers(out->buffers)))
-			return s;
+		TRY(check_buffers(out->buffers));
 	} else if (i == PARAMETERS) {
 		out->parameters = true;
 		out->parameters_on_disk = key_is(&value[TO], "disk");

@@ -60,16 +60,13 @@ enum status software_parse(const char *text, struct software *out)
 	const struct keys keys = {"{as}", name, list, KEYS, ":", 0, 0};
 	const char *pairs = strchr(text, ':');
 	*out = (struct software){0};
-	enum status s = read_name(text, out, name);
-	if (s)
-		return s;
+	TRY(read_name(text, out, name));
 	for (int i = 0; i < SOFTWARE_SWITCHES; i++) {
 		const struct software_row *row = &software_rows[i];
 		list[i] = (struct key){row->key, row->words, row->way[out->name], row->help};
 	}
 	list[COMPILE] = (struct key){"compile", "no|yes", "no", "kernels=eager, or fused"};
-	if ((s = keys_read(&keys, pairs ? pairs + 1 : NULL, value)))
-		return s;
+	TRY(keys_read(&keys, pairs ? pairs + 1 : NULL, value));
 	for (int i = 0; i < SOFTWARE_SWITCHES; i++)
 		out->does[i] = key_word(&value[i], list[i].values, 0);
 	return take_compile(value, out);

@@ -50,9 +50,9 @@ enum status checkpointing_choose(const struct model *m, struct settings *setting
 	struct settings trial = *settings;
 	struct need best = {INT64_MAX, INT64_MAX};
 	int64_t blocks = model_blocks(m);
-	enum status s = checkpointing_parse(settings->checkpointing, &c);
-	if (s || !c.automatic)
-		return s;
+	TRY(checkpointing_parse(settings->checkpointing, &c));
+	if (!c.automatic)
+		return STATUS_OK;
 	if (blocks > MOST_BLOCKS)
 		return status_fail(
 		        STATUS_INPUT,
@@ -67,8 +67,7 @@ enum status checkpointing_choose(const struct model *m, struct settings *setting
 		if (blocks > EVERY_NUMBER && number > 1 && (blocks + number - 2) / (number - 1) == size)
 			continue;
 		with_number(settings->checkpointing, number, trial.checkpointing, sizeof trial.checkpointing);
-		if ((s = measure(m, &trial, &need)))
-			return s;
+		TRY(measure(m, &trial, &need));
 		settings->checkpointing_tried++;
 		if (need.peak > best.peak || (need.peak == best.peak && need.arena >= best.arena))
 			continue;

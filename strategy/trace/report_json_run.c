@@ -3,19 +3,13 @@
 
 #include "strategy/trace/report_form.h"
 
-static void *make(struct form *f, size_t count, size_t size)
-{
-	void *array = calloc(count + 1, size);
-	if (!array)
-		f->status = status_fail(STATUS_MEMORY, "out of memory");
-	return array;
-}
-
 static void losses(struct form *f, struct report *r)
 {
 	json_t *list = form_list(f, "losses", INT64_MAX);
-	if (f->reads && (r->losses = make(f, json_array_size(list), sizeof *r->losses)))
+	if (f->reads) {
+		r->losses = array_make(json_array_size(list), sizeof *r->losses);
 		r->loss_count = (int64_t)json_array_size(list);
+	}
 	for (int64_t i = 0; i < r->loss_count; i++)
 		if (f->reads)
 			r->losses[i] = form_real_from_json(f, json_array_get(list, (size_t)i), "losses");
@@ -27,7 +21,7 @@ static void ranks(struct form *f, struct report *r)
 {
 	json_t *list = form_list(f, "by_rank", r->ranks), *outer = f->o;
 	if (f->reads && form_expect(f, (int64_t)json_array_size(list) == r->ranks, "by_rank", "a list of all ranks"))
-		r->by_rank = make(f, (size_t)r->ranks, sizeof *r->by_rank);
+		r->by_rank = array_make((size_t)r->ranks, sizeof *r->by_rank);
 	for (int64_t i = 0; i < r->ranks && r->by_rank && !f->status; i++) {
 		char name[64];
 		int64_t *figure;

@@ -5,7 +5,6 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/compare.h"
-#include "strategy/base/memory.h"
 #include "strategy/plan/rendezvous.h"
 #include "strategy/trace/interval.h"
 
@@ -136,10 +135,8 @@ static int by_group(const void *a, const void *b)
 /* The communication of the trace, each with the number of its group among all groups of all instances. */
 static struct member *members_of(const struct rendezvous *v, struct trace *t, size_t *count)
 {
-	struct member *list = calloc(t->span_count + 1, sizeof *list);
-	int64_t *first = calloc((size_t)v->instance_count + 1, sizeof *first);
-	if (!list || !first)
-		memory_exhausted();
+	struct member *list = array_make(t->span_count, sizeof *list);
+	int64_t *first = array_make((size_t)v->instance_count, sizeof *first);
 	for (int i = 0; i < v->instance_count; i++)
 		first[i + 1] = first[i] + instance_groups(v, &v->instances[i]);
 	*count = 0;

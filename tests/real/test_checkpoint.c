@@ -16,6 +16,7 @@
 #include "strategy/base/path.h"
 #include "tests/support/plans.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 static char folder[256];
@@ -143,10 +144,7 @@ START_TEST(a_flipped_bit_is_found)
 	struct manifest m = a_manifest(&file, 1);
 	char *path = path_in_folder(folder, file.name);
 	for (int bad = 0; bad < 3; bad++) {
-		FILE *f = fopen(path, "w");
-		ck_assert(f);
-		fputs(bad == 0 ? "0123456789" : bad == 1 ? "0123456799" : "012345678", f);
-		ck_assert(!fclose(f));
+		file_put_text(path, bad == 0 ? "0123456789" : bad == 1 ? "0123456799" : "012345678");
 		if (!bad) {
 			must(checkpoint_file_checksum(path, &m.files[0].bytes, &m.files[0].checksum));
 			must(manifest_check_file(&m, folder, 0));

@@ -37,19 +37,11 @@ static void path_of(char path[128], const char *name, const char *ending)
 	snprintf(path, 128, "%s/%s%s", scratch, name, ending);
 }
 
-static void put(const char *path, const void *bytes, size_t size)
-{
-	FILE *f = fopen(path, "wb");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(bytes, 1, size, f), size);
-	ck_assert_int_eq(fclose(f), 0);
-}
-
 static void put_named(int which, const void *bytes, size_t size)
 {
 	char path[128];
 	path_of(path, names[which], "");
-	put(path, bytes, size);
+	file_put(path, bytes, size);
 }
 
 /* One gzip member. */
@@ -144,7 +136,7 @@ START_TEST(packed_images_are_the_same)
 	struct dataset d;
 	put_named(0, "not this one", 12);
 	path_of(path, names[0], ".gz");
-	put(path, packed, pack(packed, sizeof packed, images_3, sizeof images_3));
+	file_put(path, packed, pack(packed, sizeof packed, images_3, sizeof images_3));
 	must(dataset_open(&d, &tiny_spec));
 	float input[6];
 	int32_t target;
@@ -204,19 +196,19 @@ START_TEST(wrong_gzip)
 	size_t size = pack(packed, sizeof packed, images_3, sizeof images_3);
 	path_of(path, names[0], ".gz");
 	for (size_t n = 0; n < size; n++) {
-		put(path, packed, n);
+		file_put(path, packed, n);
 		assert_refused(&tiny_spec, names[0], n < 2 ? "not an IDX file" : "truncated");
 	}
 	packed[size - 6] ^= 1; /* the checksum at its end */
-	put(path, packed, size);
+	file_put(path, packed, size);
 	assert_refused(&tiny_spec, names[0], "corrupt gzip");
 	packed[size - 6] ^= 1;
 	packed[2] = 7; /* a method that does not exist */
-	put(path, packed, size);
+	file_put(path, packed, size);
 	assert_refused(&tiny_spec, names[0], "corrupt gzip");
 	packed[2] = 8;
 	memset(packed + size, 0, 3);
-	put(path, packed, size + 3);
+	file_put(path, packed, size + 3);
 	assert_refused(&tiny_spec, names[0], "3 bytes of trailing data");
 }
 
@@ -226,7 +218,7 @@ static uint64_t sum_of_text(const char *bytes, size_t size)
 {
 	struct dataset d;
 	const struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16, .classes = 256};
-	put(text_path, bytes, size);
+	file_put(text_path, bytes, size);
 	must(dataset_open(&d, &spec));
 	uint64_t sum = dataset_checksum(&d);
 	dataset_release(&d);
@@ -265,7 +257,7 @@ START_TEST(text_is_shifted_by_one)
 	char bytes[1000];
 	for (int i = 0; i < 1000; i++)
 		bytes[i] = (char)(1 + i % 251);
-	put(text_path, bytes, sizeof bytes);
+	file_put(text_path, bytes, sizeof bytes);
 	struct dataset d;
 	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16, .classes = 256};
 	must(dataset_open(&d, &spec));
@@ -297,12 +289,12 @@ START_TEST(short_texts)
 	struct dataset d;
 	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16, .classes = 256};
 	for (size_t n = 0; n < 18; n++) {
-		put(text_path, bytes, n);
+		file_put(text_path, bytes, n);
 		assert_refused(&spec, text_path, "too few");
 	}
 	int32_t inputs[16], targets[16];
 	for (size_t n = 18; n < 64; n++) {
-		put(text_path, bytes, n);
+		file_put(text_path, bytes, n);
 		must(dataset_open(&d, &spec));
 		ck_assert_int_eq(d.validation_samples, 0);
 		ck_assert_int_eq(d.training_samples, (int64_t)n - 16);
@@ -356,12 +348,12 @@ START_TEST(packed_text_is_checked_unpacked)
 	unsigned char packed[256];
 	struct token_spec spec = {.vocabulary = 'c' + 1};
 	struct token_file f;
-	put(text_path, packed, pack(packed, sizeof packed, text, 11));
+	file_put(text_path, packed, pack(packed, sizeof packed, text, 11));
 	must(token_file_open(&f, text_path, &spec));
 	ck_assert_int_eq(f.count, 11);
 	ck_assert_mem_eq(f.ids, text, 11);
 	token_file_release(&f);
-	put(text_path, packed, pack(packed, sizeof packed, text, 15));
+	file_put(text_path, packed, pack(packed, sizeof packed, text, 15));
 	must_fail(token_file_open(&f, text_path, &spec), STATUS_INPUT, "id 100 at place 14");
 }
 

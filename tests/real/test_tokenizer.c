@@ -4,13 +4,12 @@
 #include "real/tokenizer/tokenizer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "real/generate/codec.h"
 #include "tests/support/json.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #define FOLDER "tests/golden/tokenizers/"
@@ -80,16 +79,6 @@ START_LOOP_TEST(decodes, 0, COUNT(kinds))
 
 /* ---- what a file must not say ---- */
 
-static char file[] = "/tmp/shardlab-tokenizer-XXXXXX";
-
-static void write_file(const char *text)
-{
-	FILE *f = fopen(file, "w");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_int_ge(fputs(text, f), 0);
-	ck_assert_int_eq(fclose(f), 0);
-}
-
 #define VOCABULARY "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}"
 #define MODEL(more) "\"model\":{\"type\":\"BPE\"," VOCABULARY "," more "}"
 #define DECODER "\"decoder\":{\"type\":\"Fuse\"}"
@@ -153,18 +142,15 @@ static const struct {
 START_LOOP_TEST(refused, 0, COUNT(wrong))
 {
 	struct tokenizer t;
-	int fd = mkstemp(file);
-	ck_assert_int_ge(fd, 0);
-	close(fd);
-	write_file("{" GOOD "}");
-	must(tokenizer_open(&t, file));
+	scratch_make();
+	must(tokenizer_open(&t, scratch_text("it.json", "{" GOOD "}")));
 	ck_assert_int_eq(tokenizer_size(&t), 3);
 	tokenizer_release(&t);
-	write_file(wrong[_i].text);
+	const char *file = scratch_text("it.json", wrong[_i].text);
 	must_fail(tokenizer_open(&t, file), STATUS_INPUT, wrong[_i].says);
 	ck_assert_ptr_nonnull(strstr(status_message(), file));
 	ck_assert_ptr_null(t.parts);
-	unlink(file);
+	scratch_remove();
 }
 
 /* Bytes are no text of which bytes could be made again: a character that begins there has no end. */
@@ -182,16 +168,13 @@ START_LOOP_TEST(bytes_of_bytes, 0, COUNT(twice))
 	struct tokenizer t;
 	struct bytes got = {0};
 	char text[512];
-	int fd = mkstemp(file);
-	ck_assert_int_ge(fd, 0);
-	close(fd);
+	scratch_make();
 	snprintf(text, sizeof text,
 	         "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"%s\":0},\"merges\":[]},"
 	         "\"decoder\":{\"type\":\"Sequence\",\"decoders\":[%s]}}",
 	         twice[_i].token, twice[_i].decoder);
-	write_file(text);
-	must(tokenizer_open(&t, file));
-	unlink(file);
+	must(tokenizer_open(&t, scratch_text("it.json", text)));
+	scratch_remove();
 	tokenizer_decode(&t, 0, true, &got);
 	ck_assert_uint_eq(got.size, strlen(twice[_i].bytes));
 	ck_assert_mem_eq(got.at, twice[_i].bytes, got.size);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -136,9 +135,7 @@ START_TEST(what_is_there_stays)
 	check_tensors();
 	folder_empty(out);
 	ck_assert_int_eq(rmdir(out), 0);
-	FILE *f = fopen(out, "w");
-	ck_assert_ptr_nonnull(f);
-	fclose(f);
+	file_put_text(out, "");
 	must_fail(weights_writer_create(&w, out, MANY), STATUS_INPUT, "is there and not a folder");
 	must_fail(weights_writer_create(&w, file, MANY), STATUS_INPUT, "cannot be written");
 	ck_assert_int_eq(unlink(out), 0);
@@ -153,9 +150,7 @@ START_TEST(what_the_dead_left)
 	snprintf(other, sizeof other, "%s.old.partial", out);
 	snprintf(file, sizeof file, "%s/shard-0", dead);
 	ck_assert(!mkdir(dead, 0777) && !mkdir(other, 0777));
-	FILE *f = fopen(file, "w");
-	ck_assert_ptr_nonnull(f);
-	fclose(f);
+	file_put_text(file, "");
 	must(weights_writer_create(&alive, out, MANY));
 	ck_assert_int_eq(folder_entries(dead), -1);
 	ck_assert_int_eq(folder_entries(other), 0);

@@ -7,7 +7,8 @@
 
 #include "strategy/cluster/links.h"
 #include "tests/support/cluster_text.h"
-#include "tests/support/refusal.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 static const char lab[] = "name: lab\n"
@@ -210,11 +211,8 @@ static const struct {
 
 START_LOOP_TEST(test_wrong, 0, (int)(sizeof wrong / sizeof *wrong))
 {
-	char text[4096];
-	const char *at = strstr(lab, wrong[_i].find);
+	const char *text = text_replaced(lab, wrong[_i].find, wrong[_i].replace);
 	struct cluster c;
-	ck_assert_msg(at != NULL, "'%s' is not in the file", wrong[_i].find);
-	snprintf(text, sizeof text, "%.*s%s%s", (int)(at - lab), lab, wrong[_i].replace, at + strlen(wrong[_i].find));
 	ck_assert_int_eq(cluster_read(&c, text, strlen(text), "x.yaml"), STATUS_INPUT);
 	ck_assert_msg(!strncmp(status_message(), wrong[_i].message, strlen(wrong[_i].message)), "'%s' instead of '%s…'",
 	              status_message(), wrong[_i].message);
@@ -284,26 +282,17 @@ START_TEST(test_catalogue)
 	ck_assert_ptr_null(cluster_catalogue("nothing"));
 }
 
-/* A file with this text; to be unlinked. */
-static const char *temporary(const char *text)
-{
-	static char path[] = "/tmp/shardlab-cluster-XXXXXX";
-	int fd = mkstemp(path);
-	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-	return path;
-}
-
 START_TEST(test_ranks)
 {
-	const char *path = temporary(lab);
 	struct cluster c;
+	scratch_make();
+	const char *path = scratch_text("lab.yaml", lab);
 	must(cluster_open(&c, path, 8));
 	cluster_release(&c);
 	must_fail(cluster_open(&c, path, 9), STATUS_INPUT, "9 ranks on 2 nodes of 4");
 	ck_assert_int_eq(cluster_open(&c, path, 3), STATUS_INPUT); /* a slow rank 3 that is not there */
 	ck_assert_ptr_nonnull(strstr(status_message(), "no rank 3"));
-	unlink(path);
+	scratch_remove();
 }
 
 /* Behind a name stand other links; nothing else changes, and the name says so. */

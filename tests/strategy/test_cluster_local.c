@@ -6,6 +6,7 @@
 
 #include "strategy/cluster/cluster.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 static void assert_local(enum device_kind kind, const char *want)
@@ -83,10 +84,7 @@ START_TEST(test_local_cuda)
 	/* as a file of one's own, it has two GPUs and no network */
 	ck_assert_int_eq(cluster_open(&c, file, 5), STATUS_INPUT);
 
-	FILE *f = fopen(file, "w");
-	ck_assert_ptr_nonnull(f);
-	fputs(cluster_catalogue("laptop"), f);
-	fclose(f);
+	file_put_text(file, cluster_catalogue("laptop"));
 	must_fail(cluster_open(&c, "local-cuda", 1), STATUS_INPUT, "calibrate device cuda");
 	unlink(file);
 	rmdir(path);
@@ -95,15 +93,11 @@ START_TEST(test_local_cuda)
 /* A calibration that is there and broken is an error, not a reason to assume. */
 START_TEST(test_local_broken)
 {
-	char path[] = "/tmp/shardlab-cluster-XXXXXX";
-	FILE *f = fdopen(mkstemp(path), "w");
 	struct cluster c;
-	ck_assert_ptr_nonnull(f);
-	fputs("name: local\n", f);
-	fclose(f);
-	setenv("SHARDLAB_CONFIG", path, 1);
+	scratch_make();
+	setenv("SHARDLAB_CONFIG", scratch_text("local.yaml", "name: local\n"), 1);
 	must_fail(cluster_open(&c, "local", 1), STATUS_INPUT, "'kind' is missing");
-	unlink(path);
+	scratch_remove();
 }
 
 SUITE("cluster_local", 60)

@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "strategy/base/file.h"
 #include "strategy/emit/emit_rows.h"
 #include "strategy/recipe/reader.h"
 #include "tests/support/plans.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #define FOLDER "tests/golden/recipes/emitted/"
@@ -105,12 +105,8 @@ static void must_be_golden(const char *path, const char *text, size_t size)
 {
 	char *golden = NULL;
 	size_t length = 0;
-	if (getenv("UPDATE_GOLDEN")) {
-		FILE *f = fopen(path, "w");
-		ck_assert_ptr_nonnull(f);
-		ck_assert_uint_eq(fwrite(text, 1, size, f), size);
-		ck_assert_int_eq(fclose(f), 0);
-	}
+	if (getenv("UPDATE_GOLDEN"))
+		file_put(path, text, size);
 	must(file_read(path, "{emit}", TREE_BYTES, &golden, &length));
 	ck_assert_msg(length == size && !memcmp(golden, text, size), "%s is another: %.*s", path, (int)size, text);
 	free(golden);

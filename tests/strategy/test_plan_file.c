@@ -1,6 +1,5 @@
 /* The plan is the program: `train --plan FILE` carries out a plan's text; and without the verifier, nothing but the
  * plan makes the result, so without any kernel, load or update it is another. */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include "tests/support/images.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -26,17 +26,9 @@ static void teardown(void)
 	images_remove(images);
 }
 
-static void write_file(const char *text)
-{
-	FILE *f = fopen(path, "w");
-	ck_assert_ptr_nonnull(f);
-	fputs(text, f);
-	ck_assert_int_eq(fclose(f), 0);
-}
-
 static void write_plan(const struct plan *p)
 {
-	write_file(plan_to_text(p, NULL));
+	file_put_text(path, plan_to_text(p, NULL));
 }
 
 /* ---- on one rank, as the command does it ---- */
@@ -156,9 +148,9 @@ static void assert_refused(const char *communicator, const char *word)
 START_TEST(no_plan_for_this_run)
 {
 	assert_refused("ring", "cannot open");
-	write_file("");
+	file_put_text(path, "");
 	assert_refused("ring", "plan:1:1: ");
-	write_file("shardlab plan 99\n");
+	file_put_text(path, "shardlab plan 99\n");
 	assert_refused("ring", "plan:1:");
 	unlink(path);
 	ck_assert_int_eq(symlink(images, path), 0);

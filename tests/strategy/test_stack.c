@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "strategy/cluster/effective.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 static enum status read_text(struct stack *s, const char *text)
@@ -174,17 +175,12 @@ START_TEST(files_without_a_name)
 	        {"", ""}, {"launch: 2e-6", "launch: {measured: 2e-6, min: 1e-6, max: 3e-6}"}, {"card: hopper\n", ""}};
 	for (int i = 0; i < COUNT(changes); i++) {
 		struct cluster c;
-		const char *text = cluster_catalogue("h100"), *at = strstr(text, changes[i][0]);
-		char path[] = "/tmp/shardlab-cluster-XXXXXX.yaml";
-		ck_assert_ptr_nonnull(at);
-		FILE *f = fdopen(mkstemps(path, 5), "w");
-		ck_assert_ptr_nonnull(f);
-		fprintf(f, "%.*s%s%s", (int)(at - text), text, changes[i][1], at + strlen(changes[i][0]));
-		ck_assert_int_eq(fclose(f), 0);
-		must(cluster_open(&c, path, 1));
+		const char *text = text_replaced(cluster_catalogue("h100"), changes[i][0], changes[i][1]);
+		scratch_make();
+		must(cluster_open(&c, scratch_text("it.yaml", text), 1));
 		ck_assert_str_eq(c.stack.name, i ? "" : "fused");
 		cluster_release(&c);
-		unlink(path);
+		scratch_remove();
 	}
 }
 

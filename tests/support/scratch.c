@@ -35,13 +35,23 @@ const char *scratch_path(const char *name)
 	return scratch_paths[path_count++];
 }
 
-const char *scratch_put(const char *name, const void *bytes, size_t size)
+void file_put(const char *path, const void *bytes, size_t size)
 {
-	const char *path = scratch_path(name);
 	FILE *f = fopen(path, "wb");
 	ck_assert_ptr_nonnull(f);
 	ck_assert_uint_eq(fwrite(bytes, 1, size, f), size);
 	ck_assert_int_eq(fclose(f), 0);
+}
+
+void file_put_text(const char *path, const char *text)
+{
+	file_put(path, text, strlen(text));
+}
+
+const char *scratch_put(const char *name, const void *bytes, size_t size)
+{
+	const char *path = scratch_path(name);
+	file_put(path, bytes, size);
 	return path;
 }
 

@@ -26,6 +26,10 @@ const char *scratch_path(const char *name);
 const char *scratch_put(const char *name, const void *bytes, size_t size);
 const char *scratch_text(const char *name, const char *text);
 
+/* Writes a file anywhere. */
+void file_put(const char *path, const void *bytes, size_t size);
+void file_put_text(const char *path, const char *text);
+
 /* For any folder: what is in it, -1 if there is none; removes its files. */
 int folder_entries(const char *folder);
 void folder_empty(const char *folder);

@@ -17,9 +17,7 @@ static enum status read_group_tensors(struct reader *r, struct group *g)
 	g->tensors = arena_alloc(&p->arena, (r->scan.count - r->scan.next) * sizeof *g->tensors);
 	while (r->scan.next < r->scan.count) {
 		int t;
-		enum status s = scan_known(&r->scan, "tensor", &r->tensors, &t);
-		if (s)
-			return s;
+		TRY(scan_known(&r->scan, "tensor", &r->tensors, &t));
 		if (p->tensor_group[t] >= 0)
 			return scan_fail(&r->scan, r->scan.next - 1, "tensor '%.60s' is in group %.60s already",
 			                 p->model->tensors[t].name,
@@ -208,16 +206,13 @@ static enum status read_line(struct reader *r)
 static enum status read_title(struct reader *r, bool *more)
 {
 	int64_t version;
-	enum status s = scan_line(&r->scan, more);
-	if (s)
-		return s;
+	TRY(scan_line(&r->scan, more));
 	if (!*more)
 		r->scan.line += !r->scan.line;
 	if (!*more || !scan_is(&r->scan, "shardlab") || !scan_is(&r->scan, "plan"))
 		return scan_fail(&r->scan, r->scan.next, "this is no plan: the first line must be 'shardlab plan %d'",
 		                 PLAN_VERSION);
-	if ((s = scan_whole(&r->scan, "a version", 0, INT32_MAX, &version)))
-		return s;
+	TRY(scan_whole(&r->scan, "a version", 0, INT32_MAX, &version));
 	if (version != PLAN_VERSION && version != PLAN_VERSION_CHECKPOINTS)
 		return scan_fail(&r->scan, 2, "version %lld of the form; this program reads versions %d and %d",
 		                 (long long)version, PLAN_VERSION, PLAN_VERSION_CHECKPOINTS);
@@ -229,9 +224,7 @@ static enum status read_end(struct reader *r)
 {
 	struct plan *p = r->p;
 	int64_t covered = 0;
-	enum status s = end_role(r);
-	if (s)
-		return s;
+	TRY(end_role(r));
 	r->scan.count = 0;
 	for (int i = 0; i < p->role_count; i++)
 		covered += p->roles[i].ranks;
@@ -277,10 +270,8 @@ enum status plan_read_file(struct plan *p, struct model *model, const char *path
 	enum { LARGEST = 256 << 20 };
 	char *text;
 	size_t size;
-	enum status s = file_read(path, "{plan}", LARGEST, &text, &size);
-	if (s)
-		return s;
-	s = plan_read(p, model, text, size, path);
+	TRY(file_read(path, "{plan}", LARGEST, &text, &size));
+	enum status s = plan_read(p, model, text, size, path);
 	free(text);
 	return s;
 }

@@ -50,9 +50,7 @@ static enum status read_region(struct reader *r, size_t word, char *text, struct
 	char *slash = strchr(colon + 1, '/');
 	if (slash) {
 		*slash = 0;
-		enum status s = read_axes(r, word, slash + 1, &out->slice);
-		if (s)
-			return s;
+		TRY(read_axes(r, word, slash + 1, &out->slice));
 	}
 	out->buffer = names_find(&r->buffers, text);
 	if (out->buffer < 0)
@@ -92,9 +90,7 @@ static enum status read_operands(struct reader *r, struct op *op)
 			                 "operand %s cannot be added to; use =", op_operand_name(op->kind, i));
 		op->accumulate = (uint16_t)(op->accumulate | (adds ? 1u << i : 0));
 		where[i] = c->next;
-		enum status s = read_region(r, c->next, equals + 1, &op->operand[i]);
-		if (s)
-			return s;
+		TRY(read_region(r, c->next, equals + 1, &op->operand[i]));
 	}
 	for (int i = 0; i < op_operand_count(op->kind); i++) {
 		char access = op_access(op, i);
@@ -112,9 +108,7 @@ static enum status read_operands(struct reader *r, struct op *op)
 
 static enum status read_kernel(struct reader *r, struct op *op)
 {
-	enum status s = scan_known(&r->scan, "kernel", &r->kernels, &op->kernel);
-	if (s)
-		return s;
+	TRY(scan_known(&r->scan, "kernel", &r->kernels, &op->kernel));
 	op->unit = r->model->kernels[op->kernel].unit;
 	op->pass = op_pass(op->kind);
 	return STATUS_OK;
@@ -132,10 +126,9 @@ static enum status read_op_axes(struct reader *r, char *text, struct op *op)
 static enum status read_pass(struct reader *r, struct op *op)
 {
 	int pass;
-	enum status s = scan_name(&r->scan, "pass", pass_name, PASS_COUNT, &pass);
-	if (!s)
-		op->pass = (enum pass)pass;
-	return s;
+	TRY(scan_name(&r->scan, "pass", pass_name, PASS_COUNT, &pass));
+	op->pass = (enum pass)pass;
+	return STATUS_OK;
 }
 
 /* A kernel's pass is that of its kind; a forward one may be carried out once more. */
@@ -153,9 +146,8 @@ static enum status read_peer(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
 	char *text;
-	enum status s;
-	if ((s = scan_expect(c, op->kind == OP_SEND ? "to" : "from")) || (s = scan_word(c, "a neighbour", &text)))
-		return s;
+	TRY(scan_expect(c, op->kind == OP_SEND ? "to" : "from"));
+	TRY(scan_word(c, "a neighbour", &text));
 	size_t length = strlen(text);
 	if (length < 3 || (strcmp(text + length - 2, "+1") && strcmp(text + length - 2, "-1")))
 		return scan_fail(c, c->next - 1, "a neighbour is an axis, and +1 or -1 behind it");
@@ -178,14 +170,13 @@ static enum status read_algorithm(struct reader *r, struct op *op)
 	struct scan *c = &r->scan;
 	enum schedule_algorithm algorithm;
 	char *text;
-	enum status s;
-	if ((s = scan_expect(c, "by")) || (s = scan_word(c, "an algorithm", &text)))
-		return s;
+	TRY(scan_expect(c, "by"));
+	TRY(scan_word(c, "an algorithm", &text));
 	if (!schedule_find(op_operation(op->kind), text, &algorithm))
 		return scan_fail(c, c->next - 1, "%s has no algorithm '%.60s'", op_name(op->kind), text);
 	op->algorithm = algorithm;
-	s = scan_expect(c, "root");
-	return s ? s : read_int(r, "a root", r->p->ranks - 1, &op->root);
+	TRY(scan_expect(c, "root"));
+	return read_int(r, "a root", r->p->ranks - 1, &op->root);
 }
 
 static enum status read_communication(struct reader *r, struct op *op)
@@ -299,9 +290,7 @@ static enum status read_after(struct reader *r, struct op *op, int number)
 	while (c->next < c->count) {
 		int64_t label;
 		int column = c->words[c->next].column;
-		enum status s = scan_whole(c, "an operation", 0, INT32_MAX, &label);
-		if (s)
-			return s;
+		TRY(scan_whole(c, "an operation", 0, INT32_MAX, &label));
 		r->waits = array_reserve(r->waits, r->wait_count, &r->wait_capacity, sizeof *r->waits);
 		r->waits[r->wait_count++] =
 		        (struct waiting){number, c->line, column, arena_print(&r->p->arena, "%lld", (long long)label)};
@@ -331,10 +320,9 @@ enum status resolve_waits(struct reader *r)
 static enum status read_memory(struct reader *r, struct op *op)
 {
 	int b;
-	enum status s = scan_known(&r->scan, "buffer", &r->buffers, &b);
-	if (!s)
-		*op->operand = (struct region){b, 0, 0, r->role->buffers[b].elements};
-	return s;
+	TRY(scan_known(&r->scan, "buffer", &r->buffers, &b));
+	*op->operand = (struct region){b, 0, 0, r->role->buffers[b].elements};
+	return STATUS_OK;
 }
 
 enum status read_op(struct reader *r)

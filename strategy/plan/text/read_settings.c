@@ -9,13 +9,11 @@
 static enum status read_value(struct reader *r, enum setting i)
 {
 	char *text, where[300];
-	enum status s = scan_word(&r->scan, "its value", &text);
-	if (s)
-		return s;
+	TRY(scan_word(&r->scan, "its value", &text));
 	scan_place(&r->scan, r->scan.next - 1, where, sizeof where);
 	size_t n = strlen(where);
 	snprintf(where + n, sizeof where - n, ": %s", setting_rows[i].name);
-	s = setting_read(i, where, text, &r->p->settings);
+	enum status s = setting_read(i, where, text, &r->p->settings);
 	where[n] = 0;
 	return s && strncmp(status_message(), where, n) != 0 ? status_prefix(s, "%s", where) : s;
 }
@@ -23,9 +21,7 @@ static enum status read_value(struct reader *r, enum setting i)
 enum status read_setting(struct reader *r)
 {
 	char *name;
-	enum status s = scan_word(&r->scan, "a setting", &name);
-	if (s)
-		return s;
+	TRY(scan_word(&r->scan, "a setting", &name));
 	int i = 0;
 	while (i < SETTING_COUNT && (!setting_rows[i].line || strcmp(setting_rows[i].name, name) != 0))
 		i++;
@@ -36,8 +32,8 @@ enum status read_setting(struct reader *r)
 	if (r->settings_seen >> i & 1)
 		return scan_fail(&r->scan, r->scan.next - 1, "'%s' is set a second time; take one out", name);
 	r->settings_seen |= 1u << i;
-	s = read_value(r, (enum setting)i);
-	return s ? s : scan_end(&r->scan);
+	TRY(read_value(r, (enum setting)i));
+	return scan_end(&r->scan);
 }
 
 enum status read_axis(struct reader *r)

@@ -116,9 +116,7 @@ bool whole_parse(const char *text, int64_t high, int64_t *out)
 enum status scan_whole(struct scan *s, const char *what, int64_t low, int64_t high, int64_t *out)
 {
 	char *text = "";
-	enum status status = scan_word(s, what, &text);
-	if (status)
-		return status;
+	TRY(scan_word(s, what, &text));
 	if (!whole_parse(text, high, out) || *out < low)
 		return scan_fail(s, s->next - 1, "'%.40s' is not %s, a whole number from %lld to %lld", text, what,
 		                 (long long)low, (long long)high);
@@ -128,9 +126,7 @@ enum status scan_whole(struct scan *s, const char *what, int64_t low, int64_t hi
 enum status scan_real(struct scan *s, const char *what, double *out)
 {
 	char *text = "", *end;
-	enum status status = scan_word(s, what, &text);
-	if (status)
-		return status;
+	TRY(scan_word(s, what, &text));
 	/* strtod takes more than digits: no "nan", "inf", hexadecimal */
 	bool plain = strspn(text, "0123456789.eE+-") == strlen(text);
 	*out = plain ? strtod(text, &end) : 0;
@@ -162,9 +158,7 @@ enum status scan_name(struct scan *s, const char *what, const char *(*name)(unsi
 {
 	enum { LISTED = 8, LENGTH = 24 };
 	char *text = "", known[LISTED * LENGTH] = "";
-	enum status status = scan_its(s, what, &text);
-	if (status)
-		return status;
+	TRY(scan_its(s, what, &text));
 	for (*out = 0; *out < count; ++*out)
 		if (!strcmp(name((unsigned)*out), text))
 			return STATUS_OK;
@@ -177,9 +171,7 @@ enum status scan_name(struct scan *s, const char *what, const char *(*name)(unsi
 enum status scan_known(struct scan *s, const char *what, const struct names *names, int *out)
 {
 	char *text = "";
-	enum status status = scan_its(s, what, &text);
-	if (status)
-		return status;
+	TRY(scan_its(s, what, &text));
 	*out = names_find(names, text);
 	return *out < 0 ? fail_unknown(s, what, "") : STATUS_OK;
 }

@@ -32,9 +32,7 @@ static enum status add_up(const struct at *all, struct meaning *out)
 	*out = (struct meaning){.kind = MEANING_ZERO, .index = -1};
 	for (int i = 0; i < n; i++) {
 		struct meaning x;
-		enum status s = read_group(&all[i], whole, 5, &x);
-		if (s)
-			return s;
+		TRY(read_group(&all[i], whole, 5, &x));
 		if ((x.kind != MEANING_GRADIENT && x.kind != MEANING_ZERO) || x.shard & axes_of(all))
 			return refuse_at(&all[i], 5, whole,
 			                 " must be the whole gradient of a group; only gradients are added up");
@@ -66,10 +64,9 @@ static enum status add_up(const struct at *all, struct meaning *out)
 /* Makes an operand stand for a group, or for this rank's slice of it, on every role. */
 static enum status write_groups(const struct at *all, int operand, const struct meaning *part, bool keep_padding)
 {
-	enum status s = STATUS_OK;
-	for (int i = 0; i < all->participants && !s; i++)
-		s = write_group(&all[i], operand, part, keep_padding);
-	return s;
+	for (int i = 0; i < all->participants; i++)
+		TRY(write_group(&all[i], operand, part, keep_padding));
+	return STATUS_OK;
 }
 
 static enum status all_reduce(const struct at *all)
@@ -159,9 +156,7 @@ static enum status all_gather(const struct at *all)
 	if (sums_a_value(all))
 		return gather_rows(all);
 	struct meaning x;
-	enum status s = read_all(all, 6, ALL_GATHER_X, read_slice_of_group, &x);
-	if (s)
-		return s;
+	TRY(read_all(all, 6, ALL_GATHER_X, read_slice_of_group, &x));
 	if (x.kind == MEANING_GRADIENT && !sum_is_complete(&all->memory->sums, x.sum, (int)all->p->settings.accumulate,
 	                                                   group_sum_axes(all->p, x.index)))
 		return refuse_at(&all[0], 5, ALL_GATHER_X, ": gradients are gathered before they are complete");
@@ -173,9 +168,7 @@ static enum status broadcast(const struct at *all)
 {
 	const struct at *root = at_root(all);
 	struct meaning x;
-	enum status s = read_group(root, BROADCAST_X, 6, &x);
-	if (s)
-		return s;
+	TRY(read_group(root, BROADCAST_X, 6, &x));
 	unsigned others = x.shard | (x.index >= 0 ? group_slice_axes(all->p, x.index) : 0);
 	if (others & axes_of(all) || x.kind == MEANING_GRADIENT)
 		return refuse_at(
@@ -232,9 +225,7 @@ static enum status gather(const struct at *all)
 {
 	const struct at *root = at_root(all);
 	struct meaning what;
-	enum status s = read_all(all, 7, GATHER_X, read_own_samples, &what);
-	if (s)
-		return s;
+	TRY(read_all(all, 7, GATHER_X, read_own_samples, &what));
 	what.all_ranks = true;
 	what.origin = root->op->operand[GATHER_Y].offset;
 	write_meaning(root, GATHER_Y, what);

@@ -156,10 +156,9 @@ enum status verify_waits(const struct verify *v)
 
 enum status verify_end(const struct verify *v)
 {
-	enum status s = STATUS_OK;
-	for (int k = 0; k < SECTION_KINDS && !s; k++)
-		s = walk_section(v, (enum section_kind)k);
-	return s;
+	for (int k = 0; k < SECTION_KINDS; k++)
+		TRY(walk_section(v, (enum section_kind)k));
+	return STATUS_OK;
 }
 
 enum status verify_issue_order(const struct verify *v, int role)

@@ -85,9 +85,7 @@ static enum status read_dy(const struct at *a, int operand, int value)
 {
 	const char *name = a->p->model->values[value].name;
 	struct meaning m = {.consumers = 0};
-	enum status s = present_gradient(a, operand, value, &m);
-	if (s)
-		return s;
+	TRY(present_gradient(a, operand, value, &m));
 	bool all_rows = kernel_scatters(a->p->model, kernel_of(a));
 	if (m.form == FORM_PARTIAL)
 		return refuse_at(a, 5, operand,
@@ -111,9 +109,7 @@ static enum status write_dx(const struct at *a, int operand, int value, int cons
 	enum meaning_form form = part ? FORM_PARTIAL : FORM_WHOLE;
 	struct meaning m = {.consumers = 0};
 	if (a->op->accumulate >> operand & 1) {
-		enum status s = present_gradient(a, operand, value, &m);
-		if (s)
-			return s;
+		TRY(present_gradient(a, operand, value, &m));
 		if (m.form != form)
 			return refuse_at(a, 5, operand,
 			                 " holds %s of the gradient of %s, and this kernel adds %s; sum over the "
@@ -256,15 +252,14 @@ static enum status write_part(const struct at *a, int operand, enum part part, i
 
 enum status mean_kernel(const struct at *a)
 {
-	enum status s;
 	int n = op_operand_count(a->op->kind);
 	for (int i = 0; i < n; i++)
-		if (a->op->operand[i].buffer >= 0 && (s = read_part(a, i, op_part(a->op->kind, i))))
-			return s;
+		if (a->op->operand[i].buffer >= 0)
+			TRY(read_part(a, i, op_part(a->op->kind, i)));
 	int scaled = scaled_by(a);
 	for (int i = 0; i < n; i++)
-		if (a->op->operand[i].buffer >= 0 && (s = write_part(a, i, op_part(a->op->kind, i), scaled)))
-			return s;
+		if (a->op->operand[i].buffer >= 0)
+			TRY(write_part(a, i, op_part(a->op->kind, i), scaled));
 	if (a->op->kind == OP_EVALUATE || a->op->kind == OP_EVALUATE_COUNT)
 		++*(a->op->all_ranks ? &a->ip->evaluated_all[a->role] : &a->ip->evaluated_own[a->role]);
 	return STATUS_OK;

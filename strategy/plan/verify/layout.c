@@ -90,11 +90,8 @@ static enum status allocate(struct map *m, int number, int buffer)
 		return refuse(m->v, 8, m->role, number, buffer,
 		              "stands at bytes %lld to %lld, unaligned or outside an arena of %lld", (long long)begin,
 		              (long long)end, (long long)m->layout->arena_bytes[m->role->buffers[buffer].space]);
-	for (size_t i = first_past(m, begin); i < m->count && m->had[i].begin < end; i++) {
-		enum status s = check_order(m, number, m->had[i].buffer, buffer);
-		if (s)
-			return s;
-	}
+	for (size_t i = first_past(m, begin); i < m->count && m->had[i].begin < end; i++)
+		TRY(check_order(m, number, m->had[i].buffer, buffer));
 	/* One that nobody uses orders nothing: those below it stay in the map, or what follows would not be held to
 	 * them. */
 	if (!m->role->buffers[buffer].state && !is_used(m, buffer))

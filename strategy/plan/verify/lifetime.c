@@ -46,9 +46,7 @@ static enum status check_section(const struct verify *v, const struct role *r, b
 	const struct section *s = section_of(r, k);
 	for (int i = s->begin; i < s->end; i++) {
 		bool memory = op_class(r->ops[i].kind) == OP_CLASS_M;
-		enum status status = memory ? allocate_or_free(v, r, i, alive, k) : use(v, r, i, alive);
-		if (status)
-			return status;
+		TRY(memory ? allocate_or_free(v, r, i, alive, k) : use(v, r, i, alive));
 	}
 	for (int b = 0; b < r->buffer_count; b++) {
 		bool lives_on = r->buffers[b].state && k != SECTION_EPILOGUE;

@@ -53,9 +53,7 @@ static enum status check_operands(const struct at *a)
 	const struct region *whole = &a->op->operand[w];
 	enum operation o = op_operation(a->op->kind);
 	bool at_root_only = operation_has_root(o) && operation_has_slices(o);
-	enum status s = at_root_only ? check_root(a, w) : STATUS_OK;
-	if (s)
-		return s;
+	TRY(at_root_only ? check_root(a, w) : STATUS_OK);
 	bool divides = a->op->kind != OP_SUM && !op_is_message(a->op->kind); /* a sum and a message travel whole */
 	if (whole->buffer >= 0 && (whole->slice || (divides && whole->count % members)))
 		return refuse_at(a, 2, w, ": %lld elements must be whole and divide into %lld slices",

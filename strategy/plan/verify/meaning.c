@@ -120,9 +120,7 @@ static enum status go_on(struct at *a, enum section_kind k)
 		if (op_class(a->op->kind) == OP_CLASS_C)
 			return STATUS_OK;
 		memory_sweep(a->memory);
-		enum status s = mean_op(a);
-		if (s)
-			return s;
+		TRY(mean_op(a));
 	}
 	a->op = NULL;
 	return STATUS_OK;
@@ -148,7 +146,6 @@ static enum status carry_out(struct interpreter *ip, enum section_kind k)
 {
 	const struct plan *p = ip->v->p;
 	struct at at[ROLES], all[ROLES];
-	enum status s;
 	for (int i = 0; i < p->role_count; i++) {
 		at[i] = (struct at){.v = ip->v,
 		                    .p = p,
@@ -158,20 +155,18 @@ static enum status carry_out(struct interpreter *ip, enum section_kind k)
 		                    .role = i,
 		                    .r = &p->roles[i]};
 		at[i].number = section_of(at[i].r, k)->begin;
-		if ((s = go_on(&at[i], k)))
-			return s;
+		TRY(go_on(&at[i], k));
 	}
 	for (bool moved = true; moved;) {
 		moved = false;
 		for (int i = 0; i < p->role_count; i++) {
 			int n = at[i].op ? gather_participants(at, i, k, all) : 0;
-			if (n && (s = mean_collective(all)))
-				return s;
+			if (n)
+				TRY(mean_collective(all));
 			for (int j = 0; j < n; j++) {
 				struct at *member = &at[all[j].role];
 				member->number++;
-				if ((s = go_on(member, k)))
-					return s;
+				TRY(go_on(member, k));
 			}
 			moved |= n > 0;
 		}

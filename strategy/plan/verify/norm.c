@@ -126,9 +126,7 @@ static enum status read_own(const struct at *a, struct meaning *out)
 	bool gathers = a->op->traffic == TRAFFIC_GATHER_STATISTICS;
 	int operand = gathers ? ALL_GATHER_X : ALL_REDUCE_X;
 	struct region g = without_padding(a);
-	enum status s = gathers ? STATUS_OK : read_padding(a, operand, 5, g.count);
-	if (s)
-		return s;
+	TRY(gathers ? STATUS_OK : read_padding(a, operand, 5, g.count));
 	*out = measured(a, operand, gathers ? MEANING_STATISTICS : MEANING_SUMS, false, meaning_in(a, &g)->scaled);
 	return read_exactly_in(a, operand, &g, 7, *out);
 }

@@ -167,9 +167,7 @@ enum status read_gradient_complete(const struct at *a, int operand, struct meani
 	const struct plan *p = a->p;
 	int wanted = a->ip->step - verify_lag(a->ip->v);
 	char text[200];
-	enum status s = read_group(a, operand, 5, out);
-	if (s)
-		return s;
+	TRY(read_group(a, operand, 5, out));
 	if (!wanted)
 		return read_no_gradient(a, operand, out);
 	if (out->kind != MEANING_GRADIENT)
@@ -264,9 +262,7 @@ enum status read_all(const struct at *all, int rule, int operand,
 {
 	for (int i = 0; i < all->participants; i++) {
 		struct meaning x = {0};
-		enum status s = read(&all[i], &x);
-		if (s)
-			return s;
+		TRY(read(&all[i], &x));
 		if (i && !same_but_place(x, out))
 			return refuse_at(&all[i], rule, operand, " is not what the other role gives");
 		*out = x;

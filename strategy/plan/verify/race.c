@@ -66,11 +66,8 @@ static enum status check_operands(struct races *c, const struct section *s)
 			continue;
 		int n = op_operand_count(op->kind);
 		for (int k = 0; k < n; k++)
-			if (op->operand[k].buffer >= 0) {
-				enum status status = check_operand(c, i, k);
-				if (status)
-					return status;
-			}
+			if (op->operand[k].buffer >= 0)
+				TRY(check_operand(c, i, k));
 		for (int k = 0; k < n; k++)
 			if (op->operand[k].buffer >= 0)
 				record(c, i, k);

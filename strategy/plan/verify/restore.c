@@ -38,9 +38,7 @@ static enum status save_group(const struct at *a)
 	struct saving *v = a->ip->saving;
 	enum item item = a->op->item;
 	struct meaning x;
-	enum status s = read_group(a, SAVE_X, 9, &x);
-	if (s)
-		return s;
+	TRY(read_group(a, SAVE_X, 9, &x));
 	if (x.kind != kind_of(item) || x.version != a->ip->reads)
 		return refuse_found(a, 9, SAVE_X, " must be %s as the last step left it", item_name(item));
 	if (x.kind == MEANING_GRADIENT) {

@@ -80,9 +80,7 @@ static enum status must_have_group(const struct at *a)
 static enum status check_group_operand(const struct at *a)
 {
 	const struct region *g = op_region(a->op, PART_PARAMETERS);
-	enum status s = must_have_group(a);
-	if (s)
-		return s;
+	TRY(must_have_group(a));
 	int64_t padded = a->p->groups[a->op->group].padded, shards = plan_along(a->p, op_shard_axes(a->p, a->op));
 	if (padded % shards || g->count != padded / shards)
 		return refuse_op(a, 2, "%lld elements; the group has %lld, and a slice of it %lld", (long long)g->count,

@@ -68,9 +68,7 @@ enum status sum_value(const struct at *all)
 {
 	const struct model *m = all->p->model;
 	struct meaning what;
-	enum status s = read_all(all, 5, op_find(all->op->kind, PART_WHOLE), read_part_of_sum, &what);
-	if (s)
-		return s;
+	TRY(read_all(all, 5, op_find(all->op->kind, PART_WHOLE), read_part_of_sum, &what));
 	bool done = what.kind == MEANING_VALUE_GRADIENT || what.index == m->maxima || what.index == m->sums ||
 	            !kernel_finishes(&m->kernels[m->values[what.index].producer]);
 	what.form = done ? FORM_WHOLE : FORM_UNFINISHED;

@@ -152,7 +152,6 @@ static enum status check_op(const struct at *a)
 {
 	const struct op *op = a->op;
 	unsigned may_add = 0;
-	enum status s;
 	if (op->kind >= OP_KIND_COUNT)
 		return refuse(a->v, 2, a->r, -1, -1, "operation %d is of no known kind", a->number);
 	if (op->kernel < -1 || op->kernel >= a->p->model->kernel_count || op->group < -1 ||
@@ -162,13 +161,11 @@ static enum status check_op(const struct at *a)
 		              "operation %d, %s: kernel, unit, group, micro-batch or pass is out of range", a->number,
 		              op_name(op->kind));
 	for (int i = 0; i < op_operand_count(op->kind); i++) {
-		if ((s = check_region(a, i)))
-			return s;
+		TRY(check_region(a, i));
 		if (op_declared_access(op->kind, i) == 'a' && op->operand[i].buffer >= 0)
 			may_add |= 1u << i;
 	}
-	if ((s = check_queue(a)))
-		return s;
+	TRY(check_queue(a));
 	if (op->accumulate & ~may_add)
 		return refuse_op(a, 2, "adds to an operand that this kind only overwrites");
 	if (op->all_ranks && plan_data_ranks(a->p) == 1)

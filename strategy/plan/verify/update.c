@@ -39,9 +39,8 @@ static enum status load(const struct at *a)
 static enum status add(const struct at *a)
 {
 	struct meaning x, y;
-	enum status s;
-	if ((s = read_group(a, ADD_X, 5, &x)) || (s = read_group(a, ADD_Y, 5, &y)))
-		return s;
+	TRY(read_group(a, ADD_X, 5, &x));
+	TRY(read_group(a, ADD_Y, 5, &y));
 	bool sums = (x.kind == MEANING_GRADIENT || x.kind == MEANING_ZERO) &&
 	            (y.kind == MEANING_GRADIENT || y.kind == MEANING_ZERO);
 	if (!sums || (x.index >= 0 && y.index >= 0 && (x.index != y.index || x.shard != y.shard)))
@@ -100,9 +99,7 @@ static enum status copy(const struct at *a)
 static enum status squares(const struct at *a)
 {
 	struct meaning x;
-	enum status s = read_gradient_complete(a, SQUARES_X, &x);
-	if (s)
-		return s;
+	TRY(read_gradient_complete(a, SQUARES_X, &x));
 	struct meaning now = {.kind = MEANING_NORM, .scaled = x.scaled};
 	unsigned same = plan_all_axes(a->p) & ~(x.shard | group_slice_axes(a->p, x.index));
 	return write_sum(a, SQUARES_NORM, now, "the squares of the groups", "", x.index, 0, 1, same);
@@ -139,9 +136,7 @@ static enum status read_optimizer_state(const struct at *a, int operand, enum me
                                         const struct meaning *parameters)
 {
 	struct meaning x;
-	enum status s = read_group(a, operand, 6, &x);
-	if (s)
-		return s;
+	TRY(read_group(a, operand, 6, &x));
 	bool fresh = x.kind == MEANING_ZERO && kind != MEANING_WEIGHTS && a->ip->reads == 0;
 	bool right = x.kind == kind && x.index == parameters->index && x.shard == parameters->shard &&
 	             x.version == a->ip->reads;
@@ -165,11 +160,10 @@ static enum status read_range(const struct at *a, int scaled)
 {
 	int norm = operand_of(a, PART_NORM), scaler = operand_of(a, PART_SCALER);
 	int flag = operand_of(a, PART_OVERFLOW), gradients = operand_of(a, PART_GRADIENTS);
-	enum status s;
-	if (norm >= 0 && (s = read_over_groups(a, norm, MEANING_NORM, scaled)))
-		return s;
-	if (scaler >= 0 && (s = read_scaler(a, scaler)))
-		return s;
+	if (norm >= 0)
+		TRY(read_over_groups(a, norm, MEANING_NORM, scaled));
+	if (scaler >= 0)
+		TRY(read_scaler(a, scaler));
 	if (scaled != (scaler >= 0 ? a->ip->step : 0))
 		return refuse_at(a, 5, gradients,
 		                 " carries the loss scale of step %d (0: none), and the update takes out that of "
@@ -193,35 +187,30 @@ static enum status read_update(const struct at *a, struct meaning *parameters)
 	/* on the host, parameters may be made anew from the master weights */
 	int source = op_access(a->op, own) == 'w' ? operand_of(a, PART_MASTER) : own;
 	struct meaning gradients;
-	enum status s;
-	if ((s = read_group(a, source, 6, parameters)))
-		return s;
+	TRY(read_group(a, source, 6, parameters));
 	if (parameters->kind != MEANING_WEIGHTS || parameters->version != a->ip->reads)
 		return refuse_at(a, 6, source,
 		                 " must be weights of version %d, and %s version %d; each part is updated once a step",
 		                 a->ip->reads, parameters->kind == MEANING_WEIGHTS ? "is" : "is not weights;",
 		                 parameters->version);
-	if ((s = read_gradient_complete(a, gradient, &gradients)))
-		return s;
+	TRY(read_gradient_complete(a, gradient, &gradients));
 	if (gradients.shard != parameters->shard || gradients.index != parameters->index)
 		return refuse_at(a, 5, gradient, " is of another part of the group than the parameters");
 	for (int i = 0; i < STATES; i++) {
 		int operand = operand_of(a, states[i].part);
-		if (operand >= 0 && (s = read_optimizer_state(a, operand, states[i].kind, parameters)))
-			return s;
+		if (operand >= 0)
+			TRY(read_optimizer_state(a, operand, states[i].kind, parameters));
 	}
-	s = read_counter(a, operand_of(a, PART_COUNTER), a->ip->step - verify_lag(a->ip->v));
-	return s ? s : read_range(a, gradients.scaled);
+	TRY(read_counter(a, operand_of(a, PART_COUNTER), a->ip->step - verify_lag(a->ip->v)));
+	return read_range(a, gradients.scaled);
 }
 
 static enum status optimize(const struct at *a)
 {
 	struct meaning part;
-	enum status s = read_update(a, &part);
-	if (s)
-		return s;
+	TRY(read_update(a, &part));
 	part.version = a->ip->step;
-	s = write_group(a, operand_of(a, PART_PARAMETERS), &part, false);
+	enum status s = write_group(a, operand_of(a, PART_PARAMETERS), &part, false);
 	for (int i = 0; i < STATES && !s; i++) {
 		int operand = operand_of(a, states[i].part);
 		part.kind = states[i].kind;
@@ -233,10 +222,9 @@ static enum status optimize(const struct at *a)
 
 static enum status advance(const struct at *a)
 {
-	enum status s = read_counter(a, ADVANCE_STEP, a->ip->reads);
-	if (!s)
-		write_meaning(a, ADVANCE_STEP, (struct meaning){.kind = MEANING_COUNTER, .version = a->ip->step});
-	return s;
+	TRY(read_counter(a, ADVANCE_STEP, a->ip->reads));
+	write_meaning(a, ADVANCE_STEP, (struct meaning){.kind = MEANING_COUNTER, .version = a->ip->step});
+	return STATUS_OK;
 }
 
 static enum status update_scaler(const struct at *a)
@@ -251,9 +239,7 @@ static enum status update_scaler(const struct at *a)
 static enum status show(const struct at *a)
 {
 	struct meaning x;
-	enum status s = read_group(a, WEIGHTS_WEIGHTS, 6, &x);
-	if (s)
-		return s;
+	TRY(read_group(a, WEIGHTS_WEIGHTS, 6, &x));
 	if (x.kind != MEANING_WEIGHTS || x.version != a->ip->reads)
 		return refuse_at(a, 6, WEIGHTS_WEIGHTS, " must be the weights as the last step left them");
 	/* Slices along the axis that divides the roles are whole when every role shows its own. */

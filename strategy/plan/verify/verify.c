@@ -39,8 +39,8 @@ static enum status verify_second(const struct verify *v, const void *context, in
 static enum status run_companion(struct companion *c)
 {
 	c->status = c->run(c->context);
-	if (c->status && !(c->message = strdup(status_message())))
-		memory_exhausted();
+	if (c->status)
+		c->message = memory_text(status_message());
 	return STATUS_OK;
 }
 
@@ -76,12 +76,10 @@ static enum status verify(const struct plan *p, const struct issued *x, struct r
 {
 	struct verify v = {.p = p, .why = out};
 	*out = (struct refusal){.role = -1, .op = -1, .buffer = -1};
-	enum status s = verify_structure(&v);
-	if (s)
-		return s;
+	TRY(verify_structure(&v));
 	for (int k = 0; k < SECTION_KINDS; k++)
 		rendezvous_init(&v.rendezvous[k], p, (enum section_kind)k);
-	s = verify_issued(&v, x);
+	enum status s = verify_issued(&v, x);
 	for (int k = 0; k < SECTION_KINDS; k++)
 		rendezvous_release(&v.rendezvous[k]);
 	return s;
