@@ -93,6 +93,17 @@ static bool has_fused(const struct plan *p, const struct op *op)
 	return op_class(op->kind) == OP_CLASS_K && p->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED;
 }
 
+/* What a measured rate has not in it. */
+static int64_t beside_rate(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op)
+{
+	int64_t ns = 0;
+	if (c->weight_bandwidth.value)
+		ns += time_of(op_weight_bytes(p, r, op), c->weight_bandwidth.value);
+	if (c->straddle_bandwidth.value)
+		ns += time_of(op_straddling_bytes(p, r, op), c->straddle_bandwidth.value);
+	return ns;
+}
+
 enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                         struct cost *out)
 {
@@ -119,8 +130,8 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 	bool whole = flops && !host && cluster_measured_whole(c, op->kind, type, flops);
 	out->ns = host ? longer(compute, memory) + c->launch.value
 	               : effective_kernel(c, compute, whole ? 0 : memory, has_fused(p, op));
-	if (whole && c->weight_bandwidth.value)
-		out->ns += time_of(op_weight_bytes(p, r, op), c->weight_bandwidth.value);
+	if (whole)
+		out->ns += beside_rate(c, p, r, op);
 	out->bytes = bytes;
 	out->measured = c->launch.measured && (whole || bandwidth.measured) && (!flops || rate.measured);
 	return STATUS_OK;

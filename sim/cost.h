@@ -2,7 +2,8 @@
  *
  * A kernel takes max(FLOPs / rate, bytes / bandwidth) + launch (the roofline: Williams et al., CACM 52(4), 2009). Where
  * the rate of the operation itself was measured, its memory traffic was measured with it: FLOPs / rate + launch. On a
- * CPU large weights of a product come beside that, at weight_bandwidth: no cache has them any more.
+ * CPU large weights of a product come beside that, at weight_bandwidth: no cache has them any more. And
+ * so do, in vector operations, large tensors that begin inside a cache line, at straddle_bandwidth.
  *
  * A collective, by its algorithm, for n ranks and S bytes; hop(x) = latency + x / bandwidth of the slower of the links
  * that a round uses, inside a node or between nodes:

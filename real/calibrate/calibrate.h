@@ -8,6 +8,8 @@
  *     compute               steps of small models on one rank, the others asleep, and on all ranks side by side: each
  *                           operation's FLOPs over its time
  *     weight_bandwidth      a product's weights over what it takes beyond its FLOPs, from few samples and many
+ *     straddle_bandwidth    tensors that begin inside a cache line over what their operations take beyond those of
+ *                           tensors that do not: the same layers, with gradients in buckets and without
  *     launch                the time of a step that is in none of its operations, by operation
  *     device_bandwidth      the most that one rank alone was seen to move, copying or in a step
  *     node_bandwidth        what all ranks together were seen to move, each in steps of its own

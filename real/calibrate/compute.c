@@ -27,6 +27,8 @@ static const struct {
         {{"gpt", "single", 1, TYPE_FP32}, true},
         {{"mlp", "single", 256, TYPE_FP32}, true},
         {{"mlp", "single", 8, TYPE_FP32}, true},
+        {{"llama", "single", 4, TYPE_FP32}, true}, /* rotary positions, SwiGLU and RMS norms, which gpt has not */
+        {{"llama", "single", 1, TYPE_FP32}, false},
         {{"gpt", "single", 8, TYPE_FP32}, false},
         {{"gpt", "single", 16, TYPE_FP32}, false},
         {{"mlp", "single", 16, TYPE_FP32}, false},
@@ -37,6 +39,7 @@ static const struct {
         {{"mlp:sizes=64-64-10", "single", 4, TYPE_FP32}, true},
         {{"gpt", "single", 4, TYPE_BF16}, true},
         {{"mlp", "single", 4, TYPE_BF16}, true},
+        {{"llama", "single", 4, TYPE_BF16}, false},
         {{"gpt", "ddp", 4, TYPE_BF16}, false},
         {{"mlp", "single", 32, TYPE_BF16}, true},
         {{"gpt", "single", 1, TYPE_BF16}, false},
@@ -44,6 +47,7 @@ static const struct {
         {{"gpt:layers=2,width=64,heads=4", "single", 2, TYPE_BF16}, false},
         {{"gpt", "single", 4, TYPE_FP16}, true},
         {{"mlp", "single", 4, TYPE_FP16}, true},
+        {{"llama", "single", 4, TYPE_FP16}, false},
         {{"gpt", "ddp", 4, TYPE_FP16}, false},
         {{"mlp", "single", 32, TYPE_FP16}, true},
         {{"gpt", "single", 1, TYPE_FP16}, false},
@@ -110,7 +114,7 @@ static double stretch(const struct durations *all, int64_t medians)
 	return s < 1 ? 1 : s > STRETCH_MOST ? STRETCH_MOST : s;
 }
 
-static void add_medians(struct durations *all, const struct rate *weights, struct curve_points *points,
+static void add_medians(struct durations *all, const struct cluster *c, struct curve_points *points,
                         struct rate *bandwidth)
 {
 	int64_t *ns = malloc((all->count + 1) * sizeof *ns), medians = 0;
@@ -131,7 +135,7 @@ static void add_medians(struct durations *all, const struct rate *weights, struc
 			ns[k] = (int64_t)((double)ns[k] * s);
 		raise_bandwidth(bandwidth, all->d[i].bytes, ns, (int)(next - i));
 		for (size_t k = 0; k < next - i; k++)
-			ns[k] = calibrate_without_weights(&all->d[i], ns[k], weights);
+			ns[k] = calibrate_rate_time(&all->d[i + k], c, ns[k]);
 		curve_points_add(points, all->d[i].kind, all->d[i].type, all->d[i].work,
 		                 calibrate_rate(all->d[i].work, ns, (int)(next - i)));
 	}
@@ -157,7 +161,7 @@ static enum status measure_case(const struct calibration *k, const struct timed_
 	struct durations all = {0};
 	enum status s = calibrate_case(k, what, together, &all);
 	if (!s)
-		add_medians(&all, &k->cluster->weight_bandwidth, points, bandwidth);
+		add_medians(&all, k->cluster, points, bandwidth);
 	durations_release(&all);
 	return s;
 }

@@ -23,7 +23,8 @@ void durations_add(struct durations *all, const struct timed_run *r, int number)
 	                                         op_flops(&r->plan, op),
 	                                         op_bytes(&r->plan, role, op),
 	                                         op_weight_bytes(&r->plan, role, op),
-	                                         end - begin};
+	                                         end - begin,
+	                                         op_straddling_bytes(&r->plan, role, op)};
 }
 
 static int by_all(const void *a, const void *b)

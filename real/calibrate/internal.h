@@ -33,6 +33,7 @@ struct duration {
 	int kind;
 	enum type type;
 	int64_t work, bytes, weights, ns; /* weights: bytes of them (op_weight_bytes) */
+	int64_t straddling;               /* op_straddling_bytes */
 };
 
 struct durations {
@@ -115,11 +116,14 @@ enum status calibrate_copy(int64_t elements, struct rate *out);
 
 /* ---- weights.c ---- */
 
-enum status calibrate_weights(struct calibration *k); /* rank 0 alone: weight_bandwidth */
+enum status calibrate_weights(struct calibration *k); /* rank 0 alone: weight_bandwidth, straddle_bandwidth */
 /* From the steps of few samples and of many. Assumed and 0 if weights are seen to take nothing. Sorts them. */
 struct rate calibrate_fit_weights(struct durations *few, struct durations *many);
-/* The time of a product without its weights: at least a quarter of the whole. */
-int64_t calibrate_without_weights(const struct duration *d, int64_t ns, const struct rate *bandwidth);
+/* From steps of the same layers whose gradients begin at a cache line and inside one. Assumed and 0 if that is seen to
+ * take nothing. Sorts them. */
+struct rate calibrate_fit_straddle(struct durations *whole, struct durations *straddling);
+/* The time that belongs to an operation's rate, without its weights and what straddles: at least a quarter. */
+int64_t calibrate_rate_time(const struct duration *d, const struct cluster *c, int64_t ns);
 
 /* ---- link.c ---- */
 

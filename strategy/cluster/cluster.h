@@ -14,6 +14,7 @@
  *       overhead: 2GiB              # CUDA context and communicator
  *       memory_bandwidth: {measured: 1.81e12, min: 1.78e12, max: 1.83e12}
  *       weight_bandwidth: 2e10      # cpu, beside measured products: of their large weights; may be left out
+ *       straddle_bandwidth: 2e11    # cpu, beside measured rates: of what begins inside a cache line; may be left out
  *       launch: 2e-6                # seconds: units are FLOP/s, bytes/s, seconds and bytes everywhere
  *       collective_launch: 8.4e-6
  *       collective_share: 0.08      # of the multiprocessors, while a collective runs
@@ -125,6 +126,8 @@ struct cluster {
 	struct rate device_bandwidth;          /* of the device's memory; cpu: what one rank can draw */
 	struct rate weight_bandwidth;          /* cpu: at which large weights reach a product, bytes/s,
 	                                          beside its rate; 0: that has all of it */
+	struct rate straddle_bandwidth;        /* cpu: of tensors that begin inside a cache line, bytes/s, beside what
+	                                          was measured of others; 0: they take no longer */
 	struct rate core_compute;              /* gpu: of one host core, FLOP/s, for the host queue */
 	struct rate launch, collective_launch; /* ns */
 	struct rate collective_share;          /* gpu: millionths of the device that a running collective takes */

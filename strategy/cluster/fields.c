@@ -34,6 +34,7 @@ static const struct field all[] = {
         {"device", "overhead", FIELD_RATE_BYTES, BOTH | REQUIRED, 0, 1e18, AT(overhead)},
         {"device", "memory_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e6, 1e15, AT(device_bandwidth)},
         {"device", "weight_bandwidth", FIELD_PER_SECOND, ON_CPU, 1e6, 1e15, AT(weight_bandwidth)},
+        {"device", "straddle_bandwidth", FIELD_PER_SECOND, ON_CPU, 1e6, 1e15, AT(straddle_bandwidth)},
         {"device", "launch", FIELD_SECONDS, BOTH | REQUIRED, 0, 1, AT(launch)},
         {"device", "collective_launch", FIELD_SECONDS, BOTH | REQUIRED, 0, 1, AT(collective_launch)},
         {"device", "collective_share", FIELD_SHARE, ON_GPU | REQUIRED, 0, 0.99, AT(collective_share)},

@@ -382,13 +382,38 @@ static bool has_part(const struct op *op, enum part part)
 	return i >= 0 && op_access(op, i);
 }
 
+enum { LARGE = 1 << 20, CACHE_LINE = 64, PAGE = 4096 };
+
+/* Buffers begin at a line (LAYOUT_ALIGNMENT). */
+static bool straddles(const struct op *op, int operand, int64_t element)
+{
+	return op->operand[operand].offset * element % CACHE_LINE != 0;
+}
+
 int64_t op_weight_bytes(const struct plan *p, const struct role *r, const struct op *op)
 {
-	enum { LARGE = 1 << 20 };
-	bool reads = op->kind == OP_LINEAR_FORWARD || (op->kind == OP_LINEAR_BACKWARD && has_part(op, PART_DX));
+	bool back = op->kind == OP_LINEAR_BACKWARD;
+	bool reads = op->kind == OP_LINEAR_FORWARD || (back && has_part(op, PART_DX));
 	int i = reads ? op_find(op->kind, PART_WEIGHT) : -1;
-	int64_t bytes = i < 0 ? 0 : region_elements(p, &op->operand[i]) * bytes_of_element(p, r, op, i);
-	return bytes < LARGE ? 0 : bytes;
+	int64_t element = i < 0 ? 0 : bytes_of_element(p, r, op, i);
+	int64_t bytes = i < 0 ? 0 : region_elements(p, &op->operand[i]) * element;
+	if (bytes < LARGE)
+		return 0;
+	bool twice = back && straddles(op, i, element) && op_sizes_of(p, op).in * element % PAGE == 0;
+	return twice ? 2 * bytes : bytes;
+}
+
+int64_t op_straddling_bytes(const struct plan *p, const struct role *r, const struct op *op)
+{
+	int64_t all = 0;
+	for (int i = 0; i < op_operand_count(op->kind) && op_class(op->kind) == OP_CLASS_V; i++) {
+		char access = op_access(op, i);
+		int64_t element = access ? bytes_of_element(p, r, op, i) : 0;
+		int64_t bytes = access ? region_elements(p, &op->operand[i]) * element : 0;
+		if (bytes >= LARGE && straddles(op, i, element))
+			all += bytes * (access == 'x' ? 2 : 1);
+	}
+	return all;
 }
 
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)

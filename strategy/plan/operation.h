@@ -50,8 +50,13 @@ bool op_is_fp8(const struct plan *p, const struct op *op);
 int64_t op_flops(const struct plan *p, const struct op *op);
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op);
 /* The part of these that is a product's weights, if they are large: the rest of a step has driven them out of the
- * caches since they were last used, unlike activations that were just made. */
+ * caches since they were last used, unlike activations that were just made. A backward pass goes down their columns. In
+ * rows of whole pages these are of one set of the first cache, which holds too few lines if each piece of a row begins
+ * inside one and needs two: so they come twice. */
 int64_t op_weight_bytes(const struct plan *p, const struct role *r, const struct op *op);
+/* The part that belongs to large tensors of a vector operation that begin inside a cache line, as what follows an odd
+ * number of others in a bucket does: every other access touches two lines. */
+int64_t op_straddling_bytes(const struct plan *p, const struct role *r, const struct op *op);
 /* A copy of offloaded state between device and host memory that is not page-locked (--as): on a GPU it is slower, and
  * whoever asks for it waits. */
 bool op_is_pageable(const struct plan *p, const struct op *op);

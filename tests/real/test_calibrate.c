@@ -137,18 +137,36 @@ START_TEST(a_copy_has_the_bytes_of_a_plans_copy)
 START_TEST(few_samples_and_many_tell_weights_from_work)
 {
 	enum { WEIGHTS = 4000000, WAIT = 200000, LITTLE = 8000000, MUCH = 512000000 };
-	struct duration a = {OP_LINEAR_FORWARD, TYPE_FP32, LITTLE, WEIGHTS, WEIGHTS, WAIT + LITTLE / 200},
-	                b = {OP_LINEAR_FORWARD, TYPE_FP32, MUCH, WEIGHTS, WEIGHTS, WAIT + MUCH / 200};
+	struct duration a = {OP_LINEAR_FORWARD, TYPE_FP32, LITTLE, WEIGHTS, WEIGHTS, WAIT + LITTLE / 200, 0},
+	                b = {OP_LINEAR_FORWARD, TYPE_FP32, MUCH, WEIGHTS, WEIGHTS, WAIT + MUCH / 200, 0};
 	struct durations few = {.d = &a, .count = 1}, many = {.d = &b, .count = 1};
-	struct rate r = calibrate_fit_weights(&few, &many);
-	ck_assert_double_eq_tol((double)r.value, 20e9, 1e6);
-	ck_assert(r.measured);
-	ck_assert_int_eq(calibrate_without_weights(&a, WAIT + 100000, &r), 100000);
-	ck_assert_int_eq(calibrate_without_weights(&a, WAIT, &r), WAIT / 4); /* some of it is work */
+	struct cluster c = {.weight_bandwidth = calibrate_fit_weights(&few, &many)};
+	ck_assert_double_eq_tol((double)c.weight_bandwidth.value, 20e9, 1e6);
+	ck_assert(c.weight_bandwidth.measured);
+	ck_assert_int_eq(calibrate_rate_time(&a, &c, WAIT + 100000), 100000);
+	ck_assert_int_eq(calibrate_rate_time(&a, &c, WAIT), WAIT / 4); /* some of it is work */
 	b.ns = MUCH / 200 * 8; /* much takes longer than little and its weights would */
-	r = calibrate_fit_weights(&few, &many);
-	ck_assert_int_eq(r.value, 0);
-	ck_assert_int_eq(calibrate_without_weights(&a, WAIT, &r), WAIT);
+	c.weight_bandwidth = calibrate_fit_weights(&few, &many);
+	ck_assert_int_eq(c.weight_bandwidth.value, 0);
+	ck_assert_int_eq(calibrate_rate_time(&a, &c, WAIT), WAIT);
+}
+
+/* Two updates, of which 20 MB and 30 MB straddle and take 100 + 150 us longer: 200 bytes/ns. There is nothing to
+ * compare the third with, and the product straddles nowhere. */
+START_TEST(buckets_tell_what_it_takes_to_straddle)
+{
+	struct duration at_lines[] = {{OP_ADAMW, TYPE_FP32, 11, 0, 0, 250000, 0},
+	                              {OP_ADAMW, TYPE_FP32, 16, 0, 0, 390000, 0},
+	                              {OP_LINEAR_BACKWARD, TYPE_FP32, 6, 0, 0, 80000, 0}},
+	                inside[] = {{OP_ADAMW, TYPE_FP32, 16, 0, 0, 540000, 30000000},
+	                            {OP_ADAMW, TYPE_FP32, 11, 0, 0, 350000, 20000000},
+	                            {OP_ADAMW, TYPE_FP32, 14, 0, 0, 900000, 40000000},
+	                            {OP_LINEAR_BACKWARD, TYPE_FP32, 6, 0, 0, 95000, 0}};
+	struct durations whole = {.d = at_lines, .count = 3}, straddling = {.d = inside, .count = 4};
+	struct cluster c = {.straddle_bandwidth = calibrate_fit_straddle(&whole, &straddling)};
+	ck_assert_double_eq_tol((double)c.straddle_bandwidth.value, 200e9, 1e3);
+	ck_assert_int_eq(calibrate_rate_time(&(struct duration){.straddling = 40000000}, &c, 500000), 300000);
+	ck_assert_int_eq(calibrate_fit_straddle(&whole, &whole).value, 0);
 }
 
 /* ---- the whole, on one rank ---- */
@@ -191,6 +209,7 @@ START_TEST(one_rank_is_calibrated_completely)
 	ck_assert_int_gt(c.compute[OP_LINEAR_FORWARD][TYPE_FP32].count, 3);
 	check_prediction(&c, "mlp");
 	check_prediction(&c, "gpt");
+	check_prediction(&c, "llama");
 
 	must_read_back(&c, &again);
 	cluster_release(&c);

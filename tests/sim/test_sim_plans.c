@@ -178,6 +178,36 @@ START_TEST(large_weights_come_beside_measured_products)
 	ck_assert_int_eq(with - simulate(p, GRAIN_OPERATION, NULL).time.step, 3 * 4 << 20);
 }
 
+/* Under ddp the middle layer's parameters follow the 10 250 of the last one, 40 bytes inside a line, and the first
+ * one's follow both. The update of the first one's 803 840 goes through their values and moments twice, and once
+ * through the gradients. The weights in the middle come once forward and twice backward, where a row of theirs is a
+ * page; the first one's come forward alone. At 16 classes all begin at a line. */
+static int64_t takes(const char *model, struct rate *bandwidth)
+{
+	static const enum op_kind kinds[] = {OP_LINEAR_FORWARD, OP_LINEAR_BACKWARD, OP_ADAMW};
+	const struct plan *p = plan_on("laptop", model, "ddp", 1);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		struct curve *curve = &cluster.compute[kinds[i]][TYPE_FP32];
+		curve->count = 0;
+		must(curve_add(curve, 1000000000, rate_measured(5000000000, 5000000000, 5000000000)));
+	}
+	*bandwidth = rate_assumed(0);
+	int64_t without = simulate(p, GRAIN_OPERATION, NULL).time.step;
+	*bandwidth = rate_assumed(1000000000);
+	return simulate(p, GRAIN_OPERATION, NULL).time.step - without;
+}
+
+START_TEST(what_begins_inside_a_line_takes_longer)
+{
+	enum { FIRST = 784 * 1024, MIDDLE = 1024 * 1024 };
+	struct rate *weights = &cluster.weight_bandwidth, *straddle = &cluster.straddle_bandwidth;
+	ck_assert_int_eq(takes("mlp:sizes=784-1024-1024-16", straddle), 0);
+	ck_assert_int_eq(takes("mlp:sizes=784-1024-1024-16", weights), 4 * (FIRST + 2 * MIDDLE));
+	ck_assert_int_eq(takes("mlp:sizes=784-1024-1024-10", straddle), 4 * 7 * (FIRST + 1024));
+	ck_assert_int_eq(takes("mlp:sizes=784-1024-1024-10", weights), 4 * (FIRST + 3 * MIDDLE));
+	ck_assert_int_eq(takes("mlp:sizes=784-960-960-10", weights), 4 * (784 * 960 + 2 * 960 * 960));
+}
+
 /* Queues in order, waits kept, in both grains and for every rank. */
 START_TEST(test_order_is_kept)
 {
