@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/show/show_profile.h"
-#include "cli/show/table.h"
 
 static void take_ranks(const struct profile *p, struct options *o)
 {
