@@ -27,15 +27,23 @@ template <int HEAD> struct shape {
 	/* of 16 owned rows, a warp: as many as fit into registers */
 	static constexpr int KEY_TILES = HEAD <= 64 ? 2 : 1, QUERY_TILES = HEAD <= 64 ? 2 : 1;
 	static constexpr int KEYS = WARPS * 16 * KEY_TILES, QUERIES = WARPS * 16 * QUERY_TILES; /* owned */
-	/* of a warp's 16 rows of V: again from shared memory each time, being too many for the registers */
-	static constexpr int READ_V = HEAD == 64 ? 1 : 0;
+	/* pieces of 16 × 16 of a warp's rows of V: again from shared memory each time, being too many for the
+	 * registers, of which windows and ALiBi take some */
+	static constexpr int READ_V = HEAD == 64 ? 4 : 0;
+	static constexpr int READ_V_LOCAL = HEAD == 32 ? 2 : HEAD == 64 ? 7 : HEAD == 128 ? 3 : 0;
 	static constexpr int STEP = HEAD <= 64 ? 64 : 32; /* rows that come in at once */
 	static constexpr int KEY_BYTES = (2 * KEYS + 4 * STEP) * HEAD * 2 + 4 * STEP * 4;
 	static constexpr int QUERY_BYTES = (2 * QUERIES + 4 * STEP) * HEAD * 2;
 };
 
+/* True of the pieces of the owned rows that stay in registers: all but the last `READ`. */
+template <int HEAD, int TILES, int READ> __device__ __forceinline__ constexpr bool is_kept(int tile, int step)
+{
+	return tile * (HEAD / 16) + step < TILES * (HEAD / 16) - READ;
+}
+
 /* S and dP: of 16 owned rows with 16 that come by, left · rightᵀ. dP's left operands are in registers, but the last
- * `READ`, which are read from `left` on. */
+ * `READ` pieces, which are read from `left` on. */
 template <typename T, int HEAD, int TILES, int READ>
 __device__ __forceinline__ void
 two_products(float s[TILES][2][4], float dp[TILES][2][4], const uint32_t left_s[TILES][HEAD / 16][4],
@@ -57,11 +65,12 @@ two_products(float s[TILES][2][4], float dp[TILES][2][4], const uint32_t left_s[
 		for (int m = 0; m < TILES; m++) {
 			mma_m16n8k16<T>(s[m][0], left_s[m][step], b);
 			mma_m16n8k16<T>(s[m][1], left_s[m][step], b + 2);
+			const bool kept = is_kept<HEAD, TILES, READ>(m, step);
 			uint32_t again[4];
-			if (m >= TILES - READ)
+			if (!kept)
 				tile_left<HEAD>(again, left + rows_below<HEAD>(16 * m), step);
-			mma_m16n8k16<T>(dp[m][0], m < TILES - READ ? left_dp[m][step] : again, d);
-			mma_m16n8k16<T>(dp[m][1], m < TILES - READ ? left_dp[m][step] : again, d + 2);
+			mma_m16n8k16<T>(dp[m][0], kept ? left_dp[m][step] : again, d);
+			mma_m16n8k16<T>(dp[m][1], kept ? left_dp[m][step] : again, d + 2);
 		}
 	}
 }
@@ -136,22 +145,27 @@ __device__ __forceinline__ void rows_copy(float *to, const attention_arguments &
 		cp_async_4(to + i, from + query, query < tokens);
 }
 
-/* dK and dV */
+/* The first element of the keys' head that is this block's, of sample blockIdx.z. */
+__device__ __forceinline__ int64_t first_key_of(const attention_arguments &a)
+{
+	return (blockIdx.z * a.tokens * (a.heads + 2 * a.kv_heads) + a.heads + blockIdx.y) * a.size;
+}
+
+/* dK and dV of block x of keys, of head y of them, of sample z. The tiles of all heads that share the keys come one
+ * after the other through one copy: what two places in the code keep of addresses would be more than the registers
+ * hold. */
 template <typename T, int HEAD, bool LOCAL>
 __global__ void __launch_bounds__(THREADS) key_pass(const attention_arguments a)
 {
 	constexpr int TILES = shape<HEAD>::KEY_TILES, KEYS = shape<HEAD>::KEYS, STEP = shape<HEAD>::STEP;
 	constexpr uint32_t OTHER = 2 * STEP * HEAD * 2; /* from a row of Q to that of dY */
-	constexpr int READ = shape<HEAD>::READ_V;
+	constexpr int READ = LOCAL ? shape<HEAD>::READ_V_LOCAL : shape<HEAD>::READ_V;
 	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
 	const int tokens = static_cast<int>(a.tokens), size = static_cast<int>(a.size);
 	const int first = static_cast<int>(blockIdx.x) * KEYS, row = warp * 16 * TILES, first_key = first + row;
-	const unsigned group = static_cast<unsigned>(heads_a_key(a)), kv_heads = static_cast<unsigned>(a.kv_heads);
-	const unsigned sample = blockIdx.y / kv_heads, first_head = blockIdx.y % kv_heads * group;
-	const attention_head<T> own(a, sample, first_head);
-	const T *qkv = static_cast<const T *>(a.qkv);
+	const int group = static_cast<int>(a.heads) / static_cast<int>(a.kv_heads); /* heads that share the keys */
 	const float scale = a.scale * LOG2_E;
-	const int qkv_row = static_cast<int>(own.qkv_row), y_row = static_cast<int>(own.y_row);
+	const int y_row = static_cast<int>(a.heads) * size, qkv_row = y_row + 2 * static_cast<int>(a.kv_heads) * size;
 	T *keys = shared_memory<T>(), *values = keys + KEYS * HEAD;
 	T *queries = values + KEYS * HEAD, *dys = queries + 2 * STEP * HEAD;
 	float *rows = reinterpret_cast<float *>(dys + 2 * STEP * HEAD);
@@ -164,43 +178,48 @@ __global__ void __launch_bounds__(THREADS) key_pass(const attention_arguments a)
 	const int from = first / STEP * STEP; /* queries before it see none of these keys */
 	const int window = static_cast<int>(a.window), to = LOCAL ? min(first + KEYS - 1 + window, tokens) : tokens;
 
-	tile_copy<HEAD, KEYS, THREADS>(keys, qkv + own.k, qkv_row, first, tokens, size);
-	tile_copy<HEAD, KEYS, THREADS>(values, qkv + own.v, qkv_row, first, tokens, size);
-	for (unsigned g = 0; g < group; g++) { /* of all heads that share the keys */
-		const attention_head<T> h(a, sample, first_head + g);
-		const T *q = qkv + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
-		const local_rows local = {window, h.slope / a.scale};
-		if (g > 0)
-			__syncthreads(); /* nobody reads the head before any more */
-		tile_copy<HEAD, STEP, THREADS>(queries, q, qkv_row, from, tokens, size);
-		tile_copy<HEAD, STEP, THREADS>(dys, dy, y_row, from, tokens, size);
-		rows_copy<STEP>(rows, a, h.row, from, tokens);
-		cp_async_commit();
+	/* The tile that is copied next is that of `next`; the one in hand begins at `begin`, or there is none yet: −1.
+	 */
+	const int head = static_cast<int>(blockIdx.y) * group;
+	const T *q = static_cast<const T *>(a.qkv) + blockIdx.z * a.tokens * qkv_row + head * size;
+	const T *dy = static_cast<const T *>(a.dy) + blockIdx.z * a.tokens * y_row + head * size;
+	bool fresh = true;
+	int64_t at = (blockIdx.z * a.heads + head) * a.tokens;
 
-		for (int begin = from, buffer = 0; begin < to; begin += STEP, buffer ^= 1) {
+	const T *own = static_cast<const T *>(a.qkv) + first_key_of(a);
+	tile_copy<HEAD, KEYS, THREADS, true>(keys, own, qkv_row, first, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS, true>(values, own + a.kv_heads * size, qkv_row, first, tokens, size);
+	for (int begin = -1, in_hand = -1, next = from, left = group, buffer = 1;; buffer ^= 1) {
+		if (begin >= 0) {
 			cp_async_wait<0>();
 			__syncthreads();
-			if (begin + STEP < to) {
-				int next = (buffer ^ 1) * STEP;
-				tile_copy<HEAD, STEP, THREADS>(queries + next * HEAD, q, qkv_row, begin + STEP, tokens,
-				                               size);
-				tile_copy<HEAD, STEP, THREADS>(dys + next * HEAD, dy, y_row, begin + STEP, tokens,
-				                               size);
-				rows_copy<STEP>(rows + 2 * next, a, h.row, begin + STEP, tokens);
-			}
-			cp_async_commit();
-			if (g == 0 && begin == from) {
+		}
+		const bool more = left > 0;
+		const int next_buffer = (buffer ^ 1) * STEP;
+		if (more) {
+			tile_copy<HEAD, STEP, THREADS, true>(queries + next_buffer * HEAD, q, qkv_row, next, tokens,
+			                                     size);
+			tile_copy<HEAD, STEP, THREADS, true>(dys + next_buffer * HEAD, dy, y_row, next, tokens, size);
+			rows_copy<STEP>(rows + 2 * next_buffer, a, at, next, tokens);
+		}
+		cp_async_commit();
+		if (begin >= 0) {
+			if (fresh) {
+				fresh = false;
 #pragma unroll
 				for (int m = 0; m < TILES; m++)
 #pragma unroll
 					for (int step = 0; step < HEAD / 16; step++) {
 						tile_left<HEAD>(k_left[m][step], of_keys + rows_below<HEAD>(16 * m),
 						                step);
-						if (m < TILES - READ)
+						if (is_kept<HEAD, TILES, READ>(m, step))
 							tile_left<HEAD>(v_left[m][step],
 							                of_values + rows_below<HEAD>(16 * m), step);
 					}
 			}
+			const float slope =
+			        LOCAL && a.alibi_heads ? alibi_slope(a.alibi_heads, a.first_head + in_hand) : 0;
+			const local_rows local = {window, slope / a.scale};
 			const float *of_row = rows + 2 * buffer * STEP;
 			/* the lane's first key, counted from its first query */
 			const int corner = first_key + lane / 4 - lane % 4 * 2 - begin;
@@ -245,15 +264,28 @@ __global__ void __launch_bounds__(THREADS) key_pass(const attention_arguments a)
 				add_product<T, HEAD, TILES>(dk, ds_left, down + place);
 			}
 		}
+		if (!more)
+			break;
+		begin = next;
+		in_hand = head + group - left;
+		next += STEP;
+		if (next >= to) {
+			next = from;
+			left--;
+			q += size;
+			dy += size;
+			at += a.tokens;
+		}
 	}
 
-	T *out = static_cast<T *>(a.dqkv);
+	T *out = static_cast<T *>(a.dqkv) + first_key_of(a);
 	const float once[2] = {1, 1}, scaled[2] = {a.scale, a.scale};
 #pragma unroll
 	for (int m = 0; m < TILES; m++) {
 		int r = row + 16 * m;
-		tile_store<HEAD>(keys, r, dk[m], scaled, out + own.k, own.qkv_row, first + r, tokens, size, lane);
-		tile_store<HEAD>(values, r, dv[m], once, out + own.v, own.qkv_row, first + r, tokens, size, lane);
+		tile_store<HEAD>(keys, r, dk[m], scaled, out, qkv_row, first + r, tokens, size, lane);
+		tile_store<HEAD>(values, r, dv[m], once, out + a.kv_heads * size, qkv_row, first + r, tokens, size,
+		                 lane);
 	}
 }
 
@@ -359,8 +391,8 @@ __global__ void __launch_bounds__(THREADS) query_pass(const attention_arguments 
 template <typename T, int HEAD> int run(kernel_stream s, const attention_arguments &a)
 {
 	unsigned heads = static_cast<unsigned>(a.samples * a.heads);
-	unsigned kv_heads = static_cast<unsigned>(a.samples * a.kv_heads);
-	dim3 by_keys(static_cast<unsigned>((a.tokens + shape<HEAD>::KEYS - 1) / shape<HEAD>::KEYS), kv_heads);
+	dim3 by_keys(static_cast<unsigned>((a.tokens + shape<HEAD>::KEYS - 1) / shape<HEAD>::KEYS),
+	             static_cast<unsigned>(a.kv_heads), static_cast<unsigned>(a.samples));
 	dim3 by_queries(static_cast<unsigned>((a.tokens + shape<HEAD>::QUERIES - 1) / shape<HEAD>::QUERIES), heads);
 	const bool local = is_local(a);
 	int error = launch(local ? query_pass<T, HEAD, true> : query_pass<T, HEAD, false>, by_queries, dim3(THREADS),

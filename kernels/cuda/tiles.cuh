@@ -40,8 +40,9 @@ template <int HEAD> static __device__ __forceinline__ int piece(int row, int num
 	return row * HEAD + ((number ^ change) * PIECE);
 }
 
-/* Begins to copy `ROWS` rows from `first` on; rows from `rows` on and columns from `size` on become 0. */
-template <int HEAD, int ROWS, int THREADS, typename T>
+/* Begins to copy `ROWS` rows from `first` on; rows from `rows` on and columns from `size` on become 0. FEW registers:
+ * one address for the block, and a thread's own 32 bits from it on. */
+template <int HEAD, int ROWS, int THREADS, bool FEW = false, typename T>
 static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int row_elements, int first, int rows,
                                                  int size)
 {
@@ -52,13 +53,15 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int row
 	              0) { /* a thread has one column; its rows' places are the first's, moved */
 		constexpr int STRIDE = THREADS / PIECES;
 		const int row = thread / PIECES, number = thread % PIECES;
-		const T *source = from + static_cast<int64_t>(first + row) * row_elements + number * PIECE;
+		const T *source = FEW ? from + static_cast<int64_t>(first) * row_elements
+		                      : from + static_cast<int64_t>(first + row) * row_elements + number * PIECE;
+		const uint32_t beyond = FEW ? static_cast<uint32_t>(row * row_elements + number * PIECE) : 0;
 		T *to = tile + piece<HEAD>(row, number);
 		const bool column = number * PIECE < size;
 #pragma unroll
 		for (int i = 0; i < ROWS / STRIDE; i++) {
 			bool valid = column && first + row + i * STRIDE < rows;
-			cp_async_16(to + i * STRIDE * HEAD, source, valid);
+			cp_async_16(to + i * STRIDE * HEAD, source + beyond, valid);
 			source += STRIDE * row_elements;
 		}
 	} else {

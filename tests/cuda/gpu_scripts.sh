@@ -123,7 +123,8 @@ printf '{\n "micro_batches": [\n'
 printf '  {\n   "micro_batch": 1,\n   "backend": "%s",\n   "tokens_per_second": %s,\n   "max_memory_allocated": %s\n  },\n' \
 	flash 1e-3 1000 cudnn 2e-3 2000
 printf '  {\n   "micro_batch": 2,\n   "backend": "flash",\n   "out_of_memory": true\n  }\n ],\n "attention": [\n'
-printf '  {\n   "backend": "%s",\n   "head_size": 128,\n   "tokens": 4096,\n   "forward_tflops": %s\n  },\n' cudnn 600.0 flash 500.0
+printf '  {\n   "backend": "%s",\n   "deterministic": %s,\n   "head_size": 128,\n   "tokens": 4096,\n   "forward_tflops": %s\n  },\n' \
+	cudnn false 600.0 flash true 250.0 flash false 500.0
 printf ' ]\n}\n'
 END
 chmod +x "$TMPDIR/python"
@@ -135,6 +136,8 @@ grep -q $'^@row\tpytorch-speed\t.*, each at its best micro-batch ([12], 1), PyTo
 	fail 'bench.sh: no pytorch-speed'
 grep -q $'^@row\tpytorch-attention\t0.500 at least (head 128, T 4096, forward, beside cudnn): missed$' "$TMPDIR/script.out" ||
 	fail 'bench.sh: no pytorch-attention'
+grep -q $'^@row\tpytorch-deterministic\t1.200 at least (head 128, T 4096, forward, beside flash): reached$' "$TMPDIR/script.out" ||
+	fail 'bench.sh: no pytorch-deterministic'
 
 printf '#!/bin/sh\nprintf "steps 1-30: loss 9.1, PyTorch 9.1, %%s %%%%\\n" +0.12 -1.34\nexit 1\n' >"$TMPDIR/losses"
 chmod +x "$TMPDIR/losses"

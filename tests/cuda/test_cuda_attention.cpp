@@ -198,6 +198,30 @@ START_LOOP_TEST(hopper, 0, SUITE_CASES(20, 10))
 	target_close(c);
 }
 
+/* The rung of tensor cores where Hopper's would take the shape: heads that share keys, and tiles that are not whole. */
+START_LOOP_TEST(tensor, 0, SUITE_CASES(6, 3))
+{
+	static const struct attention_shape shapes[] = {{2, 70, 4, 2, 64, ELEMENT_BF16, 0, 0, 0},
+	                                                {1, 70, 2, 1, 128, ELEMENT_BF16, 0, 0, 0},
+	                                                {1, 130, 1, 1, 96, ELEMENT_BF16, 0, 0, 0}};
+	struct attention_shape shape = shapes[_i % 3];
+	shape.type = _i / 3 ? ELEMENT_FP16 : ELEMENT_BF16;
+	struct arrays a(shape);
+	const reference want = forward_in_double(shape, a.qkv.numbers());
+	struct kernel_context *c = target_open(4, 1 << 20);
+	(void)target_api()->use_attention(c, CUDA_ATTENTION_TENSOR, false);
+	a.run(target_kernels(), c);
+	a.check(&want, 1);
+	struct arrays first = a;
+	a.clear();
+	target_order(true);
+	a.run(target_kernels(), c);
+	target_order(false);
+	ck_assert(a.y.same(first.y) && a.log_sum_exp.same(first.log_sum_exp) && a.dqkv.same(first.dqkv));
+	(void)target_api()->use_attention(c, CUDA_ATTENTION_AUTO, false);
+	target_close(c);
+}
+
 /* cuDNN's rung: all samples at once, and as many as the workspace has room for dS of; heads that share keys; what it
  * does not take goes to the rung below. */
 START_LOOP_TEST(cudnn, 0, 5)

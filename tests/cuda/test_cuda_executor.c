@@ -1,6 +1,10 @@
 /* The CUDA executor on a GPU of functions (tests/support/fake_cuda.h), whose streams go on in an order that a seed
  * chooses: one rank's plans give the bits that the CPU device gives, the bytes that the plan says, and errors one line.
- */
+ *
+ * The kernels behind the streams are the CPU's own, and so every bit must be the same: an operand, a wait or a slot
+ * that is wrong shows in one number of many, where a comparison within rounding would pass it. What the shipped kernels
+ * make of the same plans is mpi_shipped's and mpi_noisy's, and all strategies are mpi_cuda's. Here are the options of a
+ * GPU alone, the graph between validations, waits taken out one at a time, overhead, and errors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,15 +101,6 @@ static int64_t compare(const char *words)
 		ck_assert_int_eq(fake_cuda_counts()->live, 0);
 	}
 	return launches;
-}
-
-START_LOOP_TEST(every_strategy_gives_the_bits_of_the_cpu, 0, plans_strategies())
-{
-	char words[200];
-	snprintf(words, sizeof words, GPT " %s micro_batch=2", strategy_at(_i)->name);
-	ck_assert_int_eq(compare(words), STEPS - 2);
-	snprintf(words, sizeof words, MLP " %s micro_batch=3 accumulate=2", strategy_at(_i)->name);
-	ck_assert_int_eq(compare(words), STEPS - 2);
 }
 
 static const char *const replayed[] = {

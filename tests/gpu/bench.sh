@@ -122,18 +122,27 @@ ratios() {
 		$1 in theirs { printf "%s %.4f\n", $1, $2 / theirs[$1] }' <(pytorch_figures "$2") "$FIGURES/$1"
 }
 
-# ours ÷ the better of PyTorch's, for each attention that both have.
+# attention_ratios 0|1: ours ÷ the better of PyTorch's, for each attention that both have; 1: with its deterministic algorithms.
 attention_ratios() {
-	awk '
+	awk -v wanted="$1" '
 		NR == FNR { gsub(/,$/, "") }
-		NR == FNR && $1 == "\"backend\":" { backend = $2; gsub(/"/, "", backend) }
+		NR == FNR && $1 == "\"backend\":" { backend = $2; gsub(/"/, "", backend); fixed = 0 }
+		NR == FNR && $1 == "\"deterministic\":" { fixed = $2 == "true" }
 		NR == FNR && $1 == "\"head_size\":" { head = $2 + 0 }
 		NR == FNR && $1 == "\"tokens\":" { tokens = $2 + 0 }
-		NR == FNR && $1 ~ /^"(for|back)ward_tflops":/ { gsub(/[":]|_tflops/, "", $1)
+		NR == FNR && fixed == wanted && $1 ~ /^"(for|back)ward_tflops":/ { gsub(/[":]|_tflops/, "", $1)
 			if ($2 + 0 > theirs[head, tokens, $1]) { theirs[head, tokens, $1] = $2 + 0; whose[head, tokens, $1] = backend } }
 		NR == FNR { next }
 		/^attention/ { h = $3 + 0; t = $5 + 0; for (i = 6; i <= NF; i++) if ($i == "TFLOP/s" && theirs[h, t, $6])
 			printf "%.3f head %d, T %d, %s, beside %s\n", $(i - 1) / theirs[h, t, $6], h, t, $6, whose[h, t, $6] }' "$folder/pytorch" "$FIGURES/matrix"
+}
+
+# attention_row NAME 0|1
+attention_row() {
+	local low
+	attention_ratios "$2"
+	low=$(attention_ratios "$2" | sort -g | head -n 1)
+	[ -z "$low" ] || row "$1" "${low%% *} at least (${low#* }): $(verdict "${low%% *}" '>=' 0.95)"
 }
 
 if part pytorch; then
@@ -151,9 +160,8 @@ if part pytorch; then
 			[ -z "$worst" ] || row pytorch-memory "${worst#* } at most (micro-batch ${worst%% *}): $(verdict "${worst#* }" '<=' 1)"
 		fi
 		if [ -s "$FIGURES/matrix" ]; then
-			attention_ratios
-			low=$(attention_ratios | sort -g | head -n 1)
-			[ -z "$low" ] || row pytorch-attention "${low%% *} at least (${low#* }): $(verdict "${low%% *}" '>=' 0.95)"
+			attention_row pytorch-attention 0
+			attention_row pytorch-deterministic 1
 		fi
 	else
 		tail -n 5 "$folder/err"

@@ -11,7 +11,8 @@ take to be fast.
 speed     tokens a second, the share of the card's peak (--peak, in TFLOP/s; 6 FLOPs a weight a token and 6·L·T·C of
           causal attention, as the project counts), and torch.cuda.max_memory_allocated, with each of --backends (flash,
           cudnn: whose attention) for each micro-batch that fits; and their attention alone, forward and backward, in
-          TFLOP/s, beside the rate of a bf16 product. A backend that PyTorch refuses here is a row with the reason
+          TFLOP/s, beside the rate of a bf16 product, as PyTorch has it by itself and again told to use deterministic
+          algorithms, as shardlab's always are. A backend that PyTorch refuses here is a row with the reason
 losses    of each step, before its update, on the same samples as the product takes of the text (bytes), from the same
           weights: those that `shardlab train --save FILE` wrote (after `--steps 0`, or of any other run), or, without
           --init, those that the product starts with for this --seed. AdamW with betas 0.9 and 0.999, eps 1e-8.
@@ -21,6 +22,7 @@ JSON on standard output, what is going on on standard error.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import math
@@ -156,15 +158,26 @@ def product_rate(repeats):
     return {"product": n, "tflops": 2e-12 * n**3 / seconds_of(lambda: a @ b, repeats)}
 
 
-def attention_rate(backend, size, tokens, repeats):
+@contextlib.contextmanager
+def deterministic_algorithms(wanted):
+    """Where wanted: sums in one order, and nothing more; filling new memory, which goes with it, would be timed too."""
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.use_deterministic_algorithms(wanted)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def attention_rate(backend, deterministic, size, tokens, repeats):
     """Causal: half of 4·T²·D products a head forward, and 2.5 times as many backward."""
     samples, heads = 65536 // tokens, 768 // size
     q, k, v = (torch.randn(samples, heads, tokens, size, device="cuda", dtype=torch.bfloat16, requires_grad=True)
                for _ in range(3))
     flops = 2e-12 * samples * heads * tokens**2 * size
-    row = {"backend": backend, "head_size": size, "tokens": tokens, "samples": samples, "heads": heads}
+    row = {"backend": backend, "deterministic": deterministic, "head_size": size, "tokens": tokens, "samples": samples, "heads": heads}
     try:
-        with sdpa_kernel(BACKENDS[backend]):
+        with sdpa_kernel(BACKENDS[backend]), deterministic_algorithms(deterministic):
             y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
             dy = torch.randn_like(y)
 
@@ -183,7 +196,8 @@ def attention_rate(backend, size, tokens, repeats):
 
 
 def attention_rates(a):
-    return [product_rate(a.repeats)] + [attention_rate(backend, size, tokens, a.repeats) for backend in a.backends
+    return [product_rate(a.repeats)] + [attention_rate(backend, deterministic, size, tokens, a.repeats)
+                                        for backend in a.backends for deterministic in (False, True)
                                         for size in (64, 128) for tokens in (1024, 4096)]
 
 

@@ -1,5 +1,7 @@
 /* Products on a GPU: those that cuBLASLt had nothing for are named, and algorithms that were timed are kept, by card
- * and version, for later runs. On a stand-in for the GPU (tests/support/fake_cuda.h). */
+ * and version, for later runs. On a stand-in for the GPU (tests/support/fake_cuda.h), which
+ * reports what a test tells it to: products without cuBLASLt, times, a capture that fails. No test here asks what a
+ * kernel computes, so the kernels are the CPU's; how the shipped ones choose is test_cuda_choice's. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

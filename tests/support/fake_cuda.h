@@ -1,7 +1,8 @@
 /* A GPU for tests, as a table of functions: streams are queues that are first in, first out, and nothing else but
  * events orders them. Work is done when somebody waits for it, one piece at a time, from a stream that a seed chooses
- * among those that may go on: a plan that lacks a wait gives other results under another seed. Kernels are the CPU's,
- * of kernels/kernels.h, or those that are shipped, under emulation (tests/emulate/emulate.h).
+ * among those that may go on: a plan that lacks a wait gives other results under another seed. Kernels are the CPU's
+ * own table, for tests that compare bits or do not ask what is computed, or those that are shipped, under emulation
+ * (tests/emulate/emulate.h).
  *
  * Device memory can be touched by work on a stream alone: from anywhere else, a host call among them, it is a
  * segmentation fault. New memory holds NaNs. Host calls are made by a thread of their own. As CUDA has it, it is an
