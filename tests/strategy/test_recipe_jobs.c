@@ -118,7 +118,8 @@ START_LOOP_TEST(a_file_becomes_settings, 0, COUNT(taken))
 {
 	const struct taken *t = &taken[_i];
 	const bool is_toml = t->reader == RECIPE_TORCHTITAN;
-	const struct recipe_question q = {.reader = t->reader, .ranks = strstr(t->text, "degree = 3") ? 0 : 8};
+	const bool counts = strstr(t->text, "degree = 3") || strstr(t->text, "degree = -1");
+	const struct recipe_question q = {.reader = t->reader, .ranks = counts ? 0 : 8};
 	enum status s = recipe_read(&recipe, t->text, strlen(t->text), is_toml ? "f.toml" : "f.json", &q);
 	if (!s)
 		s = recipe_plan(&recipe);
@@ -150,7 +151,7 @@ static const struct {
         {RECIPE_TRAINER, "{\"torch_compile\": true, \"deepspeed\": {\"train_batch_size\": 8}}", "deepspeed"},
         {RECIPE_TORCHTITAN, "compile.enable = true", "pytorch-compiled"},
         {RECIPE_TORCHTITAN, "compile.enable = false", "pytorch-eager"},
-        {RECIPE_TORCHTITAN, "", "pytorch-eager"},
+        {RECIPE_TORCHTITAN, "[job]", "pytorch-eager"},
 };
 
 START_LOOP_TEST(a_file_has_a_class, 0, COUNT(classes))
