@@ -175,4 +175,26 @@ START_LOOP_TEST(every_key_has_a_case, 0, COUNT(judges))
 	}
 }
 
+/* What nobody may take for Trainer's word, or for a number of ranks. */
+START_TEST(a_file_is_said_for_what_it_is)
+{
+	static const struct {
+		enum recipe_reader reader;
+		const char *text, *note;
+	} files[] = {{RECIPE_TRAINER, "{\"output_dir\": \"y\", \"model_name_or_path\": \"x\"}",
+	              "model_name_or_path is an argument of a training script"},
+	             {RECIPE_TORCHTITAN, "[job]",
+	              "data_parallel_shard_degree is -1 by default: FSDP over all ranks that the other degrees leave"}};
+	for (int i = 0; i < COUNT(files); i++) {
+		const struct recipe_question q = {.reader = files[i].reader};
+		const char *where = files[i].reader == RECIPE_TORCHTITAN ? "f.toml" : "f.json";
+		recipe_release(&recipe);
+		must(recipe_read(&recipe, files[i].text, strlen(files[i].text), where, &q));
+		bool said = false;
+		for (int k = 0; k < recipe.notes.count; k++)
+			said |= strstr(recipe.notes.list[k].text, files[i].note) != NULL;
+		ck_assert_msg(said, "%s", files[i].note);
+	}
+}
+
 SUITE_WITH("recipe_jobs", 60, NULL, end)
