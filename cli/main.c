@@ -6,6 +6,8 @@
 #include "cli/command/command.h"
 #include "cli/command/hosts.h"
 #include "cli/command/launch.h"
+#include "cli/command/run.h"
+#include "real/train/train.h"
 #include "strategy/base/memory.h"
 #include "strategy/base/version.h"
 
@@ -15,6 +17,14 @@ static enum status (*const run[])(const struct options *o) = {
 #undef X
 };
 
+/* Of ranks that a user's mpirun started, all have read the same. */
+static enum status parse_once(struct options *o, enum command c, int argc, char **argv)
+{
+	int rank, ranks;
+	enum status s = options_parse(o, c, argc, argv);
+	return s && train_under_mpi(&rank, &ranks) ? run_say_once(s, rank) : s;
+}
+
 static enum status run_command(int argc, char **argv)
 {
 	enum command c;
@@ -22,7 +32,7 @@ static enum status run_command(int argc, char **argv)
 	enum status s = command_find(argv[0], &c);
 	if (s)
 		return s;
-	s = options_parse(&o, c, argc - 1, argv + 1);
+	s = parse_once(&o, c, argc - 1, argv + 1);
 	if (!s && o.help)
 		options_help(c, stdout);
 	else if (!s)

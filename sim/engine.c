@@ -120,8 +120,11 @@ static void make_nodes(struct engine *e)
 	e->nodes = make((size_t)e->classes.node_count, sizeof *e->nodes);
 	for (int i = 0; i < e->classes.node_count; i++) {
 		struct node_resources *n = &e->nodes[i];
-		n->cores = fluid_add_resource(&e->fluid, fixed_ratio((uint64_t)c->cores, 1));
-		n->memory = fluid_add_resource(&e->fluid, fixed_rate(c->node_bandwidth.value));
+		int first = i - i % (int)e->classes.together; /* of the machine, whose cores and memory these are */
+		n->cores = first < i ? e->nodes[first].cores
+		                     : fluid_add_resource(&e->fluid, fixed_ratio((uint64_t)c->cores, 1));
+		n->memory = first < i ? e->nodes[first].memory
+		                      : fluid_add_resource(&e->fluid, fixed_rate(c->node_bandwidth.value));
 		n->network_out = n->network_in = n->disk_read = n->disk_write = -1;
 		if (c->disk.read.value) {
 			n->disk_read = fluid_add_resource(&e->fluid, fixed_rate(c->disk.read.value));

@@ -106,7 +106,7 @@ static void begin_transfer(struct engine *e, int from, int op, int to)
 		uint64_t cores = (uint64_t)c->collective_cores.value;
 		fixed at_each_end = fixed_over(fixed_ratio(cores, 2 * MILLION), cost_link_rate(c));
 		if (at_each_end)
-			weight = fixed_over(FIXED_ONE, (crosses ? 1 : 2) * at_each_end);
+			weight = fixed_over(FIXED_ONE, (here->cores == there->cores ? 2 : 1) * at_each_end);
 		uses[n++] = (struct use){here->cores, at_each_end};
 		uses[n++] = (struct use){there->cores, at_each_end};
 		uses[n++] = (struct use){here->memory, FIXED_ONE};

@@ -8,7 +8,6 @@
 #include "strategy/cluster/effective.h"
 #include "strategy/cluster/stack_fields.h"
 #include "strategy/model/model.h"
-#include "strategy/plan/layout.h"
 
 static const struct own_row {
 	int first, count;
@@ -296,95 +295,4 @@ enum status own_fit_steps(struct stack *s, struct own_step *steps, int count)
 	put(s, &base, x, f.freed);
 	own_say_fitted(s, steps, count);
 	return predict_all(steps, count, s, offsetof(struct own_step, after));
-}
-
-/* ---- memory ---- */
-
-static enum status refuse_peak(const struct own_peak *p, const struct memory_use *use)
-{
-	char given[32], least[32], most[32];
-	const struct field *f = stack_field(STACK_ACTIVATIONS_FACTOR);
-	int64_t activations = use->at_peak[CATEGORY_ACTIVATIONS], rest = use->peak_bytes - activations;
-	number_format_bytes(given, sizeof given, p->peak);
-	number_format_bytes(least, sizeof least, rest + (int64_t)(f->low * (double)activations));
-	number_format_bytes(most, sizeof most, rest + (int64_t)(f->high * (double)activations));
-	return status_fail(STATUS_INPUT,
-	                   "{peak} %s: beside the others no factor of activations gives it; this plan alone would "
-	                   "allocate between %s and %s; is it this model, strategy, batch and checkpointing?",
-	                   given, least, most);
-}
-
-/* Memory of the fullest device, since max_memory_allocated speaks of one. */
-static void use_of(const struct plan *p, struct memory_use *out)
-{
-	plan_peak(&p->roles[0], SPACE_DEVICE, out);
-	for (int i = 1; i < p->role_count; i++) {
-		struct memory_use use;
-		plan_peak(&p->roles[i], SPACE_DEVICE, &use);
-		if (use.peak_bytes > out->peak_bytes)
-			*out = use;
-	}
-}
-
-static enum status refuse_held(const struct own_peak *p, double share)
-{
-	char given[32], most[32];
-	number_format_bytes(given, sizeof given, p->reserved);
-	number_format_bytes(most, sizeof most, (int64_t)((double)p->peak * (1 + share)));
-	return status_fail(STATUS_INPUT,
-	                   "{peak}: of %s held, a stack can have %s at the nearest beside what is allocated", given,
-	                   most);
-}
-
-/* There the plan has what is allocated, and its allocator makes of it what is held. */
-static enum status refuse_as(const struct plan *p)
-{
-	return status_fail(STATUS_INPUT,
-	                   "{peak}: with {as} %s the plan itself says what is allocated and held, and no stack changes "
-	                   "it; leave one of them out",
-	                   software_name(p->software.name));
-}
-
-static enum status check_peaks(const struct stack *s, const struct own_peak *peaks, int count)
-{
-	for (int i = 0; i < count; i++) {
-		struct memory_use use;
-		if (!peaks[i].peak)
-			continue;
-		use_of(peaks[i].plan, &use);
-		double activations = (double)use.at_peak[CATEGORY_ACTIVATIONS];
-		double there = (double)use.peak_bytes - activations +
-		               activations * (double)s->value[STACK_ACTIVATIONS_FACTOR] / (double)MILLION;
-		if (fabs(there / (double)peaks[i].peak - 1) > OWN_TOLERANCE)
-			return refuse_peak(&peaks[i], &use);
-		double share = (double)s->value[STACK_RESERVED_SHARE] / (double)MILLION;
-		if (peaks[i].reserved &&
-		    fabs((double)peaks[i].peak * (1 + share) / (double)peaks[i].reserved - 1) > OWN_TOLERANCE)
-			return refuse_held(&peaks[i], share);
-	}
-	return STATUS_OK;
-}
-
-enum status own_fit_peaks(struct stack *s, const struct own_peak *peaks, int count)
-{
-	double wanted = 0, activations = 0, held = 0, allocated = 0;
-	for (int i = 0; i < count; i++) {
-		struct memory_use use;
-		if (!peaks[i].peak)
-			continue;
-		if (peaks[i].plan->software.does[SOFTWARE_ALLOCATOR] == ALLOCATOR_CACHING)
-			return refuse_as(peaks[i].plan);
-		use_of(peaks[i].plan, &use);
-		wanted += (double)(peaks[i].peak - use.peak_bytes + use.at_peak[CATEGORY_ACTIVATIONS]);
-		activations += (double)use.at_peak[CATEGORY_ACTIVATIONS];
-		held += (double)peaks[i].reserved;
-		allocated += peaks[i].reserved ? (double)peaks[i].peak : 0;
-	}
-	if (activations > 0)
-		s->value[STACK_ACTIVATIONS_FACTOR] =
-		        bounded(STACK_ACTIVATIONS_FACTOR, wanted / activations * (double)MILLION);
-	if (allocated > 0)
-		s->value[STACK_RESERVED_SHARE] =
-		        bounded(STACK_RESERVED_SHARE, (held / allocated - 1) * (double)MILLION);
-	return check_peaks(s, peaks, count);
 }

@@ -50,11 +50,14 @@ enum { OWN_STEPS = 32 }; /* at most, in one fit */
  * fitted on. */
 enum status own_fit_steps(struct stack *s, struct own_step *steps, int count);
 
-/* The factor of activations by which plans peak at what was measured, bytes allocated. peak: 0, not measured. reserved:
- * held by the allocator; 0: not measured. STATUS_INPUT: outside of the bounds, or they contradict each other. */
+/* The factor of activations by which plans peak at what was measured, bytes allocated; what the allocator holds beside
+ * them; and the workspace of libraries. A plan made as other software's frees as.activations and as.held in place of
+ * activations.factor and reserved.share. peak, reserved, device: allocated, held by the allocator, and in use on all of
+ * the device; 0: not measured. STATUS_INPUT: outside of the bounds, or they contradict each other. */
 struct own_peak {
 	const struct plan *plan;
-	int64_t peak, reserved;
+	const struct cluster *ceilings; /* without a stack */
+	int64_t peak, reserved, device;
 };
 enum status own_fit_peaks(struct stack *s, const struct own_peak *peaks, int count);
 

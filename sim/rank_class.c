@@ -31,7 +31,8 @@ static void add_class(struct rank_classes *p, struct rank_class one)
 
 void rank_classes_each(struct rank_classes *p, const struct plan *plan, const struct cluster *c, int64_t count)
 {
-	*p = (struct rank_classes){.ranks = plan->ranks, .per_node = per_node_of(c, plan->ranks)};
+	*p = (struct rank_classes){
+	        .ranks = plan->ranks, .per_node = per_node_of(c, plan->ranks), .together = cluster_machine_nodes(c)};
 	for (int64_t rank = 0; rank < count; rank++) {
 		int64_t left = plan->ranks - rank;
 		int node =
@@ -129,7 +130,9 @@ static int by_rank(const void *a, const void *b)
 void rank_classes_make(struct rank_classes *p, const struct plan *plan, const struct cluster *c)
 {
 	int count;
-	*p = (struct rank_classes){.ranks = plan->ranks, .per_node = per_node_of(c, plan->ranks)};
+	*p = (struct rank_classes){.ranks = plan->ranks,
+	                           .per_node = per_node_of(c, plan->ranks) * cluster_machine_nodes(c),
+	                           .together = 1};
 	int64_t *special = special_nodes(p, plan, c, &count);
 	for (int i = 0; i < plan->role_count; i++)
 		add_plain(p, plan, i, special, count);

@@ -10,7 +10,8 @@
  *       node 2 …       16 …                     A
  *
  * A plain node is full, and all its ranks are of one role and of full speed. A node where two roles meet, with a slow
- * rank or with room left is special, and a kind of its own.
+ * rank or with room left is special, and a kind of its own. Of processors a node here is a machine: hosts that share
+ * one (cluster_machine_nodes()) are told apart at the grain of messages alone, where each has its own network.
  */
 #ifndef SHARDLAB_SIM_RANK_CLASS_H
 #define SHARDLAB_SIM_RANK_CLASS_H
@@ -35,6 +36,7 @@ struct rank_classes {
 	int node_count;
 	size_t node_capacity;
 	int64_t ranks, per_node;
+	int64_t together; /* nodes that follow each other and share a machine */
 };
 
 /* Makes as few classes as the cluster allows, or gives each of the first `count` ranks one of its own. */

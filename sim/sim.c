@@ -86,17 +86,22 @@ static int64_t overhead_of(const struct engine *e)
 	return effective_overhead(e->c) + (more && e->c->kind == DEVICE_GPU ? FURTHER * COMMUNICATOR : 0);
 }
 
-/* Every rank must fit on its device, and all ranks of a node together in its memory and on its disk. */
+static bool is_on_machine(const struct engine *e, const struct rank_class *a, int machine)
+{
+	return a->node / (int)e->classes.together == machine;
+}
+
+/* Every rank must fit on its device, and all ranks of a machine together in its memory and on its disk. */
 static struct report_tightest find_tightest(const struct engine *e, const struct needs *n)
 {
 	const struct cluster *c = e->c;
 	struct report_tightest t = {0};
-	for (int node = 0; node < e->classes.node_count; node++) {
+	for (int machine = 0; machine * (int)e->classes.together < e->classes.node_count; machine++) {
 		wide host = 0, disk = 0;
 		for (int i = 0; i < e->classes.count; i++) {
 			const struct rank_class *a = &e->classes.classes[i];
 			const int64_t *bytes = n->bytes[a->role];
-			if (a->node != node)
+			if (!is_on_machine(e, a, machine))
 				continue;
 			wide device = (wide)bytes[SPACE_DEVICE] + (uint64_t)overhead_of(e);
 			if (c->kind == DEVICE_GPU)
@@ -108,6 +113,16 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 		consider(&t, SPACE_DISK, disk, c->disk.capacity);
 	}
 	return t;
+}
+
+static int64_t most_on_machine(const struct engine *e)
+{
+	int64_t most = 0, here = 0;
+	for (int node = 0; node < e->classes.node_count; node++) {
+		here = (node % e->classes.together ? here : 0) + e->classes.node_ranks[node];
+		most = here > most ? here : most;
+	}
+	return most;
 }
 
 static int64_t longer(int64_t a, int64_t b)
@@ -131,8 +146,8 @@ static void report_stack_memory(const struct engine *e, const struct role *r, st
 {
 	const struct cluster *c = e->c;
 	if (follows_allocator(e)) {
-		m->allocated_bytes = m->peak_bytes;
-		m->reserved_bytes = cached(e, r);
+		m->allocated_bytes = effective_allocated_as(c, m->peak_bytes, m->at_peak[CATEGORY_ACTIVATIONS]);
+		m->reserved_bytes = effective_reserved_as(c, m->allocated_bytes, cached(e, r) - m->peak_bytes);
 		m->cached = true;
 		return;
 	}
@@ -146,13 +161,14 @@ static void report_stack_memory(const struct engine *e, const struct role *r, st
 static int64_t held(const struct engine *e, const struct role *r, enum space space, int64_t laid_out)
 {
 	struct memory_use use;
-	if (follows_allocator(e) && space == SPACE_DEVICE)
-		return cached(e, r);
+	int64_t *activations = &use.at_peak[CATEGORY_ACTIVATIONS];
 	if (!cluster_has_stack(e->c) || space != SPACE_DEVICE)
-		return laid_out;
+		return follows_allocator(e) && space == SPACE_DEVICE ? cached(e, r) : laid_out;
 	plan_peak(r, space, &use);
-	return longer(laid_out, effective_reserved(e->c, effective_allocated(e->c, use.peak_bytes,
-	                                                                     use.at_peak[CATEGORY_ACTIVATIONS])));
+	if (follows_allocator(e))
+		return effective_reserved_as(e->c, effective_allocated_as(e->c, use.peak_bytes, *activations),
+		                             cached(e, r) - use.peak_bytes);
+	return longer(laid_out, effective_reserved(e->c, effective_allocated(e->c, use.peak_bytes, *activations)));
 }
 
 /* Fills what needs no clock: names, memory, and which memory is fullest. */
@@ -173,6 +189,7 @@ static void report_memory(const struct engine *e, struct report *out)
 		if (follows_allocator(e))
 			n.bytes[i][SPACE_DEVICE] = m[SPACE_DEVICE].reserved_bytes;
 	}
+	out->machine_ranks = most_on_machine(e);
 	out->tightest = find_tightest(e, &n);
 	out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
 }

@@ -93,6 +93,19 @@ OFFLOADS = [
     (r"^none$|^$", "none"),
     (r"cpu", "optimizer,parameters"),
 ]
+# Attention with its scores in memory, or flash attention's. Where a row does not say which, its card and its date do: flash
+# attention needs an Ampere card, and Megatron and PyTorch took it up in 2023.
+ATTENTIONS = [
+    (r"flash|xformers|sdpa|memory.efficient", False),
+    (r"(stored|standard|plain|fused softmax|math).{0,12}(scores|attention)", True),
+]
+BEFORE_FLASH = r"v100|dgx-2|t4|titan"
+FLASH_SINCE = 2023
+# The year of a source, where it says one: 2021-03-08, arXiv:2104.04473, SC21.
+YEARS = [
+    (r"\b(20\d\d)-[01]\d\b",), (r"arxiv\D{0,12}(\d\d)[01]\d\.\d{4,5}",),
+    (r"\b(?:SC|ATC|OSDI|SOSP|NSDI|VLDB|MLSys|ICML|ICLR|NeurIPS|EuroSys|PPoPP|ASPLOS) ?'?((?:20)?\d\d)\b",),
+]
 CARDS = [
     (r"a100.*40.*pcie|a100.*pcie.*40", "a100-pcie-40gb"), (r"a100.*pcie", "a100-pcie-80gb"),
     (r"a100.*40", "a100-40gb"), (r"a100", "a100-80gb"), (r"h100.*pcie", "h100-pcie"), (r"h100|gh200", "h100"),
@@ -163,6 +176,12 @@ def number(text):
     except ValueError:
         return None
     return v if 0 <= v < 1e18 else None
+
+
+def year_of(text):
+    """The year in which a source appeared; None: it does not say."""
+    pattern = find(YEARS, text)
+    return int(re.search(pattern[0], text, re.I)[1]) % 100 + 2000 if pattern else None
 
 
 def rounding(text):
@@ -298,6 +317,7 @@ class Run:
             raise Unsaid("no card is stated, or one that shardlab does not have")
         self.card = card[1]
         self.cluster = card[1] + self.network() + self.clock() + self.memory()
+        self.model += self.attention
         row = find(STRATEGIES, r.get("strategy"))
         if not row and self.ranks == 1:
             row = ("", "single")
@@ -337,10 +357,19 @@ class Run:
 
     @property
     def attention(self):
-        """Flash attention needs an Ampere card. Megatron's models train with dropout unless they are told otherwise."""
-        if not self.model.startswith("gpt") or not re.match("v100|dgx-2|t4|titan", self.card):
+        """What a GPT's model says where the run stored attention's scores. Megatron's models train with dropout unless they
+        are told otherwise."""
+        if not self.model.startswith("gpt") or not self.stores_scores():
             return ""
         return ",attention=standard" + (",dropout=0.1" if self.stack.startswith("megatron") else "")
+
+    def stores_scores(self):
+        """What the row says of it; else its card and its date."""
+        said = find(ATTENTIONS, " ".join((self.row.get(k) or "") for k in ("strategy", "act_ckpt", "compile", "notes")))
+        if said:
+            return said[1]
+        year = year_of(self.row.get("source"))
+        return bool(re.match(BEFORE_FLASH, self.card)) or (year is not None and year < FLASH_SINCE)
 
     @property
     def compiled(self):
@@ -467,8 +496,7 @@ def simulate(run, stack=None, cluster=None):
 
 def simulate_memory(run, stack):
     """The same step as the run's program makes it. Time is the stack's, which was fitted on shardlab's plans."""
-    model = run.model + run.attention
-    return simulate_share(run, run.recomputed, stack, None, ("--as", run.as_, "--model", model))
+    return simulate_share(run, run.recomputed, stack, None, ("--as", run.as_))
 
 
 def simulate_share(run, recomputed, stack, cluster, more):

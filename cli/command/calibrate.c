@@ -115,6 +115,7 @@ static enum status write_cluster(struct cluster *c, const char *path)
 	struct cluster before = {0};
 	if (!c->network.bandwidth.value && !access(path, R_OK) && !cluster_open(&before, path, 1)) {
 		c->network = before.network;
+		c->together = before.together;
 		c->network_sum = before.network_sum;
 		c->rails = before.rails;
 	}

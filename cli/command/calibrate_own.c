@@ -67,17 +67,19 @@ struct own {
 	struct arena arena;
 };
 
+/* Bytes separated by commas, none smaller than the one before: allocated, held, in use on the device. */
 static enum status read_peak(const struct options *o, struct own_peak *out)
 {
-	char first[64];
-	const char *text = option_text(o, OPTION_PEAK);
-	if (!option_given(o, OPTION_PEAK))
-		return STATUS_OK;
-	size_t n = strcspn(text, ",");
-	snprintf(first, sizeof first, "%.*s", (int)(n < sizeof first ? n : sizeof first - 1), text);
-	enum status s = number_bytes(first, "--peak", 1, INT64_C(1) << 50, &out->peak);
-	if (!s && text[n])
-		s = number_bytes(text + n + 1, "--peak", out->peak, INT64_C(1) << 50, &out->reserved);
+	int64_t *const figures[] = {&out->peak, &out->reserved, &out->device};
+	const char *text = option_given(o, OPTION_PEAK) ? option_text(o, OPTION_PEAK) : NULL;
+	enum status s = STATUS_OK;
+	for (size_t i = 0; !s && text && i < sizeof figures / sizeof *figures; i++) {
+		char one[64];
+		size_t n = i + 1 < sizeof figures / sizeof *figures ? strcspn(text, ",") : strlen(text);
+		snprintf(one, sizeof one, "%.*s", (int)(n < sizeof one ? n : sizeof one - 1), text);
+		s = number_bytes(one, "--peak", i ? *figures[i - 1] : 1, INT64_C(1) << 50, figures[i]);
+		text = text[n] ? text + n + 1 : NULL;
+	}
 	return s;
 }
 
@@ -132,7 +134,7 @@ static enum status open_step(struct own *w, int i)
 		return s;
 	w->count = i + 1;
 	*step = (struct own_step){.plan = &w->jobs[i].plan, .ceilings = &w->ceilings[i]};
-	w->peaks[i] = (struct own_peak){.plan = &w->jobs[i].plan};
+	w->peaks[i] = (struct own_peak){.plan = &w->jobs[i].plan, .ceilings = &w->ceilings[i]};
 	if (option_given(o, OPTION_OWN_STEP))
 		s = number_time(option_text(o, OPTION_OWN_STEP), "--step", &step->measured);
 	if (!s)

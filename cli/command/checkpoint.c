@@ -3,12 +3,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command/command.h"
 #include "cli/command/descriptor.h"
-#include "cli/show/show.h"
 #include "real/checkpoint/folder.h"
 #include "strategy/base/character.h"
 #include "strategy/base/number.h"

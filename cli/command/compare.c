@@ -10,7 +10,6 @@
 #include "cli/command/job.h"
 #include "cli/command/mend.h"
 #include "strategy/base/file.h"
-#include "strategy/base/number.h"
 #include "strategy/base/path.h"
 
 enum { VARIANTS = 64 };

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "cli/show/show_profile.h"
-#include "cli/show/table.h"
 
 static void take_ranks(const struct profile *p, struct options *o)
 {

@@ -5,7 +5,6 @@
 #include "cli/command/job.h"
 #include "cli/show/table.h"
 #include "strategy/base/character.h"
-#include "strategy/recipe/reader.h"
 #include "strategy/strategies/strategy.h"
 
 /* ---- lines and remarks ---- */

@@ -90,7 +90,7 @@ static void exec_child(const struct launch *l, bool mpirun, struct hosts *hosts,
 		setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
 		setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 	}
-	prctl(PR_SET_PDEATHSIG, mpirun ? SIGNAL_ENDS_MPIRUN : SIGTERM);
+	prctl(PR_SET_PDEATHSIG, mpirun ? SIGNAL_ENDS_RANKS : SIGTERM);
 	if (mpirun)
 		signals_deafen_child();
 	if (getppid() != parent)
@@ -101,41 +101,31 @@ static void exec_child(const struct launch *l, bool mpirun, struct hosts *hosts,
 }
 
 /* mpirun passes SIGUSR1 on to the ranks, if there are any yet: so it is sent again. */
-static void pass_on_signals(const struct launch *l, const struct talk *t, pid_t child, int *passed_on)
+static void pass_on_signals(const struct launch *l, struct talk *t, pid_t child, int *passed_on)
 {
 	int wish = launch_stop && l->ends_at_once ? launch_stop + 1 : launch_stop;
 	if (!wish)
 		return;
 	if (wish == 1)
 		kill(child, SIGUSR1);
-	else if (wish > *passed_on)
+	else if (wish > *passed_on) {
 		kill(child, wish == 2 ? t->ending_signal : SIGKILL);
+		talk_should_end(t); /* there may be no rank yet that hears it */
+	}
 	*passed_on = wish;
 }
 
 enum { ENDING_STEPS = 2, LOOK_EVERY_NS = 300 * 1000 * 1000 };
 
-static bool is_on_hosts(const struct talk *t)
-{
-	return t->pulse.hosts && t->pulse.hosts->count;
-}
-
-/* When the next signal is due, in ns since the run should be ending. Of a silent run on this machine there is nothing
- * to wait for, and its ranks die with mpirun; daemons on other hosts have time to end theirs. */
-static int64_t next_signal_ns(const struct talk *t)
-{
-	static const int64_t says_why_ms[ENDING_STEPS] = {2000, 4000}, silent_ms[ENDING_STEPS] = {0, 1500};
-	return (*t->silent ? silent_ms : says_why_ms)[t->kills] * 1000000;
-}
-
 /* A run that has said its last line, or that is silent, and does not end: mpirun may wait for a machine that is gone,
- * or be stopped itself. Its ranks die with it. */
+ * or be stopped itself. Its ranks die with it, or are ended by its daemons. Of silence there is nothing to wait for. */
 static void end_by_force(struct talk *t, pid_t child)
 {
-	if (!t->ending_ns || t->kills == ENDING_STEPS || clock_ns() - t->ending_ns < next_signal_ns(t))
-		return;
-	if (*t->silent && !is_on_hosts(t))
+	static const int64_t due_ms[ENDING_STEPS] = {2000, 4000};
+	if (*t->silent && t->kills < ENDING_STEPS - 1)
 		t->kills = ENDING_STEPS - 1;
+	else if (!t->ending_ns || t->kills == ENDING_STEPS || clock_ns() - t->ending_ns < due_ms[t->kills] * 1000000)
+		return;
 	kill(child, t->kills++ ? SIGKILL : t->ending_signal);
 	t->killed_ns = clock_ns();
 }
@@ -153,7 +143,7 @@ static void look_around(struct talk *t, pid_t child)
 	if (now - t->looked_ns < LOOK_EVERY_NS)
 		return;
 	t->looked_ns = now;
-	if (!launch_stop && t->ending_signal == SIGNAL_ENDS_MPIRUN && signals_ask_child(child))
+	if (!launch_stop && t->ending_signal == SIGNAL_ENDS_RANKS && signals_ask_child(child))
 		launch_stop = 1;
 	if (*t->silent)
 		reach_look(); /* the next start has to know which hosts answer */
@@ -227,7 +217,7 @@ static enum status run_on(const struct launch *l, struct hosts *hosts)
 	close(err[1]);
 	struct talk talk;
 	talk_init(&talk, l->ranks);
-	talk.ending_signal = mpirun ? SIGNAL_ENDS_MPIRUN : SIGTERM;
+	talk.ending_signal = mpirun ? SIGNAL_ENDS_RANKS : SIGTERM;
 	talk.pulse.hosts = hosts;
 	talk.pulse.watches_steps = l->watches_steps;
 	struct line_reader readers[2] = {{.fd = out[0], .on_line = l->on_line, .context = l->context},

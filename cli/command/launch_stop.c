@@ -55,8 +55,6 @@ static void say_how_long(void)
 /* The first asks, the second kills; SIGUSR1 is sent again and again and only asks. */
 static void ask_to_stop(int number)
 {
-	if (number != SIGUSR1)
-		pulse_asked();
 	if (number == SIGTERM)
 		say_how_long();
 	if (launch_stop && number != SIGUSR1) {
@@ -124,9 +122,9 @@ void signals_give_back(const struct taken_signals *t)
 	sigprocmask(SIG_SETMASK, &t->before, NULL);
 }
 
-/* mpirun would give its ranks a second to save. So it stays deaf to what others send, which is found pending, and only
- * SIGHUP, which nobody but the launcher sends to it alone, ends it in order. */
-static const int deaf_to[] = {SIGTERM, SIGINT};
+/* mpirun would give its ranks a second to save. So it stays deaf to what would end it in order, which is found pending;
+ * its ranks' end is its own. */
+static const int deaf_to[] = {SIGTERM, SIGINT, SIGHUP};
 
 void signals_deafen_child(void)
 {

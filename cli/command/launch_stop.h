@@ -20,8 +20,10 @@ struct taken_signals {
 void signals_take(struct taken_signals *t);
 void signals_give_back(const struct taken_signals *t);
 
-enum { SIGNAL_ENDS_MPIRUN = SIGHUP };
-/* In the child that becomes mpirun: SIGTERM and SIGINT, sent to it by others, wait there. */
+/* mpirun passes it on to its ranks on all hosts: it ends those that were asked before, or do not train, and asks the
+ * others. */
+enum { SIGNAL_ENDS_RANKS = SIGUSR2 };
+/* In the child that becomes mpirun: SIGTERM, SIGINT and SIGHUP, sent to it by others, wait there. */
 void signals_deafen_child(void);
 /* Whether one waits there: it is to be heard as one to the launcher. */
 bool signals_ask_child(pid_t child);

@@ -9,7 +9,6 @@
 #include "cli/lesson/check.h"
 #include "cli/lesson/export/export.h"
 #include "cli/lesson/folder.h"
-#include "cli/lesson/shell.h"
 #include "cli/lesson/teach.h"
 #include "cli/lesson/translation.h"
 #include "cli/show/table.h"

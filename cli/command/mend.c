@@ -1,6 +1,5 @@
 #include "cli/command/mend.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,22 +17,31 @@
 
 #define BEAT "shardlab-pulse "
 
-/* The limit is a twelfth of the communicator's, which waits for ranks that are alive. */
+/* The limit is a twelfth of the communicator's, which waits for ranks that are alive. That of a rank whose host does
+ * not answer is a fortieth: a host's kernel answers however busy it is. */
 enum {
 	BEAT_MS = 500,
 	LIMIT_SHARE = 12,
+	GONE_SHARE = 40,
 	LIMIT_LEAST_S = 3,
 	COMMUNICATOR_S = 120,
 	LATE_STEPS = 20,
 	START_LIMITS = 3,
 };
 #define SECOND_NS INT64_C(1000000000)
+/* A rank that has been silent for so long has missed a pulse, and its host is asked. */
+#define ASK_NS SECOND_NS
+
+static int64_t share_ns(int64_t share)
+{
+	const char *given = getenv("SHARDLAB_COMM_TIMEOUT_S");
+	int64_t seconds = (given && atoll(given) > 0 ? atoll(given) : COMMUNICATOR_S) / share;
+	return (seconds > LIMIT_LEAST_S ? seconds : LIMIT_LEAST_S) * SECOND_NS;
+}
 
 int64_t pulse_limit_ns(void)
 {
-	const char *given = getenv("SHARDLAB_COMM_TIMEOUT_S");
-	int64_t seconds = (given && atoll(given) > 0 ? atoll(given) : COMMUNICATOR_S) / LIMIT_SHARE;
-	return (seconds > LIMIT_LEAST_S ? seconds : LIMIT_LEAST_S) * SECOND_NS;
+	return share_ns(LIMIT_SHARE);
 }
 
 /* ---- in a rank ---- */
@@ -80,13 +89,6 @@ static void *beat(void *unused)
 
 static volatile sig_atomic_t told; /* somebody hears this process */
 
-void pulse_asked(void)
-{
-	static const char line[] = "\n" BEAT "asked\n"; /* behind half a line, it may be */
-	ssize_t written = told ? write(STDERR_FILENO, line, sizeof line - 1) : 0;
-	(void)written;
-}
-
 void pulse_stopped(const char *message)
 {
 	char line[256];
@@ -120,6 +122,7 @@ void pulse_init(struct pulse *p, int64_t ranks)
 {
 	*p = (struct pulse){.ranks = ranks,
 	                    .limit_ns = pulse_limit_ns(),
+	                    .gone_ns = share_ns(GONE_SHARE),
 	                    .late = array_make((size_t)ranks, sizeof *p->late),
 	                    .heard_ns = array_make((size_t)ranks, sizeof *p->heard_ns),
 	                    .pid = array_make((size_t)ranks, sizeof *p->pid),
@@ -161,8 +164,6 @@ bool pulse_hear(struct pulse *p, const char *line)
 	int end = 0;
 	if (strncmp(line, BEAT, strlen(BEAT)) != 0)
 		return false;
-	if (!strcmp(line + strlen(BEAT), "asked"))
-		p->asked = true;
 	if (sscanf(line + strlen(BEAT), "%ld %ld %lu%n", &rank, &pid, &job, &end) < 3 || rank < 0 || rank >= p->ranks)
 		return true;
 	expect_others(p);
@@ -257,19 +258,49 @@ static bool all_were_heard(const struct pulse *p)
 	return true;
 }
 
-static bool tell_unreachable(const struct pulse *p, int64_t now, char *out, size_t size)
+static int64_t silent_ns(const struct pulse *p, int64_t rank, int64_t now)
 {
-	if (!p->hosts || !p->hosts->count || all_were_heard(p))
-		return false;
+	return rank >= 0 && p->heard_ns[rank] ? now - p->heard_ns[rank] : 0;
+}
+
+/* While ranks start, all hosts are asked. */
+static const char *find_unstarted(const struct pulse *p, int64_t now, int64_t *ns)
+{
 	if (!p->began && now - p->begun_ns >= p->limit_ns)
 		reach_expect(p->hosts);
 	reach_look();
-	const char *name = reach_missing(p->hosts, p->limit_ns);
+	const char *name = reach_missing(p->hosts, p->gone_ns);
+	*ns = name ? reach_missed_ns(name) : 0;
+	return name;
+}
+
+/* Later those whose rank is silent. */
+static const char *find_gone(const struct pulse *p, int64_t now, int64_t *ns)
+{
+	if (silent_ns(p, most_silent(p), now) < ASK_NS) {
+		reach_rest();
+		return NULL;
+	}
+	reach_look();
+	for (int64_t i = 0; i < p->ranks; i++) {
+		*ns = silent_ns(p, i, now);
+		if (*ns >= p->gone_ns && reach_missed_ns(hosts_name(p->hosts, i)) >= p->gone_ns - 2 * ASK_NS)
+			return hosts_name(p->hosts, i);
+	}
+	return NULL;
+}
+
+static bool tell_unreachable(const struct pulse *p, int64_t now, char *out, size_t size)
+{
+	int64_t ns;
+	if (!p->hosts || !p->hosts->count)
+		return false;
+	const char *name = all_were_heard(p) ? find_gone(p, now, &ns) : find_unstarted(p, now, &ns);
 	if (name)
 		snprintf(
 		        out, size,
 		        "%.80s has not answered for %lld s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)",
-		        name, (long long)(p->limit_ns / SECOND_NS));
+		        name, (long long)(ns / SECOND_NS));
 	return name != NULL;
 }
 

@@ -2,6 +2,9 @@
  * launcher takes these lines out of what the ranks say, and finds the rank that has fallen silent: it was stopped,
  * hangs in the kernel, or its machine is gone. So every phase of a run is watched, those in a library's calls too.
  *
+ * Over hosts, that of a silent rank is asked (reach.h): one that does not answer is gone, and ends the run sooner than
+ * a rank that may only be late.
+ *
  * That thread lives on when a rank hangs at its work. So it says, too, when a step takes much longer than the others,
  * and whether this rank waits for another meanwhile: the one that does not is the one that hangs.
  */
@@ -22,8 +25,6 @@ int64_t pulse_limit_ns(void);
 /* In a rank: begins, and says that it ends in order and will be silent. */
 void pulse_start(void);
 void pulse_end(void);
-/* In a signal handler of a rank: says that somebody asked it to stop. */
-void pulse_asked(void);
 /* Says so at once, as long as mpirun passes lines on: one that ends itself soon stops to. */
 void pulse_stopped(const char *message);
 /* This rank's place in its training, which the training updates. */
@@ -36,12 +37,12 @@ struct late {
 };
 
 struct pulse {
-	int64_t ranks, limit_ns, looked_ns;
+	int64_t ranks, looked_ns;
+	int64_t limit_ns, gone_ns; /* for how long a rank may be silent, and its host not answer meanwhile */
 	const struct hosts *hosts; /* of the ranks; NULL or none: all are on this machine */
 	int64_t begun_ns;          /* when the child was started */
 	int64_t running_ns;        /* when the child was last seen not to be stopped */
 	bool began;                /* a rank has been heard */
-	bool asked;                /* a rank has been asked to stop, by a signal that was not the launcher's */
 	bool watches_steps;        /* whether one that is late is lost */
 	struct late *late;         /* by rank */
 	int64_t *heard_ns;         /* by rank; 0: none has been yet, or it has said that it ends */

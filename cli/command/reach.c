@@ -1,7 +1,6 @@
 #include "cli/command/reach.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
@@ -85,9 +84,14 @@ static void look_at(struct watched *w)
 		ask(w);
 }
 
+static int64_t missed_ns(const struct watched *w)
+{
+	return w->known && w->missing_ns ? clock_ns() - w->missing_ns : 0;
+}
+
 static bool is_missing(const struct watched *w, int64_t limit_ns)
 {
-	return w->known && w->missing_ns && clock_ns() - w->missing_ns >= limit_ns;
+	return w->known && w->missing_ns && missed_ns(w) >= limit_ns;
 }
 
 /* ---- all ---- */
@@ -124,6 +128,20 @@ void reach_look(void)
 {
 	for (int i = 0; i < count; i++)
 		look_at(&list[i]);
+}
+
+void reach_rest(void)
+{
+	for (int i = 0; i < count; i++) {
+		forget(&list[i]);
+		list[i].missing_ns = 0;
+	}
+}
+
+int64_t reach_missed_ns(const char *name)
+{
+	const struct watched *w = find(name);
+	return w ? missed_ns(w) : 0;
 }
 
 const char *reach_missing(const struct hosts *h, int64_t limit_ns)

@@ -25,7 +25,11 @@ enum { REACH_MOST = 256 };
 void reach_watch(const struct hosts *h);
 /* Takes the answers, and asks each that was not asked within a second. */
 void reach_look(void);
-/* The first of these hosts that has not answered for so long, since it was asked; NULL: there is none. */
+/* All are known to be there by other means: forgets what was asked, so that the next look begins anew. */
+void reach_rest(void);
+/* For how long it has not answered, since it was asked; 0: it did, or is not missed. */
+int64_t reach_missed_ns(const char *name);
+/* The first of these hosts that has not answered for so long; NULL: there is none. */
 const char *reach_missing(const struct hosts *h, int64_t limit_ns);
 /* From now on those of them that never answered are missed, too: mpirun has reached none either. */
 void reach_expect(const struct hosts *h);

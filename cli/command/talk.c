@@ -136,26 +136,21 @@ static enum status judge_death(const struct talk *t, int status, bool mpirun)
 	return status_fail(STATUS_LOST, "%s failed with exit status %d", who, WEXITSTATUS(status));
 }
 
-/* Somebody asked mpirun, which says nothing itself and gives its ranks a second. What a rank died of, or what mpirun
- * has to say, comes first: mpirun asks the others to end then, too. */
-static bool mpirun_was_asked(const struct talk *t, int code)
-{
-	return t->pulse.asked && code == 1 && !t->kills && !*t->died && !t->kept_count;
-}
-
 enum status talk_judge(const struct launch *l, const struct talk *t, int status, bool mpirun)
 {
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	/* An mpirun that somebody else asks to end kills ranks that are on their way out. */
 	bool asked = !t->kills && !*t->silent && !*t->died && !strstr(t->stopped, "without a checkpoint"),
 	     in_order = code == status_exit_code(STATUS_STOPPED) || asked;
-	if (!code && !l->ends_at_once)
+	/* mpirun that has reached no host yet ends with 0 when it cannot pass a signal on. */
+	bool done = !code && (t->pulse.began || !mpirun);
+	if (done && !l->ends_at_once)
 		return STATUS_OK;
 	if (in_order && *t->stopped && !*t->fatal)
 		return status_fail(STATUS_STOPPED, "%s", t->stopped);
 	if (was_stopped(l, t))
 		return status_fail(STATUS_INTERRUPTED, "%s", *t->stopped ? t->stopped : "stopped by the user");
-	if (!code)
+	if (done)
 		return STATUS_OK;
 	if (*t->fatal)
 		return judge_fatal(t, code);
@@ -163,9 +158,5 @@ enum status talk_judge(const struct launch *l, const struct talk *t, int status,
 		return status_fail(STATUS_LOST, "%s", t->silent);
 	if (*t->stopped)
 		return status_fail(STATUS_INTERRUPTED, "%s", t->stopped);
-	if (mpirun && mpirun_was_asked(t, code))
-		return status_fail(STATUS_INTERRUPTED,
-		                   "mpirun was asked to end by a signal, and ended the ranks before they had saved; "
-		                   "send the signal to shardlab, which gives them time");
 	return judge_death(t, status, mpirun);
 }

@@ -294,24 +294,24 @@ static int64_t threads_at_work(const struct settings *s, int64_t threads)
 	return o->optimizer ? 2 * threads + 1 : o->activations ? threads + 1 : threads;
 }
 
-/* No cluster describes a link between ranks that share a GPU through the host's memory. */
-static bool time_is_judged(const struct trials *t, const struct settings *s)
+/* No cluster describes a link between ranks that share a GPU through the host's memory. machine: ranks of one. */
+static bool time_is_judged(const struct trials *t, const struct settings *s, int64_t machine)
 {
 	if (t->for_demo)
 		return false;
 	return trials_on_gpu(t)
 	               ? s->ranks == 1
-	               : s->ranks * threads_at_work(s, option_whole(t->options, OPTION_THREADS)) <= trial_cores();
+	               : machine * threads_at_work(s, option_whole(t->options, OPTION_THREADS)) <= trial_cores();
 }
 
 static enum status run_trial(struct trials *t, const struct settings *m, struct trial *r)
 {
-	bool judged = time_is_judged(t, m);
 	enum status s = software_check_runs(m->software);
 	if (!s && t->joined && m->ranks != t->ranks)
 		s = status_fail(STATUS_INPUT, "mpirun started %d ranks, and this is for %" PRId64, t->ranks, m->ranks);
 	if (s || (s = predict(t, m, &r->predicted)))
 		return s;
+	bool judged = time_is_judged(t, m, r->predicted.machine_ranks);
 	t->steps = choose_steps(t, &r->predicted);
 	s = run_member(t, m, option_text(t->options, OPTION_TRACE), &r->measured);
 	for (int again = 0; again < most_again(t) && judged && !s && !time_holds(r); again++)

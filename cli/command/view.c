@@ -127,10 +127,7 @@ static enum status set_others(struct viewer *v)
 	for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++)
 		if (option_given(o, beside[i]) && viewer_alone(v))
 			return status_fail(STATUS_INPUT, "--%s makes a plan of each strategy: leave out --%s",
-			                   option_name(beside[i]),
-			                   option_name(v->loaded[0].read                    ? OPTION_TRACE
-			                               : option_given(o, OPTION_COLLECTIVE) ? OPTION_COLLECTIVE
-			                                                                    : OPTION_PLAN_FILE));
+			                   option_name(beside[i]), option_name(viewer_source(v)));
 	if (option_given(o, OPTION_PAIR)) {
 		if (option_given(o, OPTION_COMPARE))
 			return status_fail(STATUS_INPUT, "--pair shows two strategies in every scene, --compare the "

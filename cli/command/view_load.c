@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/command/view_race.h"
-#include "cli/show/show.h"
 #include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"

@@ -5,45 +5,12 @@
 
 #include "cli/command/view_rows.h"
 #include "cli/command/view_whatif.h"
+#include "cli/show/show.h"
 #include "strategy/base/language.h"
 #include "strategy/base/number.h"
 #include "viz/scene/scene.h"
 
 /* ---- figures ---- */
-
-static int64_t step_of(const struct report *r)
-{
-	return r->time.step;
-}
-
-static int64_t samples_of(const struct report *r)
-{
-	return r->batch;
-}
-
-static int64_t sample_of(const struct report *r)
-{
-	return r->batch ? r->time.step / r->batch : 0;
-}
-
-static int64_t peak_of(const struct report *r)
-{
-	int64_t most = 0;
-	for (int i = 0; i < r->role_count; i++)
-		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > most)
-			most = r->roles[i].memory[SPACE_DEVICE].peak_bytes;
-	return most;
-}
-
-static int64_t needed_of(const struct report *r)
-{
-	return r->tightest.needed_bytes;
-}
-
-static int64_t capacity_of(const struct report *r)
-{
-	return r->tightest.capacity_bytes;
-}
 
 static int64_t sent_of(const struct report *r)
 {
@@ -54,43 +21,42 @@ static int64_t sent_of(const struct report *r)
 	return most;
 }
 
-static int64_t exposed_of(const struct report *r)
-{
-	return r->time.exposed;
-}
-
-static int64_t bubble_of_step(const struct report *r)
-{
-	return r->time.bubble;
-}
-
-static int64_t fits_of(const struct report *r)
-{
-	return r->fits;
-}
-
 enum measure { UNIT_TIME, UNIT_BYTES, UNIT_COUNT, UNIT_YES };
 
-/* better: whether less (−1) or more (1) of it is better; 0: neither. */
+/* name, its value in the report r, unit, whether less (−1) or more (1) of it is better; 0: neither. */
+#define FIGURE_LIST(X)                                                                                                 \
+	X("step time", r->time.step, TIME, -1)                                                                         \
+	X("samples a step", r->batch, COUNT, 0)                                                                        \
+	X("time a sample", r->batch ? r->time.step / r->batch : 0, TIME, -1)                                           \
+	X("peak memory", show_fullest(r)->memory[SPACE_DEVICE].peak_bytes, BYTES, -1)                                  \
+	X("with libraries", r->tightest.needed_bytes, BYTES, -1)                                                       \
+	X("capacity", r->tightest.capacity_bytes, BYTES, 1)                                                            \
+	X("fits", r->fits, YES, 1)                                                                                     \
+	X("a rank sends", sent_of(r), BYTES, -1)                                                                       \
+	X("exposed", r->time.exposed, TIME, -1)                                                                        \
+	X("bubble", r->time.bubble, TIME, -1)
+
 static const struct {
 	const char *name;
-	int64_t (*of)(const struct report *r);
 	enum measure unit;
 	int better;
 } figures[] = {
-        {"step time", step_of, UNIT_TIME, -1},
-        {"samples a step", samples_of, UNIT_COUNT, 0},
-        {"time a sample", sample_of, UNIT_TIME, -1},
-        {"peak memory", peak_of, UNIT_BYTES, -1},
-        {"with libraries", needed_of, UNIT_BYTES, -1},
-        {"capacity", capacity_of, UNIT_BYTES, 1},
-        {"fits", fits_of, UNIT_YES, 1},
-        {"a rank sends", sent_of, UNIT_BYTES, -1},
-        {"exposed", exposed_of, UNIT_TIME, -1},
-        {"bubble", bubble_of_step, UNIT_TIME, -1},
+#define X(name, value, unit, better) {name, UNIT_##unit, better},
+        FIGURE_LIST(X)
+#undef X
 };
 enum { FIGURES = sizeof figures / sizeof figures[0] };
 _Static_assert((int)FIGURES <= (int)WHATIF_FIGURES, "a panel has room for all");
+
+static int64_t figure_of(const struct report *r, int i)
+{
+	const int64_t values[FIGURES] = {
+#define X(name, value, unit, better) value,
+	        FIGURE_LIST(X)
+#undef X
+	};
+	return values[i];
+}
 
 static void print_value(char *out, enum measure unit, int64_t value)
 {
@@ -136,14 +102,14 @@ static void print_exact(char *out, size_t size, enum measure unit, int64_t befor
 
 static void fill_figure(struct whatif_figure *f, int i, const struct loaded *before, const struct loaded *now)
 {
-	int64_t is = figures[i].of(&now->report);
+	int64_t is = figure_of(&now->report, i);
 	*f = (struct whatif_figure){.name = figures[i].name};
 	print_value(f->now, figures[i].unit, is);
 	if (!before) {
 		snprintf(f->before, sizeof f->before, "—");
 		return;
 	}
-	int64_t was = figures[i].of(&before->report);
+	int64_t was = figure_of(&before->report, i);
 	print_value(f->before, figures[i].unit, was);
 	print_exact(f->exact, sizeof f->exact, figures[i].unit, was, is);
 	if (figures[i].unit != UNIT_YES)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sim/sim.h"
-#include "strategy/cluster/links.h"
 #include "viz/timeline/timeline.h"
 
 /* The operations that are raced, and who comes first in the picture. Every other algorithm of the operation follows. */

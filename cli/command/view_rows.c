@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "strategy/base/language.h"
-#include "strategy/base/number.h"
 #include "strategy/cluster/links.h"
 
 /* number: with the largest that ← and → come to; a user may type more. */

@@ -6,6 +6,7 @@
 
 #include "cli/command/view_open.h"
 #include "cli/command/view_race.h"
+#include "strategy/base/memory.h"
 #include "strategy/strategies/strategy.h"
 
 /* In the order of the keys 1 … 9: all of `all`, then contrasts, of which the last have buttons alone. */
@@ -75,35 +76,18 @@ static void race(void *context, struct race *r)
 
 /* ---- the command that restores a view ---- */
 
-struct line {
-	char *text;
-	size_t size, at;
-};
-
-static void append(struct line *l, const char *text)
-{
-	size_t n = strlen(text);
-	if (l->at + n + 1 > l->size)
-		return;
-	memcpy(l->text + l->at, text, n + 1);
-	l->at += n;
-}
-
 /* Quotes a word for the shell unless it is plain. */
-static void append_word(struct line *l, const char *word)
+static void put_word(FILE *out, const char *word)
 {
-	append(l, " ");
-	if (*word &&
-	    strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,:/=+@%") == strlen(word)) {
-		append(l, word);
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,:/=+@%";
+	if (*word && strspn(word, plain) == strlen(word)) {
+		fprintf(out, " %s", word);
 		return;
 	}
-	append(l, "'");
-	for (; *word; word++) {
-		char one[2] = {*word, 0};
-		append(l, *word == '\'' ? "'\\''" : one);
-	}
-	append(l, "'");
+	fputs(" '", out);
+	for (; *word; word++)
+		fprintf(out, *word == '\'' ? "'\\'%c" : "%c", *word);
+	fputc('\'', out);
 }
 
 /* The cursor, what is selected, and how far a list is scrolled. */
@@ -172,14 +156,33 @@ static void say_others(const struct viewer *v, struct arguments *a)
 		arguments_flag(a, OPTION_PREDICT);
 }
 
+/* The command with `a`, and of what was asked for all but `anew`; stays until the next. Releases `a`. */
+static const char *line_of(struct arguments *a, const enum option *anew, size_t count, const struct options *o)
+{
+	static char *text;
+	size_t size;
+	free(text);
+	FILE *out = memory_stream(&text, &size);
+	for (size_t i = 0; i < count; i++)
+		arguments_drop(a, anew[i]);
+	arguments_pass(a, COMMAND_VIEW, o);
+	fputs("shardlab", out);
+	for (int i = 0; i < a->count; i++)
+		put_word(out, a->list[i]);
+	memory_stream_close(out);
+	arguments_release(a);
+	return text;
+}
+
 /* width, height: 0 where the screen gives them. */
-static void append_arguments(struct line *l, const struct viewer *v, int width, int height)
+static const char *restore(void *context, int width, int height)
 {
 	static const enum option anew[] = {
 	        OPTION_AT,      OPTION_STEP,      OPTION_FOCUS,  OPTION_RANGE,  OPTION_COMPARE, OPTION_PAIR,
 	        OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT, OPTION_PAGES,  OPTION_DELAY,   OPTION_SCALE,
 	        OPTION_SIZE,    OPTION_SELECT,    OPTION_ASK,    OPTION_SCROLL, OPTION_PAST,    OPTION_NO_VALUES,
 	        OPTION_WHAT_IF, OPTION_MEASURE,   OPTION_OVER,   OPTION_TEXT};
+	struct viewer *v = context;
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
 	viewer_say_settings(v, &a);
@@ -188,38 +191,18 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 	say_others(v, &a);
 	if (width && height)
 		arguments_set(&a, OPTION_SIZE, "%dx%d", width, height);
-	for (size_t i = 0; i < sizeof anew / sizeof anew[0]; i++)
-		arguments_drop(&a, anew[i]);
-	arguments_pass(&a, COMMAND_VIEW, v->options);
-	for (int i = 0; i < a.count; i++)
-		append_word(l, a.list[i]);
-	arguments_release(&a);
-}
-
-static const char *restore(void *context, int width, int height)
-{
-	static char text[4096];
-	struct viewer *v = context;
-	struct line l = {.text = text, .size = sizeof text};
-	text[0] = 0;
-	append(&l, "shardlab");
-	append_arguments(&l, v, width, height);
-	return text;
+	return line_of(&a, anew, sizeof anew / sizeof anew[0], v->options);
 }
 
 /* Adds the options of a step that the user builds: those that make the exercise, and the placed moves. */
 static const char *restore_building(void *context, int width, int height, const char *moves)
 {
-	static char text[8192];
 	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,   OPTION_FOCUS,   OPTION_RANGE,
 	                                   OPTION_COMPARE, OPTION_PAIR,   OPTION_PAST,    OPTION_SELECT,
 	                                   OPTION_SCENE,   OPTION_SCROLL, OPTION_PREDICT, OPTION_EXPORT,
 	                                   OPTION_PAGES,   OPTION_DELAY,  OPTION_ASK,     OPTION_WHAT_IF};
 	const struct viewer *v = context;
-	struct line l = {.text = text, .size = sizeof text};
 	struct arguments a = {0};
-	text[0] = 0;
-	append(&l, "shardlab");
 	arguments_begin(&a, "view");
 	arguments_flag(&a, OPTION_BUILD);
 	arguments_set(&a, OPTION_STRATEGY, "%s", v->built.settings.strategy);
@@ -233,13 +216,7 @@ static const char *restore_building(void *context, int width, int height, const 
 		arguments_set(&a, OPTION_SIZE, "%dx%d", width, height);
 	if (v->playback.text < 0.999 || v->playback.text > 1.001)
 		arguments_set(&a, OPTION_TEXT, "%g", v->playback.text);
-	for (size_t i = 0; i < sizeof anew / sizeof anew[0]; i++)
-		arguments_drop(&a, anew[i]);
-	arguments_pass(&a, COMMAND_VIEW, v->options);
-	for (int i = 0; i < a.count; i++)
-		append_word(&l, a.list[i]);
-	arguments_release(&a);
-	return text;
+	return line_of(&a, anew, sizeof anew / sizeof anew[0], v->options);
 }
 
 struct window_host viewer_host(struct viewer *v)

@@ -2,7 +2,6 @@
 #include "cli/doctor/doctor.h"
 
 #include <dlfcn.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

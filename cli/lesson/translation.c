@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/lesson/check.h"
 #include "strategy/base/path.h"

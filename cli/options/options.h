@@ -275,9 +275,9 @@ enum command {
 	X(OWN_STEP, "step", TEXT, "TIME", 0, 0, "", IN(CALIBRATE),                                                     \
 	  "what a step of yours took, as 1.53s: a stack for --cluster that predicts it. May be given again with what " \
 	  "differs behind it: --step 0.9s --ranks 64; each frees one constant more")                                   \
-	X(PEAK, "peak", TEXT, "SIZE[,SIZE]", 0, 0, "", IN(CALIBRATE),                                                  \
-	  "what its devices allocated at most, and what their allocators held: torch.cuda.max_memory_allocated and "   \
-	  "max_memory_reserved")                                                                                       \
+	X(PEAK, "peak", TEXT, "SIZE[,SIZE[,SIZE]]", 0, 0, "", IN(CALIBRATE),                                           \
+	  "what its devices allocated at most, what their allocators held, and what was in use on all of a device: "   \
+	  "torch.cuda.max_memory_allocated, max_memory_reserved and nvidia-smi")                                       \
 	X(JSON, "json", FLAG, "", 0, 0, "",                                                                            \
 	  IN_REPORTS | IN(ADVISE) | IN(CALIBRATE) | IN(GENERATE) | IN(CONFIG) | IN(TRACE),                             \
 	  "print JSON, and nothing else, on stdout")

@@ -1,6 +1,8 @@
+#define _GNU_SOURCE /* cpu_set_t */
 #include "real/calibrate/calibrate.h"
 
 #include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "real/communicator/kind.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/train.h"
+#include "strategy/base/arena.h"
 
 struct calibrate_options calibrate_options_default(void)
 {
@@ -82,9 +85,11 @@ static enum status measure_cpu(struct calibration *k)
 	enum status s = STATUS_OK;
 	k->cluster->threads = k->options->threads;
 	k->tasks = calibrate_compute_tasks(k) + calibrate_links_tasks(k);
+	k->alone = true;
 	if (!k->rank)
 		s = calibrate_compute(k);
-	calibrate_wait(k);
+	k->alone = false;
+	calibrate_wait_for_first(k);
 	if (!s)
 		s = calibrate_together(k);
 	if (!s && k->ranks > 1)
@@ -135,17 +140,55 @@ static enum status join(struct calibration *k, bool *ours)
 	return s;
 }
 
+/* What tells machines apart: the boot of the kernel, and the cores that it lets the host have. */
+struct machine {
+	char boot[64];
+	cpu_set_t cores;
+};
+
+static struct machine machine_here(void)
+{
+	struct machine m;
+	memset(&m, 0, sizeof m);
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+	if (f) {
+		if (!fgets(m.boot, sizeof m.boot, f))
+			*m.boot = 0;
+		fclose(f);
+	}
+	(void)sched_getaffinity(0, sizeof m.cores, &m.cores); /* left empty, and the same for all, where it fails */
+	return m;
+}
+
+/* Hosts that are containers or namespaces of one machine share its cores. Without a boot's name each host is one. */
+static void meet_on_machine(struct calibration *k)
+{
+	struct machine ours = machine_here(), *all = array_make((size_t)k->ranks, sizeof *all);
+	int first = k->rank, least;
+	CALIBRATE_WAITS(MPI_Bcast(&ours, sizeof ours, MPI_BYTE, 0, k->node));
+	CALIBRATE_WAITS(MPI_Allgather(&ours, sizeof ours, MPI_BYTE, all, sizeof ours, MPI_BYTE, MPI_COMM_WORLD));
+	for (int i = k->rank; *ours.boot && i >= 0; i--)
+		if (!memcmp(&all[i], &ours, sizeof ours))
+			first = i;
+	CALIBRATE_WAITS(MPI_Allreduce(&first, &least, 1, MPI_INT, MPI_MIN, k->node));
+	free(all);
+	CALIBRATE_WAITS(MPI_Comm_split(MPI_COMM_WORLD, least, k->rank, &k->machine));
+	MPI_Comm_size(k->machine, &k->machine_ranks);
+	int hosts = (k->machine_ranks + k->local_ranks - 1) / k->local_ranks;
+	k->cluster->together = hosts > 1 ? hosts : 0;
+}
+
 /* With several machines, the ranks of each machine are one group, and one rank of every machine is another. */
 static enum status part(struct calibration *k)
 {
 	struct communicator *all = k->communicator, *here = NULL;
 	int first = k->rank, several = k->local_ranks < k->ranks, anywhere = several;
 	if (k->ranks > 1)
-		MPI_Allreduce(&several, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+		CALIBRATE_WAITS(MPI_Allreduce(&several, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
 	if (!anywhere)
 		return STATUS_OK;
-	MPI_Bcast(&first, 1, MPI_INT, 0, k->node);
-	MPI_Comm_split(MPI_COMM_WORLD, k->local_rank ? MPI_UNDEFINED : 0, k->rank, &k->hosts);
+	CALIBRATE_WAITS(MPI_Bcast(&first, 1, MPI_INT, 0, k->node));
+	CALIBRATE_WAITS(MPI_Comm_split(MPI_COMM_WORLD, k->local_rank ? MPI_UNDEFINED : 0, k->rank, &k->hosts));
 	enum status s = communicator_split(&here, all, first, k->rank);
 	if (!s)
 		s = communicator_split(&k->between, all, k->local_rank ? -1 : 0, k->rank);
@@ -166,6 +209,8 @@ static void leave(struct calibration *k, bool ours)
 		MPI_Comm_free(&k->hosts);
 	if (k->ranks > 1)
 		MPI_Comm_free(&k->node);
+	if (k->ranks > 1 && k->machine != MPI_COMM_NULL)
+		MPI_Comm_free(&k->machine);
 	if (ours)
 		communicator_end_mpi();
 }
@@ -192,7 +237,9 @@ enum status calibrate_run(const struct calibrate_options *o, struct cluster *out
 	                        .group_ranks = 1,
 	                        .group = MPI_COMM_NULL,
 	                        .node = MPI_COMM_NULL,
-	                        .hosts = MPI_COMM_NULL};
+	                        .hosts = MPI_COMM_NULL,
+	                        .machine = MPI_COMM_NULL,
+	                        .machine_ranks = 1};
 	bool ours = false;
 	*out = (struct cluster){0};
 	*figures = (struct calibrate_figures){0};
@@ -202,6 +249,8 @@ enum status calibrate_run(const struct calibrate_options *o, struct cluster *out
 		s = join(&k, &ours);
 	if (!s)
 		s = cluster_local_assumed(out, table->kind);
+	if (!s && table->kind == DEVICE_CPU && k.ranks > 1)
+		meet_on_machine(&k);
 	if (!s && table->kind == DEVICE_CPU)
 		s = part(&k);
 	if (!s)

@@ -343,7 +343,7 @@ enum status calibrate_together(struct calibration *k)
 	struct curve_points unused = {0};
 	struct rate moved = {0};
 	/* Ranks that take turns on a core would measure its scheduling, which the simulator models already. */
-	bool cores_for_all = k->local_ranks > 1 && k->local_ranks * k->cluster->threads <= k->cluster->cores;
+	bool cores_for_all = k->machine_ranks > 1 && k->machine_ranks * k->cluster->threads <= k->cluster->cores;
 	enum status s = STATUS_OK;
 	for (int i = 0; i < BESIDE && !s; i++) {
 		tell(k, &beside[i], ", side by side");
@@ -355,7 +355,7 @@ enum status calibrate_together(struct calibration *k)
 	/* The node's bandwidth is at least what all ranks together were seen to move. */
 	int64_t sums[3] = {moved.value, moved.low, moved.high}, overhead = resident_bytes();
 	if (k->ranks > 1)
-		MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_INT64_T, MPI_SUM, k->node);
+		CALIBRATE_WAITS(MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_INT64_T, MPI_SUM, k->machine));
 	k->cluster->node_bandwidth = rate_measured(sums[0], sums[1], sums[2]);
 	if (overhead > 0)
 		k->cluster->overhead = rate_measured(overhead, overhead, overhead);

@@ -27,6 +27,7 @@ static int tasks_of(const struct calibration *k)
 
 static enum status measure(struct calibration *k)
 {
+	k->alone = true;
 	enum status s = k->rank ? STATUS_OK : describe_machine(k);
 	if (!s && !k->rank)
 		s = calibrate_cuda_rates(k);
@@ -34,7 +35,8 @@ static enum status measure(struct calibration *k)
 		s = calibrate_cuda_compute(k);
 	if (s)
 		return s;
-	calibrate_wait(k);
+	k->alone = false;
+	calibrate_wait_for_first(k);
 	if (k->communicator && (s = calibrate_cuda_links(k)))
 		return s;
 	int64_t overhead = k->gpu->overhead_bytes;

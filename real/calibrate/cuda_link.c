@@ -150,7 +150,7 @@ static enum status run_repeats(struct links *l, enum schedule_algorithm algorith
 			s = status_fail(l->status, "%s", l->message);
 		if (s)
 			return s;
-		MPI_Allreduce(MPI_IN_PLACE, one, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+		CALIBRATE_WAITS(MPI_Allreduce(MPI_IN_PLACE, one, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
 	}
 	return STATUS_OK;
 }
@@ -207,7 +207,7 @@ enum status calibrate_cuda_links(struct calibration *k)
 		l.bytes = sizes[size_count(k) - 1];
 		while (l.bytes > ours && l.bytes > sizes[0])
 			l.bytes /= 2;
-		MPI_Allreduce(MPI_IN_PLACE, &l.bytes, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+		CALIBRATE_WAITS(MPI_Allreduce(MPI_IN_PLACE, &l.bytes, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
 		s = take_memory(&l);
 	}
 	if (!s && is_nccl(k)) {

@@ -62,10 +62,13 @@ struct calibration {
 	struct communicator *communicator; /* of the ranks of this machine; NULL: the process stands alone there */
 	struct communicator *between;      /* of one rank of each machine, in those; NULL: there is one machine */
 	MPI_Comm group;                    /* the ranks that measure together at present; not used without MPI */
-	MPI_Comm node, hosts;              /* the ranks of this machine, and one of each */
+	MPI_Comm node, hosts;              /* the ranks of this host, and one of each */
+	MPI_Comm machine;                  /* of the hosts that share this one's cores (containers, namespaces) */
+	int machine_ranks;
 	int group_ranks;
 	struct curve_points points; /* of rank 0 */
 	int tasks, tasks_done;      /* for the progress */
+	bool alone;                 /* rank 0 measures alone, and the others wait for it */
 };
 
 void calibrate_progress(struct calibration *k, const char *what);
@@ -73,11 +76,17 @@ void calibrate_progress(struct calibration *k, const char *what);
 /* Adds a figure for people; ranks other than 0 drop it. */
 void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate);
 
+/* A call of MPI that waits for other ranks. It ends the process with a line when they do not come. */
+#define CALIBRATE_WAITS(call) (communicator_deadline("calibrating"), (call), communicator_deadline_end())
+
 /* Both wait until all are here, the first for all ranks and asleep, so that ranks still at work have the cores, the
  * second for those that measure together and awake, so that all begin together. */
 void calibrate_wait(const struct calibration *k);
 void calibrate_sleep(MPI_Comm group);
 void calibrate_meet(const struct calibration *k);
+/* All ranks, when rank 0 has measured alone: the others sleep until then. Their patience begins anew with each part of
+ * its work, if it has set `alone`. */
+void calibrate_wait_for_first(const struct calibration *k);
 
 /* The median of n times as a rate: amount a second, or with amount 0 the nanoseconds themselves. Sorts them. */
 struct rate calibrate_rate(int64_t amount, int64_t *ns, int n);

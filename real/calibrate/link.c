@@ -118,7 +118,7 @@ static enum status run_one(struct collectives *c, enum schedule_algorithm algori
 	*processor_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
 	m->ops->spin(m, false);
 	if (!s) /* the slowest rank counts */
-		MPI_Allreduce(MPI_IN_PLACE, ns, 1, MPI_INT64_T, MPI_MAX, c->k->group);
+		CALIBRATE_WAITS(MPI_Allreduce(MPI_IN_PLACE, ns, 1, MPI_INT64_T, MPI_MAX, c->k->group));
 	return s;
 }
 
@@ -213,6 +213,7 @@ static struct rate measure_latency(const struct collectives *c)
 	int64_t ns[PINGS];
 	char ball[8] = "";
 	int rank = c->between->rank, other = !rank;
+	communicator_deadline("calibrating");
 	for (int i = 0; i < PINGS + 1 && rank < 2; i++) { /* the first connects */
 		int64_t begin = clock_ns();
 		if (!rank)
@@ -222,8 +223,10 @@ static struct rate measure_latency(const struct collectives *c)
 			MPI_Send(ball, sizeof ball, MPI_BYTE, other, i, hosts);
 		ns[i ? i - 1 : 0] = (clock_ns() - begin) / 2;
 	}
+	communicator_deadline_end();
 	calibrate_sleep(hosts);
-	return rank < 2 ? calibrate_rate(0, ns, PINGS) : rate_assumed(0);
+	struct rate way = rank < 2 ? calibrate_rate(0, ns, PINGS) : rate_assumed(0);
+	return rank < 2 ? rate_measured(way.low, way.low, way.high) : way; /* the shortest counts, as of SMALL ones */
 }
 
 /* By all sizes that steps send: large messages overfill a cable's queue and lose packets, small ones do not. */
@@ -248,7 +251,10 @@ static enum status measure_network(struct collectives *c, struct cluster *out)
 	int64_t latency = out->network.latency.value;
 	enum status s = measure_bandwidth(c, SCHEDULE_RING_ALL_GATHER, latency, &out->network.bandwidth);
 	calibrate_progress(c->k, "sums between hosts");
-	return s ? s : measure_bandwidth(c, SCHEDULE_RING_REDUCE_SCATTER, latency, &out->network_sum);
+	if (!s)
+		s = measure_bandwidth(c, SCHEDULE_RING_REDUCE_SCATTER, latency, &out->network_sum);
+	/* Without a link inside hosts, a collective's share of a core is that of one between them. */
+	return s || c->k->communicator ? s : measure_cores(c, elements_of(c, sizes[BUSY_SIZE]), out);
 }
 
 /* ---- the way to the communication thread and back ---- */
@@ -337,7 +343,7 @@ static enum status measure_all(struct collectives *c)
 	if (!s)
 		s = measure_among(c, k->hosts, k->between, measure_network);
 	int several = k->communicator != NULL; /* on the first machine, whose figures these are */
-	MPI_Bcast(&several, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	CALIBRATE_WAITS(MPI_Bcast(&several, 1, MPI_INT, 0, MPI_COMM_WORLD));
 	if (!s && several)
 		return measure_among(c, k->node, k->communicator, measure_thread);
 	return s ? s : measure_among(c, k->hosts, k->between, measure_thread);

@@ -9,12 +9,64 @@
 #include "strategy/base/clock.h"
 #include "strategy/base/compare.h"
 
+/* ---- waiting ---- */
+
+static void sleep_until(MPI_Request *request)
+{
+	const struct timespec pause = {0, 1000000};
+	int done = 0;
+	communicator_deadline_to_meet("calibrating");
+	for (MPI_Test(request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(request, &done, MPI_STATUS_IGNORE))
+		nanosleep(&pause, NULL);
+	communicator_deadline_end();
+}
+
+void calibrate_sleep(MPI_Comm group)
+{
+	MPI_Request request;
+	MPI_Ibarrier(group, &request);
+	sleep_until(&request);
+}
+
+void calibrate_wait(const struct calibration *k)
+{
+	if (k->ranks > 1)
+		calibrate_sleep(MPI_COMM_WORLD);
+}
+
+void calibrate_meet(const struct calibration *k)
+{
+	if (k->group_ranks > 1)
+		CALIBRATE_WAITS(MPI_Barrier(k->group));
+}
+
+/* Rank 0 goes on at once; the others get what it says. */
+static int say_going(const struct calibration *k, int going)
+{
+	MPI_Request request;
+	if (k->ranks == 1)
+		return going;
+	MPI_Ibcast(&going, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+	sleep_until(&request);
+	return going;
+}
+
+void calibrate_wait_for_first(const struct calibration *k)
+{
+	while (say_going(k, 0))
+		continue;
+}
+
+/* ---- what is told ---- */
+
 void calibrate_progress(struct calibration *k, const char *what)
 {
 	const struct calibrate_options *o = k->options;
 	if (o->progress && !k->rank)
 		o->progress(o->context, (double)k->tasks_done / k->tasks, what);
 	k->tasks_done++;
+	if (k->alone)
+		say_going(k, 1);
 }
 
 void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate)
@@ -29,30 +81,6 @@ void calibrate_figures_add(struct calibrate_figures *f, const char *name, enum c
 	struct calibrate_figure *one = &f->list[f->count++];
 	*one = (struct calibrate_figure){.unit = unit, .rate = rate};
 	snprintf(one->name, sizeof one->name, "%s", name);
-}
-
-/* ---- waiting ---- */
-
-void calibrate_sleep(MPI_Comm group)
-{
-	const struct timespec pause = {0, 1000000};
-	MPI_Request request;
-	int done = 0;
-	MPI_Ibarrier(group, &request);
-	for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-		nanosleep(&pause, NULL);
-}
-
-void calibrate_wait(const struct calibration *k)
-{
-	if (k->ranks > 1)
-		calibrate_sleep(MPI_COMM_WORLD);
-}
-
-void calibrate_meet(const struct calibration *k)
-{
-	if (k->group_ranks > 1)
-		MPI_Barrier(k->group);
 }
 
 void calibrate_gather(struct calibration *k, MPI_Comm group)
@@ -74,7 +102,7 @@ enum status calibrate_steps(struct timed_run *r, const struct calibration *k, do
 	for (int i = 0; i < WARM_UP + STEPS_MOST; i++) {
 		int enough = i >= WARM_UP + STEPS_LEAST && (double)(clock_ns() - begin) > seconds * 1e9;
 		if (together && k->group_ranks > 1) {
-			MPI_Bcast(&enough, 1, MPI_INT, 0, k->group);
+			CALIBRATE_WAITS(MPI_Bcast(&enough, 1, MPI_INT, 0, k->group));
 			calibrate_meet(k);
 		}
 		if (enough)

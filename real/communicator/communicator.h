@@ -106,6 +106,7 @@ bool communicator_failed(const struct communicator *c);
 /* Between these two a call of the library that waits for all ranks, such as MPI_Init, ends the process with a line when
  * it takes longer than SHARDLAB_COMM_TIMEOUT_S. */
 enum status communicator_deadline(const char *what);
+enum status communicator_deadline_to_meet(const char *what); /* three times as long: the others may compute */
 void communicator_deadline_end(void);
 /* MPI for this process as communicators need it, and its end, each with that deadline. */
 enum status communicator_start_mpi(void);

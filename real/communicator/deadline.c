@@ -18,19 +18,29 @@ static void give_up(int signal)
 	_exit(status_exit_code(STATUS_RUN));
 }
 
-enum status communicator_deadline(const char *what)
+static enum status begin(const char *what, int times)
 {
 	int64_t ns;
 	struct sigaction action = {.sa_handler = give_up};
 	enum status s = communicator_read_timeout(&ns);
 	if (s)
 		return s;
-	double seconds = ceil((double)ns * 1e-9);
+	double seconds = ceil((double)ns * 1e-9 * times);
 	snprintf(line, sizeof line, "fatal: %s: waited %g s for the other ranks " LIMIT_SET_BY "\n", what, seconds);
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGALRM, &action, NULL);
 	alarm((unsigned)seconds);
 	return STATUS_OK;
+}
+
+enum status communicator_deadline(const char *what)
+{
+	return begin(what, 1);
+}
+
+enum status communicator_deadline_to_meet(const char *what)
+{
+	return begin(what, PATIENCE_TO_MEET);
 }
 
 void communicator_deadline_end(void)

@@ -28,6 +28,7 @@ static inline struct communicator_base *base_of(struct communicator *c)
 struct communicator_base *communicator_ring_new(void);
 struct communicator_base *communicator_mpi_new(void);
 
+enum { PATIENCE_TO_MEET = 3 }; /* for a rank that may compute, or write a file: so many times the limit */
 enum status communicator_read_timeout(int64_t *ns);
 
 /* In the messages about a rank that is gone: communicator_lost() finds them. */

@@ -28,7 +28,6 @@ enum {
 	SPIN_YIELDS = 64,
 	SPIN_SLEEP_NS = 5 * 1000,
 	CLOCK_EVERY = 1024, /* spinning, look at the clock once in so many polls */
-	PATIENCE_TO_MEET = 3,
 };
 
 static void sleep_ns(int64_t ns)

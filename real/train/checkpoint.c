@@ -235,6 +235,7 @@ static enum status refuse_ruined(struct training *t, int rank)
 		s = communicator_hear(t->communicator, &exchanging, v->line, sizeof v->line, rank);
 	if (!s)
 		s = training_agree(t, STATUS_OK);
+	t->agreed |= !s;
 	return s ? s
 	         : status_fail(STATUS_RUN,
 	                       "step %" PRId64

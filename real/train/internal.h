@@ -81,6 +81,7 @@ struct training {
 	int64_t steps_before;  /* the steps before the checkpoint */
 	int64_t saved_step;    /* the last that has a checkpoint */
 	int64_t saved_ns;      /* when it was due, for --checkpoint-every TIME */
+	bool agreed;           /* all ranks know of the failure that ends the run, and its line */
 	bool unsaved;          /* the last that was due could not be written */
 	char unsaved_why[512]; /* at rank 0, if it was the last of the run */
 

@@ -70,6 +70,7 @@ static enum status agree(struct training *t, enum status s, bool release)
 	snprintf(line, sizeof line, "%s", status_message());
 	if ((told = communicator_hear(t->communicator, &saving, line, sizeof line, worst)))
 		return told;
+	t->agreed = true;
 	return t->rank == worst ? s : status_fail(result, "rank %d: %s", worst, line);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/exact.h"
 #include "kernels/update.h"
@@ -98,6 +99,7 @@ static enum status check_loss(struct training *t, const struct wishes *w)
 	enum status s = training_checkpoint_settle(t);
 	if (s)
 		return s;
+	t->agreed = true;
 	return status_fail(STATUS_RUN,
 	                   "step %" PRId64 ": the loss is not finite in %s (%s): the run diverged and saved nothing; "
 	                   "lower {learning_rate}, give {clip} or {warmup}%s",
@@ -388,6 +390,20 @@ static enum status end_whole(const struct training *t, bool stopped)
 	               : STATUS_OK;
 }
 
+/* A rank that failed alone would leave the others waiting. What all know rank 0 says, and ends them; they give it the
+ * time. */
+static void end_all(const struct training *t, enum status s)
+{
+	enum { SAYING_S = 5 };
+	bool named = !strncmp(status_message(), "rank ", strlen("rank "));
+	if (t->agreed && t->rank)
+		sleep(SAYING_S);
+	else
+		fprintf(stderr, named ? "fatal: %.0d%s\n" : "fatal: rank %d: %s\n", named ? 0 : t->rank,
+		        status_message());
+	MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
+}
+
 enum status train_run(const struct train_options *o, struct report *out)
 {
 	struct training t;
@@ -400,13 +416,8 @@ enum status train_run(const struct train_options *o, struct report *out)
 		s = kernel_threads_start(o->threads);
 	if (!s)
 		s = run_all(&t, out, &stopped);
-	/* A rank that failed alone would leave the others waiting. */
-	if (s && t.mpi && t.ranks > 1) {
-		bool named = !strncmp(status_message(), "rank ", strlen("rank "));
-		fprintf(stderr, named ? "fatal: %.0d%s\n" : "fatal: rank %d: %s\n", named ? 0 : t.rank,
-		        status_message());
-		MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
-	}
+	if (s && t.mpi && t.ranks > 1)
+		end_all(&t, s);
 	if (!s)
 		s = end_whole(&t, stopped);
 	training_release(&t);

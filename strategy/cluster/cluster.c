@@ -197,6 +197,11 @@ int64_t cluster_node_of(const struct cluster *c, int64_t rank)
 	return c->devices ? rank / c->devices : 0;
 }
 
+int64_t cluster_machine_nodes(const struct cluster *c)
+{
+	return c->together > 1 ? c->together : 1;
+}
+
 int64_t cluster_slow_factor(const struct cluster *c, int64_t rank)
 {
 	int first = (int)FIRST_PAST(c->slow, rank, 0, c->slow_count, rank - 1);

@@ -30,7 +30,9 @@
  *
  * Ranks fill nodes in order: rank r is device r mod devices of node r / devices. On a `cpu` cluster a rank is a
  * process: it has `threads` cores while the node's `cores` last, all ranks of a node share cores and memory bandwidth,
- * and without `devices` all ranks are on one node, so 4 ranks on 2 cores run at half speed.
+ * and without `devices` all ranks are on one node, so 4 ranks on 2 cores run at half speed. Nodes that are containers
+ * or namespaces of one machine share that machine's cores and memory: `node: {together: 4}` says that four that follow
+ * each other do. Each still has its network to itself.
  *
  * Keys of `compute`: an operation of the plan ("linear.forward", "adamw"), a family (a model kernel: "linear" is both
  * passes; "vector": all that are not model kernels), or `default`. The most specific one counts. A type without a
@@ -114,6 +116,7 @@ struct cluster {
 	int64_t multiprocessors; /* of a device; 0: it does not say, and partial waves cost nothing */
 	int64_t nodes;           /* 0: as many as needed */
 	int64_t devices;         /* of a node; 0: all ranks on one node */
+	int64_t together;        /* cpu: nodes that follow each other on one machine; 0: each is a machine */
 	int64_t cores, threads, rails;
 	int64_t node_memory, device_memory;    /* bytes; a cpu has only the node's */
 	int64_t device_spared;                 /* set by its user: to be left free */
@@ -189,6 +192,7 @@ const char *cluster_column_name(int column);
 bool cluster_measured_whole(const struct cluster *c, enum op_kind kind, enum type type, int64_t work);
 
 int64_t cluster_node_of(const struct cluster *c, int64_t rank);
+int64_t cluster_machine_nodes(const struct cluster *c);             /* that share cores and memory: at least 1 */
 int64_t cluster_slow_factor(const struct cluster *c, int64_t rank); /* millionths: MILLION is as fast as the others */
 
 static inline struct rate rate_assumed(int64_t value)

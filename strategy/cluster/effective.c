@@ -182,6 +182,18 @@ int64_t effective_reserved(const struct cluster *c, int64_t allocated)
 	return cluster_has_stack(c) ? allocated + share_of(allocated, c->stack.value[STACK_RESERVED_SHARE]) : allocated;
 }
 
+int64_t effective_allocated_as(const struct cluster *c, int64_t bytes, int64_t activations)
+{
+	return cluster_has_stack(c) ? bytes - activations + share_of(activations, c->stack.value[STACK_AS_ACTIVATIONS])
+	                            : bytes;
+}
+
+int64_t effective_reserved_as(const struct cluster *c, int64_t allocated, int64_t beyond)
+{
+	int64_t held = allocated + beyond;
+	return cluster_has_stack(c) ? longer(allocated, share_of(held, c->stack.value[STACK_AS_HELD])) : held;
+}
+
 int64_t effective_overhead(const struct cluster *c)
 {
 	return c->overhead.value + (cluster_has_stack(c) ? c->stack.value[STACK_LIBRARIES_WORKSPACE] : 0);

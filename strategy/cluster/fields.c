@@ -23,6 +23,7 @@ static const struct field all[] = {
         {"", "compute", FIELD_COMPUTE, BOTH | REQUIRED, 0, 0, 0},
         {"", "slow", FIELD_SLOW, BOTH, 0, 0, 0},
         {"node", "devices", FIELD_WHOLE, BOTH | GPU_NEEDS, 1, 65536, AT(devices)},
+        {"node", "together", FIELD_WHOLE, ON_CPU, 1, 65536, AT(together)},
         {"node", "cores", FIELD_WHOLE, BOTH | REQUIRED, 1, 65536, AT(cores)},
         {"node", "memory", FIELD_BYTES, BOTH | REQUIRED, 1, 1e18, AT(node_memory)},
         {"node", "memory_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e6, 1e15, AT(node_bandwidth)},

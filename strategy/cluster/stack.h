@@ -21,6 +21,8 @@
  * - a step: `constant`, and `micro_batch` for each micro-batch; they pass before the first operation.
  * - memory: activations · factor, and all that is allocated · (1 + reserved): whether a plan fits. libraries: their
  *   workspace stands beside the cluster's overhead.
+ * - as: the same of a plan that --as made, which has its software's own bytes and allocator. Both are 1 until they are
+ *   measured.
  *
  * A stack is a cluster's own: "a100-80gb:stack=NAME|FILE" opens both, which is what --stack says. No program reaches
  * all of a card's ceilings, so that a cluster of which nothing was measured has a class also where none is named:
@@ -58,6 +60,8 @@
 	X(STEP_MICRO_BATCH, "step", "micro_batch", SECONDS, 0, 100, "a micro-batch")                                   \
 	X(ACTIVATIONS_FACTOR, "activations", "factor", SHARE, 0.5, 4, "bytes for each of the plan's")                  \
 	X(RESERVED_SHARE, "reserved", "share", SHARE, 0, 1, "held by the allocator beyond what is allocated")          \
+	X(AS_ACTIVATIONS, "as", "activations", SHARE, 0.5, 4, "under --as, bytes for each of its plan's")              \
+	X(AS_HELD, "as", "held", SHARE, 0.5, 4, "under --as, bytes for each that its allocator would hold")            \
 	X(LIBRARIES_WORKSPACE, "libraries", "workspace", WHOLE, 0, 1e12, "bytes that matrix products work in")         \
 	X(RANGE_LOW, "range", "low", SHARE, 0.1, 1, "measured over predicted: nine of ten runs are between")           \
 	X(RANGE_HIGH, "range", "high", SHARE, 1, 10, "and this")                                                       \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A rank stops (SIGSTOP) at one of the calls in which ranks wait for each other outside of their steps: once at each call
-# of a run that resumes, saves a checkpoint and the weights, traces and reports, from MPI_Init to MPI_Finalize. mpirun is the
+# A rank stops (SIGSTOP) at one of the calls in which ranks wait for each other outside of their steps: in calibrate, and once at
+# each call of a run that resumes, saves a checkpoint and the weights, traces and reports, from MPI_Init to MPI_Finalize. mpirun is the
 # user's, so nobody looks after the ranks: another one ends the run with a line, once its patience is over.
 #
 # cores: all
@@ -11,7 +11,7 @@ set -euo pipefail
 [ -z "${SAN-}" ] || { echo 'skipped: a sanitizer wants to be loaded first' && exit 77; }
 export SHARDLAB_COMM_TIMEOUT_S=2
 
-# STOP_AT: of these calls, counted from 1. STOP_RANK: whose. Without it each call is said.
+# STOP_AT: of these calls, counted from 1, or the first of that name. STOP_RANK: whose. Without it each call is said.
 cat >"$TMPDIR/stops.c" <<-'END'
 	#define _GNU_SOURCE
 	#include <dlfcn.h>
@@ -27,7 +27,7 @@ cat >"$TMPDIR/stops.c" <<-'END'
 		calls++;
 		if (!at && !strcmp(rank, "0"))
 			fprintf(stderr, "call %d %s\n", calls, name);
-		if (at && calls == atoi(at) && !strcmp(rank, whose)) {
+		if (at && (calls == atoi(at) || !strcmp(at, name)) && !strcmp(rank, whose)) {
 			fprintf(stderr, "stops\n");
 			raise(SIGSTOP);
 		}
@@ -61,6 +61,9 @@ part() { # groups of ranks
 look_at() { # whose ranks hear what to do
 	under_mpirun 2 validate "${small[@]}" --steps 1 --strategy ddp --cluster laptop
 }
+measure() { # rank 0 alone at first, while the other hears that it does
+	under_mpirun 2 calibrate --quick --threads 1 --output "$TMPDIR/$1.yaml"
+}
 
 # stopped NAME KIND CALL FUNCTION: on which rank. A broadcast waits for its root.
 stopped() {
@@ -78,6 +81,7 @@ done >"$TMPDIR/calls"
 # Of the others those calls that they have for themselves.
 awk '$1 == "resume" || !seen[$1, $3]++ && ($1 == "part" && $3 == "MPI_Comm_split" || $1 == "look_at" && $3 ~ /dup|bcast/)' \
 	"$TMPDIR/calls" >"$TMPDIR/strikes"
+echo measure MPI_Ibcast MPI_Ibcast >>"$TMPDIR/strikes"
 
 running=() names=()
 while read -r kind call function; do
@@ -96,7 +100,7 @@ for name in "${names[@]}"; do
 		grep -qE '^fatal: .*: waited (2|6) s for the other ranks' "$said" || complain "$name: $(head -n 5 "$said"; tail -n 1 "$said")"
 done
 sed -n 's/^fatal: \(rank [0-9]: \)\{0,1\}\(.*\): waited.*/\2/p' "$TMPDIR"/*.said | sort -u >"$TMPDIR/whats"
-printf '%s\n' MPI_Finalize MPI_Init 'hearing what to do' meeting 'opening the communicator' 'parting the ranks' saving \
+printf '%s\n' MPI_Finalize MPI_Init calibrating 'hearing what to do' meeting 'opening the communicator' 'parting the ranks' saving \
 	'the checkpoint' 'the checksum' 'the report' 'the trace' | cmp -s - "$TMPDIR/whats" ||
 	complain "what ranks waited at: $(cat "$TMPDIR/whats")"
 wait_until none_left || complain "left behind: $(processes)"

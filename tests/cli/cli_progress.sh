@@ -129,23 +129,27 @@ done
 # An update that ruins the weights at a finite loss: what was saved before stays, and nothing else is saved. Weights that fp16
 # cannot hold are ruined there.
 ruins=(train --model mlp:sizes=784-10 --batch 16 --evaluate no --optimizer adamw --learning-rate 1e6 --weight-decay 1e6)
-for precision in fp32:3 bf16:3 fp16:0; do
-	last=${precision#*:} precision=${precision%:*}
-	for way in '--strategy single' '--strategy zero2 --ranks 2' '--strategy single --checkpoint-async' \
-		'--strategy zero2 --ranks 2 --checkpoint-async'; do
-		said="step $((last + 1)): its update left parameters that are not finite in $precision: .* this checkpoint was not kept"
-		rm -rf "$TMPDIR/ruined"
-		status=0
-		# shellcheck disable=SC2086
-		"$SHARDLAB" "${ruins[@]}" $way --steps 20 --precision $precision --checkpoint "$TMPDIR/ruined" --checkpoint-every 1 \
-			>"$TMPDIR/ruined.out" 2>"$TMPDIR/err" || status=$?
-		[ $status = 1 ] && [ "$(wc -l <"$TMPDIR/err")" = 1 ] &&
-			grep -q "$said" "$TMPDIR/err" || fail "$precision, $way: ruined weights: exit status $status"
-		[ "$last" = 0 ] && [ -z "$(ls -A "$TMPDIR/ruined")" ] || [ "$(cat "$TMPDIR/ruined/latest")" = "step-0000000$last" ] ||
-			fail "$precision, $way: ruined weights: $(ls -A "$TMPDIR/ruined")"
-		[ -z "$(find "$TMPDIR/ruined" -name '*.partial')" ] || fail "$precision, $way: left behind"
-	done
-done
+# ruin PRECISION LAST OPTION...: the last checkpoint that is kept is that of step LAST; 0: none is.
+ruin() {
+	local precision=$1 last=$2 said status=0
+	shift 2
+	said="step $((last + 1)): its update left parameters that are not finite in $precision: .* this checkpoint was not kept"
+	rm -rf "$TMPDIR/ruined"
+	"$SHARDLAB" "${ruins[@]}" "$@" --steps 20 --precision "$precision" --checkpoint "$TMPDIR/ruined" --checkpoint-every 1 \
+		>"$TMPDIR/ruined.out" 2>"$TMPDIR/err" || status=$?
+	[ $status = 1 ] && [ "$(wc -l <"$TMPDIR/err")" = 1 ] &&
+		grep -q "$said" "$TMPDIR/err" || fail "$precision, $*: ruined weights: exit status $status"
+	[ "$last" = 0 ] && [ -z "$(ls -A "$TMPDIR/ruined")" ] || [ "$(cat "$TMPDIR/ruined/latest")" = "step-0000000$last" ] ||
+		fail "$precision, $*: ruined weights: $(ls -A "$TMPDIR/ruined")"
+	[ -z "$(find "$TMPDIR/ruined" -name '*.partial')" ] || fail "$precision, $*: left behind"
+}
+# Each precision, strategy and way of writing with each of the others.
+ruin fp32 3 --strategy single
+ruin fp32 3 --strategy zero2 --ranks 2 --checkpoint-async
+ruin bf16 3 --strategy single --checkpoint-async
+ruin bf16 3 --strategy zero2 --ranks 2
+ruin fp16 0 --strategy single
+ruin fp16 0 --strategy zero2 --ranks 2 --checkpoint-async
 for way in '--strategy single' '--strategy zero2 --ranks 2'; do
 	status=0
 	# shellcheck disable=SC2086

@@ -123,6 +123,21 @@ for signal in TERM USR1 HUP INT; do
 done
 wait_until none_left || complain "the user's mpirun left behind: $(processes)"
 
+# What all ranks of the user's mpirun find out one of them says: a wrong option, weights that are ruined, a folder that cannot be.
+said_once() {
+	local pattern=$1 status=0
+	"${alone[@]}" mpirun --oversubscribe --bind-to none -n 3 "$program" train --model mlp:sizes=784-32-10 --threads 1 --batch 6 --evaluate no \
+		--json "${@:2}" >"$TMPDIR/$2.out" 2>"$TMPDIR/$2.err" || status=$?
+	[ $status != 0 ] && [ "$(grep -c '^fatal: ' "$TMPDIR/$2.err")" = 1 ] && grep -q "^fatal: $pattern" "$TMPDIR/$2.err" ||
+		{ echo "$*: exit status $status: $(cat "$TMPDIR/$2.err")" && return 1; }
+}
+once=()
+echo >"$TMPDIR/file"
+said_once "--clip: " --clip=-1 & once+=($!)
+said_once 'rank 0: step [0-9]*: .*the run diverged' --learning-rate=1000000 --steps 1000 & once+=($!)
+said_once "rank 0: .*$TMPDIR/file" --save "$TMPDIR/file/weights.safetensors" --steps 1 & once+=($!)
+for job in "${once[@]}"; do wait "$job" || errors=$((errors + 1)); done
+
 # What an mpirun of the user's that was killed has left goes with the next start; what a living one has stays.
 theirs=() segments=()
 for name in killed living; do

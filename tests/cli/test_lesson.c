@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lesson/check.h"
 #include "cli/lesson/learner.h"
 #include "cli/lesson/lesson.h"
 #include "cli/lesson/same.h"

@@ -40,15 +40,6 @@ START_TEST(other_lines_are_no_pulse)
 }
 END_TEST
 
-START_TEST(a_rank_says_that_it_was_asked_to_stop)
-{
-	hear("shardlab-pulse 1 101 9");
-	ck_assert(!pulse.asked);
-	hear("shardlab-pulse asked");
-	ck_assert(pulse.asked && !finds());
-}
-END_TEST
-
 /* It holds up those that wait for it. */
 START_TEST(a_rank_that_is_late_and_waits_for_none_is_lost)
 {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/show/figure.h"
 #include "cli/show/show.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,5 @@
 /* Fuzz target: a table, and samples from it. The first byte of the input is the numbers in a row and the classes, the
  * second which column is the label and how numbers are scaled. */
-#include "real/data/form.h"
 #include "real/data/rows.h"
 
 #include <math.h>

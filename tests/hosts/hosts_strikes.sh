@@ -4,6 +4,7 @@
 # nothing is lost beyond the last checkpoint, and nothing is left behind on a host that there still is.
 #
 #     STRIKES=80 STRIKES_SEED=7 STRIKES_LIMIT=10 tests/hosts/hosts_strikes.sh     more of them, others, in so many seconds
+#     STRIKES_CASE='power off' STRIKES_MOMENT=start …                             only these
 #
 # cores: all
 set -euo pipefail
@@ -51,6 +52,8 @@ none_left() { [ -z "$(processes 1)$(processes 2)" ]; }
 # The victim and the signal. Ranks are shardlab on either host; node1 also has the launcher.
 cases=('cable out' 'cable out' 'cable shakes' 'power off' 'power off' 'rank KILL' 'rank STOP' 'daemon KILL' 'mpirun KILL' 'mpirun STOP'
 	'launcher KILL' 'launcher TERM')
+
+[ -z "${STRIKES_CASE-}" ] || cases=("$STRIKES_CASE")
 
 find_victim() {
 	local all
@@ -134,7 +137,7 @@ for ((i = 1; i <= strikes; i++)); do
 	choose "${cases[@]}"
 	struck=$chosen
 	choose start steps steps
-	moment=$chosen
+	moment=${STRIKES_MOMENT:-$chosen}
 	choose 1 1 5
 	every=$chosen
 	choose 0 1

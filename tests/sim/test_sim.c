@@ -304,6 +304,25 @@ START_LOOP_TEST(test_cores, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 	ck_assert_int_eq(kernel_on_cpus(4, "", "8", "2e9", g), 2000000);
 }
 
+/* Hosts that are one machine share its cores and memory: of 4 hosts two have a core each, or four have two. */
+START_LOOP_TEST(test_hosts_of_one_machine, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
+{
+	enum grain g = (enum grain)_i;
+	ck_assert_int_eq(kernel_on_cpus(4, "devices: 1, together: 4,", "2", "1e12", g), 2000000);
+	ck_assert_int_eq(kernel_on_cpus(4, "devices: 1, together: 2,", "2", "1e12", g), 1000000);
+	ck_assert_int_eq(kernel_on_cpus(5, "devices: 1, together: 4,", "2", "1e12", g), 2000000); /* and one alone */
+	ck_assert_int_eq(kernel_on_cpus(4, "devices: 2, together: 2,", "2", "1e12", g), 2000000);
+	ck_assert_int_eq(kernel_on_cpus(4, "devices: 1, together: 4,", "8", "2e9", g), 2000000);
+	struct report together = run(g);
+	ck_assert_int_eq(together.machine_ranks, 4);
+	kernel_on_cpus(4, "", "8", "2e9", g);
+	struct report node = run(g);
+	ck_assert_int_eq(node.machine_ranks, 4);
+	ck_assert_int_eq(together.tightest.needed_bytes, node.tightest.needed_bytes);
+	kernel_on_cpus(4, "devices: 1,", "8", "2e9", g);
+	ck_assert_int_eq(run(g).machine_ranks, 1);
+}
+
 /* Two ranks on one core: a collective of 0.5 cores a rank, alone, fits; beside kernels all get their fair part. */
 START_TEST(test_collective_takes_cores)
 {
@@ -319,7 +338,8 @@ START_TEST(test_collective_takes_cores)
 	check_near(run(GRAIN_MESSAGE).time.step, whole, 2, "ring beside kernels, by messages", 2);
 }
 
-/* Two hosts, and 4000 bytes: a half of them in a round. What is added up comes at half the rate of what is copied. */
+/* Two hosts, and 4000 bytes: a half of them in a round. What is added up comes at half the rate of what is copied. A
+ * network is a host's own, also where two are one machine. */
 static const struct {
 	enum schedule_algorithm algorithm;
 	int64_t ns;
@@ -330,12 +350,15 @@ static const struct {
 };
 START_LOOP_TEST(test_sums_between_hosts, 0, sizeof between_hosts / sizeof between_hosts[0])
 {
-	open_cpus("devices: 1,", "8", "1e12");
-	cluster.network_sum = rate_assumed(500000000);
-	open_plan(2);
-	add_collective(between_hosts[_i].algorithm, 1000);
-	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++)
-		ck_assert_int_eq(simulate(&fixture.plan, (enum grain)g, NULL).time.step, between_hosts[_i].ns);
+	for (int together = 1; together <= 2; together++) {
+		open_cpus("devices: 1,", "8", "1e12");
+		cluster.together = together;
+		cluster.network_sum = rate_assumed(500000000);
+		open_plan(2);
+		add_collective(between_hosts[_i].algorithm, 1000);
+		for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++)
+			ck_assert_int_eq(simulate(&fixture.plan, (enum grain)g, NULL).time.step, between_hosts[_i].ns);
+	}
 }
 END_TEST
 

@@ -237,6 +237,7 @@ START_TEST(kernels_and_memory)
 	ck_assert_int_eq(effective_kernel(&cluster, 100, 40, true), 100); /* no stack: the ceilings */
 	ck_assert_int_eq(effective_constant(&cluster, 4), 0);
 	ck_assert_int_eq(effective_reserved(&cluster, 1000), 1000);
+	ck_assert_int_eq(effective_reserved_as(&cluster, 1000, 50), 1050);
 	take_stack(halves);
 	ck_assert_int_eq(effective_kernel(&cluster, 100, 40, true), 100 + 2 * 40 + 7);
 	ck_assert_int_eq(effective_kernel(&cluster, 100, 40, false), 100 + 7);
@@ -245,6 +246,13 @@ START_TEST(kernels_and_memory)
 	ck_assert_int_eq(effective_constant(&cluster, 4), 1000 + 4 * 3000);
 	ck_assert_int_eq(effective_allocated(&cluster, 1000, 400), 600 + 600);
 	ck_assert_int_eq(effective_reserved(&cluster, 1200), 1320);
+	ck_assert_int_eq(effective_allocated_as(&cluster, 1000, 400), 1000); /* the plan's, as nothing was measured */
+	ck_assert_int_eq(effective_reserved_as(&cluster, 1000, 50), 1050);
+	cluster.stack.value[STACK_AS_ACTIVATIONS] = MILLION + MILLION / 2;
+	cluster.stack.value[STACK_AS_HELD] = MILLION - MILLION / 10;
+	ck_assert_int_eq(effective_allocated_as(&cluster, 1000, 400), 1200);
+	ck_assert_int_eq(effective_reserved_as(&cluster, 1200, 300), 1350);
+	ck_assert_int_eq(effective_reserved_as(&cluster, 1200, 50), 1200); /* no less than is allocated */
 }
 
 /* No stack is of CPUs. */

@@ -1,7 +1,6 @@
 /* Aiming with mouse and keys: at a place on the memory curve, at its peak, and at the selection while zooming. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,15 +27,31 @@ static struct box curve_box(void)
 	return found;
 }
 
-START_LOOP_TEST(the_memory_curve_answers, 0, 2)
+static cairo_surface_t *nothing;
+static cairo_t *cr;
+
+/* The memory scene, over time or over steps, and a canvas to measure on. */
+static void open_memory(bool over_steps)
 {
 	open_plan(DDP);
 	playback.scene = SCENE_MEMORY;
-	if (_i)
+	if (over_steps)
 		type("o");
-	cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
-	cairo_t *cr = cairo_create(nothing);
+	nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
+	cr = cairo_create(nothing);
 	canvas_begin(&canvas, cr, 1280, 720, 1, theme_of(THEME_LIGHT), &fonts);
+}
+
+static void close_memory(void)
+{
+	canvas_end(&canvas);
+	cairo_destroy(cr);
+	cairo_surface_destroy(nothing);
+}
+
+START_LOOP_TEST(the_memory_curve_answers, 0, 2)
+{
+	open_memory(_i);
 	struct box b = curve_box();
 	struct hit h =
 	        scene_hit(&canvas, playback_view(&playback), window_scene_box(w, &canvas), b.x + b.width / 2, b.y);
@@ -52,21 +67,13 @@ START_LOOP_TEST(the_memory_curve_answers, 0, 2)
 	ck_words(_i ? "steps of the cursor, in order →\n" : "0: time →\n");
 	ck_assert_ptr_nonnull(strstr(drawn_words, "\npeak "));
 	ck_assert_ptr_nonnull(strstr(drawn_words, _i ? "Memory over the steps, rank 0" : "Memory over time, rank 0"));
-	canvas_end(&canvas);
-	cairo_destroy(cr);
-	cairo_surface_destroy(nothing);
+	close_memory();
 }
 
 /* A click beside the peak's line is meant for the peak. */
 START_LOOP_TEST(the_peak_is_caught, 0, 2)
 {
-	open_plan(DDP);
-	playback.scene = SCENE_MEMORY;
-	if (_i)
-		type("o");
-	cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
-	cairo_t *cr = cairo_create(nothing);
-	canvas_begin(&canvas, cr, 1280, 720, 1, theme_of(THEME_LIGHT), &fonts);
+	open_memory(_i);
 	const struct timeline *s = &v.shown.timeline;
 	struct box b = curve_box();
 	size_t peak = 0;
@@ -86,9 +93,7 @@ START_LOOP_TEST(the_peak_is_caught, 0, 2)
 	click(at + 4, b.y, 1);
 	ck_assert_uint_eq(playback.position, peak);
 	ck_assert_int_eq(playback.state.ranks[0].live[SPACE_DEVICE], v.peak_bytes);
-	canvas_end(&canvas);
-	cairo_destroy(cr);
-	cairo_surface_destroy(nothing);
+	close_memory();
 }
 
 /* ---- zooming ---- */

@@ -3,7 +3,6 @@
  */
 #include <check.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "strategy/strategies/alone.h"

@@ -3,7 +3,6 @@
  */
 #include <check.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/number.h"

@@ -1,13 +1,11 @@
 /* Build it yourself in the window: a step built by keys, by clicks and by dragging. */
 #include <check.h>
 
-#include "tests/support/plan_check.h"
 #include "tests/support/reports.h"
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "tests/viz/hands.h"
 #include "viz/build/board.h"
-#include "viz/build/describe.h"
 
 #define GPT "gpt:layers=2,width=64,heads=2,context=16,vocabulary=64"
 #define BUCKETS " ranks=4 bucket=200448"

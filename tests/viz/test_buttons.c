@@ -13,7 +13,6 @@
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "tests/viz/drawn_words.h"
-#include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
 
 static struct fonts fonts;

@@ -19,7 +19,6 @@
 #include "viz/build/exercise.h"
 #include "viz/question/question.h"
 #include "viz/race/race.h"
-#include "viz/scene/scene_parts.h"
 
 /* ---- words that stay ---- */
 

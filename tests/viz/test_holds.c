@@ -1,8 +1,6 @@
 /* Memory as the window shows it, beside what goes on: what an operation uses is there while it runs, and what is freed
  * is said. */
 #include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/suite.h"

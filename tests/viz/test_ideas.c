@@ -3,7 +3,6 @@
  */
 #include <check.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,6 @@
 #include "tests/support/viewed.h"
 #include "tests/viz/catalogue.h"
 #include "tests/viz/plain_words.h"
-#include "viz/scene/scene_parts.h"
 #include "viz/timeline/op_words.h"
 
 /* ---- names ---- */

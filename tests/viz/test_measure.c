@@ -10,7 +10,6 @@
 
 #include <check.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,5 @@
 /* The steps of a page: all where few ranks take part; of a collective of many a few rounds, with everything else. */
 #include <check.h>
-#include <stdlib.h>
 
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"

@@ -3,14 +3,12 @@
  */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/suite.h"
 #include "tests/viz/hands.h"
 #include "tests/viz/picture_fixture.h"
 #include "viz/scene/pair.h"
-#include "viz/scene/scene_parts.h"
 
 static const char *const plans[][2] = {
         {"mlp:sizes=12-16-8-4 ddp ranks=4", "mlp:sizes=12-16-8-4 zero3 ranks=4"},

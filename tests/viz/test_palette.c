@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "tests/support/suite.h"
-#include "viz/draw/draw.h"
 #include "viz/draw/theme.h"
 
 /* ---- colour vision ---- */

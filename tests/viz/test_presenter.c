@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/suite.h"
@@ -14,7 +13,6 @@
 #include "tests/viz/drawn_words.h"
 #include "tests/viz/picture_fixture.h"
 #include "viz/scene/lane_area.h"
-#include "viz/scene/lane_cards.h"
 #include "viz/scene/pair.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"

@@ -4,7 +4,6 @@
 
 #include "tests/support/suite.h"
 #include "viz/scene/lane_foreign.h"
-#include "viz/scene/scene_parts.h"
 #include "viz/timeline/speed.h"
 #include "viz/window/parts.h"
 

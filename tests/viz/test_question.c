@@ -13,7 +13,6 @@
 #include "tests/viz/catalogue.h"
 #include "tests/viz/plain_words.h"
 #include "viz/question/question.h"
-#include "viz/timeline/values.h"
 
 static const struct viewed *v;
 static const struct timeline *s;

@@ -7,7 +7,6 @@
 #include "tests/support/suite.h"
 #include "tests/viz/drawn_words.h"
 #include "tests/viz/picture_fixture.h"
-#include "viz/scene/scene_parts.h"
 
 static const struct {
 	int ranks;

@@ -3,8 +3,6 @@
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/suite.h"

@@ -11,7 +11,6 @@
  * strategies differ in.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/language.h"

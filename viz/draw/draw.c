@@ -383,10 +383,7 @@ static void fill_path(struct canvas *c) /* and keep it */
 
 void draw_fill_path(struct canvas *c)
 {
-	if (c->record)
-		record_fill(c);
-	else
-		cairo_fill(c->cr);
+	fill_path(c);
 	cairo_new_path(c->cr);
 }
 

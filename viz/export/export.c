@@ -5,7 +5,6 @@
 #include <cairo-svg.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/file.h"

@@ -1,7 +1,6 @@
 /* The page around the pictures of a step: its style, its buttons, and the script that draws the pictures and turns
  * them. viz/draw/record.h says what the commands mean. */
 #include "viz/export/export.h"
-#include "viz/question/question.h"
 
 /* clang-format off */
 const char page_head[] =

@@ -3,7 +3,6 @@
 
 #include "strategy/base/language.h"
 #include "viz/export/export.h"
-#include "viz/question/asking.h"
 
 static void write_question(const struct timeline *s, const struct question *q, int number, int count, FILE *out)
 {

@@ -1,6 +1,5 @@
 /* Questions about a whole collective: its rounds, its bytes, and whether computing hides it. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "strategy/base/language.h"
 #include "viz/question/question_parts.h"

@@ -1,7 +1,6 @@
 /* Questions about memory: its peak, what is freed, what grows, and what there is before the step. */
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "strategy/base/language.h"

@@ -1,7 +1,6 @@
 /* Questions about one message of a round: which chunk goes to whom, and what it comes to there. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "viz/question/question_parts.h"
 #include "viz/timeline/values.h"

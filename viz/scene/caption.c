@@ -1,7 +1,6 @@
 /* The caption: what the last step did, and why, made from the plan, so that it is never wrong. */
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "strategy/base/language.h"
 #include "strategy/strategies/alone.h"
@@ -10,8 +9,6 @@
 
 /* ---- operations ---- */
 
-/* An operation waits for others, and for the one before it on its queue: the last to finish is why it begins only now.
- */
 const struct op *caption_cause(const struct timeline *s, int index, const struct op *op)
 {
 	const struct timeline_rank *r = &s->ranks[index];

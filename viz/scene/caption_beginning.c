@@ -1,6 +1,5 @@
 /* The caption of the beginning: what every role holds before the step. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "strategy/base/language.h"

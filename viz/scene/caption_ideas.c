@@ -1,6 +1,5 @@
 /* Why an operation is done: the idea behind it, in one sentence. Nothing here depends on how long it takes. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "strategy/base/language.h"

@@ -1,6 +1,5 @@
 /* The caption's words for memory: what an operation needs, what has been freed, and why memory is at its peak. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "strategy/base/language.h"
 #include "strategy/strategies/strategy.h"

@@ -1,6 +1,5 @@
 /* The caption of a whole phase: its sum, and not its last operation. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "strategy/base/language.h"
 #include "viz/scene/caption_parts.h"

@@ -6,7 +6,6 @@
 
 #include "strategy/base/language.h"
 #include "viz/scene/caption_parts.h"
-#include "viz/scene/scene_parts.h"
 
 void say(struct text *t, const char *format, ...)
 {

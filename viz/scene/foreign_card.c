@@ -6,7 +6,6 @@
 #include "strategy/base/language.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
-#include "viz/scene/scene_parts.h"
 
 enum { ROW = 16 };
 

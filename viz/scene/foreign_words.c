@@ -7,7 +7,6 @@
 #include "strategy/base/search.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
-#include "viz/scene/scene_parts.h"
 
 /* Behind what is there, as far as there is room. */
 static void append(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));

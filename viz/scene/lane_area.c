@@ -1,7 +1,6 @@
 #include "viz/scene/lane_area.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 void lane_area_range(const struct view *v, int64_t *from, int64_t *to)

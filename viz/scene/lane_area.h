@@ -59,7 +59,7 @@ double lane_area_y(const struct lane_area *l, int64_t rank, enum queue queue);
 int lane_area_lane(const struct lane_area *l, double y, int *depth);
 /* The last lane that is drawn, of a plan's with all of its rank; -1: there are none. */
 int lane_area_last(const struct lane_area *l);
-/* "rank 3"; of several "ranks 0–63: the same" */
+/* "rank 3"; of several "ranks 0–63: the same"; of another program's "python (GPU 0)" */
 enum { LANE_RANKS = 160 };
 const char *lane_ranks(char *out, const struct lanes *l, const struct lane *lane);
 /* Finds ": the same" in the text of lane_ranks(); NULL: the text is of one rank. */

@@ -144,7 +144,7 @@ static void add_row(struct table *t, const struct lanes *l, int lane, const stru
 {
 	struct row *last = &t->rows[t->count ? t->count - 1 : 0];
 	char who[LANE_RANKS];
-	measured_who(l, lane, who, sizeof who);
+	lane_ranks(who, l, &l->lanes[lane]);
 	bool alone = lane_is_one_rank(l, &l->lanes[lane]);
 	if (alone && joins_last(t, l, lane, m)) {
 		t->last++;

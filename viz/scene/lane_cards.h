@@ -22,8 +22,6 @@ const char *speed_words_brief(char *out, const struct speed *s);
 
 /* "rank 0: compute 3.1 ms (62.0 %), …" of the rank or process whose first lane that is: the figures of the card. */
 void measured_words(const struct lanes *l, int lane, const struct measured *m, char *out, size_t size);
-/* "rank 3", "ranks 0–63: the same", "python (GPU 0)" */
-void measured_who(const struct lanes *l, int lane, char *out, size_t size);
 /* "1.1 ms (12.3 % of the step) on rank 0: the all-reduce of bucket.1, …" */
 void exposed_words(const struct lanes *l, const struct exposed *e, char *out, size_t size);
 /* "the peak of memory, 12.3 GB on rank 0, for the backward pass of block.5.head" */

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "viz/scene/scene_parts.h"
-
 enum { COMPUTES = 0x56B4E9, COMMUNICATES = 0xCC79A7 };
 
 /* A GPU's work has the colours of the plans' timelines; the host's calls have others, chosen by their names. */

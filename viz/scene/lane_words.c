@@ -1,11 +1,9 @@
 /* The words that say which rank, thread or stream a lane belongs to. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "strategy/base/language.h"
 #include "viz/scene/lane_area.h"
-#include "viz/scene/scene_parts.h"
 
 bool lane_is_folded(const struct lanes *l, const struct lane *lane)
 {

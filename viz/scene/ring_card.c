@@ -6,7 +6,6 @@
 
 #include "strategy/base/language.h"
 #include "viz/scene/ring_parts.h"
-#include "viz/scene/scene_parts.h"
 
 /* ---- chunks ---- */
 
@@ -121,7 +120,6 @@ static double chunk_height(const struct ring *r, const struct card_parts *p, str
 	return b.height - p->title - fmax(p->word + 8, ring_value_height(r) + 1);
 }
 
-/* Puts numbers above the chunks and their contents below, as far as there is room. */
 bool ring_is_numbered(const struct ring *r, struct box b)
 {
 	struct card_parts p = card_parts(r, b);

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "viz/scene/ring_parts.h"
-#include "viz/scene/scene_parts.h"
 #include "viz/timeline/op_words.h"
 
 enum { STRIP = 58, GAP = 12, STRIP_COLUMNS = 8 };

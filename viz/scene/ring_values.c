@@ -1,7 +1,6 @@
 /* The numbers of chunks (viz/timeline/values.h) on a collective's picture: in a chunk what it holds, and what a message
  * has just made of it; on a message what it carries. */
 #include <math.h>
-#include <stdio.h>
 
 #include "viz/scene/ring_parts.h"
 

@@ -1,5 +1,4 @@
 /* The frame around a scene: heading above, phases of the step and the caption below. */
-#include "viz/scene/lane_foreign.h"
 #include "viz/scene/pair.h"
 #include "viz/scene/scene_parts.h"
 

@@ -6,7 +6,6 @@
 #include "viz/scene/lane_area.h"
 #include "viz/scene/lane_cards.h"
 #include "viz/scene/lane_foreign.h"
-#include "viz/scene/scene_parts.h"
 #include "viz/timeline/op_words.h"
 
 const char *rate_word(char *out, double rate)
@@ -78,19 +77,11 @@ const char *speed_words_brief(char *out, const struct speed *s)
 
 /* ---- ranges ---- */
 
-void measured_who(const struct lanes *l, int lane, char *out, size_t size)
-{
-	const struct lane *first = &l->lanes[lane];
-	char ranks[LANE_RANKS];
-	lane_ranks(ranks, l, first);
-	snprintf(out, size, "%s", ranks);
-}
-
 void measured_words(const struct lanes *l, int lane, const struct measured *m, char *out, size_t size)
 {
 	char who[LANE_RANKS], compute[WORD], communication[WORD], exposed[WORD], bubble[WORD], sent[WORD];
 	double part = 100.0 / (double)(m->length ? m->length : 1);
-	measured_who(l, lane, who, sizeof who);
+	lane_ranks(who, l, &l->lanes[lane]);
 	snprintf(out, size,
 	         tr("%s: compute %s (%.1f %%), communication %s (%.1f %%), exposed %s (%.1f %%), %s %s (%.1f %%), %s "
 	            "%s, "

@@ -1,5 +1,4 @@
 /* The memory of a role over its step: the bytes of every kind after each operation, in issue order. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/arena.h"

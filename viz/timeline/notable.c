@@ -1,7 +1,5 @@
 #include "viz/timeline/notable.h"
 
-#include <stdlib.h>
-
 /* A pause shorter than this share of the step is not called a bubble, since measured queues pause between any two
  * operations. Exposed communication is taken from the head of the list that L shows, however short. */
 enum { LEAST_PART = 200 };

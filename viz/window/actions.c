@@ -28,6 +28,7 @@ static void move_by(struct window *w, enum step_size step_size, bool forward)
 	            forward);
 }
 
+/* by 0: back to normal. */
 static void change_text(struct window *w, int by)
 {
 	int at = 0;
@@ -37,7 +38,6 @@ static void change_text(struct window *w, int by)
 	at += by;
 	at = at < 0 ? 0 : at >= TEXT_SIZES ? TEXT_SIZES - 1 : at;
 	w->playback->text = by ? text_sizes[at] : 1;
-	w->dirty = true;
 }
 
 /* Nothing changes unseen: behind the black screen a key or click shows the picture, and does no more. */
@@ -137,7 +137,7 @@ static void predict(struct window *w)
 	w->dirty = true;
 }
 
-static void change_range(struct window *w, enum action a)
+static void change_range(struct window *w, int a)
 {
 	if (!window_has_timeline(w))
 		window_note(w, "The timeline is not shown: press V, or click its name.");
@@ -153,29 +153,29 @@ static const struct timeline *timeline_shown(const struct window *w)
 	return w->playback->shown->foreign ? NULL : &w->playback->shown->timeline;
 }
 
-static void to_edge(struct window *w, enum action a)
+static void to_edge(struct window *w, int by)
 {
 	const struct timeline *s = timeline_shown(w);
 	w->playing = false;
 	if (s)
-		window_move(w, a == ACTION_FIRST ? 0 : s->instant_count, false);
+		window_move(w, by < 0 ? 0 : s->instant_count, false);
 	else
-		foreign_to_edge(w, a == ACTION_LAST);
+		foreign_to_edge(w, by > 0);
 }
 
-static void move_a_step(struct window *w, enum action a)
+static void move_a_step(struct window *w, int by)
 {
-	move_by(w, w->playback->step_size, a == ACTION_NEXT);
+	move_by(w, w->playback->step_size, by > 0);
 }
 
-static void move_a_phase(struct window *w, enum action a)
+static void move_a_phase(struct window *w, int by)
 {
-	move_by(w, STEP_SIZE_PHASE, a == ACTION_NEXT_PHASE);
+	move_by(w, STEP_SIZE_PHASE, by > 0);
 }
 
-static void move_an_event(struct window *w, enum action a)
+static void move_an_event(struct window *w, int by)
 {
-	move_by(w, STEP_SIZE_MESSAGE, a == ACTION_NEXT_EVENT);
+	move_by(w, STEP_SIZE_MESSAGE, by > 0);
 }
 
 static void play(struct window *w)
@@ -185,16 +185,6 @@ static void play(struct window *w)
 		window_move(w, 0, false);
 	w->playing = s && !w->playing;
 	w->stepped = SDL_GetTicks64() - 100000; /* the first step at once */
-}
-
-static void to_collective(struct window *w, enum action a)
-{
-	window_next_collective(w, a == ACTION_COLLECTIVE);
-}
-
-static void to_notable(struct window *w, enum action a)
-{
-	window_next_notable(w, a == ACTION_HIGHLIGHT ? 1 : -1);
 }
 
 static void look_at_exposed(struct window *w)
@@ -227,9 +217,9 @@ static void change_step_size(struct window *w)
 	window_move(w, s ? timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, p->position)) : 0, false);
 }
 
-static void change_speed(struct window *w, enum action a)
+static void change_speed(struct window *w, int by)
 {
-	w->speed = fmin(32, fmax(1.0 / 8, w->speed * (a == ACTION_FASTER ? 2 : 0.5)));
+	w->speed = fmin(32, fmax(1.0 / 8, w->speed * (by > 0 ? 2 : 0.5)));
 	window_note(w, "Speed: %g times", w->speed);
 }
 
@@ -250,11 +240,6 @@ static void race(struct window *w)
 	window_race(w, NULL);
 }
 
-static void undo(struct window *w, enum action a)
-{
-	whatif_undo(w, a == ACTION_REDO);
-}
-
 static void show_values(struct window *w)
 {
 	w->playback->values = !w->playback->values;
@@ -263,21 +248,6 @@ static void show_values(struct window *w)
 static void next_theme(struct window *w)
 {
 	w->playback->theme = (enum theme_name)((w->playback->theme + 1) % THEME_COUNT);
-}
-
-static void scale_text(struct window *w, enum action a)
-{
-	change_text(w, a == ACTION_LARGER ? 1 : a == ACTION_SMALLER ? -1 : 0);
-}
-
-static void select_one(struct window *w, enum action a)
-{
-	window_select_by(w, a == ACTION_SELECT_NEXT ? 1 : -1);
-}
-
-static void scroll(struct window *w, enum action a)
-{
-	window_scroll(w, a == ACTION_SCROLL_DOWN ? 4 : -4);
 }
 
 static void blank(struct window *w)
@@ -306,32 +276,33 @@ static void quit(struct window *w)
 	w->left = true;
 }
 
-/* An action has one of them: where several share a function, it asks which of them it is. */
+/* An action has one of the functions: several share one, and `by` says on or back, or how far. */
 static const struct {
 	void (*alone)(struct window *w);
-	void (*shared)(struct window *w, enum action a);
+	void (*shared)(struct window *w, int by);
+	int by;
 } deeds[ACTION_COUNT] = {
-        [ACTION_FIRST] = {.shared = to_edge},
-        [ACTION_LAST] = {.shared = to_edge},
-        [ACTION_NEXT] = {.shared = move_a_step},
-        [ACTION_BACK] = {.shared = move_a_step},
-        [ACTION_NEXT_PHASE] = {.shared = move_a_phase},
-        [ACTION_BACK_PHASE] = {.shared = move_a_phase},
-        [ACTION_NEXT_EVENT] = {.shared = move_an_event},
-        [ACTION_BACK_EVENT] = {.shared = move_an_event},
+        [ACTION_FIRST] = {.shared = to_edge, -1},
+        [ACTION_LAST] = {.shared = to_edge, 1},
+        [ACTION_NEXT] = {.shared = move_a_step, 1},
+        [ACTION_BACK] = {.shared = move_a_step, -1},
+        [ACTION_NEXT_PHASE] = {.shared = move_a_phase, 1},
+        [ACTION_BACK_PHASE] = {.shared = move_a_phase, -1},
+        [ACTION_NEXT_EVENT] = {.shared = move_an_event, 1},
+        [ACTION_BACK_EVENT] = {.shared = move_an_event, -1},
         [ACTION_PLAY] = {play},
-        [ACTION_COLLECTIVE] = {.shared = to_collective},
-        [ACTION_COLLECTIVE_BACK] = {.shared = to_collective},
-        [ACTION_HIGHLIGHT] = {.shared = to_notable},
-        [ACTION_HIGHLIGHT_BACK] = {.shared = to_notable},
+        [ACTION_COLLECTIVE] = {.shared = window_next_collective, 1},
+        [ACTION_COLLECTIVE_BACK] = {.shared = window_next_collective, -1},
+        [ACTION_HIGHLIGHT] = {.shared = window_next_notable, 1},
+        [ACTION_HIGHLIGHT_BACK] = {.shared = window_next_notable, -1},
         [ACTION_EXPOSED] = {look_at_exposed},
         [ACTION_SEARCH] = {search},
         [ACTION_MEASURE] = {window_measure},
         [ACTION_OVER_TIME] = {show_over_steps},
         [ACTION_GO] = {ask_where},
         [ACTION_STEP_SIZE] = {change_step_size},
-        [ACTION_SLOWER] = {.shared = change_speed},
-        [ACTION_FASTER] = {.shared = change_speed},
+        [ACTION_SLOWER] = {.shared = change_speed, -1},
+        [ACTION_FASTER] = {.shared = change_speed, 1},
         [ACTION_NORMAL] = {normal_speed},
         [ACTION_SCENE] = {next_scene},
         [ACTION_COMPARE] = {window_compare},
@@ -339,27 +310,27 @@ static const struct {
         [ACTION_BUILD] = {window_build},
         [ACTION_PREDICT] = {predict},
         [ACTION_WHAT_IF] = {whatif_enter},
-        [ACTION_UNDO] = {.shared = undo},
-        [ACTION_REDO] = {.shared = undo},
+        [ACTION_UNDO] = {.shared = whatif_undo, -1},
+        [ACTION_REDO] = {.shared = whatif_undo, 1},
         [ACTION_VALUES] = {show_values},
         [ACTION_ASK] = {window_ask},
         [ACTION_THEME] = {next_theme},
         [ACTION_SAVE] = {save},
         [ACTION_COPY] = {copy},
-        [ACTION_LARGER] = {.shared = scale_text},
-        [ACTION_SMALLER] = {.shared = scale_text},
-        [ACTION_NORMAL_TEXT] = {.shared = scale_text},
+        [ACTION_LARGER] = {.shared = change_text, 1},
+        [ACTION_SMALLER] = {.shared = change_text, -1},
+        [ACTION_NORMAL_TEXT] = {.shared = change_text, 0},
         [ACTION_FIT] = {window_fit},
-        [ACTION_ZOOM_IN] = {.shared = change_range},
-        [ACTION_ZOOM_OUT] = {.shared = change_range},
-        [ACTION_PAN_LEFT] = {.shared = change_range},
-        [ACTION_PAN_RIGHT] = {.shared = change_range},
+        [ACTION_ZOOM_IN] = {.shared = change_range, ACTION_ZOOM_IN},
+        [ACTION_ZOOM_OUT] = {.shared = change_range, ACTION_ZOOM_OUT},
+        [ACTION_PAN_LEFT] = {.shared = change_range, ACTION_PAN_LEFT},
+        [ACTION_PAN_RIGHT] = {.shared = change_range, ACTION_PAN_RIGHT},
         [ACTION_RANK] = {window_next_rank},
-        [ACTION_SELECT_NEXT] = {.shared = select_one},
-        [ACTION_SELECT_BACK] = {.shared = select_one},
+        [ACTION_SELECT_NEXT] = {.shared = window_select_by, 1},
+        [ACTION_SELECT_BACK] = {.shared = window_select_by, -1},
         [ACTION_BEGIN] = {window_to_selected},
-        [ACTION_SCROLL_DOWN] = {.shared = scroll},
-        [ACTION_SCROLL_UP] = {.shared = scroll},
+        [ACTION_SCROLL_DOWN] = {.shared = window_scroll, 4},
+        [ACTION_SCROLL_UP] = {.shared = window_scroll, -4},
         [ACTION_BLANK] = {blank},
         [ACTION_FULL] = {fill_screen},
         [ACTION_PRESENT] = {present},
@@ -379,7 +350,7 @@ void window_do(struct window *w, enum action a)
 	if (deeds[a].alone)
 		deeds[a].alone(w);
 	else
-		deeds[a].shared(w, a);
+		deeds[a].shared(w, deeds[a].by);
 }
 
 void window_activate(struct window *w, const struct widget *one)

@@ -1,7 +1,6 @@
 /* Keys and mouse. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/language.h"

@@ -1,7 +1,6 @@
 /* Build it yourself, in the window: the board (viz/build/board.h) in place of the scene. Arrows choose in the drawer,
  * Enter places; chips are widgets, so that the mouse places them too, and each says what it is for. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/language.h"

@@ -67,9 +67,9 @@ void whatif_enter(struct window *w)
 	}
 }
 
-void whatif_undo(struct window *w, bool again)
+void whatif_undo(struct window *w, int by)
 {
-	ask(w, (struct whatif_change){.move = again ? WHATIF_REDO : WHATIF_UNDO});
+	ask(w, (struct whatif_change){.move = by > 0 ? WHATIF_REDO : WHATIF_UNDO});
 }
 
 static void leave(struct window *w)

@@ -1,4 +1,3 @@
-#include <stdio.h>
 
 #include "strategy/base/language.h"
 #include "viz/window/parts.h"

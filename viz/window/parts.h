@@ -214,9 +214,9 @@ void window_compare(struct window *w); /* all; two; one */
 void place_remember(struct place *out, const struct window *w);
 void place_return(const struct place *place, struct window *w); /* the playback shows the other */
 
-/* mode_whatif.c: opens the panel, or closes it; undoes a change, or makes it again. */
+/* mode_whatif.c: opens the panel, or closes it; undoes a change (by -1), or makes it again. */
 void whatif_enter(struct window *w);
-void whatif_undo(struct window *w, bool again);
+void whatif_undo(struct window *w, int by);
 
 /* window.c: the picture as it is now, in the middle of something that takes long. */
 void window_draw_now(struct window *w);
@@ -247,7 +247,7 @@ void window_fit(struct window *w);
 void window_measure(struct window *w);
 void window_put_away(struct window *w);
 /* Goes to the beginning of the next collective, or of the one before. */
-void window_next_collective(struct window *w, bool forward);
+void window_next_collective(struct window *w, int by);
 /* The next thing in the order of importance, or the one before. */
 void window_next_notable(struct window *w, int by);
 /* Goes to an operation, or in another program's trace to a span of a lane: selects it, brings it into sight, and with

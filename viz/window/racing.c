@@ -39,7 +39,6 @@ void racing_change(struct window *w, int64_t bytes, int64_t ranks)
 	w->dirty = true;
 }
 
-/* To a size with two digits that count, which is whole elements. */
 int64_t racing_round_bytes(double bytes)
 {
 	double power = pow(10, fmax(0, floor(log10(bytes)) - 1));
@@ -170,7 +169,6 @@ static enum operation raced_as(const struct collective *one)
 	return one->kind != OP_SEND && (o == OPERATION_BROADCAST || o == OPERATION_REDUCE) ? o : OPERATION_ALL_REDUCE;
 }
 
-/* The operation, the message and the ranks of the collective that is shown. */
 void racing_begin_with_shown(struct window *w)
 {
 	const struct playback *p = w->playback;

@@ -35,7 +35,7 @@ void racing_type(struct window *w, int field);
 bool racing_key(struct window *w, SDL_Keycode key, bool control, bool shift);
 bool racing_text(struct window *w, const char *text);
 
-/* The message and the ranks of the collective that is shown. */
+/* The operation, the message and the ranks of the collective that is shown. */
 void racing_begin_with_shown(struct window *w);
 
 #endif

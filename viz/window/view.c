@@ -137,17 +137,17 @@ void window_go_to(struct window *w, int64_t rank, int op, bool cursor)
 		window_to_selected(w);
 }
 
-void window_next_collective(struct window *w, bool forward)
+void window_next_collective(struct window *w, int by)
 {
 	struct playback *p = w->playback;
 	size_t there =
-	        p->shown->foreign ? SIZE_MAX : timeline_collective_begin(&p->shown->timeline, p->position, forward);
+	        p->shown->foreign ? SIZE_MAX : timeline_collective_begin(&p->shown->timeline, p->position, by > 0);
 	w->playing = false;
 	if (there != SIZE_MAX)
 		window_move(w, there, false);
 	else
 		window_note(w, p->shown->foreign ? "L lists the communication of this trace."
-		               : forward         ? "No collective begins after this."
+		               : by > 0          ? "No collective begins after this."
 		                                 : "No collective begins before this.");
 }
 

@@ -1,8 +1,8 @@
 /* Buttons: their places, how they look, and the help. Few kinds, drawn by hand. */
 #include <math.h>
-#include <stdio.h>
 
 #include "strategy/base/language.h"
+#include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
 
 static const struct {
@@ -54,22 +54,24 @@ static bool is_on(const struct window *w, enum action a)
 
 bool action_is_of_window(enum action a)
 {
-	switch (a) {
-	case ACTION_THEME:
-	case ACTION_SAVE:
-	case ACTION_COPY:
-	case ACTION_LARGER:
-	case ACTION_SMALLER:
-	case ACTION_NORMAL_TEXT:
-	case ACTION_FULL:
-	case ACTION_PRESENT:
-	case ACTION_BLANK:
-	case ACTION_HELP:
-	case ACTION_QUIT:
-		return true;
-	default:
-		return false;
-	}
+	static const bool is[ACTION_COUNT] = {
+	        [ACTION_THEME] = true,       [ACTION_SAVE] = true, [ACTION_COPY] = true,    [ACTION_LARGER] = true,
+	        [ACTION_SMALLER] = true,     [ACTION_FULL] = true, [ACTION_PRESENT] = true, [ACTION_BLANK] = true,
+	        [ACTION_NORMAL_TEXT] = true, [ACTION_HELP] = true, [ACTION_QUIT] = true,
+	};
+	return is[a];
+}
+
+/* Of another program's trace too. */
+static bool is_of_any_trace(enum action a)
+{
+	static const bool is[ACTION_COUNT] = {
+	        [ACTION_FIRST] = true,      [ACTION_LAST] = true,       [ACTION_BACK] = true,
+	        [ACTION_NEXT] = true,       [ACTION_BACK_PHASE] = true, [ACTION_NEXT_PHASE] = true,
+	        [ACTION_BACK_EVENT] = true, [ACTION_NEXT_EVENT] = true, [ACTION_HIGHLIGHT] = true,
+	        [ACTION_EXPOSED] = true,    [ACTION_SEARCH] = true,     [ACTION_RANK] = true,
+	};
+	return is[a] || (action_is_of_window(a) && a != ACTION_BLANK);
 }
 
 static bool is_enabled(const struct window *w, enum action a)
@@ -86,21 +88,8 @@ static bool is_enabled(const struct window *w, enum action a)
 		return window_has_timeline(w);
 	case ACTION_OVER_TIME:
 		return !p->shown->foreign && p->scene == SCENE_MEMORY && !p->compare;
-	case ACTION_FIRST:
-	case ACTION_BACK:
-	case ACTION_NEXT:
-	case ACTION_LAST:
-	case ACTION_BACK_PHASE:
-	case ACTION_NEXT_PHASE:
-	case ACTION_BACK_EVENT:
-	case ACTION_NEXT_EVENT:
-	case ACTION_HIGHLIGHT:
-	case ACTION_EXPOSED:
-	case ACTION_SEARCH:
-	case ACTION_RANK:
-		return true;
 	default:
-		return !p->shown->foreign || (action_is_of_window(a) && a != ACTION_BLANK);
+		return !p->shown->foreign || is_of_any_trace(a);
 	}
 }
 
@@ -113,23 +102,26 @@ static bool has_number(const struct widget *one)
 
 enum { TOP_ROW = 33, BOTTOM_ROW = 36, GAP = 4 };
 
+/* How long the widgets [first, end) are side by side, with a gap behind each. */
+static double length_of(const struct window *w, int first, int end)
+{
+	double length = 0;
+	for (int i = first; i < end; i++)
+		length += w->widgets[i].before + w->widgets[i].box.width + GAP;
+	return length;
+}
+
 /* How many rows the widgets from `first` on need in `room`. */
 static int rows_of(const struct window *w, int first, double room)
 {
-	double length = -GAP;
-	for (int i = first; i < w->widget_count; i++)
-		length += w->widgets[i].before + w->widgets[i].box.width + GAP;
-	return length <= 1.15 * room ? 1 : 2;
+	return length_of(w, first, w->widget_count) - GAP <= 1.15 * room ? 1 : 2;
 }
 
 /* Lays widgets [first, end) side by side from `left`, within `room`; at its right end with `right`. */
 static void lay_row(struct window *w, int first, int end, double left, double y, double room, bool right)
 {
-	double length = -GAP, part, x;
-	for (int i = first; i < end; i++)
-		length += w->widgets[i].before + w->widgets[i].box.width + GAP;
-	part = fmin(1, fmax(room, 1) / fmax(length, 1));
-	x = right ? left + room - length * part : left;
+	double length = length_of(w, first, end) - GAP, part = fmin(1, fmax(room, 1) / fmax(length, 1));
+	double x = right ? left + room - length * part : left;
 	for (int i = first; i < end; i++) {
 		struct box *b = &w->widgets[i].box;
 		x += w->widgets[i].before * part;
@@ -138,14 +130,6 @@ static void lay_row(struct window *w, int first, int end, double left, double y,
 		x += (b->width + GAP) * part;
 		b->width *= part;
 	}
-}
-
-static double length_of(const struct window *w, int first, int end)
-{
-	double length = 0;
-	for (int i = first; i < end; i++)
-		length += w->widgets[i].before + w->widgets[i].box.width + GAP;
-	return length;
 }
 
 /* The group of buttons that begins the second of two rows, so that the longer is as short as can be. */
@@ -238,11 +222,9 @@ void widgets_lay(struct window *w, struct canvas *c)
 
 int widget_at(const struct window *w, double x, double y)
 {
-	for (int i = 0; i < w->widget_count; i++) {
-		struct box b = w->widgets[i].box;
-		if (x >= b.x && x < b.x + b.width && y >= b.y && y < b.y + b.height)
+	for (int i = 0; i < w->widget_count; i++)
+		if (box_has(w->widgets[i].box, x, y))
 			return i;
-	}
 	return -1;
 }
 
@@ -262,51 +244,40 @@ static void bar(struct canvas *c, double x, double y, double size)
 	cairo_rectangle(c->cr, x - 1.2, y - size * 0.7, 2.4, size * 1.4);
 }
 
+static void pause_sign(struct canvas *c, double x, double y)
+{
+	cairo_rectangle(c->cr, x - 7, y - 8, 5, 16);
+	cairo_rectangle(c->cr, x + 2, y - 8, 5, 16);
+}
+
+/* Triangles, by how far they are from the middle, and a bar; 0: there is none. */
+static const struct icon {
+	double size, x, second, bar;
+	bool right;
+} icons[ACTION_COUNT] = {
+        [ACTION_FIRST] = {9, 2, 0, -7, false},        [ACTION_LAST] = {9, -2, 0, 7, true},
+        [ACTION_BACK] = {9, 0, 0, 0, false},          [ACTION_NEXT] = {9, 0, 0, 0, true},
+        [ACTION_BACK_PHASE] = {7.2, -4, 5, 0, false}, [ACTION_NEXT_PHASE] = {7.2, -5, 4, 0, true},
+        [ACTION_BACK_EVENT] = {4.95, 0, 0, 0, false}, [ACTION_NEXT_EVENT] = {4.95, 0, 0, 0, true},
+        [ACTION_PLAY] = {12, 0, 0, 0, true},
+};
+
 /* Transport signs are drawn, since fonts differ in them. False: the label is text. */
 static bool draw_icon(const struct window *w, struct canvas *c, const struct widget *one, colour ink)
 {
-	double x = one->box.x + one->box.width / 2, y = one->box.y + one->box.height / 2, s = 9;
-	draw_colour(c, ink);
-	switch (one->number) {
-	case ACTION_FIRST:
-		triangle(c, x + 2, y, s, false);
-		bar(c, x - 7, y, s);
-		break;
-	case ACTION_BACK:
-		triangle(c, x, y, s, false);
-		break;
-	case ACTION_PLAY:
-		if (w->playing) {
-			cairo_rectangle(c->cr, x - 7, y - 8, 5, 16);
-			cairo_rectangle(c->cr, x + 2, y - 8, 5, 16);
-		} else {
-			triangle(c, x, y, 12, true);
-		}
-		break;
-	case ACTION_NEXT:
-		triangle(c, x, y, s, true);
-		break;
-	case ACTION_LAST:
-		triangle(c, x - 2, y, s, true);
-		bar(c, x + 7, y, s);
-		break;
-	case ACTION_BACK_PHASE:
-		triangle(c, x - 4, y, s * 0.8, false);
-		triangle(c, x + 5, y, s * 0.8, false);
-		break;
-	case ACTION_NEXT_PHASE:
-		triangle(c, x - 5, y, s * 0.8, true);
-		triangle(c, x + 4, y, s * 0.8, true);
-		break;
-	case ACTION_BACK_EVENT:
-		triangle(c, x, y, s * 0.55, false);
-		break;
-	case ACTION_NEXT_EVENT:
-		triangle(c, x, y, s * 0.55, true);
-		break;
-	default:
+	const struct icon *i = &icons[one->number];
+	double x = one->box.x + one->box.width / 2, y = one->box.y + one->box.height / 2;
+	if (!i->size)
 		return false;
-	}
+	draw_colour(c, ink);
+	if (one->number == ACTION_PLAY && w->playing)
+		pause_sign(c, x, y);
+	else
+		triangle(c, x + i->x, y, i->size, i->right);
+	if (i->second)
+		triangle(c, x + i->second, y, i->size, i->right);
+	if (i->bar)
+		bar(c, x + i->bar, y, i->size);
 	cairo_fill(c->cr);
 	return true;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "strategy/base/language.h"
-#include "viz/scene/scene_parts.h"
 #include "viz/window/parts.h"
 
 enum { TWEEN_MS = 420, STEP_MS = 1100, NOTE_FRAME_MS = 16 };
