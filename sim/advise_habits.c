@@ -36,7 +36,7 @@ static const struct way {
 /* The file itself can ask to recompute these; elsewhere the training script does. */
 static const char *const levels_of[EMIT_TARGET_COUNT][VARIANT_LEVELS] = {
         [EMIT_TRAINER] = {"none", "full"},
-        [EMIT_TORCHTITAN] = {"none", "full:one_in=2", "full"},
+        [EMIT_TORCHTITAN] = {"none", "operations", "full:one_in=2", "full"},
 };
 
 static void add(struct advise_request *q, const char *strategy, const char *cluster, struct advise_habit habit)

@@ -51,9 +51,10 @@ struct grid_search {
 	 * Owned. */
 	struct found *list;
 	int count;
-	bool any; /* something fits, whatever its step takes: */
+	bool any; /* something fits, whatever its step takes: `smallest` */
+	bool cut; /* it gave up before its end */
+	bool at_kept, has_kept;
 	struct variant_place smallest;
-	bool cut;         /* it gave up before its end */
 	int64_t compiled; /* operations */
 	int64_t plans;
 
@@ -67,9 +68,7 @@ struct grid_search {
 	struct model model;
 	struct cluster cluster;
 	struct plan kept[2]; /* at_kept: the last that was found to fit. A plan cannot be moved */
-	bool at_kept;
 	struct settings kept_settings;
-	bool has_kept;
 };
 
 /* Opens the model and the cluster. On failure `f` is to be released as well. */

@@ -5,7 +5,7 @@
 #include "cli/command/command.h"
 #include "cli/show/table.h"
 #include "strategy/base/arena.h"
-#include "strategy/cluster/cluster.h"
+#include "strategy/cluster/links.h"
 
 static void line(void *context, const char *name, const char *what)
 {
@@ -27,7 +27,9 @@ enum status command_cluster(const struct options *o)
 	if (!o->topic)
 		return list(cluster_list);
 	struct arena a = {0};
-	enum status s = cluster_open(&c, arena_print(&a, "%s:stack=" STACK_CEILING, o->topic), 1);
+	struct links_count count;
+	const char *name = links_counted(o->topic, &count) ? count.cluster : o->topic;
+	enum status s = cluster_open(&c, arena_print(&a, "%s:stack=" STACK_CEILING, name), 1);
 	arena_release(&a);
 	if (s)
 		return s;

@@ -98,7 +98,7 @@ static enum status verify_all(const struct options *o, bool *any)
 static enum status weights(const struct checkpoint *c, const struct options *o)
 {
 	const char *path = option_text(o, OPTION_SAVE);
-	char out[DESCRIPTOR_PATH] = "";
+	char out[PATH_OF_DESCRIPTOR] = "";
 	if (!option_given(o, OPTION_SAVE))
 		return status_fail(STATUS_INPUT,
 		                   "checkpoint weights: where to? Give {save} PATH: a file.safetensors, or "

@@ -1,7 +1,6 @@
 #include "cli/command/compare_trace.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "cli/show/show_profile.h"
 
@@ -16,12 +15,12 @@ static void take_ranks(const struct profile *p, struct options *o)
 
 enum status recorded_open(struct profile *p, struct options *o)
 {
-	char *list = arena_copy(&o->arena, option_text(o, OPTION_TRACE)), *rest = list;
-	const char **paths = arena_alloc(&o->arena, (strlen(list) + 1) * sizeof *paths);
-	int count = 0;
-	for (char *path; (path = strsep(&rest, ","));)
-		paths[count++] = path;
-	enum status s = profile_open(p, paths, count);
+	if (o->recorded) { /* as it was opened for its ranks */
+		*p = *o->recorded;
+		*o->recorded = (struct profile){0};
+		return STATUS_OK;
+	}
+	enum status s = profile_open_list(p, option_text(o, OPTION_TRACE));
 	if (!s)
 		take_ranks(p, o);
 	return s;

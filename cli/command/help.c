@@ -130,7 +130,9 @@ static void help_clusters(void)
 	        "Ranks fill nodes: 4 on a100-40gb are half a node, 16 two. A file is YAML, with a '/' in its path or "
 	        "ending in .yaml. calibrate writes one for this machine (--output mine.yaml), and with --device cuda "
 	        "one for its GPUs, which local means for train and validate with --device cuda. Other links may follow "
-	        "either, in bytes a second, inside a node and between nodes: a100-80gb:link=50GB:network=10GB. Here is "
+	        "either, in bytes a second, inside a node and between nodes: a100-80gb:link=50GB:network=10GB. A count "
+	        "before the name are devices: 8xh100 has nodes of 8, 2x8xh100 two of them, and as many ranks unless "
+	        "--ranks says otherwise. Here is "
 	        "a file of your own, for a card of 24 GB; rates are bytes and FLOP a second:");
 	putchar('\n');
 	fputs(lab, stdout);

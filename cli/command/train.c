@@ -74,8 +74,8 @@ struct training_asked {
 	struct report predicted, measured;
 	struct checkpoint_lock lock;
 	const struct options *given;
-	char save[DESCRIPTOR_PATH]; /* the way to stdout, if weights go there */
-	bool joined;                /* it is a rank */
+	char save[PATH_OF_DESCRIPTOR]; /* the way to stdout, if weights go there */
+	bool joined;                   /* it is a rank */
 	int rank, ranks;
 };
 
@@ -96,7 +96,8 @@ static enum status lend_descriptors(struct arguments *a, const struct options *o
 	static const enum option files[] = {OPTION_SAVE, OPTION_TRACE, OPTION_LOG};
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		const char *path = option_given(o, files[i]) ? option_text(o, files[i]) : NULL;
-		int fd = path ? descriptor_of(path) : -1;
+		int fd = path ? path_descriptor(path) : -1;
+		char lent[PATH_OF_DESCRIPTOR];
 		if (fd < 0)
 			continue;
 		if (fd <= STDERR_FILENO && !output_is_special(path))
@@ -105,7 +106,7 @@ static enum status lend_descriptors(struct arguments *a, const struct options *o
 			                   "write into it; "
 			                   "give the file's name",
 			                   option_name(files[i]), path);
-		arguments_set(a, files[i], "/proc/%ld/fd/%d", (long)getpid(), fd);
+		arguments_set(a, files[i], "%s", path_of_descriptor(fd, lent));
 	}
 	return STATUS_OK;
 }

@@ -373,11 +373,6 @@ void options_on_hosts(enum status (*take)(struct options *o))
 	take_hosts = take;
 }
 
-void options_release(struct options *o)
-{
-	arena_release(&o->arena);
-}
-
 enum status options_parse(struct options *o, enum command c, int argc, char **argv)
 {
 	enum status s = STATUS_OK;
@@ -419,7 +414,11 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		return s;
 	if (take_hosts && option_given(o, OPTION_HOSTS) && (s = take_hosts(o)))
 		return s;
+	if ((s = options_count_cluster(o)))
+		return s;
 	if (option_given(o, OPTION_CONFIG) && (s = options_take_recipe(o)))
+		return s;
+	if ((s = options_take_ranks(o)))
 		return s;
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const char *text = option_default((enum option)i, c);

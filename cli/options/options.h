@@ -20,6 +20,7 @@
 #include "strategy/base/status.h"
 #include "strategy/emit/emit.h"
 #include "strategy/settings/settings.h"
+#include "strategy/trace/profile.h"
 #include "viz/scenes.h"
 
 /* constant, name, what it does, what else help says */
@@ -311,6 +312,10 @@ struct options {
 	struct option_value value[OPTION_COUNT];
 	const char *place[SETTING_COUNT]; /* of a setting by --config: "ds.json:3:4: train_batch_size"; NULL: none */
 	int64_t hosts_ranks;              /* slots of --hosts, where --ranks was not given; else 0 */
+	struct profile *recorded;         /* of --trace, where that had to say how many ranks there are; else NULL */
+	const char *cluster_typed;        /* --cluster 2x8xh100, which became h100:node=8; else NULL */
+	int64_t cluster_ranks;            /* its devices; else 0 */
+	const char *ranks_from;           /* of options_find_ranks: "--trace run.json"; else NULL */
 	const char *class;                /* of stacks, by --config, where --stack is not given; else NULL */
 	const char *cluster_alone;        /* the text of --cluster, where the command has it, without a stack */
 	const char *config;               /* the text of --config; NULL: it was not given */

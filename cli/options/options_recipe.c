@@ -111,7 +111,8 @@ static void tell(const struct options *o, const struct recipe *r)
 	else if (o->hosts_ranks)
 		fprintf(stderr, "ranks by --hosts %s\n", o->place[SETTING_RANKS]);
 	else if (r->question.ranks)
-		fprintf(stderr, "ranks by --ranks: %" PRId64 "\n", r->question.ranks);
+		fprintf(stderr, "ranks by %s: %" PRId64 "\n", o->ranks_from ? o->ranks_from : "--ranks",
+		        r->question.ranks);
 }
 
 /* A default of the program's, or an "auto": whatever was typed goes before it. */
@@ -224,6 +225,11 @@ static enum status check_batch(struct options *o, const struct recipe *r)
 	                   batch->text, all.ranks, character_plain(r->file.where), said);
 }
 
+static struct option_value whole_value(struct arena *a, int64_t n)
+{
+	return (struct option_value){.given = true, .text = arena_print(a, "%" PRId64, n), .whole = n, .least = n};
+}
+
 /* The file's own line has the batch that was typed, unless the file says another. */
 static enum status keep_settings(struct options *o, const struct recipe *r)
 {
@@ -236,10 +242,7 @@ static enum status keep_settings(struct options *o, const struct recipe *r)
 		return s;
 	o->config_settings = all;
 	if (!batch->given)
-		*batch = (struct option_value){.given = true,
-		                               .text = arena_print(&o->arena, "%" PRId64, all->batch),
-		                               .whole = all->batch,
-		                               .least = all->batch};
+		*batch = whole_value(&o->arena, all->batch);
 	return STATUS_OK;
 }
 
@@ -262,6 +265,8 @@ static enum status take(struct options *o, struct recipe *r)
 	for (int i = 0; !s && i < r->pair_count; i++)
 		if (!is_searched(o, &r->pairs[i]) && !is_simulated_only(o, &r->pairs[i]))
 			s = take_pair(o, r, &r->pairs[i]);
+	if (!s && o->ranks_from)
+		o->value[SETTING_RANKS] = whole_value(&o->arena, r->question.ranks);
 	if (!s && !o->value[SETTING_RANKS].given && !o->hosts_ranks)
 		s = status_fail(STATUS_INPUT,
 		                "%s does not say how many ranks there are: give --ranks N, or --hosts FILE",
@@ -287,14 +292,28 @@ static enum status take(struct options *o, struct recipe *r)
 	return STATUS_OK;
 }
 
+/* A file that does not say how many ranks there are is read once more, for as many as something else knows of. */
+static enum status open_recipe(struct recipe *r, struct options *o)
+{
+	const char *path = option_text(o, OPTION_CONFIG);
+	struct recipe_question q = options_question(o);
+	enum status s = recipe_open(r, path, &q);
+	if (s || q.ranks || recipe_pair_find(r, SETTING_RANKS))
+		return s;
+	s = options_find_ranks(o, &q.ranks);
+	if (!s && !q.ranks)
+		return s;
+	recipe_release(r);
+	return s ? s : recipe_open(r, path, &q);
+}
+
 /* Afterwards the options say all of it, also to children. */
 enum status options_take_recipe(struct options *o)
 {
 	struct recipe r;
-	struct recipe_question q = options_question(o);
 	if (o->value[OPTION_PLAN_FILE].given)
 		return status_fail(STATUS_INPUT, "--plan FILE says all that --config FILE does; leave one of them out");
-	enum status s = recipe_open(&r, option_text(o, OPTION_CONFIG), &q);
+	enum status s = open_recipe(&r, o);
 	if (s)
 		return s;
 	s = take(o, &r);

@@ -37,4 +37,11 @@ enum status option_read_value(const struct option_row *row, bool varies, const c
 /* options_recipe.c: what --config says becomes values, as if they had been given. */
 enum status options_take_recipe(struct options *o);
 
+/* options_ranks.c. What --trace or --cluster says of the ranks; 0: nothing. */
+enum status options_find_ranks(struct options *o, int64_t *ranks);
+/* Makes of --cluster 2x8xh100 what it stands for. */
+enum status options_count_cluster(struct options *o);
+/* Where nothing else has said it: becomes --ranks, with a line on stderr. */
+enum status options_take_ranks(struct options *o);
+
 #endif

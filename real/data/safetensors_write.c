@@ -259,18 +259,6 @@ enum status safetensors_leave(struct safetensors_writer *w)
 	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->path, strerror(error)) : STATUS_OK;
 }
 
-static int write_all(int file, const char *bytes, int64_t count)
-{
-	while (count > 0) {
-		ssize_t n = write(file, bytes, (size_t)count);
-		if (n < 0 && errno != EINTR)
-			return errno;
-		bytes += n > 0 ? n : 0;
-		count -= n > 0 ? n : 0;
-	}
-	return 0;
-}
-
 static int copy(int from, int to, int64_t bytes)
 {
 	enum { AT_ONCE = 1 << 18 };
@@ -280,7 +268,7 @@ static int copy(int from, int to, int64_t bytes)
 		int64_t n = bytes - at < AT_ONCE ? bytes - at : AT_ONCE;
 		error = file_move(from, false, at, some, n);
 		if (!error)
-			error = write_all(to, some, n);
+			error = file_move(to, true, FILE_STANDS, some, n);
 	}
 	free(some);
 	return error;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "real/rank/disk.h"
@@ -21,12 +20,9 @@ static enum status out_of_memory(const char *path)
 	return status_fail(STATUS_MEMORY, "%s: no memory to write it", path);
 }
 
-/* As the shell's >(command) and the program's descriptors are named. */
 static bool is_descriptor(const char *path)
 {
-	struct stat info;
-	bool named = !strncmp(path, "/proc/", strlen("/proc/")) || !strncmp(path, "/dev/fd/", strlen("/dev/fd/"));
-	return named && !stat(path, &info) && !S_ISDIR(info.st_mode);
+	return path_is_descriptor(path) && path_is_there(path) && !path_is_folder(path);
 }
 
 bool weights_writer_takes_folder(const char *path)

@@ -63,18 +63,25 @@ void disk_close(struct disk *d)
 	free(d);
 }
 
+static ssize_t move_some(int file, bool writes, int64_t place, void *memory, size_t most)
+{
+	if (place == FILE_STANDS)
+		return writes ? write(file, memory, most) : read(file, memory, most);
+	return writes ? pwrite(file, memory, most, place) : pread(file, memory, most, place);
+}
+
 int file_move(int file, bool writes, int64_t place, void *memory, int64_t bytes)
 {
 	char *at = memory;
 	while (bytes > 0) {
 		size_t most = (size_t)(bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE);
-		ssize_t n = writes ? pwrite(file, at, most, place) : pread(file, at, most, place);
+		ssize_t n = move_some(file, writes, place, at, most);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n ? errno : FILE_ENDED;
 		at += n;
-		place += n;
+		place += place == FILE_STANDS ? 0 : n;
 		bytes -= n;
 	}
 	return 0;

@@ -28,9 +28,9 @@ void disk_ask(struct disk *d, int64_t most);
 /* Repeats posix_fallocate until no signal interrupts it: 0 or an errno. */
 int disk_reserve(int file, int64_t bytes);
 
-/* Moves all bytes between a place in a file and memory, which writing does not change: 0, an errno, or FILE_ENDED.
- */
-enum { FILE_ENDED = -1 };
+/* Moves all bytes between a place in a file and memory, which writing does not change: 0, an errno, or FILE_ENDED. A
+ * stream has no place but FILE_STANDS, where it is. */
+enum { FILE_ENDED = -1, FILE_STANDS = -1 };
 int file_move(int file, bool writes, int64_t place, void *memory, int64_t bytes);
 
 /* Whole or STATUS_RUN. */

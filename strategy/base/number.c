@@ -181,6 +181,23 @@ void number_exact_bytes(char *out, int size, int64_t bytes)
 	snprintf(out, (size_t)size, "%" PRId64 "%s", bytes / unit[u].bytes, bytes ? unit[u].name : "");
 }
 
+void number_short_count(char out[NUMBER_COUNT], int64_t n)
+{
+	static const char letters[] = "TBMK";
+	int64_t unit = INT64_C(1000000000000);
+	snprintf(out, NUMBER_COUNT, "%" PRId64, n);
+	for (const char *letter = letters; *letter; letter++, unit /= 1000) {
+		char text[16];
+		if (n < unit || n % (unit / 1000))
+			continue;
+		snprintf(text, sizeof text, "%g", (double)n / (double)unit);
+		if (strtod(text, NULL) * (double)unit != (double)n)
+			continue;
+		snprintf(out, NUMBER_COUNT, "%s%c", text, *letter);
+		return;
+	}
+}
+
 void number_exact_real(char out[NUMBER_REAL], double x)
 {
 	enum { CERTAIN = 15, ENOUGH = 17 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "strategy/base/memory.h"
 
@@ -44,6 +45,37 @@ bool path_folder_has(const char *folder, const char *name)
 	bool there = path_is_there(path);
 	free(path);
 	return there;
+}
+
+static int descriptor_in(const char *path, const char *folder)
+{
+	size_t length = strlen(folder);
+	int fd = -1, end = 0;
+	if (strncmp(path, folder, length) != 0)
+		return -1;
+	return sscanf(path + length, "%9d%n", &fd, &end) == 1 && !path[length + (size_t)end] ? fd : -1;
+}
+
+int path_descriptor(const char *path)
+{
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+	int fd = !strcmp(path, "/dev/stdout") ? STDOUT_FILENO : !strcmp(path, "/dev/stderr") ? STDERR_FILENO : -1;
+	for (size_t i = 0; i < sizeof folders / sizeof *folders && fd < 0; i++)
+		fd = descriptor_in(path, folders[i]);
+	return fd;
+}
+
+bool path_is_descriptor(const char *path)
+{
+	int process, fd, end = 0;
+	return path_descriptor(path) >= 0 ||
+	       (sscanf(path, "/proc/%9d/fd/%9d%n", &process, &fd, &end) == 2 && !path[end]);
+}
+
+const char *path_of_descriptor(int fd, char out[PATH_OF_DESCRIPTOR])
+{
+	snprintf(out, PATH_OF_DESCRIPTOR, "/proc/%ld/fd/%d", (long)getpid(), fd);
+	return out;
 }
 
 /* The first `length` bytes of `head`, then `between`, then `name`. */

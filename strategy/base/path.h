@@ -20,6 +20,15 @@ bool path_is_there(const char *path); /* a link to nothing is not */
 bool path_is_folder(const char *path);
 bool path_folder_has(const char *folder, const char *name);
 
+/* The descriptor of this process that it names: /dev/stdout, or /dev/fd/63 and /proc/self/fd/63, as the shell's
+ * >(command) has it. -1: none. */
+int path_descriptor(const char *path);
+/* The same, or /proc/PID/fd/63 of any process. */
+bool path_is_descriptor(const char *path);
+/* A path to a descriptor of this process, for other processes too. */
+enum { PATH_OF_DESCRIPTOR = 64 };
+const char *path_of_descriptor(int fd, char out[PATH_OF_DESCRIPTOR]);
+
 /* The caller frees them. Running out of memory ends the program. */
 char *path_in_folder(const char *folder, const char *name);
 char *path_beside(const char *file, const char *name);

@@ -9,6 +9,12 @@
  *     h100:clock=0.9                      a card that may take 0.9 of its clock, as one at fewer watts: of all rates of
  * compute
  *
+ * Where people count devices, a count stands before the name:
+ *
+ *     8xh100                              nodes of 8 of these cards: h100:node=8
+ *     2x8xh100                            two such nodes, and no more
+ *     2xp4d.24xlarge                      two of these machines
+ *
  * Such a rate is assumed. So may the stack that runs on it (strategy/cluster/stack.h): a100-80gb:stack=megatron, or
  * which class it is where none is named: a100-80gb:class=deepspeed.
  */
@@ -26,6 +32,13 @@ const char *links_find(const char *cluster);
 /* Is it this one, with whatever links; and is it this machine or in the catalogue? */
 bool links_named(const char *cluster, const char *name);
 bool links_known(const char *cluster);
+/* A name with a count before it. */
+struct links_count {
+	char cluster[4096]; /* without it: "h100:node=8" */
+	int64_t ranks;      /* the devices */
+	bool of_nodes;      /* it says how many nodes there are */
+};
+bool links_counted(const char *cluster, struct links_count *out);
 /* pairs: from there on. The cluster's name gets them too. STATUS_INPUT: a cluster without such links, or no rate. */
 enum status links_change(struct cluster *c, const char *pairs);
 

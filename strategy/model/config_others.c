@@ -113,8 +113,9 @@ enum status config_check_file(const struct config *c)
 #define ENCODER "it is an encoder, or has one, and predicts no next token alone"
 #define PICTURES "it reads images or sound, and its file has no text_config of a model that is read here"
 
-/* Types of model_type, separated by bars, and how their blocks differ from those here. */
-static const char *const others[][2] = {
+/* Types of model_type, separated by bars, how their blocks differ from those here, and which family has their matrices:
+ * those of llama are q, k, v and o, an MLP with a gate, embedding and head. NULL: none has. */
+static const char *const others[][3] = {
         {"gptj|codegen|phi", "attention and MLP side by side on one input, and rotary embedding with LayerNorm"},
         {"falcon|RefinedWeb|RefinedWebModel", "attention and MLP side by side on one input, and one or few heads of "
                                               "keys with LayerNorm"},
@@ -125,18 +126,18 @@ static const char *const others[][2] = {
         {"starcoder2|stablelm|persimmon|nemotron", "rotary embedding with LayerNorm, or of a part of each head"},
         {"cohere|cohere2|aya_vision", "attention and MLP side by side on one input, and LayerNorm without bias"},
         {"gemma|gemma2|gemma3|gemma3_text|gemma3n|gemma3n_text|gemma4|gemma4_text|paligemma|recurrent_gemma|vaultgemma",
-         GEMMA},
-        {"phi3|phi3small", "q, k and v are one tensor in its files, and some sizes turn a part of each head; the sizes "
-                           "as keys of llama have the same parameters"},
-        {"olmo|olmo2|olmo3", "norms without weights, or behind each half of a block and of all heads together"},
-        {"granite|minicpm|minicpm3", "factors on embedding, residual stream and logits"},
-        {"smollm3", "every fourth layer has no rotary embedding"},
-        {"glm|glm4|chatglm", "rotary embedding of a part of each head, and norms behind each half of a block"},
+         GEMMA, "llama"},
+        {"phi3|phi3small", "q, k and v are one tensor in its files, and some sizes turn a part of each head", "llama"},
+        {"olmo|olmo2|olmo3", "norms without weights, or behind each half of a block and of all heads together",
+         "llama"},
+        {"granite|minicpm|minicpm3", "factors on embedding, residual stream and logits", "llama"},
+        {"smollm3", "every fourth layer has no rotary embedding", "llama"},
+        {"glm|glm4|chatglm", "rotary embedding of a part of each head, and norms behind each half of a block", "llama"},
         {"exaone|exaone4|ministral|ministral3|arcee|apertus|seed_oss|helium|hunyuan_v1_dense|baichuan|internlm|"
          "internlm2|internlm3|qwen|Yi|ernie4_5",
-         "its block is near Llama's, and nobody has compared them; its sizes as keys of llama come close"},
+         "its block is near Llama's, and nobody has compared them", "llama"},
         {"qwen2_vl|qwen2_5_vl|qwen3_vl|qwen2_vl_text|qwen2_5_vl_text|qwen3_vl_text",
-         "rotary embedding has positions in three directions"},
+         "rotary embedding has positions in three directions", "llama"},
         {"mllama|mllama_text_model", "cross-attention to images in some layers"},
         {"mixtral|qwen2_moe|qwen3_moe|qwen3_next|qwen3_5_moe|qwen3_vl_moe|qwen3_omni_moe|deepseek_v2|deepseek_v3|"
          "deepseek_v32|deepseek_v4|gpt_oss|dbrx|olmoe|phimoe|jetmoe|granitemoe|granitemoeshared|granitemoehybrid|"
@@ -177,12 +178,53 @@ static enum status refuse_gpt_neox(const struct config *c)
 	                       part);
 }
 
-const char *config_differs(const char *type)
+static const char *const *row_of(const char *type)
 {
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (word_find(others[i][0], type) >= 0)
-			return others[i][1];
+			return others[i];
 	return NULL;
+}
+
+const char *config_differs(const char *type)
+{
+	const char *const *row = row_of(type);
+	return row ? row[1] : NULL;
+}
+
+/* Gemma's head is its embedding unless the file says otherwise. */
+static bool is_tied(const struct config *c)
+{
+	const json_t *tied = config_find(c, "tie_word_embeddings");
+	return tied ? json_is_true(tied) : !strncmp(c->type, "gemma", strlen("gemma"));
+}
+
+/* "; {model} llama:layers=32,… has its matrices": what stands for it in memory and traffic; "": the file lacks a size.
+ */
+static const char *stand_in(const struct config *c, const char *family)
+{
+	static const struct {
+		const char *key, *to;
+		bool may_lack;
+	} sizes[] = {{"num_hidden_layers", "layers", false},
+	             {"hidden_size", "width", false},
+	             {"num_attention_heads", "heads", false},
+	             {"num_key_value_heads", "kv_heads", true},
+	             {"head_dim", "head_size", true},
+	             {"intermediate_size", "hidden", false},
+	             {"max_position_embeddings", "context", true},
+	             {"vocab_size", "vocabulary", false}};
+	const char *list = "";
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		const json_t *value = config_find(c, sizes[i].key);
+		if (json_is_integer(value) && json_integer_value(value) > 0)
+			list = arena_print(c->arena, "%s%s%s=%lld", list, *list ? "," : "", sizes[i].to,
+			                   (long long)json_integer_value(value));
+		else if (!sizes[i].may_lack)
+			return "";
+	}
+	return arena_print(c->arena, "; %s %s:%s,tied=%s has its matrices", status_words("{model}"), family, list,
+	                   is_tied(c) ? "yes" : "no");
 }
 
 enum status config_refuse_type(const struct config *c)
@@ -190,9 +232,10 @@ enum status config_refuse_type(const struct config *c)
 	if (!strcmp(c->type, "gpt_neox"))
 		return refuse_gpt_neox(c);
 	static const char known[] = "gpt2, llama, mistral, qwen2, qwen3, mpt and opt";
-	const char *why = config_differs(c->type);
-	if (why)
-		return config_fail(c, "model_type", "%s is not read: %s", c->type, why);
+	const char *const *row = row_of(c->type);
+	if (row)
+		return config_fail(c, "model_type", "%s is not read: %s%s", c->type, row[1],
+		                   row[2] ? stand_in(c, row[2]) : "");
 	return config_fail(c, "model_type", "'%s' is unknown; the files of %s are read",
 	                   config_shown(c, config_find(c, "model_type")), known);
 }

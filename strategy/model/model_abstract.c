@@ -1,5 +1,6 @@
 /* An abstract model: `parameters` numbers in `units` equal parts, model states only. Its kernels carry one number a
  * sample from unit to unit, so that it compiles to a plan like any other; it cannot be trained. */
+#include "strategy/base/number.h"
 #include "strategy/model/family.h"
 
 static void build(struct model *m, int64_t parameters, int64_t units)
@@ -34,6 +35,7 @@ static enum status open_abstract(struct model *m, const struct model_request *q,
 	static const struct key list[] = {{"params", "N", "", ""}, {"units", "N", "1", ""}};
 	const struct keys keys = {"{model}", "params", list, 2, ":,", 1, MOST_PARAMETERS};
 	struct key_value value[2];
+	char count[NUMBER_COUNT];
 	enum status s = keys_read(&keys, q->specification, value);
 	if (s)
 		return s;
@@ -44,7 +46,8 @@ static enum status open_abstract(struct model *m, const struct model_request *q,
 	if (units > parameters || units > MOST_UNITS)
 		return status_fail(STATUS_INPUT, "{model} %s: more units than %s", q->specification,
 		                   units > MOST_UNITS ? "100,000" : "parameters");
-	m->name = arena_print(&m->arena, "params=%lld", (long long)parameters);
+	number_short_count(count, parameters);
+	m->name = arena_print(&m->arena, "params=%s", count);
 	m->specification = arena_print(&m->arena, "params=%lld:units=%lld", (long long)parameters, (long long)units);
 	build(m, parameters, units);
 	return STATUS_OK;

@@ -220,6 +220,24 @@ static void judge_texts(struct recipe *r)
 	}
 }
 
+/* The recipes of training scripts have arguments of their own among Trainer's, and a parser of their own. */
+static void note_script(struct recipe *r)
+{
+	static const char *const keys[] = {"model_name_or_path", "model_revision", "dataset_name",
+	                                   "dataset_mixture",    "dataset",        "finetuning_type"};
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		const struct tree *v = tree_find(r->file.root, keys[i]);
+		if (!v)
+			continue;
+		recipe_note(
+		        r, v,
+		        "%s is an argument of a training script (TRL, alignment-handbook, LLaMA-Factory), whose own "
+		        "parser reads such a file: keep Trainer's arguments alone for this, and give {model}",
+		        keys[i]);
+		return;
+	}
+}
+
 void judge_trainer(struct recipe *r)
 {
 	const struct tree *deepspeed = recipe_find(r, "deepspeed");
@@ -230,6 +248,7 @@ void judge_trainer(struct recipe *r)
 	judge_loader(r);
 	judge_debug(r);
 	judge_texts(r);
+	note_script(r);
 	if (trainer_shards(r))
 		judge_fsdp(r);
 	if (trainer_shards(r) && deepspeed)

@@ -39,6 +39,12 @@ static void take_model(struct recipe *r)
 
 /* ---- what ranks do ---- */
 
+/* Ranks that are not counted yet are more than one, or nobody would write such a file. */
+static bool is_sharded(const struct torchtitan_mesh *m)
+{
+	return m->shard != 1;
+}
+
 static bool is_resharded(const struct recipe *r, const struct torchtitan_mesh *m)
 {
 	const struct tree *v = recipe_find(r, PARALLELISM "fsdp_reshard_after_forward");
@@ -52,8 +58,10 @@ static void take_shards(struct recipe *r, const struct torchtitan_mesh *m)
 	const struct tree *from = shard ? shard : recipe_find(r, PARALLELISM "data_parallel_replicate_degree");
 	bool frees = is_resharded(r, m);
 	const char *kept = frees ? "" : ":reshard=no";
-	if (m->copies > 1)
+	if (m->copies > 1 && m->shard)
 		recipe_set(r, SETTING_STRATEGY, from, "hybrid:shard=%" PRId64 "%s", m->shard, kept);
+	else if (m->copies > 1)
+		recipe_say(r, from, "hybrid, by the number of ranks");
 	else
 		recipe_set(r, SETTING_STRATEGY, from ? from : reshard, "fsdp%s", kept);
 	recipe_note(r, from ? from : reshard,
@@ -94,21 +102,29 @@ static void take_mesh(struct recipe *r, const struct torchtitan_mesh *m)
 		recipe_set(r, SETTING_STRATEGY, tensor, "tensor:sequence=yes");
 	else if (m->stages > 1)
 		take_pipeline(r);
-	else if (m->shard > 1)
+	else if (is_sharded(m))
 		take_shards(r, m);
 	else if (m->copies > 1)
 		take_copies(r);
-	else if (m->shard)
+	else
 		recipe_set(r, SETTING_STRATEGY, NULL, "single");
-	if (m->copies > 1 && m->shard > 1)
+	if (m->copies > 1 && is_sharded(m))
 		recipe_say(r, recipe_find(r, PARALLELISM "data_parallel_replicate_degree"), "the other ranks");
 }
 
 static void take_ranks(struct recipe *r, const struct torchtitan_mesh *m)
 {
 	const struct tree *shard = recipe_find(r, PARALLELISM "data_parallel_shard_degree");
-	if (r->question.ranks || !m->shard)
+	if (r->question.ranks)
 		return;
+	if (!m->shard) {
+		recipe_note(r, shard,
+		            PARALLELISM
+		            "data_parallel_shard_degree is -1%s: FSDP over all ranks that the other degrees "
+		            "leave; {ranks} N says how many there are",
+		            shard ? "" : " by default");
+		return;
+	}
 	recipe_set(r, SETTING_RANKS, shard, "%" PRId64, m->ranks);
 	r->ranks_from = arena_print(&r->arena, "parallelism: %" PRId64 ", the product of its degrees", m->ranks);
 }
@@ -167,7 +183,7 @@ static void take_fp32_shards(struct recipe *r, const struct tree *v)
 static void take_precision(struct recipe *r, const struct torchtitan_mesh *m)
 {
 	const struct tree *v = recipe_find(r, TRAINING "mixed_precision_param");
-	bool is_bf16 = !v || is_text(v, "bfloat16"), sharded = m->shard > 1;
+	bool is_bf16 = !v || is_text(v, "bfloat16"), sharded = is_sharded(m);
 	if (v && is_text(v, "float16"))
 		recipe_bar(r, v,
 		           TRAINING "mixed_precision_param: \"float16\" without a loss scale cannot be said "
@@ -186,7 +202,7 @@ static void take_cpu_offload(struct recipe *r, const struct torchtitan_mesh *m)
 	static const char path[] = TRAINING "enable_cpu_offload";
 	const struct tree *v = recipe_find(r, path);
 	bool offload = recipe_flag(r, path, false);
-	if (offload && m->shard <= 1)
+	if (offload && !is_sharded(m))
 		recipe_say(r, v, "nothing, without FSDP");
 	else
 		recipe_set(r, SETTING_OFFLOAD, v, offload ? "optimizer,parameters" : "none");

@@ -90,7 +90,7 @@ enum status whose_read(struct arena *a, const char *text, size_t size, const cha
 	                                   struct tree_file *out) = {
 	        [SYNTAX_HJSON] = tree_read_hjson, [SYNTAX_YAML] = tree_read_yaml, [SYNTAX_TOML] = tree_read_toml};
 	enum tree_syntax syntax = syntax_of(where, asked, text, size);
-	if (syntax == SYNTAX_HJSON && first_line(text, text + size) == text + size)
+	if (first_line(text, text + size) == text + size)
 		return status_fail(STATUS_INPUT, "%s:1:1: empty; a configuration has keys and values", where);
 	enum status s = read[syntax](a, text, size, where, out);
 	out->syntax = syntax;

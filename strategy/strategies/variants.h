@@ -14,7 +14,7 @@
 
 #include "strategy/settings/settings.h"
 
-enum { VARIANT_STRATEGIES = 24, VARIANT_LEVELS = 3, VARIANT_MICROS = 40 };
+enum { VARIANT_STRATEGIES = 24, VARIANT_LEVELS = 4, VARIANT_MICROS = 40 };
 
 struct variant_grid {
 	struct settings given; /* resolved */

@@ -274,3 +274,16 @@ enum status profile_open(struct profile *p, const char *const *paths, int count)
 		profile_release(p);
 	return s;
 }
+
+enum status profile_open_list(struct profile *p, const char *list)
+{
+	struct arena a = {0};
+	char *rest = arena_copy(&a, list);
+	const char **paths = arena_alloc(&a, (strlen(list) + 1) * sizeof *paths);
+	int count = 0;
+	for (char *path; (path = strsep(&rest, ","));)
+		paths[count++] = path;
+	enum status s = profile_open(p, paths, count);
+	arena_release(&a);
+	return s;
+}

@@ -298,7 +298,7 @@ refuse 'an empty name in the list' advise --strategy ddp,
 refuse "unknown cluster 'nope'" advise --cluster nope
 refuse "'fp9' is not one of" advise --precision bf16/fp9
 refuse "'half' is not one of" advise --activation-checkpointing none/half
-refuse 'more than 3 alternatives' advise --offload none/optimizer/activations/parameters
+refuse 'more than 4 alternatives' advise --offload none/optimizer/activations/parameters/optimizer,parameters
 refuse 'an alternative is empty' advise --offload none/
 refuse 'is not divisible by' advise --ranks 4 --batch 6
 refuse 'is not divisible by' advise --ranks 4 --batch 8 --micro-batch 3

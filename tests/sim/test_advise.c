@@ -254,8 +254,9 @@ START_TEST(lines_for_torchtitan_are_its_plans)
 	ck_assert_str_eq(q->strategy[2], "fsdp:reshard=no");
 	ck_assert_str_eq(q->habit[0].software[0], "shardlab:gradients=fp32");
 	ck_assert_str_eq(q->habit[1].software[0], "shardlab:gradients=fp32:weights=fp32");
-	ck_assert_int_eq(q->checkpointings, 3);
-	ck_assert_str_eq(q->checkpointing[1], "full:one_in=2");
+	ck_assert_int_eq(q->checkpointings, 4);
+	ck_assert_str_eq(q->checkpointing[1], "operations");
+	ck_assert_str_eq(q->checkpointing[2], "full:one_in=2");
 	ck_assert_int_gt(advice->fit_count, 1);
 	for (int i = 0; i < advice->fit_count; i++) {
 		struct emission e;

@@ -33,6 +33,31 @@ START_TEST(paths_made_of_others)
 	is(path_beside("a.csv", "b.csv"), "b.csv");
 }
 
+/* As /dev/stdout, or as the shell names >(command). */
+START_TEST(descriptors)
+{
+	static const struct {
+		const char *path;
+		int fd;
+		bool named;
+	} rows[] = {{"/dev/stdout", STDOUT_FILENO, true},
+	            {"/dev/stderr", STDERR_FILENO, true},
+	            {"/dev/fd/63", 63, true},
+	            {"/proc/self/fd/1", STDOUT_FILENO, true},
+	            {"/proc/12/fd/3", -1, true},
+	            {"/dev/fd/", -1, false},
+	            {"/dev/fd/63/a", -1, false},
+	            {"/proc/12/fd/3x", -1, false},
+	            {"/proc/12/maps", -1, false},
+	            {"63", -1, false}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		ck_assert_int_eq(path_descriptor(rows[i].path), rows[i].fd);
+		ck_assert_int_eq(path_is_descriptor(rows[i].path), rows[i].named);
+	}
+	char path[PATH_OF_DESCRIPTOR];
+	ck_assert(path_is_there(path_of_descriptor(STDOUT_FILENO, path)) && path_is_descriptor(path));
+}
+
 START_TEST(what_is_there)
 {
 	char folder[] = "/tmp/shardlab-path-XXXXXX";

@@ -459,6 +459,8 @@ START_TEST(a_file_that_cannot_be_read_says_as_what)
 	         "says no format)"},
 	        {"a.json", "b c", "a.json:1:3: 'c' where a : should be"},
 	        {"a.json", " \n", "a.json:1:1: empty; a configuration has keys and values"},
+	        {"a.toml", "", "a.toml:1:1: empty; a configuration has keys and values"},
+	        {"a.toml", "# nothing yet\n", "a.toml:1:1: empty; a configuration has keys and values"},
 	};
 	for (int i = 0; i < COUNT(files); i++) {
 		const struct recipe_question q = {.reader = RECIPE_GUESSED};

@@ -201,7 +201,8 @@ START_TEST(yaml_is_refused_with_its_place)
 	static const struct {
 		const char *text, *line;
 	} wrong[] = {
-	        {"", "f.yaml:1:1: empty; a configuration is lines of key: value"},
+	        {"", "f.yaml:1:1: empty; a configuration has keys and values"},
+	        {"---\n", "f.yaml:2:1: no section; a configuration is lines of key: value"},
 	        {"- a\n- b\n", "f.yaml:1:1: a list; a configuration is lines of key: value"},
 	        {"FSDP", "f.yaml:1:1: no section; a configuration is lines of key: value"},
 	        {"a: 1\n b: 2\n", "f.yaml:2:3: not YAML: mapping values are not allowed in this context"},

@@ -118,7 +118,8 @@ START_LOOP_TEST(a_file_becomes_settings, 0, COUNT(taken))
 {
 	const struct taken *t = &taken[_i];
 	const bool is_toml = t->reader == RECIPE_TORCHTITAN;
-	const struct recipe_question q = {.reader = t->reader, .ranks = strstr(t->text, "degree = 3") ? 0 : 8};
+	const bool counts = strstr(t->text, "degree = 3") || strstr(t->text, "degree = -1");
+	const struct recipe_question q = {.reader = t->reader, .ranks = counts ? 0 : 8};
 	enum status s = recipe_read(&recipe, t->text, strlen(t->text), is_toml ? "f.toml" : "f.json", &q);
 	if (!s)
 		s = recipe_plan(&recipe);
@@ -150,7 +151,7 @@ static const struct {
         {RECIPE_TRAINER, "{\"torch_compile\": true, \"deepspeed\": {\"train_batch_size\": 8}}", "deepspeed"},
         {RECIPE_TORCHTITAN, "compile.enable = true", "pytorch-compiled"},
         {RECIPE_TORCHTITAN, "compile.enable = false", "pytorch-eager"},
-        {RECIPE_TORCHTITAN, "", "pytorch-eager"},
+        {RECIPE_TORCHTITAN, "[job]", "pytorch-eager"},
 };
 
 START_LOOP_TEST(a_file_has_a_class, 0, COUNT(classes))
@@ -171,6 +172,28 @@ START_LOOP_TEST(every_key_has_a_case, 0, COUNT(judges))
 		for (int c = 0; c < COUNT(taken); c++)
 			found |= taken[c].reader == judges[_i].reader && strstr(taken[c].text, word);
 		ck_assert_msg(found, "%s: no case", k->path);
+	}
+}
+
+/* What nobody may take for Trainer's word, or for a number of ranks. */
+START_TEST(a_file_is_said_for_what_it_is)
+{
+	static const struct {
+		enum recipe_reader reader;
+		const char *text, *note;
+	} files[] = {{RECIPE_TRAINER, "{\"output_dir\": \"y\", \"model_name_or_path\": \"x\"}",
+	              "model_name_or_path is an argument of a training script"},
+	             {RECIPE_TORCHTITAN, "[job]",
+	              "data_parallel_shard_degree is -1 by default: FSDP over all ranks that the other degrees leave"}};
+	for (int i = 0; i < COUNT(files); i++) {
+		const struct recipe_question q = {.reader = files[i].reader};
+		const char *where = files[i].reader == RECIPE_TORCHTITAN ? "f.toml" : "f.json";
+		recipe_release(&recipe);
+		must(recipe_read(&recipe, files[i].text, strlen(files[i].text), where, &q));
+		bool said = false;
+		for (int k = 0; k < recipe.notes.count; k++)
+			said |= strstr(recipe.notes.list[k].text, files[i].note) != NULL;
+		ck_assert_msg(said, "%s", files[i].note);
 	}
 }
 

@@ -467,6 +467,26 @@ START_TEST(exact_bytes)
 	}
 }
 
+START_TEST(short_counts)
+{
+	static const struct {
+		int64_t n;
+		const char *text;
+	} rows[] = {{7000000000, "7B"},   {7500000000, "7.5B"},
+	            {1100000000, "1.1B"}, {INT64_C(2000000000000), "2T"},
+	            {1536000, "1.536M"},  {1000, "1K"},
+	            {999, "999"},         {7241732096, "7241732096"},
+	            {1234567, "1234567"}, {1, "1"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char text[NUMBER_COUNT];
+		int64_t back;
+		number_short_count(text, rows[i].n);
+		ck_assert_str_eq(text, rows[i].text);
+		must(number_whole(text, "count", 0, INT64_MAX, &back));
+		ck_assert_int_eq(back, rows[i].n);
+	}
+}
+
 /* ---- how messages name settings ---- */
 
 static void spell_loudly(const char *name, char *out, size_t size)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/cluster/effective.h"
+#include "strategy/cluster/links.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
@@ -196,6 +197,32 @@ START_TEST(refused_behind_a_cluster)
 	must_fail(cluster_open(&c, "a100-80gb:clock=1.5", 1), STATUS_INPUT, "clock: '1.5' is above 1");
 	must_fail(cluster_open(&c, "laptop:memory=1GB", 1), STATUS_INPUT, "is of a GPU");
 	must_fail(cluster_open(&c, "laptop:nic=100", 1), STATUS_INPUT, "has no 'network'");
+}
+
+/* As people count devices. */
+START_TEST(counted_devices)
+{
+	static const struct {
+		const char *typed, *cluster;
+		int64_t ranks;
+		bool of_nodes;
+	} rows[] = {{"8xh100", "h100:node=8", 8, false},
+	            {"8XH100:link=50GB", "h100:node=8:link=50GB", 8, false},
+	            {"2x4xa100-80gb", "a100-80gb:node=4", 8, true},
+	            {"4\xc3\x97l4", "l4:node=4", 4, false},
+	            {"2xp4d.24xlarge", "p4d.24xlarge", 16, true},
+	            {"2x4xp4d.24xlarge", "p4d.24xlarge:node=4", 8, true},
+	            {"8xno-such-card", "no-such-card:node=8", 8, false}};
+	static const char *const others[] = {"h100", "x8", "0xh100", "8x", "8x./a.yaml", "123456xh100", "8h100"};
+	struct links_count count;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		ck_assert(links_counted(rows[i].typed, &count));
+		ck_assert_str_eq(count.cluster, rows[i].cluster);
+		ck_assert_int_eq(count.ranks, rows[i].ranks);
+		ck_assert_int_eq(count.of_nodes, rows[i].of_nodes);
+	}
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		ck_assert_msg(!links_counted(others[i], &count), "%s", others[i]);
 }
 
 SUITE("stacks", 0)

@@ -1,0 +1,87 @@
+/* How many ranks there are, where neither --ranks, --hosts nor --config says it: a recorded run knows, and so does a
+ * cluster of which somebody counts the devices (2x8xh100). */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/options/options_table.h"
+
+#include "strategy/cluster/links.h"
+
+/* Of these --trace is a run that was recorded; of others it is written. */
+static bool reads_trace(const struct options *o)
+{
+	return option_given(o, OPTION_TRACE) && (o->command == COMMAND_COMPARE || o->command == COMMAND_CALIBRATE);
+}
+
+/* What is trained for real has the ranks that this machine has. */
+static bool counts_cluster(const struct options *o)
+{
+	return o->cluster_ranks && o->command != COMMAND_TRAIN && o->command != COMMAND_VALIDATE &&
+	       option_of(OPTION_RANKS, o->command);
+}
+
+static enum status find_in_trace(struct options *o, int64_t *ranks)
+{
+	if (!(o->recorded = calloc(1, sizeof *o->recorded)))
+		return status_fail(STATUS_MEMORY, "out of memory");
+	enum status s = profile_open_list(o->recorded, option_text(o, OPTION_TRACE));
+	if (!s) {
+		*ranks = o->recorded->world;
+		o->ranks_from = arena_print(&o->arena, "--trace %s", option_text(o, OPTION_TRACE));
+	}
+	return s;
+}
+
+enum status options_find_ranks(struct options *o, int64_t *ranks)
+{
+	*ranks = 0;
+	if (reads_trace(o))
+		return find_in_trace(o, ranks);
+	if (counts_cluster(o)) {
+		*ranks = o->cluster_ranks;
+		o->ranks_from = arena_print(&o->arena, "--cluster %s", o->cluster_typed);
+	}
+	return STATUS_OK;
+}
+
+static bool has_ranks(const struct options *o)
+{
+	return option_given(o, OPTION_RANKS) || o->hosts_ranks;
+}
+
+enum status options_count_cluster(struct options *o)
+{
+	struct option_value *v = &o->value[OPTION_CLUSTER];
+	struct links_count count;
+	if (!v->given || !links_counted(v->text, &count))
+		return STATUS_OK;
+	o->cluster_typed = v->text;
+	o->cluster_ranks = count.ranks;
+	v->text = arena_copy(&o->arena, count.cluster);
+	int64_t ranks = o->hosts_ranks ? o->hosts_ranks : o->value[OPTION_RANKS].whole;
+	if (!count.of_nodes || !has_ranks(o) || ranks <= count.ranks)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "--cluster %s has %" PRId64 " devices, and there are %" PRId64 " ranks",
+	                   o->cluster_typed, count.ranks, ranks);
+}
+
+enum status options_take_ranks(struct options *o)
+{
+	int64_t ranks = 0;
+	struct option_value *v = &o->value[OPTION_RANKS];
+	if (has_ranks(o) || reads_trace(o) || !counts_cluster(o))
+		return STATUS_OK;
+	enum status s = options_find_ranks(o, &ranks);
+	v->given = true;
+	v->whole = ranks;
+	v->text = arena_print(&o->arena, "%" PRId64, ranks);
+	fprintf(stderr, "ranks by %s: %" PRId64 "\n", o->ranks_from, ranks);
+	return s;
+}
+
+void options_release(struct options *o)
+{
+	profile_release(o->recorded);
+	free(o->recorded);
+	arena_release(&o->arena);
+}

@@ -1,0 +1,73 @@
+/* A cluster by a count of its devices, "8xh100", "2x8xh100". */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+#include "strategy/cluster/links.h"
+
+enum { COUNTS = 2, DIGITS = 5 };
+
+/* Steps over "8x", or "8×"; 0: no count is there. */
+static int64_t take_count(const char **text)
+{
+	static const char *const signs[] = {"x", "X", "\xc3\x97"};
+	size_t digits = strspn(*text, "0123456789");
+	if (!digits || digits > DIGITS)
+		return 0;
+	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+		size_t length = strlen(signs[i]);
+		int64_t count = strtoll(*text, NULL, 10);
+		if (strncmp(*text + digits, signs[i], length) != 0)
+			continue;
+		*text += digits + length;
+		return count;
+	}
+	return 0;
+}
+
+/* Whole machines have as many devices as they have; of cards a node has as many as somebody puts there. */
+static int64_t devices_of_machine(const char *name)
+{
+	static const char *const makers[] = {"p3", "p4",  "p5",  "p6",  "g4dn", "g5.",
+	                                     "g6", "a2-", "a3-", "a4-", "nd",   "dgx"};
+	struct cluster c;
+	bool machine = false;
+	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+		machine |= !strncmp(name, makers[i], strlen(makers[i]));
+	if (!machine || cluster_open(&c, name, 1))
+		return 0;
+	int64_t devices = c.devices;
+	cluster_release(&c);
+	return devices;
+}
+
+/* People write 8xH100. */
+static void lower(char *name)
+{
+	for (; *name; name++)
+		*name = (char)tolower((unsigned char)*name);
+}
+
+bool links_counted(const char *cluster, struct links_count *out)
+{
+	const char *name = cluster, *pairs = links_find(cluster);
+	int64_t count[COUNTS] = {take_count(&name)};
+	count[1] = count[0] ? take_count(&name) : 0;
+	if (!count[0] || !isalpha((unsigned char)*name) || strlen(name) + DIGITS * 2 >= sizeof out->cluster)
+		return false;
+	char card[64];
+	snprintf(card, sizeof card, "%.*s", (int)(pairs - name), name);
+	lower(card);
+	int64_t machine = count[1] ? 0 : devices_of_machine(card);
+	int64_t node = machine ? machine : count[1] ? count[1] : count[0];
+	out->of_nodes = machine || count[1];
+	out->ranks = out->of_nodes ? count[0] * node : node;
+	if (machine)
+		snprintf(out->cluster, sizeof out->cluster, "%s%s", card, pairs);
+	else
+		snprintf(out->cluster, sizeof out->cluster, "%s:node=%" PRId64 "%s", card, node, pairs);
+	return true;
+}
