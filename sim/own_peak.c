@@ -123,12 +123,13 @@ static enum status refuse_peak(const struct own_peak *p, const struct report_mem
 	                   given, least, most);
 }
 
-static enum status refuse(const char *format, int64_t measured, int64_t nearest)
+static enum status refuse(const char *where, int64_t measured, int64_t nearest, const char *beside)
 {
 	char given[32], most[32];
 	number_format_bytes(given, sizeof given, measured);
 	number_format_bytes(most, sizeof most, nearest);
-	return status_fail(STATUS_INPUT, format, given, most);
+	return status_fail(STATUS_INPUT, "{peak}: of %s %s, a stack can have %s at the nearest %s", given, where, most,
+	                   beside);
 }
 
 static bool is_off(int64_t predicted, int64_t measured)
@@ -146,12 +147,10 @@ static enum status check(const struct own_peak *p, const struct stack *s)
 	if (is_off(m.allocated_bytes, p->peak))
 		return refuse_peak(p, &m);
 	if (is_off(m.reserved_bytes, p->reserved))
-		return refuse("{peak}: of %s held, a stack can have %s at the nearest beside what is allocated",
-		              p->reserved, m.reserved_bytes);
-	return is_off(device, p->device) ? refuse("{peak}: of %s on the device, a stack can have %s at the nearest, "
-	                                          "with the cluster's overhead",
-	                                          p->device, device)
-	                                 : STATUS_OK;
+		return refuse("held", p->reserved, m.reserved_bytes, "beside what is allocated");
+	if (is_off(device, p->device))
+		return refuse("on the device", p->device, device, "with the cluster's overhead");
+	return STATUS_OK;
 }
 
 enum status own_fit_peaks(struct stack *s, const struct own_peak *peaks, int count)

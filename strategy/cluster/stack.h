@@ -60,8 +60,8 @@
 	X(STEP_MICRO_BATCH, "step", "micro_batch", SECONDS, 0, 100, "a micro-batch")                                   \
 	X(ACTIVATIONS_FACTOR, "activations", "factor", SHARE, 0.5, 4, "bytes for each of the plan's")                  \
 	X(RESERVED_SHARE, "reserved", "share", SHARE, 0, 1, "held by the allocator beyond what is allocated")          \
-	X(AS_ACTIVATIONS, "as", "activations", SHARE, 0.5, 4, "under --as, bytes for each of its plan's")              \
-	X(AS_HELD, "as", "held", SHARE, 0.5, 4, "under --as, bytes for each that its allocator would hold")            \
+	X(AS_ACTIVATIONS, "as", "activations", SHARE, 0.5, 4, "other software's plan: bytes for each of its own")      \
+	X(AS_HELD, "as", "held", SHARE, 0.5, 4, "other software's: bytes for each that its allocator would hold")      \
 	X(LIBRARIES_WORKSPACE, "libraries", "workspace", WHOLE, 0, 1e12, "bytes that matrix products work in")         \
 	X(RANGE_LOW, "range", "low", SHARE, 0.1, 1, "measured over predicted: nine of ten runs are between")           \
 	X(RANGE_HIGH, "range", "high", SHARE, 1, 10, "and this")                                                       \
