@@ -211,14 +211,16 @@ int64_t grid_search_time(struct grid_search *f, const struct variant_place *plac
 		return -1;
 	struct settings less = v.settings, more = v.settings;
 	int64_t micros = v.settings.accumulate, from = even_from(&v.settings), a, b;
+	f->price = 0;
 	if (exactly || micros <= from)
 		return measured_step(f, &v.settings, tightest);
 	if (!shorten(&less, from - 1) || !shorten(&more, from))
 		return -1;
 	a = measured_step(f, &less, tightest);
-	int64_t exposed = f->exposed;
+	int64_t exposed = f->exposed, before = f->compiled;
 	b = a < 0 ? -1 : step_of(f, &more);
 	f->exposed += (f->exposed - exposed) * (micros - from);
+	f->price = (f->compiled - before) / from * micros;
 	return b < 0 ? -1 : b + (b - a) * (micros - from);
 }
 
@@ -343,6 +345,7 @@ static void measure(struct grid_search *f)
 	struct found found = {.place = f->at};
 	found.step = grid_search_time(f, &f->at, false, &found.tightest);
 	found.exposed = f->exposed;
+	found.price = f->price;
 	if (found.step >= 0)
 		keep(f, found);
 	if (!f->all_micros || ++f->at.micro == f->grid.micros)

@@ -26,6 +26,7 @@ struct found {
 	struct variant_place place;
 	int64_t step;    /* ns */
 	int64_t exposed; /* of it, waiting for communication */
+	int64_t price;   /* operations of its whole step, about; 0: it was simulated as it is */
 	struct report_tightest tightest;
 	bool tried; /* for the caller */
 };
@@ -65,6 +66,7 @@ struct grid_search {
 	int largest[VARIANT_LEVELS][VARIANT_LEVELS]; /* the first micro-batch that fits, by checkpointing and offload */
 	size_t capacity;
 	int64_t exposed; /* of the step that was timed last */
+	int64_t price;   /* the same as its operations */
 	struct model model;
 	struct cluster cluster;
 	struct plan kept[2]; /* at_kept: the last that was found to fit. A plan cannot be moved */
