@@ -74,7 +74,8 @@
 	  "puts it beside predictions.")                                                                               \
 	X(COLLECTIVE, collective, "one collective alone, round by round, as text",                                     \
 	  "shardlab collective NAME prints what every rank holds after each round; up to 8 ranks, it shows the "       \
-	  "numbers that are added and copied. view --collective NAME shows the same as pictures.")                     \
+	  "numbers that are added and copied. view --collective NAME shows the same as pictures. A round takes as "    \
+	  "long as its slowest message; in a step under a stack a collective takes what NCCL's cost model says.")      \
 	X(CLUSTER, cluster, "an entry of the clusters' catalogue, as a file to change",                                \
 	  "shardlab cluster NAME prints the file of --cluster NAME; shardlab cluster lists the names.")                \
 	X(STACK, stack, "an entry of the stacks' catalogue, as a file to change",                                      \

@@ -150,6 +150,13 @@ completes 'as' help as
 completes 'ring-all-reduce' collective ring-all-r
 has "$("$SHARDLAB" help zsh)" "#compdef shardlab"
 
+# Every switch of --as has its row in the table of options.md.
+options=docs/options.md
+[ -e "$options" ] || options=$(dirname "$0")/../../$options
+for switch in $("$SHARDLAB" help as | sed -n 's/^\([a-z0-9]*\)=.*/\1/p'); do
+	grep -q "^| .$switch. |" "$options" || fail "$options: no row of the switch $switch"
+done
+
 # The job for Slurm: what it gives `train` is taken.
 job=tools/deploy/train.sbatch
 [ -e "$job" ] || job=$(dirname "$0")/../../$job
