@@ -77,7 +77,13 @@ static enum status read_peak(const struct options *o, struct own_peak *out)
 		char one[64];
 		size_t n = i + 1 < sizeof figures / sizeof *figures ? strcspn(text, ",") : strlen(text);
 		snprintf(one, sizeof one, "%.*s", (int)(n < sizeof one ? n : sizeof one - 1), text);
-		s = number_bytes(one, "--peak", i ? *figures[i - 1] : 1, INT64_C(1) << 50, figures[i]);
+		s = number_bytes(one, "--peak", 1, INT64_C(1) << 50, figures[i]);
+		if (!s && i && *figures[i] < *figures[i - 1])
+			s = status_fail(
+			        STATUS_INPUT,
+			        "{peak} %s: %s is less than the figure before it; give ALLOCATED,HELD,DEVICE, each "
+			        "with all of the one before in it",
+			        option_text(o, OPTION_PEAK), one);
 		text = text[n] ? text + n + 1 : NULL;
 	}
 	return s;

@@ -101,7 +101,7 @@ refuse 'no factor of activations gives it' calibrate "${run[@]}" --ranks 8 --mic
 refuse 'no factor of activations gives it' calibrate "${run[@]}" --ranks 8 --as pytorch --peak 500GB
 refuse 'held, a stack can have' calibrate "${run[@]}" "${own[@]}" --peak "$allocated,60GB"
 refuse 'on the device, a stack can have' calibrate "${run[@]}" "${own[@]}" --peak "$allocated,$reserved,$reserved"
-refuse "--peak: '1GB' is below 2000000000 B" calibrate "${run[@]}" --ranks 8 --peak 2GB,1GB
+refuse '--peak 2GB,1GB: 1GB is less than the figure before it' calibrate "${run[@]}" --ranks 8 --peak 2GB,1GB
 refuse "--step: '3' is not a time" calibrate "${run[@]}" --step 3
 refuse '--micro-batch is given twice' calibrate "${run[@]}" --step 1s --micro-batch 2 --micro-batch 3
 refuse '--model says whose step it is' calibrate --model gpt
