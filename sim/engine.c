@@ -84,9 +84,7 @@ static enum status make_costs(void *engine, int role)
 	for (int op = r->step.begin; op < r->step.end; op++) {
 		if (op_class(r->ops[op].kind) != OP_CLASS_K && op_class(r->ops[op].kind) != OP_CLASS_V)
 			continue;
-		enum status s = cost_kernel(e->c, e->plan, r, &r->ops[op], &cost);
-		if (s)
-			return s;
+		TRY(cost_kernel(e->c, e->plan, r, &r->ops[op], &cost));
 		timed_set_cost(t, subset_place(&t->timed, op - r->step.begin), &cost);
 	}
 	return STATUS_OK;
@@ -141,12 +139,10 @@ enum status engine_init(struct engine *e, const struct plan *plan, const struct 
                         struct trace *trace)
 {
 	*e = (struct engine){.plan = plan, .c = c, .grain = grain, .trace = trace, .measured = true};
-	enum status s;
-	if ((s = work_run(make_costs, e, plan->role_count, plan_operations(plan))) || (s = instances_make(e)))
-		return s;
+	TRY(work_run(make_costs, e, plan->role_count, plan_operations(plan)));
+	TRY(instances_make(e));
 	e->shift = symmetry_shift(e);
-	if ((s = check_messages(e)))
-		return s;
+	TRY(check_messages(e));
 	if (grain == GRAIN_MESSAGE)
 		rank_classes_each(&e->classes, plan, c, e->shift);
 	else

@@ -72,9 +72,7 @@ static enum status ask_cluster(struct chart *chart, const struct options *o, con
 {
 	struct cluster c;
 	char word[32];
-	enum status s = cluster_open(&c, option_text(o, OPTION_CLUSTER), option_whole(o, OPTION_RANKS));
-	if (s)
-		return s;
+	TRY(cluster_open(&c, option_text(o, OPTION_CLUSTER), option_whole(o, OPTION_RANKS)));
 	bool traffic = kind && kind->value == sent_of;
 	if (c.kind == DEVICE_GPU &&
 	    !traffic) /* a node's memory is shared: how much a rank has depends on their number */

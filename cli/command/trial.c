@@ -231,10 +231,8 @@ static void replace(struct report *kept, struct report *other)
 static enum status predict(const struct trials *t, const struct settings *m, struct report *out)
 {
 	struct job j;
-	enum status s = job_open(&j, m);
-	if (s)
-		return s;
-	s = job_predict_run(&j, t->options, out);
+	TRY(job_open(&j, m));
+	enum status s = job_predict_run(&j, t->options, out);
 	if (!s)
 		s = job_check_fits(&j, t->options, out);
 	if (!s)

@@ -33,9 +33,7 @@ static enum status small_settings(struct settings *out, const struct settings *a
 static enum status compile(struct viewer *v, const struct settings *settings)
 {
 	struct job job;
-	enum status s = job_open(&job, settings);
-	if (s)
-		return s;
+	TRY(job_open(&job, settings));
 	job_release(&v->built);
 	job_move(&v->built, &job);
 	return STATUS_OK;

@@ -231,10 +231,8 @@ static enum status read_file(struct cluster *c, const char *path)
 {
 	char *text;
 	size_t size;
-	enum status s = file_read(path, "{cluster}", 1 << 20, &text, &size);
-	if (s)
-		return s;
-	s = cluster_read(c, text, size, path);
+	TRY(file_read(path, "{cluster}", 1 << 20, &text, &size));
+	enum status s = cluster_read(c, text, size, path);
 	free(text);
 	return s;
 }

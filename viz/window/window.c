@@ -41,17 +41,13 @@ static enum status open_video(struct window *w, const struct picture *size)
 	int width = size->width, height = size->height;
 	SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "0");
 	SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
-	enum status s = check_display(false);
-	if (s)
-		return s;
+	TRY(check_display(false));
 	if (SDL_Init(SDL_INIT_VIDEO))
 		return status_fail(STATUS_INPUT,
 		                   "no window can be opened (%s); for pictures without one: {view} {export} "
 		                   "FILE.png (or .svg, .pdf, .gif, .html)",
 		                   SDL_GetError());
-	s = check_display(true);
-	if (s)
-		return s;
+	TRY(check_display(true));
 	if (!w->host.asked_size)
 		fit_display(&width, &height);
 	w->window = SDL_CreateWindow("shardlab", SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, width, height,
