@@ -9,6 +9,7 @@
 #include "cli/command/emit.h"
 #include "cli/command/job.h"
 #include "cli/command/mend.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/file.h"
 #include "strategy/base/path.h"
 
@@ -26,8 +27,7 @@ static enum status make_variants(struct comparison *c, const struct options *o)
 			                   "--%s %.60s: more than %d combinations; give fewer alternatives",
 			                   option_name((enum option)i), option_text(o, (enum option)i), VARIANTS);
 	}
-	if (!(c->variants = calloc((size_t)c->variant_count, sizeof *c->variants)))
-		return status_fail(STATUS_MEMORY, "out of memory");
+	c->variants = array_make((size_t)c->variant_count, sizeof *c->variants);
 	for (int k = 0; k < c->variant_count; k++) {
 		int rest = k;
 		c->variants[k] = *o;
@@ -196,9 +196,9 @@ static enum status comparison_open(struct comparison *c, struct options *o)
 	if (s)
 		return s;
 	size_t most = (size_t)c->variant_count * MEMBERS;
-	c->entries = calloc(most, sizeof *c->entries);
-	c->columns = calloc(most, sizeof *c->columns);
-	return c->entries && c->columns ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
+	c->entries = array_make(most, sizeof *c->entries);
+	c->columns = array_make(most, sizeof *c->columns);
+	return STATUS_OK;
 }
 
 static void comparison_release(struct comparison *c)

@@ -12,6 +12,7 @@
 #include "cli/command/hosts.h"
 #include "cli/command/launch.h"
 #include "cli/command/run.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/output.h"
 
 /* Without --steps, a run takes two seconds: the median of a few short steps says little. */
@@ -130,9 +131,7 @@ static enum status check_first(const struct trials *t)
 
 enum status trials_open(struct trials **out, const struct options *o, const char *command)
 {
-	struct trials *t = *out = calloc(1, sizeof *t);
-	if (!t)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct trials *t = *out = array_make(1, sizeof *t);
 	launch_stop_on_signals();
 	t->options = o;
 	enum status s = members_from_options(&t->members, o);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/sim.h"
+#include "strategy/base/arena.h"
 #include "viz/timeline/timeline.h"
 
 /* The operations that are raced, and who comes first in the picture. Every other algorithm of the operation follows. */
@@ -121,9 +122,7 @@ static enum status take(struct racer *out, const struct plan *p, const struct tr
 		out->part[i] = op_schedule(p, &r->ops[r->step.begin + i]);
 		out->rounds += (int)schedule_rounds(&out->part[i]);
 	}
-	out->ends = calloc((size_t)out->rounds + 1, sizeof *out->ends);
-	if (!out->ends)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	out->ends = array_make((size_t)out->rounds + 1, sizeof *out->ends);
 	take_bytes(out, p);
 	TRY(timeline_open(&s, trace, &none));
 	if (by_message) {

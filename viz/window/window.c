@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/language.h"
 #include "viz/window/parts.h"
 
@@ -62,10 +63,8 @@ static enum status open_video(struct window *w, const struct picture *size)
 enum status window_open(struct window **out, struct playback *p, const struct picture *size,
                         const struct window_host *host, bool motion)
 {
-	struct window *w = calloc(1, sizeof *w);
+	struct window *w = array_make(1, sizeof *w);
 	*out = NULL;
-	if (!w)
-		return status_fail(STATUS_MEMORY, "out of memory");
 	*w = (struct window){.playback = p,
 	                     .host = *host,
 	                     .motion = motion,
