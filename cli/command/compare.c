@@ -119,7 +119,7 @@ static enum status simulate_members(struct comparison *c, const struct options *
 /* Strategies that make no sense with the other options are skipped, with the reason. If all are, that is the error. */
 static enum status simulate_all(struct comparison *c, enum grain grain)
 {
-	for (int i = 0; i < c->variant_count; i++)
+	for (int i = 0; c->variants && i < c->variant_count; i++)
 		TRY(simulate_members(c, &c->variants[i], grain));
 	return c->column_count ? STATUS_OK : status_fail(STATUS_INPUT, "%s", c->entries[0].skipped);
 }
