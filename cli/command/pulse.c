@@ -226,8 +226,8 @@ static bool is_here(const struct pulse *p, int64_t rank)
 	return !p->hosts || !p->hosts->count || hosts_is_here(hosts_name(p->hosts, rank));
 }
 
-/* A rank is blamed when its host has answered: one that may be gone is told by find_gone. A busy launcher may have asked
- * only now. */
+/* A rank is blamed when its host has answered: find_gone tells one that does not. A busy launcher may have asked only
+ * now. */
 static bool may_be_gone(const struct pulse *p, int64_t rank)
 {
 	return p->hosts && p->hosts->count && reach_is_awaited(hosts_name(p->hosts, rank));

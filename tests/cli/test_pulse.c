@@ -118,8 +118,8 @@ START_TEST(mpirun_that_starts_nobody_is_lost)
 }
 END_TEST
 
-/* A launcher that got no core asks the host late: its rank is not blamed while the answer may still come. The address is
- * one that no network has. */
+/* A launcher that got no core asks the host late: its rank is not blamed while the answer may still come. No network
+ * has this address. */
 START_TEST(a_host_that_was_asked_just_now_is_waited_for)
 {
 	static struct host two[] = {{.name = "127.0.0.1", .slots = 2}, {.name = "198.51.100.7", .slots = 1}};
