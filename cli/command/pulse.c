@@ -226,10 +226,17 @@ static bool is_here(const struct pulse *p, int64_t rank)
 	return !p->hosts || !p->hosts->count || hosts_is_here(hosts_name(p->hosts, rank));
 }
 
+/* A rank is blamed when its host has answered: find_gone tells one that does not. A busy launcher may have asked only
+ * now. */
+static bool may_be_gone(const struct pulse *p, int64_t rank)
+{
+	return p->hosts && p->hosts->count && reach_is_awaited(hosts_name(p->hosts, rank));
+}
+
 static bool tell_silent(const struct pulse *p, int64_t now, char *out, size_t size)
 {
 	int64_t rank = most_silent(p);
-	if (rank < 0 || now - p->heard_ns[rank] < p->limit_ns)
+	if (rank < 0 || now - p->heard_ns[rank] < p->limit_ns || may_be_gone(p, rank))
 		return false;
 	long long seconds = (now - p->heard_ns[rank] + (p->pid[rank] ? 0 : START_LIMITS - 1) * p->limit_ns) / SECOND_NS;
 	const char *host = p->hosts ? hosts_name(p->hosts, rank) : "";

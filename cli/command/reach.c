@@ -152,6 +152,12 @@ int64_t reach_missed_ns(const char *name)
 	return w ? missed_ns(w) : 0;
 }
 
+bool reach_is_awaited(const char *name)
+{
+	const struct watched *w = find(name);
+	return w && w->known && w->missing_ns;
+}
+
 const char *reach_missing(const struct hosts *h, int64_t limit_ns)
 {
 	for (size_t i = 0; i < h->count; i++) {

@@ -30,6 +30,8 @@ void reach_look(void);
 void reach_rest(void);
 /* For how long it has not answered, since it was asked; 0: it did, or is not missed. */
 int64_t reach_missed_ns(const char *name);
+/* It was asked, has answered before, and its answer is still to come. */
+bool reach_is_awaited(const char *name);
 /* The first of these hosts that has not answered for so long; NULL: there is none. */
 const char *reach_missing(const struct hosts *h, int64_t limit_ns);
 /* From now on those of them that never answered are missed, too: mpirun has reached none either. */

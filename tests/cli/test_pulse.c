@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/command/pulse.h"
+#include "cli/command/reach.h"
 #include "tests/support/suite.h"
 
 static struct pulse pulse;
@@ -114,6 +115,27 @@ START_TEST(mpirun_that_starts_nobody_is_lost)
 	                       "(SHARDLAB_COMM_TIMEOUT_S sets the limit)");
 	hear("shardlab-pulse 0 100 9");
 	ck_assert(!finds());
+}
+END_TEST
+
+/* A launcher that got no core asks the host late: its rank is not blamed while the answer may still come. No network
+ * has this address. */
+START_TEST(a_host_that_was_asked_just_now_is_waited_for)
+{
+	static struct host two[] = {{.name = "127.0.0.1", .slots = 2}, {.name = "198.51.100.7", .slots = 1}};
+	const struct hosts hosts = {.list = two, .count = 2};
+	pulse.hosts = &hosts;
+	reach_watch(&hosts);
+	reach_expect(&hosts);
+	hear("shardlab-pulse 0 100 9");
+	hear("shardlab-pulse 1 101 9");
+	hear("shardlab-pulse 2 102 9");
+	pulse.heard_ns[2] -= pulse.limit_ns;
+	ck_assert(!finds());
+	pulse.gone_ns = 2 * INT64_C(1000000000);
+	ck_assert(finds());
+	ck_assert_str_eq(said, "198.51.100.7 has not answered for 10 s; the run was ended "
+	                       "(SHARDLAB_COMM_TIMEOUT_S sets the limit)");
 }
 END_TEST
 

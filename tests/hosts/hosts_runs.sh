@@ -1,33 +1,17 @@
 #!/bin/bash
-# Runs over hosts made of namespaces (tests/hosts/lab): the bits of one host, checkpoints in a folder that they share, a cable
-# that is pulled, a host that is powered off.
+# Runs over hosts made of namespaces (tests/hosts/lab): the bits of one host, checkpoints in a folder that they share, the
+# network's rates.
 #
 # cores: all
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 . "$(dirname "$0")/lab"
-
-[ -z "${SAN-}" ] || { echo 'skipped: mpirun'\''s agent starts programs without the environment that a sanitizer needs'; exit 77; }
-why=$(lab_missing)
-[ -z "$why" ] || { echo "skipped: $why"; exit 77; }
-trap 'status=$?; lab_down; [ $status != 0 ] || [ "$errors" = 0 ] || exit 1' EXIT
-lab_up 4
-export OMPI_MCA_plm_rsh_agent=$lab/agent OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-for hosts in 2 4; do head -n $hosts "$lab/hosts" >"$TMPDIR/hosts$hosts"; done
-tiny=(--model mlp:sizes=784-64-64-10 --batch 8 --evaluate no --json)
+. "$(dirname "$0")/over"
 
 # figures NAME: what must not depend on where the ranks are.
 figures() {
 	checksum "$1"
 	grep -o '"losses": \[[^]]*\]\|"sent_bytes": [0-9]*' "$TMPDIR/$1.out"
-}
-
-# over NAME HOSTS ARGUMENT...: train, started on node1.
-over() {
-	local name=$1 hosts=$2
-	shift 2
-	lab_on 1 timeout 60 "$SHARDLAB" train "$@" --hosts "$TMPDIR/hosts$hosts" >"$TMPDIR/$name.out" 2>"$TMPDIR/$name.err" ||
-		complain "train $* over $hosts hosts: $(cat "$TMPDIR/$name.err")"
 }
 
 # same HOSTS ARGUMENT...: over hosts as on one.
@@ -89,39 +73,3 @@ over known 2 "${tiny[@]}" --steps 4 --cluster "$TMPDIR/rates.yaml"
 lab_on 1 timeout 90 mpirun -n 2 --hostfile "$TMPDIR/hosts2" -x OPENBLAS_NUM_THREADS "$SHARDLAB" validate --cluster "$TMPDIR/rates.yaml" \
 	--model mlp:sizes=784-64-64-10 --batch 8 --strategy zero2 --threads 4 --steps 3 --json >"$TMPDIR/validate.out" 2>"$TMPDIR/err" &&
 	grep -q '^  "pass": true' "$TMPDIR/validate.out" || complain "validate over hosts: $(cat "$TMPDIR/err")"
-
-# struck NAME PATTERN SECONDS COMMAND…: strikes a run that would not end, which does within SECONDS, with one line.
-struck() {
-	local name=$1 pattern=$2 seconds=$3 status=0 begun
-	shift 3
-	lab_on 1 timeout 60 "$SHARDLAB" train "${tiny[@]}" --steps 100000000 --hosts "$TMPDIR/hosts2" \
-		>"$TMPDIR/out" 2>"$TMPDIR/err" &
-	local run=$!
-	until [ "$pattern" = "$unstarted" ] || grep -qs '"step": 3,' "$TMPDIR/out" || ! kill -0 $run 2>/dev/null; do sleep 0.05; done
-	begun=$SECONDS
-	"$@"
-	wait $run || status=$?
-	[ $((SECONDS - begun)) -le "$seconds" ] || complain "$name: took $((SECONDS - begun)) s, wanted at most $seconds"
-	[ $status = 1 ] && [ "$(grep -c '^fatal: ' "$TMPDIR/err")" = 1 ] && grep -q "^fatal: $pattern" "$TMPDIR/err" ||
-		complain "$name: exit status $status, wanted 1 and '$pattern': $(cat "$TMPDIR/err")"
-}
-
-# A host that does not answer ends the run within six seconds, though a rank may be silent for ten. One that has never answered, and
-# that the network does not know to be gone, is missed after those ten, which are three here.
-unstarted='node2 has not answered for [34] s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)$'
-struck 'a cable that is pulled' 'node2 has not answered for [34] s' 6 lab_unplug 2
-lab_plug 2
-struck 'a host that is powered off' 'node2 has not answered for [34] s' 6 lab_power_off 2
-lab_on 1 ip neighbour replace 10.77.0.2 lladdr 02:00:00:00:00:02 dev cable nud permanent
-SHARDLAB_COMM_TIMEOUT_S=36 struck 'a host that never answered' "$unstarted" 9 true
-
-# With --restarts a run goes on on the hosts that are there.
-printf 'node1\nnode3\n' >"$TMPDIR/hosts2"
-SHARDLAB_COMM_TIMEOUT_S=36 over alone 2 "${tiny[@]}" --steps 6000 --checkpoint "$TMPDIR/alone" --restarts 1 &
-run=$!
-until grep -qs '"step": 3,' "$TMPDIR/alone.out" || ! kill -0 $run 2>/dev/null; do sleep 0.05; done
-lab_unplug 3
-wait $run
-grep -q '^starting again on 1 rank without node3 from \(the beginning\|step [0-9]*\): restart 1 of 1$' "$TMPDIR/alone.err" &&
-	grep -q '^{"summary".*"ranks": 1,.*"steps": 6000' "$TMPDIR/alone.out" ||
-	complain "without a host: $(cat "$TMPDIR/alone.err"; tail -n 1 "$TMPDIR/alone.out" | cut -c 1-300)"
