@@ -29,10 +29,8 @@ static enum status run_command(int argc, char **argv)
 {
 	enum command c;
 	struct options o;
-	enum status s = command_find(argv[0], &c);
-	if (s)
-		return s;
-	s = parse_once(&o, c, argc - 1, argv + 1);
+	TRY(command_find(argv[0], &c));
+	enum status s = parse_once(&o, c, argc - 1, argv + 1);
 	if (!s && o.help)
 		options_help(c, stdout);
 	else if (!s)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "strategy/base/arena.h"
-#include "strategy/base/memory.h"
 #include "strategy/base/work.h"
 #include "strategy/cluster/effective.h"
 #include "strategy/strategies/alone.h"
@@ -16,14 +15,6 @@
 static int step_length(const struct role *r)
 {
 	return r->step.end - r->step.begin;
-}
-
-static void *make(size_t count, size_t bytes)
-{
-	void *p = calloc(count + 1, bytes);
-	if (!p)
-		memory_exhausted();
-	return p;
 }
 
 /* ---- setting up ---- */
@@ -80,13 +71,11 @@ static enum status make_costs(void *engine, int role)
 	struct timed *t = &e->timed[role];
 	struct cost cost;
 	make_places(t, r);
-	t->cost = make((size_t)t->timed.count, sizeof *t->cost);
+	t->cost = array_make((size_t)t->timed.count, sizeof *t->cost);
 	for (int op = r->step.begin; op < r->step.end; op++) {
 		if (op_class(r->ops[op].kind) != OP_CLASS_K && op_class(r->ops[op].kind) != OP_CLASS_V)
 			continue;
-		enum status s = cost_kernel(e->c, e->plan, r, &r->ops[op], &cost);
-		if (s)
-			return s;
+		TRY(cost_kernel(e->c, e->plan, r, &r->ops[op], &cost));
 		timed_set_cost(t, subset_place(&t->timed, op - r->step.begin), &cost);
 	}
 	return STATUS_OK;
@@ -99,8 +88,8 @@ static void make_process(struct engine *e, struct process *p, const struct rank_
 	walk_begin(&p->walk, p->role, SECTION_STEP);
 	const struct timed *t = &e->timed[who->role];
 	p->timed = &t->timed;
-	p->begin = make((size_t)t->timed.count, sizeof *p->begin);
-	p->end = make((size_t)t->timed.count, sizeof *p->end);
+	p->begin = array_make((size_t)t->timed.count, sizeof *p->begin);
+	p->end = array_make((size_t)t->timed.count, sizeof *p->end);
 	for (int i = 0; i < t->timed.count; i++)
 		p->begin[i] = p->end[i] = -1;
 	p->device = p->link_out = p->link_in = -1;
@@ -117,7 +106,7 @@ static void make_process(struct engine *e, struct process *p, const struct rank_
 static void make_nodes(struct engine *e)
 {
 	const struct cluster *c = e->c;
-	e->nodes = make((size_t)e->classes.node_count, sizeof *e->nodes);
+	e->nodes = array_make((size_t)e->classes.node_count, sizeof *e->nodes);
 	for (int i = 0; i < e->classes.node_count; i++) {
 		struct node_resources *n = &e->nodes[i];
 		int first = i - i % (int)e->classes.together; /* of the machine, whose cores and memory these are */
@@ -141,18 +130,16 @@ enum status engine_init(struct engine *e, const struct plan *plan, const struct 
                         struct trace *trace)
 {
 	*e = (struct engine){.plan = plan, .c = c, .grain = grain, .trace = trace, .measured = true};
-	enum status s;
-	if ((s = work_run(make_costs, e, plan->role_count, plan_operations(plan))) || (s = instances_make(e)))
-		return s;
+	TRY(work_run(make_costs, e, plan->role_count, plan_operations(plan)));
+	TRY(instances_make(e));
 	e->shift = symmetry_shift(e);
-	if ((s = check_messages(e)))
-		return s;
+	TRY(check_messages(e));
 	if (grain == GRAIN_MESSAGE)
 		rank_classes_each(&e->classes, plan, c, e->shift);
 	else
 		rank_classes_make(&e->classes, plan, c);
 	make_nodes(e);
-	e->processes = make((size_t)e->classes.count, sizeof *e->processes);
+	e->processes = array_make((size_t)e->classes.count, sizeof *e->processes);
 	for (int i = 0; i < e->classes.count; i++)
 		make_process(e, &e->processes[i], &e->classes.classes[i]);
 	return groups_make(e);

@@ -75,9 +75,7 @@ static enum status residuals(const struct fit *f, const double *x, double *out)
 	put(&s, f->base, x, f->freed);
 	for (int i = 0; i < f->count; i++) {
 		int64_t ns;
-		enum status status = predict(&f->steps[i], &s, &ns);
-		if (status)
-			return status;
+		TRY(predict(&f->steps[i], &s, &ns));
 		out[i] = log((double)ns / (double)f->steps[i].measured);
 	}
 	return STATUS_OK;
@@ -120,9 +118,7 @@ static enum status slopes(const struct fit *f, const double *x, const double *r,
 		bounds_of(f->base, i, f->freed, &low, &high);
 		double apart = x[i] + APART <= high ? APART : -APART;
 		moved[i] += apart;
-		enum status s = residuals(f, moved, there);
-		if (s)
-			return s;
+		TRY(residuals(f, moved, there));
 		for (int k = 0; k < f->count; k++)
 			slope[k][i] = (there[k] - r[k]) / apart;
 	}

@@ -32,9 +32,7 @@ static enum status memory_of(const struct own_peak *p, const struct stack *s, st
 {
 	static struct report r; /* large */
 	struct cluster c = *p->ceilings;
-	enum status status = cluster_take_stack(&c, s);
-	if (status)
-		return status;
+	TRY(cluster_take_stack(&c, s));
 	sim_memory(p->plan, &c, &r);
 	*out = r.roles[0].memory[SPACE_DEVICE];
 	for (int i = 1; i < r.role_count; i++)
@@ -89,9 +87,7 @@ static enum status fit(struct stack *s, const struct own_peak *peaks, int count)
 	const struct stack plain = unchanged(s);
 	for (int i = 0; i < count; i++) {
 		struct report_memory m;
-		enum status status = peaks[i].peak ? memory_of(&peaks[i], &plain, &m) : STATUS_OK;
-		if (status)
-			return status;
+		TRY(peaks[i].peak ? memory_of(&peaks[i], &plain, &m) : STATUS_OK);
 		if (peaks[i].peak)
 			add(&sums[kind_of(&peaks[i])], &peaks[i], &m);
 	}
@@ -140,9 +136,7 @@ static bool is_off(int64_t predicted, int64_t measured)
 static enum status check(const struct own_peak *p, const struct stack *s)
 {
 	struct report_memory m;
-	enum status status = memory_of(p, s, &m);
-	if (status)
-		return status;
+	TRY(memory_of(p, s, &m));
 	int64_t device = m.reserved_bytes + m.overhead_bytes;
 	if (is_off(m.allocated_bytes, p->peak))
 		return refuse_peak(p, &m);

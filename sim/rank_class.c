@@ -4,7 +4,6 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/base/compare.h"
-#include "strategy/base/memory.h"
 
 static int64_t per_node_of(const struct cluster *c, int64_t ranks)
 {
@@ -47,10 +46,8 @@ void rank_classes_each(struct rank_classes *p, const struct plan *plan, const st
 static int64_t *special_nodes(const struct rank_classes *p, const struct plan *plan, const struct cluster *c,
                               int *count)
 {
-	int64_t *node = calloc((size_t)c->slow_count + (size_t)plan->role_count + 1, sizeof *node);
+	int64_t *node = array_make((size_t)c->slow_count + (size_t)plan->role_count + 1, sizeof *node);
 	int n = 0, kept = 0;
-	if (!node)
-		memory_exhausted();
 	for (int i = 0; i < c->slow_count; i++)
 		if (c->slow[i].rank < plan->ranks)
 			node[n++] = c->slow[i].rank / p->per_node;

@@ -59,9 +59,7 @@ static enum status add_usual_precisions(struct advise_request *q)
 {
 	static const enum type usual[] = {TYPE_BF16, TYPE_FP16, TYPE_FP32};
 	struct cluster c;
-	enum status s = cluster_open(&c, q->cluster, q->given.ranks);
-	if (s)
-		return s;
+	TRY(cluster_open(&c, q->cluster, q->given.ranks));
 	for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
 		if (cluster_peak(&c, usual[i]).value > 0 && !(usual[i] == TYPE_FP16 && q->precisions))
 			q->precision[q->precisions++] = usual[i];
@@ -201,9 +199,7 @@ static enum status predict_own(const struct options *o, struct report *own)
 static enum status print_advice(const struct options *o, const struct advice *a, json_t *emitted)
 {
 	struct report own = {0};
-	enum status s = predict_own(o, &own);
-	if (s)
-		return s;
+	TRY(predict_own(o, &own));
 	if (option_given(o, OPTION_JSON)) {
 		json_t *json = advice_to_json(a);
 		if (o->config_settings)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/show/show_advice.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/number.h"
 #include "strategy/base/version.h"
 #include "viz/export/export.h"
@@ -125,9 +126,7 @@ static void title(struct cloud *cloud, const struct advice *a, const char *model
 enum status advise_chart_write(const struct advice *a, const char *model, const char *path)
 {
 	struct fonts fonts = {0};
-	struct cloud *cloud = calloc(1, sizeof *cloud);
-	if (!cloud)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct cloud *cloud = array_make(1, sizeof *cloud);
 	cloud->theme = THEME_PAPER;
 	cloud->fonts = &fonts;
 	title(cloud, a, model);

@@ -72,9 +72,7 @@ static enum status measure(struct cluster *c, struct calibrate_figures *figures,
 	struct arguments a;
 	struct description d = {.figures = figures};
 	struct calibrate_options k = calibrate_options_from(o);
-	enum status s = calibrate_check(&k, option_whole(o, OPTION_RANKS));
-	if (s)
-		return s;
+	TRY(calibrate_check(&k, option_whole(o, OPTION_RANKS)));
 	arguments_begin(&a, "calibrate");
 	arguments_drop(&a, OPTION_HOSTS);
 	arguments_pass(&a, COMMAND_CALIBRATE, o);
@@ -86,7 +84,7 @@ static enum status measure(struct cluster *c, struct calibrate_figures *figures,
 	                        .ends_at_once = true,
 	                        .on_line = take_line,
 	                        .context = &d};
-	s = launch_run(&launch);
+	enum status s = launch_run(&launch);
 	progress_clear(&d.progress);
 	if (!s)
 		s = cluster_read(c, d.text ? d.text : "", d.length, "calibration");
@@ -167,12 +165,10 @@ enum status calibrate_if_older(enum device_kind kind, int64_t seconds, const cha
 	snprintf(over, sizeof over, "--hosts=%s", hosts ? hosts : "");
 	if (!calibrate_is_older(kind, seconds))
 		return STATUS_OK;
-	enum status s = cluster_local_path(kind, path, sizeof path);
-	if (s)
-		return s;
+	TRY(cluster_local_path(kind, path, sizeof path));
 	fprintf(stderr, "measuring %s rates, for %s\n", hosts ? "these hosts'" : "this machine's",
 	        character_plain(path));
-	s = options_parse(&o, COMMAND_CALIBRATE, 3, quick);
+	enum status s = options_parse(&o, COMMAND_CALIBRATE, 3, quick);
 	if (!s)
 		s = hosts_set_ranks(&o);
 	if (!s)

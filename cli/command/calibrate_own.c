@@ -306,9 +306,7 @@ static json_t *to_json(const struct own *w, const char *path)
 static enum status write_and_show(struct own *w, const struct options *o)
 {
 	const char *path = option_given(o, OPTION_OUTPUT) ? option_text(o, OPTION_OUTPUT) : NULL;
-	enum status s = path ? file_write(path, "{output}", print_stack, &w->stack) : STATUS_OK;
-	if (s)
-		return s;
+	TRY(path ? file_write(path, "{output}", print_stack, &w->stack) : STATUS_OK);
 	if (option_given(o, OPTION_JSON)) {
 		print_json(to_json(w, path), false);
 	} else if (!path) {

@@ -44,10 +44,8 @@ enum status command_stack(const struct options *o)
 	struct stack stack;
 	if (!o->topic)
 		return list(stack_list);
-	enum status s = cluster_open(&c, option_text(o, OPTION_CLUSTER), 1);
-	if (s)
-		return s;
-	s = stack_open(&stack, o->topic, c.card);
+	TRY(cluster_open(&c, option_text(o, OPTION_CLUSTER), 1));
+	enum status s = stack_open(&stack, o->topic, c.card);
 	if (!s)
 		stack_print(&stack, stdout);
 	cluster_release(&c);

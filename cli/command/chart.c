@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/number.h"
 #include "strategy/base/version.h"
 #include "strategy/cluster/effective.h"
@@ -72,9 +73,7 @@ static enum status ask_cluster(struct chart *chart, const struct options *o, con
 {
 	struct cluster c;
 	char word[32];
-	enum status s = cluster_open(&c, option_text(o, OPTION_CLUSTER), option_whole(o, OPTION_RANKS));
-	if (s)
-		return s;
+	TRY(cluster_open(&c, option_text(o, OPTION_CLUSTER), option_whole(o, OPTION_RANKS)));
 	bool traffic = kind && kind->value == sent_of;
 	if (c.kind == DEVICE_GPU &&
 	    !traffic) /* a node's memory is shared: how much a rank has depends on their number */
@@ -257,9 +256,7 @@ enum status chart_export(const struct options *o, const struct members *members,
                          int count, const char *path)
 {
 	struct fonts fonts = {0};
-	struct chart *chart = calloc(1, sizeof *chart);
-	if (!chart)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct chart *chart = array_make(1, sizeof *chart);
 	chart->theme = THEME_PAPER;
 	chart->fonts = &fonts;
 	enum status s = fonts_open(&fonts);

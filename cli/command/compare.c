@@ -9,6 +9,7 @@
 #include "cli/command/emit.h"
 #include "cli/command/job.h"
 #include "cli/command/mend.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/file.h"
 #include "strategy/base/path.h"
 
@@ -26,18 +27,15 @@ static enum status make_variants(struct comparison *c, const struct options *o)
 			                   "--%s %.60s: more than %d combinations; give fewer alternatives",
 			                   option_name((enum option)i), option_text(o, (enum option)i), VARIANTS);
 	}
-	if (!(c->variants = calloc((size_t)c->variant_count, sizeof *c->variants)))
-		return status_fail(STATUS_MEMORY, "out of memory");
+	c->variants = array_make((size_t)c->variant_count, sizeof *c->variants);
 	for (int k = 0; k < c->variant_count; k++) {
 		int rest = k;
 		c->variants[k] = *o;
 		for (int i = OPTION_COUNT - 1; i >= 0; i--) {
 			int n = option_alternatives(o, (enum option)i);
-			enum status s = n > 1 ? option_alternative(o, (enum option)i, rest % n, &c->arena,
-			                                           &c->variants[k].value[i].text)
-			                      : STATUS_OK;
-			if (s)
-				return s;
+			TRY(n > 1 ? option_alternative(o, (enum option)i, rest % n, &c->arena,
+			                               &c->variants[k].value[i].text)
+			          : STATUS_OK);
 			rest /= n;
 		}
 	}
@@ -85,10 +83,8 @@ static enum status predict_interval(const struct options *o, const struct settin
 	struct job j;
 	if (!interval_is_asked(o))
 		return STATUS_OK;
-	enum status s = job_open(&j, m);
-	if (s)
-		return s;
-	s = interval_predict(&j, o, (double)e->report.time.step / 1e9, &e->interval);
+	TRY(job_open(&j, m));
+	enum status s = interval_predict(&j, o, (double)e->report.time.step / 1e9, &e->interval);
 	job_release(&j);
 	return s;
 }
@@ -123,11 +119,8 @@ static enum status simulate_members(struct comparison *c, const struct options *
 /* Strategies that make no sense with the other options are skipped, with the reason. If all are, that is the error. */
 static enum status simulate_all(struct comparison *c, enum grain grain)
 {
-	for (int i = 0; i < c->variant_count; i++) {
-		enum status s = simulate_members(c, &c->variants[i], grain);
-		if (s)
-			return s;
-	}
+	for (int i = 0; c->variants && i < c->variant_count; i++)
+		TRY(simulate_members(c, &c->variants[i], grain));
 	return c->column_count ? STATUS_OK : status_fail(STATUS_INPUT, "%s", c->entries[0].skipped);
 }
 
@@ -175,9 +168,7 @@ static enum status require_fit(const struct comparison *c)
 static enum status output(struct comparison *c, const struct options *o)
 {
 	const char *path = option_text(o, OPTION_EXPORT);
-	enum status s = path ? write_export(c, o, path) : STATUS_OK;
-	if (s)
-		return s;
+	TRY(path ? write_export(c, o, path) : STATUS_OK);
 	if (option_given(o, OPTION_JSON))
 		print_json(comparison_to_json(c), false);
 	else
@@ -205,9 +196,9 @@ static enum status comparison_open(struct comparison *c, struct options *o)
 	if (s)
 		return s;
 	size_t most = (size_t)c->variant_count * MEMBERS;
-	c->entries = calloc(most, sizeof *c->entries);
-	c->columns = calloc(most, sizeof *c->columns);
-	return c->entries && c->columns ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
+	c->entries = array_make(most, sizeof *c->entries);
+	c->columns = array_make(most, sizeof *c->columns);
+	return STATUS_OK;
 }
 
 static void comparison_release(struct comparison *c)

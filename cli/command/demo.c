@@ -94,11 +94,8 @@ static void show_table(const struct trials *d)
 
 static enum status check_accuracies(const struct trials *d)
 {
-	for (int i = 0; i < d->members.count; i++) {
-		enum status s = check_accuracy(d->members.member[i].strategy, &d->trial[i].measured);
-		if (s)
-			return s;
-	}
+	for (int i = 0; i < d->members.count; i++)
+		TRY(check_accuracy(d->members.member[i].strategy, &d->trial[i].measured));
 	return STATUS_OK;
 }
 

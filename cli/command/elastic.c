@@ -50,10 +50,8 @@ static enum status try_ranks(struct elastic *e, struct options *o, int64_t ranks
 	struct job j;
 	int64_t each;
 	set_whole(e, o, OPTION_RANKS, ranks);
-	enum status s = hosts_ranks_each(o, ranks, &each);
-	if (s)
-		return s;
-	s = job_from_options(&j, o);
+	TRY(hosts_ranks_each(o, ranks, &each));
+	enum status s = job_from_options(&j, o);
 	job_release(&j);
 	return s;
 }

@@ -11,6 +11,7 @@
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "strategy/base/file.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/number.h"
 #include "strategy/base/path.h"
 
@@ -66,7 +67,7 @@ static char *tokenizer_path(const struct options *o, struct arena *a)
 {
 	const char *given = option_text(o, OPTION_TOKENIZER), *init = option_text(o, OPTION_INIT);
 	if (option_given(o, OPTION_TOKENIZER))
-		return path_is_folder(given) ? tokenizer_of(given) : strdup(given);
+		return path_is_folder(given) ? tokenizer_of(given) : memory_text(given);
 	if (path_folder_has(init, "tokenizer.json"))
 		return tokenizer_of(init);
 	char *found = o->model_path ? tokenizer_of(without_keys(a, o->model_path)) : NULL;

@@ -15,9 +15,7 @@ enum status hosts_set_ranks(struct options *o)
 	struct hosts h;
 	if (!option_given(o, OPTION_HOSTS) || option_given(o, OPTION_RANKS))
 		return STATUS_OK;
-	enum status s = hosts_read(&h, option_text(o, OPTION_HOSTS));
-	if (s)
-		return s;
+	TRY(hosts_read(&h, option_text(o, OPTION_HOSTS)));
 	int64_t ranks = hosts_slots(&h);
 	bool fewer = o->command == COMMAND_TRAIN && option_given(o, OPTION_RESTARTS) &&
 	             option_whole(o, OPTION_RESTARTS) && !option_given(o, OPTION_PLAN_FILE);
@@ -74,10 +72,8 @@ enum status hosts_ranks_each(const struct options *o, int64_t ranks, int64_t *ea
 	if (joined)
 		return status_fail(STATUS_INPUT, "{hosts}: mpirun has started the ranks already; leave {hosts} out");
 	int64_t hosts;
-	enum status s = hosts_read(&h, option_text(o, OPTION_HOSTS));
-	if (s)
-		return s;
-	s = hosts_place(&h, ranks, &hosts, each);
+	TRY(hosts_read(&h, option_text(o, OPTION_HOSTS)));
+	enum status s = hosts_place(&h, ranks, &hosts, each);
 	hosts_release(&h);
 	if (hosts == 1)
 		*each = 0;

@@ -88,9 +88,7 @@ static enum status read_line(struct hosts *h, struct reader *r)
 	if (h->count == HOSTS_MOST)
 		return refuse(r, name, "more than %d hosts", HOSTS_MOST);
 	more = next_word(r, &word);
-	enum status s = more ? read_slots(r, word, more, &slots) : STATUS_OK;
-	if (s)
-		return s;
+	TRY(more ? read_slots(r, word, more, &slots) : STATUS_OK);
 	if (next_word(r, &word))
 		return refuse(r, word, "a line has a host and its slots, and no more");
 	*ARRAY_ADD(h->list, h->count, h->capacity) =
@@ -138,10 +136,8 @@ enum status hosts_read_all(struct hosts *h, const char *path)
 	char *text;
 	size_t size;
 	*h = (struct hosts){.list = NULL};
-	enum status s = file_read(path, "{hosts}", MOST, &text, &size);
-	if (s)
-		return s;
-	s = hosts_parse(h, text, size, path);
+	TRY(file_read(path, "{hosts}", MOST, &text, &size));
+	enum status s = hosts_parse(h, text, size, path);
 	free(text);
 	return s;
 }

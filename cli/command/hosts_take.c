@@ -40,11 +40,9 @@ enum status hosts_take(struct options *o)
 	if (!o->value[OPTION_HOSTS].given ||
 	    (starts_ranks(o->command) && (ranks->given || !o->value[OPTION_CONFIG].given)))
 		return STATUS_OK;
-	enum status s = hosts_read_all(&h, o->value[OPTION_HOSTS].text);
-	if (s)
-		return s;
+	TRY(hosts_read_all(&h, o->value[OPTION_HOSTS].text));
 	int64_t wanted = ranks->given ? ranks->whole : hosts_slots(&h);
-	s = hosts_place(&h, wanted, &hosts, &each);
+	enum status s = hosts_place(&h, wanted, &hosts, &each);
 	if (!s && !ranks->given) {
 		o->hosts_ranks = wanted;
 		o->place[SETTING_RANKS] = arena_print(&o->arena, "%s: %" PRId64 " hosts with %" PRId64 " slots",

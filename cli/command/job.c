@@ -138,9 +138,7 @@ static enum status lay_out_without(const struct job *j, struct report *out)
 	if (!at || j->from_file)
 		return STATUS_OK;
 	memmove(at, at + sizeof key - 1, strlen(at + sizeof key - 1) + 1);
-	enum status s = plan_compile(&p, &j->model, &settings);
-	if (s)
-		return s;
+	TRY(plan_compile(&p, &j->model, &settings));
 	plan_memory(&p, &p.roles[0], SPACE_DEVICE, &use);
 	out->checkpointing.arena_bytes_without = use.arena_bytes;
 	plan_release(&p);
@@ -234,9 +232,7 @@ enum status job_predict_run(struct job *j, const struct options *o, struct repor
 {
 	int64_t threads = option_given(o, OPTION_THREADS) ? option_whole(o, OPTION_THREADS) : 0;
 	j->tf32 = option_given(o, OPTION_TF32);
-	enum status s = hosts_ranks_each(o, j->plan.ranks, &j->ranks_each);
-	if (s)
-		return s;
+	TRY(hosts_ranks_each(o, j->plan.ranks, &j->ranks_each));
 	say_assumed(j, job_cluster(o));
 	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, out);
 }
@@ -267,10 +263,8 @@ enum status job_check_fits(const struct job *j, const struct options *o, const s
 enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out)
 {
 	struct job j;
-	enum status s = compile(&j, settings);
-	if (s)
-		return s;
-	s = job_predict(&j, cluster, grain, 0, NULL, out);
+	TRY(compile(&j, settings));
+	enum status s = job_predict(&j, cluster, grain, 0, NULL, out);
 	job_release(&j);
 	return s;
 }
@@ -278,9 +272,7 @@ enum status job_simulate(const struct settings *settings, const char *cluster, e
 enum status job_find_change(const struct settings *settings, const char *cluster, struct report_change *out)
 {
 	struct job j;
-	enum status s = job_open(&j, settings);
-	if (s)
-		return s;
+	TRY(job_open(&j, settings));
 	fit_find_change(&j.plan, cluster, out);
 	job_release(&j);
 	return STATUS_OK;

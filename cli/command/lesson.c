@@ -217,10 +217,8 @@ static enum status run(const struct options *o, const struct lesson_folder *f, s
 static enum status list_or_teach(const struct options *o, const struct lesson_folder *f)
 {
 	struct learner p;
-	enum status s = learner_open(&p);
-	if (s)
-		return s;
-	s = run(o, f, &p);
+	TRY(learner_open(&p));
+	enum status s = run(o, f, &p);
 	learner_release(&p);
 	return s;
 }

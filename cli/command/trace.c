@@ -44,9 +44,7 @@ enum status command_trace(const struct options *o)
 	if (!o->word_count)
 		return status_fail(STATUS_INPUT,
 		                   "trace needs a file: shardlab trace rank0.json rank1.json, one for each rank");
-	enum status s = profile_open(&p, o->words, o->word_count);
-	if (s)
-		return s;
+	TRY(profile_open(&p, o->words, o->word_count));
 	if (option_given(o, OPTION_JSON))
 		print_json(profile_to_json(&p), false);
 	else

@@ -12,6 +12,7 @@
 #include "cli/command/hosts.h"
 #include "cli/command/launch.h"
 #include "cli/command/run.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/output.h"
 
 /* Without --steps, a run takes two seconds: the median of a few short steps says little. */
@@ -130,9 +131,7 @@ static enum status check_first(const struct trials *t)
 
 enum status trials_open(struct trials **out, const struct options *o, const char *command)
 {
-	struct trials *t = *out = calloc(1, sizeof *t);
-	if (!t)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct trials *t = *out = array_make(1, sizeof *t);
 	launch_stop_on_signals();
 	t->options = o;
 	enum status s = members_from_options(&t->members, o);
@@ -231,10 +230,8 @@ static void replace(struct report *kept, struct report *other)
 static enum status predict(const struct trials *t, const struct settings *m, struct report *out)
 {
 	struct job j;
-	enum status s = job_open(&j, m);
-	if (s)
-		return s;
-	s = job_predict_run(&j, t->options, out);
+	TRY(job_open(&j, m));
+	enum status s = job_predict_run(&j, t->options, out);
 	if (!s)
 		s = job_check_fits(&j, t->options, out);
 	if (!s)

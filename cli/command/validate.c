@@ -214,9 +214,7 @@ static enum status measure_and_compare(struct trials *v)
 
 static enum status validate(struct trials *v)
 {
-	enum status s = v->joined ? trials_join(v) : STATUS_OK;
-	if (s)
-		return s;
+	TRY(v->joined ? trials_join(v) : STATUS_OK);
 	return v->rank ? trials_follow(v) : measure_and_compare(v);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/command/command.h"
 #include "cli/command/view_load.h"
 #include "cli/command/view_open.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/file.h"
 #include "strategy/base/language.h"
 #include "strategy/base/number.h"
@@ -212,10 +213,8 @@ static enum status open_viewer(struct viewer *v, struct fonts *fonts)
 
 enum status command_view(const struct options *o)
 {
-	struct viewer *v = calloc(1, sizeof *v);
+	struct viewer *v = array_make(1, sizeof *v);
 	struct fonts fonts = {0};
-	if (!v)
-		return status_fail(STATUS_MEMORY, "out of memory");
 	v->options = o;
 	enum status s = open_viewer(v, &fonts);
 	if (!s)

@@ -7,6 +7,7 @@
 #include "cli/command/view_open.h"
 #include "strategy/base/file.h"
 #include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "viz/build/board.h"
 #include "viz/build/describe.h"
 
@@ -33,9 +34,7 @@ static enum status small_settings(struct settings *out, const struct settings *a
 static enum status compile(struct viewer *v, const struct settings *settings)
 {
 	struct job job;
-	enum status s = job_open(&job, settings);
-	if (s)
-		return s;
+	TRY(job_open(&job, settings));
 	job_release(&v->built);
 	job_move(&v->built, &job);
 	return STATUS_OK;
@@ -99,8 +98,8 @@ enum status viewer_moves(const struct options *o, char **out)
 		return STATUS_OK;
 	if (!strpbrk(text, " ,") && *text && strcmp(text, "...") != 0 && strcmp(text, "…") != 0)
 		return file_read(text, "{moves}", MOST_BYTES, out, &size);
-	*out = strdup(text);
-	return *out ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
+	*out = memory_text(text);
+	return STATUS_OK;
 }
 
 static enum status play(struct board *b, const struct options *o)

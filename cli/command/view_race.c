@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/sim.h"
+#include "strategy/base/arena.h"
 #include "viz/timeline/timeline.h"
 
 /* The operations that are raced, and who comes first in the picture. Every other algorithm of the operation follows. */
@@ -121,13 +122,9 @@ static enum status take(struct racer *out, const struct plan *p, const struct tr
 		out->part[i] = op_schedule(p, &r->ops[r->step.begin + i]);
 		out->rounds += (int)schedule_rounds(&out->part[i]);
 	}
-	out->ends = calloc((size_t)out->rounds + 1, sizeof *out->ends);
-	if (!out->ends)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	out->ends = array_make((size_t)out->rounds + 1, sizeof *out->ends);
 	take_bytes(out, p);
-	enum status status = timeline_open(&s, trace, &none);
-	if (status)
-		return status;
+	TRY(timeline_open(&s, trace, &none));
 	if (by_message) {
 		take_rounds(out, &s);
 	} else {
@@ -197,11 +194,8 @@ static enum status run_point(struct race *r, const struct cluster *c, int point)
 	bool by_ranks = v->over == RACE_OVER_RANKS;
 	int64_t ranks = by_ranks ? v->at[point] : r->ranks, bytes = by_ranks ? r->bytes : v->at[point];
 	const char *name;
-	for (int i = 0; (name = racer_name(r->operation, i, &one)); i++) {
-		enum status s = run_one(name, ranks, bytes, c, ranks <= RACE_BY_MESSAGE, &v->ns[i][point], NULL);
-		if (s)
-			return s;
-	}
+	for (int i = 0; (name = racer_name(r->operation, i, &one)); i++)
+		TRY(run_one(name, ranks, bytes, c, ranks <= RACE_BY_MESSAGE, &v->ns[i][point], NULL));
 	return STATUS_OK;
 }
 

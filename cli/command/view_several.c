@@ -98,9 +98,7 @@ enum status viewer_load(struct viewer *v, const char *strategy, struct loaded **
 enum status viewer_begin(struct viewer *v, const struct options *o)
 {
 	v->options = o;
-	enum status s = load_from_options(&v->loaded[0], o);
-	if (s)
-		return s;
+	TRY(load_from_options(&v->loaded[0], o));
 	v->used[0] = ++v->uses;
 	v->past_count = 1;
 	v->whatif.row = -1;

@@ -46,9 +46,7 @@ static enum status show(struct viewer *v, const struct changes *c)
 	struct loaded *l;
 	char second[sizeof l->job.settings.strategy] = "";
 	bool compared = p->compare;
-	enum status s = viewer_find(v, c, viewer_shown(v)->job.settings.strategy, &l);
-	if (s)
-		return s;
+	TRY(viewer_find(v, c, viewer_shown(v)->job.settings.strategy, &l));
 	if (p->second && !v->together)
 		snprintf(second, sizeof second, "%s", p->second->timeline.plan->settings.strategy);
 	v->past[v->at] = *c;

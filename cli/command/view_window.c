@@ -44,9 +44,7 @@ static enum status open_strategy(void *context, int i)
 {
 	struct viewer *v = context;
 	struct loaded *l;
-	enum status s = viewer_load(v, choice_at(i)->name, &l);
-	if (s)
-		return s;
+	TRY(viewer_load(v, choice_at(i)->name, &l));
 	playback_show(&v->playback, &l->shown);
 	if (v->playback.whatif)
 		viewer_fill(v);

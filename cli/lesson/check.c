@@ -242,10 +242,8 @@ enum status lesson_check_all(const char *path, bool update, FILE *out)
 	char copy[256];
 	snprintf(copy, sizeof copy, "%.250s", path);
 	snprintf(k.folder, sizeof k.folder, "%s", dirname(copy));
-	enum status s = lesson_open(&k.l, path);
-	if (s)
-		return s;
-	s = place_open(&k.place, k.folder);
+	TRY(lesson_open(&k.l, path));
+	enum status s = place_open(&k.place, k.folder);
 	for (int i = 0; !s && i < k.l.piece_count; i++)
 		s = check_piece(&k, &k.l.pieces[i]);
 	place_close(&k.place);

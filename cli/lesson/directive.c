@@ -72,11 +72,8 @@ enum status directive_read(struct directive *d, const struct lesson *l, const ch
 	char *at = cut_name(d), *word;
 	if (!at)
 		return STATUS_OK;
-	while ((word = next_word(&at))) {
-		enum status s = add_word(d, l, word);
-		if (s)
-			return s;
-	}
+	while ((word = next_word(&at)))
+		TRY(add_word(d, l, word));
 	return at[strspn(at, " \t\n")] ? lesson_fail(l, line, "%s: a quotation mark is missing", d->name) : STATUS_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "strategy/base/language.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/path.h"
 
 /* "03-ring-all-reduce.md" */
@@ -54,7 +55,7 @@ enum status lesson_folder_open(struct lesson_folder *f, const char *language)
 		char path[PATH_MAX];
 		snprintf(path, sizeof path, "%s/%s", f->path, list[i]->d_name);
 		if (f->count < LESSONS)
-			f->files[f->count++] = strdup(path);
+			f->files[f->count++] = memory_text(path);
 		free(list[i]);
 	}
 	free(list);

@@ -166,9 +166,7 @@ static enum status read_console(struct lesson *l, struct piece *p)
 
 static enum status read_run(struct reader *r, struct piece *p)
 {
-	enum status s = read_check(r, p);
-	if (s)
-		return s;
+	TRY(read_check(r, p));
 	p->where = arena_copy(&r->l->arena, directive_value(&r->d, "where"));
 	if (!is_console(r->at))
 		return lesson_fail(r->l, p->line, "run: a block ```console must follow");
@@ -304,9 +302,7 @@ static enum status read_exercise(struct reader *r, struct piece *p)
 static enum status read_head(struct reader *r, int line)
 {
 	double minutes = 0;
-	enum status s = directive_real(&r->d, r->l, "minutes", 1, 600, &minutes);
-	if (s)
-		return s;
+	TRY(directive_real(&r->d, r->l, "minutes", 1, 600, &minutes));
 	if (minutes < 1)
 		return lesson_fail(r->l, line, "lesson: say how long it takes, as in: lesson: minutes=20");
 	r->l->minutes = (int)minutes;
@@ -371,11 +367,8 @@ static enum status read_text(struct reader *r)
 
 static enum status read_blocks(struct reader *r)
 {
-	while (r->at) {
-		enum status s = is_html(r->at, "<!--") ? read_directive(r) : read_text(r);
-		if (s)
-			return s;
-	}
+	while (r->at)
+		TRY(is_html(r->at, "<!--") ? read_directive(r) : read_text(r));
 	if (!r->l->title)
 		return lesson_fail(r->l, 1, "a lesson begins with its title, as in: # 3. Ring all-reduce");
 	if (!r->l->minutes)
@@ -408,10 +401,8 @@ enum status lesson_open(struct lesson *l, const char *path)
 	char *text;
 	size_t size;
 	*l = (struct lesson){0};
-	enum status s = file_read(path, "lesson", MOST_BYTES, &text, &size);
-	if (s)
-		return s;
-	s = lesson_read(l, text, size, path);
+	TRY(file_read(path, "lesson", MOST_BYTES, &text, &size));
+	enum status s = lesson_read(l, text, size, path);
 	free(text);
 	return s;
 }

@@ -314,9 +314,7 @@ static enum status take_model_of_weights(struct options *o)
 static enum status read_model_file(struct options *o)
 {
 	struct option_value *v = &o->value[OPTION_MODEL];
-	enum status s = refuse_adapter(o);
-	if (s)
-		return s;
+	TRY(refuse_adapter(o));
 	if (!v->given)
 		return take_model_of_weights(o);
 	if (!model_config_is_path(v->text))
@@ -410,16 +408,13 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			o->second = argv[at++];
 		else if ((s = parse_one(o, argc, argv, &at)))
 			return s;
-	if ((s = read_model_file(o)))
-		return s;
+	TRY(read_model_file(o));
 	if (take_hosts && option_given(o, OPTION_HOSTS) && (s = take_hosts(o)))
 		return s;
-	if ((s = options_count_cluster(o)))
-		return s;
+	TRY(options_count_cluster(o));
 	if (option_given(o, OPTION_CONFIG) && (s = options_take_recipe(o)))
 		return s;
-	if ((s = options_take_ranks(o)))
-		return s;
+	TRY(options_take_ranks(o));
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const char *text = option_default((enum option)i, c);
 		if (!o->value[i].given && *text && (s = option_read_value(option_row(i), false, text, &o->value[i])))

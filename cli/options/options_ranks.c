@@ -5,6 +5,7 @@
 
 #include "cli/options/options_table.h"
 
+#include "strategy/base/arena.h"
 #include "strategy/cluster/links.h"
 
 /* Of these --trace is a run that was recorded; of others it is written. */
@@ -22,8 +23,7 @@ static bool counts_cluster(const struct options *o)
 
 static enum status find_in_trace(struct options *o, int64_t *ranks)
 {
-	if (!(o->recorded = calloc(1, sizeof *o->recorded)))
-		return status_fail(STATUS_MEMORY, "out of memory");
+	o->recorded = array_make(1, sizeof *o->recorded);
 	enum status s = profile_open_list(o->recorded, option_text(o, OPTION_TRACE));
 	if (!s) {
 		*ranks = o->recorded->world;

@@ -313,10 +313,8 @@ enum status options_take_recipe(struct options *o)
 	struct recipe r;
 	if (o->value[OPTION_PLAN_FILE].given)
 		return status_fail(STATUS_INPUT, "--plan FILE says all that --config FILE does; leave one of them out");
-	enum status s = open_recipe(&r, o);
-	if (s)
-		return s;
-	s = take(o, &r);
+	TRY(open_recipe(&r, o));
+	enum status s = take(o, &r);
 	o->config = option_text(o, OPTION_CONFIG);
 	o->config_reader = r.reader;
 	recipe_release(&r);

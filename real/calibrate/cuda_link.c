@@ -175,9 +175,7 @@ static enum status measure_sizes(struct links *l, struct cluster *out)
 		calibrate_progress(k, "collectives");
 		for (int kind = 0; kind < KINDS; kind++) {
 			struct schedule schedule = {kinds[kind].algorithm, k->ranks, 0, elements, 0};
-			enum status s = run_repeats(l, kinds[kind].algorithm, elements, ns);
-			if (s)
-				return s;
+			TRY(run_repeats(l, kinds[kind].algorithm, elements, ns));
 			struct rate r = calibrate_rate(0, ns, REPEATS);
 			smallest[kind] = i ? smallest[kind] : r;
 			tell(l, kinds[kind].name, elements * (int64_t)sizeof(float), r);

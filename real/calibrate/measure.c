@@ -107,9 +107,7 @@ enum status calibrate_steps(struct timed_run *r, const struct calibration *k, do
 		}
 		if (enough)
 			break;
-		enum status s = executor_run(r->executor, r->step);
-		if (s)
-			return s;
+		TRY(executor_run(r->executor, r->step));
 		if (i >= WARM_UP)
 			seen(context, r);
 	}

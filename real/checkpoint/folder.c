@@ -12,6 +12,7 @@
 #include "real/checkpoint/manifest.h"
 #include "strategy/base/arena.h"
 #include "strategy/base/file.h"
+#include "strategy/base/memory.h"
 #include "strategy/base/output.h"
 #include "strategy/base/path.h"
 
@@ -219,7 +220,7 @@ enum status checkpoint_find(const char *given, const char *folder, char **out)
 	if (!in)
 		return status_fail(STATUS_INPUT,
 		                   "{resume} latest: of which run? Give {checkpoint} DIR too, or {resume} DIR");
-	*out = !latest && has_manifest(in) ? strdup(in) : named_latest(in);
+	*out = !latest && has_manifest(in) ? memory_text(in) : named_latest(in);
 	if (!*out)
 		*out = last_there(in, false);
 	if (*out)

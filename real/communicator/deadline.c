@@ -22,9 +22,7 @@ static enum status begin(const char *what, int times)
 {
 	int64_t ns;
 	struct sigaction action = {.sa_handler = give_up};
-	enum status s = communicator_read_timeout(&ns);
-	if (s)
-		return s;
+	TRY(communicator_read_timeout(&ns));
 	double seconds = ceil((double)ns * 1e-9 * times);
 	snprintf(line, sizeof line, "fatal: %s: waited %g s for the other ranks " LIMIT_SET_BY "\n", what, seconds);
 	sigemptyset(&action.sa_mask);
@@ -51,9 +49,7 @@ void communicator_deadline_end(void)
 enum status communicator_start_mpi(void)
 {
 	int given = 0;
-	enum status s = communicator_deadline("MPI_Init");
-	if (s)
-		return s;
+	TRY(communicator_deadline("MPI_Init"));
 	hosts_prepare();
 	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
 	communicator_deadline_end();

@@ -90,9 +90,7 @@ static enum status share_id(struct communicator *members, ncclUniqueId *id)
 {
 	struct traffic traffic;
 	int64_t bytes = ((int64_t)sizeof *id + members->ranks - 1) / members->ranks * members->ranks;
-	unsigned char *whole = calloc(2, (size_t)bytes); /* the second half: staging */
-	if (!whole)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	unsigned char *whole = array_make(2, (size_t)bytes); /* the second half: staging */
 	memcpy(whole, id, sizeof *id);
 	enum status s = members->ops->run(members,
 	                                  &(struct collective){.algorithm = SCHEDULE_TREE_BROADCAST,

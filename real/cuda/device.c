@@ -214,13 +214,11 @@ static enum status take_pinned(struct cuda_device *c)
 static enum status open_gpu(struct cuda_device *c, const struct device_choice *choice)
 {
 	int gpus = 0;
-	enum status s = check_precision(choice, c->rank.plan);
-	if (s || (s = cuda_device_find(choice, &c->api, &gpus)))
-		return s;
+	TRY(check_precision(choice, c->rank.plan));
+	TRY(cuda_device_find(choice, &c->api, &gpus));
 	c->gpu = choice->local_rank % gpus;
 	c->sharing = sharing(choice, gpus, c->gpu);
-	if ((s = cuda_library_describe(c->api, c->gpu, &c->properties)))
-		return s;
+	TRY(cuda_library_describe(c->api, c->gpu, &c->properties));
 	int error = c->api->open(&c->context, c->gpu, CUDA_WORKSPACE_BYTES);
 	if (error)
 		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
@@ -232,8 +230,7 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	error = c->api->use_attention(c->context, c->attention, c->tunes);
 	if (error)
 		return cuda_device_error(c, error, "opening cuDNN");
-	if ((s = cuda_algorithms_use(c, choice->autotune)))
-		return s;
+	TRY(cuda_algorithms_use(c, choice->autotune));
 	cuda_overhead_opened(c);
 	error = c->api->stream_create(c->context, false, &c->stream);
 	return error ? cuda_device_error(c, error, "making a stream") : take_pinned(c);

@@ -66,21 +66,17 @@ static char *staging_path(const char *path)
 
 static enum status open_staging(struct safetensors_writer *w)
 {
-	enum status s = output_check(w->path, "{save}");
-	if (s)
-		return s;
+	TRY(output_check(w->path, "{save}"));
 	char *path = staging_path(w->path);
 	w->is_stream = true;
-	s = output_open(&w->output, path, "{save}");
+	enum status s = output_open(&w->output, path, "{save}");
 	free(path);
 	return s;
 }
 
 static enum status open_output(struct safetensors_writer *w)
 {
-	enum status s = output_is_special(w->path) ? open_staging(w) : output_open(&w->output, w->path, "{save}");
-	if (s)
-		return s;
+	TRY(output_is_special(w->path) ? open_staging(w) : output_open(&w->output, w->path, "{save}"));
 	if (!output_temporary(w->output))
 		return status_fail(STATUS_INPUT, "{save}: '%s' is where this program prints; choose another name",
 		                   w->path);
@@ -206,12 +202,10 @@ enum status safetensors_begin(struct safetensors_writer *w)
 {
 	char *header = NULL;
 	int64_t bytes = 0;
-	enum status s = wake(w);
-	if (s)
-		return s;
+	TRY(wake(w));
 	if ((!w->is_open && !w->output) || w->data_at)
 		abort();
-	s = build_header(w, &header, &bytes);
+	enum status s = build_header(w, &header, &bytes);
 	if (s)
 		return s;
 	if (w->is_first) {

@@ -71,18 +71,14 @@ static enum status take_turn(struct weights_writer *w, int shard)
 static enum status create_file(struct weights_writer *w)
 {
 	struct safetensors_writer *file = add_shard(w);
-	enum status s = safetensors_create(file, w->path);
-	if (s)
-		return s;
+	TRY(safetensors_create(file, w->path));
 	w->temporary = strdup(file->temporary);
 	return w->temporary ? STATUS_OK : out_of_memory(w->path);
 }
 
 static enum status create_folder(struct weights_writer *w)
 {
-	enum status s = new_folder_make(&w->made, w->path);
-	if (s)
-		return s;
+	TRY(new_folder_make(&w->made, w->path));
 	w->temporary = strdup(w->made.temporary);
 	return w->temporary ? STATUS_OK : out_of_memory(w->path);
 }

@@ -1,4 +1,5 @@
 #include "real/rank/disk.h"
+#include "strategy/base/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,9 +33,7 @@ enum status disk_open(struct disk **out, const char *folder, int64_t bytes)
 	int n = snprintf(path, sizeof path, "%s/shardlab.XXXXXX", folder);
 	if (n < 0 || n >= (int)sizeof path - 32)
 		return status_fail(STATUS_INPUT, "{offload_folder}: the path is too long");
-	struct disk *d = calloc(1, sizeof *d);
-	if (!d)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	struct disk *d = array_make(1, sizeof *d);
 	d->most = INT64_MAX;
 	snprintf(d->folder, sizeof d->folder, "%s", folder);
 	d->file = mkstemp(path);

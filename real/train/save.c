@@ -110,9 +110,7 @@ enum status training_save_begin(struct training *t)
 		return STATUS_OK;
 	if (!t->rank && !(s = begin(t, NULL)))
 		snprintf(name, sizeof name, "%s", t->save.temporary);
-	enum status told = t->mpi ? communicator_hear(t->communicator, &saving, name, sizeof name, 0) : STATUS_OK;
-	if (told)
-		return told;
+	TRY(t->mpi ? communicator_hear(t->communicator, &saving, name, sizeof name, 0) : STATUS_OK);
 	if (t->rank && *name) /* else it is rank 0 that failed, and has the line to say */
 		s = begin(t, name);
 	/* Before the first step a place without room is wrong input. */

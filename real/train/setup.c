@@ -45,9 +45,7 @@ static enum status check_runnable(const struct training *t)
 	if (t->options->steps < 1 || t->options->steps > 100000000)
 		return status_fail(STATUS_INPUT, "{steps}: %" PRId64 " is not between 1 and 100000000",
 		                   t->options->steps);
-	enum status other = software_check_runs(p->settings.software);
-	if (other)
-		return other;
+	TRY(software_check_runs(p->settings.software));
 	if (p->settings.fp8)
 		return status_fail(STATUS_INPUT, "{fp8}: products in fp8 are simulated only; leave it out, or say "
 		                                 "{precision} bf16");
@@ -56,9 +54,7 @@ static enum status check_runnable(const struct training *t)
 	if (!kind)
 		return status_fail(STATUS_INPUT, "{comm}: unknown communicator '%s'; known: ring, mpi, nccl", comm);
 	const struct device_table *table;
-	enum status s = device_find(t->options->device, &table);
-	if (s)
-		return s;
+	TRY(device_find(t->options->device, &table));
 	if (p->settings.reproducible && strcmp(t->options->device, "cpu") != 0)
 		return status_fail(
 		        STATUS_INPUT,

@@ -96,9 +96,7 @@ static enum status check_loss(struct training *t, const struct wishes *w)
 	enum type type = t->plan.settings.precision;
 	if (!w->nan && !w->inf)
 		return STATUS_OK;
-	enum status s = training_checkpoint_settle(t);
-	if (s)
-		return s;
+	TRY(training_checkpoint_settle(t));
 	t->agreed = true;
 	return status_fail(STATUS_RUN,
 	                   "step %" PRId64 ": the loss is not finite in %s (%s): the run diverged and saved nothing; "
@@ -224,14 +222,12 @@ static enum status run_steps(struct training *t, struct report *out, bool *stopp
 	*stopped = false;
 	while (!is_last(t, *stopped)) {
 		training_enter_step(t);
-		enum status s = run_step(t);
-		if (s)
-			return s;
+		TRY(run_step(t));
 		int64_t gap = clock_ns() - before;
 		struct train_step step = describe_step(t, gap);
 		series_add(&t->gaps, t->steps_done - t->steps_before - 1, &gap);
 		look_for_what_is_slow(t);
-		s = training_hear_wishes(t, &wishes);
+		enum status s = training_hear_wishes(t, &wishes);
 		*stopped = wishes.stop;
 		training_leave_step(t);
 		if (!s)
@@ -328,9 +324,7 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 /* It ends when the process has said all that it has to say: mpirun may end it meanwhile. */
 static enum status start_mpi(void)
 {
-	enum status s = communicator_start_mpi();
-	if (s)
-		return s;
+	TRY(communicator_start_mpi());
 	return atexit(communicator_end_mpi) ? status_fail(STATUS_MEMORY, "out of memory") : STATUS_OK;
 }
 

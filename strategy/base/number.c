@@ -123,9 +123,7 @@ enum status number_real(const char *text, const char *what, double low, double h
 	double v = starts_as_number(text) ? strtod(text, &end) : 0;
 	if (!end || *end || !isfinite(v))
 		return status_fail(STATUS_INPUT, "%s: '%.60s' is not a number", what, text);
-	enum status s = in_range(text, what, v, low, high);
-	if (s)
-		return s;
+	TRY(in_range(text, what, v, low, high));
 	*out = v;
 	return STATUS_OK;
 }

@@ -1,4 +1,5 @@
 #include "strategy/cluster/cluster.h"
+#include "strategy/base/arena.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -231,10 +232,8 @@ static enum status read_file(struct cluster *c, const char *path)
 {
 	char *text;
 	size_t size;
-	enum status s = file_read(path, "{cluster}", 1 << 20, &text, &size);
-	if (s)
-		return s;
-	s = cluster_read(c, text, size, path);
+	TRY(file_read(path, "{cluster}", 1 << 20, &text, &size));
+	enum status s = cluster_read(c, text, size, path);
 	free(text);
 	return s;
 }
@@ -264,9 +263,7 @@ static enum status share_devices(struct cluster *c, int64_t ranks)
 		        STATUS_INPUT,
 		        "{cluster} %s: %lld ranks would share %lld GPUs; at most %d can, and none with 'slow'", c->name,
 		        (long long)ranks, (long long)gpus, CLUSTER_SHARING_MOST);
-	c->slow = calloc((size_t)ranks, sizeof *c->slow);
-	if (!c->slow)
-		return status_fail(STATUS_MEMORY, "out of memory");
+	c->slow = array_make((size_t)ranks, sizeof *c->slow);
 	c->slow_count = (int)ranks;
 	for (int64_t rank = 0; rank < ranks; rank++) /* rank i has GPU i, modulo their number */
 		c->slow[rank] = (struct slow){rank, ((ranks - 1 - rank % gpus) / gpus + 1) * MILLION};

@@ -36,9 +36,7 @@ static enum status open_abstract(struct model *m, const struct model_request *q,
 	const struct keys keys = {"{model}", "params", list, 2, ":,", 1, MOST_PARAMETERS};
 	struct key_value value[2];
 	char count[NUMBER_COUNT];
-	enum status s = keys_read(&keys, q->specification, value);
-	if (s)
-		return s;
+	TRY(keys_read(&keys, q->specification, value));
 	int64_t parameters = key_whole(&value[0], 0), units = key_whole(&value[1], 1);
 	if (q->sequence > 1)
 		return status_fail(STATUS_INPUT, "{sequence}: %s has model states only; leave it out",

@@ -43,14 +43,14 @@ struct settings {
 	enum type precision;                    /* of parameters, gradients and activations */
 	enum fp8 fp8; /* of linear layers' products, beside a 16-bit precision; simulated only */
 	enum optimizer optimizer;
+	/* Of the loss, in fp16 only. Once resolved, it is NONE in other precisions, and a 0 of the two figures below
+	 * has become the rule's own value. */
+	enum loss_scaler loss_scaler;
 	double learning_rate;
 	int64_t warmup,
 	        decay; /* steps of linear warm-up, and the step at which a linear decay reaches a tenth; 0: none */
 	double weight_decay;
-	double clip; /* global norm; 0: none */
-	/* The loss scale, in fp16 only. Once resolved, the scaler is NONE in other precisions, and a 0 has become the
-	 * rule's own value. */
-	enum loss_scaler loss_scaler;
+	double clip;               /* global norm; 0: none */
 	double loss_scale;         /* initial */
 	int64_t loss_scale_window; /* good steps before it grows */
 	int64_t bucket;            /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */

@@ -254,10 +254,8 @@ void profile_of_trace(struct profile *p, const struct trace *t)
 static enum status add_file(struct profile *p, const char *path)
 {
 	struct trace_file f;
-	enum status s = trace_file_open_as(&f, path, "trace");
-	if (s)
-		return s;
-	s = profile_add(p, &f, path);
+	TRY(trace_file_open_as(&f, path, "trace"));
+	enum status s = profile_add(p, &f, path);
 	trace_file_release(&f);
 	return s;
 }

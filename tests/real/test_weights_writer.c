@@ -254,9 +254,7 @@ static enum status read_many(const struct weights_file *f)
 {
 	float two[2];
 	for (int i = 0; i < SHARDS; i++) {
-		enum status s = weights_file_read(&f->tensors[i], 0, 2, two);
-		if (s)
-			return s;
+		TRY(weights_file_read(&f->tensors[i], 0, 2, two));
 		ck_assert(two[0] == (float)(2 * i) && two[1] == (float)(2 * i + 1));
 	}
 	return STATUS_OK;

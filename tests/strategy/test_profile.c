@@ -20,10 +20,8 @@ static void close_profile(void)
 static enum status add_text(const char *text, const char *name)
 {
 	struct trace_file f;
-	enum status s = trace_file_read(&f, text, strlen(text), name);
-	if (s)
-		return s;
-	s = profile_add(&p, &f, name);
+	TRY(trace_file_read(&f, text, strlen(text), name));
+	enum status s = profile_add(&p, &f, name);
 	trace_file_release(&f);
 	return s;
 }

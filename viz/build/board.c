@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/language.h"
 
 /* ---- simulated steps ---- */
@@ -61,11 +62,9 @@ void board_refresh(struct board *b)
 enum status board_open(struct board **out, const struct build_host *host, const char *strategy,
                        const struct fonts *fonts)
 {
-	struct board *b = calloc(1, sizeof *b);
+	struct board *b = array_make(1, sizeof *b);
 	const struct plan *plan = NULL;
 	*out = NULL;
-	if (!b)
-		return status_fail(STATUS_MEMORY, "out of memory");
 	b->host = *host;
 	enum status s = host->plan(host->context, strategy, &plan);
 	if (!s)

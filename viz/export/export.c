@@ -54,10 +54,8 @@ static enum status draw_png(void (*draw)(void *, cairo_t *, double, double), voi
                             FILE *out)
 {
 	cairo_surface_t *surface;
-	enum status s = draw_pixels(draw, context, size, &surface);
-	if (s)
-		return s;
-	s = failed(cairo_surface_write_to_png_stream(surface, write_bytes, out));
+	TRY(draw_pixels(draw, context, size, &surface));
+	enum status s = failed(cairo_surface_write_to_png_stream(surface, write_bytes, out));
 	cairo_surface_destroy(surface);
 	return s;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/memory.h"
 #include "viz/export/export.h"
 
@@ -151,10 +152,8 @@ static int slot_of(const struct strings *s, int32_t key)
 static void encode(FILE *out, const unsigned char *pixels, int pitch, int width, int height)
 {
 	struct bits b = {.out = out};
-	struct strings *s = calloc(1, sizeof *s);
+	struct strings *s = array_make(1, sizeof *s);
 	int prefix = -1;
-	if (!s)
-		memory_exhausted();
 	forget(s);
 	fputc(8, out);
 	put_code(&b, CLEAR, s->width);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/language.h"
-#include "strategy/base/memory.h"
 #include "viz/scene/memory_parts.h"
 #include "viz/scene/scene_parts.h"
 #include "viz/timeline/op_words.h"
@@ -15,10 +15,8 @@
 /* How many operations a rank has issued at each position. */
 static int *issued_at(const struct timeline *s, int index)
 {
-	int *issued = calloc(s->instant_count + 1, sizeof *issued);
+	int *issued = array_make(s->instant_count + 1, sizeof *issued);
 	const struct section *step = &timeline_role_of(s, index)->step;
-	if (!issued)
-		memory_exhausted();
 	for (size_t m = 0; m < s->instant_count; m++) {
 		issued[m + 1] = issued[m];
 		for (size_t i = s->instants[m].begin; i < s->instants[m].end; i++) {

@@ -1,7 +1,7 @@
 /* Ranks whose lanes are equal: most of them do the same at the same time. */
 #include <stdlib.h>
 
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
 #include "viz/timeline/lanes.h"
 
 static bool spans_are_equal(const struct lane *a, const struct lane *b)
@@ -46,9 +46,7 @@ static int first_twin(const struct lanes *l, int lane)
 
 static void make_folded(struct lanes *l)
 {
-	struct lanes *f = calloc(1, sizeof *f);
-	if (!f)
-		memory_exhausted();
+	struct lanes *f = array_make(1, sizeof *f);
 	*f = *l;
 	f->is_folded = true;
 	f->lanes = NULL;

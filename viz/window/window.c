@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/arena.h"
 #include "strategy/base/language.h"
 #include "viz/window/parts.h"
 
@@ -41,17 +42,13 @@ static enum status open_video(struct window *w, const struct picture *size)
 	int width = size->width, height = size->height;
 	SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "0");
 	SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
-	enum status s = check_display(false);
-	if (s)
-		return s;
+	TRY(check_display(false));
 	if (SDL_Init(SDL_INIT_VIDEO))
 		return status_fail(STATUS_INPUT,
 		                   "no window can be opened (%s); for pictures without one: {view} {export} "
 		                   "FILE.png (or .svg, .pdf, .gif, .html)",
 		                   SDL_GetError());
-	s = check_display(true);
-	if (s)
-		return s;
+	TRY(check_display(true));
 	if (!w->host.asked_size)
 		fit_display(&width, &height);
 	w->window = SDL_CreateWindow("shardlab", SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, width, height,
@@ -66,10 +63,8 @@ static enum status open_video(struct window *w, const struct picture *size)
 enum status window_open(struct window **out, struct playback *p, const struct picture *size,
                         const struct window_host *host, bool motion)
 {
-	struct window *w = calloc(1, sizeof *w);
+	struct window *w = array_make(1, sizeof *w);
 	*out = NULL;
-	if (!w)
-		return status_fail(STATUS_MEMORY, "out of memory");
 	*w = (struct window){.playback = p,
 	                     .host = *host,
 	                     .motion = motion,

@@ -38,9 +38,7 @@ enum status embed_png(const char *path, FILE *out)
 {
 	char *bytes;
 	size_t size;
-	enum status s = file_read(path, "picture", MOST_PICTURE, &bytes, &size);
-	if (s)
-		return s;
+	TRY(file_read(path, "picture", MOST_PICTURE, &bytes, &size));
 	fputs("data:image/png;base64,", out);
 	embed_bytes(bytes, size, out);
 	free(bytes);

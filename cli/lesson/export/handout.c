@@ -306,9 +306,7 @@ static void put_edges(struct paper *p)
 
 enum status handout_make(struct paper *p, const struct course *c)
 {
-	enum status s = paper_init(p, &form, c);
-	if (s)
-		return s;
+	TRY(paper_init(p, &form, c));
 	for (int i = 0; i < c->count; i++)
 		put_lesson(p, &c->lessons[i]);
 	put_answers(p);

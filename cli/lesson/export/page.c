@@ -46,11 +46,9 @@ static enum status embed_image(struct page *g, int line, cmark_node *image)
 {
 	char path[1024], *url = NULL;
 	size_t size = 0;
-	enum status s = lesson_picture_path(g->l, line, cmark_node_get_url(image), path, sizeof path);
-	if (s)
-		return s;
+	TRY(lesson_picture_path(g->l, line, cmark_node_get_url(image), path, sizeof path));
 	FILE *f = memory_stream(&url, &size);
-	s = embed_png(path, f);
+	enum status s = embed_png(path, f);
 	memory_stream_close(f);
 	cmark_node_set_url(image, url);
 	free(url);
@@ -219,18 +217,14 @@ static enum status put_player(struct page *g, const struct piece *p)
 static enum status put_view(struct page *g, const struct piece *p)
 {
 	char path[1024];
-	enum status s = lesson_picture_path(g->l, p->line, p->picture, path, sizeof path);
-	if (s)
-		return s;
+	TRY(lesson_picture_path(g->l, p->line, p->picture, path, sizeof path));
 	fprintf(g->out, "<figure%s><img alt=\"", can_play(p) ? " class=\"view\"" : "");
 	put_alternative(g, p);
 	fputs("\" src=\"", g->out);
-	if ((s = embed_png(path, g->out)))
-		return s;
+	TRY(embed_png(path, g->out));
 	fputs("\">\n", g->out);
 	put_caption(g, p);
-	if (can_play(p))
-		s = put_player(g, p);
+	enum status s = can_play(p) ? put_player(g, p) : STATUS_OK;
 	fputs("</figure>\n", g->out);
 	return s;
 }
@@ -272,14 +266,11 @@ static enum status begin_question(struct page *g, const struct piece *p)
 
 static enum status put_ask(struct page *g, const struct piece *p)
 {
-	enum status s = begin_question(g, p);
-	if (s)
-		return s;
+	TRY(begin_question(g, p));
 	fputs("<p class=\"label\">", g->out);
 	fprintf(g->out, word(g, WORD_QUESTION), ++g->questions); // NOLINT(clang-diagnostic-format-nonliteral)
 	fputs("</p>\n", g->out);
-	if ((s = put_markdown(g, p->line, p->question)))
-		return s;
+	TRY(put_markdown(g, p->line, p->question));
 	if (p->choice)
 		put_choices(g, p);
 	else
@@ -287,7 +278,7 @@ static enum status put_ask(struct page *g, const struct piece *p)
 		        "<div class=\"number\"><input type=\"text\" autocomplete=\"off\" aria-label=\"%s\" "
 		        "placeholder=\"%s\"><button>%s</button></div>\n",
 		        word(g, WORD_YOUR_ANSWER), word(g, WORD_YOUR_ANSWER), word(g, WORD_SUBMIT));
-	s = put_reason(g, p, WORD_ANSWER);
+	enum status s = put_reason(g, p, WORD_ANSWER);
 	fputs("</section>\n", g->out);
 	return s;
 }
@@ -295,14 +286,12 @@ static enum status put_ask(struct page *g, const struct piece *p)
 static enum status put_exercise(struct page *g, const struct piece *p)
 {
 	fprintf(g->out, "<section class=\"exercise\"><p class=\"label\">%s</p>\n", word(g, WORD_EXERCISE));
-	enum status s = put_markdown(g, p->line, p->question);
-	if (s)
-		return s;
+	TRY(put_markdown(g, p->line, p->question));
 	char check[128];
 	fprintf(g->out, "<p>%s</p>\n<pre><b>$ ", word(g, WORD_WHEN_DONE));
 	put_escaped(g, lesson_check_command(g->course->language, g->l, p, check, sizeof check));
 	fputs("</b></pre>\n", g->out);
-	s = put_reason(g, p, WORD_SOLUTION);
+	enum status s = put_reason(g, p, WORD_SOLUTION);
 	fputs("</section>\n", g->out);
 	return s;
 }

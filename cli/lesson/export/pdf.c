@@ -31,9 +31,7 @@ static void add_marks(const struct paper *p, cairo_surface_t *surface)
 
 static enum status draw_pdf(struct paper *p, FILE *out)
 {
-	enum status s = paper_check(p);
-	if (s)
-		return s;
+	TRY(paper_check(p));
 	cairo_surface_t *surface = begin_pdf(p, out);
 	paper_draw_all(p, surface);
 	add_marks(p, surface);

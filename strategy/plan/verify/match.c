@@ -157,8 +157,7 @@ static enum status check_collective(const struct at *a)
 		return refuse_op(a, 2, "root %d is not a rank of its group", a->op->root);
 	if (!algorithm_fits(a->op))
 		return refuse_op(a, 2, "its algorithm is not one of %s", op_name(a->op->kind));
-	if ((s = check_own_algorithm(a)))
-		return s;
+	TRY(check_own_algorithm(a));
 	if (!op_may_count_as(a->op->kind, a->op->traffic))
 		return refuse_op(a, 2, "is counted as %s, which is something else",
 		                 (int)a->op->traffic < TRAFFIC_COUNT ? traffic_name(a->op->traffic) : "?");
