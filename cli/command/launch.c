@@ -200,7 +200,10 @@ static enum status run_on(const struct launch *l, struct hosts *hosts)
 		return s;
 	if (launch_stop)
 		return status_fail(STATUS_INTERRUPTED, "stopped by the user");
-	if (length < 0 || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
+	if (length < 0)
+		return status_fail(STATUS_RUN, "cannot start the ranks: /proc/self/exe: %s; mount /proc",
+		                   strerror(errno));
+	if (pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
 		return status_fail(STATUS_RUN, "cannot start the ranks: %s", strerror(errno));
 	program[length] = 0;
 

@@ -63,7 +63,9 @@ void doctor_memory(struct finding *out)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
 	double all = (double)pages * (double)size / 1e9, left = (double)available_memory() / 1e9;
-	if (left > 0 && left < 1)
+	if (left <= 0)
+		doctor_found(out, DOCTOR_NOTE, "%.1f GB; how much of it is left /proc/meminfo does not say", all);
+	else if (left < 1)
 		doctor_found(out, DOCTOR_NOTE, "%.1f of %.1f GB are left; end other programs, or train smaller models",
 		             left, all);
 	else

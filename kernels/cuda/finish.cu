@@ -42,10 +42,12 @@ CUDA_KERNEL(linear_finish)
 	return n == 0 ? 0 : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
 		return with_lanes<T>(width, {bias, residual, sum, y}, [&](auto lanes) {
+			constexpr int V = decltype(lanes)::value; /* toolkits before 12.8 take no captured `lanes` for a
+			                                             constant */
 			unsigned blocks = blocks_for(n, lanes_of<T>() * THREADS, passing_blocks(c));
 			return with_activation(activation, [&](auto kind) {
-				return launch(finish_kernel<T, lanes, kind>, blocks, THREADS, 0, s, n, width,
-				              static_cast<const T *>(bias), static_cast<const T *>(residual),
+				return launch(finish_kernel<T, V, decltype(kind)::value>, blocks, THREADS, 0, s, n,
+				              width, static_cast<const T *>(bias), static_cast<const T *>(residual),
 				              static_cast<T *>(sum), static_cast<T *>(y));
 			});
 		});

@@ -107,9 +107,11 @@ int linear_activation(kernel_stream s, enum element type, enum activation activa
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
 		return with_lanes<T>(n, {pre, y}, [&](auto lanes) {
+			constexpr int V = decltype(lanes)::value; /* toolkits before 12.8 take no captured `lanes` for a
+			                                             constant */
 			return with_activation(activation, [&](auto kind) {
-				return launch(activation_kernel<T, lanes, kind>,
-				              blocks_for(n, THREADS * lanes, 1 << 16), THREADS, 0, s, n,
+				return launch(activation_kernel<T, V, decltype(kind)::value>,
+				              blocks_for(n, THREADS * V, 1 << 16), THREADS, 0, s, n,
 				              static_cast<const T *>(pre), static_cast<T *>(y));
 			});
 		});

@@ -297,8 +297,11 @@ template <int MOST, typename F, typename G> int with_packs(int64_t packs, F f, G
 {
 	auto with_sharers = [&](auto sharers) {
 		int64_t each = (packs + sharers - 1) / sharers;
-		return each <= 1   ? f(std::integral_constant<int, 1>(), sharers)
-		       : each <= 2 ? f(std::integral_constant<int, 2>(), sharers)
+		/* what a warp does not take may be more than one pack for each thread of a block */
+		if constexpr (sharers == WARP || MOST * WARP < THREADS)
+			if (each <= 1)
+				return f(std::integral_constant<int, 1>(), sharers);
+		return each <= 2   ? f(std::integral_constant<int, 2>(), sharers)
 		       : each <= 3 ? f(std::integral_constant<int, 3>(), sharers)
 		       : each <= 4 ? f(std::integral_constant<int, 4>(), sharers)
 		       : each <= 6 ? f(std::integral_constant<int, 6>(), sharers)
