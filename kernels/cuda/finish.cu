@@ -42,7 +42,7 @@ CUDA_KERNEL(linear_finish)
 	return n == 0 ? 0 : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
 		return with_lanes<T>(width, {bias, residual, sum, y}, [&](auto lanes) {
-			constexpr int V = decltype(lanes)::value; /* toolkits before 12.8 take no captured `lanes` for a
+			constexpr int V = decltype(lanes)::value; /* CUDA 12.0 and 12.4 take no captured `lanes` for a
 			                                             constant */
 			unsigned blocks = blocks_for(n, lanes_of<T>() * THREADS, passing_blocks(c));
 			return with_activation(activation, [&](auto kind) {

@@ -107,7 +107,7 @@ int linear_activation(kernel_stream s, enum element type, enum activation activa
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
 		return with_lanes<T>(n, {pre, y}, [&](auto lanes) {
-			constexpr int V = decltype(lanes)::value; /* toolkits before 12.8 take no captured `lanes` for a
+			constexpr int V = decltype(lanes)::value; /* CUDA 12.0 and 12.4 take no captured `lanes` for a
 			                                             constant */
 			return with_activation(activation, [&](auto kind) {
 				return launch(activation_kernel<T, V, decltype(kind)::value>,
