@@ -188,15 +188,15 @@ struct report {
 	struct report_tightest tightest;
 	struct report_change change;
 	bool stochastic_rounding;
-	bool whole_context;    /* the sequence is the longest that the model has */
-	enum fp8 fp8;          /* products in fp8, and how they are scaled */
-	bool tf32;             /* predicted with the cluster's rates of tf32 for products of fp32 */
-	bool rates_measured;   /* the cluster's rates were measured, not taken from a data sheet */
-	int64_t machine_ranks; /* predicted: the most that share the cores of one machine */
-	bool fits;             /* the tightest has room, so that all have */
-	bool measured;         /* it is of a real run */
+	bool whole_context;  /* the sequence is the longest that the model has */
+	enum fp8 fp8;        /* products in fp8, and how they are scaled */
+	bool tf32;           /* predicted with the cluster's rates of tf32 for products of fp32 */
+	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
+	bool fits;           /* the tightest has room, so that all have */
+	bool measured;       /* it is of a real run */
 	struct report_saved saved;
-	int64_t gathering_ns; /* predicted: how long the epilogue takes to gather the weights; 0: it does not */
+	int64_t machine_ranks; /* predicted: the most that share the cores of one machine */
+	int64_t gathering_ns;  /* predicted: how long the epilogue takes to gather the weights; 0: it does not */
 	/* From here on, figures of a real run, as `measured` says. */
 	struct report_data data;
 	char weights_checksum[17];
