@@ -238,7 +238,7 @@ static enum status read_file(struct cluster *c, const char *path)
 	return s;
 }
 
-static bool is_path(const char *text)
+bool cluster_is_path(const char *text)
 {
 	const char *dot = strrchr(text, '.');
 	return strchr(text, '/') || (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml")));
@@ -294,7 +294,7 @@ static enum status unknown(const char *name)
 static enum status open_named(struct cluster *c, const char *name_or_path, int64_t ranks)
 {
 	const char *text = cluster_catalogue(name_or_path);
-	if (is_path(name_or_path))
+	if (cluster_is_path(name_or_path))
 		return read_file(c, name_or_path);
 	if (!strcmp(name_or_path, CLUSTER_LOCAL))
 		return open_local(c, DEVICE_CPU);

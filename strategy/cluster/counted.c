@@ -60,6 +60,8 @@ bool links_counted(const char *cluster, struct links_count *out)
 		return false;
 	char card[64];
 	snprintf(card, sizeof card, "%.*s", (int)(pairs - name), name);
+	if (cluster_is_path(card)) /* 4xmine.yaml is a file */
+		return false;
 	lower(card);
 	int64_t machine = count[1] ? 0 : devices_of_machine(card);
 	int64_t node = machine ? machine : count[1] ? count[1] : count[0];
