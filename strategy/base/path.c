@@ -97,3 +97,9 @@ char *path_beside(const char *file, const char *name)
 {
 	return join(file, (size_t)(path_name(file) - file), "", name);
 }
+
+bool path_is_yaml(const char *text)
+{
+	const char *dot = strrchr(text, '.');
+	return strchr(text, '/') || (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml")));
+}

@@ -33,4 +33,7 @@ const char *path_of_descriptor(int fd, char out[PATH_OF_DESCRIPTOR]);
 char *path_in_folder(const char *folder, const char *name);
 char *path_beside(const char *file, const char *name);
 
+/* A file where a name of a catalogue could stand: it has a slash, or ends in .yaml or .yml. */
+bool path_is_yaml(const char *text);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "strategy/base/file.h"
 #include "strategy/base/near.h"
+#include "strategy/base/path.h"
 #include "strategy/base/search.h"
 #include "strategy/cluster/links.h"
 
@@ -238,12 +239,6 @@ static enum status read_file(struct cluster *c, const char *path)
 	return s;
 }
 
-bool cluster_is_path(const char *text)
-{
-	const char *dot = strrchr(text, '.');
-	return strchr(text, '/') || (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml")));
-}
-
 static enum status open_local(struct cluster *c, enum device_kind kind)
 {
 	char path[4096];
@@ -294,7 +289,7 @@ static enum status unknown(const char *name)
 static enum status open_named(struct cluster *c, const char *name_or_path, int64_t ranks)
 {
 	const char *text = cluster_catalogue(name_or_path);
-	if (cluster_is_path(name_or_path))
+	if (path_is_yaml(name_or_path))
 		return read_file(c, name_or_path);
 	if (!strcmp(name_or_path, CLUSTER_LOCAL))
 		return open_local(c, DEVICE_CPU);

@@ -160,8 +160,6 @@ struct cluster {
  * "a100-80gb:link=50GB", and a stack: "a100-80gb:stack=megatron". GPUs of which nothing was measured have a class
  * without that (cluster_take_class), unless it is "a100-80gb:stack=ceiling". */
 enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks);
-/* A file by its name: it has a slash, or ends in .yaml or .yml. */
-bool cluster_is_path(const char *text);
 void cluster_release(struct cluster *c); /* accepts NULL and a zeroed struct */
 
 /* Reads a description from memory. Errors begin with "file:line:column: ". */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/base/path.h"
 #include "strategy/cluster/links.h"
 
 enum { COUNTS = 2, DIGITS = 5 };
@@ -60,7 +61,7 @@ bool links_counted(const char *cluster, struct links_count *out)
 		return false;
 	char card[64];
 	snprintf(card, sizeof card, "%.*s", (int)(pairs - name), name);
-	if (cluster_is_path(card)) /* 4xmine.yaml is a file */
+	if (path_is_yaml(card)) /* 4xmine.yaml is a file */
 		return false;
 	lower(card);
 	int64_t machine = count[1] ? 0 : devices_of_machine(card);

@@ -9,6 +9,7 @@
 #include "strategy/base/file.h"
 #include "strategy/base/keys.h"
 #include "strategy/base/near.h"
+#include "strategy/base/path.h"
 #include "strategy/cluster/stack_fields.h"
 
 const struct stack_row *stack_row(int value)
@@ -174,16 +175,10 @@ static enum status read_file(struct stack *s, const char *path, const char *card
 	return status;
 }
 
-static bool is_path(const char *text)
-{
-	const char *dot = strrchr(text, '.');
-	return strchr(text, '/') || (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml")));
-}
-
 enum status stack_open(struct stack *s, const char *name_or_path, const char *card)
 {
 	int class = find_class(name_or_path);
-	if (is_path(name_or_path))
+	if (path_is_yaml(name_or_path))
 		return read_file(s, name_or_path, card);
 	if (class >= 0)
 		return open_class(s, class, card);
