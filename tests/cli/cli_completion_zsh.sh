@@ -8,18 +8,21 @@ zsh -fc 'zmodload zsh/zpty' 2>/dev/null || { echo 'this zsh has no module zsh/zp
 "$SHARDLAB" help zsh >"$TMPDIR/_shardlab"
 
 # Each line of the file is typed into one shell. Whatever would be offered comes out of a pipe, in a line, so that nobody
-# waits for a time to pass: compadd, which takes the words, is a function here that also writes those that match.
+# waits for a time to pass: compadd, which takes the words, is a function here that also writes those that match. The pipe
+# stays open from the first line to the last: opened for each, it could still belong to the writer of the line before, who
+# closes it, and the answer would be an end of file.
 cat >"$TMPDIR/type.zsh" <<'END'
 zmodload zsh/zpty
+exec 3<>$1/pipe
 zpty shell zsh -f
 zpty -w shell "cd $1; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D
 compadd() { local -a m; builtin compadd -O m \"\$@\"; print -r -- \"words \${(j: :)m}\" >$1/pipe; builtin compadd \"\$@\" }
 _files() { print files >$1/pipe }
 bindkey '^I' complete-word; unsetopt list_beep; precmd() { print ready >$1/pipe }"
-read -r answer <$1/pipe
+read -r -u 3 answer
 while IFS= read -r line; do
 	zpty -w -n shell "$line"$'\t'
-	read -r answer <$1/pipe
+	read -r -u 3 answer
 	print -r -- "$line -> $answer"
 	zpty -w -n shell $'\x15'
 done <$1/lines
