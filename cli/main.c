@@ -1,12 +1,15 @@
 /* The command `shardlab`: finds the subcommand, reads its options, prints the one line when something is wrong. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command/command.h"
 #include "cli/command/hosts.h"
 #include "cli/command/launch.h"
 #include "cli/command/run.h"
+#include "kernels/kernels.h"
 #include "real/train/train.h"
 #include "strategy/base/memory.h"
 #include "strategy/base/version.h"
@@ -40,9 +43,24 @@ static enum status run_command(int argc, char **argv)
 	return s;
 }
 
+/* OpenBLAS looks at its variable once, when it is loaded. Where it does not know the processor, a command that
+ * multiplies begins again with the core that fits. If that is not possible it goes on, slower; `doctor` says so. */
+static void take_fitting_core(char **argv)
+{
+	enum command c;
+	const char *core;
+	if (getenv("OPENBLAS_CORETYPE") || command_find(argv[1], &c) || !(1U << c & IN_KERNELS))
+		return;
+	core = kernels_better_core();
+	if (core && !setenv("OPENBLAS_CORETYPE", core, 1))
+		execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char **argv)
 {
 	enum status s;
+	if (argc > 1)
+		take_fitting_core(argv);
 	status_spell(option_spell);
 	options_on_hosts(hosts_take);
 	memory_guard_json();

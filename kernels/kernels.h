@@ -51,6 +51,12 @@ bool kernels_have_stack(int64_t *bytes);
  * "Cooperlake", …). */
 const char *kernels_instruction_set(void);
 const char *kernels_blas_core(void);
+/* The core that has this processor's vectors, if OpenBLAS does not know the processor and took a general core; NULL:
+ * none is better. OpenBLAS takes it only from its environment (OPENBLAS_CORETYPE), and only at its start. */
+const char *kernels_better_core(void);
+/* The core that OPENBLAS_CORETYPE forces on OpenBLAS; NULL if OpenBLAS chose, or the core has this processor's vectors.
+ * Rates under a forced core belong to that core, and must be shown with a note that says so. */
+const char *kernels_forced_core(void);
 /* For tests: use at most this level (0 plain C, 1 AVX2, 2 AVX-512, 3 with BF16: fp32 and fp16 as at 2); returns the
  * level in use. */
 int kernels_limit_instruction_set(int level);

@@ -16,6 +16,7 @@
 #include "cli/command/launch.h"
 #include "cli/show/progress.h"
 #include "cli/show/table.h"
+#include "kernels/kernels.h"
 #include "real/calibrate/calibrate.h"
 #include "real/train/train.h"
 #include "strategy/base/character.h"
@@ -289,9 +290,9 @@ static void show_cluster(const struct cluster *c, const struct calibrate_figures
 	for (size_t i = 0; i < rates->count; i++)
 		rate_row(&t, &rates->list[i]);
 	table_end(&t, 0);
-	if (calibrate_forced_core() && c->kind == DEVICE_CPU)
+	if (kernels_forced_core() && c->kind == DEVICE_CPU)
 		printf("\nOPENBLAS_CORETYPE=%s is set: these are the rates of that core, not of this machine\n",
-		       calibrate_forced_core());
+		       kernels_forced_core());
 }
 
 static json_t *to_json(const struct cluster *c, const struct calibrate_figures *rates, const char *path)

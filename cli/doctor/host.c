@@ -72,30 +72,18 @@ void doctor_memory(struct finding *out)
 		doctor_found(out, DOCTOR_OK, "%.1f of %.1f GB are left", left, all);
 }
 
-/* A core that OpenBLAS takes where it does not know the processor. */
-static bool is_general(const char *core)
-{
-	static const char *const names[] = {"Prescott",   "Generic",   "Core2", "Katmai",
-	                                    "Coppermine", "Northwood", "ARMV8"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcasecmp(core, names[i]))
-			return true;
-	return false;
-}
-
 void doctor_openblas(struct finding *out)
 {
-	const char *core = kernels_blas_core(), *vectors = kernels_instruction_set();
-	const char *forced = getenv("OPENBLAS_CORETYPE");
-	if (forced && *forced)
+	const char *core = kernels_blas_core(), *forced = kernels_forced_core(), *better = kernels_better_core();
+	if (forced && !better)
 		doctor_found(out, DOCTOR_NOTE, "core %s, forced by OPENBLAS_CORETYPE; unset it", core);
-	else if (is_general(core) && !strncmp(vectors, "AVX", 3))
+	else if (better)
 		doctor_found(out, DOCTOR_NOTE,
 		             "core %s, and the processor has %s: products are several times slower; install a newer "
 		             "OpenBLAS, or set OPENBLAS_CORETYPE=%s",
-		             core, vectors, strncmp(vectors, "AVX-512", 7) ? "Haswell" : "SkylakeX");
+		             core, kernels_instruction_set(), better);
 	else
-		doctor_found(out, DOCTOR_OK, "core %s; vectors: %s", core, vectors);
+		doctor_found(out, DOCTOR_OK, "core %s; vectors: %s", core, kernels_instruction_set());
 }
 
 void doctor_mpi(struct finding *out)

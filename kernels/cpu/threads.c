@@ -90,11 +90,6 @@ int kernels_threads(void)
 	return threads_in_use;
 }
 
-const char *kernels_blas_core(void)
-{
-	return openblas_get_corename();
-}
-
 void parallel_for(kernel_body *body, const void *task, int64_t count, int64_t grain)
 {
 	int64_t pieces = (count + grain - 1) / grain;

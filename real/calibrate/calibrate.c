@@ -20,12 +20,6 @@ struct calibrate_options calibrate_options_default(void)
 	return (struct calibrate_options){.threads = 1, .device = "cpu", .communicator = "ring"};
 }
 
-const char *calibrate_forced_core(void)
-{
-	const char *core = getenv("OPENBLAS_CORETYPE");
-	return core && *core ? core : NULL;
-}
-
 void calibrate_figures_release(struct calibrate_figures *f)
 {
 	free(f->list);
@@ -77,7 +71,7 @@ static void describe(struct cluster *c, const struct calibration *k)
 	snprintf(c->about, sizeof c->about,
 	         "this machine, measured %s with %d rank%s of %d thread%s: %s, OpenBLAS core %s%s", day, k->ranks,
 	         k->ranks == 1 ? "" : "s", k->options->threads, k->options->threads == 1 ? "" : "s",
-	         kernels_instruction_set(), kernels_blas_core(), calibrate_forced_core() ? " (forced)" : "");
+	         kernels_instruction_set(), kernels_blas_core(), kernels_forced_core() ? " (forced)" : "");
 }
 
 static enum status measure_cpu(struct calibration *k)

@@ -89,8 +89,4 @@ enum status calibrate_check(const struct calibrate_options *o, int64_t ranks);
 /* Starts MPI if the process was started by mpirun and nobody did so before; then it also ends it. */
 enum status calibrate_run(const struct calibrate_options *o, struct cluster *out, struct calibrate_figures *figures);
 
-/* The core that OPENBLAS_CORETYPE forces on OpenBLAS; NULL if the library chooses. Rates measured under a forced core
- * belong to that core, and must be shown with a note that says so. */
-const char *calibrate_forced_core(void);
-
 #endif

@@ -32,8 +32,22 @@ says '^ok *MPI *Open MPI v.*/mpirun$'
 says '^note *calibration *none, so predictions have assumed rates; run: shardlab calibrate$'
 doctor 0 --device cpu
 
-OPENBLAS_CORETYPE=Haswell doctor 0
-[ "$(uname -m)" != x86_64 ] || says '^note *OpenBLAS *core Haswell, forced by OPENBLAS_CORETYPE; unset it$'
+OPENBLAS_CORETYPE=Nehalem doctor 0
+[ "$(uname -m)" != x86_64 ] || says '^note *OpenBLAS *core Nehalem, forced by OPENBLAS_CORETYPE; unset it$'
+
+# A processor that OpenBLAS does not know: the program starts once more with the core that fits, and if OpenBLAS has not
+# even that one, it goes on with what there is.
+core() {
+	${CC:-cc} -shared -fPIC -xc -o "$TMPDIR/core.so" - <<<"#include <stdlib.h>
+	char *openblas_get_corename(void) { char *asked = getenv(\"OPENBLAS_CORETYPE\"); return $1; }"
+	LD_PRELOAD=$TMPDIR/core.so ASAN_OPTIONS=verify_asan_link_order=0 doctor 0
+}
+if grep -q -w avx2 /proc/cpuinfo; then
+	core 'asked ? asked : "Prescott"'
+	says '^ok *OpenBLAS *core \(SkylakeX\|Haswell\); vectors: AVX'
+	core '"Prescott"'
+	says '^note *OpenBLAS *core Prescott, and the processor has AVX.*several times slower.*OPENBLAS_CORETYPE=\(SkylakeX\|Haswell\)$'
+fi
 status=0
 env PATH="$TMPDIR/empty" "$TMPDIR/alone/bin/shardlab" doctor >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
 [ "$status" = 0 ] || complain "without mpirun: exit status $status"

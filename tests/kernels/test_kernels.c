@@ -311,4 +311,20 @@ START_TEST(names)
 	ck_assert_int_eq(kernels_threads(), 1);
 }
 
+START_TEST(a_core_that_does_not_fit_is_forced)
+{
+	setenv("OPENBLAS_CORETYPE", "Nehalem", 1);
+	ck_assert_str_eq(kernels_forced_core(), "Nehalem");
+	setenv("OPENBLAS_CORETYPE", "", 1);
+	ck_assert_ptr_null(kernels_forced_core());
+	if (kernels_limit_instruction_set(99) >= 2) {
+		setenv("OPENBLAS_CORETYPE", "skylakex", 1);
+		ck_assert_ptr_null(kernels_forced_core());
+		setenv("OPENBLAS_CORETYPE", "Haswell", 1);
+		ck_assert_str_eq(kernels_forced_core(), "Haswell");
+	}
+	unsetenv("OPENBLAS_CORETYPE");
+	ck_assert_ptr_null(kernels_forced_core());
+}
+
 SUITE_WITH("kernels", 120, buffers_init, buffers_release)

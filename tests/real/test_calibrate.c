@@ -216,14 +216,4 @@ START_TEST(one_rank_is_calibrated_completely)
 	cluster_release(&again);
 }
 
-START_TEST(a_forced_core_is_reported)
-{
-	setenv("OPENBLAS_CORETYPE", "Haswell", 1);
-	ck_assert_str_eq(calibrate_forced_core(), "Haswell");
-	setenv("OPENBLAS_CORETYPE", "", 1);
-	ck_assert_ptr_null(calibrate_forced_core());
-	unsetenv("OPENBLAS_CORETYPE");
-	ck_assert_ptr_null(calibrate_forced_core());
-}
-
 SUITE("calibrate", 300)
