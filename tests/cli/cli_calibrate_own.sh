@@ -37,7 +37,8 @@ a=$(figure "$hidden" 't["step_s"]' --ranks 8 --micro-batch 8)
 run one calibrate "${run[@]}" --stack pytorch-eager --step "${a}s" --ranks 8 --micro-batch 8 --output "$mine"
 grep -q '^product.share  *0[.][0-9]* ' "$TMPDIR/one.out" || fail 'it does not say what it changed'
 near 'one step' "$(figure "$mine" 't["step_s"]' --ranks 8 --micro-batch 8)" "$a"
-"$SHARDLAB" sim "${run[@]}" --ranks 8 --micro-batch 8 --stack "$mine" | grep -q 'stack mine, fitted on 1 run;' || fail 'the basis'
+run basis sim "${run[@]}" --ranks 8 --micro-batch 8 --stack "$mine"
+grep -q 'stack mine, fitted on 1 run;' "$TMPDIR/basis.out" || fail 'the basis'
 
 # Four steps free four constants: steps that were not given come out too.
 b=$(figure "$hidden" 't["step_s"]' --ranks 64 --micro-batch 1)

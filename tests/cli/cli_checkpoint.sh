@@ -136,15 +136,19 @@ wait $! || status=$?
 [ $status = 1 ] && grep -q '^stopped by the user after step [0-9]*, without a checkpoint of it: .' "$TMPDIR/err" ||
 	fail "a run that is stopped and leaves no checkpoint: exit status $status"
 
-# Killed at any moment, it goes on from a checkpoint, and ends as if nothing had been.
-long=(train "${same[@]}" --strategy single --steps 40)
+# Killed at any moment, it goes on from a checkpoint, and ends as if nothing had been. The pipe is full long before the last
+# step: the run is not over when it is killed, however fast the machine.
+long=(train --model gpt:layers=1,width=16,heads=2,context=8 --data tests/golden/text.txt --batch 4 --evaluate no --json --strategy single --steps 600)
 run long "${long[@]}"
-for wait in 0.15 0.22 0.3; do
-	"$SHARDLAB" "${long[@]}" --checkpoint "$TMPDIR/killed" --checkpoint-every 1 >/dev/null 2>&1 &
-	sleep $wait
-	kill -9 $! 2>/dev/null || true
+mkfifo "$TMPDIR/steps"
+for step in 1 7 20; do
+	"$SHARDLAB" "${long[@]}" --checkpoint "$TMPDIR/killed" --checkpoint-every 1 >"$TMPDIR/steps" 2>"$TMPDIR/err" &
+	exec 3<"$TMPDIR/steps"
+	for _ in $(seq $((step + 1))); do read -r <&3 || fail 'a run that is to be killed ends'; done
+	kill -9 $!
 	wait $! 2>/dev/null || true
-	[ -e "$TMPDIR/killed/latest" ] && ! grep -q 00000040 "$TMPDIR/killed/latest" || continue
+	exec 3<&-
+	[ -e "$TMPDIR/killed/latest" ] || fail "no checkpoint of step $step"
 	run killed "${long[@]}" --checkpoint "$TMPDIR/killed" --checkpoint-every 1000 --resume latest
 	[ "$(checksum long)" = "$(checksum killed)" ] || fail 'a run that was killed and resumed ends with other weights'
 	[ -z "$(find "$TMPDIR/killed" -name '*.partial')" ] || fail "left behind: $(ls "$TMPDIR/killed")"

@@ -63,7 +63,8 @@ done
 shows() {
 	local pattern=$1
 	shift
-	"$SHARDLAB" "$@" 2>&1 | tr -s ' ' | grep -qE -- "$pattern" && return
+	"$SHARDLAB" "$@" 2>&1 | tr -s ' ' >"$TMPDIR/out"
+	grep -qE -- "$pattern" "$TMPDIR/out" && return
 	complain "shardlab $*: no line with '$pattern'"
 }
 sim="sim --model $small --strategy zero3 --ranks 2 --cluster laptop"

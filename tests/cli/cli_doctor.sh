@@ -136,4 +136,4 @@ doctor 1 --device cuda
 says '^missing *driver *libcuda.so.1 has no cuDriverGetVersion; install a newer driver$'
 for file in libcuda.so.1 libcublasLt.so.13 libcublasLt.so.12 libcudnn.so.9 libnccl.so.2; do echo 'no library' >"$TMPDIR/lib/$file"; done
 doctor 1 --device cuda
-if ! ldconfig -p 2>/dev/null | grep -q libcuda.so.1; then says '^missing *driver *there is none (no libcuda.so.1)'; fi
+if ! grep -q libcuda.so.1 <<<"$(ldconfig -p 2>/dev/null)"; then says '^missing *driver *there is none (no libcuda.so.1)'; fi

@@ -57,7 +57,7 @@ for request in 'sim --strategy zero1' 'compare --strategy zero1' 'sim --plan zer
 done
 "$SHARDLAB" train "${options[@]}" --seed 3 --emit deepspeed 2>"$TMPDIR/err" >train.json || fail "train --emit: exit status $?"
 cmp -s ds.json train.json || complain 'train --emit deepspeed: another file'
-"$SHARDLAB" train --model mlp --ranks 2 --steps 1 --json --emit accelerate:train.yaml 2>/dev/null | grep -q summary ||
+"$SHARDLAB" train --model mlp --ranks 2 --steps 1 --json --emit accelerate:train.yaml >steps 2>/dev/null && grep -q summary steps ||
 	complain 'train --emit accelerate:FILE does not train'
 grep -q '^num_processes: 2$' train.yaml || complain 'train.yaml'
 "$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --strategy zero1 --precision bf16 --emit deepspeed >advised.json 2>/dev/null

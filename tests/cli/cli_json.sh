@@ -19,7 +19,8 @@ command -v python3 >/dev/null || { echo 'python3, which reads JSON here, is not 
 # Beside a trace a configuration is the one that ran, and not one of many.
 echo '{"output_dir": "out", "per_device_train_batch_size": 4}' >"$TMPDIR/trainer.json"
 "$SHARDLAB" compare --trace lessons/16/rank0.json.gz,lessons/16/rank1.json.gz --model gpt:layers=2,width=256,heads=4,vocabulary=1024 \
-	--config "$TMPDIR/trainer.json" --ranks 2 --cluster laptop 2>/dev/null | grep -q 'recorded  *ddp .*ratio' || fail 'no ratio beside a trace and a file'
+	--config "$TMPDIR/trainer.json" --ranks 2 --cluster laptop >"$TMPDIR/trainer.out" 2>/dev/null &&
+	grep -q 'recorded  *ddp .*ratio' "$TMPDIR/trainer.out" || fail 'no ratio beside a trace and a file'
 
 "$SHARDLAB" calibrate --ranks 1 --quick --output "$TMPDIR/here.yaml" --json >"$TMPDIR/rates.json"
 "$SHARDLAB" sim --cluster "$TMPDIR/here.yaml" --strategy single --json >"$TMPDIR/here.json"

@@ -43,8 +43,10 @@ if command -v pdftotext >/dev/null; then
 			grep -q "$words" "$TMPDIR/text" || complain "$file has no '$words'"
 		done
 	done
-	pdftotext -f "$(count "$handout")" "$handout" - | grep -qx Answers || complain 'the answers are not on the last page'
-	pdftotext -l "$(($(count "$handout") - 1))" "$handout" - | grep -q 'it never reaches 2 S' && complain 'an answer stands below its question'
+	pdftotext -f "$(count "$handout")" "$handout" "$TMPDIR/text"
+	grep -qx Answers "$TMPDIR/text" || complain 'the answers are not on the last page'
+	pdftotext -l "$(($(count "$handout") - 1))" "$handout" "$TMPDIR/text"
+	grep -q 'it never reaches 2 S' "$TMPDIR/text" && complain 'an answer stands below its question'
 	# All lessons in one file, with a list of them.
 	run all lesson --export "$TMPDIR/slides-all.pdf"
 	pdftotext "$TMPDIR/slides-all.pdf" "$TMPDIR/text"
@@ -59,7 +61,7 @@ fi
 # In Chinese, where a font has its characters; elsewhere no boxes in their place.
 if [ -n "$(fc-list :lang=zh 2>/dev/null)" ]; then
 	run chinese lesson 3 --language zh --export "$TMPDIR/handout.pdf"
-	pdftotext "$TMPDIR/handout.pdf" - 2>/dev/null | grep -q '答案' || complain 'the handout in Chinese has no answers'
+	pdftotext "$TMPDIR/handout.pdf" "$TMPDIR/text" 2>/dev/null && grep -q '答案' "$TMPDIR/text" || complain 'the handout in Chinese has no answers'
 else
 	refuse '--export: no installed font has all characters' lesson 3 --language zh --export "$TMPDIR/handout-zh.pdf"
 fi

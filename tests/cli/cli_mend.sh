@@ -65,7 +65,8 @@ mends torchtitan torchtitan.toml --model gpt2-1558m
 mends deepspeed deepspeed.json --model gpt2-1558m --ranks 4 --activation-checkpointing none # said beside the file
 
 # The same as JSON, and in compare.
-shardlab sim --config deepspeed.json --model gpt2-1558m --ranks 4 --cluster a100-40gb --json 2>err | grep -q '"command": "shardlab sim ' ||
+shardlab sim --config deepspeed.json --model gpt2-1558m --ranks 4 --cluster a100-40gb --json >report 2>err
+grep -q '"command": "shardlab sim ' report ||
 	complain 'no command in JSON'
-shardlab compare --config deepspeed.json --model gpt2-1558m --ranks 4 --cluster a100-40gb --strategy ddp,zero1 2>err |
-	grep -q '^  would fit, in .* in place of the file: shardlab sim ' || complain 'no command of compare'
+shardlab compare --config deepspeed.json --model gpt2-1558m --ranks 4 --cluster a100-40gb --strategy ddp,zero1 >report 2>err
+grep -q '^  would fit, in .* in place of the file: shardlab sim ' report || complain 'no command of compare'

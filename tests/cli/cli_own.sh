@@ -42,8 +42,9 @@ broken 19/third.c 2 'closed forms' train --strategy mine --ranks 2 --steps 1
 # Both together, and nothing but these is new.
 own "$tree/lessons/18/late.c" "$tree/lessons/19/direct.c"
 mkdir -p "$TMPDIR/other"
-build/own/shardlab help strategies | grep -q '^  late  ' || complain 'help does not list the strategy'
-build/own/shardlab help strategies | grep -q 'mine:algorithm=direct|ring' || complain 'help does not list its key'
+build/own/shardlab help strategies >out
+grep -q '^  late  ' out || complain 'help does not list the strategy'
+grep -q 'mine:algorithm=direct|ring' out || complain 'help does not list its key'
 refuse "unknown strategy 'late'" plan --strategy late
 refuse "unknown collective 'direct-all-reduce'" collective direct-all-reduce
 
@@ -59,13 +60,14 @@ build/own/shardlab plan --plan mine.plan | cmp -s - mine.plan || complain 'the p
 
 # The same closed form as the ring's, so as many bytes; all of late's traffic is exposed.
 sent() {
-	build/own/shardlab sim --strategy "$1" --ranks 4 --cluster v100-16gb --json | grep -m 1 '"sent_bytes"'
+	build/own/shardlab sim --strategy "$1" --ranks 4 --cluster v100-16gb --json >out && grep -m 1 '"sent_bytes"' out
 }
 [ "$(sent mine)" = "$(sent ddp)" ] || complain 'direct does not send what ring sends'
 [ "$(sent late)" = "$(sent ddp)" ] || complain 'late does not send what ddp sends'
 build/own/shardlab view --race all-reduce --ranks 8 --bytes 1MB --cluster v100-16gb --describe >race.out
 grep -qE '^(3rd|2nd) +direct: .* 2 \(n − 1\) · hop\(S/n\)' race.out || complain 'direct is not in the race'
-"$SHARDLAB" view --race all-reduce --ranks 8 --bytes 1MB --cluster v100-16gb --describe | grep -q direct &&
+"$SHARDLAB" view --race all-reduce --ranks 8 --bytes 1MB --cluster v100-16gb --describe >race.out
+grep -q direct race.out &&
 	complain 'direct is in the race of the tree'
 
 # Real ranks.
