@@ -17,7 +17,7 @@
 #
 # Settings: TEST_TIMEOUT (seconds for a test), TEST_JOBS (tests at once), ONLY (words: run the tests whose name contains
 # one of them), TEST_AGAIN (so many that fail may pass when they are run once more, alone, at the end; the last lines name
-# them: 0).
+# them: 0), TEST_UNSTEADY (a file to which those lines are added).
 # Exit status: 0 when none failed, 1 when one did or when there was nothing to run.
 set -euo pipefail
 
@@ -255,7 +255,10 @@ for name in ${failures[@]+"${failures[@]}"}; do
 	echo "failed: $name"
 done
 for name in ${unsteady[@]+"${unsteady[@]}"}; do
-	case " ${failures[*]-} " in *" $name "*) ;; *) echo "unsteady: $name failed once, and passed when run again: mend it" ;; esac
+	case " ${failures[*]-} " in
+	*" $name "*) ;;
+	*) echo "unsteady: $name failed once, and passed when run again: mend it" | tee -a "${TEST_UNSTEADY:-/dev/null}" ;;
+	esac
 done
 echo "$passed passed, $failed failed, $skipped skipped"
 if [ $((passed + failed + skipped)) = 0 ]; then

@@ -105,14 +105,15 @@ PYTHON
 SHARDLAB_CONFIG=$TMPDIR/none.yaml "$SHARDLAB" train --model $model --strategy single --steps 100000000 --batch 4 --log "$TMPDIR/killed.csv" \
 	--plot "$TMPDIR/killed.svg" >"$TMPDIR/killed.out" 2>&1 &
 pid=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	[ ! -s "$TMPDIR/killed.csv" ] || [ "$(wc -l <"$TMPDIR/killed.csv")" -lt 20 ] || break
 	sleep 0.1
 done
 kill -9 $pid
 wait $pid 2>/dev/null || true
 [ "$(wc -l <"$TMPDIR/killed.csv")" -ge 20 ] || fail 'a log is not written as the run goes'
-awk -F, 'NR > 1 && ($1 != NR - 1 || (NF != 10 && !last)) { exit 1 }' "$TMPDIR/killed.csv" || fail 'a log of a killed run has holes'
+# A kill may cut the line that is being written.
+sed '$d' "$TMPDIR/killed.csv" | awk -F, 'NR > 1 && ($1 != NR - 1 || NF != 10) { exit 1 }' || fail 'a log of a killed run has holes'
 [ ! -e "$TMPDIR/killed.svg" ] || fail 'a picture of a killed run'
 
 # A run that diverges ends in every precision, and leaves the file that is there as it is.

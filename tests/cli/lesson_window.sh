@@ -76,7 +76,7 @@ script -qec "$SHARDLAB lesson 3" /dev/null <"$TMPDIR/typed" >"$TMPDIR/told" 2>&1
 teacher=$!
 exec 4>"$TMPDIR/typed"
 told() {
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		! grep -qF "$1" "$TMPDIR/told" || return 0
 		sleep 0.1
 	done
