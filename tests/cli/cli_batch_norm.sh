@@ -4,6 +4,7 @@
 #
 # cores: all
 set -euo pipefail
+[ -z "${SAN-}" ] || { echo 'under a sanitizer mpi_train trains with these norms, and mpi_checkpoint saves their statistics' && exit 77; }
 . "$(dirname "$0")/../support/commands.sh"
 
 model=mlp:sizes=784-16-10

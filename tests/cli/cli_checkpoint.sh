@@ -20,7 +20,9 @@ run again train "${same[@]}" --strategy zero2 --ranks 2 --steps 4 --resume "$run
 [ "$(cut -d , -f 1 "$TMPDIR/run.csv" | paste -s -d ' ')" = 'step 1 2 3 4' ] || fail "the log of two runs: $(cat "$TMPDIR/run.csv")"
 head -n 3 "$TMPDIR/run.csv" | cmp -s - "$TMPDIR/other.csv" || fail 'the log has other lines of the first run'
 [ "$(checksum whole)" = "$(checksum again)" ] || fail 'a run that was resumed ends with other weights'
-for other in 'single --ranks 1' 'ddp --ranks 3' 'pipeline --ranks 3 --accumulate 2' 'zero3 --ranks 4 --offload optimizer,parameters'; do
+others=('single --ranks 1' 'ddp --ranks 3' 'pipeline --ranks 3 --accumulate 2' 'zero3 --ranks 4 --offload optimizer,parameters')
+[ -z "${SAN-}" ] || others=("${others[2]}") # mpi_checkpoint has each strategy
+for other in "${others[@]}"; do
 	# shellcheck disable=SC2086
 	run other train "${same[@]}" --strategy $other --steps 4 --checkpoint "$run.other" --resume "$run/step-00000002"
 	run back train "${same[@]}" --strategy zero1 --ranks 2 --steps 5 --checkpoint "$run.other" --resume latest
@@ -141,7 +143,7 @@ wait $! || status=$?
 long=(train --model gpt:layers=1,width=16,heads=2,context=8 --data tests/golden/text.txt --batch 4 --evaluate no --json --strategy single --steps 600)
 run long "${long[@]}"
 mkfifo "$TMPDIR/steps"
-for step in 1 7 20; do
+for step in $([ -n "${SAN-}" ] || echo 1 7) 20; do
 	"$SHARDLAB" "${long[@]}" --checkpoint "$TMPDIR/killed" --checkpoint-every 1 >"$TMPDIR/steps" 2>"$TMPDIR/err" &
 	exec 3<"$TMPDIR/steps"
 	for _ in $(seq $((step + 1))); do read -r <&3 || fail 'a run that is to be killed ends'; done

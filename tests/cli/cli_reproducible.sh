@@ -21,18 +21,21 @@ equal() {
 	[ "$(bits other)" = "$(bits one)" ] || fail "$*: $(bits other) and not $(bits one)"
 }
 
-run one train "${same[@]}" --steps 3 --reproducible --strategy single
-equal ddp --ranks 2
-equal ddp --ranks 8 --bucket 1000
-equal zero1 --ranks 4
-equal zero1:reduce=all --ranks 2
-equal zero2 --ranks 8
-equal zero3 --ranks 4 --activation-checkpointing full
-equal fsdp:reshard=no --ranks 8
+# A sanitizer sees the same code in 16 bits.
+if [ -z "${SAN-}" ]; then
+	run one train "${same[@]}" --steps 3 --reproducible --strategy single
+	equal ddp --ranks 2
+	equal ddp --ranks 8 --bucket 1000
+	equal zero1 --ranks 4
+	equal zero1:reduce=all --ranks 2
+	equal zero2 --ranks 8
+	equal zero3 --ranks 4 --activation-checkpointing full
+	equal fsdp:reshard=no --ranks 8
 
-run plain train "${same[@]}" --steps 3 --strategy zero2 --ranks 2
-run other train "${same[@]}" --steps 3 --strategy zero2 --ranks 4
-[ "$(bits plain)" != "$(bits other)" ] || fail 'without --reproducible 2 and 4 ranks have the same bits: the test says nothing'
+	run plain train "${same[@]}" --steps 3 --strategy zero2 --ranks 2
+	run other train "${same[@]}" --steps 3 --strategy zero2 --ranks 4
+	[ "$(bits plain)" != "$(bits other)" ] || fail 'without --reproducible 2 and 4 ranks have the same bits: the test says nothing'
+fi
 
 # In 16 bits, where every sum is rounded, with a loss scale; and gone on with on other ranks and under another strategy.
 same+=(--precision fp16)

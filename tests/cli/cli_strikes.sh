@@ -6,13 +6,12 @@
 #
 # cores: all
 set -euo pipefail
+[ -z "${SAN-}" ] || { echo 'under a sanitizer cli_signals.sh and cli_elastic.sh strike runs' && exit 77; }
 . "$(dirname "$0")/../support/commands.sh"
 . "$(dirname "$0")/../support/strike.sh"
 . "$(dirname "$0")/../support/chance.sh"
 
-# Under a sanitizer, which makes them slow, a few.
-few=$([ -n "${SAN-}" ] && echo 5 || echo 18)
-strikes=${STRIKES:-$few} limit=${STRIKES_LIMIT:-60}
+strikes=${STRIKES:-18} limit=${STRIKES_LIMIT:-60}
 RANDOM=${STRIKES_SEED:-1}
 export SHARDLAB_COMM_TIMEOUT_S=${SHARDLAB_COMM_TIMEOUT_S:-60} # silence of five seconds is noticed
 folder=$TMPDIR/run

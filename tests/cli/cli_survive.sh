@@ -4,6 +4,7 @@
 #
 # cores: all
 set -euo pipefail
+[ -z "${SAN-}" ] || { echo 'under a sanitizer cli_signals.sh and cli_elastic.sh strike runs' && exit 77; }
 . "$(dirname "$0")/../support/commands.sh"
 . "$(dirname "$0")/../support/strike.sh"
 
@@ -180,18 +181,16 @@ if [ "$status" != 2 ] || grep -q '"step"' "$TMPDIR/out" || ! grep -q '^fatal: .*
 fi
 
 # Rank 1 cannot sync its part of the file, so nobody gives it its name.
-if [ -z "${SAN-}" ]; then # a sanitizer wants to be loaded first
-	echo '#include <errno.h>
-	int fsync(int fd) { (void)fd; errno = EIO; return -1; }' >"$TMPDIR/no_sync.c"
-	${CC:-cc} -shared -fPIC "$TMPDIR/no_sync.c" -o "$TMPDIR/no_sync.so"
-	status=0
-	theirs[-1]=$TMPDIR/synced.safetensors
-	mpirun --oversubscribe --bind-to none -n 1 "$program" "${theirs[@]}" : \
-		-n 1 env LD_PRELOAD="$TMPDIR/no_sync.so" "$program" "${theirs[@]}" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
-	if [ "$status" = 0 ] || ! grep -q '^fatal: .*cannot be written: Input/output error' "$TMPDIR/err" ||
-		[ -n "$(find "$TMPDIR" -name 'synced*')" ]; then
-		complain "a part that cannot be synced: exit status $status, '$(head -n 3 "$TMPDIR/err")', $(ls "$TMPDIR")"
-	fi
+echo '#include <errno.h>
+int fsync(int fd) { (void)fd; errno = EIO; return -1; }' >"$TMPDIR/no_sync.c"
+${CC:-cc} -shared -fPIC "$TMPDIR/no_sync.c" -o "$TMPDIR/no_sync.so"
+status=0
+theirs[-1]=$TMPDIR/synced.safetensors
+mpirun --oversubscribe --bind-to none -n 1 "$program" "${theirs[@]}" : \
+	-n 1 env LD_PRELOAD="$TMPDIR/no_sync.so" "$program" "${theirs[@]}" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+if [ "$status" = 0 ] || ! grep -q '^fatal: .*cannot be written: Input/output error' "$TMPDIR/err" ||
+	[ -n "$(find "$TMPDIR" -name 'synced*')" ]; then
+	complain "a part that cannot be synced: exit status $status, '$(head -n 3 "$TMPDIR/err")', $(ls "$TMPDIR")"
 fi
 
 # Room for the weights is tried before the first step.

@@ -44,17 +44,19 @@ field() {
 	sed -n 's/.*"'"$1"'": "\([^"]*\)".*/\1/p' <<<"$line"
 }
 rows=0
+# Under a sanitizer one of three: test_golden_weights reads them there, and test_weights_writer writes.
 while read -r line; do
 	name=$(field name) init=$(field init) more=()
 	[ -n "$name" ] || continue
 	rows=$((rows + 1))
+	[ -z "${SAN-}" ] || [ $((rows % 3)) = 0 ] || continue
 	[ -z "$init" ] || more=(--init "$golden/$init")
 	[ "$init" != "$name" ] || more+=(--save-shard 20kB)
 	run golden train --model "$(field specification)" --data tests/golden/text.txt --batch 2 --evaluate no --json "${still[@]}" \
 		--save "$loaded/$name" "${more[@]}"
 done <"$golden/golden.json"
 [ $rows = 18 ] || fail "$rows rows in golden.json"
-(cd "$loaded" && sha256sum --check --quiet --strict "$golden/saved.sha256") ||
+(cd "$loaded" && sha256sum --check --quiet --strict ${SAN:+--ignore-missing} "$golden/saved.sha256") ||
 	fail 'a folder is another than the one that transformers has loaded; run tests/oracle/weights.py'
 
 # A folder is a model and its weights.
