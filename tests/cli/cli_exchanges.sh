@@ -52,6 +52,7 @@ small=(--model 'gpt:layers=1,width=16,heads=2,context=8' --data tests/golden/tex
 whole=(train "${small[@]}" --evaluate no --strategy zero3 --steps)
 # resume NAME: each run has files of its own.
 resume() {
+	rm -rf "$TMPDIR/$1.run"
 	cp -r "$TMPDIR/run" "$TMPDIR/$1.run"
 	under_mpirun 2 "${whole[@]}" 2 --checkpoint "$TMPDIR/$1.run" --resume latest --save "$TMPDIR/$1.safetensors" --trace "$TMPDIR/$1.json"
 }
@@ -92,6 +93,14 @@ while read -r kind call function; do
 	sleep 0.15 # or all start at once, and MPI_Init alone takes as long as their patience
 done <"$TMPDIR/strikes"
 wait "${running[@]}"
+# Where there is too much to do, patience may be over before the rank stops. That says nothing of the call: again, alone.
+for _ in 1 2 3; do
+	for name in "${names[@]}"; do
+		if grep -q '^stops' "$TMPDIR/$name.said"; then continue; fi
+		IFS=. read -r kind call function <<<"$name"
+		stopped "$name" "$kind" "$call" "$function"
+	done
+done
 
 # What others do between may be the awaited's write to a disk: three times as long.
 for name in "${names[@]}"; do
