@@ -9,7 +9,6 @@ set -euo pipefail
 . "$(dirname "$0")/../support/strike.sh"
 
 [ -z "${SAN-}" ] || { echo 'skipped: a sanitizer wants to be loaded first' && exit 77; }
-export SHARDLAB_COMM_TIMEOUT_S=2
 
 # STOP_AT: of these calls, counted from 1, or the first of that name. STOP_RANK: whose. Without it each call is said.
 cat >"$TMPDIR/stops.c" <<-'END'
@@ -44,9 +43,10 @@ cat >"$TMPDIR/stops.c" <<-'END'
 END
 ${CC:-cc} -shared -fPIC "$TMPDIR/stops.c" -o "$TMPDIR/stops.so" -ldl
 
-# under_mpirun RANKS COMMAND…
+# under_mpirun RANKS COMMAND…: in a folder of its own, or an mpirun that ends could remove the one that another has just made.
 under_mpirun() {
-	"${alone[@]}" timeout -s KILL 60 mpirun --oversubscribe --bind-to none -x LD_PRELOAD="$TMPDIR/stops.so" -n "$1" "$program" "${@:2}"
+	mkdir -p "$TMPDIR/own.$BASHPID"
+	"${alone[@]}" env TMPDIR="$TMPDIR/own.$BASHPID" timeout -s KILL 60 mpirun --oversubscribe --bind-to none -x LD_PRELOAD="$TMPDIR/stops.so" -n "$1" "$program" "${@:2}"
 }
 small=(--model 'gpt:layers=1,width=16,heads=2,context=8' --data tests/golden/text.txt --batch 4 --json)
 whole=(train "${small[@]}" --evaluate no --strategy zero3 --steps)
@@ -74,6 +74,8 @@ stopped() {
 	echo "status $status after $((SECONDS - begun)) s" >>"$TMPDIR/$1.said"
 }
 
+# Nobody stops yet.
+export SHARDLAB_COMM_TIMEOUT_S=60
 under_mpirun 2 "${whole[@]}" 1 --checkpoint "$TMPDIR/run" >/dev/null 2>"$TMPDIR/err" || fail 'no checkpoint'
 for kind in resume part look_at; do
 	$kind counted >/dev/null 2>"$TMPDIR/err" || [ $kind = look_at ] || fail "$kind: nobody stops, and it fails" # its times may be off
@@ -84,6 +86,7 @@ awk '$1 == "resume" || !seen[$1, $3]++ && ($1 == "part" && $3 == "MPI_Comm_split
 	"$TMPDIR/calls" >"$TMPDIR/strikes"
 echo measure MPI_Ibcast MPI_Ibcast >>"$TMPDIR/strikes"
 
+export SHARDLAB_COMM_TIMEOUT_S=2
 running=() names=()
 while read -r kind call function; do
 	name=$kind.$call.$function
