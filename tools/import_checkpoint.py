@@ -101,9 +101,8 @@ def universal_of(folder):
 def read_universal(zero):
     out = {}
     for name in sorted(os.listdir(zero)):
-        path = os.path.join(zero, name, "fp32.pt")
-        if os.path.isfile(path):
-            tree = load(path)
+        if os.path.isdir(os.path.join(zero, name)):
+            tree = load(os.path.join(zero, name, "fp32.pt"))  # a folder without one is of a copy that was cut off
             out[name] = tree["param"] if isinstance(tree, dict) else tree
     return out or fail(f"{zero}: no NAME/fp32.pt in it")
 

@@ -228,7 +228,7 @@ static void end(struct training *t)
 static enum status refuse_ruined(struct training *t, int rank)
 {
 	struct saving *v = &t->saving;
-	const char *more = t->plan.settings.precision == TYPE_FP32 ? "" : status_words(", or use {precision} fp32");
+	char what[300];
 	enum status s = STATUS_OK;
 	end(t);
 	if (t->mpi)
@@ -236,12 +236,9 @@ static enum status refuse_ruined(struct training *t, int rank)
 	if (!s)
 		s = training_agree(t, STATUS_OK);
 	t->agreed |= !s;
-	return s ? s
-	         : status_fail(STATUS_RUN,
-	                       "step %" PRId64
-	                       ": its update left %s that are not finite in %s: the run diverged, and this "
-	                       "checkpoint was not kept; lower {learning_rate}, give {clip} or {warmup}%s",
-	                       v->step, v->line, type_name(t->plan.settings.precision), more);
+	snprintf(what, sizeof what, "step %" PRId64 ": its update left %.100s that are not finite in %s", v->step,
+	         v->line, type_name(t->plan.settings.precision));
+	return s ? s : training_diverged(t, what);
 }
 
 static int ruined_rank(const struct saving *v, int ranks)
@@ -292,6 +289,7 @@ static enum status go_on(struct training *t)
 		return refuse_ruined(t, ruined);
 	if (v->phase == SAVING_NAMES) {
 		t->unsaved = false;
+		t->kept_step = v->step;
 		t->saved.saves++;
 		end(t);
 		return STATUS_OK;

@@ -79,7 +79,8 @@ struct training {
 	char *resume_path;         /* the checkpoint that the run goes on from; NULL: it begins */
 	struct manifest resumed;
 	int64_t steps_before;  /* the steps before the checkpoint */
-	int64_t saved_step;    /* the last that has a checkpoint */
+	int64_t saved_step;    /* the last for which a checkpoint was due */
+	int64_t kept_step;     /* of the last checkpoint that is there, or that the run goes on from; 0: none */
 	int64_t saved_ns;      /* when it was due, for --checkpoint-every TIME */
 	bool agreed;           /* all ranks know of the failure that ends the run, and its line */
 	bool unsaved;          /* the last that was due could not be written */
@@ -134,6 +135,9 @@ enum status training_resume(struct training *t);
 /* Covers the run's first samples, which stand for its data. */
 uint64_t training_data_checksum(const struct training *t);
 struct settings training_settings(const struct training *t); /* as a checkpoint has them */
+
+/* Ends a run that diverged: after `what`, which says how that shows, the line names the checkpoint that remains. */
+enum status training_diverged(const struct training *t, const char *what);
 
 /* checkpoint.c */
 enum status training_checkpoint_check(const struct training *t);

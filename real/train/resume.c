@@ -228,6 +228,6 @@ enum status training_resume(struct training *t)
 		s = training_learn_pieces(t);
 	if (!s)
 		s = check_state(t);
-	t->steps_done = t->steps_before = t->saved_step = t->resumed.step;
+	t->steps_done = t->steps_before = t->saved_step = t->kept_step = t->resumed.step;
 	return s;
 }

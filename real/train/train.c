@@ -87,22 +87,31 @@ static struct loss_scale read_scaler(const struct training *t)
 	return read_state(t, "scaler", &scaler, sizeof scaler) ? scaler : (struct loss_scale){.scale = 0};
 }
 
+enum status training_diverged(const struct training *t, const char *what)
+{
+	enum type type = t->plan.settings.precision;
+	char kept[80] = "";
+	if (t->kept_step)
+		snprintf(kept, sizeof kept, " after the checkpoint of step %" PRId64, t->kept_step);
+	return status_fail(STATUS_RUN,
+	                   "%s: the run diverged and saved nothing%s; lower {learning_rate}, give {clip} or {warmup}%s",
+	                   what, kept, type == TYPE_FP32 ? "" : status_words(", or use {precision} fp32"));
+}
+
 /* The run has diverged: its weights are worth nothing. All ranks hear it, those that hold no loss too. In fp16
  * gradients may overflow, and their step is skipped; the loss is computed before it is scaled, so no smaller scale
  * mends it. A checkpoint that is under way is of a step before: it is finished, or it has the ruin that is heard of
  * here, and says so. */
 static enum status check_loss(struct training *t, const struct wishes *w)
 {
-	enum type type = t->plan.settings.precision;
+	char what[80];
 	if (!w->nan && !w->inf)
 		return STATUS_OK;
 	TRY(training_checkpoint_settle(t));
 	t->agreed = true;
-	return status_fail(STATUS_RUN,
-	                   "step %" PRId64 ": the loss is not finite in %s (%s): the run diverged and saved nothing; "
-	                   "lower {learning_rate}, give {clip} or {warmup}%s",
-	                   t->steps_done, type_name(type), w->nan ? "nan" : "inf",
-	                   type == TYPE_FP32 ? "" : status_words(", or use {precision} fp32"));
+	snprintf(what, sizeof what, "step %" PRId64 ": the loss is not finite in %s (%s)", t->steps_done,
+	         type_name(t->plan.settings.precision), w->nan ? "nan" : "inf");
+	return training_diverged(t, what);
 }
 
 /* Passes over the validation data; the figures of all ranks are added up. */

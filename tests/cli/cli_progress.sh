@@ -127,14 +127,27 @@ for precision in fp32 bf16; do
 		fail "a run in $precision that diverges: $(cat "$TMPDIR/err")"
 	[ "$(cat "$TMPDIR/good.safetensors")" = good ] || fail 'a run that diverged replaced a file'
 done
+# The line names the checkpoint that remains, of this run or the one that it goes on from.
+diverge=(train --model mlp:sizes=784-32-10 --evaluate no --optimizer sgd --learning-rate 1e6 --checkpoint "$TMPDIR/remains")
+run remains "${diverge[@]}" --steps 1
+for way in '--checkpoint-every 100' '--checkpoint-every 1 --ranks 2 --batch 4'; do
+	status=0
+	# shellcheck disable=SC2086
+	"$SHARDLAB" "${diverge[@]}" --resume latest --steps 50 $way >"$TMPDIR/remains.out" 2>"$TMPDIR/err" || status=$?
+	remains=$(sed 's/step-0*//' "$TMPDIR/remains/latest")
+	[ $status = 1 ] && grep -q "the run diverged and saved nothing after the checkpoint of step $remains; lower" "$TMPDIR/err" ||
+		fail "$way: a run that diverges after step $remains: exit status $status: $(cat "$TMPDIR/err")"
+done
+
 # An update that ruins the weights at a finite loss: what was saved before stays, and nothing else is saved. Weights that fp16
 # cannot hold are ruined there.
 ruins=(train --model mlp:sizes=784-10 --batch 16 --evaluate no --optimizer adamw --learning-rate 1e6 --weight-decay 1e6)
 # ruin PRECISION LAST OPTION...: the last checkpoint that is kept is that of step LAST; 0: none is.
 ruin() {
-	local precision=$1 last=$2 said status=0
+	local precision=$1 last=$2 said status=0 kept=
 	shift 2
-	said="step $((last + 1)): its update left parameters that are not finite in $precision: .* this checkpoint was not kept"
+	[ "$last" = 0 ] || kept=" after the checkpoint of step $last"
+	said="step $((last + 1)): its update left parameters that are not finite in $precision: the run diverged and saved nothing$kept; "
 	rm -rf "$TMPDIR/ruined"
 	"$SHARDLAB" "${ruins[@]}" "$@" --steps 20 --precision "$precision" --checkpoint "$TMPDIR/ruined" --checkpoint-every 1 \
 		>"$TMPDIR/ruined.out" 2>"$TMPDIR/err" || status=$?

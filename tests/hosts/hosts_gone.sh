@@ -29,6 +29,8 @@ struck() {
 unstarted='node2 has not answered for [34] s; the run was ended (SHARDLAB_COMM_TIMEOUT_S sets the limit)$'
 struck 'a cable that is pulled' 'node2 has not answered for [34] s' 6 lab_unplug 2
 lab_plug 2
+struck 'packets that are dropped from here on' 'node2 has not answered for [34] s' 6 lab_on 2 ip route add blackhole 10.77.0.1
+lab_on 2 ip route delete blackhole 10.77.0.1
 struck 'a host that is powered off' 'node2 has not answered for [34] s' 6 lab_power_off 2
 lab_on 1 ip neighbour replace 10.77.0.2 lladdr 02:00:00:00:00:02 dev cable nud permanent
 SHARDLAB_COMM_TIMEOUT_S=36 struck 'a host that never answered' "$unstarted" 9 true
